@@ -33,7 +33,7 @@ typedef struct eg_box_sides {
   uint32_t count, sides[EG_MOST_CORRECTED];
 } eg_box_sides;
 
-// Of the instances with a box, the share that a set of sides must have to have a rule.
+// LEAST_SHARE: a set of sides needs one of so many instances with a box to get a rule.
 enum { LEAST_SHARE = 20, MOST_SETS = 64 };
 
 typedef struct assembly {

@@ -9,7 +9,7 @@
 
 #include "rewrites/language/rules.h"
 
-/// What became of a pair, borrowed for the call.
+/// The outcome of a pair, borrowed for the call.
 typedef struct eg_correction {
   const char *rule;
   bool is_corrected;

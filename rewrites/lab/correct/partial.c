@@ -201,7 +201,7 @@ static int64_t count_box(const finder *f, const eg_type *type, const grown *box)
   }
 }
 
-/// Whether the plane before or behind a box agrees; the box has it then.
+/// True when the plane before or behind a box agrees; the box has it then.
 static bool grow_by_plane(const finder *f, const eg_type *type, uint32_t d,
                           bool is_behind, grown *box) {
   grown plane = *box;

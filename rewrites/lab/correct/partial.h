@@ -25,7 +25,7 @@ EG_VEC_DEFINE(eg_partial_atoms, const char *);
 
 typedef enum eg_partial_outcome {
   EG_PARTIAL_BOXES,      // rows have them
-  EG_PARTIAL_UNFIT,      // a pair that is not looked at; `why` says so
+  EG_PARTIAL_UNFIT,      // the pair cannot be compared; `why` has the reason
   EG_PARTIAL_EVERYWHERE, // the sides agree everywhere
   EG_PARTIAL_NOWHERE,    // nowhere
   EG_PARTIAL_NO_BOX,     // not on a box of more than half of the result

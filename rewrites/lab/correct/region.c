@@ -110,7 +110,8 @@ static egraph_status slot_text(eg_region_writer *w, uint32_t term, const char *n
   return keep(w, out, "%s", eg_text_of(&text));
 }
 
-/// Whether an attribute is written as this integer, or left out where it is the default.
+/// True when an attribute is written as this integer, or left out where it is the
+/// default.
 static bool slot_is(const eg_region_writer *w, uint32_t term, const char *name,
                     int64_t value) {
   const eg_rule_term *node = &w->partial->rule->terms[term];
@@ -182,7 +183,7 @@ void eg_region_slice(eg_text *text, uint32_t rank, const eg_region *region,
   eg_text_printf(text, "] %s)", of);
 }
 
-/// Of the class that the pattern has matched: nothing is computed again.
+/// Slices the class that the pattern has matched: nothing is computed again.
 static egraph_status slice_class(eg_region_writer *w, uint32_t term,
                                  const eg_region *region, eg_text *text) {
   const char *name;
@@ -278,7 +279,7 @@ static egraph_status describe_window(eg_region_writer *w, uint32_t term, window 
   return keep(w, &out->kernel, "(drop (shape %s) 2)", weight);
 }
 
-/// Operands of a convolution beside the image: of its filters those that the part needs.
+/// Appends the filters and the bias of a convolution, cut to the part of the channels.
 static egraph_status print_filters(eg_region_writer *w, uint32_t term,
                                    const eg_region *region, eg_text *text) {
   const eg_rule_term *node = &w->partial->rule->terms[term];

@@ -24,8 +24,8 @@ typedef struct eg_rule_sides {
   eg_graph *left, *right;
 } eg_rule_sides;
 
-/// Of an instance whose right side is typed. Fails with EGRAPH_E_MEMORY; *out owns
-/// nothing then.
+/// Builds both sides of an instance whose right side is typed. Fails with
+/// EGRAPH_E_MEMORY; *out owns nothing then.
 egraph_status eg_rule_sides_make(egraph_allocator alloc,
                                  const eg_verify_instance *instance, eg_rule_sides *out);
 void eg_rule_sides_destroy(eg_rule_sides *sides);
@@ -36,7 +36,7 @@ uint32_t eg_rule_sides_merit(const eg_rule_sides *sides);
 
 // ---- derivations (derive.c) -----------------------------------------------------------
 
-/// What a rule may be derived from: rules of a set that are all switched on. Borrowed.
+/// The axioms of a derivation: rules of a set that are all switched on. Borrowed.
 typedef struct eg_axioms {
   const eg_rules *rules;
   const bool *is_axiom;  // [eg_rules_count(rules)]

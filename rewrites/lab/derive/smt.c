@@ -7,8 +7,8 @@
 
 #include "rewrites/lab/generate/field_plan.h"
 
-// Small instances: a definition for each element, a product for each pair of a sum.
-// Of a constant of more bits than LARGEST_SURE has, the last ones may be rounded.
+// Instances are small: a definition for each element, a product for each pair of a sum. A
+// constant of more bits than LARGEST_SURE may be rounded in its last ones.
 enum { DRAWS = 400, MOST_ELEMENTS = 160, LARGEST_PART = 1 << 30, LARGEST_SURE = 1 << 20 };
 
 // Why "sat" may say nothing; of the last one "unsat" holds for the quotients.
@@ -102,7 +102,7 @@ typedef struct script {
   eg_text *out;
   eg_arena *arena;
   eg_smt_question *question;
-  const eg_graph *graph; // of the side at hand
+  const eg_graph *graph; // of the current side
   char side;             // 'l' or 'r'
 } script;
 
@@ -128,7 +128,7 @@ static egraph_status print_quotient(script *s, int64_t n, int64_t d) {
   return eg_text_printf(s->out, " %" PRId64 ".0)", d);
 }
 
-/// The quotient that a number of the field stands for: that of small parts (Wang's
+/// The quotient of small parts that a number of the field represents (Wang's
 /// reconstruction by Euclid's algorithm).
 static bool quotient_of(uint64_t number, int64_t *n, int64_t *d) {
   int64_t r0 = (int64_t)EG_FIELD_P, r1 = (int64_t)number, t0 = 0, t1 = 1;
@@ -202,7 +202,7 @@ static egraph_status print_constant(script *s, double value) {
 
 // ---- nodes ----------------------------------------------------------------------------
 
-/// A node's result at hand.
+/// The result of a node that is being defined.
 typedef struct definition {
   script *s;
   const eg_graph_node_info *node;
@@ -350,8 +350,8 @@ static egraph_status define(const definition *d, eg_value value, uint32_t elemen
   return eg_text_append(s->out, ")\n");
 }
 
-/// Nothing of the script rounds as integers do. 0 and 1 stand for what is false and true;
-/// a cast to bool of other numbers moves them.
+/// The script does not round as integers do. 0 and 1 are false and true; a cast of other
+/// numbers to bool would move them.
 static egraph_status check_types(const script *s, const eg_graph_node_info *node) {
   const char *name = eg_op_info_of((eg_op)node->attrs->op)->name;
   bool is_cast = node->attrs->op == EG_OP_CAST || node->attrs->op == EG_OP_BIT_CAST;

@@ -33,9 +33,8 @@ typedef struct eg_smt_question {
 /// EGRAPH_E_MEMORY.
 egraph_status eg_smt_print(const eg_rule_sides *sides, egraph_allocator alloc,
                            eg_text *out, eg_smt_question *question);
-/// Of the instances that are drawn of a rule the one with most different sizes among
-/// those with few elements. Fails as eg_smt_print, and with EGRAPH_E_UNSUPPORTED where
-/// there is none.
+/// Writes the instance with most different sizes among the drawn instances with few
+/// elements. Fails as eg_smt_print, and with EGRAPH_E_UNSUPPORTED when there is none.
 egraph_status eg_smt_print_rule(const eg_rule *rule, egraph_allocator alloc,
                                 uint64_t seed, eg_text *out, eg_smt_question *question);
 

@@ -1,5 +1,5 @@
-// Conditions by the kinds of the variables in them: $a and $b stand for two variables, $x
-// for a class variable.
+// Conditions by the kinds of their variables: $a and $b are two variables, $x a class
+// variable.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/guards/guards.h"
 
@@ -52,7 +52,7 @@ static const char *const of_one[][2] = {
     {"i", "(= $a 1)"},
     {"i", "(odd $a)"},
     {"i", "(even $a)"},
-    {"l", "(perm-identity $a)"}, // the first of equal ones is told
+    {"l", "(perm-identity $a)"}, // of equal conditions the first one is reported
     {"l", "(all-equal $a 0)"},
     {"l", "(all-equal $a 1)"},
     {"l", "(all-equal $a (at $a 0))"},

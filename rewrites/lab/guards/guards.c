@@ -1,6 +1,6 @@
-// A rule is drawn with all conditions of the list beside its own, which are evaluated but
-// not asked for. Each instance says of each condition whether it keeps an instance that
-// must go, or drops one that may stay.
+// A rule is drawn with its own conditions; all conditions of the list are evaluated on
+// each instance. An instance shows of each condition whether it keeps an instance on
+// which the rule fails, or drops one on which it holds.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/guards/guards.h"
 
@@ -35,7 +35,7 @@ typedef struct search {
   const eg_guard_search *how; // NULL: any guard is wanted
   bool *is_left_out;          // [conditions of the rule]
   condition *list;
-  uint32_t count, own; // own: those of the rule that are not left out
+  uint32_t count, own; // own: conditions of the rule that stay
   uint32_t seen[2];    // instances: on which the rule holds not, and holds
 } search;
 
@@ -137,8 +137,8 @@ static void on_instance(void *user, const eg_verify_instance *instance, bool hol
   }
 }
 
-/// Conditions that cannot be read beside the rule are dropped, one by one where all
-/// together are not read.
+/// Drops conditions that cannot be read together with the rule, one by one if not all
+/// together are read.
 static egraph_status read_list(search *s, eg_guard_texts *texts, eg_rules **out) {
   EG_TRY(read_variant(s, texts->data, (uint32_t)texts->len, out));
   if (*out != NULL) return EGRAPH_OK;
@@ -257,8 +257,8 @@ static uint32_t choose_few(const search *s, uint32_t few[FEW]) {
   return count;
 }
 
-/// Guards of `size` of the few conditions from `from` on, beside those of `part`. At most
-/// MAX_PARTS deep.
+/// Offers guards of `part` and further conditions, from `from` on, up to `size`
+/// conditions. At most MAX_PARTS deep.
 static void offer_sets(const search *s, const uint32_t *few, uint32_t few_count,
                        uint32_t from, uint32_t size, guard part, guard *best,
                        uint32_t *inout_count) {
@@ -347,7 +347,7 @@ static egraph_status choose_one_by_one(search *s, guard *out, uint32_t *out_coun
 
 // ---- alternatives of a guard ----------------------------------------------------------
 
-/// What is said of values of attributes alone holds for all tensors, and is left so.
+/// True when the guard names a tensor; only then alternatives are searched.
 static bool speaks_of_tensors(const search *s, const guard *g) {
   for (uint32_t i = 0; i < s->rule->var_count; i++)
     for (uint32_t k = 0; k < g->part_count; k++)
@@ -421,7 +421,7 @@ static uint32_t drop_narrow(const search *s, const guard *best, uint32_t count,
   return count;
 }
 
-/// Of guards that one of `share` instances keeps, at least.
+/// Finds a guard that keeps at least one of `share` instances.
 static egraph_status find_guard(search *s, uint32_t share, eg_text *text, eg_text *detail,
                                 bool *out) {
   guard best[TRIALS];
@@ -464,8 +464,8 @@ static bool is_steering(const eg_rule *rule, uint32_t expr) {
          has_function(rule, expr, EG_RULE_FN_WEIGHT_ONLY);
 }
 
-/// What may stand in place of condition `at`. *out_weaker: something; `text` is empty
-/// then where nothing need stand there.
+/// Finds a weaker replacement of condition `at`. *out_weaker: there is one; an empty
+/// `text` means that no condition is necessary.
 static egraph_status weaken(search *s, uint32_t at, const char *own, eg_text *text,
                             bool *out_weaker) {
   guard best[TRIALS];

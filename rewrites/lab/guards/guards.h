@@ -17,7 +17,7 @@ typedef enum eg_guard_outcome {
 /// "holds", "weaker", "holds-if", "refuted".
 const char *eg_guard_outcome_name(eg_guard_outcome outcome);
 
-/// What was found, borrowed for the call.
+/// A finding, borrowed for the call.
 typedef struct eg_guard_finding {
   const char *rule;
   eg_guard_outcome outcome;
@@ -36,8 +36,8 @@ egraph_status eg_guards_check(const eg_rules *rules, uint64_t seed,
 typedef struct eg_guard_search {
   uint64_t seed;
   uint32_t share;  // one of so many instances keeps the guard, at least
-  uint32_t others; // conditions at most, of which each may stand for the guard: (or ...)
-  /// Whether a guard is wanted; others are passed over. May be NULL.
+  uint32_t others; // conditions at most, each an alternative to the guard: (or ...)
+  /// True when a guard is wanted; others are passed over. May be NULL.
   egraph_status (*wants)(void *user, const char *guard, bool *out);
   void *user;
 } eg_guard_search;
@@ -51,8 +51,8 @@ egraph_status eg_guard_find(egraph_allocator alloc, const eg_rule *rule,
 
 EG_VEC_DEFINE(eg_guard_texts, const char *);
 
-/// Appends the conditions that speak of what the left side of the rule binds, of one
-/// variable before those of two. The texts are in the arena.
+/// Appends conditions over variables that the left side of the rule binds; conditions of
+/// one variable precede conditions of two. The texts are in the arena.
 egraph_status eg_guard_list(const eg_rule *rule, eg_arena *arena, eg_guard_texts *out);
 
 #endif

@@ -97,7 +97,7 @@ static void parts_deinit(parts *list) {
     eg_text_deinit(&list->items[i]);
 }
 
-/// The operands, those of nested operators of the same law among them.
+/// Prints the operands, and in place of a nested operator of the same law its operands.
 static egraph_status add_parts(canon *c, const eg_subst_side *side, const eg_subst_op *op,
                                parts *list) {
   for (uint32_t i = 0; i < op->input_count; i++) {

@@ -23,7 +23,7 @@ enum {
   MAX_ROOTS = 16
 };
 
-/// Rules of a stage by their operators: those of the rule, with or without some that take
+/// Rules of a stage by their operators: only operators of the rule, with some that take
 /// values apart and put them together, or any.
 typedef enum stage_filter {
   OWN_OPERATORS,
@@ -31,9 +31,8 @@ typedef enum stage_filter {
   ANY_OPERATORS
 } stage_filter;
 
-/// Which rules are used and how far. Rules over other operators than those of the rule do
-/// not help most of the time, and fill the e-graph: they come later. Sets of rules that
-/// were made are large.
+/// Rules of a stage and its limits. Rules over other operators seldom help, and fill the
+/// e-graph: they come later. Generated sets of rules are large.
 typedef struct stage {
   bool is_exploring, is_of_sets;
   stage_filter filter;
@@ -136,7 +135,7 @@ static void mark_kernels(check *c) {
   for (uint32_t i = rule->pattern_term_count; i-- > 0;) {
     const eg_rule_term *term = &rule->terms[i];
     if (term->is_var || term->op != EG_OP_CONV || term->child_count < 2) continue;
-    // Children stand before their parents: what is below the kernel is marked on the way.
+    // Children precede their parents: terms below the kernel are marked on the way.
     bool below[256] = {false};
     if (i >= 256) continue;
     below[term->children[1]] = true;
@@ -302,7 +301,7 @@ static void refresh(trial *t, uint32_t end) {
   }
 }
 
-/// The left side as the instance has it; names of its parts stand for classes.
+/// Adds the left side of the instance; names of its parts then name classes.
 static egraph_status add_left(trial *t) {
   const eg_rule *rule = t->check->rule;
   for (uint32_t i = 0; i < rule->pattern_term_count; i++) {

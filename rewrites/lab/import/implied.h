@@ -1,4 +1,4 @@
-// Whether the shipped rules say already what a rule says: an instance of its left side is
+// Decides whether rules imply another one: an instance of its left side is
 // saturated, and its right side looked for in the same class.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_IMPORT_IMPLIED_H
@@ -45,7 +45,7 @@ egraph_status eg_implied_check(const eg_implied_checker *checker, const eg_rule 
 // -------------------------------------------------------------
 
 /// Finds a small subset of a set of rules that implies the others, and appends its rule
-/// file; `report` (may be NULL) is told of each
+/// file; `report` (may be NULL) is called for each
 /// rule once, in order. Rules with parallel operators are kept. Equal sets, equal
 /// answers. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_rules_minimize(egraph_allocator alloc, const eg_rules *rules,
@@ -53,7 +53,7 @@ egraph_status eg_rules_minimize(egraph_allocator alloc, const eg_rules *rules,
                                 void *user, eg_text *out);
 
 /// Looks for every rule of `of` (both directions of one are one) among what the sets `by`
-/// imply together. Rules that stand in several of them are one.
+/// imply together. A rule of several sets is one rule.
 egraph_status eg_rules_found(egraph_allocator alloc, const eg_rules *of,
                              const eg_rules *const *by, size_t by_count,
                              void (*report)(void *user, const egraph_rule_found *found),

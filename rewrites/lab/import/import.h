@@ -6,7 +6,7 @@
 
 #include "rewrites/language/rules.h"
 
-// What becomes of a substitution: id, words.
+// Outcomes of a substitution: id, words.
 #define EG_IMPORT_LIST(X)                                                                \
   X(EG_IMPORT_TESTED, "tested")       /* holds on random instances, and is added */      \
   X(EG_IMPORT_GUARDED, "holds-if")    /* the same, under a guard that was found */       \

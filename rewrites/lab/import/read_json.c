@@ -23,8 +23,7 @@ static const json_name parameter_names[] = {
 #undef EG_SUBST_PM
 };
 
-/// What is read at the moment. Objects are records of their own only as far as others
-/// hold them.
+/// The substitution, side and operator that are being read.
 typedef struct json_file {
   eg_subst_file *file;
   eg_substitution *rule;

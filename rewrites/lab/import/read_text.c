@@ -65,7 +65,7 @@ typedef struct text_reader {
   eg_subst_side *side;
 } text_reader;
 
-/// What a term is: a number, or a tensor.
+/// A number or a tensor.
 typedef struct text_term {
   bool is_number;
   int32_t number;

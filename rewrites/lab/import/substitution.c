@@ -27,8 +27,8 @@ bool eg_subst_add_input(eg_subst_op *op, eg_subst_tensor input) {
   return true;
 }
 
-// Of a substitution that is too large, what exceeds the limits is not kept, and operands
-// may stand in that.
+// A substitution that is too large keeps only what is within the limits; its operands may
+// be missing.
 bool eg_subst_add_op(eg_substitution *subst, eg_subst_side *side, const eg_subst_op *op) {
   subst->is_too_large = subst->is_too_large || side->op_count == EG_SUBST_OPS;
   if (subst->is_too_large) return true;
@@ -67,6 +67,17 @@ bool eg_subst_side_has(const eg_subst_side *side, uint32_t results, int32_t vari
     for (uint32_t k = 0; k < side->ops[i].input_count; k++)
       if (side->ops[i].inputs[k].op == variable) return true;
   return false;
+}
+
+/// True when a result of the rule needs the operator.
+bool eg_subst_side_needs(const eg_subst_side *side, uint32_t results, uint32_t op) {
+  bool reached[EG_SUBST_OPS] = {false};
+  for (uint32_t i = 0; i < results; i++)
+    if (side->results[i].op >= 0) reached[side->results[i].op] = true;
+  for (uint32_t i = side->op_count; i-- > 0;)
+    for (uint32_t k = 0; reached[i] && k < side->ops[i].input_count; k++)
+      if (side->ops[i].inputs[k].op >= 0) reached[side->ops[i].inputs[k].op] = true;
+  return reached[op];
 }
 
 // ---- files ----------------------------------------------------------------------------

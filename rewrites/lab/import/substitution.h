@@ -52,7 +52,7 @@ typedef struct eg_subst_op {
 } eg_subst_op;
 
 typedef struct eg_subst_side {
-  eg_subst_op ops[EG_SUBST_OPS]; // operands stand before what uses them
+  eg_subst_op ops[EG_SUBST_OPS]; // operands precede the operators that use them
   uint32_t op_count;
   eg_subst_tensor results[EG_SUBST_TENSORS];
 } eg_subst_side;
@@ -71,38 +71,35 @@ const char *eg_subst_kind_name(int32_t kind, char buffer[32]);
 void eg_subst_set(eg_subst_op *op, int32_t parameter, int32_t value);
 /// False when it has too many operands.
 bool eg_subst_add_input(eg_subst_op *op, eg_subst_tensor input);
-/// Adds an operator to a side of the substitution. False when an operand does not stand
-/// before it; one too many makes the substitution too large.
+/// Adds an operator to a side of the substitution. False when an operand does not precede
+/// it; beyond the limit the substitution becomes too large.
 bool eg_subst_add_op(eg_substitution *subst, eg_subst_side *side, const eg_subst_op *op);
 void eg_subst_add_result(eg_substitution *subst, eg_subst_tensor left,
                          eg_subst_tensor right);
-/// Whether there are results, and the operators that make them.
+/// True when there are results, and the operators that make them.
 bool eg_subst_is_complete(const eg_substitution *subst);
 
-// ---- for those who look at them ------------------------------------------------------
+// ---- for readers of sides -------------------------------------------------------------
 
-/// Whether an operand of an operator of the side, or a result, is the variable.
+/// True when an operand of an operator of the side, or a result, is the variable.
 bool eg_subst_side_has(const eg_subst_side *side, uint32_t results, int32_t variable);
+/// True when a result needs the operator.
+bool eg_subst_side_needs(const eg_subst_side *side, uint32_t results, uint32_t op);
 
-/// Overwrites `out` with one text for all substitutions that are the same up to the names
-/// of variables, the direction, the order of results, and the laws of sums and products:
-/// those of elements are commutative and associative, those of matrices associative.
-/// Where these laws alone make both sides the same, they are not
-/// applied: such substitutions are instances of the laws, and not all one. "" for one
-/// that is too large to tell. Fails with EGRAPH_E_MEMORY. O(n! n log n) for n <= 6
-/// variables; with more of them their names are those of their first occurrence, which
-/// tells less.
+/// Overwrites `out` with one text for all substitutions that are equal up to the names of
+/// variables, the direction, the order of results, and the laws of sums and products:
+/// sums and products of elements are commutative and associative, matrix products
+/// associative. These laws are not applied where they alone make both sides the same:
+/// such substitutions are instances of the laws, and differ. "" for a substitution that
+/// is too large. Fails with EGRAPH_E_MEMORY. O(n! n log n) for n <= 6 variables; more
+/// variables keep the order of their first occurrence, which finds fewer duplicates.
 egraph_status eg_subst_canonical(const eg_substitution *subst, egraph_allocator alloc,
                                  eg_text *out);
 
 // ---- files ----------------------------------------------------------------------------
 
-// Files of published substitutions, by their first bytes: protocol buffers (GraphSubst of
-// TASO and of FlexFlow), FlexFlow's JSON of the same, Tensat's equations ("x==y", one
-// after the other) and its rules as S-expressions ("x=>y", a line each).
-//
-// Files are hostile: sizes, nesting and numbers are bounded, operands stand before what
-// uses them, variables and results exist.
+// Files are hostile: sizes, nesting and numbers are bounded, operands precede their
+// users, variables and results exist.
 
 /// Substitutions of a file, and the largest number of a variable, at most.
 enum { EG_SUBST_MOST = 10000, EG_SUBST_VARIABLES = 1000000 };

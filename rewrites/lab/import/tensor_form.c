@@ -126,7 +126,7 @@ uint32_t eg_tensor_form_variable(const eg_tensor_form *form, int32_t variable) {
   return i;
 }
 
-/// Whether every variable of a side is one of the other side.
+/// True when every variable of a side is one of the other side.
 static bool uses_variables_of(const eg_tensor_form *form, const eg_subst_side *side,
                               const eg_subst_side *other) {
   for (uint32_t i = 0; i < form->variable_count; i++)
@@ -232,7 +232,7 @@ static void rank_op(eg_tensor_form *form, const eg_subst_side *side, uint32_t in
   }
 }
 
-/// What is concatenated without a word of its rank was found on matrices.
+/// A concatenation whose rank the file does not say was found on matrices.
 static void assume_matrices(eg_tensor_form *form, const eg_subst_side *side,
                             rank_state *state) {
   for (uint32_t i = 0; i < side->op_count; i++) {
@@ -271,9 +271,9 @@ bool eg_tensor_form_flip(eg_tensor_form *form) {
   return true;
 }
 
-// ---- what it is made of ---------------------------------------------------------------
+// ---- freedoms of a form ---------------------------------------------------------------
 
-/// What the kernels of the convolutions of a side are made of.
+/// Marks variables that are part of a kernel of a convolution.
 static void mark_kernels(eg_tensor_form *form, const eg_subst_side *side) {
   bool is_part[EG_SUBST_OPS] = {false};
   for (uint32_t i = side->op_count; i-- > 0;)

@@ -14,7 +14,7 @@
 
 enum { EG_FORM_VARIABLES = 16, EG_FORM_GUARDS = 96, EG_FORM_UNKNOWN = -1 };
 
-// What can be made general, in the order in which it is tried: id, words.
+// Attributes that can be made general, in the order in which they are tried: id, words.
 #define EG_FREEDOM_LIST(X)                                                               \
   X(EG_FREE_ENLARGE, "kernels are enlarged by an even number") /* one operator for it */ \
   X(EG_FREE_GROUP, "groups as on the left")                                              \
@@ -64,7 +64,7 @@ typedef struct eg_tensor_form {
   uint32_t freedoms;                 // bits of those taken
   eg_guard guards[2];
   uint32_t guard_count;
-  const char *condition; // beside the guards, in the rule language; NULL: none
+  const char *condition; // in addition to the guards, in the rule language; NULL: none
   egraph_math math;
 } eg_tensor_form;
 

@@ -86,7 +86,8 @@ static egraph_status is_of_shapes(void *user, const char *guard, bool *out) {
   return EGRAPH_OK;
 }
 
-/// Any condition that rules may need, of the rule as it stands.
+/// Finds a condition of the general list (rewrites/lab/guards) for the rule in its
+/// present form.
 static egraph_status find_condition(attempt *a, bool *out_found) {
   eg_importer *in = a->in;
   const char *fault;

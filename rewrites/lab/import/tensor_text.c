@@ -18,7 +18,7 @@ typedef struct writer {
   uint32_t depth;              // of sizes that are said by others
 } writer;
 
-static bool is_free(const writer *w, eg_freedom freedom) {
+static bool has_freedom(const writer *w, eg_freedom freedom) {
   return (w->form->freedoms >> freedom & 1) != 0;
 }
 
@@ -39,7 +39,7 @@ static const eg_subst_op *op_of(const writer *w, eg_subst_tensor tensor) {
   return tensor.op >= 0 ? &w->side->ops[tensor.op] : NULL;
 }
 
-static bool is_constant(int32_t kind) {
+static bool is_constant_op(int32_t kind) {
   return kind == EG_SUBST_MATMUL_ONE || kind == EG_SUBST_CONV_ONE ||
          kind == EG_SUBST_POOL_KERNEL || kind == EG_SUBST_MUL_ONE;
 }
@@ -65,7 +65,7 @@ static use use_of(const writer *w, int32_t constant) {
     if (at == op->input_count) continue;
     eg_subst_tensor other = op->inputs[op->input_count == 2 ? 1 - at : at];
     const eg_subst_op *beside = other.op >= 0 ? &w->side->ops[other.op] : NULL;
-    bool is_sized = beside == NULL || !is_constant(beside->kind);
+    bool is_sized = beside == NULL || !is_constant_op(beside->kind);
     if (op->kind == EG_SUBST_CONV) {
       found.convolved = op->inputs[0];
       found.has_convolved = at == 1;
@@ -93,11 +93,22 @@ static use use_of(const writer *w, int32_t constant) {
 
 static egraph_status write_dim(writer *w, eg_subst_tensor tensor, int32_t axis);
 
+/// Appends two sizes, with a blank between them.
+static egraph_status write_two_dims(writer *w, const char *head, eg_subst_tensor a,
+                                    int32_t i, eg_subst_tensor b, int32_t k,
+                                    const char *tail) {
+  eg_text_append(w->text, head);
+  write_dim(w, a, i);
+  eg_text_append(w->text, " ");
+  write_dim(w, b, k);
+  return eg_text_append(w->text, tail);
+}
+
 /// The first operand that has the size of the result.
 static eg_subst_tensor sized_operand(const writer *w, const eg_subst_op *op) {
   const eg_subst_op *first = op_of(w, op->inputs[0]);
   bool is_two = op->kind == EG_SUBST_ADD || op->kind == EG_SUBST_MUL;
-  return op->inputs[is_two && first != NULL && is_constant(first->kind) ? 1 : 0];
+  return op->inputs[is_two && first != NULL && is_constant_op(first->kind) ? 1 : 0];
 }
 
 static egraph_status write_constant_dim(writer *w, int32_t index, int32_t axis) {
@@ -122,17 +133,9 @@ static egraph_status write_constant_dim(writer *w, int32_t index, int32_t axis) 
 
 static egraph_status write_variable_dim(writer *w, eg_subst_tensor tensor, int32_t axis) {
   int8_t rank = eg_tensor_form_rank(w->form, w->side, tensor);
-  EG_TRY(eg_text_printf(w->text, "(dim ?x%" PRId32 " ", -tensor.op));
+  eg_text_printf(w->text, "(dim ?x%" PRId32 " ", -tensor.op);
   if (w->axis_is_free) return eg_text_printf(w->text, "?a%" PRId32 ")", axis);
   return eg_text_printf(w->text, "%" PRId32 ")", rank == 2 ? axis - 2 : axis);
-}
-
-static egraph_status write_joint_dim(writer *w, const eg_subst_op *op, int32_t axis) {
-  EG_TRY(eg_text_append(w->text, "(+ "));
-  EG_TRY(write_dim(w, op->inputs[0], axis));
-  EG_TRY(eg_text_append(w->text, " "));
-  EG_TRY(write_dim(w, op->inputs[1], axis));
-  return eg_text_append(w->text, ")");
 }
 
 /// The sizes of the halves that a split makes: what was last joined along its axis, or
@@ -161,8 +164,8 @@ static egraph_status write_half(writer *w, const eg_subst_op *split, int32_t out
   int32_t axis = split->parameter[EG_SUBST_PM_AXIS], along;
   if (find_halves(w, split->inputs[0], axis, halves, &along))
     return write_dim(w, halves[output != 0], along);
-  EG_TRY(eg_text_append(w->text, "(/ "));
-  EG_TRY(write_dim(w, split->inputs[0], axis));
+  eg_text_append(w->text, "(/ ");
+  write_dim(w, split->inputs[0], axis);
   return eg_text_append(w->text, " 2)");
 }
 
@@ -172,8 +175,9 @@ static egraph_status write_op_dim(writer *w, eg_subst_tensor tensor, int32_t axi
   bool is_same_size = op->parameter[EG_SUBST_PM_PAD] == EG_SUBST_SAME &&
                       op->parameter[EG_SUBST_PM_STRIDE_H] == 1 &&
                       op->parameter[EG_SUBST_PM_STRIDE_W] == 1;
-  if (is_constant(op->kind)) return write_constant_dim(w, tensor.op, axis);
-  if (op->kind == EG_SUBST_CONCAT && along == axis) return write_joint_dim(w, op, axis);
+  if (is_constant_op(op->kind)) return write_constant_dim(w, tensor.op, axis);
+  if (op->kind == EG_SUBST_CONCAT && along == axis)
+    return write_two_dims(w, "(+ ", op->inputs[0], axis, op->inputs[1], axis, ")");
   if (op->kind == EG_SUBST_SPLIT && along == axis)
     return write_half(w, op, tensor.output);
   if (op->kind == EG_SUBST_TRANSPOSE) return write_dim(w, op->inputs[0], 1 - axis);
@@ -210,19 +214,19 @@ static egraph_status write_dim(writer *w, eg_subst_tensor tensor, int32_t axis) 
 
 static egraph_status write_same_pads(writer *w, eg_subst_tensor kernel) {
   static const char *const halves[] = {"(floor-div (- ", "(floor-div "};
-  EG_TRY(eg_text_append(w->text, "["));
+  eg_text_append(w->text, "[");
   for (int32_t i = 0; i < 4; i++) {
-    EG_TRY(eg_text_printf(w->text, "%s%s", i == 0 ? "" : " ", halves[i / 2]));
-    EG_TRY(write_dim(w, kernel, 2 + i % 2));
-    EG_TRY(eg_text_append(w->text, i < 2 ? " 1) 2)" : " 2)"));
+    eg_text_printf(w->text, "%s%s", i == 0 ? "" : " ", halves[i / 2]);
+    write_dim(w, kernel, 2 + i % 2);
+    eg_text_append(w->text, i < 2 ? " 1) 2)" : " 2)");
   }
   return eg_text_append(w->text, "]");
 }
 
 static egraph_status write_pads(writer *w, const eg_subst_op *op) {
   const int32_t *p = op->parameter;
-  EG_TRY(eg_text_append(w->text, " :pads "));
-  if (is_free(w, EG_FREE_PADS)) return eg_text_append(w->text, "?p");
+  eg_text_append(w->text, " :pads ");
+  if (has_freedom(w, EG_FREE_PADS)) return eg_text_append(w->text, "?p");
   if (p[EG_SUBST_PM_PAD] == EG_SUBST_VALID) return eg_text_append(w->text, "[0 0 0 0]");
   if (p[EG_SUBST_PM_STRIDE_H] != 1 || p[EG_SUBST_PM_STRIDE_W] != 1) {
     w->fault = "has padding that depends on a stride";
@@ -235,24 +239,25 @@ static egraph_status write_pads(writer *w, const eg_subst_op *op) {
 
 static egraph_status write_window(writer *w, const eg_subst_op *op) {
   const int32_t *p = op->parameter;
-  EG_TRY(is_free(w, EG_FREE_STRIDE)
+  EG_TRY(has_freedom(w, EG_FREE_STRIDE)
              ? eg_text_append(w->text, " :strides ?s")
              : eg_text_printf(w->text, " :strides [%d %d]", p[EG_SUBST_PM_STRIDE_H],
                               p[EG_SUBST_PM_STRIDE_W]));
-  EG_TRY(write_pads(w, op));
+  write_pads(w, op);
   if (op->kind == EG_SUBST_AVERAGE_POOL)
-    return eg_text_append(w->text, is_free(w, EG_FREE_COUNT) ? " :count_include_pad ?c"
-                                                             : " :count_include_pad 1");
-  return eg_text_append(w->text, is_free(w, EG_FREE_DILATION) ? " :dilations ?d"
-                                                              : " :dilations [1 1]");
+    return eg_text_append(w->text, has_freedom(w, EG_FREE_COUNT)
+                                       ? " :count_include_pad ?c"
+                                       : " :count_include_pad 1");
+  return eg_text_append(w->text, has_freedom(w, EG_FREE_DILATION) ? " :dilations ?d"
+                                                                  : " :dilations [1 1]");
 }
 
 static egraph_status write_act(writer *w, const eg_subst_op *op) {
   static const char *const acts[] = {"", " :act sigmoid", " :act relu", " :act tanh"};
   int32_t act = op->parameter[EG_SUBST_PM_ACTIVATION];
-  if (act == EG_SUBST_ACT_NONE && is_free(w, EG_FREE_NO_ACT))
+  if (act == EG_SUBST_ACT_NONE && has_freedom(w, EG_FREE_NO_ACT))
     return eg_text_append(w->text, " :act ?n :act_alpha ?na :act_beta ?nb");
-  if (act == EG_SUBST_ACT_RELU && is_free(w, EG_FREE_RELU_ACT))
+  if (act == EG_SUBST_ACT_RELU && has_freedom(w, EG_FREE_RELU_ACT))
     return eg_text_append(w->text, " :act ?r :act_alpha ?ra :act_beta ?rb");
   return eg_text_append(w->text, acts[act]);
 }
@@ -264,27 +269,24 @@ static uint32_t first_conv(const eg_subst_side *side) {
   return i;
 }
 
-/// Groups are not said in the files: channels of the image over those of a kernel.
+/// Files do not say groups: a group count is the channels of the image over the channels
+/// of a kernel.
 static egraph_status write_group(writer *w, uint32_t index) {
   const eg_subst_op *op = &w->side->ops[index];
   bool is_one = has_guard(w, EG_GUARD_NO_GROUPS);
   uint32_t first = first_conv(w->form->left);
   if (is_left(w))
     return is_one ? EGRAPH_OK : eg_text_printf(w->text, " :group ?g%" PRIu32, index);
-  if (is_free(w, EG_FREE_GROUP)) {
+  if (has_freedom(w, EG_FREE_GROUP)) {
     if (is_one) return EGRAPH_OK;
     if (first < w->form->left->op_count)
       return eg_text_printf(w->text, " :group ?g%" PRIu32, first);
   }
-  EG_TRY(eg_text_append(w->text, " :group (/ "));
-  EG_TRY(write_dim(w, op->inputs[0], 1));
-  EG_TRY(eg_text_append(w->text, " "));
-  EG_TRY(write_dim(w, op->inputs[1], 1));
-  return eg_text_append(w->text, ")");
+  return write_two_dims(w, " :group (/ ", op->inputs[0], 1, op->inputs[1], 1, ")");
 }
 
 static egraph_status write_kernel_shape(writer *w, const eg_subst_op *op) {
-  if (is_free(w, EG_FREE_KERNEL)) return eg_text_append(w->text, " :kernel_shape ?k");
+  if (has_freedom(w, EG_FREE_KERNEL)) return eg_text_append(w->text, " :kernel_shape ?k");
   return eg_text_printf(w->text, " :kernel_shape [%d %d]",
                         op->parameter[EG_SUBST_PM_KERNEL_H],
                         op->parameter[EG_SUBST_PM_KERNEL_W]);
@@ -294,8 +296,8 @@ static egraph_status write_axis(writer *w, eg_subst_tensor self) {
   const eg_subst_op *op = op_of(w, self);
   int32_t axis = op->parameter[EG_SUBST_PM_AXIS];
   int8_t rank = eg_tensor_form_rank(w->form, w->side, self);
-  if (is_free(w, EG_FREE_AXIS)) return eg_text_printf(w->text, " :axis ?a%d", axis);
-  bool is_from_end = is_free(w, EG_FREE_AXIS_END) && rank != EG_FORM_UNKNOWN;
+  if (has_freedom(w, EG_FREE_AXIS)) return eg_text_printf(w->text, " :axis ?a%d", axis);
+  bool is_from_end = has_freedom(w, EG_FREE_AXIS_END) && rank != EG_FORM_UNKNOWN;
   return eg_text_printf(w->text, " :axis %d", is_from_end ? axis - rank : axis);
 }
 
@@ -303,71 +305,64 @@ static egraph_status write_axis(writer *w, eg_subst_tensor self) {
 static egraph_status write_enlarge(writer *w, const eg_subst_op *op) {
   int32_t size[2] = {op->parameter[EG_SUBST_PM_KERNEL_H],
                      op->parameter[EG_SUBST_PM_KERNEL_W]};
-  if (is_free(w, EG_FREE_ENLARGE)) {
-    EG_TRY(eg_text_append(w->text, "(enlarge"));
+  if (has_freedom(w, EG_FREE_ENLARGE)) {
+    eg_text_append(w->text, "(enlarge");
     return eg_text_printf(w->text, " :kernel_shape [%d %d]", size[0], size[1]);
   }
-  EG_TRY(eg_text_append(w->text, "(pad :pads [0 0"));
+  eg_text_append(w->text, "(pad :pads [0 0");
   for (int32_t i = 0; i < 4; i++) {
-    EG_TRY(eg_text_append(w->text, i == 2 ? " 0 0" : ""));
-    EG_TRY(eg_text_printf(w->text, i < 2 ? " (floor-div (- %d " : " (floor-div (- %d ",
-                          i < 2 ? size[i % 2] : size[i % 2] + 1));
-    EG_TRY(write_dim(w, op->inputs[0], 2 + i % 2));
-    EG_TRY(eg_text_append(w->text, ") 2)"));
+    eg_text_append(w->text, i == 2 ? " 0 0" : "");
+    eg_text_printf(w->text, i < 2 ? " (floor-div (- %d " : " (floor-div (- %d ",
+                   i < 2 ? size[i % 2] : size[i % 2] + 1);
+    write_dim(w, op->inputs[0], 2 + i % 2);
+    eg_text_append(w->text, ") 2)");
   }
   return eg_text_append(w->text, "]");
 }
 
 // ---- terms ----------------------------------------------------------------------------
 
-static egraph_status write_dtype(writer *w) {
-  return eg_text_printf(w->text, " :dtype (dtype ?x%" PRId32 ")", -w->form->variables[0]);
-}
-
 static egraph_status write_one(writer *w, int32_t index) {
   const eg_subst_op *op = &w->side->ops[index];
   static const char *const heads[] = {"(eye", "(conv-identity", "(fill", "(pool-kernel"};
-  EG_TRY(eg_text_append(w->text, heads[op->kind - EG_SUBST_MATMUL_ONE]));
-  EG_TRY(write_dtype(w));
+  eg_text_append(w->text, heads[op->kind - EG_SUBST_MATMUL_ONE]);
+  eg_text_printf(w->text, " :dtype (dtype ?x%" PRId32 ")", -w->form->variables[0]);
   if (op->kind == EG_SUBST_MUL_ONE)
     return eg_text_append(w->text, " :shape [] :value 1.0");
   EG_TRY(
       eg_text_append(w->text, op->kind == EG_SUBST_MATMUL_ONE ? " :n " : " :channels "));
-  EG_TRY(write_constant_dim(w, index, 0));
+  write_constant_dim(w, index, 0);
   if (op->kind == EG_SUBST_MATMUL_ONE) return EGRAPH_OK;
-  EG_TRY(write_kernel_shape(w, op));
+  write_kernel_shape(w, op);
   if (op->kind == EG_SUBST_POOL_KERNEL) return EGRAPH_OK;
-  EG_TRY(eg_text_append(w->text, " :group (/ "));
-  EG_TRY(write_constant_dim(w, index, 0));
-  EG_TRY(eg_text_append(w->text, " "));
-  EG_TRY(write_constant_dim(w, index, 1));
+  eg_text_append(w->text, " :group (/ ");
+  write_constant_dim(w, index, 0);
+  eg_text_append(w->text, " ");
+  write_constant_dim(w, index, 1);
   return eg_text_append(w->text, ")");
 }
 
 /// "(conv :strides [1 1]", and so on.
-static egraph_status write_head(writer *w, eg_subst_tensor self) {
+static egraph_status write_tensor_head(writer *w, eg_subst_tensor self) {
   const eg_subst_op *op = op_of(w, self);
   switch (op->kind) {
   case EG_SUBST_CONV:
-    EG_TRY(eg_text_append(w->text, "(conv"));
-    EG_TRY(write_window(w, op));
-    EG_TRY(write_group(w, (uint32_t)self.op));
+    eg_text_append(w->text, "(conv");
+    write_window(w, op);
+    write_group(w, (uint32_t)self.op);
     return write_act(w, op);
   case EG_SUBST_MAX_POOL:
   case EG_SUBST_AVERAGE_POOL:
-    EG_TRY(eg_text_append(w->text,
-                          op->kind == EG_SUBST_MAX_POOL ? "(max-pool" : "(average-pool"));
-    EG_TRY(write_kernel_shape(w, op));
+    eg_text_append(w->text,
+                   op->kind == EG_SUBST_MAX_POOL ? "(max-pool" : "(average-pool");
+    write_kernel_shape(w, op);
     return write_window(w, op);
-  case EG_SUBST_MATMUL:
-    EG_TRY(eg_text_append(w->text, "(matmul"));
-    return write_act(w, op);
-  case EG_SUBST_CONCAT:
-    EG_TRY(eg_text_append(w->text, "(concat"));
-    return write_axis(w, self);
+  case EG_SUBST_MATMUL: eg_text_append(w->text, "(matmul"); return write_act(w, op);
+  case EG_SUBST_CONCAT: eg_text_append(w->text, "(concat"); return write_axis(w, self);
   case EG_SUBST_TRANSPOSE:
-    return eg_text_append(w->text, is_free(w, EG_FREE_PERM) ? "(transpose :perm ?perm"
-                                                            : "(transpose :perm [1 0]");
+    return eg_text_append(w->text, has_freedom(w, EG_FREE_PERM)
+                                       ? "(transpose :perm ?perm"
+                                       : "(transpose :perm [1 0]");
   case EG_SUBST_ENLARGE: return write_enlarge(w, op);
   case EG_SUBST_RELU: return eg_text_append(w->text, "(relu");
   case EG_SUBST_SIGMOID: return eg_text_append(w->text, "(sigmoid");
@@ -381,20 +376,20 @@ static egraph_status write_head(writer *w, eg_subst_tensor self) {
 
 static egraph_status write_split(writer *w, eg_subst_tensor self) {
   const eg_subst_op *op = op_of(w, self);
-  EG_TRY(eg_text_printf(w->text, "(part :index %d (split", self.output));
-  EG_TRY(write_axis(w, self));
-  EG_TRY(eg_text_append(w->text, " :sizes ["));
-  w->axis_is_free = is_free(w, EG_FREE_AXIS);
-  EG_TRY(write_half(w, op, 0));
-  EG_TRY(eg_text_append(w->text, " "));
-  EG_TRY(write_half(w, op, 1));
+  eg_text_printf(w->text, "(part :index %d (split", self.output);
+  write_axis(w, self);
+  eg_text_append(w->text, " :sizes [");
+  w->axis_is_free = has_freedom(w, EG_FREE_AXIS);
+  write_half(w, op, 0);
+  eg_text_append(w->text, " ");
+  write_half(w, op, 1);
   w->axis_is_free = false;
   return eg_text_append(w->text, "]");
 }
 
-/// Whether the left side names it: an operand of a sum whose shape is spoken of.
+/// True when the left side names it: an operand of a sum whose shape is spoken of.
 static bool is_operand_of_sum(const writer *w, int32_t index) {
-  if (!is_left(w) || is_free(w, EG_FREE_SHAPES)) return false;
+  if (!is_left(w) || has_freedom(w, EG_FREE_SHAPES)) return false;
   for (uint32_t i = 0; i < w->side->op_count; i++) {
     const eg_subst_op *op = &w->side->ops[i];
     bool is_sum = op->kind == EG_SUBST_ADD || op->kind == EG_SUBST_MUL;
@@ -403,7 +398,7 @@ static bool is_operand_of_sum(const writer *w, int32_t index) {
   return false;
 }
 
-// Recursion ends after EG_SUBST_OPS: operands stand before what uses them.
+// Recursion ends after EG_SUBST_OPS: operands precede the operators that use them.
 static egraph_status write_tensor(writer *w, eg_subst_tensor tensor) {
   if (has_ended(w)) return EGRAPH_OK;
   if (tensor.op < 0) return eg_text_printf(w->text, "?x%" PRId32, -tensor.op);
@@ -414,118 +409,104 @@ static egraph_status write_tensor(writer *w, eg_subst_tensor tensor) {
     return eg_text_printf(w->text, "?t%" PRId32, tensor.op);
   if (is_named) {
     w->is_named[tensor.op] = true;
-    EG_TRY(eg_text_printf(w->text, "(as ?t%" PRId32 " ", tensor.op));
+    eg_text_printf(w->text, "(as ?t%" PRId32 " ", tensor.op);
   }
-  EG_TRY(is_split ? write_split(w, tensor) : write_head(w, tensor));
+  EG_TRY(is_split ? write_split(w, tensor) : write_tensor_head(w, tensor));
   for (uint32_t i = 0; i < op->input_count; i++) {
-    EG_TRY(eg_text_append(w->text, " "));
-    EG_TRY(write_tensor(w, op->inputs[i]));
+    eg_text_append(w->text, " ");
+    write_tensor(w, op->inputs[i]);
   }
   return eg_text_append(w->text, is_split || is_named ? "))" : ")");
 }
 
-static egraph_status write_side(writer *w, const char *clause,
-                                const eg_subst_side *side) {
+static void write_side(writer *w, const char *clause, const eg_subst_side *side) {
   w->side = side;
-  EG_TRY(eg_text_printf(w->text, "\n  (%s", clause));
+  eg_text_printf(w->text, "\n  (%s", clause);
   for (uint32_t i = 0; i < w->form->subst->result_count; i++) {
-    EG_TRY(eg_text_append(w->text, " "));
-    EG_TRY(write_tensor(w, side->results[i]));
+    eg_text_append(w->text, " ");
+    write_tensor(w, side->results[i]);
   }
-  return eg_text_append(w->text, ")");
+  eg_text_append(w->text, ")");
 }
 
 // ---- conditions -----------------------------------------------------------------------
 
-static egraph_status write_ranks(writer *w) {
+static void write_ranks(writer *w) {
   for (uint32_t i = 0; i < w->form->variable_count; i++) {
     int8_t rank = w->form->variable_ranks[i];
-    bool is_left_out = rank == 0 ? is_free(w, EG_FREE_SHAPES) : is_free(w, EG_FREE_RANK);
+    bool is_left_out =
+        rank == 0 ? has_freedom(w, EG_FREE_SHAPES) : has_freedom(w, EG_FREE_RANK);
     if (rank != EG_FORM_UNKNOWN && !is_left_out &&
         eg_subst_side_has(w->form->left, w->form->subst->result_count,
                           w->form->variables[i]))
-      EG_TRY(eg_text_printf(w->text, " (= (rank ?x%" PRId32 ") %d)",
-                            -w->form->variables[i], rank));
+      eg_text_printf(w->text, " (= (rank ?x%" PRId32 ") %d)", -w->form->variables[i],
+                     rank);
   }
-  return EGRAPH_OK;
 }
 
-/// What the operand of a sum is called in conditions; false: it has no name.
+/// True when conditions can name the operand of a sum.
 static bool can_name(const writer *w, eg_subst_tensor tensor) {
   const eg_subst_op *op = op_of(w, tensor);
   return op == NULL || (is_left(w) && op->kind != EG_SUBST_SPLIT);
 }
 
-static egraph_status write_name(writer *w, eg_subst_tensor tensor) {
-  return eg_text_printf(w->text, tensor.op < 0 ? " ?x%" PRId32 : " ?t%" PRId32,
-                        tensor.op < 0 ? -tensor.op : tensor.op);
-}
-
-static bool is_reached(const eg_subst_side *side, uint32_t results, uint32_t index) {
-  bool reached[EG_SUBST_OPS] = {false};
-  for (uint32_t i = 0; i < results; i++)
-    if (side->results[i].op >= 0) reached[side->results[i].op] = true;
-  for (uint32_t i = side->op_count; i-- > 0;)
-    for (uint32_t k = 0; reached[i] && k < side->ops[i].input_count; k++)
-      if (side->ops[i].inputs[k].op >= 0) reached[side->ops[i].inputs[k].op] = true;
-  return reached[index];
+static void write_name(writer *w, eg_subst_tensor tensor) {
+  eg_text_printf(w->text, tensor.op < 0 ? " ?x%" PRId32 : " ?t%" PRId32,
+                 tensor.op < 0 ? -tensor.op : tensor.op);
 }
 
 /// " (= size size)", unless it goes without saying or cannot be said.
-static egraph_status write_same_dim(writer *w, eg_subst_tensor a, eg_subst_tensor b,
-                                    int32_t dim) {
+static void write_same_dim(writer *w, eg_subst_tensor a, eg_subst_tensor b, int32_t dim) {
   size_t start = w->text->chars.len;
   const char *fault = w->fault;
-  EG_TRY(eg_text_append(w->text, " (= "));
+  eg_text_append(w->text, " (= ");
   size_t first = w->text->chars.len;
-  EG_TRY(write_dim(w, a, dim));
+  write_dim(w, a, dim);
   size_t length = w->text->chars.len - first;
-  EG_TRY(eg_text_append(w->text, " "));
-  EG_TRY(write_dim(w, b, dim));
+  eg_text_append(w->text, " ");
+  write_dim(w, b, dim);
   const char *text = eg_text_of(w->text) + first;
   bool is_same = w->text->chars.len - first == 2 * length + 1 &&
                  memcmp(text, text + length + 1, length) == 0;
   bool is_left_out = is_same || w->fault != NULL;
   if (is_left_out) w->text->chars.len = start;
   w->fault = fault;
-  return eg_text_append(w->text, is_left_out ? "" : ")");
+  eg_text_append(w->text, is_left_out ? "" : ")");
 }
 
-static egraph_status write_same_dims(writer *w, eg_subst_tensor a, eg_subst_tensor b) {
+static void write_same_dims(writer *w, eg_subst_tensor a, eg_subst_tensor b) {
   int8_t rank = eg_tensor_form_rank(w->form, w->side, a);
   int8_t other = eg_tensor_form_rank(w->form, w->side, b);
   for (int32_t d = 0; rank == other && d < rank; d++)
-    EG_TRY(write_same_dim(w, a, b, d));
-  return EGRAPH_OK;
+    write_same_dim(w, a, b, d);
 }
 
-static egraph_status write_shapes(writer *w, const eg_subst_side *side) {
+static void write_shapes(writer *w, const eg_subst_side *side) {
   w->side = side;
-  for (uint32_t i = 0; i < side->op_count && !is_free(w, EG_FREE_SHAPES); i++) {
+  for (uint32_t i = 0; i < side->op_count && !has_freedom(w, EG_FREE_SHAPES); i++) {
     const eg_subst_op *op = &side->ops[i];
     if (op->kind != EG_SUBST_ADD && op->kind != EG_SUBST_MUL) continue;
     const eg_subst_op *a = op_of(w, op->inputs[0]), *b = op_of(w, op->inputs[1]);
-    if (!is_reached(side, w->form->subst->result_count, i) ||
+    if (!eg_subst_side_needs(side, w->form->subst->result_count, i) ||
         op->inputs[0].op == op->inputs[1].op)
       continue;
     bool has_constant =
-        (a != NULL && is_constant(a->kind)) || (b != NULL && is_constant(b->kind));
+        (a != NULL && is_constant_op(a->kind)) || (b != NULL && is_constant_op(b->kind));
     if (has_constant || !can_name(w, op->inputs[0]) || !can_name(w, op->inputs[1])) {
-      EG_TRY(write_same_dims(w, op->inputs[0], op->inputs[1]));
+      write_same_dims(w, op->inputs[0], op->inputs[1]);
       continue;
     }
-    EG_TRY(eg_text_append(w->text, " (same-shape"));
-    EG_TRY(write_name(w, op->inputs[0]));
-    EG_TRY(write_name(w, op->inputs[1]));
-    EG_TRY(eg_text_append(w->text, ")"));
+    eg_text_append(w->text, " (same-shape");
+    write_name(w, op->inputs[0]);
+    write_name(w, op->inputs[1]);
+    eg_text_append(w->text, ")");
   }
-  return EGRAPH_OK;
 }
 
-static egraph_status write_channels(writer *w, uint32_t of, uint32_t other) {
-  EG_TRY(eg_text_append(w->text, "(* "));
-  EG_TRY(write_dim(w, w->side->ops[of].inputs[1], 0));
-  return eg_text_printf(w->text, " ?g%" PRIu32 ")", other);
+static void write_channels(writer *w, uint32_t of, uint32_t other) {
+  eg_text_append(w->text, "(* ");
+  write_dim(w, w->side->ops[of].inputs[1], 0);
+  eg_text_printf(w->text, " ?g%" PRIu32 ")", other);
 }
 
 static egraph_status write_odd_kernels(writer *w) {
@@ -533,9 +514,9 @@ static egraph_status write_odd_kernels(writer *w) {
     eg_subst_tensor variable = {.op = w->form->variables[i]};
     bool is_kernel = w->form->is_kernel[i] && w->form->variable_ranks[i] == 4;
     for (int32_t d = 2; is_kernel && d < 4; d++) {
-      EG_TRY(eg_text_append(w->text, " (odd "));
-      EG_TRY(write_dim(w, variable, d));
-      EG_TRY(eg_text_append(w->text, ")"));
+      eg_text_append(w->text, " (odd ");
+      write_dim(w, variable, d);
+      eg_text_append(w->text, ")");
     }
   }
   return EGRAPH_OK;
@@ -547,25 +528,21 @@ static egraph_status write_guard(writer *w, const eg_guard *guard) {
   w->side = w->form->left;
   switch (guard->kind) {
   case EG_GUARD_SAME_DIM:
-    EG_TRY(eg_text_append(w->text, " (= "));
-    EG_TRY(write_dim(w, a, guard->dim));
-    EG_TRY(eg_text_append(w->text, " "));
-    EG_TRY(write_dim(w, b, guard->dim));
-    return eg_text_append(w->text, ")");
+    return write_two_dims(w, " (= ", a, guard->dim, b, guard->dim, ")");
   case EG_GUARD_SAME_GROUPS:
     return eg_text_printf(w->text, " (= ?g%" PRIu32 " ?g%" PRIu32 ")", guard->a,
                           guard->b);
   case EG_GUARD_SAME_CHANNELS:
-    EG_TRY(eg_text_append(w->text, " (= "));
-    EG_TRY(write_channels(w, guard->a, guard->b));
-    EG_TRY(eg_text_append(w->text, " "));
-    EG_TRY(write_channels(w, guard->b, guard->a));
+    eg_text_append(w->text, " (= ");
+    write_channels(w, guard->a, guard->b);
+    eg_text_append(w->text, " ");
+    write_channels(w, guard->b, guard->a);
     return eg_text_append(w->text, ")");
   case EG_GUARD_ODD_KERNELS: return write_odd_kernels(w);
   case EG_GUARD_SAME_SHAPE:
-    EG_TRY(eg_text_append(w->text, " (same-shape"));
-    EG_TRY(write_name(w, a));
-    EG_TRY(write_name(w, b));
+    eg_text_append(w->text, " (same-shape");
+    write_name(w, a);
+    write_name(w, b);
     return eg_text_append(w->text, ")");
   case EG_GUARD_NO_GROUPS: break; // is what an attribute that is left out says
   }
@@ -574,15 +551,14 @@ static egraph_status write_guard(writer *w, const eg_guard *guard) {
 
 static egraph_status write_conditions(writer *w) {
   size_t start = w->text->chars.len;
-  EG_TRY(eg_text_append(w->text, "\n  (when"));
+  eg_text_append(w->text, "\n  (when");
   size_t before = w->text->chars.len;
-  EG_TRY(write_ranks(w));
-  EG_TRY(write_shapes(w, w->form->left));
-  EG_TRY(write_shapes(w, w->form->right));
+  write_ranks(w);
+  write_shapes(w, w->form->left);
+  write_shapes(w, w->form->right);
   for (uint32_t i = 0; i < w->form->guard_count; i++)
-    EG_TRY(write_guard(w, &w->form->guards[i]));
-  if (w->form->condition != NULL)
-    EG_TRY(eg_text_printf(w->text, " %s", w->form->condition));
+    write_guard(w, &w->form->guards[i]);
+  if (w->form->condition != NULL) eg_text_printf(w->text, " %s", w->form->condition);
   if (w->text->chars.len != before) return eg_text_append(w->text, ")");
   w->text->chars.len = start;
   return eg_text_append(w->text, "");
@@ -600,12 +576,12 @@ egraph_status eg_tensor_form_write(const eg_tensor_form *form, const char *name,
                                    const char **out_fault) {
   writer w = {.form = form, .text = text};
   eg_text_clear(text);
-  EG_TRY(eg_text_printf(text, "(egraph-rules 1)\n(rule %s\n  (source ", name));
-  EG_TRY(eg_text_quoted(text, source));
-  EG_TRY(eg_text_printf(text, ")\n  (class %s)", eg_rule_class_name(form->math)));
-  EG_TRY(write_side(&w, "lhs", form->left));
-  EG_TRY(write_side(&w, "rhs", form->right));
-  EG_TRY(write_conditions(&w));
+  eg_text_printf(text, "(egraph-rules 1)\n(rule %s\n  (source ", name);
+  eg_text_quoted(text, source);
+  eg_text_printf(text, ")\n  (class %s)", eg_rule_class_name(form->math));
+  write_side(&w, "lhs", form->left);
+  write_side(&w, "rhs", form->right);
+  write_conditions(&w);
   *out_fault = w.fault;
   return eg_text_append(text, ")\n");
 }

@@ -94,8 +94,27 @@ static uint32_t parallel_before(const writer *w, const eg_subst_side *side, int3
 static egraph_status write_tensor(writer *w, const eg_subst_side *side,
                                   eg_subst_tensor tensor);
 
-/// Of the dimensions copies, rows, columns, the first one that tensors have.
+/// A tensor of a side.
+typedef struct sized {
+  const eg_subst_side *side;
+  eg_subst_tensor tensor;
+} sized;
+
+/// The first of the dimensions copies, rows, columns that tensors have.
 static int first_dim(const writer *w) { return w->form->as_tiles ? 0 : 1; }
+
+static egraph_status write_dim(writer *w, const eg_subst_side *side,
+                               eg_subst_tensor tensor, int dim);
+
+/// Appends a dimension of two tensors, with a blank between them.
+static egraph_status write_two_dims(writer *w, const char *head, sized a, sized b,
+                                    int dim, const char *tail) {
+  eg_text_append(w->text, head);
+  write_dim(w, a.side, a.tensor, dim);
+  eg_text_append(w->text, " ");
+  write_dim(w, b.side, b.tensor, dim);
+  return eg_text_append(w->text, tail);
+}
 
 static egraph_status write_dim(writer *w, const eg_subst_side *side,
                                eg_subst_tensor tensor, int dim) {
@@ -109,28 +128,25 @@ static egraph_status write_dim(writer *w, const eg_subst_side *side,
   if (op->kind == EG_SUBST_LINEAR && along == 2)
     return write_dim(w, side, op->inputs[1], dim - 1);
   if (op->kind == EG_SUBST_CONCAT && is_cut) {
-    EG_TRY(eg_text_append(w->text, "(+ "));
-    EG_TRY(write_dim(w, side, op->inputs[0], dim));
-    EG_TRY(eg_text_append(w->text, " "));
-    EG_TRY(write_dim(w, side, op->inputs[1], dim));
-    return eg_text_append(w->text, ")");
+    return write_two_dims(w, "(+ ", (sized){side, op->inputs[0]},
+                          (sized){side, op->inputs[1]}, dim, ")");
   }
   bool is_half =
       (op->kind == EG_SUBST_SPLIT && is_cut) || (op->kind == EG_SUBST_REDUCE && is_moved);
   bool is_twice = op->kind == EG_SUBST_REPLICATE && is_moved;
-  EG_TRY(eg_text_append(w->text, is_half ? "(/ " : is_twice ? "(* " : ""));
-  EG_TRY(write_dim(w, side, op->inputs[0], dim));
+  eg_text_append(w->text, is_half ? "(/ " : is_twice ? "(* " : "");
+  write_dim(w, side, op->inputs[0], dim);
   return eg_text_append(w->text, is_half || is_twice ? " 2)" : "");
 }
 
 static egraph_status write_split(writer *w, const eg_subst_side *side,
                                  eg_subst_tensor tensor) {
   int axis = side->ops[tensor.op].parameter[EG_SUBST_PM_AXIS] - first_dim(w);
-  EG_TRY(eg_text_printf(w->text, "(part :index %" PRId32 " (split :axis %d :sizes [",
-                        tensor.output, axis));
-  EG_TRY(write_dim(w, side, tensor, axis));
-  EG_TRY(eg_text_append(w->text, " "));
-  EG_TRY(write_dim(w, side, tensor, axis));
+  eg_text_printf(w->text, "(part :index %" PRId32 " (split :axis %d :sizes [",
+                 tensor.output, axis);
+  write_dim(w, side, tensor, axis);
+  eg_text_append(w->text, " ");
+  write_dim(w, side, tensor, axis);
   return eg_text_append(w->text, "]");
 }
 
@@ -139,10 +155,10 @@ static egraph_status write_parallel(writer *w, const eg_subst_side *side, int32_
                                            EG_PARALLEL_REPLICATE, EG_PARALLEL_REDUCE};
   const eg_subst_op *op = &side->ops[index];
   eg_parallel_kind kind = kinds[op->kind - EG_SUBST_PARTITION];
-  EG_TRY(eg_text_printf(w->text, "(%s", eg_parallel_name(kind)));
+  eg_text_printf(w->text, "(%s", eg_parallel_name(kind));
   if (eg_parallel_has_dim(kind))
-    EG_TRY(eg_text_printf(w->text, " :dim %" PRId32,
-                          op->parameter[EG_SUBST_PM_PARALLEL_DIM] - 1));
+    eg_text_printf(w->text, " :dim %" PRId32,
+                   op->parameter[EG_SUBST_PM_PARALLEL_DIM] - 1);
   static const char *const by_dimension[] = {" :axis copies", " :axis rows",
                                              " :axis columns"};
   if (w->form->axes == EG_UNITY_ONE_AXIS) return EGRAPH_OK;
@@ -153,8 +169,8 @@ static egraph_status write_parallel(writer *w, const eg_subst_side *side, int32_
 }
 
 /// "(matmul :transB 1", and so on.
-static egraph_status write_head(writer *w, const eg_subst_side *side,
-                                eg_subst_tensor tensor) {
+static egraph_status write_unity_head(writer *w, const eg_subst_side *side,
+                                      eg_subst_tensor tensor) {
   const eg_subst_op *op = &side->ops[tensor.op];
   if (is_parallel(op)) return write_parallel(w, side, tensor.op);
   switch (op->kind) {
@@ -177,11 +193,11 @@ static egraph_status write_half(writer *w, const eg_subst_side *side, eg_subst_t
                                 int dim, int index) {
   EG_TRY(
       eg_text_printf(w->text, "(part :index %d (split :axis %d :sizes [(/ ", index, dim));
-  EG_TRY(write_dim(w, side, of, dim));
-  EG_TRY(eg_text_append(w->text, " 2) (/ "));
-  EG_TRY(write_dim(w, side, of, dim));
-  EG_TRY(eg_text_append(w->text, " 2)] "));
-  EG_TRY(write_tensor(w, side, of));
+  write_dim(w, side, of, dim);
+  eg_text_append(w->text, " 2) (/ ");
+  write_dim(w, side, of, dim);
+  eg_text_append(w->text, " 2)] ");
+  write_tensor(w, side, of);
   return eg_text_append(w->text, "))");
 }
 
@@ -191,20 +207,20 @@ static egraph_status write_tiles(writer *w, const eg_subst_side *side,
   if (op->kind == EG_SUBST_PARTITION || op->kind == EG_SUBST_COMBINE)
     return write_tensor(w, side, op->inputs[0]);
   if (op->kind == EG_SUBST_REPLICATE) {
-    EG_TRY(eg_text_printf(w->text, "(concat :axis %d ", dim));
-    EG_TRY(write_tensor(w, side, op->inputs[0]));
-    EG_TRY(eg_text_append(w->text, " "));
-    EG_TRY(write_tensor(w, side, op->inputs[0]));
+    eg_text_printf(w->text, "(concat :axis %d ", dim);
+    write_tensor(w, side, op->inputs[0]);
+    eg_text_append(w->text, " ");
+    write_tensor(w, side, op->inputs[0]);
     return eg_text_append(w->text, ")");
   }
-  EG_TRY(eg_text_append(w->text, "(add "));
-  EG_TRY(write_half(w, side, op->inputs[0], dim, 0));
-  EG_TRY(eg_text_append(w->text, " "));
-  EG_TRY(write_half(w, side, op->inputs[0], dim, 1));
+  eg_text_append(w->text, "(add ");
+  write_half(w, side, op->inputs[0], dim, 0);
+  eg_text_append(w->text, " ");
+  write_half(w, side, op->inputs[0], dim, 1);
   return eg_text_append(w->text, ")");
 }
 
-// Recursion ends after EG_SUBST_OPS: operands stand before what uses them.
+// Recursion ends after EG_SUBST_OPS: operands precede the operators that use them.
 static egraph_status write_tensor(writer *w, const eg_subst_side *side,
                                   eg_subst_tensor tensor) {
   w->is_too_long = w->is_too_long || w->text->chars.len > MAX_TEXT;
@@ -212,81 +228,66 @@ static egraph_status write_tensor(writer *w, const eg_subst_side *side,
   if (tensor.op < 0) return eg_text_printf(w->text, "?x%d", -tensor.op);
   const eg_subst_op *op = &side->ops[tensor.op];
   if (w->form->as_tiles && is_parallel(op)) return write_tiles(w, side, op);
-  EG_TRY(write_head(w, side, tensor));
+  write_unity_head(w, side, tensor);
   for (uint32_t i = 0; i < op->input_count; i++) {
-    EG_TRY(eg_text_append(w->text, " "));
-    EG_TRY(write_tensor(w, side, op->inputs[i]));
+    eg_text_append(w->text, " ");
+    write_tensor(w, side, op->inputs[i]);
   }
   return eg_text_append(w->text, op->kind == EG_SUBST_SPLIT ? "))" : ")");
 }
 
-static egraph_status write_side(writer *w, const char *clause,
-                                const eg_subst_side *side) {
-  EG_TRY(eg_text_printf(w->text, "\n  (%s", clause));
+static void write_side(writer *w, const char *clause, const eg_subst_side *side) {
+  eg_text_printf(w->text, "\n  (%s", clause);
   for (uint32_t i = 0; i < w->rule->result_count; i++) {
-    EG_TRY(eg_text_append(w->text, " "));
-    EG_TRY(write_tensor(w, side, side->results[i]));
+    eg_text_append(w->text, " ");
+    write_tensor(w, side, side->results[i]);
   }
-  return eg_text_append(w->text, ")");
+  eg_text_append(w->text, ")");
 }
 
-/// A tensor of a side.
-typedef struct sized {
-  const eg_subst_side *side;
-  eg_subst_tensor tensor;
-} sized;
-
 /// " (= size size)" for both dimensions, unless that goes without saying.
-static egraph_status write_same_shape(writer *w, sized a, sized b) {
+static void write_same_shape(writer *w, sized a, sized b) {
   for (int dim = 0; dim + first_dim(w) < 3; dim++) {
     size_t start = w->text->chars.len;
-    EG_TRY(eg_text_append(w->text, " (= "));
+    eg_text_append(w->text, " (= ");
     size_t first = w->text->chars.len;
-    EG_TRY(write_dim(w, a.side, a.tensor, dim));
+    write_dim(w, a.side, a.tensor, dim);
     size_t length = w->text->chars.len - first;
-    EG_TRY(eg_text_append(w->text, " "));
-    EG_TRY(write_dim(w, b.side, b.tensor, dim));
+    eg_text_append(w->text, " ");
+    write_dim(w, b.side, b.tensor, dim);
     const char *text = eg_text_of(w->text) + first;
     if (w->text->chars.len - first == 2 * length + 1 &&
         memcmp(text, text + length + 1, length) == 0)
       w->text->chars.len = start;
-    EG_TRY(eg_text_append(w->text, w->text->chars.len == start ? "" : ")"));
+    eg_text_append(w->text, w->text->chars.len == start ? "" : ")");
   }
-  return EGRAPH_OK;
 }
 
 /// Sums and products are of equal shapes there: nothing is broadcast.
-static egraph_status write_same_operands(writer *w, const eg_subst_side *side) {
+static void write_same_operands(writer *w, const eg_subst_side *side) {
   for (uint32_t i = 0; i < side->op_count; i++) {
     const eg_subst_op *op = &side->ops[i];
     if (op->kind == EG_SUBST_ADD || op->kind == EG_SUBST_MUL)
-      EG_TRY(write_same_shape(w, (sized){side, op->inputs[0]},
-                              (sized){side, op->inputs[1]}));
+      write_same_shape(w, (sized){side, op->inputs[0]}, (sized){side, op->inputs[1]});
   }
-  return EGRAPH_OK;
 }
 
 /// The copies of an operand and of a weight are products of their own.
-static egraph_status write_same_copies(writer *w, const eg_subst_side *side) {
+static void write_same_copies(writer *w, const eg_subst_side *side) {
   for (uint32_t i = 0; i < side->op_count && w->form->as_tiles; i++) {
     const eg_subst_op *op = &side->ops[i];
     if (op->kind != EG_SUBST_LINEAR) continue;
-    EG_TRY(eg_text_append(w->text, " (= "));
-    EG_TRY(write_dim(w, side, op->inputs[0], 0));
-    EG_TRY(eg_text_append(w->text, " "));
-    EG_TRY(write_dim(w, side, op->inputs[1], 0));
-    EG_TRY(eg_text_append(w->text, ")"));
+    write_two_dims(w, " (= ", (sized){side, op->inputs[0]}, (sized){side, op->inputs[1]},
+                   0, ")");
   }
-  return EGRAPH_OK;
 }
 
 /// Some substitutions hold for operands of matching sizes only.
-static egraph_status write_same_results(writer *w) {
+static void write_same_results(writer *w) {
   const eg_subst_side *left = &w->rule->left, *right = &w->rule->right;
   for (uint32_t i = 0; i < w->rule->result_count; i++)
-    EG_TRY(write_same_shape(w, (sized){left, left->results[i]},
-                            (sized){right, right->results[i]}));
-  return EGRAPH_OK;
+    write_same_shape(w, (sized){left, left->results[i]},
+                     (sized){right, right->results[i]});
 }
 
 static bool is_first_use(const eg_subst_side *side, uint32_t op, uint32_t input) {
@@ -296,44 +297,32 @@ static bool is_first_use(const eg_subst_side *side, uint32_t op, uint32_t input)
   return true;
 }
 
-/// Whether a result of the rule needs the operator.
-static bool is_reached(const eg_subst_side *side, uint32_t results, uint32_t op) {
-  bool reached[EG_SUBST_OPS] = {false};
-  for (uint32_t i = 0; i < results; i++)
-    if (side->results[i].op >= 0) reached[side->results[i].op] = true;
-  for (uint32_t i = side->op_count; i-- > 0;)
-    for (uint32_t k = 0; reached[i] && k < side->ops[i].input_count; k++)
-      if (side->ops[i].inputs[k].op >= 0) reached[side->ops[i].inputs[k].op] = true;
-  return reached[op];
-}
-
-static egraph_status write_ranks(writer *w) {
+static void write_ranks(writer *w) {
   const eg_subst_side *side = &w->rule->left;
   for (uint32_t i = 0; i < side->op_count; i++)
     for (uint32_t k = 0; k < side->ops[i].input_count; k++)
       if (side->ops[i].inputs[k].op < 0 && is_first_use(side, i, k) &&
-          is_reached(side, w->rule->result_count, i))
-        EG_TRY(eg_text_printf(w->text, " (= (rank ?x%d) %d)", -side->ops[i].inputs[k].op,
-                              3 - first_dim(w)));
-  return EGRAPH_OK;
+          eg_subst_side_needs(side, w->rule->result_count, i))
+        eg_text_printf(w->text, " (= (rank ?x%d) %d)", -side->ops[i].inputs[k].op,
+                       3 - first_dim(w));
 }
 
-static egraph_status write_rule(writer *w) {
-  EG_TRY(eg_text_printf(w->text,
-                        "(egraph-rules 1)\n(rule unity-%" PRIu32
-                        "\n  (source \"Unity (OSDI'22), published substitution %" PRIu32
-                        "\")\n  (class %s)",
-                        w->number, w->number, eg_rule_class_name(w->form->math)));
-  EG_TRY(write_side(w, "lhs", &w->rule->left));
-  EG_TRY(write_side(w, "rhs", &w->rule->right));
-  EG_TRY(eg_text_append(w->text, "\n  (when"));
-  EG_TRY(write_ranks(w));
-  EG_TRY(write_same_operands(w, &w->rule->left));
-  EG_TRY(write_same_operands(w, &w->rule->right));
-  EG_TRY(write_same_copies(w, &w->rule->left));
-  EG_TRY(write_same_copies(w, &w->rule->right));
-  if (w->form->same_shapes) EG_TRY(write_same_results(w));
-  return eg_text_append(w->text, "))\n");
+static void write_rule(writer *w) {
+  eg_text_printf(w->text,
+                 "(egraph-rules 1)\n(rule unity-%" PRIu32
+                 "\n  (source \"Unity (OSDI'22), published substitution %" PRIu32
+                 "\")\n  (class %s)",
+                 w->number, w->number, eg_rule_class_name(w->form->math));
+  write_side(w, "lhs", &w->rule->left);
+  write_side(w, "rhs", &w->rule->right);
+  eg_text_append(w->text, "\n  (when");
+  write_ranks(w);
+  write_same_operands(w, &w->rule->left);
+  write_same_operands(w, &w->rule->right);
+  write_same_copies(w, &w->rule->left);
+  write_same_copies(w, &w->rule->right);
+  if (w->form->same_shapes) write_same_results(w);
+  eg_text_append(w->text, "))\n");
 }
 
 // ---- the whole -------------------------------------------------------------------
@@ -361,7 +350,7 @@ egraph_status eg_unity_write(const eg_substitution *rule, uint32_t number,
                              const eg_unity_form *form, eg_text *text, bool *out_fits) {
   writer w = {.rule = rule, .number = number, .form = form, .text = text};
   eg_text_clear(text);
-  EG_TRY(write_rule(&w));
+  write_rule(&w);
   *out_fits = !w.is_too_long;
   return EGRAPH_OK;
 }
@@ -391,68 +380,39 @@ static egraph_status try_form(eg_importer *in, const eg_unity_form *form,
   return eg_import_decide(in, EG_IMPORT_FOREIGN, "is too large");
 }
 
-/// As published, then under the guard that sizes are the same; sides that differ may do
-/// so in what is not finite alone. A guard that nothing satisfies is none.
-static egraph_status try_guards(eg_importer *in, eg_unity_form *form, eg_text *first,
+/// Tries the substitution as published, then under the guard that sizes are the same;
+/// sides that differ may do so only in numbers that are not finite. A guard that nothing
+/// satisfies is none.
+static egraph_status try_guards(eg_importer *in, eg_unity_form *form,
                                 eg_import_trial *out) {
   static const egraph_math classes[] = {EGRAPH_MATH_ASSOCIATIVE, EGRAPH_MATH_FAST};
+  EG_LOCAL(eg_text, first, in->alloc);
   *out = EG_TRIAL_DIFFERENT;
   for (uint32_t i = 0; i < 4 && *out == EG_TRIAL_DIFFERENT; i++) {
     form->same_shapes = i >= 2;
     form->math = classes[i % 2];
     EG_TRY(try_form(in, form, out));
-    if (i == 1) EG_TRY(eg_text_append(first, eg_text_of(&in->detail)));
+    if (i == 1) EG_TRY(eg_text_append(&first, eg_text_of(&in->detail)));
   }
   if (!form->same_shapes || *out != EG_TRIAL_NO_INSTANCES) return EGRAPH_OK;
   *out = EG_TRIAL_DIFFERENT;
-  return eg_import_decide(in, EG_IMPORT_REFUTED, eg_text_of(first));
+  return eg_import_decide(in, EG_IMPORT_REFUTED, eg_text_of(&first));
 }
 
-static egraph_status try_axes(eg_importer *in, eg_unity_form *form,
-                              eg_import_trial *out) {
-  eg_text first;
-  eg_text_init(&first, in->alloc);
-  egraph_status status = try_guards(in, form, &first, out);
-  eg_text_deinit(&first);
-  return status;
-}
-
-/// What has no meaning on a mesh may still be true or false of its values. That it is
-/// true is no rule for us.
+/// A substitution without a meaning on a mesh may still be true or false of its values; a
+/// true one becomes no rule.
 static egraph_status judge_tiles(eg_importer *in, const char *fault) {
   eg_unity_form form = {.as_tiles = true};
   eg_import_trial trial;
-  EG_TRY(try_axes(in, &form, &trial));
+  EG_TRY(try_guards(in, &form, &trial));
   in->outcome = EG_IMPORT_REFUTED;
   if (trial == EG_TRIAL_DIFFERENT) return EGRAPH_OK;
   EG_TRY(eg_import_decide(in, EG_IMPORT_FOREIGN, fault));
-  if (trial != EG_TRIAL_HOLDS)
-    return eg_text_append(&in->detail, "; of tiles it cannot be said");
-  return eg_text_append(
-      &in->detail, form.same_shapes ? "; of tiles it holds if both sides have the same "
-                                      "sizes"
-                                    : "; of tiles it holds");
-}
-
-/// The message of the first choice is told: most substitutions mean one axis.
-static egraph_status try_all_axes(eg_importer *in, uint32_t count, eg_text *why) {
-  eg_unity_form form = {.axes = EG_UNITY_ONE_AXIS};
-  do {
-    eg_import_trial trial;
-    EG_TRY(try_axes(in, &form, &trial));
-    if (trial == EG_TRIAL_HOLDS) {
-      EG_TRY(eg_import_decide(in, EG_IMPORT_TESTED,
-                              form.same_shapes ? "both sides of the same sizes" : ""));
-      return eg_import_add(in, form.same_shapes ? EG_IMPORT_GUARDED : EG_IMPORT_TESTED);
-    }
-    if (trial == EG_TRIAL_DIFFERENT) {
-      in->outcome = EG_IMPORT_REFUTED;
-      return EGRAPH_OK;
-    }
-    if (form.axes == EG_UNITY_ONE_AXIS)
-      EG_TRY(eg_text_append(why, eg_text_of(&in->detail)));
-  } while (next_axes(&form, count));
-  return judge_tiles(in, eg_text_of(why));
+  return eg_text_append(&in->detail,
+                        trial != EG_TRIAL_HOLDS ? "; of tiles it cannot be said"
+                        : form.same_shapes
+                            ? "; of tiles it holds if both sides have the same sizes"
+                            : "; of tiles it holds");
 }
 
 egraph_status eg_import_unity(eg_importer *in) {
@@ -463,9 +423,23 @@ egraph_status eg_import_unity(eg_importer *in) {
   uint32_t count = eg_unity_parallel_count(in->subst);
   if (count > MAX_PARALLEL)
     return eg_import_decide(in, EG_IMPORT_FOREIGN, "has too many parallel operators");
-  eg_text why;
-  eg_text_init(&why, in->alloc);
-  egraph_status status = try_all_axes(in, count, &why);
-  eg_text_deinit(&why);
-  return status;
+  EG_LOCAL(eg_text, why,
+           in->alloc); // of the first choice: most substitutions mean one axis
+  eg_unity_form form = {.axes = EG_UNITY_ONE_AXIS};
+  do {
+    eg_import_trial trial;
+    EG_TRY(try_guards(in, &form, &trial));
+    if (trial == EG_TRIAL_HOLDS) {
+      EG_TRY(eg_import_decide(in, EG_IMPORT_TESTED,
+                              form.same_shapes ? "both sides of the same sizes" : ""));
+      return eg_import_add(in, form.same_shapes ? EG_IMPORT_GUARDED : EG_IMPORT_TESTED);
+    }
+    if (trial == EG_TRIAL_DIFFERENT) {
+      in->outcome = EG_IMPORT_REFUTED;
+      return EGRAPH_OK;
+    }
+    if (form.axes == EG_UNITY_ONE_AXIS)
+      EG_TRY(eg_text_append(&why, eg_text_of(&in->detail)));
+  } while (next_axes(&form, count));
+  return judge_tiles(in, eg_text_of(&why));
 }

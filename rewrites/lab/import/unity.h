@@ -19,7 +19,7 @@ const char *eg_unity_fault(const eg_substitution *rule);
 const char *eg_unity_tile_fault(const eg_substitution *rule);
 /// Parallel operators of both sides.
 uint32_t eg_unity_parallel_count(const eg_substitution *rule);
-/// What a substitution does not say.
+/// Choices that a substitution leaves open.
 typedef struct eg_unity_form {
   egraph_math math;
   eg_unity_axes axes;

@@ -1,5 +1,5 @@
-// Classes of instances, of which a rule is compared on each that its conditions allow:
-// the table (instance_classes.def), and the ones that a rule has.
+// Classes of instances: a rule is compared on each class that its conditions allow. Rows
+// of classes are in instance_classes.def.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_INSTANCE_AIMS_H
 #define EG_REWRITES_INSTANCE_AIMS_H
@@ -15,7 +15,7 @@ typedef enum eg_instance_subject {
   EG_INSTANCE_RANK,
   EG_INSTANCE_VALUE,   // of a symbol or type attribute: no row
   EG_INSTANCE_WAY,     // that an expression goes (instance_ways.h): no row
-  EG_INSTANCE_NAMED,   // a number of an attribute beside one that the rule names: no row
+  EG_INSTANCE_NAMED,   // an attribute near a number that the rule names: no row
   EG_INSTANCE_BETWEEN, // all numbers of the rule lie between two whole ones: no row
   EG_INSTANCE_SPECIAL, // a constant that the rule binds is special: no row
   EG_INSTANCE_DTYPE    // of operands: no row
@@ -31,7 +31,7 @@ typedef struct eg_instance_aim {
   uint16_t slot;                // ATTR, VALUE, NAMED
   uint32_t var;                 // DIMS, RANK
   uint32_t expr, rank;          // WAY: the call, and the rank that it asks for or 0
-  bool is_chosen;               // WAY: the call stands in a branch of an `if`
+  bool is_chosen;               // WAY: the call is in a branch of an `if`
   // VALUE, DTYPE; NAMED, WAY: -1 below, 0 at, 1 above; SPECIAL: kind; BETWEEN: 1 if
   // operands are integers.
   int64_t value;
@@ -53,7 +53,7 @@ static inline bool eg_verify_is_leaf(const eg_rule *rule, uint32_t var) {
          rule->vars[var].origin == EG_RULE_VAR_MATCHED;
 }
 
-/// Whether an attribute is 0 or 1, and nothing else.
+/// True when an attribute is 0 or 1, and nothing else.
 bool eg_instance_is_flag(const char *name);
 /// Appends the classes that the left side of a rule leaves open.
 egraph_status eg_instance_aims_of(const eg_rule *rule, eg_instance_aims *out);
@@ -69,7 +69,7 @@ bool eg_instance_are_between(const eg_rule *rule, const eg_attrs *const *attrs);
 bool eg_instance_type_is_in(const eg_instance_aim *aim, const eg_type *type);
 /// DIMS, RANK: whether its instances are many times as large as others.
 bool eg_instance_is_large(const eg_instance_aim *aim);
-/// Whether it is of operands without elements, which differ between element types.
+/// True when it is of operands without elements, which differ between element types.
 bool eg_instance_is_empty(const eg_instance_aim *aim);
 /// ATTR: whether some instances of it are enough, because other classes have many.
 bool eg_instance_is_fine(const eg_instance_aim *aim);

@@ -20,7 +20,7 @@ static void at_least(rank_range *range, uint32_t rank) {
 
 static void exactly(rank_range *range, uint32_t rank) { range->low = range->high = rank; }
 
-// Of the operator alone.
+// Ranks that suit an operator, whatever its attributes are.
 static rank_range ranks_of_op(eg_op op) {
   static const struct {
     eg_op op;
@@ -61,7 +61,7 @@ static void fit_axes(const eg_verify_choice *choice, rank_range *range) {
   }
 }
 
-// Also of the attributes that are known, and of what is asked of a fresh operand.
+// Ranks that also suit the known attributes and what the draw asks of the operand.
 static rank_range ranks_of_first(const eg_verify_choice *choice) {
   rank_range range = ranks_of_op(choice->op);
   bool is_pad = choice->op == EG_OP_PAD;
@@ -238,7 +238,7 @@ static int64_t flag(const eg_verify_choice *choice, const char *name) {
 
 // ---- matrix products ------------------------------------------------------------
 
-// The factor that stands on the other side of `known`; `summed` is the size they share.
+// The factor that goes with `known`; `summed` is the size that both share.
 static eg_type other_factor(eg_verify_choice *choice, const eg_type *known,
                             int64_t summed, bool sum_is_last) {
   eg_type type = {.dtype = known->dtype};
@@ -529,8 +529,8 @@ static void choose_other_operands(eg_verify_choice *choice) {
   }
 }
 
-/// Before operands: those of one term that change follow each other, and sometimes none
-/// does.
+/// Decides before operands are drawn, so that all operands of a term follow; sometimes
+/// none does.
 static void choose_part_size(eg_verify_choice *choice) {
   bool is_part = false;
   for (uint32_t i = 0; i < choice->count; i++)

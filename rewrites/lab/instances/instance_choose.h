@@ -38,14 +38,14 @@ typedef struct eg_verify_choice {
   bool type_set[EG_VERIFY_MAX_OPERANDS];
   uint32_t min_rank[EG_VERIFY_MAX_OPERANDS],
       max_rank[EG_VERIFY_MAX_OPERANDS]; // of fresh ones
-  // Of a fresh operand, or NULL: a part beside it in a concatenation, which it may differ
+  // Of a fresh operand, or NULL: another part of its concatenation, which it may differ
   // from in one dimension, counted from the last one, that all parts of a draw share.
   const eg_type *like[EG_VERIFY_MAX_OPERANDS];
   const eg_type *wanted[EG_VERIFY_MAX_OPERANDS]; // of a fresh operand, or NULL: any
   uint32_t part_axis;
   int64_t part_size;    // 0: the same
   bool are_parts_alike; // operands of a concatenation have one size
-  // What the draw is steered to; zeros steer nowhere.
+  // The aim of the draw; zeros aim at nothing.
   const struct eg_instance_aim *aim; // of this term, or NULL
   // Puts an attribute into the class; called before and after operand 0 is chosen.
   void (*put)(const struct eg_instance_aim *aim, struct eg_verify_choice *choice);
@@ -92,8 +92,8 @@ eg_attr *eg_verify_missing(eg_verify_choice *choice, const char *name);
 
 /// Slots that are not set; operand 0 has a type.
 void eg_verify_choose_attrs(eg_verify_choice *choice);
-/// Entries of a table along its axis, along each of its axes where tuples point at them,
-/// or those of the result of a gradient.
+/// Entries that an index may name: of a table along its axis, along each of its axes
+/// where tuples point at them, or of the result of a gradient.
 int64_t eg_verify_entries(const eg_verify_choice *choice);
 /// The slot with this name, if there is one that is not set.
 void eg_verify_choose_slot(eg_verify_choice *choice, const char *name);

@@ -220,7 +220,8 @@ static void choose_resize(eg_verify_choice *choice, eg_attr *attr) {
   set_list(attr, shape, x->rank);
 }
 
-/// Of every dimension, beside that of the sizes: what is cut off counts as well.
+/// Scales of every dimension, near the quotients of sizes: the fraction that is cut off
+/// matters as well.
 static void choose_scales(eg_verify_choice *choice, eg_attr *attr) {
   static const double beside[] = {0.25, 0.5, 0.75, -0.5};
   const eg_type *x = &choice->types[0];
@@ -268,8 +269,8 @@ static int64_t number_at(const eg_verify_choice *choice, const char *name, uint3
   return list != NULL && i < list->ints.len ? within(list->ints.data[i], MOST_SMALL) : 0;
 }
 
-/// What windows at so many places were taken of, along spatial dimension i, or a little
-/// more.
+/// The size, or a little more, on which a window takes so many places along spatial
+/// dimension i.
 static int64_t unwindowed(eg_verify_choice *choice, const char *kernel, uint32_t i,
                           int64_t places) {
   int64_t dilation = number_at(choice, "dilations", i);
@@ -482,7 +483,7 @@ static int64_t choose_first_entry(eg_verify_choice *choice) {
   return left > 0 ? eg_verify_below(choice, (uint32_t)left + 1) : 0;
 }
 
-/// Of dimensions from `start` to `end`.
+/// The end of a range of dimensions that begins at `start`.
 static int64_t choose_end(eg_verify_choice *choice) {
   int64_t rank = rank_of(choice), start = known_int(choice, "start");
   if (start < 0 || start > rank || eg_verify_chance(choice, 60)) return rank;

@@ -71,7 +71,8 @@ bool eg_instance_is_flag(const char *name) {
   return false;
 }
 
-/// NAMED: beside each number that the rule compares the attribute with.
+/// Adds classes at, below and above each number that the rule compares the attribute
+/// with.
 static egraph_status add_named(const eg_rule *rule, uint32_t term, uint16_t slot,
                                eg_instance_aims *out) {
   const eg_rule_slot *at = &rule->terms[term].slots[slot];
@@ -154,7 +155,7 @@ bool eg_instance_is_open_number(const eg_rule *rule, uint32_t term, uint16_t slo
          is_open(rule, term, slot);
 }
 
-/// Numbers that stand beside each other: bounds, slopes, factors.
+/// Counts numbers that may depend on each other: bounds, slopes, factors.
 uint32_t eg_instance_open_numbers(const eg_rule *rule) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < rule->pattern_term_count; i++) {

@@ -75,8 +75,8 @@ static void aim_at_axis(eg_verify_draws *draws) {
     choice->min_rank[0] = choice->max_rank[0] = rank;
 }
 
-/// The operands of the term that the draw is steered to, and often those of other terms
-/// with its operator, which may have to follow.
+/// True for the term that the draw aims at, and often for other terms with its operator,
+/// which may have to follow.
 static bool fits_operands(eg_verify_draws *draws, const eg_rule_term *term) {
   const eg_instance_aim *aim = draws->aim;
   if (aim == NULL || aim->subject != EG_INSTANCE_OPERANDS) return false;
@@ -121,8 +121,9 @@ static double ordinary_splat(eg_verify_draws *draws) {
   return values[eg_rng_below(&draws->rng, sizeof values / sizeof *values)];
 }
 
-/// Its reciprocal is no overflow of an intermediate result, unless it is to be special:
-/// beside operands without elements infinite, or 0 or -1, of which functions may be.
+/// A number whose reciprocal does not overflow, unless special constants are wanted. Next
+/// to operands without elements it is infinite, or 0 or -1, where functions may become
+/// infinite.
 static double random_splat(eg_verify_draws *draws, uint32_t var, egraph_dtype dtype) {
   eg_special special = eg_verify_special_of(draws->aim);
   bool is_empty = draws->aim != NULL && eg_instance_is_empty(draws->aim);
@@ -308,7 +309,7 @@ static void bound_index(eg_verify_draws *draws, const eg_rule_term *term) {
   if (*bound == 0) *bound = eg_verify_entries(&draws->choice);
 }
 
-/// What conditions ask for may be a number that a flag does not have.
+/// False when conditions have given a flag another number than 0 and 1.
 static bool flags_fit(const eg_verify_choice *choice) {
   for (uint16_t i = 0; i < choice->info->attr_count; i++)
     if (choice->info->attrs[i].kind == EG_ATTR_INT &&
@@ -440,7 +441,7 @@ static egraph_dtype random_integer(eg_verify_draws *draws) {
   return dtype;
 }
 
-/// float64 most of all, which tells rounding from mistakes best.
+/// Mostly float64, which separates rounding from mistakes best.
 static egraph_dtype draw_dtype(eg_verify_draws *draws) {
   const eg_instance_aim *aim = draws->aim;
   if (aim != NULL && aim->subject == EG_INSTANCE_DTYPE) return (egraph_dtype)aim->value;

@@ -41,8 +41,8 @@ void eg_verify_operand_types(const eg_verify_instance *instance, uint32_t term,
 egraph_status eg_verify_draws_create(const egraph_allocator *alloc, const eg_rule *rule,
                                      uint64_t seed, eg_verify_draws **out);
 void eg_verify_draws_destroy(eg_verify_draws *draws);
-/// One draw. *out_found is false when it ended in a dead end; *out_typed tells whether
-/// the right side was well-typed too (only then it is planned).
+/// Draws once. *out_found is false when no instance was found; *out_typed is true when
+/// the right side is well-typed, too (only then it is planned).
 egraph_status eg_verify_draw(eg_verify_draws *draws, bool *out_found, bool *out_typed,
                              eg_verify_instance *out);
 
@@ -52,9 +52,11 @@ void eg_verify_prefer_dim(eg_verify_draws *draws, int64_t dim);
 /// Steers draws to a class of instances from now on (kept by reference); NULL: nowhere.
 void eg_verify_aim(eg_verify_draws *draws, const eg_instance_aim *aim);
 bool eg_verify_is_in(const eg_verify_instance *instance, const eg_instance_aim *aim);
-/// Whether conditions of a rank or an element type alone leave no instance of the class.
+/// True when conditions of a rank or an element type alone leave no instance of the
+/// class.
 bool eg_verify_excludes(const eg_verify_draws *draws, const eg_instance_aim *aim);
-/// What tries in the class of the aim failed by, those that came farthest.
+/// The condition or term at which most tries in the class of the aim failed, among those
+/// that came farthest.
 typedef struct eg_verify_obstacle {
   uint32_t condition; // number of the rule's, or EG_RULE_NONE
   uint32_t term;      // that was ill-typed, or EG_RULE_NONE

@@ -5,9 +5,9 @@
 
 #include "rewrites/lab/instances/instance_draw.h"
 
-// What the conditions of a rule say about its variables, so that draws are likely to
-// satisfy them. Only conditions that must all hold are read; alternatives (or) are left
-// to chance.
+// Hints that the conditions of a rule give about its variables, so that draws are likely
+// to satisfy them. Only conditions that must all hold are read; alternatives (or) are
+// left to chance.
 
 // MAX_VARS: bits of a word. EG_VERIFY_SPLAT_ELEMENTS: their data are written out.
 enum { MAX_VARS = 64, MAX_SIZES = 8, EG_VERIFY_SPLAT_ELEMENTS = 1 << 16 };
@@ -21,7 +21,7 @@ typedef struct var_hint {
   uint32_t min_rank, max_rank; // of a class variable
   uint32_t like; // class variable at the same place of the first part, or NONE
   // The term of an operator whose operands are drawn together, and which operand of it is
-  // made of the variable element by element; or NONE.
+  // computed from the variable element by element; or NONE.
   uint32_t layer, layer_operand;
 } var_hint;
 
@@ -61,13 +61,13 @@ struct eg_verify_draws {
   eg_verify_lists lists;
   eg_verify_leaf *leaves;
   eg_type *layers; // EG_VERIFY_MAX_OPERANDS for each pattern term
-  // Of einsums, by pattern term, and room for those that are drawn.
+  // Equations of einsums by pattern term, and room for drawn ones.
   const char **equations;
   char (*drawn_equations)[EG_EQUATION_BYTES];
   const eg_attrs **attrs; // by pattern term
   eg_class *classes;      // by pattern term; tensors while the walk lasts
   uint64_t bound;         // variables
-  uint64_t repaired; // leaves of the term at hand whose types conditions have changed
+  uint64_t repaired; // leaves of the current term whose types conditions have changed
   egraph_dtype dtype;
   int64_t preferred_dim; // or 0
   const eg_instance_aim *aim;
@@ -106,7 +106,7 @@ static inline bool eg_verify_can_eval(const eg_verify_draws *draws, uint32_t exp
 /// Begins a new e-graph after some draws, which keeps it small.
 egraph_status eg_verify_renew_egraph(eg_verify_draws *draws);
 /// Adds leaves and nodes of a complete left side to the e-graph; variables and terms then
-/// stand for classes of the e-graph.
+/// name classes of the e-graph.
 egraph_status eg_verify_add_left(eg_verify_draws *draws);
 /// Binds the variables of attributes that are not bound yet.
 void eg_verify_bind_slots(eg_verify_draws *draws, const eg_rule_term *term,
@@ -131,7 +131,8 @@ void eg_verify_draw_layers(eg_verify_draws *draws);
 void eg_verify_follow_first(eg_verify_draws *draws, const eg_rule_term *term);
 /// Sets the equation that was drawn for an einsum, if the term has one that is open.
 void eg_verify_set_equation(eg_verify_draws *draws, const eg_rule_term *term);
-/// Of a fresh variable, mostly; NULL leaves the operand to chance.
+/// The type that was drawn for a fresh variable; sometimes NULL, which leaves the operand
+/// to chance.
 const eg_type *eg_verify_operand_of_layer(eg_verify_draws *draws, uint32_t var);
 
 // ---- instance_steer.c, instance_repair.c ----------------------------------------------
@@ -144,7 +145,7 @@ uint32_t eg_verify_axis_rank(eg_verify_draws *draws);
 /// steers it.
 void eg_verify_steer(eg_verify_draws *draws, uint32_t term);
 eg_special eg_verify_special_of(const eg_instance_aim *aim);
-/// Whether some constant that the rule binds is of the kind.
+/// True when some constant that the rule binds is of the kind.
 bool eg_verify_has_special(const eg_verify_instance *instance, eg_special kind);
 /// A try that failed says something of its class if it was in it.
 void eg_verify_note_obstacle(eg_verify_draws *draws, uint32_t term);

@@ -152,7 +152,7 @@ static uint32_t some_rank(equation_draw *draw, uint32_t most) {
   return eg_verify_chance(draw->choice, 6) ? 0 : 1 + eg_verify_below(draw->choice, most);
 }
 
-/// `...` stands for some dimensions of the first operand.
+/// `...` covers some dimensions of the first operand.
 static uint32_t first_rank(equation_draw *draw, const eg_type *first) {
   if (first == NULL) return some_rank(draw, MOST_RANK);
   if (first->rank > MOST_RANK) draw->has_dots = true;

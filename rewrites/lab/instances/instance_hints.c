@@ -80,7 +80,7 @@ static void read_condition(const eg_rule *rule, uint32_t expr, wish_state wish,
   if (function == EG_RULE_FN_EQ) wish_equal(rule, call, vars);
 }
 
-/// Element types that a condition leaves of the variables that it is about.
+/// Element types that a condition allows for its variables.
 static uint32_t dtypes_left(const eg_rule *rule, uint32_t expr) {
   const eg_rule_expr *call = &rule->exprs[expr];
   uint32_t left = 0, all = (1u << EGRAPH_DTYPE_COUNT) - 1;
@@ -143,7 +143,8 @@ static uint32_t dtypes_taken(eg_op op) {
   return taken;
 }
 
-/// What conditions leave, and, where anything remains, operators of variables.
+/// Element types that conditions allow and, if any remains, that the operators of
+/// variables take.
 static uint32_t dtypes_of(const eg_rule *rule) {
   uint32_t left = (1u << EGRAPH_DTYPE_COUNT) - 1, taken = left;
   for (uint32_t i = 0; i < rule->condition_count; i++)
@@ -190,7 +191,7 @@ static bool keeps_type(eg_op op) {
   return (flags & EG_OPF_POINTWISE) != 0 && (flags & changes) == 0;
 }
 
-/// The variable that a term is made of element by element, or NONE.
+/// The variable that a term computes element by element, or NONE.
 static uint32_t source_of(const eg_rule *rule, uint32_t term) {
   const eg_rule_term *at = &rule->terms[term];
   while (!at->is_var && at->child_count == 1 && keeps_type(at->op))
@@ -223,7 +224,7 @@ static void read_layers(const eg_rule *rule, rule_hints *out) {
 
 static uint64_t bit(uint32_t var) { return UINT64_C(1) << var; }
 
-// Arguments stand before their calls. A let value needs what its expression needs.
+// Arguments precede their calls. A let value needs the variables of its expression.
 static void read_needs(const eg_rule *rule, uint64_t *needs) {
   for (uint32_t i = 0; i < rule->expr_count; i++) {
     const eg_rule_expr *expr = &rule->exprs[i];

@@ -169,7 +169,7 @@ static eg_type some_table(eg_verify_choice *choice, const eg_type *first, uint32
   return table;
 }
 
-/// What was read at the indices, whose dimensions stand in place of the axis.
+/// The cotangent of a gather: dimensions of the indices replace the axis.
 static void gather_grad_operands(eg_verify_choice *choice, const eg_rule_term *term,
                                  const eg_type *first, eg_type *out) {
   uint32_t axis = (uint32_t)literal(term, "axis", eg_verify_below(choice, 2));
@@ -199,8 +199,8 @@ static void element_operands(eg_verify_choice *choice, const eg_rule_term *term,
 
 enum { MOST_BATCH = 3 };
 
-/// A table, tuples of indices into it, and updates. Tuples of a batch stand in its
-/// places.
+/// A table, tuples of indices into it, and updates. The table begins with the dimensions
+/// of the batch.
 static void tuple_operands(eg_verify_choice *choice, const eg_rule_term *term,
                            const eg_type *first, eg_type *out) {
   uint32_t open = eg_verify_chance(choice, 50) ? 0 : 1 + eg_verify_below(choice, 2);
@@ -282,8 +282,8 @@ static void draw_letters(eg_verify_choice *choice, const char *equation, int64_t
   }
 }
 
-/// One dimension for each letter; `...` stands for those of a batch. The first operand is
-/// what it is.
+/// One dimension for each letter; `...` covers the dimensions of a batch. A known first
+/// operand stays as it is.
 static void einsum_operands(eg_verify_choice *choice, const eg_rule_term *term,
                             const eg_type *first, eg_type *out) {
   int64_t sizes[LETTERS];
@@ -367,7 +367,7 @@ static eg_type *operands_of_layer(eg_verify_draws *draws, uint32_t term) {
   return draws->layers + (size_t)term * EG_VERIFY_MAX_OPERANDS;
 }
 
-/// What the rule or a term before says, or NULL.
+/// The equation that the rule or an earlier term gives, or NULL.
 static const char *known_equation(const eg_verify_draws *draws, uint32_t index,
                                   uint16_t slot) {
   const eg_rule_slot *at = &draws->rule->terms[index].slots[slot];

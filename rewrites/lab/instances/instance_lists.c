@@ -196,7 +196,7 @@ EG_CLASS_PUT(put_uneven) {
   list[at] = list[(at + half) % attr->ints.len] + 1;
 }
 
-/// Whether a group has all channels, some of several, or one each.
+/// True when a group has all channels, some of several, or one each.
 enum { GROUP_ONE, GROUP_BETWEEN, GROUP_CHANNEL };
 
 static void prepare_group(const eg_instance_class *row, eg_verify_choice *choice) {

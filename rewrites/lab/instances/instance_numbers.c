@@ -1,7 +1,6 @@
-// A rule names a number beside a variable where the number is an operand of a call of
-// which another operand depends on the variable. Data are drawn with infinities and at
-// the ends of the range; so are the constants that conditions and attributes bind, which
-// decide as much.
+// A rule names a number for a variable when both are in operands of one call. Data are
+// drawn with infinities and at the ends of the range; so are the constants that
+// conditions and attributes bind, which decide as much.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/instances/instance_numbers.h"
 

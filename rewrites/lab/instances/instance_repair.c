@@ -1,7 +1,6 @@
-// Conditions that do not hold are solved for one attribute or one leaf of the term at
-// hand: equations are turned round until a variable stands alone, inequalities pick a
-// number of the interval that all of them leave. Nothing is promised; the conditions are
-// decided afterwards.
+// Conditions that do not hold are solved for one attribute or one leaf of the current
+// term: equations by instance_solve.c, inequalities by a number of the interval that all
+// of them leave. Success is not promised; the conditions are decided afterwards.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +15,8 @@ typedef struct interval {
   bool low_open, high_open;
 } interval;
 
-/// `expr` stands on side `side` of an inequality that must hold.
+/// Narrows the interval by an inequality that must hold; the expression is on side
+/// `side`.
 static void narrow_by_bound(repair *r, const eg_rule_expr *call, uint32_t side,
                             interval *inout) {
   eg_rule_value other;
@@ -34,7 +34,7 @@ static void narrow_by_bound(repair *r, const eg_rule_expr *call, uint32_t side,
   }
 }
 
-/// What all conditions of the rule leave.
+/// Narrows the interval of an expression by a condition of the rule.
 static void narrow_by(repair *r, uint32_t condition, uint32_t expr, interval *inout) {
   const eg_rule *rule = r->draws->rule;
   const eg_rule_expr *call = &rule->exprs[condition];
@@ -238,7 +238,7 @@ static bool satisfy_operands(repair *r, const eg_rule_expr *call, bool wanted) {
   return done;
 }
 
-/// A call that stands for a condition, which must hold or (`wanted`) must not.
+/// Makes a condition hold or, unless `wanted`, fail.
 typedef bool satisfier(repair *r, const eg_rule_expr *call, bool wanted);
 
 static bool satisfy_equal(repair *r, const eg_rule_expr *call, bool wanted) {

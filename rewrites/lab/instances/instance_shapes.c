@@ -17,8 +17,8 @@ EG_CLASS_PUT(put_same_sizes) {
   (void)eg_own_list(choice, attr);
 }
 
-/// Some dimension is larger than the operand's (low > 0), or smaller. The last dimensions
-/// stand against each other.
+/// True when some dimension is larger than the operand's (low > 0), or smaller. Shapes
+/// are aligned at their last dimensions.
 EG_CLASS_HOLDS(holds_sizes) {
   const eg_type *x = &node->types[0];
   if (attr->ints.len < x->rank) return false;
@@ -68,7 +68,7 @@ EG_CLASS_PUT(put_more_dims) {
 
 enum { SCALES_NONE, SCALES_EXACT, SCALES_BESIDE };
 
-/// Whether some scale makes another size than the one that is asked for.
+/// True when some scale makes another size than the one that is asked for.
 static bool is_beside_size(const eg_instance_node *node, eg_floats scales) {
   uint16_t slot;
   if (!eg_op_find_attr(node->op, "shape", &slot)) return false;
@@ -87,7 +87,7 @@ EG_CLASS_HOLDS(holds_scales) {
   return kind == (int)row->low;
 }
 
-/// What is cut off may be up to one element.
+/// Up to one element may be cut off.
 EG_CLASS_PUT(put_scales) {
   static const double beside[] = {0.25, 0.5, 0.75, -0.25};
   const eg_type *x = &choice->types[0];
@@ -184,7 +184,7 @@ static int64_t aligned(const eg_type *type, uint32_t rank, uint32_t i) {
   return i < missing ? 1 : type->dims[i - missing];
 }
 
-/// Whether broadcasting with the other one makes it larger.
+/// True when broadcasting with the other operand makes it larger.
 static bool is_stretched(const eg_type *type, const eg_type *by) {
   uint32_t rank = type->rank > by->rank ? type->rank : by->rank;
   bool is = rank > type->rank;

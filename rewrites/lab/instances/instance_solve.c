@@ -1,6 +1,5 @@
-// Equations are turned round until a variable stands alone: a value that an expression
-// should have is passed down to its operands until one attribute or one leaf of the term
-// gets a value.
+// Equations are inverted: a value that an expression should have is passed down to its
+// operands until one attribute or one leaf of the term gets a value.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/instances/instance_repair.h"
 
@@ -132,7 +131,7 @@ eg_verify_leaf *eg_repair_leaf(repair *r, uint32_t expr, uint32_t *out_var) {
   return &r->draws->leaves[at->var];
 }
 
-/// Whether a leaf that is in the class that the draw is steered to stays in it.
+/// True when a leaf that is in the class that the draw is steered to stays in it.
 static bool keeps_aim(const repair *r, uint32_t var, const eg_type *from,
                       const eg_type *to) {
   const eg_instance_aim *aim = r->draws->aim;

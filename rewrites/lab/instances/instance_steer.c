@@ -15,7 +15,7 @@ static bool is_of_term(const eg_instance_aim *aim) {
 
 enum { MOST_SIZES = 8 };
 
-/// Dimensions that the rule names, and what is cut into so many parts.
+/// Adds dimensions that the rule names, and their doubles.
 static void add_named_sizes(const eg_verify_draws *draws, eg_verify_choice *choice) {
   const rule_hints *hints = &draws->hints;
   for (uint32_t i = 0; i < hints->size_count && choice->dim_count < MOST_SIZES; i++)
@@ -24,8 +24,8 @@ static void add_named_sizes(const eg_verify_draws *draws, eg_verify_choice *choi
     choice->dims[choice->dim_count++] = 2 * hints->sizes[i];
 }
 
-/// What decides a way may be a size that the rule names, which dimensions are equal, or
-/// a window, which needs room.
+/// A way may depend on a size that the rule names, on equal dimensions, or on a window,
+/// which needs room.
 static void prepare_way(eg_verify_draws *draws, eg_verify_choice *choice) {
   uint32_t kind = eg_verify_below(choice, 8);
   if (kind < 3) add_named_sizes(draws, choice);

@@ -62,7 +62,7 @@ bool eg_same_expr(const eg_rule *rule, uint32_t a, uint32_t b) {
 
 // ---- the ways of a rule -------------------------------------------------------------
 
-/// Whether `expr` is `condition` or one of its operands that must hold, or must not.
+/// True when `expr` is `condition` or one of its operands that must hold, or must fail.
 static bool is_settled_by(const eg_rule *rule, uint32_t condition, uint32_t expr) {
   const eg_rule_expr *call = &rule->exprs[condition];
   if (eg_same_expr(rule, condition, expr)) return true;
@@ -104,7 +104,7 @@ static bool calls(const eg_rule *rule, uint32_t expr, eg_rule_function function)
   return false;
 }
 
-/// Whether the length of a list of parts is meant, which has nothing to do with ranks.
+/// True when the length of a list of parts is meant, which has nothing to do with ranks.
 static bool counts_parts(const eg_rule *rule, uint32_t expr) {
   const eg_rule_expr *call = &rule->exprs[expr];
   if (call->form != EG_RULE_EXPR_CALL || call->function != EG_RULE_FN_LEN) return false;
@@ -219,7 +219,7 @@ egraph_status eg_instance_ways_of(const eg_rule *rule, eg_instance_aims *out) {
 
 // ---- instances ----------------------------------------------------------------------
 
-/// Whether every choice on the way takes the branch that the expression stands in.
+/// True when every `if` around the expression takes the branch that contains it.
 static bool is_reached(eg_rule_env *env, uint32_t expr) {
   eg_rule_value is;
   bool is_wanted;
@@ -231,7 +231,7 @@ static bool is_reached(eg_rule_env *env, uint32_t expr) {
   return true;
 }
 
-/// Whether the expression goes the way, wherever it stands.
+/// True when the expression goes the way, whether or not it is reached.
 static bool takes(eg_rule_env *env, const eg_instance_aim *aim) {
   const eg_rule_expr *call = &env->rule->exprs[aim->expr];
   eg_way_kind kind = eg_way_kind_of(env->rule, aim->expr);

@@ -18,10 +18,10 @@ typedef enum eg_way_kind {
 eg_way_kind eg_way_kind_of(const eg_rule *rule, uint32_t expr);
 /// Appends the ways that the conditions of a rule leave.
 egraph_status eg_instance_ways_of(const eg_rule *rule, eg_instance_aims *out);
-/// Whether the variables make the expression go that way, and choices lead to it.
+/// True when the variables make the expression go that way, and choices lead to it.
 bool eg_way_is_gone(const eg_rule_env *env, const eg_instance_aim *aim);
-/// Whether `choice` is an `if` in one of whose branches the expression stands;
-/// *out_wanted: in the first one.
+/// True when `choice` is an `if` and one of its branches contains the expression;
+/// *out_wanted: the first branch does.
 bool eg_way_leads_through(const eg_rule *rule, uint32_t expr, uint32_t choice,
                           bool *out_wanted);
 /// Appends "(len ?p) at 5" or "(odd ?k) true".

@@ -23,7 +23,7 @@
 
 #include "ops/kernels.h"
 
-// Of float64 rounding is measured, of others it is estimated.
+// Rounding of float64 is measured, rounding of other types estimated.
 #define LARGEST_SCALE 1e5
 #define LARGEST_MEASURED_SCALE 1e300
 
@@ -34,9 +34,9 @@ enum {
   BLOCK = 256             // numbers that are read together
 };
 
-// How often the numbers move, and how many times the movement of an element the sides
-// may be apart there. UNITS: of the element, beside one for each number that is summed:
-// sums of equal numbers round one way.
+// NUDGES: how often the numbers move. NUDGE_SLACK: the sides may be apart by so many
+// times the movement of an element. UNITS: units in the last place of the element, plus
+// one for each number that is summed: sums of equal numbers round one way.
 enum { NUDGES = 16, NUDGE_SLACK = 16, UNITS = 64, FEW_PARTS = 2 };
 
 /// Results of one term.
@@ -69,12 +69,11 @@ typedef struct evaluation {
   uint32_t moved_count;
 } evaluation;
 
-/// Of a floating-point type: how far values may be apart, relative to the largest number
-/// that occurs on either side (every node rounds, and constants of rules are matched up
-/// to one unit in the last place), 0: as results and movements are; below which whole
-/// numbers are exact.
-/// Where broken numbers occur, too, arithmetic is exact as long as all are multiples of
-/// 1 / parts, and below `broken`: products of two fit.
+/// Limits of a floating-point type. `bound`: how far values may be apart, relative to the
+/// largest number on either side (every node rounds, and constants of rules are matched
+/// up to one unit in the last place); 0: results and movements decide. `whole`: whole
+/// numbers below it are exact. With broken numbers, arithmetic is exact as long as all
+/// are multiples of 1 / parts, and below `broken`: products of two fit.
 typedef struct precision {
   double bound, whole, parts, broken;
 } precision;
@@ -146,8 +145,8 @@ static const double *as_doubles(const eg_tensor *tensor, int64_t first, int64_t 
   return block;
 }
 
-/// What decides whether arithmetic is exact, while it is: of numbers that are rounded as
-/// those of `like`.
+/// Notes the numbers that decide whether arithmetic is exact; they are rounded as numbers
+/// of type `like`.
 static void note_numbers(evaluation *run, const eg_tensor *tensor, egraph_dtype like) {
   if (!eg_dtype_is_float(tensor->type.dtype)) return; // exact, wrapping included
   const precision *p = &precisions[like];
@@ -172,7 +171,7 @@ static void note_numbers(evaluation *run, const eg_tensor *tensor, egraph_dtype 
   run->exact = largest < p->whole && seen.is_fine && !(run->is_broken && run->is_large);
 }
 
-/// What is made with a broken number may round to a whole one, but with simple ones.
+/// Attributes that are broken numbers may round results to whole ones; halves do not.
 static void note_attrs(evaluation *run, const eg_attrs *attrs) {
   for (uint16_t i = 0; i < attrs->count; i++)
     if (attrs->slots[i].kind == EG_ATTR_FLOAT && isfinite(attrs->slots[i].f) &&
@@ -229,10 +228,10 @@ static double held_by(egraph_dtype dtype, double meant) {
   return eg_tensor_get_double(&scalar, 0);
 }
 
-/// What conditions and attributes make of a constant is exact for the number that its
-/// type holds or for the one that was meant. All of it moves by one or two units of its
-/// type; where slack is to allow no more, by that part of them. What becomes infinite or
-/// nothing in its type is not rounded, but lost.
+/// Moves a constant by one or two units of its type: conditions and attributes compute
+/// exactly with the number that its type holds, or with the number that was meant. In
+/// float64 the movement is divided by the slack. A number that becomes infinite or zero
+/// in its type is lost, not rounded.
 static void note_constant(evaluation *run, const eg_tensor *tensor, egraph_dtype dtype,
                           double meant) {
   static const double units[] = {1, 2, -1, -2};
@@ -328,9 +327,9 @@ static void note_sums(evaluation *run, const eg_kernel_call *call) {
   if (least > run->longest) run->longest = least;
 }
 
-/// Whether the kernel rounds numbers on the way that are larger than its results: GELU of
-/// numbers far below 0, and the logarithm of a softmax near 1, are differences of nearly
-/// equal ones.
+/// True when the kernel rounds numbers on the way that are larger than its results: GELU
+/// of numbers far below 0, and the logarithm of a softmax near 1, are differences of
+/// nearly equal ones.
 static bool rounds_inside(const eg_attrs *attrs) {
   uint16_t slot;
   if (attrs->op == EG_OP_GELU || attrs->op == EG_OP_LOG_SOFTMAX) return true;
@@ -338,7 +337,7 @@ static bool rounds_inside(const eg_attrs *attrs) {
   return attrs->slots[slot].i == EG_ACT_GELU || attrs->slots[slot].i == EG_ACT_GELU_TANH;
 }
 
-/// Whether the kernel computes in float32 whatever the types of operands are, as ONNX
+/// True when the kernel computes in float32 whatever the types of operands are, as ONNX
 /// Runtime does.
 static bool is_of_float32(eg_op op) {
   return op == EG_OP_QUANTIZE_LINEAR || op == EG_OP_DEQUANTIZE_LINEAR ||
@@ -431,7 +430,7 @@ typedef struct disagreement {
 
 typedef struct comparison {
   const evaluation *run;
-  // Of some node's range; infinities of what is computed, and of leaves.
+  // Zeros or infinities of some node; infinities of computed values, and of leaves.
   enum { NOT_LOOKED_FOR, FOUND, MISSING } limit, infinity[2];
   uint32_t terms[2], part; // of the sides
   eg_verify_data data;
@@ -493,8 +492,8 @@ static void set_bounds(comparison *state, egraph_dtype dtype) {
     state->units = (UNITS + (double)run->longest) * DBL_EPSILON;
 }
 
-/// Whether sides must have equal numbers. What is made with a constant that is not finite
-/// decides the class alone, as such data do.
+/// True when sides must have equal numbers. What is made with a constant that is not
+/// finite decides the class alone, as such data do.
 static bool has_plain_data(const evaluation *run) {
   return eg_verify_is_plain(run->source.data) &&
          run->instance->special != EG_SPECIAL_NOT_FINITE;
@@ -506,7 +505,7 @@ static bool is_sized(const evaluation *run) {
                                  run->instance->special == EG_SPECIAL_EXTREME);
 }
 
-/// Of leaves and constants, or of what is computed.
+/// Searches leaves and constants, or computed values.
 static bool find_infinity(const evaluation *run, bool of_leaves) {
   for (uint32_t i = 0; i < run->rule->term_count; i++) {
     const eg_rule_term *term = &run->rule->terms[i];
@@ -527,7 +526,7 @@ static bool has_infinity(comparison *state, bool of_leaves) {
   return state->infinity[of_leaves] == FOUND;
 }
 
-/// Whether numbers of 16 bits overflowed, as integers that are cast to them do.
+/// True when numbers of 16 bits overflowed, as integers that are cast to them do.
 static bool has_short_overflow(comparison *state) {
   return state->run->is_short && has_infinity(state, false) && !has_infinity(state, true);
 }
@@ -547,8 +546,8 @@ static egraph_math class_of_change(comparison *state, int64_t i, double x, doubl
   return is_rounding(state, i, x, y) ? EGRAPH_MATH_ASSOCIATIVE : EGRAPH_MATH_FAST;
 }
 
-/// Of other than ordinary data an infinity may be a number that is too large, zero one
-/// that is too small, and NaN what became of them.
+/// In data that are not ordinary, an infinity may be a number that is too large, a zero
+/// one that is too small, and NaN a result of both.
 static bool may_have_left_range(comparison *state) {
   const evaluation *run = state->run;
   if (has_plain_data(run) && !is_sized(run)) return false;
@@ -559,9 +558,9 @@ static bool may_have_left_range(comparison *state) {
   return state->limit == FOUND;
 }
 
-/// Whether two numbers may differ because others on the way to them left the range: of
-/// 16 bits, which raise nothing and whose squares soon do (float64 decides then); or
-/// beside constants of that size.
+/// True when two numbers may differ because numbers on the way left the range: numbers of
+/// 16 bits, which raise nothing and whose squares soon overflow (float64 decides then),
+/// or numbers next to constants of that size.
 static bool may_differ(comparison *state) {
   const evaluation *run = state->run;
   bool is_extreme = run->instance->special == EG_SPECIAL_EXTREME;

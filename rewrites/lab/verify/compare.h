@@ -70,8 +70,8 @@ typedef enum eg_verify_verdict {
   EG_VERIFY_DIFFERENT // the text says where
 } eg_verify_verdict;
 
-/// Whether the sides are equal, and the class that a rule is in at best that has such an
-/// instance.
+/// True when the sides are equal, and the class that a rule is in at best that has such
+/// an instance.
 typedef struct eg_verify_comparison {
   eg_verify_verdict verdict;
   egraph_math math;

@@ -5,7 +5,7 @@
 
 #include "rewrites/lab/instances/instance_draw.h"
 
-/// What became of an instance.
+/// The outcome of an instance.
 typedef enum eg_instance_outcome {
   EG_INSTANCE_COMPARED,
   EG_INSTANCE_UNBUILT, // its right side is ill-typed

@@ -79,7 +79,7 @@ static double extreme(eg_verify_source *source, egraph_dtype dtype) {
 
 #define WIDE_LOG 12.434 // of 10^5.4
 
-/// Of both signs and all sizes from 1e-3 to beyond bounds such as 50 and 100.
+/// A number of either sign and any size from 1e-3 to beyond bounds such as 50 and 100.
 static double wide(eg_verify_source *source, bool is_positive) {
   double size = 1e-3 * exp(WIDE_LOG * eg_rng_unit(&source->rng));
   bool is_whole = source->kind < 5, is_negative = eg_rng_below(&source->rng, 2) == 0;
@@ -113,13 +113,13 @@ static double near_one(eg_verify_source *source) {
   return source->near[eg_rng_below(&source->rng, source->near_count)];
 }
 
-/// What leaf number `leaf` does in a turn, of `count` things: all leaves the same at
-/// first, then leaves beside each other every pair of things.
+/// The choice of leaf number `leaf` in a turn, among `count`: first all leaves choose the
+/// same, then pairs of leaves take every pair of choices.
 static uint32_t taken(uint32_t turn, uint32_t leaf, uint32_t count) {
   return (turn + leaf * (turn / count)) % count;
 }
 
-/// What the numbers of a leaf lie around.
+/// The number that the numbers of a leaf are near to.
 typedef enum around_kind {
   AROUND_NUMBER,     // one of the instance
   AROUND_RECIPROCAL, // which a product makes 1 of
@@ -145,8 +145,8 @@ static double around_of(eg_verify_source *source, around_kind kind, double numbe
   return number;
 }
 
-/// Mostly one of the instance alone, beside which no large one hides a difference. Leaves
-/// may be of different sizes.
+/// Mostly one number of the instance, so that no large number hides a difference. Leaves
+/// may be near different numbers.
 static void begin_near(eg_verify_source *source) {
   static const around_kind kinds[] = {AROUND_NUMBER,  AROUND_ROOT,       AROUND_NUMBER,
                                       AROUND_EACH,    AROUND_RECIPROCAL, AROUND_NUMBER,

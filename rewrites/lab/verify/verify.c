@@ -15,8 +15,9 @@
 #include "rewrites/language/rule_schema.h"
 #include "rewrites/language/rules.h"
 
-// Of the instances that are wanted: how many are enough to judge, and draws for each.
-// Cases with many operands, whose draws are long, get few of both.
+// LEAST_SHARE: the part of the wanted instances that suffices to judge.
+// DRAWS_PER_INSTANCE: draws for each of them. Cases with many operands, whose draws take
+// long, get few of both.
 enum {
   LEAST_SHARE = 12,
   DRAWS_PER_INSTANCE = 160,
@@ -179,8 +180,8 @@ static egraph_status check_data(verification *run, const eg_verify_instance *ins
   return eg_text_append(&run->text, eg_text_of(&where));
 }
 
-/// Kinds of data beside the ordinary ones, one pair after the other. Constants at the
-/// ends of their range take one kind, infinite ones zeros too.
+/// Kinds of data in addition to the ordinary ones, which take turns. Constants at the
+/// ends of their range take one kind; infinite constants also take data with zeros.
 typedef struct data_kinds {
   eg_verify_data kinds[2];
   uint32_t count;
@@ -203,7 +204,7 @@ static data_kinds other_data(const verification *run,
                                          EG_VERIFY_TIES};
   static const eg_verify_data named[] = {EG_VERIFY_NEAR, EG_VERIFY_WIDE, EG_VERIFY_NEAR,
                                          EG_VERIFY_TINY, EG_VERIFY_NEAR, EG_VERIFY_TIES};
-  // Of rules that keep the sign of zero.
+  // For rules that keep the sign of zero.
   static const eg_verify_data exact[] = {EG_VERIFY_WIDE, EG_VERIFY_TIES, EG_VERIFY_TINY,
                                          EG_VERIFY_TIES, EG_VERIFY_NEAR, EG_VERIFY_TIES};
   bool is_exact = run->rule->math == EGRAPH_MATH_EXACT;
@@ -238,7 +239,7 @@ static bool is_taken(eg_op op, const eg_type *types, uint32_t count, uint32_t *o
   return true;
 }
 
-/// Whether every term of the left side has element types that ONNX has for it.
+/// True when every term of the left side has element types that ONNX has for it.
 static bool is_left_legal(const eg_verify_instance *instance) {
   const eg_rule *rule = instance->rule;
   eg_type types[EG_VERIFY_MAX_OPERANDS];
@@ -275,7 +276,7 @@ static egraph_status check_legal(verification *run, const eg_verify_instance *in
   return EGRAPH_OK;
 }
 
-/// What is beyond these was not compared.
+/// Larger ranks and dimensions were not compared.
 static void note_largest_sizes(verification *run, const eg_verify_instance *instance) {
   const eg_rule *rule = run->rule;
   for (uint32_t i = 0; i < rule->var_count; i++) {
@@ -445,8 +446,8 @@ static egraph_status verify_rule(verification *run) {
   return judge_draws(run);
 }
 
-/// An implied rule has no values to compare: its sides are the same, or those of a rule
-/// that is verified itself.
+/// An implied rule has no values to compare: its sides are equal, or sides of a rule that
+/// is verified itself.
 static egraph_status verify_layouts(verification *run, egraph_allocator alloc) {
   eg_layout_finding finding;
   eg_rank_evidence *ranks = run->options.is_loading ? NULL : &run->ranks;
@@ -546,7 +547,7 @@ static egraph_status verify_cases(verification *run, const eg_rules *rules,
   return status;
 }
 
-/// Whether rule `number`, implied ones after the others, holds as of that class.
+/// True when rule `number`, implied ones after the others, holds as of that class.
 static egraph_status verify_as(verification *run, const eg_rules *rules, uint32_t number,
                                egraph_math math) {
   uint32_t count = eg_rules_count(rules);

@@ -19,7 +19,7 @@ typedef struct eg_verify_options {
   void *evidence_user;
 } eg_verify_options;
 
-/// What says enough of a rule, and what is spent on a rule when it is loaded (some
+/// Instances that suffice to judge a rule, and instances when a rule is loaded (some
 /// milliseconds).
 enum { EG_VERIFY_INSTANCES = 256, EG_VERIFY_LOAD_INSTANCES = 24 };
 
@@ -42,7 +42,7 @@ egraph_status eg_rules_verify(const eg_rules *rules, const eg_verify_options *op
                               uint32_t *out_rejected);
 
 typedef struct eg_verify_instance eg_verify_instance; // instance_draw.h
-/// What an instance, borrowed for the call, says of its rule.
+/// Receives an instance, borrowed for the call, and whether the rule holds on it.
 typedef void eg_verify_witness(void *user, const eg_verify_instance *instance,
                                bool holds);
 /// Compares instances of one rule as verification draws them, of every class, and goes on
