@@ -344,9 +344,9 @@ static egraph_status print_window(eg_region_writer *w, uint32_t term,
 
 /// Appends the operator, its attributes, operand 0 on one region and the others on
 /// another.
-static egraph_status print_node(eg_region_writer *w, uint32_t term,
-                                const eg_region *first, const eg_region *others,
-                                eg_text *text) {
+static egraph_status print_operator(eg_region_writer *w, uint32_t term,
+                                    const eg_region *first, const eg_region *others,
+                                    eg_text *text) {
   const eg_rule_term *node = &w->partial->rule->terms[term];
   eg_text_printf(text, "(%s", eg_op_info_of(node->op)->name);
   EG_TRY(print_slots(w, term, NULL, text));
@@ -380,14 +380,15 @@ static bool is_product(const eg_region_writer *w, uint32_t term) {
 egraph_status eg_region_term(eg_region_writer *w, uint32_t term, const eg_region *region,
                              eg_text *text) {
   const eg_rule_term *node = &w->partial->rule->terms[term];
+  assert(term < w->partial->rule->pattern_term_count);
   if (node->is_var || is_all(region, w->partial->ranks[term]))
     return slice_class(w, term, region, text);
   bool is_pointwise = (eg_op_info_of(node->op)->flags & EG_OPF_POINTWISE) != 0;
   if (is_window(w, term)) return print_window(w, term, region, text);
   if (is_pointwise && w->partial->same_shape[term])
-    return print_node(w, term, region, region, text);
+    return print_operator(w, term, region, region, text);
   if (!is_product(w, term)) return slice_class(w, term, region, text);
   const eg_region rows = {{region->from[0]}, {region->to[0]}};
   const eg_region columns = {{NULL, region->from[1]}, {NULL, region->to[1]}};
-  return print_node(w, term, &rows, &columns, text);
+  return print_operator(w, term, &rows, &columns, text);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/derive/derive.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -275,6 +276,7 @@ static egraph_status derive_kept(derivation *d) {
 egraph_status eg_rule_derive(const eg_axioms *axioms, const eg_rule *rule,
                              egraph_allocator alloc, uint64_t seed,
                              eg_derivation_verdict *out, eg_text *names) {
+  assert(axioms->rules != NULL && axioms->is_axiom != NULL);
   *out = (eg_derivation_verdict){.is_derived = false};
   eg_text_clear(names);
   if (rule->move_count != 0) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/derive/smt.h"
 
+#include <assert.h>
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -92,7 +93,8 @@ static const char prelude[] =
         "(define-fun sigmoid ((a Real)) Real (* 0.5 (+ 1.0 (tanh (* 0.5 a)))))\n";
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
-static const char *shape_of(const shape_of_function *list, size_t count, eg_op op) {
+static const char *text_of_operator(const shape_of_function *list, size_t count,
+                                    eg_op op) {
   for (size_t i = 0; i < count; i++)
     if (list[i].op == op) return list[i].text;
   return NULL;
@@ -123,7 +125,7 @@ static egraph_status print_integer(script *s, int64_t n) {
 
 static egraph_status print_quotient(script *s, int64_t n, int64_t d) {
   if (d == 1) return print_integer(s, n);
-  EG_TRY(eg_text_append(s->out, "(/ "));
+  eg_text_append(s->out, "(/ ");
   EG_TRY(print_integer(s, n));
   return eg_text_printf(s->out, " %" PRId64 ".0)", d);
 }
@@ -171,7 +173,7 @@ static egraph_status print_exact(script *s, double value) {
   if (exponent >= 0) {
     EG_TRY(eg_text_printf(s->out, value < 0 ? "(- %.1f)" : "%.1f", fabs(value)));
   } else {
-    EG_TRY(eg_text_append(s->out, "(/ "));
+    eg_text_append(s->out, "(/ ");
     EG_TRY(print_integer(s, whole));
     EG_TRY(eg_text_printf(s->out, " %.1f)", ldexp(1, -exponent)));
   }
@@ -216,30 +218,30 @@ static egraph_status print_place(const definition *d, uint32_t place) {
 static egraph_status print_sum(const definition *d, uint32_t element) {
   script *s = d->s;
   const eg_field_terms *products = &d->plan->products, *sums = &d->plan->sums;
-  EG_TRY(eg_text_append(s->out, "(+ 0.0"));
+  eg_text_append(s->out, "(+ 0.0");
   for (uint32_t i = d->plan->has_products ? products->begin[element] : 0;
        d->plan->has_products && i < products->begin[element + 1]; i++) {
-    EG_TRY(eg_text_append(s->out, " (* "));
+    eg_text_append(s->out, " (* ");
     EG_TRY(print_element(s, d->node->inputs[0], products->from[i]));
-    EG_TRY(eg_text_append(s->out, " "));
+    eg_text_append(s->out, " ");
     EG_TRY(print_element(s, d->node->inputs[1], products->other[i]));
-    EG_TRY(eg_text_append(s->out, ")"));
+    eg_text_append(s->out, ")");
   }
   for (uint32_t i = sums->begin != NULL ? sums->begin[element] : 0;
        sums->begin != NULL && i < sums->begin[element + 1]; i++) {
-    EG_TRY(eg_text_append(s->out, sums->factors != NULL ? " (* " : " "));
+    eg_text_append(s->out, sums->factors != NULL ? " (* " : " ");
     if (sums->factors != NULL) {
       EG_TRY(print_number(s, sums->factors[i]));
-      EG_TRY(eg_text_append(s->out, " "));
+      eg_text_append(s->out, " ");
     }
     EG_TRY(print_place(d, sums->from[i]));
-    if (sums->factors != NULL) EG_TRY(eg_text_append(s->out, ")"));
+    if (sums->factors != NULL) eg_text_append(s->out, ")");
   }
   return eg_text_append(s->out, ")");
 }
 
 static egraph_status print_pair(const definition *d, uint32_t element) {
-  const char *text = shape_of(pairs, COUNT(pairs), d->plan->op);
+  const char *text = text_of_operator(pairs, COUNT(pairs), d->plan->op);
   uint32_t first = d->plan->sums.begin[element];
   if (text == NULL)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "operator %s", eg_op_info_of(d->plan->op)->name);
@@ -261,11 +263,11 @@ static egraph_status print_lattice(const definition *d, uint32_t element) {
   for (uint32_t i = first; i + 1 < end; i++) {
     EG_TRY(eg_text_append(d->s->out, name));
     EG_TRY(print_place(d, t->from[i]));
-    EG_TRY(eg_text_append(d->s->out, " "));
+    eg_text_append(d->s->out, " ");
   }
   EG_TRY(print_place(d, t->from[end - 1]));
   for (uint32_t i = first; i + 1 < end; i++)
-    EG_TRY(eg_text_append(d->s->out, ")"));
+    eg_text_append(d->s->out, ")");
   return EGRAPH_OK;
 }
 
@@ -281,12 +283,12 @@ static egraph_status print_before_function(const definition *d, uint32_t element
   return EG_FAIL(EGRAPH_E_UNSUPPORTED, "operator %s", eg_op_info_of(d->plan->op)->name);
 }
 
-static const char *text_of(const eg_field_function *f) {
+static const char *text_of_function(const eg_field_function *f) {
   if (f->op == EG_OP_GELU) return f->has_a ? "(gelu_tanh @)" : "(gelu @)";
   if (f->op == EG_OP_CLIP && f->has_a)
     return f->has_b ? "(least (largest @ #) $)" : "(largest @ #)";
   if (f->op == EG_OP_CLIP) return f->has_b ? "(least @ $)" : "@";
-  return shape_of(functions, COUNT(functions), f->op);
+  return text_of_operator(functions, COUNT(functions), f->op);
 }
 
 static bool is_unknown(const char *text) {
@@ -302,14 +304,14 @@ static egraph_status print_function(const definition *d, eg_value value,
                                     uint32_t element) {
   script *s = d->s;
   const eg_field_function *f = &d->plan->function;
-  const char *text = text_of(f);
+  const char *text = text_of_function(f);
   if (text == NULL)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "function %s", eg_op_info_of(f->op)->name);
   if (is_unknown(text)) doubt(s, not_defined);
   for (; *text != '\0'; text++) {
     if (*text == '@') {
       EG_TRY(print_element(s, value, element));
-      EG_TRY(eg_text_append(s->out, "a"));
+      eg_text_append(s->out, "a");
     } else if (*text == '#' || *text == '$') {
       EG_TRY(print_constant(s, *text == '#' ? f->real_a : f->real_b));
     } else {
@@ -325,7 +327,7 @@ static egraph_status forbid_zero(const definition *d, eg_value value, uint32_t e
   bool is_pair = d->plan->kind == EG_FIELD_PAIRWISE && d->plan->op == EG_OP_DIV;
   bool is_reciprocal = d->plan->has_function && d->plan->function.op == EG_OP_RECIPROCAL;
   if (!is_pair && !is_reciprocal) return EGRAPH_OK;
-  EG_TRY(eg_text_append(s->out, "(assert (distinct 0.0 "));
+  eg_text_append(s->out, "(assert (distinct 0.0 ");
   if (is_pair)
     EG_TRY(print_place(d, d->plan->sums.from[d->plan->sums.begin[element] + 1]));
   else
@@ -337,15 +339,15 @@ static egraph_status define(const definition *d, eg_value value, uint32_t elemen
   script *s = d->s;
   bool has_function = d->plan->has_function;
   s->question->definitions++;
-  EG_TRY(eg_text_append(s->out, "(define-fun "));
+  eg_text_append(s->out, "(define-fun ");
   EG_TRY(print_element(s, value, element));
-  EG_TRY(eg_text_append(s->out, has_function ? "a () Real " : " () Real "));
+  eg_text_append(s->out, has_function ? "a () Real " : " () Real ");
   EG_TRY(print_before_function(d, element));
-  EG_TRY(eg_text_append(s->out, ")\n"));
+  eg_text_append(s->out, ")\n");
   if (!has_function) return EGRAPH_OK;
-  EG_TRY(eg_text_append(s->out, "(define-fun "));
+  eg_text_append(s->out, "(define-fun ");
   EG_TRY(print_element(s, value, element));
-  EG_TRY(eg_text_append(s->out, " () Real "));
+  eg_text_append(s->out, " () Real ");
   EG_TRY(print_function(d, value, element));
   return eg_text_append(s->out, ")\n");
 }
@@ -367,7 +369,7 @@ static egraph_status check_types(const script *s, const eg_graph_node_info *node
   return EGRAPH_OK;
 }
 
-static egraph_status print_node(script *s, eg_graph_node id) {
+static egraph_status print_graph_node(script *s, eg_graph_node id) {
   eg_graph_node_info node = eg_graph_node_at(s->graph, id);
   EG_TRY(check_types(s, &node));
   eg_type types[EG_FIELD_MAX_OPERANDS];
@@ -400,16 +402,16 @@ static egraph_status print_leaf(script *s, eg_value value) {
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "an operand is not of floating point");
   for (uint32_t e = 0; e < (uint32_t)eg_type_elements(&info->type); e++) {
     bool is_known = info->data != NULL;
-    EG_TRY(eg_text_append(s->out, is_known ? "(define-fun " : "(declare-fun "));
+    eg_text_append(s->out, is_known ? "(define-fun " : "(declare-fun ");
     EG_TRY(print_element(s, value, e));
-    EG_TRY(eg_text_append(s->out, " () Real"));
+    eg_text_append(s->out, " () Real");
     if (is_known) {
       const eg_tensor data = {.type = info->type,
                               .data = (void *)(uintptr_t)eg_buffer_data(info->data)};
-      EG_TRY(eg_text_append(s->out, " "));
+      eg_text_append(s->out, " ");
       EG_TRY(print_constant(s, eg_tensor_get_double(&data, e)));
     }
-    EG_TRY(eg_text_append(s->out, ")\n"));
+    eg_text_append(s->out, ")\n");
   }
   return EGRAPH_OK;
 }
@@ -420,7 +422,7 @@ static egraph_status print_side(script *s, const eg_graph *graph, char side) {
   for (uint32_t v = 0; v < eg_graph_value_count(graph); v++) {
     const eg_value_info *info = eg_graph_value(graph, (eg_value){v});
     if (info->kind == EG_VALUE_COMPUTED && info->result == 0)
-      EG_TRY(print_node(s, info->node));
+      EG_TRY(print_graph_node(s, info->node));
     else if (info->kind != EG_VALUE_COMPUTED && side == 'l')
       EG_TRY(print_leaf(s, (eg_value){v}));
   }
@@ -428,21 +430,21 @@ static egraph_status print_side(script *s, const eg_graph *graph, char side) {
 }
 
 static egraph_status print_difference(script *s, const eg_rule_sides *sides) {
-  EG_TRY(eg_text_append(s->out, "(assert (or false"));
+  eg_text_append(s->out, "(assert (or false");
   for (uint32_t o = 0; o < eg_graph_output_count(sides->left); o++) {
     eg_value left = eg_graph_output(sides->left, o, NULL);
     eg_value right = eg_graph_output(sides->right, o, NULL);
     const eg_type *type = &eg_graph_value(sides->left, left)->type;
     for (uint32_t e = 0; e < (uint32_t)eg_type_elements(type); e++) {
-      EG_TRY(eg_text_append(s->out, "\n  (distinct "));
+      eg_text_append(s->out, "\n  (distinct ");
       s->graph = sides->left;
       s->side = 'l';
       EG_TRY(print_element(s, left, e));
-      EG_TRY(eg_text_append(s->out, " "));
+      eg_text_append(s->out, " ");
       s->graph = sides->right;
       s->side = 'r';
       EG_TRY(print_element(s, right, e));
-      EG_TRY(eg_text_append(s->out, ")"));
+      eg_text_append(s->out, ")");
     }
   }
   return eg_text_append(s->out, "))\n(check-sat)\n");
@@ -461,28 +463,22 @@ static egraph_status check_shapes(const eg_rule_sides *sides) {
   return EGRAPH_OK;
 }
 
-static egraph_status print_all(script *s, const eg_rule_sides *sides) {
-  EG_TRY(check_shapes(sides));
-  EG_TRY(eg_text_append(s->out, prelude));
-  EG_TRY(print_side(s, sides->left, 'l'));
-  EG_TRY(print_side(s, sides->right, 'r'));
-  return print_difference(s, sides);
-}
-
 egraph_status eg_smt_print(const eg_rule_sides *sides, egraph_allocator alloc,
                            eg_text *out, eg_smt_question *question) {
-  eg_arena arena;
+  EG_LOCAL(eg_arena, arena, alloc);
   script s = {.out = out, .arena = &arena, .question = question};
+  assert(sides->left != NULL && sides->right != NULL);
   *question = (eg_smt_question){.is_decisive = true, .doubt = ""};
-  eg_arena_init(&arena, alloc);
-  egraph_status status = print_all(&s, sides);
-  eg_arena_deinit(&arena);
-  return status;
+  EG_TRY(check_shapes(sides));
+  EG_TRY(eg_text_append(out, prelude));
+  EG_TRY(print_side(&s, sides->left, 'l'));
+  EG_TRY(print_side(&s, sides->right, 'r'));
+  return print_difference(&s, sides);
 }
 
 // ---- a rule ---------------------------------------------------------------------------
 
-static bool is_small(const eg_graph *graph) {
+static bool has_few_elements(const eg_graph *graph) {
   int64_t all = 0;
   for (uint32_t v = 0; v < eg_graph_value_count(graph); v++) {
     const eg_value_info *info = eg_graph_value(graph, (eg_value){v});
@@ -506,7 +502,8 @@ static egraph_status choose_sides(eg_verify_draws *draws, egraph_allocator alloc
     if (status == EGRAPH_E_TYPE) continue; // a graph has no such value
     EG_TRY(status);
     uint32_t merit = eg_rule_sides_merit(&sides);
-    bool is_better = merit > best_merit && is_small(sides.left) && is_small(sides.right);
+    bool is_better = merit > best_merit && has_few_elements(sides.left) &&
+                     has_few_elements(sides.right);
     if (is_better) {
       eg_rule_sides_destroy(best);
       *best = sides;

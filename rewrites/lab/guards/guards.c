@@ -41,6 +41,7 @@ typedef struct search {
 
 const char *eg_guard_outcome_name(eg_guard_outcome outcome) {
   static const char *const names[] = {"holds", "weaker", "holds-if", "refuted"};
+  assert(outcome <= EG_GUARD_REFUTED);
   return names[outcome];
 }
 
@@ -139,7 +140,7 @@ static void on_instance(void *user, const eg_verify_instance *instance, bool hol
 
 /// Drops conditions that cannot be read together with the rule, one by one if not all
 /// together are read.
-static egraph_status read_list(search *s, eg_guard_texts *texts, eg_rules **out) {
+static egraph_status read_conditions(search *s, eg_guard_texts *texts, eg_rules **out) {
   EG_TRY(read_variant(s, texts->data, (uint32_t)texts->len, out));
   if (*out != NULL) return EGRAPH_OK;
   size_t kept = 0;
@@ -172,7 +173,7 @@ static egraph_status draw_instances(search *s, const char *beside) {
   eg_rules *rules = NULL;
   if (beside != NULL) EG_TRY(eg_guard_texts_push(&texts, beside));
   EG_TRY(eg_guard_list(s->rule, &s->arena, &texts));
-  EG_TRY(read_list(s, &texts, &rules));
+  EG_TRY(read_conditions(s, &texts, &rules));
   if (rules == NULL) return EGRAPH_OK;
   egraph_status status = make_list(s, &texts);
   if (status == EGRAPH_OK) {
@@ -422,8 +423,8 @@ static uint32_t drop_narrow(const search *s, const guard *best, uint32_t count,
 }
 
 /// Finds a guard that keeps at least one of `share` instances.
-static egraph_status find_guard(search *s, uint32_t share, eg_text *text, eg_text *detail,
-                                bool *out) {
+static egraph_status find_widest_guard(search *s, uint32_t share, eg_text *text,
+                                       eg_text *detail, bool *out) {
   guard best[TRIALS];
   const guard *found;
   EG_TRY(draw_instances(s, NULL));
@@ -557,7 +558,7 @@ static egraph_status check_rule(egraph_allocator alloc, const eg_rule *rule,
     return EGRAPH_OK;
   }
   EG_LOCAL(eg_text, why, alloc);
-  EG_TRY(find_guard(&s, INSTANCES, &out->guard, &why, &found));
+  EG_TRY(find_widest_guard(&s, INSTANCES, &out->guard, &why, &found));
   out->outcome = found ? EG_GUARD_HOLDS_IF : EG_GUARD_REFUTED;
   if (!found) return EGRAPH_OK;
   eg_text_clear(&out->detail);
@@ -589,10 +590,11 @@ egraph_status eg_guards_check(const eg_rules *rules, uint64_t seed,
 egraph_status eg_guard_find(egraph_allocator alloc, const eg_rule *rule,
                             const eg_guard_search *how, eg_text *guard_text,
                             bool *out_found) {
+  assert(how->share > 0);
   EG_LOCAL(search, s, alloc);
   s.seed = how->seed;
   s.how = how;
   *out_found = false;
   EG_TRY(set_rule(&s, rule));
-  return find_guard(&s, how->share, guard_text, NULL, out_found);
+  return find_widest_guard(&s, how->share, guard_text, NULL, out_found);
 }

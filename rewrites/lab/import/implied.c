@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/import/implied.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "rewrites/lab/instances/instance_draw.h"
@@ -484,6 +485,7 @@ static void choose_rules(check *c, const stage *s) {
 egraph_status eg_implied_check(const eg_implied_checker *checker, const eg_rule *rule,
                                eg_implied *out, eg_text *names) {
   uint32_t count = eg_rules_count(checker->rules), level;
+  assert(checker->rules != NULL);
   *out = EG_IMPLIED_NOT;
   eg_text_clear(names);
   if (rule->var_count > MAX_VARIABLES || rule->root_count > MAX_ROOTS) return EGRAPH_OK;

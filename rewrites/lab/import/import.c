@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/import/import.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -16,6 +17,7 @@ static const char *const outcome_names[EG_IMPORT_OUTCOMES] = {
 };
 
 const char *eg_import_outcome_name(eg_import_outcome outcome) {
+  assert(outcome < EG_IMPORT_OUTCOMES);
   return outcome_names[outcome];
 }
 

@@ -1,6 +1,8 @@
 // A substitution is written as the text of a rule and read back, so that it passes the
 // checks of any other.
 // SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
+
 #include "rewrites/lab/import/import_internal.h"
 #include "rewrites/lab/rule_checks.h"
 #include "rewrites/lab/verify/verify.h"
@@ -65,6 +67,7 @@ egraph_status eg_import_try(eg_importer *in, uint32_t instances, uint64_t seed,
 
 egraph_status eg_import_decide(eg_importer *in, eg_import_outcome outcome,
                                const char *detail) {
+  assert(outcome < EG_IMPORT_OUTCOMES);
   in->outcome = outcome;
   eg_text_clear(&in->detail);
   return eg_text_append(&in->detail, detail);

@@ -125,7 +125,7 @@ static egraph_status read_type(eg_json_fields_reader *reader, void *record) {
 READ_ARRAY(read_inputs, read_input)
 READ_ARRAY(read_parameters, read_parameter)
 
-static egraph_status read_node(eg_json_fields_reader *reader, void *record) {
+static egraph_status read_json_op(eg_json_fields_reader *reader, void *record) {
   static const eg_json_field fields[] = {{"_t", false, skip},
                                          {"type", true, read_type},
                                          {"input", true, read_inputs},
@@ -142,13 +142,13 @@ static egraph_status read_node(eg_json_fields_reader *reader, void *record) {
 static egraph_status read_left_side(eg_json_fields_reader *reader, void *record) {
   json_file *json = record;
   json->side = &json->rule->left;
-  return eg_json_fields_array(reader, read_node, json);
+  return eg_json_fields_array(reader, read_json_op, json);
 }
 
 static egraph_status read_right_side(eg_json_fields_reader *reader, void *record) {
   json_file *json = record;
   json->side = &json->rule->right;
-  return eg_json_fields_array(reader, read_node, json);
+  return eg_json_fields_array(reader, read_json_op, json);
 }
 
 // ---- substitutions --------------------------------------------------------------------

@@ -52,7 +52,7 @@ static bool read_numbers(span message, int32_t *out, uint32_t count) {
   return are_small;
 }
 
-static bool read_node(span message, eg_subst_op *out, bool *out_too_large) {
+static bool read_protobuf_op(span message, eg_subst_op *out, bool *out_too_large) {
   *out = (eg_subst_op){.kind = 0};
   while (message.at != message.end) {
     field f;
@@ -72,7 +72,8 @@ static bool read_node(span message, eg_subst_op *out, bool *out_too_large) {
 
 static bool add_op(span message, eg_substitution *rule, eg_subst_side *side) {
   eg_subst_op op;
-  return read_node(message, &op, &rule->is_too_large) && eg_subst_add_op(rule, side, &op);
+  return read_protobuf_op(message, &op, &rule->is_too_large) &&
+         eg_subst_add_op(rule, side, &op);
 }
 
 /// Left operator and result, then right ones: fields 1, 3, 2, 4.

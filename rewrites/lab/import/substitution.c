@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/import/substitution.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -72,6 +73,7 @@ bool eg_subst_side_has(const eg_subst_side *side, uint32_t results, int32_t vari
 /// True when a result of the rule needs the operator.
 bool eg_subst_side_needs(const eg_subst_side *side, uint32_t results, uint32_t op) {
   bool reached[EG_SUBST_OPS] = {false};
+  assert(op < side->op_count);
   for (uint32_t i = 0; i < results; i++)
     if (side->results[i].op >= 0) reached[side->results[i].op] = true;
   for (uint32_t i = side->op_count; i-- > 0;)
@@ -89,10 +91,12 @@ static const struct {
                                [EG_SUBST_FROM_TENSAT] = {"Tensat (MLSys'21)", "tensat"}};
 
 const char *eg_subst_origin_words(eg_subst_origin origin) {
+  assert(origin < EG_SUBST_ORIGINS);
   return origins[origin].words;
 }
 
 const char *eg_subst_origin_prefix(eg_subst_origin origin) {
+  assert(origin < EG_SUBST_ORIGINS);
   return origins[origin].prefix;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/import/tensor_form.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 static const char *const freedom_words[EG_FREEDOMS] = {
@@ -9,7 +10,10 @@ static const char *const freedom_words[EG_FREEDOMS] = {
 #undef FREEDOM_WORDS
 };
 
-const char *eg_freedom_words(eg_freedom freedom) { return freedom_words[freedom]; }
+const char *eg_freedom_words(eg_freedom freedom) {
+  assert(freedom < EG_FREEDOMS);
+  return freedom_words[freedom];
+}
 
 // ---- operators ------------------------------------------------------------------------
 
@@ -121,6 +125,7 @@ static bool add_variables(eg_tensor_form *form, const eg_subst_side *side) {
 
 uint32_t eg_tensor_form_variable(const eg_tensor_form *form, int32_t variable) {
   uint32_t i = 0;
+  assert(form->variable_count > 0);
   while (i + 1 < form->variable_count && form->variables[i] != variable)
     i++;
   return i;

@@ -108,7 +108,7 @@ static egraph_status find_condition(attempt *a, bool *out_found) {
   return status;
 }
 
-static egraph_status find_guard(attempt *a, bool *out_found) {
+static egraph_status find_form_guard(attempt *a, bool *out_found) {
   eg_guard guards[EG_FORM_GUARDS];
   uint32_t count = eg_tensor_form_guards(&a->form, guards);
   a->form.guard_count = 1;
@@ -242,7 +242,7 @@ egraph_status eg_import_tensors(eg_importer *in) {
   EG_TRY(eg_text_append(&a.why, eg_text_of(&in->detail)));
   if (a.base != EG_TRIAL_DIFFERENT)
     return eg_import_decide(in, EG_IMPORT_FOREIGN, eg_text_of(&a.why));
-  EG_TRY(find_guard(&a, &found));
+  EG_TRY(find_form_guard(&a, &found));
   if (found) return judge_true(&a);
   return eg_import_decide(in, EG_IMPORT_REFUTED, eg_text_of(&a.why));
 }

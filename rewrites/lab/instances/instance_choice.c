@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/instances/instance_choose.h"
 
+#include <assert.h>
 #include <string.h>
 
 uint32_t eg_verify_below(eg_verify_choice *choice, uint32_t bound) {
@@ -23,6 +24,7 @@ int64_t eg_verify_dim(eg_verify_choice *choice) {
 
 int64_t *eg_verify_list(eg_verify_choice *choice, uint32_t count) {
   eg_verify_lists *lists = choice->lists;
+  assert(count <= EG_VERIFY_INTS);
   if (count > EG_VERIFY_INTS - lists->used) lists->used = 0;
   int64_t *list = lists->ints + lists->used;
   lists->used += count;
@@ -31,6 +33,7 @@ int64_t *eg_verify_list(eg_verify_choice *choice, uint32_t count) {
 
 double *eg_verify_floats(eg_verify_choice *choice, uint32_t count) {
   eg_verify_lists *lists = choice->lists;
+  assert(count <= EG_VERIFY_FLOATS);
   if (count > EG_VERIFY_FLOATS - lists->used_floats) lists->used_floats = 0;
   double *list = lists->floats + lists->used_floats;
   lists->used_floats += count;

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/instances/instance_choose.h"
 
+#include <assert.h>
 #include <string.h>
 
 // ---- operand types -----------------------------------------------------------
@@ -542,6 +543,7 @@ static void choose_part_size(eg_verify_choice *choice) {
 }
 
 void eg_verify_choose(eg_verify_choice *choice) {
+  assert(choice->count <= EG_VERIFY_MAX_OPERANDS);
   choose_part_size(choice);
   if (choice->count > 0) choose_first_operand(choice);
   if (choice->aim != NULL) choice->put(choice->aim, choice);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/instances/instance_aims.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -42,7 +43,7 @@ static bool is_of_slot(const eg_instance_class *row, eg_op op, const eg_attr_inf
 }
 
 /// A slot that is a literal, computed, or bound before has no classes of its own.
-static bool is_open(const eg_rule *rule, uint32_t term, uint16_t slot) {
+static bool is_open_slot(const eg_rule *rule, uint32_t term, uint16_t slot) {
   const eg_rule_slot *at = &rule->terms[term].slots[slot];
   if (at->form != EG_RULE_SLOT_VAR) return at->form == EG_RULE_SLOT_ANY;
   for (uint32_t i = 0; i <= term; i++) {
@@ -122,11 +123,11 @@ static bool does_broadcast(const eg_rule *rule, const eg_rule_term *term,
   return !a->is_var || !b->is_var || a->var != b->var;
 }
 
-static egraph_status add_term(const eg_rule *rule, uint32_t index,
-                              eg_instance_aims *out) {
+static egraph_status add_term_aims(const eg_rule *rule, uint32_t index,
+                                   eg_instance_aims *out) {
   const eg_rule_term *term = &rule->terms[index];
   for (uint16_t i = 0; i < eg_op_info_of(term->op)->attr_count; i++)
-    if (is_open(rule, index, i)) {
+    if (is_open_slot(rule, index, i)) {
       EG_TRY(add_slot(rule, index, i, out));
       EG_TRY(add_named(rule, index, i, out));
     }
@@ -152,7 +153,7 @@ static egraph_status add_var(uint32_t var, eg_instance_aims *out) {
 
 bool eg_instance_is_open_number(const eg_rule *rule, uint32_t term, uint16_t slot) {
   return is_any_number(&eg_op_info_of(rule->terms[term].op)->attrs[slot]) &&
-         is_open(rule, term, slot);
+         is_open_slot(rule, term, slot);
 }
 
 /// Counts numbers that may depend on each other: bounds, slopes, factors.
@@ -175,7 +176,7 @@ egraph_status eg_instance_aims_of(const eg_rule *rule, eg_instance_aims *out) {
     EG_TRY(eg_instance_aims_push(
         out, (eg_instance_aim){.subject = EG_INSTANCE_DTYPE, .value = i}));
   for (uint32_t i = 0; i < rule->pattern_term_count; i++)
-    if (!rule->terms[i].is_var) EG_TRY(add_term(rule, i, out));
+    if (!rule->terms[i].is_var) EG_TRY(add_term_aims(rule, i, out));
   for (uint32_t i = 0; i < rule->var_count; i++)
     if (eg_verify_is_leaf(rule, i)) EG_TRY(add_var(i, out));
   for (int64_t i = 0; eg_instance_open_numbers(rule) > 1 && i < 2; i++)
@@ -231,20 +232,24 @@ bool eg_instance_node_is_in(const eg_instance_aim *aim, const eg_instance_node *
 }
 
 bool eg_instance_type_is_in(const eg_instance_aim *aim, const eg_type *type) {
+  assert(aim->subject == EG_INSTANCE_RANK || aim->subject == EG_INSTANCE_DIMS);
   if (aim->subject == EG_INSTANCE_RANK) return eg_is_between(aim->row, type->rank);
   eg_attr dims = {.kind = EG_ATTR_INTS, .ints = {type->dims, type->rank}};
   return aim->row->test->holds(aim->row, NULL, &dims);
 }
 
 uint32_t eg_instance_least_rank(const eg_instance_aim *aim) {
+  assert(aim->subject == EG_INSTANCE_RANK);
   return (uint32_t)aim->row->low;
 }
 
 uint32_t eg_instance_most_rank(const eg_instance_aim *aim) {
+  assert(aim->subject == EG_INSTANCE_RANK);
   return (uint32_t)aim->row->high;
 }
 
 uint32_t eg_instance_rank(const eg_instance_aim *aim, eg_verify_choice *choice) {
+  assert(aim->subject == EG_INSTANCE_RANK);
   return (uint32_t)eg_whole_between(aim->row, choice);
 }
 

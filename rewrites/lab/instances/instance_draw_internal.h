@@ -3,6 +3,8 @@
 #ifndef EG_REWRITES_INSTANCE_DRAW_INTERNAL_H
 #define EG_REWRITES_INSTANCE_DRAW_INTERNAL_H
 
+#include <assert.h>
+
 #include "rewrites/lab/instances/instance_draw.h"
 
 // Hints that the conditions of a rule give about its variables, so that draws are likely
@@ -93,6 +95,7 @@ static inline eg_class eg_verify_operand_of(const eg_verify_draws *draws,
 }
 
 static inline bool eg_verify_is_bound(const eg_verify_draws *draws, uint32_t var) {
+  assert(var < MAX_VARS);
   return (draws->bound >> var & 1) != 0;
 }
 

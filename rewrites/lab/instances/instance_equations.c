@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/instances/instance_choose.h"
 
+#include <assert.h>
 #include <string.h>
 
 // MOST_RANK: of an operand that is drawn. MOST_OPERANDS: whose letters fit the text.
@@ -163,6 +164,7 @@ static uint32_t first_rank(equation_draw *draw, const eg_type *first) {
 void eg_equation_draw(eg_verify_choice *choice, uint32_t operands, const eg_type *first,
                       char out[EG_EQUATION_BYTES]) {
   equation_draw draw = {.choice = choice, .at = out};
+  assert(operands > 0);
   draw.has_dots = eg_verify_chance(choice, 15);
   uint32_t count = operands < MOST_OPERANDS ? operands : MOST_OPERANDS;
   for (uint32_t i = 0; i < count; i++) {

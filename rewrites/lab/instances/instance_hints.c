@@ -107,7 +107,7 @@ enum { LARGEST_SIZE = 2000 };
 
 /// Whole numbers above the usual dimensions, and the numbers after them: what is cut or
 /// compared there has room. Broken numbers, as those that splats are compared with.
-static void read_number(const eg_rule_expr *at, rule_hints *out) {
+static void read_constant(const eg_rule_expr *at, rule_hints *out) {
   if (at->form != EG_RULE_EXPR_CONSTANT) return;
   if (at->kind == EG_RULE_FLOAT && out->number_count < MAX_SIZES)
     out->numbers[out->number_count++] = at->constant.f;
@@ -311,6 +311,6 @@ egraph_status eg_verify_read_hints(const eg_rule *rule, eg_arena *arena,
   out->rank = eg_rank_of_conditions(rule);
   out->size_count = out->number_count = 0;
   for (uint32_t i = 0; i < rule->expr_count; i++)
-    read_number(&rule->exprs[i], out);
+    read_constant(&rule->exprs[i], out);
   return EGRAPH_OK;
 }

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/instances/instance_repair.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -175,6 +176,12 @@ const eg_type *eg_repair_type_of(repair *r, uint32_t expr) {
   return fact != NULL ? &fact->type : NULL;
 }
 
+/// A solver that is one expression.
+#define SOLVER(name, solved)                                                             \
+  static bool name(repair *r, const eg_rule_expr *call, const eg_rule_value *value) {    \
+    return solved;                                                                       \
+  }
+
 // ---- equations ----------------------------------------------------------------------
 
 static bool combine_ints(arithmetic how, int64_t a, int64_t b, int64_t *out) {
@@ -231,13 +238,8 @@ static bool solve_operand(repair *r, const eg_rule_expr *call, const eg_rule_val
   return false;
 }
 
-static bool solve_add(repair *r, const eg_rule_expr *call, const eg_rule_value *value) {
-  return solve_operand(r, call, value, MINUS);
-}
-
-static bool solve_mul(repair *r, const eg_rule_expr *call, const eg_rule_value *value) {
-  return solve_operand(r, call, value, OVER);
-}
+SOLVER(solve_add, solve_operand(r, call, value, MINUS))
+SOLVER(solve_mul, solve_operand(r, call, value, OVER))
 
 /// a (how) b = value: a is value (inverse) b, and b is a (how) value.
 static bool solve_pair(repair *r, const eg_rule_expr *call, const eg_rule_value *value,
@@ -259,9 +261,7 @@ static bool solve_sub(repair *r, const eg_rule_expr *call, const eg_rule_value *
          eg_repair_solve(r, call->args[0], &result);
 }
 
-static bool solve_div(repair *r, const eg_rule_expr *call, const eg_rule_value *value) {
-  return solve_pair(r, call, value, OVER, TIMES);
-}
+SOLVER(solve_div, solve_pair(r, call, value, OVER, TIMES))
 
 static bool solve_floor_div(repair *r, const eg_rule_expr *call,
                             const eg_rule_value *value) {
@@ -285,14 +285,8 @@ static bool solve_mod(repair *r, const eg_rule_expr *call, const eg_rule_value *
   return eg_repair_solve(r, call->args[0], &result);
 }
 
-static bool solve_first(repair *r, const eg_rule_expr *call, const eg_rule_value *value) {
-  return eg_repair_solve(r, call->args[0], value);
-}
-
-static bool solve_second(repair *r, const eg_rule_expr *call,
-                         const eg_rule_value *value) {
-  return eg_repair_solve(r, call->args[1], value);
-}
+SOLVER(solve_first, eg_repair_solve(r, call->args[0], value))
+SOLVER(solve_second, eg_repair_solve(r, call->args[1], value))
 
 // ---- leaves -------------------------------------------------------------------------
 
@@ -402,13 +396,8 @@ static bool solve_piece(repair *r, const eg_rule_expr *call, const eg_rule_value
   return eg_repair_solve_list(r, call->args[0], joined, head + tail);
 }
 
-static bool solve_take(repair *r, const eg_rule_expr *call, const eg_rule_value *value) {
-  return solve_piece(r, call, value, true);
-}
-
-static bool solve_drop(repair *r, const eg_rule_expr *call, const eg_rule_value *value) {
-  return solve_piece(r, call, value, false);
-}
+SOLVER(solve_take, solve_piece(r, call, value, true))
+SOLVER(solve_drop, solve_piece(r, call, value, false))
 
 /// The elements of (list a b ...), one by one.
 static bool solve_list(repair *r, const eg_rule_expr *call, const eg_rule_value *value) {
@@ -445,14 +434,8 @@ static bool solve_total(repair *r, const eg_rule_expr *call, const eg_rule_value
   return eg_repair_solve_list(r, call->args[0], copy, list.ints.len);
 }
 
-static bool solve_sum(repair *r, const eg_rule_expr *call, const eg_rule_value *value) {
-  return solve_total(r, call, value, MINUS);
-}
-
-static bool solve_product(repair *r, const eg_rule_expr *call,
-                          const eg_rule_value *value) {
-  return solve_total(r, call, value, OVER);
-}
+SOLVER(solve_sum, solve_total(r, call, value, MINUS))
+SOLVER(solve_product, solve_total(r, call, value, OVER))
 
 // ---- lengths ------------------------------------------------------------------------
 
@@ -592,12 +575,10 @@ static int64_t *permuted(repair *r, eg_ints list, eg_ints perm) {
   return copy;
 }
 
-static bool solve_perm_inverse(repair *r, const eg_rule_expr *call,
-                               const eg_rule_value *value) {
-  return value->kind == EG_RULE_INTS &&
-         eg_repair_solve_list(r, call->args[0], inverse_of(r, value->ints),
-                              value->ints.len);
-}
+SOLVER(solve_perm_inverse,
+       value->kind == EG_RULE_INTS &&
+           eg_repair_solve_list(r, call->args[0], inverse_of(r, value->ints),
+                                value->ints.len))
 
 /// list[perm[i]] = value[i]: the list is the value permuted back; the permutation looks
 /// every element up.
@@ -620,24 +601,19 @@ static bool solve_apply(repair *r, uint32_t perm, uint32_t list, eg_ints value) 
   return eg_repair_solve_list(r, perm, copy, value.len);
 }
 
-static bool solve_perm_apply(repair *r, const eg_rule_expr *call,
-                             const eg_rule_value *value) {
-  return value->kind == EG_RULE_INTS &&
-         solve_apply(r, call->args[0], call->args[1], value->ints);
-}
+SOLVER(solve_perm_apply, value->kind == EG_RULE_INTS &&
+                             solve_apply(r, call->args[0], call->args[1], value->ints))
 
 /// result[i] = q[p[i]]
-static bool solve_perm_compose(repair *r, const eg_rule_expr *call,
-                               const eg_rule_value *value) {
-  return value->kind == EG_RULE_INTS &&
-         solve_apply(r, call->args[0], call->args[1], value->ints);
-}
+SOLVER(solve_perm_compose, value->kind == EG_RULE_INTS &&
+                               solve_apply(r, call->args[0], call->args[1], value->ints))
 
 // ---- all functions --------------------------------------------------------------------
 
 typedef bool solver(repair *r, const eg_rule_expr *call, const eg_rule_value *value);
 
 bool eg_repair_solve(repair *r, uint32_t expr, const eg_rule_value *value) {
+  assert(expr < r->draws->rule->expr_count);
   static solver *const solvers[EG_RULE_FN_COUNT] = {
       [EG_RULE_FN_ADD] = solve_add,
       [EG_RULE_FN_SUB] = solve_sub,

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/instances/instance_draw_internal.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +21,7 @@ static const eg_tensor_fact *fact_of(const void *self, eg_class tensor) {
 }
 
 /// The order of tensors only steers a search: draws alternate it.
-static bool is_before(const void *self, eg_class a, eg_class b) {
+static bool precedes(const void *self, eg_class a, eg_class b) {
   const eg_verify_draws *draws = self;
   return draws->age % 2 == 0 ? a.id < b.id : a.id > b.id;
 }
@@ -74,7 +75,7 @@ egraph_status eg_verify_draws_create(const egraph_allocator *alloc, const eg_rul
   eg_arena_init(&draws->arena, heap);
   eg_rule_builder_init(&draws->builder, heap);
   draws->tensors = (eg_rule_tensors){
-      .self = draws, .fact = fact_of, .is_before = is_before, .is_made_by = is_made_by};
+      .self = draws, .fact = fact_of, .is_before = precedes, .is_made_by = is_made_by};
   egraph_status status = alloc_draws(draws);
   if (status != EGRAPH_OK) {
     eg_verify_draws_destroy(draws);
@@ -185,6 +186,7 @@ egraph_status eg_verify_add_left(eg_verify_draws *draws) {
 // ---- instances ------------------------------------------------------------------------
 
 const eg_attrs *eg_verify_attrs_of(const eg_verify_instance *instance, uint32_t term) {
+  assert(!instance->rule->terms[term].is_var);
   return term < instance->rule->pattern_term_count
              ? instance->attrs[term]
              : eg_tensor_egraph_attrs_at(instance->egraph,
@@ -194,6 +196,7 @@ const eg_attrs *eg_verify_attrs_of(const eg_verify_instance *instance, uint32_t 
 void eg_verify_operand_types(const eg_verify_instance *instance, uint32_t term,
                              eg_type *out) {
   const eg_rule_term *terms = instance->rule->terms;
+  assert(terms[term].child_count <= EG_VERIFY_MAX_OPERANDS);
   for (uint32_t i = 0; i < terms[term].child_count; i++) {
     uint32_t child = terms[term].children[i];
     eg_class class = terms[child].is_var ? instance->env->vars[terms[child].var].tensor

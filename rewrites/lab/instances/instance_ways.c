@@ -5,7 +5,7 @@
 
 // ---- kinds --------------------------------------------------------------------------
 
-static bool is_number(const eg_rule *rule, uint32_t expr) {
+static bool is_number_expr(const eg_rule *rule, uint32_t expr) {
   return rule->exprs[expr].kind == EG_RULE_INT || rule->exprs[expr].kind == EG_RULE_FLOAT;
 }
 
@@ -40,8 +40,8 @@ eg_way_kind eg_way_kind_of(const eg_rule *rule, uint32_t expr) {
   if (call->form != EG_RULE_EXPR_CALL) return EG_WAY_NONE;
   eg_way_kind kind = kinds[call->function];
   if (kind == EG_WAY_NONE || kind == EG_WAY_TRUTH) return kind;
-  bool are_numbers = call->arg_count == 2 && is_number(rule, call->args[0]) &&
-                     is_number(rule, call->args[1]);
+  bool are_numbers = call->arg_count == 2 && is_number_expr(rule, call->args[0]) &&
+                     is_number_expr(rule, call->args[1]);
   if (are_numbers && kind == EG_WAY_REMAINDER) are_numbers = call->kind == EG_RULE_INT;
   if (are_numbers) return kind;
   return call->kind == EG_RULE_BOOL ? EG_WAY_TRUTH : EG_WAY_NONE;

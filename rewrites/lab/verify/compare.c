@@ -600,6 +600,7 @@ static bool has_finite(const eg_tensor *tensor) {
 static void compare_tensors(const eg_tensor *left, const eg_tensor *right, uint32_t root,
                             comparison *state, eg_verify_comparison *out) {
   int64_t count = eg_type_elements(&left->type);
+  assert(count == eg_type_elements(&right->type));
   state->elements += count;
   if (memcmp(left->data, right->data, eg_type_bytes(&left->type)) == 0) {
     state->finite = state->finite || has_finite(left);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/verify/compare.h"
 
+#include <assert.h>
 #include <math.h>
 
 /// A number of which sums of products of four stay in range.
@@ -45,6 +46,7 @@ double eg_verify_largest_number(const eg_verify_instance *instance) {
 eg_verify_source eg_verify_source_of(const eg_verify_instance *instance,
                                      eg_verify_data data, uint64_t seed, uint32_t turn) {
   static const uint32_t shares[] = {5, 20, 50};
+  assert(data < EG_VERIFY_DATA_COUNT);
   eg_verify_source source = {.rng = {.state = seed}, .data = data, .turn = turn};
   source.kind = (uint32_t)eg_rng_below(&source.rng, 10);
   source.wanted = 1 + (uint32_t)eg_rng_below(&source.rng, 7);
