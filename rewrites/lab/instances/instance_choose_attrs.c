@@ -472,17 +472,6 @@ int64_t eg_verify_entries(const eg_verify_choice *choice) {
   return least < 0 ? 0 : within(least, MOST_SIZE);
 }
 
-/// 0, or a whole axis of which the table has a part.
-static int64_t choose_whole(eg_verify_choice *choice) {
-  bool is_all = eg_verify_chance(choice, 60);
-  return is_all ? 0 : eg_verify_entries(choice) + 1 + eg_verify_below(choice, 4);
-}
-
-static int64_t choose_first_entry(eg_verify_choice *choice) {
-  int64_t left = known_int(choice, "whole") - eg_verify_entries(choice);
-  return left > 0 ? eg_verify_below(choice, (uint32_t)left + 1) : 0;
-}
-
 /// The end of a range of dimensions that begins at `start`.
 static int64_t choose_end(eg_verify_choice *choice) {
   int64_t rank = rank_of(choice), start = known_int(choice, "start");
@@ -551,14 +540,15 @@ static int64_t choose_int(eg_verify_choice *choice, const char *name) {
   if (strcmp(name, "start") == 0)
     return eg_verify_chance(choice, 50) ? 0 : eg_verify_below(choice, rank + 1);
   if (strcmp(name, "end") == 0) return choose_end(choice);
-  if (strcmp(name, "whole") == 0) return choose_whole(choice);
-  if (strcmp(name, "first") == 0) return choose_first_entry(choice);
+  if (strcmp(name, "whole") == 0) // 0, or a whole axis of which the table has a part
+    return eg_verify_chance(choice, 60)
+               ? 0
+               : eg_verify_entries(choice) + 1 + eg_verify_below(choice, 4);
+  if (strcmp(name, "first") == 0) {
+    int64_t left = known_int(choice, "whole") - eg_verify_entries(choice);
+    return left > 0 ? eg_verify_below(choice, (uint32_t)left + 1) : 0;
+  }
   return eg_verify_below(choice, 2); // flags
-}
-
-static const char *choose_text(eg_verify_choice *choice, const char *name) {
-  if (strcmp(name, "activations") != 0) return "";
-  return eg_activations_draw(choice, eg_verify_chance(choice, 50));
 }
 
 // ---- by name --------------------------------------------------------------------
@@ -602,7 +592,11 @@ static void choose_attr(eg_verify_choice *choice, uint16_t slot) {
   case EG_ATTR_FLOAT: attr->f = choose_number(choice, info->name); break;
   case EG_ATTR_SYMBOL: attr->i = choose_symbol(choice, slot); break;
   case EG_ATTR_DTYPE: attr->i = choose_dtype(choice); break;
-  case EG_ATTR_STRING: attr->text = choose_text(choice, info->name); break;
+  case EG_ATTR_STRING:
+    attr->text = strcmp(info->name, "activations") == 0
+                     ? eg_activations_draw(choice, eg_verify_chance(choice, 50))
+                     : "";
+    break;
   case EG_ATTR_FLOATS:
     attr->floats = (eg_floats){0};
     if (strcmp(info->name, "scales") == 0)

@@ -30,10 +30,15 @@ enum {
 typedef struct effort {
   uint32_t instances, draws;
 } effort;
-static const effort thorough_of_attributes = {64, 192}, thorough_of_dims = {20, 80},
-                    thorough = {8, 64}, loading = {1, 3}, thorough_of_fine = {12, 48},
-                    thorough_of_ways = {24, 96}, thorough_of_large = {12, 48},
-                    thorough_of_ranks = {12, 48}, thorough_of_operands = {32, 160};
+static const effort efforts[] = {
+    [EG_INSTANCE_ATTR] = {64, 192},     [EG_INSTANCE_KERNEL] = {8, 64},
+    [EG_INSTANCE_OPERANDS] = {32, 160}, [EG_INSTANCE_DIMS] = {20, 80},
+    [EG_INSTANCE_RANK] = {8, 64},       [EG_INSTANCE_VALUE] = {8, 64},
+    [EG_INSTANCE_WAY] = {24, 96},       [EG_INSTANCE_NAMED] = {20, 80},
+    [EG_INSTANCE_BETWEEN] = {20, 80},   [EG_INSTANCE_SPECIAL] = {20, 80},
+    [EG_INSTANCE_DTYPE] = {8, 64}};
+/// When a rule is loaded; for classes that are large, or that other classes cover.
+static const effort loading = {1, 3}, reduced = {12, 48};
 // Draws after which a class is given up: of operands that depend on each other and of
 // special constants, which conditions leave few of, later; of
 // ranks, which are drawn as they are aimed at, earlier; of what conditions exclude, once
@@ -366,22 +371,10 @@ static bool is_hopeless(const verification *run, const eg_coverage_row *row,
 static egraph_status verify_classes(verification *run) {
   for (uint32_t i = 0; i < run->coverage.count; i++) {
     eg_coverage_row *row = &run->coverage.rows[i];
-    bool is_attribute = row->aim.subject == EG_INSTANCE_ATTR;
-    bool is_dims = row->aim.subject == EG_INSTANCE_DIMS;
-    bool is_operands = row->aim.subject == EG_INSTANCE_OPERANDS;
-    bool is_way = row->aim.subject == EG_INSTANCE_WAY;
-    bool is_named = row->aim.subject == EG_INSTANCE_NAMED ||
-                    row->aim.subject == EG_INSTANCE_BETWEEN ||
-                    row->aim.subject == EG_INSTANCE_SPECIAL;
-    effort most = run->options.is_loading                          ? loading
-                  : is_attribute && eg_instance_is_fine(&row->aim) ? thorough_of_fine
-                  : is_attribute ? thorough_of_attributes
-                  : eg_instance_is_large(&row->aim)
-                      ? is_dims ? thorough_of_large : thorough_of_ranks
-                  : is_operands         ? thorough_of_operands
-                  : is_way              ? thorough_of_ways
-                  : is_dims || is_named ? thorough_of_dims
-                                        : thorough;
+    bool is_reduced = eg_instance_is_fine(&row->aim) || eg_instance_is_large(&row->aim);
+    effort most = run->options.is_loading ? loading
+                  : is_reduced            ? reduced
+                                          : efforts[row->aim.subject];
     eg_verify_aim(run->draws, &row->aim);
     for (uint32_t k = 0; k < most.draws && row->compared < most.instances &&
                          !run->rejected && !is_hopeless(run, row, k);
