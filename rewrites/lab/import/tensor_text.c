@@ -465,6 +465,7 @@ static void write_same_dim(writer *w, eg_subst_tensor a, eg_subst_tensor b, int3
   size_t length = w->text->chars.len - first;
   eg_text_append(w->text, " ");
   write_dim(w, b, dim);
+  if (eg_text_status(w->text) != EGRAPH_OK) return;
   const char *text = eg_text_of(w->text) + first;
   bool is_same = w->text->chars.len - first == 2 * length + 1 &&
                  memcmp(text, text + length + 1, length) == 0;

@@ -255,6 +255,7 @@ static void write_same_shape(writer *w, sized a, sized b) {
     size_t length = w->text->chars.len - first;
     eg_text_append(w->text, " ");
     write_dim(w, b.side, b.tensor, dim);
+    if (eg_text_status(w->text) != EGRAPH_OK) return;
     const char *text = eg_text_of(w->text) + first;
     if (w->text->chars.len - first == 2 * length + 1 &&
         memcmp(text, text + length + 1, length) == 0)
@@ -352,7 +353,7 @@ egraph_status eg_unity_write(const eg_substitution *rule, uint32_t number,
   eg_text_clear(text);
   write_rule(&w);
   *out_fits = !w.is_too_long;
-  return EGRAPH_OK;
+  return eg_text_status(text);
 }
 
 // ---- verdicts

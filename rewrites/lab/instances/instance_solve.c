@@ -580,8 +580,8 @@ SOLVER(solve_perm_inverse,
            eg_repair_solve_list(r, call->args[0], inverse_of(r, value->ints),
                                 value->ints.len))
 
-/// list[perm[i]] = value[i]: the list is the value permuted back; the permutation looks
-/// every element up.
+/// Applying and composing: list[perm[i]] = value[i]: the list is the value permuted back;
+/// the permutation looks every element up.
 static bool solve_apply(repair *r, uint32_t perm, uint32_t list, eg_ints value) {
   eg_rule_value is;
   if (eg_repair_value_of(r, perm, &is) && is_permutation(is.ints) &&
@@ -603,10 +603,6 @@ static bool solve_apply(repair *r, uint32_t perm, uint32_t list, eg_ints value) 
 
 SOLVER(solve_perm_apply, value->kind == EG_RULE_INTS &&
                              solve_apply(r, call->args[0], call->args[1], value->ints))
-
-/// result[i] = q[p[i]]
-SOLVER(solve_perm_compose, value->kind == EG_RULE_INTS &&
-                               solve_apply(r, call->args[0], call->args[1], value->ints))
 
 // ---- all functions --------------------------------------------------------------------
 
@@ -643,7 +639,7 @@ bool eg_repair_solve(repair *r, uint32_t expr, const eg_rule_value *value) {
       [EG_RULE_FN_SET_AT] = solve_set_at,
       [EG_RULE_FN_PERM_INVERSE] = solve_perm_inverse,
       [EG_RULE_FN_PERM_APPLY] = solve_perm_apply,
-      [EG_RULE_FN_PERM_COMPOSE] = solve_perm_compose,
+      [EG_RULE_FN_PERM_COMPOSE] = solve_perm_apply,
       [EG_RULE_FN_FLOOR_DIV] = solve_floor_div};
   const eg_rule_expr *at = &r->draws->rule->exprs[expr];
   if (at->form == EG_RULE_EXPR_CONSTANT) return false;

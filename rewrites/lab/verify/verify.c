@@ -39,10 +39,9 @@ static const effort efforts[] = {
     [EG_INSTANCE_DTYPE] = {8, 64}};
 /// When a rule is loaded; for classes that are large, or that other classes cover.
 static const effort loading = {1, 3}, reduced = {12, 48};
-// Draws after which a class is given up: of operands that depend on each other and of
-// special constants, which conditions leave few of, later; of
-// ranks, which are drawn as they are aimed at, earlier; of what conditions exclude, once
-// it is known by which.
+// Draws after which a class is given up: more for operands that depend on each other and
+// for special constants, which are rare; fewer for ranks, which are drawn as aimed at;
+// very few for classes that conditions are known to exclude.
 enum { HOPELESS = 24, HOPELESS_OPERANDS = 80, HOPELESS_RANK = 12, HOPELESS_EXCLUDED = 2 };
 
 typedef struct verification {
@@ -526,6 +525,7 @@ static egraph_status verify_sample(verification *run, eg_rule_cases *cases,
   }
   if (run->rejected) return EGRAPH_OK;
   eg_text_printf(&run->text, "; %zu cases more", values.len / schema->parameter_count);
+  EG_TRY(eg_text_status(&unreached));
   if (unreached.chars.len != 0)
     eg_text_printf(&run->text, ", without an instance:%s", eg_text_of(&unreached));
   return eg_text_status(&run->text);
