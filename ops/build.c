@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "ops/meaning.h"
 #include "ops/typing.h"
 
 enum { MAX_SLOTS = 12 };
@@ -50,6 +51,33 @@ eg_ref eg_build_node(eg_builder *b, eg_op op, const eg_attr *slots, const eg_ref
   eg_ref result;
   eg_build_results(b, op, slots, inputs, count, &result);
   return result;
+}
+
+eg_ref eg_build_formula(eg_builder *b, const char *formula, const char *names,
+                        const eg_ref *values) {
+  eg_formula f;
+  eg_ref made[EG_FORMULA_TERMS];
+  eg_formula_read(formula, names, &f);
+  for (uint32_t i = 0; i < f.count; i++) {
+    const eg_formula_term *t = &f.terms[i];
+    eg_ref operands[EG_FORMULA_OPERANDS];
+    for (uint32_t k = 0; k < t->count; k++)
+      operands[k] = made[t->kids[k]];
+    made[i] = t->kind == EG_FORMULA_OPERAND ? values[t->which]
+              : t->kind == EG_FORMULA_NUMBER
+                  ? eg_build_number(b, t->number)
+                  : eg_build_node(b, t->op, NULL, operands, t->count);
+  }
+  return made[f.count - 1];
+}
+
+bool eg_formula_uses(const char *formula, char name) {
+  for (const char *at = formula; *at != '\0';) {
+    size_t length = strcspn(at, " ()");
+    if (length == 1 && *at == name) return true;
+    at += length != 0 ? length : 1;
+  }
+  return false;
 }
 
 eg_ref eg_build_fill(eg_builder *b, const eg_type *type, double value) {

@@ -7,42 +7,8 @@
 
 #define EG_OP(ID, NAME, ONNX, MIN, MAX, RESULTS, FAMILY, ...)                            \
   [EG_OP_##ID] = eg_kernel_##FAMILY,
-#define EG_ATTR(...)
-#define EG_SYMBOLS(...)
 static const eg_kernel kernels[EG_OP_COUNT] = {
 #include "ops/op_table.def"
-};
-
-// Kernels that take elements as they are stored.
-static const eg_kernel moving[] = {
-    eg_kernel_leaf,
-    eg_kernel_part,
-    eg_kernel_opaque,
-    eg_kernel_fill,
-    eg_kernel_where,
-    eg_kernel_reshape,
-    eg_kernel_concat,
-    eg_kernel_transpose,
-    eg_kernel_split,
-    eg_kernel_slice,
-    eg_kernel_pad,
-    eg_kernel_expand,
-    eg_kernel_gather,
-    eg_kernel_shape_of,
-    eg_kernel_enlarge,
-    eg_kernel_merge_gconv,
-    eg_kernel_trilu,
-    eg_kernel_bit_cast,
-    eg_kernel_one_hot,
-    eg_kernel_gather_elements,
-    eg_kernel_gather_nd,
-    eg_kernel_scatter_elements,
-    eg_kernel_scatter_nd,
-    eg_kernel_reverse_sequence,
-    eg_kernel_resize,
-    eg_kernel_quantize,
-    eg_kernel_dynamic_quantize,
-    eg_kernel_quantized_product,
 };
 
 static egraph_status refuse_owned(const eg_kernel_call *call, const char *owner) {
@@ -100,12 +66,7 @@ static egraph_dtype wide_dtype(egraph_dtype dtype) {
 }
 
 static bool takes_stored(eg_op op) {
-  if (op == EG_OP_IDENTITY || op == EG_OP_CAST || op == EG_OP_NOT || op == EG_OP_AND ||
-      op == EG_OP_OR || op == EG_OP_XOR)
-    return true;
-  for (size_t i = 0; i < sizeof moving / sizeof moving[0]; i++)
-    if (kernels[op] == moving[i]) return true;
-  return false;
+  return (eg_op_info_of(op)->flags & (EG_OPF_MOVES | EG_OPF_STORED)) != 0;
 }
 
 // Bool results are written as they are: only comparisons have them.

@@ -9,6 +9,7 @@
 
 #include "ops/kernel_math.h"
 #include "ops/kernels.h"
+#include "ops/meaning.h"
 
 // Formulas over `x` of type T, and the parameters p and q.
 #define FLOAT_LIST(X)                                                                    \
@@ -181,15 +182,16 @@ void eg_row_params(const eg_attrs *attrs, double out_params[2]) {
 
 egraph_status eg_row_act_find(const eg_kernel_call *call, eg_act act, double alpha,
                               double beta, eg_wide wide, eg_row_act *out) {
-#define ACT_OP(id, name, op) [id] = EG_OP_##op,
 #define ACT_NAME(id, name, op) [id] = name,
-  static const eg_op ops[EG_ACT_COUNT] = {EG_ACT_LIST(ACT_OP)};
   static const char *const names[EG_ACT_COUNT] = {EG_ACT_LIST(ACT_NAME)};
+#undef ACT_NAME
   assert(act < EG_ACT_COUNT);
-  *out = (eg_row_act){.params = {alpha, beta}};
+  *out = (eg_row_act){.row = NULL};
   if (act == EG_ACT_NONE) return EGRAPH_OK;
-  if (ops[act] == EG_OP_GELU) out->params[0] = act == EG_ACT_GELU_TANH ? 1.0 : 0.0;
-  out->row = row_unary_of(ops[act], wide == EG_WIDE_F32 ? EG_WIDE_F64 : wide);
+  eg_attr slots[2];
+  const eg_attrs attrs = eg_act_attrs(act, alpha, beta, slots);
+  eg_row_params(&attrs, out->params);
+  out->row = row_unary_of((eg_op)attrs.op, wide == EG_WIDE_F32 ? EG_WIDE_F64 : wide);
   if (out->row != NULL) return EGRAPH_OK;
   return EG_FAIL(EGRAPH_E_UNSUPPORTED,
                  "%s: the activation %s has no meaning for integers",

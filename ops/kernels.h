@@ -15,8 +15,6 @@ typedef egraph_status (*eg_kernel)(const eg_kernel_call *call);
 
 #define EG_OP(ID, NAME, ONNX, MIN, MAX, RESULTS, FAMILY, ...)                            \
   egraph_status eg_kernel_##FAMILY(const eg_kernel_call *call);
-#define EG_ATTR(...)
-#define EG_SYMBOLS(...)
 #include "ops/op_table.def"
 
 // The wide element types: suffix, C type, type in which float32 sums

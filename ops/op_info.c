@@ -14,7 +14,6 @@
   ;                                                                                      \
   struct slots_##ID {
 #define EG_ATTR(ID, SLOT, ...) char SLOT;
-#define EG_SYMBOLS(...)
 struct slots_before_the_first {
 #include "ops/op_table.def"
   char end;
@@ -23,12 +22,10 @@ struct slots_before_the_first {
 #define ACT_NAME(id, name, op) name,
 #define EG_ACT_NAMES EG_ACT_LIST(ACT_NAME) NULL
 
-// Members are set one by one because EG_SYMBOLS rows complete the entries
-// of EG_ATTR rows.
-#define EG_OP(...)
-#define EG_ATTR(ID, SLOT, NAME, KIND, DEFAULT)                                           \
+// Members are set one by one because rows complete the entries of rows before them.
+#define EG_ATTR(ID, SLOT, NAME, KIND, DEFAULT, ROLE)                                     \
   [EG_A_##ID##_##SLOT].name = NAME, [EG_A_##ID##_##SLOT].kind = EG_ATTR_##KIND,          \
-  [EG_A_##ID##_##SLOT].default_text = DEFAULT,
+  [EG_A_##ID##_##SLOT].role = EG_AR_##ROLE, [EG_A_##ID##_##SLOT].default_text = DEFAULT,
 #define EG_SYMBOLS(ID, SLOT, ...)                                                        \
   [EG_A_##ID##_##SLOT].symbols = (const char *const[]){__VA_ARGS__, NULL},
 static const eg_attr_info attr_rows[EG_A_COUNT] = {
@@ -36,17 +33,15 @@ static const eg_attr_info attr_rows[EG_A_COUNT] = {
 };
 
 #define EG_OP(ID, NAME, ONNX, MIN, MAX, RESULTS, FAMILY, FORMATS, FLAGS)                 \
-  [EG_OP_##ID] = {.name = NAME,                                                          \
-                  .onnx = ONNX,                                                          \
-                  .min_inputs = MIN,                                                     \
-                  .max_inputs = MAX,                                                     \
-                  .results = RESULTS,                                                    \
-                  .formats = EG_FORMATS_##FORMATS,                                       \
-                  .flags = EG_OPF_##FLAGS,                                               \
-                  .attrs = attr_rows + EG_A_BASE_##ID,                                   \
-                  .attr_count = sizeof(struct slots_##ID) - 1},
-#define EG_ATTR(...)
-#define EG_SYMBOLS(...)
+  [EG_OP_##ID].name = NAME, [EG_OP_##ID].onnx = ONNX, [EG_OP_##ID].min_inputs = MIN,     \
+  [EG_OP_##ID].max_inputs = MAX, [EG_OP_##ID].results = RESULTS,                         \
+  [EG_OP_##ID].formats = EG_FORMATS_##FORMATS, [EG_OP_##ID].flags = EG_OPF_##FLAGS,      \
+  [EG_OP_##ID].attrs = attr_rows + EG_A_BASE_##ID,                                       \
+  [EG_OP_##ID].attr_count = sizeof(struct slots_##ID) - 1,
+#define EG_ELEMENT(ID, MATH, TEXT)                                                       \
+  [EG_OP_##ID].formula = TEXT, [EG_OP_##ID].formula_math = EGRAPH_MATH_##MATH,
+#define EG_OPERANDS(ID, ROLES) [EG_OP_##ID].operand_roles = ROLES,
+#define EG_WHOLE(ID, WHY) [EG_OP_##ID].why_whole = WHY,
 static const eg_op_info op_rows[EG_OP_COUNT] = {
 #include "ops/op_table.def"
 };
@@ -82,6 +77,46 @@ bool eg_op_find_attr(eg_op op, const char *name, uint16_t *out_slot) {
       return true;
     }
   return false;
+}
+
+bool eg_op_find_role(eg_op op, eg_attr_role role, uint16_t *out_slot) {
+  const eg_op_info *info = eg_op_info_of(op);
+  for (uint16_t i = 0; i < info->attr_count; i++)
+    if (info->attrs[i].role == role) {
+      *out_slot = i;
+      return true;
+    }
+  return false;
+}
+
+const eg_attr *eg_attr_of_role(const eg_attrs *attrs, eg_attr_role role) {
+  uint16_t slot;
+  return eg_op_find_role((eg_op)attrs->op, role, &slot) ? &attrs->slots[slot] : NULL;
+}
+
+eg_role eg_op_role(eg_op op, uint32_t operand) {
+#define ROLE_WORD(id, word) word,
+  static const char *const words[] = {EG_ROLE_LIST(ROLE_WORD)};
+#undef ROLE_WORD
+  const char *at = eg_op_info_of(op)->operand_roles;
+  if (at == NULL) return EG_ROLE_DATA;
+  for (; operand > 0 && strchr(at, ' ') != NULL; operand--)
+    at = strchr(at, ' ') + 1;
+  size_t length = strcspn(at, " ");
+  for (int i = 0; i < EG_ROLE_COUNT; i++)
+    if (strlen(words[i]) == length && memcmp(words[i], at, length) == 0)
+      return (eg_role)i;
+  assert(false && "a word of EG_ROLE_LIST");
+  return EG_ROLE_DATA;
+}
+
+bool eg_op_keeps_order(eg_op op) {
+  return (eg_op_info_of(op)->flags & EG_OPF_VIEW) != 0 && op != EG_OP_PART;
+}
+
+const char *eg_op_why_whole(eg_op op) {
+  const char *why = eg_op_info_of(op)->why_whole;
+  return why != NULL ? why : "";
 }
 
 void eg_op_axis_from_front(eg_op op, uint32_t rank, eg_attr *slots) {

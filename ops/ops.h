@@ -104,8 +104,6 @@ egraph_status eg_attr_copy(eg_arena *arena, const eg_attr *from, eg_attr *to);
 // ---- operators --------------------------------------------------------------------
 
 #define EG_OP(ID, ...) EG_OP_##ID,
-#define EG_ATTR(...)
-#define EG_SYMBOLS(...)
 typedef enum eg_op {
 #include "ops/op_table.def"
   EG_OP_COUNT
@@ -115,7 +113,6 @@ typedef enum eg_op {
 // an operator's begin.
 #define EG_OP(ID, ...) EG_A_BASE_##ID, EG_A_BEFORE_##ID = EG_A_BASE_##ID - 1,
 #define EG_ATTR(ID, SLOT, ...) EG_A_##ID##_##SLOT,
-#define EG_SYMBOLS(...)
 typedef enum eg_attr_slot {
 #include "ops/op_table.def"
   EG_A_COUNT
@@ -136,7 +133,16 @@ enum {
   EG_OPF_MULTIPLY_ADD = 1024, // two operations per point
   EG_OPF_UPDATES = 2048, // result i is what operand i becomes: it may be written over it
   EG_OPF_SIGNED = 4096,  // operand 0 is no unsigned integer
-  EG_OPF_INTEGER = 8192  // operand 0 is an integer
+  EG_OPF_INTEGER = 8192, // operand 0 is an integer
+  EG_OPF_STORED = 1 << 14, // the kernel takes elements as they are stored; so do MOVES
+  EG_OPF_OPEN = 1 << 15,   // inference computes with open sizes; so do POINTWISE
+  EG_OPF_OPEN_ATTRS = 1 << 16, // attributes may be open sizes
+  EG_OPF_SINGLE = 1 << 17, // computes in float32 whatever the types, as ONNX Runtime does
+  EG_OPF_CANCELS = 1 << 18, // rounds numbers on the way that are larger than its results
+  EG_OPF_ODD = 1 << 19,     // one operand: f(-x) = -f(x)
+  EG_OPF_EVEN = 1 << 20,    // one operand: f(-x) = f(x)
+  EG_OPF_GROWS = 1 << 21,   // one operand: f never falls while x grows
+  EG_OPF_PICKS = 1 << 22    // elements of results are elements of operand 0
 };
 
 /// What a point of an exponential, a root, or a normalization counts for.
@@ -158,9 +164,83 @@ typedef enum eg_format_rule {
   EG_FORMATS_CONV_GRAD_WEIGHT // both operands; the result is plain, as weights are
 } eg_format_rule;
 
+// Roles of operands: id, word of op_table.def, meaning. A wrong role fails in
+// tests/unit/test_ops_meaning.c where types or kernels can tell.
+#define EG_ROLE_LIST(X)                                                                  \
+  X(DATA, "data")           /* none of the following */                                  \
+  X(FACTOR, "factor")       /* of a sum of products */                                   \
+  X(WEIGHT, "weight")       /* kernel of a convolution, matrix of a recurrent layer */   \
+  X(BIAS, "bias")           /* added to a result, per channel or column */               \
+  X(TERM, "term")           /* of a sum or product element by element */                 \
+  X(SCALE, "scale")         /* of a normalized value */                                  \
+  X(MEAN, "mean")           /* subtracted by a normalization */                          \
+  X(VARIANCE, "variance")   /* of a normalization: not below 0 */                        \
+  X(SLOPE, "slope")         /* factor of negative elements */                            \
+  X(EXPONENT, "exponent")   /* of operand 0 */                                           \
+  X(MASK, "mask")           /* bool: which of two operands is taken */                   \
+  X(TABLE, "table")         /* indexed by the operand with role INDICES */               \
+  X(INDICES, "indices")     /* integers: entries of operand 0, or of the result */       \
+  X(PLACES, "places")       /* integers: other places that must exist, such as 0 */      \
+  X(UPDATES, "updates")     /* elements that are put at indices */                       \
+  X(PART, "part")           /* of a concatenation */                                     \
+  X(STATE, "state")         /* before the first step */                                  \
+  X(PEEPHOLE, "peephole")   /* weights of the cell state in gates */                     \
+  X(LENGTHS, "lengths")     /* integers: steps per sequence */                           \
+  X(QUANTA, "quanta")       /* integers that stand for numbers */                        \
+  X(QUANTUM, "quantum")     /* the number that one quantum stands for */                 \
+  X(ZERO, "zero")           /* the quantum of 0 */                                       \
+  X(GRID, "grid")           /* places of samples */                                      \
+  X(REGIONS, "regions")     /* corners of boxes */                                       \
+  X(VALUES, "values")       /* what a one-hot is made of: off, on */                     \
+  X(COTANGENT, "cotangent") /* of a result, or of a weight */                            \
+  X(PARAMETER, "parameter") /* trained: becomes result 0 */                              \
+  X(MOMENT, "moment")       /* of an update, becomes a result */                         \
+  X(RATE, "rate")           /* learning rate */                                          \
+  X(STEP, "step")           /* number of the training step */                            \
+  X(UNKNOWN, "unknown")     /* of an operator that the table does not know */
+#define EG_ROLE_ENUM(id, word) EG_ROLE_##id,
+typedef enum eg_role { EG_ROLE_LIST(EG_ROLE_ENUM) EG_ROLE_COUNT } eg_role;
+#undef EG_ROLE_ENUM
+
+/// Roles of attributes. Lists have an entry per dimension of what they name.
+typedef enum eg_attr_role {
+  EG_AR_NAME,
+  EG_AR_DTYPE,
+  EG_AR_SWITCH,    // 0 or 1
+  EG_AR_CHOICE,    // one of symbols
+  EG_AR_NUMBER,    // of a formula
+  EG_AR_NUMBERS,   // a list of them
+  EG_AR_WORDS,     // names of activations
+  EG_AR_AXIS,      // of operand 0, or of the result where that has more
+  EG_AR_AXES,      // ascending
+  EG_AR_PERM,      // axes of operand 0 in the order of the result's
+  EG_AR_SHAPE,     // of the result, or of its spatial dimensions
+  EG_AR_SIZES,     // of results along the axis
+  EG_AR_REPEATS,   // of every dimension
+  EG_AR_STARTS,    // of a slice
+  EG_AR_ENDS,      // of a slice
+  EG_AR_STEPS,     // of a slice
+  EG_AR_MARGINS,   // of every dimension: all begins, then all ends
+  EG_AR_KERNEL,    // sizes of a window over spatial dimensions
+  EG_AR_STRIDES,   // of that window
+  EG_AR_PADS,      // of spatial dimensions: all begins, then all ends
+  EG_AR_DILATIONS, // of that window
+  EG_AR_OUTPUT_PADDING,
+  EG_AR_GROUPS, // of channels
+  EG_AR_EQUATION,
+  EG_AR_EPSILON,    // added to a variance
+  EG_AR_EXTENT,     // a size or a count
+  EG_AR_PLACE,      // an entry, a dimension, or a diagonal to begin or end at
+  EG_AR_ORDER,      // p of a p-norm
+  EG_AR_ACT,        // fused activation (eg_act)
+  EG_AR_ACT_NUMBER, // of its parameters, in order
+  EG_AR_ALGORITHM   // eg_conv_algorithm
+} eg_attr_role;
+
 typedef struct eg_attr_info {
   const char *name;
   eg_attr_kind kind;
+  eg_attr_role role;
   const char *default_text;   // "" means required
   const char *const *symbols; // SYMBOL: NULL-terminated set
 } eg_attr_info;
@@ -174,6 +254,10 @@ typedef struct eg_op_info {
   unsigned flags; // EG_OPF_*
   const eg_attr_info *attrs;
   uint16_t attr_count;
+  const char *formula;       // of its elements (ops/meaning.h), or NULL
+  egraph_math formula_math;  // in which class of rules it equals the operator
+  const char *operand_roles; // words of EG_ROLE_LIST, or NULL: data
+  const char *why_whole;     // why a dimension of its tensors is not split, or NULL
 } eg_op_info;
 
 /// The row of an operator.
@@ -184,6 +268,15 @@ uint32_t eg_op_in_place(eg_op op);
 bool eg_op_find(const char *name, eg_op *out);
 /// Slot number of an attribute within its operator, or false.
 bool eg_op_find_attr(eg_op op, const char *name, uint16_t *out_slot);
+/// The first slot with this role, or false.
+bool eg_op_find_role(eg_op op, eg_attr_role role, uint16_t *out_slot);
+/// The first value with this role, or NULL.
+const eg_attr *eg_attr_of_role(const eg_attrs *attrs, eg_attr_role role);
+/// The role of an operand, which need not be one that a node has.
+eg_role eg_op_role(eg_op op, uint32_t operand);
+/// True when result 0 has the elements of operand 0 in the same row-major order: views,
+/// but not parts.
+bool eg_op_keeps_order(eg_op op);
 /// Counts a negative "axis" of the operator's attributes from the front, so that equal
 /// nodes have equal attributes; one that operand 0, of that rank, lacks stays as it is.
 void eg_op_axis_from_front(eg_op op, uint32_t rank, eg_attr *slots);
@@ -296,7 +389,7 @@ egraph_status eg_op_factors(const eg_attrs *attrs, const eg_type *inputs, uint32
                             eg_factors *out);
 
 /// Why some dimension of the operator's tensors may not be split, in a few words; ""
-/// where all may. (op_whole.c)
+/// where all may.
 const char *eg_op_why_whole(eg_op op);
 
 // ---- cost figures ---------------------------------------------------------------

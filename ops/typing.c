@@ -17,8 +17,6 @@ typedef struct family {
 static const family families[EG_OP_COUNT] = {
 #define EG_OP(ID, NAME, ONNX, MIN, MAX, RESULTS, FAMILY, ...)                            \
   [EG_OP_##ID] = {eg_infer_##FAMILY, eg_factors_##FAMILY},
-#define EG_ATTR(...)
-#define EG_SYMBOLS(...)
 #include "ops/op_table.def"
 };
 
@@ -303,57 +301,6 @@ uint32_t eg_op_results(const eg_attrs *attrs) {
 
 // ---- open dimensions ------------------------------------------------------------
 
-/// Families that compute with sizes by eg_size_*, or pass them on. Others take numbers.
-static egraph_status (*const takes_open[])(const eg_typing *node, eg_type *out) = {
-    eg_infer_arg_reduce,
-    eg_infer_batch_norm,
-    eg_infer_binary,
-    eg_infer_bit_cast,
-    eg_infer_classify,
-    eg_infer_concat,
-    eg_infer_conv,
-    eg_infer_cum_sum,
-    eg_infer_conv_transpose,
-    eg_infer_einsum,
-    eg_infer_expand,
-    eg_infer_fill,
-    eg_infer_gather,
-    eg_infer_gemm,
-    eg_infer_global_pool,
-    eg_infer_group_norm,
-    eg_infer_layer_norm,
-    eg_infer_leaf,
-    eg_infer_lrn,
-    eg_infer_matmul,
-    eg_infer_one_hot,
-    eg_infer_opaque,
-    eg_infer_pad,
-    eg_infer_part,
-    eg_infer_pool,
-    eg_infer_quantize,
-    eg_infer_reduce,
-    eg_infer_reshape,
-    eg_infer_resize,
-    eg_infer_shape_of,
-    eg_infer_slice,
-    eg_infer_softmax,
-    eg_infer_split,
-    eg_infer_top_k,
-    eg_infer_transpose,
-    eg_infer_trilu,
-    eg_infer_unary,
-    eg_infer_where,
-    eg_infer_lp_norm,
-    eg_infer_dynamic_quantize,
-};
-
-/// Operators of which ONNX takes lists of sizes as operands; attributes of others are
-/// numbers.
-static const eg_op has_open_attrs[] = {
-    EG_OP_EXPAND, EG_OP_FILL,  EG_OP_ONE_HOT, EG_OP_PAD,  EG_OP_RESHAPE,
-    EG_OP_RESIZE, EG_OP_SLICE, EG_OP_SPLIT,   EG_OP_TILE, EG_OP_TOP_K,
-};
-
 static bool is_broken(const eg_attr *slot) {
   if (slot->kind == EG_ATTR_INT)
     return (uint64_t)slot->i >> 62 == 1 && eg_size_is_broken(slot->i);
@@ -368,16 +315,13 @@ static egraph_status check_open(const eg_typing *node) {
   for (uint32_t i = 0; i < node->count; i++)
     is_open = is_open || eg_type_is_open(&node->inputs[i]);
   if (!is_open) return EGRAPH_OK;
-  bool may_be_open = !eg_attrs_any_open(node->attrs);
-  for (size_t i = 0; i < sizeof has_open_attrs / sizeof *has_open_attrs; i++)
-    may_be_open = may_be_open || has_open_attrs[i] == eg_typing_op(node);
-  if (!may_be_open)
+  unsigned flags = node->info->flags;
+  if (eg_attrs_any_open(node->attrs) && (flags & EG_OPF_OPEN_ATTRS) == 0)
     return eg_typing_fail(node, "an attribute has the size of an open dimension");
   for (uint16_t i = 0; i < node->attrs->count; i++)
     if (is_broken(&node->attrs->slots[i]))
       return eg_typing_fail(node, "an attribute is no size of an open dimension");
-  for (size_t i = 0; i < sizeof takes_open / sizeof *takes_open; i++)
-    if (takes_open[i] == families[node->attrs->op].infer) return EGRAPH_OK;
+  if ((flags & (EG_OPF_OPEN | EG_OPF_POINTWISE)) != 0) return EGRAPH_OK;
   return eg_typing_fail(node, "it needs the sizes of all dimensions");
 }
 

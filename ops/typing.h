@@ -27,8 +27,6 @@ typedef struct eg_typing {
   egraph_status eg_infer_##FAMILY(const eg_typing *node, eg_type *out);                  \
   void eg_factors_##FAMILY(const eg_typing *node, const eg_type *results,                \
                            uint32_t result_count, eg_factors *out);
-#define EG_ATTR(...)
-#define EG_SYMBOLS(...)
 #include "ops/op_table.def"
 
 // ---- messages -------------------------------------------------------------------

@@ -6,8 +6,6 @@
 
 #define EG_OP(ID, NAME, ONNX, MIN, MAX, RESULTS, FAMILY, ...)                            \
   [EG_OP_##ID] = eg_vjp_##FAMILY,
-#define EG_ATTR(...)
-#define EG_SYMBOLS(...)
 static void (*const rules[EG_OP_COUNT])(const eg_vjp *v) = {
 #include "ops/op_table.def"
 };

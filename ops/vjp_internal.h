@@ -47,8 +47,6 @@ void eg_vjp_none(const eg_vjp *v);
 
 #define EG_OP(ID, NAME, ONNX, MIN, MAX, RESULTS, FAMILY, ...)                            \
   void eg_vjp_##FAMILY(const eg_vjp *v);
-#define EG_ATTR(...)
-#define EG_SYMBOLS(...)
 #include "ops/op_table.def"
 
 /// Type of an input.

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
+#include "ops/meaning.h"
 #include "ops/vjp_internal.h"
 
 /// The cotangent of the operand: d that of the result, x operand, y result, a and b the
@@ -126,19 +127,11 @@ static eg_ref recompute(const eg_vjp *v, eg_attr_slot act) {
 
 eg_ref eg_vjp_before_activation(const eg_vjp *v, eg_attr_slot act, eg_attr_slot alpha,
                                 eg_attr_slot beta) {
-#define ACT_OP(id, name, op) EG_OP_##op,
-  static const eg_op ops[] = {EG_ACT_LIST(ACT_OP)};
-#undef ACT_OP
-  int64_t kind = eg_attr_at(v->attrs, act)->i;
-  eg_op op = ops[kind];
-  eg_attr slots[16];
-  eg_attrs attrs = {
-      .op = (uint16_t)op, .count = eg_op_info_of(op)->attr_count, .slots = slots};
-  eg_attrs_defaults(op, slots);
-  if (op == EG_OP_GELU) slots[0].i = kind == EG_ACT_GELU_TANH;
-  const eg_attr *params[] = {eg_attr_at(v->attrs, alpha), eg_attr_at(v->attrs, beta)};
-  for (uint32_t i = 0; i < attrs.count && i < 2; i++)
-    if (slots[i].kind == EG_ATTR_FLOAT) slots[i].f = params[i]->f;
+  eg_attr slots[2];
+  const eg_attrs attrs =
+      eg_act_attrs((eg_act)eg_attr_at(v->attrs, act)->i, eg_attr_at(v->attrs, alpha)->f,
+                   eg_attr_at(v->attrs, beta)->f, slots);
+  eg_op op = (eg_op)attrs.op;
   eg_ref x = reads_operand(op) ? recompute(v, act) : EG_REF_NONE;
   return eg_vjp_unary_rule(v->b, &attrs, x, v->results[0], v->cotangents[0]);
 }

@@ -19,8 +19,6 @@ static const double small_flops = 1e5, small_bytes = 1e5;
 
 static const char *const family_names[] = {
 #define EG_OP(ID, name, onnx, min, max, results, family, ...) #family,
-#define EG_ATTR(...)
-#define EG_SYMBOLS(...)
 #include "ops/op_table.def"
 };
 

@@ -15,8 +15,6 @@
 #include "include/egraph.h"
 
 #define EG_OP(ID, ...) EG_OP_##ID,
-#define EG_ATTR(...)
-#define EG_SYMBOLS(...)
 enum eg_op {
 #include "ops/op_table.def"
   EG_OP_COUNT

@@ -1,0 +1,59 @@
+// What operators mean for whoever computes with them otherwise than by their kernels: in
+// a finite field, as scalars of a proof, as text for a solver, as other operators.
+//
+// An element formula is read once into terms, operands before what is made of them, and
+// then computed by one loop with an array of values, one per term. A CALL is computed by
+// the reader where it knows the operator, or else by the formula of that operator; an
+// operator without a formula is one that formulas are made of.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPS_MEANING_H
+#define EG_OPS_MEANING_H
+
+#include "ops/ops.h"
+
+typedef enum eg_formula_kind {
+  EG_FORMULA_NUMBER,
+  EG_FORMULA_OPERAND,
+  EG_FORMULA_ATTR, // a numeric attribute; of symbols the index, of switches 0 or 1
+  EG_FORMULA_CALL  // an operator with default attributes
+} eg_formula_kind;
+
+enum { EG_FORMULA_TERMS = 40, EG_FORMULA_OPERANDS = 3 };
+
+typedef struct eg_formula_term {
+  eg_formula_kind kind;
+  uint8_t which;                     // OPERAND: its number, ATTR: its slot
+  uint8_t count;                     // CALL: operands
+  uint8_t kids[EG_FORMULA_OPERANDS]; // CALL: terms before this one
+  bool is_rounded; // NUMBER: stands for one that no double is, such as 1/6
+  eg_op op;        // CALL
+  double number;   // NUMBER
+} eg_formula_term;
+
+/// The last term is the value.
+typedef struct eg_formula {
+  uint32_t count;
+  eg_formula_term terms[EG_FORMULA_TERMS];
+} eg_formula;
+
+/// Reads the element formula of an operator; false when it has none.
+bool eg_formula_of(eg_op op, eg_formula *out);
+/// Reads a formula of this program, in which letters are operands: names[i] is the letter
+/// of operand i.
+void eg_formula_read(const char *text, const char *names, eg_formula *out);
+
+/// The operator that an activation equals; identity for none.
+eg_op eg_act_operator(eg_act act);
+/// That operator with attributes that equal the activation's; they are in `slots`.
+eg_attrs eg_act_attrs(eg_act act, double alpha, double beta, eg_attr slots[2]);
+
+/// The window that an operator moves over spatial dimensions, an entry per dimension.
+typedef struct eg_windows {
+  eg_ints kernel, strides, pads, dilations; // no dilations: 1 each
+} eg_windows;
+/// False when the operator has no such window. The kernel is an attribute, or dimensions
+/// 2 and following of the weight.
+bool eg_op_windows(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
+                   eg_windows *out);
+
+#endif
