@@ -4,7 +4,9 @@
 // padding never counts. A window that meets no input at all gives the lowest value
 // (max) or zero (average).
 // SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "ops/kernel_math.h"
 #include "ops/kernel_window.h"
@@ -184,4 +186,218 @@ egraph_status eg_kernel_global_pool(const eg_kernel_call *call) {
   case EG_WIDE_COUNT: break;
   }
   return EGRAPH_OK;
+}
+
+// ---- places, unpooling, columns, norms ------------------------------------------------
+
+/// What such a kernel works on.
+typedef struct work {
+  const eg_kernel_call *call;
+  eg_arena arena;
+  eg_window window;
+  eg_window_rows rows;
+  const double *x;
+  int64_t planes, small, large;
+} work;
+
+static egraph_status store(const work *w, double *data) {
+  eg_tensor from = {.type = w->call->outputs[0].type, .data = data};
+  from.type.dtype = EGRAPH_FLOAT64;
+  eg_tensor_convert(&from, &w->call->outputs[0]);
+  return EGRAPH_OK;
+}
+
+static egraph_status alloc_result(work *w, double **out) {
+  size_t count = (size_t)eg_type_elements(&w->call->outputs[0].type);
+  return eg_arena_alloc(&w->arena, count, sizeof **out, out);
+}
+
+static egraph_status run_work(const eg_kernel_call *call,
+                              egraph_status (*run)(work *work)) {
+  work w = {.call = call};
+  eg_arena_init(&w.arena, call->alloc);
+  eg_window_rows_init(&w.rows, call->alloc);
+  egraph_status status = eg_kernel_load_doubles(&w.arena, &call->inputs[0], &w.x);
+  if (status == EGRAPH_OK) status = run(&w);
+  eg_window_rows_deinit(&w.rows);
+  eg_arena_deinit(&w.arena);
+  return status;
+}
+
+/// Windows of the slots that pools share.
+static egraph_status list_pool(work *w) {
+  const eg_type *x = &w->call->inputs[0].type, *y = &w->call->outputs[0].type;
+  EG_TRY(eg_window_init(&w->window, y, x, eg_kernel_slot(w->call, 0)->ints.data,
+                        eg_kernel_slot(w->call, 1)->ints.data,
+                        eg_kernel_slot(w->call, 2)->ints.data,
+                        eg_kernel_slot(w->call, 3)->ints.data));
+  w->planes = eg_dims_product(y->dims, 0, 2);
+  w->small = eg_window_small(&w->window);
+  w->large = eg_window_large(&w->window);
+  return eg_window_list(&w->window, &w->rows);
+}
+
+// ---- pools --------------------------------------------------------------------------
+
+static egraph_status run_lp(work *w) {
+  double p = (double)eg_attr_at(w->call->attrs, EG_A_LP_POOL_P)->i, *y;
+  EG_TRY(list_pool(w));
+  EG_TRY(alloc_result(w, &y));
+  for (int64_t plane = 0; plane < w->planes; plane++)
+    for (size_t r = 0; r < w->rows.len; r++) {
+      const eg_window_row row = w->rows.data[r];
+      for (int64_t i = 0; i < row.count; i++)
+        y[plane * w->small + row.small + i] +=
+            pow(fabs(w->x[plane * w->large + row.large + i * row.step]), p);
+    }
+  for (int64_t i = 0; i < w->planes * w->small; i++)
+    y[i] = pow(y[i], 1.0 / p);
+  return store(w, y);
+}
+
+egraph_status eg_kernel_lp_pool(const eg_kernel_call *call) {
+  return run_work(call, run_lp);
+}
+
+/// The place in the order in which the first spatial dimension runs fastest.
+static int64_t transposed_place(const eg_window *window, int64_t place) {
+  int64_t index[EGRAPH_MAX_RANK], out = 0;
+  for (uint32_t d = window->rank; d-- > 0; place /= window->large[d])
+    index[d] = place % window->large[d];
+  for (uint32_t d = window->rank; d-- > 0;)
+    out = out * window->large[d] + index[d];
+  return out;
+}
+
+static egraph_status run_indices(work *w) {
+  bool transposes =
+      eg_attr_at(w->call->attrs, EG_A_MAX_POOL_INDICES_STORAGE_ORDER)->i != 0;
+  int64_t *places;
+  double *y;
+  EG_TRY(list_pool(w));
+  EG_TRY(alloc_result(w, &y));
+  EG_TRY(
+      eg_arena_alloc(&w->arena, (size_t)(w->planes * w->small), sizeof *places, &places));
+  for (int64_t i = 0; i < w->planes * w->small; i++) {
+    y[i] = -(double)INFINITY;
+    places[i] = -1;
+  }
+  for (int64_t plane = 0; plane < w->planes; plane++)
+    for (size_t r = 0; r < w->rows.len; r++) {
+      const eg_window_row row = w->rows.data[r];
+      for (int64_t i = 0; i < row.count; i++) {
+        int64_t at = plane * w->small + row.small + i, from = row.large + i * row.step;
+        double value = w->x[plane * w->large + from];
+        if (places[at] >= 0 && !(value > y[at]) && !(isnan(value) && !isnan(y[at])))
+          continue;
+        y[at] = value;
+        places[at] =
+            plane * w->large + (transposes ? transposed_place(&w->window, from) : from);
+      }
+    }
+  for (int64_t i = 0; i < w->planes * w->small; i++)
+    eg_tensor_set_int(&w->call->outputs[1], i, places[i]);
+  return store(w, y);
+}
+
+egraph_status eg_kernel_max_pool_indices(const eg_kernel_call *call) {
+  return run_work(call, run_indices);
+}
+
+// Places count in what the kernel unpools to, which stands at the front of the result.
+static egraph_status run_unpool(work *w) {
+  const eg_type *x = &w->call->inputs[0].type, *y = &w->call->outputs[0].type;
+  const eg_attrs *attrs = w->call->attrs;
+  int64_t dims[EGRAPH_MAX_RANK] = {x->dims[0], x->dims[1]}, strides[EGRAPH_MAX_RANK];
+  double *out;
+  EG_TRY(alloc_result(w, &out));
+  for (uint32_t d = 0; d + 2 < x->rank; d++)
+    dims[d + 2] =
+        (x->dims[d + 2] - 1) * eg_attr_at(attrs, EG_A_MAX_UNPOOL_STRIDES)->ints.data[d] +
+        eg_attr_at(attrs, EG_A_MAX_UNPOOL_KERNEL_SHAPE)->ints.data[d] -
+        eg_attr_at(attrs, EG_A_MAX_UNPOOL_PADS)->ints.data[d] -
+        eg_attr_at(attrs, EG_A_MAX_UNPOOL_PADS)->ints.data[d + x->rank - 2];
+  eg_dims_strides(y->rank, y->dims, strides);
+  int64_t all = eg_dims_product(dims, 0, x->rank);
+  for (int64_t i = 0; i < eg_type_elements(x); i++) {
+    int64_t place = eg_tensor_get_int(&w->call->inputs[1], i), at = 0;
+    bool fits = place >= 0 && place < all;
+    for (uint32_t d = x->rank; fits && d-- > 0; place /= dims[d]) {
+      int64_t index = place % dims[d];
+      fits = index < y->dims[d];
+      at += index * strides[d];
+    }
+    if (!fits)
+      return EG_FAIL(EGRAPH_E_ARGUMENT, "max-unpool: place %" PRId64 " is outside",
+                     eg_tensor_get_int(&w->call->inputs[1], i));
+    out[at] = w->x[i];
+  }
+  return store(w, out);
+}
+
+egraph_status eg_kernel_max_unpool(const eg_kernel_call *call) {
+  return run_work(call, run_unpool);
+}
+
+static egraph_status run_col2im(work *w) {
+  const eg_attrs *attrs = w->call->attrs;
+  const eg_type *y = &w->call->outputs[0].type;
+  eg_ints block = eg_attr_at(attrs, EG_A_COL2IM_BLOCK_SHAPE)->ints;
+  eg_ints strides = eg_attr_at(attrs, EG_A_COL2IM_STRIDES)->ints;
+  eg_ints pads = eg_attr_at(attrs, EG_A_COL2IM_PADS)->ints;
+  eg_ints dilations = eg_attr_at(attrs, EG_A_COL2IM_DILATIONS)->ints;
+  eg_type small = *y;
+  double *out;
+  EG_TRY(alloc_result(w, &out));
+  for (uint32_t d = 0; d < block.len; d++) {
+    small.dims[d + 2] = (y->dims[d + 2] + pads.data[d] + pads.data[d + block.len] -
+                         (block.data[d] - 1) * dilations.data[d] - 1) /
+                            strides.data[d] +
+                        1;
+  }
+  EG_TRY(eg_window_init(&w->window, &small, y, block.data, strides.data, pads.data,
+                        dilations.data));
+  EG_TRY(eg_window_list(&w->window, &w->rows));
+  int64_t places = eg_window_small(&w->window), pixels = eg_window_large(&w->window);
+  int64_t taps = eg_window_taps(&w->window);
+  for (int64_t plane = 0; plane < y->dims[0] * y->dims[1]; plane++)
+    for (size_t r = 0; r < w->rows.len; r++) {
+      const eg_window_row row = w->rows.data[r];
+      for (int64_t i = 0; i < row.count; i++)
+        out[plane * pixels + row.large + i * row.step] +=
+            w->x[(plane * taps + row.tap) * places + row.small + i];
+    }
+  return store(w, out);
+}
+
+egraph_status eg_kernel_col2im(const eg_kernel_call *call) {
+  return run_work(call, run_col2im);
+}
+
+// ---- norms and determinants ---------------------------------------------------------
+
+static egraph_status run_lp_norm(work *w) {
+  eg_axis_view view = eg_axis_view_of(&w->call->inputs[0].type,
+                                      eg_attr_at(w->call->attrs, EG_A_LP_NORM_AXIS)->i);
+  bool squares = eg_attr_at(w->call->attrs, EG_A_LP_NORM_P)->i == 2;
+  double *y;
+  EG_TRY(alloc_result(w, &y));
+  for (int64_t o = 0; o < view.outer; o++)
+    for (int64_t i = 0; i < view.inner; i++) {
+      int64_t first = o * view.size * view.inner + i;
+      double norm = 0.0;
+      for (int64_t k = 0; k < view.size; k++) {
+        double value = w->x[first + k * view.inner];
+        norm += squares ? value * value : fabs(value);
+      }
+      if (squares) norm = sqrt(norm);
+      for (int64_t k = 0; k < view.size; k++)
+        y[first + k * view.inner] =
+            norm == 0.0 ? 0.0 : w->x[first + k * view.inner] / norm;
+    }
+  return store(w, y);
+}
+
+egraph_status eg_kernel_lp_norm(const eg_kernel_call *call) {
+  return run_work(call, run_lp_norm);
 }

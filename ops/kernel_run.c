@@ -28,23 +28,6 @@ egraph_status eg_kernel_opaque(const eg_kernel_call *call) {
   return refuse_owned(call, "its meaning is unknown here, cut the graph around it");
 }
 
-egraph_status eg_kernel_refuse(const eg_kernel_call *call, egraph_dtype dtype) {
-  return EG_FAIL(EGRAPH_E_UNSUPPORTED,
-                 "%s: has no meaning for %s elements; cast the operands first",
-                 eg_op_info_of(eg_kernel_op(call))->name, eg_dtype_name(dtype));
-}
-
-bool eg_wide_find(egraph_dtype dtype, eg_wide *out) {
-#define EG_WIDE_CASE(id, type, sum, name)                                                \
-  if (dtype == (name)) {                                                                 \
-    *out = EG_WIDE_##id;                                                                 \
-    return true;                                                                         \
-  }
-  EG_WIDE_LIST(EG_WIDE_CASE)
-#undef EG_WIDE_CASE
-  return false;
-}
-
 static egraph_dtype wide_dtype(egraph_dtype dtype) {
   switch (dtype) {
   case EGRAPH_FLOAT16:
@@ -144,35 +127,4 @@ egraph_status eg_op_run(const eg_kernel_call *call) {
   egraph_status status = run_widened(call, &arena);
   eg_arena_deinit(&arena);
   return status;
-}
-
-eg_axis_view eg_axis_view_of(const eg_type *type, int64_t axis) {
-  uint32_t at = (uint32_t)(axis < 0 ? axis + (int64_t)type->rank : axis);
-  assert(at < type->rank);
-  return (eg_axis_view){.outer = eg_dims_product(type->dims, 0, at),
-                        .size = type->dims[at],
-                        .inner = eg_dims_product(type->dims, at + 1, type->rank)};
-}
-
-int64_t eg_dims_product(const int64_t *dims, uint32_t from, uint32_t to) {
-  int64_t product = 1;
-  for (uint32_t d = from; d < to; d++)
-    product *= dims[d];
-  return product;
-}
-
-void eg_dims_strides(uint32_t rank, const int64_t *dims, int64_t *out_strides) {
-  int64_t stride = 1;
-  for (uint32_t d = rank; d-- > 0;) {
-    out_strides[d] = stride;
-    stride *= dims[d];
-  }
-}
-
-bool eg_index_next(uint32_t rank, const int64_t *dims, int64_t *index) {
-  for (uint32_t d = rank; d-- > 0;) {
-    if (++index[d] < dims[d]) return true;
-    index[d] = 0;
-  }
-  return false;
 }

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "ops/einsum_labels.h"
+#include "ops/einsum.h"
 #include "ops/typing.h"
 
 enum { LETTERS = 52, LABELS = LETTERS + EGRAPH_MAX_RANK };

@@ -138,6 +138,12 @@ const eg_attr *eg_attr_at(const eg_attrs *attrs, eg_attr_slot slot) {
   return &attrs->slots[index];
 }
 
+uint32_t eg_op_results(const eg_attrs *attrs) {
+  int fixed = eg_op_info_of((eg_op)attrs->op)->results;
+  if (fixed != 0) return (uint32_t)fixed;
+  return attrs->op == EG_OP_SPLIT ? eg_attr_at(attrs, EG_A_SPLIT_SIZES)->ints.len : 0;
+}
+
 static eg_attr default_of(const eg_attr_info *info) {
   const char *text = info->default_text;
   eg_attr value = {.kind = info->kind};

@@ -101,3 +101,187 @@ void eg_factors_global_pool(const eg_typing *node, const eg_type *results,
   }
   if (!max) out->linear = eg_operand_bits(1);
 }
+
+// ---- places, unpooling, columns, norms ------------------------------------------------
+
+// Windows whose results are no plain pools: their places, what is put back to places,
+// columns added up, norms. Images are independent; places count in the whole operand.
+
+egraph_status eg_infer_lp_pool(const eg_typing *node, eg_type *out) {
+  if (eg_attr_at(node->attrs, EG_A_LP_POOL_P)->i < 1)
+    return eg_typing_fail(node, "p is less than 1");
+  return eg_infer_pool(node, out);
+}
+
+void eg_factors_lp_pool(const eg_typing *node, const eg_type *results,
+                        uint32_t result_count, eg_factors *out) {
+  (void)result_count;
+  eg_ints kernel = eg_attr_at(node->attrs, EG_A_LP_POOL_KERNEL_SHAPE)->ints;
+  for (uint32_t i = 0; i < results->rank; i++)
+    eg_factors_add_dim(out, i < 2 ? EG_FACTOR_PARALLEL : EG_FACTOR_BLOCKED, results, i);
+  for (uint32_t i = 0; i < kernel.len; i++)
+    eg_factors_add(out, EG_FACTOR_BLOCKED, kernel.data[i]);
+}
+
+egraph_status eg_infer_max_pool_indices(const eg_typing *node, eg_type *out) {
+  egraph_dtype dtype = node->inputs[0].dtype;
+  if (!eg_dtype_is_float(dtype) && dtype != EGRAPH_INT8 && dtype != EGRAPH_UINT8)
+    return eg_typing_fail(node, "operand 0 is %s; it must be floating point or of 8 bits",
+                          eg_dtype_name(dtype));
+  EG_TRY(eg_infer_pool(node, out));
+  out[1] = eg_type_of(EGRAPH_INT64, out->rank, out->dims);
+  return EGRAPH_OK;
+}
+
+static void block_all(const eg_type *results, uint32_t result_count, eg_factors *out) {
+  for (uint32_t i = 0; i < results->rank; i++) {
+    eg_factor *factor = eg_factors_add_dim(out, EG_FACTOR_BLOCKED, results, i);
+    for (uint32_t r = 1; r < result_count; r++)
+      factor->output_dim[r] = (int8_t)i;
+  }
+}
+
+void eg_factors_max_pool_indices(const eg_typing *node, const eg_type *results,
+                                 uint32_t result_count, eg_factors *out) {
+  eg_ints kernel = eg_attr_at(node->attrs, EG_A_MAX_POOL_INDICES_KERNEL_SHAPE)->ints;
+  block_all(results, result_count, out);
+  for (uint32_t i = 0; i < kernel.len; i++)
+    eg_factors_add(out, EG_FACTOR_BLOCKED, kernel.data[i]);
+}
+
+/// What the kernel unpools to has a size at all; a kernel counts places in it.
+static egraph_status check_unpooled(const eg_typing *node) {
+  const eg_type *x = &node->inputs[0];
+  uint32_t spatial = x->rank - 2;
+  eg_ints kernel = eg_attr_at(node->attrs, EG_A_MAX_UNPOOL_KERNEL_SHAPE)->ints;
+  eg_ints strides = eg_attr_at(node->attrs, EG_A_MAX_UNPOOL_STRIDES)->ints;
+  eg_ints pads = eg_attr_at(node->attrs, EG_A_MAX_UNPOOL_PADS)->ints;
+  int64_t all = 1;
+  EG_TRY(eg_typing_list(node, "kernel_shape", kernel, spatial, 1));
+  EG_TRY(eg_typing_list(node, "strides", strides, spatial, 1));
+  EG_TRY(eg_typing_list(node, "pads", pads, 2 * spatial, 0));
+  for (uint32_t d = 0; d < x->rank; d++) {
+    int64_t size = x->dims[d], pad = 0;
+    bool fits = true;
+    if (d >= 2) {
+      fits = eg_size_mul(size > 0 ? size - 1 : 0, strides.data[d - 2], &size) &&
+             eg_size_add(size, kernel.data[d - 2], &size) &&
+             eg_size_add(pads.data[d - 2], pads.data[d - 2 + spatial], &pad);
+      size -= pad;
+    }
+    if (!fits || size < 0 || !eg_size_mul(all, size, &all))
+      return eg_typing_fail(node, "dimension %u of what is unpooled to has no size", d);
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_infer_max_unpool(const eg_typing *node, eg_type *out) {
+  const eg_type *x = &node->inputs[0], *places = &node->inputs[1];
+  eg_ints shape = eg_attr_at(node->attrs, EG_A_MAX_UNPOOL_SHAPE)->ints;
+  EG_TRY(eg_typing_min_rank(node, 0, 3));
+  if (places->dtype != EGRAPH_INT64 || !eg_type_same_shape(places, x))
+    return eg_typing_fail(node, "places are %s; they must be int64 of the shape of %s",
+                          eg_type_text_of(places).text, eg_type_text_of(x).text);
+  EG_TRY(check_unpooled(node));
+  EG_TRY(eg_typing_list(node, "shape", shape, x->rank, 0));
+  for (uint32_t i = 0; i < x->rank; i++)
+    if (i < 2 && shape.data[i] != x->dims[i])
+      return eg_typing_fail(
+          node, "dimension %u of the shape is %" PRId64 "; that of operand 0 is %" PRId64,
+          i, shape.data[i], x->dims[i]);
+  *out = eg_type_of(x->dtype, x->rank, shape.data);
+  return EGRAPH_OK;
+}
+
+void eg_factors_max_unpool(const eg_typing *node, const eg_type *results,
+                           uint32_t result_count, eg_factors *out) {
+  (void)node;
+  block_all(results, result_count, out);
+  for (uint32_t i = 0; i < results->rank; i++)
+    out->factor[i].input_dim[1] = (int8_t)i;
+}
+
+/// Places of the window along spatial dimension i.
+static egraph_status col2im_positions(const eg_typing *node, uint32_t i, int64_t *out) {
+  const eg_attrs *attrs = node->attrs;
+  eg_window window =
+      eg_window_of(eg_attr_at(attrs, EG_A_COL2IM_BLOCK_SHAPE)->ints.data[i],
+                   eg_attr_at(attrs, EG_A_COL2IM_STRIDES)->ints,
+                   eg_attr_at(attrs, EG_A_COL2IM_PADS)->ints,
+                   eg_attr_at(attrs, EG_A_COL2IM_DILATIONS)->ints, i);
+  return eg_window_positions(node, &window,
+                             eg_attr_at(attrs, EG_A_COL2IM_IMAGE_SHAPE)->ints.data[i],
+                             false, out);
+}
+
+egraph_status eg_infer_col2im(const eg_typing *node, eg_type *out) {
+  const eg_type *x = &node->inputs[0];
+  eg_ints image = eg_attr_at(node->attrs, EG_A_COL2IM_IMAGE_SHAPE)->ints;
+  eg_ints block = eg_attr_at(node->attrs, EG_A_COL2IM_BLOCK_SHAPE)->ints;
+  uint32_t rank = image.len;
+  int64_t taps = 1, places = 1;
+  if (x->rank != 3 || rank == 0 || rank + 2 > EGRAPH_MAX_RANK)
+    return eg_typing_fail(node, "columns %s need 3 dimensions, image_shape 1 to %d",
+                          eg_type_text_of(x).text, EGRAPH_MAX_RANK - 2);
+  EG_TRY(eg_typing_list(node, "image_shape", image, rank, 1));
+  EG_TRY(eg_typing_list(node, "block_shape", block, rank, 1));
+  EG_TRY(eg_typing_list(node, "strides",
+                        eg_attr_at(node->attrs, EG_A_COL2IM_STRIDES)->ints, rank, 1));
+  EG_TRY(eg_typing_list(node, "dilations",
+                        eg_attr_at(node->attrs, EG_A_COL2IM_DILATIONS)->ints, rank, 1));
+  EG_TRY(eg_typing_list(node, "pads", eg_attr_at(node->attrs, EG_A_COL2IM_PADS)->ints,
+                        2 * rank, 0));
+  for (uint32_t i = 0; i < rank; i++) {
+    int64_t count;
+    EG_TRY(col2im_positions(node, i, &count));
+    if (!eg_size_mul(taps, block.data[i], &taps) || !eg_size_mul(places, count, &places))
+      return eg_typing_fail(node, "the size of a block overflows");
+  }
+  if (x->dims[1] % taps != 0 || x->dims[2] != places)
+    return eg_typing_fail(
+        node, "columns are %s; a block has %" PRId64 " elements and %" PRId64 " places",
+        eg_type_text_of(x).text, taps, places);
+  *out = eg_type_of(x->dtype, 2, (const int64_t[]){x->dims[0], x->dims[1] / taps});
+  for (uint32_t i = 0; i < rank; i++)
+    out->dims[out->rank++] = image.data[i];
+  return EGRAPH_OK;
+}
+
+void eg_factors_col2im(const eg_typing *node, const eg_type *results,
+                       uint32_t result_count, eg_factors *out) {
+  (void)result_count;
+  const eg_type *x = &node->inputs[0];
+  eg_factors_add_dim(out, EG_FACTOR_PARALLEL, results, 0);
+  eg_factor *channel = eg_factors_add(out, EG_FACTOR_PARALLEL, results->dims[1]);
+  channel->input_dim[0] = channel->output_dim[0] = 1;
+  int64_t taps = results->dims[1] == 0 ? 0 : x->dims[1] / results->dims[1];
+  eg_factors_add(out, EG_FACTOR_BLOCKED, taps)->input_dim[0] = 1;
+  eg_factors_add(out, EG_FACTOR_BLOCKED, x->dims[2])->input_dim[0] = 2;
+  for (uint32_t i = 2; i < results->rank; i++) {
+    eg_factor *place = eg_factors_add(out, EG_FACTOR_BLOCKED, results->dims[i]);
+    place->output_dim[0] = (int8_t)i;
+    place->is_no_loop = true;
+  }
+  out->linear = eg_operand_bits(1);
+}
+
+egraph_status eg_infer_lp_norm(const eg_typing *node, eg_type *out) {
+  const eg_type *x = &node->inputs[0];
+  int64_t p = eg_attr_at(node->attrs, EG_A_LP_NORM_P)->i;
+  uint32_t axis;
+  if (p != 1 && p != 2) return eg_typing_fail(node, "p is %" PRId64 "; it is 1 or 2", p);
+  EG_TRY(eg_typing_axis(node, eg_attr_at(node->attrs, EG_A_LP_NORM_AXIS)->i, x->rank,
+                        &axis));
+  *out = eg_type_of(x->dtype, x->rank, x->dims);
+  return EGRAPH_OK;
+}
+
+void eg_factors_lp_norm(const eg_typing *node, const eg_type *results,
+                        uint32_t result_count, eg_factors *out) {
+  (void)result_count;
+  int64_t axis = eg_attr_at(node->attrs, EG_A_LP_NORM_AXIS)->i;
+  if (axis < 0) axis += results->rank;
+  for (uint32_t i = 0; i < results->rank; i++)
+    eg_factors_add_dim(out, i == axis ? EG_FACTOR_BLOCKED : EG_FACTOR_PARALLEL, results,
+                       i);
+}

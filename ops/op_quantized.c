@@ -240,7 +240,12 @@ egraph_status eg_infer_quantized_product(const eg_typing *node, eg_type *out) {
       return wrong_dtype(node, (uint32_t)at.bias, "int32");
   }
   types[0].dtype = types[1].dtype = EGRAPH_INT32;
-  egraph_status status = eg_op_infer(&plain, types, count, out);
+  const eg_typing product = {.attrs = &plain,
+                             .info = eg_op_info_of((eg_op)plain.op),
+                             .inputs = types,
+                             .count = count};
+  egraph_status status = plain.op == EG_OP_CONV ? eg_infer_conv(&product, out)
+                                                : eg_infer_matmul(&product, out);
   if (status != EGRAPH_OK) return eg_fail_context(status, "%s", node->info->name);
   EG_TRY(check_zero(node, at.x_zero, at.x, false));
   EG_TRY(check_zero(node, at.w_zero, at.w, true));

@@ -86,7 +86,7 @@ typedef struct eg_attrs_id {
 } eg_attrs_id;
 
 /// Interns attribute lists. Pointers stay valid for the life of the pool; ids
-/// count up from 0. Equations of einsums become canonical (einsum_labels.h).
+/// count up from 0. Equations of einsums become canonical (einsum.h).
 typedef struct eg_attr_pool eg_attr_pool;
 
 egraph_status eg_attr_pool_create(const egraph_allocator *alloc, eg_attr_pool **out);

@@ -65,6 +65,11 @@ struct eg_open_sizes {
   eg_flatmap answered;
 };
 
+/// floor(a / b); 0 for b = 0.
+static inline int64_t eg_size_floor(int64_t a, int64_t b) {
+  return b == 0 ? 0 : a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
 // All take the lock's protection for granted.
 
 /// The owner of the open one of two sizes; NULL: both are numbers.

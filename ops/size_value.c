@@ -6,10 +6,6 @@
 
 static int64_t value_at(const eg_open_sizes *sizes, int64_t size, const int64_t *dims);
 
-static int64_t floor_of(int64_t a, int64_t b) {
-  return b == 0 ? 0 : a / b - (a % b != 0 && (a < 0) != (b < 0));
-}
-
 // Operands of an atom are older than it, so that recursion ends; it is as deep as floors
 // and maxima are nested.
 static int64_t atom_at(const eg_open_sizes *sizes, const eg_size_atom *atom,
@@ -18,7 +14,7 @@ static int64_t atom_at(const eg_open_sizes *sizes, const eg_size_atom *atom,
   if (atom->kind == EG_SIZE_DIM)
     return dims != NULL ? dims[atom->index] : sizes->dims.data[atom->index].example;
   int64_t a = value_at(sizes, atom->a, dims), b = value_at(sizes, atom->b, dims);
-  if (atom->kind == EG_SIZE_FLOOR) return floor_of(a, b);
+  if (atom->kind == EG_SIZE_FLOOR) return eg_size_floor(a, b);
   if (atom->kind == EG_SIZE_POSITIVE) return a > 0 ? a : 0;
   return a == 1 ? b : a;
 }
@@ -46,53 +42,6 @@ int64_t eg_size_at(int64_t size, const int64_t *dims) {
   int64_t value = value_at(sizes, size, dims);
   (void)pthread_mutex_unlock(&sizes->lock);
   return value;
-}
-
-// ---- at points ------------------------------------------------------------------------
-
-int64_t eg_size_poly_at_point(const eg_open_sizes *sizes, const eg_size_poly *p,
-                              uint32_t point) {
-  int64_t sum = 0;
-  for (uint32_t i = 0; i < p->count; i++) {
-    int64_t product = p->term[i].coef;
-    for (uint32_t k = 0; k < eg_size_monomial_degree(&p->term[i]); k++) {
-      int64_t value = sizes->points.data[p->term[i].atom[k]].at[point];
-      if (value == INT64_MAX || __builtin_mul_overflow(product, value, &product))
-        return INT64_MAX;
-    }
-    if (__builtin_add_overflow(sum, product, &sum)) return INT64_MAX;
-  }
-  return sum;
-}
-
-/// Small sizes, one that is odd, a large one; neighbours that are far apart.
-static int64_t dim_at_point(uint32_t index, uint32_t point) {
-  static const int64_t usual[EG_SIZE_POINTS] = {1, 2, 3, 7, 997, 1, 40};
-  bool is_other = index % 2 != 0;
-  if (point == EG_SIZE_POINTS - 2) return is_other ? 60 : 1;
-  if (point == EG_SIZE_POINTS - 1) return is_other ? 1 : 40;
-  return usual[point];
-}
-
-eg_size_points eg_size_atom_points(const eg_open_sizes *sizes, const eg_size_atom *atom) {
-  eg_size_points points;
-  eg_size_poly a, b;
-  eg_size_load(sizes, atom->a, &a);
-  eg_size_load(sizes, atom->b, &b);
-  for (uint32_t i = 0; i < EG_SIZE_POINTS; i++) {
-    int64_t x = eg_size_poly_at_point(sizes, &a, i);
-    int64_t y = eg_size_poly_at_point(sizes, &b, i);
-    bool is_large = x == INT64_MAX || y == INT64_MAX;
-    switch (atom->kind) {
-    case EG_SIZE_DIM: points.at[i] = dim_at_point(atom->index, i); break;
-    case EG_SIZE_UNKNOWN: points.at[i] = i % 3 == 0 ? 0 : dim_at_point(1, i); break;
-    case EG_SIZE_FLOOR: points.at[i] = floor_of(x, y); break;
-    case EG_SIZE_POSITIVE: points.at[i] = x > 0 ? x : 0; break;
-    case EG_SIZE_STRETCH: points.at[i] = x == 1 ? y : x; break;
-    }
-    if (is_large) points.at[i] = INT64_MAX;
-  }
-  return points;
 }
 
 int64_t eg_size_example(int64_t size) { return eg_size_at(size, NULL); }

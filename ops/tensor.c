@@ -1,9 +1,10 @@
-// Tensor types: shapes, sizes, text form.
+// Tensor types (shapes, sizes, text form) and their element types.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/tensor.h"
 
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -234,4 +235,261 @@ egraph_status eg_type_parse(const char *where, const char *text, eg_type *out) {
   if (status != EGRAPH_OK) return eg_fail_context(status, "%s: '%s'", where, text);
   *out = type;
   return EGRAPH_OK;
+}
+
+// ---- element types --------------------------------------------------------------------
+
+// Element types: names, sizes, and access to single elements.
+//
+// float16 and bfloat16 are storage formats. Narrowing goes straight from double to the
+// 16-bit form with one rounding (to nearest, ties to even), so no value is rounded twice.
+
+typedef struct dtype_row {
+  const char *name;
+  size_t bytes;
+  int onnx;
+} dtype_row;
+
+static const dtype_row dtypes[EGRAPH_DTYPE_COUNT] = {
+#define DTYPE_ROW(id, name, bytes, onnx) [id] = {name, bytes, onnx},
+    EGRAPH_DTYPE_LIST(DTYPE_ROW)
+#undef DTYPE_ROW
+};
+
+const char *eg_dtype_name(egraph_dtype dtype) {
+  assert(dtype < EGRAPH_DTYPE_COUNT);
+  return dtypes[dtype].name;
+}
+
+size_t eg_dtype_bytes(egraph_dtype dtype) {
+  assert(dtype < EGRAPH_DTYPE_COUNT);
+  return dtypes[dtype].bytes;
+}
+
+int eg_dtype_onnx(egraph_dtype dtype) {
+  assert(dtype < EGRAPH_DTYPE_COUNT);
+  return dtypes[dtype].onnx;
+}
+
+bool eg_dtype_find(const char *name, egraph_dtype *out) {
+  for (int i = 0; i < EGRAPH_DTYPE_COUNT; i++)
+    if (strcmp(dtypes[i].name, name) == 0) {
+      *out = (egraph_dtype)i;
+      return true;
+    }
+  return false;
+}
+
+bool eg_dtype_from_onnx(int onnx, egraph_dtype *out) {
+  for (int i = 0; i < EGRAPH_DTYPE_COUNT; i++)
+    if (dtypes[i].onnx == onnx) {
+      *out = (egraph_dtype)i;
+      return true;
+    }
+  return false;
+}
+
+/// Of floating-point types: the largest, the smallest normal and the smallest number, and
+/// bits behind the leading one.
+static const struct {
+  double largest, normal, least;
+  int bits;
+} floats[EGRAPH_DTYPE_COUNT] = {
+    [EGRAPH_FLOAT16] = {0x1.ffcp15, 0x1p-14, 0x1p-24, 10},
+    [EGRAPH_BFLOAT16] = {0x1.fep127, 0x1p-126, 0x1p-133, 7},
+    [EGRAPH_FLOAT32] = {0x1.fffffep127, 0x1p-126, 0x1p-149, 23},
+    [EGRAPH_FLOAT64] = {0x1.fffffffffffffp1023, 0x1p-1022, 0x1p-1074, 52}};
+
+double eg_dtype_largest(egraph_dtype dtype) {
+  assert(eg_dtype_is_float(dtype));
+  return floats[dtype].largest;
+}
+
+double eg_dtype_normal(egraph_dtype dtype) {
+  assert(eg_dtype_is_float(dtype));
+  return floats[dtype].normal;
+}
+
+double eg_dtype_unit(egraph_dtype dtype, double value) {
+  if (!eg_dtype_is_float(dtype) || !isfinite(value)) return 0;
+  if (fabs(value) < floats[dtype].normal) return floats[dtype].least;
+  return ldexp(1.0, ilogb(value) - floats[dtype].bits);
+}
+
+bool eg_dtype_holds(egraph_dtype dtype, double value) {
+  uint64_t element;
+  eg_tensor scalar = {.type = eg_type_of(dtype, 0, NULL), .data = &element};
+  eg_tensor_set_double(&scalar, 0, value);
+  double held = eg_tensor_get_double(&scalar, 0);
+  if (!eg_dtype_is_float(dtype)) return held == value;
+  return value == 0 || (isfinite(held) && fabs(held) >= eg_dtype_normal(dtype));
+}
+
+bool eg_dtype_is_float(egraph_dtype dtype) {
+  return dtype == EGRAPH_FLOAT32 || dtype == EGRAPH_FLOAT64 || dtype == EGRAPH_FLOAT16 ||
+         dtype == EGRAPH_BFLOAT16;
+}
+
+// ---- 16-bit floating point ------------------------------------------------------
+
+/// Shape of a small binary format: bits of the fraction, and the bias of the exponent.
+typedef struct small_float {
+  int fraction_bits, bias;
+} small_float;
+
+static const small_float half_format = {10, 15}, brain_format = {7, 127};
+
+// The significand (with its hidden bit) is shifted to the place that the exponent
+// asks for and rounded; a carry out of the fraction then increments the exponent
+// field by itself.
+static uint16_t narrow(small_float to, double value) {
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  uint16_t sign = (uint16_t)(bits >> 63 << 15);
+  uint16_t infinity = (uint16_t)((2 * to.bias + 1) << to.fraction_bits);
+  if (isnan(value)) return (uint16_t)(sign | infinity | 1u << (to.fraction_bits - 1));
+  int exponent = (int)(bits >> 52 & 0x7ff) - 1023, lowest = 1 - to.bias;
+  if (exponent > to.bias) return (uint16_t)(sign | infinity);
+  if (exponent < lowest - to.fraction_bits - 1) return sign;
+  uint64_t significand = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
+  int shift = 52 - to.fraction_bits + (exponent < lowest ? lowest - exponent : 0);
+  uint64_t kept = significand >> shift, half = UINT64_C(1) << (shift - 1);
+  uint64_t rest = significand & (2 * half - 1);
+  if (rest > half || (rest == half && (kept & 1) != 0)) kept++;
+  uint64_t field = exponent < lowest ? 0 : (uint64_t)(exponent - lowest);
+  return (uint16_t)(sign | (uint16_t)((field << to.fraction_bits) + kept));
+}
+
+static double widen(small_float from, uint16_t bits) {
+  int fraction = bits & ((1 << from.fraction_bits) - 1);
+  int field = (bits & 0x7fff) >> from.fraction_bits, lowest = 1 - from.bias;
+  uint64_t wide = (uint64_t)(field - from.bias + 1023) << 52 |
+                  (uint64_t)fraction << (52 - from.fraction_bits);
+  double size;
+  if (field == 2 * from.bias + 1)
+    size = fraction != 0 ? (double)NAN : (double)INFINITY;
+  else if (field == 0)
+    size = ldexp(fraction, lowest - from.fraction_bits);
+  else
+    memcpy(&size, &wide, sizeof size);
+  return (bits & 0x8000) != 0 ? -size : size;
+}
+
+// ---- elements -------------------------------------------------------------------
+
+// Conversions of values out of range saturate instead of being undefined; NaN becomes 0.
+static int64_t int_of(double value) {
+  if (isnan(value)) return 0;
+  if (value >= 0x1p63) return INT64_MAX;
+  if (value <= -0x1p63) return INT64_MIN;
+  return (int64_t)value;
+}
+
+static uint64_t uint_of(double value) {
+  if (value >= 0x1p64) return UINT64_MAX;
+  if (value >= 0x1p63) return (uint64_t)(value - 0x1p63) + (UINT64_C(1) << 63);
+  return (uint64_t)int_of(value);
+}
+
+double eg_tensor_get_double(const eg_tensor *tensor, int64_t index) {
+  const void *data = tensor->data;
+  switch (tensor->type.dtype) {
+  case EGRAPH_FLOAT32: return (double)((const float *)data)[index];
+  case EGRAPH_FLOAT64: return ((const double *)data)[index];
+  case EGRAPH_FLOAT16: return widen(half_format, ((const uint16_t *)data)[index]);
+  case EGRAPH_BFLOAT16: return widen(brain_format, ((const uint16_t *)data)[index]);
+  case EGRAPH_UINT64: return (double)((const uint64_t *)data)[index];
+  case EGRAPH_INT8:
+  case EGRAPH_INT16:
+  case EGRAPH_INT32:
+  case EGRAPH_INT64:
+  case EGRAPH_UINT8:
+  case EGRAPH_UINT16:
+  case EGRAPH_UINT32:
+  case EGRAPH_BOOL: return (double)eg_tensor_get_int(tensor, index);
+  case EGRAPH_DTYPE_COUNT: break;
+  }
+  assert(false && "a dtype");
+  return 0;
+}
+
+void eg_tensor_set_double(const eg_tensor *tensor, int64_t index, double value) {
+  void *data = tensor->data;
+  switch (tensor->type.dtype) {
+  case EGRAPH_FLOAT32: ((float *)data)[index] = (float)value; return;
+  case EGRAPH_FLOAT64: ((double *)data)[index] = value; return;
+  case EGRAPH_FLOAT16: ((uint16_t *)data)[index] = narrow(half_format, value); return;
+  case EGRAPH_BFLOAT16: ((uint16_t *)data)[index] = narrow(brain_format, value); return;
+  case EGRAPH_UINT64: ((uint64_t *)data)[index] = uint_of(value); return;
+  case EGRAPH_BOOL: ((uint8_t *)data)[index] = value != 0; return;
+  case EGRAPH_INT8:
+  case EGRAPH_INT16:
+  case EGRAPH_INT32:
+  case EGRAPH_INT64:
+  case EGRAPH_UINT8:
+  case EGRAPH_UINT16:
+  case EGRAPH_UINT32: eg_tensor_set_int(tensor, index, int_of(value)); return;
+  case EGRAPH_DTYPE_COUNT: break;
+  }
+  assert(false && "a dtype");
+}
+
+void eg_tensor_set_fill(const eg_tensor *tensor, int64_t index, double value) {
+  egraph_dtype dtype = tensor->type.dtype;
+  if (eg_dtype_is_float(dtype) || !isinf(value)) {
+    eg_tensor_set_double(tensor, index, value);
+    return;
+  }
+  bool has_sign = dtype == EGRAPH_INT8 || dtype == EGRAPH_INT16 ||
+                  dtype == EGRAPH_INT32 || dtype == EGRAPH_INT64;
+  int64_t lowest = has_sign ? INT64_MIN >> (64 - 8 * eg_dtype_bytes(dtype)) : 0;
+  eg_tensor_set_int(tensor, index, value < 0 ? lowest : ~lowest);
+}
+
+int64_t eg_tensor_get_int(const eg_tensor *tensor, int64_t index) {
+  const void *data = tensor->data;
+  switch (tensor->type.dtype) {
+  case EGRAPH_INT8: return ((const int8_t *)data)[index];
+  case EGRAPH_INT16: return ((const int16_t *)data)[index];
+  case EGRAPH_INT32: return ((const int32_t *)data)[index];
+  case EGRAPH_INT64: return ((const int64_t *)data)[index];
+  case EGRAPH_UINT8: return ((const uint8_t *)data)[index];
+  case EGRAPH_UINT16: return ((const uint16_t *)data)[index];
+  case EGRAPH_UINT32: return ((const uint32_t *)data)[index];
+  case EGRAPH_UINT64: return (int64_t)((const uint64_t *)data)[index];
+  case EGRAPH_BOOL: return ((const uint8_t *)data)[index] != 0;
+  case EGRAPH_FLOAT32:
+  case EGRAPH_FLOAT64:
+  case EGRAPH_FLOAT16:
+  case EGRAPH_BFLOAT16: return int_of(eg_tensor_get_double(tensor, index));
+  case EGRAPH_DTYPE_COUNT: break;
+  }
+  assert(false && "a dtype");
+  return 0;
+}
+
+void eg_tensor_set_int(const eg_tensor *tensor, int64_t index, int64_t value) {
+  void *data = tensor->data;
+  switch (tensor->type.dtype) {
+  case EGRAPH_INT8: ((int8_t *)data)[index] = (int8_t)value; return;
+  case EGRAPH_INT16: ((int16_t *)data)[index] = (int16_t)value; return;
+  case EGRAPH_INT32: ((int32_t *)data)[index] = (int32_t)value; return;
+  case EGRAPH_INT64: ((int64_t *)data)[index] = value; return;
+  case EGRAPH_UINT8: ((uint8_t *)data)[index] = (uint8_t)value; return;
+  case EGRAPH_UINT16: ((uint16_t *)data)[index] = (uint16_t)value; return;
+  case EGRAPH_UINT32: ((uint32_t *)data)[index] = (uint32_t)value; return;
+  case EGRAPH_UINT64: ((uint64_t *)data)[index] = (uint64_t)value; return;
+  case EGRAPH_BOOL: ((uint8_t *)data)[index] = value != 0; return;
+  case EGRAPH_FLOAT32:
+  case EGRAPH_FLOAT64:
+  case EGRAPH_FLOAT16:
+  case EGRAPH_BFLOAT16: eg_tensor_set_double(tensor, index, (double)value); return;
+  case EGRAPH_DTYPE_COUNT: break;
+  }
+  assert(false && "a dtype");
+}
+
+bool eg_dtype_is_unsigned(egraph_dtype dtype) {
+  return dtype == EGRAPH_UINT8 || dtype == EGRAPH_UINT16 || dtype == EGRAPH_UINT32 ||
+         dtype == EGRAPH_UINT64;
 }

@@ -10,15 +10,6 @@ static void (*const rules[EG_OP_COUNT])(const eg_vjp *v) = {
 #include "ops/op_table.def"
 };
 
-void eg_vjp_refuse(const eg_vjp *v, const char *why) {
-  eg_build_keep(v->b,
-                EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: is not differentiable%s%s",
-                        eg_op_info_of((eg_op)v->attrs->op)->name, why != NULL ? " " : "",
-                        why != NULL ? why
-                                    : "; express it by other operators, or keep "
-                                      "trained weights out of what it reads"));
-}
-
 void eg_vjp_none(const eg_vjp *v) { eg_vjp_refuse(v, NULL); }
 
 egraph_status eg_op_vjp(const eg_vjp *call) {

@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
-#include "ops/einsum_labels.h"
+#include "ops/einsum.h"
 #include "ops/vjp_internal.h"
 
 enum { A, B, BIAS, Z };

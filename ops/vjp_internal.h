@@ -10,7 +10,13 @@
 #include "ops/vjp.h"
 
 /// Fails: the operator, or this use of it (`why`, or NULL), has no gradient.
-void eg_vjp_refuse(const eg_vjp *v, const char *why);
+static inline void eg_vjp_refuse(const eg_vjp *v, const char *why) {
+  const char *remedy =
+      "; express it by other operators, or keep trained weights out of what it reads";
+  eg_build_keep(v->b, EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: is not differentiable%s%s",
+                              eg_op_info_of((eg_op)v->attrs->op)->name,
+                              why != NULL ? " " : "", why != NULL ? why : remedy));
+}
 /// The rule of operators without one.
 void eg_vjp_none(const eg_vjp *v);
 

@@ -1,4 +1,4 @@
-// Einsums of two operands that are one batched matrix product (ops/einsum_groups.h).
+// Einsums of two operands that are one batched matrix product (ops/einsum.h).
 //
 // Without batch and packed they are a product as matmul has them. Others are products of
 // matrices with steps, batches in any order ([b,t,h,d] x [b,s,h,d] gives [b,h,t,s]
@@ -7,7 +7,7 @@
 // the reference kernel, which is left to them.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/families.h"
-#include "ops/einsum_groups.h"
+#include "ops/einsum.h"
 
 enum { RESULT = EG_EINSUM_RESULT, A = EG_EINSUM_A, B = EG_EINSUM_B, TENSORS = 3 };
 enum { MAX_DIMS = EGRAPH_MAX_RANK + 2 }; // batch, rows, columns

@@ -13,7 +13,7 @@
 #include <assert.h>
 
 #include "exec/cuda/strided.h"
-#include "ops/einsum_groups.h"
+#include "ops/einsum.h"
 
 /// A product; steps and strides in elements.
 typedef struct device_product {
@@ -409,7 +409,7 @@ egraph_status eg_cuda_gemm(eg_cuda_builder *builder) {
 
 // ---- einsum -------------------------------------------------------------------------
 
-// Einsum. An einsum of two operands is one batched matrix product (ops/einsum_groups.h).
+// Einsum. An einsum of two operands is one batched matrix product (ops/einsum.h).
 // cuBLASLt wants the labels of a group to be one dimension, and rows or columns to lie
 // together. A tensor that does not lie so is copied: operands before the product, the
 // result after it. Other einsums run on egraph's kernel, which takes up to three

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "onnx/read/build.h"
-#include "ops/einsum_labels.h"
+#include "ops/einsum.h"
 
 enum { MAX_OPERANDS = 64 };
 

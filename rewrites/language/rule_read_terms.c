@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/spelling.h"
-#include "ops/einsum_labels.h"
+#include "ops/einsum.h"
 
 // ---- operators and attributes by name -------------------------------------------
 

@@ -1,6 +1,6 @@
 // matmul, gemm and einsum against a naive triple loop and hand-computed values.
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/einsum_labels.h"
+#include "ops/einsum.h"
 #include "tests/unit/kernel_box.h"
 
 #define BOX kernel_box *box = *state

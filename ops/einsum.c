@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/einsum_groups.h"
-
-#include "ops/einsum_labels.h"
+#include "ops/einsum.h"
 
 // ---- the nest -----------------------------------------------------------------------
 
