@@ -6,8 +6,8 @@
 // result after it. Many small products, and vectors that are scaled, take longer than on
 // the reference kernel, which is left to them.
 // SPDX-License-Identifier: Apache-2.0
-#include "exec/cpu/families.h"
 #include "ops/einsum.h"
+#include "exec/cpu/families.h"
 
 enum { RESULT = EG_EINSUM_RESULT, A = EG_EINSUM_A, B = EG_EINSUM_B, TENSORS = 3 };
 enum { MAX_DIMS = EGRAPH_MAX_RANK + 2 }; // batch, rows, columns
