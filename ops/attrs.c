@@ -147,7 +147,7 @@ egraph_status eg_attr_copy(eg_arena *arena, const eg_attr *from, eg_attr *to) {
   return EGRAPH_OK;
 }
 
-static egraph_status copy_list(eg_arena *arena, const eg_attrs *from, eg_attrs **out) {
+static egraph_status copy_attrs(eg_arena *arena, const eg_attrs *from, eg_attrs **out) {
   eg_attrs *list;
   eg_attr *slots = NULL;
   EG_TRY(eg_arena_alloc(arena, 1, sizeof *list, &list));
@@ -204,7 +204,7 @@ egraph_status eg_attr_pool_add(eg_attr_pool *pool, const eg_attrs *attrs,
     return EGRAPH_OK;
   EG_TRY(attr_lists_reserve(&pool->lists, pool->lists.len + 1));
   eg_attrs *list;
-  EG_TRY(copy_list(&pool->arena, attrs, &list));
+  EG_TRY(copy_attrs(&pool->arena, attrs, &list));
   uint32_t id = (uint32_t)pool->lists.len;
   EG_TRY(eg_flatmap_insert(&pool->index, hash, id));
   pool->lists.data[pool->lists.len++] = list;
@@ -213,6 +213,7 @@ egraph_status eg_attr_pool_add(eg_attr_pool *pool, const eg_attrs *attrs,
 }
 
 const eg_attrs *eg_attr_pool_get(const eg_attr_pool *pool, eg_attrs_id id) {
+  assert(id.id < pool->lists.len);
   return *attr_lists_at(&pool->lists, id.id);
 }
 
@@ -289,8 +290,8 @@ static bool is_separator(char c) { return c == ' ' || c == '\t' || c == '\n'; }
 
 enum { MAX_NUMBER = 40 };
 
-/// The next number of a list at *cursor as text, which is left behind it; false at the
-/// end of the list, or where there is no such thing.
+/// Copies the next number of a list as text and moves *cursor behind it; false at the end
+/// of the list, or at anything else.
 static bool next_item(const char **cursor, char number[MAX_NUMBER]) {
   while (is_separator(**cursor))
     ++*cursor;
@@ -304,7 +305,7 @@ static bool next_item(const char **cursor, char number[MAX_NUMBER]) {
 
 static size_t most_items(const char *text) { return strlen(text) / 2 + 1; }
 
-/// Behind the last item: the list ends there, and so does the text.
+/// True when both the list and the text end here.
 static bool ends_list(const char *text) { return text[0] == ']' && text[1] == '\0'; }
 
 // "[1 2 3]". Sets *well_formed.
@@ -370,6 +371,7 @@ static egraph_status parse_dtype(const eg_op_info *op, const eg_attr_info *info,
 
 egraph_status eg_attr_parse(eg_arena *arena, eg_op op, uint16_t slot, const char *text,
                             eg_attr *out) {
+  assert(slot < eg_op_info_of(op)->attr_count);
   const eg_op_info *row = eg_op_info_of(op);
   assert(slot < row->attr_count);
   const eg_attr_info *info = &row->attrs[slot];
@@ -409,6 +411,7 @@ static egraph_status print_floats(eg_text *text, eg_floats floats) {
 
 egraph_status eg_attr_print(eg_text *text, eg_op op, uint16_t slot,
                             const eg_attr *value) {
+  assert(slot < eg_op_info_of(op)->attr_count);
   const eg_op_info *row = eg_op_info_of(op);
   assert(slot < row->attr_count && value->kind == row->attrs[slot].kind);
   switch (value->kind) {

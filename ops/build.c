@@ -1,4 +1,4 @@
-// Emitting nodes: attributes are put together on the stack, types come from the holder.
+// Emits nodes: attributes are on the stack, types come from the holder.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/build.h"
 
@@ -93,6 +93,7 @@ eg_ref eg_build_number(eg_builder *b, double value) {
 }
 
 eg_ref eg_build_range(eg_builder *b, int64_t n) {
+  assert(n >= 0);
   eg_type type = eg_type_of(EGRAPH_INT64, 1, &n), scalar = {.dtype = EGRAPH_INT64};
   eg_ref ones = eg_build_fill(b, &type, 1), one = eg_build_fill(b, &scalar, 1);
   const eg_attr slots[] = {int_attr(0), int_attr(0), int_attr(0)};
@@ -124,6 +125,7 @@ eg_ref eg_build_expand(eg_builder *b, eg_ref x, const eg_type *to) {
 }
 
 eg_ref eg_build_transpose(eg_builder *b, eg_ref x, const int64_t *perm) {
+  assert(perm != NULL);
   const eg_attr slot = ints_attr(perm, eg_build_type(b, x)->rank);
   return eg_build_node(b, EG_OP_TRANSPOSE, &slot, &x, 1);
 }
@@ -151,6 +153,8 @@ eg_ref eg_build_pad(eg_builder *b, eg_ref x, const int64_t *begins, const int64_
 }
 
 eg_ref eg_build_reduce(eg_builder *b, eg_op op, eg_ref x, uint32_t dims, bool keep) {
+  assert(op == EG_OP_REDUCE_SUM || op == EG_OP_REDUCE_MEAN || op == EG_OP_REDUCE_MAX ||
+         op == EG_OP_REDUCE_MIN || op == EG_OP_REDUCE_PROD);
   int64_t axes[EGRAPH_MAX_RANK];
   uint32_t count = 0;
   for (uint32_t i = 0; i < EGRAPH_MAX_RANK; i++)
@@ -173,14 +177,15 @@ eg_ref eg_build_sum_to(eg_builder *b, eg_ref x, const eg_type *type) {
 
 // ---- contractions ---------------------------------------------------------------
 
-static char letter_of(uint8_t label) {
+static char letter_of_label(uint8_t label) {
+  assert(label < EG_MAX_LABELS);
   assert(label < EG_MAX_LABELS);
   return "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"[label];
 }
 
 static egraph_status append_labels(eg_text *text, const eg_labels *labels) {
   for (uint32_t i = 0; i < labels->rank; i++) {
-    char letter = letter_of(labels->label[i]);
+    char letter = letter_of_label(labels->label[i]);
     EG_TRY(eg_text_append_bytes(text, &letter, 1));
   }
   return EGRAPH_OK;
@@ -219,7 +224,7 @@ static eg_ref emit_einsum(eg_builder *b, const eg_ref *operands, const eg_labels
   return result;
 }
 
-/// A contraction in its own memory: every dimension of 1 that is broadcast is gone.
+/// A copy of a contraction without the dimensions of 1 that are broadcast.
 typedef struct contraction {
   eg_ref *operands; // [count], room for one more per dimension of the result
   eg_labels *labels;
@@ -228,8 +233,8 @@ typedef struct contraction {
   int64_t sizes[EG_MAX_LABELS];
 } contraction;
 
-// The second place of a label in the result gets one of its own, which an identity matrix
-// ties to the first.
+// Gives the second dimension of a label in the result a label of its own, which an
+// identity matrix ties to the first.
 static void untie_diagonals(eg_builder *b, contraction *c, egraph_dtype dtype) {
   for (uint32_t d = 0; d < c->to.rank; d++)
     for (uint32_t e = 0; e < d; e++) {
@@ -245,8 +250,8 @@ static void untie_diagonals(eg_builder *b, contraction *c, egraph_dtype dtype) {
     }
 }
 
-// The einsum of the labels that operands have, then ones in place of the others, then
-// their repetition.
+// Emits the einsum of the labels that operands have, then ones in place of the others,
+// then their repetition.
 static eg_ref finish_contraction(eg_builder *b, const contraction *c,
                                  const eg_type *type) {
   uint64_t known = 0;
@@ -275,6 +280,7 @@ static uint32_t count_labels(const eg_labels *labels, uint32_t least) {
 eg_ref eg_build_contract(eg_builder *b, const eg_ref *operands, const eg_labels *labels,
                          uint32_t count, const int64_t *sizes, const eg_labels *to,
                          const eg_type *type) {
+  assert(count > 0 && to->rank <= EGRAPH_MAX_RANK);
   contraction c = {.count = count, .to = *to};
   size_t room = (size_t)count + to->rank;
   eg_ref result = EG_REF_NONE;

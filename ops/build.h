@@ -1,11 +1,11 @@
-// Writing down computations: a vocabulary that emits nodes into whatever holds them (a
-// graph, an e-graph), which this module does not know.
+// Computations as nodes: a vocabulary that emits into a graph, an e-graph, or any other
+// holder, which this module does not know.
 //
 //   eg_ref t = EG_FORMULA(b, "(mul d (sub 1 (square y)))", "dy", d, y);
 //   eg_ref sum = eg_build_sum_to(b, t, type);
 //
 // A failure is kept in the builder: every later call does nothing and returns
-// EG_REF_NONE, and whoever made the builder reads `status` at the end. So computations
+// EG_REF_NONE, and the caller reads `status` at the end. So computations
 // read as formulas. At most one argument of a call may emit, because C leaves their order
 // open.
 // SPDX-License-Identifier: Apache-2.0
@@ -36,7 +36,7 @@ typedef struct eg_builder {
 
 /// Keeps a failure, unless there is one already.
 void eg_build_keep(eg_builder *b, egraph_status status);
-/// The type of a value; that of a scalar for EG_REF_NONE.
+/// The type of a value; a scalar's type for EG_REF_NONE.
 const eg_type *eg_build_type(eg_builder *b, eg_ref value);
 
 /// A node; slots[0 .. attr_count) are its attributes, NULL: the defaults.
@@ -78,8 +78,8 @@ eg_ref eg_build_slice(eg_builder *b, eg_ref x, const int64_t *starts, const int6
 eg_ref eg_build_pad(eg_builder *b, eg_ref x, const int64_t *begins, const int64_t *ends);
 /// A reduction over the dimensions whose bit is set; no node when there is none.
 eg_ref eg_build_reduce(eg_builder *b, eg_op op, eg_ref x, uint32_t dims, bool keep);
-/// The sum over everything that broadcasting from `type` to x's shape repeats: what turns
-/// the cotangent of a result into that of a broadcast operand.
+/// Sums x over everything that broadcasting from `type` to x's shape repeats. This turns
+/// the cotangent of a result into the cotangent of a broadcast operand.
 eg_ref eg_build_sum_to(eg_builder *b, eg_ref x, const eg_type *type);
 
 /// Loop indices of one operand: a small number per dimension; see eg_build_contract.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/einsum.h"
 
+#include <assert.h>
+
 // ---- the nest -----------------------------------------------------------------------
 
-static void note_term(eg_einsum_nest *nest, uint32_t tensor, const eg_type *type,
-                      const eg_labels *term) {
+static void note_tensor_term(eg_einsum_nest *nest, uint32_t tensor, const eg_type *type,
+                             const eg_labels *term) {
   int64_t strides[EGRAPH_MAX_RANK] = {0};
   eg_type_strides(type, strides);
   for (uint32_t d = 0; d < term->rank; d++) {
@@ -18,17 +20,18 @@ static void note_term(eg_einsum_nest *nest, uint32_t tensor, const eg_type *type
 egraph_status eg_einsum_nest_of(const eg_attrs *attrs, const eg_type *inputs,
                                 uint32_t count, const eg_type *result,
                                 eg_einsum_nest *out) {
+  assert(count > 0);
   eg_labels terms[EG_EINSUM_TENSORS - 1];
   eg_einsum einsum = {.operands = terms};
   if (count >= EG_EINSUM_TENSORS)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "einsum: more than three operands");
   EG_TRY(eg_einsum_labels(attrs, inputs, count, &einsum));
   *out = (eg_einsum_nest){.tensors = count + 1};
-  note_term(out, EG_EINSUM_RESULT, result, &einsum.result);
+  note_tensor_term(out, EG_EINSUM_RESULT, result, &einsum.result);
   for (uint32_t d = 0; d < einsum.result.rank; d++)
     out->is_result[einsum.result.label[d]] = true;
   for (uint32_t i = 0; i < count; i++)
-    note_term(out, EG_EINSUM_A + i, &inputs[i], &terms[i]);
+    note_tensor_term(out, EG_EINSUM_A + i, &inputs[i], &terms[i]);
   for (uint32_t l = 0; l < EG_MAX_LABELS; l++) {
     if (einsum.sizes[l] == 0) continue; // not in use
     out->sizes[l] = einsum.sizes[l];
@@ -39,7 +42,7 @@ egraph_status eg_einsum_nest_of(const eg_attrs *attrs, const eg_type *inputs,
 
 // ---- groups -------------------------------------------------------------------------
 
-/// Adds a label where the strides of `tensor` put it.
+/// Inserts a label in the order of the strides of `tensor`.
 static void add_label(const eg_einsum_nest *nest, uint32_t tensor, uint32_t label,
                       eg_einsum_group *inout) {
   uint32_t at = inout->count++;
@@ -74,8 +77,8 @@ bool eg_einsum_group_labels(const eg_einsum_nest *nest, eg_einsum_groups *out) {
 // ---- matrices -----------------------------------------------------------------------
 
 /// The step from element to element of a group that is one dimension of a tensor.
-static bool step_of(const eg_einsum_nest *nest, uint32_t tensor,
-                    const eg_einsum_group *group, int64_t *out) {
+static bool step_of_group(const eg_einsum_nest *nest, uint32_t tensor,
+                          const eg_einsum_group *group, int64_t *out) {
   const int64_t *strides = nest->strides[tensor];
   *out = 0;
   for (uint32_t i = 0; i < group->count; i++) {
@@ -89,10 +92,12 @@ static bool step_of(const eg_einsum_nest *nest, uint32_t tensor,
 bool eg_einsum_is_matrix(const eg_einsum_nest *nest, uint32_t tensor,
                          const eg_einsum_group *rows, const eg_einsum_group *columns,
                          int64_t *out_step, bool *out_is_turned) {
+  assert(tensor < nest->tensors);
   int64_t down, along;
   *out_step = 0;
   *out_is_turned = false;
-  if (!step_of(nest, tensor, rows, &down) || !step_of(nest, tensor, columns, &along))
+  if (!step_of_group(nest, tensor, rows, &down) ||
+      !step_of_group(nest, tensor, columns, &along))
     return false;
   bool is_row_major =
       (along == 1 || columns->size == 1) && (rows->size == 1 || down >= columns->size);
@@ -106,6 +111,7 @@ bool eg_einsum_is_matrix(const eg_einsum_nest *nest, uint32_t tensor,
 uint32_t eg_einsum_packed(const eg_einsum_nest *nest, const eg_einsum_groups *groups,
                           const eg_einsum_group *rows, const eg_einsum_group *columns,
                           uint32_t *out_labels, int64_t *out_strides) {
+  assert(nest->labels <= EG_MAX_LABELS);
   const eg_einsum_group *parts[] = {&groups->batch, rows, columns};
   int64_t stride = 1;
   uint32_t count = 0;

@@ -1,4 +1,4 @@
-// Einsums: the equation as labels, and the loop nest that it stands for.
+// Einsums: the equation as labels, and its loop nest.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPS_EINSUM_H
 #define EG_OPS_EINSUM_H
@@ -19,18 +19,18 @@ egraph_status eg_einsum_check(const char *equation);
 enum { EG_EINSUM_TEXT = 1024 };
 /// The canonical text of an equation: letters a, b, .. in the order in which they appear
 /// first, the result written down, no spaces. Equal up to names, equal text. False, and
-/// `out` undefined, where it cannot be read letter by letter, or takes more room; whether
-/// operands fit it is for inference to say.
+/// `out` undefined, for an equation that is malformed or too long; inference checks the
+/// operands.
 bool eg_einsum_canonical(const char *equation, char out[EG_EINSUM_TEXT]);
 
 // ---- nests ----------------------------------------------------------------------------
 
-// An einsum as a loop nest, and its labels in groups, where it is one batched matrix
-// product. Every label has a stride per tensor, 0 where it does not stand: diagonals and
-// broadcast dimensions need no case of their own. What two operands give is a product
-// where every label is in one of four groups:
+// An einsum as a loop nest, and, where it is one batched matrix product, its labels in
+// groups. Every label has a stride per tensor, 0 in tensors without it: diagonals and
+// broadcast dimensions need no case of their own. An einsum of two operands is a product
+// when every label is in one of four groups:
 //
-//   stands in     result, a, b     result, a     result, b     a, b
+//   found in      result, a, b     result, a     result, b     a, b
 //   is            batch            row           column        summed
 
 /// Tensors of a nest: the result, then the operands, three at most.
@@ -61,11 +61,11 @@ egraph_status eg_einsum_nest_of(const eg_attrs *attrs, const eg_type *inputs,
                                 uint32_t count, const eg_type *result,
                                 eg_einsum_nest *out);
 /// Labels of size 1 are in no group. Rows, columns and batch are in the order of the
-/// result, summed labels in that of a. False unless it is a product of two operands.
+/// result, summed labels in the order of a. False unless it is a product of two operands.
 bool eg_einsum_group_labels(const eg_einsum_nest *nest, eg_einsum_groups *out);
-/// Whether a tensor is a batch of matrices with these rows and columns, of which one lies
-/// together, and how they are stored: the step from row to row or, where it is turned,
-/// from column to column.
+/// True when a tensor is a batch of matrices with these rows and columns whose rows or
+/// columns are contiguous. *out_step: from row to row or, where *out_is_turned, from
+/// column to column.
 bool eg_einsum_is_matrix(const eg_einsum_nest *nest, uint32_t tensor,
                          const eg_einsum_group *rows, const eg_einsum_group *columns,
                          int64_t *out_step, bool *out_is_turned);

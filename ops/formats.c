@@ -1,7 +1,7 @@
 // Memory formats: which assignments of formats to operands and results a node allows.
 //
-// Weights and biases stay plain here: a back-end packs them when it loads them. An
-// operand beside the data operands may be plain only if it is one value or one value per
+// Weights and biases stay plain here: a back-end packs them when it loads them. Another
+// operand than the data operands may be plain only if it is one value or one value per
 // channel, because those read the same from every format.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
@@ -94,7 +94,7 @@ static bool concat_allows(const node_types *node, eg_format format,
 }
 
 // In channels-last memory the two transpositions between [N,C,H,W] and [N,H,W,C] move
-// nothing: what is stored of one is what is stored of the other.
+// nothing: both are stored alike.
 static bool transpose_allows(const node_types *node, eg_format format,
                              eg_format_choice *choice) {
   static const int64_t to_last[] = {0, 2, 3, 1}, to_second[] = {0, 3, 1, 2};
@@ -202,7 +202,7 @@ static bool first_grad_weight_allows(const node_types *node, eg_format format,
 typedef bool (*allows_fn)(const node_types *node, eg_format format,
                           eg_format_choice *choice);
 
-/// A row of choices, a format each, and a second one for what reads few channels.
+/// The formats of a rule, and a second list for nodes that read few channels.
 typedef struct format_rule {
   allows_fn allows, few_allow;
 } format_rule;
@@ -221,8 +221,8 @@ static const format_rule rules[] = {
 };
 
 // Appends the choices of one rule, a format each.
-static uint32_t append(const node_types *node, allows_fn allows, uint32_t mask,
-                       uint32_t found, eg_format_choice *out) {
+static uint32_t append_choice(const node_types *node, allows_fn allows, uint32_t mask,
+                              uint32_t found, eg_format_choice *out) {
   for (int i = EG_FORMAT_PLAIN + 1; i < EG_FORMAT_COUNT && allows != NULL; i++) {
     eg_format_choice choice = {.output = (uint8_t)i};
     if ((mask >> i & 1) == 0 || !allows(node, (eg_format)i, &choice)) continue;
@@ -239,8 +239,8 @@ uint32_t eg_op_formats(const eg_attrs *attrs, const eg_type *inputs, uint32_t co
   format_rule rule = rules[eg_op_info_of((eg_op)attrs->op)->formats];
   out[0] = (eg_format_choice){.output = EG_FORMAT_PLAIN};
   if (count == 0 || count > EG_MAX_FORMAT_OPERANDS || result_count == 0) return 1;
-  uint32_t found = append(&node, rule.allows, mask, 1, out);
-  return append(&node, rule.few_allow, mask, found, out);
+  uint32_t found = append_choice(&node, rule.allows, mask, 1, out);
+  return append_choice(&node, rule.few_allow, mask, found, out);
 }
 
 static bool has_choice(const eg_type *inputs, uint32_t count, const eg_type *results,

@@ -81,7 +81,7 @@ static int64_t int_mod(int64_t x, int64_t y) {
   return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
 }
 
-// Shifts of narrower integers are those of int64, narrowed: what is shifted out is gone
+// Narrower integers are shifted as int64 and narrowed; bits that leave the type are lost
 // either way.
 static int64_t int_shift(int64_t x, int64_t y, bool is_right) {
   if (y < 0 || y > 63) return is_right && x < 0 ? -1 : 0;

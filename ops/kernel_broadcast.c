@@ -1,7 +1,7 @@
 // Broadcasting: the loop nest over operands of different shapes, and the kernels of two
 // and three operands on top of it. Neighbouring dimensions in which every operand behaves
 // alike are merged, so that [8,128,768] + [768] is 1024 rows of 768 and a scalar is one
-// row. An operand that stands still along the row is repeated into a strip, and every row
+// row. An operand with one element for the row is repeated into a strip, and every row
 // function is a plain contiguous loop.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
@@ -68,7 +68,7 @@ static bool next_broadcast(eg_broadcast *loop) {
   return false;
 }
 
-// Where a row's operand is: in place, or one element repeated over a strip.
+// The operand of a row: in place, or one element repeated over a strip.
 typedef struct eg_row_source {
   const unsigned char *data;
   size_t step; // bytes from strip to strip
@@ -98,6 +98,7 @@ static void repeat(const unsigned char *from, size_t size, uint64_t *to, size_t 
 
 static eg_row_source row_source(const eg_broadcast *loop, uint32_t operand,
                                 const eg_tensor *tensor, uint64_t *strip) {
+  assert(operand < loop->operands);
   size_t size = eg_dtype_bytes(tensor->type.dtype);
   const unsigned char *data =
       (const unsigned char *)tensor->data + (size_t)loop->offsets[operand] * size;
@@ -110,6 +111,7 @@ static eg_row_source row_source(const eg_broadcast *loop, uint32_t operand,
 
 static void run_rows(const eg_kernel_call *call, eg_row_binary row,
                      const double params[2]) {
+  assert(row != NULL && call->input_count == 2);
   uint64_t strips[2][STRIP];
   eg_broadcast loop;
   begin_broadcast(&loop, &call->outputs[0].type, call->inputs, 2);
@@ -132,7 +134,8 @@ static void run_rows(const eg_kernel_call *call, eg_row_binary row,
 
 // A base and an exponent of different types meet in float64; the result has
 // the base's type.
-static egraph_status run_mixed_pow(const eg_kernel_call *call, eg_arena *arena) {
+static egraph_status mixed_pow(const eg_kernel_call *call) {
+  eg_arena *arena = call->scratch;
   eg_tensor wide[3] = {call->inputs[0], call->inputs[1], call->outputs[0]};
   for (size_t i = 0; i < 3; i++) {
     size_t count = (size_t)eg_type_elements(&wide[i].type);
@@ -147,14 +150,6 @@ static egraph_status run_mixed_pow(const eg_kernel_call *call, eg_arena *arena) 
   run_rows(&inner, eg_row_binary_of(EG_OP_POW, EG_WIDE_F64), params);
   eg_tensor_convert(&wide[2], &call->outputs[0]);
   return EGRAPH_OK;
-}
-
-static egraph_status mixed_pow(const eg_kernel_call *call) {
-  eg_arena arena;
-  eg_arena_init(&arena, call->alloc);
-  egraph_status status = run_mixed_pow(call, &arena);
-  eg_arena_deinit(&arena);
-  return status;
 }
 
 egraph_status eg_kernel_binary(const eg_kernel_call *call) {

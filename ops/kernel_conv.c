@@ -4,6 +4,7 @@
 // (kernel_window.h lists them once per call), so the inner loop is a multiply-add of
 // contiguous rows and the plane stays in the cache.
 // SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
 #include <string.h>
 
 #include "ops/kernel_window.h"
@@ -53,8 +54,8 @@ static void add_plane(const eg_conv *conv, eg_wide wide, const void *plane,
     add_plane_int(conv, plane, weights, to);
 }
 
-// What one output channel reads: input channels [first, first + inputs), and for each of
-// them the weight plane first_weight + i * weight_step.
+// The operands of one output channel: input channels [first, first + inputs), and for
+// each of them the weight plane first_weight + i * weight_step.
 typedef struct eg_channel_plan {
   int64_t inputs, first, first_weight, weight_step;
 } eg_channel_plan;
@@ -100,10 +101,10 @@ static void run_planes(const eg_kernel_call *call, const eg_conv *conv, int64_t 
 
 static egraph_status run_conv(const eg_kernel_call *call, const eg_window *window,
                               int64_t group, const eg_finish *finish) {
+  assert(group > 0 && call->scratch != NULL);
   bool transposed = eg_kernel_op(call) == EG_OP_CONV_TRANSPOSE;
   int64_t small = eg_window_small(window), large = eg_window_large(window);
-  eg_window_rows rows;
-  eg_window_rows_init(&rows, call->alloc);
+  EG_LOCAL(eg_window_rows, rows, call->alloc);
   eg_conv conv = {.rows = &rows,
                   .x = call->inputs[0].data,
                   .w = call->inputs[1].data,
@@ -111,16 +112,11 @@ static egraph_status run_conv(const eg_kernel_call *call, const eg_window *windo
                   .x_plane = transposed ? small : large,
                   .y_plane = transposed ? large : small,
                   .transposed = transposed};
-  void *sums = NULL;
-  egraph_status status = EGRAPH_OK;
-  EG_TRY_GOTO(status, eg_window_list(window, &rows), done);
-  EG_TRY_GOTO(status, eg_alloc(call->alloc, (size_t)conv.y_plane, sizeof(double), &sums),
-              done);
+  void *sums;
+  EG_TRY(eg_window_list(window, &rows));
+  EG_TRY(eg_arena_alloc(call->scratch, (size_t)conv.y_plane, sizeof(double), &sums));
   run_planes(call, &conv, group, finish, sums);
-done:
-  eg_free(call->alloc, sums, (size_t)conv.y_plane, sizeof(double));
-  eg_window_rows_deinit(&rows);
-  return status;
+  return EGRAPH_OK;
 }
 
 // Bias is one element per channel, z has the result's shape.

@@ -3,6 +3,7 @@
 // readers and 3 x 13 writers instead of 169 loops. int to float32 rounds once,
 // straight from the integer.
 // SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
 #include <string.h>
 
 #include "ops/kernels.h"
@@ -29,7 +30,7 @@ typedef union eg_strip {
   X(EGRAPH_UINT32, uint32_t, 0, UINT32_MAX)                                              \
   X(EGRAPH_UINT64, uint64_t, 0, UINT64_MAX)
 
-static eg_kind kind_of(egraph_dtype dtype) {
+static eg_kind number_kind_of(egraph_dtype dtype) {
   if (eg_dtype_is_float(dtype)) return KIND_FLOAT;
   switch (dtype) {
 #define CASE(id, type, min, max) case id:
@@ -152,13 +153,14 @@ static void write_uints(const eg_tensor *to, size_t at, size_t count,
 }
 
 void eg_tensor_convert(const eg_tensor *from, const eg_tensor *to) {
+  assert(eg_type_elements(&from->type) == eg_type_elements(&to->type));
   size_t count = (size_t)eg_type_elements(&from->type);
   if (count == 0) return;
   if (from->type.dtype == to->type.dtype) {
     memmove(to->data, from->data, count * eg_dtype_bytes(from->type.dtype));
     return;
   }
-  eg_kind kind = kind_of(from->type.dtype);
+  eg_kind kind = number_kind_of(from->type.dtype);
   eg_strip strip;
   for (size_t at = 0; at < count; at += STRIP) {
     size_t some = count - at < STRIP ? count - at : STRIP;

@@ -1,7 +1,7 @@
 // Einsum: a loop nest over the labels of the equation, those of the result outside and
-// the summed ones inside. A label has one stride per operand, the sum over the dimensions
-// it stands at, so diagonals and broadcast "..." need no case of their own. The equation
-// is read again here: inference has accepted it, so nothing can be wrong with it.
+// the summed ones inside. A label has one stride per operand, the sum over its
+// dimensions, so diagonals and broadcast "..." need no case of their own. The equation is
+// read again here: inference has accepted it, so nothing can be wrong with it.
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
@@ -10,21 +10,21 @@
 // Letters, then the dimensions under "..." counted from the last one.
 enum { LETTERS = 52, LABELS = LETTERS + EGRAPH_MAX_RANK };
 
-static int letter_of(char c) {
+static int letter_of_nest(char c) {
   static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
   const char *at = c == '\0' ? NULL : strchr(alphabet, c);
   return at == NULL ? -1 : (int)(at - alphabet);
 }
 
-// Reads the labels of a term with `rank` dimensions; returns what follows the term.
+// Reads the labels of a term with `rank` dimensions; returns the text behind the term.
 static const char *read_term(const char *at, uint32_t rank, int labels[EGRAPH_MAX_RANK]) {
   uint32_t letters = 0, count = 0;
   const char *end = at;
   for (; *end != '\0' && *end != ',' && *end != '-'; end++)
-    letters += letter_of(*end) >= 0;
+    letters += letter_of_nest(*end) >= 0;
   for (; at < end; at++) {
-    if (letter_of(*at) >= 0) {
-      labels[count++] = letter_of(*at);
+    if (letter_of_nest(*at) >= 0) {
+      labels[count++] = letter_of_nest(*at);
     } else if (*at == '.') {
       for (uint32_t dots = rank - letters; dots-- > 0;)
         labels[count++] = LETTERS + (int)dots;
@@ -60,7 +60,8 @@ static egraph_status note_operand(eg_arena *arena, const eg_nest *nest, uint32_t
       label->size = 1;
     }
     label->uses++;
-    // A dimension of size 1 stays where it is, whatever the label's size is elsewhere.
+    // A dimension of size 1 is not stepped through, whatever size the label has
+    // elsewhere.
     if (type->dims[d] == 1) continue;
     label->size = type->dims[d];
     label->stride[operand] += strides[d];
@@ -128,7 +129,7 @@ static bool next_place(const eg_nest *nest, uint32_t from, uint32_t to, int64_t 
   return false;
 }
 
-// The sum of products over the last loop, from the present offsets on. Two operands have
+// The sum of products over the last loop, from the current offsets on. Two operands have
 // their own loop because nearly every equation has two.
 #define EINSUM(suffix, type, sum)                                                        \
   static sum sum_row_##suffix(const eg_nest *nest, const int64_t *offsets) {             \
@@ -171,14 +172,14 @@ static bool has_empty_sum(const eg_nest *nest) {
   return false;
 }
 
-static egraph_status run_einsum(const eg_kernel_call *call, eg_arena *arena) {
+egraph_status eg_kernel_einsum(const eg_kernel_call *call) {
   eg_nest nest;
   int64_t index[LABELS] = {0}, *offsets = NULL;
   const eg_tensor *y = &call->outputs[0];
   eg_wide wide = EG_WIDE_F32;
   if (!eg_wide_find(y->type.dtype, &wide)) return eg_kernel_refuse(call, y->type.dtype);
-  EG_TRY(read_nest(call, arena, &nest));
-  EG_TRY(eg_arena_alloc(arena, nest.operands, sizeof *offsets, &offsets));
+  EG_TRY(read_nest(call, call->scratch, &nest));
+  EG_TRY(eg_arena_alloc(call->scratch, nest.operands, sizeof *offsets, &offsets));
   if (has_empty_sum(&nest))
     eg_tensor_fill(y, 0.0);
   else if (wide == EG_WIDE_F32)
@@ -188,12 +189,4 @@ static egraph_status run_einsum(const eg_kernel_call *call, eg_arena *arena) {
   else
     einsum_int(&nest, index, offsets, y->data);
   return EGRAPH_OK;
-}
-
-egraph_status eg_kernel_einsum(const eg_kernel_call *call) {
-  eg_arena arena;
-  eg_arena_init(&arena, call->alloc);
-  egraph_status status = run_einsum(call, &arena);
-  eg_arena_deinit(&arena);
-  return status;
 }

@@ -1,4 +1,4 @@
-// Kernels of the operators that only backward passes and updates of training steps have.
+// Kernels of the operators of backward passes and updates of training steps.
 // Sums are taken in float64.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
@@ -15,24 +15,6 @@ static void store_sums(const double *sums, int64_t count, const eg_tensor *to,
     eg_tensor_set_double(to, at + i, sums[i]);
 }
 
-typedef egraph_status (*scratch_kernel)(const eg_kernel_call *call, eg_arena *arena);
-
-static egraph_status with_arena(const eg_kernel_call *call, scratch_kernel run) {
-  eg_arena arena;
-  eg_arena_init(&arena, call->alloc);
-  egraph_status status = run(call, &arena);
-  eg_arena_deinit(&arena);
-  return status;
-}
-
-static egraph_status list_rows(const eg_kernel_call *call, const eg_window *window,
-                               eg_window_rows *out) {
-  eg_window_rows_init(out, call->alloc);
-  egraph_status status = eg_window_list(window, out);
-  if (status != EGRAPH_OK) eg_window_rows_deinit(out);
-  return status;
-}
-
 // ---- conv-grad-weight -----------------------------------------------------------
 
 // Adds to sums[tap] the products of one input plane and one plane of the cotangent.
@@ -47,14 +29,14 @@ static void add_products(const eg_window_rows *rows, const double *x, const doub
   }
 }
 
-static egraph_status run_weight(const eg_kernel_call *call, eg_arena *arena) {
+egraph_status eg_kernel_conv_grad_weight(const eg_kernel_call *call) {
+  eg_arena *arena = call->scratch;
   const eg_attrs *attrs = call->attrs;
   const eg_type *x_type = &call->inputs[0].type, *d_type = &call->inputs[1].type;
   const eg_type *w_type = &call->outputs[0].type;
   const double *x, *d;
   double *sums;
   eg_window window;
-  eg_window_rows rows;
   EG_TRY(eg_window_init(&window, d_type, x_type,
                         eg_attr_at(attrs, EG_A_CONV_GRAD_WEIGHT_KERNEL_SHAPE)->ints.data,
                         eg_attr_at(attrs, EG_A_CONV_GRAD_WEIGHT_STRIDES)->ints.data,
@@ -65,7 +47,8 @@ static egraph_status run_weight(const eg_kernel_call *call, eg_arena *arena) {
   EG_TRY(eg_kernel_load_doubles(arena, &call->inputs[0], &x));
   EG_TRY(eg_kernel_load_doubles(arena, &call->inputs[1], &d));
   EG_TRY(eg_arena_alloc(arena, (size_t)taps, sizeof *sums, &sums));
-  EG_TRY(list_rows(call, &window, &rows));
+  EG_LOCAL(eg_window_rows, rows, call->alloc);
+  EG_TRY(eg_window_list(&window, &rows));
   int64_t per_group = w_type->dims[1], outputs = w_type->dims[0];
   int64_t group = eg_attr_at(attrs, EG_A_CONV_GRAD_WEIGHT_GROUP)->i;
   for (int64_t o = 0; o < outputs; o++) {
@@ -78,12 +61,7 @@ static egraph_status run_weight(const eg_kernel_call *call, eg_arena *arena) {
       store_sums(sums, taps, &call->outputs[0], (o * per_group + c) * taps);
     }
   }
-  eg_window_rows_deinit(&rows);
   return EGRAPH_OK;
-}
-
-egraph_status eg_kernel_conv_grad_weight(const eg_kernel_call *call) {
-  return with_arena(call, run_weight);
 }
 
 // ---- pooling --------------------------------------------------------------------
@@ -127,7 +105,8 @@ static void add_shares(const eg_window_rows *rows, const double *d, const plane 
   }
 }
 
-static egraph_status run_pool(const eg_kernel_call *call, eg_arena *arena) {
+egraph_status eg_kernel_pool_grad(const eg_kernel_call *call) {
+  eg_arena *arena = call->scratch;
   bool is_max = eg_kernel_op(call) == EG_OP_MAX_POOL_GRAD;
   enum { KERNEL, STRIDES, PADS, DILATIONS };
   const eg_tensor *cotangent = &call->inputs[call->input_count - 1];
@@ -135,7 +114,6 @@ static egraph_status run_pool(const eg_kernel_call *call, eg_arena *arena) {
   const double *x = NULL, *d;
   plane p;
   eg_window window;
-  eg_window_rows rows;
   const int64_t *pads = eg_kernel_slot(call, PADS)->ints.data;
   EG_TRY(eg_window_init(&window, &cotangent->type, type,
                         eg_kernel_slot(call, KERNEL)->ints.data,
@@ -147,7 +125,8 @@ static egraph_status run_pool(const eg_kernel_call *call, eg_arena *arena) {
   EG_TRY(eg_arena_alloc(arena, (size_t)windows, sizeof *p.best, &p.best));
   EG_TRY(eg_arena_alloc(arena, (size_t)windows, sizeof *p.place, &p.place));
   EG_TRY(eg_arena_alloc(arena, (size_t)elements, sizeof *p.sums, &p.sums));
-  EG_TRY(list_rows(call, &window, &rows));
+  EG_LOCAL(eg_window_rows, rows, call->alloc);
+  EG_TRY(eg_window_list(&window, &rows));
   if (!is_max)
     eg_window_divisors(
         &window, &rows, pads + window.rank,
@@ -163,17 +142,12 @@ static egraph_status run_pool(const eg_kernel_call *call, eg_arena *arena) {
     }
     store_sums(p.sums, elements, &call->outputs[0], i * elements);
   }
-  eg_window_rows_deinit(&rows);
   return EGRAPH_OK;
-}
-
-egraph_status eg_kernel_pool_grad(const eg_kernel_call *call) {
-  return with_arena(call, run_pool);
 }
 
 // ---- gather-grad: [outer, indices, inner] to [outer, size, inner] ----------------
 
-static egraph_status run_gather(const eg_kernel_call *call, eg_arena *arena) {
+egraph_status eg_kernel_gather_grad(const eg_kernel_call *call) {
   const eg_type *type = &call->outputs[0].type;
   eg_axis_view view =
       eg_axis_view_of(type, eg_attr_at(call->attrs, EG_A_GATHER_GRAD_AXIS)->i);
@@ -181,8 +155,8 @@ static egraph_status run_gather(const eg_kernel_call *call, eg_arena *arena) {
   int64_t count = eg_type_elements(&indices->type), elements = eg_type_elements(type);
   const double *d;
   double *sums;
-  EG_TRY(eg_kernel_load_doubles(arena, &call->inputs[0], &d));
-  EG_TRY(eg_arena_alloc(arena, (size_t)elements, sizeof *sums, &sums));
+  EG_TRY(eg_kernel_load_doubles(call->scratch, &call->inputs[0], &d));
+  EG_TRY(eg_arena_alloc(call->scratch, (size_t)elements, sizeof *sums, &sums));
   memset(sums, 0, (size_t)elements * sizeof *sums);
   eg_gather_axis axis = eg_gather_axis_of(call->attrs, EG_A_GATHER_GRAD_WHOLE, view.size);
   for (int64_t n = 0; n < count; n++) {
@@ -196,10 +170,6 @@ static egraph_status run_gather(const eg_kernel_call *call, eg_arena *arena) {
   }
   store_sums(sums, elements, &call->outputs[0], 0);
   return EGRAPH_OK;
-}
-
-egraph_status eg_kernel_gather_grad(const eg_kernel_call *call) {
-  return with_arena(call, run_gather);
 }
 
 // ---- backward -----------------------------------------------------------------------
@@ -266,8 +236,8 @@ egraph_status eg_kernel_layer_norm_grad(const eg_kernel_call *call) {
 #pragma clang diagnostic ignored "-Wpass-failed"
 #endif
 
-// What an update needs beside its tensors, computed in float64. A gradient takes
-// `added` times the weight, the weight is kept `kept` times.
+// The numbers of an update, computed in float64. `added` times the weight is added to the
+// gradient; the weight is multiplied by `kept`.
 typedef struct adam_numbers {
   double beta1, rest1, beta2, rest2, epsilon;
   double added, kept;

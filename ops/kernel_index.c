@@ -1,13 +1,15 @@
 // Elements at indices, of any element type; combined ones through double or int64, which
 // for integers wraps as their own type does.
 // SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
 #include "ops/kernels.h"
 
-static void copy(const eg_tensor *from, int64_t at, const eg_tensor *to, int64_t place,
-                 int64_t count) {
+static void copy_element(const eg_tensor *from, int64_t at, const eg_tensor *to,
+                         int64_t place, int64_t count) {
+  assert(from->type.dtype == to->type.dtype);
   size_t size = eg_dtype_bytes(to->type.dtype);
   memcpy((unsigned char *)to->data + (size_t)place * size,
          (const unsigned char *)from->data + (size_t)at * size, (size_t)count * size);
@@ -63,11 +65,11 @@ static uint64_t combine_int(reduction how, uint64_t x, uint64_t y, bool is_unsig
 }
 
 // to[place ..] = to[place ..] combined with from[at ..].
-static void combine(reduction how, const eg_tensor *from, int64_t at, const eg_tensor *to,
-                    int64_t place, int64_t count) {
+static void combine_elements(reduction how, const eg_tensor *from, int64_t at,
+                             const eg_tensor *to, int64_t place, int64_t count) {
   egraph_dtype dtype = to->type.dtype;
   if (how == REDUCE_NONE) {
-    copy(from, at, to, place, count);
+    copy_element(from, at, to, place, count);
     return;
   }
   for (int64_t i = 0; i < count; i++)
@@ -107,12 +109,12 @@ static egraph_status for_elements(const eg_kernel_call *call, int64_t axis,
 }
 
 static void gather_one(const eg_kernel_call *call, int64_t at, int64_t place) {
-  copy(&call->inputs[0], place, &call->outputs[0], at, 1);
+  copy_element(&call->inputs[0], place, &call->outputs[0], at, 1);
 }
 
 static void scatter_one(const eg_kernel_call *call, int64_t at, int64_t place) {
-  combine((reduction)eg_kernel_slot(call, SLOT_REDUCTION)->i, &call->inputs[2], at,
-          &call->outputs[0], place, 1);
+  combine_elements((reduction)eg_kernel_slot(call, SLOT_REDUCTION)->i, &call->inputs[2],
+                   at, &call->outputs[0], place, 1);
 }
 
 egraph_status eg_kernel_gather_elements(const eg_kernel_call *call) {
@@ -133,7 +135,8 @@ egraph_status eg_kernel_scatter_elements(const eg_kernel_call *call) {
 
 // ---- tuples of indices --------------------------------------------------------------
 
-// The data as [batch, indexed dimensions, block]: where tuple number t points to.
+// The data as [batch, indexed dimensions, block], for the place that tuple number t
+// points to.
 typedef struct tuples {
   int64_t count, per_batch, length, block;
   int64_t strides[EGRAPH_MAX_RANK];
@@ -142,6 +145,7 @@ typedef struct tuples {
 } tuples;
 
 static tuples tuples_of(const eg_kernel_call *call, uint32_t batch) {
+  assert(batch < call->inputs[0].type.rank);
   const eg_type *data = &call->inputs[0].type, *indices = &call->inputs[1].type;
   uint32_t length = (uint32_t)indices->dims[indices->rank - 1];
   tuples t = {.count = eg_dims_product(indices->dims, 0, indices->rank - 1),
@@ -172,7 +176,7 @@ egraph_status eg_kernel_gather_nd(const eg_kernel_call *call) {
   for (int64_t n = 0; n < t.count; n++) {
     int64_t place = 0;
     EG_TRY(tuple_place(call, &t, n, &place));
-    copy(&call->inputs[0], place, &call->outputs[0], n * t.block, t.block);
+    copy_element(&call->inputs[0], place, &call->outputs[0], n * t.block, t.block);
   }
   return EGRAPH_OK;
 }
@@ -184,7 +188,8 @@ egraph_status eg_kernel_scatter_nd(const eg_kernel_call *call) {
   for (int64_t n = 0; n < t.count; n++) {
     int64_t place = 0;
     EG_TRY(tuple_place(call, &t, n, &place));
-    combine(how, &call->inputs[2], n * t.block, &call->outputs[0], place, t.block);
+    combine_elements(how, &call->inputs[2], n * t.block, &call->outputs[0], place,
+                     t.block);
   }
   return EGRAPH_OK;
 }
@@ -206,7 +211,7 @@ egraph_status eg_kernel_trilu(const eg_kernel_call *call) {
   for (int64_t row = 0; row < rows; row++) {
     int64_t edge = clamp(row % height + k + !upper, 0, width);
     int64_t from = upper ? edge : 0, to = upper ? width : edge;
-    copy(x, row * width + from, y, row * width + from, to - from);
+    copy_element(x, row * width + from, y, row * width + from, to - from);
   }
   return EGRAPH_OK;
 }
@@ -226,7 +231,7 @@ egraph_status eg_kernel_one_hot(const eg_kernel_call *call) {
                              : eg_tensor_get_int(indices, at);
       if (hot < 0 && hot >= -view.size) hot += view.size;
       for (int64_t k = 0; k < view.size; k++)
-        copy(values, k == hot, to, (o * view.size + k) * view.inner + i, 1);
+        copy_element(values, k == hot, to, (o * view.size + k) * view.inner + i, 1);
     }
   return EGRAPH_OK;
 }
@@ -249,7 +254,7 @@ egraph_status eg_kernel_reverse_sequence(const eg_kernel_call *call) {
           "reverse-sequence: length %lld of batch %lld is not within [0, %lld]",
           (long long)length, (long long)index[batch], (long long)x->type.dims[time]);
     int64_t moved = index[time] < length ? length - 1 - 2 * index[time] : 0;
-    copy(x, at + moved * strides[time], y, at, 1);
+    copy_element(x, at + moved * strides[time], y, at, 1);
     (void)eg_index_next(rank, x->type.dims, index);
   }
   return EGRAPH_OK;
@@ -257,7 +262,8 @@ egraph_status eg_kernel_reverse_sequence(const eg_kernel_call *call) {
 
 // ---- determinants: elimination with the largest pivot of each column ----------------
 
-static double eliminate(double *a, int64_t n) {
+static double determinant_of(double *a, int64_t n) {
+  assert(n >= 0);
   double product = 1;
   for (int64_t k = 0; k < n; k++) {
     int64_t pivot = k;
@@ -284,13 +290,12 @@ egraph_status eg_kernel_det(const eg_kernel_call *call) {
   const eg_tensor *x = &call->inputs[0], *y = &call->outputs[0];
   int64_t n = x->type.dims[x->type.rank - 1], matrices = eg_type_elements(&y->type);
   size_t elements = (size_t)(n * n);
-  double *a = NULL;
-  EG_TRY(eg_alloc(call->alloc, elements, sizeof *a, &a));
+  double *a;
+  EG_TRY(eg_arena_alloc(call->scratch, elements, sizeof *a, &a));
   for (int64_t m = 0; m < matrices; m++) {
     for (size_t i = 0; i < elements; i++)
       a[i] = eg_tensor_get_double(x, m * n * n + (int64_t)i);
-    eg_tensor_set_double(y, m, eliminate(a, n));
+    eg_tensor_set_double(y, m, determinant_of(a, n));
   }
-  eg_free(call->alloc, a, elements, sizeof *a);
   return EGRAPH_OK;
 }

@@ -73,8 +73,8 @@ PRODUCT(f32, float, double)
 PRODUCT(f64, double, double)
 PRODUCT(int, uint64_t, uint64_t)
 
-// A whole call: products over the batch dimensions. Dimensions m and n stand last, of
-// size 1 where an operand of rank 1 has none.
+// A whole call: products over the batch dimensions. Dimensions m and n are last, of size
+// 1 where an operand of rank 1 has none.
 typedef struct eg_contraction {
   eg_product product;
   eg_finish finish;
@@ -180,11 +180,11 @@ static void run_products(const eg_contraction *work, void *panel, void *result) 
 
 static egraph_status run_contraction(const eg_kernel_call *call,
                                      const eg_contraction *work) {
-  void *panel = NULL;
+  assert(call->scratch != NULL);
+  void *panel;
   size_t panels = (size_t)work->product.k;
-  EG_TRY(eg_alloc(call->alloc, panels, COLUMNS * sizeof(double), &panel));
+  EG_TRY(eg_arena_alloc(call->scratch, panels, COLUMNS * sizeof(double), &panel));
   run_products(work, panel, call->outputs[0].data);
-  eg_free(call->alloc, panel, panels, COLUMNS * sizeof(double));
   return EGRAPH_OK;
 }
 
@@ -204,7 +204,7 @@ egraph_status eg_kernel_matmul(const eg_kernel_call *call) {
   return run_contraction(call, &work);
 }
 
-static bool is_whole(double value) {
+static bool is_whole_number(double value) {
   return value >= -0x1p62 && value <= 0x1p62 && (double)(int64_t)value == value;
 }
 
@@ -215,7 +215,7 @@ egraph_status eg_kernel_gemm(const eg_kernel_call *call) {
   eg_contraction work = {.finish = {.scale = alpha}};
   egraph_dtype dtype = call->inputs[0].type.dtype;
   if (!eg_wide_find(dtype, &work.finish.wide)) return eg_kernel_refuse(call, dtype);
-  if (!eg_dtype_is_float(dtype) && !(is_whole(alpha) && is_whole(beta)))
+  if (!eg_dtype_is_float(dtype) && !(is_whole_number(alpha) && is_whole_number(beta)))
     return EG_FAIL(EGRAPH_E_UNSUPPORTED,
                    "gemm: alpha %g and beta %g must be whole numbers for %s elements",
                    alpha, beta, eg_dtype_name(dtype));

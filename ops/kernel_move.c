@@ -1,6 +1,6 @@
 // Operators that only pick elements. All but the whole-block copies (reshape, concat,
 // split) are separable: the input offset is a sum of one table entry per result dimension
-// (move.h). And leaves with a formula, and operators that only read types.
+// (eg_move). Also leaves with a formula, and operators that only read types.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <string.h>
@@ -16,15 +16,11 @@ static egraph_status move_with(const eg_kernel_call *call, eg_map_filler fill) {
   int64_t strides[EGRAPH_MAX_RANK] = {0};
   const eg_type *type = &call->inputs[0].type;
   eg_dims_strides(type->rank, type->dims, strides);
-  eg_arena arena;
   eg_move move;
-  eg_arena_init(&arena, call->alloc);
-  egraph_status status = eg_move_init(&move, &arena, &call->outputs[0].type);
-  if (status == EGRAPH_OK) status = fill(call, &move, strides);
-  if (status == EGRAPH_OK)
-    eg_move_run(&move, call->inputs[0].data, call->outputs[0].data);
-  eg_arena_deinit(&arena);
-  return status;
+  EG_TRY(eg_move_init(&move, call->scratch, &call->outputs[0].type));
+  EG_TRY(fill(call, &move, strides));
+  eg_move_run(&move, call->inputs[0].data, call->outputs[0].data);
+  return EGRAPH_OK;
 }
 
 static egraph_status fill_transpose(const eg_kernel_call *call, eg_move *move,
@@ -154,14 +150,14 @@ egraph_status eg_gather_index(const eg_tensor *indices, int64_t at,
   return EGRAPH_OK;
 }
 
-static egraph_status run_gather(const eg_kernel_call *call, eg_arena *arena) {
+egraph_status eg_kernel_gather(const eg_kernel_call *call) {
   eg_axis_view view = eg_axis_view_of(&call->inputs[0].type,
                                       eg_attr_at(call->attrs, EG_A_GATHER_AXIS)->i);
   const eg_tensor *indices = &call->inputs[1];
   const int64_t dims[3] = {view.outer, eg_type_elements(&indices->type), view.inner};
   eg_type type = eg_type_of(call->outputs[0].type.dtype, 3, dims);
   eg_move move;
-  EG_TRY(eg_move_init(&move, arena, &type));
+  EG_TRY(eg_move_init(&move, call->scratch, &type));
   for (int64_t i = 0; i < dims[0]; i++)
     move.map[0][i] = i * view.size * view.inner;
   eg_gather_axis axis = eg_gather_axis_of(call->attrs, EG_A_GATHER_WHOLE, view.size);
@@ -174,14 +170,6 @@ static egraph_status run_gather(const eg_kernel_call *call, eg_arena *arena) {
     move.map[2][i] = i;
   eg_move_run(&move, call->inputs[0].data, call->outputs[0].data);
   return EGRAPH_OK;
-}
-
-egraph_status eg_kernel_gather(const eg_kernel_call *call) {
-  eg_arena arena;
-  eg_arena_init(&arena, call->alloc);
-  egraph_status status = run_gather(call, &arena);
-  eg_arena_deinit(&arena);
-  return status;
 }
 
 // ---- whole blocks -----------------------------------------------------------
@@ -303,6 +291,7 @@ egraph_status eg_kernel_shape_of(const eg_kernel_call *call) {
 enum { TILE = 32 };
 
 egraph_status eg_move_init(eg_move *move, eg_arena *arena, const eg_type *result) {
+  assert(result->rank <= EGRAPH_MAX_RANK);
   *move = (eg_move){.rank = result->rank, .element = eg_dtype_bytes(result->dtype)};
   for (uint32_t d = 0; d < result->rank; d++) {
     move->dims[d] = result->dims[d];
@@ -312,7 +301,7 @@ egraph_status eg_move_init(eg_move *move, eg_arena *arena, const eg_type *result
   return EGRAPH_OK;
 }
 
-// What is left of a move after its contiguous tail: blocks of `block` bytes at outer x
+// A move without its contiguous tail: blocks of `block` bytes at outer x
 // rows x columns places. Unused dimensions are of size 1.
 typedef struct walk {
   const eg_move *move;
@@ -411,8 +400,8 @@ static void copy_tiles(const walk *w, const unsigned char *from, unsigned char *
   }
 }
 
-// Columns from `c` on that are one piece: all fill, or one block after the
-// other in the input.
+// The number of columns from `c` on that are one piece: all fill, or contiguous blocks of
+// the input.
 static int64_t piece_of(const walk *w, int64_t c) {
   const int64_t *map = w->column_map;
   int64_t step = (int64_t)(w->block / w->move->element), count = 1;
@@ -452,6 +441,7 @@ static bool has_fill(const int64_t *map, int64_t count) {
 }
 
 void eg_move_run(const eg_move *move, const void *from, void *to) {
+  assert(move->element >= 1 && move->element <= 8);
   const walk w = walk_of(move);
   int64_t index[EGRAPH_MAX_RANK] = {0};
   bool is_single = w.block == move->element && !has_fill(w.row_map, w.rows) &&

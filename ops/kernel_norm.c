@@ -47,8 +47,8 @@ egraph_status eg_kernel_batch_norm(const eg_kernel_call *call) {
   return EGRAPH_OK;
 }
 
-// Rows of `count` elements; scale and shift for element i of row r stand at
-// r % table_rows * table_step + i / spread. Without a shift table it is 0.
+// Rows of `count` elements; scale and shift for element i of row r are at r % table_rows
+// * table_step + i / spread. Without a shift table it is 0.
 typedef struct eg_row_norm {
   int64_t rows, count;
   int64_t table_rows, table_step, spread;
@@ -97,7 +97,8 @@ static void run_rows(const eg_kernel_call *call, const eg_row_norm *norm) {
 }
 
 // Scale and bias have the shape of the normalized dimensions.
-static egraph_status run_layer_norm(const eg_kernel_call *call, eg_arena *arena) {
+egraph_status eg_kernel_layer_norm(const eg_kernel_call *call) {
+  EG_TRY(check_float(call));
   enum { SLOT_AXIS, SLOT_EPSILON };
   const eg_type *type = &call->inputs[0].type;
   int64_t axis = eg_kernel_slot(call, SLOT_AXIS)->i;
@@ -108,15 +109,16 @@ static egraph_status run_layer_norm(const eg_kernel_call *call, eg_arena *arena)
                       .spread = 1,
                       .epsilon = eg_kernel_slot(call, SLOT_EPSILON)->f,
                       .is_centred = eg_kernel_op(call) == EG_OP_LAYER_NORM};
-  EG_TRY(eg_kernel_load_doubles(arena, &call->inputs[1], &norm.scale));
+  EG_TRY(eg_kernel_load_doubles(call->scratch, &call->inputs[1], &norm.scale));
   if (call->input_count == 3)
-    EG_TRY(eg_kernel_load_doubles(arena, &call->inputs[2], &norm.shift));
+    EG_TRY(eg_kernel_load_doubles(call->scratch, &call->inputs[2], &norm.shift));
   run_rows(call, &norm);
   return EGRAPH_OK;
 }
 
 // x [N, C, ...] as N * groups rows of C / groups channels.
-static egraph_status run_group_norm(const eg_kernel_call *call, eg_arena *arena) {
+egraph_status eg_kernel_group_norm(const eg_kernel_call *call) {
+  EG_TRY(check_float(call));
   const eg_type *type = &call->inputs[0].type;
   bool is_group = eg_kernel_op(call) == EG_OP_GROUP_NORM;
   int64_t channels = type->dims[1];
@@ -133,29 +135,10 @@ static egraph_status run_group_norm(const eg_kernel_call *call, eg_arena *arena)
                       .spread = pixels,
                       .epsilon = epsilon,
                       .is_centred = true};
-  EG_TRY(eg_kernel_load_doubles(arena, &call->inputs[1], &norm.scale));
-  EG_TRY(eg_kernel_load_doubles(arena, &call->inputs[2], &norm.shift));
+  EG_TRY(eg_kernel_load_doubles(call->scratch, &call->inputs[1], &norm.scale));
+  EG_TRY(eg_kernel_load_doubles(call->scratch, &call->inputs[2], &norm.shift));
   run_rows(call, &norm);
   return EGRAPH_OK;
-}
-
-static egraph_status with_arena(const eg_kernel_call *call,
-                                egraph_status (*run)(const eg_kernel_call *,
-                                                     eg_arena *)) {
-  EG_TRY(check_float(call));
-  eg_arena arena;
-  eg_arena_init(&arena, call->alloc);
-  egraph_status status = run(call, &arena);
-  eg_arena_deinit(&arena);
-  return status;
-}
-
-egraph_status eg_kernel_layer_norm(const eg_kernel_call *call) {
-  return with_arena(call, run_layer_norm);
-}
-
-egraph_status eg_kernel_group_norm(const eg_kernel_call *call) {
-  return with_arena(call, run_group_norm);
 }
 
 // ---- softmax: along an axis, `inner` columns next to each other -----------------
@@ -265,7 +248,8 @@ typedef struct eg_lrn {
 LRN(f32, float)
 LRN(f64, double)
 
-static egraph_status run_lrn(const eg_kernel_call *call, eg_arena *arena) {
+egraph_status eg_kernel_lrn(const eg_kernel_call *call) {
+  EG_TRY(check_float(call));
   const eg_tensor *x = &call->inputs[0];
   eg_axis_view view = eg_axis_view_of(&x->type, 1);
   int64_t size = eg_attr_at(call->attrs, EG_A_LRN_SIZE)->i;
@@ -276,7 +260,7 @@ static egraph_status run_lrn(const eg_kernel_call *call, eg_arena *arena) {
                 .beta = eg_attr_at(call->attrs, EG_A_LRN_BETA)->f,
                 .bias = eg_attr_at(call->attrs, EG_A_LRN_BIAS)->f};
   double *squares = NULL;
-  EG_TRY(eg_arena_alloc(arena, (size_t)view.inner, sizeof *squares, &squares));
+  EG_TRY(eg_arena_alloc(call->scratch, (size_t)view.inner, sizeof *squares, &squares));
   for (int64_t i = 0; i < view.outer * view.size; i++) {
     int64_t image = i / view.size * view.size * view.inner;
     if (x->type.dtype == EGRAPH_FLOAT32)
@@ -287,8 +271,4 @@ static egraph_status run_lrn(const eg_kernel_call *call, eg_arena *arena) {
               (double *)call->outputs[0].data + image);
   }
   return EGRAPH_OK;
-}
-
-egraph_status eg_kernel_lrn(const eg_kernel_call *call) {
-  return with_arena(call, run_lrn);
 }

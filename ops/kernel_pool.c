@@ -4,6 +4,7 @@
 // padding never counts. A window that meets no input at all gives the lowest value
 // (max) or zero (average).
 // SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -85,8 +86,8 @@ static egraph_status run_average(const eg_kernel_call *call, const eg_window *wi
   int64_t planes = eg_dims_product(call->outputs[0].type.dims, 0, 2);
   const int64_t *pads = eg_attr_at(call->attrs, EG_A_AVERAGE_POOL_PADS)->ints.data;
   bool include_pad = eg_attr_at(call->attrs, EG_A_AVERAGE_POOL_COUNT_INCLUDE_PAD)->i != 0;
-  double *scratch = NULL;
-  EG_TRY(eg_alloc(call->alloc, (size_t)small, 2 * sizeof(double), &scratch));
+  double *scratch;
+  EG_TRY(eg_arena_alloc(call->scratch, (size_t)small, 2 * sizeof(double), &scratch));
   double *divisors = scratch, *sums = scratch + small;
   eg_window_divisors(window, rows, pads + window->rank, include_pad, divisors);
   const unsigned char *x = call->inputs[0].data;
@@ -99,7 +100,6 @@ static egraph_status run_average(const eg_kernel_call *call, const eg_window *wi
     x += (size_t)large * size;
     y += (size_t)small * size;
   }
-  eg_free(call->alloc, scratch, (size_t)small, 2 * sizeof(double));
   return EGRAPH_OK;
 }
 
@@ -127,14 +127,10 @@ egraph_status eg_kernel_pool(const eg_kernel_call *call) {
     return eg_kernel_refuse(call, dtype);
   eg_window window;
   EG_TRY(init_window(call, is_max, &window));
-  eg_window_rows rows;
-  eg_window_rows_init(&rows, call->alloc);
-  egraph_status status = eg_window_list(&window, &rows);
-  if (status == EGRAPH_OK)
-    status = is_max ? run_max(call, &window, wide, &rows)
-                    : run_average(call, &window, wide, &rows);
-  eg_window_rows_deinit(&rows);
-  return status;
+  EG_LOCAL(eg_window_rows, rows, call->alloc);
+  EG_TRY(eg_window_list(&window, &rows));
+  return is_max ? run_max(call, &window, wide, &rows)
+                : run_average(call, &window, wide, &rows);
 }
 
 // The whole plane is one window: a row of `pixels` per result.
@@ -190,12 +186,11 @@ egraph_status eg_kernel_global_pool(const eg_kernel_call *call) {
 
 // ---- places, unpooling, columns, norms ------------------------------------------------
 
-/// What such a kernel works on.
+/// The state of one of these kernels.
 typedef struct work {
   const eg_kernel_call *call;
-  eg_arena arena;
   eg_window window;
-  eg_window_rows rows;
+  eg_window_rows *rows;
   const double *x;
   int64_t planes, small, large;
 } work;
@@ -209,19 +204,16 @@ static egraph_status store(const work *w, double *data) {
 
 static egraph_status alloc_result(work *w, double **out) {
   size_t count = (size_t)eg_type_elements(&w->call->outputs[0].type);
-  return eg_arena_alloc(&w->arena, count, sizeof **out, out);
+  return eg_arena_alloc(w->call->scratch, count, sizeof **out, out);
 }
 
 static egraph_status run_work(const eg_kernel_call *call,
                               egraph_status (*run)(work *work)) {
-  work w = {.call = call};
-  eg_arena_init(&w.arena, call->alloc);
-  eg_window_rows_init(&w.rows, call->alloc);
-  egraph_status status = eg_kernel_load_doubles(&w.arena, &call->inputs[0], &w.x);
-  if (status == EGRAPH_OK) status = run(&w);
-  eg_window_rows_deinit(&w.rows);
-  eg_arena_deinit(&w.arena);
-  return status;
+  assert(call->scratch != NULL && call->input_count > 0);
+  EG_LOCAL(eg_window_rows, rows, call->alloc);
+  work w = {.call = call, .rows = &rows};
+  EG_TRY(eg_kernel_load_doubles(call->scratch, &call->inputs[0], &w.x));
+  return run(&w);
 }
 
 /// Windows of the slots that pools share.
@@ -234,7 +226,7 @@ static egraph_status list_pool(work *w) {
   w->planes = eg_dims_product(y->dims, 0, 2);
   w->small = eg_window_small(&w->window);
   w->large = eg_window_large(&w->window);
-  return eg_window_list(&w->window, &w->rows);
+  return eg_window_list(&w->window, w->rows);
 }
 
 // ---- pools --------------------------------------------------------------------------
@@ -244,8 +236,8 @@ static egraph_status run_lp(work *w) {
   EG_TRY(list_pool(w));
   EG_TRY(alloc_result(w, &y));
   for (int64_t plane = 0; plane < w->planes; plane++)
-    for (size_t r = 0; r < w->rows.len; r++) {
-      const eg_window_row row = w->rows.data[r];
+    for (size_t r = 0; r < w->rows->len; r++) {
+      const eg_window_row row = w->rows->data[r];
       for (int64_t i = 0; i < row.count; i++)
         y[plane * w->small + row.small + i] +=
             pow(fabs(w->x[plane * w->large + row.large + i * row.step]), p);
@@ -276,15 +268,15 @@ static egraph_status run_indices(work *w) {
   double *y;
   EG_TRY(list_pool(w));
   EG_TRY(alloc_result(w, &y));
-  EG_TRY(
-      eg_arena_alloc(&w->arena, (size_t)(w->planes * w->small), sizeof *places, &places));
+  EG_TRY(eg_arena_alloc(w->call->scratch, (size_t)(w->planes * w->small), sizeof *places,
+                        &places));
   for (int64_t i = 0; i < w->planes * w->small; i++) {
     y[i] = -(double)INFINITY;
     places[i] = -1;
   }
   for (int64_t plane = 0; plane < w->planes; plane++)
-    for (size_t r = 0; r < w->rows.len; r++) {
-      const eg_window_row row = w->rows.data[r];
+    for (size_t r = 0; r < w->rows->len; r++) {
+      const eg_window_row row = w->rows->data[r];
       for (int64_t i = 0; i < row.count; i++) {
         int64_t at = plane * w->small + row.small + i, from = row.large + i * row.step;
         double value = w->x[plane * w->large + from];
@@ -304,7 +296,8 @@ egraph_status eg_kernel_max_pool_indices(const eg_kernel_call *call) {
   return run_work(call, run_indices);
 }
 
-// Places count in what the kernel unpools to, which stands at the front of the result.
+// Places count in the shape that the kernel unpools to, which is at the front of the
+// result.
 static egraph_status run_unpool(work *w) {
   const eg_type *x = &w->call->inputs[0].type, *y = &w->call->outputs[0].type;
   const eg_attrs *attrs = w->call->attrs;
@@ -357,12 +350,12 @@ static egraph_status run_col2im(work *w) {
   }
   EG_TRY(eg_window_init(&w->window, &small, y, block.data, strides.data, pads.data,
                         dilations.data));
-  EG_TRY(eg_window_list(&w->window, &w->rows));
+  EG_TRY(eg_window_list(&w->window, w->rows));
   int64_t places = eg_window_small(&w->window), pixels = eg_window_large(&w->window);
   int64_t taps = eg_window_taps(&w->window);
   for (int64_t plane = 0; plane < y->dims[0] * y->dims[1]; plane++)
-    for (size_t r = 0; r < w->rows.len; r++) {
-      const eg_window_row row = w->rows.data[r];
+    for (size_t r = 0; r < w->rows->len; r++) {
+      const eg_window_row row = w->rows->data[r];
       for (int64_t i = 0; i < row.count; i++)
         out[plane * pixels + row.large + i * row.step] +=
             w->x[(plane * taps + row.tap) * places + row.small + i];

@@ -1,6 +1,7 @@
-// Quantized numbers. Products are computed by the kernels of plain products on 64-bit
-// integers, less their zero points; what is quantized again is scaled in float32, with
-// the operations of ONNX Runtime. Conversion to integers saturates (eg_tensor_convert).
+// Quantized numbers. Products subtract the zero points and use the kernels of plain
+// products on 64-bit integers; results that are quantized again are scaled in float32,
+// with the operations of ONNX Runtime. Conversion to integers saturates
+// (eg_tensor_convert).
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 
 // ---- to quantize, and back ----------------------------------------------------------
 
-/// Scale and zero point of each element: that of [outer, axis, inner] is at
+/// The scale and zero point of element [outer, axis, inner] are at
 /// (o * o_step + a / block) * inner_step + i * i_step.
 typedef struct scales {
   const double *scale, *zero;
@@ -38,7 +39,7 @@ static scales scales_of(const eg_kernel_call *call, const double *scale,
   return s;
 }
 
-static int64_t place_of(const scales *s, int64_t o, int64_t a, int64_t i) {
+static int64_t scale_place(const scales *s, int64_t o, int64_t a, int64_t i) {
   return (o * s->o_step + a / s->block) * s->inner_step + i * s->i_step;
 }
 
@@ -50,7 +51,8 @@ static double dequantize(double q, double scale, double zero) {
   return (double)((float)(q - zero) * (float)scale);
 }
 
-static egraph_status run_quantize(const eg_kernel_call *call, eg_arena *arena) {
+egraph_status eg_kernel_quantize(const eg_kernel_call *call) {
+  eg_arena *arena = call->scratch;
   bool back = eg_kernel_op(call) == EG_OP_DEQUANTIZE_LINEAR;
   const double *x, *scale, *zero;
   eg_tensor y = {.type = call->outputs[0].type};
@@ -65,27 +67,19 @@ static egraph_status run_quantize(const eg_kernel_call *call, eg_arena *arena) {
   for (int64_t o = 0; o < s.view.outer; o++)
     for (int64_t a = 0; a < s.view.size; a++)
       for (int64_t i = 0; i < s.view.inner; i++) {
-        int64_t at = place_of(&s, o, a, i);
+        int64_t at = scale_place(&s, o, a, i);
         *out++ = convert(*x++, s.scale[at], s.zero[at]);
       }
   eg_tensor_convert(&y, &call->outputs[0]);
   return EGRAPH_OK;
 }
 
-egraph_status eg_kernel_quantize(const eg_kernel_call *call) {
-  eg_arena arena;
-  eg_arena_init(&arena, call->alloc);
-  egraph_status status = run_quantize(call, &arena);
-  eg_arena_deinit(&arena);
-  return status;
-}
-
-static egraph_status run_dynamic(const eg_kernel_call *call, eg_arena *arena) {
+egraph_status eg_kernel_dynamic_quantize(const eg_kernel_call *call) {
   int64_t count = eg_type_elements(&call->inputs[0].type);
   uint8_t *y = call->outputs[0].data;
   const double *x;
   float low = 0.0f, high = 0.0f;
-  EG_TRY(eg_kernel_load_doubles(arena, &call->inputs[0], &x));
+  EG_TRY(eg_kernel_load_doubles(call->scratch, &call->inputs[0], &x));
   for (int64_t i = 0; i < count; i++) {
     low = fminf(low, (float)x[i]);
     high = fmaxf(high, (float)x[i]);
@@ -99,30 +93,21 @@ static egraph_status run_dynamic(const eg_kernel_call *call, eg_arena *arena) {
   return EGRAPH_OK;
 }
 
-egraph_status eg_kernel_dynamic_quantize(const eg_kernel_call *call) {
-  eg_arena arena;
-  eg_arena_init(&arena, call->alloc);
-  egraph_status status = run_dynamic(call, &arena);
-  eg_arena_deinit(&arena);
-  return status;
-}
-
 // ---- products -----------------------------------------------------------------------
 
-/// A product under work: every step makes a tensor in the arena.
+/// A product in progress: every step allocates a tensor in the scratch arena.
 typedef struct work {
   const eg_kernel_call *call;
   eg_quantized_operands at;
-  eg_arena *arena;
 } work;
 
-static egraph_status step(const work *w, const eg_attrs *attrs, const eg_tensor *inputs,
-                          uint32_t count, eg_tensor *out) {
+static egraph_status run_step(const work *w, const eg_attrs *attrs,
+                              const eg_tensor *inputs, uint32_t count, eg_tensor *out) {
   eg_type types[3];
   for (uint32_t i = 0; i < count; i++)
     types[i] = inputs[i].type;
   EG_TRY(eg_op_infer(attrs, types, count, &out->type));
-  EG_TRY(eg_arena_alloc(w->arena, eg_type_bytes(&out->type) + 1, 1, &out->data));
+  EG_TRY(eg_arena_alloc(w->call->scratch, eg_type_bytes(&out->type) + 1, 1, &out->data));
   eg_kernel_call call = {.attrs = attrs,
                          .inputs = inputs,
                          .input_count = count,
@@ -135,14 +120,14 @@ static egraph_status step(const work *w, const eg_attrs *attrs, const eg_tensor 
 static egraph_status binary(const work *w, eg_op op, eg_tensor a, eg_tensor b,
                             eg_tensor *out) {
   eg_attrs attrs = {.op = (uint16_t)op};
-  return step(w, &attrs, (const eg_tensor[]){a, b}, 2, out);
+  return run_step(w, &attrs, (const eg_tensor[]){a, b}, 2, out);
 }
 
 static egraph_status cast(const work *w, eg_tensor x, egraph_dtype dtype,
                           eg_tensor *out) {
   eg_attr to = {.kind = EG_ATTR_DTYPE, .i = (int64_t)dtype};
   eg_attrs attrs = {.op = EG_OP_CAST, .count = 1, .slots = &to};
-  return step(w, &attrs, &x, 1, out);
+  return run_step(w, &attrs, &x, 1, out);
 }
 
 /// Operand `of` as int64, less its zero point.
@@ -165,7 +150,7 @@ static egraph_status sum_products(const work *w, eg_tensor *out) {
   EG_TRY(less_zero(w, w->at.w, w->at.w_zero, true, &operands[1]));
   if (w->at.bias != EG_NO_OPERAND)
     EG_TRY(cast(w, w->call->inputs[w->at.bias], EGRAPH_INT64, &operands[count++]));
-  return step(w, &plain, operands, count, out);
+  return run_step(w, &plain, operands, count, out);
 }
 
 static egraph_status float_view(const work *w, int operand, const eg_type *result,
@@ -187,22 +172,16 @@ static egraph_status quantize_again(const work *w, eg_tensor *inout) {
   EG_TRY(binary(w, EG_OP_DIV, scale, other, &scale));
   EG_TRY(cast(w, *inout, EGRAPH_FLOAT32, inout));
   EG_TRY(binary(w, EG_OP_MUL, *inout, scale, inout));
-  EG_TRY(step(w, &round, &(eg_tensor){inout->type, inout->data}, 1, inout));
+  EG_TRY(run_step(w, &round, &(eg_tensor){inout->type, inout->data}, 1, inout));
   EG_TRY(float_view(w, w->at.y_zero, result, false, &zero));
   return binary(w, EG_OP_ADD, *inout, zero, inout);
 }
 
 egraph_status eg_kernel_quantized_product(const eg_kernel_call *call) {
-  eg_arena arena;
   eg_tensor sum;
-  work w = {.call = call,
-            .at = eg_quantized_operands_of(call->attrs, call->input_count),
-            .arena = &arena};
-  eg_arena_init(&arena, call->alloc);
-  egraph_status status = sum_products(&w, &sum);
-  if (status == EGRAPH_OK && w.at.y_scale != EG_NO_OPERAND)
-    status = quantize_again(&w, &sum);
-  if (status == EGRAPH_OK) eg_tensor_convert(&sum, &call->outputs[0]);
-  eg_arena_deinit(&arena);
-  return status;
+  work w = {.call = call, .at = eg_quantized_operands_of(call->attrs, call->input_count)};
+  EG_TRY(sum_products(&w, &sum));
+  if (w.at.y_scale != EG_NO_OPERAND) EG_TRY(quantize_again(&w, &sum));
+  eg_tensor_convert(&sum, &call->outputs[0]);
+  return EGRAPH_OK;
 }

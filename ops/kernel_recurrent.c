@@ -28,8 +28,8 @@ static double dot(const double *a, const double *b, int64_t count) {
 }
 
 /// out = matrix v (+ bias).
-static void times(const double *matrix, const double *v, const double *bias, int64_t rows,
-                  int64_t columns, double *out) {
+static void multiply_row(const double *matrix, const double *v, const double *bias,
+                         int64_t rows, int64_t columns, double *out) {
   for (int64_t i = 0; i < rows; i++)
     out[i] = dot(matrix + i * columns, v, columns) + (bias != NULL ? bias[i] : 0.0);
 }
@@ -58,7 +58,7 @@ static void gru_cell(sequence *s) {
     for (int64_t i = 0; i < n; i++)
       s->other[i] = reset[i] * s->h[i];
     const double *bias = s->bias != NULL ? s->bias + 5 * n : NULL;
-    times(s->recurrence + 2 * n * n, s->other, bias, n, n, s->other + 2 * n);
+    multiply_row(s->recurrence + 2 * n * n, s->other, bias, n, n, s->other + 2 * n);
   }
   for (int64_t i = 0; i < n; i++) {
     double from_h = s->other[2 * n + i] * (s->is_linear_before_reset ? reset[i] : 1.0);
@@ -87,11 +87,11 @@ static void lstm_cell(sequence *s) {
   }
 }
 
-static void step(sequence *s, eg_op op, const double *x) {
+static void run_one_step(sequence *s, eg_op op, const double *x) {
   int64_t n = s->r->hidden, rows = (int64_t)s->r->gates * n;
   const double *bias = s->bias;
-  times(s->w, x, bias, rows, s->r->inputs, s->row);
-  times(s->recurrence, s->h, bias != NULL ? bias + rows : NULL, rows, n, s->other);
+  multiply_row(s->w, x, bias, rows, s->r->inputs, s->row);
+  multiply_row(s->recurrence, s->h, bias != NULL ? bias + rows : NULL, rows, n, s->other);
   if (op == EG_OP_LSTM)
     lstm_cell(s);
   else if (op == EG_OP_GRU)
@@ -102,7 +102,7 @@ static void step(sequence *s, eg_op op, const double *x) {
 
 // ---- the layer ----------------------------------------------------------------------
 
-/// A layer under work: operands and results in float64.
+/// A layer in progress: operands and results in float64.
 typedef struct layer {
   const eg_kernel_call *call;
   eg_recurrent r;
@@ -110,8 +110,8 @@ typedef struct layer {
   double *y, *last_h, *last_c;
 } layer;
 
-static egraph_status load(eg_arena *arena, const eg_kernel_call *call, int operand,
-                          const double **out) {
+static egraph_status load_operand(eg_arena *arena, const eg_kernel_call *call,
+                                  int operand, const double **out) {
   *out = NULL;
   return operand == EG_ABSENT
              ? EGRAPH_OK
@@ -122,13 +122,13 @@ static egraph_status load_all(layer *l, eg_arena *arena) {
   const eg_recurrent *r = &l->r;
   size_t states = (size_t)eg_type_elements(&l->call->outputs[1].type);
   size_t results = (size_t)eg_type_elements(&l->call->outputs[0].type);
-  EG_TRY(load(arena, l->call, 0, &l->x));
-  EG_TRY(load(arena, l->call, 1, &l->w));
-  EG_TRY(load(arena, l->call, 2, &l->recurrence));
-  EG_TRY(load(arena, l->call, r->bias, &l->bias));
-  EG_TRY(load(arena, l->call, r->h, &l->h));
-  EG_TRY(load(arena, l->call, r->c, &l->c));
-  EG_TRY(load(arena, l->call, r->peepholes, &l->peepholes));
+  EG_TRY(load_operand(arena, l->call, 0, &l->x));
+  EG_TRY(load_operand(arena, l->call, 1, &l->w));
+  EG_TRY(load_operand(arena, l->call, 2, &l->recurrence));
+  EG_TRY(load_operand(arena, l->call, r->bias, &l->bias));
+  EG_TRY(load_operand(arena, l->call, r->h, &l->h));
+  EG_TRY(load_operand(arena, l->call, r->c, &l->c));
+  EG_TRY(load_operand(arena, l->call, r->peepholes, &l->peepholes));
   EG_TRY(eg_arena_alloc(arena, results, sizeof(double), &l->y));
   EG_TRY(eg_arena_alloc(arena, states, sizeof(double), &l->last_h));
   return eg_arena_alloc(arena, states, sizeof(double), &l->last_c);
@@ -181,7 +181,7 @@ static void run_sequence(layer *l, sequence *s, int64_t direction, int64_t b) {
     int64_t row = r->is_batch_first ? b * r->steps + t : t * r->batch + b;
     int64_t place = r->is_batch_first ? (row * r->directions + direction)
                                       : (t * r->directions + direction) * r->batch + b;
-    step(s, eg_kernel_op(l->call), l->x + row * r->inputs);
+    run_one_step(s, eg_kernel_op(l->call), l->x + row * r->inputs);
     memcpy(l->y + place * r->hidden, s->h, bytes);
   }
 }
@@ -212,9 +212,5 @@ egraph_status eg_kernel_recurrent(const eg_kernel_call *call) {
   layer l = {.call = call,
              .r = eg_recurrent_of(call->attrs, &call->inputs[0].type,
                                   &call->inputs[1].type, call->input_count)};
-  eg_arena arena;
-  eg_arena_init(&arena, call->alloc);
-  egraph_status status = run_layer(&l, &arena);
-  eg_arena_deinit(&arena);
-  return status;
+  return run_layer(&l, call->scratch);
 }

@@ -101,7 +101,7 @@ typedef union eg_sum {
   uint64_t u;
 } eg_sum;
 
-// What an empty reduction gives.
+// The result of an empty reduction.
 static eg_sum neutral(eg_op op, eg_wide wide) {
   bool is_float = wide == EG_WIDE_F32 || wide == EG_WIDE_F64;
   if (op == EG_OP_REDUCE_PROD) return is_float ? (eg_sum){.f = 1.0} : (eg_sum){.u = 1};
@@ -133,7 +133,7 @@ static void fold_all(const eg_folding *folding, const eg_tensor *x, eg_fold_row 
   } while (eg_index_next(inner, folding->dims, index));
 }
 
-// The mean of integers truncates, in their own type; that of nothing is NaN,
+// The mean of integers truncates, in their own type; the mean of no elements is NaN,
 // or 0 for integers.
 static void write_sums(eg_wide wide, const eg_sum *sums, const eg_folding *folding,
                        int64_t divisor, void *to) {
@@ -163,20 +163,19 @@ egraph_status eg_kernel_reduce(const eg_kernel_call *call) {
   if (!eg_wide_find(x->type.dtype, &wide) || call->outputs[0].type.dtype != x->type.dtype)
     return eg_kernel_refuse(call, call->outputs[0].type.dtype);
   eg_folding folding = folding_of(&x->type, &eg_kernel_slot(call, SLOT_AXES)->ints);
-  eg_sum *sums = NULL, start = neutral(op, wide);
-  EG_TRY(eg_alloc(call->alloc, (size_t)folding.results, sizeof *sums, &sums));
+  eg_sum *sums, start = neutral(op, wide);
+  EG_TRY(eg_arena_alloc(call->scratch, (size_t)folding.results, sizeof *sums, &sums));
   for (int64_t i = 0; i < folding.results; i++)
     sums[i] = start;
   fold_all(&folding, x, fold_row_of(op, wide), sums);
   write_sums(wide, sums, &folding, divisor_of(call, &folding), call->outputs[0].data);
-  eg_free(call->alloc, sums, (size_t)folding.results, sizeof *sums);
   return EGRAPH_OK;
 }
 
 // ---- running sums and products -------------------------------------------------------
 
-/// What runs: [outer, size, inner], from the end where `reverse`; an exclusive one leaves
-/// the element itself out.
+/// A running sum over [outer, size, inner], from the end if `reverse`; an exclusive sum
+/// leaves the element itself out.
 typedef struct running {
   eg_axis_view view;
   bool exclusive, reverse;

@@ -69,6 +69,7 @@ static bool needs_widening(const eg_kernel_call *call) {
 // A tensor of the wide type with its own data, or the tensor itself.
 static egraph_status widen(eg_arena *arena, const eg_tensor *from, bool is_result,
                            eg_tensor *out) {
+  assert(arena != NULL);
   *out = *from;
   egraph_dtype wide = wide_dtype(from->type.dtype);
   if (wide == from->type.dtype || (is_result && is_wide_result(from->type.dtype)))
@@ -80,7 +81,9 @@ static egraph_status widen(eg_arena *arena, const eg_tensor *from, bool is_resul
   return EGRAPH_OK;
 }
 
-static egraph_status run_widened(const eg_kernel_call *call, eg_arena *arena) {
+static egraph_status run_widened(const eg_kernel_call *call) {
+  assert(call->scratch != NULL);
+  eg_arena *arena = call->scratch;
   eg_tensor *wide = NULL;
   uint32_t inputs = call->input_count, outputs = call->output_count;
   EG_TRY(eg_arena_alloc(arena, (size_t)inputs + outputs, sizeof *wide, &wide));
@@ -121,10 +124,8 @@ egraph_status eg_op_run(const eg_kernel_call *call) {
   assert(call->attrs->op < EG_OP_COUNT);
   EG_TRY(check_plain(call));
   if (!has_elements(call)) return EGRAPH_OK;
-  if (!needs_widening(call)) return kernels[call->attrs->op](call);
-  eg_arena arena;
-  eg_arena_init(&arena, call->alloc);
-  egraph_status status = run_widened(call, &arena);
-  eg_arena_deinit(&arena);
-  return status;
+  EG_LOCAL(eg_arena, scratch, call->alloc);
+  eg_kernel_call own = *call;
+  own.scratch = &scratch;
+  return needs_widening(call) ? run_widened(&own) : kernels[call->attrs->op](&own);
 }

@@ -20,7 +20,7 @@ typedef struct sampler {
   int64_t size[EGRAPH_MAX_RANK], stride[EGRAPH_MAX_RANK];
 } sampler;
 
-/// Places along one dimension with their weights; OUTSIDE is worth nothing.
+/// Places along one dimension with their weights; OUTSIDE counts as 0.
 typedef struct taps {
   uint32_t count;
   int64_t place[MOST_TAPS];
@@ -42,7 +42,7 @@ static void borders(const sampler *s, uint32_t dim, float *low, float *high) {
   *high = (float)s->size[dim] - (s->aligns ? 1.0f : 0.5f);
 }
 
-static int64_t place_of(const sampler *s, uint32_t dim, float at) {
+static int64_t border_place(const sampler *s, uint32_t dim, float at) {
   float low, high, last = (float)(s->size[dim] - 1);
   borders(s, dim, &low, &high);
   if (s->padding == ZEROS && !(at >= 0.0f && at <= last)) return OUTSIDE;
@@ -57,7 +57,7 @@ static double cubic(double x) {
   return ((a * x - 5.0 * a) * x + 8.0 * a) * x - 4.0 * a;
 }
 
-/// Where a place of the grid lies along a dimension; *out_is_out: beyond its border.
+/// The place of a grid entry along a dimension; *out_is_out: it is beyond the border.
 static float source_of(const sampler *s, uint32_t dim, float grid, bool *out_is_out) {
   float size = (float)s->size[dim], low, high;
   float at = s->aligns ? (grid + 1.0f) / 2.0f * (size - 1.0f)
@@ -71,7 +71,7 @@ static float source_of(const sampler *s, uint32_t dim, float grid, bool *out_is_
 
 static void set_taps(const sampler *s, uint32_t dim, float at, taps *out) {
   if (s->mode == NEAREST) {
-    *out = (taps){.count = 1, .place = {place_of(s, dim, at)}, .weight = {1.0}};
+    *out = (taps){.count = 1, .place = {border_place(s, dim, at)}, .weight = {1.0}};
     return;
   }
   float base = floorf(at);
@@ -80,7 +80,7 @@ static void set_taps(const sampler *s, uint32_t dim, float at, taps *out) {
   for (uint32_t k = 0; k < out->count; k++) {
     float step = (float)k - (s->mode == LINEAR ? 0.0f : 1.0f);
     double distance = (double)step - rest;
-    out->place[k] = place_of(s, dim, base + step);
+    out->place[k] = border_place(s, dim, base + step);
     out->weight[k] = s->mode == LINEAR ? 1.0 - fabs(distance) : cubic(distance);
   }
 }
@@ -118,7 +118,7 @@ static double sample(const sampler *s, const taps *t, const double *image) {
   return total;
 }
 
-static egraph_status run_grid(const eg_kernel_call *call, eg_arena *arena) {
+egraph_status eg_kernel_grid_sample(const eg_kernel_call *call) {
   const eg_type *x = &call->inputs[0].type, *y = &call->outputs[0].type;
   sampler s = {.mode = eg_attr_at(call->attrs, EG_A_GRID_SAMPLE_MODE)->i,
                .padding = eg_attr_at(call->attrs, EG_A_GRID_SAMPLE_PADDING_MODE)->i,
@@ -128,8 +128,8 @@ static egraph_status run_grid(const eg_kernel_call *call, eg_arena *arena) {
   taps t[EGRAPH_MAX_RANK];
   int64_t pixels = eg_dims_product(x->dims, 2, x->rank);
   int64_t places = eg_dims_product(y->dims, 2, y->rank), channels = y->dims[1];
-  EG_TRY(eg_kernel_load_doubles(arena, &call->inputs[0], &images));
-  EG_TRY(eg_kernel_load_doubles(arena, &call->inputs[1], &grid));
+  EG_TRY(eg_kernel_load_doubles(call->scratch, &call->inputs[0], &images));
+  EG_TRY(eg_kernel_load_doubles(call->scratch, &call->inputs[1], &grid));
   for (uint32_t d = 0; d < s.rank; d++)
     s.size[d] = x->dims[d + 2];
   eg_dims_strides(s.rank, s.size, s.stride);
@@ -142,14 +142,6 @@ static egraph_status run_grid(const eg_kernel_call *call, eg_arena *arena) {
                              sample(&s, t, images + c * pixels));
     }
   return EGRAPH_OK;
-}
-
-egraph_status eg_kernel_grid_sample(const eg_kernel_call *call) {
-  eg_arena arena;
-  eg_arena_init(&arena, call->alloc);
-  egraph_status status = run_grid(call, &arena);
-  eg_arena_deinit(&arena);
-  return status;
 }
 
 // ---- roi-align ----------------------------------------------------------------------
@@ -231,13 +223,13 @@ static double bin_value(const double *image, const int64_t *size, const side *ro
   return is_max ? largest : total / (double)(count > 0 ? count : 1);
 }
 
-static egraph_status run_roi(const eg_kernel_call *call, eg_arena *arena) {
+egraph_status eg_kernel_roi_align(const eg_kernel_call *call) {
   const eg_type *x = &call->inputs[0].type, *y = &call->outputs[0].type;
   bool is_max = eg_attr_at(call->attrs, EG_A_ROI_ALIGN_MODE)->i != 0;
   int64_t pixels = x->dims[2] * x->dims[3], at = 0;
   const double *images, *rois;
-  EG_TRY(eg_kernel_load_doubles(arena, &call->inputs[0], &images));
-  EG_TRY(eg_kernel_load_doubles(arena, &call->inputs[1], &rois));
+  EG_TRY(eg_kernel_load_doubles(call->scratch, &call->inputs[0], &images));
+  EG_TRY(eg_kernel_load_doubles(call->scratch, &call->inputs[1], &rois));
   for (int64_t r = 0; r < y->dims[0]; r++, rois += 4) {
     side rows, columns;
     int64_t n = eg_tensor_get_int(&call->inputs[2], r);
@@ -255,14 +247,6 @@ static egraph_status run_roi(const eg_kernel_call *call, eg_arena *arena) {
                                          x->dims + 2, &rows, &columns, i, j, is_max));
   }
   return EGRAPH_OK;
-}
-
-egraph_status eg_kernel_roi_align(const eg_kernel_call *call) {
-  eg_arena arena;
-  eg_arena_init(&arena, call->alloc);
-  egraph_status status = run_roi(call, &arena);
-  eg_arena_deinit(&arena);
-  return status;
 }
 
 // ---- taps of resize -------------------------------------------------------------------
@@ -300,7 +284,8 @@ static filter filter_of(const eg_attrs *attrs, const eg_resize_axis *axis) {
                   .normalizes = antialias || excludes};
 }
 
-/// A place as an integer, at most one operand away from it: further ones are all alike.
+/// A place as an integer, at most one operand's size outside: all further places are
+/// equivalent.
 static int64_t bounded(double place, int64_t size) {
   double low = -(double)size - 4.0, high = 2.0 * (double)size + 4.0;
   return (int64_t)(!(place > low) ? low : place > high ? high : place);
@@ -368,12 +353,12 @@ static double fill_of(const eg_kernel_call *call) {
   return eg_attr_at(call->attrs, EG_A_RESIZE_EXTRAPOLATION_VALUE)->f;
 }
 
-static eg_resize_axis axis_of(const eg_kernel_call *call, uint32_t dim) {
+static eg_resize_axis resize_axis_of(const eg_kernel_call *call, uint32_t dim) {
   return eg_resize_axis_of(call->attrs, &call->inputs[0].type, &call->outputs[0].type,
                            dim);
 }
 
-// Only cropping has values for what is outside.
+// Only cropping has a value for places outside.
 static bool is_outside(const eg_resize_axis *axis, float at) {
   return axis->coordinates == EG_RESIZE_TF_CROP_AND_RESIZE &&
          !(at >= 0.0f && at <= (float)(axis->from - 1));
@@ -390,7 +375,7 @@ static egraph_status run_nearest(const eg_kernel_call *call, eg_arena *arena) {
   eg_tensor fill = {.type = eg_type_of(from->dtype, 0, NULL), .data = move.fill};
   eg_tensor_set_double(&fill, 0, fill_of(call));
   for (uint32_t d = 0; d < from->rank; d++) {
-    eg_resize_axis axis = axis_of(call, d);
+    eg_resize_axis axis = resize_axis_of(call, d);
     bool is_copy = eg_resize_is_copy(&axis);
     for (int64_t i = 0; i < move.dims[d]; i++) {
       float at = is_copy ? 0.0f : eg_resize_source(&axis, i);
@@ -420,7 +405,7 @@ static void resize_dim(const double *x, const eg_axis_view *view, int64_t to,
     }
 }
 
-// Results whose place is outside along some dimension.
+// Fills the results whose place is outside along some dimension.
 static void fill_outside(const eg_kernel_call *call, uint32_t dim,
                          const eg_resize_axis *axis) {
   const eg_tensor *y = &call->outputs[0];
@@ -441,7 +426,7 @@ static egraph_status run_filters(const eg_kernel_call *call, eg_arena *arena) {
                         &now.data));
   eg_tensor_convert(&call->inputs[0], &now);
   for (uint32_t d = 0; d < result->rank; d++) {
-    eg_resize_axis axis = axis_of(call, d);
+    eg_resize_axis axis = resize_axis_of(call, d);
     if (eg_resize_is_copy(&axis)) continue;
     eg_axis_view view = eg_axis_view_of(&now.type, d);
     eg_tensor next = {.type = now.type};
@@ -455,7 +440,7 @@ static egraph_status run_filters(const eg_kernel_call *call, eg_arena *arena) {
   }
   eg_tensor_convert(&now, &call->outputs[0]);
   for (uint32_t d = 0; d < result->rank; d++) {
-    eg_resize_axis axis = axis_of(call, d);
+    eg_resize_axis axis = resize_axis_of(call, d);
     if (!eg_resize_is_copy(&axis)) fill_outside(call, d, &axis);
   }
   return EGRAPH_OK;
@@ -466,10 +451,5 @@ egraph_status eg_kernel_resize(const eg_kernel_call *call) {
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "resize: the input is empty, there is nothing to enlarge");
   bool is_nearest = symbol_of(call->attrs, EG_A_RESIZE_MODE) == EG_RESIZE_NEAREST;
-  eg_arena arena;
-  eg_arena_init(&arena, call->alloc);
-  egraph_status status =
-      is_nearest ? run_nearest(call, &arena) : run_filters(call, &arena);
-  eg_arena_deinit(&arena);
-  return status;
+  return is_nearest ? run_nearest(call, call->scratch) : run_filters(call, call->scratch);
 }

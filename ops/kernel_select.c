@@ -143,9 +143,8 @@ egraph_status eg_kernel_top_k(const eg_kernel_call *call) {
   if (!eg_wide_find(type->dtype, &wide)) return eg_kernel_refuse(call, type->dtype);
   int64_t axis = eg_attr_at(call->attrs, EG_A_TOP_K_AXIS)->i;
   size_t count = (size_t)eg_axis_view_of(type, axis).size;
-  int64_t *scratch = NULL;
-  EG_TRY(eg_alloc(call->alloc, count, 2 * sizeof *scratch, &scratch));
+  int64_t *scratch;
+  EG_TRY(eg_arena_alloc(call->scratch, count, 2 * sizeof *scratch, &scratch));
   top_k(call, wide, scratch);
-  eg_free(call->alloc, scratch, count, 2 * sizeof *scratch);
   return EGRAPH_OK;
 }

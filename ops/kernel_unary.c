@@ -111,7 +111,7 @@ GELU_LIST(SMOOTH_ROW)
 #undef T
 #undef BOUND
 
-// The attribute chooses between the two forms.
+// The attribute selects one of the two forms.
 static void GELU_f32(const void *x, void *out, size_t count, const double params[2]) {
   (params[0] != 0 ? GELU_TANH_f32 : GELU_ERF_f32)(x, out, count, params);
 }

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/kernel_window.h"
 
+#include <assert.h>
+
 #include "ops/kernels.h"
 
 egraph_status eg_window_init(eg_window *window, const eg_type *small,
@@ -29,6 +31,7 @@ egraph_status eg_window_init(eg_window *window, const eg_type *small,
 // of the large one.
 static void inner_range(const eg_window *window, int64_t tap, int64_t *first,
                         int64_t *end) {
+  assert(window->rank > 0 && window->stride[window->rank - 1] > 0);
   uint32_t d = window->rank - 1;
   int64_t shift = window->pad[d] - tap * window->dilation[d], stride = window->stride[d];
   int64_t last = window->large[d] - 1 + shift;
@@ -98,14 +101,17 @@ egraph_status eg_window_list(const eg_window *window, eg_window_rows *out) {
 }
 
 int64_t eg_window_small(const eg_window *window) {
+  assert(window->rank > 0);
   return eg_dims_product(window->small, 0, window->rank);
 }
 
 int64_t eg_window_large(const eg_window *window) {
+  assert(window->rank > 0);
   return eg_dims_product(window->large, 0, window->rank);
 }
 
 int64_t eg_window_taps(const eg_window *window) {
+  assert(window->rank > 0);
   return eg_dims_product(window->kernel, 0, window->rank);
 }
 
@@ -123,6 +129,7 @@ static double padded_count(const eg_window *window, const int64_t *pad_ends,
 
 void eg_window_divisors(const eg_window *window, const eg_window_rows *rows,
                         const int64_t *pad_ends, bool include_pad, double *out) {
+  assert(rows != NULL && window->rank > 0);
   int64_t index[EGRAPH_MAX_RANK] = {0}, at = 0;
   if (include_pad) {
     do {

@@ -1,6 +1,5 @@
-// Sliding windows: which output positions meet which input positions at each place of
-// the kernel. Convolution, transposed convolution and pooling all run over the list
-// of rows made here.
+// Sliding windows: the pairs of output and input positions that meet at each place of the
+// kernel. Convolution, transposed convolution and pooling all run over this list of rows.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPS_KERNEL_WINDOW_H
 #define EG_OPS_KERNEL_WINDOW_H
@@ -37,8 +36,9 @@ egraph_status eg_window_list(const eg_window *window, eg_window_rows *out);
 int64_t eg_window_small(const eg_window *window); // positions in the small plane
 int64_t eg_window_large(const eg_window *window);
 int64_t eg_window_taps(const eg_window *window);
-/// What average-pool divides each window's sum by: its elements, those in the padding
-/// included or not. A divisor of 0 becomes 1: the sum is 0 there. `out` is zero before.
+/// The divisor of each window's sum in average-pool: its number of elements, with or
+/// without the padding. A divisor of 0 becomes 1: the sum is 0 there. `out` is zero
+/// before.
 void eg_window_divisors(const eg_window *window, const eg_window_rows *rows,
                         const int64_t *pad_ends, bool include_pad, double *out);
 

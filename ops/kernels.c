@@ -1,4 +1,4 @@
-// What reference kernels share: element types, places, the end of contractions.
+// Shared functions of reference kernels: element types, places, the end of contractions.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/kernels.h"
 
@@ -32,6 +32,7 @@ eg_axis_view eg_axis_view_of(const eg_type *type, int64_t axis) {
 }
 
 int64_t eg_dims_product(const int64_t *dims, uint32_t from, uint32_t to) {
+  assert(from <= to);
   int64_t product = 1;
   for (uint32_t d = from; d < to; d++)
     product *= dims[d];
@@ -39,6 +40,7 @@ int64_t eg_dims_product(const int64_t *dims, uint32_t from, uint32_t to) {
 }
 
 void eg_dims_strides(uint32_t rank, const int64_t *dims, int64_t *out_strides) {
+  assert(rank <= EGRAPH_MAX_RANK);
   int64_t stride = 1;
   for (uint32_t d = rank; d-- > 0;) {
     out_strides[d] = stride;
@@ -47,6 +49,7 @@ void eg_dims_strides(uint32_t rank, const int64_t *dims, int64_t *out_strides) {
 }
 
 bool eg_index_next(uint32_t rank, const int64_t *dims, int64_t *index) {
+  assert(rank <= EGRAPH_MAX_RANK);
   for (uint32_t d = rank; d-- > 0;) {
     if (++index[d] < dims[d]) return true;
     index[d] = 0;
@@ -56,8 +59,8 @@ bool eg_index_next(uint32_t rank, const int64_t *dims, int64_t *index) {
 
 // ---- the end of contractions ----------------------------------------------------------
 
-// On one row of accumulators: scale, add bias and z, activate, round. Everything before
-// the rounding happens in the accumulators' type.
+// Finishes one row of accumulators: scale, add bias and z, activate, round. All but the
+// rounding is done in the accumulators' type.
 
 #define FINISH(suffix, type, sum, factor_type)                                           \
   EG_KERNEL_CLONES static void add_##suffix(const eg_addend *addend, sum *sums,          \
@@ -90,6 +93,7 @@ FINISH(f64, double, double, double)
 FINISH(int, uint64_t, uint64_t, int64_t)
 
 void eg_finish_row(const eg_finish *finish, void *sums, size_t count, void *result) {
+  assert(finish->addends <= 2 && finish->wide < EG_WIDE_COUNT);
   if (finish->wide == EG_WIDE_F32)
     finish_f32(finish, sums, count, result);
   else if (finish->wide == EG_WIDE_F64)

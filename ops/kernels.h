@@ -1,4 +1,4 @@
-// Reference kernels: the dispatch from an operator to its kernel, and what kernels share.
+// Reference kernels of the operator families, and their shared functions.
 //
 // A kernel sees row-major host tensors whose types inference accepted. Arithmetic kernels
 // are written for four element types only, the wide ones (float32, float64, int64,
@@ -48,15 +48,16 @@ typedef struct eg_axis_view {
 } eg_axis_view;
 eg_axis_view eg_axis_view_of(const eg_type *type, int64_t axis);
 
-/// An axis of `size` entries, of the whole one those from `first` on.
+/// A part of an axis: `size` entries of the whole axis, from `first` on.
 typedef struct eg_gather_axis {
   int64_t size, whole, first;
 } eg_gather_axis;
-/// Of `size` entries; `whole` is the slot of that name, `first` is the next one.
+/// The part that attributes describe; `whole` is the slot of that name, the next slot is
+/// `first`.
 eg_gather_axis eg_gather_axis_of(const eg_attrs *attrs, eg_attr_slot whole, int64_t size);
-/// Entry `at` of the indices, which count in the whole axis, negative ones from its end:
-/// its place in this part, or -1: it is in another. Fails with EGRAPH_E_ARGUMENT outside
-/// of the whole axis.
+/// Reads entry `at` of the indices, which count in the whole axis, negative ones from its
+/// end, as a place in this part; -1 for a place in another part. Fails with
+/// EGRAPH_E_ARGUMENT outside of the whole axis.
 egraph_status eg_gather_index(const eg_tensor *indices, int64_t at,
                               const eg_gather_axis *axis, int64_t *out);
 
@@ -89,8 +90,8 @@ void eg_tensor_fill(const eg_tensor *tensor, double value);
 #define EG_KERNEL_CLONES
 #endif
 
-// In front of a loop whose rounds read and write only elements of their own, so that it
-// becomes vectors although results may lie where operands do.
+// Before a loop whose rounds read and write only their own elements: the loop becomes
+// vector code although results may overlay operands.
 #if defined(__clang__)
 #define EG_KERNEL_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
@@ -128,8 +129,8 @@ egraph_status eg_row_act_find(const eg_kernel_call *call, eg_act act, double alp
 
 // ---- finishing a contraction ------------------------------------------------
 
-/// What is added to a row of accumulators: factor * data[i * step], elements of
-/// the result's type.
+/// An addend of a row of accumulators: factor * data[i * step], elements of the result's
+/// type.
 typedef struct eg_addend {
   const void *data;
   int64_t step; // 0 or 1
@@ -160,7 +161,7 @@ typedef struct eg_broadcast {
   uint32_t rank, operands;
   int64_t dims[EGRAPH_MAX_RANK];
   int64_t strides[EG_BROADCAST_OPERANDS][EGRAPH_MAX_RANK];
-  int64_t offsets[EG_BROADCAST_OPERANDS]; // of the present row
+  int64_t offsets[EG_BROADCAST_OPERANDS]; // of the current row
   int64_t index[EGRAPH_MAX_RANK];
 } eg_broadcast;
 

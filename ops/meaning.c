@@ -18,7 +18,7 @@ typedef struct reader {
   eg_formula *out;
 } reader;
 
-// Copies the word here and goes behind it.
+// Copies the next word and moves behind it.
 static void read_word(reader *r, char out[MAX_WORD]) {
   size_t length = strcspn(r->at, " ()");
   assert(length != 0 && length < MAX_WORD && "a formula of this program");
@@ -27,13 +27,13 @@ static void read_word(reader *r, char out[MAX_WORD]) {
   r->at += length;
 }
 
-static uint8_t add_term(reader *r, const eg_formula_term *term) {
+static uint8_t add_formula_term(reader *r, const eg_formula_term *term) {
   assert(r->out->count < EG_FORMULA_TERMS);
   r->out->terms[r->out->count] = *term;
   return (uint8_t)r->out->count++;
 }
 
-// A number with so many digits stands for one that no double is.
+// A literal with so many digits is the nearest double to a number such as 1/6.
 static bool has_many_digits(const char *word) {
   uint32_t digits = 0;
   for (; *word != '\0'; word++)
@@ -42,6 +42,7 @@ static bool has_many_digits(const char *word) {
 }
 
 static eg_formula_term read_atom(const reader *r, const char *word) {
+  assert(word[0] != '\0');
   eg_formula_term term = {.kind = EG_FORMULA_NUMBER};
   const char *letter = word[1] == '\0' ? strchr(r->names, word[0]) : NULL;
   if (letter != NULL) {
@@ -62,7 +63,7 @@ static eg_formula_term read_atom(const reader *r, const char *word) {
   return term;
 }
 
-static void read_terms(reader *r) {
+static void read_formula(reader *r) {
   eg_formula_term stack[MAX_DEPTH];
   uint32_t depth = 0;
   for (;;) {
@@ -83,11 +84,11 @@ static void read_terms(reader *r) {
     if (*r->at == ')') {
       assert(depth > 0 && stack[depth - 1].count > 0);
       r->at++;
-      made = add_term(r, &stack[--depth]);
+      made = add_formula_term(r, &stack[--depth]);
     } else {
       read_word(r, word);
       const eg_formula_term atom = read_atom(r, word);
-      made = add_term(r, &atom);
+      made = add_formula_term(r, &atom);
     }
     if (depth == 0) return;
     eg_formula_term *top = &stack[depth - 1];
@@ -97,9 +98,10 @@ static void read_terms(reader *r) {
 }
 
 void eg_formula_read(const char *text, const char *names, eg_formula *out) {
+  assert(text != NULL && names != NULL);
   out->count = 0;
   reader r = {.at = text, .names = names, .out = out};
-  read_terms(&r);
+  read_formula(&r);
 }
 
 bool eg_formula_of(eg_op op, eg_formula *out) {
@@ -107,7 +109,7 @@ bool eg_formula_of(eg_op op, eg_formula *out) {
   out->count = 0;
   if (info->formula == NULL) return false;
   reader r = {.at = info->formula, .names = "xyz", .info = info, .out = out};
-  read_terms(&r);
+  read_formula(&r);
   return true;
 }
 
@@ -134,17 +136,18 @@ eg_attrs eg_act_attrs(eg_act act, double alpha, double beta, eg_attr slots[2]) {
 
 // ---- windows ------------------------------------------------------------------------
 
-static eg_ints list_of(const eg_attrs *attrs, eg_attr_role role) {
+static eg_ints ints_of_role(const eg_attrs *attrs, eg_attr_role role) {
   const eg_attr *attr = eg_attr_of_role(attrs, role);
   return attr != NULL ? attr->ints : (eg_ints){.data = NULL};
 }
 
 bool eg_op_windows(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
                    eg_windows *out) {
-  *out = (eg_windows){.kernel = list_of(attrs, EG_AR_KERNEL),
-                      .strides = list_of(attrs, EG_AR_STRIDES),
-                      .pads = list_of(attrs, EG_AR_PADS),
-                      .dilations = list_of(attrs, EG_AR_DILATIONS)};
+  assert(count == 0 || inputs != NULL);
+  *out = (eg_windows){.kernel = ints_of_role(attrs, EG_AR_KERNEL),
+                      .strides = ints_of_role(attrs, EG_AR_STRIDES),
+                      .pads = ints_of_role(attrs, EG_AR_PADS),
+                      .dilations = ints_of_role(attrs, EG_AR_DILATIONS)};
   if (out->strides.data == NULL) return false;
   for (uint32_t i = 0; i < count && out->kernel.data == NULL; i++)
     if (eg_op_role((eg_op)attrs->op, i) == EG_ROLE_WEIGHT && inputs[i].rank > 2)

@@ -25,7 +25,7 @@ typedef struct eg_formula_term {
   uint8_t which;                     // OPERAND: its number, ATTR: its slot
   uint8_t count;                     // CALL: operands
   uint8_t kids[EG_FORMULA_OPERANDS]; // CALL: terms before this one
-  bool is_rounded; // NUMBER: stands for one that no double is, such as 1/6
+  bool is_rounded; // NUMBER: the nearest double to another number, such as 1/6
   eg_op op;        // CALL
   double number;   // NUMBER
 } eg_formula_term;

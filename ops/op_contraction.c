@@ -12,7 +12,8 @@
 
 #include "ops/typing.h"
 
-/// Where the loop indices of a product stand; EG_NO_DIM for the absent ones of vectors.
+/// The dimensions of the loop indices of a product; EG_NO_DIM for indices that vectors
+/// lack.
 typedef struct product {
   int a_row, a_sum, b_sum, b_column;
   uint32_t a_batch, b_batch; // leading batch dimensions
@@ -47,7 +48,7 @@ static egraph_status check_sum(const eg_typing *node, const product *p) {
                         a->dims[p->a_sum], b->dims[p->b_sum]);
 }
 
-// Operand `index` is added to the result.
+// Checks operand `index`, which is added to the result.
 static egraph_status check_addend(const eg_typing *node, uint32_t index,
                                   const eg_type *result, bool whole) {
   const eg_type *addend = &node->inputs[index];
@@ -95,7 +96,7 @@ static void index_result(const eg_typing *node, const eg_type *result, uint32_t 
     factor->input_dim[i] = (int8_t)eg_broadcast_dim(&node->inputs[i], result, dim);
 }
 
-// Batch dimension `dim` of the result stands in an operand unless it is
+// Batch dimension `dim` of the result is in an operand unless it is
 // absent or stretched.
 static int batch_dim(const eg_type *operand, uint32_t batch, uint32_t result_batch,
                      uint32_t dim, int64_t size) {

@@ -66,7 +66,7 @@ static egraph_status check_channels(const eg_typing *node, int64_t group) {
   return EGRAPH_OK;
 }
 
-// Operand 2 is a bias of `channels` elements.
+// Checks that operand 2 is a bias of `channels` elements.
 static egraph_status check_bias(const eg_typing *node, int64_t channels) {
   if (node->count < 3) return EGRAPH_OK;
   const eg_type *bias = &node->inputs[2];
@@ -87,7 +87,7 @@ egraph_status eg_infer_conv(const eg_typing *node, eg_type *out) {
   for (uint32_t i = 0; i + 2 < x->rank; i++) {
     eg_window window =
         eg_window_of(w->dims[i + 2], attrs.strides, attrs.pads, attrs.dilations, i);
-    // No runtime has a window that does not fit.
+    // Runtimes refuse a window that does not fit.
     EG_TRY(eg_window_fits(node, &window, x->dims[i + 2]));
     EG_TRY(eg_window_positions(node, &window, x->dims[i + 2], false, &out->dims[i + 2]));
   }
@@ -106,8 +106,8 @@ static void index_result(const eg_typing *node, uint32_t dim, eg_factor *factor)
   if (node->count > 3) factor->input_dim[3] = (int8_t)dim;
 }
 
-// Factors n, g, co and ci; co_dim and ci_dim are where the output and the summed channels
-// stand in the weight (g is major in dimension 0 of it).
+// Factors n, g, co and ci; co_dim and ci_dim are the dimensions of the weight with the
+// output and the summed channels (g is major in its dimension 0).
 static void add_channels(const eg_typing *node, int64_t group, int co_dim, int ci_dim,
                          eg_factor_kind sum, eg_factors *out) {
   const eg_type *x = &node->inputs[0], *w = &node->inputs[1];
@@ -217,8 +217,8 @@ static void try_window(const eg_typing *node, const eg_window *window, uint32_t 
   out->window = out->pad + 1 + (window->pad_begin + stride - 1) / stride;
 }
 
-// Spatial factors count input positions (so that the product of all factors is the work);
-// what each makes of the result is no loop of its own.
+// Spatial factors count input positions, so that the product of all factors is the work;
+// the result positions of each are no further loop.
 void eg_factors_conv_transpose(const eg_typing *node, const eg_type *results,
                                uint32_t result_count, eg_factors *out) {
   (void)result_count;
@@ -288,7 +288,8 @@ egraph_status eg_infer_merge_gconv(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// Merged groups are independent of each other; inside one, rows know their place.
+// Merged groups are independent of each other; within one, the place of a row depends on
+// its group.
 void eg_factors_merge_gconv(const eg_typing *node, const eg_type *results,
                             uint32_t result_count, eg_factors *out) {
   (void)result_count;

@@ -1,5 +1,5 @@
-// Einsum: every letter of the equation is a factor; letters that the
-// result lacks are sums.
+// Einsum: every letter of the equation is a factor; letters that are not in the result
+// are sums.
 //
 // Letters are numbered 0-51; the dimensions under "..." get the numbers from 52 on,
 // counted from the last one, because that is how they are aligned between operands.
@@ -25,7 +25,7 @@ typedef struct labels {
   uint32_t uses[LABELS];
 } labels;
 
-static int letter_of(char c) {
+static int letter_index(char c) {
   static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
   const char *at = c == '\0' ? NULL : strchr(alphabet, c);
   return at == NULL ? -1 : (int)(at - alphabet);
@@ -50,7 +50,7 @@ static egraph_status add_dots(const eg_typing *node, const char *at, uint32_t do
 static uint32_t count_letters(const char *at) {
   uint32_t count = 0;
   for (; *at != '\0' && *at != ',' && *at != '-'; at++)
-    count += letter_of(*at) >= 0;
+    count += letter_index(*at) >= 0;
   return count;
 }
 
@@ -110,7 +110,7 @@ bool eg_einsum_canonical(const char *equation, char out[EG_EINSUM_TEXT]) {
   renaming r = {.at = out, .end = out + EG_EINSUM_TEXT - 1};
   bool fits = true, has_result = false;
   for (const char *at = equation; fits && *at != '\0'; at++) {
-    int letter = letter_of(*at);
+    int letter = letter_index(*at);
     if (*at == ' ') continue;
     if (letter >= 0) {
       fits = write_letter(&r, letter);
@@ -144,7 +144,7 @@ static egraph_status read_term(const eg_typing *node, const char **cursor, int64
                         : rank < letters ? 0
                                          : (uint32_t)(rank - letters)};
   for (; *at != '\0' && *at != ',' && *at != '-'; at++) {
-    int letter = letter_of(*at);
+    int letter = letter_index(*at);
     if (*at == ' ') continue;
     if (letter >= 0 && out->rank < EGRAPH_MAX_RANK) {
       out->label[out->rank++] = (uint8_t)letter;
@@ -174,8 +174,8 @@ static bool letter_agrees(int64_t a, int64_t b) {
          (eg_size_at_least(a, 2) && eg_size_at_least(b, 2) && eg_size_agree(a, b));
 }
 
-static egraph_status note_sizes(const eg_typing *node, uint32_t operand, const term *t,
-                                labels *all) {
+static egraph_status note_label_sizes(const eg_typing *node, uint32_t operand,
+                                      const term *t, labels *all) {
   const eg_type *x = &node->inputs[operand];
   for (uint32_t i = 0; i < t->rank; i++) {
     int64_t *size = &all->size[t->label[i]], dim = x->dims[i];
@@ -242,7 +242,7 @@ static egraph_status read_equation(const eg_typing *node, labels *all, term *res
   for (uint32_t i = 0; i < node->count; i++) {
     term t;
     EG_TRY(read_term(node, &at, node->inputs[i].rank, 0, &t));
-    EG_TRY(note_sizes(node, i, &t, all));
+    EG_TRY(note_label_sizes(node, i, &t, all));
     if (t.dots > dots) dots = t.dots;
     bool last = i + 1 == node->count;
     if (!last && *at != ',') return bad_equation(node, at);
@@ -271,8 +271,8 @@ egraph_status eg_infer_einsum(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// Marks where a label stands in a term. A diagonal (a label twice in one operand) has no
-// single dimension to split, so its factor is blocked.
+// Marks the dimensions of a term that have a label. A diagonal (a label twice in one
+// operand) has no single dimension to split, so its factor is blocked.
 static void index_term(const term *t, const eg_type *type, uint8_t label,
                        eg_factor *factor, int8_t *out_dim) {
   for (uint32_t i = 0; i < t->rank; i++) {
@@ -282,7 +282,7 @@ static void index_term(const term *t, const eg_type *type, uint8_t label,
   }
 }
 
-// Operands of the last row are one to the strategies: an index that stands elsewhere in
+// Strategies treat the operands of the last row alike: an index that is elsewhere in
 // another of them cannot be split.
 static void index_operand(const term *t, const eg_type *type, uint32_t operand,
                           uint8_t label, eg_factor *factor) {
@@ -315,7 +315,7 @@ void eg_factors_einsum(const eg_typing *node, const eg_type *results,
         index_operand(&t, &node->inputs[i], i, (uint8_t)label, factor++);
     at += i + 1 < node->count; // the comma
   }
-  // Not in those that share a row: one at a time may be a partial sum.
+  // Operands that share a row are not: only one of them may be a partial sum.
   uint32_t alone = node->count <= EG_FACTOR_ROWS ? node->count : EG_FACTOR_ROWS - 1;
   out->linear = eg_operand_bits(alone);
 }

@@ -1,7 +1,7 @@
-// Operators that only backward passes and updates of training steps have: weight
+// Operators of backward passes and of updates in training steps: weight
 // gradients of convolutions, gradients of pooling, gathering and normalizing. All are
-// linear in the cotangent. What pooling splits by halo is blocked here, because parts of
-// the result overlap.
+// linear in the cotangent. Dimensions that pooling splits with a halo are blocked here,
+// because parts of the result overlap.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
@@ -23,7 +23,7 @@ static grad_attrs grad_attrs_of(const eg_attrs *attrs) {
       .group = eg_attr_at(attrs, EG_A_CONV_GRAD_WEIGHT_GROUP)->i};
 }
 
-// The cotangent may have fewer positions than windows fit: those of a transposed
+// The cotangent may have fewer positions than windows fit: the positions of a transposed
 // convolution with output padding.
 static egraph_status check_positions(const eg_typing *node, const grad_attrs *attrs) {
   const eg_type *x = &node->inputs[0], *d = &node->inputs[1];
@@ -78,7 +78,7 @@ static eg_factor *add_channel(eg_factors *out, int64_t size, int x_dim, int d_di
   return factor;
 }
 
-// Images and positions are sums: split, they leave partial gradients; positions read
+// Images and positions are sums, whose split leaves partial gradients; positions read
 // windows of x.
 void eg_factors_conv_grad_weight(const eg_typing *node, const eg_type *results,
                                  uint32_t result_count, eg_factors *out) {
@@ -143,7 +143,7 @@ egraph_status eg_infer_pool_grad(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// Whether the windows along a dimension lie behind each other and cover it.
+// True when the windows along a dimension follow each other without gaps and cover it.
 static bool is_tiled(const eg_typing *node, uint32_t dim, int64_t size, int64_t count) {
   eg_ints kernel = EG_SHARED(node, MAX_POOL_GRAD, KERNEL_SHAPE)->ints;
   eg_ints strides = EG_SHARED(node, MAX_POOL_GRAD, STRIDES)->ints;
@@ -209,8 +209,8 @@ egraph_status eg_infer_gather_grad(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// Indices are sums; every part of the axis they name takes what is its own, and has no
-// work of its own.
+// Indices are sums. Every part of the axis adds up the entries that belong to it, and is
+// no further loop.
 void eg_factors_gather_grad(const eg_typing *node, const eg_type *results,
                             uint32_t result_count, eg_factors *out) {
   (void)result_count;

@@ -8,7 +8,7 @@
 
 static eg_type like(const eg_type *x) { return eg_type_of(x->dtype, x->rank, x->dims); }
 
-static uint32_t axis_of(int64_t axis, uint32_t rank) {
+static uint32_t index_axis_of(int64_t axis, uint32_t rank) {
   return (uint32_t)(axis < 0 ? axis + rank : axis);
 }
 
@@ -25,8 +25,9 @@ static bool is_indexed(const eg_factors *factors, uint32_t operand, uint32_t dim
   return false;
 }
 
-// What no factor indexes is needed whole: one factor for dimension `dim` of all operands.
-static void add_rest(const eg_typing *node, eg_factors *out) {
+// Adds one factor for dimension `dim` of all operands; a dimension without a factor is
+// needed whole.
+static void add_other_dims(const eg_typing *node, eg_factors *out) {
   for (uint32_t dim = 0; dim < EGRAPH_MAX_RANK; dim++) {
     eg_factor *rest = NULL;
     for (uint32_t i = 0; i < node->count; i++) {
@@ -59,7 +60,8 @@ void eg_factors_trilu(const eg_typing *node, const eg_type *results,
 
 // ---- elements along an axis ---------------------------------------------------------
 
-// Indices have the rank of the data, and reach no further than it beside the axis.
+// Checks that indices have the rank of the data and, except along the axis, are no
+// larger.
 static egraph_status check_elements(const eg_typing *node, int64_t axis) {
   const eg_type *data = &node->inputs[0], *indices = &node->inputs[1];
   uint32_t at;
@@ -89,7 +91,7 @@ void eg_factors_gather_elements(const eg_typing *node, const eg_type *results,
   (void)result_count;
   const eg_type *data = &node->inputs[0];
   uint32_t axis =
-      axis_of(eg_attr_at(node->attrs, EG_A_GATHER_ELEMENTS_AXIS)->i, data->rank);
+      index_axis_of(eg_attr_at(node->attrs, EG_A_GATHER_ELEMENTS_AXIS)->i, data->rank);
   for (uint32_t dim = 0; dim < results->rank; dim++) {
     bool alike = data->dims[dim] == results->dims[dim];
     eg_factor *factor =
@@ -98,7 +100,7 @@ void eg_factors_gather_elements(const eg_typing *node, const eg_type *results,
     factor->output_dim[0] = factor->input_dim[1] = (int8_t)dim;
     if (dim != axis) factor->input_dim[0] = (int8_t)dim;
   }
-  add_rest(node, out);
+  add_other_dims(node, out);
   out->linear = eg_operand_bits(1);
 }
 
@@ -113,7 +115,7 @@ static egraph_status check_reduction(const eg_typing *node) {
   return eg_typing_fail(node, "bool elements cannot be combined; use reduction none");
 }
 
-// What is put or added is linear in data and updates together.
+// Elements that replace or are added are linear in data and updates together.
 static uint32_t scattered_linearly(const eg_typing *node) {
   enum { NONE, ADD };
   int64_t reduction = node->attrs->slots[0].i;
@@ -135,8 +137,8 @@ void eg_factors_scatter_elements(const eg_typing *node, const eg_type *results,
                                  uint32_t result_count, eg_factors *out) {
   (void)result_count;
   const eg_type *indices = &node->inputs[1];
-  uint32_t axis =
-      axis_of(eg_attr_at(node->attrs, EG_A_SCATTER_ELEMENTS_AXIS)->i, results->rank);
+  uint32_t axis = index_axis_of(eg_attr_at(node->attrs, EG_A_SCATTER_ELEMENTS_AXIS)->i,
+                                results->rank);
   for (uint32_t dim = 0; dim < results->rank; dim++) {
     bool parallel = dim != axis && indices->dims[dim] == results->dims[dim];
     eg_factor *factor = eg_factors_add_dim(
@@ -171,7 +173,8 @@ static egraph_status tuple_length(const eg_typing *node, int64_t batch, uint32_t
   return EGRAPH_OK;
 }
 
-// The shape of what the tuples point to: [indices without the last, rest of the data].
+// The shape of the entries that the tuples point to: [indices without the last, rest of
+// the data].
 static egraph_status pointed(const eg_typing *node, int64_t batch, eg_type *out) {
   const eg_type *data = &node->inputs[0], *indices = &node->inputs[1];
   uint32_t length = 0, first;
@@ -206,7 +209,7 @@ void eg_factors_gather_nd(const eg_typing *node, const eg_type *results,
     if (dim >= tuples)
       factor->input_dim[0] = (int8_t)(data->rank - (results->rank - dim));
   }
-  add_rest(node, out);
+  add_other_dims(node, out);
   out->linear = eg_operand_bits(1);
 }
 
@@ -228,7 +231,7 @@ void eg_factors_scatter_nd(const eg_typing *node, const eg_type *results,
   (void)result_count;
   for (uint32_t dim = 0; dim < results->rank; dim++)
     eg_factors_add_dim(out, EG_FACTOR_BLOCKED, results, dim);
-  add_rest(node, out);
+  add_other_dims(node, out);
   out->joint_linear = scattered_linearly(node);
 }
 
@@ -257,14 +260,15 @@ egraph_status eg_infer_one_hot(const eg_typing *node, eg_type *out) {
 void eg_factors_one_hot(const eg_typing *node, const eg_type *results,
                         uint32_t result_count, eg_factors *out) {
   (void)result_count;
-  uint32_t axis = axis_of(eg_attr_at(node->attrs, EG_A_ONE_HOT_AXIS)->i, results->rank);
+  uint32_t axis =
+      index_axis_of(eg_attr_at(node->attrs, EG_A_ONE_HOT_AXIS)->i, results->rank);
   for (uint32_t dim = 0; dim < results->rank; dim++) {
     eg_factor *factor = eg_factors_add(
         out, dim == axis ? EG_FACTOR_BLOCKED : EG_FACTOR_PARALLEL, results->dims[dim]);
     factor->output_dim[0] = (int8_t)dim;
     if (dim != axis) factor->input_dim[0] = (int8_t)(dim - (dim > axis));
   }
-  add_rest(node, out);
+  add_other_dims(node, out);
 }
 
 egraph_status eg_infer_reverse_sequence(const eg_typing *node, eg_type *out) {
@@ -289,9 +293,9 @@ void eg_factors_reverse_sequence(const eg_typing *node, const eg_type *results,
   (void)result_count;
   uint32_t rank = results->rank;
   uint32_t time =
-      axis_of(eg_attr_at(node->attrs, EG_A_REVERSE_SEQUENCE_TIME_AXIS)->i, rank);
+      index_axis_of(eg_attr_at(node->attrs, EG_A_REVERSE_SEQUENCE_TIME_AXIS)->i, rank);
   uint32_t batch =
-      axis_of(eg_attr_at(node->attrs, EG_A_REVERSE_SEQUENCE_BATCH_AXIS)->i, rank);
+      index_axis_of(eg_attr_at(node->attrs, EG_A_REVERSE_SEQUENCE_BATCH_AXIS)->i, rank);
   for (uint32_t dim = 0; dim < rank; dim++) {
     eg_factor *factor = eg_factors_add_dim(
         out, dim == time ? EG_FACTOR_BLOCKED : EG_FACTOR_PARALLEL, results, dim);

@@ -70,6 +70,7 @@ uint32_t eg_op_in_place(eg_op op) {
 }
 
 bool eg_op_find_attr(eg_op op, const char *name, uint16_t *out_slot) {
+  assert(name != NULL);
   const eg_op_info *info = eg_op_info_of(op);
   for (uint16_t i = 0; i < info->attr_count; i++)
     if (strcmp(info->attrs[i].name, name) == 0) {
@@ -90,6 +91,7 @@ bool eg_op_find_role(eg_op op, eg_attr_role role, uint16_t *out_slot) {
 }
 
 const eg_attr *eg_attr_of_role(const eg_attrs *attrs, eg_attr_role role) {
+  assert(attrs->count == eg_op_info_of((eg_op)attrs->op)->attr_count);
   uint16_t slot;
   return eg_op_find_role((eg_op)attrs->op, role, &slot) ? &attrs->slots[slot] : NULL;
 }
@@ -139,6 +141,7 @@ const eg_attr *eg_attr_at(const eg_attrs *attrs, eg_attr_slot slot) {
 }
 
 uint32_t eg_op_results(const eg_attrs *attrs) {
+  assert(attrs->op < EG_OP_COUNT);
   int fixed = eg_op_info_of((eg_op)attrs->op)->results;
   if (fixed != 0) return (uint32_t)fixed;
   return attrs->op == EG_OP_SPLIT ? eg_attr_at(attrs, EG_A_SPLIT_SIZES)->ints.len : 0;

@@ -1,6 +1,5 @@
-// Leaves and structure: constants made from attributes, and nodes that their owner types.
-//
-// A constant may be made in parts along a dimension in which all its parts look alike.
+// Leaves and structure: constants computed from attributes, and nodes that their owner
+// types. A constant may be split along a dimension in which all its parts are equal.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 

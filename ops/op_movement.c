@@ -1,5 +1,5 @@
-// Data movement: what is concatenated, split or resized is blocked, what is gathered
-// along is a sum, everything else parallel; all of it is linear in the data.
+// Data movement. Dimensions that are concatenated, split or resized are blocked, the
+// gathered axis is a sum, all others are parallel; all operators are linear in the data.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 
 static eg_type like(const eg_type *x) { return eg_type_of(x->dtype, x->rank, x->dims); }
 
-static uint32_t axis_of(int64_t axis, uint32_t rank) {
+static uint32_t movement_axis_of(int64_t axis, uint32_t rank) {
   return (uint32_t)(axis < 0 ? axis + rank : axis);
 }
 
@@ -69,7 +69,8 @@ egraph_status eg_infer_concat(const eg_typing *node, eg_type *out) {
 void eg_factors_concat(const eg_typing *node, const eg_type *results,
                        uint32_t result_count, eg_factors *out) {
   (void)result_count;
-  uint32_t axis = axis_of(eg_attr_at(node->attrs, EG_A_CONCAT_AXIS)->i, results->rank);
+  uint32_t axis =
+      movement_axis_of(eg_attr_at(node->attrs, EG_A_CONCAT_AXIS)->i, results->rank);
   for (uint32_t dim = 0; dim < results->rank; dim++) {
     eg_factor_kind kind = dim == axis ? EG_FACTOR_BLOCKED : EG_FACTOR_PARALLEL;
     eg_factor *factor = eg_factors_add_dim(out, kind, results, dim);
@@ -109,7 +110,7 @@ void eg_factors_split(const eg_typing *node, const eg_type *results,
                       uint32_t result_count, eg_factors *out) {
   (void)results;
   const eg_type *x = &node->inputs[0];
-  uint32_t axis = axis_of(eg_attr_at(node->attrs, EG_A_SPLIT_AXIS)->i, x->rank);
+  uint32_t axis = movement_axis_of(eg_attr_at(node->attrs, EG_A_SPLIT_AXIS)->i, x->rank);
   for (uint32_t dim = 0; dim < x->rank; dim++) {
     eg_factor_kind kind = dim == axis ? EG_FACTOR_BLOCKED : EG_FACTOR_PARALLEL;
     eg_factor *factor = eg_factors_add_dim(out, kind, x, dim);
@@ -121,7 +122,8 @@ void eg_factors_split(const eg_typing *node, const eg_type *results,
 
 // ---- slice and pad --------------------------------------------------------------
 
-/// Steps of open dimensions; larger ones than sizes overflow nothing below.
+/// The largest step over an open dimension: larger than any size, small enough not to
+/// overflow.
 enum { MOST_OPEN_STEP = 1 << 20 };
 
 // Elements of start, start + step, ... before end; false when the bounds leave [0, size].
@@ -189,8 +191,8 @@ void eg_factors_slice(const eg_typing *node, const eg_type *results,
   out->linear = eg_operand_bits(1);
 }
 
-/// Whether a dimension has what its pads take: other elements than the one at the edge,
-/// or that one.
+/// True when a dimension has the elements that its pads copy: elements beside the edge
+/// (reflect), or the edge.
 static bool can_copy(int64_t size, int64_t begin, int64_t end, bool reflects) {
   int64_t others;
   if (!reflects) return eg_size_reaches(size, 1);
@@ -329,7 +331,8 @@ void eg_factors_gather(const eg_typing *node, const eg_type *results,
                        uint32_t result_count, eg_factors *out) {
   (void)result_count;
   const eg_type *data = &node->inputs[0], *indices = &node->inputs[1];
-  uint32_t axis = axis_of(eg_attr_at(node->attrs, EG_A_GATHER_AXIS)->i, data->rank);
+  uint32_t axis =
+      movement_axis_of(eg_attr_at(node->attrs, EG_A_GATHER_AXIS)->i, data->rank);
   for (uint32_t dim = 0; dim < results->rank; dim++) {
     eg_factor *factor = eg_factors_add(out, EG_FACTOR_PARALLEL, results->dims[dim]);
     factor->output_dim[0] = (int8_t)dim;
@@ -361,7 +364,7 @@ egraph_status eg_infer_shape_of(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// The answer is about the whole tensor, so no part may answer.
+// The result describes the whole tensor, so no dimension is split.
 void eg_factors_shape_of(const eg_typing *node, const eg_type *results,
                          uint32_t result_count, eg_factors *out) {
   (void)result_count;

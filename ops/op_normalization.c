@@ -1,10 +1,11 @@
-// Normalizations: what statistics are taken over is blocked, the rest is parallel.
+// Normalizations: dimensions of the statistics are blocked, all others are parallel.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
 #include "ops/typing.h"
 
-// Operands [first, count) are vectors with one element per channel of operand 0.
+// Checks that operands [first, count) are vectors with one element per channel of operand
+// 0.
 static egraph_status check_per_channel(const eg_typing *node) {
   const eg_type *x = &node->inputs[0];
   for (uint32_t i = 1; i < node->count; i++) {

@@ -23,7 +23,7 @@ static pool_attrs pool_attrs_of(const eg_typing *node) {
                                        ->i != 0};
 }
 
-// A window that lies in the padding only would have no elements.
+// Refuses windows that lie in the padding alone and would have no elements.
 static egraph_status check_padding(const eg_typing *node, const eg_window *window) {
   int64_t reach, most;
   if (!eg_window_reach(window, &reach) || !eg_size_sub(reach, 1, &most))
@@ -104,8 +104,8 @@ void eg_factors_global_pool(const eg_typing *node, const eg_type *results,
 
 // ---- places, unpooling, columns, norms ------------------------------------------------
 
-// Windows whose results are no plain pools: their places, what is put back to places,
-// columns added up, norms. Images are independent; places count in the whole operand.
+// Windows with other results than pools: places of maxima, elements put back to places,
+// sums of columns, norms. Images are independent; places count in the whole operand.
 
 egraph_status eg_infer_lp_pool(const eg_typing *node, eg_type *out) {
   if (eg_attr_at(node->attrs, EG_A_LP_POOL_P)->i < 1)
@@ -149,7 +149,7 @@ void eg_factors_max_pool_indices(const eg_typing *node, const eg_type *results,
     eg_factors_add(out, EG_FACTOR_BLOCKED, kernel.data[i]);
 }
 
-/// What the kernel unpools to has a size at all; a kernel counts places in it.
+/// Checks that the shape that the kernel unpools to is not empty; places count in it.
 static egraph_status check_unpooled(const eg_typing *node) {
   const eg_type *x = &node->inputs[0];
   uint32_t spatial = x->rank - 2;

@@ -1,7 +1,7 @@
 // Quantized numbers: types and factors. Scales and zero points are scalars, vectors along
-// an axis, or blocks. Products have the shape of the same product of plain numbers; what
-// splits them is what splits the result: rows of x, columns (channels) of w, and in int32
-// the sum of a matrix product.
+// an axis, or blocks. Products have the shape of the same product of plain numbers. They
+// are split by rows of x, by columns (channels) of w and, in int32, by the sum of a
+// matrix product.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
@@ -151,12 +151,12 @@ eg_attrs eg_quantized_product(const eg_attrs *attrs, eg_attr slots[EG_QUANTIZED_
   eg_op op = is_conv(attrs) ? EG_OP_CONV : EG_OP_MATMUL;
   eg_attrs_defaults(op, slots);
   for (uint16_t i = 0; i < attrs->count; i++)
-    slots[i] = attrs->slots[i]; // those of conv begin in the same way
+    slots[i] = attrs->slots[i]; // the slots of conv begin in the same way
   return (eg_attrs){
       .op = (uint16_t)op, .count = eg_op_info_of(op)->attr_count, .slots = slots};
 }
 
-// A vector stands for the rows of a matrix, or for the channels in dimension `dim`.
+// A vector has an entry per row of a matrix, or per channel in dimension `dim`.
 static eg_type along(const eg_type *vector, uint32_t rank, uint32_t dim) {
   eg_type view = {.dtype = vector->dtype, .rank = rank};
   for (uint32_t i = 0; i < rank; i++)
@@ -178,7 +178,7 @@ eg_type eg_quantized_result_view(const eg_attrs *attrs, const eg_type *vector,
   return is_weight || result->rank < 2 ? *vector : along(vector, 2, 0);
 }
 
-// A scalar, or a vector of rows of x (not of a convolution) or of columns of w.
+// Checks a scalar, or a vector of rows of x (not of a convolution) or of columns of w.
 static egraph_status check_fits(const eg_typing *node, int operand, bool is_weight,
                                 const eg_type *view, const eg_type *of) {
   const eg_type *vector = &node->inputs[operand];
@@ -265,7 +265,8 @@ static void index_vectors(const eg_typing *node, const eg_quantized_operands *at
       factor->input_dim[operands[i]] = 0;
 }
 
-// Where dimension `dim` of the result's batch stands in an operand of a matrix product.
+// The dimension of an operand of a matrix product that is batch dimension `dim` of the
+// result.
 static int batch_dim(const eg_type *operand, const eg_type *result, uint32_t batch,
                      uint32_t dim) {
   uint32_t own = operand->rank > 2 ? operand->rank - 2 : 0, shift = batch - own;

@@ -37,8 +37,8 @@ static eg_floats numbers_of(const eg_attrs *attrs, eg_attr_slot slot) {
   return attrs->slots[(int)slot - (int)EG_A_BASE_RNN].floats;
 }
 
-/// The activations in the order of their names; the number of names, or 0 where one is
-/// none or there are too many.
+/// Reads the activations in the order of their names. Returns their number; 0 for an
+/// unknown name, or too many.
 static uint32_t read_gates(const eg_attrs *attrs, eg_activation out[EG_MAX_GATES]) {
   const char *at = attrs->slots[EG_A_RNN_ACTIVATIONS - EG_A_BASE_RNN].text;
   eg_floats alpha = numbers_of(attrs, EG_A_RNN_ACTIVATION_ALPHA);
@@ -199,7 +199,7 @@ void eg_factors_recurrent(const eg_typing *node, const eg_type *results,
     direction->output_dim[i] = (int8_t)(1 - state);
     hidden->output_dim[i] = 2;
   }
-  // What is summed for an element of a gate, and the gates.
+  // The sum of an element of a gate, and the gates.
   eg_factor *sum = eg_factors_add(out, EG_FACTOR_BLOCKED, r.inputs + r.hidden);
   sum->input_dim[0] = sum->input_dim[1] = 2;
   eg_factor *gates = eg_factors_add(out, EG_FACTOR_BLOCKED, r.gates);

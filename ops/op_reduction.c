@@ -1,6 +1,6 @@
 // Reductions. A sum (maximum) over parts of an axis leaves partial sums (maxima), a mean
-// partial sums of what is divided by the number of all elements. Products, minima and
-// means of integers have no partial form here: their axes are blocked.
+// leaves partial sums of elements divided by the number of all elements. Products, minima
+// and means of integers have no partial form here: their axes are blocked.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
@@ -109,7 +109,7 @@ egraph_status eg_infer_top_k(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// The factor of the axis has the operand's size there: that is what is searched.
+// The factor of the axis has the operand's size: all of it is searched.
 void eg_factors_top_k(const eg_typing *node, const eg_type *results,
                       uint32_t result_count, eg_factors *out) {
   (void)results, (void)result_count;

@@ -1,8 +1,8 @@
 // Operators that regroup dimensions without moving data.
 //
-// Factors come from walking both shapes from the major end: while one of the two
-// sizes at hand divides the other, the smaller is a factor of both dimensions.
-// [4,6] -> [8,3] gives
+// Factors come from walking both shapes from the major end: while one of the two current
+// sizes divides the other, the smaller is a factor of both dimensions. [4,6] -> [8,3]
+// gives
 //
 //   4 in (in 0, out 0)   2 in (in 1, out 0)   3 in (in 1, out 1)
 //
@@ -94,7 +94,7 @@ egraph_status eg_infer_reshape(const eg_typing *node, eg_type *out) {
   return infer_reshape(node, out);
 }
 
-/// One side of the walk: the dimension at hand and what is left of its size.
+/// One side of the walk: the current dimension and the rest of its size.
 typedef struct side {
   const eg_type *type;
   uint32_t dim;
@@ -103,21 +103,22 @@ typedef struct side {
 
 static bool has_more(const side *s) { return s->dim < s->type->rank; }
 
-static void step(side *s) {
+static void next_factor(side *s) {
   s->dim++;
   s->left = has_more(s) ? s->type->dims[s->dim] : 0;
 }
 
-static void add_pair(eg_factors *out, int64_t size, const side *in, const side *result) {
+static void add_factor_pair(eg_factors *out, int64_t size, const side *in,
+                            const side *result) {
   eg_factor *factor = eg_factors_add(out, EG_FACTOR_PARALLEL, size);
   factor->input_dim[0] = (int8_t)in->dim;
   factor->output_dim[0] = (int8_t)result->dim;
 }
 
 static void block_rest(eg_factors *out, side *in, side *result) {
-  for (; has_more(in); step(in))
+  for (; has_more(in); next_factor(in))
     eg_factors_add(out, EG_FACTOR_BLOCKED, in->left)->input_dim[0] = (int8_t)in->dim;
-  for (; has_more(result); step(result))
+  for (; has_more(result); next_factor(result))
     eg_factors_add(out, EG_FACTOR_BLOCKED, result->left)->output_dim[0] =
         (int8_t)result->dim;
 }
@@ -132,7 +133,7 @@ static void block_group(eg_factors *out, side *in, side *result) {
     eg_factor *factor = eg_factors_add(out, EG_FACTOR_BLOCKED, s->left);
     *(take_in ? &factor->input_dim[0] : &factor->output_dim[0]) = (int8_t)s->dim;
     *used = *used == 0 ? s->left : *used * s->left;
-    step(s);
+    next_factor(s);
   } while (used_in != used_result && (has_more(in) || has_more(result)));
 }
 
@@ -146,25 +147,25 @@ void eg_factors_reshape(const eg_typing *node, const eg_type *results,
   out->linear = eg_operand_bits(1);
   while (has_more(&in) && has_more(&result)) {
     if (in.left == result.left) {
-      add_pair(out, in.left, &in, &result);
-      step(&in);
-      step(&result);
+      add_factor_pair(out, in.left, &in, &result);
+      next_factor(&in);
+      next_factor(&result);
     } else if (empty) {
       break; // products of empty dimensions say nothing about where the others went
     } else if (in.left == 1) {
       eg_factors_add(out, EG_FACTOR_PARALLEL, 1)->input_dim[0] = (int8_t)in.dim;
-      step(&in);
+      next_factor(&in);
     } else if (result.left == 1) {
       eg_factors_add(out, EG_FACTOR_PARALLEL, 1)->output_dim[0] = (int8_t)result.dim;
-      step(&result);
+      next_factor(&result);
     } else if (in.left % result.left == 0) {
-      add_pair(out, result.left, &in, &result);
+      add_factor_pair(out, result.left, &in, &result);
       in.left /= result.left;
-      step(&result);
+      next_factor(&result);
     } else if (result.left % in.left == 0) {
-      add_pair(out, in.left, &in, &result);
+      add_factor_pair(out, in.left, &in, &result);
       result.left /= in.left;
-      step(&in);
+      next_factor(&in);
     } else {
       block_group(out, &in, &result);
     }

@@ -7,7 +7,8 @@
 #include "ops/resize.h"
 #include "ops/typing.h"
 
-// Operand `index` is floating point of the dtype of operand 0, with this many dimensions.
+// Checks that operand `index` has the floating-point dtype of operand 0, and `rank`
+// dimensions.
 static egraph_status check_operand(const eg_typing *node, uint32_t index, uint32_t rank) {
   const eg_type *type = &node->inputs[index];
   if (eg_dtype_is_float(type->dtype) && type->rank == rank) return EGRAPH_OK;
@@ -250,8 +251,8 @@ egraph_status eg_infer_resize(const eg_typing *node, eg_type *out) {
 
 // ---- factors ------------------------------------------------------------------------
 
-// How often every element of a dimension is repeated in a row, so that positions of the
-// operand can be split; 0: the result is something else.
+// The number of times that every element of a dimension is repeated in a row, so that
+// positions of the operand can be split; 0 when the result is no such repetition.
 static int64_t repeats(const eg_typing *node, const eg_type *y, uint32_t dim) {
   eg_resize_axis axis = eg_resize_axis_of(node->attrs, &node->inputs[0], y, dim);
   if (eg_resize_is_copy(&axis)) return 1;

@@ -130,7 +130,7 @@ egraph_status eg_op_factors(const eg_attrs *attrs, const eg_type *inputs, uint32
   if (result_count <= FEW_RESULTS) {
     EG_TRY(eg_op_infer(attrs, inputs, count, few));
   } else {
-    // A split into many parts is checked without storing them; its factors are those of
+    // A split into many parts is checked without storing them; its factors follow from
     // its operand's dimensions.
     EG_TRY(check_operands(&node));
     EG_TRY(check_dtype(&node));
@@ -160,7 +160,7 @@ double eg_op_flops(const eg_attrs *attrs, const eg_type *inputs, uint32_t count)
   return flops;
 }
 
-static double bytes_of(const eg_type *types, uint32_t count) {
+static double bytes_of_types(const eg_type *types, uint32_t count) {
   double bytes = 0;
   for (uint32_t i = 0; i < count; i++)
     bytes += (double)eg_type_bytes(&types[i]);
@@ -170,10 +170,10 @@ static double bytes_of(const eg_type *types, uint32_t count) {
 double eg_op_bytes(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
                    const eg_type *results, uint32_t result_count) {
   if ((eg_op_info_of((eg_op)attrs->op)->flags & EG_OPF_VIEW) != 0) return 0;
-  double written = bytes_of(results, result_count);
+  double written = bytes_of_types(results, result_count);
   bool shape_only = attrs->op == EG_OP_SHAPE || attrs->op == EG_OP_SIZE;
   if (count == 0 || shape_only) return written;
-  double first = bytes_of(inputs, 1), rest = bytes_of(inputs + 1, count - 1);
+  double first = bytes_of_types(inputs, 1), rest = bytes_of_types(inputs + 1, count - 1);
   bool selects = attrs->op == EG_OP_GATHER || attrs->op == EG_OP_SLICE;
   if (selects && written < first) first = written;
   return first + rest + written;

@@ -1,4 +1,4 @@
-// What a tensor operator is: the op table and everything that follows from a row.
+// Tensor operators: the rows of the operator table, and the questions that a row answers.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPS_OPS_H
 #define EG_OPS_OPS_H
@@ -145,7 +145,7 @@ enum {
   EG_OPF_PICKS = 1 << 22    // elements of results are elements of operand 0
 };
 
-/// What a point of an exponential, a root, or a normalization counts for.
+/// Operations per point of an exponential, a root, or a normalization.
 enum { EG_COSTLY_FLOPS = 8 };
 
 /// Which memory formats a node may have; see eg_op_formats.
@@ -277,12 +277,12 @@ eg_role eg_op_role(eg_op op, uint32_t operand);
 /// True when result 0 has the elements of operand 0 in the same row-major order: views,
 /// but not parts.
 bool eg_op_keeps_order(eg_op op);
-/// Counts a negative "axis" of the operator's attributes from the front, so that equal
-/// nodes have equal attributes; one that operand 0, of that rank, lacks stays as it is.
+/// Counts a negative "axis" from the front, so that equal nodes have equal attributes. An
+/// axis that operand 0, of that rank, does not have is not changed.
 void eg_op_axis_from_front(eg_op op, uint32_t rank, eg_attr *slots);
 
-/// Whether results are not 0 where no operand is, but for numbers that are too small for
-/// their type: of products, quotients and powers of finite numbers.
+/// True for products, quotients and powers: of finite operands that are not 0 their
+/// results are 0 only by underflow.
 bool eg_op_makes_products(eg_op op);
 
 /// The value of a slot: eg_attr_at(attrs, EG_A_CONV_STRIDES)->ints. Asserts that it
@@ -293,7 +293,7 @@ const eg_attr *eg_attr_at(const eg_attrs *attrs, eg_attr_slot slot);
 eg_attr eg_attr_default(eg_op op, uint16_t slot);
 /// Fills slots[0 .. attr_count) with the defaults.
 void eg_attrs_defaults(eg_op op, eg_attr *slots);
-/// Parses one value of a slot from text, as it stands in rule files and graph text ("[1
+/// Parses one value of a slot from text, as rule files and graph text write it ("[1
 /// 1]", "same", "0.5"). Memory for lists and strings comes from the arena. Fails with
 /// EGRAPH_E_PARSE naming operator and attribute.
 egraph_status eg_attr_parse(eg_arena *arena, eg_op op, uint16_t slot, const char *text,
@@ -314,11 +314,11 @@ uint32_t eg_op_results(const eg_attrs *attrs);
 egraph_status eg_op_infer(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
                           eg_type *out_results);
 
-/// Whether a number of the attributes is an open size (ops/size.h).
+/// True when an attribute is or contains an open size (ops/size.h).
 bool eg_attrs_any_open(const eg_attrs *attrs);
-/// The attributes where open dimensions are `dims` (eg_size_at), or NULL: of the example.
-/// Lists with open sizes are made in the arena, others are shared. Fails with
-/// EGRAPH_E_MEMORY.
+/// Evaluates the attributes where open dimensions are `dims` (eg_size_at); NULL: their
+/// example. Lists with open sizes are copied into the arena, others are shared. Fails
+/// with EGRAPH_E_MEMORY.
 egraph_status eg_attrs_at_sizes(eg_arena *arena, const eg_attrs *attrs,
                                 const int64_t *dims, eg_attrs *out);
 
@@ -334,9 +334,9 @@ typedef enum eg_factor_kind {
 
 enum { EG_MAX_FACTORS = 24, EG_FACTOR_ROWS = 16, EG_NO_DIM = -1 };
 
-/// The row that tells of an operand (of a result). The first operands have one each; the
-/// last row tells of all others together: operands without a number, as those of concat,
-/// are alike.
+/// The row of an operand (of a result). The first operands have a row each; all others
+/// share the last row, because operators with any number of operands, such as concat,
+/// treat them alike.
 static inline uint32_t eg_factor_row(uint32_t operand) {
   return operand < EG_FACTOR_ROWS ? operand : EG_FACTOR_ROWS - 1;
 }
@@ -347,10 +347,10 @@ static inline uint32_t eg_factor_row(uint32_t operand) {
 /// einsum. Every result dimension is indexed.
 ///
 /// PARALLEL, SUM and MAX: the sizes of a dimension's factors multiply to that dimension.
-/// WINDOW: size is that of the result's dimension; position o reads `window` elements of
-/// operand 0's, from o * stride - pad on. Without a dimension in the result it is a sum
-/// over positions, whose number is that of another operand's dimension. BLOCKED: size
-/// only counts work; the dimensions may differ from it, or be absent altogether (a
+/// WINDOW: size is the size of the result's dimension; position o reads `window` elements
+/// of operand 0's dimension, from o * stride - pad on. Without a dimension in the result
+/// the factor is a sum over positions, which another operand's dimension counts. BLOCKED:
+/// size only counts work; the dimensions may differ from it, or be absent altogether (a
 /// pooling kernel).
 typedef struct eg_factor {
   eg_factor_kind kind;
@@ -359,7 +359,7 @@ typedef struct eg_factor {
   int8_t input_dim[EG_FACTOR_ROWS];  // by row: dimension it indexes in the operand, or
                                      // EG_NO_DIM
   int8_t output_dim[EG_FACTOR_ROWS]; // ... in the result
-  bool is_no_loop;                   // where something is put: it is no work
+  bool is_no_loop;                   // a place in the result that nothing is computed for
 } eg_factor;
 
 /// Factors and linearity. The results are partial sums on a mesh axis exactly when
@@ -370,8 +370,8 @@ typedef struct eg_factor {
 /// add: joint {a, b}. mul: linear {a, b}. matmul with bias: linear {a, b}, joint {bias}.
 /// An operator with a fused activation has neither, and its sums are BLOCKED. Splitting a
 /// group factor (conv, group-normalization, merge-gconv) divides the attribute that holds
-/// its size; a part of a mean, or of an axis that is gathered along, needs what it is a
-/// part of (reduce-mean, gather and gather-grad in op_table.def).
+/// its size. A part of a mean, or of an axis that is gathered along, has attributes that
+/// describe the whole (reduce-mean, gather and gather-grad in op_table.def).
 typedef struct eg_factors {
   uint32_t count;
   eg_factor factor[EG_MAX_FACTORS];
@@ -380,11 +380,10 @@ typedef struct eg_factors {
   uint32_t joint_linear; // the results are linear in these operands together
 } eg_factors;
 
-/// Loop factors of a node; their sizes multiply to its points of work, but for those that
-/// are no loop. An operator may have any number of operands and results: from row
-/// EG_FACTOR_ROWS - 1 on they share it. Of an einsum whose operands there differ in the
-/// place of an index, that index is BLOCKED. Fails with EGRAPH_E_TYPE for ill-typed
-/// operands.
+/// Finds the loop factors of a node; the sizes of those that are loops multiply to its
+/// points of work. Operands and results from number EG_FACTOR_ROWS - 1 on share the last
+/// row; an index of an einsum that these operands have in different dimensions is
+/// BLOCKED. Fails with EGRAPH_E_TYPE for ill-typed operands.
 egraph_status eg_op_factors(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
                             eg_factors *out);
 
@@ -394,9 +393,9 @@ const char *eg_op_why_whole(eg_op op);
 
 // ---- cost figures ---------------------------------------------------------------
 
-/// Floating-point operations (a multiply-add is two): points of work times the
-/// operations per point that the row's flags tell. 0 for data movement, and for nodes
-/// that inference cannot type.
+/// Floating-point operations (a multiply-add is two): points of work times the operations
+/// per point that the flags of the row give. 0 for data movement, and for nodes that
+/// inference cannot type.
 double eg_op_flops(const eg_attrs *attrs, const eg_type *inputs, uint32_t count);
 /// Bytes read and written at least once; 0 for views. Gather and slice read only
 /// what they return.
@@ -422,8 +421,8 @@ enum { EG_MAX_FORMAT_CHOICES = 16 };
 uint32_t eg_op_formats(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
                        const eg_type *results, uint32_t result_count, uint32_t mask,
                        eg_format_choice out[EG_MAX_FORMAT_CHOICES]);
-/// Whether the formats that the types have are one of a node's choices, or those of a
-/// change of format (identity).
+/// True when the formats of the types are a legal choice of the node, or a change of
+/// format by identity.
 bool eg_op_allows_formats(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
                           const eg_type *results, uint32_t result_count);
 /// True when a value of this type may be stored in `format`.
@@ -439,7 +438,8 @@ typedef struct eg_kernel_call {
   uint32_t input_count;
   const eg_tensor *outputs;
   uint32_t output_count;
-  egraph_allocator alloc; // for scratch
+  egraph_allocator alloc; // of scratch
+  eg_arena *scratch;      // of one run: set by eg_op_run, which frees it
 } eg_kernel_call;
 
 /// Runs the reference kernel of the operator, in plain C. Float32 accumulates in float64

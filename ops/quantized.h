@@ -1,5 +1,5 @@
-// Products of quantized numbers: where their operands stand, and the product in plain
-// integers that they are made of.
+// Products of quantized numbers: the numbers of their operands, and the product of plain
+// integers that they contain.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPS_QUANTIZED_H
 #define EG_OPS_QUANTIZED_H
@@ -8,7 +8,7 @@
 
 enum { EG_NO_OPERAND = -1 };
 
-/// Operands by number; EG_NO_OPERAND: absent.
+/// Numbers of operands; EG_NO_OPERAND: absent.
 typedef struct eg_quantized_operands {
   int x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias;
 } eg_quantized_operands;

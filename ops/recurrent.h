@@ -29,7 +29,7 @@ typedef struct eg_gate_info {
   double (*at)(double x, double alpha, double beta);
 } eg_gate_info;
 
-/// NULL for a name that is none. `length` counts characters.
+/// Finds an activation by its name of `length` characters; NULL for an unknown name.
 const eg_gate_info *eg_gate_find(const char *name, size_t length);
 
 enum { EG_MAX_GATES = 6, EG_ABSENT = -1 };
@@ -40,7 +40,7 @@ typedef struct eg_activation {
   double alpha, beta;
 } eg_activation;
 
-/// A layer as its attributes and operand types say.
+/// A layer, read from its attributes and operand types.
 typedef struct eg_recurrent {
   int64_t steps, batch, inputs, hidden, directions;
   uint32_t gates;       // matrices per direction: 1, 3 (gru), 4 (lstm)
@@ -54,7 +54,7 @@ typedef struct eg_recurrent {
 eg_recurrent eg_recurrent_of(const eg_attrs *attrs, const eg_type *x, const eg_type *w,
                              uint32_t count);
 
-/// How many activations an operator has per direction.
+/// The number of activations of an operator per direction.
 uint32_t eg_recurrent_activations(eg_op op);
 
 #endif

@@ -1,4 +1,4 @@
-// Where the samples of a resized dimension lie.
+// Positions of the samples of a resized dimension.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPS_RESIZE_H
 #define EG_OPS_RESIZE_H
@@ -41,22 +41,22 @@ eg_resize_axis eg_resize_axis_of(const eg_attrs *attrs, const eg_type *x,
                                  const eg_type *y, uint32_t dim);
 /// floor(size * scale) for a size that is open, where 32-bit numbers compute it exactly.
 bool eg_resize_scaled_size(int64_t size, double scale, int64_t *out);
-/// Where result position i lies among the positions of the operand: in float32, with the
-/// operations of ONNX Runtime, since rounding decides between neighbours.
+/// The place of result position i among the positions of the operand: in float32, with
+/// the operations of ONNX Runtime, since rounding decides between neighbours.
 float eg_resize_source(const eg_resize_axis *axis, int64_t i);
-/// The nearest position to that, within the operand.
+/// The nearest position to `at`, within the operand.
 int64_t eg_resize_nearest(const eg_resize_axis *axis, float at);
-/// Whether a dimension is copied as it is.
+/// True when a dimension is copied as it is.
 bool eg_resize_is_copy(const eg_resize_axis *axis);
 
-/// `count` taps for every position of the result: positions of the operand, within it,
-/// and what the elements there are multiplied with. Nearest has one of weight 1.
+/// `count` taps for every position of the result: positions within the operand, and the
+/// weights of the elements there. Nearest has one tap of weight 1.
 typedef struct eg_resize_taps {
   int64_t count;
   int64_t *place; // of tap k of position i: i * count + k
   double *weight;
 } eg_resize_taps;
-/// Of a dimension that is not a copy.
+/// Computes the taps of a dimension that is not a copy.
 egraph_status eg_resize_taps_of(const eg_attrs *attrs, const eg_resize_axis *axis,
                                 eg_arena *arena, eg_resize_taps *out);
 

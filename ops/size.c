@@ -1,12 +1,13 @@
 // The arithmetic of sizes.
 // SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
 #include <string.h>
 
 #include "ops/size_internal.h"
 
 // ---- arithmetic ----------------------------------------------------------------------
 
-/// Computes in working memory, and keeps the result.
+/// Computes in working memory; the result is then stored.
 typedef bool compute(eg_open_sizes *sizes, const eg_size_poly *a, const eg_size_poly *b,
                      eg_size_poly *out);
 
@@ -25,33 +26,33 @@ static bool are_numbers(int64_t a, int64_t b) {
   return !eg_size_is_open(a) && !eg_size_is_open(b);
 }
 
-static bool add(eg_open_sizes *sizes, const eg_size_poly *a, const eg_size_poly *b,
-                eg_size_poly *out) {
+static bool add_polys(eg_open_sizes *sizes, const eg_size_poly *a, const eg_size_poly *b,
+                      eg_size_poly *out) {
   (void)sizes;
   return eg_size_poly_add(a, b, 1, out);
 }
-static bool sub(eg_open_sizes *sizes, const eg_size_poly *a, const eg_size_poly *b,
-                eg_size_poly *out) {
+static bool subtract_polys(eg_open_sizes *sizes, const eg_size_poly *a,
+                           const eg_size_poly *b, eg_size_poly *out) {
   (void)sizes;
   return eg_size_poly_add(a, b, -1, out);
 }
-static bool mul(eg_open_sizes *sizes, const eg_size_poly *a, const eg_size_poly *b,
-                eg_size_poly *out) {
+static bool multiply_polys(eg_open_sizes *sizes, const eg_size_poly *a,
+                           const eg_size_poly *b, eg_size_poly *out) {
   (void)sizes;
   return eg_size_poly_mul(a, b, out);
 }
 
 bool eg_size_add(int64_t a, int64_t b, int64_t *out) {
   if (are_numbers(a, b)) return !__builtin_add_overflow(a, b, out);
-  return on_expressions(a, b, add, out);
+  return on_expressions(a, b, add_polys, out);
 }
 bool eg_size_sub(int64_t a, int64_t b, int64_t *out) {
   if (are_numbers(a, b)) return !__builtin_sub_overflow(a, b, out);
-  return on_expressions(a, b, sub, out);
+  return on_expressions(a, b, subtract_polys, out);
 }
 bool eg_size_mul(int64_t a, int64_t b, int64_t *out) {
   if (are_numbers(a, b)) return !__builtin_mul_overflow(a, b, out);
-  return on_expressions(a, b, mul, out);
+  return on_expressions(a, b, multiply_polys, out);
 }
 
 // ---- quotients -----------------------------------------------------------------------
@@ -59,6 +60,7 @@ bool eg_size_mul(int64_t a, int64_t b, int64_t *out) {
 /// p = b * quotient + rest, coefficients of the rest in [0, b).
 static void divide_coefficients(const eg_size_poly *p, int64_t b, eg_size_poly *quotient,
                                 eg_size_poly *rest) {
+  assert(b > 0);
   quotient->count = rest->count = 0;
   for (uint32_t i = 0; i < p->count; i++) {
     eg_size_monomial part = p->term[i], left = p->term[i];
@@ -69,7 +71,7 @@ static void divide_coefficients(const eg_size_poly *p, int64_t b, eg_size_poly *
   }
 }
 
-/// Whether a rest is floor(a / c) + constant: then its floor over b is that of
+/// True when a rest is floor(a / c) + constant: then its floor over b is the floor of
 /// (a + constant * c) over b * c.
 static bool is_nested(const eg_open_sizes *sizes, const eg_size_poly *rest, int64_t b,
                       int64_t *out_b, eg_size_poly *out) {
@@ -87,7 +89,7 @@ static bool is_nested(const eg_open_sizes *sizes, const eg_size_poly *rest, int6
          eg_size_poly_add(out, &constant, atom->b, out);
 }
 
-/// Whether a rest is max(a, 0) + constant: its floor is the larger one of two floors.
+/// True when a rest is max(a, 0) + constant: its floor is the larger one of two floors.
 static bool is_maximum(const eg_open_sizes *sizes, const eg_size_poly *rest,
                        int64_t *out_constant, eg_size_poly *out) {
   const eg_size_monomial *first = &rest->term[0];
@@ -116,7 +118,7 @@ static bool divide_maximum(eg_open_sizes *sizes, const eg_size_poly *a, int64_t 
          eg_size_poly_add(out, &least, 1, out);
 }
 
-/// Divides a rest and its divisor by what they have in common; the constant is rounded
+/// Divides a rest and its divisor by their common factor; the constant is rounded
 /// down, which changes nothing.
 static int64_t shorten(eg_size_poly *rest, int64_t b) {
   int64_t common = b;
@@ -145,6 +147,7 @@ static bool is_below(const eg_open_sizes *sizes, const eg_size_poly *p, int64_t 
 
 bool eg_size_poly_floor_div(eg_open_sizes *sizes, const eg_size_poly *p, int64_t b,
                             eg_size_poly *out) {
+  assert(b > 0 && p != out);
   eg_size_poly rest, inner;
   int64_t inner_b, number;
   eg_size_atom atom = {.kind = EG_SIZE_FLOOR};
@@ -223,6 +226,7 @@ static void divide_by(eg_size_poly *p, int64_t divisor) {
 /// is the atom.
 bool eg_size_poly_positive(eg_open_sizes *sizes, const eg_size_poly *p,
                            eg_size_poly *out) {
+  assert(p != out);
   eg_size_poly zero, minus, inner;
   eg_size_atom atom = {.kind = EG_SIZE_POSITIVE};
   uint16_t id;
@@ -272,7 +276,7 @@ bool eg_size_min(int64_t a, int64_t b, int64_t *out) {
 
 // ---- dimensions that meet ------------------------------------------------------------
 
-/// Asks no facts, so that dimensions meet in the same size before and after these are
+/// Ignores facts, so that dimensions meet in the same size before and after facts are
 /// noted.
 static bool is_above_one(int64_t size) {
   eg_open_sizes *sizes = eg_size_owner(size);
@@ -287,7 +291,8 @@ static bool is_above_one(int64_t size) {
   return holds;
 }
 
-/// Whether two dimensions may meet: a model that was read has them meet.
+/// Finds the size at which two dimensions meet, if they may: in a model that was read,
+/// they do.
 static bool find_meeting(int64_t a, int64_t b, int64_t *out) {
   eg_open_sizes *sizes = eg_open_sizes_of(a, b);
   bool is_first = a < b;
@@ -306,7 +311,7 @@ static bool find_meeting(int64_t a, int64_t b, int64_t *out) {
   return found;
 }
 
-/// Whether `to` is the size at which `size` and another one meet.
+/// True when `to` is the size at which `size` and another one meet.
 static bool is_meeting_of(int64_t size, int64_t to) {
   eg_size_term term;
   if (!eg_size_is_open(to) || eg_size_term_count(to) != 1) return false;

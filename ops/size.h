@@ -6,11 +6,11 @@
 //   eg_size_add(4, 8, &m);               m: 12; numbers are their own value
 //
 // The handle of an expression is a number beyond all sizes. It names its owner, so that
-// whoever computes with dimensions need not know whether they are open; arithmetic that
+// code that computes with dimensions need not know whether they are open; arithmetic that
 // is not one of these functions makes a number that is no size (eg_size_is_broken).
 //
 // Expressions are polynomials over atoms: open dimensions, dimensions of tensors that
-// nobody can compute, floor(p / q), max(p, 0), and broadcast(p, q). Equal polynomials
+// cannot be computed, floor(p / q), max(p, 0), and broadcast(p, q). Equal polynomials
 // have one handle. An order or equality is true only if it holds for all values >= 1 of
 // open dimensions that the model admits (what its own operators ask for: facts).
 // SPDX-License-Identifier: Apache-2.0
@@ -30,7 +30,7 @@ typedef struct eg_open_dim {
   bool is_named;     // by the file
   const char *input; // the first input that has it
   uint32_t axis;     // and where
-  int64_t example;   // the size at which costs are those of the graph
+  int64_t example;   // the size at which the graph is priced
 } eg_open_dim;
 
 /// The owner of expressions, shared by graphs: released by all, freed by the last.
@@ -38,11 +38,11 @@ typedef struct eg_open_dim {
 egraph_status eg_open_sizes_create(egraph_allocator alloc, eg_open_sizes **out);
 eg_open_sizes *eg_open_sizes_retain(eg_open_sizes *sizes); // NULL is allowed
 void eg_open_sizes_release(eg_open_sizes *sizes);          // NULL is allowed
-/// Texts are copied.
+/// Adds an open dimension; texts are copied.
 egraph_status eg_open_sizes_add_dim(eg_open_sizes *sizes, const eg_open_dim *dim,
                                     int64_t *out);
-/// The dimension `axis` of a tensor that is kept as it is; `example` stands for it in
-/// costs.
+/// Adds the dimension `axis` of a tensor whose operator is not known; costs are computed
+/// with `example`.
 egraph_status eg_open_sizes_add_unknown(eg_open_sizes *sizes, const char *tensor,
                                         uint32_t axis, int64_t example, int64_t *out);
 uint32_t eg_open_sizes_dim_count(const eg_open_sizes *sizes);
@@ -50,28 +50,29 @@ const eg_open_dim *eg_open_sizes_dim(const eg_open_sizes *sizes, uint32_t index)
 /// While a model is read, what its operators ask for is a fact: two sizes that must be
 /// equal are, at all sizes that the model admits. From now on there are no more facts.
 void eg_open_sizes_close(eg_open_sizes *sizes);
-/// Changes examples that are not among the `given` ones ([dim count] flags) until all
-/// facts hold and, as far as can be, none of `filled` [count] is 0. *out_found: facts do.
+/// Changes examples that are not `given` ([dim count] flags) until all facts hold and, if
+/// possible, none of `filled` [count] is 0. *out_found: all facts hold.
 egraph_status eg_open_sizes_choose_examples(eg_open_sizes *sizes, const bool *given,
                                             const int64_t *filled, uint32_t count,
                                             bool *out_found);
-/// Whether all facts hold where open dimensions are `dims` [dim count].
+/// True when all facts hold where open dimensions are `dims` [dim count].
 bool eg_open_sizes_admit(const eg_open_sizes *sizes, const int64_t *dims);
 void eg_open_sizes_set_example(eg_open_sizes *sizes, uint32_t dim, int64_t example);
-/// Whether the model can be read at the example: nodes that are kept, of which no facts
-/// are known, may ask for other sizes. True until it is told.
+/// Records whether the model can be read at the example: nodes that are not known have no
+/// facts, and may need other sizes. Readable until a call says otherwise.
 void eg_open_sizes_tell_readable(eg_open_sizes *sizes, bool is_readable);
 bool eg_open_sizes_is_readable(const eg_open_sizes *sizes);
-/// Facts so far, and back to as many: of an operator that is not read after all.
+/// Counts the facts so far, and forgets all but `count`: the facts of an operator that is
+/// not read after all.
 uint32_t eg_open_sizes_fact_count(const eg_open_sizes *sizes);
 void eg_open_sizes_forget_facts(eg_open_sizes *sizes, uint32_t count);
-/// EGRAPH_E_MEMORY where a function below has failed for lack of memory.
+/// EGRAPH_E_MEMORY when a function below failed for lack of memory.
 egraph_status eg_open_sizes_status(const eg_open_sizes *sizes);
 
 bool eg_size_is_open(int64_t size);
-/// Who keeps the expression, borrowed; NULL: it is a number.
+/// The owner of the expression, borrowed; NULL for a number.
 eg_open_sizes *eg_size_owner(int64_t size);
-/// A number that comes from a handle by other arithmetic than that of sizes.
+/// True for a number that was computed from a handle by arithmetic other than eg_size_*.
 bool eg_size_is_broken(int64_t size);
 bool eg_size_any_open(const int64_t *sizes, uint32_t count);
 
@@ -94,16 +95,16 @@ bool eg_size_broadcast(int64_t a, int64_t b, int64_t *out);
 
 bool eg_size_same(int64_t a, int64_t b);
 bool eg_size_at_least(int64_t a, int64_t b);
-/// At no size equal.
+/// True when the two are equal at no size.
 bool eg_size_differs(int64_t a, int64_t b);
 // While a model is read, also true, and from then on a fact, where it is not wrong at all
 // sizes: an operator of the model asks for it.
 bool eg_size_agree(int64_t a, int64_t b);   // a = b; a size that meets a 1 may be
                                             // stretched there, which makes no fact
 bool eg_size_reaches(int64_t a, int64_t b); // a >= b
-/// No fact: at the example the size should not be negative, if that can be.
+/// Records a wish, no fact: the size should not be negative at the example.
 void eg_size_wish(int64_t size);
-/// Whether a dimension broadcasts to one without changing it.
+/// True when a dimension broadcasts to one without changing it.
 bool eg_size_stretches_to(int64_t size, int64_t to);
 
 // ---- values and parts ----------------------------------------------------------------
@@ -113,9 +114,9 @@ int64_t eg_size_example(int64_t size);
 /// The value where open dimensions are `dims` [dim count]; atoms that are unknown have
 /// their example.
 int64_t eg_size_at(int64_t size, const int64_t *dims);
-/// Whether open dimensions tell the value: no atom of it is unknown.
+/// True when open dimensions determine the value: no atom of it is unknown.
 bool eg_size_is_determined(int64_t size);
-/// Whether every unknown atom of it is one of the others, too.
+/// True when every unknown atom of it is in one of the others, too.
 bool eg_size_is_told_by(int64_t size, const int64_t *others, uint32_t count);
 /// Appends the expression: "2*seq + 1".
 egraph_status eg_size_print(eg_text *text, int64_t size);

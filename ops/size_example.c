@@ -1,7 +1,7 @@
-// Sizes of the example: those that the caller proposes, moved until all facts hold and
-// nothing is empty. A walk: of a goal that does not hold one variable takes the size at
-// which the fewest goals do not hold, with equations solved for variables that are terms
-// of them. Now and then it takes any size.
+// Sizes of the example: the proposed ones, changed until all facts hold and nothing is
+// empty. A random walk: one variable of a goal that does not hold takes the size at which
+// the fewest goals fail, where equations are solved for variables that are single terms.
+// Now and then it takes any size.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
@@ -11,8 +11,7 @@
 
 enum { STEPS = 200, PASSES = 8, MOST_VARIABLES = 32, NOT_GREEDY = 8 };
 
-/// Sizes that are tried: small ones, and multiples of what images and windows are divided
-/// by.
+/// Sizes to try: small ones, and multiples of common divisors of images and windows.
 enum { SMALL = 40 };
 static const int64_t usual[] = {48, 64, 96, 112, 128, 192, 224, 256, 512, 1024};
 enum { CANDIDATES = SMALL + sizeof usual / sizeof *usual };
@@ -25,7 +24,7 @@ typedef struct chooser {
   const int64_t *pinned; // the example that moves by itself
 } chooser;
 
-/// How far sizes are from all goals.
+/// The distance of sizes from all goals.
 typedef struct distance {
   size_t facts, wishes; // that do not hold
   double lack;          // of facts: digits
@@ -42,7 +41,8 @@ static int64_t *example_of(const chooser *c, uint16_t id) {
   return example != c->pinned ? example : NULL;
 }
 
-/// How much a fact fails by, at sizes of open dimensions, or (NULL) at the example.
+/// The amount by which a fact fails at sizes of open dimensions, or (NULL) at the
+/// example.
 static int64_t lack_of(const eg_size_fact *fact, const int64_t *dims) {
   int64_t value = eg_size_at(fact->size, dims);
   if (fact->kind == EG_SIZE_IS_ZERO) return value < 0 ? -value : value;
@@ -80,7 +80,7 @@ static bool solve_for(const chooser *c, const eg_size_fact *fact,
 
 /// Moves one variable so that an equation holds: first one that is alone on its side, as
 /// `all` of all = past + new.
-static bool solve(const chooser *c, const eg_size_fact *fact) {
+static bool solve_for_atom(const chooser *c, const eg_size_fact *fact) {
   eg_size_poly p;
   uint32_t positive = 0;
   eg_size_load(c->sizes, fact->size, &p);
@@ -95,14 +95,15 @@ static bool solve(const chooser *c, const eg_size_fact *fact) {
   return false;
 }
 
-static bool meet(const chooser *c, const eg_size_fact *fact) {
+static bool meet_example(const chooser *c, const eg_size_fact *fact) {
   eg_size_term term;
   eg_size_term_at(fact->size, 0, &term);
   eg_size_fact equal = {.kind = EG_SIZE_IS_ZERO};
-  return eg_size_sub(term.atoms[0].a, term.atoms[0].b, &equal.size) && solve(c, &equal);
+  return eg_size_sub(term.atoms[0].a, term.atoms[0].b, &equal.size) &&
+         solve_for_atom(c, &equal);
 }
 
-static void settle(const chooser *c) {
+static void settle_example(const chooser *c) {
   bool all = false;
   for (uint32_t pass = 0; !all && pass < PASSES; pass++) {
     all = true;
@@ -110,8 +111,8 @@ static void settle(const chooser *c) {
       const eg_size_fact fact = c->sizes->facts.data[i];
       if (holds(&fact, NULL)) continue;
       all = false;
-      if (fact.kind == EG_SIZE_IS_ZERO) (void)solve(c, &fact);
-      if (fact.kind == EG_SIZE_IS_MEETING) (void)meet(c, &fact);
+      if (fact.kind == EG_SIZE_IS_ZERO) (void)solve_for_atom(c, &fact);
+      if (fact.kind == EG_SIZE_IS_MEETING) (void)meet_example(c, &fact);
     }
   }
 }
@@ -163,7 +164,7 @@ typedef struct variables {
   uint32_t count;
 } variables;
 
-/// As deep as floors and maxima are nested.
+/// Recursion is as deep as floors and maxima are nested.
 static void add_variables(const chooser *c, int64_t size, variables *out) {
   if (!eg_size_is_open(size)) return;
   eg_size_poly p;
@@ -194,7 +195,7 @@ static int64_t *draw_variable(chooser *c) {
 
 static int64_t candidate(uint32_t i) { return i < SMALL ? i + 1 : usual[i - SMALL]; }
 
-/// How many times one is the other.
+/// The quotient of the larger and the smaller.
 static double ratio(int64_t a, int64_t b) {
   return a > b ? (double)a / (double)b : (double)b / (double)a;
 }
@@ -203,7 +204,7 @@ static double ratio(int64_t a, int64_t b) {
 static distance set(chooser *c, int64_t *variable, int64_t size) {
   *variable = size;
   c->pinned = variable;
-  settle(c);
+  settle_example(c);
   c->pinned = NULL;
   return distance_of(c);
 }
@@ -225,8 +226,9 @@ static int64_t find_best(chooser *c, int64_t *variable, const eg_size_numbers *n
   return best;
 }
 
-static egraph_status walk(chooser *c, eg_size_numbers *now, eg_size_numbers *best) {
-  settle(c);
+static egraph_status walk_examples(chooser *c, eg_size_numbers *now,
+                                   eg_size_numbers *best) {
+  settle_example(c);
   distance d = distance_of(c), least = d;
   EG_TRY(keep_examples(c, best));
   for (uint32_t step = 0; step < STEPS && d.facts + d.wishes != 0; step++) {
@@ -267,7 +269,7 @@ egraph_status eg_open_sizes_choose_examples(eg_open_sizes *sizes, const bool *gi
   eg_size_numbers_init(&now, sizes->alloc);
   eg_size_numbers_init(&best, sizes->alloc);
   egraph_status status = add_goals(&c, filled, count);
-  if (status == EGRAPH_OK) status = walk(&c, &now, &best);
+  if (status == EGRAPH_OK) status = walk_examples(&c, &now, &best);
   *out_found = status == EGRAPH_OK && distance_of(&c).facts == 0;
   eg_size_numbers_deinit(&now);
   eg_size_numbers_deinit(&best);

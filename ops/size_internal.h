@@ -12,7 +12,7 @@
 
 _Static_assert((int)EG_SIZE_POLY_DEGREE == (int)EG_SIZE_DEGREE, "atoms of a term");
 
-/// An expression as it is kept.
+/// A stored expression.
 typedef struct eg_size_row {
   const eg_size_monomial *terms; // [count] in the arena
   uint32_t count;
@@ -21,16 +21,16 @@ typedef struct eg_size_row {
 EG_VEC_DEFINE(eg_size_rows, eg_size_row);
 EG_VEC_DEFINE(eg_size_atoms, eg_size_atom);
 
-/// Values at a few sizes of dimensions: where an order fails at one of them, nothing need
-/// be shown. INT64_MAX: too large.
+/// Values at a few sizes of the dimensions: an order that fails at one of them is refuted
+/// without a proof. INT64_MAX: too large.
 enum { EG_SIZE_POINTS = 7 };
 typedef struct eg_size_points {
   int64_t at[EG_SIZE_POINTS];
 } eg_size_points;
 EG_VEC_DEFINE(eg_size_points_list, eg_size_points);
 EG_VEC_DEFINE(eg_open_dims, eg_open_dim);
-/// Of a size, wherever the model runs: it is 0, or not negative, or the size at which two
-/// dimensions meet that differ in nothing but that one may be 1.
+/// A property of a size wherever the model runs: it is 0; it is not negative; it is the
+/// size at which two dimensions meet that are equal except that one may be 1.
 typedef enum eg_size_fact_kind {
   EG_SIZE_IS_ZERO,
   EG_SIZE_IS_NONNEGATIVE,
@@ -42,7 +42,7 @@ typedef struct eg_size_fact {
 } eg_size_fact;
 EG_VEC_DEFINE(eg_size_facts, eg_size_fact);
 
-/// Whether a - b - less is not negative.
+/// A kept answer: `holds` when a - b - less is never negative.
 typedef struct eg_size_answer {
   int64_t a, b, less;
   bool holds;
@@ -61,7 +61,7 @@ struct eg_open_sizes {
   eg_size_rows rows;
   eg_flatmap map;              // hash of an expression -> its row
   eg_size_facts facts, wishes; // of the example alone
-  eg_size_answers answers;     // to orders that were asked for, once no fact is added
+  eg_size_answers answers;     // to earlier questions, once no fact is added
   eg_flatmap answered;
 };
 
@@ -70,15 +70,15 @@ static inline int64_t eg_size_floor(int64_t a, int64_t b) {
   return b == 0 ? 0 : a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-// All take the lock's protection for granted.
+// Callers hold the lock.
 
-/// The owner of the open one of two sizes; NULL: both are numbers.
+/// The owner of the open one of two sizes; NULL when both are numbers.
 eg_open_sizes *eg_open_sizes_of(int64_t a, int64_t b);
 void eg_size_load(const eg_open_sizes *sizes, int64_t size, eg_size_poly *out);
 /// False for lack of memory, and for numbers beyond all sizes.
 bool eg_size_store(eg_open_sizes *sizes, const eg_size_poly *p, int64_t *out);
-/// The number of an atom; the same for the same kind and operands. `adds`: makes it where
-/// it is new.
+/// Finds the number of an atom, equal for equal kind and operands. `adds`: appends an
+/// atom that is new.
 bool eg_size_find_atom(eg_open_sizes *sizes, const eg_size_atom *atom, bool adds,
                        uint16_t *out);
 
@@ -89,13 +89,13 @@ eg_size_points eg_size_atom_points(const eg_open_sizes *sizes, const eg_size_ato
 
 /// False for lack of memory.
 bool eg_size_note_fact(eg_open_sizes *sizes, eg_size_fact_kind kind, int64_t size);
-/// Where the model is read, notes the fact; later, whether it was noted.
+/// While the model is read, notes the fact; later, true when it was noted.
 bool eg_size_admits(eg_open_sizes *sizes, eg_size_fact_kind kind, int64_t size);
 
-/// Whether an expression is >= 0 at all sizes; facts are not asked, so that what is
-/// computed of sizes is the same before and after they are noted.
+/// True when an expression is >= 0 at all sizes; independent of facts, so that arithmetic
+/// gives the same results before and after facts are noted.
 bool eg_size_poly_is_nonnegative(const eg_open_sizes *sizes, const eg_size_poly *p);
-/// Whether it is 0 at all sizes that the model admits.
+/// True when it is 0 at all sizes that the model admits.
 bool eg_size_poly_is_zero(const eg_open_sizes *sizes, const eg_size_poly *p);
 /// floor(p / b) for a number b >= 1, max(p, 0); `out` is no operand.
 bool eg_size_poly_floor_div(eg_open_sizes *sizes, const eg_size_poly *p, int64_t b,

@@ -1,7 +1,7 @@
-// What holds at all sizes: lower bounds of polynomials.
+// Orders that hold at all sizes: lower bounds of polynomials.
 //
-// An atom that is no variable is taken out of a polynomial, the newest first (its
-// operands are older), by what is known of it:
+// An atom that is no variable is eliminated from a polynomial, the newest first (its
+// operands are older), by its bounds:
 //
 //   floor(a / b)       between (a - b + 1) / b and a / b
 //   max(a, 0)          not below 0 and a; it is one of the two
@@ -15,10 +15,10 @@
 #include "base/hash.h"
 #include "ops/size_internal.h"
 
-/// How far one order is looked into: nested maxima have exponentially many cases.
+/// The most steps of one proof: nested maxima have exponentially many cases.
 enum { MOST_STEPS = 400 };
 
-/// One order under way.
+/// A proof in progress.
 typedef struct proof {
   const eg_open_sizes *sizes;
   uint32_t steps;  // that are left
@@ -109,8 +109,8 @@ static bool is_leaf_nonnegative(const proof *t, const eg_size_poly *p) {
 }
 
 /// scale * without + with * value
-static bool replace(const eg_size_poly *with, const eg_size_poly *value,
-                    const eg_size_poly *without, int64_t scale, eg_size_poly *out) {
+static bool replace_atom(const eg_size_poly *with, const eg_size_poly *value,
+                         const eg_size_poly *without, int64_t scale, eg_size_poly *out) {
   eg_size_poly product, zero;
   zero.count = 0;
   return eg_size_poly_mul(with, value, &product) &&
@@ -121,12 +121,12 @@ static bool replace(const eg_size_poly *with, const eg_size_poly *value,
 static bool holds_at(proof *t, const eg_size_poly *with, const eg_size_poly *value,
                      const eg_size_poly *without, int64_t scale) {
   eg_size_poly p;
-  return replace(with, value, without, scale, &p) && is_nonnegative(t, &p);
+  return replace_atom(with, value, without, scale, &p) && is_nonnegative(t, &p);
 }
 
 // ---- atoms at their least -------------------------------------------------------------
 
-/// A number that a size is not below; LEAST: none is known.
+/// A lower bound of a size; LEAST: none is known.
 enum { LEAST = INT32_MIN, MOST = INT32_MAX };
 
 static int64_t least_of(const eg_open_sizes *sizes, int64_t size);
@@ -208,7 +208,7 @@ static bool is_choice_nonnegative(proof *t, const eg_size_atom *atom,
          holds_at_least(t, atom, with, without);
 }
 
-/// Whether it fails at one of the points.
+/// True when it fails at one of the points.
 static bool is_refuted(const eg_open_sizes *sizes, const eg_size_poly *p) {
   for (uint32_t i = 0; i < EG_SIZE_POINTS; i++)
     if (eg_size_poly_at_point(sizes, p, i) < 0) return true;
@@ -266,7 +266,7 @@ static bool has_bounds(const eg_open_sizes *sizes) {
   return false;
 }
 
-/// By itself, or beside one of the facts.
+/// True when p is not negative by itself, or given one of the facts.
 static bool is_admitted(const eg_open_sizes *sizes, const eg_size_poly *p) {
   proof t = {.sizes = sizes, .steps = MOST_STEPS, .uses_facts = true};
   if (eg_size_poly_is_nonnegative(sizes, p)) return true;
@@ -276,7 +276,7 @@ static bool is_admitted(const eg_open_sizes *sizes, const eg_size_poly *p) {
   return false;
 }
 
-/// By one fact alone, or by all in a row.
+/// True by one fact alone, or by all facts in order.
 bool eg_size_poly_is_zero(const eg_open_sizes *sizes, const eg_size_poly *p) {
   eg_size_poly rest = *p, fact, alone;
   for (size_t i = 0; i < sizes->facts.len && rest.count != 0; i++) {
@@ -314,7 +314,7 @@ static egraph_status keep_answer(eg_open_sizes *sizes, uint64_t hash,
   return EGRAPH_OK;
 }
 
-/// Rules ask the same orders of many classes.
+/// Kept answers: rules ask the same question for many classes.
 static bool is_at_least(eg_open_sizes *sizes, int64_t a, int64_t b, int64_t less) {
   eg_size_answer answer = {.a = a, .b = b, .less = less};
   uint64_t hash =

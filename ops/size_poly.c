@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/size_poly.h"
 
+#include <assert.h>
 #include <string.h>
 
 static const eg_size_monomial one = {
@@ -31,6 +32,7 @@ void eg_size_poly_constant(int64_t number, eg_size_poly *out) {
 }
 
 void eg_size_poly_atom(uint16_t atom, eg_size_poly *out) {
+  assert(atom != EG_SIZE_POLY_NO_ATOM);
   out->count = 1;
   out->term[0] = one;
   out->term[0].atom[0] = atom;
@@ -43,7 +45,7 @@ bool eg_size_poly_is_constant(const eg_size_poly *p, int64_t *out) {
 
 // ---- sums and products ---------------------------------------------------------------
 
-static bool append(eg_size_poly *p, const eg_size_monomial *m) {
+static bool append_monomial(eg_size_poly *p, const eg_size_monomial *m) {
   if (m->coef == 0) return true;
   if (p->count == EG_SIZE_POLY_TERMS) return false;
   p->term[p->count++] = *m;
@@ -67,7 +69,7 @@ bool eg_size_poly_add(const eg_size_poly *a, const eg_size_poly *b, int64_t fact
       return false;
     i += order <= 0;
     k += order >= 0;
-    if (!append(&sum, &next)) return false;
+    if (!append_monomial(&sum, &next)) return false;
   }
   *out = sum;
   return true;
@@ -75,6 +77,7 @@ bool eg_size_poly_add(const eg_size_poly *a, const eg_size_poly *b, int64_t fact
 
 static bool multiply_terms(const eg_size_monomial *a, const eg_size_monomial *b,
                            eg_size_monomial *out) {
+  assert(a->coef != 0 && b->coef != 0);
   uint32_t x = eg_size_monomial_degree(a), y = eg_size_monomial_degree(b), i = 0, k = 0;
   eg_size_monomial product = one;
   if (x + y > EG_SIZE_POLY_DEGREE ||
@@ -141,7 +144,7 @@ bool eg_size_poly_divide(const eg_size_poly *a, const eg_size_poly *b,
   while (rest.count != 0) {
     eg_size_monomial step;
     if (!divide_terms(&rest.term[0], &b->term[0], &step)) return false;
-    if (!append(&quotient, &step) || !negate(&step)) return false;
+    if (!append_monomial(&quotient, &step) || !negate(&step)) return false;
     if (!add_multiple(&rest, &step, b, &rest)) return false;
   }
   *out = quotient;
@@ -156,7 +159,7 @@ bool eg_size_poly_reduce(const eg_size_poly *a, const eg_size_poly *b,
   while (rest.count != 0) {
     eg_size_monomial step, first = rest.term[0];
     if (!divide_terms(&first, &b->term[0], &step)) {
-      if (!append(&kept, &first)) return false;
+      if (!append_monomial(&kept, &first)) return false;
       memmove(rest.term, rest.term + 1, --rest.count * sizeof *rest.term);
     } else if (!negate(&step) || !add_multiple(&rest, &step, b, &rest)) {
       return false;
@@ -184,6 +187,7 @@ int64_t eg_size_poly_content(const eg_size_poly *p, bool with_constant) {
 
 bool eg_size_poly_split(const eg_size_poly *p, uint16_t atom, eg_size_poly *with,
                         eg_size_poly *without) {
+  assert(atom != EG_SIZE_POLY_NO_ATOM);
   eg_size_poly factor;
   with->count = without->count = 0;
   eg_size_poly_atom(atom, &factor);

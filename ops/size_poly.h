@@ -38,11 +38,12 @@ bool eg_size_poly_add(const eg_size_poly *a, const eg_size_poly *b, int64_t fact
 bool eg_size_poly_mul(const eg_size_poly *a, const eg_size_poly *b, eg_size_poly *out);
 /// The quotient where `b` divides `a` without rest.
 bool eg_size_poly_divide(const eg_size_poly *a, const eg_size_poly *b, eg_size_poly *out);
-/// What is left of `a` once every multiple of the first term of `b` is replaced by the
-/// rest of `b`, which is zero. The first coefficient of `b` must divide; else the term
+/// Reduces `a` by `b`, which is zero: replaces every multiple of the first term of `b` by
+/// the negated rest of `b`. The first coefficient of `b` must divide; else the term
 /// stays.
 bool eg_size_poly_reduce(const eg_size_poly *a, const eg_size_poly *b, eg_size_poly *out);
-/// The largest number that divides all coefficients; of those of terms with atoms.
+/// The largest number that divides all coefficients, or all coefficients of terms with
+/// atoms.
 int64_t eg_size_poly_content(const eg_size_poly *p, bool with_constant);
 /// p = with * atom + without; false where the atom has a power above 1.
 bool eg_size_poly_split(const eg_size_poly *p, uint16_t atom, eg_size_poly *with,

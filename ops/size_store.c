@@ -1,10 +1,11 @@
-// Handles of sizes, and what they stand for: expressions and their atoms.
+// Handles of sizes, their expressions and atoms.
 //
 //   bit 62   52          28                 0
 //        1 │ owner (10) │ expression (24) │ check (28)
 //
 // The check is a hash of the rest, so that a handle plus one, or twice a handle, is none.
 // SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -17,7 +18,7 @@ enum { OWNER_BITS = 10, ROW_BITS = 24, CHECK_BITS = 28 };
 enum { MOST_OWNERS = (1 << OWNER_BITS) - 1, MOST_ROWS = 1 << ROW_BITS };
 enum { MOST_ATOMS = EG_SIZE_POLY_NO_ATOM };
 
-/// Beyond this, numbers are no sizes.
+/// Larger numbers are no sizes.
 static const int64_t LARGEST_SIZE = INT64_C(1) << 48;
 
 static _Atomic(eg_open_sizes *) owners[MOST_OWNERS];
@@ -29,17 +30,18 @@ static uint64_t check_of(uint64_t place) {
 }
 
 static int64_t handle_of(uint32_t slot, uint32_t row) {
+  assert(slot < MOST_OWNERS && row < MOST_ROWS);
   uint64_t place = ((uint64_t)slot << ROW_BITS) | row;
   return (int64_t)((UINT64_C(1) << 62) | place << CHECK_BITS | check_of(place));
 }
 
-static uint64_t place_of(int64_t handle) {
+static uint64_t row_of_handle(int64_t handle) {
   return ((uint64_t)handle & ~(UINT64_C(1) << 62)) >> CHECK_BITS;
 }
 
 bool eg_size_is_open(int64_t size) {
   if ((uint64_t)size >> 62 != 1) return false;
-  uint64_t place = place_of(size);
+  uint64_t place = row_of_handle(size);
   return place >> ROW_BITS < MOST_OWNERS &&
          ((uint64_t)size & ((UINT64_C(1) << CHECK_BITS) - 1)) == check_of(place);
 }
@@ -57,7 +59,7 @@ bool eg_size_any_open(const int64_t *sizes, uint32_t count) {
 eg_open_sizes *eg_open_sizes_of(int64_t a, int64_t b) {
   int64_t open = eg_size_is_open(a) ? a : b;
   if (!eg_size_is_open(open)) return NULL;
-  return atomic_load(&owners[place_of(open) >> ROW_BITS]);
+  return atomic_load(&owners[row_of_handle(open) >> ROW_BITS]);
 }
 
 eg_open_sizes *eg_size_owner(int64_t size) { return eg_open_sizes_of(size, size); }
@@ -121,6 +123,7 @@ uint32_t eg_open_sizes_fact_count(const eg_open_sizes *sizes) {
 }
 
 void eg_open_sizes_forget_facts(eg_open_sizes *sizes, uint32_t count) {
+  assert(count <= sizes->facts.len);
   sizes->facts.len = count;
 }
 
@@ -134,6 +137,7 @@ uint32_t eg_open_sizes_dim_count(const eg_open_sizes *sizes) {
 }
 
 const eg_open_dim *eg_open_sizes_dim(const eg_open_sizes *sizes, uint32_t index) {
+  assert(index < sizes->dims.len);
   return eg_open_dims_at(&sizes->dims, index);
 }
 
@@ -141,6 +145,7 @@ const eg_open_dim *eg_open_sizes_dim(const eg_open_sizes *sizes, uint32_t index)
 
 int64_t eg_size_poly_at_point(const eg_open_sizes *sizes, const eg_size_poly *p,
                               uint32_t point) {
+  assert(point < EG_SIZE_POINTS);
   int64_t sum = 0;
   for (uint32_t i = 0; i < p->count; i++) {
     int64_t product = p->term[i].coef;
@@ -199,12 +204,13 @@ void eg_size_load(const eg_open_sizes *sizes, int64_t size, eg_size_poly *out) {
     eg_size_poly_constant(size, out);
     return;
   }
-  const eg_size_row *row = &sizes->rows.data[place_of(size) & (MOST_ROWS - 1)];
+  const eg_size_row *row = &sizes->rows.data[row_of_handle(size) & (MOST_ROWS - 1)];
   out->count = row->count;
   memcpy(out->term, row->terms, row->count * sizeof *row->terms);
 }
 
-static egraph_status add_row(eg_open_sizes *sizes, const eg_size_poly *p, uint64_t hash) {
+static egraph_status add_expression(eg_open_sizes *sizes, const eg_size_poly *p,
+                                    uint64_t hash) {
   eg_size_monomial *terms;
   EG_TRY(eg_arena_alloc(&sizes->arena, p->count, sizeof *terms, &terms));
   memcpy(terms, p->term, p->count * sizeof *terms);
@@ -221,7 +227,7 @@ bool eg_size_store(eg_open_sizes *sizes, const eg_size_poly *p, int64_t *out) {
   if (!eg_flatmap_find(&sizes->map, hash, p, same_row, &sizes->rows, &row)) {
     row = (uint32_t)sizes->rows.len;
     if (row == MOST_ROWS) return false;
-    sizes->has_failed = sizes->has_failed || add_row(sizes, p, hash) != EGRAPH_OK;
+    sizes->has_failed = sizes->has_failed || add_expression(sizes, p, hash) != EGRAPH_OK;
     if (sizes->has_failed) return false;
   }
   *out = handle_of(sizes->slot, row);
@@ -235,6 +241,7 @@ static bool same_atom(const eg_size_atom *a, const eg_size_atom *b) {
 
 bool eg_size_find_atom(eg_open_sizes *sizes, const eg_size_atom *atom, bool adds,
                        uint16_t *out) {
+  assert(sizes->points.len == sizes->atoms.len);
   for (size_t i = 0; i < sizes->atoms.len; i++)
     if (same_atom(&sizes->atoms.data[i], atom)) {
       *out = (uint16_t)i;
@@ -249,7 +256,7 @@ bool eg_size_find_atom(eg_open_sizes *sizes, const eg_size_atom *atom, bool adds
   return !sizes->has_failed;
 }
 
-/// The size that an atom is.
+/// The size that consists of an atom.
 static bool store_atom(eg_open_sizes *sizes, const eg_size_atom *atom, int64_t *out) {
   uint16_t id;
   eg_size_poly p;

@@ -1,5 +1,6 @@
 // Values, parts and texts of sizes.
 // SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
 #include <inttypes.h>
 
 #include "ops/size_internal.h"
@@ -47,6 +48,7 @@ int64_t eg_size_at(int64_t size, const int64_t *dims) {
 int64_t eg_size_example(int64_t size) { return eg_size_at(size, NULL); }
 
 uint32_t eg_size_term_count(int64_t size) {
+  assert(eg_size_is_open(size));
   eg_open_sizes *sizes = eg_open_sizes_of(size, size);
   eg_size_poly p;
   (void)pthread_mutex_lock(&sizes->lock);
@@ -56,6 +58,7 @@ uint32_t eg_size_term_count(int64_t size) {
 }
 
 void eg_size_term_at(int64_t size, uint32_t index, eg_size_term *out) {
+  assert(eg_size_is_open(size));
   eg_open_sizes *sizes = eg_open_sizes_of(size, size);
   eg_size_poly p;
   (void)pthread_mutex_lock(&sizes->lock);
@@ -85,12 +88,14 @@ static bool visit_unknown(int64_t size, bool (*visit)(void *, const eg_size_atom
   return true;
 }
 
-static bool refuse(void *user, const eg_size_atom *atom) {
+static bool stop_at_unknown(void *user, const eg_size_atom *atom) {
   (void)user, (void)atom;
   return false;
 }
 
-bool eg_size_is_determined(int64_t size) { return visit_unknown(size, refuse, NULL); }
+bool eg_size_is_determined(int64_t size) {
+  return visit_unknown(size, stop_at_unknown, NULL);
+}
 
 static bool is_other(void *user, const eg_size_atom *atom) {
   const eg_size_atom *wanted = user;
@@ -134,8 +139,8 @@ static egraph_status print_atom(eg_text *text, const eg_open_sizes *sizes,
   return eg_text_append(text, ")");
 }
 
-static egraph_status print_term(eg_text *text, const eg_open_sizes *sizes,
-                                const eg_size_term *term, bool is_first) {
+static egraph_status print_size_term(eg_text *text, const eg_open_sizes *sizes,
+                                     const eg_size_term *term, bool is_first) {
   int64_t c = term->coefficient;
   EG_TRY(eg_text_append(text, is_first ? (c < 0 ? "-" : "") : c < 0 ? " - " : " + "));
   bool has_number = (c != 1 && c != -1) || term->count == 0;
@@ -154,7 +159,7 @@ egraph_status eg_size_print(eg_text *text, int64_t size) {
   for (uint32_t i = 0; i < count; i++) {
     eg_size_term term;
     eg_size_term_at(size, i, &term);
-    EG_TRY(print_term(text, sizes, &term, i == 0));
+    EG_TRY(print_size_term(text, sizes, &term, i == 0));
   }
   return EGRAPH_OK;
 }

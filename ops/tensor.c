@@ -55,6 +55,7 @@ eg_type eg_type_of(egraph_dtype dtype, uint32_t rank, const int64_t *dims) {
 }
 
 bool eg_type_same_shape(const eg_type *a, const eg_type *b) {
+  assert(a->rank <= EGRAPH_MAX_RANK && b->rank <= EGRAPH_MAX_RANK);
   if (a->rank != b->rank) return false;
   for (uint32_t i = 0; i < a->rank; i++)
     if (a->dims[i] != b->dims[i]) return false;
@@ -131,6 +132,7 @@ egraph_status eg_type_check(const eg_type *type) {
 }
 
 int64_t eg_type_elements(const eg_type *type) {
+  assert(type->rank <= EGRAPH_MAX_RANK);
   int64_t count = 1;
   for (uint32_t i = 0; i < type->rank; i++)
     if (type->dims[i] == 0) return 0;
@@ -289,8 +291,8 @@ bool eg_dtype_from_onnx(int onnx, egraph_dtype *out) {
   return false;
 }
 
-/// Of floating-point types: the largest, the smallest normal and the smallest number, and
-/// bits behind the leading one.
+/// Floating-point types: the largest, the smallest normal and the smallest number, and
+/// the bits behind the leading one.
 static const struct {
   double largest, normal, least;
   int bits;
@@ -339,10 +341,9 @@ typedef struct small_float {
 
 static const small_float half_format = {10, 15}, brain_format = {7, 127};
 
-// The significand (with its hidden bit) is shifted to the place that the exponent
-// asks for and rounded; a carry out of the fraction then increments the exponent
-// field by itself.
-static uint16_t narrow(small_float to, double value) {
+// The significand (with its hidden bit) is shifted by the exponent and rounded; a carry
+// out of the fraction then increments the exponent field by itself.
+static uint16_t narrow_float(small_float to, double value) {
   uint64_t bits;
   memcpy(&bits, &value, sizeof bits);
   uint16_t sign = (uint16_t)(bits >> 63 << 15);
@@ -392,6 +393,7 @@ static uint64_t uint_of(double value) {
 }
 
 double eg_tensor_get_double(const eg_tensor *tensor, int64_t index) {
+  assert(index >= 0);
   const void *data = tensor->data;
   switch (tensor->type.dtype) {
   case EGRAPH_FLOAT32: return (double)((const float *)data)[index];
@@ -414,12 +416,17 @@ double eg_tensor_get_double(const eg_tensor *tensor, int64_t index) {
 }
 
 void eg_tensor_set_double(const eg_tensor *tensor, int64_t index, double value) {
+  assert(index >= 0);
   void *data = tensor->data;
   switch (tensor->type.dtype) {
   case EGRAPH_FLOAT32: ((float *)data)[index] = (float)value; return;
   case EGRAPH_FLOAT64: ((double *)data)[index] = value; return;
-  case EGRAPH_FLOAT16: ((uint16_t *)data)[index] = narrow(half_format, value); return;
-  case EGRAPH_BFLOAT16: ((uint16_t *)data)[index] = narrow(brain_format, value); return;
+  case EGRAPH_FLOAT16:
+    ((uint16_t *)data)[index] = narrow_float(half_format, value);
+    return;
+  case EGRAPH_BFLOAT16:
+    ((uint16_t *)data)[index] = narrow_float(brain_format, value);
+    return;
   case EGRAPH_UINT64: ((uint64_t *)data)[index] = uint_of(value); return;
   case EGRAPH_BOOL: ((uint8_t *)data)[index] = value != 0; return;
   case EGRAPH_INT8:
@@ -447,6 +454,7 @@ void eg_tensor_set_fill(const eg_tensor *tensor, int64_t index, double value) {
 }
 
 int64_t eg_tensor_get_int(const eg_tensor *tensor, int64_t index) {
+  assert(index >= 0);
   const void *data = tensor->data;
   switch (tensor->type.dtype) {
   case EGRAPH_INT8: return ((const int8_t *)data)[index];
@@ -469,6 +477,7 @@ int64_t eg_tensor_get_int(const eg_tensor *tensor, int64_t index) {
 }
 
 void eg_tensor_set_int(const eg_tensor *tensor, int64_t index, int64_t value) {
+  assert(index >= 0);
   void *data = tensor->data;
   switch (tensor->type.dtype) {
   case EGRAPH_INT8: ((int8_t *)data)[index] = (int8_t)value; return;

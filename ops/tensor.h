@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "ops/size.h"
 
-/// Mesh axes a layout can speak of.
+/// The most mesh axes that a layout describes.
 enum { EG_MAX_MESH_AXES = 6 };
 
 // Memory formats of a tensor: id, spelling, channel block. All but PLAIN need rank
@@ -27,7 +27,7 @@ typedef enum eg_format { EG_FORMAT_LIST(EG_FORMAT_ENUM) EG_FORMAT_COUNT } eg_for
 /// dimension d sharded.
 enum { EG_SHARD_R = 0, EG_SHARD_P_SUM = 1, EG_SHARD_P_MAX = 2, EG_SHARD_S0 = 3 };
 
-/// How a value lies on the machine. All zero: replicated everywhere, row-major.
+/// The layout of a value on the machine. All zero: replicated everywhere, row-major.
 typedef struct eg_layout {
   uint8_t sharding[EG_MAX_MESH_AXES];
   uint8_t format; // eg_format
@@ -47,16 +47,16 @@ bool eg_type_same_shape(const eg_type *a, const eg_type *b); // dims only
 /// Fails with EGRAPH_E_TYPE on a negative dimension or when the bytes overflow.
 egraph_status eg_type_check(const eg_type *type);
 bool eg_type_agrees(const eg_type *a, const eg_type *b); // dims only: eg_size_agree
-/// Whether a dimension is open (ops/size.h).
+/// True when a dimension is open (ops/size.h).
 bool eg_type_is_open(const eg_type *type);
-/// The type where open dimensions are `dims` (eg_size_at), or NULL: of the example.
+/// The type where open dimensions are `dims` (eg_size_at); NULL: their example.
 eg_type eg_type_at(const eg_type *type, const int64_t *dims);
 /// Elements (a size) and bytes of a checked type; blocked formats count their padding in
 /// bytes. Bytes of an open type are SIZE_MAX.
 int64_t eg_type_elements(const eg_type *type);
 size_t eg_type_bytes(const eg_type *type);
-/// Strides in elements, as the tensor is stored; out: [rank]. Of a format without blocks
-/// (asserted), and a checked type.
+/// Strides in elements, as the tensor is stored; out: [rank]. The type is checked, and
+/// its format has no blocks (asserted).
 void eg_type_strides(const eg_type *type, int64_t *out);
 uint64_t eg_type_hash(const eg_type *type);
 /// "float32[1,64,56,56]", with "@nhwc" appended for a format other than plain.
@@ -75,16 +75,16 @@ double eg_dtype_largest(egraph_dtype dtype);
 double eg_dtype_normal(egraph_dtype dtype);
 /// The unit in the last place that a number has in a type; 0 for integers and bool.
 double eg_dtype_unit(egraph_dtype dtype, double value);
-/// Whether a tensor can hold a finite number: a whole one within the range of integers;
+/// True when a tensor can hold a finite number: a whole one within the range of integers;
 /// in floating point one that rounds neither to infinity nor to a number below the normal
 /// ones (0 is held).
 bool eg_dtype_holds(egraph_dtype dtype, double value);
-/// An integer without a sign; bool is none.
+/// True for an integer without a sign; false for bool.
 bool eg_dtype_is_unsigned(egraph_dtype dtype);
 const char *eg_format_name(eg_format format);
 bool eg_format_find(const char *name, eg_format *out);
 uint32_t eg_format_block(eg_format format);
-/// Whether the channels are stored in blocks of several.
+/// True when the channels are stored in blocks of several.
 bool eg_type_is_blocked(const eg_type *type);
 
 /// A tensor in host memory. `data` is borrowed.
@@ -97,8 +97,8 @@ typedef struct eg_tensor {
 /// to nearest even).
 double eg_tensor_get_double(const eg_tensor *tensor, int64_t index);
 void eg_tensor_set_double(const eg_tensor *tensor, int64_t index, double value);
-/// The same; the lowest and highest number there is stand for infinities where there are
-/// none.
+/// Sets an element; in types without infinities the lowest and highest number replace
+/// them.
 void eg_tensor_set_fill(const eg_tensor *tensor, int64_t index, double value);
 int64_t eg_tensor_get_int(const eg_tensor *tensor, int64_t index);
 void eg_tensor_set_int(const eg_tensor *tensor, int64_t index, int64_t value);

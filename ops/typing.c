@@ -1,4 +1,4 @@
-// What inference and factors of the operator families share: checks, windows, factors.
+// Shared functions of inference and factors: checks, windows, factors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/typing.h"
 
@@ -45,6 +45,7 @@ egraph_status eg_typing_same_dtype(const eg_typing *node, uint32_t first) {
 }
 
 egraph_status eg_typing_min_rank(const eg_typing *node, uint32_t operand, uint32_t rank) {
+  assert(operand < node->count);
   if (node->inputs[operand].rank >= rank) return EGRAPH_OK;
   return eg_typing_fail(node, "operand %u is %s; it needs at least %u dimensions",
                         operand, eg_type_text_of(&node->inputs[operand]).text, rank);
@@ -97,6 +98,7 @@ bool eg_broadcasts_to(const eg_type *type, const eg_type *to) {
 }
 
 int eg_broadcast_dim(const eg_type *type, const eg_type *to, uint32_t dim) {
+  assert(dim < to->rank && type->rank <= to->rank);
   uint32_t shift = to->rank - type->rank;
   if (dim < shift || type->dims[dim - shift] != to->dims[dim]) return EG_NO_DIM;
   return (int)(dim - shift);
@@ -121,6 +123,7 @@ egraph_status eg_typing_broadcast(const eg_typing *node, const eg_type *type,
 }
 
 egraph_status eg_typing_activation(const eg_typing *node, const eg_attr *act) {
+  assert(act->kind == EG_ATTR_SYMBOL && act->i < EG_ACT_COUNT);
   // Integers wrap before an activation, and accumulators hold more than they do.
   if (act->i == EG_ACT_NONE || eg_dtype_is_float(node->inputs[0].dtype)) return EGRAPH_OK;
   return eg_typing_fail(node,
@@ -129,13 +132,14 @@ egraph_status eg_typing_activation(const eg_typing *node, const eg_attr *act) {
 }
 
 bool eg_window_reach(const eg_window *window, int64_t *out) {
+  assert(window->dilation >= 0);
   int64_t gaps;
   return eg_size_sub(window->kernel, 1, &gaps) &&
          eg_size_mul(gaps, window->dilation, &gaps) && eg_size_add(gaps, 1, out);
 }
 
-/// Of open sizes at which the kernel does not fit: runtimes cut the quotient towards zero
-/// and refuse what is negative.
+/// Positions over an open size at which the kernel may not fit: runtimes round the
+/// quotient towards zero and refuse a negative result.
 static bool cut_positions(int64_t span, int64_t stride, int64_t *out) {
   int64_t lack;
   return eg_size_sub(0, span, &lack) && eg_size_max(lack, 0, &lack) &&
@@ -192,6 +196,7 @@ egraph_status eg_window_positions(const eg_typing *node, const eg_window *window
 // ---- factors --------------------------------------------------------------------
 
 eg_factor *eg_factors_add(eg_factors *factors, eg_factor_kind kind, int64_t size) {
+  assert(kind <= EG_FACTOR_BLOCKED);
   assert(factors->count < EG_MAX_FACTORS);
   eg_factor *factor = &factors->factor[factors->count++];
   *factor = (eg_factor){.kind = kind, .size = size};
@@ -202,6 +207,7 @@ eg_factor *eg_factors_add(eg_factors *factors, eg_factor_kind kind, int64_t size
 
 eg_factor *eg_factors_add_dim(eg_factors *factors, eg_factor_kind kind,
                               const eg_type *result, uint32_t dim) {
+  assert(dim < result->rank);
   eg_factor *factor = eg_factors_add(factors, kind, result->dims[dim]);
   factor->input_dim[0] = factor->output_dim[0] = (int8_t)dim;
   return factor;

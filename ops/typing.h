@@ -1,11 +1,11 @@
-// What the typing functions of the operator families share. One pair per
-// family of op_table.def:
+// Shared functions of the typing of operator families. Each family of op_table.def has a
+// pair:
 //
 //   eg_infer_<family>    result types, or EGRAPH_E_TYPE with a message that names the
 //                        operator
 //   eg_factors_<family>  loop factors of a node that inference accepted: cannot fail
 //
-// The dispatch (typing.c) checks the operand count, every operand type, the dtype of
+// The dispatch (op_typing.c) checks the operand count, every operand type, the dtype of
 // operand 0 against the row's flags before, and every result type (sizes in bytes fit)
 // after a family; a family keeps its own arithmetic on sizes from overflowing.
 // SPDX-License-Identifier: Apache-2.0
@@ -31,8 +31,8 @@ typedef struct eg_typing {
 
 // ---- messages -------------------------------------------------------------------
 
-/// Fails with EGRAPH_E_TYPE and "operator: message". Nothing of the message is made where
-/// none is wanted.
+/// Fails with EGRAPH_E_TYPE and "operator: message". The message is composed only where
+/// messages are on.
 #define eg_typing_fail(...)                                                              \
   (eg_type_messages_are_on() ? eg_typing_fail_saying(__VA_ARGS__) : EGRAPH_E_TYPE)
 egraph_status eg_typing_fail_saying(const eg_typing *node, const char *format, ...)
@@ -47,30 +47,31 @@ eg_type_text eg_type_text_of(const eg_type *type);
 
 // ---- checks ---------------------------------------------------------------------
 
-/// Operands [first, count) have the dtype of operand 0.
+/// Checks that operands [first, count) have the dtype of operand 0.
 egraph_status eg_typing_same_dtype(const eg_typing *node, uint32_t first);
 egraph_status eg_typing_min_rank(const eg_typing *node, uint32_t operand, uint32_t rank);
 /// Resolves an axis that may count from the end; valid are [-rank, rank).
 egraph_status eg_typing_axis(const eg_typing *node, int64_t axis, uint32_t rank,
                              uint32_t *out);
-/// A list attribute has `len` entries, all >= least.
+/// Checks that a list attribute has `len` entries, all >= least.
 egraph_status eg_typing_list(const eg_typing *node, const char *name, eg_ints list,
                              uint32_t len, int64_t least);
-/// An axis of `size` entries is a part of the whole one that slot `whole` and the next
-/// one, the part's first entry, name; or they are 0. (op_movement.c)
+/// Checks that an axis of `size` entries is a part of a whole axis: slot `whole` has its
+/// size, the next slot the part's first entry; both are 0 for a whole axis.
+/// (op_movement.c)
 egraph_status eg_typing_entries(const eg_typing *node, eg_attr_slot whole, int64_t size);
-/// Axes are ascending, distinct and within [0, rank).
+/// Checks that axes are ascending, distinct and within [0, rank).
 egraph_status eg_typing_axes(const eg_typing *node, eg_ints axes, uint32_t rank);
 /// True when `type` broadcasts to `to` without changing it (aligned at
 /// the last dimension).
 bool eg_broadcasts_to(const eg_type *type, const eg_type *to);
-/// Dimension of `type` that stands under dimension `dim` of the broadcast result `to`, or
-/// EG_NO_DIM when it is absent or stretched.
+/// The dimension of `type` that is aligned with dimension `dim` of the broadcast result
+/// `to`, or EG_NO_DIM when it is absent or stretched.
 int eg_broadcast_dim(const eg_type *type, const eg_type *to, uint32_t dim);
 /// Broadcasts dims into *inout (dtype untouched).
 egraph_status eg_typing_broadcast(const eg_typing *node, const eg_type *type,
                                   eg_type *inout);
-/// A fused activation other than none, relu and clip needs floating point.
+/// Checks that a fused activation is of floating point.
 egraph_status eg_typing_activation(const eg_typing *node, const eg_attr *act);
 
 /// Sliding window along one spatial dimension.
@@ -85,8 +86,8 @@ bool eg_window_reach(const eg_window *window, int64_t *out);
 /// before the end padding.
 egraph_status eg_window_positions(const eg_typing *node, const eg_window *window,
                                   int64_t size, bool ceil_mode, int64_t *out);
-/// Fails where an open size may be one over which no window fits (eg_size_reaches);
-/// pools take such sizes.
+/// Fails when an open size may be too small for the window (eg_size_reaches); pools
+/// accept such sizes.
 egraph_status eg_window_fits(const eg_typing *node, const eg_window *window,
                              int64_t size);
 /// Begin and end padding of spatial dimension i of n, from ONNX's order (all
@@ -111,7 +112,7 @@ eg_factor *eg_factors_add_dim(eg_factors *factors, eg_factor_kind kind,
 /// not stretched there.
 void eg_factors_add_pointwise(const eg_typing *node, const eg_type *result,
                               eg_factors *out);
-/// Bits 0 .. count-1; of operands, those of their rows.
+/// Bits 0 .. rows-1 for the factor rows of `count` operands.
 uint32_t eg_operand_bits(uint32_t count);
 
 /// The slot that the operators of a family share: EG_SHARED(node, REDUCE_SUM, AXES).

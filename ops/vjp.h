@@ -1,6 +1,6 @@
-// Gradients: what the cotangents of a node's results mean for its operands (reverse mode;
-// "vector-Jacobian product"). The answer is nodes of this same table, so that whatever is
-// known about operators holds for a backward pass, too.
+// Gradients in reverse mode ("vector-Jacobian products"): from the cotangents of a node's
+// results to the cotangents of its operands. They are nodes of the same table, so that
+// everything known about operators holds for a backward pass, too.
 //
 // Operators without a gradient: `merge-gconv`, `opaque`, and those that only occur in
 // backward passes and updates. Results that are not floating point have no cotangents, so
@@ -14,9 +14,9 @@
 
 #include "ops/build.h"
 
-/// One node of the forward pass, and what is asked.
+/// One node of the forward pass, and the cotangents to compute.
 typedef struct eg_vjp {
-  eg_builder *b; // dtype is set by eg_op_vjp: that of operand 0
+  eg_builder *b; // eg_op_vjp sets its dtype to the dtype of operand 0
   const eg_attrs *attrs;
   const eg_ref *inputs, *results;
   uint32_t input_count, result_count;

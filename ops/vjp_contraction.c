@@ -1,8 +1,9 @@
-// Gradients of matrix products and einsums. A weight is read as it is, transposed by
-// attribute, so that the backward pass needs no second copy of it. Where one operand has
-// fewer dimensions than the result (a weight under a batch), the sum over the others is
-// one einsum: each of them is a sum that may be split.
+// Gradients of matrix products and einsums. The backward pass reads a weight as it is
+// stored, transposed by attribute, and needs no second copy. Where one operand has fewer
+// dimensions than the result (a weight under a batch), the sum over the others is one
+// einsum: each of them is a sum that may be split.
 // SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
 #include <string.h>
 
 #include "ops/einsum.h"
@@ -58,12 +59,14 @@ static eg_labels result_labels(const eg_type *a, const eg_type *b, const eg_type
   return labels;
 }
 
-static void note_sizes(const eg_type *type, const eg_labels *labels, int64_t *sizes) {
+static void note_einsum_sizes(const eg_type *type, const eg_labels *labels,
+                              int64_t *sizes) {
   for (uint32_t i = 0; i < labels->rank; i++)
     if (sizes[labels->label[i]] == 1) sizes[labels->label[i]] = type->dims[i];
 }
 
 static eg_ref contract_operand(const eg_vjp *v, const product *p, uint32_t operand) {
+  assert(operand <= 1);
   const eg_type *a = eg_vjp_type(v, A), *b = eg_vjp_type(v, B);
   const eg_type *y = eg_build_type(v->b, p->d);
   const eg_labels of[] = {operand_labels(a, true, p->trans_a),
@@ -72,8 +75,8 @@ static eg_ref contract_operand(const eg_vjp *v, const product *p, uint32_t opera
   for (int i = 0; i < EG_MAX_LABELS; i++)
     sizes[i] = 1;
   eg_labels result = result_labels(a, b, y);
-  note_sizes(a, &of[A], sizes);
-  note_sizes(b, &of[B], sizes);
+  note_einsum_sizes(a, &of[A], sizes);
+  note_einsum_sizes(b, &of[B], sizes);
   eg_ref operands[] = {operand == A ? p->d : p->a, operand == A ? p->b : p->d};
   eg_labels labels[] = {operand == A ? result : of[A], operand == A ? of[B] : result};
   // Rows before columns, as in a matrix product.
@@ -143,9 +146,11 @@ void eg_vjp_gemm(const eg_vjp *v) {
 
 // ---- einsum ---------------------------------------------------------------------
 
-// The cotangent of operand `at`: all other operands times that of the result.
+// The cotangent of operand `at`: the product of all other operands and the cotangent of
+// the result.
 static eg_ref einsum_operand(const eg_vjp *v, const eg_einsum *terms, uint32_t at,
                              eg_ref *operands, eg_labels *labels) {
+  assert(at < v->input_count);
   uint32_t count = 0;
   operands[count] = v->cotangents[0];
   labels[count++] = terms->result;
@@ -176,8 +181,6 @@ static egraph_status einsum_rule(const eg_vjp *v, eg_arena *arena) {
 }
 
 void eg_vjp_einsum(const eg_vjp *v) {
-  eg_arena arena;
-  eg_arena_init(&arena, v->b->alloc);
+  EG_LOCAL(eg_arena, arena, v->b->alloc);
   eg_build_keep(v->b, einsum_rule(v, &arena));
-  eg_arena_deinit(&arena);
 }

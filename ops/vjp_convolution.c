@@ -1,5 +1,6 @@
-// Gradients of convolutions and pooling. That of a convolution's data is a transposed
-// convolution with the same weight; that of its weight an operator of its own.
+// Gradients of convolutions and pooling. The cotangent of a convolution's data is a
+// transposed convolution with the same weight; the cotangent of its weight is an operator
+// of its own.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/vjp_internal.h"
 
@@ -11,7 +12,8 @@ static eg_attr ints_attr(const int64_t *data, uint32_t len) {
 
 static const eg_attr DIRECT = {.kind = EG_ATTR_SYMBOL, .i = EG_CONV_DIRECT};
 
-/// What a convolution, a transposed one and the weight gradient have in common.
+/// The shared attributes of a convolution, a transposed convolution and the weight
+/// gradient.
 typedef struct window_attrs {
   eg_attr strides, pads, dilations, group;
 } window_attrs;
@@ -37,7 +39,7 @@ static eg_ref grad_weight(const eg_vjp *v, const window_attrs *attrs, eg_ref x,
   return eg_build_node(v->b, EG_OP_CONV_GRAD_WEIGHT, slots, (const eg_ref[]){x, d}, 2);
 }
 
-// Over everything but the channels.
+// Sums over all dimensions but the channels.
 static eg_ref sum_channels(eg_builder *b, eg_ref d) {
   uint32_t all = eg_operand_bits(eg_build_type(b, d)->rank);
   return eg_build_reduce(b, EG_OP_REDUCE_SUM, d, all & ~UINT32_C(2), false);

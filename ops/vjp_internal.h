@@ -66,14 +66,14 @@ static inline bool eg_vjp_wants(const eg_vjp *v, uint32_t input) {
 #define EG_VJP_SHARED(v, ID, SLOT)                                                       \
   (&(v)->attrs->slots[(int)EG_A_##ID##_##SLOT - (int)EG_A_BASE_##ID])
 
-/// Cotangent of x for y the maximum (minimum) of x over the dimensions in `dims`, kept as
-/// ones: equal ones share d.
+/// The cotangent of x, where y is the maximum (minimum) of x over the dimensions in
+/// `dims`, kept as ones: equal elements share d.
 eg_ref eg_vjp_share(eg_builder *b, eg_ref x, eg_ref y, eg_ref d, uint32_t dims);
 /// Cotangent of x for y = op(x), a unary operator: pointwise, of x's shape.
 eg_ref eg_vjp_unary_rule(eg_builder *b, const eg_attrs *attrs, eg_ref x, eg_ref y,
                          eg_ref d);
-/// For the operators with a fused activation (matmul, conv): the cotangent of what the
-/// activation is applied to. It recomputes that where y alone does not tell it.
+/// For the operators with a fused activation (matmul, conv): the cotangent of the
+/// activation's operand, which is recomputed where y alone does not determine the slope.
 eg_ref eg_vjp_before_activation(const eg_vjp *v, eg_attr_slot act, eg_attr_slot alpha,
                                 eg_attr_slot beta);
 

@@ -1,10 +1,12 @@
 // Gradients of data movement: the movement back, with a sum where elements were copied
 // and zeros where they were dropped.
 // SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
+
 #include "ops/resize.h"
 #include "ops/vjp_internal.h"
 
-// squeeze, unsqueeze and flatten as well.
+// Also the rule of squeeze, unsqueeze and flatten.
 void eg_vjp_reshape(const eg_vjp *v) {
   const eg_type *x = eg_vjp_type(v, 0);
   v->out[0] = eg_build_reshape(v->b, v->cotangents[0], x->rank, x->dims);
@@ -54,10 +56,8 @@ static egraph_status split_rule(const eg_vjp *v, eg_arena *arena) {
 
 static void with_arena(const eg_vjp *v,
                        egraph_status (*rule)(const eg_vjp *v, eg_arena *arena)) {
-  eg_arena arena;
-  eg_arena_init(&arena, v->b->alloc);
+  EG_LOCAL(eg_arena, arena, v->b->alloc);
   eg_build_keep(v->b, rule(v, &arena));
-  eg_arena_deinit(&arena);
 }
 
 void eg_vjp_concat(const eg_vjp *v) { with_arena(v, concat_rule); }
@@ -67,7 +67,8 @@ void eg_vjp_split(const eg_vjp *v) { with_arena(v, split_rule); }
 
 // Puts step - 1 zeros between the elements of a dimension: [.., n, ..] as [.., n, 1, ..],
 // padded to [.., n, step, ..], flattened, and cut behind the last element.
-static eg_ref spread(const eg_vjp *v, eg_ref x, uint32_t dim, int64_t step) {
+static eg_ref spread_over_axis(const eg_vjp *v, eg_ref x, uint32_t dim, int64_t step) {
+  assert(step >= 1);
   eg_builder *b = v->b;
   eg_type type = *eg_build_type(b, x);
   int64_t wide[EGRAPH_MAX_RANK], zeros[EGRAPH_MAX_RANK] = {0},
@@ -116,17 +117,18 @@ void eg_vjp_slice(const eg_vjp *v) {
     begins[i] = step < 0 ? last : starts.data[i];
     ends[i] = x->dims[i] - 1 - (step < 0 ? starts.data[i] : last);
     if (step < 0) d = reverse(b, d, i);
-    if (step > 1 || step < -1) d = spread(v, d, i, step < 0 ? -step : step);
+    if (step > 1 || step < -1) d = spread_over_axis(v, d, i, step < 0 ? -step : step);
   }
   v->out[0] = eg_build_pad(b, d, begins, ends);
 }
 
 // ---- by a matrix per dimension --------------------------------------------------
 
-// What a separable, linear operator makes of an identity matrix [n, n], changing
-// dimension 0 only, is its matrix [m, n]; the gradient multiplies by its transpose. The
-// matrix is made of constants.
+// A separable, linear operator, applied to dimension 0 of an identity matrix [n, n],
+// gives its matrix [m, n]; the gradient multiplies by its transpose. The matrix is made
+// of constants.
 static eg_ref apply_transposed(eg_builder *b, eg_ref d, uint32_t dim, eg_ref matrix) {
+  assert(dim < eg_build_type(b, d)->rank || b->status != EGRAPH_OK);
   eg_type type = *eg_build_type(b, d);
   int64_t sizes[EGRAPH_MAX_RANK + 1];
   eg_labels labels[2] = {{.rank = type.rank}};
@@ -158,7 +160,7 @@ typedef struct along_room {
 } along_room;
 /// The attributes of the operator on the matrix of dimension `dim`.
 typedef void (*along)(const eg_vjp *v, uint32_t dim, along_room *room, eg_attr *slots);
-/// Whether the operator leaves a dimension as it is.
+/// True when the operator leaves a dimension as it is.
 typedef bool (*copies)(const eg_vjp *v, uint32_t dim);
 
 static eg_ref back_through_matrices(const eg_vjp *v, copies is_copy, along attrs_along) {
@@ -301,7 +303,7 @@ void eg_vjp_trilu(const eg_vjp *v) {
   v->out[0] = eg_build_node(v->b, EG_OP_TRILU, v->attrs->slots, &v->cotangents[0], 1);
 }
 
-// Every cotangent is added where its element came from.
+// Adds every cotangent at the place of its element.
 static eg_ref scatter_back(const eg_vjp *v, eg_op op, const eg_attr *slots) {
   const eg_ref zeros = eg_build_fill(v->b, eg_vjp_type(v, 0), 0);
   return eg_build_node(v->b, op, slots,
@@ -323,7 +325,7 @@ void eg_vjp_gather_nd(const eg_vjp *v) {
     v->out[0] = scatter_back(v, EG_OP_SCATTER_ND, &slot);
 }
 
-// Turning round twice changes nothing.
+// Reversing twice changes nothing.
 void eg_vjp_reverse_sequence(const eg_vjp *v) {
   v->out[0] = eg_build_node(v->b, EG_OP_REVERSE_SEQUENCE, v->attrs->slots,
                             (const eg_ref[]){v->cotangents[0], v->inputs[1]}, 2);

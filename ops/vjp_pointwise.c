@@ -1,13 +1,14 @@
-// Gradients of pointwise operators, as formulas. Where the result tells the slope, the
-// formula reads y and not x: then x need not be kept for the backward pass.
+// Gradients of pointwise operators, as formulas. Where the result determines the slope,
+// the formula reads y instead of x: x need not be kept for the backward pass.
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
 #include "ops/meaning.h"
 #include "ops/vjp_internal.h"
 
-/// The cotangent of the operand: d that of the result, x operand, y result, a and b the
-/// first two numeric attributes, t the value of `common`. NULL: the slope is zero.
+/// The cotangent of the operand. Letters: d the cotangent of the result, x the operand, y
+/// the result, a and b the first two numeric attributes, t the value of `common`. NULL:
+/// the slope is zero.
 typedef struct unary_rule {
   eg_op op;
   const char *common, *operand;

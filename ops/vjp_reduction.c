@@ -1,9 +1,12 @@
 // Gradients of reductions, running sums, the largest k, and normalizations.
 // SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
+
 #include "ops/vjp_internal.h"
 
 // A reduced tensor with ones in place of the reduced dimensions of x.
 static eg_ref with_ones(eg_builder *b, eg_ref reduced, const eg_type *x, uint32_t dims) {
+  assert(x->rank <= EGRAPH_MAX_RANK);
   eg_type type = *x;
   for (uint32_t i = 0; i < x->rank; i++)
     if ((dims >> i & 1) != 0) type.dims[i] = 1;
@@ -47,7 +50,7 @@ void eg_vjp_reduce(const eg_vjp *v) {
     v->out[0] = eg_vjp_share(b, v->inputs[0], y, d, dims);
 }
 
-// Element i is in the sums from i on: a sum that runs the other way.
+// Element i is in the sums from i on: the gradient is a sum in the other direction.
 void eg_vjp_cum_sum(const eg_vjp *v) {
   enum { AXIS, EXCLUSIVE, REVERSE };
   if (v->attrs->op == EG_OP_CUM_PROD) {
@@ -218,6 +221,7 @@ void eg_vjp_softmax(const eg_vjp *v) {
 // The mean over a window of channels that begins `begin` before each of them: x as planes
 // [channels, rest], pooled.
 static eg_ref window_mean(eg_builder *b, eg_ref x, int64_t size, int64_t begin) {
+  assert(size > 0);
   const eg_type *type = eg_build_type(b, x);
   int64_t rest = 1;
   for (uint32_t i = 2; i < type->rank; i++)
