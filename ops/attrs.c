@@ -30,14 +30,10 @@ static uint64_t float_bits(double value) {
   return bits;
 }
 
-static bool same_ints(eg_ints a, eg_ints b) {
-  return a.len == b.len &&
-         (a.len == 0 || memcmp(a.data, b.data, a.len * sizeof *a.data) == 0);
-}
-
-static bool same_floats(eg_floats a, eg_floats b) {
-  return a.len == b.len &&
-         (a.len == 0 || memcmp(a.data, b.data, a.len * sizeof *a.data) == 0);
+static bool same_items(const void *a, uint32_t a_count, const void *b, uint32_t b_count) {
+  _Static_assert(sizeof(int64_t) == sizeof(double), "items of both kinds of lists");
+  return a_count == b_count &&
+         (a_count == 0 || memcmp(a, b, a_count * sizeof(int64_t)) == 0);
 }
 
 bool eg_attr_same(const eg_attr *a, const eg_attr *b) {
@@ -47,8 +43,10 @@ bool eg_attr_same(const eg_attr *a, const eg_attr *b) {
   case EG_ATTR_SYMBOL:
   case EG_ATTR_DTYPE: return a->i == b->i;
   case EG_ATTR_FLOAT: return float_bits(a->f) == float_bits(b->f);
-  case EG_ATTR_INTS: return same_ints(a->ints, b->ints);
-  case EG_ATTR_FLOATS: return same_floats(a->floats, b->floats);
+  case EG_ATTR_INTS:
+    return same_items(a->ints.data, a->ints.len, b->ints.data, b->ints.len);
+  case EG_ATTR_FLOATS:
+    return same_items(a->floats.data, a->floats.len, b->floats.data, b->floats.len);
   case EG_ATTR_STRING: return strcmp(a->text, b->text) == 0;
   }
   return false;
@@ -371,7 +369,6 @@ static egraph_status parse_dtype(const eg_op_info *op, const eg_attr_info *info,
 
 egraph_status eg_attr_parse(eg_arena *arena, eg_op op, uint16_t slot, const char *text,
                             eg_attr *out) {
-  assert(slot < eg_op_info_of(op)->attr_count);
   const eg_op_info *row = eg_op_info_of(op);
   assert(slot < row->attr_count);
   const eg_attr_info *info = &row->attrs[slot];
@@ -411,7 +408,6 @@ static egraph_status print_floats(eg_text *text, eg_floats floats) {
 
 egraph_status eg_attr_print(eg_text *text, eg_op op, uint16_t slot,
                             const eg_attr *value) {
-  assert(slot < eg_op_info_of(op)->attr_count);
   const eg_op_info *row = eg_op_info_of(op);
   assert(slot < row->attr_count && value->kind == row->attrs[slot].kind);
   switch (value->kind) {

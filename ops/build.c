@@ -10,12 +10,6 @@
 
 enum { MAX_SLOTS = 12 };
 
-static eg_attr ints_attr(const int64_t *data, uint32_t len) {
-  return (eg_attr){.kind = EG_ATTR_INTS, .ints = {.data = data, .len = len}};
-}
-static eg_attr int_attr(int64_t value) {
-  return (eg_attr){.kind = EG_ATTR_INT, .i = value};
-}
 static eg_attr dtype_attr(egraph_dtype dtype) {
   return (eg_attr){.kind = EG_ATTR_DTYPE, .i = (int64_t)dtype};
 }
@@ -53,22 +47,34 @@ eg_ref eg_build_node(eg_builder *b, eg_op op, const eg_attr *slots, const eg_ref
   return result;
 }
 
-eg_ref eg_build_formula(eg_builder *b, const char *formula, const char *names,
-                        const eg_ref *values) {
+eg_ref eg_build_formula_of(eg_builder *b, const char *formula, const eg_attrs *attrs,
+                           const char *names, const eg_ref *values) {
   eg_formula f;
   eg_ref made[EG_FORMULA_TERMS];
-  eg_formula_read(formula, names, &f);
+  eg_formula_read(formula, names, attrs != NULL ? (eg_op)attrs->op : EG_OP_COUNT, &f);
   for (uint32_t i = 0; i < f.count; i++) {
     const eg_formula_term *t = &f.terms[i];
     eg_ref operands[EG_FORMULA_OPERANDS];
     for (uint32_t k = 0; k < t->count; k++)
       operands[k] = made[t->kids[k]];
-    made[i] = t->kind == EG_FORMULA_OPERAND ? values[t->which]
-              : t->kind == EG_FORMULA_NUMBER
-                  ? eg_build_number(b, t->number)
-                  : eg_build_node(b, t->op, NULL, operands, t->count);
+    switch (t->kind) {
+    case EG_FORMULA_OPERAND: made[i] = values[t->which]; break;
+    case EG_FORMULA_NUMBER: made[i] = eg_build_number(b, t->number); break;
+    case EG_FORMULA_ATTR:
+      assert(attrs != NULL && attrs->slots[t->which].kind == EG_ATTR_FLOAT);
+      made[i] = eg_build_number(b, attrs->slots[t->which].f);
+      break;
+    case EG_FORMULA_CALL:
+      made[i] = eg_build_node(b, t->op, NULL, operands, t->count);
+      break;
+    }
   }
   return made[f.count - 1];
+}
+
+eg_ref eg_build_formula(eg_builder *b, const char *formula, const char *names,
+                        const eg_ref *values) {
+  return eg_build_formula_of(b, formula, NULL, names, values);
 }
 
 bool eg_formula_uses(const char *formula, char name) {
@@ -82,7 +88,7 @@ bool eg_formula_uses(const char *formula, char name) {
 
 eg_ref eg_build_fill(eg_builder *b, const eg_type *type, double value) {
   const eg_attr slots[] = {dtype_attr(type->dtype),
-                           ints_attr(type->dims, type->rank),
+                           eg_ints_attr(type->dims, type->rank),
                            {.kind = EG_ATTR_FLOAT, .f = value}};
   return eg_build_node(b, EG_OP_FILL, slots, NULL, 0);
 }
@@ -96,7 +102,7 @@ eg_ref eg_build_range(eg_builder *b, int64_t n) {
   assert(n >= 0);
   eg_type type = eg_type_of(EGRAPH_INT64, 1, &n), scalar = {.dtype = EGRAPH_INT64};
   eg_ref ones = eg_build_fill(b, &type, 1), one = eg_build_fill(b, &scalar, 1);
-  const eg_attr slots[] = {int_attr(0), int_attr(0), int_attr(0)};
+  const eg_attr slots[] = {eg_int_attr(0), eg_int_attr(0), eg_int_attr(0)};
   eg_ref counts = eg_build_node(b, EG_OP_CUM_SUM, slots, &ones, 1);
   return EG_BUILD(b, EG_OP_SUB, counts, one);
 }
@@ -113,28 +119,28 @@ static bool has_shape(eg_builder *b, eg_ref x, uint32_t rank, const int64_t *dim
 }
 
 eg_ref eg_build_reshape(eg_builder *b, eg_ref x, uint32_t rank, const int64_t *dims) {
-  const eg_attr shape = ints_attr(dims, rank);
+  const eg_attr shape = eg_ints_attr(dims, rank);
   if (b->status != EGRAPH_OK || has_shape(b, x, rank, dims)) return x;
   return eg_build_node(b, EG_OP_RESHAPE, &shape, &x, 1);
 }
 
 eg_ref eg_build_expand(eg_builder *b, eg_ref x, const eg_type *to) {
-  const eg_attr shape = ints_attr(to->dims, to->rank);
+  const eg_attr shape = eg_ints_attr(to->dims, to->rank);
   if (b->status != EGRAPH_OK || has_shape(b, x, to->rank, to->dims)) return x;
   return eg_build_node(b, EG_OP_EXPAND, &shape, &x, 1);
 }
 
 eg_ref eg_build_transpose(eg_builder *b, eg_ref x, const int64_t *perm) {
   assert(perm != NULL);
-  const eg_attr slot = ints_attr(perm, eg_build_type(b, x)->rank);
+  const eg_attr slot = eg_ints_attr(perm, eg_build_type(b, x)->rank);
   return eg_build_node(b, EG_OP_TRANSPOSE, &slot, &x, 1);
 }
 
 eg_ref eg_build_slice(eg_builder *b, eg_ref x, const int64_t *starts, const int64_t *ends,
                       const int64_t *steps) {
   uint32_t rank = eg_build_type(b, x)->rank;
-  const eg_attr slots[] = {ints_attr(starts, rank), ints_attr(ends, rank),
-                           ints_attr(steps, rank)};
+  const eg_attr slots[] = {eg_ints_attr(starts, rank), eg_ints_attr(ends, rank),
+                           eg_ints_attr(steps, rank)};
   return eg_build_node(b, EG_OP_SLICE, slots, &x, 1);
 }
 
@@ -148,7 +154,7 @@ eg_ref eg_build_pad(eg_builder *b, eg_ref x, const int64_t *begins, const int64_
   }
   eg_attr slots[MAX_SLOTS];
   eg_attrs_defaults(EG_OP_PAD, slots);
-  slots[EG_A_PAD_PADS - EG_A_BASE_PAD] = ints_attr(pads, 2 * rank);
+  slots[EG_A_PAD_PADS - EG_A_BASE_PAD] = eg_ints_attr(pads, 2 * rank);
   return any == 0 ? x : eg_build_node(b, EG_OP_PAD, slots, &x, 1);
 }
 
@@ -159,7 +165,7 @@ eg_ref eg_build_reduce(eg_builder *b, eg_op op, eg_ref x, uint32_t dims, bool ke
   uint32_t count = 0;
   for (uint32_t i = 0; i < EGRAPH_MAX_RANK; i++)
     if ((dims >> i & 1) != 0) axes[count++] = i;
-  const eg_attr slots[] = {ints_attr(axes, count), int_attr(keep), int_attr(0)};
+  const eg_attr slots[] = {eg_ints_attr(axes, count), eg_int_attr(keep), eg_int_attr(0)};
   return count == 0 ? x : eg_build_node(b, op, slots, &x, 1);
 }
 
@@ -242,7 +248,7 @@ static void untie_diagonals(eg_builder *b, contraction *c, egraph_dtype dtype) {
       assert(c->label_count < EG_MAX_LABELS);
       uint8_t tied = (uint8_t)c->label_count++;
       c->sizes[tied] = c->sizes[c->to.label[d]];
-      const eg_attr slots[] = {dtype_attr(dtype), int_attr(c->sizes[tied])};
+      const eg_attr slots[] = {dtype_attr(dtype), eg_int_attr(c->sizes[tied])};
       c->operands[c->count] = eg_build_node(b, EG_OP_EYE, slots, NULL, 0);
       c->labels[c->count++] = (eg_labels){.rank = 2, .label = {c->to.label[d], tied}};
       c->to.label[d] = tied;

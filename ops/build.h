@@ -34,6 +34,13 @@ typedef struct eg_builder {
   egraph_status status;   // the first failure
 } eg_builder;
 
+static inline eg_attr eg_ints_attr(const int64_t *data, uint32_t len) {
+  return (eg_attr){.kind = EG_ATTR_INTS, .ints = {.data = data, .len = len}};
+}
+static inline eg_attr eg_int_attr(int64_t value) {
+  return (eg_attr){.kind = EG_ATTR_INT, .i = value};
+}
+
 /// Keeps a failure, unless there is one already.
 void eg_build_keep(eg_builder *b, egraph_status status);
 /// The type of a value; a scalar's type for EG_REF_NONE.
@@ -57,6 +64,9 @@ eg_ref eg_build_formula(eg_builder *b, const char *formula, const char *names,
                         const eg_ref *values);
 #define EG_FORMULA(b, formula, names, ...)                                               \
   eg_build_formula((b), (formula), (names), (const eg_ref[]){__VA_ARGS__})
+/// The same for a formula that may name numeric attributes; `attrs` NULL: it does not.
+eg_ref eg_build_formula_of(eg_builder *b, const char *formula, const eg_attrs *attrs,
+                           const char *names, const eg_ref *values);
 /// True when a formula has this variable.
 bool eg_formula_uses(const char *formula, char name);
 

@@ -1,117 +1,67 @@
-// Einsum: a loop nest over the labels of the equation, those of the result outside and
-// the summed ones inside. A label has one stride per operand, the sum over its
-// dimensions, so diagonals and broadcast "..." need no case of their own. The equation is
-// read again here: inference has accepted it, so nothing can be wrong with it.
+// Einsum: a loop nest over the labels of the equation, the labels of the result outside
+// and the summed ones inside. A label has one stride per operand, the sum over its
+// dimensions, so diagonals and broadcast "..." need no case of their own.
 // SPDX-License-Identifier: Apache-2.0
-#include <string.h>
+#include <assert.h>
 
+#include "ops/einsum.h"
 #include "ops/kernels.h"
 
-// Letters, then the dimensions under "..." counted from the last one.
-enum { LETTERS = 52, LABELS = LETTERS + EGRAPH_MAX_RANK };
-
-static int letter_of_nest(char c) {
-  static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-  const char *at = c == '\0' ? NULL : strchr(alphabet, c);
-  return at == NULL ? -1 : (int)(at - alphabet);
-}
-
-// Reads the labels of a term with `rank` dimensions; returns the text behind the term.
-static const char *read_term(const char *at, uint32_t rank, int labels[EGRAPH_MAX_RANK]) {
-  uint32_t letters = 0, count = 0;
-  const char *end = at;
-  for (; *end != '\0' && *end != ',' && *end != '-'; end++)
-    letters += letter_of_nest(*end) >= 0;
-  for (; at < end; at++) {
-    if (letter_of_nest(*at) >= 0) {
-      labels[count++] = letter_of_nest(*at);
-    } else if (*at == '.') {
-      for (uint32_t dots = rank - letters; dots-- > 0;)
-        labels[count++] = LETTERS + (int)dots;
-      at += 2;
-    }
-  }
-  return end;
-}
+enum { LOOPS = EG_MAX_LABELS + 1 };
 
 typedef struct eg_nest {
   const eg_tensor *inputs;
   uint32_t operands;
   uint32_t results, labels; // loops [0, results) are the result's, the others are summed
-  int64_t size[LABELS];
-  int64_t *stride[LABELS]; // per operand
+  int64_t size[LOOPS];
+  int64_t *stride[LOOPS]; // per operand
 } eg_nest;
 
-typedef struct eg_label {
-  int64_t size;
-  uint32_t uses;
-  int64_t *stride;
-} eg_label;
+static void add_loop(eg_nest *nest, int64_t size, int64_t *stride) {
+  assert(nest->labels < LOOPS && stride != NULL);
+  nest->size[nest->labels] = size;
+  nest->stride[nest->labels++] = stride;
+}
 
-static egraph_status note_operand(eg_arena *arena, const eg_nest *nest, uint32_t operand,
-                                  const int *labels, eg_label *all) {
-  const eg_type *type = &nest->inputs[operand].type;
-  int64_t strides[EGRAPH_MAX_RANK] = {0};
-  eg_dims_strides(type->rank, type->dims, strides);
+// Sets strides[label] of the labels of an operand. A dimension of size 1 is not stepped
+// through, whatever size the label has elsewhere.
+static egraph_status note_operand(const eg_kernel_call *call, uint32_t operand,
+                                  const eg_labels *labels, int64_t **strides) {
+  const eg_type *type = &call->inputs[operand].type;
+  int64_t steps[EGRAPH_MAX_RANK] = {0};
+  eg_dims_strides(type->rank, type->dims, steps);
   for (uint32_t d = 0; d < type->rank; d++) {
-    eg_label *label = &all[labels[d]];
-    if (label->stride == NULL) {
-      EG_TRY(eg_arena_alloc(arena, nest->operands, sizeof(int64_t), &label->stride));
-      label->size = 1;
-    }
-    label->uses++;
-    // A dimension of size 1 is not stepped through, whatever size the label has
-    // elsewhere.
-    if (type->dims[d] == 1) continue;
-    label->size = type->dims[d];
-    label->stride[operand] += strides[d];
+    int64_t **stride = &strides[labels->label[d]];
+    if (*stride == NULL)
+      EG_TRY(eg_arena_alloc(call->scratch, call->input_count, sizeof **stride, stride));
+    if (type->dims[d] != 1) (*stride)[operand] += steps[d];
   }
   return EGRAPH_OK;
 }
 
-// Without "->": the dimensions of "...", then the letters that occur once, in order.
-static void implicit_result(const eg_label *all, uint32_t rank, int *labels) {
-  uint32_t letters = 0, count = 0;
-  for (int i = 0; i < LETTERS; i++)
-    letters += all[i].uses == 1;
-  for (uint32_t dots = rank - letters; dots-- > 0;)
-    labels[count++] = LETTERS + (int)dots;
-  for (int i = 0; i < LETTERS; i++)
-    if (all[i].uses == 1) labels[count++] = i;
-}
-
-static void add_loop(eg_nest *nest, eg_label *label) {
-  nest->size[nest->labels] = label->size;
-  nest->stride[nest->labels++] = label->stride;
-  label->stride = NULL;
-}
-
-static egraph_status read_nest(const eg_kernel_call *call, eg_arena *arena,
-                               eg_nest *nest) {
-  const char *at = eg_attr_at(call->attrs, EG_A_EINSUM_EQUATION)->text;
-  uint32_t rank = call->outputs[0].type.rank;
-  int labels[EGRAPH_MAX_RANK] = {0};
-  eg_label all[LABELS] = {{0}};
-  *nest = (eg_nest){.inputs = call->inputs, .operands = call->input_count};
-  for (uint32_t i = 0; i < call->input_count; i++) {
-    at = read_term(at, call->inputs[i].type.rank, labels);
-    EG_TRY(note_operand(arena, nest, i, labels, all));
-    if (*at == ',') at++;
+static egraph_status read_nest(const eg_kernel_call *call, eg_nest *nest) {
+  uint32_t count = call->input_count, rank = call->outputs[0].type.rank;
+  int64_t *strides[LOOPS] = {NULL}, *none;
+  eg_einsum einsum;
+  eg_type *types;
+  EG_TRY(eg_arena_alloc(call->scratch, count, sizeof *types, &types));
+  EG_TRY(eg_arena_alloc(call->scratch, count, sizeof *einsum.operands, &einsum.operands));
+  for (uint32_t i = 0; i < count; i++)
+    types[i] = call->inputs[i].type;
+  EG_TRY(eg_einsum_labels(call->attrs, types, count, &einsum));
+  for (uint32_t i = 0; i < count; i++)
+    EG_TRY(note_operand(call, i, &einsum.operands[i], strides));
+  *nest = (eg_nest){.inputs = call->inputs, .operands = count, .results = rank};
+  for (uint32_t d = 0; d < rank; d++) {
+    uint8_t label = einsum.result.label[d];
+    add_loop(nest, einsum.sizes[label], strides[label]);
+    strides[label] = NULL;
   }
-  if (*at == '\0')
-    implicit_result(all, rank, labels);
-  else
-    read_term(at + 2, rank, labels);
-  for (uint32_t d = 0; d < rank; d++)
-    add_loop(nest, &all[labels[d]]);
-  nest->results = rank;
-  for (int i = 0; i < LABELS; i++)
-    if (all[i].stride != NULL) add_loop(nest, &all[i]);
-  if (nest->labels == nest->results) { // nothing is summed: a loop of one step
-    eg_label one = {.size = 1};
-    EG_TRY(eg_arena_alloc(arena, nest->operands, sizeof(int64_t), &one.stride));
-    add_loop(nest, &one);
-  }
+  for (uint32_t label = 0; label < EG_MAX_LABELS; label++)
+    if (strides[label] != NULL) add_loop(nest, einsum.sizes[label], strides[label]);
+  if (nest->labels > rank) return EGRAPH_OK;
+  EG_TRY(eg_arena_alloc(call->scratch, count, sizeof *none, &none));
+  add_loop(nest, 1, none); // nothing is summed: a loop of one step
   return EGRAPH_OK;
 }
 
@@ -174,11 +124,11 @@ static bool has_empty_sum(const eg_nest *nest) {
 
 egraph_status eg_kernel_einsum(const eg_kernel_call *call) {
   eg_nest nest;
-  int64_t index[LABELS] = {0}, *offsets = NULL;
+  int64_t index[LOOPS] = {0}, *offsets = NULL;
   const eg_tensor *y = &call->outputs[0];
   eg_wide wide = EG_WIDE_F32;
   if (!eg_wide_find(y->type.dtype, &wide)) return eg_kernel_refuse(call, y->type.dtype);
-  EG_TRY(read_nest(call, call->scratch, &nest));
+  EG_TRY(read_nest(call, &nest));
   EG_TRY(eg_arena_alloc(call->scratch, nest.operands, sizeof *offsets, &offsets));
   if (has_empty_sum(&nest))
     eg_tensor_fill(y, 0.0);

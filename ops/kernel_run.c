@@ -48,17 +48,14 @@ static egraph_dtype wide_dtype(egraph_dtype dtype) {
   return dtype;
 }
 
-static bool takes_stored(eg_op op) {
-  return (eg_op_info_of(op)->flags & (EG_OPF_MOVES | EG_OPF_STORED)) != 0;
-}
-
 // Bool results are written as they are: only comparisons have them.
 static bool is_wide_result(egraph_dtype dtype) {
   return dtype == EGRAPH_BOOL || wide_dtype(dtype) == dtype;
 }
 
 static bool needs_widening(const eg_kernel_call *call) {
-  if (takes_stored(eg_kernel_op(call))) return false;
+  unsigned flags = eg_op_info_of(eg_kernel_op(call))->flags;
+  if ((flags & (EG_OPF_MOVES | EG_OPF_STORED)) != 0) return false;
   for (uint32_t i = 0; i < call->input_count; i++)
     if (wide_dtype(call->inputs[i].type.dtype) != call->inputs[i].type.dtype) return true;
   for (uint32_t i = 0; i < call->output_count; i++)

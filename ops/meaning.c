@@ -97,20 +97,20 @@ static void read_formula(reader *r) {
   }
 }
 
-void eg_formula_read(const char *text, const char *names, eg_formula *out) {
+void eg_formula_read(const char *text, const char *names, eg_op op, eg_formula *out) {
   assert(text != NULL && names != NULL);
   out->count = 0;
-  reader r = {.at = text, .names = names, .out = out};
+  reader r = {.at = text,
+              .names = names,
+              .info = op < EG_OP_COUNT ? eg_op_info_of(op) : NULL,
+              .out = out};
   read_formula(&r);
 }
 
 bool eg_formula_of(eg_op op, eg_formula *out) {
-  const eg_op_info *info = eg_op_info_of(op);
-  out->count = 0;
-  if (info->formula == NULL) return false;
-  reader r = {.at = info->formula, .names = "xyz", .info = info, .out = out};
-  read_formula(&r);
-  return true;
+  const char *text = eg_op_info_of(op)->formula;
+  if (text != NULL) eg_formula_read(text, "xyz", op, out);
+  return text != NULL;
 }
 
 // ---- activations --------------------------------------------------------------------

@@ -39,8 +39,8 @@ typedef struct eg_formula {
 /// Reads the element formula of an operator; false when it has none.
 bool eg_formula_of(eg_op op, eg_formula *out);
 /// Reads a formula of this program, in which letters are operands: names[i] is the letter
-/// of operand i.
-void eg_formula_read(const char *text, const char *names, eg_formula *out);
+/// of operand i. Words may be attributes of `op`; EG_OP_COUNT: there are none.
+void eg_formula_read(const char *text, const char *names, eg_op op, eg_formula *out);
 
 /// The operator that an activation equals; identity for none.
 eg_op eg_act_operator(eg_act act);

@@ -40,6 +40,10 @@ static const eg_attr_info attr_rows[EG_A_COUNT] = {
   [EG_OP_##ID].attr_count = sizeof(struct slots_##ID) - 1,
 #define EG_ELEMENT(ID, MATH, TEXT)                                                       \
   [EG_OP_##ID].formula = TEXT, [EG_OP_##ID].formula_math = EGRAPH_MATH_##MATH,
+#define EG_GRADIENT(ID, COMMON, ...)                                                     \
+  [EG_OP_##ID].gradient[0] = {.common = COMMON, .operand = {__VA_ARGS__}},
+#define EG_GRADIENT_ELSE(ID, COMMON, ...)                                                \
+  [EG_OP_##ID].gradient[1] = {.common = COMMON, .operand = {__VA_ARGS__}},
 #define EG_OPERANDS(ID, ROLES) [EG_OP_##ID].operand_roles = ROLES,
 #define EG_WHOLE(ID, WHY) [EG_OP_##ID].why_whole = WHY,
 static const eg_op_info op_rows[EG_OP_COUNT] = {

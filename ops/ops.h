@@ -245,6 +245,11 @@ typedef struct eg_attr_info {
   const char *const *symbols; // SYMBOL: NULL-terminated set
 } eg_attr_info;
 
+/// Gradient of a pointwise operator, as formulas (op_table.def); NULL: none, "": zero.
+typedef struct eg_gradient_row {
+  const char *common, *operand[2];
+} eg_gradient_row;
+
 typedef struct eg_op_info {
   const char *name;           // spelling in rules and text graphs
   const char *onnx;           // ONNX operator, or ""
@@ -254,10 +259,11 @@ typedef struct eg_op_info {
   unsigned flags; // EG_OPF_*
   const eg_attr_info *attrs;
   uint16_t attr_count;
-  const char *formula;       // of its elements (ops/meaning.h), or NULL
-  egraph_math formula_math;  // in which class of rules it equals the operator
-  const char *operand_roles; // words of EG_ROLE_LIST, or NULL: data
-  const char *why_whole;     // why a dimension of its tensors is not split, or NULL
+  const char *formula;         // of its elements (ops/meaning.h), or NULL
+  egraph_math formula_math;    // in which class of rules it equals the operator
+  eg_gradient_row gradient[2]; // [1]: where the first attribute is not 0, if there is one
+  const char *operand_roles;   // words of EG_ROLE_LIST, or NULL: data
+  const char *why_whole;       // why a dimension of its tensors is not split, or NULL
 } eg_op_info;
 
 /// The row of an operator.

@@ -6,10 +6,6 @@
 
 enum { X, W, BIAS, Z };
 
-static eg_attr ints_attr(const int64_t *data, uint32_t len) {
-  return (eg_attr){.kind = EG_ATTR_INTS, .ints = {.data = data, .len = len}};
-}
-
 static const eg_attr DIRECT = {.kind = EG_ATTR_SYMBOL, .i = EG_CONV_DIRECT};
 
 /// The shared attributes of a convolution, a transposed convolution and the weight
@@ -34,7 +30,7 @@ static eg_ref grad_weight(const eg_vjp *v, const window_attrs *attrs, eg_ref x,
                            attrs->pads,
                            attrs->dilations,
                            attrs->group,
-                           ints_attr(w->dims + 2, w->rank - 2),
+                           eg_ints_attr(w->dims + 2, w->rank - 2),
                            DIRECT};
   return eg_build_node(v->b, EG_OP_CONV_GRAD_WEIGHT, slots, (const eg_ref[]){x, d}, 2);
 }
@@ -59,7 +55,7 @@ static eg_ref conv_data(const eg_vjp *v, const window_attrs *attrs, eg_ref d) {
                (y->dims[i + 2] - 1) * window.stride;
   }
   const eg_attr slots[] = {attrs->strides,   attrs->pads,
-                           attrs->dilations, ints_attr(extra, x->rank - 2),
+                           attrs->dilations, eg_ints_attr(extra, x->rank - 2),
                            attrs->group,     DIRECT};
   return eg_build_node(v->b, EG_OP_CONV_TRANSPOSE, slots,
                        (const eg_ref[]){d, v->inputs[W]}, 2);
@@ -113,7 +109,7 @@ void eg_vjp_pool(const eg_vjp *v) {
   eg_attr slots[8];
   for (uint32_t i = 0; i < v->attrs->count; i++)
     slots[i] = v->attrs->slots[i];
-  slots[v->attrs->count] = ints_attr(x->dims + 2, x->rank - 2);
+  slots[v->attrs->count] = eg_ints_attr(x->dims + 2, x->rank - 2);
   v->out[X] = eg_build_node(v->b, EG_OP_AVERAGE_POOL_GRAD, slots, v->cotangents, 1);
 }
 
