@@ -166,8 +166,12 @@ static bool check_run(eg_rng *rng, const fixture *f, const eg_type *results,
     make_tensor(rng, &f->inputs[i], &inputs[i]);
   for (uint32_t i = 0; i < count; i++)
     make_tensor(rng, &results[i], &outputs[i]);
-  eg_kernel_call call = {&f->attrs, inputs, f->count,
-                         outputs,   count,  eg_allocator_heap()};
+  eg_kernel_call call = {.attrs = &f->attrs,
+                         .inputs = inputs,
+                         .input_count = f->count,
+                         .outputs = outputs,
+                         .output_count = count,
+                         .alloc = eg_allocator_heap()};
   egraph_status status = eg_op_run(&call);
   if (status != EGRAPH_OK && status != EGRAPH_E_ARGUMENT &&
       status != EGRAPH_E_UNSUPPORTED)
