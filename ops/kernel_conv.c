@@ -138,24 +138,15 @@ egraph_status eg_kernel_conv(const eg_kernel_call *call) {
                          eg_attr_at(attrs, EG_A_CONV_ACT_ALPHA)->f,
                          eg_attr_at(attrs, EG_A_CONV_ACT_BETA)->f, finish.wide,
                          &finish.act));
-  EG_TRY(eg_window_init(&window, &call->outputs[0].type, &call->inputs[0].type,
-                        call->inputs[1].type.dims + 2,
-                        eg_attr_at(attrs, EG_A_CONV_STRIDES)->ints.data,
-                        eg_attr_at(attrs, EG_A_CONV_PADS)->ints.data,
-                        eg_attr_at(attrs, EG_A_CONV_DILATIONS)->ints.data));
+  EG_TRY(eg_window_of_node(&window, call, &call->outputs[0].type, &call->inputs[0].type));
   return run_conv(call, &window, eg_attr_at(attrs, EG_A_CONV_GROUP)->i, &finish);
 }
 
 egraph_status eg_kernel_conv_transpose(const eg_kernel_call *call) {
-  const eg_attrs *attrs = call->attrs;
   eg_finish finish;
   eg_window window;
   EG_TRY(init_finish(call, &finish));
-  EG_TRY(eg_window_init(&window, &call->inputs[0].type, &call->outputs[0].type,
-                        call->inputs[1].type.dims + 2,
-                        eg_attr_at(attrs, EG_A_CONV_TRANSPOSE_STRIDES)->ints.data,
-                        eg_attr_at(attrs, EG_A_CONV_TRANSPOSE_PADS)->ints.data,
-                        eg_attr_at(attrs, EG_A_CONV_TRANSPOSE_DILATIONS)->ints.data));
-  return run_conv(call, &window, eg_attr_at(attrs, EG_A_CONV_TRANSPOSE_GROUP)->i,
+  EG_TRY(eg_window_of_node(&window, call, &call->inputs[0].type, &call->outputs[0].type));
+  return run_conv(call, &window, eg_attr_at(call->attrs, EG_A_CONV_TRANSPOSE_GROUP)->i,
                   &finish);
 }

@@ -37,11 +37,7 @@ egraph_status eg_kernel_conv_grad_weight(const eg_kernel_call *call) {
   const double *x, *d;
   double *sums;
   eg_window window;
-  EG_TRY(eg_window_init(&window, d_type, x_type,
-                        eg_attr_at(attrs, EG_A_CONV_GRAD_WEIGHT_KERNEL_SHAPE)->ints.data,
-                        eg_attr_at(attrs, EG_A_CONV_GRAD_WEIGHT_STRIDES)->ints.data,
-                        eg_attr_at(attrs, EG_A_CONV_GRAD_WEIGHT_PADS)->ints.data,
-                        eg_attr_at(attrs, EG_A_CONV_GRAD_WEIGHT_DILATIONS)->ints.data));
+  EG_TRY(eg_window_of_node(&window, call, d_type, x_type));
   int64_t taps = eg_window_taps(&window), large = eg_window_large(&window);
   int64_t small = eg_window_small(&window), channels = x_type->dims[1];
   EG_TRY(eg_kernel_load_doubles(arena, &call->inputs[0], &x));
@@ -115,10 +111,7 @@ egraph_status eg_kernel_pool_grad(const eg_kernel_call *call) {
   plane p;
   eg_window window;
   const int64_t *pads = eg_kernel_slot(call, PADS)->ints.data;
-  EG_TRY(eg_window_init(&window, &cotangent->type, type,
-                        eg_kernel_slot(call, KERNEL)->ints.data,
-                        eg_kernel_slot(call, STRIDES)->ints.data, pads,
-                        is_max ? eg_kernel_slot(call, DILATIONS)->ints.data : NULL));
+  EG_TRY(eg_window_of_node(&window, call, &cotangent->type, type));
   int64_t windows = eg_window_small(&window), elements = eg_window_large(&window);
   if (is_max) EG_TRY(eg_kernel_load_doubles(arena, &call->inputs[0], &x));
   EG_TRY(eg_kernel_load_doubles(arena, cotangent, &d));

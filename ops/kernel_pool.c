@@ -103,22 +103,6 @@ static egraph_status run_average(const eg_kernel_call *call, const eg_window *wi
   return EGRAPH_OK;
 }
 
-static egraph_status init_window(const eg_kernel_call *call, bool is_max,
-                                 eg_window *window) {
-  const eg_attrs *attrs = call->attrs;
-  const eg_type *y = &call->outputs[0].type, *x = &call->inputs[0].type;
-  if (is_max)
-    return eg_window_init(window, y, x,
-                          eg_attr_at(attrs, EG_A_MAX_POOL_KERNEL_SHAPE)->ints.data,
-                          eg_attr_at(attrs, EG_A_MAX_POOL_STRIDES)->ints.data,
-                          eg_attr_at(attrs, EG_A_MAX_POOL_PADS)->ints.data,
-                          eg_attr_at(attrs, EG_A_MAX_POOL_DILATIONS)->ints.data);
-  return eg_window_init(window, y, x,
-                        eg_attr_at(attrs, EG_A_AVERAGE_POOL_KERNEL_SHAPE)->ints.data,
-                        eg_attr_at(attrs, EG_A_AVERAGE_POOL_STRIDES)->ints.data,
-                        eg_attr_at(attrs, EG_A_AVERAGE_POOL_PADS)->ints.data, NULL);
-}
-
 egraph_status eg_kernel_pool(const eg_kernel_call *call) {
   bool is_max = eg_kernel_op(call) == EG_OP_MAX_POOL;
   egraph_dtype dtype = call->inputs[0].type.dtype;
@@ -126,7 +110,7 @@ egraph_status eg_kernel_pool(const eg_kernel_call *call) {
   if (!eg_wide_find(dtype, &wide) || (!is_max && !eg_dtype_is_float(dtype)))
     return eg_kernel_refuse(call, dtype);
   eg_window window;
-  EG_TRY(init_window(call, is_max, &window));
+  EG_TRY(eg_window_of_node(&window, call, &call->outputs[0].type, &call->inputs[0].type));
   EG_LOCAL(eg_window_rows, rows, call->alloc);
   EG_TRY(eg_window_list(&window, &rows));
   return is_max ? run_max(call, &window, wide, &rows)
@@ -219,10 +203,7 @@ static egraph_status run_work(const eg_kernel_call *call,
 /// Windows of the slots that pools share.
 static egraph_status list_pool(work *w) {
   const eg_type *x = &w->call->inputs[0].type, *y = &w->call->outputs[0].type;
-  EG_TRY(eg_window_init(&w->window, y, x, eg_kernel_slot(w->call, 0)->ints.data,
-                        eg_kernel_slot(w->call, 1)->ints.data,
-                        eg_kernel_slot(w->call, 2)->ints.data,
-                        eg_kernel_slot(w->call, 3)->ints.data));
+  EG_TRY(eg_window_of_node(&w->window, w->call, y, x));
   w->planes = eg_dims_product(y->dims, 0, 2);
   w->small = eg_window_small(&w->window);
   w->large = eg_window_large(&w->window);

@@ -6,6 +6,7 @@
 #include <assert.h>
 
 #include "ops/kernels.h"
+#include "ops/meaning.h"
 
 egraph_status eg_window_init(eg_window *window, const eg_type *small,
                              const eg_type *large, const int64_t *kernel,
@@ -25,6 +26,22 @@ egraph_status eg_window_init(eg_window *window, const eg_type *small,
     window->dilation[d] = dilations != NULL ? dilations[d] : 1;
   }
   return EGRAPH_OK;
+}
+
+egraph_status eg_window_of_node(eg_window *window, const eg_kernel_call *call,
+                                const eg_type *small, const eg_type *large) {
+  enum { FIRST_OPERANDS = 2 };
+  eg_type types[FIRST_OPERANDS];
+  uint32_t count =
+      call->input_count < FIRST_OPERANDS ? call->input_count : FIRST_OPERANDS;
+  eg_windows w;
+  for (uint32_t i = 0; i < count; i++)
+    types[i] = call->inputs[i].type;
+  bool found = eg_op_windows(call->attrs, types, count, &w);
+  assert(found || small->rank < 3);
+  (void)found;
+  return eg_window_init(window, small, large, w.kernel.data, w.strides.data, w.pads.data,
+                        w.dilations.data);
 }
 
 // The range [first, end) of small positions of the last dimension that stay inside

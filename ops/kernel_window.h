@@ -30,6 +30,9 @@ egraph_status eg_window_init(eg_window *window, const eg_type *small,
                              const eg_type *large, const int64_t *kernel,
                              const int64_t *strides, const int64_t *pads,
                              const int64_t *dilations);
+/// The same for the window that the attributes, or the weight, of a node describe.
+egraph_status eg_window_of_node(eg_window *window, const eg_kernel_call *call,
+                                const eg_type *small, const eg_type *large);
 /// Appends the rows of all taps, in tap order. Rows that continue each other are merged:
 /// a 1x1 window without strides is one row.
 egraph_status eg_window_list(const eg_window *window, eg_window_rows *out);

@@ -3,24 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
+#include "ops/meaning.h"
 #include "ops/typing.h"
 
-typedef struct pool_attrs {
-  eg_ints kernel, strides, pads, dilations;
-  bool ceil_mode;
-} pool_attrs;
-
-static pool_attrs pool_attrs_of(const eg_typing *node) {
-  const eg_attrs *attrs = node->attrs;
-  bool max = attrs->op != EG_OP_AVERAGE_POOL; // or has its slots
-  return (pool_attrs){.kernel = EG_SHARED(node, MAX_POOL, KERNEL_SHAPE)->ints,
-                      .strides = EG_SHARED(node, MAX_POOL, STRIDES)->ints,
-                      .pads = EG_SHARED(node, MAX_POOL, PADS)->ints,
-                      .dilations =
-                          max ? EG_SHARED(node, MAX_POOL, DILATIONS)->ints : (eg_ints){0},
-                      .ceil_mode = (max ? EG_SHARED(node, MAX_POOL, CEIL_MODE)
-                                        : eg_attr_at(attrs, EG_A_AVERAGE_POOL_CEIL_MODE))
-                                       ->i != 0};
+static bool has_ceil_mode(const eg_typing *node) {
+  uint16_t slot;
+  bool found = eg_op_find_attr(eg_typing_op(node), "ceil_mode", &slot);
+  return found && node->attrs->slots[slot].i != 0;
 }
 
 // Refuses windows that lie in the padding alone and would have no elements.
@@ -39,7 +28,8 @@ static egraph_status check_padding(const eg_typing *node, const eg_window *windo
 
 egraph_status eg_infer_pool(const eg_typing *node, eg_type *out) {
   const eg_type *x = &node->inputs[0];
-  pool_attrs attrs = pool_attrs_of(node);
+  eg_windows attrs;
+  (void)eg_op_windows(node->attrs, NULL, 0, &attrs);
   EG_TRY(eg_typing_min_rank(node, 0, 3));
   uint32_t spatial = x->rank - 2;
   EG_TRY(eg_typing_list(node, "kernel_shape", attrs.kernel, spatial, 1));
@@ -52,7 +42,7 @@ egraph_status eg_infer_pool(const eg_typing *node, eg_type *out) {
     eg_window window =
         eg_window_of(attrs.kernel.data[i], attrs.strides, attrs.pads, attrs.dilations, i);
     EG_TRY(check_padding(node, &window));
-    EG_TRY(eg_window_positions(node, &window, x->dims[i + 2], attrs.ceil_mode,
+    EG_TRY(eg_window_positions(node, &window, x->dims[i + 2], has_ceil_mode(node),
                                &out->dims[i + 2]));
   }
   return EGRAPH_OK;
@@ -61,7 +51,8 @@ egraph_status eg_infer_pool(const eg_typing *node, eg_type *out) {
 void eg_factors_pool(const eg_typing *node, const eg_type *results, uint32_t result_count,
                      eg_factors *out) {
   (void)result_count;
-  pool_attrs attrs = pool_attrs_of(node);
+  eg_windows attrs;
+  (void)eg_op_windows(node->attrs, NULL, 0, &attrs);
   eg_factors_add_dim(out, EG_FACTOR_PARALLEL, results, 0);
   eg_factors_add_dim(out, EG_FACTOR_PARALLEL, results, 1);
   for (uint32_t i = 0; i + 2 < results->rank; i++) {
