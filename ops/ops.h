@@ -139,7 +139,7 @@ enum {
   EG_OPF_OPEN_ATTRS = 1 << 16, // attributes may be open sizes
   EG_OPF_SINGLE = 1 << 17, // computes in float32 whatever the types, as ONNX Runtime does
   EG_OPF_CANCELS = 1 << 18, // rounds numbers on the way that are larger than its results
-  EG_OPF_ODD = 1 << 19,     // one operand: f(-x) = -f(x)
+  EG_OPF_ODD = 1 << 19,     // one operand: f(-x) = -f(x), but for the sign of 0
   EG_OPF_EVEN = 1 << 20,    // one operand: f(-x) = f(x)
   EG_OPF_GROWS = 1 << 21,   // one operand: f never falls while x grows
   EG_OPF_PICKS = 1 << 22    // elements of results are elements of operand 0
