@@ -26,11 +26,6 @@ typedef struct last_quantum {
   eg_graph_node quantize, dequantize; // dequantize: UINT32_MAX: none
 } last_quantum;
 
-static bool keeps_order(eg_op op) {
-  return op == EG_OP_RESHAPE || op == EG_OP_SQUEEZE || op == EG_OP_UNSQUEEZE ||
-         op == EG_OP_FLATTEN || op == EG_OP_IDENTITY;
-}
-
 static bool is_requantizing(eg_op op) {
   return op == EG_OP_QLINEAR_CONV || op == EG_OP_QLINEAR_MATMUL;
 }
@@ -57,7 +52,7 @@ static last_quantum find_last(const eg_graph *graph, eg_value value) {
                    is_plain(graph, &node);
     if (is_step)
       last.dequantize = id;
-    else if (!keeps_order(op))
+    else if (!eg_op_keeps_order(op))
       return last;
     value = node.inputs[0];
   }

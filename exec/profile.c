@@ -101,18 +101,8 @@ static void set_elements(const eg_tensor *tensor, double value) {
 }
 
 /// True for operands that are indices: 0 is a valid index of every tensor with elements.
-static bool is_index(const eg_node_spec *spec, uint32_t operand) {
-  static const struct {
-    eg_op op;
-    uint32_t operand;
-  } indices[] = {{EG_OP_GATHER, 1},           {EG_OP_GATHER_ELEMENTS, 1},
-                 {EG_OP_GATHER_ND, 1},        {EG_OP_GATHER_GRAD, 1},
-                 {EG_OP_SCATTER_ELEMENTS, 1}, {EG_OP_SCATTER_ND, 1},
-                 {EG_OP_MAX_UNPOOL, 1},       {EG_OP_ROI_ALIGN, 2}};
-  for (size_t i = 0; i < sizeof indices / sizeof *indices; i++)
-    if ((uint32_t)indices[i].op == spec->attrs->op && indices[i].operand == operand)
-      return true;
-  return false;
+static bool is_index(eg_role role) {
+  return role == EG_ROLE_INDICES || role == EG_ROLE_PLACES;
 }
 
 // Values for the first elements, repeated over the rest: kernels do not care, and drawing
@@ -122,10 +112,10 @@ static void draw_plain(const node_rig *rig, uint32_t index, const eg_tensor *ten
   int64_t drawn = elements < DRAWN_ELEMENTS ? elements : DRAWN_ELEMENTS;
   eg_tensor head = *tensor;
   if (elements > DRAWN_ELEMENTS) head.type = eg_type_of(tensor->type.dtype, 1, &drawn);
-  if (rig->spec->attrs->op == EG_OP_POW && index == 1)
-    set_elements(&head,
-                 2); // the exponent graphs are full of; others cost more than a product
-  else if (is_index(rig->spec, index))
+  eg_role role = eg_op_role((eg_op)rig->spec->attrs->op, index);
+  if (role == EG_ROLE_EXPONENT) // the most frequent one; others cost more than a product
+    set_elements(&head, 2);
+  else if (is_index(role))
     set_elements(&head, 0);
   else if (eg_spec_is_weight(rig->spec, index))
     eg_weight_draw("weight", index, &head);
