@@ -15,6 +15,10 @@
 
 #include "base/memory.h"
 
+/// A zeroed local variable that type_deinit(&name) frees at the end of its scope: as
+/// EG_LOCAL, for types whose initialization needs more than an allocator, or can fail.
+#define EG_OWNED(type, name) __attribute__((cleanup(type##_deinit))) type name = {0}
+
 #define EG_OWNER_DEFINE(type, ...)                                                       \
   void type##_init(type *self, egraph_allocator alloc) {                                 \
     *self = (type){0};                                                                   \

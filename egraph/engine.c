@@ -5,7 +5,7 @@
 
 #include "egraph/engine_internal.h"
 
-// ---- creating, uniting --------------------------------------------------------------
+// ---- creating, destroying -----------------------------------------------------------
 
 #define INIT_ARRAY(member, type) type##_init(&engine->member, heap);
 #define DEINIT_ARRAY(member, type) type##_deinit(&engine->member);
@@ -39,7 +39,7 @@ egraph_status eg_engine_create(const egraph_allocator *alloc,
   return EGRAPH_OK;
 }
 
-/// All but the saved states.
+/// Frees an engine without its saved states.
 static void destroy_one(eg_engine *engine) {
   egraph_allocator alloc = engine->alloc;
   size_t data_size = engine->analysis.data_size;
@@ -78,6 +78,7 @@ egraph_status eg_engine_reserve_union(eg_engine *engine) {
 }
 
 static void enqueue(eg_engine *engine, eg_queue *queue, uint32_t root, uint8_t flag) {
+  assert(queue->items.len < queue->items.cap);
   if ((engine->flags.data[root] & flag) != 0) return;
   engine->flags.data[root] |= flag;
   queue->items.data[queue->items.len++] = root;
@@ -94,6 +95,7 @@ static unsigned char *data_at(const eg_engine *engine, uint32_t class) {
 }
 
 egraph_status eg_engine_join_data(eg_engine *engine, eg_class class, const void *data) {
+  assert(class.id < engine->up.len && engine->analysis.data_size != 0);
   uint32_t root = eg_engine_root_halving(engine, class.id);
   bool changed;
   EG_TRY(eg_engine_reserve_union(engine));
@@ -105,10 +107,11 @@ egraph_status eg_engine_join_data(eg_engine *engine, eg_class class, const void 
   return EGRAPH_OK;
 }
 
-/// Joins the data of two roots into scratch_data; *out_changed when either
-/// differs from that.
+/// Joins the data of two roots into scratch_data; *out_changed: either differs from the
+/// result.
 static egraph_status join_data(eg_engine *engine, uint32_t keep, uint32_t drop,
                                bool *out_changed) {
+  assert(keep != drop);
   const eg_analysis *analysis = &engine->analysis;
   size_t size = analysis->data_size;
   *out_changed = false;
@@ -116,8 +119,8 @@ static egraph_status join_data(eg_engine *engine, uint32_t keep, uint32_t drop,
   memcpy(engine->scratch_data, data_at(engine, keep), size);
   EG_TRY(analysis->join(analysis->self, engine->scratch_data, data_at(engine, drop),
                         out_changed));
-  // `join` speaks of `keep` only. Unequal bytes may mean equal data; then the parents are
-  // made again for nothing.
+  // `join` reports a change of `keep` only. Unequal bytes may mean equal data; then the
+  // data of the parents are computed again in vain.
   if (memcmp(engine->scratch_data, data_at(engine, drop), size) != 0) *out_changed = true;
   return EGRAPH_OK;
 }
@@ -126,11 +129,6 @@ static egraph_status join_data(eg_engine *engine, uint32_t keep, uint32_t drop,
 static uint64_t weight_of(const eg_engine *engine, uint32_t root) {
   const eg_class_record *class = &engine->classes.data[root];
   return (uint64_t) class->parent_count + class->len;
-}
-
-static bool is_lighter(const eg_engine *engine, uint32_t a, uint32_t b) {
-  uint64_t weight_a = weight_of(engine, a), weight_b = weight_of(engine, b);
-  return weight_a != weight_b ? weight_a < weight_b : a > b;
 }
 
 egraph_status eg_engine_unite(eg_engine *engine, eg_class a, eg_class b, uint32_t reason,
@@ -146,7 +144,8 @@ egraph_status eg_engine_unite(eg_engine *engine, eg_class a, eg_class b, uint32_
   if (eg_engine_is_dropped(engine, keep) || eg_engine_is_dropped(engine, drop))
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "union of classes %u and %u, but one of them was pruned", a.id, b.id);
-  if (is_lighter(engine, keep, drop)) {
+  uint64_t keep_weight = weight_of(engine, keep), drop_weight = weight_of(engine, drop);
+  if (keep_weight != drop_weight ? keep_weight < drop_weight : keep > drop) {
     uint32_t lighter = keep;
     keep = drop;
     drop = lighter;
@@ -227,6 +226,7 @@ static eg_class first_root_from(const eg_engine *engine, uint32_t id) {
 eg_class eg_engine_first(const eg_engine *engine) { return first_root_from(engine, 0); }
 
 eg_class eg_engine_next(const eg_engine *engine, eg_class class) {
+  assert(class.id < engine->up.len);
   return first_root_from(engine, class.id + 1);
 }
 
@@ -247,6 +247,7 @@ static eg_node live_from(const eg_engine *engine, uint32_t node) {
 eg_node eg_engine_first_node(const eg_engine *engine) { return live_from(engine, 0); }
 
 eg_node eg_engine_next_node(const eg_engine *engine, eg_node node) {
+  assert(node.id < engine->nodes.len);
   return live_from(engine, eg_engine_node_after(engine, node.id));
 }
 
@@ -256,6 +257,7 @@ eg_term eg_engine_term(const eg_engine *engine, eg_node node) {
 }
 
 eg_class eg_engine_class_of(const eg_engine *engine, eg_node node) {
+  assert(node.id < engine->nodes.len);
   return (eg_class){eg_engine_root(engine, eg_engine_class_word(engine, node.id))};
 }
 
@@ -270,8 +272,9 @@ const void *eg_engine_data(const eg_engine *engine, eg_class class) {
          (size_t)eg_engine_find(engine, class).id * engine->analysis.data_size;
 }
 
-/// The first pair from `word` on whose node lives.
+/// The first pair from `word` on whose node is live.
 static eg_parent live_parent(const eg_engine *engine, uint32_t word) {
+  assert(word == EG_NONE || word < engine->nodes.len);
   while (word != EG_NONE) {
     uint32_t node = eg_engine_node_of_word(engine, word);
     if (!eg_engine_is_dead(engine, node))
@@ -297,6 +300,7 @@ uint32_t eg_engine_head_count(const eg_engine *engine) {
 
 void eg_engine_head_at(const eg_engine *engine, uint32_t head, uint32_t *out_op,
                        uint32_t *out_arity) {
+  assert(head < engine->heads.len);
   *out_op = engine->heads.data[head].op;
   *out_arity = engine->heads.data[head].arity;
 }

@@ -30,7 +30,7 @@ EG_VEC_DEFINE(eg_classes, eg_class);
 
 static inline bool eg_class_same(eg_class a, eg_class b) { return a.id == b.id; }
 
-/// Why something was added or united: a rule number of the caller, or one of these.
+/// Reason of an addition or a union: a rule number of the caller, or one of these.
 #define EG_REASON_SEED (UINT32_MAX >> 1)
 #define EG_REASON_CONGRUENCE (EG_REASON_SEED - 1)
 
@@ -48,13 +48,14 @@ enum { EG_ENGINE_MAX_OP = (1 << 20) - 1, EG_ENGINE_MAX_ARITY = (1 << 20) - 1 };
 
 /// Facts per class (egg's e-class analysis); a NULL analysis means none. Data are plain
 /// bytes that the engine copies, data_size > 0. `make` computes the data of a term from
-/// those of its children; it may refuse with EGRAPH_E_TYPE: eg_engine_add then fails with
-/// that and adds nothing. When the data of a class change, rebuild makes the terms above
-/// it again and joins the result. `join` merges `from` into `into`, reports whether
-/// `into` changed, and fails with EGRAPH_E_TYPE when the two contradict each other; then
-/// the union (or rebuild) that asked fails and nothing was united. `modify` (may be NULL)
-/// is called by rebuild, once congruence holds, for each class that is new or whose data
-/// changed; it may read data, look up, add and unite, but not rebuild.
+/// the data of its children; it may refuse with EGRAPH_E_TYPE: eg_engine_add then fails
+/// with this status and adds nothing. When the data of a class change, rebuild computes
+/// the data of the terms above it again and joins the result. `join` merges `from` into
+/// `into`, reports a change of `into`, and fails with EGRAPH_E_TYPE when the two
+/// contradict each other; then the calling union (or rebuild) fails and unites nothing.
+/// `modify` (may be NULL) is called by rebuild, once congruence holds, for each class
+/// that is new or whose data changed; it may read data, look up, add and unite, but not
+/// rebuild.
 typedef struct eg_analysis {
   void *self;
   size_t data_size; // bytes per class
@@ -69,21 +70,22 @@ typedef struct eg_engine_options {
   bool record;                 // keep the reasons of nodes and the log of unions
 } eg_engine_options;
 
-/// NULL options: neither.
+/// Creates an engine; NULL options: neither analysis nor record.
 egraph_status eg_engine_create(const egraph_allocator *alloc,
                                const eg_engine_options *options, eg_engine **out);
 void eg_engine_destroy(eg_engine *engine);
 
 /// Interns a term; `reason` (at most EG_REASON_SEED) is recorded when it is new.
-/// *out_class is canonical. A new term makes a node and a class; the indexes have them
-/// after the next rebuild. Fails with EGRAPH_E_ARGUMENT (operator, arity or reason too
-/// large, unknown child), EGRAPH_E_MEMORY, or as the analysis does; then nothing was
-/// added.
+/// *out_class is canonical. A new term becomes a node of a new class; the indexes contain
+/// them after the next rebuild. Fails with EGRAPH_E_ARGUMENT (operator, arity or reason
+/// too large, unknown child), EGRAPH_E_MEMORY, or as the analysis does; then it adds
+/// nothing.
 egraph_status eg_engine_add(eg_engine *engine, const eg_term *term, uint32_t reason,
                             eg_class *out_class);
-/// States that a term is in a class: adds it there, or unites its class with that one.
+/// States that a term is in a class: adds it there, or unites its class with `class`.
 /// Cheaper than adding and uniting: a new term needs no class. *out_changed: false when
-/// this was known. Fails as those two do; the term may have been added then.
+/// the engine knew this. Fails as eg_engine_add and eg_engine_unite; it may have added
+/// the term then.
 egraph_status eg_engine_add_to(eg_engine *engine, const eg_term *term, eg_class class,
                                uint32_t reason, bool *out_changed);
 
@@ -96,8 +98,9 @@ typedef struct eg_term_batch {
   const eg_class *children; // [count * arity]
 } eg_term_batch;
 
-/// As eg_engine_add and eg_engine_add_to on each term in turn; on failure those before
-/// the failing one are added. *out_changed counts the terms that changed something.
+/// As eg_engine_add and eg_engine_add_to on each term in turn; on failure the terms
+/// before the failing one are added. *out_changed counts the terms that changed the
+/// engine.
 egraph_status eg_engine_add_batch(eg_engine *engine, const eg_term_batch *batch,
                                   uint32_t reason, eg_class *out_classes);
 egraph_status eg_engine_add_batch_to(eg_engine *engine, const eg_term_batch *batch,
@@ -107,34 +110,34 @@ egraph_status eg_engine_add_batch_to(eg_engine *engine, const eg_term_batch *bat
 bool eg_engine_find_term(const eg_engine *engine, const eg_term *term,
                          eg_class *out_class);
 /// States that two classes are equal. Congruence is restored by the next rebuild. The
-/// class with more parents and members survives, the older one of equals. On failure
-/// nothing was united.
+/// class with more parents and members survives, the older one of equal classes. Unites
+/// nothing on failure.
 egraph_status eg_engine_unite(eg_engine *engine, eg_class a, eg_class b, uint32_t reason,
                               bool *out_changed);
 /// Restores congruence, the hash-cons, the operator index and the analysis. Afterwards
 /// is_clean. After a failure (EGRAPH_E_MEMORY, or an analysis that contradicts itself)
 /// the engine is dirty but consistent: eg_engine_check holds, more may be added, and
-/// rebuild may be called again to go on. Without options.record it may give nodes other
-/// ids (their order stays); classes keep theirs.
+/// rebuild may be called again to continue. Without options.record it may renumber nodes
+/// (their order stays); classes keep their ids.
 egraph_status eg_engine_rebuild(eg_engine *engine);
-/// Heads (operator, payload, number of operands) that nodes have or had, numbered as they
-/// came: their number; operator and operands of one.
+/// Number of heads (operator, payload, number of operands) of all nodes so far, numbered
+/// in order of appearance; operator and number of operands of a head.
 uint32_t eg_engine_head_count(const eg_engine *engine);
 void eg_engine_head_at(const eg_engine *engine, uint32_t head, uint32_t *out_op,
                        uint32_t *out_arity);
 /// The nodes of an operator that were live at the last rebuild, oldest first, borrowed
-/// until the next one.
+/// until the next rebuild.
 const uint32_t *eg_engine_op_nodes(const eg_engine *engine, uint32_t op,
                                    uint32_t *out_count);
-/// True when nothing is left for a rebuild to do.
+/// True when a rebuild has no work.
 bool eg_engine_is_clean(const eg_engine *engine);
 
-/// Begins an epoch: from now on a node is fresh when it is made, or when rebuild changes
-/// its class or children or the data that belong to them. Incremental search (pattern.h)
-/// finds the matches that have something fresh. May be called while additions and unions
-/// wait for a rebuild: what they change is fresh in the new epoch. O(what was fresh).
+/// Begins an epoch: from now on a node is fresh when it is created, or when rebuild
+/// changes its class, its children or their data. Incremental search (pattern.h) finds
+/// the matches with a fresh node or class. May be called while additions and unions wait
+/// for a rebuild: their changes are fresh in the new epoch. O(nodes fresh before).
 void eg_engine_start_epoch(eg_engine *engine);
-/// How many were begun.
+/// Number of epochs begun.
 uint32_t eg_engine_epochs(const eg_engine *engine);
 
 /// Canonical representative.
@@ -147,14 +150,14 @@ uint32_t eg_engine_node_count(const eg_engine *engine);
 /// Every class and node id is below these; not every number is a node.
 uint32_t eg_engine_class_limit(const eg_engine *engine);
 uint32_t eg_engine_node_limit(const eg_engine *engine);
-/// Bytes held now, pushed states included.
+/// Bytes in use, pushed states included.
 size_t eg_engine_bytes(const eg_engine *engine);
 
 /// Iterates canonical classes in increasing id: `for (eg_class c = eg_engine_first(g);
 /// c.id != EG_CLASS_NONE.id; c = eg_engine_next(g, c))`.
 eg_class eg_engine_first(const eg_engine *engine);
 eg_class eg_engine_next(const eg_engine *engine, eg_class class);
-// The indexes below are as the last rebuild left them; after one that failed they must
+// The indexes below are as the last rebuild left them; after a failed rebuild they must
 // not be read.
 
 /// The distinct nodes of a class, oldest first (large classes: by head, and oldest first
@@ -170,26 +173,26 @@ eg_term eg_engine_term(const eg_engine *engine, eg_node node);
 eg_class eg_engine_class_of(const eg_engine *engine, eg_node node);
 /// The (node, child position) pairs whose child is this class, in a fixed order,
 /// by an intrusive list: `for (eg_parent p = eg_engine_parents(g, c); p.node.id !=
-/// EG_NODE_NONE.id; p = eg_engine_next_parent(g, p))`. Dead nodes are passed over.
+/// EG_NODE_NONE.id; p = eg_engine_next_parent(g, p))`. Skips dead nodes.
 typedef struct eg_parent {
   eg_node node;
   uint32_t position;
-  uint32_t slot; // the engine's own number of this pair
+  uint32_t slot; // internal number of this pair
 } eg_parent;
 eg_parent eg_engine_parents(const eg_engine *engine, eg_class class);
 eg_parent eg_engine_next_parent(const eg_engine *engine, eg_parent parent);
-/// The reason given when the node was added. Needs options.record.
+/// The reason of the node's addition. Needs options.record.
 uint32_t eg_engine_node_reason(const eg_engine *engine, eg_node node);
 /// Analysis data of a class (any of its ids); borrowed until the next change.
 /// NULL without analysis.
 const void *eg_engine_data(const eg_engine *engine, eg_class class);
-/// Joins data that the caller knows better into those of a class; as after a union,
-/// rebuild makes the terms above it again. Fails as `join` does, or with EGRAPH_E_MEMORY.
+/// Joins data of the caller into the data of a class; as after a union, rebuild computes
+/// the data of the terms above it again. Fails as `join`, or with EGRAPH_E_MEMORY.
 egraph_status eg_engine_join_data(eg_engine *engine, eg_class class, const void *data);
 
-/// The log of unions (empty without options.record), oldest first: what was united (as
-/// given by the caller; for congruence the two nodes' own classes) and why. Together with
-/// the nodes' reasons, the ground for explanations.
+/// A union in the log of unions (empty without options.record), oldest first: the two
+/// classes (as given by the caller; for congruence the two nodes' own classes) and the
+/// reason. Explanations derive from it and the nodes' reasons.
 typedef struct eg_union {
   eg_class a, b;
   uint32_t reason;
@@ -200,7 +203,7 @@ typedef struct eg_union {
 egraph_status eg_engine_check(const eg_engine *engine);
 
 /// Graphviz, one cluster per class; `spell` appends the text of a node's head (any
-/// characters; they are escaped here). Clean engine.
+/// characters; the printer escapes them). Clean engine.
 egraph_status eg_engine_dot(const eg_engine *engine,
                             egraph_status (*spell)(void *user, const eg_term *,
                                                    eg_text *),
@@ -211,39 +214,39 @@ egraph_status eg_engine_dot(const eg_engine *engine,
 //
 //   eg_engine_push(e);  ...additions, unions, rebuilds...  eg_engine_pop(e);
 //
-// A restored engine is as it was, to the last id: it behaves from then on as if the calls
-// in between had not been made. Dirty engines can be pushed too. Analysis data are copied
-// as bytes; what they point to is the caller's and must outlive the state.
+// A restored engine equals the pushed one, to the last id: it then behaves as if the
+// calls in between had not happened. Dirty engines can be pushed, too. Analysis data are
+// copied as bytes; the caller owns data that they point to, which must outlive the state.
 // Cost: copying is O(size), a memcpy of the flat arrays without their spare room; pop and
 // drop copy nothing.
 
-/// An engine of its own in the same state, without the pushed ones. The same calls give
-/// the same results on both. Fails with EGRAPH_E_MEMORY.
+/// Creates a separate engine in the same state, without the pushed states. The same calls
+/// give the same results on both. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_engine_clone(const eg_engine *engine, eg_engine **out);
 
-/// Saves the state. Fails with EGRAPH_E_MEMORY; nothing was saved then.
+/// Saves the state. Fails with EGRAPH_E_MEMORY; it saves nothing then.
 egraph_status eg_engine_push(eg_engine *engine);
-/// Goes back to the state saved last, which is no longer saved then. Fails with
-/// EGRAPH_E_ARGUMENT when there is none. Borrowed pointers into the engine end here.
+/// Restores the state saved last, and removes it from the saved ones. Fails with
+/// EGRAPH_E_ARGUMENT when there is none. Borrowed pointers into the engine become
+/// invalid.
 egraph_status eg_engine_pop(eg_engine *engine);
-/// Keeps the present state and forgets the one saved last. Fails as eg_engine_pop.
+/// Keeps the current state and drops the state saved last. Fails as eg_engine_pop.
 egraph_status eg_engine_drop(eg_engine *engine);
 
 // ---- pruning ------------------------------------------------------------------------
-// Removing nodes: a smaller e-graph that knows fewer terms, of which all equalities that
-// were known still hold.
+// Removing nodes: a smaller e-graph with fewer terms, whose known equalities still hold.
 //
-// Dead nodes vanish too, and the memory is what the rest needs. Nodes get new ids, in the
-// same order; classes keep theirs. A class that loses its last node is dropped
-// (eg_engine_has_class), and with it the nodes that have it as a child, and so on. What
-// is fresh stays so; reasons, the log of unions, that of explanations (explain_log.h) and
-// analysis data stay. Pushed states are not touched.
+// Dead nodes are removed, too, and the memory shrinks to the rest. Nodes get new ids, in
+// the same order; classes keep their ids. A class that loses its last node is dropped
+// (eg_engine_has_class), and with it the nodes that have it as a child, and so on. Fresh
+// nodes stay fresh; reasons, the log of unions, the log of explanations (explain_log.h)
+// and analysis data stay. Pushed states do not change.
 
 /// Keeps the live nodes for which `keep` is true; NULL: all. *out_map (may be NULL;
 /// initialized) gets the new id of each node, [old eg_engine_node_limit], EG_NODE_NONE
-/// for those that are gone. Clean engine. O(its size); a second copy of it for the time
-/// of the call. Fails with EGRAPH_E_ARGUMENT (a dirty engine) or EGRAPH_E_MEMORY; nothing
-/// was removed then.
+/// for removed nodes. Clean engine. O(its size); holds a second copy during the call.
+/// Fails with EGRAPH_E_ARGUMENT (a dirty engine) or EGRAPH_E_MEMORY; it removes nothing
+/// then.
 egraph_status eg_engine_prune(eg_engine *engine,
                               bool (*keep)(void *user, const eg_engine *, eg_node),
                               void *user, eg_u32s *out_map);

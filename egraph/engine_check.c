@@ -1,5 +1,5 @@
-// The invariants of engine_internal.h, verified one by one. Those of the first group hold
-// always, the others on a clean engine. Allocates only two class data.
+// The invariants of engine_internal.h, verified one by one. The first group holds always,
+// the second on a clean engine. Allocates the data of two classes only.
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 // ---- always ---------------------------------------------------------------------------
 
-/// The pool is a row of whole nodes with children that exist, marked as the layout says.
+/// The pool is a row of complete nodes with existing children, marked as in the layout.
 static egraph_status check_pool(const eg_engine *engine) {
   const uint32_t *words = engine->nodes.data;
   size_t len = engine->nodes.len, child_words = 0;
@@ -173,8 +173,8 @@ static egraph_status check_ops(const eg_engine *engine) {
   return EGRAPH_OK;
 }
 
-/// Each child word of a live node stands exactly once, in the list of its class: the
-/// lists are disjoint by that, and complete by their number.
+/// Each child word of a live node is in the list of its class: so the lists are disjoint,
+/// and their total length proves that they are complete.
 static egraph_status check_parents(const eg_engine *engine) {
   uint64_t listed = 0, living = 0, steps = 0;
   for (uint32_t root = 0; root < engine->up.len; root++) {
@@ -206,7 +206,7 @@ static egraph_status check_parents(const eg_engine *engine) {
   return EGRAPH_OK;
 }
 
-/// The data of a class already contain those of each of its nodes.
+/// The data of a class already contain the data of each of its nodes.
 static egraph_status check_node_data(const eg_engine *engine, uint32_t node,
                                      unsigned char *made, unsigned char *joined) {
   const eg_analysis *analysis = &engine->analysis;

@@ -39,7 +39,7 @@ static egraph_status copy_node_list(egraph_allocator alloc, const eg_node_list *
 }
 
 static egraph_status copy_ops(const eg_engine *engine, eg_engine *copy) {
-  // Marking an operator takes the room for it for granted.
+  // Marking an operator relies on this room.
   EG_TRY(eg_u32s_reserve(&copy->ops_dirty, engine->ops.len));
   EG_TRY(eg_op_indexes_reserve(&copy->ops, engine->ops.len));
   for (size_t i = 0; i < engine->ops.len; i++) {
@@ -106,7 +106,7 @@ egraph_status eg_engine_pop(eg_engine *engine) {
   EG_TRY(check_saved(engine));
   eg_engine *older = engine->saved;
   eg_engine newer = *engine;
-  *engine = *older; // its `saved` with it
+  *engine = *older; // including `saved`
   *older = newer;
   older->saved = NULL;
   eg_engine_destroy(older);
@@ -123,21 +123,20 @@ egraph_status eg_engine_drop(eg_engine *engine) {
 }
 
 // ---- pruning ------------------------------------------------------------------------
-// What goes is found first: nodes that are not wanted, then a stack of classes without
-// nodes, whose parents go. Then what stays is copied into an engine of its own, which
-// takes the place of the old one: a failure changes nothing.
+// First the removed nodes are found: nodes that are not kept, then, by a stack of classes
+// without nodes, the parents of these classes. Then the rest is copied into a separate
+// engine, which replaces the old one: a failure changes nothing.
 
 typedef struct pruning {
   eg_engine *engine;
-  eg_u32s map;   // of old nodes: EG_NONE goes; until it is renumbered, its own id
-  eg_u32s left;  // nodes that each class has left
-  eg_u32s empty; // stack of classes without any
+  eg_u32s map;   // of old nodes: EG_NONE: removed; until copied, their own ids
+  eg_u32s left;  // remaining nodes of each class
+  eg_u32s empty; // stack of classes without nodes
 } pruning;
 EG_OWNER_DEFINE_STATIC(pruning, (eg_u32s, map, left, empty))
 
-// ---- what stays -----------------------------------------------------------------------
-
 static egraph_status lose_node(pruning *p, uint32_t class) {
+  assert(p->left.data[class] != 0);
   if (--p->left.data[class] != 0) return EGRAPH_OK;
   return eg_u32s_push(&p->empty, class);
 }
@@ -177,9 +176,8 @@ static egraph_status drop_empty(pruning *p) {
   return EGRAPH_OK;
 }
 
-// ---- copying --------------------------------------------------------------------------
-
 static egraph_status copy_kept_node(pruning *p, eg_engine *out, uint32_t node) {
+  assert(p->map.data[node] == node);
   const eg_engine *engine = p->engine;
   const uint32_t *words = engine->nodes.data + node;
   eg_head head = *eg_engine_head(engine, node);
@@ -187,7 +185,7 @@ static egraph_status copy_kept_node(pruning *p, eg_engine *out, uint32_t node) {
   if (!eg_engine_find_head(out, head, &id)) EG_TRY(eg_engine_add_head(out, head, &id));
   p->map.data[node] = (uint32_t)out->nodes.len;
   EG_TRY(eg_u32s_push(&out->nodes, id | (words[0] & ~EG_HEAD_MASK)));
-  // The links are made again.
+  // Reindexing sets the links.
   return eg_u32s_append(&out->nodes, words + 1,
                         eg_engine_node_words(engine, head.arity) - 1);
 }
@@ -220,7 +218,7 @@ static egraph_status copy_classes(const eg_engine *engine, eg_engine *out) {
   return EGRAPH_OK;
 }
 
-/// The log of explanations has its own terms, by numbers of heads and classes.
+/// Copies the log of explanations, whose terms name heads and classes.
 static egraph_status copy_log(const eg_engine *engine, eg_engine *out) {
   out->has_log = engine->has_log;
   out->own_reasons = engine->own_reasons;
@@ -242,8 +240,9 @@ static egraph_status copy_rest(pruning *p, eg_engine *out) {
   return eg_engine_reindex(out);
 }
 
-/// `other` becomes the engine, except for the pushed states, and the old one goes.
+/// `other` becomes the engine, except for the pushed states, and the old engine is freed.
 static void replace_engine(eg_engine *engine, eg_engine *other) {
+  assert(eg_engine_is_clean(other));
   eg_engine old = *engine;
   *engine = *other;
   *other = old;
@@ -274,15 +273,12 @@ egraph_status eg_engine_prune(eg_engine *engine,
                               void *user, eg_u32s *out_map) {
   if (!eg_engine_is_clean(engine))
     return EG_FAIL(EGRAPH_E_ARGUMENT, "the e-graph is dirty; rebuild it before pruning");
-  pruning p;
-  pruning_init(&p, engine->alloc);
+  EG_LOCAL(pruning, p, engine->alloc);
   p.engine = engine;
-  egraph_status status = prune_into_copy(&p, keep, user);
-  if (status == EGRAPH_OK && out_map != NULL) {
-    eg_u32s map = *out_map;
-    *out_map = p.map;
-    p.map = map;
-  }
-  pruning_deinit(&p);
-  return status;
+  EG_TRY(prune_into_copy(&p, keep, user));
+  if (out_map == NULL) return EGRAPH_OK;
+  eg_u32s map = *out_map;
+  *out_map = p.map;
+  p.map = map;
+  return EGRAPH_OK;
 }

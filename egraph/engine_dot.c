@@ -3,19 +3,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 
+#include "base/owner.h"
 #include "egraph/engine_internal.h"
 
 /// Appends text for a quoted Graphviz string.
-static egraph_status append_escaped(eg_text *out, const char *text) {
+static void append_escaped(eg_text *out, const char *text) {
   for (; *text != '\0'; text++) {
-    if (*text == '\n')
-      EG_TRY(eg_text_append(out, "\\n"));
-    else {
-      if (*text == '"' || *text == '\\') EG_TRY(eg_text_append(out, "\\"));
-      EG_TRY(eg_text_append_bytes(out, text, 1));
+    if (*text == '\n') {
+      eg_text_append(out, "\\n");
+    } else {
+      if (*text == '"' || *text == '\\') eg_text_append(out, "\\");
+      eg_text_append_bytes(out, text, 1);
     }
   }
-  return EGRAPH_OK;
 }
 
 typedef struct dot {
@@ -25,54 +25,42 @@ typedef struct dot {
   eg_text head; // of one node, before escaping
   eg_text *out;
 } dot;
+EG_OWNER_DEFINE_STATIC(dot, (eg_text, head))
 
 static egraph_status print_node_box(dot *d, eg_node node) {
   eg_term term = eg_engine_term(d->engine, node);
   eg_text_clear(&d->head);
   EG_TRY(d->spell(d->user, &term, &d->head));
-  EG_TRY(eg_text_printf(d->out, "    n%u [label=\"", node.id));
-  EG_TRY(append_escaped(d->out, eg_text_of(&d->head)));
+  EG_TRY(eg_text_status(&d->head));
+  eg_text_printf(d->out, "    n%u [label=\"", node.id);
+  append_escaped(d->out, eg_text_of(&d->head));
   return eg_text_append(d->out, "\"];\n");
 }
 
 static egraph_status print_class(dot *d, eg_class class) {
   uint32_t count;
   const eg_node *nodes = eg_engine_class_nodes(d->engine, class, &count);
-  EG_TRY(eg_text_printf(
-      d->out, "  subgraph cluster_%u {\n    label=\"%u\"; style=\"rounded,dashed\";\n",
-      class.id, class.id));
+  eg_text_printf(d->out,
+                 "  subgraph cluster_%u {\n    label=\"%u\"; style=\"rounded,dashed\";\n",
+                 class.id, class.id);
   for (uint32_t i = 0; i < count; i++)
     EG_TRY(print_node_box(d, nodes[i]));
   return eg_text_append(d->out, "  }\n");
 }
 
-static egraph_status print_arcs(dot *d, eg_node node) {
+static void print_arcs(dot *d, eg_node node) {
   eg_term term = eg_engine_term(d->engine, node);
   uint32_t from = eg_engine_class_of(d->engine, node).id;
   for (uint32_t i = 0; i < term.arity; i++) {
     uint32_t to = term.children[i].id, count;
     const eg_node *targets = eg_engine_class_nodes(d->engine, term.children[i], &count);
-    EG_TRY(eg_text_printf(d->out, "  n%u -> n%u [", node.id, targets[0].id));
+    eg_text_printf(d->out, "  n%u -> n%u [", node.id, targets[0].id);
     // Graphviz warns about an arc that is clipped at a cluster it starts in.
-    if (to != from) EG_TRY(eg_text_printf(d->out, "lhead=cluster_%u", to));
+    if (to != from) eg_text_printf(d->out, "lhead=cluster_%u", to);
     if (term.arity > 1)
-      EG_TRY(eg_text_printf(d->out, "%slabel=\"%u\"", to != from ? "," : "", i));
-    EG_TRY(eg_text_append(d->out, "];\n"));
+      eg_text_printf(d->out, "%slabel=\"%u\"", to != from ? "," : "", i);
+    eg_text_append(d->out, "];\n");
   }
-  return EGRAPH_OK;
-}
-
-static egraph_status print_graph(dot *d) {
-  EG_TRY(eg_text_append(d->out,
-                        "digraph egraph {\n  compound=true; clusterrank=local;\n"
-                        "  node [shape=box,style=rounded,fontname=\"Helvetica\"];\n"));
-  for (eg_class c = eg_engine_first(d->engine); c.id != EG_CLASS_NONE.id;
-       c = eg_engine_next(d->engine, c))
-    EG_TRY(print_class(d, c));
-  for (eg_node n = eg_engine_first_node(d->engine); n.id != EG_NODE_NONE.id;
-       n = eg_engine_next_node(d->engine, n))
-    EG_TRY(print_arcs(d, n));
-  return eg_text_append(d->out, "}\n");
 }
 
 egraph_status eg_engine_dot(const eg_engine *engine,
@@ -80,9 +68,18 @@ egraph_status eg_engine_dot(const eg_engine *engine,
                                                    eg_text *),
                             void *user, eg_text *out) {
   assert(eg_engine_is_clean(engine));
-  dot d = {.engine = engine, .spell = spell, .user = user, .out = out};
-  eg_text_init(&d.head, engine->alloc);
-  egraph_status status = print_graph(&d);
-  eg_text_deinit(&d.head);
-  return status;
+  EG_LOCAL(dot, d, engine->alloc);
+  d.engine = engine;
+  d.spell = spell;
+  d.user = user;
+  d.out = out;
+  eg_text_append(out, "digraph egraph {\n  compound=true; clusterrank=local;\n"
+                      "  node [shape=box,style=rounded,fontname=\"Helvetica\"];\n");
+  for (eg_class c = eg_engine_first(engine); c.id != EG_CLASS_NONE.id;
+       c = eg_engine_next(engine, c))
+    EG_TRY(print_class(&d, c));
+  for (eg_node n = eg_engine_first_node(engine); n.id != EG_NODE_NONE.id;
+       n = eg_engine_next_node(engine, n))
+    print_arcs(&d, n);
+  return eg_text_append(out, "}\n");
 }

@@ -1,6 +1,6 @@
-// Reading: every number is compared with its bound before it is used; only then the
-// indexes are made (engine_index.c), and the invariants of a clean engine verified, which
-// find what bounds cannot: congruent nodes, empty classes, data that lack something.
+// Reading: every number is compared with its bound before it is used; then the indexes
+// are built (engine_index.c), and the invariants of a clean engine verified, which find
+// errors that bounds do not: congruent nodes, empty classes, incomplete data.
 // SPDX-License-Identifier: Apache-2.0
 #include "egraph/engine_file.h"
 
@@ -37,7 +37,7 @@ static egraph_status put_roots(const eg_engine *engine, eg_chunk_writer *writer)
   return eg_chunks_end(writer);
 }
 
-/// Without the links.
+/// Writes the nodes without their links.
 static egraph_status put_nodes(const eg_engine *engine, eg_chunk_writer *writer) {
   const uint32_t *words = engine->nodes.data;
   EG_TRY(eg_chunks_begin(writer, "NODE"));
@@ -143,11 +143,6 @@ static egraph_status get_roots(loading *l) {
   return EGRAPH_OK;
 }
 
-/// Children of live nodes are roots on a clean engine.
-static bool is_class(const eg_engine *engine, uint32_t class, bool live) {
-  return class < engine->up.len && (!live || engine->up.data[class] == class);
-}
-
 static egraph_status get_node(loading *l, const char *bytes, size_t count,
                               size_t *inout_at) {
   eg_engine *engine = l->engine;
@@ -167,9 +162,10 @@ static egraph_status get_node(loading *l, const char *bytes, size_t count,
   out[0] = head;
   for (uint32_t i = 0; i <= arity; i++) { // the class, and the children
     out[EG_CLASS_WORD + i] = word_at(bytes, at++);
-    if (!is_class(engine, out[EG_CLASS_WORD + i], live))
-      return eg_chunks_fail(l->reader, "NODE", "word %zu names class %u", at - 1,
-                            out[EG_CLASS_WORD + i]);
+    // Children of live nodes are roots on a clean engine.
+    uint32_t class = out[EG_CLASS_WORD + i];
+    if (class >= engine->up.len || (live && engine->up.data[class] != class))
+      return eg_chunks_fail(l->reader, "NODE", "word %zu names class %u", at - 1, class);
   }
   for (uint32_t i = 0; i < arity; i++)
     out[EG_FIRST_CHILD + arity + i] = EG_NONE;
@@ -222,7 +218,7 @@ static egraph_status get_unions(loading *l) {
   return EGRAPH_OK;
 }
 
-/// What is stored beside the nodes must agree with them.
+/// Compares the stored counts with the nodes.
 static egraph_status check_counts(const loading *l) {
   const eg_engine *engine = l->engine;
   if (engine->table.len != l->sizes.live_nodes)

@@ -5,10 +5,10 @@
 //   INFO  sizes                                      children, (reason)
 //   DATA  analysis data, if any                UNIO  the log of unions, if kept
 //
-// Indexes and the hash-cons are not stored but made again. Ids of classes and nodes are
-// kept, as are reasons, the log, and what is fresh. The order of parents lists is not, so
-// that classes made later may be numbered otherwise than without saving. Pushed states
-// and the log of explanations (explain_log.h) are not saved.
+// Indexes and the hash-cons are not stored but built again. Ids of classes and nodes,
+// reasons, the log, and the freshness of nodes are kept. The order of parents lists is
+// not, so that later classes may be numbered differently than without saving. Pushed
+// states and the log of explanations (explain_log.h) are not saved.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EGRAPH_ENGINE_FILE_H
 #define EG_EGRAPH_ENGINE_FILE_H
@@ -16,13 +16,13 @@
 #include "base/chunks.h"
 #include "egraph/engine.h"
 
-/// Adds the chunks of a clean engine. Analysis data are written as bytes: they must be
+/// Writes the chunks of a clean engine. Analysis data are written as bytes: they must be
 /// plain values, without pointers. Fails with EGRAPH_E_ARGUMENT (a dirty engine),
 /// EGRAPH_E_IO, EGRAPH_E_MEMORY.
 egraph_status eg_engine_put(const eg_engine *engine, eg_chunk_writer *writer);
-/// Reads one. `analysis`: that of the saved engine; NULL when it had none. Everything is
-/// verified, eg_engine_check included, and the memory is at most a small multiple of the
-/// file's size; but an analysis must take any bytes as data. Fails with EGRAPH_E_IO,
+/// Reads an engine. `analysis`: the analysis of the saved engine, or NULL. Verifies
+/// everything, eg_engine_check included, and takes at most a small multiple of the file's
+/// size; but an analysis must accept any bytes as data. Fails with EGRAPH_E_IO,
 /// EGRAPH_E_PARSE ("path: section: what; remedy"), EGRAPH_E_MEMORY.
 egraph_status eg_engine_get(const eg_chunk_reader *reader, egraph_allocator alloc,
                             const eg_analysis *analysis, eg_engine **out);

@@ -1,6 +1,6 @@
-// The indexes over nodes: members of classes, nodes of operators, parents of classes;
-// and which nodes are fresh. Members are segments of one pool. The capacity of a segment
-// is the next power of two of its length, so that it needs no word of its own; freed
+// The indexes over nodes: members of classes, nodes of operators, parents of classes; and
+// the freshness of nodes. Members are segments of one pool. The capacity of a segment is
+// the next power of two of its length, so that it needs no word of its own; freed
 // segments are reused by size. A class with one member needs no segment.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
@@ -13,6 +13,7 @@
 static uint32_t log2_of(uint32_t power) { return (uint32_t)__builtin_ctz(power); }
 
 static egraph_status take_segment(eg_engine *engine, uint32_t cap, uint32_t *out_begin) {
+  assert(cap != 0 && (cap & (cap - 1)) == 0);
   uint32_t *free_list = &engine->free_segments[log2_of(cap)];
   if (*free_list != EG_NONE) {
     *out_begin = *free_list;
@@ -29,6 +30,7 @@ static egraph_status take_segment(eg_engine *engine, uint32_t cap, uint32_t *out
 }
 
 static void give_segment(eg_engine *engine, uint32_t begin, uint32_t cap) {
+  assert((cap & (cap - 1)) == 0);
   if (cap == 0) return;
   uint32_t *free_list = &engine->free_segments[log2_of(cap)];
   engine->members.data[begin] = *free_list;
@@ -38,6 +40,7 @@ static void give_segment(eg_engine *engine, uint32_t begin, uint32_t cap) {
 /// Appends `count` >= 1 nodes that may lie in the pool, at offset `from`, or not.
 static egraph_status append_members(eg_engine *engine, uint32_t root,
                                     const uint32_t *nodes, uint32_t count) {
+  assert(count != 0);
   eg_class_record *class = &engine->classes.data[root];
   uint64_t wanted = (uint64_t) class->len + count;
   if (wanted > EG_NONE)
@@ -70,6 +73,7 @@ egraph_status eg_members_append(eg_engine *engine, uint32_t root, uint32_t node)
 
 egraph_status eg_members_move(eg_engine *engine, uint32_t into, uint32_t from,
                               bool *out_in_order) {
+  assert(into != from);
   uint32_t old, count;
   eg_members_of(engine, into, &old);
   const uint32_t *moved = eg_members_of(engine, from, &count);
@@ -89,7 +93,7 @@ egraph_status eg_members_move(eg_engine *engine, uint32_t into, uint32_t from,
 
 // ---- sorting --------------------------------------------------------------------------
 
-/// Members are in ascending order of this.
+/// Members are in ascending order of this key.
 static uint64_t member_key(const eg_engine *engine, uint32_t node, uint32_t len) {
   if (len < EG_GROUPED_MEMBERS) return node;
   return (uint64_t)(engine->nodes.data[node] & EG_HEAD_MASK) << 32 | node;
@@ -128,9 +132,10 @@ static void sort_keys(uint64_t *keys, size_t len, uint64_t *scratch) {
   }
 }
 
-/// Gives back what a segment has beyond the capacity of `len` members: its upper half,
-/// the upper half of the rest, and so on.
+/// Frees the part of a segment beyond the capacity of `len` members: its upper half, the
+/// upper half of the rest, and so on.
 static void shrink_to(eg_engine *engine, eg_class_record *class, uint32_t len) {
+  assert(len <= class->len);
   uint32_t cap = eg_members_capacity(class->len), wanted = eg_members_capacity(len);
   uint32_t only = engine->members.data[class->begin];
   for (; cap > wanted && cap > 1; cap /= 2)
@@ -216,8 +221,8 @@ static eg_op_index *index_of(eg_engine *engine, uint32_t node) {
   return &engine->ops.data[eg_engine_head(engine, node)->op];
 }
 
-/// A child may have lost its root-hood since the node was made. The word goes into its
-/// own list all the same, which waits on the repairs stack, but counts for the root.
+/// A child may have lost its root-hood since the node was added. The word still enters
+/// the list of the child, which waits on the repairs stack, but counts for the root.
 static void link_children(eg_engine *engine, uint32_t node) {
   uint32_t arity = eg_engine_head(engine, node)->arity;
   uint32_t *children = eg_engine_children(engine, node);
@@ -242,7 +247,7 @@ static egraph_status index_node(eg_engine *engine, uint32_t node) {
   return EGRAPH_OK;
 }
 
-/// What indexing the node will touch, ahead of time.
+/// Prefetches the words that indexing the node will use.
 EG_PREFETCHING prefetch_classes(const eg_engine *engine, uint32_t node) {
   uint32_t arity = eg_engine_head(engine, node)->arity;
   __builtin_prefetch(&engine->classes.data[eg_engine_class_word(engine, node)], 1);
@@ -347,9 +352,9 @@ void eg_index_link_parents(eg_engine *engine) {
 }
 
 // ---- all indexes at once ------------------------------------------------------------
-// All indexes at once, for an engine that was loaded or pruned: lists are counted, get
-// exactly the room that they need, and are filled in the order of the nodes, which is
-// oldest first, as rebuild keeps them. Dead nodes are in none.
+// For an engine that was loaded or pruned: lists are counted, get exactly their room, and
+// are filled in the order of the nodes, which is oldest first, as in rebuild. Dead nodes
+// are in no list.
 
 static uint32_t first_live(const eg_engine *engine, uint32_t node) {
   while (node < engine->nodes.len && eg_engine_is_dead(engine, node))
@@ -420,8 +425,8 @@ static egraph_status make_list(eg_engine *engine, eg_node_list *list) {
   return EGRAPH_OK;
 }
 
-/// The last nodes, as long as they are fresh, were made in this epoch; other fresh ones
-/// have changed.
+/// The trailing run of fresh nodes was created in this epoch; other fresh nodes have
+/// changed.
 static egraph_status split_fresh(eg_engine *engine, eg_op_index *op) {
   const uint32_t *nodes = eg_node_list_data(&op->nodes);
   op->fresh_from = op->nodes.len;

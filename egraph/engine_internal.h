@@ -1,4 +1,4 @@
-// Memory layout of the engine, shared by the files of this module and by nobody else.
+// Memory layout of the engine, private to this module.
 //
 //   nodes     one pool of words; a node is named by the offset of its first word:
 //               [head] [class] [child 0 .. child k-1] [link 0 .. link k-1] ([reason])
@@ -16,18 +16,19 @@
 //   table     hash-cons over the live nodes, keyed by their *stored* children
 //
 // Members, operator lists and parents lists are indexes: they, and the class words of
-// nodes, change in rebuild only. Between two rebuilds additions and unions go on beside
+// nodes, change in rebuild only. Between two rebuilds additions and unions do not change
 // them (nodes from `indexed` on are in the hash-cons and in no index; the union-find is
-// ahead of the class words), so that a search sees the graph as the last rebuild left it
-// while its matches are already applied.
+// ahead of the class words), so that a search sees the graph of the last rebuild while
+// its matches are already applied.
 //
-// A node dies when another one has become equal to it; its words stay until they are a
-// good part of the pool (with `record`, for ever, because nodes keep their names then).
+// A node dies when another node has become equal to it; its words stay until they are a
+// good part of the pool (with `record`, forever, because nodes keep their names then).
 // The stored children of live nodes may be stale until the next rebuild; then the class
-// they name is on the `repairs` stack, with those child words still in its parents list.
+// they name is on the `repairs` stack, and its parents list still contains these child
+// words.
 //
-// A node is fresh when it was made, or its class or children changed, since
-// eg_engine_start_epoch: what incremental search has to look at.
+// A node is fresh when it was created, or its class or children changed, since
+// eg_engine_start_epoch: incremental search visits fresh nodes.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EGRAPH_ENGINE_INTERNAL_H
 #define EG_EGRAPH_ENGINE_INTERNAL_H
@@ -49,7 +50,7 @@ enum { EG_CLASS_WORD = 1, EG_FIRST_CHILD = 2 };
 /// Bits of eg_engine.flags, per class.
 enum {
   EG_FLAG_TOUCHED = 1, // its members are out of order or partly dead
-  EG_FLAG_STALE = 2,   // its data changed, its parents must be remade
+  EG_FLAG_STALE = 2,   // its data changed; the data of its parents must be recomputed
   EG_FLAG_MODIFY = 4   // analysis.modify is due
 };
 
@@ -132,7 +133,7 @@ struct eg_engine {
   unsigned char *scratch_data; // room for the data of two classes
   size_t child_words;          // of all nodes
   size_t dead_words;           // child words of dead nodes, perhaps still linked
-  size_t swept_words;          // those that are certainly not
+  size_t swept_words;          // child words that are certainly unlinked
   eg_u32s repairs;             // stack of classes that lost their root-hood
   eg_u32s touched;             // classes whose members are not in order
   eg_u32s ops_dirty;           // operators with a first_dead
@@ -140,9 +141,9 @@ struct eg_engine {
   eg_classes scratch; // children of the term being added
   eg_keys sort_scratch;
   uint32_t class_count;
-  uint32_t last_head;   // that was asked for
-  uint32_t epoch_class; // classes from here on were made in this epoch
-  uint32_t epochs;      // that were begun
+  uint32_t last_head;   // of the last term added
+  uint32_t epoch_class; // classes from here on were created in this epoch
+  uint32_t epochs;      // begun so far
   size_t checked_size;  // words and unions at the last check (check level 2)
   eg_engine *saved;     // the newest state that was pushed; its own `saved` is older
 };
@@ -150,9 +151,9 @@ struct eg_engine {
 /// A function whose body only prefetches: without this GCC takes its calls for dead code.
 #define EG_PREFETCHING static inline __attribute__((always_inline)) void
 
-// Every array of the engine, for what goes over all of them: create, destroy, bytes,
-// clone. Member and type. A new one belongs here; it works only then. These are copied
-// byte by byte; beside them stand `ops`, which owns lists, and `data`, which has no type.
+// Member and type of every array of the engine, for create, destroy, bytes and clone. A
+// new array must be listed here. These are copied byte by byte, unlike `ops`, which owns
+// lists, and `data`, which has no type.
 #define EG_ENGINE_STATE_ARRAYS(X)                                                        \
   X(nodes, eg_u32s)                                                                      \
   X(heads, eg_heads)                                                                     \
@@ -169,7 +170,7 @@ struct eg_engine {
   X(ops_dirty, eg_u32s)                                                                  \
   X(stale.items, eg_u32s)                                                                \
   X(modify.items, eg_u32s)
-// Those whose contents mean nothing between calls.
+// Arrays whose contents are unused between calls.
 #define EG_ENGINE_SCRATCH_ARRAYS(X)                                                      \
   X(scratch, eg_classes)                                                                 \
   X(sort_scratch, eg_keys)
@@ -197,8 +198,9 @@ static inline uint32_t eg_engine_root_halving(eg_engine *engine, uint32_t class)
   return class;
 }
 
-/// A root without nodes, which pruning has left; nothing may name it any more.
+/// True for a root without nodes, left by pruning, which must not be used any more.
 static inline bool eg_engine_is_dropped(const eg_engine *engine, uint32_t root) {
+  assert(root < engine->up.len);
   return root < engine->indexed_classes && engine->classes.data[root].len == 0;
 }
 
@@ -213,11 +215,11 @@ static inline bool eg_engine_is_dead(const eg_engine *engine, uint32_t node) {
 static inline bool eg_engine_is_fresh(const eg_engine *engine, uint32_t node) {
   return (engine->nodes.data[node] & EG_FRESH_BIT) != 0;
 }
-/// The class of a node as of the last rebuild; of one made since, that of its making.
+/// The class of a node at the last rebuild; for a newer node, its original class.
 static inline uint32_t eg_engine_class_word(const eg_engine *engine, uint32_t node) {
   return engine->nodes.data[node + EG_CLASS_WORD];
 }
-/// Children as they are stored; they may be stale on a dirty engine.
+/// Stored children; they may be stale on a dirty engine.
 static inline uint32_t *eg_engine_children(const eg_engine *engine, uint32_t node) {
   return engine->nodes.data + node + EG_FIRST_CHILD;
 }
@@ -245,6 +247,7 @@ static inline uint32_t eg_engine_node_of_word(const eg_engine *engine, uint32_t 
 }
 static inline uint32_t *eg_engine_link(const eg_engine *engine, uint32_t node,
                                        uint32_t word) {
+  assert(word > node + EG_CLASS_WORD);
   return &engine->nodes.data[word + eg_engine_head(engine, node)->arity];
 }
 
@@ -252,7 +255,7 @@ static inline uint32_t *eg_engine_link(const eg_engine *engine, uint32_t node,
 
 uint64_t eg_engine_hash(const eg_term *term);
 bool eg_engine_find_head(const eg_engine *engine, eg_head head, uint32_t *out);
-/// Adds one that is not there, and room for its operator. Fails with EGRAPH_E_MEMORY.
+/// Adds a new head, and room for its operator. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_engine_add_head(eg_engine *engine, eg_head head, uint32_t *out);
 /// The live node whose stored form is `term`, which has this head, word by word.
 bool eg_engine_find_stored(const eg_engine *engine, uint32_t head, const eg_term *term,
@@ -280,47 +283,47 @@ static inline const uint32_t *eg_members_of(const eg_engine *engine, uint32_t ro
   *out_count = class->len;
   return class->len < 2 ? &class->begin : engine->members.data + class->begin;
 }
-/// Those that have this head (EG_NONE: any), perhaps among others. Clean engine.
+/// The members with this head (EG_NONE: any), perhaps with others. Clean engine.
 const uint32_t *eg_members_with_head(const eg_engine *engine, uint32_t root,
                                      uint32_t head, uint32_t *out_count);
-/// Whether a stands before b in a class of `len` members.
+/// True when a comes before b in a class of `len` members.
 bool eg_members_in_order(const eg_engine *engine, uint32_t a, uint32_t b, uint32_t len);
-/// Adds one node behind the others. Fails with EGRAPH_E_MEMORY; nothing was added then.
+/// Appends a node. Fails with EGRAPH_E_MEMORY; adds nothing then.
 egraph_status eg_members_append(eg_engine *engine, uint32_t root, uint32_t node);
-/// Moves the members of `from` behind those of `into`; *out_in_order tells whether they
-/// are in order then. Fails with EGRAPH_E_MEMORY; nothing was moved then.
+/// Appends the members of `from` to the members of `into`; *out_in_order: they are in
+/// order then. Fails with EGRAPH_E_MEMORY; moves nothing then.
 egraph_status eg_members_move(eg_engine *engine, uint32_t into, uint32_t from,
                               bool *out_in_order);
 /// Drops dead members and sorts the rest. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_members_clean(eg_engine *engine, uint32_t root);
 
-/// Enters the nodes made since the last call into all indexes.
+/// Enters the nodes added since the last call into all indexes.
 egraph_status eg_index_new_nodes(eg_engine *engine);
 /// Makes room for eg_index_mark_changed on one node of this operator.
 egraph_status eg_index_reserve_changed(eg_engine *engine, uint32_t op);
-/// Makes a node fresh.
+/// Marks a node as fresh.
 void eg_index_mark_changed(eg_engine *engine, uint32_t node);
-/// Drops what has died from operator lists.
+/// Drops dead nodes from operator lists.
 void eg_index_clean_ops(eg_engine *engine);
-/// Makes all parents lists again, without what has died. Every child is a root.
+/// Builds all parents lists again, without dead nodes. Every child is a root.
 void eg_index_link_parents(eg_engine *engine);
 
-/// Makes the classes, all indexes and the hash-cons of an engine that has only nodes (the
-/// live ones under roots, with canonical children), heads, union-find and data; which
-/// nodes are fresh stays. O(its size). Fails with EGRAPH_E_MEMORY; the engine is then
-/// good for eg_engine_destroy only.
+/// Builds the classes, all indexes and the hash-cons of an engine that has only nodes
+/// (live nodes under roots, with canonical children), heads, union-find and data; fresh
+/// nodes stay fresh. O(its size). Fails with EGRAPH_E_MEMORY; the engine can then only be
+/// destroyed.
 egraph_status eg_engine_reindex(eg_engine *engine);
 
 // ---- the log (explain_log.c) -----------------------------------------------------
 
-/// Whether unions for this reason are logged.
+/// True when unions for this reason are logged.
 static inline bool eg_engine_logs(const eg_engine *engine, uint32_t reason) {
   return engine->has_log && reason >= engine->own_reasons &&
          reason != EG_REASON_CONGRUENCE;
 }
-/// Makes room for one class that a term of this arity makes.
+/// Makes room for the class of a term of this arity.
 egraph_status eg_log_reserve_class(eg_engine *engine, uint32_t arity);
-/// Room has been made; the children are canonical.
+/// Logs a class; room has been made, and the children are canonical.
 void eg_log_class(eg_engine *engine, uint32_t head, const eg_term *term);
 
 // ---- unions (engine.c) ----------------------------------------------------------------

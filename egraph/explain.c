@@ -1,5 +1,5 @@
-// Proofs from congruence closure. A vertex is a ground term. Three structures lie over
-// the vertices:
+// Proofs from congruence closure. A vertex is a ground term. There are three structures
+// over the vertices:
 //
 //   up       union-find, by number of vertices
 //   table    terms by operator and classes of the children: one vertex per signature;
@@ -7,11 +7,11 @@
 //   edges    every equation stated and every congruence found, in the order of time. An
 //            edge that united two classes is part of the proof forest: `link` of a vertex
 //            is the edge towards the root of its tree. There is no path compression: the
-//            way through the tree explains.
+//            path through the tree is the explanation.
 //
 // A congruence f(a1..) = f(b1..) was found when ai and bi were connected already, by
-// edges that are older; what is asked about ai and bi below it uses older edges only. So
-// no explanation needs itself, whichever edges of the graph it takes.
+// older edges; explanations of ai = bi below it use older edges only. So no explanation
+// needs itself, whichever edges of the graph it takes.
 // SPDX-License-Identifier: Apache-2.0
 #include "egraph/explain.h"
 
@@ -26,7 +26,7 @@ typedef struct eg_edge {
   uint32_t ends[2]; // left and right side
   uint32_t next[2]; // edge of the same end, or EG_VERTEX_NONE
   uint32_t reason;
-  uint32_t cost; // steps that it is estimated to need, at least 1
+  uint32_t cost; // estimated steps, at least 1
 } eg_edge;
 EG_VEC_DEFINE(eg_edges, eg_edge);
 
@@ -40,13 +40,13 @@ typedef struct eg_vertex {
   uint32_t uses;  // roots: first of the list
   uint32_t link;  // edge of the proof forest
   uint32_t edges; // first edge of the vertex
-  uint32_t slot;  // of a search: index in `visits`, valid when that names the vertex
+  uint32_t slot;  // of a search: index in `visits`, valid if that entry names the vertex
   bool is_keyed;  // in the table
-  bool is_copy;   // congruent to another one, in no table and no list
+  bool is_copy;   // congruent to another vertex; in no table and no list
 } eg_vertex;
 EG_VEC_DEFINE(eg_vertices, eg_vertex);
 
-/// What a search knows of a vertex.
+/// A visited vertex of a search.
 typedef struct eg_visit {
   uint32_t vertex;
   uint32_t via;      // edge that led here, or EG_VERTEX_NONE
@@ -79,16 +79,16 @@ static uint32_t other_end(const eg_edge *edge, uint32_t vertex) {
   return edge->ends[edge->ends[0] == vertex];
 }
 
-// ---- ways between equal terms -------------------------------------------------------
+// ---- paths between equal terms ------------------------------------------------------
 
-// The proof forest has exactly one way; it is found by walking up from both ends in turn,
-// so that the cost follows the length of the way. Dijkstra's algorithm then looks for one
-// over all edges that is estimated to be cheaper, no further than that estimate and a
-// fixed number of edges, so that an explanation stays linear in the number of its
-// different parts.
+// The proof forest has exactly one path; it is found by walking up from both ends in
+// turn, so that the cost follows the length of the path. Dijkstra's algorithm then
+// searches a path over all edges with a lower estimate, within this estimate and a fixed
+// number of edges, so that an explanation stays linear in the number of its different
+// parts.
 
 enum {
-  ESTIMATE_VISITS = 64, // of a walk, after which it counts as long as that
+  ESTIMATE_VISITS = 64, // of a walk; a longer path counts as this
   SEARCH_EDGES = 1 << 13
 };
 
@@ -108,10 +108,8 @@ static uint32_t next_up(const eg_explainer *explainer, uint32_t vertex) {
   return other_end(&explainer->edges.data[link], vertex);
 }
 
-// ---- the proof forest ------------------------------------------------------------
-
-/// The first common vertex of the ways from a and b to their root, or EG_VERTEX_NONE when
-/// more than `limit` vertices would have to be looked at.
+/// Finds the first common vertex of the paths from a and b to their root, or
+/// EG_VERTEX_NONE after `limit` vertices.
 static egraph_status find_meeting(eg_explainer *explainer, uint32_t a, uint32_t b,
                                   size_t limit, uint32_t *out) {
   uint32_t ends[2] = {a, b}, known;
@@ -153,8 +151,8 @@ static uint32_t cost_up_to(const eg_explainer *explainer, uint32_t vertex,
   return total;
 }
 
-// Estimated steps of the way from a to b through the proof forest, in which both are; a
-// walk that is long is cut.
+/// Estimates the steps of the path from a to b through the proof forest, which contains
+/// both; cuts off long walks.
 static egraph_status estimate_way(eg_explainer *explainer, uint32_t a, uint32_t b,
                                   uint32_t *out_cost) {
   uint32_t meeting;
@@ -165,7 +163,7 @@ static egraph_status estimate_way(eg_explainer *explainer, uint32_t a, uint32_t 
   return EGRAPH_OK;
 }
 
-/// An edge as it is gone from `vertex`.
+/// An edge with its direction from `vertex`.
 static uint32_t item_from(const eg_explainer *explainer, uint32_t edge, uint32_t vertex) {
   return 2 * edge + (explainer->edges.data[edge].ends[0] != vertex);
 }
@@ -178,7 +176,7 @@ static void turn_around(uint32_t *items, size_t count) {
   }
 }
 
-/// Appends the items of the way through the forest.
+/// Appends the items of the path through the forest.
 static egraph_status walk_forest(const eg_explainer *explainer, uint32_t a, uint32_t b,
                                  uint32_t meeting, eg_u32s *inout_way) {
   const eg_vertex *vertices = explainer->vertices.data;
@@ -190,8 +188,6 @@ static egraph_status walk_forest(const eg_explainer *explainer, uint32_t a, uint
   turn_around(inout_way->data + middle, inout_way->len - middle);
   return EGRAPH_OK;
 }
-
-// ---- all edges -------------------------------------------------------------------
 
 static egraph_status push_key(eg_keys *heap, uint64_t key) {
   EG_TRY(eg_keys_push(heap, key));
@@ -214,7 +210,7 @@ static uint64_t pop_key(eg_keys *heap) {
   return least;
 }
 
-/// Notes that a vertex can be reached, unless that is known to be as near or nearer.
+/// Records that a vertex can be reached, unless it is known to be as near or nearer.
 static egraph_status reach_vertex(eg_explainer *explainer, eg_visit visit) {
   uint32_t index;
   if (find_visit(explainer, visit.vertex, &index)) {
@@ -227,7 +223,7 @@ static egraph_status reach_vertex(eg_explainer *explainer, eg_visit visit) {
   return push_key(&explainer->heap, (uint64_t)visit.distance << 32 | index);
 }
 
-/// Looks along the edges of a vertex; *inout_edges counts them.
+/// Visits the edges of a vertex; *inout_edges counts them.
 static egraph_status expand_vertex(eg_explainer *explainer, eg_visit from, uint32_t bound,
                                    uint32_t limit, uint32_t *inout_edges) {
   uint32_t edge = explainer->vertices.data[from.vertex].edges;
@@ -244,7 +240,7 @@ static egraph_status expand_vertex(eg_explainer *explainer, eg_visit from, uint3
   return EGRAPH_OK;
 }
 
-/// Searches from a to b for a way that costs less than `limit`.
+/// Searches a path from a to b that costs less than `limit`.
 static egraph_status search_edges(eg_explainer *explainer, uint32_t a, uint32_t b,
                                   uint32_t bound, uint32_t limit, bool *out_found) {
   uint32_t edges = 0;
@@ -254,7 +250,7 @@ static egraph_status search_edges(eg_explainer *explainer, uint32_t a, uint32_t 
   while (explainer->heap.len != 0 && edges < SEARCH_EDGES) {
     uint64_t key = pop_key(&explainer->heap);
     eg_visit visit = explainer->visits.data[(uint32_t)key];
-    if (visit.distance != key >> 32) continue; // it was reached from nearer since
+    if (visit.distance != key >> 32) continue; // a nearer way was found since
     *out_found = visit.vertex == b;
     if (*out_found) return EGRAPH_OK;
     EG_TRY(expand_vertex(explainer, visit, bound, limit, &edges));
@@ -277,8 +273,8 @@ static egraph_status read_search(const eg_explainer *explainer, uint32_t a, uint
   return EGRAPH_OK;
 }
 
-/// A way from a to b, which are connected by edges below `bound`, over such edges:
-/// appends 2 * edge + (1 when it is gone from right to left).
+/// Finds a path from a to b, which are connected by edges below `bound`, over such edges:
+/// appends 2 * edge + (1 from right to left).
 static egraph_status find_way(eg_explainer *explainer, uint32_t a, uint32_t b,
                               uint32_t bound, eg_u32s *inout_way) {
   uint32_t meeting;
@@ -294,11 +290,11 @@ static egraph_status find_way(eg_explainer *explainer, uint32_t a, uint32_t b,
 
 // ---- the congruence closure ---------------------------------------------------------
 
-// A term that is added is looked up by its signature; when there is one, the two are
-// congruent. A union puts the smaller tree of the proof forest, turned around, below the
-// larger one, and then looks at the uses of the smaller class: each leaves the table
-// under its old signature and returns under the new one, or turns out congruent to the
-// term there, which waits as a pending union.
+// A new term is looked up by its signature; if the table has it, the two are congruent. A
+// union puts the smaller tree of the proof forest, turned around, below the larger one,
+// and then visits the uses of the smaller class: each leaves the table under its old
+// signature and returns under the new one, or is congruent to the term there, and the
+// pair becomes a pending union.
 
 enum { MAX_COST = 1 << 20 };
 
@@ -328,6 +324,7 @@ const eg_ground_terms *eg_explainer_terms(const eg_explainer *explainer) {
 }
 
 bool eg_explainer_are_equal(const eg_explainer *explainer, uint32_t a, uint32_t b) {
+  assert(a < explainer->vertices.len && b < explainer->vertices.len);
   return class_root(explainer, a) == class_root(explainer, b);
 }
 
@@ -363,6 +360,8 @@ static bool has_signature(const void *user, uint32_t vertex, const void *key) {
 
 /// Room has been made.
 static void push_use(eg_explainer *explainer, uint32_t root, uint32_t vertex) {
+  assert(explainer->free_uses != EG_VERTEX_NONE ||
+         explainer->uses.len < explainer->uses.cap);
   uint32_t use = explainer->free_uses;
   if (use != EG_VERTEX_NONE)
     explainer->free_uses = explainer->uses.data[use].next;
@@ -373,9 +372,7 @@ static void push_use(eg_explainer *explainer, uint32_t root, uint32_t vertex) {
   *first = use;
 }
 
-// ---- the proof forest ------------------------------------------------------------
-
-/// Turns the edges between a vertex and the root of its tree around.
+/// Reverses the edges between a vertex and the root of its tree.
 static void reroot(eg_explainer *explainer, uint32_t vertex) {
   eg_vertex *vertices = explainer->vertices.data;
   uint32_t link = EG_VERTEX_NONE;
@@ -403,6 +400,7 @@ static egraph_status estimate_congruence(eg_explainer *explainer, uint32_t a, ui
 
 static egraph_status add_edge(eg_explainer *explainer, uint32_t a, uint32_t b,
                               uint32_t reason, uint32_t *out) {
+  assert(a < explainer->vertices.len && b < explainer->vertices.len);
   eg_edge edge = {.ends = {a, b}, .reason = reason, .cost = 1};
   if (explainer->edges.len >= UINT32_MAX / 2)
     return EG_FAIL(EGRAPH_E_MEMORY, "more than 2^31 equations");
@@ -417,8 +415,8 @@ static egraph_status add_edge(eg_explainer *explainer, uint32_t a, uint32_t b,
   return EGRAPH_OK;
 }
 
-/// The uses of a class leave the table, under the signatures that they have before the
-/// class is united with another one.
+/// Removes the uses of a class from the table, under their signatures before the class is
+/// united with another.
 static void unkey_uses(eg_explainer *explainer, uint32_t root) {
   for (uint32_t use = explainer->vertices.data[root].uses; use != EG_VERTEX_NONE;
        use = explainer->uses.data[use].next) {
@@ -430,8 +428,9 @@ static void unkey_uses(eg_explainer *explainer, uint32_t root) {
   }
 }
 
-/// Enters a vertex under its signature, or notes what it is congruent to.
+/// Enters a vertex under its signature, or queues it with a congruent vertex.
 static egraph_status key_vertex(eg_explainer *explainer, uint32_t vertex) {
+  assert(!explainer->vertices.data[vertex].is_keyed);
   eg_ground term = eg_ground_at(&explainer->terms, vertex);
   uint64_t hash = hash_signature(explainer, &term);
   uint32_t pair[2] = {vertex};
@@ -445,7 +444,7 @@ static egraph_status key_vertex(eg_explainer *explainer, uint32_t vertex) {
   return EGRAPH_OK;
 }
 
-/// The uses of a class that is no root any more go to its root.
+/// Moves the uses of a class that lost its root-hood to its root.
 static egraph_status move_uses(eg_explainer *explainer, uint32_t from, uint32_t into) {
   eg_vertex *vertices = explainer->vertices.data;
   uint32_t use = vertices[from].uses;
@@ -466,6 +465,7 @@ static egraph_status move_uses(eg_explainer *explainer, uint32_t from, uint32_t 
 
 static egraph_status unite_vertices(eg_explainer *explainer, uint32_t a, uint32_t b,
                                     uint32_t reason) {
+  assert(a != b);
   eg_vertex *vertices = explainer->vertices.data;
   uint32_t keep = root_halving(explainer, a), drop = root_halving(explainer, b), edge;
   if (keep == drop && reason == EG_EDGE_CONGRUENCE) return EGRAPH_OK;
@@ -505,6 +505,7 @@ egraph_status eg_explainer_state(eg_explainer *explainer, uint32_t left, uint32_
 }
 
 static egraph_status add_vertex(eg_explainer *explainer, uint32_t vertex) {
+  assert(vertex == explainer->vertices.len);
   EG_TRY(eg_vertices_push(&explainer->vertices, (eg_vertex){.up = EG_ROOT_BIT | 1,
                                                             .uses = EG_VERTEX_NONE,
                                                             .link = EG_VERTEX_NONE,
@@ -532,14 +533,13 @@ egraph_status eg_explainer_add(eg_explainer *explainer, const eg_ground *term,
   return add_vertex(explainer, *out);
 }
 
-// ---- from ways to steps -------------------------------------------------------------
+// ---- from paths to steps ------------------------------------------------------------
 
-// A way between two terms is a row of edges; a congruence among them asks for the ways
+// A way between two terms is a row of edges; a congruence among them needs the ways
 // between the children, by older edges. Each way is found once and kept with its pair of
-// terms, read in either direction. The steps are written by one walk through the ways,
-// with a stack: going down into child i at a congruence, and at an equation writing the
-// whole term anew along the position. At last, where a term occurs twice, the steps
-// between are cut out.
+// terms, for either direction. One walk through the ways writes the steps, with a stack:
+// a congruence goes down into child i, and an equation writes the whole term anew along
+// the position. At the end, if a term occurs twice, the steps between are cut out.
 
 /// A way from the lower to the higher term number.
 typedef struct way {
@@ -547,10 +547,10 @@ typedef struct way {
 } way;
 EG_VEC_DEFINE(way_vec, way);
 
-/// Where the walk is in a way.
+/// A position of the walk in a way.
 typedef struct frame {
-  uint32_t way, done; // items gone
-  uint32_t child;     // of the congruence at hand
+  uint32_t way, done; // done: items passed
+  uint32_t child;     // of the current congruence
   bool reversed;
 } frame;
 EG_VEC_DEFINE(frame_vec, frame);
@@ -589,8 +589,8 @@ static egraph_status fill_way(writer *w, way *out) {
   return EGRAPH_OK;
 }
 
-/// The way between two terms over edges below `bound`. One that was found for a larger
-/// bound may use edges beyond this one; then another is found, and both are right.
+/// Finds the way between two terms over edges below `bound`. A way for a larger bound may
+/// use edges beyond this one; then another is found, and both are valid.
 static egraph_status way_between(writer *w, uint32_t a, uint32_t b, uint32_t bound,
                                  uint32_t *out) {
   way wanted = {.ends = {a < b ? a : b, a < b ? b : a}, .bound = bound};
@@ -609,7 +609,7 @@ static egraph_status way_between(writer *w, uint32_t a, uint32_t b, uint32_t bou
   return EGRAPH_OK;
 }
 
-/// Enters the way from a to b; the way's term is a now.
+/// Enters the way from a to b; its current term is a.
 static egraph_status push_frame(writer *w, uint32_t a, uint32_t b, uint32_t bound) {
   frame top = {.reversed = a > b};
   uint32_t term;
@@ -629,8 +629,9 @@ static egraph_status check_room(const writer *w) {
                  out->steps.len, w->max_words);
 }
 
-/// The whole term, once that at the position has become `term`.
+/// Replaces the subterm at the position by `term` in the whole term.
 static egraph_status rewrite(writer *w, uint32_t term) {
+  assert(w->levels.len == w->position.len + 1);
   size_t level = w->levels.len - 1;
   w->levels.data[level] = term;
   for (; level-- > 0;)
@@ -641,6 +642,7 @@ static egraph_status rewrite(writer *w, uint32_t term) {
 }
 
 static egraph_status write_step(writer *w, const eg_edge *edge, bool backward) {
+  assert(edge->reason != EG_EDGE_CONGRUENCE);
   uint32_t term;
   eg_step step = {.before = w->levels.data[0],
                   .reason = edge->reason,
@@ -655,8 +657,9 @@ static egraph_status write_step(writer *w, const eg_edge *edge, bool backward) {
   return check_room(w);
 }
 
-/// Goes into the next child that a congruence changes, or past the congruence.
+/// Enters the next child that a congruence changes, or passes the congruence.
 static egraph_status enter_child(writer *w, uint32_t edge, bool backward) {
+  assert(w->explainer->edges.data[edge].reason == EG_EDGE_CONGRUENCE);
   const eg_edge *e = &w->explainer->edges.data[edge];
   eg_ground before = eg_ground_at(&w->explainer->terms, e->ends[backward]);
   eg_ground after = eg_ground_at(&w->explainer->terms, e->ends[!backward]);
@@ -701,7 +704,7 @@ static egraph_status write_steps(writer *w, uint32_t from, uint32_t to) {
   return EGRAPH_OK;
 }
 
-/// Goes on from the last step that leaves the same term, each time.
+/// Continues from the last step that leaves the same term, each time.
 static egraph_status cut_cycles(eg_explanation *e, eg_u32s *last) {
   EG_TRY(eg_u32s_resize(last, eg_ground_count(&e->terms)));
   for (size_t i = 0; i < e->steps.len; i++)
@@ -716,7 +719,7 @@ static egraph_status cut_cycles(eg_explanation *e, eg_u32s *last) {
   return EGRAPH_OK;
 }
 
-/// Moves the positions of the steps that are left together.
+/// Packs the positions of the remaining steps.
 static void compact_positions(eg_explanation *e) {
   uint32_t kept = 0;
   for (size_t i = 0; i < e->steps.len; i++) {
@@ -752,12 +755,12 @@ egraph_status eg_explainer_explain(eg_explainer *explainer, uint32_t from, uint3
 }
 
 // ---- reasons without steps ----------------------------------------------------------
-// The equations behind an equality: a way is gone edge by edge, and each congruence on it
-// sends to the ways between the children, by older edges. An edge is looked at once.
+// The equations behind an equality: a path is walked edge by edge, and each congruence on
+// it adds the paths between the children, by older edges. An edge is visited once.
 
 EG_OWNER_DEFINE(eg_reasons, (eg_u32s, reasons, seen, way, stack))
 
-/// Pairs of terms wait on the stack with the bound of their way.
+/// Pushes a pair of terms with the bound of its path.
 static egraph_status push_pair(eg_reasons *r, uint32_t a, uint32_t b, uint32_t bound) {
   const uint32_t pair[3] = {a, b, bound};
   return a == b ? EGRAPH_OK : eg_u32s_append(&r->stack, pair, 3);

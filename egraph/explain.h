@@ -5,11 +5,11 @@
 //   answer     g(f(a))  -- equation 0 at position 0.0 -->  g(f(b))
 //                       -- equation 1 at position 0   -->  g(c)
 //
-// An explainer is the congruence closure of ground terms, apart from any e-graph: terms
-// are added, equations between them stated, and questions asked in any order. Each
-// equation carries a reason, a number of the caller that the answer's steps name. Source:
-// Nieuwenhuis and Oliveras, "Proof-producing congruence closure" (RTA 2005); Flatt et
-// al., "Small proofs from congruence closure" (FMCAD 2022).
+// An explainer is the congruence closure of ground terms, independent of any e-graph:
+// terms, equations and questions come in any order. Each equation carries a reason, a
+// number of the caller that the answer's steps name. Source: Nieuwenhuis and Oliveras,
+// "Proof-producing congruence closure" (RTA 2005); Flatt et al., "Small proofs from
+// congruence closure" (FMCAD 2022).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EGRAPH_EXPLAIN_H
 #define EG_EGRAPH_EXPLAIN_H
@@ -28,7 +28,7 @@ typedef struct eg_step {
 } eg_step;
 EG_VEC_DEFINE(eg_steps, eg_step);
 
-/// A way from one term to another; no term occurs twice on it. It owns all it refers to.
+/// A path from one term to another without repeated terms. It owns all its data.
 typedef struct eg_explanation {
   eg_ground_terms terms;
   uint32_t from, to;
@@ -44,10 +44,10 @@ typedef struct eg_explainer eg_explainer;
 egraph_status eg_explainer_create(const egraph_allocator *alloc, eg_explainer **out);
 void eg_explainer_destroy(eg_explainer *explainer);
 
-/// The number of a term whose children are numbers given before; a new one, or that which
-/// it has. The children must not be borrowed from eg_explainer_terms. O(arity) expected.
-/// Fails with EGRAPH_E_ARGUMENT (unknown child) or EGRAPH_E_MEMORY; after the latter the
-/// explainer can only be destroyed.
+/// Adds a term whose children are known terms; *out is its number, new or not. The
+/// children must not be borrowed from eg_explainer_terms. O(arity) expected. Fails with
+/// EGRAPH_E_ARGUMENT (unknown child) or EGRAPH_E_MEMORY; after the latter the explainer
+/// can only be destroyed.
 egraph_status eg_explainer_add(eg_explainer *explainer, const eg_ground *term,
                                uint32_t *out);
 /// States that two terms are equal, for a reason of at most EG_EXPLAIN_MAX_REASON. Fails
@@ -55,13 +55,13 @@ egraph_status eg_explainer_add(eg_explainer *explainer, const eg_ground *term,
 egraph_status eg_explainer_state(eg_explainer *explainer, uint32_t left, uint32_t right,
                                  uint32_t reason);
 #define EG_EXPLAIN_MAX_REASON (UINT32_MAX >> 1)
-/// Whether the equality of two terms follows from what was stated.
+/// True when the equality of two terms follows from the stated equations.
 bool eg_explainer_are_equal(const eg_explainer *explainer, uint32_t a, uint32_t b);
 const eg_ground_terms *eg_explainer_terms(const eg_explainer *explainer);
 
-/// Explains why two terms are equal, with few steps: the way is short in the graph of all
-/// equations stated, where congruences count as the steps that they are estimated to
-/// need; it is not always the shortest. *out must have been initialized. Fails with
+/// Explains the equality of two terms with few steps: the path is short in the graph of
+/// all stated equations, where a congruence counts as its estimated number of steps; it
+/// is not always the shortest. *out must have been initialized. Fails with
 /// EGRAPH_E_ARGUMENT when the terms are not equal, EGRAPH_E_UNSUPPORTED when steps and
 /// terms together exceed max_words words (the number of steps can be exponential), or
 /// EGRAPH_E_MEMORY.
@@ -69,17 +69,17 @@ egraph_status eg_explainer_explain(eg_explainer *explainer, uint32_t from, uint3
                                    size_t max_words, eg_explanation *out);
 enum { EG_EXPLAIN_MAX_WORDS = 1 << 27 };
 
-/// Why some terms are equal, without the steps: the reasons of the equations behind it,
-/// from which it follows by congruence. As many as there are different equations, where
-/// the steps repeat them. Only terms of one explainer, which states nothing meanwhile.
+/// Reasons of some equalities, without the steps: of the equations from which they follow
+/// by congruence, each once, where steps would repeat them. For terms of one explainer,
+/// which states no equation meanwhile.
 typedef struct eg_reasons {
   eg_u32s reasons;    // each once
-  eg_u32s seen;       // [edges] 1: it was looked at
+  eg_u32s seen;       // [edges] 1: visited
   eg_u32s way, stack; // scratch
 } eg_reasons;
 void eg_reasons_init(eg_reasons *reasons, egraph_allocator alloc);
 void eg_reasons_deinit(eg_reasons *reasons);
-/// Adds what makes two terms equal. O(length of the ways that were not gone before).
+/// Adds the reasons that make two terms equal. O(length of paths not visited before).
 /// Fails with EGRAPH_E_ARGUMENT when they are not known to be equal, or EGRAPH_E_MEMORY.
 egraph_status eg_explainer_collect(eg_explainer *explainer, uint32_t from, uint32_t to,
                                    eg_reasons *inout);

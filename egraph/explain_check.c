@@ -1,8 +1,8 @@
 // A step is followed down its position in the terms before and after it: heads and all
-// other children must agree. Below, one side of the equation is matched against what was,
-// the other against what is, with the same variables; so variables that occur on one side
-// only need no guess. Children of pattern terms come before their parents, hence matching
-// is a loop from the root down.
+// other children must agree. There, one side of the equation is matched against the
+// subterm before, the other against the subterm after, with the same variables; so
+// variables that occur on one side only need no guess. Children of pattern terms come
+// before their parents, hence matching is a loop from the root down.
 // SPDX-License-Identifier: Apache-2.0
 #include "egraph/explain_check.h"
 
@@ -34,7 +34,7 @@ static bool matches_node(checker *c, const eg_equation *equation,
   return true;
 }
 
-/// Matches one side, keeping what the other one has bound.
+/// Matches one side, with the variables that the other side has bound.
 static bool matches(checker *c, const eg_equation *equation, uint32_t root,
                     uint32_t term) {
   memset(c->found.data, 0, c->found.len * sizeof *c->found.data);
@@ -62,7 +62,7 @@ static egraph_status is_instance(checker *c, const eg_equation *equation, uint32
   return EGRAPH_OK;
 }
 
-/// The subterms that a step exchanges; everything beside them must be the same.
+/// Finds the subterms that a step exchanges; the rest of both terms must be the same.
 static egraph_status find_places(const checker *c, size_t number, uint32_t *out_before,
                                  uint32_t *out_after) {
   const eg_step *step = &c->explanation->steps.data[number];

@@ -19,15 +19,15 @@ typedef struct eg_check_rules {
   void *user;
   /// The equation with this reason. False: there is none.
   bool (*equation)(void *user, uint32_t reason, eg_equation *out);
-  /// Whether two ground terms were stated to be equal; asked where there is no equation.
-  /// May be NULL: no two were.
+  /// True when two ground terms were stated to be equal; called if there is no equation.
+  /// May be NULL: no equalities were stated.
   bool (*is_given)(void *user, const eg_ground_terms *terms, uint32_t left,
                    uint32_t right);
 } eg_check_rules;
 
 /// Fails with EGRAPH_E_INTERNAL naming the first step that is no application of its rule,
-/// or does not go on from the term before; EGRAPH_E_MEMORY. O(steps * their depth and
-/// arities).
+/// or does not start at the previous term; or with EGRAPH_E_MEMORY. O(steps * their depth
+/// and arities).
 egraph_status eg_explanation_check(const eg_explanation *explanation,
                                    const eg_check_rules *rules);
 

@@ -1,6 +1,6 @@
-// The log is a row of words, written once per new class and per union, and never touched
-// again: repairs change the nodes of the engine, so it is a copy. Reading it, the number
-// of a class is the position of its entry in the row.
+// The log is a row of words, appended per new class and per union, and never changed:
+// repairs change the nodes of the engine, so it is a copy. The number of a class is the
+// position of its entry in the row.
 // SPDX-License-Identifier: Apache-2.0
 #include "egraph/explain_log.h"
 
@@ -30,6 +30,7 @@ egraph_status eg_log_reserve_class(eg_engine *engine, uint32_t arity) {
 }
 
 void eg_log_class(eg_engine *engine, uint32_t head, const eg_term *term) {
+  assert(engine->has_log);
   eg_u32s *classes = &engine->log_classes;
   uint32_t *words = classes->data + classes->len;
   *words++ = head;
@@ -68,7 +69,7 @@ void eg_log_reader_deinit(eg_log_reader *reader) {
   eg_u32s_deinit(&reader->kids);
 }
 
-/// Adds the term of the next class.
+/// Adds the term of the next class to the explainer.
 static egraph_status read_logged_class(eg_log_reader *reader) {
   const eg_engine *engine = reader->engine;
   const uint32_t *words = engine->log_classes.data + reader->word;

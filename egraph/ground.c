@@ -1,5 +1,5 @@
-// One pool of words, and a hash table over it. Copying goes through the graph with a
-// stack of its own: terms are deeper than any call stack.
+// One pool of words, and a hash table over it. Copying walks the graph with its own
+// stack: terms may be deeper than the call stack.
 // SPDX-License-Identifier: Apache-2.0
 #include "egraph/ground.h"
 
@@ -96,8 +96,9 @@ static bool find_copy(const eg_ground_copier *copier, uint32_t term, uint32_t *o
   return true;
 }
 
-/// Copies a term whose children have been copied; pushes those that have not.
+/// Copies a term if its children have been copied; else pushes the missing children.
 static egraph_status copy_one(eg_ground_copier *copier, uint32_t term) {
+  assert(copier->stack.len != 0);
   eg_ground copy = eg_ground_at(copier->from, term);
   EG_TRY(eg_u32s_resize(&copier->row, copy.arity));
   size_t missing = copier->stack.len;
@@ -116,6 +117,7 @@ static egraph_status copy_one(eg_ground_copier *copier, uint32_t term) {
 }
 
 egraph_status eg_ground_copy(eg_ground_copier *copier, uint32_t term, uint32_t *out) {
+  assert(copier->from != NULL && copier->to != NULL);
   copier->stack.len = 0;
   EG_TRY(eg_u32s_push(&copier->stack, term));
   while (copier->stack.len != 0) {

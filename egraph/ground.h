@@ -1,6 +1,6 @@
-// Ground terms: terms without variables and classes, each distinct one once. A term is a
-// number; those of its children are smaller. So a term is a directed acyclic graph, and
-// two terms are the same exactly when their numbers are.
+// Ground terms: terms without variables and classes, each stored once. A term is a
+// number, larger than the numbers of its children. So a term is a directed acyclic graph,
+// and two terms are equal exactly when their numbers are.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EGRAPH_GROUND_H
 #define EG_EGRAPH_GROUND_H
@@ -26,16 +26,16 @@ static inline uint32_t eg_ground_count(const eg_ground_terms *terms) {
   return (uint32_t)terms->offsets.len;
 }
 
-/// The number of a term, a new one or that which it has; the children, which exist, must
-/// not be borrowed from `terms`. O(arity) expected. Fails with EGRAPH_E_MEMORY; then
-/// nothing was added.
+/// Interns a term: *out is its number, new or not. The children, which exist, must not be
+/// borrowed from `terms`. O(arity) expected. Fails with EGRAPH_E_MEMORY; adds nothing
+/// then.
 egraph_status eg_ground_add(eg_ground_terms *terms, const eg_ground *term, uint32_t *out);
 eg_ground eg_ground_at(const eg_ground_terms *terms, uint32_t term);
-/// The term with another child number `position`. `scratch` is overwritten.
+/// Interns the term with another child at `position`. Overwrites `scratch`.
 egraph_status eg_ground_replace(eg_ground_terms *terms, uint32_t term, uint32_t position,
                                 uint32_t child, eg_u32s *scratch, uint32_t *out);
 
-/// Copies terms from one set to another and remembers what was copied.
+/// Copies terms from one set to another, each once.
 typedef struct eg_ground_copier {
   const eg_ground_terms *from;
   eg_ground_terms *to;
@@ -47,7 +47,7 @@ typedef struct eg_ground_copier {
 /// The caller sets `from` and `to`.
 void eg_ground_copier_init(eg_ground_copier *copier, egraph_allocator alloc);
 void eg_ground_copier_deinit(eg_ground_copier *copier);
-/// O(size of what was not copied before). Fails with EGRAPH_E_MEMORY.
+/// Copies a term. O(subterms not copied before). Fails with EGRAPH_E_MEMORY.
 egraph_status eg_ground_copy(eg_ground_copier *copier, uint32_t term, uint32_t *out);
 
 #endif

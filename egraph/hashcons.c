@@ -1,5 +1,5 @@
-// The hash-cons: terms to live nodes, adding one, and adding many terms of one head,
-// whose look-ups overlap.
+// The hash-cons, which maps terms to live nodes; adding one term, and many terms of one
+// head, whose look-ups overlap.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <string.h>
@@ -32,10 +32,10 @@ static uint64_t copy_roots(eg_engine *engine, uint64_t hash, const eg_class *fro
 
 // ---- heads ----------------------------------------------------------------------------
 
-/// The number of the term's head, a new one if need be. Fails with EGRAPH_E_MEMORY.
+/// Interns the term's head: *out is its number. Fails with EGRAPH_E_MEMORY.
 static egraph_status intern_head(eg_engine *engine, const eg_term *term, uint32_t *out) {
   eg_head head = {.op = term->op, .payload = term->payload, .arity = term->arity};
-  *out = engine->last_head; // the same one comes many times in a row
+  *out = engine->last_head; // the same head comes many times in a row
   if (*out < engine->heads.len) {
     const eg_head *last = &engine->heads.data[*out];
     if (last->op == head.op && last->payload == head.payload && last->arity == head.arity)
@@ -47,10 +47,6 @@ static egraph_status intern_head(eg_engine *engine, const eg_term *term, uint32_
   return EGRAPH_OK;
 }
 
-// ---- terms ----------------------------------------------------------------------------
-
-// ---- heads: operator, payload and arity, numbered ----------------------------
-
 static bool is_head(const void *user, uint32_t id, const void *key) {
   const eg_engine *engine = user;
   return memcmp(&engine->heads.data[id], key, sizeof(eg_head)) == 0;
@@ -59,7 +55,7 @@ static bool is_head(const void *user, uint32_t id, const void *key) {
 static egraph_status reserve_op(eg_engine *engine, uint32_t op) {
   if (op < engine->ops.len) return EGRAPH_OK;
   EG_TRY(eg_op_indexes_reserve(&engine->ops, (size_t)op + 1));
-  // Every operator can become dirty once, so that marking one never allocates.
+  // Every operator can become dirty once, so that marking never allocates.
   EG_TRY(eg_u32s_reserve(&engine->ops_dirty, (size_t)op + 1));
   while (engine->ops.len <= op)
     engine->ops.data[engine->ops.len++] = (eg_op_index){.first_dead = UINT32_MAX};
@@ -130,7 +126,7 @@ egraph_status eg_engine_canonical(eg_engine *engine, const eg_term *term, eg_ter
 
 // ---- adding ---------------------------------------------------------------------------
 
-// Whether numbers and children of a term are in range.
+/// True when numbers and children of a term are in range.
 static bool is_sound(const eg_engine *engine, const eg_term *term, uint32_t reason) {
   bool sound = term->op <= EG_ENGINE_MAX_OP && term->arity <= EG_ENGINE_MAX_ARITY &&
                reason <= EG_REASON_SEED;
@@ -139,7 +135,7 @@ static bool is_sound(const eg_engine *engine, const eg_term *term, uint32_t reas
   return sound;
 }
 
-// Says what is not. Returns EGRAPH_E_ARGUMENT.
+/// Fails with EGRAPH_E_ARGUMENT, naming what is out of range.
 static egraph_status refuse_term(const eg_engine *engine, const eg_term *term,
                                  uint32_t reason) {
   if (term->op > EG_ENGINE_MAX_OP)
@@ -186,6 +182,7 @@ static egraph_status reserve_class(eg_engine *engine) {
 
 /// Room has been made.
 static uint32_t append_class(eg_engine *engine) {
+  assert(engine->up.len < engine->up.cap);
   uint32_t class = (uint32_t)engine->up.len++;
   engine->up.data[class] = class;
   engine->flags.data[engine->flags.len++] = 0;
@@ -201,6 +198,8 @@ static uint32_t append_class(eg_engine *engine) {
 /// Room has been made; the term has canonical children.
 static void append_node(eg_engine *engine, const eg_term *term, uint64_t hash,
                         uint32_t head, uint32_t class, uint32_t reason) {
+  assert(engine->nodes.len + eg_engine_node_words(engine, term->arity) <=
+         engine->nodes.cap);
   uint32_t node = (uint32_t)engine->nodes.len;
   uint32_t *words = engine->nodes.data + node;
   *words++ = head | EG_NODE_BIT | EG_FRESH_BIT;
@@ -215,9 +214,10 @@ static void append_node(eg_engine *engine, const eg_term *term, uint64_t hash,
   eg_flatmap_put(&engine->table, hash, node);
 }
 
-/// A canonical term that is not there yet becomes a node of a new class.
+/// Adds a new canonical term as a node of a new class.
 static egraph_status add_new(eg_engine *engine, uint32_t head, const eg_term *term,
                              uint64_t hash, uint32_t reason, eg_class *out_class) {
+  assert(head < engine->heads.len);
   EG_TRY(reserve_node(engine, term->arity));
   EG_TRY(reserve_class(engine));
   if (engine->has_log) EG_TRY(eg_log_reserve_class(engine, term->arity));
@@ -234,7 +234,7 @@ static egraph_status add_new(eg_engine *engine, uint32_t head, const eg_term *te
   return EGRAPH_OK;
 }
 
-// As eg_engine_add, for a sound term with canonical children.
+/// As eg_engine_add, for a sound term with canonical children.
 static egraph_status add_canonical(eg_engine *engine, uint32_t head, const eg_term *term,
                                    uint64_t hash, uint32_t reason, eg_class *out_class) {
   uint32_t node;
@@ -255,20 +255,20 @@ egraph_status eg_engine_add(eg_engine *engine, const eg_term *term, uint32_t rea
   return add_canonical(engine, head, &canonical, hash, reason, out_class);
 }
 
-// Fails with EGRAPH_E_ARGUMENT for a class that there is not.
+/// Fails with EGRAPH_E_ARGUMENT for an unknown class.
 static egraph_status check_class(const eg_engine *engine, eg_class class) {
   if (class.id < engine->up.len) return EGRAPH_OK;
   return EG_FAIL(EGRAPH_E_ARGUMENT, "class %u, but there are only %zu", class.id,
                  engine->up.len);
 }
 
-// As eg_engine_add_to, for a sound term with canonical children.
+/// As eg_engine_add_to, for a sound term with canonical children.
 static egraph_status add_canonical_to(eg_engine *engine, uint32_t head,
                                       const eg_term *term, uint64_t hash, eg_class class,
                                       uint32_t reason, bool *out_changed) {
   eg_class added;
   uint32_t node;
-  // They look at every class.
+  // Log and analysis need every class.
   if (engine->record || engine->analysis.data_size != 0 ||
       eg_engine_logs(engine, reason)) {
     EG_TRY(add_canonical(engine, head, term, hash, reason, &added));
@@ -298,7 +298,7 @@ egraph_status eg_engine_add_to(eg_engine *engine, const eg_term *term, eg_class 
 
 // ---- looking up -----------------------------------------------------------------------
 
-/// As is_node, modulo the unions made so far.
+/// As is_stored_node, modulo the unions made so far.
 static bool is_congruent(const void *user, uint32_t node, const void *key) {
   const eg_engine *engine = user;
   const eg_term *term = key;
@@ -329,10 +329,10 @@ bool eg_engine_find_term(const eg_engine *engine, const eg_term *term,
 
 // ---- many terms of one head ---------------------------------------------------------
 
-/// A batch with canonical children, and its hashes. Where a term will be looked for is on
-/// its way to the cache.
+/// A batch with canonical children, and its hashes; the slots of its terms are being
+/// fetched into the cache.
 typedef struct looked_up {
-  eg_term term; // children: those of the first
+  eg_term term; // with the children of the first
   uint32_t head;
   eg_class *children;
   uint64_t hashes[EG_ENGINE_BATCH];
@@ -370,6 +370,7 @@ static egraph_status check_batch(const eg_engine *engine, const eg_term_batch *b
 
 static egraph_status look_up(eg_engine *engine, const eg_term_batch *batch,
                              uint32_t reason, looked_up *out) {
+  assert(batch->count <= EG_ENGINE_BATCH);
   EG_TRY(check_batch(engine, batch, reason));
   size_t words = (size_t)batch->count * batch->arity;
   EG_TRY(eg_classes_reserve(&engine->scratch, words));
@@ -387,7 +388,7 @@ static egraph_status look_up(eg_engine *engine, const eg_term_batch *batch,
   return EGRAPH_OK;
 }
 
-/// Term `i`. What was added before it may have united its children with others.
+/// Term `i`. Earlier terms of the batch may have united its children with others.
 static eg_term term_at(eg_engine *engine, looked_up *l, uint32_t i) {
   eg_term term = l->term;
   eg_class *children = l->children + (size_t)i * term.arity;

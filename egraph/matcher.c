@@ -1,13 +1,13 @@
 // The matching machine: runs the steps of a plan with backtracking, without recursion. It
-// enters at the term with the fewest nodes, or, for fresh matches, at what is fresh.
+// enters at the term with the fewest nodes, or, for fresh matches, at fresh nodes.
 //
-// A frame per step holds where its enumeration stands. A step that finds a candidate
-// hands over to the next one; one that has none left, back to the one before. Registers
-// need no undoing: a step always sets its own before a later one reads them. All state is
-// in the cursor, so that a search can pause anywhere.
+// A frame per step holds the position of its enumeration. A step that finds a candidate
+// continues with the next step; a step without further candidates returns to the previous
+// step. Registers need no undo: a step sets its own registers before a later step reads
+// them. All state is in the cursor, so that a search can pause anywhere.
 //
-// Everything is read from the indexes of the last rebuild; what was added since is in the
-// hash-cons only, where lookups pass over it.
+// The search reads the indexes of the last rebuild only; later additions are in the
+// hash-cons only, where lookups skip them.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 
@@ -17,10 +17,10 @@
 typedef struct frame {
   const uint32_t *nodes; // SCAN, BIND, LOOKUP: candidates next .. count
   uint32_t next, count;
-  uint32_t found; // LOOKUP: the one candidate
+  uint32_t found; // LOOKUP: the only candidate
   uint32_t word;  // RISE: next child word of the parents list
   bool is_rising;
-  bool is_fresh; // what was matched up to this step
+  bool is_fresh; // some node matched up to this step is fresh
 } frame;
 
 struct eg_cursor {
@@ -35,10 +35,10 @@ struct eg_cursor {
   eg_class *roots;
   eg_node *nodes;
   eg_class *children; // of a lookup
-  uint32_t *heads;    // per step: that a node must have, EG_NONE: any of the operator
+  uint32_t *heads;    // per step: required head, EG_NONE: any head of the operator
   frame *frames;
-  uint64_t looked_at; // candidates
-  uint32_t at;        // step
+  uint64_t visited; // candidates
+  uint32_t at;      // step
   bool is_started;
 };
 
@@ -48,7 +48,7 @@ static const eg_pattern_term *term_of(const eg_cursor *c, const eg_step *step) {
 
 // ---- starting a step ------------------------------------------------------------------
 
-/// The entry of the plan looks at its part only.
+/// The entry of the plan visits its part only.
 static void start_scan(const eg_cursor *c, uint32_t at, frame *f) {
   const eg_op_index *op = &c->engine->ops.data[term_of(c, &c->plan->steps[at])->op];
   const eg_node_list *list = &op->nodes;
@@ -97,6 +97,7 @@ static void start_classes(const eg_cursor *c, uint32_t at, frame *f) {
 }
 
 static void start_step(const eg_cursor *c, uint32_t at) {
+  assert(at < c->plan->step_count);
   const eg_step *step = &c->plan->steps[at];
   frame *f = &c->frames[at];
   switch (step->kind) {
@@ -114,7 +115,7 @@ static void start_step(const eg_cursor *c, uint32_t at) {
 
 // ---- candidates -----------------------------------------------------------------------
 
-/// Whether a node is alive and has the head of a step's term.
+/// True when a node is live and has the head of a step's term.
 static bool has_head(const eg_cursor *c, uint32_t at, uint32_t word) {
   if (c->heads[at] != EG_NONE)
     return (word & (EG_DEAD_BIT | EG_HEAD_MASK)) == c->heads[at];
@@ -167,7 +168,7 @@ static bool settle_node(const eg_cursor *c, uint32_t at, uint32_t node) {
 static bool next_parent(eg_cursor *c, uint32_t at, frame *f) {
   const eg_step *step = &c->plan->steps[at];
   while (f->word != EG_NONE) {
-    c->looked_at++;
+    c->visited++;
     uint32_t word = f->word, node = eg_engine_node_of_word(c->engine, word);
     f->word = *eg_engine_link(c->engine, node, word);
     if (word - node - EG_FIRST_CHILD == step->position && settle_node(c, at, node))
@@ -199,13 +200,14 @@ static bool next_candidate(eg_cursor *c, uint32_t at) {
   else
     while (!found && f->next < f->count)
       found = settle_node(c, at, f->nodes[f->next++]);
-  c->looked_at += f->next - first;
+  c->visited += f->next - first;
   return found;
 }
 
 // ---- running --------------------------------------------------------------------------
 
 static egraph_status report_match(const eg_cursor *c, bool *pause) {
+  assert(c->at + 1 == c->plan->step_count);
   const eg_pattern *pattern = &c->program->pattern;
   bool is_fresh = c->frames[c->plan->step_count - 1].is_fresh;
   if (c->search.fresh_only && !is_fresh) return EGRAPH_OK;
@@ -217,6 +219,7 @@ static egraph_status report_match(const eg_cursor *c, bool *pause) {
 }
 
 egraph_status eg_cursor_run(eg_cursor *c, uint64_t max_steps, bool *out_done) {
+  assert(c->plan->step_count != 0);
   uint32_t last = c->plan->step_count - 1;
   *out_done = false;
   if (!c->is_started) start_step(c, 0);
@@ -239,7 +242,7 @@ egraph_status eg_cursor_run(eg_cursor *c, uint64_t max_steps, bool *out_done) {
   return EGRAPH_OK;
 }
 
-uint64_t eg_cursor_looked_at(const eg_cursor *c) { return c->looked_at; }
+uint64_t eg_cursor_looked_at(const eg_cursor *c) { return c->visited; }
 
 static bool head_of(const eg_engine *engine, const eg_pattern_term *term, uint32_t *out) {
   eg_head head = {.op = term->op, .payload = term->payload, .arity = term->arity};
@@ -270,6 +273,7 @@ static egraph_status prepare_cursor(eg_cursor *c) {
 egraph_status eg_cursor_create(egraph_allocator alloc, const eg_matcher *program,
                                const eg_engine *engine, const eg_search *search,
                                eg_part part, eg_cursor **out) {
+  assert(part.plan < program->plan_count);
   eg_cursor *cursor;
   EG_TRY(eg_alloc(alloc, 1, sizeof *cursor, &cursor));
   *cursor = (eg_cursor){.alloc = alloc,
@@ -294,7 +298,7 @@ void eg_cursor_destroy(eg_cursor *cursor) {
   eg_free(cursor->alloc, cursor, 1, sizeof *cursor);
 }
 
-// ---- where a search enters ----------------------------------------------------------
+// ---- the entry of a search ----------------------------------------------------------
 
 static egraph_status check_search(const eg_matcher *program, const eg_engine *engine,
                                   const eg_search *search) {
@@ -305,7 +309,7 @@ static egraph_status check_search(const eg_matcher *program, const eg_engine *en
   return EGRAPH_OK;
 }
 
-/// A pattern with a head that the e-graph does not know costs nothing.
+/// False when the e-graph lacks a head of the pattern: then there is no match.
 static bool has_every_head(const eg_matcher *program, const eg_engine *engine) {
   const eg_pattern *pattern = &program->pattern;
   for (uint32_t t = 0; t < pattern->term_count; t++) {
@@ -330,7 +334,7 @@ static entry entry_of(const eg_matcher *program, const eg_engine *engine, uint32
   const eg_step *step = &p->steps[p->entry];
   if (p->entry == p->step_count || step->kind == EG_STEP_RISE ||
       step->kind == EG_STEP_BIND)
-    return (entry){.made_to = 1}; // one part, whatever it finds
+    return (entry){.made_to = 1}; // a single part
   if (step->kind == EG_STEP_CLASSES) return (entry){.made_to = engine->indexed_classes};
   const eg_op_index *op = &engine->ops.data[program->pattern.terms[step->term].op];
   if (plan == 0) return (entry){.made_to = op->nodes.len};
@@ -341,6 +345,7 @@ enum { MOST_PARTS = 64 }; // of one list
 
 static egraph_status split_list(eg_part part, uint32_t from, uint32_t to,
                                 uint32_t candidates, eg_parts *parts) {
+  assert(candidates != 0);
   uint32_t size = (to - from) / MOST_PARTS + 1;
   if (size < candidates) size = candidates;
   for (part.first = from; part.first < to; part.first += part.count) {
@@ -367,7 +372,7 @@ static bool may_choose_plan(const eg_matcher *program, const eg_search *search) 
   return program->plan_count > 1 && search->is_possible == NULL;
 }
 
-/// Entering at what is fresh pays when it is less than what a full plan looks at.
+/// True when there are fewer fresh nodes than nodes to visit by the full plan.
 static bool enters_at_fresh(const eg_matcher *program, const eg_engine *engine,
                             const eg_search *search, uint32_t full) {
   if (!search->fresh_only || !may_choose_plan(program, search)) return false;
@@ -379,7 +384,7 @@ static bool enters_at_fresh(const eg_matcher *program, const eg_engine *engine,
   return fresh < full;
 }
 
-/// Going up from a term takes longer than going down: it has to be much rarer.
+/// Going up from a term takes longer than going down: such a term must be much rarer.
 enum { RISE_COST = 4 };
 
 static uint32_t choose_full_plan(const eg_matcher *program, const eg_engine *engine,
@@ -428,12 +433,10 @@ egraph_status eg_matcher_search(const eg_matcher *program, const eg_engine *engi
                                 const eg_search *search) {
   if (!eg_engine_is_clean(engine))
     return EG_FAIL(EGRAPH_E_ARGUMENT, "search on a dirty e-graph; rebuild it first");
-  eg_parts parts;
-  eg_parts_init(&parts, program->alloc);
-  egraph_status status = eg_matcher_split(program, engine, search, UINT32_MAX, &parts);
+  EG_LOCAL(eg_parts, parts, program->alloc);
+  EG_TRY(eg_matcher_split(program, engine, search, UINT32_MAX, &parts));
   bool paused = false;
-  for (size_t i = 0; i < parts.len && status == EGRAPH_OK && !paused; i++)
-    status = run_part(program, engine, search, parts.data[i], &paused);
-  eg_parts_deinit(&parts);
-  return status;
+  for (size_t i = 0; i < parts.len && !paused; i++)
+    EG_TRY(run_part(program, engine, search, parts.data[i], &paused));
+  return EGRAPH_OK;
 }

@@ -1,12 +1,12 @@
 // From a pattern to a matching program: checked, its terms ordered, plans made.
 //
 // Order of the steps: ground terms (lookups, once per search); then root after root. A
-// root whose tree touches a class that is already known is reached from there, upwards
-// through the parents lists (RISE), which makes a multi-pattern a join on its shared
-// variables; only a root without any such class scans its operator. Below a chosen node
-// the rest of the tree follows downwards (BIND), hash-cons lookups first, because they
-// can only cut. The plans of incremental search begin at one term that must be fresh and
-// go on in the same way.
+// root whose tree contains a known class is reached from this class, upwards through the
+// parents lists (RISE), which makes a multi-pattern a join on its shared variables; only
+// a root without a known class scans its operator. Below a chosen node the rest of the
+// tree follows downwards (BIND), hash-cons lookups first, because they can only reduce
+// matches. The plans of incremental search begin at a term that must be fresh and
+// continue in the same way.
 // SPDX-License-Identifier: Apache-2.0
 #include "egraph/pattern.h"
 
@@ -17,7 +17,7 @@
 typedef struct compiler {
   eg_matcher *program;
   const eg_pattern *pattern;
-  eg_match_plan *plan; // that is made
+  eg_match_plan *plan; // in construction
   uint32_t *order;     // reachable terms, children first
   uint32_t order_count;
   bool *is_ground; // terms
@@ -71,6 +71,7 @@ static void emit_moves(compiler *c, uint32_t term) {
 /// Emits the step that finds the node of a term, and the moves to its children.
 static void emit_step(compiler *c, eg_step_kind kind, uint32_t term, uint32_t source,
                       uint32_t position) {
+  assert(c->plan != NULL);
   uint32_t reg = c->program->registers[term];
   eg_step *step = &c->plan->steps[c->plan->step_count++];
   *step = (eg_step){.kind = kind,
@@ -114,8 +115,8 @@ static void emit_agenda(compiler *c) {
   }
 }
 
-/// The shallowest term below `root` with a known child (a ground one only if `ground`).
-/// Leaves the way back up in `above`.
+/// The shallowest term below `root` with a known child (a ground child only if `ground`).
+/// Leaves the path back up in `above`.
 static bool find_entry(compiler *c, uint32_t root, bool ground, uint32_t *out_term,
                        uint32_t *out_position) {
   uint32_t head = 0, tail = 0;
@@ -141,7 +142,7 @@ static bool find_entry(compiler *c, uint32_t root, bool ground, uint32_t *out_te
   return false;
 }
 
-/// From the known child of `term` up to the root.
+/// Emits the steps from the known child of `term` up to the root.
 static void emit_rise(compiler *c, uint32_t root, uint32_t term, uint32_t position) {
   for (;;) {
     uint32_t child = child_of(c->pattern, term, position);
@@ -152,7 +153,7 @@ static void emit_rise(compiler *c, uint32_t root, uint32_t term, uint32_t positi
   }
 }
 
-/// How a root can be reached, best first.
+/// Ways to reach a root, best first.
 typedef enum entry {
   ENTRY_CLASS,  // its class is known
   ENTRY_LOOKUP, // all its children are
@@ -268,8 +269,8 @@ static egraph_status make_fresh_plan(compiler *c, uint32_t number) {
   return EGRAPH_OK;
 }
 
-/// A variable that stands for any class can be fresh by itself, which only the full plan
-/// looks at.
+/// True when a variable root may be any class: it can be fresh by itself, which only the
+/// full plan finds.
 static bool has_free_variables(const eg_match_plan *plan) {
   for (uint32_t i = 0; i < plan->step_count; i++)
     if (plan->steps[i].kind == EG_STEP_CLASSES) return true;
@@ -283,7 +284,7 @@ static uint32_t count_atoms(const compiler *c) {
   return atoms;
 }
 
-// Makes the plans of a program whose terms are in order. Fails with EGRAPH_E_MEMORY.
+/// Makes the plans of a program whose terms are ordered. Fails with EGRAPH_E_MEMORY.
 static egraph_status make_plans(compiler *c) {
   eg_matcher *program = c->program;
   uint32_t atoms = count_atoms(c);

@@ -20,7 +20,7 @@ typedef struct eg_pattern_term {
   eg_pattern_kind kind;
   uint32_t var;      // VAR: index of the class variable
   uint32_t op;       // NODE
-  uint32_t guard;    // NODE: number handed to `accept`, or EG_PATTERN_ANY_PAYLOAD
+  uint32_t guard;    // NODE: number for `accept`, or EG_PATTERN_ANY_PAYLOAD
   bool exact;        // NODE: the payload must be `payload` (and pass the guard, if any)
   uint32_t payload;  // NODE, exact
   uint32_t arity;    // NODE
@@ -32,18 +32,18 @@ typedef struct eg_pattern {
   uint32_t term_count;
   const uint32_t *children; // term indices
   uint32_t child_count;
-  // Term indices, one or more; a VAR root bound nowhere else is any class.
+  // Term indices, one or more; a VAR root that no other term binds is any class.
   const uint32_t *roots;
   uint32_t root_count;
   uint32_t var_count;
 } eg_pattern;
 
-/// Borrowed during on_match.
+/// A match, borrowed during on_match.
 typedef struct eg_match {
-  const eg_class *vars;  // [var_count], canonical; EG_CLASS_NONE: occurs nowhere
+  const eg_class *vars;  // [var_count], canonical; EG_CLASS_NONE: does not occur
   const eg_class *roots; // [root_count], canonical
   const eg_node *nodes;  // [term_count]; EG_NODE_NONE for VAR terms
-  bool is_fresh;         // some node of it is, or a class that a VAR root stands for
+  bool is_fresh;         // some node, or some class of a VAR root, is fresh
 } eg_match;
 
 typedef struct eg_matcher eg_matcher;
@@ -64,12 +64,12 @@ typedef struct eg_search {
   /// Receives each match once, in a deterministic order; sets *pause to pause the search
   /// after this match.
   egraph_status (*on_match)(void *user, const eg_match *match, bool *pause);
-  /// Asked when a NODE term was matched: `step` counts as in eg_matcher_order, `so_far`
-  /// has the nodes of that step and those before it, the variables that are their
-  /// operands, and no roots. False passes the candidate over. May be NULL.
+  /// Called when a NODE term was matched: `step` counts as in eg_matcher_order, `so_far`
+  /// has the nodes of this and earlier steps, the variables that are their operands, and
+  /// no roots. False skips the candidate. May be NULL.
   bool (*is_possible)(void *user, uint32_t step, const eg_match *so_far);
   void *user;
-  bool fresh_only; // only matches that are fresh (see eg_engine_start_epoch)
+  bool fresh_only; // only fresh matches (see eg_engine_start_epoch)
 } eg_search;
 
 /// Finds all matches on a clean engine, which stays unchanged; a pause ends it. A match
@@ -81,24 +81,22 @@ egraph_status eg_matcher_search(const eg_matcher *program, const eg_engine *engi
 
 // ---- searching in parts ---------------------------------------------------------------
 //
-// The parts of a search find each match once. They can be searched at the same time from
-// several threads, and their matches can be applied (eg_engine_add, eg_engine_unite)
-// before the others are found: until the next rebuild a search sees the engine as the
-// last one left it.
+// The parts of a search find each match once. Several threads can search them at the same
+// time, and their matches can be applied (eg_engine_add, eg_engine_unite) before the
+// others are found: until the next rebuild a search sees the engine as the last rebuild
+// left it.
 
 typedef struct eg_part {
   uint32_t plan, first, count;
-  bool in_changed; // of the nodes that changed, not of those that were made
-  bool is_full;    // the plan looks at all nodes, not only at those that are fresh
+  bool in_changed; // of the changed nodes, not of the new ones
+  bool is_full;    // the plan visits all nodes, not only the fresh ones
 } eg_part;
 EG_VEC_DEFINE(eg_parts, eg_part);
 
 /// Appends parts of `candidates` first nodes each, more when there are very many; none
-/// when nothing can match.
-/// Enters where least has to be looked at: at the term with the fewest nodes, or, with
-/// fresh_only, at what is fresh.
-/// Fails with EGRAPH_E_ARGUMENT (a guard without `accept`, a rebuild that failed) or
-/// EGRAPH_E_MEMORY.
+/// when there is no match. The search enters at the term with the fewest nodes, or, with
+/// fresh_only, at fresh nodes. Fails with EGRAPH_E_ARGUMENT (a guard without `accept`, a
+/// rebuild that failed) or EGRAPH_E_MEMORY.
 egraph_status eg_matcher_split(const eg_matcher *program, const eg_engine *engine,
                                const eg_search *search, uint32_t candidates,
                                eg_parts *inout_parts);
@@ -111,9 +109,9 @@ egraph_status eg_cursor_create(egraph_allocator alloc, const eg_matcher *program
                                const eg_engine *engine, const eg_search *search,
                                eg_part part, eg_cursor **out);
 void eg_cursor_destroy(eg_cursor *cursor);
-/// Goes on until the part is done, on_match pauses it, or `max_steps` were made.
+/// Runs until the part is done, on_match pauses it, or after `max_steps`.
 egraph_status eg_cursor_run(eg_cursor *cursor, uint64_t max_steps, bool *out_done);
-/// Candidates that it has looked at since it was made: its work, whatever the clock says.
+/// Number of candidates visited so far: its work, independent of the clock.
 uint64_t eg_cursor_looked_at(const eg_cursor *cursor);
 
 #endif

@@ -20,8 +20,8 @@ typedef enum eg_step_kind {
   EG_STEP_BIND,   // nodes of class `source`
   EG_STEP_RISE,   // nodes that have class `source` at `position`; a join through the
                   // parents lists
-  EG_STEP_LOOKUP, // the one node with this head and these children, all known: a
-                  // hash-cons lookup
+  EG_STEP_LOOKUP, // the node with this head and these known children: a hash-cons
+                  // lookup
   EG_STEP_CLASSES // every class, into register `source`
 } eg_step_kind;
 
@@ -30,7 +30,7 @@ typedef struct eg_step {
   uint32_t term;
   uint32_t source, position;
   bool is_class_known; // the term's register is compared, not set
-  bool must_be_old;    // in a search for fresh matches: others are left to another plan
+  bool must_be_old;    // in a search for fresh matches: another plan finds fresh ones
   uint32_t first_move, move_count;
   uint32_t order; // among the steps that match a term
 } eg_step;
@@ -49,9 +49,9 @@ typedef struct eg_match_plan {
   uint32_t move_count;
 } eg_match_plan;
 
-/// Plan 0 enters where the pattern suggests, plan 1 + k at the k-th NODE term. Any of
-/// them finds all matches. Where each of the latter enters at fresh nodes only and leaves
-/// out those whose earlier terms are fresh, together they find each fresh match once.
+/// Plan 0 enters at the best term of the pattern, plan 1 + k at the k-th NODE term. Each
+/// plan finds all matches. If each plan 1 + k enters at fresh nodes only and skips
+/// matches whose earlier terms are fresh, together they find each fresh match once.
 struct eg_matcher {
   egraph_allocator alloc;
   eg_arena arena; // all below

@@ -1,22 +1,22 @@
 // Deferred rebuilding (egg, section 3.2), one child word at a time.
 //
-// First the new nodes enter the indexes. Then, a class that lost a union waits on the
-// `repairs` stack: its members move to its root, and its parents list is taken word by
-// word. The node of the word leaves the hash-cons under its stale key and returns under
-// the canonical one. If an equal node is there already, the younger of the two dies and
-// their classes are united, which puts more work on the stack. Then the word moves to the
-// list of the class that it now names. When the stack is empty congruence holds, and the
-// analysis has its turn: terms above changed data are made again, then `modify` is
-// called, and each may cause new work. Every step either happens as a whole or not at
-// all, so that rebuild can be called again after a failure. Cost: what is new, the
-// parents and members of what was united, and the touched member lists.
+// First the new nodes enter the indexes. A class that lost a union waits on the `repairs`
+// stack: its members move to its root, and its parents list is processed word by word.
+// The node of the word leaves the hash-cons under its stale key and returns under the
+// canonical one. If an equal node is there already, the younger of the two dies and their
+// classes are united, which puts more work on the stack. Then the word moves to the list
+// of the class that it now names. When the stack is empty congruence holds, and the
+// analysis follows: data of terms above changed data are computed again, then `modify` is
+// called, and each may cause new work. Every step is atomic, so that rebuild can be
+// called again after a failure. Cost: the new nodes, the parents and members of united
+// classes, and the touched member lists.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <string.h>
 
 #include "egraph/engine_internal.h"
 
-// ---- compaction: the words of dead nodes are given back ----------------------
+// ---- compaction: frees the words of dead nodes --------------------------------------
 
 // Live nodes move down in the pool, in order, so that "oldest first" still holds. While
 // references are rewritten, the class word of a node holds its new place; the class is
@@ -40,7 +40,7 @@ static void rename_nodes(const eg_engine *engine, uint32_t *nodes, uint32_t coun
     nodes[i] = new_place(engine, nodes[i]);
 }
 
-/// What changed in this epoch may have died since.
+/// Drops changed nodes that have died since.
 static void rename_changed(const eg_engine *engine, eg_node_list *changed) {
   uint32_t *nodes = changed->cap == 0 ? &changed->one : changed->many, kept = 0;
   for (uint32_t i = 0; i < changed->len; i++)
@@ -115,6 +115,7 @@ static bool has_canonical_children(const eg_engine *engine, const eg_term *term)
 
 /// Room has been made.
 static void kill_node(eg_engine *engine, uint32_t node) {
+  assert(!eg_engine_is_dead(engine, node));
   const eg_head *head = eg_engine_head(engine, node);
   eg_op_index *op = &engine->ops.data[head->op];
   engine->nodes.data[node] |= EG_DEAD_BIT;
@@ -128,6 +129,7 @@ static void kill_node(eg_engine *engine, uint32_t node) {
 
 /// `node` has become equal to `other`, which is in the table under their common key.
 static egraph_status merge_nodes(eg_engine *engine, uint32_t node, uint32_t other) {
+  assert(node != other);
   bool changed;
   eg_class a = {eg_engine_class_word(engine, node)};
   eg_class b = {eg_engine_class_word(engine, other)};
@@ -167,7 +169,7 @@ static egraph_status repair_node(eg_engine *engine, uint32_t node) {
 }
 
 /// Repairs the node of the first word in the list of `class`, which is no root, and moves
-/// the word on.
+/// the word to the list of the class that it names.
 static egraph_status repair_parent(eg_engine *engine, uint32_t class) {
   uint32_t word = engine->classes.data[class].parents;
   uint32_t node = eg_engine_node_of_word(engine, word);
@@ -175,19 +177,19 @@ static egraph_status repair_parent(eg_engine *engine, uint32_t class) {
   uint32_t *link = eg_engine_link(engine, node, word);
   engine->classes.data[class].parents = *link;
   if (eg_engine_is_dead(engine, node)) {
-    engine->dead_words--; // it is in no list any more
+    engine->dead_words--; // not in any list now
     engine->swept_words++;
     return EGRAPH_OK;
   }
-  // The child was a root when the node was repaired. If that very repair united it, it is
-  // on the stack now and passes the word on.
+  // The child was a root when the node was repaired. If this repair united it, it is on
+  // the stack now and passes the word on.
   eg_class_record *target = &engine->classes.data[engine->nodes.data[word]];
   *link = target->parents;
   target->parents = word;
   return EGRAPH_OK;
 }
 
-/// Its members are fresh from now on.
+/// Makes the members of a class fresh.
 static egraph_status mark_members(eg_engine *engine, uint32_t root) {
   uint32_t count;
   const uint32_t *members = eg_members_of(engine, root, &count);
@@ -198,12 +200,13 @@ static egraph_status mark_members(eg_engine *engine, uint32_t root) {
   return EGRAPH_OK;
 }
 
-/// Members of a class that lost its root-hood go to its root, and are fresh there.
+/// Moves the members of a class that lost its root-hood to its root; they become fresh.
 static egraph_status move_members(eg_engine *engine, uint32_t class) {
+  assert(engine->up.data[class] != class);
   uint32_t root = eg_engine_root_halving(engine, class);
   bool in_order;
   EG_TRY(eg_u32s_reserve(&engine->touched, engine->touched.len + 1));
-  EG_TRY(mark_members(engine, class)); // too early is no harm
+  EG_TRY(mark_members(engine, class)); // harmless if the move fails
   EG_TRY(eg_members_move(engine, root, class, &in_order));
   if (!in_order || engine->classes.data[root].len >= EG_GROUPED_MEMBERS ||
       (engine->flags.data[class] & EG_FLAG_TOUCHED) != 0)
@@ -235,7 +238,7 @@ static egraph_status remake_node(eg_engine *engine, uint32_t node) {
   unsigned char *data = engine->data + (size_t)root * size;
   unsigned char *joined = engine->scratch_data, *made = joined + size;
   EG_TRY(eg_index_reserve_changed(engine, term.op));
-  eg_index_mark_changed(engine, node); // what conditions may read has changed
+  eg_index_mark_changed(engine, node); // conditions may read the data
   memset(made, 0, size);
   EG_TRY(analysis->make(analysis->self, engine, &term, made));
   EG_TRY(eg_engine_reserve_union(engine));
@@ -266,7 +269,7 @@ static egraph_status modify_class(eg_engine *engine, uint32_t class) {
                           (eg_class){eg_engine_root_halving(engine, class)});
 }
 
-/// Does the oldest item of a queue. The item stays when it fails.
+/// Processes the oldest item of a queue. The item stays if this fails.
 static egraph_status step_queue(eg_engine *engine, eg_queue *queue, uint8_t flag,
                                 egraph_status (*step)(eg_engine *, uint32_t)) {
   uint32_t class = queue->items.data[queue->next];
@@ -304,22 +307,22 @@ static egraph_status clean_members(eg_engine *engine) {
   return EGRAPH_OK;
 }
 
-/// Compaction costs some visits of each live node and pays by what fits in the cache
-/// afterwards. Recorded nodes keep their names.
+/// Compaction costs some visits of each live node and makes later work fit into the
+/// cache. Recorded nodes keep their names.
 static bool should_compact(const eg_engine *engine) {
   size_t dead = engine->dead_words + engine->swept_words;
   return !engine->record && dead > engine->child_words / 2;
 }
 
-/// Waiting until dead words are a quarter of what there is to look at keeps the parents
-/// lists linear in the live nodes at a constant cost per death.
+/// Waiting until dead words are a quarter of all words keeps the parents lists linear in
+/// the live nodes at a constant cost per death.
 static bool should_sweep(const eg_engine *engine) {
   size_t linked = engine->child_words - engine->swept_words;
   return engine->dead_words > (linked + engine->up.len) / 4;
 }
 
 #if EG_CHECK_LEVEL >= 2
-/// Checks a large engine only when a sixteenth of it has changed since the last time, so
+/// Checks a large engine only when a sixteenth of it has changed since the last check, so
 /// that many small rebuilds stay linear.
 static egraph_status check_in_turn(eg_engine *engine) {
   size_t size = engine->nodes.len + engine->up.len - engine->class_count;

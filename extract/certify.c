@@ -1,9 +1,10 @@
-// The certificate: what a choice costs and that it is one, from the problem's rows alone.
+// The certificate: the cost of a choice, and that it is a solution, from the problem's
+// rows alone.
 //
 // It deliberately uses nothing of the solver (not even its index or its evaluation), so
-// that an error there cannot hide here. Two walks: one collects the needed classes from
-// the roots and checks closure, one removes classes whose children are all removed
-// (Kahn); what is left over lies on a cycle.
+// that an error there cannot hide here. The first walk collects the needed classes from
+// the roots and checks closure; the second removes classes whose children are all removed
+// (Kahn). Classes that remain lie on a cycle.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/problem.h"
 
@@ -18,6 +19,7 @@ typedef struct walk {
 } walk;
 EG_OWNER_DEFINE_STATIC(walk, (eg_u32s, needed, place, waiting))
 
+/// Lists a class that is needed, once, after checking its node.
 static egraph_status need(walk *w, uint32_t class) {
   if (w->place.data[class] != 0) return EGRAPH_OK;
   uint32_t node = w->choice[class];
@@ -44,13 +46,13 @@ static egraph_status collect_needed(walk *w) {
   return EGRAPH_OK;
 }
 
-// Parents of every needed class, in rows, so that removal is linear.
+/// Parents of every needed class, in rows, so that removal is linear.
 typedef struct reverse {
   eg_u32s begin, parents;
 } reverse;
 EG_OWNER_DEFINE_STATIC(reverse, (eg_u32s, begin, parents))
 
-static egraph_status reverse_build(walk *w, reverse *r) {
+static egraph_status fill_reverse(walk *w, reverse *r) {
   const eg_extract_problem *problem = w->problem;
   EG_TRY(eg_u32s_resize(&r->begin, w->needed.len + 2));
   EG_TRY(eg_u32s_resize(&w->waiting, w->needed.len));
@@ -74,12 +76,12 @@ static egraph_status reverse_build(walk *w, reverse *r) {
   return EGRAPH_OK;
 }
 
-// After reverse_build the row of position p is parents[begin[p] .. begin[p + 1]).
+/// Fails when the choice is cyclic. The parents of position p are
+/// r->parents[r->begin[p] .. r->begin[p + 1]).
 static egraph_status remove_all(walk *w, const reverse *r) {
-  eg_u32s ready;
-  eg_u32s_init(&ready, w->needed.alloc);
-  egraph_status status = eg_u32s_reserve(&ready, w->needed.len);
-  if (status != EGRAPH_OK) return status;
+  assert(w->waiting.len == w->needed.len);
+  EG_LOCAL(eg_u32s, ready, w->needed.alloc);
+  EG_TRY(eg_u32s_reserve(&ready, w->needed.len));
   for (uint32_t at = 0; at < w->needed.len; at++)
     if (w->waiting.data[at] == 0) ready.data[ready.len++] = at;
   for (size_t done = 0; done < ready.len; done++) {
@@ -88,9 +90,6 @@ static egraph_status remove_all(walk *w, const reverse *r) {
       if (--w->waiting.data[r->parents.data[i]] == 0)
         ready.data[ready.len++] = r->parents.data[i];
   }
-  size_t removed = ready.len;
-  eg_u32s_deinit(&ready);
-  if (removed == w->needed.len) return EGRAPH_OK;
   for (size_t at = 0; at < w->needed.len; at++)
     if (w->waiting.data[at] != 0)
       return EG_FAIL(EGRAPH_E_INTERNAL,
@@ -99,7 +98,7 @@ static egraph_status remove_all(walk *w, const reverse *r) {
   return EGRAPH_OK;
 }
 
-// Compensated (Neumaier), so that the order of the classes does not show.
+/// A compensated sum (Neumaier): independent of the order of the classes.
 static double total(const walk *w) {
   double sum = 0.0, lost = 0.0;
   for (size_t at = 0; at < w->needed.len; at++) {
@@ -115,19 +114,14 @@ static double total(const walk *w) {
 egraph_status eg_extract_certify(egraph_allocator alloc,
                                  const eg_extract_problem *problem,
                                  const uint32_t *choice, double *out_cost) {
-  walk w;
-  walk_init(&w, alloc);
+  assert(problem->child_begin.len == problem->node_class.len + (size_t)1);
+  EG_LOCAL(walk, w, alloc);
+  EG_LOCAL(reverse, r, alloc);
   w.problem = problem;
   w.choice = choice;
-  reverse r;
-  reverse_init(&r, alloc);
-  egraph_status status;
-  EG_TRY_GOTO(status, collect_needed(&w), done);
-  EG_TRY_GOTO(status, reverse_build(&w, &r), done);
-  EG_TRY_GOTO(status, remove_all(&w, &r), done);
+  EG_TRY(collect_needed(&w));
+  EG_TRY(fill_reverse(&w, &r));
+  EG_TRY(remove_all(&w, &r));
   *out_cost = total(&w);
-done:
-  reverse_deinit(&r);
-  walk_deinit(&w);
-  return status;
+  return EGRAPH_OK;
 }

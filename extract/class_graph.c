@@ -16,8 +16,8 @@ static egraph_status size_rows(eg_u32s *begin, eg_u32s *items, size_t rows,
   return eg_u32s_resize(items, count);
 }
 
-// begin[row + 2] holds the row's length on entry; afterwards begin[row + 1] is where the
-// row is filled next, so that filling leaves the final offsets behind.
+/// begin[row + 2] holds the row's length on entry; afterwards begin[row + 1] is where the
+/// row is filled next, so that filling leaves the final offsets behind.
 static void offsets(eg_u32s *begin) {
   for (size_t i = 1; i < begin->len; i++)
     begin->data[i] += begin->data[i - 1];
@@ -25,6 +25,8 @@ static void offsets(eg_u32s *begin) {
 
 egraph_status eg_class_index_build(eg_class_index *index,
                                    const eg_extract_problem *problem) {
+  assert(problem->child_begin.len == problem->node_class.len + (size_t)1);
+  assert(problem->cost.len == problem->node_class.len);
   uint32_t nodes = eg_extract_node_count(problem);
   size_t edges = problem->children.len;
   EG_TRY(size_rows(&index->member_begin, &index->members, problem->class_count, nodes));
@@ -54,7 +56,7 @@ egraph_status eg_class_index_build(eg_class_index *index,
 enum { UNSEEN = 0 };
 
 typedef struct frame {
-  uint32_t class, member, child; // member: position in members; child: in children
+  uint32_t class, member, child; // positions in members and children
 } frame;
 EG_VEC_DEFINE(frames, frame);
 
@@ -67,15 +69,17 @@ typedef struct tarjan {
   frames stack;
   uint32_t seen, components;
 } tarjan;
+EG_OWNER_DEFINE_STATIC(tarjan, (eg_u32s, number, low, open), (frames, stack))
 
 static egraph_status enter_class(tarjan *t, uint32_t class) {
+  assert(t->number.data[class] == UNSEEN);
   t->number.data[class] = t->low.data[class] = ++t->seen;
   EG_TRY(eg_u32s_push(&t->open, class));
   uint32_t member = t->index->member_begin.data[class];
   return frames_push(&t->stack, (frame){class, member, UINT32_MAX});
 }
 
-// Next child of the frame's class, or NONE at the end.
+/// The next child of the frame's class, or EG_EXTRACT_NONE at the end.
 static uint32_t next_child(const tarjan *t, frame *f) {
   for (; f->member < t->index->member_begin.data[f->class + 1]; f->member++) {
     uint32_t node = t->index->members.data[f->member];
@@ -121,32 +125,23 @@ static egraph_status explore_from(tarjan *t, uint32_t start) {
   return EGRAPH_OK;
 }
 
-static egraph_status explore_all(tarjan *t) {
-  uint32_t classes = t->problem->class_count;
-  t->order->len = 0;
-  EG_TRY(eg_fill_none(t->component, classes));
-  EG_TRY(eg_u32s_resize(&t->number, classes));
-  EG_TRY(eg_u32s_resize(&t->low, classes));
-  for (uint32_t class = 0; class < classes; class ++)
-    if (t->number.data[class] == UNSEEN) EG_TRY(explore_from(t, class));
-  return EGRAPH_OK;
-}
-
 egraph_status eg_components_find(const eg_extract_problem *problem,
                                  const eg_class_index *index, eg_u32s *component,
                                  eg_u32s *order) {
-  tarjan t = {problem, index, component, order, .seen = 0};
-  egraph_allocator alloc = component->alloc;
-  eg_u32s_init(&t.number, alloc);
-  eg_u32s_init(&t.low, alloc);
-  eg_u32s_init(&t.open, alloc);
-  frames_init(&t.stack, alloc);
-  egraph_status status = explore_all(&t);
-  frames_deinit(&t.stack);
-  eg_u32s_deinit(&t.open);
-  eg_u32s_deinit(&t.low);
-  eg_u32s_deinit(&t.number);
-  return status;
+  uint32_t classes = problem->class_count;
+  EG_LOCAL(tarjan, t, component->alloc);
+  t.problem = problem;
+  t.index = index;
+  t.component = component;
+  t.order = order;
+  order->len = 0;
+  EG_TRY(eg_fill_none(component, classes));
+  EG_TRY(eg_u32s_resize(&t.number, classes));
+  EG_TRY(eg_u32s_resize(&t.low, classes));
+  for (uint32_t class = 0; class < classes; class ++)
+    if (t.number.data[class] == UNSEEN) EG_TRY(explore_from(&t, class));
+  assert(order->len == classes && t.open.len == 0);
+  return EGRAPH_OK;
 }
 
 // ---- users by their class ---------------------------------------------------------
@@ -158,6 +153,7 @@ EG_OWNER_DEFINE(eg_user_groups, (eg_u32s, classes, begin, nodes, group_of))
 egraph_status eg_user_groups_find(eg_user_groups *groups,
                                   const eg_extract_problem *problem,
                                   const eg_class_index *index, uint32_t child) {
+  assert(child < problem->class_count);
   const uint32_t *users = index->users.data, *class_of = problem->node_class.data;
   uint32_t first = index->user_begin.data[child],
            last = index->user_begin.data[child + 1];
@@ -195,6 +191,7 @@ egraph_status eg_derivable_find(const eg_extract_problem *problem,
                                 const eg_class_index *index, const double *x,
                                 double threshold, eg_bytes *derivable, eg_u32s *waiting,
                                 eg_u32s *queue) {
+  assert(index->is_root.len == problem->class_count); // built for it
   uint32_t nodes = eg_extract_node_count(problem);
   derivable->len = waiting->len = queue->len = 0;
   EG_TRY(eg_bytes_resize(derivable, problem->class_count));

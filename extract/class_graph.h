@@ -67,9 +67,9 @@ egraph_status eg_user_groups_find(eg_user_groups *groups,
 // ---- derivations ------------------------------------------------------------------
 
 /// Flags the classes that are derivable through nodes with x above the threshold (x NULL:
-/// through all nodes). Afterwards waiting[node] is how many children of the node are not;
-/// `queue` lists the classes, children first. O(nodes + edges). Fails with
-/// EGRAPH_E_MEMORY.
+/// through all nodes). Afterwards waiting[node] counts the node's children that are not
+/// derivable; `queue` lists the derivable classes, children first. O(nodes + edges).
+/// Fails with EGRAPH_E_MEMORY.
 egraph_status eg_derivable_find(const eg_extract_problem *problem,
                                 const eg_class_index *index, const double *x,
                                 double threshold, eg_bytes *derivable, eg_u32s *waiting,

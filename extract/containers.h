@@ -34,7 +34,7 @@ static inline uint32_t eg_bits_lowest(uint64_t word) {
 #endif
 }
 
-/// Makes `items` `count` times UINT32_MAX, which stands for none.
+/// Resizes `items` to `count` entries UINT32_MAX, which means none.
 static inline egraph_status eg_fill_none(eg_u32s *items, size_t count) {
   EG_TRY(eg_u32s_resize(items, count));
   for (size_t i = 0; i < count; i++)

@@ -1,13 +1,14 @@
-// h(c) is the h-max value: the dearest node on the way to the cheapest derivation of c,
-// zero exactly when c is derivable for free. S starts at a root with h > 0; a node of a
-// class in S that is free must not be in the cut, so its child with the largest h (which
-// is above zero) joins S. Prices only fall, so h is kept by relaxation from above.
+// h(c) is the h-max value: the cost of the dearest node in the cheapest derivation of c,
+// zero exactly when c is derivable for free. S starts at a root with h > 0; a free node
+// of a class in S must not be in the cut, so its child with the largest h (which is above
+// zero) joins S. Prices only fall, so h is kept by relaxation from above.
 //
 // Only "h is zero" is kept exact, which is all that correctness needs, and S is repaired
-// from cut to cut: what became free leaves, with what only it leaned on. Repair leaves
-// cycles behind that weaken the cuts, hence a new S now and then. (Exact h, and S built
-// anew for each cut, give bounds 2.5 % higher but take quadratic time on deep graphs: of
-// 5.2 s for Inception-v3 90 % went there, 0.6 s are left.)
+// from cut to cut: classes that became free leave it, and so do classes that only they
+// supported. Repair leaves cycles behind that weaken the cuts, hence a new S now and
+// then. (Exact h, and S built anew for each cut, give bounds 2.5 % higher but take
+// quadratic time on deep graphs: 90 % of 5.2 s for Inception-v3 went there; now it takes
+// 0.6 s.)
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/dual_ascent.h"
 
@@ -25,26 +26,26 @@ typedef struct ascent {
   double *price;
   double bound;
   eg_doubles h;    // [class]
-  eg_doubles told; // [class] h that the users have seen
-  eg_doubles most; // [node] h of the dearest child when last looked at
+  eg_doubles seen; // [class] h when the users were last updated
+  eg_doubles most; // [node] h of the dearest child at the last visit
   eg_cost_heap fallen;
-  bool ready;        // h was exact at first; from now on only whether it is zero
+  bool ready;        // h was exact at first; from now on only "h is zero" is
   eg_bytes in_set;   // [class]
-  eg_u32s set;       // what joined since the rebuild
-  eg_u32s leavers;   // classes of S that are free, or may support nothing
+  eg_u32s set;       // classes that joined since S was built anew
+  eg_u32s leavers;   // classes of S that are free, or may support no node
   eg_u32s leaning;   // [class] nodes that lean on it
   eg_u32s inside;    // [node] children in S
   eg_u32s support;   // [node of S] the child in S that it leans on
-  eg_u32s cut, lean; // nodes without a child in S: that cost, and that are free
+  eg_u32s cut, lean; // nodes without a child in S: with a price, and free
   eg_u32s listed;    // [node] == stamp: already seen in cut
   uint32_t stamp;
   eg_ascent_limits limits;
-  uint64_t work, asked; // asked: work when the clock was last looked at
+  uint64_t work, asked; // asked: work when the clock was last read
   uint32_t charges;
   bool stopped;
   eg_cuts *cuts;
 } ascent;
-EG_OWNER_DEFINE_STATIC(ascent, (eg_doubles, h, told, most), (eg_cost_heap, fallen),
+EG_OWNER_DEFINE_STATIC(ascent, (eg_doubles, h, seen, most), (eg_cost_heap, fallen),
                        (eg_bytes, in_set),
                        (eg_u32s, set, leavers, leaning, inside, support, cut, lean,
                         listed))
@@ -84,14 +85,14 @@ static egraph_status relax_node(ascent *a, uint32_t node) {
   return eg_cost_heap_add(&a->fallen, h, class);
 }
 
-// Cheapest first, so that a class is final when it is taken. A user whose dearest child
-// was and is another one keeps its value; most do.
+/// Takes classes cheapest first, so that a class is final when it is taken. A user whose
+/// dearest child is another one keeps its value; most do.
 static egraph_status propagate(ascent *a) {
   while (a->fallen.len != 0 && !ascent_is_late(a)) {
     eg_cost_entry top = eg_cost_heap_take(&a->fallen);
-    double before = a->told.data[top.item];
+    double before = a->seen.data[top.item];
     if (!(a->h.data[top.item] < before)) continue;
-    a->told.data[top.item] = a->h.data[top.item];
+    a->seen.data[top.item] = a->h.data[top.item];
     EG_EACH_USER(a->index, top.item, user) {
       if (!(a->most.data[user] > before)) EG_TRY(relax_node(a, user));
     }
@@ -102,7 +103,7 @@ static egraph_status propagate(ascent *a) {
 static egraph_status prepare_ascent(ascent *a) {
   uint32_t classes = a->problem->class_count;
   EG_TRY(eg_doubles_resize(&a->h, classes));
-  EG_TRY(eg_doubles_resize(&a->told, classes));
+  EG_TRY(eg_doubles_resize(&a->seen, classes));
   EG_TRY(eg_doubles_resize(&a->most, eg_extract_node_count(a->problem)));
   EG_TRY(eg_bytes_resize(&a->in_set, classes));
   EG_TRY(eg_u32s_resize(&a->leaning, classes));
@@ -110,7 +111,7 @@ static egraph_status prepare_ascent(ascent *a) {
   EG_TRY(eg_u32s_resize(&a->listed, eg_extract_node_count(a->problem)));
   EG_TRY(eg_fill_none(&a->support, eg_extract_node_count(a->problem)));
   for (uint32_t class = 0; class < classes; class ++)
-    a->h.data[class] = a->told.data[class] = INFINITY;
+    a->h.data[class] = a->seen.data[class] = INFINITY;
   for (uint32_t n = 0; n < eg_extract_node_count(a->problem); n++)
     EG_TRY(relax_node(a, n));
   EG_TRY(propagate(a));
@@ -128,9 +129,9 @@ static void lean_on(ascent *a, uint32_t node, uint32_t class) {
   a->leaning.data[class]++;
 }
 
-// A node of S that has no support: it leans on a child in S if there is one, else it is
-// in the cut, or needs a child in S. What joins later may overtake the last two; that is
-// looked at when the lists are used.
+/// Enters a node of S that has no support: it leans on a child in S if there is one, else
+/// it joins the cut, or, if it is free, the nodes that need a child in S. Classes that
+/// join later may outdate both lists; their readers check.
 static egraph_status expose(ascent *a, uint32_t node) {
   a->work++;
   bool is_free = !(a->price[node] > 0);
@@ -152,7 +153,8 @@ static egraph_status join_set(ascent *a, uint32_t class) {
   return EGRAPH_OK;
 }
 
-// What only this class supported may leave, too; what leaned on it looks for another.
+/// Removes a class. Classes that only it supported may leave, too; nodes that leaned on
+/// it look for another child.
 static egraph_status leave_set(ascent *a, uint32_t class) {
   a->in_set.data[class] = 0;
   a->leaning.data[class] = 0;
@@ -172,7 +174,7 @@ static egraph_status leave_set(ascent *a, uint32_t class) {
   return EGRAPH_OK;
 }
 
-// The child that is hardest to derive.
+/// The child that is hardest to derive.
 static uint32_t hardest_child(const ascent *a, uint32_t node) {
   uint32_t best = EG_EXTRACT_NONE;
   EG_EACH_CHILD(a->problem, node, child) {
@@ -181,8 +183,8 @@ static uint32_t hardest_child(const ascent *a, uint32_t node) {
   return best;
 }
 
-// Lets go what is free or supports nothing, then grows S until no free node is in the
-// cut.
+/// Removes classes that are free or support nothing, then grows S until no free node is
+/// in the cut.
 static egraph_status repair_set(ascent *a, uint32_t root) {
   while (a->leavers.len != 0) {
     uint32_t class = eg_u32s_pop(&a->leavers);
@@ -217,7 +219,7 @@ static void clear_set(ascent *a) {
   a->set.len = a->cut.len = a->lean.len = a->leavers.len = 0;
 }
 
-// Leaves in the cut what belongs there, once; *out_charge is the cheapest price of it.
+/// Keeps the nodes that belong to the cut, once each; *out_charge is their least price.
 static void sift_cut(ascent *a, double *out_charge) {
   size_t kept = 0;
   *out_charge = INFINITY;
@@ -236,6 +238,7 @@ static void sift_cut(ascent *a, double *out_charge) {
 }
 
 static egraph_status charge_cut(ascent *a, double amount) {
+  assert(amount > 0 && isfinite(amount));
   a->bound += amount;
   a->charges++;
   if (a->cuts != NULL) {
@@ -273,26 +276,25 @@ egraph_status eg_dual_ascent_run(const eg_extract_problem *problem,
                                  const eg_class_index *index, const eg_u32s *order,
                                  eg_ascent_limits limits, double *price,
                                  double *out_bound, eg_cuts *cuts) {
-  ascent a;
-  ascent_init(&a, order->alloc);
+  EG_LOCAL(ascent, a, order->alloc);
   a.problem = problem;
   a.index = index;
   a.price = price;
   a.limits = limits;
   a.cuts = cuts;
+  assert(index->is_root.len == problem->class_count);
   egraph_status status = prepare_ascent(&a);
   for (size_t i = 0; status == EGRAPH_OK && i < order->len; i++)
     if (isfinite(a.bound) && !a.stopped) status = serve_root(&a, order->data[i]);
   eg_incumbent_count(limits.incumbent,
                      STEPS_PER_LOOK * (a.work - a.asked) + index->users.len);
   *out_bound = a.bound;
-  ascent_deinit(&a);
   return status;
 }
 
 // ---- in bulk: ascent by levels ----------------------------------------------------
 
-// h(c) is the h-max value of dual_ascent.c: the length of the longest path in the
+// h(c) is the h-max value as above: the length of the longest path in the
 // derivation of c that makes it shortest. For a root with value H and every t in [0, H)
 // the classes with h > t are a set with a valid cut: the nodes of a class above t with
 // all children at t or below. Over all t a node is charged the length of the interval
@@ -300,10 +302,10 @@ egraph_status eg_dual_ascent_run(const eg_extract_problem *problem,
 // paid at once: H more for the bound, by two searches in the manner of Dijkstra.
 //
 // Charging classes that the root does not lean on wastes their prices. So the sets shrink
-// to what is reached from the root: level(c) <= h(c) says up to which t class c is in.
+// to what is reached from the root: level(c) <= h(c) is the t up to which class c is in.
 // The root has level H, and every node of a class with level l needs one child with level
 // min(l, h of its hardest child). A node's charge is level(class) - the highest level of
-// a child. What is left over serves the next round.
+// a child. The prices that remain serve the next round.
 
 static const double LEAST_GAIN = 1e-3; // of the bound, to go on
 static const double ROUNDING = 1e-12;  // of H: prices below are zero
@@ -338,8 +340,8 @@ static egraph_status offer_level(levels *l, uint32_t node, double most) {
   return eg_cost_heap_add(&l->heap, h, class);
 }
 
-// Knuth's generalization of Dijkstra's algorithm: a node is ready with its last child,
-// which is its hardest.
+/// Knuth's generalization of Dijkstra's algorithm: a node is ready with its last child,
+/// which is its hardest.
 static egraph_status find_h(levels *l) {
   const eg_extract_problem *problem = l->problem;
   for (uint32_t c = 0; c < problem->class_count; c++)
@@ -359,8 +361,9 @@ static egraph_status find_h(levels *l) {
   return EGRAPH_OK;
 }
 
-// One child of `node` gets the level that it needs to support a class at `level`.
+/// One child of `node` gets the level that it needs to support a class at `level`.
 static egraph_status support_class(levels *l, uint32_t node, double level) {
+  assert(level > 0);
   double needed = fmin(level, l->most.data[node]);
   uint32_t hardest = EG_EXTRACT_NONE;
   if (!(needed > 0) || !isfinite(l->most.data[node])) return EGRAPH_OK;
@@ -373,7 +376,7 @@ static egraph_status support_class(levels *l, uint32_t node, double level) {
   return eg_cost_heap_add(&l->heap, -needed, hardest);
 }
 
-// Highest levels first, so that a class is final when it is taken.
+/// Takes the highest levels first, so that a class is final when it is taken.
 static egraph_status find_levels(levels *l, uint32_t root) {
   memset(l->level.data, 0, l->level.len * sizeof(double));
   l->level.data[root] = l->h.data[root];
@@ -398,45 +401,39 @@ static void charge_levels(levels *l, double rounding) {
   }
 }
 
-static egraph_status ascend_levels(levels *l, uint32_t max_rounds, double *bound) {
-  EG_TRY(eg_doubles_resize(&l->h, l->problem->class_count));
-  EG_TRY(eg_doubles_resize(&l->level, l->problem->class_count));
-  EG_TRY(eg_doubles_resize(&l->most, eg_extract_node_count(l->problem)));
-  EG_TRY(eg_u32s_resize(&l->waiting, eg_extract_node_count(l->problem)));
-  const eg_u32s *roots = &l->problem->roots;
-  for (uint32_t round = 0; round < max_rounds && roots->len != 0; round++) {
-    EG_TRY(find_h(l));
-    if (l->late) return EGRAPH_OK;
-    uint32_t root = roots->data[0];
-    for (size_t i = 1; i < roots->len; i++)
-      if (l->h.data[roots->data[i]] > l->h.data[root]) root = roots->data[i];
-    double gain = l->h.data[root];
-    if (!isfinite(gain)) {
-      *bound = INFINITY;
-      return EGRAPH_OK;
-    }
-    if (!(gain > LEAST_GAIN * *bound)) return EGRAPH_OK;
-    EG_TRY(find_levels(l, root));
-    if (l->late) return EGRAPH_OK;
-    charge_levels(l, ROUNDING * gain);
-    *bound += gain;
-  }
-  return EGRAPH_OK;
-}
-
 egraph_status eg_level_ascent_run(egraph_allocator alloc,
                                   const eg_extract_problem *problem,
                                   const eg_class_index *index, uint32_t max_rounds,
                                   eg_patience patience, double *price,
                                   double *out_bound) {
-  levels l;
-  levels_init(&l, alloc);
+  assert(index->is_root.len == problem->class_count);
+  const eg_u32s *roots = &problem->roots;
+  EG_LOCAL(levels, l, alloc);
   l.problem = problem;
   l.index = index;
   l.price = price;
   l.patience = patience;
   *out_bound = 0;
-  egraph_status status = ascend_levels(&l, max_rounds, out_bound);
-  levels_deinit(&l);
-  return status;
+  EG_TRY(eg_doubles_resize(&l.h, problem->class_count));
+  EG_TRY(eg_doubles_resize(&l.level, problem->class_count));
+  EG_TRY(eg_doubles_resize(&l.most, eg_extract_node_count(problem)));
+  EG_TRY(eg_u32s_resize(&l.waiting, eg_extract_node_count(problem)));
+  for (uint32_t round = 0; round < max_rounds && roots->len != 0; round++) {
+    EG_TRY(find_h(&l));
+    if (l.late) return EGRAPH_OK;
+    uint32_t root = roots->data[0];
+    for (size_t i = 1; i < roots->len; i++)
+      if (l.h.data[roots->data[i]] > l.h.data[root]) root = roots->data[i];
+    double gain = l.h.data[root];
+    if (!isfinite(gain)) {
+      *out_bound = INFINITY;
+      return EGRAPH_OK;
+    }
+    if (!(gain > LEAST_GAIN * *out_bound)) return EGRAPH_OK;
+    EG_TRY(find_levels(&l, root));
+    if (l.late) return EGRAPH_OK;
+    charge_levels(&l, ROUNDING * gain);
+    *out_bound += gain;
+  }
+  return EGRAPH_OK;
 }

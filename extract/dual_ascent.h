@@ -15,7 +15,7 @@
 /// When to stop early. Zeros mean no limit.
 typedef struct eg_ascent_limits {
   uint32_t max_cuts;
-  uint64_t max_work;              // looks at nodes, some 1e8 a second
+  uint64_t max_work;              // nodes visited, some 1e8 a second
   double deadline;                // of eg_clock_seconds()
   struct eg_incumbent *incumbent; // asked whether to stop
 } eg_ascent_limits;
@@ -32,13 +32,13 @@ egraph_status eg_dual_ascent_run(const eg_extract_problem *problem,
 // ---- in bulk: ascent by levels ----------------------------------------------------
 
 // Dual ascent in bulk: a whole family of nested cuts at a time, for problems too large
-// for one cut after the other (dual_ascent.h).
+// for one cut after the other.
 
-/// `price` holds costs (>= 0) on entry and reduced costs on return; *out_bound is what
-/// all solutions cost beyond them, INFINITY when a root has no derivation. Each round
-/// serves the root that is hardest to derive; ends after `max_rounds`, after a round that
-/// gives little, or with patience; bound and prices are valid
-/// then. O(edges + nodes log nodes) a round. Fails with EGRAPH_E_MEMORY.
+/// `price` holds costs (>= 0) on entry and reduced costs on return; every solution costs
+/// at least *out_bound beyond its reduced costs, INFINITY when a root has no derivation.
+/// Each round serves the root that is hardest to derive. Ends after `max_rounds`, after a
+/// round that gains little, or when patience ends; bound and prices are valid in each
+/// case. O(edges + nodes log nodes) a round. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_level_ascent_run(egraph_allocator alloc,
                                   const eg_extract_problem *problem,
                                   const eg_class_index *index, uint32_t max_rounds,

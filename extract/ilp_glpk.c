@@ -14,6 +14,8 @@
 
 enum { OUTPUT_EVERY = 100 };
 
+EG_VEC_DEFINE(ints, int);
+
 struct eg_lp {
   egraph_allocator alloc;
   glp_prob *problem; // NULL once GLPK has failed
@@ -29,9 +31,8 @@ struct eg_lp {
   jmp_buf *escape;
   char message[200];
   // GLPK's arrays count from 1.
-  int *indices;
-  double *numbers;
-  size_t scratch_len;
+  ints indices;
+  eg_doubles numbers;
   // Arguments of the jobs.
   const eg_lp_rows *added;
   double seconds, limit;
@@ -39,7 +40,7 @@ struct eg_lp {
   uint64_t steps;
   bool (*stop)(void *user);
   void *stop_user;
-  bool interrupted; // the problem is gone because `stop` said so
+  bool interrupted; // `stop` ended a solve, and the problem was freed
   eg_lp_state state;
 };
 
@@ -63,6 +64,7 @@ egraph_status eg_lp_rows_item(eg_lp_rows *rows, uint32_t column, double coeffici
 }
 
 egraph_status eg_lp_rows_end(eg_lp_rows *rows, double lower) {
+  assert(rows->begin.len == rows->lower.len + 1);
   EG_TRY(eg_doubles_push(&rows->lower, lower));
   return eg_u32s_push(&rows->begin, (uint32_t)rows->columns.len);
 }
@@ -72,8 +74,8 @@ static void on_error(void *info) {
   longjmp(*lp->escape, 1);
 }
 
-// Collects the last words; a non-zero result keeps GLPK from printing them. The simplex
-// speaks every OUTPUT_EVERY iterations, which is the only chance to interrupt it.
+// Collects GLPK's last message; a non-zero result keeps GLPK from printing it. The
+// simplex writes every OUTPUT_EVERY iterations, which is the only chance to interrupt it.
 static int on_text(void *info, const char *text) {
   eg_lp *lp = info;
   if (lp->stop != NULL && lp->stop(lp->stop_user)) {
@@ -96,7 +98,7 @@ static egraph_status guard(eg_lp *lp, job run) {
   glp_error_hook(on_error, lp);
   glp_term_hook(on_text, lp);
   if (setjmp(escape) != 0) {
-    // Everything of GLPK in this thread is gone with its environment.
+    // Freeing the environment frees all memory of GLPK in this thread.
     (void)glp_free_env();
     lp->problem = NULL;
     lp->owns_environment = false;
@@ -117,24 +119,15 @@ static egraph_status guard_alive(eg_lp *lp, job run) {
 }
 
 static egraph_status need_scratch(eg_lp *lp, size_t count) {
-  if (count <= lp->scratch_len) return EGRAPH_OK;
-  size_t len = count + count / 2;
-  EG_TRY(eg_resize(lp->alloc, lp->scratch_len, len, sizeof(int), &lp->indices));
-  egraph_status status =
-      eg_resize(lp->alloc, lp->scratch_len, len, sizeof(double), &lp->numbers);
-  if (status != EGRAPH_OK) { // shrink back, so that both have the recorded length
-    if (eg_resize(lp->alloc, len, lp->scratch_len, sizeof(int), &lp->indices) !=
-        EGRAPH_OK) {
-      eg_free(lp->alloc, lp->indices, len, sizeof(int));
-      eg_free(lp->alloc, lp->numbers, lp->scratch_len, sizeof(double));
-      lp->indices = NULL;
-      lp->numbers = NULL;
-      lp->scratch_len = 0;
-    }
-    return status;
-  }
-  lp->scratch_len = len;
-  return EGRAPH_OK;
+  if (count <= lp->indices.len) return EGRAPH_OK;
+  EG_TRY(eg_doubles_resize(&lp->numbers, count));
+  return ints_resize(&lp->indices, count);
+}
+
+static void purge_job(eg_lp *lp) {
+  for (size_t i = 0; i < lp->doomed.len; i++)
+    lp->indices.data[i + 1] = (int)lp->doomed.data[i] + 1;
+  glp_del_rows(lp->problem, (int)lp->doomed.len, lp->indices.data);
 }
 
 static void create_job(eg_lp *lp) {
@@ -164,7 +157,8 @@ static egraph_status prepare_lp(eg_lp *lp, const double *cost) {
 }
 
 #define LP_MEMBERS                                                                       \
-  (eg_doubles, cost, values, reduced, duals, floor, ray, slop, ceiling), (eg_u32s, doomed)
+  (eg_doubles, cost, values, reduced, duals, floor, ray, slop, ceiling, numbers),        \
+      (eg_u32s, doomed), (ints, indices)
 
 egraph_status eg_lp_create(egraph_allocator alloc, uint32_t columns, const double *cost,
                            eg_lp **out) {
@@ -190,8 +184,6 @@ void eg_lp_destroy(eg_lp *lp) {
   if (lp == NULL) return;
   if (lp->problem != NULL && guard(lp, delete_job) == EGRAPH_OK && lp->owns_environment)
     (void)glp_free_env();
-  eg_free(lp->alloc, lp->indices, lp->scratch_len, sizeof(int));
-  eg_free(lp->alloc, lp->numbers, lp->scratch_len, sizeof(double));
   EG_DEINIT_MEMBERS(lp, LP_MEMBERS);
   eg_lp_rows_deinit(&lp->rows);
   eg_free(lp->alloc, lp, 1, sizeof *lp);
@@ -204,15 +196,17 @@ static void add_rows_job(eg_lp *lp) {
   for (uint32_t r = 0; r < count; r++) {
     uint32_t begin = rows->begin.data[r], length = rows->begin.data[r + 1] - begin;
     for (uint32_t i = 0; i < length; i++) {
-      lp->indices[i + 1] = (int)rows->columns.data[begin + i] + 1;
-      lp->numbers[i + 1] = rows->coefficients.data[begin + i];
+      lp->indices.data[i + 1] = (int)rows->columns.data[begin + i] + 1;
+      lp->numbers.data[i + 1] = rows->coefficients.data[begin + i];
     }
     glp_set_row_bnds(lp->problem, first + (int)r, GLP_LO, rows->lower.data[r], 0.0);
-    glp_set_mat_row(lp->problem, first + (int)r, (int)length, lp->indices, lp->numbers);
+    glp_set_mat_row(lp->problem, first + (int)r, (int)length, lp->indices.data,
+                    lp->numbers.data);
   }
 }
 
 static egraph_status mirror_rows(eg_lp *lp, const eg_lp_rows *rows) {
+  assert(rows->begin.len == rows->lower.len + 1);
   uint32_t base = (uint32_t)lp->rows.columns.len;
   EG_TRY(eg_u32s_append(&lp->rows.columns, rows->columns.data, rows->columns.len));
   EG_TRY(eg_doubles_append(&lp->rows.coefficients, rows->coefficients.data,
@@ -224,6 +218,7 @@ static egraph_status mirror_rows(eg_lp *lp, const eg_lp_rows *rows) {
 }
 
 egraph_status eg_lp_add_rows(eg_lp *lp, const eg_lp_rows *rows) {
+  assert(rows->columns.len == rows->coefficients.len);
   if (eg_lp_rows_count(rows) == 0) return EGRAPH_OK;
   EG_TRY(need_scratch(lp, (size_t)lp->columns + 1));
   EG_TRY(mirror_rows(lp, rows));
@@ -242,6 +237,7 @@ static void range_job(eg_lp *lp) {
 }
 
 egraph_status eg_lp_set_range(eg_lp *lp, uint32_t column, double lower, double upper) {
+  assert(column < lp->columns && 0 <= lower && upper <= 1);
   if (lp->floor.data[column] == lower && lp->ceiling.data[column] == upper)
     return EGRAPH_OK;
   lp->floor.data[column] = lower;
@@ -256,16 +252,11 @@ egraph_status eg_lp_fix_zero(eg_lp *lp, uint32_t column) {
 }
 
 static double activity(const eg_lp *lp, uint32_t row) {
+  assert(row < eg_lp_rows_count(&lp->rows));
   double sum = 0;
   for (uint32_t i = lp->rows.begin.data[row]; i < lp->rows.begin.data[row + 1]; i++)
     sum += lp->rows.coefficients.data[i] * lp->values.data[lp->rows.columns.data[i]];
   return sum;
-}
-
-static void purge_job(eg_lp *lp) {
-  for (size_t i = 0; i < lp->doomed.len; i++)
-    lp->indices[i + 1] = (int)lp->doomed.data[i] + 1;
-  glp_del_rows(lp->problem, (int)lp->doomed.len, lp->indices);
 }
 
 static void unmirror_doomed(eg_lp *lp) {
@@ -292,6 +283,7 @@ static void unmirror_doomed(eg_lp *lp) {
 }
 
 egraph_status eg_lp_purge(eg_lp *lp, uint32_t first, double slack) {
+  assert(first <= eg_lp_rows_count(&lp->rows));
   lp->doomed.len = 0;
   for (uint32_t r = first; r < eg_lp_rows_count(&lp->rows); r++)
     if (activity(lp, r) - lp->rows.lower.data[r] > slack)
@@ -303,8 +295,9 @@ egraph_status eg_lp_purge(eg_lp *lp, uint32_t first, double slack) {
   return EGRAPH_OK;
 }
 
-// A basic variable that the dual simplex could not bring within its bounds, whatever the
-// others are within theirs: its row of the tableau is a combination of the rows, the ray.
+/// Finds the ray of an infeasible basis: no values of the other variables within their
+/// bounds bring some basic variable within its bounds. The ray is the row of this
+/// variable in the tableau, a combination of the program's rows.
 static void find_ray(eg_lp *lp) {
   glp_prob *p = lp->problem;
   int rows = glp_get_num_rows(p), k = glp_get_unbnd_ray(p);
@@ -316,13 +309,15 @@ static void find_ray(eg_lp *lp) {
   double value = is_row ? glp_get_row_prim(p, k) : glp_get_col_prim(p, k - rows);
   bool below = is_row || value < lp->floor.data[k - rows - 1];
   double sign = below ? 1 : -1;
-  int count = glp_eval_tab_row(p, k, lp->indices, lp->numbers);
+  int count = glp_eval_tab_row(p, k, lp->indices.data, lp->numbers.data);
   if (is_row) lp->ray.data[k - 1] = sign;
   for (int i = 1; i <= count; i++)
-    if (lp->indices[i] <= rows) lp->ray.data[lp->indices[i] - 1] = -sign * lp->numbers[i];
+    if (lp->indices.data[i] <= rows)
+      lp->ray.data[lp->indices.data[i] - 1] = -sign * lp->numbers.data[i];
 }
 
 static void solve_job(eg_lp *lp) {
+  assert(lp->duals.len == eg_lp_rows_count(&lp->rows));
   glp_smcp options;
   glp_init_smcp(&options);
   options.msg_lev = lp->stop != NULL ? GLP_MSG_ON : GLP_MSG_OFF;
@@ -338,7 +333,7 @@ static void solve_job(eg_lp *lp) {
   int before = glp_get_it_cnt(lp->problem);
   int code = glp_simplex(lp->problem, &options);
   if (code == GLP_EBADB || code == GLP_ESING || code == GLP_ECOND) {
-    // A basis that rows or bounds have spoiled: begin anew from the slacks.
+    // New rows or bounds have spoiled the basis: start again from the slacks.
     glp_std_basis(lp->problem);
     code = glp_simplex(lp->problem, &options);
   }
@@ -355,10 +350,11 @@ static void solve_job(eg_lp *lp) {
     lp->duals.data[r] = glp_get_row_dual(lp->problem, (int)r + 1);
 }
 
-// Sum of the lower sides less, for every column, the worst that it can take away; what
-// rounding may have added is taken off: each operation errs by at most a share EPSILON of
-// its result. `reduced` holds the costs and becomes what the rows leave of them.
-// Multipliers of ">=" rows must not be negative: those are left out.
+/// The sum of the lower sides, less the largest amount that each column can take away,
+/// less the rounding that may be in it: each operation errs by at most a share
+/// DBL_EPSILON of its result. `reduced` holds the costs and becomes the reduced costs.
+/// Multipliers of
+/// ">=" rows must not be negative: negative ones are left out.
 static double safe_bound(const eg_lp_rows *rows, uint32_t columns, const double *floor,
                          const double *ceiling, const double *multiplier,
                          double *restrict reduced, double *restrict slop) {
@@ -400,8 +396,8 @@ bool eg_lp_ray_proves(const eg_lp_rows *rows, uint32_t columns, const double *fl
   return *out_value > 0;
 }
 
-// GLPK's word is not enough: the ray must prove it, and then enough of it is added to the
-// multipliers for a bound above any objective.
+/// Keeps EG_LP_INFEASIBLE only if the ray proves it; then enough of the ray is added to
+/// the multipliers for a bound above any objective.
 static void confirm_infeasible(eg_lp *lp) {
   double value, most = 1 + fabs(lp->limit < DBL_MAX ? lp->limit : 0);
   lp->state = EG_LP_LIMIT;

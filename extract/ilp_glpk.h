@@ -32,8 +32,8 @@ egraph_status eg_lp_rows_end(eg_lp_rows *rows, double lower);
 typedef enum eg_lp_state {
   EG_LP_OPTIMAL,
   EG_LP_INFEASIBLE, // by a ray that our own arithmetic has checked
-  EG_LP_LIMIT       // time, iterations, the objective passed the limit, or GLPK says that
-                    // there is no solution and its ray does not prove it
+  EG_LP_LIMIT       // time, iterations, the objective passed the limit, or GLPK finds no
+                    // solution but a ray that does not prove it
 } eg_lp_state;
 
 typedef struct eg_lp eg_lp;
@@ -53,18 +53,18 @@ egraph_status eg_lp_set_range(eg_lp *lp, uint32_t column, double lower, double u
 egraph_status eg_lp_purge(eg_lp *lp, uint32_t first, double slack);
 /// Simplex iterations of each of the next solves at most; 0: no limit.
 void eg_lp_limit_iterations(eg_lp *lp, uint32_t iterations);
-/// Work (base/work.h) of an iteration, about, and of all solves so far.
+/// Steps of work (base/work.h): of one iteration, about; of all solves so far.
 uint64_t eg_lp_iteration_steps(const eg_lp *lp);
 uint64_t eg_lp_steps(const eg_lp *lp);
-/// While a solve runs, `stop` is called now and then; when it returns true the solve ends
-/// with EG_LP_LIMIT, and later ones have no effect but to do so, too.
+/// While a solve runs, `stop` is called now and then; when it returns true that solve and
+/// all later ones end with EG_LP_LIMIT.
 void eg_lp_interrupt(eg_lp *lp, bool (*stop)(void *user), void *user);
-/// Goes on from the last basis. Values, reduced costs and bound are valid afterwards,
-/// whatever the state.
+/// Solves from the last basis. Values, reduced costs and bound are valid afterwards, in
+/// any state.
 egraph_status eg_lp_solve(eg_lp *lp, double seconds, double objective_limit,
                           eg_lp_state *out);
 const double *eg_lp_values(const eg_lp *lp);
-/// Of the multipliers that the bound uses.
+/// Reduced costs by the multipliers that the bound uses.
 const double *eg_lp_reduced_costs(const eg_lp *lp);
 /// Lower bound recomputed from the multipliers (Neumaier, Shcherbina 2004), less what
 /// rounding may have added: valid however wrong GLPK's basis may be. With
@@ -76,9 +76,9 @@ uint32_t eg_lp_row_count(const eg_lp *lp);
 const eg_lp_rows *eg_lp_rows_of(const eg_lp *lp);
 const double *eg_lp_multipliers(const eg_lp *lp);
 
-/// Whether nonnegative multipliers of the rows prove that no x within the columns' bounds
-/// satisfies them: the weighted sum of the lower sides is above the largest value of the
-/// weighted sum of the rows, rounding included. *out_value is by how much.
+/// True when nonnegative multipliers of the rows prove that no x within the columns'
+/// bounds satisfies them: the weighted sum of the lower sides exceeds the largest value
+/// of the weighted sum of the rows by *out_value > 0, rounding included.
 bool eg_lp_ray_proves(const eg_lp_rows *rows, uint32_t columns, const double *floor,
                       const double *ceiling, const double *ray, double *scratch,
                       double *out_value);

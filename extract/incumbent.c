@@ -16,6 +16,7 @@ void eg_part_clock_start(eg_part_clock *clock, egraph_extract_part part) {
 }
 
 egraph_extract_part eg_part_enter(eg_part_clock *clock, egraph_extract_part part) {
+  assert(part < EGRAPH_PART_COUNT);
   if (clock == NULL || clock->part == part) return part;
   egraph_extract_part before = eg_part_clock_stop(clock);
   clock->part = part;
@@ -36,7 +37,7 @@ void eg_part_clock_merge(eg_part_clock *to, const eg_part_clock *from) {
 
 // ---- the best solution, the bound, the limits -------------------------------------
 
-// A relative difference that is taken for rounding: the tolerance of every proof here.
+// Relative differences up to this count as rounding: the tolerance of every proof here.
 static const double TOLERANCE = 1e-9;
 
 static uint64_t common_divisor(uint64_t a, uint64_t b) {
@@ -60,10 +61,10 @@ double eg_cost_unit_of(const eg_extract_problem *problem) {
   return (double)unit;
 }
 
-// Measured: half of the time goes into what is not counted.
+// Measured: half of the time is spent in steps that are not counted.
 static const double MILLIONS_PER_SECOND = 400;
 
-// Never above 2^63, so that sums of a few do not overflow.
+/// Never above 2^63, so that sums of a few do not overflow.
 static uint64_t work_limit(const eg_extract_options *options) {
   double millions = options->work_limit != 0
                         ? (double)options->work_limit
@@ -105,10 +106,11 @@ void eg_incumbent_deinit(eg_incumbent *incumbent) {
 
 enum { WHITE, GREY, BLACK };
 
-// Depth first below one root; false when a class has no node or a grey one is met again.
-// A class is pushed at most once, so the stack never outgrows the classes.
+/// Walks depth first below one root; false when a class has no node or a grey class is
+/// met again. A class is pushed at most once, so the stack never outgrows the classes.
 static bool walk_below(eg_incumbent *incumbent, const uint32_t *choice, uint32_t root,
                        double *cost) {
+  assert(root < incumbent->problem->class_count);
   const eg_extract_problem *problem = incumbent->problem;
   uint8_t *color = incumbent->color.data;
   size_t depth = 0;
@@ -148,6 +150,7 @@ uint64_t eg_incumbent_work_left(const eg_incumbent *incumbent) {
 
 egraph_status eg_incumbent_evaluate(eg_incumbent *incumbent, uint32_t *choice,
                                     double *out_cost) {
+  assert(incumbent->color.len == incumbent->problem->class_count);
   const eg_extract_problem *problem = incumbent->problem;
   eg_incumbent_count(incumbent, problem->class_count + problem->children.len);
   if (problem->class_count != 0)
@@ -164,8 +167,8 @@ egraph_status eg_incumbent_evaluate(eg_incumbent *incumbent, uint32_t *choice,
   return EGRAPH_OK;
 }
 
-// A solution below what was proven disproves the proof. Rounding is a share of what was
-// summed, which with costs of both signs is more than the sum.
+/// A solution below a proven bound disproves the proof. The rounding of a sum is a share
+/// of the magnitudes of its terms, which with costs of both signs exceed the sum.
 static egraph_status check_proof(const eg_incumbent *incumbent) {
   double bound = incumbent->bound, cost = incumbent->cost;
   if (!(bound > cost)) return EGRAPH_OK;
@@ -190,8 +193,9 @@ egraph_status eg_incumbent_offer(eg_incumbent *incumbent, const uint32_t *choice
 }
 
 void eg_incumbent_raise(eg_incumbent *incumbent, double bound) {
+  assert(!isnan(bound));
   bound = eg_round_to_unit(bound, incumbent->unit);
-  // What is dropped on the way to a bound costs no less than the best solution.
+  // Solutions that were dropped on the way to the bound cost no less than the best one.
   if (bound > incumbent->cost) bound = incumbent->cost;
   if (bound > incumbent->bound) incumbent->bound = bound;
 }
@@ -229,7 +233,7 @@ static bool gap_is_small(const eg_incumbent *incumbent) {
   return gap > 0 && isfinite(cost) && cost - bound <= gap * fabs(cost);
 }
 
-// One thread asks at a time; the others go on meanwhile.
+/// One thread calls progress at a time; the others continue.
 static bool caller_stops(eg_incumbent *incumbent, double now) {
   const eg_extract_options *options = incumbent->options;
   if (options->progress == NULL || atomic_exchange(&incumbent->asking, true))

@@ -1,6 +1,6 @@
-// What a solve knows at any moment: the best solution of its problem, a lower bound, and
-// how much work and time are left. Problems nest: the incumbent of a subproblem or a
-// window reports to that of the problem around it. The CPU time of the parts of a solve
+// The state of a solve: the best solution of its problem, a lower bound, and how much
+// work and time are left. Problems nest: the incumbent of a subproblem or a window
+// reports to the incumbent of the problem around it. The CPU time of the parts of a solve
 // is counted here, too.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_INCUMBENT_H
@@ -17,25 +17,25 @@
 
 // ---- CPU time by part -------------------------------------------------------------
 
-// Where the CPU time of a solve goes: at every moment exactly one part of it runs.
+// CPU time of a solve by part: at every moment exactly one part runs.
 //
-// Parts nest by themselves: a function enters its part and, at its end, the one that ran
-// before; what it calls may do the same. For reports only, no result depends on it.
+// Parts nest: a function enters its part and, at its end, the part that ran before; the
+// functions that it calls may do the same. For reports only, no result depends on it.
 
-/// Of one thread, which alone may touch it while it runs.
+/// The clock of one thread, which alone may touch it while it runs.
 typedef struct eg_part_clock {
   double seconds[EGRAPH_PART_COUNT];
-  egraph_extract_part part; // that runs
+  egraph_extract_part part; // now running
   double since;             // CPU seconds of this thread
 } eg_part_clock;
 
-/// Begins with `part`; what was counted before is kept.
+/// Starts with `part`; keeps the seconds counted before.
 void eg_part_clock_start(eg_part_clock *clock, egraph_extract_part part);
-/// Counts what is left and returns the part that ran. From here on `clock` may be read
-/// and started again, in another thread too.
+/// Counts the time since the last change and returns the part that ran. Afterwards
+/// `clock` may be read and started again, in another thread too.
 egraph_extract_part eg_part_clock_stop(eg_part_clock *clock);
-/// `part` runs from now on; returns the part that ran before, to go back to. `clock` may
-/// be NULL: the time is not counted. Some 0.3 us.
+/// `part` runs from now on; returns the part that ran before, for eg_part_back. `clock`
+/// may be NULL: the time is not counted. Some 0.3 us.
 egraph_extract_part eg_part_enter(eg_part_clock *clock, egraph_extract_part part);
 static inline void eg_part_back(eg_part_clock *clock, egraph_extract_part before) {
   (void)eg_part_enter(clock, before);
@@ -48,7 +48,7 @@ static inline void eg_part_back(eg_part_clock *clock, egraph_extract_part before
     eg_part_back((clock), eg_before_);                                                   \
     if (eg_status_ != EGRAPH_OK) return eg_status_;                                      \
   } while (0)
-/// Adds what `from`, stopped, has counted. `to` may be NULL.
+/// Adds the seconds of `from`, which is stopped. `to` may be NULL.
 void eg_part_clock_merge(eg_part_clock *to, const eg_part_clock *from);
 
 // ---- the best solution, the bound, the limits -------------------------------------
@@ -60,25 +60,25 @@ typedef struct eg_incumbent {
   double cost;          // INFINITY before the first solution
   double bound;         // valid lower bound of the optimum
   double unit;          // every cost is a multiple of it, or 0 (costs are not integers)
-  eg_work work;         // done here and in what is searched inside
-  bool apart;           // the outer one counts this work after the batch of subproblems
+  eg_work work;         // done here and in searches inside
+  bool apart;           // the outer incumbent counts this work after the batch
   double start_seconds; // eg_clock_seconds() at the start
-  double reserve;       // seconds of the limit kept for what comes after the search
+  double reserve;       // seconds of the limit kept for the steps after the search
   double asked_seconds; // when progress was last called
   atomic_bool asking;   // one thread does
   atomic_bool stopped;  // deadline passed, gap reached, or progress asked to stop
-  eg_part_clock *clock; // of the thread at work here; NULL: no time is counted; borrowed
+  eg_part_clock *clock; // of the current thread; NULL: no time is counted; borrowed
   /// The problem that this one is a part of, or NULL. It receives the bound here plus
   /// outer_rest, the sum of the bounds of everything else; -INFINITY: it receives nothing
   /// (another thread works on it, or more is open there than this part).
   struct eg_incumbent *outer;
   double outer_rest;
-  /// What the rest adds to cost and bound here, for the gap; INFINITY: not looked at.
+  /// Cost and bound of the rest of the outer problem, for the gap; INFINITY: ignored.
   double rest_cost, rest_bound;
   egraph_status (*on_better)(void *user); // after each improvement, or NULL
   void *on_better_user;
   const eg_cuts *cuts; // rows of nodes that every solution meets, or NULL; borrowed
-  struct eg_plain_proof *proof; // proof mode: what the search reports to; or NULL
+  struct eg_plain_proof *proof; // proof mode: the record of the search; or NULL
   uint32_t tree_limit; // nodes of a search tree; 0: no limit, and no window search
   eg_bytes color;      // scratch of the evaluation
   eg_u32s stack, cursor, trial;
@@ -104,42 +104,40 @@ egraph_status eg_incumbent_evaluate(eg_incumbent *incumbent, uint32_t *choice,
 /// EGRAPH_E_INTERNAL when it is below the proven bound by more than rounding.
 egraph_status eg_incumbent_offer(eg_incumbent *incumbent, const uint32_t *choice,
                                  double *out_cost);
-/// Raises the lower bound, rounded up to the unit: nothing that is cheaper than the best
-/// solution at hand costs less than `bound`.
+/// Raises the lower bound, rounded up to the unit: no solution that is cheaper than the
+/// best one costs less than `bound`.
 void eg_incumbent_raise(eg_incumbent *incumbent, double bound);
 /// Only solutions strictly below this are of interest: the next multiple of the unit
 /// below the cost, or the cost less a relative 1e-9.
 double eg_incumbent_cutoff(const eg_incumbent *incumbent);
-/// The same for any cost of a part of the problem.
+/// The cutoff for any cost of a part of the problem.
 double eg_incumbent_cutoff_of(const eg_incumbent *incumbent, double cost);
 /// True once the work or a deadline, here or of an outer problem, has passed, the gap is
 /// small enough, or the caller wants to stop; calls progress at most ten times a second.
-/// Incumbents in several threads may have the same outer one as long as they tell it
-/// nothing.
+/// Incumbents in several threads may share an outer one if outer_rest is -INFINITY.
 bool eg_incumbent_stop(eg_incumbent *incumbent);
 /// Counts steps of the search for this incumbent, unless NULL.
 void eg_incumbent_count(eg_incumbent *incumbent, uint64_t steps);
-/// What is left of the work, here and of outer problems.
+/// Steps of work left, the least of this problem and the outer ones.
 uint64_t eg_incumbent_work_left(const eg_incumbent *incumbent);
-/// To the earliest of the deadlines: for what cannot be counted.
+/// Seconds to the earliest of the deadlines: for steps that cannot be counted.
 double eg_incumbent_seconds_left(const eg_incumbent *incumbent);
-/// The same as a time of eg_clock_seconds().
+/// The earliest of the deadlines, a time of eg_clock_seconds().
 double eg_incumbent_deadline(const eg_incumbent *incumbent);
 
 // ---- patience of a step -----------------------------------------------------------
 
-// How long a step may go on: until a deadline, or until those who wait for the result
-// want it to stop.
+// How long a step may go on: until a deadline, or until the incumbent stops.
 
 typedef struct eg_patience {
   double deadline;                // of eg_clock_seconds(); INFINITY: none
   struct eg_incumbent *incumbent; // asked whether to stop; or NULL; borrowed
 } eg_patience;
 
-/// Looks at the clock each time, and may call progress (incumbent.h): for places that are
-/// passed some 1,000 times a second.
+/// Reads the clock each time, and may call progress: for places that are passed some
+/// 1,000 times a second.
 bool eg_patience_ended(const eg_patience *patience);
-/// As long as the incumbent wants.
+/// The incumbent's deadline, and its other reasons to stop.
 eg_patience eg_patience_of(struct eg_incumbent *incumbent);
 
 #endif

@@ -1,7 +1,7 @@
-// Every row but one kind is explained in the same way: without the nodes on its greater
+// All rows but one kind are explained in the same way: without the nodes on its greater
 // side ("above"), some needed class, or some child of every node on the other side, has
 // no derivation. From there a set S of classes without derivations is grown: every node
-// that is not above has a child without derivation, which joins.
+// that is not above has a child without derivation, which joins S.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/plain_proof.h"
 
@@ -45,16 +45,12 @@ static void drop_node(eg_plain_proof *proof, uint32_t node) {
     proof->gone_at.data[node] = (uint32_t)proof->splits.len + 1;
 }
 
-static bool in_cut(const eg_plain_proof *proof, uint32_t node) {
-  return proof->cut_stamp.data[node] == proof->stamp;
-}
-
 static bool in_set(const eg_plain_proof *proof, uint32_t class) {
   return proof->set_stamp.data[class] == proof->stamp;
 }
 
-// Not by %a, whose point is that of the locale: an integer and a power of two are the
-// same number. Whole numbers stay readable.
+// Not by %a, which writes the locale's decimal point: an integer times a power of two is
+// the same number. Whole numbers stay readable.
 egraph_status eg_certificate_double(eg_text *text, double value) {
   int exponent = 0;
   if (!isfinite(value))
@@ -72,7 +68,7 @@ egraph_status eg_certificate_double(eg_text *text, double value) {
 // ---- derivations ------------------------------------------------------------------
 
 static bool is_usable(const eg_plain_proof *proof, uint32_t node) {
-  return proof->gone_at.data[node] == 0 && !in_cut(proof, node);
+  return proof->gone_at.data[node] == 0 && proof->cut_stamp.data[node] != proof->stamp;
 }
 
 static void derive_by(eg_plain_proof *proof, uint32_t node, uint32_t *count) {
@@ -84,7 +80,7 @@ static void derive_by(eg_plain_proof *proof, uint32_t node, uint32_t *count) {
   proof->queue.data[(*count)++] = class;
 }
 
-// What can be derived without the nodes of the cut.
+/// Flags the classes that can be derived without the nodes of the cut.
 static void derive_all(eg_plain_proof *proof) {
   const eg_extract_problem *problem = proof->problem;
   uint32_t count = 0;
@@ -109,8 +105,8 @@ static egraph_status join_set(eg_plain_proof *proof, uint32_t class) {
   return eg_u32s_push(&proof->set, class);
 }
 
-// Some child of `node` is in the set, after one without derivation has joined it; false
-// if there is none.
+/// Some child of `node` is in the set, after a child without derivation has joined it;
+/// *out_leans: false when there is none.
 static egraph_status lean_on_child(eg_plain_proof *proof, uint32_t node,
                                    bool *out_leans) {
   const eg_extract_problem *problem = proof->problem;
@@ -126,8 +122,8 @@ static egraph_status lean_on_child(eg_plain_proof *proof, uint32_t node,
   return *out_leans ? join_set(proof, child) : EGRAPH_OK;
 }
 
-// Grows the set until every node of its classes is in the cut or has a child in it. All
-// in it are without derivation, so that there always is one.
+/// Grows the set until every node of its classes is in the cut or has a child in the set.
+/// Its classes have no derivation, so that such a child always exists.
 static egraph_status grow_set(eg_plain_proof *proof) {
   for (size_t at = 0; at < proof->set.len; at++) {
     uint32_t class = proof->set.data[at];
@@ -140,6 +136,7 @@ static egraph_status grow_set(eg_plain_proof *proof) {
 }
 
 static void start_cut(eg_plain_proof *proof, const uint32_t *nodes, uint32_t count) {
+  assert(count == 0 || nodes[0] < eg_extract_node_count(proof->problem));
   proof->stamp++;
   proof->set.len = 0;
   for (uint32_t i = 0; i < count; i++)
@@ -163,11 +160,11 @@ egraph_status eg_plain_proof_begin(eg_plain_proof *proof) {
                            proof->problem->cost.len);
 }
 
-static egraph_status write_set(eg_plain_proof *proof) {
+static void write_set(eg_plain_proof *proof) {
   for (size_t i = 0; i < proof->set.len; i++)
-    EG_TRY(eg_text_printf(&proof->text, " %u", proof->set.data[i]));
+    eg_text_printf(&proof->text, " %u", proof->set.data[i]);
   if (proof->text.chars.len > proof->max_bytes) proof->failed = true;
-  return eg_text_append(&proof->text, "\n");
+  eg_text_append(&proof->text, "\n");
 }
 
 static bool has_child_in_set(const eg_plain_proof *proof, uint32_t node) {
@@ -178,7 +175,8 @@ static bool has_child_in_set(const eg_plain_proof *proof, uint32_t node) {
   return false;
 }
 
-// As the checker will: the weight comes off alive nodes of the set without child in it.
+/// Takes the weight off alive nodes of the set without a child in it, as the checker
+/// will.
 static void take_off_cut(eg_plain_proof *proof, double weight, uint32_t except) {
   for (size_t s = 0; s < proof->set.len; s++) {
     uint32_t class = proof->set.data[s];
@@ -192,6 +190,7 @@ static void take_off_cut(eg_plain_proof *proof, double weight, uint32_t except) 
 }
 
 static egraph_status add_cut_record(eg_plain_proof *proof, double weight) {
+  assert(weight > 0);
   derive_all(proof);
   for (uint32_t class = 0; class < proof->problem->class_count && proof->set.len == 0;
        class ++)
@@ -199,28 +198,28 @@ static egraph_status add_cut_record(eg_plain_proof *proof, double weight) {
       EG_TRY(join_set(proof, class));
   if (proof->set.len == 0) return EGRAPH_OK;
   EG_TRY(grow_set(proof));
-  EG_TRY(eg_text_append(&proof->text, "cut"));
-  EG_TRY(eg_certificate_double(&proof->text, weight));
-  EG_TRY(write_set(proof));
+  eg_text_append(&proof->text, "cut");
+  eg_certificate_double(&proof->text, weight);
+  write_set(proof);
   proof->sum += weight;
   take_off_cut(proof, weight, EG_EXTRACT_NONE);
-  return EGRAPH_OK;
+  return eg_text_status(&proof->text);
 }
 
 static egraph_status write_row_record(eg_plain_proof *proof, double weight,
                                       uint32_t class) {
-  EG_TRY(eg_text_append(&proof->text, "row"));
-  EG_TRY(eg_certificate_double(&proof->text, weight));
-  EG_TRY(eg_text_printf(&proof->text, " %u", class));
-  EG_TRY(write_set(proof));
+  eg_text_append(&proof->text, "row");
+  eg_certificate_double(&proof->text, weight);
+  eg_text_printf(&proof->text, " %u", class);
+  write_set(proof);
   take_off_cut(proof, weight, class);
   EG_EACH_MEMBER(&proof->index, class, member) {
     if (has_child_in_set(proof, member)) proof->rest.data[member] += weight;
   }
-  return EGRAPH_OK;
+  return eg_text_status(&proof->text);
 }
 
-// The common case: all alive nodes of one class are above, and all below are its users.
+/// The common case: all alive nodes of one class are above, and all nodes below use it.
 static bool is_child_row(const eg_plain_proof *proof, uint32_t child,
                          const uint32_t *below, uint32_t below_count) {
   EG_EACH_MEMBER(&proof->index, child, member) {
@@ -231,7 +230,7 @@ static bool is_child_row(const eg_plain_proof *proof, uint32_t child,
   return true;
 }
 
-// Those of a class, all of them, and its users, all of them.
+/// True when all alive users of the class are above, and the nodes below are its nodes.
 static bool is_usage_row(const eg_plain_proof *proof, uint32_t class) {
   if (proof->needed_at.data[class] != 0) return false;
   EG_EACH_USER(&proof->index, class, user) {
@@ -241,12 +240,12 @@ static bool is_usage_row(const eg_plain_proof *proof, uint32_t class) {
 }
 
 static egraph_status add_usage(eg_plain_proof *proof, double weight, uint32_t class) {
-  EG_TRY(eg_text_append(&proof->text, "use"));
-  EG_TRY(eg_certificate_double(&proof->text, weight));
-  EG_TRY(eg_text_printf(&proof->text, " %u\n", class));
+  eg_text_append(&proof->text, "use");
+  eg_certificate_double(&proof->text, weight);
+  eg_text_printf(&proof->text, " %u\n", class);
   EG_EACH_USER(&proof->index, class, user) { proof->rest.data[user] -= weight; }
   EG_EACH_MEMBER(&proof->index, class, member) { proof->rest.data[member] += weight; }
-  return EGRAPH_OK;
+  return eg_text_status(&proof->text);
 }
 
 static egraph_status add_row_record(eg_plain_proof *proof, double weight,
@@ -272,6 +271,7 @@ static egraph_status add_row_record(eg_plain_proof *proof, double weight,
 egraph_status eg_plain_proof_row(eg_plain_proof *proof, double weight,
                                  const uint32_t *above, uint32_t above_count,
                                  const uint32_t *below, uint32_t below_count) {
+  assert(above_count == 0 || above[0] < eg_extract_node_count(proof->problem));
   if (!(weight > 0) || !isfinite(weight) || above_count == 0 || proof->failed)
     return EGRAPH_OK;
   start_cut(proof, above, above_count);
@@ -281,6 +281,7 @@ egraph_status eg_plain_proof_row(eg_plain_proof *proof, double weight,
 
 egraph_status eg_plain_proof_cuts(eg_plain_proof *proof, const uint32_t *part,
                                   const eg_cuts *cuts, double *price) {
+  assert(cuts != NULL);
   for (uint32_t r = 0; r < eg_cuts_count(cuts); r++) {
     double charge = INFINITY;
     proof->row.len = 0;
@@ -323,7 +324,7 @@ egraph_status eg_plain_proof_end(eg_plain_proof *proof) {
 
 // ---- nodes that others replace ----------------------------------------------------
 
-// Some child of `node` that has no derivation without the nodes of class `needed`.
+/// Writes why a child of `node` has no derivation without the nodes of class `needed`.
 static egraph_status explain_need(eg_plain_proof *proof, uint32_t node, uint32_t needed,
                                   bool *out_done) {
   const eg_extract_problem *problem = proof->problem;
@@ -338,15 +339,17 @@ static egraph_status explain_need(eg_plain_proof *proof, uint32_t node, uint32_t
     if (proof->derived.data[child]) continue;
     EG_TRY(join_set(proof, child));
     EG_TRY(grow_set(proof));
-    EG_TRY(eg_text_printf(&proof->text, "needs %u %u", child, needed));
-    EG_TRY(write_set(proof));
+    eg_text_printf(&proof->text, "needs %u %u", child, needed);
+    write_set(proof);
     *out_done = true;
   }
-  return EGRAPH_OK;
+  return eg_text_status(&proof->text);
 }
 
 egraph_status eg_plain_proof_worse(eg_plain_proof *proof, uint32_t n, uint32_t m,
                                    bool *out_gone) {
+  assert(n != m &&
+         proof->problem->node_class.data[n] == proof->problem->node_class.data[m]);
   const eg_extract_problem *problem = proof->problem;
   size_t before = proof->text.chars.len;
   *out_gone = proof->gone_at.data[m] == 0 && !proof->failed;
@@ -403,7 +406,7 @@ egraph_status eg_plain_proof_split(eg_plain_proof *proof, eg_proof_split side,
   return EGRAPH_OK;
 }
 
-// Brings back what went at the present depth or below.
+/// Brings back nodes dropped and needs added at the present depth or below.
 static void undo_below(eg_plain_proof *proof) {
   for (size_t n = 0; n < proof->gone_at.len; n++)
     if (proof->gone_at.data[n] > proof->splits.len) proof->gone_at.data[n] = 0;

@@ -1,7 +1,8 @@
 // The proof of a plain bound as records that tools/check_certificate/plain.c reads (its
-// head describes them). While a search runs in proof mode, it reports here whatever it
-// drops, decides and closes; this module keeps the state that the checker will have, over
-// the nodes of the original problem, and writes only what the checker will accept.
+// head describes them). A search in proof mode reports here every node that it drops,
+// every split and every closed state; this module keeps the state that the checker will
+// have, over the nodes of the original problem, and writes only records that the checker
+// will accept.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_PLAIN_PROOF_H
 #define EG_EXTRACT_PLAIN_PROOF_H
@@ -26,15 +27,15 @@ EG_VEC_DEFINE(eg_proof_frames, eg_proof_frame);
 
 typedef struct eg_plain_proof {
   const eg_extract_problem *problem; // borrowed
-  double target; // what a bound must reach to close a state, or to drop a node
+  double target; // a bound from here on closes a state, or drops a node
   eg_text text;
   size_t max_bytes; // of text; a longer proof has failed
   bool failed, done;
-  bool closed; // the present state
+  bool closed; // the current state
   eg_class_index index;
   eg_u32s gone_at, needed_at; // [node], [class]: 1 + depth of the split, 0: not
   eg_proof_frames splits;
-  // The sum under construction.
+  // The current sum.
   double sum;
   eg_doubles rest;             // [node]
   double best;                 // largest sum of a state without splits
@@ -52,27 +53,28 @@ void eg_plain_proof_deinit(eg_plain_proof *proof);
 
 // Nodes are those of the original problem throughout. All fail with EGRAPH_E_MEMORY.
 
-/// Whether node `n` can be dropped because `m` stands for it; if so it is gone.
+/// Drops node `n` if node `m` of its class can replace it; *out_gone says so.
 egraph_status eg_plain_proof_worse(eg_plain_proof *proof, uint32_t n, uint32_t m,
                                    bool *out_gone);
 /// Starts a weighted sum of rows.
 egraph_status eg_plain_proof_begin(eg_plain_proof *proof);
-/// Adds: sum of `above` >= 1, or, when there is something `below` (nodes of one class),
-/// sum of `above` >= sum of `below`. Rows that cannot be explained are left out.
+/// Adds: sum of `above` >= 1, or, unless `below` (nodes of one class) is empty, sum of
+/// `above` >= sum of `below`. Rows that cannot be explained are left out.
 /// O(nodes + edges) at most.
 egraph_status eg_plain_proof_row(eg_plain_proof *proof, double weight,
                                  const uint32_t *above, uint32_t above_count,
                                  const uint32_t *below, uint32_t below_count);
 /// Adds the cuts of a dual ascent with their charges. `part` gives the original node of
-/// each node of the cuts, `price` the prices it began with; they become those at the end.
+/// each node of the cuts, `price` the prices at the start; they become the final prices.
 egraph_status eg_plain_proof_cuts(eg_plain_proof *proof, const uint32_t *part,
                                   const eg_cuts *cuts, double *price);
-/// Ends the sum: drops what it rules out; proof->closed when that is everything.
+/// Ends the sum and drops the nodes that it rules out; sets proof->closed when it reaches
+/// the target.
 egraph_status eg_plain_proof_end(eg_plain_proof *proof);
-/// Two states: `side` of a class or node is at work next.
+/// Splits the state in two; `side` of the class or node is searched first.
 egraph_status eg_plain_proof_split(eg_plain_proof *proof, eg_proof_split side,
                                    uint32_t item);
-/// The present state is closed, or the proof has failed.
+/// Closes the current state, or marks the proof as failed, and goes to the next state.
 egraph_status eg_plain_proof_close(eg_plain_proof *proof);
 
 static inline bool eg_plain_proof_has(const eg_plain_proof *proof, uint32_t node) {

@@ -14,7 +14,7 @@ egraph_status eg_extract_problem_init(eg_extract_problem *problem,
   problem->class_count = 0;
   EG_INIT_MEMBERS(problem, alloc, EXTRACT_PROBLEM_MEMBERS);
   egraph_status status = eg_u32s_push(&problem->child_begin, 0);
-  // Never NULL, so that rows without children can be pointed at.
+  // Never NULL, so that a pointer to an empty row is valid.
   if (status == EGRAPH_OK) status = eg_u32s_reserve(&problem->children, 1);
   if (status != EGRAPH_OK) eg_extract_problem_deinit(problem);
   return status;
@@ -41,7 +41,7 @@ egraph_status eg_extract_problem_add_class(eg_extract_problem *problem, uint32_t
   return EGRAPH_OK;
 }
 
-// Room is made before anything is written, so that a failure leaves the rows consistent.
+/// Reserves before it writes, so that a failure leaves the rows consistent.
 egraph_status eg_extract_problem_add_node(eg_extract_problem *problem, uint32_t class,
                                           double cost, const uint32_t *children,
                                           uint32_t count, uint32_t *out_node) {
@@ -180,7 +180,7 @@ static egraph_status read_problem(eg_egraph_json *json, eg_extract_problem *prob
   return eg_fail_context(EGRAPH_E_PARSE, "%s", path);
 }
 
-// Hands the names over, those of nodes in the order of the nodes.
+/// Moves the names to `out`, the names of nodes in the order of the nodes.
 static egraph_status hand_over(eg_egraph_json *json, eg_gym_names *out) {
   EG_TRY(eg_sizes_reserve(&out->node, json->number_of.len));
   for (size_t n = 0; n < json->number_of.len; n++)

@@ -1,4 +1,4 @@
-// The extraction problem, independent of where it comes from.
+// The extraction problem, whatever e-graph or file it comes from.
 //
 // Choose nodes so that every root class has one, every child class of a chosen node has
 // one, and the choice is acyclic; minimize the sum of the costs of the distinct chosen
@@ -41,8 +41,8 @@ static inline uint32_t eg_extract_node_count(const eg_extract_problem *problem) 
   return (uint32_t)problem->node_class.len;
 }
 bool eg_extract_has_negative_cost(const eg_extract_problem *problem);
-/// Sum of the magnitudes of what a choice [class] costs: sums of it are rounded to a
-/// share of that.
+/// Sum of the magnitudes of the costs of a choice [class]: the rounding of its cost is a
+/// share of this.
 double eg_extract_magnitude(const eg_extract_problem *problem, const uint32_t *choice);
 /// Visits the children of a node; `item` is the loop variable.
 #define EG_EACH_CHILD(problem, node, item)                                               \
@@ -83,9 +83,9 @@ typedef enum eg_extract_method {
 } eg_extract_method;
 #undef EG_EXTRACT_METHOD_ENUM
 
-// id, spelling, function eg_pass_<...>, stage, meaning. Stage 0 goes round until nothing
-// changes, then stage 1 (which needs landmarks) runs, and stage 2 when that has nothing
-// left to do either. Any subset gives the same optimum.
+// id, spelling, function eg_pass_<...>, stage, meaning. Stage 0 repeats until nothing
+// changes, then stage 1 (which needs landmarks) runs, and stage 2 when stage 1 changes
+// nothing either. Any subset gives the same optimum.
 #define EG_EXTRACT_PASS_LIST(X)                                                          \
   X(EG_PASS_REACH, "reach", reach, 0, "drop what no root reaches or nothing derives")    \
   X(EG_PASS_DOMINATED, "dominated", dominated, 0,                                        \
@@ -138,7 +138,7 @@ typedef struct eg_extract_result {
   double cost;                // DAG cost of the choice, re-computed by the checker
   double bound;               // valid lower bound; for the greedy methods the trivial one
   double gap;                 // (cost - bound) / |cost|; 0 when optimal
-  double tree_cost, dag_cost; // what the two greedy methods alone reached
+  double tree_cost, dag_cost; // of the two greedy methods alone
   double seconds;
   uint64_t work;                           // steps
   double part_seconds[EGRAPH_PART_COUNT];  // CPU, all threads together
@@ -161,11 +161,11 @@ egraph_status eg_extract_certify(egraph_allocator alloc,
 // Extraction problems from egraph-serialize JSON (base/egraph_json.h), the format of
 // extraction-gym. An absent cost is 1.
 
-/// What the file calls classes and nodes, by their numbers in the problem.
+/// Names of classes and nodes in the file, by their numbers in the problem.
 typedef struct eg_gym_names {
   eg_chars text;           // names, each with its NUL
   eg_sizes class_, node;   // where a name begins in text
-  uint32_t roots_left_out; // roots of the file that are the class of no node
+  uint32_t roots_left_out; // roots of the file whose class has no node
 } eg_gym_names;
 
 void eg_gym_names_init(eg_gym_names *names, egraph_allocator alloc);
@@ -178,15 +178,15 @@ static inline const char *eg_gym_node_name(const eg_gym_names *names, uint32_t n
 }
 
 /// Reads a file, plain or gzip, into an initialized, empty problem; classes and nodes are
-/// numbered in the order of the file. A root that is the class of no node is left out.
+/// numbered in the order of the file. A root whose class has no node is left out.
 /// `names`, initialized and empty, may be NULL. Fails with EGRAPH_E_IO, or with
 /// EGRAPH_E_PARSE naming file, line and node (missing child, no known root, cost that is
 /// not a finite number, duplicate node); problem and names then need only their deinit.
-/// One pass; the memory is that of the problem and of two copies of the names. At most 16
+/// One pass; takes the memory of the problem and of two copies of the names. At most 16
 /// GiB of text.
 egraph_status eg_gym_json_read(const char *path, eg_extract_problem *problem,
                                eg_gym_names *names);
-/// The same from memory; `path` stands for the file in messages.
+/// As eg_gym_json_read, from memory; messages name the file `path`.
 egraph_status eg_gym_json_parse(const char *path, const char *text, size_t size,
                                 eg_extract_problem *problem, eg_gym_names *names);
 

@@ -1,15 +1,15 @@
-// Sequential reweighted message passing (TRW-S, SRMP: Kolmogorov 2006, 2015). Factors
-// stand in the order of the values, inputs first: the producers of a value, then its
-// arborescences; at the end ties, seams and cuts. A pass goes over them forward, the next
-// one back. A factor hands the costs of its labels above its least cost to the factors
-// that come later in the pass, in equal parts. Its own least cost does not sink and the
-// others can only rise: the sum of all, the bound, never goes down. (Subgradient steps
-// from where it stands still were tried and gained nothing.) After a pass back the prices
-// of a value's source estimate its cost to all users, and a greedy walk forward by these
-// prices makes a solution.
+// Sequential reweighted message passing (TRW-S, SRMP: Kolmogorov 2006, 2015). Factors are
+// in the order of the values, inputs first: the producers of a value, then its
+// arborescences; at the end ties, seams and cuts. A pass visits them forward, the next
+// pass backward. A factor hands the costs of its labels above its least cost to the
+// factors that come later in the pass, in equal parts. Its own least cost does not sink
+// and the others can only rise: the sum of all, the bound, never goes down. (Subgradient
+// steps from the point where it stalls were tried and gained nothing.) After a backward
+// pass the prices of a value's source estimate its cost to all users, and a greedy walk
+// forward by these prices gives a solution.
 //
-// Limited measures are added to the costs at prices, and limits times prices taken off
-// the bound; the prices follow the use of the solutions.
+// Limited measures are added to the costs at prices, and limits times prices are
+// subtracted from the bound; the prices follow the use of the solutions.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_ascent.h"
 
@@ -19,15 +19,15 @@
 #include "extract/layout/layout_prices.h"
 
 enum {
-  PATIENCE = 10, // passes between looks at how far the bound has come
+  PATIENCE = 10, // passes between checks of the progress of the bound
   DECODE_EVERY = 4,
   MOST_PRICES = 14,
   LIMIT_PASSES = 60,
-  CUTS_SHARE = 200, // of the work that is left, a look at a node being ten steps
-  STEP = 2          // of work, per step of factors (measured)
+  CUTS_SHARE = 200, // of the remaining work, ten steps for a visit of a node
+  STEP = 2          // of work per step of factors (measured)
 };
-static const double FAR_BELOW = 0.5; // of a limit
-// Of the gap, or of the bound before there is a solution, per PATIENCE passes.
+static const double FAR_BELOW = 0.5; // share of a limit
+// Share of the gap, or of the bound before there is a solution, per PATIENCE passes.
 static const double STANDSTILL = 0.004, BARE_STANDSTILL = 1e-5;
 #define NONE EG_LAYOUT_NONE
 
@@ -36,18 +36,18 @@ struct eg_layout_ascent {
   const eg_layout_active *active;
   eg_layout_landmarks landmarks;
   eg_layout_factors factors;
-  eg_u32s order;    // values that are used, inputs first
+  eg_u32s order;    // used values, inputs first
   eg_u32s position; // [value] in order, or NONE
   eg_layout_weights weights;
-  bool is_checked; // whether limits can be kept
+  bool is_checked; // check_limits has run
   double constant; // added to the bound: limits times prices, negative
   double bound;    // after the last pass
-  double best;     // the highest of all, less rounding
-  double room;     // labels that exceed it are in no better solution
+  double best;     // the highest bound so far, less rounding
+  double room;     // labels of more excess are in no better solution
   bool keeps_all;  // room stays infinite
   bool infeasible;
   // Of a greedy walk.
-  eg_doubles far;        // [places] ways from a value's source
+  eg_doubles far;        // [places] distance from a value's source
   eg_u32s source;        // [value] layout, or NONE
   eg_u32s label;         // [tie] layout, or NONE
   eg_doubles kept_price; // of the factors, while the ascent is restricted
@@ -93,27 +93,23 @@ static egraph_status sort_from(ascent *a, uint32_t value, eg_u32s *stack,
   return EGRAPH_OK;
 }
 
-/// Values that are used, inputs first as far as cycles allow.
+/// Orders the used values, inputs first as far as cycles allow.
 static egraph_status sort_values(ascent *a) {
   size_t values = a->active->used.len;
-  eg_u32s stack;
-  eg_bytes opened;
-  eg_u32s_init(&stack, a->search->alloc);
-  eg_bytes_init(&opened, a->search->alloc);
-  egraph_status status = eg_layout_fill_none(&a->position, values);
-  if (status == EGRAPH_OK) status = eg_bytes_resize(&opened, values);
-  for (uint32_t v = 0; status == EGRAPH_OK && v < values; v++)
-    if (a->active->used.data[v]) status = sort_from(a, v, &stack, &opened);
-  eg_u32s_deinit(&stack);
-  eg_bytes_deinit(&opened);
-  return status;
+  EG_LOCAL(eg_u32s, stack, a->search->alloc);
+  EG_LOCAL(eg_bytes, opened, a->search->alloc);
+  EG_TRY(eg_layout_fill_none(&a->position, values));
+  EG_TRY(eg_bytes_resize(&opened, values));
+  for (uint32_t v = 0; v < values; v++)
+    if (a->active->used.data[v]) EG_TRY(sort_from(a, v, &stack, &opened));
+  return EGRAPH_OK;
 }
 
 // ---- passes -------------------------------------------------------------------------
 //
 // Rank of a factor: producers 2 position, arborescences one more, all others last.
 
-/// Whether the other end of a link comes later in the pass than the end at hand.
+/// True when the other end of a link comes later in the pass than the current end.
 static bool is_later(const ascent *a, const eg_link *link, bool at_producers,
                      bool forward) {
   bool is_tree = link->kind <= EG_LINK_SOURCE;
@@ -123,10 +119,11 @@ static bool is_later(const ascent *a, const eg_link *link, bool at_producers,
 }
 
 /// Hands a part of the costs of a link's labels, above the least cost of the factor just
-/// solved, to its other end. A label that is out of reach goes: otherwise its price would
-/// grow without end, and differences of others drown in its rounding.
+/// solved, to its other end. A label that is out of reach is deleted: otherwise its price
+/// would grow without end, and the rounding of that would hide other differences.
 static void hand_over(ascent *a, const eg_link *link, bool at_producers, double least,
                       double part) {
+  assert(part > 0 && part <= 1);
   eg_layout_factors *f = &a->factors;
   double sign = at_producers ? -part : part;
   for (uint32_t i = link->price, n = link->price + eg_link_labels(f, link); i < n; i++) {
@@ -139,7 +136,7 @@ static void hand_over(ascent *a, const eg_link *link, bool at_producers, double 
   }
 }
 
-/// The factor that was solved has these links.
+/// Hands over the costs of all links of the factor just solved.
 static void hand_on(ascent *a, const uint32_t *links, uint32_t count, bool at_producers,
                     bool forward, double least) {
   uint32_t later = 0;
@@ -210,7 +207,7 @@ static void pass_seams(ascent *a) {
   }
 }
 
-/// Ties, seams, and cuts.
+/// Passes ties, seams, and cuts.
 static void pass_others(ascent *a, bool forward) {
   pass_last(a, &a->factors.links_of_tie, eg_factor_tie, forward);
   pass_seams(a);
@@ -223,6 +220,7 @@ static void count_steps(ascent *a) {
 }
 
 static egraph_status run_ascent_pass(ascent *a, bool forward) {
+  assert(a->order.len <= a->position.len);
   uint32_t count = (uint32_t)a->order.len;
   a->bound = a->constant;
   if (!forward) pass_others(a, false);
@@ -239,8 +237,8 @@ static egraph_status run_ascent_pass(ascent *a, bool forward) {
 
 // ---- greedy walk --------------------------------------------------------------------
 
-/// Ways from the layout that a value is produced in to its others.
-static void find_ways(ascent *a, uint32_t value) {
+/// Finds the distances from the layout that a value is produced in to its others.
+static void find_distances(ascent *a, uint32_t value) {
   const eg_layout_problem *p = a->search->view->problem;
   const eg_layout_rows *arcs = &a->search->view->value_arcs;
   double *far = a->far.data;
@@ -259,8 +257,8 @@ static void find_ways(ascent *a, uint32_t value) {
   }
 }
 
-/// Cost of producing a value in this layout, as far as prices tell: INFINITY when a tie
-/// has another layout.
+/// Estimates the cost of producing a value in this layout; INFINITY when a tie has
+/// another layout.
 static double price_of_layout(const ascent *a, uint32_t value, uint32_t layout) {
   const eg_layout_factors *f = &a->factors;
   double price = 0;
@@ -313,8 +311,8 @@ static void take_labels(ascent *a, uint32_t value, uint32_t layout) {
   }
 }
 
-/// A greedy walk over the values, inputs first; offers the strategies that it takes,
-/// which are in search->trial then, a solution or not.
+/// Walks greedily over the values, inputs first, and offers the chosen strategies, which
+/// stay in search->trial, a solution or not.
 static egraph_status decode(ascent *a) {
   eg_layout_search *search = a->search;
   const eg_layout_problem *p = a->search->view->problem;
@@ -327,7 +325,7 @@ static egraph_status decode(ascent *a) {
     search->trial.strategy.data[value] = s;
     a->source.data[value] = p->output.data[s] - p->place_begin.data[value];
     take_labels(a, value, a->source.data[value]);
-    find_ways(a, value);
+    find_distances(a, value);
   }
   bool ignored;
   return eg_layout_search_offer(search, &ignored);
@@ -335,42 +333,42 @@ static egraph_status decode(ascent *a) {
 
 // ---- excess -------------------------------------------------------------------------
 
-/// `least` of a link whose far end has just been solved, above that end's least of all.
-static void note_link(const eg_layout_factors *f, uint32_t number, double least,
-                      eg_doubles *excess) {
+/// Records `least` of a link whose far end has just been solved, above that end's least.
+static void record_link(const eg_layout_factors *f, uint32_t number, double least,
+                        eg_doubles *excess) {
   const eg_link *link = &f->links.data[number];
   for (uint32_t i = 0; i < eg_link_labels(f, link); i++)
     excess->data[link->price + i] = f->least.data[link->price + i] - least;
 }
 
-static void note_rows(eg_layout_factors *f, const eg_layout_rows *links,
-                      void (*solve)(eg_layout_factors *, uint32_t, double *),
-                      eg_doubles *excess) {
+static void record_rows(eg_layout_factors *f, const eg_layout_rows *links,
+                        void (*solve)(eg_layout_factors *, uint32_t, double *),
+                        eg_doubles *excess) {
   for (uint32_t i = 0; i + 1 < links->begin.len; i++) {
     double least;
     solve(f, i, &least);
     EG_EACH_ITEM(item, *links, i)
-      note_link(f, item, least, excess);
+      record_link(f, item, least, excess);
   }
 }
 
-/// The least cost of each label of a link at its far end, above the least of all.
+/// Finds the least cost of each label of a link at its far end, above the least of all.
 static egraph_status solve_far_ends(eg_layout_factors *f, eg_doubles *excess) {
   EG_TRY(eg_doubles_resize(excess, f->price.len));
   for (uint32_t t = 0; t < f->trees.len; t++) {
     const eg_tree_factor *tree = &f->trees.data[t];
     double least;
     EG_TRY(eg_factor_tree(f, t, &least));
-    note_link(f, tree->source, least, excess);
+    record_link(f, tree->source, least, excess);
     for (uint32_t u = 0; u < tree->user_count; u++)
-      note_link(f, tree->users[u], least, excess);
+      record_link(f, tree->users[u], least, excess);
   }
-  note_rows(f, &f->links_of_tie, eg_factor_tie, excess);
-  note_rows(f, &f->links_of_cut, eg_factor_cut, excess);
+  record_rows(f, &f->links_of_tie, eg_factor_tie, excess);
+  record_rows(f, &f->links_of_cut, eg_factor_cut, excess);
   return EGRAPH_OK;
 }
 
-/// The loss of the factors around a strategy by it, each counted once.
+/// The excess of the factors around a strategy, each counted once.
 static double excess_around(const eg_layout_factors *f, const eg_doubles *excess,
                             uint32_t s) {
   const eg_layout_problem *p = f->view->problem;
@@ -436,13 +434,11 @@ static egraph_status fill_excess(ascent *a, eg_layout_excess *out) {
   for (size_t i = 0; i < out->arc.len; i++)
     out->arc.data[i] = INFINITY;
   out->bound = a->bound;
-  eg_doubles excess;
-  eg_doubles_init(&excess, a->search->alloc);
-  egraph_status status = solve_far_ends(f, &excess);
-  if (status == EGRAPH_OK) status = fill_arc_excess(f, &out->arc);
-  if (status == EGRAPH_OK) fill_strategy_excess(f, &excess, &out->strategy);
-  eg_doubles_deinit(&excess);
-  return status;
+  EG_LOCAL(eg_doubles, excess, a->search->alloc);
+  EG_TRY(solve_far_ends(f, &excess));
+  EG_TRY(fill_arc_excess(f, &out->arc));
+  fill_strategy_excess(f, &excess, &out->strategy);
+  return EGRAPH_OK;
 }
 
 // ---- the whole ----------------------------------------------------------------------
@@ -457,15 +453,15 @@ static bool is_closed(const ascent *a) {
   return a->search->bound >= eg_layout_search_cutoff(a->search);
 }
 
-/// Of an open problem the bound is that of rows of copies: its own solutions cost less.
+/// The bound of an open problem holds for rows of copies: its own solutions cost less.
 static bool is_of_open_problem(const ascent *a) { return a->search->view->seams != NULL; }
 
-/// Rounding in a bound of many terms, at most.
+/// Largest rounding of the bound, a sum of many terms.
 static double rounding_of(const ascent *a) {
   return 1e-12 * (fabs(a->bound) + fabs(a->constant));
 }
 
-/// Raises the search's bound, and notes at which prices of memory it was.
+/// Raises the search's bound, and records the prices of memory at which it was found.
 static egraph_status raise_bound(ascent *a) {
   eg_layout_search *search = a->search;
   const eg_layout_weights *w = &a->weights;
@@ -477,8 +473,9 @@ static egraph_status raise_bound(ascent *a) {
   return EGRAPH_OK;
 }
 
-/// Passes at one price until the bound stands still.
+/// Runs passes at one price until the bound stalls.
 static egraph_status climb_at_prices(ascent *a, int passes) {
+  assert(passes > 0);
   double mark = -INFINITY;
   EG_TRY(set_costs(a));
   a->room = INFINITY; // until the bound at these costs is known
@@ -506,9 +503,9 @@ static egraph_status climb_at_prices(ascent *a, int passes) {
   return EGRAPH_OK;
 }
 
-/// Whether limits can be kept, as far as a few passes tell: the least that limited
-/// measures add up to, at these prices, without the objective. Offers solutions that use
-/// little of them.
+/// Checks by a few passes whether limits can be kept: minimizes the sum of limited
+/// measures at these prices, without the objective. Offers solutions that use little of
+/// them.
 static egraph_status check_limits_at(ascent *a, const double *price) {
   a->weights.objective_weight = 0;
   memcpy(a->weights.price, price, sizeof a->weights.price);
@@ -529,7 +526,7 @@ static egraph_status check_limits_at(ascent *a, const double *price) {
   return EGRAPH_OK;
 }
 
-/// Each limit alone, then all of them, each in its own measure.
+/// Checks each limit alone, then all of them, each in its own measure.
 static egraph_status check_limits(ascent *a) {
   double together[EG_LAYOUT_MEMORY_ROWS] = {0};
   for (uint32_t i = 0; i < a->weights.limits && !a->infeasible; i++) {
@@ -543,7 +540,8 @@ static egraph_status check_limits(ascent *a) {
   return EGRAPH_OK;
 }
 
-/// The price of one limited measure: up while solutions exceed the limit, then between.
+/// Raises the price of one limited measure while solutions exceed the limit, then
+/// bisects.
 static egraph_status try_prices_of_one(ascent *a) {
   double limit = a->search->task->limit[a->weights.limited[0]], low = 0, high = INFINITY;
   double best = -INFINITY, best_price = 0, *price = &a->weights.price[0];
@@ -570,29 +568,24 @@ static egraph_status try_prices_of_one(ascent *a) {
   return EGRAPH_OK;
 }
 
-/// Of several: greedy solutions as cuts.
+/// Finds prices of several measures by cutting planes; greedy solutions are the cuts.
 static egraph_status try_prices_of_several(ascent *a) {
   double best = -INFINITY, best_price[EG_LAYOUT_MEMORY_ROWS] = {0};
-  eg_layout_prices prices;
+  EG_OWNED(eg_layout_prices, prices);
   eg_layout_prices_init(&prices, a->search, &a->weights);
-  egraph_status status = EGRAPH_OK;
   bool moved = true;
   for (uint32_t i = 0; i < MOST_PRICES * prices.count && moved; i++) {
-    status = climb_at_prices(a, EG_LAYOUT_MOST_PASSES);
-    if (status != EGRAPH_OK || a->infeasible || is_closed(a) ||
-        eg_layout_search_stop(a->search))
-      break;
+    EG_TRY(climb_at_prices(a, EG_LAYOUT_MOST_PASSES));
+    if (a->infeasible || is_closed(a) || eg_layout_search_stop(a->search)) break;
     if (a->bound > best) {
       best = a->bound;
       memcpy(best_price, a->weights.price, sizeof best_price);
     }
-    status = eg_layout_prices_next(&prices, a->search->trial.sum, &moved);
-    if (status != EGRAPH_OK) break;
+    EG_TRY(eg_layout_prices_next(&prices, a->search->trial.sum, &moved));
     memcpy(a->weights.price, prices.price, sizeof prices.price);
   }
   if (best > -INFINITY) memcpy(a->weights.price, best_price, sizeof best_price);
-  eg_layout_prices_deinit(&prices);
-  return status;
+  return EGRAPH_OK;
 }
 
 #define OWNED                                                                            \
@@ -638,7 +631,7 @@ void eg_layout_ascent_destroy(eg_layout_ascent *a) {
   eg_free(a->search->alloc, a, 1, sizeof *a);
 }
 
-/// Whether the best solution keeps so far below the limits that these hardly bind.
+/// True when the best solution stays far below the limits, which then hardly bind.
 static bool keeps_far_below(const ascent *a) {
   const eg_layout_search *search = a->search;
   bool is_far = search->has_best;
@@ -652,6 +645,7 @@ static bool keeps_far_below(const ascent *a) {
 
 egraph_status eg_layout_ascent_climb(eg_layout_ascent *a, int passes,
                                      eg_layout_excess *out, bool *out_any) {
+  assert(passes > 0);
   if (!a->is_checked && !keeps_far_below(a)) EG_TRY(check_limits(a));
   a->is_checked = true;
   if (!a->infeasible) EG_TRY(climb_at_prices(a, passes));
@@ -680,6 +674,7 @@ egraph_status eg_layout_ascent_find_prices(eg_layout_ascent *a) {
 }
 
 egraph_status eg_layout_ascent_restrict(ascent *a, const eg_layout_active *part) {
+  assert(a->factors.active == a->active); // no nesting
   const eg_layout_factors *f = &a->factors;
   a->kept_price.len = a->kept_dead.len = 0;
   EG_TRY(eg_doubles_append(&a->kept_price, f->price.data, f->price.len));
@@ -689,6 +684,7 @@ egraph_status eg_layout_ascent_restrict(ascent *a, const eg_layout_active *part)
 }
 
 void eg_layout_ascent_release(ascent *a) {
+  assert(a->kept_price.len == a->factors.price.len); // restricted before
   eg_layout_factors *f = &a->factors;
   memcpy(f->price.data, a->kept_price.data, f->price.len * sizeof *f->price.data);
   memcpy(f->dead.data, a->kept_dead.data, f->dead.len);
@@ -697,6 +693,7 @@ void eg_layout_ascent_release(ascent *a) {
 }
 
 static egraph_status append_seam(ascent *a, uint32_t seam, eg_layout_potentials *out) {
+  assert(seam + 1 < a->factors.links_of_seam.begin.len);
   eg_layout_factors *f = &a->factors;
   const uint32_t *links = f->links_of_seam.items.data + f->links_of_seam.begin.data[seam];
   const eg_link *before = &f->links.data[links[0]];

@@ -6,11 +6,11 @@
 // value, then none). A price counts at the producers of a value, and with the other sign
 // at the far end:
 //
-//   made TREE                 where the value of the tree is produced
+//   made TREE                 the layout in which the value of the tree is produced
 //   used TREE PRODUCERS NTH   the nth input (from 0) of an operator of value PRODUCERS
 //   asked TREE NTH            root NTH; it has no prices
-//   tied TIE VALUE            where a member of the tie is produced
-//   in-cut CUT VALUE          whether the operator chosen for the value is in the cut
+//   tied TIE VALUE            the layout in which a member of the tie is produced
+//   in-cut CUT VALUE          "the operator chosen for the value is in the cut"
 //
 // Every tree has one `made`. Trees of one value share the costs of its arcs equally.
 // SPDX-License-Identifier: Apache-2.0
@@ -23,7 +23,7 @@
 
 typedef struct eg_layout_dual {
   eg_text text; // its lines
-  double bound; // that they prove
+  double bound; // proven by them
 } eg_layout_dual;
 
 static inline void eg_layout_dual_init(eg_layout_dual *dual, egraph_allocator alloc) {
@@ -34,12 +34,12 @@ static inline void eg_layout_dual_deinit(eg_layout_dual *dual) {
   eg_text_deinit(&dual->text);
 }
 
-/// Appends the lines of a dual: the factors as they stand, with the prices of memory
-/// (`price`: [rows]). Fails with EGRAPH_E_MEMORY.
+/// Appends the lines of a dual: the factors with their current prices, and the prices of
+/// memory (`price`: [rows]). Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_dual_write(const eg_layout_factors *factors, const double *price,
                                    eg_text *text);
 /// Appends a certificate: the problem, a solution, its cost, and the dual with its bound.
-/// `unchecked`: a bound that the solver has proven by means that leave no certificate, or
+/// `unchecked`: a bound that the solver has proven by methods without a certificate, or
 /// -INFINITY. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_certificate_write(const eg_layout_problem *problem,
                                           const eg_layout_solution *solution,
@@ -47,24 +47,23 @@ egraph_status eg_layout_certificate_write(const eg_layout_problem *problem,
                                           eg_text *text);
 
 // ---- bounds -------------------------------------------------------------------------
-// The bound of an ascent alone: the proof of the Lagrangian decomposition of
-// layout_factors.h. It compares with no solution, deletes nothing because of its cost,
+// The bound of an ascent alone, proven by the Lagrangian decomposition of
+// layout_factors.h. It compares with no solution, deletes no item because of its cost,
 // and knows ties by their multipliers only. So the bound holds for every problem for
 // whose parts the same prices add up. (Not for a row of equal blocks of which this
 // problem has one that is tied to itself: see open problems below.)
 //
-// The presolve does not look through ties. It deletes places that cannot be derived or
-// are not needed.
+// The presolve ignores ties. It deletes places that cannot be derived or are not needed.
 
 typedef struct eg_layout_bound_options {
   uint64_t work_limit;       // steps (base/work.h), the first limit; 0: none
   double time_limit_seconds; // > 0
-  const double *price;       // [memory rows] of a unit, >= 0: of the last solve; NULL: 0
-  const uint32_t *target;    // a solution's strategies ([value]), or NULL: the bound does
-                             // not rise above its cost, and stops there
-  eg_layout_potentials *potentials; // of an open problem, whose seams are given: empty,
-                                    // to be filled; the bound is of rows of copies
-                                    // then, without a dual. NULL: none
+  const double *price;       // [memory rows] per unit, >= 0, of the last solve; NULL: 0
+  const uint32_t *target; // a solution's strategies ([value]), or NULL: the bound stops
+                          // at its cost
+  eg_layout_potentials *potentials; // to fill, with the seams of an open problem: the
+                                    // bound is for rows of copies then, without a dual;
+                                    // NULL: none
   uint64_t *done;                   // as in eg_layout_options
 } eg_layout_bound_options;
 
@@ -82,15 +81,15 @@ egraph_status eg_layout_bound(egraph_allocator alloc, const eg_layout_problem *p
 
 // ---- open problems ------------------------------------------------------------------
 //
-// Problems of which one part stands for equal copies in a row, cut open where the copies
-// meet: a bound of every row of copies, alike or not.
+// A problem in which one part represents equal copies in a row, cut open where the copies
+// meet: bounds every row of copies, alike or not.
 //
 //      before | part x n | after          seams:  before|first    last|after
 //
-// At every seam of the row two values stand for one that goes across, in either
-// direction: one on each side, both made in the same layout. In an open problem they are
-// free of each other; the front seam has `before` and, of the part, `first`; the back
-// seam has, of the part, `last`, and `after`. Values of the part count n-fold.
+// At every seam of the row two values, one on each side, represent one value that crosses
+// it, in either direction; both are produced in the same layout. In an open problem they
+// are independent; the front seam has `before` and, of the part, `first`; the back seam
+// has, of the part, `last`, and `after`. Values of the part count n-fold.
 //
 // Potentials p, q per layout are added to the costs of these four:
 //
@@ -99,8 +98,8 @@ egraph_status eg_layout_bound(egraph_allocator alloc, const eg_layout_problem *p
 // Let a row of copies have the layouts h(0) .. h(n) at its n + 1 seams. Each copy, with
 // the ends before and after it, solves the open problem; on average over the copies the
 // potentials add up to p(h(0)) - sum p(h(0 .. n-1)) + sum q(h(1 .. n)) - q(h(n)), which
-// is the sum of q - p at h(1 .. n-1), at most 0. So the row costs at least what the open
-// problem does with potentials, whatever they are and however that is proven.
+// is the sum of q - p at h(1 .. n-1), at most 0. So the row costs at least as much as the
+// open problem with potentials, whatever they are and however this is proven.
 
 typedef struct eg_open_options {
   uint64_t work_limit;       // steps (base/work.h); 0: none
@@ -111,17 +110,17 @@ typedef struct eg_open_options {
   uint64_t *done; // likewise
 } eg_open_options;
 
-/// A bound of all rows of copies by dual ascent, and its potentials, which are
-/// initialized and empty and have the seams. INFINITY: there is no row. The problem has
-/// no limits of memory. *out_work: steps done. Fails with EGRAPH_E_ARGUMENT (options,
+/// Bounds all rows of copies by dual ascent, and fills its potentials, which are
+/// initialized with the seams and empty. INFINITY: there is no row. The problem has no
+/// memory limits. *out_work: steps done. Fails with EGRAPH_E_ARGUMENT (options,
 /// seams), EGRAPH_E_MEMORY.
 egraph_status eg_layout_open_climb(egraph_allocator alloc,
                                    const eg_layout_problem *problem,
                                    const eg_open_options *options,
                                    eg_layout_potentials *potentials, double *out_bound,
                                    uint64_t *out_work);
-/// The same by an exact search of the open problem at potentials; their costs are left in
-/// it. Fails likewise, and with EGRAPH_E_INTERNAL.
+/// Bounds them by an exact search of the open problem at potentials, whose costs it adds
+/// to the problem. Fails as eg_layout_open_climb, and with EGRAPH_E_INTERNAL.
 egraph_status eg_layout_open_search(egraph_allocator alloc, eg_layout_problem *problem,
                                     const eg_open_options *options,
                                     const eg_layout_potentials *potentials,

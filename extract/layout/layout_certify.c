@@ -1,9 +1,9 @@
 // The certificate, from the problem's rows alone. It uses nothing of the solver (not even
 // its index), so that an error there cannot hide here.
 //
-// Needed values are collected from the roots. Sweeps find the layouts that the chosen
-// arcs of each reach from its source, and every need must be reached. Values whose inputs
-// are all finished are finished in turn (Kahn); values left over are cyclic.
+// The first walk collects the needed values from the roots. Sweeps find the layouts that
+// the chosen arcs reach from each value's source, and every need must be reached. Values
+// whose inputs are all finished are finished in turn (Kahn); remaining values are cyclic.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
@@ -19,8 +19,9 @@ typedef struct walk {
   eg_bytes seen;    // [value]
   eg_bytes reached; // [place]
 } walk;
+EG_OWNER_DEFINE_STATIC(walk, (eg_u32s, op, needed), (eg_bytes, seen, reached))
 
-// The row that holds an item: begin[row] <= item < begin[row + 1].
+/// The row that contains an item: begin[row] <= item < begin[row + 1].
 static uint32_t find_row(const eg_u32s *begin, uint32_t item) {
   size_t low = 0, high = begin->len - 1;
   while (low + 1 < high) {
@@ -161,7 +162,7 @@ static egraph_status check_acyclic(walk *w) {
   return EG_FAIL(EGRAPH_E_INTERNAL, "certificate: %zu values need themselves", left);
 }
 
-// Compensated (Neumaier), so that the order of the terms does not show.
+/// A compensated sum (Neumaier): independent of the order of its terms.
 typedef struct total {
   double sum, lost;
 } total;
@@ -193,31 +194,27 @@ static void sum_costs(const walk *w, double *out_cost, double *out_memory) {
     out_memory[r] = memory[r].sum + memory[r].lost;
 }
 
-static egraph_status check_solution(walk *w, double *out_cost, double *out_memory) {
-  EG_TRY(collect_needed_values(w));
-  mark_reached(w);
-  EG_TRY(check_places(w));
-  EG_TRY(check_user(w));
-  EG_TRY(check_ties(w));
-  EG_TRY(check_acyclic(w));
-  sum_costs(w, out_cost, out_memory);
-  for (uint32_t r = 0; r < w->problem->memory_rows; r++) {
-    double limit = w->problem->memory_limit[r];
+egraph_status eg_layout_certify(egraph_allocator alloc, const eg_layout_problem *problem,
+                                const uint32_t *strategy, const uint8_t *arc_used,
+                                double *out_cost,
+                                double out_memory[EG_LAYOUT_MEMORY_ROWS]) {
+  EG_LOCAL(walk, w, alloc);
+  w.problem = problem;
+  w.strategy = strategy;
+  w.arc_used = arc_used;
+  EG_TRY(collect_needed_values(&w));
+  mark_reached(&w);
+  EG_TRY(check_places(&w));
+  EG_TRY(check_user(&w));
+  EG_TRY(check_ties(&w));
+  EG_TRY(check_acyclic(&w));
+  sum_costs(&w, out_cost, out_memory);
+  for (uint32_t r = 0; r < problem->memory_rows; r++) {
+    double limit = problem->memory_limit[r];
     if (out_memory[r] > limit * (1 + 1e-12))
       return EG_FAIL(EGRAPH_E_INTERNAL,
                      "certificate: memory %.17g in row %u exceeds %.17g", out_memory[r],
                      r, limit);
   }
   return EGRAPH_OK;
-}
-
-egraph_status eg_layout_certify(egraph_allocator alloc, const eg_layout_problem *problem,
-                                const uint32_t *strategy, const uint8_t *arc_used,
-                                double *out_cost,
-                                double out_memory[EG_LAYOUT_MEMORY_ROWS]) {
-  walk w = {.problem = problem, .strategy = strategy, .arc_used = arc_used};
-  EG_INIT_MEMBERS(&w, alloc, (eg_u32s, op, needed), (eg_bytes, seen, reached))
-  egraph_status status = check_solution(&w, out_cost, out_memory);
-  EG_DEINIT_MEMBERS(&w, (eg_u32s, op, needed), (eg_bytes, seen, reached))
-  return status;
 }

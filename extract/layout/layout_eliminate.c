@@ -1,8 +1,8 @@
 // Variables are eliminated in the order of the fewest labels that their neighbours have
 // together (min-weight). The relations of a variable are joined, smallest first, and the
-// last join minimizes over it; the base is the least cost once all variables are gone.
-// Whenever relations have grown, diffusion over them raises the base, so that fewer rows
-// have room.
+// last join minimizes over it; the base is the least cost once all variables are
+// eliminated. Whenever relations have grown, diffusion over them raises the base, so that
+// fewer rows have room.
 //
 // At first only variables are eliminated whose joins have few enough rows to keep them
 // all: the base is then a bound (mini-bucket elimination with diffusion between the
@@ -20,13 +20,13 @@
 #define NONE UINT32_MAX // no variable, value, link or strategy
 
 // ---- encoding -------------------------------------------------------------------------
-// The strategies and arcs that an ascent leaves within reach of its bound, as a cost
-// function network: relations between variables, with costs above the bound.
+// The strategies and arcs that an ascent leaves near its bound, as a cost function
+// network: relations between variables, with costs above the bound.
 //
 //   source(v)  the layout that value v is produced in, or none
 //   set(v)     the set of layouts that v is provided in: its source, or reached by arcs
-//   need(u)    the layout that an operator's input asks for, or none;
-//              or whether the operator chosen for a value is in a cut
+//   need(u)    the layout that an operator's input needs, or none;
+//              or "the operator chosen for the value is in the cut"
 //   tie(t)     the layout of its members
 //
 //   strategies of v's operators    source(v), need(inputs), need(cuts)
@@ -43,10 +43,10 @@ typedef struct encoding {
   // Variables, or EG_LAYOUT_NONE.
   eg_u32s source, set; // [value]
   eg_u32s need;        // [link]
-  double bound;        // below which no cost is
+  double bound;        // of every solution
   bool fits; // false: a value has too many layouts or an operator too many inputs, and
-             // the network is not whole
-  // Of the producers at hand.
+             // the network is incomplete
+  // Of the current producers.
   eg_u32s uses;   // links of their inputs and cuts
   eg_u32s vars;   // of their relation: source, then the needs of `uses`
   eg_labels row;  // of a strategy in it
@@ -63,7 +63,7 @@ static double *costs_of(const encoding *e, uint32_t var) {
   return eg_cost_network_costs(e->network, var);
 }
 
-/// Adds a row of two labels to the relation at hand, if it has a finite cost.
+/// Adds a row of two labels to the current relation, if it has a finite cost.
 static egraph_status add_pair_row(encoding *e, uint32_t a, uint32_t b, double cost) {
   const uint16_t row[] = {(uint16_t)a, (uint16_t)b};
   return cost < INFINITY ? eg_relation_add(&e->network->maker, row, 0, cost) : EGRAPH_OK;
@@ -71,7 +71,7 @@ static egraph_status add_pair_row(encoding *e, uint32_t a, uint32_t b, double co
 
 // ---- strategies ---------------------------------------------------------------------
 
-/// Whether a strategy may be chosen, and its cost above that of the cheapest.
+/// True when a strategy may be chosen; *out_cost is its cost above the cheapest.
 static bool may_choose(encoding *e, uint32_t strategy, double *out_cost) {
   eg_relation_maker *maker = &e->network->maker;
   if (!e->factors->active->strategy.data[strategy]) return false;
@@ -83,6 +83,7 @@ static bool may_choose(encoding *e, uint32_t strategy, double *out_cost) {
 /// Lists the variables of a value's producers: its source, and a need of every input and
 /// cut of an operator.
 static egraph_status list_vars(encoding *e, uint32_t value) {
+  assert(e->source.data[value] != NONE);
   const eg_layout_factors *f = e->factors;
   e->uses.len = e->vars.len = 0;
   EG_TRY(eg_u32s_push(&e->vars, e->source.data[value]));
@@ -95,7 +96,7 @@ static egraph_status list_vars(encoding *e, uint32_t value) {
   return eg_labels_resize(&e->row, e->vars.len);
 }
 
-/// The labels of a value that is not produced: nothing is needed for it.
+/// The labels of a value that is not produced: no input is needed.
 static void fill_nothing(encoding *e, uint32_t value) {
   const eg_layout_factors *f = e->factors;
   e->row.data[0] = (uint16_t)eg_layout_layout_count(f->view->problem, value);
@@ -104,9 +105,10 @@ static void fill_nothing(encoding *e, uint32_t value) {
         (uint16_t)(eg_link_labels(f, &f->links.data[e->uses.data[i]]) - 1);
 }
 
-/// The labels of a strategy: operators that are not chosen need nothing and are in no
+/// The labels of a strategy: operators that are not chosen need no input and are in no
 /// cut.
 static void fill_row(encoding *e, uint32_t s) {
+  assert(e->row.len == e->vars.len);
   const eg_layout_factors *f = e->factors;
   const eg_layout_problem *p = f->view->problem;
   uint32_t op = f->view->op_of.data[s];
@@ -125,8 +127,8 @@ static void fill_row(encoding *e, uint32_t s) {
   }
 }
 
-/// Variables of a value's producers, with the least cost of each source; notes the
-/// layouts that its strategies ask for.
+/// Adds the variables of a value's producers, with the least cost of each source; marks
+/// the layouts that its strategies need.
 static egraph_status add_source(encoding *e, uint32_t value) {
   const eg_layout_factors *f = e->factors;
   const eg_layout_problem *p = f->view->problem;
@@ -173,8 +175,8 @@ static egraph_status add_producers(encoding *e, uint32_t value) {
   return eg_cost_network_finish(e->network);
 }
 
-/// Finds the cheapest strategy of a value that has the labels of `label_of`
-/// ([variables]), or NONE.
+/// Finds the cheapest strategy of a value with the labels of `label_of` ([variables]), or
+/// NONE.
 static egraph_status decode_strategy(encoding *e, uint32_t value,
                                      const uint16_t *label_of, uint32_t *out) {
   const eg_layout_factors *f = e->factors;
@@ -197,9 +199,10 @@ static egraph_status decode_strategy(encoding *e, uint32_t value,
 
 // ---- layout sets --------------------------------------------------------------------
 
-/// The sets in which a user of the value at hand finds the layout that it needs, with the
-/// cost of its label above that of the cheapest in the set.
+/// Adds the sets in which a user of the current value finds the layout that it needs,
+/// with the cost of its label above the cheapest label in the set.
 static egraph_status add_use(encoding *e, uint32_t link) {
+  assert(e->need.data[link] != NONE);
   const eg_layout_provision *h = &e->provision;
   const uint32_t vars[] = {e->need.data[link], e->set.data[h->value]};
   const double *own = costs_of(e, vars[1]);
@@ -292,7 +295,7 @@ static egraph_status add_tie_relation(encoding *e, uint32_t tie) {
   return EGRAPH_OK;
 }
 
-/// All ways to choose at least one operator of a cut, each a set of bits.
+/// Adds all ways to choose at least one operator of a cut, each a set of bits.
 static egraph_status add_cut_relation(encoding *e, uint32_t cut) {
   eg_layout_factors *f = e->factors;
   uint32_t links[EG_LAYOUT_CUT_VALUES], vars[EG_LAYOUT_CUT_VALUES], count = 0;
@@ -324,8 +327,8 @@ static egraph_status add_cut_relation(encoding *e, uint32_t cut) {
 
 // ---- the whole ----------------------------------------------------------------------
 
-/// Roots ask for their layouts that are in a solution.
-static egraph_status note_roots(encoding *e) {
+/// Marks the layouts that roots may need.
+static egraph_status mark_roots(encoding *e) {
   const eg_layout_factors *f = e->factors;
   EG_TRY(eg_bytes_resize(&e->asked, f->price.len));
   for (uint32_t i = 0; i < f->links.len; i++) {
@@ -337,8 +340,8 @@ static egraph_status note_roots(encoding *e) {
   return EGRAPH_OK;
 }
 
-/// Fills the network with the active strategies and arcs that have room; the others are
-/// lost.
+/// Fills the network with the active strategies and arcs that have room, and records the
+/// others as left out.
 static egraph_status encode_problem(encoding *e) {
   const eg_layout_factors *f = e->factors;
   const eg_layout_problem *p = f->view->problem;
@@ -352,7 +355,7 @@ static egraph_status encode_problem(encoding *e) {
   EG_TRY(eg_layout_fill_none(&e->source, values));
   EG_TRY(eg_layout_fill_none(&e->set, values));
   EG_TRY(eg_layout_fill_none(&e->need, f->links.len));
-  EG_TRY(note_roots(e));
+  EG_TRY(mark_roots(e));
   for (uint32_t v = 0; v < values; v++)
     if (is_used[v]) EG_TRY(add_source(e, v));
   for (uint32_t v = 0; v < values && e->fits; v++)
@@ -367,12 +370,13 @@ static egraph_status encode_problem(encoding *e) {
 }
 
 // ---- elimination --------------------------------------------------------------------
-enum { STEP = 4 }; // of work, per step of relations (measured)
+enum { STEP = 4 }; // of work per step of relations (measured)
 enum { MOST_VARIABLES = 1 << 14, PASSES = 20, FEW_ROWS = 500 };
 enum { FEWEST_CONDENSED = 1 << 10, MOST_CONDENSED = 1 << 16, GROWTH = 4 };
-static const double STANDSTILL = 0.01; // of the room above the base, per PASSES
+static const double STANDSTILL = 0.01; // share of the room above the base, per PASSES
 
-/// Of a variable: in relations; taken out, or of one label; its join has too many rows.
+/// State of a variable: in relations; eliminated, or with a single label; its join has
+/// too many rows.
 typedef enum state { PRESENT, GONE, PUT_OFF } state;
 
 typedef struct eliminator {
@@ -381,15 +385,15 @@ typedef struct eliminator {
   encoding encoding;
   uint32_t vars;
   size_t words;
-  eg_words near;    // [variable] row of those that share a relation
+  eg_words near;    // [variable] row of the variables that share a relation
   eg_doubles width; // [variable] log of its labels
   eg_doubles score; // [variable] sum of its neighbours' widths
   eg_bytes state;   // [variable] as above
-  eg_u32s order;    // variables, as they went
-  eg_u32s result;   // [order] relation that knows the choice
+  eg_u32s order;    // eliminated variables, first to last
+  eg_u32s result;   // [order] relation with the choice
   eg_labels label;  // [variable] of the solution
-  eg_u32s joined;   // relations of the join at hand
-  eg_relation unit; // of no variables: one row that costs nothing
+  eg_u32s joined;   // relations of the current join
+  eg_relation unit; // without variables: one row of cost 0
   size_t grown;     // rows of the largest result at the last diffusion
 } eliminator;
 
@@ -400,6 +404,7 @@ static uint64_t *neighbour_row(const eliminator *e, uint32_t var) {
 }
 
 static void score_variable(eliminator *e, uint32_t var) {
+  assert(var < e->vars);
   double score = 0;
   const uint64_t *row = neighbour_row(e, var);
   for (size_t w = 0; w < e->words; w++)
@@ -408,7 +413,7 @@ static void score_variable(eliminator *e, uint32_t var) {
   e->score.data[var] = score;
 }
 
-/// Of the variables that are left; those of one label are not.
+/// Indexes the remaining variables; variables with a single label are eliminated.
 static void index_variables(eliminator *e) {
   const eg_cost_network *n = &e->network;
   memset(e->near.data, 0, e->near.len * sizeof *e->near.data);
@@ -431,7 +436,7 @@ static void index_variables(eliminator *e) {
     if (e->state.data[v] != GONE) score_variable(e, v);
 }
 
-/// Raises the base, and finds an order for the variables that are left.
+/// Raises the base, and rescores the remaining variables.
 static egraph_status diffuse(eliminator *e) {
   EG_TRY(eg_cost_network_diffuse(&e->network, PASSES));
   index_variables(e);
@@ -448,6 +453,7 @@ static uint32_t choose_variable(const eliminator *e) {
 }
 
 static void forget_variable(eliminator *e, uint32_t var) {
+  assert(e->state.data[var] == PRESENT);
   const uint64_t *own = neighbour_row(e, var);
   e->state.data[var] = GONE;
   for (uint32_t v = 0; v < e->vars; v++) {
@@ -463,8 +469,8 @@ static void forget_variable(eliminator *e, uint32_t var) {
 
 // ---- elimination --------------------------------------------------------------------
 
-/// The smallest relation with a variable that is not used yet, or NONE.
-static uint32_t smallest(const eg_cost_network *n, uint32_t var) {
+/// The smallest unused relation with a variable, or NONE.
+static uint32_t find_smallest(const eg_cost_network *n, uint32_t var) {
   uint32_t best = NONE;
   for (uint32_t i = n->first.data[var]; i != NONE; i = n->next.data[i]) {
     uint32_t r = n->entry.data[i];
@@ -476,49 +482,46 @@ static uint32_t smallest(const eg_cost_network *n, uint32_t var) {
   return best;
 }
 
-/// Raises the next relation of a variable, and takes it into the join at hand.
+/// Raises the next relation of a variable, and adds it to the current join.
 static egraph_status hold_next(eliminator *e, uint32_t var, uint32_t *next) {
   eg_cost_network *n = &e->network;
   EG_TRY(eg_u32s_push(&e->joined, *next));
   n->used.data[*next] = 1;
   eg_relation_raise(&n->maker, &n->costs, &n->relations.data[*next]);
-  *next = smallest(n, var);
+  *next = find_smallest(n, var);
   return EGRAPH_OK;
 }
 
 /// Joins the relations of a variable into `out`, without it.
 static egraph_status join_all(eliminator *e, uint32_t var, eg_relation *out) {
   eg_cost_network *n = &e->network;
-  uint32_t next = smallest(n, var);
+  uint32_t next = find_smallest(n, var);
   eg_relation *held = &n->relations.data[next];
   e->joined.len = 0;
   EG_TRY(hold_next(e, var, &next));
   if (next == NONE)
     return eg_relation_join(&n->maker, &n->costs, held, &e->unit, var, out);
-  eg_relation joined;
-  eg_relation_init(&joined, e->search->alloc);
-  egraph_status status = EGRAPH_OK;
-  while (status == EGRAPH_OK && next != NONE) {
+  EG_LOCAL(eg_relation, joined, e->search->alloc);
+  while (next != NONE) {
     eg_relation *other = &n->relations.data[next];
-    status = hold_next(e, var, &next);
-    if (status == EGRAPH_OK)
-      status = eg_relation_join(&n->maker, &n->costs, held, other,
-                                next == NONE ? var : NONE, out);
-    if (status != EGRAPH_OK || next == NONE || n->maker.failed) break;
+    EG_TRY(hold_next(e, var, &next));
+    EG_TRY(eg_relation_join(&n->maker, &n->costs, held, other, next == NONE ? var : NONE,
+                            out));
+    if (next == NONE || n->maker.failed) break;
     eg_relation spare = joined;
     joined = *out;
     *out = spare;
     held = &joined;
   }
-  eg_relation_deinit(&joined);
-  return status;
+  return EGRAPH_OK;
 }
 
-/// The relation that stands for a variable's from now on.
+/// Replaces the relations of a variable by their join.
 static egraph_status replace_by_result(eliminator *e, uint32_t var, eg_relation *result) {
+  assert(e->order.len == e->result.len);
   eg_cost_network *n = &e->network;
   for (uint32_t i = n->costs.begin.data[var]; i < n->costs.begin.data[var + 1]; i++)
-    n->costs.cost.data[i] = 0; // they are in the rows now
+    n->costs.cost.data[i] = 0; // the rows include them now
   EG_TRY(eg_cost_network_add(n, result));
   uint32_t number = (uint32_t)n->relations.len - 1;
   EG_TRY(eg_cost_network_settle(n, number));
@@ -528,19 +531,18 @@ static egraph_status replace_by_result(eliminator *e, uint32_t var, eg_relation 
   return EGRAPH_OK;
 }
 
-/// *out_rows: of the result; 0 when the join failed, which gives back its relations.
-static egraph_status take_out(eliminator *e, uint32_t var, size_t *out_rows) {
-  eg_relation result;
-  eg_relation_init(&result, e->search->alloc);
-  egraph_status status = join_all(e, var, &result);
+/// Eliminates a variable. *out_rows: of the result; 0 when the join failed, which
+/// restores its relations.
+static egraph_status eliminate_variable(eliminator *e, uint32_t var, size_t *out_rows) {
+  assert(e->state.data[var] == PRESENT);
+  eg_cost_network *n = &e->network;
+  EG_LOCAL(eg_relation, result, e->search->alloc);
+  EG_TRY(join_all(e, var, &result));
   *out_rows = eg_relation_rows(&result);
-  if (status == EGRAPH_OK && !e->network.maker.failed) {
-    e->network.is_empty = e->network.is_empty || *out_rows == 0;
+  if (!n->maker.failed) {
+    n->is_empty = n->is_empty || *out_rows == 0;
     return replace_by_result(e, var, &result);
   }
-  eg_relation_deinit(&result);
-  EG_TRY(status);
-  eg_cost_network *n = &e->network;
   for (size_t i = 0; i < e->joined.len; i++) {
     n->used.data[e->joined.data[i]] = 0;
     eg_relation_lower(&n->costs, &n->relations.data[e->joined.data[i]]);
@@ -560,14 +562,14 @@ static bool should_stop(eliminator *e) {
   return eg_layout_search_stop(e->search);
 }
 
-/// Takes out the variables that are present; diffuses whenever relations have grown.
-static egraph_status take_out_all(eliminator *e, bool keeps_all) {
+/// Eliminates the variables that are present; diffuses whenever relations have grown.
+static egraph_status eliminate_present(eliminator *e, bool keeps_all) {
   eg_cost_network *n = &e->network;
   n->maker.keeps_all = keeps_all;
   e->grown = FEW_ROWS;
   for (uint32_t var; !n->is_empty && (var = choose_variable(e)) != NONE;) {
     size_t rows;
-    EG_TRY(take_out(e, var, &rows));
+    EG_TRY(eliminate_variable(e, var, &rows));
     if (should_stop(e)) return EGRAPH_OK;
     if (n->is_empty || rows <= 2 * e->grown) continue;
     e->grown = rows;
@@ -576,7 +578,7 @@ static egraph_status take_out_all(eliminator *e, bool keeps_all) {
   return EGRAPH_OK;
 }
 
-/// Diffuses until the base stands still.
+/// Diffuses until the base stalls.
 static egraph_status diffuse_until_still(eliminator *e) {
   eg_cost_network *n = &e->network;
   double worth = STANDSTILL * (n->maker.room - n->maker.base), before = -INFINITY;
@@ -590,12 +592,12 @@ static egraph_status diffuse_until_still(eliminator *e) {
 static egraph_status raise_by_elimination(eliminator *e, double constant, double least) {
   double proven = fmin(least, e->network.maker.lost);
   double bound = e->encoding.bound + constant + proven;
-  if (isinf(bound)) return EGRAPH_OK; // nothing is left: no row is found
+  if (isinf(bound)) return EGRAPH_OK; // no row is left
   return eg_layout_search_raise(e->search,
                                 bound - 1e-12 * (fabs(bound) + fabs(constant)));
 }
 
-/// Variables that were put off are present again; returns whether any is left.
+/// Makes variables that were put off present again; true when any variable remains.
 static bool put_back(eliminator *e) {
   bool is_left = false;
   for (uint32_t v = 0; v < e->vars; v++) {
@@ -605,15 +607,15 @@ static bool put_back(eliminator *e) {
   return is_left;
 }
 
-/// Takes out variables whose joins keep all rows, of few rows at first; *out_left: there
-/// are more variables.
+/// Eliminates variables whose joins keep all rows, of few rows at first; *out_left: other
+/// variables remain.
 static egraph_status condense(eliminator *e, double constant, uint32_t most,
                               bool *out_left) {
   eg_cost_network *n = &e->network;
   if (most > MOST_CONDENSED) most = MOST_CONDENSED;
   n->maker.rows = most < FEWEST_CONDENSED ? most : FEWEST_CONDENSED;
   for (;; n->maker.rows *= GROWTH) {
-    EG_TRY(take_out_all(e, true));
+    EG_TRY(eliminate_present(e, true));
     *out_left = put_back(e);
     if (!*out_left || n->is_empty) return EGRAPH_OK;
     EG_TRY(diffuse_until_still(e));
@@ -624,7 +626,7 @@ static egraph_status condense(eliminator *e, double constant, uint32_t most,
   }
 }
 
-/// *out_found: whether a row is left in every relation.
+/// *out_found: every relation has a row left.
 static egraph_status run_elimination(eliminator *e, double constant, uint32_t rows,
                                      bool *out_found) {
   eg_cost_network *n = &e->network;
@@ -640,7 +642,7 @@ static egraph_status run_elimination(eliminator *e, double constant, uint32_t ro
   n->maker.rows = rows;
   bool is_done = !is_left || n->is_empty;
   if (!is_done && !eg_layout_search_wants_bound(e->search) && !should_stop(e)) {
-    EG_TRY(take_out_all(e, false));
+    EG_TRY(eliminate_present(e, false));
     is_done = !should_stop(e);
   }
   if (!is_done) n->maker.lost = 0;
@@ -649,6 +651,7 @@ static egraph_status run_elimination(eliminator *e, double constant, uint32_t ro
 }
 
 static egraph_status offer_labels(eliminator *e, eg_layout_eliminated *out) {
+  assert(e->order.len == e->result.len);
   eg_layout_search *search = e->search;
   for (size_t i = e->order.len; i-- > 0;)
     if (!eg_relation_choice(&e->network.relations.data[e->result.data[i]], e->label.data,
@@ -664,7 +667,7 @@ static egraph_status offer_labels(eliminator *e, eg_layout_eliminated *out) {
   return EGRAPH_OK;
 }
 
-/// How far a run got, whose least cost is INFINITY when it found nothing.
+/// The reach of a run; its least cost is INFINITY when it found no solution.
 static eg_layout_reach reach_of(const eliminator *e, double least) {
   const eg_relation_maker *maker = &e->network.maker;
   if (maker->gave_up || e->search->clock->stopped) return EG_LAYOUT_REACH_NONE;
@@ -676,7 +679,7 @@ static eg_layout_reach reach_of(const eliminator *e, double least) {
 static egraph_status eliminate_all(eliminator *e, double constant, uint32_t rows,
                                    eg_layout_eliminated *out) {
   EG_TRY(run_elimination(e, constant, rows, &out->found));
-  double least = out->found ? e->network.maker.base : INFINITY; // all of it
+  double least = out->found ? e->network.maker.base : INFINITY; // the whole cost
   if (out->found) EG_TRY(offer_labels(e, out));
   out->reach = reach_of(e, least);
   return raise_by_elimination(e, constant, least);
@@ -690,10 +693,10 @@ static bool on_join_progress(void *user) {
   return eg_layout_search_stop(e->search);
 }
 
-#define OWNED                                                                            \
-  (eg_cost_network, network), (encoding, encoding), (eg_words, near),                    \
-      (eg_doubles, width, score), (eg_bytes, state), (eg_u32s, order, result, joined),   \
-      (eg_labels, label), (eg_relation, unit)
+EG_OWNER_DEFINE_STATIC(eliminator, (eg_cost_network, network), (encoding, encoding),
+                       (eg_words, near), (eg_doubles, width, score), (eg_bytes, state),
+                       (eg_u32s, order, result, joined), (eg_labels, label),
+                       (eg_relation, unit))
 
 static egraph_status run_eliminator(eliminator *e, const eg_layout_elimination *options,
                                     eg_layout_eliminated *out) {
@@ -714,8 +717,9 @@ static egraph_status run_eliminator(eliminator *e, const eg_layout_elimination *
 egraph_status eg_layout_eliminate(eg_layout_search *search, eg_layout_factors *factors,
                                   const eg_layout_elimination *options,
                                   eg_layout_eliminated *out) {
-  eliminator e = {.search = search};
-  EG_INIT_MEMBERS(&e, search->alloc, OWNED)
+  assert(isfinite(options->room) && options->rows >= 1);
+  EG_LOCAL(eliminator, e, search->alloc);
+  e.search = search;
   e.network.maker.room = options->room;
   e.network.maker.rows = options->rows;
   e.network.maker.stop = on_join_progress;
@@ -724,7 +728,5 @@ egraph_status eg_layout_eliminate(eg_layout_search *search, eg_layout_factors *f
   e.encoding.strategy_excess = options->strategy_excess;
   e.encoding.arc_excess = options->arc_excess;
   e.encoding.network = &e.network;
-  egraph_status status = run_eliminator(&e, options, out);
-  EG_DEINIT_MEMBERS(&e, OWNED)
-  return status;
+  return run_eliminator(&e, options, out);
 }

@@ -1,6 +1,6 @@
 // Exact search on the strategies that an ascent leaves: variable elimination over their
-// relations. Its cost grows with the width of a problem, not with its
-// length, and shrinks with the gap.
+// relations. Its cost grows with the width of a problem, not with its length, and shrinks
+// with the gap.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_ELIMINATE_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_ELIMINATE_H
@@ -9,28 +9,28 @@
 #include "extract/layout/layout_search.h"
 
 typedef enum eg_layout_reach {
-  EG_LAYOUT_REACH_ALL,  // the least cost is known, or that there is none
-  EG_LAYOUT_REACH_ROOM, // there is nothing within room
-  EG_LAYOUT_REACH_ROWS, // the cheapest rows were looked at: more would help
+  EG_LAYOUT_REACH_ALL,  // the least cost is known, or there is no solution
+  EG_LAYOUT_REACH_ROOM, // no solution within room
+  EG_LAYOUT_REACH_ROWS, // only the cheapest rows were kept: more would help
   EG_LAYOUT_REACH_NONE  // the problem is too wide, or the clock stopped
 } eg_layout_reach;
 
 typedef struct eg_layout_elimination {
-  const eg_doubles *strategy_excess, *arc_excess; // as of eg_layout_excess
+  const eg_doubles *strategy_excess, *arc_excess; // of eg_layout_excess
   double constant;                                // to be added to the sum of the factors
   double room;   // above the bound, finite: rows that cost more are left out
-  uint32_t rows; // of a relation at most, the cheapest
+  uint32_t rows; // most rows of a relation, the cheapest
 } eg_layout_elimination;
 
 typedef struct eg_layout_eliminated {
   eg_layout_reach reach;
   bool found;                     // a choice of strategies is in search->trial
-  double sum[EG_LAYOUT_MEASURES]; // of that
+  double sum[EG_LAYOUT_MEASURES]; // of this choice
 } eg_layout_eliminated;
 
-/// Offers the best solution that is found, and raises search->bound by what the factors'
-/// prices and the elimination prove. Cycles and limits are left to the offer: the bound
-/// holds, the solution may not. Fails with EGRAPH_E_MEMORY.
+/// Offers the best solution found, and raises search->bound to the bound that the
+/// factors' prices and the elimination prove. It ignores cycles and limits, which the
+/// offer checks: the bound holds, the solution may not. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_eliminate(eg_layout_search *search, eg_layout_factors *factors,
                                   const eg_layout_elimination *options,
                                   eg_layout_eliminated *out);

@@ -61,22 +61,19 @@ static egraph_status index_strategies(eg_layout_view *view) {
                              view->value_of.data, count);
 }
 
-/// Rows of the owners of items, by key: item i has key[i] and belongs to the row of
-/// `begin` that holds it.
+/// Rows of the owners of items, by key: item i has key[i], and the row of `begin` that
+/// contains it is its owner.
 static egraph_status invert_rows(eg_layout_rows *rows, size_t row_count,
                                  const eg_u32s *begin, const eg_u32s *key) {
-  eg_u32s owner;
-  eg_u32s_init(&owner, rows->begin.alloc);
-  egraph_status status = eg_u32s_resize(&owner, key->len);
-  if (status == EGRAPH_OK)
-    status = eg_layout_rows_fill(rows, row_count, key->data, key->len);
-  for (uint32_t r = 0; status == EGRAPH_OK && r + 1 < begin->len; r++)
+  EG_LOCAL(eg_u32s, owner, rows->begin.alloc);
+  EG_TRY(eg_u32s_resize(&owner, key->len));
+  EG_TRY(eg_layout_rows_fill(rows, row_count, key->data, key->len));
+  for (uint32_t r = 0; r + 1 < begin->len; r++)
     for (uint32_t i = begin->data[r]; i < begin->data[r + 1]; i++)
       owner.data[i] = r;
-  for (size_t i = 0; status == EGRAPH_OK && i < rows->items.len; i++)
+  for (size_t i = 0; i < rows->items.len; i++)
     rows->items.data[i] = owner.data[rows->items.data[i]];
-  eg_u32s_deinit(&owner);
-  return status;
+  return EGRAPH_OK;
 }
 
 /// Weights in one memory row, and in all of them together.
@@ -150,15 +147,14 @@ void eg_layout_view_deinit(eg_layout_view *view) {
 
 // ---- solutions ----------------------------------------------------------------------
 //
-// A walk from the roots collects the values that are needed; then every one of them is a
-// Steiner arborescence of its own: from the layout it is produced in to the layouts
-// needed, over its arcs. With few terminals it is solved exactly by dynamic programming
-// over sets of terminals (Dreyfus, Wagner 1971); with many, each time the nearest
-// terminal is joined.
+// A walk from the roots collects the needed values. Each of them has a Steiner
+// arborescence over its arcs, from the layout that it is produced in to the needed
+// layouts. With few terminals it is solved exactly by dynamic programming over sets of
+// terminals (Dreyfus, Wagner 1971); with many, the nearest terminal joins next.
 
 enum { EXACT_TERMINALS = 6 };
 #define ROOT_BIT (UINT32_C(1) << 31)
-// Entries of `back`: 0 nothing, END a terminal, SPLIT | set, else 2 + arc.
+// Entries of `back`: 0 unreached, END a terminal, SPLIT | set, else 2 + arc.
 #define END UINT32_C(1)
 #define SPLIT (UINT32_C(1) << 31)
 
@@ -180,6 +176,7 @@ egraph_status
 }
 
 egraph_status eg_layout_choice_copy(eg_layout_choice *to, const eg_layout_choice *from) {
+  assert(to != from);
   to->strategy.len = to->arc_used.len = 0;
   EG_TRY(eg_u32s_append(&to->strategy, from->strategy.data, from->strategy.len));
   EG_TRY(eg_bytes_append(&to->arc_used, from->arc_used.data, from->arc_used.len));
@@ -209,7 +206,7 @@ void eg_layout_evaluator_deinit(eg_layout_evaluator *evaluator) {
 
 enum { WHITE, GREY, BLACK };
 
-// Depth first below one value; *ok turns false at a value without strategy or a cycle.
+/// Walks depth first below one value; *ok: false at a value without strategy, or a cycle.
 static egraph_status walk_inputs(eg_layout_evaluator *e, const uint32_t *strategy,
                                  uint32_t root, bool *ok) {
   const eg_layout_problem *p = e->view->problem;
@@ -253,6 +250,7 @@ static egraph_status collect_values(eg_layout_evaluator *e, eg_layout_choice *ch
 }
 
 static egraph_status add_need(eg_layout_evaluator *e, uint32_t value, uint32_t item) {
+  assert(value < e->need_first.len);
   uint32_t next = e->need_first.data[value];
   e->need_first.data[value] = (uint32_t)e->needs.len + 1;
   return eg_layout_needs_push(&e->needs, (eg_layout_need){item, next});
@@ -262,7 +260,7 @@ static egraph_status list_needs(eg_layout_evaluator *e, const eg_layout_choice *
   const eg_layout_problem *p = e->view->problem;
   memset(e->need_first.data, 0, e->need_first.len * sizeof(uint32_t));
   e->needs.len = 0;
-  // Lists are read from the back, so roots, which may be served on the way, come last.
+  // Lists are read from the back, so roots, which other terminals may serve, come last.
   for (uint32_t r = 0; r < p->root_value.len; r++)
     if (p->root_begin.data[r + 1] - p->root_begin.data[r] == 1)
       EG_TRY(
@@ -285,7 +283,7 @@ static bool serves(const eg_layout_problem *p, uint32_t place, uint32_t item) {
   return false;
 }
 
-// Distinct terminals that the source and the other terminals do not serve already.
+/// Lists distinct terminals that neither the source nor another terminal serves.
 static egraph_status list_terminals(eg_layout_evaluator *e, uint32_t value,
                                     uint32_t source) {
   const eg_layout_problem *p = e->view->problem;
@@ -348,6 +346,7 @@ static void relax_row(const steiner *t, double *row, uint32_t *back) {
 }
 
 static void trace_arcs(const steiner *t, uint32_t source, uint8_t *arc_used) {
+  assert(t->e->terminals.len <= EXACT_TERMINALS);
   uint32_t sets[EXACT_TERMINALS + 1], at[EXACT_TERMINALS + 1];
   uint32_t depth = 1;
   sets[0] = (1u << t->e->terminals.len) - 1;
@@ -370,6 +369,7 @@ static void trace_arcs(const steiner *t, uint32_t source, uint8_t *arc_used) {
 
 static egraph_status join_exactly(const steiner *t, uint32_t source, uint8_t *arc_used,
                                   bool *ok) {
+  assert(source >= t->first && source < t->first + t->places);
   eg_layout_evaluator *e = t->e;
   uint32_t sets = 1u << e->terminals.len;
   EG_TRY(eg_doubles_resize(&e->table, (size_t)sets * t->places));
@@ -387,7 +387,7 @@ static egraph_status join_exactly(const steiner *t, uint32_t source, uint8_t *ar
 
 // ---- many terminals ----------------------------------------------------------------
 
-// Distances from everything reached; the arc that led to each place is in `back`.
+/// Distances from all reached places; `back` is the arc that led to each place.
 static void spread_distances(const steiner *t) {
   const eg_layout_problem *p = t->e->view->problem;
   double *far = t->e->table.data;
@@ -421,6 +421,7 @@ static uint32_t nearest_place(const steiner *t, size_t *out_terminal) {
 
 static egraph_status join_nearest(const steiner *t, uint32_t source, uint8_t *arc_used,
                                   bool *ok) {
+  assert(source >= t->first && source < t->first + t->places);
   eg_layout_evaluator *e = t->e;
   EG_TRY(eg_doubles_resize(&e->table, t->places));
   EG_TRY(eg_u32s_resize(&e->back, t->places));
@@ -492,6 +493,7 @@ static void add_up(const eg_layout_evaluator *e, eg_layout_choice *choice) {
 
 egraph_status eg_layout_evaluate(eg_layout_evaluator *evaluator, const double *arc_weight,
                                  eg_layout_choice *choice, bool *out_valid) {
+  assert(choice->strategy.len == eg_layout_value_count(evaluator->view->problem));
   eg_layout_evaluator *e = evaluator;
   *out_valid = true;
   if (choice->arc_used.len != 0) memset(choice->arc_used.data, 0, choice->arc_used.len);

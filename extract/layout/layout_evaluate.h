@@ -1,6 +1,6 @@
-// An index of a layout problem, made once for the solver: rows the other way round, and
-// the measures that are minimized or limited. With it chosen strategies become a
-// solution: the values that are needed, the cheapest arcs, the sums.
+// An index of a layout problem for the solver: inverse rows, and the measures that are
+// minimized or limited. It turns chosen strategies into a solution: the needed values,
+// the cheapest arcs, the sums.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_EVALUATE_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_EVALUATE_H
@@ -47,13 +47,13 @@ typedef struct eg_layout_view {
   eg_layout_rows strategies;        // of a value
   eg_layout_rows out, in;           // arcs of a place
   eg_layout_rows value_arcs;        // arcs of a value
-  eg_layout_rows users; // strategies that need a place, as often as they name it
-  eg_layout_rows ties;  // of a value, as often as they name it
+  eg_layout_rows users;             // strategies that need a place, once per mention
+  eg_layout_rows ties;              // of a value, once per mention
   // Of the measures in use; empty for the others.
   eg_doubles strategy_weight[EG_LAYOUT_MEASURES], arc_weight[EG_LAYOUT_MEASURES];
 } eg_layout_view;
 
-/// Measures below this are in use.
+/// Measures below this number are in use.
 static inline int eg_layout_measure_count(const eg_layout_view *view) {
   return EG_LAYOUT_ROW + (int)view->problem->memory_rows;
 }
@@ -63,7 +63,7 @@ egraph_status eg_layout_view_init(eg_layout_view *view, egraph_allocator alloc,
                                   const eg_layout_problem *problem);
 void eg_layout_view_deinit(eg_layout_view *view);
 
-/// The layout that a strategy produces its value in, numbered within the value.
+/// The layout that a strategy produces, numbered within its value.
 static inline uint32_t eg_layout_output(const eg_layout_view *view, uint32_t strategy) {
   return view->problem->output.data[strategy] -
          view->problem->place_begin.data[view->value_of.data[strategy]];
@@ -79,12 +79,12 @@ typedef struct eg_layout_choice {
 
 void eg_layout_choice_init(eg_layout_choice *choice, egraph_allocator alloc);
 void eg_layout_choice_deinit(eg_layout_choice *choice);
-/// Makes room for the view's values and arcs; nothing is chosen.
+/// Sizes the choice for the view's values and arcs; chooses none.
 egraph_status eg_layout_choice_clear(eg_layout_choice *choice,
                                      const eg_layout_view *view);
 egraph_status eg_layout_choice_copy(eg_layout_choice *to, const eg_layout_choice *from);
 
-/// A place that is needed, or ROOT_BIT | root, in a list by value.
+/// A needed place, or ROOT_BIT | root, in a list by value.
 typedef struct eg_layout_need {
   uint32_t item, next; // next: 1 + entry, 0: none
 } eg_layout_need;
@@ -99,7 +99,7 @@ typedef struct eg_layout_evaluator {
   eg_layout_needs needs;
   eg_u32s terminals; // of one value, items as above
   eg_doubles table;  // [set of terminals][place of the value]
-  eg_u32s back;      // the same: how the table was reached
+  eg_u32s back;      // same shape: the choice that led to each entry
   eg_bytes reached;  // [places of the value]
 } eg_layout_evaluator;
 
@@ -109,10 +109,10 @@ egraph_status eg_layout_evaluator_init(eg_layout_evaluator *evaluator,
 void eg_layout_evaluator_deinit(eg_layout_evaluator *evaluator);
 
 /// Keeps the strategies of choice->strategy that the roots need, picks arcs of least
-/// `arc_weight` (arcs of infinite weight are not used; exact for up to six layouts needed
-/// of a value, the nearest one next beyond), and fills the sums. *out_valid: closed,
-/// acyclic, every need reached, ties hold. Limits and forbidden strategies are the
-/// caller's business. Fails with EGRAPH_E_MEMORY.
+/// `arc_weight` (arcs of infinite weight are not used; exact for up to six needed layouts
+/// of a value, beyond that the nearest next), and fills the sums. *out_valid: closed,
+/// acyclic, every need reached, ties hold. The caller checks limits and forbidden
+/// strategies. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_evaluate(eg_layout_evaluator *evaluator, const double *arc_weight,
                                  eg_layout_choice *choice, bool *out_valid);
 

@@ -17,13 +17,15 @@ static uint32_t none_of(const eg_layout_factors *f, uint32_t link) {
 
 typedef struct builder {
   eg_layout_factors *f;
-  eg_u32s last_tree; // [values] that has room, or NONE
-  eg_u32s last_tie;  // [values] 1 + the last one that it has joined, or 0
+  eg_u32s last_tree; // [values] its tree that has room, or NONE
+  eg_u32s last_tie;  // [values] 1 + the last tie that it has joined, or 0
 } builder;
+EG_OWNER_DEFINE_STATIC(builder, (eg_u32s, last_tree, last_tie))
 
 /// `producers`: the value, or NONE.
 static egraph_status add_link(eg_layout_factors *f, eg_link_kind kind, uint32_t value,
                               uint32_t producers, uint32_t far, uint32_t *out) {
+  assert(value < eg_layout_value_count(f->view->problem));
   eg_link link = {kind, value, producers, far, (uint32_t)f->price.len};
   *out = (uint32_t)f->links.len;
   size_t labels = f->price.len + eg_link_labels(f, &link);
@@ -42,9 +44,10 @@ static egraph_status add_tree(builder *b, uint32_t value) {
   return eg_tree_factors_push(&f->trees, tree);
 }
 
-/// A user of a value joins the newest tree that has room.
+/// Adds a user of a value to the newest tree that has room.
 static egraph_status add_user(builder *b, eg_link_kind kind, uint32_t value,
                               uint32_t producers, uint32_t *out) {
+  assert(b->last_tree.data[value] != NONE);
   eg_layout_factors *f = b->f;
   uint32_t tree = b->last_tree.data[value];
   if (f->trees.data[tree].user_count == EG_STEINER_USERS) {
@@ -57,8 +60,9 @@ static egraph_status add_user(builder *b, eg_link_kind kind, uint32_t value,
   return EGRAPH_OK;
 }
 
-/// The link by which producers of `value` use `input`, for the nth input of an operator
-/// that is the same value; `first`: the first link that its producers have added.
+/// Finds the link by which producers of `value` use `input`, for the nth input of an
+/// operator that is the same value; `first`: the first link that its producers have
+/// added.
 static egraph_status find_use(builder *b, uint32_t value, uint32_t input, uint32_t nth,
                               size_t first, uint32_t *out) {
   const eg_link *links = b->f->links.data;
@@ -126,7 +130,7 @@ static egraph_status add_ties(builder *b) {
     for (uint32_t i = p->tie_begin.data[t]; i < p->tie_begin.data[t + 1]; i++) {
       uint32_t value = p->tie_members.data[i], link;
       if (!b->f->active->used.data[value] || b->last_tie.data[value] == t + 1) continue;
-      b->last_tie.data[value] = t + 1; // named twice it is a member once
+      b->last_tie.data[value] = t + 1; // a member once, even if named twice
       EG_TRY(add_link(b->f, EG_LINK_TIE, value, value, t, &link));
     }
   }
@@ -146,7 +150,7 @@ static egraph_status add_seams(eg_layout_factors *f) {
   return EGRAPH_OK;
 }
 
-/// A link per value that the cut has operators of.
+/// Adds a link per value of which the cut has operators.
 static egraph_status add_cut_links(eg_layout_factors *f, uint32_t cut) {
   const eg_layout_landmarks *landmarks = f->landmarks;
   const eg_u32s *value_of = &f->view->problem->operator_value;
@@ -161,7 +165,7 @@ static egraph_status add_cut_links(eg_layout_factors *f, uint32_t cut) {
   return EGRAPH_OK;
 }
 
-/// Rows of the links of a kind, by their far end.
+/// Fills the rows of the links of a kind, by their far end.
 static egraph_status index_far_ends(eg_layout_factors *f, eg_link_kind kind,
                                     uint32_t count, eg_u32s *key, eg_layout_rows *out) {
   for (size_t i = 0; i < f->links.len; i++)
@@ -200,7 +204,7 @@ static egraph_status build_factors(builder *b) {
   EG_TRY(add_seams(f));
   for (uint32_t c = 0; c < eg_layout_cut_count(f->landmarks); c++)
     EG_TRY(add_cut_links(f, c));
-  EG_TRY(index_links(f, &b->last_tree)); // needed no more
+  EG_TRY(index_links(f, &b->last_tree)); // reuses its memory
   for (size_t t = 0; t < f->trees.len; t++) {
     uint32_t value = f->trees.data[t].value;
     f->trees.data[t].share =
@@ -225,12 +229,9 @@ egraph_status eg_layout_factors_init(eg_layout_factors *f, egraph_allocator allo
   EG_INIT_MEMBERS(f, alloc, OWNED)
   for (int u = 0; u < EG_STEINER_USERS; u++)
     eg_doubles_init(&f->users[u], alloc);
-  builder b = {.f = f};
-  EG_INIT_MEMBERS(&b, alloc, (eg_u32s, last_tree, last_tie))
-  egraph_status status = build_factors(&b);
-  EG_DEINIT_MEMBERS(&b, (eg_u32s, last_tree, last_tie))
-  if (status != EGRAPH_OK) eg_layout_factors_deinit(f);
-  return status;
+  EG_LOCAL(builder, b, alloc);
+  b.f = f;
+  return build_factors(&b);
 }
 
 void eg_layout_factors_deinit(eg_layout_factors *f) {
@@ -255,13 +256,13 @@ static void clear_least(eg_layout_factors *f, uint32_t link) {
 
 // ---- producers ----------------------------------------------------------------------
 
-/// Whether a link's label is the layout that its producers produce the value in.
+/// True when a link's label is the layout in which its producers produce the value.
 static bool is_source(const eg_link *link) {
   return link->kind == EG_LINK_SOURCE || link->kind == EG_LINK_TIE ||
          link->kind == EG_LINK_SEAM;
 }
 
-/// The strategy's own cost, its output and its inputs.
+/// The strategy's own cost, with the prices of its output and its inputs.
 static double strategy_alone(const eg_layout_factors *f, uint32_t s) {
   const eg_layout_problem *p = f->view->problem;
   uint32_t op = f->view->op_of.data[s], layout = eg_layout_output(f->view, s);
@@ -287,8 +288,8 @@ static void lower_strategy(eg_layout_factors *f, uint32_t s, double cost) {
                 p->needs.data[n] - p->place_begin.data[p->inputs.data[i]], cost);
 }
 
-/// Whether the label of a link depends on the operator alone, and which it is then: none
-/// where the operator does not use the link, or whether it is in a cut.
+/// True when the label of a link depends on the operator alone; *out_label is this label:
+/// none if the operator does not use the link, or its membership in a cut.
 static bool label_by_operator(const eg_layout_factors *f, uint32_t op, uint32_t number,
                               uint32_t *out_label) {
   const eg_layout_problem *p = f->view->problem;
@@ -325,6 +326,7 @@ double eg_factor_nothing(const eg_layout_factors *f, uint32_t value) {
 }
 
 void eg_factor_producers(eg_layout_factors *f, uint32_t value, double *out) {
+  assert(value < eg_layout_value_count(f->view->problem));
   const eg_layout_rows *rows = &f->view->strategies;
   uint32_t links = f->links_of.begin.data[value + 1] - f->links_of.begin.data[value];
   double nothing = eg_factor_nothing(f, value);
@@ -356,8 +358,8 @@ void eg_factor_producers(eg_layout_factors *f, uint32_t value, double *out) {
 // ---- arborescences ------------------------------------------------------------------
 //
 // Dreyfus and Wagner (1971) on a directed graph, with min-marginals by an outside pass.
-// inside[S][l]: least price of serving the users S from layout l. outside[S][l]: of all
-// the rest, when S is served from l. A user that has no layout is served by nothing.
+// inside[S][l]: least price of serving the users S from layout l. outside[S][l]: least
+// price of the rest, when S is served from l. A user without a layout is not served.
 
 static double *table_row(const eg_steiner *s, const eg_doubles *table, uint32_t set) {
   return table->data + (size_t)set * s->layouts;
@@ -365,8 +367,8 @@ static double *table_row(const eg_steiner *s, const eg_doubles *table, uint32_t 
 
 static double smaller(double a, double b) { return a < b ? a : b; }
 
-/// Ways along arcs, against their direction (inside) or with it. Ways are short, so that
-/// a few rounds reach the end.
+/// Extends ways along arcs, against their direction (inside) or with it. Ways are short,
+/// so that a few rounds suffice.
 static void relax_ways(const eg_steiner *s, double *table, bool is_inside) {
   const uint32_t *near = is_inside ? s->from : s->to, *far = is_inside ? s->to : s->from;
   for (bool changed = true; changed;) {
@@ -381,6 +383,7 @@ static void relax_ways(const eg_steiner *s, double *table, bool is_inside) {
 }
 
 static void serve_one(const eg_steiner *s, uint32_t user) {
+  assert(user < s->users);
   double *table = table_row(s, &s->inside, UINT32_C(1) << user);
   const double *price = s->user[user];
   for (uint32_t l = 0; l < s->layouts; l++)
@@ -406,7 +409,7 @@ static void serve_set(const eg_steiner *s, uint32_t set) {
 
 static uint32_t all_users(const eg_steiner *s) { return (UINT32_C(1) << s->users) - 1; }
 
-/// The price when nobody has a layout.
+/// The price when no user has a layout.
 static double price_of_none(const eg_steiner *s) {
   double price = s->source[s->layouts];
   for (uint32_t u = 0; u < s->users; u++)
@@ -414,11 +417,12 @@ static double price_of_none(const eg_steiner *s) {
   return price;
 }
 
-/// The least price of all. O(3^users layouts + 2^users arcs paths).
+/// Finds the least price of all. O(3^users layouts + 2^users arcs paths).
 static egraph_status solve_tree(eg_steiner *s, double *out) {
+  assert(s->users <= EG_STEINER_USERS);
   EG_TRY(eg_doubles_reserve(&s->inside, ((size_t)all_users(s) + 1) * s->layouts));
   for (uint32_t l = 0; l < s->layouts; l++)
-    s->inside.data[l] = 0; // nobody
+    s->inside.data[l] = 0; // no user
   for (uint32_t set = 1; set <= all_users(s); set++) {
     if ((set & (set - 1)) == 0)
       serve_one(s, (uint32_t)__builtin_ctz(set));
@@ -432,7 +436,7 @@ static egraph_status solve_tree(eg_steiner *s, double *out) {
   return EGRAPH_OK;
 }
 
-/// The least price with each label of the source.
+/// Fills the least price with each label of the source.
 static void fill_source(const eg_steiner *s, double *out) {
   const double *all = table_row(s, &s->inside, all_users(s));
   for (uint32_t l = 0; l < s->layouts; l++)
@@ -451,7 +455,7 @@ static void leave_rest(const eg_steiner *s, uint32_t set) {
   }
 }
 
-/// Prepares fill_user and arc_price.
+/// Prepares fill_user and eg_factor_arc.
 static egraph_status solve_rest(eg_steiner *s) {
   EG_TRY(eg_doubles_reserve(&s->outside, ((size_t)all_users(s) + 1) * s->layouts));
   for (size_t i = 0; i < ((size_t)all_users(s) + 1) * s->layouts; i++)
@@ -464,7 +468,7 @@ static egraph_status solve_rest(eg_steiner *s) {
   return EGRAPH_OK;
 }
 
-/// The least price with each label of a user.
+/// Fills the least price with each label of a user.
 static void fill_user(const eg_steiner *s, uint32_t user, double *out) {
   const double *rest = table_row(s, &s->outside, UINT32_C(1) << user);
   const double *price = s->user[user];
@@ -501,6 +505,7 @@ static egraph_status fill_arcs(eg_layout_factors *f, const eg_tree_factor *tree)
 }
 
 egraph_status eg_factor_tree(eg_layout_factors *f, uint32_t number, double *out) {
+  assert(number < f->trees.len);
   const eg_tree_factor *tree = &f->trees.data[number];
   eg_steiner *steiner = &f->steiner;
   EG_TRY(fill_arcs(f, tree));
@@ -516,7 +521,7 @@ egraph_status eg_factor_tree(eg_layout_factors *f, uint32_t number, double *out)
   steiner->to = f->arc_to.data;
   steiner->cost = f->arc_weight.data;
   steiner->source = f->source.data;
-  // Sets of users, each with its ways along arcs, back and forth.
+  // Sets of users, each with its ways along arcs, backward and forward.
   f->steps += (UINT64_C(6) << tree->user_count) * (steiner->layouts + steiner->arcs);
   EG_TRY(solve_tree(steiner, out));
   fill_source(steiner, f->least.data + f->links.data[tree->source].price);
@@ -527,6 +532,7 @@ egraph_status eg_factor_tree(eg_layout_factors *f, uint32_t number, double *out)
 }
 
 double eg_factor_arc(const eg_layout_factors *f, uint32_t position) {
+  assert(position < f->arc_number.len);
   const eg_steiner *s = &f->steiner;
   double price = INFINITY;
   for (uint32_t set = 1; set <= all_users(s); set++)
@@ -553,6 +559,7 @@ static void lower_member(eg_layout_factors *f, uint32_t link, uint32_t label,
 }
 
 void eg_factor_tie(eg_layout_factors *f, uint32_t tie, double *out) {
+  assert(tie + 1 < f->links_of_tie.begin.len);
   uint32_t begin = f->links_of_tie.begin.data[tie], labels = 0;
   uint32_t end = f->links_of_tie.begin.data[tie + 1];
   const uint32_t *links = f->links_of_tie.items.data;
@@ -578,14 +585,14 @@ void eg_factor_tie(eg_layout_factors *f, uint32_t tie, double *out) {
 // ---- seams --------------------------------------------------------------------------
 //
 // Let b, f, l, a be the prices that the four values of a seam have handed over, by label,
-// those of the part for each of its n copies. A row of copies pays b + f at its front, l
-// + f where two copies meet, l + a at its back: at least K1 + (n - 1) K2 + K3, the minima
-// of these sums over labels. With K1 = u + v, K2 = w + v and K3 = w + x, whatever v is,
+// for the part divided by its n copies. A row of copies pays b + f at its front, l + f
+// where two copies meet, l + a at its back: at least K1 + (n - 1) K2 + K3, the minima of
+// these sums over labels. With K1 = u + v, K2 = w + v and K3 = w + x, whatever v is,
 // potentials
 //
 //   p between u - b and f - v,   q between w - l and a - x,   q <= p
 //
-// leave u, v, w and x at least to the four, so that nothing is lost.
+// leave at least u, v, w and x to the four, so that the bound does not sink.
 
 typedef struct seam {
   eg_layout_factors *f;
@@ -595,7 +602,7 @@ typedef struct seam {
   double least[EG_SEAM_ENDS]; // u, v, w, x
 } seam;
 
-/// The price that an end has handed over, a copy's for the part; INFINITY: it cannot be.
+/// The price that an end has handed over, per copy for the part; INFINITY: impossible.
 static double handed(const seam *s, int end, uint32_t label) {
   double price = eg_link_far_price(s->f, s->links[end], label);
   if (isinf(price)) return INFINITY;
@@ -616,7 +623,7 @@ static double least_met(const seam *s, int end, int other) {
   return least;
 }
 
-/// In the middle; where one side is open, at the other.
+/// The middle of two prices; the finite one if the other is infinite.
 static double between(double low, double high) {
   if (isinf(low)) return isinf(high) ? 0 : high;
   return isinf(high) ? low : low + (high - low) / 2;
@@ -647,6 +654,7 @@ static void set_potentials(const seam *s, uint32_t label) {
 }
 
 void eg_factor_seam(eg_layout_factors *f, uint32_t number, double *out) {
+  assert(f->view->seams != NULL && number < f->view->seams->len);
   seam s = {.f = f,
             .links = f->links_of_seam.items.data + f->links_of_seam.begin.data[number],
             .times = f->view->seams->data[number].times};
@@ -668,11 +676,12 @@ void eg_factor_seam(eg_layout_factors *f, uint32_t number, double *out) {
 // ---- cuts ---------------------------------------------------------------------------
 
 void eg_factor_cut(eg_layout_factors *f, uint32_t cut, double *out) {
+  assert(cut + 1 < f->links_of_cut.begin.len);
   uint32_t begin = f->links_of_cut.begin.data[cut];
   uint32_t end = f->links_of_cut.begin.data[cut + 1];
   const uint32_t *links = f->links_of_cut.items.data;
-  // The cheapest of all, and the cost on top of that for one to be chosen: by the
-  // link that it takes the least, and by another one.
+  // The cheapest labels, and the least extra cost of choosing an operator: over all links
+  // (first), and over all but the link of `first` (second).
   double all = 0, first = INFINITY, second = INFINITY;
   for (uint32_t i = begin; i < end; i++) {
     double with = eg_link_far_price(f, links[i], EG_CUT_CHOSEN);

@@ -1,17 +1,17 @@
 // The Lagrangian decomposition of a layout problem into factors that share variables, for
 // bounds by dual ascent.
 //
-//   producers      of a value: which operator, in which strategy
-//   arborescence   of a value, from the layout it is produced in to the layouts that are
-//                  needed; users beyond EG_STEINER_USERS go to further factors, each with
-//                  its share of the arcs' costs
-//   tie            its members have one layout, as far as they are produced
+//   producers      of a value: its operator and strategy
+//   arborescence   of a value, from the layout it is produced in to the needed layouts;
+//                  users beyond EG_STEINER_USERS go to further factors, each with its
+//                  share of the arcs' costs
+//   tie            the members that are produced have one layout
 //   cut            one of its operators (layout_plain.h) is chosen
 //   seam           of an open problem (layout_bound.h)
 //
 // A link is a variable (the layout of one value at one place of use, or none) between the
 // producers at one end and an arborescence, tie, cut or seam at the other. Its price is
-// added at the producers and taken off at the other end. Whatever the prices are, the
+// added at the producers and subtracted at the other end. Whatever the prices are, the
 // least costs of all factors add up to a lower bound (Kolmogorov, "A New Look at
 // Reweighted Message Passing", 2015).
 //
@@ -26,9 +26,9 @@ typedef enum eg_link_kind {
   EG_LINK_USE,    // an input of an operator; the far end is an arborescence
   EG_LINK_ROOT,   // a root: no producers at its end, its prices do not change
   EG_LINK_SOURCE, // the layout that a value is produced in; the far end is a tree of it
-  EG_LINK_TIE,    // likewise, the far end is a tie
-  EG_LINK_SEAM,   // likewise, the far end is a seam
-  EG_LINK_CUT     // whether the operator chosen is in a cut
+  EG_LINK_TIE,    // the same layout; the far end is a tie
+  EG_LINK_SEAM,   // the same layout; the far end is a seam
+  EG_LINK_CUT     // "the chosen operator is in the cut"
 } eg_link_kind;
 
 typedef struct eg_link {
@@ -36,15 +36,15 @@ typedef struct eg_link {
   uint32_t value;     // whose layouts are its labels; the label after them: none
   uint32_t producers; // value, or NONE: a root
   uint32_t far;       // tree, tie, seam or cut
-  uint32_t price;     // where its prices begin
+  uint32_t price;     // index of its first price
 } eg_link;
 EG_VEC_DEFINE(eg_links, eg_link);
 
 enum { EG_STEINER_USERS = 4 };
 
 /// The arborescences of one value, priced: from the layout that it is produced in to a
-/// layout for each of a few users. Prices are finite or INFINITY; entry `layouts` of each
-/// is that of having no layout. A value without a layout has users without one only.
+/// layout for each of a few users. Prices are finite or INFINITY; entry `layouts` is the
+/// price of having no layout. If a value has no layout, neither have its users.
 typedef struct eg_steiner {
   uint32_t layouts, arcs, users;
   const uint32_t *from, *to; // [arcs] layouts
@@ -67,7 +67,7 @@ typedef struct eg_layout_factors {
   const eg_layout_view *view;           // borrowed
   const eg_layout_active *active;       // borrowed
   const eg_layout_landmarks *landmarks; // borrowed
-  eg_doubles strategy_cost, arc_cost;   // weights as they count now
+  eg_doubles strategy_cost, arc_cost;   // current weights
   eg_links links;
   eg_tree_factors trees;
   eg_layout_rows links_of; // links of producers, by value
@@ -76,7 +76,7 @@ typedef struct eg_layout_factors {
   eg_layout_rows links_of_seam; // before, first, last, after
   eg_layout_rows links_of_cut;
   eg_u32s use;             // [inputs of operators] link; operators of a value share it
-  eg_doubles price, least; // [labels of links]; `least`: of the factor solved last
+  eg_doubles price, least; // [labels of links]; `least`: of the last solved factor
   eg_bytes dead;           // [labels of links] in no solution
   eg_doubles front, back;  // [labels of links] of seams' values `before`: potentials
   uint64_t steps;          // done by the functions below
@@ -86,7 +86,7 @@ typedef struct eg_layout_factors {
   eg_steiner steiner;
 } eg_layout_factors;
 
-/// Borrows all but the allocator.
+/// Borrows all but the allocator. Needs eg_layout_factors_deinit, after a failure too.
 egraph_status eg_layout_factors_init(eg_layout_factors *factors, egraph_allocator alloc,
                                      const eg_layout_view *view,
                                      const eg_layout_active *active,
@@ -103,7 +103,7 @@ static inline uint32_t eg_link_labels(const eg_layout_factors *factors,
   return eg_layout_layout_count(factors->view->problem, link->value) + 1;
 }
 
-/// Whether an operator is in the cut of a link.
+/// True when an operator is in the cut of a link.
 static inline bool eg_link_cuts(const eg_layout_factors *factors, const eg_link *link,
                                 uint32_t op) {
   const eg_layout_landmarks *l = factors->landmarks;
@@ -113,7 +113,7 @@ static inline bool eg_link_cuts(const eg_layout_factors *factors, const eg_link 
   return false;
 }
 
-/// Price of a label at a link's ends; INFINITY when it is in no solution.
+/// Price of a label at either end of a link; INFINITY when it is in no solution.
 static inline double eg_link_near_price(const eg_layout_factors *factors, uint32_t link,
                                         uint32_t label) {
   uint32_t at = factors->links.data[link].price + label;
@@ -131,15 +131,16 @@ void eg_factor_producers(eg_layout_factors *factors, uint32_t value, double *out
 egraph_status eg_factor_tree(eg_layout_factors *factors, uint32_t tree, double *out);
 void eg_factor_tie(eg_layout_factors *factors, uint32_t tie, double *out);
 void eg_factor_cut(eg_layout_factors *factors, uint32_t cut, double *out);
-/// Of a seam. No least cost of one of its values is that of one copy, so its links get
-/// new prices instead: potentials, which leave it *out.
+/// A seam: the least cost of one of its values is not the cost of one copy, so its links
+/// get new prices instead: potentials, which leave it *out.
 void eg_factor_seam(eg_layout_factors *factors, uint32_t seam, double *out);
 
 /// Cost of its producers' factor when a value is not produced.
 double eg_factor_nothing(const eg_layout_factors *factors, uint32_t value);
-/// Price of a tie's label with the better of having it and not being there, of a member.
+/// Price of a member for a tie's label: it has the label, or is not produced, the
+/// cheaper.
 double eg_factor_member(const eg_layout_factors *factors, uint32_t link, uint32_t label);
-/// Cost of a strategy in its factor, prices included; INFINITY when it cannot be.
+/// Cost of a strategy in its factor, prices included; INFINITY: impossible.
 double eg_factor_strategy(const eg_layout_factors *factors, uint32_t strategy);
 /// After eg_factor_tree: least cost of the tree with one of its arcs (arc_number) in use.
 double eg_factor_arc(const eg_layout_factors *factors, uint32_t position);

@@ -2,7 +2,7 @@
 // there is none within some room above the bound. Limited measures have prices: the sum
 // of cost and priced measures, less limits times prices, bounds the cost from below at
 // all prices, and elimination finds its minimum exactly. Every minimum is a cut that
-// tells the next prices (layout_prices.h); the prices are the best where the next minimum
+// gives the next prices (layout_prices.h); the prices are optimal when the next minimum
 // is no lower than the cuts allow.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_gap.h"
@@ -16,10 +16,10 @@ EG_OWNER_DEFINE(eg_layout_pool, (eg_bytes, strategy))
 // ---- windows ------------------------------------------------------------------------
 //
 // In a window, values that are close to each other are free and all others keep their
-// strategies; ascent and elimination search that as a problem of its own. A window grows
-// from a seed over operators and ties. A value that neither is free nor used by a free
-// one keeps the arcs of the best solution too. That makes passes of the ascent quick, and
-// few of them are enough: its prices are good already.
+// strategies; ascent and elimination search it as a problem of its own. A window grows
+// from a seed over operators and ties. A value that is neither free nor used by a free
+// value keeps the arcs of the best solution, too. So passes of the ascent are quick, and
+// a few are enough: its prices are good already.
 
 enum { WINDOW_PASSES = 10, WINDOW_ROWS = 1 << 10 };
 
@@ -29,24 +29,25 @@ typedef struct neighbours {
   eg_layout_ascent *ascent;
   const eg_layout_factors *factors;
   eg_u32s window;          // values, nearest to the seed first
-  eg_bytes inside, beside; // [value] in the window; in it or used by one that is
+  eg_bytes inside, beside; // [value] in the window; in it or used by a value in it
   eg_bytes covered;        // [value] near the seed of a window of this round
   eg_u32s before;          // [value] strategy before a window was searched
   eg_u32s changed;         // [value] number of the window that changed it last
-  eg_u32s searched;        // [value] of the last window that grew from it
+  eg_u32s searched;        // [value] number of the last window that grew from it
   uint32_t number;         // of windows so far
   eg_layout_active part;
   eg_layout_excess excess;
 } neighbours;
 
 static egraph_status enter_window(neighbours *n, uint32_t value) {
+  assert(value < n->inside.len);
   if (n->inside.data[value] || !n->active->used.data[value]) return EGRAPH_OK;
   n->inside.data[value] = 1;
   return eg_u32s_push(&n->window, value);
 }
 
-/// To the inputs of a value's operators, the values whose operators use it, and the
-/// values that it is tied to.
+/// Extends the window to the inputs of a value's operators, the values whose operators
+/// use it, and the values that it is tied to.
 static egraph_status spread_window(neighbours *n, uint32_t value) {
   const eg_layout_factors *f = n->factors;
   EG_EACH_ITEM(number, f->links_of, value) {
@@ -84,7 +85,7 @@ static egraph_status find_window(neighbours *n, uint32_t seed, size_t size) {
   return EGRAPH_OK;
 }
 
-/// Whether the window of this seed has changed since it was searched the last time.
+/// True when the window of this seed has changed since its last search.
 static bool is_new(const neighbours *n, uint32_t seed) {
   if (n->searched.data[seed] == 0) return true;
   for (size_t v = 0; v < n->beside.len; v++)
@@ -93,6 +94,7 @@ static bool is_new(const neighbours *n, uint32_t seed) {
 }
 
 static void restrict_part(neighbours *n) {
+  assert(n->search->has_best);
   const eg_layout_search *search = n->search;
   const eg_layout_view *view = search->view;
   const eg_layout_active *all = n->active;
@@ -120,6 +122,7 @@ static egraph_status search_part(neighbours *n) {
 }
 
 static egraph_status search_window(neighbours *n, uint32_t seed) {
+  assert(n->search->has_best);
   eg_layout_search *search = n->search;
   double cut = search->cut;
   search->whole = search->bound;
@@ -139,7 +142,7 @@ static egraph_status search_window(neighbours *n, uint32_t seed) {
   return status;
 }
 
-/// Windows that cover all values with their inner halves; *out_searched: some were new.
+/// Searches windows whose inner halves cover all values; *out_searched: some were new.
 static egraph_status search_round(neighbours *n, size_t size, bool *out_searched) {
   *out_searched = false;
   memset(n->covered.data, 0, n->covered.len);
@@ -157,34 +160,33 @@ static egraph_status search_round(neighbours *n, size_t size, bool *out_searched
   (eg_u32s, window, before, changed, searched), (eg_bytes, inside, beside, covered),     \
       (eg_layout_excess, excess)
 
-static egraph_status search_all(neighbours *n, size_t size) {
-  size_t values = n->active->used.len;
-  eg_layout_active_copy(&n->part, n->active);
-  EG_TRY(eg_u32s_resize(&n->before, values));
-  EG_TRY(eg_u32s_resize(&n->changed, values));
-  EG_TRY(eg_u32s_resize(&n->searched, values));
-  EG_TRY(eg_bytes_resize(&n->inside, values));
-  EG_TRY(eg_bytes_resize(&n->beside, values));
-  EG_TRY(eg_bytes_resize(&n->covered, values));
-  for (bool searched = true; searched;)
-    EG_TRY(search_round(n, size, &searched));
-  return EGRAPH_OK;
+static void neighbours_deinit(neighbours *n) {
+  EG_DEINIT_MEMBERS(n, OWNED)
+  eg_layout_active_deinit(&n->part);
 }
 
 egraph_status eg_layout_neighbours(eg_layout_search *search,
                                    const eg_layout_active *active,
                                    eg_layout_ascent *ascent, size_t size) {
-  neighbours n = {.search = search,
-                  .active = active,
-                  .ascent = ascent,
-                  .factors = eg_layout_ascent_factors(ascent)};
+  size_t values = active->used.len;
   if (!search->has_best) return EGRAPH_OK;
-  EG_TRY(eg_layout_active_init(&n.part, search->alloc, search->view));
+  EG_OWNED(neighbours, n);
   EG_INIT_MEMBERS(&n, search->alloc, OWNED)
-  egraph_status status = search_all(&n, size);
-  EG_DEINIT_MEMBERS(&n, OWNED)
-  eg_layout_active_deinit(&n.part);
-  return status;
+  n.search = search;
+  n.active = active;
+  n.ascent = ascent;
+  n.factors = eg_layout_ascent_factors(ascent);
+  EG_TRY(eg_layout_active_init(&n.part, search->alloc, search->view));
+  eg_layout_active_copy(&n.part, active);
+  EG_TRY(eg_u32s_resize(&n.before, values));
+  EG_TRY(eg_u32s_resize(&n.changed, values));
+  EG_TRY(eg_u32s_resize(&n.searched, values));
+  EG_TRY(eg_bytes_resize(&n.inside, values));
+  EG_TRY(eg_bytes_resize(&n.beside, values));
+  EG_TRY(eg_bytes_resize(&n.covered, values));
+  for (bool searched = true; searched;)
+    EG_TRY(search_round(&n, size, &searched));
+  return EGRAPH_OK;
 }
 
 // ---- sweeps and proofs --------------------------------------------------------------
@@ -193,7 +195,7 @@ enum { MOST_PRICES = 10 };
 enum { NEAREST = 40 };           // values of the smallest windows
 static const double NEAR = 0.02; // of a price
 static const double LIKELY_GAP = 0.02;
-// Of eliminations: a share of the room there is; rows.
+// Limits of eliminations.
 enum {
   SWEEP_ROWS = 1 << 10,
   MOST_DOUBLINGS = 4, // of the room of sweeps
@@ -202,7 +204,7 @@ enum {
   MOST_ROWS = 1 << 22
 };
 enum { TIDY_ROWS = 1 << 16 };
-// Where so many rows are needed, more room costs much.
+// From this many rows on, more room is expensive.
 enum { MANY_ROWS = 1 << 16 };
 static const double FINE_STEP = 1.25;
 
@@ -212,12 +214,13 @@ typedef struct closer {
   eg_layout_ascent *ascent;
   eg_layout_excess *excess;
   eg_layout_pool *pool;
-  eg_layout_prices prices;   // of the ascent
-  eg_layout_eliminated last; // elimination, or reach NONE since the last ascent
+  eg_layout_prices *prices;  // of the ascent
+  eg_layout_eliminated last; // elimination; reach NONE: none since the last ascent
 } closer;
 
 double eg_layout_delete_costly(eg_layout_search *search, eg_layout_active *active,
                                const eg_layout_excess *excess) {
+  assert(excess->strategy.len == active->strategy.len);
   double room = eg_layout_search_cut(search) - excess->bound;
   size_t deleted = 0, all = 1;
   if (!isfinite(room)) return 0;
@@ -233,23 +236,24 @@ double eg_layout_delete_costly(eg_layout_search *search, eg_layout_active *activ
   return (double)deleted / (double)all;
 }
 
-static bool is_closed(const closer *c) {
+static bool is_gap_closed(const closer *c) {
   return c->search->bound >= eg_layout_search_cutoff(c->search);
 }
 
 static bool is_over(const closer *c) {
-  return c->active->infeasible || is_closed(c) || eg_layout_search_stop(c->search);
+  return c->active->infeasible || is_gap_closed(c) || eg_layout_search_stop(c->search);
 }
 
-/// The minimum at the ascent's prices is known.
+/// True when the minimum at the ascent's prices is known.
 static bool is_exact(const closer *c) { return c->last.reach == EG_LAYOUT_REACH_ALL; }
 
 static egraph_status eliminate_within(closer *c, double room, uint32_t rows) {
+  assert(room >= 0 && rows >= 1);
   return eg_layout_ascent_eliminate(c->ascent, c->excess, room, rows, &c->last);
 }
 
-/// The room above the last ascent's bound in which solutions lie that are no dearer, with
-/// the rounding that a bound may have lost; before there is a solution a guess.
+/// The room above the last ascent's bound that contains all solutions that cost no more
+/// than the best, with the rounding of a bound; a guess before there is a solution.
 static double room_above(const closer *c) {
   double cutoff = eg_layout_search_cutoff(c->search);
   double room = cutoff - c->excess->bound + 2 * EG_LAYOUT_TOLERANCE * fabs(cutoff);
@@ -261,13 +265,13 @@ static double room_above(const closer *c) {
   return room;
 }
 
-/// The same, at most the usual distance of an ascent's bound from the optimum.
+/// That room, but at most the usual distance of an ascent's bound from the optimum.
 static double likely_room(const closer *c) {
   double room = room_above(c), likely = LIKELY_GAP * fabs(c->excess->bound);
   return likely > 0 && likely < room ? likely : room;
 }
 
-/// Good solutions: the cheapest rows of much room, of more while there is none.
+/// Finds good solutions: the cheapest rows of much room, of more while there is none.
 static egraph_status sweep_rooms(closer *c) {
   double room = likely_room(c) / 2;
   for (int more = MOST_DOUBLINGS;; room *= 2, more--) {
@@ -279,7 +283,7 @@ static egraph_status sweep_rooms(closer *c) {
                                                : EGRAPH_OK;
 }
 
-/// Proof: little room at first, then more, with as many rows as it takes, up to a number.
+/// Proves a bound: little room at first, then more, with up to `most` rows.
 static egraph_status widen_room(closer *c, uint32_t most) {
   eg_layout_search *search = c->search;
   double known = search->bound - c->excess->bound;
@@ -298,7 +302,7 @@ static egraph_status widen_room(closer *c, uint32_t most) {
   return EGRAPH_OK;
 }
 
-/// Ascent, and a sweep at the ascent's prices.
+/// Runs the ascent, and a sweep at its prices.
 static egraph_status descend(closer *c) {
   bool any;
   c->last.reach = EG_LAYOUT_REACH_NONE;
@@ -316,7 +320,7 @@ static egraph_status descend(closer *c) {
   return EGRAPH_OK;
 }
 
-/// The minimum at the ascent's prices, as far as ascent and elimination go.
+/// Finds the minimum at the ascent's prices, as far as ascent and elimination go.
 static egraph_status minimize_at_prices(closer *c) {
   EG_TRY(descend(c));
   return is_over(c) || is_exact(c) ? EGRAPH_OK : widen_room(c, MOST_ROWS);
@@ -324,7 +328,7 @@ static egraph_status minimize_at_prices(closer *c) {
 
 // ---- prices -------------------------------------------------------------------------
 
-/// Takes the last choice into the pool and into the next prices.
+/// Adds the last choice to the pool and to the cuts of the next prices.
 static egraph_status move_prices(closer *c, bool *out_moved) {
   const eg_u32s *strategy = &c->search->trial.strategy;
   EG_TRY(eg_bytes_resize(&c->pool->strategy, c->excess->strategy.len));
@@ -332,49 +336,49 @@ static egraph_status move_prices(closer *c, bool *out_moved) {
   for (size_t v = 0; v < strategy->len; v++)
     if (strategy->data[v] != EG_LAYOUT_NONE)
       c->pool->strategy.data[strategy->data[v]] = 1;
-  EG_TRY(eg_layout_prices_next(&c->prices, c->last.sum, out_moved));
-  eg_layout_ascent_set_prices(c->ascent, c->prices.price);
+  EG_TRY(eg_layout_prices_next(c->prices, c->last.sum, out_moved));
+  eg_layout_ascent_set_prices(c->ascent, c->prices->price);
   return EGRAPH_OK;
 }
 
-/// Near the best prices by sweeps alone.
+/// Comes near the best prices by sweeps alone.
 static egraph_status approach_prices(closer *c) {
-  for (uint32_t i = 0; i < MOST_PRICES * c->prices.count && c->last.found; i++) {
+  for (uint32_t i = 0; i < MOST_PRICES * c->prices->count && c->last.found; i++) {
     double before[EG_LAYOUT_MEMORY_ROWS];
     bool moved, is_near = true;
-    memcpy(before, c->prices.price, sizeof before);
+    memcpy(before, c->prices->price, sizeof before);
     EG_TRY(move_prices(c, &moved));
     if (!moved) break;
     EG_TRY(descend(c));
-    for (uint32_t k = 0; k < c->prices.count; k++)
-      is_near = is_near && fabs(c->prices.price[k] - before[k]) <= NEAR * before[k];
+    for (uint32_t k = 0; k < c->prices->count; k++)
+      is_near = is_near && fabs(c->prices->price[k] - before[k]) <= NEAR * before[k];
     if (is_over(c) || is_near) break;
   }
   return EGRAPH_OK;
 }
 
-/// To the best prices by exact minima.
+/// Finds the best prices by exact minima.
 static egraph_status settle_prices(closer *c) {
-  for (uint32_t i = 0; i < MOST_PRICES * c->prices.count; i++) {
+  for (uint32_t i = 0; i < MOST_PRICES * c->prices->count; i++) {
     bool moved;
     if (!is_exact(c) || !c->last.found) break;
     EG_TRY(move_prices(c, &moved));
     if (!moved) break;
     EG_TRY(minimize_at_prices(c));
-    double level = c->prices.level;
+    double level = c->prices->level;
     if (is_over(c) || c->search->bound >= level - 1e-9 * fabs(level)) break;
   }
   return EGRAPH_OK;
 }
 
-/// Where the bound met a solution, one as cheap may take less memory: the ascent's costs
-/// tell them apart.
+/// If the bound met a solution, another one of the same cost may take less memory: the
+/// ascent's costs distinguish them.
 static egraph_status save_memory(closer *c) {
   const eg_layout_search *search = c->search;
   bool is_priced = false;
-  for (uint32_t i = 0; i < c->prices.count; i++)
-    is_priced = is_priced || c->prices.price[i] > 0;
-  if (!is_closed(c) || c->active->infeasible || search->clock->stopped || is_priced ||
+  for (uint32_t i = 0; i < c->prices->count; i++)
+    is_priced = is_priced || c->prices->price[i] > 0;
+  if (!is_gap_closed(c) || c->active->infeasible || search->clock->stopped || is_priced ||
       search->task->objective != EG_LAYOUT_COST || is_exact(c))
     return EGRAPH_OK;
   return eliminate_within(c, room_above(c), TIDY_ROWS);
@@ -382,7 +386,7 @@ static egraph_status save_memory(closer *c) {
 
 // ---- the whole ----------------------------------------------------------------------
 
-/// Solutions near the best one; then prices that go with the better one.
+/// Searches near the best solution; then runs the ascent again if it found a better one.
 static egraph_status search_near(closer *c, size_t size) {
   double before = eg_layout_search_value(c->search);
   EG_TRY(eg_layout_neighbours(c->search, c->active, c->ascent, size));
@@ -390,8 +394,8 @@ static egraph_status search_near(closer *c, size_t size) {
                                                                      : descend(c);
 }
 
-/// Where no limit binds: solutions near and then farther from the best one; in between a
-/// proof, where the bound is near enough.
+/// If no limit binds: searches near and then farther from the best solution; in between a
+/// proof, if the bound is near enough.
 static egraph_status improve_nearby(closer *c) {
   size_t values = eg_layout_active_values(c->active);
   EG_TRY(search_near(c, NEAREST));
@@ -407,12 +411,12 @@ static egraph_status improve_nearby(closer *c) {
 static egraph_status close_gap(closer *c) {
   EG_TRY(descend(c));
   if (is_over(c) || eg_layout_search_wants_bound(c->search)) return EGRAPH_OK;
-  bool exceeds = c->last.found && eg_layout_prices_exceeds(&c->prices, c->last.sum);
+  bool exceeds = c->last.found && eg_layout_prices_exceeds(c->prices, c->last.sum);
   if (!is_exact(c) && !exceeds) EG_TRY(improve_nearby(c));
-  if (c->prices.count != 0 && !is_over(c)) EG_TRY(approach_prices(c));
+  if (c->prices->count != 0 && !is_over(c)) EG_TRY(approach_prices(c));
   if (is_over(c)) return EGRAPH_OK;
   if (!is_exact(c)) EG_TRY(widen_room(c, MOST_ROWS));
-  if (c->prices.count == 0 || is_over(c)) return EGRAPH_OK;
+  if (c->prices->count == 0 || is_over(c)) return EGRAPH_OK;
   if (is_exact(c)) return settle_prices(c);
   if (c->search->has_best) return EGRAPH_OK;
   EG_TRY(eg_layout_ascent_find_prices(c->ascent));
@@ -422,15 +426,15 @@ static egraph_status close_gap(closer *c) {
 egraph_status eg_layout_close_gap(eg_layout_search *search, eg_layout_active *active,
                                   eg_layout_ascent *ascent, eg_layout_excess *excess,
                                   eg_layout_pool *pool) {
+  EG_OWNED(eg_layout_prices, prices);
+  eg_layout_prices_init(&prices, search, eg_layout_ascent_weights(ascent));
   closer c = {.search = search,
               .active = active,
               .ascent = ascent,
               .excess = excess,
               .pool = pool,
+              .prices = &prices,
               .last = {.reach = EG_LAYOUT_REACH_NONE}};
-  eg_layout_prices_init(&c.prices, search, eg_layout_ascent_weights(ascent));
-  egraph_status status = close_gap(&c);
-  if (status == EGRAPH_OK) status = save_memory(&c);
-  eg_layout_prices_deinit(&c.prices);
-  return status;
+  EG_TRY(close_gap(&c));
+  return save_memory(&c);
 }

@@ -1,12 +1,12 @@
-// From the bound of an ascent and the best solution towards each other: windows around
-// the solution, eliminations within reach of the bound, prices of limits.
+// Closes the gap between the bound of an ascent and the best solution: windows around the
+// solution, eliminations near the bound, prices of limits.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_GAP_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_GAP_H
 
 #include "extract/layout/layout_ascent.h"
 
-/// Strategies of solutions at several prices, those included that exceed a limit.
+/// Strategies of solutions at several prices, also of solutions that exceed a limit.
 typedef struct eg_layout_pool {
   eg_bytes strategy; // [strategies]
   uint32_t solutions;
@@ -15,21 +15,22 @@ void eg_layout_pool_init(eg_layout_pool *pool, egraph_allocator alloc);
 void eg_layout_pool_deinit(eg_layout_pool *pool);
 
 /// Raises search->bound and offers solutions. Strategies and arcs that are in no better
-/// solution leave `active`, which the ascent works on; `excess` is that of the last
-/// ascent. active->infeasible: there is no better solution. Fails with EGRAPH_E_MEMORY.
+/// solution are deleted from `active`, on which the ascent works; `excess` is the excess
+/// of the last ascent. active->infeasible: there is no better solution. Fails with
+/// EGRAPH_E_MEMORY.
 egraph_status eg_layout_close_gap(eg_layout_search *search, eg_layout_active *active,
                                   eg_layout_ascent *ascent, eg_layout_excess *excess,
                                   eg_layout_pool *pool);
 
 /// Deletes from `active` strategies and arcs that exceed the bound by more than the best
-/// solution does; returns the share of strategies that went.
+/// solution does; returns the share of strategies that it deleted.
 double eg_layout_delete_costly(eg_layout_search *search, eg_layout_active *active,
                                const eg_layout_excess *excess);
 
 /// Large neighbourhood search (Shaw 1998) around the best solution, if there is one, with
 /// windows of `size` values all over the problem, until none gives a better solution.
-/// `active` is that of the ascent, whose prices are as before afterwards, like
-/// search->bound. Fails with EGRAPH_E_MEMORY.
+/// `active` belongs to the ascent, whose prices it restores, like search->bound. Fails
+/// with EGRAPH_E_MEMORY.
 egraph_status eg_layout_neighbours(eg_layout_search *search,
                                    const eg_layout_active *active,
                                    eg_layout_ascent *ascent, size_t size);

@@ -1,8 +1,8 @@
-// Greedy: places settle in the order of their tree cost (Knuth), which ranks the values;
-// then from the roots down, values of high rank first, each needed value takes the
-// strategy that costs least together with the ways to the layouts already needed, using
-// only inputs of lower rank, so that the choice is acyclic, and a label that a tie has
-// taken stays.
+// Greedy: places settle in the order of their tree cost (Knuth), which ranks the values.
+// Then from the roots down, values of high rank first, each needed value takes the
+// strategy that costs least together with the arcs to the layouts that are needed so far.
+// It uses only inputs of lower rank, so that the choice is acyclic, and respects the
+// layouts that ties have taken.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/owner.h"
 #include "extract/containers.h"
@@ -23,11 +23,11 @@ typedef struct greedy {
   eg_doubles far;           // [place of a value]
   eg_cost_heap heap;
 } greedy;
-#define OWNED                                                                            \
-  (eg_doubles, cost, sum, far), (eg_u32s, waiting, rank, by_rank, label),                \
-      (eg_bytes, settled, needed, value_needed), (eg_cost_heap, heap)
+EG_OWNER_DEFINE_STATIC(greedy, (eg_doubles, cost, sum, far),
+                       (eg_u32s, waiting, rank, by_rank, label),
+                       (eg_bytes, settled, needed, value_needed), (eg_cost_heap, heap))
 
-/// Of a strategy or arc: the objective, and memory at its prices.
+/// Weight of a strategy or arc: the objective, and memory at its prices.
 static double priced_weight(const greedy *g, const eg_doubles *weight, uint32_t at) {
   double cost = weight[g->search->task->objective].data[at];
   for (uint32_t r = 0; r < g->search->view->problem->memory_rows; r++)
@@ -51,6 +51,7 @@ static egraph_status offer_place(greedy *g, uint32_t place, double cost) {
 }
 
 static egraph_status settle_place(greedy *g, uint32_t place) {
+  assert(!g->settled.data[place]);
   const eg_layout_view *view = g->search->view;
   const eg_layout_problem *p = view->problem;
   uint32_t value = view->place_value.data[place];
@@ -88,7 +89,7 @@ static egraph_status settle_all(greedy *g) {
   return EGRAPH_OK;
 }
 
-// far[place]: least cost from there to the given one.
+/// Fills far[place]: the least cost from there to place `to`.
 static void spread_back(greedy *g, uint32_t value, uint32_t to) {
   const eg_layout_view *view = g->search->view;
   const eg_layout_problem *p = view->problem;
@@ -122,8 +123,9 @@ static bool may_take(const greedy *g, uint32_t value, uint32_t s) {
   return true;
 }
 
-/// False when ties leave nothing to choose.
+/// False when ties leave no strategy.
 static bool take_strategy(greedy *g, uint32_t value) {
+  assert(g->rank.data[value] != 0);
   const eg_layout_view *view = g->search->view;
   const eg_layout_problem *p = view->problem;
   uint32_t best = EG_LAYOUT_NONE, first = p->place_begin.data[value];
@@ -155,7 +157,7 @@ static bool take_strategy(greedy *g, uint32_t value) {
   return true;
 }
 
-/// A root needs the cheapest of its layouts.
+/// Needs the cheapest layout of each root.
 static void need_roots(greedy *g) {
   const eg_layout_problem *p = g->search->view->problem;
   for (uint32_t r = 0; r < p->root_value.len; r++) {
@@ -192,8 +194,8 @@ static egraph_status walk_greedily(greedy *g, bool *out_ok) {
   return *out_ok ? eg_layout_search_offer(g->search, out_ok) : EGRAPH_OK;
 }
 
-/// Prices at which the limited rows are about as dear as the objective; false when no row
-/// that anything takes is limited.
+/// Finds prices at which the limited rows cost about as much as the objective; false when
+/// no row in use is limited.
 static bool find_usual_prices(const eg_layout_search *search, double *price) {
   const eg_layout_view *view = search->view;
   bool any = false;
@@ -220,11 +222,12 @@ egraph_status eg_layout_greedy(eg_layout_search *search, const eg_layout_active 
     if (i != 0 && !is_limited) break;
     for (int r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
       price[r] = usual[r] * FACTORS[i];
-    greedy g = {.search = search, .active = active, .favour = favour, .price = price};
-    EG_INIT_MEMBERS(&g, search->alloc, OWNED)
-    egraph_status status = walk_greedily(&g, &ok);
-    EG_DEINIT_MEMBERS(&g, OWNED)
-    EG_TRY(status);
+    EG_LOCAL(greedy, g, search->alloc);
+    g.search = search;
+    g.active = active;
+    g.favour = favour;
+    g.price = price;
+    EG_TRY(walk_greedily(&g, &ok));
   }
   return EGRAPH_OK;
 }

@@ -1,9 +1,9 @@
 // One minimization. Presolve, greedy, the plain relaxation, ascent; then the linear
-// relaxation with cuts. Where that leaves a gap, better solutions are searched in small
-// parts of the problem: the strategies in the relaxation, then those of low reduced cost,
-// each with the best solution's own. Reduced costs delete strategies that are in no
-// better solution, and all begins again while these are many; branch and bound comes
-// last.
+// relaxation with cuts. If a gap remains, better solutions are searched in small parts of
+// the problem: the strategies in the relaxation, then the strategies of low reduced cost,
+// both with the strategies of the best solution. Reduced costs delete strategies that are
+// in no better solution, and all steps repeat while these are many; branch and bound
+// comes last.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/owner.h"
 #include "extract/layout/layout_gap.h"
@@ -14,11 +14,11 @@
 enum { RESTARTS = 6, ROOT_ROUNDS = 40, PART_VISITS = 150 };
 static const double SHRINKING = 0.1, NEARLY = 0.25;
 // Shares of all work for the plain extractor: before everything else, and after the
-// ascent. It is tried before where there are at most so many strategies and arcs, and at
-// least so many values to a tie.
+// ascent. It runs first if there are at most MOST_PLAIN_NODES strategies and arcs, and at
+// least VALUES_PER_TIE values to a tie.
 static const double EARLY_SHARE = 0.1, LATE_SHARE = 0.3;
 enum { MOST_PLAIN_NODES = 1 << 18, VALUES_PER_TIE = 32 };
-// A gap that linear programs on the strategies left will close.
+// Linear programs on the remaining strategies close a gap below this.
 static const double NARROW = 0.01;
 
 typedef enum root_state { CLOSED, OPEN, STOPPED } root_state;
@@ -28,11 +28,17 @@ typedef struct minimizer {
   eg_layout_active active;
   eg_doubles x;             // of the last root, per strategy
   eg_layout_excess reduced; // by the last root or the ascent, in the objective's unit
-  eg_layout_pool pool;      // of solutions that the ascent led to
+  eg_layout_pool pool;      // of the solutions of the ascent
 } minimizer;
 #define OWNED (eg_doubles, x), (eg_layout_excess, reduced), (eg_layout_pool, pool)
 
+static void minimizer_deinit(minimizer *m) {
+  EG_DEINIT_MEMBERS(m, OWNED)
+  eg_layout_active_deinit(&m->active);
+}
+
 static egraph_status keep_root(minimizer *m, const eg_layout_tree *tree) {
+  assert(tree->lp != NULL);
   const double *x = eg_lp_values(tree->lp), *reduced = eg_lp_reduced_costs(tree->lp);
   EG_TRY(eg_doubles_resize(&m->x, tree->model.x_of.len));
   EG_TRY(eg_doubles_resize(&m->reduced.strategy, tree->model.x_of.len));
@@ -77,37 +83,30 @@ static egraph_status solve_root(minimizer *m, eg_layout_tree *tree, bool last,
 }
 
 static egraph_status run_root(minimizer *m, bool last, root_state *out) {
-  eg_layout_tree tree;
-  egraph_status status = eg_layout_tree_init(&tree, m->search, &m->active);
+  EG_OWNED(eg_layout_tree, tree);
   *out = CLOSED;
-  if (status == EGRAPH_OK && eg_layout_model_columns(&tree.model) != 0)
-    status = solve_root(m, &tree, last, out);
-  eg_layout_tree_deinit(&tree);
-  return status;
+  EG_TRY(eg_layout_tree_init(&tree, m->search, &m->active));
+  if (eg_layout_model_columns(&tree.model) == 0) return EGRAPH_OK;
+  return solve_root(m, &tree, last, out);
 }
 
 // ---- parts -------------------------------------------------------------------------
 
-/// Searches a part of the problem, and frees it.
+/// Searches a part of the problem.
 static egraph_status search_part(minimizer *m, eg_layout_active *part) {
-  eg_layout_tree tree;
+  EG_TRY(eg_layout_presolve(part, m->search->task));
+  if (part->infeasible) return EGRAPH_OK;
+  EG_OWNED(eg_layout_tree, tree);
+  EG_TRY(eg_layout_tree_init(&tree, m->search, part));
+  tree.bound = m->search->bound;
+  tree.visit_limit = PART_VISITS;
+  if (eg_layout_model_columns(&tree.model) == 0) return EGRAPH_OK;
   eg_layout_outcome outcome;
+  EG_TRY(eg_layout_tree_solve(&tree, ROOT_ROUNDS / 4, &outcome));
+  if (outcome != EG_LAYOUT_OPEN) return EGRAPH_OK;
   bool ignored;
-  egraph_status status = eg_layout_presolve(part, m->search->task);
-  if (status == EGRAPH_OK && !part->infeasible) {
-    status = eg_layout_tree_init(&tree, m->search, part);
-    tree.bound = m->search->bound;
-    tree.visit_limit = PART_VISITS;
-    if (status == EGRAPH_OK && eg_layout_model_columns(&tree.model) != 0) {
-      status = eg_layout_tree_solve(&tree, ROOT_ROUNDS / 4, &outcome);
-      bool is_open = status == EGRAPH_OK && outcome == EG_LAYOUT_OPEN;
-      if (is_open) status = eg_layout_tree_fix(&tree);
-      if (is_open && status == EGRAPH_OK) status = eg_layout_tree_run(&tree, &ignored);
-    }
-    eg_layout_tree_deinit(&tree);
-  }
-  eg_layout_active_deinit(part);
-  return status;
+  EG_TRY(eg_layout_tree_fix(&tree));
+  return eg_layout_tree_run(&tree, &ignored);
 }
 
 static bool is_best(const eg_layout_search *search, uint32_t s) {
@@ -115,10 +114,11 @@ static bool is_best(const eg_layout_search *search, uint32_t s) {
   return search->has_best && search->best.strategy.data[value] == s;
 }
 
-/// Strategies in the relaxation, in the best solution, or of reduced cost at most `most`;
-/// arcs likewise when that is not negative.
+/// Searches the strategies in the relaxation, in the best solution, or of reduced cost at
+/// most `most`; and such arcs if `most` is not negative.
 static egraph_status try_part(minimizer *m, double most) {
-  eg_layout_active part;
+  assert(m->x.len == m->active.strategy.len);
+  EG_OWNED(eg_layout_active, part);
   const eg_layout_search *search = m->search;
   EG_TRY(eg_layout_active_init(&part, search->alloc, search->view));
   for (uint32_t s = 0; s < part.strategy.len; s++)
@@ -133,10 +133,10 @@ static egraph_status try_part(minimizer *m, double most) {
   return search_part(m, &part);
 }
 
-/// Strategies of solutions at several prices: some of one and some of another may just
-/// keep a limit.
+/// Searches the strategies of the solutions at several prices: a mixture of two solutions
+/// may just keep a limit.
 static egraph_status try_pool(minimizer *m) {
-  eg_layout_active part;
+  EG_OWNED(eg_layout_active, part);
   if (m->pool.solutions < 2 || eg_layout_search_stop(m->search)) return EGRAPH_OK;
   EG_TRY(eg_layout_active_init(&part, m->search->alloc, m->search->view));
   for (uint32_t s = 0; s < part.strategy.len; s++)
@@ -144,7 +144,7 @@ static egraph_status try_pool(minimizer *m) {
   return search_part(m, &part);
 }
 
-// One part after the first is enough once there is a solution; before that they widen.
+/// One part after the first is enough if a solution is known; else they widen.
 static egraph_status try_parts(minimizer *m) {
   EG_TRY(try_part(m, -INFINITY));
   for (int i = 1; i <= 3; i++) {
@@ -156,33 +156,28 @@ static egraph_status try_parts(minimizer *m) {
   return EGRAPH_OK;
 }
 
-// ---- the whole ---------------------------------------------------------------------
-
 // ---- ascent ------------------------------------------------------------------------
 
-static int by_amount(const void *a, const void *b) {
+static int compare_amounts(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
 
-/// Such that `per_value` strategies of each value, on average, have no more excess.
+/// *out: on average, `per_value` strategies of each value have at most this excess.
 static egraph_status excess_of_few(const minimizer *m, uint32_t per_value, double *out) {
-  eg_doubles sorted;
-  eg_doubles_init(&sorted, m->search->alloc);
-  egraph_status status = EGRAPH_OK;
-  for (size_t s = 0; status == EGRAPH_OK && s < m->reduced.strategy.len; s++)
+  assert(m->reduced.strategy.len == m->active.strategy.len);
+  EG_LOCAL(eg_doubles, sorted, m->search->alloc);
+  for (size_t s = 0; s < m->reduced.strategy.len; s++)
     if (m->active.strategy.data[s])
-      status = eg_doubles_push(&sorted, m->reduced.strategy.data[s]);
-  if (status == EGRAPH_OK && sorted.len != 0) {
-    qsort(sorted.data, sorted.len, sizeof *sorted.data, by_amount);
-    size_t at = per_value * eg_layout_active_values(&m->active);
-    *out = sorted.data[at < sorted.len ? at : sorted.len - 1];
-  }
-  eg_doubles_deinit(&sorted);
-  return status;
+      EG_TRY(eg_doubles_push(&sorted, m->reduced.strategy.data[s]));
+  if (sorted.len == 0) return EGRAPH_OK;
+  qsort(sorted.data, sorted.len, sizeof *sorted.data, compare_amounts);
+  size_t at = per_value * eg_layout_active_values(&m->active);
+  *out = sorted.data[at < sorted.len ? at : sorted.len - 1];
+  return EGRAPH_OK;
 }
 
-/// Small parts by excess, while they improve the best solution.
+/// Searches small parts by excess, while they improve the best solution.
 static egraph_status try_few(minimizer *m) {
   static const uint32_t PER_VALUE[] = {2, 4, 8};
   eg_layout_search *search = m->search;
@@ -219,7 +214,7 @@ static egraph_status ascend_active(minimizer *m) {
   return status;
 }
 
-/// Where operators are left to choose from, as in an e-graph, and the gap is not narrow.
+/// True when alternative operators remain, as in an e-graph, and the gap is not narrow.
 static bool should_expand(const minimizer *m) {
   const eg_layout_problem *p = m->search->view->problem;
   double cost = eg_layout_search_value(m->search);
@@ -230,8 +225,8 @@ static bool should_expand(const minimizer *m) {
          operators > eg_layout_active_values(&m->active);
 }
 
-/// Whether the plain extractor may do at once what takes ascent, windows and linear
-/// programs long: where ties are few its relaxation lacks little.
+/// True when the plain extractor may soon do the work of ascent, windows and linear
+/// programs: with few ties its relaxation is tight.
 static bool may_be_plain(const minimizer *m) {
   const eg_layout_problem *p = m->search->view->problem;
   size_t nodes = eg_layout_strategy_count(p) + (size_t)eg_layout_arc_count(p);
@@ -284,11 +279,9 @@ static egraph_status run_minimizer(minimizer *m, bool *out_closed) {
 }
 
 egraph_status eg_layout_search_run(eg_layout_search *search, bool *out_closed) {
-  minimizer m = {.search = search};
-  EG_TRY(eg_layout_active_init(&m.active, search->alloc, search->view));
+  EG_OWNED(minimizer, m);
+  m.search = search;
   EG_INIT_MEMBERS(&m, search->alloc, OWNED)
-  egraph_status status = run_minimizer(&m, out_closed);
-  EG_DEINIT_MEMBERS(&m, OWNED)
-  eg_layout_active_deinit(&m.active);
-  return status;
+  EG_TRY(eg_layout_active_init(&m.active, search->alloc, search->view));
+  return run_minimizer(&m, out_closed);
 }

@@ -20,6 +20,7 @@ void eg_layout_model_deinit(eg_layout_model *model) {
 
 static egraph_status add_column(eg_layout_model *model, eg_layout_column kind,
                                 uint32_t id, double cost, uint32_t *out) {
+  assert(model->kind.len == model->id.len && model->id.len == model->cost.len);
   *out = (uint32_t)model->cost.len;
   EG_TRY(eg_bytes_push(&model->kind, (uint8_t)kind));
   EG_TRY(eg_u32s_push(&model->id, id));
@@ -92,8 +93,8 @@ static egraph_status add_value_rows(eg_layout_model *model, uint32_t value) {
 //
 // Consumers of a value, and rows of conservation for each of them.
 
-// One place that a consumer of a value may need, and the column that says so (NONE: it is
-// always needed). Consumers are told apart by owner (a value, or values + root) and turn.
+/// One place that a consumer of a value may need, and the column that says so (NONE: it
+/// is always needed). Owner (a value, or values + root) and turn identify a consumer.
 typedef struct want {
   uint32_t value, owner, turn, place, column;
 } want;
@@ -103,11 +104,12 @@ EG_VEC_DEFINE(wants, want);
 typedef struct flows {
   eg_layout_model *model;
   wants wants;
-  eg_bytes leads;  // [place] to a need of the consumer at hand
+  eg_bytes leads;  // [place] to a need of the current consumer
   eg_u32s queue;   // places
-  eg_u32s flow_of; // [arc] column of the consumer at hand
+  eg_u32s flow_of; // [arc] column of the current consumer
 } flows;
-#define FLOWS (wants, wants), (eg_bytes, leads), (eg_u32s, queue, flow_of)
+EG_OWNER_DEFINE_STATIC(flows, (wants, wants), (eg_bytes, leads),
+                       (eg_u32s, queue, flow_of))
 
 static int compare_wants(const void *a, const void *b) {
   const want *x = a, *y = b;
@@ -121,7 +123,7 @@ static int compare_wants(const void *a, const void *b) {
   return 0;
 }
 
-// The same place named again at a later turn asks for nothing new.
+/// A place named again at a later turn needs no other column.
 static egraph_status list_strategy(flows *f, uint32_t s) {
   const eg_layout_view *view = f->model->view;
   const eg_layout_problem *p = view->problem;
@@ -212,7 +214,8 @@ static egraph_status add_arc_column(flows *f, uint32_t arc, uint32_t *out) {
   return EGRAPH_OK;
 }
 
-// Columns of one consumer's flow; with a single consumer a paid arc's flow is its column.
+/// Adds columns of one consumer's flow; with a single consumer a paid arc's flow is its
+/// column.
 static egraph_status add_flow_columns(flows *f, uint32_t value, bool single) {
   eg_layout_model *model = f->model;
   const eg_layout_view *view = model->view;
@@ -263,7 +266,7 @@ static egraph_status add_conservation(flows *f, uint32_t place, const want *want
       EG_TRY(eg_lp_rows_item(&model->rows, wanted[i].column, -1));
   }
   EG_TRY(add_arcs_of(f, &view->out.begin, &view->out.items, place, -1, &asks));
-  if (!asks) return EGRAPH_OK; // nothing to draw on: the row would be empty
+  if (!asks) return EGRAPH_OK; // the row would be empty
   EG_TRY(add_arcs_of(f, &view->in.begin, &view->in.items, place, 1, &ignored));
   EG_EACH_ITEM(s, view->strategies, value) {
     if (model->x_of.data[s] != EG_LAYOUT_NONE && view->problem->output.data[s] == place)
@@ -274,6 +277,7 @@ static egraph_status add_conservation(flows *f, uint32_t place, const want *want
 
 static egraph_status add_consumer(flows *f, const want *wanted, size_t count,
                                   bool single) {
+  assert(count != 0);
   const eg_layout_problem *p = f->model->view->problem;
   uint32_t value = wanted->value;
   EG_TRY(mark_leading(f, wanted, count));
@@ -283,7 +287,7 @@ static egraph_status add_consumer(flows *f, const want *wanted, size_t count,
   return EGRAPH_OK;
 }
 
-static bool same_consumer(const want *a, const want *b) {
+static bool is_same_consumer(const want *a, const want *b) {
   return a->value == b->value && a->owner == b->owner && a->turn == b->turn;
 }
 
@@ -297,10 +301,10 @@ static egraph_status add_consumers(flows *f) {
       for (value_end++;
            value_end < f->wants.len && all[value_end].value == all[begin].value;
            value_end++)
-        value_consumers += !same_consumer(&all[value_end - 1], &all[value_end]);
+        value_consumers += !is_same_consumer(&all[value_end - 1], &all[value_end]);
     }
     size_t end = begin + 1;
-    while (end < f->wants.len && same_consumer(&all[begin], &all[end]))
+    while (end < f->wants.len && is_same_consumer(&all[begin], &all[end]))
       end++;
     EG_TRY(add_consumer(f, all + begin, end - begin, value_consumers == 1));
     begin = end;
@@ -309,19 +313,17 @@ static egraph_status add_consumers(flows *f) {
 }
 
 static egraph_status add_flows(eg_layout_model *model) {
-  flows f = {.model = model};
   const eg_layout_problem *p = model->view->problem;
-  EG_INIT_MEMBERS(&f, model->cost.alloc, FLOWS)
-  egraph_status status = eg_bytes_resize(&f.leads, eg_layout_place_count(p));
-  if (status == EGRAPH_OK) status = eg_u32s_resize(&f.flow_of, eg_layout_arc_count(p));
-  if (status == EGRAPH_OK) status = add_consumers(&f);
-  EG_DEINIT_MEMBERS(&f, FLOWS)
-  return status;
+  EG_LOCAL(flows, f, model->cost.alloc);
+  f.model = model;
+  EG_TRY(eg_bytes_resize(&f.leads, eg_layout_place_count(p)));
+  EG_TRY(eg_u32s_resize(&f.flow_of, eg_layout_arc_count(p)));
+  return add_consumers(&f);
 }
 
 // ---- ties --------------------------------------------------------------------------
 
-/// The strategies of a value that produce it in the layout of this number.
+/// Adds the strategies of a value that produce it in this layout to the current row.
 static egraph_status add_layout(eg_layout_model *model, uint32_t value, uint32_t layout,
                                 double coefficient, bool *any) {
   const eg_layout_view *view = model->view;
@@ -335,10 +337,11 @@ static egraph_status add_layout(eg_layout_model *model, uint32_t value, uint32_t
 }
 
 static void forget_row(eg_lp_rows *rows) {
+  assert(rows->begin.len != 0);
   rows->columns.len = rows->coefficients.len = rows->begin.data[rows->begin.len - 1];
 }
 
-// hub, or t when it is NONE, has the label or the member has not.
+/// Adds rows: a member has the label only if the hub has it (or t, if the hub is NONE).
 static egraph_status add_agreement(eg_layout_model *model, uint32_t tie, uint32_t label,
                                    uint32_t hub, uint32_t t) {
   const eg_layout_problem *p = model->view->problem;
@@ -382,7 +385,7 @@ static egraph_status add_tie(eg_layout_model *model, uint32_t tie) {
 
 // ---- limits and excluded solutions -------------------------------------------------
 
-// Left out when even everything together keeps the limit.
+/// Adds no row when all strategies and arcs together keep the limit.
 static egraph_status add_limit(eg_layout_model *model, int measure) {
   const eg_layout_view *view = model->view;
   double limit = model->task->limit[measure], all = 0;
@@ -403,8 +406,9 @@ static egraph_status add_limit(eg_layout_model *model, int measure) {
   return EGRAPH_OK;
 }
 
-/// Not all strategies of a solution.
+/// Adds a row that excludes choosing all strategies of a solution.
 static egraph_status exclude_solution(eg_layout_model *model, const eg_u32s *strategy) {
+  assert(strategy->len == model->active->used.len);
   double count = 0;
   for (size_t v = 0; v < strategy->len; v++) {
     uint32_t s = strategy->data[v];
@@ -422,6 +426,7 @@ static egraph_status exclude_solution(eg_layout_model *model, const eg_u32s *str
 egraph_status eg_layout_model_build(eg_layout_model *model,
                                     const eg_layout_active *active,
                                     const eg_layout_task *task, double typical) {
+  assert(active->view != NULL);
   model->view = active->view;
   model->active = active;
   model->task = task;

@@ -1,16 +1,16 @@
 // The linear relaxation of a presolved layout problem, as rows for GLPK.
 //
-// Columns, all in [0, 1]: x a strategy; y whether a value is needed that need not be (as
-// far as it has several strategies); t a layout of a tie without a required member; r the
-// layout that a root is served in; a an arc; f the flow of one consumer on an arc.
+// Columns, all in [0, 1]: x a strategy; y "the value is needed", for values that are not
+// required and have several strategies; t a layout of a tie without a required member; r
+// the layout that a root is served in; a an arc; f the flow of one consumer on an arc.
 //   required value:        sum x = 1      other value: sum x = y
 //   consumer c, place l:   x with output l + f into l - f out of l  >=  x that need l
-//   arc that is paid:      a >= f of each consumer (with one consumer, f itself is a)
-//   tie, layout k:         x of layout k <= t_k, or the x of layout k of a required
-//   member limits:                sum of weights <= limit
-// A consumer of a value is all operators of one other value (at most one is chosen), once
-// per turn at which they name it; a root is one too. Flows per consumer make sharing of
-// arcs exact, and conservation leaves no room for free cycles among layouts.
+//   paid arc:              a >= f of each consumer (with one consumer, f itself is a)
+//   tie, layout k:         x of layout k <= t_k, or <= x of layout k of a required member
+//   limits:                sum of weights <= limit
+// A consumer of a value is the set of all operators of one other value (at most one of
+// them is chosen), once per mention; a root is a consumer, too. Flows per consumer make
+// sharing of arcs exact, and conservation excludes free cycles among layouts.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_MODEL_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_MODEL_H
@@ -50,9 +50,9 @@ egraph_status eg_layout_model_build(eg_layout_model *model,
 static inline uint32_t eg_layout_model_columns(const eg_layout_model *model) {
   return (uint32_t)model->cost.len;
 }
-/// Whether an arc takes anything of a measure that counts.
+/// True when an arc has a weight in a measure that counts.
 bool eg_layout_is_paid(const eg_layout_model *model, uint32_t arc);
-/// Columns that are 0 or 1 in a solution; the others may stay fractional then.
+/// True for columns that are 0 or 1 in a solution; the others may stay fractional.
 static inline bool eg_layout_is_integral(const eg_layout_model *model, uint32_t column) {
   return model->kind.data[column] == EG_LAYOUT_X ||
          model->kind.data[column] == EG_LAYOUT_Y ||

@@ -17,7 +17,7 @@ typedef struct finder {
   uint64_t max_work;
   eg_extract_problem problem; // a class per value
   eg_u32s op;                 // [node]
-  eg_u32s inputs;             // distinct ones of an operator
+  eg_u32s inputs;             // of an operator, distinct
   eg_doubles price;           // [node]
   eg_class_index index;
   eg_landmarks landmarks;
@@ -27,8 +27,14 @@ typedef struct finder {
   (eg_u32s, op, inputs), (eg_doubles, price), (eg_class_index, index),                   \
       (eg_landmarks, landmarks)
 
-/// A node of the plain problem at the cost of the cheapest strategy that is left, if any
-/// is; it names a child once.
+static void finder_deinit(finder *f) {
+  EG_DEINIT_MEMBERS(f, FINDER)
+  eg_cuts_deinit(&f->cuts);
+  eg_extract_problem_deinit(&f->problem);
+}
+
+/// Adds a node of the plain problem at the cost of its cheapest active strategy, if any;
+/// it names a child once.
 static egraph_status add_operator_node(finder *f, uint32_t op) {
   const eg_layout_problem *p = f->active->view->problem;
   const eg_doubles *weight = &f->active->view->strategy_weight[f->task->objective];
@@ -50,8 +56,9 @@ static egraph_status add_operator_node(finder *f, uint32_t op) {
   return eg_doubles_push(&f->price, cost);
 }
 
-/// Adds a cut, unless it has too many values, or one: then that is required.
+/// Keeps a cut of 2 to EG_LAYOUT_CUT_VALUES values: a single value is required anyway.
 static egraph_status keep_cut(finder *f, const uint32_t *nodes, uint32_t count) {
+  assert(count != 0);
   eg_layout_landmarks *out = f->out;
   uint32_t values = 0;
   for (uint32_t i = 0; i < count; i++) {
@@ -68,7 +75,8 @@ static egraph_status keep_cut(finder *f, const uint32_t *nodes, uint32_t count) 
   return eg_u32s_push(&out->cut_begin, (uint32_t)out->cut_ops.len);
 }
 
-/// Values that the required ones need, which become roots; then cuts of these roots.
+/// Finds the values that required values need, which become roots; then cuts of these
+/// roots.
 static egraph_status find_landmarks(finder *f) {
   const eg_layout_problem *p = f->active->view->problem;
   const eg_patience patience = {.deadline = f->deadline};
@@ -101,19 +109,16 @@ egraph_status eg_layout_landmarks_find(eg_layout_landmarks *landmarks,
                                        const eg_layout_task *task, double deadline,
                                        uint64_t max_work) {
   egraph_allocator alloc = landmarks->values.alloc;
-  finder f = {.out = landmarks,
-              .active = active,
-              .task = task,
-              .deadline = deadline,
-              .max_work = max_work};
-  EG_TRY(eg_extract_problem_init(&f.problem, alloc));
-  egraph_status status = eg_cuts_init(&f.cuts, alloc);
+  EG_OWNED(finder, f);
   EG_INIT_MEMBERS(&f, alloc, FINDER)
-  if (status == EGRAPH_OK) status = find_landmarks(&f);
-  EG_DEINIT_MEMBERS(&f, FINDER)
-  eg_cuts_deinit(&f.cuts);
-  eg_extract_problem_deinit(&f.problem);
-  return status;
+  f.out = landmarks;
+  f.active = active;
+  f.task = task;
+  f.deadline = deadline;
+  f.max_work = max_work;
+  EG_TRY(eg_extract_problem_init(&f.problem, alloc));
+  EG_TRY(eg_cuts_init(&f.cuts, alloc));
+  return find_landmarks(&f);
 }
 
 egraph_status eg_layout_landmarks_init(eg_layout_landmarks *landmarks,
@@ -129,8 +134,8 @@ void eg_layout_landmarks_deinit(eg_layout_landmarks *landmarks) {
 // ---- relaxation ---------------------------------------------------------------------
 
 enum { MAX_PRICES = 12 };
-// A solve may take at least so many million steps, even where its share of the work is
-// smaller, but at most this share of the work that is left.
+// A solve may take LEAST_WORK million steps, even if its share of the work is smaller,
+// but at most MOST_SHARE of the remaining work.
 static const double LEAST_WORK = 100, MOST_SHARE = 0.25;
 
 typedef struct expansion {
@@ -138,20 +143,21 @@ typedef struct expansion {
   const eg_layout_active *active;
   double share[EG_LAYOUT_MEMORY_ROWS]; // limited memory rows count as one sum
   double limit;                        // of that sum
-  double most;                         // share of the time left, and of all work
+  double most;                         // share of the remaining time, and of all work
   // Of one solve.
   double price; // of the sum
-  eg_extract_problem plain;
+  eg_extract_problem *plain;
   eg_u32s item; // [node] strategy, or strategies + arc; EG_LAYOUT_NONE: serves a root
 } expansion;
+EG_OWNER_DEFINE_STATIC(expansion, (eg_u32s, item))
 
 /// Cost and memory of a plain solution.
 typedef struct point {
   double cost, memory;
 } point;
 
-/// Limited rows, each by its limit, in the unit of the first one.
-static void share_out(expansion *x) {
+/// Limited rows, each divided by its limit, in the unit of the first.
+static void find_shares(expansion *x) {
   const eg_layout_task *task = x->search->task;
   double unit = 0;
   x->limit = INFINITY;
@@ -182,21 +188,24 @@ static double priced(const expansion *x, const eg_doubles *weights, uint32_t at)
 static egraph_status add_plain_node(expansion *x, uint32_t class, double cost,
                                     const uint32_t *children, uint32_t count,
                                     uint32_t item) {
-  EG_TRY(eg_extract_problem_add_node(&x->plain, class, cost, children, count, NULL));
+  assert(class < x->plain->class_count);
+  EG_TRY(eg_extract_problem_add_node(x->plain, class, cost, children, count, NULL));
   return eg_u32s_push(&x->item, item);
 }
 
-/// A root that any of the places serves; `places` NULL: those from `first` on.
+/// Adds a root that any of the places serves; `places` NULL: `count` places from `first`
+/// on.
 static egraph_status add_root(expansion *x, const uint32_t *places, uint32_t first,
                               uint32_t count) {
+  assert(count != 0);
   uint32_t class;
-  EG_TRY(eg_extract_problem_add_class(&x->plain, &class));
+  EG_TRY(eg_extract_problem_add_class(x->plain, &class));
   for (uint32_t i = 0; i < count; i++) {
     uint32_t place = places == NULL ? first + i : places[i];
     if (x->active->derivable.data[place])
       EG_TRY(add_plain_node(x, class, 0, &place, 1, EG_LAYOUT_NONE));
   }
-  return eg_extract_problem_add_root(&x->plain, class);
+  return eg_extract_problem_add_root(x->plain, class);
 }
 
 static egraph_status build_expansion(expansion *x) {
@@ -204,7 +213,7 @@ static egraph_status build_expansion(expansion *x) {
   const eg_layout_problem *p = view->problem;
   const eg_layout_active *active = x->active;
   uint32_t strategies = eg_layout_strategy_count(p);
-  x->plain.class_count = eg_layout_place_count(p);
+  x->plain->class_count = eg_layout_place_count(p);
   for (uint32_t s = 0; s < strategies; s++) {
     uint32_t begin = p->need_begin.data[s];
     if (active->strategy.data[s])
@@ -225,7 +234,7 @@ static egraph_status build_expansion(expansion *x) {
   return EGRAPH_OK;
 }
 
-/// It is called by the clock. Where only steps count, the plain solver ends by its own.
+/// Called by the clock. With by_work the plain solver ends by its own steps.
 static bool on_plain_progress(void *user, double cost, double bound, double seconds) {
   eg_layout_search *search = user;
   (void)cost;
@@ -234,8 +243,9 @@ static bool on_plain_progress(void *user, double cost, double bound, double seco
   return !search->clock->by_work && eg_layout_search_stop(search);
 }
 
-/// Cost and memory of the plain solution as it stands, and its strategies as a solution.
+/// Sums cost and memory of the plain solution, and offers its strategies as a solution.
 static egraph_status offer_plain(expansion *x, const eg_u32s *choice, point *out) {
+  assert(choice->len == x->plain->class_count);
   eg_layout_search *search = x->search;
   const eg_layout_view *view = search->view;
   uint32_t strategies = eg_layout_strategy_count(view->problem);
@@ -269,37 +279,32 @@ static egraph_status solve_expansion(expansion *x, point *out, bool *out_exact) 
   }
   options.progress = on_plain_progress;
   options.user = x->search;
-  eg_extract_result result;
-  eg_extract_result_init(&result, x->search->alloc);
-  egraph_status status = eg_extract_solve(x->search->alloc, &x->plain, &options, &result);
-  *out_exact = status == EGRAPH_OK && result.status == EG_EXTRACT_OPTIMAL;
+  EG_LOCAL(eg_extract_result, result, x->search->alloc);
+  EG_TRY(eg_extract_solve(x->search->alloc, x->plain, &options, &result));
+  *out_exact = result.status == EG_EXTRACT_OPTIMAL;
   eg_layout_search_work(x->search, result.work);
-  if (status == EGRAPH_OK && result.status != EG_EXTRACT_INFEASIBLE) {
-    status = offer_plain(x, &result.choice, out);
-    double slack = x->price > 0 ? x->price * x->limit : 0;
-    // The slack may be far larger than the bound that is left: mind the rounding.
-    double bound = result.bound - slack - 1e-13 * (fabs(result.bound) + slack);
-    if (status == EGRAPH_OK)
-      status = eg_layout_search_raise(x->search, slack > 0 ? bound : result.bound);
-  }
-  eg_extract_result_deinit(&result);
-  return status;
+  if (result.status == EG_EXTRACT_INFEASIBLE) return EGRAPH_OK;
+  EG_TRY(offer_plain(x, &result.choice, out));
+  double slack = x->price > 0 ? x->price * x->limit : 0;
+  // The slack may be far larger than the remaining bound: subtract its rounding.
+  double bound = result.bound - slack - 1e-13 * (fabs(result.bound) + slack);
+  return eg_layout_search_raise(x->search, slack > 0 ? bound : result.bound);
 }
 
 static egraph_status solve_at(expansion *x, double price, point *out, bool *out_exact) {
   *out = (point){0};
   x->price = price;
-  EG_TRY(eg_extract_problem_init(&x->plain, x->search->alloc));
-  eg_u32s_init(&x->item, x->search->alloc);
-  egraph_status status = build_expansion(x);
-  if (status == EGRAPH_OK) status = solve_expansion(x, out, out_exact);
-  eg_u32s_deinit(&x->item);
-  eg_extract_problem_deinit(&x->plain);
-  return status;
+  EG_OWNED(eg_extract_problem, plain);
+  EG_TRY(eg_extract_problem_init(&plain, x->search->alloc));
+  x->plain = &plain;
+  x->item.len = 0;
+  EG_TRY(build_expansion(x));
+  return solve_expansion(x, out, out_exact);
 }
 
-/// From a plain solution above the limit and one below.
+/// Starts from a plain solution above the limit and one below.
 static egraph_status climb_prices(expansion *x, point over, point under) {
+  assert(over.memory > x->limit);
   bool exact = true;
   for (int round = 0; round < MAX_PRICES && exact; round++) {
     point next;
@@ -315,10 +320,13 @@ static egraph_status climb_prices(expansion *x, point over, point under) {
 
 egraph_status eg_layout_expand(eg_layout_search *search, const eg_layout_active *active,
                                double share, bool climbs, bool *out_done) {
-  expansion x = {.search = search, .active = active, .most = share};
+  EG_LOCAL(expansion, x, search->alloc);
+  x.search = search;
+  x.active = active;
+  x.most = share;
   point over, under = {0};
   bool exact;
-  share_out(&x);
+  find_shares(&x);
   EG_TRY(solve_at(&x, 0, &over, &exact));
   *out_done = exact && (climbs || !(over.memory > x.limit));
   if (!exact || !climbs || !(over.memory > x.limit)) return EGRAPH_OK;

@@ -1,17 +1,17 @@
 // Layout problems as plain extraction problems, whose solver has the better presolve for
 // large e-graphs with many alternatives.
 //
-// Landmarks are parts of every solution, whatever its layouts: values that all ways to
-// the roots need (extract/landmarks.h), and cuts, rows of operators of which it has one.
-// Operators are the nodes of a plain problem, each at the cost of its cheapest strategy,
-// and the cuts are those by which dual ascent bounds it from below
-// (extract/dual_ascent.h). Bounds over layouts see one value and its users at a time. Of
-// alternatives that share inputs, each seems to pay for a part of these only; a cut says
-// that a whole one is paid.
+// Landmarks are parts of every solution, whatever its layouts: values that every
+// derivation of the roots needs (presolve/landmarks.h), and cuts, sets of operators of
+// which every solution has one. Operators are the nodes of a plain problem, each at the
+// cost of its cheapest strategy, and the cuts are found by dual ascent on it
+// (dual_ascent.h). Bounds over layouts see one value and its users at a time:
+// alternatives that share inputs each seem to pay only a part of these; a cut says that
+// one of them pays in full.
 //
-// The relaxation has a class per place, a node per strategy and per arc. It forgets ties,
-// limits and that a value has one producer only, so its bound holds; often its solution
-// keeps all of that, and is optimal.
+// The relaxation has a class per place, a node per strategy and per arc. It ignores ties,
+// limits, and that a value has only one producer, so its bound holds; often its solution
+// satisfies all of these, and is optimal.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_PLAIN_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_PLAIN_H
@@ -32,17 +32,18 @@ static inline uint32_t eg_layout_cut_count(const eg_layout_landmarks *landmarks)
 egraph_status eg_layout_landmarks_init(eg_layout_landmarks *landmarks,
                                        egraph_allocator alloc);
 void eg_layout_landmarks_deinit(eg_layout_landmarks *landmarks);
-/// Of all that is active, with `max_work` looks at nodes at most for cuts (0: no limit);
-/// they stay true when more is taken away. None when the deadline is near. Time and
-/// memory as of eg_landmarks_find and eg_dual_ascent_run. Fails with EGRAPH_E_MEMORY.
+/// Finds landmarks of the active part, with at most `max_work` visits of nodes for cuts
+/// (0: no limit); they stay true when more is deleted. Finds none when the deadline is
+/// near. Time and memory: see eg_landmarks_find and eg_dual_ascent_run. Fails with
+/// EGRAPH_E_MEMORY.
 egraph_status eg_layout_landmarks_find(eg_layout_landmarks *landmarks,
                                        const eg_layout_active *active,
                                        const eg_layout_task *task, double deadline,
                                        uint64_t max_work);
 
-/// Bound and solution of a plain e-graph over places, in a share of all work and of the
-/// time left. `climbs`: where its solution exceeds limits of memory, at prices, too.
-/// *out_done: nothing more is to be found so.
+/// Finds bound and solution by the relaxation, in a share of all work and of the
+/// remaining time. `climbs`: also at prices, if its solution exceeds memory limits.
+/// *out_done: the relaxation has no more to give.
 egraph_status eg_layout_expand(eg_layout_search *search, const eg_layout_active *active,
                                double share, bool climbs, bool *out_done);
 

@@ -57,6 +57,7 @@ void eg_layout_active_deinit(eg_layout_active *active) {
 }
 
 void eg_layout_active_copy(eg_layout_active *to, const eg_layout_active *from) {
+  assert(to->view == from->view);
   eg_bytes *const mine[] = {&to->strategy, &to->arc,       &to->used,
                             &to->required, &to->derivable, &to->needed};
   const eg_bytes *const other[] = {&from->strategy, &from->arc,       &from->used,
@@ -85,6 +86,7 @@ static void clear_flags(eg_bytes *flags) {
 }
 
 static bool clear_flag(eg_bytes *flags, uint32_t at) {
+  assert(at < flags->len);
   bool was = flags->data[at];
   flags->data[at] = 0;
   return was;
@@ -93,12 +95,13 @@ static bool clear_flag(eg_bytes *flags, uint32_t at) {
 /// Flags a place and queues it, once.
 static egraph_status queue_place(eg_layout_active *active, eg_bytes *flags,
                                  uint32_t place) {
+  assert(place < flags->len);
   if (flags->data[place]) return EGRAPH_OK;
   flags->data[place] = 1;
   return eg_u32s_push(&active->queue, place);
 }
 
-/// Least fixpoint: also leaves out places that only a cycle could derive.
+/// Least fixpoint: also drops places that only a cycle could derive.
 static egraph_status find_derivable(eg_layout_active *active, bool *changed) {
   const eg_layout_view *view = active->view;
   const eg_layout_problem *p = view->problem;
@@ -182,8 +185,8 @@ static egraph_status find_needed(eg_layout_active *active, bool *changed) {
   return EGRAPH_OK;
 }
 
-// An input of every operator left of a required value is required. False when a required
-// value has no strategy left.
+/// Requires the common inputs of all active operators of a required value. False when a
+/// required value has no strategy left.
 static bool require_inputs(eg_layout_active *active, uint32_t value, bool *moved) {
   const eg_layout_view *view = active->view;
   const eg_layout_problem *p = view->problem;
@@ -220,7 +223,7 @@ static void require_all(eg_layout_active *active) {
   }
 }
 
-/// Whether a strategy is left that produces a value in the layout of this number.
+/// True when an active strategy produces a value in this layout.
 static bool has_layout(const eg_layout_active *active, uint32_t value, uint32_t layout) {
   const eg_layout_view *view = active->view;
   EG_EACH_ITEM(s, view->strategies, value) {
@@ -229,7 +232,7 @@ static bool has_layout(const eg_layout_active *active, uint32_t value, uint32_t 
   return false;
 }
 
-/// Members of a tie have only layouts that every required member has.
+/// Keeps only layouts of members that every required member has.
 static void drop_disagreeing(eg_layout_active *active, uint32_t tie, bool *changed) {
   const eg_layout_view *view = active->view;
   const eg_layout_problem *p = view->problem;
@@ -250,11 +253,11 @@ static void drop_disagreeing(eg_layout_active *active, uint32_t tie, bool *chang
 
 // ---- domination ---------------------------------------------------------------------
 //
-// An arc goes when two others in a row do the same for no more in any measure that
-// counts. A strategy goes when another one of its value does with no more: its needs are
-// made from the needs of the first, its output is turned into the first one's output, and
-// all that is paid on top. Only inputs of the first are used, so no cycle can arise, and
-// the one that dominates is still there when the next one is judged.
+// An arc is dropped when two other arcs in sequence connect the same places at no higher
+// weight in any measure that counts. Strategy a is dropped when a strategy b of its value
+// replaces it at no higher weight: the needs of b are reached from the needs of a, the
+// output of a from the output of b, and these arcs are added to b. Only inputs of a are
+// used, so no cycle can arise, and b is still active when the next strategy is judged.
 
 enum { MAX_STRATEGIES = 600, MAX_ENTRIES = 1 << 20, MAX_PLACES = 256 };
 
@@ -285,7 +288,7 @@ static bool is_covered(const domination *d, uint32_t arc, uint32_t first,
   return true;
 }
 
-// Parallel arcs: the second one goes, or the first when it is the dearer one.
+/// Of parallel arcs the dearer one is dropped, else the second.
 static egraph_status enter_arcs(domination *d, uint32_t value, uint32_t places) {
   const eg_layout_view *view = d->active->view;
   const eg_layout_problem *p = view->problem;
@@ -471,7 +474,7 @@ static egraph_status drop_dominated(eg_layout_active *active, const eg_layout_ta
 
 // ---- the whole ----------------------------------------------------------------------
 
-/// False when no layout that a root asks for can be derived.
+/// False when some root has no derivable layout.
 static bool has_roots(const eg_layout_active *active) {
   const eg_layout_problem *p = active->view->problem;
   for (uint32_t r = 0; r < p->root_value.len; r++) {

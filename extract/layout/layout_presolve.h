@@ -1,4 +1,4 @@
-// Presolve: the strategies and arcs of a layout problem that may be part of a best
+// Presolve: finds the strategies and arcs of a layout problem that may be in a best
 // solution of one minimization.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_PRESOLVE_H
@@ -13,7 +13,7 @@
 typedef struct eg_layout_task {
   eg_layout_measure objective;
   double limit[EG_LAYOUT_MEASURES];    // INFINITY: none
-  const eg_layout_solutions *excluded; // others than these are looked for
+  const eg_layout_solutions *excluded; // solutions to avoid
 } eg_layout_task;
 
 /// Without limits.
@@ -34,26 +34,26 @@ typedef struct eg_layout_active {
   eg_bytes strategy, arc;     // still allowed
   eg_bytes used, required;    // [value] reached from the roots; in every solution
   eg_bytes derivable, needed; // [place] can be reached; leads to a need
-  bool infeasible;            // no solution within the cutoff is left
+  bool infeasible;            // no active solution within the cutoff
   eg_u32s waiting, queue;     // scratch
 } eg_layout_active;
 
-/// Everything that the user does not forbid. Fails with EGRAPH_E_MEMORY.
+/// Activates all items that the user does not forbid. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_active_init(eg_layout_active *active, egraph_allocator alloc,
                                     const eg_layout_view *view);
 void eg_layout_active_deinit(eg_layout_active *active);
-/// Between two of one view.
+/// Copies between two of the same view.
 void eg_layout_active_copy(eg_layout_active *to, const eg_layout_active *from);
-/// Whether a strategy of an operator is left.
+/// True when an operator has an active strategy.
 bool eg_layout_active_has(const eg_layout_active *active, uint32_t op);
-/// How many values are used.
+/// Number of used values.
 size_t eg_layout_active_values(const eg_layout_active *active);
 /// Deletes, until nothing changes: places that cannot be derived or are not needed,
-/// layouts that a required member of a tie lacks, and strategies and arcs that others
-/// dominate in every measure that counts (strategies only when no solution is excluded).
+/// layouts that a required member of a tie lacks, and strategies and arcs that are
+/// dominated in every measure that counts (strategies only when no solution is excluded).
 egraph_status eg_layout_presolve(eg_layout_active *active, const eg_layout_task *task);
 
-/// Deletes only the places that cannot be derived or are not needed: no look at ties or
+/// Deletes only the places that cannot be derived or are not needed; ignores ties and
 /// costs.
 egraph_status eg_layout_presolve_apart(eg_layout_active *active);
 

@@ -1,12 +1,13 @@
-// With one limit two choices tell the next price, one that keeps the limit and one that
-// does not: the price at which both cost the same. With several it is a linear program
-// over the prices and the level: as high as all cuts allow. Prices may quadruple from one
-// to the next at most, so that they stay where cuts are known.
+// With one limit two choices give the next price, one that keeps the limit and one that
+// does not: the price at which both cost the same. With several limits it is a linear
+// program over the prices and the level: the highest level that all cuts allow. Prices
+// quadruple at most from one step to the next, so that they stay near known cuts.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_prices.h"
 
 #include <float.h>
 
+#include "base/owner.h"
 #include "extract/ilp_glpk.h"
 
 static const double GROWTH = 4;
@@ -14,7 +15,7 @@ static const double SAME = 1e-9;
 
 // ---- costs at prices ----------------------------------------------------------------
 
-/// All memory that any solution could take.
+/// Upper bound of the memory of all solutions.
 static double most_memory(const eg_layout_active *active) {
   const eg_layout_view *view = active->view;
   const eg_layout_rows *rows = &view->strategies;
@@ -108,6 +109,7 @@ bool eg_layout_prices_exceeds(const eg_layout_prices *p, const double *sum) {
 }
 
 static eg_layout_trade trade_of(const eg_layout_prices *p, const double *sum) {
+  assert(p->count <= EG_LAYOUT_MEMORY_ROWS);
   eg_layout_trade trade = {.cost = sum[p->search->task->objective]};
   for (uint32_t i = 0; i < p->count; i++)
     trade.used[i] = sum[p->measure[i]];
@@ -121,9 +123,10 @@ static bool is_cheaper(const eg_layout_prices *p, const eg_layout_trade *a,
   return a->cost + p->price[0] * a->used[0] < b->cost + p->price[0] * b->used[0];
 }
 
-/// The best solution stands for those within the limit until one is found at a price: it
-/// may be no minimum at any.
+/// Uses the best solution as the choice within the limit until a price gives one: it may
+/// be the minimum at no price.
 static bool next_of_one(eg_layout_prices *p, const eg_layout_trade *now) {
+  assert(p->count == 1);
   bool has_over = isfinite(p->over.used[0]);
   if (now->used[0] <= p->limit[0]) {
     if (is_cheaper(p, now, &p->within)) p->within = *now;
@@ -143,7 +146,7 @@ static bool next_of_one(eg_layout_prices *p, const eg_layout_trade *now) {
 
 // ---- several ------------------------------------------------------------------------
 
-/// How high the prices may go next.
+/// Highest next prices.
 static void find_box(const eg_layout_prices *p, double *box) {
   double cost = fabs(p->trades.data[0].cost);
   for (uint32_t i = 0; i < p->count; i++) {
@@ -167,9 +170,9 @@ static void find_range(const eg_layout_prices *p, const double *box, double *low
   }
 }
 
-/// Column 0 is how far the level is below the highest, the others are shares of the box.
-static egraph_status solve_program(eg_layout_prices *p, eg_lp *lp, eg_lp_rows *rows,
-                                   const double *box, double low, double high) {
+/// Column 0 is the distance of the level below `high`, the others are shares of the box.
+static egraph_status solve_price_program(eg_layout_prices *p, eg_lp *lp, eg_lp_rows *rows,
+                                         const double *box, double low, double high) {
   double range = high - low;
   for (size_t k = 0; k < p->trades.len; k++) {
     const eg_layout_trade *trade = &p->trades.data[k];
@@ -191,22 +194,20 @@ static egraph_status solve_program(eg_layout_prices *p, eg_lp *lp, eg_lp_rows *r
 }
 
 static egraph_status next_of_several(eg_layout_prices *p, bool *out_moved) {
+  assert(p->count > 1);
   double box[EG_LAYOUT_MEMORY_ROWS], before[EG_LAYOUT_MEMORY_ROWS], low, high;
   double cost[1 + EG_LAYOUT_MEMORY_ROWS] = {100};
   memcpy(before, p->price, sizeof before);
   find_box(p, box);
   find_range(p, box, &low, &high);
   *out_moved = false;
-  if (!(high > low)) return EGRAPH_OK; // the least of all is within the limits
+  if (!(high > low)) return EGRAPH_OK; // the least choice is within the limits
   eg_lp *lp;
-  eg_lp_rows rows;
+  EG_OWNED(eg_lp_rows, rows);
   EG_TRY(eg_lp_rows_init(&rows, p->search->alloc));
-  egraph_status status = eg_lp_create(p->search->alloc, 1 + p->count, cost, &lp);
-  if (status == EGRAPH_OK) {
-    status = solve_program(p, lp, &rows, box, low, high);
-    eg_lp_destroy(lp);
-  }
-  eg_lp_rows_deinit(&rows);
+  EG_TRY(eg_lp_create(p->search->alloc, 1 + p->count, cost, &lp));
+  egraph_status status = solve_price_program(p, lp, &rows, box, low, high);
+  eg_lp_destroy(lp);
   for (uint32_t i = 0; i < p->count; i++)
     if (fabs(p->price[i] - before[i]) > SAME * fmax(before[i], p->price[i]))
       *out_moved = true;

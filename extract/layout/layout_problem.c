@@ -109,6 +109,7 @@ egraph_status eg_layout_problem_add_arc(eg_layout_problem *problem,
 egraph_status eg_layout_problem_add_operator(eg_layout_problem *problem, uint32_t value,
                                              const uint32_t *inputs, uint32_t count,
                                              uint32_t *out_operator) {
+  assert(problem->strategy_begin.len == problem->operator_value.len + 1);
   EG_TRY(check_value(problem, value));
   for (uint32_t i = 0; i < count; i++)
     EG_TRY(check_value(problem, inputs[i]));

@@ -6,21 +6,22 @@
 //             many consumers use it: the arcs in use of a value form an arborescence
 //   operator  one of several producers of a value from input values. An operator has
 //             strategies: a layout per input, the layout of the output, cost and memory
-//   root      a value that is asked for, in one of some layouts
-//   tie       values produced in the same layout, as far as they are part of the solution
+//   root      a value that the solution must contain, in one of some layouts
+//   tie       values produced in the same layout, if they are part of the solution
 //
-// Choose strategies and arcs so that every root is served, every value that is needed has
-// exactly one strategy, every layout needed of it is reached from the layout it is
-// produced in along chosen arcs, no value needs itself, ties hold and in every memory row
-// the memory of all that is chosen adds up to at most the row's limit; minimize the sum
-// of the costs. A plain e-graph has one layout per value.
+// Choose strategies and arcs so that every root is served, every needed value has exactly
+// one strategy, chosen arcs lead from the layout it is produced in to every layout needed
+// of it, no value needs itself, ties hold, and the memory of all chosen items is within
+// the limit of every memory row; minimize the sum of the costs. A plain e-graph has one
+// layout per value.
 //
-// A memory row is a sum of its own: bytes that are alive at one moment of a step, say. A
-// strategy or arc takes memory in each row.
+// A memory row is a sum of its own, for example the bytes that are alive at one moment of
+// a step. A strategy or arc takes memory in each row.
 //
 // A value kept across a phase (stashed for backward) is a value of its own, produced by
 // an operator whose strategies keep each layout as it is and take memory. A weight that
-// must leave a step as it entered: tie the entry value with the value kept of the update.
+// must leave a step in the layout of its entry: tie the entry value with the kept value
+// of the update.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_PROBLEM_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_PROBLEM_H
@@ -32,12 +33,12 @@
 enum { EG_LAYOUT_MEMORY_ROWS = 10 }; // at most
 
 /// Rows in compressed form: row i is items begin[i] .. begin[i + 1). Layouts are numbers
-/// within their value, places are numbered through, value by value. Fill it with the
-/// functions below; fields are read by the solver and the checker.
+/// within their value, places through all values. Fill it with the functions below; the
+/// solver and the checker read the fields.
 typedef struct eg_layout_problem {
   eg_u32s place_begin;                 // [values + 1]
   eg_doubles cost_times, memory_times; // [values] factors on its producers and arcs
-  eg_u32s source_layout;               // [value] the only one allowed, or NONE
+  eg_u32s source_layout;               // [value] the only layout allowed, or NONE
   eg_bytes place_forbidden;            // [places]
   eg_u32s arc_from, arc_to;            // [arcs] places
   eg_doubles arc_cost;                 // [arcs]
@@ -58,9 +59,9 @@ typedef struct eg_layout_problem {
   double memory_limit[EG_LAYOUT_MEMORY_ROWS]; // INFINITY: none
 } eg_layout_problem;
 
-/// A seam of an open problem (layout_bound.h): values of one problem with the same number
-/// of layouts, which are produced in every solution, by operators without inputs that
-/// have no cost, or from a copy of them.
+/// A seam of an open problem (layout_bound.h): four values with the same number of
+/// layouts, produced in every solution, by operators without inputs and without cost, or
+/// from a copy of them.
 typedef struct eg_layout_seam {
   uint32_t before, first, last, after;
   double times; // n >= 1
@@ -109,9 +110,9 @@ static inline uint32_t eg_layout_layout_count(const eg_layout_problem *problem,
 }
 
 // The functions below fail with EGRAPH_E_MEMORY, and with EGRAPH_E_ARGUMENT when a number
-// is out of range; the problem is as before then.
+// is out of range; the problem is unchanged then.
 
-/// A value of a block that stands for `times` equal ones has both factors `times`.
+/// Adds a value. In a block that represents n equal blocks both factors are n.
 egraph_status eg_layout_problem_add_value(eg_layout_problem *problem, uint32_t layouts,
                                           double cost_times, double memory_times,
                                           uint32_t *out_value);
@@ -134,27 +135,27 @@ typedef struct eg_layout_strategy {
 /// Adds a strategy to the operator added last.
 egraph_status eg_layout_problem_add_strategy(eg_layout_problem *problem,
                                              const eg_layout_strategy *strategy);
-/// The value must exist in one of `count` layouts; count 0: in any.
+/// Requires the value in one of `count` layouts; count 0: in any.
 egraph_status eg_layout_problem_add_root(eg_layout_problem *problem, uint32_t value,
                                          const uint32_t *layouts, uint32_t count);
-/// The values are produced in the same layout.
+/// Ties the values: they are produced in the same layout.
 egraph_status eg_layout_problem_tie(eg_layout_problem *problem, const uint32_t *values,
                                     uint32_t count);
-/// The value is never in this layout, not even on the way to another.
+/// Forbids a layout of the value, even between transitions.
 egraph_status eg_layout_problem_forbid_layout(eg_layout_problem *problem, uint32_t value,
                                               uint32_t layout);
-/// If the value is produced, then in this layout.
+/// Fixes the layout that the value is produced in.
 egraph_status eg_layout_problem_fix_layout(eg_layout_problem *problem, uint32_t value,
                                            uint32_t layout);
-/// Strategies are numbered within their operator here.
+/// Forbids a strategy, numbered within its operator.
 egraph_status eg_layout_problem_forbid_strategy(eg_layout_problem *problem, uint32_t op,
                                                 uint32_t strategy);
 
-/// Independent certificate: that `strategy` ([value], numbered through, NONE where not
-/// needed) and `arc_used` ([arc] flags) are a solution, ties, user constraints and the
-/// limits of all memory rows included; its cost and its memory in each row (0 of
-/// those that are not in use). Shares no code with the solver. Fails with
-/// EGRAPH_E_INTERNAL, naming the mistake.
+/// Checks independently that `strategy` ([value], numbered through all operators, NONE
+/// where not needed) and `arc_used` ([arc] flags) are a solution, ties, user constraints
+/// and the limits of all memory rows included. Computes its cost and its memory in each
+/// row (0 for unused rows). Shares no code with the solver. Fails with EGRAPH_E_INTERNAL,
+/// naming the mistake.
 egraph_status eg_layout_certify(egraph_allocator alloc, const eg_layout_problem *problem,
                                 const uint32_t *strategy, const uint8_t *arc_used,
                                 double *out_cost,

@@ -32,7 +32,7 @@ EG_VEC_DEFINE(costeds, costed);
 
 enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, KEY_BITS = 64, FEW_ROWS = 512 };
 
-static int by_key(const void *a, const void *b) {
+static int compare_keys(const void *a, const void *b) {
   const costed *x = a, *y = b;
   if (x->key != y->key) return x->key < y->key ? -1 : 1;
   return (x->row > y->row) - (x->row < y->row);
@@ -51,10 +51,11 @@ static void sort_by_digit(const costed *from, costed *to, size_t count, int shif
     to[begin[from[i].key >> shift & (DIGITS - 1)]++] = from[i];
 }
 
-/// By cost, equal ones as they stood. `spare` has room for as many.
+/// Sorts by cost, stably. `spare` has room for as many.
 static void sort_costed(costeds *order, costeds *spare) {
   if (order->len <= FEW_ROWS) {
-    if (order->len != 0) qsort(order->data, order->len, sizeof *order->data, by_key);
+    if (order->len != 0)
+      qsort(order->data, order->len, sizeof *order->data, compare_keys);
     return;
   }
   for (int shift = 0; shift < KEY_BITS; shift += DIGIT_BITS) {
@@ -79,47 +80,45 @@ static egraph_status list_rows(const eg_relation *r, costeds *order, costeds *sp
   return EGRAPH_OK;
 }
 
-/// Swaps in the rows of `order`.
+/// Replaces the rows by the first `count` of `order`.
 static egraph_status take_rows(eg_relation *r, const costeds *order, size_t count) {
   size_t width = r->vars.len;
-  eg_relation old = *r;
-  eg_relation_init(r, old.cost.alloc);
-  r->vars = old.vars;
-  eg_u32s_init(&old.vars, old.cost.alloc);
-  egraph_status status = eg_labels_reserve(&r->labels, count * width);
-  if (status == EGRAPH_OK) status = eg_doubles_reserve(&r->cost, count);
-  if (status == EGRAPH_OK && old.choice.len != 0)
-    status = eg_labels_reserve(&r->choice, count);
-  for (size_t i = 0; status == EGRAPH_OK && i < count; i++) {
+  egraph_allocator alloc = r->cost.alloc;
+  bool has_choice = r->choice.len != 0;
+  EG_LOCAL(eg_labels, labels, alloc);
+  EG_LOCAL(eg_labels, choice, alloc);
+  EG_LOCAL(eg_doubles, cost, alloc);
+  EG_TRY(eg_labels_reserve(&labels, count * width));
+  EG_TRY(eg_doubles_reserve(&cost, count));
+  if (has_choice) EG_TRY(eg_labels_reserve(&choice, count));
+  for (size_t i = 0; i < count; i++) {
     uint32_t from = order->data[i].row;
     if (width != 0)
-      memcpy(r->labels.data + i * width, old.labels.data + from * width,
+      memcpy(labels.data + i * width, r->labels.data + from * width,
              width * sizeof(uint16_t));
-    if (old.choice.len != 0) r->choice.data[i] = old.choice.data[from];
-    r->cost.data[i] = old.cost.data[from];
+    if (has_choice) choice.data[i] = r->choice.data[from];
+    cost.data[i] = r->cost.data[from];
   }
-  if (status == EGRAPH_OK) {
-    r->labels.len = count * width;
-    r->cost.len = count;
-    r->choice.len = old.choice.len != 0 ? count : 0;
-  }
-  eg_relation_deinit(&old);
-  return status;
+  labels.len = count * width;
+  cost.len = count;
+  choice.len = has_choice ? count : 0;
+  eg_relation old = *r; // the locals free its rows
+  r->labels = labels;
+  r->choice = choice;
+  r->cost = cost;
+  labels = old.labels;
+  choice = old.choice;
+  cost = old.cost;
+  return EGRAPH_OK;
 }
 
-/// Puts the rows in the order of their costs, equal ones as they stood, and keeps the
-/// first `keep`. O(rows) when there are many. After a failure the relation is as before,
-/// or without rows.
+/// Sorts the rows by their costs, stably, and keeps the first `keep`. O(rows) when there
+/// are many. After a failure the relation is as before.
 static egraph_status sort_rows(eg_relation *r, size_t keep) {
-  costeds order, spare;
-  costeds_init(&order, r->cost.alloc);
-  costeds_init(&spare, r->cost.alloc);
-  egraph_status status = list_rows(r, &order, &spare);
-  if (status == EGRAPH_OK)
-    status = take_rows(r, &order, keep < order.len ? keep : order.len);
-  costeds_deinit(&order);
-  costeds_deinit(&spare);
-  return status;
+  EG_LOCAL(costeds, order, r->cost.alloc);
+  EG_LOCAL(costeds, spare, r->cost.alloc);
+  EG_TRY(list_rows(r, &order, &spare));
+  return take_rows(r, &order, keep < order.len ? keep : order.len);
 }
 
 // ---- rows ---------------------------------------------------------------------------
@@ -131,7 +130,7 @@ static uint64_t hash_labels(const uint16_t *labels, size_t count) {
   return eg_hash_mix(hash);
 }
 
-static bool same_row(const void *user, uint32_t id, const void *key) {
+static bool has_labels(const void *user, uint32_t id, const void *key) {
   const eg_relation *r = user;
   size_t width = r->vars.len;
   return width == 0 || memcmp(eg_relation_row(r, id), key, width * sizeof(uint16_t)) == 0;
@@ -139,6 +138,7 @@ static bool same_row(const void *user, uint32_t id, const void *key) {
 
 egraph_status eg_relation_begin(eg_relation_maker *m, eg_relation *to,
                                 const uint32_t *vars, uint32_t count, bool takes_out) {
+  assert(count <= EG_RELATION_VARS);
   m->to = to;
   m->most = m->room - m->base;
   m->takes_out = takes_out;
@@ -173,12 +173,13 @@ egraph_status eg_relation_finish(eg_relation_maker *m) {
   if (to->cost.len <= m->rows) return EGRAPH_OK;
   EG_TRY(sort_rows(to, m->rows));
   m->most = to->cost.data[to->cost.len - 1];
-  eg_relation_lose(m, m->most); // rows that went cost as much at least
+  eg_relation_lose(m, m->most); // dropped rows cost at least as much
   return EGRAPH_OK;
 }
 
 egraph_status eg_relation_add(eg_relation_maker *m, const uint16_t *labels,
                               uint16_t choice, double cost) {
+  assert(m->to != NULL);
   eg_relation *to = m->to;
   uint32_t row;
   if (!(cost <= m->most)) {
@@ -186,7 +187,7 @@ egraph_status eg_relation_add(eg_relation_maker *m, const uint16_t *labels,
     return EGRAPH_OK;
   }
   uint64_t hash = m->is_distinct ? 0 : hash_labels(labels, to->vars.len);
-  if (!m->is_distinct && eg_flatmap_find(&m->seen, hash, labels, same_row, to, &row)) {
+  if (!m->is_distinct && eg_flatmap_find(&m->seen, hash, labels, has_labels, to, &row)) {
     if (!(cost < to->cost.data[row])) return EGRAPH_OK;
     to->cost.data[row] = cost;
     if (m->takes_out) to->choice.data[row] = choice;
@@ -249,6 +250,7 @@ void eg_relation_lower(const eg_label_costs *costs, eg_relation *r) {
 }
 
 static size_t column_of(const eg_relation *r, uint32_t var) {
+  assert(r->vars.len != 0);
   size_t column = 0;
   while (r->vars.data[column] != var)
     column++;
@@ -266,6 +268,7 @@ static void move_row(eg_relation *r, size_t from, size_t to, size_t column) {
 }
 
 void eg_relation_fix(eg_relation_maker *m, eg_relation *r, uint32_t var, uint16_t label) {
+  assert(r->vars.len != 0);
   size_t column = column_of(r, var), kept = 0;
   for (size_t row = 0; row < r->cost.len; row++) {
     if (r->labels.data[row * r->vars.len + column] == label)
@@ -293,7 +296,7 @@ enum {
 typedef struct joint {
   const eg_relation *a, *b;
   uint32_t vars[2 * MOST_VARS]; // of the result
-  uint32_t from[2 * MOST_VARS]; // column of a, or of b behind those of a
+  uint32_t from[2 * MOST_VARS]; // column of a, or width of a + column of b
   uint32_t common_a[MOST_VARS], common_b[MOST_VARS];
   uint32_t count, common, choice_from; // as `from`, or NONE
 } joint;
@@ -308,6 +311,7 @@ static void add_column(joint *j, uint32_t var, uint32_t from, uint32_t out) {
 }
 
 static void merge_columns(joint *j, uint32_t out) {
+  assert(j->a->vars.len <= MOST_VARS && j->b->vars.len <= MOST_VARS);
   const eg_u32s *a = &j->a->vars, *b = &j->b->vars;
   uint32_t i = 0, k = 0, behind = (uint32_t)a->len;
   while (i < a->len || k < b->len) {
@@ -347,7 +351,7 @@ static void pick_labels(const uint16_t *row, const uint32_t *columns, uint32_t c
     out[i] = row[columns[i]];
 }
 
-/// Rows of b that agree in the common variables, in lists by cost.
+/// Lists rows of b that agree in the common variables, by cost.
 static egraph_status group_rows(eg_relation_maker *m, const joint *j, eg_flatmap *map) {
   uint32_t rows = (uint32_t)eg_relation_rows(j->b);
   uint16_t key[MOST_VARS];
@@ -377,7 +381,7 @@ static uint16_t column(const joint *j, const uint16_t *a, const uint16_t *b,
   return from < j->a->vars.len ? a[from] : b[from - j->a->vars.len];
 }
 
-/// One row of a with all rows of b that agree with it.
+/// Joins one row of a with all rows of b that agree with it.
 static egraph_status join_row(eg_relation_maker *m, const joint *j, uint32_t row,
                               uint32_t other, double common_cost) {
   const uint16_t *a = eg_relation_row(j->a, row);
@@ -386,7 +390,7 @@ static egraph_status join_row(eg_relation_maker *m, const joint *j, uint32_t row
   for (; other != NONE; other = m->next.data[other]) {
     double cost = own + j->b->cost.data[other];
     if (!(cost <= m->most)) {
-      eg_relation_lose(m, cost); // and those that follow cost no less
+      eg_relation_lose(m, cost); // rows that follow cost no less
       return EGRAPH_OK;
     }
     const uint16_t *b = eg_relation_row(j->b, other);
@@ -427,6 +431,7 @@ static egraph_status join_rows(eg_relation_maker *m, const eg_label_costs *costs
 egraph_status eg_relation_join(eg_relation_maker *m, const eg_label_costs *costs,
                                const eg_relation *a, eg_relation *b, uint32_t out,
                                eg_relation *to) {
+  assert(a != b && to != a && to != b);
   EG_TRY(sort_rows(b, eg_relation_rows(b)));
   joint j = {.a = a, .b = b, .choice_from = NONE};
   merge_columns(&j, out);
@@ -438,13 +443,10 @@ egraph_status eg_relation_join(eg_relation_maker *m, const eg_label_costs *costs
   }
   m->is_distinct = out == NONE;
   EG_TRY(eg_labels_resize(&m->row, j.count + 1));
-  eg_flatmap map;
-  eg_flatmap_init(&map, m->next.alloc);
-  egraph_status status = group_rows(m, &j, &map);
-  if (status == EGRAPH_OK) status = join_rows(m, costs, &j, &map);
-  if (status == EGRAPH_OK) status = eg_relation_finish(m);
-  eg_flatmap_deinit(&map);
-  return status;
+  EG_LOCAL(eg_flatmap, map, m->next.alloc);
+  EG_TRY(group_rows(m, &j, &map));
+  EG_TRY(join_rows(m, costs, &j, &map));
+  return eg_relation_finish(m);
 }
 
 bool eg_relation_choice(const eg_relation *r, const uint16_t *label_of, uint16_t *out) {
@@ -509,10 +511,11 @@ static egraph_status enter_relation(eg_cost_network *n, uint32_t number) {
 egraph_status eg_cost_network_add(eg_cost_network *n, eg_relation *relation) {
   egraph_status status = eg_bytes_push(&n->used, 0);
   if (status == EGRAPH_OK) status = eg_relations_push(&n->relations, *relation);
-  if (status != EGRAPH_OK) {
+  if (status == EGRAPH_OK)
+    eg_relation_init(relation, relation->cost.alloc);
+  else
     eg_relation_deinit(relation);
-    return status;
-  }
+  EG_TRY(status);
   uint32_t number = (uint32_t)n->relations.len - 1;
   eg_relation_lower(&n->costs, &n->relations.data[number]);
   return enter_relation(n, number);
@@ -529,6 +532,7 @@ egraph_status eg_cost_network_begin(eg_cost_network *n, const uint32_t *vars,
 }
 
 egraph_status eg_cost_network_finish(eg_cost_network *n) {
+  assert(n->relations.len != 0);
   uint32_t number = (uint32_t)n->relations.len - 1;
   EG_TRY(eg_relation_finish(&n->maker));
   eg_relation_lower(&n->costs, &n->relations.data[number]);
@@ -539,6 +543,7 @@ egraph_status eg_cost_network_finish(eg_cost_network *n) {
 
 /// Moves the least cost of the rows with a label to the label.
 static egraph_status collect_least(eg_cost_network *n, eg_relation *r, size_t column) {
+  assert(column < r->vars.len);
   size_t width = r->vars.len, rows = eg_relation_rows(r);
   uint32_t var = r->vars.data[column];
   uint32_t labels = n->costs.begin.data[var + 1] - n->costs.begin.data[var];
@@ -571,8 +576,9 @@ static void sink_least(eg_cost_network *n, uint32_t var) {
   n->maker.base += all;
 }
 
-/// A relation of no variables goes to the base.
+/// Moves the cost of a relation without variables to the base.
 static void move_to_base(eg_cost_network *n, uint32_t number) {
+  assert(n->relations.data[number].vars.len == 0);
   eg_relation *r = &n->relations.data[number];
   n->used.data[number] = 1;
   if (eg_relation_rows(r) == 0) return;
@@ -581,6 +587,7 @@ static void move_to_base(eg_cost_network *n, uint32_t number) {
 }
 
 egraph_status eg_cost_network_settle(eg_cost_network *n, uint32_t number) {
+  assert(number < n->relations.len);
   eg_relation *relation = &n->relations.data[number];
   if (relation->vars.len == 0 && eg_relation_rows(relation) != 0) move_to_base(n, number);
   for (size_t i = 0; i < relation->vars.len; i++) {
@@ -590,7 +597,7 @@ egraph_status eg_cost_network_settle(eg_cost_network *n, uint32_t number) {
   return EGRAPH_OK;
 }
 
-/// Whether a relation has a variable that comes later in a pass.
+/// True when a relation has a variable that comes later in a pass.
 static bool goes_on(const eg_relation *r, uint32_t var, bool forward) {
   for (size_t i = 0; i < r->vars.len; i++)
     if (forward ? r->vars.data[i] > var : r->vars.data[i] < var) return true;
@@ -606,8 +613,8 @@ static void hand_out_costs(eg_cost_network *n, eg_relation *r, uint32_t var,
     r->cost.data[row] += part * cost[*label];
 }
 
-/// The costs of a variable's labels go to the relations that come later; in the last pass
-/// they stay.
+/// Moves the costs of a variable's labels to the relations that come later; in the last
+/// pass they stay.
 static egraph_status diffuse_variable(eg_cost_network *n, uint32_t var, bool forward,
                                       bool is_last) {
   uint32_t later = 0;
@@ -646,8 +653,9 @@ static uint16_t only_label(const eg_cost_network *n, uint32_t var) {
   return only;
 }
 
-/// Other labels have no room.
+/// Fixes a variable to a label: the other labels have no room.
 static void fix_variable(eg_cost_network *n, uint32_t var, uint16_t label) {
+  assert(n->fixed.data[var] == EG_NETWORK_FREE);
   double *cost = eg_cost_network_costs(n, var);
   n->fixed.data[var] = label;
   for (uint32_t l = 0; l < n->costs.begin.data[var + 1] - n->costs.begin.data[var]; l++) {

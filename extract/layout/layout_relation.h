@@ -1,10 +1,10 @@
 // Sparse relations over variables of few labels, with costs: joined by adding, variables
 // eliminated by minimizing (nonserial dynamic programming: Bertele and Brioschi 1972;
-// bucket elimination: Dechter 1999). Rows that cost more than `room` are left out. That
-// keeps relations small where costs are those above a good lower bound.
+// bucket elimination: Dechter 1999). Rows that cost more than `room` are left out, which
+// keeps relations small if costs count from a good lower bound.
 //
-// A label has a cost of its own, >= 0, which is no row's. A row's cost with those of its
-// labels is its bound: no solution that has the row costs less.
+// A label has a cost of its own, >= 0, apart from the costs of rows. A row's cost plus
+// the costs of its labels is its bound: no solution that has the row costs less.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_RELATION_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_RELATION_H
@@ -22,7 +22,7 @@ typedef struct eg_relation {
   eg_u32s vars;     // ascending
   eg_labels labels; // [rows][vars]
   eg_doubles cost;  // [rows]
-  eg_labels choice; // [rows] label of the variable that was taken out; empty: none was
+  eg_labels choice; // [rows] label of the eliminated variable; empty: none was eliminated
 } eg_relation;
 
 /// Costs of labels, shared by all relations of a problem.
@@ -36,25 +36,25 @@ static inline double eg_label_cost(const eg_label_costs *costs, uint32_t var,
   return costs->cost.data[costs->begin.data[var] + label];
 }
 
-/// Makes one relation after another. `lost` bounds all rows that were left out: no
-/// solution with one of them costs less.
+/// Builds one relation after another. `lost` bounds all rows that were left out: no
+/// solution with such a row costs less.
 typedef struct eg_relation_maker {
   eg_relation *to;
-  double base;               // cost of every solution on top of rows and labels
-  double room;               // rows with a bound above, base included, are left out
-  double most;               // of the relation at hand, without base
-  double lost;               // over all relations, INFINITY at first
-  bool gave_up;              // a join was too wide or stopped: all is lost
-  uint32_t rows;             // at most, the cheapest ones; >= 1
-  bool keeps_all;            // joins that have more rows, or take too long, fail instead
-  bool failed;               // the last join did
-  bool takes_out;            // rows have a choice
-  bool is_distinct;          // no two rows will have equal labels
-  eg_flatmap seen;           // rows by labels
+  double base;      // cost of every solution on top of rows and labels
+  double room;      // rows with a bound above, base included, are left out
+  double most;      // highest cost of a row in the current relation, without base
+  double lost;      // over all relations, INFINITY at first
+  bool gave_up;     // a join was too wide or stopped: the result is void
+  uint32_t rows;    // at most, the cheapest; >= 1
+  bool keeps_all;   // joins that have more rows, or take too long, fail instead
+  bool failed;      // the last join failed
+  bool takes_out;   // rows have a choice
+  bool is_distinct; // no two rows have equal labels
+  eg_flatmap seen;  // rows by labels
   eg_u32s next, first, last; // of a join: rows that agree
   eg_labels row;             // of a join
   uint64_t steps;            // done
-  bool (*stop)(void *user);  // asked now and then, or NULL; true: gives up
+  bool (*stop)(void *user);  // called now and then, or NULL; true: gives up
   void *user;
 } eg_relation_maker;
 
@@ -74,44 +74,45 @@ void eg_relation_maker_deinit(eg_relation_maker *maker);
 /// rows are added.
 egraph_status eg_relation_begin(eg_relation_maker *maker, eg_relation *to,
                                 const uint32_t *vars, uint32_t count, bool takes_out);
-/// Of rows with equal labels the cheapest is kept.
+/// Adds a row; of rows with equal labels it keeps the cheapest.
 egraph_status eg_relation_add(eg_relation_maker *maker, const uint16_t *labels,
                               uint16_t choice, double cost);
 egraph_status eg_relation_finish(eg_relation_maker *maker);
-/// Notes that rows of this cost, base not included, are left out.
+/// Records that rows of this cost, base not included, are left out.
 void eg_relation_lose(eg_relation_maker *maker, double cost);
-/// Whether a bound has room while the base is 0; notes it as left out if not.
+/// True when a bound has room while the base is 0; else records it as left out.
 bool eg_relation_has_room(eg_relation_maker *maker, double bound);
 
-/// Adds the costs of labels to those of rows and leaves out rows that exceed room; and
-/// the other way round.
+/// Raises rows by the costs of their labels, and drops rows that exceed room; lowers them
+/// by these costs.
 void eg_relation_raise(eg_relation_maker *maker, const eg_label_costs *costs,
                        eg_relation *relation);
 void eg_relation_lower(const eg_label_costs *costs, eg_relation *relation);
 
-/// Takes out a variable of which one label is left: only rows with it stay.
+/// Eliminates a variable with a single label: only rows with this label stay.
 void eg_relation_fix(eg_relation_maker *maker, eg_relation *relation, uint32_t var,
                      uint16_t label);
 
-/// The join of two raised relations into a raised one; `out` is taken out (or
+/// Joins two raised relations into a raised one and eliminates `out` (unless
 /// EG_RELATION_NONE). Sorts b. Gives up, or fails, when the result has too many
-/// variables. O(pairs of rows that agree and are not left out).
+/// variables. O(pairs of agreeing rows that are kept).
 egraph_status eg_relation_join(eg_relation_maker *maker, const eg_label_costs *costs,
                                const eg_relation *a, eg_relation *b, uint32_t out,
                                eg_relation *to);
-/// The choice of the row with the labels that `label_of` ([variables]) has. O(rows).
+/// Finds the choice of the row whose labels are those in `label_of` ([variables]).
+/// O(rows).
 bool eg_relation_choice(const eg_relation *relation, const uint16_t *label_of,
                         uint16_t *out);
 
 // ---- networks -----------------------------------------------------------------------
 //
-// Relations over variables, with costs of labels, as one problem: the least sum of the
-// rows that agree, one of each relation, and of their labels. Diffusion moves costs from
+// Relations over variables, with costs of labels, as one problem: the least sum of
+// agreeing rows, one of each relation, and of their labels. Diffusion moves costs from
 // rows to labels and between relations that share a variable, and the cost of every
 // solution to the base; the sum does not change (min-sum diffusion: Kovalevsky and Koval
 // 1975, Werner, "A Linear Programming Approach to Max-Sum Problem", 2007, in the order of
-// sequential reweighting: Kolmogorov 2006). The larger the relations that joins have
-// made, the more the base rises, and the fewer rows have room.
+// sequential reweighting: Kolmogorov 2006). The larger the relations after joins, the
+// more the base rises, and the fewer rows have room.
 
 EG_VEC_DEFINE(eg_relations, eg_relation);
 
@@ -123,8 +124,8 @@ typedef struct eg_cost_network {
   eg_bytes used;          // [relation] joined into another, or in the base
   eg_u32s first;          // [variable] entry, or EG_RELATION_NONE
   eg_u32s entry, next;    // lists of relations by variable
-  eg_labels fixed;        // [variable] the only label left, or EG_NETWORK_FREE
-  bool is_empty;          // a relation has no rows: there is no solution
+  eg_labels fixed;        // [variable] its only label, or EG_NETWORK_FREE
+  bool is_empty;          // some relation has no rows: there is no solution
   eg_relation_maker maker;
   eg_doubles least; // scratch: [labels] of one variable
 } eg_cost_network;
@@ -134,29 +135,29 @@ void eg_cost_network_deinit(eg_cost_network *network);
 static inline uint32_t eg_cost_network_vars(const eg_cost_network *network) {
   return network->costs.begin.len == 0 ? 0 : (uint32_t)network->costs.begin.len - 1;
 }
-/// A variable whose labels cost `cost` each.
+/// Adds a variable whose labels cost `cost` each.
 egraph_status eg_cost_network_add_var(eg_cost_network *network, uint32_t labels,
                                       double cost, uint32_t *out);
 static inline double *eg_cost_network_costs(const eg_cost_network *network,
                                             uint32_t var) {
   return network->costs.cost.data + network->costs.begin.data[var];
 }
-/// Begins an empty relation over some variables, ascending; then maker takes its rows,
-/// with the costs of labels in them, and eg_cost_network_finish ends it.
+/// Begins an empty relation over some variables, ascending; then the maker takes its
+/// rows, label costs included, and eg_cost_network_finish ends it.
 egraph_status eg_cost_network_begin(eg_cost_network *network, const uint32_t *vars,
                                     uint32_t count);
 egraph_status eg_cost_network_finish(eg_cost_network *network);
-/// Takes a relation that was made elsewhere, raised.
+/// Moves in a raised relation that was built elsewhere; it is empty afterwards, on
+/// failure too.
 egraph_status eg_cost_network_add(eg_cost_network *network, eg_relation *relation);
 
 /// Moves the least cost of the rows with a label to the label, for every variable of a
-/// relation, and the least cost of all labels of a variable to the base. A relation of
-/// no variables goes to the base as a whole.
+/// relation, and the least cost of all labels of a variable to the base. A relation
+/// without variables moves to the base as a whole.
 egraph_status eg_cost_network_settle(eg_cost_network *network, uint32_t number);
-/// Passes over all relations in use, in the order of the variables and back; leaves out
-/// rows that have no room any more. Variables of which one label has room leave their
-/// relations. O(passes (rows times variables)). Fails with
-/// EGRAPH_E_MEMORY.
+/// Passes over all active relations, in the order of the variables and back; drops rows
+/// that have no room any more. Variables with a single label that has room leave their
+/// relations. O(passes (rows times variables)). Fails with EGRAPH_E_MEMORY.
 egraph_status eg_cost_network_diffuse(eg_cost_network *network, uint32_t passes);
 
 #endif

@@ -76,14 +76,11 @@ egraph_status eg_layout_search_init(eg_layout_search *search, egraph_allocator a
                                .whole = INFINITY,
                                .cut = INFINITY,
                                .unit = unit_of(view, (int)task->objective)};
-  EG_TRY(eg_layout_active_init(&search->legal, alloc, view));
-  egraph_status status = eg_layout_evaluator_init(&search->evaluator, alloc, view);
-  if (status != EGRAPH_OK) {
-    eg_layout_active_deinit(&search->legal);
-    return status;
-  }
   EG_INIT_MEMBERS(search, alloc, OWNED)
-  status = prepare_search(search);
+  egraph_status status = eg_layout_active_init(&search->legal, alloc, view);
+  if (status == EGRAPH_OK)
+    status = eg_layout_evaluator_init(&search->evaluator, alloc, view);
+  if (status == EGRAPH_OK) status = prepare_search(search);
   if (status != EGRAPH_OK) eg_layout_search_deinit(search);
   return status;
 }
@@ -94,7 +91,7 @@ void eg_layout_search_deinit(eg_layout_search *search) {
   eg_layout_active_deinit(&search->legal);
 }
 
-static bool keeps_limits(const eg_layout_search *search) {
+static bool keeps_all_limits(const eg_layout_search *search) {
   for (int m = 0; m < EG_LAYOUT_MEASURES; m++)
     if (search->trial.sum[m] > search->task->limit[m] * (1 + 1e-12)) return false;
   return true;
@@ -110,7 +107,8 @@ static bool is_excluded(const eg_layout_search *search) {
   return false;
 }
 
-/// Cheaper; or as cheap as the cheapest there was, up to rounding, and of less memory.
+/// True when the trial is cheaper, or as cheap as the cheapest solution, up to rounding,
+/// and takes less memory.
 static bool is_better_trial(const eg_layout_search *search) {
   int objective = (int)search->task->objective;
   const double *now = search->trial.sum, *best = search->best.sum;
@@ -120,8 +118,7 @@ static bool is_better_trial(const eg_layout_search *search) {
          now[EG_LAYOUT_MEMORY] < best[EG_LAYOUT_MEMORY];
 }
 
-/// A solution may be cheaper than the one that was proven to be the cheapest by the
-/// tolerance of that proof.
+/// A later solution may be cheaper than a proven optimum by the tolerance of the proof.
 static egraph_status check_bound(const eg_layout_search *search, double bound,
                                  double cost) {
   if (isfinite(bound)) bound -= EG_LAYOUT_TOLERANCE * fabs(bound) + search->rounding;
@@ -129,7 +126,8 @@ static egraph_status check_bound(const eg_layout_search *search, double bound,
 }
 
 static egraph_status keep_better(eg_layout_search *search, bool *out_ok) {
-  *out_ok = keeps_limits(search) && !is_excluded(search);
+  assert(search->trial.strategy.len == search->best.strategy.len);
+  *out_ok = keeps_all_limits(search) && !is_excluded(search);
   if (!*out_ok || !is_better_trial(search)) return EGRAPH_OK;
   int objective = (int)search->task->objective;
   double cost = search->trial.sum[objective];
@@ -140,6 +138,7 @@ static egraph_status keep_better(eg_layout_search *search, bool *out_ok) {
 }
 
 void eg_layout_search_take(eg_layout_search *search, const uint32_t *strategy) {
+  assert(strategy != NULL);
   const eg_layout_view *view = search->view;
   for (uint32_t v = 0; v < search->trial.strategy.len; v++) {
     uint32_t s = strategy[v];
@@ -149,8 +148,8 @@ void eg_layout_search_take(eg_layout_search *search, const uint32_t *strategy) {
   }
 }
 
-/// *out_ends: the strategies are no solution with any arcs. Else *out_ok says whether
-/// these arcs make one within the limits.
+/// *out_ends: the strategies are no solution with any arcs. *out_ok: with these arcs they
+/// are one within the limits.
 static egraph_status offer_with(eg_layout_search *search, const double *weight,
                                 bool *out_ends, bool *out_ok) {
   // Needed values and the arcs of each, a few times.
@@ -170,11 +169,11 @@ egraph_status eg_layout_search_offer_arcs(eg_layout_search *search, const double
 egraph_status eg_layout_search_offer(eg_layout_search *search, bool *out_ok) {
   bool ends, ignored;
   EG_TRY(offer_with(search, search->arc_weight.data, &ends, out_ok));
-  // Arcs of least objective may exceed a limit that others keep: then at a price, so high
-  // that the limited measure decides.
+  // Arcs of least objective may exceed a limit that other arcs keep: then the measure
+  // gets a price so high that it decides.
   for (int m = 0; m < EG_LAYOUT_MEASURES && !ends && !*out_ok; m++) {
     if (!(search->trial.sum[m] > search->task->limit[m])) continue;
-    for (size_t a = 0; a < search->arc_weight.len; a++) // infinite where not allowed
+    for (size_t a = 0; a < search->arc_weight.len; a++) // infinite where forbidden
       search->arc_priced.data[a] =
           search->view->arc_weight[m].data[a] + 1e-6 * search->arc_weight.data[a];
     EG_TRY(offer_with(search, search->arc_priced.data, &ignored, out_ok));
@@ -184,6 +183,7 @@ egraph_status eg_layout_search_offer(eg_layout_search *search, bool *out_ok) {
 
 egraph_status eg_layout_search_adopt(eg_layout_search *search,
                                      const eg_layout_choice *choice) {
+  assert(choice->strategy.len == search->trial.strategy.len);
   bool ignored;
   EG_TRY(eg_layout_choice_copy(&search->trial, choice));
   return keep_better(search, &ignored);
@@ -215,11 +215,12 @@ double eg_layout_search_cut(eg_layout_search *search) {
 }
 
 egraph_status eg_layout_search_raise(eg_layout_search *search, double bound) {
+  assert(!isnan(bound));
   double value = eg_layout_search_value(search);
   if (search->unit > 0 && isfinite(bound))
     bound = ceil(bound / search->unit - 1e-6) * search->unit;
   if (bound > search->cut) bound = search->cut;
-  // The best solution need not be in a part.
+  // The best solution may lie outside of the part.
   if (isinf(search->whole)) EG_TRY(check_bound(search, bound, value));
   if (bound >= no_better(search)) bound = value; // up to the tolerance
   bound = below_ceiling(search, bound);
@@ -240,8 +241,8 @@ uint64_t eg_layout_search_share(const eg_layout_search *search, uint64_t part) {
   return work->limit == 0 ? 0 : 1 + eg_work_left(work) / part;
 }
 
-// The caller may stop because of what has been found: where only steps count, it is asked
-// after the same ones in every run.
+// The caller may stop because of a result: with by_work it is asked after the same steps
+// in every run.
 enum { ASK_STEPS = 10000000 };
 
 bool eg_layout_search_stop(eg_layout_search *search) {

@@ -1,5 +1,5 @@
-// The state of one minimization: the best solution, the bound, the limits of its clock;
-// and the entries of the algorithms that work on it.
+// The state of one minimization: the best solution, the bound, and the limits of its
+// clock; and the entry points of the algorithms that work on it.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_SEARCH_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_SEARCH_H
@@ -7,13 +7,13 @@
 #include "base/work.h"
 #include "extract/layout/layout_presolve.h"
 
-/// A relative difference that is taken for rounding.
+/// A relative difference that counts as rounding.
 #define EG_LAYOUT_TOLERANCE 1e-9
 
 typedef struct eg_layout_clock {
   double start_seconds, deadline; // of eg_clock_seconds()
   double asked_seconds;           // when progress was last called
-  uint64_t asked_work;            // likewise: steps done then
+  uint64_t asked_work;            // steps done then
   bool by_work;                   // eg_layout_options
   bool (*progress)(void *user, double cost, double bound, double seconds);
   void *user;
@@ -28,21 +28,21 @@ typedef struct eg_layout_search {
   eg_layout_clock *clock;
   double relative_gap, late_gap; // eg_layout_options
   uint64_t late_work;
-  double ceiling;         // likewise
+  double ceiling;         // eg_layout_options
   eg_layout_active legal; // allowed by the user
   eg_layout_evaluator evaluator;
   eg_doubles arc_weight, arc_priced; // scratch: of legal arcs
   eg_layout_choice best, trial;
   bool has_best;
-  double least; // objective of the cheapest that there was
+  double least; // objective of the cheapest solution so far
   double bound; // valid lower bound of the objective
-  double whole; // the bound while a part is searched, whose own bound says nothing of
+  double whole; // the bound while a part is searched, whose own bound does not hold for
                 // the rest; else INFINITY
-  double cut;   // least cost of solutions that were deleted because they are no cheaper
-                // than the best; INFINITY: none were
+  double cut;   // least cost of the solutions that were deleted because they are no
+                // cheaper than the best; INFINITY: none
   double rounding;                     // of sums of the objective's weights, at most
   double price[EG_LAYOUT_MEMORY_ROWS]; // of memory rows, of the best bounds
-  double unit; // the objective is a multiple of it; 0: not known to be
+  double unit;                         // the objective is a multiple of it; 0: unknown
 } eg_layout_search;
 
 /// Borrows everything. Fails with EGRAPH_E_MEMORY.
@@ -50,7 +50,7 @@ egraph_status eg_layout_search_init(eg_layout_search *search, egraph_allocator a
                                     const eg_layout_view *view,
                                     const eg_layout_task *task, eg_layout_clock *clock);
 void eg_layout_search_deinit(eg_layout_search *search);
-/// Only a bound is asked for.
+/// True when only a bound is needed.
 static inline bool eg_layout_search_wants_bound(const eg_layout_search *search) {
   return search->ceiling > 0;
 }
@@ -59,11 +59,11 @@ static inline bool eg_layout_search_wants_bound(const eg_layout_search *search) 
 /// allows.
 void eg_layout_search_take(eg_layout_search *search, const uint32_t *strategy);
 /// Completes search->trial.strategy (user-allowed strategies only) with arcs of least
-/// weight and keeps it when it is better than the best. *out_ok: it is a solution within
-/// the limits, not excluded. Fails with EGRAPH_E_INTERNAL when it costs less than the
-/// bound.
+/// weight and keeps the choice if it is better than the best. *out_ok: it is a solution
+/// within the limits, not excluded. Fails with EGRAPH_E_INTERNAL when it costs less than
+/// the bound.
 egraph_status eg_layout_search_offer(eg_layout_search *search, bool *out_ok);
-/// The same with the arcs allowed restricted to those with finite `weight`.
+/// As eg_layout_search_offer, but with arcs of finite `weight` only.
 egraph_status eg_layout_search_offer_arcs(eg_layout_search *search, const double *weight,
                                           bool *out_ok);
 /// Keeps a copy of a whole solution when it is better than the best.
@@ -71,25 +71,26 @@ egraph_status eg_layout_search_adopt(eg_layout_search *search,
                                      const eg_layout_choice *choice);
 /// Objective of the best solution, INFINITY before there is one.
 double eg_layout_search_value(const eg_layout_search *search);
-/// Only solutions below are of interest.
+/// Solutions from here on are ignored.
 double eg_layout_search_cutoff(const eg_layout_search *search);
-/// The same for deleting strategies and arcs whose solutions cost as much: bounds of the
-/// rest are bounds of the whole up to there.
+/// The cutoff for deleting strategies and arcs whose solutions cost as much: up to it,
+/// bounds of the rest are bounds of the whole.
 double eg_layout_search_cut(eg_layout_search *search);
-/// No solution that is left costs less. Fails with EGRAPH_E_INTERNAL when one is known
-/// that does.
+/// Raises the bound: no remaining solution costs less. Fails with EGRAPH_E_INTERNAL when
+/// a known solution does.
 egraph_status eg_layout_search_raise(eg_layout_search *search, double bound);
-/// Nothing is left: the best solution is optimal, or there is none.
+/// Ends the search: the best solution is optimal, or there is none.
 void eg_layout_search_close(eg_layout_search *search);
-/// Counts steps that are done.
+/// Counts work.
 void eg_layout_search_work(eg_layout_search *search, uint64_t steps);
-/// One `part`th of the work that is left; 0: there is no limit.
+/// One `part`th of the remaining work; 0: there is no limit.
 uint64_t eg_layout_search_share(const eg_layout_search *search, uint64_t part);
-/// Work, deadline, gap, or the caller's wish; calls progress at most ten times a second.
+/// True when work, deadline, gap or the caller ends the search; calls progress at most
+/// ten times a second.
 bool eg_layout_search_stop(eg_layout_search *search);
 
-/// Greedy solutions after presolve; `favour` ([strategy], or NULL) makes likely
-/// ones cheap. Offers them. See layout_greedy.c.
+/// Offers greedy solutions of the presolved problem; `favour` ([strategy], or NULL) makes
+/// likely strategies cheap. See layout_greedy.c.
 egraph_status eg_layout_greedy(eg_layout_search *search, const eg_layout_active *active,
                                const double *favour);
 /// Minimizes: presolve, bounds, branch and bound. *out_closed: the best is optimal, or

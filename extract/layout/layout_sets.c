@@ -8,8 +8,8 @@
 
 // ---- layout sets --------------------------------------------------------------------
 //
-// Sets grow by one target at a time. A set costs at least as much as its parts, so that
-// one whose parts were left out is left out too.
+// Sets grow by one target at a time. A set costs at least as much as its parts, so that a
+// set with a part that was left out is left out, too.
 
 void eg_layout_sets_init(eg_layout_sets *s, egraph_allocator alloc) {
   *s = (eg_layout_sets){.room = INFINITY};
@@ -20,13 +20,13 @@ void eg_layout_sets_deinit(eg_layout_sets *s) {
   EG_DEINIT_MEMBERS(s, (eg_words, members), (eg_doubles, way), (eg_flatmap, index))
 }
 
-static bool same_members(const void *user, uint32_t id, const void *key) {
+static bool has_members(const void *user, uint32_t id, const void *key) {
   const eg_layout_sets *s = user;
   return s->members.data[id] == *(const eg_layout_set *)key;
 }
 
 static bool find_set(const eg_layout_sets *s, eg_layout_set set, uint32_t *out) {
-  return eg_flatmap_find(&s->index, eg_hash_mix(set), &set, same_members, s, out);
+  return eg_flatmap_find(&s->index, eg_hash_mix(set), &set, has_members, s, out);
 }
 
 /// The members of a set at the positions in a mask.
@@ -44,7 +44,7 @@ static double *ways_of(const eg_layout_sets *s, size_t set) {
   return s->way.data + set * s->layouts;
 }
 
-/// Ways to a set begin with any arc.
+/// Extends ways to a set by arcs at their start.
 static void relax_set_ways(const eg_layout_sets *s, double *way) {
   for (bool changed = true; changed;) {
     changed = false;
@@ -57,7 +57,8 @@ static void relax_set_ways(const eg_layout_sets *s, double *way) {
   }
 }
 
-/// The set goes apart in some layout; false when a part was left out.
+/// Joins the ways of two parts that separate in some layout; false when a part was left
+/// out.
 static bool join_parts(const eg_layout_sets *s, eg_layout_set set, double *way) {
   uint32_t all = (UINT32_C(1) << eg_layout_set_count(set)) - 1, a, b;
   for (uint32_t part = 2; part < all; part += 2) { // the first member is in the rest
@@ -82,6 +83,7 @@ static double least_cost(const eg_layout_sets *s, eg_layout_set set, const doubl
 
 /// Keeps a set that has room; *out_full: there are too many.
 static egraph_status keep_set(eg_layout_sets *s, eg_layout_set members, bool *out_full) {
+  assert(s->way.len >= (s->members.len + 1) * s->layouts);
   size_t set = s->members.len;
   double least = least_cost(s, members, ways_of(s, set));
   if (!(least <= s->room)) {
@@ -97,6 +99,7 @@ static egraph_status keep_set(eg_layout_sets *s, eg_layout_set members, bool *ou
 
 static egraph_status add_set(eg_layout_sets *s, eg_layout_set set, uint32_t target,
                              bool *out_full) {
+  assert(set != 0);
   double *way = ways_of(s, s->members.len);
   bool is_single = set >> 8 == 0;
   for (uint32_t l = 0; l < s->layouts; l++)
@@ -109,7 +112,7 @@ static egraph_status add_set(eg_layout_sets *s, eg_layout_set set, uint32_t targ
   return keep_set(s, set, out_full);
 }
 
-/// All sets that have one more target, behind its last one.
+/// Adds all sets with one more target after its last.
 static egraph_status extend_set(eg_layout_sets *s, size_t at, bool *out_full) {
   eg_layout_set set = s->members.data[at];
   uint32_t count = eg_layout_set_count(set);
@@ -120,6 +123,8 @@ static egraph_status extend_set(eg_layout_sets *s, size_t at, bool *out_full) {
 }
 
 egraph_status eg_layout_sets_find(eg_layout_sets *s) {
+  assert(s->size <= EG_LAYOUT_SET_SIZE && s->most >= 1 &&
+         s->target_count <= EG_LAYOUT_SET_TARGETS);
   bool full = false;
   size_t at = 0;
   s->members.len = s->way.len = 0;
@@ -129,12 +134,12 @@ egraph_status eg_layout_sets_find(eg_layout_sets *s) {
   for (uint32_t l = 0; l < s->layouts; l++)
     s->way.data[l] = 0;
   EG_TRY(keep_set(s, 0, &full));      // the empty set
-  for (; at < s->members.len; at++) { // smaller ones first
+  for (; at < s->members.len; at++) { // smaller sets first
     if (eg_layout_set_count(s->members.data[at]) == s->size) break;
     EG_TRY(extend_set(s, at, &full));
     if (full) break;
   }
-  // Sets that were not reached have one that was not extended whole as a part.
+  // A set that was not reached has a part that was not extended.
   for (; full && at < s->members.len; at++)
     s->lost = fmin(s->lost, least_cost(s, s->members.data[at], ways_of(s, at)));
   return EGRAPH_OK;
@@ -142,6 +147,7 @@ egraph_status eg_layout_sets_find(eg_layout_sets *s) {
 
 uint32_t eg_layout_sets_without(const eg_layout_sets *s, uint32_t set,
                                 uint32_t position) {
+  assert(set < s->members.len && position < eg_layout_set_count(s->members.data[set]));
   eg_layout_set members = s->members.data[set];
   eg_layout_set below = members & ((UINT64_C(1) << 8 * position) - 1);
   uint32_t without = 0;
@@ -174,7 +180,7 @@ static egraph_status find_arcs(eg_layout_provision *h) {
   return EGRAPH_OK;
 }
 
-/// Numbers the layouts that users may ask for.
+/// Numbers the layouts that users may need.
 static egraph_status find_targets(eg_layout_provision *h) {
   const eg_layout_factors *f = h->factors;
   h->targets.len = 0;
@@ -188,7 +194,6 @@ static egraph_status find_targets(eg_layout_provision *h) {
   return EGRAPH_OK;
 }
 
-/// Price of a layout for a user of the value at hand; INFINITY: it does not ask for it.
 double eg_layout_provision_price(const eg_layout_provision *h, uint32_t link,
                                  uint32_t target) {
   uint32_t layout = h->targets.data[target];
@@ -201,8 +206,6 @@ double eg_layout_provision_price_of_none(const eg_layout_provision *h, uint32_t 
                            eg_link_labels(h->factors, &h->factors->links.data[link]) - 1);
 }
 
-/// Price of the cheapest label for a user of a value that is provided in a set of
-/// layouts.
 double eg_layout_provision_least(const eg_layout_provision *h, uint32_t link,
                                  eg_layout_set set) {
   double least = eg_layout_provision_price_of_none(h, link);
@@ -211,7 +214,7 @@ double eg_layout_provision_least(const eg_layout_provision *h, uint32_t link,
   return least;
 }
 
-/// The same with all that it asks for.
+/// Price of the cheapest of all labels for a user.
 static double least_price_of_all(const eg_layout_provision *h, uint32_t link) {
   double least = eg_layout_provision_price_of_none(h, link);
   for (uint32_t t = 0; t < h->targets.len; t++)
@@ -227,7 +230,7 @@ static double price_of_source(const eg_layout_provision *h, uint32_t layout) {
   return price;
 }
 
-/// The cheapest label for every user of a value that is provided in a set.
+/// Sum of the cheapest labels of all users of a value that is provided in a set.
 static double users_cost(const eg_layout_provision *h, eg_layout_set set) {
   double sum = 0;
   for (size_t i = 0; i < h->users.len; i++)
@@ -235,8 +238,9 @@ static double users_cost(const eg_layout_provision *h, eg_layout_set set) {
   return sum;
 }
 
-/// Least cost of each target beyond the cheapest label of a user that asks for it: in a
-/// minimal set every target serves a user of its own. *out_sum: the cheapest labels.
+/// Finds the least cost of each target above the cheapest label of a user that may need
+/// it: in a minimal set every target serves a user of its own. *out_sum: of the cheapest
+/// labels.
 static egraph_status price_targets(eg_layout_provision *h, double *out_sum) {
   *out_sum = 0;
   h->extra.len = 0;
@@ -291,8 +295,7 @@ static egraph_status run_sets(eg_layout_provision *h) {
   return EGRAPH_OK;
 }
 
-/// Notes the states of which another set has more and costs no more; it has room when
-/// they have.
+/// Marks the states of which a larger set costs no more; it has room when they have.
 static egraph_status find_dominated(eg_layout_provision *h) {
   const eg_layout_sets *sets = &h->finder;
   uint32_t count = (uint32_t)sets->members.len;
@@ -309,7 +312,7 @@ static egraph_status find_dominated(eg_layout_provision *h) {
   return EGRAPH_OK;
 }
 
-/// Ways with the sets that were found, each set numbered when it is first kept.
+/// Lists the ways with the sets that were found, each set numbered when it is first kept.
 static egraph_status list_ways(eg_layout_provision *h) {
   const eg_words *members = &h->finder.members;
   EG_TRY(find_dominated(h));
@@ -342,6 +345,7 @@ static egraph_status add_nothing(eg_layout_provision *h) {
 
 egraph_status eg_layout_provision_find(eg_layout_provision *h, uint32_t value,
                                        const double *source) {
+  assert(h->factors != NULL && h->maker != NULL);
   h->value = value;
   h->layouts = eg_layout_layout_count(h->factors->view->problem, value);
   h->source = source;

@@ -1,7 +1,7 @@
 // Sets of layouts that one value may be needed in, each with the cost of the cheapest
-// arborescence to all of its layouts from every layout the value may be produced in
-// (Dreyfus and Wagner 1971, over sets instead of users), as far as a limit allows; and
-// all ways to provide a value.
+// arborescence to all of its layouts from every layout that the value may be produced in
+// (Dreyfus and Wagner 1971, over sets instead of users), within a limit; and all ways to
+// provide a value.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_SETS_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_SETS_H
@@ -47,10 +47,10 @@ void eg_layout_sets_init(eg_layout_sets *sets, egraph_allocator alloc);
 void eg_layout_sets_deinit(eg_layout_sets *sets);
 /// Fails with EGRAPH_E_MEMORY. O(sets (2^size + arcs) layouts).
 egraph_status eg_layout_sets_find(eg_layout_sets *sets);
-/// The set without its member at a position: with a set all its parts are found.
+/// The set without its member at a position. (All parts of a set are found with it.)
 uint32_t eg_layout_sets_without(const eg_layout_sets *sets, uint32_t set,
                                 uint32_t position);
-/// Cost of a set from a layout on.
+/// Cost of a set from a layout.
 static inline double eg_layout_sets_cost(const eg_layout_sets *sets, uint32_t set,
                                          uint32_t layout) {
   return sets->way.data[(size_t)set * sets->layouts + layout];
@@ -60,7 +60,7 @@ static inline double eg_layout_sets_cost(const eg_layout_sets *sets, uint32_t se
 typedef struct eg_layout_way {
   uint32_t source; // layout, or the number of layouts: not produced
   uint32_t set;    // number
-  double cost; // beyond that of its source: arcs, and the cheapest labels of its users
+  double cost;     // without its source: arcs, and the cheapest labels of its users
 } eg_layout_way;
 EG_VEC_DEFINE(eg_layout_ways, eg_layout_way);
 
@@ -72,13 +72,13 @@ typedef struct eg_layout_provision {
   const eg_bytes *asked;        // [labels of links] by a strategy or root
   const eg_doubles *arc_excess; // see eg_layout_excess
   eg_relation_maker *maker;     // room, rows, lost
-  // Of the value at hand.
+  // Of the current value.
   uint32_t value, layouts;
-  const double *source; // [layouts + 1] cost of producing it there, above the least
+  const double *source; // [layouts + 1] cost of producing it so, above the least
   double least;         // of its arborescences
-  bool fits;            // false: it has, or its users ask for, too many layouts
+  bool fits;            // false: it has, or its users need, too many layouts
   eg_u32s users;        // links that use it
-  eg_u32s targets;      // layouts that they ask for
+  eg_u32s targets;      // layouts that they may need
   eg_words sets;        // eg_layout_set of targets; numbered
   eg_layout_ways ways;
   // Scratch.
@@ -90,16 +90,17 @@ typedef struct eg_layout_provision {
 
 void eg_layout_provision_init(eg_layout_provision *provision, egraph_allocator alloc);
 void eg_layout_provision_deinit(eg_layout_provision *provision);
-/// Finds the ways that have room to provide a value; `source` as above. Fails with
+/// Finds the ways to provide a value that have room; `source`: see above. Fails with
 /// EGRAPH_E_MEMORY.
 egraph_status eg_layout_provision_find(eg_layout_provision *provision, uint32_t value,
                                        const double *source);
-/// Price of a layout for a user; INFINITY: it does not ask for it. Of none.
+/// Price of a layout for a user; INFINITY: it never needs this layout.
 double eg_layout_provision_price(const eg_layout_provision *provision, uint32_t link,
                                  uint32_t target);
+/// Price of no layout for a user.
 double eg_layout_provision_price_of_none(const eg_layout_provision *provision,
                                          uint32_t link);
-/// Of the cheapest label in a set, or none.
+/// Price of the cheapest label for a user, of a layout in a set or none.
 double eg_layout_provision_least(const eg_layout_provision *provision, uint32_t link,
                                  eg_layout_set set);
 

@@ -1,6 +1,6 @@
-// Every pass is a minimization of one measure under limits on others: first of the cost
-// under the memory limits. The k-th best solution excludes the k - 1 before. Where
-// nothing keeps the limits, memory rows are minimized.
+// Every pass minimizes one measure under limits on others: first the cost under the
+// memory limits. The k-th best solution excludes the k - 1 before. If no solution keeps
+// the limits, memory rows are minimized.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_solve.h"
 
@@ -26,7 +26,7 @@ void eg_layout_solution_deinit(eg_layout_solution *solution) {
   EG_DEINIT_MEMBERS(solution, (eg_u32s, strategy), (eg_bytes, arc_used))
 }
 
-/// A copy of a choice whose cost and memory the certificate confirms.
+/// Copies a choice whose cost and memory the certificate confirms.
 static egraph_status copy_certified(egraph_allocator alloc,
                                     const eg_layout_problem *problem,
                                     const eg_layout_choice *choice,
@@ -65,38 +65,38 @@ typedef struct solver {
   double bound;
 } solver;
 
-static egraph_status minimize_measure(solver *s, eg_layout_search *search) {
-  if (s->has_best && search->task->objective != EG_LAYOUT_COST)
-    EG_TRY(eg_layout_search_adopt(search, &s->best));
-  if (s->options->incumbent != NULL) {
-    bool ignored;
-    eg_layout_search_take(search, s->options->incumbent);
-    EG_TRY(eg_layout_search_offer(search, &ignored));
-  }
-  EG_TRY(eg_layout_search_run(search, &s->closed));
-  if (search->task->objective == EG_LAYOUT_COST && s->result->solutions.len == 0)
-    memcpy(s->result->price, search->price, sizeof search->price);
-  s->bound = search->bound;
-  s->has_best = search->has_best;
-  return s->has_best ? eg_layout_choice_copy(&s->best, &search->best) : EGRAPH_OK;
+static void solver_deinit(solver *s) {
+  eg_layout_view_deinit(&s->view);
+  eg_layout_choice_deinit(&s->best);
 }
 
-// One pass; its solution, if any, goes to s->best.
+/// One pass; its solution, if any, becomes s->best.
 static egraph_status run_layout_pass(solver *s, const eg_layout_task *task) {
-  eg_layout_search search;
+  bool is_cost = task->objective == EG_LAYOUT_COST;
+  EG_OWNED(eg_layout_search, search);
   EG_TRY(eg_layout_search_init(&search, s->alloc, &s->view, task, &s->clock));
-  if (task->objective == EG_LAYOUT_COST) {
+  if (is_cost) {
     search.relative_gap = s->options->relative_gap;
     search.late_gap = s->options->late_gap;
     search.late_work = s->options->late_work;
   }
   search.ceiling = s->options->ceiling;
-  egraph_status status = minimize_measure(s, &search);
-  eg_layout_search_deinit(&search);
-  return status;
+  if (s->has_best && !is_cost) EG_TRY(eg_layout_search_adopt(&search, &s->best));
+  if (s->options->incumbent != NULL) {
+    bool ignored;
+    eg_layout_search_take(&search, s->options->incumbent);
+    EG_TRY(eg_layout_search_offer(&search, &ignored));
+  }
+  EG_TRY(eg_layout_search_run(&search, &s->closed));
+  if (is_cost && s->result->solutions.len == 0)
+    memcpy(s->result->price, search.price, sizeof search.price);
+  s->bound = search.bound;
+  s->has_best = search.has_best;
+  return s->has_best ? eg_layout_choice_copy(&s->best, &search.best) : EGRAPH_OK;
 }
 
 static egraph_status report_solution(solver *s) {
+  assert(s->has_best);
   eg_layout_solution solution = {.bound = s->bound, .is_proven = s->closed};
   EG_TRY(fill_solution(s->alloc, s->problem, &s->best, &solution));
   // The proof has a tolerance, and so has the choice among solutions of equal cost.
@@ -129,23 +129,24 @@ static egraph_status find_solutions(solver *s) {
 
 // ---- least memory -------------------------------------------------------------------
 //
-// How little the limits must rise, each by as much, for a solution to be within them. A
-// row's least alone tells from below; the rest by bisection: whether one row keeps to a
-// rise when the others must.
+// The least rise of the limits, the same for each, that admits a solution. The least of
+// one row alone bounds it from below; bisection finds it: can one row keep a rise that
+// the other rows must keep?
 
 enum { MOST_RISES = 24 };
 
 typedef struct least_rise {
-  double known, proven; // a solution's, the largest of its rows; a lower bound
-  uint32_t row;         // that has the known one
+  double known, proven; // largest rise of a row of some solution; lower bound
+  uint32_t row;         // of the known rise
 } least_rise;
 
 static bool is_limited(const solver *s, uint32_t row) {
   return isfinite(s->problem->memory_limit[row]);
 }
 
-/// Takes the rows of the last pass's solution if they exceed limits by less.
+/// Keeps the rows of the last pass's solution if their largest rise is lower.
 static egraph_status keep_least(solver *s, least_rise *least) {
+  assert(s->has_best);
   uint32_t row = 0;
   double rise = -INFINITY;
   for (uint32_t r = 0; r < s->problem->memory_rows; r++) {
@@ -163,7 +164,7 @@ static egraph_status keep_least(solver *s, least_rise *least) {
   return eg_u32s_append(&s->result->least, s->best.strategy.data, s->best.strategy.len);
 }
 
-/// Each row alone. *out_any: there is a solution.
+/// Minimizes each row alone. *out_any: there is a solution.
 static egraph_status minimize_rows(solver *s, least_rise *least, bool *out_any) {
   *out_any = true;
   for (uint32_t r = 0; r < s->problem->memory_rows && *out_any; r++) {
@@ -178,9 +179,11 @@ static egraph_status minimize_rows(solver *s, least_rise *least, bool *out_any) 
   return EGRAPH_OK;
 }
 
-/// Whether a row keeps to a rise when the others must. *out_known: it was found out.
+/// Decides whether one row keeps a rise that the others must keep. *out_known: false when
+/// the pass could not decide.
 static egraph_status try_rise(solver *s, double rise, least_rise *least,
                               bool *out_known) {
+  assert(least->row < s->problem->memory_rows);
   uint32_t row = least->row;
   eg_layout_task task = eg_layout_task_of((eg_layout_measure)(EG_LAYOUT_ROW + row));
   for (uint32_t r = 0; r < s->problem->memory_rows; r++)
@@ -259,27 +262,25 @@ static egraph_status check_input(const eg_layout_problem *problem,
 egraph_status eg_layout_solve(egraph_allocator alloc, const eg_layout_problem *problem,
                               const eg_layout_options *options,
                               eg_layout_result *result) {
+  assert(result->solutions.len == 0);
   EG_TRY(check_input(problem, options));
   double now = eg_clock_seconds();
-  solver s = {.alloc = alloc,
-              .problem = problem,
-              .options = options,
-              .result = result,
-              .clock = {.start_seconds = now,
-                        .deadline = now + options->time_limit_seconds,
-                        .asked_seconds = now,
-                        .by_work = options->by_work,
-                        .work.limit = options->work_limit,
-                        .progress = options->progress,
-                        .user = options->user}};
+  EG_OWNED(solver, s);
+  s.alloc = alloc;
+  s.problem = problem;
+  s.options = options;
+  s.result = result;
+  s.clock = (eg_layout_clock){.start_seconds = now,
+                              .deadline = now + options->time_limit_seconds,
+                              .asked_seconds = now,
+                              .by_work = options->by_work,
+                              .work.limit = options->work_limit,
+                              .progress = options->progress,
+                              .user = options->user};
   eg_layout_choice_init(&s.best, alloc);
-  egraph_status status = eg_layout_view_init(&s.view, alloc, problem);
-  if (status == EGRAPH_OK) {
-    status = find_solutions(&s);
-    if (status == EGRAPH_OK) status = conclude_result(&s);
-    eg_layout_view_deinit(&s.view);
-  }
-  eg_layout_choice_deinit(&s.best);
+  EG_TRY(eg_layout_view_init(&s.view, alloc, problem));
+  egraph_status status = find_solutions(&s);
+  if (status == EGRAPH_OK) status = conclude_result(&s);
   result->work = s.clock.work.done;
   if (options->done != NULL) *options->done += result->work;
   return status;
@@ -295,26 +296,19 @@ struct eg_layout_completer {
   eg_layout_search search; // for its legal strategies and its evaluator
 };
 
-static egraph_status fill_completer(eg_layout_completer *c, egraph_allocator alloc,
-                                    const eg_layout_problem *problem) {
-  *c = (eg_layout_completer){.alloc = alloc, .task = eg_layout_task_of(EG_LAYOUT_COST)};
-  EG_TRY(eg_layout_view_init(&c->view, alloc, problem));
-  egraph_status status =
-      eg_layout_search_init(&c->search, alloc, &c->view, &c->task, &c->clock);
-  if (status != EGRAPH_OK) eg_layout_view_deinit(&c->view);
-  return status;
-}
-
 egraph_status eg_layout_completer_create(egraph_allocator alloc,
                                          const eg_layout_problem *problem,
                                          eg_layout_completer **out) {
   eg_layout_completer *c;
   EG_TRY(eg_alloc(alloc, 1, sizeof *c, &c));
-  egraph_status status = fill_completer(c, alloc, problem);
+  *c = (eg_layout_completer){.alloc = alloc, .task = eg_layout_task_of(EG_LAYOUT_COST)};
+  egraph_status status = eg_layout_view_init(&c->view, alloc, problem);
+  if (status == EGRAPH_OK)
+    status = eg_layout_search_init(&c->search, alloc, &c->view, &c->task, &c->clock);
   if (status == EGRAPH_OK)
     *out = c;
   else
-    eg_free(alloc, c, 1, sizeof *c);
+    eg_layout_completer_destroy(c);
   return status;
 }
 
@@ -325,7 +319,7 @@ void eg_layout_completer_destroy(eg_layout_completer *c) {
   eg_free(c->alloc, c, 1, sizeof *c);
 }
 
-static bool keeps_limits(const eg_layout_completer *c) {
+static bool is_within_limits(const eg_layout_completer *c) {
   const eg_layout_problem *p = c->view.problem;
   for (uint32_t r = 0; r < p->memory_rows; r++)
     if (c->search.trial.sum[EG_LAYOUT_ROW + r] > p->memory_limit[r]) return false;
@@ -338,7 +332,7 @@ egraph_status eg_layout_complete(eg_layout_completer *c, const uint32_t *strateg
   eg_layout_search_take(&c->search, strategy);
   EG_TRY(eg_layout_evaluate(&c->search.evaluator, c->search.arc_weight.data, trial,
                             out_is_solution));
-  *out_is_solution = *out_is_solution && keeps_limits(c);
+  *out_is_solution = *out_is_solution && is_within_limits(c);
   if (!*out_is_solution) return EGRAPH_OK;
   *out = (eg_layout_solution){.bound = 0};
   return fill_solution(c->alloc, c->view.problem, trial, out);

@@ -1,6 +1,6 @@
-// A node is solved by the dual simplex from the basis of the node before; only columns
-// whose ranges differ are touched. Depth first, the side that looks better at once, the
-// other one to the heap; when a branch ends, the open node of least bound is next.
+// A node is solved by the dual simplex from the basis of the previous node; only columns
+// whose ranges differ change. Depth first: the side that looks better is visited at once,
+// the other goes to the heap; when a branch ends, the open node of least bound is next.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_tree.h"
 
@@ -17,10 +17,10 @@ static bool on_program_progress(void *user) { return eg_layout_search_stop(user)
 
 // ---- S-cuts -------------------------------------------------------------------------
 //
-// Rows that forbid values from needing themselves, and tighten the relaxation of
-// alternatives, cyclic or not. Operators are put together as the nodes of a plain
-// extraction problem, whose separation does the work; a row over nodes becomes a row over
-// the strategies of their operators.
+// Rows that keep values from needing themselves, and tighten the relaxation of
+// alternatives, cyclic or not. The operators become the nodes of a plain extraction
+// problem, whose separation finds the rows; a row over nodes becomes a row over the
+// strategies of their operators.
 
 enum { MAX_ROWS = 40 };
 static const double VIOLATION = 1e-3;
@@ -28,53 +28,28 @@ static const double VIOLATION = 1e-3;
 static egraph_status add_nodes(eg_layout_cuts *cuts, const eg_layout_model *model,
                                eg_reduced *reduced) {
   const eg_layout_problem *p = model->view->problem;
-  eg_u32s row;
-  eg_u32s_init(&row, cuts->alloc);
-  egraph_status status = EGRAPH_OK;
-  for (uint32_t op = 0; status == EGRAPH_OK && op < eg_layout_operator_count(p); op++) {
+  EG_LOCAL(eg_u32s, row, cuts->alloc);
+  for (uint32_t op = 0; op < eg_layout_operator_count(p); op++) {
     uint32_t begin = p->input_begin.data[op], count = p->input_begin.data[op + 1] - begin;
     if (!eg_layout_active_has(model->active, op)) continue;
     row.len = 0;
-    status = eg_u32s_append(&row, p->inputs.data + begin, count);
-    if (status == EGRAPH_OK)
-      status = eg_reduced_add_node(reduced, p->operator_value.data[op], 0, op, row.data,
-                                   count);
-    if (status == EGRAPH_OK) status = eg_u32s_push(&cuts->node_op, op);
+    EG_TRY(eg_u32s_append(&row, p->inputs.data + begin, count));
+    EG_TRY(
+        eg_reduced_add_node(reduced, p->operator_value.data[op], 0, op, row.data, count));
+    EG_TRY(eg_u32s_push(&cuts->node_op, op));
   }
-  eg_u32s_deinit(&row);
-  return status;
+  return EGRAPH_OK;
 }
 
 static egraph_status find_cycles(eg_layout_cuts *cuts) {
-  eg_u32s component, order;
-  eg_u32s_init(&component, cuts->alloc);
-  eg_u32s_init(&order, cuts->alloc);
+  EG_LOCAL(eg_u32s, component, cuts->alloc);
+  EG_LOCAL(eg_u32s, order, cuts->alloc);
   const eg_extract_problem *problem = &cuts->presolve.model.problem;
-  egraph_status status =
-      eg_components_find(problem, &cuts->presolve.index, &component, &order);
-  if (status == EGRAPH_OK)
-    for (uint32_t i = 1; i < problem->class_count; i++)
-      if (component.data[order.data[i]] == component.data[order.data[i - 1]])
-        cuts->is_cyclic = true;
-  eg_u32s_deinit(&order);
-  eg_u32s_deinit(&component);
-  return status;
-}
-
-static egraph_status load_cuts(eg_layout_cuts *cuts, const eg_layout_model *model,
-                               eg_reduced *reduced) {
-  uint32_t values = eg_layout_value_count(model->view->problem);
-  eg_reduced_clear(reduced, values);
-  EG_TRY(add_nodes(cuts, model, reduced));
-  for (uint32_t v = 0; v < values; v++)
-    if (model->active->required.data[v])
-      EG_TRY(eg_extract_problem_add_root(&reduced->problem, v));
-  EG_TRY(eg_doubles_resize(&cuts->node_x, cuts->node_op.len));
-  EG_TRY(eg_presolve_load(&cuts->presolve, reduced));
-  for (uint32_t v = 0; v < values; v++)
-    if (eg_class_index_member_count(&cuts->presolve.index, v) > 1)
-      cuts->has_alternatives = true;
-  return find_cycles(cuts);
+  EG_TRY(eg_components_find(problem, &cuts->presolve.index, &component, &order));
+  for (uint32_t i = 1; i < problem->class_count; i++)
+    if (component.data[order.data[i]] == component.data[order.data[i - 1]])
+      cuts->is_cyclic = true;
+  return EGRAPH_OK;
 }
 
 static void cuts_deinit(eg_layout_cuts *cuts) {
@@ -82,25 +57,32 @@ static void cuts_deinit(eg_layout_cuts *cuts) {
                     (eg_presolve, presolve), (eg_parts, parts))
 }
 
-/// O(size). After a failure it needs no deinit.
+/// O(size). Needs cuts_deinit, after a failure too.
 static egraph_status cuts_init(eg_layout_cuts *cuts, egraph_allocator alloc,
                                const eg_layout_model *model) {
+  uint32_t values = eg_layout_value_count(model->view->problem);
   *cuts = (eg_layout_cuts){.alloc = alloc, .rng = {1}};
-  eg_reduced reduced;
   eg_parts_init(&cuts->parts, alloc, 0);
-  EG_TRY(eg_presolve_init(&cuts->presolve, alloc, &cuts->parts));
   EG_INIT_MEMBERS(cuts, alloc, (eg_doubles, node_x), (eg_u32s, node_op))
-  egraph_status status = eg_reduced_init(&reduced, alloc);
-  if (status == EGRAPH_OK) {
-    status = load_cuts(cuts, model, &reduced);
-    eg_reduced_deinit(&reduced);
-  }
-  if (status != EGRAPH_OK) cuts_deinit(cuts);
-  return status;
+  EG_TRY(eg_presolve_init(&cuts->presolve, alloc, &cuts->parts));
+  EG_OWNED(eg_reduced, reduced);
+  EG_TRY(eg_reduced_init(&reduced, alloc));
+  eg_reduced_clear(&reduced, values);
+  EG_TRY(add_nodes(cuts, model, &reduced));
+  for (uint32_t v = 0; v < values; v++)
+    if (model->active->required.data[v])
+      EG_TRY(eg_extract_problem_add_root(&reduced.problem, v));
+  EG_TRY(eg_doubles_resize(&cuts->node_x, cuts->node_op.len));
+  EG_TRY(eg_presolve_load(&cuts->presolve, &reduced));
+  for (uint32_t v = 0; v < values; v++)
+    if (eg_class_index_member_count(&cuts->presolve.index, v) > 1)
+      cuts->has_alternatives = true;
+  return find_cycles(cuts);
 }
 
-static egraph_status translate(const eg_layout_cuts *cuts, const eg_layout_model *model,
-                               const eg_lp_rows *from, eg_lp_rows *to) {
+static egraph_status translate_rows(const eg_layout_cuts *cuts,
+                                    const eg_layout_model *model, const eg_lp_rows *from,
+                                    eg_lp_rows *to) {
   const eg_layout_problem *p = model->view->problem;
   for (uint32_t r = 0; r < eg_lp_rows_count(from); r++) {
     for (uint32_t i = from->begin.data[r]; i < from->begin.data[r + 1]; i++) {
@@ -115,9 +97,9 @@ static egraph_status translate(const eg_layout_cuts *cuts, const eg_layout_model
   return EGRAPH_OK;
 }
 
-/// Adds violated rows to the program; an integral solution that is cyclic always gets
-/// one.
+/// Adds violated rows to the program; a cyclic integral solution always violates one.
 static egraph_status add_cuts(eg_layout_tree *tree, bool *added) {
+  assert(tree->cuts.node_x.len == tree->cuts.node_op.len);
   eg_layout_cuts *cuts = &tree->cuts;
   const eg_layout_model *model = &tree->model;
   const eg_layout_problem *p = model->view->problem;
@@ -134,18 +116,14 @@ static egraph_status add_cuts(eg_layout_tree *tree, bool *added) {
                                  .violation = VIOLATION,
                                  .max_rows = MAX_ROWS,
                                  .rng = &cuts->rng};
-  eg_lp_rows found, rows;
+  EG_OWNED(eg_lp_rows, found);
+  EG_OWNED(eg_lp_rows, rows);
   EG_TRY(eg_lp_rows_init(&found, cuts->alloc));
-  egraph_status status = eg_lp_rows_init(&rows, cuts->alloc);
-  if (status == EGRAPH_OK) {
-    status = eg_separate_run(cuts->alloc, &options, &found);
-    if (status == EGRAPH_OK) status = translate(cuts, model, &found, &rows);
-    *added = eg_lp_rows_count(&rows) != 0;
-    if (status == EGRAPH_OK) status = eg_lp_add_rows(tree->lp, &rows);
-    eg_lp_rows_deinit(&rows);
-  }
-  eg_lp_rows_deinit(&found);
-  return status;
+  EG_TRY(eg_lp_rows_init(&rows, cuts->alloc));
+  EG_TRY(eg_separate_run(cuts->alloc, &options, &found));
+  EG_TRY(translate_rows(cuts, model, &found, &rows));
+  *added = eg_lp_rows_count(&rows) != 0;
+  return eg_lp_add_rows(tree->lp, &rows);
 }
 
 // ---- memory -------------------------------------------------------------------------
@@ -164,7 +142,6 @@ static egraph_status prepare_tree(eg_layout_tree *tree) {
   EG_TRY(eg_doubles_resize(&tree->favour, tree->model.x_of.len));
   EG_TRY(eg_doubles_resize(&tree->arc_weight, tree->model.a_of.len));
   EG_TRY(cuts_init(&tree->cuts, search->alloc, &tree->model));
-  tree->has_cuts = true;
   EG_TRY(eg_lp_create(search->alloc, columns, tree->model.cost.data, &tree->lp));
   eg_lp_interrupt(tree->lp, on_program_progress, search);
   return eg_lp_add_rows(tree->lp, &tree->model.rows);
@@ -185,7 +162,7 @@ egraph_status eg_layout_tree_init(eg_layout_tree *tree, eg_layout_search *search
 
 void eg_layout_tree_deinit(eg_layout_tree *tree) {
   eg_lp_destroy(tree->lp);
-  if (tree->has_cuts) cuts_deinit(&tree->cuts);
+  cuts_deinit(&tree->cuts);
   eg_layout_model_deinit(&tree->model);
   EG_DEINIT_MEMBERS(tree, OWNED)
 }
@@ -193,6 +170,7 @@ void eg_layout_tree_deinit(eg_layout_tree *tree) {
 /// Sets the range of a column now.
 static egraph_status set_range(eg_layout_tree *tree, uint32_t column, uint8_t low,
                                uint8_t high) {
+  assert(column < tree->low.len && low <= high);
   if (tree->low.data[column] == low && tree->high.data[column] == high) return EGRAPH_OK;
   tree->low.data[column] = low;
   tree->high.data[column] = high;
@@ -200,7 +178,7 @@ static egraph_status set_range(eg_layout_tree *tree, uint32_t column, uint8_t lo
 }
 
 /// True when every integral column is within 1e-6 of 0 or 1.
-static bool is_integral(const eg_layout_tree *tree) {
+static bool is_solution_integral(const eg_layout_tree *tree) {
   const double *x = eg_lp_values(tree->lp);
   for (uint32_t j = 0; j < eg_layout_model_columns(&tree->model); j++)
     if (eg_layout_is_integral(&tree->model, j) && x[j] > INTEGRALITY &&
@@ -211,7 +189,7 @@ static bool is_integral(const eg_layout_tree *tree) {
 
 // ---- the program -------------------------------------------------------------------
 
-/// Of the work that is left; 0: no limit.
+/// Iterations within the remaining work; 0: no limit.
 static uint32_t iterations_left(const eg_layout_tree *tree) {
   const eg_work *work = &tree->search->clock->work;
   if (work->limit == 0) return 0;
@@ -253,7 +231,7 @@ egraph_status eg_layout_tree_solve(eg_layout_tree *tree, uint32_t rounds,
       *out = EG_LAYOUT_STOPPED;
       return EGRAPH_OK;
     }
-    bool added = false, integral = is_integral(tree);
+    bool added = false, integral = is_solution_integral(tree);
     stalled = tree->bound > before + 1e-4 * fabs(before) ? 0 : stalled + 1;
     before = tree->bound;
     if (integral ? !tree->cuts.is_cyclic : round >= rounds || stalled > 3)
@@ -302,8 +280,8 @@ static void take_arcs(eg_layout_tree *tree) {
   }
 }
 
-// An integral solution: as it is, and with the best arcs for its strategies. *out_done
-// tells that nothing better hides in this node.
+/// Offers an integral solution as it is, and with the best arcs for its strategies.
+/// *out_done: this node has no better one.
 static egraph_status offer_integral(eg_layout_tree *tree, bool *out_done) {
   eg_layout_search *search = tree->search;
   bool ok = false, also = false;
@@ -331,17 +309,17 @@ static egraph_status offer_rounded(eg_layout_tree *tree) {
 
 egraph_status eg_layout_tree_offer(eg_layout_tree *tree, bool round, bool *out_done) {
   *out_done = false;
-  if (is_integral(tree)) return offer_integral(tree, out_done);
+  if (is_solution_integral(tree)) return offer_integral(tree, out_done);
   return round ? offer_rounded(tree) : EGRAPH_OK;
 }
 
 // ---- splits -------------------------------------------------------------------------
 //
-// Splitting a node. A set of strategies of one value is either out (all 0) or in (all the
-// others of the value 0): operators, layouts made, layouts needed and single strategies
-// are such sets; whether a value is needed and arcs are single columns. Of the most
-// fractional ones, the split whose two sides raise the bound most is taken (strong
-// branching, with few iterations each).
+// A set of strategies of one value is either out (all 0) or in (all others of the value
+// 0): an operator, a produced layout, a needed layout and a single strategy are such
+// sets; "a value is needed" and arcs are single columns. Of the most fractional
+// candidates, the split whose two sides raise the bound most is taken (strong branching,
+// with few iterations each).
 
 enum { CANDIDATES = 4, ITERATIONS = 25 };
 static const double FRACTION = 1e-4;
@@ -420,18 +398,14 @@ static void consider_set(splitter *s, set_kind kind, uint32_t key, uint32_t valu
   consider(s, c);
 }
 
-static bool is_needed(const eg_layout_tree *tree, uint32_t value) {
-  uint32_t y = tree->model.y_of.data[value];
-  return tree->active->required.data[value] ||
-         (y != EG_LAYOUT_NONE && tree->low.data[y] == 1);
-}
-
 static void consider_strategy(splitter *s, uint32_t strategy) {
   const eg_layout_view *view = s->tree->search->view;
   const eg_layout_problem *p = view->problem;
-  uint32_t value = view->value_of.data[strategy];
+  uint32_t value = view->value_of.data[strategy], y = s->tree->model.y_of.data[value];
+  bool is_needed = s->tree->active->required.data[value] ||
+                   (y != EG_LAYOUT_NONE && s->tree->low.data[y] == 1);
   consider_set(s, BY_STRATEGY, strategy, value);
-  if (!is_needed(s->tree, value)) return;
+  if (!is_needed) return;
   consider_set(s, BY_OPERATOR, view->op_of.data[strategy], value);
   consider_set(s, BY_OUTPUT, p->output.data[strategy], value);
   for (uint32_t i = p->need_begin.data[strategy]; i < p->need_begin.data[strategy + 1];
@@ -451,9 +425,9 @@ static void consider_all(splitter *s) {
   }
 }
 
-// Nothing is clearly fractional: any integral column that is not fixed, one that is not
-// zero first.
-static bool any_column(splitter *s) {
+/// When no column is clearly fractional: any integral column that is not fixed, a
+/// positive one first.
+static bool take_any_column(splitter *s) {
   const eg_layout_model *model = &s->tree->model;
   uint32_t found = EG_LAYOUT_NONE;
   for (uint32_t j = 0; j < eg_layout_model_columns(model); j++) {
@@ -482,6 +456,7 @@ static egraph_status add_fix(eg_layout_tree *tree, eg_layout_fixes *side, uint32
 }
 
 static egraph_status fill_sides(eg_layout_tree *tree, const candidate *c) {
+  assert(c->kind == BY_COLUMN || c->value < tree->model.y_of.len);
   const eg_layout_view *view = tree->search->view;
   tree->in.len = tree->out.len = 0;
   if (c->kind == BY_COLUMN) {
@@ -497,7 +472,7 @@ static egraph_status fill_sides(eg_layout_tree *tree, const candidate *c) {
   return add_fix(tree, &tree->in, tree->model.x_of.data[c->key], 1);
 }
 
-// Bound of one side after a few iterations.
+/// Bounds one side by a few iterations.
 static egraph_status probe_side(eg_layout_tree *tree, const eg_layout_fixes *side,
                                 double *out_bound) {
   eg_layout_fixes *undo = &tree->extra;
@@ -553,29 +528,26 @@ static egraph_status probe_all(splitter *s, uint32_t *out_best, bool *in_first) 
   return status;
 }
 
-/// Chooses a split of the present solution and fills `in` and `out`; *out_found is false
-/// when nothing is left to split.
+/// Chooses a split of the current solution and fills `in` and `out`. *out_found: false
+/// when no column is left to split.
 static egraph_status split_node(eg_layout_tree *tree, bool *out_found, bool *in_first) {
   splitter s = {.tree = tree};
-  eg_doubles copy; // probing overwrites the program's values
-  eg_doubles_init(&copy, tree->search->alloc);
+  EG_LOCAL(eg_doubles, copy, tree->search->alloc); // probing overwrites the values
   EG_TRY(eg_doubles_append(&copy, eg_lp_values(tree->lp),
                            eg_layout_model_columns(&tree->model)));
   s.x = copy.data;
   consider_all(&s);
-  *out_found = s.count != 0 || any_column(&s);
+  *out_found = s.count != 0 || take_any_column(&s);
   *in_first = true;
   uint32_t best = 0;
-  egraph_status status = EGRAPH_OK;
-  if (s.count > 1) status = probe_all(&s, &best, in_first);
-  if (status == EGRAPH_OK && *out_found) status = fill_sides(tree, &s.best[best]);
-  eg_doubles_deinit(&copy);
-  return status;
+  if (s.count > 1) EG_TRY(probe_all(&s, &best, in_first));
+  return *out_found ? fill_sides(tree, &s.best[best]) : EGRAPH_OK;
 }
 
 // ---- nodes -------------------------------------------------------------------------
 
 static egraph_status activate_node(eg_layout_tree *tree, uint32_t at) {
+  assert(at < tree->nodes.len);
   uint32_t columns = eg_layout_model_columns(&tree->model);
   memset(tree->next_low.data, 0, columns);
   memset(tree->next_high.data, 1, columns);
@@ -605,7 +577,7 @@ static egraph_status add_child(eg_layout_tree *tree, uint32_t parent,
   return eg_layout_nodes_push(&tree->nodes, node);
 }
 
-// Solves a node and splits it; *out_next is the child to go on with, or NONE.
+/// Solves a node and splits it; *out_next is the child to visit next, or NONE.
 static egraph_status visit_tree_node(eg_layout_tree *tree, uint32_t at,
                                      uint32_t *out_next, eg_layout_outcome *outcome) {
   *out_next = EG_LAYOUT_NONE;

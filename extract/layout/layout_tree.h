@@ -9,13 +9,13 @@
 #include "extract/search/separate.h"
 
 /// S-cuts over values: for a set S of values and v in S, the strategies of values in S
-/// whose operator has no input in S add up to at least whether v is needed.
+/// whose operator has no input in S add up to at least 1 if v is needed.
 typedef struct eg_layout_cuts {
-  bool is_cyclic;        // operators left can form a cycle
-  bool has_alternatives; // a value has several operators left: cuts tighten the bound
+  bool is_cyclic;        // active operators can form a cycle
+  bool has_alternatives; // a value has several active operators: cuts tighten the bound
   egraph_allocator alloc;
   eg_parts parts;
-  eg_presolve presolve; // a class per value, a node per operator left
+  eg_presolve presolve; // a class per value, a node per active operator
   eg_u32s node_op;      // [node]
   eg_doubles node_x;
   eg_rng rng;
@@ -47,35 +47,34 @@ typedef struct eg_layout_tree {
   eg_layout_active *active;
   eg_layout_model model;
   eg_layout_cuts cuts;
-  bool has_cuts;
   eg_lp *lp;
   eg_layout_nodes nodes;
   eg_layout_fixes fixes;   // of all nodes
-  eg_layout_fixes extra;   // found in the present node, for its children
+  eg_layout_fixes extra;   // found in the current node, for its children
   eg_layout_fixes in, out; // the two sides of a split
   eg_cost_heap open;       // nodes by bound
   eg_bytes low, high;      // [column] range in the program
   eg_bytes next_low, next_high;
   eg_doubles favour;     // [strategy] value in the program
   eg_doubles arc_weight; // scratch
-  double bound;          // of the present node
+  double bound;          // of the current node
   uint32_t visited;
   uint32_t visit_limit; // 0: none. Of a tree over a part of the problem, whose bounds are
                         // no bounds of the whole
 } eg_layout_tree;
 
-/// Model and program of all that is active. Fails with EGRAPH_E_MEMORY or
-/// EGRAPH_E_INTERNAL; deinit it all the same.
+/// Builds model and program of all active strategies and arcs. Fails with EGRAPH_E_MEMORY
+/// or EGRAPH_E_INTERNAL; needs eg_layout_tree_deinit then, too.
 egraph_status eg_layout_tree_init(eg_layout_tree *tree, eg_layout_search *search,
                                   eg_layout_active *active);
 void eg_layout_tree_deinit(eg_layout_tree *tree);
 
-/// Solves the program as it stands, with cuts; leaves the bound in tree->bound. Offers
-/// rounded solutions. `rounds`: of cuts at most for a fractional solution.
+/// Solves the current program with cuts; leaves the bound in tree->bound. `rounds`: most
+/// rounds of cuts for a fractional solution.
 egraph_status eg_layout_tree_solve(eg_layout_tree *tree, uint32_t rounds,
                                    eg_layout_outcome *out);
-/// Offers the present solution, rounded when it is fractional and `round` is set;
-/// *out_done: nothing better hides in this node.
+/// Offers the current solution, rounded when it is fractional and `round` is set.
+/// *out_done: this node has no better one.
 egraph_status eg_layout_tree_offer(eg_layout_tree *tree, bool round, bool *out_done);
 /// Appends to `extra` the fixes by reduced costs.
 egraph_status eg_layout_tree_fix(eg_layout_tree *tree);

@@ -1,6 +1,6 @@
 // Two representations. On small problems rows of bits: all start full and shrink; a class
-// is looked at again when a child's row shrank. The first sweep goes children first, so
-// that acyclic parts are final after one look. On large problems sets with shared
+// is visited again when a child's row shrank. The first sweep goes children first, so
+// that acyclic parts are final after one visit. On large problems sets with shared
 // structure.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/presolve/landmarks.h"
@@ -10,11 +10,10 @@
 // ---- sets -------------------------------------------------------------------------
 
 // Strongly connected parts of the class graph go children first; across parts rows are
-// final. Classes are numbered in that order, so that what lies close together in the
-// graph shares words.
+// final. Classes are numbered in that order, so that neighbours in the graph share words.
 //
-// Within a part rows start at "everything" and only shrink. A class is looked at when a
-// node of it has all its children, so that the first rows are those of shallow
+// Within a part rows start at "everything" and only shrink. A class is visited when all
+// children of one of its nodes have rows, so that the first rows are those of shallow
 // derivations, and small. Rows of a part in progress can be far larger than the final
 // ones; when they take too many steps or too much memory, the part starts over from
 // below: rows {c} that grow in two sweeps. Both ways every entry of a row is, for every
@@ -35,7 +34,7 @@ typedef struct finder {
   eg_bytes queued;   // [class]
   size_t head, waiting;
   uint32_t first, last; // the part: positions
-  uint64_t asked;       // steps when patience was last asked
+  uint64_t asked;       // steps at the last check of patience
   bool late, full;
 } finder;
 EG_OWNER_DEFINE_STATIC(finder, (eg_u32s, component, queue), (eg_bytes, queued))
@@ -48,12 +47,13 @@ static bool finder_is_late(finder *f) {
   return f->late;
 }
 
-// The set of all classes, which is kept behind the rows.
+/// The set of all classes, which is kept behind the rows.
 static uint32_t everything(const finder *f) {
   return f->to->row.data[f->problem->class_count];
 }
 
-// Takes from *meet what no child of `node` needs; nothing when a child has no row yet.
+/// Takes from *meet the classes that no child of `node` needs; none if a child has no row
+/// yet.
 static egraph_status meet_node(finder *f, uint32_t node, uint32_t *meet) {
   eg_sets *sets = &f->to->sets;
   uint32_t first = f->problem->child_begin.data[node];
@@ -69,7 +69,7 @@ static egraph_status meet_node(finder *f, uint32_t node, uint32_t *meet) {
   return EGRAPH_OK;
 }
 
-// *row shrinks to what the nodes of `class` agree on.
+/// *row shrinks to the classes that all nodes of `class` need.
 static egraph_status meet_class(finder *f, uint32_t class, uint32_t *row) {
   eg_sets *sets = &f->to->sets;
   uint32_t own;
@@ -119,7 +119,7 @@ static bool leaves_part(const finder *f, uint32_t node) {
   return true;
 }
 
-// Where derivations of the part begin.
+/// Enqueues the classes where derivations of the part begin; returns its edges.
 static uint64_t enqueue_starts(finder *f) {
   uint64_t edges = 0;
   f->head = f->waiting = 0;
@@ -134,7 +134,7 @@ static uint64_t enqueue_starts(finder *f) {
   return edges;
 }
 
-// Makes room by dropping sets that are no rows any more; sets full when that is no use.
+/// Drops sets that are no rows any more; sets `full` when that frees too little.
 static egraph_status make_room(finder *f) {
   size_t limit = (size_t)f->limits.set_nodes + f->problem->class_count;
   if (f->to->sets.nodes.len <= limit) return EGRAPH_OK;
@@ -186,7 +186,7 @@ static bool is_cyclic(const finder *f) {
   return false;
 }
 
-// Once the memory is full, rows are {c}.
+/// Finds the rows of one part. Once the memory is full, they are {c}.
 static egraph_status find_part(finder *f) {
   if (f->full) return reset_part(f, false);
   if (!is_cyclic(f)) {
@@ -220,42 +220,36 @@ static egraph_status prepare_finder(finder *f) {
   return eg_sets_range(&to->sets, classes, &to->row.data[classes]);
 }
 
-static egraph_status find_all_rows(finder *f) {
-  EG_TRY(prepare_finder(f));
-  uint32_t classes = f->problem->class_count;
-  const uint32_t *order = f->to->order.data;
-  while (f->last < classes && !finder_is_late(f)) {
-    f->first = f->last++;
-    while (f->last < classes && is_same_part(f, order[f->first], order[f->last]))
-      f->last++;
-    EG_TRY(find_part(f));
-  }
-  if (!f->late) EG_TRY(eg_sets_compact(&f->to->sets, f->to->row.data, f->to->row.len));
-  eg_sets_finish(&f->to->sets);
-  return EGRAPH_OK;
-}
-
-// *out_done: before patience ended; else the rows mean nothing.
+/// *out_done: before patience ended; else the rows mean nothing.
 static egraph_status find_sets(eg_landmark_sets *landmarks,
                                const eg_extract_problem *problem,
                                const eg_class_index *index, eg_landmark_limits limits,
                                bool *out_done) {
-  finder f;
-  finder_init(&f, landmarks->row.alloc);
+  EG_LOCAL(finder, f, landmarks->row.alloc);
   f.to = landmarks;
   f.problem = problem;
   f.index = index;
   f.limits = limits;
-  egraph_status status = find_all_rows(&f);
+  EG_TRY(prepare_finder(&f));
+  uint32_t classes = problem->class_count;
+  const uint32_t *order = landmarks->order.data;
+  while (f.last < classes && !finder_is_late(&f)) {
+    f.first = f.last++;
+    while (f.last < classes && is_same_part(&f, order[f.first], order[f.last]))
+      f.last++;
+    EG_TRY(find_part(&f));
+  }
+  if (!f.late)
+    EG_TRY(eg_sets_compact(&landmarks->sets, landmarks->row.data, landmarks->row.len));
+  eg_sets_finish(&landmarks->sets);
   *out_done = !f.late;
-  finder_deinit(&f);
-  return status;
+  return EGRAPH_OK;
 }
 
 // ---- rows of bits, and the choice between the two -------------------------------------
 
-// 2 MiB are 4,096 classes, from where on sets were measured faster. Of the e-graphs of
-// extraction-gym none needs more than 8 steps per edge.
+// 2 MiB are 4,096 classes; beyond that sets were measured faster. No e-graph of
+// extraction-gym needs more than 8 steps per edge.
 enum { DENSE_BYTES = 2 << 20, SET_NODES = 11 << 18, STEPS_PER_EDGE = 32 };
 
 void eg_landmarks_init(eg_landmarks *landmarks, egraph_allocator alloc) {
@@ -290,6 +284,7 @@ egraph_status eg_landmarks_list(const eg_landmarks *landmarks, uint32_t class,
 void eg_landmarks_closure(const eg_landmarks *landmarks,
                           const eg_extract_problem *problem, uint32_t node,
                           uint64_t *out) {
+  assert(landmarks->dense);
   memset(out, 0, landmarks->words * sizeof(uint64_t));
   EG_EACH_CHILD(problem, node, child) {
     const uint64_t *row = eg_landmarks_of(landmarks, child);
@@ -305,14 +300,13 @@ typedef struct fixpoint {
   eg_u32s component, queue; // queue: circular, holds each class at most once
   eg_bytes queued;
   eg_words node_row, class_row;
-  eg_patience patience;
-  bool late;
 } fixpoint;
 EG_OWNER_DEFINE_STATIC(fixpoint, (eg_u32s, component, queue), (eg_bytes, queued),
                        (eg_words, node_row, class_row))
 
-// Shrinks the row of `class` to what its nodes agree on; true when it changed.
+/// Shrinks the row of `class` to the classes that all its nodes need; true if it changed.
 static bool shrink_row(fixpoint *f, uint32_t class) {
+  assert(class < f->problem->class_count);
   size_t words = f->landmarks->words;
   uint64_t *row = f->landmarks->rows.data + (size_t) class * words;
   uint64_t *meet = f->class_row.data;
@@ -345,44 +339,37 @@ static egraph_status prepare_fixpoint(fixpoint *f) {
   return eg_components_find(f->problem, f->index, &f->component, &f->queue);
 }
 
-static egraph_status iterate_rows(fixpoint *f) {
-  EG_TRY(prepare_fixpoint(f));
-  size_t classes = f->problem->class_count, waiting = classes, head = 0;
-  if (classes != 0) memset(f->queued.data, 1, classes);
-  for (size_t step = 0; waiting != 0 && !f->late; step++) {
-    if (step % 64 == 0) f->late = eg_patience_ended(&f->patience);
-    uint32_t class = f->queue.data[head];
-    size_t tail = (head + waiting) % classes;
-    head = (head + 1) % classes;
-    waiting--;
-    f->queued.data[class] = 0;
-    if (!shrink_row(f, class)) continue;
-    EG_EACH_USER(f->index, class, node) {
-      uint32_t user = f->problem->node_class.data[node];
-      if (f->queued.data[user]) continue;
-      f->queued.data[user] = 1;
-      f->queue.data[tail] = user;
-      tail = (tail + 1) % classes;
-      waiting++;
-    }
-  }
-  return EGRAPH_OK;
-}
-
 static egraph_status find_dense(eg_landmarks *landmarks,
                                 const eg_extract_problem *problem,
                                 const eg_class_index *index, eg_patience patience,
                                 bool *out_done) {
-  fixpoint f;
-  fixpoint_init(&f, landmarks->rows.alloc);
+  EG_LOCAL(fixpoint, f, landmarks->rows.alloc);
   f.landmarks = landmarks;
   f.problem = problem;
   f.index = index;
-  f.patience = patience;
-  egraph_status status = iterate_rows(&f);
-  *out_done = !f.late;
-  fixpoint_deinit(&f);
-  return status;
+  EG_TRY(prepare_fixpoint(&f));
+  size_t classes = problem->class_count, waiting = classes, head = 0;
+  bool late = false;
+  if (classes != 0) memset(f.queued.data, 1, classes);
+  for (size_t step = 0; waiting != 0 && !late; step++) {
+    if (step % 64 == 0) late = eg_patience_ended(&patience);
+    uint32_t class = f.queue.data[head];
+    size_t tail = (head + waiting) % classes;
+    head = (head + 1) % classes;
+    waiting--;
+    f.queued.data[class] = 0;
+    if (!shrink_row(&f, class)) continue;
+    EG_EACH_USER(index, class, node) {
+      uint32_t user = problem->node_class.data[node];
+      if (f.queued.data[user]) continue;
+      f.queued.data[user] = 1;
+      f.queue.data[tail] = user;
+      tail = (tail + 1) % classes;
+      waiting++;
+    }
+  }
+  *out_done = !late;
+  return EGRAPH_OK;
 }
 
 egraph_status eg_landmarks_find(eg_landmarks *landmarks,
@@ -402,9 +389,8 @@ egraph_status eg_landmarks_find(eg_landmarks *landmarks,
 
 // ---- sums over landmarks ----------------------------------------------------------
 
-// Bit rows are united and summed up. For shared sets the sum of every part is known
-// beforehand, so that only what the rows of the children have in common is walked
-// through.
+// Bit rows are united and summed up. For shared sets the sum of every part is computed
+// first, so that only the common parts of the children's rows are walked.
 
 enum { MAX_CHILDREN = 8 };
 
@@ -446,6 +432,7 @@ egraph_status eg_landmark_sums_start(eg_landmark_sums *sums,
 }
 
 static double sum_dense(eg_landmark_sums *sums, uint32_t node) {
+  assert(sums->landmarks->dense);
   uint64_t *row = sums->row.data;
   eg_landmarks_closure(sums->landmarks, sums->problem, node, row);
   eg_bits_clear(row, sums->problem->node_class.data[node]);
@@ -456,7 +443,8 @@ static double sum_dense(eg_landmark_sums *sums, uint32_t node) {
   return sum;
 }
 
-// Of `set` without the `count` sets in `others`, each of which may reach beyond it.
+/// The sum over `set` without the `count` sets in `others`, each of which may reach
+/// beyond it.
 static double sum_rest(const eg_landmark_sums *sums, uint32_t set, const uint32_t *others,
                        uint32_t count) {
   const eg_sets *sets = &sums->landmarks->shared.sets;
@@ -479,8 +467,10 @@ static double sum_rest(const eg_landmark_sums *sums, uint32_t set, const uint32_
                   &(eg_set_node){node->code, (uint32_t)word, (uint32_t)(word >> 32)});
 }
 
-// A node that needs its own class is in no solution, so that counting it does no harm.
+/// A node that needs its own class is in no solution, so that counting the class does no
+/// harm.
 static double sum_shared(const eg_landmark_sums *sums, uint32_t node) {
+  assert(!sums->landmarks->dense);
   uint32_t rows[MAX_CHILDREN], count = 0;
   double sum = 0;
   for (uint32_t i = sums->problem->child_begin.data[node];
@@ -493,5 +483,6 @@ static double sum_shared(const eg_landmark_sums *sums, uint32_t node) {
 }
 
 double eg_landmark_sums_of(eg_landmark_sums *sums, uint32_t node) {
+  assert(node < eg_extract_node_count(sums->problem));
   return sums->landmarks->dense ? sum_dense(sums, node) : sum_shared(sums, node);
 }

@@ -2,13 +2,13 @@
 //
 //   Nec(c) = {c} u  intersection over the nodes n of c of  union of Nec(children of n)
 //
-// The greatest fixpoint holds all there are (notes: Hoffmann, Porteous, Sebastia 2004;
-// causal landmarks of Keyder, Richter, Helmert 2010). On small problems rows are bits and
-// the fixpoint is found; on large ones they are sets with shared structure and a search
-// that becomes too large may leave landmarks out. What readers may rely on:
-//   - truth: whatever a row holds is in every derivation; a row may hold less;
-//   - support: what a row of c holds, other than c, is in the row of some child of every
-//     node of c. So "the classes that need d" is a set with a valid S-cut.
+// The greatest fixpoint holds all landmarks (Hoffmann, Porteous, Sebastia 2004; causal
+// landmarks of Keyder, Richter, Helmert 2010). On small problems rows are bits and the
+// fixpoint is found; on large ones they are sets with shared structure, and a search that
+// becomes too large may leave landmarks out. Readers may rely on:
+//   - truth: every class of a row is in every derivation; a row may lack some;
+//   - support: every class of the row of c, other than c, is in the row of some child of
+//     every node of c. So "the classes that need d" is a set with a valid S-cut.
 // A class without derivations needs all classes.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_PRESOLVE_LANDMARKS_H
@@ -18,8 +18,8 @@
 #include "extract/incumbent.h"
 #include "extract/presolve/shared_sets.h"
 
-/// Rows of large problems. Rows of bits take classes^2 / 8 bytes; here a row takes what
-/// it adds to the rows that it is made of, and all rows together stay below a limit.
+/// Rows of large problems. Rows of bits take classes^2 / 8 bytes; here a row takes only
+/// the memory of its parts that no other row has, and all rows together have a limit.
 typedef struct eg_landmark_sets {
   eg_sets sets;
   eg_u32s row;      // [class] set of positions
@@ -28,9 +28,9 @@ typedef struct eg_landmark_sets {
   bool gave_up;     // on the fixpoint of some part
 } eg_landmark_sets;
 
-/// What a search for landmarks may take. A strongly connected part of the class graph
-/// beyond its steps, and all rows from the one on that would exceed the nodes, get
-/// fewer landmarks than there are.
+/// Limits of a search for landmarks. A strongly connected part of the class graph that
+/// exceeds its steps, and all rows after the nodes are used up, get fewer landmarks than
+/// there are.
 typedef struct eg_landmark_limits {
   uint32_t set_nodes;      // some 25 to 35 bytes each; one per class comes on top
   uint64_t steps_per_edge; // of a strongly connected part
@@ -38,7 +38,7 @@ typedef struct eg_landmark_limits {
 } eg_landmark_limits;
 
 typedef struct eg_landmarks {
-  size_t dense_bytes;        // what bit rows may take; above it are shared sets
+  size_t dense_bytes;        // limit of bit rows; larger problems have shared sets
   eg_landmark_limits limits; // of shared sets; patience is set by find
   bool dense;
   size_t words;  // of dense rows: words per row
@@ -62,7 +62,8 @@ static inline const uint64_t *eg_landmarks_of(const eg_landmarks *landmarks,
                                               uint32_t class) {
   return landmarks->rows.data + (size_t) class * landmarks->words;
 }
-/// Whether every derivation of `class` needs `needed`. O(1), or O(log classes) for sets.
+/// True when every derivation of `class` needs `needed`. O(1), or O(log classes) for
+/// sets.
 static inline bool eg_landmarks_has(const eg_landmarks *landmarks, uint32_t class,
                                     uint32_t needed) {
   if (landmarks->dense) return eg_bits_has(eg_landmarks_of(landmarks, class), needed);
@@ -73,7 +74,7 @@ static inline bool eg_landmarks_has(const eg_landmarks *landmarks, uint32_t clas
 /// Appends the row of `class`, in the same order every time.
 egraph_status eg_landmarks_list(const eg_landmarks *landmarks, uint32_t class,
                                 eg_u32s *out);
-/// Whether some child of `node` needs `needed`.
+/// True when some child of `node` needs `needed`.
 static inline bool eg_landmarks_node_has(const eg_landmarks *landmarks,
                                          const eg_extract_problem *problem, uint32_t node,
                                          uint32_t needed) {
@@ -87,7 +88,7 @@ void eg_landmarks_closure(const eg_landmarks *landmarks,
                           const eg_extract_problem *problem, uint32_t node,
                           uint64_t *out);
 
-/// Sums of weights over what nodes need: the part of a lower bound that landmarks give.
+/// Sums of weights over the landmarks of nodes: their part of a lower bound.
 typedef struct eg_landmark_sums {
   const eg_landmarks *landmarks;
   const eg_extract_problem *problem;
@@ -104,8 +105,9 @@ egraph_status eg_landmark_sums_start(eg_landmark_sums *sums,
                                      const eg_landmarks *landmarks,
                                      const eg_extract_problem *problem,
                                      const double *weight, const uint64_t *paid);
-/// Weights of what the children of `node` need, paid ones and the node's own class left
-/// out. With shared landmarks at most that: only some children are looked at.
+/// Sum of the weights of the landmarks of the children of `node`, without paid classes
+/// and the node's own class. With shared landmarks it may be less: only some children
+/// count.
 double eg_landmark_sums_of(eg_landmark_sums *sums, uint32_t node);
 
 #endif

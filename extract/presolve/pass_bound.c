@@ -1,4 +1,4 @@
-// Passes that follow from landmarks (Nec, landmarks.h) by one look at each node.
+// Passes by landmarks, each by one visit of every node, and the pass by dual ascent.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
@@ -37,8 +37,8 @@ static egraph_status drop_cyclic(scan *s, bool *changed) {
   return eg_presolve_drop(presolve, s->drop.data, NULL, s->dropped, changed);
 }
 
-// Two children that need each other are both kept out of each other's way by looking
-// only at children that still stand.
+/// Two children that need each other: only children that are still there count, so that
+/// one of them stays.
 static egraph_status drop_implied(scan *s, bool *changed) {
   eg_presolve *presolve = s->presolve;
   const eg_extract_problem *problem = &presolve->model.problem;
@@ -59,7 +59,7 @@ static egraph_status drop_implied(scan *s, bool *changed) {
   return eg_presolve_drop(presolve, NULL, s->drop.data, s->dropped, changed);
 }
 
-// s->roots = Nec of all roots, empty classes left out.
+/// s->roots = Nec of all roots, without empty classes.
 static egraph_status find_forced(scan *s) {
   eg_presolve *presolve = s->presolve;
   const eg_extract_problem *problem = &presolve->model.problem;
@@ -75,9 +75,11 @@ static egraph_status find_forced(scan *s) {
   return EGRAPH_OK;
 }
 
-// Some user of a forced class d is chosen whose other children do not need d: the cut of
-// the set of classes that need d. Detaching d hides it, so it is kept as a cut.
+/// True for a user of a forced class d whose other children do not need d: one of these
+/// users is chosen, by the cut of the set of classes that need d. Detaching d hides the
+/// cut from later passes, so it is kept.
 static bool is_last_need(const scan *s, uint32_t node, uint32_t needed) {
+  assert(s->presolve->has_landmarks);
   const eg_landmarks *landmarks = &s->presolve->landmarks;
   const eg_extract_problem *problem = &s->presolve->model.problem;
   if (!eg_landmarks_has(landmarks, problem->node_class.data[node], needed)) return false;
@@ -87,7 +89,8 @@ static bool is_last_need(const scan *s, uint32_t node, uint32_t needed) {
   return true;
 }
 
-// Fills s->cut; false when a root is sure to meet it: all its nodes are in the cut.
+/// Fills s->cut; *out_useful: false when a root is sure to meet the cut, because all its
+/// nodes are in it.
 static egraph_status fill_cut(scan *s, uint32_t class, bool *out_useful) {
   const eg_presolve *presolve = s->presolve;
   const eg_class_index *index = &presolve->index;
@@ -134,7 +137,7 @@ static egraph_status root_forced(scan *s, bool *changed) {
   return EGRAPH_OK;
 }
 
-// Cheapest price of each class; an empty class counts nothing.
+/// Cheapest price of each class; 0 for an empty class.
 static egraph_status find_least_prices(scan *s, const double *price) {
   const eg_class_index *index = &s->presolve->index;
   EG_TRY(eg_doubles_resize(&s->least, s->presolve->model.problem.class_count));
@@ -150,7 +153,8 @@ static egraph_status find_least_prices(scan *s, const double *price) {
   return EGRAPH_OK;
 }
 
-// Lower bound of any solution that uses `node`, beyond what the roots need.
+/// A lower bound of any solution that uses `node`, beyond the classes that the roots
+/// need.
 static double extra_of(scan *s, const double *price, uint32_t node) {
   const eg_presolve *presolve = s->presolve;
   uint32_t class = presolve->model.problem.node_class.data[node];
@@ -184,12 +188,9 @@ static egraph_status mark_costly(scan *s, const double *price, double base,
 
 egraph_status eg_presolve_mark_costly(eg_presolve *presolve, const double *price,
                                       double base, uint8_t *drop_node, size_t *dropped) {
-  scan s;
-  scan_init(&s, presolve->alloc);
+  EG_LOCAL(scan, s, presolve->alloc);
   s.presolve = presolve;
-  egraph_status status = mark_costly(&s, price, base, drop_node, dropped);
-  scan_deinit(&s);
-  return status;
+  return mark_costly(&s, price, base, drop_node, dropped);
 }
 
 static egraph_status drop_costly(scan *s, bool *changed) {
@@ -206,10 +207,10 @@ EG_PASS_DEFINE(forced, scan, root_forced)
 EG_PASS_DEFINE(bound, scan, drop_costly)
 
 // ---- dual ascent --------------------------------------------------------------------
-// Runs dual ascent with the roots in different orders and drops, after each, what the
-// reduced costs put above the cutoff. On large problems, where single cuts do not get far
-// in the time, once also after an ascent in bulk: the bound of a random e-graph with a
-// million nodes is 227 then instead of 10.5, or 44 instead of 5.4
+// Runs dual ascent with the roots in different orders and drops, after each, the nodes
+// that reduced costs put above the cutoff. On large problems, where single cuts do not
+// get far in the time, once also after an ascent in bulk: the bound of a random e-graph
+// with a million nodes is then 227 instead of 10.5, or 44 instead of 5.4
 // (bench/random_egraph.py, both kinds).
 
 enum { ORDERS = 4, MAX_CUTS = 20000, MAX_WORK = 50000000 };
@@ -219,15 +220,14 @@ typedef struct trial {
   eg_presolve *presolve;
   eg_u32s component, order, roots;
   eg_doubles price;
-  eg_cuts cuts; // in proof mode
+  eg_cuts *cuts; // in proof mode
   eg_bytes drop;
   size_t dropped;
 } trial;
 EG_OWNER_DEFINE_STATIC(trial, (eg_u32s, component, order, roots), (eg_doubles, price),
                        (eg_bytes, drop))
 
-// Roots children first, the other way round, and shuffled. Fixed seed: same input, same
-// result.
+/// Roots children first, in reverse, and shuffled. Fixed seed: same input, same result.
 static egraph_status order_roots(trial *t, uint32_t which) {
   t->roots.len = 0;
   for (size_t i = 0; i < t->order.len; i++) {
@@ -256,8 +256,8 @@ static egraph_status ascend_roots(trial *t, bool bulk, double *out_bound) {
   return EGRAPH_OK;
 }
 
-// Proof mode: the ascent's cuts are reported if they rule something out, and only the
-// proof says what.
+/// Proof mode: reports the ascent's cuts if they rule a node out; only nodes that the
+/// proof rules out are dropped.
 static egraph_status ascend_in_proof(trial *t, eg_plain_proof *proof) {
   eg_presolve *presolve = t->presolve;
   const eg_reduced *model = &presolve->model;
@@ -265,7 +265,7 @@ static egraph_status ascend_in_proof(trial *t, eg_plain_proof *proof) {
       .max_cuts = MAX_CUTS, .max_work = MAX_WORK, .incumbent = presolve->incumbent};
   double bound;
   EG_TRY(eg_dual_ascent_run(&model->problem, &presolve->index, &t->roots, limits,
-                            t->price.data, &bound, &t->cuts));
+                            t->price.data, &bound, t->cuts));
   presolve->closed = !isfinite(bound); // a root has no derivation
   if (presolve->closed) return EGRAPH_OK;
   size_t dropped = t->dropped;
@@ -276,7 +276,7 @@ static egraph_status ascend_in_proof(trial *t, eg_plain_proof *proof) {
   t->price.len = 0;
   EG_TRY(eg_doubles_append(&t->price, model->problem.cost.data, model->problem.cost.len));
   EG_TRY(eg_plain_proof_begin(proof));
-  EG_TRY(eg_plain_proof_cuts(proof, model->part.data, &t->cuts, t->price.data));
+  EG_TRY(eg_plain_proof_cuts(proof, model->part.data, t->cuts, t->price.data));
   EG_TRY(eg_plain_proof_end(proof));
   presolve->closed = proof->closed;
   for (size_t n = 0; n < t->drop.len; n++) {
@@ -294,7 +294,7 @@ static egraph_status run_order(trial *t, uint32_t which, bool bulk) {
   t->price.len = 0;
   EG_TRY(eg_doubles_append(&t->price, problem->cost.data, problem->cost.len));
   eg_plain_proof *proof = eg_presolve_proof(presolve);
-  eg_cuts_clear(&t->cuts);
+  eg_cuts_clear(t->cuts);
   if (proof != NULL) return ascend_in_proof(t, proof);
   double bound;
   EG_TRY_IN_PART(eg_presolve_clock(presolve), EGRAPH_PART_ASCENT,
@@ -307,28 +307,21 @@ static egraph_status run_order(trial *t, uint32_t which, bool bulk) {
                                  t->drop.data, &t->dropped);
 }
 
-static egraph_status run_orders(trial *t, bool *changed) {
-  eg_presolve *presolve = t->presolve;
+egraph_status eg_pass_dual(eg_presolve *presolve, bool *changed) {
   const eg_extract_problem *problem = &presolve->model.problem;
-  EG_TRY(eg_components_find(problem, &presolve->index, &t->component, &t->order));
-  EG_TRY(eg_bytes_resize(&t->drop, eg_extract_node_count(problem)));
+  EG_OWNED(eg_cuts, cuts);
+  EG_TRY(eg_cuts_init(&cuts, presolve->alloc));
+  EG_LOCAL(trial, t, presolve->alloc);
+  t.presolve = presolve;
+  t.cuts = &cuts;
+  EG_TRY(eg_components_find(problem, &presolve->index, &t.component, &t.order));
+  EG_TRY(eg_bytes_resize(&t.drop, eg_extract_node_count(problem)));
   // One root has one order.
   uint32_t orders = problem->roots.len < ORDERS ? (uint32_t)problem->roots.len : ORDERS;
   for (uint32_t which = 0; which < orders && !presolve->closed; which++)
-    EG_TRY(run_order(t, which, false));
+    EG_TRY(run_order(&t, which, false));
   bool bulk = eg_extract_node_count(problem) >= BULK_NODES && !presolve->bulk_done;
-  if (bulk && !presolve->closed) EG_TRY(run_order(t, 0, true));
+  if (bulk && !presolve->closed) EG_TRY(run_order(&t, 0, true));
   presolve->bulk_done = presolve->bulk_done || bulk;
-  return eg_presolve_drop(presolve, t->drop.data, NULL, t->dropped, changed);
-}
-
-egraph_status eg_pass_dual(eg_presolve *presolve, bool *changed) {
-  trial t;
-  trial_init(&t, presolve->alloc);
-  t.presolve = presolve;
-  egraph_status status = eg_cuts_init(&t.cuts, presolve->alloc);
-  if (status == EGRAPH_OK) status = run_orders(&t, changed);
-  eg_cuts_deinit(&t.cuts);
-  trial_deinit(&t);
-  return status;
+  return eg_presolve_drop(presolve, t.drop.data, NULL, t.dropped, changed);
 }

@@ -1,5 +1,4 @@
-// Two passes that look at reachability. "Reach" drops nodes without a derivation, then
-// classes that no root reaches, and renumbers the classes. "Detach" drops edges to roots.
+// Passes by the structure of the problem and its costs, without a bound.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/owner.h"
 #include "extract/class_graph.h"
@@ -59,6 +58,7 @@ static egraph_status rebuild_reached(sweep *s, uint32_t classes) {
                                model->part.data[n], s->queue.data,
                                (uint32_t)s->queue.len));
   }
+  assert(next->problem.class_count == classes);
   return eg_presolve_swap(s->presolve);
 }
 
@@ -85,8 +85,8 @@ static egraph_status sweep_all(sweep *s, bool *changed) {
   return rebuild_reached(s, classes);
 }
 
-// A root is derived in any case. An edge to it matters only where it could be part of a
-// cycle, that is inside a strongly connected component; elsewhere it goes.
+/// A root is derived in any case. An edge to it matters only where it could be part of a
+/// cycle, that is inside a strongly connected component; elsewhere it is dropped.
 
 typedef struct detaching {
   eg_presolve *presolve;
@@ -117,21 +117,21 @@ EG_PASS_DEFINE(reach, sweep, sweep_all)
 EG_PASS_DEFINE(detach, detaching, detach_roots)
 
 // ---- dominated, covered -------------------------------------------------------------
-// Node a goes when a node b of its class is as cheap and every child of b is needed by a
-// anyway: "child of a" for the plain pass, "landmark of a child of a" for the covered
-// one. Replacing a by b in a solution then adds nothing, and cannot close a cycle: what a
-// needs does not depend on the class of a.
+// Node a is dropped when a node b of its class is as cheap and a needs every child of b
+// anyway: as a child for the plain pass, as a landmark of a child for the covered pass.
+// Replacing a by b in a solution then adds nothing, and cannot close a cycle: the classes
+// that a needs do not depend on the class of a.
 
 typedef struct duel {
   eg_presolve *presolve;
   bool closure;
-  eg_bytes row; // [class] child of the node at hand, unless closure
+  eg_bytes row; // [class] child of the current node, unless closure
   eg_bytes drop;
   size_t dropped;
 } duel;
 EG_OWNER_DEFINE_STATIC(duel, (eg_bytes, row, drop))
 
-// put: true to set the bits of the children of `node`, false to clear them.
+/// Flags (or, unless `put`, clears) the children of `node`.
 static void mark_children(duel *d, uint32_t node, bool put) {
   const eg_extract_problem *problem = &d->presolve->model.problem;
   EG_EACH_CHILD(problem, node, child) { d->row.data[child] = put; }
@@ -143,7 +143,7 @@ static bool needs(const duel *d, uint32_t node, uint32_t child) {
                                child);
 }
 
-// Whether `node` needs every child of `other`.
+/// True when `node` needs every child of `other`.
 static bool covers(const duel *d, uint32_t node, uint32_t other) {
   const eg_extract_problem *problem = &d->presolve->model.problem;
   EG_EACH_CHILD(problem, other, child) {
@@ -152,7 +152,7 @@ static bool covers(const duel *d, uint32_t node, uint32_t other) {
   return true;
 }
 
-// In proof mode only what can be explained counts.
+/// In proof mode only dominations that can be explained count.
 static egraph_status is_dominated(const duel *d, uint32_t first, uint32_t last,
                                   uint32_t node, bool *out) {
   const eg_class_index *index = &d->presolve->index;
@@ -170,8 +170,9 @@ static egraph_status is_dominated(const duel *d, uint32_t first, uint32_t last,
   return EGRAPH_OK;
 }
 
-// Backwards, so that of two equal nodes the first stays.
+/// Backwards, so that the first of two equal nodes stays.
 static egraph_status duel_class(duel *d, uint32_t class) {
+  assert(class < d->presolve->model.problem.class_count);
   const eg_class_index *index = &d->presolve->index;
   uint32_t first = index->member_begin.data[class];
   uint32_t last = index->member_begin.data[class + 1];
@@ -199,20 +200,21 @@ static egraph_status duel_all(duel *d, bool *changed) {
   return eg_presolve_drop(d->presolve, d->drop.data, NULL, d->dropped, changed);
 }
 
-static egraph_status duel_by_closure(duel *d, bool *changed) {
-  d->closure = true;
-  return duel_all(d, changed);
+egraph_status eg_pass_covered(eg_presolve *presolve, bool *changed) {
+  EG_LOCAL(duel, d, presolve->alloc);
+  d.presolve = presolve;
+  d.closure = true;
+  return duel_all(&d, changed);
 }
 
 EG_PASS_DEFINE(dominated, duel, duel_all)
-EG_PASS_DEFINE(covered, duel, duel_by_closure)
 
 // ---- collapse -----------------------------------------------------------------------
 // A class with a single node that costs nothing is only a name for its children: users
 // take the children instead. A root with a single node is paid first, once and for all,
 // which makes it free.
 //
-//   u -> {c, x},  c = {n -> {a, b}} free    becomes    u -> {a, b, x}, and u stands for n
+//   u -> {c, x},  c = {n -> {a, b}} free    becomes    u -> {a, b, x}, and u includes n
 //
 // A batch takes classes none of which is a child of another, so that one substitution
 // step suffices. Rows of users may grow; past a small limit the class is left alone.
@@ -227,7 +229,7 @@ typedef struct batch {
 } batch;
 EG_OWNER_DEFINE_STATIC(batch, (eg_bytes, chosen, blocked), (eg_u32s, row))
 
-// Moves cost and part of the only node of a root into the fixed part.
+/// Moves cost and part of the only node of a root into the fixed part.
 static egraph_status pay_roots(eg_presolve *presolve, bool *changed) {
   eg_reduced *model = &presolve->model;
   for (size_t i = 0; i < model->problem.roots.len; i++) {
@@ -250,6 +252,7 @@ static uint32_t only_node(const batch *b, uint32_t class) {
   return b->presolve->index.members.data[b->presolve->index.member_begin.data[class]];
 }
 
+/// Users take the children of the class instead of it; their rows grow little.
 static bool is_small_product(const batch *b, uint32_t class, uint32_t children) {
   uint32_t users = eg_class_index_user_count(&b->presolve->index, class);
   return children < 2 || users < 2 ||
@@ -272,7 +275,7 @@ static void choose_class(batch *b, uint32_t class) {
   b->any = true;
 }
 
-// Appends the child, or what it collapses to.
+/// Appends the child, or the children that it collapses to.
 static egraph_status take_child(batch *b, uint32_t child) {
   const eg_extract_problem *problem = &b->presolve->model.problem;
   if (!b->chosen.data[child]) return eg_u32s_push(&b->row, child);
@@ -297,7 +300,7 @@ static egraph_status substitute_node(batch *b, uint32_t node) {
                              (uint32_t)b->row.len);
 }
 
-// A collapsed root leaves its children as roots.
+/// Children of a collapsed root become roots.
 static egraph_status substitute_roots(batch *b) {
   const eg_extract_problem *problem = &b->presolve->model.problem;
   b->row.len = 0;
@@ -350,9 +353,9 @@ EG_PASS_DEFINE(collapse, batch, collapse_classes)
 //
 // One node fewer for each merge; products that grow the rows too much are left alone.
 // Chains of merges are common, hence a structure that changes in place. The only user of
-// a class needs no list: the exclusive or of all users is it when their number is one.
-// Rows of nodes that are gone are dropped from the pool when they are most of it: a tree
-// that merges node by node would leave a row for each of its sizes.
+// a class needs no list: it is the exclusive or of all users when their number is one.
+// Rows of dead nodes are removed from the pool when they are most of it: a tree that
+// merges node by node would leave a row for each of its sizes.
 
 enum { MERGE_GROWTH = 6 };
 
@@ -381,6 +384,7 @@ EG_OWNER_DEFINE_STATIC(bench, (bench_nodes, nodes), (bench_classes, classes),
                        (eg_u32s, pool, row, work))
 
 static void link_user(bench *b, uint32_t node, int sign) {
+  assert(sign == 1 || sign == -1);
   const bench_node *n = &b->nodes.data[node];
   for (uint32_t i = 0; i < n->count; i++) {
     bench_class *child = &b->classes.data[b->pool.data[n->begin + i]];
@@ -391,6 +395,7 @@ static void link_user(bench *b, uint32_t node, int sign) {
 
 static egraph_status add_bench_node(bench *b, uint32_t class, double cost,
                                     uint32_t part) {
+  assert(class < b->classes.len);
   uint32_t id = (uint32_t)b->nodes.len;
   bench_class *owner = &b->classes.data[class];
   bench_node node = {
@@ -405,6 +410,7 @@ static egraph_status add_bench_node(bench *b, uint32_t class, double cost,
 }
 
 static void remove_bench_node(bench *b, uint32_t node) {
+  assert(b->nodes.data[node].alive);
   link_user(b, node, -1);
   b->nodes.data[node].alive = false;
   b->in_use -= b->nodes.data[node].count;
@@ -427,8 +433,8 @@ static egraph_status load_bench(bench *b) {
   return EGRAPH_OK;
 }
 
-// row = children of `user` without `class`, then those of `member`, distinct. False when
-// the product would be its own child.
+/// row = children of `user` without `class`, then the children of `member`, distinct.
+/// *out_useful: false when the product would be its own child.
 static egraph_status unite_children(bench *b, uint32_t user, uint32_t member,
                                     bool *out_useful) {
   const bench_node *u = &b->nodes.data[user], *m = &b->nodes.data[member];
@@ -450,6 +456,7 @@ static egraph_status unite_children(bench *b, uint32_t user, uint32_t member,
 }
 
 static egraph_status multiply_class(bench *b, uint32_t class, uint32_t user) {
+  assert(b->classes.data[class].users == 1 && b->classes.data[class].user_xor == user);
   bench_class *c = &b->classes.data[class];
   bench_node u = b->nodes.data[user];
   uint32_t member = c->head;
@@ -484,7 +491,7 @@ static egraph_status queue_children(bench *b, uint32_t node) {
   return EGRAPH_OK;
 }
 
-/// Drops the rows of nodes that are gone.
+/// Removes the rows of dead nodes.
 static void compact_pool(bench *b) {
   uint32_t end = 0;
   for (size_t n = 0; n < b->nodes.len; n++) {
@@ -531,7 +538,7 @@ static egraph_status store_bench(bench *b) {
   return eg_presolve_swap(presolve);
 }
 
-// Only a bounded amount of work: each merge removes a node for good.
+/// The work is bounded: each merge removes a node for good.
 static egraph_status merge_classes(bench *b, bool *changed) {
   EG_TRY(load_bench(b));
   for (uint32_t class = 0; class < b->classes.len; class ++)

@@ -1,12 +1,13 @@
 // The table of passes, its driver, and statistics of the passes. Each stage costs more
 // than all the stages before it: landmarks are found anew for stage 1, dual ascents run
-// in stage 2. What the passes call is in presolve_state.c.
+// in stage 2. The functions that passes call are in presolve_state.c.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/presolve/presolve.h"
 
 #include <math.h>
 
 #include "base/clock.h"
+#include "base/owner.h"
 
 enum { MAX_ROUNDS = 40 };
 
@@ -28,6 +29,7 @@ static bool root_is_empty(const eg_presolve *presolve) {
 
 static egraph_status run_presolve_pass(eg_presolve *presolve, size_t which,
                                        bool *changed) {
+  assert(which < EG_PASS_COUNT);
   if (presolve->closed || (presolve->disabled >> which) & 1) return EGRAPH_OK;
   if (eg_presolve_late_now(presolve)) return EGRAPH_OK;
   if (PASSES[which].stage == 1) {
@@ -77,8 +79,8 @@ egraph_status eg_presolve_run(eg_presolve *presolve) {
 
 // ---- statistics of the passes -----------------------------------------------------
 
-// Presolve with all passes but one switched off runs that one to its own fixpoint; sweeps
-// over the table go on until a sweep changes nothing.
+// Presolve with all passes but one switched off runs that pass to its own fixpoint;
+// sweeps over the table go on until a sweep changes nothing.
 
 enum { MAX_SWEEPS = 40 };
 static const double MARGIN = 1e-6; // the cutoff lies above the best by this share
@@ -112,31 +114,6 @@ static egraph_status run_one_pass(eg_presolve *presolve, uint32_t pass, uint32_t
   return EGRAPH_OK;
 }
 
-static egraph_status sweep_passes(eg_presolve *presolve,
-                                  const eg_extract_options *options,
-                                  eg_pass_statistics *out) {
-  bool changed = true;
-  for (int i = 0; changed && i < MAX_SWEEPS; i++) {
-    changed = false;
-    for (uint32_t pass = 0; pass < EG_PASS_COUNT; pass++)
-      EG_TRY(
-          run_one_pass(presolve, pass, options->disabled_passes, &out[pass], &changed));
-    if (eg_clock_seconds() > presolve->deadline) break;
-  }
-  return EGRAPH_OK;
-}
-
-static egraph_status load_problem(eg_presolve *presolve,
-                                  const eg_extract_problem *problem,
-                                  const eg_extract_options *options, double best_cost) {
-  EG_TRY(eg_reduced_from(&presolve->spare, problem));
-  EG_TRY(eg_presolve_load(presolve, &presolve->spare));
-  presolve->deadline = eg_clock_seconds() + options->time_limit_seconds;
-  presolve->cutoff = best_cost > 0 ? best_cost * (1 + MARGIN) : best_cost;
-  if (best_cost == 0) presolve->cutoff = 1e-300;
-  return EGRAPH_OK;
-}
-
 egraph_status eg_pass_statistics_run(egraph_allocator alloc,
                                      const eg_extract_problem *problem,
                                      const eg_extract_options *options, double best_cost,
@@ -148,18 +125,25 @@ egraph_status eg_pass_statistics_run(egraph_allocator alloc,
                      problem->cost.data[n]);
   for (int pass = 0; pass < EG_PASS_COUNT; pass++)
     out[pass] = (eg_pass_statistics){.runs = 0};
-  eg_parts parts;
-  eg_presolve presolve;
+  EG_OWNED(eg_parts, parts);
+  EG_OWNED(eg_presolve, presolve);
   eg_parts_init(&parts, alloc, eg_extract_node_count(problem));
-  egraph_status status = eg_presolve_init(&presolve, alloc, &parts);
-  if (status == EGRAPH_OK) {
-    status = load_problem(&presolve, problem, options, best_cost);
-    if (status == EGRAPH_OK) status = sweep_passes(&presolve, options, out);
-    sizes left = sizes_of(&presolve);
-    *out_nodes = (uint32_t)left.nodes;
-    *out_classes = (uint32_t)left.classes;
-    eg_presolve_deinit(&presolve);
+  EG_TRY(eg_presolve_init(&presolve, alloc, &parts));
+  EG_TRY(eg_reduced_from(&presolve.spare, problem));
+  EG_TRY(eg_presolve_load(&presolve, &presolve.spare));
+  presolve.deadline = eg_clock_seconds() + options->time_limit_seconds;
+  presolve.cutoff = best_cost > 0 ? best_cost * (1 + MARGIN) : best_cost;
+  if (best_cost == 0) presolve.cutoff = 1e-300;
+  bool changed = true;
+  for (int i = 0; changed && i < MAX_SWEEPS; i++) {
+    changed = false;
+    for (uint32_t pass = 0; pass < EG_PASS_COUNT; pass++)
+      EG_TRY(
+          run_one_pass(&presolve, pass, options->disabled_passes, &out[pass], &changed));
+    if (eg_clock_seconds() > presolve.deadline) break;
   }
-  eg_parts_deinit(&parts);
-  return status;
+  sizes left = sizes_of(&presolve);
+  *out_nodes = (uint32_t)left.nodes;
+  *out_classes = (uint32_t)left.classes;
+  return EGRAPH_OK;
 }

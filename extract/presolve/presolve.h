@@ -1,9 +1,9 @@
 // Presolve: passes that make a reduced problem smaller and keep an optimal solution, or
 // show that nothing is cheaper than the cutoff.
 //
-// "Keep" means: either the smaller problem has a solution as cheap as the cheapest one of
-// the larger problem, or that one costs at least the cutoff. Passes compose, may run in
-// any order and any subset of them gives the same optimum.
+// "Keep" means: the smaller problem has a solution as cheap as the cheapest solution of
+// the larger problem, or the latter costs at least the cutoff. Passes compose and may run
+// in any order; any subset of them gives the same optimum.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_PRESOLVE_PRESOLVE_H
 #define EG_EXTRACT_PRESOLVE_PRESOLVE_H
@@ -20,7 +20,7 @@ typedef struct eg_presolve {
   eg_reduced model, spare;
   eg_class_index index; // of model
   eg_landmarks landmarks;
-  bool has_landmarks;      // valid for the present class numbers
+  bool has_landmarks;      // valid for the current class numbers
   bool closed;             // nothing below the cutoff
   double cutoff;           // of the total, offset included
   double bound;            // lower bound of the total, from the passes
@@ -35,7 +35,7 @@ typedef struct eg_presolve {
 egraph_status eg_presolve_init(eg_presolve *presolve, egraph_allocator alloc,
                                eg_parts *parts);
 void eg_presolve_deinit(eg_presolve *presolve);
-/// Works for an incumbent: its options, deadline and clock.
+/// Takes options, deadline and clock of an incumbent.
 void eg_presolve_serve(eg_presolve *presolve, eg_incumbent *incumbent);
 /// Copies `model` in.
 egraph_status eg_presolve_load(eg_presolve *presolve, const eg_reduced *model);
@@ -45,10 +45,10 @@ egraph_status eg_presolve_run(eg_presolve *presolve);
 
 // ---- for the passes ----------------------------------------------------------------
 
-/// True when it is time to end; cheap enough for inner loops. A pass then makes do with
-/// what it has found.
+/// True when it is time to end; cheap enough for inner loops. A pass then returns with
+/// the reductions that it has found.
 bool eg_presolve_late(eg_presolve *presolve);
-/// The same for places that are rarely passed: looks at the clock each time.
+/// The same for places that are rarely passed: reads the clock each time.
 bool eg_presolve_late_now(eg_presolve *presolve);
 /// How long a step that polls by itself may go on.
 eg_patience eg_presolve_patience(const eg_presolve *presolve);
@@ -56,11 +56,11 @@ eg_patience eg_presolve_patience(const eg_presolve *presolve);
 static inline eg_part_clock *eg_presolve_clock(const eg_presolve *presolve) {
   return presolve->incumbent != NULL ? presolve->incumbent->clock : NULL;
 }
-/// What a search in proof mode reports to, or NULL.
+/// The proof of a search in proof mode, or NULL.
 static inline struct eg_plain_proof *eg_presolve_proof(const eg_presolve *presolve) {
   return presolve->incumbent != NULL ? presolve->incumbent->proof : NULL;
 }
-/// Leaves out nodes and child edges with a non-zero flag; either array may be NULL. Does
+/// Removes nodes and child edges with a non-zero flag; either array may be NULL. Does
 /// nothing when it is time to end.
 egraph_status eg_presolve_filter(eg_presolve *presolve, const uint8_t *drop_node,
                                  const uint8_t *drop_edge);
@@ -78,20 +78,17 @@ egraph_status eg_presolve_swap(eg_presolve *presolve);
 /// Finds landmarks unless they are valid; has_landmarks stays false when it is
 /// time to end.
 egraph_status eg_presolve_need_landmarks(eg_presolve *presolve);
-/// Flags nodes whose price, with the cheapest members of everything they and the roots
-/// need, on top of `base` reaches the cutoff; raises the bound; may set closed.
+/// Flags nodes whose price, with the cheapest members of all classes that they and the
+/// roots need, on top of `base` reaches the cutoff; raises the bound; may set closed.
 egraph_status eg_presolve_mark_costly(eg_presolve *presolve, const double *price,
                                       double base, uint8_t *drop_node, size_t *dropped);
 
 /// A pass that is one call with a structure (base/owner.h) that has a member presolve.
 #define EG_PASS_DEFINE(name, type, run)                                                  \
   egraph_status eg_pass_##name(eg_presolve *presolve, bool *changed) {                   \
-    type pass;                                                                           \
-    type##_init(&pass, presolve->alloc);                                                 \
+    EG_LOCAL(type, pass, presolve->alloc);                                               \
     pass.presolve = presolve;                                                            \
-    egraph_status status = run(&pass, changed);                                          \
-    type##_deinit(&pass);                                                                \
-    return status;                                                                       \
+    return run(&pass, changed);                                                          \
   }
 
 #define EG_EXTRACT_PASS_DECLARE(id, name, run, stage, text)                              \
@@ -101,22 +98,21 @@ EG_EXTRACT_PASS_LIST(EG_EXTRACT_PASS_DECLARE)
 
 // ---- statistics of the passes -----------------------------------------------------
 
-// What every presolve pass takes away, and in what time.
-//
-// Presolve itself keeps no account; this runs the passes in its order, on a copy, one at
-// a time, until none changes anything.
+// Reductions and seconds of every presolve pass. Presolve itself keeps no statistics;
+// this runs the passes in its order, on a copy, one at a time, until none changes
+// anything.
 
 typedef struct eg_pass_statistics {
   uint32_t runs;
   double seconds;
-  // Taken away, in sum over the runs; negative where merging has made more.
+  // Removed, in sum over the runs; negative where merging added some.
   int64_t nodes, classes, edges;
 } eg_pass_statistics;
 
-/// Fills out[EG_PASS_COUNT] and what is left. `best_cost` is the cost of any choice
-/// (INFINITY: none known); passes that need a cutoff use it. Takes as long as presolve;
-/// stops at options->time_limit_seconds. Costs must be >= 0. Fails with EGRAPH_E_ARGUMENT
-/// for negative ones, EGRAPH_E_MEMORY.
+/// Fills out[EG_PASS_COUNT] and the sizes that remain. `best_cost` is the cost of any
+/// choice (INFINITY: none known); passes that need a cutoff use it. Takes as long as
+/// presolve; stops at options->time_limit_seconds. Costs must be >= 0. Fails with
+/// EGRAPH_E_ARGUMENT for negative ones, EGRAPH_E_MEMORY.
 egraph_status eg_pass_statistics_run(egraph_allocator alloc,
                                      const eg_extract_problem *problem,
                                      const eg_extract_options *options, double best_cost,

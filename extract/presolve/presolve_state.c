@@ -7,6 +7,7 @@
 
 egraph_status eg_presolve_init(eg_presolve *presolve, egraph_allocator alloc,
                                eg_parts *parts) {
+  assert(parts != NULL);
   *presolve = (eg_presolve){.alloc = alloc,
                             .parts = parts,
                             .cutoff = INFINITY,
@@ -14,9 +15,9 @@ egraph_status eg_presolve_init(eg_presolve *presolve, egraph_allocator alloc,
                             .deadline = INFINITY};
   eg_class_index_init(&presolve->index, alloc);
   eg_landmarks_init(&presolve->landmarks, alloc);
-  EG_TRY(eg_reduced_init(&presolve->model, alloc));
-  egraph_status status = eg_reduced_init(&presolve->spare, alloc);
-  if (status != EGRAPH_OK) eg_reduced_deinit(&presolve->model);
+  egraph_status status = eg_reduced_init(&presolve->model, alloc);
+  if (status == EGRAPH_OK) status = eg_reduced_init(&presolve->spare, alloc);
+  if (status != EGRAPH_OK) eg_presolve_deinit(presolve);
   return status;
 }
 
@@ -51,6 +52,7 @@ void eg_presolve_serve(eg_presolve *presolve, eg_incumbent *incumbent) {
 }
 
 egraph_status eg_presolve_load(eg_presolve *presolve, const eg_reduced *model) {
+  assert(model != &presolve->model);
   presolve->has_landmarks = presolve->closed = false;
   presolve->bound = model->offset;
   EG_TRY(eg_reduced_copy(&presolve->model, model));
@@ -58,9 +60,10 @@ egraph_status eg_presolve_load(eg_presolve *presolve, const eg_reduced *model) {
 }
 
 egraph_status eg_presolve_swap(eg_presolve *presolve) {
+  assert(presolve->spare.part.len == eg_extract_node_count(&presolve->spare.problem));
   eg_reduced filled = presolve->spare;
   eg_u32s none = filled.cuts;
-  filled.cuts = presolve->model.cuts; // what held before a pass holds after it
+  filled.cuts = presolve->model.cuts; // they hold after every pass
   presolve->model.cuts = none;
   presolve->spare = presolve->model;
   presolve->model = filled;
@@ -69,6 +72,7 @@ egraph_status eg_presolve_swap(eg_presolve *presolve) {
 
 static egraph_status copy_kept(eg_presolve *presolve, uint32_t node,
                                const uint8_t *drop_edge, eg_u32s *row) {
+  assert(node < eg_extract_node_count(&presolve->model.problem));
   const eg_reduced *model = &presolve->model;
   if (drop_edge == NULL)
     return eg_reduced_copy_node(&presolve->spare, &model->problem, node,
@@ -86,19 +90,14 @@ egraph_status eg_presolve_filter(eg_presolve *presolve, const uint8_t *drop_node
                                  const uint8_t *drop_edge) {
   const eg_reduced *model = &presolve->model;
   eg_reduced *next = &presolve->spare;
-  if (eg_presolve_late_now(presolve)) return EGRAPH_OK; // as it is, it is valid, too
+  if (eg_presolve_late_now(presolve)) return EGRAPH_OK; // the model is valid as it is
   eg_reduced_start(next, model, model->problem.class_count);
   EG_TRY(eg_u32s_append(&next->problem.roots, model->problem.roots.data,
                         model->problem.roots.len));
-  eg_u32s row;
-  eg_u32s_init(&row, presolve->alloc);
-  egraph_status status = EGRAPH_OK;
-  uint32_t nodes = eg_extract_node_count(&model->problem);
-  for (uint32_t n = 0; status == EGRAPH_OK && n < nodes; n++)
+  EG_LOCAL(eg_u32s, row, presolve->alloc);
+  for (uint32_t n = 0; n < eg_extract_node_count(&model->problem); n++)
     if (drop_node == NULL || !drop_node[n])
-      status = copy_kept(presolve, n, drop_edge, &row);
-  eg_u32s_deinit(&row);
-  if (status != EGRAPH_OK) return status;
+      EG_TRY(copy_kept(presolve, n, drop_edge, &row));
   return eg_presolve_swap(presolve);
 }
 

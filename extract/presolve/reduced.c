@@ -40,7 +40,7 @@ static egraph_status visit_part(eg_parts *parts, uint32_t part) {
   return eg_u32s_push(&parts->stack, part);
 }
 
-// Writes every original node of `part` to choice[its class], each part once.
+/// Writes every original node of `part` to choice[its class], each part once.
 static egraph_status expand_part(eg_parts *parts, uint32_t part,
                                  const eg_extract_problem *original, uint32_t *choice) {
   parts->stack.len = 0;
@@ -93,6 +93,8 @@ static int compare_numbers(const void *a, const void *b) {
 egraph_status eg_reduced_add_node(eg_reduced *reduced, uint32_t class, double cost,
                                   uint32_t part, const uint32_t *children,
                                   uint32_t count) {
+  assert(class < reduced->problem.class_count);
+  assert(reduced->part.len == reduced->problem.node_class.len);
   eg_extract_problem *problem = &reduced->problem;
   size_t first = problem->children.len;
   for (uint32_t i = 0; i < count; i++)
@@ -111,6 +113,7 @@ egraph_status eg_reduced_add_node(eg_reduced *reduced, uint32_t class, double co
 
 egraph_status eg_reduced_copy_node(eg_reduced *reduced, const eg_extract_problem *from,
                                    uint32_t node, uint32_t part) {
+  assert(node < eg_extract_node_count(from));
   uint32_t first = from->child_begin.data[node];
   return eg_reduced_add_node(reduced, from->node_class.data[node], from->cost.data[node],
                              part, from->children.data + first,
@@ -119,17 +122,14 @@ egraph_status eg_reduced_copy_node(eg_reduced *reduced, const eg_extract_problem
 
 static egraph_status add_distinct_roots(eg_reduced *reduced,
                                         const eg_extract_problem *original) {
-  eg_bytes seen;
-  eg_bytes_init(&seen, reduced->part.alloc);
-  egraph_status status = eg_bytes_resize(&seen, original->class_count);
-  for (size_t i = 0; status == EGRAPH_OK && i < original->roots.len; i++) {
+  EG_LOCAL(eg_bytes, seen, reduced->part.alloc);
+  EG_TRY(eg_bytes_resize(&seen, original->class_count));
+  for (size_t i = 0; i < original->roots.len; i++) {
     uint32_t root = original->roots.data[i];
-    if (seen.data[root]) continue;
+    if (!seen.data[root]) EG_TRY(eg_extract_problem_add_root(&reduced->problem, root));
     seen.data[root] = 1;
-    status = eg_extract_problem_add_root(&reduced->problem, root);
   }
-  eg_bytes_deinit(&seen);
-  return status;
+  return EGRAPH_OK;
 }
 
 egraph_status eg_reduced_from(eg_reduced *reduced, const eg_extract_problem *original) {
@@ -141,6 +141,7 @@ egraph_status eg_reduced_from(eg_reduced *reduced, const eg_extract_problem *ori
 }
 
 egraph_status eg_reduced_copy(eg_reduced *to, const eg_reduced *from) {
+  assert(to != from);
   const eg_extract_problem *p = &from->problem;
   eg_reduced_clear(to, p->class_count);
   eg_extract_problem *q = &to->problem;
@@ -160,6 +161,7 @@ egraph_status eg_reduced_copy(eg_reduced *to, const eg_reduced *from) {
 egraph_status eg_reduced_expand(const eg_reduced *reduced, eg_parts *parts,
                                 const eg_extract_problem *original,
                                 const uint32_t *reduced_choice, uint32_t *choice) {
+  assert(reduced->part.len == eg_extract_node_count(&reduced->problem));
   parts->seen.len = 0;
   EG_TRY(eg_bytes_resize(&parts->seen, parts->leaf_count + parts->pairs.len));
   EG_TRY(expand_part(parts, reduced->fixed, original, choice));
@@ -172,7 +174,7 @@ egraph_status eg_reduced_expand(const eg_reduced *reduced, eg_parts *parts,
 
 // ---- cuts on the way through presolve ---------------------------------------------
 
-// A mark per part, "a cut is somewhere below", keeps the walk down from each node short:
+// A mark per part, "a cut names a part below", keeps the walk down from each node short:
 // most parts are in no cut. Parts below a pair have smaller numbers, so one sweep sets
 // all marks.
 
@@ -224,7 +226,7 @@ static egraph_status mark_cut_parts(listing *l) {
   return EGRAPH_OK;
 }
 
-// Reports each cut that a part below `top` is in, perhaps more than once.
+/// Reports each cut that names a part below `top`, perhaps more than once.
 static egraph_status walk_parts(listing *l, uint32_t top, uint32_t node) {
   l->stack.len = 0;
   if (top != EG_EXTRACT_NONE) EG_TRY(eg_u32s_push(&l->stack, top));
@@ -264,30 +266,23 @@ static egraph_status emit_cuts(const listing *l, eg_cuts *out) {
   return EGRAPH_OK;
 }
 
-static egraph_status list_cuts(listing *l, eg_cuts *out) {
-  EG_TRY(mark_cut_parts(l));
-  EG_TRY(walk_parts(l, l->reduced->fixed, EG_EXTRACT_NONE));
-  for (uint32_t n = 0; n < l->reduced->part.len; n++)
-    EG_TRY(walk_parts(l, l->reduced->part.data[n], n));
-  if (l->found.len > 1)
-    qsort(l->found.data, l->found.len, sizeof(entry), compare_entries);
-  return emit_cuts(l, out);
-}
-
 egraph_status eg_reduced_list_cuts(const eg_reduced *reduced, const eg_parts *parts,
                                    eg_cuts *out) {
   if (reduced->cuts.len == 0) return EGRAPH_OK;
-  listing l;
-  listing_init(&l, reduced->part.alloc);
+  EG_LOCAL(listing, l, reduced->part.alloc);
   l.reduced = reduced;
   l.parts = parts;
-  egraph_status status = list_cuts(&l, out);
-  listing_deinit(&l);
-  return status;
+  EG_TRY(mark_cut_parts(&l));
+  EG_TRY(walk_parts(&l, reduced->fixed, EG_EXTRACT_NONE));
+  for (uint32_t n = 0; n < reduced->part.len; n++)
+    EG_TRY(walk_parts(&l, reduced->part.data[n], n));
+  if (l.found.len > 1) qsort(l.found.data, l.found.len, sizeof(entry), compare_entries);
+  return emit_cuts(&l, out);
 }
 
 egraph_status eg_reduced_load_cuts(eg_reduced *reduced, eg_parts *parts,
                                    const eg_cuts *cuts) {
+  assert(reduced->part.len == eg_extract_node_count(&reduced->problem));
   for (uint32_t i = 0; i < eg_cuts_count(cuts); i++) {
     uint32_t first = cuts->begin.data[i], id;
     EG_TRY(eg_parts_add_cut(parts, cuts->nodes.data + first,

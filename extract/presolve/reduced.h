@@ -1,10 +1,10 @@
-// A reduced problem and the way back: the same kind of rows, plus what each node stands
-// for.
+// A reduced problem and the way back: the same kind of rows, plus the original nodes that
+// each node represents.
 //
 // Merging a class into its only user makes one node out of two. Such a node carries a
 // *part*: either a node of the original problem, or a pair of parts. Expanding the parts
-// of the chosen nodes, and of what was decided for good, gives the original choice; no
-// pass needs code of its own for the way back.
+// of the chosen nodes, and the part of all nodes fixed by presolve, gives the original
+// choice; no pass needs code of its own for the way back.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_PRESOLVE_REDUCED_H
 #define EG_EXTRACT_PRESOLVE_REDUCED_H
@@ -30,9 +30,10 @@ typedef struct eg_parts {
 
 void eg_parts_init(eg_parts *parts, egraph_allocator alloc, uint32_t leaf_count);
 void eg_parts_deinit(eg_parts *parts);
-/// The part standing for both; EG_EXTRACT_NONE stands for nothing.
+/// The part of both together; EG_EXTRACT_NONE is the empty part.
 egraph_status eg_parts_join(eg_parts *parts, uint32_t a, uint32_t b, uint32_t *out);
-/// Notes that solutions contain one of `count` parts; eg_reduced.cuts says which ones.
+/// Records a cut: solutions contain one of `count` parts. eg_reduced.cuts lists the cuts
+/// of a model.
 egraph_status eg_parts_add_cut(eg_parts *parts, const uint32_t *cut, uint32_t count,
                                uint32_t *out);
 
@@ -42,7 +43,7 @@ typedef struct eg_reduced {
   eg_extract_problem problem;
   eg_u32s part;   // [node]
   eg_u32s cuts;   // of eg_parts, that every solution of this model meets
-  uint32_t fixed; // part of all that is decided
+  uint32_t fixed; // part of all nodes that are decided
   double offset;  // its cost
 } eg_reduced;
 
@@ -50,10 +51,10 @@ egraph_status eg_reduced_init(eg_reduced *reduced, egraph_allocator alloc);
 void eg_reduced_deinit(eg_reduced *reduced);
 /// Empties `reduced` but keeps its memory; it has `class_count` classes then.
 void eg_reduced_clear(eg_reduced *reduced, uint32_t class_count);
-/// The whole original problem, node n standing for itself.
+/// The whole original problem: the part of node n is n.
 egraph_status eg_reduced_from(eg_reduced *reduced, const eg_extract_problem *original);
 egraph_status eg_reduced_copy(eg_reduced *to, const eg_reduced *from);
-/// The same, with what is decided in `from`.
+/// The same, but keeps the decided nodes of `from`.
 void eg_reduced_start(eg_reduced *reduced, const eg_reduced *from, uint32_t class_count);
 /// Adds a node with its children sorted. Nodes that are their own child are left out.
 egraph_status eg_reduced_add_node(eg_reduced *reduced, uint32_t class, double cost,
@@ -69,18 +70,18 @@ egraph_status eg_reduced_expand(const eg_reduced *reduced, eg_parts *parts,
 
 // ---- cuts on the way through presolve ---------------------------------------------
 
-// Rows of nodes of which every solution has one, found on an earlier model and still true
-// of the present one. Presolve turns what the roots need into roots and drops the edges
-// to them; with the edges goes the knowledge that somebody must use them, which the
-// linear program and the dual ascent cannot find again. On sums closed under
-// associativity and commutativity these rows close most of the gap.
+// Rows of nodes of which every solution has one, found on an earlier model and still
+// valid. Presolve turns the landmarks of the roots into roots and drops the edges to
+// them; the linear program and the dual ascent cannot find again that some node must use
+// them. On sums closed under associativity and commutativity these rows close most of the
+// gap.
 
 /// Appends the cuts of `reduced` as rows of its nodes. A node is in a row when its part
-/// contains one of the cut's; cuts that the fixed part meets are left out.
+/// contains a part of the cut; cuts that the fixed part meets are left out.
 /// O(parts + nodes * parts of a node that are in cuts).
 egraph_status eg_reduced_list_cuts(const eg_reduced *reduced, const eg_parts *parts,
                                    eg_cuts *out);
-/// The other way: makes rows of nodes of a problem cuts of the model that copies it
+/// The inverse: turns rows of nodes of a problem into cuts of the model that copies it
 /// (eg_reduced_from).
 egraph_status eg_reduced_load_cuts(eg_reduced *reduced, eg_parts *parts,
                                    const eg_cuts *cuts);

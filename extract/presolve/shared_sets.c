@@ -65,7 +65,7 @@ static egraph_status intern_branch(eg_sets *sets, uint32_t code, uint32_t left,
 
 static uint32_t span_of(uint32_t code) { return code & (0 - code); }
 
-// Whether the range of `inner` lies in one half of that of `outer`.
+/// True when the range of `inner` lies in one half of the range of `outer`.
 static bool holds(uint32_t outer, uint32_t inner) {
   uint32_t span = span_of(outer);
   return span > span_of(inner) && inner - (outer - span) < 2 * span;
@@ -81,8 +81,9 @@ static uint32_t highest_bit(uint32_t x) {
 #endif
 }
 
-// Above two disjoint parts.
+/// The node above two disjoint parts.
 static egraph_status join_disjoint(eg_sets *sets, uint32_t a, uint32_t b, uint32_t *out) {
+  assert(a != 0 && b != 0);
   uint32_t x = sets->nodes.data[a].code, y = sets->nodes.data[b].code;
   uint32_t bit = highest_bit(x ^ y), code = (x & ~(2 * bit - 1)) | bit;
   return x < y ? intern_branch(sets, code, a, b, out)
@@ -96,6 +97,7 @@ static eg_set_memo *memo_of(eg_sets *sets, uint32_t a, uint32_t b) {
 }
 
 static egraph_status unite_sets(eg_sets *sets, uint32_t a, uint32_t b, uint32_t *out) {
+  assert(a < sets->nodes.len && b < sets->nodes.len);
   eg_set_node x = sets->nodes.data[a], y = sets->nodes.data[b];
   uint32_t left = x.left, right = x.right;
   if (x.code == y.code && eg_sets_is_leaf(&x))
@@ -117,6 +119,7 @@ static egraph_status unite_sets(eg_sets *sets, uint32_t a, uint32_t b, uint32_t 
 }
 
 egraph_status eg_sets_union(eg_sets *sets, uint32_t a, uint32_t b, uint32_t *out) {
+  assert(a < sets->nodes.len && b < sets->nodes.len);
   sets->steps++;
   *out = a == 0 ? b : a;
   if (a == b || a == 0 || b == 0) return EGRAPH_OK;
@@ -151,6 +154,7 @@ static egraph_status intersect_sets(eg_sets *sets, uint32_t a, uint32_t b,
 }
 
 egraph_status eg_sets_intersection(eg_sets *sets, uint32_t a, uint32_t b, uint32_t *out) {
+  assert(a < sets->nodes.len && b < sets->nodes.len);
   sets->steps++;
   *out = a;
   if (a == b) return EGRAPH_OK;
@@ -185,7 +189,7 @@ egraph_status eg_sets_range(eg_sets *sets, uint32_t count, uint32_t *out) {
 
 // ---- compaction ------------------------------------------------------------------
 
-// number[id] = 1 for what is a part of some set of ids.
+/// number[id] = 1 for all parts of the sets ids[0 .. count).
 static void mark_parts(const eg_sets *sets, const uint32_t *ids, size_t count,
                        eg_u32s *number) {
   for (size_t i = 0; i < count; i++)
@@ -198,6 +202,7 @@ static void mark_parts(const eg_sets *sets, const uint32_t *ids, size_t count,
 }
 
 static egraph_status renumber_sets(eg_sets *sets, eg_u32s *number) {
+  assert(number->len == sets->nodes.len);
   uint32_t kept = 1;
   number->data[0] = 0;
   eg_flatmap_clear(&sets->known);
@@ -218,22 +223,19 @@ static egraph_status renumber_sets(eg_sets *sets, eg_u32s *number) {
 }
 
 egraph_status eg_sets_compact(eg_sets *sets, uint32_t *ids, size_t count) {
-  eg_u32s number;
-  eg_u32s_init(&number, sets->nodes.alloc);
-  egraph_status status = eg_u32s_resize(&number, sets->nodes.len);
-  if (status == EGRAPH_OK) {
-    mark_parts(sets, ids, count, &number);
-    status = renumber_sets(sets, &number);
-  }
-  for (size_t i = 0; status == EGRAPH_OK && i < count; i++)
+  EG_LOCAL(eg_u32s, number, sets->nodes.alloc);
+  EG_TRY(eg_u32s_resize(&number, sets->nodes.len));
+  mark_parts(sets, ids, count, &number);
+  EG_TRY(renumber_sets(sets, &number));
+  for (size_t i = 0; i < count; i++)
     ids[i] = number.data[ids[i]];
-  eg_u32s_deinit(&number);
-  return status;
+  return EGRAPH_OK;
 }
 
 // ---- reading ---------------------------------------------------------------------
 
 uint32_t eg_sets_narrow(const eg_sets *sets, uint32_t set, uint32_t code) {
+  assert(set < sets->nodes.len);
   while (set != 0) {
     const eg_set_node *node = &sets->nodes.data[set];
     if (node->code == code || holds(code, node->code)) return set;
@@ -250,6 +252,7 @@ bool eg_sets_has(const eg_sets *sets, uint32_t set, uint32_t member) {
 }
 
 egraph_status eg_sets_list(const eg_sets *sets, uint32_t set, eg_u32s *out) {
+  assert(set < sets->nodes.len);
   if (set == 0) return EGRAPH_OK;
   const eg_set_node *node = &sets->nodes.data[set];
   if (!eg_sets_is_leaf(node)) {

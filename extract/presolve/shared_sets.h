@@ -1,10 +1,10 @@
 // Sets of small numbers with shared structure: binary tries whose equal parts exist once.
 //
 // A leaf holds 64 neighbouring numbers as bits; branches exist only where both sides hold
-// something (Morrison 1968). Equal sets have the same id, so that comparing takes one
-// look, and a union or intersection only walks where its operands differ. Sets that grow
-// by a few members from one to the next (landmarks along a deep graph) thus take a few
-// tens of bytes each, however large they are.
+// something (Morrison 1968). Equal sets have the same id, so that comparing is O(1), and
+// a union or intersection only walks where its operands differ. Sets that grow by a few
+// members from one to the next (landmarks along a deep graph) thus take a few tens of
+// bytes each, however large they are.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_PRESOLVE_SHARED_SETS_H
 #define EG_EXTRACT_PRESOLVE_SHARED_SETS_H
@@ -12,8 +12,8 @@
 #include "base/flatmap.h"
 #include "extract/containers.h"
 
-/// A set is the id of its node; 0 is the empty set. Parts have smaller ids than what
-/// they are part of.
+/// A set is the id of its node; 0 is the empty set. Parts have smaller ids than their
+/// sets.
 ///
 /// `code` is the middle of the range of words covered, in half words: 2w + 1 for the leaf
 /// of word w; a branch ends in as many zero bits as it has levels below.
@@ -37,10 +37,10 @@ typedef struct eg_sets {
 
 void eg_sets_init(eg_sets *sets, egraph_allocator alloc);
 void eg_sets_deinit(eg_sets *sets);
-/// Forgets all sets and makes ready for new ones.
+/// Drops all sets and prepares for new ones.
 egraph_status eg_sets_start(eg_sets *sets);
-/// Frees what only new sets need. Sets can still be read; no new ones can be added
-/// before eg_sets_start or eg_sets_compact.
+/// Frees the tables for adding sets. Sets can still be read; none can be added before
+/// eg_sets_start or eg_sets_compact.
 void eg_sets_finish(eg_sets *sets);
 
 egraph_status eg_sets_single(eg_sets *sets, uint32_t member, uint32_t *out);
@@ -61,8 +61,8 @@ static inline uint64_t eg_sets_word(const eg_set_node *leaf) {
 bool eg_sets_has(const eg_sets *sets, uint32_t set, uint32_t member);
 /// Appends the members, ascending.
 egraph_status eg_sets_list(const eg_sets *sets, uint32_t set, eg_u32s *out);
-/// The part of `set` in the range of words of `code`: 0, or a node in that range or with
-/// that very code, or one above it when `set` reaches beyond the range there.
+/// The part of `set` in the range of words of `code`: 0, a node in that range or with
+/// that code, or a node above the range when `set` reaches beyond it there.
 uint32_t eg_sets_narrow(const eg_sets *sets, uint32_t set, uint32_t code);
 
 #endif

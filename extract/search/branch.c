@@ -1,9 +1,9 @@
-// Depth first over reduced models. A node of the tree is presolved with the cutoff of the
-// moment and bounded by the relaxation. When it falls into subproblems, each is searched
-// for itself (deep networks do as soon as the format of one value in the middle is
+// Depth first over reduced models. A node of the tree is presolved with the current
+// cutoff and bounded by the relaxation. When it splits into subproblems, each is searched
+// for itself (deep networks split as soon as the format of one value in the middle is
 // decided; without this their blocks multiply). Else it branches on a class: needed (it
-// becomes a root) or not (it goes, with its users); once every class is decided, on a
-// node of a class. The presolve does the propagation.
+// becomes a root) or not (it is dropped, with its users); once every class is decided, on
+// a node of a class. The presolve does the propagation.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/search/exact.h"
 
@@ -12,7 +12,7 @@
 #include "base/owner.h"
 #include "extract/plain_proof.h"
 #include "extract/presolve/reduced.h"
-#include "extract/search/relax.h"
+#include "extract/search/extract_search.h"
 #include "extract/search/subproblems.h"
 
 enum { MAX_DEPTH = 24 };
@@ -28,11 +28,18 @@ typedef struct tree {
   eg_presolve presolve;
   eg_relax relax;
   open_nodes open;
-  double current; // bound of the node at work, INFINITY between nodes
+  double current; // bound of the current node, INFINITY between nodes
 } tree;
-EG_OWNER_DEFINE_STATIC(tree, (eg_relax, relax), (open_nodes, open))
 
-// The lowest bound of what is open, but never above the cutoff.
+static void tree_deinit(tree *t) {
+  for (size_t i = 0; i < t->open.len; i++)
+    eg_reduced_deinit(&t->open.data[i].model);
+  open_nodes_deinit(&t->open);
+  eg_relax_deinit(&t->relax);
+  eg_presolve_deinit(&t->presolve);
+}
+
+/// The lowest bound of the open nodes, but never above the cutoff.
 static void update_bound(tree *t) {
   double bound = eg_extract_search_cutoff(t->search);
   if (t->current < bound) bound = t->current;
@@ -41,28 +48,25 @@ static void update_bound(tree *t) {
   eg_incumbent_raise(t->search->incumbent, bound);
 }
 
+/// Copies `model`; the tree owns the copy from the start.
 static egraph_status push_model(tree *t, const eg_reduced *model, double bound) {
   EG_TRY(open_nodes_reserve(&t->open, t->open.len + 1));
-  open_node node = {.bound = bound};
-  EG_TRY(eg_reduced_init(&node.model, t->search->alloc));
-  egraph_status status = eg_reduced_copy(&node.model, model);
-  if (status != EGRAPH_OK) {
-    eg_reduced_deinit(&node.model);
-    return status;
-  }
-  t->open.data[t->open.len++] = node;
-  return EGRAPH_OK;
+  open_node *node = &t->open.data[t->open.len];
+  *node = (open_node){.bound = bound};
+  EG_TRY(eg_reduced_init(&node->model, t->search->alloc));
+  t->open.len++;
+  return eg_reduced_copy(&node->model, model);
 }
 
-// A class that is not decided, most in between and much used; else the most divided root,
-// and its largest node. (Preferring the middle of the graph, so that the rest falls into
-// subproblems early, was worse: 20 s and open instead of 0.6 s on ResNet-50.)
+/// An undecided class with y near 1/2 and many users; else the largest node of the root
+/// with the most divided x. (Preferring the middle of the graph, so that the rest splits
+/// into subproblems early, was worse: 20 s and open instead of 0.6 s on ResNet-50.)
 typedef struct decision {
   uint32_t class; // EG_EXTRACT_NONE: split on node
   uint32_t node;
 } decision;
 
-static double class_value(const tree *t, uint32_t class) {
+static double sum_of_class(const tree *t, uint32_t class) {
   const eg_class_index *index = &t->presolve.index;
   double y = 0;
   EG_EACH_MEMBER(index, class, member) { y += t->relax.x.data[member]; }
@@ -70,6 +74,7 @@ static double class_value(const tree *t, uint32_t class) {
 }
 
 static uint32_t largest_member(const tree *t, uint32_t class) {
+  assert(eg_class_index_member_count(&t->presolve.index, class) != 0);
   const eg_class_index *index = &t->presolve.index;
   uint32_t best = index->members.data[index->member_begin.data[class]];
   EG_EACH_MEMBER(index, class, member) {
@@ -100,7 +105,7 @@ static decision decide_split(const tree *t) {
   double score = 0;
   for (uint32_t class = 0; class < t->presolve.model.problem.class_count; class ++) {
     if (index->is_root.data[class]) continue;
-    double y = class_value(t, class), split = y < 0.5 ? y : 1 - y;
+    double y = sum_of_class(t, class), split = y < 0.5 ? y : 1 - y;
     if (split < 1e-6) continue;
     double weight = split * (1 + log2(1 + eg_class_index_user_count(index, class)));
     if (weight > score) {
@@ -111,9 +116,10 @@ static decision decide_split(const tree *t) {
   return best.class != EG_EXTRACT_NONE ? best : decide_node(t);
 }
 
-// Pushes what is left after dropping nodes, with one more root unless EG_EXTRACT_NONE.
-// presolve.spare is free between passes.
+/// Pushes the model without the dropped nodes, with one more root unless EG_EXTRACT_NONE.
+/// presolve.spare is free between passes.
 static egraph_status push_child(tree *t, const uint8_t *drop, uint32_t root) {
+  assert(drop != NULL);
   const eg_extract_problem *problem = &t->presolve.model.problem;
   eg_reduced *rest = &t->presolve.spare;
   eg_reduced_start(rest, &t->presolve.model, problem->class_count);
@@ -127,52 +133,56 @@ static egraph_status push_child(tree *t, const uint8_t *drop, uint32_t root) {
   return push_model(t, rest, t->current);
 }
 
-// Proof mode: the side that is pushed last comes first.
+/// Proof mode: the side that is pushed last is searched first.
 static egraph_status report_split(tree *t, decision d) {
+  assert(t->search->incumbent->proof != NULL);
   const eg_class_index *index = &t->presolve.index;
   const uint32_t *part = t->presolve.model.part.data;
   eg_plain_proof *proof = t->search->incumbent->proof;
   if (d.class == EG_EXTRACT_NONE)
     return eg_plain_proof_split(proof, EG_PROOF_NODE_ONLY, part[d.node]);
   uint32_t member = part[index->members.data[index->member_begin.data[d.class]]];
-  return eg_plain_proof_split(
-      proof, class_value(t, d.class) >= 0.5 ? EG_PROOF_CLASS_USED : EG_PROOF_CLASS_UNUSED,
-      proof->problem->node_class.data[member]);
+  return eg_plain_proof_split(proof,
+                              sum_of_class(t, d.class) >= 0.5 ? EG_PROOF_CLASS_USED
+                                                              : EG_PROOF_CLASS_UNUSED,
+                              proof->problem->node_class.data[member]);
 }
 
-// The likelier side is pushed last and explored first. Both inherit what the relaxation
-// has ruled out. Without a class the nodes that would derive or use it go.
-static egraph_status split_model(tree *t, eg_bytes *drop) {
+/// The likelier side is pushed last and explored first. Both inherit the nodes that the
+/// relaxation has ruled out. Without a class its members and users are dropped.
+static egraph_status split_model(tree *t) {
   const eg_class_index *index = &t->presolve.index;
   const eg_bytes *ruled_out = &t->relax.drop;
   decision d = decide_split(t);
   if (d.class == EG_EXTRACT_NONE && d.node == EG_EXTRACT_NONE) return EGRAPH_OK;
-  EG_TRY(eg_bytes_append(drop, ruled_out->data, ruled_out->len));
+  EG_LOCAL(eg_bytes, drop, t->search->alloc);
+  EG_TRY(eg_bytes_append(&drop, ruled_out->data, ruled_out->len));
   if (t->search->incumbent->proof != NULL) EG_TRY(report_split(t, d));
   if (d.class != EG_EXTRACT_NONE) {
-    bool likely = class_value(t, d.class) >= 0.5;
+    bool likely = sum_of_class(t, d.class) >= 0.5;
     if (!likely) EG_TRY(push_child(t, ruled_out->data, d.class));
-    EG_EACH_MEMBER(index, d.class, member) { drop->data[member] = 1; }
-    EG_EACH_USER(index, d.class, user) { drop->data[user] = 1; }
-    EG_TRY(push_child(t, drop->data, EG_EXTRACT_NONE));
+    EG_EACH_MEMBER(index, d.class, member) { drop.data[member] = 1; }
+    EG_EACH_USER(index, d.class, user) { drop.data[user] = 1; }
+    EG_TRY(push_child(t, drop.data, EG_EXTRACT_NONE));
     return likely ? push_child(t, ruled_out->data, d.class) : EGRAPH_OK;
   }
-  drop->data[d.node] = 1;
-  EG_TRY(push_child(t, drop->data, EG_EXTRACT_NONE));
-  drop->data[d.node] = 0;
+  drop.data[d.node] = 1;
+  EG_TRY(push_child(t, drop.data, EG_EXTRACT_NONE));
+  drop.data[d.node] = 0;
   EG_EACH_MEMBER(index, t->presolve.model.problem.node_class.data[d.node], member) {
-    if (member != d.node) drop->data[member] = 1;
+    if (member != d.node) drop.data[member] = 1;
   }
-  return push_child(t, drop->data, EG_EXTRACT_NONE);
+  return push_child(t, drop.data, EG_EXTRACT_NONE);
 }
 
 static egraph_status search_subproblem(tree *t, eg_subproblems *subproblems,
                                        eg_subproblem *subproblem, bool *out_closed) {
+  assert(subproblem->state == EG_SUBPROBLEM_OPEN);
   double rest = t->presolve.model.offset + eg_subproblems_bound(subproblems, subproblem);
   double outer = eg_extract_search_cutoff(t->search) - rest;
   *out_closed = subproblem->incumbent.bound >= outer;
   if (*out_closed) return EGRAPH_OK;
-  subproblem->incumbent.outer_rest = -INFINITY; // says nothing about the other open nodes
+  subproblem->incumbent.outer_rest = -INFINITY; // no bound of the other open nodes
   bool closed;
   EG_TRY(eg_branch_run(t->search->alloc, &subproblem->incumbent, outer,
                        t->search->depth + 1, &closed));
@@ -183,13 +193,15 @@ static egraph_status search_subproblem(tree *t, eg_subproblems *subproblems,
   return EGRAPH_OK;
 }
 
-// One after the other, small ones first; one with nothing below its cutoff ends it.
+/// Small subproblems first; one with nothing below its cutoff closes the node.
 static egraph_status search_subproblems(tree *t, eg_subproblems *subproblems,
-                                        eg_u32s *choice, eg_relax_outcome *out) {
+                                        eg_relax_outcome *out) {
   const eg_reduced *model = &t->presolve.model;
-  EG_TRY(eg_u32s_append(choice, t->search->best_choice.data, t->search->best_choice.len));
+  EG_LOCAL(eg_u32s, choice, t->search->alloc);
+  EG_TRY(
+      eg_u32s_append(&choice, t->search->best_choice.data, t->search->best_choice.len));
   for (size_t i = 0; i < subproblems->len; i++) {
-    EG_TRY(eg_subproblem_seed(&subproblems->data[i], &model->problem, choice->data));
+    EG_TRY(eg_subproblem_seed(&subproblems->data[i], &model->problem, choice.data));
     EG_TRY(eg_subproblem_bound(&subproblems->data[i]));
   }
   *out = EG_RELAX_CLOSED;
@@ -198,7 +210,7 @@ static egraph_status search_subproblems(tree *t, eg_subproblems *subproblems,
     bool closed;
     EG_TRY(search_subproblem(t, subproblems, subproblem, &closed));
     if (closed) return EGRAPH_OK;
-    eg_subproblem_adopt(subproblem, choice->data);
+    eg_subproblem_adopt(subproblem, choice.data);
     double bound = model->offset + eg_subproblems_bound(subproblems, NULL);
     if (bound > t->current) t->current = bound;
     if (subproblem->state != EG_SUBPROBLEM_OPEN) continue;
@@ -206,33 +218,25 @@ static egraph_status search_subproblems(tree *t, eg_subproblems *subproblems,
     break;
   }
   double cost;
-  return eg_extract_search_offer(t->search, model, choice->data, &cost);
+  return eg_extract_search_offer(t->search, model, choice.data, &cost);
 }
 
 static egraph_status try_subproblems(tree *t, bool *out_done, eg_relax_outcome *out) {
   *out_done = false;
   if (t->search->depth >= MAX_DEPTH || t->search->incumbent->tree_limit != 0)
     return EGRAPH_OK;
-  eg_subproblems subproblems;
-  eg_u32s choice;
+  __attribute__((cleanup(eg_subproblems_destroy))) eg_subproblems subproblems;
   eg_subproblems_init(&subproblems, t->search->alloc);
-  eg_u32s_init(&choice, t->search->alloc);
-  eg_cuts cuts;
-  egraph_status status = eg_cuts_init(&cuts, t->search->alloc);
-  if (status == EGRAPH_OK)
-    status = eg_reduced_list_cuts(&t->presolve.model, &t->search->parts, &cuts);
-  if (status == EGRAPH_OK)
-    status = eg_subproblems_split(&subproblems, &t->presolve.model.problem, &cuts,
-                                  t->search->incumbent);
-  *out_done = status == EGRAPH_OK && subproblems.len > 1;
-  if (*out_done) status = search_subproblems(t, &subproblems, &choice, out);
-  eg_cuts_deinit(&cuts);
-  eg_u32s_deinit(&choice);
-  eg_subproblems_destroy(&subproblems);
-  return status;
+  EG_OWNED(eg_cuts, cuts);
+  EG_TRY(eg_cuts_init(&cuts, t->search->alloc));
+  EG_TRY(eg_reduced_list_cuts(&t->presolve.model, &t->search->parts, &cuts));
+  EG_TRY(eg_subproblems_split(&subproblems, &t->presolve.model.problem, &cuts,
+                              t->search->incumbent));
+  *out_done = subproblems.len > 1;
+  return *out_done ? search_subproblems(t, &subproblems, out) : EGRAPH_OK;
 }
 
-// Presolve and relaxation in turn, as long as the relaxation removes a good share.
+/// Presolve and relaxation in turn, while the relaxation removes a good share.
 static egraph_status bound_current(tree *t, eg_relax_outcome *out) {
   for (;;) {
     t->presolve.cutoff = eg_extract_search_cutoff(t->search);
@@ -260,30 +264,31 @@ static egraph_status bound_current(tree *t, eg_relax_outcome *out) {
   }
 }
 
-// Takes the top of the stack; false in *out_done when time ran out there.
-static egraph_status work_on_top(tree *t, bool *out_done) {
-  open_node node = t->open.data[--t->open.len];
-  t->current = node.bound;
+/// Bounds a popped node, which it frees once it is loaded.
+static egraph_status load_and_bound(tree *t, eg_reduced *model, eg_relax_outcome *out) {
+  *out = EG_RELAX_CLOSED;
   egraph_status status = EGRAPH_OK;
-  eg_relax_outcome outcome = EG_RELAX_CLOSED;
-  if (node.bound < eg_extract_search_cutoff(t->search)) {
-    status = eg_presolve_load(&t->presolve, &node.model);
-    if (status == EGRAPH_OK) status = bound_current(t, &outcome);
-  }
-  eg_reduced_deinit(&node.model);
+  bool is_open = t->current < eg_extract_search_cutoff(t->search);
+  if (is_open) status = eg_presolve_load(&t->presolve, model);
+  eg_reduced_deinit(model);
+  EG_TRY(status);
+  return is_open ? bound_current(t, out) : EGRAPH_OK;
+}
+
+/// Takes the top of the stack. *out_done: false when time ran out there.
+static egraph_status work_on_top(tree *t, bool *out_done) {
+  assert(t->open.len != 0);
+  open_node node = t->open.data[--t->open.len];
+  eg_relax_outcome outcome;
+  t->current = node.bound;
+  EG_TRY(load_and_bound(t, &node.model, &outcome));
   eg_plain_proof *proof = t->search->incumbent->proof;
-  if (status == EGRAPH_OK && proof != NULL && outcome == EG_RELAX_CLOSED)
-    status = eg_plain_proof_close(proof);
+  if (proof != NULL && outcome == EG_RELAX_CLOSED) EG_TRY(eg_plain_proof_close(proof));
   if (proof != NULL && proof->failed) outcome = EG_RELAX_STOPPED;
-  if (status == EGRAPH_OK && outcome == EG_RELAX_OPEN) {
-    eg_bytes drop;
-    eg_bytes_init(&drop, t->search->alloc);
-    status = split_model(t, &drop);
-    eg_bytes_deinit(&drop);
-  }
+  if (outcome == EG_RELAX_OPEN) EG_TRY(split_model(t));
   *out_done = outcome != EG_RELAX_STOPPED;
   if (*out_done) t->current = INFINITY;
-  return status;
+  return EGRAPH_OK;
 }
 
 static egraph_status explore_tree(tree *t, bool *out_closed) {
@@ -308,22 +313,15 @@ static egraph_status explore_tree(tree *t, bool *out_closed) {
 egraph_status eg_branch_run(egraph_allocator alloc, eg_incumbent *incumbent,
                             double outer_cutoff, uint32_t depth, bool *out_closed) {
   *out_closed = false;
-  eg_extract_search search;
+  EG_OWNED(eg_extract_search, search);
   eg_extract_search_init(&search, alloc, incumbent, outer_cutoff);
   search.depth = depth;
-  tree t;
-  tree_init(&t, alloc);
+  EG_OWNED(tree, t);
+  open_nodes_init(&t.open, alloc);
+  eg_relax_init(&t.relax, alloc);
   t.search = &search;
   t.current = INFINITY;
-  egraph_status status = eg_presolve_init(&t.presolve, alloc, &search.parts);
-  if (status == EGRAPH_OK) {
-    eg_presolve_serve(&t.presolve, incumbent);
-    status = explore_tree(&t, out_closed);
-    eg_presolve_deinit(&t.presolve);
-  }
-  for (size_t i = 0; i < t.open.len; i++)
-    eg_reduced_deinit(&t.open.data[i].model);
-  tree_deinit(&t);
-  eg_extract_search_deinit(&search);
-  return status;
+  EG_TRY(eg_presolve_init(&t.presolve, alloc, &search.parts));
+  eg_presolve_serve(&t.presolve, incumbent);
+  return explore_tree(&t, out_closed);
 }

@@ -1,7 +1,7 @@
 // One linear program serves the whole tree: a node of the tree sets the ranges of the
-// columns on its path, and the dual simplex goes on from the basis at hand. Cuts hold
+// columns on its path, and the dual simplex goes on from the current basis. Cuts hold
 // everywhere and stay. Nodes are taken in the order of their bounds, the newest first
-// among equals; at equal bounds that is a dive. Bounds come from the multipliers
+// among equal ones; at equal bounds that is a dive. Bounds come from the multipliers
 // (ilp_glpk.h), so they are valid whatever GLPK's tolerances; solutions are evaluated on
 // the original problem.
 // SPDX-License-Identifier: Apache-2.0
@@ -37,42 +37,44 @@ typedef struct descent {
   const eg_u32s *candidates;      // nodes of the original problem that a class may take
   eg_rng *rng;
   uint64_t budget; // of work, in classes and edges walked
-  eg_u32s present, best, trial;
+  eg_u32s current, best, trial;
   eg_u32s movable; // classes in use with a choice, shuffled
   double cost, best_cost;
   uint64_t work;
 } descent;
-EG_OWNER_DEFINE_STATIC(descent, (eg_u32s, present, best, trial, movable))
+EG_OWNER_DEFINE_STATIC(descent, (eg_u32s, current, best, trial, movable))
 
 static egraph_status evaluate(descent *d, double *out_cost) {
-  size_t classes = d->present.len;
-  memcpy(d->trial.data, d->present.data, classes * sizeof(uint32_t));
+  size_t classes = d->current.len;
+  memcpy(d->trial.data, d->current.data, classes * sizeof(uint32_t));
   d->work += classes * EDGE_WORK;
   return eg_incumbent_evaluate(d->incumbent, d->trial.data, out_cost);
 }
 
 static uint32_t candidate_count(const descent *d, uint32_t class) {
+  assert(class + 1 < d->candidate_begin->len);
   return d->candidate_begin->data[class + 1] - d->candidate_begin->data[class];
 }
 
-// d->trial holds what the last evaluation left in use.
+/// The last evaluation leaves in d->trial only classes in use.
 static egraph_status collect_movable(descent *d) {
   double cost;
   EG_TRY(evaluate(d, &cost));
   d->movable.len = 0;
-  for (uint32_t class = 0; class < d->present.len; class ++)
+  for (uint32_t class = 0; class < d->current.len; class ++)
     if (d->trial.data[class] != EG_EXTRACT_NONE && candidate_count(d, class) > 1)
       EG_TRY(eg_u32s_push(&d->movable, class));
   eg_shuffle(d->rng, d->movable.data, d->movable.len);
   return EGRAPH_OK;
 }
 
-static bool is_spent(const descent *d) {
+static bool is_over_budget(const descent *d) {
   return d->work >= d->budget || eg_incumbent_stop(d->incumbent);
 }
 
 static egraph_status try_class(descent *d, uint32_t class, bool *improved) {
-  uint32_t *slot = &d->present.data[class];
+  assert(class < d->current.len);
+  uint32_t *slot = &d->current.data[class];
   for (uint32_t i = d->candidate_begin->data[class];
        i < d->candidate_begin->data[class + 1]; i++) {
     uint32_t before = *slot;
@@ -93,56 +95,58 @@ static egraph_status try_class(descent *d, uint32_t class, bool *improved) {
 }
 
 static egraph_status keep_best(descent *d) {
+  assert(d->best.len == d->current.len);
   if (!(d->cost < d->best_cost)) return EGRAPH_OK;
   double cost;
   d->best_cost = d->cost;
-  memcpy(d->best.data, d->present.data, d->present.len * sizeof(uint32_t));
+  memcpy(d->best.data, d->current.data, d->current.len * sizeof(uint32_t));
   return eg_incumbent_offer(d->incumbent, d->best.data, &cost);
 }
 
 static egraph_status descend(descent *d) {
-  for (bool improved = true; improved && !is_spent(d);) {
+  for (bool improved = true; improved && !is_over_budget(d);) {
     improved = false;
     EG_TRY(collect_movable(d));
-    for (size_t i = 0; i < d->movable.len && !is_spent(d); i++)
+    for (size_t i = 0; i < d->movable.len && !is_over_budget(d); i++)
       EG_TRY(try_class(d, d->movable.data[i], &improved));
     EG_TRY(keep_best(d));
   }
   return EGRAPH_OK;
 }
 
-// Kicks that close a cycle are taken back.
+/// Kicks that close a cycle are taken back.
 static egraph_status kick_classes(descent *d) {
-  memcpy(d->present.data, d->best.data, d->present.len * sizeof(uint32_t));
+  memcpy(d->current.data, d->best.data, d->current.len * sizeof(uint32_t));
   EG_TRY(collect_movable(d));
   d->cost = d->best_cost;
   uint64_t count = MIN_KICK + eg_rng_below(d->rng, MAX_KICK - MIN_KICK + 1);
   for (uint64_t i = 0; i < count && i < d->movable.len; i++) {
-    uint32_t class = d->movable.data[i], before = d->present.data[class];
+    uint32_t class = d->movable.data[i], before = d->current.data[class];
     uint32_t pick = (uint32_t)eg_rng_below(d->rng, candidate_count(d, class));
     double cost;
-    d->present.data[class] = d->candidates->data[d->candidate_begin->data[class] + pick];
+    d->current.data[class] = d->candidates->data[d->candidate_begin->data[class] + pick];
     EG_TRY(evaluate(d, &cost));
     if (isinf(cost))
-      d->present.data[class] = before;
+      d->current.data[class] = before;
     else
       d->cost = cost;
   }
   return EGRAPH_OK;
 }
 
-// Improves `choice` (a node for every class that may come to be needed) as long as one
-// changed class does, then changes a few at random and tries again until the budget is
-// used up. Every better choice goes to the incumbent.
+/// Improves `choice` (a node for every class that a change may need) while the change of
+/// one class does, then changes a few at random and tries again until the budget is used
+/// up. Every better choice goes to the incumbent.
 static egraph_status search_choices(descent *d, eg_u32s *choice) {
-  EG_TRY(eg_u32s_append(&d->present, choice->data, choice->len));
+  EG_TRY(eg_u32s_append(&d->current, choice->data, choice->len));
   EG_TRY(eg_u32s_resize(&d->best, choice->len));
   EG_TRY(eg_u32s_resize(&d->trial, choice->len));
   EG_TRY(evaluate(d, &d->cost));
   if (isinf(d->cost)) return EGRAPH_OK;
   EG_TRY(keep_best(d));
   EG_TRY(descend(d));
-  for (size_t failed = 0; !is_spent(d) && failed < PATIENCE * d->movable.len; failed++) {
+  for (size_t failed = 0; !is_over_budget(d) && failed < PATIENCE * d->movable.len;
+       failed++) {
     double before = d->best_cost;
     EG_TRY(kick_classes(d));
     EG_TRY(descend(d));
@@ -182,19 +186,26 @@ typedef struct solver {
   double scale;
   double rounding;      // absolute: sums of positive and negative costs may be near 0
   eg_doubles low, high; // [column] ranges at the root
-  eg_u32s touched;      // columns that the present node has changed
+  eg_u32s touched;      // columns whose range the current node has changed
   tree_nodes nodes;
   eg_cost_heap open;
   eg_doubles bent; // costs for the rounding
   eg_u32s choice;
   eg_rng rng;
-  double bound; // of the node at work, INFINITY between nodes
+  double bound; // of the current node, INFINITY between nodes
 } solver;
-EG_OWNER_DEFINE_STATIC(solver, (eg_u32s, candidates, touched, choice),
-                       (eg_doubles, low, high, bent), (tree_nodes, nodes),
-                       (eg_cost_heap, open))
+#define SOLVER_MEMBERS                                                                   \
+  (eg_u32s, candidates, touched, choice), (eg_doubles, low, high, bent),                 \
+      (tree_nodes, nodes), (eg_cost_heap, open)
 
-// Only solutions below this are of interest.
+static void solver_deinit(solver *s) {
+  eg_lp_destroy(s->lp);
+  eg_lp_rows_deinit(&s->rows);
+  eg_formulation_deinit(&s->model);
+  EG_DEINIT_MEMBERS(s, SOLVER_MEMBERS);
+}
+
+/// Solutions from here on are ignored.
 static double cutoff(const solver *s) {
   return eg_incumbent_cutoff(s->incumbent) - s->rounding;
 }
@@ -207,32 +218,28 @@ static void update_bound(solver *s) {
 
 // ---- upper bounds ----------------------------------------------------------------
 
-// Local search; classes without a choice take the first candidate, so that others may
-// come to need them.
+/// Local search; classes without a choice take the first candidate, so that a change may
+/// need them.
 static egraph_status improve_choice(solver *s, uint64_t work) {
   const eg_class_index *index = &s->model.index;
   for (uint32_t class = 0; class < s->choice.len; class ++)
     if (s->choice.data[class] == EG_EXTRACT_NONE &&
         eg_class_index_member_count(index, class) != 0)
       s->choice.data[class] = s->candidates.data[index->member_begin.data[class]];
-  descent d;
-  descent_init(&d, s->alloc);
+  EG_LOCAL(descent, d, s->alloc);
   d.incumbent = s->incumbent;
   d.candidate_begin = &index->member_begin;
   d.candidates = &s->candidates;
   d.rng = &s->rng;
   d.budget = work;
   d.best_cost = INFINITY;
-  egraph_extract_part before = eg_part_enter(s->incumbent->clock, EGRAPH_PART_GREEDY);
-  egraph_status status = search_choices(&d, &s->choice);
-  eg_part_back(s->incumbent->clock, before);
+  EG_TRY_IN_PART(s->incumbent->clock, EGRAPH_PART_GREEDY, search_choices(&d, &s->choice));
   eg_incumbent_count(s->incumbent, work);
-  descent_deinit(&d);
-  return status;
+  return EGRAPH_OK;
 }
 
-// Derives the classes cheapest first, where a node is the dearer the less of it the
-// linear program takes: acyclic whatever x is.
+/// Derives the classes cheapest first, where a node costs more the smaller its x is:
+/// acyclic whatever x is.
 static egraph_status round_solution(solver *s, const double *x, uint64_t work) {
   const eg_extract_problem *problem = &s->model.reduced.problem;
   uint32_t nodes = eg_extract_node_count(problem);
@@ -249,8 +256,9 @@ static egraph_status round_solution(solver *s, const double *x, uint64_t work) {
   return improve_choice(s, work);
 }
 
-// The choice that an integral x is.
+/// Offers the choice of an integral x.
 static egraph_status offer_integral(solver *s, const double *x) {
+  assert(x != NULL);
   const eg_extract_problem *problem = &s->model.reduced.problem;
   EG_TRY(eg_fill_none(&s->choice, problem->class_count));
   for (uint32_t n = 0; n < eg_extract_node_count(problem); n++)
@@ -302,7 +310,7 @@ static egraph_status solve_once(solver *s, node_outcome *out) {
   return EGRAPH_OK;
 }
 
-// Solves and cuts until nothing is violated, little happens, or the node is closed.
+/// Solves and cuts until no row is violated, the bound stalls, or the node is closed.
 static egraph_status bound_node(solver *s, int max_rounds, node_outcome *out) {
   uint32_t nodes = eg_extract_node_count(&s->model.reduced.problem);
   for (int round = 0;; round++) {
@@ -326,8 +334,9 @@ static egraph_status bound_node(solver *s, int max_rounds, node_outcome *out) {
   return EGRAPH_OK;
 }
 
-// A column whose reduced cost takes the bound past the cutoff keeps its present side.
+/// A column whose reduced cost takes the bound past the cutoff keeps its current side.
 static egraph_status fix_by_reduced_costs(solver *s) {
+  assert(s->touched.len == 0);
   const double *reduced = eg_lp_reduced_costs(s->lp);
   double slack = (cutoff(s) - eg_lp_bound(s->lp) / s->scale) * s->scale;
   slack += 1e-6 * (1 + fabs(slack));
@@ -343,6 +352,7 @@ static egraph_status fix_by_reduced_costs(solver *s) {
 // ---- the tree --------------------------------------------------------------------
 
 static egraph_status enter_tree_node(solver *s, uint32_t at) {
+  assert(at == EG_EXTRACT_NONE || at < s->nodes.len);
   for (size_t i = 0; i < s->touched.len; i++) {
     uint32_t j = s->touched.data[i];
     EG_TRY(eg_lp_set_range(s->lp, j, s->low.data[j], s->high.data[j]));
@@ -362,7 +372,7 @@ static bool is_touched(const solver *s, uint32_t column) {
   return false;
 }
 
-// Most divided and most connected; when all are integral, any that is not yet decided.
+/// Most divided and most connected; when all are integral, any undecided one.
 static uint32_t pick_column(const solver *s, const double *x) {
   const eg_extract_problem *problem = &s->model.reduced.problem;
   uint32_t best = EG_EXTRACT_NONE;
@@ -381,14 +391,15 @@ static uint32_t pick_column(const solver *s, const double *x) {
   return best;
 }
 
-static egraph_status push_child(solver *s, uint32_t parent, uint32_t column,
-                                uint8_t value) {
+static egraph_status push_side(solver *s, uint32_t parent, uint32_t column,
+                               uint8_t value) {
+  assert(column < s->low.len && value <= 1);
   uint32_t at = (uint32_t)s->nodes.len;
   EG_TRY(tree_nodes_push(&s->nodes, (tree_node){parent, column, value}));
   return eg_cost_heap_add(&s->open, s->bound, EG_EXTRACT_NONE - 1 - at);
 }
 
-// Without a column left the node has one solution, which has been offered.
+/// A node without a free column has one solution, which it offers.
 static egraph_status split_on_column(solver *s, uint32_t at) {
   const double *x = eg_lp_values(s->lp);
   uint32_t column = pick_column(s, x);
@@ -396,8 +407,8 @@ static egraph_status split_on_column(solver *s, uint32_t at) {
   if (s->nodes.len >= EG_EXTRACT_NONE - 3)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "the search tree has outgrown 32 bits");
   bool likely = x[column] >= 0.5;
-  EG_TRY(push_child(s, at, column, !likely));
-  return push_child(s, at, column, likely);
+  EG_TRY(push_side(s, at, column, !likely));
+  return push_side(s, at, column, likely);
 }
 
 static egraph_status work_on_node(solver *s, uint32_t at, uint32_t count,
@@ -426,7 +437,7 @@ static egraph_status explore_nodes(solver *s) {
     if (eg_incumbent_stop(s->incumbent)) return EGRAPH_OK;
     eg_cost_entry entry = eg_cost_heap_take(&s->open);
     s->bound = entry.cost;
-    if (s->bound >= cutoff(s)) break; // and so are all others
+    if (s->bound >= cutoff(s)) break; // as are all other nodes
     EG_TRY(work_on_node(s, EG_EXTRACT_NONE - 1 - entry.item, count, &done));
     if (!done) return EGRAPH_OK;
     s->bound = INFINITY;
@@ -466,23 +477,15 @@ static egraph_status prepare_solver(solver *s, eg_extract_result *result) {
 
 egraph_status eg_branch_cut_run(egraph_allocator alloc, eg_incumbent *incumbent,
                                 eg_extract_result *result) {
-  solver s;
-  solver_init(&s, alloc);
+  EG_OWNED(solver, s);
+  EG_INIT_MEMBERS(&s, alloc, SOLVER_MEMBERS);
   s.alloc = alloc;
   s.incumbent = incumbent;
   s.bound = -INFINITY;
   s.rng = (eg_rng){incumbent->options->seed};
-  egraph_status status = eg_formulation_init(&s.model, alloc);
-  if (status == EGRAPH_OK) status = eg_lp_rows_init(&s.rows, alloc);
-  if (status == EGRAPH_OK) {
-    status = prepare_solver(&s, result);
-    if (status == EGRAPH_OK)
-      status = eg_u32s_append(&s.choice, incumbent->choice.data, incumbent->choice.len);
-    if (status == EGRAPH_OK) status = explore_nodes(&s);
-    eg_lp_rows_deinit(&s.rows);
-  }
-  eg_lp_destroy(s.lp);
-  eg_formulation_deinit(&s.model);
-  solver_deinit(&s);
-  return status;
+  EG_TRY(eg_formulation_init(&s.model, alloc));
+  EG_TRY(eg_lp_rows_init(&s.rows, alloc));
+  EG_TRY(prepare_solver(&s, result));
+  EG_TRY(eg_u32s_append(&s.choice, incumbent->choice.data, incumbent->choice.len));
+  return explore_nodes(&s);
 }

@@ -2,8 +2,8 @@
 //
 // A subproblem is solved against the cutoff that the bounds of the others leave it.
 // Either all subproblems are solved, and their optima add up to the optimum; or one has
-// nothing below its cutoff, and the solution at hand is optimal. After a bound for each
-// subproblem come phases, each over all subproblems (subproblems.h), small ones
+// nothing below its cutoff, and the best solution so far is optimal. After a bound for
+// each subproblem come phases, each over all subproblems (subproblems.h), small ones
 // first, so that no large subproblem keeps the others from a good solution:
 //   0. a walk over few states of a frontier (frontier.h), which closes narrow ones;
 //   1. greedy; branch and bound, for larger subproblems only the root of the tree;
@@ -15,6 +15,7 @@
 
 #include <math.h>
 
+#include "base/owner.h"
 #include "base/proof.h"
 #include "extract/search/extract_search.h"
 #include "extract/search/frontier.h"
@@ -23,9 +24,9 @@
 
 enum {
   WHOLE_TREE_NODES = 400, // subproblems up to this size are finished in phase 1
-  ROOT_NODES = 2500,      // and up to this one their root is looked at
-  TREE_NODES = 60000,     // and above this one windows have all the time
-  WINDOW_NODES = 900,     // a window larger than this after presolve is given up
+  ROOT_NODES = 2500,      // up to this size the root of the tree is bounded in phase 1
+  TREE_NODES = 60000,     // above this size windows get all the time
+  WINDOW_NODES = 900,     // a window larger than this after presolve is abandoned
   WINDOW_CLASSES = 60,
   WINDOW_FAILURES = 20,
   PERTURB_ROUNDS = 8,
@@ -33,9 +34,9 @@ enum {
   FEW_STEPS = 4000, // per class, of the first walks over states
   DAG_MEMORY_BYTES = 64 << 20
 };
-static const double WINDOW_SHARE = 0.4;  // of the work that is left, for phase 2
-static const double RECOVER_SHARE = 0.3; // for local search at a time
-static const double AHEAD_SHARE = 0.4;   // the same for walks that look ahead
+static const double WINDOW_SHARE = 0.4;  // of the remaining work, for phase 2
+static const double RECOVER_SHARE = 0.3; // of it, for each local search
+static const double AHEAD_SHARE = 0.4;   // of it, for walks that look ahead
 
 typedef struct exact {
   eg_extract_search search; // of the whole problem
@@ -44,7 +45,14 @@ typedef struct exact {
   eg_u32s choice; // [model class], best known
 } exact;
 
-// Better choices in subproblems make a better choice of the whole.
+static void exact_deinit(exact *e) {
+  eg_presolve_deinit(&e->presolve);
+  eg_extract_search_deinit(&e->search);
+  eg_subproblems_destroy(&e->subproblems);
+  eg_u32s_deinit(&e->choice);
+}
+
+/// Better choices in subproblems make a better choice of the whole.
 static egraph_status adopt_subproblems(void *user) {
   exact *e = user;
   double cost;
@@ -76,20 +84,16 @@ static egraph_status walk_frontier(eg_incumbent *incumbent, const eg_class_index
   return EGRAPH_OK;
 }
 
-// For the whole problem, before presolve: both take near-linear time.
+/// For the whole problem, before presolve: both take near-linear time.
 static egraph_status improve_whole(exact *e, bool *out_closed) {
   eg_incumbent *whole = e->search.incumbent;
   uint64_t few = (uint64_t)FEW_STEPS * whole->problem->class_count;
-  eg_class_index index;
-  eg_class_index_init(&index, e->search.alloc);
+  EG_LOCAL(eg_class_index, index, e->search.alloc);
   eg_greedy greedy = {e->search.alloc, whole->problem, &index, 0};
-  egraph_status status = eg_class_index_build(&index, whole->problem);
-  if (status == EGRAPH_OK)
-    status = walk_frontier(whole, &index, INFINITY, few, false, out_closed);
-  if (status == EGRAPH_OK && !*out_closed)
-    status = eg_local_search_run(&greedy, whole, share_of_work(whole, RECOVER_SHARE));
-  eg_class_index_deinit(&index);
-  return status;
+  EG_TRY(eg_class_index_build(&index, whole->problem));
+  EG_TRY(walk_frontier(whole, &index, INFINITY, few, false, out_closed));
+  if (*out_closed) return EGRAPH_OK;
+  return eg_local_search_run(&greedy, whole, share_of_work(whole, RECOVER_SHARE));
 }
 
 static egraph_status improve_subproblem(const exact *e, eg_subproblem *subproblem) {
@@ -101,12 +105,12 @@ static egraph_status improve_subproblem(const exact *e, eg_subproblem *subproble
                              share_of_work(&subproblem->incumbent, RECOVER_SHARE));
 }
 
-// Beyond what a linear program can do.
+/// True when the subproblem is too large for a linear program.
 static bool is_huge(const eg_subproblem *subproblem) {
   return subproblem->node_of.len > TREE_NODES;
 }
 
-// Large subproblems get more of the time, in proportion.
+/// Large subproblems get more of the time, in proportion.
 static egraph_status slide_windows(exact *e, eg_subproblem *subproblem) {
   double share = (double)subproblem->node_of.len / (double)e->presolve.model.part.len;
   if (!is_huge(subproblem)) share *= WINDOW_SHARE;
@@ -128,7 +132,7 @@ static void close_subproblem(eg_subproblem *subproblem) {
   if (better) eg_incumbent_raise(incumbent, incumbent->cost);
 }
 
-// Branch and bound with at most `tree_limit` nodes, 0: all.
+/// Branch and bound with at most `tree_limit` nodes; 0: all.
 static egraph_status branch_on_subproblem(exact *e, eg_subproblem *subproblem,
                                           uint32_t tree_limit) {
   eg_incumbent *incumbent = &subproblem->incumbent;
@@ -145,8 +149,8 @@ static egraph_status branch_on_subproblem(exact *e, eg_subproblem *subproblem,
 static egraph_status phase_bound(void *user, eg_subproblem *subproblem) {
   const exact *e = user;
   if (e->subproblems.len > 1) return eg_subproblem_bound(subproblem);
-  // Presolve's bound is right up to a share of the whole's cost, of which the subproblem
-  // may be a small part.
+  // Presolve's bound is correct up to a share of the whole's cost, of which the
+  // subproblem may be a small part.
   double offset = e->presolve.model.offset;
   eg_incumbent_raise(&subproblem->incumbent,
                      e->presolve.bound - offset - EG_PROOF_ROUNDING * fabs(offset));
@@ -169,6 +173,7 @@ static egraph_status phase_narrow(void *user, eg_subproblem *subproblem) {
 }
 
 static egraph_status phase_ahead(void *user, eg_subproblem *subproblem) {
+  assert(subproblem->node_of.len <= ((const exact *)user)->presolve.model.part.len);
   const exact *e = user;
   double share = (double)subproblem->node_of.len / (double)e->presolve.model.part.len;
   return walk_subproblem(
@@ -190,7 +195,7 @@ static egraph_status phase_root(void *user, eg_subproblem *subproblem) {
                               subproblem->node_of.len > WHOLE_TREE_NODES ? 1 : 0);
 }
 
-// Windows are themselves solved here; their tree limit ends them after phase one.
+/// Windows are solved by eg_exact_run again; their tree limit ends them after phase 1.
 static egraph_status phase_windows(void *user, eg_subproblem *subproblem) {
   exact *e = user;
   if (e->search.incumbent->tree_limit != 0 || subproblem->node_of.len <= WHOLE_TREE_NODES)
@@ -207,6 +212,7 @@ static egraph_status phase_tree(void *user, eg_subproblem *subproblem) {
 }
 
 static egraph_status solve_subproblems(exact *e) {
+  assert(e->choice.len == e->presolve.model.problem.class_count);
   static const eg_subproblem_step PHASES[] = {phase_bound, phase_narrow, phase_greedy,
                                               phase_ahead, phase_root,   phase_windows,
                                               phase_tree};
@@ -280,31 +286,21 @@ static egraph_status run_exact(exact *e, eg_extract_result *result) {
     return EGRAPH_OK;
   EG_TRY(
       eg_u32s_append(&e->choice, e->search.best_choice.data, e->search.best_choice.len));
-  eg_cuts cuts;
+  EG_OWNED(eg_cuts, cuts); // copied into the subproblems
   EG_TRY(eg_cuts_init(&cuts, e->search.alloc));
-  egraph_status status =
-      eg_reduced_list_cuts(&e->presolve.model, &e->search.parts, &cuts);
-  if (status == EGRAPH_OK)
-    status = eg_subproblems_split(&e->subproblems, &e->presolve.model.problem, &cuts,
-                                  e->search.incumbent);
-  eg_cuts_deinit(&cuts);
-  EG_TRY(status);
+  EG_TRY(eg_reduced_list_cuts(&e->presolve.model, &e->search.parts, &cuts));
+  EG_TRY(eg_subproblems_split(&e->subproblems, &e->presolve.model.problem, &cuts,
+                              e->search.incumbent));
   return solve_subproblems(e);
 }
 
 egraph_status eg_exact_run(egraph_allocator alloc, eg_incumbent *incumbent,
                            eg_extract_result *result) {
-  exact e;
+  assert(isfinite(incumbent->cost)); // holds a solution
+  EG_OWNED(exact, e);
   eg_u32s_init(&e.choice, alloc);
   eg_subproblems_init(&e.subproblems, alloc);
   eg_extract_search_init(&e.search, alloc, incumbent, INFINITY);
-  egraph_status status = eg_presolve_init(&e.presolve, alloc, &e.search.parts);
-  if (status == EGRAPH_OK) {
-    status = run_exact(&e, result);
-    eg_presolve_deinit(&e.presolve);
-  }
-  eg_extract_search_deinit(&e.search);
-  eg_subproblems_destroy(&e.subproblems);
-  eg_u32s_deinit(&e.choice);
-  return status;
+  EG_TRY(eg_presolve_init(&e.presolve, alloc, &e.search.parts));
+  return run_exact(&e, result);
 }

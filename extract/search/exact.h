@@ -16,7 +16,7 @@ egraph_status eg_exact_run(egraph_allocator alloc, eg_incumbent *incumbent,
 /// Branch and bound on one subproblem, with presolve in every node of the tree
 /// (branch.c): improves the incumbent until nothing below its cutoff and below
 /// `outer_cutoff` is left or time is up; *out_closed: nothing is left. `depth` counts
-/// searches inside searches. eg_exact_run calls it for each subproblem and window, and a
+/// nested searches. eg_exact_run calls it for each subproblem and window, and a
 /// search in proof mode for the whole problem. Fails as eg_exact_run does.
 egraph_status eg_branch_run(egraph_allocator alloc, eg_incumbent *incumbent,
                             double outer_cutoff, uint32_t depth, bool *out_closed);

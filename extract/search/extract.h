@@ -7,8 +7,8 @@
 #include "extract/plain_proof.h"
 #include "extract/problem.h"
 
-/// Solves. `result` must be initialized by eg_extract_result_init; limits are results,
-/// not errors. Negative costs that cannot be shifted away go to branch and cut
+/// Solves a problem. `result` must be initialized by eg_extract_result_init; limits are
+/// results, not errors. Negative costs that cannot be shifted away go to branch and cut
 /// (branch_cut.c), without presolve.
 /// Fails with EGRAPH_E_ARGUMENT (malformed problem), EGRAPH_E_MEMORY, EGRAPH_E_INTERNAL
 /// (GLPK).
@@ -24,7 +24,7 @@ egraph_status eg_cost_shift_find(egraph_allocator alloc,
                                  eg_doubles *cost, double *out_offset, bool *out_done);
 
 /// Appends the certificate of a result; result->certified becomes the bound that it
-/// proves. At most as long as the time limit. Fails with EGRAPH_E_MEMORY,
+/// proves. Takes at most the time limit. Fails with EGRAPH_E_MEMORY,
 /// EGRAPH_E_INTERNAL.
 egraph_status eg_plain_certificate_make(egraph_allocator alloc,
                                         const eg_extract_problem *problem,

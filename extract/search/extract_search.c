@@ -60,6 +60,7 @@ egraph_status eg_extract_search_offer(eg_extract_search *search, const eg_reduce
 static egraph_status run_greedy_kind(eg_extract_search *search, const eg_greedy *greedy,
                                      const eg_presolve *presolve, eg_greedy_kind kind,
                                      const double *cost) {
+  assert(search->reduced_choice.len == presolve->model.problem.class_count);
   uint32_t *choice = search->reduced_choice.data;
   double total;
   EG_TRY(eg_greedy_run_until(greedy, kind, cost, eg_incumbent_deadline(search->incumbent),
@@ -86,38 +87,32 @@ egraph_status eg_extract_search_greedy(eg_extract_search *search,
 }
 
 static egraph_status ascend_orders(eg_extract_search *search, const eg_presolve *presolve,
-                                   uint32_t rounds, eg_u32s *order, eg_doubles *price) {
+                                   uint32_t rounds) {
   const eg_extract_problem *problem = &presolve->model.problem;
+  EG_LOCAL(eg_u32s, order, search->alloc);
+  EG_LOCAL(eg_doubles, price, search->alloc);
   eg_ascent_limits limits = {
       .max_cuts = ASCENT_CUTS, .max_work = ASCENT_WORK, .incumbent = search->incumbent};
-  EG_TRY(eg_u32s_append(order, problem->roots.data, problem->roots.len));
-  for (uint32_t round = 0; round < rounds && round < order->len; round++) {
+  EG_TRY(eg_u32s_append(&order, problem->roots.data, problem->roots.len));
+  for (uint32_t round = 0; round < rounds && round < order.len; round++) {
     if (eg_incumbent_stop(search->incumbent)) return EGRAPH_OK;
     double bound;
-    price->len = 0;
-    EG_TRY(eg_doubles_append(price, problem->cost.data, problem->cost.len));
-    EG_TRY(eg_dual_ascent_run(problem, &presolve->index, order, limits, price->data,
+    price.len = 0;
+    EG_TRY(eg_doubles_append(&price, problem->cost.data, problem->cost.len));
+    EG_TRY(eg_dual_ascent_run(problem, &presolve->index, &order, limits, price.data,
                               &bound, NULL));
     eg_incumbent_raise(search->incumbent, presolve->model.offset + bound);
-    for (size_t n = 0; n < price->len; n++)
-      price->data[n] += TIE_SHARE * problem->cost.data[n];
-    EG_TRY(eg_extract_search_greedy(search, presolve, price->data));
-    eg_shuffle(&search->rng, order->data, order->len);
+    for (size_t n = 0; n < price.len; n++)
+      price.data[n] += TIE_SHARE * problem->cost.data[n];
+    EG_TRY(eg_extract_search_greedy(search, presolve, price.data));
+    eg_shuffle(&search->rng, order.data, order.len);
   }
   return EGRAPH_OK;
 }
 
 egraph_status eg_extract_search_ascend(eg_extract_search *search,
                                        const eg_presolve *presolve, uint32_t rounds) {
-  eg_u32s order;
-  eg_doubles price;
-  eg_u32s_init(&order, search->alloc);
-  eg_doubles_init(&price, search->alloc);
-  egraph_extract_part before =
-      eg_part_enter(search->incumbent->clock, EGRAPH_PART_ASCENT);
-  egraph_status status = ascend_orders(search, presolve, rounds, &order, &price);
-  eg_part_back(search->incumbent->clock, before);
-  eg_doubles_deinit(&price);
-  eg_u32s_deinit(&order);
-  return status;
+  EG_TRY_IN_PART(search->incumbent->clock, EGRAPH_PART_ASCENT,
+                 ascend_orders(search, presolve, rounds));
+  return EGRAPH_OK;
 }

@@ -1,4 +1,4 @@
-// What the search for one subproblem shares: the best solution, the cutoff, and the way
+// The state of the search for one subproblem: the best solution, the cutoff, and the way
 // from a reduced model to a solution of the subproblem.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SEARCH_EXTRACT_SEARCH_H
@@ -11,13 +11,13 @@
 
 typedef struct eg_extract_search {
   egraph_allocator alloc;
-  eg_incumbent *incumbent; // of the component, borrowed
-  uint32_t depth;          // of searches inside searches
+  eg_incumbent *incumbent; // of the subproblem, borrowed
+  uint32_t depth;          // of nested searches
   double outer_cutoff;     // only solutions below are of use, whatever the incumbent
   eg_parts parts;
   eg_rng rng;
   eg_u32s choice, reduced_choice; // scratch
-  eg_u32s best_choice;            // cheapest that greedy found for the present model
+  eg_u32s best_choice;            // cheapest greedy choice for the current model
   double best_cost;               // set it to INFINITY when the model changes
 } eg_extract_search;
 
@@ -28,7 +28,7 @@ double eg_extract_search_cutoff(const eg_extract_search *search);
 /// Solves within the work and time that are left, and counts the iterations.
 egraph_status eg_extract_search_solve_lp(eg_incumbent *incumbent, eg_lp *lp,
                                          double objective_limit, eg_lp_state *out);
-/// Offers the choice of a reduced model to the incumbent; *out_cost is what it costs.
+/// Offers the choice of a reduced model to the incumbent; *out_cost is its cost.
 egraph_status eg_extract_search_offer(eg_extract_search *search, const eg_reduced *model,
                                       const uint32_t *reduced_choice, double *out_cost);
 /// Greedy extraction of the presolved model with the given node costs, both kinds.
@@ -36,8 +36,33 @@ egraph_status eg_extract_search_greedy(eg_extract_search *search,
                                        const eg_presolve *presolve, const double *cost);
 
 /// Greedy extraction on the reduced costs of dual ascents with the roots in `rounds`
-/// different orders: what a bound leaves free is a good choice.
+/// different orders: nodes that a bound leaves free make a good choice.
 egraph_status eg_extract_search_ascend(eg_extract_search *search,
                                        const eg_presolve *presolve, uint32_t rounds);
+
+// ---- the relaxation (relax.c) -------------------------------------------------------
+// The linear relaxation of one presolved model: cutting planes, fixing by reduced costs,
+// and greedy solutions guided by x. It bounds a node of the search tree (branch.c).
+
+typedef enum eg_relax_outcome {
+  EG_RELAX_CLOSED, // nothing below the cutoff
+  EG_RELAX_SHRUNK, // many nodes can be dropped: presolve again
+  EG_RELAX_OPEN,   // x is as good as the cuts make it: branch
+  EG_RELAX_STOPPED // out of time
+} eg_relax_outcome;
+
+typedef struct eg_relax {
+  double bound;   // of the total, offset included
+  eg_doubles x;   // [node]
+  eg_bytes drop;  // [node] cannot be in a solution below the cutoff
+  size_t dropped; // how many
+} eg_relax;
+
+void eg_relax_init(eg_relax *relax, egraph_allocator alloc);
+void eg_relax_deinit(eg_relax *relax);
+/// Uses presolve's landmarks if it has any. Fails with EGRAPH_E_MEMORY or
+/// EGRAPH_E_INTERNAL (GLPK).
+egraph_status eg_relax_run(eg_relax *relax, eg_extract_search *search,
+                           eg_presolve *presolve, eg_relax_outcome *out);
 
 #endif

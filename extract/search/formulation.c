@@ -1,6 +1,6 @@
 // Cuts: a class is founded at threshold t when it is derivable through nodes with x > t.
-// Whatever is not founded is a set S that only nodes with x <= t leave, so its loop
-// formula is violated by every class of S with a larger sum. Cutting S down to what that
+// The other classes are a set S that only nodes with x <= t leave, so its loop formula is
+// violated by every class of S with a larger sum. Reducing S to the classes that this
 // class reaches through nodes in use keeps the violation and makes the row shorter.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/search/formulation.h"
@@ -22,9 +22,10 @@ void eg_formulation_deinit(eg_formulation *model) {
   eg_class_index_deinit(&model->index);
 }
 
-// ---- what can be in a solution ---------------------------------------------------
+// ---- nodes that can be in a solution ----------------------------------------------
 
 static egraph_status mark_class(uint32_t class, eg_bytes *done, eg_u32s *queue) {
+  assert(class < done->len);
   if (done->data[class]) return EGRAPH_OK;
   done->data[class] = 1;
   return eg_u32s_push(queue, class);
@@ -33,14 +34,9 @@ static egraph_status mark_class(uint32_t class, eg_bytes *done, eg_u32s *queue) 
 static egraph_status find_founded(const eg_extract_problem *problem,
                                   const eg_class_index *index, const double *x,
                                   double threshold, eg_bytes *founded) {
-  eg_u32s waiting, queue;
-  eg_u32s_init(&waiting, founded->alloc);
-  eg_u32s_init(&queue, founded->alloc);
-  egraph_status status =
-      eg_derivable_find(problem, index, x, threshold, founded, &waiting, &queue);
-  eg_u32s_deinit(&queue);
-  eg_u32s_deinit(&waiting);
-  return status;
+  EG_LOCAL(eg_u32s, waiting, founded->alloc);
+  EG_LOCAL(eg_u32s, queue, founded->alloc);
+  return eg_derivable_find(problem, index, x, threshold, founded, &waiting, &queue);
 }
 
 static bool all_founded(const eg_extract_problem *problem, uint32_t node,
@@ -51,46 +47,35 @@ static bool all_founded(const eg_extract_problem *problem, uint32_t node,
   return true;
 }
 
-// Flags what the roots reach through nodes whose children are all founded.
+/// Flags the classes that the roots reach through nodes whose children are all founded.
 static egraph_status find_reached(const eg_extract_problem *problem,
                                   const eg_class_index *index, const uint8_t *founded,
                                   eg_bytes *reached) {
-  eg_u32s queue;
-  eg_u32s_init(&queue, reached->alloc);
-  egraph_status status = eg_bytes_resize(reached, problem->class_count);
-  for (size_t i = 0; status == EGRAPH_OK && i < problem->roots.len; i++)
-    status = mark_class(problem->roots.data[i], reached, &queue);
-  for (size_t done = 0; status == EGRAPH_OK && done < queue.len; done++) {
-    uint32_t class = queue.data[done];
-    EG_EACH_MEMBER(index, class, node) {
+  EG_LOCAL(eg_u32s, queue, reached->alloc);
+  EG_TRY(eg_bytes_resize(reached, problem->class_count));
+  for (size_t i = 0; i < problem->roots.len; i++)
+    EG_TRY(mark_class(problem->roots.data[i], reached, &queue));
+  for (size_t done = 0; done < queue.len; done++)
+    EG_EACH_MEMBER(index, queue.data[done], node) {
       if (!all_founded(problem, node, founded)) continue;
-      for (uint32_t i = problem->child_begin.data[node];
-           status == EGRAPH_OK && i < problem->child_begin.data[node + 1]; i++)
-        status = mark_class(problem->children.data[i], reached, &queue);
+      EG_EACH_CHILD(problem, node, child) { EG_TRY(mark_class(child, reached, &queue)); }
     }
-  }
-  eg_u32s_deinit(&queue);
-  return status;
+  return EGRAPH_OK;
 }
 
 static egraph_status find_paying(eg_formulation *model) {
   const eg_extract_problem *problem = &model->reduced.problem;
-  eg_u32s queue;
-  eg_u32s_init(&queue, model->pays.alloc);
+  EG_LOCAL(eg_u32s, queue, model->pays.alloc);
   model->pays.len = 0;
-  egraph_status status = eg_bytes_resize(&model->pays, problem->class_count);
-  for (uint32_t n = 0; status == EGRAPH_OK && n < eg_extract_node_count(problem); n++)
+  EG_TRY(eg_bytes_resize(&model->pays, problem->class_count));
+  for (uint32_t n = 0; n < eg_extract_node_count(problem); n++)
     if (problem->cost.data[n] < 0)
-      status = mark_class(problem->node_class.data[n], &model->pays, &queue);
-  for (size_t done = 0; status == EGRAPH_OK && done < queue.len; done++) {
-    uint32_t class = queue.data[done];
-    for (uint32_t u = model->index.user_begin.data[class];
-         status == EGRAPH_OK && u < model->index.user_begin.data[class + 1]; u++)
-      status = mark_class(problem->node_class.data[model->index.users.data[u]],
-                          &model->pays, &queue);
-  }
-  eg_u32s_deinit(&queue);
-  return status;
+      EG_TRY(mark_class(problem->node_class.data[n], &model->pays, &queue));
+  for (size_t done = 0; done < queue.len; done++)
+    EG_EACH_USER(&model->index, queue.data[done], user) {
+      EG_TRY(mark_class(problem->node_class.data[user], &model->pays, &queue));
+    }
+  return EGRAPH_OK;
 }
 
 static egraph_status copy_useful(eg_reduced *to, const eg_reduced *all,
@@ -107,27 +92,17 @@ static egraph_status copy_useful(eg_reduced *to, const eg_reduced *all,
 egraph_status eg_formulation_build(eg_formulation *model,
                                    const eg_extract_problem *original) {
   egraph_allocator alloc = model->pays.alloc;
-  eg_bytes founded, reached;
-  eg_reduced all;
-  eg_bytes_init(&founded, alloc);
-  eg_bytes_init(&reached, alloc);
-  egraph_status status;
-  EG_TRY_GOTO(status, eg_reduced_init(&all, alloc), flags);
-  EG_TRY_GOTO(status, eg_reduced_from(&all, original), done);
-  EG_TRY_GOTO(status, eg_class_index_build(&model->index, &all.problem), done);
-  EG_TRY_GOTO(status, find_founded(&all.problem, &model->index, NULL, 0, &founded), done);
-  EG_TRY_GOTO(status, find_reached(&all.problem, &model->index, founded.data, &reached),
-              done);
-  EG_TRY_GOTO(status, copy_useful(&model->reduced, &all, founded.data, reached.data),
-              done);
-  EG_TRY_GOTO(status, eg_class_index_build(&model->index, &model->reduced.problem), done);
-  status = find_paying(model);
-done:
-  eg_reduced_deinit(&all);
-flags:
-  eg_bytes_deinit(&reached);
-  eg_bytes_deinit(&founded);
-  return status;
+  EG_LOCAL(eg_bytes, founded, alloc);
+  EG_LOCAL(eg_bytes, reached, alloc);
+  EG_OWNED(eg_reduced, all);
+  EG_TRY(eg_reduced_init(&all, alloc));
+  EG_TRY(eg_reduced_from(&all, original));
+  EG_TRY(eg_class_index_build(&model->index, &all.problem));
+  EG_TRY(find_founded(&all.problem, &model->index, NULL, 0, &founded));
+  EG_TRY(find_reached(&all.problem, &model->index, founded.data, &reached));
+  EG_TRY(copy_useful(&model->reduced, &all, founded.data, reached.data));
+  EG_TRY(eg_class_index_build(&model->index, &model->reduced.problem));
+  return find_paying(model);
 }
 
 // ---- rows ------------------------------------------------------------------------
@@ -153,8 +128,8 @@ egraph_status eg_rows_of_child(eg_lp_rows *rows, const eg_extract_problem *probl
   return EGRAPH_OK;
 }
 
-static egraph_status class_rows(const eg_formulation *model, uint32_t class,
-                                eg_lp_rows *rows) {
+static egraph_status add_class_rows(const eg_formulation *model, uint32_t class,
+                                    eg_lp_rows *rows) {
   if (model->index.is_root.data[class]) {
     EG_TRY(eg_rows_add_members(rows, &model->index, class, 1));
     EG_TRY(eg_lp_rows_end(rows, 1));
@@ -164,8 +139,8 @@ static egraph_status class_rows(const eg_formulation *model, uint32_t class,
   return eg_lp_rows_end(rows, -1);
 }
 
-static egraph_status reach_row(const eg_formulation *model, uint32_t class,
-                               eg_lp_rows *rows) {
+static egraph_status add_reach_row(const eg_formulation *model, uint32_t class,
+                                   eg_lp_rows *rows) {
   if (model->index.is_root.data[class] || !model->pays.data[class] ||
       eg_class_index_member_count(&model->index, class) == 0)
     return EGRAPH_OK;
@@ -175,19 +150,16 @@ static egraph_status reach_row(const eg_formulation *model, uint32_t class,
 }
 
 egraph_status eg_formulation_rows(const eg_formulation *model, eg_lp_rows *rows) {
-  uint32_t classes = model->reduced.problem.class_count;
-  eg_user_groups groups;
-  eg_user_groups_init(&groups, model->pays.alloc);
-  egraph_status status = EGRAPH_OK;
-  for (uint32_t class = 0; status == EGRAPH_OK && class < classes; class ++) {
-    status = class_rows(model, class, rows);
-    if (status == EGRAPH_OK) status = reach_row(model, class, rows);
-    if (status == EGRAPH_OK && !model->index.is_root.data[class])
-      status =
-          eg_rows_of_child(rows, &model->reduced.problem, &model->index, class, &groups);
+  assert(model->index.is_root.len == model->reduced.problem.class_count);
+  const eg_extract_problem *problem = &model->reduced.problem;
+  EG_LOCAL(eg_user_groups, groups, model->pays.alloc);
+  for (uint32_t class = 0; class < problem->class_count; class ++) {
+    EG_TRY(add_class_rows(model, class, rows));
+    EG_TRY(add_reach_row(model, class, rows));
+    if (!model->index.is_root.data[class])
+      EG_TRY(eg_rows_of_child(rows, problem, &model->index, class, &groups));
   }
-  eg_user_groups_deinit(&groups);
-  return status;
+  return EGRAPH_OK;
 }
 
 // ---- cuts ------------------------------------------------------------------------
@@ -198,10 +170,12 @@ static double class_value(const eg_formulation *model, const double *x, uint32_t
   return sum;
 }
 
-// What is not founded and reachable from `class` through nodes in use, flagged in `set`.
+/// Flags in `set` the classes that are not founded and that `class` reaches through nodes
+/// in use.
 static egraph_status collect_set(const eg_formulation *model, const double *x,
                                  const uint8_t *founded, uint32_t class, eg_bytes *set,
                                  eg_u32s *queue) {
+  assert(!founded[class]);
   const eg_extract_problem *problem = &model->reduced.problem;
   set->len = queue->len = 0;
   EG_TRY(eg_bytes_resize(set, problem->class_count));
@@ -224,10 +198,11 @@ static bool leaves_set(const eg_extract_problem *problem, uint32_t node,
   return true;
 }
 
-// Members of `class` that leave the set stand on both sides and cancel out.
-static egraph_status loop_row(const eg_formulation *model, const double *x,
-                              const eg_u32s *classes, const uint8_t *set, uint32_t class,
-                              eg_lp_rows *rows) {
+/// Members of `class` that leave the set are on both sides and cancel out.
+static egraph_status add_loop_row(const eg_formulation *model, const double *x,
+                                  const eg_u32s *classes, const uint8_t *set,
+                                  uint32_t class, eg_lp_rows *rows) {
+  assert(set[class]);
   const eg_extract_problem *problem = &model->reduced.problem;
   size_t start = rows->columns.len;
   double activity = 0;
@@ -267,7 +242,7 @@ static egraph_status cut_at(separation *s, double threshold, uint32_t last_row,
       continue;
     EG_TRY(collect_set(s->model, s->x, s->founded.data, class, &s->set, &s->queue));
     uint32_t before = eg_lp_rows_count(rows);
-    EG_TRY(loop_row(s->model, s->x, &s->queue, s->set.data, class, rows));
+    EG_TRY(add_loop_row(s->model, s->x, &s->queue, s->set.data, class, rows));
     if (eg_lp_rows_count(rows) == before) continue;
     for (size_t i = 0; i < s->queue.len; i++)
       s->covered.data[s->queue.data[i]] = 1;
@@ -277,16 +252,13 @@ static egraph_status cut_at(separation *s, double threshold, uint32_t last_row,
 
 egraph_status eg_formulation_cuts(const eg_formulation *model, const double *x,
                                   uint32_t max_rows, eg_lp_rows *rows) {
-  separation s;
-  separation_init(&s, model->pays.alloc);
+  assert(max_rows != 0);
+  EG_LOCAL(separation, s, model->pays.alloc);
   s.model = model;
   s.x = x;
-  egraph_status status = EGRAPH_OK;
   uint32_t before = eg_lp_rows_count(rows);
-  for (size_t i = 0; status == EGRAPH_OK && i < sizeof THRESHOLDS / sizeof *THRESHOLDS;
-       i++)
+  for (size_t i = 0; i < sizeof THRESHOLDS / sizeof *THRESHOLDS; i++)
     if (eg_lp_rows_count(rows) == before)
-      status = cut_at(&s, THRESHOLDS[i], before + max_rows, rows);
-  separation_deinit(&s);
-  return status;
+      EG_TRY(cut_at(&s, THRESHOLDS[i], before + max_rows, rows));
+  return EGRAPH_OK;
 }

@@ -7,8 +7,8 @@
 //   class p, child class d:        nodes of p with child d  <=  nodes of d
 //   class c that is no root:       nodes of c  <=  nodes with child c
 //   every class set S, c in S:     nodes of S without child in S  >=  nodes of c
-// The last ones (loop formulas) are added when violated. They make the choice acyclic,
-// and in an acyclic choice going up from any chosen node, always to one that uses it,
+// The last rows (loop formulas) are added when violated. They make the choice acyclic,
+// and in an acyclic choice a walk from any chosen node to a node that uses it, and so on,
 // ends at a root: the fourth kind of row is then exact.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SEARCH_FORMULATION_H
@@ -39,10 +39,11 @@ egraph_status eg_formulation_cuts(const eg_formulation *model, const double *x,
 
 // ---- rows that other programs over nodes share ------------------------------------
 
-/// Adds the nodes of a class to the row under construction.
+/// Adds the nodes of a class to the current row.
 egraph_status eg_rows_add_members(eg_lp_rows *rows, const eg_class_index *index,
                                   uint32_t class, double coefficient);
-/// The third kind of rows: for each class, its nodes with child `child` <= nodes of it.
+/// Adds rows of the third kind: for each class, its nodes with child `child` <= nodes of
+/// `child`.
 egraph_status eg_rows_of_child(eg_lp_rows *rows, const eg_extract_problem *problem,
                                const eg_class_index *index, uint32_t child,
                                eg_user_groups *groups);

@@ -12,7 +12,7 @@ EG_OWNER_DEFINE(eg_frontier_result, (eg_u32s, choice))
 
 // ---- states ---------------------------------------------------------------------------
 
-/// How a state came about: what was chosen last where something was.
+/// The node that led to a state, and the record before it.
 typedef struct record {
   uint32_t before, node;
 } record;
@@ -21,7 +21,7 @@ EG_VEC_DEFINE(records, record);
 typedef struct state_list {
   eg_words bits; // [count * words]
   eg_doubles cost;
-  eg_doubles rest; // what is open costs at least
+  eg_doubles rest; // lower bound of the open classes
   eg_u32s last;    // its record
 } state_list;
 EG_OWNER_DEFINE_STATIC(state_list, (eg_words, bits), (eg_doubles, cost, rest),
@@ -42,13 +42,13 @@ typedef struct walk {
   uint32_t words;
   state_list now, next;
   eg_flatmap map; // of next
-  eg_words row;   // under construction
-  eg_u32s holder; // [slot] place of the class that is or was open there last
+  eg_words row;   // of the new state
+  eg_u32s holder; // [slot] place of the class that is, or was last, open there
   eg_u32s open;   // places, of a row
   rankeds ranks;
   records records;
   eg_bytes is_live;
-  uint64_t work, counted; // counted: what the incumbent knows of it
+  uint64_t work, counted; // counted: the part that the incumbent has counted
   bool is_complete, has_cycle;
 } walk;
 EG_OWNER_DEFINE_STATIC(walk, (state_list, now, next), (eg_flatmap, map), (eg_words, row),
@@ -64,9 +64,10 @@ static bool is_row(const void *user, uint32_t state, const void *key) {
   return memcmp(bits_of(w, &w->next, state), key, w->words * sizeof(uint64_t)) == 0;
 }
 
-/// The state w->row, unless it is there for less.
+/// Adds the state w->row, unless the next states have it at no higher cost.
 static egraph_status add_next_state(walk *w, double cost, double rest, uint32_t before,
                                     uint32_t node) {
+  assert(w->row.len == w->words);
   uint64_t hash = eg_hash_bytes(0, w->row.data, w->words * sizeof(uint64_t));
   uint32_t state;
   w->work += w->words + 8;
@@ -88,22 +89,21 @@ static egraph_status add_next_state(walk *w, double cost, double rest, uint32_t 
   return eg_doubles_push(&w->next.cost, cost);
 }
 
-/// No states are next.
 static void clear_next(walk *w) {
   eg_flatmap_clear(&w->map);
   w->next.bits.len = w->next.cost.len = w->next.rest.len = w->next.last.len = 0;
 }
 
-/// The next states are those of now; what were is overwritten.
 static void swap_states(walk *w) {
   state_list swapped = w->now;
   w->now = w->next;
   w->next = swapped;
 }
 
-/// The row of a state after it chose a node. A child that was looked at before is on a
-/// cycle: a solution may have it, but this order cannot say so.
+/// Fills the row of a state after it chose a node. False when this order cannot express
+/// it: a child with an earlier place is on a cycle.
 static bool choose_node(walk *w, uint32_t state, uint32_t class, uint32_t node) {
+  assert(eg_bits_has(bits_of(w, &w->now, state), w->frontier->slot.data[class]));
   const eg_frontier *f = w->frontier;
   memcpy(w->row.data, bits_of(w, &w->now, state), w->words * sizeof(uint64_t));
   eg_bits_clear(w->row.data, f->slot.data[class]);
@@ -119,7 +119,8 @@ static bool choose_node(walk *w, uint32_t state, uint32_t class, uint32_t node) 
   return true;
 }
 
-/// The walk has taken its work, or the states of a class with many nodes some 128 MB.
+/// True when the walk has used its steps, or the states of a class with many nodes exceed
+/// some 128 MB.
 static bool is_spent(const walk *w) {
   return w->work > w->options->steps || w->next.bits.len > MOST_WORDS;
 }
@@ -135,7 +136,7 @@ static void hold_children(walk *w, uint32_t class) {
   }
 }
 
-/// What w->row needs costs at least.
+/// Lower bound of the classes of w->row.
 static egraph_status find_rest(walk *w, double *out) {
   *out = 0;
   if (w->options->ahead == NULL) return EGRAPH_OK;
@@ -165,6 +166,7 @@ static egraph_status expand_state(walk *w, uint32_t class, uint32_t state) {
 }
 
 static egraph_status expand_class(walk *w, uint32_t class) {
+  assert(w->frontier->slot.data[class] != EG_EXTRACT_NONE);
   clear_next(w);
   hold_children(w, class);
   for (uint32_t s = 0; s < w->now.cost.len && !is_spent(w); s++)
@@ -181,20 +183,17 @@ static int compare_ranked(const void *a, const void *b) {
   return p->state < q->state ? -1 : 1;
 }
 
-static bool is_subset(const uint64_t *a, const uint64_t *b, uint32_t words) {
-  for (uint32_t i = 0; i < words; i++)
+/// True when `state` needs a subset of the classes of `other`, for no more.
+static bool supersedes(const walk *w, uint32_t state, uint32_t other) {
+  if (w->now.cost.data[state] > w->now.cost.data[other]) return false;
+  const uint64_t *a = bits_of(w, &w->now, state), *b = bits_of(w, &w->now, other);
+  for (uint32_t i = 0; i < w->words; i++)
     if ((a[i] & ~b[i]) != 0) return false;
   return true;
 }
 
-/// Needs less, for less.
-static bool is_superseding(const walk *w, uint32_t state, uint32_t than) {
-  return w->now.cost.data[state] <= w->now.cost.data[than] &&
-         is_subset(bits_of(w, &w->now, state), bits_of(w, &w->now, than), w->words);
-}
-
-/// Cheapest first, without those that need all that a cheaper one needs, up to one more
-/// than may be kept.
+/// Cheapest first, without states whose classes include those of a cheaper state, up to
+/// one more than may be kept.
 static egraph_status rank_states(walk *w) {
   w->ranks.len = 0;
   for (uint32_t s = 0; s < w->now.cost.len; s++)
@@ -207,7 +206,7 @@ static egraph_status rank_states(walk *w) {
     bool is_worse = false;
     size_t k = 0;
     for (; k < kept && !is_worse; k++)
-      is_worse = is_superseding(w, w->ranks.data[k].state, state);
+      is_worse = supersedes(w, w->ranks.data[k].state, state);
     w->work += k * (1 + w->words);
     if (!is_worse) w->ranks.data[kept++] = w->ranks.data[i];
   }
@@ -216,12 +215,13 @@ static egraph_status rank_states(walk *w) {
 }
 
 static egraph_status keep_state(walk *w, const ranked *at) {
+  assert(at->state < w->now.cost.len);
   memcpy(w->row.data, bits_of(w, &w->now, at->state), w->words * sizeof(uint64_t));
   return add_next_state(w, w->now.cost.data[at->state], w->now.rest.data[at->state],
                         w->now.last.data[at->state], EG_EXTRACT_NONE);
 }
 
-/// Drops the dearest states where there are too many.
+/// Drops the dearest states if there are too many.
 static egraph_status drop_dearest(walk *w) {
   size_t most = w->options->states;
   if (w->now.cost.len <= 2 * most) return EGRAPH_OK;
@@ -236,7 +236,7 @@ static egraph_status drop_dearest(walk *w) {
 
 enum { RECORDS = 1 << 20 };
 
-/// Frees records that no state has come from.
+/// Frees the records that no current state descends from.
 static egraph_status drop_records(walk *w, size_t *inout_limit) {
   if (w->records.len < *inout_limit) return EGRAPH_OK;
   EG_TRY(eg_bytes_resize(&w->is_live, w->records.len));
@@ -246,21 +246,18 @@ static egraph_status drop_records(walk *w, size_t *inout_limit) {
     w->is_live.data[w->now.last.data[s]] = 1;
   for (size_t r = w->records.len - 1; r > 0; r--)
     if (w->is_live.data[r]) w->is_live.data[w->records.data[r].before] = 1;
-  eg_u32s number;
-  eg_u32s_init(&number, w->records.alloc);
-  egraph_status status = eg_u32s_resize(&number, w->records.len);
+  EG_LOCAL(eg_u32s, number, w->records.alloc);
+  EG_TRY(eg_u32s_resize(&number, w->records.len));
   size_t kept = 0;
-  for (size_t r = 0; status == EGRAPH_OK && r < w->records.len; r++) {
+  for (size_t r = 0; r < w->records.len; r++) {
     if (!w->is_live.data[r]) continue;
     record *at = &w->records.data[kept];
     *at = w->records.data[r];
     at->before = number.data[at->before];
     number.data[r] = (uint32_t)kept++;
   }
-  for (size_t s = 0; status == EGRAPH_OK && s < w->now.last.len; s++)
+  for (size_t s = 0; s < w->now.last.len; s++)
     w->now.last.data[s] = number.data[w->now.last.data[s]];
-  eg_u32s_deinit(&number);
-  EG_TRY(status);
   w->records.len = kept;
   *inout_limit = RECORDS + 2 * kept;
   return EGRAPH_OK;
@@ -269,6 +266,7 @@ static egraph_status drop_records(walk *w, size_t *inout_limit) {
 // ---- the walk -------------------------------------------------------------------------
 
 static egraph_status begin_walk(walk *w) {
+  assert(w->records.len == 0);
   const eg_frontier *f = w->frontier;
   w->words = (uint32_t)eg_bits_words(f->width == 0 ? 1 : f->width);
   w->is_complete = true;
@@ -292,7 +290,8 @@ static egraph_status end_walk(walk *w, eg_frontier_result *out) {
   out->has_cycle = w->has_cycle;
   out->cost = w->options->limit;
   if (w->now.cost.len == 0) return EGRAPH_OK; // nothing is below the limit
-  out->cost = w->now.cost.data[0];            // nothing is open: one state
+  assert(w->now.cost.len == 1);               // no class is open
+  out->cost = w->now.cost.data[0];
   if (w->options->ignores_cycles) return EGRAPH_OK;
   EG_TRY(eg_fill_none(&out->choice, w->frontier->problem->class_count));
   for (uint32_t r = w->now.last.data[0]; r != 0; r = w->records.data[r].before) {
@@ -325,17 +324,16 @@ static egraph_status walk_all(walk *w, eg_frontier_result *out) {
 egraph_status eg_frontier_run(const eg_frontier *frontier, eg_incumbent *incumbent,
                               const eg_frontier_options *options,
                               eg_frontier_result *out) {
-  walk w;
-  walk_init(&w, frontier->order.alloc);
+  assert(options->states != 0);
+  EG_LOCAL(walk, w, frontier->order.alloc);
   w.frontier = frontier;
   w.options = options;
   w.incumbent = incumbent;
   out->has_ended = false;
   out->choice.len = 0;
-  egraph_status status = walk_all(&w, out);
+  EG_TRY(walk_all(&w, out));
   eg_incumbent_count(incumbent, w.work - w.counted);
-  walk_deinit(&w);
-  return status;
+  return EGRAPH_OK;
 }
 
 // ---- improving an incumbent ---------------------------------------------------------
@@ -347,7 +345,7 @@ typedef struct improvement {
   bool looks_ahead;
   eg_incumbent *incumbent;
   double outer_cutoff;
-  uint64_t until; // work that is to be left
+  uint64_t until; // work to leave to others
 } improvement;
 EG_OWNER_DEFINE_STATIC(improvement, (eg_frontier, frontier), (eg_frontier_result, result),
                        (eg_lookahead, ahead))
@@ -357,12 +355,12 @@ static uint64_t steps_left(const improvement *i) {
   return left > i->until ? left - i->until : 0;
 }
 
-/// Only solutions below are of interest.
+/// Solutions from here on are ignored.
 static double limit_of(const improvement *i) {
   return fmin(i->outer_cutoff, eg_incumbent_cutoff(i->incumbent));
 }
 
-/// Steps of a walk, about.
+/// Approximate steps of a walk.
 static uint64_t steps_of(const improvement *i, uint32_t states) {
   uint64_t words = eg_bits_words(i->frontier.width) + 8;
   return words * 3 * states * i->frontier.order.len;
@@ -380,21 +378,22 @@ static egraph_status walk_states(improvement *i, uint32_t states, bool ignores_c
   return eg_incumbent_offer(i->incumbent, i->result.choice.data, &cost);
 }
 
-// ---- more and more foresight ----------------------------------------------------------
+// ---- bounds from more and more states -------------------------------------------------
 
 enum {
-  AHEAD_ALONE = 8,    // states that the first search from a class looks at
+  AHEAD_ALONE = 8,    // states of the first search from a class
   AHEAD_IN_PAIRS = 2, // and from a pair
   AHEAD_MORE = 8,
-  AHEAD_WALK = 64,      // states of the walk after each
-  MOST_POOR = 2,        // gains one after the other
+  AHEAD_WALK = 64,      // states of the walk after each run
+  MOST_POOR = 2,        // small gains in a row
   MOST_PAIRS = 1 << 24, // 128 MB
 };
-static const double AHEAD_GAIN = 0.125; // of the gap, to go on
-static const double AHEAD_HELPS = 0.5;  // of the limit, to walk
-static const double WALK_SHARE = 0.25;  // of what is left then
+static const double AHEAD_GAIN = 0.125; // share of the gap: a small gain is below it
+static const double AHEAD_HELPS = 0.5;  // share of the limit: a walk needs this bound
+static const double WALK_SHARE = 0.25;  // of the remaining work, for walks
 
-/// Whichever kind is cheaper next; *out_fits: there is work for it, and for walks.
+/// Returns the cheaper kind of the next run; *out_fits: work suffices for it and for
+/// walks.
 static eg_lookahead_options *next_kind(const improvement *i, eg_lookahead_options *kinds,
                                        bool *out_fits) {
   uint64_t alone = eg_lookahead_steps(&i->ahead, &kinds[0]);
@@ -405,9 +404,9 @@ static eg_lookahead_options *next_kind(const improvement *i, eg_lookahead_option
   return &kinds[is_pairs];
 }
 
-/// Until the bounds reach the limit, or come no nearer to it. *out_helps: they are near
-/// enough to lead walks.
-static egraph_status look_ahead(improvement *i, bool *out_closed, bool *out_helps) {
+/// Raises bounds until they reach the limit, or gain little. *out_helps: they are high
+/// enough to guide walks.
+static egraph_status raise_bounds(improvement *i, bool *out_closed, bool *out_helps) {
   eg_lookahead_options kinds[] = {{.states = AHEAD_ALONE},
                                   {.states = AHEAD_IN_PAIRS, .in_pairs = true}};
   double bound = 0, before = INFINITY;
@@ -435,9 +434,9 @@ static egraph_status look_ahead(improvement *i, bool *out_closed, bool *out_help
 // ---- more and more states -------------------------------------------------------------
 
 enum { FEWEST_STATES = 16, MORE = 4, MOST_STATES = 1 << 16, NARROW = 16 };
-static const double NARROW_SHARE = 0.2; // of the work, where no more are open at a time
+static const double NARROW_SHARE = 0.2; // of the work, if no more classes are open
 
-/// Until no state is dropped; *out_states 0: there is not enough work for that.
+/// Walks with more and more states until none is dropped; *out_states 0: not enough work.
 static egraph_status find_solutions(improvement *i, uint32_t *out_states) {
   *out_states = 0;
   for (uint32_t states = FEWEST_STATES; states <= MOST_STATES; states *= MORE) {
@@ -450,7 +449,7 @@ static egraph_status find_solutions(improvement *i, uint32_t *out_states) {
   return EGRAPH_OK;
 }
 
-/// What the order cannot say, because of cycles, gets a bound.
+/// If cycles hide solutions from this order, a walk that ignores cycles gives a bound.
 static egraph_status improve_incumbent(improvement *i, const eg_class_index *index,
                                        uint64_t steps, bool *out_closed) {
   uint32_t states;
@@ -461,7 +460,7 @@ static egraph_status improve_incumbent(improvement *i, const eg_class_index *ind
   i->until = left > steps ? left - steps : 0;
   if (i->looks_ahead) {
     bool helps;
-    EG_TRY(look_ahead(i, out_closed, &helps));
+    EG_TRY(raise_bounds(i, out_closed, &helps));
     if (*out_closed || !helps) return EGRAPH_OK;
     i->until += (uint64_t)((1 - WALK_SHARE) * (double)steps_left(i));
   }
@@ -479,13 +478,10 @@ static egraph_status improve_incumbent(improvement *i, const eg_class_index *ind
 egraph_status eg_frontier_improve(eg_incumbent *incumbent, const eg_class_index *index,
                                   double outer_cutoff, uint64_t steps, bool looks_ahead,
                                   bool *out_closed) {
-  improvement i;
-  improvement_init(&i, incumbent->choice.alloc);
+  EG_LOCAL(improvement, i, incumbent->choice.alloc);
   i.looks_ahead = looks_ahead;
   i.incumbent = incumbent;
   i.outer_cutoff = outer_cutoff;
   *out_closed = false;
-  egraph_status status = improve_incumbent(&i, index, steps, out_closed);
-  improvement_deinit(&i);
-  return status;
+  return improve_incumbent(&i, index, steps, out_closed);
 }

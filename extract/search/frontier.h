@@ -1,7 +1,7 @@
-// Extraction by states of a frontier: classes are looked at parents first, and a state is
-// the set of classes that are needed and not yet looked at, with the least cost that
-// leads to it. A state that needs all that a cheaper one needs is of no use. Where few
-// classes are open at a time few states are left, and the walk is dynamic programming
+// Extraction by states of a frontier: classes are derived parents first, and a state is
+// the set of classes that are needed and not yet derived, with the least cost that leads
+// to it. A state that needs a superset of the classes of a cheaper state is dropped. If
+// few classes are open at a time few states remain, and the walk is dynamic programming
 // over a path decomposition, linear in the size of the problem; with a limit of states it
 // is a beam search.
 //
@@ -17,39 +17,39 @@
 #include "extract/search/lookahead.h"
 
 typedef struct eg_frontier_options {
-  double limit;    // solutions from here on are of no interest
-  uint32_t states; // about as many at a time; the dearest ones are dropped
+  double limit;    // solutions from here on are ignored
+  uint32_t states; // most states at a time, about; the dearest are dropped
   uint64_t steps;  // of work, after which the walk ends without a result
-  /// An edge to a class that was looked at before is on a cycle. false: nodes that have
-  /// one are left out. true: it asks for nothing, the result is a lower bound, and the
+  /// An edge to a class with an earlier place is on a cycle. false: nodes that have one
+  /// are left out. true: such edges are ignored, the result is a lower bound, and the
   /// walk ends where it would drop a state.
   bool ignores_cycles;
-  /// Bounds of what is open (lookahead.h): states that the limit excludes are left out,
-  /// and the dearest with what is open is dropped. NULL: states are known by their cost.
+  /// Bounds of the open classes (lookahead.h): states that the limit excludes are left
+  /// out, and states are compared by cost and bound together. NULL: by cost alone.
   const eg_lookahead *ahead;
 } eg_frontier_options;
 
 typedef struct eg_frontier_result {
-  bool has_ended;   // else the rest says nothing
+  bool has_ended;   // else the rest is meaningless
   bool is_complete; // no state was dropped
-  bool has_cycle;   // such an edge was met
-  double cost;      // of the best solution; the limit where none is below it
-  eg_u32s choice;   // [class], empty where there is none
+  bool has_cycle;   // some edge is on a cycle
+  double cost;      // of the best solution; the limit if none is below it
+  eg_u32s choice;   // [class], empty if there is none
 } eg_frontier_result;
 
 void eg_frontier_result_init(eg_frontier_result *result, egraph_allocator alloc);
 void eg_frontier_result_deinit(eg_frontier_result *result);
-/// Costs must be >= 0. Counts its work for the incumbent, which may stop it; NULL: none
-/// does. Fails with EGRAPH_E_MEMORY.
+/// Walks once. Costs must be >= 0. Counts its work for the incumbent, which may stop it;
+/// NULL: none does. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_frontier_run(const eg_frontier *frontier, eg_incumbent *incumbent,
                               const eg_frontier_options *options,
                               eg_frontier_result *out);
 
 /// Improves the incumbent, solution and bound, by walks with more and more states, within
-/// about `steps` of work, and more where few classes are open at a time. `looks_ahead`:
-/// finds bounds of what is open first, with more and more foresight. *out_closed: nothing
-/// below its cutoff and below `outer_cutoff` is left. Costs must be >= 0. Fails with
-/// EGRAPH_E_MEMORY.
+/// about `steps` of work, and more if few classes are open at a time. `looks_ahead`:
+/// finds bounds of the open classes first, from more and more states. *out_closed:
+/// nothing below its cutoff and below `outer_cutoff` is left. Costs must be >= 0. Fails
+/// with EGRAPH_E_MEMORY.
 egraph_status eg_frontier_improve(eg_incumbent *incumbent, const eg_class_index *index,
                                   double outer_cutoff, uint64_t steps, bool looks_ahead,
                                   bool *out_closed);

@@ -43,7 +43,7 @@ static uint64_t *closure_of(const run *r, uint32_t class) {
   return r->closure.data + (size_t) class * r->words;
 }
 
-// Adds the bits of `from` to `to`; returns the cost of those that were missing.
+/// Adds the bits of `from` to `to`; returns the cost of the bits that were missing.
 static double unite_closures(const run *r, uint64_t *to, const uint64_t *from) {
   double added = 0;
   for (size_t w = 0; w < r->words; w++) {
@@ -57,7 +57,7 @@ static double unite_closures(const run *r, uint64_t *to, const uint64_t *from) {
   return added;
 }
 
-// Cost of `node` with the closures of its settled children; their union is in scratch.
+/// Cost of `node` with the closures of its settled children; their union is in scratch.
 static double dag_cost(run *r, uint32_t node) {
   const eg_extract_problem *problem = r->greedy->problem;
   uint32_t first = problem->child_begin.data[node];
@@ -87,6 +87,7 @@ static double tree_cost(const run *r, uint32_t node) {
 }
 
 static egraph_status consider(run *r, uint32_t node) {
+  assert(r->waiting.data[node] == 0);
   uint32_t class = r->greedy->problem->node_class.data[node];
   if (r->settled.data[class]) return EGRAPH_OK;
   double cost = r->kind == EG_GREEDY_TREE ? tree_cost(r, node) : dag_cost(r, node);
@@ -98,6 +99,7 @@ static egraph_status consider(run *r, uint32_t node) {
 }
 
 static egraph_status settle_class(run *r, uint32_t node) {
+  assert(r->choice[r->greedy->problem->node_class.data[node]] == node);
   const eg_class_index *index = r->greedy->index;
   uint32_t class = r->greedy->problem->node_class.data[node];
   if (r->settled.data[class]) return EGRAPH_OK;
@@ -120,6 +122,7 @@ bool eg_greedy_fits(const eg_greedy *greedy) {
 }
 
 static egraph_status prepare_run(run *r) {
+  assert(r->greedy->index->is_root.len == r->greedy->problem->class_count);
   const eg_extract_problem *problem = r->greedy->problem;
   uint32_t nodes = eg_extract_node_count(problem);
   r->words = eg_bits_words(problem->class_count);
@@ -138,7 +141,7 @@ static egraph_status prepare_run(run *r) {
   return EGRAPH_OK;
 }
 
-// Asks the clock now and then.
+/// Reads the clock now and then.
 static bool run_is_late(run *r, uint32_t step) {
   uint32_t ask_every = r->kind == EG_GREEDY_DAG ? 64 : 4096;
   if (step % ask_every == 0 && isfinite(r->deadline))
@@ -146,33 +149,25 @@ static bool run_is_late(run *r, uint32_t step) {
   return r->late;
 }
 
-static egraph_status settle_all(run *r) {
-  EG_TRY(prepare_run(r));
-  uint32_t nodes = eg_extract_node_count(r->greedy->problem);
-  for (uint32_t n = 0; n < nodes; n++)
-    if (r->waiting.data[n] == 0) EG_TRY(consider(r, n));
-  for (uint32_t step = 0; r->heap.len != 0 && !run_is_late(r, step); step++) {
-    uint32_t node = eg_cost_heap_take(&r->heap).item;
-    if (r->choice[r->greedy->problem->node_class.data[node]] == node)
-      EG_TRY(settle_class(r, node));
-  }
-  return EGRAPH_OK;
-}
-
 static egraph_status run_one_kind(const eg_greedy *greedy, eg_greedy_kind kind,
                                   const double *cost, double deadline, uint32_t *choice,
                                   bool *out_late) {
-  run r;
-  run_init(&r, greedy->alloc);
+  EG_LOCAL(run, r, greedy->alloc);
   r.greedy = greedy;
   r.kind = kind;
   r.cost = cost;
   r.choice = choice;
   r.deadline = deadline;
-  egraph_status status = settle_all(&r);
+  EG_TRY(prepare_run(&r));
+  for (uint32_t n = 0; n < r.waiting.len; n++)
+    if (r.waiting.data[n] == 0) EG_TRY(consider(&r, n));
+  for (uint32_t step = 0; r.heap.len != 0 && !run_is_late(&r, step); step++) {
+    uint32_t node = eg_cost_heap_take(&r.heap).item;
+    if (choice[greedy->problem->node_class.data[node]] == node)
+      EG_TRY(settle_class(&r, node));
+  }
   *out_late = r.late;
-  run_deinit(&r);
-  return status;
+  return EGRAPH_OK;
 }
 
 egraph_status eg_greedy_run_until(const eg_greedy *greedy, eg_greedy_kind kind,

@@ -1,5 +1,5 @@
-// Greedy extraction: fast and always acyclic. It gives the first upper bounds, and the
-// choices that reduced costs and relaxations suggest.
+// Greedy extraction: fast and always acyclic. It gives the first upper bounds, and
+// choices from reduced costs and relaxations.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SEARCH_GREEDY_H
 #define EG_EXTRACT_SEARCH_GREEDY_H
@@ -23,19 +23,19 @@ typedef struct eg_greedy {
   size_t dag_memory_bytes;
 } eg_greedy;
 
-/// Whether the problem is small enough for DAG.
+/// True when the problem is small enough for DAG.
 bool eg_greedy_fits(const eg_greedy *greedy);
-/// Steps of both kinds together, about.
+/// Approximate steps of both kinds together.
 uint64_t eg_greedy_steps(const eg_greedy *greedy);
 
 egraph_status eg_greedy_run(const eg_greedy *greedy, eg_greedy_kind kind,
                             const double *cost, uint32_t *choice);
-/// The same, but DAG turns into TREE when it is not done by `deadline`, a time of
+/// As eg_greedy_run, but DAG becomes TREE when it is not done by `deadline`, a time of
 /// eg_clock_seconds().
 egraph_status eg_greedy_run_until(const eg_greedy *greedy, eg_greedy_kind kind,
                                   const double *cost, double deadline, uint32_t *choice);
-/// TREE, but classes not reached by `deadline` stay without a choice. Those that have one
-/// are acyclic among themselves.
+/// TREE, but classes not reached by `deadline` get no choice. The choice of the others is
+/// acyclic.
 egraph_status eg_greedy_run_some(const eg_greedy *greedy, const double *cost,
                                  double deadline, uint32_t *choice);
 

@@ -1,9 +1,9 @@
-// Every class has a choice, whether it is needed or not, and a count of the needed users
-// of that choice. Switching a class to another node then costs what the new node adds
-// (classes whose count rises from 0, and all below them) less what the old one sets free
-// (counts that fall to 0). Adding before removing keeps both walks short when the two
-// share most of what is below. Classes that are not needed look for their best node, too:
-// it makes them attractive in the next sweep.
+// Every class has a choice, needed or not, and a count of the needed users of that
+// choice. Switching a class to another node then costs the classes whose count rises from
+// 0, with the new node, less the classes whose count falls to 0, with the old node.
+// Adding before removing keeps both walks short when the two nodes share most of their
+// descendants. Classes that are not needed search their best node, too: it makes them
+// attractive in the next sweep.
 //
 // Acyclic because a sweep fixes an order of the classes in which chosen children come
 // first, and only takes nodes that agree with it; the next sweep finds another order.
@@ -31,20 +31,20 @@ typedef struct recovery {
   const eg_class_index *index;
   eg_incumbent *incumbent;
   uint64_t steps, limit;   // done, and at most
-  size_t walk;             // most counts to touch on each side of a switch
+  size_t walk;             // most counts to change on each side of a switch
   eg_u32s choice;          // [class]
   eg_u32s count;           // [class] needed users
   eg_u32s place;           // [class] in order
   eg_u32s order, waiting;  // classes, children first; waiting: [class]
-  eg_u32s raised, lowered; // counts that the present trial has changed
+  eg_u32s raised, lowered; // counts that the current trial has changed
   eg_u32s stack;           // nodes
 } recovery;
 EG_OWNER_DEFINE_STATIC(recovery, (eg_u32s, choice, count, place, order, waiting, raised,
                                   lowered, stack))
 
-// Counts the children of `node` once more (or once less); *cost grows by what is needed
-// anew (no more). False in *out_done when that touches more than `limit` counts: the
-// caller takes it back.
+/// Counts the children of `node` once more (or once less); *cost grows by the classes
+/// that become needed (or unneeded). *out_done: false when more than `limit` counts
+/// change; the caller takes it back then.
 static egraph_status count_children(recovery *r, uint32_t node, bool more, size_t limit,
                                     double *cost, bool *out_done) {
   const eg_extract_problem *problem = r->problem;
@@ -69,6 +69,7 @@ static egraph_status count_children(recovery *r, uint32_t node, bool more, size_
 static void forget_trial(recovery *r) { r->raised.len = r->lowered.len = 0; }
 
 static void undo_trial(recovery *r) {
+  assert(r->count.len == r->problem->class_count);
   for (size_t i = 0; i < r->lowered.len; i++)
     r->count.data[r->lowered.data[i]]++;
   for (size_t i = 0; i < r->raised.len; i++)
@@ -84,6 +85,7 @@ static bool fits_order(const recovery *r, uint32_t node, uint32_t class) {
 }
 
 static egraph_status try_node(recovery *r, uint32_t class, uint32_t node) {
+  assert(r->problem->node_class.data[node] == class);
   uint32_t old = r->choice.data[class];
   double added = r->problem->cost.data[node], removed = r->problem->cost.data[old];
   bool done;
@@ -98,7 +100,7 @@ static egraph_status try_node(recovery *r, uint32_t class, uint32_t node) {
   return EGRAPH_OK;
 }
 
-// A class that is not needed gets a user for the time of the trials.
+/// A class that is not needed gets a user during the trials.
 static egraph_status try_class(recovery *r, uint32_t class) {
   bool idle = r->count.data[class] == 0, done = true;
   double ignored = 0;
@@ -119,8 +121,8 @@ static egraph_status try_class(recovery *r, uint32_t class) {
   return EGRAPH_OK;
 }
 
-// The greedy choice, with the solution at hand in place of it where there is one. No
-// class of the solution needs one outside, so this is acyclic.
+/// The greedy choice, replaced by the best solution in its classes. No class of the
+/// solution needs a class outside, so this is acyclic.
 static egraph_status choose_all(recovery *r, const eg_greedy *greedy) {
   EG_TRY(eg_u32s_resize(&r->choice, r->problem->class_count));
   EG_TRY(eg_greedy_run_some(greedy, r->problem->cost.data,
@@ -135,8 +137,8 @@ static bool recovery_is_late(recovery *r) {
   return r->steps > r->limit || eg_incumbent_stop(r->incumbent);
 }
 
-// Children first; `deep`: as late as possible after them, else as early. Classes that
-// there was no time for are not in the order.
+/// Orders classes children first; `deep`: as late as possible after them, else as early.
+/// Classes not reached in time are not in the order.
 static egraph_status order_classes(recovery *r, bool deep) {
   const eg_extract_problem *problem = r->problem;
   r->order.len = r->stack.len = 0;
@@ -163,7 +165,7 @@ static egraph_status order_classes(recovery *r, bool deep) {
   return EGRAPH_OK;
 }
 
-// Users before the classes they use, so counts are final when they are looked at.
+/// Takes users before the classes they use, so that counts are final when they are read.
 static void count_users(recovery *r) {
   const eg_extract_problem *problem = r->problem;
   for (uint32_t class = 0; class < problem->class_count; class ++)
@@ -190,13 +192,7 @@ static egraph_status sweep_classes(recovery *r, uint32_t which) {
   return eg_incumbent_offer(r->incumbent, r->choice.data, &cost);
 }
 
-static egraph_status recover(recovery *r, const eg_greedy *greedy) {
-  uint32_t classes = r->problem->class_count;
-  EG_TRY(choose_all(r, greedy));
-  if (recovery_is_late(r)) return EGRAPH_OK;
-  EG_TRY(eg_u32s_resize(&r->count, classes));
-  EG_TRY(eg_u32s_resize(&r->place, classes));
-  EG_TRY(eg_u32s_resize(&r->waiting, classes));
+static egraph_status sweep_until_stalled(recovery *r) {
   double before = r->incumbent->cost;
   for (uint32_t which = 0; which < MAX_SWEEPS && r->walk <= LAST_WALK; which++) {
     EG_TRY(sweep_classes(r, which));
@@ -211,27 +207,30 @@ static egraph_status recover(recovery *r, const eg_greedy *greedy) {
 egraph_status eg_local_search_run(const eg_greedy *greedy, eg_incumbent *incumbent,
                                   uint64_t steps) {
   if (!isfinite(incumbent->cost) || eg_incumbent_stop(incumbent)) return EGRAPH_OK;
-  recovery r;
-  recovery_init(&r, greedy->alloc);
+  uint32_t classes = greedy->problem->class_count;
+  EG_LOCAL(recovery, r, greedy->alloc);
   r.problem = greedy->problem;
   r.index = greedy->index;
   r.incumbent = incumbent;
   r.limit = steps;
   r.walk = FIRST_WALK;
-  egraph_status status = recover(&r, greedy);
+  EG_TRY(choose_all(&r, greedy));
+  EG_TRY(eg_u32s_resize(&r.count, classes));
+  EG_TRY(eg_u32s_resize(&r.place, classes));
+  EG_TRY(eg_u32s_resize(&r.waiting, classes));
+  if (!recovery_is_late(&r)) EG_TRY(sweep_until_stalled(&r));
   eg_incumbent_count(incumbent, r.steps);
-  recovery_deinit(&r);
-  return status;
+  return EGRAPH_OK;
 }
 
 // ---- greedy runs on perturbed costs -----------------------------------------------
 
 // A greedy walk over- or under-estimates sharing. Three bends of the costs, in turn:
 // divide the cost of a node by the number of users its class has in the best solution
-// (what a user would pay if they shared evenly); make the nodes of the best solution
-// cheap, so that others join them; and random noise on top of both.
+// (the share of a user if they shared evenly); make the nodes of the best solution cheap,
+// so that others join them; and random noise on top of both.
 
-// Above this size one round takes as long as a sweep of local search above, which
+// On larger problems one round takes as long as a sweep of the local search above, which
 // gains a hundred times more there.
 enum { MAX_NODES = 100000 };
 
@@ -256,6 +255,7 @@ static void count_uses(bend *b) {
 }
 
 static void bend_costs(bend *b, uint32_t round) {
+  assert(b->cost.len == b->greedy->problem->node_class.len);
   const eg_extract_problem *problem = b->greedy->problem;
   double noise = round < 3 ? 0.0 : 0.05 * (double)(1 + round % 8);
   for (uint32_t n = 0; n < problem->node_class.len; n++) {
@@ -267,45 +267,37 @@ static void bend_costs(bend *b, uint32_t round) {
   }
 }
 
-static egraph_status bend_all(bend *b, uint32_t rounds) {
-  const eg_extract_problem *problem = b->greedy->problem;
+egraph_status eg_perturb_run(const eg_greedy *greedy, eg_incumbent *incumbent,
+                             uint32_t rounds, uint64_t seed) {
+  const eg_extract_problem *problem = greedy->problem;
   if (problem->node_class.len > MAX_NODES) return EGRAPH_OK;
-  EG_TRY(eg_u32s_resize(&b->uses, problem->class_count));
-  EG_TRY(eg_doubles_resize(&b->cost, problem->node_class.len));
-  EG_TRY(eg_u32s_resize(&b->choice, problem->class_count));
+  EG_LOCAL(bend, b, greedy->alloc);
+  b.greedy = greedy;
+  b.incumbent = incumbent;
+  b.rng = (eg_rng){seed};
+  EG_TRY(eg_u32s_resize(&b.uses, problem->class_count));
+  EG_TRY(eg_doubles_resize(&b.cost, problem->node_class.len));
+  EG_TRY(eg_u32s_resize(&b.choice, problem->class_count));
   for (uint32_t round = 0; round < rounds; round++) {
-    if (!isfinite(b->incumbent->cost) || eg_incumbent_stop(b->incumbent)) break;
-    count_uses(b);
-    bend_costs(b, round);
-    eg_incumbent_count(b->incumbent, 32 * (uint64_t)problem->node_class.len);
-    EG_TRY(eg_greedy_run(b->greedy, EG_GREEDY_TREE, b->cost.data, b->choice.data));
+    if (!isfinite(incumbent->cost) || eg_incumbent_stop(incumbent)) break;
+    count_uses(&b);
+    bend_costs(&b, round);
+    eg_incumbent_count(incumbent, 32 * (uint64_t)problem->node_class.len);
+    EG_TRY(eg_greedy_run(greedy, EG_GREEDY_TREE, b.cost.data, b.choice.data));
     double cost;
-    EG_TRY(eg_incumbent_offer(b->incumbent, b->choice.data, &cost));
+    EG_TRY(eg_incumbent_offer(incumbent, b.choice.data, &cost));
   }
   return EGRAPH_OK;
 }
 
-egraph_status eg_perturb_run(const eg_greedy *greedy, eg_incumbent *incumbent,
-                             uint32_t rounds, uint64_t seed) {
-  bend b;
-  bend_init(&b, greedy->alloc);
-  b.greedy = greedy;
-  b.incumbent = incumbent;
-  b.rng = (eg_rng){seed};
-  egraph_status status = bend_all(&b, rounds);
-  bend_deinit(&b);
-  return status;
-}
-
 // ---- windows ------------------------------------------------------------------------
 // A window is a ball of classes around a chosen class. The problem of the window has all
-// nodes of its classes, and elsewhere only the chosen ones; presolve folds those away, so
-// a window of a few hundred classes takes milliseconds. The size of windows follows the
-// size after presolve, not the clock, so that results repeat.
+// nodes of its classes, and elsewhere only the chosen nodes; presolve folds these away,
+// so a window of a few hundred classes takes milliseconds. The size of windows follows
+// the size after presolve, not the clock, so that results repeat.
 
 enum { EASY_NODES = 150, HARD_NODES = 400, MIN_WINDOW = 20, TREE_LIMIT = 2 };
-static const uint64_t WINDOW_WORK =
-    1000; // million steps; a safety net, normally out of reach
+static const uint64_t WINDOW_WORK = 1000; // million steps; a window rarely gets there
 
 typedef struct lns {
   egraph_allocator alloc;
@@ -319,7 +311,7 @@ typedef struct lns {
   eg_u32s number;  // [class] in the window's problem, or NONE
   eg_u32s node_of; // [window node]
   eg_u32s row, choice;
-  eg_extract_problem problem; // of the window
+  eg_extract_problem *problem; // of the window
   size_t window;
 } lns;
 EG_OWNER_DEFINE_STATIC(lns, (eg_u32s, chosen, ball, number, node_of, row, choice),
@@ -341,6 +333,7 @@ static egraph_status visit_class(lns *l, uint32_t class) {
 }
 
 static egraph_status grow_ball(lns *l, uint32_t center) {
+  assert(center < l->in_ball.len);
   const eg_extract_problem *whole = l->incumbent->problem;
   for (size_t i = 0; i < l->ball.len; i++)
     l->in_ball.data[l->ball.data[i]] = 0;
@@ -360,10 +353,10 @@ static egraph_status grow_ball(lns *l, uint32_t center) {
 
 static egraph_status number_class(lns *l, uint32_t class) {
   if (l->number.data[class] != EG_EXTRACT_NONE) return EGRAPH_OK;
-  return eg_extract_problem_add_class(&l->problem, &l->number.data[class]);
+  return eg_extract_problem_add_class(l->problem, &l->number.data[class]);
 }
 
-// Adds the node unless one of its children is out of sight.
+/// Adds the node unless one of its children is outside.
 static egraph_status add_window_node(lns *l, uint32_t node) {
   const eg_extract_problem *whole = l->incumbent->problem;
   l->row.len = 0;
@@ -374,13 +367,13 @@ static egraph_status add_window_node(lns *l, uint32_t node) {
   }
   EG_TRY(eg_u32s_push(&l->node_of, node));
   return eg_extract_problem_add_node(
-      &l->problem, l->number.data[whole->node_class.data[node]], whole->cost.data[node],
+      l->problem, l->number.data[whole->node_class.data[node]], whole->cost.data[node],
       l->row.data, (uint32_t)l->row.len, NULL);
 }
 
 static egraph_status build_window(lns *l) {
   const eg_extract_problem *whole = l->incumbent->problem;
-  eg_extract_problem_clear(&l->problem, 0);
+  eg_extract_problem_clear(l->problem, 0);
   l->node_of.len = 0;
   EG_TRY(eg_fill_none(&l->number, whole->class_count));
   for (size_t i = 0; i < l->chosen.len; i++)
@@ -395,24 +388,25 @@ static egraph_status build_window(lns *l) {
       EG_TRY(add_window_node(l, member));
     }
   for (size_t i = 0; i < whole->roots.len; i++)
-    EG_TRY(
-        eg_extract_problem_add_root(&l->problem, l->number.data[whole->roots.data[i]]));
+    EG_TRY(eg_extract_problem_add_root(l->problem, l->number.data[whole->roots.data[i]]));
   return EGRAPH_OK;
 }
 
-// The solution as a choice of the window's problem.
+/// Offers the solution as a choice of the window's problem.
 static egraph_status seed_window(lns *l, eg_incumbent *window) {
-  EG_TRY(eg_fill_none(&l->choice, l->problem.class_count));
+  assert(l->node_of.len == eg_extract_node_count(l->problem));
+  EG_TRY(eg_fill_none(&l->choice, l->problem->class_count));
   for (uint32_t n = 0; n < l->node_of.len; n++) {
     uint32_t node = l->node_of.data[n];
     if (l->incumbent->choice.data[l->incumbent->problem->node_class.data[node]] == node)
-      l->choice.data[l->problem.node_class.data[n]] = n;
+      l->choice.data[l->problem->node_class.data[n]] = n;
   }
   double cost;
   return eg_incumbent_offer(window, l->choice.data, &cost);
 }
 
 static egraph_status adopt_window(lns *l, const eg_incumbent *window) {
+  assert(window->problem == l->problem);
   const eg_extract_problem *whole = l->incumbent->problem;
   l->choice.len = 0;
   EG_TRY(eg_u32s_resize(&l->choice, whole->class_count));
@@ -429,57 +423,49 @@ static egraph_status solve_window(lns *l) {
   eg_extract_options options = *l->incumbent->options;
   options.work_limit = WINDOW_WORK;
   options.threads = 1;
-  eg_incumbent window;
-  EG_TRY(eg_incumbent_init(&window, l->alloc, &l->problem, &options));
+  EG_OWNED(eg_incumbent, window);
+  EG_TRY(eg_incumbent_init(&window, l->alloc, l->problem, &options));
   window.outer = l->incumbent;
   window.outer_rest = -INFINITY;
   window.rest_cost = INFINITY;
   window.tree_limit = TREE_LIMIT;
   uint32_t nodes = 0;
-  egraph_status status = seed_window(l, &window);
-  if (status == EGRAPH_OK) status = l->options->solve(l->alloc, &window, &nodes);
-  if (status == EGRAPH_OK) status = adopt_window(l, &window);
-  eg_incumbent_deinit(&window);
+  EG_TRY(seed_window(l, &window));
+  EG_TRY(l->options->solve(l->alloc, &window, &nodes));
+  EG_TRY(adopt_window(l, &window));
   if (nodes < EASY_NODES && l->window < l->incumbent->problem->class_count)
     l->window += l->window / 4;
   if (nodes > HARD_NODES && l->window > MIN_WINDOW)
     l->window -= l->window / (nodes > 2 * HARD_NODES ? 2 : 4);
-  return status;
-}
-
-static egraph_status slide_window(lns *l) {
-  const eg_extract_problem *whole = l->incumbent->problem;
-  EG_TRY(eg_bytes_resize(&l->in_ball, whole->class_count));
-  EG_TRY(list_chosen(l));
-  uint64_t first = l->incumbent->work.done;
-  for (uint32_t failures = 0; failures < l->options->max_failures;) {
-    if (l->chosen.len == 0 || eg_incumbent_stop(l->incumbent)) break;
-    if (l->incumbent->work.done - first > l->options->steps) break;
-    double before = l->incumbent->cost;
-    uint32_t center = l->chosen.data[eg_rng_below(&l->rng, l->chosen.len)];
-    EG_TRY(grow_ball(l, center));
-    EG_TRY(build_window(l));
-    EG_TRY(solve_window(l));
-    bool better = l->incumbent->cost < eg_incumbent_cutoff_of(l->incumbent, before);
-    failures = better ? 0 : failures + 1;
-    if (l->incumbent->cost < before) EG_TRY(list_chosen(l)); // however little
-  }
   return EGRAPH_OK;
 }
 
 egraph_status eg_lns_run(egraph_allocator alloc, eg_incumbent *incumbent,
                          const eg_class_index *index, const eg_lns_options *options) {
-  lns l;
-  lns_init(&l, alloc);
+  assert(isfinite(incumbent->cost)); // holds a solution
+  EG_OWNED(eg_extract_problem, problem);
+  EG_TRY(eg_extract_problem_init(&problem, alloc));
+  EG_LOCAL(lns, l, alloc);
+  l.problem = &problem;
   l.alloc = alloc;
   l.incumbent = incumbent;
   l.index = index;
   l.options = options;
   l.rng = (eg_rng){options->seed};
   l.window = options->window_classes;
-  EG_TRY(eg_extract_problem_init(&l.problem, alloc));
-  egraph_status status = slide_window(&l);
-  lns_deinit(&l);
-  eg_extract_problem_deinit(&l.problem);
-  return status;
+  EG_TRY(eg_bytes_resize(&l.in_ball, incumbent->problem->class_count));
+  EG_TRY(list_chosen(&l));
+  uint64_t first = incumbent->work.done;
+  for (uint32_t failures = 0; failures < options->max_failures;) {
+    if (l.chosen.len == 0 || eg_incumbent_stop(incumbent)) break;
+    if (incumbent->work.done - first > options->steps) break;
+    double before = incumbent->cost;
+    EG_TRY(grow_ball(&l, l.chosen.data[eg_rng_below(&l.rng, l.chosen.len)]));
+    EG_TRY(build_window(&l));
+    EG_TRY(solve_window(&l));
+    bool better = incumbent->cost < eg_incumbent_cutoff_of(incumbent, before);
+    failures = better ? 0 : failures + 1;
+    if (incumbent->cost < before) EG_TRY(list_chosen(&l)); // however little
+  }
+  return EGRAPH_OK;
 }

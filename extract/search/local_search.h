@@ -1,6 +1,6 @@
 // Better choices from the best one. Local search by reference counts, known as exact area
-// recovery in technology mapping, makes the best of sharing that greedy choices could not
-// see, in near-linear time. Greedy runs on perturbed costs leave its optimum.
+// recovery in technology mapping, finds the sharing that greedy choices do not see, in
+// near-linear time. Greedy runs on perturbed costs leave its optimum.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SEARCH_LOCAL_SEARCH_H
 #define EG_EXTRACT_SEARCH_LOCAL_SEARCH_H
@@ -10,30 +10,31 @@
 #include "extract/incumbent.h"
 #include "extract/search/greedy.h"
 
-/// Improves the incumbent's solution by sweeps over all classes until they stop paying,
-/// or until `steps` of work are done.
-/// O(edges) a sweep, times the classes that a switch of a node gains and loses: at first
-/// 64 at most, later more. Costs must be >= 0. Fails with EGRAPH_E_MEMORY.
+/// Improves the incumbent's solution by sweeps over all classes until they gain little or
+/// `steps` of work are done. O(edges) a sweep, times the classes that a switch of a node
+/// adds and removes: at first 64 at most, later more. Costs must be >= 0. Fails with
+/// EGRAPH_E_MEMORY.
 egraph_status eg_local_search_run(const eg_greedy *greedy, eg_incumbent *incumbent,
                                   uint64_t steps);
 
-/// Greedy runs on costs that are perturbed by the best solution so far.
-/// `rounds` runs; each improvement goes to the incumbent. Deterministic for a seed. Does
-/// nothing above 100,000 nodes. Fails with EGRAPH_E_MEMORY.
+/// Runs greedy extraction `rounds` times on costs perturbed by the best solution so far;
+/// each improvement goes to the incumbent. Deterministic for a seed. Does nothing above
+/// 100,000 nodes. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_perturb_run(const eg_greedy *greedy, eg_incumbent *incumbent,
                              uint32_t rounds, uint64_t seed);
 
 // ---- windows ------------------------------------------------------------------------
-// Large neighbourhood search: solve a window of the problem exactly, the rest held as in
-// the best solution, and slide the window. The upper bounds of large, deep problems.
+// Large neighbourhood search: solve a window of the problem exactly, the rest fixed as in
+// the best solution, and slide the window. It gives the upper bounds of large, deep
+// problems.
 
 typedef struct eg_lns_options {
   uint64_t seed;
   uint32_t window_classes; // first window; it adapts
   uint32_t max_failures;   // windows in a row without improvement
   uint64_t steps;          // of work, at most
-  /// Improves the incumbent of a window; *out_nodes tells how hard it was (nodes after
-  /// presolve).
+  /// Improves the incumbent of a window; *out_nodes is the size after presolve, a measure
+  /// of its difficulty.
   egraph_status (*solve)(egraph_allocator alloc, eg_incumbent *window,
                          uint32_t *out_nodes);
 } eg_lns_options;

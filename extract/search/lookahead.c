@@ -20,9 +20,10 @@ static egraph_status take_order(eg_frontier *f, const eg_u32s *order) {
 }
 
 typedef struct slots {
-  eg_u32s free; // of those that were taken before
+  eg_u32s free; // taken before, now unused
   uint32_t count, open;
 } slots;
+EG_OWNER_DEFINE_STATIC(slots, (eg_u32s, free))
 
 static egraph_status open_class(eg_frontier *f, slots *s, uint32_t class) {
   if (f->slot.data[class] != EG_EXTRACT_NONE) return EGRAPH_OK;
@@ -31,7 +32,7 @@ static egraph_status open_class(eg_frontier *f, slots *s, uint32_t class) {
   return EGRAPH_OK;
 }
 
-/// A class has a bit from the first one that needs it until it is looked at.
+/// A class has a bit from the first class that needs it until its own place.
 static egraph_status take_slots(eg_frontier *f, slots *s) {
   const eg_extract_problem *problem = f->problem;
   uint64_t sum = 0;
@@ -56,12 +57,9 @@ static egraph_status take_slots(eg_frontier *f, slots *s) {
 }
 
 static egraph_status measure_order(eg_frontier *f, const eg_u32s *order) {
-  slots s = {.count = 0};
-  eg_u32s_init(&s.free, f->order.alloc);
+  EG_LOCAL(slots, s, f->order.alloc);
   EG_TRY(take_order(f, order));
-  egraph_status status = take_slots(f, &s);
-  eg_u32s_deinit(&s.free);
-  return status;
+  return take_slots(f, &s);
 }
 
 /// Two orders: components one after the other, and by depth.
@@ -78,16 +76,17 @@ EG_OWNER_DEFINE_STATIC(orders, (eg_bytes, derivable),
                        (eg_u32s, component, children_first, waiting, queue, rank, depth,
                         begin, parents_first, by_depth))
 
-/// On a cycle an edge leads on where its child is derivable earlier: by the node that is
-/// derivable first every class is.
+/// On a cycle an edge leads on when its child is derivable earlier: every class has such
+/// an edge, by the node that derives it first.
 static bool leads_on(const orders *o, uint32_t class, uint32_t child) {
   return o->component.data[class] != o->component.data[child] ||
          o->rank.data[child] < o->rank.data[class];
 }
 
-/// Stable, by ascending keys [class].
+/// Sorts by ascending keys [class], stably.
 static egraph_status sort_classes(orders *o, const eg_u32s *classes, const uint32_t *key,
                                   eg_u32s *out) {
+  assert(classes->len == o->problem->class_count);
   uint32_t most = 0;
   for (size_t i = 0; i < classes->len; i++)
     if (key[classes->data[i]] > most) most = key[classes->data[i]];
@@ -104,7 +103,7 @@ static egraph_status sort_classes(orders *o, const eg_u32s *classes, const uint3
   return EGRAPH_OK;
 }
 
-/// Classes that nothing derives are last.
+/// Classes without a derivation are last.
 static egraph_status rank_classes(orders *o) {
   EG_TRY(eg_derivable_find(o->problem, o->index, NULL, 0, &o->derivable, &o->waiting,
                            &o->queue));
@@ -145,19 +144,17 @@ static egraph_status sort_by_depth(orders *o) {
 
 egraph_status eg_frontier_find(eg_frontier *frontier, const eg_extract_problem *problem,
                                const eg_class_index *index) {
-  orders o;
-  orders_init(&o, frontier->order.alloc);
+  EG_LOCAL(orders, o, frontier->order.alloc);
   frontier->problem = o.problem = problem;
   frontier->index = o.index = index;
-  egraph_status status = sort_by_component(&o);
-  if (status == EGRAPH_OK) status = sort_by_depth(&o);
-  if (status == EGRAPH_OK) status = measure_order(frontier, &o.parents_first);
+  EG_TRY(sort_by_component(&o));
+  EG_TRY(sort_by_depth(&o));
+  EG_TRY(measure_order(frontier, &o.parents_first));
   uint32_t mean = frontier->mean_width;
-  if (status == EGRAPH_OK) status = measure_order(frontier, &o.by_depth);
-  if (status == EGRAPH_OK && frontier->mean_width > mean)
-    status = measure_order(frontier, &o.parents_first);
-  orders_deinit(&o);
-  return status;
+  EG_TRY(measure_order(frontier, &o.by_depth));
+  if (frontier->mean_width > mean) EG_TRY(measure_order(frontier, &o.parents_first));
+  assert(frontier->order.len == problem->class_count);
+  return EGRAPH_OK;
 }
 
 // ---- bounds -------------------------------------------------------------------------
@@ -194,6 +191,7 @@ static egraph_status add_place_node(eg_lookahead *a, uint32_t place, uint32_t no
 }
 
 static egraph_status add_place(eg_lookahead *a, uint32_t place) {
+  assert(place < a->opened.len);
   const eg_frontier *f = a->frontier;
   uint32_t class = f->order.data[place];
   size_t first = a->children.len;
@@ -209,6 +207,7 @@ static egraph_status add_place(eg_lookahead *a, uint32_t place) {
 }
 
 egraph_status eg_lookahead_build(eg_lookahead *ahead, const eg_frontier *frontier) {
+  assert(frontier->slot.len == frontier->order.len);
   uint32_t count = (uint32_t)frontier->order.len;
   ahead->frontier = frontier;
   ahead->children.len = ahead->cost.len = ahead->pairs.len = ahead->alone.len = 0;
@@ -232,10 +231,10 @@ typedef struct search {
   eg_incumbent *incumbent;
   eg_u32s begin, places; // state s is places[begin[s] .. begin[s + 1]), ascending
   eg_doubles cost;       // [state] of the nodes that led to it
-  eg_cost_heap open;     // by what a state costs at least
+  eg_cost_heap open;     // by the lower bounds of states
   eg_u32s holder;        // [slot] place of the class that is open there
   eg_u32s set;
-  uint64_t work, counted; // counted: what the incumbent knows of it
+  uint64_t work, counted; // counted: the part that the incumbent has counted
   bool late;
 } search;
 EG_OWNER_DEFINE_STATIC(search, (eg_u32s, begin, places, holder, set), (eg_doubles, cost),
@@ -252,9 +251,10 @@ static egraph_status add_state_of_search(search *s, double cost, double least) {
   return eg_cost_heap_add(&s->open, sum > least ? sum : least, (uint32_t)s->cost.len - 1);
 }
 
-/// The first class of the state is looked at: the others and the children of a node are
-/// merged.
+/// Derives the first class of the state by each of its nodes: merges the other classes
+/// and the children of the node.
 static egraph_status expand_state(search *s, eg_cost_entry top) {
+  assert(top.item < s->cost.len);
   const eg_lookahead *a = s->ahead;
   uint32_t place = s->places.data[s->begin.data[top.item]];
   for (uint32_t n = a->node_begin.data[place]; n < a->node_begin.data[place + 1]; n++) {
@@ -274,8 +274,9 @@ static egraph_status expand_state(search *s, eg_cost_entry top) {
 
 enum { MOST_PLACES = 1 << 23 }; // of states, at a time
 
-/// Bound of s->set, which is ascending; INFINITY: nothing derives it.
-static egraph_status look_ahead(search *s, uint32_t states, double *out) {
+/// Bound of s->set, which is ascending; INFINITY: it has no derivation.
+static egraph_status bound_set(search *s, uint32_t states, double *out) {
+  assert(s->set.len != 0 || s->ahead->frontier->problem->roots.len == 0);
   s->begin.len = s->places.len = s->cost.len = s->open.len = 0;
   EG_TRY(eg_u32s_push(&s->begin, 0));
   EG_TRY(eg_u32s_append(&s->places, s->set.data, s->set.len));
@@ -283,7 +284,7 @@ static egraph_status look_ahead(search *s, uint32_t states, double *out) {
   for (uint32_t k = 0; k < states && s->open.len != 0; k++) {
     if (s->places.len > MOST_PLACES) break;
     uint32_t first = s->open.data[0].item;
-    if (s->begin.data[first] == s->begin.data[first + 1]) break; // all is derived
+    if (s->begin.data[first] == s->begin.data[first + 1]) break; // no class is open
     EG_TRY(expand_state(s, eg_cost_heap_take(&s->open)));
   }
   *out = s->open.len != 0 ? s->open.data[0].cost : INFINITY;
@@ -292,7 +293,7 @@ static egraph_status look_ahead(search *s, uint32_t states, double *out) {
 
 // ---- all sets, from the last class up -------------------------------------------------
 
-/// The class at `place` is open now, and what it opens is not yet.
+/// The class at `place` is open now, and the classes that it opens are not yet.
 static void step_back(search *s, uint32_t place) {
   const eg_lookahead *a = s->ahead;
   for (uint32_t n = a->node_begin.data[place]; n < a->node_begin.data[place + 1]; n++)
@@ -304,7 +305,7 @@ static void step_back(search *s, uint32_t place) {
   s->holder.data[a->slot.data[place]] = place;
 }
 
-static egraph_status look_from_pairs(search *s, uint32_t place, uint32_t states) {
+static egraph_status bound_pairs(search *s, uint32_t place, uint32_t states) {
   eg_lookahead *a = s->ahead;
   for (uint32_t slot = 0; slot < s->holder.len; slot++) {
     uint32_t other = s->holder.data[slot];
@@ -312,7 +313,7 @@ static egraph_status look_from_pairs(search *s, uint32_t place, uint32_t states)
     s->set.len = 0;
     EG_TRY(eg_u32s_push(&s->set, place));
     EG_TRY(eg_u32s_push(&s->set, other));
-    EG_TRY(look_ahead(s, states, &a->pairs.data[(size_t)place * s->holder.len + slot]));
+    EG_TRY(bound_set(s, states, &a->pairs.data[(size_t)place * s->holder.len + slot]));
   }
   return EGRAPH_OK;
 }
@@ -327,7 +328,7 @@ static bool search_is_late(search *s, uint64_t steps) {
   return s->late;
 }
 
-static egraph_status look_from_all(search *s, const eg_lookahead_options *options) {
+static egraph_status bound_all_classes(search *s, const eg_lookahead_options *options) {
   eg_lookahead *a = s->ahead;
   size_t width = a->frontier->width;
   EG_TRY(eg_fill_none(&s->holder, width));
@@ -338,27 +339,27 @@ static egraph_status look_from_all(search *s, const eg_lookahead_options *option
     step_back(s, place);
     s->set.len = 0;
     EG_TRY(eg_u32s_push(&s->set, place));
-    EG_TRY(look_ahead(s, options->states, &a->alone.data[place]));
-    if (options->in_pairs) EG_TRY(look_from_pairs(s, place, options->states));
+    EG_TRY(bound_set(s, options->states, &a->alone.data[place]));
+    if (options->in_pairs) EG_TRY(bound_pairs(s, place, options->states));
   }
   return EGRAPH_OK;
 }
 
-/// The bound that matters may be looked for as long as those of all classes were.
-static egraph_status look_from_roots(search *s, double *out_bound) {
+/// The bound of the roots may take as many states as the bounds of all classes together.
+static egraph_status bound_roots(search *s, double *out_bound) {
   const eg_lookahead *a = s->ahead;
   s->set.len = 0;
   for (uint32_t place = 0; place < a->alone.len; place++)
     if (a->opened.data[place] == 0) EG_TRY(eg_u32s_push(&s->set, place));
   double bound;
-  EG_TRY(look_ahead(s, (uint32_t)a->alone.len, &bound));
+  EG_TRY(bound_set(s, (uint32_t)a->alone.len, &bound));
   if (bound > *out_bound) *out_bound = bound;
   return EGRAPH_OK;
 }
 
 uint64_t eg_lookahead_steps(const eg_lookahead *ahead,
                             const eg_lookahead_options *options) {
-  enum { STEPS_ALONE = 100, STEPS_IN_PAIRS = 150 }; // of a state, about
+  enum { STEPS_ALONE = 100, STEPS_IN_PAIRS = 150 }; // of a state, on average
   uint64_t states = (uint64_t)options->states * ahead->alone.len;
   if (!options->in_pairs) return STEPS_ALONE * states;
   return STEPS_IN_PAIRS * states * (ahead->frontier->mean_width + 1);
@@ -366,13 +367,12 @@ uint64_t eg_lookahead_steps(const eg_lookahead *ahead,
 
 egraph_status eg_lookahead_run(eg_lookahead *ahead, eg_incumbent *incumbent,
                                const eg_lookahead_options *options, double *out_bound) {
-  search s;
-  search_init(&s, ahead->alone.alloc);
+  assert(ahead->node_begin.len == ahead->slot.len + 1);
+  EG_LOCAL(search, s, ahead->alone.alloc);
   s.ahead = ahead;
   s.incumbent = incumbent;
-  egraph_status status = look_from_all(&s, options);
-  if (status == EGRAPH_OK && !s.late) status = look_from_roots(&s, out_bound);
+  EG_TRY(bound_all_classes(&s, options));
+  if (!s.late) EG_TRY(bound_roots(&s, out_bound));
   eg_incumbent_count(incumbent, s.work - s.counted);
-  search_deinit(&s);
-  return status;
+  return EGRAPH_OK;
 }

@@ -1,6 +1,6 @@
 // The order of a walk over states (frontier.h): parents before children but for cycles,
-// with few classes open at a time, which are those that one before needs and that are yet
-// to be looked at.
+// with few open classes. A class is open from the first class that needs it until its own
+// place in the order.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SEARCH_LOOKAHEAD_H
 #define EG_EXTRACT_SEARCH_LOOKAHEAD_H
@@ -8,54 +8,53 @@
 #include "extract/class_graph.h"
 #include "extract/incumbent.h"
 
-/// The order in which classes are looked at, and the bits that they have in a state.
+/// The order of the classes, and the bits that they have in a state.
 typedef struct eg_frontier {
   const eg_extract_problem *problem; // borrowed, as the index
   const eg_class_index *index;
   eg_u32s order; // classes, parents first but for cycles
   eg_u32s place; // [class] in order
-  eg_u32s slot;  // [class] its bit, or EG_EXTRACT_NONE: nothing before it needs it
-  uint32_t width, mean_width; // classes that are open at a time: bits; on average
+  eg_u32s slot;  // [class] its bit, or EG_EXTRACT_NONE: no class before it needs it
+  uint32_t width, mean_width; // open classes: at most (bits of a state), on average
 } eg_frontier;
 
 void eg_frontier_init(eg_frontier *frontier, egraph_allocator alloc);
 void eg_frontier_deinit(eg_frontier *frontier);
-/// Takes the order with the least open classes of a few. O(nodes + edges). Fails with
+/// Takes the order with the fewest open classes of two. O(nodes + edges). Fails with
 /// EGRAPH_E_MEMORY.
 egraph_status eg_frontier_find(eg_frontier *frontier, const eg_extract_problem *problem,
                                const eg_class_index *index);
 
 // ---- bounds -------------------------------------------------------------------------
-// Lower bounds of one class or two, by looking ahead. In the order of a frontier
-// a set of classes costs at least what its dearest class, or pair of
-// them, costs with all that is below. So from the last class up: a best-first search from
-// the set over the states of the frontier, which estimates what is open by the bounds
-// that it has of the classes there, ends after some states; the least estimate that is
-// left is a bound of the set.
+// Lower bounds of one class or two. In the order of a frontier a set of classes costs at
+// least as much as its dearest class, or pair of classes, with all its descendants. So
+// from the last class up: a best-first search from the set over the states of the
+// frontier, which estimates open classes by the bounds found so far, ends after some
+// states; the least remaining estimate is a bound of the set.
 //
-//   {a}  looks at a: {b c} by one node, {d} by another; each costs at least the node and
-//        the dearest of b, c, bc, or d; then at b or d, whichever seems cheaper ...
+//   {a}  derives a: {b c} by one node, {d} by another; each costs at least the node and
+//        the dearest of b, c, bc, or d; then derives b or d, the cheaper state first ...
 //
 // Haslum, Geffner 2000, "Admissible Heuristics for Optimal Planning" (h^m); the search
-// adds what few classes together cost before their ways part or join.
+// adds the cost of a few classes together before their descendants part or join.
 
-/// Classes are named by their places in the order. Edges to earlier places ask for
-/// nothing, as on a walk that ignores cycles.
+/// Classes are named by their places in the order. Edges to earlier places are ignored,
+/// as on a walk that ignores cycles.
 typedef struct eg_lookahead {
   const eg_frontier *frontier; // borrowed
   eg_u32s slot;                // [place]
-  eg_u32s opened;              // [place] 1 + that of the first that needs it; 0: a root;
-                               // EG_EXTRACT_NONE: nothing does
+  eg_u32s opened;              // [place] 1 + place of the first class that needs it;
+                               // 0: a root; EG_EXTRACT_NONE: never needed
   eg_u32s node_begin;          // [place + 1]
   eg_doubles cost;             // [node]
   eg_u32s child_begin;         // [node + 1]
   eg_u32s children;            // places, ascending
   eg_doubles alone;            // [place] bound of this class
-  eg_doubles pairs;            // [place * width + slot of a later one], or empty
+  eg_doubles pairs;            // [place * width + slot of a later class], or empty
 } eg_lookahead;
 
 typedef struct eg_lookahead_options {
-  uint32_t states; // that a search looks at
+  uint32_t states; // of a search, at most
   bool in_pairs;   // bounds of two classes, too: memory is places * width
   uint64_t steps;  // of work, after which the run ends; the bounds are valid then, too
 } eg_lookahead_options;
@@ -64,7 +63,7 @@ void eg_lookahead_init(eg_lookahead *ahead, egraph_allocator alloc);
 void eg_lookahead_deinit(eg_lookahead *ahead);
 /// All bounds are 0 then. O(nodes + edges log edges). Fails with EGRAPH_E_MEMORY.
 egraph_status eg_lookahead_build(eg_lookahead *ahead, const eg_frontier *frontier);
-/// Steps that a run takes, about.
+/// Approximate steps of a run.
 uint64_t eg_lookahead_steps(const eg_lookahead *ahead,
                             const eg_lookahead_options *options);
 /// Raises the bounds, and *out_bound to a bound of the roots. Counts its work for the
@@ -77,7 +76,7 @@ static inline double eg_lookahead_of_pair(const eg_lookahead *a, uint32_t p, uin
   return a->pairs.data[(size_t)first * a->frontier->width + a->slot.data[last]];
 }
 
-/// What classes that are open at the same time cost at least.
+/// Lower bound of the cost of classes that are open at the same time.
 static inline double eg_lookahead_of(const eg_lookahead *a, const uint32_t *places,
                                      size_t count) {
   double most = 0;

@@ -9,7 +9,7 @@
 #include "extract/search/formulation.h"
 
 enum { TERMS_PER_LINE = 8 };
-// Presolve keeps what costs less than the best by this share, so that optima stay.
+// The cutoff of presolve is above the best cost by this share, so that optima stay.
 static const double MARGIN = 1e-6;
 
 typedef struct printer {
@@ -19,8 +19,8 @@ typedef struct printer {
   eg_u32s component, order; // of the strongly connected components
   eg_u32s size;             // [component] classes
   eg_user_groups groups;
-  bool any_sign;  // there are negative costs
-  uint32_t terms; // of the row being written
+  bool any_sign;  // some cost is negative
+  uint32_t terms; // of the current row
 } printer;
 EG_OWNER_DEFINE_STATIC(printer, (eg_class_index, index),
                        (eg_u32s, component, order, size), (eg_user_groups, groups))
@@ -30,97 +30,93 @@ static const char HEAD[] =
     "\\ x<n>: node n is chosen. t<c>: level of class c, above its children's.\n"
     "\\ fixed_cost is 1: it carries the cost of what presolve has decided.\n";
 
-static egraph_status term(printer *p, double factor, char letter, uint32_t number) {
-  if (p->terms % TERMS_PER_LINE == 0 && p->terms != 0)
-    EG_TRY(eg_text_append(p->text, "\n "));
+static void print_term(printer *p, double factor, char letter, uint32_t number) {
+  if (p->terms % TERMS_PER_LINE == 0 && p->terms != 0) eg_text_append(p->text, "\n ");
   p->terms++;
-  EG_TRY(eg_text_append(p->text, factor < 0 ? " - " : " + "));
+  eg_text_append(p->text, factor < 0 ? " - " : " + ");
   if (fabs(factor) != 1) {
-    EG_TRY(eg_text_double(p->text, fabs(factor)));
-    EG_TRY(eg_text_append(p->text, " "));
+    eg_text_double(p->text, fabs(factor));
+    eg_text_append(p->text, " ");
   }
-  return eg_text_printf(p->text, "%c%u", letter, number);
+  eg_text_printf(p->text, "%c%u", letter, number);
 }
 
-static egraph_status row(printer *p, const char *kind, uint32_t number) {
+/// Starts a row; its second number is EG_EXTRACT_NONE if one number names it.
+static void start_row(printer *p, const char *kind, uint32_t a, uint32_t b) {
   p->terms = 0;
-  return eg_text_printf(p->text, " %s_%u:", kind, number);
+  eg_text_printf(p->text, " %s_%u", kind, a);
+  if (b != EG_EXTRACT_NONE) eg_text_printf(p->text, "_%u", b);
+  eg_text_append(p->text, ":");
 }
 
-static egraph_status row_of_two(printer *p, const char *kind, uint32_t a, uint32_t b) {
-  p->terms = 0;
-  return eg_text_printf(p->text, " %s_%u_%u:", kind, a, b);
+static void print_members(printer *p, double factor, uint32_t class) {
+  EG_EACH_MEMBER(&p->index, class, member) { print_term(p, factor, 'x', member); }
 }
 
-static egraph_status members(printer *p, double factor, uint32_t class) {
-  EG_EACH_MEMBER(&p->index, class, member) { EG_TRY(term(p, factor, 'x', member)); }
-  return EGRAPH_OK;
-}
-
-static egraph_status objective(printer *p, double offset) {
-  EG_TRY(eg_text_append(p->text, HEAD));
-  EG_TRY(eg_text_append(p->text, "Minimize\n cost: "));
-  EG_TRY(eg_text_double(p->text, offset));
-  EG_TRY(eg_text_append(p->text, " fixed_cost"));
+static void print_objective(printer *p, double offset) {
+  eg_text_append(p->text, HEAD);
+  eg_text_append(p->text, "Minimize\n cost: ");
+  eg_text_double(p->text, offset);
+  eg_text_append(p->text, " fixed_cost");
   p->terms = 1;
   for (uint32_t n = 0; n < eg_extract_node_count(p->problem); n++)
-    if (p->problem->cost.data[n] != 0) EG_TRY(term(p, p->problem->cost.data[n], 'x', n));
-  return eg_text_append(p->text, "\nSubject To\n fixed: fixed_cost = 1\n");
+    if (p->problem->cost.data[n] != 0) print_term(p, p->problem->cost.data[n], 'x', n);
+  eg_text_append(p->text, "\nSubject To\n fixed: fixed_cost = 1\n");
 }
 
-// A root without nodes makes the program infeasible, as it should.
-static egraph_status class_rows(printer *p, uint32_t class) {
+/// A root without nodes makes the program infeasible, as it should.
+static void print_class_rows(printer *p, uint32_t class) {
   uint32_t count = eg_class_index_member_count(&p->index, class);
   bool is_root = p->index.is_root.data[class] != 0;
-  if (!is_root && count < 2) return EGRAPH_OK;
-  EG_TRY(row(p, is_root ? "root" : "one", class));
-  if (count == 0) EG_TRY(eg_text_append(p->text, " 0 fixed_cost"));
-  EG_TRY(members(p, 1, class));
-  return eg_text_append(p->text, is_root ? " = 1\n" : " <= 1\n");
+  if (!is_root && count < 2) return;
+  start_row(p, is_root ? "root" : "one", class, EG_EXTRACT_NONE);
+  if (count == 0) eg_text_append(p->text, " 0 fixed_cost");
+  print_members(p, 1, class);
+  eg_text_append(p->text, is_root ? " = 1\n" : " <= 1\n");
 }
 
-static egraph_status reach_row(printer *p, uint32_t class) {
+static void print_reach_row(printer *p, uint32_t class) {
   if (p->index.is_root.data[class] || eg_class_index_member_count(&p->index, class) == 0)
-    return EGRAPH_OK;
-  EG_TRY(row(p, "reach", class));
-  EG_TRY(members(p, 1, class));
-  EG_EACH_USER(&p->index, class, user) { EG_TRY(term(p, -1, 'x', user)); }
-  return eg_text_append(p->text, " <= 0\n");
+    return;
+  start_row(p, "reach", class, EG_EXTRACT_NONE);
+  print_members(p, 1, class);
+  EG_EACH_USER(&p->index, class, user) { print_term(p, -1, 'x', user); }
+  eg_text_append(p->text, " <= 0\n");
 }
 
-static egraph_status group(printer *p, double factor, size_t which) {
+static void print_group(printer *p, double factor, size_t which) {
   for (uint32_t i = p->groups.begin.data[which]; i < p->groups.begin.data[which + 1]; i++)
-    EG_TRY(term(p, factor, 'x', p->groups.nodes.data[i]));
-  return EGRAPH_OK;
+    print_term(p, factor, 'x', p->groups.nodes.data[i]);
 }
 
-static egraph_status edge_rows(printer *p, uint32_t child, size_t which) {
+static void print_edge_rows(printer *p, uint32_t child, size_t which) {
+  assert(which < p->groups.classes.len);
   uint32_t class = p->groups.classes.data[which];
   if (!p->index.is_root.data[child]) {
-    EG_TRY(row_of_two(p, "need", class, child));
-    EG_TRY(group(p, 1, which));
-    EG_TRY(members(p, -1, child));
-    EG_TRY(eg_text_append(p->text, " <= 0\n"));
+    start_row(p, "need", class, child);
+    print_group(p, 1, which);
+    print_members(p, -1, child);
+    eg_text_append(p->text, " <= 0\n");
   }
-  if (p->component.data[class] != p->component.data[child]) return EGRAPH_OK;
+  if (p->component.data[class] != p->component.data[child]) return;
   uint32_t size = p->size.data[p->component.data[class]];
-  EG_TRY(row_of_two(p, "level", class, child));
-  EG_TRY(term(p, 1, 't', child));
-  EG_TRY(term(p, -1, 't', class));
-  EG_TRY(group(p, size, which));
-  return eg_text_printf(p->text, " <= %u\n", size - 1);
+  start_row(p, "level", class, child);
+  print_term(p, 1, 't', child);
+  print_term(p, -1, 't', class);
+  print_group(p, size, which);
+  eg_text_printf(p->text, " <= %u\n", size - 1);
 }
 
-static egraph_status domains(printer *p) {
-  EG_TRY(eg_text_append(p->text, "Bounds\n"));
+static void print_domains(printer *p) {
+  eg_text_append(p->text, "Bounds\n");
   for (uint32_t class = 0; class < p->problem->class_count; class ++) {
     uint32_t size = p->size.data[p->component.data[class]];
-    if (size > 1) EG_TRY(eg_text_printf(p->text, " 0 <= t%u <= %u\n", class, size - 1));
+    if (size > 1) eg_text_printf(p->text, " 0 <= t%u <= %u\n", class, size - 1);
   }
-  EG_TRY(eg_text_append(p->text, "Binaries\n"));
+  eg_text_append(p->text, "Binaries\n");
   for (uint32_t n = 0; n < eg_extract_node_count(p->problem); n++)
-    EG_TRY(eg_text_printf(p->text, " x%u\n", n));
-  return eg_text_append(p->text, "End\n");
+    eg_text_printf(p->text, " x%u\n", n);
+  eg_text_append(p->text, "End\n");
 }
 
 static egraph_status prepare_printer(printer *p) {
@@ -134,52 +130,32 @@ static egraph_status prepare_printer(printer *p) {
   return EGRAPH_OK;
 }
 
-static egraph_status print_problem(printer *p, double offset) {
-  EG_TRY(prepare_printer(p));
-  EG_TRY(objective(p, offset));
-  for (uint32_t class = 0; class < p->problem->class_count; class ++) {
-    EG_TRY(class_rows(p, class));
-    EG_TRY(eg_user_groups_find(&p->groups, p->problem, &p->index, class));
-    for (size_t which = 0; which < p->groups.classes.len; which++)
-      EG_TRY(edge_rows(p, class, which));
-    if (p->any_sign) EG_TRY(reach_row(p, class));
-  }
-  return domains(p);
-}
-
 egraph_status eg_lp_format_print(eg_text *text, const eg_extract_problem *problem,
                                  double offset) {
-  printer p;
-  printer_init(&p, text->chars.alloc);
+  EG_LOCAL(printer, p, text->chars.alloc);
   p.text = text;
   p.problem = problem;
-  egraph_status status = print_problem(&p, offset);
-  printer_deinit(&p);
-  return status;
+  EG_TRY(prepare_printer(&p));
+  print_objective(&p, offset);
+  for (uint32_t class = 0; class < problem->class_count; class ++) {
+    print_class_rows(&p, class);
+    EG_TRY(eg_user_groups_find(&p.groups, problem, &p.index, class));
+    for (size_t which = 0; which < p.groups.classes.len; which++)
+      print_edge_rows(&p, class, which);
+    if (p.any_sign) print_reach_row(&p, class);
+  }
+  print_domains(&p);
+  return eg_text_status(text);
 }
 
 // ---- after presolve --------------------------------------------------------------
 
 static egraph_status print_plain(egraph_allocator alloc,
                                  const eg_extract_problem *problem, eg_text *text) {
-  eg_formulation model;
+  EG_OWNED(eg_formulation, model);
   EG_TRY(eg_formulation_init(&model, alloc));
-  egraph_status status = eg_formulation_build(&model, problem);
-  if (status == EGRAPH_OK) status = eg_lp_format_print(text, &model.reduced.problem, 0);
-  eg_formulation_deinit(&model);
-  return status;
-}
-
-static egraph_status run_presolve(eg_presolve *presolve,
-                                  const eg_extract_problem *problem,
-                                  const eg_extract_options *options, double best_cost) {
-  EG_TRY(eg_reduced_from(&presolve->spare, problem));
-  EG_TRY(eg_presolve_load(presolve, &presolve->spare));
-  presolve->disabled = options->disabled_passes;
-  presolve->deadline = eg_clock_seconds() + options->time_limit_seconds;
-  // An optimum of 0 leaves no room for a share.
-  presolve->cutoff = best_cost > 0 ? best_cost * (1 + MARGIN) : INFINITY;
-  return eg_presolve_run(presolve);
+  EG_TRY(eg_formulation_build(&model, problem));
+  return eg_lp_format_print(text, &model.reduced.problem, 0);
 }
 
 egraph_status eg_lp_format_reduced(egraph_allocator alloc,
@@ -187,19 +163,18 @@ egraph_status eg_lp_format_reduced(egraph_allocator alloc,
                                    const eg_extract_options *options, double best_cost,
                                    eg_text *text) {
   if (eg_extract_has_negative_cost(problem)) return print_plain(alloc, problem, text);
-  eg_parts parts;
+  EG_OWNED(eg_parts, parts);
+  EG_OWNED(eg_presolve, presolve);
   eg_parts_init(&parts, alloc, eg_extract_node_count(problem));
-  eg_presolve presolve;
-  egraph_status status = eg_presolve_init(&presolve, alloc, &parts);
-  if (status == EGRAPH_OK) {
-    status = run_presolve(&presolve, problem, options, best_cost);
-    // Closed: some root cannot be derived, and the problem itself says so.
-    if (status == EGRAPH_OK && presolve.closed)
-      status = print_plain(alloc, problem, text);
-    else if (status == EGRAPH_OK)
-      status = eg_lp_format_print(text, &presolve.model.problem, presolve.model.offset);
-    eg_presolve_deinit(&presolve);
-  }
-  eg_parts_deinit(&parts);
-  return status;
+  EG_TRY(eg_presolve_init(&presolve, alloc, &parts));
+  EG_TRY(eg_reduced_from(&presolve.spare, problem));
+  EG_TRY(eg_presolve_load(&presolve, &presolve.spare));
+  presolve.disabled = options->disabled_passes;
+  presolve.deadline = eg_clock_seconds() + options->time_limit_seconds;
+  // An optimum of 0 leaves no room for a share.
+  presolve.cutoff = best_cost > 0 ? best_cost * (1 + MARGIN) : INFINITY;
+  EG_TRY(eg_presolve_run(&presolve));
+  // Closed: some root cannot be derived, and the problem itself says so.
+  if (presolve.closed) return print_plain(alloc, problem, text);
+  return eg_lp_format_print(text, &presolve.model.problem, presolve.model.offset);
 }

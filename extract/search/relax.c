@@ -1,11 +1,11 @@
 // Columns are nodes; y_c, the sum of the nodes of class c, is written out. Rows:
 //   root c:                     sum of c's nodes >= 1
 //   class p, child class d:     nodes of p with child d  <=  y_d      (aggregated)
-//   cuts of one dual ascent, then whatever separation finds.
+//   cuts of one dual ascent, then the rows of separation.
 // Costs are scaled so that the cutoff is 1000: GLPK's tolerances are absolute, and our
 // costs may be microseconds.
 // SPDX-License-Identifier: Apache-2.0
-#include "extract/search/relax.h"
+#include "extract/search/extract_search.h"
 
 #include <math.h>
 
@@ -26,9 +26,12 @@ enum {
   ROUND_ASCENT_CUTS = 400,
   PURGE_EVERY = 5,
   MAX_CUT_ITEMS = 1000000,
-  PROOF_SHARE = 20 // proof mode: at least one node in so many must go
+  PROOF_SHARE = 20 // proof mode: at least one node in 20 must go
 };
 static const double SCALED_CUTOFF = 1000, SHRUNK_SHARE = 0.08, STALL_SHARE = 1e-3;
+
+#define CUTTING_MEMBERS                                                                  \
+  (eg_doubles, cost, price), (eg_u32s, above, below, roots), (eg_user_groups, users)
 
 typedef struct cutting {
   eg_relax *relax;
@@ -36,7 +39,7 @@ typedef struct cutting {
   eg_presolve *presolve;
   eg_lp *lp;
   eg_lp_rows rows;
-  eg_doubles cost;  // scaled, or what is handed to a heuristic
+  eg_doubles cost;  // scaled, or the costs for a heuristic
   eg_doubles price; // reduced costs in original scale
   eg_user_groups users;
   eg_u32s above, below; // nodes on the two sides of a row
@@ -47,14 +50,19 @@ typedef struct cutting {
   double stall_bound;
   int stall_round;
 } cutting;
-EG_OWNER_DEFINE_STATIC(cutting, (eg_doubles, cost, price), (eg_u32s, above, below, roots),
-                       (eg_user_groups, users))
+
+static void cutting_deinit(cutting *c) {
+  eg_lp_destroy(c->lp);
+  eg_cuts_deinit(&c->cuts);
+  eg_lp_rows_deinit(&c->rows);
+  EG_DEINIT_MEMBERS(c, CUTTING_MEMBERS);
+}
 
 EG_OWNER_DEFINE(eg_relax, (eg_doubles, x), (eg_bytes, drop))
 
 static eg_part_clock *clock_of(const cutting *c) { return c->search->incumbent->clock; }
 
-static egraph_status model_rows(cutting *c) {
+static egraph_status add_model_rows(cutting *c) {
   const eg_extract_problem *problem = &c->presolve->model.problem;
   const eg_class_index *index = &c->presolve->index;
   for (uint32_t class = 0; class < problem->class_count; class ++) {
@@ -68,7 +76,7 @@ static egraph_status model_rows(cutting *c) {
   return EGRAPH_OK;
 }
 
-// Roots children first; reuses the order of the components.
+/// Roots children first; the order of the components is reused.
 static egraph_status order_roots(cutting *c) {
   eg_u32s component;
   eg_u32s_init(&component, c->search->alloc);
@@ -83,7 +91,7 @@ static egraph_status order_roots(cutting *c) {
   return status;
 }
 
-// Long rows say little and cost much.
+/// Adds the cuts as rows, without those that would make the program too long.
 static egraph_status add_cut_rows(cutting *c) {
   size_t items = c->rows.columns.len;
   for (uint32_t r = 0; r < eg_cuts_count(&c->cuts); r++) {
@@ -96,7 +104,7 @@ static egraph_status add_cut_rows(cutting *c) {
   return EGRAPH_OK;
 }
 
-// Dual ascent from c->price, which become reduced costs; its cuts become rows.
+/// Dual ascent from c->price, which become reduced costs; its cuts become rows.
 static egraph_status ascend_from_prices(cutting *c, uint32_t max_cuts,
                                         double *out_bound) {
   eg_cuts_clear(&c->cuts);
@@ -109,12 +117,14 @@ static egraph_status ascend_from_prices(cutting *c, uint32_t max_cuts,
 }
 
 static egraph_status flush_rows(cutting *c) {
+  assert(c->lp != NULL);
   EG_TRY_IN_PART(clock_of(c), EGRAPH_PART_LP, eg_lp_add_rows(c->lp, &c->rows));
   eg_lp_rows_clear(&c->rows);
   return EGRAPH_OK;
 }
 
 static egraph_status build_program(cutting *c) {
+  assert(c->lp == NULL);
   const eg_extract_problem *problem = &c->presolve->model.problem;
   double room = c->presolve->cutoff - c->presolve->model.offset;
   c->scale = isfinite(room) && room > 0 ? SCALED_CUTOFF / room : 1.0;
@@ -124,7 +134,7 @@ static egraph_status build_program(cutting *c) {
     c->cost.data[n] = problem->cost.data[n] * c->scale;
   EG_TRY(
       eg_lp_create(c->search->alloc, (uint32_t)problem->cost.len, c->cost.data, &c->lp));
-  EG_TRY(model_rows(c));
+  EG_TRY(add_model_rows(c));
   eg_cuts_clear(&c->cuts);
   EG_TRY(eg_reduced_list_cuts(&c->presolve->model, c->presolve->parts, &c->cuts));
   EG_TRY(add_cut_rows(c));
@@ -141,8 +151,9 @@ static egraph_status build_program(cutting *c) {
 
 static eg_plain_proof *proof_of(const cutting *c) { return c->search->incumbent->proof; }
 
-// The rows of the program with their multipliers.
+/// Reports the rows of the program with their multipliers.
 static egraph_status explain_rows(cutting *c) {
+  assert(proof_of(c) != NULL);
   const eg_lp_rows *rows = eg_lp_rows_of(c->lp);
   const double *multiplier = eg_lp_multipliers(c->lp);
   const uint32_t *part = c->presolve->model.part.data;
@@ -159,8 +170,8 @@ static egraph_status explain_rows(cutting *c) {
   return EGRAPH_OK;
 }
 
-// Reports the program's multipliers and, unless `price` is NULL, the cuts of the ascent
-// that began with those prices; the proof says which nodes go.
+/// Reports the program's multipliers and, unless `price` is NULL, the cuts of the ascent
+/// that began with those prices; drops the nodes that the proof rules out.
 static egraph_status explain_bound(cutting *c, double *price) {
   eg_plain_proof *proof = proof_of(c);
   const uint32_t *part = c->presolve->model.part.data;
@@ -177,7 +188,7 @@ static egraph_status explain_bound(cutting *c, double *price) {
   return EGRAPH_OK;
 }
 
-// An explanation is as long as all rows in use, so it must be worth it.
+/// An explanation is as long as all rows in use, so it must drop many nodes.
 static egraph_status fix_in_proof(cutting *c, double *price) {
   double more = 0;
   EG_TRY(ascend_from_prices(c, ROUND_ASCENT_CUTS, &more));
@@ -189,7 +200,7 @@ static egraph_status fix_in_proof(cutting *c, double *price) {
   return explain_bound(c, price);
 }
 
-// Solves and takes over bound and x. False in *out_open: closed.
+/// Solves the program and copies bound and x. *out_open: false when the model is closed.
 static egraph_status solve_relaxation(cutting *c, bool *out_open) {
   const eg_reduced *model = &c->presolve->model;
   double limit = (c->presolve->cutoff - model->offset) * c->scale * (1 + 1e-7);
@@ -204,11 +215,11 @@ static egraph_status solve_relaxation(cutting *c, bool *out_open) {
   return *out_open || proof_of(c) == NULL ? EGRAPH_OK : explain_bound(c, NULL);
 }
 
-// A dual ascent from the reduced costs: where the roots are not derivable for free, its
-// cuts are violated, add to the bound at once, and, as rows, are certain to raise that of
-// the program (separation alone can cut off one optimum after the other and never does:
-// ResNet-50 stood still at 0.059075 where this reaches 0.0596). Then nodes out of reach
-// of the cutoff are fixed, landmarks counted in.
+/// A dual ascent from the reduced costs: where the roots are not derivable for free, its
+/// cuts are violated, add to the bound at once, and, as rows, are certain to raise the
+/// bound of the program. (Separation alone may cut off one optimum after the other and
+/// never raise it: ResNet-50 stayed at 0.059075 where this reaches 0.0596.) Then fixes
+/// the nodes whose costs, with landmarks, exceed the cutoff.
 static egraph_status fix_nodes(cutting *c) {
   const eg_reduced *model = &c->presolve->model;
   const double *reduced = eg_lp_reduced_costs(c->lp);
@@ -233,8 +244,9 @@ static egraph_status fix_nodes(cutting *c) {
   return EGRAPH_OK;
 }
 
-// Greedy extraction where the relaxation makes nodes cheap: softly, then by rounding.
+/// Greedy extraction with cheap nodes where x is large: softly, then by rounding.
 static egraph_status guess_choices(cutting *c) {
+  assert(c->relax->x.len == c->presolve->model.problem.cost.len);
   const eg_extract_problem *problem = &c->presolve->model.problem;
   for (int hard = 0; hard <= 1; hard++) {
     for (size_t n = 0; n < problem->cost.len; n++) {
@@ -274,6 +286,7 @@ static bool is_stalled(cutting *c, int round) {
 }
 
 static egraph_status run_rounds(cutting *c, eg_relax_outcome *out) {
+  assert(c->relax->drop.len == c->presolve->model.part.len);
   size_t nodes = c->relax->drop.len;
   for (int round = 0; round < MAX_ROUNDS; round++) {
     bool open;
@@ -315,22 +328,17 @@ static egraph_status prepare_cutting(cutting *c) {
 
 egraph_status eg_relax_run(eg_relax *relax, eg_extract_search *search,
                            eg_presolve *presolve, eg_relax_outcome *out) {
-  cutting c;
-  cutting_init(&c, search->alloc);
+  EG_OWNED(cutting, c);
+  EG_INIT_MEMBERS(&c, search->alloc, CUTTING_MEMBERS);
   c.relax = relax;
   c.search = search;
   c.presolve = presolve;
   EG_TRY(eg_lp_rows_init(&c.rows, search->alloc));
-  egraph_status status = eg_cuts_init(&c.cuts, search->alloc);
-  if (status == EGRAPH_OK) status = prepare_cutting(&c);
-  if (status == EGRAPH_OK) status = run_rounds(&c, out);
-  // The proof decides what is closed, not a bound that it could not explain.
-  if (status == EGRAPH_OK && proof_of(&c) != NULL && !proof_of(&c)->closed &&
-      !(relax->bound < presolve->cutoff))
+  EG_TRY(eg_cuts_init(&c.cuts, search->alloc));
+  EG_TRY(prepare_cutting(&c));
+  EG_TRY(run_rounds(&c, out));
+  // The proof decides whether the model is closed, not a bound that it could not explain.
+  if (proof_of(&c) != NULL && !proof_of(&c)->closed && !(relax->bound < presolve->cutoff))
     relax->bound = nextafter(presolve->cutoff, -INFINITY);
-  eg_lp_destroy(c.lp);
-  cutting_deinit(&c);
-  eg_cuts_deinit(&c.cuts);
-  eg_lp_rows_deinit(&c.rows);
-  return status;
+  return EGRAPH_OK;
 }

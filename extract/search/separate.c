@@ -1,8 +1,8 @@
 // Finding the best S looks hard (nodes with several children make the cut value neither
-// sub- nor supermodular). What works: let every node lean on one of its children only;
-// then S-cuts are cuts of a graph, and a maximum flow gives the best one. It is the start
-// of a tabu search that moves one class in or out, with the true value. Only nodes with
-// x > 0 matter, and they are few.
+// sub- nor supermodular). So every node leans on one of its children only: then S-cuts
+// are cuts of a graph, and a maximum flow gives the best one. It starts a tabu search
+// that moves one class in or out, with the true value. Only nodes with x > 0 matter, and
+// they are few.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/search/separate.h"
 
@@ -13,7 +13,7 @@
 
 // ---- maximum flow -----------------------------------------------------------------
 
-// Below this a capacity counts as used up.
+// A smaller capacity counts as used up.
 static const double EMPTY = 1e-9;
 
 EG_OWNER_DEFINE(eg_flow, (eg_u32s, first, queue, via), (eg_flow_arcs, arcs))
@@ -33,12 +33,13 @@ static egraph_status add_arc(eg_flow *flow, uint32_t from, uint32_t to, double c
 }
 
 egraph_status eg_flow_add(eg_flow *flow, uint32_t from, uint32_t to, double capacity) {
+  assert(from < flow->first.len && to < flow->first.len && capacity >= 0);
   EG_TRY(add_arc(flow, from, to, capacity));
   return add_arc(flow, to, from, 0.0);
 }
 
-// Breadth first from `start`; backwards: along arcs whose reverse has room. Fills via;
-// true when `goal` was reached (goal == start: explore everything).
+/// Breadth first from `start`; backwards: along arcs whose reverse has room. Fills via;
+/// true when it reaches `goal` (goal == start: explores everything).
 static bool explore_arcs(eg_flow *flow, uint32_t start, uint32_t goal, bool backwards) {
   const eg_flow_arc *arcs = flow->arcs.data;
   memset(flow->via.data, 0, flow->via.len * sizeof(uint32_t));
@@ -74,6 +75,7 @@ static void augment(eg_flow *flow, uint32_t source, uint32_t sink) {
 
 void eg_flow_min_cut(eg_flow *flow, uint32_t source, uint32_t sink, bool largest,
                      uint8_t *sink_side) {
+  assert(source < flow->first.len && sink < flow->first.len && source != sink);
   while (explore_arcs(flow, source, sink, false))
     augment(flow, source, sink);
   uint32_t start = largest ? source : sink;
@@ -93,12 +95,12 @@ static const double SUPPORT = 1e-7;
 typedef struct separator {
   const eg_separate_options *options;
   eg_lp_rows *rows;
-  eg_extract_problem support; // nodes with x > 0
-  eg_class_index index;       // of support
-  eg_doubles x;               // [support node]
-  eg_doubles y;               // [class]
-  eg_doubles reach;           // [class] how much derivation there is, roughly
-  eg_u32s active;             // classes with y > 0
+  eg_extract_problem *support; // nodes with x > 0
+  eg_class_index index;        // of support
+  eg_doubles x;                // [support node]
+  eg_doubles y;                // [class]
+  eg_doubles reach;            // [class] estimate of the derivable part of y
+  eg_u32s active;              // classes with y > 0
   eg_flow flow;
   eg_bytes in_set, best_set; // [class]
   eg_u32s inside;            // [support node] children in the set
@@ -112,7 +114,7 @@ EG_OWNER_DEFINE_STATIC(separator, (eg_class_index, index), (eg_doubles, x, y, re
 
 static egraph_status build_support(separator *s) {
   const eg_extract_problem *problem = &s->options->presolve->model.problem;
-  s->support.class_count = problem->class_count;
+  s->support->class_count = problem->class_count;
   EG_TRY(eg_doubles_resize(&s->y, problem->class_count));
   for (uint32_t n = 0; n < eg_extract_node_count(problem); n++) {
     if (s->options->x[n] <= SUPPORT) continue;
@@ -120,7 +122,7 @@ static egraph_status build_support(separator *s) {
     uint32_t first = problem->child_begin.data[n];
     s->y.data[class] += s->options->x[n];
     EG_TRY(eg_doubles_push(&s->x, s->options->x[n]));
-    EG_TRY(eg_extract_problem_add_node(&s->support, class, 0,
+    EG_TRY(eg_extract_problem_add_node(s->support, class, 0,
                                        problem->children.data + first,
                                        problem->child_begin.data[n + 1] - first, NULL));
   }
@@ -130,14 +132,14 @@ static egraph_status build_support(separator *s) {
   EG_TRY(eg_bytes_resize(&s->best_set, problem->class_count));
   EG_TRY(eg_u32s_resize(&s->tabu, problem->class_count));
   EG_TRY(eg_u32s_resize(&s->inside, s->x.len));
-  return eg_class_index_build(&s->index, &s->support);
+  return eg_class_index_build(&s->index, s->support);
 }
 
-// reach(n) = min(x_n, reach of its children), reach(c) = sum over its nodes: at most what
-// can be derived, from below, in a few sweeps up and down.
+/// reach(n) = min(x_n, reach of its children), reach(c) = sum over its nodes: at most the
+/// derivable part, from below, in a few sweeps up and down.
 static egraph_status estimate_reach(separator *s) {
   enum { SWEEPS = 50 };
-  EG_TRY(eg_doubles_resize(&s->reach, s->support.class_count));
+  EG_TRY(eg_doubles_resize(&s->reach, s->support->class_count));
   for (int sweep = 0; sweep < SWEEPS; sweep++) {
     bool moved = false;
     for (size_t i = 0; i < s->active.len; i++) {
@@ -145,7 +147,7 @@ static egraph_status estimate_reach(separator *s) {
       double sum = 0;
       EG_EACH_MEMBER(&s->index, class, node) {
         double least = s->x.data[node];
-        EG_EACH_CHILD(&s->support, node, child) {
+        EG_EACH_CHILD(s->support, node, child) {
           if (s->reach.data[child] < least) least = s->reach.data[child];
         }
         sum += least;
@@ -158,12 +160,13 @@ static egraph_status estimate_reach(separator *s) {
   return EGRAPH_OK;
 }
 
-// The child a node leans on: the one with the least reach in the first trial, else often
-// a random one.
+/// The child that a node leans on: the child with the least reach in the first trial,
+/// else often a random one.
 static uint32_t supporter(separator *s, uint32_t node, uint32_t trial) {
-  uint32_t first = s->support.child_begin.data[node];
-  uint32_t count = s->support.child_begin.data[node + 1] - first;
-  const uint32_t *children = s->support.children.data + first;
+  assert(s->support->child_begin.data[node] != s->support->child_begin.data[node + 1]);
+  uint32_t first = s->support->child_begin.data[node];
+  uint32_t count = s->support->child_begin.data[node + 1] - first;
+  const uint32_t *children = s->support->children.data + first;
   if (trial > 0 && eg_rng_below(s->options->rng, 3) != 0)
     return children[eg_rng_below(s->options->rng, count)];
   uint32_t best = children[0];
@@ -172,14 +175,15 @@ static uint32_t supporter(separator *s, uint32_t node, uint32_t trial) {
   return best;
 }
 
-// Start set: the sink side of a minimum cut to the target.
+/// Start set: the sink side of a minimum cut to the target.
 static egraph_status flow_set(separator *s, uint32_t trial) {
-  uint32_t source = s->support.class_count;
+  assert(s->target < s->support->class_count);
+  uint32_t source = s->support->class_count;
   EG_TRY(eg_flow_start(&s->flow, source + 1));
   for (uint32_t n = 0; n < s->x.len; n++) {
-    bool leaf = s->support.child_begin.data[n] == s->support.child_begin.data[n + 1];
+    bool leaf = s->support->child_begin.data[n] == s->support->child_begin.data[n + 1];
     EG_TRY(eg_flow_add(&s->flow, leaf ? source : supporter(s, n, trial),
-                       s->support.node_class.data[n], s->x.data[n]));
+                       s->support->node_class.data[n], s->x.data[n]));
   }
   eg_flow_min_cut(&s->flow, source, s->target, trial % 2 == 0, s->in_set.data);
   return EGRAPH_OK;
@@ -189,15 +193,15 @@ static double count_inside(separator *s) {
   double value = 0;
   for (uint32_t n = 0; n < s->x.len; n++) {
     uint32_t inside = 0;
-    EG_EACH_CHILD(&s->support, n, child) { inside += s->in_set.data[child]; }
+    EG_EACH_CHILD(s->support, n, child) { inside += s->in_set.data[child]; }
     s->inside.data[n] = inside;
-    if (inside == 0 && s->in_set.data[s->support.node_class.data[n]])
+    if (inside == 0 && s->in_set.data[s->support->node_class.data[n]])
       value += s->x.data[n];
   }
   return value;
 }
 
-// Change of the cut value when `class` moves in or out.
+/// Change of the cut value when `class` moves in or out.
 static double change_of(const separator *s, uint32_t class) {
   double own = 0, others = 0;
   uint32_t threshold = s->in_set.data[class];
@@ -205,7 +209,7 @@ static double change_of(const separator *s, uint32_t class) {
     if (s->inside.data[node] == 0) own += s->x.data[node];
   }
   EG_EACH_USER(&s->index, class, node) {
-    if (s->in_set.data[s->support.node_class.data[node]] &&
+    if (s->in_set.data[s->support->node_class.data[node]] &&
         s->inside.data[node] == threshold)
       others += s->x.data[node];
   }
@@ -233,7 +237,7 @@ static bool best_flip(const separator *s, uint32_t step, double *out_change,
   return any;
 }
 
-// Leaves the best set in best_set and returns its value.
+/// Leaves the best set in best_set and returns its value.
 static double tabu_search(separator *s) {
   double value = count_inside(s), best = value;
   memcpy(s->best_set.data, s->in_set.data, s->in_set.len);
@@ -254,8 +258,8 @@ static double tabu_search(separator *s) {
   return best;
 }
 
-// The row over all nodes, not only those with x > 0. Members of a target that is no root
-// stand on both sides; those in the cut cancel.
+/// Adds the row over all nodes, not only those with x > 0. Members of a target that is no
+/// root are on both sides; those in the cut cancel.
 static egraph_status emit_set(separator *s) {
   const eg_presolve *presolve = s->options->presolve;
   const eg_extract_problem *problem = &presolve->model.problem;
@@ -276,6 +280,7 @@ static egraph_status emit_set(separator *s) {
 }
 
 static egraph_status try_target(separator *s, uint32_t target) {
+  assert(target < s->support->class_count);
   s->target = target;
   double y = s->options->presolve->index.is_root.data[target] ? 1.0 : s->y.data[target];
   for (uint32_t trial = 0; trial < FLOW_TRIALS; trial++) {
@@ -285,7 +290,7 @@ static egraph_status try_target(separator *s, uint32_t target) {
   return EGRAPH_OK;
 }
 
-// Roots first, then other classes, both shuffled; what is fully derived is no target.
+/// Roots first, then other classes, both shuffled; fully derived classes are no targets.
 static egraph_status order_targets(separator *s) {
   for (int roots = 1; roots >= 0; roots--) {
     size_t from = s->targets.len;
@@ -301,7 +306,7 @@ static egraph_status order_targets(separator *s) {
   return EGRAPH_OK;
 }
 
-static egraph_status landmark_row(separator *s, uint32_t class, uint32_t need) {
+static egraph_status add_landmark_row(separator *s, uint32_t class, uint32_t need) {
   const eg_class_index *index = &s->options->presolve->index;
   if (need == class || index->is_root.data[need] ||
       eg_class_index_member_count(index, need) == 0 ||
@@ -313,20 +318,20 @@ static egraph_status landmark_row(separator *s, uint32_t class, uint32_t need) {
   return eg_lp_rows_end(s->rows, 0.0);
 }
 
-static egraph_status landmark_rows(separator *s) {
+static egraph_status add_landmark_rows(separator *s) {
   const eg_presolve *presolve = s->options->presolve;
   if (!presolve->has_landmarks) return EGRAPH_OK;
   for (size_t i = 0; i < s->active.len && s->found < s->options->max_rows / 2; i++) {
     s->needed.len = 0;
     EG_TRY(eg_landmarks_list(&presolve->landmarks, s->active.data[i], &s->needed));
     for (size_t k = 0; k < s->needed.len; k++)
-      EG_TRY(landmark_row(s, s->active.data[i], s->needed.data[k]));
+      EG_TRY(add_landmark_row(s, s->active.data[i], s->needed.data[k]));
   }
   return EGRAPH_OK;
 }
 
-// Classes that are derived more than they are used.
-static egraph_status usage_rows(separator *s) {
+/// Rows of classes that are derived more than they are used.
+static egraph_status add_usage_rows(separator *s) {
   const eg_class_index *index = &s->options->presolve->index;
   for (size_t i = 0; i < s->active.len; i++) {
     uint32_t class = s->active.data[i];
@@ -341,26 +346,20 @@ static egraph_status usage_rows(separator *s) {
   return EGRAPH_OK;
 }
 
-static egraph_status separate_all(separator *s) {
-  EG_TRY(build_support(s));
-  EG_TRY(estimate_reach(s));
-  EG_TRY(usage_rows(s));
-  EG_TRY(landmark_rows(s));
-  EG_TRY(order_targets(s));
-  for (size_t i = 0; i < s->targets.len && s->found < s->options->max_rows; i++)
-    EG_TRY(try_target(s, s->targets.data[i]));
-  return EGRAPH_OK;
-}
-
 egraph_status eg_separate_run(egraph_allocator alloc, const eg_separate_options *options,
                               eg_lp_rows *rows) {
-  separator s;
-  separator_init(&s, alloc);
+  EG_OWNED(eg_extract_problem, support);
+  EG_TRY(eg_extract_problem_init(&support, alloc));
+  EG_LOCAL(separator, s, alloc);
+  s.support = &support;
   s.options = options;
   s.rows = rows;
-  EG_TRY(eg_extract_problem_init(&s.support, alloc));
-  egraph_status status = separate_all(&s);
-  separator_deinit(&s);
-  eg_extract_problem_deinit(&s.support);
-  return status;
+  EG_TRY(build_support(&s));
+  EG_TRY(estimate_reach(&s));
+  EG_TRY(add_usage_rows(&s));
+  EG_TRY(add_landmark_rows(&s));
+  EG_TRY(order_targets(&s));
+  for (size_t i = 0; i < s.targets.len && s.found < options->max_rows; i++)
+    EG_TRY(try_target(&s, s.targets.data[i]));
+  return EGRAPH_OK;
 }

@@ -1,11 +1,11 @@
-// Separation: rows that solutions satisfy and a fractional one does not.
+// Separation: rows that all solutions satisfy and the current fractional x does not.
 //
 // S-cut (loop formula, directed cut): for a class set S and a class c in S,
 //   sum { x_n : class(n) in S, no child of n in S }  >=  y_c,   y_c = sum of c's nodes
 // Exact for acyclicity, and the strongest tightening known here.
 // Landmark row: y_c <= y_d for every landmark d of c.
 // Usage row: y_c <= sum of the users of c, unless c is a root: not every solution
-// satisfies it, but those without superfluous classes do, and one of them is optimal.
+// satisfies it, but solutions without superfluous classes do, and one of them is optimal.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SEARCH_SEPARATE_H
 #define EG_EXTRACT_SEARCH_SEPARATE_H
@@ -20,7 +20,7 @@
 /// Arc a ^ 1 is the reverse of arc a.
 typedef struct eg_flow_arc {
   uint32_t next, head; // next: 1 + next arc of the same vertex, 0: none
-  double capacity;     // that is left
+  double capacity;     // remaining
 } eg_flow_arc;
 EG_VEC_DEFINE(eg_flow_arcs, eg_flow_arc);
 
@@ -37,8 +37,8 @@ void eg_flow_deinit(eg_flow *flow);
 egraph_status eg_flow_start(eg_flow *flow, uint32_t vertices);
 egraph_status eg_flow_add(eg_flow *flow, uint32_t from, uint32_t to, double capacity);
 /// Flags, for every vertex but the source, the sink side of a minimum cut: the largest
-/// one (all that the source does not reach) or the smallest (all that reach the sink).
-/// Shortest augmenting paths, O(vertices * arcs^2) at worst.
+/// (all vertices that the source does not reach) or the smallest (all that reach the
+/// sink). Shortest augmenting paths, O(vertices * arcs^2) at worst.
 void eg_flow_min_cut(eg_flow *flow, uint32_t source, uint32_t sink, bool largest,
                      uint8_t *sink_side);
 
@@ -47,7 +47,7 @@ void eg_flow_min_cut(eg_flow *flow, uint32_t source, uint32_t sink, bool largest
 typedef struct eg_separate_options {
   const eg_presolve *presolve; // model, index and landmarks
   const double *x;             // [node]
-  double violation;            // least violation worth a row
+  double violation;            // least violation of a row
   uint32_t max_rows;
   eg_rng *rng;
 } eg_separate_options;

@@ -18,7 +18,7 @@ static uint32_t find_representative(uint32_t *parent, uint32_t class) {
   return class;
 }
 
-// subproblem_of becomes the number of the subproblem of each class.
+/// subproblem_of becomes the number of the subproblem of each class.
 static egraph_status label_classes(const eg_extract_problem *model,
                                    eg_u32s *subproblem_of, uint32_t *out_count) {
   EG_TRY(eg_u32s_resize(subproblem_of, model->class_count));
@@ -34,7 +34,8 @@ static egraph_status label_classes(const eg_extract_problem *model,
     }
   for (uint32_t class = 0; class < model->class_count; class ++)
     parent[class] = find_representative(parent, class);
-  // Representatives are the smallest of their subproblem, so they are numbered first.
+  // Representatives are the smallest classes of their subproblems, so they are numbered
+  // first.
   uint32_t count = 0;
   for (uint32_t class = 0; class < model->class_count; class ++)
     parent[class] = parent[class] == class ? count++ : parent[parent[class]];
@@ -47,15 +48,11 @@ static egraph_status label_classes(const eg_extract_problem *model,
 static egraph_status start_subproblems(eg_subproblems *subproblems, uint32_t count) {
   EG_TRY(eg_subproblems_reserve(subproblems, count));
   for (uint32_t i = 0; i < count; i++) {
-    eg_subproblem subproblem = {.state = EG_SUBPROBLEM_OPEN};
-    EG_INIT_MEMBERS(&subproblem, subproblems->alloc, SUBPROBLEM_MEMBERS);
-    EG_TRY(eg_extract_problem_init(&subproblem.problem, subproblems->alloc));
-    egraph_status status = eg_cuts_init(&subproblem.cuts, subproblems->alloc);
-    if (status != EGRAPH_OK) {
-      eg_extract_problem_deinit(&subproblem.problem);
-      return status;
-    }
-    subproblems->data[subproblems->len++] = subproblem;
+    eg_subproblem *subproblem = &subproblems->data[subproblems->len++];
+    *subproblem = (eg_subproblem){.state = EG_SUBPROBLEM_OPEN};
+    EG_INIT_MEMBERS(subproblem, subproblems->alloc, SUBPROBLEM_MEMBERS);
+    EG_TRY(eg_extract_problem_init(&subproblem->problem, subproblems->alloc));
+    EG_TRY(eg_cuts_init(&subproblem->cuts, subproblems->alloc));
   }
   return EGRAPH_OK;
 }
@@ -74,6 +71,7 @@ static eg_subproblem *subproblem_of(const filling *f, uint32_t class) {
 }
 
 static egraph_status fill_node(filling *f, uint32_t node) {
+  assert(node == f->node_number.len);
   const eg_extract_problem *model = f->model;
   uint32_t class = model->node_class.data[node];
   eg_subproblem *subproblem = subproblem_of(f, class);
@@ -134,9 +132,10 @@ static int compare_sizes(const void *a, const void *b) {
   return p->class_of.data[0] < q->class_of.data[0] ? -1 : 1;
 }
 
-// Incumbents point to the problem beside them, so they come once the subproblems lie
-// still.
+/// Incumbents point to the problem next to them, so they come once the subproblems do not
+/// move any more.
 static egraph_status add_incumbents(eg_subproblems *subproblems, eg_incumbent *whole) {
+  assert(whole->problem != NULL);
   for (size_t i = 0; i < subproblems->len; i++) {
     eg_subproblem *subproblem = &subproblems->data[i];
     EG_TRY(eg_class_index_build(&subproblem->index, &subproblem->problem));
@@ -155,13 +154,11 @@ static egraph_status add_incumbents(eg_subproblems *subproblems, eg_incumbent *w
 egraph_status eg_subproblems_split(eg_subproblems *subproblems,
                                    const eg_extract_problem *model, const eg_cuts *cuts,
                                    eg_incumbent *whole) {
-  filling f;
-  filling_init(&f, subproblems->alloc);
+  assert(subproblems->len == 0);
+  EG_LOCAL(filling, f, subproblems->alloc);
   f.model = model;
   f.subproblems = subproblems;
-  egraph_status status = fill_subproblems(&f, cuts);
-  filling_deinit(&f);
-  if (status != EGRAPH_OK) return status;
+  EG_TRY(fill_subproblems(&f, cuts));
   if (subproblems->len > 1)
     qsort(subproblems->data, subproblems->len, sizeof(eg_subproblem), compare_sizes);
   return add_incumbents(subproblems, whole);
@@ -170,8 +167,7 @@ egraph_status eg_subproblems_split(eg_subproblems *subproblems,
 void eg_subproblems_destroy(eg_subproblems *subproblems) {
   for (size_t i = 0; i < subproblems->len; i++) {
     eg_subproblem *subproblem = &subproblems->data[i];
-    if (subproblem->incumbent.problem != NULL)
-      eg_incumbent_deinit(&subproblem->incumbent);
+    eg_incumbent_deinit(&subproblem->incumbent);
     eg_cuts_deinit(&subproblem->cuts);
     eg_extract_problem_deinit(&subproblem->problem);
     EG_DEINIT_MEMBERS(subproblem, SUBPROBLEM_MEMBERS);
@@ -190,22 +186,19 @@ double eg_subproblems_bound(const eg_subproblems *subproblems,
 egraph_status eg_subproblem_seed(eg_subproblem *subproblem,
                                  const eg_extract_problem *model,
                                  const uint32_t *choice) {
-  eg_u32s share;
-  eg_u32s_init(&share, subproblem->node_of.alloc);
+  EG_LOCAL(eg_u32s, share, subproblem->node_of.alloc);
   double cost;
-  egraph_status status = eg_fill_none(&share, subproblem->problem.class_count);
-  for (uint32_t n = 0; status == EGRAPH_OK && n < subproblem->node_of.len; n++) {
+  EG_TRY(eg_fill_none(&share, subproblem->problem.class_count));
+  for (uint32_t n = 0; n < subproblem->node_of.len; n++) {
     uint32_t node = subproblem->node_of.data[n];
     if (choice[model->node_class.data[node]] == node)
       share.data[subproblem->problem.node_class.data[n]] = n;
   }
-  if (status == EGRAPH_OK)
-    status = eg_incumbent_offer(&subproblem->incumbent, share.data, &cost);
-  eg_u32s_deinit(&share);
-  return status;
+  return eg_incumbent_offer(&subproblem->incumbent, share.data, &cost);
 }
 
 void eg_subproblem_adopt(const eg_subproblem *subproblem, uint32_t *choice) {
+  assert(subproblem->class_of.len == subproblem->problem.class_count);
   if (!isfinite(subproblem->incumbent.cost)) return;
   for (uint32_t class = 0; class < subproblem->class_of.len; class ++) {
     uint32_t node = subproblem->incumbent.choice.data[class];
@@ -219,25 +212,21 @@ egraph_status eg_subproblem_bound(eg_subproblem *subproblem) {
   eg_incumbent *incumbent = &subproblem->incumbent;
   eg_ascent_limits limits = {
       .max_cuts = ASCENT_CUTS, .max_work = ASCENT_WORK, .incumbent = incumbent};
-  eg_doubles price;
-  eg_doubles_init(&price, subproblem->node_of.alloc);
+  EG_LOCAL(eg_doubles, price, subproblem->node_of.alloc);
   double bound = 0;
-  egraph_extract_part before = eg_part_enter(incumbent->clock, EGRAPH_PART_ASCENT);
-  egraph_status status = eg_doubles_append(&price, problem->cost.data, problem->cost.len);
-  if (status == EGRAPH_OK)
-    status = eg_dual_ascent_run(problem, &subproblem->index, &problem->roots, limits,
-                                price.data, &bound, NULL);
-  if (status == EGRAPH_OK) eg_incumbent_raise(incumbent, bound);
-  eg_doubles_deinit(&price);
-  eg_part_back(incumbent->clock, before);
-  return status;
+  EG_TRY(eg_doubles_append(&price, problem->cost.data, problem->cost.len));
+  EG_TRY_IN_PART(incumbent->clock, EGRAPH_PART_ASCENT,
+                 eg_dual_ascent_run(problem, &subproblem->index, &problem->roots, limits,
+                                    price.data, &bound, NULL));
+  eg_incumbent_raise(incumbent, bound);
+  return EGRAPH_OK;
 }
 
 // ---- side by side -----------------------------------------------------------------
 
 // A subproblem without a better solution proves that the solution at the start of its
-// batch is optimal. So what the others of the batch find is of no interest, and those
-// after it need not run.
+// batch is optimal. Then the results of the rest of the batch are ignored, and later
+// batches need not run.
 
 enum { BATCH_SIZE = 16 };
 
@@ -249,7 +238,7 @@ typedef struct batch {
   atomic_bool exhausted;
 } batch;
 
-// The next subproblems that are not solved; *inout_at is where to go on.
+/// Takes the next unsolved subproblems from *inout_at on, and moves it past them.
 static void gather_batch(batch *w, size_t *inout_at) {
   eg_subproblems *all = w->batches->subproblems;
   w->count = 0;
@@ -260,6 +249,7 @@ static void gather_batch(batch *w, size_t *inout_at) {
 
 static void brief_subproblem(const batch *w, eg_subproblem *subproblem, double bounds,
                              double costs) {
+  assert(subproblem->state == EG_SUBPROBLEM_OPEN);
   const eg_batches *batches = w->batches;
   eg_incumbent *incumbent = &subproblem->incumbent;
   double rest = batches->offset + bounds - incumbent->bound;
@@ -278,6 +268,7 @@ static void brief_subproblem(const batch *w, eg_subproblem *subproblem, double b
 }
 
 static egraph_status run_subproblem(void *user, size_t index, uint32_t worker) {
+  assert(index < ((batch *)user)->count);
   (void)worker;
   batch *w = user;
   eg_subproblem *subproblem = w->subproblems[index];

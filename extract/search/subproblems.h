@@ -1,5 +1,5 @@
-// The connected subproblems of a presolved model. Nothing ties them together but the sum
-// of their costs, so each is a problem of its own, with its own best solution and bound.
+// The connected subproblems of a presolved model. Only the sum of their costs ties them
+// together, so each is a problem of its own, with its own best solution and bound.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SEARCH_SUBPROBLEMS_H
 #define EG_EXTRACT_SEARCH_SUBPROBLEMS_H
@@ -10,7 +10,7 @@
 typedef enum eg_subproblem_state {
   EG_SUBPROBLEM_OPEN,
   EG_SUBPROBLEM_SOLVED,   // its solution is the best one
-  EG_SUBPROBLEM_EXHAUSTED // nothing is below its cutoff: the whole has no better solution
+  EG_SUBPROBLEM_EXHAUSTED // nothing below its cutoff: the whole has no better solution
 } eg_subproblem_state;
 
 typedef struct eg_subproblem {
@@ -20,8 +20,8 @@ typedef struct eg_subproblem {
   eg_cuts cuts;              // rows of its nodes
   eg_incumbent incumbent;    // of problem; its bound is the subproblem's
   eg_subproblem_state state;
-  double outer_cutoff; // that the others leave it: solutions from here on are of no use
-  eg_part_clock clock; // of the thread that works on it
+  double outer_cutoff; // left by the others: solutions from here on do not help
+  eg_part_clock clock; // of its thread
 } eg_subproblem;
 
 EG_VEC_DEFINE(eg_subproblems, eg_subproblem);
@@ -48,24 +48,24 @@ void eg_subproblem_adopt(const eg_subproblem *subproblem, uint32_t *choice);
 
 // ---- side by side -----------------------------------------------------------------
 
-// Subproblems go in batches of a fixed size. Before a batch each subproblem receives what
-// it needs of the others (a cutoff, the sum of their bounds); after the batch the whole
-// receives what each has found. So no subproblem sees how far another has come, and the
+// Subproblems run in batches of a fixed size. Before a batch each subproblem receives a
+// cutoff and the sum of the bounds of the others; after the batch the whole receives the
+// solutions and bounds of each. So no subproblem sees the progress of another, and the
 // result is the same for any number of threads. A batch of one reports at once.
 
 typedef struct eg_batches {
   egraph_allocator alloc;
   eg_subproblems *subproblems;
   eg_incumbent *whole;
-  double offset; // of the whole, beside the subproblems
+  double offset; // cost of the whole outside the subproblems
   void *user;
-  /// Takes better choices of subproblems over into the whole.
+  /// Copies better choices of subproblems into the whole.
   egraph_status (*adopt)(void *user);
-  bool exhausted; // result: some subproblem is
+  bool exhausted; // result: some subproblem is exhausted
 } eg_batches;
 
-/// Writes nothing but the subproblem, and reads of the others only what never changes.
-/// May run in any thread.
+/// Writes only the subproblem, and reads only constant parts of the others. May run in
+/// any thread.
 typedef egraph_status (*eg_subproblem_step)(void *user, eg_subproblem *subproblem);
 
 /// Runs `step` on every open subproblem, until the whole stops or one subproblem is

@@ -1,6 +1,6 @@
-// Depth first, so that few models are held. The node to split: where the values in the
-// dearer half of its min-marginals are far above the cheapest, so that this half closes
-// early, and many.
+// Depth first, so that few models are in memory. The node to split has many values, and
+// the min-marginals of its dearer half are far above the cheapest, so that this half
+// closes early.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/shard/shard_branch.h"
 
@@ -10,13 +10,11 @@
 #include "base/owner.h"
 #include "extract/shard/shard_model.h"
 #include "extract/shard/shard_proof.h"
-#include "extract/shard/shard_reduce.h"
 
 // ---- one model --------------------------------------------------------------------
 
-// A round is worth another one when values went or the bound closed a good part of the
-// gap. Prices and messages survive the reductions, so that a round starts where the last
-// one ended.
+// Another round follows when values were dropped, or the bound closed a good part of the
+// gap. Prices and messages survive the reductions, so that a round continues the last.
 
 void eg_shard_tools_init(eg_shard_tools *tools, eg_shard_search *search) {
   *tools = (eg_shard_tools){.search = search, .step = 1};
@@ -44,7 +42,7 @@ size_t eg_shard_size_of(const eg_shard_model *model) {
   return size;
 }
 
-// Polyak's target: the cost to be proved, or a little above what is known.
+/// Polyak's target: the cost to be proven, or a little above the best bound.
 static double find_target(const eg_shard_tools *tools) {
   const eg_shard_dual *dual = &tools->dual;
   int64_t cost = tools->search->cost;
@@ -59,7 +57,7 @@ static void sweep_dual(eg_shard_tools *tools) {
   eg_shard_search_work(tools->search, tools->dual.work - before);
 }
 
-// Sweeps, then the best prices again, and what they prove.
+/// Sweeps, restores the best prices, and computes their bound in integers.
 static egraph_status run_dual(eg_shard_tools *tools, eg_shard_model *model,
                               const eg_shard_effort *effort, int64_t *inout_bound,
                               bool *out_changed) {
@@ -168,12 +166,8 @@ egraph_status eg_shard_branch_add(eg_shard_branch *branch, const eg_shard_model 
   eg_shard_open *open = &branch->open.data[branch->open.len];
   eg_shard_model_init(&open->model, branch->tools->search->alloc);
   open->bound = bound;
-  branch->open.len++; // freed with the rest, however far the copy gets
-  egraph_status status = eg_shard_model_copy(&open->model, model, NULL);
-  if (status == EGRAPH_OK) return EGRAPH_OK;
-  branch->open.len--;
-  eg_shard_model_deinit(&open->model);
-  return status;
+  branch->open.len++; // the branch frees it, even if the copy fails
+  return eg_shard_model_copy(&open->model, model, NULL);
 }
 
 static int compare_doubles(const void *left, const void *right) {
@@ -181,7 +175,7 @@ static int compare_doubles(const void *left, const void *right) {
   return a < b ? -1 : a > b;
 }
 
-// Least marginal of the dearer half, above the cheapest.
+/// Least marginal of the dearer half, above the cheapest.
 static double split_at(const double *unary, uint32_t count, eg_doubles *sorted) {
   sorted->len = 0;
   if (eg_doubles_append(sorted, unary, count) != EGRAPH_OK) return 0;
@@ -190,6 +184,7 @@ static double split_at(const double *unary, uint32_t count, eg_doubles *sorted) 
 }
 
 static uint32_t choose_node(const eg_shard_dual *dual, eg_doubles *sorted) {
+  assert(dual->model != NULL);
   const eg_shard_model *model = dual->model;
   uint32_t best = EG_SHARD_NONE;
   double most = -1;
@@ -206,9 +201,10 @@ static uint32_t choose_node(const eg_shard_dual *dual, eg_doubles *sorted) {
   return best;
 }
 
-// Flags the half of the values of n with the least marginals in model->keep.
+/// Flags the cheap (or dear) half of the values of n by their marginals in model->keep.
 static egraph_status flag_half(eg_shard_model *model, const eg_shard_dual *dual,
                                uint32_t n, bool cheap) {
+  assert(n < model->nodes.len);
   uint32_t count = model->nodes.data[n].count;
   const double *unary = dual->unary.data + dual->model->nodes.data[n].values;
   EG_TRY(eg_bytes_resize(&model->keep, count));
@@ -221,8 +217,9 @@ static egraph_status flag_half(eg_shard_model *model, const eg_shard_dual *dual,
   return EGRAPH_OK;
 }
 
-// Closes a model of one choice in the proof: it exceeds memory, or costs what it costs.
+/// Closes a model of one choice in the proof: by memory, or by its cost.
 static egraph_status prove_only(eg_shard_branch *branch, eg_shard_model *model) {
+  assert(model->proof != NULL);
   bool changed;
   int64_t bound;
   model->cutoff = branch->tools->search->cost;
@@ -233,29 +230,24 @@ static egraph_status prove_only(eg_shard_branch *branch, eg_shard_model *model) 
   return eg_shard_proof_closed(model->proof);
 }
 
-// Every node has one value left.
+/// Offers the only choice: every node has one value.
 static egraph_status offer_only(eg_shard_branch *branch, eg_shard_model *model) {
-  eg_u32s choice;
-  eg_u32s_init(&choice, model->alloc);
+  EG_LOCAL(eg_u32s, choice, model->alloc);
   bool better;
-  egraph_status status = eg_u32s_resize(&choice, model->nodes.len);
-  if (status == EGRAPH_OK)
-    status = eg_shard_search_offer(branch->tools->search, model, choice.data, &better);
-  eg_u32s_deinit(&choice);
-  if (status != EGRAPH_OK || model->proof == NULL) return status;
-  return prove_only(branch, model);
+  EG_TRY(eg_u32s_resize(&choice, model->nodes.len));
+  EG_TRY(eg_shard_search_offer(branch->tools->search, model, choice.data, &better));
+  return model->proof == NULL ? EGRAPH_OK : prove_only(branch, model);
 }
 
-// The dual solution of the split needs the model as it was when the dual read it.
+/// The dual solution of the split belongs to the model before the split.
 static egraph_status split_model(eg_shard_branch *branch, eg_shard_model *model,
                                  int64_t bound) {
+  assert(!model->closed);
   eg_shard_dual *dual = &branch->tools->dual;
-  eg_doubles sorted;
-  eg_doubles_init(&sorted, model->alloc);
+  EG_LOCAL(eg_doubles, sorted, model->alloc);
   EG_TRY(eg_shard_dual_start(dual, model));
   eg_shard_dual_sweep(dual);
   uint32_t n = choose_node(dual, &sorted);
-  eg_doubles_deinit(&sorted);
   if (n == EG_SHARD_NONE) return offer_only(branch, model);
   for (int cheap = 0; cheap < 2; cheap++) {
     EG_TRY(eg_shard_branch_add(branch, model, bound));
@@ -268,24 +260,28 @@ static egraph_status split_model(eg_shard_branch *branch, eg_shard_model *model,
   return EGRAPH_OK;
 }
 
+static egraph_status close_or_split(eg_shard_branch *branch, eg_shard_open *node) {
+  eg_shard_search *search = branch->tools->search;
+  if (node->bound >= search->cost && node->model.proof == NULL) return EGRAPH_OK;
+  EG_TRY(eg_shard_tighten(branch->tools, &node->model,
+                          search->tiny ? &tiny_effort : &effort_of_a_node, &node->bound));
+  if (node->model.closed)
+    return node->model.proof == NULL ? EGRAPH_OK
+                                     : eg_shard_proof_closed(node->model.proof);
+  if (node->bound >= search->cost) return EGRAPH_OK;
+  return search->stopped ? eg_shard_branch_add(branch, &node->model, node->bound)
+                         : split_model(branch, &node->model, node->bound);
+}
+
 egraph_status eg_shard_branch_step(eg_shard_branch *branch) {
+  assert(branch->open.len != 0);
   eg_shard_search *search = branch->tools->search;
   eg_shard_open node = branch->open.data[--branch->open.len];
-  egraph_status status = EGRAPH_OK;
-  if (node.bound < search->cost || node.model.proof != NULL) {
-    status =
-        eg_shard_tighten(branch->tools, &node.model,
-                         search->tiny ? &tiny_effort : &effort_of_a_node, &node.bound);
-    if (status == EGRAPH_OK && node.model.closed && node.model.proof != NULL)
-      status = eg_shard_proof_closed(node.model.proof);
-    else if (status == EGRAPH_OK && !node.model.closed && node.bound < search->cost)
-      status = search->stopped ? eg_shard_branch_add(branch, &node.model, node.bound)
-                               : split_model(branch, &node.model, node.bound);
-  }
+  egraph_status status = close_or_split(branch, &node);
   branch->tools->dual.model = NULL;
   eg_shard_search_work(search, node.model.table.len);
   eg_shard_model_deinit(&node.model);
-  if (status != EGRAPH_OK) return status;
+  EG_TRY(status);
   int64_t bound = search->cost;
   for (size_t i = 0; i < branch->open.len; i++)
     if (branch->open.data[i].bound < bound) bound = branch->open.data[i].bound;
@@ -293,10 +289,10 @@ egraph_status eg_shard_branch_step(eg_shard_branch *branch) {
 }
 
 // ---- blocks -------------------------------------------------------------------------
-// Which nodes to take: around a node in the graph; around it among those that share
-// memory with it; both; or spread over the nodes whose choices cost more than their share
-// of the bound. The node to begin with is drawn by what its choice costs above the bound.
-// Kind and size are a bandit's choice.
+// A block consists of nodes around a seed in the graph; of nodes that share memory with
+// the seed; of both; or of nodes spread over those whose choices exceed their share of
+// the bound. The seed is drawn in proportion to this excess. A bandit chooses kind and
+// size.
 
 enum { BY_EDGES, BY_TIME, BY_BOTH, SPREAD };
 
@@ -327,6 +323,7 @@ void eg_shard_block_deinit(eg_shard_block *block) {
 }
 
 static void load_value(eg_shard_block *block, uint32_t n, uint32_t value, int64_t sign) {
+  assert(value < block->model->nodes.data[n].count);
   const eg_shard_model *model = block->model;
   EG_SHARD_EACH_ITEM(model, n, item) {
     int64_t usage = sign * model->usage.data[item->usage + value];
@@ -335,8 +332,8 @@ static void load_value(eg_shard_block *block, uint32_t n, uint32_t value, int64_
   }
 }
 
-// What the choice of n costs above the least under prices and messages; half of what its
-// edges do.
+/// Excess of the choice of n over the least under prices and messages, with half the
+/// excess of its edges.
 static double excess_of_node(const eg_shard_block *block, const eg_shard_dual *dual,
                              uint32_t n) {
   const eg_shard_model *model = block->model;
@@ -383,6 +380,7 @@ egraph_status eg_shard_block_enter(eg_shard_block *block, eg_shard_model *model,
 }
 
 static uint32_t draw_node(eg_shard_block *block) {
+  assert(block->part.len == block->model->nodes.len + 1);
   size_t low = 0, high = block->model->nodes.len;
   double at = eg_rng_unit(&block->whole->rng) * block->part.data[high];
   while (high - low > 1) {
@@ -402,7 +400,7 @@ static egraph_status take_node(eg_shard_block *block, uint32_t n) {
   return eg_u32s_push(&block->nodes, n);
 }
 
-// Neighbours of the block's nodes from `from` on, until there are `size`.
+/// Adds neighbours of the block's nodes from `from` on, until the block has `size` nodes.
 static egraph_status grow_by_edges(eg_shard_block *block, size_t from, uint32_t size) {
   const eg_shard_model *model = block->model;
   eg_rng *rng = &block->whole->rng;
@@ -417,7 +415,7 @@ static egraph_status grow_by_edges(eg_shard_block *block, size_t from, uint32_t 
   return EGRAPH_OK;
 }
 
-// A row of the node where little is left, the tightest of a few.
+/// The row of the node with the least free memory, of a few random rows.
 static uint32_t tight_row(eg_shard_block *block, uint32_t n) {
   const eg_shard_model *model = block->model;
   uint32_t best = EG_SHARD_NONE;
@@ -431,7 +429,7 @@ static uint32_t tight_row(eg_shard_block *block, uint32_t n) {
   return best;
 }
 
-// Nodes that use memory in `row`, each with the same chance.
+/// Adds nodes that use memory in `row`, each with the same chance.
 static egraph_status grow_by_time(eg_shard_block *block, uint32_t row, uint32_t size) {
   const eg_shard_model *model = block->model;
   eg_u32s *alive = &block->scratch;
@@ -455,6 +453,7 @@ static egraph_status grow_by_time(eg_shard_block *block, uint32_t row, uint32_t 
 }
 
 static egraph_status choose_nodes(eg_shard_block *block, uint32_t kind, uint32_t size) {
+  assert(kind < EG_SHARD_BLOCK_KINDS && size != 0);
   for (size_t i = 0; i < block->nodes.len; i++)
     block->place.data[block->nodes.data[i]] = EG_SHARD_NONE;
   block->nodes.len = 0;
@@ -474,6 +473,7 @@ static egraph_status choose_nodes(eg_shard_block *block, uint32_t kind, uint32_t
 }
 
 static egraph_status add_block_node(eg_shard_block *block, uint32_t n) {
+  assert(block->place.data[n] != EG_SHARD_NONE);
   const eg_shard_model *model = block->model;
   eg_shard_model *to = &block->search.core;
   const eg_shard_node *old = &model->nodes.data[n];
@@ -510,7 +510,7 @@ static egraph_status add_edges(eg_shard_block *block, uint32_t n) {
   return EGRAPH_OK;
 }
 
-// The block as a model, with what the others leave of the rows.
+/// Builds the model of the block, with the memory that the other nodes leave.
 static egraph_status build_block(eg_shard_block *block) {
   eg_shard_model *core = &block->search.core;
   const eg_shard_model *model = block->model;
@@ -535,7 +535,7 @@ static egraph_status build_block(eg_shard_block *block) {
   return EGRAPH_OK;
 }
 
-// Tightens the block's model and branches on what is left.
+/// Tightens the block's model, and branches while models are open.
 static egraph_status solve_block(eg_shard_block *block) {
   eg_shard_model *root = &block->root;
   eg_shard_search *search = &block->search;
@@ -554,6 +554,7 @@ static egraph_status solve_block(eg_shard_block *block) {
 }
 
 static egraph_status adopt_block(eg_shard_block *block, int64_t before) {
+  assert(block->search.cost <= before);
   const uint32_t *found = block->search.core_choice.data;
   for (size_t i = 0; i < block->nodes.len; i++)
     block->choice.data[block->nodes.data[i]] = found[i];

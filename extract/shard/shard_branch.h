@@ -8,8 +8,8 @@
 
 // ---- one model --------------------------------------------------------------------
 
-// Work on one model: message passing, roundings, filter and reductions in turn, then an
-// attempt to finish it by elimination and search.
+// Tightening of one model: message passing, roundings, filter and reductions in turn,
+// then an attempt to finish it by elimination and search.
 
 typedef struct eg_shard_tools {
   eg_shard_search *search;
@@ -17,7 +17,7 @@ typedef struct eg_shard_tools {
   eg_shard_primal primal;
   eg_shard_elimination tables;
   eg_shard_enumeration walk;
-  double step; // of the prices of the root, where they last stopped
+  double step; // last step of the root's prices
 } eg_shard_tools;
 
 typedef struct eg_shard_effort {
@@ -25,16 +25,16 @@ typedef struct eg_shard_effort {
   uint32_t rounds;
   size_t cap;      // of a table of the elimination; 0: no attempt
   uint64_t visits; // of the search
-  bool root;       // the model is the whole problem: its bound is that of the search
+  bool root;       // the model is the whole problem: its bound is the search's
 } eg_shard_effort;
 
 void eg_shard_tools_init(eg_shard_tools *tools, eg_shard_search *search);
 void eg_shard_tools_deinit(eg_shard_tools *tools);
-/// Works on the model until it is closed, the rounds bring little, or time is up. The
+/// Tightens the model until it is closed, the rounds gain little, or time is up. The
 /// model's cutoff follows the search's cost. *inout_bound (valid for the model) rises.
 egraph_status eg_shard_tighten(eg_shard_tools *tools, eg_shard_model *model,
                                const eg_shard_effort *effort, int64_t *inout_bound);
-/// Finite entries, or rather: how large the model is.
+/// Size of the model: values and table entries.
 size_t eg_shard_size_of(const eg_shard_model *model);
 
 // ---- branching --------------------------------------------------------------------
@@ -55,17 +55,17 @@ void eg_shard_branch_deinit(eg_shard_branch *branch);
 /// Adds a copy of the model. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_shard_branch_add(eg_shard_branch *branch, const eg_shard_model *model,
                                   int64_t bound);
-/// Drops what is open.
+/// Drops all open models.
 void eg_shard_branch_clear(eg_shard_branch *branch);
-/// Works on the newest open model; closes it, or puts its two halves there instead. With
-/// nothing left the search's bound meets its cost.
+/// Tightens the newest open model; closes it, or replaces it by its two halves. When no
+/// model is open the search's bound meets its cost.
 egraph_status eg_shard_branch_step(eg_shard_branch *branch);
 
 // ---- blocks -------------------------------------------------------------------------
-// Blocks of nodes, solved as problems of their own while all others are held: message
-// passing, filter, reductions, elimination and branching with the memory that the others
-// leave as capacity. A block may move memory between its nodes and along time, so that
-// it goes on gaining where memory is tight everywhere.
+// Blocks of nodes, solved as problems of their own while all other nodes are fixed:
+// message passing, filter, reductions, elimination and branching, with the memory that
+// the other nodes leave as capacity. A block may move memory between its nodes and along
+// time, so that it still gains when memory is tight everywhere.
 
 enum {
   EG_SHARD_BLOCK_KINDS = 4,
@@ -80,11 +80,11 @@ typedef struct eg_shard_block {
   eg_shard_tools tools;
   eg_shard_branch branch;
   eg_shard_model root;
-  const eg_shard_model *model; // that blocks are taken from
+  const eg_shard_model *model; // source of the blocks
   eg_u32s choice;              // [node of model] the best
   int64_t cost;
   eg_i64s left;    // [row] capacity less the load of `choice`
-  eg_doubles part; // [node] what its choice costs above its bound, summed up over nodes
+  eg_doubles part; // [node] excess of choices over the bound, summed up over nodes
   eg_u32s nodes;   // of the block
   eg_u32s place;   // [node of model] in the block, or EG_SHARD_NONE
   eg_u32s values;  // [node of the block] value
@@ -94,13 +94,13 @@ typedef struct eg_shard_block {
 
 void eg_shard_block_init(eg_shard_block *block, eg_shard_search *whole);
 void eg_shard_block_deinit(eg_shard_block *block);
-/// Takes up a choice (value indices) of a model that must stay as it is. `dual` has swept
-/// the model and says where the choice costs more than it should; NULL: nowhere.
+/// Starts from a choice (value indices) of a model that must not change. `dual`, or NULL,
+/// has swept the model: nodes whose choices exceed the bound are drawn more often.
 egraph_status eg_shard_block_enter(eg_shard_block *block, eg_shard_model *model,
                                    const uint32_t *choice, int64_t cost,
                                    const eg_shard_dual *dual);
-/// Solves one block; counts its work in the whole search. What is better is offered to
-/// the whole search and is the choice from then on.
+/// Solves one block; counts its work in the whole search. A better choice is offered to
+/// the whole search and replaces the choice.
 egraph_status eg_shard_block_improve(eg_shard_block *block, bool *out_better);
 
 #endif

@@ -1,8 +1,8 @@
-// A node collects its messages, gives an equal share of what it has to every edge that is
-// still to come, and each of those edges passes on the best of its lines. After a pass
-// every table has minimum 0, so that the bound is the sum of those minima, of what nodes
-// kept, and less prices times capacities. Both orders of every table are kept: minima
-// across rows then run along memory in both directions.
+// A node collects its messages and gives an equal share of the sum to every edge that
+// comes later, and each of these edges passes on the best of its lines. After a pass
+// every table has minimum 0, so that the bound is the sum of these minima and of the
+// remaining node costs, less prices times capacities. Both orders of every table are
+// kept, so that minima run along memory in both directions.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/shard/shard_dual.h"
 
@@ -24,7 +24,7 @@ static size_t table_size(const eg_shard_model *model, const eg_shard_edge *edge)
          model->nodes.data[edge->ends[1]].count;
 }
 
-// More than any sum of finite entries, or than what is left below the cutoff.
+/// Larger than any sum of finite entries, or than the distance to the cutoff.
 static double find_big(const eg_shard_model *model) {
   double sum = 1, left = (double)(model->cutoff - model->base);
   for (uint32_t n = 0; n < model->nodes.len; n++) {
@@ -50,6 +50,7 @@ static double find_big(const eg_shard_model *model) {
 }
 
 static egraph_status load_tables(eg_shard_dual *dual) {
+  assert(dual->model != NULL);
   const eg_shard_model *model = dual->model;
   EG_TRY(eg_sizes_resize(&dual->table_at, model->edges.len));
   size_t total = 0;
@@ -121,7 +122,7 @@ egraph_status eg_shard_dual_start(eg_shard_dual *dual, eg_shard_model *model) {
 /// Fills `priced` from the model's costs and prices.
 static void price_all(eg_shard_dual *dual) {
   const eg_shard_model *model = dual->model;
-  double *sum = dual->load.data; // of the prices of the rows before
+  double *sum = dual->load.data; // of the prices of earlier rows
   sum[0] = 0;
   for (size_t r = 0; r < model->capacity.len; r++)
     sum[r + 1] = sum[r] + model->price.data[r];
@@ -143,8 +144,8 @@ static void price_all(eg_shard_dual *dual) {
   }
 }
 
-// The edge passes on min over v of (table[v][w] - message[v]), less the minimum of that,
-// which is returned.
+/// The edge passes on min over v of (table[v][w] - message[v]), less the minimum of
+/// these, which is returned.
 static double pass_on(eg_shard_dual *dual, uint32_t half) {
   eg_shard_model *model = dual->model;
   const eg_shard_edge *edge = &model->edges.data[half >> 1];
@@ -185,9 +186,10 @@ static bool is_ahead(uint32_t n, uint32_t other, bool forward) {
   return forward ? other > n : other < n;
 }
 
-// Sums up messages in `unary`; the rounding sees the table entries of neighbours that
-// have chosen instead of their messages.
+/// Sums up messages in `unary`; the rounding uses the table entries of neighbours that
+/// have chosen instead of their messages.
 static void collect_messages(eg_shard_dual *dual, uint32_t n, bool forward) {
+  assert(dual->model->nodes.data[n].count != 0);
   const eg_shard_model *model = dual->model;
   const eg_shard_node *node = &model->nodes.data[n];
   double *unary = dual->unary.data + node->values, *seen = dual->scratch.data;
@@ -232,6 +234,7 @@ static double visit_node(eg_shard_dual *dual, uint32_t n, bool forward) {
 }
 
 void eg_shard_dual_sweep(eg_shard_dual *dual) {
+  assert(dual->model != NULL && dual->unary.len == dual->model->cost.len);
   const eg_shard_model *model = dual->model;
   price_all(dual);
   uint32_t count = (uint32_t)model->nodes.len;
@@ -273,7 +276,7 @@ void eg_shard_dual_return(eg_shard_dual *dual) {
   }
 }
 
-static void note_progress(eg_shard_dual *dual) {
+static void update_best_bound(eg_shard_dual *dual) {
   const eg_shard_model *model = dual->model;
   double margin = 1e-5 * fabs(dual->bound - (double)model->base);
   bool better = dual->bound > dual->best_bound;
@@ -285,9 +288,10 @@ static void note_progress(eg_shard_dual *dual) {
 }
 
 void eg_shard_dual_reprice(eg_shard_dual *dual, double target) {
+  assert(dual->direction.len == dual->model->capacity.len);
   eg_shard_model *model = dual->model;
   size_t rows = model->capacity.len;
-  note_progress(dual);
+  update_best_bound(dual);
   if (rows == 0) return;
   if (dual->stalled != 0 && dual->stalled % 10 == 0) {
     dual->step *= 0.7;
@@ -302,7 +306,7 @@ void eg_shard_dual_reprice(eg_shard_dual *dual, double target) {
     norm += dual->direction.data[r] * dual->direction.data[r];
   }
   if (norm == 0) return;
-  // From the best bound: from a bad one the steps would grow without end.
+  // From the best bound: from a bad bound the steps would grow without end.
   double length = dual->step * (target - dual->best_bound) / norm;
   for (size_t r = 0; r < rows; r++) {
     double price = model->price.data[r] + length * dual->direction.data[r];
@@ -317,9 +321,9 @@ void eg_shard_dual_reprice(eg_shard_dual *dual, double target) {
 //        + sum over edges of min over pairs of (entry - both messages)
 //        - sum over rows of price * capacity
 //
-// Rounding messages and prices to integers first keeps that true; charges are rounded
-// down, the last term up. Costs are integers, so the result is rounded up. What a value
-// or a pair costs above the minima is its reduced cost.
+// This still holds after messages and prices are rounded to integers; charges are rounded
+// down, the last term up. Costs are integers, so the result is rounded up. The excess of
+// a value or a pair over the minima is its reduced cost.
 
 #define HUGE_COST (INT64_C(1) << 61) // sums of two fit
 #define MOST_MESSAGE (INT64_C(1) << 59)
@@ -327,7 +331,7 @@ __extension__ typedef __int128 wide;
 
 EG_OWNER_DEFINE(eg_shard_prices, (eg_i64s, sum))
 
-/// Of the numbers that a proof has in fixed point: costs, and what tables have lost.
+/// Largest number of a proof in fixed point: costs, and amounts moved from tables.
 static int64_t largest_of(const eg_shard_model *model) {
   int64_t largest = model->cutoff;
   for (size_t i = 0; i < model->moved.len; i++) {
@@ -349,7 +353,7 @@ int eg_shard_scale_of(const eg_shard_model *model) {
   return scale;
 }
 
-// Prices in fixed point, or all 0; false when the capacities cost too much.
+/// Fills prices in fixed point, or zeros; false when the capacities cost too much.
 static bool sum_prices(eg_shard_prices *prices, const eg_shard_model *model, bool use) {
   wide charge = 0;
   prices->sum.data[0] = 0;
@@ -367,6 +371,7 @@ static bool sum_prices(eg_shard_prices *prices, const eg_shard_model *model, boo
 
 egraph_status eg_shard_prices_fix(eg_shard_prices *prices, const eg_shard_model *model,
                                   int scale) {
+  assert(scale >= 0);
   size_t rows = model->capacity.len;
   double total = 0;
   for (size_t r = 0; r < rows; r++)
@@ -383,7 +388,7 @@ egraph_status eg_shard_prices_fix(eg_shard_prices *prices, const eg_shard_model 
   return EGRAPH_OK;
 }
 
-// Usages add up to 2^62, prices to 2^60. Not for forbidden values.
+/// Usages add up to 2^62, prices to 2^60. The value must not be forbidden.
 static wide price_value(const eg_shard_prices *prices, const eg_shard_model *model,
                         uint32_t n, uint32_t value) {
   const eg_shard_node *node = &model->nodes.data[n];
@@ -398,13 +403,14 @@ static wide price_value(const eg_shard_prices *prices, const eg_shard_model *mod
 
 int64_t eg_shard_prices_of(const eg_shard_prices *prices, const eg_shard_model *model,
                            uint32_t n, uint32_t value, int64_t most) {
+  assert(most <= INT64_C(1) << 61);
   if (model->cost.data[model->nodes.data[n].values + value] >= EG_SHARD_INFINITE)
     return most;
   wide sum = price_value(prices, model, n, value);
   return sum < most ? (int64_t)sum : most;
 }
 
-// The work of one call. Numbers in units of 2^-scale.
+/// State of one call. Numbers in units of 2^-scale.
 typedef struct exact {
   eg_shard_model *model;
   eg_shard_prices prices;
@@ -413,9 +419,9 @@ typedef struct exact {
   eg_i64s line;    // like model->message: least residual per line, above the edge's
   eg_i64s edge;    // [edge] least residual
   int64_t left;    // entries from here on are forbidden: cutoff less base
-  wide allowed;    // largest scaled cost that is of interest, without the base
+  wide allowed;    // largest scaled cost below the cutoff, without the base
   wide bound;      // scaled, without the base
-  bool absurd;     // numbers too large to tell reduced costs
+  bool absurd;     // numbers are too large for reduced costs
 } exact;
 EG_OWNER_DEFINE_STATIC(exact, (eg_shard_prices, prices),
                        (eg_i64s, node, message, line, edge))
@@ -463,7 +469,7 @@ static void sum_node(exact *x, uint32_t n) {
     if (value[v] < HUGE_COST) value[v] -= (int64_t)least;
 }
 
-// Residual of an entry, or HUGE_COST when it alone reaches the cutoff.
+/// Residual of an entry, or HUGE_COST when it alone reaches the cutoff.
 static inline int64_t residual(const exact *x, int64_t entry, int64_t both) {
   if (entry >= x->left) return HUGE_COST;
   return entry * (INT64_C(1) << x->prices.scale) - both;
@@ -503,7 +509,7 @@ static int64_t add_capped(int64_t a, int64_t b) {
   return a + b < HUGE_COST ? a + b : HUGE_COST;
 }
 
-// Reduced cost of every value, its edges included.
+/// Completes the reduced cost of every value by its edges.
 static void add_lines(exact *x) {
   const eg_shard_model *model = x->model;
   for (uint32_t n = 0; n < model->nodes.len; n++) {
@@ -518,6 +524,7 @@ static void add_lines(exact *x) {
 }
 
 static egraph_status filter_edge(exact *x, uint32_t e, int64_t spare, bool *changed) {
+  assert(spare >= 0);
   eg_shard_model *model = x->model;
   const eg_shard_edge *edge = &model->edges.data[e];
   uint32_t rows = model->nodes.data[edge->ends[0]].count;
@@ -531,7 +538,7 @@ static egraph_status filter_edge(exact *x, uint32_t e, int64_t spare, bool *chan
   bool found = false;
   int64_t *entry = model->table.data + edge->table;
   for (uint32_t v = 0; v < rows; v++, entry += columns) {
-    if (reduced[0][v] > spare) continue; // the whole line goes
+    if (reduced[0][v] > spare) continue; // the value is dropped
     int64_t left = spare - (reduced[0][v] - line[0][v]) + x->edge.data[e] + message[0][v];
     for (uint32_t w = 0; w < columns; w++) {
       if (entry[w] >= EG_SHARD_INFINITE || reduced[1][w] > spare) continue;
@@ -548,6 +555,7 @@ static egraph_status filter_edge(exact *x, uint32_t e, int64_t spare, bool *chan
 }
 
 static egraph_status filter_node(exact *x, uint32_t n, int64_t spare, bool *changed) {
+  assert(x->model->nodes.data[n].count != 0);
   eg_shard_model *model = x->model;
   const eg_shard_node *node = &model->nodes.data[n];
   EG_TRY(eg_bytes_resize(&model->keep, node->count));
@@ -561,7 +569,7 @@ static egraph_status filter_node(exact *x, uint32_t n, int64_t spare, bool *chan
   return eg_shard_keep_values(model, n);
 }
 
-// Pairs first, while messages and tables still match.
+/// Filters pairs first, while messages and tables still match.
 static egraph_status filter_all(exact *x, bool *changed) {
   eg_shard_model *model = x->model;
   wide spare = x->allowed - x->bound;
@@ -577,6 +585,7 @@ static egraph_status filter_all(exact *x, bool *changed) {
 }
 
 static egraph_status compute_bound(exact *x, bool filter, int64_t *out, bool *changed) {
+  assert(!x->model->closed);
   eg_shard_model *model = x->model;
   int scale = eg_shard_scale_of(model);
   EG_TRY(eg_shard_prices_fix(&x->prices, model, scale));
@@ -585,7 +594,7 @@ static egraph_status compute_bound(exact *x, bool filter, int64_t *out, bool *ch
   EG_TRY(eg_i64s_resize(&x->line, model->message.len));
   EG_TRY(eg_i64s_resize(&x->edge, model->edges.len));
   x->left = model->proof == NULL ? model->cutoff - model->base
-                                 : HUGE_COST >> (scale + 1); // as far as numbers reach
+                                 : HUGE_COST >> (scale + 1); // the range of numbers
   fix_messages(x);
   if (model->proof != NULL && filter)
     EG_TRY(eg_shard_proof_filter(model->proof, model, scale, x->prices.shift,
@@ -614,10 +623,7 @@ egraph_status eg_shard_bound_run(eg_shard_model *model, bool filter, int64_t *ou
     *out = model->cutoff;
     return EGRAPH_OK;
   }
-  exact x;
-  exact_init(&x, model->alloc);
+  EG_LOCAL(exact, x, model->alloc);
   x.model = model;
-  egraph_status status = compute_bound(&x, filter, out, changed);
-  exact_deinit(&x);
-  return status;
+  return compute_bound(&x, filter, out, changed);
 }

@@ -1,8 +1,8 @@
 // Message passing: the dual of the relaxation, in floating point.
 //
 // Messages move cost between the ends of an edge and its table, prices charge memory
-// rows; the sum of all minima is then a lower bound. Here it is only searched for; what
-// is valid of it is worked out in integers (below). TRW-S: Kolmogorov 2006.
+// rows; the sum of all minima is then a lower bound. Floating point only searches it; the
+// bound in integers (below) is the valid part. TRW-S: Kolmogorov 2006.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SHARD_SHARD_DUAL_H
 #define EG_EXTRACT_SHARD_SHARD_DUAL_H
@@ -28,28 +28,28 @@ typedef struct eg_shard_dual {
 
 void eg_shard_dual_init(eg_shard_dual *dual, egraph_allocator alloc);
 void eg_shard_dual_deinit(eg_shard_dual *dual);
-/// Reads the model, which must stay as it is; goes on from its messages and prices.
+/// Reads the model, which must not change; continues from its messages and prices.
 egraph_status eg_shard_dual_start(eg_shard_dual *dual, eg_shard_model *model);
-/// One sweep forward and one back; bound, choice and least are those of the last.
+/// Sweeps forward and back; bound, choice and least belong to the backward sweep.
 void eg_shard_dual_sweep(eg_shard_dual *dual);
-/// A step of the prices along the violation of the last sweep's minima (subgradient with
+/// Moves the prices along the violation by the last sweep's minima (subgradient with
 /// momentum, Polyak's length towards `target`).
 void eg_shard_dual_reprice(eg_shard_dual *dual, double target);
-/// load [rows + 1]: the memory that a choice takes in each row, less its capacity.
+/// Fills load [rows + 1]: the memory of a choice in each row, less the capacity.
 void eg_shard_dual_load(const eg_shard_model *model, const uint32_t *choice,
                         double *load);
-/// Back to the prices of the best bound.
+/// Restores the prices of the best bound.
 void eg_shard_dual_return(eg_shard_dual *dual);
 
 // ---- the bound in integers ----------------------------------------------------------
-// What the dual solution (shard_dual.h) proves, in exact integers: a lower bound, and the
-// values and pairs that no solution below the cutoff has.
+// The proof by the dual solution, in exact integers: a lower bound, and the values and
+// pairs that no solution below the cutoff has.
 
-/// Lower bound of the model's cost by its messages and prices, rounded to fixed point
-/// first and summed up exactly: valid whatever they are. *out is at most the cutoff. With
-/// `filter` values and pairs go that cannot be in a solution below the cutoff, and
-/// *changed says whether any did; the model may become closed. O(entries + items + rows).
-/// Fails with EGRAPH_E_MEMORY.
+/// Computes a lower bound of the model's cost by its messages and prices, which are
+/// rounded to fixed point first and summed up exactly: valid whatever they are. *out is
+/// at most the cutoff. With `filter` drops values and pairs that cannot be in a solution
+/// below the cutoff, and sets *changed if there are any; the model may become closed.
+/// O(entries + items + rows). Fails with EGRAPH_E_MEMORY.
 egraph_status eg_shard_bound_run(eg_shard_model *model, bool filter, int64_t *out,
                                  bool *changed);
 
@@ -66,10 +66,10 @@ void eg_shard_prices_init(eg_shard_prices *prices, egraph_allocator alloc);
 void eg_shard_prices_deinit(eg_shard_prices *prices);
 egraph_status eg_shard_prices_fix(eg_shard_prices *prices, const eg_shard_model *model,
                                   int scale);
-/// Node cost and charge in units of 2^-scale, at most `most` (<= 2^61).
+/// Node cost and charge in units of 2^-scale, at most `most` <= 2^61.
 int64_t eg_shard_prices_of(const eg_shard_prices *prices, const eg_shard_model *model,
                            uint32_t node, uint32_t value, int64_t most);
-/// Largest scale at which everything below the cutoff stays below 2^55, at most 20.
+/// Largest scale, at most 20, at which all costs below the cutoff stay below 2^55.
 int eg_shard_scale_of(const eg_shard_model *model);
 
 #endif

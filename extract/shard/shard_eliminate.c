@@ -1,6 +1,6 @@
 // Bucket elimination (Dechter 1999). A factor waits in the bucket of its first variable;
-// eliminating that adds up the bucket, takes minima, and leaves a factor for a later
-// bucket. Where one table would exceed the cap the bucket is split (mini-buckets), and
+// eliminating the variable adds up the bucket, takes minima, and puts a factor into a
+// later bucket. If a table would exceed the cap the bucket is split (mini-buckets), and
 // the minima of its parts add up to a bound.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/shard/shard_eliminate.h"
@@ -26,9 +26,10 @@ void eg_shard_elimination_deinit(eg_shard_elimination *x) {
   EG_DEINIT_MEMBERS(x, SHARD_ELIMINATION_MEMBERS);
 }
 
-// Adds a factor with room for its table, which is zero.
+/// Adds a factor with a table of zeros.
 static egraph_status add_factor(eg_shard_elimination *x, const uint32_t *scope,
                                 uint32_t arity, uint32_t *out) {
+  assert(arity == 0 || scope[0] < x->bucket.len);
   eg_shard_factor factor = {(uint32_t)x->scopes.len, arity, EG_SHARD_NONE, x->table.len};
   size_t size = 1;
   for (uint32_t i = 0; i < arity; i++)
@@ -48,7 +49,7 @@ static int64_t scale_entry(const eg_shard_elimination *x, int64_t entry) {
   return entry * (INT64_C(1) << x->prices.scale);
 }
 
-// The node's cost and charge, and what its edges to fixed nodes cost.
+/// The node's cost and charge, and the costs of its edges to fixed nodes.
 static int64_t price_value(const eg_shard_elimination *x, uint32_t n, uint32_t v) {
   const eg_shard_model *model = x->model;
   int64_t sum = eg_shard_prices_of(&x->prices, model, n, v, EG_SHARD_CAP);
@@ -85,7 +86,7 @@ static egraph_status load_edge(eg_shard_elimination *x, uint32_t e) {
   const uint32_t *ends = x->model->edges.data[e].ends;
   uint32_t at[2] = {x->place.data[ends[0]], x->place.data[ends[1]]};
   if (at[0] == EG_SHARD_NONE || at[1] == EG_SHARD_NONE) return EGRAPH_OK;
-  uint32_t half = 2 * e + (at[0] < at[1] ? 0 : 1); // of the end that goes first
+  uint32_t half = 2 * e + (at[0] < at[1] ? 0 : 1); // of the end with the first place
   uint32_t scope[2] = {at[half & 1], at[~half & 1]}, factor;
   EG_TRY(add_factor(x, scope, 2, &factor));
   eg_shard_view view = eg_shard_view_of(x->model, half);
@@ -101,17 +102,18 @@ static egraph_status load_edge(eg_shard_elimination *x, uint32_t e) {
 
 enum { MAX_PARTS = 64, MAX_ARITY = 48 };
 
-// Factors added up and minimized over their first variable.
+/// Factors added up and minimized over their first variable.
 typedef struct part {
   uint32_t factors[MAX_PARTS];
   uint32_t count;
-  uint32_t scope[MAX_ARITY]; // [0] is the variable that goes
+  uint32_t scope[MAX_ARITY]; // [0] is the eliminated variable
   uint32_t arity;
   size_t size;
 } part;
 
-// The union of two ascending scopes; false when it is too long or its table too large.
+/// Adds a factor; false when the union of the scopes is too long or its table too large.
 static bool join_factor(const eg_shard_elimination *x, part *p, uint32_t factor) {
+  assert(p->count == 0 || p->arity != 0);
   const eg_shard_factor *f = &x->factors.data[factor];
   const uint32_t *scope = x->scopes.data + f->scope;
   uint32_t merged[MAX_ARITY], count = 0, i = 0, j = 0;
@@ -135,7 +137,7 @@ static bool join_factor(const eg_shard_elimination *x, part *p, uint32_t factor)
   return true;
 }
 
-// Runs over the tables of the part. cursor[k]: where factor k stands.
+/// A position in the tables of a part. cursor[k]: in the table of factor k.
 typedef struct walk {
   const int64_t *cursor[MAX_PARTS];
   size_t stride[MAX_PARTS][MAX_ARITY]; // per variable of the scope
@@ -163,7 +165,7 @@ static void start_walk(const eg_shard_elimination *x, const part *p, walk *w) {
   }
 }
 
-// One line: for every value of the second variable the minimum over the first.
+/// Reduces a line: for every value of the second variable the minimum over the first.
 static void reduce_line(const walk *w, uint32_t own, uint32_t line, int64_t *sum,
                         int64_t *to) {
   for (uint32_t v = 0; v < own; v++)
@@ -185,7 +187,7 @@ static void reduce_line(const walk *w, uint32_t own, uint32_t line, int64_t *sum
   }
 }
 
-// Moves on to the next line; variables from the third on run.
+/// Moves to the next line; variables from the third on run.
 static void step_walk(const eg_shard_elimination *x, const part *p, walk *w,
                       uint32_t *at) {
   for (uint32_t i = 2; i < p->arity; i++) {
@@ -200,6 +202,7 @@ static void step_walk(const eg_shard_elimination *x, const part *p, walk *w,
 }
 
 static egraph_status reduce_part(eg_shard_elimination *x, const part *p) {
+  assert(p->count != 0 && p->arity != 0);
   uint32_t own = eg_shard_elimination_width(x, p->scope[0]), result;
   size_t size = p->size / own;
   if (x->table.len + size > x->total_cap) x->too_large = true;
@@ -248,6 +251,7 @@ static egraph_status list_bucket(eg_shard_elimination *x, uint32_t place) {
 }
 
 static egraph_status eliminate_place(eg_shard_elimination *x, uint32_t place) {
+  assert(place < x->order.len);
   EG_TRY(list_bucket(x, place));
   for (bool first = true; x->trial.len != 0 && !x->too_large; first = false) {
     part p = {.count = 0};
@@ -262,7 +266,7 @@ static egraph_status eliminate_place(eg_shard_elimination *x, uint32_t place) {
 }
 
 egraph_status eg_shard_elimination_run(eg_shard_elimination *x) {
-  if (x->too_large && x->order.len == 0) return EGRAPH_OK; // was not ordered
+  if (x->too_large && x->order.len == 0) return EGRAPH_OK; // has no order
   EG_TRY(eg_shard_prices_fix(&x->prices, x->model, eg_shard_scale_of(x->model)));
   x->factors.len = x->scopes.len = x->table.len = x->results.len = 0;
   x->result_begin.len = 0;
@@ -283,6 +287,7 @@ egraph_status eg_shard_elimination_run(eg_shard_elimination *x) {
 }
 
 egraph_status eg_shard_elimination_trace(eg_shard_elimination *x, uint32_t *choice) {
+  assert(!x->too_large);
   EG_TRY(eg_u32s_resize(&x->trial, x->order.len));
   uint32_t *at = x->trial.data; // [place]
   for (uint32_t n = 0; n < x->model->nodes.len; n++)
@@ -306,13 +311,13 @@ egraph_status eg_shard_elimination_trace(eg_shard_elimination *x, uint32_t *choi
 
 // ---- the order --------------------------------------------------------------------
 
-// The order of elimination: least table first. Neighbourhoods are bit rows over the
-// variables; eliminating one joins its neighbours.
+// The order of elimination: smallest table first. Neighbourhoods are bit rows over the
+// variables; eliminating a variable joins its neighbours.
 
 typedef struct ordering {
   eg_shard_elimination *x;
   const uint32_t *held;
-  eg_u32s node;    // [variable], before ordering
+  eg_u32s node;    // [variable] before ordering
   eg_u32s number;  // [node] of its variable, or EG_SHARD_NONE
   eg_doubles size; // [variable] log2 of its values
   size_t words;
@@ -372,8 +377,9 @@ static egraph_status find_neighbours(ordering *o) {
   return EGRAPH_OK;
 }
 
-// Takes a variable out; its neighbours become each other's, unless it is held.
+/// Removes a variable; `join`: its neighbours become neighbours of each other.
 static void take_variable(ordering *o, uint32_t variable, bool join) {
+  assert(variable < o->node.len);
   uint64_t *row = graph_row(o, variable);
   EG_EACH_BIT(row, o->words, other) {
     uint64_t *to = graph_row(o, other);
@@ -390,7 +396,7 @@ static void take_variable(ordering *o, uint32_t variable, bool join) {
   o->x->weight.data[variable] = INFINITY;
 }
 
-// The neighbour of `variable` with the most values and neighbours, to be held.
+/// The neighbour of `variable` with the most values and neighbours, to be fixed.
 static uint32_t widest_near(const ordering *o, uint32_t variable) {
   const uint64_t *row = graph_row(o, variable);
   uint32_t best = variable;
@@ -439,44 +445,43 @@ static egraph_status list_values(eg_shard_elimination *x, const uint8_t *allowed
 egraph_status eg_shard_elimination_order(eg_shard_elimination *x, eg_shard_model *model,
                                          const uint8_t *allowed, const uint32_t *held,
                                          size_t cap, size_t total_cap) {
+  assert(cap != 0);
   x->model = model;
   x->cap = cap;
   x->total_cap = total_cap;
-  ordering o;
-  ordering_init(&o, x->alloc);
+  EG_LOCAL(ordering, o, x->alloc);
   o.x = x;
   o.held = held;
-  egraph_status status = find_variables(&o, allowed);
+  EG_TRY(find_variables(&o, allowed));
   x->too_large = o.node.len > EG_SHARD_MOST_VARIABLES;
   x->order.len = 0;
-  if (status == EGRAPH_OK && !x->too_large) status = find_neighbours(&o);
-  if (status == EGRAPH_OK && !x->too_large) status = choose_order(&o);
-  if (status == EGRAPH_OK) status = list_values(x, allowed);
-  ordering_deinit(&o);
-  return status;
+  if (!x->too_large) EG_TRY(find_neighbours(&o));
+  if (!x->too_large) EG_TRY(choose_order(&o));
+  return list_values(x, allowed);
 }
 
 // ---- search along an elimination ----------------------------------------------------
 // Variables are decided in the reverse order of their elimination. The bound of a partial
 // choice is the sum of all factors that are decided but not yet eliminated: deciding a
-// variable takes off what its elimination gave and adds its bucket. With tables that were
-// not split the bound is the exact minimum under prices, so that without memory rows the
-// first leaf is optimal and nothing else is visited.
+// variable subtracts the results of its elimination and adds its bucket. If no table was
+// split the bound is the exact minimum under prices, so that without memory rows the
+// first leaf is optimal and the search ends there.
 
 EG_OWNER_DEFINE(eg_shard_enumeration, (eg_shard_slack, slack),
                 (eg_i64s, cost, sum, charge, charged),
                 (eg_u32s, child, at, next, count, choice, found))
 
-// Largest scaled sum that is below the cutoff.
+/// Largest scaled sum below the cutoff.
 static int64_t largest_sum(const eg_shard_elimination *tables) {
   const eg_shard_model *model = tables->model;
   return (model->cutoff - 1 - model->base) * (INT64_C(1) << tables->prices.scale) +
          tables->prices.capacity;
 }
 
-// Lists the children of a place, cheapest first.
+/// Lists the children of a place, cheapest first.
 static void open_place(eg_shard_enumeration *x, const eg_shard_elimination *tables,
                        uint32_t place, int64_t most) {
+  assert(place < tables->order.len);
   uint32_t begin = tables->value_begin.data[place];
   uint32_t width = eg_shard_elimination_width(tables, place), count = 0;
   int64_t rest = x->sum.data[place + 1];
@@ -505,7 +510,7 @@ static void open_place(eg_shard_enumeration *x, const eg_shard_elimination *tabl
   x->count.data[place] = count;
 }
 
-// Without what memory adds the sum is the cost.
+/// Offers a full choice. The sum without its charges is the cost.
 static egraph_status offer_leaf(eg_shard_enumeration *x, eg_shard_elimination *tables,
                                 eg_shard_search *search, bool *out_better) {
   int64_t least = largest_sum(tables) - tables->prices.capacity, cost;
@@ -524,7 +529,7 @@ static egraph_status offer_leaf(eg_shard_enumeration *x, eg_shard_elimination *t
   return EGRAPH_OK;
 }
 
-// What the prices add to the cost of a value that is not forbidden.
+/// Part of the priced cost of a value by memory prices; 0 if the value is forbidden.
 static int64_t charge_of(const eg_shard_elimination *tables, uint32_t n, uint32_t v) {
   const eg_shard_model *model = tables->model;
   int64_t cost = model->cost.data[model->nodes.data[n].values + v];
@@ -575,12 +580,13 @@ static egraph_status start_enumeration(eg_shard_enumeration *x,
 
 static void charge_place(eg_shard_enumeration *x, const eg_shard_elimination *tables,
                          uint32_t place, int64_t sign) {
+  assert(sign == 1 || sign == -1);
   uint32_t value =
       tables->values.data[tables->value_begin.data[place] + x->at.data[place]];
   eg_shard_slack_value(&x->slack, tables->model, tables->order.data[place], value, sign);
 }
 
-// Decides the next value of a place that fits; false when there is none.
+/// Decides the next value of a place that fits; false when there is none.
 static bool advance_place(eg_shard_enumeration *x, const eg_shard_elimination *tables,
                           uint32_t place, int64_t most) {
   uint32_t begin = tables->value_begin.data[place];
@@ -600,7 +606,7 @@ static bool advance_place(eg_shard_enumeration *x, const eg_shard_elimination *t
   return false;
 }
 
-// `place` is the one at work; those above it are decided.
+/// `place` is the current place; places above it are decided.
 static egraph_status walk_places(eg_shard_enumeration *x, eg_shard_elimination *tables,
                                  eg_shard_search *search, uint64_t limit,
                                  bool *out_better, bool *out_complete) {

@@ -1,6 +1,6 @@
-// Elimination of nodes, one after the other: exact minima under the prices of memory, as
-// far as tables stay within a cap. The tables then guide a search that is exact for
-// memory too.
+// Elimination of nodes, one after the other: exact minima under the prices of memory,
+// while tables stay within a cap. The tables then guide a search that is exact for
+// memory, too.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SHARD_SHARD_ELIMINATE_H
 #define EG_EXTRACT_SHARD_SHARD_ELIMINATE_H
@@ -9,14 +9,14 @@
 #include "extract/shard/shard_model.h"
 #include "extract/shard/shard_search.h"
 
-/// More are not ordered: neighbourhoods take a bit per pair.
+/// Most nodes of an order: neighbourhoods take a bit per pair.
 #define EG_SHARD_MOST_VARIABLES 8000
 
 /// Sums saturate here; two fit.
 #define EG_SHARD_CAP (INT64_C(1) << 61)
 
-/// A table over variables, named by their place in the order, ascending; the first one
-/// runs fastest.
+/// A table over variables, named by their place in the order, ascending; the first runs
+/// fastest.
 typedef struct eg_shard_factor {
   uint32_t scope, arity; // place in `scopes`
   uint32_t next;         // in the same bucket
@@ -38,8 +38,8 @@ typedef struct eg_shard_elimination {
   eg_i64s table;
   eg_u32s bucket;        // [place] first factor whose first variable it is
   eg_u32s result_begin;  // [place + 1] in `results`
-  eg_u32s results;       // factors that eliminating the place gave
-  int64_t constant;      // of what has no variable left, scaled, without the base
+  eg_u32s results;       // factors from the elimination of a place
+  int64_t constant;      // sum of factors without variables, scaled, without the base
   int64_t bound;         // scaled, without the base
   size_t cap, total_cap; // entries of a table, and of all
   bool too_large;        // gave up: more than total_cap
@@ -52,18 +52,18 @@ typedef struct eg_shard_elimination {
 
 void eg_shard_elimination_init(eg_shard_elimination *x, egraph_allocator alloc);
 void eg_shard_elimination_deinit(eg_shard_elimination *x);
-/// Orders the nodes of the model that have more than one value allowed (`allowed` flags
+/// Orders the nodes of the model that have more than one allowed value (`allowed` flags
 /// values like model->cost; NULL: all). With `held` a node whose elimination would exceed
-/// the cap is held at held[node] instead (which must be allowed); without, tables are
-/// split and the minimum becomes a bound. With more than EG_SHARD_MOST_VARIABLES sets
-/// too_large, and nothing else can be done. Fails with EGRAPH_E_MEMORY.
+/// the cap is fixed to held[node] instead (which must be allowed); without, tables are
+/// split and the minimum becomes a bound. With more than EG_SHARD_MOST_VARIABLES nodes it
+/// sets too_large and does not order. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_shard_elimination_order(eg_shard_elimination *x, eg_shard_model *model,
                                          const uint8_t *allowed, const uint32_t *held,
                                          size_t cap, size_t total_cap);
-/// Eliminates with the model's prices of the moment. bound is valid for the choices that
-/// are allowed and not held otherwise.
+/// Eliminates with the model's current prices. bound is valid for all choices of allowed
+/// values that agree with the fixed ones.
 egraph_status eg_shard_elimination_run(eg_shard_elimination *x);
-/// The choice that the tables lead to. [node]
+/// Fills the choice [node] of least cost by the tables.
 egraph_status eg_shard_elimination_trace(eg_shard_elimination *x, uint32_t *choice);
 
 static inline uint32_t eg_shard_elimination_width(const eg_shard_elimination *x,
@@ -93,19 +93,19 @@ typedef struct eg_shard_enumeration {
   eg_i64s cost;            // of the children, like elimination->values
   eg_u32s child;           // values in the order of their cost, likewise
   eg_u32s at, next, count; // [place]
-  eg_i64s sum;             // [place + 1] bound of what is decided
-  eg_i64s charge;          // like elimination->values: what memory adds to the sum
-  eg_i64s charged;         // [place + 1] that of what is decided
+  eg_i64s sum;             // [place + 1] bound of the decided places
+  eg_i64s charge;          // like elimination->values: part of the sum by memory prices
+  eg_i64s charged;         // [place + 1] this part for the decided places
   eg_u32s choice;          // [node]
-  eg_u32s found;           // [node] the cheapest found, when better
+  eg_u32s found;           // [node] the cheapest choice found, if better
 } eg_shard_enumeration;
 
 void eg_shard_enumeration_init(eg_shard_enumeration *x, egraph_allocator alloc);
 void eg_shard_enumeration_deinit(eg_shard_enumeration *x);
-/// Visits every choice whose bound by the elimination (which has run) stays below the
-/// model's cutoff and that fits, cheapest bound first. One that is cheaper goes to
-/// `found`, is offered to the search, and becomes the model's cutoff; *out_better is then
-/// set. *out_complete: all were visited, within `limit` visited values.
+/// Visits every fitting choice whose bound by the elimination (which has run) stays below
+/// the model's cutoff, cheapest bound first. A cheaper choice goes to `found`, is offered
+/// to the search, and its cost becomes the model's cutoff; *out_better is then set.
+/// *out_complete: all were visited, within `limit` visited values.
 egraph_status eg_shard_enumerate(eg_shard_enumeration *x, eg_shard_elimination *tables,
                                  eg_shard_search *search, uint64_t limit,
                                  bool *out_better, bool *out_complete);

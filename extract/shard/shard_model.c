@@ -1,6 +1,6 @@
-// Building: rows are the maximal times of the interval graph. Sweeping over the times,
-// ends before starts, a row is due at the first end after a start; the nodes alive then
-// contain those of every time since the last row.
+// Building: rows are the maximal times of the interval graph. A sweep over the times,
+// ends before starts, adds a row at the first end after a start; the nodes alive then
+// include the nodes alive at every time since the last row.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/shard/shard_model.h"
 
@@ -39,6 +39,7 @@ static int compare_events(const void *left, const void *right) {
 
 static egraph_status sweep_events(eg_shard_model *model, int64_t limit,
                                   const events *list) {
+  assert(model->price.len == 0);
   bool fresh = false;
   for (size_t i = 0; i < list->len; i++) {
     const event *e = &list->data[i];
@@ -59,20 +60,15 @@ static egraph_status sweep_events(eg_shard_model *model, int64_t limit,
 
 static egraph_status build_rows(eg_shard_model *model, const eg_shard_problem *problem) {
   if (problem->limit == INT64_MAX) return EGRAPH_OK;
-  events list;
-  events_init(&list, model->alloc);
-  egraph_status status = EGRAPH_OK;
-  for (uint32_t n = 0; n < model->nodes.len && status == EGRAPH_OK; n++) {
+  EG_LOCAL(events, list, model->alloc);
+  for (uint32_t n = 0; n < model->nodes.len; n++) {
     int64_t first = problem->first.data[n], last = problem->last.data[n];
     if (first >= last) continue;
-    status = events_push(&list, (event){first, n, true});
-    if (status == EGRAPH_OK) status = events_push(&list, (event){last, n, false});
+    EG_TRY(events_push(&list, (event){first, n, true}));
+    EG_TRY(events_push(&list, (event){last, n, false}));
   }
-  if (status == EGRAPH_OK && list.len != 0)
-    qsort(list.data, list.len, sizeof *list.data, compare_events);
-  if (status == EGRAPH_OK) status = sweep_events(model, problem->limit, &list);
-  events_deinit(&list);
-  return status;
+  if (list.len != 0) qsort(list.data, list.len, sizeof *list.data, compare_events);
+  return sweep_events(model, problem->limit, &list);
 }
 
 static egraph_status add_problem_node(eg_shard_model *model,
@@ -93,7 +89,7 @@ static egraph_status add_problem_node(eg_shard_model *model,
   return eg_shard_nodes_push(&model->nodes, node);
 }
 
-// Strategies that alone exceed the limit become forbidden, so that no sum overflows.
+/// Forbids strategies that alone exceed the limit, so that no sum overflows.
 static egraph_status add_item(eg_shard_model *model, const eg_shard_problem *problem,
                               uint32_t n, int64_t *total) {
   eg_shard_node *node = &model->nodes.data[n];
@@ -156,6 +152,7 @@ egraph_status eg_shard_model_build(eg_shard_model *model,
 }
 
 void eg_shard_model_lift(const eg_shard_model *model, uint32_t *choice) {
+  assert(choice != NULL || model->nodes.len == 0);
   for (uint32_t n = 0; n < model->nodes.len; n++)
     if (model->nodes.data[n].count != 0)
       choice[n] = model->id.data[model->nodes.data[n].values + choice[n]];
@@ -210,7 +207,7 @@ egraph_status eg_shard_model_evaluate(eg_shard_model *model, const uint32_t *cho
 
 // ---- copies -----------------------------------------------------------------------
 
-// Copies by walking what is alive, so that pools come out dense and in node order.
+// Copies visit live nodes and edges only, so that pools are dense and in node order.
 
 void eg_shard_model_clear(eg_shard_model *model) {
   model->nodes.len = model->edges.len = model->items.len = 0;
@@ -223,6 +220,7 @@ void eg_shard_model_clear(eg_shard_model *model) {
 
 egraph_status eg_shard_model_copy_items(eg_shard_model *to, const eg_shard_model *from,
                                         uint32_t n, eg_shard_node *node) {
+  assert(node->count == from->nodes.data[n].count);
   EG_SHARD_EACH_ITEM(from, n, old) {
     eg_shard_item item = {old->first, old->last, node->item, to->usage.len};
     node->item = (uint32_t)to->items.len;
@@ -286,6 +284,7 @@ static egraph_status copy_nodes(eg_shard_model *to, const eg_shard_model *from,
 
 egraph_status eg_shard_model_copy(eg_shard_model *to, const eg_shard_model *from,
                                   eg_u32s *old_node) {
+  assert(to != from);
   eg_shard_model_clear(to);
   EG_TRY(copy_nodes(to, from, old_node));
   for (uint32_t e = 0; e < from->edges.len; e++)
@@ -308,10 +307,11 @@ egraph_status eg_shard_model_copy(eg_shard_model *to, const eg_shard_model *from
 
 // ---- elementary changes -----------------------------------------------------------
 
-// Merging reuses the place of a table when the new one is not larger; only tables that
+// Merging reuses the memory of a table when the new one is not larger; only tables that
 // grow move to the end of their pool.
 
 eg_shard_view eg_shard_view_of(const eg_shard_model *model, uint32_t half) {
+  assert(!eg_shard_is_dead(&model->edges.data[half >> 1]));
   const eg_shard_edge *edge = &model->edges.data[half >> 1];
   uint32_t own = model->nodes.data[edge->ends[half & 1]].count;
   uint32_t other = model->nodes.data[edge->ends[~half & 1]].count;
@@ -321,6 +321,7 @@ eg_shard_view eg_shard_view_of(const eg_shard_model *model, uint32_t half) {
 }
 
 egraph_status eg_shard_touch(eg_shard_model *model, uint32_t node) {
+  assert(node < model->nodes.len);
   if (model->queued.data[node]) return EGRAPH_OK;
   EG_TRY(eg_u32s_push(&model->queue, node));
   model->queued.data[node] = 1;
@@ -329,6 +330,7 @@ egraph_status eg_shard_touch(eg_shard_model *model, uint32_t node) {
 
 egraph_status eg_shard_add_edge(eg_shard_model *model, uint32_t a, uint32_t b,
                                 uint32_t *out) {
+  assert(a != b && a < model->nodes.len && b < model->nodes.len);
   uint32_t ends[2] = {a, b};
   size_t count[2] = {model->nodes.data[a].count, model->nodes.data[b].count};
   eg_shard_edge edge = {.ends = {a, b}, .table = model->table.len};
@@ -351,13 +353,14 @@ egraph_status eg_shard_add_edge(eg_shard_model *model, uint32_t a, uint32_t b,
 }
 
 void eg_shard_kill_edge(eg_shard_model *model, uint32_t edge) {
+  assert(!eg_shard_is_dead(&model->edges.data[edge]));
   eg_shard_edge *dead = &model->edges.data[edge];
   for (int side = 0; side < 2; side++)
     model->nodes.data[dead->ends[side]].degree--;
   dead->ends[0] = EG_SHARD_NONE;
 }
 
-// Unlinks dead edges, so that lists stay as short as they look.
+/// Unlinks dead edges, so that the lists stay short.
 static void unlink_dead(eg_shard_model *model, uint32_t node) {
   uint32_t *at = &model->nodes.data[node].half;
   while ((*at = eg_shard_live_half(model, *at)) != EG_SHARD_NONE)
@@ -365,6 +368,7 @@ static void unlink_dead(eg_shard_model *model, uint32_t node) {
 }
 
 static void add_tables(eg_shard_model *model, uint32_t to_half, uint32_t from_half) {
+  assert(to_half >> 1 != from_half >> 1);
   eg_shard_view to = eg_shard_view_of(model, to_half);
   eg_shard_view from = eg_shard_view_of(model, from_half);
   for (uint32_t v = 0; v < to.own_count; v++)
@@ -427,6 +431,7 @@ static void pack_edge(eg_shard_model *model, uint32_t half, const uint8_t *keep)
 }
 
 egraph_status eg_shard_keep_values(eg_shard_model *model, uint32_t n) {
+  assert(model->keep.len >= model->nodes.data[n].count);
   eg_shard_node *node = &model->nodes.data[n];
   const uint8_t *keep = model->keep.data;
   uint32_t left = 0;
@@ -459,6 +464,7 @@ egraph_status eg_shard_keep_values(eg_shard_model *model, uint32_t n) {
 
 static egraph_status record_step(eg_shard_model *model, uint32_t n, uint32_t gone,
                                  const uint32_t *of) {
+  assert(model->nodes.data[gone].count != 0);
   const eg_shard_node *node = &model->nodes.data[n];
   eg_shard_step step = {gone, {n, EG_SHARD_NONE}, 1, model->step_values.len};
   EG_TRY(eg_u32s_resize(&model->step_values, step.values + model->ids.data[n]));
@@ -468,7 +474,8 @@ static egraph_status record_step(eg_shard_model *model, uint32_t n, uint32_t gon
   return eg_shard_steps_push(&model->steps, step);
 }
 
-// The edge of half-edge `half` (at `gone`) gets a value of `node` per row or column.
+/// Gives the edge of half-edge `half` (at `gone`) to `n`: a row or column per value of
+/// `n`.
 static egraph_status move_edge(eg_shard_model *model, uint32_t n, uint32_t half,
                                const uint32_t *of) {
   eg_shard_view view = eg_shard_view_of(model, half);
@@ -527,9 +534,10 @@ static egraph_status move_items(eg_shard_model *model, uint32_t n, uint32_t gone
   return EGRAPH_OK;
 }
 
-// The half-edge of `node` that leads to `other`, or EG_SHARD_NONE; walks the shorter
-// list.
+/// The half-edge of `node` that leads to `other`, or EG_SHARD_NONE; walks the shorter
+/// list.
 static uint32_t find_half(eg_shard_model *model, uint32_t node, uint32_t other) {
+  assert(node != other);
   bool swap = model->nodes.data[other].degree < model->nodes.data[node].degree;
   uint32_t from = swap ? other : node, to = swap ? node : other;
   unlink_dead(model, from);
@@ -558,6 +566,7 @@ static egraph_status move_edges(eg_shard_model *model, uint32_t n, uint32_t gone
 
 egraph_status eg_shard_absorb(eg_shard_model *model, uint32_t n, uint32_t gone,
                               uint32_t edge, const uint32_t *of) {
+  assert(n != gone && !eg_shard_is_dead(&model->edges.data[edge]));
   EG_TRY(record_step(model, n, gone, of));
   uint32_t half = 2 * edge + (model->edges.data[edge].ends[0] == n ? 0 : 1);
   eg_shard_view view = eg_shard_view_of(model, half);
@@ -575,15 +584,15 @@ egraph_status eg_shard_absorb(eg_shard_model *model, uint32_t n, uint32_t gone,
   return eg_shard_touch(model, n);
 }
 
-// ---- memory left --------------------------------------------------------------------
-// A segment tree without pushing down: least[i] holds the minimum of the two below plus
+// ---- free memory --------------------------------------------------------------------
+// A segment tree without pushing down: least[i] is the minimum of its two children plus
 // added[i].
 
 #define NO_ROW (INT64_C(1) << 62)
 
 EG_OWNER_DEFINE(eg_shard_slack, (eg_i64s, least, added))
 
-static void pull(eg_shard_slack *slack, uint32_t i) {
+static void update_least(eg_shard_slack *slack, uint32_t i) {
   int64_t left = slack->least.data[2 * i], right = slack->least.data[2 * i + 1];
   slack->least.data[i] = (left < right ? left : right) + slack->added.data[i];
 }
@@ -599,7 +608,7 @@ egraph_status eg_shard_slack_start(eg_shard_slack *slack, const eg_shard_model *
   for (uint32_t r = 0; r < leaves; r++)
     slack->least.data[leaves + r] = r < rows ? model->capacity.data[r] : NO_ROW;
   for (uint32_t i = leaves; i-- > 1;)
-    pull(slack, i);
+    update_least(slack, i);
   return EGRAPH_OK;
 }
 
@@ -610,19 +619,21 @@ static void apply_amount(eg_shard_slack *slack, uint32_t i, int64_t amount) {
 
 void eg_shard_slack_add(eg_shard_slack *slack, uint32_t first, uint32_t last,
                         int64_t amount) {
+  assert(first < last && last <= slack->leaves);
   uint32_t left = first + slack->leaves, right = last - 1 + slack->leaves;
   for (uint32_t a = left, b = right + 1; a < b; a >>= 1, b >>= 1) {
     if (a & 1) apply_amount(slack, a++, amount);
     if (b & 1) apply_amount(slack, --b, amount);
   }
   for (uint32_t i = left >> 1; i > 0; i >>= 1)
-    pull(slack, i);
+    update_least(slack, i);
   for (uint32_t i = right >> 1; i > 0; i >>= 1)
-    pull(slack, i);
+    update_least(slack, i);
 }
 
 void eg_shard_slack_value(eg_shard_slack *slack, const eg_shard_model *model,
                           uint32_t node, uint32_t value, int64_t sign) {
+  assert(sign == 1 || sign == -1);
   EG_SHARD_EACH_ITEM(model, node, item) {
     int64_t usage = model->usage.data[item->usage + value];
     if (usage != 0) eg_shard_slack_add(slack, item->first, item->last, sign * usage);

@@ -2,13 +2,14 @@
 //
 // Nodes with values, tables between nodes, and memory: every node holds items (a range of
 // memory rows, a usage per value), every row has a capacity. Row r: the usage of all
-// items over r is at most capacity[r]. Numbers live in pools; what shrinks is packed in
-// place, what grows moves to the end of its pool.
+// items over r is at most capacity[r]. Numbers are in pools; a table that shrinks is
+// packed in place, a table that grows moves to the end of its pool.
 //
 //   cost of a choice = base + sum of node costs + sum of table entries
 //
 // Every number is >= 0 and at most EG_SHARD_INFINITE, which means forbidden. Messages and
-// prices are the dual solution that goes along (shard_dual.h); any values are valid.
+// prices are the dual solution (shard_dual.h), kept through reductions; any values are
+// valid.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SHARD_SHARD_MODEL_H
 #define EG_EXTRACT_SHARD_SHARD_MODEL_H
@@ -20,13 +21,13 @@
 
 /// Half-edge h is side h & 1 of edge h >> 1.
 typedef struct eg_shard_node {
-  uint32_t count;     // values; 0: the node is gone
+  uint32_t count;     // values; 0: the node is removed
   uint32_t half;      // first half-edge, or EG_SHARD_NONE
   uint32_t degree;    // edges that are not dead
   uint32_t item;      // first item, or EG_SHARD_NONE
-  uint32_t row_first; // rows of the node as it was built
+  uint32_t row_first; // rows of the node when it was built
   uint32_t row_last;
-  size_t values; // its place in the pools `cost` and `id`
+  size_t values; // index of the first in the pools `cost` and `id`
 } eg_shard_node;
 
 /// Row-major: a row per value of ends[0], a column per value of ends[1].
@@ -65,7 +66,7 @@ typedef struct eg_shard_model {
   eg_u32s id; // of a value among the first values of its node
   eg_i64s table, usage;
   eg_doubles message;
-  eg_i64s moved;    // like message: what reductions have moved from tables to nodes
+  eg_i64s moved;    // like message: cost that reductions moved from tables to nodes
   eg_i64s capacity; // [row]
   eg_doubles price; // [row] >= 0
   eg_i64s row_time; // [row] a time of the problem at which this row counts
@@ -73,13 +74,13 @@ typedef struct eg_shard_model {
   eg_shard_steps steps;
   eg_u32s step_values;
   int64_t base;
-  int64_t cutoff;               // only costs below this are of interest
-  bool closed;                  // nothing below the cutoff is left
+  int64_t cutoff;               // costs from here on are ignored
+  bool closed;                  // no solution below the cutoff remains
   struct eg_shard_proof *proof; // records every removal; NULL: no certificate
   int64_t range;                // with a proof: bounds the scale of fixed point; 0: none
   double deadline;              // of eg_clock_seconds(): reductions stop then; 0: none
   uint64_t work;                // steps of the reductions
-  // Scratch: nodes that changed since the consistency pass saw them.
+  // Scratch: nodes that changed since their last consistency check.
   eg_u32s queue;
   eg_bytes queued; // [node]
   eg_u32s mark;    // [node] EG_SHARD_NONE between uses
@@ -89,17 +90,17 @@ typedef struct eg_shard_model {
 
 void eg_shard_model_init(eg_shard_model *model, egraph_allocator alloc);
 void eg_shard_model_deinit(eg_shard_model *model);
-/// Reads a checked problem: times become rows, parallel edges are added up. Fails with
-/// EGRAPH_E_ARGUMENT when usages add up beyond 2^62.
+/// Builds a model of a checked problem: times become rows, parallel edges are added up.
+/// Fails with EGRAPH_E_ARGUMENT when usages add up beyond 2^62.
 egraph_status eg_shard_model_build(eg_shard_model *model,
                                    const eg_shard_problem *problem);
-/// Copies without the garbage. With `renumber` nodes that are gone are left out, steps
-/// are forgotten and ids start afresh: the copy's parent is then `from`, its node i is
+/// Copies without the unused parts of pools. Unless old_node is NULL removed nodes and
+/// steps are left out and ids restart: the copy's parent is then `from`, its node i is
 /// old_node[i] there.
 egraph_status eg_shard_model_copy(eg_shard_model *to, const eg_shard_model *from,
                                   eg_u32s *old_node);
-/// Parts of a copy: the items of node n, to which `node` will belong, and an edge whose
-/// ends are new_node[end] in the copy.
+/// Parts of a copy: the items of node n, for the new `node`, and an edge whose ends are
+/// new_node[end] in the copy.
 egraph_status eg_shard_model_copy_items(eg_shard_model *to, const eg_shard_model *from,
                                         uint32_t n, eg_shard_node *node);
 egraph_status eg_shard_model_copy_edge(eg_shard_model *to, const eg_shard_model *from,
@@ -107,9 +108,9 @@ egraph_status eg_shard_model_copy_edge(eg_shard_model *to, const eg_shard_model 
                                        const uint32_t *new_node);
 /// Sizes the scratch for all nodes.
 egraph_status eg_shard_model_size_marks(eg_shard_model *model);
-/// Leaves no node, edge or row.
+/// Removes all nodes, edges and rows.
 void eg_shard_model_clear(eg_shard_model *model);
-/// From value indices of the nodes that are left to ids of all nodes. `choice` [node].
+/// Turns value indices of the remaining nodes into ids of all nodes. `choice` [node].
 void eg_shard_model_lift(const eg_shard_model *model, uint32_t *choice);
 
 static inline int64_t eg_shard_sum(int64_t a, int64_t b) {
@@ -126,12 +127,12 @@ static inline bool eg_shard_is_dead(const eg_shard_edge *edge) {
 static inline eg_shard_item *eg_shard_item_at(const eg_shard_model *model, uint32_t at) {
   return at == EG_SHARD_NONE ? NULL : &model->items.data[at];
 }
-/// Cost of value indices [node], EG_SHARD_INFINITE when forbidden; *out_fits says whether
-/// memory suffices. O(edges + items + rows).
+/// Computes the cost of value indices [node], EG_SHARD_INFINITE when forbidden;
+/// *out_fits: memory suffices. O(edges + items + rows).
 egraph_status eg_shard_model_evaluate(eg_shard_model *model, const uint32_t *choice,
                                       int64_t *out_cost, bool *out_fits);
 
-// ---- elementary changes, of which the reductions are made -------------------------
+// ---- elementary changes: the steps of the reductions ------------------------------
 
 /// Visits the half-edges of a node that are not dead, `half` being the loop variable.
 #define EG_SHARD_EACH_HALF(model, node, half)                                            \
@@ -164,9 +165,9 @@ typedef struct eg_shard_view {
 /// Valid until a table is added.
 eg_shard_view eg_shard_view_of(const eg_shard_model *model, uint32_t half);
 
-/// Notes that the node changed, for the consistency pass.
+/// Queues a changed node for the consistency pass.
 egraph_status eg_shard_touch(eg_shard_model *model, uint32_t node);
-/// Adds an edge with a table of zeros (messages too); *out is its number.
+/// Adds an edge with zeros as table and messages; *out is its number.
 egraph_status eg_shard_add_edge(eg_shard_model *model, uint32_t a, uint32_t b,
                                 uint32_t *out);
 void eg_shard_kill_edge(eg_shard_model *model, uint32_t edge);
@@ -174,34 +175,58 @@ void eg_shard_kill_edge(eg_shard_model *model, uint32_t edge);
 egraph_status eg_shard_join_parallel(eg_shard_model *model, uint32_t node);
 /// Keeps the values flagged in model->keep; closes the model when none is left.
 egraph_status eg_shard_keep_values(eg_shard_model *model, uint32_t node);
-/// Makes `gone` a function of `node`: it takes value of[v] where node takes v. Its costs,
-/// edges and memory move over; `edge` joins the two and goes.
+/// Makes `gone` a function of `node`: it takes value of[v] when node takes v. Its costs,
+/// edges and memory move to `node`; `edge`, which joins the two, is removed.
 egraph_status eg_shard_absorb(eg_shard_model *model, uint32_t node, uint32_t gone,
                               uint32_t edge, const uint32_t *of);
 
-// ---- memory left --------------------------------------------------------------------
-// What is left of every memory row while a choice is built: a range is added to, and the
-// least of all rows says whether the choice fits.
+// ---- free memory --------------------------------------------------------------------
+// Free memory of every row while a choice is built: amounts are added to ranges of rows,
+// and the minimum of all rows decides whether the choice fits.
 
 typedef struct eg_shard_slack {
   uint32_t leaves; // a power of two
-  eg_i64s least;   // [2 * leaves] minimum below a tree node, without what is above it
-  eg_i64s added;   // [2 * leaves] to everything below
+  eg_i64s least;   // [2 * leaves] minimum below a tree node, without `added` above it
+  eg_i64s added;   // [2 * leaves] to all rows below
 } eg_shard_slack;
 
 void eg_shard_slack_init(eg_shard_slack *slack, egraph_allocator alloc);
 void eg_shard_slack_deinit(eg_shard_slack *slack);
-/// Starts from the model's capacities. O(rows).
+/// Resets to the model's capacities. O(rows).
 egraph_status eg_shard_slack_start(eg_shard_slack *slack, const eg_shard_model *model);
 /// Adds to rows [first, last). O(log rows).
 void eg_shard_slack_add(eg_shard_slack *slack, uint32_t first, uint32_t last,
                         int64_t amount);
-/// Takes (sign = -1) or gives back (+1) the memory of a value.
+/// Takes (sign = -1) or frees (+1) the memory of a value.
 void eg_shard_slack_value(eg_shard_slack *slack, const eg_shard_model *model,
                           uint32_t node, uint32_t value, int64_t sign);
-/// Whether every row has something left, or exactly nothing.
+/// True when no row is below 0.
 static inline bool eg_shard_slack_fits(const eg_shard_slack *slack) {
   return slack->least.data[1] >= 0;
 }
+
+// ---- reductions (shard_reduce.c) ----------------------------------------------------
+// Exact reductions: after each the model keeps an optimal solution, or has none below the
+// cutoff.
+
+// id, name, meaning. Any subset gives the same optimum.
+#define EG_SHARD_PASS_LIST(X)                                                            \
+  X(EG_SHARD_PASS_SHIFT, shift, "move minima from tables to nodes to the base")          \
+  X(EG_SHARD_PASS_CONSISTENCY, consistency, "drop values without a partner")             \
+  X(EG_SHARD_PASS_MERGE, merge, "merge a node that is a function of another")            \
+  X(EG_SHARD_PASS_ROWS, rows, "shift usages, drop values and rows by memory")            \
+  X(EG_SHARD_PASS_DOMINATED, dominated, "drop values that another one beats")            \
+  X(EG_SHARD_PASS_DEGREE, degree, "eliminate nodes with few neighbours and no memory")   \
+  X(EG_SHARD_PASS_FILTER, filter, "drop values and pairs by their reduced costs")
+#define EG_SHARD_PASS_ENUM(id, run, text) id,
+typedef enum eg_shard_pass {
+  EG_SHARD_PASS_LIST(EG_SHARD_PASS_ENUM) EG_SHARD_PASS_COUNT
+} eg_shard_pass;
+#undef EG_SHARD_PASS_ENUM
+
+/// Runs all passes but the last (which needs a dual solution: shard_dual.h) to a
+/// fixpoint, or nearly so on large models, without the passes in `disabled` (bit 1 <<
+/// pass). Uses the model's cutoff. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_shard_reduce(eg_shard_model *model, uint32_t disabled);
 
 #endif

@@ -1,7 +1,7 @@
 // Block solves: a block is eliminated under the prices of memory, then searched for a
-// choice that is cheaper and fits; when the search finds none, the prices move towards
-// what the minimum violates, a few times. Which kind of block to try is a bandit's
-// choice: what it has gained against what it has cost.
+// cheaper choice that fits; when the search finds none, the prices move along the
+// violation of the minimum, a few times. A bandit chooses the kind of block by its gains
+// per effort.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/shard/shard_primal.h"
 
@@ -27,6 +27,7 @@ void eg_shard_primal_deinit(eg_shard_primal *primal) {
 }
 
 egraph_status eg_shard_primal_leave(eg_shard_primal *primal) {
+  assert(primal->cost >= EG_SHARD_INFINITE || primal->model != NULL);
   if (primal->cost >= EG_SHARD_INFINITE) return EGRAPH_OK;
   primal->ids.len = 0;
   EG_TRY(eg_u32s_append(&primal->ids, primal->best.data, primal->best.len));
@@ -34,7 +35,7 @@ egraph_status eg_shard_primal_leave(eg_shard_primal *primal) {
   return EGRAPH_OK;
 }
 
-// Value indices of ids; false when a value is gone.
+/// Finds the value indices of ids; false when a value was dropped.
 static bool find_values(const eg_shard_model *model, const uint32_t *ids, uint32_t *out) {
   for (uint32_t n = 0; n < model->nodes.len; n++) {
     const eg_shard_node *node = &model->nodes.data[n];
@@ -60,7 +61,7 @@ static egraph_status adopt_ids(eg_shard_primal *primal, const uint32_t *ids) {
 
 egraph_status eg_shard_primal_enter(eg_shard_primal *primal, eg_shard_model *model,
                                     bool fresh) {
-  bool had =
+  bool has_ids =
       !fresh && primal->cost < EG_SHARD_INFINITE && primal->ids.len == model->nodes.len;
   primal->model = model;
   primal->cost = EG_SHARD_INFINITE;
@@ -71,13 +72,14 @@ egraph_status eg_shard_primal_enter(eg_shard_primal *primal, eg_shard_model *mod
   EG_TRY(eg_bytes_resize(&primal->allowed, model->cost.len));
   if (primal->search->cost < EG_SHARD_INFINITE)
     EG_TRY(adopt_ids(primal, primal->search->core_choice.data));
-  if (had && primal->cost >= EG_SHARD_INFINITE)
+  if (has_ids && primal->cost >= EG_SHARD_INFINITE)
     EG_TRY(adopt_ids(primal, primal->ids.data));
   return EGRAPH_OK;
 }
 
-// Keeps a choice in the pool, and as the best when it is.
+/// Adds a choice to the pool, and keeps it if it is the best.
 static egraph_status keep_choice(eg_shard_primal *primal, const uint32_t *choice) {
+  assert(primal->pool.len == EG_SHARD_POOL * primal->model->nodes.len);
   int64_t cost;
   bool fits, better;
   size_t nodes = primal->model->nodes.len;
@@ -92,8 +94,8 @@ static egraph_status keep_choice(eg_shard_primal *primal, const uint32_t *choice
   return eg_shard_search_offer(primal->search, primal->model, choice, &better);
 }
 
-// What value v of n costs by prices, by tables towards smaller numbers (which have
-// chosen), and by messages from the rest.
+/// Cost of value v of n by prices, by tables towards smaller numbers (which have chosen),
+/// and by messages from larger numbers.
 static double price_against(const eg_shard_dual *dual, uint32_t n, uint32_t v,
                             const uint32_t *choice) {
   const eg_shard_model *model = dual->model;
@@ -113,9 +115,10 @@ static double price_against(const eg_shard_dual *dual, uint32_t n, uint32_t v,
   return sum;
 }
 
-// Node after node the cheapest value that memory has room for.
+/// Chooses, node after node, the cheapest value that fits into memory.
 static void round_within(eg_shard_primal *primal, const eg_shard_dual *dual,
                          uint32_t *choice) {
+  assert(dual->model == primal->model);
   const eg_shard_model *model = primal->model;
   double *cost = primal->load.data;
   for (uint32_t n = 0; n < model->nodes.len; n++) {
@@ -151,8 +154,9 @@ egraph_status eg_shard_primal_round(eg_shard_primal *primal, const eg_shard_dual
   return keep_choice(primal, primal->block.data);
 }
 
-// Moves the prices towards what the minimum of the tables violates.
+/// Moves the prices along the violation of the tables' minimum.
 static egraph_status steer_prices(eg_shard_primal *primal, bool *out_moved) {
+  assert(!primal->tables.too_large);
   eg_shard_model *model = primal->model;
   size_t rows = model->capacity.len;
   *out_moved = false;
@@ -189,9 +193,10 @@ static egraph_status solve_priced(eg_shard_primal *primal, bool *out_better) {
   return EGRAPH_OK;
 }
 
-// Solves the allowed values; what is too wide is held at the best choice.
+/// Solves the allowed values; nodes with too large tables are fixed to the best choice.
 static egraph_status solve_allowed(eg_shard_primal *primal, size_t cap,
                                    bool *out_better) {
+  assert(primal->cost < EG_SHARD_INFINITE);
   eg_shard_model *model = primal->model;
   int64_t cutoff = model->cutoff;
   *out_better = false;
@@ -224,9 +229,10 @@ static void allow_best(eg_shard_primal *primal) {
       primal->allowed.data[model->nodes.data[n].values + primal->best.data[n]] = 1;
 }
 
-// Values that were in the pool, and a sample of those with a low min-marginal: the more
-// likely the less it is above the least, measured in shares of the gap.
+/// Allows values of the pool, and a sample of values with a low min-marginal: the smaller
+/// its excess over the least, in shares of the gap, the more likely.
 static void allow_near(eg_shard_primal *primal, const eg_shard_dual *dual, double share) {
+  assert(dual->model == primal->model);
   const eg_shard_model *model = primal->model;
   eg_rng *rng = &primal->search->rng;
   double scale =
@@ -252,8 +258,9 @@ enum { BLOCK_ARMS = 12 };
 static const uint32_t block_sizes[BLOCK_ARMS / 2] = {6, 15, 40, 100, 300, 1000};
 static const double shares[EG_SHARD_ARMS - BLOCK_ARMS] = {0, 0.1, 0.3, 1, 3, 10};
 
-// Nodes around a random one: nearest first, or next to each other in the order.
+/// Collects nodes around a random node: nearest first, or consecutive in the order.
 static egraph_status find_block(eg_shard_primal *primal, uint32_t size, bool near) {
+  assert(size != 0);
   const eg_shard_model *model = primal->model;
   eg_rng *rng = &primal->search->rng;
   uint32_t count = (uint32_t)model->nodes.len;
@@ -283,6 +290,7 @@ static egraph_status find_block(eg_shard_primal *primal, uint32_t size, bool nea
 
 uint32_t eg_shard_arm_choose(const eg_shard_arm *arms, uint32_t count, double optimism,
                              double least_effort, eg_rng *rng) {
+  assert(count != 0);
   uint32_t best = 0;
   double most = -1, total = 0;
   if (eg_rng_below(rng, 4) == 0) return (uint32_t)eg_rng_below(rng, count);

@@ -1,5 +1,5 @@
 // Better choices: roundings of the dual solution, and blocks of nodes that are solved
-// while the rest is held.
+// while the other nodes are fixed.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SHARD_SHARD_PRIMAL_H
 #define EG_EXTRACT_SHARD_SHARD_PRIMAL_H
@@ -9,16 +9,16 @@
 
 enum { EG_SHARD_POOL = 6, EG_SHARD_ARMS = 18 };
 
-/// A kind of block: what it has gained, and what that has cost.
+/// A kind of block: its gains, and their effort.
 typedef struct eg_shard_arm {
   double reward, effort;
 } eg_shard_arm;
 
-/// One of `count` kinds: a random one, or the one with the best rate. Every kind counts a
-/// share `optimism` of all rewards on top, and `least_effort`.
+/// Chooses one of `count` kinds: at random, or the kind with the best rate. Every kind
+/// gets a share `optimism` of all rewards on top, and `least_effort`.
 uint32_t eg_shard_arm_choose(const eg_shard_arm *arms, uint32_t count, double optimism,
                              double least_effort, eg_rng *rng);
-/// Adds a try; earlier ones fade by `decay`.
+/// Adds a trial; earlier trials fade by `decay`.
 static inline void eg_shard_arm_credit(eg_shard_arm *arm, double decay, double reward,
                                        double effort) {
   arm->reward = decay * arm->reward + reward;
@@ -33,7 +33,7 @@ typedef struct eg_shard_primal {
   eg_shard_slack slack;
   int64_t cost; // of `best`, EG_SHARD_INFINITE: none
   eg_u32s best; // [node] value, of this model
-  eg_u32s ids;  // [node] the same in ids, across reductions
+  eg_u32s ids;  // [node] `best` in ids, across reductions
   eg_u32s pool; // [EG_SHARD_POOL * node] roundings, the oldest is replaced
   uint32_t pool_count, pool_next;
   eg_bytes allowed;
@@ -46,17 +46,17 @@ typedef struct eg_shard_primal {
 
 void eg_shard_primal_init(eg_shard_primal *primal, eg_shard_search *search);
 void eg_shard_primal_deinit(eg_shard_primal *primal);
-/// Before the model is reduced: remembers the best choice in ids.
+/// Stores the best choice in ids, before the model is reduced.
 egraph_status eg_shard_primal_leave(eg_shard_primal *primal);
-/// Takes up a model. Finds the remembered choice (or the search's best) in it again if it
-/// is still there; `fresh`: the model does not descend from the last one.
+/// Starts on a model. Finds the stored choice (or the search's best) in it if it still
+/// has all values; `fresh`: the model does not descend from the last one.
 egraph_status eg_shard_primal_enter(eg_shard_primal *primal, eg_shard_model *model,
                                     bool fresh);
-/// Offers the dual's rounding, and one that keeps within memory.
+/// Offers the dual's rounding, and a rounding within memory.
 egraph_status eg_shard_primal_round(eg_shard_primal *primal, const eg_shard_dual *dual);
-/// Solves a part and keeps what is better: the nodes around a random one, or, of all
-/// nodes, the values of the pool and those that the dual (which has swept this model)
-/// finds nearly as good. Kind and size adapt to what has paid.
+/// Solves a part and keeps a better choice: the nodes around a random node, or, of all
+/// nodes, the values of the pool and the values that the dual (which has swept this
+/// model) rates nearly as good. Kind and size adapt to their gains.
 egraph_status eg_shard_primal_improve(eg_shard_primal *primal, const eg_shard_dual *dual,
                                       bool *out_better);
 

@@ -1,5 +1,5 @@
-// Problems are built node by node and edge by edge; the independent certificate of a
-// choice stands below.
+// Problems are built node by node and edge by edge; below are the independent certificate
+// of a choice, and the reader of files.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/shard/shard_problem.h"
 
@@ -23,7 +23,7 @@ void eg_shard_problem_deinit(eg_shard_problem *problem) {
   EG_DEINIT_MEMBERS(problem, SHARD_PROBLEM_MEMBERS);
 }
 
-// Room is made before anything is written, so that a failure leaves the rows consistent.
+// Reserves before it writes, so that a failure leaves the rows consistent.
 egraph_status eg_shard_problem_add_node(eg_shard_problem *problem, int64_t first,
                                         int64_t last, const int64_t *cost,
                                         const int64_t *usage, uint32_t count) {
@@ -152,13 +152,11 @@ egraph_status eg_shard_problem_check(const eg_shard_problem *problem) {
 
 // ---- certificate ------------------------------------------------------------------
 
-// The certificate of a choice.
-//
 // Cost: every term is below EG_SHARD_INFINITE or makes the sum infinite, and the sum
 // stops there, so that no addition can overflow. Peak: nodes enter and leave in the order
-// of time; at one time leaving comes first, because lifetimes are half open. Up to 2^32
-// usages of 63 bits are in use at once: their halves of 32 bits are summed apart.
-//
+// of time; at the same time leaving comes first, because lifetimes are half open. Up to
+// 2^32 usages of 63 bits may be alive at once: their halves of 32 bits have separate
+// sums.
 
 typedef struct change {
   int64_t time;
@@ -200,6 +198,7 @@ static int64_t sum_costs(const eg_shard_problem *problem, const uint32_t *choice
 
 static egraph_status list_changes(const eg_shard_problem *problem, const uint32_t *choice,
                                   changes *list) {
+  assert(list->len == 0);
   for (uint32_t node = 0; node < eg_shard_node_count(problem); node++) {
     int64_t first = problem->first.data[node], last = problem->last.data[node];
     int64_t usage =
@@ -218,6 +217,7 @@ static int compare_changes(const void *left, const void *right) {
 }
 
 static int64_t find_peak(const changes *list) {
+  assert(list->len % 2 == 0);
   uint64_t low = 0, high = 0, peak_low = 0, peak_high = 0;
   for (size_t i = 0; i < list->len; i++) {
     const change *c = &list->data[i];
@@ -235,23 +235,19 @@ static int64_t find_peak(const changes *list) {
 egraph_status eg_shard_certify(egraph_allocator alloc, const eg_shard_problem *problem,
                                const uint32_t *choice, int64_t *out_cost,
                                int64_t *out_peak) {
+  assert(eg_shard_edge_count(problem) * (size_t)2 == problem->edge_ends.len);
   EG_TRY(check_choice(problem, choice));
-  changes list;
-  changes_init(&list, alloc);
-  egraph_status status = list_changes(problem, choice, &list);
-  if (status == EGRAPH_OK) {
-    if (list.len > 1) qsort(list.data, list.len, sizeof *list.data, compare_changes);
-    *out_cost = sum_costs(problem, choice);
-    *out_peak = find_peak(&list);
-  }
-  changes_deinit(&list);
-  return status;
+  EG_LOCAL(changes, list, alloc);
+  EG_TRY(list_changes(problem, choice, &list));
+  if (list.len > 1) qsort(list.data, list.len, sizeof *list.data, compare_changes);
+  *out_cost = sum_costs(problem, choice);
+  *out_peak = find_peak(&list);
+  return EGRAPH_OK;
 }
 
 // ---- files --------------------------------------------------------------------------
-// The tables of the largest problems have ten million entries and come before the nodes
-// they belong to: rows go straight to where the problem keeps them, and their lengths are
-// compared when all is read.
+// The tables of the largest problems have ten million entries and come before their
+// nodes: rows go straight into the problem, and their lengths are compared at the end.
 
 static const uint64_t MAX_BYTES = (uint64_t)1 << 30;
 
@@ -291,7 +287,7 @@ typedef struct reader {
   bool seen[PARTS];
   eg_i64s intervals, edge_nodes;
   eg_sizes interval_begin, cost_begin, usage_begin, edge_begin;
-  // Where the rows of a part go: row i is values begin[i] .. begin[i + 1].
+  // Targets of the rows of a part: row i is values begin[i] .. begin[i + 1].
   struct {
     eg_i64s *values;
     eg_sizes *begin;
@@ -331,6 +327,7 @@ static egraph_status read_number_rows(eg_json_scan *scan, eg_i64s *values,
 static egraph_status read_members(reader *r, part parent);
 
 static egraph_status read_part(reader *r, part p) {
+  assert(p <= PARTS);
   if (p == PARTS) return eg_json_scan_skip(&r->scan);
   if (r->seen[p])
     return eg_json_scan_fail(&r->scan, "a second \"%s\"; which of the two counts?",
@@ -414,6 +411,7 @@ static egraph_status build_edge(reader *r, size_t edge, size_t nodes) {
 }
 
 static egraph_status build_problem(reader *r) {
+  assert(r->seen[NODES] && r->seen[EDGES]);
   size_t nodes = row_count(&r->cost_begin), edges = row_count(&r->edge_begin);
   EG_TRY(check_counts(r));
   for (size_t node = 0; node < nodes; node++)
@@ -443,8 +441,15 @@ static egraph_status read_iopddl(reader *r) {
   (eg_i64s, intervals, edge_nodes),                                                      \
       (eg_sizes, interval_begin, cost_begin, usage_begin, edge_begin)
 
-static void init_rows(reader *r, egraph_allocator alloc) {
-  EG_INIT_MEMBERS(r, alloc, READER_MEMBERS);
+static void reader_deinit(reader *r) {
+  EG_DEINIT_MEMBERS(r, READER_MEMBERS);
+  eg_json_scan_close(&r->scan);
+}
+
+/// Reads from r->scan.
+static egraph_status read_problem(reader *r, eg_shard_problem *problem) {
+  EG_INIT_MEMBERS(r, r->scan.alloc, READER_MEMBERS);
+  r->problem = problem;
   r->rows[INTERVALS].values = &r->intervals;
   r->rows[INTERVALS].begin = &r->interval_begin;
   r->rows[COSTS].values = &r->problem->cost;
@@ -455,26 +460,18 @@ static void init_rows(reader *r, egraph_allocator alloc) {
   r->rows[ENDS].begin = &r->edge_begin;
   r->rows[TABLES].values = &r->problem->table;
   r->rows[TABLES].begin = &r->problem->table_begin;
-}
-
-// Reads from r->scan, which it closes.
-static egraph_status read_problem(reader *r) {
-  init_rows(r, r->scan.alloc);
-  egraph_status status = read_iopddl(r);
-  EG_DEINIT_MEMBERS(r, READER_MEMBERS);
-  eg_json_scan_close(&r->scan);
-  return status;
+  return read_iopddl(r);
 }
 
 egraph_status eg_iopddl_read(const char *path, eg_shard_problem *problem) {
-  reader r = {.problem = problem};
+  EG_OWNED(reader, r);
   EG_TRY(eg_json_scan_open(&r.scan, problem->cost.alloc, path, MAX_BYTES));
-  return read_problem(&r);
+  return read_problem(&r, problem);
 }
 
 egraph_status eg_iopddl_parse(const char *name, const char *text, size_t size,
                               eg_shard_problem *problem) {
-  reader r = {.problem = problem};
+  EG_OWNED(reader, r);
   EG_TRY(eg_json_scan_open_bytes(&r.scan, problem->cost.alloc, name, text, size));
-  return read_problem(&r);
+  return read_problem(&r, problem);
 }

@@ -4,7 +4,6 @@
 //
 //   minimize   sum over nodes of cost[s(n)]  +  sum over edges of table[s(a)][s(b)]
 //   subject to, for every time t:  sum of usage[s(n)] over nodes alive at t  <=  limit
-//
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SHARD_SHARD_PROBLEM_H
 #define EG_EXTRACT_SHARD_SHARD_PROBLEM_H
@@ -53,7 +52,7 @@ egraph_status eg_shard_problem_check(const eg_shard_problem *problem);
 
 /// Independent certificate: cost and peak memory of a choice ([node] index of its
 /// strategy, from 0), in exact integers. Shares no code with the solver. *out_cost is
-/// EG_SHARD_INFINITE when a forbidden entry is chosen; a peak beyond INT64_MAX is that.
+/// EG_SHARD_INFINITE when a forbidden entry is chosen; a larger peak becomes INT64_MAX.
 /// The problem must pass eg_shard_problem_check. Fails with EGRAPH_E_INTERNAL when the
 /// choice has an index out of range.
 egraph_status eg_shard_certify(egraph_allocator alloc, const eg_shard_problem *problem,
@@ -67,15 +66,15 @@ egraph_status eg_shard_certify(egraph_allocator alloc, const eg_shard_problem *p
 //     "nodes": {"intervals": [[30, 70], ...], "costs": [[15], ...], "usages": [[10],
 //     ...]}, "edges": {"nodes": [[0, 1], ...], "costs": [[30, 40], ...]}}}
 //
-// Keys come in any order, unknown ones are skipped; without "usage_limit" memory has
-// none.
+// Keys come in any order, unknown keys are skipped; without "usage_limit" memory is
+// unlimited.
 
 /// Reads a file, plain or gzip, into an initialized, empty problem, which passes
 /// eg_shard_problem_check. Numbers must be integers. Fails with EGRAPH_E_IO, or with
-/// EGRAPH_E_PARSE naming the file and what is wrong in it; the problem then needs only
-/// its deinit. Memory: the problem and 16 bytes per node and edge.
+/// EGRAPH_E_PARSE naming the file and the mistake; the problem then needs only its
+/// deinit. Memory: the problem and 16 bytes per node and edge.
 egraph_status eg_iopddl_read(const char *path, eg_shard_problem *problem);
-/// The same from `size` bytes of text; `name` stands for the file in messages.
+/// As eg_iopddl_read, from `size` bytes of text; messages name it `name`.
 egraph_status eg_iopddl_parse(const char *name, const char *text, size_t size,
                               eg_shard_problem *problem);
 

@@ -14,12 +14,13 @@ static uint32_t name_node(const eg_shard_proof *proof, uint32_t n) {
 
 static uint32_t name_value(const eg_shard_proof *proof, const eg_shard_model *model,
                            uint32_t n, uint32_t v) {
+  assert(v < model->nodes.data[n].count);
   uint32_t id = model->id.data[model->nodes.data[n].values + v];
   if (proof->whole == NULL) return id;
   return proof->whole->id.data[proof->whole->nodes.data[proof->old_node[n]].values + id];
 }
 
-static bool is_given_up(const eg_shard_proof *proof) {
+static bool is_too_large(const eg_shard_proof *proof) {
   return proof->text.chars.len > EG_SHARD_PROOF_MOST;
 }
 
@@ -32,47 +33,45 @@ egraph_status eg_shard_proof_memory(eg_shard_proof *proof) {
   return eg_text_append(&proof->text, "memory\n");
 }
 
-static egraph_status write_messages(eg_shard_proof *proof, const eg_shard_model *model,
-                                    uint32_t e, uint32_t side, int scale,
-                                    const int64_t *message) {
+static void write_messages(eg_shard_proof *proof, const eg_shard_model *model, uint32_t e,
+                           uint32_t side, int scale, const int64_t *message) {
   const eg_shard_edge *edge = &model->edges.data[e];
   uint32_t n = edge->ends[side], count = model->nodes.data[n].count;
-  EG_TRY(eg_text_printf(&proof->text, " %u", count));
+  eg_text_printf(&proof->text, " %u", count);
   for (uint32_t v = 0; v < count; v++) {
     size_t at = edge->message[side] + v;
     int64_t sum = message[at] + model->moved.data[at] * (INT64_C(1) << scale);
-    EG_TRY(eg_text_printf(&proof->text, " %u %" PRId64, name_value(proof, model, n, v),
-                          sum));
+    eg_text_printf(&proof->text, " %u %" PRId64, name_value(proof, model, n, v), sum);
   }
-  return EGRAPH_OK;
 }
 
 egraph_status eg_shard_proof_filter(eg_shard_proof *proof, const eg_shard_model *model,
                                     int scale, int shift, const int64_t *price_sum,
                                     const int64_t *message) {
   eg_text *text = &proof->text;
-  if (is_given_up(proof)) return EGRAPH_OK;
+  if (is_too_large(proof)) return EGRAPH_OK;
   proof->begin = text->chars.len;
-  EG_TRY(eg_text_printf(text, "filter %d %d\n", scale, shift));
+  eg_text_printf(text, "filter %d %d\n", scale, shift);
   for (size_t r = 0; r < model->capacity.len; r++)
     if (price_sum[r + 1] != price_sum[r])
-      EG_TRY(eg_text_printf(text, "price %" PRId64 " %" PRId64 "\n",
-                            model->row_time.data[r], price_sum[r + 1] - price_sum[r]));
+      eg_text_printf(text, "price %" PRId64 " %" PRId64 "\n", model->row_time.data[r],
+                     price_sum[r + 1] - price_sum[r]);
   for (uint32_t e = 0; e < model->edges.len; e++) {
     const eg_shard_edge *edge = &model->edges.data[e];
     if (eg_shard_is_dead(edge)) continue;
-    EG_TRY(eg_text_printf(text, "edge %u %u", name_node(proof, edge->ends[0]),
-                          name_node(proof, edge->ends[1])));
+    eg_text_printf(text, "edge %u %u", name_node(proof, edge->ends[0]),
+                   name_node(proof, edge->ends[1]));
     for (uint32_t side = 0; side < 2; side++)
-      EG_TRY(write_messages(proof, model, e, side, scale, message));
-    EG_TRY(eg_text_append(text, "\n"));
+      write_messages(proof, model, e, side, scale, message);
+    eg_text_append(text, "\n");
   }
   return eg_text_append(text, "end\n");
 }
 
 egraph_status eg_shard_proof_filtered(eg_shard_proof *proof, int64_t bound,
                                       bool removed) {
-  if (is_given_up(proof)) return EGRAPH_OK;
+  assert(is_too_large(proof) || proof->begin <= proof->text.chars.len);
+  if (is_too_large(proof)) return EGRAPH_OK;
   bool raised = !proof->branched && bound > proof->bound;
   char *chars = proof->text.chars.data;
   size_t size = proof->text.chars.len - proof->begin;
@@ -80,7 +79,7 @@ egraph_status eg_shard_proof_filtered(eg_shard_proof *proof, int64_t bound,
     proof->text.chars.len = proof->begin;
     return EGRAPH_OK;
   }
-  // A better filter takes the place of one just before that removed nothing.
+  // A better filter replaces the previous one if that removed no strategy.
   if (raised && proof->loose != proof->loose_end && proof->loose_end == proof->begin) {
     memmove(chars + proof->loose, chars + proof->begin, size);
     proof->begin = proof->loose;
@@ -99,10 +98,10 @@ egraph_status eg_shard_proof_branch(eg_shard_proof *proof, const eg_shard_model 
   proof->branched = true;
   for (uint32_t v = 0; v < model->nodes.data[node].count; v++)
     count += model->keep.data[v];
-  EG_TRY(eg_text_printf(&proof->text, "branch %u %u", name_node(proof, node), count));
+  eg_text_printf(&proof->text, "branch %u %u", name_node(proof, node), count);
   for (uint32_t v = 0; v < model->nodes.data[node].count; v++)
     if (model->keep.data[v])
-      EG_TRY(eg_text_printf(&proof->text, " %u", name_value(proof, model, node, v)));
+      eg_text_printf(&proof->text, " %u", name_value(proof, model, node, v));
   return eg_text_append(&proof->text, "\n");
 }
 
@@ -110,7 +109,7 @@ egraph_status eg_shard_proof_closed(eg_shard_proof *proof) {
   return eg_text_append(&proof->text, "closed\n");
 }
 
-// Adds the largest finite entry to *sum; false when that is more than 2^58.
+/// Adds the largest finite entry to *sum; false when *sum would exceed 2^58.
 static bool add_largest(const int64_t *entries, size_t count, int64_t *sum) {
   int64_t largest = 0;
   for (size_t i = 0; i < count; i++)
@@ -133,39 +132,38 @@ int64_t eg_shard_proof_most(const eg_shard_problem *problem) {
   return sum;
 }
 
-static egraph_status write_proof_head(const eg_shard_problem *problem,
-                                      const uint32_t *choice, int64_t cost, int64_t bound,
-                                      eg_text *head) {
-  EG_TRY(eg_text_append(head, "egraph-certificate 1 sharding\n"));
-  if (choice == NULL)
-    EG_TRY(eg_text_append(head, "cost none\n"));
+static void write_proof_head(const eg_shard_problem *problem, const uint32_t *choice,
+                             int64_t cost, int64_t bound, eg_text *head) {
+  eg_text_append(head, "egraph-certificate 1 sharding\n");
+  if (choice == NULL) {
+    eg_text_append(head, "cost none\n");
+  } else {
+    eg_text_printf(head, "cost %" PRId64 "\nchoice", cost);
+    for (uint32_t n = 0; n < eg_shard_node_count(problem); n++)
+      eg_text_printf(head, " %u", choice[n]);
+    eg_text_append(head, "\n");
+  }
+  if (bound >= EG_SHARD_INFINITE)
+    eg_text_append(head, "bound none\n");
   else
-    EG_TRY(eg_text_printf(head, "cost %" PRId64 "\nchoice", cost));
-  for (uint32_t n = 0; choice != NULL && n < eg_shard_node_count(problem); n++)
-    EG_TRY(eg_text_printf(head, " %u", choice[n]));
-  if (choice != NULL) EG_TRY(eg_text_append(head, "\n"));
-  if (bound >= EG_SHARD_INFINITE) return eg_text_append(head, "bound none\n");
-  return eg_text_printf(head, "bound %" PRId64 "\n", bound);
+    eg_text_printf(head, "bound %" PRId64 "\n", bound);
 }
 
 egraph_status eg_shard_proof_write(const eg_shard_proof *proof,
                                    const eg_shard_problem *problem,
                                    const uint32_t *choice, int64_t cost, const char *path,
                                    int64_t *out_bound) {
+  assert(proof->complete || !proof->branched || proof->root_end <= proof->text.chars.len);
   size_t size = proof->text.chars.len;
   *out_bound = proof->complete ? cost : proof->bound;
   if (!proof->complete && proof->branched) size = proof->root_end;
-  if (is_given_up(proof)) {
+  if (is_too_large(proof)) {
     *out_bound = 0;
     size = 0;
   }
-  eg_text head;
-  eg_text_init(&head, proof->text.chars.alloc);
-  egraph_status status = write_proof_head(problem, choice, cost, *out_bound, &head);
-  if (status == EGRAPH_OK && size != 0)
-    status = eg_text_append_bytes(&head, proof->text.chars.data, size);
-  if (status == EGRAPH_OK) status = eg_text_append(&head, "end\n");
-  if (status == EGRAPH_OK) status = eg_file_write(path, head.chars.data, head.chars.len);
-  eg_text_deinit(&head);
-  return status;
+  EG_LOCAL(eg_text, text, proof->text.chars.alloc);
+  write_proof_head(problem, choice, cost, *out_bound, &text);
+  if (size != 0) eg_text_append_bytes(&text, proof->text.chars.data, size);
+  EG_TRY(eg_text_append(&text, "end\n"));
+  return eg_file_write(path, text.chars.data, text.chars.len);
 }

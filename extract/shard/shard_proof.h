@@ -1,23 +1,24 @@
-// The proof of a bound, written down while it is found, so that another program
-// (tools/check_certificate) can derive it again from the problem alone. Records, one a
-// line; nodes and strategies are those of the problem:
+// The proof of a bound, recorded while it is found, so that another program
+// (tools/check_certificate) can derive it again from the problem alone. One record a
+// line; nodes and strategies are numbered as in the problem:
 //
 //   cost C | cost none        of the solution
 //   choice S ...              its strategies
-//   bound B                   that is claimed; the cost: nothing is cheaper
+//   bound B                   the claim; B = cost: no choice is cheaper
 //   merge N G                 G is a function of N: N takes over costs, tables and memory
-//   memory                    strategies that find no room beside the least of the others
-//   filter SCALE SHIFT        messages in units of 2^-SCALE, prices of 2^-(SCALE + SHIFT)
+//   memory                    drop strategies that do not fit with the least of the
+//   others filter SCALE SHIFT        messages in units of 2^-SCALE, prices of 2^-(SCALE +
+//   SHIFT)
 //     price T P               of memory at time T
 //     edge A B K S M ... L S M ...   messages from the table of A and B to K strategies
-//                             of A and L of B; what is not named is 0
-//   end                       of the filter: what cannot be cheaper than the cost goes
+//                             of A and L of B; the others are 0
+//   end                       of the filter: drop strategies and pairs above the cost
 //   branch N K S ...          two cases: N takes one of these strategies, or none
-//   closed                    nothing is left of this case
+//   closed                    this case has no cheaper choice
 //
-// After every record strategies without a partner go (arc consistency), which needs no
-// record. Merging and filtering are monotone: a checker that removes more than the solver
-// accepts the rest all the same.
+// After every record the checker drops strategies without a partner (arc consistency),
+// which needs no record. Merging and filtering are monotone: a checker that drops more
+// than the solver still accepts the later records.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SHARD_SHARD_PROOF_H
 #define EG_EXTRACT_SHARD_SHARD_PROOF_H
@@ -30,14 +31,14 @@ typedef struct eg_shard_proof {
   const eg_shard_model *whole; // NULL: the model is numbered like the problem
   const uint32_t *old_node;    // [node] of `whole`
   size_t begin;                // of the last filter
-  size_t loose, loose_end;     // a filter that removed nothing, or equal
-  size_t root_end;             // where the first branch begins
-  int64_t bound;               // of the filters before
+  size_t loose, loose_end;     // a filter that removed no strategy; empty: none
+  size_t root_end;             // start of the first branch
+  int64_t bound;               // of the filters so far
   bool branched;
-  bool complete; // nothing is left of any case
+  bool complete; // every case is closed
 } eg_shard_proof;
 
-/// Larger proofs are given up.
+/// Larger proofs are abandoned.
 #define EG_SHARD_PROOF_MOST ((size_t)1 << 28)
 
 void eg_shard_proof_init(eg_shard_proof *proof, egraph_allocator alloc);
@@ -48,17 +49,16 @@ egraph_status eg_shard_proof_memory(eg_shard_proof *proof);
 egraph_status eg_shard_proof_filter(eg_shard_proof *proof, const eg_shard_model *model,
                                     int scale, int shift, const int64_t *price_sum,
                                     const int64_t *message);
-/// What it proved; the filter is dropped when it neither removed anything nor raised the
-/// bound.
+/// Ends the filter; drops it when it neither removed a strategy nor raised the bound.
 egraph_status eg_shard_proof_filtered(eg_shard_proof *proof, int64_t bound, bool removed);
-/// Splits by model->keep of a node.
+/// Records a split by model->keep of a node.
 egraph_status eg_shard_proof_branch(eg_shard_proof *proof, const eg_shard_model *model,
                                     uint32_t node);
 egraph_status eg_shard_proof_closed(eg_shard_proof *proof);
-/// No choice with finite costs costs more; EG_SHARD_INFINITE beyond 2^58.
+/// Upper bound of the cost of finite choices; EG_SHARD_INFINITE beyond 2^58.
 int64_t eg_shard_proof_most(const eg_shard_problem *problem);
-/// Writes the certificate of a choice (NULL: none) that costs `cost`. A proof that is not
-/// complete ends before its first branch. *out_bound is what it proves.
+/// Writes the certificate of a choice (NULL: none) that costs `cost`. An incomplete proof
+/// ends before its first branch. *out_bound is the bound that it proves.
 egraph_status eg_shard_proof_write(const eg_shard_proof *proof,
                                    const eg_shard_problem *problem,
                                    const uint32_t *choice, int64_t cost, const char *path,

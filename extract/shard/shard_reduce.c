@@ -1,19 +1,19 @@
-// Exact reductions, a section each, and the rounds over them: cheap passes first, again
-// as long as enough shrinks. Arc consistency and domination are those of constraint
-// networks (Cooper et al. 2010); merging of functions does most of the work here.
+// Exact reductions, a section each, and the rounds over them: cheap passes first,
+// repeated while the model shrinks enough. Arc consistency and domination come from
+// constraint networks (Cooper et al. 2010); merging of functions does most of the work
+// here.
 // SPDX-License-Identifier: Apache-2.0
-#include "extract/shard/shard_reduce.h"
+#include "extract/shard/shard_model.h"
 
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "extract/shard/shard_model.h"
 #include "extract/shard/shard_proof.h"
 
 // ---- minima -----------------------------------------------------------------------
 
-// Subtracts the least entry of every line across `half` and adds it to its end's cost.
-// The message follows, so that the dual solution stays what it was.
+/// Subtracts the least entry of every line across `half` and adds it to its end's cost.
+/// The message follows, so that the dual solution does not change.
 static void shift_lines(eg_shard_model *model, uint32_t half) {
   eg_shard_view view = eg_shard_view_of(model, half);
   const eg_shard_edge *edge = &model->edges.data[half >> 1];
@@ -46,7 +46,7 @@ static void shift_node(eg_shard_model *model, uint32_t n) {
     if (cost[v] < EG_SHARD_INFINITE) cost[v] -= least;
 }
 
-// Entries that would reach the cutoff all by themselves are forbidden.
+/// Forbids entries that alone reach the cutoff.
 static egraph_status forbid_entries(eg_shard_model *model) {
   int64_t limit = model->cutoff - model->base;
   for (uint32_t n = 0; n < model->nodes.len; n++) {
@@ -84,14 +84,14 @@ static egraph_status pass_shift(eg_shard_model *model, bool *changed) {
   }
   for (uint32_t n = 0; n < model->nodes.len; n++)
     shift_node(model, n);
-  // With a proof that is left to the filter, which writes it down.
+  // With a proof the filter forbids entries, and records it.
   return model->closed || model->proof != NULL ? EGRAPH_OK : forbid_entries(model);
 }
 
 // ---- consistency ------------------------------------------------------------------
 
-// By a queue of nodes: a value goes when it is forbidden, or has only forbidden entries
-// towards some neighbour; the neighbours are looked at again.
+// By a queue of nodes: a value is dropped when it is forbidden, or has only forbidden
+// entries towards some neighbour; the neighbours are checked again.
 
 static bool has_partner(const eg_shard_view *view, uint32_t v) {
   const int64_t *line = view->data + v * view->own_stride;
@@ -130,11 +130,12 @@ static egraph_status pass_consistency(eg_shard_model *model, bool *changed) {
 
 // ---- merging ----------------------------------------------------------------------
 
-// When every line of a table has one finite entry left, the neighbour is a function of
-// the node (in practice a bijection, as between an operator and its elementwise user).
+// When every line of a table has one finite entry, the neighbour is a function of the
+// node (in practice a bijection, as between an operator and its elementwise user).
 
-// Fills of[] when the other end is a function of this one.
+/// Fills of[]; false unless the other end is a function of this one.
 static bool find_value_map(const eg_shard_model *model, uint32_t half, uint32_t *of) {
+  assert(!eg_shard_is_dead(&model->edges.data[half >> 1]));
   eg_shard_view view = eg_shard_view_of(model, half);
   for (uint32_t v = 0; v < view.own_count; v++) {
     const int64_t *line = view.data + v * view.own_stride;
@@ -149,8 +150,8 @@ static bool find_value_map(const eg_shard_model *model, uint32_t half, uint32_t 
   return true;
 }
 
-// Tables of a node that takes over more values than it had grow; more than fourfold, and
-// large, is not worth it.
+/// Tables of a node that takes over grow if it has more values; a large table may grow at
+/// most fourfold.
 static bool is_affordable(const eg_shard_model *model, uint32_t n, uint32_t gone) {
   size_t before = 0, after = 0;
   size_t own = model->nodes.data[n].count, old = model->nodes.data[gone].count;
@@ -164,25 +165,20 @@ static bool is_affordable(const eg_shard_model *model, uint32_t n, uint32_t gone
 }
 
 static egraph_status merge_at(eg_shard_model *model, uint32_t half, bool *merged) {
+  assert(!eg_shard_is_dead(&model->edges.data[half >> 1]));
   uint32_t n = model->edges.data[half >> 1].ends[half & 1];
   uint32_t other = eg_shard_other(model, half);
-  uint32_t count = model->nodes.data[n].count;
   *merged = false;
   if (!is_affordable(model, n, other)) return EGRAPH_OK;
-  eg_u32s of;
-  eg_u32s_init(&of, model->alloc);
-  egraph_status status = eg_u32s_resize(&of, count);
-  if (status == EGRAPH_OK && find_value_map(model, half, of.data)) {
-    status = eg_shard_absorb(model, n, other, half >> 1, of.data);
-    if (status == EGRAPH_OK && model->proof != NULL)
-      status = eg_shard_proof_merge(model->proof, n, other);
-    *merged = true;
-  }
-  eg_u32s_deinit(&of);
-  return status;
+  EG_LOCAL(eg_u32s, of, model->alloc);
+  EG_TRY(eg_u32s_resize(&of, model->nodes.data[n].count));
+  if (!find_value_map(model, half, of.data)) return EGRAPH_OK;
+  EG_TRY(eg_shard_absorb(model, n, other, half >> 1, of.data));
+  *merged = true;
+  return model->proof == NULL ? EGRAPH_OK : eg_shard_proof_merge(model->proof, n, other);
 }
 
-// Of two nodes that are functions of each other the one with fewer edges goes.
+/// Of two nodes that are functions of each other the one with fewer edges is removed.
 static egraph_status pass_merge(eg_shard_model *model, bool *changed) {
   for (uint32_t e = 0; e < model->edges.len; e++) {
     const uint32_t *ends = model->edges.data[e].ends;
@@ -198,13 +194,14 @@ static egraph_status pass_merge(eg_shard_model *model, bool *changed) {
 
 // ---- memory -----------------------------------------------------------------------
 
-// The least usage of every item is taken off the capacities; a value that finds
-// no room in what is then left goes; a row goes when it cannot be violated, or when a
-// neighbouring row that stays implies it. Removing a row keeps ranges ranges.
+// The least usage of every item is subtracted from the capacities; a value that does not
+// fit into the rest is dropped; a row is dropped when it cannot be violated, or when a
+// neighbouring row that stays implies it. Ranges stay ranges when rows are dropped.
 
-// Takes the least usage off; false when nothing else is left of the item.
+/// Subtracts the least usage; false when the item becomes empty.
 static bool shift_item(eg_shard_model *model, const eg_shard_item *item, uint32_t count,
                        int64_t *delta) {
+  assert(count != 0);
   int64_t *usage = model->usage.data + item->usage, least = usage[0], most = 0;
   for (uint32_t v = 0; v < count; v++) {
     if (usage[v] < least) least = usage[v];
@@ -224,8 +221,8 @@ static int compare_items(const void *left, const void *right) {
   return a->next < b->next ? -1 : a->next > b->next;
 }
 
-// Sorts the items of a node by range, adds up those with equal ranges, shifts them, and
-// drops those that are empty or the same for all values.
+/// Sorts the items of a node by range, adds up items with equal ranges, shifts them, and
+/// drops those that are empty or the same for all values.
 static egraph_status join_items(eg_shard_model *model, uint32_t n, eg_shard_items *order,
                                 int64_t *delta) {
   eg_shard_node *node = &model->nodes.data[n];
@@ -254,24 +251,23 @@ static egraph_status join_items(eg_shard_model *model, uint32_t n, eg_shard_item
 
 static egraph_status shift_all(eg_shard_model *model) {
   size_t rows = model->capacity.len;
-  eg_shard_items order;
-  eg_shard_items_init(&order, model->alloc);
+  EG_LOCAL(eg_shard_items, order, model->alloc);
   model->spare.len = 0;
-  egraph_status status = eg_i64s_resize(&model->spare, rows + 1);
-  for (uint32_t n = 0; n < model->nodes.len && status == EGRAPH_OK; n++)
-    status = join_items(model, n, &order, model->spare.data);
-  eg_shard_items_deinit(&order);
+  EG_TRY(eg_i64s_resize(&model->spare, rows + 1));
+  for (uint32_t n = 0; n < model->nodes.len; n++)
+    EG_TRY(join_items(model, n, &order, model->spare.data));
   int64_t sum = 0;
-  for (size_t r = 0; r < rows && status == EGRAPH_OK; r++) {
+  for (size_t r = 0; r < rows; r++) {
     sum += model->spare.data[r];
     model->capacity.data[r] -= sum;
     if (model->capacity.data[r] < 0) model->closed = true;
   }
-  return status;
+  return EGRAPH_OK;
 }
 
 static egraph_status drop_values(eg_shard_model *model, uint32_t n, eg_shard_slack *slack,
                                  bool *changed) {
+  assert(!model->closed);
   const eg_shard_node *node = &model->nodes.data[n];
   if (node->item == EG_SHARD_NONE) return EGRAPH_OK;
   EG_TRY(eg_bytes_resize(&model->keep, node->count));
@@ -289,16 +285,14 @@ static egraph_status drop_values(eg_shard_model *model, uint32_t n, eg_shard_sla
 }
 
 static egraph_status drop_by_memory(eg_shard_model *model, bool *changed) {
-  eg_shard_slack slack;
-  eg_shard_slack_init(&slack, model->alloc);
-  egraph_status status = eg_shard_slack_start(&slack, model);
-  for (uint32_t n = 0; n < model->nodes.len && status == EGRAPH_OK && !model->closed; n++)
-    status = drop_values(model, n, &slack, changed);
-  eg_shard_slack_deinit(&slack);
-  return status;
+  EG_LOCAL(eg_shard_slack, slack, model->alloc);
+  EG_TRY(eg_shard_slack_start(&slack, model));
+  for (uint32_t n = 0; n < model->nodes.len && !model->closed; n++)
+    EG_TRY(drop_values(model, n, &slack, changed));
+  return EGRAPH_OK;
 }
 
-// An item that ends (or starts) between row `at` - 1 and row `at`.
+/// An item that ends (or starts) between row `at` - 1 and row `at`.
 typedef struct border {
   uint32_t at, node, item;
   bool ends;
@@ -324,10 +318,11 @@ static egraph_status find_borders(const eg_shard_model *model, borders *list) {
   return EGRAPH_OK;
 }
 
-// Most that the load can fall, and can rise, across the border that list[begin] starts;
-// returns its end.
+/// Finds the largest possible fall and rise of the load across the border that starts at
+/// list[*inout]; *inout becomes its end.
 static egraph_status measure_border(eg_shard_model *model, const borders *list,
                                     size_t *inout, int64_t *fall, int64_t *rise) {
+  assert(*inout < list->len);
   size_t i = *inout;
   uint32_t at = list->data[i].at;
   *fall = *rise = 0;
@@ -353,8 +348,8 @@ static egraph_status measure_border(eg_shard_model *model, const borders *list,
   return EGRAPH_OK;
 }
 
-// Flags in keep[row]; a row that is implied by one that goes for its sake would be a
-// circle, so that the earlier of two equal rows goes.
+/// Clears keep[row] of implied rows. Two rows must not be dropped because of each other,
+/// so of two equal rows the earlier is dropped.
 static egraph_status mark_implied(eg_shard_model *model, const borders *list,
                                   uint8_t *keep) {
   size_t rows = model->capacity.len, next = 0;
@@ -396,14 +391,13 @@ static egraph_status mark_slack(eg_shard_model *model, uint8_t *keep) {
   return EGRAPH_OK;
 }
 
-// The price of a row goes to the next one that stays: any prices are valid.
+/// Moves the price of a dropped row to the next row that stays: any prices are valid.
 static egraph_status drop_rows(eg_shard_model *model, const uint8_t *keep,
                                bool *changed) {
+  assert(model->price.len == model->capacity.len);
   size_t rows = model->capacity.len;
-  eg_u32s place;
-  eg_u32s_init(&place, model->alloc);
-  egraph_status status = eg_u32s_resize(&place, rows + 1);
-  if (status != EGRAPH_OK) return status;
+  EG_LOCAL(eg_u32s, place, model->alloc);
+  EG_TRY(eg_u32s_resize(&place, rows + 1));
   uint32_t left = 0;
   double carried = 0;
   for (size_t r = 0; r < rows; r++) {
@@ -422,23 +416,23 @@ static egraph_status drop_rows(eg_shard_model *model, const uint8_t *keep,
       item->first = place.data[item->first];
       item->last = place.data[item->last];
     }
-  if (left < rows - rows / 16) *changed = true; // the passes after it gain little
-  eg_u32s_deinit(&place);
+  if (left < rows - rows / 16) *changed = true; // fewer rows gain little
   return EGRAPH_OK;
-}
-
-static egraph_status thin_rows(eg_shard_model *model, borders *list, eg_bytes *keep,
-                               bool *changed) {
-  EG_TRY(eg_bytes_resize(keep, model->capacity.len));
-  memset(keep->data, 1, keep->len);
-  EG_TRY(find_borders(model, list));
-  EG_TRY(mark_implied(model, list, keep->data));
-  EG_TRY(mark_slack(model, keep->data));
-  return drop_rows(model, keep->data, changed);
 }
 
 static egraph_status prove_memory(eg_shard_model *model) {
   return model->proof == NULL ? EGRAPH_OK : eg_shard_proof_memory(model->proof);
+}
+
+static egraph_status thin_rows(eg_shard_model *model, bool *changed) {
+  EG_LOCAL(borders, list, model->alloc);
+  EG_LOCAL(eg_bytes, keep, model->alloc);
+  EG_TRY(eg_bytes_resize(&keep, model->capacity.len));
+  memset(keep.data, 1, keep.len);
+  EG_TRY(find_borders(model, &list));
+  EG_TRY(mark_implied(model, &list, keep.data));
+  EG_TRY(mark_slack(model, keep.data));
+  return drop_rows(model, keep.data, changed);
 }
 
 static egraph_status pass_rows(eg_shard_model *model, bool *changed) {
@@ -450,27 +444,22 @@ static egraph_status pass_rows(eg_shard_model *model, bool *changed) {
   if (dropped || model->closed) EG_TRY(prove_memory(model));
   if (dropped) *changed = true;
   if (model->closed) return EGRAPH_OK;
-  borders list;
-  eg_bytes keep;
-  borders_init(&list, model->alloc);
-  eg_bytes_init(&keep, model->alloc);
-  egraph_status status = thin_rows(model, &list, &keep, changed);
-  eg_bytes_deinit(&keep);
-  borders_deinit(&list);
-  if (status == EGRAPH_OK && model->capacity.len == 0)
+  EG_TRY(thin_rows(model, changed));
+  if (model->capacity.len == 0)
     for (uint32_t n = 0; n < model->nodes.len; n++)
       model->nodes.data[n].item = EG_SHARD_NONE;
-  return status;
+  return EGRAPH_OK;
 }
 
 // ---- dominated values -------------------------------------------------------------
 
-// Value v goes when value w of the same node is never worse, whatever the neighbours do:
+// Value v is dropped when value w of the same node is never worse, whatever the
+// neighbours choose:
 //   cost[w] + sum over edges of max over finite (v, x) of (table[w][x] - table[v][x])
 //   <= cost[v],  and w uses at most as much in every item.
-// Only values that are still there count, so that of two equal ones one stays.
+// Only remaining values count, so that one of two equal values stays.
 
-// Most that w costs above v on this edge, at most EG_SHARD_INFINITE.
+/// Largest excess of w over v on this edge, at most EG_SHARD_INFINITE.
 static int64_t worst_excess(const eg_shard_view *view, uint32_t v, uint32_t w) {
   const int64_t *of_v = view->data + v * view->own_stride;
   const int64_t *of_w = view->data + w * view->own_stride;
@@ -493,11 +482,12 @@ static bool uses_less(const eg_shard_model *model, uint32_t n, uint32_t v, uint3
 }
 
 static bool beats(eg_shard_model *model, uint32_t n, uint32_t v, uint32_t w) {
+  assert(v != w);
   const eg_shard_node *node = &model->nodes.data[n];
   const int64_t *cost = model->cost.data + node->values;
   if (cost[w] >= EG_SHARD_INFINITE || !uses_less(model, n, v, w)) return false;
   int64_t slack = cost[v] - cost[w];
-  // Sums stay small: what an edge gives back is at most what is spent on the others.
+  // Sums stay small: the excess of one edge is at most the gain on the others.
   int64_t extra = 0;
   EG_SHARD_EACH_HALF(model, n, half) {
     eg_shard_view view = eg_shard_view_of(model, half);
@@ -505,7 +495,7 @@ static bool beats(eg_shard_model *model, uint32_t n, uint32_t v, uint32_t w) {
     int64_t most = worst_excess(&view, v, w);
     if (most >= EG_SHARD_INFINITE) return false;
     if (most > 0 && extra > INT64_MAX - most) return false;
-    if (extra < -EG_SHARD_INFINITE) extra = -EG_SHARD_INFINITE; // v is as good as gone
+    if (extra < -EG_SHARD_INFINITE) extra = -EG_SHARD_INFINITE; // v is nearly forbidden
     extra += most;
   }
   return extra <= slack;
@@ -536,17 +526,18 @@ static egraph_status pass_dominated(eg_shard_model *model, bool *changed) {
 
 // ---- nodes of low degree ----------------------------------------------------------
 
-// A node that takes no memory and has at most two neighbours is eliminated: its best
-// reply becomes a table between them.
+// A node that takes no memory and has at most two neighbours is eliminated: the cost of
+// its best reply becomes a table between them.
 
 typedef struct replies {
   uint32_t other[2];
-  uint32_t half[2];  // of the node that goes
-  uint32_t count[2]; // 1 where there is no neighbour
+  uint32_t half[2];  // of the eliminated node
+  uint32_t count[2]; // 1 without a neighbour
 } replies;
 
 static int64_t find_reply(const eg_shard_model *model, uint32_t n, const replies *r,
                           const uint32_t *at, uint32_t *out) {
+  assert(model->nodes.data[n].count != 0);
   const eg_shard_node *node = &model->nodes.data[n];
   int64_t best = EG_SHARD_INFINITE;
   *out = 0;
@@ -566,8 +557,9 @@ static int64_t find_reply(const eg_shard_model *model, uint32_t n, const replies
   return best;
 }
 
-// Steps and the new costs, into `spare`.
-static egraph_status tabulate(eg_shard_model *model, uint32_t n, const replies *r) {
+/// Records a step, and fills `spare` with the new costs.
+static egraph_status tabulate_replies(eg_shard_model *model, uint32_t n,
+                                      const replies *r) {
   const eg_shard_node *node = &model->nodes.data[n];
   const uint32_t *id[2] = {NULL, NULL};
   uint32_t ids[2] = {1, 1};
@@ -594,7 +586,7 @@ static egraph_status tabulate(eg_shard_model *model, uint32_t n, const replies *
   return EGRAPH_OK;
 }
 
-static egraph_status deposit(eg_shard_model *model, const replies *r) {
+static egraph_status add_replies(eg_shard_model *model, const replies *r) {
   if (r->other[0] == EG_SHARD_NONE) {
     model->base = eg_shard_sum(model->base, model->spare.data[0]);
     if (model->base >= model->cutoff) model->closed = true;
@@ -614,6 +606,7 @@ static egraph_status deposit(eg_shard_model *model, const replies *r) {
 }
 
 static egraph_status eliminate_node(eg_shard_model *model, uint32_t n) {
+  assert(model->nodes.data[n].degree <= 2 && model->nodes.data[n].item == EG_SHARD_NONE);
   replies r = {{EG_SHARD_NONE, EG_SHARD_NONE}, {0, 0}, {1, 1}};
   int sides = 0;
   EG_SHARD_EACH_HALF(model, n, half) {
@@ -622,10 +615,10 @@ static egraph_status eliminate_node(eg_shard_model *model, uint32_t n) {
     r.count[sides] = model->nodes.data[r.other[sides]].count;
     sides++;
   }
-  EG_TRY(tabulate(model, n, &r));
+  EG_TRY(tabulate_replies(model, n, &r));
   for (int side = 0; side < sides; side++)
     eg_shard_kill_edge(model, r.half[side] >> 1);
-  EG_TRY(deposit(model, &r));
+  EG_TRY(add_replies(model, &r));
   eg_shard_node *node = &model->nodes.data[n];
   node->count = 0;
   node->half = EG_SHARD_NONE;
@@ -634,8 +627,8 @@ static egraph_status eliminate_node(eg_shard_model *model, uint32_t n) {
   return EGRAPH_OK;
 }
 
-// Two neighbours: not when the new table is larger than what it replaces, unless small.
-static bool is_worth_it(const eg_shard_model *model, uint32_t n) {
+/// With two neighbours: false when the new table is large and larger than the old ones.
+static bool is_cheap_to_eliminate(const eg_shard_model *model, uint32_t n) {
   const eg_shard_node *node = &model->nodes.data[n];
   if (node->count == 0 || node->item != EG_SHARD_NONE || node->degree > 2) return false;
   if (node->degree < 2) return true;
@@ -650,7 +643,7 @@ static bool is_worth_it(const eg_shard_model *model, uint32_t n) {
 
 static egraph_status pass_degree(eg_shard_model *model, bool *changed) {
   for (uint32_t n = 0; n < model->nodes.len && !model->closed; n++) {
-    if (!is_worth_it(model, n)) continue;
+    if (!is_cheap_to_eliminate(model, n)) continue;
     EG_TRY(eliminate_node(model, n));
     *changed = true;
   }
@@ -659,7 +652,7 @@ static egraph_status pass_degree(eg_shard_model *model, bool *changed) {
 
 // ---- rounds -----------------------------------------------------------------------
 
-// With more values than this a round that removes less than 0.2 % of them is the last.
+// With more values than this, a round that removes less than 0.2 % of them is the last.
 #define MANY 5000
 
 typedef egraph_status (*pass_function)(eg_shard_model *model, bool *changed);

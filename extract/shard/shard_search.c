@@ -1,12 +1,11 @@
-// The certificate is asked before a choice becomes the best one, so that no reduction and
-// no search can put in a cost that the problem does not have.
+// The certificate checks a choice before it becomes the best one, so that no error of a
+// reduction or search can introduce a wrong cost.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/shard/shard_search.h"
 
 #include "base/clock.h"
 #include "base/owner.h"
 #include "extract/shard/shard_proof.h"
-#include "extract/shard/shard_reduce.h"
 
 #define SHARD_SEARCH_MEMBERS                                                             \
   (eg_shard_model, whole, core), (eg_u32s, old_node, choice, core_choice, lifted)
@@ -21,7 +20,7 @@ void eg_shard_search_init(eg_shard_search *search, egraph_allocator alloc,
       .cost = EG_SHARD_INFINITE,
       .work = {0, options->work_limit == 0 ? EG_WORK_UNLIMITED : options->work_limit},
       .start_seconds = eg_clock_seconds(),
-      .told_seconds = -1,
+      .progress_seconds = -1,
       .rng = {eg_hash_combine(0x5eed, options->seed)}};
   EG_INIT_MEMBERS(search, alloc, SHARD_SEARCH_MEMBERS);
 }
@@ -34,9 +33,10 @@ double eg_shard_search_seconds(const eg_shard_search *search) {
   return eg_clock_seconds() - search->start_seconds;
 }
 
-// Takes a choice of the problem when it fits and is cheaper.
+/// Keeps a choice of the problem when it fits and is cheaper.
 static egraph_status take_choice(eg_shard_search *search, const uint32_t *choice,
                                  int64_t *out_cost) {
+  assert(search->problem != NULL);
   int64_t peak;
   EG_TRY(eg_shard_certify(search->alloc, search->problem, choice, out_cost, &peak));
   if (*out_cost >= search->cost) return EGRAPH_OK;
@@ -53,6 +53,7 @@ static egraph_status take_choice(eg_shard_search *search, const uint32_t *choice
 }
 
 static egraph_status take_of_block(eg_shard_search *search, int64_t *out_cost) {
+  assert(search->problem == NULL);
   bool fits;
   EG_TRY(
       eg_shard_model_evaluate(&search->core, search->core_choice.data, out_cost, &fits));
@@ -86,11 +87,12 @@ egraph_status eg_shard_search_begin_block(eg_shard_search *search,
 }
 
 egraph_status eg_shard_search_start(eg_shard_search *search) {
+  assert(search->problem != NULL);
   const uint32_t *incumbent = search->options->incumbent;
   int64_t cost;
   if (incumbent != NULL && is_in_range(search->problem, incumbent))
     EG_TRY(take_choice(search, incumbent, &cost));
-  // A proof of infeasibility starts from a cost that every choice stays below.
+  // A proof of infeasibility starts from a cost above all choices.
   if (search->proof != NULL && search->cost >= EG_SHARD_INFINITE)
     search->cost = eg_shard_proof_most(search->problem) + 1;
   EG_TRY(eg_shard_model_build(&search->whole, search->problem));
@@ -112,8 +114,9 @@ egraph_status eg_shard_search_start(eg_shard_search *search) {
                                search->core.closed ? search->cost : search->core.base);
 }
 
-static void lift(eg_shard_search *search, const eg_shard_model *model,
-                 const uint32_t *choice) {
+static void lift_choice(eg_shard_search *search, const eg_shard_model *model,
+                        const uint32_t *choice) {
+  assert(model->nodes.len == search->core.nodes.len);
   uint32_t *core = search->core_choice.data;
   if (model->nodes.len != 0) memcpy(core, choice, model->nodes.len * sizeof *choice);
   eg_shard_model_lift(model, core);
@@ -130,7 +133,7 @@ egraph_status eg_shard_search_offer(eg_shard_search *search, eg_shard_model *mod
   *out_better = false;
   EG_TRY(eg_shard_model_evaluate(model, choice, &cost, &fits));
   if (!fits || cost >= search->cost) return EGRAPH_OK;
-  lift(search, model, choice);
+  lift_choice(search, model, choice);
   if (search->problem == NULL)
     EG_TRY(take_of_block(search, &certified));
   else
@@ -153,15 +156,15 @@ egraph_status eg_shard_search_raise(eg_shard_search *search, int64_t bound) {
 }
 
 bool eg_shard_search_stop(eg_shard_search *search) {
-  // With a proof what is closed is still to be written down.
+  // With a proof, closed models are still to be recorded.
   if (search->stopped) return true;
   if (search->proof == NULL && search->bound >= search->cost) return true;
   if (eg_work_is_spent(&search->work)) search->stopped = true;
   double seconds = eg_shard_search_seconds(search);
   if (seconds >= search->options->time_limit_seconds) search->stopped = true;
   if (search->problem == NULL) return search->stopped;
-  if (search->options->progress != NULL && seconds - search->told_seconds >= 0.1) {
-    search->told_seconds = seconds;
+  if (search->options->progress != NULL && seconds - search->progress_seconds >= 0.1) {
+    search->progress_seconds = seconds;
     if (search->options->progress(search->options->user, search->cost, search->bound,
                                   seconds))
       search->stopped = true;

@@ -1,8 +1,8 @@
-// What a solve knows at any moment: the best choice, certified, the bound, the work that
-// is done, and the clock.
+// The state of a solve: the best choice, certified, the bound, the work done, and the
+// clock.
 //
-// A search of a block (shard_branch.h) has no problem of its own: its core is given, its
-// choices are checked against that core.
+// A search of a block (shard_branch.h) has no problem of its own: its core is given, and
+// its choices are checked against this core.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SHARD_SHARD_SEARCH_H
 #define EG_EXTRACT_SHARD_SHARD_SEARCH_H
@@ -16,9 +16,9 @@ typedef struct eg_shard_search {
   egraph_allocator alloc;
   const eg_shard_problem *problem; // NULL: a block
   const eg_shard_options *options;
-  uint32_t disabled;            // passes that are switched off (shard_reduce.h)
+  uint32_t disabled;            // passes that are switched off (shard_model.h)
   bool tiny;                    // small tables and searches (eg_shard_solve_without)
-  struct eg_shard_proof *proof; // of what is closed, or NULL
+  struct eg_shard_proof *proof; // of the bound, or NULL
   eg_shard_model whole;         // the problem, reduced
   eg_shard_model core;          // the same, dense; node i is old_node[i] of `whole`
   eg_u32s old_node;
@@ -26,9 +26,9 @@ typedef struct eg_shard_search {
   int64_t cost, bound, peak;
   int64_t checked; // bound of the certificate
   eg_work work;
-  double start_seconds, best_seconds, told_seconds;
+  double start_seconds, best_seconds, progress_seconds; // the last: of the last call
   bool stopped;
-  eg_u32s core_choice; // [node of core] the best one that was offered, as ids
+  eg_u32s core_choice; // [node of core] the best choice offered, as ids
   eg_u32s lifted;      // scratch
   eg_rng rng;
 } eg_shard_search;
@@ -36,30 +36,30 @@ typedef struct eg_shard_search {
 void eg_shard_search_init(eg_shard_search *search, egraph_allocator alloc,
                           const eg_shard_problem *problem,
                           const eg_shard_options *options);
-/// A search of a block: `core` is to be filled, `choice` (value indices of it) costs
-/// `cost`; work stops at `limit` steps.
+/// Starts the search of a block, whose `core` the caller has filled: `choice` (its value
+/// indices) costs `cost`; work stops at `limit` steps.
 egraph_status eg_shard_search_begin_block(eg_shard_search *search,
                                           const eg_shard_search *whole,
                                           const uint32_t *choice, int64_t cost,
                                           uint64_t limit);
 void eg_shard_search_deinit(eg_shard_search *search);
-/// Reduces; `core` is then what has to be solved. Also takes the caller's incumbent.
+/// Reduces the problem to `core`. Also takes the caller's incumbent.
 egraph_status eg_shard_search_start(eg_shard_search *search);
 /// Offers a choice (value indices [node]) of a model that descends from `core`. Keeps it
-/// when it fits and is cheaper than the best.
-/// Fails with EGRAPH_E_INTERNAL when the certificate disagrees.
+/// when it fits and is cheaper than the best. Fails with EGRAPH_E_INTERNAL when the
+/// certificate disagrees.
 egraph_status eg_shard_search_offer(eg_shard_search *search, eg_shard_model *model,
                                     const uint32_t *choice, bool *out_better);
 /// Raises the bound. Fails with EGRAPH_E_INTERNAL when it is above the cost.
 egraph_status eg_shard_search_raise(eg_shard_search *search, int64_t bound);
-/// Steps of base/work.h that an entry of a table takes, on average over the phases.
+/// Steps of base/work.h per entry of a table, on average over the phases.
 enum { EG_SHARD_STEPS_PER_ENTRY = 8 };
-/// Counts entries of tables that were visited, or what takes as long.
+/// Counts visited table entries, or work that takes as long.
 static inline void eg_shard_search_work(eg_shard_search *search, uint64_t entries) {
   eg_work_add(&search->work, EG_SHARD_STEPS_PER_ENTRY * entries);
 }
-/// Whether to stop: work or time is up, the caller said so, or bound and cost have met.
-/// Calls progress at most ten times a second.
+/// True when work or time is up, the caller stops, or bound and cost have met. Calls
+/// progress at most ten times a second.
 bool eg_shard_search_stop(eg_shard_search *search);
 double eg_shard_search_seconds(const eg_shard_search *search);
 

@@ -1,27 +1,28 @@
-// Order of work: reduce; message passing with filter on the whole; as long as that leaves
-// something open, search for better choices and branch in turn (or go on with message
-// passing where the model is too large to be copied), shares measured in work, not time,
-// so that the course of events does not depend on the clock.
+// Order of work: reduce; message passing with filter on the whole; if a gap remains,
+// search for better choices and branch in turn (or continue with message passing if the
+// model is too large to be copied). Shares are measured in work, not time, so that the
+// course does not depend on the clock.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/shard/shard_solve.h"
 
+#include "base/owner.h"
 #include "extract/shard/shard_branch.h"
 #include "extract/shard/shard_proof.h"
-#include "extract/shard/shard_reduce.h"
 
 // Larger models are not branched on.
 enum { LARGE = 300000 };
 
-// Where better choices are looked for: on the model that is being tightened as long as
-// the best choice is still in it, else on the core, which keeps every value.
+/// Chooses the model for better choices: the tightened model while it contains the best
+/// choice, else the core, which keeps every value.
 static egraph_status enter_blocks(eg_shard_tools *tools, eg_shard_block *block,
                                   eg_shard_model *model, bool *out_entered) {
+  assert(tools->search->cost < EG_SHARD_INFINITE);
   eg_shard_primal *primal = &tools->primal;
   *out_entered = true;
   if (primal->cost <= tools->search->cost && primal->cost < EG_SHARD_INFINITE)
     return eg_shard_block_enter(block, model, primal->best.data, primal->cost,
                                 &tools->dual);
-  // The caller's incumbent may be none of the core.
+  // The core may not contain the caller's incumbent.
   eg_shard_search *search = tools->search;
   int64_t cost;
   bool fits;
@@ -32,7 +33,7 @@ static egraph_status enter_blocks(eg_shard_tools *tools, eg_shard_block *block,
                               search->cost, NULL);
 }
 
-// A phase of the search gets its share of the work; the one that is most behind goes on.
+/// Each phase of the search gets its share of the work; the phase most behind runs next.
 typedef enum phase { PROVE, PARTS, BLOCKS, PHASES } phase;
 
 typedef struct course {
@@ -46,9 +47,16 @@ typedef struct course {
   uint64_t spent[PHASES]; // work
 } course;
 
+static void course_deinit(course *c) {
+  eg_shard_model_deinit(&c->root);
+  eg_shard_block_deinit(&c->block);
+  eg_shard_branch_deinit(&c->branch);
+  eg_shard_tools_deinit(&c->tools);
+}
+
 static const uint32_t weights[2][PHASES] = {{8, 1, 1}, {1, 1, 1}}; // branching; large
 
-// Message passing on the root, or open models one after the other.
+/// Runs message passing on the root, or tightens open models one after the other.
 static egraph_status prove_bound(course *c, uint64_t until) {
   static const eg_shard_effort more = {40, 1, 0, 0, true};
   eg_shard_search *search = c->search;
@@ -88,8 +96,9 @@ static egraph_status improve_blocks(course *c, uint64_t until) {
   return EGRAPH_OK;
 }
 
-// Better choices: by parts of the model, or by blocks.
+/// Finds better choices by parts of the model, or by blocks.
 static egraph_status improve_by_turns(course *c, phase p, uint64_t until) {
+  assert(p == PARTS || p == BLOCKS);
   eg_shard_tools *tools = &c->tools;
   uint64_t before = tools->dual.work;
   EG_TRY(eg_shard_dual_start(&tools->dual, &c->root));
@@ -112,7 +121,8 @@ static phase most_behind(const course *c) {
   return best;
 }
 
-static egraph_status go_on(course *c) {
+static egraph_status take_turns(course *c) {
+  assert(!c->root.closed);
   eg_shard_search *search = c->search;
   c->large = eg_shard_size_of(&c->root) > LARGE;
   uint64_t quantum = search->tiny ? 8000 : 160000000;
@@ -139,35 +149,30 @@ static egraph_status search_all(course *c) {
   if (!root->closed) EG_TRY(eg_shard_tighten(tools, root, &first, &c->bound));
   EG_TRY(eg_shard_search_raise(search, root->closed ? search->cost : c->bound));
   if (root->closed || eg_shard_search_stop(search)) return EGRAPH_OK;
-  return go_on(c);
+  return take_turns(c);
 }
 
-static egraph_status run_course(eg_shard_search *search,
-                                egraph_status (*work_on)(course *)) {
+static egraph_status run_course(eg_shard_search *search, egraph_status (*run)(course *)) {
   EG_TRY(eg_shard_search_start(search));
-  course c = {.search = search};
+  EG_OWNED(course, c);
+  c.search = search;
   eg_shard_tools_init(&c.tools, search);
   eg_shard_branch_init(&c.branch, &c.tools);
   eg_shard_block_init(&c.block, search);
   eg_shard_model_init(&c.root, search->alloc);
-  egraph_status status = work_on(&c);
-  eg_shard_model_deinit(&c.root);
-  eg_shard_block_deinit(&c.block);
-  eg_shard_branch_deinit(&c.branch);
-  eg_shard_tools_deinit(&c.tools);
-  return status;
+  return run(&c);
 }
 
 // ---- certificate ------------------------------------------------------------------
 
-// A second run, with the cost known from the start and by reductions only that a small
-// program can check. On large models there are few filters, because each is written in
-// full.
+// A second run, with the cost known from the start, uses only reductions that a small
+// program can check. Large models get few filters, because each is written in full.
 
 static egraph_status close_all(course *c) {
+  assert(c->search->proof != NULL);
   static const eg_shard_effort small = {120, 40, 0, 0, true},
                                large = {250, 4, 0, 0, true};
-  static const eg_shard_effort tiny = {1, 1, 0, 0, true}; // so that there are cases
+  static const eg_shard_effort tiny = {1, 1, 0, 0, true}; // so that the proof has cases
   eg_shard_search *search = c->search;
   EG_TRY(eg_shard_model_copy(&c->root, &search->core, NULL));
   c->large = eg_shard_size_of(&c->root) > LARGE;
@@ -189,10 +194,10 @@ static egraph_status close_all(course *c) {
 
 static egraph_status prove_again(eg_shard_search *found, eg_shard_search *again,
                                  const char *path, int64_t *out_bound) {
-  // Sums of huge numbers would saturate; nothing of that is proven again.
+  // Sums of huge numbers would saturate, so they get no proof.
   if (eg_shard_proof_most(found->problem) < EG_SHARD_INFINITE)
     EG_TRY(run_course(again, close_all));
-  // Without a choice the cost is only above all choices.
+  // Without a choice the cost is only an upper bound of all costs.
   if (again->choice.len != 0 && again->cost < found->cost) {
     found->choice.len = 0;
     EG_TRY(eg_u32s_append(&found->choice, again->choice.data, again->choice.len));
@@ -206,14 +211,14 @@ static egraph_status prove_again(eg_shard_search *found, eg_shard_search *again,
                               found->cost, path, out_bound);
 }
 
-// Writes the certificate of `found` (choice, cost, whether that is proven) to its file.
-// found->checked is the part of the bound that the certificate proves: the cost when the
-// proof is complete, EG_SHARD_INFINITE for proven infeasibility. Spends at most `limit`
-// steps. A cheaper choice that turns up on the way becomes the found one.
+/// Writes the certificate of `found` (choice, cost, proven bound) to its file.
+/// found->checked is the part of the bound that the certificate proves: the cost when the
+/// proof is complete, EG_SHARD_INFINITE for proven infeasibility. Takes at most `limit`
+/// steps. A cheaper choice of this run replaces the found one.
 static egraph_status write_certificate(eg_shard_search *found, uint64_t limit) {
   eg_shard_options options = *found->options;
-  eg_shard_search again;
-  eg_shard_proof proof;
+  EG_OWNED(eg_shard_proof, proof);
+  EG_OWNED(eg_shard_search, again);
   options.work_limit = limit;
   options.incumbent = found->cost < EG_SHARD_INFINITE ? found->choice.data : NULL;
   options.time_limit_seconds =
@@ -227,8 +232,6 @@ static egraph_status write_certificate(eg_shard_search *found, uint64_t limit) {
   again.disabled |= 1u << EG_SHARD_PASS_DOMINATED | 1u << EG_SHARD_PASS_DEGREE;
   egraph_status status = prove_again(found, &again, options.certificate, &found->checked);
   eg_work_add(&found->work, again.work.done);
-  eg_shard_search_deinit(&again);
-  eg_shard_proof_deinit(&proof);
   return status;
 }
 
@@ -245,6 +248,7 @@ void eg_shard_result_deinit(eg_shard_result *result) {
 }
 
 static egraph_status report_result(eg_shard_search *search, eg_shard_result *result) {
+  assert(search->bound <= search->cost);
   bool found = search->cost < EG_SHARD_INFINITE;
   bool closed = search->bound >= search->cost;
   result->status =
@@ -271,11 +275,11 @@ egraph_status eg_shard_solve_without(egraph_allocator alloc,
                                      const eg_shard_options *options, uint32_t disabled,
                                      bool tiny, eg_shard_result *result) {
   EG_TRY(eg_shard_problem_check(problem));
-  eg_shard_search search;
+  EG_OWNED(eg_shard_search, search);
   eg_shard_search_init(&search, alloc, problem, options);
   search.disabled = disabled;
   search.tiny = tiny;
-  // A quarter of the work is left for the certificate of what stays open.
+  // A quarter of the work is for the certificate if a gap remains.
   uint64_t limit = search.work.limit;
   if (options->certificate != NULL && limit != EG_WORK_UNLIMITED)
     search.work.limit = limit / 4 * 3;

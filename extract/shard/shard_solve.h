@@ -24,7 +24,7 @@ typedef struct eg_shard_options {
 typedef struct eg_shard_result {
   eg_extract_status status; // OPTIMAL only with an integer-safe proof
   int64_t cost;             // by the certificate; EG_SHARD_INFINITE when there is none
-  int64_t bound;            // valid lower bound, rounded down only
+  int64_t bound;            // valid lower bound, only rounded down
   int64_t checked;          // the part of the bound that the certificate proves
   int64_t peak;             // most memory in use at any time
   double gap;               // (cost - bound) / cost
@@ -35,16 +35,16 @@ typedef struct eg_shard_result {
   eg_u32s choice;                             // [node] strategy
 } eg_shard_result;
 
-/// Solves. `result` must be initialized by eg_shard_result_init; limits are results, not
-/// errors. Deterministic for a seed unless the time limit strikes. Fails with
-/// EGRAPH_E_ARGUMENT (malformed problem), EGRAPH_E_MEMORY, EGRAPH_E_INTERNAL (GLPK).
+/// Solves a problem. `result` must be initialized by eg_shard_result_init; limits are
+/// results, not errors. Deterministic for a seed unless the time limit strikes. Fails
+/// with EGRAPH_E_ARGUMENT (malformed problem), EGRAPH_E_MEMORY, EGRAPH_E_INTERNAL (GLPK).
 egraph_status eg_shard_solve(egraph_allocator alloc, const eg_shard_problem *problem,
                              const eg_shard_options *options, eg_shard_result *result);
 void eg_shard_result_init(eg_shard_result *result, egraph_allocator alloc);
 void eg_shard_result_deinit(eg_shard_result *result);
 
 /// For tests: eg_shard_solve without the passes in `disabled`: bit 1 << eg_shard_pass
-/// (shard_reduce.h). `tiny`: tables of a few entries and searches of a few visits, so
+/// (shard_model.h). `tiny`: tables of a few entries and searches of a few visits, so
 /// that small problems split tables and branch. The optimum depends on neither.
 egraph_status eg_shard_solve_without(egraph_allocator alloc,
                                      const eg_shard_problem *problem,

@@ -2,7 +2,7 @@
 // per pair, forbidden entries, zero costs, empty intervals, tight and impossible limits,
 // costs near the largest; every reduction switched off in turn.
 // SPDX-License-Identifier: Apache-2.0
-#include "extract/shard/shard_reduce.h"
+#include "extract/shard/shard_model.h"
 #include "extract/shard/shard_solve.h"
 #include "tests/testing.h"
 
