@@ -8,12 +8,13 @@
 #include "api/require.h"
 #include "api/result.h"
 #include "api/trained.h"
+#include "base/owner.h"
 #include "baselines/algorithm.h"
 #include "onnx/sets/versions.h"
 
-// ---- options --------------------------------------------------------------------
+// ---- the request ----------------------------------------------------------------
 
-/// The groups of the options, complete.
+/// The groups of the options, complete, and what was read of them: a request points here.
 typedef struct option_groups {
   egraph_options options;
   egraph_target target;
@@ -21,77 +22,16 @@ typedef struct option_groups {
   egraph_search search;
   egraph_constraints constraints;
   egraph_baselines compare;
+  eg_training_options training_options;
+  eg_plan_constraints rows;
+  eg_host_costs costs;
 } option_groups;
 
-/// True when the call needs a plan: ties, memory, phases or moves are to be chosen.
-static bool wants_plan(const egraph_options *o, const egraph_search *search) {
-  return o->target != NULL || o->training != NULL || o->constraints != NULL ||
-         o->compare != NULL || search->certify || search->overlap;
+static void option_groups_deinit(option_groups *own) {
+  eg_plan_constraints_deinit(&own->rows);
 }
 
-static egraph_status check_plan_algorithm(const option_groups *own,
-                                          const eg_algorithm *algorithm) {
-  if (!wants_plan(&own->options, &own->search))
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
-                   "search algorithm '%s' finds a plan, no graph for one device; name a "
-                   "target, or leave the algorithm out",
-                   algorithm->name);
-  if (!own->search.certify && own->options.compare == NULL && !own->search.algebra_first)
-    return EGRAPH_OK;
-  return EG_FAIL(EGRAPH_E_UNSUPPORTED,
-                 "search algorithm '%s' has no certificate, plans no baselines, and says "
-                 "itself what becomes of algebra; leave these out, or the algorithm",
-                 algorithm->name);
-}
-
-/// Searches for pipelines take a training step and a machine as they are.
-static egraph_status check_stage_algorithm(const option_groups *own, const char *name) {
-  if (own->options.training == NULL)
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
-                   "search algorithm '%s' finds stages of a training step; give training "
-                   "options with several micro-batches, and a target",
-                   name);
-  bool is_plain = own->options.constraints == NULL && own->options.compare == NULL &&
-                  !own->search.certify && !own->search.overlap &&
-                  !own->search.algebra_first &&
-                  (own->options.target == NULL || own->target.mesh == NULL);
-  if (is_plain) return EGRAPH_OK;
-  return EG_FAIL(EGRAPH_E_UNSUPPORTED,
-                 "search algorithm '%s' places stages itself: it takes no mesh, "
-                 "constraints, baselines, certificate, overlap or algebra-first; leave "
-                 "these out, or the algorithm",
-                 name);
-}
-
-/// The algorithm that the search names.
-static egraph_status find_algorithm(const option_groups *own, const eg_algorithm **out) {
-  *out = NULL;
-  bool is_plain =
-      own->search.algorithm == NULL && !wants_plan(&own->options, &own->search);
-  if (own->search.explain && own->search.algorithm != NULL)
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
-                   "an explanation goes with the e-graph search only; leave it out, or "
-                   "the search algorithm '%s'",
-                   own->search.algorithm);
-  if (own->search.explain && !is_plain)
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
-                   "only the graph that the search for one device finds is explained; "
-                   "leave out explain, or target, training, constraints, baselines, "
-                   "certificate and overlap");
-  if (own->search.algorithm == NULL) return EGRAPH_OK;
-  EG_TRY(eg_algorithm_find(own->search.algorithm, out));
-  if ((*out)->stages != NULL) return check_stage_algorithm(own, (*out)->name);
-  if ((*out)->plans != NULL) return check_plan_algorithm(own, *out);
-  if (!wants_plan(&own->options, &own->search)) return EGRAPH_OK;
-  return EG_FAIL(EGRAPH_E_UNSUPPORTED,
-                 "search algorithm '%s' finds a graph for one device, no plan; leave out "
-                 "target, training, constraints, baselines and certificate, or the "
-                 "algorithm",
-                 (*out)->name);
-}
-
-static egraph_status take_groups(const egraph_options *given, option_groups *own,
-                                 eg_optimize_call *call) {
+static egraph_status take_groups(const egraph_options *given, option_groups *own) {
   egraph_options *o = &own->options;
   EG_TRY(eg_options_take(EGRAPH_OPTIMIZE_OPTIONS, given, o));
   EG_TRY(eg_options_take(EGRAPH_TARGET, o->target, &own->target));
@@ -99,12 +39,23 @@ static egraph_status take_groups(const egraph_options *given, option_groups *own
   EG_TRY(eg_options_take(EGRAPH_SEARCH, o->search, &own->search));
   EG_TRY(eg_options_take(EGRAPH_CONSTRAINTS, o->constraints, &own->constraints));
   EG_TRY(eg_options_take(EGRAPH_BASELINES, o->compare, &own->compare));
-  call->target = o->target != NULL ? &own->target : NULL;
-  call->search = &own->search;
-  call->compare = o->compare != NULL ? &own->compare : NULL;
-  call->progress = o->progress;
-  call->user = o->user;
   return eg_search_check(&own->search);
+}
+
+static uint32_t parts_of(const option_groups *own) {
+  const egraph_options *o = &own->options;
+  const egraph_search *search = &own->search;
+  uint32_t parts = 0;
+  if (o->target != NULL) parts |= EG_PART_TARGET;
+  if (o->target != NULL && own->target.mesh != NULL) parts |= EG_PART_MESH;
+  if (o->training != NULL) parts |= EG_PART_TRAINING;
+  if (o->constraints != NULL) parts |= EG_PART_CONSTRAINTS;
+  if (o->compare != NULL) parts |= EG_PART_BASELINES;
+  if (search->certify) parts |= EG_PART_CERTIFICATE;
+  if (search->overlap) parts |= EG_PART_OVERLAP;
+  if (search->algebra_first) parts |= EG_PART_ALGEBRA_FIRST;
+  if (search->explain) parts |= EG_PART_EXPLANATION;
+  return parts;
 }
 
 static egraph_status check_amount(const char *name, double value) {
@@ -145,48 +96,45 @@ static egraph_status read_constraints(const egraph_constraints *o,
   return eg_plan_constraints_parse(out, "constraints", o->text, strlen(o->text), false);
 }
 
-// ---- calls ----------------------------------------------------------------------
-
-static egraph_status plan(const option_groups *own, eg_optimize_call *call,
-                          eg_optimized *out) {
-  eg_training_options training;
-  eg_plan_constraints constraints;
-  EG_TRY(eg_optimize_check_plannable(call->graph));
+/// Reads the groups that belong to a plan into the request.
+static egraph_status read_plan_groups(option_groups *own, eg_request *request) {
+  const egraph_options *o = &own->options;
+  EG_TRY(eg_optimize_check_plannable(request->graph));
   if (own->search.overlap && own->search.certify)
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "a certificate is of seconds one thing after the other; ask for it "
                    "without overlap");
-  if (call->target != NULL)
-    EG_TRY(check_amount("memory_limit", call->target->memory_limit));
-  if (own->options.training != NULL) {
-    EG_TRY(read_training(&own->training, &training));
-    call->training = &training;
+  if (o->target != NULL) {
+    EG_TRY(check_amount("memory_limit", own->target.memory_limit));
+    request->target = &own->target;
   }
-  eg_plan_constraints_init(&constraints, call->alloc);
-  egraph_status status = own->options.constraints != NULL
-                             ? read_constraints(&own->constraints, &constraints)
-                             : EGRAPH_OK;
-  if (constraints.rows.len != 0) call->constraints = &constraints;
-  if (status == EGRAPH_OK) status = eg_optimize_plan(call, out);
-  eg_plan_constraints_deinit(&constraints);
-  return status;
+  if (o->training != NULL) {
+    EG_TRY(read_training(&own->training, &own->training_options));
+    request->training = &own->training_options;
+  }
+  if (o->constraints != NULL) EG_TRY(read_constraints(&own->constraints, &own->rows));
+  if (own->rows.rows.len != 0) request->constraints = &own->rows;
+  if (o->compare != NULL) request->compare = &own->compare;
+  return EGRAPH_OK;
 }
 
-/// Without rules and costs there are none, and guesses.
-static egraph_status optimize_device(eg_optimize_call *call, eg_optimized *out) {
+// ---- calls ----------------------------------------------------------------------
+
+/// One device needs rules and costs: NULL rules are no rules, NULL costs are estimates.
+static egraph_status optimize_device(eg_request *request, eg_optimized *out) {
   egraph_rules *no_rules = NULL;
-  egraph_costs *guesses = NULL;
-  eg_host_costs of_guesses;
+  egraph_costs *estimates = NULL;
+  eg_host_costs of_estimates;
   egraph_status status = EGRAPH_OK;
-  if (call->rules == NULL) status = egraph_rules_create(&call->alloc, &no_rules);
-  if (call->rules == NULL) call->rules = no_rules;
-  if (status == EGRAPH_OK && call->costs == NULL) {
-    status = egraph_costs_create(&call->alloc, NULL, &guesses);
-    if (status == EGRAPH_OK) of_guesses = eg_costs_of_host(guesses);
-    call->costs = &of_guesses;
+  if (request->rules == NULL) status = egraph_rules_create(&request->alloc, &no_rules);
+  if (request->rules == NULL) request->rules = no_rules;
+  if (status == EGRAPH_OK && request->costs == NULL) {
+    status = egraph_costs_create(&request->alloc, NULL, &estimates);
+    if (status == EGRAPH_OK) of_estimates = eg_costs_of_host(estimates);
+    request->costs = &of_estimates;
   }
-  if (status == EGRAPH_OK) status = eg_optimize_device(call, out);
-  egraph_costs_destroy(guesses);
+  if (status == EGRAPH_OK) status = eg_optimize_device(request, out);
+  egraph_costs_destroy(estimates);
   egraph_rules_destroy(no_rules);
   return status;
 }
@@ -197,9 +145,9 @@ typedef struct stage_call {
   eg_staged *out;
 } stage_call;
 
-static egraph_status search_stages(void *self, const eg_plan_search_input *input) {
-  const stage_call *call = self;
-  return call->algorithm->stages(input, call->out);
+static egraph_status search_stages(void *self, const eg_plan_call *call) {
+  const stage_call *stages = self;
+  return stages->algorithm->stages(call, stages->out);
 }
 
 /// The report of a search for pipelines: nothing is saturated, and nothing proven.
@@ -235,43 +183,58 @@ static egraph_status take_plan(egraph_result *result) {
                            &result->plan);
 }
 
+/// Fills an empty result by the search that the request asks for. `algorithm`: NULL: the
+/// product's own search.
+static egraph_status run_request(option_groups *own, eg_request *request,
+                                 const eg_algorithm *algorithm, egraph_result *result) {
+  const eg_graph_searcher graphs = {.run = eg_algorithm_optimize, .self = algorithm};
+  stage_call call = {algorithm, &result->staged};
+  const eg_stage_searcher stages = {search_stages, &call};
+  if (algorithm != NULL) {
+    if (algorithm->graphs != NULL) request->graphs = &graphs;
+    if (algorithm->stages != NULL) request->stages = &stages;
+    request->plans = algorithm->plans;
+    result->is_staged = algorithm->stages != NULL;
+  }
+  if (eg_parts_need_plan(parts_of(own))) {
+    EG_TRY(read_plan_groups(own, request));
+    EG_TRY(eg_optimize_plan(request, &result->made));
+  } else {
+    EG_TRY(optimize_device(request, &result->made));
+  }
+  if (algorithm != NULL) result->made.report.algorithm = algorithm->name;
+  if (result->is_staged) report_stages(result, algorithm->name);
+  return take_plan(result);
+}
+
 egraph_status egraph_optimize(const egraph_allocator *alloc, const egraph_graph *graph,
                               const egraph_rules *rules, egraph_costs *costs,
                               const egraph_options *options, egraph_result **out) {
   EG_REQUIRE(graph, out);
   egraph_result *result;
-  option_groups own;
-  eg_host_costs of_host;
-  eg_optimize_call call = {.alloc = eg_allocator_or_heap(alloc),
-                           .graph = graph,
-                           .rules = rules,
-                           .kernels = eg_onnx_loaded_types};
-  const eg_algorithm *algorithm;
-  EG_TRY(take_groups(options, &own, &call));
-  EG_TRY(find_algorithm(&own, &algorithm));
-  const eg_graph_searcher searcher = {.run = eg_algorithm_optimize, .self = algorithm};
-  eg_plan_searcher plan_searcher;
-  if (algorithm != NULL && algorithm->graphs != NULL) call.searcher = &searcher;
-  if (algorithm != NULL && algorithm->plans != NULL) {
-    plan_searcher = eg_algorithm_plan_searcher(algorithm);
-    call.plan_searcher = &plan_searcher;
+  const eg_algorithm *algorithm = NULL;
+  EG_OWNED(option_groups, own);
+  EG_TRY(take_groups(options, &own));
+  if (own.search.algorithm != NULL)
+    EG_TRY(eg_algorithm_find(own.search.algorithm, &algorithm));
+  EG_TRY(eg_algorithm_check(algorithm, parts_of(&own)));
+  eg_request request = {.alloc = eg_allocator_or_heap(alloc),
+                        .graph = graph,
+                        .rules = rules,
+                        .search = &own.search,
+                        .kernels = eg_onnx_loaded_types,
+                        .progress = own.options.progress,
+                        .user = own.options.user};
+  eg_plan_constraints_init(&own.rows, request.alloc);
+  if (costs != NULL) {
+    own.costs = eg_costs_of_host(costs);
+    request.costs = &own.costs;
   }
-  if (costs != NULL) of_host = eg_costs_of_host(costs);
-  if (costs != NULL) call.costs = &of_host;
-  EG_TRY(eg_alloc(call.alloc, 1, sizeof *result, &result));
-  *result = (egraph_result){.alloc = call.alloc};
-  eg_optimized_init(&result->made, call.alloc);
-  eg_staged_init(&result->staged, call.alloc);
-  stage_call stages = {algorithm, &result->staged};
-  const eg_stage_searcher stage_searcher = {search_stages, &stages};
-  result->is_staged = algorithm != NULL && algorithm->stages != NULL;
-  if (result->is_staged) call.stage_searcher = &stage_searcher;
-  egraph_status status = wants_plan(&own.options, &own.search)
-                             ? plan(&own, &call, &result->made)
-                             : optimize_device(&call, &result->made);
-  if (algorithm != NULL) result->made.report.algorithm = algorithm->name;
-  if (status == EGRAPH_OK && result->is_staged) report_stages(result, algorithm->name);
-  if (status == EGRAPH_OK) status = take_plan(result);
+  EG_TRY(eg_alloc(request.alloc, 1, sizeof *result, &result));
+  *result = (egraph_result){.alloc = request.alloc};
+  eg_optimized_init(&result->made, request.alloc);
+  eg_staged_init(&result->staged, request.alloc);
+  egraph_status status = run_request(&own, &request, algorithm, result);
   if (status == EGRAPH_OK)
     *out = result;
   else

@@ -18,7 +18,8 @@ enum { DEFAULT_SEED = 1 };
 // ---- defaults other than 0 --------------------------------------------------------
 
 static void fill_search(any_options *out) {
-#define EGRAPH_OPTION(type, name, initial, low, high, help) .name = (type)(initial),
+#define EGRAPH_OPTION(type, name, initial, low, high, readers, help)                     \
+  .name = (type)(initial),
   out->egraph_search_ = (egraph_search){
 #include "include/egraph_search.def"
       .extractor = "ilp", .scheduler = "backoff"};

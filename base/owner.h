@@ -26,6 +26,10 @@
   }                                                                                      \
   void type##_deinit(type *self) { EG_DEINIT_MEMBERS(self, __VA_ARGS__) }
 
+/// A local variable of zeros that type_deinit(&name) frees where its scope ends, however
+/// it ends: for types that a function fills. type_deinit must accept zeros.
+#define EG_OWNED(type, name) __attribute__((cleanup(type##_deinit))) type name = {0}
+
 #define EG_OWNER_DEFINE_STATIC(type, ...)                                                \
   static void type##_init(type *self, egraph_allocator alloc) {                          \
     *self = (type){0};                                                                   \

@@ -1,7 +1,11 @@
-// The searches that the product's own is compared with, by name. Graph searches take and
-// give what the optimizer of one device does (optimize/single/optimizer.h): the same
-// graph, rules, cost model and limits, and the same kind of result. Plan searches stand
-// in the planner's place (optimize/search/plan_searcher.h), on the same layout problem.
+// The searches that the product's own is compared with, by name, and what each takes of a
+// request.
+//
+// A search of the kind `graphs` takes and gives what the optimizer of one device does
+// (optimize/single/optimizer.h): the same graph, rules, cost model and limits, and the
+// same kind of result. One of the kind `plans` replaces the planner on each mesh
+// (optimize/search/plan_searcher.h), on the same layout problem. One of the kind `stages`
+// finds pipelines (stages/stage_report.h).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASELINES_ALGORITHM_H
 #define EG_BASELINES_ALGORITHM_H
@@ -12,21 +16,40 @@
 
 typedef struct eg_algorithm {
   const char *name, *what, *paper;
-  // What it finds: one of them.
-  eg_graph_algorithm *graphs;     // a graph for one device
-                                  // NULL: it finds no graph
-  const eg_plan_algorithm *plans; // a plan for several; NULL: it finds no plan
-  eg_stage_search *stages;        // pipelines of a training step; NULL: it finds none
+  // One of three:
+  eg_graph_algorithm *graphs;    // a graph for one device
+  const eg_plan_searcher *plans; // a plan for several devices
+  eg_stage_search *stages;       // pipelines of a training step
 } eg_algorithm;
 
-/// Fails with EGRAPH_E_ARGUMENT, listing the names, where there is none of that name.
+// The parts of a request that some searches do not take: id, bit, spelling, and whether a
+// request with the part asks for a plan.
+#define EG_REQUEST_PART_LIST(X)                                                          \
+  X(EG_PART_TARGET, 0, "target", true)                                                   \
+  X(EG_PART_TRAINING, 1, "training", true)                                               \
+  X(EG_PART_CONSTRAINTS, 2, "constraints", true)                                         \
+  X(EG_PART_BASELINES, 3, "baselines", true)                                             \
+  X(EG_PART_CERTIFICATE, 4, "certificate", true)                                         \
+  X(EG_PART_OVERLAP, 5, "overlap", true)                                                 \
+  X(EG_PART_MESH, 6, "mesh", false)                                                      \
+  X(EG_PART_ALGEBRA_FIRST, 7, "algebra-first", false)                                    \
+  X(EG_PART_EXPLANATION, 8, "explanation", false)
+#define EG_REQUEST_PART(id, bit, name, is_of_plan) id = 1u << (bit),
+enum { EG_REQUEST_PART_LIST(EG_REQUEST_PART) };
+#undef EG_REQUEST_PART
+
+/// True when a request with these parts asks for a plan.
+bool eg_parts_need_plan(uint32_t parts);
+/// Fails with EGRAPH_E_UNSUPPORTED when a search (NULL: the product's own) does not take
+/// one of the parts, naming the first, or lacks one that it needs.
+egraph_status eg_algorithm_check(const eg_algorithm *algorithm, uint32_t parts);
+
+/// Fails with EGRAPH_E_ARGUMENT for an unknown name, listing the names.
 egraph_status eg_algorithm_find(const char *name, const eg_algorithm **out);
 /// Searches for a graph. `algorithm` is an eg_algorithm with `graphs`. Fails as
 /// eg_optimizer_run.
 egraph_status eg_algorithm_optimize(const void *algorithm, egraph_allocator alloc,
                                     const eg_optimizer_input *input,
                                     eg_optimization **out);
-/// The search of an algorithm with `plans`, in the planner's terms.
-eg_plan_searcher eg_algorithm_plan_searcher(const eg_algorithm *algorithm);
 
 #endif

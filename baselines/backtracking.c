@@ -10,10 +10,12 @@
 //       if its cost < alpha * cost(best): into the queue
 //       if its cost < cost(best): best := it
 //
-// The bound is that of the moment: as the papers have it, a queued graph is visited even
-// if `best` has become so cheap meanwhile that it would not enter any more.
+// The bound is the current one: as in the papers, a queued graph is visited even if
+// `best` has become so cheap meanwhile that the graph would not be queued any more.
 // SPDX-License-Identifier: Apache-2.0
 #include "baselines/graph_search.h"
+
+#include <assert.h>
 
 typedef struct backtracking {
   eg_graph_search *search;
@@ -49,6 +51,7 @@ static egraph_status enqueue(backtracking *b, uint32_t graph) {
 }
 
 static uint32_t dequeue(backtracking *b) {
+  assert(b->queue.len != 0);
   eg_u32s *queue = &b->queue;
   swap(queue, 0, queue->len - 1);
   uint32_t first = eg_u32s_pop(queue);
@@ -99,7 +102,7 @@ egraph_status eg_backtracking_search(eg_graph_search *search) {
 // paper: the search that MetaFlow (MLSys'19, section 5) and TASO (SOSP'19, section 5)
 // leave behind by following dearer graphs, too.
 
-/// Of equally cheap graphs the first one counts.
+/// Keeps a graph that is cheaper than the best; of equally cheap graphs the first.
 static egraph_status note_cheaper(void *user, const uint32_t *roots, double seconds) {
   eg_graph_search *search = user;
   bool is_new;

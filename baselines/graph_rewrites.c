@@ -6,8 +6,8 @@
 //   [n, n + t)       the terms of the rule's right side
 //   [n + t, n + t + r)  the roots as they were, for a right side that names its own root
 //
-// With several roots the right side of one may read what stands above another one: then
-// the graph would have a cycle, which shows as a place that is open below itself.
+// With several roots, the right side of one may read a term above another. The graph
+// would then have a cycle, which shows as a place that is open below itself.
 // SPDX-License-Identifier: Apache-2.0
 #include "baselines/graph_rewrites.h"
 
@@ -62,7 +62,7 @@ static eg_term class_at(const resolution *s, uint32_t class) {
   return eg_term_store_at(s->of->store, s->of->live.data[class]);
 }
 
-/// The place that a variable of the right side stands for.
+/// Returns the place of a variable of the right side.
 static uint32_t place_of_variable(const resolution *s, uint32_t var) {
   const eg_rule *rule = s->rewrite->rule;
   if (rule->vars[var].origin == EG_RULE_VAR_LET_TERM)
@@ -191,7 +191,7 @@ static void end_walk(const resolution *s) {
     s->of->root_of.data[s->rewrite->roots[i].id] = EG_TERM_NONE;
 }
 
-/// `roots` of the graph at hand, as places, become those of the graph that is made.
+/// Replaces `roots` of the current graph, as places, by the roots of the rewritten graph.
 static egraph_status apply_rewrite(resolution *s, const uint32_t *places) {
   eg_graph_rewrites *of = s->of;
   of->roots.len = 0;
@@ -240,7 +240,8 @@ static egraph_status on_rewrite(void *user, const eg_rewrite *rewrite, bool *out
 
 // ---- a graph ----------------------------------------------------------------------
 
-/// An e-graph of the graph at hand alone; its classes are numbered as its terms are.
+/// Makes an e-graph of the current graph alone; its classes are numbered as its terms
+/// are.
 static egraph_status enter_graph(visit_call *call, const uint32_t *roots) {
   eg_graph_rewrites *of = call->of;
   eg_term_store *store = of->store;

@@ -24,14 +24,14 @@ typedef struct eg_graph_rewrites {
   eg_rule_stats *stats; // [rules]
   eg_work work;
   uint64_t tried;        // rewrites
-  eg_u32s live;          // terms of the graph at hand; the number is the class of `own`
-  eg_tensor_egraph *own; // of the graph at hand
-  // Of the rewrite at hand, by place (graph_rewrites.c):
+  eg_u32s live;          // terms of the current graph; the number is the class of `own`
+  eg_tensor_egraph *own; // of the current graph
+  // For the current rewrite, by place (graph_rewrites.c):
   eg_u32s made, stack, operands;
   eg_chars is_open;
   eg_u32s root_of; // [classes] root of the rewrite, or EG_TERM_NONE
   eg_u32s roots;   // of the graph that it makes
-  // Who is told:
+  // The visitor:
   egraph_status (*visit)(void *user, const uint32_t *roots, bool *out_stop);
   void *user;
 } eg_graph_rewrites;

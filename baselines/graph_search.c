@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "baselines/graph_search.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -105,44 +106,34 @@ egraph_status eg_graph_search_visit(eg_graph_search *search, uint32_t graph,
                                                            const uint32_t *roots,
                                                            double seconds),
                                     void *user) {
+  assert(graph < search->graphs.len);
   visit_call call = {.search = search, .found = found, .user = user};
   if (search->visited >= search->input->search->graph_limit)
     eg_graph_search_end(search, EG_GRAPH_STOP_GRAPH_LIMIT);
   look_at_limits(search);
   if (eg_graph_search_is_over(search)) return EGRAPH_OK;
   search->visited++;
-  // What is found may move the roots of all graphs.
-  eg_u32s roots;
-  eg_u32s_init(&roots, search->alloc);
-  egraph_status status =
-      eg_u32s_append(&roots, roots_of(search, graph), search->root_count);
-  if (status == EGRAPH_OK)
-    status = eg_graph_rewrites_visit(&search->rewrites, roots.data, on_graph, &call);
-  eg_u32s_deinit(&roots);
-  return status;
+  // A graph that is found may move the roots of all graphs.
+  EG_LOCAL(eg_u32s, roots, search->alloc);
+  EG_TRY(eg_u32s_append(&roots, roots_of(search, graph), search->root_count));
+  return eg_graph_rewrites_visit(&search->rewrites, roots.data, on_graph, &call);
 }
 
 // ---- one search -----------------------------------------------------------------------
 
 static egraph_status keep_given(eg_graph_search *search) {
-  eg_u32s roots;
   eg_graph_figures figures = {.seconds = 0};
   uint32_t graph;
   bool is_new;
-  eg_u32s_init(&roots, search->alloc);
-  egraph_status status = EGRAPH_OK;
-  for (uint32_t i = 0; status == EGRAPH_OK && i < search->root_count; i++)
-    status = eg_u32s_push(&roots, eg_term_store_root(&search->store, i));
-  if (status == EGRAPH_OK)
-    status =
-        eg_term_prices_graph(&search->prices, roots.data, search->root_count, &figures);
-  if (status == EGRAPH_OK)
-    status = eg_graph_search_keep(search, roots.data, figures.seconds, &graph, &is_new);
+  EG_LOCAL(eg_u32s, roots, search->alloc);
+  for (uint32_t i = 0; i < search->root_count; i++)
+    EG_TRY(eg_u32s_push(&roots, eg_term_store_root(&search->store, i)));
+  EG_TRY(eg_term_prices_graph(&search->prices, roots.data, search->root_count, &figures));
+  EG_TRY(eg_graph_search_keep(search, roots.data, figures.seconds, &graph, &is_new));
   uint32_t operators = figures.operators + figures.weight_operators;
   search->operator_limit = MOST_OPERATORS * operators;
   search->weight_operator_limit = MOST_WEIGHT_OPERATORS * operators;
-  eg_u32s_deinit(&roots);
-  return status;
+  return EGRAPH_OK;
 }
 
 static egraph_status begin_search(eg_graph_search *search) {
@@ -304,7 +295,7 @@ static egraph_status take_rules(const eg_optimizer_input *input, outcome *o,
 }
 
 /// The report of the search, with the costs of the graph in its formats. No bound is
-/// known: the search looks at some graphs, and says nothing of others.
+/// known: the search visits some graphs, and proves nothing about others.
 static void write_report(const char *name, const outcome *o, const egraph_report *given,
                          egraph_report *inout) {
   egraph_report report = o->figures;
@@ -363,6 +354,7 @@ static egraph_status make_result(const char *name, egraph_allocator alloc,
 egraph_status eg_graph_search_run(const char *name, eg_graph_algorithm *algorithm,
                                   egraph_allocator alloc, const eg_optimizer_input *input,
                                   eg_optimization **out) {
+  assert(input->rules != NULL && input->costs != NULL);
   double start = eg_clock_seconds();
   outcome o = {.graph = NULL};
   EG_TRY(eg_search_check(input->search));

@@ -1,6 +1,6 @@
-// What searches over whole graphs share: the graphs that were found, each once, with
-// their costs; what one rewrite makes of a graph; limits and figures. An algorithm only
-// says which graph is next.
+// The common part of searches over whole graphs: the graphs that were found, each once,
+// with their costs; the rewrites of a graph; limits and figures. An algorithm only
+// chooses the next graph.
 //
 // Costs of the search are eg_term_prices_graph's. The memory formats of the graph that it
 // ends with are chosen exactly, by the product's own extractor.
@@ -45,23 +45,22 @@ typedef struct eg_graph_search {
   eg_u32s roots;
   eg_flatmap map; // hash of the roots -> graph
   uint32_t best;
-  uint64_t visited; // graphs whose rewrites were looked at
+  uint64_t visited; // graphs whose rewrites were visited
   uint64_t queued;  // graphs that were kept to be visited, the given one included
   double start, deadline, last_look;
   eg_graph_stop stop;
 } eg_graph_search;
 
-/// Whether `a` is cheaper than `b` by more than rounding.
+/// True when `a` is cheaper than `b` by more than rounding.
 static inline bool eg_graph_cheaper(double a, double b) { return a < b * (1 - 1e-9); }
 
 /// Keeps a graph. *out_new: it was not there.
 egraph_status eg_graph_search_keep(eg_graph_search *search, const uint32_t *roots,
                                    double seconds, uint32_t *out, bool *out_new);
-/// Visits a graph: tells of each graph, with its cost, that a rewrite makes of it, as
-/// long as no limit strikes. A graph is left out that has more than twice the operators
-/// of the given one (TASO's code does so), or more than 16 operators on weights for each
-/// of them, so that there are finitely many. Where the limit of graphs is reached,
-/// nothing is visited.
+/// Visits a graph: reports each graph that a rewrite makes of it, with its cost, until a
+/// limit strikes. Leaves out graphs with more than twice the operators of the given one
+/// (as TASO's code does), or with more than 16 operators on weights for each of those, so
+/// that there are finitely many. Visits nothing once the limit of graphs is reached.
 egraph_status eg_graph_search_visit(eg_graph_search *search, uint32_t graph,
                                     egraph_status (*found)(void *user,
                                                            const uint32_t *roots,

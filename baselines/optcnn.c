@@ -5,7 +5,7 @@
 // neighbours, which is node elimination where it has two, and adds tables of the same
 // pair, which is edge elimination. Larger tables than
 // a limit are not made: the paper enumerates what is left; here an operator takes the
-// configuration that is cheapest beside data parallelism of its neighbours, and the
+// configuration that is cheapest next to data parallelism of its neighbours, and the
 // elimination goes on, as it does where the limit of work is reached. There is no limit
 // of memory.
 //
@@ -109,7 +109,7 @@ static bool neighbours(const eliminator *e, uint32_t lead, table *out) {
   return true;
 }
 
-/// Cost in a table under the choices at hand.
+/// Returns the cost in a table under the current choices.
 static double look_up(const eliminator *e, const table *t) {
   size_t at = 0;
   for (uint32_t i = 0; i < t->count; i++)
@@ -269,8 +269,9 @@ static egraph_status eliminate_all(eliminator *e, const eg_plan_question *questi
   return eg_u32s_append(&out->strategy, e->soap->strategy.data, e->soap->strategy.len);
 }
 
-static egraph_status search_optcnn(const eg_plan_question *question,
+static egraph_status search_optcnn(const void *self, const eg_plan_question *question,
                                    eg_plan_answer *out) {
+  (void)self;
   eg_soap soap;
   EG_TRY(eg_soap_init(&soap, question, NULL));
   eliminator e = {.soap = &soap};
@@ -291,5 +292,5 @@ static egraph_status search_optcnn(const eg_plan_question *question,
   return status;
 }
 
-const eg_plan_algorithm eg_optcnn = {search_optcnn, EG_PLAN_GIVEN_GRAPH,
-                                     .is_whole = true};
+const eg_plan_searcher eg_optcnn = {
+    .run = search_optcnn, .graphs = EG_PLAN_GIVEN_GRAPH, .is_whole = true};

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "base/owner.h"
 #include "optimize/search/plan_fit.h"
 #include "optimize/search/plan_walk.h"
 #include "optimize/soap/soap_walk.h"
@@ -20,35 +21,34 @@
 // for each pair of strategies of neighbours. Here transitions are shared by the readers
 // of a value, and the product's own exact search solves it.
 
-static egraph_status take(const eg_plan_question *q, eg_fitted_plan *found,
+static egraph_status take(const eg_plan_question *q, const eg_fitted_plan *found,
                           eg_plan_answer *out) {
   out->stop = found->status == EG_LAYOUT_OPTIMAL ? EG_PLAN_STOP_EXHAUSTED
                                                  : EG_PLAN_STOP_WORK_LIMIT;
   out->work += found->work;
-  egraph_status status = EGRAPH_OK;
-  if (found->has_plan) {
-    out->proposals++;
-    status = eg_plan_choices_find(&found->choices, q->model, &out->strategy);
-  }
-  eg_fitted_plan_deinit(found);
-  return status;
+  if (!found->has_plan) return EGRAPH_OK;
+  out->proposals++;
+  return eg_plan_choices_find(&found->choices, q->model, &out->strategy);
 }
 
-/// The layouts that fit; where none do, those that are cheapest whatever they take.
-static egraph_status choose_layouts(const eg_plan_question *q, eg_plan_answer *out) {
-  eg_fitted_plan found;
+/// Chooses the layouts that fit; if none do, the cheapest, whatever they take.
+static egraph_status choose_layouts(const void *self, const eg_plan_question *q,
+                                    eg_plan_answer *out) {
+  (void)self;
+  EG_LOCAL(eg_fitted_plan, found, q->alloc);
+  EG_LOCAL(eg_fitted_plan, larger, q->alloc);
   EG_TRY(eg_plan_fit(q->model, q->alloc, &q->layout, false, &found));
-  bool is_too_large = !found.has_plan && found.least_memory > 0;
   EG_TRY(take(q, &found, out));
-  if (!is_too_large) return EGRAPH_OK;
+  if (found.has_plan || !(found.least_memory > 0)) return EGRAPH_OK;
   eg_plan_model_limit_memory(q->model, INFINITY);
-  EG_TRY(eg_plan_fit(q->model, q->alloc, &q->layout, true, &found));
-  return take(q, &found, out);
+  EG_TRY(eg_plan_fit(q->model, q->alloc, &q->layout, true, &larger));
+  return take(q, &larger, out);
 }
 
-const eg_plan_algorithm eg_algebra_first = {choose_layouts, EG_PLAN_CHEAPEST_GRAPH,
-                                            false};
-const eg_plan_algorithm eg_alpa_intra = {choose_layouts, EG_PLAN_GIVEN_GRAPH, false};
+const eg_plan_searcher eg_algebra_first = {.run = choose_layouts,
+                                           .graphs = EG_PLAN_CHEAPEST_GRAPH};
+const eg_plan_searcher eg_alpa_intra = {.run = choose_layouts,
+                                        .graphs = EG_PLAN_GIVEN_GRAPH};
 
 // ---- a random walk ----------------------------------------------------------------
 
@@ -75,25 +75,20 @@ static egraph_status walk_all(eg_soap_walk *walk, eg_plan_answer *out) {
   return eg_soap_walk_answer(walk, out);
 }
 
-static egraph_status walk_configurations(const eg_plan_question *question,
+static egraph_status walk_configurations(const void *self,
+                                         const eg_plan_question *question,
                                          eg_plan_answer *out) {
-  eg_soap soap;
-  eg_soap_walk walk;
+  (void)self;
+  EG_OWNED(eg_soap, soap);
+  EG_OWNED(eg_soap_walk, walk);
   EG_TRY(eg_soap_init(&soap, question, NULL));
-  egraph_status status = EGRAPH_OK;
-  if (soap.leads.len != 0) {
-    status = eg_soap_walk_init(&walk, &soap, question, false);
-    if (status == EGRAPH_OK) {
-      status = walk_all(&walk, out);
-      eg_soap_walk_deinit(&walk);
-    }
-  }
-  eg_soap_deinit(&soap);
-  return status;
+  if (soap.leads.len == 0) return EGRAPH_OK;
+  EG_TRY(eg_soap_walk_init(&walk, &soap, question, false));
+  return walk_all(&walk, out);
 }
 
-const eg_plan_algorithm eg_mcmc = {walk_configurations, EG_PLAN_GIVEN_GRAPH,
-                                   .is_whole = true};
+const eg_plan_searcher eg_mcmc = {
+    .run = walk_configurations, .graphs = EG_PLAN_GIVEN_GRAPH, .is_whole = true};
 
 // ---- all plans --------------------------------------------------------------------
 
@@ -117,36 +112,27 @@ typedef struct visitor {
 
 /// Seconds of a plan in the shortest order of issue that fits; INFINITY: none does.
 static egraph_status simulate_plan(const visitor *v, const eg_plan *plan, double *out) {
-  eg_plan_simulation s;
-  eg_plan_simulation_init(&s, v->question->alloc);
-  egraph_status status =
-      eg_plan_simulate_shortest(plan, v->question->mesh, v->question->memory_limit, &s);
+  EG_LOCAL(eg_plan_simulation, s, v->question->alloc);
+  EG_TRY(
+      eg_plan_simulate_shortest(plan, v->question->mesh, v->question->memory_limit, &s));
   *out = s.peak_bytes <= v->question->memory_limit ? s.seconds : INFINITY;
-  eg_plan_simulation_deinit(&s);
-  return status;
+  return EGRAPH_OK;
 }
 
-/// Of the same strategies with the cheapest arcs, which is the plan that becomes of them;
-/// INFINITY: these are other arcs, and another visit has the cheapest.
+/// Measures the plan of these strategies with the cheapest arcs; INFINITY: the visited
+/// arcs are others, and another visit has the cheapest.
 static egraph_status measure_strategies(visitor *v, const eg_layout_solution *visited,
                                         double *out) {
-  eg_layout_solution solution;
-  eg_emitted_plan emitted;
+  EG_OWNED(eg_layout_solution, solution);
+  EG_OWNED(eg_emitted_plan, emitted);
   bool is_solution;
   *out = INFINITY;
   EG_TRY(
       eg_layout_complete(v->completer, visited->strategy.data, &solution, &is_solution));
-  if (!is_solution) return EGRAPH_OK;
-  bool is_cheapest = visited->cost <= solution.cost * (1 + ROUNDING);
-  egraph_status status = EGRAPH_OK;
-  if (is_cheapest)
-    status = eg_plan_emit(v->question->model, v->question->alloc, &solution, &emitted);
-  eg_layout_solution_deinit(&solution);
-  if (!is_cheapest) return EGRAPH_OK;
-  EG_TRY(status);
-  status = simulate_plan(v, &emitted.plan, out);
-  eg_emitted_plan_deinit(&emitted);
-  return status;
+  if (!is_solution || !(visited->cost <= solution.cost * (1 + ROUNDING)))
+    return EGRAPH_OK;
+  EG_TRY(eg_plan_emit(v->question->model, v->question->alloc, &solution, &emitted));
+  return simulate_plan(v, &emitted.plan, out);
 }
 
 static egraph_status visit_solution(void *user, const eg_layout_solution *solution) {
@@ -182,7 +168,9 @@ static egraph_status find_cheapest(const eg_plan_question *q, double *out) {
   return EGRAPH_OK;
 }
 
-static egraph_status search_all_plans(const eg_plan_question *q, eg_plan_answer *out) {
+static egraph_status search_all_plans(const void *self, const eg_plan_question *q,
+                                      eg_plan_answer *out) {
+  (void)self;
   const eg_layout_options *layout = &q->layout;
   double cheapest, steps = layout->work_limit != 0
                                ? (double)layout->work_limit
@@ -212,5 +200,5 @@ static egraph_status search_all_plans(const eg_plan_question *q, eg_plan_answer 
       EG_WALK_VALUES);
 }
 
-const eg_plan_algorithm eg_exhaustive = {search_all_plans, EG_PLAN_GIVEN_GRAPH,
-                                         .is_whole = true};
+const eg_plan_searcher eg_exhaustive = {
+    .run = search_all_plans, .graphs = EG_PLAN_GIVEN_GRAPH, .is_whole = true};

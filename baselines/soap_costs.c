@@ -100,7 +100,7 @@ static egraph_status list_operand(lister *l, uint32_t value, uint32_t k, uint32_
   return push_read(l, read);
 }
 
-/// What leaves the step as it entered.
+/// Lists the value that leaves the step in the layout in which it entered.
 static egraph_status list_exit(lister *l, uint32_t exit) {
   const eg_soap *s = l->s;
   const eg_plan_model *model = s->question->model;

@@ -194,7 +194,7 @@ static egraph_status find_price(eg_term_prices *prices, uint32_t term, uint32_t 
   return EGRAPH_OK;
 }
 
-// ---- the graph at hand ----------------------------------------------------------------
+// ---- the current graph ----------------------------------------------------------------
 
 static const eg_term_price *price_at(const eg_term_prices *prices,
                                      const eg_term_place *place) {
@@ -272,7 +272,7 @@ static void mark_region(eg_term_prices *prices) {
   }
 }
 
-/// What an operand adds to the cost of a reader that wants it in a format.
+/// Returns the cost that an operand adds for a reader that wants it in a format.
 static egraph_status excess_of(eg_term_prices *prices, const eg_term_place *operand,
                                uint32_t format, double *out) {
   *out = INFINITY;

@@ -1,4 +1,4 @@
-// What graphs of a term store cost, in memory formats. The formats are chosen in two
+// The costs of graphs of a term store, in memory formats. The formats are chosen in two
 // passes over a graph:
 //
 //   forward   of each value and format: by how much the cheapest way to have it exceeds
@@ -7,12 +7,12 @@
 //   backward  of each value: the format that it is made in, so that this and the changes
 //             to the formats that its readers have chosen are cheapest
 //
-// As in the product's own search, only values have formats that operators with a choice
-// of them connect to a convolution (optimize/space/format_region.h).
+// As in the product's own search, only values that format-choosing operators connect to a
+// convolution have formats (optimize/space/format_region.h).
 //
-// That is a choice of formats, and the price is its cost, changes of formats included. It
-// is exact where no value with a choice has several readers, and otherwise at least the
-// exact cost. Linear in the graph, while the exact choice is a search of its own.
+// The price is the cost of these formats, with all changes between them. It is exact if
+// no value with a choice has several readers, otherwise at least the exact cost. It takes
+// linear time, while the exact choice is a search of its own.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASELINES_TERM_PRICES_H
 #define EG_BASELINES_TERM_PRICES_H
@@ -20,11 +20,11 @@
 #include "baselines/term_store.h"
 #include "sim/cost.h"
 
-/// Of what the costs of terms are.
+/// The sources of the costs of terms.
 typedef struct eg_term_costs {
   eg_cost_model *model;
   const eg_measurer *measurer; // of what the model lacks; NULL: it is estimated
-  uint32_t formats;            // memory formats beside plain, a bit each
+  uint32_t formats;            // memory formats besides plain, a bit each
 } eg_term_costs;
 
 /// A way to compute a term.
@@ -34,14 +34,14 @@ typedef struct eg_priced_choice {
 } eg_priced_choice;
 EG_VEC_DEFINE(eg_priced_choices, eg_priced_choice);
 
-/// Seconds of the changes of format of a type, [from][to]; below 0: nobody asked yet.
+/// Seconds to change the format of a type, [from][to]; below 0: not computed yet.
 typedef struct eg_reorder_table {
   eg_type type;
   double seconds[EG_FORMAT_COUNT][EG_FORMAT_COUNT];
 } eg_reorder_table;
 EG_VEC_DEFINE(eg_reorder_tables, eg_reorder_table);
 
-/// Of all terms that are like each other.
+/// The price of all terms that are like each other.
 typedef struct eg_term_price {
   uint32_t first, count; // choices; none: weights alone make it
   uint32_t reorders;     // table, or EG_TERM_NONE: it has no other format
@@ -51,7 +51,7 @@ typedef struct eg_term_price {
 } eg_term_price;
 EG_VEC_DEFINE(eg_term_price_list, eg_term_price);
 
-/// A term of the graph at hand.
+/// A term of the current graph.
 typedef struct eg_term_place {
   uint32_t price, readers;
   uint32_t demanded;              // formats, a bit each
@@ -63,12 +63,12 @@ EG_VEC_DEFINE(eg_term_places, eg_term_place);
 typedef struct eg_term_prices {
   eg_term_store *store; // borrowed
   eg_term_costs costs;
-  eg_u32s price_of; // [terms] 1 + price; 0: nobody asked yet
+  eg_u32s price_of; // [terms] 1 + price; 0: not computed yet
   eg_term_price_list prices;
   eg_priced_choices choices;
   eg_reorder_tables reorders;
   uint32_t measured;
-  // Of the graph at hand:
+  // The current graph:
   eg_u32s live, place_of; // terms, operands first; [terms] their places
   eg_term_places places;
 } eg_term_prices;

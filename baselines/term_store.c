@@ -157,7 +157,7 @@ typedef struct emitter {
   eg_graph *graph;
   eg_u32s terms;       // of the graph
   eg_u32s made;        // [terms of the store] first value, or EG_TERM_NONE
-  value_list operands; // of the node at hand
+  value_list operands; // of the current node
   value_list results;
   name_list names;
   eg_arena scratch; // of made-up names
@@ -167,14 +167,14 @@ EG_OWNER_DEFINE_STATIC(emitter, (eg_u32s, terms, made), (value_list, operands, r
 
 // ---- names ------------------------------------------------------------------------
 
-/// The value of the given graph that a term stands for.
+/// Finds the value of the given graph that is this term.
 static bool is_given(const emitter *e, uint32_t term, eg_value *out) {
   return eg_tensor_egraph_seed_value(e->store->terms,
                                      (eg_node){e->store->node.data[term]}, out);
 }
 
-/// What was changed behind an output has the name of the value that was there, unless
-/// that one is needed, too.
+/// Returns the name of an output that was rewritten: the name of its original value,
+/// unless that value is needed too.
 static const char *name_of_output(const emitter *e, uint32_t term) {
   for (uint32_t i = 0; i < e->root_count; i++) {
     eg_value value = eg_graph_output(e->store->given, i, NULL), other;
@@ -231,7 +231,7 @@ static egraph_status write_leaf(emitter *e, const eg_attrs *attrs, eg_value *out
   return eg_graph_add_weight(e->graph, name, &info->type, info->data, out);
 }
 
-/// What nobody knows is written back as it was.
+/// Writes an unknown operator back as it was.
 static egraph_status write_opaque(emitter *e, uint32_t term, const eg_attrs *attrs) {
   eg_graph_node node;
   const char *key = eg_attr_at(attrs, EG_A_OPAQUE_KEY)->text;

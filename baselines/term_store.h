@@ -1,8 +1,8 @@
-// Whole graphs as tuples of terms. Every term that any graph of a search has stands once
-// in a store, with its type and its cost; a graph is the list of the terms that its
-// outputs are. So two graphs are equal exactly when their lists are, equal
-// subexpressions of a graph are one node of it, and a graph that differs in one place
-// from another shares all other terms with it.
+// Whole graphs as tuples of terms. The store has each term of all graphs of a search
+// once, with its type and its cost; a graph is the list of the terms of its outputs. So
+// two graphs are equal exactly when their lists are, equal subexpressions of a graph are
+// one node of it, and a graph that differs in one place from another shares all other
+// terms with it.
 //
 //   store   0: x   1: w   2: (matmul 0 1)   3: (relu 2)   4: (matmul :act relu 0 1)
 //   graphs  [3] the given one   [4] another one

@@ -35,12 +35,12 @@ typedef struct unity {
   eg_u32s table_begin;   // [pairs] of `table`
   eg_doubles table;      // [options of first][options of second]
   eg_u32s cuts;          // leads
-  eg_u32s start, choice; // [leads] where searches begin; at hand
-  // Of one search: states between two cuts.
+  eg_u32s start, choice; // [leads] where searches begin; the current options
+  // One search: states between two cuts.
   eg_u32s states;       // [states][leads between]
   eg_doubles cost;      // [states]
   eg_bytes is_expanded; // [states]
-  // Of the sequence: [cuts][options of the cut]
+  // The sequence of cuts: [cuts][options of the cut]
   eg_u32s row_begin; // [cuts]
   eg_doubles least;
   eg_u32s before;                 // option of the cut before
@@ -162,8 +162,7 @@ static egraph_status expand_state(unity *u, uint32_t from, uint32_t to, uint32_t
   return EGRAPH_OK;
 }
 
-/// The best configurations between two cuts, whose own are at hand. Leaves them in
-/// `choice`.
+/// Finds the best configurations between two cuts with the current options, in `choice`.
 static egraph_status backtrack(unity *u, uint32_t from, uint32_t to, uint32_t first,
                                uint32_t end, double *out) {
   uint32_t count = to - from - 1;
@@ -266,7 +265,9 @@ static egraph_status run_segments(unity *u) {
   return eg_u32s_append(&u->out->strategy, u->soap->strategy.data, u->soap->strategy.len);
 }
 
-static egraph_status search_unity(const eg_plan_question *question, eg_plan_answer *out) {
+static egraph_status search_unity(const void *self, const eg_plan_question *question,
+                                  eg_plan_answer *out) {
+  (void)self;
   eg_soap soap;
   EG_TRY(eg_soap_init(&soap, question, NULL));
   unity u = {.soap = &soap, .question = question, .out = out};
@@ -283,5 +284,5 @@ static egraph_status search_unity(const eg_plan_question *question, eg_plan_answ
   return status;
 }
 
-const eg_plan_algorithm eg_unity = {search_unity, EG_PLAN_CHEAPEST_GRAPH,
-                                    .is_whole = true};
+const eg_plan_searcher eg_unity = {
+    .run = search_unity, .graphs = EG_PLAN_CHEAPEST_GRAPH, .is_whole = true};

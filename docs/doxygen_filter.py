@@ -27,8 +27,8 @@ def plain(comment):
 
 def search_members():
     rows = open(os.path.join(os.path.dirname(path), "egraph_search.def"), encoding="utf-8").read()
-    for kind, name, text in re.findall(r'^EGRAPH_OPTION\((\w+), +(\w+),.*"(.*)"\)', rows, re.M):
-        yield from (f"  /// {plain(text)}.", f"  {kind} {name};")
+    for kind, name, readers, text in re.findall(r'^EGRAPH_OPTION\((\w+), +(\w+),.*?"([^"]*)", "(.*)"\)', rows, re.M):
+        yield from (f"  /// {plain(readers + text)}.", f"  {kind} {name};")
 
 
 def members(declaration):

@@ -50,7 +50,7 @@ typedef struct egraph_training {
 /// "sgd", everything else 0.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_TRAINING, egraph_training)
 
-#define EGRAPH_OPTION(type, name, initial, low, high, help) type name;
+#define EGRAPH_OPTION(type, name, initial, low, high, readers, help) type name;
 /// Limits of the search, and its options. "One device" marks what a search for a plan
 /// (egraph_optimize) does not read.
 typedef struct egraph_search {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/model_weights.h"
 
+#include <assert.h>
+
 #include "ops/typing.h"
 #include "pcg/graph/graph_copy.h"
 
-// What is folded may be this large: a mask of a long sequence, not a table.
+// Most elements of a folded value: a mask of a long sequence fits, a table does not.
 enum { MOST_FOLDED = 1 << 26 };
 
 static egraph_status fold_weights(const eg_graph *model, const bool *kept,
@@ -15,7 +17,7 @@ static egraph_status fold_weights(const eg_graph *model, const bool *kept,
 
 // ---- what is trained ----------------------------------------------------------------
 
-/// What becomes of the values of a model.
+/// The fates of a model's values.
 typedef struct fates {
   uint32_t count; // values
   eg_weight_fate *of;
@@ -43,7 +45,8 @@ static egraph_status find_fates(const fates *f, const eg_graph *model, uint32_t 
   return eg_parameters_find(model, value, wish, f->of, f->needed);
 }
 
-/// Parameters of any output; of a training step those of the first one that are trained.
+/// Keeps the parameters of all outputs; in a training step, the trained ones of the first
+/// output.
 static egraph_status keep_parameters(const fates *f, const eg_graph *model,
                                      const eg_parameter_wish *wish) {
   const eg_parameter_wish all = {.freeze = NULL};
@@ -58,6 +61,7 @@ static egraph_status keep_parameters(const fates *f, const eg_graph *model,
 
 egraph_status eg_model_prepare(const eg_graph *model, const eg_parameter_wish *wish,
                                eg_strmap *names, eg_graph **out) {
+  assert(model != NULL && (wish == NULL || names != NULL));
   fates f;
   egraph_status status = fates_init(&f, model);
   if (status == EGRAPH_OK) status = keep_parameters(&f, model, wish);
@@ -166,7 +170,7 @@ egraph_status eg_model_give_weights(const eg_graph *model, eg_graph *step) {
   egraph_status status = fold_weights(model, kept, &folded);
   eg_free(alloc, kept, values, sizeof *kept);
   for (uint32_t v = 0; status == EGRAPH_OK && v < eg_graph_value_count(step); v++) {
-    status = take_weight(model, step, (eg_value){v}); // as it stands in the model
+    status = take_weight(model, step, (eg_value){v}); // as in the model
     if (status == EGRAPH_OK) status = take_weight(folded, step, (eg_value){v});
   }
   eg_graph_destroy(folded);

@@ -11,16 +11,15 @@
 //   all exchanges of one class of links
 //
 // So for weights >= 0 of the paths that add up to 1, the weighted seconds of a plan's
-// paths are at most those of its step, and the least of them over all plans bounds the
-// step of every plan. That least is a search for a plan whose seconds are multiplied by
-// the weights of the paths that they are on (eg_cost_weights). The next weights are those
-// that bound best by what the plans met so far allow (Kelley's cutting planes: a matrix
-// game of paths against plans).
+// paths are at most its step's, and their least over all plans bounds the step of every
+// plan. A search finds this least: for a plan whose seconds are multiplied by the weights
+// of their paths (eg_cost_weights). The next weights are those with the best bound over
+// the plans so far (Kelley's cutting planes: a matrix game of paths against plans).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_OVERLAP_H
 #define EG_OPTIMIZE_OVERLAP_H
 
-#include "optimize/price/plan_price.h"
+#include "optimize/plan_job.h"
 
 enum { EG_OVERLAP_PLANS = 16, EG_OVERLAP_PATHS = 2 * EG_MACHINE_MAX_LINKS + 1 };
 
@@ -41,22 +40,30 @@ typedef struct eg_overlap {
   double weight[EG_OVERLAP_PATHS]; // of the search to come
 } eg_overlap;
 
-/// With equal weights. `beside`: computing takes so many times as long while its device
-/// exchanges (eg_machine.beside); the bound does not know it, and holds all the more.
+/// Starts with equal weights. `beside`: computing is so many times slower while its
+/// device exchanges (eg_machine.beside); the bound ignores this, and holds all the more.
 void eg_overlap_init(eg_overlap *overlap, const eg_machine_mesh *mesh,
                      uint32_t micro_batches, double memory_limit, double beside);
-/// The seconds of a plan's step, exchanges in closed form, in the order of issue
-/// (eg_issue) in which it is shortest and holds no more than the limit. The plan counts
-/// for the next weights.
+/// Simulates a plan's step, exchanges in closed form, in the order of issue (eg_issue) in
+/// which it is shortest and holds no more than the limit. The plan counts for the next
+/// weights.
 egraph_status eg_overlap_add(eg_overlap *overlap, const eg_plan *plan,
                              egraph_allocator alloc, double *out_seconds);
 /// A lower bound of weighted seconds, by a search with the current weights.
 void eg_overlap_set_bound(eg_overlap *overlap, double weighted);
-/// Finds the weights of the next search. False where they are those of the last one,
-/// where none can bound better by more than `gap` of the shortest step, or the shortest
-/// step is that close to the bound already.
+/// Finds the weights of the next search. False when they are the last search's, when no
+/// weights can raise the bound by more than `gap` of the shortest step, or when that step
+/// is so close to the bound already.
 bool eg_overlap_next(eg_overlap *overlap, double gap);
 /// The current weights as prices.
 eg_cost_weights eg_overlap_prices(const eg_overlap *overlap);
+
+/// The share of a mesh's time for the first search, before overlapped ones.
+#define EG_OVERLAP_FIRST_SHARE 0.5
+/// Simulates the plans of the first search on a mesh, which had `seconds` and `steps`, of
+/// the baselines, of searches with weights and of walks, and keeps the shortest step.
+/// Fails like eg_joint_step_plan.
+egraph_status eg_overlap_search(eg_plan_job *job, const eg_machine_mesh *mesh,
+                                eg_planning *planning, double seconds, double steps);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "optimize/plan_rivals.h"
+#include "optimize/plan_job.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,9 +18,10 @@ static eg_rival_outcome outcome_of(const eg_baseline_outcome *baseline) {
   return outcomes[baseline->status];
 }
 
-/// A plan that fits, the cheaper the better; then one that takes little memory; then one
-/// that nobody has shown impossible.
-static bool is_better(const eg_baseline_outcome *a, const eg_baseline_outcome *b) {
+/// True when `a` is better: a plan that fits, the cheaper the better, then one that takes
+/// little memory, then one that was not shown impossible.
+static bool is_better_outcome(const eg_baseline_outcome *a,
+                              const eg_baseline_outcome *b) {
   static const int order[EG_RIVAL_OUTCOMES] = {
       [EG_RIVAL_FITS] = 0,   [EG_RIVAL_TOO_LARGE] = 1,  [EG_RIVAL_UNKNOWN] = 2,
       [EG_RIVAL_UNEVEN] = 3, [EG_RIVAL_IMPOSSIBLE] = 4, [EG_RIVAL_FORBIDDEN] = 4};
@@ -37,17 +38,17 @@ void eg_rivals_join(eg_rival_list *list, const eg_planning *planning,
   if (single > 0 && !(list->single_seconds > 0 && list->single_seconds <= single))
     list->single_seconds = single;
   for (uint32_t b = 0; b < EG_BASELINE_OUTCOMES; b++)
-    if (is_better(&planning->baseline[b], &list->best[b])) {
+    if (is_better_outcome(&planning->baseline[b], &list->best[b])) {
       list->best[b] = planning->baseline[b];
       list->mesh[b] = *mesh;
     }
 }
 
-static eg_plan_rival rival_of(const eg_rival_list *list, uint32_t baseline,
-                              double memory_limit, const eg_plan_summary *plan) {
-  const eg_baseline_outcome *best = &list->best[baseline];
-  eg_plan_rival rival = {.outcome = outcome_of(best), .mesh = list->mesh[baseline]};
-  if (rival.outcome == EG_RIVAL_IMPOSSIBLE && list->is_constrained)
+static eg_plan_rival rival_of(const eg_plan_job *job, uint32_t baseline,
+                              const eg_plan_summary *plan) {
+  const eg_baseline_outcome *best = &job->rivals.best[baseline];
+  eg_plan_rival rival = {.outcome = outcome_of(best), .mesh = job->rivals.mesh[baseline]};
+  if (rival.outcome == EG_RIVAL_IMPOSSIBLE && job->call->request->constraints != NULL)
     rival.outcome = EG_RIVAL_FORBIDDEN;
   memcpy(rival.name, best->name, sizeof rival.name);
   rival.parts = best->obstacle.parts;
@@ -55,7 +56,7 @@ static eg_plan_rival rival_of(const eg_rival_list *list, uint32_t baseline,
       best->obstacle.batch < UINT32_MAX ? (uint32_t)best->obstacle.batch : UINT32_MAX;
   if (rival.outcome == EG_RIVAL_TOO_LARGE) {
     rival.least_memory = best->least_memory;
-    rival.excess = fmax(best->least_memory - memory_limit, 0);
+    rival.excess = fmax(best->least_memory - job->budget.memory, 0);
   }
   if (!best->has_summary) return rival;
   rival.seconds = best->cost;
@@ -64,23 +65,22 @@ static eg_plan_rival rival_of(const eg_rival_list *list, uint32_t baseline,
   return rival;
 }
 
-egraph_status eg_rivals_list(const eg_rival_list *list, double memory_limit,
-                             eg_plan *plan, egraph_allocator alloc) {
+egraph_status eg_rivals_list(const eg_plan_job *job, eg_plan *plan) {
+  const eg_baseline_outcome *best = job->rivals.best;
   eg_plan_summary summary;
   uint32_t ranked[EG_BASELINE_OUTCOMES];
   uint32_t count = 0;
   for (uint32_t b = 0; b < EG_BASELINE_OUTCOMES; b++) {
-    if (!list->best[b].is_tried) continue;
+    if (!best[b].is_tried) continue;
     uint32_t at = count++;
-    for (; at > 0 && is_better(&list->best[b], &list->best[ranked[at - 1]]); at--)
+    for (; at > 0 && is_better_outcome(&best[b], &best[ranked[at - 1]]); at--)
       ranked[at] = ranked[at - 1];
     ranked[at] = b;
   }
-  plan->single_seconds = list->single_seconds;
-  if (count == 0 || !list->is_wanted) return EGRAPH_OK;
-  EG_TRY(eg_plan_summary_make(plan, alloc, &summary));
+  plan->single_seconds = job->rivals.single_seconds;
+  if (count == 0 || !eg_plan_job_compares(job)) return EGRAPH_OK;
+  EG_TRY(eg_plan_summary_make(plan, job->call->request->alloc, &summary));
   for (uint32_t i = 0; i < count; i++)
-    EG_TRY(eg_plan_rivals_push(&plan->rivals,
-                               rival_of(list, ranked[i], memory_limit, &summary)));
+    EG_TRY(eg_plan_rivals_push(&plan->rivals, rival_of(job, ranked[i], &summary)));
   return EGRAPH_OK;
 }

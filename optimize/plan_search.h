@@ -7,17 +7,14 @@
 #ifndef EG_OPTIMIZE_PLAN_SEARCH_H
 #define EG_OPTIMIZE_PLAN_SEARCH_H
 
-#include "optimize/plan_call.h"
+#include "optimize/request.h"
 
-/// Seconds and steps that the limits of a search for a plan mean.
-void eg_plan_search_limits(const egraph_search *search, double *out_seconds,
-                           double *out_steps);
 void eg_plan_search_init(eg_plan_search *search, egraph_allocator alloc);
 /// Also after a failure.
 void eg_plan_search_deinit(eg_plan_search *search);
 /// Fills an initialized one. Limits, and that nothing fits, are results. Fails like
 /// eg_joint_step_init and eg_joint_step_plan, and with EGRAPH_E_ARGUMENT (a mesh that
 /// the machine does not have, constraints that leave no plan on any mesh).
-egraph_status eg_plan_search_run(const eg_plan_search_input *input, eg_plan_search *out);
+egraph_status eg_plan_search_run(const eg_plan_call *call, eg_plan_search *out);
 
 #endif

@@ -85,14 +85,14 @@ static const char *spelling_of(const char *spelling) {
 static void add_search_flags(command *cmd, egraph_search *search) {
   add_heading(cmd, "Search");
 // Below 0 is what stands where the flag is not given.
-#define EGRAPH_OPTION(type, name, initial, low, high, help)                              \
+#define EGRAPH_OPTION(type, name, initial, low, high, readers, help)                     \
   _Generic(search->name, double                                                          \
            : add_real, uint64_t                                                          \
            : add_uint)(cmd,                                                              \
                        spelling_of(_Generic(search->name, double                         \
                                             : "--" #name " X", uint64_t                  \
                                             : "--" #name " N")),                         \
-                       &search->name, low > 0 ? low : 0, high, help);
+                       &search->name, low > 0 ? low : 0, high, readers help);
 #include "include/egraph_search.def"
   add_text(cmd, "--search NAME", &search->algorithm,
            "search by another algorithm, to compare; of one device, or a plan:"

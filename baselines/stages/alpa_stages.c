@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/owner.h"
 #include "baselines/stages/interop.h"
 
 // A stage with more, or less, of the work than this times its part of the devices is not
@@ -26,6 +27,14 @@ typedef struct finder {
   eg_stage_plans plans; // [cells]
   eg_interop_choice choice;
 } finder;
+#define FINDER_MEMBERS                                                                   \
+  (eg_submeshes, shapes), (cells, cells), (eg_stage_plans, plans),                       \
+      (eg_interop_choice, choice)
+
+static void finder_deinit(finder *f) {
+  EG_DEINIT_MEMBERS(f, FINDER_MEMBERS)
+  eg_stage_planner_deinit(&f->planner);
+}
 
 static eg_stage_place stage_place_of(eg_submesh shape) {
   return (eg_stage_place){shape.nodes, 1, shape.width, EG_STAGE_FREE};
@@ -47,7 +56,7 @@ static bool is_balanced(const finder *f, uint32_t first, uint32_t last,
 /// Stages that may be behind one: it has a micro-batch in flight for each, and its own.
 static uint32_t most_behind(const finder *f, const eg_stage_plan *plan) {
   if (isinf(f->planner.most_bytes)) return UINT32_MAX;
-  double room = f->planner.input->memory_limit - plan->fixed_bytes - plan->flight_bytes;
+  double room = f->planner.call->budget.memory - plan->fixed_bytes - plan->flight_bytes;
   if (room < 0) return 0; // the plan itself fits: rounding
   if (!(plan->flight_bytes > 0) || room / plan->flight_bytes > 1e6) return UINT32_MAX;
   return (uint32_t)(room / plan->flight_bytes);
@@ -63,7 +72,7 @@ static egraph_status add_cell(finder *f, uint32_t first, uint32_t last,
   // Gradients are exchanged once a step, in the update: each micro-batch has its share.
   if (plan.has_plan)
     cell = (eg_stage_cell){plan.forward + plan.backward +
-                               plan.update / f->planner.input->training->micro_batches,
+                               plan.update / f->planner.call->training->micro_batches,
                            most_behind(f, &plan)};
   EG_TRY(eg_stage_plans_push(&f->plans, plan));
   return cells_push(&f->cells, cell);
@@ -79,24 +88,19 @@ static egraph_status fill_table(finder *f) {
 }
 
 static egraph_status add_choice(finder *f, eg_staged *out) {
-  eg_stage_plans plans;
-  places where;
-  eg_u32s last;
-  egraph_status status = EGRAPH_OK;
-  egraph_allocator alloc = f->planner.input->alloc;
+  egraph_allocator alloc = f->planner.call->request->alloc;
   size_t count = f->choice.stages.len;
-  eg_stage_plans_init(&plans, alloc);
-  places_init(&where, alloc);
-  eg_u32s_init(&last, alloc);
-  for (size_t i = 0; status == EGRAPH_OK && i < count; i++) {
+  EG_LOCAL(eg_stage_plans, plans, alloc);
+  EG_LOCAL(places, where, alloc);
+  EG_LOCAL(eg_u32s, last, alloc);
+  for (size_t i = 0; i < count; i++) {
     const eg_interop_stage *stage = &f->choice.stages.data[i];
     size_t cell =
         eg_interop_cell_at(eg_layered_count(f->planner.layered), (uint32_t)f->shapes.len,
                            stage->first, stage->last, stage->shape);
-    status = eg_stage_plans_push(&plans, f->plans.data[cell]);
-    if (status == EGRAPH_OK)
-      status = places_push(&where, stage_place_of(f->shapes.data[stage->shape]));
-    if (status == EGRAPH_OK) status = eg_u32s_push(&last, stage->last);
+    EG_TRY(eg_stage_plans_push(&plans, f->plans.data[cell]));
+    EG_TRY(places_push(&where, stage_place_of(f->shapes.data[stage->shape])));
+    EG_TRY(eg_u32s_push(&last, stage->last));
   }
   eg_pipeline_choice choice = {.schedule = EG_SCHEDULE_1F1B,
                                .stages = (uint32_t)count,
@@ -105,66 +109,53 @@ static egraph_status add_choice(finder *f, eg_staged *out) {
                                .places = where.data,
                                .last = last.data};
   (void)snprintf(choice.name, sizeof choice.name, "%zu stages, 1f1b", count);
-  if (status == EGRAPH_OK) status = eg_staged_add(out, &f->planner, &choice);
-  eg_u32s_deinit(&last);
-  places_deinit(&where);
-  eg_stage_plans_deinit(&plans);
-  return status;
+  return eg_staged_add(out, &f->planner, &choice);
 }
 
 /// Fills the table within the planner's limit, and adds the choice from it, if any.
 static egraph_status choose_stages(finder *f, eg_staged *out) {
-  const eg_plan_search_input *input = f->planner.input;
+  const eg_plan_call *call = f->planner.call;
   f->cells.len = f->plans.len = f->choice.stages.len = 0;
   EG_TRY(fill_table(f));
   const eg_interop_problem problem = {.layers = eg_layered_count(f->planner.layered),
                                       .devices =
                                           f->planner.shape.nodes * f->planner.shape.width,
-                                      .micro_batches = input->training->micro_batches,
+                                      .micro_batches = call->training->micro_batches,
                                       .shapes = f->shapes.data,
                                       .shape_count = (uint32_t)f->shapes.len,
                                       .cells = f->cells.data,
                                       .epsilon = EPSILON};
-  EG_TRY(eg_interop_choose(&problem, input->alloc, &f->choice));
+  EG_TRY(eg_interop_choose(&problem, call->request->alloc, &f->choice));
   return f->choice.stages.len == 0 ? EGRAPH_OK : add_choice(f, out);
 }
 
 /// Where nothing fits, the choice without the limit says how much memory is missing.
 static egraph_status choose_fitting(finder *f, eg_staged *out) {
   EG_TRY(eg_submeshes_of(f->planner.shape.nodes, f->planner.shape.width, &f->shapes));
-  f->planner.most_bytes = f->planner.input->memory_limit;
+  f->planner.most_bytes = f->planner.call->budget.memory;
   EG_TRY(choose_stages(f, out));
   if (out->best != UINT32_MAX || isinf(f->planner.most_bytes)) return EGRAPH_OK;
   f->planner.most_bytes = INFINITY;
   return choose_stages(f, out);
 }
 
-static egraph_status find_stages(const eg_plan_search_input *input,
-                                 const eg_layered *layered, eg_staged *out) {
-  finder f;
-  EG_TRY(eg_stage_planner_init(&f.planner, input, layered));
-  eg_submeshes_init(&f.shapes, input->alloc);
-  cells_init(&f.cells, input->alloc);
-  eg_stage_plans_init(&f.plans, input->alloc);
-  eg_interop_choice_init(&f.choice, input->alloc);
-  egraph_status status = choose_fitting(&f, out);
+static egraph_status find_stages(const eg_plan_call *call, const eg_layered *layered,
+                                 eg_staged *out) {
+  EG_OWNED(finder, f);
+  EG_TRY(eg_stage_planner_init(&f.planner, call, layered));
+  EG_INIT_MEMBERS(&f, call->request->alloc, FINDER_MEMBERS)
+  EG_TRY(choose_fitting(&f, out));
   eg_staged_note(out, &f.planner);
-  eg_interop_choice_deinit(&f.choice);
-  eg_stage_plans_deinit(&f.plans);
-  cells_deinit(&f.cells);
-  eg_submeshes_deinit(&f.shapes);
-  eg_stage_planner_deinit(&f.planner);
-  return status;
+  return EGRAPH_OK;
 }
 
-egraph_status eg_alpa_stages(const eg_plan_search_input *input, eg_staged *out) {
-  eg_layered layered;
+egraph_status eg_alpa_stages(const eg_plan_call *call, eg_staged *out) {
+  EG_OWNED(eg_layered, layered);
   double start = eg_clock_seconds();
   out->algorithm = "alpa-stages";
-  EG_TRY(eg_layered_init(&layered, input->alloc, input->forward, input->training,
+  EG_TRY(eg_layered_init(&layered, call->request->alloc, call->forward, call->training,
                          MOST_LAYERS));
-  egraph_status status = find_stages(input, &layered, out);
-  eg_layered_deinit(&layered);
+  EG_TRY(find_stages(call, &layered, out));
   out->search_seconds = eg_clock_seconds() - start;
-  return status;
+  return EGRAPH_OK;
 }

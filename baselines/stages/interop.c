@@ -6,7 +6,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 #include "baselines/stages/interop.h"
+#include "base/owner.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -43,8 +45,10 @@ typedef struct chooser {
   // [stages + 1][layers + 1][devices + 1]
   eg_doubles sum;           // F
   eg_u32s choice;           // last layer * shapes + shape of the first stage
-  eg_interop_stages stages; // of the try at hand
+  eg_interop_stages stages; // of the current try
 } chooser;
+EG_OWNER_DEFINE_STATIC(chooser, (eg_doubles, longest, sum), (eg_u32s, choice),
+                       (eg_interop_stages, stages))
 
 static const eg_stage_cell *cell_of(const chooser *c, uint32_t first, uint32_t last,
                                     uint32_t shape) {
@@ -140,8 +144,8 @@ static egraph_status try_longest(chooser *c, double longest, eg_interop_choice *
   return eg_interop_stages_append(&best->stages, c->stages.data, c->stages.len);
 }
 
-/// Every longest t but those that a larger one stands for, until even a pipeline of
-/// stages without a beginning and an end would take longer than the best.
+/// Tries every longest stage time t that no larger one covers, until even a pipeline
+/// without a beginning and an end would take longer than the best.
 static egraph_status try_all(chooser *c, eg_interop_choice *out) {
   double tried = -INFINITY;
   for (size_t i = 0; i < c->longest.len; i++) {
@@ -159,19 +163,12 @@ static egraph_status try_all(chooser *c, eg_interop_choice *out) {
 
 egraph_status eg_interop_choose(const eg_interop_problem *problem, egraph_allocator alloc,
                                 eg_interop_choice *out) {
-  chooser c = {.of = problem};
-  eg_doubles_init(&c.longest, alloc);
-  eg_doubles_init(&c.sum, alloc);
-  eg_u32s_init(&c.choice, alloc);
-  eg_interop_stages_init(&c.stages, alloc);
+  assert(problem->layers != 0 && problem->shape_count != 0);
+  EG_LOCAL(chooser, c, alloc);
+  c.of = problem;
   size_t states = stage_state(&c, problem->layers + 1, 0, 0);
-  egraph_status status = list_longest(&c);
-  if (status == EGRAPH_OK) status = eg_doubles_resize(&c.sum, states);
-  if (status == EGRAPH_OK) status = eg_u32s_resize(&c.choice, states);
-  if (status == EGRAPH_OK) status = try_all(&c, out);
-  eg_interop_stages_deinit(&c.stages);
-  eg_u32s_deinit(&c.choice);
-  eg_doubles_deinit(&c.sum);
-  eg_doubles_deinit(&c.longest);
-  return status;
+  EG_TRY(list_longest(&c));
+  EG_TRY(eg_doubles_resize(&c.sum, states));
+  EG_TRY(eg_u32s_resize(&c.choice, states));
+  return try_all(&c, out);
 }

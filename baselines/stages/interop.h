@@ -22,9 +22,9 @@ EG_VEC_DEFINE(eg_submeshes, eg_submesh);
 static inline uint32_t eg_submesh_devices(eg_submesh mesh) {
   return mesh.nodes * mesh.width;
 }
-/// Appends 1, 2, 4, ... devices of one node, all of one, then 2, 4, ... nodes, all of
-/// them. Shapes whose devices add up to those of the machine always tile it (Alpa,
-/// appendix A), where the devices of a node are a power of two.
+/// Appends parts of 1, 2, 4, ... devices of a node, of a whole node, then of 2, 4, ...
+/// and all nodes. Parts with as many devices together as the machine always tile it if
+/// the devices of a node are a power of two (Alpa, appendix A).
 egraph_status eg_submeshes_of(uint32_t nodes, uint32_t width, eg_submeshes *out);
 
 typedef struct eg_stage_cell {

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "baselines/stages/layered.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
+#include "base/owner.h"
 #include "pcg/graph/blocks.h"
 #include "pcg/graph/graph_copy.h"
 
@@ -17,7 +19,7 @@
 // Layers are gone through by their first operator, so that what one receives is added up
 // as it grows.
 
-/// What is minimized, in this order.
+/// The quantities to minimize, in this order.
 typedef struct merit {
   double most, sum; // bytes that the layer receives that receives most, and all layers
   double squares;   // of the work of layers
@@ -99,6 +101,7 @@ static egraph_status cluster(clusterer *c, eg_u32s *out) {
 
 egraph_status eg_layers_cluster(const eg_layer_problem *problem, egraph_allocator alloc,
                                 eg_u32s *out_first) {
+  assert(problem->layers != 0);
   double work = 0;
   for (uint32_t i = 0; i < problem->operators; i++)
     work += problem->work[i];
@@ -241,6 +244,8 @@ typedef struct cutter {
   eg_u32s begin;
   eg_layer_reads reads;
 } cutter;
+EG_OWNER_DEFINE_STATIC(cutter, (eg_doubles, work), (eg_u32s, begin),
+                       (eg_layer_reads, reads))
 
 static egraph_status list_reads(cutter *c) {
   const eg_layered *l = c->layered;
@@ -270,11 +275,9 @@ static egraph_status add_work(eg_layered *l, const eg_doubles *work) {
 }
 
 static egraph_status cut_layers(eg_layered *l, uint32_t wanted) {
-  cutter c = {.layered = l};
-  eg_doubles_init(&c.work, l->alloc);
-  eg_u32s_init(&c.begin, l->alloc);
-  eg_layer_reads_init(&c.reads, l->alloc);
-  egraph_status status = list_reads(&c);
+  EG_LOCAL(cutter, c, l->alloc);
+  c.layered = l;
+  EG_TRY(list_reads(&c));
   const eg_layer_problem problem = {.operators = (uint32_t)l->nodes.len,
                                     .values = eg_graph_value_count(l->forward),
                                     .layers = wanted,
@@ -282,13 +285,12 @@ static egraph_status cut_layers(eg_layered *l, uint32_t wanted) {
                                     .reads_begin = c.begin.data,
                                     .reads = c.reads.data,
                                     .slack = SLACK};
-  if (status == EGRAPH_OK) status = eg_layers_cluster(&problem, l->alloc, &l->first);
-  if (status == EGRAPH_OK) status = add_work(l, &c.work);
-  eg_layer_reads_deinit(&c.reads);
-  eg_u32s_deinit(&c.begin);
-  eg_doubles_deinit(&c.work);
-  return status;
+  EG_TRY(eg_layers_cluster(&problem, l->alloc, &l->first));
+  return add_work(l, &c.work);
 }
+
+#define LAYERED_MEMBERS                                                                  \
+  (eg_u32s, nodes, first, place, last_use), (eg_doubles, work), (eg_chars, constant)
 
 egraph_status eg_layered_init(eg_layered *layered, egraph_allocator alloc,
                               const eg_graph *forward,
@@ -298,12 +300,7 @@ egraph_status eg_layered_init(eg_layered *layered, egraph_allocator alloc,
                           .forward = forward,
                           .loss_of = eg_graph_output(forward, training->output, NULL),
                           .halves = training->mixed_precision};
-  eg_u32s_init(&layered->nodes, alloc);
-  eg_u32s_init(&layered->first, alloc);
-  eg_doubles_init(&layered->work, alloc);
-  eg_u32s_init(&layered->place, alloc);
-  eg_u32s_init(&layered->last_use, alloc);
-  eg_chars_init(&layered->constant, alloc);
+  EG_INIT_MEMBERS(layered, alloc, LAYERED_MEMBERS)
   egraph_status status = find_running(layered);
   if (status == EGRAPH_OK) status = layers_that_fit(layered, most, &wanted);
   if (status == EGRAPH_OK) status = cut_layers(layered, wanted);
@@ -312,12 +309,7 @@ egraph_status eg_layered_init(eg_layered *layered, egraph_allocator alloc,
 }
 
 void eg_layered_deinit(eg_layered *layered) {
-  eg_chars_deinit(&layered->constant);
-  eg_u32s_deinit(&layered->last_use);
-  eg_u32s_deinit(&layered->place);
-  eg_doubles_deinit(&layered->work);
-  eg_u32s_deinit(&layered->first);
-  eg_u32s_deinit(&layered->nodes);
+  EG_DEINIT_MEMBERS(layered, LAYERED_MEMBERS)
 }
 
 /// The place behind a layer's last node.
@@ -350,6 +342,8 @@ typedef struct slicer {
   eg_u32s stack; // nodes made of weights alone, to be copied
   eg_u32s sent;  // inputs of the slice
 } slicer;
+EG_OWNER_DEFINE_STATIC(slicer, (eg_u32s, map, stack, sent),
+                       (value_list, operands, results))
 
 static egraph_status add_slice_input(slicer *s, uint32_t v) {
   const eg_value_info *info = eg_graph_value(s->of->forward, (eg_value){v});
@@ -390,7 +384,7 @@ static bool is_made_here(const slicer *s, uint32_t v) {
   return place != NONE && place >= s->begin && place < s->end;
 }
 
-/// Whether a value must be made of weights first.
+/// True when the value must be computed from weights first.
 static bool is_constant_node(const slicer *s, uint32_t v) {
   const eg_value_info *info = eg_graph_value(s->of->forward, (eg_value){v});
   return s->map.data[v] == NONE && info->kind == EG_VALUE_COMPUTED &&
@@ -478,29 +472,19 @@ static egraph_status fill_slice(slicer *s, const eg_training_options *training,
 egraph_status eg_slice_init(eg_slice *slice, const eg_layered *layered,
                             const eg_training_options *training, uint32_t first,
                             uint32_t last) {
-  slicer s = {.of = layered,
-              .wish = &training->parameters,
-              .out = slice,
-              .begin = layered->first.data[first],
-              .end = end_of(layered, last)};
+  assert(first <= last && last < eg_layered_count(layered));
   egraph_allocator alloc = layered->alloc;
+  EG_LOCAL(slicer, s, alloc);
+  s.of = layered;
+  s.wish = &training->parameters;
+  s.out = slice;
+  s.begin = layered->first.data[first];
+  s.end = end_of(layered, last);
   *slice = (eg_slice){.graph = NULL};
-  eg_strmap_init(&slice->trained, alloc);
-  eg_text_init(&slice->key, alloc);
-  eg_arena_init(&slice->arena, alloc);
-  eg_u32s_init(&s.map, alloc);
-  value_list_init(&s.operands, alloc);
-  value_list_init(&s.results, alloc);
-  eg_u32s_init(&s.stack, alloc);
-  eg_u32s_init(&s.sent, alloc);
+  EG_INIT_MEMBERS(slice, alloc, (eg_strmap, trained), (eg_text, key), (eg_arena, arena))
   egraph_status status = eg_graph_create(&alloc, &slice->graph);
   if (status == EGRAPH_OK)
     status = fill_slice(&s, training, last + 1 == eg_layered_count(layered));
-  eg_u32s_deinit(&s.sent);
-  eg_u32s_deinit(&s.stack);
-  value_list_deinit(&s.results);
-  value_list_deinit(&s.operands);
-  eg_u32s_deinit(&s.map);
   if (status != EGRAPH_OK) eg_slice_deinit(slice);
   return status;
 }

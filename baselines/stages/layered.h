@@ -9,7 +9,7 @@
 #include "base/vec.h"
 #include "pcg/training/training.h"
 
-/// What an operator reads of another one: `bytes` of value number `value`.
+/// An operand of an operator: `bytes` of value number `value`.
 typedef struct eg_layer_read {
   uint32_t maker, value; // maker: the operator, an earlier one
   double bytes;
@@ -55,8 +55,8 @@ typedef struct eg_layered {
 } eg_layered;
 #define EG_LAYERED_NONE UINT32_MAX
 
-/// Of repeated blocks as many layers as divide them, at most `most`; 8 layers of a model
-/// without any. Fails with EGRAPH_E_MEMORY, EGRAPH_E_ARGUMENT for an output that
+/// Makes as many layers as divide the repeated blocks, at most `most`; 8 layers of a
+/// model without blocks. Fails with EGRAPH_E_MEMORY, EGRAPH_E_ARGUMENT for an output that
 /// nothing computes.
 egraph_status eg_layered_init(eg_layered *layered, egraph_allocator alloc,
                               const eg_graph *forward,

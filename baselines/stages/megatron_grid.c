@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/owner.h"
 
 enum { MOST_CHUNKS = 8, MOST_LAYERS = 128 };
 
@@ -25,12 +26,17 @@ typedef struct point {
 typedef struct grid {
   eg_stage_planner planner;
   eg_staged *out;
-  eg_stage_plans plans; // of the point at work, as what follows
+  eg_stage_plans plans; // of the current point, as the lists below
   places places;
   eg_u32s last;
 } grid;
 
-/// The devices of a stage: those of one node where they are enough, or of whole nodes.
+static void grid_deinit(grid *g) {
+  EG_DEINIT_MEMBERS(g, (eg_stage_plans, plans), (places, places), (eg_u32s, last))
+  eg_stage_planner_deinit(&g->planner);
+}
+
+/// Finds the devices of a stage: part of a node if that is enough, or whole nodes.
 static bool find_grid_place(const grid *g, const point *at, eg_stage_place *out) {
   uint32_t width = g->planner.shape.width, devices = at->tensor * at->data;
   if (devices > width && devices % width != 0) return false;
@@ -77,8 +83,8 @@ static egraph_status add_point(grid *g, const point *at) {
   return eg_staged_add(g->out, &g->planner, &choice);
 }
 
-/// What the largest part may hold with one micro-batch in flight, so that its device
-/// fits: as much less as the device lacks, if the chunks give way alike.
+/// Returns the bytes that the largest part may hold with one micro-batch in flight for
+/// its device to fit: less by what the device lacks, if all chunks shrink alike.
 static double room_of_part(const grid *g, const eg_staged_row *row, uint32_t chunks) {
   double most = 0;
   for (size_t i = 0; i < g->plans.len; i++)
@@ -119,7 +125,7 @@ static egraph_status add_roles(grid *g, point at) {
 /// All numbers of chunks that there are layers and micro-batches for.
 static egraph_status add_chunks(grid *g, point at) {
   uint32_t layers = eg_layered_count(g->planner.layered),
-           micro_batches = g->planner.input->training->micro_batches;
+           micro_batches = g->planner.call->training->micro_batches;
   for (at.chunks = 1; at.chunks <= MOST_CHUNKS; at.chunks++) {
     bool is_even = layers % (at.stages * at.chunks) == 0;
     bool is_round = at.stages > 1 && micro_batches % at.stages == 0;
@@ -139,30 +145,25 @@ static egraph_status add_all(grid *g) {
   return EGRAPH_OK;
 }
 
-static egraph_status try_grid(const eg_plan_search_input *input,
-                              const eg_layered *layered, eg_staged *out) {
-  grid g = {.out = out};
-  EG_TRY(eg_stage_planner_init(&g.planner, input, layered));
-  eg_stage_plans_init(&g.plans, input->alloc);
-  places_init(&g.places, input->alloc);
-  eg_u32s_init(&g.last, input->alloc);
-  egraph_status status = add_all(&g);
+static egraph_status try_grid(const eg_plan_call *call, const eg_layered *layered,
+                              eg_staged *out) {
+  EG_OWNED(grid, g);
+  g.out = out;
+  EG_TRY(eg_stage_planner_init(&g.planner, call, layered));
+  EG_INIT_MEMBERS(&g, call->request->alloc, (eg_stage_plans, plans), (places, places),
+                  (eg_u32s, last))
+  EG_TRY(add_all(&g));
   eg_staged_note(out, &g.planner);
-  eg_u32s_deinit(&g.last);
-  places_deinit(&g.places);
-  eg_stage_plans_deinit(&g.plans);
-  eg_stage_planner_deinit(&g.planner);
-  return status;
+  return EGRAPH_OK;
 }
 
-egraph_status eg_megatron_grid(const eg_plan_search_input *input, eg_staged *out) {
-  eg_layered layered;
+egraph_status eg_megatron_grid(const eg_plan_call *call, eg_staged *out) {
+  EG_OWNED(eg_layered, layered);
   double start = eg_clock_seconds();
   out->algorithm = "megatron-grid";
-  EG_TRY(eg_layered_init(&layered, input->alloc, input->forward, input->training,
+  EG_TRY(eg_layered_init(&layered, call->request->alloc, call->forward, call->training,
                          MOST_LAYERS));
-  egraph_status status = try_grid(input, &layered, out);
-  eg_layered_deinit(&layered);
+  EG_TRY(try_grid(call, &layered, out));
   out->search_seconds = eg_clock_seconds() - start;
-  return status;
+  return EGRAPH_OK;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "baselines/stages/min_cut.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "base/owner.h"
@@ -8,7 +9,7 @@
 #define NONE UINT32_MAX
 enum {
   FEW_VERTICES = 48, // that are cut without joining further
-  MOST_PINS = 1000,  // a net of more is cut anyway, and not looked at
+  MOST_PINS = 1000,  // a net with more is cut anyway, and left out
   STARTS = 6,        // vertices from which a half is grown
   MOST_PASSES = 8
 };
@@ -48,8 +49,8 @@ static egraph_status list_nets(hyper *h) {
   return EGRAPH_OK;
 }
 
-/// Adds a net of those of its pins that are mapped, each once. `seen` is scratch
-/// [vertices of out], of numbers that no `mark` is equal to.
+/// Adds a net with the mapped pins, each once. `seen` is scratch [vertices of out], whose
+/// numbers equal no `mark`.
 static egraph_status add_net(hyper *out, double bytes, const uint32_t *pins,
                              uint32_t count, const uint32_t *map, uint32_t *seen,
                              uint32_t mark) {
@@ -213,7 +214,7 @@ static double excess(const halver *h) {
   return fmax(h->weight[0] - h->most[0], 0) + fmax(h->weight[1] - h->most[1], 0);
 }
 
-/// Whether a move keeps the balance, or mends it.
+/// True when a move keeps the balance, or restores it.
 static bool may_move(const halver *h, uint32_t vertex) {
   int to = 1 - h->side.data[vertex];
   double after = h->weight[to] + h->of->weight.data[vertex];
@@ -333,22 +334,20 @@ static uint32_t partner(const hyper *h, uint32_t vertex, const uint32_t *joined,
 
 /// Joins pairs; *out_count vertices are left.
 static egraph_status join_pairs(hyper *h, uint32_t *out_count) {
-  eg_doubles shared;
   double most = 4 * h->total / FEW_VERTICES;
   *out_count = 0;
   for (uint32_t v = 0; v < h->vertices; v++)
     EG_TRY(eg_u32s_push(&h->coarse, NONE));
-  eg_doubles_init(&shared, h->weight.alloc);
-  egraph_status status = eg_doubles_resize(&shared, h->vertices);
-  for (uint32_t v = 0; status == EGRAPH_OK && v < h->vertices; v++) {
+  EG_LOCAL(eg_doubles, shared, h->weight.alloc);
+  EG_TRY(eg_doubles_resize(&shared, h->vertices));
+  for (uint32_t v = 0; v < h->vertices; v++) {
     if (h->coarse.data[v] != NONE) continue;
     uint32_t with = partner(h, v, h->coarse.data, most, shared.data);
     h->coarse.data[v] = *out_count;
     if (with != NONE) h->coarse.data[with] = *out_count;
     ++*out_count;
   }
-  eg_doubles_deinit(&shared);
-  return status;
+  return EGRAPH_OK;
 }
 
 /// Levels above the first, until few vertices are left or joining gets nowhere.
@@ -419,6 +418,8 @@ typedef struct cutter {
   eg_u32s order, scratch, map;
   jobs todo;
 } cutter;
+EG_OWNER_DEFINE_STATIC(cutter, (hyper, whole), (eg_u32s, order, scratch, map),
+                       (jobs, todo))
 
 static egraph_status fill_whole(cutter *c) {
   hyper *h = &c->whole;
@@ -447,14 +448,11 @@ static egraph_status split_job(cutter *c, const job *at, const eg_chars *side) {
 }
 
 static egraph_status halve_levels(cutter *c, const job *at, hypers *levels) {
-  halver h;
   double share = (double)(at->parts / 2) / at->parts;
   EG_TRY(coarsen(levels));
-  halver_init(&h, c->alloc);
-  egraph_status status = cut_levels(levels, share, c->of->slack, &h);
-  if (status == EGRAPH_OK) status = split_job(c, at, &h.side);
-  halver_deinit(&h);
-  return status;
+  EG_LOCAL(halver, h, c->alloc);
+  EG_TRY(cut_levels(levels, share, c->of->slack, &h));
+  return split_job(c, at, &h.side);
 }
 
 static egraph_status halve(cutter *c, const job *at) {
@@ -498,17 +496,9 @@ static egraph_status cut_all(cutter *c, uint32_t *out_part) {
 
 egraph_status eg_min_cut(const eg_cut_problem *problem, egraph_allocator alloc,
                          uint32_t *out_part) {
-  cutter c = {.of = problem, .alloc = alloc};
-  hyper_init(&c.whole, alloc);
-  eg_u32s_init(&c.order, alloc);
-  eg_u32s_init(&c.scratch, alloc);
-  eg_u32s_init(&c.map, alloc);
-  jobs_init(&c.todo, alloc);
-  egraph_status status = cut_all(&c, out_part);
-  jobs_deinit(&c.todo);
-  eg_u32s_deinit(&c.map);
-  eg_u32s_deinit(&c.scratch);
-  eg_u32s_deinit(&c.order);
-  hyper_deinit(&c.whole);
-  return status;
+  assert(problem->parts != 0);
+  EG_LOCAL(cutter, c, alloc);
+  c.of = problem;
+  c.alloc = alloc;
+  return cut_all(&c, out_part);
 }

@@ -22,7 +22,7 @@ static const double SLACK = 0.1;             // of a half over its share of the 
 enum { MOST_PASSES = 4 << 20, LISTED = 64 }; // of operators; devices
 
 typedef struct placer {
-  const eg_plan_search_input *input;
+  const eg_plan_call *call;
   egraph_allocator alloc;
   eg_training training;
   const eg_graph *step;
@@ -32,8 +32,8 @@ typedef struct placer {
   eg_u32s device;     // [nodes]
   eg_u32s order;      // of nodes: a gradient is added to its sum as soon as it is made
   eg_chars constant; // [values] of weights alone: on every device that reads it, for free
-  // What is carried from step to step lies with the operator that makes it anew, and is
-  // sent to other readers once a step.
+  // A carried value is stored by the operator that makes it anew, and sent to other
+  // readers once a step.
   eg_u32s exit_of;      // [values] of an entry: what it becomes; NONE: it is no entry
   eg_u32s begin, users; // [values + 1] into the nodes that read a value, each once
   eg_task_graph *tasks;
@@ -91,7 +91,8 @@ static egraph_status price_node(placer *p, const eg_plan_costs *costs, uint32_t 
 static egraph_status price_nodes(placer *p) {
   static const eg_machine_mesh single = {.mesh = {.axis_count = 0}};
   eg_machine_costs costs = {.mesh = &single};
-  EG_TRY(eg_device_cost_init(&costs.device, p->input->machine, p->input->costs));
+  EG_TRY(eg_device_cost_init(&costs.device, p->call->context.machine,
+                             p->call->context.costs));
   costs.device.plain_only = true;
   const eg_plan_costs asked = eg_machine_plan_costs(&costs);
   for (uint32_t n = 0; n < p->nodes; n++)
@@ -128,7 +129,7 @@ static egraph_status find_exits(placer *p) {
   return EGRAPH_OK;
 }
 
-/// Whether operand i of a node is not one of those before it.
+/// True when operand i of a node differs from all operands before it.
 static bool is_new_operand(const eg_graph_node_info *node, uint32_t i) {
   for (uint32_t j = 0; j < i; j++)
     if (node->inputs[j].id == node->inputs[i].id) return false;
@@ -168,7 +169,7 @@ static uint32_t latest_maker(const placer *p, uint32_t n) {
   return latest;
 }
 
-/// Whether nothing else reads what a node reads, but for what is given.
+/// True when a node is the only reader of its operands, given values aside.
 static bool reads_alone(const placer *p, uint32_t n) {
   eg_graph_node_info node = node_at(p, n);
   for (uint32_t i = 0; i < node.input_count; i++) {
@@ -198,20 +199,15 @@ static egraph_status find_gradient_sums(const placer *p, eg_u32s *next,
 }
 
 static egraph_status order_nodes(placer *p) {
-  eg_u32s next;
-  eg_chars is_behind;
-  eg_u32s_init(&next, p->alloc);
-  eg_chars_init(&is_behind, p->alloc);
-  egraph_status status = find_gradient_sums(p, &next, &is_behind);
-  for (uint32_t n = 0; status == EGRAPH_OK && n < p->nodes; n++) {
+  EG_LOCAL(eg_u32s, next, p->alloc);
+  EG_LOCAL(eg_chars, is_behind, p->alloc);
+  EG_TRY(find_gradient_sums(p, &next, &is_behind));
+  for (uint32_t n = 0; n < p->nodes; n++) {
     if (is_behind.data[n] != 0) continue;
-    status = eg_u32s_push(&p->order, n);
-    if (status == EGRAPH_OK && next.data[n] != NONE)
-      status = eg_u32s_push(&p->order, next.data[n]);
+    EG_TRY(eg_u32s_push(&p->order, n));
+    if (next.data[n] != NONE) EG_TRY(eg_u32s_push(&p->order, next.data[n]));
   }
-  eg_chars_deinit(&is_behind);
-  eg_u32s_deinit(&next);
-  return status;
+  return EGRAPH_OK;
 }
 
 // ---- the cut --------------------------------------------------------------------------
@@ -220,6 +216,7 @@ typedef struct nets {
   eg_doubles weight, bytes;
   eg_u32s begin, pins;
 } nets;
+EG_OWNER_DEFINE_STATIC(nets, (eg_doubles, weight, bytes), (eg_u32s, begin, pins))
 
 /// The node that makes a value, or makes it anew for the next step; NONE: it is given,
 /// the same everywhere.
@@ -259,17 +256,8 @@ static egraph_status cut_nets(placer *p, nets *n) {
 }
 
 static egraph_status place(placer *p) {
-  nets n;
-  eg_doubles_init(&n.weight, p->alloc);
-  eg_doubles_init(&n.bytes, p->alloc);
-  eg_u32s_init(&n.begin, p->alloc);
-  eg_u32s_init(&n.pins, p->alloc);
-  egraph_status status = cut_nets(p, &n);
-  eg_u32s_deinit(&n.pins);
-  eg_u32s_deinit(&n.begin);
-  eg_doubles_deinit(&n.bytes);
-  eg_doubles_deinit(&n.weight);
-  return status;
+  EG_LOCAL(nets, n, p->alloc);
+  return cut_nets(p, &n);
 }
 
 // ---- simulation -----------------------------------------------------------------------
@@ -288,7 +276,7 @@ static egraph_status port_of(placer *p, uint32_t device, uint32_t class, uint32_
 
 static egraph_status add_flow(placer *p, uint32_t from, uint32_t to, double bytes,
                               uint32_t *out) {
-  const eg_machine *machine = p->input->machine;
+  const eg_machine *machine = p->call->context.machine;
   uint32_t inner = machine->axis_count - 1, links[2],
            class = from / p->shape.width == to / p->shape.width ? inner : 0;
   const eg_machine_link *link = &machine->links[machine->axes[class].link];
@@ -380,9 +368,9 @@ static egraph_status simulate_placement(placer *p, double *out_seconds) {
 
 // ---- memory ---------------------------------------------------------------------------
 
-// Of one micro-batch, in the order of the step: a value is on the device that makes it,
-// and on each that reads it, until the last reader there; given ones and what is carried
-// all the time, what is carried also where it is read.
+// The memory of one micro-batch, in the order of the step: a value is on its maker's
+// device, and on each reader's device until its last reader there. Given and carried
+// values are there all the time; a carried value also where it is read.
 
 static void hold(placer *p, uint32_t device, double bytes) {
   p->now.data[device] += bytes;
@@ -398,7 +386,7 @@ static uint32_t last_reader(const placer *p, uint32_t v, uint32_t device,
   return last;
 }
 
-/// Whether this reader of a value is the first on its device, which is not the home.
+/// True when this reader of a value is the first on its device, and that is not the home.
 static bool arrives_for(const placer *p, uint32_t v, uint32_t reader, uint32_t home) {
   uint32_t device = p->device.data[reader];
   if (home != NONE && p->device.data[home] == device) return false;
@@ -448,20 +436,16 @@ static void run_node(placer *p, const eg_chars *exits, uint32_t n) {
 }
 
 static egraph_status count_memory(placer *p) {
-  eg_chars exits;
   EG_TRY(eg_doubles_resize(&p->bytes, p->devices));
   EG_TRY(eg_doubles_resize(&p->now, p->devices));
-  eg_chars_init(&exits, p->alloc);
-  egraph_status status = eg_chars_resize(&exits, eg_graph_value_count(p->step));
-  if (status == EGRAPH_OK) {
-    for (uint32_t v = 0; v < p->exit_of.len; v++)
-      if (p->exit_of.data[v] != NONE) exits.data[p->exit_of.data[v]] = 1;
-    hold_given(p);
-    for (uint32_t i = 0; i < p->nodes; i++)
-      run_node(p, &exits, p->order.data[i]);
-  }
-  eg_chars_deinit(&exits);
-  return status;
+  EG_LOCAL(eg_chars, exits, p->alloc);
+  EG_TRY(eg_chars_resize(&exits, eg_graph_value_count(p->step)));
+  for (uint32_t v = 0; v < p->exit_of.len; v++)
+    if (p->exit_of.data[v] != NONE) exits.data[p->exit_of.data[v]] = 1;
+  hold_given(p);
+  for (uint32_t i = 0; i < p->nodes; i++)
+    run_node(p, &exits, p->order.data[i]);
+  return EGRAPH_OK;
 }
 
 // ---- the result -----------------------------------------------------------------------
@@ -480,7 +464,7 @@ static egraph_status report_placement(const placer *p, double seconds, eg_staged
   (void)snprintf(row.name, sizeof row.name, "%" PRIu32 " devices", p->devices);
   out->micro_batches = p->micro_batches;
   out->devices = p->devices;
-  out->memory_limit = p->input->memory_limit;
+  out->memory_limit = p->call->budget.memory;
   out->chunks = 1;
   for (uint32_t n = 0; n < p->nodes; n++)
     row.formula += node_runs(p, n) * p->seconds.data[n]; // one device after the other
@@ -488,7 +472,7 @@ static egraph_status report_placement(const placer *p, double seconds, eg_staged
     row.busiest = fmax(row.busiest, p->busy.data[d]);
     row.bytes = fmax(row.bytes, p->bytes.data[d]);
   }
-  row.excess = fmax(row.bytes - p->input->memory_limit, 0);
+  row.excess = fmax(row.bytes - p->call->budget.memory, 0);
   EG_TRY(eg_staged_rows_push(&out->rows, row));
   out->best = 0;
   for (uint32_t d = 0; d < p->devices && d < LISTED; d++)
@@ -506,7 +490,7 @@ static egraph_status search_placement(placer *p, eg_staged *out) {
   double seconds;
   p->step = p->training.graph;
   p->nodes = eg_graph_node_count(p->step);
-  EG_TRY(eg_machine_shape_of(p->input->machine, &p->shape));
+  EG_TRY(eg_machine_shape_of(p->call->context.machine, &p->shape));
   p->devices = p->shape.nodes * p->shape.width;
   EG_TRY(find_constants(p));
   EG_TRY(find_exits(p));
@@ -520,15 +504,15 @@ static egraph_status search_placement(placer *p, eg_staged *out) {
   return report_placement(p, seconds, out);
 }
 
-egraph_status eg_min_cut_placement(const eg_plan_search_input *input, eg_staged *out) {
+egraph_status eg_min_cut_placement(const eg_plan_call *call, eg_staged *out) {
   placer p;
   double start = eg_clock_seconds();
   out->algorithm = "min-cut";
-  placer_init(&p, input->alloc);
-  p.input = input;
-  p.alloc = input->alloc;
-  p.micro_batches = input->training->micro_batches;
-  egraph_status status = eg_training_step(input->forward, input->training, &p.training);
+  placer_init(&p, call->request->alloc);
+  p.call = call;
+  p.alloc = call->request->alloc;
+  p.micro_batches = call->training->micro_batches;
+  egraph_status status = eg_training_step(call->forward, call->training, &p.training);
   if (status == EGRAPH_OK) {
     status = search_placement(&p, out);
     eg_task_graph_destroy(p.tasks);

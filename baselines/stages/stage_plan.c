@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "baselines/stages/stage_plan.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/owner.h"
 #include "optimize/fold/whole_step.h"
 
 // For each stage, of all work, and of the time that is left, where the caller limits
@@ -14,7 +16,7 @@ static const double STAGE_SHARE = 0.01, TIME_SHARE = 0.05;
 static const double NO_TIME_LIMIT = 1e9; // seconds: work decides
 static const double LEAST_WORK = 1e6, LEAST_SECONDS = 0.05;
 static const double DEFAULT_GAP = 1e-3; // what a longer search might gain
-// What leaves a stage may leave it in any layout.
+// A stage may deliver its outputs in any layout.
 static const char DELIVERED[] = "(deliver (all outputs) *=?)";
 
 egraph_status eg_machine_shape_of(const eg_machine *machine, eg_machine_shape *out) {
@@ -30,21 +32,19 @@ egraph_status eg_machine_shape_of(const eg_machine *machine, eg_machine_shape *o
   return EGRAPH_OK;
 }
 
-egraph_status eg_stage_planner_init(eg_stage_planner *planner,
-                                    const eg_plan_search_input *input,
+egraph_status eg_stage_planner_init(eg_stage_planner *planner, const eg_plan_call *call,
                                     const eg_layered *layered) {
-  double seconds, steps;
-  *planner =
-      (eg_stage_planner){.input = input, .layered = layered, .most_bytes = INFINITY};
-  EG_TRY(eg_machine_shape_of(input->machine, &planner->shape));
-  eg_plan_search_limits(input->search, &seconds, &steps);
-  // A table of stages is as good as its worst entry: a clock that nobody asked for would
-  // choose other stages on a busy machine.
-  planner->by_work = input->search->time_limit < 0;
-  planner->work = fmax(steps * STAGE_SHARE, LEAST_WORK);
-  planner->deadline = eg_clock_seconds() + (planner->by_work ? NO_TIME_LIMIT : seconds);
-  eg_strmap_init(&planner->known, input->alloc);
-  eg_stage_plans_init(&planner->plans, input->alloc);
+  const eg_request *request = call->request;
+  *planner = (eg_stage_planner){.call = call, .layered = layered, .most_bytes = INFINITY};
+  EG_TRY(eg_machine_shape_of(call->context.machine, &planner->shape));
+  // A table of stages is as good as its worst entry: a clock that the user did not ask
+  // for would choose other stages on a busy machine.
+  planner->by_work = request->search->time_limit < 0;
+  planner->work = fmax(call->budget.steps * STAGE_SHARE, LEAST_WORK);
+  planner->deadline =
+      eg_clock_seconds() + (planner->by_work ? NO_TIME_LIMIT : call->budget.seconds);
+  eg_strmap_init(&planner->known, request->alloc);
+  eg_stage_plans_init(&planner->plans, request->alloc);
   return EGRAPH_OK;
 }
 
@@ -156,7 +156,7 @@ static void read_leaving(const eg_plan *plan, const eg_slice *slice, eg_stage_pl
 static egraph_status read_plan(const eg_stage_planner *planner, const eg_slice *slice,
                                const eg_plan *plan, eg_stage_plan *out) {
   eg_plan_summary summary;
-  EG_TRY(eg_plan_summary_make(plan, planner->input->alloc, &summary));
+  EG_TRY(eg_plan_summary_make(plan, planner->call->request->alloc, &summary));
   double seconds[EG_PHASE_COUNT];
   for (uint32_t p = 0; p < EG_PHASE_COUNT; p++)
     seconds[p] = summary.node_seconds[p] + summary.move_seconds[p];
@@ -174,35 +174,36 @@ static egraph_status read_plan(const eg_stage_planner *planner, const eg_slice *
 
 static bool report_stage_progress(void *user, double cost, double bound, double seconds) {
   eg_stage_planner *planner = user;
-  const eg_plan_search_input *input = planner->input;
+  const eg_budget *budget = &planner->call->budget;
   char line[120];
   (void)cost, (void)bound, (void)seconds;
-  if (input->progress == NULL || planner->is_cancelled) return planner->is_cancelled;
+  if (budget->progress == NULL || planner->is_cancelled) return planner->is_cancelled;
   (void)snprintf(line, sizeof line, "%" PRIu32 " stages wanted, %zu planned",
                  planner->asked, planner->plans.len);
-  planner->is_cancelled = input->progress(input->user, "plan", line);
+  planner->is_cancelled = budget->progress(budget->user, "plan", line);
   return planner->is_cancelled;
 }
 
 static egraph_status plan_step(eg_stage_planner *planner, eg_whole_step *step,
                                const eg_slice *slice, const part *on, const char *roles,
                                eg_stage_plan *out) {
-  const egraph_search *search = planner->input->search;
-  eg_planner_input input = {.machine = &on->machine,
+  const egraph_search *search = planner->call->request->search;
+  eg_plan_context context = planner->call->context;
+  EG_OWNED(eg_planning, planning);
+  context.machine = &on->machine;
+  eg_planner_input input = {.context = &context,
+                            .as_given = true,
                             .mesh = &on->mesh,
-                            .costs = planner->input->costs,
-                            .plain_only = search->formats == 0,
                             .baseline = roles[0] != '\0' ? roles : NULL,
-                            .layout = EG_LAYOUT_OPTIONS_DEFAULT};
-  input.layout.time_limit_seconds =
+                            .budget = EG_LAYOUT_OPTIONS_DEFAULT};
+  input.budget.time_limit_seconds =
       fmax(TIME_SHARE * (planner->deadline - eg_clock_seconds()), LEAST_SECONDS);
-  input.layout.work_limit = (uint64_t)fmin(planner->work, 1e18);
-  input.layout.by_work = planner->by_work;
-  input.layout.relative_gap =
+  input.budget.work_limit = (uint64_t)fmin(planner->work, 1e18);
+  input.budget.by_work = planner->by_work;
+  input.budget.relative_gap =
       search->relative_gap >= 0 ? search->relative_gap : DEFAULT_GAP;
-  input.layout.progress = report_stage_progress;
-  input.layout.user = planner;
-  eg_planning planning;
+  input.budget.progress = report_stage_progress;
+  input.budget.user = planner;
   egraph_status status = eg_whole_step_plan(step, &input, &planning);
   if (status == EGRAPH_E_ARGUMENT) { // no operator can be split so
     *out = (eg_stage_plan){.is_proven = true};
@@ -212,36 +213,31 @@ static egraph_status plan_step(eg_stage_planner *planner, eg_whole_step *step,
   *out = (eg_stage_plan){.is_proven = planning.status == EG_LAYOUT_INFEASIBLE ||
                                       planning.status == EG_LAYOUT_NO_MEMORY,
                          .least_bytes = planning.least_memory};
-  if (planning.has_plan) status = read_plan(planner, slice, &planning.emitted.plan, out);
-  eg_planning_deinit(&planning);
-  return status;
+  return planning.has_plan ? read_plan(planner, slice, &planning.emitted.plan, out)
+                           : EGRAPH_OK;
 }
 
 static egraph_status plan_slice(eg_stage_planner *planner, const eg_slice *slice,
                                 const eg_stage_place *place, eg_stage_plan *out) {
+  const eg_request *request = planner->call->request;
   part on;
   char roles[160];
-  eg_plan_constraints constraints;
+  EG_LOCAL(eg_plan_constraints, constraints, request->alloc);
   eg_whole_step *step;
-  EG_TRY(take_part(planner->input->machine, place, &on));
+  EG_TRY(take_part(planner->call->context.machine, place, &on));
   write_roles(place, roles, sizeof roles);
   // Roles are of weights: a stage without any does what is cheapest.
   if (eg_strmap_len(&slice->trained) == 0) roles[0] = '\0';
-  eg_plan_constraints_init(&constraints, planner->input->alloc);
-  eg_whole_input input = {.forward = slice->graph,
-                          .training = &slice->training,
-                          .folds = !planner->input->search->no_fold,
-                          .constraints = &constraints,
-                          .memory_limit = planner->most_bytes};
-  egraph_status status = eg_plan_constraints_parse(&constraints, "stages", DELIVERED,
-                                                   strlen(DELIVERED), false);
-  if (status == EGRAPH_OK)
-    status = eg_whole_step_create(planner->input->alloc, &input, false, &step);
-  if (status == EGRAPH_OK) {
-    status = plan_step(planner, step, slice, &on, roles, out);
-    eg_whole_step_destroy(step);
-  }
-  eg_plan_constraints_deinit(&constraints);
+  EG_TRY(eg_plan_constraints_parse(&constraints, "stages", DELIVERED, strlen(DELIVERED),
+                                   false));
+  const eg_whole_input input = {.forward = slice->graph,
+                                .training = &slice->training,
+                                .folds = !request->search->no_fold,
+                                .constraints = &constraints,
+                                .memory_limit = planner->most_bytes};
+  EG_TRY(eg_whole_step_create(request->alloc, &input, false, &step));
+  egraph_status status = plan_step(planner, step, slice, &on, roles, out);
+  eg_whole_step_destroy(step);
   return status;
 }
 
@@ -263,12 +259,11 @@ static egraph_status plan_once(eg_stage_planner *planner, eg_slice *slice,
 egraph_status eg_stage_planner_plan(eg_stage_planner *planner, uint32_t first,
                                     uint32_t last, const eg_stage_place *place,
                                     eg_stage_plan *out) {
-  eg_slice slice;
+  assert(first <= last && last < eg_layered_count(planner->layered));
+  EG_OWNED(eg_slice, slice);
   *out = (eg_stage_plan){.has_plan = false};
   planner->asked++;
   if (report_stage_progress(planner, 0, 0, 0)) return EGRAPH_OK;
-  EG_TRY(eg_slice_init(&slice, planner->layered, planner->input->training, first, last));
-  egraph_status status = plan_once(planner, &slice, place, out);
-  eg_slice_deinit(&slice);
-  return status;
+  EG_TRY(eg_slice_init(&slice, planner->layered, planner->call->training, first, last));
+  return plan_once(planner, &slice, place, out);
 }

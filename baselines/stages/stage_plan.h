@@ -1,11 +1,11 @@
-// What a stage costs: the product's planner on a slice of the model (layered.h) and a
-// part of the machine, by no rule. Equal slices on equal parts are planned once.
+// The cost of a stage: the product's planner on a slice of the model (layered.h) and a
+// part of the machine, without rules. Equal slices on equal parts are planned once.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASELINES_STAGE_PLAN_H
 #define EG_BASELINES_STAGE_PLAN_H
 
 #include "baselines/stages/layered.h"
-#include "optimize/plan_search.h"
+#include "optimize/request.h"
 
 /// Nodes, and devices of each; a machine of one axis is one node.
 typedef struct eg_machine_shape {
@@ -14,7 +14,7 @@ typedef struct eg_machine_shape {
 /// Fails with EGRAPH_E_UNSUPPORTED for machines of more than two axes.
 egraph_status eg_machine_shape_of(const eg_machine *machine, eg_machine_shape *out);
 
-// What the devices of a stage do.
+// The roles of the devices of a stage.
 typedef enum eg_stage_roles {
   EG_STAGE_FREE,   // whatever is cheapest
   EG_STAGE_DATA,   // the inner axis is tensor parallel, the others data parallel
@@ -39,7 +39,8 @@ typedef struct eg_stage_plan {
   // A device holds fixed + n * flight bytes with n micro-batches in flight: all that one
   // more keeps for its backward pass, and what arrived for it.
   double fixed_bytes, flight_bytes;
-  // What it makes for later stages, and cotangents for earlier ones: of a device, of all.
+  // Values for later stages and cotangents for earlier ones: bytes of a device, of all
+  // devices.
   double sent_bytes, sent_whole, returned_bytes, returned_whole;
   double least_bytes; // without a plan: of the smallest that is known; 0: none is
 } eg_stage_plan;
@@ -47,7 +48,7 @@ EG_VEC_DEFINE(eg_stage_plans, eg_stage_plan);
 
 /// Plans stages, and remembers them.
 typedef struct eg_stage_planner {
-  const eg_plan_search_input *input;
+  const eg_plan_call *call;
   const eg_layered *layered;
   eg_machine_shape shape;
   double work;       // steps of each plan
@@ -60,8 +61,7 @@ typedef struct eg_stage_planner {
   bool is_cancelled; // from then on there are no plans
 } eg_stage_planner;
 
-egraph_status eg_stage_planner_init(eg_stage_planner *planner,
-                                    const eg_plan_search_input *input,
+egraph_status eg_stage_planner_init(eg_stage_planner *planner, const eg_plan_call *call,
                                     const eg_layered *layered);
 void eg_stage_planner_deinit(eg_stage_planner *planner);
 /// Layers [first, last] on a part of the machine. That there is no plan is a result.

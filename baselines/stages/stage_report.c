@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "baselines/stages/stage_report.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
+#include "base/owner.h"
 #include "sim/pipeline/pipeline.h"
 
 EG_VEC_DEFINE(messages, eg_pipeline_message);
@@ -32,6 +34,9 @@ typedef struct run {
                                       // chunks and its share of the update
   messages activations, gradients;    // [parts - 1]
 } run;
+EG_OWNER_DEFINE_STATIC(run, (eg_pipeline_schedule, schedule), (eg_u32s, peaks),
+                       (eg_doubles, forward, backward, update, together, bytes),
+                       (messages, activations, gradients))
 
 /// Stages lie on devices in their order. Whether two neighbours, in a ring, are in one
 /// node.
@@ -51,7 +56,7 @@ static bool are_near(const run *r, uint32_t stage, uint32_t next) {
 /// shares at once, and some may share a port.
 static eg_pipeline_message message_of(const run *r, uint32_t from, uint32_t to,
                                       double bytes) {
-  const eg_machine *machine = r->planner->input->machine;
+  const eg_machine *machine = r->planner->call->context.machine;
   if (machine->axis_count == 0) return (eg_pipeline_message){0, 0};
   uint32_t inner = machine->axis_count - 1;
   const eg_machine_link *link =
@@ -62,7 +67,8 @@ static eg_pipeline_message message_of(const run *r, uint32_t from, uint32_t to,
                                bytes * link->seconds_per_byte * sharers};
 }
 
-/// What passes a boundary: what the sender makes, and an even share of what it hands on.
+/// Returns the bytes that cross a boundary: the sender's own values, and an even share of
+/// the values that it forwards.
 static double boundary_bytes(const run *r, double own, double whole, uint32_t part,
                              uint32_t sender) {
   double crossing = eg_layered_crossing_bytes(r->planner->layered, r->choice->last[part]);
@@ -106,8 +112,8 @@ static egraph_status simulate_row(run *r, eg_staged_row *row) {
   EG_TRY(eg_pipeline_schedule_make(r->choice->schedule, r->choice->stages,
                                    r->choice->chunks, r->micro_batches, &r->schedule));
   EG_TRY(eg_u32s_resize(&r->peaks, r->choice->stages));
-  EG_TRY(
-      eg_pipeline_schedule_check(&r->schedule, r->planner->input->alloc, r->peaks.data));
+  EG_TRY(eg_pipeline_schedule_check(&r->schedule, r->planner->call->request->alloc,
+                                    r->peaks.data));
   for (uint32_t part = 0; part < r->parts; part++) {
     EG_TRY(eg_doubles_push(&r->forward, r->choice->plans[part].forward));
     EG_TRY(eg_doubles_push(&r->backward, r->choice->plans[part].backward));
@@ -122,7 +128,7 @@ static egraph_status simulate_row(run *r, eg_staged_row *row) {
                                 .activations = r->activations.data,
                                 .gradients = r->gradients.data,
                                 .port_bytes = 1}; // messages are in seconds of a port
-  EG_TRY(eg_pipeline_simulate(&pipeline, r->planner->input->alloc, &times));
+  EG_TRY(eg_pipeline_simulate(&pipeline, r->planner->call->request->alloc, &times));
   row->seconds = times.seconds;
   row->busiest = times.busiest;
   return EGRAPH_OK;
@@ -137,7 +143,7 @@ static void judge_row(const run *r, eg_staged_row *row) {
     row->bytes = fmax(row->bytes, r->bytes.data[s]);
   }
   row->formula = sum + (r->micro_batches - 1 / chunks) * longest;
-  row->excess = fmax(row->bytes - r->planner->input->memory_limit, 0);
+  row->excess = fmax(row->bytes - r->planner->call->budget.memory, 0);
 }
 
 static bool is_better_row(const eg_staged_row *a, const eg_staged_row *b) {
@@ -169,50 +175,33 @@ static egraph_status take_best(eg_staged *staged, const run *r) {
   return EGRAPH_OK;
 }
 
-static egraph_status add_possible(eg_staged *staged, run *r, eg_staged_row *row) {
-  EG_TRY(simulate_row(r, row));
-  judge_row(r, row);
-  EG_TRY(eg_staged_rows_push(&staged->rows, *row));
-  bool is_best =
-      staged->best == UINT32_MAX || is_better_row(row, &staged->rows.data[staged->best]);
-  return is_best ? take_best(staged, r) : EGRAPH_OK;
-}
-
 egraph_status eg_staged_add(eg_staged *staged, const eg_stage_planner *planner,
                             const eg_pipeline_choice *choice) {
-  egraph_allocator alloc = planner->input->alloc;
-  run r = {.planner = planner,
-           .choice = choice,
-           .parts = choice->stages * choice->chunks,
-           .micro_batches = planner->input->training->micro_batches};
+  assert(choice->stages != 0 && choice->chunks != 0);
   eg_staged_row row = {.is_possible = true};
+  EG_LOCAL(run, r, planner->call->request->alloc);
+  r.planner = planner;
+  r.choice = choice;
+  r.parts = choice->stages * choice->chunks;
+  r.micro_batches = planner->call->training->micro_batches;
   memcpy(row.name, choice->name, sizeof row.name);
   for (uint32_t part = 0; part < r.parts; part++) {
     row.is_possible = row.is_possible && choice->plans[part].has_plan;
     row.is_proven = row.is_proven || choice->plans[part].is_proven;
   }
   if (!row.is_possible) return eg_staged_rows_push(&staged->rows, row);
-  eg_pipeline_schedule_init(&r.schedule, alloc);
-  eg_u32s_init(&r.peaks, alloc);
-  eg_doubles *lists[] = {&r.forward, &r.backward, &r.update, &r.together, &r.bytes};
-  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-    eg_doubles_init(lists[i], alloc);
-  messages_init(&r.activations, alloc);
-  messages_init(&r.gradients, alloc);
-  egraph_status status = add_possible(staged, &r, &row);
-  messages_deinit(&r.gradients);
-  messages_deinit(&r.activations);
-  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-    eg_doubles_deinit(lists[i]);
-  eg_u32s_deinit(&r.peaks);
-  eg_pipeline_schedule_deinit(&r.schedule);
-  return status;
+  EG_TRY(simulate_row(&r, &row));
+  judge_row(&r, &row);
+  EG_TRY(eg_staged_rows_push(&staged->rows, row));
+  bool is_best =
+      staged->best == UINT32_MAX || is_better_row(&row, &staged->rows.data[staged->best]);
+  return is_best ? take_best(staged, &r) : EGRAPH_OK;
 }
 
 void eg_staged_note(eg_staged *staged, const eg_stage_planner *planner) {
-  staged->memory_limit = planner->input->memory_limit;
+  staged->memory_limit = planner->call->budget.memory;
   staged->layers = eg_layered_count(planner->layered);
-  staged->micro_batches = planner->input->training->micro_batches;
+  staged->micro_batches = planner->call->training->micro_batches;
   staged->devices = planner->shape.nodes * planner->shape.width;
   staged->asked = planner->asked;
   staged->planned = (uint32_t)planner->plans.len;
@@ -225,127 +214,120 @@ void eg_staged_note(eg_staged *staged, const eg_stage_planner *planner) {
 
 // ---- text -----------------------------------------------------------------------------
 
-static egraph_status print_staged_row(eg_text *text, const eg_staged *staged,
-                                      const eg_staged_row *row) {
-  if (!row->is_possible)
-    return eg_text_printf(text, "%-28s  %s\n", row->name,
-                          row->is_proven
-                              ? "its operators cannot be split so"
-                              : "no plan of a stage was found within the limits");
-  EG_TRY(eg_text_printf(
-      text, "%-28s  %9.4g s simulated  %9.4g s %s  %7.2f GB", row->name, row->seconds,
-      row->formula, staged->layers != 0 ? "formula" : "on one device", row->bytes / 1e9));
-  return row->excess > 0
-             ? eg_text_printf(text, "  too large by %.2f GB\n", row->excess / 1e9)
-             : eg_text_append(text, "\n");
+static void print_staged_row(eg_text *text, const eg_staged *staged,
+                             const eg_staged_row *row) {
+  if (!row->is_possible) {
+    eg_text_printf(text, "%-28s  %s\n", row->name,
+                   row->is_proven ? "its operators cannot be split so"
+                                  : "no plan of a stage was found within the limits");
+    return;
+  }
+  eg_text_printf(text, "%-28s  %9.4g s simulated  %9.4g s %s  %7.2f GB", row->name,
+                 row->seconds, row->formula,
+                 staged->layers != 0 ? "formula" : "on one device", row->bytes / 1e9);
+  if (row->excess > 0) eg_text_printf(text, "  too large by %.2f GB", row->excess / 1e9);
+  eg_text_append(text, "\n");
 }
 
-static egraph_status print_stages(eg_text *text, const eg_staged *staged) {
+static void print_stages(eg_text *text, const eg_staged *staged) {
   bool has_layers = staged->layers != 0;
-  EG_TRY(eg_text_printf(text,
-                        "\n%s  devices  forward s  backward s   update s  in flight  "
-                        "memory GB\n",
-                        has_layers ? "stage  layers " : "device        "));
+  eg_text_printf(text,
+                 "\n%s  devices  forward s  backward s   update s  in flight  "
+                 "memory GB\n",
+                 has_layers ? "stage  layers " : "device        ");
   for (uint32_t s = 0; s < staged->stages.len; s++) {
     const eg_staged_stage *stage = &staged->stages.data[s];
     char layers[32] = "";
     if (has_layers)
       (void)snprintf(layers, sizeof layers, "%" PRIu32 "..%" PRIu32, stage->first,
                      stage->last);
-    EG_TRY(eg_text_printf(
-        text,
-        "%5" PRIu32 "  %-7s  %7" PRIu32 "  %9.4g  %10.4g  %9.4g  %9" PRIu32 "  %9.2f\n",
-        s, layers, eg_stage_devices(&stage->place), stage->forward, stage->backward,
-        stage->update, stage->in_flight, stage->bytes / 1e9));
+    eg_text_printf(text,
+                   "%5" PRIu32 "  %-7s  %7" PRIu32 "  %9.4g  %10.4g  %9.4g  %9" PRIu32
+                   "  %9.2f\n",
+                   s, layers, eg_stage_devices(&stage->place), stage->forward,
+                   stage->backward, stage->update, stage->in_flight, stage->bytes / 1e9);
   }
   if (!has_layers && staged->stages.len < staged->devices)
-    EG_TRY(eg_text_printf(text, "and %zu more devices\n",
-                          staged->devices - staged->stages.len));
-  return EGRAPH_OK;
-}
-
-static egraph_status print_head(eg_text *text, const eg_staged *staged) {
-  EG_TRY(eg_text_printf(text, "%s: %" PRIu32 " micro-batches, %" PRIu32 " devices",
-                        staged->algorithm, staged->micro_batches, staged->devices));
-  if (staged->layers != 0)
-    EG_TRY(eg_text_printf(
-        text, ", %" PRIu32 " layers; %" PRIu32 " stages wanted, %" PRIu32 " planned",
-        staged->layers, staged->asked, staged->planned));
-  return eg_text_printf(text, "; %.1f s%s\n", staged->search_seconds,
-                        staged->is_cancelled ? "; cancelled" : "");
+    eg_text_printf(text, "and %zu more devices\n", staged->devices - staged->stages.len);
 }
 
 egraph_status eg_staged_print(eg_text *text, const eg_staged *staged, bool all) {
-  EG_TRY(print_head(text, staged));
-  if (staged->best == UINT32_MAX)
-    EG_TRY(eg_text_append(
+  eg_text_printf(text, "%s: %" PRIu32 " micro-batches, %" PRIu32 " devices",
+                 staged->algorithm, staged->micro_batches, staged->devices);
+  if (staged->layers != 0)
+    eg_text_printf(text,
+                   ", %" PRIu32 " layers; %" PRIu32 " stages wanted, %" PRIu32 " planned",
+                   staged->layers, staged->asked, staged->planned);
+  eg_text_printf(text, "; %.1f s%s\n", staged->search_seconds,
+                 staged->is_cancelled ? "; cancelled" : "");
+  if (staged->best == UINT32_MAX) {
+    eg_text_append(
         text,
         staged->was_limited
             ? "no pipeline was found: limits ended the search for plans of some "
               "stages; raise --work and --time-limit\n"
             : "no pipeline is possible: a stage has no plan on any part of the "
-              "machine; raise the limit of memory, or take smaller micro-batches\n"));
-  else {
-    EG_TRY(print_staged_row(text, staged, &staged->rows.data[staged->best]));
-    EG_TRY(print_stages(text, staged));
+              "machine; raise the limit of memory, or take smaller micro-batches\n");
+  } else {
+    print_staged_row(text, staged, &staged->rows.data[staged->best]);
+    print_stages(text, staged);
   }
-  if (!all) return EGRAPH_OK;
-  EG_TRY(eg_text_append(text, "\n"));
-  for (size_t i = 0; i < staged->rows.len; i++)
-    EG_TRY(print_staged_row(text, staged, &staged->rows.data[i]));
-  return EGRAPH_OK;
+  if (all) eg_text_append(text, "\n");
+  for (size_t i = 0; all && i < staged->rows.len; i++)
+    print_staged_row(text, staged, &staged->rows.data[i]);
+  return eg_text_status(text);
 }
 
-static egraph_status write_number(eg_text *text, const char *name, double value) {
-  EG_TRY(eg_text_printf(text, ", \"%s\": ", name));
-  return eg_text_double(text, value);
+static void write_number(eg_text *text, const char *name, double value) {
+  eg_text_printf(text, ", \"%s\": ", name);
+  eg_text_double(text, value);
 }
 
-static egraph_status write_staged_row(eg_text *text, const eg_staged_row *row) {
-  EG_TRY(eg_text_printf(text, "{\"name\": \"%s\"", row->name));
+static void write_staged_row(eg_text *text, const eg_staged_row *row) {
+  eg_text_printf(text, "{\"name\": \"%s\"", row->name);
   if (row->is_possible) {
-    EG_TRY(write_number(text, "formula_seconds", row->formula));
-    EG_TRY(write_number(text, "seconds", row->seconds));
-    EG_TRY(write_number(text, "memory_bytes", row->bytes));
-    EG_TRY(write_number(text, "excess_bytes", row->excess));
+    write_number(text, "formula_seconds", row->formula);
+    write_number(text, "seconds", row->seconds);
+    write_number(text, "memory_bytes", row->bytes);
+    write_number(text, "excess_bytes", row->excess);
   }
-  return eg_text_append(text, "}");
+  eg_text_append(text, "}");
 }
 
-static egraph_status write_stage(eg_text *text, const eg_staged_stage *stage) {
-  EG_TRY(eg_text_printf(text,
-                        "{\"first_layer\": %" PRIu32 ", \"last_layer\": %" PRIu32
-                        ", \"nodes\": %" PRIu32 ", \"devices\": %" PRIu32
-                        ", \"in_flight\": %" PRIu32,
-                        stage->first, stage->last, stage->place.nodes,
-                        eg_stage_devices(&stage->place), stage->in_flight));
-  EG_TRY(write_number(text, "forward_seconds", stage->forward));
-  EG_TRY(write_number(text, "backward_seconds", stage->backward));
-  EG_TRY(write_number(text, "update_seconds", stage->update));
-  EG_TRY(write_number(text, "memory_bytes", stage->bytes));
-  return eg_text_append(text, "}");
+static void write_stage(eg_text *text, const eg_staged_stage *stage) {
+  eg_text_printf(text,
+                 "{\"first_layer\": %" PRIu32 ", \"last_layer\": %" PRIu32
+                 ", \"nodes\": %" PRIu32 ", \"devices\": %" PRIu32
+                 ", \"in_flight\": %" PRIu32,
+                 stage->first, stage->last, stage->place.nodes,
+                 eg_stage_devices(&stage->place), stage->in_flight);
+  write_number(text, "forward_seconds", stage->forward);
+  write_number(text, "backward_seconds", stage->backward);
+  write_number(text, "update_seconds", stage->update);
+  write_number(text, "memory_bytes", stage->bytes);
+  eg_text_append(text, "}");
 }
 
 egraph_status eg_staged_write_json(eg_text *text, const eg_staged *staged) {
-  EG_TRY(eg_text_printf(
-      text,
-      "{\"algorithm\": \"%s\", \"micro_batches\": %" PRIu32 ", \"layers\": %" PRIu32
-      ", \"planned\": %" PRIu32 ", \"rows\": [",
-      staged->algorithm, staged->micro_batches, staged->layers, staged->planned));
+  eg_text_printf(text,
+                 "{\"algorithm\": \"%s\", \"micro_batches\": %" PRIu32
+                 ", \"layers\": %" PRIu32 ", \"planned\": %" PRIu32 ", \"rows\": [",
+                 staged->algorithm, staged->micro_batches, staged->layers,
+                 staged->planned);
   for (size_t i = 0; i < staged->rows.len; i++) {
-    if (i != 0) EG_TRY(eg_text_append(text, ", "));
-    EG_TRY(write_staged_row(text, &staged->rows.data[i]));
+    if (i != 0) eg_text_append(text, ", ");
+    write_staged_row(text, &staged->rows.data[i]);
   }
-  EG_TRY(eg_text_append(text, "]"));
+  eg_text_append(text, "]");
   if (staged->best == UINT32_MAX) return eg_text_append(text, "}");
-  EG_TRY(eg_text_printf(text,
-                        ", \"best\": %" PRIu32
-                        ", \"schedule\": \"%s\", \"chunks\": %" PRIu32 ", \"stages\": [",
-                        staged->best, eg_pipeline_schedule_name(staged->schedule),
-                        staged->chunks));
+  eg_text_printf(text,
+                 ", \"best\": %" PRIu32 ", \"schedule\": \"%s\", \"chunks\": %" PRIu32
+                 ", \"stages\": [",
+                 staged->best, eg_pipeline_schedule_name(staged->schedule),
+                 staged->chunks);
   for (size_t s = 0; s < staged->stages.len; s++) {
-    if (s != 0) EG_TRY(eg_text_append(text, ", "));
-    EG_TRY(write_stage(text, &staged->stages.data[s]));
+    if (s != 0) eg_text_append(text, ", ");
+    write_stage(text, &staged->stages.data[s]);
   }
   return eg_text_append(text, "]}");
 }

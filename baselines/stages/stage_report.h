@@ -48,7 +48,8 @@ typedef struct eg_staged {
   const char *algorithm;
   uint32_t layers, micro_batches, devices; // no layers: operators are placed one by one
   double memory_limit;                     // of a device; INFINITY: none
-  uint32_t asked, planned; // stages: looked at, and distinct ones, which were planned
+  uint32_t asked,
+      planned; // stages that were asked for; distinct ones, which were planned
   double search_seconds;
   bool is_cancelled;
   bool was_limited; // limits ended the search for some stage's plan without one
@@ -65,10 +66,10 @@ void eg_staged_deinit(eg_staged *staged);
 /// the shorter, or of those that do not fit the smaller; of equal ones the first.
 egraph_status eg_staged_add(eg_staged *staged, const eg_stage_planner *planner,
                             const eg_pipeline_choice *choice);
-/// A search for pipelines of a training step, by no rule. Of its input `training`, with
-/// what is trained by name, is there; mesh, rules, constraints and baselines are not
-/// read. Fills an initialized result; that no pipeline is possible is one.
-typedef egraph_status eg_stage_search(const eg_plan_search_input *input, eg_staged *out);
+/// A search for pipelines of a training step, by no rule. The call has `training`, with
+/// the names of what is trained; mesh, rules, constraints and baselines are not read.
+/// Fills an initialized result; that no pipeline is possible is a result.
+typedef egraph_status eg_stage_search(const eg_plan_call *call, eg_staged *out);
 // The rows of include/egraph_algorithms.def that find pipelines.
 eg_stage_search eg_alpa_stages, eg_megatron_grid, eg_min_cut_placement;
 

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/fold/joint_step.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stddef.h>
 
 #include "base/clock.h"
+#include "base/owner.h"
 #include "base/proof.h"
+#include "optimize/search/budget.h"
 
-// Of the time, where the clock decides; work is not shared.
-static const double FREE_SHARE = 0.5, GIVEN_SHARE = 0.5, LEAST_SECONDS = 0.01;
-// So many times a ceiling are beyond what rules gain.
+// Shares of the time, where the clock decides; work is not shared.
+static const double FREE_SHARE = 0.5, GIVEN_SHARE = 0.5;
+// A bound this many times the ceiling is beyond the gain of rules.
 static const double BEYOND_RULES = 1.5;
 
 egraph_status eg_joint_step_init(eg_joint_step *joint, egraph_allocator alloc,
@@ -42,7 +45,7 @@ static bool outcome_fits(const eg_baseline_outcome *outcome) {
   return outcome->status == EG_LAYOUT_OPTIMAL || outcome->status == EG_LAYOUT_FEASIBLE;
 }
 
-/// Of each baseline the cheaper plan.
+/// Keeps the cheaper plan of each baseline.
 static void join_outcomes(eg_planning *out, const eg_planning *given) {
   for (int b = 0; b < EG_BASELINE_OUTCOMES; b++) {
     const eg_baseline_outcome *with = &out->baseline[b], *without = &given->baseline[b];
@@ -53,8 +56,9 @@ static void join_outcomes(eg_planning *out, const eg_planning *given) {
   if (out->single_seconds == 0) out->single_seconds = given->single_seconds;
 }
 
-/// Puts the plan without rules in the place of the other, or of none.
+/// Replaces the plan, or none, by the plan without rules.
 static void take_given(eg_planning *out, eg_planning *given) {
+  assert(given->has_plan);
   if (out->has_plan) eg_emitted_plan_deinit(&out->emitted);
   out->has_plan = true;
   out->emitted = given->emitted;
@@ -66,7 +70,7 @@ static void take_given(eg_planning *out, eg_planning *given) {
   given->has_plan = false;
 }
 
-/// Joins what was found without rules to what was found with them.
+/// Joins the results without rules to the results with them.
 static egraph_status join_given(eg_planning *out, eg_planning *given) {
   join_outcomes(out, given);
   out->saturate_seconds += given->saturate_seconds;
@@ -80,11 +84,11 @@ static egraph_status join_given(eg_planning *out, eg_planning *given) {
                               out->has_plan ? out->cost : INFINITY);
 }
 
-/// The search with rules, which goes on from the plan without them.
+/// The search with rules, which begins with the plan without them.
 static egraph_status plan_ruled(eg_joint_step *joint, const eg_planner_input *planner,
                                 double deadline, eg_planning *given, eg_planning *out) {
   eg_planner_input input = *planner;
-  input.layout.time_limit_seconds = fmax(deadline - eg_clock_seconds(), LEAST_SECONDS);
+  input.budget.time_limit_seconds = fmax(deadline - eg_clock_seconds(), EG_LEAST_SECONDS);
   if (given->has_plan && !(input.known != NULL && input.known_cost <= given->cost)) {
     input.known = &given->emitted.plan;
     input.known_cost = given->cost;
@@ -99,56 +103,50 @@ static egraph_status plan_ruled(eg_joint_step *joint, const eg_planner_input *pl
 static egraph_status plan_both(eg_joint_step *joint, const eg_planner_input *planner,
                                eg_planning *out) {
   eg_planner_input input = *planner;
-  eg_planning given;
-  double deadline = eg_clock_seconds() + planner->layout.time_limit_seconds;
-  input.rules = NULL;
+  EG_OWNED(eg_planning, given);
+  double deadline = eg_clock_seconds() + planner->budget.time_limit_seconds;
+  input.as_given = true;
   input.ceiling *= BEYOND_RULES;
-  input.layout.time_limit_seconds *= GIVEN_SHARE;
+  input.budget.time_limit_seconds *= GIVEN_SHARE;
   egraph_status status = eg_whole_step_plan(joint->given, &input, &given);
   if (status == EGRAPH_E_ARGUMENT) // a plan that is demanded may be one of rules alone
     return eg_whole_step_plan(joint->step, planner, out);
   EG_TRY(status);
-  if (given.is_beaten) {
-    *out = given;
-    out->is_skipped = true;
-    return EGRAPH_OK;
-  }
-  status = plan_ruled(joint, planner, deadline, &given, out);
-  eg_planning_deinit(&given);
-  return status;
+  if (!given.is_beaten) return plan_ruled(joint, planner, deadline, &given, out);
+  *out = given;
+  out->is_skipped = true;
+  given.has_plan = given.has_mates = false; // moved
+  return EGRAPH_OK;
 }
 
-/// A plan that is found without a limit is that of every limit which it fits.
-static bool decides(const eg_joint_step *joint, const eg_planning *free) {
-  return free->is_beaten || (free->has_plan && free->memory <= joint->memory);
-}
-
-/// As if memory did not end: where that plan fits, the limit changes nothing.
+/// Plans as if memory had no limit. *out_final: the plan fits, so that the limit changes
+/// nothing; otherwise there is no result.
 static egraph_status plan_free(eg_joint_step *joint, const eg_planner_input *planner,
                                eg_planning *out, bool *out_final) {
   eg_planner_input input = *planner;
-  input.layout.time_limit_seconds *= FREE_SHARE;
+  input.budget.time_limit_seconds *= FREE_SHARE;
   limit_searches(joint, INFINITY);
   egraph_status status = plan_both(joint, &input, out);
   limit_searches(joint, joint->memory);
   EG_TRY(status);
-  *out_final = decides(joint, out);
+  *out_final = out->is_beaten || (out->has_plan && out->memory <= joint->memory);
   if (!*out_final) eg_planning_deinit(out);
   return EGRAPH_OK;
 }
 
 egraph_status eg_joint_step_plan(eg_joint_step *joint, const eg_planner_input *planner,
                                  eg_planning *out) {
+  assert(joint->step != NULL);
   bool is_other = planner->searcher != NULL || planner->algebra_first, is_final;
-  if (planner->rules == NULL && joint->given != NULL)
+  if (eg_planner_rules(planner) == NULL && joint->given != NULL)
     return eg_whole_step_plan(joint->given, planner, out);
   if (joint->given == NULL || is_other)
     return eg_whole_step_plan(joint->step, planner, out);
   if (!isfinite(joint->memory) || planner->binds) return plan_both(joint, planner, out);
   eg_planner_input input = *planner;
-  double deadline = eg_clock_seconds() + planner->layout.time_limit_seconds;
+  double deadline = eg_clock_seconds() + planner->budget.time_limit_seconds;
   EG_TRY(plan_free(joint, planner, out, &is_final));
   if (is_final) return EGRAPH_OK;
-  input.layout.time_limit_seconds = fmax(deadline - eg_clock_seconds(), LEAST_SECONDS);
+  input.budget.time_limit_seconds = fmax(deadline - eg_clock_seconds(), EG_LEAST_SECONDS);
   return plan_both(joint, &input, out);
 }

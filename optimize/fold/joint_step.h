@@ -1,12 +1,12 @@
 // A whole step planned without rules, then with them: more rules, never a dearer plan.
 //
 // Without rules a step is smaller, folds more often, and is mostly planned with a proof.
-// That search is the same, with the same limit of work, as where there are no rules; the
-// one with rules has as much again, begins with its plan, and gives none that is dearer.
-// What is proven is of all variants: the bound of the second, or of the first where rules
-// came to an end and made nothing. Both are made as if memory did not end first, unless
-// the limit is known to bind: where that plan fits, a limit changes neither it nor the
-// work on this mesh, unless the clock ends the search.
+// That search is the same, with the same limit of work, as in a call without rules. The
+// search with rules has as much work again, begins with its plan, and returns none that
+// is dearer. The bound is over all variants: it comes from the second search, or from the
+// first if rules ended without a new variant. Both searches first ignore the limit of
+// memory, unless it is known to bind: if that plan fits, the limit changes neither the
+// plan nor the work on this mesh, unless the clock ends the search.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_FOLD_JOINT_STEP_H
 #define EG_OPTIMIZE_FOLD_JOINT_STEP_H
@@ -23,7 +23,7 @@ typedef struct eg_joint_step {
 egraph_status eg_joint_step_init(eg_joint_step *joint, egraph_allocator alloc,
                                  const eg_whole_input *input, bool has_rules);
 void eg_joint_step_deinit(eg_joint_step *joint);
-/// The bytes of a device that plans may hold from now on.
+/// Sets the bytes of a device for later plans.
 void eg_joint_step_limit_memory(eg_joint_step *joint, double bytes);
 /// As eg_whole_step_plan; an input without rules is planned once. Where the bound without
 /// rules is 1.5 times the ceiling or more, the step is not planned with them.

@@ -16,7 +16,7 @@
 
 #define NONE UINT32_MAX
 
-// What a node or a value of the whole step is like in the folded plan.
+// How a node or a value of the whole step looks in the folded plan.
 typedef struct node_likeness {
   uint32_t step; // NONE: every device does all of it
   eg_phase phase;
@@ -54,10 +54,9 @@ EG_OWNER_DEFINE_STATIC(writer,
 /// A phase begins when the one before is over: what is made of a phase's values is made
 /// in it or later.
 static egraph_status order_phases(writer *w) {
-  eg_u32s phase; // [draft values]
-  eg_u32s_init(&phase, w->written.alloc);
-  egraph_status status = eg_u32s_resize(&phase, w->draft.values.len);
-  for (size_t n = 0; status == EGRAPH_OK && n < w->draft.nodes.len; n++) {
+  EG_LOCAL(eg_u32s, phase, w->written.alloc);
+  EG_TRY(eg_u32s_resize(&phase, w->draft.values.len));
+  for (size_t n = 0; n < w->draft.nodes.len; n++) {
     eg_draft_node *node = &w->draft.nodes.data[n];
     for (uint32_t i = 0; i < node->operand_count; i++) {
       uint32_t operand = phase.data[w->draft.operands.data[node->operands + i]];
@@ -66,8 +65,7 @@ static egraph_status order_phases(writer *w) {
     for (uint32_t r = 0; r < node->result_count; r++)
       phase.data[node->results + r] = node->phase;
   }
-  eg_u32s_deinit(&phase);
-  return status;
+  return EGRAPH_OK;
 }
 
 static egraph_status note_value(writer *w, uint32_t drafted, eg_value made) {
@@ -283,7 +281,7 @@ static eg_phase phase_of(const unfolder *u, uint32_t node) {
   return u->nodes.data[node].phase;
 }
 
-/// Whether a node is computed ahead of the first step.
+/// True when the node is computed before the first step.
 static bool is_ahead(const unfolder *u, uint32_t node) {
   return u->values
       .data[eg_graph_node_at(unfolded_graph(u), (eg_graph_node){node}).results[0].id]
@@ -369,34 +367,29 @@ static egraph_status move_by_costs(unfolder *u, uint32_t from, const eg_layout *
                                    eg_phase phase, uint32_t *out) {
   const eg_type *type =
       &eg_graph_value(unfolded_graph(u), (eg_value){u->states.data[from].value})->type;
-  eg_layout_graph graph;
-  eg_u32s next;
-  eg_layout_graph_init(&graph, u->alloc);
-  eg_u32s_init(&next, u->alloc);
-  egraph_status status =
-      eg_layout_graph_build(&graph, &u->folded->mesh, type, u->costs->formats, u->costs);
-  if (status == EGRAPH_OK)
-    status = route(&graph, eg_layout_graph_find(&graph, target), u->alloc, &next);
+  EG_LOCAL(eg_layout_graph, graph, u->alloc);
+  EG_LOCAL(eg_u32s, next, u->alloc);
+  EG_TRY(
+      eg_layout_graph_build(&graph, &u->folded->mesh, type, u->costs->formats, u->costs));
+  EG_TRY(route(&graph, eg_layout_graph_find(&graph, target), u->alloc, &next));
   *out = from;
-  while (status == EGRAPH_OK && !same_layout(u, &u->states.data[*out].layout, target)) {
+  while (!same_layout(u, &u->states.data[*out].layout, target)) {
     uint32_t at = eg_layout_graph_find(&graph, &u->states.data[*out].layout);
     uint32_t i = at == UINT32_MAX ? NONE : next.data[at];
     if (i == NONE) {
-      status = EG_FAIL(EGRAPH_E_INTERNAL, "a layout of a plan cannot be reached");
+      return EG_FAIL(EGRAPH_E_INTERNAL, "a layout of a plan cannot be reached");
       break;
     }
     const eg_layout_move *move = &graph.moves.data[i];
     double weight = eg_transition_weight(u->costs->weights, &move->transition, phase,
                                          first_made_in(u, u->states.data[from].value));
-    status = move_to(u, *out, &graph.layouts.data[move->to], phase, &move->transition,
-                     (eg_node_price){move->seconds * weight, move->basis}, out);
+    EG_TRY(move_to(u, *out, &graph.layouts.data[move->to], phase, &move->transition,
+                   (eg_node_price){move->seconds * weight, move->basis}, out));
   }
-  eg_u32s_deinit(&next);
-  eg_layout_graph_deinit(&graph);
-  return status;
+  return EGRAPH_OK;
 }
 
-/// What the folded plan does not read enters on every device.
+/// Lets a value that the folded plan does not read enter whole, on every device.
 static egraph_status enter_whole(unfolder *u, uint32_t value) {
   static const eg_layout whole = {0};
   return add_first(u, value, &whole, EG_PHASE_FORWARD);
@@ -407,7 +400,7 @@ static eg_phase made_in(const unfolder *u, uint32_t like) {
   return step == EG_PLAN_NONE ? EG_PHASE_FORWARD : u->folded->steps.data[step].phase;
 }
 
-/// What nodes of the folded plan read, by phase.
+/// Notes the states that nodes of the folded plan read, by phase.
 static egraph_status note_reads(unfolder *u) {
   const eg_plan *folded = u->folded;
   EG_TRY(eg_bytes_resize(&u->read_in, folded->states.len));
@@ -422,10 +415,9 @@ static egraph_status note_reads(unfolder *u) {
   return EGRAPH_OK;
 }
 
-/// What a block reads of its neighbour may be a value of another block in the folded plan
-/// than the one that stands for the neighbour. Of that one, the state in the same layout:
-/// the one that is read in the phase, which may be another than the one that is made
-/// first and given up.
+/// Returns the state of the neighbour's value in the layout of `like`. The folded plan
+/// may read the value of another block than the one that represents the neighbour. The
+/// state read in the phase may differ from the one that is made first and freed.
 static uint32_t own_state(const unfolder *u, uint32_t value, uint32_t like,
                           eg_phase phase) {
   const eg_plan_states *rows = &u->folded->states;
@@ -505,7 +497,7 @@ static egraph_status want_operands(unfolder *u, uint32_t n) {
     EG_TRY(like == NULL
                ? move_by_costs(u, u->values.data[value].first, &whole, phase, &operand)
                : want(u, value, like[i], phase, &operand));
-    // What it takes from the phases before is kept.
+    // Values from earlier phases are kept.
     eg_phase user = phase;
     for (uint32_t s = operand; s != NONE; s = u->states.data[s].from) {
       state *mine = &u->states.data[s];
@@ -586,17 +578,15 @@ static egraph_status make_moves(unfolder *u, uint32_t number) {
 
 /// A step in which every device does all of a node.
 static egraph_status price_whole(unfolder *u, uint32_t n, eg_plan_step *out) {
-  eg_arena arena;
   eg_node_spec spec;
   *out = (eg_plan_step){.node = {n}};
-  eg_arena_init(&arena, u->alloc);
-  egraph_status status = eg_plan_spec(unfolded_plan(u), out, &arena, &spec);
+  EG_LOCAL(eg_arena, arena, u->alloc);
+  EG_TRY(eg_plan_spec(unfolded_plan(u), out, &arena, &spec));
   eg_node_price price = {.seconds = 0};
-  if (status == EGRAPH_OK) status = u->costs->node(u->costs->self, &spec, &price);
+  EG_TRY(u->costs->node(u->costs->self, &spec, &price));
   out->seconds = price.seconds * eg_node_weight(u->costs->weights, phase_of(u, n));
   out->basis = price.basis;
-  eg_arena_deinit(&arena);
-  return status;
+  return EGRAPH_OK;
 }
 
 static egraph_status make_node(unfolder *u, uint32_t n, const uint32_t *operands) {
@@ -623,8 +613,8 @@ static egraph_status make_node(unfolder *u, uint32_t n, const uint32_t *operands
   return eg_plan_steps_push(&plan->steps, row);
 }
 
-/// What later phases want of a node's results is made at once: what it is made from may
-/// go.
+/// Keeps the results of a node for later phases at once, so that its operands can be
+/// freed.
 static egraph_status make_kept(unfolder *u, uint32_t n) {
   eg_graph_node_info node = eg_graph_node_at(unfolded_graph(u), (eg_graph_node){n});
   for (uint32_t r = 0; r < node.result_count; r++)
@@ -659,8 +649,8 @@ static egraph_status make_steps(unfolder *u) {
   return EGRAPH_OK;
 }
 
-/// What leaves the whole step under the name of a value that enters it, if its like in
-/// the folded plan does so.
+/// Carries each value that leaves the whole step under the name of an entry, if the
+/// folded plan does so.
 static egraph_status carry(unfolder *u) {
   const eg_plan *folded = u->folded;
   for (uint32_t o = 0; o < eg_graph_output_count(unfolded_graph(u)); o++) {

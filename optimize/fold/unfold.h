@@ -1,13 +1,13 @@
-// Which value of the step that was planned stands for each value of the whole step, when
-// blocks were folded before planning (pcg/graph/blocks.h).
+// Maps each value of the whole step to a value of the planned step, whose blocks were
+// folded before planning (pcg/graph/blocks.h).
 //
 //   forward graph  -> folded graph     what folding knows (eg_folded.value)
 //        |                |
 //   whole step ------> small step      the same training step made of each
 //
-// And the nodes of an unfolded graph in the order of the whole step, before they are
-// sorted by phases: each is like a node of the planned graph, in a row (unfold_draft.c),
-// or one of the whole step's own.
+// The draft lists the nodes of the unfolded graph in the order of the whole step, before
+// they are sorted by phases. Each is read from the planned graph, in a row
+// (unfold_draft.c), or is the step's own.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_FOLD_UNFOLD_H
 #define EG_OPTIMIZE_FOLD_UNFOLD_H
@@ -60,23 +60,23 @@ typedef struct eg_unfold_draft {
   eg_u32s made; // [values of the whole step] draft value; UINT32_MAX: not needed
 } eg_unfold_draft;
 
-/// What the outputs of the whole step need. A node that would need itself that way (rules
-/// may turn around what is made of what) becomes the step's own. Fails with
+/// Drafts the nodes that the outputs of the whole step need. A node that would need
+/// itself (rules may swap operand and result) becomes the step's own. Fails with
 /// EGRAPH_E_MEMORY.
 egraph_status eg_unfold_draft_init(eg_unfold_draft *draft, egraph_allocator alloc,
                                    const eg_unfold_steps *steps,
                                    const eg_emitted_plan *folded);
 void eg_unfold_draft_deinit(eg_unfold_draft *draft);
 
-// A plan in which one block stands for many, made the plan of the whole step: every block
-// gets the choices of the block that stands for it.
+// A plan in which one block represents many becomes the plan of the whole step: every
+// block gets the choices of the block that represents it.
 
 /// `folded` is the plan of the small step (its graph's pool of attributes may grow);
-/// `costs` prices moves that it does not have: where what blocks hand on is wanted in
-/// another way than the plan's ties say. The new plan passes eg_plan_check and is not
-/// folded; names are those of the whole step. It costs what the folded plan does, but for
-/// what cannot be read from that (unfold_draft.c): nodes of the step that every device
-/// does whole, with the moves that this takes. Fails with EGRAPH_E_MEMORY.
+/// `costs` prices moves that it does not have, where a block needs its neighbour's value
+/// in another layout than the plan's ties say. The new plan passes eg_plan_check and is
+/// not folded; names are those of the whole step. It costs what the folded plan does,
+/// except for nodes that cannot be read from that (unfold_draft.c), which every device
+/// computes whole, with the moves that this takes. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_plan_unfold(egraph_allocator alloc, const eg_unfold_steps *steps,
                              const eg_emitted_plan *folded, const eg_plan_costs *costs,
                              eg_emitted_plan *out);

@@ -3,17 +3,17 @@
 //
 //   row 0   outside, first and last block     row k   block k, 1 <= k <= blocks - 2
 //
-// A row knows the values that its nodes make and use. What rules have made of these is
-// derived in the row from them; what cannot be derived so, because it uses what the row
-// has not, is not read from the plan. Values that rules have found equal share one value
-// of the planned graph. In a row, one of them is its image: what comes from outside
-// before what the row makes itself, the earlier before the later. Two that other blocks
-// hand in may be equal in one block only.
+// A row knows the values that its nodes make and use, and derives from them the values
+// that rules have made. A value that cannot be derived, because it uses values outside
+// the row, is not read from the plan. Values that rules have found equal share one value
+// of the planned graph; in a row, one of them is its image: outside values before the
+// row's own, earlier before later ones. Two values that other blocks hand in may be equal
+// in one block only.
 //
-// A goal is a value of the whole step, or what a value of the planned graph is in a row.
-// A value of the step is what the planned graph has for it in its row, if that can be
-// read there; otherwise it is made as in the step. Goals are visited depth first: once to
-// see which are needed, and once more, in the order of the step, to write them.
+// A goal is a value of the whole step, or a value of the planned graph in a row. A value
+// of the step becomes its counterpart in the planned graph, if that can be read in its
+// row; otherwise it is made as in the step. Goals are visited depth first: once to see
+// which are needed, and once more, in the order of the step, to write them.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/fold/unfold.h"
 
@@ -21,7 +21,7 @@
 #define NONE UINT32_MAX
 #define UNCLEAR (UINT32_MAX - 1) // several values, and which one is meant depends
 
-// ---- who stands for whom -----------------------------------------------------------
+// ---- images of values --------------------------------------------------------------
 
 const eg_graph *eg_unfold_whole(const eg_unfold_steps *steps) {
   return steps->whole != NULL ? steps->whole->graph : steps->forward;
@@ -115,8 +115,7 @@ static uint32_t row_of_node(const drafter *d, uint32_t node) {
   return draft_row(d, eg_step_blocks_of(&d->match.blocks, d->whole, node));
 }
 
-/// A value of the small step stands for one value of the whole step in a row, or nobody
-/// knows for which.
+/// Notes the image of a value of the small step in a row, or that several are possible.
 static void put_image(drafter *d, uint32_t row, eg_value small, eg_value whole) {
   uint32_t *twin = &d->twin.data[(size_t)row * d->smalls + small.id];
   *twin = *twin == NONE || *twin == whole.id ? whole.id : UNCLEAR;
@@ -146,7 +145,7 @@ static uint32_t choose_image(const drafter *d, uint32_t row, uint32_t a, uint32_
   return a < b ? a : b;
 }
 
-/// Whether the node that makes a value of the planned graph can be read in a row.
+/// True when the node that makes a value of the planned graph can be read in a row.
 static bool can_make(const drafter *d, uint32_t row, uint32_t planned) {
   const eg_value_info *info = eg_graph_value(d->planned, (eg_value){planned});
   if (info->kind != EG_VALUE_COMPUTED) return false;
@@ -252,7 +251,7 @@ static egraph_status add_draft_value(drafter *d, size_t goal, uint32_t whole,
                               (eg_draft_value){.whole = whole, .planned = planned});
 }
 
-/// A node whose operands are the sources at hand.
+/// Adds a node whose operands are the current sources.
 static egraph_status add_draft_node(drafter *d, const eg_graph_node_info *info,
                                     uint32_t step, eg_phase phase) {
   eg_draft_node node = {.attrs = info->attrs,
@@ -305,8 +304,8 @@ static const eg_type *graph_value_type(const eg_graph *graph, eg_value value) {
   return &eg_graph_value(graph, value)->type;
 }
 
-/// The step of the folded plan for a node of the whole step's own: that of what stands
-/// for it, unless rules have made another node of that.
+/// Returns the step of the folded plan for one of the whole step's own nodes: the step of
+/// its counterpart, unless rules have changed that.
 static uint32_t step_like(const drafter *d, const eg_graph_node_info *info) {
   uint32_t planned = d->planned_of.data[info->results[0].id];
   if (planned == NONE) return NONE;
@@ -351,8 +350,8 @@ static egraph_status write_goal(drafter *d, size_t goal, goal_kind kind) {
 
 // ---- visiting -------------------------------------------------------------------------
 
-/// Of a loop through the planned graph, what is at work becomes the step's own, of which
-/// there are no loops.
+/// Breaks a loop through the planned graph: its open goals become the step's own nodes,
+/// which have no loops.
 static void break_loop(drafter *d) {
   d->is_looped = true;
   for (size_t i = 0; i < d->stack.len; i++) {

@@ -1,278 +1,20 @@
-// Names of the user's model first, then the step as it is planned, whole and folded, then
-// the searches and how their findings are joined.
+// The step as it is planned, whole and folded; then the searches, and how their results
+// are joined.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/fold/whole_step.h"
 
+#include <assert.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/clock.h"
+#include "base/owner.h"
 #include "base/proof.h"
-#include "base/spelling.h"
-#include "base/work.h"
-#include "optimize/fold/unfold.h"
-
-// ---- names of the model --------------------------------------------------------------
-
-// The values of a user's model that constraints name, in the step that is planned: names
-// with wildcards stand for all that they match, and values of repeated blocks for those
-// of the block that stands for many, where all of these are wanted alike: where the
-// statements that name their values are, one after the other, the same but for the block.
-
-#define NONE UINT32_MAX
-enum { LEAST_MIDDLE = 2 };
-
-static bool name_any(const eg_plan_constraints *constraints) {
-  for (size_t i = 0; i < constraints->rows.len; i++)
-    if (constraints->rows.data[i].value != NULL) return true;
-  return false;
-}
-
-static egraph_status fail_unknown_value(const eg_plan_constraint *row,
-                                        const eg_graph *whole) {
-  eg_spelling spelling = eg_spelling_start(row->value);
-  if (strchr(row->value, '*') != NULL)
-    return eg_plan_constraint_fail(
-        row,
-        "no value of the step has a name like '%.200s'; take the names from the "
-        "model, or from the text of a plan",
-        row->value);
-  for (uint32_t v = 0; v < eg_graph_value_count(whole); v++)
-    eg_spelling_offer(&spelling, eg_graph_value(whole, (eg_value){v})->name);
-  if (spelling.best != NULL)
-    return eg_plan_constraint_fail(
-        row, "there is no value '%.200s' in the step; did you mean '%.200s'?", row->value,
-        spelling.best);
-  return eg_plan_constraint_fail(
-      row,
-      "there is no value '%.200s' in the step; take the name of an input, weight or "
-      "result from the text of a plan, or say (all KIND)",
-      row->value);
-}
-
-static egraph_status push_for(eg_plan_constraints *constraints, const eg_graph *whole,
-                              const eg_plan_constraint *row, eg_value value,
-                              eg_plan_constraint_rows *out) {
-  eg_plan_constraint copy = *row;
-  const char *name = eg_graph_value(whole, value)->name;
-  EG_TRY(eg_arena_string(&constraints->arena, name, strlen(name), &copy.value));
-  return eg_plan_constraint_rows_push(out, copy);
-}
-
-/// An output has two names: its own, and that of its value. From here on the latter
-/// stands for it.
-static egraph_status match_output(eg_plan_constraints *constraints, const eg_graph *whole,
-                                  const eg_plan_constraint *row,
-                                  eg_plan_constraint_rows *out) {
-  size_t before = out->len;
-  bool has_star = strchr(row->value, '*') != NULL;
-  for (int by_value = 0; by_value < 2 && (has_star || out->len == before); by_value++)
-    for (uint32_t o = 0; o < eg_graph_output_count(whole); o++) {
-      const char *name;
-      eg_value value = eg_graph_output(whole, o, &name);
-      if (by_value != 0) name = eg_graph_value(whole, value)->name;
-      if (has_star ? eg_wildcard_matches(row->value, name)
-                   : strcmp(row->value, name) == 0)
-        EG_TRY(push_for(constraints, whole, row, value, out));
-    }
-  if (out->len != before) return EGRAPH_OK;
-  eg_value other;
-  if (eg_graph_find_value(whole, row->value, &other)) // the limits say that it is none
-    return eg_plan_constraint_rows_push(out, *row);
-  if (has_star)
-    return eg_plan_constraint_fail(row, "no output of the step has a name like '%.200s'",
-                                   row->value);
-  eg_spelling spelling = eg_spelling_start(row->value);
-  for (uint32_t o = 0; o < eg_graph_output_count(whole); o++) {
-    const char *name;
-    (void)eg_graph_output(whole, o, &name);
-    eg_spelling_offer(&spelling, name);
-  }
-  return spelling.best == NULL
-             ? eg_plan_constraint_fail(row, "there is no output '%.200s' in the step",
-                                       row->value)
-             : eg_plan_constraint_fail(
-                   row, "there is no output '%.200s' in the step; did you mean '%.200s'?",
-                   row->value, spelling.best);
-}
-
-static egraph_status match_row(eg_plan_constraints *constraints, const eg_graph *whole,
-                               const eg_plan_constraint *row,
-                               eg_plan_constraint_rows *out) {
-  eg_value value;
-  size_t before = out->len;
-  if (row->value != NULL && row->verb == EG_VERB_DELIVER)
-    return match_output(constraints, whole, row, out);
-  if (row->value == NULL || eg_graph_find_value(whole, row->value, &value))
-    return eg_plan_constraint_rows_push(out, *row);
-  bool has_star = strchr(row->value, '*') != NULL;
-  for (uint32_t v = 0; has_star && v < eg_graph_value_count(whole); v++) {
-    if (eg_wildcard_matches(row->value, eg_graph_value(whole, (eg_value){v})->name))
-      EG_TRY(push_for(constraints, whole, row, (eg_value){v}, out));
-  }
-  return out->len == before ? fail_unknown_value(row, whole) : EGRAPH_OK;
-}
-
-/// Puts rows in the place of those that there are, or gives them back.
-static egraph_status replace_rows(eg_plan_constraints *constraints,
-                                  eg_plan_constraint_rows *rows, egraph_status status) {
-  eg_plan_constraint_rows dropped = status == EGRAPH_OK ? constraints->rows : *rows;
-  if (status == EGRAPH_OK) constraints->rows = *rows;
-  eg_plan_constraint_rows_deinit(&dropped);
-  return status;
-}
-
-/// Puts a statement for every match in the place of one whose name has a '*', which
-/// stands for any characters; a value of just that name comes first. Fails with
-/// EGRAPH_E_ARGUMENT ("file:line:col: ...") for a name that no value of the whole step
-/// has, saying which is closest; EGRAPH_E_MEMORY.
-static egraph_status match_names(eg_plan_constraints *constraints,
-                                 const eg_graph *whole) {
-  eg_plan_constraint_rows rows;
-  egraph_status status = EGRAPH_OK;
-  eg_plan_constraint_rows_init(&rows, constraints->rows.alloc);
-  for (size_t i = 0; status == EGRAPH_OK && i < constraints->rows.len; i++)
-    status = match_row(constraints, whole, &constraints->rows.data[i], &rows);
-  return replace_rows(constraints, &rows, status);
-}
-
-typedef struct resolver {
-  const eg_plan_constraints *constraints;
-  const eg_unfold_steps *steps;
-  eg_unfold_match match; // of folding; before that its blocks alone
-} resolver;
-
-/// The value of the whole step that a statement names, or NONE: those of a kind.
-static uint32_t named(const resolver *r, size_t i) {
-  const eg_plan_constraint *row = &r->constraints->rows.data[i];
-  eg_value value;
-  bool is_there = row->value != NULL &&
-                  eg_graph_find_value(eg_unfold_whole(r->steps), row->value, &value);
-  return is_there ? value.id : NONE;
-}
-
-/// The block in the middle of which a statement names a value, or NONE.
-static uint32_t middle_named(const resolver *r, size_t i) {
-  uint32_t value = named(r, i);
-  uint32_t block = value == NONE ? NONE : r->match.blocks.value.data[value];
-  const eg_fold_ends ends = r->steps->ends;
-  bool is_inside =
-      block != NONE && block >= ends.lead && block < r->steps->blocks->count - ends.trail;
-  return is_inside ? block : NONE;
-}
-
-/// Whether statement j demands of a block what statement i does of the one before.
-static bool same_demand(const resolver *r, size_t i, size_t j) {
-  const eg_plan_constraint *a = &r->constraints->rows.data[i],
-                           *b = &r->constraints->rows.data[j];
-  bool same_axis = a->axis == b->axis ||
-                   (a->axis != NULL && b->axis != NULL && strcmp(a->axis, b->axis) == 0);
-  return r->match.blocks.later.data[named(r, i)] == named(r, j) && a->verb == b->verb &&
-         same_axis && a->digits == b->digits && a->moves == b->moves &&
-         a->phase == b->phase;
-}
-
-/// The first statement from `at` on that names a value of a block.
-static size_t next_of(const resolver *r, uint32_t block, size_t at) {
-  while (at < r->constraints->rows.len && middle_named(r, at) != block)
-    at++;
-  return at;
-}
-
-/// Whether a block is wanted like the next one.
-static bool blocks_agree(const resolver *r, uint32_t block) {
-  size_t end = r->constraints->rows.len, i = next_of(r, block, 0),
-         j = next_of(r, block + 1, 0);
-  while (i < end && j < end && same_demand(r, i, j)) {
-    i = next_of(r, block, i + 1);
-    j = next_of(r, block + 1, j + 1);
-  }
-  return i == end && j == end;
-}
-
-/// Middle blocks [first, end) that agree, as many as possible one after the other.
-static eg_blocks longest_run(const resolver *r) {
-  const eg_blocks *all = r->steps->blocks;
-  const eg_fold_ends ends = r->steps->ends;
-  eg_blocks best = {.count = 0};
-  for (uint32_t first = ends.lead, end; first + ends.trail < all->count; first = end) {
-    for (end = first + 1; end + ends.trail < all->count && blocks_agree(r, end - 1);)
-      end++;
-    uint32_t count = end - first + ends.lead + ends.trail;
-    if (end - first < LEAST_MIDDLE || count <= best.count) continue;
-    best =
-        (eg_blocks){all->first + (first - ends.lead) * all->period, all->period, count};
-  }
-  return best;
-}
-
-/// The longest run of the steps' blocks of which those in the middle are wanted alike; a
-/// count of 0: there is none, so that nothing can be folded. Looks at the whole step
-/// alone. O(names * blocks). Fails with EGRAPH_E_MEMORY.
-static egraph_status find_agreeing(const eg_plan_constraints *constraints,
-                                   egraph_allocator alloc, const eg_unfold_steps *steps,
-                                   eg_blocks *out) {
-  resolver r = {.constraints = constraints, .steps = steps};
-  EG_TRY(eg_step_blocks_init(&r.match.blocks, alloc, steps->forward, steps->blocks,
-                             steps->whole));
-  *out = longest_run(&r);
-  eg_step_blocks_deinit(&r.match.blocks);
-  return EGRAPH_OK;
-}
-
-static egraph_status fold_row(const resolver *r, size_t i, eg_arena *arena,
-                              eg_plan_constraint_rows *out) {
-  eg_plan_constraint row = r->constraints->rows.data[i];
-  uint32_t value = named(r, i), block = middle_named(r, i);
-  if (block != NONE && block != r->steps->ends.lead)
-    return EGRAPH_OK; // as of the first of them
-  if (value != NONE) {
-    eg_value small = {r->match.value.data[value]};
-    const char *name =
-        small.id == NONE ? NULL : eg_graph_value(eg_unfold_small(r->steps), small)->name;
-    if (name == NULL)
-      return eg_plan_constraint_fail(
-          &row, "'%.200s' has no like in the folded step; plan each block (no_fold)",
-          row.value);
-    EG_TRY(eg_arena_string(arena, name, strlen(name), &row.value));
-  }
-  return eg_plan_constraint_rows_push(out, row);
-}
-
-/// Names of the whole step become names of the small one, of blocks on which they agree.
-/// Fails with EGRAPH_E_MEMORY, EGRAPH_E_ARGUMENT for a value that the small step has not.
-static egraph_status fold_names(eg_plan_constraints *constraints, egraph_allocator alloc,
-                                const eg_unfold_steps *steps) {
-  resolver r = {.constraints = constraints, .steps = steps};
-  eg_plan_constraint_rows rows;
-  EG_TRY(eg_unfold_match_init(&r.match, alloc, steps));
-  eg_plan_constraint_rows_init(&rows, constraints->rows.alloc);
-  egraph_status status = EGRAPH_OK;
-  for (size_t i = 0; status == EGRAPH_OK && i < constraints->rows.len; i++)
-    status = fold_row(&r, i, &constraints->arena, &rows);
-  eg_unfold_match_deinit(&r.match);
-  return replace_rows(constraints, &rows, status);
-}
+#include "optimize/fold/step_names.h"
+#include "optimize/search/budget.h"
 
 // ---- steps ----------------------------------------------------------------------------
 
 enum { MOST_GROUP = 4 };
-static const double LEAST_SECONDS = 0.01, PROVEN_GAP = 1e-9;
-// Shares of all work, and of the time that is left: for the search of the folded step,
-// for what it tells of the whole one, for each search in groups, and for the search of
-// the whole step after these; of the time for mixing, which takes little work.
-static const double FOLDED_SHARE = 0.5, CUT_SHARE = 0.3, GROUP_SHARE = 0.05,
-                    WHOLE_SHARE = 0.3, MIX_SHARE = 0.5;
-// Places and transitions of the whole step: up to which a search of it with rules may
-// take long; up to which it is searched; and where there are no rules for improvements
-// alone.
-static const double TINY_STEP = 10e3, SMALL_STEP = 60e3, LARGE_STEP = 600e3;
-// Steps of each search of a whole step that goes on from a plan, of a large one, or where
-// the gap is small.
-static const uint64_t WHOLE_WORK = UINT64_C(1000000000);
-// A search of the whole step may use all the work that is left, not only WHOLE_WORK, if
-// the folded step leaves a gap above this one; if a proof is asked for, at any gap.
-static const double WIDE_GAP = 0.005;
 
 /// A step as it is planned.
 typedef struct planned_step {
@@ -320,6 +62,7 @@ static const eg_training *training_of(const eg_whole_step *step,
 }
 
 static eg_unfold_steps unfold_steps(const eg_whole_step *step, const fold *f) {
+  assert(f->blocks.count != 0);
   return (eg_unfold_steps){.forward = step->in.forward,
                            .blocks = &f->blocks,
                            .ends = step->ends,
@@ -365,12 +108,12 @@ static egraph_status make_fold(eg_whole_step *step, fold *f) {
   }
   if (step->in.constraints == NULL) return EGRAPH_OK;
   EG_TRY(eg_plan_constraints_copy(&f->small.constraints, constraints));
-  if (!name_any(constraints)) return EGRAPH_OK;
+  if (!eg_step_names_any(constraints)) return EGRAPH_OK;
   const eg_unfold_steps steps = unfold_steps(step, f);
-  return fold_names(&f->small.constraints, step->alloc, &steps);
+  return eg_step_names_fold(&f->small.constraints, step->alloc, &steps);
 }
 
-/// Whether a weight that an operand reads is trained; false of all else.
+/// True when an operand is a weight that is trained.
 static bool trains_operand(const eg_whole_step *step, uint32_t node, uint32_t operand) {
   uint32_t found;
   const eg_graph *graph = step->in.forward;
@@ -380,7 +123,7 @@ static bool trains_operand(const eg_whole_step *step, uint32_t node, uint32_t op
          eg_strmap_find(chosen, eg_graph_value(graph, value)->name, &found);
 }
 
-/// Blocks of which a user freezes different weights are not equal.
+/// Blocks with different frozen weights are not equal.
 static bool train_alike(const eg_whole_step *step, const eg_blocks *blocks) {
   if (step->in.training == NULL || step->in.training->parameters.chosen == NULL)
     return true;
@@ -398,13 +141,14 @@ static egraph_status find_blocks(eg_whole_step *step) {
   EG_TRY(eg_blocks_find(step->in.forward, &step->blocks));
   if (!eg_blocks_can_fold(&step->blocks, step->ends) || !train_alike(step, &step->blocks))
     step->blocks.count = 0;
-  bool names = name_any(&step->whole.constraints);
+  bool names = eg_step_names_any(&step->whole.constraints);
   const eg_unfold_steps steps = {.forward = step->in.forward,
                                  .blocks = &step->blocks,
                                  .ends = step->ends,
                                  .whole = training_of(step, &step->whole)};
   if (step->blocks.count != 0 && names)
-    EG_TRY(find_agreeing(&step->whole.constraints, step->alloc, &steps, &step->blocks));
+    EG_TRY(eg_step_names_find_agreeing(&step->whole.constraints, step->alloc, &steps,
+                                       &step->blocks));
   for (uint32_t size = 1; size <= MOST_GROUP && step->blocks.count != 0; size++) {
     fold *f = &step->folds[size - 1];
     f->blocks = eg_blocks_group(&step->blocks, size);
@@ -421,7 +165,7 @@ static egraph_status prepare_step(eg_whole_step *step) {
   EG_TRY(make_step(step, step->in.forward, NULL, &step->whole));
   if (step->in.constraints != NULL) {
     EG_TRY(eg_plan_constraints_copy(&step->whole.constraints, step->in.constraints));
-    EG_TRY(match_names(&step->whole.constraints, step->whole.graph));
+    EG_TRY(eg_step_names_match(&step->whole.constraints, step->whole.graph));
   }
   return step->in.folds ? find_blocks(step) : EGRAPH_OK;
 }
@@ -430,8 +174,8 @@ egraph_status eg_whole_step_create(egraph_allocator alloc, const eg_whole_input 
                                    bool has_rules, eg_whole_step **out) {
   eg_whole_step *step;
   EG_TRY(eg_alloc(alloc, 1, sizeof *step, &step));
-  // Blocks beside the one that stands for others must have what it has: before it one
-  // that is not the first, after it one that is not the last, where rules look at them.
+  // The block that represents the others needs like neighbours: before it one that is not
+  // the first, and after it one that is not the last if rules read it.
   *step = (eg_whole_step){.alloc = alloc, .in = *input, .ends = {2, has_rules ? 2 : 1}};
   egraph_status status = prepare_step(step);
   if (status == EGRAPH_OK)
@@ -454,6 +198,23 @@ void eg_whole_step_destroy(eg_whole_step *step) {
 
 // ---- searches -------------------------------------------------------------------------
 
+// A search's share of all work and of the time that is left.
+static const double FOLDED_SHARE = 0.5; // the folded step
+static const double CUT_SHARE = 0.3;    // its bound of the whole step, and mates
+static const double GROUP_SHARE = 0.05; // the step in groups of blocks, each
+static const double WHOLE_SHARE = 0.3;  // the whole step after these
+static const double MIX_SHARE = 0.5;    // mixing, which takes little work
+// Places and transitions of the whole step: up to which a search of it with rules may
+// take long; up to which one without rules may; up to which the whole step is searched
+// at all, for improvements alone.
+static const double TINY_STEP = 10e3, SMALL_STEP = 60e3, LARGE_STEP = 600e3;
+// Steps of each search of a whole step that begins with a plan, if the step is large or
+// the gap is small.
+static const uint64_t WHOLE_WORK = UINT64_C(1000000000);
+// With a gap above this one, or any gap where a proof is asked for, such a search may use
+// all work that is left instead.
+static const double WIDE_GAP = 0.005;
+
 typedef struct searcher {
   eg_whole_step *step;
   const eg_planner_input *planner;
@@ -462,12 +223,14 @@ typedef struct searcher {
   bool has_any;      // out is filled
   double whole_size; // places and transitions of the whole step, about
   bool is_mixed;     // of blocks of several kinds, which groups would be as well
-  bool binds;        // the limit of memory: of the folded step, none keeps to it unasked
+  bool binds;        // no plan of the folded step keeps to the limit of memory by chance
 } searcher;
 
 static double seconds_left(const searcher *s) {
-  return fmax(s->deadline - eg_clock_seconds(), LEAST_SECONDS);
+  return fmax(s->deadline - eg_clock_seconds(), EG_LEAST_SECONDS);
 }
+
+static bool has_rules(const searcher *s) { return eg_planner_rules(s->planner) != NULL; }
 
 static eg_planner_input input_for(const searcher *s, const planned_step *planned,
                                   double share) {
@@ -475,27 +238,26 @@ static eg_planner_input input_for(const searcher *s, const planned_step *planned
   input.graph = planned->graph;
   input.info = &planned->info.info;
   input.constraints = s->step->in.constraints != NULL ? &planned->constraints : NULL;
-  input.layout.time_limit_seconds = share * seconds_left(s);
-  input.layout.work_limit = eg_work_share(s->planner->layout.work_limit, share);
+  input.budget.time_limit_seconds = share * seconds_left(s);
+  input.budget.work_limit = eg_work_share(s->planner->budget.work_limit, share);
   return input;
 }
 
-/// Puts the plan of all blocks in the place of the plan of few.
+/// Replaces the plan of few blocks by the plan of all.
 static egraph_status unfold_plan(const searcher *s, const fold *f,
                                  eg_emitted_plan *inout) {
   const eg_unfold_steps steps = unfold_steps(s->step, f);
-  eg_machine_costs costs = {.mesh = s->planner->mesh, .weights = s->planner->weights};
+  eg_machine_costs costs;
   eg_emitted_plan whole;
-  EG_TRY(eg_device_cost_init(&costs.device, s->planner->machine, s->planner->costs));
-  costs.device.plain_only = s->planner->plain_only;
-  eg_plan_costs asked = eg_machine_plan_costs(&costs);
-  EG_TRY(eg_plan_unfold(s->step->alloc, &steps, inout, &asked, &whole));
+  EG_TRY(eg_planner_costs(s->planner, s->planner->mesh, &costs));
+  eg_plan_costs prices = eg_machine_plan_costs(&costs);
+  EG_TRY(eg_plan_unfold(s->step->alloc, &steps, inout, &prices, &whole));
   eg_emitted_plan_deinit(inout);
   *inout = whole;
   return EGRAPH_OK;
 }
 
-/// A plan that takes more unfolded than its device has is none.
+/// Unfolds the plans of a planning. A plan that exceeds the memory unfolded is dropped.
 static egraph_status unfold(const searcher *s, const fold *f, eg_planning *planning) {
   eg_plan_summary summary;
   for (int m = 0; m < EG_MATES && planning->has_mates; m++)
@@ -503,8 +265,8 @@ static egraph_status unfold(const searcher *s, const fold *f, eg_planning *plann
   if (!planning->has_plan) return EGRAPH_OK;
   EG_TRY(unfold_plan(s, f, &planning->emitted));
   EG_TRY(eg_plan_summary_make(&planning->emitted.plan, s->step->alloc, &summary));
-  // What rules have made is read anew in each block, and may cost more there.
-  if (planning->is_exact && s->planner->rules == NULL)
+  // Nodes that rules made are read anew in each block, and may cost more there.
+  if (planning->is_exact && !has_rules(s))
     EG_TRY(eg_proof_check_equal("seconds of a folded plan and of the same plan unfolded",
                                 planning->cost, summary.seconds));
   planning->cost = summary.seconds;
@@ -517,7 +279,8 @@ static egraph_status unfold(const searcher *s, const fold *f, eg_planning *plann
   return EGRAPH_OK;
 }
 
-/// Outcomes of the whole step's baselines stand before those of the folded one's.
+/// Joins outcomes of baselines; outcomes of the whole step replace those of the folded
+/// step.
 static void join_outcomes(eg_planning *out, const eg_planning *next, bool is_whole) {
   for (int b = 0; b < EG_BASELINE_OUTCOMES; b++)
     if (next->baseline[b].is_tried && (is_whole || !out->baseline[b].is_tried))
@@ -525,16 +288,16 @@ static void join_outcomes(eg_planning *out, const eg_planning *next, bool is_who
   if (out->single_seconds == 0) out->single_seconds = next->single_seconds;
 }
 
-/// What the next search says about all plans together with what is known. Where rules
-/// make variants, those of the whole step count as soon as they are looked at, as far as
-/// they were reached together with those of the folded one.
+/// The bound of all plans by the next search and those before. Where rules make variants,
+/// the variants of the whole step count as soon as they are searched, as far as they were
+/// reached together with those of the folded one.
 static double join_bounds(const searcher *s, const eg_planning *next, bool is_whole) {
   double known = s->out->bound, higher = fmax(known, next->bound);
-  if (s->planner->rules == NULL) return higher;
+  if (!has_rules(s)) return higher;
   bool is_all = next->stop == EG_STOP_SATURATED;
   if (is_whole) return is_all ? next->bound : fmin(known, next->bound);
-  // Groups have variants of their own: one that is cheaper shows that the bound is none
-  // of them.
+  // Groups have variants of their own: one that is cheaper shows that the bound does not
+  // hold for them.
   return next->has_plan && next->cost < higher ? 0 : higher;
 }
 
@@ -544,8 +307,8 @@ static void add_times(eg_planning *out, const eg_planning *other) {
   out->solve_seconds += other->solve_seconds;
 }
 
-/// Joins what a further search has found to what there is: the cheaper plan, the higher
-/// bound, the proof that there is none.
+/// Joins the result of a further search: the cheaper plan, the higher bound, the proof
+/// that there is none. Moves the plans of `next`.
 static egraph_status join_found(searcher *s, eg_planning *next, bool is_whole) {
   eg_planning *out = s->out;
   if (!s->has_any) {
@@ -553,61 +316,60 @@ static egraph_status join_found(searcher *s, eg_planning *next, bool is_whole) {
     s->has_any = true;
   } else {
     eg_planning other = *next;
-    const eg_planning told = is_whole ? *next : *out; // the e-graph that is reported
+    const eg_planning reported = is_whole ? *next : *out; // whose e-graph is reported
     uint32_t untried = next->untried;
     bool is_of_reached = out->is_of_reached; // groups change nothing of it
     double bound = join_bounds(s, next, is_whole);
     bool is_as_given = out->is_as_given && next->is_as_given;
     bool is_cheaper = next->has_plan && (!out->has_plan || next->cost < out->cost);
-    if (is_cheaper || (is_whole && !out->has_plan)) {
+    bool is_taken = is_cheaper || (is_whole && !out->has_plan);
+    if (is_taken) {
       other = *out;
       *out = *next;
     }
-    join_outcomes(out, &other, is_whole != (is_cheaper || (is_whole && !out->has_plan)));
+    join_outcomes(out, &other, is_whole != is_taken);
     out->bound = bound;
     out->is_as_given = is_as_given;
     out->is_of_reached = is_of_reached;
-    out->stop = told.stop;
-    out->nodes = told.nodes;
-    out->classes = told.classes;
-    out->iterations = told.iterations;
+    out->stop = reported.stop;
+    out->nodes = reported.nodes;
+    out->classes = reported.classes;
+    out->iterations = reported.iterations;
     if (is_whole) out->untried = untried;
     add_times(out, &other);
     eg_planning_deinit(&other);
   }
+  next->has_plan = next->has_mates = false; // moved
   eg_planning_judge(out);
   return eg_proof_check_bound("plan", out->bound, out->has_plan ? out->cost : INFINITY);
 }
 
-/// Equal blocks of two kinds, where a limit of memory lies between them.
+/// Plans equal blocks of two kinds, where a limit of memory lies between them.
 static egraph_status mix(searcher *s, const eg_planning *folded) {
-  eg_whole_step *step = s->step;
-  eg_planner_input input = input_for(s, &step->whole, MIX_SHARE);
+  eg_planner_input input = input_for(s, &s->step->whole, MIX_SHARE);
   const eg_plan *kind[] = {&folded->mates[EG_MATE_SMALL].plan,
                            &folded->mates[EG_MATE_CHEAP].plan, &folded->emitted.plan};
-  eg_planning next;
-  EG_TRY(eg_planner_mix(step->alloc, &input, kind, folded->has_plan ? 3 : 2, &next));
-  if (next.has_plan) return join_found(s, &next, false);
-  eg_planning_deinit(&next);
-  return EGRAPH_OK;
+  EG_OWNED(eg_planning, next);
+  EG_TRY(eg_planner_mix(s->step->alloc, &input, kind, folded->has_plan ? 3 : 2, &next));
+  return next.has_plan ? join_found(s, &next, false) : EGRAPH_OK;
 }
 
 static egraph_status search_folded(searcher *s, fold *f, double share, bool compares) {
   const eg_whole_step *step = s->step;
   eg_planner_input input = input_for(s, &f->small, share);
-  eg_planning next;
+  EG_OWNED(eg_planning, next);
   input.compares = compares && s->planner->compares;
   input.known = input.loose = NULL; // of the whole step
   input.is_alone = f != &step->folds[0];
   if (!input.is_alone) {
     input.cut_seconds = CUT_SHARE * seconds_left(s);
-    input.cut_work = eg_work_share(s->planner->layout.work_limit, CUT_SHARE);
+    input.cut_work = eg_work_share(s->planner->budget.work_limit, CUT_SHARE);
   }
   input.binds = s->binds;
   EG_TRY(eg_planner_run(step->alloc, &input, &next));
   s->binds = s->binds || next.exceeds;
-  egraph_status status = unfold(s, f, &next);
-  // Of a restricted search a plan and its cost stay, and nothing about others.
+  EG_TRY(unfold(s, f, &next));
+  // A restricted search finds a plan and its cost, and proves nothing about others.
   next.bound = next.cut_bound;
   next.least_memory = 0;
   if (!next.has_plan) next.status = EG_LAYOUT_UNKNOWN;
@@ -617,63 +379,59 @@ static egraph_status search_folded(searcher *s, fold *f, double share, bool comp
     s->whole_size = ((double)next.places + next.arcs) * whole / small;
   }
   s->is_mixed = s->is_mixed || next.has_mates;
-  if (status == EGRAPH_OK && next.has_mates) status = mix(s, &next);
-  if (status == EGRAPH_OK) return join_found(s, &next, false);
-  eg_planning_deinit(&next);
-  return status;
+  if (next.has_mates) EG_TRY(mix(s, &next));
+  return join_found(s, &next, false);
 }
 
 static bool is_wide(const searcher *s) {
-  const eg_layout_options *layout = &s->planner->layout;
-  double asked =
-      layout->late_work != 0 ? WIDE_GAP : fmax(layout->relative_gap, PROVEN_GAP);
-  return s->has_any && s->out->has_plan && s->out->gap > asked;
+  const eg_layout_options *budget = &s->planner->budget;
+  double gap =
+      budget->late_work != 0 ? WIDE_GAP : fmax(budget->relative_gap, EG_PROVEN_GAP);
+  return s->has_any && s->out->has_plan && s->out->gap > gap;
 }
 
 static egraph_status search_whole(searcher *s, double share, bool compares) {
-  const eg_whole_step *step = s->step;
-  eg_planner_input input = input_for(s, &step->whole, share);
-  eg_planning next;
+  eg_planning *out = s->out;
+  eg_planner_input input = input_for(s, &s->step->whole, share);
+  EG_OWNED(eg_planning, next);
   // After other searches all the time that is left.
-  input.layout.time_limit_seconds = seconds_left(s);
-  bool goes_on = s->has_any && s->out->has_plan;
-  if (goes_on && !(input.known != NULL && input.known_cost < s->out->cost)) {
-    input.known = &s->out->emitted.plan;
-    input.known_cost = s->out->cost;
+  input.budget.time_limit_seconds = seconds_left(s);
+  bool goes_on = s->has_any && out->has_plan;
+  if (goes_on && !(input.known != NULL && input.known_cost < out->cost)) {
+    input.known = &out->emitted.plan;
+    input.known_cost = out->cost;
   }
-  double long_up_to = s->planner->rules != NULL ? TINY_STEP : SMALL_STEP;
-  bool is_close = goes_on && s->planner->layout.late_work != 0 &&
-                  s->out->gap <= s->planner->layout.late_gap;
+  double long_up_to = has_rules(s) ? TINY_STEP : SMALL_STEP;
+  bool is_close = goes_on && s->planner->budget.late_work != 0 &&
+                  out->gap <= s->planner->budget.late_gap;
   bool is_minor = goes_on && !is_wide(s) && (s->whole_size > long_up_to || is_close);
-  if (is_minor && (input.layout.work_limit == 0 || input.layout.work_limit > WHOLE_WORK))
-    input.layout.work_limit = WHOLE_WORK;
+  if (is_minor && (input.budget.work_limit == 0 || input.budget.work_limit > WHOLE_WORK))
+    input.budget.work_limit = WHOLE_WORK;
   input.compares = compares && s->planner->compares;
   input.binds = s->binds;
-  EG_TRY(eg_planner_run(step->alloc, &input, &next));
-  // With rules it has looked at other variants than those of the folded one, whose bound
-  // holds for the latter alone: it must be worth that.
-  const eg_planning *out = s->out;
-  bool tells_more = s->planner->rules == NULL || !s->has_any || !out->has_plan ||
-                    (next.has_plan && next.cost < out->cost) || next.bound > out->bound;
-  if (!tells_more) {
-    join_outcomes(s->out, &next, true);
-    add_times(s->out, &next);
-    eg_planning_deinit(&next);
+  EG_TRY(eg_planner_run(s->step->alloc, &input, &next));
+  // With rules it searched other variants than those of the folded step, for which alone
+  // that bound holds: it must be worth the loss.
+  bool is_of_use = !has_rules(s) || !s->has_any || !out->has_plan ||
+                   (next.has_plan && next.cost < out->cost) || next.bound > out->bound;
+  if (!is_of_use) {
+    join_outcomes(out, &next, true);
+    add_times(out, &next);
     return EGRAPH_OK;
   }
-  if (s->has_any) s->out->is_of_reached = false;
+  if (s->has_any) out->is_of_reached = false;
   return join_found(s, &next, true);
 }
 
 static bool has_open_gap(const searcher *s) {
-  double gap = fmax(s->planner->layout.relative_gap, PROVEN_GAP);
+  double gap = fmax(s->planner->budget.relative_gap, EG_PROVEN_GAP);
   return !s->out->is_cancelled && (!s->out->has_plan || s->out->gap > gap);
 }
 
 static egraph_status search_groups(searcher *s) {
   for (uint32_t size = 2; size <= MOST_GROUP && has_open_gap(s); size++) {
     fold *f = &s->step->folds[size - 1];
-    if (f->blocks.count == 0 || s->deadline - eg_clock_seconds() < LEAST_SECONDS)
+    if (f->blocks.count == 0 || s->deadline - eg_clock_seconds() < EG_LEAST_SECONDS)
       continue;
     if (!f->small.is_made) EG_TRY(make_fold(s->step, f));
     EG_TRY(search_folded(s, f, GROUP_SHARE, false));
@@ -681,7 +439,7 @@ static egraph_status search_groups(searcher *s) {
   return EGRAPH_OK;
 }
 
-/// One search, by another algorithm.
+/// Runs another search, once.
 static egraph_status search_by(searcher *s) {
   const fold *first = &s->step->folds[0];
   bool is_folded = first->small.is_made && !s->planner->searcher->is_whole;
@@ -693,20 +451,21 @@ static egraph_status search_by(searcher *s) {
 
 static egraph_status search_step(searcher *s) {
   fold *first = &s->step->folds[0];
+  eg_planning *out = s->out;
   if (s->planner->searcher != NULL) return search_by(s);
   if (!first->small.is_made) return search_whole(s, 1, true);
-  // Where both are planned, baselines are those of the whole step.
+  // If both are planned, the compared baselines are those of the whole step.
   EG_TRY(search_folded(s, first, FOLDED_SHARE, true));
-  bool has_rules = s->planner->rules != NULL, is_small = s->whole_size <= SMALL_STEP;
+  bool is_small = s->whole_size <= SMALL_STEP;
   // The bound is of variants that the folded step has; the whole one may have others.
-  s->out->is_of_reached = has_rules;
+  out->is_of_reached = has_rules(s);
   double most = s->planner->answer_limit;
-  bool is_useless = most > 0 && s->out->has_plan && s->out->memory > most;
-  if (s->out->is_cancelled || s->out->is_beaten || is_useless) return EGRAPH_OK;
-  bool is_proven = !has_open_gap(s), has_bound = s->out->has_plan && s->out->bound > 0;
-  bool is_told = has_rules && has_bound && !is_small && !is_wide(s);
-  bool is_done = is_proven && !s->planner->compares && !has_rules;
-  if (is_told || is_done) return EGRAPH_OK;
+  bool is_useless = most > 0 && out->has_plan && out->memory > most;
+  if (out->is_cancelled || out->is_beaten || is_useless) return EGRAPH_OK;
+  bool has_bound = out->has_plan && out->bound > 0;
+  bool is_enough = has_rules(s) && has_bound && !is_small && !is_wide(s);
+  bool is_done = !has_open_gap(s) && !s->planner->compares && !has_rules(s);
+  if (is_enough || is_done) return EGRAPH_OK;
   if (!is_small && !s->is_mixed) EG_TRY(search_groups(s));
   if (s->whole_size > LARGE_STEP || s->deadline <= eg_clock_seconds()) return EGRAPH_OK;
   return search_whole(s, WHOLE_SHARE, is_small);
@@ -714,11 +473,12 @@ static egraph_status search_step(searcher *s) {
 
 egraph_status eg_whole_step_plan(eg_whole_step *step, const eg_planner_input *planner,
                                  eg_planning *out) {
+  assert(step->whole.is_made);
   searcher s = {.step = step,
                 .planner = planner,
                 .out = out,
                 .binds = planner->binds,
-                .deadline = eg_clock_seconds() + planner->layout.time_limit_seconds};
+                .deadline = eg_clock_seconds() + planner->budget.time_limit_seconds};
   egraph_status status = search_step(&s);
   if (status != EGRAPH_OK && s.has_any) eg_planning_deinit(out);
   return status;
@@ -729,6 +489,6 @@ egraph_status eg_whole_step_certify(eg_whole_step *step, const eg_planner_input 
                                     eg_plan_certificate *out) {
   const searcher s = {.step = step, .planner = planner};
   const eg_planner_input input =
-      input_for(&s, &step->whole, planner->layout.time_limit_seconds);
+      input_for(&s, &step->whole, planner->budget.time_limit_seconds);
   return eg_planner_certify(step->alloc, &input, claim, out);
 }

@@ -1,10 +1,10 @@
 // The cheapest plan of a whole step on one mesh.
 //
-// A step of equal blocks is planned folded first: one block stands for those in the
-// middle, which are all treated alike then, or in groups of 2, 3, 4 neighbours. That is a
-// restriction: its plan is one of the whole step, unfolded, but what is proven of it is
-// not. So the whole step is searched from there on, unless it is too large; and a bound
-// of it comes from the folded step cut open at its seams (plan_folded.h).
+// A step of equal blocks is planned folded first: one block represents the middle ones,
+// which are all treated alike, or in groups of 2, 3, 4 neighbours. That is a restriction:
+// its plan, unfolded, is a plan of the whole step, but its bound is no bound of the whole
+// step. So the search goes on from there on the whole step, unless that is too large, and
+// a bound comes from the folded step cut open at its seams (plan_folded.h).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_FOLD_WHOLE_STEP_H
 #define EG_OPTIMIZE_FOLD_WHOLE_STEP_H
@@ -29,19 +29,20 @@ egraph_status eg_whole_step_create(egraph_allocator alloc, const eg_whole_input 
                                    bool has_rules, eg_whole_step **out);
 void eg_whole_step_destroy(eg_whole_step *step);
 const eg_graph *eg_whole_step_graph(const eg_whole_step *step);
-/// Equal blocks that one stands for in the first search; 0: the step is not folded.
+/// Returns how many equal blocks one block represents in the first search; 0: the step is
+/// not folded.
 uint32_t eg_whole_step_blocks(const eg_whole_step *step);
 
-/// The bytes of a device that plans may hold from now on.
+/// Sets the bytes of a device for later plans.
 void eg_whole_step_limit_memory(eg_whole_step *step, double bytes);
 
-/// Plans on the mesh of `planner`, whose graph, info, and constraints are filled in here;
-/// its time limit is that of all searches. The plan is whole; of another searcher it is
-/// that of the folded step, where there is one, unfolded. Fails like eg_planner_run.
+/// Plans on the mesh of `planner`, whose graph, info and constraints are filled in here;
+/// its time limit is for all searches. The plan is whole; another searcher plans the
+/// folded step, if there is one, and its plan is unfolded. Fails like eg_planner_run.
 egraph_status eg_whole_step_plan(eg_whole_step *step, const eg_planner_input *planner,
                                  eg_planning *out);
-/// A certificate (plan_compete.h), initialized, of a plan that this made, as that of
-/// the whole step with all blocks free. Fails like eg_planner_run.
+/// Certifies a plan of this step on the problem of the whole step, with all blocks free
+/// (plan_compete.h); *out is initialized. Fails like eg_planner_run.
 egraph_status eg_whole_step_certify(eg_whole_step *step, const eg_planner_input *planner,
                                     const eg_plan_claim *claim, eg_plan_certificate *out);
 

@@ -115,7 +115,7 @@ static egraph_status read_place(reader *r, const eg_sexpr *expr,
   return eg_plan_constraint_rows_push(&r->out->rows, *row);
 }
 
-/// Of a pin, or of what is delivered.
+/// Reads the layout of a pin or of a delivery.
 static egraph_status read_places(reader *r, const eg_sexpr *form,
                                  eg_plan_constraint *row) {
   if (form->count < 3)
@@ -126,7 +126,7 @@ static egraph_status read_places(reader *r, const eg_sexpr *form,
   return EGRAPH_OK;
 }
 
-/// What is not to be: a layout, a move, and where.
+/// Reads a part of a ban: a layout, a move, or where.
 static egraph_status read_ban(reader *r, const eg_sexpr *part, eg_plan_constraint *row) {
   uint16_t digits;
   eg_transition_kind move;

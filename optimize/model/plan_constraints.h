@@ -1,4 +1,4 @@
-// What a user demands of a plan: statements about named values, or about all values of a
+// A user's demands on a plan: statements about named values, or about all values of a
 // kind. Text form:
 //
 //   (egraph-constraints 1)              ; first in a file; `;` starts a comment
@@ -22,11 +22,11 @@
 // A statement about a name must hold. One about a kind holds for every value that it and
 // the statements before leave a layout: a size that does not divide cannot be cut.
 //
-// An output of which nothing is said is delivered whole to every device (R); the first
-// deliver about an output and an axis takes the place of that, others narrow it. What the
-// step hands to the next leaves it as it entered, so that to deliver it is to pin it
-// where it enters. An input is given to the step in the layout that it is pinned to;
-// without a pin, in the one that the plan chooses.
+// An output without a statement is delivered whole to every device (R). The first deliver
+// about an output and an axis replaces that; further ones narrow it. A value that the
+// step hands to the next leaves as it entered, so that delivering it pins it where it
+// enters. An input is given to the step in the layout to which it is pinned; without a
+// pin, in the one that the plan chooses.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_MODEL_PLAN_CONSTRAINTS_H
 #define EG_OPTIMIZE_MODEL_PLAN_CONSTRAINTS_H

@@ -16,7 +16,7 @@
 
 // ---- indexes ------------------------------------------------------------------------
 
-/// `row` is scratch: the value of the space that each problem value stands for.
+/// `row` is scratch: the space value of each problem value.
 static egraph_status index_problem(eg_plan_solution *s, eg_u32s *row) {
   const eg_layout_problem *problem = s->problem;
   for (uint32_t v = 0; v < eg_layout_value_count(problem); v++)
@@ -63,8 +63,8 @@ uint32_t eg_plan_solution_made(const eg_plan_solution *s, uint32_t v) {
              : s->model->copies.data[(size_t)v * EG_PHASE_COUNT + value->phase];
 }
 
-const eg_space_operator *eg_plan_solution_operator(const eg_plan_solution *s,
-                                                   uint32_t v) {
+/// The operator that makes a space value, or NULL: it is not needed.
+static const eg_space_operator *operator_of_value(const eg_plan_solution *s, uint32_t v) {
   uint32_t strategy = eg_plan_solution_strategy(s, eg_plan_solution_made(s, v));
   if (strategy == EG_LAYOUT_NONE) return NULL;
   uint32_t op = s->model->operators.data[s->operator_of.data[strategy]];
@@ -72,12 +72,13 @@ const eg_space_operator *eg_plan_solution_operator(const eg_plan_solution *s,
   return &s->space->operators.data[op];
 }
 
-const eg_space_strategy *eg_plan_solution_spread(const eg_plan_solution *s, uint32_t v) {
+/// The strategy of that operator; not of an entry.
+static const eg_space_strategy *spread_of(const eg_plan_solution *s, uint32_t v) {
   uint32_t strategy = eg_plan_solution_strategy(s, eg_plan_solution_made(s, v));
   return &s->space->strategies.data[s->model->strategies.data[strategy]];
 }
 
-eg_layout eg_plan_solution_layout(const eg_plan_solution *s, uint32_t place) {
+static eg_layout layout_at(const eg_plan_solution *s, uint32_t place) {
   uint32_t value = s->value_of_place.data[place];
   uint32_t number = place - s->problem->place_begin.data[value];
   uint32_t v = s->model->values.data[value].value;
@@ -90,6 +91,16 @@ uint32_t eg_plan_solution_kept_from(const eg_plan_solution *s, uint32_t value) {
   if (strategy == EG_LAYOUT_NONE || s->model->strategies.data[strategy] != NONE)
     return NONE;
   return s->problem->needs.data[s->problem->need_begin.data[strategy]];
+}
+
+egraph_status eg_plan_complete(const eg_plan_model *model, egraph_allocator alloc,
+                               const uint32_t *strategy, eg_layout_solution *out,
+                               bool *out_is_solution) {
+  eg_layout_completer *completer;
+  EG_TRY(eg_layout_completer_create(alloc, &model->problem, &completer));
+  egraph_status status = eg_layout_complete(completer, strategy, out, out_is_solution);
+  eg_layout_completer_destroy(completer);
+  return status;
 }
 
 // ---- plans ------------------------------------------------------------------------
@@ -118,7 +129,7 @@ typedef struct emitter {
   eg_u32s sum_begin, additions; // [space values + 1] of a value
   eg_u32s stack, order;
   eg_bytes is_read;   // [problem values] by a node of its phase
-  eg_values operands; // of the node at hand
+  eg_values operands; // of the current node
   eg_emitted_plan *out;
 } emitter;
 EG_OWNER_DEFINE_STATIC(emitter,
@@ -127,7 +138,7 @@ EG_OWNER_DEFINE_STATIC(emitter,
                        (eg_bytes, is_read), (eg_values, operands))
 
 static const eg_attrs *attrs_of(const emitter *e, const eg_space_operator *op) {
-  const eg_engine *engine = eg_tensor_egraph_engine_of(e->space->egraph);
+  const eg_engine *engine = eg_plan_space_engine(e->space);
   return eg_tensor_egraph_attrs_at(e->space->egraph,
                                    eg_engine_term(engine, op->node).payload);
 }
@@ -156,7 +167,7 @@ static egraph_status add_place_state(emitter *e, uint32_t place, eg_value value,
   uint32_t v = e->model->values.data[place_value(e, place)].value;
   e->state_of_place.data[place] = (uint32_t)emitted_plan(e)->states.len;
   eg_plan_state state = {.value = value,
-                         .layout = eg_plan_solution_layout(&e->chosen, place),
+                         .layout = layout_at(&e->chosen, place),
                          .step = step,
                          .more_blocks = e->space->values.data[v].times - 1};
   EG_TRY(eg_u32s_push(&e->out->place_of, place));
@@ -187,7 +198,7 @@ static egraph_status add_move(emitter *e, uint32_t arc) {
   return eg_plan_steps_push(&emitted_plan(e)->steps, mine);
 }
 
-/// What a seam hands over is a state of the copy.
+/// Returns the place of the copy whose state a seam hands over.
 static uint32_t place_of_copy(const emitter *e, uint32_t place) {
   uint32_t value = place_value(e, place);
   bool is_handed = e->model->values.data[value].role == EG_MODEL_HANDED;
@@ -218,8 +229,7 @@ static egraph_status reach_place(emitter *e, uint32_t place) {
 // ---- nodes --------------------------------------------------------------------------
 
 static egraph_status write_entry(emitter *e, uint32_t v) {
-  EG_TRY(eg_graph_writer_entry(&e->writer, v,
-                               eg_plan_solution_operator(&e->chosen, v)->node));
+  EG_TRY(eg_graph_writer_entry(&e->writer, v, operator_of_value(&e->chosen, v)->node));
   return add_place_state(e, place_made(e, v), value_made(e, v), EG_PLAN_NONE);
 }
 
@@ -238,9 +248,9 @@ static egraph_status write_part(emitter *e, uint32_t v, const eg_space_operator 
   return EGRAPH_OK;
 }
 
-/// What later phases want of a value is made at once, of an entry when it is first read,
-/// or at the start of a phase in which it is not: what it is made from may go. `copy`: of
-/// the value, from which it is kept.
+/// Keeps a value for later phases at once, an entry when it is first read, or at the
+/// start of a phase that does not read it, so that its source can be freed. `copy`: the
+/// problem value that it is kept from.
 static egraph_status keep_value(emitter *e, uint32_t v, uint32_t copy) {
   const eg_plan_solution *chosen = &e->chosen;
   for (uint32_t i = chosen->value_begin.data[v]; i < chosen->value_begin.data[v + 1];
@@ -278,7 +288,7 @@ static egraph_status write_plan_node(emitter *e, uint32_t v,
   e->writer.made.data[v] = made.id;
   const eg_graph_node node = eg_graph_value(e->out->graph, made)->node;
   const eg_graph_node_info info = eg_graph_node_at(e->out->graph, node);
-  const eg_space_strategy *spread = eg_plan_solution_spread(&e->chosen, v);
+  const eg_space_strategy *spread = spread_of(&e->chosen, v);
   eg_plan *plan = emitted_plan(e);
   eg_phase phase = e->space->values.data[v].phase;
   eg_plan_step step = {.phase = phase,
@@ -292,7 +302,8 @@ static egraph_status write_plan_node(emitter *e, uint32_t v,
   for (uint32_t i = 0; i < op->input_count; i++)
     EG_TRY(eg_u32s_push(&plan->operands,
                         e->state_of_place.data[place_of_copy(e, needs[i])]));
-  // Of a tuple the first part's state stands for the place; each part has one in the end.
+  // The state of a tuple's first part represents the place; in the end each part has a
+  // state.
   for (uint32_t r = info.result_count; r-- > 0;)
     EG_TRY(add_place_state(e, e->problem->output.data[strategy], info.results[r],
                            (uint32_t)plan->steps.len));
@@ -303,7 +314,7 @@ static egraph_status write_plan_node(emitter *e, uint32_t v,
 }
 
 static egraph_status write_value(emitter *e, uint32_t v) {
-  const eg_space_operator *op = eg_plan_solution_operator(&e->chosen, v);
+  const eg_space_operator *op = operator_of_value(&e->chosen, v);
   if (e->space->values.data[v].is_entry) return write_entry(e, v);
   bool is_part = attrs_of(e, op)->op == EG_OP_PART;
   EG_TRY(is_part ? write_part(e, v, op) : write_plan_node(e, v, op));
@@ -312,9 +323,9 @@ static egraph_status write_value(emitter *e, uint32_t v) {
 
 // ---- phases -------------------------------------------------------------------------
 
-/// Pushes operands that are not made yet, and tells whether there are any.
+/// Pushes operands that are not made yet. *out_waits: there were some.
 static egraph_status push_operands(emitter *e, uint32_t v, bool *out_waits) {
-  const eg_space_operator *op = eg_plan_solution_operator(&e->chosen, v);
+  const eg_space_operator *op = operator_of_value(&e->chosen, v);
   *out_waits = false;
   for (uint32_t i = op->input_count; i-- > 0;) {
     uint32_t operand = e->space->inputs.data[op->inputs + i];
@@ -326,7 +337,7 @@ static egraph_status push_operands(emitter *e, uint32_t v, bool *out_waits) {
 }
 
 static bool has_operands(const emitter *e, uint32_t v) {
-  const eg_space_operator *op = eg_plan_solution_operator(&e->chosen, v);
+  const eg_space_operator *op = operator_of_value(&e->chosen, v);
   for (uint32_t i = 0; i < op->input_count; i++)
     if (e->writer.made.data[e->space->inputs.data[op->inputs + i]] == NONE) return false;
   return true;
@@ -357,7 +368,7 @@ static egraph_status find_value_sums(emitter *e) {
   for (uint32_t v = 0; v < space->values.len; v++) {
     const eg_space_value *value = &space->values.data[v];
     if (!value->is_sum || value->is_entry) continue; // or as it entered
-    const eg_space_operator *op = eg_plan_solution_operator(&e->chosen, v);
+    const eg_space_operator *op = operator_of_value(&e->chosen, v);
     for (uint32_t i = 0; op != NULL && i < op->input_count; i++) {
       EG_TRY(eg_u32s_push(&e->addends, space->inputs.data[op->inputs + i]));
       EG_TRY(eg_u32s_push(&e->sums, v));
@@ -370,7 +381,7 @@ static egraph_status find_value_sums(emitter *e) {
 static egraph_status find_read(emitter *e) {
   EG_TRY(eg_bytes_resize(&e->is_read, e->model->values.len));
   for (uint32_t v = 0; v < e->space->values.len; v++) {
-    const eg_space_operator *op = eg_plan_solution_operator(&e->chosen, v);
+    const eg_space_operator *op = operator_of_value(&e->chosen, v);
     if (op == NULL || e->space->values.data[v].is_entry) continue;
     uint32_t strategy =
         eg_plan_solution_strategy(&e->chosen, eg_plan_solution_made(&e->chosen, v));
@@ -394,7 +405,7 @@ static egraph_status keep_unread(emitter *e, eg_phase phase) {
   return EGRAPH_OK;
 }
 
-/// What copies of this phase start from.
+/// Lists the states from which copies of this phase start.
 static void carry_over(emitter *e, eg_model_role role, eg_phase phase) {
   for (uint32_t copy = 0; copy < e->model->values.len; copy++) {
     if (e->model->values.data[copy].role != role ||
@@ -414,7 +425,7 @@ static egraph_status write_phase(emitter *e, eg_phase phase) {
   for (uint32_t v = 0; v < e->space->values.len; v++) {
     const eg_space_value *value = &e->space->values.data[v];
     if (value->phase != phase || value->is_entry || e->writer.made.data[v] != NONE ||
-        eg_plan_solution_operator(&e->chosen, v) == NULL)
+        operator_of_value(&e->chosen, v) == NULL)
       continue;
     EG_TRY(write_from(e, v));
   }
@@ -512,8 +523,7 @@ static egraph_status emit_steps(emitter *e) {
   EG_TRY(find_value_sums(e));
   EG_TRY(find_read(e));
   for (uint32_t v = 0; v < e->space->values.len; v++)
-    if (e->space->values.data[v].is_entry &&
-        eg_plan_solution_operator(&e->chosen, v) != NULL)
+    if (e->space->values.data[v].is_entry && operator_of_value(&e->chosen, v) != NULL)
       EG_TRY(write_entry(e, v));
   for (eg_phase p = EG_PHASE_FORWARD; p <= EG_PHASE_UPDATE; p++)
     EG_TRY(write_phase(e, p));
@@ -525,6 +535,7 @@ static egraph_status emit_steps(emitter *e) {
 
 egraph_status eg_plan_emit(const eg_plan_model *model, egraph_allocator alloc,
                            const eg_layout_solution *solution, eg_emitted_plan *out) {
+  assert(solution->strategy.len == model->values.len);
   const eg_plan_space *space = model->space;
   emitter e;
   emitter_init(&e, alloc);

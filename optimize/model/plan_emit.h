@@ -18,6 +18,11 @@ typedef struct eg_emitted_plan {
   eg_u32s value_at; // [steps] value of the problem that it makes, or moves. Likewise
 } eg_emitted_plan;
 
+/// Completes strategies ([values], as eg_layout_complete takes them) of a model's problem
+/// to a solution, once. Fails as eg_layout_complete.
+egraph_status eg_plan_complete(const eg_plan_model *model, egraph_allocator alloc,
+                               const uint32_t *strategy, eg_layout_solution *out,
+                               bool *out_is_solution);
 /// Inputs and outputs are the original's, in order; a value that was there before keeps
 /// its name. The plan passes eg_plan_check.
 egraph_status eg_plan_emit(const eg_plan_model *model, egraph_allocator alloc,
@@ -57,11 +62,6 @@ static inline uint32_t eg_plan_solution_place(const eg_plan_solution *s, uint32_
 /// The problem value that a space value is where it is made: its entry, or its copy in
 /// its own phase.
 uint32_t eg_plan_solution_made(const eg_plan_solution *s, uint32_t v);
-/// The operator that makes a space value, or NULL: it is not needed.
-const eg_space_operator *eg_plan_solution_operator(const eg_plan_solution *s, uint32_t v);
-/// The strategy of that operator; not of an entry.
-const eg_space_strategy *eg_plan_solution_spread(const eg_plan_solution *s, uint32_t v);
-eg_layout eg_plan_solution_layout(const eg_plan_solution *s, uint32_t place);
 /// Where a problem value that is kept starts: the place that it was before, or
 /// EG_SPACE_NONE.
 uint32_t eg_plan_solution_kept_from(const eg_plan_solution *s, uint32_t value);

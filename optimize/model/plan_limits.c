@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/model/plan_limits.h"
 
+#include <assert.h>
 #include <string.h>
 
 static const uint16_t ALL = UINT16_MAX;
@@ -56,7 +57,7 @@ static void mark_carried(eg_plan_limits *l) {
   }
 }
 
-/// Of inputs that are not carried. The first with a dimension tells the batch.
+/// Marks inputs that are not carried. The first input with a dimension gives the batch.
 static void mark_inputs(eg_plan_limits *l) {
   const eg_graph *graph = space_graph(l->space);
   int64_t batch = 0;
@@ -76,7 +77,7 @@ static void mark_inputs(eg_plan_limits *l) {
   }
 }
 
-/// Whether some operator makes the value of weights alone.
+/// True when some operator makes the value from weights alone.
 static bool is_made_of_weights(const eg_plan_limits *l, const eg_space_operator *op) {
   const uint32_t *inputs = l->space->inputs.data + op->inputs;
   for (uint32_t i = 0; i < op->input_count; i++)
@@ -86,7 +87,7 @@ static bool is_made_of_weights(const eg_plan_limits *l, const eg_space_operator 
 }
 
 static bool moves_only(const eg_plan_limits *l, const eg_space_operator *op) {
-  eg_term term = eg_engine_term(eg_tensor_egraph_engine_of(l->space->egraph), op->node);
+  eg_term term = eg_engine_term(eg_plan_space_engine(l->space), op->node);
   return op->input_count == 1 && (term.op == EG_OP_CAST || term.op == EG_OP_RESHAPE ||
                                   term.op == EG_OP_TRANSPOSE);
 }
@@ -173,6 +174,7 @@ egraph_status eg_plan_limits_init(eg_plan_limits *limits, egraph_allocator alloc
 }
 
 void eg_plan_limits_deinit(eg_plan_limits *limits) {
+  if (limits->space == NULL) return; // zeros
   eg_free(limits->alloc, limits->values, limits->space->values.len,
           sizeof *limits->values);
   eg_free(limits->alloc, limits->outputs, output_count(limits->space),
@@ -203,6 +205,7 @@ bool eg_plan_limits_allow_source(const eg_plan_limits *limits, uint32_t value,
 
 bool eg_plan_limits_allow_place(const eg_plan_limits *limits, uint32_t value,
                                 uint32_t place, uint32_t layout) {
+  assert(place < EG_LIMIT_PLACES);
   return is_layout_within(limits, limits->values[value].place[place],
                           layout_at(limits, value, layout));
 }
@@ -247,8 +250,8 @@ static void narrow_masks(eg_value_limits *value, const eg_plan_constraint *row,
       value->moves[p][axis] |= row->moves;
 }
 
-/// Whether a layout is in all masks that count; but for what is pinned to them, partial
-/// sums do not.
+/// True when some layout is in all masks that count; partial sums do not count, except
+/// for values pinned to them.
 static bool some_layout(const eg_plan_limits *limits, uint32_t v,
                         const uint16_t *const *masks, uint32_t count, uint16_t others) {
   const eg_layout_graph *graph = eg_plan_space_layouts(limits->space, v);
@@ -263,14 +266,14 @@ static bool some_layout(const eg_plan_limits *limits, uint32_t v,
   return false;
 }
 
-/// Whether an output can be delivered, if its value may be where it is made in `place`.
+/// True when an output can be delivered, if its value may be in `place` where it is made.
 static bool is_deliverable(const eg_plan_limits *limits, const eg_output_limits *wanted,
                            const uint16_t *place) {
   return some_layout(limits, wanted->value, (const uint16_t *[]){wanted->digits, place},
                      2, may_leave(wanted));
 }
 
-/// Whether the value can be made, and be in each of its places.
+/// True when the value can be made, and be in each of its places.
 static bool can_keep_limits(const eg_plan_limits *limits, uint32_t v,
                             const eg_value_limits *wanted,
                             const eg_plan_constraint *row) {
@@ -337,17 +340,13 @@ static egraph_status fail_empty(const eg_plan_limits *limits,
         "outputs are delivered as R unless (deliver %.200s %s=S) says otherwise",
         cut->name, cut->size, row->value, row->value, cut->name);
   const eg_layout_graph *graph = eg_plan_space_layouts(limits->space, v);
-  eg_text type;
-  eg_text_init(&type, limits->alloc);
-  egraph_status status = eg_type_print(&type, &graph->type);
-  if (status == EGRAPH_OK)
-    status = eg_plan_constraint_fail(
-        row,
-        "this leaves '%.200s' (%s) no layout on axis %s=%u: a dimension is not there or "
-        "does not divide, or a statement above is against it; change one of them",
-        row->value, eg_text_of(&type), cut->name, cut->size);
-  eg_text_deinit(&type);
-  return status;
+  EG_LOCAL(eg_text, type, limits->alloc);
+  EG_TRY(eg_type_print(&type, &graph->type));
+  return eg_plan_constraint_fail(
+      row,
+      "this leaves '%.200s' (%s) no layout on axis %s=%u: a dimension is not there or "
+      "does not divide, or a statement above is against it; change one of them",
+      row->value, eg_text_of(&type), cut->name, cut->size);
 }
 
 static egraph_status add_to_all(eg_plan_limits *limits, const eg_plan_constraint *row,
@@ -371,8 +370,8 @@ static egraph_status add_to_all(eg_plan_limits *limits, const eg_plan_constraint
       space->mesh.axes[axis].size);
 }
 
-/// Whether a statement about what is delivered is about this output: of the name, or any
-/// that no step hands to the next.
+/// True when a statement about deliveries is about this output: by its name, or any
+/// output that no step hands to the next.
 static bool is_meant(const eg_plan_limits *limits, const eg_plan_constraint *row,
                      uint32_t output) {
   const char *name;
@@ -454,8 +453,9 @@ static egraph_status add_statement(eg_plan_limits *limits, const eg_plan_constra
 egraph_status eg_plan_limits_add(eg_plan_limits *limits,
                                  const eg_plan_constraints *constraints, size_t count,
                                  bool lenient) {
+  assert(count <= constraints->rows.len);
   const eg_plan_constraint_rows *rows = &constraints->rows;
-  // What is delivered comes first: it allows more than was, other statements less.
+  // Deliveries come first: they allow more than before, other statements less.
   for (size_t i = 0; i < rows->len; i++)
     if (rows->data[i].verb == EG_VERB_DELIVER)
       EG_TRY(add_statement(limits, &rows->data[i], lenient));

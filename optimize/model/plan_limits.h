@@ -1,5 +1,5 @@
-// Constraints as a plan space knows them: which layouts each value may have where, and
-// which moves. A plan model takes them into account; nothing else does.
+// Constraints in the terms of a plan space: which layouts each value may have where, and
+// which moves. Only plan models read them.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_MODEL_PLAN_LIMITS_H
 #define EG_OPTIMIZE_MODEL_PLAN_LIMITS_H
@@ -51,9 +51,9 @@ bool eg_plan_limits_allow_source(const eg_plan_limits *limits, uint32_t value,
 /// `place` is a phase or EG_LIMIT_ENTRY.
 bool eg_plan_limits_allow_place(const eg_plan_limits *limits, uint32_t value,
                                 uint32_t place, uint32_t layout);
-/// Whether an output may leave the step in a layout of its value: in one that it may be
-/// delivered in, in a memory format only for the next step, and as a partial sum only if
-/// it adds up over the steps. NULL: no limits.
+/// True when an output may leave the step in a layout of its value: a layout in which it
+/// may be delivered, in a memory format only for the next step, and as a partial sum only
+/// if it adds up over the steps. NULL: no limits.
 bool eg_plan_limits_allow_output(const eg_plan_limits *limits, uint32_t output,
                                  uint32_t layout);
 bool eg_plan_limits_allow_move(const eg_plan_limits *limits, uint32_t value,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/model/plan_model.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -24,7 +25,8 @@ EG_OWNER_DEFINE_STATIC(builder, (eg_bytes, uses),
       (eg_u32s, layouts, operators, strategies, moves, copies, entries, handed),         \
       (eg_layout_seam_list, seams)
 
-/// Of a value that leaves the step as what entered, beside the bits of phases.
+/// Flag next to the phase bits: the value must leave the step in the layout in which it
+/// entered.
 enum { LEAVES = 1 << EG_PHASE_COUNT };
 
 static const eg_space_value *model_space_value(const builder *b, uint32_t v) {
@@ -236,14 +238,14 @@ static egraph_status add_kept(builder *b, uint32_t v, uint32_t from, uint32_t to
   return EGRAPH_OK;
 }
 
-/// The same of a value: a sum over micro-batches, and what the next step gets as an
-/// entry, may be in the storage of the entry, which counts.
+/// Returns the rows of memory of a value. A sum over micro-batches, and the next step's
+/// entry, may use the storage of the entry, which counts already.
 static uint32_t memory_rows(const builder *b, uint32_t v, eg_phase p, eg_phase q) {
   bool has_storage = model_space_value(b, v)->is_sum || (b->uses.data[v] & LEAVES) != 0;
   return has_storage ? 0 : rows_between(b, p, q);
 }
 
-/// What FORWARD keeps for both later phases counts once.
+/// Counts once what FORWARD keeps for both later phases.
 static egraph_status add_shared(builder *b, uint32_t v) {
   uint32_t kept, forward = *copy_of(b, v, EG_PHASE_FORWARD);
   EG_TRY(add_model_value(b, EG_MODEL_KEPT, v, v, EG_PHASE_BACKWARD, &kept));
@@ -344,7 +346,7 @@ static egraph_status add_model_operator(builder *b, uint32_t number) {
   return add_strategies(b, op, value->is_entry);
 }
 
-/// Whether some value may be made by several operators, and so not be read by another.
+/// True when several operators may make some value, so that a value may have no reader.
 static bool has_alternatives(const builder *b) {
   for (uint32_t o = 1; o < b->space->operators.len; o++)
     if (b->space->operators.data[o].value == b->space->operators.data[o - 1].value)
@@ -373,7 +375,7 @@ static egraph_status make_end(builder *b, uint32_t end, const uint32_t *from) {
   return eg_layout_problem_add_root(problem, end, NULL, 0);
 }
 
-/// Of a link at both seams the end in the block that stands for many, and the other one.
+/// Finds the end of a link in the block that represents many, and the other end.
 static void sort_ends(const builder *b, uint32_t link, uint32_t seam, uint32_t *out_inner,
                       uint32_t *out_outer) {
   const uint32_t *ends =
@@ -499,8 +501,8 @@ static egraph_status forbid_places(builder *b, uint32_t value) {
   return EGRAPH_OK;
 }
 
-/// What leaves has the layout in which it enters, and what a seam hands over that of a
-/// copy: they need no limits of their own.
+/// True when a value needs no limits of its own: an exit has the layout of its entry, and
+/// a handed-over value the layout of a copy.
 static bool is_unlimited(const builder *b, uint32_t value) {
   eg_model_role role = b->model->values.data[value].role;
   return role == EG_MODEL_EXIT || role == EG_MODEL_HANDED;
@@ -535,7 +537,7 @@ void eg_plan_model_price_memory(eg_plan_model *model, const double *price) {
       double seconds = 0;
       for (uint32_t r = 0; r < p->memory_rows; r++)
         seconds += price[r] * p->memory[r].data[s];
-      // Of one of the equal blocks.
+      // Costs of one of the equal blocks.
       p->cost.data[s] +=
           seconds * p->memory_times.data[value] / p->cost_times.data[value];
     }
@@ -595,6 +597,7 @@ egraph_status eg_plan_model_init_within(eg_plan_model *model, egraph_allocator a
 egraph_status eg_plan_model_init_open(eg_plan_model *model, egraph_allocator alloc,
                                       const eg_plan_space *space,
                                       const eg_plan_limits *limits) {
+  assert(space->can_be_cut);
   return init(model, alloc, space, limits, true);
 }
 

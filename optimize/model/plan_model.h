@@ -1,19 +1,20 @@
 // A plan space as a layout problem.
 //
-// A value that is used in a later phase than it is made in has a copy there: what was
-// kept (a stash for backward, the sum of a gradient over the micro-batches). An operator
-// keeps each layout as it is, for its bytes; which layout is kept, and of which of the
-// phases before, is a choice. An input or weight has an *entry*, without transitions,
-// from which the copy of each phase starts for nothing, or from what an earlier phase has
-// made of it, for its bytes. What FORWARD hands to both later phases is *kept* once. What
-// is carried to the next step has an *exit* whose layout is tied to that of its entry.
+// A value that is used in a later phase than the one that makes it has a copy there: it
+// was kept (a stash for backward, the sum of a gradient over the micro-batches). An
+// operator keeps each layout as it is, for its bytes; which layout is kept, and from
+// which earlier phase, is a choice. An input or weight has an *entry*, without
+// transitions, from which the copy of each phase starts for nothing, or from a value that
+// an earlier phase made of it, for its bytes. A value that FORWARD hands to both later
+// phases is *kept* once. A value carried to the next step has an *exit* whose layout is
+// tied to its entry's.
 //
 // A link of a seam (plan_space.c) hands a copy over: a value without transitions, kept
 // from the copy for nothing, which the user reads instead. The same link is handed over
 // in one layout at both seams. In the *open* model the two ends of a link are free of
-// each other: a value that is made of the copy, and one that the user reads instead, made
-// of nothing. What both have besides the layouts is being *absent*, where rules may leave
-// the user nothing to read (extract/layout/layout_bound.h).
+// each other: one value is made of the copy, and the user reads another, made of nothing.
+// Besides layouts, both ends may be *absent*, where rules may leave the user nothing to
+// read (extract/layout/layout_bound.h).
 //
 //   weight w:  entry ---> w in FORWARD ---arcs---> kept, bytes ---> w in BACKWARD
 //                 '------------------------------------------------------^
@@ -37,7 +38,7 @@ typedef enum eg_model_role {
   EG_MODEL_HANDED // over a seam
 } eg_model_role;
 
-/// What a value of the problem stands for.
+/// The meaning of a value of the problem.
 typedef struct eg_model_value {
   eg_model_role role;
   uint32_t value;   // of the space
@@ -78,7 +79,7 @@ void eg_plan_model_limit_memory(eg_plan_model *model, double bytes);
 /// Takes limits of memory away, and adds to the costs what the memory takes at prices
 /// ([memory rows], seconds of a byte).
 void eg_plan_model_price_memory(eg_plan_model *model, const double *price);
-/// Bytes that the step of a strategy, or of an arc of a value, takes beside its operands
+/// Bytes that the step of a strategy, or of an arc of a value, takes besides its operands
 /// and results.
 static inline double eg_plan_model_strategy_scratch(const eg_plan_model *model,
                                                     uint32_t strategy) {

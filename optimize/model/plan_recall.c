@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/model/plan_recall.h"
 
+#include <assert.h>
+
 #include "base/owner.h"
 #include "optimize/space/groups.h"
 #include "optimize/space/layout_graph.h"
@@ -55,6 +57,7 @@ static bool same_choice(const eg_plan_choice *a, const eg_plan_choice *b) {
 
 egraph_status eg_plan_choices_note(eg_plan_choices *choices, const eg_plan_model *model,
                                    const eg_u32s *strategy) {
+  assert(choices->len == 0 && strategy->len == model->values.len);
   for (uint32_t v = 0; v < strategy->len; v++) {
     eg_plan_choice choice = {.is_needed = false};
     if (strategy->data[v] != EG_LAYOUT_NONE)
@@ -66,6 +69,7 @@ egraph_status eg_plan_choices_note(eg_plan_choices *choices, const eg_plan_model
 
 egraph_status eg_plan_choices_find(const eg_plan_choices *choices,
                                    const eg_plan_model *model, eg_u32s *strategy) {
+  assert(strategy->len == 0);
   const eg_layout_problem *problem = &model->problem;
   for (size_t v = 0; v < model->values.len; v++)
     EG_TRY(eg_u32s_push(strategy, EG_LAYOUT_NONE));
@@ -96,10 +100,6 @@ typedef struct recaller {
 } recaller;
 EG_OWNER_DEFINE_STATIC(recaller, (eg_u32s, value, op_begin, ops, start),
                        (eg_arena, arena))
-
-static const eg_engine *recall_engine(const recaller *r) {
-  return eg_tensor_egraph_engine_of(r->space->egraph);
-}
 
 static const eg_plan_state *plan_state(const recaller *r, uint32_t state) {
   return &r->plan->states.data[state];
@@ -208,7 +208,7 @@ static bool has_layouts(const recaller *r, const eg_space_operator *op,
 
 static bool is_planned_node(const recaller *r, const eg_space_operator *op,
                             const eg_graph_node_info *node) {
-  eg_term term = eg_engine_term(recall_engine(r), op->node);
+  eg_term term = eg_engine_term(eg_plan_space_engine(r->space), op->node);
   if (term.op != node->attrs->op || op->input_count != node->input_count ||
       !eg_attrs_same(eg_tensor_egraph_attrs_at(r->space->egraph, term.payload),
                      node->attrs))
@@ -219,9 +219,9 @@ static bool is_planned_node(const recaller *r, const eg_space_operator *op,
   return true;
 }
 
-/// Whether an operator is a part of a tuple: a value may be one of several tuples.
+/// True when an operator is a part of this tuple: a value may be in several tuples.
 static bool is_part_of(const recaller *r, const eg_space_operator *op, uint32_t tuple) {
-  return eg_engine_term(recall_engine(r), op->node).op == EG_OP_PART &&
+  return eg_engine_term(eg_plan_space_engine(r->space), op->node).op == EG_OP_PART &&
          r->space->inputs.data[op->inputs] == tuple;
 }
 
@@ -337,7 +337,7 @@ static void recall_copy(recaller *r, uint32_t v, eg_phase phase) {
 
 // ---- the whole ------------------------------------------------------------------------
 
-/// Whether a layout of the plan is whole along all axes that the space has not.
+/// True when a layout of the plan is whole along all axes that the space lacks.
 static bool has_axes_of(const recaller *r, const eg_layout *layout) {
   const eg_mesh *whole = &r->plan->mesh, *mine = &r->space->mesh;
   eg_layout narrow = eg_unit_axes_narrow(layout, whole, mine);
@@ -349,8 +349,8 @@ static bool has_axes_of(const recaller *r, const eg_layout *layout) {
   return used == kept;
 }
 
-/// Whether the space's mesh is that of the plan but for axes along which all devices of
-/// the plan do the same.
+/// True when the space's mesh is the plan's without axes along which all devices of the
+/// plan do the same.
 static bool is_same_mesh(const recaller *r) {
   if (!eg_unit_axes_are_of(&r->space->mesh, &r->plan->mesh)) return false;
   for (size_t s = 0; s < r->plan->states.len; s++)
@@ -387,27 +387,22 @@ static egraph_status recall(recaller *r) {
 
 egraph_status eg_plan_recall(const eg_plan_model *model, const eg_plan *plan,
                              eg_u32s *strategy) {
-  recaller r;
-  recaller_init(&r, model->space->alloc);
+  EG_LOCAL(recaller, r, model->space->alloc);
   r.model = model;
   r.space = model->space;
   r.problem = &model->problem;
   r.plan = plan;
   r.strategy = strategy;
   r.first = strategy->len;
-  egraph_status status = recall(&r);
-  recaller_deinit(&r);
-  return status;
+  return recall(&r);
 }
 
 egraph_status eg_plan_choices_recall(eg_plan_choices *choices, egraph_allocator alloc,
                                      const eg_plan_space *space, const eg_plan *plan,
                                      eg_u32s *strategy) {
-  eg_plan_model model;
+  EG_OWNED(eg_plan_model, model);
   EG_TRY(eg_plan_model_init(&model, alloc, space));
-  egraph_status status = eg_plan_recall(&model, plan, strategy);
-  if (status == EGRAPH_OK && strategy->len != 0)
-    status = eg_plan_choices_note(choices, &model, strategy);
-  eg_plan_model_deinit(&model);
-  return status;
+  EG_TRY(eg_plan_recall(&model, plan, strategy));
+  if (strategy->len != 0) EG_TRY(eg_plan_choices_note(choices, &model, strategy));
+  return EGRAPH_OK;
 }

@@ -1,12 +1,11 @@
-// A plan that is there already, found again in a plan model of its step: for a search to
-// begin with.
+// Finds an existing plan again in a plan model of its step: for a search to begin with.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_MODEL_PLAN_RECALL_H
 #define EG_OPTIMIZE_MODEL_PLAN_RECALL_H
 
 #include "optimize/model/plan_model.h"
 
-/// What makes a problem value, in terms of the space.
+/// The choice that makes a problem value, in terms of the space.
 typedef struct eg_plan_choice {
   bool is_needed;
   uint32_t strategy;            // of the space; EG_SPACE_NONE: it is kept
@@ -18,8 +17,9 @@ EG_VEC_DEFINE(eg_plan_choices, eg_plan_choice);
 /// Fills the empty `choices` by problem value. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_plan_choices_note(eg_plan_choices *choices, const eg_plan_model *model,
                                    const eg_u32s *strategy);
-/// Fills the empty `strategy` by problem value: those of the model that are the choices;
-/// EG_LAYOUT_NONE where it has none. Fails with EGRAPH_E_MEMORY. O(strategies).
+/// Fills the empty `strategy` by problem value with the model's strategies for the
+/// choices; EG_LAYOUT_NONE where the model has none. Fails with EGRAPH_E_MEMORY.
+/// O(strategies).
 egraph_status eg_plan_choices_find(const eg_plan_choices *choices,
                                    const eg_plan_model *model, eg_u32s *strategy);
 

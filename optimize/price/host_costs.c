@@ -122,7 +122,7 @@ egraph_status eg_host_exchanges_store(egraph_allocator alloc, const eg_host_cost
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "no database that may be written to; give one with --db, without "
                    "--read-only");
-  size_t count = points->len + (beside > 0); // that of computing last
+  size_t count = points->len + (beside > 0); // the one of computing last
   egraph_status status = eg_alloc(alloc, count, sizeof *keys, &keys);
   if (status == EGRAPH_OK) status = eg_alloc(alloc, count, sizeof *entries, &entries);
   if (status == EGRAPH_OK) status = eg_profile_db_create(&alloc, &options, &db);

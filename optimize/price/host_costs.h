@@ -1,4 +1,4 @@
-// What is known of the costs of this host, and how it is measured.
+// The known costs of this host, and how it is measured.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_PRICE_HOST_COSTS_H
 #define EG_OPTIMIZE_PRICE_HOST_COSTS_H
@@ -17,7 +17,7 @@ typedef struct eg_host_meter {
   double device_bytes; // memory of the device; 0: not known
 } eg_host_meter;
 
-/// What is known of the costs of this host, or of others in the same database.
+/// The known costs of this host, or of others in the same database.
 typedef struct eg_host_costs {
   eg_cost_model *model;
   eg_host_meter meter;
@@ -46,7 +46,7 @@ EG_VEC_DEFINE(eg_fitted_exchanges, eg_fitted_exchange);
 typedef struct eg_host_exchanges {
   eg_fitted_exchanges curves; // by devices and kind; none: nothing was measured
   int64_t oldest;             // measurement, seconds since 1970; 0: none
-  double beside;              // of computing beside an exchange; 0: not measured
+  double beside;              // of computing next to an exchange; 0: not measured
 } eg_host_exchanges;
 
 void eg_host_exchanges_init(eg_host_exchanges *exchanges, egraph_allocator alloc);

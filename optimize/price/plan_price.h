@@ -1,5 +1,5 @@
-// What planning asks of a machine, the answers of one of its meshes, and seconds of
-// strategies and of the steps of a plan that is there already, made of these.
+// The prices that planning needs of a machine, the answers of one of its meshes, and
+// seconds of strategies and of the steps of an existing plan by these.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_PRICE_PLAN_PRICE_H
 #define EG_OPTIMIZE_PRICE_PLAN_PRICE_H
@@ -9,25 +9,25 @@
 #include "sim/collective.h"
 #include "sim/device_cost.h"
 
-/// What a node costs on one device.
+/// The cost of a node on one device.
 typedef struct eg_node_price {
   double seconds; // >= 0, and finite where all types are plain. INFINITY: the device has
                   // no kernel for these memory formats
   uint32_t basis; // what the seconds rest on, as the one who answers numbers it; 0: free,
-                  // or nobody asks
+                  // or unused
 } eg_node_price;
 
-/// What seconds of a plan are multiplied by: of computing (halos included, as in the
-/// seconds of a step) and of exchanges along each axis.
+/// Factors of the seconds of a plan: of computing (halos included, as in the seconds of a
+/// step) and of exchanges along each axis.
 typedef struct eg_cost_weights {
   double forward, later;                  // computing of FORWARD, of later phases
   double exchange[EG_MAX_MESH_AXES];      // of entries, and of what FORWARD makes
   double late_exchange[EG_MAX_MESH_AXES]; // of what later phases make
 } eg_cost_weights;
-/// Of a node of a phase; NULL: 1.
+/// Returns the factor of a node of a phase; NULL: 1.
 double eg_node_weight(const eg_cost_weights *weights, eg_phase phase);
-/// Of a transition in a phase of a value; `made`: the phase that makes it, FORWARD of an
-/// entry.
+/// Returns the factor of a transition in a phase; `made`: the phase that makes the value,
+/// FORWARD for an entry.
 double eg_transition_weight(const eg_cost_weights *weights,
                             const eg_transition *transition, eg_phase phase,
                             eg_phase made);
@@ -45,7 +45,7 @@ typedef struct eg_plan_costs {
   /// Compute costs nothing, so that operators with multiplications must be split along
   /// every axis: replicating them everywhere would be free.
   bool compute_is_free;
-  uint32_t formats; // memory formats worth considering beside plain, a bit per eg_format
+  uint32_t formats; // memory formats worth considering besides plain, a bit per eg_format
   const eg_cost_weights *weights; // of the answers in a plan; NULL: 1
 } eg_plan_costs;
 

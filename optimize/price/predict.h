@@ -1,4 +1,4 @@
-// Predicted cost of a graph as it stands, in the memory formats that it carries.
+// The predicted cost of a graph as it is, in its memory formats.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_PRICE_PREDICT_H
 #define EG_OPTIMIZE_PRICE_PREDICT_H
@@ -9,7 +9,7 @@
 /// Types of the operands or results of a node.
 EG_VEC_DEFINE(eg_types, eg_type);
 
-/// What is priced of an opaque node.
+/// Returns the priced part of an opaque node.
 eg_node_spec eg_graph_opaque_spec(const eg_graph *graph, eg_graph_node node);
 /// Calls visit for every node that runs at run time (weight-only ones do not count).
 egraph_status eg_graph_visit_specs(const eg_graph *graph, egraph_allocator alloc,
@@ -19,7 +19,7 @@ egraph_status eg_graph_visit_specs(const eg_graph *graph, egraph_allocator alloc
 /// Notes every cost of the graph for measurement.
 egraph_status eg_graph_request_costs(const eg_graph *graph, egraph_allocator alloc,
                                      eg_cost_model *costs);
-/// What a node counts as that no back-end runs.
+/// Seconds of a node that no back-end runs.
 #define EG_UNPRICED_SECONDS 1.0
 
 /// Sum of the costs of its nodes, in seconds.

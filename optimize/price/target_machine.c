@@ -17,7 +17,7 @@
 
 // More ranks are taken to be like so many.
 enum { MAX_PROBED_RANKS = 16 };
-// Of operators that are measured, as estimated.
+// Limits of measured operators, as estimated.
 static const double MOST_SECONDS = 0.5, MOST_BYTES = 1 << 30;
 static const double PRICING_SECONDS = 30.0; // of a plan, for measuring
 
@@ -64,7 +64,7 @@ static egraph_status find_messages(const eg_host_costs *host, egraph_allocator a
       .path = host->database, .read_only = host->read_only, .busy_seconds = 5};
   message_figures m = {.is_known = {false}};
   eg_profile_db *db;
-  if (ranks < 2) return EGRAPH_OK; // nobody to talk to
+  if (ranks < 2) return EGRAPH_OK; // no exchanges
   if (ranks > MAX_PROBED_RANKS) ranks = MAX_PROBED_RANKS;
   for (int f = 0; f < FIGURES; f++)
     (void)snprintf(m.text[f], sizeof m.text[f],
@@ -109,41 +109,35 @@ static egraph_status print_host(eg_text *text, egraph_allocator alloc,
   figures.device_bytes = costs->meter.device_bytes;
   const char *channel = eg_machine_host_channel(name);
   uint32_t count = ranks != 0 ? ranks : costs->meter.processors;
-  eg_host_exchanges exchanges;
-  eg_host_exchanges_init(&exchanges, alloc);
-  egraph_status status = eg_host_exchanges_load(&exchanges, alloc, costs, channel, count);
+  EG_LOCAL(eg_host_exchanges, exchanges, alloc);
+  EG_TRY(eg_host_exchanges_load(&exchanges, alloc, costs, channel, count));
   bool is_known = exchanges.curves.len != 0;
-  if (status == EGRAPH_OK && !is_known && count > 1 && strcmp(channel, "local") != 0)
-    status = EG_FAIL(EGRAPH_E_ARGUMENT,
-                     "exchanges of '%.64s' are not measured; run mpirun -n %" PRIu32
-                     " egraph profile --collectives --channel %s, with the same --db",
-                     name, count, channel);
-  if (status == EGRAPH_OK && !is_known && costs->may_measure)
-    status = find_messages(costs, alloc, count, &figures);
-  if (status == EGRAPH_OK) status = eg_machine_host_print(text, ranks, &figures);
-  if (status == EGRAPH_OK) status = eg_host_exchanges_print(&exchanges, "memory", text);
-  eg_host_exchanges_deinit(&exchanges);
-  return status;
+  if (!is_known && count > 1 && strcmp(channel, "local") != 0)
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "exchanges of '%.64s' are not measured; run mpirun -n %" PRIu32
+                   " egraph profile --collectives --channel %s, with the same --db",
+                   name, count, channel);
+  if (!is_known && costs->may_measure)
+    EG_TRY(find_messages(costs, alloc, count, &figures));
+  EG_TRY(eg_machine_host_print(text, ranks, &figures));
+  return eg_host_exchanges_print(&exchanges, "memory", text);
 }
 
 static egraph_status open_host(eg_target_machine *target, egraph_allocator alloc,
                                const eg_host_costs *costs, const char *name,
                                uint32_t ranks) {
-  eg_text text;
   target->costs = costs->model;
   if (costs->may_measure) {
     target->host = costs;
     target->prober = (eg_cost_prober){.probe = probe_operator, .self = target};
     eg_cost_set_prober(costs->model, &target->prober);
   }
-  eg_text_init(&text, alloc);
-  egraph_status status = print_host(&text, alloc, costs, name, ranks);
-  if (status == EGRAPH_OK)
-    status = eg_machine_parse(&alloc, "host", eg_text_of(&text), text.chars.len, 0,
-                              &target->machine);
+  EG_LOCAL(eg_text, text, alloc);
+  EG_TRY(print_host(&text, alloc, costs, name, ranks));
+  EG_TRY(eg_machine_parse(&alloc, "host", eg_text_of(&text), text.chars.len, 0,
+                          &target->machine));
   target->machine.has_assumed_peak = costs->meter.has_device;
-  eg_text_deinit(&text);
-  return status;
+  return EGRAPH_OK;
 }
 
 // ---- targets ------------------------------------------------------------------------
@@ -269,7 +263,7 @@ egraph_status eg_host_measure(egraph_allocator alloc, const eg_host_meter *meter
   out->peak_flops = works[COMPUTE].flops / works[COMPUTE].seconds;
   out->bandwidth_bytes = works[MOVE].bytes / works[MOVE].seconds;
   out->overhead_seconds = works[SMALL].seconds;
-  if (ranks < 2) return EGRAPH_OK; // nobody to talk to: as assumed
+  if (ranks < 2) return EGRAPH_OK; // no exchanges: as assumed
   EG_TRY(meter->messages(&alloc, ranks, &out->latency_seconds, &per_byte));
   if (per_byte > 0) out->link_bytes = 1 / per_byte;
   return EGRAPH_OK;

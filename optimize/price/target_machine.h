@@ -18,7 +18,7 @@ typedef struct eg_target_machine {
   eg_machine machine;
   eg_cost_model *costs; // borrowed; NULL: the machine's figures
   eg_cost_model *own;   // of a device that is not of this host; NULL
-  // Of this host, while it is measured:
+  // While this host is measured:
   const eg_host_costs *host; // NULL: it is not
   eg_cost_prober prober;
   bool (*stop)(void *user); // asked before each operator: true leaves it to an estimate

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_fit_internal.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@ static const double LEAST_WORK = 1e8;  // steps
 static const double MOST_CLOCK = 5e-8; // seconds of a step: the second limit
 
 double eg_fit_seconds_left(const eg_fitter *f) {
-  return fmax(f->deadline - eg_clock_seconds(), EG_FIT_LEAST_SECONDS);
+  return fmax(f->deadline - eg_clock_seconds(), EG_LEAST_SECONDS);
 }
 
 uint64_t eg_fit_work_left(const eg_fitter *f, double share) {
@@ -25,6 +26,7 @@ uint64_t eg_fit_work_of(const eg_fitter *f, double times) {
 }
 
 void eg_fit_limit_rows(eg_fitter *f, const eg_fit_rows *most) {
+  assert(f->rows <= EG_LAYOUT_MEMORY_ROWS);
   memcpy(f->model->problem.memory_limit, most->at, f->rows * sizeof *most->at);
 }
 
@@ -55,8 +57,8 @@ static uint32_t row_of_peak(const eg_fitter *f, const eg_plan *plan,
 /// Cheaper than the best, or as cheap, up to rounding, and of a lower peak.
 static bool is_better_solution(eg_fitter *f, const eg_layout_solution *solution,
                                const eg_fit_attempt *a) {
-  bool is_cheaper = solution->cost < f->least_cost * (1 - EG_FIT_PROVEN_GAP);
-  bool is_equal = solution->cost <= f->least_cost * (1 + EG_FIT_PROVEN_GAP / 2);
+  bool is_cheaper = solution->cost < f->least_cost * (1 - EG_PROVEN_GAP);
+  bool is_equal = solution->cost <= f->least_cost * (1 + EG_PROVEN_GAP / 2);
   if (f->out->has_plan && !is_cheaper && !(is_equal && a->peak < f->out->memory))
     return false;
   f->least_cost = fmin(f->least_cost, solution->cost);
@@ -76,6 +78,7 @@ static egraph_status note_large(eg_fitter *f, const eg_layout_solution *solution
 
 egraph_status eg_fit_weigh(eg_fitter *f, const eg_layout_solution *solution,
                            eg_fit_attempt *out) {
+  assert(solution->strategy.len == f->model->values.len);
   eg_emitted_plan emitted;
   eg_plan_summary summary;
   eg_fit_rows kept;
@@ -103,7 +106,7 @@ egraph_status eg_fit_weigh(eg_fitter *f, const eg_layout_solution *solution,
     return status;
   }
   eg_fitted_plan_deinit(f->out);
-  eg_u32s_deinit(&emitted.place_of); // the problem's: nobody reads them but the row
+  eg_u32s_deinit(&emitted.place_of); // of the problem: only the row reads them
   eg_u32s_deinit(&emitted.value_at);
   f->out->emitted = emitted;
   f->out->has_plan = true;
@@ -167,6 +170,11 @@ egraph_status eg_fit_keep(eg_fitter *f, const eg_fit_rows *most, double share,
                           uint64_t work, eg_fit_attempt *out) {
   eg_fit_limit_rows(f, most);
   return eg_fit_solve_within(f, share, work, 0, out);
+}
+
+void eg_fitted_plan_init(eg_fitted_plan *fitted, egraph_allocator alloc) {
+  *fitted = (eg_fitted_plan){.status = EG_LAYOUT_UNKNOWN};
+  eg_plan_choices_init(&fitted->choices, alloc);
 }
 
 void eg_fitted_plan_deinit(eg_fitted_plan *fitted) {

@@ -3,14 +3,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_algebra.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "base/clock.h"
-#include "base/work.h"
+#include "base/owner.h"
+#include "optimize/search/budget.h"
 #include "optimize/search/plan_fit.h"
 
-void eg_plan_algebra_note(eg_plan_algebra *algebra, const eg_plan_model *model,
-                          const eg_u32s *strategy) {
+/// The nodes of a solution instead: strategies by value of the model's problem.
+static void note_nodes(eg_plan_algebra *algebra, const eg_plan_model *model,
+                       const eg_u32s *strategy) {
   const eg_layout_problem *problem = &model->problem;
   for (size_t i = 0; i < algebra->chosen.len; i++)
     algebra->chosen.data[i] = 0;
@@ -25,51 +28,32 @@ void eg_plan_algebra_note(eg_plan_algebra *algebra, const eg_plan_model *model,
   algebra->is_found = true;
 }
 
-static egraph_status fill_algebra(eg_plan_algebra *algebra, egraph_allocator alloc,
-                                  eg_tensor_egraph *egraph, const eg_step_info *info,
-                                  const eg_device_cost *device,
-                                  const eg_layout_options *layout) {
-  const eg_machine_mesh alone = {.mesh = {.axis_count = 0}};
-  eg_machine_costs costs = {.device = *device, .mesh = &alone};
-  eg_plan_costs asked = eg_machine_plan_costs(&costs);
-  eg_step_info unlimited = *info;
-  unlimited.memory_limit = INFINITY;
-  eg_plan_space space;
-  eg_plan_model model;
-  eg_layout_result result;
-  EG_TRY(eg_plan_space_init(&space, alloc, egraph, &unlimited, &alone.mesh, &asked));
-  eg_layout_result_init(&result, alloc);
-  egraph_status status = eg_plan_model_init(&model, alloc, &space);
-  if (status == EGRAPH_OK) {
-    status = eg_layout_solve(alloc, &model.problem, layout, &result);
-    if (status == EGRAPH_OK && result.solutions.len != 0)
-      eg_plan_algebra_note(algebra, &model, &result.solutions.data[0].strategy);
-    eg_plan_model_deinit(&model);
-  }
-  eg_layout_result_deinit(&result);
-  eg_plan_space_deinit(&space);
-  return status;
-}
-
 static egraph_status init_none(eg_plan_algebra *algebra, egraph_allocator alloc,
                                const eg_engine *engine) {
-  uint32_t nodes = eg_engine_node_limit(engine);
   *algebra = (eg_plan_algebra){.is_found = false};
   eg_bytes_init(&algebra->chosen, alloc);
-  EG_TRY(eg_bytes_resize(&algebra->chosen, nodes));
-  for (uint32_t i = 0; i < nodes; i++)
-    algebra->chosen.data[i] = 0;
-  return EGRAPH_OK;
+  return eg_bytes_resize(&algebra->chosen, eg_engine_node_limit(engine));
 }
 
 egraph_status eg_plan_algebra_cheapest(eg_plan_algebra *algebra, egraph_allocator alloc,
                                        eg_tensor_egraph *egraph, const eg_step_info *info,
                                        const eg_device_cost *device,
                                        const eg_layout_options *layout) {
+  const eg_machine_mesh alone = {.mesh = {.axis_count = 0}};
+  eg_machine_costs costs = {.device = *device, .mesh = &alone};
+  eg_plan_costs prices = eg_machine_plan_costs(&costs);
+  eg_step_info unlimited = *info;
+  EG_OWNED(eg_plan_space, space);
+  EG_OWNED(eg_plan_model, model);
+  EG_LOCAL(eg_layout_result, result, alloc);
+  unlimited.memory_limit = INFINITY;
   EG_TRY(init_none(algebra, alloc, eg_tensor_egraph_engine_of(egraph)));
-  egraph_status status = fill_algebra(algebra, alloc, egraph, info, device, layout);
-  if (status != EGRAPH_OK) eg_plan_algebra_deinit(algebra);
-  return status;
+  EG_TRY(eg_plan_space_init(&space, alloc, egraph, &unlimited, &alone.mesh, &prices));
+  EG_TRY(eg_plan_model_init(&model, alloc, &space));
+  EG_TRY(eg_layout_solve(alloc, &model.problem, layout, &result));
+  if (result.solutions.len != 0)
+    note_nodes(algebra, &model, &result.solutions.data[0].strategy);
+  return EGRAPH_OK;
 }
 
 egraph_status eg_plan_algebra_original(eg_plan_algebra *algebra, egraph_allocator alloc,
@@ -91,16 +75,12 @@ egraph_status eg_plan_algebra_original(eg_plan_algebra *algebra, egraph_allocato
 egraph_status eg_plan_algebra_of(eg_plan_algebra *algebra, egraph_allocator alloc,
                                  const eg_plan_space *space, const eg_plan_choices *plan,
                                  eg_u32s *strategy) {
-  eg_plan_model model;
-  EG_TRY(init_none(algebra, alloc, eg_tensor_egraph_engine_of(space->egraph)));
-  egraph_status status = eg_plan_model_init(&model, alloc, space);
-  if (status == EGRAPH_OK) {
-    status = eg_plan_choices_find(plan, &model, strategy);
-    if (status == EGRAPH_OK) eg_plan_algebra_note(algebra, &model, strategy);
-    eg_plan_model_deinit(&model);
-  }
-  if (status != EGRAPH_OK) eg_plan_algebra_deinit(algebra);
-  return status;
+  EG_OWNED(eg_plan_model, model);
+  EG_TRY(init_none(algebra, alloc, eg_plan_space_engine(space)));
+  EG_TRY(eg_plan_model_init(&model, alloc, space));
+  EG_TRY(eg_plan_choices_find(plan, &model, strategy));
+  note_nodes(algebra, &model, strategy);
+  return EGRAPH_OK;
 }
 
 void eg_plan_algebra_deinit(eg_plan_algebra *algebra) {
@@ -108,6 +88,7 @@ void eg_plan_algebra_deinit(eg_plan_algebra *algebra) {
 }
 
 egraph_status eg_plan_algebra_fix(const eg_plan_algebra *algebra, eg_plan_model *model) {
+  assert(algebra->is_found);
   eg_layout_problem *problem = &model->problem;
   for (uint32_t o = 0; o < eg_layout_operator_count(problem); o++) {
     uint32_t op = model->operators.data[o];
@@ -132,8 +113,7 @@ egraph_status eg_plan_algebra_fix(const eg_plan_algebra *algebra, eg_plan_model 
 // Both steps are the whole problem with parts of it forbidden, so that strategies have
 // the same numbers in all.
 
-static const double LEAST_SECONDS = 0.01;
-// Of the work and the time that are left; and what is not worth the time to prove.
+// Shares of the work and time that are left, and the gap that is not worth proving.
 static const double STEP_SHARE = 0.5, STEP_GAP = 0.002;
 static const double WORTHWHILE = 1e-4; // of the cost, for another round
 enum { MOST_ROUNDS = 4 };
@@ -155,29 +135,27 @@ static egraph_status keep_improvement(improver *m, const eg_plan_model *model,
   m->cost = plan->cost;
   m->best->len = 0;
   EG_TRY(eg_plan_choices_find(&plan->choices, model, m->best));
-  eg_plan_algebra_note(&m->algebra, model, m->best);
+  note_nodes(&m->algebra, model, m->best);
   return EGRAPH_OK;
 }
 
 /// The cheapest plan whose peak is within the limit, too.
 static egraph_status solve_within_limit(improver *m, eg_plan_model *model) {
-  eg_fitted_plan plan;
+  EG_OWNED(eg_fitted_plan, plan);
   eg_layout_options options = *m->layout;
   double left = m->deadline - eg_clock_seconds();
-  options.time_limit_seconds = fmax(STEP_SHARE * left, LEAST_SECONDS);
+  options.time_limit_seconds = fmax(STEP_SHARE * left, EG_LEAST_SECONDS);
   if (m->work.limit != EG_WORK_UNLIMITED)
     options.work_limit = 1 + (uint64_t)(STEP_SHARE * (double)eg_work_left(&m->work));
   options.relative_gap = fmax(options.relative_gap, STEP_GAP);
   options.incumbent = m->best->data;
   EG_TRY(eg_plan_fit(model, m->alloc, &options, true, &plan));
   eg_work_add(&m->work, plan.work);
-  egraph_status status = keep_improvement(m, model, &plan);
-  eg_fitted_plan_deinit(&plan);
-  return status;
+  return keep_improvement(m, model, &plan);
 }
 
-/// What is there stays in the layout that it is made in; how it is made is free, and all
-/// that was not there before.
+/// Fixes the layouts of the values of the best plan; how they are made stays free, and so
+/// do values that it lacks.
 static egraph_status fix_layouts(improver *m, eg_plan_model *model) {
   eg_layout_problem *problem = &model->problem;
   for (uint32_t v = 0; v < m->best->len; v++) {
@@ -189,15 +167,13 @@ static egraph_status fix_layouts(improver *m, eg_plan_model *model) {
   return EGRAPH_OK;
 }
 
-/// Improves what is not held: layouts, or the algebra.
+/// Improves the side that is not held: layouts, or the algebra.
 static egraph_status improve_one_side(improver *m, bool holds_layouts) {
-  eg_plan_model model;
+  EG_OWNED(eg_plan_model, model);
   EG_TRY(eg_plan_model_init(&model, m->alloc, m->space));
-  egraph_status status =
-      holds_layouts ? fix_layouts(m, &model) : eg_plan_algebra_fix(&m->algebra, &model);
-  if (status == EGRAPH_OK) status = solve_within_limit(m, &model);
-  eg_plan_model_deinit(&model);
-  return status;
+  EG_TRY(holds_layouts ? fix_layouts(m, &model)
+                       : eg_plan_algebra_fix(&m->algebra, &model));
+  return solve_within_limit(m, &model);
 }
 
 static egraph_status improve_in_turns(improver *m) {
@@ -214,6 +190,7 @@ static egraph_status improve_in_turns(improver *m) {
 egraph_status eg_plan_improve(egraph_allocator alloc, const eg_plan_space *space,
                               const eg_layout_options *layout,
                               const eg_plan_choices *given, double cost, eg_u32s *best) {
+  assert(best->len == 0 && layout->time_limit_seconds > 0);
   improver m = {.alloc = alloc,
                 .space = space,
                 .layout = layout,
@@ -223,8 +200,8 @@ egraph_status eg_plan_improve(egraph_allocator alloc, const eg_plan_space *space
                 .cost = cost,
                 .best = best};
   if (given->len == 0) return EGRAPH_OK;
-  EG_TRY(eg_plan_algebra_of(&m.algebra, alloc, space, given, best));
-  egraph_status status = improve_in_turns(&m);
+  egraph_status status = eg_plan_algebra_of(&m.algebra, alloc, space, given, best);
+  if (status == EGRAPH_OK) status = improve_in_turns(&m);
   eg_plan_algebra_deinit(&m.algebra);
   return status;
 }

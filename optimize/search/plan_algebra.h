@@ -22,6 +22,8 @@ typedef struct eg_plan_algebra {
   bool is_found;   // false: no graph in time
 } eg_plan_algebra;
 
+// An algebra is to be deinitialized after a failure, too.
+
 /// The graph that is cheapest on one device of unlimited memory. `layout` has the time
 /// limit. Fails with EGRAPH_E_MEMORY, EGRAPH_E_UNSUPPORTED.
 egraph_status eg_plan_algebra_cheapest(eg_plan_algebra *algebra, egraph_allocator alloc,
@@ -31,9 +33,6 @@ egraph_status eg_plan_algebra_cheapest(eg_plan_algebra *algebra, egraph_allocato
 /// The nodes that no rule has made. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_plan_algebra_original(eg_plan_algebra *algebra, egraph_allocator alloc,
                                        const eg_tensor_egraph *egraph);
-/// The nodes of a solution instead: strategies by value of the model's problem.
-void eg_plan_algebra_note(eg_plan_algebra *algebra, const eg_plan_model *model,
-                          const eg_u32s *strategy);
 /// The nodes of a plan of the space. Fills `strategy`, which is initialized and empty, by
 /// value of the space's model. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_plan_algebra_of(eg_plan_algebra *algebra, egraph_allocator alloc,

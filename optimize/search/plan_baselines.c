@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_baselines.h"
 
+#include <assert.h>
 #include <string.h>
 
 // ---- statements about one axis; $ is its name ---------------------------------------
@@ -38,8 +39,8 @@ static const char *const STATEMENTS[EG_AXIS_ROLES] = {
         "(forbid (all weights) all-gather all-to-all (axis $))\n",
     [EG_AXIS_ANY] = "",
 };
-// Of several axes: reduce-scatter along one, all-reduce along the other, all-gather. An
-// axis alone has one all-reduce.
+// Along several axes: reduce-scatter along one, all-reduce along the other, all-gather.
+// An axis alone has one all-reduce.
 static const char HIERARCHICAL_DATA[] =
     SPLIT_BATCHES WHOLE_WEIGHTS WHOLE_STATES KEPT_WHOLE_GRADIENTS;
 
@@ -85,14 +86,12 @@ egraph_status eg_axis_roles_print(eg_text *text, const eg_axis_roles *roles,
 
 egraph_status eg_axis_roles_name(egraph_allocator alloc, const eg_axis_roles *roles,
                                  const eg_mesh *mesh, size_t size, char *out) {
-  eg_text text;
-  eg_text_init(&text, alloc);
-  egraph_status status = eg_axis_roles_print(&text, roles, mesh);
+  EG_LOCAL(eg_text, text, alloc);
+  EG_TRY(eg_axis_roles_print(&text, roles, mesh));
   size_t length = text.chars.len < size ? text.chars.len : 0;
   memcpy(out, eg_text_of(&text), length);
   out[length] = '\0';
-  eg_text_deinit(&text);
-  return status;
+  return EGRAPH_OK;
 }
 
 static egraph_status fail_unknown_baseline(const char *text) {
@@ -172,6 +171,7 @@ bool eg_axis_roles_are_free(const eg_axis_roles *roles) {
 
 /// The next of the products of roles, the last axis fastest; false after the last.
 static bool next_roles(eg_axis_roles *roles) {
+  assert(roles->axis_count <= EG_MAX_MESH_AXES);
   for (uint32_t a = roles->axis_count; a-- > 0;) {
     if (++roles->role[a] < EG_AXIS_ROLES) return true;
     roles->role[a] = 0;
@@ -223,20 +223,16 @@ static egraph_status print_for(eg_text *text, const char *statements, const char
 
 egraph_status eg_baseline_constraints(eg_plan_constraints *constraints,
                                       const eg_axis_roles *roles, const eg_mesh *mesh) {
-  eg_text text;
-  eg_text_init(&text, constraints->rows.alloc);
-  egraph_status status = EGRAPH_OK;
+  assert(roles->axis_count == mesh->axis_count);
+  EG_LOCAL(eg_text, text, constraints->rows.alloc);
   bool is_shared =
       count_role(roles, EG_AXIS_DATA) > 1; // data parallel along several axes
-  for (uint32_t a = 0; status == EGRAPH_OK && a < roles->axis_count; a++)
-    status = print_for(&text,
-                       roles->role[a] == EG_AXIS_DATA && is_shared
-                           ? HIERARCHICAL_DATA
-                           : STATEMENTS[roles->role[a]],
-                       mesh->axes[a].name);
-  if (status == EGRAPH_OK)
-    status = eg_plan_constraints_parse(constraints, "baseline", eg_text_of(&text),
-                                       text.chars.len, false);
-  eg_text_deinit(&text);
-  return status;
+  for (uint32_t a = 0; a < roles->axis_count; a++)
+    EG_TRY(print_for(&text,
+                     roles->role[a] == EG_AXIS_DATA && is_shared
+                         ? HIERARCHICAL_DATA
+                         : STATEMENTS[roles->role[a]],
+                     mesh->axes[a].name));
+  return eg_plan_constraints_parse(constraints, "baseline", eg_text_of(&text),
+                                   text.chars.len, false);
 }

@@ -12,7 +12,7 @@
 
 #include "optimize/model/plan_constraints.h"
 
-// What an axis does, spelling.
+// Roles of an axis, with their spelling.
 #define EG_AXIS_ROLE_LIST(X)                                                             \
   X(EG_AXIS_IDLE, "idle")          /* its devices all do the same */                     \
   X(EG_AXIS_DATA, "data-parallel") /* splits batches; weights and states are whole */    \
@@ -60,7 +60,7 @@ egraph_status eg_axis_roles_print(eg_text *text, const eg_axis_roles *roles,
 egraph_status eg_axis_roles_name(egraph_allocator alloc, const eg_axis_roles *roles,
                                  const eg_mesh *mesh, size_t size, char *out);
 
-/// Whether axes are idle or free, and some are free: planning for their devices.
+/// True when axes are idle or free, and some are free: planning for their devices.
 bool eg_axis_roles_are_free(const eg_axis_roles *roles);
 
 /// Appends the baselines of a mesh, those with more idle axes first: they are smaller

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_compete.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/owner.h"
 #include "base/proof.h"
 #include "base/work.h"
 #include "extract/layout/layout_bound.h"
@@ -20,17 +22,12 @@
 static egraph_status fit(const eg_competition *c, eg_plan_model *model,
                          eg_fitted_plan *out) {
   eg_layout_options layout = c->layout;
-  eg_u32s seed;
-  eg_u32s_init(&seed, c->alloc);
+  EG_LOCAL(eg_u32s, seed, c->alloc);
   bool is_used =
       layout.incumbent == NULL && c->seed != NULL && c->seed->len == model->values.len;
-  egraph_status status =
-      is_used ? eg_plan_choices_find(c->seed, model, &seed) : EGRAPH_OK;
+  EG_TRY(is_used ? eg_plan_choices_find(c->seed, model, &seed) : EGRAPH_OK);
   if (is_used) layout.incumbent = seed.data;
-  if (status == EGRAPH_OK)
-    status = eg_plan_fit(model, c->alloc, &layout, c->only_fitting, out);
-  eg_u32s_deinit(&seed);
-  return status;
+  return eg_plan_fit(model, c->alloc, &layout, c->only_fitting, out);
 }
 
 static egraph_status model_within(const eg_competition *c, const eg_plan_limits *limits,
@@ -44,47 +41,38 @@ static egraph_status model_within(const eg_competition *c, const eg_plan_limits 
 
 static egraph_status solve_within(const eg_competition *c, const eg_plan_limits *limits,
                                   eg_fitted_plan *out) {
-  eg_plan_model model;
-  *out = (eg_fitted_plan){.status = EG_LAYOUT_UNKNOWN};
+  EG_OWNED(eg_plan_model, model);
   EG_TRY(model_within(c, limits, &model));
-  egraph_status status = fit(c, &model, out);
-  bool is_too_large = !out->has_plan && out->least_memory > 0;
-  if (status == EGRAPH_OK && c->beyond_memory && is_too_large) {
-    // What a plan would cost that does not fit.
-    const eg_layout_status why = out->status;
-    double least_memory = out->least_memory;
-    eg_plan_model_limit_memory(&model, INFINITY);
-    status = eg_plan_fit(&model, c->alloc, &c->layout, true, out);
-    out->status = why;
-    out->least_memory = least_memory;
-  }
-  eg_plan_model_deinit(&model);
-  return status;
+  EG_TRY(fit(c, &model, out));
+  if (!c->beyond_memory || out->has_plan || !(out->least_memory > 0)) return EGRAPH_OK;
+  // The cost of a plan that does not fit.
+  const eg_layout_status why = out->status;
+  double least_memory = out->least_memory;
+  eg_plan_model_limit_memory(&model, INFINITY);
+  EG_TRY(eg_plan_fit(&model, c->alloc, &c->layout, true, out));
+  out->status = why;
+  out->least_memory = least_memory;
+  return EGRAPH_OK;
 }
 
 // ---- constraints without a plan -----------------------------------------------------
 
-/// Whether some plan keeps the first `count` constraints, however much memory it takes.
+/// Finds whether some plan keeps the first `count` constraints, however much memory it
+/// takes.
 static egraph_status try_first(const eg_competition *c, size_t count,
                                bool *out_is_possible) {
-  eg_plan_limits limits;
-  eg_plan_model model;
-  eg_layout_result result;
+  EG_OWNED(eg_plan_limits, limits);
+  EG_OWNED(eg_plan_model, model);
+  EG_LOCAL(eg_layout_result, result, c->alloc);
   eg_layout_options options = c->layout;
   options.relative_gap = 1; // any plan will do
   EG_TRY(eg_plan_limits_init(&limits, c->alloc, c->space));
-  egraph_status status = eg_plan_limits_add(&limits, c->constraints, count, false);
-  if (status == EGRAPH_OK)
-    status = eg_plan_model_init_within(&model, c->alloc, c->space, &limits);
-  eg_plan_limits_deinit(&limits);
-  EG_TRY(status);
+  EG_TRY(eg_plan_limits_add(&limits, c->constraints, count, false));
+  EG_TRY(eg_plan_model_init_within(&model, c->alloc, c->space, &limits));
   eg_plan_model_limit_memory(&model, INFINITY);
-  eg_layout_result_init(&result, c->alloc);
-  status = eg_layout_solve(c->alloc, &model.problem, &options, &result);
+  EG_TRY(eg_layout_solve(c->alloc, &model.problem, &options, &result));
   *out_is_possible = result.status != EG_LAYOUT_INFEASIBLE;
-  eg_layout_result_deinit(&result);
-  eg_plan_model_deinit(&model);
-  return status;
+  return EGRAPH_OK;
 }
 
 /// Names the statement with which possible becomes impossible; OK: none of them is to
@@ -110,15 +98,12 @@ static egraph_status blame(const eg_competition *c) {
 static egraph_status check_axes(const eg_competition *c) {
   const eg_plan_constraint *row = eg_plan_constraints_strange(c->constraints, c->mesh);
   if (row == NULL) return EGRAPH_OK;
-  eg_text mesh;
-  eg_text_init(&mesh, c->alloc);
-  egraph_status status = eg_mesh_print(&mesh, c->mesh);
-  if (status == EGRAPH_OK)
-    status = eg_plan_constraint_fail(
-        row, "there is no axis '%.64s' in the mesh %s; name one of it, or say *",
-        row->axis, mesh.chars.len == 0 ? "of one device" : eg_text_of(&mesh));
-  eg_text_deinit(&mesh);
-  return status;
+  EG_LOCAL(eg_text, mesh, c->alloc);
+  EG_TRY(eg_mesh_print(&mesh, c->mesh));
+  return eg_plan_constraint_fail(
+      row, "there is no axis '%.64s' in the mesh %s; name one of it, or say *", row->axis,
+      mesh.chars.len == 0 ? "of one device" : eg_text_of(&mesh));
+  return EGRAPH_OK;
 }
 
 static bool is_unconstrained(const eg_competition *c) {
@@ -131,35 +116,29 @@ typedef struct demands {
   const eg_plan_limits *held; // NULL: there are none
 } demands;
 
-static egraph_status demands_init(demands *d, const eg_competition *c) {
-  d->held = NULL;
-  if (is_unconstrained(c)) return EGRAPH_OK;
-  EG_TRY(check_axes(c));
-  EG_TRY(eg_plan_limits_init(&d->limits, c->alloc, c->space));
-  d->held = &d->limits;
-  egraph_status status =
-      eg_plan_limits_add(&d->limits, c->constraints, c->constraints->rows.len, false);
-  if (status != EGRAPH_OK) eg_plan_limits_deinit(&d->limits);
-  return status;
-}
-
 static void demands_deinit(demands *d) {
   if (d->held != NULL) eg_plan_limits_deinit(&d->limits);
 }
 
-egraph_status eg_compete_check(const eg_competition *competition) {
-  demands user;
-  EG_TRY(demands_init(&user, competition));
-  demands_deinit(&user);
-  return EGRAPH_OK;
+static egraph_status demands_init(demands *d, const eg_competition *c) {
+  if (is_unconstrained(c)) return EGRAPH_OK;
+  EG_TRY(check_axes(c));
+  EG_TRY(eg_plan_limits_init(&d->limits, c->alloc, c->space));
+  d->held = &d->limits;
+  return eg_plan_limits_add(&d->limits, c->constraints, c->constraints->rows.len, false);
+}
+
+/// Fails with EGRAPH_E_ARGUMENT for a constraint that names nothing or leaves a value
+/// nothing.
+static egraph_status check_demands(const eg_competition *competition) {
+  EG_OWNED(demands, user);
+  return demands_init(&user, competition);
 }
 
 egraph_status eg_compete_given(const eg_competition *competition, eg_fitted_plan *out) {
-  demands user;
+  EG_OWNED(demands, user);
   EG_TRY(demands_init(&user, competition));
-  egraph_status status = solve_within(competition, user.held, out);
-  demands_deinit(&user);
-  return status;
+  return solve_within(competition, user.held, out);
 }
 
 egraph_status eg_compete_search(const eg_competition *competition, eg_fitted_plan *out) {
@@ -168,76 +147,57 @@ egraph_status eg_compete_search(const eg_competition *competition, eg_fitted_pla
   return is_blamed ? blame(competition) : EGRAPH_OK;
 }
 
-/// The plan of an answer: strategies with the arcs of least cost that go with them.
+/// Makes the plan of an answer: its strategies, and the arcs of least cost between them.
 static egraph_status emit_answer(const eg_competition *c, const eg_plan_model *model,
                                  const uint32_t *strategy, eg_fitted_plan *out) {
-  eg_layout_completer *completer;
-  eg_layout_solution solution;
+  EG_OWNED(eg_layout_solution, solution);
   bool is_solution;
-  EG_TRY(eg_layout_completer_create(c->alloc, &model->problem, &completer));
-  egraph_status status = eg_layout_complete(completer, strategy, &solution, &is_solution);
-  eg_layout_completer_destroy(completer);
-  EG_TRY(status);
+  EG_TRY(eg_plan_complete(model, c->alloc, strategy, &solution, &is_solution));
   if (!is_solution)
     return EG_FAIL(EGRAPH_E_INTERNAL, "a search has found strategies that are no plan");
-  status = eg_plan_emit(model, c->alloc, &solution, &out->emitted);
-  out->has_plan = status == EGRAPH_OK;
-  if (out->has_plan) { // of the problem, which goes
-    eg_u32s_deinit(&out->emitted.place_of);
-    eg_u32s_deinit(&out->emitted.value_at);
-  }
+  EG_TRY(eg_plan_emit(model, c->alloc, &solution, &out->emitted));
+  out->has_plan = true;
+  eg_u32s_deinit(&out->emitted.place_of); // of the problem, which goes
+  eg_u32s_deinit(&out->emitted.value_at);
   out->cost = solution.cost;
   for (uint32_t r = 0; r < model->problem.memory_rows; r++)
     out->kept = fmax(out->kept, solution.memory[r]);
-  eg_layout_solution_deinit(&solution);
-  return status;
+  return EGRAPH_OK;
 }
 
 static egraph_status ask(const eg_competition *c, const eg_plan_searcher *searcher,
                          const eg_plan_question *question, eg_plan_model *model,
                          eg_fitted_plan *out, eg_plan_searched *out_searched) {
   eg_plan_question asked = *question;
-  eg_plan_answer answer = {.stop = EG_PLAN_STOP_EXHAUSTED};
+  EG_LOCAL(eg_plan_answer, answer, c->alloc);
   eg_plan_summary summary;
   double start = eg_clock_seconds();
   asked.model = model;
-  eg_u32s_init(&answer.strategy, c->alloc);
-  egraph_status status = searcher->run(searcher->self, &asked, &answer);
+  EG_TRY(searcher->run(searcher->self, &asked, &answer));
   *out_searched = (eg_plan_searched){.proposals = answer.proposals,
                                      .work = answer.work,
                                      .seconds = eg_clock_seconds() - start,
                                      .stop = answer.stop};
-  if (status == EGRAPH_OK && answer.strategy.len != 0) {
-    eg_plan_model_limit_memory(model, INFINITY);
-    status = emit_answer(c, model, answer.strategy.data, out);
-  }
-  eg_u32s_deinit(&answer.strategy);
-  EG_TRY(status);
-  if (!out->has_plan) return EGRAPH_OK;
+  if (answer.strategy.len == 0) return EGRAPH_OK;
+  eg_plan_model_limit_memory(model, INFINITY);
+  EG_TRY(emit_answer(c, model, answer.strategy.data, out));
+  EG_TRY(eg_plan_summary_make(&out->emitted.plan, c->alloc, &summary));
   out->status = EG_LAYOUT_FEASIBLE;
-  status = eg_plan_summary_make(&out->emitted.plan, c->alloc, &summary);
-  if (status == EGRAPH_OK)
-    out->memory = summary.peak;
-  else
-    eg_fitted_plan_deinit(out);
-  return status;
+  out->memory = summary.peak;
+  return EGRAPH_OK;
 }
 
 egraph_status eg_compete_by(const eg_competition *competition,
                             const eg_plan_searcher *searcher,
                             const eg_plan_question *question, eg_fitted_plan *out,
                             eg_plan_searched *out_searched) {
-  demands user;
-  eg_plan_model model;
-  *out = (eg_fitted_plan){.status = EG_LAYOUT_UNKNOWN, .cost = INFINITY};
-  eg_plan_choices_init(&out->choices, competition->alloc);
+  assert(searcher->run != NULL && question->mesh != NULL);
+  EG_OWNED(demands, user);
+  EG_OWNED(eg_plan_model, model);
+  out->cost = INFINITY;
   EG_TRY(demands_init(&user, competition));
-  egraph_status status = model_within(competition, user.held, &model);
-  demands_deinit(&user);
-  EG_TRY(status);
-  status = ask(competition, searcher, question, &model, out, out_searched);
-  eg_plan_model_deinit(&model);
-  return status;
+  EG_TRY(model_within(competition, user.held, &model));
+  return ask(competition, searcher, question, &model, out, out_searched);
 }
 
 static egraph_status bound_within(const eg_competition *c, const eg_plan_limits *limits,
@@ -256,15 +216,15 @@ static egraph_status bound_within(const eg_competition *c, const eg_plan_limits 
   return status;
 }
 
-egraph_status eg_compete_bound(const eg_competition *competition, double *out) {
-  demands user;
+/// A bound of all plans, without a search, in the limits of the options. INFINITY: there
+/// is none.
+static egraph_status bound_all(const eg_competition *competition, double *out) {
+  EG_OWNED(demands, user);
   EG_TRY(demands_init(&user, competition));
-  egraph_status status = bound_within(competition, user.held, out);
-  demands_deinit(&user);
-  return status;
+  return bound_within(competition, user.held, out);
 }
 
-// Of all work and time, for a bound that may show that there is nothing to search for.
+// Share of all work and time, for a bound that may show that a search is of no use.
 static const double PROBE_SHARE = 0.05;
 
 egraph_status eg_compete_probe(const eg_competition *competition, double ceiling,
@@ -274,7 +234,7 @@ egraph_status eg_compete_probe(const eg_competition *competition, double ceiling
   eg_cut cut;
   probe.layout.work_limit = eg_work_share(probe.layout.work_limit, PROBE_SHARE);
   probe.layout.time_limit_seconds *= PROBE_SHARE;
-  if (!is_folded) return eg_compete_bound(&probe, out);
+  if (!is_folded) return bound_all(&probe, out);
   EG_TRY(eg_compete_cut(&probe, free_memory, ceiling, false, &cut));
   *out = cut.bound;
   return EGRAPH_OK;
@@ -283,7 +243,7 @@ egraph_status eg_compete_probe(const eg_competition *competition, double ceiling
 egraph_status eg_compete_cut(const eg_competition *competition, const double *price,
                              double cost, bool may_bind, eg_cut *out) {
   const eg_layout_options *layout = &competition->layout;
-  demands user;
+  EG_OWNED(demands, user);
   EG_TRY(demands_init(&user, competition));
   eg_cut_input input = {.space = competition->space,
                         .limits = user.held,
@@ -295,26 +255,21 @@ egraph_status eg_compete_cut(const eg_competition *competition, const double *pr
                                     .user = layout->user,
                                     .done = layout->done}};
   memcpy(input.price, price, sizeof input.price);
-  egraph_status status = eg_plan_cut_bound(competition->alloc, &input, out);
-  demands_deinit(&user);
-  return status;
+  return eg_plan_cut_bound(competition->alloc, &input, out);
 }
 
 static egraph_status solve_priced(const eg_competition *c, const eg_plan_limits *limits,
                                   const double *price, eg_emitted_plan *out,
                                   bool *out_has) {
-  eg_plan_model model;
-  eg_layout_result result;
+  EG_OWNED(eg_plan_model, model);
+  EG_LOCAL(eg_layout_result, result, c->alloc);
   EG_TRY(eg_plan_model_init_within(&model, c->alloc, c->space, limits));
   eg_plan_model_price_memory(&model, price);
-  eg_layout_result_init(&result, c->alloc);
-  egraph_status status = eg_layout_solve(c->alloc, &model.problem, &c->layout, &result);
-  *out_has = status == EGRAPH_OK && result.solutions.len != 0;
-  if (*out_has) status = eg_plan_emit(&model, c->alloc, &result.solutions.data[0], out);
-  *out_has = *out_has && status == EGRAPH_OK;
-  eg_layout_result_deinit(&result);
-  eg_plan_model_deinit(&model);
-  return status;
+  EG_TRY(eg_layout_solve(c->alloc, &model.problem, &c->layout, &result));
+  if (result.solutions.len == 0) return EGRAPH_OK;
+  EG_TRY(eg_plan_emit(&model, c->alloc, &result.solutions.data[0], out));
+  *out_has = true;
+  return EGRAPH_OK;
 }
 
 // How far prices are from the best; of the highest one: equal costs keep less in rows
@@ -344,12 +299,10 @@ static egraph_status solve_mates(const eg_competition *c, const eg_plan_limits *
 
 egraph_status eg_compete_mates(const eg_competition *competition, const double *best,
                                eg_emitted_plan mates[EG_MATES], bool *out_has) {
-  demands user;
+  EG_OWNED(demands, user);
   *out_has = false;
   EG_TRY(demands_init(&user, competition));
-  egraph_status status = solve_mates(competition, user.held, best, mates, out_has);
-  demands_deinit(&user);
-  return status;
+  return solve_mates(competition, user.held, best, mates, out_has);
 }
 
 // ---- baselines ----------------------------------------------------------------------
@@ -357,17 +310,11 @@ egraph_status eg_compete_mates(const eg_competition *competition, const double *
 /// Adds the roles, and the user's constraints as far as the roles allow them.
 static egraph_status add_baseline(const eg_competition *c, const eg_axis_roles *roles,
                                   eg_plan_limits *limits) {
-  eg_plan_constraints mine;
-  eg_plan_constraints_init(&mine, c->alloc);
-  egraph_status status = EGRAPH_OK;
+  EG_LOCAL(eg_plan_constraints, mine, c->alloc);
   if (c->constraints != NULL)
-    status = eg_plan_limits_add(limits, c->constraints, c->constraints->rows.len, true);
-  if (status == EGRAPH_OK)
-    status = eg_baseline_constraints(&mine, roles, &c->space->mesh);
-  if (status == EGRAPH_OK)
-    status = eg_plan_limits_add(limits, &mine, mine.rows.len, true);
-  eg_plan_constraints_deinit(&mine);
-  return status;
+    EG_TRY(eg_plan_limits_add(limits, c->constraints, c->constraints->rows.len, true));
+  EG_TRY(eg_baseline_constraints(&mine, roles, &c->space->mesh));
+  return eg_plan_limits_add(limits, &mine, mine.rows.len, true);
 }
 
 static const eg_type *space_value_type(const eg_competition *c, uint32_t v) {
@@ -389,7 +336,7 @@ static void check_batches(const eg_competition *c, const eg_plan_limits *limits,
     }
 }
 
-/// Whether some value of a kind can be cut along an axis, or there is none of it.
+/// True when some value of a kind can be cut along an axis, or there is none of the kind.
 static bool some_divides(const eg_competition *c, const eg_plan_limits *limits,
                          eg_plan_kind kind, uint32_t parts) {
   bool is_there = false;
@@ -403,7 +350,7 @@ static bool some_divides(const eg_competition *c, const eg_plan_limits *limits,
   return !is_there;
 }
 
-/// What the axes that split weights, states or gradients would have nothing of.
+/// Notes an axis whose role splits weights, states or gradients, if it divides none.
 static void check_weights(const eg_competition *c, const eg_plan_limits *limits,
                           const eg_axis_roles *roles, eg_baseline_obstacle *out) {
   for (uint32_t a = 0; a < roles->axis_count; a++) {
@@ -418,27 +365,23 @@ static egraph_status baseline_init(demands *d, const eg_competition *c,
                                    const eg_axis_roles *roles) {
   EG_TRY(eg_plan_limits_init(&d->limits, c->alloc, c->space));
   d->held = &d->limits;
-  egraph_status status = add_baseline(c, roles, &d->limits);
-  if (status != EGRAPH_OK) eg_plan_limits_deinit(&d->limits);
-  return status;
+  return add_baseline(c, roles, &d->limits);
 }
 
 egraph_status eg_compete_baseline(const eg_competition *competition,
                                   const eg_axis_roles *roles,
                                   eg_baseline_obstacle *obstacle, eg_fitted_plan *out) {
-  eg_plan_limits limits;
-  *out = (eg_fitted_plan){.status = EG_LAYOUT_INFEASIBLE, .cost = INFINITY};
+  assert(roles->axis_count == competition->space->mesh.axis_count);
+  EG_OWNED(eg_plan_limits, limits);
+  out->status = EG_LAYOUT_INFEASIBLE;
+  out->cost = INFINITY;
   *obstacle = (eg_baseline_obstacle){.parts = 0};
   EG_TRY(eg_plan_limits_init(&limits, competition->alloc, competition->space));
   check_batches(competition, &limits, roles, obstacle);
   if (obstacle->parts == 0) check_weights(competition, &limits, roles, obstacle);
-  egraph_status status = EGRAPH_OK;
-  if (obstacle->parts == 0) {
-    status = add_baseline(competition, roles, &limits);
-    if (status == EGRAPH_OK) status = solve_within(competition, &limits, out);
-  }
-  eg_plan_limits_deinit(&limits);
-  return status;
+  if (obstacle->parts != 0) return EGRAPH_OK;
+  EG_TRY(add_baseline(competition, roles, &limits));
+  return solve_within(competition, &limits, out);
 }
 
 egraph_status eg_compete_named(const eg_competition *competition, const char *name,
@@ -446,7 +389,7 @@ egraph_status eg_compete_named(const eg_competition *competition, const char *na
   eg_axis_roles roles;
   eg_baseline_obstacle obstacle;
   EG_TRY(eg_axis_roles_parse(name, competition->mesh, &roles));
-  EG_TRY(eg_compete_check(competition));
+  EG_TRY(check_demands(competition));
   EG_TRY(eg_compete_baseline(competition, &roles, &obstacle, out));
   if (obstacle.parts == 0) return EGRAPH_OK;
   if (obstacle.batch != 0)
@@ -481,65 +424,48 @@ static egraph_status prove_claim(const eg_competition *c,
                                               c->layout.time_limit_seconds,
                                           .target = solution->strategy.data,
                                           .done = c->layout.done};
-  eg_layout_dual dual;
   eg_layout_bounded bounded;
-  eg_layout_dual_init(&dual, c->alloc);
-  egraph_status status = eg_layout_bound(c->alloc, problem, &wanted, &bounded, &dual);
-  if (status == EGRAPH_OK)
-    status = eg_proof_check_bound("certificate of a plan", bounded.bound, solution->cost);
-  if (status == EGRAPH_OK)
-    status = eg_layout_certificate_write(problem, solution, &dual, claimed, &out->text);
+  EG_LOCAL(eg_layout_dual, dual, c->alloc);
+  EG_TRY(eg_layout_bound(c->alloc, problem, &wanted, &bounded, &dual));
+  EG_TRY(eg_proof_check_bound("certificate of a plan", bounded.bound, solution->cost));
+  EG_TRY(eg_layout_certificate_write(problem, solution, &dual, claimed, &out->text));
   out->checked = dual.bound;
-  eg_layout_dual_deinit(&dual);
-  return status;
+  return EGRAPH_OK;
 }
 
-/// From the plan's strategies to its solution, which must cost what the plan does.
+/// Completes the plan's strategies to its solution, which must cost what the plan does.
 static egraph_status certify_strategies(const eg_competition *c,
-                                        const eg_layout_problem *problem,
+                                        const eg_plan_model *model,
                                         const eg_plan_claim *claim,
                                         const uint32_t *strategy,
                                         eg_plan_certificate *out) {
-  eg_layout_completer *completer;
-  eg_layout_solution solution;
+  EG_OWNED(eg_layout_solution, solution);
   bool is_solution;
-  EG_TRY(eg_layout_completer_create(c->alloc, problem, &completer));
-  egraph_status status = eg_layout_complete(completer, strategy, &solution, &is_solution);
-  eg_layout_completer_destroy(completer);
-  EG_TRY(status);
-  out->outcome = EG_PLAN_DIFFERENT;
-  if (!is_solution) return EGRAPH_OK;
+  EG_TRY(eg_plan_complete(model, c->alloc, strategy, &solution, &is_solution));
   double larger = fmax(fabs(solution.cost), fabs(claim->cost));
-  if (fabs(solution.cost - claim->cost) <= EG_PROOF_ROUNDING * larger) {
-    out->outcome = EG_PLAN_CERTIFIED;
-    status = prove_claim(c, problem, &solution, claim->bound, out);
-  }
-  eg_layout_solution_deinit(&solution);
-  return status;
+  bool is_same =
+      is_solution && fabs(solution.cost - claim->cost) <= EG_PROOF_ROUNDING * larger;
+  out->outcome = is_same ? EG_PLAN_CERTIFIED : EG_PLAN_DIFFERENT;
+  return is_same ? prove_claim(c, &model->problem, &solution, claim->bound, out)
+                 : EGRAPH_OK;
 }
 
 static egraph_status certify_within(const eg_competition *c, const eg_plan_limits *limits,
                                     const eg_plan_claim *claim,
                                     eg_plan_certificate *out) {
-  eg_plan_model model;
-  eg_u32s strategy;
+  EG_OWNED(eg_plan_model, model);
   EG_TRY(model_within(c, limits, &model));
-  eg_u32s_init(&strategy, c->alloc);
-  egraph_status status = eg_plan_recall(&model, claim->plan, &strategy);
-  if (status == EGRAPH_OK && strategy.len != 0)
-    status = certify_strategies(c, &model.problem, claim, strategy.data, out);
-  eg_u32s_deinit(&strategy);
-  eg_plan_model_deinit(&model);
-  return status;
+  EG_LOCAL(eg_u32s, strategy, c->alloc);
+  EG_TRY(eg_plan_recall(&model, claim->plan, &strategy));
+  if (strategy.len != 0) EG_TRY(certify_strategies(c, &model, claim, strategy.data, out));
+  return EGRAPH_OK;
 }
 
 egraph_status eg_compete_certify(const eg_competition *competition,
                                  const eg_axis_roles *roles, const eg_plan_claim *claim,
                                  eg_plan_certificate *out) {
-  demands held;
+  EG_OWNED(demands, held);
   EG_TRY(roles != NULL ? baseline_init(&held, competition, roles)
                        : demands_init(&held, competition));
-  egraph_status status = certify_within(competition, held.held, claim, out);
-  demands_deinit(&held);
-  return status;
+  return certify_within(competition, held.held, claim, out);
 }

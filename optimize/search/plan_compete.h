@@ -25,6 +25,8 @@ typedef struct eg_competition {
   const eg_plan_choices *seed; // to begin the search with; NULL: none
 } eg_competition;
 
+// The functions that find a plan fill an initialized eg_fitted_plan.
+
 /// The cheapest plan. Fails with EGRAPH_E_ARGUMENT when the constraints leave none,
 /// naming the first statement from which on there is none.
 egraph_status eg_compete_search(const eg_competition *competition, eg_fitted_plan *out);
@@ -37,16 +39,13 @@ egraph_status eg_compete_by(const eg_competition *competition,
                             const eg_plan_searcher *searcher,
                             const eg_plan_question *question, eg_fitted_plan *out,
                             eg_plan_searched *out_searched);
-/// A bound of all plans, without a search, in the limits of the options. INFINITY: there
-/// is none.
-egraph_status eg_compete_bound(const eg_competition *competition, double *out);
 /// A bound of all plans of the whole step (plan_folded.h), in the time of the options,
 /// beginning with prices ([memory rows]) that a search has found, up to the cost of the
 /// plan that it has found (or INFINITY). `may_bind`: the limit of memory.
 egraph_status eg_compete_cut(const eg_competition *competition, const double *price,
                              double cost, bool may_bind, eg_cut *out);
-/// The same in a small share of the limits: whether there is nothing to search for below
-/// `ceiling` seconds. `is_folded`: the bound is that of the whole step.
+/// Bounds the plans in a small share of the limits: whether a search below `ceiling`
+/// seconds is of use. `is_folded`: the bound is for the whole step.
 egraph_status eg_compete_probe(const eg_competition *competition, double ceiling,
                                bool is_folded, double *out);
 enum { EG_MATE_SMALL, EG_MATE_CHEAP, EG_MATES };
@@ -54,9 +53,6 @@ enum { EG_MATE_SMALL, EG_MATE_CHEAP, EG_MATES };
 /// below `best` ([memory rows], seconds of a byte). *out_has: both were found.
 egraph_status eg_compete_mates(const eg_competition *competition, const double *best,
                                eg_emitted_plan mates[EG_MATES], bool *out_has);
-/// Fails with EGRAPH_E_ARGUMENT for a constraint that names nothing or leaves a value
-/// nothing.
-egraph_status eg_compete_check(const eg_competition *competition);
 
 /// Why a baseline is none of this step on this mesh: a size that its axes do not divide.
 typedef struct eg_baseline_obstacle {
@@ -81,7 +77,7 @@ egraph_status eg_compete_named(const eg_competition *competition, const char *na
 // problem as it stands. They may prove less than the search did; the certificate then
 // says how much of the bound is unchecked.
 
-/// What the search says of a plan.
+/// The claim of a search about its plan.
 typedef struct eg_plan_claim {
   const eg_plan *plan; // of the whole step
   double cost, bound;  // seconds of a step
@@ -103,8 +99,8 @@ typedef struct eg_plan_certificate {
 void eg_plan_certificate_init(eg_plan_certificate *certificate, egraph_allocator alloc);
 void eg_plan_certificate_deinit(eg_plan_certificate *certificate);
 /// Fills an empty certificate, on the problem that eg_compete_search solves, or with
-/// roles on that of the baseline. Of the options, the limits are those of the proof.
-/// Fails with EGRAPH_E_INTERNAL where the prices contradict the plan.
+/// roles on the baseline's problem. The options' limits are for the proof. Fails with
+/// EGRAPH_E_INTERNAL where the prices contradict the plan.
 egraph_status eg_compete_certify(const eg_competition *competition,
                                  const eg_axis_roles *roles, const eg_plan_claim *claim,
                                  eg_plan_certificate *out);

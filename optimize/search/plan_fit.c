@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_fit.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -30,15 +31,16 @@ static const double MOST_WORTH = 4; // a bound of so many times the free plan's 
 enum { MOST_STRATEGIES = 1000, MOST_PRICES = 10 };
 static const double LEAST_KEPT = 0.4, MORE = 1.2; // of the limit
 static const double FINE = 5e-3; // of the limit: what the search leaves between
-// Of going through all solutions: a plan that is made and weighed is so many strategies.
+// Limits of walks through all solutions, in strategies; to make and weigh a plan counts
+// as VISIT_STEPS of them.
 enum { MOST_STEPS = 3000000, FEW_STEPS = 300000, VISIT_STEPS = 300, WALK_WORK = 60 };
 
 // ---- prices --------------------------------------------------------------------------
 
-// What is kept has a price instead of a limit: such a problem is as easy as one without
-// limits. The price rises until a plan fits; then the next one is that at which the
-// dearest plan that was too large and the cheapest that fits cost the same (Held and
-// Karp 1971). Each price tells a bound, too.
+// Kept bytes have a price instead of a limit: such a problem is as easy as one without
+// limits. The price rises until a plan fits; the next price is then the one at which the
+// dearest plan that was too large and the cheapest that fits cost the same (Held and Karp
+// 1971). Each price gives a bound, too.
 
 typedef struct price_search {
   double low, high;             // prices; INFINITY: none was high enough up to now
@@ -47,21 +49,15 @@ typedef struct price_search {
 
 static egraph_status weigh_strategies(eg_fitter *f, const uint32_t *strategy,
                                       eg_fit_attempt *out) {
-  eg_layout_completer *completer;
-  eg_layout_solution solution;
-  EG_TRY(eg_layout_completer_create(f->alloc, &f->model->problem, &completer));
-  egraph_status status =
-      eg_layout_complete(completer, strategy, &solution, &out->is_solved);
-  eg_layout_completer_destroy(completer);
-  if (status != EGRAPH_OK || !out->is_solved) return status;
+  EG_OWNED(eg_layout_solution, solution);
+  EG_TRY(eg_plan_complete(f->model, f->alloc, strategy, &solution, &out->is_solved));
+  if (!out->is_solved) return EGRAPH_OK;
   out->cost = solution.cost;
-  status = eg_fit_weigh(f, &solution, out);
-  eg_layout_solution_deinit(&solution);
-  return status;
+  return eg_fit_weigh(f, &solution, out);
 }
 
-/// Solves with this price of what is kept at every time; `cost` is that of strategies
-/// without prices.
+/// Solves with this price of the bytes kept at any time; `cost` has the costs of
+/// strategies without prices.
 static egraph_status try_price(eg_fitter *f, double price, const eg_doubles *cost,
                                eg_fit_attempt *out) {
   double prices[EG_LAYOUT_MEMORY_ROWS], allowed = 0;
@@ -98,7 +94,7 @@ static double sum_rows(const eg_fitter *f, const eg_fit_rows *kept) {
   return sum;
 }
 
-/// A negative one: none is left to try.
+/// Returns the next price; negative: none is left to try.
 static double next_price(const eg_fitter *f, const price_search *p) {
   if (isinf(p->high))
     return p->low > 0 ? PRICE_GROWTH * p->low : FIRST_WORTH * p->large.cost / f->limit;
@@ -131,7 +127,7 @@ static egraph_status search_prices(eg_fitter *f, const eg_doubles *cost,
 
 static uint32_t spare_rows(const eg_fitter *f) { return EG_LAYOUT_MEMORY_ROWS - f->rows; }
 
-/// What the row says of the last plan above the limit.
+/// Returns the bytes of the last plan above the limit, by the row.
 static double row_of_large(const eg_fitter *f, const eg_peak_row *row) {
   const eg_layout_problem *p = &f->model->problem;
   double sum = 0;
@@ -145,8 +141,8 @@ static double row_of_large(const eg_fitter *f, const eg_peak_row *row) {
   return sum;
 }
 
-/// Adds what every plan holds at the step of the last plan's peak, if that plan exceeds
-/// the limit by it; some rows are left for steering.
+/// Adds the row of what every plan holds at the step of the last plan's peak, if that
+/// plan exceeds the limit by it; leaves some rows for steering.
 static egraph_status prove_peak(eg_fitter *f, bool *out_is_new) {
   *out_is_new = false;
   if (f->large.made == EG_SPACE_NONE || spare_rows(f) <= STEERING_ROWS || f->only_fitting)
@@ -191,8 +187,8 @@ static egraph_status steer(eg_fitter *f, const eg_fit_attempt *first) {
   return EGRAPH_OK;
 }
 
-/// Of solutions as cheap as the best one looks for the plan of a lower peak, with a part
-/// of the work that the first solution took.
+/// Looks among solutions as cheap as the best for a plan with a lower peak, in a part of
+/// the work that the first solution took.
 static egraph_status lower_peak(eg_fitter *f) {
   eg_layout_problem *problem = &f->model->problem;
   uint64_t until = f->work.done + eg_fit_work_of(f, TIES_SHARE);
@@ -206,7 +202,7 @@ static egraph_status lower_peak(eg_fitter *f) {
     if (!eg_peak_row_set(row, problem, f->rows + used, peak * (1 - FINE))) break;
     problem->memory_rows = f->rows + ++used;
     EG_TRY(eg_fit_solve_within(f, LATER_SHARE, until - f->work.done, 0, &next));
-    if (!next.is_solved || next.cost > f->least_cost * (1 + EG_FIT_PROVEN_GAP / 2)) break;
+    if (!next.is_solved || next.cost > f->least_cost * (1 + EG_PROVEN_GAP / 2)) break;
     if (f->out->memory < peak) used = 0; // the row of the new best
   }
   problem->memory_rows = f->rows;
@@ -215,7 +211,7 @@ static egraph_status lower_peak(eg_fitter *f) {
 
 // ---- keeping less --------------------------------------------------------------------
 
-/// A plan that keeps the least that could be found, whatever it costs.
+/// Tries to find a plan that keeps the least, whatever it costs.
 static egraph_status try_least(eg_fitter *f, eg_fit_attempt *inout,
                                eg_fit_rows *out_most) {
   const eg_fit_rows nothing = {{0}};
@@ -272,7 +268,8 @@ static egraph_status weigh_next(void *user, const eg_layout_solution *solution) 
   return EGRAPH_OK;
 }
 
-/// Of what keeps at most so much, whatever its plan's peak is.
+/// Walks through the solutions that keep at most so much, whatever their plans' peaks
+/// are.
 static egraph_status walk_kept(eg_fitter *f, double kept, double share, uint64_t steps) {
   for (uint32_t r = 0; r < f->rows; r++)
     f->model->problem.memory_limit[r] = kept;
@@ -291,12 +288,12 @@ static egraph_status walk_kept(eg_fitter *f, double kept, double share, uint64_t
   return status;
 }
 
-/// Whether the cheapest plan is asked for, not just one within the limit.
+/// True when the cheapest plan is wanted, not just one within the limit.
 static bool wants_best(const eg_fitter *f) {
   return !f->only_fitting && f->options->relative_gap < ANY_GAP;
 }
 
-/// Whether the solutions of the problem are few enough to be gone through.
+/// True when the problem has few enough solutions to walk through all.
 static bool is_walkable(const eg_fitter *f) {
   return eg_layout_strategy_count(&f->model->problem) <= MOST_STRATEGIES;
 }
@@ -305,20 +302,20 @@ static bool is_walkable(const eg_fitter *f) {
 /// of this cost is the cheapest then.
 static egraph_status go_through(eg_fitter *f, uint64_t steps, eg_fit_attempt *first) {
   if (!wants_best(f) || !is_walkable(f)) return EGRAPH_OK;
-  EG_TRY(walk_kept(f, f->limit, 1 - EG_FIT_PROVEN_GAP, steps));
+  EG_TRY(walk_kept(f, f->limit, 1 - EG_PROVEN_GAP, steps));
   if (!f->walk.is_complete) return EGRAPH_OK;
   if (!f->out->has_plan) first->status = EG_LAYOUT_NO_MEMORY;
   if (f->out->has_plan) first->bound = f->out->cost;
   return EGRAPH_OK;
 }
 
-/// Where nothing has fitted and there was too much to go through: what keeps less is
-/// less, and its plans have room.
+/// Walks through solutions that keep less, when no plan has fitted and there were too
+/// many solutions: they are fewer, and their plans have room.
 static egraph_status go_through_less(eg_fitter *f) {
   uint64_t left = MOST_STEPS;
   if (!wants_best(f) || !is_walkable(f)) return EGRAPH_OK;
   for (double kept = LEAST_KEPT; kept < 1 && !f->out->has_plan; kept *= MORE) {
-    EG_TRY(walk_kept(f, kept * f->limit, 1 - EG_FIT_PROVEN_GAP, left));
+    EG_TRY(walk_kept(f, kept * f->limit, 1 - EG_PROVEN_GAP, left));
     if (!f->walk.is_complete || f->walk.steps >= left) break;
     left -= f->walk.steps;
   }
@@ -326,8 +323,8 @@ static egraph_status go_through_less(eg_fitter *f) {
   return EGRAPH_OK;
 }
 
-/// Where no solution was found that keeps to the limits: looks for the one that keeps
-/// least. From there on, unless there is proof that it is too much, for cheaper ones.
+/// When no solution keeps to the limits, looks for the one that keeps least. From there
+/// on, unless it is proven too large, looks for cheaper ones.
 static egraph_status begin_with_least(eg_fitter *f, eg_fit_attempt *inout) {
   eg_fit_attempt least, again;
   eg_fit_rows least_most;
@@ -367,12 +364,12 @@ static egraph_status conclude_fit(eg_fitter *f, const eg_fit_attempt *first) {
   double missing = fmax(out->cost - out->bound, 0);
   out->gap = out->cost > 0 ? missing / out->cost : 0;
   out->status =
-      missing <= EG_FIT_PROVEN_GAP * out->cost ? EG_LAYOUT_OPTIMAL : EG_LAYOUT_FEASIBLE;
+      missing <= EG_PROVEN_GAP * out->cost ? EG_LAYOUT_OPTIMAL : EG_LAYOUT_FEASIBLE;
   return EGRAPH_OK;
 }
 
-/// Without a plan: the one that keeps the least, in a part of the work that does not
-/// depend on the limit. So where its peak is the limit, it is found again.
+/// Without a plan, finds the one that keeps the least, in a part of the work that does
+/// not depend on the limit. So it is found again when the limit is its peak.
 static egraph_status find_least_kept(eg_fitter *f) {
   eg_layout_options options = *f->options;
   eg_fit_rows most = {{0}};
@@ -387,7 +384,7 @@ static egraph_status find_least_kept(eg_fitter *f) {
   options.relative_gap = 1;
   options.work_limit = eg_work_share(options.work_limit, LEAST_SHARE);
   options.time_limit_seconds =
-      fmax(LEAST_SHARE * options.time_limit_seconds, EG_FIT_LEAST_SECONDS);
+      fmax(LEAST_SHARE * options.time_limit_seconds, EG_LEAST_SECONDS);
   eg_fit_limit_rows(f, &most);
   EG_TRY(eg_fit_solve(f, &options, &least));
   if (!least.is_solved && least.status == EG_LAYOUT_NO_MEMORY) {
@@ -399,7 +396,7 @@ static egraph_status find_least_kept(eg_fitter *f) {
   return EGRAPH_OK;
 }
 
-/// Nothing is left of what the limit allows: because of the limit, or of the rest?
+/// The limit allows nothing: finds out whether the limit or the rest is to blame.
 static egraph_status judge_none(eg_fitter *f, eg_fit_attempt *out) {
   eg_fit_attempt any;
   eg_fit_rows most;
@@ -432,10 +429,10 @@ static egraph_status prove_peaks(eg_fitter *f, double share, eg_fit_attempt *ino
   return EGRAPH_OK;
 }
 
-/// Whether nothing is left to be searched.
+/// True when there is nothing left to search.
 static bool is_closed(const eg_fitter *f, const eg_fit_attempt *a) {
   if (a->status == EG_LAYOUT_NO_MEMORY || a->status == EG_LAYOUT_INFEASIBLE) return true;
-  double gap = fmax(f->options->relative_gap, EG_FIT_PROVEN_GAP);
+  double gap = fmax(f->options->relative_gap, EG_PROVEN_GAP);
   return f->out->has_plan && a->bound >= f->least_cost * (1 - gap);
 }
 
@@ -455,8 +452,8 @@ static egraph_status begin_at_costs(eg_fitter *f, const eg_doubles *cost,
   return search_prices(f, cost, &free);
 }
 
-/// Where the limit may bind: within rows of the steps at the peaks, that of the cheapest
-/// plan first, with a part of the work; then at prices, for plans to begin with.
+/// Where the limit may bind, searches within rows of the steps at the peaks, the cheapest
+/// plan's first, with a part of the work; then at prices, for plans to begin with.
 static egraph_status begin_rows(eg_fitter *f, eg_fit_attempt *out) {
   const eg_doubles *own = &f->model->problem.cost;
   EG_LOCAL(eg_doubles, cost, f->alloc);
@@ -464,7 +461,7 @@ static egraph_status begin_rows(eg_fitter *f, eg_fit_attempt *out) {
   return begin_at_costs(f, &cost, out);
 }
 
-/// Without a plan, or with one that may not be the cheapest.
+/// Goes on without a plan, or with one that may not be the cheapest.
 static egraph_status go_on(eg_fitter *f, eg_fit_attempt *inout) {
   const eg_fit_rows limits = eg_fit_limits(f);
   eg_fit_attempt last = *inout;
@@ -480,12 +477,11 @@ static egraph_status go_on(eg_fitter *f, eg_fit_attempt *inout) {
   return f->out->has_plan ? loosen(f, most, too_much) : EGRAPH_OK;
 }
 
-/// Of plans as cheap the one of the lowest peak.
+/// Prefers, among plans as cheap, the one with the lowest peak.
 static egraph_status settle_ties(eg_fitter *f) {
   if (!f->out->has_plan || !wants_best(f)) return EGRAPH_OK;
   f->walk.is_complete = false;
-  if (is_walkable(f))
-    EG_TRY(walk_kept(f, f->limit, 1 + EG_FIT_PROVEN_GAP / 4, FEW_STEPS));
+  if (is_walkable(f)) EG_TRY(walk_kept(f, f->limit, 1 + EG_PROVEN_GAP / 4, FEW_STEPS));
   return f->walk.is_complete ? EGRAPH_OK : lower_peak(f);
 }
 
@@ -531,6 +527,8 @@ static egraph_status fit(eg_fitter *f) {
 egraph_status eg_plan_fit(eg_plan_model *model, egraph_allocator alloc,
                           const eg_layout_options *options, bool only_fitting,
                           eg_fitted_plan *out) {
+  assert(options->time_limit_seconds > 0);
+  assert(model->problem.memory_rows <= EG_LAYOUT_MEMORY_ROWS);
   *out = (eg_fitted_plan){.status = EG_LAYOUT_UNKNOWN,
                           .places = eg_layout_place_count(&model->problem),
                           .arcs = eg_layout_arc_count(&model->problem)};

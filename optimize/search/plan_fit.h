@@ -32,14 +32,15 @@ typedef struct eg_fitted_plan {
   eg_plan_choices choices; // of the solution that it is made of
 } eg_fitted_plan;
 
-/// The limit is that of the space's step; the model's problem has it in all its rows, and
-/// again at the end. Solves once if the first plan fits, else some twenty times, within
-/// the options' time. Fails like eg_layout_solve and eg_plan_emit, and with
-/// EGRAPH_E_INTERNAL when a plan contradicts a proof.
-/// `only_fitting`: where nothing fits, nothing is looked for that would do with more.
+/// The limit is the one of the space's step; the model's problem has it in all its rows,
+/// and again at the end. Solves once if the first plan fits, else some twenty times,
+/// within the options' time. Fails like eg_layout_solve and eg_plan_emit, and with
+/// EGRAPH_E_INTERNAL when a plan contradicts a proof. `only_fitting`: if no plan fits,
+/// does not look for one that needs more.
 egraph_status eg_plan_fit(eg_plan_model *model, egraph_allocator alloc,
                           const eg_layout_options *options, bool only_fitting,
                           eg_fitted_plan *out);
+void eg_fitted_plan_init(eg_fitted_plan *fitted, egraph_allocator alloc);
 void eg_fitted_plan_deinit(eg_fitted_plan *fitted);
 
 #endif

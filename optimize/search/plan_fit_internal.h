@@ -1,18 +1,15 @@
-// What finding a plan that fits (plan_fit.h) tries: solutions of the problem within
-// limits of what is kept, each made a plan whose peak is counted; the cheapest that fits
-// stays.
+// The attempts of a search for a plan that fits (plan_fit.h): solutions of the problem
+// within limits of kept bytes; each becomes a plan whose peak is counted, and the
+// cheapest that fits stays.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_SEARCH_PLAN_FIT_INTERNAL_H
 #define EG_OPTIMIZE_SEARCH_PLAN_FIT_INTERNAL_H
 
-#include "base/work.h"
+#include "optimize/search/budget.h"
 #include "optimize/search/plan_fit.h"
 #include "optimize/search/plan_forbid.h"
 #include "optimize/search/plan_peak.h"
 #include "optimize/search/plan_walk.h"
-
-#define EG_FIT_PROVEN_GAP 1e-9
-#define EG_FIT_LEAST_SECONDS 0.01
 
 typedef struct eg_fit_rows {
   double at[EG_LAYOUT_MEMORY_ROWS];
@@ -35,7 +32,7 @@ typedef struct eg_fitter {
   eg_work work;
   uint64_t first_work; // that the first solution took
   uint32_t own_rows;   // of the problem as it came
-  uint32_t rows;       // these, and those of steps: every plan keeps their limits
+  uint32_t rows;       // these, and rows of steps: every plan keeps their limits
   eg_large_plan large; // the last one
   double least_peak;   // of the plans that were made
   double least_cost;   // of those that fit
@@ -49,7 +46,7 @@ typedef struct eg_fitter {
   eg_fitted_plan *out;
 } eg_fitter;
 
-/// What came of a solution that keeps at most so much.
+/// The result of solving with at most so many kept bytes.
 typedef struct eg_fit_attempt {
   eg_layout_status status;
   double cost, bound;
@@ -62,23 +59,23 @@ typedef struct eg_fit_attempt {
 } eg_fit_attempt;
 
 double eg_fit_seconds_left(const eg_fitter *f);
-/// A share of the work that is left; EG_WORK_UNLIMITED: there is no limit.
+/// Returns a share of the work that is left; EG_WORK_UNLIMITED: there is no limit.
 uint64_t eg_fit_work_left(const eg_fitter *f, double share);
-/// Of `times` solutions that each take what the first one took.
+/// Returns the work of `times` solutions like the first one.
 uint64_t eg_fit_work_of(const eg_fitter *f, double times);
 void eg_fit_limit_rows(eg_fitter *f, const eg_fit_rows *most);
 double eg_fit_most_kept(const eg_fitter *f, const eg_fit_rows *kept);
 bool eg_fit_is_within(const eg_fitter *f, const eg_fit_attempt *a);
-/// Takes the solution's plan over if it fits and is the cheapest.
+/// Keeps the solution's plan if it fits and is the cheapest.
 egraph_status eg_fit_weigh(eg_fitter *f, const eg_layout_solution *solution,
                            eg_fit_attempt *out);
-/// Seconds that so many steps may take.
+/// Returns the seconds that so many steps may take.
 double eg_fit_clock_of(const eg_fitter *f, uint64_t work);
 egraph_status eg_fit_solve(eg_fitter *f, const eg_layout_options *options,
                            eg_fit_attempt *out);
 egraph_status eg_fit_solve_within(eg_fitter *f, double share, uint64_t work, double gap,
                                   eg_fit_attempt *out);
-/// Of all rows that every plan keeps.
+/// Returns the limits of all rows that every plan keeps.
 eg_fit_rows eg_fit_limits(const eg_fitter *f);
 egraph_status eg_fit_keep(eg_fitter *f, const eg_fit_rows *most, double share,
                           uint64_t work, eg_fit_attempt *out);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_folded.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -50,7 +51,7 @@ static eg_open_options remaining(const cutter *c) {
   return options;
 }
 
-/// What the limits may take at these prices.
+/// Returns the cost of the limits at these prices.
 static double allowance(const cutter *c, const double *price) {
   double seconds = 0;
   for (uint32_t r = 0; r < c->model.problem.memory_rows; r++)
@@ -97,6 +98,7 @@ typedef struct curve {
 } curve;
 
 static void add_point(curve *v, double price, double bound) {
+  assert(v->count < MOST_POINTS);
   uint32_t at = v->count++;
   for (; at > 0 && v->price[at - 1] > price; at--) {
     v->price[at] = v->price[at - 1];
@@ -111,12 +113,13 @@ static void add_point(curve *v, double price, double bound) {
 
 /// The line through points i and i + 1, at a price.
 static double line_at(const curve *v, uint32_t i, double price) {
+  assert(i + 1 < v->count);
   double slope = (v->bound[i + 1] - v->bound[i]) / (v->price[i + 1] - v->price[i]);
   return v->bound[i] + slope * (price - v->price[i]);
 }
 
-/// Where in the gap after point i the lines on its sides meet, and how high; in the
-/// middle where only one side has a line.
+/// Returns where the lines on both sides of the gap after point i meet, and how high; the
+/// middle if only one side has a line.
 static double meet_lines(const curve *v, uint32_t i, double *out_bound) {
   bool has_left = i > 0, has_right = i + 2 < v->count;
   double low = v->price[i], high = v->price[i + 1], middle = low + (high - low) / 2;
@@ -132,7 +135,7 @@ static double meet_lines(const curve *v, uint32_t i, double *out_bound) {
   return middle;
 }
 
-/// The next price, or a negative one: none is worth a try.
+/// Returns the next price; negative: none is worth a try.
 static double next_price(const curve *v, double bound) {
   uint32_t b = v->best;
   double price[2] = {-1, -1}, promise[2] = {0, 0};
@@ -218,7 +221,7 @@ typedef struct mixer {
   const eg_plan_model *model;
   eg_u32s strategy[EG_MIX_KINDS]; // [problem values] of a kind
   eg_bytes kind;                  // [blocks] of the best mixture
-  eg_u32s mixed;                  // [problem values] of the one at work
+  eg_u32s mixed;                  // [problem values] of the current mixture
   eg_layout_completer *completer;
   eg_mixed_plan *out;
 } mixer;
@@ -274,7 +277,7 @@ static void turn_back(mixer *m, uint8_t kind) {
 
 /// Weighs the mixture.
 static egraph_status try_kinds(mixer *m, bool *out_fits) {
-  eg_layout_solution solution;
+  EG_OWNED(eg_layout_solution, solution);
   bool is_solution;
   *out_fits = false;
   for (uint32_t v = 0; v < m->mixed.len; v++) {
@@ -284,9 +287,7 @@ static egraph_status try_kinds(mixer *m, bool *out_fits) {
   }
   EG_TRY(eg_layout_complete(m->completer, m->mixed.data, &solution, &is_solution));
   if (!is_solution) return EGRAPH_OK;
-  egraph_status status = weigh_mixture(m, &solution, out_fits);
-  eg_layout_solution_deinit(&solution);
-  return status;
+  return weigh_mixture(m, &solution, out_fits);
 }
 
 /// The most blocks of a kind that fit.
@@ -321,6 +322,7 @@ static egraph_status run_mixer(mixer *m) {
 
 egraph_status eg_plan_mix(egraph_allocator alloc, const eg_mix_input *input,
                           eg_mixed_plan *out) {
+  assert(input->kinds >= 1 && input->kinds <= EG_MIX_KINDS);
   mixer m;
   mixer_init(&m, alloc);
   m.alloc = alloc;

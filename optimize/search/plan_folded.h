@@ -1,5 +1,5 @@
-// What a folded step says of the whole one: a bound of it, and plans of it whose equal
-// blocks are of several kinds.
+// Results for a whole step from its folded one: a bound, and plans whose equal blocks are
+// of several kinds.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_SEARCH_PLAN_FOLDED_H
 #define EG_OPTIMIZE_SEARCH_PLAN_FOLDED_H
@@ -10,10 +10,10 @@
 
 // A bound of all plans of a whole step, from its folded one cut open at the seams.
 //
-// The block that stands for many and what is before and after it are free of each other
-// but for potentials (extract/layout/layout_seams.h): every plan of the whole step,
-// whatever its blocks do, costs at least as much. A limit of memory is a price per byte
-// here, as each block takes a part of it.
+// The block that represents many and the nodes before and after it are independent but
+// for potentials (extract/layout/layout_seams.h): every plan of the whole step, whatever
+// its blocks do, costs at least as much. A limit of memory is a price per byte here, as
+// each block takes a part of it.
 
 typedef struct eg_cut_input {
   const eg_plan_space *space;          // of a folded step
@@ -25,7 +25,7 @@ typedef struct eg_cut_input {
 } eg_cut_input;
 
 typedef struct eg_cut {
-  double bound; // seconds of a step; 0 where the folded step does not tell
+  double bound; // seconds of a step; 0 where the folded step proves none
                 // (eg_plan_space.can_be_cut), INFINITY: there is no plan
   double price[EG_LAYOUT_MEMORY_ROWS]; // at which it was reached
 } eg_cut;

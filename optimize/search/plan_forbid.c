@@ -33,7 +33,7 @@ void eg_plan_forbidden_deinit(eg_plan_forbidden *forbidden) {
 
 // ---- rows -----------------------------------------------------------------------------
 
-/// What each value adds to the row at least.
+/// Finds the least that each value adds to the row.
 static void find_least_shares(forbidder *f) {
   const eg_layout_problem *p = f->problem;
   for (size_t v = 0; v < f->least.len; v++) {
@@ -49,8 +49,8 @@ static void find_least_shares(forbidder *f) {
   }
 }
 
-/// What every plan adds to the row, or every plan that has the row's value, without what
-/// that adds.
+/// Sums the bytes that every plan adds to the row, or every plan that has the row's
+/// value, without that value's own.
 static double sum_shares(const forbidder *f, bool with_value, uint32_t value) {
   double sum = f->row.constant;
   for (uint32_t v = 0; v < f->least.len; v++) {

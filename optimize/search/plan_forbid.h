@@ -1,6 +1,6 @@
 // Strategies and moves that no plan within a limit of memory has: at their own step, or
-// beside the least that every plan holds at some step (plan_step_row.h), they exceed it.
-// What is left is a smaller problem with the same plans.
+// next to the least that every plan holds at some step (plan_step_row.h), they exceed it.
+// The rest is a smaller problem with the same plans.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_SEARCH_PLAN_FORBID_H
 #define EG_OPTIMIZE_SEARCH_PLAN_FORBID_H

@@ -1,11 +1,13 @@
-// Every life that is there at the step is marked on what stands for it in the problem.
+// Every life that spans the step is marked at its counterpart in the problem.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_peak.h"
+
+#include <assert.h>
 
 #include "optimize/model/plan_emit.h"
 #include "pcg/plan/plan_life.h"
 
-// What of a problem value is there.
+// The parts of a problem value that are held.
 enum { MADE = 1, MOVED = 2, KEPT = 4, LEAVES = 8 };
 
 typedef struct peak_view {
@@ -100,17 +102,15 @@ static void mark_held(peak_view *p, const eg_life *life) {
 }
 
 static egraph_status mark_all(peak_view *p, egraph_allocator alloc, double *out_bytes) {
-  eg_lives lives;
-  eg_lives_init(&lives, alloc);
+  EG_LOCAL(eg_lives, lives, alloc);
   *out_bytes = 0;
-  egraph_status status = eg_plan_lives(&p->emitted->plan, alloc, &lives);
-  for (size_t i = 0; status == EGRAPH_OK && i < lives.len; i++) {
+  EG_TRY(eg_plan_lives(&p->emitted->plan, alloc, &lives));
+  for (size_t i = 0; i < lives.len; i++) {
     if (lives.data[i].from > p->step || lives.data[i].until < p->step) continue;
     *out_bytes += lives.data[i].bytes;
     mark_held(p, &lives.data[i]);
   }
-  eg_lives_deinit(&lives);
-  return status;
+  return EGRAPH_OK;
 }
 
 // ---- the row --------------------------------------------------------------------------
@@ -235,6 +235,7 @@ egraph_status eg_peak_row_make(eg_peak_row *row, const eg_plan_model *model,
 
 bool eg_peak_row_set(const eg_peak_row *row, eg_layout_problem *problem, uint32_t number,
                      double limit) {
+  assert(number < EG_LAYOUT_MEMORY_ROWS);
   if (!(limit > row->constant)) return false;
   for (uint32_t s = 0; s < row->strategy.len; s++)
     problem->memory[number].data[s] = row->strategy.data[s];

@@ -1,5 +1,5 @@
-// What a device holds at the peak of a plan, as a row of memory of its layout problem;
-// and what it really keeps from phase to phase.
+// The bytes that a device holds at the peak of a plan, as a row of memory of its layout
+// problem; and the bytes that it really keeps from phase to phase.
 //
 // The solution that the plan is made of exceeds such a row as the plan does the limit,
 // and another keeps to it by holding less of what is there at that step.
@@ -11,9 +11,9 @@
 //   moved from another way   arcs, by where they lead
 //   scratch of the step      strategies of its operator, arcs into where it leads
 //
-// What is there at a step depends on the order of steps, which is the plan's, and on how
-// layouts are reached; of another solution the row tells about how much that is. It is
-// for finding plans, and proves nothing.
+// The values held at a step depend on the plan's order of steps, and on how layouts are
+// reached; for another solution the row is an estimate. It helps to find plans, and
+// proves nothing.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_SEARCH_PLAN_PEAK_H
 #define EG_OPTIMIZE_SEARCH_PLAN_PEAK_H
@@ -23,7 +23,7 @@
 
 typedef struct eg_peak_row {
   eg_doubles strategy, arc; // bytes of each of the problem
-  double constant;          // bytes at the step that no choice of the problem stands for
+  double constant;          // bytes at the step that depend on no choice
   double value;             // of the solution; together: the peak
   uint32_t made; // problem value that the step makes or moves, or EG_SPACE_NONE
   uint32_t into; // place that it moves it into, or EG_SPACE_NONE: it makes it

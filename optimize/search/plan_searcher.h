@@ -44,6 +44,13 @@ typedef struct eg_plan_answer {
   uint64_t work;      // steps
   eg_plan_stop stop;
 } eg_plan_answer;
+static inline void eg_plan_answer_init(eg_plan_answer *answer, egraph_allocator alloc) {
+  *answer = (eg_plan_answer){.stop = EG_PLAN_STOP_EXHAUSTED};
+  eg_u32s_init(&answer->strategy, alloc);
+}
+static inline void eg_plan_answer_deinit(eg_plan_answer *answer) {
+  eg_u32s_deinit(&answer->strategy);
+}
 
 typedef struct eg_plan_searcher {
   /// Fills an answer, initialized and empty. A plan need not fit in memory.
@@ -51,10 +58,10 @@ typedef struct eg_plan_searcher {
                        eg_plan_answer *out);
   const void *self;
   eg_plan_graphs graphs;
-  bool is_whole; // of the whole step, no block stands for others
+  bool is_whole; // plans the whole step, no block represents others
 } eg_plan_searcher;
 
-/// What a search says of itself.
+/// A search's own figures.
 typedef struct eg_plan_searched {
   uint64_t proposals, work;
   double seconds;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_step_row.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "base/owner.h"
@@ -32,7 +33,8 @@ static bool reads(const eg_layout_problem *p, uint32_t op, uint32_t value) {
   return false;
 }
 
-bool eg_plan_needs_reads(const eg_plan_needs *needs, uint32_t value, uint32_t other) {
+/// True when every operator that may make a value reads another.
+static bool always_reads(const eg_plan_needs *needs, uint32_t value, uint32_t other) {
   const eg_layout_problem *p = &needs->model->problem;
   for (uint32_t i = needs->operator_begin.data[value];
        i < needs->operator_begin.data[value + 1]; i++) {
@@ -59,7 +61,7 @@ static egraph_status add_operands(eg_plan_needs *needs, uint32_t value, eg_bytes
   if (at == end) return EGRAPH_OK;
   uint32_t op = needs->operators.data[at];
   for (uint32_t i = p->input_begin.data[op]; i < p->input_begin.data[op + 1]; i++)
-    if (eg_plan_needs_reads(needs, value, p->inputs.data[i]))
+    if (always_reads(needs, value, p->inputs.data[i]))
       EG_TRY(add_need(needs, inout, p->inputs.data[i]));
   return EGRAPH_OK;
 }
@@ -72,16 +74,11 @@ static egraph_status close(eg_plan_needs *needs, eg_bytes *inout) {
 
 static egraph_status index_arcs(eg_plan_needs *needs) {
   const eg_layout_problem *p = &needs->model->problem;
-  eg_u32s value;
-  eg_u32s_init(&value, needs->arcs.alloc);
-  egraph_status status = EGRAPH_OK;
-  for (uint32_t a = 0; status == EGRAPH_OK && a < eg_layout_arc_count(p); a++)
-    status = eg_u32s_push(&value, needs->place_value.data[p->arc_to.data[a]]);
-  if (status == EGRAPH_OK)
-    status =
-        eg_group_items(&value, eg_layout_value_count(p), &needs->arc_begin, &needs->arcs);
-  eg_u32s_deinit(&value);
-  return status;
+  EG_LOCAL(eg_u32s, value, needs->arcs.alloc);
+  for (uint32_t a = 0; a < eg_layout_arc_count(p); a++)
+    EG_TRY(eg_u32s_push(&value, needs->place_value.data[p->arc_to.data[a]]));
+  return eg_group_items(&value, eg_layout_value_count(p), &needs->arc_begin,
+                        &needs->arcs);
 }
 
 static egraph_status index_problem(eg_plan_needs *needs) {
@@ -103,17 +100,20 @@ static egraph_status index_problem(eg_plan_needs *needs) {
 
 // ---- order ----------------------------------------------------------------------------
 
-bool eg_plan_needs_is_made(const eg_plan_needs *needs, uint32_t value) {
+/// True when a value has steps of its own phase: it neither exists from the start nor is
+/// kept.
+static bool needs_own_step(const eg_plan_needs *needs, uint32_t value) {
   const eg_model_value *of = &needs->model->values.data[value];
   const eg_space_value *space = &needs->model->space->values.data[of->value];
   return of->role == EG_MODEL_COPY && !space->is_entry && space->phase == of->phase;
 }
 
-bool eg_plan_needs_is_earlier(const eg_plan_needs *needs, uint32_t value,
-                              uint32_t other) {
+/// True when one value is made before another of its phase in every plan that has both,
+/// by the order of writing alone.
+static bool is_earlier(const eg_plan_needs *needs, uint32_t value, uint32_t other) {
   const eg_model_value *a = &needs->model->values.data[value],
                        *b = &needs->model->values.data[other];
-  return eg_plan_needs_is_made(needs, value) && eg_plan_needs_is_made(needs, other) &&
+  return needs_own_step(needs, value) && needs_own_step(needs, other) &&
          a->phase == b->phase && a->value < needs->first.data[other];
 }
 
@@ -155,7 +155,9 @@ egraph_status eg_plan_needs_find(eg_plan_needs *needs, const eg_plan_model *mode
   return close(needs, &needs->everywhere);
 }
 
-egraph_status eg_plan_needs_ask(eg_plan_needs *needs, uint32_t value) {
+/// Fills `before`: what every plan that makes the value makes before it. O(problem).
+static egraph_status find_before(eg_plan_needs *needs, uint32_t value) {
+  assert(value < needs->model->values.len);
   for (size_t v = 0; v < needs->before.len; v++)
     needs->before.data[v] = 0;
   EG_TRY(add_operands(needs, value, &needs->before));
@@ -201,7 +203,7 @@ static bool operator_reads(const step_view *p, uint32_t op, uint32_t value) {
   return false;
 }
 
-/// Whether any operator that may make the step's value reads another.
+/// True when some operator that may make the step's value reads another value.
 static bool may_read(const step_view *p, uint32_t value) {
   for (uint32_t i = p->needs->operator_begin.data[p->value];
        i < p->needs->operator_begin.data[p->value + 1]; i++)
@@ -211,7 +213,7 @@ static bool may_read(const step_view *p, uint32_t value) {
 
 // ---- order ----------------------------------------------------------------------------
 
-/// Whether an operator reads what is made at the step or after it.
+/// True when an operator reads a value made at the step or after it.
 static bool is_op_after(const step_view *p, uint32_t op) {
   for (uint32_t i = p->problem->input_begin.data[op];
        i < p->problem->input_begin.data[op + 1]; i++) {
@@ -222,19 +224,17 @@ static bool is_op_after(const step_view *p, uint32_t op) {
   return false;
 }
 
-/// Whether a value is made after the step by the order of writing alone: a move comes
-/// before the last of what reads the value that is moved.
+/// True when a value is made after the step by the order of writing alone: a move comes
+/// before the last reader of the moved value.
 static bool is_written_after(const step_view *p, uint32_t value) {
-  if (p->into == EG_SPACE_NONE)
-    return eg_plan_needs_is_earlier(p->needs, p->value, value);
+  if (p->into == EG_SPACE_NONE) return is_earlier(p->needs, p->value, value);
   bool is_read = false;
   for (uint32_t o = 0; o < eg_layout_operator_count(p->problem); o++) {
     uint32_t reader = p->problem->operator_value.data[o];
     if (!operator_reads(p, o, p->value)) continue;
     is_read = true;
     if (p->needs->everywhere.data[reader] == 0) return false;
-    if (reader != value && !eg_plan_needs_is_earlier(p->needs, reader, value))
-      return false;
+    if (reader != value && !is_earlier(p->needs, reader, value)) return false;
   }
   return is_read;
 }
@@ -243,13 +243,12 @@ static bool is_written_after(const step_view *p, uint32_t value) {
 /// where it is written later.
 static egraph_status find_after(step_view *p, egraph_allocator alloc) {
   uint32_t operators = eg_layout_operator_count(p->problem);
-  eg_bytes before; // what some operator may make before
+  EG_LOCAL(eg_bytes, before, alloc); // what some operator may make before
   EG_TRY(eg_bytes_resize(&p->after, p->model->values.len));
   for (uint32_t v = 0; v < p->after.len; v++)
     p->after.data[v] = is_written_after(p, v);
-  eg_bytes_init(&before, alloc);
-  egraph_status status = eg_bytes_resize(&before, p->model->values.len);
-  for (bool grows = status == EGRAPH_OK; grows;) {
+  EG_TRY(eg_bytes_resize(&before, p->model->values.len));
+  for (bool grows = true; grows;) {
     grows = false;
     for (size_t v = 0; v < before.len; v++)
       before.data[v] = 2; // made by nothing
@@ -262,11 +261,10 @@ static egraph_status find_after(step_view *p, egraph_allocator alloc) {
       p->after.data[v] |= before.data[v] == 0;
     }
   }
-  eg_bytes_deinit(&before);
-  return status;
+  return EGRAPH_OK;
 }
 
-/// Whether the step is there in every plan that has the value: nothing keeps it from
+/// True when every plan that has the value has the step: nothing keeps the value from
 /// elsewhere.
 static bool is_always_made(const step_view *p) {
   for (uint32_t o = 0; o < eg_layout_operator_count(p->problem); o++)
@@ -274,10 +272,11 @@ static bool is_always_made(const step_view *p) {
   return true;
 }
 
-/// Whether every plan that has the step makes another value before it, if it has that.
+/// True when every plan that has the step makes another value before it, if it has that
+/// value.
 static bool is_made_before(const step_view *p, uint32_t value) {
   if (p->needs->before.data[value] != 0) return true;
-  return value != p->value && eg_plan_needs_is_made(p->needs, value) &&
+  return value != p->value && needs_own_step(p->needs, value) &&
          step_value(p, value)->phase == step_value(p, p->value)->phase &&
          step_value(p, value)->value < p->turn;
 }
@@ -289,7 +288,7 @@ static uint32_t turn_of(const step_view *p) {
   for (uint32_t o = 0; o < eg_layout_operator_count(p->problem); o++) {
     uint32_t reader = p->problem->operator_value.data[o];
     if (!operator_reads(p, o, p->value)) continue;
-    if (!eg_plan_needs_is_made(p->needs, reader)) return own;
+    if (!needs_own_step(p->needs, reader)) return own;
     turn = p->needs->first.data[reader] < turn ? p->needs->first.data[reader] : turn;
   }
   return turn;
@@ -299,7 +298,7 @@ static uint32_t turn_of(const step_view *p) {
 
 enum { MOST_COPIES = 4 }; // one of another
 
-/// Whether everything that may read a state, first kept as `value`, comes after the step.
+/// True when all possible readers of a state, first kept as `value`, come after the step.
 static bool is_read_after(const step_view *p, uint32_t value, int copies) {
   bool is_read = false;
   for (uint32_t o = 0; o < eg_layout_operator_count(p->problem); o++) {
@@ -330,38 +329,40 @@ static uint32_t kept_from(const step_view *p, uint32_t op) {
   return is_copy && step_value(p, from)->phase < to->phase ? from : EG_SPACE_NONE;
 }
 
-/// Whether every plan that has the step reads a value after it.
+/// True when every plan that has the step reads a value after it.
 static bool has_later_reader(const step_view *p, uint32_t value) {
   for (uint32_t w = 0; w < p->model->values.len; w++)
     if (p->needs->everywhere.data[w] != 0 && p->after.data[w] != 0 &&
-        eg_plan_needs_reads(p->needs, w, value))
+        always_reads(p->needs, w, value))
       return true;
   return false;
 }
 
-/// Whether whatever may read an entry in the phase of the step is the step, or before it.
+/// True when every possible reader of an entry in the phase of the step is the step, or
+/// before it.
 static bool is_read_before(const step_view *p, uint32_t entry) {
   for (uint32_t o = 0; o < eg_layout_operator_count(p->problem); o++) {
     uint32_t reader = p->problem->operator_value.data[o];
     if (!operator_reads(p, o, entry)) continue;
     if (step_value(p, reader)->role == EG_MODEL_HANDED) return false; // to who knows whom
-    if (!eg_plan_needs_is_made(p->needs, reader)) continue;
+    if (!needs_own_step(p->needs, reader)) continue;
     bool is_step = reader == p->value && p->into == EG_SPACE_NONE;
     if (!is_step && !is_made_before(p, reader)) return false;
   }
   return true;
 }
 
-/// Whether a value that is kept for the phase of the step is only read after the step.
+/// True when a value kept for the phase of the step is read only after the step.
 static bool is_untouched(const step_view *p, uint32_t value) {
   bool is_last =
       p->into == EG_SPACE_NONE && step_value(p, value)->phase == EG_PHASE_BACKWARD;
   return is_last && is_read_after(p, value, MOST_COPIES);
 }
 
-/// Whether what is kept of one value as another is there at the step: where it is made,
-/// or an entry read, if at all, before the step, and kept at once; between the two
-/// phases; or where it is read after the step alone, or before it as well.
+/// True when the bytes that one value keeps as another are held at the step: the value is
+/// made, or its entry read, if at all, before the step, and kept at once; the step is
+/// between the two phases; or the value is read only after the step, or before it as
+/// well.
 static bool is_there(const step_view *p, uint32_t from, uint32_t to) {
   eg_phase now = step_value(p, p->value)->phase, made = step_value(p, from)->phase,
            used = step_value(p, to)->phase;
@@ -401,8 +402,8 @@ static double bytes_at(const step_view *p, uint32_t value, uint32_t place) {
                              layout_at(p, value, place));
 }
 
-/// What the next step gets as an entry may be in its storage, and so may elements of a
-/// tuple.
+/// True when the value may share storage: the next step's entry does, and elements of a
+/// tuple do.
 static bool has_storage(const step_view *p, uint32_t space_value) {
   for (uint32_t v = 0; v < p->model->values.len; v++)
     if (step_value(p, v)->role == EG_MODEL_EXIT && step_value(p, v)->value == space_value)
@@ -417,10 +418,11 @@ static bool has_storage(const step_view *p, uint32_t space_value) {
 // as it was made, or kept, or as it was moved before the step: for what may read it
 // before.
 
-/// Whether every plan that has the step makes the value before it, and reads it after it.
+/// True when every plan that has the step makes the value before it, and reads it after
+/// it.
 static bool is_across(const step_view *p, uint32_t u) {
   const eg_model_value *of = step_value(p, u);
-  bool is_own = eg_plan_needs_is_made(p->needs, u) &&
+  bool is_own = needs_own_step(p->needs, u) &&
                 of->phase == step_value(p, p->value)->phase &&
                 (p->needs->everywhere.data[u] | p->needs->before.data[u]) != 0;
   return is_own && u != p->value && is_made_before(p, u) &&
@@ -438,7 +440,7 @@ static bool may_need(const step_view *p, uint32_t op, uint32_t place) {
   return false;
 }
 
-/// Whether an operator that may run before the step may need a place.
+/// True when an operator that may run before the step may need a place.
 static bool is_needed_early(const step_view *p, uint32_t u, uint32_t place) {
   for (uint32_t o = 0; o < eg_layout_operator_count(p->problem); o++) {
     bool is_late = p->after.data[p->problem->operator_value.data[o]] != 0;
@@ -447,8 +449,8 @@ static bool is_needed_early(const step_view *p, uint32_t u, uint32_t place) {
   return false;
 }
 
-/// What a value holds across the step, by the place that it is made in: the least of that
-/// and of where it may be moved before the step.
+/// Adds the bytes that a value holds across the step, by the place in which it is made:
+/// the least of that place and of those it may be moved into before the step.
 static void hold_across(step_view *p, uint32_t u) {
   const eg_layout_problem *problem = p->problem;
   const uint32_t *arcs = p->needs->arcs.data + p->needs->arc_begin.data[u];
@@ -482,7 +484,7 @@ static double least_across(const step_view *p, uint32_t u) {
   return isfinite(least) ? least : 0;
 }
 
-/// Whether what an operator keeps was kept for the phase of the step.
+/// True when the value that an operator keeps was kept for the phase of the step.
 static bool is_kept_before(const step_view *p, uint32_t op) {
   uint32_t to = p->problem->operator_value.data[op];
   eg_phase now = step_value(p, p->value)->phase;
@@ -546,7 +548,7 @@ static uint32_t moved_layout(const step_view *p, uint32_t space_value) {
 
 // ---- the row --------------------------------------------------------------------------
 
-/// Whether input i of an operator is the same state as one before it.
+/// True when input i of an operator is the same state as an earlier input.
 static bool is_again(const step_view *p, uint32_t op, uint32_t strategy, uint32_t i) {
   const uint32_t *inputs = p->problem->inputs.data + p->problem->input_begin.data[op];
   const uint32_t *needs = p->problem->needs.data + p->problem->need_begin.data[strategy];
@@ -644,8 +646,8 @@ static egraph_status fill_step_row(const step_view *p, eg_peak_row *row) {
 egraph_status eg_step_row_make(eg_peak_row *row, const eg_plan_model *model,
                                egraph_allocator alloc, eg_plan_needs *needs,
                                uint32_t value, uint32_t into, const uint32_t *like) {
-  step_view p;
-  step_view_init(&p, alloc);
+  assert(value < model->values.len);
+  EG_LOCAL(step_view, p, alloc);
   p.model = model;
   p.space = model->space;
   p.problem = &model->problem;
@@ -653,14 +655,10 @@ egraph_status eg_step_row_make(eg_peak_row *row, const eg_plan_model *model,
   p.into = into;
   p.needs = needs;
   p.like = like;
-  egraph_status status = eg_plan_needs_ask(needs, value);
-  if (status == EGRAPH_OK) {
-    p.turn = turn_of(&p);
-    status = find_after(&p, alloc);
-  }
-  if (status == EGRAPH_OK) status = find_kept(&p);
-  if (status == EGRAPH_OK) status = find_across(&p);
-  if (status == EGRAPH_OK) status = fill_step_row(&p, row);
-  step_view_deinit(&p);
-  return status;
+  EG_TRY(find_before(needs, value));
+  p.turn = turn_of(&p);
+  EG_TRY(find_after(&p, alloc));
+  EG_TRY(find_kept(&p));
+  EG_TRY(find_across(&p));
+  return fill_step_row(&p, row);
 }

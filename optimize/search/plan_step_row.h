@@ -1,7 +1,7 @@
-// What every plan of a model makes, and what every plan that makes a value makes before
-// it: a value's operands, as far as all operators that may make it read them; and what
-// comes first in the order of plan_emit.h, which writes the values of a phase by their
-// numbers, each after its operands.
+// The values that every plan of a model makes, and those that every plan makes before a
+// given value: its operands, as far as all operators that may make it read them, and
+// values written earlier. plan_emit.h writes the values of a phase by their numbers, each
+// after its operands.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_SEARCH_PLAN_STEP_ROW_H
 #define EG_OPTIMIZE_SEARCH_PLAN_STEP_ROW_H
@@ -26,21 +26,11 @@ void eg_plan_needs_deinit(eg_plan_needs *needs);
 /// Fills it, at first and after strategies were forbidden. O(problem). Fails with
 /// EGRAPH_E_MEMORY.
 egraph_status eg_plan_needs_find(eg_plan_needs *needs, const eg_plan_model *model);
-/// Fills `before`: what every plan that makes the value makes before it. O(problem).
-egraph_status eg_plan_needs_ask(eg_plan_needs *needs, uint32_t value);
-/// Whether a value has steps of its own phase: it is neither there from the start nor
-/// kept.
-bool eg_plan_needs_is_made(const eg_plan_needs *needs, uint32_t value);
-/// Whether one value is made before another of its phase in every plan that has both, by
-/// the order of writing alone.
-bool eg_plan_needs_is_earlier(const eg_plan_needs *needs, uint32_t value, uint32_t other);
-/// Whether every operator that may make a value reads another.
-bool eg_plan_needs_reads(const eg_plan_needs *needs, uint32_t value, uint32_t other);
 
-// What every plan holds at least at the step that makes a value, or moves it into a
-// place, as a row of memory of its layout problem: a limit that no plan which fits
-// exceeds, so that bounds within it are bounds of plans. Rows of plan_peak.h tell more,
-// of plans like one; this one proves.
+// The least bytes that every plan holds at the step that makes a value, or moves it into
+// a place, as a row of memory of its layout problem: a limit that no plan which fits
+// exceeds, so that bounds within it are bounds of plans. Rows of plan_peak.h cut more
+// off, for plans like the given one; this row proves.
 //
 //   inputs, weights            are there all the time
 //   operands, result           in the layouts that the strategy of the value has

@@ -1,8 +1,9 @@
-// The depth of the recursion is that of the values and places of a problem, whose number
-// is limited.
+// The depth of the recursion is the number of values and places of a problem, which is
+// limited.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_walk.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -30,7 +31,7 @@ typedef struct walker {
   eg_u32s parent;                    // [places] arc into it, or NONE
   eg_u32s value_of;                  // [places]
   sums_list least;                   // [values] of its strategies
-  eg_u32s todo;                      // places of the value at work to be reached
+  eg_u32s todo;                      // places of the current value to be reached
   eg_layout_solution at;             // what is decided
   bool is_stopped;
 } walker;
@@ -84,7 +85,7 @@ static egraph_status visit_leaf(walker *w, const sums *done) {
   return w->walk->visit(w->walk->user, &w->at);
 }
 
-/// Whether the place is on the way to `from`, or it itself.
+/// True when the place is `from`, or on the way to it.
 static bool leads_to(const walker *w, uint32_t place, uint32_t from) {
   while (from != place && w->parent.data[from] != EG_LAYOUT_NONE)
     from = w->problem->arc_from.data[w->parent.data[from]];
@@ -211,7 +212,7 @@ static egraph_status decide_value(walker *w, uint32_t at, sums done, sums pendin
 
 // ---- indexes --------------------------------------------------------------------------
 
-/// Whether all that may need v has its place in the order.
+/// True when all values that may need v have their places in the order.
 static egraph_status order_values(walker *w, bool *out_is_walkable) {
   const eg_layout_problem *p = w->problem;
   uint32_t values = eg_layout_value_count(p);
@@ -300,16 +301,14 @@ static egraph_status go(walker *w) {
 
 egraph_status eg_plan_walk_run(eg_plan_walk *walk, egraph_allocator alloc,
                                const eg_layout_problem *problem) {
+  assert(walk->visit != NULL);
   walk->steps = 0;
   walk->is_complete = false;
   if (eg_layout_value_count(problem) > EG_WALK_VALUES ||
       eg_layout_place_count(problem) > MOST_PLACES || !has_simple_roots(problem))
     return EGRAPH_OK;
-  walker w;
-  walker_init(&w, alloc);
+  EG_LOCAL(walker, w, alloc);
   w.walk = walk;
   w.problem = problem;
-  egraph_status status = go(&w);
-  walker_deinit(&w);
-  return status;
+  return go(&w);
 }

@@ -1,420 +1,90 @@
 // Stages: baselines of the graph as it was given, roughly, then finely; its cheapest
-// plan; with what rules have made, fewer devices and the best baseline, algebra and
-// layouts in turn; the search; what a folded step tells of the whole one; and, after a
-// search without a proof, the baselines that may still be cheaper.
+// plan; with the variants that rules made, fewer devices and the best baseline, algebra
+// and layouts in turn; the search; what a folded step proves of the whole step; and,
+// after a search without a proof, the baselines that may still be cheaper.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/planner.h"
 
+#include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/owner.h"
 #include "base/proof.h"
-#include "base/work.h"
 #include "optimize/model/plan_recall.h"
 #include "optimize/search/plan_algebra.h"
+#include "optimize/search/planner_internal.h"
 #include "optimize/space/layout_graph.h"
 
-static const double LEAST_SECONDS = 0.01;
-static const double IMPROVING_SHARE = 0.9;
-// Of the work, where rules have made variants: for these stages, and for the search then.
-static const double GIVEN_WORK = 0.3, IMPROVING_WORK = 0.2, VARIANTS_WORK = 0.5;
-
-// ---- planning -----------------------------------------------------------------------
-
-/// A baseline of the mesh at work.
-typedef struct contender {
-  eg_axis_roles roles;
-  bool is_fewer;           // planning for fewer devices
-  uint32_t number;         // in the order of eg_baselines_of_mesh
-  uint32_t outcome;        // its place in eg_planning.baseline
-  double cost, bound;      // of its plans; INFINITY, 0: none is known
-  bool is_large;           // its last plan exceeds the limit of memory
-  eg_layout_status status; // of the last time that it was planned
-} contender;
-EG_VEC_DEFINE(contenders, contender);
-
-/// What is at work. Baselines that may be cheaper than the plan are planned in the stages
-/// of SEEDING and in CONTESTING; in COMPARING those that the user asked for alone.
-typedef enum planner_stage {
-  SEEDING,     // of the graph as it was given
-  GIVEN_GRAPH, // its cheapest plan
-  SEEDING_VARIANTS,
-  SEARCHING,
-  CUTTING,
-  CONTESTING, // after a search without a proof
-  COMPARING   // after one with a proof
-} planner_stage;
-
-typedef struct planner {
-  egraph_allocator alloc;
-  const eg_planner_input *input;
-  eg_step_info info;       // the input's, with the limit of memory that is at work
-  eg_layout_options asked; // likewise, with what is left of time and work
-  uint64_t done;           // steps
-  bool is_lifted;          // the limit of memory, which is first tried without
-  double floor;            // bound of plans of any memory
-  double known_cost;       // of the plan that is recalled; INFINITY: none is
-  eg_planning *out;
-  eg_tensor_egraph *egraph;
-  eg_mesh mesh; // without axes of one device
-  planner_stage stage;
-  const contender *at_work; // the baseline that is being planned, or NULL
-  bool is_cancelled;
-  uint32_t given_nodes; // of the e-graph, before rules
-  uint32_t tries;       // plans of baselines
-  double least;         // peak of all plans that were seen; 0: there are none
-  contenders contenders;
-  eg_plan_choices seed;  // of the cheapest plan before the search
-  eg_plan_algebra loose; // the graph of the plan that exceeds the limit; is_found or not
-  double price[EG_LAYOUT_MEMORY_ROWS]; // of memory, of the search
-  const eg_plan *const *kind;          // to be mixed, no search
-  uint32_t kinds;                      // 0: none
-  const eg_plan_claim *claim;          // to be certified, no search; NULL: none
-  eg_plan_certificate *certificate;
-  double start;
-} planner;
-
-// ---- rules --------------------------------------------------------------------------
-
-static bool has_variants(const planner *p) { return p->out->nodes != p->given_nodes; }
-
-static egraph_status saturate_step(planner *p) {
-  EG_TRY(eg_planning_saturate(p->out, p->alloc, p->input, &p->info, &p->egraph,
-                              &p->given_nodes));
-  p->out->is_as_given = !has_variants(p) && p->out->stop == EG_STOP_SATURATED;
-  p->out->saturate_seconds = eg_clock_seconds() - p->start;
-  return EGRAPH_OK;
-}
-
-/// Options of a solution in the time that is left.
-static eg_layout_options remaining(const planner *p) {
-  eg_layout_options options = p->asked;
-  options.time_limit_seconds =
-      fmax(options.time_limit_seconds - (eg_clock_seconds() - p->start), LEAST_SECONDS);
-  return options;
-}
-
-// ---- without the limit of memory ------------------------------------------------------
-
-// A limit that does not bind changes nothing: first all is done without it, and where the
-// plan fits that is the answer. Otherwise what was proven holds within the limit, too,
-// and the search within it has what is left of work and time: at least this share.
+// A stage's shares of all work and of the time that is left, and its gap.
+typedef struct stage_budget {
+  double work, time, gap;
+} stage_budget;
+// Where rules have made variants, three stages share the work.
+static const stage_budget GIVEN = {0.3, 0.3, 0}, IMPROVING = {0.2, 0.9, 0};
+static const double VARIANTS_WORK = 0.5;
+static const double SEARCH_TIME = 0.9; // the rest is for baselines
+// A limit of memory that does not bind changes nothing: first all is done without it, and
+// a plan that fits is the answer. Otherwise what was proven holds within the limit, too,
+// and the search within it has the rest of work and time: at least this share.
 static const double LIMITED_SHARE = 0.5;
+// Each mate's part of what a folded step may spend for the whole step.
+static const stage_budget MATE = {0.3, 0.3, 1e-3};
+static const double NEAR_LIMIT = 0.5; // of memory: from there on a limit may bind
 
-static bool plan_fits_memory(const planner *p) {
-  return p->out->has_plan && p->out->memory <= p->input->info->memory_limit;
-}
-
-/// Whether what is done without the limit has lasted long, and nothing has fitted.
-static bool is_given_up(const planner *p) {
-  double spent = eg_clock_seconds() - p->start;
-  return p->is_lifted && !plan_fits_memory(p) &&
-         spent > (1 - LIMITED_SHARE) * p->asked.time_limit_seconds;
-}
-
-// ---- baselines ----------------------------------------------------------------------
-
-// Shares of the work of all stages. Before the search each baseline gets an equal part of
-// the first for a rough plan; searches for fewer devices get the second each; then those
-// that may be the cheapest equal parts of the third for a better plan, but no more than
-// the fourth each; after a search without a proof those that may still be cheaper get
-// equal parts of the fifth, those that were cheapest before it first. Where the work is
-// ample, none gets less than a number of steps; where it is less, in proportion. Where
-// only the clock limits, a second counts as a billion steps.
-static const double ROUGH_SHARE = 0.15, FEWER_SHARE = 0.1, FINE_SHARE = 0.4,
-                    MOST_FINE_SHARE = 0.04, KEPT_SHARE = 0.1;
-static const double ROUGH_GAP = 0.01;
-static const double STEPS_PER_SECOND = 1e9, AMPLE_STEPS = 4e9, LEAST_ROUGH_STEPS = 1e8,
-                    LEAST_STEPS = 2.5e8, LEAST_FEWER_STEPS = 1e9;
-static const double PATIENCE = 20.0; // seconds for the steps of one, where others compute
-static const double GIVEN_SHARE = 0.3; // of the graph as it was given
-// Of the time, up to which baselines are planned: where a step takes much longer.
-static const double CLOCK_SHARE[] = {
-    [SEEDING] = 0.4, [SEEDING_VARIANTS] = 0.6, [CONTESTING] = 1.0, [COMPARING] = 1.0};
-enum { FIRST = 3 }; // baselines, planned whatever the time while there is no plan
-
-static bool is_after_search(const planner *p) { return p->stage >= CONTESTING; }
-
-/// Whether the plan may be dearer than a baseline.
-static bool may_be_dearer(const planner *p) {
-  return p->stage <= SEEDING_VARIANTS || p->stage == CONTESTING;
-}
-
-/// Whether the user asked for the cost of a baseline, not only for a cheaper plan.
-static bool is_asked(const planner *p, const contender *c) {
-  return p->input->compares && c->outcome != EG_BASELINE_OTHER;
-}
-
-/// While baselines are planned, progress reports only the best cost so far; and a
-/// baseline that matters only if it is cheaper ends when its bound shows that it is not.
-static bool report_planner_progress(void *user, double cost, double bound,
-                                    double seconds) {
-  planner *p = user;
-  const eg_layout_options *asked = &p->asked;
-  bool may_lose = p->at_work != NULL && may_be_dearer(p) &&
-                  !(is_after_search(p) && is_asked(p, p->at_work));
-  bool is_beaten =
-      p->stage == SEARCHING && p->input->ceiling > 0 && bound >= p->input->ceiling;
-  bool has_lost = is_beaten || (may_lose && bound >= p->out->cost);
-  if (p->is_cancelled || asked->progress == NULL) return p->is_cancelled || has_lost;
-  if (p->stage != SEARCHING) bound = p->out->bound;
-  cost = p->stage == SEARCHING ? fmin(cost, p->out->cost) : p->out->cost;
-  p->is_cancelled = asked->progress(asked->user, cost, bound, seconds);
-  return p->is_cancelled || has_lost;
-}
-
-static void note_least(planner *p, const eg_fitted_plan *plan) {
-  double least = plan->has_plan ? plan->memory : plan->least_memory;
-  if (!(least > 0)) return;
-  if (!(p->least > 0 && p->least <= least)) p->least = least;
-}
-
-static void take_plan(planner *p, eg_fitted_plan *plan) {
-  eg_planning *out = p->out;
-  if (out->has_plan) eg_emitted_plan_deinit(&out->emitted);
-  out->cost = plan->cost;
-  out->memory = plan->memory;
-  out->kept = plan->kept;
-  out->has_plan = plan->has_plan;
-  out->emitted = plan->emitted;
-  out->seed[0] = '\0';
-  if (plan->has_plan) eg_unit_axes_restore(&out->emitted.plan, &p->input->mesh->mesh);
-  plan->has_plan = false;
-}
-
-/// A plan that fits and is cheaper than the planner's becomes the plan, and what the
-/// search begins with.
-static egraph_status let_win(planner *p, const char *name, eg_fitted_plan *plan) {
-  eg_planning *out = p->out;
-  bool is_in = plan->has_plan && plan->memory <= p->info.memory_limit;
-  if (!is_in || plan->cost >= out->cost) return EGRAPH_OK;
-  EG_TRY(eg_proof_check_bound(name, out->bound, plan->cost));
-  take_plan(p, plan);
-  eg_plan_choices_deinit(&p->seed);
-  p->seed = plan->choices;
-  eg_plan_choices_init(&plan->choices, p->alloc);
-  memcpy(out->seed, name, strlen(name) + 1);
-  out->status = EG_LAYOUT_FEASIBLE;
-  out->gap = out->cost > 0 ? (out->cost - out->bound) / out->cost : 0;
-  return EGRAPH_OK;
-}
-
-static bool has_no_constraints(const planner *p) {
-  return p->input->constraints == NULL || p->input->constraints->rows.len == 0;
-}
-
-static egraph_status note_outcome(planner *p, const contender *c, const char *name,
-                                  const eg_baseline_obstacle *obstacle,
-                                  const eg_fitted_plan *plan) {
-  eg_baseline_outcome *outcome = &p->out->baseline[c->outcome];
-  bool is_news = c->outcome != EG_BASELINE_OTHER && !outcome->has_summary;
-  if (!is_news && !(plan->cost < outcome->cost)) return EGRAPH_OK;
-  if (plan->has_plan && c->outcome == EG_BASELINE_SINGLE && has_no_constraints(p))
-    p->out->single_seconds = plan->cost;
-  return eg_baseline_outcome_note(outcome, p->input, p->alloc, name, obstacle, plan);
-}
-
-/// Nothing more is to be found out about a baseline.
-static bool is_settled(const planner *p, const contender *c) {
-  bool is_proven = c->status == EG_LAYOUT_OPTIMAL || c->status == EG_LAYOUT_INFEASIBLE ||
-                   (c->status == EG_LAYOUT_NO_MEMORY && !is_asked(p, c));
-  bool is_wanted = is_asked(p, c) || (may_be_dearer(p) && c->bound < p->out->cost) ||
-                   (c->outcome == EG_BASELINE_SINGLE && c->status == EG_LAYOUT_UNKNOWN);
-  return is_proven || !is_wanted;
-}
-
-/// A share of the steps of all stages, at least so many where there is ample work.
-static double share_of_steps(const planner *p, double share, double least) {
-  const eg_layout_options *asked = &p->asked;
-  double all = asked->work_limit != 0 ? (double)asked->work_limit
-                                      : STEPS_PER_SECOND * asked->time_limit_seconds;
-  return fmax(share * all, least * fmin(all / AMPLE_STEPS, 1));
-}
-
-/// Whether a baseline is to be planned however late it is: where there is no plan, the
-/// first ones.
-static bool is_first(const planner *p) { return isinf(p->out->cost) && p->tries < FIRST; }
-
-static egraph_status try_baseline(planner *p, eg_competition *competition, contender *c,
-                                  double steps) {
-  eg_fitted_plan plan;
-  eg_baseline_obstacle obstacle;
-  char name[EG_RIVAL_NAME_SIZE];
-  EG_TRY(eg_axis_roles_name(p->alloc, &c->roles, &p->mesh, sizeof name, name));
-  uint64_t work = competition->layout.work_limit;
-  competition->layout.work_limit = (uint64_t)fmin(fmax(steps, 1), 1e18);
-  double patience = p->asked.by_work ? remaining(p).time_limit_seconds
-                                     : PATIENCE * steps / STEPS_PER_SECOND;
-  competition->layout.time_limit_seconds =
-      is_first(p) ? patience : fmin(patience, remaining(p).time_limit_seconds);
-  p->tries++;
-  p->at_work = c;
-  competition->seed = &p->seed; // where it keeps to the roles
-  EG_TRY(eg_compete_baseline(competition, &c->roles, &obstacle, &plan));
-  competition->seed = NULL;
-  competition->layout.work_limit = work;
-  p->at_work = NULL;
-  egraph_status status = note_outcome(p, c, name, &obstacle, &plan);
-  note_least(p, &plan);
-  if (plan.has_plan) c->cost = fmin(c->cost, plan.cost);
-  c->is_large = plan.has_plan && plan.memory > p->input->info->memory_limit;
-  if (status == EGRAPH_OK && may_be_dearer(p)) status = let_win(p, name, &plan);
-  c->status = plan.status;
-  c->bound = fmax(c->bound, plan.bound);
-  eg_fitted_plan_deinit(&plan);
-  return status;
-}
-
-static egraph_status list_contenders(planner *p) {
-  eg_axis_roles_list all;
-  const eg_step_info *info = &p->info;
-  eg_axis_roles_list_init(&all, p->alloc);
-  egraph_status status = eg_baselines_of_mesh(&p->mesh, info->gradient_count != 0,
-                                              info->micro_batches, &all);
-  for (size_t i = 0; status == EGRAPH_OK && i < all.len; i++) {
-    contender mine = {.roles = all.data[i],
-                      .is_fewer = eg_axis_roles_are_free(&all.data[i]),
-                      .number = (uint32_t)i,
-                      .outcome = eg_axis_roles_baseline(&all.data[i], &p->mesh),
-                      .cost = INFINITY,
-                      .status = EG_LAYOUT_UNKNOWN};
-    status = contenders_push(&p->contenders, mine);
-  }
-  eg_axis_roles_list_deinit(&all);
-  return status;
-}
-
-static int cheapest_first(const void *a, const void *b) {
-  const contender *first = a, *second = b;
-  if (first->cost != second->cost) return first->cost < second->cost ? -1 : 1;
-  return (first->number > second->number) - (first->number < second->number);
-}
-
-/// Plans a baseline in so many steps, unless it is settled or the time is over.
-static egraph_status try_open(planner *p, eg_competition *competition, contender *c,
-                              double steps) {
-  if (is_settled(p, c) || p->is_cancelled || is_given_up(p)) return EGRAPH_OK;
-  double spent = eg_clock_seconds() - p->start;
-  double share = p->out->has_plan ? CLOCK_SHARE[p->stage] : 1;
-  bool is_late = !is_first(p) && spent > share * p->asked.time_limit_seconds;
-  if (is_late && !is_asked(p, c)) {
-    p->out->untried += is_after_search(p);
-    return EGRAPH_OK;
-  }
-  // One device has one layout: what it takes is always known.
-  bool beyond = competition->beyond_memory;
-  competition->beyond_memory = beyond || c->outcome == EG_BASELINE_SINGLE;
-  competition->only_fitting = !competition->beyond_memory;
-  egraph_status status = try_baseline(p, competition, c, steps);
-  competition->beyond_memory = beyond;
-  competition->only_fitting = false;
-  return status;
-}
-
-/// Plans each baseline that is not settled in an equal part of a share of all steps,
-/// which is at most `most` and at least so many.
-static egraph_status try_baselines(planner *p, eg_competition *competition, double share,
-                                   double most, double least) {
-  size_t open = 0;
-  for (size_t i = 0; i < p->contenders.len; i++)
-    open += !is_settled(p, &p->contenders.data[i]);
-  double part = fmin(share / (double)(open != 0 ? open : 1), most);
-  double steps = share_of_steps(p, part, least);
-  for (size_t i = 0; i < p->contenders.len; i++)
-    EG_TRY(try_open(p, competition, &p->contenders.data[i], steps));
-  return EGRAPH_OK;
-}
-
-/// Searches for fewer devices.
-static egraph_status try_fewer(planner *p, eg_competition *competition) {
-  double steps = share_of_steps(p, FEWER_SHARE, LEAST_FEWER_STEPS);
-  for (size_t i = 0; i < p->contenders.len; i++)
-    if (p->contenders.data[i].is_fewer)
-      EG_TRY(try_open(p, competition, &p->contenders.data[i], steps));
-  return EGRAPH_OK;
-}
+/// True when rules have made something.
+static bool has_variants(const eg_planner *p) { return p->out->nodes != p->given_nodes; }
 
 // ---- before the search --------------------------------------------------------------
 
-/// Baselines of the graph as it was given.
-static egraph_status seed_baselines(planner *p, eg_competition *competition) {
-  p->stage = SEEDING;
-  competition->layout.relative_gap = fmax(p->asked.relative_gap, ROUGH_GAP);
-  EG_TRY(try_baselines(p, competition, ROUGH_SHARE, 1, LEAST_ROUGH_STEPS));
-  competition->layout.relative_gap = p->asked.relative_gap;
-  EG_TRY(try_fewer(p, competition));
-  EG_TRY(try_baselines(p, competition, FINE_SHARE, MOST_FINE_SHARE, 0));
-  if (p->contenders.len > 1)
-    qsort(p->contenders.data, p->contenders.len, sizeof *p->contenders.data,
-          cheapest_first);
-  return EGRAPH_OK;
+/// Plans the graph that the competition holds.
+static egraph_status plan_graph(eg_planner *p, const eg_competition *competition) {
+  EG_LOCAL(eg_fitted_plan, plan, p->alloc);
+  eg_competition own = *competition;
+  p->stage = EG_PLANNER_GIVEN_GRAPH;
+  own.layout.time_limit_seconds = GIVEN.time * eg_planner_remaining(p).time_limit_seconds;
+  own.layout.work_limit = eg_work_share(p->budget.work_limit, GIVEN.work);
+  own.seed = &p->seed;
+  EG_TRY(eg_compete_given(&own, &plan));
+  eg_planner_note_least(p, &plan);
+  return eg_planner_let_win(p, "", &plan);
 }
 
-/// The cheapest plan of one graph, which the competition holds.
-static egraph_status plan_graph(planner *p, eg_competition *competition) {
-  eg_fitted_plan plan;
-  p->stage = GIVEN_GRAPH;
-  competition->layout.time_limit_seconds = GIVEN_SHARE * remaining(p).time_limit_seconds;
-  competition->layout.work_limit = eg_work_share(p->asked.work_limit, GIVEN_WORK);
-  competition->seed = &p->seed;
-  EG_TRY(eg_compete_given(competition, &plan));
-  competition->seed = NULL;
-  competition->layout.work_limit = p->asked.work_limit;
-  note_least(p, &plan);
-  egraph_status status = let_win(p, "", &plan);
-  eg_fitted_plan_deinit(&plan);
-  return status;
-}
-
-/// With what rules have made, the baseline that is cheapest without, and fewer devices.
-static egraph_status seed_variants(planner *p, eg_competition *competition) {
-  p->stage = SEEDING_VARIANTS;
-  for (size_t i = 0; i < p->contenders.len; i++) { // variants may be cheaper
-    p->contenders.data[i].status = EG_LAYOUT_UNKNOWN;
-    p->contenders.data[i].bound = 0;
-  }
-  if (p->contenders.len == 0) return EGRAPH_OK;
-  EG_TRY(try_fewer(p, competition));
-  return try_open(p, competition, &p->contenders.data[0],
-                  share_of_steps(p, MOST_FINE_SHARE, 0));
-}
-
-/// The cheapest plan of the graph as it was given: none with what rules made is dearer.
-static egraph_status seed_given(planner *p, eg_competition *competition) {
-  eg_plan_algebra given;
+/// Plans the graph as it was given, so that no plan with variants is dearer; then the
+/// variants.
+static egraph_status seed_given(eg_planner *p, eg_competition *competition) {
+  EG_OWNED(eg_plan_algebra, given);
+  eg_competition own = *competition;
   EG_TRY(eg_plan_algebra_original(&given, p->alloc, p->egraph));
-  competition->algebra = &given;
-  egraph_status status = seed_baselines(p, competition);
-  if (status == EGRAPH_OK && !p->is_cancelled) status = plan_graph(p, competition);
-  competition->algebra = NULL;
-  eg_plan_algebra_deinit(&given);
-  EG_TRY(status);
-  return seed_variants(p, competition);
+  own.algebra = &given;
+  EG_TRY(eg_contest_seed(p, &own));
+  if (!p->is_cancelled) EG_TRY(plan_graph(p, &own));
+  return eg_contest_seed_variants(p, competition);
 }
 
-/// Plans for the search to begin with. Where rules have made variants, the graph is held
-/// as it was given, then improved in turn with its layouts (plan_algebra.h).
-static egraph_status find_seed(planner *p, eg_competition *competition, eg_u32s *known) {
+/// Finds plans for the search to begin with. Where rules have made variants, the graph is
+/// first held as it was given, then improved in turn with its layouts (plan_algebra.h).
+static egraph_status find_seed(eg_planner *p, eg_competition *competition,
+                               eg_u32s *known) {
   bool is_known = known->len != 0;
   if (p->input->baseline != NULL || p->input->is_alone) return EGRAPH_OK;
   if (!has_variants(p) || competition->algebra != NULL)
-    return is_known ? EGRAPH_OK : seed_baselines(p, competition);
+    return is_known ? EGRAPH_OK : eg_contest_seed(p, competition);
   if (!is_known) EG_TRY(seed_given(p, competition));
-  if (!has_no_constraints(p) || p->is_cancelled) return EGRAPH_OK;
-  eg_layout_options options = remaining(p);
-  options.time_limit_seconds *= IMPROVING_SHARE;
-  options.work_limit = eg_work_share(options.work_limit, IMPROVING_WORK);
-  options.progress = report_planner_progress;
+  if (!eg_planner_is_free(p) || p->is_cancelled) return EGRAPH_OK;
+  eg_layout_options options = eg_planner_remaining(p);
+  options.time_limit_seconds *= IMPROVING.time;
+  options.work_limit = eg_work_share(options.work_limit, IMPROVING.work);
+  options.progress = eg_planner_progress;
   options.user = p;
   known->len = 0;
   return eg_plan_improve(p->alloc, competition->space, &options, &p->seed, p->out->cost,
                          known);
 }
 
-/// The known plan among the choices of the space, if it is all there.
-static egraph_status recall_known(planner *p, const eg_plan_space *space,
+/// Finds the known plan among the choices of the space, if all of it is there.
+static egraph_status recall_known(eg_planner *p, const eg_plan_space *space,
                                   eg_u32s *known) {
   if (p->input->known == NULL) return EGRAPH_OK;
   EG_TRY(eg_plan_choices_recall(&p->seed, p->alloc, space, p->input->known, known));
@@ -424,14 +94,14 @@ static egraph_status recall_known(planner *p, const eg_plan_space *space,
 
 // ---- the search ---------------------------------------------------------------------
 
-/// What the search has found, and its proofs; a plan from before that is cheaper stays.
-static egraph_status conclude_search(planner *p, eg_fitted_plan *found) {
+/// Takes the result of the search and its proofs; an earlier plan that is cheaper stays.
+static egraph_status conclude_search(eg_planner *p, eg_fitted_plan *found) {
   eg_planning *out = p->out;
   bool stays = out->has_plan && !(found->has_plan && found->cost <= out->cost);
   out->status = found->status;
   out->bound = fmax(found->bound, p->floor);
   out->gap = found->gap;
-  note_least(p, found);
+  eg_planner_note_least(p, found);
   bool is_large = found->has_plan && found->memory > p->input->info->memory_limit;
   if (p->is_lifted && !stays && is_large) {
     eg_plan_choices_deinit(&p->seed);
@@ -440,131 +110,87 @@ static egraph_status conclude_search(planner *p, eg_fitted_plan *found) {
   }
   out->places = found->places;
   out->arcs = found->arcs;
-  if (!stays) take_plan(p, found);
+  if (!stays) eg_planner_take(p, found);
   if (!out->has_plan) return EGRAPH_OK;
   EG_TRY(eg_proof_check_bound("plan of a mesh", out->bound, out->cost));
   eg_planning_judge(out);
   return EGRAPH_OK;
 }
 
-static egraph_status search_layouts(planner *p, const eg_competition *competition) {
-  eg_fitted_plan found;
-  p->stage = SEARCHING;
-  memset(found.price, 0, sizeof found.price);
+static egraph_status search_layouts(eg_planner *p, const eg_competition *competition) {
+  EG_LOCAL(eg_fitted_plan, found, p->alloc);
+  p->stage = EG_PLANNER_SEARCHING;
   EG_TRY(p->input->baseline != NULL
              ? eg_compete_named(competition, p->input->baseline, &found)
              : eg_compete_search(competition, &found));
   memcpy(p->price, found.price, sizeof p->price);
-  egraph_status status = conclude_search(p, &found);
-  eg_fitted_plan_deinit(&found);
-  return status;
+  return conclude_search(p, &found);
 }
 
-// Of what is wanted for the whole step: the time for each mate; how near to the cheapest
-// they must be.
-static const double MATE_SHARE = 0.3, MATE_GAP = 1e-3;
-static const double NEAR_LIMIT = 0.5; // of memory: from there on a limit may bind
-
-/// What tells of the whole step that this one is the folded one of.
-static egraph_status cut_folded(planner *p, eg_competition *competition) {
-  double seconds = p->input->cut_seconds, limit = competition->layout.time_limit_seconds;
-  uint64_t work = p->input->cut_work;
+/// Finds, on a folded step, a bound of the whole step and mates to be mixed.
+static egraph_status cut_folded(eg_planner *p, const eg_competition *competition) {
+  const eg_planner_input *input = p->input;
+  eg_planning *out = p->out;
+  eg_competition own = *competition;
   eg_cut result;
-  if (!(seconds > 0) || p->is_cancelled || p->input->baseline != NULL ||
+  if (!(input->cut_seconds > 0) || p->is_cancelled || input->baseline != NULL ||
       competition->algebra != NULL)
     return EGRAPH_OK;
-  p->stage = CUTTING;
-  double memory = p->out->has_plan ? p->out->memory : INFINITY;
-  bool may_bind =
-      memory > NEAR_LIMIT * p->info.memory_limit && !(p->out->gap <= MATE_GAP);
-  double share = may_bind ? 1 - 2 * MATE_SHARE : 1;
-  competition->layout.time_limit_seconds = share * seconds;
-  competition->layout.work_limit = eg_work_share(work, share);
-  double cost = p->out->has_plan ? p->out->cost : INFINITY;
-  EG_TRY(eg_compete_cut(competition, p->price, cost, may_bind, &result));
-  p->out->cut_bound = fmax(p->out->cut_bound, result.bound);
-  competition->layout.time_limit_seconds = MATE_SHARE * seconds;
-  competition->layout.work_limit = eg_work_share(work, MATE_SHARE);
-  competition->layout.relative_gap = fmax(p->asked.relative_gap, MATE_GAP);
-  if (may_bind)
-    EG_TRY(
-        eg_compete_mates(competition, result.price, p->out->mates, &p->out->has_mates));
-  for (int m = 0; m < EG_MATES && p->out->has_mates; m++)
-    eg_unit_axes_restore(&p->out->mates[m].plan, &p->input->mesh->mesh);
-  competition->layout.relative_gap = p->asked.relative_gap;
-  competition->layout.time_limit_seconds = limit;
-  competition->layout.work_limit = p->asked.work_limit;
+  p->stage = EG_PLANNER_CUTTING;
+  double memory = out->has_plan ? out->memory : INFINITY;
+  double cost = out->has_plan ? out->cost : INFINITY;
+  bool may_bind = memory > NEAR_LIMIT * p->info.memory_limit && !(out->gap <= MATE.gap);
+  double share = may_bind ? 1 - 2 * MATE.time : 1;
+  own.layout.time_limit_seconds = share * input->cut_seconds;
+  own.layout.work_limit = eg_work_share(input->cut_work, share);
+  EG_TRY(eg_compete_cut(&own, p->price, cost, may_bind, &result));
+  out->cut_bound = fmax(out->cut_bound, result.bound);
+  own.layout.time_limit_seconds = MATE.time * input->cut_seconds;
+  own.layout.work_limit = eg_work_share(input->cut_work, MATE.work);
+  own.layout.relative_gap = fmax(p->budget.relative_gap, MATE.gap);
+  if (may_bind) EG_TRY(eg_compete_mates(&own, result.price, out->mates, &out->has_mates));
+  for (int m = 0; m < EG_MATES && out->has_mates; m++)
+    eg_unit_axes_restore(&out->mates[m].plan, &input->mesh->mesh);
   return EGRAPH_OK;
 }
 
-/// The search, from the plans on that are known, and what it tells of the whole step.
-static egraph_status search_and_cut(planner *p, eg_competition *competition,
+/// The search, from the known plans on, and what it proves of the whole step.
+static egraph_status search_and_cut(eg_planner *p, const eg_competition *competition,
                                     const eg_u32s *known) {
-  double limit = remaining(p).time_limit_seconds;
-  bool is_alone = p->input->baseline != NULL && !p->input->compares;
-  competition->layout.time_limit_seconds = is_alone ? limit : limit * (1 - KEPT_SHARE);
-  if (known->len != 0) competition->layout.incumbent = known->data;
+  eg_competition own = *competition;
+  eg_layout_options *layout = &own.layout;
+  bool is_unfit = p->is_lifted && !eg_planner_fits(p);
+  bool is_all = p->input->baseline != NULL && !p->input->compares;
+  layout->time_limit_seconds = eg_planner_remaining(p).time_limit_seconds;
+  if (!is_all) layout->time_limit_seconds *= SEARCH_TIME;
+  if (known->len != 0) layout->incumbent = known->data;
   if (has_variants(p) && !p->input->is_alone)
-    competition->layout.work_limit = eg_work_share(p->asked.work_limit, VARIANTS_WORK);
-  if (p->is_lifted && !plan_fits_memory(p)) {
-    competition->layout.time_limit_seconds *= 1 - LIMITED_SHARE;
-    competition->layout.work_limit =
-        eg_work_share(competition->layout.work_limit, 1 - LIMITED_SHARE);
+    layout->work_limit = eg_work_share(p->budget.work_limit, VARIANTS_WORK);
+  if (is_unfit) {
+    layout->time_limit_seconds *= 1 - LIMITED_SHARE;
+    layout->work_limit = eg_work_share(layout->work_limit, 1 - LIMITED_SHARE);
   }
-  competition->seed = &p->seed;
-  EG_TRY(search_layouts(p, competition));
-  competition->layout.incumbent = NULL;
-  competition->layout.work_limit = p->asked.work_limit;
-  competition->seed = NULL;
-  return p->is_lifted && !plan_fits_memory(p) ? EGRAPH_OK : cut_folded(p, competition);
+  own.seed = &p->seed;
+  EG_TRY(search_layouts(p, &own));
+  if (p->is_lifted && !eg_planner_fits(p)) return EGRAPH_OK;
+  return cut_folded(p, competition);
 }
 
-/// Baselines that may be cheaper than the plan, and those that the user asked for.
-static egraph_status compare_baselines(planner *p, eg_competition *competition) {
-  bool is_proven = p->out->has_plan ? p->out->status == EG_LAYOUT_OPTIMAL
-                                    : p->out->status != EG_LAYOUT_UNKNOWN;
-  p->stage = p->input->baseline != NULL || is_proven ? COMPARING : CONTESTING;
-  competition->beyond_memory = p->input->compares;
-  if (p->input->is_alone) return EGRAPH_OK;
-  return try_baselines(p, competition, KEPT_SHARE, 1, LEAST_STEPS);
-}
+// ---- within the limit of memory -----------------------------------------------------
 
-/// Of baselines that were planned without the limit, those have to be planned again that
-/// exceed it, or all. One device has no plan that holds less.
-static void forget_plans(planner *p, bool all) {
-  for (size_t i = 0; i < p->contenders.len; i++) {
-    contender *c = &p->contenders.data[i];
-    bool is_large = c->is_large && c->outcome != EG_BASELINE_SINGLE;
-    if (!(all || is_large) || c->status == EG_LAYOUT_INFEASIBLE) continue;
-    c->status = EG_LAYOUT_UNKNOWN;
-    c->cost = INFINITY;
-    p->out->baseline[c->outcome] = (eg_baseline_outcome){.is_tried = false};
-  }
-}
-
-/// The graph of the plan that exceeds the limit, which differs from the given one.
-static egraph_status note_loose(planner *p, const eg_plan_space *space) {
-  eg_u32s ignored;
-  bool is_asked =
-      p->input->baseline != NULL || p->input->is_alone || p->input->algebra_first;
-  if (is_asked || !has_variants(p) || p->seed.len == 0) return EGRAPH_OK;
-  eg_u32s_init(&ignored, p->alloc);
-  egraph_status s = eg_plan_algebra_of(&p->loose, p->alloc, space, &p->seed, &ignored);
-  eg_u32s_deinit(&ignored);
-  return s;
-}
-
-/// The cheapest plan of that graph within the limit.
-static egraph_status plan_loose(planner *p, eg_competition *competition) {
-  competition->algebra = &p->loose;
-  egraph_status status = plan_graph(p, competition);
-  competition->algebra = NULL;
-  return status;
+/// Notes the graph of the plan that exceeds the limit, if it differs from the given one.
+static egraph_status note_loose(eg_planner *p, const eg_plan_space *space) {
+  EG_LOCAL(eg_u32s, ignored, p->alloc);
+  const eg_planner_input *input = p->input;
+  bool is_set = input->baseline != NULL || input->is_alone || input->algebra_first;
+  if (is_set || !has_variants(p) || p->seed.len == 0) return EGRAPH_OK;
+  return eg_plan_algebra_of(&p->loose, p->alloc, space, &p->seed, &ignored);
 }
 
 /// Begins anew within the limit, with the bounds that are known.
-static egraph_status begin_within(planner *p, eg_competition *competition) {
+static egraph_status begin_within(eg_planner *p, eg_competition *competition) {
   eg_planning *out = p->out;
+  eg_layout_options *budget = &p->budget;
   EG_TRY(note_loose(p, competition->space));
   double spent = eg_clock_seconds() - p->start;
   if (out->has_plan) eg_emitted_plan_deinit(&out->emitted);
@@ -574,58 +200,71 @@ static egraph_status begin_within(planner *p, eg_competition *competition) {
   p->floor = out->bound;
   p->tries = 0;
   p->start += spent;
-  p->asked.time_limit_seconds = fmax(p->asked.time_limit_seconds - spent, LEAST_SECONDS);
-  uint64_t least = eg_work_share(p->asked.work_limit, LIMITED_SHARE);
-  bool is_more = p->asked.work_limit > p->done + least;
-  p->asked.work_limit = is_more ? p->asked.work_limit - p->done : least;
-  competition->layout.work_limit = p->asked.work_limit;
+  budget->time_limit_seconds = fmax(budget->time_limit_seconds - spent, EG_LEAST_SECONDS);
+  uint64_t least = eg_work_share(budget->work_limit, LIMITED_SHARE);
+  bool is_more = budget->work_limit > p->done + least;
+  budget->work_limit = is_more ? budget->work_limit - p->done : least;
+  competition->layout.work_limit = budget->work_limit;
   return EGRAPH_OK;
 }
 
-/// What others have found without the limit, as if it had been found here.
-static egraph_status recall_loose(planner *p, const eg_plan_space *space) {
-  eg_u32s ignored;
+/// Takes the results of a search without the limit as if they had been found here.
+static egraph_status recall_loose(eg_planner *p, const eg_plan_space *space) {
+  EG_LOCAL(eg_u32s, strategy, p->alloc);
   p->floor = p->out->bound = p->input->floor;
   if (p->input->loose == NULL) return EGRAPH_OK;
-  eg_u32s_init(&ignored, p->alloc);
-  p->seed.len = 0; // of the known plan, which the search has as strategies
-  egraph_status status =
-      eg_plan_choices_recall(&p->seed, p->alloc, space, p->input->loose, &ignored);
-  if (status == EGRAPH_OK && ignored.len != 0) status = note_loose(p, space);
-  eg_u32s_deinit(&ignored);
-  return status;
+  p->seed.len = 0; // of the known plan, whose strategies the search has
+  EG_TRY(eg_plan_choices_recall(&p->seed, p->alloc, space, p->input->loose, &strategy));
+  return strategy.len != 0 ? note_loose(p, space) : EGRAPH_OK;
 }
 
 /// Without the limit of memory, then, where the plan does not fit, within it.
-static egraph_status search_all(planner *p, eg_competition *competition, eg_u32s *known) {
-  EG_TRY(list_contenders(p));
-  EG_TRY(recall_known(p, competition->space, known));
-  bool is_known = known->len != 0;
+static egraph_status search_all(eg_planner *p, eg_competition *competition) {
+  EG_LOCAL(eg_u32s, known, p->alloc);
+  EG_TRY(eg_contest_list(p));
+  EG_TRY(recall_known(p, competition->space, &known));
+  bool is_known = known.len != 0;
   p->is_lifted = isfinite(p->info.memory_limit) && !p->input->binds;
   if (p->is_lifted) {
     p->info.memory_limit = INFINITY;
-    if (!is_known) EG_TRY(find_seed(p, competition, known));
-    EG_TRY(search_and_cut(p, competition, known));
+    if (!is_known) EG_TRY(find_seed(p, competition, &known));
+    EG_TRY(search_and_cut(p, competition, &known));
     p->info.memory_limit = p->input->info->memory_limit;
     p->is_lifted = false;
     bool is_over =
-        plan_fits_memory(p) || p->out->status == EG_LAYOUT_INFEASIBLE || p->is_cancelled;
-    forget_plans(p, !is_over);
-    if (is_over) return compare_baselines(p, competition);
+        eg_planner_fits(p) || p->out->status == EG_LAYOUT_INFEASIBLE || p->is_cancelled;
+    eg_contest_forget(p, !is_over);
+    if (is_over) return eg_contest_close(p, competition);
     EG_TRY(begin_within(p, competition));
-    if (!is_known) known->len = 0;
+    if (!is_known) known.len = 0;
   } else if (p->input->binds) {
     EG_TRY(recall_loose(p, competition->space));
   }
-  if (p->loose.is_found) EG_TRY(plan_loose(p, competition));
-  if (p->out->has_plan) known->len = 0; // it is cheaper
-  if (!is_known) EG_TRY(find_seed(p, competition, known));
-  EG_TRY(search_and_cut(p, competition, known));
-  return compare_baselines(p, competition);
+  if (p->loose.is_found) {
+    eg_competition own = *competition;
+    own.algebra = &p->loose;
+    EG_TRY(plan_graph(p, &own));
+  }
+  if (p->out->has_plan) known.len = 0; // it is cheaper
+  if (!is_known) EG_TRY(find_seed(p, competition, &known));
+  EG_TRY(search_and_cut(p, competition, &known));
+  return eg_contest_close(p, competition);
 }
 
-/// Whether a bound of the whole step shows that every plan is at the ceiling or above.
-static egraph_status probe_ceiling(planner *p, const eg_competition *competition) {
+// ---- ways to a plan -----------------------------------------------------------------
+
+static eg_competition competition_of(const eg_planner *p, const eg_plan_space *space,
+                                     const eg_plan_algebra *algebra) {
+  return (eg_competition){.alloc = p->alloc,
+                          .space = space,
+                          .constraints = p->input->constraints,
+                          .algebra = algebra,
+                          .layout = p->budget,
+                          .mesh = &p->input->mesh->mesh};
+}
+
+/// Notes whether a bound shows that every plan is at the ceiling or above.
+static egraph_status probe_ceiling(eg_planner *p, const eg_competition *competition) {
   const eg_planner_input *input = p->input;
   double bound;
   if (!(input->ceiling > 0) || input->is_alone || input->baseline != NULL)
@@ -636,160 +275,153 @@ static egraph_status probe_ceiling(planner *p, const eg_competition *competition
   return EGRAPH_OK;
 }
 
-static eg_competition competition_of(const planner *p, const eg_plan_space *space,
-                                     const eg_plan_algebra *algebra) {
-  return (eg_competition){.alloc = p->alloc,
-                          .space = space,
-                          .constraints = p->input->constraints,
-                          .algebra = algebra,
-                          .layout = p->asked,
-                          .mesh = &p->input->mesh->mesh};
-}
-
-static egraph_status solve_layouts(planner *p, const eg_plan_space *space,
+/// The product's own search.
+static egraph_status solve_layouts(eg_planner *p, const eg_plan_space *space,
                                    const eg_plan_algebra *algebra) {
   eg_competition competition = competition_of(p, space, algebra);
-  eg_u32s known;
-  double start = eg_clock_seconds();
-  competition.layout.progress = report_planner_progress;
+  competition.layout.progress = eg_planner_progress;
   competition.layout.user = p;
-  eg_u32s_init(&known, p->alloc);
-  eg_plan_choices_init(&p->seed, p->alloc);
-  contenders_init(&p->contenders, p->alloc);
-  egraph_status status = probe_ceiling(p, &competition);
-  if (status == EGRAPH_OK && !p->out->is_beaten)
-    status = search_all(p, &competition, &known);
+  EG_TRY(probe_ceiling(p, &competition));
+  if (!p->out->is_beaten) EG_TRY(search_all(p, &competition));
   bool is_memory = !p->out->has_plan && p->least > p->input->info->memory_limit;
   if (is_memory) p->out->least_memory = p->least;
-  contenders_deinit(&p->contenders);
-  eg_plan_choices_deinit(&p->seed);
-  if (p->loose.is_found) eg_plan_algebra_deinit(&p->loose);
-  eg_u32s_deinit(&known);
-  p->out->solve_seconds = eg_clock_seconds() - start;
-  return status;
+  return EGRAPH_OK;
 }
 
 /// The plan of another search, as it is.
-static egraph_status solve_by(planner *p, const eg_plan_space *space,
+static egraph_status solve_by(eg_planner *p, const eg_plan_space *space,
                               const eg_plan_algebra *algebra) {
+  EG_LOCAL(eg_fitted_plan, found, p->alloc);
   const eg_machine_mesh mesh = eg_unit_axes_drop(p->input->mesh);
   const eg_competition competition = competition_of(p, space, algebra);
   eg_plan_question question = {.alloc = p->alloc,
                                .mesh = &mesh,
                                .memory_limit = p->info.memory_limit,
-                               .layout = remaining(p),
+                               .layout = eg_planner_remaining(p),
                                .seed = p->input->seed};
-  eg_fitted_plan found;
-  double start = eg_clock_seconds();
-  p->stage = SEARCHING;
-  question.layout.progress = report_planner_progress;
+  p->stage = EG_PLANNER_SEARCHING;
+  question.layout.progress = eg_planner_progress;
   question.layout.user = p;
-  egraph_status status = eg_compete_by(&competition, p->input->searcher, &question,
-                                       &found, &p->out->searched);
-  if (status == EGRAPH_OK) {
-    p->out->status = found.status;
-    take_plan(p, &found);
-    p->out->gap = 1;
-  }
-  eg_fitted_plan_deinit(&found);
-  p->out->solve_seconds = eg_clock_seconds() - start;
-  return status;
-}
-
-static egraph_status mix(planner *p, const eg_plan_space *space) {
-  double start = eg_clock_seconds();
-  eg_mix_input input = {.kinds = p->kinds,
-                        .memory_limit = p->info.memory_limit,
-                        .deadline = p->start + p->asked.time_limit_seconds};
-  memcpy(input.kind, p->kind, p->kinds * sizeof *p->kind);
-  EG_TRY(eg_planning_mix(p->out, p->alloc, space, &input, &p->input->mesh->mesh));
-  p->out->solve_seconds = eg_clock_seconds() - start;
+  EG_TRY(eg_compete_by(&competition, p->input->searcher, &question, &found,
+                       &p->out->searched));
+  p->out->status = found.status;
+  eg_planner_take(p, &found);
+  p->out->gap = 1;
   return EGRAPH_OK;
 }
 
-static egraph_status certify_claim(planner *p, const eg_plan_space *space,
+/// A mixture of plans, or a certificate of one; no search.
+typedef struct planner_task {
+  const eg_plan *const *kind; // to be mixed
+  uint32_t kinds;             // 0: none
+  const eg_plan_claim *claim; // to be certified; NULL: none
+  eg_plan_certificate *certificate;
+} planner_task;
+
+static egraph_status mix_kinds(eg_planner *p, const planner_task *task,
+                               const eg_plan_space *space) {
+  eg_mix_input input = {.kinds = task->kinds,
+                        .memory_limit = p->info.memory_limit,
+                        .deadline = p->start + p->budget.time_limit_seconds};
+  assert(task->kinds <= EG_MIX_KINDS);
+  memcpy(input.kind, task->kind, task->kinds * sizeof *task->kind);
+  return eg_planning_mix(p->out, p->alloc, space, &input, &p->input->mesh->mesh);
+}
+
+static egraph_status certify_claim(eg_planner *p, const planner_task *task,
+                                   const eg_plan_space *space,
                                    const eg_plan_algebra *algebra) {
   eg_competition competition = competition_of(p, space, algebra);
-  competition.layout = remaining(p);
+  competition.layout = eg_planner_remaining(p);
   eg_axis_roles roles;
   const char *baseline = p->input->baseline;
   if (baseline != NULL)
     EG_TRY(eg_axis_roles_parse(baseline, &p->input->mesh->mesh, &roles));
-  p->certificate->is_all = p->out->stop == EG_STOP_SATURATED;
-  return eg_compete_certify(&competition, baseline != NULL ? &roles : NULL, p->claim,
-                            p->certificate);
+  task->certificate->is_all = p->out->stop == EG_STOP_SATURATED;
+  return eg_compete_certify(&competition, baseline != NULL ? &roles : NULL, task->claim,
+                            task->certificate);
 }
 
-static egraph_status plan_with(planner *p, eg_machine_costs *costs,
-                               const eg_plan_algebra *algebra) {
-  eg_plan_costs asked = eg_machine_plan_costs(costs);
-  eg_plan_space space;
+// ---- the whole ----------------------------------------------------------------------
+
+static egraph_status plan_with(eg_planner *p, const planner_task *task,
+                               eg_machine_costs *costs, const eg_plan_algebra *algebra) {
+  eg_plan_costs prices = eg_machine_plan_costs(costs);
+  EG_OWNED(eg_plan_space, space);
   double start = eg_clock_seconds();
   EG_TRY(eg_plan_space_init(&space, p->alloc, p->egraph, &p->info, &costs->mesh->mesh,
-                            &asked));
+                            &prices));
   p->out->space_seconds = eg_clock_seconds() - start;
   p->out->is_exact = space.is_exact;
   for (size_t s = 0; s < space.strategies.len; s++)
     p->out->compared[space.strategies.data[s].basis]++;
-  egraph_status status = p->claim != NULL             ? certify_claim(p, &space, algebra)
-                         : p->kinds != 0              ? mix(p, &space)
+  if (task->claim != NULL) return certify_claim(p, task, &space, algebra);
+  start = eg_clock_seconds();
+  egraph_status status = task->kinds != 0             ? mix_kinds(p, task, &space)
                          : p->input->searcher != NULL ? solve_by(p, &space, algebra)
                                                       : solve_layouts(p, &space, algebra);
-  eg_plan_space_deinit(&space);
+  p->out->solve_seconds = eg_clock_seconds() - start;
   return status;
 }
 
-static egraph_status plan(planner *p) {
+static egraph_status plan_step(eg_planner *p, const planner_task *task) {
   eg_machine_mesh mesh = eg_unit_axes_drop(p->input->mesh);
-  eg_machine_costs costs = {.mesh = &mesh, .weights = p->input->weights};
+  eg_machine_costs costs;
   p->mesh = mesh.mesh;
-  EG_TRY(eg_device_cost_init(&costs.device, p->input->machine, p->input->costs));
-  costs.device.plain_only = p->input->plain_only;
-  EG_TRY(saturate_step(p));
-  if (!p->input->algebra_first) return plan_with(p, &costs, NULL);
-  eg_plan_algebra algebra;
-  eg_layout_options options = remaining(p);
+  EG_TRY(eg_planner_costs(p->input, &mesh, &costs));
+  EG_TRY(eg_planning_saturate(p->out, p->alloc, p->input, &p->info, &p->egraph,
+                              &p->given_nodes));
+  p->out->is_as_given = !has_variants(p) && p->out->stop == EG_STOP_SATURATED;
+  p->out->saturate_seconds = eg_clock_seconds() - p->start;
+  if (!p->input->algebra_first) return plan_with(p, task, &costs, NULL);
+  EG_OWNED(eg_plan_algebra, algebra);
+  eg_layout_options options = eg_planner_remaining(p);
   EG_TRY(eg_plan_algebra_cheapest(&algebra, p->alloc, p->egraph, &p->info, &costs.device,
                                   &options));
-  egraph_status status = algebra.is_found ? plan_with(p, &costs, &algebra) : EGRAPH_OK;
-  eg_plan_algebra_deinit(&algebra);
-  return status;
+  return algebra.is_found ? plan_with(p, task, &costs, &algebra) : EGRAPH_OK;
 }
 
-static egraph_status run_planner(planner *p) {
-  p->start = eg_clock_seconds();
-  p->info = *p->input->info;
-  p->known_cost = INFINITY;
-  p->asked = p->input->layout;
-  p->asked.done = &p->done;
-  *p->out = (eg_planning){.status = EG_LAYOUT_UNKNOWN, .cost = INFINITY};
-  egraph_status status = plan(p);
-  if (p->input->layout.done != NULL) *p->input->layout.done += p->done;
-  eg_tensor_egraph_destroy(p->egraph);
-  if (status != EGRAPH_OK) eg_planning_deinit(p->out);
+static egraph_status run_planner(egraph_allocator alloc, const eg_planner_input *input,
+                                 const planner_task *task, eg_planning *out) {
+  assert(input->context != NULL && input->graph != NULL && input->info != NULL &&
+         input->mesh != NULL && input->budget.time_limit_seconds > 0);
+  eg_planner p = {.alloc = alloc,
+                  .input = input,
+                  .info = *input->info,
+                  .budget = input->budget,
+                  .known_cost = INFINITY,
+                  .out = out,
+                  .start = eg_clock_seconds()};
+  p.budget.done = &p.done;
+  *out = (eg_planning){.status = EG_LAYOUT_UNKNOWN, .cost = INFINITY};
+  eg_plan_choices_init(&p.seed, alloc);
+  eg_contenders_init(&p.contenders, alloc);
+  egraph_status status = plan_step(&p, task);
+  if (input->budget.done != NULL) *input->budget.done += p.done;
+  eg_contenders_deinit(&p.contenders);
+  eg_plan_choices_deinit(&p.seed);
+  eg_plan_algebra_deinit(&p.loose);
+  eg_tensor_egraph_destroy(p.egraph);
+  if (status != EGRAPH_OK) eg_planning_deinit(out);
   return status;
 }
 
 egraph_status eg_planner_run(egraph_allocator alloc, const eg_planner_input *input,
                              eg_planning *out) {
-  planner p = {.alloc = alloc, .input = input, .out = out};
-  return run_planner(&p);
+  const planner_task search = {.kinds = 0};
+  return run_planner(alloc, input, &search, out);
 }
 
 egraph_status eg_planner_mix(egraph_allocator alloc, const eg_planner_input *input,
                              const eg_plan *const *kind, uint32_t kinds,
                              eg_planning *out) {
-  planner p = {.alloc = alloc, .input = input, .out = out, .kind = kind, .kinds = kinds};
-  return run_planner(&p);
+  const planner_task task = {.kind = kind, .kinds = kinds};
+  return run_planner(alloc, input, &task, out);
 }
 
 egraph_status eg_planner_certify(egraph_allocator alloc, const eg_planner_input *input,
                                  const eg_plan_claim *claim, eg_plan_certificate *out) {
-  eg_planning ignored;
-  planner p = {.alloc = alloc,
-               .input = input,
-               .out = &ignored,
-               .claim = claim,
-               .certificate = out};
-  return run_planner(&p);
+  EG_OWNED(eg_planning, ignored);
+  const planner_task task = {.claim = claim, .certificate = out};
+  return run_planner(alloc, input, &task, &ignored);
 }

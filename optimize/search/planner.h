@@ -2,10 +2,10 @@
 //
 //   graph -> e-graph -> saturate -> plan space -> layout problem -> solve -> plan
 //
-// What rules have found and how it is split are chosen together. Rules do not look across
-// what adds up over micro-batches, nor from block to block of a folded step: what is
-// equal in one micro-batch need not be in the step, and a block that stands for many is
-// rewritten alone.
+// The variants that rules make and their layouts are chosen together. Rules do not match
+// across sums over micro-batches, nor from block to block of a folded step: values that
+// are equal in one micro-batch need not be equal in the step, and a block that represents
+// many is rewritten alone.
 //
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_SEARCH_PLANNER_H
@@ -18,46 +18,65 @@
 #include "pcg/plan/plan_summary.h"
 #include "rewrites/saturation/saturate.h"
 
-typedef struct eg_planner_input {
-  const eg_graph *graph;
-  const eg_step_info *info;
+/// The sources of seconds and variants: the same for all searches of a call.
+typedef struct eg_plan_context {
   const eg_machine *machine;
-  const eg_machine_mesh *mesh;             // of the machine
   eg_cost_model *costs;                    // profile of the machine's device, or NULL
-  const eg_cost_weights *weights;          // of all seconds; NULL: 1
   bool plain_only;                         // no memory formats beside plain
   const eg_rules *rules;                   // NULL: the graph as it is
   const eg_saturation_options *saturation; // NULL: defaults
-  bool algebra_first;       // the graph cheapest on one device, then its layouts
-                            // (plan_algebra.h)
-  eg_layout_options layout; // limits of time and of work for all stages, gap, passes,
-                            // progress
+} eg_plan_context;
+
+/// A search for a plan of a step on a mesh.
+typedef struct eg_planner_input {
+  const eg_plan_context *context;
+  bool as_given; // the graph as it is, though the context has rules
+
+  // The step.
+  const eg_graph *graph;
+  const eg_step_info *info;
   const eg_plan_constraints *constraints; // NULL: none
-  bool compares;                          // plan every baseline, for comparison
+
+  // Where it runs.
+  const eg_machine_mesh *mesh;    // of the machine
+  const eg_cost_weights *weights; // of all seconds; NULL: 1
+
+  // How to search.
+  bool algebra_first;   // the graph cheapest on one device, then its layouts
+                        // (plan_algebra.h)
+  bool compares;        // plan every baseline, for comparison
   bool is_alone;        // no baselines, neither to begin with nor afterwards
   const char *baseline; // plan this one instead (eg_axis_roles_parse); NULL: search
-  double cut_seconds;   // of a folded step: for what tells of the whole one (cut_bound,
-                        // mates); 0: nothing is wanted
-  uint64_t cut_work;    // likewise, steps; 0: no limit
-  const eg_plan *known; // of this step, to begin the search with; NULL: none
-  double known_cost;    // seconds of it
-  double ceiling; // seconds: plans of as many are of no use, and where a bound shows that
-                  // there are no others nothing is searched; 0: all are
   const eg_plan_searcher *searcher; // instead of all this, to compare; NULL: none
   uint64_t seed;                    // of its random choices
-  bool binds; // the limit of memory is known to: nothing is looked for without it
+
+  // Its budget.
+  eg_layout_options budget; // time and work of all stages, gap, progress
+  double cut_seconds;       // of a folded step: for its cut_bound and mates; 0: none
+  uint64_t cut_work;        // likewise, steps; 0: no limit
+
+  // Known results.
+  const eg_plan *known; // of this step, to begin the search with; NULL: none
+  double known_cost;    // seconds of it
+  double ceiling; // seconds: plans that take as long are of no use, and where a bound
+                  // shows that all do, nothing is searched; 0: no ceiling
+  bool binds;     // the limit of memory is known to bind: no search without it
   const eg_plan *loose; // binds: the cheapest plan known, which exceeds it; NULL: none
   double floor;         // binds: a bound of all plans, whatever they hold; 0: none
-  double answer_limit; // of a search without the limit of memory: that limit, above which
-                       // a plan is of no use; where a folded step's is, the whole one is
-                       // not searched. 0: none
-  /// Sums up the plan of a baseline as its user would get it: of a folded step, unfolded.
-  /// The plan is one of the mesh without axes of one device. NULL: the plan as it is.
-  egraph_status (*sum_up)(void *user, const eg_emitted_plan *plan, eg_plan_summary *out);
-  void *sum_up_user;
+  double answer_limit;  // bytes, of a search without the limit of memory: a plan above
+                        // them is of no use, so that the whole step is not searched
+                        // after a folded step whose plan is. 0: none
 } eg_planner_input;
 
-/// What became of a baseline.
+/// The rules of a search; NULL: none.
+static inline const eg_rules *eg_planner_rules(const eg_planner_input *input) {
+  return input->as_given ? NULL : input->context->rules;
+}
+/// The prices of a search on a mesh. Fails as eg_device_cost_init.
+egraph_status eg_planner_costs(const eg_planner_input *input, const eg_machine_mesh *mesh,
+                               eg_machine_costs *out);
+
+/// The result of a baseline.
 typedef struct eg_baseline_outcome {
   bool is_tried;
   char name[EG_RIVAL_NAME_SIZE];
@@ -92,8 +111,8 @@ typedef struct eg_planning {
   double saturate_seconds, space_seconds, solve_seconds; // the last with the cut
   bool has_plan;
   eg_emitted_plan emitted;
-  // Of a folded step whose limit of memory binds: plans that are the cheapest at prices
-  // of memory a little too high and too low, to be mixed (plan_folded.h).
+  // Plans of a folded step whose limit of memory binds, the cheapest at prices of memory
+  // a little too high and too low, to be mixed (plan_folded.h).
   bool has_mates;
   eg_emitted_plan mates[EG_MATES];
   char seed[EG_RIVAL_NAME_SIZE]; // baseline whose plan this is; "": the search's
@@ -114,13 +133,14 @@ typedef struct eg_planning {
 /// (constraints that leave no plan on this mesh), EGRAPH_E_MEMORY.
 egraph_status eg_planner_run(egraph_allocator alloc, const eg_planner_input *input,
                              eg_planning *out);
-/// No search: the best mixture of plans of the step, whose equal blocks are known
-/// (plan_folded.h). Fails like eg_planner_run.
+/// Finds the best mixture of plans of the step, whose equal blocks are known, without a
+/// search (plan_folded.h). Fails like eg_planner_run.
 egraph_status eg_planner_mix(egraph_allocator alloc, const eg_planner_input *input,
                              const eg_plan *const *kind, uint32_t kinds,
                              eg_planning *out);
-/// No search: a certificate (plan_compete.h), initialized, of a plan of the input's
-/// step, in the input's limits of time and work. Fails like eg_planner_run.
+/// Makes a certificate (plan_compete.h), initialized, of a plan of the input's step,
+/// within the input's limits of time and work, without a search. Fails like
+/// eg_planner_run.
 egraph_status eg_planner_certify(egraph_allocator alloc, const eg_planner_input *input,
                                  const eg_plan_claim *claim, eg_plan_certificate *out);
 /// As eg_saturate, but that values are sealed which rules must not look through; `info`
@@ -139,10 +159,8 @@ egraph_status eg_planning_saturate(eg_planning *out, egraph_allocator alloc,
                                    uint32_t *out_given_nodes);
 /// The gap and the status that follow from cost and bound, where there is a plan.
 void eg_planning_judge(eg_planning *planning);
-/// What came of planning a baseline. Fails with EGRAPH_E_MEMORY, and as the input's
-/// sum_up.
+/// Fills the outcome of a baseline. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_baseline_outcome_note(eg_baseline_outcome *outcome,
-                                       const eg_planner_input *input,
                                        egraph_allocator alloc, const char *name,
                                        const eg_baseline_obstacle *obstacle,
                                        const eg_fitted_plan *plan);

@@ -1,24 +1,25 @@
-// What the planner has found.
+// The result of the planner, and the rules on its e-graph.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/planner.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/owner.h"
+#include "optimize/search/budget.h"
 #include "optimize/search/plan_folded.h"
 #include "optimize/space/layout_graph.h"
-
-static const double PROVEN_GAP = 1e-9;
 
 void eg_planning_judge(eg_planning *planning) {
   if (!planning->has_plan) return;
   double missing = fmax(planning->cost - planning->bound, 0);
   planning->gap = planning->cost > 0 ? missing / planning->cost : 0;
-  planning->status = planning->gap <= PROVEN_GAP ? EG_LAYOUT_OPTIMAL : EG_LAYOUT_FEASIBLE;
+  planning->status =
+      planning->gap <= EG_PROVEN_GAP ? EG_LAYOUT_OPTIMAL : EG_LAYOUT_FEASIBLE;
 }
 
 egraph_status eg_baseline_outcome_note(eg_baseline_outcome *outcome,
-                                       const eg_planner_input *input,
                                        egraph_allocator alloc, const char *name,
                                        const eg_baseline_obstacle *obstacle,
                                        const eg_fitted_plan *plan) {
@@ -31,11 +32,16 @@ egraph_status eg_baseline_outcome_note(eg_baseline_outcome *outcome,
                                    .has_summary = plan->has_plan};
   memcpy(outcome->name, name, strlen(name) + 1);
   if (!plan->has_plan) return EGRAPH_OK;
-  if (input->sum_up == NULL)
-    return eg_plan_summary_make(&plan->emitted.plan, alloc, &outcome->summary);
-  EG_TRY(input->sum_up(input->sum_up_user, &plan->emitted, &outcome->summary));
-  outcome->cost = outcome->summary.seconds;
-  outcome->memory = outcome->summary.peak;
+  return eg_plan_summary_make(&plan->emitted.plan, alloc, &outcome->summary);
+}
+
+egraph_status eg_planner_costs(const eg_planner_input *input, const eg_machine_mesh *mesh,
+                               eg_machine_costs *out) {
+  assert(input->context != NULL && mesh != NULL);
+  const eg_plan_context *context = input->context;
+  *out = (eg_machine_costs){.mesh = mesh, .weights = input->weights};
+  EG_TRY(eg_device_cost_init(&out->device, context->machine, context->costs));
+  out->device.plain_only = context->plain_only;
   return EGRAPH_OK;
 }
 
@@ -50,12 +56,10 @@ egraph_status eg_planning_mix(eg_planning *out, egraph_allocator alloc,
                               const eg_plan_space *space, eg_mix_input *input,
                               const eg_mesh *mesh) {
   eg_mixed_plan mixed;
-  eg_plan_model model;
+  EG_OWNED(eg_plan_model, model);
   EG_TRY(eg_plan_model_init(&model, alloc, space));
   input->model = &model;
-  egraph_status status = eg_plan_mix(alloc, input, &mixed);
-  eg_plan_model_deinit(&model);
-  EG_TRY(status);
+  EG_TRY(eg_plan_mix(alloc, input, &mixed));
   if (!mixed.has_plan) return EGRAPH_OK;
   out->status = EG_LAYOUT_FEASIBLE;
   out->has_plan = true;
@@ -77,14 +81,14 @@ egraph_status eg_planning_saturate(eg_planning *out, egraph_allocator alloc,
   EG_TRY(eg_engine_rebuild(engine));
   *out_given_nodes = eg_engine_node_count(engine);
   out->stop = EG_STOP_SATURATED;
-  if (input->rules != NULL) {
-    eg_saturation_report report;
+  const eg_rules *rules = eg_planner_rules(input);
+  if (rules != NULL) {
+    const eg_saturation_options *options = input->context->saturation;
+    EG_OWNED(eg_saturation_report, report);
     egraph_status status = eg_plan_apply_rules(
-        *out_egraph, info, input->rules,
-        input->saturation == NULL ? &defaults : input->saturation, &report);
+        *out_egraph, info, rules, options != NULL ? options : &defaults, &report);
     out->stop = report.stop;
     out->iterations = report.iterations;
-    eg_saturation_report_deinit(&report);
     EG_TRY(status);
   }
   out->nodes = eg_engine_node_count(engine);

@@ -44,7 +44,7 @@ static bool find_extractor(const char *name, eg_extract_method *out) {
 }
 
 egraph_status eg_search_check(const egraph_search *search) {
-#define EGRAPH_OPTION(type, name, initial, low, high, help)                              \
+#define EGRAPH_OPTION(type, name, initial, low, high, readers, help)                     \
   if (!((double)search->name >= (low) && (double)search->name <= (high)))                \
     return EG_FAIL(EGRAPH_E_ARGUMENT, "option %s is %g; it must lie between %g and %g",  \
                    #name, (double)search->name, (double)(low), (double)(high));
@@ -197,8 +197,8 @@ static bool on_measure(void *user, uint32_t done, uint32_t total) {
   return report_progress(r, "profile", line);
 }
 
-/// Measures what the round needs and the cost model lacks. An estimate that changes for
-/// that leaves nothing of what earlier rounds have proven.
+/// Measures operators that the round needs and the cost model lacks. A measurement that
+/// changes an estimate invalidates the bounds of earlier rounds.
 static egraph_status measure_costs(run *r) {
   eg_cost_model *costs = r->input->costs;
   uint32_t requested = eg_cost_requested(costs);
@@ -350,7 +350,7 @@ static egraph_status emit_round(run *r) {
   return EGRAPH_OK;
 }
 
-// ---- whether costs tell the optimum ---------------------------------------------------
+// ---- close costs, measured again ------------------------------------------------------
 
 // A cost is a median of timings and has an error; where the cheapest choice would be
 // another one if its own costs were larger by their errors and all others smaller by
@@ -404,19 +404,17 @@ static egraph_status solve_again(const settling *s, double seconds,
 
 /// *out_count: entries in which a rival differs, and which can be measured.
 static egraph_status find_deciding(const settling *s, uint32_t *out_count) {
-  eg_extract_result rival;
   double own;
   *out_count = 0;
   mark_used(s, &s->best->choice, s->is_used);
-  eg_extract_result_init(&rival, s->r->alloc);
+  EG_LOCAL(eg_extract_result, rival, s->r->alloc);
   disturb(s);
-  egraph_status status = solve_again(s, fmax(left(s), 1e-3), &rival);
-  if (status == EGRAPH_OK)
-    status =
-        eg_extract_certify(s->r->alloc, &s->single->problem, s->best->choice.data, &own);
+  EG_TRY(solve_again(s, fmax(left(s), 1e-3), &rival));
+  EG_TRY(
+      eg_extract_certify(s->r->alloc, &s->single->problem, s->best->choice.data, &own));
   eg_extract_problem *problem = &s->single->problem;
   memcpy(problem->cost.data, s->costs, s->single->nodes.len * sizeof *s->costs);
-  if (status == EGRAPH_OK && rival.cost < own * (1 - 1e-9)) {
+  if (rival.cost < own * (1 - 1e-9)) {
     mark_used(s, &rival.choice, s->decides);
     for (uint32_t e = 0; e < s->entry_count; e++) {
       s->decides[e] =
@@ -424,8 +422,7 @@ static egraph_status find_deciding(const settling *s, uint32_t *out_count) {
       *out_count += s->decides[e];
     }
   }
-  eg_extract_result_deinit(&rival);
-  return status;
+  return EGRAPH_OK;
 }
 
 static bool is_over(void *user, uint32_t done, uint32_t total) {
@@ -440,21 +437,17 @@ static egraph_status measure_again(settling *s) {
   uint32_t requested = eg_cost_requested(costs);
   EG_TRY(eg_cost_measure(costs, s->r->input->measurer, is_over, s));
   s->r->result->report.measured_again += requested - eg_cost_requested(costs);
-  // What the time did not reach keeps its cost: a later round must not change it under
-  // the proof of this one.
+  // An operator that was not measured in time keeps its cost: a later round must not
+  // change it under the proof of this one.
   eg_cost_withdraw(costs);
   eg_single_problem_reprice(s->single, costs);
-  eg_extract_result found;
-  eg_extract_result_init(&found, s->r->alloc);
-  // What is proven of the new costs is the result: it has all the time of extraction.
-  egraph_status status = solve_again(s, (double)INFINITY, &found);
-  if (status == EGRAPH_OK) {
-    eg_extract_result old = *s->best;
-    *s->best = found;
-    found = old;
-  }
-  eg_extract_result_deinit(&found);
-  return status;
+  EG_LOCAL(eg_extract_result, found, s->r->alloc);
+  // The result is proven under the new costs, so this solve may use all extraction time.
+  EG_TRY(solve_again(s, (double)INFINITY, &found));
+  eg_extract_result old = *s->best;
+  *s->best = found;
+  found = old;
+  return EGRAPH_OK;
 }
 
 /// In the first round, so that what it proves is of the costs that all rounds have.
@@ -536,7 +529,7 @@ static egraph_status keep_original(run *r) {
   return eg_graph_visit_specs(r->result->graph, r->alloc, note_original, r);
 }
 
-/// Of a round whose outcome is kept.
+/// Explains a round whose outcome is kept.
 static egraph_status explain_round(run *r) {
   const search_round *now = &r->now;
   double start = eg_clock_seconds();
@@ -739,7 +732,7 @@ static egraph_status optimize(egraph_allocator alloc, const eg_optimizer_input *
   return EGRAPH_OK;
 }
 
-/// Numbers that are folded into each other may overflow, which only the data tells. Then
+/// Numbers that are folded into each other may overflow, which only the data shows. Then
 /// the rules that keep every bit are all that is left.
 egraph_status eg_optimizer_run(egraph_allocator alloc, const eg_optimizer_input *input,
                                eg_optimization **out) {

@@ -16,7 +16,7 @@ typedef struct emitter {
   eg_graph_writer writer;
   eg_u32s made;       // [problem classes] first value of the graph, or NONE
   eg_u32s stack;      // classes that wait
-  eg_values operands; // of the node at hand
+  eg_values operands; // of the current node
   eg_emission *out;
   const eg_emission *before; // where the original's nodes come from; may be NULL
 } emitter;

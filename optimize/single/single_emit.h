@@ -23,7 +23,7 @@ typedef struct eg_emission {
 
 /// Writes the chosen nodes as a graph with the original's inputs, outputs and, where a
 /// value survives, names. `choice` covers the problem's roots. What weights alone make
-/// gets the derivation with the fewest bytes written. `before` (may be NULL) tells where
+/// gets the derivation with the fewest bytes written. `before` (may be NULL) says where
 /// the nodes of the e-graph's own graph come from, when that was emitted itself.
 egraph_status eg_emission_init(eg_emission *emission, egraph_allocator alloc,
                                const eg_single_problem *single, const uint32_t *choice,

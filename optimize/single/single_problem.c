@@ -241,7 +241,7 @@ typedef struct follower {
   const eg_engine *engine;
   const eg_graph *graph;
   uint32_t *choice;
-  eg_u32s operands; // values of the space: of the node at hand
+  eg_u32s operands; // of the current node: values of the space
   eg_u32s layouts;  // of the operands
   bool in_formats;  // that the graph carries; else everything is row-major
   bool fits;        // up to now all nodes were found
@@ -266,7 +266,7 @@ static void choose_original(follower *f, uint32_t node) {
 
 // ---- strategies -----------------------------------------------------------------
 
-/// Whether an operator of the space is a node on the operands at hand; `payload` is its
+/// True when an operator of the space is a node on the current operands; `payload` is its
 /// attributes' id.
 static bool is_original_node(const follower *f, const eg_space_operator *op, eg_op kind,
                              uint32_t payload) {
@@ -286,7 +286,8 @@ static bool has_layouts(const follower *f, const eg_space_operator *op,
                  op->input_count * sizeof(uint32_t)) == 0);
 }
 
-/// Chooses the strategy that makes `v` in a layout of the operands at hand, in theirs.
+/// Chooses the strategy that makes `v` in a layout from the current operands in their
+/// layouts.
 static egraph_status choose_made(follower *f, uint32_t v, const eg_attrs *attrs,
                                  uint32_t output, bool *out_found) {
   const eg_plan_space *space = f->space;
@@ -407,7 +408,7 @@ egraph_status eg_single_original(const eg_single_problem *single, uint32_t *out_
   const eg_plan_space *space = &single->space;
   follower f = {.single = single,
                 .space = space,
-                .engine = eg_tensor_egraph_engine_of(space->egraph),
+                .engine = eg_plan_space_engine(space),
                 .graph = eg_tensor_egraph_graph(space->egraph),
                 .choice = out_choice};
   eg_u32s_init(&f.operands, single->alloc);

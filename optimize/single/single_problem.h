@@ -19,7 +19,7 @@
 #include "pcg/graph/graph.h"
 #include "sim/cost.h"
 
-/// What the cost of a strategy or of a reorder rests on.
+/// The basis of the cost of a strategy or of a reorder.
 typedef struct eg_price {
   double seconds;
   eg_cost_source source;
@@ -28,7 +28,7 @@ typedef struct eg_price {
 } eg_price;
 EG_VEC_DEFINE(eg_prices, eg_price);
 
-/// What a node of the problem stands for.
+/// The meaning of a node of the problem.
 typedef struct eg_single_node {
   uint32_t op;     // operator of the space; EG_SPACE_NONE: a reorder
   uint32_t choice; // strategy of the space; of a reorder, move of the value's layouts
@@ -48,11 +48,11 @@ typedef struct eg_single_problem {
   eg_u32s node_of;       // [space strategies] node, or EG_EXTRACT_NONE
 } eg_single_problem;
 
-/// Of what the problem of an e-graph is made.
+/// The sources of the problem of an e-graph.
 typedef struct eg_single_source {
   eg_tensor_egraph *egraph;
   eg_cost_model *costs;
-  uint32_t formats; // memory formats beside plain, a bit per eg_format
+  uint32_t formats; // memory formats besides plain, a bit per eg_format
 } eg_single_source;
 
 /// Asks the cost model to note every cost of the problem (eg_cost_request).
@@ -86,12 +86,12 @@ eg_format eg_single_format(const eg_single_problem *single, uint32_t class);
 egraph_status eg_single_original(const eg_single_problem *single, uint32_t *out_choice,
                                  bool *out_as_given);
 
-// What costs rest on: how many of them are measured, estimated, guessed, given, or of
+// The basis of costs: how many are measured, estimated, guessed, given, or belong to
 // operators that have no price.
 
 /// Counts a cost; free ones are not counted.
 void eg_cost_basis_count(egraph_cost_basis *inout, eg_cost_source source, bool is_guess);
-/// Whether some cost is one of an operator with a price.
+/// True when some operator has a price.
 bool eg_cost_basis_has_prices(const egraph_cost_basis *basis);
 
 /// Counts the operators of a graph in the report's basis, with the time that is estimated

@@ -1,4 +1,5 @@
-// What the graph fixes: an operator of each value, an order, leads with their followers.
+// The parts that the graph fixes: an operator of each value, an order, leads with their
+// followers.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/soap/soap.h"
 
@@ -57,17 +58,13 @@ static egraph_status group(const eg_u32s *key, size_t keys, eg_u32s *begin,
 
 static egraph_status index_places(eg_soap *s) {
   const eg_layout_problem *p = s->problem;
-  eg_u32s key;
   for (uint32_t v = 0; v < value_count(s); v++)
     for (uint32_t i = 0; i < eg_layout_layout_count(p, v); i++)
       EG_TRY(eg_u32s_push(&s->place_value, v));
-  eg_u32s_init(&key, s->question->alloc);
-  egraph_status status = EGRAPH_OK;
-  for (uint32_t a = 0; status == EGRAPH_OK && a < eg_layout_arc_count(p); a++)
-    status = eg_u32s_push(&key, s->place_value.data[p->arc_from.data[a]]);
-  if (status == EGRAPH_OK) status = group(&key, value_count(s), &s->arc_begin, &s->arcs);
-  eg_u32s_deinit(&key);
-  return status;
+  EG_LOCAL(eg_u32s, key, s->question->alloc);
+  for (uint32_t a = 0; a < eg_layout_arc_count(p); a++)
+    EG_TRY(eg_u32s_push(&key, s->place_value.data[p->arc_from.data[a]]));
+  return group(&key, value_count(s), &s->arc_begin, &s->arcs);
 }
 
 // ---- operators ----------------------------------------------------------------------
@@ -160,27 +157,25 @@ static egraph_status find_batch_sums(walker *w) {
   return group(&w->addends, value_count(s), &w->sum_begin, &w->additions);
 }
 
-/// Needed values first phase first, operands first.
+/// Orders the needed values by phase, operands first.
 static egraph_status find_phase_order(walker *w) {
   eg_soap *s = w->s;
-  eg_u32s needed;
-  eg_u32s_init(&needed, s->question->alloc);
-  egraph_status status = eg_bytes_resize(&w->seen, value_count(s));
-  for (size_t r = 0; status == EGRAPH_OK && r < s->problem->root_value.len; r++)
-    status = walk_from(w, s->problem->root_value.data[r], &needed);
-  for (uint32_t v = 0; status == EGRAPH_OK && v < value_count(s); v++)
+  EG_LOCAL(eg_u32s, needed, s->question->alloc);
+  EG_TRY(eg_bytes_resize(&w->seen, value_count(s)));
+  for (size_t r = 0; r < s->problem->root_value.len; r++)
+    EG_TRY(walk_from(w, s->problem->root_value.data[r], &needed));
+  for (uint32_t v = 0; v < value_count(s); v++)
     if (!w->seen.data[v]) s->operator_of.data[v] = NONE;
-  if (status == EGRAPH_OK) memset(w->seen.data, 0, w->seen.len);
-  if (status == EGRAPH_OK) status = find_batch_sums(w);
+  memset(w->seen.data, 0, w->seen.len);
+  EG_TRY(find_batch_sums(w));
   for (int phase = 0; phase < EG_PHASE_COUNT; phase++)
-    for (uint32_t v = 0; status == EGRAPH_OK && v < value_count(s); v++)
+    for (uint32_t v = 0; v < value_count(s); v++)
       if (s->operator_of.data[v] != NONE && (int)model_value(s, v)->phase == phase &&
           model_value(s, v)->role == EG_MODEL_COPY)
-        status = walk_from(w, v, &s->order);
-  for (uint32_t v = 0; status == EGRAPH_OK && v < value_count(s); v++)
-    if (s->operator_of.data[v] != NONE) status = walk_from(w, v, &s->order);
-  eg_u32s_deinit(&needed);
-  return status;
+        EG_TRY(walk_from(w, v, &s->order));
+  for (uint32_t v = 0; v < value_count(s); v++)
+    if (s->operator_of.data[v] != NONE) EG_TRY(walk_from(w, v, &s->order));
+  return EGRAPH_OK;
 }
 
 // ---- leads --------------------------------------------------------------------------
@@ -213,7 +208,7 @@ static egraph_status read_stamps(grouper *g) {
     g->of.data[v] = stamps[i].of;
     g->is_copy.data[v] = stamps[i].made == EG_MADE_COPY;
   }
-  for (uint32_t o = 0; o < space->operators.len; o++) { // parts tell of their tuple
+  for (uint32_t o = 0; o < space->operators.len; o++) { // parts lead to their tuple
     const eg_space_operator *op = &space->operators.data[o];
     for (uint32_t i = 0; i < op->input_count; i++) {
       uint32_t input = space->inputs.data[op->inputs + i];
@@ -266,30 +261,26 @@ static egraph_status number_leads(grouper *g) {
   return EGRAPH_OK;
 }
 
-/// Members in order; the lead first, though its operands' casts may stand before it.
+/// Members in order; the lead first, though its operands' casts may come before it.
 static egraph_status list_members(eg_soap *s) {
-  eg_u32s key, items;
-  eg_u32s_init(&key, s->question->alloc);
-  eg_u32s_init(&items, s->question->alloc);
-  egraph_status status = EGRAPH_OK;
-  for (size_t i = 0; status == EGRAPH_OK && i < s->order.len; i++) {
+  EG_LOCAL(eg_u32s, key, s->question->alloc);
+  EG_LOCAL(eg_u32s, items, s->question->alloc);
+  uint32_t shift = 0;
+  for (size_t i = 0; i < s->order.len; i++) {
     uint32_t lead = s->lead_of.data[s->order.data[i]];
     bool is_lead = lead != NONE && s->leads.data[lead] == s->order.data[i];
-    status = eg_u32s_push(&key, is_lead ? NONE : lead);
+    EG_TRY(eg_u32s_push(&key, is_lead ? NONE : lead));
   }
-  if (status == EGRAPH_OK) status = group(&key, s->leads.len, &s->member_begin, &items);
-  uint32_t shift = 0;
-  for (uint32_t l = 0; status == EGRAPH_OK && l < s->leads.len; l++) {
+  EG_TRY(group(&key, s->leads.len, &s->member_begin, &items));
+  for (uint32_t l = 0; l < s->leads.len; l++) {
     uint32_t begin = s->member_begin.data[l], end = s->member_begin.data[l + 1];
     s->member_begin.data[l] = begin + shift++;
-    status = eg_u32s_push(&s->members, s->leads.data[l]);
-    for (uint32_t i = begin; status == EGRAPH_OK && i < end; i++)
-      status = eg_u32s_push(&s->members, s->order.data[items.data[i]]);
+    EG_TRY(eg_u32s_push(&s->members, s->leads.data[l]));
+    for (uint32_t i = begin; i < end; i++)
+      EG_TRY(eg_u32s_push(&s->members, s->order.data[items.data[i]]));
   }
-  if (status == EGRAPH_OK) s->member_begin.data[s->leads.len] = (uint32_t)s->members.len;
-  eg_u32s_deinit(&items);
-  eg_u32s_deinit(&key);
-  return status;
+  s->member_begin.data[s->leads.len] = (uint32_t)s->members.len;
+  return EGRAPH_OK;
 }
 
 static egraph_status list_options(eg_soap *s) {
@@ -323,16 +314,13 @@ static egraph_status note_known(eg_soap *s) {
 }
 
 static egraph_status find_leads(eg_soap *s) {
-  grouper g;
-  grouper_init(&g, s->question->alloc);
+  EG_LOCAL(grouper, g, s->question->alloc);
   g.s = s;
-  egraph_status status = read_stamps(&g);
-  if (status == EGRAPH_OK) find_forward_leads(&g);
-  if (status == EGRAPH_OK) status = number_leads(&g);
-  if (status == EGRAPH_OK) status = list_members(s);
-  if (status == EGRAPH_OK) status = list_options(s);
-  grouper_deinit(&g);
-  return status;
+  EG_TRY(read_stamps(&g));
+  find_forward_leads(&g);
+  EG_TRY(number_leads(&g));
+  EG_TRY(list_members(s));
+  return list_options(s);
 }
 
 // ---- what is kept -------------------------------------------------------------------

@@ -1,18 +1,19 @@
 // The plans that FlexFlow, OptCNN and Unity search: every operator of the model has one
 // configuration, how it is split along each axis of the mesh (samples, other dimensions
-// of the result, summed dimensions: SOAP), and all else of a step follows from that.
+// of the result, summed dimensions: SOAP), and the rest of the step follows from it.
 //
-// A *lead* is an operator of the forward graph, or one of a step that belongs to none;
-// its configuration is a strategy. A *follower* is what a step makes for a lead:
-// gradients, sums, the update of a weight. It takes the strategy that costs least where
-// operands lie as the lead has them, and a cotangent as the lead's result. What is
-// *kept*: an entry lies as its first reader needs it; what a later phase reads is kept as
-// that phase needs it where it is there so, else as it was made.
+// A *lead* is an operator of the forward graph, or an operator of the step that belongs
+// to none; its configuration is a strategy. A *follower* is a node that a step makes for
+// a lead: gradients, sums, the update of a weight. It takes the strategy that costs least
+// with operands where the lead has them, and a cotangent in the layout of the lead's
+// result. *Kept* values: an entry is in the layout that its first reader needs; a value
+// for a later phase is kept in the layout that the phase needs if it exists in it,
+// otherwise as it was made.
 //
-// Exchanges follow: along the cheapest way from where a value is made to each layout that
-// is needed. Every value has one operator: of a problem with several graphs, that of a
-// known solution. The known solution is then one more option of each lead, whose
-// followers, and what is kept, are as they are there.
+// Exchanges follow the cheapest way from where a value is made to each needed layout.
+// Every value has one operator: in a problem with several graphs, the operator of a known
+// solution. The known solution is then one more option of each lead, with its own
+// followers and kept values.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_SOAP_SOAP_H
 #define EG_OPTIMIZE_SOAP_SOAP_H
@@ -51,14 +52,14 @@ typedef struct eg_soap {
   eg_u32s kept; // [problem values] strategy of what is kept; NONE: by the rules above
   uint32_t stream_of_arc_axis[EG_MAX_MESH_AXES], streams; // 0: computing
 
-  // Made as it is asked for.
+  // Computed on demand.
   eg_u32s way_row;    // [places] 1 + row in ways; 0: not known
   eg_soap_ways ways;  // [rows][places of the value]
   eg_u32s follow_row; // [options] 1 + row in follow
   eg_u32s follow;     // [rows][members of the lead] strategies
   eg_u32s near;       // [space values] scratch: layout that a lead gives
 
-  // Of the last evaluation.
+  // The last evaluation:
   eg_u32s strategy;                          // [problem values]
   eg_u32s need_first, need_next, need_place; // lists of needed places by value
   eg_u32s run_of_place; // 1 + run that makes it; START: it is there; 0: not made
@@ -66,7 +67,7 @@ typedef struct eg_soap {
   eg_u32s path;
   eg_list_schedule schedule;
   uint32_t computing[EG_SOAP_AHEAD];    // the last runs of stream 0, latest first; NONE
-  uint32_t window, windows;             // of the value at work; NONE: none
+  uint32_t window, windows;             // of the current value; NONE: none
   uint32_t turn;                        // forward pass, or the rest, of each micro-batch
   double memory[EG_LAYOUT_MEMORY_ROWS]; // that is taken, of the problem's rows
 } eg_soap;

@@ -121,12 +121,12 @@ static egraph_status price_sums(eg_soap *s, uint32_t place, double *out) {
   for (uint32_t i = 0; i < eg_layout_layout_count(s->problem, value); i++)
     if (row[i].seconds < *out && !is_partial(s, eg_layout_place(s->problem, value, i)))
       *out = row[i].seconds;
-  if (isinf(*out)) *out = 0; // nobody wants it whole
+  if (isinf(*out)) *out = 0; // no reader wants it whole
   return EGRAPH_OK;
 }
 
-/// What a strategy of a member costs with its operands where the lead has them, and its
-/// result added up.
+/// Returns the cost of a strategy of a member with its operands where the lead has them,
+/// and its result added up.
 static egraph_status price_member(eg_soap *s, uint32_t lead_value, uint32_t lead_place,
                                   uint32_t strategy, uint32_t value, double *out) {
   const eg_layout_problem *p = s->problem;
@@ -280,7 +280,7 @@ static void choose_entry(eg_soap *s, uint32_t value) {
   keep_first(s, value);
 }
 
-/// What is kept of another value of the problem.
+/// Chooses the layouts in which another value of the problem is kept.
 static void choose_kept(eg_soap *s, uint32_t value) {
   const eg_layout_problem *p = s->problem;
   s->strategy.data[value] = s->kept.data[value];
@@ -377,7 +377,7 @@ static bool is_reduction(const eg_soap *s, uint32_t arc) {
   return kind == EG_TRANSITION_ALL_REDUCE || kind == EG_TRANSITION_REDUCE_SCATTER;
 }
 
-/// Whether a value is there when its phase begins; of the update, from the start.
+/// True when a value exists when its phase begins; in the update, from the start.
 static bool is_old(const eg_soap *s, uint32_t value) {
   const eg_layout_problem *p = s->problem;
   bool is_update = model_value(s, value)->phase == EG_PHASE_UPDATE;

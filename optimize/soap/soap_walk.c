@@ -13,8 +13,8 @@
   (eg_u32s, choice, best, best_kept, alike, firsts, near_begin, near, undo_lead,         \
    undo_option, undo_value, undo_kept)
 
-// Of the seconds of the first plan: a step longer by a hundredth is taken once in e
-// times. The paper has no figure; its code multiplies milliseconds by a constant.
+// Per second of the first plan: a step longer by a hundredth is accepted once in e times.
+// The paper has no figure; its code multiplies milliseconds by a constant.
 static const double BETA = 100;
 static const double SHORTER = 1e-9; // relative: less is rounding
 enum { LOOK_EVERY = 64 };
@@ -43,8 +43,8 @@ uint32_t eg_soap_walk_draw(eg_soap_walk *w, uint32_t lead) {
 
 // ---- neighbours ---------------------------------------------------------------------
 
-/// Whether two leads have the same operator with options of the same costs: the same in
-/// another block, say, or another projection of a block.
+/// True when two leads have the same operator with options of the same costs: in another
+/// block, say, or another projection of the same block.
 static bool are_like_leads(const eg_soap *s, uint32_t a, uint32_t b) {
   const eg_layout_problem *p = s->problem;
   uint32_t known = s->known != NULL, options = eg_soap_option_count(s, a) - known;
@@ -62,7 +62,7 @@ static bool are_like_leads(const eg_soap *s, uint32_t a, uint32_t b) {
          s->member_begin.data[b + 1] - s->member_begin.data[b];
 }
 
-/// Rings of leads: each joins that of the first lead that is like it.
+/// Joins each lead to the ring of the first lead that is like it.
 static egraph_status find_alike(eg_soap_walk *w) {
   uint32_t count = (uint32_t)w->soap->leads.len;
   for (uint32_t l = 0; l < count; l++) {
@@ -94,18 +94,18 @@ static egraph_status list_chain(eg_soap_walk *w, uint32_t value) {
   return EGRAPH_OK;
 }
 
-/// What is kept of the operands of a lead's members, and of their results.
+/// Lists the kept values of the operands and results of each lead's members.
 static egraph_status find_near(eg_soap_walk *w) {
   const eg_soap *s = w->soap;
   const eg_layout_problem *p = s->problem;
-  eg_u32s first, next; // values that are kept from a value, in lists
-  eg_u32s_init(&first, w->question->alloc);
-  eg_u32s_init(&next, w->question->alloc);
-  egraph_status status = eg_u32s_resize(&first, s->lead_of.len);
-  if (status == EGRAPH_OK) status = eg_u32s_resize(&next, s->lead_of.len);
-  for (uint32_t v = 0; status == EGRAPH_OK && v < s->lead_of.len; v++)
+  // Lists of the values that are kept from each value.
+  EG_LOCAL(eg_u32s, first, w->question->alloc);
+  EG_LOCAL(eg_u32s, next, w->question->alloc);
+  EG_TRY(eg_u32s_resize(&first, s->lead_of.len));
+  EG_TRY(eg_u32s_resize(&next, s->lead_of.len));
+  for (uint32_t v = 0; v < s->lead_of.len; v++)
     first.data[v] = next.data[v] = NONE;
-  for (uint32_t v = 0; status == EGRAPH_OK && v < s->lead_of.len; v++) {
+  for (uint32_t v = 0; v < s->lead_of.len; v++) {
     uint32_t op = s->operator_of.data[v];
     if (!is_kept_value(s, v) || p->input_begin.data[op] == p->input_begin.data[op + 1])
       continue;
@@ -113,23 +113,17 @@ static egraph_status find_near(eg_soap_walk *w) {
     next.data[v] = first.data[from];
     first.data[from] = v;
   }
-  for (uint32_t l = 0; status == EGRAPH_OK && l < s->leads.len; l++) {
-    status = eg_u32s_push(&w->near_begin, (uint32_t)w->near.len);
-    for (uint32_t m = s->member_begin.data[l];
-         status == EGRAPH_OK && m < s->member_begin.data[l + 1]; m++) {
+  for (uint32_t l = 0; l < s->leads.len; l++) {
+    EG_TRY(eg_u32s_push(&w->near_begin, (uint32_t)w->near.len));
+    for (uint32_t m = s->member_begin.data[l]; m < s->member_begin.data[l + 1]; m++) {
       uint32_t value = s->members.data[m], op = s->operator_of.data[value];
-      for (uint32_t i = p->input_begin.data[op];
-           status == EGRAPH_OK && i < p->input_begin.data[op + 1]; i++)
-        status = list_chain(w, p->inputs.data[i]);
-      for (uint32_t k = first.data[value]; status == EGRAPH_OK && k != NONE;
-           k = next.data[k])
-        status = eg_u32s_push(&w->near, k);
+      for (uint32_t i = p->input_begin.data[op]; i < p->input_begin.data[op + 1]; i++)
+        EG_TRY(list_chain(w, p->inputs.data[i]));
+      for (uint32_t k = first.data[value]; k != NONE; k = next.data[k])
+        EG_TRY(eg_u32s_push(&w->near, k));
     }
   }
-  if (status == EGRAPH_OK) status = eg_u32s_push(&w->near_begin, (uint32_t)w->near.len);
-  eg_u32s_deinit(&first);
-  eg_u32s_deinit(&next);
-  return status;
+  return eg_u32s_push(&w->near_begin, (uint32_t)w->near.len);
 }
 
 // ---- proposals ----------------------------------------------------------------------
@@ -282,38 +276,32 @@ egraph_status eg_soap_walk_answer(eg_soap_walk *w, eg_plan_answer *out) {
 
 static egraph_status walk_overlapped(eg_soap *soap, const eg_plan_question *question,
                                      eg_plan_answer *out) {
-  eg_soap_walk walk;
+  EG_OWNED(eg_soap_walk, walk);
   EG_TRY(eg_soap_walk_init(&walk, soap, question, true));
-  egraph_status status = soap->known != NULL ? eg_soap_start_known(soap, &walk.choice)
-                                             : eg_soap_start(soap, &walk.choice);
-  if (status == EGRAPH_OK) status = eg_soap_walk_on(&walk, question->layout.work_limit);
-  if (status == EGRAPH_OK) status = eg_soap_walk_answer(&walk, out);
-  eg_soap_walk_deinit(&walk);
-  return status;
+  EG_TRY(soap->known != NULL ? eg_soap_start_known(soap, &walk.choice)
+                             : eg_soap_start(soap, &walk.choice));
+  EG_TRY(eg_soap_walk_on(&walk, question->layout.work_limit));
+  return eg_soap_walk_answer(&walk, out);
 }
 
 /// `known`: strategies of a solution, or NULL.
 static egraph_status refine(const eg_plan_question *question, const uint32_t *known,
                             eg_plan_answer *out) {
-  eg_soap soap;
+  EG_OWNED(eg_soap, soap);
   egraph_status status = eg_soap_init(&soap, question, known);
   if (status == EGRAPH_E_UNSUPPORTED) return EGRAPH_OK; // a value has no operator
   EG_TRY(status);
-  if (soap.leads.len != 0) status = walk_overlapped(&soap, question, out);
-  eg_soap_deinit(&soap);
-  return status;
+  return soap.leads.len != 0 ? walk_overlapped(&soap, question, out) : EGRAPH_OK;
 }
 
 static egraph_status run_refinement(const void *self, const eg_plan_question *question,
                                     eg_plan_answer *out) {
   const eg_plan_refinement *refinement = self;
-  eg_u32s known;
   if (refinement->plan == NULL) return refine(question, NULL, out);
-  eg_u32s_init(&known, question->alloc);
-  egraph_status status = eg_plan_recall(question->model, refinement->plan, &known);
-  if (status == EGRAPH_OK && known.len != 0) status = refine(question, known.data, out);
-  eg_u32s_deinit(&known);
-  return status;
+  EG_LOCAL(eg_u32s, known, question->alloc);
+  EG_TRY(eg_plan_recall(question->model, refinement->plan, &known));
+  if (known.len != 0) EG_TRY(refine(question, known.data, out));
+  return EGRAPH_OK;
 }
 
 eg_plan_searcher eg_plan_refinement_searcher(const eg_plan_refinement *refinement) {

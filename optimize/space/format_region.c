@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/space/format_region.h"
 
-/// What has been found, and the work list: every operator is looked at once, so that the
+/// The marked classes, and the work list: every operator is visited once, so that the
 /// cost is linear however long the chains are.
 typedef struct region {
   eg_tensor_egraph *egraph;
   const eg_engine *engine;
   bool *has_value;    // [class_limit]
   bool *has_operator; // [node_limit] its values were marked
-  eg_u32s fresh;      // marked classes whose operators were not looked at yet
+  eg_u32s fresh;      // marked classes whose operators were not visited yet
 } region;
 
 bool eg_format_fits_fact(const eg_tensor_fact *fact, eg_format format) {
@@ -57,8 +57,8 @@ static format_ends ends_of(const region *r, eg_class class, const eg_term *term)
   return ends;
 }
 
-/// Marks all that an operator reads and makes. With so many operands it is plain, but it
-/// stands among those that have formats.
+/// Marks the operands and results of an operator. With so many operands it is plain, but
+/// it is among operators that have formats.
 static egraph_status mark_all(region *r, eg_class class, const eg_term *term) {
   if (eg_op_info_of((eg_op)term->op)->formats == EG_FORMATS_PLAIN) return EGRAPH_OK;
   EG_TRY(mark_value(r, class));
@@ -67,7 +67,7 @@ static egraph_status mark_all(region *r, eg_class class, const eg_term *term) {
   return EGRAPH_OK;
 }
 
-/// Marks what an operator that handles formats reads and makes in them.
+/// Marks the operands and results of an operator that handles formats.
 static egraph_status mark_operator(region *r, eg_node node) {
   if (r->has_operator[node.id]) return EGRAPH_OK;
   r->has_operator[node.id] = true;

@@ -33,7 +33,7 @@ static egraph_status make_fresh_name(eg_graph_writer *w, const char **out) {
 
 // ---- nodes ------------------------------------------------------------------------
 
-/// What nobody knows is written back as it was.
+/// Writes an unknown operator back as it was.
 static egraph_status write_unknown(eg_graph_writer *w, const eg_attrs *attrs,
                                    const eg_value *operands, eg_value *out_first) {
   const char *key = eg_attr_at(attrs, EG_A_OPAQUE_KEY)->text;
@@ -121,7 +121,7 @@ static egraph_status write_weight(eg_graph_writer *w, uint32_t v, const eg_attrs
 /// Writes what operands that are there make.
 static egraph_status write_made(eg_graph_writer *w, uint32_t v, eg_node node,
                                 const eg_attrs *attrs) {
-  eg_term term = eg_engine_term(eg_tensor_egraph_engine_of(w->space->egraph), node);
+  eg_term term = eg_engine_term(eg_plan_space_engine(w->space), node);
   eg_value *operands, first;
   EG_TRY(eg_arena_alloc(&w->scratch, term.arity, sizeof *operands, &operands));
   for (uint32_t k = 0; k < term.arity; k++)
@@ -138,7 +138,7 @@ static egraph_status write_made(eg_graph_writer *w, uint32_t v, eg_node node,
 egraph_status eg_graph_writer_entry(eg_graph_writer *writer, uint32_t value,
                                     eg_node leaf) {
   eg_graph_writer *w = writer;
-  const eg_engine *engine = eg_tensor_egraph_engine_of(w->space->egraph);
+  const eg_engine *engine = eg_plan_space_engine(w->space);
   w->stack.len = 0;
   EG_TRY(eg_u32s_push(&w->stack, value));
   while (w->stack.len != 0) {

@@ -85,6 +85,7 @@ static egraph_status add_moves_from(eg_layout_graph *graph, const eg_mesh *mesh,
 egraph_status eg_layout_graph_build(eg_layout_graph *graph, const eg_mesh *mesh,
                                     const eg_type *type, uint32_t formats,
                                     const eg_plan_costs *costs) {
+  assert(graph->layouts.len == 0 && graph->moves.len == 0);
   graph->type = *type;
   graph->formats = formats;
   graph->type.layout = (eg_layout){.format = EG_FORMAT_PLAIN};

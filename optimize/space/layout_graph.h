@@ -24,7 +24,7 @@ EG_VEC_DEFINE(eg_layout_moves, eg_layout_move);
 
 typedef struct eg_layout_graph {
   eg_type type;
-  uint32_t formats;   // memory formats beside plain, a bit per eg_format
+  uint32_t formats;   // memory formats besides plain, a bit per eg_format
   eg_layouts layouts; // in ascending order of their digits, axis 0 first, formats last
   eg_layout_moves moves;
 } eg_layout_graph;
@@ -51,7 +51,7 @@ eg_machine_mesh eg_unit_axes_drop(const eg_machine_mesh *mesh);
 /// along the rest.
 eg_layout eg_unit_axes_narrow(const eg_layout *layout, const eg_mesh *whole,
                               const eg_mesh *part);
-/// Whether the axes of `part` are some of `whole`, in the same order.
+/// True when the axes of `part` are some of `whole`, in the same order.
 bool eg_unit_axes_are_of(const eg_mesh *part, const eg_mesh *whole);
 /// Makes a plan on such a mesh one on `whole`: R along the axes that were left out.
 void eg_unit_axes_restore(eg_plan *plan, const eg_mesh *whole);

@@ -27,10 +27,6 @@ typedef struct adder {
 EG_OWNER_DEFINE_STATIC(adder, (eg_arena, arena), (eg_strategies, strategies),
                        (eg_u32s, layouts), (eg_flatmap, known), (eg_bytes, useless))
 
-static const eg_engine *adder_engine(const adder *a) {
-  return eg_tensor_egraph_engine_of(a->space->egraph);
-}
-
 // ---- operands -----------------------------------------------------------------------
 
 static egraph_status spec_of(adder *a, eg_class class, const eg_term *term,
@@ -61,7 +57,7 @@ static egraph_status spec_of(adder *a, eg_class class, const eg_term *term,
 
 // ---- strategies ---------------------------------------------------------------------
 
-/// Whether strategy `id` has the layouts at hand.
+/// True when strategy `id` has the current layouts.
 static bool has_layouts(const void *user, uint32_t id, const void *key) {
   const adder *a = user;
   const eg_space_operator *op = key;
@@ -71,7 +67,7 @@ static bool has_layouts(const void *user, uint32_t id, const void *key) {
   return strategy->output == a->layouts.data[op->input_count];
 }
 
-/// Adds a strategy with the layouts at hand unless a cheaper one has them.
+/// Adds a strategy with the current layouts unless a cheaper one has them.
 static egraph_status keep_strategy(adder *a, eg_space_operator *op, const uint8_t *action,
                                    eg_node_price price, double scratch) {
   eg_plan_space *space = a->space;
@@ -153,7 +149,7 @@ static egraph_status add_strategies(adder *a, eg_space_operator *op,
     formats |= eg_plan_space_layouts(space, space->inputs.data[op->inputs + i])->formats;
   for (size_t s = 0; s < a->strategies.len; s++) {
     const eg_strategy *strategy = &a->strategies.data[s];
-    // Of an operator that multiplies no device repeats what another one does.
+    // Devices must not repeat the work of an operator that multiplies.
     bool repeats =
         eg_device_cost_is_heavy(&spread->spec) && strategy->share * devices > 1.5;
     if (!may_repeat && repeats) continue;
@@ -249,7 +245,7 @@ static egraph_status find_useless(const eg_plan_space *space, eg_bytes *inout) {
   loop_finder f;
   loop_finder_init(&f, space->alloc);
   f.space = space;
-  f.engine = eg_tensor_egraph_engine_of(space->egraph);
+  f.engine = eg_plan_space_engine(space);
   f.out = inout;
   egraph_status status = eg_extract_problem_init(&f.problem, space->alloc);
   if (status == EGRAPH_OK) {
@@ -262,9 +258,9 @@ static egraph_status find_useless(const eg_plan_space *space, eg_bytes *inout) {
 
 // ---- operators ----------------------------------------------------------------------
 
-/// Whether an input can enter in a layout: in a memory format only from the step before,
-/// as what the caller gives has none; partial sums only where it is a sum itself, which
-/// begins as zero.
+/// True when an input can enter in a layout: in a memory format only from the step
+/// before, as the caller's inputs have none; as a partial sum only if it is a sum itself,
+/// which begins as zero.
 static bool can_enter(const adder *a, const eg_space_value *value,
                       const eg_layout *layout) {
   if (layout->format != EG_FORMAT_PLAIN && !value->is_carried) return false;
@@ -308,8 +304,8 @@ static egraph_status add_plain(adder *a, eg_space_operator *op, eg_node_price pr
   return keep_strategy(a, op, nothing, price, 0);
 }
 
-/// What nobody knows reads and makes row-major tensors. Of what it costs nothing is known
-/// but that every plan pays it.
+/// Adds an unknown operator, which reads and makes row-major tensors. Its cost is
+/// unknown, but every plan pays it.
 static egraph_status add_unknown(adder *a, eg_space_operator *op, const eg_attrs *attrs) {
   if (a->space->mesh.axis_count != 0)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED,
@@ -349,7 +345,7 @@ static eg_space_operator open_operator(const eg_plan_space *space, uint32_t valu
 
 static egraph_status add_space_operator(adder *a, uint32_t value, eg_node node) {
   eg_plan_space *space = a->space;
-  eg_term term = eg_engine_term(adder_engine(a), node);
+  eg_term term = eg_engine_term(eg_plan_space_engine(a->space), node);
   if (a->useless.data[node.id] != 0) return EGRAPH_OK;
   eg_space_operator op = open_operator(space, value, node);
   op.input_count = term.arity;
@@ -377,7 +373,8 @@ static egraph_status add_operators(adder *a, uint32_t value) {
     EG_TRY(add_in_place(a, &op));
     return eg_space_operators_push(&a->space->operators, op);
   }
-  const eg_node *nodes = eg_engine_class_nodes(adder_engine(a), mine->class, &count);
+  const eg_node *nodes =
+      eg_engine_class_nodes(eg_plan_space_engine(a->space), mine->class, &count);
   for (uint32_t i = 0; i < count; i++)
     EG_TRY(add_space_operator(a, value, nodes[i]));
   return EGRAPH_OK;
@@ -394,15 +391,11 @@ static egraph_status add_all(adder *a) {
 }
 
 egraph_status eg_plan_operators_add(eg_plan_space *space, const eg_plan_costs *costs) {
-  adder a;
-  adder_init(&a, space->alloc);
+  EG_LOCAL(adder, a, space->alloc);
   a.space = space;
   a.costs = costs;
-  egraph_status status =
-      eg_bytes_resize(&a.useless, eg_engine_node_limit(adder_engine(&a)));
-  if (status == EGRAPH_OK && !space->info->may_make_twice)
-    status = find_useless(space, &a.useless);
-  if (status == EGRAPH_OK) status = add_all(&a);
-  adder_deinit(&a);
-  return status;
+  EG_TRY(
+      eg_bytes_resize(&a.useless, eg_engine_node_limit(eg_plan_space_engine(a.space))));
+  if (!space->info->may_make_twice) EG_TRY(find_useless(space, &a.useless));
+  return add_all(&a);
 }

@@ -2,14 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/space/plan_space.h"
 
+#include <assert.h>
+
 #include "base/owner.h"
 
-static const eg_engine *space_engine(const eg_plan_space *space) {
-  return eg_tensor_egraph_engine_of(space->egraph);
-}
-
 uint32_t eg_plan_space_value(const eg_plan_space *space, eg_class class) {
-  return space->value_of[eg_engine_find(space_engine(space), class).id];
+  return space->value_of[eg_engine_find(eg_plan_space_engine(space), class).id];
 }
 
 static egraph_status find_term(const eg_plan_space *space, const eg_attrs *attrs,
@@ -23,7 +21,7 @@ static egraph_status find_term(const eg_plan_space *space, const eg_attrs *attrs
   EG_TRY(eg_attr_pool_add(eg_tensor_egraph_attrs(space->egraph), attrs, &id));
   eg_term term = {
       .op = attrs->op, .payload = id.id, .arity = count, .children = children};
-  if (eg_engine_find_term(space_engine(space), &term, &found))
+  if (eg_engine_find_term(eg_plan_space_engine(space), &term, &found))
     *out = eg_plan_space_value(space, found);
   return EGRAPH_OK;
 }
@@ -31,15 +29,14 @@ static egraph_status find_term(const eg_plan_space *space, const eg_attrs *attrs
 egraph_status eg_plan_space_find_term(const eg_plan_space *space, const eg_attrs *attrs,
                                       const uint32_t *operands, uint32_t count,
                                       uint32_t *out) {
-  eg_arena arena;
   *out = EG_SPACE_NONE;
-  eg_arena_init(&arena, space->alloc);
-  egraph_status status = find_term(space, attrs, operands, count, &arena, out);
-  eg_arena_deinit(&arena);
-  return status;
+  EG_LOCAL(eg_arena, arena, space->alloc);
+  return find_term(space, attrs, operands, count, &arena, out);
 }
 
 double eg_plan_space_bytes(const eg_plan_space *space, uint32_t value, uint32_t layout) {
+  assert(value < space->values.len);
+  assert(layout < eg_plan_space_layouts(space, value)->layouts.len);
   const eg_layout_graph *graph = eg_plan_space_layouts(space, value);
   eg_type local =
       eg_sharding_local(&space->mesh, &graph->type, &graph->layouts.data[layout]);
@@ -63,30 +60,27 @@ double eg_plan_space_whole_bytes(const eg_plan_space *space) {
 
 // ---- seams of a folded step -------------------------------------------------------
 
-// Seams of a folded step: where the block that stands for many meets its neighbours.
+// Seams of a folded step: where the block that represents many meets its neighbours.
 //
 //      head | C | A x n | N | ...        the seams are C|A and A|N
 //
 // A *link* is a value of one block with a value of the next one that is made of it.
-// Copies of A meet each other in the links of both seams at once: what is wanted of a
-// value at C|A is wanted of its like at A|N. So the folded step costs what the whole one
-// does in which all n copies are treated alike, if every link at one seam has its like at
-// the other.
+// Copies of A meet each other in the links of both seams at once: the demands on a value
+// at C|A are the demands on its counterpart at A|N. So the folded step costs as much as
+// the whole step with all n copies treated alike, if every link at one seam has its
+// counterpart at the other.
 //
 // Classes are followed one block on from the values of the graph (eg_step_fold.later);
-// what rules have added follows its operands: the same term of these, one block on.
+// values that rules have added follow their operands: the same term of these, one block
+// on.
 
 #define NONE EG_SPACE_NONE
 
 typedef struct finder {
   eg_plan_space *space;
   eg_u32s later;    // [values] one block on, or NONE
-  eg_seam_links at; // links of the seam at work, as value[0] and user[0]
+  eg_seam_links at; // links of the current seam, as value[0] and user[0]
 } finder;
-
-static const eg_engine *seam_engine(const finder *f) {
-  return eg_tensor_egraph_engine_of(f->space->egraph);
-}
 
 static const eg_space_value *seam_value(const finder *f, uint32_t v) {
   return &f->space->values.data[v];
@@ -123,7 +117,7 @@ static uint32_t term_later(const finder *f, eg_term term, eg_class *children) {
     children[k] = seam_value(f, next)->class;
   }
   term.children = children;
-  if (!eg_engine_find_term(seam_engine(f), &term, &found)) return NONE;
+  if (!eg_engine_find_term(eg_plan_space_engine(f->space), &term, &found)) return NONE;
   return eg_plan_space_value(f->space, found);
 }
 
@@ -134,10 +128,10 @@ static egraph_status follow(finder *f, eg_arena *arena) {
     for (uint32_t v = 0; v < f->later.len; v++) {
       uint32_t count;
       if (f->later.data[v] != NONE || !is_in_block(f, v)) continue;
-      const eg_node *nodes =
-          eg_engine_class_nodes(seam_engine(f), seam_value(f, v)->class, &count);
+      const eg_node *nodes = eg_engine_class_nodes(eg_plan_space_engine(f->space),
+                                                   seam_value(f, v)->class, &count);
       for (uint32_t i = 0; i < count && f->later.data[v] == NONE; i++) {
-        eg_term term = eg_engine_term(seam_engine(f), nodes[i]);
+        eg_term term = eg_engine_term(eg_plan_space_engine(f->space), nodes[i]);
         eg_class *children;
         EG_TRY(eg_arena_alloc(arena, term.arity, sizeof *children, &children));
         if (term.arity != 0) f->later.data[v] = term_later(f, term, children);
@@ -197,8 +191,8 @@ static egraph_status pair_links(finder *f) {
   return EGRAPH_OK;
 }
 
-/// Whether only itself and its neighbours read what the block that stands for many makes:
-/// a sum over all blocks, say, is another one in the whole step.
+/// True when only the representing block and its neighbours read its values: a sum over
+/// all blocks, say, is another sum in the whole step.
 static bool is_read_near(const finder *f) {
   const eg_plan_space *space = f->space;
   uint32_t middle = space->info->fold.middle;

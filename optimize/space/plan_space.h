@@ -27,7 +27,7 @@ typedef struct eg_space_value {
   uint32_t graph; // of layouts
   eg_phase phase; // in which it is made
   uint32_t block; // of a folded step, EG_BLOCK_OUTSIDE, EG_BLOCK_SEVERAL
-  uint32_t times; // equal blocks that this one stands for
+  uint32_t times; // equal blocks that this one represents
   bool is_tuple;
   bool is_entry;    // an input or constant: there from the start
   bool is_carried;  // an entry that each step leaves for the next, in its layout
@@ -62,7 +62,7 @@ typedef struct eg_space_strategy {
 } eg_space_strategy;
 EG_VEC_DEFINE(eg_space_strategies, eg_space_strategy);
 
-enum { EG_SEAMS = 2 }; // before and after the block that stands for many
+enum { EG_SEAMS = 2 }; // before and after the block that represents many
 
 /// The same link at both seams.
 typedef struct eg_seam_link {
@@ -117,12 +117,15 @@ uint32_t eg_plan_space_value(const eg_plan_space *space, eg_class class);
 egraph_status eg_plan_space_find_term(const eg_plan_space *space, const eg_attrs *attrs,
                                       const uint32_t *operands, uint32_t count,
                                       uint32_t *out);
+static inline const eg_engine *eg_plan_space_engine(const eg_plan_space *space) {
+  return eg_tensor_egraph_engine_of(space->egraph);
+}
 static inline const eg_layout_graph *eg_plan_space_layouts(const eg_plan_space *space,
                                                            uint32_t value) {
   return &space->graphs.data[space->values.data[value].graph];
 }
-/// Whether the layout of a value can be of use (space_build.c): nobody needs to look at
-/// partial sums along an axis on which they are neither made nor wanted.
+/// True when the layout of a value can be of use (space_build.c): partial sums are not
+/// considered along an axis on which they are neither made nor wanted.
 bool eg_plan_space_is_useful(const eg_plan_space *space, uint32_t value, uint32_t layout);
 /// Bytes of a value on one device.
 double eg_plan_space_bytes(const eg_plan_space *space, uint32_t value, uint32_t layout);

@@ -8,21 +8,17 @@
 #include "optimize/space/format_region.h"
 #include "optimize/space/plan_space.h"
 
-static const eg_engine *build_engine(const eg_plan_space *space) {
-  return eg_tensor_egraph_engine_of(space->egraph);
-}
-
 // ---- values -----------------------------------------------------------------------
 
 static egraph_status reach_class(eg_plan_space *space, eg_class class, eg_u32s *stack) {
-  class = eg_engine_find(build_engine(space), class);
+  class = eg_engine_find(eg_plan_space_engine(space), class);
   if (space->value_of[class.id] != EG_SPACE_NONE) return EGRAPH_OK;
   space->value_of[class.id] = 0; // numbered below
   return eg_u32s_push(stack, class.id);
 }
 
 static egraph_status reach_all(eg_plan_space *space, eg_u32s *stack) {
-  const eg_engine *engine = build_engine(space);
+  const eg_engine *engine = eg_plan_space_engine(space);
   const eg_graph *graph = eg_tensor_egraph_graph(space->egraph);
   for (uint32_t i = 0; i < eg_graph_output_count(graph); i++)
     EG_TRY(reach_class(space, eg_tensor_egraph_root(space->egraph, i), stack));
@@ -62,8 +58,8 @@ static egraph_status find_layout_graph(eg_plan_space *space, const eg_type *type
   return status;
 }
 
-/// The type whose layouts a value has; of a tuple, that of its first part. Where it is
-/// not known the value stays as it is made: as a number does.
+/// Finds the type whose layouts a value has; for a tuple, its first part's. A value of
+/// unknown type keeps the layout in which it is made, as a number does.
 static egraph_status layout_type(const eg_plan_space *space, const eg_tensor_fact *fact,
                                  eg_type *out) {
   *out = eg_type_at(fact->part_count != 0 ? &fact->parts[0] : &fact->type, NULL);
@@ -92,7 +88,7 @@ static egraph_status add_space_value(eg_plan_space *space, eg_class class,
   return eg_space_values_push(&space->values, value);
 }
 
-/// What enters and what leaves as it have the same layouts to choose from.
+/// Gives an entry and the value that leaves as it the same layouts to choose from.
 static bool join_carried(const eg_plan_space *space, bool *inout) {
   const eg_step_info *info = space->info;
   bool is_news = false;
@@ -109,7 +105,7 @@ static bool join_carried(const eg_plan_space *space, bool *inout) {
 /// Which values meet at the seams of a folded step is not known yet, and they have the
 /// same layouts, too: where there are convolutions, all that fit have formats.
 static void join_seams(const eg_plan_space *space, bool *inout) {
-  const eg_engine *engine = build_engine(space);
+  const eg_engine *engine = eg_plan_space_engine(space);
   bool is_any = false;
   for (uint32_t i = 0; i < space->class_limit; i++)
     is_any = is_any || inout[i];
@@ -121,7 +117,7 @@ static void join_seams(const eg_plan_space *space, bool *inout) {
 }
 
 static egraph_status number_values(eg_plan_space *space, const eg_plan_costs *costs) {
-  const eg_engine *engine = build_engine(space);
+  const eg_engine *engine = eg_plan_space_engine(space);
   bool *may_have; // [classes] formats
   EG_TRY(eg_alloc(space->alloc, space->class_limit, sizeof *may_have, &may_have));
   egraph_status status = EGRAPH_OK;
@@ -171,18 +167,16 @@ static egraph_status solve_derivations(egraph_allocator alloc,
                                        const eg_u32s *nodes, eg_node *out) {
   eg_extract_options options = EG_EXTRACT_OPTIONS_DEFAULT;
   options.method = EG_EXTRACT_TREE;
-  eg_extract_result result;
-  eg_extract_result_init(&result, alloc);
-  egraph_status status = eg_extract_solve(alloc, problem, &options, &result);
-  if (status == EGRAPH_OK && result.status == EG_EXTRACT_INFEASIBLE)
-    status =
-        EG_FAIL(EGRAPH_E_INTERNAL, "a weight has no derivation from the model's weights");
-  for (uint32_t c = 0; status == EGRAPH_OK && c < problem->class_count; c++) {
+  EG_LOCAL(eg_extract_result, result, alloc);
+  EG_TRY(eg_extract_solve(alloc, problem, &options, &result));
+  if (result.status == EG_EXTRACT_INFEASIBLE)
+    EG_TRY(EG_FAIL(EGRAPH_E_INTERNAL,
+                   "a weight has no derivation from the model's weights"));
+  for (uint32_t c = 0; c < problem->class_count; c++) {
     uint32_t chosen = result.choice.data[c];
     out[c] = chosen == EG_EXTRACT_NONE ? EG_NODE_NONE : (eg_node){nodes->data[chosen]};
   }
-  eg_extract_result_deinit(&result);
-  return status;
+  return EGRAPH_OK;
 }
 
 /// Fills `out`, [class limit of the engine]: of each class that weights alone make the
@@ -192,33 +186,27 @@ static egraph_status find_derivations(egraph_allocator alloc,
                                       const eg_tensor_egraph *egraph, eg_node *out) {
   _Static_assert(sizeof(eg_class) == sizeof(uint32_t), "children are class numbers");
   const eg_engine *engine = eg_tensor_egraph_engine_of(egraph);
-  eg_extract_problem problem;
-  eg_u32s nodes;
+  EG_OWNED(eg_extract_problem, problem);
+  EG_LOCAL(eg_u32s, nodes, alloc);
   EG_TRY(eg_extract_problem_init(&problem, alloc));
-  eg_u32s_init(&nodes, alloc);
-  egraph_status status = EGRAPH_OK;
-  for (uint32_t c = 0, number; status == EGRAPH_OK && c < eg_engine_class_limit(engine);
-       c++)
-    status = eg_extract_problem_add_class(&problem, &number);
-  for (eg_class c = eg_engine_first(engine);
-       status == EGRAPH_OK && c.id != EG_CLASS_NONE.id; c = eg_engine_next(engine, c))
-    status = add_class(egraph, c, &problem, &nodes);
-  if (status == EGRAPH_OK) status = solve_derivations(alloc, &problem, &nodes, out);
-  eg_u32s_deinit(&nodes);
-  eg_extract_problem_deinit(&problem);
-  return status;
+  for (uint32_t c = 0, number; c < eg_engine_class_limit(engine); c++)
+    EG_TRY(eg_extract_problem_add_class(&problem, &number));
+  for (eg_class c = eg_engine_first(engine); c.id != EG_CLASS_NONE.id;
+       c = eg_engine_next(engine, c))
+    EG_TRY(add_class(egraph, c, &problem, &nodes));
+  return solve_derivations(alloc, &problem, &nodes, out);
 }
 
 // ---- phases and blocks of values -----------------------------------------------------
 
-// Of the seed graph every value has its phase: the earliest of the nodes that make it, of
-// an input the earliest of its users. What rules have added is made as soon as its
-// operands are there.
+// Every value of the seed graph has its phase: the earliest of the nodes that make it, of
+// an input the earliest of its users. Values that rules have added are made as soon as
+// their operands exist.
 //
-// Likewise for blocks of a folded step. What stands in several blocks is of none: equal
-// nodes on what is outside. What rules have made of values of two neighbours is of the
-// one that comes later in its phase. A node with several results is in the block of
-// these.
+// Blocks of a folded step are found likewise. A value that is in several blocks belongs
+// to none: equal nodes on outside values. A value that rules have made of two neighbours'
+// values belongs to the later block in its phase. A node with several results is in the
+// block of its results.
 
 enum { UNKNOWN = EG_PHASE_COUNT };
 #define NO_BLOCK (UINT32_MAX - 2) // not known yet
@@ -267,7 +255,7 @@ static void seed_all(phases *p) {
 
 /// The value whose part a node is, or EG_SPACE_NONE: it is no part.
 static uint32_t tuple_of(const phases *p, eg_node node) {
-  eg_term term = eg_engine_term(build_engine(p->space), node);
+  eg_term term = eg_engine_term(eg_plan_space_engine(p->space), node);
   return term.op == EG_OP_PART ? p->space->value_of[term.children[0].id] : EG_SPACE_NONE;
 }
 
@@ -277,7 +265,7 @@ static void seed_tuples(phases *p) {
   for (uint32_t v = 0; v < p->space->values.len; v++) {
     uint32_t count;
     const eg_node *nodes =
-        eg_engine_class_nodes(build_engine(p->space), values[v].class, &count);
+        eg_engine_class_nodes(eg_plan_space_engine(p->space), values[v].class, &count);
     for (uint32_t i = 0; p->of[v].is_seeded && i < count; i++) {
       uint32_t tuple = tuple_of(p, nodes[i]);
       if (tuple != EG_SPACE_NONE && !p->of[tuple].is_seeded)
@@ -301,10 +289,10 @@ static bool improve_phase(phases *p, uint32_t v) {
   eg_space_value *values = p->space->values.data, *value = &values[v];
   uint32_t count;
   const eg_node *nodes =
-      eg_engine_class_nodes(build_engine(p->space), value->class, &count);
+      eg_engine_class_nodes(eg_plan_space_engine(p->space), value->class, &count);
   bool changed = false;
   for (uint32_t i = 0; i < count; i++) {
-    eg_term term = eg_engine_term(build_engine(p->space), nodes[i]);
+    eg_term term = eg_engine_term(eg_plan_space_engine(p->space), nodes[i]);
     uint8_t phase = EG_PHASE_FORWARD; // UNKNOWN where an operand's is
     for (uint32_t k = 0; k < term.arity; k++) {
       uint8_t operand = p->of[p->space->value_of[term.children[k].id]].phase;
@@ -337,7 +325,7 @@ static egraph_status find_phases(eg_plan_space *space) {
     for (uint32_t v = 0; v < count; v++)
       if (!p->of[v].is_seeded && improve_phase(p, v)) changed = true;
   }
-  // What is carried is in the block of what it becomes.
+  // A carried value is in the block of its next state.
   const eg_step_info *info = p->space->info;
   const eg_graph *graph = eg_tensor_egraph_graph(p->space->egraph);
   for (uint32_t i = 0; i < info->carried_count; i++) {
@@ -347,7 +335,7 @@ static egraph_status find_phases(eg_plan_space *space) {
   }
   for (uint32_t v = 0; v < count; v++) {
     eg_space_value *value = &p->space->values.data[v];
-    // A class that only has itself as operand is made by nobody, in whatever phase.
+    // A class that only has itself as operand is never made, in whatever phase.
     value->phase = p->of[v].phase == UNKNOWN ? EG_PHASE_UPDATE : (eg_phase)p->of[v].phase;
     if (value->block == NO_BLOCK) value->block = EG_BLOCK_OUTSIDE;
     value->times = eg_step_fold_times(&p->space->info->fold, value->block);
@@ -387,7 +375,7 @@ static void find_partials(eg_plan_space *space) {
   }
 }
 
-/// What meets at both seams has the same layouts to choose from.
+/// Gives values that meet at both seams the same layouts to choose from.
 static void share_partials(eg_plan_space *space) {
   for (size_t i = 0; i < space->seams.len; i++) {
     const eg_seam_link *link = &space->seams.data[i];
@@ -412,7 +400,7 @@ bool eg_plan_space_is_useful(const eg_plan_space *space, uint32_t value,
 
 // ---- entry points -------------------------------------------------------------------
 
-/// What is carried must fit where it enters, before anything is tied to it.
+/// Checks that a carried value fits where it enters, before anything is tied to it.
 static egraph_status check_carried(const eg_plan_space *space) {
   const eg_graph *graph = eg_tensor_egraph_graph(space->egraph);
   for (uint32_t i = 0; i < space->info->carried_count; i++) {
@@ -462,8 +450,8 @@ static void mark_constants(eg_plan_space *space) {
         .is_constant = false;
 }
 
-/// What weights alone make is there from the start, unless some of them change: in a step
-/// that carries weights all of it belongs to the step.
+/// Marks values of weights alone, which exist from the start unless some weights change:
+/// in a step that carries weights they all belong to the step.
 static egraph_status mark_ahead(eg_plan_space *space) {
   eg_node *derivation; // [classes]
   if (space->info->carried_count != 0) return EGRAPH_OK;
@@ -484,11 +472,8 @@ static egraph_status build_space(eg_plan_space *space, const eg_plan_costs *cost
                   &space->value_of));
   for (uint32_t c = 0; c < space->class_limit; c++)
     space->value_of[c] = EG_SPACE_NONE;
-  eg_u32s stack;
-  eg_u32s_init(&stack, space->alloc);
-  egraph_status status = reach_all(space, &stack);
-  eg_u32s_deinit(&stack);
-  EG_TRY(status);
+  EG_LOCAL(eg_u32s, stack, space->alloc);
+  EG_TRY(reach_all(space, &stack));
   EG_TRY(number_values(space, costs));
   mark_carried(space);
   mark_constants(space);

@@ -4,6 +4,8 @@
 
 #include <math.h>
 #include <string.h>
+
+#include "base/owner.h"
 typedef struct filler {
   eg_training_info *out;
   const eg_training *training;
@@ -13,7 +15,7 @@ typedef struct filler {
 
 // ---- blocks of a step --------------------------------------------------------------
 
-/// The block of each value by that of the forward value it was made for.
+/// Finds the block of each value: the block of the forward value for which it was made.
 static egraph_status find_blocks(const eg_stamps *stamps, const eg_u32s *forward,
                                  eg_u32s *out) {
   for (size_t v = 0; v < stamps->len; v++) {
@@ -62,8 +64,8 @@ void eg_step_blocks_deinit(eg_step_blocks *blocks) {
 
 enum { SEALED = 1, AT_AN_END = 2, IN_THE_MIDDLE = 4 };
 
-/// Whether a value of a block is used where it is not the same for all: in another block;
-/// outside, unless it comes from an end.
+/// True when a use of the value differs between blocks: it is in another block, or
+/// outside and the value comes from an inner block.
 static bool crosses(uint32_t count, uint32_t from, uint32_t to) {
   if (from == EG_BLOCK_OUTSIDE || from == to) return false;
   bool is_inner = from != 0 && from != count - 1;
@@ -82,30 +84,29 @@ static void flag_node(const eg_step_blocks *blocks, const eg_graph *step, uint32
   }
 }
 
-/// What rules must keep to in a folded step, so that what they find in the block in the
-/// middle holds in all that it stands for. Appends what they must not look through: what
-/// goes from block to block, and what the outside hands to ends only; and what they must
-/// leave as it is: what the optimizer makes for several (a norm of all gradients).
+/// Lists the limits of rules in a folded step, so that their rewrites of the middle block
+/// hold in all blocks that it represents. `sealed` gets the values that rules must not
+/// match through: those that go from block to block, and those that the outside hands to
+/// ends only. `fixed` gets the values that rules must leave as they are: those that the
+/// optimizer makes for several weights (a norm of all gradients).
 static egraph_status find_limits(const eg_step_blocks *blocks,
                                  const eg_training *training, const eg_graph *step,
                                  uint32_t count, eg_u32s *sealed, eg_u32s *fixed) {
-  eg_u32s flags;
-  eg_u32s_init(&flags, sealed->alloc);
-  egraph_status status = eg_u32s_resize(&flags, eg_graph_value_count(step));
-  for (uint32_t n = 0; status == EGRAPH_OK && n < eg_graph_node_count(step); n++)
+  EG_LOCAL(eg_u32s, flags, sealed->alloc);
+  EG_TRY(eg_u32s_resize(&flags, eg_graph_value_count(step)));
+  for (uint32_t n = 0; n < eg_graph_node_count(step); n++)
     flag_node(blocks, step, count, n, flags.data);
-  for (uint32_t v = 0; status == EGRAPH_OK && v < flags.len; v++) {
+  for (uint32_t v = 0; v < flags.len; v++) {
     bool ends = (flags.data[v] & (AT_AN_END | IN_THE_MIDDLE)) == AT_AN_END;
     bool is_sealed = (flags.data[v] & SEALED) != 0 || ends;
     if (eg_graph_value(step, (eg_value){v})->kind != EG_VALUE_COMPUTED) continue;
     eg_made made = training != NULL ? training->stamps.data[v].made : EG_MADE_COPY;
     if (made == EG_MADE_NORM || made == EG_MADE_COMMON)
-      status = eg_u32s_push(fixed, v);
+      EG_TRY(eg_u32s_push(fixed, v));
     else if (is_sealed)
-      status = eg_u32s_push(sealed, v);
+      EG_TRY(eg_u32s_push(sealed, v));
   }
-  eg_u32s_deinit(&flags);
-  return status;
+  return EGRAPH_OK;
 }
 
 // ---- carried values -------------------------------------------------------------------
@@ -139,8 +140,8 @@ static egraph_status fill_carried(filler *f) {
 
 // ---- blocks ---------------------------------------------------------------------------
 
-static egraph_status copy_list(eg_arena *arena, const eg_u32s *list,
-                               const uint32_t **out) {
+static egraph_status copy_into_arena(eg_arena *arena, const eg_u32s *list,
+                                     const uint32_t **out) {
   uint32_t *mine;
   EG_TRY(eg_arena_alloc(arena, list->len, sizeof *mine, &mine));
   if (list->len != 0) memcpy(mine, list->data, list->len * sizeof *mine);
@@ -148,56 +149,47 @@ static egraph_status copy_list(eg_arena *arena, const eg_u32s *list,
   return EGRAPH_OK;
 }
 
-/// What rules keep to in a folded step.
+/// Notes the limits of rules in a folded step.
 static egraph_status limit(eg_training_info *info, const eg_step_blocks *blocks,
                            const eg_training *training, const eg_graph *step) {
-  eg_u32s sealed, fixed;
   eg_step_info *out = &info->info;
-  eg_u32s_init(&sealed, blocks->value.alloc);
-  eg_u32s_init(&fixed, blocks->value.alloc);
-  egraph_status status =
-      find_limits(blocks, training, step, out->fold.count, &sealed, &fixed);
-  if (status == EGRAPH_OK) status = copy_list(&info->arena, &sealed, &out->sealed);
-  if (status == EGRAPH_OK) status = copy_list(&info->arena, &fixed, &out->fixed);
+  EG_LOCAL(eg_u32s, sealed, blocks->value.alloc);
+  EG_LOCAL(eg_u32s, fixed, blocks->value.alloc);
+  EG_TRY(find_limits(blocks, training, step, out->fold.count, &sealed, &fixed));
+  EG_TRY(copy_into_arena(&info->arena, &sealed, &out->sealed));
+  EG_TRY(copy_into_arena(&info->arena, &fixed, &out->fixed));
   out->sealed_count = (uint32_t)sealed.len;
   out->fixed_count = (uint32_t)fixed.len;
-  eg_u32s_deinit(&fixed);
-  eg_u32s_deinit(&sealed);
-  return status;
+  return EGRAPH_OK;
 }
 
 static egraph_status note_blocks(eg_training_info *info, const eg_step_blocks *blocks,
                                  eg_step_fold fold) {
   info->info.fold = fold;
-  EG_TRY(copy_list(&info->arena, &blocks->value, &info->info.fold.block));
-  return copy_list(&info->arena, &blocks->later, &info->info.fold.later);
+  EG_TRY(copy_into_arena(&info->arena, &blocks->value, &info->info.fold.block));
+  return copy_into_arena(&info->arena, &blocks->later, &info->info.fold.later);
 }
 
 /// Fills the blocks of a folded step and what rules keep to in it.
 static egraph_status mark_folded(eg_training_info *info, const eg_folded *folded,
                                  const eg_training *training) {
-  eg_step_blocks blocks;
+  EG_OWNED(eg_step_blocks, blocks);
   const eg_step_fold fold = {
       .count = folded->blocks.count, .middle = folded->middle, .times = folded->times};
   EG_TRY(eg_step_blocks_init(&blocks, folded->alloc, folded->graph, &folded->blocks,
                              training));
-  egraph_status status = note_blocks(info, &blocks, fold);
-  if (status == EGRAPH_OK)
-    status = limit(info, &blocks, training,
-                   training != NULL ? training->graph : folded->graph);
-  eg_step_blocks_deinit(&blocks);
-  return status;
+  EG_TRY(note_blocks(info, &blocks, fold));
+  return limit(info, &blocks, training,
+               training != NULL ? training->graph : folded->graph);
 }
 
 egraph_status eg_training_info_mark(eg_training_info *info, egraph_allocator alloc,
                                     const eg_graph *forward, const eg_blocks *of_forward,
                                     const eg_training *training) {
-  eg_step_blocks blocks;
+  EG_OWNED(eg_step_blocks, blocks);
   const eg_step_fold fold = {.count = of_forward->count, .middle = of_forward->count};
   EG_TRY(eg_step_blocks_init(&blocks, alloc, forward, of_forward, training));
-  egraph_status status = note_blocks(info, &blocks, fold);
-  eg_step_blocks_deinit(&blocks);
-  return status;
+  return note_blocks(info, &blocks, fold);
 }
 
 // ---- the whole ------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// What planning must know of a step beyond its graph.
+// The properties of a step that planning needs beyond its graph.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_SPACE_STEP_INFO_H
 #define EG_OPTIMIZE_SPACE_STEP_INFO_H
@@ -16,13 +16,13 @@ typedef struct eg_carried_value {
   bool is_sum;
 } eg_carried_value;
 
-/// Equal blocks of a step; of a folded one, one of them stands for several.
+/// Equal blocks of a step; in a folded step, one block represents several.
 typedef struct eg_step_fold {
   const uint32_t *block; // [graph values] number of its block, or EG_BLOCK_OUTSIDE
   const uint32_t *later; // [graph values] the same one block later; UINT32_MAX: none
   uint32_t count;        // blocks of the step
-  uint32_t middle; // the one that stands for others; of a step that is not folded: count
-  uint32_t times;  // how many it stands for; 0: the step is not folded
+  uint32_t middle; // the one that represents others; in a step that is not folded: count
+  uint32_t times;  // how many it represents; 0: the step is not folded
 } eg_step_fold;
 
 /// In how many equal blocks a value of this block is.
@@ -34,15 +34,15 @@ typedef struct eg_step_info {
   uint32_t micro_batches; // >= 1
   bool may_make_twice;    // a value in two layouts: loops are of use (plan_operators.c)
   const eg_phase *phases; // [graph nodes], or NULL: all forward
-  eg_step_fold fold;      // block NULL: it has none, or nobody knows
+  eg_step_fold fold;      // block NULL: none, or unknown
   const eg_carried_value *carried;
   uint32_t carried_count;
   const eg_value *gradients; // of what is trained, of one micro-batch
   uint32_t gradient_count;
   const eg_stamp *stamps; // [graph values] what of the forward graph they are made for;
                           // NULL: the graph is that
-  // Of a folded step, values: what rules do not look through (it goes from block to
-  // block, or is not the same for all), and what they leave as it is.
+  // Values of a folded step: those that rules do not match through (they go from block to
+  // block, or differ between blocks), and those that rules leave as they are.
   const uint32_t *sealed;
   uint32_t sealed_count;
   const uint32_t *fixed;
@@ -50,12 +50,12 @@ typedef struct eg_step_info {
   double memory_limit; // bytes of a device; INFINITY: none
 } eg_step_info;
 
-// What planning must know of a training step (pcg/training/training.h), of a graph as it
-// is or with its blocks folded (pcg/graph/blocks.h).
+// The same for a training step (pcg/training/training.h), of a graph as it is or with its
+// blocks folded (pcg/graph/blocks.h).
 
-/// Which of the repeated blocks of a model (pcg/graph/blocks.h) the values of its step
-/// belong to: of a whole step, or of a folded one. A value is of the block of what it was
-/// made for (pcg/graph/provenance.h), and a node of that of its results.
+/// The repeated blocks of a model (pcg/graph/blocks.h) to which the values of its step
+/// belong, whole or folded. A value belongs to the block of the forward value for which
+/// it was made (pcg/graph/provenance.h), and a node to the block of its results.
 typedef struct eg_step_blocks {
   eg_u32s value; // [values of the step] number of the block, or OUTSIDE
   eg_u32s later; // [values of the step] the same value one block later, UINT32_MAX: none

@@ -29,9 +29,9 @@ expect 1 - 'nowhere' replay model.egraph out.onnx nowhere
 expect 2 - 'missing' replay model.egraph out.onnx
 expect 1 - 'the model itself' optimize model.egraph --no-measure --explanation model.egraph
 expect 1 - 'the output, too' optimize model.egraph --no-measure -o o.onnx --explanation o.onnx
-expect 1 - 'only the graph that the search for one device finds is explained' plan model.egraph --no-measure \
+expect 1 - 'this search finds a plan: it takes no explanation' plan model.egraph --no-measure \
   --explanation no
-expect 1 - 'an explanation goes with the e-graph search only' optimize model.egraph --no-measure --search greedy --explanation no
+expect 1 - "search algorithm 'greedy' finds a graph for one device, no plan: it takes no explanation" optimize model.egraph --no-measure --search greedy --explanation no
 absent no why-not
 
 # A rule counts the axis of a concat from the end, and the written model from the front.

@@ -56,7 +56,7 @@ for search in algebra-first alpa-intra mcmc optcnn unity; do
 done
 expect 1 - "all plans of a tiny step" plan mlp.egraph $quick --machine 'host*2' --train sgd --search exhaustive --work 20
 expect 1 - "search algorithm 'alpa-intra' finds a plan, no graph for one device" optimize layer.egraph $quick --search alpa-intra
-expect 1 - "search algorithm 'alpa-intra' has no certificate" plan mlp.egraph $quick --machine 'host*2' --search alpa-intra \
+expect 1 - "search algorithm 'alpa-intra' finds a plan, no graph for one device: it takes no baselines" plan mlp.egraph $quick --machine 'host*2' --search alpa-intra \
   --baselines
 
 # Pipelines, simulated.
@@ -72,5 +72,5 @@ expect 0 's simulated +[0-9.e-]+ s on one device' - $plan --micro-batches 4 --se
 expect 0 'too large by' - $plan --search min-cut --memory 1000
 expect 1 - 'staged.json: staged plans are simulated only, there is nothing to write' $plan --search megatron-grid -o staged.json
 expect 1 - "search algorithm 'min-cut' finds stages of a training step" plan mlp.egraph $quick --machine 'host*2' --search min-cut
-expect 1 - "search algorithm 'alpa-stages' places stages itself" $plan --search alpa-stages --mesh cpu=2
+expect 1 - "search algorithm 'alpa-stages' finds stages of a training step: it takes no mesh" $plan --search alpa-stages --mesh cpu=2
 finish

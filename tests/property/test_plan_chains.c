@@ -75,11 +75,12 @@ static void plan(const chain *c, bool folds, eg_planning *out) {
                              .training = c->trains ? &c->training : NULL,
                              .folds = folds,
                              .memory_limit = c->limit};
+  const eg_plan_context context = {.machine = &c->machine};
   eg_planner_input planner = {
-      .machine = &c->machine, .mesh = &c->mesh, .layout = EG_LAYOUT_OPTIONS_DEFAULT};
+      .context = &context, .mesh = &c->mesh, .budget = EG_LAYOUT_OPTIONS_DEFAULT};
   eg_whole_step *step;
-  planner.layout.time_limit_seconds = SECONDS;
-  planner.layout.work_limit = WORK;
+  planner.budget.time_limit_seconds = SECONDS;
+  planner.budget.work_limit = WORK;
   assert_ok(eg_whole_step_create(eg_allocator_heap(), &in, false, &step));
   assert_ok(eg_whole_step_plan(step, &planner, out));
   eg_whole_step_destroy(step);

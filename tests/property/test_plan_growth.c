@@ -120,15 +120,16 @@ static double cost_with(const step *s, means with) {
   search.saturate_time_limit = CLOCK;
   assert_ok(eg_machine_parse(NULL, "small", s->machine, strlen(s->machine), with.nodes,
                              &machine));
-  eg_plan_search_input input = {.alloc = eg_allocator_heap(),
-                                .forward = s->graph,
-                                .training = s->trains ? &s->training : NULL,
-                                .machine = &machine,
-                                .memory_limit = INFINITY,
-                                .rules = with.has_rules ? rules : NULL,
-                                .search = &search};
+  const eg_request request = {.alloc = eg_allocator_heap(), .search = &search};
+  const eg_plan_call call = {.request = &request,
+                             .context = {.machine = &machine,
+                                         .rules = with.has_rules ? rules : NULL,
+                                         .plain_only = search.formats == 0},
+                             .forward = s->graph,
+                             .training = s->trains ? &s->training : NULL,
+                             .budget = eg_budget_begin(&search)};
   eg_plan_search_init(&found, eg_allocator_heap());
-  assert_ok(eg_plan_search_run(&input, &found));
+  assert_ok(eg_plan_search_run(&call, &found));
   assert_true(found.has_plan);
   assert_ok(eg_plan_check(&found.planned.plan, eg_allocator_heap()));
   double cost = found.report.cost_after;

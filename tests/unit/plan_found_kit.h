@@ -75,13 +75,13 @@ static inline double planned_seconds(const planned *p) {
 
 static inline egraph_status planned_try(planned *p, double memory_limit) {
   p->info.memory_limit = memory_limit;
-  const eg_planner_input input = {.graph = p->is_training ? p->step.graph : p->forward,
+  const eg_plan_context context = {.machine = &p->machine, .rules = p->rules};
+  const eg_planner_input input = {.context = &context,
+                                  .graph = p->is_training ? p->step.graph : p->forward,
                                   .info = &p->info,
-                                  .machine = &p->machine,
                                   .mesh = &p->mesh,
-                                  .rules = p->rules,
                                   .algebra_first = p->algebra_first,
-                                  .layout = p->layout,
+                                  .budget = p->layout,
                                   .constraints = p->constraints,
                                   .compares = p->compares};
   eg_planning_deinit(&p->planning);

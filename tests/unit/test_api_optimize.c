@@ -128,7 +128,7 @@ static void options_are_legal_within_their_ranges_only(void **state) {
   api_kit *kit = *state;
   bench b = open_bench(kit);
   egraph_search search;
-#define EGRAPH_OPTION(type, name, initial, low, high, help)                              \
+#define EGRAPH_OPTION(type, name, initial, low, high, readers, help)                     \
   search = egraph_search_default();                                                      \
   assert_true(search.name == (type)(initial));                                           \
   search.name = (type)(low);                                                             \

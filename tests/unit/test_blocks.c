@@ -117,12 +117,12 @@ static double planned_cost(const eg_graph *graph, const eg_folded *folded,
   assert_ok(eg_training_step(graph, &options, &training));
   assert_ok(eg_training_info_init(&info, eg_allocator_heap(), &training, folded));
   assert_ok(eg_machine_load(NULL, "dgx-h100*1", &machine));
-  eg_planner_input input = {.graph = training.graph,
+  const eg_plan_context context = {.machine = &machine, .rules = rules};
+  eg_planner_input input = {.context = &context,
+                            .graph = training.graph,
                             .info = &info.info,
-                            .machine = &machine,
                             .mesh = &machine.meshes[0],
-                            .rules = rules,
-                            .layout = EG_LAYOUT_OPTIONS_DEFAULT};
+                            .budget = EG_LAYOUT_OPTIONS_DEFAULT};
   assert_ok(eg_planner_run(eg_allocator_heap(), &input, &planning));
   assert_int_equal(planning.status, EG_LAYOUT_OPTIMAL);
   double cost = planning.cost;

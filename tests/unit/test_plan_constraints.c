@@ -380,11 +380,12 @@ static egraph_status everything(egraph_allocator alloc, void *user) {
   eg_plan_constraints_init(&constraints, alloc);
   egraph_status status =
       eg_plan_constraints_parse(&constraints, "file", text, sizeof text - 1, false);
-  const eg_planner_input input = {.graph = p->step.graph,
+  const eg_plan_context context = {.machine = &p->machine};
+  const eg_planner_input input = {.context = &context,
+                                  .graph = p->step.graph,
                                   .info = &p->info,
-                                  .machine = &p->machine,
                                   .mesh = &p->mesh,
-                                  .layout = p->layout,
+                                  .budget = p->layout,
                                   .constraints = &constraints};
   if (status == EGRAPH_OK) status = eg_planner_run(alloc, &input, &planning);
   eg_planning_deinit(&planning);
@@ -400,11 +401,12 @@ static egraph_status print_one(egraph_allocator alloc, void *user) {
   eg_plan_constraints_init(&constraints, alloc);
   egraph_status status =
       eg_plan_constraints_parse(&constraints, "file", bad, sizeof bad - 1, false);
-  const eg_planner_input input = {.graph = p->forward,
+  const eg_plan_context context = {.machine = &p->machine};
+  const eg_planner_input input = {.context = &context,
+                                  .graph = p->forward,
                                   .info = &p->info,
-                                  .machine = &p->machine,
                                   .mesh = &p->mesh,
-                                  .layout = p->layout,
+                                  .budget = p->layout,
                                   .constraints = &constraints};
   if (status == EGRAPH_OK) status = eg_planner_run(alloc, &input, &planning);
   eg_planning_deinit(&planning);

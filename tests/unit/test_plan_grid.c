@@ -140,11 +140,12 @@ static void states_of_data_parallelism_stay_whole(void **state) {
 // ---- roles ----------------------------------------------------------------------------
 
 static egraph_status plan_baseline(planned *p, const char *baseline) {
-  const eg_planner_input input = {.graph = p->step.graph,
+  const eg_plan_context context = {.machine = &p->machine};
+  const eg_planner_input input = {.context = &context,
+                                  .graph = p->step.graph,
                                   .info = &p->info,
-                                  .machine = &p->machine,
                                   .mesh = &p->mesh,
-                                  .layout = p->layout,
+                                  .budget = p->layout,
                                   .baseline = baseline};
   eg_planning_deinit(&p->planning);
   return eg_planner_run(eg_allocator_heap(), &input, &p->planning);

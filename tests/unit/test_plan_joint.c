@@ -225,15 +225,15 @@ static double plan_case_on(const plan_case *c, const planned *machine,
                                             .ban_length = 5,
                                             .multi_depth = 2,
                                             .math = EGRAPH_MATH_FAST};
-  eg_planner_input input = {.graph = c->graph,
+  const eg_plan_context context = {
+      .machine = &machine->machine, .rules = rules, .saturation = &saturation};
+  eg_planner_input input = {.context = &context,
+                            .graph = c->graph,
                             .info = &c->info,
-                            .machine = &machine->machine,
                             .mesh = &machine->mesh,
-                            .rules = rules,
-                            .saturation = &saturation,
                             .algebra_first = algebra_first,
-                            .layout = EG_LAYOUT_OPTIONS_DEFAULT};
-  input.layout.time_limit_seconds = 250;
+                            .budget = EG_LAYOUT_OPTIONS_DEFAULT};
+  input.budget.time_limit_seconds = 250;
   eg_planning planning;
   assert_ok(eg_planner_run(eg_allocator_heap(), &input, &planning));
   assert_int_equal(planning.status, EG_LAYOUT_OPTIMAL);

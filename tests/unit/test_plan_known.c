@@ -37,12 +37,13 @@ static void go_on_from_plan(const char *model, bool has_rules) {
   assert_ok(eg_rules_add_builtin(rules));
   assert_ok(eg_forward_info_init(&info, eg_allocator_heap(), NULL));
   assert_ok(eg_machine_load(NULL, "dgx-h100*1", &machine));
-  eg_planner_input input = {.graph = graph,
+  const eg_plan_context context = {.machine = &machine,
+                                   .rules = has_rules ? rules : NULL};
+  eg_planner_input input = {.context = &context,
+                            .graph = graph,
                             .info = &info.info,
-                            .machine = &machine,
                             .mesh = &machine.meshes[0],
-                            .rules = has_rules ? rules : NULL,
-                            .layout = EG_LAYOUT_OPTIONS_DEFAULT};
+                            .budget = EG_LAYOUT_OPTIONS_DEFAULT};
   assert_ok(eg_planner_run(eg_allocator_heap(), &input, &known));
   assert_true(known.has_plan);
   assert_true(has_several_results(known.emitted.graph));

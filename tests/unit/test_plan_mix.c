@@ -16,6 +16,7 @@ typedef struct step {
   eg_blocks blocks;
   eg_machine machine;
   eg_machine_mesh mesh;
+  eg_plan_context context;
 } step;
 
 static void step_init(step *s, int width) {
@@ -61,12 +62,13 @@ static void step_deinit(step *s) {
 
 static eg_planner_input input_of(step *s, double limit) {
   s->info.info.memory_limit = limit;
-  eg_planner_input input = {.graph = s->training.graph,
+  s->context = (eg_plan_context){.machine = &s->machine};
+  eg_planner_input input = {.context = &s->context,
+                            .graph = s->training.graph,
                             .info = &s->info.info,
-                            .machine = &s->machine,
                             .mesh = &s->mesh,
-                            .layout = EG_LAYOUT_OPTIONS_DEFAULT};
-  input.layout.work_limit = WORK;
+                            .budget = EG_LAYOUT_OPTIONS_DEFAULT};
+  input.budget.work_limit = WORK;
   return input;
 }
 

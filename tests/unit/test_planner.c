@@ -17,12 +17,12 @@ static void setup(planned *p, const char *machine, const char *mesh) {
   eg_text_deinit(&model);
 }
 
-static eg_planner_input input_of(const planned *p) {
-  return (eg_planner_input){.graph = p->is_training ? p->step.graph : p->forward,
+static eg_planner_input input_of(const planned *p, const eg_plan_context *context) {
+  return (eg_planner_input){.context = context,
+                            .graph = p->is_training ? p->step.graph : p->forward,
                             .info = &p->info,
-                            .machine = &p->machine,
                             .mesh = &p->mesh,
-                            .layout = p->layout};
+                            .budget = p->layout};
 }
 
 // ---- what is refused ------------------------------------------------------------------
@@ -53,7 +53,8 @@ static void what_is_carried_keeps_its_type(void **state) {
     const eg_carried_value carried = {.entry = w, .output = 0};
     p.info.carried = &carried;
     p.info.carried_count = 1;
-    eg_planner_input input = input_of(&p);
+    const eg_plan_context context = {.machine = &p.machine};
+    eg_planner_input input = input_of(&p, &context);
     assert_fails(eg_planner_run(eg_allocator_heap(), &input, &p.planning), EGRAPH_E_TYPE,
                  ROWS[i].message);
     planned_deinit(&p);
@@ -142,7 +143,8 @@ static void peaks_are_within_the_limit(void **state) {
 
 static egraph_status plan(egraph_allocator alloc, void *user) {
   planned *p = user;
-  eg_planner_input input = input_of(p);
+  const eg_plan_context context = {.machine = &p->machine};
+  eg_planner_input input = input_of(p, &context);
   EG_TRY(eg_planner_run(alloc, &input, &p->planning));
   eg_planning_deinit(&p->planning);
   return EGRAPH_OK;

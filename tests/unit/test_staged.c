@@ -34,7 +34,8 @@ typedef struct setting {
   eg_machine machine;
   eg_training_options training;
   egraph_search search;
-  eg_plan_search_input input;
+  eg_request request;
+  eg_plan_call call;
   eg_staged staged;
 } setting;
 
@@ -64,12 +65,13 @@ static void set_up(setting *s, eg_graph *graph, uint32_t micro_batches, const ch
       assert_ok(eg_strmap_put(&s->trained, info->name, v));
   }
   s->training.parameters.chosen = &s->trained;
-  s->input = (eg_plan_search_input){.alloc = eg_allocator_heap(),
-                                    .forward = graph,
-                                    .training = &s->training,
-                                    .machine = &s->machine,
-                                    .memory_limit = s->machine.memory_bytes,
-                                    .search = &s->search};
+  s->request = (eg_request){.alloc = eg_allocator_heap(), .search = &s->search};
+  s->call = (eg_plan_call){.request = &s->request,
+                           .context = {.machine = &s->machine},
+                           .forward = graph,
+                           .training = &s->training,
+                           .budget = eg_budget_begin(&s->search)};
+  s->call.budget.memory = s->machine.memory_bytes;
   eg_staged_init(&s->staged, eg_allocator_heap());
 }
 
@@ -97,7 +99,7 @@ static void a_slow_network_makes_stages(void **state) {
   (void)state;
   setting s;
   set_up(&s, chain(2, 64, 1024), 16, "1e8", "80e9");
-  assert_ok(eg_alpa_stages(&s.input, &s.staged));
+  assert_ok(eg_alpa_stages(&s.call, &s.staged));
   const eg_staged *staged = &s.staged;
   assert_int_equal(staged->layers, 4);
   assert_true(staged->stages.len >= 2);
@@ -149,18 +151,18 @@ static void stages_fit_with_all_that_is_in_flight(void **state) {
   (void)state;
   setting s;
   set_up(&s, chain(2, 64, 1024), 16, "1e8", "80e9");
-  assert_ok(eg_alpa_stages(&s.input, &s.staged));
+  assert_ok(eg_alpa_stages(&s.call, &s.staged));
   double bytes = best_of(&s.staged)->bytes;
   eg_staged_deinit(&s.staged);
   eg_staged_init(&s.staged, eg_allocator_heap());
-  s.input.memory_limit = bytes - 1;
-  assert_ok(eg_alpa_stages(&s.input, &s.staged));
+  s.call.budget.memory = bytes - 1;
+  assert_ok(eg_alpa_stages(&s.call, &s.staged));
   assert_true(best_of(&s.staged)->bytes < bytes);
   assert_true(best_of(&s.staged)->excess == 0);
   eg_staged_deinit(&s.staged);
   eg_staged_init(&s.staged, eg_allocator_heap());
-  s.input.memory_limit = 1e6; // a weight has four times as much
-  assert_ok(eg_alpa_stages(&s.input, &s.staged));
+  s.call.budget.memory = 1e6; // a weight has four times as much
+  assert_ok(eg_alpa_stages(&s.call, &s.staged));
   const eg_staged_row *large = best_of(&s.staged);
   assert_true(large->excess > 0 && large->bytes - large->excess == 1e6);
   assert_true(s.staged.memory_limit == 1e6);
@@ -180,13 +182,13 @@ static void points_of_the_grid_are_fitted(void **state) {
   set_up(&s, chain(4, 64, 1024), 1, "1e8", "80e9");
   s.machine.axes[0].size = 1;
   s.machine.axes[1].link = s.machine.axes[0].link;
-  assert_ok(eg_megatron_grid(&s.input, &s.staged));
+  assert_ok(eg_megatron_grid(&s.call, &s.staged));
   assert_string_equal(best_of(&s.staged)->name, "t=2 p=1 d=1");
   double bytes = best_of(&s.staged)->bytes, seconds = best_of(&s.staged)->seconds;
   eg_staged_deinit(&s.staged);
   eg_staged_init(&s.staged, eg_allocator_heap());
-  s.input.memory_limit = 0.9 * bytes;
-  assert_ok(eg_megatron_grid(&s.input, &s.staged));
+  s.call.budget.memory = 0.9 * bytes;
+  assert_ok(eg_megatron_grid(&s.call, &s.staged));
   const eg_staged_row *large = row_named(&s.staged, "t=2 p=1 d=1"),
                       *fitted = row_named(&s.staged, "t=2 p=1 d=1 fitted");
   assert_true(large->seconds == seconds && large->excess > 0);
@@ -201,7 +203,8 @@ static void the_grid_has_every_factorization(void **state) {
   setting s;
   set_up(&s, chain(4, 64, 1024), 16, "1e8", "80e9");
   s.search.work_limit = 0; // a row for each point
-  assert_ok(eg_megatron_grid(&s.input, &s.staged));
+  s.call.budget.steps = eg_budget_begin(&s.search).steps;
+  assert_ok(eg_megatron_grid(&s.call, &s.staged));
   static const char *const names[] = {
       "t=1 p=1 d=4",     "t=1 p=1 d=4 zero-1", "t=1 p=2 d=2", "t=1 p=2 d=2 zero-1",
       "t=1 p=2 d=2 v=2", "t=1 p=4 d=1",        "t=2 p=1 d=2", "t=2 p=1 d=2 zero-1",
@@ -225,8 +228,8 @@ static void rows_that_do_not_fit_stay(void **state) {
   (void)state;
   setting s;
   set_up(&s, chain(2, 64, 1024), 16, "1e11", "80e9");
-  s.input.memory_limit = 20e6;
-  assert_ok(eg_megatron_grid(&s.input, &s.staged));
+  s.call.budget.memory = 20e6;
+  assert_ok(eg_megatron_grid(&s.call, &s.staged));
   const eg_staged_row *large = row_named(&s.staged, "t=1 p=1 d=4");
   assert_true(large->excess > 0 && large->bytes - large->excess == 20e6);
   assert_true(best_of(&s.staged)->excess == 0);
@@ -247,11 +250,11 @@ static void one_device_is_cut_nowhere(void **state) {
   eg_stage_plan plan;
   set_up(&s, chain(4, 64, 1024), 3, "1e8", "80e9");
   s.machine.axes[0].size = s.machine.axes[1].size = 1;
-  assert_ok(eg_min_cut_placement(&s.input, &s.staged));
+  assert_ok(eg_min_cut_placement(&s.call, &s.staged));
   const eg_staged_row *row = best_of(&s.staged);
   assert_true(fabs(row->seconds - row->formula) < 1e-12 && row->busiest == row->seconds);
   assert_ok(eg_layered_init(&layered, eg_allocator_heap(), s.graph, &s.training, 1));
-  assert_ok(eg_stage_planner_init(&planner, &s.input, &layered));
+  assert_ok(eg_stage_planner_init(&planner, &s.call, &layered));
   const eg_stage_place place = {1, 1, 1, EG_STAGE_FREE};
   assert_ok(eg_stage_planner_plan(&planner, 0, 0, &place, &plan));
   double seconds = 3 * (plan.forward + plan.backward) + plan.update;
@@ -284,7 +287,7 @@ static void chains_are_placed_apart(void **state) {
                                   "(let y (add a b))(output y)"));
   set_up(&s, parse_graph(eg_text_of(&text)), 4, "1e11", "80e9");
   eg_text_deinit(&text);
-  assert_ok(eg_min_cut_placement(&s.input, &s.staged));
+  assert_ok(eg_min_cut_placement(&s.call, &s.staged));
   const eg_staged_row *row = best_of(&s.staged);
   assert_true(row->busiest < 0.4 * row->formula); // a quarter each, and what joins them
   assert_true(row->seconds < 0.6 * row->formula && row->seconds >= row->busiest);
@@ -297,7 +300,7 @@ static void reports_are_text_and_json(void **state) {
   setting s;
   eg_text text;
   set_up(&s, chain(2, 64, 512), 4, "1e9", "80e9");
-  assert_ok(eg_megatron_grid(&s.input, &s.staged));
+  assert_ok(eg_megatron_grid(&s.call, &s.staged));
   eg_text_init(&text, eg_allocator_heap());
   assert_ok(eg_staged_write_json(&text, &s.staged));
   assert_non_null(strstr(eg_text_of(&text), "\"algorithm\": \"megatron-grid\""));
@@ -318,9 +321,9 @@ static void machines_of_many_axes_are_refused(void **state) {
   setting s;
   set_up(&s, chain(2, 64, 512), 4, "1e9", "80e9");
   s.machine.axis_count = 3;
-  assert_fails(eg_megatron_grid(&s.input, &s.staged), EGRAPH_E_UNSUPPORTED,
+  assert_fails(eg_megatron_grid(&s.call, &s.staged), EGRAPH_E_UNSUPPORTED,
                "take a machine of one or two axes");
-  assert_fails(eg_min_cut_placement(&s.input, &s.staged), EGRAPH_E_UNSUPPORTED,
+  assert_fails(eg_min_cut_placement(&s.call, &s.staged), EGRAPH_E_UNSUPPORTED,
                "take a machine of one or two axes");
   tear_down(&s);
 }
@@ -335,9 +338,9 @@ static void searches_can_be_cancelled(void **state) {
   setting s;
   int calls = 0;
   set_up(&s, chain(2, 64, 512), 4, "1e9", "80e9");
-  s.input.progress = stop;
-  s.input.user = &calls;
-  assert_ok(eg_megatron_grid(&s.input, &s.staged));
+  s.call.budget.progress = stop;
+  s.call.budget.user = &calls;
+  assert_ok(eg_megatron_grid(&s.call, &s.staged));
   assert_true(s.staged.is_cancelled);
   tear_down(&s);
 }
@@ -349,13 +352,15 @@ typedef struct failing {
 
 static egraph_status search_failing(egraph_allocator alloc, void *user) {
   const failing *f = user;
-  eg_plan_search_input input = f->setting->input;
+  eg_request request = *f->setting->call.request;
+  eg_plan_call call = f->setting->call;
   eg_staged staged;
   eg_text text;
-  input.alloc = alloc;
+  request.alloc = alloc;
+  call.request = &request;
   eg_staged_init(&staged, alloc);
   eg_text_init(&text, alloc);
-  egraph_status status = f->search(&input, &staged);
+  egraph_status status = f->search(&call, &staged);
   if (status == EGRAPH_OK) status = eg_staged_print(&text, &staged, true);
   if (status == EGRAPH_OK) status = eg_staged_write_json(&text, &staged);
   eg_text_deinit(&text);

@@ -1,0 +1,25 @@
+// The report of a search for a plan: bounds and how the search ended, the certificate,
+// the figures of the plan, and the plans of the baselines next to it.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPTIMIZE_PLAN_REPORT_H
+#define EG_OPTIMIZE_PLAN_REPORT_H
+
+#include "optimize/plan_job.h"
+
+/// Adds what the search on a mesh did, found and proved to the job and its report. Fails
+/// with EGRAPH_E_MEMORY.
+egraph_status eg_plan_report_mesh(eg_plan_job *job, const eg_machine_mesh *mesh,
+                                  const eg_planning *planning);
+/// Nodes of a graph that run in a step.
+egraph_status eg_plan_report_nodes(const eg_plan_job *job, const eg_graph *graph,
+                                   uint32_t *out);
+/// Fills bound, gap, status and why the search ended, after `meshes` that belong to the
+/// search. Fails with EGRAPH_E_INTERNAL when a plan contradicts a bound.
+egraph_status eg_plan_report_conclude(eg_plan_job *job, uint32_t meshes);
+/// Makes the certificate of the plan. Fails like eg_whole_step_certify.
+egraph_status eg_plan_report_certify(eg_plan_job *job);
+/// Fills the figures of the plan, and appends the tried baselines to its rivals, the best
+/// first, if the user asked for them. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_plan_report_plan(eg_plan_job *job);
+
+#endif

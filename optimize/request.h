@@ -1,0 +1,88 @@
+// The request of a call of egraph_optimize, its budget, and the call and result of a
+// search for a plan.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPTIMIZE_REQUEST_H
+#define EG_OPTIMIZE_REQUEST_H
+
+#include "include/egraph.h"
+#include "optimize/model/plan_constraints.h"
+#include "optimize/price/host_costs.h"
+#include "optimize/search/planner.h"
+#include "optimize/single/optimizer.h"
+#include "pcg/plan/plan_json.h"
+#include "pcg/training/training.h"
+
+/// A search for the cheapest graph for one device, instead of eg_optimizer_run.
+typedef struct eg_graph_searcher {
+  egraph_status (*run)(const void *self, egraph_allocator alloc,
+                       const eg_optimizer_input *input, eg_optimization **out);
+  const void *self;
+} eg_graph_searcher;
+
+struct eg_plan_call; // below
+/// A search for pipelines of a training step, which have no plan: it keeps its results.
+typedef struct eg_stage_searcher {
+  egraph_status (*run)(void *self, const struct eg_plan_call *call);
+  void *self;
+} eg_stage_searcher;
+
+/// Complete and checked; nothing changes it. Target, training, constraints and compare
+/// belong to a plan.
+typedef struct eg_request {
+  egraph_allocator alloc;
+  const eg_graph *graph;
+  const eg_rules *rules;                  // NULL: none; of one device not NULL
+  const eg_host_costs *costs;             // NULL: none; of one device not NULL
+  const egraph_search *search;            // not NULL
+  eg_kernel_types *kernels;               // as in eg_optimizer_input
+  const egraph_target *target;            // NULL: one device of this host
+  const eg_training_options *training;    // NULL: the graph alone
+  const eg_plan_constraints *constraints; // NULL: none
+  const egraph_baselines *compare;        // NULL: with nothing
+  // Another search, of one kind; NULL: the product's own.
+  const eg_graph_searcher *graphs;
+  const eg_plan_searcher *plans;
+  const eg_stage_searcher *stages;
+  bool (*progress)(void *user, const char *phase, const char *line); // may be NULL
+  void *user;
+} eg_request;
+
+/// The limits that the searches of a call share.
+typedef struct eg_budget {
+  double start;      // of the clock (base/clock.h)
+  double seconds;    // since the start
+  double steps;      // of work, on all meshes
+  double memory;     // bytes of a device; INFINITY: any
+  uint64_t done;     // steps
+  bool is_cancelled; // by the user's progress callback
+  bool (*progress)(void *user, const char *phase, const char *line); // as in eg_request
+  void *user;
+} eg_budget;
+/// The seconds and steps that the limits of a search for a plan mean, from now on.
+/// (plan_job.c)
+eg_budget eg_budget_begin(const egraph_search *search);
+
+#define EG_STEPS_OF_WORK 1e6 // in a unit of egraph_search.work_limit
+
+/// A request for a plan whose names are resolved: the model prepared, the machine opened.
+typedef struct eg_plan_call {
+  const eg_request *request;
+  eg_plan_context context;             // machine, costs, rules
+  const eg_graph *forward;             // the model; values of weights alone are weights
+  const eg_training_options *training; // with the names of what is trained; NULL: none
+  const eg_mesh *mesh;                 // NULL: all of the machine
+  eg_budget budget;
+} eg_plan_call;
+
+typedef struct eg_plan_search {
+  egraph_report report; // without texts of its own: seed, uncertified; total_seconds and
+                        // measured are the caller's
+  bool has_plan;
+  eg_loaded_plan planned;
+  char seed[EG_RIVAL_NAME_SIZE]; // baseline whose plan this is; "": the search's
+  bool is_certified;
+  eg_text certificate; // when it is
+  eg_text uncertified; // why a wanted certificate is missing; "": nothing to say
+} eg_plan_search;
+
+#endif
