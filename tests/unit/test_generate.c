@@ -8,8 +8,7 @@
 #include "tests/testing.h"
 
 #include "rewrites/lab/generate/candidates.h"
-#include "rewrites/lab/generate/expressions.h"
-#include "rewrites/lab/generate/term_numbers.h"
+#include "rewrites/lab/generate/infer.h"
 
 // ---- the field ------------------------------------------------------------------
 

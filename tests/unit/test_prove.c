@@ -1,7 +1,7 @@
 // What the prover proves, and what it must not: a row per rule.
 // SPDX-License-Identifier: Apache-2.0
+#include "rewrites/lab/prove/proof_case.h"
 #include "rewrites/lab/prove/prove.h"
-#include "rewrites/lab/prove/rank_bound.h"
 #include "rewrites/lab/rule_checks.h"
 #include "tests/testing.h"
 

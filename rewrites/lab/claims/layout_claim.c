@@ -1,8 +1,11 @@
-// A term has ways: how it can lie, and how its operands lie then. The search takes a way
-// per term, users before what they use, so that what a user wants rules out most ways;
-// what is bound to a variable rules out others.
+// A term has ways: a layout of the term, with the layouts of its operands. The search
+// takes a way per term, users before their operands, so that the layout that a user needs
+// rules out most ways; a layout that is bound to a variable rules out others.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/claims/layout_claim.h"
+
+#include <assert.h>
+#include <inttypes.h>
 
 #include "base/owner.h"
 
@@ -17,17 +20,17 @@ typedef struct way {
 EG_VEC_DEFINE(way_list, way);
 EG_VEC_DEFINE(layout_list, eg_layout);
 
-/// The layouts of the variables are those of `assigned` from `begin` on.
+/// The layouts of the variables begin at `begin` of `assigned`.
 typedef struct assignment {
   uint32_t begin;
   uint32_t picks; // the first ways taken, of those where the sides lie alike if any do
-  bool agrees;    // the sides lie alike in one way at least
+  bool agrees;    // the sides lie alike in at least one combination of ways
 } assignment;
 EG_VEC_DEFINE(assignment_list, assignment);
 
 typedef struct binding {
   eg_layout layout;
-  uint32_t term; // that bound it, or EG_RULE_NONE
+  uint32_t term; // the term that bound it, or EG_RULE_NONE
 } binding;
 
 typedef struct search {
@@ -37,18 +40,21 @@ typedef struct search {
   assignment_list assignments;
   eg_strategies strategies;
   eg_u32s picks;
-  uint32_t *begin; // ways of a term, by term; one more
-  uint32_t *pick;  // the way taken, by term
-  uint32_t *let;   // by term: the variable that stands for all of it, or EG_RULE_NONE
-  eg_layout *want; // by term: what its user wants, if it is `wanted`
-  bool *wanted;
+  uint32_t *begin;   // ways of a term, by term; one more
+  uint32_t *pick;    // the way taken, by term
+  uint32_t *let;     // by term: the variable that stands for all of it, or EG_RULE_NONE
+  eg_layout *needed; // by term: the layout that its user needs, if it `is_needed`
+  bool *is_needed;
   binding *bound; // by variable
   uint32_t steps;
 } search;
+EG_OWNER_DEFINE_STATIC(search, (way_list, ways), (layout_list, layouts, assigned),
+                       (assignment_list, assignments), (eg_strategies, strategies),
+                       (eg_u32s, picks))
 
 // ---- ways ---------------------------------------------------------------------------
 
-/// Whether every result of the term can lie so.
+/// True when every result of the term can have the layout.
 static bool is_legal(const eg_claim_case *of, uint32_t term, const eg_layout *layout) {
   for (uint32_t i = 0; i < of->terms[term].type_count; i++)
     if (eg_sharding_check(&of->mesh, &of->terms[term].types[i], layout) !=
@@ -87,7 +93,8 @@ egraph_status eg_claim_strategies(const eg_claim_case *of, uint32_t term,
   return eg_spread_strategies(&spread, &of->mesh, scratch, inout);
 }
 
-/// Leaves a way out whose parallel operators do not fit. `inputs` by row of factors.
+/// Adds a way, unless a parallel operator around the term does not apply. `inputs`: by
+/// row of factors.
 static egraph_status push_way(search *s, uint32_t term, const eg_layout *core,
                               const eg_layout *inputs, const eg_strategy *strategy) {
   uint32_t move, count = s->of->rule->terms[term].child_count;
@@ -114,7 +121,7 @@ static bool next_layout(const eg_mesh *mesh, uint32_t rank, eg_layout *inout) {
   return false;
 }
 
-/// Of what lies as it likes: variables, and parts, which lie as the whole does.
+/// Terms of any layout: variables, and parts, which lie as the whole does.
 static egraph_status push_free_ways(search *s, uint32_t term) {
   eg_layout layout = {.format = EG_FORMAT_PLAIN};
   uint32_t rank = s->of->terms[term].types[0].rank;
@@ -125,15 +132,13 @@ static egraph_status push_free_ways(search *s, uint32_t term) {
 }
 
 static egraph_status push_node_ways(search *s, uint32_t term, eg_arena *scratch) {
-  eg_strategies strategies;
-  eg_strategies_init(&strategies, scratch->alloc);
-  egraph_status status = eg_claim_strategies(s->of, term, scratch, &strategies);
-  for (size_t i = 0; status == EGRAPH_OK && i < strategies.len; i++) {
+  EG_LOCAL(eg_strategies, strategies, scratch->alloc);
+  EG_TRY(eg_claim_strategies(s->of, term, scratch, &strategies));
+  for (size_t i = 0; i < strategies.len; i++) {
     const eg_strategy *one = &strategies.data[i];
-    status = push_way(s, term, &one->result, one->inputs, one);
+    EG_TRY(push_way(s, term, &one->result, one->inputs, one));
   }
-  eg_strategies_deinit(&strategies);
-  return status;
+  return EGRAPH_OK;
 }
 
 static egraph_status gather_ways(search *s, eg_arena *scratch) {
@@ -161,13 +166,13 @@ static bool may_name(const search *s, uint32_t var, const eg_layout *layout) {
          same(s, &s->bound[var].layout, layout);
 }
 
-static bool fits(const search *s, uint32_t term, const way *of) {
-  return (!s->wanted[term] || same(s, &s->want[term], &of->outer)) &&
+static bool may_take(const search *s, uint32_t term, const way *of) {
+  return (!s->is_needed[term] || same(s, &s->needed[term], &of->outer)) &&
          may_name(s, s->of->rule->terms[term].var, &of->core) &&
          may_name(s, s->let[term], &of->outer);
 }
 
-static void name(search *s, uint32_t var, uint32_t term, const eg_layout *layout) {
+static void bind(search *s, uint32_t var, uint32_t term, const eg_layout *layout) {
   if (var != EG_RULE_NONE && s->bound[var].term == EG_RULE_NONE)
     s->bound[var] = (binding){.layout = *layout, .term = term};
 }
@@ -175,21 +180,21 @@ static void name(search *s, uint32_t var, uint32_t term, const eg_layout *layout
 static void take_way(search *s, uint32_t term, const way *of) {
   const eg_rule_term *node = &s->of->rule->terms[term];
   for (uint32_t i = 0; i < node->child_count; i++) {
-    s->want[node->children[i]] = s->layouts.data[of->inputs + i];
-    s->wanted[node->children[i]] = true;
+    s->needed[node->children[i]] = s->layouts.data[of->inputs + i];
+    s->is_needed[node->children[i]] = true;
   }
-  name(s, node->var, term, &of->core);
-  name(s, s->let[term], term, &of->outer);
+  bind(s, node->var, term, &of->core);
+  bind(s, s->let[term], term, &of->outer);
 }
 
-static void put_back(search *s, uint32_t term) {
+static void unbind(search *s, uint32_t term) {
   uint32_t vars[] = {s->of->rule->terms[term].var, s->let[term]};
   for (int i = 0; i < 2; i++)
     if (vars[i] != EG_RULE_NONE && s->bound[vars[i]].term == term)
       s->bound[vars[i]].term = EG_RULE_NONE;
 }
 
-// ---- what was found -------------------------------------------------------------------
+// ---- assignments ---------------------------------------------------------------------
 
 static bool sides_agree(const search *s) {
   const eg_rule *rule = s->of->rule;
@@ -237,7 +242,7 @@ static egraph_status note_assignment(search *s) {
 }
 
 /// Takes every combination of ways.
-static egraph_status walk(search *s, bool *out_all) {
+static egraph_status take_all_ways(search *s, bool *out_all) {
   uint32_t count = s->of->rule->term_count, term = count - 1;
   s->pick[term] = s->begin[term];
   for (;;) {
@@ -246,11 +251,11 @@ static egraph_status walk(search *s, bool *out_all) {
       return EGRAPH_OK;
     }
     while (s->pick[term] < s->begin[term + 1] &&
-           !fits(s, term, &s->ways.data[s->pick[term]]))
+           !may_take(s, term, &s->ways.data[s->pick[term]]))
       s->pick[term]++;
     if (s->pick[term] == s->begin[term + 1]) {
       if (++term == count) return EGRAPH_OK;
-      put_back(s, term);
+      unbind(s, term);
       s->pick[term]++;
       continue;
     }
@@ -261,7 +266,7 @@ static egraph_status walk(search *s, bool *out_all) {
       continue;
     }
     EG_TRY(note_assignment(s));
-    put_back(s, term);
+    unbind(s, term);
     s->pick[term]++;
   }
 }
@@ -283,16 +288,17 @@ static egraph_status reserve(search *s, eg_arena *arena) {
   EG_TRY(eg_arena_alloc(arena, terms + 1, sizeof *s->begin, &s->begin));
   EG_TRY(eg_arena_alloc(arena, terms, sizeof *s->pick, &s->pick));
   EG_TRY(eg_arena_alloc(arena, terms, sizeof *s->let, &s->let));
-  EG_TRY(eg_arena_alloc(arena, terms, sizeof *s->want, &s->want));
-  EG_TRY(eg_arena_alloc(arena, terms, sizeof *s->wanted, &s->wanted));
+  EG_TRY(eg_arena_alloc(arena, terms, sizeof *s->needed, &s->needed));
+  EG_TRY(eg_arena_alloc(arena, terms, sizeof *s->is_needed, &s->is_needed));
   return eg_arena_alloc(arena, s->of->rule->var_count, sizeof *s->bound, &s->bound);
 }
 
-/// The assignment of that number, of those that (do not) agree.
-static void tell_way(const search *s, bool agrees, eg_claim_way *out) {
+/// Sets the way to assignment out->number among the assignments that (do not) agree.
+static void set_way(const search *s, bool agrees, eg_claim_way *out) {
   uint32_t count = 0;
   for (size_t i = 0; i < s->assignments.len; i++)
     count += s->assignments.data[i].agrees == agrees;
+  assert(count != 0);
   uint64_t left = out->number % count;
   size_t at = 0;
   while (s->assignments.data[at].agrees != agrees || left-- != 0)
@@ -305,31 +311,268 @@ static void tell_way(const search *s, bool agrees, eg_claim_way *out) {
   }
 }
 
-static egraph_status run_search(search *s, eg_arena *scratch, eg_claim_way *inout_way,
-                                eg_claim_verdict *out) {
+egraph_status eg_claim_run(const eg_claim_case *of, eg_arena *scratch,
+                           eg_claim_way *inout_way, eg_claim_verdict *out) {
+  EG_LOCAL(search, s, scratch->alloc);
   bool all = true;
-  EG_TRY(reserve(s, scratch));
-  name_terms(s);
-  EG_TRY(gather_ways(s, scratch));
-  EG_TRY(walk(s, &all));
-  *out = s->assignments.len == 0 ? EG_CLAIM_EMPTY : EG_CLAIM_HOLDS;
-  for (size_t i = 0; i < s->assignments.len; i++)
-    if (!s->assignments.data[i].agrees) *out = EG_CLAIM_BROKEN;
+  s.of = of;
+  EG_TRY(reserve(&s, scratch));
+  name_terms(&s);
+  EG_TRY(gather_ways(&s, scratch));
+  EG_TRY(take_all_ways(&s, &all));
+  *out = s.assignments.len == 0 ? EG_CLAIM_EMPTY : EG_CLAIM_HOLDS;
+  for (size_t i = 0; i < s.assignments.len; i++)
+    if (!s.assignments.data[i].agrees) *out = EG_CLAIM_BROKEN;
   if (!all) *out = EG_CLAIM_LARGE;
   if (inout_way != NULL && (*out == EG_CLAIM_HOLDS || *out == EG_CLAIM_BROKEN))
-    tell_way(s, *out == EG_CLAIM_HOLDS, inout_way);
+    set_way(&s, *out == EG_CLAIM_HOLDS, inout_way);
   return EGRAPH_OK;
 }
 
-#define OWNED                                                                            \
-  (way_list, ways), (layout_list, layouts, assigned), (assignment_list, assignments),    \
-      (eg_strategies, strategies), (eg_u32s, picks)
+// ---- explaining ---------------------------------------------------------------------
+//
+// A walk from the variables, in the layouts that the parallel operators around them ask
+// for, to the results: the first term without a layout is the reason.
 
-egraph_status eg_claim_run(const eg_claim_case *of, eg_arena *scratch,
-                           eg_claim_way *inout_way, eg_claim_verdict *out) {
-  search s = {.of = of};
-  EG_INIT_MEMBERS(&s, scratch->alloc, OWNED);
-  egraph_status status = run_search(&s, scratch, inout_way, out);
-  EG_DEINIT_MEMBERS(&s, OWNED);
-  return status;
+/// The layouts that terms can have, parallel operators around them included.
+typedef struct explanation {
+  const eg_claim_case *of;
+  eg_arena *arena;
+  layout_list *layouts;
+  uint32_t *begin; // by term; one more
+  eg_text *text;
+  uint32_t move;
+  bool is_stuck, is_size;
+} explanation;
+
+static void print_digit(eg_text *text, uint8_t digit) {
+  if (eg_digit_is_shard(digit))
+    eg_text_printf(text, "split along dimension %" PRIu32, eg_digit_dim(digit));
+  else
+    eg_text_append(text, digit == EG_SHARD_R       ? "whole on every device"
+                         : digit == EG_SHARD_P_SUM ? "partial sums"
+                                                   : "partial maxima");
+}
+
+static void print_axis(const explanation *e, uint32_t axis) {
+  const char *name = e->of->rule->axes[axis].name;
+  if (name[0] != '\0') eg_text_printf(e->text, " on axis %s", name);
+}
+
+/// Appends the parallel operator that turns a digit into R.
+static void print_undo(eg_text *text, uint8_t digit) {
+  if (eg_digit_is_shard(digit))
+    eg_text_printf(text, "(%s :dim %" PRIu32 " ...)",
+                   eg_parallel_name(EG_PARALLEL_COMBINE), eg_digit_dim(digit));
+  else
+    eg_text_printf(text, "(%s ...)", eg_parallel_name(EG_PARALLEL_REDUCE));
+}
+
+static void print_move_remedy(eg_text *text, const eg_parallel_op *op, uint8_t digit) {
+  bool is_combine = op->kind == EG_PARALLEL_COMBINE;
+  if (eg_digit_is_partial(digit)) {
+    eg_text_append(text, "; the sum of partial values is missing: add ");
+    print_undo(text, digit);
+  } else if (op->kind == EG_PARALLEL_REDUCE && digit == EG_SHARD_R) {
+    eg_text_append(text, ", and adding the copies would multiply it by the degree; leave "
+                         "reduce out, or make partial sums by splitting what is summed");
+  } else if (digit == (is_combine ? eg_digit_shard(op->dim) : EG_SHARD_R)) {
+    eg_text_append(text, ", but an axis that comes later cuts the same dimension; "
+                         "partition along it afterwards, and combine it before");
+  } else if (is_combine && digit == EG_SHARD_R) {
+    eg_text_append(text, ", so there are no blocks to combine; leave it out");
+  } else {
+    eg_text_append(text, "; put ");
+    print_undo(text, digit);
+    eg_text_append(text, " there");
+  }
+}
+
+/// Says why a parallel operator around the term does not apply to the layout `found`.
+static void explain_move(explanation *e, uint32_t term, const eg_layout *found) {
+  const eg_rule_term *node = &e->of->rule->terms[term];
+  const eg_parallel_op *op = &e->of->moves[e->move];
+  uint8_t digit = found->sharding[op->axis];
+  eg_layout to = *found;
+  e->is_stuck = true;
+  e->is_size = eg_parallel_apply(&e->of->mesh, op, &to);
+  eg_text_printf(e->text, "%s does not apply: ", eg_parallel_name(op->kind));
+  if (node->is_var)
+    eg_text_append(e->text, e->of->rule->vars[node->var].name);
+  else
+    eg_text_printf(e->text, "(%s ...)", eg_op_info_of(node->op)->name);
+  if (e->is_size) {
+    eg_text_append(e->text, ", a ");
+    eg_type_print(e->text, &e->of->terms[term].types[0]);
+    eg_text_printf(e->text, ", has no dimension %" PRIu32 " that divides by %" PRIu32,
+                   op->dim, e->of->mesh.axes[op->axis].size);
+    return;
+  }
+  eg_text_append(e->text, " is ");
+  print_digit(e->text, digit);
+  print_axis(e, op->axis);
+  eg_text_append(e->text, " there");
+  print_move_remedy(e->text, op, digit);
+}
+
+/// Keeps a layout if the parallel operators around the term take it.
+static egraph_status keep_layout(explanation *e, uint32_t term, eg_layout layout,
+                                 bool *inout_any, eg_layout *out_refused) {
+  uint32_t move;
+  if (!eg_claim_move(e->of, term, &layout, &move)) {
+    if (!*inout_any) e->move = move;
+    *out_refused = layout;
+    return EGRAPH_OK;
+  }
+  *inout_any = true;
+  for (size_t i = e->begin[term]; i < e->layouts->len; i++)
+    if (eg_layout_same(&e->of->mesh, &e->layouts->data[i], &layout)) return EGRAPH_OK;
+  return layout_list_push(e->layouts, layout);
+}
+
+/// The layout that the innermost parallel operators around a variable ask for, by axis.
+static eg_layout likely_layout(const eg_claim_case *of, uint32_t var) {
+  eg_layout layout = {.format = EG_FORMAT_PLAIN};
+  bool is_known[EG_MAX_MESH_AXES] = {false};
+  for (uint32_t i = 0; i < of->rule->move_count; i++) {
+    const eg_rule_term *term = &of->rule->terms[of->rule->moves[i].term];
+    const eg_parallel_op *op = &of->moves[i];
+    if (!term->is_var || term->var != var || is_known[op->axis]) continue;
+    is_known[op->axis] = true;
+    if (op->kind == EG_PARALLEL_COMBINE)
+      layout.sharding[op->axis] = eg_digit_shard(op->dim);
+    if (op->kind == EG_PARALLEL_REDUCE) layout.sharding[op->axis] = EG_SHARD_P_SUM;
+  }
+  return layout;
+}
+
+static bool is_among(const explanation *e, uint32_t term, const eg_layout *layout) {
+  for (uint32_t i = e->begin[term]; i < e->begin[term + 1]; i++)
+    if (eg_layout_same(&e->of->mesh, &e->layouts->data[i], layout)) return true;
+  return false;
+}
+
+/// Says that no strategy of the operator takes the layouts of its operands.
+static void explain_node(explanation *e, uint32_t term) {
+  const eg_rule_term *node = &e->of->rule->terms[term];
+  e->is_stuck = true;
+  e->move = EG_RULE_NONE;
+  eg_text_printf(e->text, "%s cannot be computed from operands that are ",
+                 eg_op_info_of(node->op)->name);
+  for (uint32_t i = 0; i < node->child_count; i++) {
+    const eg_layout *layout = &e->layouts->data[e->begin[node->children[i]]];
+    eg_text_append(e->text, i == 0 ? "" : ", ");
+    for (uint32_t a = 0; a < e->of->mesh.axis_count; a++) {
+      eg_text_append(e->text, a == 0 ? "" : " and ");
+      print_digit(e->text, layout->sharding[a]);
+      print_axis(e, a);
+    }
+  }
+  eg_text_append(e->text, "; change the parallel operators around them");
+}
+
+static egraph_status walk_node(explanation *e, uint32_t term) {
+  const eg_rule_term *node = &e->of->rule->terms[term];
+  bool any = false, is_possible = false;
+  eg_layout refused = {.format = EG_FORMAT_PLAIN};
+  EG_LOCAL(eg_strategies, strategies, e->arena->alloc);
+  EG_TRY(eg_claim_strategies(e->of, term, e->arena, &strategies));
+  for (size_t s = 0; s < strategies.len; s++) {
+    bool fits = true;
+    for (uint32_t i = 0; fits && i < node->child_count; i++)
+      fits = is_among(e, node->children[i], eg_strategy_input(&strategies.data[s], i));
+    if (!fits) continue;
+    is_possible = true;
+    EG_TRY(keep_layout(e, term, strategies.data[s].result, &any, &refused));
+  }
+  if (!any && is_possible) explain_move(e, term, &refused);
+  if (!any && !is_possible) explain_node(e, term);
+  return EGRAPH_OK;
+}
+
+/// A term that lies as another term, which precedes it.
+static egraph_status walk_alias(explanation *e, uint32_t term, uint32_t of) {
+  bool any = false;
+  eg_layout refused = {.format = EG_FORMAT_PLAIN};
+  for (uint32_t i = e->begin[of]; i < e->begin[of + 1]; i++)
+    EG_TRY(keep_layout(e, term, e->layouts->data[i], &any, &refused));
+  if (!any) explain_move(e, term, &refused);
+  return EGRAPH_OK;
+}
+
+static egraph_status walk_term(explanation *e, uint32_t term) {
+  const eg_rule *rule = e->of->rule;
+  const eg_rule_term *node = &rule->terms[term];
+  e->begin[term] = (uint32_t)e->layouts->len;
+  if (!node->is_var)
+    return node->op == EG_OP_PART ? walk_alias(e, term, node->children[0])
+                                  : walk_node(e, term);
+  for (uint32_t i = 0; i < rule->let_count; i++)
+    if (rule->lets[i].is_term && rule->lets[i].var == node->var)
+      return walk_alias(e, term, rule->lets[i].term);
+  bool any = false;
+  eg_layout likely = likely_layout(e->of, node->var), refused = likely;
+  EG_TRY(keep_layout(e, term, likely, &any, &refused));
+  if (!any) explain_move(e, term, &refused);
+  return EGRAPH_OK;
+}
+
+static void print_result_remedy(eg_text *text, uint8_t left, uint8_t right) {
+  uint8_t digit = left != EG_SHARD_R ? left : right;
+  if (left != EG_SHARD_R && right != EG_SHARD_R) {
+    eg_text_append(text, "; make both whole, or both lie alike");
+    return;
+  }
+  eg_text_append(text, eg_digit_is_partial(digit)
+                           ? "; the sum of partial values is missing: add "
+                           : "; add ");
+  print_undo(text, digit);
+  eg_text_printf(text, " around the %s side", left != EG_SHARD_R ? "left" : "right");
+}
+
+static void explain_results(explanation *e) {
+  const eg_rule *rule = e->of->rule;
+  for (uint32_t i = 0; i < rule->root_count; i++) {
+    uint32_t left = rule->lhs[i].term, right = rule->rhs[i].term;
+    const eg_layout *a = &e->layouts->data[e->begin[left]];
+    const eg_layout *b = &e->layouts->data[e->begin[right]];
+    if (is_among(e, right, a) || is_among(e, left, b)) continue;
+    uint32_t axis = 0;
+    while (a->sharding[axis] == b->sharding[axis])
+      axis++;
+    assert(axis < e->of->mesh.axis_count);
+    eg_text_append(e->text, "the left side is ");
+    print_digit(e->text, a->sharding[axis]);
+    eg_text_append(e->text, ", the right side ");
+    print_digit(e->text, b->sharding[axis]);
+    print_axis(e, axis);
+    print_result_remedy(e->text, a->sharding[axis], b->sharding[axis]);
+    return;
+  }
+  eg_text_append(e->text, "its sides lie alike for some layouts of the variables "
+                          "and differ for others; say how they lie by parallel "
+                          "operators on both sides");
+}
+
+egraph_status eg_claim_explain(const eg_claim_case *of, eg_arena *scratch, eg_text *text,
+                               uint32_t *out_move, bool *out_is_size) {
+  uint32_t terms = of->rule->term_count;
+  EG_LOCAL(layout_list, layouts, scratch->alloc);
+  explanation e = {.of = of,
+                   .arena = scratch,
+                   .layouts = &layouts,
+                   .text = text,
+                   .move = EG_RULE_NONE};
+  EG_TRY(eg_arena_alloc(scratch, (size_t)terms + 1, sizeof *e.begin, &e.begin));
+  for (uint32_t t = 0; t < terms && !e.is_stuck; t++) {
+    EG_TRY(walk_term(&e, t));
+    e.begin[t + 1] = (uint32_t)layouts.len;
+  }
+  if (!e.is_stuck) {
+    e.move = EG_RULE_NONE;
+    explain_results(&e);
+  }
+  *out_move = e.move;
+  *out_is_size = e.is_size;
+  return eg_text_status(text);
 }

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "rewrites/lab/claims/rank_nodes.h"
+#include "rewrites/lab/claims/rank_parts.h"
 
 /// How far numbers may be apart, relative to the largest one on the way.
 #define RANK_BOUND 1e-9
@@ -113,7 +113,7 @@ egraph_status eg_rank_widen(const eg_rule *rule, eg_arena *arena, eg_claim_term 
 // ---- data -----------------------------------------------------------------------------
 
 /// Small whole numbers, or numbers of which no two are equal.
-static double number(eg_rng *rng, bool is_whole, bool is_positive) {
+static double draw_number(eg_rng *rng, bool is_whole, bool is_positive) {
   double unit = eg_rng_unit(rng);
   if (is_whole) return is_positive ? 1 + floor(3 * unit) : floor(7 * unit) - 3;
   return is_positive ? 0.25 + 2 * unit : 4 * unit - 2;
@@ -134,7 +134,7 @@ static egraph_status fill_leaf(eg_arena *arena, eg_rng *rng, bool is_whole,
     else if (leaf->index_bound > 0)
       eg_tensor_set_int(out, i, (int64_t)eg_rng_below(rng, (uint64_t)leaf->index_bound));
     else if (is_float)
-      eg_tensor_set_double(out, i, number(rng, is_whole, leaf->variance));
+      eg_tensor_set_double(out, i, draw_number(rng, is_whole, leaf->variance));
     else
       eg_tensor_set_int(out, i, (int64_t)eg_rng_below(rng, is_bool ? 2 : 4));
   }
@@ -387,8 +387,8 @@ static bool is_near(double x, double y, double bound) {
 }
 
 /// Appends where the two differ; *out_differ.
-static egraph_status compare(const eg_tensor *ranks, const eg_tensor *one, double bound,
-                             eg_text *text, bool *out_differ) {
+static egraph_status compare_tensors(const eg_tensor *ranks, const eg_tensor *one,
+                                     double bound, eg_text *text, bool *out_differ) {
   int64_t count = eg_type_elements(&one->type);
   *out_differ = false;
   for (int64_t i = 0; i < count && !*out_differ; i++) {
@@ -422,8 +422,8 @@ static egraph_status whole_like(eg_arena *arena, const eg_tensor *like, eg_tenso
 }
 
 /// What the text said of it, in front of it.
-static egraph_status tell(rank_pair *pair, const char *what, uint32_t index,
-                          const char *name) {
+static egraph_status print_difference(rank_pair *pair, const char *what, uint32_t index,
+                                      const char *name) {
   eg_text where;
   eg_text_init(&where, pair->text->chars.alloc);
   egraph_status status = eg_text_append(&where, eg_text_of(pair->text));
@@ -456,10 +456,10 @@ static egraph_status compare_side(rank_pair *pair, const eg_rule_root *roots,
         EG_TRY(eg_text_append(pair->text, "parts are of another size than those of the "
                                           "left side"));
       else
-        EG_TRY(compare(&whole, one, RANK_BOUND * fmax(1, pair->one->scale), pair->text,
-                       &pair->differs));
+        EG_TRY(compare_tensors(&whole, one, RANK_BOUND * fmax(1, pair->one->scale),
+                               pair->text, &pair->differs));
     }
-    if (pair->differs) EG_TRY(tell(pair, what, i, NULL));
+    if (pair->differs) EG_TRY(print_difference(pair, what, i, NULL));
   }
   return EGRAPH_OK;
 }
@@ -488,9 +488,9 @@ static egraph_status compare_gradients(rank_pair *pair, const char *what,
     uint32_t copies = eg_rank_copies(mesh, &found->layout, true);
     for (uint32_t c = 0; c < copies && !pair->differs; c++) {
       eg_rank_join_cotangent(mesh, found, c, &whole);
-      EG_TRY(compare(&whole, one, bound, pair->text, &pair->differs));
+      EG_TRY(compare_tensors(&whole, one, bound, pair->text, &pair->differs));
     }
-    if (pair->differs) EG_TRY(tell(pair, what, v, rule->vars[v].name));
+    if (pair->differs) EG_TRY(print_difference(pair, what, v, rule->vars[v].name));
   }
   return EGRAPH_OK;
 }
@@ -503,7 +503,7 @@ static egraph_status draw_seeds(rank_pair *pair, eg_tensor **out) {
     EG_TRY(whole_like(pair->many->arena, like, &(*out)[i]));
     int64_t count = eg_type_elements(&like->type);
     for (int64_t k = 0; k < count && eg_dtype_is_float(like->type.dtype); k++)
-      eg_tensor_set_double(&(*out)[i], k, number(&pair->many->rng, false, false));
+      eg_tensor_set_double(&(*out)[i], k, draw_number(&pair->many->rng, false, false));
   }
   return EGRAPH_OK;
 }

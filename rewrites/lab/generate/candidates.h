@@ -31,4 +31,10 @@ typedef struct eg_candidate_counts {
 egraph_status eg_candidates_sift(eg_term_space *space, const eg_term_pairs *pairs,
                                  eg_candidates *out, eg_candidate_counts *counts);
 
+/// Whether two terms differ, by the reference kernels in float64, at one of a few random
+/// points: by more than rounding does, where both are finite. Terms without a kernel for
+/// these types do not. Fails with EGRAPH_E_MEMORY only.
+egraph_status eg_terms_differ(const eg_term_space *space, eg_term_code a, eg_term_code b,
+                              uint64_t seed, bool *out_differ);
+
 #endif

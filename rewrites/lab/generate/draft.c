@@ -86,13 +86,13 @@ bool eg_draft_can_turn(const eg_draft *draft) {
 typedef egraph_status visit_operator(void *user, const eg_space_term *term);
 
 // At most EG_TERM_MAX_SIZE deep.
-static egraph_status walk(const eg_draft *draft, const eg_space_term *term,
-                          visit_operator *visit, void *user) {
+static egraph_status visit_operators(const eg_draft *draft, const eg_space_term *term,
+                                     visit_operator *visit, void *user) {
   if (is_leaf(term)) return EGRAPH_OK;
   if (term->a != EG_TERM_NONE)
-    EG_TRY(walk(draft, eg_term_space_at(draft->space, term->a), visit, user));
+    EG_TRY(visit_operators(draft, eg_term_space_at(draft->space, term->a), visit, user));
   if (term->b != EG_TERM_NONE)
-    EG_TRY(walk(draft, eg_term_space_at(draft->space, term->b), visit, user));
+    EG_TRY(visit_operators(draft, eg_term_space_at(draft->space, term->b), visit, user));
   return visit(user, term);
 }
 
@@ -171,9 +171,9 @@ egraph_status eg_draft_list_groups(eg_draft *draft) {
   listing l = {.draft = draft, .on_left = true};
   draft->group_count = 0;
   eg_text_init(&l.text, eg_allocator_heap());
-  egraph_status status = walk(draft, &left, list_slots, &l);
+  egraph_status status = visit_operators(draft, &left, list_slots, &l);
   l.on_left = false;
-  if (status == EGRAPH_OK) status = walk(draft, &right, list_slots, &l);
+  if (status == EGRAPH_OK) status = visit_operators(draft, &right, list_slots, &l);
   eg_text_deinit(&l.text);
   return status;
 }
@@ -258,9 +258,9 @@ static egraph_status print_fill(printer *p, const eg_family_leaf *leaf) {
   return eg_text_append(p->out, ")");
 }
 
-static egraph_status print_term(printer *p, const eg_space_term *term);
+static egraph_status print_subterm(printer *p, const eg_space_term *term);
 
-static egraph_status print_leaf(printer *p, const eg_space_term *term) {
+static egraph_status print_variable(printer *p, const eg_space_term *term) {
   const eg_family_leaf *leaf = leaf_of(p->draft->space, term->a);
   uint32_t var = variable_of(&p->left, term->a);
   if (var == 0) return print_fill(p, leaf);
@@ -278,14 +278,14 @@ static egraph_status print_operator(printer *p, const eg_space_term *term) {
   for (uint32_t i = 0; i < v->operand_count; i++) {
     uint32_t operand = eg_variant_operand(v, i, term->a, term->b);
     EG_TRY(eg_text_append(p->out, " "));
-    EG_TRY(print_term(p, eg_term_space_at(p->draft->space, operand)));
+    EG_TRY(print_subterm(p, eg_term_space_at(p->draft->space, operand)));
   }
   return eg_text_append(p->out, ")");
 }
 
 // At most EG_TERM_MAX_SIZE deep.
-static egraph_status print_term(printer *p, const eg_space_term *term) {
-  if (is_leaf(term)) return print_leaf(p, term);
+static egraph_status print_subterm(printer *p, const eg_space_term *term) {
+  if (is_leaf(term)) return print_variable(p, term);
   uint32_t number = p->next_operator++;
   const eg_variant *v = eg_term_space_variant(p->draft->space, term->variant);
   bool is_part = eg_op_info_of((eg_op)attrs_of(p->draft, term)->op)->results != 1;
@@ -303,7 +303,7 @@ static egraph_status print_with(printer *p, eg_term_code side) {
   if (!decode(p->draft, p->draft->left, &p->left) || !decode(p->draft, side, &term))
     return EG_FAIL(EGRAPH_E_INTERNAL, "a draft of terms that are not there");
   eg_text_init(&p->scratch, p->out->chars.alloc);
-  egraph_status status = print_term(p, &term);
+  egraph_status status = print_subterm(p, &term);
   eg_text_deinit(&p->scratch);
   return status;
 }

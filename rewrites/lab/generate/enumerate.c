@@ -235,8 +235,8 @@ static void prepare(const growth *g, const eg_typed_variant *typed, uint32_t b,
                         g->space->types.data[typed->a].elements, out->c, &out->rest);
 }
 
-static egraph_status emit(growth *g, size_t at, uint32_t typed_id, uint32_t a, uint32_t b,
-                          const adjoint *c) {
+static egraph_status emit_term(growth *g, size_t at, uint32_t typed_id, uint32_t a,
+                               uint32_t b, const adjoint *c) {
   g->counted[at]++;
   if (g->is_counting) return EGRAPH_OK;
   const eg_typed_variant *typed = &g->space->typed.data[typed_id];
@@ -257,7 +257,8 @@ static egraph_status emit(growth *g, size_t at, uint32_t typed_id, uint32_t a, u
 static egraph_status run_unary(growth *g, const job *j, size_t at) {
   const eg_typed_variant *typed = &g->space->typed.data[j->typed];
   const eg_variant *v = &g->space->variants.data[typed->variant];
-  if (v->free_count == 0) return emit(g, at, j->typed, EG_TERM_NONE, EG_TERM_NONE, NULL);
+  if (v->free_count == 0)
+    return emit_term(g, at, j->typed, EG_TERM_NONE, EG_TERM_NONE, NULL);
   const uint32_t *firsts;
   uint32_t count;
   first_operands(g, j->size_a, typed->a, &firsts, &count);
@@ -266,7 +267,7 @@ static egraph_status run_unary(growth *g, const job *j, size_t at) {
   for (uint32_t i = j->begin; i < j->end; i++)
     if (has_leaves(g, v, firsts[i], 0) &&
         goes_on(g, v, &g->space->terms.data[firsts[i]], NULL))
-      EG_TRY(emit(g, at, j->typed, firsts[i], EG_TERM_NONE, &c));
+      EG_TRY(emit_term(g, at, j->typed, firsts[i], EG_TERM_NONE, &c));
   return EGRAPH_OK;
 }
 
@@ -298,7 +299,7 @@ static egraph_status run_cross(growth *g, const job *j, size_t at) {
       if (!is_disjoint(&terms[a], &terms[b])) continue;
       if (!is_prepared && count >= ADJOINT_FROM) prepare(g, typed, b, &c);
       is_prepared = true;
-      EG_TRY(emit(g, at, j->typed, a, b, &c));
+      EG_TRY(emit_term(g, at, j->typed, a, b, &c));
     }
   }
   return EGRAPH_OK;
@@ -315,7 +316,7 @@ static egraph_status emit_pair(growth *g, size_t at, uint32_t a, uint32_t b) {
     const eg_variant *v = &g->space->variants.data[g->space->typed.data[typed].variant];
     if ((v->commutes && a > b) || !has_leaves(g, v, a, b)) continue;
     if (!goes_on(g, v, &terms[a], &terms[b])) continue;
-    EG_TRY(emit(g, at, typed, a, b, NULL));
+    EG_TRY(emit_term(g, at, typed, a, b, NULL));
   }
   return EGRAPH_OK;
 }
@@ -372,7 +373,7 @@ static egraph_status run_job(void *user, size_t number, uint32_t worker) {
 
 // ---- jobs -----------------------------------------------------------------------
 
-static egraph_status cut(growth *g, job whole, uint32_t count, uint32_t step) {
+static egraph_status cut_job(growth *g, job whole, uint32_t count, uint32_t step) {
   if (step == 0) step = 1;
   for (uint32_t at = 0; at < count; at += step) {
     whole.begin = at;
@@ -393,18 +394,18 @@ static egraph_status list_jobs(growth *g) {
       job j = {
           .kind = JOB_CROSS, .typed = t, .size_a = (uint8_t)sa, .size_b = (uint8_t)sb};
       if (count != 0)
-        EG_TRY(cut(g, j, g->in.all_begin[b + 1] - g->in.all_begin[b],
-                   TERMS_OF_A_JOB / count));
+        EG_TRY(cut_job(g, j, g->in.all_begin[b + 1] - g->in.all_begin[b],
+                       TERMS_OF_A_JOB / count));
     }
     if (free_count == 2 || (free_count == 0 && g->size != 1)) continue;
     uint32_t count = 1;
     if (free_count != 0) first_operands(g, g->size - 1, typed->a, &firsts, &count);
     job j = {.kind = JOB_UNARY, .typed = t, .size_a = (uint8_t)(g->size - 1)};
-    EG_TRY(cut(g, j, count, TERMS_OF_A_JOB));
+    EG_TRY(cut_job(g, j, count, TERMS_OF_A_JOB));
   }
   if (g->size == 1) return EGRAPH_OK;
   job overlap = {.kind = JOB_OVERLAP};
-  return cut(g, overlap, (uint32_t)g->space->terms.len, 64);
+  return cut_job(g, overlap, (uint32_t)g->space->terms.len, 64);
 }
 
 // ---- meeting --------------------------------------------------------------------
@@ -422,7 +423,7 @@ static egraph_status check_bytes(growth *g) {
                  g->size, g->how->byte_limit);
 }
 
-static egraph_status add_pair(growth *g, uint64_t first, eg_term_code other) {
+static egraph_status push_pair(growth *g, uint64_t first, eg_term_code other) {
   eg_term_pair pair = {.first = first, .other = other};
   return eg_term_pairs_push(g->pairs, pair);
 }
@@ -435,7 +436,7 @@ static egraph_status keep_found(growth *g, const found_term *found) {
   if (first != EG_TERM_NONE) {
     bool is_wanted =
         term.is_canonical || (v->free_count == 2 && is_nested(g, v, term.a, term.b));
-    return is_wanted ? add_pair(g, EG_TERM_KEPT(first), found->code) : EGRAPH_OK;
+    return is_wanted ? push_pair(g, EG_TERM_KEPT(first), found->code) : EGRAPH_OK;
   }
   g->counts.distinct++;
   // Of the largest that are kept, canonical ones come up again and again.
@@ -453,7 +454,7 @@ static egraph_status keep_found(growth *g, const found_term *found) {
 
 static egraph_status meet_found(growth *g, const found_term *found) {
   uint32_t first = eg_term_space_find(g->space, found->fingerprint);
-  if (first != EG_TERM_NONE) return add_pair(g, EG_TERM_KEPT(first), found->code);
+  if (first != EG_TERM_NONE) return push_pair(g, EG_TERM_KEPT(first), found->code);
   size_t at = home(g, found->fingerprint);
   for (;; at = at + 1 == g->slot_count ? 0 : at + 1) {
     slot *s = &g->slots[at];
@@ -465,7 +466,7 @@ static egraph_status meet_found(growth *g, const found_term *found) {
     if (s->fingerprint != found->fingerprint) continue;
     eg_term_code other = found->code > s->code ? found->code : s->code;
     if (found->code < s->code) s->code = found->code;
-    return add_pair(g, found->fingerprint, other);
+    return push_pair(g, found->fingerprint, other);
   }
 }
 
@@ -551,7 +552,7 @@ static int by_code(const void *a, const void *b) {
   return x->other < y->other ? -1 : x->other > y->other;
 }
 
-static egraph_status grow(growth *g) {
+static egraph_status grow_terms(growth *g) {
   EG_TRY(eg_term_space_plan_all(g->space));
   EG_TRY(build_index(g));
   EG_TRY(list_jobs(g));
@@ -583,7 +584,7 @@ egraph_status eg_term_space_grow(eg_term_space *space, uint32_t size, uint32_t l
   jobs_init(&g->list, space->alloc);
   for (int i = 0; i < JOBS_AT_ONCE; i++)
     found_terms_init(&g->found[i], space->alloc);
-  egraph_status status = grow(g);
+  egraph_status status = grow_terms(g);
   *counts = g->counts;
   for (int i = 0; i < JOBS_AT_ONCE; i++)
     found_terms_deinit(&g->found[i]);

@@ -2,7 +2,7 @@
 // argument of depth n - 1; the others are atoms, or of any depth where the function
 // joins two like values.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/lab/generate/expressions.h"
+#include "rewrites/lab/generate/infer.h"
 
 #include <string.h>
 
@@ -260,14 +260,14 @@ typedef struct search {
   uint64_t trials;
 } search;
 
-static bool is_same(const eg_rule_value *a, const eg_rule_value *b) {
+static bool is_same_value(const eg_rule_value *a, const eg_rule_value *b) {
   return a->kind == b->kind && eg_rule_values_identical(a, b);
 }
 
 static bool has_same_values(const search *s, const eg_rule_value *a,
                             const eg_rule_value *b) {
   for (uint32_t i = 0; i < s->fit->members; i++)
-    if (!is_same(&a[i], &b[i])) return false;
+    if (!is_same_value(&a[i], &b[i])) return false;
   return true;
 }
 
@@ -294,11 +294,11 @@ static uint64_t hash_values(const search *s, const eg_rule_value *values) {
 // ---- texts ------------------------------------------------------------------------
 
 // At most MAX_DEPTH deep.
-static egraph_status print_node(const search *s, const node *n, eg_text *out) {
+static egraph_status print_expression(const search *s, const node *n, eg_text *out) {
   if (n->text != NULL) return eg_text_append(out, n->text);
   for (const char *c = n->row->form; c != NULL && *c != '\0'; c++) {
     if (*c == '$')
-      EG_TRY(print_node(s, &s->nodes.data[n->args[*++c - 'a']], out));
+      EG_TRY(print_expression(s, &s->nodes.data[n->args[*++c - 'a']], out));
     else
       EG_TRY(eg_text_append_bytes(out, c, 1));
   }
@@ -306,7 +306,7 @@ static egraph_status print_node(const search *s, const node *n, eg_text *out) {
   EG_TRY(eg_text_printf(out, "(%s", eg_rule_function_info_of(n->row->function)->name));
   for (uint32_t i = 0; n->row->letters[i] != '\0'; i++) {
     EG_TRY(eg_text_append(out, " "));
-    EG_TRY(print_node(s, &s->nodes.data[n->args[i]], out));
+    EG_TRY(print_expression(s, &s->nodes.data[n->args[i]], out));
   }
   return eg_text_append(out, ")");
 }
@@ -314,7 +314,7 @@ static egraph_status print_node(const search *s, const node *n, eg_text *out) {
 static egraph_status add_option(search *s, const node *n, eg_fit_target *target) {
   eg_text text;
   eg_text_init(&text, s->own.alloc);
-  egraph_status status = print_node(s, n, &text);
+  egraph_status status = print_expression(s, n, &text);
   const char **to = &target->options[target->option_count];
   if (status == EGRAPH_OK)
     status = eg_arena_string(s->arena, eg_text_of(&text), text.chars.len, to);
@@ -344,10 +344,10 @@ static uint32_t count_bits(uint32_t bits) {
 static void note_most(const search *s, const eg_rule_value *values) {
   for (uint32_t i = 0; i < s->fit->target_count; i++) {
     eg_fit_target *target = &s->fit->targets[i];
-    if (!is_same(&values[s->fit->must], &target->values[s->fit->must])) continue;
+    if (!is_same_value(&values[s->fit->must], &target->values[s->fit->must])) continue;
     uint32_t bits = 0;
     for (uint32_t k = 0; k < s->fit->members; k++)
-      if (is_same(&values[k], &target->values[k])) bits |= 1u << k;
+      if (is_same_value(&values[k], &target->values[k])) bits |= 1u << k;
     if (count_bits(bits) > count_bits(target->most)) target->most = bits;
   }
 }
@@ -371,7 +371,7 @@ static egraph_status keep_values(search *s, const eg_rule_value *values,
 }
 
 /// An expression of these values, borrowed.
-static egraph_status meet(search *s, node n, const eg_rule_value *values) {
+static egraph_status offer_values(search *s, node n, const eg_rule_value *values) {
   uint32_t id;
   uint64_t hash = hash_values(s, values);
   n.values = values;
@@ -403,7 +403,7 @@ static egraph_status try_call(search *s, const trial_row *row, const uint32_t *a
   }
   node n = {.row = row, .depth = depth};
   memcpy(n.args, args, count * sizeof *args);
-  return meet(s, n, values);
+  return offer_values(s, n, values);
 }
 
 static bool has_letter(const node *n, char letter) {
@@ -438,13 +438,13 @@ static bool all_have_options(const eg_fit *fit) {
   return true;
 }
 
-static egraph_status run(search *s) {
+static egraph_status search_expressions(search *s) {
   const eg_fit *fit = s->fit;
   EG_TRY(eg_arena_alloc(&s->own, fit->target_count, sizeof *s->hashes, &s->hashes));
   for (uint32_t i = 0; i < fit->target_count; i++)
     s->hashes[i] = hash_values(s, fit->targets[i].values);
   for (uint32_t i = 0; i < fit->atom_count; i++)
-    EG_TRY(meet(s, (node){.text = fit->atoms[i].text}, fit->atoms[i].values));
+    EG_TRY(offer_values(s, (node){.text = fit->atoms[i].text}, fit->atoms[i].values));
   for (uint32_t depth = 1; depth <= MAX_DEPTH && s->trials < MAX_TRIALS; depth++) {
     if (depth > fit->depth && all_have_options(fit)) return EGRAPH_OK;
     uint32_t args[MAX_ARGS], end = (uint32_t)s->nodes.len;
@@ -462,7 +462,7 @@ egraph_status eg_expressions_fit(eg_arena *arena, const eg_fit *fit) {
   node_vec_init(&s.nodes, arena->alloc);
   eg_flatmap_init(&s.seen, arena->alloc);
   egraph_status status = eg_arena_alloc(&s.own, 1, sizeof *s.scratch, &s.scratch);
-  if (status == EGRAPH_OK) status = run(&s);
+  if (status == EGRAPH_OK) status = search_expressions(&s);
   eg_flatmap_deinit(&s.seen);
   node_vec_deinit(&s.nodes);
   eg_arena_deinit(&s.own);

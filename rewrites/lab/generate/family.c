@@ -8,7 +8,6 @@
 #include "base/hash.h"
 #include "base/number.h"
 #include "base/spelling.h"
-#include "rewrites/lab/generate/builtin_families.h"
 #include "rewrites/lab/generate/field.h"
 
 enum {
@@ -168,8 +167,8 @@ static egraph_status add_template(reader *r, const eg_sexpr *form, eg_op op,
   return template_vec_push(&r->templates, made);
 }
 
-static egraph_status expand(reader *r, const eg_sexpr *form, eg_op op,
-                            const choices *all) {
+static egraph_status expand_template(reader *r, const eg_sexpr *form, eg_op op,
+                                     const choices *all) {
   uint32_t digits[MAX_CHOICES] = {0}, at;
   do {
     EG_TRY(add_template(r, form, op, all, digits));
@@ -267,7 +266,7 @@ static egraph_status read_template(reader *r, const eg_sexpr *form) {
   for (uint32_t i = 1; i < form->count; i += 2)
     EG_TRY(read_choice(r, op, &form->children[i], &form->children[i + 1], &all));
   EG_TRY(check_required(r, form, op, &all));
-  return expand(r, form, op, &all);
+  return expand_template(r, form, op, &all);
 }
 
 // ---- families -------------------------------------------------------------------
@@ -370,7 +369,7 @@ typedef struct wanted {
   eg_spelling spelling;
 } wanted;
 
-static egraph_status look_at(void *user, const eg_family *family) {
+static egraph_status match_family(void *user, const eg_family *family) {
   wanted *w = user;
   eg_spelling_offer(&w->spelling, family->name);
   if (!w->found && (w->name == NULL || strcmp(w->name, family->name) == 0)) {
@@ -380,11 +379,11 @@ static egraph_status look_at(void *user, const eg_family *family) {
   return EGRAPH_OK;
 }
 
-static egraph_status read_file(eg_arena *arena, const char *path, wanted *w) {
+static egraph_status read_family_file(eg_arena *arena, const char *path, wanted *w) {
   char *text;
   size_t size;
   EG_TRY(eg_file_read(arena->alloc, path, MAX_FAMILY_BYTES, &text, &size));
-  egraph_status status = eg_families_read(arena, path, text, size, look_at, w);
+  egraph_status status = eg_families_read(arena, path, text, size, match_family, w);
   eg_free(arena->alloc, text, size + 1, 1);
   return status;
 }
@@ -394,8 +393,8 @@ egraph_status eg_family_find(eg_arena *arena, const char *name, eg_family *out) 
   bool is_file = length > suffix && strcmp(name + length - suffix, ".family") == 0;
   wanted w = {
       .name = is_file ? NULL : name, .out = out, .spelling = eg_spelling_start(name)};
-  EG_TRY(is_file ? read_file(arena, name, &w)
-                 : eg_families_read_builtin(arena, look_at, &w));
+  EG_TRY(is_file ? read_family_file(arena, name, &w)
+                 : eg_families_read_builtin(arena, match_family, &w));
   if (w.found) return EGRAPH_OK;
   const char *best = w.spelling.best;
   return EG_FAIL(EGRAPH_E_ARGUMENT,

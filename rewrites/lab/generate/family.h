@@ -60,4 +60,15 @@ egraph_status eg_families_read_builtin(eg_arena *arena, eg_family_visit *visit,
 /// Fails with EGRAPH_E_ARGUMENT, which lists the names.
 egraph_status eg_family_find(eg_arena *arena, const char *name, eg_family *out);
 
+/// The families shipped with the library; the list is generated at build time
+/// (cmake/EmbedFiles.cmake).
+typedef struct eg_builtin_family_file {
+  const char *name; // "convolution.family"
+  const unsigned char *text;
+  size_t size;
+} eg_builtin_family_file;
+
+extern const eg_builtin_family_file eg_builtin_family_files[];
+extern const size_t eg_builtin_family_file_count;
+
 #endif

@@ -137,15 +137,15 @@ uint64_t eg_field_power(uint64_t a, uint64_t b) {
   return any(eg_hash_combine(no_value, b), a);
 }
 
-static uint64_t key_of(uint64_t key, eg_op op) {
+static uint64_t operator_key(uint64_t key, eg_op op) {
   return eg_hash_combine(key, (uint64_t)op + 1);
 }
 static uint64_t odd(uint64_t key, eg_op op, uint64_t x) {
-  uint64_t k = key_of(key, op);
+  uint64_t k = operator_key(key, op);
   return eg_field_sub(any(k, x), any(k, eg_field_neg(x)));
 }
 static uint64_t even(uint64_t key, eg_op op, uint64_t x) {
-  uint64_t k = key_of(key, op);
+  uint64_t k = operator_key(key, op);
   return eg_field_add(any(k, x), any(k, eg_field_neg(x)));
 }
 static uint64_t half(uint64_t x) { return (x & 1) != 0 ? (x + EG_FIELD_P) / 2 : x / 2; }

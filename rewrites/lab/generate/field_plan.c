@@ -138,8 +138,8 @@ static void run_batch_norm(const eg_field_plan *plan, const uint64_t *const *ope
   }
 }
 
-static void run_rows(const eg_field_plan *plan, const uint64_t *const *operands,
-                     uint64_t *out) {
+static void run_row_plan(const eg_field_plan *plan, const uint64_t *const *operands,
+                         uint64_t *out) {
   if (plan->op == EG_OP_BATCH_NORM)
     run_batch_norm(plan, operands, out);
   else if (plan->op == EG_OP_SOFTMAX || plan->op == EG_OP_LOG_SOFTMAX)
@@ -151,7 +151,7 @@ static void run_rows(const eg_field_plan *plan, const uint64_t *const *operands,
 void eg_field_plan_run(const eg_field_plan *plan, const uint64_t *const *operands,
                        uint64_t *out) {
   if (plan->kind == EG_FIELD_ROWS) {
-    run_rows(plan, operands, out);
+    run_row_plan(plan, operands, out);
     return;
   }
   if (plan->kind == EG_FIELD_CONSTANT) {
@@ -505,8 +505,8 @@ static egraph_status plan_lattice(probe *p, const eg_type *types, eg_field_plan 
 }
 
 /// Rows of softmax and layer-normalization: the elements that a sum over the axes reads.
-static egraph_status read_rows(probe *p, const eg_type *types, int64_t first,
-                               int64_t last, eg_field_plan *out) {
+static egraph_status read_row_sums(probe *p, const eg_type *types, int64_t first,
+                                   int64_t last, eg_field_plan *out) {
   int64_t axes[EGRAPH_MAX_RANK];
   uint32_t count = 0;
   for (int64_t axis = first; axis <= last; axis++)
@@ -543,7 +543,7 @@ static egraph_status plan_row_elements(probe *p, const eg_type *types,
   if (out->op == EG_OP_GROUP_NORM) return read_groups(p, x, (uint32_t)first->i, out);
   bool is_softmax = out->op == EG_OP_SOFTMAX || out->op == EG_OP_LOG_SOFTMAX;
   int64_t axis = first->i < 0 ? first->i + x->rank : first->i;
-  return read_rows(p, types, axis, is_softmax ? axis : (int64_t)x->rank - 1, out);
+  return read_row_sums(p, types, axis, is_softmax ? axis : (int64_t)x->rank - 1, out);
 }
 
 static egraph_status plan_rows(probe *p, const eg_type *types, eg_field_plan *out) {
@@ -639,8 +639,8 @@ static egraph_status take_activation(const eg_attrs *attrs, eg_attr *slots, uint
   return EGRAPH_OK;
 }
 
-static egraph_status check_sizes(const eg_attrs *attrs, const eg_type *types,
-                                 uint32_t count) {
+static egraph_status check_field_sizes(const eg_attrs *attrs, const eg_type *types,
+                                       uint32_t count) {
   const char *name = eg_op_info_of((eg_op)attrs->op)->name;
   if (count > EG_FIELD_MAX_OPERANDS)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s has %u operands; at most %d are compared",
@@ -652,12 +652,12 @@ static egraph_status check_sizes(const eg_attrs *attrs, const eg_type *types,
   return EGRAPH_OK;
 }
 
-static egraph_status make(probe *p, const eg_type *types, eg_field_plan *out) {
+static egraph_status plan_operator(probe *p, const eg_type *types, eg_field_plan *out) {
   eg_type *results;
   EG_TRY(eg_arena_alloc(&p->scratch, eg_op_results(p->attrs), sizeof *results, &results));
   EG_TRY(eg_op_infer(p->attrs, types, p->count, results));
   out->type = results[p->result];
-  EG_TRY(check_sizes(p->attrs, &out->type, 1));
+  EG_TRY(check_field_sizes(p->attrs, &out->type, 1));
   out->elements = (uint32_t)eg_type_elements(&out->type);
   // Of pairs and unary functions the kernel tells nothing that their sum does not.
   bool is_read =
@@ -671,7 +671,7 @@ egraph_status eg_field_plan_make(eg_arena *arena, const eg_attrs *attrs,
                                  uint64_t key, eg_field_plan *out) {
   eg_attr slots[16];
   assert(attrs->count <= sizeof slots / sizeof *slots);
-  EG_TRY(check_sizes(attrs, types, count));
+  EG_TRY(check_field_sizes(attrs, types, count));
   if (result >= eg_op_results(attrs))
     return EG_FAIL(EGRAPH_E_ARGUMENT, "%s has no result %u",
                    eg_op_info_of((eg_op)attrs->op)->name, result);
@@ -686,7 +686,7 @@ egraph_status eg_field_plan_make(eg_arena *arena, const eg_attrs *attrs,
     plan.has_function = eg_field_function_of(&bare, key, &plan.function);
   probe p = {.arena = arena, .attrs = &bare, .count = count, .result = result};
   eg_arena_init(&p.scratch, arena->alloc);
-  egraph_status status = make(&p, types, &plan);
+  egraph_status status = plan_operator(&p, types, &plan);
   eg_arena_deinit(&p.scratch);
   if (status == EGRAPH_OK) *out = plan;
   return status;

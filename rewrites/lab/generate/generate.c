@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "rewrites/lab/generate/generate_state.h"
+#include "rewrites/lab/generate/generate_internal.h"
 #include "rewrites/lab/generate/infer.h"
-#include "rewrites/lab/generate/merge.h"
 #include "rewrites/lab/rule_checks.h"
 #include "rewrites/language/rule_forms.h"
 
@@ -42,7 +41,7 @@ typedef struct run {
   double written; // clock of the last state
 } run;
 
-static bool tell(run *r, const char *line) {
+static bool report_progress(run *r, const char *line) {
   if (r->options->progress != NULL && r->options->progress(r->options->user, line))
     r->is_stopped = true;
   return r->is_stopped;
@@ -254,7 +253,7 @@ static bool is_general(uint32_t guard) {
          guard == EG_GUARD_VALUES;
 }
 
-static egraph_status keep(run *r, const eg_candidate *c, const eg_draft *draft) {
+static egraph_status keep_rule(run *r, const eg_candidate *c, const eg_draft *draft) {
   eg_text source, text;
   char name[NAME_BYTES];
   (void)name_rule(r, r->state.next, name);
@@ -367,7 +366,7 @@ static void find_alike(const run *r, const eg_values *shapes, uint64_t candidate
   }
 }
 
-static bool are_alike(const run *r, uint64_t a, uint64_t b) {
+static bool are_of_one_shape(const run *r, uint64_t a, uint64_t b) {
   const eg_values *shapes = &r->shapes[EG_DRAFT_OPERATORS];
   return shapes->data[a] == shapes->data[b];
 }
@@ -379,7 +378,7 @@ static egraph_status ask_inferred(run *r, const eg_draft *draft, bool *out) {
     const eg_kept_rule *rule = &r->state.rules.data[i];
     size_t before = r->state.rules.len;
     if (!rule->is_inferred || is_general(rule->guard) ||
-        !are_alike(r, rule->candidate, r->state.next))
+        !are_of_one_shape(r, rule->candidate, r->state.next))
       continue;
     EG_TRY(enable_kept(r, i, true));
     EG_TRY(ask_implied(r, EGRAPH_MATH_FAST, list, 1, out));
@@ -390,8 +389,8 @@ static egraph_status ask_inferred(run *r, const eg_draft *draft, bool *out) {
 
 /// With all candidates over these operators, then with those of the same numbers, then
 /// with those whose lists are as long, too.
-static egraph_status infer(run *r, eg_infer_step step, eg_draft *draft,
-                           bool *out_accepted) {
+static egraph_status infer_rule(run *r, eg_infer_step step, eg_draft *draft,
+                                bool *out_accepted) {
   alike others;
   uint32_t before = 0;
   for (int d = 0; d < EG_DRAFT_DETAILS && !*out_accepted; d++) {
@@ -413,10 +412,10 @@ static egraph_status infer(run *r, eg_infer_step step, eg_draft *draft,
 static egraph_status generalize(run *r, eg_draft *draft, bool *out_accepted) {
   int step = 0;
   for (; step < EG_INFER_GUARDED && !*out_accepted; step++)
-    EG_TRY(infer(r, (eg_infer_step)step, draft, out_accepted));
+    EG_TRY(infer_rule(r, (eg_infer_step)step, draft, out_accepted));
   if (!*out_accepted) EG_TRY(eg_judge_generalize(&r->judge, draft, out_accepted));
   for (; step < EG_INFER_STEPS && !*out_accepted; step++)
-    EG_TRY(infer(r, (eg_infer_step)step, draft, out_accepted));
+    EG_TRY(infer_rule(r, (eg_infer_step)step, draft, out_accepted));
   if (!*out_accepted) EG_TRY(eg_judge_guard(&r->judge, draft, out_accepted));
   return EGRAPH_OK;
 }
@@ -431,7 +430,7 @@ static egraph_status judge_one(run *r, eg_draft *draft, bool is_fresh, bool impl
   if (!implied) EG_TRY(ask_inferred(r, draft, &implied));
   if (!implied) EG_TRY(generalize(r, draft, &accepted));
   if (!implied && accepted) EG_TRY(ask_accepted(r, draft, &implied));
-  if (!implied && accepted) return keep(r, c, draft);
+  if (!implied && accepted) return keep_rule(r, c, draft);
   *(implied ? &r->report->implied : &r->report->refused) += 1;
   return EGRAPH_OK;
 }
@@ -440,7 +439,7 @@ static void tell_judged(run *r) {
   char line[128];
   (void)snprintf(line, sizeof line, "%" PRIu64 " of %zu candidates judged, %zu rules",
                  r->state.next, r->state.candidates.len, r->state.rules.len);
-  (void)tell(r, line);
+  (void)report_progress(r, line);
 }
 
 static egraph_status judge_batch(run *r, uint32_t count) {
@@ -496,7 +495,7 @@ static egraph_status ask_needless(run *r, size_t rule, bool *out) {
 }
 
 /// Takes out what the others imply: a rule that came later may be the more general one.
-static egraph_status minimize(run *r) {
+static egraph_status drop_implied_rules(run *r) {
   for (size_t i = 0; i < r->state.rules.len && !r->is_stopped;) {
     size_t before = r->state.rules.len;
     char line[64];
@@ -513,12 +512,12 @@ static egraph_status minimize(run *r) {
     }
     (void)snprintf(line, sizeof line, "%zu of %zu rules are needed", i,
                    r->state.rules.len);
-    (void)tell(r, line);
+    (void)report_progress(r, line);
   }
   return EGRAPH_OK;
 }
 
-static egraph_status judge(run *r) {
+static egraph_status judge_candidates(run *r) {
   uint64_t all = r->state.candidates.len, end = all;
   uint64_t limit = r->options->candidates;
   // Whole batches, so that what a run finds does not depend on where others ended.
@@ -533,7 +532,7 @@ static egraph_status judge(run *r) {
     if (eg_clock_seconds() - r->written > SECONDS_BETWEEN_STATES) EG_TRY(save(r));
   }
   r->report->is_complete = r->state.next == all && !r->is_stopped;
-  if (r->report->is_complete) EG_TRY(minimize(r));
+  if (r->report->is_complete) EG_TRY(drop_implied_rules(r));
   return save(r);
 }
 
@@ -568,14 +567,14 @@ static void count_rules(run *r) {
   }
 }
 
-static egraph_status work(run *r, eg_term_pairs *pairs) {
+static egraph_status generate_rules(run *r, eg_term_pairs *pairs) {
   EG_TRY(eg_family_find(&r->arena, r->options->family, &r->family));
   EG_TRY(eg_term_space_create(&r->alloc, &r->family, r->options->seed, &r->space));
   EG_TRY(find_candidates(r, pairs));
   double start = eg_clock_seconds();
   EG_TRY(open_rules(r));
   EG_TRY(list_shapes(r));
-  EG_TRY(judge(r));
+  EG_TRY(judge_candidates(r));
   EG_TRY(eg_rules_merge(&r->arena, &r->state.rules, r->judge.seed, &r->merged));
   r->report->judge_seconds = eg_clock_seconds() - start;
   return EGRAPH_OK;
@@ -617,7 +616,7 @@ egraph_status eg_rules_generate(const egraph_allocator *alloc,
   eg_merged_rules_init(&r.merged, r.alloc);
   for (int d = 0; d < EG_DRAFT_DETAILS; d++)
     eg_values_init(&r.shapes[d], r.alloc);
-  egraph_status status = work(&r, &pairs);
+  egraph_status status = generate_rules(&r, &pairs);
   count_rules(&r);
   if (status == EGRAPH_OK) status = print_file(&r, out);
   eg_term_pairs_deinit(&pairs);

@@ -8,8 +8,38 @@
 #ifndef EG_REWRITES_GENERATE_GENERATE_H
 #define EG_REWRITES_GENERATE_GENERATE_H
 
-#include "base/text.h"
-#include "rewrites/lab/generate/generate_report.h"
+#include "rewrites/lab/generate/candidates.h"
+
+typedef struct eg_generate_options {
+  const char *family; // a shipped one, or a file
+  uint32_t operators; // of a term, 1 to EG_TERM_MAX_SIZE
+  uint64_t seed;
+  uint32_t threads;          // 0: 1
+  size_t byte_limit;         // of enumeration; 0: none
+  uint64_t candidates;       // judged in this run, in whole batches of 16; 0: all
+  bool is_alone;             // shipped rules imply nothing
+  const char *const *beside; // files of rules that imply, too
+  size_t beside_count;
+  uint64_t beside_hash; // of what is in them; set by the run
+  const char *state;    // file; NULL: none
+  /// Called now and then with a line of what is done; returns true to stop. May be NULL.
+  bool (*progress)(void *user, const char *line);
+  void *user;
+} eg_generate_options;
+
+/// What became of everything, in order.
+typedef struct eg_generate_report {
+  eg_enumeration_counts sizes[EG_TERM_MAX_SIZE];
+  eg_candidate_counts sieve;
+  uint64_t candidates, judged;        // judged: by all runs
+  uint64_t implied, refused, unsound; // unsound: its sides had different types somewhere
+  uint64_t minimized;                 // implied by rules that were kept later
+  uint64_t merged;                    // cases of a rule with an operator variable
+  uint64_t kept, turned;              // rules; those that are both-ways
+  uint64_t guards[16];                // rules by eg_guard
+  bool is_complete;                   // all candidates are judged
+  double enumerate_seconds, sift_seconds, judge_seconds; // of this run
+} eg_generate_report;
 
 /// Appends a file of rules, with where they come from. Being stopped by `progress` or by
 /// `candidates` is a result: the rules up to then. Fails with EGRAPH_E_ARGUMENT (unknown

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/lab/generate/generate_state.h"
+#include "rewrites/lab/generate/generate_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -57,11 +57,11 @@ typedef struct reader {
   const eg_generate_options *options;
 } reader;
 
-static egraph_status refuse(const reader *r, const char *what) {
+static egraph_status refuse_state(const reader *r, const char *what) {
   return EG_FAIL(EGRAPH_E_PARSE, "%s: %s; remove the file to begin anew", r->path, what);
 }
 
-static bool read_number(const eg_sexpr *at, uint64_t *out) {
+static bool read_state_number(const eg_sexpr *at, uint64_t *out) {
   char *end;
   if (at->kind != EG_SEXPR_ATOM || at->text[0] < '0' || at->text[0] > '9') return false;
   errno = 0;
@@ -88,8 +88,8 @@ static egraph_status check_run(const reader *r, const eg_sexpr *form) {
   eg_text_deinit(&wanted);
   eg_text_deinit(&given);
   if (status != EGRAPH_OK || same) return status;
-  return refuse(r, "it is the state of another run (family, operators, seed, rules "
-                   "beside)");
+  return refuse_state(r, "it is the state of another run (family, operators, seed, rules "
+                         "beside)");
 }
 
 /// Whether a candidate is one: terms of the space, equal at a point of its own.
@@ -118,34 +118,36 @@ static egraph_status read_candidates(const reader *r, const eg_sexpr *form,
     uint64_t instances, guarded;
     eg_candidate c = {0};
     if (row->kind != EG_SEXPR_LIST || row->count != 4 ||
-        !read_number(&row->children[0], &c.left) ||
-        !read_number(&row->children[1], &c.right) ||
-        !read_number(&row->children[2], &instances) || instances > UINT32_MAX ||
-        !read_number(&row->children[3], &guarded) || guarded > 1)
-      return refuse(r, "a candidate is two terms, its instances, whether conditions "
-                       "were looked for");
+        !read_state_number(&row->children[0], &c.left) ||
+        !read_state_number(&row->children[1], &c.right) ||
+        !read_state_number(&row->children[2], &instances) || instances > UINT32_MAX ||
+        !read_state_number(&row->children[3], &guarded) || guarded > 1)
+      return refuse_state(r,
+                          "a candidate is two terms, its instances, whether conditions "
+                          "were looked for");
     c.instances = (uint32_t)instances;
     c.is_guarded = guarded != 0;
     bool fits;
     EG_TRY(check_candidate(r, &c, left, right, &fits));
-    if (!fits) return refuse(r, "it has a candidate that is no pair of terms");
+    if (!fits) return refuse_state(r, "it has a candidate that is no pair of terms");
     EG_TRY(eg_candidates_push(&r->state->candidates, c));
   }
   return EGRAPH_OK;
 }
 
-static egraph_status read_rules(const reader *r, const eg_sexpr *form) {
+static egraph_status read_kept_rules(const reader *r, const eg_sexpr *form) {
   for (uint32_t i = 1; i < form->count; i++) {
     const eg_sexpr *row = &form->children[i];
     uint64_t guard, turned, inferred, candidate;
     if (row->kind != EG_SEXPR_LIST || row->count != 5 ||
-        !read_number(&row->children[0], &guard) || guard >= EG_GUARD_COUNT ||
-        !read_number(&row->children[1], &turned) || turned > 1 ||
-        !read_number(&row->children[2], &inferred) || inferred > 1 ||
-        !read_number(&row->children[3], &candidate) || candidate >= r->state->next ||
-        row->children[4].kind != EG_SEXPR_STRING)
-      return refuse(r, "a rule is its guard, whether it turns and was inferred, its "
-                       "candidate, its text");
+        !read_state_number(&row->children[0], &guard) || guard >= EG_GUARD_COUNT ||
+        !read_state_number(&row->children[1], &turned) || turned > 1 ||
+        !read_state_number(&row->children[2], &inferred) || inferred > 1 ||
+        !read_state_number(&row->children[3], &candidate) ||
+        candidate >= r->state->next || row->children[4].kind != EG_SEXPR_STRING)
+      return refuse_state(r,
+                          "a rule is its guard, whether it turns and was inferred, its "
+                          "candidate, its text");
     const eg_kept_rule rule = {.text = row->children[4].text,
                                .candidate = (uint32_t)candidate,
                                .guard = (uint32_t)guard,
@@ -159,10 +161,10 @@ static egraph_status read_rules(const reader *r, const eg_sexpr *form) {
 static egraph_status read_counts(const reader *r, const eg_sexpr *form) {
   uint64_t *counts[COUNTS];
   uint32_t count = list_counts(r->report, counts);
-  if (form->count != count + 1) return refuse(r, "it has other counts");
+  if (form->count != count + 1) return refuse_state(r, "it has other counts");
   for (uint32_t i = 0; i < count; i++)
-    if (!read_number(&form->children[i + 1], counts[i]))
-      return refuse(r, "a count is a number");
+    if (!read_state_number(&form->children[i + 1], counts[i]))
+      return refuse_state(r, "a count is a number");
   return EGRAPH_OK;
 }
 
@@ -170,15 +172,15 @@ static egraph_status read_forms(const reader *r, const eg_sexpr *forms) {
   static const char *const HEADS[] = {"egraph-generate", "run",  "counts", "next",
                                       "candidates",      "rules"};
   enum { HEAD_COUNT = sizeof HEADS / sizeof *HEADS };
-  if (forms->count != HEAD_COUNT) return refuse(r, "it is no whole state");
+  if (forms->count != HEAD_COUNT) return refuse_state(r, "it is no whole state");
   for (uint32_t i = 0; i < HEAD_COUNT; i++)
     if (!eg_sexpr_is_form(&forms->children[i], HEADS[i]))
-      return refuse(r, "it is no whole state");
+      return refuse_state(r, "it is no whole state");
   const eg_sexpr *part = forms->children;
   EG_TRY(check_run(r, &part[1]));
   EG_TRY(read_counts(r, &part[2]));
-  if (part[3].count != 2 || !read_number(&part[3].children[1], &r->state->next))
-    return refuse(r, "(next N) is a number");
+  if (part[3].count != 2 || !read_state_number(&part[3].children[1], &r->state->next))
+    return refuse_state(r, "(next N) is a number");
   eg_values left, right;
   eg_values_init(&left, r->state->arena.alloc);
   eg_values_init(&right, r->state->arena.alloc);
@@ -187,8 +189,8 @@ static egraph_status read_forms(const reader *r, const eg_sexpr *forms) {
   eg_values_deinit(&right);
   EG_TRY(status);
   if (r->state->next > r->state->candidates.len)
-    return refuse(r, "(next N) is beyond the candidates");
-  return read_rules(r, &part[5]);
+    return refuse_state(r, "(next N) is beyond the candidates");
+  return read_kept_rules(r, &part[5]);
 }
 
 egraph_status eg_generate_state_read(eg_generate_state *state, const char *path,

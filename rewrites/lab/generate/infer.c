@@ -42,15 +42,11 @@ typedef struct inference {
   uint32_t target_places[MAX_PLACES]; // of the right side
 } inference;
 
-static const eg_draft_place *place_of(const eg_draft_places *places, size_t place) {
-  return &places->data[place];
-}
-
-static eg_rule_value value_at(const eg_draft_place *place) {
+static eg_rule_value place_value(const eg_draft_place *place) {
   return eg_rule_value_of_attr(place->op, place->slot, place->value);
 }
 
-static const char *name_of(const eg_draft_place *place) {
+static const char *attribute_name(const eg_draft_place *place) {
   return eg_op_info_of(place->op)->attrs[place->slot].name;
 }
 
@@ -65,29 +61,30 @@ static egraph_status print_into(eg_arena *arena, const char *form, uint32_t numb
 
 static bool all_defaults(const inference *n, const eg_draft_places *all, size_t place) {
   for (uint32_t i = 0; i < n->count; i++)
-    if (!place_of(&all[i], place)->is_default) return false;
+    if (!eg_draft_places_at(&all[i], place)->is_default) return false;
   return true;
 }
 
 /// Whether two places have equal values in every member.
-static bool are_alike(const inference *n, const eg_draft_places *a, size_t place_a,
-                      const eg_draft_places *b, size_t place_b) {
-  const eg_draft_place *first = place_of(a, place_a), *second = place_of(b, place_b);
-  if (strcmp(name_of(first), name_of(second)) != 0 ||
+static bool are_equal_places(const inference *n, const eg_draft_places *a, size_t place_a,
+                             const eg_draft_places *b, size_t place_b) {
+  const eg_draft_place *first = eg_draft_places_at(a, place_a),
+                       *second = eg_draft_places_at(b, place_b);
+  if (strcmp(attribute_name(first), attribute_name(second)) != 0 ||
       first->value->kind != second->value->kind)
     return false;
   for (uint32_t i = 0; i < n->count; i++) {
-    eg_rule_value x = value_at(place_of(&a[i], place_a));
-    eg_rule_value y = value_at(place_of(&b[i], place_b));
+    eg_rule_value x = place_value(eg_draft_places_at(&a[i], place_a));
+    eg_rule_value y = place_value(eg_draft_places_at(&b[i], place_b));
     if (!eg_rule_values_identical(&x, &y)) return false;
   }
   return true;
 }
 
-static bool is_constant(const inference *n, const eg_draft_places *all, size_t place) {
-  eg_rule_value first = value_at(place_of(&all[0], place));
+static bool has_one_value(const inference *n, const eg_draft_places *all, size_t place) {
+  eg_rule_value first = place_value(eg_draft_places_at(&all[0], place));
   for (uint32_t i = 1; i < n->count; i++) {
-    eg_rule_value other = value_at(place_of(&all[i], place));
+    eg_rule_value other = place_value(eg_draft_places_at(&all[i], place));
     if (!eg_rule_values_identical(&first, &other)) return false;
   }
   return true;
@@ -110,9 +107,10 @@ static egraph_status lift_left(inference *n, bool is_shared, bool *out_shares) {
   *out_shares = false;
   memset(n->left_texts, 0, sizeof n->left_texts);
   for (size_t p = 0; p < n->left[0].len; p++) {
-    if (!is_computable(place_of(&n->left[0], p)) || all_defaults(n, n->left, p)) continue;
+    if (!is_computable(eg_draft_places_at(&n->left[0], p)) || all_defaults(n, n->left, p))
+      continue;
     for (size_t k = 0; k < p && is_shared && n->left_texts[p] == NULL; k++)
-      if (n->left_texts[k] != NULL && are_alike(n, n->left, k, n->left, p))
+      if (n->left_texts[k] != NULL && are_equal_places(n, n->left, k, n->left, p))
         n->left_texts[p] = n->left_texts[k];
     *out_shares = *out_shares || n->left_texts[p] != NULL;
     if (n->left_texts[p] != NULL) continue;
@@ -120,7 +118,7 @@ static egraph_status lift_left(inference *n, bool is_shared, bool *out_shares) {
     eg_rule_value *values;
     EG_TRY(eg_arena_alloc(n->arena, n->count, sizeof *values, &values));
     for (uint32_t i = 0; i < n->count; i++)
-      values[i] = value_at(place_of(&n->left[i], p));
+      values[i] = place_value(eg_draft_places_at(&n->left[i], p));
     EG_TRY(add_atom(n, n->left_texts[p], values));
   }
   return EGRAPH_OK;
@@ -247,7 +245,7 @@ static egraph_status add_sizes(inference *n) {
 /// many, the second where they are few.
 static egraph_status add_literal(inference *n, eg_fit_target *target, size_t place) {
   enum { MANY = 3 };
-  const eg_draft_place *at = place_of(&n->right[0], place);
+  const eg_draft_place *at = eg_draft_places_at(&n->right[0], place);
   eg_text text;
   eg_text_init(&text, n->arena->alloc);
   egraph_status status = eg_attr_print(&text, at->op, at->slot, at->value);
@@ -268,8 +266,8 @@ static egraph_status add_literal(inference *n, eg_fit_target *target, size_t pla
 static bool is_namesake(const inference *n, const char *option, size_t place) {
   for (size_t k = 0; k < n->left[0].len; k++)
     if (n->left_texts[k] != NULL && strcmp(n->left_texts[k], option) == 0 &&
-        strcmp(name_of(place_of(&n->left[0], k)),
-               name_of(place_of(&n->right[0], place))) == 0)
+        strcmp(attribute_name(eg_draft_places_at(&n->left[0], k)),
+               attribute_name(eg_draft_places_at(&n->right[0], place))) == 0)
       return true;
   return false;
 }
@@ -290,12 +288,13 @@ static egraph_status find_expressions(inference *n, uint32_t depth) {
   n->targets.len = 0;
   memset(n->right_texts, 0, sizeof n->right_texts);
   for (size_t p = 0; p < n->right[0].len; p++) {
-    if (!is_computable(place_of(&n->right[0], p)) || all_defaults(n, n->right, p))
+    if (!is_computable(eg_draft_places_at(&n->right[0], p)) ||
+        all_defaults(n, n->right, p))
       continue;
     eg_rule_value *values;
     EG_TRY(eg_arena_alloc(n->arena, n->count, sizeof *values, &values));
     for (uint32_t i = 0; i < n->count; i++)
-      values[i] = value_at(place_of(&n->right[i], p));
+      values[i] = place_value(eg_draft_places_at(&n->right[i], p));
     n->target_places[n->targets.len] = (uint32_t)p;
     EG_TRY(target_vec_push(&n->targets, (eg_fit_target){.values = values}));
   }
@@ -308,7 +307,7 @@ static egraph_status find_expressions(inference *n, uint32_t depth) {
                       .depth = depth};
   EG_TRY(eg_expressions_fit(n->arena, &fit));
   for (size_t i = 0; i < n->targets.len; i++) {
-    if (is_constant(n, n->right, n->target_places[i]))
+    if (has_one_value(n, n->right, n->target_places[i]))
       EG_TRY(add_literal(n, &n->targets.data[i], n->target_places[i]));
     put_namesakes_first(n, &n->targets.data[i], n->target_places[i]);
   }
@@ -335,8 +334,8 @@ typedef egraph_status try_choice(inference *n, bool *out_done);
 
 /// Choices of which the numbers of the options sum up to `rest`, from target `at` on. At
 /// most MAX_PLACES deep.
-static egraph_status choose(inference *n, size_t at, uint32_t rest, uint32_t *budget,
-                            try_choice *visit, bool *out_done) {
+static egraph_status try_choices(inference *n, size_t at, uint32_t rest, uint32_t *budget,
+                                 try_choice *visit, bool *out_done) {
   if (*budget == 0 || *out_done) return EGRAPH_OK;
   if (at == n->targets.len) {
     if (rest != 0) return EGRAPH_OK;
@@ -347,7 +346,7 @@ static egraph_status choose(inference *n, size_t at, uint32_t rest, uint32_t *bu
   const eg_fit_target *target = &n->targets.data[at];
   for (uint32_t i = 0; i < target->option_count && i <= rest && !*out_done; i++) {
     n->right_texts[n->target_places[at]] = target->options[i];
-    EG_TRY(choose(n, at + 1, rest - i, budget, visit, out_done));
+    EG_TRY(try_choices(n, at + 1, rest - i, budget, visit, out_done));
   }
   return EGRAPH_OK;
 }
@@ -356,7 +355,7 @@ static egraph_status choose_all(inference *n, uint32_t budget, try_choice *visit
                                 bool *out_done) {
   uint32_t most = (uint32_t)n->targets.len * (EG_FIT_OPTIONS - 1);
   for (uint32_t sum = 0; sum <= most && budget > 0 && !*out_done; sum++)
-    EG_TRY(choose(n, 0, sum, &budget, visit, out_done));
+    EG_TRY(try_choices(n, 0, sum, &budget, visit, out_done));
   return EGRAPH_OK;
 }
 
@@ -396,7 +395,8 @@ static egraph_status keeps_instance(void *user, const char *guard, bool *out) {
   return status == EGRAPH_E_TYPE ? EGRAPH_OK : status;
 }
 
-static egraph_status find_guard(inference *n, const eg_rule *rule, bool *out_found) {
+static egraph_status find_instance_guard(inference *n, const eg_rule *rule,
+                                         bool *out_found) {
   const eg_guard_search how = {.seed = n->options->seed,
                                .share = GUARD_SHARE,
                                .others = 2,
@@ -434,7 +434,7 @@ static egraph_status accept_guarded(inference *n, bool *out_done) {
   EG_TRY(eg_judge_read(n->draft, &rules, &is_read));
   egraph_status status = EGRAPH_OK;
   n->lift.conditions = "";
-  if (is_read) status = find_guard(n, eg_rules_at(rules, 0), out_done);
+  if (is_read) status = find_instance_guard(n, eg_rules_at(rules, 0), out_done);
   eg_rules_destroy(rules);
   EG_TRY(status);
   name_operators(n);
@@ -451,10 +451,10 @@ static egraph_status lift_place(inference *n, size_t place, bool is_shared) {
   const char *variable;
   EG_TRY(print_into(n->arena, "?v%u", (uint32_t)place + 1, &variable));
   for (size_t k = place; k < n->left[0].len && (k == place || is_shared); k++)
-    if (n->left_texts[k] == NULL && are_alike(n, n->left, place, n->left, k))
+    if (n->left_texts[k] == NULL && are_equal_places(n, n->left, place, n->left, k))
       n->left_texts[k] = variable;
   for (size_t k = 0; k < n->right[0].len; k++)
-    if (n->right_texts[k] == NULL && are_alike(n, n->left, place, n->right, k))
+    if (n->right_texts[k] == NULL && are_equal_places(n, n->left, place, n->right, k))
       n->right_texts[k] = variable;
   return EGRAPH_OK;
 }
@@ -473,7 +473,7 @@ static egraph_status lift_places(inference *n, const lifting *how, bool *out) {
   memcpy(left, n->left_texts, sizeof left);
   memcpy(right, n->right_texts, sizeof right);
   for (size_t p = how->first; p < how->end; p++) {
-    if (n->left_texts[p] != NULL || !is_constant(n, n->left, p)) continue;
+    if (n->left_texts[p] != NULL || !has_one_value(n, n->left, p)) continue;
     EG_TRY(lift_place(n, p, how->is_shared));
     is_any = true;
   }
@@ -501,7 +501,7 @@ static egraph_status lift_rest(inference *n, eg_lift_care care) {
 }
 
 /// The draft with all that can be lifted, else as it was accepted.
-static egraph_status settle(inference *n, bool *out_accepted) {
+static egraph_status settle_draft(inference *n, bool *out_accepted) {
   const char *left[MAX_PLACES], *right[MAX_PLACES];
   memcpy(left, n->left_texts, sizeof left);
   memcpy(right, n->right_texts, sizeof right);
@@ -571,14 +571,14 @@ static bool give_up_members(inference *n) {
 }
 
 /// With small expressions, then, where no condition is looked for, with larger ones.
-static egraph_status infer(inference *n, eg_infer_step step, bool *out_accepted) {
+static egraph_status infer_draft(inference *n, eg_infer_step step, bool *out_accepted) {
   enum { SMALL = 1, LARGE = 2 };
   uint32_t most = STEPS[step].choices < MAX_CHOICES ? SMALL : LARGE;
   do {
     for (uint32_t depth = SMALL; depth <= most && !*out_accepted; depth++)
       EG_TRY(try_expressions(n, step, depth, out_accepted));
   } while (!*out_accepted && give_up_members(n));
-  return *out_accepted ? settle(n, out_accepted) : EGRAPH_OK;
+  return *out_accepted ? settle_draft(n, out_accepted) : EGRAPH_OK;
 }
 
 // ---- the members ------------------------------------------------------------------
@@ -633,7 +633,7 @@ egraph_status eg_infer(const eg_judge_options *options, eg_arena *arena,
   bool fits;
   *out_accepted = false;
   egraph_status status = list_members(&n, &fits);
-  if (status == EGRAPH_OK && fits) status = infer(&n, step, out_accepted);
+  if (status == EGRAPH_OK && fits) status = infer_draft(&n, step, out_accepted);
   if (status == EGRAPH_OK && *out_accepted) status = keep_lift(&n);
   if (status != EGRAPH_OK || !*out_accepted) *draft = before;
   for (uint32_t i = 0; i < all; i++) {

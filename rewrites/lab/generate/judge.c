@@ -38,31 +38,31 @@ static egraph_status add_leaves(side_graph *g) {
   return EGRAPH_OK;
 }
 
-static egraph_status add_term(side_graph *g, uint32_t id, eg_value *out);
+static egraph_status add_side_term(side_graph *g, uint32_t id, eg_value *out);
 
 // At most EG_TERM_MAX_SIZE deep.
-static egraph_status add_operator(side_graph *g, const eg_space_term *term,
-                                  eg_value *out) {
+static egraph_status add_side_operator(side_graph *g, const eg_space_term *term,
+                                       eg_value *out) {
   const eg_variant *v = eg_term_space_variant(g->space, term->variant);
   const eg_attrs *attrs = &eg_term_space_family(g->space)->templates[v->template].attrs;
   eg_value inputs[EG_FIELD_MAX_OPERANDS], results[16];
   if (eg_op_results(attrs) > sizeof results / sizeof *results)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "an operator of more than 16 results");
   for (uint32_t i = 0; i < v->operand_count; i++)
-    EG_TRY(add_term(g, eg_variant_operand(v, i, term->a, term->b), &inputs[i]));
+    EG_TRY(add_side_term(g, eg_variant_operand(v, i, term->a, term->b), &inputs[i]));
   EG_TRY(
       eg_graph_add_node(g->graph, NULL, attrs, inputs, v->operand_count, NULL, results));
   *out = results[v->result];
   return EGRAPH_OK;
 }
 
-static egraph_status add_term(side_graph *g, uint32_t id, eg_value *out) {
+static egraph_status add_side_term(side_graph *g, uint32_t id, eg_value *out) {
   for (size_t i = 0; i < g->terms.len; i++)
     if (g->terms.data[i] == id) {
       *out = g->values.data[i];
       return EGRAPH_OK;
     }
-  EG_TRY(add_operator(g, eg_term_space_at(g->space, id), out));
+  EG_TRY(add_side_operator(g, eg_term_space_at(g->space, id), out));
   EG_TRY(eg_u32s_push(&g->terms, id));
   return value_vec_push(&g->values, *out);
 }
@@ -72,8 +72,8 @@ static egraph_status add_side(side_graph *g, eg_term_code code) {
   eg_value value;
   if (!eg_term_space_decode(g->space, code, &term))
     return EG_FAIL(EGRAPH_E_INTERNAL, "a draft of terms that are not there");
-  EG_TRY(code >> 52 == 0xfff ? add_term(g, (uint32_t)code, &value)
-                             : add_operator(g, &term, &value));
+  EG_TRY(code >> 52 == 0xfff ? add_side_term(g, (uint32_t)code, &value)
+                             : add_side_operator(g, &term, &value));
   char name[32];
   (void)snprintf(name, sizeof name, "side%u", (unsigned)eg_graph_output_count(g->graph));
   return eg_graph_add_output(g->graph, name, value);
@@ -207,7 +207,7 @@ static egraph_status try_draft(tries *t, eg_draft *draft, eg_guard guard, uint32
 }
 
 /// With nothing lifted: the ranks of the instance, then what says more.
-static egraph_status find_guard(tries *t, eg_draft *draft, bool *out_accepted) {
+static egraph_status find_passing_guard(tries *t, eg_draft *draft, bool *out_accepted) {
   static const eg_guard ORDER[] = {EG_GUARD_RANK, EG_GUARD_RANK_FLOAT,
                                    EG_GUARD_RANK_SAME_SHAPE, EG_GUARD_KERNEL};
   *out_accepted = false;
@@ -311,7 +311,7 @@ egraph_status eg_judge_guard(const eg_judge_options *options, eg_draft *draft,
   EG_TRY(eg_draft_list_groups(draft));
   draft->class_text = "fast";
   draft->both_ways = false;
-  EG_TRY(find_guard(&t, draft, out_accepted));
+  EG_TRY(find_passing_guard(&t, draft, out_accepted));
   if (!*out_accepted) return EGRAPH_OK;
   eg_draft narrow = *draft; // in case that what is loosened does not last
   EG_TRY(loosen(&t, draft));

@@ -2,7 +2,7 @@
 // (rhs ...), and what else it says. With "?f" in the place of one of its operators
 // everywhere, what follows the class is the key under which like ones meet.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/lab/generate/merge.h"
+#include "rewrites/lab/generate/generate_internal.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -106,7 +106,7 @@ typedef struct group {
   uint32_t count; // of them whose rule is not merged yet
 } group;
 
-static bool is_free(const merger *m, const occurrence *o) {
+static bool is_unmerged(const merger *m, const occurrence *o) {
   return m->texts[o->rule] == NULL && m->counts[o->rule] == 1;
 }
 
@@ -118,7 +118,7 @@ static bool find_largest(const merger *m, const bool *is_tried, group *out) {
     for (end = first;
          end < m->all.len && strcmp(m->all.data[end].key, m->all.data[first].key) == 0;
          end++)
-      count += is_free(m, &m->all.data[end]);
+      count += is_unmerged(m, &m->all.data[end]);
     if (count > out->count && !is_tried[first])
       *out = (group){.first = first, .end = end, .count = count};
   }
@@ -133,7 +133,7 @@ static const char *weakest_class(const merger *m, const group *g) {
   int weakest = 0;
   for (size_t i = g->first; i < g->end; i++) {
     const char *text = m->rules->data[m->all.data[i].rule].text;
-    for (int k = weakest + 1; k < COUNT && is_free(m, &m->all.data[i]); k++) {
+    for (int k = weakest + 1; k < COUNT && is_unmerged(m, &m->all.data[i]); k++) {
       char form[40];
       (void)snprintf(form, sizeof form, "\n  (class %s)", CLASSES[k]);
       if (strstr(text, form) != NULL) weakest = k;
@@ -150,7 +150,7 @@ static egraph_status print_merged(const merger *m, const group *g, uint32_t head
   EG_TRY(eg_text_append_bytes(out, text, (size_t)(class_at - text)));
   EG_TRY(eg_text_printf(out, "\n  (class %s)\n  (operators ?f", weakest_class(m, g)));
   for (size_t i = g->first; i < g->end; i++)
-    if (is_free(m, &m->all.data[i]))
+    if (is_unmerged(m, &m->all.data[i]))
       EG_TRY(eg_text_printf(out, " %s", eg_op_info_of(m->all.data[i].op)->name));
   EG_TRY(eg_text_append(out, ")"));
   return eg_text_append(out, m->all.data[g->first].key);
@@ -183,7 +183,7 @@ static egraph_status is_accepted(const merger *m, const eg_text *text, bool *out
 
 static egraph_status merge_group(merger *m, const group *g) {
   size_t head = g->first;
-  while (!is_free(m, &m->all.data[head]))
+  while (!is_unmerged(m, &m->all.data[head]))
     head++;
   uint32_t rule = m->all.data[head].rule;
   eg_text text;
@@ -198,7 +198,7 @@ static egraph_status merge_group(merger *m, const group *g) {
   if (kept == NULL) return status;
   uint32_t count = 0;
   for (size_t i = g->first; i < g->end; i++) {
-    if (!is_free(m, &m->all.data[i])) continue;
+    if (!is_unmerged(m, &m->all.data[i])) continue;
     m->counts[m->all.data[i].rule] = 0;
     count++;
   }
@@ -207,7 +207,7 @@ static egraph_status merge_group(merger *m, const group *g) {
   return EGRAPH_OK;
 }
 
-static egraph_status merge(merger *m) {
+static egraph_status merge_rules(merger *m) {
   bool *is_tried;
   group found;
   EG_TRY(list_occurrences(m));
@@ -228,7 +228,7 @@ egraph_status eg_rules_merge(eg_arena *arena, const eg_kept_rules *rules, uint64
   for (size_t i = 0; i < rules->len; i++)
     m.counts[i] = 1;
   occurrence_vec_init(&m.all, arena->alloc);
-  egraph_status status = merge(&m);
+  egraph_status status = merge_rules(&m);
   occurrence_vec_deinit(&m.all);
   for (size_t i = 0; status == EGRAPH_OK && i < rules->len; i++) {
     const eg_kept_rule *rule = &rules->data[i];

@@ -183,7 +183,7 @@ void eg_term_space_run(const eg_term_space *space, const eg_typed_variant *typed
   room->used = used;
 }
 
-static bool add_leaf(const eg_term_space *space, eg_space_term *term, uint32_t leaf) {
+static bool add_variable(const eg_term_space *space, eg_space_term *term, uint32_t leaf) {
   uint64_t bit = UINT64_C(1) << leaf;
   if ((term->leaves & bit) != 0) return true;
   if (term->var_count == EG_TERM_MAX_VARS) return false;
@@ -224,11 +224,11 @@ bool eg_term_space_describe(const eg_term_space *space, uint32_t variant, uint32
                          .is_canonical = true};
   if (!unite_apps(first, second, out) || out->size == EG_TERM_MAX_SIZE) return false;
   for (uint32_t i = 0; i < first->var_count; i++)
-    if (!add_leaf(space, out, first->vars[i])) return false;
+    if (!add_variable(space, out, first->vars[i])) return false;
   for (uint32_t i = 0; i < second->var_count; i++)
-    if (!add_leaf(space, out, second->vars[i])) return false;
+    if (!add_variable(space, out, second->vars[i])) return false;
   for (uint32_t i = v->free_count; i < v->operand_count; i++)
-    if (!add_leaf(space, out, v->extras[i - v->free_count])) return false;
+    if (!add_variable(space, out, v->extras[i - v->free_count])) return false;
   out->size++;
   return true;
 }
@@ -339,7 +339,7 @@ static egraph_status add_leaf_term(eg_term_space *space, uint32_t leaf) {
                         .next_of_app = EG_TERM_NONE,
                         .is_canonical = true};
   EG_TRY(add_type(space, &from->type, &term.type));
-  (void)add_leaf(space, &term, leaf);
+  (void)add_variable(space, &term, leaf);
   if (from->is_constant)
     set_constant(&from->type, from->number, values);
   else
@@ -348,7 +348,7 @@ static egraph_status add_leaf_term(eg_term_space *space, uint32_t leaf) {
                             values);
 }
 
-static egraph_status fill(eg_term_space *space) {
+static egraph_status add_leaves_and_variants(eg_term_space *space) {
   for (uint32_t i = 0; i < space->family->leaf_count; i++)
     EG_TRY(add_leaf_term(space, i));
   for (uint32_t t = 0; t < space->family->template_count; t++)
@@ -371,7 +371,7 @@ egraph_status eg_term_space_create(const egraph_allocator *alloc, const eg_famil
   space->family = family;
   space->seed = seed;
   EG_INIT_MEMBERS(space, from, SPACE_MEMBERS)
-  egraph_status status = fill(space);
+  egraph_status status = add_leaves_and_variants(space);
   if (status == EGRAPH_OK)
     *out = space;
   else

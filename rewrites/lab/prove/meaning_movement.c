@@ -53,16 +53,6 @@ void eg_type_pointwise(eg_case *c, uint32_t term) {
   }
 }
 
-eg_scalar eg_kid_element(eg_case *c, uint32_t term, uint32_t i, const eg_poly *at) {
-  const eg_shape *kid = eg_kid_shape(c, term, i);
-  uint32_t rank = c->shapes[term].rank;
-  eg_poly place[EGRAPH_MAX_RANK];
-  for (uint32_t k = 0; k < kid->rank; k++)
-    place[k] =
-        eg_poly_at(c->p, at[k + rank - kid->rank], eg_poly_canonical(c->p, kid->dims[k]));
-  return eg_case_element(c, eg_kid(c, term, i), place);
-}
-
 eg_scalar eg_element_pointwise(eg_case *c, uint32_t term, const eg_poly *at) {
   const eg_rule_term *t = eg_case_term(c, term);
   eg_scalar kids[8];

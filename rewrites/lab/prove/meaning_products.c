@@ -78,7 +78,7 @@ typedef struct product {
   uint32_t a_batch, b_batch, batch;
 } product;
 
-static product product_of(eg_case *c, uint32_t term, bool trans_a, bool trans_b) {
+static product product_axes(eg_case *c, uint32_t term, bool trans_a, bool trans_b) {
   int a = (int)eg_kid_shape(c, term, 0)->rank, b = (int)eg_kid_shape(c, term, 1)->rank;
   if (a < (trans_a ? 2 : 1) || b < (trans_b ? 2 : 1)) eg_case_vacuous(c);
   product m = {.a_row = -1, .a_sum = a - 1, .b_sum = b - 1, .b_column = -1};
@@ -154,7 +154,7 @@ static eg_scalar element_product(eg_case *c, uint32_t term, const product *m,
 void eg_type_matmul(eg_case *c, uint32_t term) {
   bool ta = eg_slot_flag(c, term, EG_SLOT(MATMUL, TRANS_A));
   bool tb = eg_slot_flag(c, term, EG_SLOT(MATMUL, TRANS_B));
-  product m = product_of(c, term, ta, tb);
+  product m = product_axes(c, term, ta, tb);
   for (uint16_t i = 0; i < 3; i++)
     (void)eg_slot_scalar(c, term, (uint16_t)(EG_SLOT(MATMUL, ACT) + i));
   type_product(c, term, &m);
@@ -165,7 +165,7 @@ void eg_type_matmul(eg_case *c, uint32_t term) {
 eg_scalar eg_element_matmul(eg_case *c, uint32_t term, const eg_poly *at) {
   bool ta = eg_slot_flag(c, term, EG_SLOT(MATMUL, TRANS_A));
   bool tb = eg_slot_flag(c, term, EG_SLOT(MATMUL, TRANS_B));
-  product m = product_of(c, term, ta, tb);
+  product m = product_axes(c, term, ta, tb);
   summed made = {.parts = {element_product(c, term, &m, at)}, .count = 1};
   for (uint32_t i = 2; i < eg_case_term(c, term)->child_count; i++)
     add_part(&made, eg_kid_element(c, term, i, at));
@@ -179,7 +179,7 @@ void eg_type_gemm(eg_case *c, uint32_t term) {
     eg_case_vacuous(c);
   (void)eg_slot_scalar(c, term, EG_SLOT(GEMM, ALPHA));
   (void)eg_slot_scalar(c, term, EG_SLOT(GEMM, BETA));
-  product m = product_of(c, term, ta, tb);
+  product m = product_axes(c, term, ta, tb);
   type_product(c, term, &m);
   if (eg_case_term(c, term)->child_count == 3) type_addend(c, term, 2, false);
 }
@@ -187,8 +187,8 @@ void eg_type_gemm(eg_case *c, uint32_t term) {
 // alpha a b + beta c
 eg_scalar eg_element_gemm(eg_case *c, uint32_t term, const eg_poly *at) {
   eg_proof *p = c->p;
-  product m = product_of(c, term, eg_slot_flag(c, term, EG_SLOT(GEMM, TRANS_A)),
-                         eg_slot_flag(c, term, EG_SLOT(GEMM, TRANS_B)));
+  product m = product_axes(c, term, eg_slot_flag(c, term, EG_SLOT(GEMM, TRANS_A)),
+                           eg_slot_flag(c, term, EG_SLOT(GEMM, TRANS_B)));
   if (!eg_kind_is_real(c, c->kinds[term])) // factors may be fractions
     eg_case_give_up(c, "%s of integers", "gemm");
   if (eg_case_is_bitwise(c)) eg_case_give_up(c, "%s in class exact", "gemm");
@@ -326,7 +326,7 @@ static eg_poly positions(eg_case *c, const window *w, bool ceil_mode) {
   return eg_poly_extreme(p, EG_SYMBOL_MAX, count, least);
 }
 
-static eg_poly place_of(eg_case *c, const window *w, eg_poly position, eg_poly tap) {
+static eg_poly tap_place(eg_case *c, const window *w, eg_poly position, eg_poly tap) {
   eg_proof *p = c->p;
   eg_poly place = eg_poly_add(p, eg_poly_mul(p, position, w->stride),
                               eg_poly_mul(p, tap, w->dilation));
@@ -426,7 +426,7 @@ eg_scalar eg_element_conv(eg_case *c, uint32_t term, const eg_poly *at) {
     window of = conv_window(c, term, i);
     loops[i + 1] = eg_loop_begin(c, eg_poly_canonical(p, of.kernel));
     tap[i + 2] = loops[i + 1].index;
-    from[i + 2] = place_of(c, &of, at[i + 2], tap[i + 2]);
+    from[i + 2] = tap_place(c, &of, at[i + 2], tap[i + 2]);
   }
   eg_branch branch = eg_branch_open(p);
   for (uint32_t i = 0; i < spatial; i++)
@@ -503,7 +503,7 @@ static eg_scalar pooled(eg_case *c, uint32_t term, const eg_poly *at, eg_fold fo
   for (uint32_t i = 0; i < spatial; i++) {
     window of = pool_window(c, term, i);
     loops[i] = eg_loop_begin(c, eg_poly_canonical(p, of.kernel));
-    from[i + 2] = place_of(c, &of, at[i + 2], loops[i].index);
+    from[i + 2] = tap_place(c, &of, at[i + 2], loops[i].index);
     begin[i] = wide ? eg_poly_add(p, from[i + 2], of.begin) : from[i + 2];
     end[i] = wide ? eg_poly_add(p, of.size, eg_poly_add(p, of.begin, of.end)) : of.size;
   }

@@ -7,11 +7,11 @@
 
 #include "rewrites/lab/prove/proof_scalar.h"
 
-static bool is_number(const eg_proof *p, eg_scalar s) {
+static bool is_known(const eg_proof *p, eg_scalar s) {
   return eg_scalar_at(p, s)->kind == EG_SCALAR_NUMBER;
 }
 
-static double number_of(const eg_proof *p, eg_scalar s) {
+static double known_value(const eg_proof *p, eg_scalar s) {
   return eg_scalar_at(p, s)->value;
 }
 
@@ -49,14 +49,14 @@ static eg_scalar product(eg_proof *p, eg_scalar a, eg_scalar b) {
 static eg_scalar sum(eg_proof *p, eg_scalar a, eg_scalar b) {
   return eg_scalar_add(p, a, b);
 }
-static eg_scalar largest(eg_proof *p, eg_scalar a, eg_scalar b) {
+static eg_scalar maximum(eg_proof *p, eg_scalar a, eg_scalar b) {
   return eg_scalar_extreme(p, EG_OP_MAX, a, b);
 }
-static eg_scalar least(eg_proof *p, eg_scalar a, eg_scalar b) {
+static eg_scalar minimum(eg_proof *p, eg_scalar a, eg_scalar b) {
   return eg_scalar_extreme(p, EG_OP_MIN, a, b);
 }
 static eg_scalar clamped(eg_proof *p, eg_scalar x, eg_scalar low, eg_scalar high) {
-  return least(p, largest(p, x, low), high);
+  return minimum(p, maximum(p, x, low), high);
 }
 
 // Sums have the sign of their first factor.
@@ -240,8 +240,8 @@ static eg_scalar softplus(eg_proof *p, eg_scalar x) { // the formula leaves the 
 static eg_scalar root(eg_proof *p, eg_scalar x) {
   const eg_scalar_node *n = eg_scalar_at(p, x);
   eg_scalar made;
-  if (is_number(p, x) && (n->value == 0 || n->value == 1)) return x;
-  if (is_number(p, x) && is_folded(p, sqrt(n->value), &made)) return made;
+  if (is_known(p, x) && (n->value == 0 || n->value == 1)) return x;
+  if (is_known(p, x) && is_folded(p, sqrt(n->value), &made)) return made;
   if (n->kind == EG_SCALAR_PRODUCT && n->count == 2 && n->kids[0] == n->kids[1])
     return even(p, EG_OP_ABS, n->kids[0]);
   return eg_scalar_opaque(p, EG_OP_SQRT, &x, 1);
@@ -261,8 +261,8 @@ static eg_scalar gelu(eg_proof *p, eg_scalar x, double is_tanh) {
 }
 
 static eg_scalar power(eg_proof *p, eg_scalar x, eg_scalar y) {
-  if (is_number(p, y)) {
-    double exponent = number_of(p, y);
+  if (is_known(p, y)) {
+    double exponent = known_value(p, y);
     if (exponent == 1) return x;
     if (exponent == 2) return product(p, x, x);
     if (exponent == 3 && !p->is_exact) return product(p, product(p, x, x), x);
@@ -278,13 +278,13 @@ static eg_scalar power(eg_proof *p, eg_scalar x, eg_scalar y) {
 // max(x, 0) + slope min(x, 0)
 static eg_scalar leaky(eg_proof *p, eg_scalar x, eg_scalar slope) {
   eg_scalar zero = number(p, 0);
-  return sum(p, largest(p, x, zero), product(p, slope, least(p, x, zero)));
+  return sum(p, maximum(p, x, zero), product(p, slope, minimum(p, x, zero)));
 }
 
 static eg_scalar elu(eg_proof *p, eg_scalar x, eg_scalar alpha) {
   eg_scalar zero = number(p, 0);
-  eg_scalar low = one_of(p, EG_OP_EXP, least(p, x, zero));
-  return sum(p, largest(p, x, zero), product(p, alpha, sum(p, low, number(p, -1))));
+  eg_scalar low = one_of(p, EG_OP_EXP, minimum(p, x, zero));
+  return sum(p, maximum(p, x, zero), product(p, alpha, sum(p, low, number(p, -1))));
 }
 
 // ---- comparisons and choices ------------------------------------------------------
@@ -297,8 +297,8 @@ static eg_scalar logical(eg_proof *p, eg_op op, eg_scalar a, eg_scalar b) {
   double absorbs = op == EG_OP_OR;
   if (eg_scalar_is_number(p, a, absorbs) || eg_scalar_is_number(p, b, absorbs))
     return number(p, absorbs);
-  if (is_number(p, a)) return b;
-  if (is_number(p, b)) return a;
+  if (is_known(p, a)) return b;
+  if (is_known(p, b)) return a;
   p->domain = EG_DOMAIN_WHOLE;
   eg_scalar made = eg_scalar_extreme(p, op == EG_OP_OR ? EG_OP_MAX : EG_OP_MIN, a, b);
   p->domain = before;
@@ -352,13 +352,13 @@ static eg_scalar less(eg_proof *p, eg_scalar a, eg_scalar b) {
 
 static eg_scalar negated(eg_proof *p, eg_scalar a) {
   if (eg_scalar_is_call(p, a, EG_OP_NOT)) return eg_scalar_at(p, a)->kids[0];
-  if (is_number(p, a)) return number(p, number_of(p, a) == 0);
+  if (is_known(p, a)) return number(p, known_value(p, a) == 0);
   return eg_scalar_opaque(p, EG_OP_NOT, &a, 1);
 }
 
 static eg_scalar where(eg_proof *p, const eg_scalar *k) {
   if (k[1] == k[2]) return k[1];
-  if (is_number(p, k[0])) return k[number_of(p, k[0]) != 0 ? 1 : 2];
+  if (is_known(p, k[0])) return k[known_value(p, k[0]) != 0 ? 1 : 2];
   if (eg_scalar_is_number(p, k[1], 1) && eg_scalar_is_number(p, k[2], 0)) return k[0];
   if (eg_scalar_is_call(p, k[0], EG_OP_NOT)) {
     eg_scalar turned[3] = {eg_scalar_at(p, k[0])->kids[0], k[2], k[1]};
@@ -367,8 +367,8 @@ static eg_scalar where(eg_proof *p, const eg_scalar *k) {
   // x > 0 ? x : 0, of a real number.
   if (!p->is_exact && eg_is_without_nan(p) && eg_scalar_is_call(p, k[0], EG_OP_LESS)) {
     const eg_scalar_node *n = eg_scalar_at(p, k[0]);
-    if (n->kids[0] == k[2] && n->kids[1] == k[1]) return largest(p, k[1], k[2]);
-    if (n->kids[0] == k[1] && n->kids[1] == k[2]) return least(p, k[1], k[2]);
+    if (n->kids[0] == k[2] && n->kids[1] == k[1]) return maximum(p, k[1], k[2]);
+    if (n->kids[0] == k[1] && n->kids[1] == k[2]) return minimum(p, k[1], k[2]);
   }
   return eg_scalar_opaque(p, EG_OP_WHERE, k, 3);
 }
@@ -522,16 +522,16 @@ static eg_scalar selu(eg_proof *p, const eg_scalar *k) {
 }
 
 static eg_scalar celu(eg_proof *p, eg_scalar x, eg_scalar alpha) {
-  eg_scalar zero = number(p, 0), low = least(p, x, zero);
+  eg_scalar zero = number(p, 0), low = minimum(p, x, zero);
   eg_scalar scaled = one_of(p, EG_OP_EXP, product(p, low, reciprocal(p, alpha)));
-  return sum(p, largest(p, x, zero), product(p, alpha, sum(p, scaled, number(p, -1))));
+  return sum(p, maximum(p, x, zero), product(p, alpha, sum(p, scaled, number(p, -1))));
 }
 
 // A whole number that every type has, or no bound at all: those of integers are rounded,
 // and saturate.
-static bool is_whole(const eg_proof *p, eg_scalar s) {
-  if (!is_number(p, s)) return false;
-  double value = number_of(p, s);
+static bool is_whole_constant(const eg_proof *p, eg_scalar s) {
+  if (!is_known(p, s)) return false;
+  double value = known_value(p, s);
   return isinf(value) || (value == floor(value) && value >= 0 && value <= 127);
 }
 
@@ -543,9 +543,11 @@ static bool is_usual(eg_proof *p, eg_scalar factor) {
 static eg_scalar in_algebra(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count) {
   eg_scalar one = number(p, 1), zero = number(p, 0);
   switch ((int)op) {
-  case EG_OP_RELU: return largest(p, k[0], zero);
+  case EG_OP_RELU: return maximum(p, k[0], zero);
   case EG_OP_CLIP: // bounds of integers are rounded to whole numbers
-    if (p->domain != EG_DOMAIN_REAL && !(is_whole(p, k[1]) && is_whole(p, k[2]))) break;
+    if (p->domain != EG_DOMAIN_REAL &&
+        !(is_whole_constant(p, k[1]) && is_whole_constant(p, k[2])))
+      break;
     return clamped(p, k[0], k[1], k[2]);
   case EG_OP_MAX:
   case EG_OP_MIN: return eg_scalar_extreme(p, op, k[0], k[1]);
@@ -572,8 +574,8 @@ static eg_scalar in_algebra(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t 
     return product(p, k[0], clamped(p, line, zero, one));
   }
   case EG_OP_GELU:
-    if (!is_number(p, k[1])) break;
-    return gelu(p, k[0], number_of(p, k[1]));
+    if (!is_known(p, k[1])) break;
+    return gelu(p, k[0], known_value(p, k[1]));
   case EG_OP_LEAKY_RELU:
   case EG_OP_PRELU:
     if (!is_usual(p, k[1])) break;

@@ -43,9 +43,12 @@ typedef struct eg_value {
 
 enum { EG_CASE_KINDS = 256, EG_CASE_RESULTS = 8 };
 
+typedef struct eg_meaning eg_meaning;
+
 typedef struct eg_case {
   eg_proof *p;
   const eg_rule *rule;
+  const eg_meaning *meanings; // [EG_OP_COUNT]; of pointwise operators that of IDENTITY
   uint32_t max_rank;
   eg_value *vars;    // [rule->var_count]
   eg_scalar *splats; // [rule->var_count]: the number that every element is, or NONE
@@ -57,7 +60,7 @@ typedef struct eg_case {
   eg_value ***slots; // [rule->term_count]: attributes that were looked at, or NULL
   eg_kind_of_numbers numbers[EG_CASE_KINDS];
   uint32_t number_count;
-  uint32_t *ranks;  // [rule->term_count]: terms of one rank have one root (proof_ranks.c)
+  uint32_t *ranks;  // [rule->term_count]: terms of one rank have one root
   int64_t *rank_of; // [rule->term_count]: of a root, or -1
   uint32_t keys;
   uint32_t levels; // terms within terms at the moment
@@ -69,7 +72,8 @@ typedef struct eg_case {
   uint32_t wanted_count;
 } eg_case;
 
-// ---- attributes and conditions (proof_values.c, proof_conditions.c) -----------------
+// ---- kinds of numbers, ranks (proof_case.c); expressions, conditions (proof_values.c)
+// --
 
 _Noreturn void eg_case_give_up(eg_case *c, const char *format, const char *name);
 _Noreturn void eg_case_vacuous(eg_case *c);
@@ -101,7 +105,7 @@ eg_domain eg_kind_domain(const eg_case *c, uint32_t kind);
 /// the class of the rule), else what the conversion makes of it.
 eg_scalar eg_case_number(eg_case *c, uint32_t kind, eg_scalar s);
 
-// Attributes of a term (proof_slots.c).
+// Attributes of a term (proof_terms.c).
 eg_value *eg_slot(eg_case *c, uint32_t term, uint16_t slot);
 eg_poly eg_slot_int(eg_case *c, uint32_t term, uint16_t slot);
 bool eg_slot_flag(eg_case *c, uint32_t term, uint16_t slot);
@@ -126,13 +130,10 @@ uint32_t eg_case_rank(eg_case *c, uint32_t term);
 
 /// What an operator is: its result's shape, with what typing asks assumed, and an
 /// element.
-typedef struct eg_meaning {
+struct eg_meaning {
   void (*type)(eg_case *c, uint32_t term);
   eg_scalar (*element)(eg_case *c, uint32_t term, const eg_poly *at);
-} eg_meaning;
-/// NULL: not in the table.
-const eg_meaning *eg_meaning_of(eg_op op);
-
+};
 void eg_case_type(eg_case *c, uint32_t term);
 eg_scalar eg_case_element(eg_case *c, uint32_t term, const eg_poly *at);
 /// Whether bits count: in class exact, but not of integers, whose sums have no order.
@@ -170,42 +171,64 @@ typedef struct eg_loop {
 eg_loop eg_loop_begin(eg_case *c, eg_poly size);
 eg_scalar eg_loop_end(eg_case *c, const eg_loop *loop, eg_fold fold, eg_scalar body);
 
-// Operators with windows, products, normalizations (meaning_*.c).
+/// The operators that are known, by what they mean (meaning_*.c); pointwise ones are as
+/// identity.
 #define EG_MEANINGS(X)                                                                   \
-  X(pointwise)                                                                           \
-  X(fill)                                                                                \
-  X(eye)                                                                                 \
-  X(pool_kernel)                                                                         \
-  X(conv_identity)                                                                       \
-  X(transpose)                                                                           \
-  X(concat)                                                                              \
-  X(split)                                                                               \
-  X(part)                                                                                \
-  X(slice)                                                                               \
-  X(pad)                                                                                 \
-  X(expand)                                                                              \
-  X(tile)                                                                                \
-  X(reshape)                                                                             \
-  X(squeeze)                                                                             \
-  X(unsqueeze)                                                                           \
-  X(flatten)                                                                             \
-  X(matmul)                                                                              \
-  X(gemm)                                                                                \
-  X(einsum)                                                                              \
-  X(conv)                                                                                \
-  X(max_pool)                                                                            \
-  X(average_pool)                                                                        \
-  X(global_pool)                                                                         \
-  X(reduce)                                                                              \
-  X(softmax)                                                                             \
-  X(batch_norm)                                                                          \
-  X(layer_norm)                                                                          \
-  X(enlarge)                                                                             \
-  X(trilu)
-#define EG_MEANING_DECLARE(name)                                                         \
+  X(IDENTITY, pointwise)                                                                 \
+  X(FILL, fill)                                                                          \
+  X(EYE, eye)                                                                            \
+  X(POOL_KERNEL, pool_kernel)                                                            \
+  X(CONV_IDENTITY, conv_identity)                                                        \
+  X(TRANSPOSE, transpose)                                                                \
+  X(CONCAT, concat)                                                                      \
+  X(SPLIT, split)                                                                        \
+  X(PART, part)                                                                          \
+  X(SLICE, slice)                                                                        \
+  X(PAD, pad)                                                                            \
+  X(EXPAND, expand)                                                                      \
+  X(TILE, tile)                                                                          \
+  X(RESHAPE, reshape)                                                                    \
+  X(SQUEEZE, squeeze)                                                                    \
+  X(UNSQUEEZE, unsqueeze)                                                                \
+  X(FLATTEN, flatten)                                                                    \
+  X(MATMUL, matmul)                                                                      \
+  X(GEMM, gemm)                                                                          \
+  X(EINSUM, einsum)                                                                      \
+  X(CONV, conv)                                                                          \
+  X(MAX_POOL, max_pool)                                                                  \
+  X(AVERAGE_POOL, average_pool)                                                          \
+  X(GLOBAL_MAX_POOL, global_pool)                                                        \
+  X(GLOBAL_AVERAGE_POOL, global_pool)                                                    \
+  X(REDUCE_SUM, reduce)                                                                  \
+  X(REDUCE_MEAN, reduce)                                                                 \
+  X(REDUCE_MAX, reduce)                                                                  \
+  X(REDUCE_MIN, reduce)                                                                  \
+  X(REDUCE_PROD, reduce)                                                                 \
+  X(SOFTMAX, softmax)                                                                    \
+  X(LOG_SOFTMAX, softmax)                                                                \
+  X(BATCH_NORM, batch_norm)                                                              \
+  X(LAYER_NORM, layer_norm)                                                              \
+  X(RMS_NORM, layer_norm)                                                                \
+  X(ENLARGE, enlarge)                                                                    \
+  X(TRILU, trilu)
+#define EG_MEANING_DECLARE(OP, name)                                                     \
   void eg_type_##name(eg_case *c, uint32_t term);                                        \
   eg_scalar eg_element_##name(eg_case *c, uint32_t term, const eg_poly *at);
 EG_MEANINGS(EG_MEANING_DECLARE)
 #undef EG_MEANING_DECLARE
+
+// ---- ranks of a rule (rank_bound.c, rank_perms.c) -------------------------------------
+
+/// The number of axes beyond which a rule cannot fail without failing with one axis less
+/// (README.md, "Ranks"); EGRAPH_MAX_RANK, all that there are, where none is known.
+uint32_t eg_rank_bound(const eg_rule *rule);
+/// The length that a list of axes has wherever the rule applies, or EG_RULE_NONE.
+uint32_t eg_known_length(const eg_rule *rule, const eg_rule_slot *slot);
+/// True when a condition says that a tensor variable has no axes.
+bool eg_has_rank_zero(const eg_rule *rule, uint32_t var);
+/// True when permutations carry every axis to one axis of each term.
+bool eg_perms_are_plain(const eg_rule *rule);
+/// The term that a variable stands for (by let or as), or the term itself.
+uint32_t eg_term_meant(const eg_rule *rule, uint32_t term);
 
 #endif

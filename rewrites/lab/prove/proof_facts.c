@@ -48,7 +48,7 @@ static eg_poly single(const eg_proof *p, uint32_t symbol) {
   return p->symbols.data[symbol].own;
 }
 
-static eg_poly rebuild(eg_proof *p, eg_poly a) {
+static eg_poly rebuild_poly(eg_proof *p, eg_poly a) {
   eg_poly sum = eg_poly_const(p, 0);
   for (uint32_t i = 0; i < poly(p, a)->count; i++) {
     const eg_product *term = &poly(p, a)->terms[i]; // of the arena: stays
@@ -77,10 +77,89 @@ eg_poly eg_poly_canonical(eg_proof *p, eg_poly a) {
   uint32_t version = p->version;
   if (++p->nested > NESTED)
     eg_proof_leave(p, EG_PROOF_GIVEN_UP, "sizes that are nested too deeply");
-  eg_poly result = rebuild(p, a);
+  eg_poly result = rebuild_poly(p, a);
   p->nested--;
   note(p, &p->canonical, a, (eg_memo){.version = version, .result = result});
   return result;
+}
+
+// ---- operations that polynomials do not say ---------------------------------------
+
+// a = *whole b + *rest with 0 <= rest < b, if the facts say so.
+static bool divided(eg_proof *p, eg_poly a, eg_poly b, eg_poly *whole, eg_poly *rest) {
+  int64_t x, y;
+  if (eg_poly_is_const(p, a, &x) && eg_poly_is_const(p, b, &y) && y >= 1) {
+    int64_t floor = x / y - (x % y != 0 && x < 0);
+    *whole = eg_poly_const(p, floor);
+    *rest = eg_poly_const(p, x - floor * y);
+    return true;
+  }
+  if (eg_poly_divide(p, a, b, whole)) {
+    *rest = eg_poly_const(p, 0);
+    return true;
+  }
+  if (!eg_poly_split(p, a, b, whole, rest)) {
+    *whole = eg_poly_const(p, 0);
+    *rest = a;
+  }
+  eg_poly last = eg_poly_sub(p, eg_poly_sub(p, b, eg_poly_const(p, 1)), *rest);
+  return eg_is_natural(p, *rest) && eg_is_natural(p, last);
+}
+
+eg_poly eg_poly_div(eg_proof *p, eg_poly a, eg_poly b) {
+  eg_poly whole, rest;
+  if (divided(p, a, b, &whole, &rest)) return whole;
+  // What b divides stands outside: floor((q b + r) / b) = q + floor(r / b).
+  if (!eg_poly_split(p, a, b, &whole, &rest)) {
+    whole = eg_poly_const(p, 0);
+    rest = a;
+  }
+  eg_poly made = eg_poly_opaque(p, EG_SYMBOL_DIV, rest, b);
+  return eg_poly_add(p, whole, made);
+}
+
+eg_poly eg_poly_mod(eg_proof *p, eg_poly a, eg_poly b) {
+  return eg_poly_sub(p, a, eg_poly_mul(p, b, eg_poly_div(p, a, b)));
+}
+
+eg_poly eg_poly_extreme(eg_proof *p, eg_symbol_kind kind, eg_poly a, eg_poly b) {
+  if (a == b) return a;
+  bool least = kind == EG_SYMBOL_MIN;
+  if (eg_is_natural(p, eg_poly_sub(p, b, a))) return least ? a : b;
+  if (eg_is_natural(p, eg_poly_sub(p, a, b))) return least ? b : a;
+  eg_poly low = a < b ? a : b, high = a < b ? b : a;
+  return eg_poly_opaque(p, kind, low, high);
+}
+
+eg_poly eg_poly_at(eg_proof *p, eg_poly index, eg_poly size) {
+  int64_t number;
+  eg_poly one = eg_poly_const(p, 1);
+  if (eg_poly_is_const(p, index, &number) && number == 0) return index;
+  if (size == one) return eg_poly_const(p, 0);
+  eg_poly room = eg_poly_sub(p, eg_poly_sub(p, size, index), one);
+  for (size_t i = 0; i < p->facts.len; i++) // an index of the operand itself
+    if (p->facts.data[i].n == room && p->facts.data[i].kind == EG_FACT_NATURAL)
+      return index;
+  if (eg_is_nonzero(p, eg_poly_sub(p, size, one))) return index;
+  return eg_poly_opaque(p, EG_SYMBOL_AT, index, size);
+}
+
+eg_poly eg_poly_stretched(eg_proof *p, eg_poly a, eg_poly b) {
+  eg_poly one = eg_poly_const(p, 1);
+  if (a == b || b == one) return a;
+  if (a == one) return b;
+  if (eg_is_nonzero(p, eg_poly_sub(p, a, one))) return a;
+  if (eg_is_nonzero(p, eg_poly_sub(p, b, one))) return b;
+  for (size_t i = 0; i < p->pairings.len && !p->in_pairings; i++) {
+    eg_pairing pair = p->pairings.data[i];
+    if (!pair.one_way) continue;
+    p->in_pairings = true; // sizes of pairings may be stretched ones
+    eg_poly from = eg_poly_canonical(p, pair.a), to = eg_poly_canonical(p, pair.b);
+    p->in_pairings = false;
+    if (from == a && to == b) return b;
+    if (from == b && to == a) return a;
+  }
+  return eg_poly_opaque(p, EG_SYMBOL_STRETCHED, a < b ? a : b, a < b ? b : a);
 }
 
 // ---- questions --------------------------------------------------------------------
@@ -134,7 +213,7 @@ static uint32_t find_variable(question *q, const eg_product *term, bool add) {
   return q->variable_count++;
 }
 
-static void add_row(eg_proof *p, question *q, eg_poly n) {
+static void add_inequality(eg_proof *p, question *q, eg_poly n) {
   int64_t row[VARIABLES + 1] = {0};
   for (uint32_t i = 0; i < poly(p, n)->count; i++) {
     const eg_product *term = &poly(p, n)->terms[i];
@@ -161,20 +240,20 @@ static void add_definition(eg_proof *p, question *q, uint32_t at) {
   switch ((int)s.kind) {
   case EG_SYMBOL_DIV: {
     eg_poly rest = eg_poly_sub(p, s.a, eg_poly_mul(p, own, s.b));
-    add_row(p, q, rest);
-    add_row(p, q, eg_poly_sub(p, eg_poly_sub(p, s.b, one), rest));
+    add_inequality(p, q, rest);
+    add_inequality(p, q, eg_poly_sub(p, eg_poly_sub(p, s.b, one), rest));
     break;
   }
   case EG_SYMBOL_MIN:
-    add_row(p, q, eg_poly_sub(p, s.a, own));
-    add_row(p, q, eg_poly_sub(p, s.b, own));
+    add_inequality(p, q, eg_poly_sub(p, s.a, own));
+    add_inequality(p, q, eg_poly_sub(p, s.b, own));
     break;
   case EG_SYMBOL_MAX:
-    add_row(p, q, eg_poly_sub(p, own, s.a));
-    add_row(p, q, eg_poly_sub(p, own, s.b));
+    add_inequality(p, q, eg_poly_sub(p, own, s.a));
+    add_inequality(p, q, eg_poly_sub(p, own, s.b));
     break;
   case EG_SYMBOL_AT: // 0 or the index
-    if (is_plainly_natural(p, s.a, 3)) add_row(p, q, eg_poly_sub(p, s.a, own));
+    if (is_plainly_natural(p, s.a, 3)) add_inequality(p, q, eg_poly_sub(p, s.a, own));
     break;
   case EG_SYMBOL_FREE:
   case EG_SYMBOL_STRETCHED: break;
@@ -193,11 +272,11 @@ static void add_multiples(eg_proof *p, question *q, const eg_product *of, eg_pol
       natural = natural && symbol_is_natural(p, of->symbols[i], 3);
       rest = eg_poly_mul(p, rest, single(p, of->symbols[i]));
     }
-    if (natural) add_row(p, q, eg_poly_mul(p, rest, fact));
+    if (natural) add_inequality(p, q, eg_poly_mul(p, rest, fact));
   }
 }
 
-static void gather(eg_proof *p, question *q) {
+static void gather_facts(eg_proof *p, question *q) {
   bool taken[256] = {false};
   size_t count = p->facts.len < 256 ? p->facts.len : 256;
   for (uint32_t round = 0, seen = 0; round < ROUNDS; round++) {
@@ -217,7 +296,7 @@ static void gather(eg_proof *p, question *q) {
       eg_poly n = eg_poly_canonical(p, p->facts.data[i].n);
       if (!touches(p, q, n)) continue;
       taken[i] = true;
-      add_row(p, q, n);
+      add_inequality(p, q, n);
     }
   }
   for (uint32_t i = 0; i < q->variable_count && q->row_count < ROWS; i++) {
@@ -264,7 +343,7 @@ static bool is_contradiction(const int64_t *row) {
 }
 
 // Eliminates the variable with the fewest pairs. 1: contradiction, 0: go on, -1: no more.
-static int eliminate(question *q, bool *done) {
+static int eliminate_variable(question *q, bool *done) {
   uint32_t best = EG_PROOF_NONE, best_pairs = UINT32_MAX;
   for (uint32_t v = 0; v < q->variable_count; v++) {
     if (done[v]) continue;
@@ -309,12 +388,12 @@ static bool follows(eg_proof *p, eg_poly a) {
   if (*own == NULL) *own = eg_proof_memory(p, 1, sizeof **own);
   question *q = *own;
   q->variable_count = q->row_count = 0;
-  add_row(p, q, eg_poly_sub(p, eg_poly_const(p, -1), a));
+  add_inequality(p, q, eg_poly_sub(p, eg_poly_const(p, -1), a));
   if (q->row_count == 0) return false;
-  gather(p, q);
+  gather_facts(p, q);
   bool done[VARIABLES] = {false};
   for (;;) {
-    int state = eliminate(q, done);
+    int state = eliminate_variable(q, done);
     if (state != 0) return state == 1;
   }
 }
@@ -473,7 +552,7 @@ static void settle_pair(eg_proof *p, eg_pairing pair) {
   assume_equal(p, a, b);
 }
 
-static void settle(eg_proof *p) {
+static void settle_pairings(eg_proof *p) {
   for (size_t i = 0; i < p->pairings.len && !p->is_impossible; i++)
     settle_pair(p, p->pairings.data[i]);
 }
@@ -533,7 +612,7 @@ void eg_assume_zero(eg_proof *p, eg_poly a) {
     eg_assume_natural(p, eg_poly_scale(p, a, -1));
   }
   check_facts(p);
-  settle(p);
+  settle_pairings(p);
 }
 
 void eg_assume_nonzero(eg_proof *p, eg_poly a) {
@@ -544,7 +623,7 @@ void eg_assume_nonzero(eg_proof *p, eg_poly a) {
     return;
   }
   push_fact(p, (eg_fact){.kind = EG_FACT_NONZERO, .n = a});
-  settle(p);
+  settle_pairings(p);
 }
 
 void eg_assume_pairing(eg_proof *p, eg_poly a, eg_poly b, bool one_way) {

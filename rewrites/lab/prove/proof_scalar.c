@@ -1,11 +1,10 @@
-// Scalars, each once; sums, products, totals and choices in normal form.
+// Scalars, each once; constants, exact or marked as rounded; maxima and minima, a
+// distributive lattice.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/prove/proof_scalar.h"
 
 #include <math.h>
 #include <string.h>
-
-enum { KIDS = 64 };
 
 static uint32_t hash_node(const eg_scalar_node *n) {
   uint64_t hash = ((uint64_t)n->kind * 4 + n->domain) * 31 + n->which, bits;
@@ -27,7 +26,7 @@ static bool same_node(const eg_scalar_node *a, const eg_scalar_node *b) {
   return true;
 }
 
-static bool is_compound(eg_scalar_kind kind) {
+bool eg_scalar_is_compound(eg_scalar_kind kind) {
   return kind == EG_SCALAR_CALL || kind == EG_SCALAR_SUM || kind == EG_SCALAR_PRODUCT ||
          kind == EG_SCALAR_TOTAL || kind == EG_SCALAR_CHOICE;
 }
@@ -63,11 +62,11 @@ static bool has_pole(uint32_t op) {
 static void find_marks(const eg_proof *p, eg_scalar_node *n) {
   bool is_sum = n->kind == EG_SCALAR_SUM;
   n->is_ordinary = (n->kind != EG_SCALAR_NUMBER && !is_sum) || isfinite(n->value);
-  n->is_finite = is_compound(n->kind) ? n->is_ordinary : is_finite_leaf(p, n);
+  n->is_finite = eg_scalar_is_compound(n->kind) ? n->is_ordinary : is_finite_leaf(p, n);
   n->is_tame = n->kind != EG_SCALAR_CALL || keeps_size(n->which);
   n->is_of_weights =
       n->is_finite && (n->kind == EG_SCALAR_READ || n->kind == EG_SCALAR_FLAT);
-  if (!is_compound(n->kind)) return;
+  if (!eg_scalar_is_compound(n->kind)) return;
   uint32_t first = n->kind == EG_SCALAR_TOTAL ? 2 : n->kind == EG_SCALAR_CHOICE ? 1 : 0;
   for (uint32_t i = first; i < n->count; i++) {
     const eg_scalar_node *kid = eg_scalar_at(p, n->kids[i]);
@@ -84,7 +83,7 @@ static void find_marks(const eg_proof *p, eg_scalar_node *n) {
 
 eg_scalar eg_scalar_make(eg_proof *p, eg_scalar_node node) {
   eg_proof_step(p);
-  node.domain = is_compound(node.kind) ? p->domain : EG_DOMAIN_ANY;
+  node.domain = eg_scalar_is_compound(node.kind) ? p->domain : EG_DOMAIN_ANY;
   uint32_t *head = &p->scalar_heads[hash_node(&node)];
   for (uint32_t at = *head; at != EG_PROOF_NONE; at = eg_scalar_at(p, at)->next)
     if (same_node(eg_scalar_at(p, at), &node)) return at;
@@ -182,123 +181,235 @@ bool eg_scalar_has(const eg_proof *p, eg_scalar s, uint32_t symbol) {
   }
 }
 
-// Bound around here, replaced, or in what replaces another symbol.
-static bool is_in_use(const eg_proof *p, uint32_t symbol) {
-  const eg_symbol *s = &p->symbols.data[symbol];
-  bool found = s->is_bound || s->instead != EG_PROOF_NONE;
-  for (size_t i = 0; i < p->replaced.len && !found; i++)
-    found = eg_poly_has(p, p->symbols.data[p->replaced.data[i]].instead, symbol);
+// ---- constants ------------------------------------------------------------------
+
+// Below LEAST the remainder of a product may be lost itself.
+enum { SMALLEST_INTEGER = 127 }; // the largest that every integer type has
+static const double TOLERANCE = 4e-15, LEAST = 1e-290;
+
+bool eg_numbers_agree(const eg_proof *p, double a, double b, uint32_t marks) {
+  if (isnan(a) && isnan(b)) return true;
+  if (a == b) return !p->is_exact || signbit(a) == signbit(b);
+  if ((marks & EG_NUMBER_ROUNDED) == 0 || !isfinite(a) || !isfinite(b)) return false;
+  return fabs(a - b) <= fmax(fabs(a), fabs(b)) * TOLERANCE;
+}
+
+bool eg_number_is_plain(double value) {
+  if (value == 0 || !isfinite(value)) return true;
+  int exponent; // bfloat16 has 8 bits, the range of float16 is the smallest
+  double bits = ldexp(frexp(fabs(value), &exponent), 8);
+  return bits == floor(bits) && exponent > -14 && exponent <= 15;
+}
+
+static eg_number settled(eg_proof *p, double value, bool is_exact, uint32_t marks) {
+  if (!isfinite(value) || (value != 0 && fabs(value) < LEAST))
+    eg_proof_leave(p, EG_PROOF_GIVEN_UP, "constants that leave the range of numbers");
+  if (!is_exact) marks |= EG_NUMBER_ROUNDED;
+  if (p->domain != EG_DOMAIN_REAL) {
+    if (!is_exact || value != floor(value))
+      eg_proof_leave(p, EG_PROOF_GIVEN_UP, "constants that integers do not have");
+    if (value < 0 || value > SMALLEST_INTEGER) marks |= EG_NUMBER_WRAPS;
+  }
+  return (eg_number){.value = value, .marks = marks};
+}
+
+// What is left of a + b is b less the part of it that went into the sum, and so for a.
+static bool is_exact_sum(double a, double b, double sum) {
+  double part = sum - a;
+  return (a - (sum - part)) + (b - part) == 0;
+}
+
+eg_number eg_number_add(eg_proof *p, eg_number a, eg_number b) {
+  double sum = a.value + b.value;
+  uint32_t marks = a.marks | b.marks;
+  if (!isfinite(a.value) || !isfinite(b.value))
+    return (eg_number){.value = sum, .marks = marks};
+  return settled(p, sum, is_exact_sum(a.value, b.value, sum), marks);
+}
+
+eg_number eg_number_mul(eg_proof *p, eg_number a, eg_number b) {
+  double product = a.value * b.value;
+  uint32_t marks = a.marks | b.marks;
+  if (!isfinite(a.value) || !isfinite(b.value))
+    return (eg_number){.value = product, .marks = marks};
+  if (product == 0 && a.value != 0 && b.value != 0)
+    eg_proof_leave(p, EG_PROOF_GIVEN_UP, "constants that leave the range of numbers");
+  return settled(p, product, fma(a.value, b.value, -product) == 0, marks);
+}
+
+eg_number eg_number_over(eg_proof *p, eg_number a, eg_number b) {
+  double quotient = a.value / b.value;
+  uint32_t marks = a.marks | b.marks;
+  if (!isfinite(a.value) || !isfinite(b.value))
+    return (eg_number){.value = quotient, .marks = marks};
+  if (b.value == 0 || (quotient == 0 && a.value != 0))
+    eg_proof_leave(p, EG_PROOF_GIVEN_UP, "constants that leave the range of numbers");
+  return settled(p, quotient, fma(quotient, b.value, -a.value) == 0, marks);
+}
+
+// ---- the lattice ----------------------------------------------------------------
+
+// A member that others make needless is left out where no NaN is lost with it.
+
+bool eg_is_without_nan(const eg_proof *p) {
+  return p->laws.is_fast || p->domain == EG_DOMAIN_WHOLE;
+}
+
+// 0 or 1, whatever the operands.
+static bool is_truth(const eg_proof *p, eg_scalar s) {
+  const eg_scalar_node *n = eg_scalar_at(p, s);
+  if (n->kind != EG_SCALAR_CALL) return false;
+  if (n->which == EG_OP_MAX || n->which == EG_OP_MIN) {
+    bool all = true;
+    for (uint32_t i = 0; i < n->count; i++)
+      all = all && is_truth(p, n->kids[i]);
+    return all;
+  }
+  unsigned flags = eg_op_info_of((eg_op)n->which)->flags;
+  return (flags & EG_OPF_PREDICATE) != 0 || n->which == EG_OP_NOT;
+}
+
+bool eg_scalar_is_bound(const eg_proof *p, eg_scalar s, double *out) {
+  const eg_scalar_node *n = eg_scalar_at(p, s);
+  if (eg_scalar_is_call(p, s, EG_OP_FILL)) n = eg_scalar_at(p, n->kids[0]);
+  *out = n->value;
+  return n->kind == EG_SCALAR_NUMBER && (n->which & EG_NUMBER_WRAPS) == 0;
+}
+
+bool eg_scalar_not_above(eg_proof *p, eg_scalar low, eg_scalar high) {
+  double a, b;
+  if (low == high) return true;
+  if (eg_scalar_is_bound(p, low, &a) && eg_scalar_is_bound(p, high, &b)) return a <= b;
+  if (eg_scalar_is_number(p, low, -(double)INFINITY)) return true;
+  if (eg_scalar_is_number(p, high, (double)INFINITY)) return true;
+  if (eg_scalar_is_number(p, low, 0) && is_truth(p, high)) return true;
+  if (eg_scalar_is_number(p, high, 1) && is_truth(p, low)) return true;
+  for (size_t i = 0; i < p->orders.len; i++)
+    if (p->orders.data[i].low == low && p->orders.data[i].high == high) return true;
+  return false;
+}
+
+eg_members eg_scalar_members(const eg_proof *p, eg_op op, eg_scalar s) {
+  eg_members m = {.list = {s}, .count = 1};
+  if (!eg_scalar_is_call(p, s, op)) return m;
+  const eg_scalar_node *n = eg_scalar_at(p, s);
+  m.count = n->count;
+  memcpy(m.list, n->kids, n->count * sizeof *m.list);
+  return m;
+}
+
+// Whether minimum a is never above minimum b (or, for op MIN, maximum a never below b).
+static bool is_covered(eg_proof *p, eg_op op, eg_scalar a, eg_scalar b) {
+  eg_op inner = op == EG_OP_MAX ? EG_OP_MIN : EG_OP_MAX;
+  eg_members of_a = eg_scalar_members(p, inner, a), of_b = eg_scalar_members(p, inner, b);
+  for (uint32_t i = 0; i < of_b.count; i++) {
+    bool found = false;
+    for (uint32_t k = 0; k < of_a.count && !found; k++)
+      found = op == EG_OP_MAX ? eg_scalar_not_above(p, of_a.list[k], of_b.list[i])
+                              : eg_scalar_not_above(p, of_b.list[i], of_a.list[k]);
+    if (!found) return false;
+  }
+  return true;
+}
+
+static bool is_no_nan(const eg_proof *p, eg_scalar s) {
+  const eg_scalar_node *n = eg_scalar_at(p, s);
+  double bound;
+  if (eg_scalar_is_bound(p, s, &bound)) return !isnan(bound);
+  if (n->kind == EG_SCALAR_REAL && n->which < 64 &&
+      (p->ordered_reals >> n->which & 1) != 0)
+    return true;
+  bool found = n->kind == EG_SCALAR_SIZE;
+  for (size_t i = 0; i < p->orders.len && !found; i++)
+    found = p->orders.data[i].low == s || p->orders.data[i].high == s;
   return found;
 }
 
-uint32_t eg_scalar_index(eg_proof *p, eg_scalar a, eg_scalar b) {
-  for (uint32_t i = 0; i < p->index_count; i++) {
-    uint32_t symbol = p->indices[i];
-    if (!is_in_use(p, symbol) && (a == EG_PROOF_NONE || !eg_scalar_has(p, a, symbol)) &&
-        (b == EG_PROOF_NONE || !eg_scalar_has(p, b, symbol)))
-      return symbol;
-  }
-  if (p->index_count == EG_PROOF_INDICES)
-    eg_proof_leave(p, EG_PROOF_GIVEN_UP, "too many sums in one another");
-  return p->indices[p->index_count++] = eg_poly_symbol_of(p, eg_poly_symbol(p, true));
+static bool has_item(const eg_proof *p, eg_op inner, eg_scalar member, eg_scalar item) {
+  eg_members in = eg_scalar_members(p, inner, member);
+  for (uint32_t i = 0; i < in.count; i++)
+    if (in.list[i] == item) return true;
+  return false;
 }
 
-// A total whose index is not the first one that is free here gets that one, so that it is
-// the same wherever it was made.
-static eg_scalar with_first_index(eg_proof *p, uint32_t *symbol, eg_scalar body) {
-  uint32_t first = eg_scalar_index(p, body, EG_PROOF_NONE);
-  for (uint32_t i = 0; p->indices[i] != first; i++)
-    if (p->indices[i] == *symbol) return body;
-  body = eg_scalar_rename(p, body, *symbol, p->symbols.data[first].own);
-  *symbol = first;
-  return body;
+// Whether all that may be NaN in a member that is left out is in one of the others.
+static bool keeps_nan(const eg_proof *p, eg_op op, eg_scalar left_out,
+                      const eg_members *m) {
+  eg_op inner = op == EG_OP_MAX ? EG_OP_MIN : EG_OP_MAX;
+  eg_members of = eg_scalar_members(p, inner, left_out);
+  if (eg_is_without_nan(p)) return true;
+  for (uint32_t i = 0; i < of.count; i++) {
+    bool found = is_no_nan(p, of.list[i]);
+    for (uint32_t k = 0; k < m->count && !found; k++)
+      found = m->list[k] != left_out && has_item(p, inner, m->list[k], of.list[i]);
+    if (!found) return false;
+  }
+  return true;
 }
 
-// ---- with facts -------------------------------------------------------------------
-
-static eg_scalar simple_of(eg_proof *p, eg_scalar kid, const void *with) {
-  (void)with;
-  return eg_scalar_simple(p, kid);
+static bool is_needless(eg_proof *p, eg_op op, const eg_members *m, eg_scalar s) {
+  for (uint32_t i = 0; i < m->count; i++)
+    if (m->list[i] != s && is_covered(p, op, s, m->list[i]))
+      return keeps_nan(p, op, s, m);
+  return false;
 }
 
-static eg_scalar rebuild_call(eg_proof *p, const eg_scalar_node *n) {
-  uint32_t kids[KIDS + 2];
-  eg_laws_before before = eg_laws_narrow(p, eg_op_hides_infinity((eg_op)n->which));
-  for (uint32_t i = 0; i < n->count; i++)
-    kids[i] = eg_scalar_simple(p, n->kids[i]);
-  eg_scalar made = eg_scalar_call(p, (eg_op)n->which, kids, n->count, n->domain);
-  eg_laws_restore(p, before);
-  return made;
+static void remove_member(eg_members *m, uint32_t at) {
+  m->count--;
+  memmove(m->list + at, m->list + at + 1, (m->count - at) * sizeof *m->list);
 }
 
-static eg_scalar rebuild(eg_proof *p, eg_scalar s) {
-  const eg_scalar_node *n = eg_scalar_at(p, s);
-  uint32_t kids[KIDS + 2];
-  if (n->count > KIDS) eg_proof_leave(p, EG_PROOF_GIVEN_UP, "terms become too long");
-  switch ((int)n->kind) {
-  case EG_SCALAR_NUMBER:
-  case EG_SCALAR_REAL:
-  case EG_SCALAR_KEY: return eg_scalar_make(p, *n);
-  case EG_SCALAR_SIZE: return eg_scalar_size(p, eg_poly_canonical(p, n->which));
-  case EG_SCALAR_READ:
-  case EG_SCALAR_FLAT: {
-    for (uint32_t i = 0; i < n->count; i++)
-      kids[i] = eg_poly_canonical(p, n->kids[i]);
-    eg_scalar_node copy = *n;
-    copy.kids = kids;
-    return eg_scalar_make(p, copy);
+static void add_member(eg_proof *p, eg_op op, eg_members *m, eg_scalar s) {
+  for (uint32_t i = 0; i < m->count; i++)
+    if (m->list[i] == s) return;
+  if (m->count == EG_MOST_MEMBERS)
+    eg_proof_leave(p, EG_PROOF_GIVEN_UP, "maxima become too long");
+  uint32_t at = m->count++;
+  for (; at > 0 && m->list[at - 1] > s; at--)
+    m->list[at] = m->list[at - 1];
+  m->list[at] = s;
+  if (is_needless(p, op, m, s)) {
+    remove_member(m, at);
+    return;
   }
-  case EG_SCALAR_SUM: return eg_scalar_each(p, s, simple_of, NULL);
-  case EG_SCALAR_PRODUCT: {
-    eg_scalar made = eg_scalar_simple(p, n->kids[0]);
-    for (uint32_t i = 1; i < n->count; i++)
-      made = eg_scalar_mul(p, made, eg_scalar_simple(p, n->kids[i]));
-    return made;
-  }
-  case EG_SCALAR_TOTAL: {
-    eg_poly size = eg_poly_canonical(p, n->kids[1]);
-    uint32_t symbol = n->kids[0];
-    if (is_in_use(p, symbol)) // what is known of it is of another fold
-      eg_proof_leave(p, EG_PROOF_GIVEN_UP, "sums in one another with one index");
-    eg_scalar body = with_first_index(p, &symbol, n->kids[2]);
-    p->symbols.data[symbol].is_bound = true;
-    eg_branch branch = eg_branch_open(p);
-    eg_assume_below(p, p->symbols.data[symbol].own, size);
-    body = eg_scalar_simple(p, body);
-    eg_branch_close(p, branch);
-    p->symbols.data[symbol].is_bound = false;
-    return eg_scalar_total(p, (eg_fold)n->which, symbol, size, body);
-  }
-  case EG_SCALAR_CHOICE: {
-    eg_poly condition = eg_poly_canonical(p, n->kids[0]);
-    return eg_scalar_choice(p, condition, eg_scalar_simple(p, n->kids[1]),
-                            eg_scalar_simple(p, n->kids[2]));
-  }
-  case EG_SCALAR_CALL: return rebuild_call(p, n);
-  }
-  return 0;
+  for (uint32_t i = 0; i < m->count;)
+    if (m->list[i] != s && is_covered(p, op, m->list[i], s) &&
+        keeps_nan(p, op, m->list[i], m))
+      remove_member(m, i);
+    else
+      i++;
 }
 
-eg_scalar eg_scalar_simple(eg_proof *p, eg_scalar s) {
-  if (s < p->simple.len && p->simple.data[s].version == p->version)
-    return p->simple.data[s].result;
-  uint32_t version = p->version;
-  eg_domain before = p->domain;
-  if (is_compound(eg_scalar_at(p, s)->kind)) p->domain = eg_scalar_at(p, s)->domain;
-  eg_scalar result = rebuild(p, s);
-  p->domain = before;
-  if (p->simple.len < p->scalars.len &&
-      eg_memos_resize(&p->simple, p->scalars.len + 64) != EGRAPH_OK)
-    eg_proof_leave(p, EG_PROOF_MEMORY, "memory");
-  p->simple.data[s] = (eg_memo){.version = version, .result = result};
-  return result;
+eg_scalar eg_scalar_join(eg_proof *p, eg_op op, const eg_members *m) {
+  if (m->count == 1) return m->list[0];
+  return eg_scalar_make(p, (eg_scalar_node){.kind = EG_SCALAR_CALL,
+                                            .which = (uint32_t)op,
+                                            .count = m->count,
+                                            .kids = m->list});
 }
 
-eg_scalar eg_scalar_rename(eg_proof *p, eg_scalar s, uint32_t symbol, eg_poly by) {
-  if (!eg_scalar_has(p, s, symbol)) return s;
-  eg_branch branch = eg_branch_open(p);
-  eg_replace(p, symbol, by);
-  eg_scalar made = eg_scalar_simple(p, s);
-  eg_branch_close(p, branch);
-  return made;
+// Maxima of minima: minima distribute over maxima.
+eg_scalar eg_scalar_extreme(eg_proof *p, eg_op op, eg_scalar a, eg_scalar b) {
+  eg_members made = {.count = 0};
+  eg_members of_a = eg_scalar_members(p, EG_OP_MAX, a),
+             of_b = eg_scalar_members(p, EG_OP_MAX, b);
+  if (op == EG_OP_MAX) {
+    for (uint32_t i = 0; i < of_a.count; i++)
+      add_member(p, op, &made, of_a.list[i]);
+    for (uint32_t i = 0; i < of_b.count; i++)
+      add_member(p, op, &made, of_b.list[i]);
+    return eg_scalar_join(p, op, &made);
+  }
+  for (uint32_t i = 0; i < of_a.count; i++)
+    for (uint32_t k = 0; k < of_b.count; k++) {
+      eg_members least = {.count = 0};
+      eg_members x = eg_scalar_members(p, EG_OP_MIN, of_a.list[i]),
+                 y = eg_scalar_members(p, EG_OP_MIN, of_b.list[k]);
+      for (uint32_t j = 0; j < x.count; j++)
+        add_member(p, EG_OP_MIN, &least, x.list[j]);
+      for (uint32_t j = 0; j < y.count; j++)
+        add_member(p, EG_OP_MIN, &least, y.list[j]);
+      add_member(p, EG_OP_MAX, &made, eg_scalar_join(p, EG_OP_MIN, &least));
+    }
+  return eg_scalar_join(p, EG_OP_MAX, &made);
 }

@@ -70,6 +70,8 @@ static inline bool eg_scalar_is_call(const eg_proof *p, eg_scalar s, eg_op op) {
   const eg_scalar_node *n = eg_scalar_at(p, s);
   return n->kind == EG_SCALAR_CALL && n->which == (uint32_t)op;
 }
+/// An operator, sum, product, fold or choice: its numbers are of a domain.
+bool eg_scalar_is_compound(eg_scalar_kind kind);
 bool eg_scalar_is_number(const eg_proof *p, eg_scalar s, double value);
 /// Finite by its marks, or one over sizes that the facts show not to be 0.
 bool eg_scalar_is_finite(eg_proof *p, eg_scalar s);

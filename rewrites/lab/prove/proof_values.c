@@ -1,145 +1,12 @@
-// Expressions of rules over symbols.
+// Expressions of rules over symbols; conditions and equalities as facts. A condition that
+// says nothing about values or sizes (or of which no fact is made) is left out: what is
+// proved without it holds with it.
 // SPDX-License-Identifier: Apache-2.0
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "rewrites/lab/prove/proof_case.h"
 #include "rewrites/language/rule_ast.h"
 
-void eg_case_give_up(eg_case *c, const char *format, const char *name) {
-  char *text = eg_proof_memory(c->p, 160, 1);
-  snprintf(text, 160, format, name);
-  eg_proof_leave(c->p, EG_PROOF_GIVEN_UP, text);
-}
-
-void eg_case_vacuous(eg_case *c) { eg_proof_leave(c->p, EG_PROOF_VACUOUS, ""); }
-
-eg_value eg_value_int(eg_poly number) {
-  return (eg_value){.kind = EG_VALUE_INT, .number = number};
-}
-eg_value eg_value_ints(const eg_poly *list, uint32_t count) {
-  return (eg_value){.kind = EG_VALUE_INTS, .list = list, .count = count};
-}
 static eg_value real(eg_scalar scalar) {
   return (eg_value){.kind = EG_VALUE_REAL, .scalar = scalar};
-}
-
-void eg_case_need_zero(eg_case *c, eg_poly a) {
-  eg_assume_zero(c->p, a);
-  if (c->p->is_impossible) eg_case_vacuous(c);
-}
-
-void eg_case_need_natural(eg_case *c, eg_poly a) {
-  eg_assume_natural(c->p, a);
-  if (c->p->is_impossible) eg_case_vacuous(c);
-}
-
-int64_t eg_case_const(eg_case *c, eg_poly a, const char *what) {
-  int64_t number;
-  if (!eg_poly_is_const(c->p, eg_poly_canonical(c->p, a), &number))
-    eg_case_give_up(c, "%s is not a known number", what);
-  return number;
-}
-
-// ---- kinds of numbers -------------------------------------------------------------
-
-uint32_t eg_kind_new(eg_case *c) {
-  if (c->number_count == EG_CASE_KINDS)
-    eg_case_give_up(c, "too many %s", "element types");
-  uint32_t made = c->number_count++;
-  c->numbers[made] = (eg_kind_of_numbers){.root = made, .dtype = -1};
-  return made;
-}
-
-uint32_t eg_kind_root(const eg_case *c, uint32_t kind) {
-  while (c->numbers[kind].root != kind)
-    kind = c->numbers[kind].root;
-  return kind;
-}
-
-void eg_kind_mark(eg_case *c, uint32_t kind, bool is_float, bool is_int, bool is_bool) {
-  eg_kind_of_numbers *n = &c->numbers[eg_kind_root(c, kind)];
-  n->is_float = n->is_float || is_float;
-  n->is_int = n->is_int || is_int;
-  n->is_bool = n->is_bool || is_bool;
-  if (is_bool && n->dtype < 0) n->dtype = EGRAPH_BOOL;
-  if (n->is_float + n->is_int + n->is_bool > 1) eg_case_vacuous(c);
-}
-
-void eg_kind_equate(eg_case *c, uint32_t a, uint32_t b) {
-  a = eg_kind_root(c, a);
-  b = eg_kind_root(c, b);
-  if (a == b) return;
-  eg_kind_of_numbers *x = &c->numbers[a], *y = &c->numbers[b];
-  if (x->dtype >= 0 && y->dtype >= 0 && x->dtype != y->dtype) eg_case_vacuous(c);
-  if (x->dtype < 0) x->dtype = y->dtype;
-  y->root = a;
-  eg_kind_mark(c, a, y->is_float, y->is_int, y->is_bool);
-}
-
-uint32_t eg_kind_of_dtype(eg_case *c, egraph_dtype dtype) {
-  for (uint32_t i = 0; i < c->number_count; i++)
-    if (c->numbers[i].root == i && c->numbers[i].dtype == (int64_t)dtype) return i;
-  uint32_t made = eg_kind_new(c);
-  c->numbers[made].dtype = (int64_t)dtype;
-  bool is_float = eg_dtype_is_float(dtype), is_bool = dtype == EGRAPH_BOOL;
-  eg_kind_mark(c, made, is_float, !is_float && !is_bool, is_bool);
-  return made;
-}
-
-bool eg_kind_is_real(const eg_case *c, uint32_t kind) {
-  return c->numbers[eg_kind_root(c, kind)].is_float;
-}
-
-eg_domain eg_kind_domain(const eg_case *c, uint32_t kind) {
-  const eg_kind_of_numbers *n = &c->numbers[eg_kind_root(c, kind)];
-  if (n->is_float) return EG_DOMAIN_REAL;
-  return n->is_int || n->is_bool ? EG_DOMAIN_WHOLE : EG_DOMAIN_ANY;
-}
-
-// The largest number that conversion to every type of a kind keeps.
-static double largest_of(const eg_case *c, uint32_t kind) {
-  const eg_kind_of_numbers *n = &c->numbers[eg_kind_root(c, kind)];
-  if (n->is_bool) return 1;
-  if (n->dtype < 0) return 127;
-  uint32_t bits = 8 * (uint32_t)eg_dtype_bytes((egraph_dtype)n->dtype);
-  return bits == 8 ? 127 : ldexp(1, bits < 53 ? (int)bits - 1 : 53) - 1;
-}
-
-static bool is_kept(const eg_case *c, uint32_t kind, eg_scalar s) {
-  const eg_scalar_node *n = eg_scalar_at(c->p, s);
-  if (n->kind != EG_SCALAR_NUMBER) return false;
-  if (eg_kind_is_real(c, kind)) return eg_number_is_plain(n->value);
-  return n->which == 0 && n->value == floor(n->value) && n->value >= 0 &&
-         n->value <= largest_of(c, kind);
-}
-
-// The number that all elements of a tensor of this kind are.
-static bool is_splat_of(const eg_case *c, uint32_t kind, eg_scalar s) {
-  for (uint32_t i = 0; i < c->rule->var_count; i++)
-    if (c->splats[i] == s && c->vars[i].kind == EG_VALUE_TENSOR &&
-        eg_kind_root(c, c->kinds[c->vars[i].which]) == eg_kind_root(c, kind))
-      return true;
-  return false;
-}
-
-eg_scalar eg_case_number(eg_case *c, uint32_t kind, eg_scalar s) {
-  eg_proof *p = c->p;
-  bool is_real = eg_kind_is_real(c, kind);
-  if ((is_real && !p->is_exact) || is_splat_of(c, kind, s) || is_kept(c, kind, s))
-    return s;
-  const eg_scalar_node *n = eg_scalar_at(p, s);
-  bool is_given = n->kind == EG_SCALAR_REAL || n->kind == EG_SCALAR_SIZE ||
-                  (n->kind == EG_SCALAR_NUMBER && n->which == 0);
-  if (!is_real && !is_given) // a rounded one may be truncated to another integer
-    eg_case_give_up(c, "%s as an integer", "a computed number");
-  eg_domain before = p->domain;
-  p->domain = EG_DOMAIN_ANY;
-  eg_scalar type = eg_scalar_key(p, 1000 + eg_kind_root(c, kind));
-  eg_scalar made = eg_scalar_opaque(p, EG_OP_FILL, (eg_scalar[]){s, type}, 2);
-  p->domain = before;
-  return made;
 }
 
 // ---- expressions ------------------------------------------------------------------
@@ -499,4 +366,256 @@ eg_value eg_case_expr(eg_case *c, uint32_t expr) {
   case EG_RULE_EXPR_CALL: return call_value(c, e);
   }
   return (eg_value){.kind = EG_VALUE_OPEN};
+}
+
+// ---- conditions -----------------------------------------------------------------
+
+void eg_case_equate(eg_case *c, eg_value a, eg_value b) {
+  if (a.kind == EG_VALUE_INT && b.kind == EG_VALUE_INT) {
+    eg_case_need_zero(c, eg_poly_sub(c->p, a.number, b.number));
+  } else if (a.kind == EG_VALUE_INTS && b.kind == EG_VALUE_INTS) {
+    if (a.count != b.count) eg_case_vacuous(c);
+    for (uint32_t i = 0; i < a.count; i++)
+      eg_case_need_zero(c, eg_poly_sub(c->p, a.list[i], b.list[i]));
+  } else if (a.kind == EG_VALUE_DTYPE && b.kind == EG_VALUE_DTYPE) {
+    eg_kind_equate(c, a.which, b.which);
+  }
+}
+
+static bool is_negative(eg_case *c, eg_value a, eg_value b) { // a = b cannot be excluded
+  if (a.kind == EG_VALUE_INT && b.kind == EG_VALUE_INT) {
+    eg_assume_nonzero(c->p, eg_poly_sub(c->p, a.number, b.number));
+    return c->p->is_impossible;
+  }
+  if (a.kind == EG_VALUE_INTS && b.kind == EG_VALUE_INTS && a.count == b.count) {
+    bool same = true;
+    for (uint32_t i = 0; i < a.count; i++)
+      same = same && eg_is_zero(c->p, eg_poly_sub(c->p, a.list[i], b.list[i]));
+    return same;
+  }
+  return false;
+}
+
+static void ordered(eg_case *c, eg_value low, eg_value high, bool strictly) {
+  eg_proof *p = c->p;
+  if (low.kind == EG_VALUE_INT && high.kind == EG_VALUE_INT) {
+    eg_poly gap = eg_poly_sub(p, high.number, low.number);
+    eg_case_need_natural(c, strictly ? eg_poly_sub(p, gap, eg_poly_const(p, 1)) : gap);
+    return;
+  }
+  eg_scalar_pair pair = {.low = scalar_of(c, low), .high = scalar_of(c, high)};
+  if (eg_scalar_pairs_push(&p->orders, pair) != EGRAPH_OK)
+    eg_proof_leave(p, EG_PROOF_MEMORY, "memory");
+}
+
+static void assume_order(eg_case *c, eg_rule_function f, eg_value a, eg_value b,
+                         bool holds) {
+  bool less = f == EG_RULE_FN_LT || f == EG_RULE_FN_LE;
+  bool strictly = f == EG_RULE_FN_LT || f == EG_RULE_FN_GT;
+  // Of what may be NaN neither holds.
+  if (!holds && !(a.kind == EG_VALUE_INT && b.kind == EG_VALUE_INT)) return;
+  if (less == holds)
+    ordered(c, a, b, strictly == holds);
+  else
+    ordered(c, b, a, strictly == holds);
+}
+
+static const eg_shape *tensor_shape(eg_case *c, eg_value v) {
+  if (v.kind != EG_VALUE_TENSOR || !c->typed[v.which])
+    eg_case_give_up(c, "%s of what is no tensor", "a condition");
+  return &c->shapes[v.which];
+}
+
+static void same_shape(eg_case *c, eg_value a, eg_value b) {
+  const eg_shape *x = tensor_shape(c, a), *y = tensor_shape(c, b);
+  if (x->rank != y->rank) eg_case_vacuous(c);
+  for (uint32_t i = 0; i < x->rank; i++)
+    eg_case_need_zero(c, eg_poly_sub(c->p, x->dims[i], y->dims[i]));
+}
+
+static void broadcasts(eg_case *c, eg_value of, const eg_poly *to, uint32_t rank) {
+  const eg_shape *x = tensor_shape(c, of);
+  if (x->rank > rank) eg_case_vacuous(c);
+  for (uint32_t i = 0; i < x->rank; i++)
+    eg_assume_pairing(c->p, x->dims[i], to[i + rank - x->rank], true);
+  if (c->p->is_impossible) eg_case_vacuous(c);
+}
+
+static void splat_is(eg_case *c, const eg_rule_expr *e) {
+  const eg_rule_expr *of = &c->rule->exprs[e->args[0]];
+  if (of->form != EG_RULE_EXPR_VAR ||
+      c->rule->vars[of->var].origin != EG_RULE_VAR_MATCHED)
+    return;
+  eg_scalar value = scalar_of(c, eg_case_expr(c, e->args[1]));
+  // 0.0 may be -0.0, and a number that not all types have is that of the tensor's type.
+  const eg_scalar_node *n = eg_scalar_at(c->p, value);
+  bool is_same =
+      n->kind == EG_SCALAR_NUMBER && n->value != 0 && eg_number_is_plain(n->value);
+  bool is_whole = c->vars[of->var].kind == EG_VALUE_TENSOR &&
+                  eg_kind_domain(c, c->kinds[c->vars[of->var].which]) == EG_DOMAIN_WHOLE;
+  if (c->p->is_exact && !is_same && !is_whole) value = eg_scalar_real(c->p);
+  c->splats[of->var] = value;
+}
+
+static void one_splat(eg_case *c, const eg_rule_expr *e) {
+  const eg_rule_expr *of = &c->rule->exprs[e->args[0]];
+  if (of->form != EG_RULE_EXPR_VAR ||
+      c->rule->vars[of->var].origin != EG_RULE_VAR_MATCHED)
+    return;
+  if (c->splats[of->var] == EG_PROOF_NONE) c->splats[of->var] = eg_scalar_real(c->p);
+}
+
+static void weight_only(eg_case *c, const eg_rule_expr *e) {
+  const eg_rule_expr *of = &c->rule->exprs[e->args[0]];
+  if (of->form == EG_RULE_EXPR_VAR) c->is_weight[of->var] = true;
+}
+
+static void finite(eg_case *c, const eg_rule_expr *e) {
+  eg_scalar s = scalar_of(c, eg_case_expr(c, e->args[0]));
+  const eg_scalar_node *n = eg_scalar_at(c->p, s);
+  if (n->kind != EG_SCALAR_REAL || n->which >= 64) return;
+  c->p->finite_reals |= UINT64_C(1) << n->which;
+  c->p->scalars.data[s]->is_finite = true;
+}
+
+// a divides b, or its remainder is `rest` (of 2).
+static void divisible(eg_case *c, eg_poly a, eg_poly b, int64_t rest) {
+  eg_proof *p = c->p;
+  bool natural = eg_is_natural(p, a) && eg_is_natural(p, b);
+  eg_poly times = eg_poly_symbol(p, natural);
+  eg_poly other = eg_poly_add(p, eg_poly_mul(p, a, times), eg_poly_const(p, rest));
+  eg_case_need_zero(c, eg_poly_sub(p, b, other));
+}
+
+static void all_equal(eg_case *c, eg_value list, eg_value item) {
+  for (uint32_t i = 0; i < list.count; i++)
+    eg_case_need_zero(c, eg_poly_sub(c->p, list.list[i], item.number));
+}
+
+static void perm_identity(eg_case *c, eg_value perm) {
+  for (uint32_t i = 0; i < perm.count; i++)
+    eg_case_need_zero(c, eg_poly_sub(c->p, perm.list[i], eg_poly_const(c->p, i)));
+}
+
+static void mark_dtype(eg_case *c, eg_rule_function f, eg_value v) {
+  if (v.kind != EG_VALUE_TENSOR) return;
+  eg_kind_mark(c, c->kinds[v.which], f == EG_RULE_FN_IS_FLOAT, f == EG_RULE_FN_IS_INT,
+               f == EG_RULE_FN_IS_BOOL);
+}
+
+// There is an element: no size is 0.
+static void has_elements(eg_case *c, const eg_rule_expr *e) {
+  const eg_rule_expr *of = &c->rule->exprs[e->args[0]];
+  const eg_rule_expr *number = &c->rule->exprs[e->args[1]];
+  if (e->function != EG_RULE_FN_GT || of->form != EG_RULE_EXPR_CALL ||
+      of->function != EG_RULE_FN_ELEMENTS || number->form != EG_RULE_EXPR_CONSTANT ||
+      number->constant.i < 0)
+    return;
+  const eg_shape *shape = tensor_shape(c, eg_case_expr(c, of->args[0]));
+  for (uint32_t i = 0; i < shape->rank; i++)
+    eg_case_need_natural(c, eg_poly_sub(c->p, shape->dims[i], eg_poly_const(c->p, 1)));
+}
+
+static void assume_true(eg_case *c, const eg_rule_expr *e) {
+  eg_value a[3] = {{.kind = EG_VALUE_OPEN}};
+  for (uint32_t i = 0; i < e->arg_count && i < 3; i++)
+    a[i] = eg_case_expr(c, e->args[i]);
+  switch ((int)e->function) {
+  case EG_RULE_FN_EQ: eg_case_equate(c, a[0], a[1]); break;
+  case EG_RULE_FN_NE:
+    if (is_negative(c, a[0], a[1])) eg_case_vacuous(c);
+    break;
+  case EG_RULE_FN_LT:
+  case EG_RULE_FN_LE:
+  case EG_RULE_FN_GT:
+  case EG_RULE_FN_GE:
+    has_elements(c, e);
+    assume_order(c, e->function, a[0], a[1], true);
+    break;
+  case EG_RULE_FN_IS_FLOAT:
+  case EG_RULE_FN_IS_INT:
+  case EG_RULE_FN_IS_BOOL: mark_dtype(c, e->function, a[0]); break;
+  case EG_RULE_FN_SAME_TYPE:
+    same_shape(c, a[0], a[1]);
+    eg_kind_equate(c, c->kinds[a[0].which], c->kinds[a[1].which]);
+    break;
+  case EG_RULE_FN_SAME_DTYPE:
+    eg_kind_equate(c, c->kinds[a[0].which], c->kinds[a[1].which]);
+    break;
+  case EG_RULE_FN_SAME_SHAPE: same_shape(c, a[0], a[1]); break;
+  case EG_RULE_FN_BROADCASTS_TO:
+    broadcasts(c, a[0], tensor_shape(c, a[1])->dims, tensor_shape(c, a[1])->rank);
+    break;
+  case EG_RULE_FN_BROADCASTS_TO_SHAPE: broadcasts(c, a[0], a[1].list, a[1].count); break;
+  case EG_RULE_FN_DIVIDES: divisible(c, a[0].number, a[1].number, 0); break;
+  case EG_RULE_FN_ODD: divisible(c, eg_poly_const(c->p, 2), a[0].number, 1); break;
+  case EG_RULE_FN_EVEN: divisible(c, eg_poly_const(c->p, 2), a[0].number, 0); break;
+  case EG_RULE_FN_ALL_ODD:
+    for (uint32_t i = 0; i < a[0].count; i++)
+      divisible(c, eg_poly_const(c->p, 2), a[0].list[i], 1);
+    break;
+  case EG_RULE_FN_ALL_EQUAL: all_equal(c, a[0], a[1]); break;
+  case EG_RULE_FN_PERM_IDENTITY: perm_identity(c, a[0]); break;
+  default: break; // of classes of the e-graph, or of no use here
+  }
+}
+
+static void assume_false(eg_case *c, const eg_rule_expr *e) {
+  switch ((int)e->function) {
+  case EG_RULE_FN_EQ: {
+    eg_value a = eg_case_expr(c, e->args[0]), b = eg_case_expr(c, e->args[1]);
+    if (is_negative(c, a, b)) eg_case_vacuous(c);
+    break;
+  }
+  case EG_RULE_FN_NE:
+    eg_case_equate(c, eg_case_expr(c, e->args[0]), eg_case_expr(c, e->args[1]));
+    break;
+  case EG_RULE_FN_LT:
+  case EG_RULE_FN_LE:
+  case EG_RULE_FN_GT:
+  case EG_RULE_FN_GE:
+    assume_order(c, e->function, eg_case_expr(c, e->args[0]), eg_case_expr(c, e->args[1]),
+                 false);
+    break;
+  default: break;
+  }
+}
+
+void eg_case_assume(eg_case *c, uint32_t expr, bool holds) {
+  const eg_rule_expr *e = &c->rule->exprs[expr];
+  if (e->form != EG_RULE_EXPR_CALL) return;
+  bool all = (e->function == EG_RULE_FN_AND) == holds;
+  switch ((int)e->function) {
+  case EG_RULE_FN_NOT: eg_case_assume(c, e->args[0], !holds); return;
+  case EG_RULE_FN_AND:
+  case EG_RULE_FN_OR:
+    if (all)
+      for (uint32_t i = 0; i < e->arg_count; i++)
+        eg_case_assume(c, e->args[i], holds);
+    else // one of them: a case each
+      eg_case_assume(c, e->args[eg_proof_choose(c->p, e->arg_count)], holds);
+    return;
+  case EG_RULE_FN_SPLAT_IS:
+    if (holds) splat_is(c, e);
+    return;
+  case EG_RULE_FN_IS_SPLAT:
+    if (holds) one_splat(c, e);
+    return;
+  case EG_RULE_FN_WEIGHT_ONLY:
+    if (holds) weight_only(c, e);
+    return;
+  case EG_RULE_FN_FINITE:
+    if (holds) finite(c, e);
+    return;
+  case EG_RULE_FN_IS_CONCAT:
+  case EG_RULE_FN_IS_CONV:
+  case EG_RULE_FN_BEFORE:
+  case EG_RULE_FN_CONTAINS:
+  case EG_RULE_FN_SORTED: return;
+  default: break;
+  }
+  if (holds)
+    assume_true(c, e);
+  else
+    assume_false(c, e);
 }

@@ -214,6 +214,12 @@ eg_poly eg_poly_at(eg_proof *p, eg_poly index, eg_poly size);
 /// The size of two dimensions after broadcasting, of which a pairing is known.
 eg_poly eg_poly_stretched(eg_proof *p, eg_poly a, eg_poly b);
 bool eg_poly_is_const(const eg_proof *p, eg_poly a, int64_t *out);
+/// The symbol of an operation, one for each pair of operands.
+eg_poly eg_poly_opaque(eg_proof *p, eg_symbol_kind kind, eg_poly a, eg_poly b);
+/// Divides the terms of a that b, one product, divides: their quotients are *out_whole,
+/// the other terms *out_rest. False: b is no product.
+bool eg_poly_split(eg_proof *p, eg_poly a, eg_poly b, eg_poly *out_whole,
+                   eg_poly *out_rest);
 /// a = b times something, which is *out.
 bool eg_poly_divide(eg_proof *p, eg_poly a, eg_poly b, eg_poly *out);
 bool eg_poly_has(const eg_proof *p, eg_poly a, uint32_t symbol);

@@ -7,16 +7,21 @@
 #include <string.h>
 
 #include "rewrites/lab/prove/proof_case.h"
-#include "rewrites/lab/prove/rank_bound.h"
 #include "rewrites/language/rule_schema.h"
 #include "rewrites/language/rules.h"
 
 enum { MOST_CASES = 50000, STEPS = 6000000 }; // of a rule
 
+// Operators without a row are not known.
+#define ROW(OP, name) [EG_OP_##OP] = {eg_type_##name, eg_element_##name},
+static const eg_meaning MEANINGS[EG_OP_COUNT] = {EG_MEANINGS(ROW)};
+#undef ROW
+
 static void init_case(eg_case *c, eg_proof *p, const eg_rule *rule, uint32_t max_rank) {
   memset(c, 0, sizeof *c);
   c->p = p;
   c->rule = rule;
+  c->meanings = MEANINGS;
   c->max_rank = max_rank;
   c->vars = eg_proof_memory(p, rule->var_count, sizeof *c->vars);
   c->splats = eg_proof_memory(p, rule->var_count, sizeof *c->splats);
@@ -225,7 +230,8 @@ egraph_status eg_rule_prove(const eg_rule *rule, egraph_allocator alloc,
 // ---- rules with parameters ----------------------------------------------------------
 
 /// Joins the verdict of a case with those before it.
-static void join(eg_proof_verdict *all, const eg_proof_verdict *one, const char *name) {
+static void join_verdicts(eg_proof_verdict *all, const eg_proof_verdict *one,
+                          const char *name) {
   all->cases += one->cases;
   all->both_ways = all->both_ways && one->both_ways;
   if (one->ranks > all->ranks) all->ranks = one->ranks;
@@ -245,7 +251,7 @@ static egraph_status prove_cases_of(const eg_rules *rules, uint32_t number,
     EG_TRY(eg_rule_cases_get(cases, number, values->data + i, &rule));
     if (rule == NULL) continue;
     EG_TRY(eg_rule_prove(rule, eg_rules_allocator(rules), &one));
-    join(out, &one, rule->name);
+    join_verdicts(out, &one, rule->name);
   }
   return EGRAPH_OK;
 }

@@ -2,11 +2,11 @@
 // (README.md, "Ranks"). The bound counts the axes that are named, and the plain ones that
 // a counterexample may need.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/lab/prove/rank_bound.h"
+#include "rewrites/lab/prove/proof_case.h"
 
 enum { MOST_PATHS = 64, MOST_VISITS = 1024, LARGEST_LITERAL = EGRAPH_MAX_RANK };
 
-typedef struct count {
+typedef struct axes_count {
   const eg_rule *rule;
   bool is_plain;
   uint32_t paths, pads; // from the roots to variables, as places differ; through pads
@@ -20,20 +20,9 @@ typedef struct count {
   bool only_pointwise;  // beside reductions and transposes
   bool is_aligned;      // no operator moves axes, counted from the last one
   bool has_windows;
-} count;
+} axes_count;
 
 // ---- terms ------------------------------------------------------------------------
-
-// The term that a variable stands for (by let or as), or the term itself.
-uint32_t eg_term_meant(const eg_rule *rule, uint32_t term) {
-  const eg_rule_term *t = &rule->terms[term];
-  if (!t->is_var) return term;
-  for (uint32_t i = 0; i < rule->let_count; i++)
-    if (rule->lets[i].is_term && rule->lets[i].var == t->var) return rule->lets[i].term;
-  for (uint32_t i = 0; i < rule->pattern_term_count; i++)
-    if (!rule->terms[i].is_var && rule->terms[i].var == t->var) return i;
-  return term;
-}
 
 // On a plain axis most operators read their operand at the index of the result, or at 0
 // where its size is 1: whatever the path, at one place. Products are not counted on:
@@ -57,14 +46,14 @@ static bool moves_plain_axes(const eg_rule_term *t, uint32_t operand) {
   }
 }
 
-static void end_path(count *n, uint32_t var, bool moved) {
+static void end_path(axes_count *n, uint32_t var, bool moved) {
   if (eg_has_rank_zero(n->rule, var)) moved = false;
   uint64_t bit = !moved && var < 64 ? UINT64_C(1) << var : 0;
   if ((n->unmoved & bit) == 0) n->paths++;
   n->unmoved |= bit;
 }
 
-static void count_paths(count *n, uint32_t term, uint32_t depth, uint32_t products,
+static void count_paths(axes_count *n, uint32_t term, uint32_t depth, uint32_t products,
                         bool moved) {
   const eg_rule_term *t = &n->rule->terms[eg_term_meant(n->rule, term)];
   if (depth > MOST_PATHS || n->visits++ > MOST_VISITS) {
@@ -82,38 +71,12 @@ static void count_paths(count *n, uint32_t term, uint32_t depth, uint32_t produc
     count_paths(n, t->children[i], depth + 1, products, moved || moves_plain_axes(t, i));
 }
 
-uint32_t eg_known_length(const eg_rule *rule, const eg_rule_slot *slot) {
-  if (slot->form == EG_RULE_SLOT_LITERAL) return slot->literal.ints.len;
-  if (slot->form == EG_RULE_SLOT_EXPR) {
-    const eg_rule_expr *e = &rule->exprs[slot->index];
-    while (e->form == EG_RULE_EXPR_CALL && e->function == EG_RULE_FN_SORT)
-      e = &rule->exprs[e->args[0]];
-    bool is_list = e->form == EG_RULE_EXPR_CALL && e->function == EG_RULE_FN_LIST;
-    return is_list ? e->arg_count : EG_RULE_NONE;
-  }
-  if (slot->form != EG_RULE_SLOT_VAR) return EG_RULE_NONE;
-  for (uint32_t i = 0; i < rule->condition_count; i++) {
-    const eg_rule_expr *e = &rule->exprs[rule->conditions[i]];
-    if (e->form != EG_RULE_EXPR_CALL || e->function != EG_RULE_FN_EQ) continue;
-    const eg_rule_expr *a = &rule->exprs[e->args[0]], *b = &rule->exprs[e->args[1]];
-    if (a->form == EG_RULE_EXPR_VAR && a->var == slot->index &&
-        b->form == EG_RULE_EXPR_CALL && b->function == EG_RULE_FN_LIST)
-      return b->arg_count;
-    if (a->form != EG_RULE_EXPR_CALL || a->function != EG_RULE_FN_LEN) continue;
-    const eg_rule_expr *of = &rule->exprs[a->args[0]];
-    if (of->form == EG_RULE_EXPR_VAR && of->var == slot->index &&
-        b->form == EG_RULE_EXPR_CONSTANT && b->kind == EG_RULE_INT)
-      return (uint32_t)b->constant.i;
-  }
-  return EG_RULE_NONE;
-}
-
 /// Places from the last one: -1 is the first of them.
-static void note_back(count *n, int64_t places) {
+static void note_back(axes_count *n, int64_t places) {
   if (places > (int64_t)n->back) n->back = (uint32_t)places;
 }
 
-static void note_literal(count *n, int64_t value) {
+static void note_literal(axes_count *n, int64_t value) {
   if (value >= LARGEST_LITERAL || value <= -LARGEST_LITERAL) {
     n->is_plain = false;
     return;
@@ -141,7 +104,7 @@ static bool is_window(eg_op op) {
   }
 }
 
-static void note_axes(count *n, const eg_rule_slot *slot) {
+static void note_axes(axes_count *n, const eg_rule_slot *slot) {
   uint32_t length = eg_known_length(n->rule, slot);
   if (length != EG_RULE_NONE)
     n->named += length;
@@ -154,7 +117,7 @@ static bool has_only_flags(eg_op op) {
   return op == EG_OP_MATMUL || op == EG_OP_PART || is_window(op);
 }
 
-static void note_term(count *n, const eg_rule_term *t) {
+static void count_term_axes(axes_count *n, const eg_rule_term *t) {
   if (t->is_var) return;
   bool pointwise = (eg_op_info_of(t->op)->flags & EG_OPF_POINTWISE) != 0;
   uint16_t slots = eg_op_info_of(t->op)->attr_count;
@@ -339,7 +302,7 @@ static bool is_sizes_of_parts(const eg_rule *rule, const eg_rule_expr *list) {
   return false;
 }
 
-static void note_expr(count *n, const eg_rule_expr *e) {
+static void count_expr_axes(axes_count *n, const eg_rule_expr *e) {
   if (e->form == EG_RULE_EXPR_CONSTANT) {
     if (e->kind != EG_RULE_INT || is_place_in_axes(n->rule, e)) {
     } else if (is_rank(n->rule, e) && e->constant.i >= 0) { // so many axes stay
@@ -373,25 +336,230 @@ static void note_expr(count *n, const eg_rule_expr *e) {
   }
 }
 
-// ---- the bound --------------------------------------------------------------------
+// ---- windows --------------------------------------------------------------------
 
-bool eg_has_rank_zero(const eg_rule *rule, uint32_t var) {
-  for (uint32_t i = 0; i < rule->condition_count; i++) {
-    const eg_rule_expr *e = &rule->exprs[rule->conditions[i]];
-    if (e->form != EG_RULE_EXPR_CALL || e->function != EG_RULE_FN_EQ) continue;
-    const eg_rule_expr *a = &rule->exprs[e->args[0]], *b = &rule->exprs[e->args[1]];
-    if (a->form != EG_RULE_EXPR_CALL || a->function != EG_RULE_FN_RANK) continue;
-    const eg_rule_expr *of = &rule->exprs[a->args[0]];
-    if (of->form == EG_RULE_EXPR_VAR && of->var == var &&
-        b->form == EG_RULE_EXPR_CONSTANT && b->kind == EG_RULE_INT && b->constant.i == 0)
-      return true;
-  }
-  return false;
+// Rules with convolutions and pooling. On an axis that a window slides over, strides,
+// pads, kernels and places are entries of their own, so that an element is a sum of
+// terms, each a product over these axes of vectors: the taps on the axis, with the places
+// that they read. Terms that read different variables say nothing of each other. Take the
+// difference of both sides, T terms with the same variables, with values a_tj of the
+// vectors under any functionals, and a smallest set S of axes on which it is not 0 (one
+// axis at least: no window is without). On every smaller set it is, so for an axis s in S
+// and any numbers c
+//
+//   sum_t a_ts prod_{j in S - s} (a_tj - c_j) = sum_t prod_{j in S} a_tj != 0,
+//
+// and with |S| > T numbers c can be chosen that make every term 0. So T axes are enough.
+// (One axis less is not: a factor 0.5 in place of a mean of two is right on one axis.)
+// Of a maximum the terms are sets of places, products of sets over the axes: what
+// is in one set and in none of the others is so on one axis for each of these, and that a
+// set is empty shows on one axis, too. In class exact nothing is added up: where each
+// side is one fold, what both read at a tap differs on one axis. A function of one
+// argument at the roots changes nothing: the listed ones tell numbers above 0 (or between
+// the bounds of clip) apart.
+
+enum { MOST_KINDS = 24, MOST_TERMS = 64, DEEPEST = 32 };
+
+typedef struct expansion {
+  const eg_rule *rule;
+  bool is_known, has_sums, has_maxima, has_pointwise;
+} expansion;
+
+/// Terms of a sum, by the variables that they read.
+typedef struct terms {
+  uint32_t kinds;
+  uint64_t vars[MOST_KINDS];
+  uint32_t count[MOST_KINDS];
+} terms;
+
+static terms read_of(uint64_t vars) {
+  return (terms){.kinds = 1, .vars = {vars}, .count = {1}};
 }
+
+static terms give_up(expansion *e) {
+  e->is_known = false;
+  return read_of(0);
+}
+
+static void count_terms(expansion *e, terms *to, uint64_t vars, uint32_t count) {
+  uint32_t at = 0;
+  while (at < to->kinds && to->vars[at] != vars)
+    at++;
+  if (at == MOST_KINDS) {
+    e->is_known = false;
+    return;
+  }
+  to->kinds += at == to->kinds;
+  to->vars[at] = vars;
+  to->count[at] += count;
+  if (to->count[at] > MOST_TERMS) e->is_known = false;
+}
+
+static terms plus(expansion *e, terms a, terms b) {
+  for (uint32_t i = 0; i < b.kinds; i++)
+    count_terms(e, &a, b.vars[i], b.count[i]);
+  return a;
+}
+
+// A variable that is read twice in one product: the reads change places on all axes at
+// once, which the argument above does not cover.
+static terms multiply_terms(expansion *e, terms a, terms b) {
+  terms all = {.kinds = 0};
+  for (uint32_t i = 0; i < a.kinds && e->is_known; i++)
+    for (uint32_t k = 0; k < b.kinds; k++) {
+      if ((a.vars[i] & b.vars[k]) != 0) return give_up(e);
+      count_terms(e, &all, a.vars[i] | b.vars[k], a.count[i] * b.count[k]);
+    }
+  e->has_sums = true;
+  return all;
+}
+
+static bool is_literal(const eg_rule_slot *slot, int64_t value) {
+  return slot->form == EG_RULE_SLOT_LITERAL &&
+         (slot->literal.kind == EG_ATTR_FLOAT ? slot->literal.f == (double)value
+                                              : slot->literal.i == value);
+}
+
+#define SLOT(ID, NAME) ((int)EG_A_##ID##_##NAME - (int)EG_A_BASE_##ID)
+
+// They grow with their operand.
+static bool is_monotone(eg_op op) {
+  switch ((int)op) {
+  case EG_OP_IDENTITY:
+  case EG_OP_RELU:
+  case EG_OP_CLIP:
+  case EG_OP_SIGMOID:
+  case EG_OP_TANH:
+  case EG_OP_EXP: return true;
+  default: return false;
+  }
+}
+
+static bool is_activation(eg_op op) {
+  switch ((int)op) {
+  case EG_OP_SILU:
+  case EG_OP_GELU:
+  case EG_OP_HARD_SWISH:
+  case EG_OP_LEAKY_RELU:
+  case EG_OP_ELU: return true;
+  default: return is_monotone(op);
+  }
+}
+
+static terms expand_term(expansion *e, uint32_t term, uint32_t depth);
+
+static terms expand_all(expansion *e, const eg_rule_term *t, uint32_t depth) {
+  terms all = expand_term(e, t->children[0], depth);
+  for (uint32_t i = 1; i < t->child_count; i++)
+    all = plus(e, all, expand_term(e, t->children[i], depth));
+  return all;
+}
+
+static terms expand_conv(expansion *e, const eg_rule_term *t, uint32_t depth) {
+  e->has_sums = true;
+  terms all = multiply_terms(e, expand_term(e, t->children[0], depth),
+                             expand_term(e, t->children[1], depth));
+  for (uint32_t i = 2; i < t->child_count; i++)
+    all = plus(e, all, expand_term(e, t->children[i], depth));
+  return all;
+}
+
+// (x - mean) scale / sqrt(variance + epsilon) + bias: the quotient is read by channel.
+static terms expand_batch_norm(expansion *e, const eg_rule_term *t, uint32_t depth) {
+  terms x = expand_term(e, t->children[0], depth),
+        scale = expand_term(e, t->children[1], depth);
+  terms bias = expand_term(e, t->children[2], depth),
+        mean = expand_term(e, t->children[3], depth);
+  terms variance = expand_term(e, t->children[4], depth);
+  if (variance.kinds != 1 || variance.count[0] != 1) return give_up(e);
+  return plus(e, multiply_terms(e, multiply_terms(e, plus(e, x, mean), scale), variance),
+              bias);
+}
+
+static terms expand_term(expansion *e, uint32_t term, uint32_t depth) {
+  const eg_rule_term *t = &e->rule->terms[eg_term_meant(e->rule, term)];
+  if (depth > DEEPEST) return give_up(e);
+  if (t->is_var) return t->var < 64 ? read_of(UINT64_C(1) << t->var) : give_up(e);
+  depth++;
+  switch ((int)t->op) {
+  case EG_OP_FILL:
+  case EG_OP_POOL_KERNEL:
+  case EG_OP_CONV_IDENTITY: return read_of(0);
+  case EG_OP_ADD:
+  case EG_OP_SUB: e->has_sums = e->has_pointwise = true; return expand_all(e, t, depth);
+  case EG_OP_MUL:
+    e->has_pointwise = true;
+    return multiply_terms(e, expand_term(e, t->children[0], depth),
+                          expand_term(e, t->children[1], depth));
+  case EG_OP_BATCH_NORM: e->has_pointwise = true; return expand_batch_norm(e, t, depth);
+  case EG_OP_CONV:
+    if (!is_literal(&t->slots[SLOT(CONV, ACT)], EG_ACT_NONE)) return give_up(e);
+    return expand_conv(e, t, depth);
+  case EG_OP_AVERAGE_POOL:
+  case EG_OP_GLOBAL_AVERAGE_POOL:
+  case EG_OP_NEG: e->has_sums = true; return expand_all(e, t, depth);
+  case EG_OP_MAX_POOL:
+  case EG_OP_GLOBAL_MAX_POOL: e->has_maxima = true; return expand_all(e, t, depth);
+  case EG_OP_PAD: { // in x + (1 - in) v
+    terms x = expand_all(e, t, depth);
+    if (!is_literal(&t->slots[SLOT(PAD, MODE)], 0)) return give_up(e);
+    if (!is_literal(&t->slots[SLOT(PAD, VALUE)], 0)) count_terms(e, &x, 0, 2);
+    return x;
+  }
+  case EG_OP_IDENTITY:
+  case EG_OP_CONCAT:
+  case EG_OP_SPLIT:
+  case EG_OP_PART:
+  case EG_OP_SLICE:
+  case EG_OP_TRANSPOSE:
+  case EG_OP_EXPAND:
+  case EG_OP_ENLARGE: return expand_all(e, t, depth);
+  case EG_OP_MAX: e->has_maxima = true; return expand_all(e, t, depth);
+  default: break;
+  }
+  if (!is_monotone(t->op)) return give_up(e);
+  e->has_maxima = true;
+  return expand_all(e, t, depth);
+}
+
+// The root without a function of one argument; a concatenation is one of its operands.
+static terms expand_root(expansion *e, uint32_t term, uint32_t depth) {
+  const eg_rule_term *t = &e->rule->terms[eg_term_meant(e->rule, term)];
+  bool picks = !t->is_var &&
+               (t->op == EG_OP_CONCAT || t->op == EG_OP_SPLIT || t->op == EG_OP_PART);
+  if (depth > DEEPEST) return give_up(e);
+  if (picks) {
+    terms all = expand_root(e, t->children[0], depth + 1);
+    for (uint32_t i = 1; i < t->child_count; i++)
+      all = plus(e, all, expand_root(e, t->children[i], depth + 1));
+    return all;
+  }
+  if (!t->is_var && t->op == EG_OP_CONV) return expand_conv(e, t, 1);
+  if (t->is_var || t->child_count != 1 || !is_activation(t->op))
+    return expand_term(e, term, 0);
+  return expand_term(e, t->children[0], 1);
+}
+
+static uint32_t window_bound(const eg_rule *rule, uint32_t paths, uint32_t pads) {
+  expansion e = {.rule = rule, .is_known = true};
+  uint32_t most = 2;
+  for (uint32_t i = 0; i < rule->root_count; i++) {
+    terms both = plus(&e, expand_root(&e, rule->lhs[i].term, 0),
+                      expand_root(&e, rule->rhs[i].term, 0));
+    for (uint32_t k = 0; k < both.kinds; k++)
+      if (both.count[k] > most) most = both.count[k];
+  }
+  if (!e.is_known || (e.has_sums && e.has_maxima)) return EGRAPH_MAX_RANK;
+  if (e.has_maxima) return most + pads;
+  if (rule->math != EGRAPH_MATH_EXACT) return most;
+  return (e.has_pointwise ? paths : 2) + pads;
+}
+
+// ---- the bound --------------------------------------------------------------------
 
 // Axes that are reduced by the same lists and have the same sizes in all variables are
 // one axis of the product of their sizes; there are this many kinds of them.
-static uint32_t kinds_of_reduced(const count *n, uint32_t tensors) {
+static uint32_t kinds_of_reduced(const axes_count *n, uint32_t tensors) {
   uint32_t kinds = 1;
   if (n->free_axes > 3) return EGRAPH_MAX_RANK;
   kinds = (UINT32_C(1) << n->free_axes) - 1;
@@ -401,7 +569,8 @@ static uint32_t kinds_of_reduced(const count *n, uint32_t tensors) {
 }
 
 uint32_t eg_rank_bound(const eg_rule *rule) {
-  count n = {.rule = rule, .is_plain = true, .only_pointwise = true, .is_aligned = true};
+  axes_count n = {
+      .rule = rule, .is_plain = true, .only_pointwise = true, .is_aligned = true};
   uint32_t vars = 0, tensors = 0;
   for (uint32_t i = 0; i < rule->var_count; i++) {
     bool tensor = rule->vars[i].kind == EG_RULE_TENSOR &&
@@ -410,16 +579,16 @@ uint32_t eg_rank_bound(const eg_rule *rule) {
     tensors += tensor && !eg_has_rank_zero(rule, i);
   }
   for (uint32_t i = 0; i < rule->term_count; i++)
-    note_term(&n, &rule->terms[i]);
+    count_term_axes(&n, &rule->terms[i]);
   for (uint32_t i = 0; i < rule->expr_count; i++)
-    note_expr(&n, &rule->exprs[i]);
+    count_expr_axes(&n, &rule->exprs[i]);
   for (uint32_t i = 0; i < rule->root_count; i++) { // every variable is in one at least
     count_paths(&n, rule->lhs[i].term, 0, 0, false);
     count_paths(&n, rule->rhs[i].term, 0, 0, false);
   }
   if (!n.is_plain || !eg_perms_are_plain(rule)) return EGRAPH_MAX_RANK;
   if (n.has_windows) {
-    uint32_t windows = eg_window_bound(rule, n.paths, n.pads);
+    uint32_t windows = window_bound(rule, n.paths, n.pads);
     uint32_t front = n.front > 2 ? n.front : 2; // batch and channels
     if (windows >= EGRAPH_MAX_RANK || n.products != 0 || n.free_axes != 0)
       return EGRAPH_MAX_RANK;

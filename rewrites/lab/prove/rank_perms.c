@@ -4,7 +4,62 @@
 // of (transpose ?p (transpose ?p ?x)) = ?x, an axis is tied to others of the same term:
 // the order of ?p matters, and no number of axes less than all is enough.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/lab/prove/rank_bound.h"
+#include "rewrites/lab/prove/proof_case.h"
+
+// ---- what a rule says of its tensors and lists ----------------------------------
+
+// The term that a variable stands for (by let or as), or the term itself.
+uint32_t eg_term_meant(const eg_rule *rule, uint32_t term) {
+  const eg_rule_term *t = &rule->terms[term];
+  if (!t->is_var) return term;
+  for (uint32_t i = 0; i < rule->let_count; i++)
+    if (rule->lets[i].is_term && rule->lets[i].var == t->var) return rule->lets[i].term;
+  for (uint32_t i = 0; i < rule->pattern_term_count; i++)
+    if (!rule->terms[i].is_var && rule->terms[i].var == t->var) return i;
+  return term;
+}
+
+uint32_t eg_known_length(const eg_rule *rule, const eg_rule_slot *slot) {
+  if (slot->form == EG_RULE_SLOT_LITERAL) return slot->literal.ints.len;
+  if (slot->form == EG_RULE_SLOT_EXPR) {
+    const eg_rule_expr *e = &rule->exprs[slot->index];
+    while (e->form == EG_RULE_EXPR_CALL && e->function == EG_RULE_FN_SORT)
+      e = &rule->exprs[e->args[0]];
+    bool is_list = e->form == EG_RULE_EXPR_CALL && e->function == EG_RULE_FN_LIST;
+    return is_list ? e->arg_count : EG_RULE_NONE;
+  }
+  if (slot->form != EG_RULE_SLOT_VAR) return EG_RULE_NONE;
+  for (uint32_t i = 0; i < rule->condition_count; i++) {
+    const eg_rule_expr *e = &rule->exprs[rule->conditions[i]];
+    if (e->form != EG_RULE_EXPR_CALL || e->function != EG_RULE_FN_EQ) continue;
+    const eg_rule_expr *a = &rule->exprs[e->args[0]], *b = &rule->exprs[e->args[1]];
+    if (a->form == EG_RULE_EXPR_VAR && a->var == slot->index &&
+        b->form == EG_RULE_EXPR_CALL && b->function == EG_RULE_FN_LIST)
+      return b->arg_count;
+    if (a->form != EG_RULE_EXPR_CALL || a->function != EG_RULE_FN_LEN) continue;
+    const eg_rule_expr *of = &rule->exprs[a->args[0]];
+    if (of->form == EG_RULE_EXPR_VAR && of->var == slot->index &&
+        b->form == EG_RULE_EXPR_CONSTANT && b->kind == EG_RULE_INT)
+      return (uint32_t)b->constant.i;
+  }
+  return EG_RULE_NONE;
+}
+
+bool eg_has_rank_zero(const eg_rule *rule, uint32_t var) {
+  for (uint32_t i = 0; i < rule->condition_count; i++) {
+    const eg_rule_expr *e = &rule->exprs[rule->conditions[i]];
+    if (e->form != EG_RULE_EXPR_CALL || e->function != EG_RULE_FN_EQ) continue;
+    const eg_rule_expr *a = &rule->exprs[e->args[0]], *b = &rule->exprs[e->args[1]];
+    if (a->form != EG_RULE_EXPR_CALL || a->function != EG_RULE_FN_RANK) continue;
+    const eg_rule_expr *of = &rule->exprs[a->args[0]];
+    if (of->form == EG_RULE_EXPR_VAR && of->var == var &&
+        b->form == EG_RULE_EXPR_CONSTANT && b->kind == EG_RULE_INT && b->constant.i == 0)
+      return true;
+  }
+  return false;
+}
+
+// ---- spaces ---------------------------------------------------------------------
 
 enum { SPACES = 1024 };
 
@@ -20,14 +75,14 @@ typedef struct spaces {
   bool is_plain;
 } spaces;
 
-static uint32_t root_of(const uint32_t *sets, uint32_t at) {
+static uint32_t space_root(const uint32_t *sets, uint32_t at) {
   while (sets[at] != at)
     at = sets[at];
   return at;
 }
 
-static void unite(uint32_t *sets, uint32_t a, uint32_t b) {
-  sets[root_of(sets, a)] = root_of(sets, b);
+static void unite_spaces(uint32_t *sets, uint32_t a, uint32_t b) {
+  sets[space_root(sets, a)] = space_root(sets, b);
 }
 
 static uint32_t space_of_expr(const spaces *s, uint32_t expr) {
@@ -69,8 +124,8 @@ static void lead_by_variable(spaces *s, uint32_t var, uint32_t from, uint32_t to
       return;
     }
   if (s->is_perm[var]) {
-    unite(s->same, s->from[var], from);
-    unite(s->same, s->to[var], to);
+    unite_spaces(s->same, s->from[var], from);
+    unite_spaces(s->same, s->to[var], to);
     return;
   }
   s->is_perm[var] = true;
@@ -85,7 +140,7 @@ static void lead(spaces *s, uint32_t expr, uint32_t from, uint32_t to) {
     lead_by_variable(s, e->var, from, to);
   } else if (e->form == EG_RULE_EXPR_CONSTANT || e->function == EG_RULE_FN_PERM_SWAP ||
              e->function == EG_RULE_FN_LIST) {
-    unite(s->same, from, to);
+    unite_spaces(s->same, from, to);
   } else if (e->function == EG_RULE_FN_PERM_INVERSE) {
     lead(s, e->args[0], to, from);
   } else if (e->function == EG_RULE_FN_PERM_COMPOSE) {
@@ -102,7 +157,7 @@ static void note_transpose(spaces *s, uint32_t term) {
   const eg_rule_slot *perm = &t->slots[0]; // the operator's only attribute
   uint32_t from = t->children[0];
   switch (perm->form) {
-  case EG_RULE_SLOT_LITERAL: unite(s->same, from, term); break;
+  case EG_RULE_SLOT_LITERAL: unite_spaces(s->same, from, term); break;
   case EG_RULE_SLOT_VAR: lead_by_variable(s, perm->index, from, term); break;
   case EG_RULE_SLOT_EXPR: lead(s, perm->index, from, term); break;
   case EG_RULE_SLOT_ANY: s->is_plain = false; break;
@@ -111,10 +166,10 @@ static void note_transpose(spaces *s, uint32_t term) {
 
 // ---- one space ----------------------------------------------------------------------
 
-static void note_term(spaces *s, uint32_t term) {
+static void note_term_spaces(spaces *s, uint32_t term) {
   const eg_rule_term *t = &s->rule->terms[term];
   if (t->is_var && eg_has_rank_zero(s->rule, t->var)) return;
-  if (t->var != EG_RULE_NONE) unite(s->same, term, space_of_var(s, t->var));
+  if (t->var != EG_RULE_NONE) unite_spaces(s->same, term, space_of_var(s, t->var));
   if (t->is_var) return;
   if (t->op == EG_OP_TRANSPOSE) {
     note_transpose(s, term);
@@ -123,15 +178,15 @@ static void note_term(spaces *s, uint32_t term) {
   for (uint32_t i = 0; i < t->child_count; i++) {
     const eg_rule_term *kid = &s->rule->terms[t->children[i]];
     if (!kid->is_var || !eg_has_rank_zero(s->rule, kid->var))
-      unite(s->same, term, t->children[i]);
+      unite_spaces(s->same, term, t->children[i]);
   }
   for (uint16_t i = 0; i < eg_op_info_of(t->op)->attr_count; i++) {
     const eg_rule_slot *slot = &t->slots[i];
     if (slot->form == EG_RULE_SLOT_VAR && s->rule->vars[slot->index].kind == EG_RULE_INTS)
-      unite(s->same, term, space_of_var(s, slot->index));
+      unite_spaces(s->same, term, space_of_var(s, slot->index));
     if (slot->form == EG_RULE_SLOT_EXPR &&
         s->rule->exprs[slot->index].kind == EG_RULE_INTS)
-      unite(s->same, term, space_of_expr(s, slot->index));
+      unite_spaces(s->same, term, space_of_expr(s, slot->index));
   }
 }
 
@@ -145,10 +200,10 @@ static bool takes_permutations(eg_rule_function f) {
 }
 
 // Lists and tensors of one call are of one space.
-static void note_expr(spaces *s, uint32_t expr) {
+static void note_expr_spaces(spaces *s, uint32_t expr) {
   const eg_rule_expr *e = &s->rule->exprs[expr];
   if (e->form == EG_RULE_EXPR_VAR && has_axes(e->kind))
-    unite(s->same, space_of_expr(s, expr), space_of_var(s, e->var));
+    unite_spaces(s->same, space_of_expr(s, expr), space_of_var(s, e->var));
   if (e->form != EG_RULE_EXPR_CALL || takes_permutations(e->function)) return;
   if (e->function == EG_RULE_FN_PERM_APPLY) {
     lead(s, e->args[0], space_of_expr(s, e->args[1]), space_of_expr(s, expr));
@@ -156,7 +211,7 @@ static void note_expr(spaces *s, uint32_t expr) {
   }
   for (uint32_t i = 0; i < e->arg_count; i++)
     if (has_axes(s->rule->exprs[e->args[i]].kind))
-      unite(s->same, space_of_expr(s, expr), space_of_expr(s, e->args[i]));
+      unite_spaces(s->same, space_of_expr(s, expr), space_of_expr(s, e->args[i]));
 }
 
 // A permutation that is an operand of other functions is a list of numbers.
@@ -181,11 +236,11 @@ static void check_uses(spaces *s) {
 static bool is_forest(spaces *s) {
   for (uint32_t i = 0; i < s->rule->var_count; i++)
     if (s->is_perm[i] && s->from[i] != s->to[i] && is_identity(s->rule, i))
-      unite(s->same, s->from[i], s->to[i]);
+      unite_spaces(s->same, s->from[i], s->to[i]);
   for (uint32_t i = 0; i < s->rule->var_count; i++) {
     if (!s->is_perm[i] || s->from[i] == s->to[i] || is_identity(s->rule, i)) continue;
-    uint32_t from = root_of(s->linked, root_of(s->same, s->from[i]));
-    uint32_t to = root_of(s->linked, root_of(s->same, s->to[i]));
+    uint32_t from = space_root(s->linked, space_root(s->same, s->from[i]));
+    uint32_t to = space_root(s->linked, space_root(s->same, s->to[i]));
     if (from == to) return false;
     s->linked[from] = to;
   }
@@ -199,15 +254,15 @@ bool eg_perms_are_plain(const eg_rule *rule) {
   while (s.count < known)
     (void)new_space(&s);
   for (uint32_t i = 0; i < rule->term_count; i++)
-    note_term(&s, i);
+    note_term_spaces(&s, i);
   for (uint32_t i = 0; i < rule->expr_count; i++)
-    note_expr(&s, i);
+    note_expr_spaces(&s, i);
   for (uint32_t i = 0; i < rule->let_count; i++)
-    unite(s.same, space_of_var(&s, rule->lets[i].var),
-          rule->lets[i].is_term ? rule->lets[i].term
-                                : space_of_expr(&s, rule->lets[i].expr));
+    unite_spaces(s.same, space_of_var(&s, rule->lets[i].var),
+                 rule->lets[i].is_term ? rule->lets[i].term
+                                       : space_of_expr(&s, rule->lets[i].expr));
   for (uint32_t i = 0; i < rule->root_count; i++)
-    unite(s.same, rule->lhs[i].term, rule->rhs[i].term);
+    unite_spaces(s.same, rule->lhs[i].term, rule->rhs[i].term);
   check_uses(&s);
   return s.is_plain && is_forest(&s);
 }

@@ -6,10 +6,10 @@
 //   (candidates (LEFT RIGHT INSTANCES GUARDED) ...)   codes of terms
 //   (rules "text" ...)
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_REWRITES_GENERATE_GENERATE_STATE_H
-#define EG_REWRITES_GENERATE_GENERATE_STATE_H
+#ifndef EG_REWRITES_GENERATE_GENERATE_INTERNAL_H
+#define EG_REWRITES_GENERATE_GENERATE_INTERNAL_H
 
-#include "rewrites/lab/generate/generate_report.h"
+#include "rewrites/lab/generate/generate.h"
 
 /// Text of a rule, and what the report counts of it.
 typedef struct eg_kept_rule {
@@ -47,5 +47,22 @@ egraph_status eg_generate_state_write(const eg_generate_state *state, const char
                                       const eg_generate_options *options,
                                       const eg_term_space *space,
                                       const eg_generate_report *report);
+
+// ---- rules that are the same but for one pointwise operator, as one rule with an
+// operator variable (merge.c) ----
+
+/// A rule of the file that is written.
+typedef struct eg_merged_rule {
+  const char *text;
+  bool both_ways;
+  uint32_t count; // rules that it stands for
+} eg_merged_rule;
+EG_VEC_DEFINE(eg_merged_rules, eg_merged_rule);
+
+/// Merges what the verifier lets be merged, most of them first; a merged rule stands in
+/// the place of its first one, with its name. Texts are in the arena, or those of
+/// `rules`. Fails with EGRAPH_E_MEMORY only.
+egraph_status eg_rules_merge(eg_arena *arena, const eg_kept_rules *rules, uint64_t seed,
+                             eg_merged_rules *out);
 
 #endif

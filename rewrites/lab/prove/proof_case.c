@@ -1,0 +1,285 @@
+// Kinds of numbers, and terms of one rank: what is known of a case before its terms are
+// typed. Ranks are chosen once for all terms whose ranks are the same wherever the rule
+// applies, because typing or a condition asks it: a case with other ranks could not
+// occur.
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/lab/prove/proof_case.h"
+
+#include <math.h>
+#include <stdio.h>
+
+void eg_case_give_up(eg_case *c, const char *format, const char *name) {
+  char *text = eg_proof_memory(c->p, 160, 1);
+  snprintf(text, 160, format, name);
+  eg_proof_leave(c->p, EG_PROOF_GIVEN_UP, text);
+}
+
+void eg_case_vacuous(eg_case *c) { eg_proof_leave(c->p, EG_PROOF_VACUOUS, ""); }
+
+eg_value eg_value_int(eg_poly number) {
+  return (eg_value){.kind = EG_VALUE_INT, .number = number};
+}
+eg_value eg_value_ints(const eg_poly *list, uint32_t count) {
+  return (eg_value){.kind = EG_VALUE_INTS, .list = list, .count = count};
+}
+
+void eg_case_need_zero(eg_case *c, eg_poly a) {
+  eg_assume_zero(c->p, a);
+  if (c->p->is_impossible) eg_case_vacuous(c);
+}
+
+void eg_case_need_natural(eg_case *c, eg_poly a) {
+  eg_assume_natural(c->p, a);
+  if (c->p->is_impossible) eg_case_vacuous(c);
+}
+
+int64_t eg_case_const(eg_case *c, eg_poly a, const char *what) {
+  int64_t number;
+  if (!eg_poly_is_const(c->p, eg_poly_canonical(c->p, a), &number))
+    eg_case_give_up(c, "%s is not a known number", what);
+  return number;
+}
+
+// ---- kinds of numbers -------------------------------------------------------------
+
+uint32_t eg_kind_new(eg_case *c) {
+  if (c->number_count == EG_CASE_KINDS)
+    eg_case_give_up(c, "too many %s", "element types");
+  uint32_t made = c->number_count++;
+  c->numbers[made] = (eg_kind_of_numbers){.root = made, .dtype = -1};
+  return made;
+}
+
+uint32_t eg_kind_root(const eg_case *c, uint32_t kind) {
+  while (c->numbers[kind].root != kind)
+    kind = c->numbers[kind].root;
+  return kind;
+}
+
+void eg_kind_mark(eg_case *c, uint32_t kind, bool is_float, bool is_int, bool is_bool) {
+  eg_kind_of_numbers *n = &c->numbers[eg_kind_root(c, kind)];
+  n->is_float = n->is_float || is_float;
+  n->is_int = n->is_int || is_int;
+  n->is_bool = n->is_bool || is_bool;
+  if (is_bool && n->dtype < 0) n->dtype = EGRAPH_BOOL;
+  if (n->is_float + n->is_int + n->is_bool > 1) eg_case_vacuous(c);
+}
+
+void eg_kind_equate(eg_case *c, uint32_t a, uint32_t b) {
+  a = eg_kind_root(c, a);
+  b = eg_kind_root(c, b);
+  if (a == b) return;
+  eg_kind_of_numbers *x = &c->numbers[a], *y = &c->numbers[b];
+  if (x->dtype >= 0 && y->dtype >= 0 && x->dtype != y->dtype) eg_case_vacuous(c);
+  if (x->dtype < 0) x->dtype = y->dtype;
+  y->root = a;
+  eg_kind_mark(c, a, y->is_float, y->is_int, y->is_bool);
+}
+
+uint32_t eg_kind_of_dtype(eg_case *c, egraph_dtype dtype) {
+  for (uint32_t i = 0; i < c->number_count; i++)
+    if (c->numbers[i].root == i && c->numbers[i].dtype == (int64_t)dtype) return i;
+  uint32_t made = eg_kind_new(c);
+  c->numbers[made].dtype = (int64_t)dtype;
+  bool is_float = eg_dtype_is_float(dtype), is_bool = dtype == EGRAPH_BOOL;
+  eg_kind_mark(c, made, is_float, !is_float && !is_bool, is_bool);
+  return made;
+}
+
+bool eg_kind_is_real(const eg_case *c, uint32_t kind) {
+  return c->numbers[eg_kind_root(c, kind)].is_float;
+}
+
+eg_domain eg_kind_domain(const eg_case *c, uint32_t kind) {
+  const eg_kind_of_numbers *n = &c->numbers[eg_kind_root(c, kind)];
+  if (n->is_float) return EG_DOMAIN_REAL;
+  return n->is_int || n->is_bool ? EG_DOMAIN_WHOLE : EG_DOMAIN_ANY;
+}
+
+// The largest number that conversion to every type of a kind keeps.
+static double largest_of(const eg_case *c, uint32_t kind) {
+  const eg_kind_of_numbers *n = &c->numbers[eg_kind_root(c, kind)];
+  if (n->is_bool) return 1;
+  if (n->dtype < 0) return 127;
+  uint32_t bits = 8 * (uint32_t)eg_dtype_bytes((egraph_dtype)n->dtype);
+  return bits == 8 ? 127 : ldexp(1, bits < 53 ? (int)bits - 1 : 53) - 1;
+}
+
+static bool keeps_number(const eg_case *c, uint32_t kind, eg_scalar s) {
+  const eg_scalar_node *n = eg_scalar_at(c->p, s);
+  if (n->kind != EG_SCALAR_NUMBER) return false;
+  if (eg_kind_is_real(c, kind)) return eg_number_is_plain(n->value);
+  return n->which == 0 && n->value == floor(n->value) && n->value >= 0 &&
+         n->value <= largest_of(c, kind);
+}
+
+// The number that all elements of a tensor of this kind are.
+static bool is_splat_of(const eg_case *c, uint32_t kind, eg_scalar s) {
+  for (uint32_t i = 0; i < c->rule->var_count; i++)
+    if (c->splats[i] == s && c->vars[i].kind == EG_VALUE_TENSOR &&
+        eg_kind_root(c, c->kinds[c->vars[i].which]) == eg_kind_root(c, kind))
+      return true;
+  return false;
+}
+
+eg_scalar eg_case_number(eg_case *c, uint32_t kind, eg_scalar s) {
+  eg_proof *p = c->p;
+  bool is_real = eg_kind_is_real(c, kind);
+  if ((is_real && !p->is_exact) || is_splat_of(c, kind, s) || keeps_number(c, kind, s))
+    return s;
+  const eg_scalar_node *n = eg_scalar_at(p, s);
+  bool is_given = n->kind == EG_SCALAR_REAL || n->kind == EG_SCALAR_SIZE ||
+                  (n->kind == EG_SCALAR_NUMBER && n->which == 0);
+  if (!is_real && !is_given) // a rounded one may be truncated to another integer
+    eg_case_give_up(c, "%s as an integer", "a computed number");
+  eg_domain before = p->domain;
+  p->domain = EG_DOMAIN_ANY;
+  eg_scalar type = eg_scalar_key(p, 1000 + eg_kind_root(c, kind));
+  eg_scalar made = eg_scalar_opaque(p, EG_OP_FILL, (eg_scalar[]){s, type}, 2);
+  p->domain = before;
+  return made;
+}
+
+// ---- shapes ---------------------------------------------------------------------
+
+eg_poly eg_shape_elements(eg_case *c, const eg_shape *shape) {
+  eg_poly all = eg_poly_const(c->p, 1);
+  for (uint32_t i = 0; i < shape->rank; i++)
+    all = eg_poly_mul(c->p, all, shape->dims[i]);
+  return all;
+}
+
+eg_poly eg_shape_offset(eg_case *c, const eg_shape *shape, const eg_poly *at) {
+  eg_poly offset = eg_poly_const(c->p, 0);
+  for (uint32_t i = 0; i < shape->rank; i++)
+    offset = eg_poly_add(c->p, eg_poly_mul(c->p, offset, shape->dims[i]), at[i]);
+  return eg_poly_canonical(c->p, offset);
+}
+
+// ---- ranks ----------------------------------------------------------------------
+
+static uint32_t rank_root(const eg_case *c, uint32_t term) {
+  while (c->ranks[term] != term)
+    term = c->ranks[term];
+  return term;
+}
+
+static void join_ranks(eg_case *c, uint32_t a, uint32_t b) {
+  a = rank_root(c, a);
+  b = rank_root(c, b);
+  if (a == b) return;
+  c->ranks[b] = a;
+  if (c->rank_of[a] < 0) c->rank_of[a] = c->rank_of[b];
+}
+
+static void fix(eg_case *c, uint32_t term, int64_t rank) {
+  c->rank_of[rank_root(c, term)] = rank;
+}
+
+// Operand 0 has the rank of the result.
+static bool keeps_rank(const eg_rule_term *t) {
+  if ((eg_op_info_of(t->op)->flags & EG_OPF_POINTWISE) != 0)
+    return t->child_count == 1 || t->op == EG_OP_PRELU;
+  switch ((int)t->op) {
+  case EG_OP_TRANSPOSE:
+  case EG_OP_CONCAT:
+  case EG_OP_SPLIT:
+  case EG_OP_PART:
+  case EG_OP_SLICE:
+  case EG_OP_PAD:
+  case EG_OP_TILE:
+  case EG_OP_SOFTMAX:
+  case EG_OP_LOG_SOFTMAX:
+  case EG_OP_CONV:
+  case EG_OP_MAX_POOL:
+  case EG_OP_AVERAGE_POOL:
+  case EG_OP_GLOBAL_MAX_POOL:
+  case EG_OP_GLOBAL_AVERAGE_POOL:
+  case EG_OP_BATCH_NORM:
+  case EG_OP_LAYER_NORM:
+  case EG_OP_RMS_NORM:
+  case EG_OP_ENLARGE:
+  case EG_OP_TRILU: return true;
+  default: return false;
+  }
+}
+
+static void by_operator(eg_case *c, uint32_t term) {
+  const eg_rule_term *t = eg_case_term(c, term);
+  if (t->is_var) return;
+  if (keeps_rank(t)) join_ranks(c, term, t->children[0]);
+  switch ((int)t->op) {
+  case EG_OP_CONCAT:
+    for (uint32_t i = 1; i < t->child_count; i++)
+      join_ranks(c, term, t->children[i]);
+    break;
+  case EG_OP_CONV:
+    join_ranks(c, term, t->children[1]);
+    if (t->child_count > 2) fix(c, t->children[2], 1);
+    if (t->child_count > 3) join_ranks(c, term, t->children[3]);
+    break;
+  case EG_OP_MATMUL:
+    if (t->child_count > 3) join_ranks(c, term, t->children[3]);
+    break;
+  case EG_OP_BATCH_NORM:
+    for (uint32_t i = 1; i < t->child_count; i++)
+      fix(c, t->children[i], 1);
+    break;
+  default: break;
+  }
+}
+
+// The term of a variable, or EG_RULE_NONE: an expression ?x, or (rank ?x) and the like.
+static uint32_t term_of(const eg_case *c, const eg_rule_expr *e) {
+  if (e->form != EG_RULE_EXPR_VAR || e->kind != EG_RULE_TENSOR) return EG_RULE_NONE;
+  for (uint32_t i = 0; i < c->rule->term_count; i++)
+    if (eg_case_term(c, i)->var == e->var) return i;
+  return EG_RULE_NONE;
+}
+
+static void by_condition(eg_case *c, const eg_rule_expr *e) {
+  if (e->form != EG_RULE_EXPR_CALL || e->arg_count != 2) return;
+  const eg_rule_expr *a = &c->rule->exprs[e->args[0]], *b = &c->rule->exprs[e->args[1]];
+  if (e->function == EG_RULE_FN_SAME_SHAPE || e->function == EG_RULE_FN_SAME_TYPE) {
+    uint32_t x = term_of(c, a), y = term_of(c, b);
+    if (x != EG_RULE_NONE && y != EG_RULE_NONE) join_ranks(c, x, y);
+  }
+  if (e->function != EG_RULE_FN_EQ || a->form != EG_RULE_EXPR_CALL) return;
+  if (a->function != EG_RULE_FN_RANK && a->function != EG_RULE_FN_SHAPE) return;
+  uint32_t x = term_of(c, &c->rule->exprs[a->args[0]]);
+  if (x == EG_RULE_NONE) return;
+  if (b->form == EG_RULE_EXPR_CALL && b->function == a->function) {
+    uint32_t y = term_of(c, &c->rule->exprs[b->args[0]]);
+    if (y != EG_RULE_NONE) join_ranks(c, x, y);
+  } else if (b->form == EG_RULE_EXPR_CALL && b->function == EG_RULE_FN_LIST) {
+    fix(c, x, b->arg_count);
+  } else if (b->form == EG_RULE_EXPR_CONSTANT && b->kind == EG_RULE_INT) {
+    fix(c, x, b->constant.i);
+  }
+}
+
+void eg_case_find_ranks(eg_case *c) {
+  const eg_rule *rule = c->rule;
+  c->ranks = eg_proof_memory(c->p, rule->term_count, sizeof *c->ranks);
+  c->rank_of = eg_proof_memory(c->p, rule->term_count, sizeof *c->rank_of);
+  for (uint32_t i = 0; i < rule->term_count; i++) {
+    c->ranks[i] = i;
+    c->rank_of[i] = -1;
+  }
+  for (uint32_t i = 0; i < rule->term_count; i++) {
+    uint32_t var = eg_case_term(c, i)->var; // of a variable, or of `as`
+    for (uint32_t k = 0; k < i && var != EG_RULE_NONE; k++)
+      if (eg_case_term(c, k)->var == var) join_ranks(c, i, k);
+  }
+  for (uint32_t i = 0; i < rule->term_count; i++)
+    by_operator(c, i);
+  for (uint32_t i = 0; i < rule->condition_count; i++)
+    by_condition(c, &rule->exprs[rule->conditions[i]]);
+}
+
+uint32_t eg_case_rank(eg_case *c, uint32_t term) {
+  int64_t *known = &c->rank_of[rank_root(c, term)];
+  if (*known < 0) *known = eg_proof_choose(c->p, c->max_rank + 1);
+  if (*known > EGRAPH_MAX_RANK) eg_case_vacuous(c);
+  return (uint32_t)*known;
+}
