@@ -6,7 +6,7 @@
 #include "api/convert.h"
 #include "api/planned.h"
 #include "api/require.h"
-#include "pcg/plan/plan_summary.h"
+#include "pcg/plan/plan_cost.h"
 #include "pcg/plan/plan_words.h"
 
 static_assert((int)EGRAPH_MAX_AXES == (int)EG_MAX_MESH_AXES, "one limit of axes");

@@ -10,10 +10,10 @@
 #include "api/option_structs.h"
 #include "api/planned.h"
 #include "api/require.h"
-#include "pcg/plan/plan_answer.h"
+#include "pcg/plan/plan_analysis.h"
 #include "pcg/plan/plan_diff.h"
-#include "pcg/plan/plan_remarks.h"
-#include "pcg/plan/plan_text.h"
+#include "pcg/plan/plan_report.h"
+#include "pcg/plan/plan_words.h"
 
 // ---- the object -----------------------------------------------------------------
 

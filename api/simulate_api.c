@@ -5,7 +5,6 @@
 #include "api/option_structs.h"
 #include "api/planned.h"
 #include "api/require.h"
-#include "pcg/plan/plan_labels.h"
 #include "pcg/plan/plan_words.h"
 #include "sim/plan/plan_simulation.h"
 
@@ -111,7 +110,7 @@ static egraph_status simulate(egraph_simulation *s,
              ? eg_plan_simulate_shortest_as(s->plan, &setup, limit, &s->result)
              : eg_plan_simulate_as(s->plan, &setup, &s->result));
   setup.issue = s->result.tasks.issue;
-  EG_TRY(eg_plan_labels_make(s->plan, s->alloc, &s->labels));
+  EG_TRY(eg_plan_labels_find(s->plan, &s->labels));
   EG_TRY(compare(s, &setup));
   EG_TRY(list_waits(s));
   return flag_critical(s);

@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "exec/local/local_channel.h"
 #include "exec/rank_program.h"
-#include "pcg/plan/plan_digest.h"
+#include "pcg/plan/plan.h"
 
 typedef struct run_job {
   const egraph_allocator *alloc;

@@ -1,5 +1,5 @@
 // The program of one rank of a plan: one straight line of kernels and moves over one
-// block of memory. A plan of one device (pcg/plan/plan_single.h) is run by its only rank.
+// block of memory. A plan of one device (pcg/plan/plan.h) is run by its only rank.
 //
 //   create   local parts of all nodes compiled, memory planned
 //   load     the rank's blocks of the constants, computed, packed as the kernels like
@@ -78,7 +78,7 @@ egraph_status eg_rank_program_run(eg_rank_program *program, const eg_tensor *inp
 egraph_status eg_rank_program_fetch(eg_rank_program *program, uint32_t output,
                                     const eg_tensor *out);
 
-/// The memory that a program takes on its device, in bytes: at most what plan_life.h
+/// The memory that a program takes on its device, in bytes: at most what plan_cost.h
 /// counts, plus the alignment of each storage, the scratch memory of kernels and packed
 /// weights.
 typedef struct eg_rank_memory {

@@ -4,7 +4,7 @@
 #include <assert.h>
 
 #include "exec/rank_program_internal.h"
-#include "pcg/plan/plan_single.h"
+#include "pcg/plan/plan.h"
 
 struct eg_session {
   egraph_allocator alloc;

@@ -1,5 +1,5 @@
 // A graph on one device, run many times: the loaded program of the only rank of a plan
-// that runs the graph unchanged (rank_program.h, pcg/plan/plan_single.h).
+// that runs the graph unchanged (rank_program.h, pcg/plan/plan.h).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_SESSION_H
 #define EG_EXEC_SESSION_H

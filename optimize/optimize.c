@@ -11,9 +11,9 @@
 #include "optimize/model_weights.h"
 #include "optimize/price/target_machine.h"
 #include "pcg/graph/graph.h"
-#include "pcg/plan/plan_single.h"
-#include "pcg/plan/plan_summary.h"
-#include "pcg/plan/plan_worth.h"
+#include "pcg/plan/plan.h"
+#include "pcg/plan/plan_cost.h"
+#include "pcg/plan/plan_words.h"
 #include "pcg/training/training.h"
 
 static const double MEASURING_SHARE = 0.5; // of the time

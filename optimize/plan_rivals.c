@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "pcg/plan/plan_why.h"
+#include "pcg/plan/plan_rivals.h"
 
 static eg_rival_outcome outcome_of(const eg_baseline_outcome *baseline) {
   if (baseline->obstacle.parts != 0) return EG_RIVAL_UNEVEN;

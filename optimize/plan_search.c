@@ -11,7 +11,7 @@
 #include "optimize/overlap.h"
 #include "optimize/plan_report.h"
 #include "pcg/graph/graph_copy.h"
-#include "pcg/parallel/mesh_parts.h"
+#include "pcg/parallel/machine.h"
 #include "pcg/plan/plan.h"
 
 static const double FREE_SHARE = 0.5; // of the clock, for a search without the limit

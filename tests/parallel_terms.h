@@ -5,7 +5,7 @@
 #define EG_TESTS_PARALLEL_TERMS_H
 
 #include "base/hash.h"
-#include "pcg/parallel/parallel_op.h"
+#include "pcg/parallel/mesh.h"
 
 enum { NODES = 24, MOVES = 4, VARS = 3 };
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "optimize/model/plan_emit.h"
-#include "pcg/plan/plan_summary.h"
+#include "pcg/plan/plan_cost.h"
 #include "tests/testing.h"
 
 enum { PEAK_VALUES = 64, PEAK_LAYOUTS = 6, PEAK_TREES = 2048, PEAK_PLANS = 1 << 15 };

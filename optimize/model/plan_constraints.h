@@ -16,7 +16,7 @@
 //
 //   (pin h.*.mlp.w1 gpu=S1)            ; all values of such names: * is any characters
 //
-// Layouts and moves are spelled as plans spell them (pcg/plan/plan_text.h). A name with
+// Layouts and moves are spelled as plans spell them (pcg/plan/plan_report.h). A name with
 // blanks or parentheses stands in quotes. Kinds of values: EG_PLAN_KIND_LIST.
 //
 // A statement about a name must hold. One about a kind holds for every value that it and

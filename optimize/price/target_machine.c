@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "optimize/price/host_costs.h"
 #include "optimize/price/plan_price.h"
-#include "pcg/plan/plan_worth.h"
+#include "pcg/plan/plan_cost.h"
 #include "sim/profile_db.h"
 
 // More ranks are taken to be like so many.

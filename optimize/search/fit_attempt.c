@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/proof.h"
-#include "pcg/plan/plan_summary.h"
+#include "pcg/plan/plan_cost.h"
 
 static const double LEAST_WORK = 1e8;  // steps
 static const double MOST_CLOCK = 5e-8; // seconds of a step: the second limit

@@ -14,7 +14,7 @@
 #include "extract/layout/layout_bound.h"
 #include "extract/layout/layout_solve.h"
 #include "optimize/model/plan_recall.h"
-#include "pcg/plan/plan_summary.h"
+#include "pcg/plan/plan_cost.h"
 
 // ---- one problem --------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 // What a layout problem limits is what a plan keeps from phase to phase: inputs, weights,
 // and what is handed on, at the end of FORWARD and at the end of BACKWARD. No peak is
 // below these. What is there for a few steps only, the ends of a move, operands and
-// results, is known when the steps have an order (pcg/plan/plan_life.h). So a plan is
+// results, is known when the steps have an order (pcg/plan/plan_cost.h). So a plan is
 // made and its peak counted. Where the limit may bind, what no plan within it has is
 // forbidden (plan_forbid.h), and where a plan exceeds it, what every plan holds at the
 // step of its peak becomes a row (plan_step_row.h), as long as such rows tell. Where they

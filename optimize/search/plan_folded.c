@@ -11,7 +11,7 @@
 #include "base/work.h"
 #include "extract/layout/layout_solve.h"
 #include "optimize/model/plan_recall.h"
-#include "pcg/plan/plan_summary.h"
+#include "pcg/plan/plan_cost.h"
 
 // ---- a bound ----------------------------------------------------------------------
 

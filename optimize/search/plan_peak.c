@@ -5,7 +5,7 @@
 #include <assert.h>
 
 #include "optimize/model/plan_emit.h"
-#include "pcg/plan/plan_life.h"
+#include "pcg/plan/plan_cost.h"
 
 // The parts of a problem value that are held.
 enum { MADE = 1, MOVED = 2, KEPT = 4, LEAVES = 8 };

@@ -15,7 +15,7 @@
 #include "optimize/search/plan_compete.h"
 #include "optimize/search/plan_folded.h"
 #include "optimize/space/step_info.h"
-#include "pcg/plan/plan_summary.h"
+#include "pcg/plan/plan_cost.h"
 #include "rewrites/saturation/saturate.h"
 
 /// The sources of seconds and variants: the same for all searches of a call.

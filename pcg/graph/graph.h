@@ -9,6 +9,7 @@
 #define EG_PCG_GRAPH_H
 
 #include "ops/ops.h"
+#include "pcg/graph/weights.h"
 
 typedef struct eg_value {
   uint32_t id;
@@ -18,21 +19,6 @@ typedef struct eg_graph_node {
 } eg_graph_node;
 #define EG_VALUE_NONE ((eg_value){UINT32_MAX})
 
-/// Bytes of a weight, shared between graphs by reference counting; memory-mapped for
-/// external data.
-typedef struct eg_buffer eg_buffer;
-egraph_status eg_buffer_create(const egraph_allocator *alloc, size_t size,
-                               eg_buffer **out);
-/// Maps [offset, offset + size) of a file read-only. Fails with EGRAPH_E_IO.
-egraph_status eg_buffer_map(const egraph_allocator *alloc, const char *path,
-                            uint64_t offset, size_t size, eg_buffer **out);
-eg_buffer *eg_buffer_retain(eg_buffer *buffer);
-void eg_buffer_release(eg_buffer *buffer); // NULL is allowed
-const void *eg_buffer_data(const eg_buffer *buffer);
-void *
-eg_buffer_writable(eg_buffer *buffer); // asserts that it is not mapped and not shared
-size_t eg_buffer_size(const eg_buffer *buffer);
-
 typedef enum eg_value_kind {
   EG_VALUE_INPUT,
   EG_VALUE_WEIGHT,
@@ -41,13 +27,13 @@ typedef enum eg_value_kind {
 
 typedef struct eg_value_info {
   eg_value_kind kind;
-  bool typed;         // false: nothing is known (result of an opaque node)
+  bool typed;         // false: the type is not known (result of an opaque node)
   eg_type type;       // layout included
   const char *name;   // unique in the graph, never NULL
   eg_graph_node node; // COMPUTED: the producer and which of its results
   uint32_t result;
-  eg_buffer *data; // row-major bytes. WEIGHT: NULL while absent; INPUT: what it is where
-                   // nobody gives another value, or NULL
+  eg_buffer *data; // row-major bytes. WEIGHT: NULL while absent; INPUT: its default, or
+                   // NULL
 } eg_value_info;
 
 typedef struct eg_graph_node_info {
@@ -69,8 +55,8 @@ egraph_allocator eg_graph_allocator(const eg_graph *graph);
 /// a duplicate.
 egraph_status eg_graph_add_input(eg_graph *graph, const char *name, const eg_type *type,
                                  eg_value *out);
-/// Gives an input a default value (retained). It is none of a constant: nothing is
-/// computed from it ahead. Fails with EGRAPH_E_ARGUMENT when its size is wrong.
+/// Gives an input a default value (retained). The input stays variable: nothing is
+/// computed from its default ahead. Fails with EGRAPH_E_ARGUMENT when the size is wrong.
 egraph_status eg_graph_set_default(eg_graph *graph, eg_value input, eg_buffer *data);
 /// Retains `data` (may be NULL: absent).
 egraph_status eg_graph_add_weight(eg_graph *graph, const char *name, const eg_type *type,
@@ -93,34 +79,35 @@ egraph_status eg_graph_add_opaque(eg_graph *graph, const char *name, const char 
 const char *eg_graph_opaque_type(const eg_graph *graph, eg_graph_node node);
 const void *eg_graph_opaque_record(const eg_graph *graph, eg_graph_node node,
                                    size_t *out_size);
-/// Operator types with this prefix stand for no node of the file, but for an input or an
-/// initializer that is no tensor of ours.
+/// Operator types with this prefix represent an input or an initializer of the file that
+/// cannot be a tensor here.
 #define EG_OPAQUE_LEAF "egraph:"
-/// The work of a node as its record tells it, beside the types of operands and results.
+/// The work of a node according to its record, in addition to the types of operands and
+/// results.
 typedef struct eg_opaque_work {
-  bool has_graphs;  // graphs within: their bytes stand for those of record and captures
-  uint32_t formals; // operands of the node itself; those behind are captured
+  bool has_graphs;  // graphs within: their bytes replace the bytes of record and captures
+  uint32_t formals; // operands of the node itself; later ones are captured
   double bytes;     // moved within the graphs, in all trips that are known
-  const double *results; // [results] bytes of those without a type, EG_BYTES_UNKNOWN
-                         // where the record does not say; NULL: of none it does
+  const double *results; // [results] bytes of results without a type, EG_BYTES_UNKNOWN
+                         // where the record lacks them; NULL: it has none
   uint32_t unsized; // values within the graphs whose bytes are not known: they count 0
   const char *unsized_value; // the first, or NULL
   uint32_t unknown_trips;    // loops within, or the node, whose trips count as one
 } eg_opaque_work;
 #define EG_BYTES_UNKNOWN (-1.0)
-/// Bytes of a value at its example sizes; EG_BYTES_UNKNOWN where neither a type nor the
-/// record of its node tells them.
+/// Bytes of a value at its example sizes; EG_BYTES_UNKNOWN where neither its type nor the
+/// record of its node has them.
 double eg_graph_value_bytes(const eg_graph *graph, eg_value value);
-/// Copied; copies of the node have it too.
+/// Copies the work to the node; copies of the node have it too.
 egraph_status eg_graph_set_opaque_work(eg_graph *graph, eg_graph_node node,
                                        const eg_opaque_work *work);
-/// The bytes that an opaque node moves at least, and what they leave out.
+/// The bytes that an opaque node moves at least, and the parts that they leave out.
 typedef struct eg_opaque_estimate {
-  // Operands, results, and what the record holds: initializers that are no tensors of
-  // ours, packed as in the file. Of a node with graphs: its own operands, results, and
-  // the work of the graphs. 0: it stands for no node (EG_OPAQUE_LEAF).
+  // Operands, results, and the record, which contains initializers that are no tensors
+  // here, packed as in the file. Of a node with graphs: its own operands, results, and
+  // the work of the graphs. 0: it represents no node (EG_OPAQUE_LEAF).
   double bytes;
-  uint32_t unsized; // results, of a leaf too, and values within that count as 0 bytes
+  uint32_t unsized; // results (also of a leaf) and values within that count as 0 bytes
   const char *unsized_value;
   uint32_t unknown_trips;
 } eg_opaque_estimate;
@@ -136,6 +123,10 @@ egraph_status eg_graph_check_known(const eg_graph *graph, const char *what);
 egraph_status eg_graph_add_copy(eg_graph *graph, const eg_graph *from, eg_graph_node node,
                                 const eg_value *inputs, const char *const *names,
                                 eg_value *out_results);
+/// The same; the results keep their names.
+egraph_status eg_graph_add_named_copy(eg_graph *graph, const eg_graph *from,
+                                      eg_graph_node node, const eg_value *inputs,
+                                      eg_value *out_results);
 /// NULL or "" for the value's own name. Names of outputs are unique among outputs.
 egraph_status eg_graph_add_output(eg_graph *graph, const char *name, eg_value value);
 /// Sets the memory format of a computed value. Fails with EGRAPH_E_TYPE when it does not
@@ -151,6 +142,12 @@ uint32_t eg_graph_node_count(const eg_graph *graph);
 const eg_value_info *eg_graph_value(const eg_graph *graph, eg_value value);
 eg_graph_node_info eg_graph_node_at(const eg_graph *graph, eg_graph_node node);
 bool eg_graph_find_value(const eg_graph *graph, const char *name, eg_value *out);
+/// True when a flag of some result is set. [values]
+static inline bool eg_node_any_result(const eg_graph_node_info *node, const bool *flags) {
+  for (uint32_t r = 0; r < node->result_count; r++)
+    if (flags[node->results[r].id]) return true;
+  return false;
+}
 /// Inputs in the order they were added.
 uint32_t eg_graph_input_count(const eg_graph *graph);
 eg_value eg_graph_input(const eg_graph *graph, uint32_t index);
@@ -158,26 +155,26 @@ uint32_t eg_graph_output_count(const eg_graph *graph);
 eg_value eg_graph_output(const eg_graph *graph, uint32_t index, const char **out_name);
 eg_attr_pool *eg_graph_attrs(eg_graph *graph);
 
-/// What the file that a graph comes from says beside its nodes (producer, documentation,
-/// metadata: onnx/header.h); copies of the graph share it. NULL: nothing.
+/// The parts of the graph's file that are no nodes (producer, documentation, metadata:
+/// onnx/header.h); copies of the graph share it. NULL: none.
 eg_buffer *eg_graph_header(const eg_graph *graph);
 void eg_graph_set_header(eg_graph *graph, eg_buffer *header); // retained
 
 /// Verifies every invariant; EGRAPH_E_INTERNAL names the first violation.
 egraph_status eg_graph_check(const eg_graph *graph);
-/// Gives a weight that is absent its data, of its size (retained).
+/// Gives an absent weight its data (retained), of the weight's size.
 void eg_graph_set_data(eg_graph *graph, eg_value weight, eg_buffer *data);
 
 // ---- open dimensions (ops/size.h) -----------------------------------------------------
 
-/// The owner of the graph's open sizes, which lives as long as the graph; NULL where all
-/// sizes are fixed.
+/// The graph's open sizes, which live as long as the graph; NULL where all sizes are
+/// fixed.
 const eg_open_sizes *eg_graph_open_sizes(const eg_graph *graph);
 /// Fails with EGRAPH_E_UNSUPPORTED where dimensions are open: `what` needs their sizes.
 egraph_status eg_graph_check_fixed(const eg_graph *graph, const char *what);
-/// A copy in which open dimensions have sizes: [dim count], or NULL: of the example. Kept
-/// nodes are left as they are. Fails with EGRAPH_E_TYPE where the graph does not hold at
-/// these sizes.
+/// A copy in which open dimensions have sizes: [dim count], or NULL: the example sizes.
+/// Opaque nodes keep their records. Fails with EGRAPH_E_TYPE where the graph is ill-typed
+/// at these sizes. (graph_copy.c)
 egraph_status eg_graph_at_sizes(const eg_graph *graph, const int64_t *dims,
                                 eg_graph **out);
 

@@ -1,5 +1,5 @@
-// A copy walks values in their order (which is topological), and a map takes old values
-// to new ones.
+// A copy walks values in their order (which is topological), and maps old values to new
+// ones.
 // SPDX-License-Identifier: Apache-2.0
 #include "pcg/graph/graph_copy.h"
 
@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/owner.h"
 #include "pcg/graph/graph_internal.h"
 
 static const eg_graph_node_info *node_of(const eg_graph *graph, uint32_t id) {
@@ -33,16 +34,15 @@ egraph_status eg_graph_weight_only(const eg_graph *graph, bool *out_flags) {
 
 egraph_status eg_graph_running_nodes(const eg_graph *graph, uint32_t *out) {
   bool *weight_only;
-  EG_TRY(eg_alloc(graph->alloc, graph->values.len, sizeof *weight_only, &weight_only));
-  egraph_status status = eg_graph_weight_only(graph, weight_only);
-  uint32_t count = 0;
-  for (uint32_t n = 0; status == EGRAPH_OK && n < graph->nodes.len; n++) {
+  EG_LOCAL(eg_arena, scratch, graph->alloc);
+  EG_TRY(eg_arena_alloc(&scratch, graph->values.len, sizeof *weight_only, &weight_only));
+  EG_TRY(eg_graph_weight_only(graph, weight_only));
+  *out = 0;
+  for (uint32_t n = 0; n < graph->nodes.len; n++) {
     const eg_graph_node_info *node = node_of(graph, n);
-    count += node->result_count == 0 || !weight_only[node->results[0].id];
+    *out += node->result_count == 0 || !weight_only[node->results[0].id];
   }
-  *out = count;
-  eg_free(graph->alloc, weight_only, graph->values.len, sizeof *weight_only);
-  return status;
+  return EGRAPH_OK;
 }
 
 // ---- copying ------------------------------------------------------------------------
@@ -51,19 +51,20 @@ typedef struct copier {
   const eg_graph *from;
   eg_graph *to;
   const bool *keep; // [values] a node is kept when one of its results is; inputs always
-  eg_buffer *const
-      *data;     // [values] computed values that become weights, or NULL for none
-  eg_value *map; // [values]
+  eg_buffer *const *data; // [values] of computed values that become weights; NULL: none
+  eg_value *map;          // [values]
+  eg_arena arena;
   eg_values operands, results;
 } copier;
+EG_OWNER_DEFINE_STATIC(copier, (eg_arena, arena), (eg_values, operands, results))
 
 static bool becomes_weight(const copier *c, uint32_t value) {
   return c->data != NULL && c->data[value] != NULL;
 }
 
-// A computed value that becomes a weight is added as one where it was computed; its
-// layout is plain again.
-static egraph_status copy_leaf(copier *c, uint32_t id) {
+/// Copies an input or weight, or adds a weight in place of a computed value; its layout
+/// is plain again.
+static egraph_status add_leaf_copy(copier *c, uint32_t id) {
   const eg_value_info *info = c->from->values.data[id];
   if (info->kind == EG_VALUE_INPUT) {
     EG_TRY(eg_graph_add_input(c->to, info->name, &info->type, &c->map[id]));
@@ -76,16 +77,14 @@ static egraph_status copy_leaf(copier *c, uint32_t id) {
   return eg_graph_add_weight(c->to, info->name, &type, c->data[id], &c->map[id]);
 }
 
-static egraph_status copy_node(copier *c, uint32_t id, const char **names) {
+static egraph_status add_node_copy(copier *c, uint32_t id) {
   const eg_graph_node_info *node = node_of(c->from, id);
   c->operands.len = 0;
   for (uint32_t i = 0; i < node->input_count; i++)
     EG_TRY(eg_values_push(&c->operands, c->map[node->inputs[i].id]));
   EG_TRY(eg_values_resize(&c->results, node->result_count));
-  for (uint32_t i = 0; i < node->result_count; i++)
-    names[i] = c->from->values.data[node->results[i].id]->name;
-  EG_TRY(eg_graph_add_copy(c->to, c->from, (eg_graph_node){id}, c->operands.data, names,
-                           c->results.data));
+  EG_TRY(eg_graph_add_named_copy(c->to, c->from, (eg_graph_node){id}, c->operands.data,
+                                 c->results.data));
   for (uint32_t i = 0; i < node->result_count; i++)
     c->map[node->results[i].id] = c->results.data[i];
   return EGRAPH_OK;
@@ -97,7 +96,7 @@ static egraph_status copy_values(copier *c) {
     const eg_value_info *info = from->values.data[v];
     if (info->kind == EG_VALUE_INPUT || (c->keep[v] && info->kind == EG_VALUE_WEIGHT) ||
         (c->keep[v] && becomes_weight(c, v))) {
-      EG_TRY(copy_leaf(c, v));
+      EG_TRY(add_leaf_copy(c, v));
       continue;
     }
     // Results of a node are neighbours; the first one copies the node for all.
@@ -107,12 +106,7 @@ static egraph_status copy_values(copier *c) {
     for (uint32_t i = 0; i < node->result_count; i++)
       wanted = wanted ||
                (c->keep[node->results[i].id] && !becomes_weight(c, node->results[i].id));
-    if (!wanted) continue;
-    const char **names;
-    EG_TRY(eg_alloc(from->alloc, node->result_count, sizeof *names, &names));
-    egraph_status status = copy_node(c, info->node.id, names);
-    eg_free(from->alloc, names, node->result_count, sizeof *names);
-    EG_TRY(status);
+    if (wanted) EG_TRY(add_node_copy(c, info->node.id));
   }
   for (size_t i = 0; i < from->outputs.len; i++)
     EG_TRY(eg_graph_add_output(c->to, from->outputs.data[i].name,
@@ -120,30 +114,10 @@ static egraph_status copy_values(copier *c) {
   return EGRAPH_OK;
 }
 
-// Copies what `keep` says.
-static egraph_status copy_graph(const eg_graph *from, const bool *keep,
-                                eg_buffer *const *data, eg_graph **out) {
-  copier c = {.from = from, .keep = keep, .data = data};
-  EG_TRY(eg_graph_create(&from->alloc, &c.to));
-  eg_graph_set_header(c.to, from->header);
-  eg_values_init(&c.operands, from->alloc);
-  eg_values_init(&c.results, from->alloc);
-  egraph_status status = eg_alloc(from->alloc, from->values.len, sizeof *c.map, &c.map);
-  if (status == EGRAPH_OK) status = copy_values(&c);
-  eg_free(from->alloc, c.map, from->values.len, sizeof *c.map);
-  eg_values_deinit(&c.operands);
-  eg_values_deinit(&c.results);
-  if (status != EGRAPH_OK) {
-    eg_graph_destroy(c.to);
-    return status;
-  }
-  *out = c.to;
-  return EGRAPH_OK;
-}
-
-// Marks what the outputs need, from the last node to the first. A value with data needs
-// nothing.
-static void mark_needed(const eg_graph *graph, eg_buffer *const *data, bool *needed) {
+/// Marks the values that outputs need, from the last node to the first. A value with data
+/// needs no operands.
+static void mark_needed_values(const eg_graph *graph, eg_buffer *const *data,
+                               bool *needed) {
   for (size_t i = 0; i < graph->outputs.len; i++)
     needed[graph->outputs.data[i].value.id] = true;
   for (size_t n = graph->nodes.len; n-- > 0;) {
@@ -160,11 +134,21 @@ static void mark_needed(const eg_graph *graph, eg_buffer *const *data, bool *nee
 
 static egraph_status copy_needed(const eg_graph *graph, eg_buffer *const *data,
                                  eg_graph **out) {
+  EG_LOCAL(copier, c, graph->alloc);
   bool *needed;
-  EG_TRY(eg_alloc(graph->alloc, graph->values.len, sizeof *needed, &needed));
-  mark_needed(graph, data, needed);
-  egraph_status status = copy_graph(graph, needed, data, out);
-  eg_free(graph->alloc, needed, graph->values.len, sizeof *needed);
+  EG_TRY(eg_arena_alloc(&c.arena, graph->values.len, sizeof *needed, &needed));
+  EG_TRY(eg_arena_alloc(&c.arena, graph->values.len, sizeof *c.map, &c.map));
+  mark_needed_values(graph, data, needed);
+  c.from = graph;
+  c.keep = needed;
+  c.data = data;
+  EG_TRY(eg_graph_create(&graph->alloc, &c.to));
+  eg_graph_set_header(c.to, graph->header);
+  egraph_status status = copy_values(&c);
+  if (status == EGRAPH_OK)
+    *out = c.to;
+  else
+    eg_graph_destroy(c.to);
   return status;
 }
 
@@ -178,16 +162,16 @@ typedef struct folder {
   const eg_graph *graph;
   const bool *kept; // [values] weights that count as unknown; NULL: none
   size_t max_bytes;
-  eg_buffer *
-      *data; // [values] known bytes: of weights (borrowed by retain) and of folded values
-  uint32_t *users; // [values] foldable users that have not run yet
-  bool *frontier;  // [values] needed by something that is not folded, or an output
-  bool *foldable;  // [nodes]
-  uint32_t lost;   // computed results with NaN or infinity, or without a number
+  eg_buffer **data; // [values] known bytes: of weights (retained) and of folded values
+  uint32_t *users;  // [values] foldable users that have not run yet
+  bool *frontier;   // [values] outputs, and operands of nodes that are not folded
+  bool *foldable;   // [nodes]
+  uint32_t lost;    // computed results with NaN or infinity, or without a normal number
+  eg_arena arena;
 } folder;
 
 /// True when the node is the same at all sizes of open dimensions.
-static bool is_fixed(const folder *f, const eg_graph_node_info *node) {
+static bool has_fixed_sizes(const folder *f, const eg_graph_node_info *node) {
   bool is_open = eg_attrs_any_open(node->attrs);
   for (uint32_t i = 0; i < node->result_count; i++)
     is_open =
@@ -195,8 +179,8 @@ static bool is_fixed(const folder *f, const eg_graph_node_info *node) {
   return !is_open;
 }
 
-// A node folds when it is no opaque one, all operands are known, every result is small
-// enough, and nothing of it is open.
+/// True when a node folds: it is not opaque, all operands are known, every result is
+/// small enough, and no size is open.
 static bool node_folds(const folder *f, uint32_t id, const bool *known) {
   const eg_graph_node_info *node = node_of(f->graph, id);
   if (node->attrs->op == EG_OP_OPAQUE) return false;
@@ -207,10 +191,11 @@ static bool node_folds(const folder *f, uint32_t id, const bool *known) {
     if (type->layout.format != EG_FORMAT_PLAIN || eg_type_bytes(type) > f->max_bytes)
       return false;
   }
-  return is_fixed(f, node);
+  return has_fixed_sizes(f, node);
 }
 
-// Which nodes fold, who uses what, and which values must exist afterwards.
+/// Finds the nodes that fold, the users of their operands, and the values that must exist
+/// afterwards. `known`: [values] scratch.
 static void plan_fold(folder *f, bool *known) {
   const eg_graph *graph = f->graph;
   for (size_t v = 0; v < graph->values.len; v++) {
@@ -256,8 +241,8 @@ static bool is_finite(const eg_tensor *tensor) {
          all_finite_64(tensor->data, count, UINT64_C(0x7ff) << 52);
 }
 
-/// Whether no element is a normal number; `least` of the type.
-static bool is_nothing(const eg_tensor *tensor) {
+/// True when no element is a normal number.
+static bool has_no_normal(const eg_tensor *tensor) {
   int64_t count = eg_type_elements(&tensor->type), i = 0;
   double least = eg_dtype_normal(tensor->type.dtype);
   while (i < count && fabs(eg_tensor_get_double(tensor, i)) < least)
@@ -272,13 +257,13 @@ static bool has_zero(const eg_tensor *tensor) {
   return i < count;
 }
 
-/// Whether all products are too small for their type. Those of dead channels may be,
-/// beside others.
+/// True when all products are too small for their type. Products of dead channels may be,
+/// next to others.
 static bool has_underflowed(const eg_kernel_call *call) {
   const eg_tensor *made = &call->outputs[0];
   if (!eg_op_makes_products((eg_op)call->attrs->op) ||
       !eg_dtype_is_float(made->type.dtype) || eg_type_elements(&made->type) == 0 ||
-      !is_nothing(made))
+      !has_no_normal(made))
     return false;
   for (uint32_t i = 0; i < call->input_count; i++)
     if (has_zero(&call->inputs[i]) || !is_finite(&call->inputs[i])) return false;
@@ -315,12 +300,13 @@ static egraph_status run_kernel(folder *f, const eg_graph_node_info *node,
   return EGRAPH_OK;
 }
 
-static void forget(folder *f, uint32_t value) {
+static void forget_data(folder *f, uint32_t value) {
   eg_buffer_release(f->data[value]);
   f->data[value] = NULL;
 }
 
-// A node whose kernel does not know these dtypes stays, and so do its users.
+/// Folds a node if it can. A node whose kernel does not know these dtypes stays, and so
+/// do its users.
 static egraph_status fold_node(folder *f, uint32_t id) {
   const eg_graph_node_info *node = node_of(f->graph, id);
   bool known = f->foldable[id];
@@ -336,50 +322,148 @@ static egraph_status fold_node(folder *f, uint32_t id) {
   }
   if (status != EGRAPH_OK && status != EGRAPH_E_UNSUPPORTED) return status;
   for (uint32_t i = 0; status != EGRAPH_OK && i < node->result_count; i++)
-    forget(f, node->results[i].id);
+    forget_data(f, node->results[i].id);
   for (uint32_t i = 0; f->foldable[id] && i < node->input_count; i++) {
     uint32_t operand = node->inputs[i].id;
     if (status != EGRAPH_OK) f->frontier[operand] = true;
-    if (--f->users[operand] == 0 && !f->frontier[operand]) forget(f, operand);
+    if (--f->users[operand] == 0 && !f->frontier[operand]) forget_data(f, operand);
   }
   return EGRAPH_OK;
 }
 
-static egraph_status fold_values(folder *f, bool *known, eg_graph **out) {
-  const eg_graph *graph = f->graph;
-  plan_fold(f, known);
-  for (size_t v = 0; v < graph->values.len; v++)
-    f->data[v] = eg_buffer_retain(graph->values.data[v]->data);
-  for (uint32_t n = 0; n < graph->nodes.len; n++)
-    EG_TRY(fold_node(f, n));
-  // A fill is smaller as a node than as bytes.
-  for (uint32_t n = 0; n < graph->nodes.len; n++)
-    if (node_of(graph, n)->attrs->op == EG_OP_FILL)
-      forget(f, node_of(graph, n)->results[0].id);
-  return copy_needed(graph, f->data, out);
+static void folder_init(folder *f, egraph_allocator alloc) {
+  *f = (folder){.lost = 0};
+  eg_arena_init(&f->arena, alloc);
+}
+
+static void folder_deinit(folder *f) {
+  for (size_t v = 0; f->data != NULL && v < f->graph->values.len; v++)
+    eg_buffer_release(f->data[v]);
+  eg_arena_deinit(&f->arena);
 }
 
 egraph_status eg_graph_folded(const eg_graph *graph, const eg_fold_options *options,
                               eg_graph **out) {
-  folder f = {.graph = graph, .max_bytes = options->max_bytes, .kept = options->kept};
-  egraph_allocator alloc = graph->alloc;
-  size_t values = graph->values.len, nodes = graph->nodes.len;
-  bool *known = NULL;
-  egraph_status status = eg_alloc(alloc, values, sizeof(eg_buffer *), &f.data);
-  if (status == EGRAPH_OK) status = eg_alloc(alloc, values, sizeof *f.users, &f.users);
+  size_t values = graph->values.len;
+  bool *known;
+  EG_LOCAL(folder, f, graph->alloc);
+  f.graph = graph;
+  f.kept = options->kept;
+  f.max_bytes = options->max_bytes;
+  EG_TRY(eg_arena_alloc(&f.arena, values, sizeof(eg_buffer *), &f.data));
+  EG_TRY(eg_arena_alloc(&f.arena, values, sizeof *f.users, &f.users));
+  EG_TRY(eg_arena_alloc(&f.arena, values, sizeof *f.frontier, &f.frontier));
+  EG_TRY(eg_arena_alloc(&f.arena, values, sizeof *known, &known));
+  EG_TRY(eg_arena_alloc(&f.arena, graph->nodes.len, sizeof *f.foldable, &f.foldable));
+  plan_fold(&f, known);
+  for (size_t v = 0; v < values; v++)
+    f.data[v] = eg_buffer_retain(graph->values.data[v]->data);
+  for (uint32_t n = 0; n < graph->nodes.len; n++)
+    EG_TRY(fold_node(&f, n));
+  // A fill is smaller as a node than as bytes.
+  for (uint32_t n = 0; n < graph->nodes.len; n++)
+    if (node_of(graph, n)->attrs->op == EG_OP_FILL)
+      forget_data(&f, node_of(graph, n)->results[0].id);
+  EG_TRY(copy_needed(graph, f.data, out));
+  if (options->out_lost != NULL) *options->out_lost = f.lost;
+  return EGRAPH_OK;
+}
+
+// ---- sizes ----------------------------------------------------------------------------
+
+typedef struct fixer {
+  const eg_graph *from;
+  const int64_t *dims;
+  eg_graph *to;
+  eg_value *map; // [values]
+  eg_arena arena;
+} fixer;
+EG_OWNER_DEFINE_STATIC(fixer, (eg_arena, arena))
+
+static egraph_status fix_leaf(fixer *f, uint32_t id) {
+  const eg_value_info *info = f->from->values.data[id];
+  eg_type type = eg_type_at(&info->type, f->dims);
+  if (info->kind == EG_VALUE_WEIGHT)
+    return eg_graph_add_weight(f->to, info->name, &type, info->data, &f->map[id]);
+  EG_TRY(eg_graph_add_input(f->to, info->name, &type, &f->map[id]));
+  return eg_graph_set_default(f->to, f->map[id], info->data);
+}
+
+static egraph_status fix_opaque(fixer *f, eg_graph_node id, const eg_value *operands,
+                                const char *const *names, eg_value *results) {
+  eg_graph_node_info node = eg_graph_node_at(f->from, id);
+  const eg_type **types;
+  eg_type *fixed;
+  size_t size;
+  const void *record = eg_graph_opaque_record(f->from, id, &size);
+  EG_TRY(eg_arena_alloc(&f->arena, node.result_count, sizeof *types, &types));
+  EG_TRY(eg_arena_alloc(&f->arena, node.result_count, sizeof *fixed, &fixed));
+  for (uint32_t i = 0; i < node.result_count; i++) {
+    const eg_value_info *info = eg_graph_value(f->from, node.results[i]);
+    fixed[i] = eg_type_at(&info->type, f->dims);
+    types[i] = info->typed ? &fixed[i] : NULL;
+  }
+  EG_TRY(eg_graph_add_opaque(f->to, node.name, eg_graph_opaque_type(f->from, id), record,
+                             size, operands, node.input_count, types, names,
+                             node.result_count, results));
+  return eg_graph_copy_opaque_work(f->to, f->from, id);
+}
+
+static egraph_status fix_node(fixer *f, eg_graph_node id) {
+  eg_graph_node_info node = eg_graph_node_at(f->from, id);
+  eg_value *operands, *results;
+  const char **names;
+  eg_attrs attrs;
+  EG_TRY(eg_arena_alloc(&f->arena, node.input_count, sizeof *operands, &operands));
+  EG_TRY(eg_arena_alloc(&f->arena, node.result_count, sizeof *results, &results));
+  EG_TRY(eg_arena_alloc(&f->arena, node.result_count, sizeof *names, &names));
+  for (uint32_t i = 0; i < node.input_count; i++)
+    operands[i] = f->map[node.inputs[i].id];
+  for (uint32_t i = 0; i < node.result_count; i++)
+    names[i] = eg_graph_value(f->from, node.results[i])->name;
+  if (node.attrs->op == EG_OP_OPAQUE) {
+    EG_TRY(fix_opaque(f, id, operands, names, results));
+  } else {
+    EG_TRY(eg_attrs_at_sizes(&f->arena, node.attrs, f->dims, &attrs));
+    EG_TRY(eg_graph_add_node(f->to, node.name, &attrs, operands, node.input_count, names,
+                             results));
+  }
+  for (uint32_t i = 0; i < node.result_count; i++)
+    f->map[node.results[i].id] = results[i];
+  return EGRAPH_OK;
+}
+
+static egraph_status fix_values(fixer *f) {
+  const eg_graph *from = f->from;
+  EG_TRY(eg_graph_create(&from->alloc, &f->to));
+  eg_graph_set_header(f->to, from->header);
+  EG_TRY(eg_arena_alloc(&f->arena, from->values.len, sizeof *f->map, &f->map));
+  for (uint32_t v = 0; v < from->values.len; v++) {
+    const eg_value_info *info = from->values.data[v];
+    if (info->kind != EG_VALUE_COMPUTED)
+      EG_TRY(fix_leaf(f, v));
+    else if (info->result == 0)
+      EG_TRY(fix_node(f, info->node));
+    bool is_plain = info->kind != EG_VALUE_COMPUTED || !info->typed ||
+                    info->type.layout.format == EG_FORMAT_PLAIN;
+    if (!is_plain)
+      EG_TRY(eg_graph_set_format(f->to, f->map[v], (eg_format)info->type.layout.format));
+  }
+  for (size_t i = 0; i < from->outputs.len; i++)
+    EG_TRY(eg_graph_add_output(f->to, from->outputs.data[i].name,
+                               f->map[from->outputs.data[i].value.id]));
+  return EGRAPH_OK;
+}
+
+egraph_status eg_graph_at_sizes(const eg_graph *graph, const int64_t *dims,
+                                eg_graph **out) {
+  EG_LOCAL(fixer, f, graph->alloc);
+  f.from = graph;
+  f.dims = dims;
+  egraph_status status = fix_values(&f);
   if (status == EGRAPH_OK)
-    status = eg_alloc(alloc, values, sizeof *f.frontier, &f.frontier);
-  if (status == EGRAPH_OK) status = eg_alloc(alloc, values, sizeof *known, &known);
-  if (status == EGRAPH_OK)
-    status = eg_alloc(alloc, nodes, sizeof *f.foldable, &f.foldable);
-  if (status == EGRAPH_OK) status = fold_values(&f, known, out);
-  if (status == EGRAPH_OK && options->out_lost != NULL) *options->out_lost = f.lost;
-  for (size_t v = 0; f.data != NULL && v < values; v++)
-    eg_buffer_release(f.data[v]);
-  eg_free(alloc, f.foldable, nodes, sizeof *f.foldable);
-  eg_free(alloc, known, values, sizeof *known);
-  eg_free(alloc, f.frontier, values, sizeof *f.frontier);
-  eg_free(alloc, f.users, values, sizeof *f.users);
-  eg_free(alloc, f.data, values, sizeof(eg_buffer *));
+    *out = f.to;
+  else
+    eg_graph_destroy(f.to);
   return status;
 }

@@ -1,5 +1,5 @@
-// Copies of a graph that leave something out: pruned and folded ones; and which values
-// depend on weights only.
+// Copies of a graph without unneeded nodes (pruned), or with constants computed (folded);
+// and the values that depend only on weights.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_GRAPH_COPY_H
 #define EG_PCG_GRAPH_COPY_H
@@ -8,12 +8,12 @@
 
 /// A copy without nodes and weights that no output needs (inputs stay). Names are kept.
 egraph_status eg_graph_pruned(const eg_graph *graph, eg_graph **out);
-/// Values that folding leaves alone; NULL and SIZE_MAX: none.
+/// Values that folding does not compute; NULL and SIZE_MAX: none.
 typedef struct eg_fold_options {
   size_t max_bytes; // larger results stay
-  const bool *kept; // [value_count] weights that stay, and all that needs them
-  // Counts results that were computed, not moved, and hold NaN or infinity, or are
-  // products of which none is large enough for the type; NULL: not wanted.
+  const bool *kept; // [value_count] weights that stay, and all values computed from them
+  // Counts results that were computed, not moved, and contain NaN or infinity, or
+  // products that are all too small for the type. May be NULL.
   uint32_t *out_lost;
 } eg_fold_options;
 /// A copy in which computed values that need only weights with data (and fills) become
@@ -23,11 +23,11 @@ egraph_status eg_graph_folded(const eg_graph *graph, const eg_fold_options *opti
 /// True for values computed from weights and fills only (weights included): [value_count]
 /// flags.
 egraph_status eg_graph_weight_only(const eg_graph *graph, bool *out_flags);
-/// How many nodes a run executes: all that need more than weights and fills. Fails with
-/// EGRAPH_E_MEMORY.
+/// Counts the nodes that a run executes: all that depend on more than weights and fills.
+/// Fails with EGRAPH_E_MEMORY.
 egraph_status eg_graph_running_nodes(const eg_graph *graph, uint32_t *out);
-/// Of computed values, sets the flags of those that are made of flagged values, and of
-/// fills, and of no other.
+/// Sets the flag of every computed value: true when it is computed from flagged values
+/// and fills alone.
 void eg_graph_flag_computed(const eg_graph *graph, bool *inout_flags);
 
 #endif

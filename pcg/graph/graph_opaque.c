@@ -28,7 +28,7 @@ const void *eg_graph_opaque_record(const eg_graph *graph, eg_graph_node node,
   return opaque->record;
 }
 
-static bool is_leaf(const eg_opaque *opaque) {
+static bool is_opaque_leaf(const eg_opaque *opaque) {
   return strncmp(opaque->type, EG_OPAQUE_LEAF, strlen(EG_OPAQUE_LEAF)) == 0;
 }
 
@@ -43,8 +43,8 @@ double eg_graph_value_bytes(const eg_graph *graph, eg_value value) {
                                                : EG_BYTES_UNKNOWN;
 }
 
-static void add_results(const eg_graph *graph, const eg_graph_node_info *info,
-                        eg_opaque_estimate *inout) {
+static void add_result_bytes(const eg_graph *graph, const eg_graph_node_info *info,
+                             eg_opaque_estimate *inout) {
   for (uint32_t i = 0; i < info->result_count; i++) {
     const double bytes = eg_graph_value_bytes(graph, info->results[i]);
     inout->bytes += bytes >= 0 ? bytes : 0;
@@ -60,8 +60,8 @@ eg_opaque_estimate eg_graph_opaque_estimate(const eg_graph *graph, eg_graph_node
   const eg_opaque_work *work = opaque->work != NULL ? opaque->work : &nothing;
   const eg_graph_node_info info = eg_graph_node_at(graph, node);
   eg_opaque_estimate out = {.bytes = 0};
-  add_results(graph, &info, &out);
-  if (is_leaf(opaque)) {
+  add_result_bytes(graph, &info, &out);
+  if (is_opaque_leaf(opaque)) {
     out.bytes = 0;
     return out;
   }
@@ -118,29 +118,14 @@ bool eg_graph_find_opaque(const eg_graph *graph, const char *key, eg_graph_node 
   return true;
 }
 
-// ---- what outputs need ----------------------------------------------------------------
-
-static void mark_operands(const eg_graph_node_info *node, bool *is_needed) {
-  bool any = false;
-  for (uint32_t i = 0; i < node->result_count; i++)
-    any = any || is_needed[node->results[i].id];
-  for (uint32_t i = 0; any && i < node->input_count; i++)
-    is_needed[node->inputs[i].id] = true;
-}
-
-static bool is_needed_opaque(const eg_graph_node_info *node, const bool *is_needed) {
-  if (node->attrs->op != EG_OP_OPAQUE) return false;
-  for (uint32_t i = 0; i < node->result_count; i++)
-    if (is_needed[node->results[i].id]) return true;
-  return false;
-}
+// ---- opaque nodes that outputs need ---------------------------------------------------
 
 static egraph_status refuse_opaque(const eg_graph *graph, eg_graph_node node,
                                    const char *what) {
   const eg_graph_node_info info = eg_graph_node_at(graph, node);
   const eg_opaque *opaque = opaque_of(graph, node);
   char place[16];
-  if (is_leaf(opaque))
+  if (is_opaque_leaf(opaque))
     return EG_FAIL(
         EGRAPH_E_UNSUPPORTED,
         "input or initializer '%.200s' cannot be %s: its elements are not of a "
@@ -158,25 +143,27 @@ egraph_status eg_graph_check_known(const eg_graph *graph, const char *what) {
   bool *is_needed;
   uint32_t count = eg_graph_node_count(graph), culprit = UINT32_MAX;
   if (graph->opaques.len == 0) return EGRAPH_OK;
-  EG_TRY(eg_alloc(graph->alloc, graph->values.len, sizeof *is_needed, &is_needed));
+  EG_LOCAL(eg_arena, scratch, graph->alloc);
+  EG_TRY(eg_arena_alloc(&scratch, graph->values.len, sizeof *is_needed, &is_needed));
   for (size_t i = 0; i < graph->outputs.len; i++)
     is_needed[graph->outputs.data[i].value.id] = true;
   for (uint32_t n = count; n-- > 0;) {
     eg_graph_node_info node = eg_graph_node_at(graph, (eg_graph_node){n});
-    mark_operands(&node, is_needed);
-    // The first is the culprit: what follows it may be known but for its types.
-    if (is_needed_opaque(&node, is_needed)) culprit = n;
+    if (!eg_node_any_result(&node, is_needed)) continue;
+    for (uint32_t i = 0; i < node.input_count; i++)
+      is_needed[node.inputs[i].id] = true;
+    // The first one is the culprit: later nodes may be opaque only for lack of types.
+    if (node.attrs->op == EG_OP_OPAQUE) culprit = n;
   }
-  eg_free(graph->alloc, is_needed, graph->values.len, sizeof *is_needed);
   if (culprit == UINT32_MAX) return EGRAPH_OK;
   return refuse_opaque(graph, (eg_graph_node){culprit}, what);
 }
 
 // ---- adding -------------------------------------------------------------------------
 
-// The key: operator type and a number that makes it unique in the graph. Two opaque nodes
-// are never the same node, even with equal records: the operator may have effects (random
-// numbers).
+/// Makes the key: operator type and a number that makes it unique in the graph. Two
+/// opaque nodes are never the same node, even with equal records: the operator may have
+/// effects (random numbers).
 static egraph_status make_key(eg_graph *graph, const char *op_type, const char **out) {
   char number[24];
   (void)snprintf(number, sizeof number, "#%zu", graph->opaques.len);
@@ -240,9 +227,9 @@ egraph_status eg_graph_add_opaque(eg_graph *graph, const char *name, const char 
 
 // ---- copies -------------------------------------------------------------------------
 
-static egraph_status copy_opaque(eg_graph *graph, const eg_graph *from,
-                                 eg_graph_node node, const eg_value *inputs,
-                                 const char *const *names, eg_value *out_results) {
+static egraph_status add_opaque_copy(eg_graph *graph, const eg_graph *from,
+                                     eg_graph_node node, const eg_value *inputs,
+                                     const char *const *names, eg_value *out_results) {
   const eg_opaque *opaque = opaque_of(from, node);
   eg_graph_node_info info = eg_graph_node_at(from, node);
   const eg_type **types = NULL;
@@ -265,7 +252,7 @@ egraph_status eg_graph_add_copy(eg_graph *graph, const eg_graph *from, eg_graph_
                                 eg_value *out_results) {
   eg_graph_node_info info = eg_graph_node_at(from, node);
   if (info.attrs->op == EG_OP_OPAQUE)
-    return copy_opaque(graph, from, node, inputs, names, out_results);
+    return add_opaque_copy(graph, from, node, inputs, names, out_results);
   EG_TRY(eg_graph_add_node(graph, info.name, info.attrs, inputs, info.input_count, names,
                            out_results));
   for (uint32_t i = 0; i < info.result_count; i++) {
@@ -273,4 +260,17 @@ egraph_status eg_graph_add_copy(eg_graph *graph, const eg_graph *from, eg_graph_
     graph->values.data[out_results[i].id]->type.layout = result->type.layout;
   }
   return EGRAPH_OK;
+}
+
+egraph_status eg_graph_add_named_copy(eg_graph *graph, const eg_graph *from,
+                                      eg_graph_node node, const eg_value *inputs,
+                                      eg_value *out_results) {
+  eg_graph_node_info info = eg_graph_node_at(from, node);
+  const char **names;
+  EG_TRY(eg_alloc(graph->alloc, info.result_count, sizeof *names, &names));
+  for (uint32_t i = 0; i < info.result_count; i++)
+    names[i] = eg_graph_value(from, info.results[i])->name;
+  egraph_status status = eg_graph_add_copy(graph, from, node, inputs, names, out_results);
+  eg_free(graph->alloc, names, info.result_count, sizeof *names);
+  return status;
 }

@@ -1,4 +1,5 @@
-// A device's part of a node: local types, and the attributes that hold sizes.
+// A device's part of a node: local types, and the attributes that hold sizes. And the
+// strategies and memory formats for which that part is well-typed.
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
@@ -65,14 +66,14 @@ static egraph_status set_spatial(part *p, eg_attr *attr) {
   return EGRAPH_OK;
 }
 
-/// The number is the size of the result's first dimension.
+/// The size of the result's first dimension.
 static egraph_status set_length(part *p, eg_attr *attr) {
   attr->i = p->results[0].dims[0];
   return EGRAPH_OK;
 }
 
-/// The number is that of groups, into which dimension 1 of operand 0 (of a weight:
-/// dimension 0) is divided; parts are whole groups.
+/// The number of groups into which dimension 1 of operand 0 is divided (of a weight:
+/// dimension 0); parts are whole groups.
 static egraph_status set_groups(part *p, eg_attr *attr) {
   const eg_factors *factors = &p->spread->factors;
   int dim = p->spread->spec.input_count == 1 ? 0 : 1;
@@ -86,9 +87,9 @@ static egraph_status set_groups(part *p, eg_attr *attr) {
   return EGRAPH_OK;
 }
 
-// ---- attributes that tell what a part is a part of ----------------------------------
+// ---- attributes that place a part in the whole --------------------------------------
 
-/// The number is that of the elements a mean is of; 0: those there are.
+/// The number of elements that a mean counts; 0: the elements of the operand.
 static egraph_status set_count(part *p, eg_attr *attr) {
   const eg_node_spec *spec = &p->spread->spec;
   int64_t results = eg_type_elements(&spec->results[0]);
@@ -99,8 +100,8 @@ static egraph_status set_count(part *p, eg_attr *attr) {
   return EGRAPH_OK;
 }
 
-/// Number of the block that the rank has of a dimension.
-static int64_t block_of(const part *p, const eg_layout *layout, uint32_t dim) {
+/// Number of the rank's block of a dimension.
+static int64_t block_of_rank(const part *p, const eg_layout *layout, uint32_t dim) {
   int64_t block = 0;
   for (uint32_t a = 0; a < p->mesh->axis_count; a++)
     if (layout->sharding[a] == eg_digit_shard(dim))
@@ -112,7 +113,7 @@ static int64_t block_of(const part *p, const eg_layout *layout, uint32_t dim) {
 static void set_entries(const part *p, const eg_layout *layout, uint32_t dim,
                         int64_t size, int64_t whole, eg_attr *attr) {
   if (size == whole) return;
-  attr[1].i += block_of(p, layout, dim) * size;
+  attr[1].i += block_of_rank(p, layout, dim) * size;
   if (attr[0].i == 0) attr[0].i = whole;
 }
 
@@ -174,8 +175,9 @@ static const padded_op padded_ops[] = {
     PADDED(CONV, false), PADDED(CONV_TRANSPOSE, true), PADDED(CONV_GRAD_WEIGHT, false),
     PADDED(MAX_POOL, false), PADDED(AVERAGE_POOL, false)};
 
-/// Rows from neighbours, or what stands for them, take the place of padding.
-static egraph_status exchange(part *p, const eg_halo *halo) {
+/// Rows from neighbours, or rows of the fill beyond the border, take the place of
+/// padding.
+static egraph_status add_halo(part *p, const eg_halo *halo) {
   p->inputs[0].dims[halo->dim] += halo->before + halo->after;
   for (size_t i = 0; i < sizeof padded_ops / sizeof *padded_ops; i++) {
     if (padded_ops[i].op != (eg_op)p->spread->spec.attrs->op) continue;
@@ -197,7 +199,7 @@ static egraph_status exchange(part *p, const eg_halo *halo) {
 
 // ---- the part -----------------------------------------------------------------------
 
-/// A part of a mean over all places is a mean with a count.
+/// Makes a part of a global average pool a mean with a count.
 static egraph_status become_mean(part *p) {
   enum { AXES, KEEPDIMS, COUNT, SLOTS };
   uint32_t axes = p->inputs[0].rank - 2;
@@ -213,7 +215,7 @@ static egraph_status become_mean(part *p) {
   return set_count(p, &p->slots[COUNT]);
 }
 
-static egraph_status localize(part *p) {
+static egraph_status localize_attrs(part *p) {
   const eg_node_spec *spec = &p->spread->spec;
   bool is_mean = spec->attrs->op == EG_OP_GLOBAL_AVERAGE_POOL;
   for (uint32_t d = 2; is_mean && d < p->inputs[0].rank; d++)
@@ -224,11 +226,11 @@ static egraph_status localize(part *p) {
   eg_halo halos[EG_MAX_MESH_AXES];
   uint32_t count = eg_spread_halos(p->spread, p->mesh, p->strategy, halos);
   for (uint32_t i = 0; i < count; i++)
-    EG_TRY(exchange(p, &halos[i]));
+    EG_TRY(add_halo(p, &halos[i]));
   return EGRAPH_OK;
 }
 
-/// That the part computes the device's part of every result.
+/// Checks that the part computes the device's part of every result.
 static egraph_status check_results(const part *p, const eg_attrs *attrs) {
   const eg_node_spec *spec = &p->spread->spec;
   eg_type *results;
@@ -263,7 +265,7 @@ egraph_status eg_spread_local(const eg_spread *spread, const eg_mesh *mesh,
         eg_sharding_local(mesh, &spec->inputs[i], eg_strategy_input(strategy, i));
   for (uint32_t r = 0; r < spec->result_count; r++)
     p.results[r] = eg_sharding_local(mesh, &spec->results[r], &strategy->result);
-  EG_TRY(localize(&p));
+  EG_TRY(localize_attrs(&p));
   *out = (eg_node_spec){.attrs = attrs,
                         .inputs = p.inputs,
                         .input_count = spec->input_count,
@@ -271,4 +273,62 @@ egraph_status eg_spread_local(const eg_spread *spread, const eg_mesh *mesh,
                         .result_count = spec->result_count,
                         .weight_mask = spec->weight_mask};
   return (eg_op)attrs->op == EG_OP_OPAQUE ? EGRAPH_OK : check_results(&p, attrs);
+}
+
+// ---- strategies and memory formats ----------------------------------------------------
+
+typedef struct choices {
+  uint32_t count[EG_MAX_MESH_AXES], at[EG_MAX_MESH_AXES];
+  uint8_t action[EG_MAX_MESH_AXES][EG_MAX_ACTIONS];
+} choices;
+
+/// Goes on to the next combination; false after the last.
+static bool choose_next(const eg_mesh *mesh, choices *c) {
+  for (uint32_t a = mesh->axis_count; a-- > 0;) {
+    if (++c->at[a] < c->count[a]) return true;
+    c->at[a] = 0;
+  }
+  return false;
+}
+
+static egraph_status try_strategy(const eg_spread *spread, const eg_mesh *mesh,
+                                  const uint8_t *actions, eg_arena *scratch,
+                                  eg_strategies *inout) {
+  eg_strategy strategy;
+  if (!eg_spread_combine(spread, mesh, actions, &strategy)) return EGRAPH_OK;
+  eg_node_spec local;
+  if (spread->factors.count != 0) {
+    egraph_status status = eg_spread_local(spread, mesh, &strategy, 0, scratch, &local);
+    if (status == EGRAPH_E_TYPE) return EGRAPH_OK;
+    EG_TRY(status);
+  }
+  return eg_strategies_push(inout, strategy);
+}
+
+egraph_status eg_spread_strategies(const eg_spread *spread, const eg_mesh *mesh,
+                                   eg_arena *scratch, eg_strategies *inout) {
+  eg_op op = (eg_op)spread->spec.attrs->op;
+  if (op == EG_OP_INPUT || op == EG_OP_WEIGHT) return EGRAPH_OK;
+  choices c = {.count = {0}};
+  for (uint32_t a = 0; a < mesh->axis_count; a++)
+    c.count[a] = eg_spread_actions(spread, mesh, a, c.action[a]);
+  do {
+    uint8_t actions[EG_MAX_MESH_AXES] = {0};
+    for (uint32_t a = 0; a < mesh->axis_count; a++)
+      actions[a] = c.action[a][c.at[a]];
+    EG_TRY(try_strategy(spread, mesh, actions, scratch, inout));
+  } while (choose_next(mesh, &c));
+  return EGRAPH_OK;
+}
+
+egraph_status eg_spread_formats(const eg_spread *spread, const eg_mesh *mesh,
+                                const eg_strategy *strategy, uint32_t mask,
+                                eg_arena *scratch,
+                                eg_format_choice out[EG_MAX_FORMAT_CHOICES],
+                                uint32_t *out_count) {
+  eg_node_spec local;
+  EG_TRY(eg_spread_local(spread, mesh, strategy, 0, scratch, &local));
+  *out_count = eg_op_formats(local.attrs, local.inputs, local.input_count, local.results,
+                             local.result_count, mask, out);
+  return EGRAPH_OK;
 }

@@ -1,21 +1,20 @@
-// Machines: look-ups, files, the shipped ones, and this host as one.
+// Machines, the links of their meshes, and parts of meshes.
+//
+// An axis of a mesh of stride t and size s joins ranks r, r + t, ..., r + (s - 1) t. It
+// does not change the coordinate along a machine's axis of stride q and size m when it
+// stays within blocks of q ranks (t s divides q) or passes over whole rounds of the
+// coordinate (q m divides t).
 // SPDX-License-Identifier: Apache-2.0
-#define _DEFAULT_SOURCE
 #include "pcg/parallel/machine.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
-#include <unistd.h>
-
-#include "pcg/parallel/builtin_machines.h"
-
-enum { MAX_FILE_BYTES = 1 << 20 };
 
 const char *eg_collectives_name(eg_collectives collectives) {
 #define NAME(id, name) name,
   static const char *const names[] = {EG_COLLECTIVES_LIST(NAME)};
 #undef NAME
+  assert(collectives < EG_COLLECTIVES_COUNT);
   return names[collectives];
 }
 
@@ -23,6 +22,7 @@ const char *eg_ports_name(eg_ports ports) {
 #define NAME(id, name) name,
   static const char *const names[] = {EG_PORTS_LIST(NAME)};
 #undef NAME
+  assert(ports < EG_PORTS_COUNT);
   return names[ports];
 }
 
@@ -38,181 +38,214 @@ void eg_machine_deinit(eg_machine *machine) {
   *machine = (eg_machine){0};
 }
 
-// ---- by name ----------------------------------------------------------------------
+// ---- links of meshes ------------------------------------------------------------------
 
-static const char suffix[] = ".machine";
+typedef struct span {
+  uint64_t stride, size; // distance of neighbours in ranks, devices
+} span;
 
-static bool is_file(const char *name) {
-  size_t len = strlen(name), end = strlen(suffix);
-  return strchr(name, '/') != NULL ||
-         (len > end && strcmp(name + len - end, suffix) == 0);
+/// True when an axis of a mesh changes the coordinate along an axis of the machine.
+static bool changes_coordinate(span axis, span physical) {
+  return physical.size > 1 && physical.stride % (axis.stride * axis.size) != 0 &&
+         axis.stride % (physical.stride * physical.size) != 0;
 }
 
-static egraph_status load_file(egraph_allocator alloc, const char *path, uint32_t nodes,
-                               eg_machine *out) {
-  char *text;
-  size_t size;
-  EG_TRY(eg_file_read(alloc, path, MAX_FILE_BYTES, &text, &size));
-  egraph_status status = eg_machine_parse(&alloc, path, text, size, nodes, out);
-  eg_free(alloc, text, size + 1, 1);
-  return status;
+/// Counts the rings along the axis that pass through a port of `sharers` neighbouring
+/// ranks.
+static uint64_t count_rings(span axis, uint64_t sharers) {
+  if (axis.stride >= sharers) return sharers;
+  if (axis.stride * axis.size >= sharers) return axis.stride;
+  return (sharers + axis.size - 1) / axis.size;
 }
 
-static egraph_status load_host(egraph_allocator alloc, uint32_t ranks, eg_machine *out) {
-  eg_text text;
-  eg_text_init(&text, alloc);
-  egraph_status status = eg_machine_host_print(&text, ranks, &eg_host_figures_assumed);
-  if (status == EGRAPH_OK)
-    status = eg_machine_parse(&alloc, "host", eg_text_of(&text), text.chars.len, 0, out);
-  eg_text_deinit(&text);
-  return status;
+static eg_mesh_link link_of_axis(const eg_machine *machine, span axis, uint32_t link) {
+  const eg_machine_link *l = &machine->links[link];
+  return (eg_mesh_link){.link = link,
+                        .latency_seconds = l->latency_seconds,
+                        .seconds_per_byte =
+                            l->seconds_per_byte * (double)count_rings(axis, l->sharers),
+                        .exchange_seconds_per_byte = l->seconds_per_byte * l->sharers,
+                        .curve_count = l->curve_count,
+                        .curves = l->curves};
 }
 
-static egraph_status fail_unknown(egraph_allocator alloc, const char *name) {
-  eg_text list;
-  eg_text_init(&list, alloc);
-  egraph_status status = eg_text_append(&list, "host");
-  for (size_t i = 0; i < eg_builtin_machine_file_count && status == EGRAPH_OK; i++) {
-    const char *file = eg_builtin_machine_files[i].name;
-    status = eg_text_printf(&list, ", %.*s", (int)(strlen(file) - strlen(suffix)), file);
+static bool is_slower(const eg_mesh_link *a, const eg_mesh_link *b) {
+  if (a->seconds_per_byte != b->seconds_per_byte)
+    return a->seconds_per_byte > b->seconds_per_byte;
+  return a->latency_seconds > b->latency_seconds;
+}
+
+static eg_mesh_link slowest_link(const eg_machine *machine, span axis) {
+  eg_mesh_link slowest = {.link = EG_LINK_AUTO};
+  uint64_t stride = 1;
+  for (uint32_t i = machine->axis_count; i-- > 0;) {
+    const eg_machine_axis *physical = &machine->axes[i];
+    if (changes_coordinate(axis, (span){stride, physical->size})) {
+      eg_mesh_link link = link_of_axis(machine, axis, physical->link);
+      if (slowest.link == EG_LINK_AUTO || is_slower(&link, &slowest)) slowest = link;
+    }
+    stride *= physical->size;
   }
-  if (status == EGRAPH_OK)
-    status = EG_FAIL(EGRAPH_E_ARGUMENT,
-                     "there is no machine '%.64s'; there are %s, and files *.machine",
-                     name, eg_text_of(&list));
-  eg_text_deinit(&list);
-  return status;
+  return slowest;
 }
 
-static egraph_status load_builtin(egraph_allocator alloc, const char *name,
-                                  uint32_t nodes, eg_machine *out) {
-  size_t len = strlen(name);
-  for (size_t i = 0; i < eg_builtin_machine_file_count; i++) {
-    const eg_builtin_machine_file *file = &eg_builtin_machine_files[i];
-    if (strncmp(file->name, name, len) == 0 && strcmp(file->name + len, suffix) == 0)
-      return eg_machine_parse(&alloc, file->name, (const char *)file->text, file->size,
-                              nodes, out);
+egraph_status eg_machine_mesh_of(const eg_machine *machine, const eg_mesh *mesh,
+                                 const uint32_t *links, eg_machine_mesh *out) {
+  uint64_t devices = 1;
+  for (uint32_t i = 0; i < mesh->axis_count && devices <= EG_MACHINE_MAX_DEVICES; i++)
+    devices *= mesh->axes[i].size;
+  if (devices != eg_machine_devices(machine))
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "the axes of a mesh multiply to %" PRIu64
+                   " devices, but the machine '%s' has %" PRIu32
+                   "; a mesh has all devices of the machine: change its axes, or name a "
+                   "machine of as many (NAME*NODES, or a file: machines/README.md)",
+                   devices, machine->name, eg_machine_devices(machine));
+  *out = (eg_machine_mesh){.mesh = *mesh, .collectives = machine->collectives};
+  uint64_t stride = 1;
+  for (uint32_t i = mesh->axis_count; i-- > 0;) {
+    span axis = {stride, mesh->axes[i].size};
+    out->links[i] = links != NULL && links[i] != EG_LINK_AUTO
+                        ? link_of_axis(machine, axis, links[i])
+                        : slowest_link(machine, axis);
+    stride *= axis.size;
   }
-  return fail_unknown(alloc, name);
+  return EGRAPH_OK;
 }
 
-/// Reads the number behind a '*', if there is one; false: there is something else.
-static bool read_nodes(const char *star, int64_t *out) {
-  *out = 0;
-  return star == NULL ||
-         (eg_parse_int64(star + 1, out) && *out >= 1 && *out <= EG_MACHINE_MAX_DEVICES);
+// ---- parts
+// ------------------------------------------------------------------------------
+
+static const char IDLE[] = "idle";
+
+static uint32_t least_factor(uint32_t size) {
+  uint32_t factor = 2;
+  while (size % factor != 0 && factor * factor <= size)
+    factor++;
+  return size % factor == 0 ? factor : size;
 }
 
-/// Names of this host, and what its ranks then talk over.
-static const struct {
-  const char *name, *channel;
-} hosts[] = {{"host", "local"}, {"host-mpi", "mpi"}};
-enum { HOSTS = sizeof hosts / sizeof *hosts };
-
-/// HOSTS: it is none.
-static size_t find_host(const char *name, size_t len) {
-  size_t i = 0;
-  while (i < HOSTS &&
-         (strlen(hosts[i].name) != len || strncmp(name, hosts[i].name, len) != 0))
-    i++;
-  return i;
+static bool has_axis(const eg_mesh *mesh, const char *name) {
+  for (uint32_t a = 0; a < mesh->axis_count; a++)
+    if (strcmp(mesh->axes[a].name, name) == 0) return true;
+  return false;
 }
 
-bool eg_machine_is_host(const char *name, uint32_t *out_ranks) {
-  const char *star = strchr(name, '*');
-  size_t len = star != NULL ? (size_t)(star - name) : strlen(name);
-  int64_t ranks;
-  if (find_host(name, len) == HOSTS || !read_nodes(star, &ranks)) return false;
-  *out_ranks = (uint32_t)ranks;
+/// Makes the mesh whose axes before `axis` are idle, and which has only `size` places
+/// along `axis`.
+static void cut_axes(const eg_mesh *mesh, uint32_t axis, uint32_t size, eg_mesh *out) {
+  uint32_t idle = mesh->axes[axis].size / size;
+  for (uint32_t a = 0; a < axis; a++)
+    idle *= mesh->axes[a].size;
+  *out = (eg_mesh){.axis_count = 1, .axes[0].size = idle};
+  memcpy(out->axes[0].name, IDLE, sizeof IDLE);
+  for (uint32_t a = axis; a < mesh->axis_count; a++) {
+    if (a == axis && size == 1) continue;
+    out->axes[out->axis_count] = mesh->axes[a];
+    if (a == axis) out->axes[out->axis_count].size = size;
+    out->axis_count++;
+  }
+}
+
+/// Makes a part of a mesh. Its axes have the links that the file names for the whole
+/// mesh.
+static egraph_status cut_mesh(const eg_machine *machine, const eg_machine_mesh *whole,
+                              uint32_t axis, uint32_t size, eg_machine_mesh *out) {
+  eg_machine_mesh usual;
+  eg_mesh mesh;
+  uint32_t links[EG_MAX_MESH_AXES];
+  EG_TRY(eg_machine_mesh_of(machine, &whole->mesh, NULL, &usual));
+  cut_axes(&whole->mesh, axis, size, &mesh);
+  links[0] = EG_LINK_AUTO;
+  for (uint32_t a = 1; a < mesh.axis_count; a++) {
+    uint32_t from = whole->mesh.axis_count - mesh.axis_count + a;
+    bool is_usual = usual.links[from].link == whole->links[from].link;
+    links[a] = is_usual ? EG_LINK_AUTO : whole->links[from].link;
+  }
+  EG_TRY(eg_machine_mesh_of(machine, &mesh, links, out));
+  out->collectives = whole->collectives;
+  out->idle = 1;
+  return EGRAPH_OK;
+}
+
+/// Inserts a part before those with more idle places, unless an equal part is there.
+static egraph_status insert_part(eg_machine_meshes *out, const eg_machine_mesh *part) {
+  for (size_t i = 0; i < out->len; i++)
+    if (eg_mesh_idle_places(&out->data[i]) == eg_mesh_idle_places(part) &&
+        eg_mesh_covers(&out->data[i], part))
+      return EGRAPH_OK;
+  EG_TRY(eg_machine_meshes_push(out, *part));
+  size_t at = out->len - 1;
+  for (; at > 0 && eg_mesh_idle_places(&out->data[at - 1]) > eg_mesh_idle_places(part);
+       at--)
+    out->data[at] = out->data[at - 1];
+  out->data[at] = *part;
+  return EGRAPH_OK;
+}
+
+static egraph_status add_parts(const eg_machine *machine, const eg_machine_mesh *whole,
+                               eg_machine_meshes *out) {
+  const eg_mesh *mesh = &whole->mesh;
+  bool is_full = mesh->axis_count == EG_MAX_MESH_AXES;
+  for (uint32_t a = 0; a < mesh->axis_count && !has_axis(mesh, IDLE); a++)
+    for (uint32_t size = mesh->axes[a].size; size > 1;) {
+      eg_machine_mesh part;
+      size /= least_factor(size);
+      if (is_full && a == 0 && size > 1) continue;
+      EG_TRY(cut_mesh(machine, whole, a, size, &part));
+      EG_TRY(insert_part(out, &part));
+    }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_mesh_parts_add(const eg_machine *machine, eg_machine_meshes *out) {
+  for (uint32_t i = 0; i < machine->mesh_count; i++)
+    EG_TRY(add_parts(machine, &machine->meshes[i], out));
+  return EGRAPH_OK;
+}
+
+uint32_t eg_mesh_idle_places(const eg_machine_mesh *mesh) {
+  uint32_t places = 1;
+  for (uint32_t a = 0; a < mesh->mesh.axis_count; a++)
+    if ((mesh->idle >> a & 1) != 0) places *= mesh->mesh.axes[a].size;
+  return places;
+}
+
+static bool is_same_axis(const eg_machine_mesh *mesh, uint32_t a,
+                         const eg_machine_mesh *part, uint32_t b) {
+  const eg_mesh_link *mine = &mesh->links[a], *other = &part->links[b];
+  return mesh->mesh.axes[a].size == part->mesh.axes[b].size &&
+         mine->link == other->link && mine->latency_seconds == other->latency_seconds &&
+         mine->seconds_per_byte == other->seconds_per_byte &&
+         mine->exchange_seconds_per_byte == other->exchange_seconds_per_byte;
+}
+
+bool eg_mesh_covers(const eg_machine_mesh *mesh, const eg_machine_mesh *part) {
+  uint32_t a = mesh->mesh.axis_count, b = part->mesh.axis_count;
+  while (b > 0 && (part->idle >> (b - 1) & 1) == 0) {
+    if (a == 0 || (mesh->idle >> (a - 1) & 1) != 0) return false;
+    if (!is_same_axis(mesh, --a, part, --b)) return false;
+  }
   return true;
 }
 
-const char *eg_machine_host_channel(const char *name) {
-  return hosts[find_host(name, strcspn(name, "*"))].channel;
-}
+// ---- look-up
+// ----------------------------------------------------------------------------
 
-egraph_status eg_machine_load(const egraph_allocator *alloc, const char *name,
-                              eg_machine *out) {
-  egraph_allocator heap = eg_allocator_or_heap(alloc);
-  const char *star = strrchr(name, '*');
-  int64_t nodes;
-  if (!read_nodes(star, &nodes))
-    return EG_FAIL(
-        EGRAPH_E_ARGUMENT,
-        "'%.64s' is no machine; behind '*' stands the number of its nodes, from "
-        "1 to %d",
-        name, EG_MACHINE_MAX_DEVICES);
-  char *stem;
-  EG_TRY(eg_string_copy(heap, name, &stem));
-  size_t len = strlen(stem);
-  if (star != NULL) stem[star - name] = '\0';
-  egraph_status status = find_host(stem, strlen(stem)) != HOSTS
-                             ? load_host(heap, (uint32_t)nodes, out)
-                         : is_file(stem) ? load_file(heap, stem, (uint32_t)nodes, out)
-                                         : load_builtin(heap, stem, (uint32_t)nodes, out);
-  eg_free(heap, stem, len + 1, 1);
-  return status;
-}
-
-// ---- this host --------------------------------------------------------------------
-
-/// Bytes of main memory; 1 GiB where the system does not say.
-static double host_memory_bytes(void) {
-  long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
-  return pages > 0 && bytes > 0 ? (double)pages * (double)bytes : 1073741824.0;
-}
-
-// A core as sim/roofline.c has it before any measurement. A message is a copy (half of
-// the bandwidth of memory) and a hand-over between threads.
-const eg_host_figures eg_host_figures_assumed = {.peak_flops = 4e10,
-                                                 .bandwidth_bytes = 1e10,
-                                                 .overhead_seconds = 1e-6,
-                                                 .latency_seconds = 2e-6,
-                                                 .link_bytes = 5e9};
-
-/// Of a rank: its device's, as far as that is known, or its part of the host's.
-static double memory_of_rank(const eg_host_figures *figures, uint32_t count) {
-  if (figures->has_device)
-    return figures->device_bytes > 0 ? figures->device_bytes : INFINITY;
-  return host_memory_bytes() / count;
-}
-
-typedef struct figure_row {
-  const char *before;
-  double value;
-} figure_row;
-
-egraph_status eg_machine_host_print(eg_text *text, uint32_t ranks,
-                                    const eg_host_figures *figures) {
-  long online = sysconf(_SC_NPROCESSORS_ONLN);
-  uint32_t processors = online > 0 ? (uint32_t)online : 1;
-  uint32_t count = ranks != 0 ? ranks : processors;
-  bool is_shared = count > processors && !figures->has_device;
-  double cores = is_shared ? (double)processors / count : 1;
-  double memory = memory_of_rank(figures, count);
-  const figure_row rows[] = {
-      {figures->has_device
-           ? "(egraph-machine 1)\n(name host)\n"
-             "(device (kind \"a device of this host\") (profile \"host\")\n  (overhead "
-           : "(egraph-machine 1)\n(name host)\n"
-             "(device (kind \"a processor of this host\") (profile \"host\")\n  "
-             "(overhead ",
-       figures->overhead_seconds},
-      {") (slowdown ", 1 / cores},
-      {") (memory ", memory},
-      {") (bandwidth ", figures->bandwidth_bytes * cores},
-      {") (peak (float32 ", figures->peak_flops * cores},
-      {")))\n(link memory (latency ", figures->latency_seconds},
-      {") (bandwidth ", figures->link_bytes}};
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    if (isinf(rows[i].value)) continue; // memory that is not known is not said
-    EG_TRY(eg_text_append(text, rows[i].before));
-    EG_TRY(eg_text_double(text, rows[i].value));
-  }
-  EG_TRY(eg_text_printf(text,
-                        "))\n(axis cpu %" PRIu32 " memory)\n(mesh (cpu %" PRIu32 "))\n",
-                        count, count));
-  if (count % 2 == 0 && count > 2)
-    EG_TRY(eg_text_append(text, "(mesh (outer 2) (inner *))\n"));
-  return EGRAPH_OK;
+egraph_status eg_machine_find_mesh(const eg_machine *machine, const eg_mesh *mesh,
+                                   eg_machine_mesh *out) {
+  for (uint32_t i = 0; i < machine->mesh_count; i++)
+    if (eg_mesh_same(&machine->meshes[i].mesh, mesh)) {
+      *out = machine->meshes[i];
+      return EGRAPH_OK;
+    }
+  EG_LOCAL(eg_machine_meshes, parts, machine->memory.alloc);
+  EG_TRY(eg_mesh_parts_add(machine, &parts));
+  for (size_t i = parts.len; i-- > 0;)
+    if (eg_mesh_same(&parts.data[i].mesh, mesh)) {
+      *out = parts.data[i];
+      out->idle = 0;
+      return EGRAPH_OK;
+    }
+  return eg_machine_mesh_of(machine, mesh, NULL, out);
 }

@@ -1,17 +1,17 @@
 // Machines to plan for: what a device computes, what it holds, and the links between
 // devices (format: machines/README.md; DESIGN section 7).
 //
-// The axes are how the machine is built: (axis node 2 ...) (axis gpu 8 ...) has ranks
-// 0..15, axis 0 slowest, as in a mesh. A mesh is one way to look at these ranks. Each of
-// its axes has a link, by default the slowest of the axes whose coordinate changes along
-// it:
+// The axes of a machine are its structure: (axis node 2 ...) (axis gpu 8 ...) has ranks
+// 0..15, axis 0 slowest, as in a mesh. A mesh is one arrangement of these ranks. Each of
+// its axes has a link, by default the slowest link of the machine's axes whose coordinate
+// changes along it:
 //
 //   axes (node 2) (gpu 8)
 //   mesh (node 2) (pair 2) (quad 4)    links of node, gpu, gpu
 //   mesh (all 16)                      link of node
 //
 // A machine may price computing at nothing: plans are then compared by communication
-// alone, and seconds are whatever unit its links have.
+// alone, and "seconds" are in the unit of its links.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_MACHINE_H
 #define EG_PCG_MACHINE_H
@@ -41,14 +41,14 @@ const char *eg_collectives_name(eg_collectives collectives);
 
 /// Seconds of exchanges up to a size: latency + bytes / speed.
 typedef struct eg_size_class {
-  double most_bytes;       // of the last class no limit, whatever it says
+  double most_bytes;       // in the last class ignored: it has no limit
   double latency_seconds;  // below 0 where seconds grow faster than bytes
   double seconds_per_byte; // >= 0
 } eg_size_class;
 
 enum { EG_SIZE_CLASSES = 8 };
-/// Measured seconds of one kind of exchange, in place of a formula. The bytes are those
-/// of eg_transition_bytes; of a halo, those that arrive from both sides.
+/// Measured seconds of one kind of exchange, in place of a formula. Bytes are
+/// eg_transition_bytes; of a halo, the bytes that arrive from both sides.
 typedef struct eg_link_curve {
   uint32_t exchange; // an eg_transition_kind that is not local, or EG_EXCHANGE_HALO
   uint32_t devices;  // of the axis; > 1
@@ -64,9 +64,10 @@ typedef struct eg_exchange_point {
   uint32_t samples;
 } eg_exchange_point;
 EG_VEC_DEFINE(eg_exchange_points, eg_exchange_point);
+
 // How the ports of a class of links are joined: id, spelling.
 #define EG_PORTS_LIST(X)                                                                 \
-  X(EG_PORTS_UNKNOWN, "")          /* not said: exchanges take their closed form */      \
+  X(EG_PORTS_UNKNOWN, "")          /* not given: exchanges take their closed form */     \
   X(EG_PORTS_SWITCH, "switch")     /* any to any, each at its full bandwidth */          \
   X(EG_PORTS_FAT_TREE, "fat-tree") /* switches of switches, with narrower links up */    \
   X(EG_PORTS_TORUS, "torus")       /* wires to both neighbours along each axis */
@@ -75,23 +76,23 @@ typedef enum eg_ports { EG_PORTS_LIST(EG_PORTS_ENUM) EG_PORTS_COUNT } eg_ports;
 #undef EG_PORTS_ENUM
 const char *eg_ports_name(eg_ports ports);
 
-/// Switches of one level of a fat tree: what goes up from one, and comes down, is what
-/// its ports carry over `oversubscription`. Switches of the last level are joined by one
-/// that is never too narrow.
+/// Switches of one level of a fat tree. The link up from a switch, and the link down,
+/// carry what its ports carry, divided by `oversubscription`. Switches of the last level
+/// are joined by a switch of unlimited bandwidth.
 typedef struct eg_tree_level {
   uint32_t devices;        // neighbouring ranks below one switch
   double oversubscription; // >= 1
 } eg_tree_level;
 
-/// A class of links. What a device sends per second, into and out of it at the same time.
+/// A class of links. Bandwidths are of a device, into and out of it at the same time.
 typedef struct eg_machine_link {
   char name[EG_MESH_NAME_SIZE];
   double latency_seconds;  // alpha, of a message; >= 0
   double seconds_per_byte; // beta; > 0
-  double bandwidth_bytes;  // 1 / beta where the file says so, else 0
+  double bandwidth_bytes;  // 1 / beta where the file gives it, else 0
   uint32_t sharers;        // neighbouring ranks that share one port; 1: each has its own
   uint32_t curve_count;
-  const eg_link_curve *curves; // of exchanges that were measured over it
+  const eg_link_curve *curves; // of exchanges measured over it
   eg_ports ports;
   uint32_t through; // another class whose ports messages pass as well (PCIe on the way to
                     // a NIC); EG_LINK_AUTO: none
@@ -105,7 +106,8 @@ typedef struct eg_machine_axis {
   uint32_t link; // of eg_machine.links
 } eg_machine_axis;
 
-/// What one device sees along one axis of a mesh, when all devices communicate along it.
+/// The link of one device along one axis of a mesh, when all devices communicate along
+/// it.
 typedef struct eg_mesh_link {
   uint32_t link;                    // EG_LINK_AUTO: none, the axis has one device
   double latency_seconds;           // alpha
@@ -116,31 +118,29 @@ typedef struct eg_mesh_link {
   const eg_link_curve *curves; // of the machine's link, in place of these figures
 } eg_mesh_link;
 
-/// One way to look at a machine. The axes of a file's are larger than 1; no axis: a
-/// single device.
+/// One arrangement of a machine's devices. Axes of meshes in a file are larger than 1; no
+/// axis: a single device.
 typedef struct eg_machine_mesh {
   eg_mesh mesh;
   eg_collectives collectives;
   eg_mesh_link links[EG_MAX_MESH_AXES];
-  uint32_t idle; // a bit per axis: all devices along it do the same (mesh_parts.h)
+  uint32_t idle; // a bit per axis: all devices along it do the same (see parts)
 } eg_machine_mesh;
 
 typedef struct eg_machine {
   const char *name;
-  const char *device;      // kind, in words; "" when not said
+  const char *device;      // kind, in words; "" when not given
   const char *profile;     // fingerprint of its entries in a profile database; "": none;
-                           // "host": that of the host that runs
-  bool compute_is_free;    // the figures of the device are then 0, but memory
+                           // "host": the fingerprint of the host that runs
+  bool compute_is_free;    // the figures of the device are then 0, except memory
   double memory_bytes;     // of a device; INFINITY: no limit
   double bandwidth_bytes;  // of its memory, per second
   double overhead_seconds; // of a kernel
-  double slowdown;         // entries of the profile take so many times as long: devices
-                           // of a plan that share one; 1 unless the file says otherwise
-  double beside; // computing takes so many times as long while the device exchanges; 0:
-                 // not said
+  double slowdown;         // factor on the seconds of the profile, for devices of a plan
+                           // that share a processor; 1 unless the file gives it
+  double beside;           // factor on computing while the device exchanges; 0: not given
   double peak_flops[EGRAPH_DTYPE_COUNT]; // per second
-  bool
-      has_assumed_peak; // nobody knows it: costs are guessed from it, shares of it untold
+  bool has_assumed_peak; // the peak is a guess: reports print no share of it
   eg_collectives collectives;
   uint32_t axis_count, link_count, mesh_count;
   eg_machine_axis axes[EG_MAX_MESH_AXES];
@@ -149,16 +149,39 @@ typedef struct eg_machine {
   eg_arena memory;               // of names, links and meshes
 } eg_machine;
 
-/// A mesh of all devices of the machine, with its links. `links` says over which link an
-/// axis goes (EG_LINK_AUTO: the slowest it covers); NULL: all EG_LINK_AUTO. Fails with
+/// Fills a mesh of all devices of the machine with its links. `links` has the link of
+/// each axis (EG_LINK_AUTO: the slowest it covers); NULL: all EG_LINK_AUTO. Fails with
 /// EGRAPH_E_ARGUMENT when the mesh has another number of devices.
 egraph_status eg_machine_mesh_of(const eg_machine *machine, const eg_mesh *mesh,
                                  const uint32_t *links, eg_machine_mesh *out);
 
-/// The same; one of the machine's own meshes, and a part of it, has the links that its
+/// The same, but a mesh of the machine's file, or a part of it, has the links that the
 /// file gives it. All axes are at work.
 egraph_status eg_machine_find_mesh(const eg_machine *machine, const eg_mesh *mesh,
                                    eg_machine_mesh *out);
+uint32_t eg_machine_devices(const eg_machine *machine);
+
+// ---- parts of a machine: meshes with fewer devices at work ----------------------------
+//
+// The other devices do the same as these. An axis of 512 is used whole or not at all, and
+// a batch of 64 is cut into at most 64 parts; the part (idle 8)(node 64) uses 64 devices.
+// So that every plan of a smaller machine is also a plan of a larger one, parts go down
+// to one device, by one prime factor at a time, from the outermost axis on:
+//
+//   node=4,gpu=2    idle=2,node=2,gpu=2    idle=4,gpu=2    idle=8
+
+EG_VEC_DEFINE(eg_machine_meshes, eg_machine_mesh);
+
+/// Appends the distinct parts of the machine's meshes, those with the fewest idle devices
+/// first; their first axis is idle. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_mesh_parts_add(const eg_machine *machine, eg_machine_meshes *out);
+/// Places along idle axes: 1 where all devices are at work.
+uint32_t eg_mesh_idle_places(const eg_machine_mesh *mesh);
+/// True when every plan of `part` is a plan of `mesh` that does not use outer axes.
+bool eg_mesh_covers(const eg_machine_mesh *mesh, const eg_machine_mesh *part);
+
+// ---- files (machine_parse.c), machines by name and this host (machine_load.c)
+// ----------
 
 /// Reads a machine. `nodes` replaces the number in its clause (nodes n); 0 keeps it.
 /// `file` is for messages. Fails with EGRAPH_E_PARSE ("file:line:col: ..."),
@@ -172,18 +195,15 @@ egraph_status eg_machine_parse(const egraph_allocator *alloc, const char *file,
 /// Fails also with EGRAPH_E_IO.
 egraph_status eg_machine_load(const egraph_allocator *alloc, const char *name,
                               eg_machine *out);
-/// Whether a name that eg_machine_load takes is that of this host; *out_ranks is then
-/// what stands behind it, 0: nothing.
+/// True when a name that eg_machine_load takes is a name of this host; *out_ranks is the
+/// number behind it, 0 without one.
 bool eg_machine_is_host(const char *name, uint32_t *out_ranks);
-/// What the ranks of this host talk over: "local", threads, for "host"; "mpi", processes,
-/// for "host-mpi". `name` is one that eg_machine_is_host takes.
+/// The channel between ranks of this host: "local" (threads) for "host", "mpi"
+/// (processes) for "host-mpi". `name` is a name of this host.
 const char *eg_machine_host_channel(const char *name);
 void eg_machine_deinit(eg_machine *machine);
-uint32_t eg_machine_devices(const eg_machine *machine);
 
-// ---- this host -------------------------------------------------------------------
-
-/// Of one processor, and of messages between two ranks.
+/// Figures of one processor, and of messages between two ranks.
 typedef struct eg_host_figures {
   bool has_device;                    // ranks have a device each, not processors
   double device_bytes;                // of its memory; 0: not known
@@ -191,12 +211,12 @@ typedef struct eg_host_figures {
   double overhead_seconds;            // of a kernel
   double latency_seconds, link_bytes; // of a message; per second
 } eg_host_figures;
-/// Of a plain core and threads, not measured.
+/// Figures of a plain core and threads, not measured.
 extern const eg_host_figures eg_host_figures_assumed;
 
 /// Appends the text of a machine of `ranks` ranks (0: one per processor that is online),
-/// each with its part of the memory, and of a processor where there are fewer. The
-/// entries of a profile database are to be preferred to the figures of the processor.
+/// each with its part of the memory, and with its part of a processor where there are
+/// fewer processors than ranks. Prefer the entries of a profile database to the figures.
 egraph_status eg_machine_host_print(eg_text *text, uint32_t ranks,
                                     const eg_host_figures *figures);
 

@@ -1,5 +1,5 @@
-// Reader of machine files. Clauses may stand in any order: they are counted, then read
-// kind by kind in the order of the table, so that each finds what it speaks of.
+// Reader of machine files. Clauses may come in any order: they are counted, then read
+// kind by kind in the order of the table, so that each finds the clauses it refers to.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <math.h>
@@ -13,30 +13,24 @@ typedef struct reader {
   const char *file;
   eg_arena scratch; // of the expressions
   eg_machine *machine;
-  eg_machine_link *links; // those of the machine, while they are made
+  eg_machine_link *links; // of the machine, under construction
   eg_machine_mesh *meshes;
   uint32_t nodes, nodes_wanted; // 0: not given
   bool has_device, uses_nodes;
 } reader;
 
-// Figures beyond these are mistakes, and nothing computed from figures within overflows.
+// Figures beyond these are mistakes; no sum or product of figures within overflows.
 static const double smallest = 1e-30, largest = 1e30;
 enum { MAX_RATIO = 1000 };
 
 // ---- atoms ------------------------------------------------------------------------
 
-static bool is_name_byte(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         c == '-' || c == '_' || c == '.';
-}
-
-// An atom of at most `max` letters, digits, -, _ and '.'; borrowed from the expression.
+/// An atom of at most `max` letters, digits, -, _ and '.'; borrowed from the expression.
 static egraph_status read_name(const reader *r, const eg_sexpr *expr, size_t max,
                                const char **out) {
-  size_t len = 0;
-  if (expr->kind == EG_SEXPR_ATOM)
-    while (is_name_byte(expr->text[len]))
-      len++;
+  static const char bytes[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                              "0123456789-_.";
+  size_t len = expr->kind == EG_SEXPR_ATOM ? strspn(expr->text, bytes) : 0;
   if (len == 0 || len > max || expr->text[len] != '\0')
     return eg_sexpr_fail(
         r->file, expr, "expected a name of at most %zu letters, digits, -, _ and .", max);
@@ -44,7 +38,7 @@ static egraph_status read_name(const reader *r, const eg_sexpr *expr, size_t max
   return EGRAPH_OK;
 }
 
-// The name of a link or an axis.
+/// The name of a link or an axis.
 static egraph_status read_label(const reader *r, const eg_sexpr *expr,
                                 char out[EG_MESH_NAME_SIZE]) {
   const char *name = NULL;
@@ -56,7 +50,7 @@ static egraph_status read_label(const reader *r, const eg_sexpr *expr,
   return EGRAPH_OK;
 }
 
-// (head "text"), not empty; the text is the machine's.
+/// (head "text"), not empty; the machine owns the text.
 static egraph_status read_string(const reader *r, const eg_sexpr *form,
                                  const char **out) {
   if (form->count != 2 || form->children[1].kind != EG_SEXPR_STRING ||
@@ -66,7 +60,7 @@ static egraph_status read_string(const reader *r, const eg_sexpr *form,
   return eg_arena_string(&r->machine->memory, text, strlen(text), out);
 }
 
-// From 1 to EG_MACHINE_MAX_DEVICES.
+/// A number from 1 to EG_MACHINE_MAX_DEVICES.
 static egraph_status read_integer(const reader *r, const eg_sexpr *expr, uint32_t *out) {
   int64_t value;
   if (expr->kind != EG_SEXPR_ATOM || !eg_parse_int64(expr->text, &value) || value < 1 ||
@@ -77,18 +71,19 @@ static egraph_status read_integer(const reader *r, const eg_sexpr *expr, uint32_
   return EGRAPH_OK;
 }
 
-// The same, or the atom `nodes`.
+/// The same, or the atom `nodes`.
 static egraph_status read_size(reader *r, const eg_sexpr *expr, uint32_t *out) {
   if (!eg_sexpr_is_atom(expr, "nodes")) return read_integer(r, expr, out);
   if (r->nodes == 0)
     return eg_sexpr_fail(
-        r->file, expr, "the number of nodes is not said; add a clause such as (nodes 8)");
+        r->file, expr,
+        "the number of nodes is not given; add a clause such as (nodes 8)");
   r->uses_nodes = true;
   *out = r->nodes;
   return EGRAPH_OK;
 }
 
-// (head number) in the range of plausible figures.
+/// (head number) in the range of plausible figures.
 static egraph_status read_figure(const reader *r, const eg_sexpr *form, bool may_be_zero,
                                  double *out) {
   double value = 0;
@@ -122,8 +117,8 @@ static egraph_status read_ratio(const reader *r, const eg_sexpr *form, double *o
 
 // ---- forms of named parts ---------------------------------------------------------
 
-// Finds each part of a form by its name, from child `first` on: (form ... (a ...) (b
-// ...)). Absent parts are NULL.
+/// Finds each part of a form by its name, from child `first` on: (form ... (a ...) (b
+/// ...)). Absent parts are NULL.
 static egraph_status find_parts(const reader *r, const eg_sexpr *form, uint32_t first,
                                 const char *const *names, uint32_t count,
                                 const eg_sexpr **out) {
@@ -239,7 +234,7 @@ static bool find_link(const reader *r, const char *name, uint32_t *out) {
 
 // ---- ports ------------------------------------------------------------------------
 
-/// (DEVICES OVERSUBSCRIPTION): a level of a fat tree, above those read so far.
+/// (DEVICES OVERSUBSCRIPTION): the next level of a fat tree, upwards.
 static egraph_status parse_level(const reader *r, const eg_sexpr *form,
                                  eg_machine_link *link) {
   eg_tree_level level;
@@ -289,16 +284,17 @@ static egraph_status parse_through(const reader *r, const eg_sexpr *form,
   if (form->count != 2 || form->children[1].kind != EG_SEXPR_ATOM ||
       !find_link(r, form->children[1].text, &link->through))
     return eg_sexpr_fail(r->file, form,
-                         "expected (through LINK), a link that stands before this one");
+                         "expected (through LINK), a link that comes before this one");
   if (link->ports == EG_PORTS_UNKNOWN)
     return eg_sexpr_fail(r->file, form,
                          "a link through another one has ports of its own; add (ports "
                          "...)");
   if (r->links[link->through].ports != EG_PORTS_SWITCH)
-    return eg_sexpr_fail(r->file, form,
-                         "messages pass the ports of '%s' on their way, so it has (ports "
-                         "switch); add that to it",
-                         r->links[link->through].name);
+    return eg_sexpr_fail(
+        r->file, form,
+        "messages pass the ports of '%s' on their way; add (ports switch) "
+        "to it",
+        r->links[link->through].name);
   return EGRAPH_OK;
 }
 
@@ -346,8 +342,8 @@ static egraph_status read_link(const reader *r, const eg_sexpr *expr, uint32_t *
                        "...))");
 }
 
-static egraph_status read_class(const reader *r, const eg_sexpr *form,
-                                eg_size_class *out) {
+static egraph_status read_size_class(const reader *r, const eg_sexpr *form,
+                                     eg_size_class *out) {
   double *const figures[] = {&out->most_bytes, &out->latency_seconds,
                              &out->seconds_per_byte};
   bool is_good = form->kind == EG_SEXPR_LIST && form->count == 3;
@@ -363,14 +359,15 @@ static egraph_status read_class(const reader *r, const eg_sexpr *form,
                        largest);
 }
 
-static egraph_status read_classes(const reader *r, const eg_sexpr *form,
-                                  eg_link_curve *out) {
+static egraph_status read_size_classes(const reader *r, const eg_sexpr *form,
+                                       eg_link_curve *out) {
   for (uint32_t i = 4; i < form->count; i++) {
     eg_size_class *made = &out->classes[out->class_count++];
-    EG_TRY(read_class(r, &form->children[i], made));
+    EG_TRY(read_size_class(r, &form->children[i], made));
     if (i != 4 && made->most_bytes <= made[-1].most_bytes)
-      return eg_sexpr_fail(r->file, &form->children[i],
-                           "classes stand by their bytes, each with more than the last");
+      return eg_sexpr_fail(
+          r->file, &form->children[i],
+          "sort the classes by their bytes; each has more than the last");
   }
   return EGRAPH_OK;
 }
@@ -401,7 +398,7 @@ static egraph_status parse_exchange(reader *r, const eg_sexpr *form) {
                          "expected all-gather, reduce-scatter, all-reduce, all-to-all or "
                          "halo");
   EG_TRY(read_integer(r, &form->children[3], &curve.devices));
-  EG_TRY(read_classes(r, form, &curve));
+  EG_TRY(read_size_classes(r, form, &curve));
   eg_machine_link *link = &r->links[at];
   if (has_curve(link, &curve))
     return eg_sexpr_fail(r->file, form, "this exchange is given twice; remove one");
@@ -436,7 +433,7 @@ static egraph_status parse_axis(reader *r, const eg_sexpr *form) {
 
 // ---- meshes -----------------------------------------------------------------------
 
-/// Axes as they are written; a size of 0 is what the others leave.
+/// Axes as they are written; a size of 0 takes the devices that the others leave.
 typedef struct mesh_text {
   eg_mesh mesh;
   uint32_t links[EG_MAX_MESH_AXES];
@@ -461,7 +458,7 @@ static egraph_status parse_mesh_axis(reader *r, const eg_sexpr *form, mesh_text 
   return EGRAPH_OK;
 }
 
-/// Gives the axis of size 0 what is left, and drops axes of one device.
+/// Gives the axis of size 0 the devices that are left, and drops axes of one device.
 static egraph_status finish_mesh(const reader *r, const eg_sexpr *form,
                                  mesh_text *inout) {
   uint32_t devices = eg_machine_devices(r->machine), count = 0, open = 0;
@@ -487,19 +484,16 @@ static egraph_status finish_mesh(const reader *r, const eg_sexpr *form,
   return EGRAPH_OK;
 }
 
-static bool is_same_link(const eg_mesh_link *a, const eg_mesh_link *b) {
-  return a->link == b->link && a->seconds_per_byte == b->seconds_per_byte &&
-         a->exchange_seconds_per_byte == b->exchange_seconds_per_byte;
-}
-
-/// Whether two meshes differ in names alone.
+/// True when two meshes differ only in names.
 static bool is_same_mesh(const eg_machine_mesh *a, const eg_machine_mesh *b) {
-  if (a->mesh.axis_count != b->mesh.axis_count) return false;
-  for (uint32_t i = 0; i < a->mesh.axis_count; i++)
-    if (a->mesh.axes[i].size != b->mesh.axes[i].size ||
-        !is_same_link(&a->links[i], &b->links[i]))
-      return false;
-  return true;
+  bool same = a->mesh.axis_count == b->mesh.axis_count;
+  for (uint32_t i = 0; same && i < a->mesh.axis_count; i++) {
+    const eg_mesh_link *x = &a->links[i], *y = &b->links[i];
+    same = a->mesh.axes[i].size == b->mesh.axes[i].size && x->link == y->link &&
+           x->seconds_per_byte == y->seconds_per_byte &&
+           x->exchange_seconds_per_byte == y->exchange_seconds_per_byte;
+  }
+  return same;
 }
 
 static egraph_status add_mesh(reader *r, const mesh_text *text) {
@@ -521,7 +515,7 @@ static egraph_status parse_mesh(reader *r, const eg_sexpr *form) {
   return add_mesh(r, &text);
 }
 
-/// The machine as it is built, for files without meshes.
+/// Adds a mesh with the machine's own axes, for files without meshes.
 static egraph_status add_own_mesh(reader *r) {
   mesh_text text = {.mesh = {.axis_count = 0}};
   for (uint32_t i = 0; i < r->machine->axis_count; i++) {
@@ -540,7 +534,7 @@ static egraph_status add_own_mesh(reader *r) {
 typedef struct clause {
   const char *name;
   egraph_status (*parse)(reader *r, const eg_sexpr *form);
-  uint32_t min, max; // how often it may stand
+  uint32_t min, max; // number of times it may occur
 } clause;
 
 enum { CLAUSES = 9, MAX_CURVES = 256 };

@@ -8,12 +8,12 @@ enum { MAX_DEVICES = 1 << 20 };
 
 // ---- text -------------------------------------------------------------------------
 
-static bool is_name_byte(char c) {
+static bool is_axis_byte(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
          c == '-' || c == '_';
 }
 
-static egraph_status bad_mesh(const char *text) {
+static egraph_status fail_mesh(const char *text) {
   return EG_FAIL(EGRAPH_E_PARSE,
                  "'%.64s' is no mesh; write axes like node=2,gpu=4: at most %d of them, "
                  "names of at most %d letters, digits, - and _, at most %d devices",
@@ -38,7 +38,7 @@ static bool read_axis(const char **inout, eg_mesh *mesh) {
   eg_mesh_axis *axis = &mesh->axes[mesh->axis_count++];
   const char *c = *inout;
   size_t len = 0;
-  while (is_name_byte(c[len]))
+  while (is_axis_byte(c[len]))
     len++;
   if (len == 0 || len >= EG_MESH_NAME_SIZE || c[len] != '=') return false;
   memcpy(axis->name, c, len);
@@ -53,10 +53,10 @@ egraph_status eg_mesh_parse(const char *text, eg_mesh *out) {
   const char *c = text;
   uint64_t devices = 1;
   while (*c != '\0') {
-    if (mesh.axis_count != 0 && *c++ != ',') return bad_mesh(text);
-    if (!read_axis(&c, &mesh)) return bad_mesh(text);
+    if (mesh.axis_count != 0 && *c++ != ',') return fail_mesh(text);
+    if (!read_axis(&c, &mesh)) return fail_mesh(text);
     devices *= mesh.axes[mesh.axis_count - 1].size;
-    if (devices > MAX_DEVICES) return bad_mesh(text);
+    if (devices > MAX_DEVICES) return fail_mesh(text);
   }
   *out = mesh;
   return EGRAPH_OK;
@@ -64,9 +64,9 @@ egraph_status eg_mesh_parse(const char *text, eg_mesh *out) {
 
 egraph_status eg_mesh_print(eg_text *text, const eg_mesh *mesh) {
   for (uint32_t i = 0; i < mesh->axis_count; i++)
-    EG_TRY(eg_text_printf(text, "%s%s=%" PRIu32, i == 0 ? "" : ",", mesh->axes[i].name,
-                          mesh->axes[i].size));
-  return EGRAPH_OK;
+    eg_text_printf(text, "%s%s=%" PRIu32, i == 0 ? "" : ",", mesh->axes[i].name,
+                   mesh->axes[i].size);
+  return eg_text_status(text);
 }
 
 // ---- devices ----------------------------------------------------------------------
@@ -88,6 +88,7 @@ uint32_t eg_mesh_devices(const eg_mesh *mesh) {
 }
 
 uint32_t eg_mesh_stride(const eg_mesh *mesh, uint32_t axis) {
+  assert(axis < mesh->axis_count);
   uint32_t stride = 1;
   for (uint32_t i = axis + 1; i < mesh->axis_count; i++)
     stride *= mesh->axes[i].size;
@@ -141,16 +142,17 @@ egraph_status eg_layout_print(eg_text *text, const eg_mesh *mesh,
                               const eg_layout *layout) {
   for (uint32_t a = 0; a < mesh->axis_count; a++) {
     uint8_t digit = layout->sharding[a];
-    if (a != 0) EG_TRY(eg_text_append(text, ","));
+    if (a != 0) eg_text_append(text, ",");
     if (eg_digit_is_shard(digit))
-      EG_TRY(eg_text_printf(text, "S%" PRIu32, eg_digit_dim(digit)));
+      eg_text_printf(text, "S%" PRIu32, eg_digit_dim(digit));
     else
-      EG_TRY(eg_text_append(text, digit == EG_SHARD_R       ? "R"
-                                  : digit == EG_SHARD_P_SUM ? "P"
-                                                            : "M"));
+      eg_text_append(text, digit == EG_SHARD_R       ? "R"
+                           : digit == EG_SHARD_P_SUM ? "P"
+                                                     : "M");
   }
-  if (layout->format == EG_FORMAT_PLAIN) return EGRAPH_OK;
-  return eg_text_printf(text, ":%s", eg_format_name((eg_format)layout->format));
+  if (layout->format != EG_FORMAT_PLAIN)
+    eg_text_printf(text, ":%s", eg_format_name((eg_format)layout->format));
+  return eg_text_status(text);
 }
 
 static bool read_digit(const char **inout, uint8_t *out) {
@@ -204,6 +206,7 @@ const char *eg_transition_name(eg_transition_kind kind) {
 #define NAME(id, name) name,
   static const char *const names[] = {EG_TRANSITION_LIST(NAME)};
 #undef NAME
+  assert(kind < EG_TRANSITION_KINDS);
   return names[kind];
 }
 
@@ -222,7 +225,7 @@ const char *eg_exchange_name(uint32_t exchange) {
                                       : eg_transition_name((eg_transition_kind)exchange);
 }
 
-static bool kind_of(uint8_t from, uint8_t to, eg_transition_kind *out) {
+static bool find_kind(uint8_t from, uint8_t to, eg_transition_kind *out) {
   bool shards = eg_digit_is_shard(from), to_shard = eg_digit_is_shard(to);
   bool partial = eg_digit_is_partial(from);
   if (from == to) return false;
@@ -243,7 +246,7 @@ static bool kind_of(uint8_t from, uint8_t to, eg_transition_kind *out) {
   return true;
 }
 
-/// Whether a finer axis cuts the dimension that `digit` cuts.
+/// True when a finer axis cuts the dimension that `digit` cuts.
 static bool is_cut_further(const eg_mesh *mesh, const eg_layout *layout, uint32_t axis,
                            uint8_t digit) {
   for (uint32_t a = axis + 1; eg_digit_is_shard(digit) && a < mesh->axis_count; a++)
@@ -251,7 +254,7 @@ static bool is_cut_further(const eg_mesh *mesh, const eg_layout *layout, uint32_
   return false;
 }
 
-/// Whether channels that a digit cuts are whole blocks of the memory format.
+/// True when channels that a digit cuts are whole blocks of the memory format.
 static bool cuts_between_blocks(const eg_mesh *mesh, const eg_type *type,
                                 const eg_layout *layout, uint8_t digit) {
   int64_t block = eg_format_block((eg_format)layout->format);
@@ -275,7 +278,7 @@ bool eg_transition_between(const eg_mesh *mesh, const eg_type *type,
   if (axis == mesh->axis_count) return false;
   *out = (eg_transition){
       .axis = axis, .from = from->sharding[axis], .to = to->sharding[axis]};
-  return kind_of(out->from, out->to, &out->kind) &&
+  return find_kind(out->from, out->to, &out->kind) &&
          !is_cut_further(mesh, from, axis, out->from) &&
          !is_cut_further(mesh, from, axis, out->to) &&
          cuts_between_blocks(mesh, type, from, out->from) &&
@@ -289,4 +292,56 @@ double eg_transition_bytes(const eg_mesh *mesh, const eg_type *type,
   whole.sharding[transition->axis] = EG_SHARD_R;
   eg_type local = eg_sharding_local(mesh, type, &whole);
   return (double)eg_type_bytes(&local);
+}
+
+// ---- parallel operators
+// -----------------------------------------------------------------
+
+typedef struct parallel_row {
+  const char *name, *unity;
+  bool has_dim;
+} parallel_row;
+
+#define PARALLEL_ROW(id, name, unity, has_dim) [id] = {name, unity, has_dim},
+static const parallel_row rows[EG_PARALLEL_KINDS] = {EG_PARALLEL_LIST(PARALLEL_ROW)};
+#undef PARALLEL_ROW
+
+const char *eg_parallel_name(eg_parallel_kind kind) { return rows[kind].name; }
+const char *eg_parallel_unity(eg_parallel_kind kind) { return rows[kind].unity; }
+bool eg_parallel_has_dim(eg_parallel_kind kind) { return rows[kind].has_dim; }
+
+bool eg_parallel_find(const char *name, eg_parallel_kind *out) {
+  for (int k = 0; k < EG_PARALLEL_KINDS; k++)
+    if (strcmp(rows[k].name, name) == 0) {
+      *out = (eg_parallel_kind)k;
+      return true;
+    }
+  return false;
+}
+
+/// Finds the digit that the operator makes of a digit; false when it does not take it.
+static bool apply_to_digit(const eg_parallel_op *op, uint8_t from, uint8_t *out) {
+  uint8_t shard = eg_digit_shard(op->dim);
+  switch (op->kind) {
+  case EG_PARALLEL_PARTITION: *out = shard; return from == EG_SHARD_R;
+  case EG_PARALLEL_COMBINE: *out = EG_SHARD_R; return from == shard;
+  case EG_PARALLEL_REPLICATE:
+    *out = op->keeps_one ? EG_SHARD_P_SUM : EG_SHARD_R;
+    return from == EG_SHARD_R;
+  case EG_PARALLEL_REDUCE: *out = EG_SHARD_R; return eg_digit_is_partial(from);
+  case EG_PARALLEL_KINDS: break;
+  }
+  return false;
+}
+
+bool eg_parallel_apply(const eg_mesh *mesh, const eg_parallel_op *op, eg_layout *inout) {
+  eg_layout to = *inout;
+  eg_transition transition;
+  if (!apply_to_digit(op, inout->sharding[op->axis], &to.sharding[op->axis]))
+    return false;
+  if (to.sharding[op->axis] != inout->sharding[op->axis] &&
+      !eg_transition_between(mesh, NULL, inout, &to, &transition))
+    return false;
+  *inout = to;
+  return true;
 }

@@ -53,18 +53,17 @@ static inline uint32_t eg_digit_dim(uint8_t digit) {
   return (uint32_t)digit - EG_SHARD_S0;
 }
 
-/// Why a sharding is not legal, in the order in which it is looked at.
+/// Why a sharding is not legal, in the order of the checks.
 typedef enum eg_sharding_fault {
   EG_SHARDING_LEGAL,
-  EG_SHARDING_NO_DIM,    // a dimension that the type has not
+  EG_SHARDING_NO_DIM,    // a dimension that the type lacks
   EG_SHARDING_UNEVEN,    // a dimension that does not divide
   EG_SHARDING_NOT_NUMBER // partial sums of bool
 } eg_sharding_fault;
-/// Looks at the digits of the mesh's axes; type->layout is not read.
+/// Checks the digits of the mesh's axes; type->layout is not read.
 eg_sharding_fault eg_sharding_check(const eg_mesh *mesh, const eg_type *type,
                                     const eg_layout *layout);
-/// The type of what one device holds, in the layout's memory format. The sharding is
-/// legal.
+/// The type of one device's part, in the layout's memory format. The sharding is legal.
 eg_type eg_sharding_local(const eg_mesh *mesh, const eg_type *type,
                           const eg_layout *layout);
 /// Same sharding and memory format.
@@ -92,33 +91,75 @@ typedef enum eg_transition_kind {
 } eg_transition_kind;
 #undef EG_TRANSITION_ENUM
 const char *eg_transition_name(eg_transition_kind kind);
-/// Whether each device works alone.
+/// True when each device works alone.
 bool eg_transition_is_local(eg_transition_kind kind);
 
-/// Beside the kinds of transitions: exchanges with neighbours before a window.
+/// Kinds of transitions, and one more exchange: with neighbours, before a window.
 enum { EG_EXCHANGE_HALO = EG_TRANSITION_KINDS, EG_EXCHANGES };
 const char *eg_exchange_name(uint32_t exchange);
-/// Whether devices talk to each other.
+/// True when devices send data to each other.
 bool eg_exchange_is_remote(uint32_t exchange);
 
 typedef struct eg_transition {
   eg_transition_kind kind;
-  uint32_t axis;    // of a reorder 0
-  uint8_t from, to; // digits; of a reorder memory formats
+  uint32_t axis;    // 0 of a reorder
+  uint8_t from, to; // digits; memory formats of a reorder
 } eg_transition;
 
 /// The transition between two legal layouts of a type, which differ on exactly one axis
-/// or in the memory format; false when there is none: they differ in more, R -> P(max), a
-/// dimension that a finer axis cuts further (the order of blocks would not be that of the
+/// or in the memory format. False when there is none: they differ in more, R -> P(max), a
+/// dimension that a finer axis cuts further (blocks would not be in the order of the
 /// mesh), or channels that are not cut between the blocks of a memory format. The type is
-/// read only where channels lie in blocks; it may be NULL where both are plain.
+/// read only where channels are in blocks; it may be NULL where both are plain.
 bool eg_transition_between(const eg_mesh *mesh, const eg_type *type,
                            const eg_layout *from, const eg_layout *to,
                            eg_transition *out);
-/// Bytes that the collective is about: of the local tensor if the axis were R, i.e. the
+/// Bytes that the collective moves: of the local tensor if the axis were R, i.e. of the
 /// gathered result of an all-gather, the operand of a reduce-scatter or all-reduce, the
 /// devices' blocks together of an all-to-all. 0 for local transitions.
 double eg_transition_bytes(const eg_mesh *mesh, const eg_type *type,
                            const eg_layout *from, const eg_transition *transition);
+
+// ---- parallel operators ---------------------------------------------------------------
+//
+// The four parallel operators of parallel computation graphs (Unity, section 3), as
+// changes of a layout along one axis. None of them changes the value.
+//
+//   partition  R -> S(d)    every device keeps its block
+//   combine    S(d) -> R    every device gets all blocks
+//   replicate  R -> R       copies, of which every device has one from the start; or
+//              R -> P(sum)  one copy keeps the value, the others are zero
+//   reduce     P -> R       the sum (or maximum) of all devices
+//
+// Unity's values without parallel operators are on one device; here every device has all
+// of them.
+
+// Kind, spelling in rule files, Unity's name, whether it names a dimension.
+#define EG_PARALLEL_LIST(X)                                                              \
+  X(EG_PARALLEL_PARTITION, "partition", "Partition", true)                               \
+  X(EG_PARALLEL_COMBINE, "combine", "Combine", true)                                     \
+  X(EG_PARALLEL_REPLICATE, "replicate", "Replicate", false)                              \
+  X(EG_PARALLEL_REDUCE, "reduce", "Reduce", false)
+#define EG_PARALLEL_ENUM(id, ...) id,
+typedef enum eg_parallel_kind {
+  EG_PARALLEL_LIST(EG_PARALLEL_ENUM) EG_PARALLEL_KINDS
+} eg_parallel_kind;
+#undef EG_PARALLEL_ENUM
+
+typedef struct eg_parallel_op {
+  eg_parallel_kind kind;
+  uint32_t axis;  // of the mesh
+  uint32_t dim;   // of PARTITION and COMBINE
+  bool keeps_one; // REPLICATE: the other copies are zero
+} eg_parallel_op;
+
+const char *eg_parallel_name(eg_parallel_kind kind);  // "partition"
+const char *eg_parallel_unity(eg_parallel_kind kind); // "Partition"
+bool eg_parallel_has_dim(eg_parallel_kind kind);
+bool eg_parallel_find(const char *name, eg_parallel_kind *out);
+
+/// Applies the operator to a layout; false when it does not take this layout. The caller
+/// checks that the result is legal for the type.
+bool eg_parallel_apply(const eg_mesh *mesh, const eg_parallel_op *op, eg_layout *inout);
 
 #endif

@@ -9,6 +9,7 @@ static eg_op op_of(const eg_spread *spread) { return (eg_op)spread->spec.attrs->
 static bool has_bit(uint32_t bits, uint32_t i) { return (bits >> i & 1) != 0; }
 
 egraph_status eg_spread_init(const eg_node_spec *spec, eg_spread *out) {
+  assert(spec->attrs->op < EG_OP_COUNT);
   *out = (eg_spread){.spec = *spec};
   eg_op op = (eg_op)spec->attrs->op;
   bool is_known = op != EG_OP_OPAQUE && op != EG_OP_INPUT && op != EG_OP_WEIGHT;
@@ -18,7 +19,7 @@ egraph_status eg_spread_init(const eg_node_spec *spec, eg_spread *out) {
 
 // ---- one axis ---------------------------------------------------------------------
 
-/// Whether a part of the factor reads a shifted window: it would need other pads, not
+/// True when a part of the factor reads a shifted window: it would need other pads, not
 /// other data.
 static bool is_kernel_tap(const eg_spread *spread, const eg_factor *factor) {
   if (factor->kind != EG_FACTOR_SUM || factor->input_dim[0] != EG_NO_DIM) return false;
@@ -29,7 +30,7 @@ static bool is_kernel_tap(const eg_spread *spread, const eg_factor *factor) {
   return false;
 }
 
-/// The digit of all results when the factor is split; false when it cannot be.
+/// Finds the digit of all results when the factor is split; false when it cannot be.
 static bool result_digit(const eg_spread *spread, const eg_factor *factor, uint8_t *out) {
   switch (factor->kind) {
   case EG_FACTOR_BLOCKED: return false;
@@ -49,15 +50,15 @@ static bool result_digit(const eg_spread *spread, const eg_factor *factor, uint8
   return true;
 }
 
-static uint32_t rows_of(const eg_spread *spread) {
+static uint32_t count_rows(const eg_spread *spread) {
   uint32_t operands = spread->spec.input_count;
   return operands < EG_FACTOR_ROWS ? operands : EG_FACTOR_ROWS;
 }
 
-static bool split(const eg_spread *spread, const eg_mesh *mesh, uint32_t axis,
-                  const eg_factor *factor, eg_strategy *inout) {
+static bool split_factor(const eg_spread *spread, const eg_mesh *mesh, uint32_t axis,
+                         const eg_factor *factor, eg_strategy *inout) {
   if (!result_digit(spread, factor, &inout->result.sharding[axis])) return false;
-  for (uint32_t i = 0; i < rows_of(spread); i++) {
+  for (uint32_t i = 0; i < count_rows(spread); i++) {
     int dim = factor->input_dim[i];
     bool is_addend =
         factor->kind == EG_FACTOR_SUM && has_bit(spread->factors.joint_linear, i);
@@ -76,9 +77,9 @@ static bool has_sum(const eg_factors *factors) {
   return false;
 }
 
-/// `operand` EG_NO_DIM: the joint operands alone.
-static bool pass(const eg_spread *spread, uint32_t axis, int operand,
-                 eg_strategy *inout) {
+/// Passes partial sums of an operand through; EG_NO_DIM: of the joint operands alone.
+static bool pass_operand(const eg_spread *spread, uint32_t axis, int operand,
+                         eg_strategy *inout) {
   const eg_factors *factors = &spread->factors;
   uint32_t passed = factors->joint_linear;
   if (operand == EG_NO_DIM) {
@@ -87,28 +88,30 @@ static bool pass(const eg_spread *spread, uint32_t axis, int operand,
     if (!has_bit(factors->linear, (uint32_t)operand)) return false;
     passed |= UINT32_C(1) << operand;
   }
-  for (uint32_t i = 0; i < rows_of(spread); i++)
+  for (uint32_t i = 0; i < count_rows(spread); i++)
     if (has_bit(passed, i)) inout->inputs[i].sharding[axis] = EG_SHARD_P_SUM;
   inout->result.sharding[axis] = EG_SHARD_P_SUM;
   return true;
 }
 
-static bool act(const eg_spread *spread, const eg_mesh *mesh, uint32_t axis,
-                uint8_t action, eg_strategy *inout) {
+static bool take_action(const eg_spread *spread, const eg_mesh *mesh, uint32_t axis,
+                        uint8_t action, eg_strategy *inout) {
   inout->action[axis] = action;
   if (action == EG_ACTION_REPLICATE) return true;
-  if (action == EG_ACTION_PASS_JOINT) return pass(spread, axis, EG_NO_DIM, inout);
-  if (action < EG_ACTION_SPLIT) return pass(spread, axis, action - EG_ACTION_PASS, inout);
+  if (action == EG_ACTION_PASS_JOINT) return pass_operand(spread, axis, EG_NO_DIM, inout);
+  if (action < EG_ACTION_SPLIT)
+    return pass_operand(spread, axis, action - EG_ACTION_PASS, inout);
   uint32_t factor = (uint32_t)action - EG_ACTION_SPLIT;
   return factor < spread->factors.count &&
-         split(spread, mesh, axis, &spread->factors.factor[factor], inout);
+         split_factor(spread, mesh, axis, &spread->factors.factor[factor], inout);
 }
 
 // ---- all axes ---------------------------------------------------------------------
 
-/// Into how many parts a factor is split; the last axis that does.
-static int64_t parts_of(const eg_mesh *mesh, const eg_strategy *strategy, uint32_t factor,
-                        uint32_t *out_first, uint32_t *out_last) {
+/// Counts the parts into which a factor is split, and finds the first and last axis that
+/// split it.
+static int64_t count_parts(const eg_mesh *mesh, const eg_strategy *strategy,
+                           uint32_t factor, uint32_t *out_first, uint32_t *out_last) {
   int64_t parts = 1;
   for (uint32_t a = 0; a < mesh->axis_count; a++) {
     if (strategy->action[a] != EG_ACTION_SPLIT + factor) continue;
@@ -119,7 +122,7 @@ static int64_t parts_of(const eg_mesh *mesh, const eg_strategy *strategy, uint32
   return parts;
 }
 
-/// Whether a device's part of every dimension is one block.
+/// True when a device's part of every dimension is one block.
 static bool is_contiguous(const eg_spread *spread, const eg_mesh *mesh,
                           const eg_strategy *strategy, bool is_result, uint32_t which,
                           uint32_t rank) {
@@ -136,7 +139,7 @@ static bool is_contiguous(const eg_spread *spread, const eg_mesh *mesh,
         continue;
       }
       uint32_t first_axis = 0, last_axis = 0;
-      int64_t parts = parts_of(mesh, strategy, f, &first_axis, &last_axis);
+      int64_t parts = count_parts(mesh, strategy, f, &first_axis, &last_axis);
       if (parts > 1 && (is_open || first_axis < last)) return false;
       if (parts > 1) last = last_axis;
       is_open = is_open || parts != factor->size;
@@ -145,11 +148,13 @@ static bool is_contiguous(const eg_spread *spread, const eg_mesh *mesh,
   return true;
 }
 
-static bool divides(const eg_spread *spread, const eg_mesh *mesh,
-                    const eg_strategy *strategy) {
+/// True when the sizes of all factors divide by their parts.
+static bool factors_divide(const eg_spread *spread, const eg_mesh *mesh,
+                           const eg_strategy *strategy) {
   for (uint32_t f = 0; f < spread->factors.count; f++) {
     uint32_t first, last;
-    if (spread->factors.factor[f].size % parts_of(mesh, strategy, f, &first, &last) != 0)
+    if (spread->factors.factor[f].size % count_parts(mesh, strategy, f, &first, &last) !=
+        0)
       return false;
   }
   return true;
@@ -181,7 +186,7 @@ static const eg_factor *window_of(const eg_spread *spread, uint8_t action) {
   return factor->kind == EG_FACTOR_WINDOW ? factor : NULL;
 }
 
-/// Windows whose padding can be replaced by rows that hold `out_fill`.
+/// True when rows that contain `*out_fill` can replace the padding of a window.
 static bool can_fill(const eg_spread *spread, const eg_factor *window, double *out_fill) {
   const eg_attrs *attrs = spread->spec.attrs;
   *out_fill = op_of(spread) == EG_OP_MAX_POOL ? -(double)INFINITY : 0;
@@ -213,7 +218,8 @@ static bool halo_of(const eg_spread *spread, const eg_mesh *mesh, uint32_t axis,
          out->after <= held;
 }
 
-/// Every window is split along one axis at most and needs neighbours' rows only.
+/// True when every window is split along at most one axis and reads only the rows of
+/// neighbours.
 static bool windows_fit(const eg_spread *spread, const eg_mesh *mesh,
                         const eg_strategy *strategy) {
   for (uint32_t a = 0; a < mesh->axis_count; a++) {
@@ -238,55 +244,39 @@ uint32_t eg_spread_halos(const eg_spread *spread, const eg_mesh *mesh,
   return count;
 }
 
-// ---- enumeration ------------------------------------------------------------------
+// ---- strategies -------------------------------------------------------------------
 
 bool eg_spread_combine(const eg_spread *spread, const eg_mesh *mesh,
                        const uint8_t *actions, eg_strategy *out) {
   *out = (eg_strategy){.share = 1};
   for (uint32_t a = 0; a < mesh->axis_count; a++)
-    if (!act(spread, mesh, a, actions[a], out)) return false;
-  return divides(spread, mesh, out) && layouts_fit(spread, mesh, out) &&
+    if (!take_action(spread, mesh, a, actions[a], out)) return false;
+  return factors_divide(spread, mesh, out) && layouts_fit(spread, mesh, out) &&
          windows_fit(spread, mesh, out);
 }
 
-/// The actions that an axis can take while the others replicate.
-static uint32_t actions_of(const eg_spread *spread, const eg_mesh *mesh, uint32_t axis,
-                           uint8_t out[EG_ACTION_SPLIT + EG_MAX_FACTORS]) {
+uint32_t eg_spread_actions(const eg_spread *spread, const eg_mesh *mesh, uint32_t axis,
+                           uint8_t out[EG_MAX_ACTIONS]) {
   uint32_t count = 0, last = EG_ACTION_SPLIT + spread->factors.count;
   for (uint32_t action = 0; action < last; action++) {
     eg_strategy strategy = {.share = 1};
-    if (act(spread, mesh, axis, (uint8_t)action, &strategy))
+    if (take_action(spread, mesh, axis, (uint8_t)action, &strategy))
       out[count++] = (uint8_t)action;
   }
   return count;
 }
 
-typedef struct choices {
-  uint32_t count[EG_MAX_MESH_AXES], at[EG_MAX_MESH_AXES];
-  uint8_t action[EG_MAX_MESH_AXES][EG_ACTION_SPLIT + EG_MAX_FACTORS];
-} choices;
-
-/// The next combination; false after the last.
-static bool step(const eg_mesh *mesh, choices *c) {
-  for (uint32_t a = mesh->axis_count; a-- > 0;) {
-    if (++c->at[a] < c->count[a]) return true;
-    c->at[a] = 0;
-  }
-  return false;
-}
-
-static egraph_status try_strategy(const eg_spread *spread, const eg_mesh *mesh,
-                                  const uint8_t *actions, eg_arena *scratch,
-                                  eg_strategies *inout) {
-  eg_strategy strategy;
-  if (!eg_spread_combine(spread, mesh, actions, &strategy)) return EGRAPH_OK;
-  eg_node_spec local;
-  if (spread->factors.count != 0) {
-    egraph_status status = eg_spread_local(spread, mesh, &strategy, 0, scratch, &local);
-    if (status == EGRAPH_E_TYPE) return EGRAPH_OK;
-    EG_TRY(status);
-  }
-  return eg_strategies_push(inout, strategy);
+egraph_status eg_spread_unevens(const eg_spread *spread, const eg_mesh *mesh,
+                                eg_unevens *inout) {
+  for (uint32_t a = 0; a < mesh->axis_count; a++)
+    for (uint32_t f = 0; f < spread->factors.count; f++) {
+      const eg_factor *factor = &spread->factors.factor[f];
+      eg_strategy strategy = {.share = 1};
+      if (factor->size > 1 && factor->size % mesh->axes[a].size != 0 &&
+          split_factor(spread, mesh, a, factor, &strategy))
+        EG_TRY(eg_unevens_push(inout, (eg_uneven){.axis = a, .factor = f}));
+    }
+  return EGRAPH_OK;
 }
 
 // ---- memory formats -------------------------------------------------------------------
@@ -298,46 +288,4 @@ void eg_strategy_set_formats(eg_strategy *strategy, const eg_format_choice *choi
   for (uint32_t row = 0; row < EG_FACTOR_ROWS; row++)
     strategy->inputs[row].format = choice->input[row];
   strategy->result.format = choice->output;
-}
-
-egraph_status eg_spread_formats(const eg_spread *spread, const eg_mesh *mesh,
-                                const eg_strategy *strategy, uint32_t mask,
-                                eg_arena *scratch,
-                                eg_format_choice out[EG_MAX_FORMAT_CHOICES],
-                                uint32_t *out_count) {
-  eg_node_spec local;
-  EG_TRY(eg_spread_local(spread, mesh, strategy, 0, scratch, &local));
-  *out_count = eg_op_formats(local.attrs, local.inputs, local.input_count, local.results,
-                             local.result_count, mask, out);
-  return EGRAPH_OK;
-}
-
-// ---- strategies -----------------------------------------------------------------------
-
-egraph_status eg_spread_strategies(const eg_spread *spread, const eg_mesh *mesh,
-                                   eg_arena *scratch, eg_strategies *inout) {
-  if (op_of(spread) == EG_OP_INPUT || op_of(spread) == EG_OP_WEIGHT) return EGRAPH_OK;
-  choices c = {.count = {0}};
-  for (uint32_t a = 0; a < mesh->axis_count; a++)
-    c.count[a] = actions_of(spread, mesh, a, c.action[a]);
-  do {
-    uint8_t actions[EG_MAX_MESH_AXES] = {0};
-    for (uint32_t a = 0; a < mesh->axis_count; a++)
-      actions[a] = c.action[a][c.at[a]];
-    EG_TRY(try_strategy(spread, mesh, actions, scratch, inout));
-  } while (step(mesh, &c));
-  return EGRAPH_OK;
-}
-
-egraph_status eg_spread_unevens(const eg_spread *spread, const eg_mesh *mesh,
-                                eg_unevens *inout) {
-  for (uint32_t a = 0; a < mesh->axis_count; a++)
-    for (uint32_t f = 0; f < spread->factors.count; f++) {
-      const eg_factor *factor = &spread->factors.factor[f];
-      eg_strategy strategy = {.share = 1};
-      if (factor->size > 1 && factor->size % mesh->axes[a].size != 0 &&
-          split(spread, mesh, a, factor, &strategy))
-        EG_TRY(eg_unevens_push(inout, (eg_uneven){.axis = a, .factor = f}));
-    }
-  return EGRAPH_OK;
 }

@@ -30,16 +30,17 @@ enum {
   EG_ACTION_REPLICATE = 0,
   EG_ACTION_PASS_JOINT = 1,
   EG_ACTION_PASS = 2,
-  EG_ACTION_SPLIT = EG_ACTION_PASS + EG_FACTOR_ROWS
+  EG_ACTION_SPLIT = EG_ACTION_PASS + EG_FACTOR_ROWS,
+  EG_MAX_ACTIONS = EG_ACTION_SPLIT + EG_MAX_FACTORS
 };
 
-/// What neighbours along an axis exchange before a sliding window can work on blocks:
-/// rows of operand 0, the first and last device pad instead.
+/// Rows of operand 0 that neighbours along an axis exchange before a sliding window can
+/// work on blocks; the first and last device pad instead.
 typedef struct eg_halo {
   uint32_t axis, dim;     // dim of operand 0
   int64_t before, after;  // rows, each at most what a neighbour holds
   int64_t window, stride; // rows that a window reads, and from one to the next
-  double fill;            // what stands for rows beyond the border
+  double fill;            // elements of rows beyond the border
 } eg_halo;
 
 typedef struct eg_strategy {
@@ -55,24 +56,22 @@ static inline const eg_layout *eg_strategy_input(const eg_strategy *strategy,
 }
 EG_VEC_DEFINE(eg_strategies, eg_strategy);
 
-/// Splits that were refused because a size does not divide: for reports.
+/// A split that was refused because a size does not divide: for reports.
 typedef struct eg_uneven {
   uint32_t axis, factor;
 } eg_uneven;
 EG_VEC_DEFINE(eg_unevens, eg_uneven);
 
-/// A node with global types and what is derived from it.
+/// A node with global types, and its factors.
 typedef struct eg_spread {
   eg_node_spec spec; // borrowed
   eg_factors factors;
 } eg_spread;
 
 egraph_status eg_spread_init(const eg_node_spec *spec, eg_spread *out);
-/// Appends every strategy on the mesh whose local node is well-typed. Opaque operators
-/// are replicated only. INPUT and WEIGHT have none. The order is that of the actions,
-/// axis 0 slowest.
-egraph_status eg_spread_strategies(const eg_spread *spread, const eg_mesh *mesh,
-                                   eg_arena *scratch, eg_strategies *inout);
+/// Fills the actions that an axis can take while the others replicate; returns how many.
+uint32_t eg_spread_actions(const eg_spread *spread, const eg_mesh *mesh, uint32_t axis,
+                           uint8_t out[EG_MAX_ACTIONS]);
 /// The strategy that takes actions[axis]; false when they do not combine.
 bool eg_spread_combine(const eg_spread *spread, const eg_mesh *mesh,
                        const uint8_t *actions, eg_strategy *out);
@@ -81,23 +80,30 @@ egraph_status eg_spread_unevens(const eg_spread *spread, const eg_mesh *mesh,
                                 eg_unevens *inout);
 /// Gives the layouts of a strategy the memory formats of a choice.
 void eg_strategy_set_formats(eg_strategy *strategy, const eg_format_choice *choice);
+/// The halos of a strategy, at most one per axis. Returns how many.
+uint32_t eg_spread_halos(const eg_spread *spread, const eg_mesh *mesh,
+                         const eg_strategy *strategy, eg_halo out[EG_MAX_MESH_AXES]);
+
+// ---- the part of a rank (local_node.c) ------------------------------------------------
+
+/// The node that a rank runs: attributes and types of its part, operand 0 with its halos.
+/// Types and work are the same on all ranks. Lives in the arena. Fails with EGRAPH_E_TYPE
+/// when the part is ill-typed or does not compute the device's part of the result.
+egraph_status eg_spread_local(const eg_spread *spread, const eg_mesh *mesh,
+                              const eg_strategy *strategy, uint32_t rank, eg_arena *arena,
+                              eg_node_spec *out);
+
+/// Appends every strategy on the mesh whose local node is well-typed. Opaque operators
+/// are only replicated. INPUT and WEIGHT have none. In the order of the actions, axis 0
+/// slowest.
+egraph_status eg_spread_strategies(const eg_spread *spread, const eg_mesh *mesh,
+                                   eg_arena *scratch, eg_strategies *inout);
 /// The choices of memory formats that a rank's part of a plain strategy has, plain first,
-/// of those in `mask` (eg_op_formats).
+/// among the formats in `mask` (eg_op_formats).
 egraph_status eg_spread_formats(const eg_spread *spread, const eg_mesh *mesh,
                                 const eg_strategy *strategy, uint32_t mask,
                                 eg_arena *scratch,
                                 eg_format_choice out[EG_MAX_FORMAT_CHOICES],
                                 uint32_t *out_count);
-/// The halos of a strategy, at most one per axis. Returns how many.
-uint32_t eg_spread_halos(const eg_spread *spread, const eg_mesh *mesh,
-                         const eg_strategy *strategy, eg_halo out[EG_MAX_MESH_AXES]);
-
-/// What a rank runs: attributes and types of its part, operand 0 with its halos. Types
-/// and work are the same on all ranks. Lives in the arena. Fails with EGRAPH_E_TYPE when
-/// the part is ill-typed or would be something else than the device's part of the result.
-/// (local_node.c)
-egraph_status eg_spread_local(const eg_spread *spread, const eg_mesh *mesh,
-                              const eg_strategy *strategy, uint32_t rank, eg_arena *arena,
-                              eg_node_spec *out);
 
 #endif

@@ -6,26 +6,40 @@
 #include "base/status.h"
 
 enum { MOST_STREAMS = 16 };
+#define OWNED                                                                            \
+  (eg_u32s, first, waiters, left, opened, instant, late),                                \
+      (eg_event_queue, running, closed)
 
-/// A schedule that is made. Times of events are seconds in `running`, windows in `closed`
-/// and 0 in `ready`, whose runs come by their numbers.
+/// A schedule under construction. Times of events are seconds in `running`, windows in
+/// `closed`, and 0 in `ready`, which is ordered by the numbers of runs.
 typedef struct scheduler {
   eg_list_schedule *s;
   uint32_t streams, ahead;
-  eg_u32s first, waiters; // [runs + 1]: those that wait for a run
-  eg_u32s left;           // [runs] that a run still waits for
+  eg_u32s first, waiters; // [runs + 1]: runs that wait for a run
+  eg_u32s left;           // [runs] number of runs that a run still waits for
   eg_u32s opened;         // [windows] flags
-  eg_u32s instant;        // ready, and on no stream
-  eg_u32s late;           // the same, but their turn has not come
+  eg_u32s instant;        // ready runs on no stream
+  eg_u32s late;           // likewise, whose turn has not come
   eg_event_queue running, closed, ready[MOST_STREAMS];
   bool is_busy[MOST_STREAMS];
-  uint32_t open; // windows that have been opened, all before the first that is not
+  uint32_t open;            // windows before the first one that has not been opened
   uint32_t turn, turn_left; // on stream 0; runs of the turn that have not ended
-  uint32_t next_of_turn;    // run from which on to count the next turn
+  uint32_t next_of_turn;    // first run of later turns, or one before it
   double now;
 } scheduler;
-EG_OWNER_DEFINE_STATIC(scheduler, (eg_u32s, first, waiters, left, opened, instant, late),
-                       (eg_event_queue, running, closed))
+
+static void scheduler_init(scheduler *c, egraph_allocator alloc) {
+  *c = (scheduler){.streams = 0};
+  EG_INIT_MEMBERS(c, alloc, OWNED)
+  for (uint32_t i = 0; i < MOST_STREAMS; i++)
+    eg_event_queue_init(&c->ready[i], alloc);
+}
+
+static void scheduler_deinit(scheduler *c) {
+  EG_DEINIT_MEMBERS(c, OWNED)
+  for (uint32_t i = 0; i < MOST_STREAMS; i++)
+    eg_event_queue_deinit(&c->ready[i]);
+}
 
 EG_OWNER_DEFINE(eg_list_schedule, (eg_runs, runs),
                 (eg_u32s, waiter, waits_for, order, let_in))
@@ -51,7 +65,7 @@ static egraph_status list_waiters(scheduler *c) {
   return EGRAPH_OK;
 }
 
-static egraph_status reserve(scheduler *c) {
+static egraph_status reserve_queues(scheduler *c) {
   uint32_t runs = (uint32_t)c->s->runs.len, windows = 0;
   EG_TRY(eg_event_queue_reserve(&c->running, runs));
   EG_TRY(eg_event_queue_reserve(&c->closed, runs));
@@ -68,8 +82,9 @@ static egraph_status reserve(scheduler *c) {
   return EGRAPH_OK;
 }
 
-/// Goes on to the next turn of stream 0 that has runs, once all of this one have ended.
-static egraph_status take_turn(scheduler *c) {
+/// Goes on to the next turn of stream 0 that has runs, once all runs of this one have
+/// ended.
+static egraph_status begin_next_turn(scheduler *c) {
   const eg_runs *runs = &c->s->runs;
   if (c->turn_left != 0) return EGRAPH_OK;
   c->turn = UINT32_MAX; // behind the last one
@@ -93,21 +108,22 @@ static egraph_status queue_run(scheduler *c, uint32_t r) {
   return EGRAPH_OK;
 }
 
-/// What a run waited for has ended.
-static egraph_status release(scheduler *c, uint32_t r) {
+/// Queues a run that waits for no other run any more, unless its window is closed.
+static egraph_status release_run(scheduler *c, uint32_t r) {
   uint32_t window = c->s->runs.data[r].window;
   if (window == EG_RUN_NONE || window < c->open + c->ahead) return queue_run(c, r);
   eg_event_queue_set(&c->closed, r, window);
   return EGRAPH_OK;
 }
 
-static egraph_status end(scheduler *c, uint32_t r) {
+static egraph_status end_run(scheduler *c, uint32_t r) {
   if (c->s->runs.data[r].stream == 0) {
     c->turn_left--;
-    EG_TRY(take_turn(c));
+    EG_TRY(begin_next_turn(c));
   }
   for (uint32_t i = c->first.data[r]; i < c->first.data[r + 1]; i++)
-    if (--c->left.data[c->waiters.data[i]] == 0) EG_TRY(release(c, c->waiters.data[i]));
+    if (--c->left.data[c->waiters.data[i]] == 0)
+      EG_TRY(release_run(c, c->waiters.data[i]));
   return EGRAPH_OK;
 }
 
@@ -125,26 +141,26 @@ static egraph_status open_windows(scheduler *c, uint32_t r) {
   return EGRAPH_OK;
 }
 
-static egraph_status begin(scheduler *c, uint32_t r) {
+static egraph_status begin_run(scheduler *c, uint32_t r) {
   EG_TRY(eg_u32s_push(&c->s->order, r));
   return c->s->runs.data[r].opens == EG_RUN_NONE ? EGRAPH_OK : open_windows(c, r);
 }
 
-static egraph_status run_instant(scheduler *c) {
+static egraph_status run_instant_runs(scheduler *c) {
   while (c->instant.len != 0) {
     uint32_t r = eg_u32s_pop(&c->instant);
     if (c->s->runs.data[r].turn > c->turn) {
       EG_TRY(eg_u32s_push(&c->late, r));
       continue;
     }
-    EG_TRY(begin(c, r));
-    EG_TRY(end(c, r));
+    EG_TRY(begin_run(c, r));
+    EG_TRY(end_run(c, r));
   }
   return EGRAPH_OK;
 }
 
 /// Begins the next run of a stream, if it is idle and one is ready.
-static egraph_status feed(scheduler *c, uint32_t stream, bool *out_began) {
+static egraph_status feed_stream(scheduler *c, uint32_t stream, bool *out_began) {
   eg_event_queue *ready = &c->ready[stream];
   *out_began = false;
   if (c->is_busy[stream] || eg_event_queue_is_empty(ready)) return EGRAPH_OK;
@@ -155,16 +171,16 @@ static egraph_status feed(scheduler *c, uint32_t stream, bool *out_began) {
   c->is_busy[stream] = true;
   eg_event_queue_set(&c->running, r, c->now + run->seconds);
   *out_began = true;
-  return begin(c, r);
+  return begin_run(c, r);
 }
 
-static egraph_status feed_all(scheduler *c) {
+static egraph_status feed_streams(scheduler *c) {
   for (bool goes_on = true; goes_on;) {
     goes_on = false;
-    EG_TRY(run_instant(c));
+    EG_TRY(run_instant_runs(c));
     for (uint32_t i = 0; i < c->streams; i++) {
       bool began;
-      EG_TRY(feed(c, i, &began));
+      EG_TRY(feed_stream(c, i, &began));
       goes_on = goes_on || began;
     }
     goes_on = goes_on || c->instant.len != 0;
@@ -172,52 +188,41 @@ static egraph_status feed_all(scheduler *c) {
   return EGRAPH_OK;
 }
 
-/// Ends all that end next.
-static egraph_status advance(scheduler *c) {
+/// Ends all runs with the earliest end.
+static egraph_status end_next_runs(scheduler *c) {
   c->now = eg_event_queue_first(&c->running).time;
   while (!eg_event_queue_is_empty(&c->running) &&
          eg_event_queue_first(&c->running).time == c->now) {
     uint32_t r = eg_event_queue_first(&c->running).number;
     eg_event_queue_remove(&c->running, r);
     c->is_busy[c->s->runs.data[r].stream] = false;
-    EG_TRY(end(c, r));
+    EG_TRY(end_run(c, r));
   }
-  return EGRAPH_OK;
-}
-
-static egraph_status make(scheduler *c) {
-  uint32_t runs = (uint32_t)c->s->runs.len;
-  EG_TRY(list_waiters(c));
-  EG_TRY(reserve(c));
-  EG_TRY(take_turn(c));
-  for (uint32_t r = 0; r < runs; r++)
-    if (c->left.data[r] == 0) EG_TRY(release(c, r));
-  EG_TRY(feed_all(c));
-  while (!eg_event_queue_is_empty(&c->running)) {
-    EG_TRY(advance(c));
-    EG_TRY(feed_all(c));
-  }
-  c->s->seconds = c->now;
-  if (c->s->order.len != runs)
-    return EG_FAIL(EGRAPH_E_INTERNAL, "%zu of %u tasks of a plan are never ready",
-                   runs - c->s->order.len, runs);
   return EGRAPH_OK;
 }
 
 egraph_status eg_list_schedule_make(eg_list_schedule *s, uint32_t streams,
                                     uint32_t ahead) {
   assert(streams <= MOST_STREAMS && ahead >= 1);
-  scheduler c;
-  scheduler_init(&c, s->order.alloc);
+  uint32_t runs = (uint32_t)s->runs.len;
+  EG_LOCAL(scheduler, c, s->order.alloc);
   c.s = s;
   c.streams = streams;
   c.ahead = ahead;
-  for (uint32_t i = 0; i < streams; i++)
-    eg_event_queue_init(&c.ready[i], s->order.alloc);
   s->order.len = 0;
-  egraph_status status = make(&c);
-  for (uint32_t i = 0; i < streams; i++)
-    eg_event_queue_deinit(&c.ready[i]);
-  scheduler_deinit(&c);
-  return status;
+  EG_TRY(list_waiters(&c));
+  EG_TRY(reserve_queues(&c));
+  EG_TRY(begin_next_turn(&c));
+  for (uint32_t r = 0; r < runs; r++)
+    if (c.left.data[r] == 0) EG_TRY(release_run(&c, r));
+  EG_TRY(feed_streams(&c));
+  while (!eg_event_queue_is_empty(&c.running)) {
+    EG_TRY(end_next_runs(&c));
+    EG_TRY(feed_streams(&c));
+  }
+  s->seconds = c.now;
+  if (s->order.len != runs)
+    return EG_FAIL(EGRAPH_E_INTERNAL, "%zu of %u tasks of a plan are never ready",
+                   runs - s->order.len, runs);
+  return EGRAPH_OK;
 }

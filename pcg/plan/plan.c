@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pcg/plan/plan.h"
 
-#include <inttypes.h>
+#include <math.h>
+
+#include "base/hash.h"
+#include "base/owner.h"
+#include "pcg/graph/graph_copy.h"
 
 #define PRICE_BASIS_NAME(id, name) name,
 static const char *const price_basis_names[] = {EG_PRICE_BASIS_LIST(PRICE_BASIS_NAME)};
 
-const char *eg_price_basis_name(uint32_t basis) { return price_basis_names[basis]; }
+const char *eg_price_basis_name(uint32_t basis) {
+  assert(basis < EG_PRICE_BASES);
+  return price_basis_names[basis];
+}
 
 bool eg_price_basis_find(const char *name, uint32_t *out) {
   for (uint32_t b = 0; b < EG_PRICE_BASES; b++)
@@ -17,24 +24,16 @@ bool eg_price_basis_find(const char *name, uint32_t *out) {
   return false;
 }
 
+#define OWNED                                                                            \
+  (eg_plan_states, states), (eg_plan_steps, steps), (eg_plan_rivals, rivals),            \
+      (eg_u32s, operands, output_states, carried)
+
 void eg_plan_init(eg_plan *plan, egraph_allocator alloc) {
   *plan = (eg_plan){.micro_batches = 1};
-  eg_plan_states_init(&plan->states, alloc);
-  eg_plan_steps_init(&plan->steps, alloc);
-  eg_u32s_init(&plan->operands, alloc);
-  eg_u32s_init(&plan->output_states, alloc);
-  eg_u32s_init(&plan->carried, alloc);
-  eg_plan_rivals_init(&plan->rivals, alloc);
+  EG_INIT_MEMBERS(plan, alloc, OWNED)
 }
 
-void eg_plan_deinit(eg_plan *plan) {
-  eg_plan_states_deinit(&plan->states);
-  eg_plan_steps_deinit(&plan->steps);
-  eg_u32s_deinit(&plan->operands);
-  eg_u32s_deinit(&plan->output_states);
-  eg_u32s_deinit(&plan->carried);
-  eg_plan_rivals_deinit(&plan->rivals);
-}
+void eg_plan_deinit(eg_plan *plan) { EG_DEINIT_MEMBERS(plan, OWNED) }
 
 bool eg_plan_is_folded(const eg_plan *plan) {
   for (size_t i = 0; i < plan->states.len; i++)
@@ -42,25 +41,58 @@ bool eg_plan_is_folded(const eg_plan *plan) {
   return false;
 }
 
+bool eg_plan_is_carried(const eg_plan *plan, uint32_t output) {
+  for (size_t i = 0; i + 1 < plan->carried.len; i += 2)
+    if (plan->carried.data[i] == output) return true;
+  return false;
+}
+
+// ---- figures --------------------------------------------------------------------------
+
+uint32_t eg_phase_runs(const eg_plan *plan, eg_phase phase) {
+  return phase == EG_PHASE_UPDATE ? 1 : plan->micro_batches;
+}
+
+double eg_plan_step_blocks(const eg_plan_step *step) { return 1.0 + step->more_blocks; }
+
+double eg_plan_step_seconds(const eg_plan *plan, const eg_plan_step *step) {
+  return eg_phase_runs(plan, step->phase) * eg_plan_step_blocks(step) * step->seconds;
+}
+
+double eg_plan_state_bytes(const eg_plan *plan, uint32_t state) {
+  const eg_plan_state *row = eg_plan_states_at(&plan->states, state);
+  eg_type local = eg_sharding_local(
+      &plan->mesh, &eg_graph_value(plan->graph, row->value)->type, &row->layout);
+  return (double)eg_type_bytes(&local);
+}
+
+double eg_plan_move_bytes(const eg_plan *plan, const eg_plan_step *step) {
+  assert(step->is_move);
+  const eg_plan_state *from = eg_plan_states_at(&plan->states, step->from);
+  return eg_transition_bytes(&plan->mesh, &eg_graph_value(plan->graph, from->value)->type,
+                             &from->layout, &step->transition);
+}
+
+// ---- specs and strategies -------------------------------------------------------------
+
 egraph_status eg_plan_spec(const eg_plan *plan, const eg_plan_step *step, eg_arena *arena,
                            eg_node_spec *out) {
+  assert(!step->is_move);
   eg_graph_node_info info = eg_graph_node_at(plan->graph, step->node);
+  size_t count = (size_t)info.input_count + info.result_count;
   eg_type *types;
-  EG_TRY(eg_arena_alloc(arena, (size_t)info.input_count + info.result_count,
-                        sizeof *types, &types));
+  EG_TRY(eg_arena_alloc(arena, count, sizeof *types, &types));
+  for (uint32_t i = 0; i < count; i++) {
+    eg_value value =
+        i < info.input_count ? info.inputs[i] : info.results[i - info.input_count];
+    types[i] = eg_graph_value(plan->graph, value)->type;
+    types[i].layout = (eg_layout){0};
+  }
   *out = (eg_node_spec){.attrs = info.attrs,
                         .inputs = types,
                         .input_count = info.input_count,
                         .results = types + info.input_count,
                         .result_count = info.result_count};
-  for (uint32_t i = 0; i < info.input_count; i++) {
-    types[i] = eg_graph_value(plan->graph, info.inputs[i])->type;
-    types[i].layout = (eg_layout){0};
-  }
-  for (uint32_t i = 0; i < info.result_count; i++) {
-    types[info.input_count + i] = eg_graph_value(plan->graph, info.results[i])->type;
-    types[info.input_count + i].layout = (eg_layout){0};
-  }
   return EGRAPH_OK;
 }
 
@@ -96,246 +128,197 @@ egraph_status eg_plan_spread(const eg_plan *plan, const eg_plan_step *step,
   return EGRAPH_OK;
 }
 
-// ---- check ------------------------------------------------------------------------
+// ---- constants ------------------------------------------------------------------------
 
-typedef struct checker {
-  const eg_plan *plan;
-  eg_arena *arena;
-  uint32_t at;                   // step
-  const eg_plan_state **entries; // [values] the first one from the start, or NULL
-  bool *constants;               // [values]
-} checker;
-
-static egraph_status broken(const checker *c, const char *what) {
-  return EG_FAIL(EGRAPH_E_INTERNAL, "plan, step %" PRIu32 ": %s", c->at, what);
-}
-
-static const eg_plan_state *state_at(const checker *c, uint32_t state) {
-  return state < c->plan->states.len ? &c->plan->states.data[state] : NULL;
-}
-
-/// Whether what one device holds of a value can be in the layout's memory format.
-static bool fits_format(const eg_plan *plan, const eg_type *type,
-                        const eg_layout *layout) {
-  eg_type local = eg_sharding_local(&plan->mesh, type, layout);
-  return layout->format < EG_FORMAT_COUNT &&
-         eg_format_fits(&local, (eg_format)layout->format);
-}
-
-static egraph_status check_state(const checker *c, const eg_plan_state *state) {
-  const eg_plan *plan = c->plan;
-  if (state->value.id >= eg_graph_value_count(plan->graph))
-    return broken(c, "a state of no value");
-  const eg_value_info *info = eg_graph_value(plan->graph, state->value);
-  if (!info->typed ||
-      eg_sharding_check(&plan->mesh, &info->type, &state->layout) != EG_SHARDING_LEGAL ||
-      !fits_format(plan, &info->type, &state->layout))
-    return broken(c, "a state whose layout does not fit its value");
-  bool is_given = info->kind != EG_VALUE_COMPUTED || c->constants[state->value.id];
-  if (state->step == EG_PLAN_NONE ? !is_given : state->step >= plan->steps.len)
-    return broken(c, "a state that nothing makes");
-  return EGRAPH_OK;
-}
-
-/// That an operand is there: made by an earlier step, of no later phase.
-static egraph_status check_operand(const checker *c, uint32_t number) {
-  const eg_plan_state *state = state_at(c, number);
-  if (state == NULL) return broken(c, "an operand that is no state");
-  if (state->step == EG_PLAN_NONE) return EGRAPH_OK;
-  if (state->step >= c->at) return broken(c, "an operand is made later");
-  return EGRAPH_OK;
-}
-
-static egraph_status check_move(const checker *c, const eg_plan_step *step) {
-  EG_TRY(check_operand(c, step->from));
-  const eg_plan_state *from = state_at(c, step->from), *to = state_at(c, step->to);
-  eg_transition transition;
-  if (to == NULL || to->step != c->at || to->value.id != from->value.id)
-    return broken(c, "a move to a state of another value or step");
-  if (!eg_transition_between(&c->plan->mesh,
-                             &eg_graph_value(c->plan->graph, from->value)->type,
-                             &from->layout, &to->layout, &transition) ||
-      transition.kind != step->transition.kind ||
-      transition.axis != step->transition.axis ||
-      transition.from != step->transition.from || transition.to != step->transition.to)
-    return broken(c, "a move that is no single transition");
-  return EGRAPH_OK;
-}
-
-/// That there is a state for each operand and result.
-static egraph_status check_operands(const checker *c, const eg_plan_step *step,
-                                    const eg_graph_node_info *info) {
-  const uint32_t *operands = c->plan->operands.data + step->operands;
-  for (uint32_t i = 0; i < info->input_count; i++)
-    EG_TRY(check_operand(c, operands[i]));
-  for (uint32_t r = 0; r < info->result_count; r++)
-    if (state_at(c, operands[info->input_count + r]) == NULL)
-      return broken(c, "a result that is no state");
-  return EGRAPH_OK;
-}
-
-static egraph_status check_layouts(const checker *c, const eg_plan_step *step,
-                                   const eg_graph_node_info *info,
-                                   const eg_strategy *strategy) {
-  const uint32_t *operands = c->plan->operands.data + step->operands;
-  for (uint32_t i = 0; i < info->input_count; i++) {
-    const eg_plan_state *state = state_at(c, operands[i]);
-    if (state->value.id != info->inputs[i].id ||
-        !eg_layout_same(&c->plan->mesh, &state->layout, eg_strategy_input(strategy, i)))
-      return broken(c, "an operand in another layout than the strategy's");
-  }
-  for (uint32_t r = 0; r < info->result_count; r++) {
-    const eg_plan_state *state = state_at(c, operands[info->input_count + r]);
-    if (state->step != c->at || state->value.id != info->results[r].id ||
-        !eg_layout_same(&c->plan->mesh, &state->layout, &strategy->result))
-      return broken(c, "a result in another layout than the strategy's");
-    if (state->more_blocks != state_at(c, operands[info->input_count])->more_blocks)
-      return broken(c, "results of a node that stand for several numbers of blocks");
-  }
-  return EGRAPH_OK;
-}
-
-static egraph_status check_node(const checker *c, const eg_plan_step *step) {
-  if (step->node.id >= eg_graph_node_count(c->plan->graph))
-    return broken(c, "no such node");
-  eg_graph_node_info info = eg_graph_node_at(c->plan->graph, step->node);
-  if ((uint64_t)step->operands + info.input_count + info.result_count >
-      c->plan->operands.len)
-    return broken(c, "operands are missing");
-  EG_TRY(check_operands(c, step, &info));
-  const eg_spread *spread;
-  const eg_strategy *strategy;
-  egraph_status status = eg_plan_spread(c->plan, step, c->arena, &spread, &strategy);
-  if (status == EGRAPH_E_INTERNAL) return broken(c, "actions that do not combine");
-  EG_TRY(status);
-  return check_layouts(c, step, &info, strategy);
-}
-
-static egraph_status check_steps(checker *c) {
-  eg_phase phase = EG_PHASE_FORWARD;
-  for (c->at = 0; c->at < c->plan->steps.len; c->at++) {
-    const eg_plan_step *step = &c->plan->steps.data[c->at];
-    if (step->phase < phase) return broken(c, "a phase that was over");
-    phase = step->phase;
-    EG_TRY(step->is_move ? check_move(c, step) : check_node(c, step));
-  }
-  return EGRAPH_OK;
-}
-
-static egraph_status find_entries(checker *c) {
-  const eg_plan *plan = c->plan;
-  EG_TRY(eg_arena_alloc(c->arena, eg_graph_value_count(plan->graph), sizeof *c->entries,
-                        &c->entries));
-  for (size_t i = plan->states.len; i-- > 0;)
-    if (plan->states.data[i].step == EG_PLAN_NONE)
-      c->entries[plan->states.data[i].value.id] = &plan->states.data[i];
-  return EGRAPH_OK;
-}
-
-static bool makes(const eg_plan *plan, const eg_plan_step *step, uint32_t state) {
-  if (step->is_move) return step->to == state;
-  eg_graph_node_info info = eg_graph_node_at(plan->graph, step->node);
-  const uint32_t *results = plan->operands.data + step->operands + info.input_count;
-  for (uint32_t r = 0; r < info.result_count; r++)
-    if (results[r] == state) return true;
-  return false;
-}
-
-/// That all states of a value, and all results of a node, stand for as many blocks.
-static egraph_status check_blocks(const checker *c) {
-  const eg_plan *plan = c->plan;
-  const eg_plan_state **first; // [values] state, or NULL
-  EG_TRY(
-      eg_arena_alloc(c->arena, eg_graph_value_count(plan->graph), sizeof *first, &first));
-  for (uint32_t i = 0; i < plan->states.len; i++) {
-    const eg_plan_state *state = &plan->states.data[i];
-    const eg_plan_state **known = &first[state->value.id];
-    if (*known == NULL) *known = state;
-    if (state->more_blocks != (*known)->more_blocks)
-      return broken(c, "a value that stands for several numbers of blocks");
-  }
-  return EGRAPH_OK;
-}
-
-/// That every state is made by the step that it names, and only what is computed enters
-/// in several layouts.
-static egraph_status check_makers(const checker *c) {
-  const eg_plan *plan = c->plan;
-  for (uint32_t i = 0; i < plan->states.len; i++) {
-    const eg_plan_state *state = &plan->states.data[i];
-    bool enters_again =
-        c->entries[state->value.id] != state &&
-        eg_graph_value(plan->graph, state->value)->kind != EG_VALUE_COMPUTED;
-    if (state->step == EG_PLAN_NONE ? enters_again
-                                    : !makes(plan, &plan->steps.data[state->step], i))
-      return broken(c, "a state that its step does not make, or that enters twice");
-  }
-  return EGRAPH_OK;
-}
-
-static egraph_status check_outputs(const checker *c) {
-  const eg_plan *plan = c->plan;
-  if (plan->output_states.len != eg_graph_output_count(plan->graph))
-    return broken(c, "an output without a state");
-  for (uint32_t i = 0; i < plan->output_states.len; i++) {
-    EG_TRY(check_operand(c, plan->output_states.data[i]));
-    if (state_at(c, plan->output_states.data[i])->value.id !=
-        eg_graph_output(plan->graph, i, NULL).id)
-      return broken(c, "an output has the state of another value");
-  }
-  return EGRAPH_OK;
-}
-
-static egraph_status check_carried(const checker *c) {
-  const eg_plan *plan = c->plan;
-  bool *enters; // [values]
-  EG_TRY(eg_arena_alloc(c->arena, eg_graph_value_count(plan->graph), sizeof *enters,
-                        &enters));
-  for (size_t i = 0; i + 1 < plan->carried.len; i += 2) {
-    uint32_t output = plan->carried.data[i], value = plan->carried.data[i + 1];
-    if (output >= plan->output_states.len) return broken(c, "carries no output");
-    if (enters[value]) return broken(c, "two values leave the step for one that enters");
-    enters[value] = true;
-    const eg_plan_state *entry = c->entries[value];
-    const eg_plan_state *exit = state_at(c, plan->output_states.data[output]);
-    if (!eg_type_same(&eg_graph_value(plan->graph, exit->value)->type,
-                      &eg_graph_value(plan->graph, (eg_value){value})->type))
-      return broken(c, "a value leaves the step in another type than it entered");
-    if (entry == NULL) continue;
-    if (!eg_layout_same(&plan->mesh, &entry->layout, &exit->layout))
-      return broken(c, "a value leaves the step in another layout than it entered");
-    if (entry->more_blocks != exit->more_blocks)
-      return broken(c, "a value leaves the step for another number of blocks");
-  }
-  return EGRAPH_OK;
-}
-
-static egraph_status find_constants(checker *c) {
-  const eg_plan *plan = c->plan;
-  uint32_t values = eg_graph_value_count(plan->graph);
+void eg_plan_constants(const eg_plan *plan, bool *out_flags) {
+  for (uint32_t v = 0; v < eg_graph_value_count(plan->graph); v++)
+    out_flags[v] = eg_graph_value(plan->graph, (eg_value){v})->kind == EG_VALUE_WEIGHT;
   for (size_t i = 1; i < plan->carried.len; i += 2)
-    if (plan->carried.data[i] >= values ||
-        eg_graph_value(plan->graph, (eg_value){plan->carried.data[i]})->kind ==
-            EG_VALUE_COMPUTED)
-      return broken(c, "carries no value that enters");
-  EG_TRY(eg_arena_alloc(c->arena, values, sizeof *c->constants, &c->constants));
-  eg_plan_constants(plan, c->constants);
+    out_flags[plan->carried.data[i]] = false;
+  eg_graph_flag_computed(plan->graph, out_flags);
+}
+
+static bool is_slice(const eg_plan_step *step) {
+  return step->is_move && step->transition.kind == EG_TRANSITION_SLICE;
+}
+
+/// Flags the states of constants without a step, and all slices of them.
+static void flag_slices(const eg_plan *plan, const bool *constants, bool *out_flags) {
+  for (size_t s = 0; s < plan->states.len; s++) {
+    const eg_plan_state *state = &plan->states.data[s];
+    out_flags[s] = state->step == EG_PLAN_NONE && constants[state->value.id];
+  }
+  for (size_t i = 0; i < plan->steps.len; i++) {
+    const eg_plan_step *step = &plan->steps.data[i];
+    if (is_slice(step)) out_flags[step->to] = out_flags[step->from];
+  }
+}
+
+/// Flags the states that outputs and steps other than slices read.
+static void flag_read(const eg_plan *plan, bool *out_flags) {
+  for (size_t i = 0; i < plan->steps.len; i++) {
+    const eg_plan_step *step = &plan->steps.data[i];
+    uint32_t count = is_slice(step) ? 0 : eg_plan_step_operand_count(plan, step);
+    for (uint32_t k = 0; k < count; k++)
+      out_flags[eg_plan_step_operand(plan, step, k)] = true;
+  }
+  for (size_t i = 0; i < plan->output_states.len; i++)
+    out_flags[plan->output_states.data[i]] = true;
+}
+
+egraph_status eg_plan_ahead(const eg_plan *plan, egraph_allocator alloc,
+                            bool *out_flags) {
+  uint32_t values = eg_graph_value_count(plan->graph);
+  bool *constants, *is_read;
+  double
+      *more_bytes; // [values] of a device: states that are read, without those that enter
+  EG_LOCAL(eg_arena, scratch, alloc);
+  EG_TRY(eg_arena_alloc(&scratch, values, sizeof *constants, &constants));
+  EG_TRY(eg_arena_alloc(&scratch, values, sizeof *more_bytes, &more_bytes));
+  EG_TRY(eg_arena_alloc(&scratch, plan->states.len, sizeof *is_read, &is_read));
+  eg_plan_constants(plan, constants);
+  flag_slices(plan, constants, out_flags);
+  flag_read(plan, is_read);
+  for (size_t i = 0; i < plan->carried.len; i += 2) { // an output is made in the step
+    uint32_t exit = plan->output_states.data[plan->carried.data[i]];
+    more_bytes[plan->states.data[exit].value.id] = INFINITY;
+  }
+  for (uint32_t s = 0; s < plan->states.len; s++) {
+    const eg_plan_state *state = &plan->states.data[s];
+    if (!out_flags[s]) continue;
+    double bytes = eg_plan_state_bytes(plan, s);
+    if (is_read[s]) more_bytes[state->value.id] += bytes;
+    if (state->step == EG_PLAN_NONE) more_bytes[state->value.id] -= bytes;
+  }
+  for (size_t s = 0; s < plan->states.len; s++) {
+    const eg_plan_state *state = &plan->states.data[s];
+    if (state->step != EG_PLAN_NONE && more_bytes[state->value.id] > 0)
+      out_flags[s] = false;
+  }
   return EGRAPH_OK;
 }
 
-egraph_status eg_plan_check(const eg_plan *plan, egraph_allocator alloc) {
-  eg_arena arena;
-  eg_arena_init(&arena, alloc);
-  checker c = {.plan = plan, .arena = &arena};
-  egraph_status status = find_constants(&c);
-  for (size_t i = 0; status == EGRAPH_OK && i < plan->states.len; i++)
-    status = check_state(&c, &plan->states.data[i]);
-  if (status == EGRAPH_OK) status = check_steps(&c);
-  if (status == EGRAPH_OK) status = find_entries(&c);
-  if (status == EGRAPH_OK) status = check_makers(&c);
-  if (status == EGRAPH_OK) status = check_blocks(&c);
-  if (status == EGRAPH_OK) status = check_outputs(&c);
-  if (status == EGRAPH_OK) status = check_carried(&c);
-  eg_arena_deinit(&arena);
-  return status;
+// ---- the plan of one device -----------------------------------------------------------
+
+typedef struct graph_planner {
+  eg_plan *plan;
+  const eg_graph *graph;
+  bool *needed, *constants; // [values]
+  uint32_t *states;         // [values] EG_PLAN_NONE: none yet
+} graph_planner;
+
+static void mark_needed_values(graph_planner *p) {
+  for (uint32_t i = 0; i < eg_graph_output_count(p->graph); i++)
+    p->needed[eg_graph_output(p->graph, i, NULL).id] = true;
+  for (uint32_t n = eg_graph_node_count(p->graph); n-- > 0;) {
+    eg_graph_node_info info = eg_graph_node_at(p->graph, (eg_graph_node){n});
+    if (!eg_node_any_result(&info, p->needed)) continue;
+    for (uint32_t i = 0; i < info.input_count; i++)
+      p->needed[info.inputs[i].id] = true;
+  }
+}
+
+static egraph_status add_value_state(graph_planner *p, eg_value value, uint32_t step) {
+  eg_plan_state state = {.value = value, .step = step};
+  state.layout.format = eg_graph_value(p->graph, value)->type.layout.format;
+  p->states[value.id] = (uint32_t)p->plan->states.len;
+  return eg_plan_states_push(&p->plan->states, state);
+}
+
+/// Appends the state of a value to a list. A constant without a state gets one.
+static egraph_status use_value(graph_planner *p, eg_value value, eg_u32s *list) {
+  if (p->states[value.id] == EG_PLAN_NONE)
+    EG_TRY(add_value_state(p, value, EG_PLAN_NONE));
+  return eg_u32s_push(list, p->states[value.id]);
+}
+
+static egraph_status add_node_step(graph_planner *p, uint32_t node) {
+  eg_plan *plan = p->plan;
+  eg_graph_node_info info = eg_graph_node_at(p->graph, (eg_graph_node){node});
+  eg_plan_step step = {.node = {node}, .operands = (uint32_t)plan->operands.len};
+  if (!eg_node_any_result(&info, p->needed) || p->constants[info.results[0].id])
+    return EGRAPH_OK;
+  for (uint32_t i = 0; i < info.input_count; i++)
+    EG_TRY(use_value(p, info.inputs[i], &plan->operands));
+  for (uint32_t r = 0; r < info.result_count; r++) {
+    EG_TRY(add_value_state(p, info.results[r], (uint32_t)plan->steps.len));
+    EG_TRY(use_value(p, info.results[r], &plan->operands));
+  }
+  return eg_plan_steps_push(&plan->steps, step);
+}
+
+egraph_status eg_plan_of_graph(const eg_graph *graph, eg_plan *inout) {
+  assert(inout->states.len == 0 && inout->steps.len == 0);
+  uint32_t values = eg_graph_value_count(graph);
+  graph_planner p = {.plan = inout, .graph = graph};
+  EG_LOCAL(eg_arena, scratch, inout->states.alloc);
+  inout->graph = graph;
+  EG_TRY(eg_arena_alloc(&scratch, values, sizeof *p.needed, &p.needed));
+  EG_TRY(eg_arena_alloc(&scratch, values, sizeof *p.constants, &p.constants));
+  EG_TRY(eg_arena_alloc(&scratch, values, sizeof *p.states, &p.states));
+  mark_needed_values(&p);
+  eg_plan_constants(inout, p.constants);
+  for (uint32_t v = 0; v < values; v++)
+    p.states[v] = EG_PLAN_NONE;
+  for (uint32_t i = 0; i < eg_graph_input_count(graph); i++)
+    EG_TRY(add_value_state(&p, eg_graph_input(graph, i), EG_PLAN_NONE));
+  for (uint32_t n = 0; n < eg_graph_node_count(graph); n++)
+    EG_TRY(add_node_step(&p, n));
+  for (uint32_t i = 0; i < eg_graph_output_count(graph); i++)
+    EG_TRY(use_value(&p, eg_graph_output(graph, i, NULL), &inout->output_states));
+  return EGRAPH_OK;
+}
+
+// ---- digest ---------------------------------------------------------------------------
+
+static void digest_number(uint64_t *digest, uint64_t value) {
+  *digest = eg_hash_combine(*digest, value);
+}
+
+static void digest_list(uint64_t *digest, const eg_u32s *list) {
+  digest_number(digest, list->len);
+  for (size_t i = 0; i < list->len; i++)
+    digest_number(digest, list->data[i]);
+}
+
+static void digest_state(uint64_t *digest, uint32_t axes, const eg_plan_state *state) {
+  digest_number(digest, state->value.id);
+  *digest = eg_hash_bytes(*digest, state->layout.sharding, axes);
+  digest_number(digest, state->layout.format);
+  digest_number(digest, state->step);
+  digest_number(digest, state->more_blocks);
+}
+
+static void digest_step(uint64_t *digest, uint32_t axes, const eg_plan_step *step) {
+  digest_number(digest, step->is_move);
+  digest_number(digest, (uint64_t)step->phase);
+  if (step->is_move) {
+    digest_number(digest, step->from);
+    digest_number(digest, step->to);
+  } else {
+    digest_number(digest, step->node.id);
+    *digest = eg_hash_bytes(*digest, step->action, axes);
+  }
+}
+
+egraph_status eg_plan_digest(const eg_plan *plan, egraph_allocator alloc, uint64_t *out) {
+  uint32_t axes = plan->mesh.axis_count;
+  EG_LOCAL(eg_text, text, alloc);
+  EG_TRY(eg_graph_print(plan->graph, &text));
+  uint64_t digest = eg_hash_bytes(plan->micro_batches, text.chars.data, text.chars.len);
+  digest_number(&digest, axes);
+  for (uint32_t a = 0; a < axes; a++) {
+    const eg_mesh_axis *axis = &plan->mesh.axes[a];
+    digest_number(&digest, axis->size);
+    digest = eg_hash_bytes(digest, axis->name, strlen(axis->name));
+  }
+  for (size_t i = 0; i < plan->states.len; i++)
+    digest_state(&digest, axes, &plan->states.data[i]);
+  for (size_t i = 0; i < plan->steps.len; i++)
+    digest_step(&digest, axes, &plan->steps.data[i]);
+  digest_list(&digest, &plan->operands);
+  digest_list(&digest, &plan->output_states);
+  digest_list(&digest, &plan->carried);
+  *out = digest;
+  return EGRAPH_OK;
 }

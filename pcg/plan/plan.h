@@ -1,13 +1,13 @@
 // A plan: the graph of a step with a layout for every tensor on a mesh, i.e. a parallel
 // computation graph (Unity, section 3). Every device runs the same steps on its part.
 //
-//   state   a value in one layout: made by the value's producer, or by a move
+//   state   a value in one layout: computed by the value's node, or moved to this layout
 //   step    in order of execution: a node on states, or a move from one state of a value
 //           to another along one axis
 //
 // The steps are those of one micro-batch in phases FORWARD and BACKWARD, run
-// `micro_batches` times, then those of phase UPDATE, once. A state made in one phase and
-// used in a later one is kept in between.
+// `micro_batches` times, then those of phase UPDATE, run once. A state that is made in
+// one phase and used in a later one is kept in between.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_PLAN_H
 #define EG_PCG_PLAN_H
@@ -15,7 +15,6 @@
 #include "pcg/graph/graph.h"
 #include "pcg/parallel/mesh.h"
 #include "pcg/parallel/strategy.h"
-#include "pcg/plan/plan_rival.h"
 #include "pcg/training/phase.h"
 
 #define EG_PLAN_NONE UINT32_MAX
@@ -25,11 +24,11 @@ typedef struct eg_plan_state {
   eg_layout layout;     // sharding on the mesh, memory format of the local tensor
   uint32_t step;        // that makes it; EG_PLAN_NONE: an input or a constant
                         // (eg_plan_constants), there from the start
-  uint32_t more_blocks; // beside its own that it stands for, in a plan of a folded graph
+  uint32_t more_blocks; // in a plan of a folded graph: blocks it stands for, but one
 } eg_plan_state;
 EG_VEC_DEFINE(eg_plan_states, eg_plan_state);
 
-// What the seconds of a step rest on, spelling.
+// The basis of a step's seconds: id, spelling.
 #define EG_PRICE_BASIS_LIST(X)                                                           \
   X(EG_PRICE_FREE, "free")                                                               \
   X(EG_PRICE_GIVEN, "given")         /* by the caller */                                 \
@@ -48,19 +47,63 @@ bool eg_price_basis_find(const char *name, uint32_t *out);
 typedef struct eg_plan_step {
   bool is_move;
   eg_phase phase;
-  // a node: its operands' and results' states stand in eg_plan.operands, results last
+  // a node: states of its operands, then of its results, are in eg_plan.operands
   eg_graph_node node;
   uint32_t operands;
   uint8_t action[EG_MAX_MESH_AXES];
   // a move
   uint32_t from, to;
   eg_transition transition;
-  // both: what the plan was made with, seconds of one execution, in one block
+  // both: seconds of one execution, in one block, with which planning counted
   double seconds;
   uint32_t basis;       // eg_price_basis of an operator or reorder
-  uint32_t more_blocks; // beside its own that it stands for, as of states
+  uint32_t more_blocks; // as of states
 } eg_plan_step;
 EG_VEC_DEFINE(eg_plan_steps, eg_plan_step);
+
+// ---- rivals: plans of the same step that the plan was compared with -------------------
+
+enum { EG_RIVAL_NAME_SIZE = 192, EG_RIVAL_REASONS = 3 };
+
+// The outcome of planning a rival: id, spelling.
+#define EG_RIVAL_LIST(X)                                                                 \
+  X(EG_RIVAL_FITS, "fits")                                                               \
+  X(EG_RIVAL_TOO_LARGE, "too large")    /* no such plan fits the memory */               \
+  X(EG_RIVAL_IMPOSSIBLE, "impossible")  /* there is no such plan */                      \
+  X(EG_RIVAL_FORBIDDEN, "forbidden")    /* none that keeps to the constraints */         \
+  X(EG_RIVAL_UNKNOWN, "unknown")        /* none was found in the work given */           \
+  X(EG_RIVAL_UNEVEN, "does not divide") /* a size that its axes do not divide */
+#define EG_RIVAL_ENUM(id, name) id,
+typedef enum eg_rival_outcome {
+  EG_RIVAL_LIST(EG_RIVAL_ENUM) EG_RIVAL_OUTCOMES
+} eg_rival_outcome;
+#undef EG_RIVAL_ENUM
+
+/// An exchange, or computing, that takes longer in a step of the rival than of the plan.
+typedef struct eg_rival_reason {
+  uint32_t exchange; // of eg_plan_summary.exchange; EG_EXCHANGES: computing, which has no
+                     // phase, axis and bytes
+  eg_phase phase;
+  char axis[EG_MESH_NAME_SIZE]; // of the rival's mesh
+  double seconds;               // more than in the plan
+  double bytes;                 // that the rival exchanges there in all
+} eg_rival_reason;
+
+typedef struct eg_plan_rival {
+  char name[EG_RIVAL_NAME_SIZE];
+  eg_rival_outcome outcome;
+  eg_mesh mesh;
+  double seconds, memory; // FITS, TOO_LARGE (without the limit; 0: not known)
+  double least_memory;    // TOO_LARGE: bytes of a device with which the rival fits
+  double excess;          // TOO_LARGE: bytes of least_memory above the limit
+  uint32_t parts;         // UNEVEN: into which a dimension should be cut
+  uint32_t batch;         // UNEVEN: size of the batch; 0: no weight divides
+  uint32_t reason_count;
+  eg_rival_reason reasons[EG_RIVAL_REASONS]; // most seconds first
+} eg_plan_rival;
+EG_VEC_DEFINE(eg_plan_rivals, eg_plan_rival);
+
+// ---- plans ----------------------------------------------------------------------------
 
 typedef struct eg_plan {
   const eg_graph *graph; // borrowed
@@ -70,10 +113,10 @@ typedef struct eg_plan {
   eg_plan_steps steps;
   eg_u32s operands;
   eg_u32s output_states; // per graph output
-  eg_u32s carried;       // pairs: output index, input or weight value: what leaves a step
-                         // enters the next one, in the same layout
-  eg_plan_rivals rivals; // what else was planned; says nothing of the plan itself
-  double single_seconds; // the step on one device, as far as planning knows; 0: not known
+  eg_u32s carried; // pairs: output index, input or weight value: the output of a step
+                   // enters the next step as this value, in the same layout
+  eg_plan_rivals rivals; // for reports
+  double single_seconds; // of the best known plan of one device; 0: not known
   double peak_seconds;   // that all devices take for the step's operations at their peak;
                          // 0: not known
   double memory_limit;   // bytes of a device of the machine; 0: none, or not known
@@ -81,6 +124,16 @@ typedef struct eg_plan {
 
 void eg_plan_init(eg_plan *plan, egraph_allocator alloc);
 void eg_plan_deinit(eg_plan *plan);
+/// Fills an empty plan with the steps of one device that runs a graph as it is: nodes in
+/// the order of the graph, values in the memory formats of their types.
+///
+///   (input x)(weight w)(let s (relu w))(let y (add x s))      states x, s from the
+///   start, (output y)                                                one step: y
+///
+/// Values computed from weights alone are there from the start. Nodes and values that no
+/// output needs have no step and no state, except inputs. The graph is borrowed and
+/// typed. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_plan_of_graph(const eg_graph *graph, eg_plan *inout);
 /// The spec of a node step with global types; lives in the arena.
 egraph_status eg_plan_spec(const eg_plan *plan, const eg_plan_step *step, eg_arena *arena,
                            eg_node_spec *out);
@@ -91,24 +144,43 @@ egraph_status eg_plan_spread(const eg_plan *plan, const eg_plan_step *step,
                              eg_arena *arena, const eg_spread **out_spread,
                              const eg_strategy **out_strategy);
 /// Flags the values that are the same in every step, [values of the graph]: weights that
-/// are not carried, and what is made of these only. States of them that are there from
-/// the start are computed when a program is loaded.
+/// are not carried, and values computed from these only. Their states without a step are
+/// computed when a program is loaded.
 void eg_plan_constants(const eg_plan *plan, bool *out_flags);
-/// Flags the states that are there before a run, [states]: of constants those from the
-/// start, and slices of these, unless all that is read of a constant would take more
-/// memory than as it enters. Fails with EGRAPH_E_MEMORY.
+/// Flags the states that are there before a run, [states]: states of constants without a
+/// step, and slices of these, unless the slices that are read of a constant take more
+/// memory than the constant as it enters. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_plan_ahead(const eg_plan *plan, egraph_allocator alloc, bool *out_flags);
-/// Whether some state stands for several blocks: such a plan can be looked at, not run.
+/// True when some state stands for several blocks: such a plan can be printed, not run.
 bool eg_plan_is_folded(const eg_plan *plan);
+/// True when an output is carried to the next step.
+bool eg_plan_is_carried(const eg_plan *plan, uint32_t output);
+/// A hash of everything that decides how a plan runs and that a plan file has: the graph
+/// in its text form, mesh, states and steps, but not seconds and rivals. Ranks that have
+/// each read a file compare it. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_plan_digest(const eg_plan *plan, egraph_allocator alloc, uint64_t *out);
 /// Verifies every invariant: layouts legal, every step's operands made before, strategies
 /// those that the actions give, moves single transitions, no input or weight in two
-/// layouts, phases never going back, types, layouts and numbers of blocks of what is
-/// carried equal, one that leaves for each that enters, one number of blocks per value
-/// and node. Memory formats need only fit their tensors: back-ends have kernels for all.
-/// EGRAPH_E_INTERNAL names the first violation.
+/// layouts, phases never going back, types, layouts and numbers of blocks of carried
+/// values equal at both ends, one output per carried entry, one number of blocks per
+/// value and node. Memory formats need only fit their tensors: back-ends have kernels for
+/// all. EGRAPH_E_INTERNAL names the first violation. (plan_check.c)
 egraph_status eg_plan_check(const eg_plan *plan, egraph_allocator alloc);
 
-/// States that a step reads, and makes.
+// ---- figures of steps and states ------------------------------------------------------
+
+/// Blocks that a step stands for; 1 in plans of graphs that are not folded.
+double eg_plan_step_blocks(const eg_plan_step *step);
+/// How often a step with phase `phase` is run in a step of training.
+uint32_t eg_phase_runs(const eg_plan *plan, eg_phase phase);
+/// Seconds of all runs of a step, in all its blocks, in a step of training.
+double eg_plan_step_seconds(const eg_plan *plan, const eg_plan_step *step);
+/// Bytes that one device holds of a state.
+double eg_plan_state_bytes(const eg_plan *plan, uint32_t state);
+/// Bytes that a move is about (see eg_transition_bytes).
+double eg_plan_move_bytes(const eg_plan *plan, const eg_plan_step *step);
+
+/// The states that a step reads and makes.
 static inline uint32_t eg_plan_step_operand_count(const eg_plan *plan,
                                                   const eg_plan_step *step) {
   return step->is_move ? 1 : eg_graph_node_at(plan->graph, step->node).input_count;

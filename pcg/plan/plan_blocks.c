@@ -1,11 +1,12 @@
+// Blocks of the model in a plan: nodes of the forward phase are cut into parts, values
+// and later nodes are assigned to these, and neighbouring blocks with the same layouts
+// are printed as one row.
 // SPDX-License-Identifier: Apache-2.0
-#include "pcg/plan/plan_blocks.h"
-
 #include <inttypes.h>
 #include <string.h>
 
-#include "pcg/graph/repeats.h"
-#include "pcg/plan/plan_labels.h"
+#include "base/owner.h"
+#include "pcg/plan/plan_report.h"
 #include "pcg/plan/plan_words.h"
 
 enum { MOST_NAMES = 6 }; // of one layout
@@ -20,23 +21,24 @@ EG_VEC_DEFINE(parts, part);
 
 typedef struct finder {
   const eg_plan *plan;
-  eg_u32s nodes;         // steps of the forward phase that run a node
-  parts parts;           // then one for what belongs to none: clipping, shared constants
-  uint32_t blocks;       // repeated ones
-  uint32_t *part_of;     // [values]: where it is made; of weights, inputs: first used
+  eg_u32s nodes;     // steps of the forward phase that run a node
+  parts parts;       // the last one is for steps of no part: clipping, shared constants
+  uint32_t blocks;   // repeated ones
+  uint32_t *part_of; // [values]: that makes it, or uses a weight or input first
   uint32_t *first_state; // [values]: of a list
   uint32_t *next_state;  // [states]: of the same value
-  bool *is_carried;      // [values]: enters a step as the one before has left it
+  bool *is_carried;      // [values]: enters a step as the step before has left it
   eg_arena arena;
 } finder;
+EG_OWNER_DEFINE_STATIC(finder, (eg_u32s, nodes), (parts, parts), (eg_arena, arena))
 
-// ---- parts of the forward phase -----------------------------------------------------
+// ---- parts of the forward phase -------------------------------------------------------
 
 typedef enum role {
   ROLE_WEIGHT,
   ROLE_INPUT,
   ROLE_ACTIVATION,
-  ROLE_UNNAMED, // an activation that the model has no name for
+  ROLE_UNNAMED, // an activation without a name of the model
 } role;
 
 static role role_of(const finder *f, eg_value value) {
@@ -46,26 +48,26 @@ static role role_of(const finder *f, eg_value value) {
   return eg_name_is_made_up(info->name) ? ROLE_UNNAMED : ROLE_ACTIVATION;
 }
 
-static bool same_values(const finder *f, eg_value a, eg_value b) {
+static eg_graph_node_info node_of(const finder *f, uint32_t index) {
+  return eg_graph_node_at(f->plan->graph, f->plan->steps.data[f->nodes.data[index]].node);
+}
+
+static bool are_like_values(const finder *f, eg_value a, eg_value b) {
   const eg_type *x = &eg_graph_value(f->plan->graph, a)->type;
   const eg_type *y = &eg_graph_value(f->plan->graph, b)->type;
   return x->dtype == y->dtype && eg_type_same_shape(x, y) &&
          (role_of(f, a) == ROLE_WEIGHT) == (role_of(f, b) == ROLE_WEIGHT);
 }
 
-/// The same operator on values of the same types, in whichever layouts.
-static bool alike_nodes(const void *user, uint32_t a, uint32_t b) {
+/// True for the same operator on values of the same types, in whichever layouts.
+static bool are_like_nodes(const void *user, uint32_t a, uint32_t b) {
   const finder *f = user;
-  const eg_plan_steps *steps = &f->plan->steps;
-  eg_graph_node_info x =
-      eg_graph_node_at(f->plan->graph, steps->data[f->nodes.data[a]].node);
-  eg_graph_node_info y =
-      eg_graph_node_at(f->plan->graph, steps->data[f->nodes.data[b]].node);
+  eg_graph_node_info x = node_of(f, a), y = node_of(f, b);
   bool same = x.attrs == y.attrs && x.input_count == y.input_count;
   for (uint32_t i = 0; same && i < x.result_count; i++)
-    same = same_values(f, x.results[i], y.results[i]);
+    same = are_like_values(f, x.results[i], y.results[i]);
   for (uint32_t i = 0; same && i < x.input_count; i++)
-    same = same_values(f, x.inputs[i], y.inputs[i]);
+    same = are_like_values(f, x.inputs[i], y.inputs[i]);
   return same;
 }
 
@@ -77,7 +79,7 @@ static egraph_status add_part(finder *f, uint32_t first, uint32_t count, uint32_
 static egraph_status find_parts(finder *f) {
   uint32_t len = (uint32_t)f->nodes.len, pending = 0;
   for (uint32_t i = 0; i < len;) {
-    eg_repeat repeat = eg_repeat_at(i, len, alike_nodes, f);
+    eg_repeat repeat = eg_repeat_at(i, len, are_like_nodes, f);
     if (repeat.count == 1) {
       i++;
       continue;
@@ -91,7 +93,7 @@ static egraph_status find_parts(finder *f) {
   return parts_push(&f->parts, (part){.first = len});
 }
 
-// ---- parts of values and steps -------------------------------------------------------
+// ---- parts of values and steps --------------------------------------------------------
 
 static void place_value(finder *f, eg_value value, uint32_t number) {
   if (f->part_of[value.id] == NO_PART) f->part_of[value.id] = number;
@@ -101,8 +103,7 @@ static void place_forward(finder *f) {
   for (uint32_t p = 0; p + 1 < f->parts.len; p++) {
     const part *at = &f->parts.data[p];
     for (uint32_t i = at->first; i < at->first + at->count; i++) {
-      eg_graph_node_info info =
-          eg_graph_node_at(f->plan->graph, f->plan->steps.data[f->nodes.data[i]].node);
+      eg_graph_node_info info = node_of(f, i);
       for (uint32_t k = 0; k < info.input_count; k++)
         place_value(f, info.inputs[k], p);
       for (uint32_t k = 0; k < info.result_count; k++)
@@ -111,8 +112,8 @@ static void place_forward(finder *f) {
   }
 }
 
-/// A node of a later phase belongs to the part of the weight that it reads, or of the
-/// last activation; where it reads gradients only, to the part that backward came to
+/// The part of a node of a later phase: the part of the weight that it reads, or of the
+/// last activation; of a node that reads only gradients, the part that backward reached
 /// last.
 static uint32_t part_of_node(const finder *f, const eg_graph_node_info *info) {
   uint32_t activation = NO_PART, gradient = NO_PART;
@@ -130,7 +131,8 @@ static uint32_t part_of_node(const finder *f, const eg_graph_node_info *info) {
   return gradient != NO_PART ? gradient : (uint32_t)f->parts.len - 1;
 }
 
-/// States of the optimizer are known by the node that reads them beside the weight.
+/// Places the values of later phases. States of the optimizer belong to the part of the
+/// node that reads them together with the weight.
 static void place_later(finder *f) {
   for (size_t i = 0; i < f->plan->steps.len; i++) {
     const eg_plan_step *step = &f->plan->steps.data[i];
@@ -152,12 +154,11 @@ static void add_seconds(finder *f) {
                          : eg_graph_node_at(f->plan->graph, step->node).results[0];
     uint32_t number = f->part_of[value.id];
     part *at = &f->parts.data[number != NO_PART ? number : f->parts.len - 1];
-    at->seconds +=
-        eg_phase_runs(f->plan, step->phase) * eg_plan_step_blocks(step) * step->seconds;
+    at->seconds += eg_plan_step_seconds(f->plan, step);
   }
 }
 
-static egraph_status prepare_values(finder *f) {
+static egraph_status list_states_and_nodes(finder *f) {
   const eg_plan *plan = f->plan;
   uint32_t values = eg_graph_value_count(plan->graph);
   EG_TRY(eg_arena_alloc(&f->arena, values, sizeof *f->part_of, &f->part_of));
@@ -180,7 +181,7 @@ static egraph_status prepare_values(finder *f) {
   return EGRAPH_OK;
 }
 
-// ---- rows ----------------------------------------------------------------------------
+// ---- rows -----------------------------------------------------------------------------
 
 /// All layouts of a value, in the order in which they are made.
 static egraph_status print_layouts(const finder *f, eg_value value, eg_text *text) {
@@ -192,10 +193,10 @@ static egraph_status print_layouts(const finder *f, eg_value value, eg_text *tex
       is_new = !eg_layout_same(&plan->mesh, &plan->states.data[s].layout,
                                &plan->states.data[t].layout);
     if (!is_new) continue;
-    if (s != f->first_state[value.id]) EG_TRY(eg_text_append(text, "; then "));
-    EG_TRY(eg_layout_words(text, &plan->mesh, type->rank, &plan->states.data[s].layout));
+    if (s != f->first_state[value.id]) eg_text_append(text, "; then ");
+    eg_layout_words(text, &plan->mesh, type->rank, &plan->states.data[s].layout);
   }
-  return EGRAPH_OK;
+  return eg_text_status(text);
 }
 
 typedef struct row_value {
@@ -205,34 +206,30 @@ typedef struct row_value {
 } row_value;
 EG_VEC_DEFINE(row_values, row_value);
 
-/// Beside activations with names the layouts of those without are not told.
+/// Fills the layouts of values. Where some activations have names, the layouts of the
+/// others are left out.
 static egraph_status fill_layouts(finder *f, row_values *inout) {
   bool has_names = false;
+  EG_LOCAL(eg_text, text, f->arena.alloc);
   for (size_t i = 0; i < inout->len; i++)
     has_names = has_names || inout->data[i].role == ROLE_ACTIVATION;
   for (size_t i = 0; i < inout->len; i++) {
     row_value *row = &inout->data[i];
     row->layouts = "--text tells their layouts";
     if (row->role == ROLE_UNNAMED && has_names) continue;
-    eg_text text;
-    eg_text_init(&text, f->arena.alloc);
-    egraph_status status = print_layouts(f, row->value, &text);
-    if (status == EGRAPH_OK)
-      status =
-          eg_arena_string(&f->arena, eg_text_of(&text), text.chars.len, &row->layouts);
-    eg_text_deinit(&text);
-    EG_TRY(status);
+    eg_text_clear(&text);
+    EG_TRY(print_layouts(f, row->value, &text));
+    EG_TRY(eg_arena_string(&f->arena, eg_text_of(&text), text.chars.len, &row->layouts));
   }
   return EGRAPH_OK;
 }
 
-/// Values that are first used or made in a part, without those that have no state.
+/// Lists the values that a part uses first or makes, without those that have no state.
 static egraph_status list_values(finder *f, uint32_t number, row_values *out) {
   const part *at = &f->parts.data[number];
   out->len = 0;
   for (uint32_t i = at->first; i < at->first + at->count; i++) {
-    eg_graph_node_info info =
-        eg_graph_node_at(f->plan->graph, f->plan->steps.data[f->nodes.data[i]].node);
+    eg_graph_node_info info = node_of(f, i);
     for (uint32_t k = 0; k < info.input_count + info.result_count; k++) {
       bool is_input = k < info.input_count;
       eg_value value = is_input ? info.inputs[k] : info.results[k - info.input_count];
@@ -249,134 +246,116 @@ static egraph_status list_values(finder *f, uint32_t number, row_values *out) {
   return fill_layouts(f, out);
 }
 
-static bool is_in(const row_value *group, const row_value *value) {
+static bool is_in_group(const row_value *group, const row_value *value) {
   return value->role == group->role && strcmp(value->layouts, group->layouts) == 0;
 }
 
-static bool same_layouts(const row_values *a, const row_values *b) {
+static bool have_same_layouts(const row_values *a, const row_values *b) {
   bool same = a->len == b->len;
   for (size_t i = 0; same && i < a->len; i++)
-    same = is_in(&a->data[i], &b->data[i]);
+    same = is_in_group(&a->data[i], &b->data[i]);
   return same;
 }
 
-/// The values of the role and layout of the value with number `first` in a line.
-static egraph_status print_group(eg_text *text, const finder *f, const row_values *values,
-                                 size_t first) {
+/// Prints the values with the role and layouts of value `first` in a line.
+static void print_group(eg_text *text, const finder *f, const row_values *values,
+                        size_t first) {
   const row_value *group = &values->data[first];
   bool is_named = group->role != ROLE_UNNAMED;
   uint32_t count = 0;
   for (size_t i = first; i < values->len; i++)
-    if (is_in(group, &values->data[i]) && count++ < MOST_NAMES && is_named)
-      EG_TRY(eg_text_print_names(
-          text, "%s%s", count == 1 ? "" : ", ",
-          eg_graph_value(f->plan->graph, values->data[i].value)->name));
+    if (is_in_group(group, &values->data[i]) && count++ < MOST_NAMES && is_named)
+      eg_text_print_names(text, "%s%s", count == 1 ? "" : ", ",
+                          eg_graph_value(f->plan->graph, values->data[i].value)->name);
   if (!is_named)
-    EG_TRY(eg_text_printf(text, "%" PRIu32 " activations", count));
+    eg_text_printf(text, "%" PRIu32 " activations", count);
   else if (count > MOST_NAMES)
-    EG_TRY(eg_text_printf(text, " and %" PRIu32 " more", count - MOST_NAMES));
-  return eg_text_printf(text, ": %s\n", group->layouts);
+    eg_text_printf(text, " and %" PRIu32 " more", count - MOST_NAMES);
+  eg_text_printf(text, ": %s\n", group->layouts);
 }
 
-static egraph_status print_values(eg_text *text, const finder *f,
-                                  const row_values *values) {
+static void print_values(eg_text *text, const finder *f, const row_values *values) {
   static const char *const NAMES[] = {"weights", "inputs", "activations", "unnamed"};
   for (int r = 0; r <= ROLE_UNNAMED; r++) {
     const char *name = NAMES[r];
     for (size_t i = 0; i < values->len; i++) {
       bool is_new = values->data[i].role == (role)r;
       for (size_t j = 0; j < i && is_new; j++)
-        is_new = !is_in(&values->data[i], &values->data[j]);
+        is_new = !is_in_group(&values->data[i], &values->data[j]);
       if (!is_new) continue;
-      EG_TRY(eg_text_printf(text, "  %-12s ", name));
-      EG_TRY(print_group(text, f, values, i));
+      eg_text_printf(text, "  %-12s ", name);
+      print_group(text, f, values, i);
       name = "";
     }
   }
-  return EGRAPH_OK;
 }
 
 /// "blocks 2 to 11 (10 times)": parts `first` up to `end`.
-static egraph_status print_title(eg_text *text, const finder *f, uint32_t first,
-                                 uint32_t end) {
+static void print_title(eg_text *text, const finder *f, uint32_t first, uint32_t end) {
   const part *at = &f->parts.data[first];
-  if (at->block == 0) {
-    if (f->blocks == 0) return eg_text_append(text, "the whole model");
-    return eg_text_append(text, first == 0                  ? "before the blocks"
-                                : first + 2 == f->parts.len ? "behind the blocks"
-                                                            : "between the blocks");
-  }
-  if (end == first + 1) return eg_text_printf(text, "block %" PRIu32, at->block);
-  return eg_text_printf(text, "blocks %" PRIu32 " to %" PRIu32 " (%" PRIu32 " times)",
-                        at->block, at->block + (end - first) - 1, end - first);
+  if (at->block == 0)
+    eg_text_append(text, f->blocks == 0              ? "the whole model"
+                         : first == 0                ? "before the blocks"
+                         : first + 2 == f->parts.len ? "behind the blocks"
+                                                     : "between the blocks");
+  else if (end == first + 1)
+    eg_text_printf(text, "block %" PRIu32, at->block);
+  else
+    eg_text_printf(text, "blocks %" PRIu32 " to %" PRIu32 " (%" PRIu32 " times)",
+                   at->block, at->block + (end - first) - 1, end - first);
 }
 
-static egraph_status print_row(eg_text *text, const finder *f, uint32_t first,
+static void print_parts_as_row(eg_text *text, const finder *f, uint32_t first,
                                uint32_t end, const row_values *values) {
   double seconds = 0;
   for (uint32_t p = first; p < end; p++)
     seconds += f->parts.data[p].seconds;
-  EG_TRY(print_title(text, f, first, end));
-  EG_TRY(eg_text_append(text, ": "));
-  EG_TRY(eg_text_seconds(text, seconds));
+  print_title(text, f, first, end);
+  eg_text_append(text, ": ");
+  eg_text_seconds(text, seconds);
   if (end > first + 1) {
-    EG_TRY(eg_text_append(text, ", "));
-    EG_TRY(eg_text_seconds(text, seconds / (end - first)));
-    EG_TRY(eg_text_printf(text, " each; names are those of block %" PRIu32,
-                          f->parts.data[first].block));
+    eg_text_append(text, ", ");
+    eg_text_seconds(text, seconds / (end - first));
+    eg_text_printf(text, " each; names are those of block %" PRIu32,
+                   f->parts.data[first].block);
   }
-  EG_TRY(eg_text_append(text, "\n"));
-  return f->plan->mesh.axis_count == 0 ? EGRAPH_OK : print_values(text, f, values);
+  eg_text_append(text, "\n");
+  if (f->plan->mesh.axis_count != 0) print_values(text, f, values);
 }
 
-static egraph_status print_rows(eg_text *text, finder *f, row_values *values,
-                                row_values *next) {
+static egraph_status print_rows(eg_text *text, finder *f) {
   uint32_t last = (uint32_t)f->parts.len - 1;
+  EG_LOCAL(row_values, values, f->arena.alloc);
+  EG_LOCAL(row_values, next, f->arena.alloc);
   for (uint32_t p = 0; p < last;) {
     uint32_t end = p + 1;
-    EG_TRY(list_values(f, p, values));
+    EG_TRY(list_values(f, p, &values));
     for (; f->parts.data[p].block != 0 && end < last && f->parts.data[end].block != 0 &&
            f->parts.data[end].count == f->parts.data[p].count;
          end++) {
-      EG_TRY(list_values(f, end, next));
-      if (!same_layouts(values, next)) break;
+      EG_TRY(list_values(f, end, &next));
+      if (!have_same_layouts(&values, &next)) break;
     }
-    EG_TRY(print_row(text, f, p, end, values));
+    print_parts_as_row(text, f, p, end, &values);
     p = end;
   }
-  if (f->parts.data[last].seconds <= 0) return EGRAPH_OK;
-  EG_TRY(eg_text_append(text, "in no block: "));
-  EG_TRY(eg_text_seconds(text, f->parts.data[last].seconds));
-  return eg_text_append(text, "\n");
-}
-
-static egraph_status print_parts(eg_text *text, finder *f) {
-  EG_TRY(prepare_values(f));
-  EG_TRY(find_parts(f));
-  if (f->parts.len == 1 || (f->plan->mesh.axis_count == 0 && f->blocks == 0))
-    return EGRAPH_OK;
-  place_forward(f);
-  place_later(f);
-  add_seconds(f);
-  EG_TRY(eg_text_append(text, "\nBLOCKS, seconds of all phases together\n"));
-  row_values values, next;
-  row_values_init(&values, f->arena.alloc);
-  row_values_init(&next, f->arena.alloc);
-  egraph_status status = print_rows(text, f, &values, &next);
-  row_values_deinit(&values);
-  row_values_deinit(&next);
-  return status;
+  if (f->parts.data[last].seconds > 0) {
+    eg_text_append(text, "in no block: ");
+    eg_text_seconds(text, f->parts.data[last].seconds);
+    eg_text_append(text, "\n");
+  }
+  return eg_text_status(text);
 }
 
 egraph_status eg_plan_blocks_print(eg_text *text, const eg_plan *plan) {
-  finder f = {.plan = plan};
-  egraph_allocator alloc = text->chars.alloc;
-  eg_arena_init(&f.arena, alloc);
-  eg_u32s_init(&f.nodes, alloc);
-  parts_init(&f.parts, alloc);
-  egraph_status status = print_parts(text, &f);
-  eg_arena_deinit(&f.arena);
-  eg_u32s_deinit(&f.nodes);
-  parts_deinit(&f.parts);
-  return status;
+  EG_LOCAL(finder, f, text->chars.alloc);
+  f.plan = plan;
+  EG_TRY(list_states_and_nodes(&f));
+  EG_TRY(find_parts(&f));
+  if (f.parts.len == 1 || (plan->mesh.axis_count == 0 && f.blocks == 0)) return EGRAPH_OK;
+  place_forward(&f);
+  place_later(&f);
+  add_seconds(&f);
+  eg_text_append(text, "\nBLOCKS, seconds of all phases together\n");
+  return print_rows(text, &f);
 }

@@ -2,26 +2,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pcg/plan/plan_diff.h"
 
+#include "base/json_text.h"
+#include "base/owner.h"
 #include "base/strmap.h"
-#include "pcg/plan/plan_delivered.h"
+#include "pcg/plan/plan_report.h"
+#include "pcg/plan/plan_words.h"
 
 typedef struct differ {
   const eg_plan *before, *after;
-  egraph_allocator alloc;
   eg_plan_diff *out;
   eg_text scratch;
 } differ;
+EG_OWNER_DEFINE_STATIC(differ, (eg_text, scratch))
 
-static egraph_status keep_text(differ *d, const char **out) {
+static egraph_status keep_scratch(differ *d, const char **out) {
+  EG_TRY(eg_text_status(&d->scratch));
   return eg_arena_string(&d->out->arena, eg_text_of(&d->scratch), d->scratch.chars.len,
                          out);
 }
 
-static egraph_status layout_text(differ *d, const eg_plan *plan, uint32_t state,
+static egraph_status keep_string(differ *d, const char *string, const char **out) {
+  return eg_arena_string(&d->out->arena, string, strlen(string), out);
+}
+
+static egraph_status keep_layout(differ *d, const eg_plan *plan, uint32_t state,
                                  const char **out) {
   eg_text_clear(&d->scratch);
-  EG_TRY(eg_layout_print(&d->scratch, &plan->mesh, &plan->states.data[state].layout));
-  return keep_text(d, out);
+  eg_layout_print(&d->scratch, &plan->mesh, &plan->states.data[state].layout);
+  return keep_scratch(d, out);
+}
+
+static bool is_same_text(const char *a, const char *b) {
+  return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
 // ---- layouts --------------------------------------------------------------------------
@@ -30,16 +42,7 @@ static egraph_status layout_text(differ *d, const eg_plan *plan, uint32_t state,
 typedef struct state_lists {
   eg_u32s first, next; // [values], [states]; EG_PLAN_NONE ends a list
 } state_lists;
-
-static void lists_init(state_lists *lists, egraph_allocator alloc) {
-  eg_u32s_init(&lists->first, alloc);
-  eg_u32s_init(&lists->next, alloc);
-}
-
-static void lists_deinit(state_lists *lists) {
-  eg_u32s_deinit(&lists->first);
-  eg_u32s_deinit(&lists->next);
-}
+EG_OWNER_DEFINE_STATIC(state_lists, (eg_u32s, first, next))
 
 static egraph_status list_states(const eg_plan *plan, state_lists *lists) {
   uint32_t values = eg_graph_value_count(plan->graph);
@@ -55,78 +58,64 @@ static egraph_status list_states(const eg_plan *plan, state_lists *lists) {
   return EGRAPH_OK;
 }
 
-/// The layouts of a value in the order of its states; NULL when there are none.
-static egraph_status layouts_of(differ *d, const eg_plan *plan, const state_lists *lists,
-                                eg_value value, const char **out) {
-  uint32_t state = lists->first.data[value.id];
+/// The layouts of the value with a name in the order of its states; NULL: no state.
+static egraph_status keep_layouts(differ *d, const eg_plan *plan,
+                                  const state_lists *lists, const char *name,
+                                  const char **out) {
+  eg_value value;
   *out = NULL;
+  if (!eg_graph_find_value(plan->graph, name, &value)) return EGRAPH_OK;
+  uint32_t state = lists->first.data[value.id];
   if (state == EG_PLAN_NONE) return EGRAPH_OK;
   eg_text_clear(&d->scratch);
   for (; state != EG_PLAN_NONE; state = lists->next.data[state]) {
-    if (d->scratch.chars.len != 0) EG_TRY(eg_text_append(&d->scratch, " "));
-    EG_TRY(eg_layout_print(&d->scratch, &plan->mesh, &plan->states.data[state].layout));
+    if (d->scratch.chars.len != 0) eg_text_append(&d->scratch, " ");
+    eg_layout_print(&d->scratch, &plan->mesh, &plan->states.data[state].layout);
   }
-  return keep_text(d, out);
-}
-
-static bool same_text(const char *a, const char *b) {
-  return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+  return keep_scratch(d, out);
 }
 
 static egraph_status compare_value(differ *d, const state_lists *before,
                                    const state_lists *after, const char *name) {
   eg_layout_change change = {.value = NULL};
-  eg_value value;
-  if (eg_graph_find_value(d->before->graph, name, &value))
-    EG_TRY(layouts_of(d, d->before, before, value, &change.before));
-  if (eg_graph_find_value(d->after->graph, name, &value))
-    EG_TRY(layouts_of(d, d->after, after, value, &change.after));
-  if (same_text(change.before, change.after)) return EGRAPH_OK;
-  EG_TRY(eg_arena_string(&d->out->arena, name, strlen(name), &change.value));
+  EG_TRY(keep_layouts(d, d->before, before, name, &change.before));
+  EG_TRY(keep_layouts(d, d->after, after, name, &change.after));
+  if (is_same_text(change.before, change.after)) return EGRAPH_OK;
+  EG_TRY(keep_string(d, name, &change.value));
   return eg_layout_changes_push(&d->out->layouts, change);
 }
 
-static egraph_status compare_values(differ *d, const state_lists *before,
-                                    const state_lists *after) {
+static egraph_status compare_layouts(differ *d) {
   const eg_graph *first = d->before->graph, *second = d->after->graph;
+  EG_LOCAL(state_lists, before, d->scratch.chars.alloc);
+  EG_LOCAL(state_lists, after, d->scratch.chars.alloc);
+  EG_TRY(list_states(d->before, &before));
+  EG_TRY(list_states(d->after, &after));
   for (uint32_t v = 0; v < eg_graph_value_count(first); v++)
-    EG_TRY(compare_value(d, before, after, eg_graph_value(first, (eg_value){v})->name));
+    EG_TRY(compare_value(d, &before, &after, eg_graph_value(first, (eg_value){v})->name));
   for (uint32_t v = 0; v < eg_graph_value_count(second); v++) {
     const char *name = eg_graph_value(second, (eg_value){v})->name;
     eg_value other;
     if (!eg_graph_find_value(first, name, &other))
-      EG_TRY(compare_value(d, before, after, name));
+      EG_TRY(compare_value(d, &before, &after, name));
   }
   return EGRAPH_OK;
 }
 
-static egraph_status compare_layouts(differ *d) {
-  state_lists before, after;
-  lists_init(&before, d->alloc);
-  lists_init(&after, d->alloc);
-  egraph_status status = list_states(d->before, &before);
-  if (status == EGRAPH_OK) status = list_states(d->after, &after);
-  if (status == EGRAPH_OK) status = compare_values(d, &before, &after);
-  lists_deinit(&before);
-  lists_deinit(&after);
-  return status;
-}
-
 // ---- outputs --------------------------------------------------------------------------
 
-/// The layout in which a plan delivers the output of a name; NULL: none, or it is
-/// carried.
-static egraph_status delivered_as(differ *d, const eg_plan *plan,
-                                  const eg_strmap *outputs, const char *name,
-                                  const char **out) {
+/// The layout of the output with a name; NULL: there is none, or it is carried.
+static egraph_status keep_output_layout(differ *d, const eg_plan *plan,
+                                        const eg_strmap *outputs, const char *name,
+                                        const char **out) {
   uint32_t output;
   *out = NULL;
   if (!eg_strmap_find(outputs, name, &output) || eg_plan_is_carried(plan, output))
     return EGRAPH_OK;
-  return layout_text(d, plan, plan->output_states.data[output], out);
+  return keep_layout(d, plan, plan->output_states.data[output], out);
 }
 
-/// The outputs that `plan` has; those that the other one has not if `is_rest`.
+/// Compares the outputs of `plan`; if `is_rest`, those that the first plan lacks.
 static egraph_status compare_outputs_of(differ *d, const eg_plan *plan, bool is_rest,
                                         const eg_strmap *before, const eg_strmap *after) {
   for (uint32_t o = 0; o < plan->output_states.len; o++) {
@@ -135,10 +124,10 @@ static egraph_status compare_outputs_of(differ *d, const eg_plan *plan, bool is_
     uint32_t other;
     (void)eg_graph_output(plan->graph, o, &name);
     if (is_rest && eg_strmap_find(before, name, &other)) continue;
-    EG_TRY(delivered_as(d, d->before, before, name, &change.before));
-    EG_TRY(delivered_as(d, d->after, after, name, &change.after));
-    if (same_text(change.before, change.after)) continue;
-    EG_TRY(eg_arena_string(&d->out->arena, name, strlen(name), &change.value));
+    EG_TRY(keep_output_layout(d, d->before, before, name, &change.before));
+    EG_TRY(keep_output_layout(d, d->after, after, name, &change.after));
+    if (is_same_text(change.before, change.after)) continue;
+    EG_TRY(keep_string(d, name, &change.value));
     EG_TRY(eg_layout_changes_push(&d->out->outputs, change));
   }
   return EGRAPH_OK;
@@ -153,48 +142,32 @@ static egraph_status index_outputs(const eg_plan *plan, eg_strmap *out) {
   return EGRAPH_OK;
 }
 
-static egraph_status compare_outputs(differ *d) {
-  eg_strmap before, after;
-  eg_strmap_init(&before, d->alloc);
-  eg_strmap_init(&after, d->alloc);
-  egraph_status status = index_outputs(d->before, &before);
-  if (status == EGRAPH_OK) status = index_outputs(d->after, &after);
-  if (status == EGRAPH_OK)
-    status = compare_outputs_of(d, d->before, false, &before, &after);
-  if (status == EGRAPH_OK)
-    status = compare_outputs_of(d, d->after, true, &before, &after);
-  eg_strmap_deinit(&before);
-  eg_strmap_deinit(&after);
-  return status;
+static egraph_status compare_delivered(differ *d) {
+  EG_LOCAL(eg_strmap, before, d->scratch.chars.alloc);
+  EG_LOCAL(eg_strmap, after, d->scratch.chars.alloc);
+  EG_TRY(index_outputs(d->before, &before));
+  EG_TRY(index_outputs(d->after, &after));
+  EG_TRY(compare_outputs_of(d, d->before, false, &before, &after));
+  return compare_outputs_of(d, d->after, true, &before, &after);
 }
 
 // ---- moves ----------------------------------------------------------------------------
 
-/// What makes a move the same as another one; names of values last, they may hold blanks.
-static egraph_status move_key(differ *d, const eg_plan *plan, const eg_plan_step *step) {
+/// Writes the text that equal moves share to the scratch. Names of values come last, as
+/// they may contain blanks.
+static egraph_status write_move_key(differ *d, const eg_plan *plan,
+                                    const eg_plan_step *step) {
   eg_text *text = &d->scratch;
-  eg_text_clear(text);
-  EG_TRY(eg_text_printf(text, "%s %s %s ", eg_phase_name(step->phase),
-                        eg_transition_name(step->transition.kind),
-                        plan->mesh.axes[step->transition.axis].name));
-  EG_TRY(eg_layout_print(text, &plan->mesh, &plan->states.data[step->from].layout));
-  EG_TRY(eg_text_append(text, " "));
-  EG_TRY(eg_layout_print(text, &plan->mesh, &plan->states.data[step->to].layout));
-  EG_TRY(eg_text_append(text, " "));
   eg_value value = plan->states.data[step->from].value;
+  eg_text_clear(text);
+  eg_text_printf(text, "%s %s %s ", eg_phase_name(step->phase),
+                 eg_transition_name(step->transition.kind),
+                 plan->mesh.axes[step->transition.axis].name);
+  eg_layout_print(text, &plan->mesh, &plan->states.data[step->from].layout);
+  eg_text_append(text, " ");
+  eg_layout_print(text, &plan->mesh, &plan->states.data[step->to].layout);
+  eg_text_append(text, " ");
   return eg_text_append(text, eg_graph_value(plan->graph, value)->name);
-}
-
-static egraph_status count_moves(differ *d, const eg_plan *plan, eg_strmap *counts) {
-  for (size_t i = 0; i < plan->steps.len; i++) {
-    const eg_plan_step *step = &plan->steps.data[i];
-    uint32_t count = 0;
-    if (!step->is_move) continue;
-    EG_TRY(move_key(d, plan, step));
-    (void)eg_strmap_find(counts, eg_text_of(&d->scratch), &count);
-    EG_TRY(eg_strmap_put(counts, eg_text_of(&d->scratch), count + 1));
-  }
-  return EGRAPH_OK;
 }
 
 static egraph_status add_move(differ *d, const eg_plan *plan, const eg_plan_step *step,
@@ -204,69 +177,200 @@ static egraph_status add_move(differ *d, const eg_plan *plan, const eg_plan_step
                            .kind = step->transition.kind,
                            .bytes = eg_plan_move_bytes(plan, step),
                            .seconds = step->seconds};
-  const char *axis = plan->mesh.axes[step->transition.axis].name;
   eg_value value = plan->states.data[step->from].value;
-  const char *name = eg_graph_value(plan->graph, value)->name;
-  EG_TRY(eg_arena_string(&d->out->arena, axis, strlen(axis), &change.axis));
-  EG_TRY(eg_arena_string(&d->out->arena, name, strlen(name), &change.value));
-  EG_TRY(layout_text(d, plan, step->from, &change.from));
-  EG_TRY(layout_text(d, plan, step->to, &change.to));
+  EG_TRY(keep_string(d, plan->mesh.axes[step->transition.axis].name, &change.axis));
+  EG_TRY(keep_string(d, eg_graph_value(plan->graph, value)->name, &change.value));
+  EG_TRY(keep_layout(d, plan, step->from, &change.from));
+  EG_TRY(keep_layout(d, plan, step->to, &change.to));
   return eg_move_changes_push(&d->out->moves, change);
 }
 
-/// Adds the moves of a plan beyond those in `counts`, which is used up.
-static egraph_status add_moves(differ *d, const eg_plan *plan, eg_strmap *counts,
-                               bool is_added) {
+/// Adds the moves of a plan that another one lacks: more often than that has them.
+static egraph_status add_missing_moves(differ *d, const eg_plan *plan,
+                                       const eg_plan *other, bool is_added) {
+  EG_LOCAL(eg_strmap, counts, d->scratch.chars.alloc); // of moves that `other` has left
+  for (size_t i = 0; i < other->steps.len; i++) {
+    uint32_t count = 0;
+    if (!other->steps.data[i].is_move) continue;
+    EG_TRY(write_move_key(d, other, &other->steps.data[i]));
+    (void)eg_strmap_find(&counts, eg_text_of(&d->scratch), &count);
+    EG_TRY(eg_strmap_put(&counts, eg_text_of(&d->scratch), count + 1));
+  }
   for (size_t i = 0; i < plan->steps.len; i++) {
     const eg_plan_step *step = &plan->steps.data[i];
     uint32_t count = 0;
     if (!step->is_move) continue;
-    EG_TRY(move_key(d, plan, step));
-    (void)eg_strmap_find(counts, eg_text_of(&d->scratch), &count);
+    EG_TRY(write_move_key(d, plan, step));
+    (void)eg_strmap_find(&counts, eg_text_of(&d->scratch), &count);
     EG_TRY(count == 0 ? add_move(d, plan, step, is_added)
-                      : eg_strmap_put(counts, eg_text_of(&d->scratch), count - 1));
+                      : eg_strmap_put(&counts, eg_text_of(&d->scratch), count - 1));
   }
   return EGRAPH_OK;
 }
 
-static egraph_status compare_moves(differ *d, const eg_plan *plan, const eg_plan *other,
-                                   bool is_added) {
-  eg_strmap counts;
-  eg_strmap_init(&counts, d->alloc);
-  egraph_status status = count_moves(d, other, &counts);
-  if (status == EGRAPH_OK) status = add_moves(d, plan, &counts, is_added);
-  eg_strmap_deinit(&counts);
-  return status;
-}
-
 // ---- both -----------------------------------------------------------------------------
 
-static egraph_status compare(differ *d) {
-  EG_TRY(eg_plan_summary_make(d->before, d->alloc, &d->out->before));
-  EG_TRY(eg_plan_summary_make(d->after, d->alloc, &d->out->after));
-  EG_TRY(compare_layouts(d));
-  EG_TRY(compare_outputs(d));
-  EG_TRY(compare_moves(d, d->before, d->after, false));
-  return compare_moves(d, d->after, d->before, true);
+static egraph_status compare_plans(const eg_plan *before, const eg_plan *after,
+                                   eg_plan_diff *out) {
+  EG_LOCAL(differ, d, out->arena.alloc);
+  d.before = before;
+  d.after = after;
+  d.out = out;
+  EG_TRY(eg_plan_summary_make(before, out->arena.alloc, &out->before));
+  EG_TRY(eg_plan_summary_make(after, out->arena.alloc, &out->after));
+  EG_TRY(compare_layouts(&d));
+  EG_TRY(compare_delivered(&d));
+  EG_TRY(add_missing_moves(&d, before, after, false));
+  return add_missing_moves(&d, after, before, true);
 }
+
+#define OWNED                                                                            \
+  (eg_layout_changes, layouts, outputs), (eg_move_changes, moves), (eg_arena, arena)
 
 egraph_status eg_plan_diff_make(const eg_plan *before, const eg_plan *after,
                                 egraph_allocator alloc, eg_plan_diff *out) {
-  differ d = {.before = before, .after = after, .alloc = alloc, .out = out};
-  eg_layout_changes_init(&out->layouts, alloc);
-  eg_layout_changes_init(&out->outputs, alloc);
-  eg_move_changes_init(&out->moves, alloc);
-  eg_arena_init(&out->arena, alloc);
-  eg_text_init(&d.scratch, alloc);
-  egraph_status status = compare(&d);
-  eg_text_deinit(&d.scratch);
+  EG_INIT_MEMBERS(out, alloc, OWNED)
+  egraph_status status = compare_plans(before, after, out);
   if (status != EGRAPH_OK) eg_plan_diff_deinit(out);
   return status;
 }
 
-void eg_plan_diff_deinit(eg_plan_diff *diff) {
-  eg_layout_changes_deinit(&diff->layouts);
-  eg_layout_changes_deinit(&diff->outputs);
-  eg_move_changes_deinit(&diff->moves);
-  eg_arena_deinit(&diff->arena);
+void eg_plan_diff_deinit(eg_plan_diff *diff) { EG_DEINIT_MEMBERS(diff, OWNED) }
+
+// ---- text -----------------------------------------------------------------------------
+
+typedef egraph_status print_amount(eg_text *text, double amount);
+
+/// A line per change, with words before and behind the name of its value.
+static void print_changes(eg_text *text, const char *prefix, const char *suffix,
+                          const eg_layout_changes *changes) {
+  for (size_t i = 0; i < changes->len; i++) {
+    const eg_layout_change *change = &changes->data[i];
+    eg_text_print_names(text, "%s%s%s: %s -> %s\n", prefix, change->value, suffix,
+                        change->before != NULL ? change->before : "nothing",
+                        change->after != NULL ? change->after : "nothing");
+  }
+}
+
+static void print_move_change(eg_text *text, const eg_move_change *move) {
+  eg_text_print_names(text, "%c %s %s %s %s -> %s over %s", move->is_added ? '+' : '-',
+                      eg_phase_name(move->phase), eg_transition_name(move->kind),
+                      move->value, move->from, move->to, move->axis);
+  if (move->bytes > 0) {
+    eg_text_append(text, ", ");
+    eg_text_bytes(text, move->bytes);
+  }
+  if (move->seconds > 0) {
+    eg_text_append(text, ", ");
+    eg_text_seconds(text, move->seconds);
+  }
+  eg_text_append(text, "\n");
+}
+
+/// A line for a total that differs.
+static void print_total(eg_text *text, const char *what, const char *of, double before,
+                        double after, print_amount *print) {
+  if (!(before < after) && !(before > after)) return;
+  eg_text_printf(text, "%s%s: ", what, of);
+  print(text, before);
+  eg_text_append(text, " -> ");
+  print(text, after);
+  eg_text_append(text, "\n");
+}
+
+static void print_totals(eg_text *text, const eg_plan_summary *before,
+                         const eg_plan_summary *after) {
+  print_total(text, "time", "", before->seconds, after->seconds, eg_text_seconds);
+  for (int p = 0; p < EG_PHASE_COUNT; p++) {
+    const char *name = eg_phase_name((eg_phase)p);
+    print_total(text, name, ", computing", before->node_seconds[p],
+                after->node_seconds[p], eg_text_seconds);
+    print_total(text, name, ", exchanging", before->move_seconds[p],
+                after->move_seconds[p], eg_text_seconds);
+  }
+  print_total(text, "memory", "", before->peak, after->peak, eg_text_bytes);
+  for (int s = 0; s < EG_STORES; s++)
+    print_total(text, "memory, most for ", eg_store_words((eg_store)s), before->most[s],
+                after->most[s], eg_text_bytes);
+}
+
+static void print_mesh(eg_text *text, const eg_plan_summary *summary, const char *end) {
+  if (summary->mesh.axis_count == 0) eg_text_append(text, "one device");
+  eg_mesh_print(text, &summary->mesh);
+  eg_text_printf(text, ", micro-batches %u%s", summary->micro_batches, end);
+}
+
+egraph_status eg_plan_diff_print(eg_text *text, const eg_plan_diff *diff) {
+  size_t before = text->chars.len;
+  if (!eg_mesh_same(&diff->before.mesh, &diff->after.mesh) ||
+      diff->before.micro_batches != diff->after.micro_batches) {
+    print_mesh(text, &diff->before, " -> ");
+    print_mesh(text, &diff->after, "\n");
+  }
+  print_changes(text, "", "", &diff->layouts);
+  print_changes(text, "output ", ", delivered", &diff->outputs);
+  for (size_t i = 0; i < diff->moves.len; i++)
+    print_move_change(text, &diff->moves.data[i]);
+  print_totals(text, &diff->before, &diff->after);
+  if (text->chars.len == before)
+    eg_text_append(text, "the plans are the same: layouts, exchanges, seconds and "
+                         "memory\n");
+  return eg_text_status(text);
+}
+
+// ---- JSON -----------------------------------------------------------------------------
+
+/// "key": "value", or null, and what follows it.
+static void write_string(eg_text *text, const char *key, const char *value,
+                         const char *end) {
+  eg_text_printf(text, "\"%s\": ", key);
+  if (value != NULL)
+    eg_text_json_string(text, value);
+  else
+    eg_text_append(text, "null");
+  eg_text_append(text, end);
+}
+
+/// A JSON array of changes, each named by `key`.
+static void write_changes(eg_text *text, const char *key,
+                          const eg_layout_changes *changes) {
+  eg_text_append(text, "[");
+  for (size_t i = 0; i < changes->len; i++) {
+    const eg_layout_change *change = &changes->data[i];
+    eg_text_append(text, i == 0 ? "{" : ", {");
+    write_string(text, key, change->value, ", ");
+    write_string(text, "before", change->before, ", ");
+    write_string(text, "after", change->after, "}");
+  }
+  eg_text_append(text, "]");
+}
+
+static void write_move_change(eg_text *text, const eg_move_change *move) {
+  eg_text_printf(text, "{\"change\": \"%s\", \"phase\": \"%s\", \"kind\": \"%s\", ",
+                 move->is_added ? "added" : "removed", eg_phase_name(move->phase),
+                 eg_transition_name(move->kind));
+  write_string(text, "value", move->value, ", ");
+  eg_text_printf(text, "\"axis\": \"%s\", \"from\": \"%s\", \"to\": \"%s\", \"bytes\": ",
+                 move->axis, move->from, move->to);
+  eg_text_json_double(text, move->bytes);
+  eg_text_append(text, ", \"seconds\": ");
+  eg_text_json_double(text, move->seconds);
+  eg_text_append(text, "}");
+}
+
+egraph_status eg_plan_diff_write_json(eg_text *text, const eg_plan_diff *diff) {
+  eg_text_append(text, "{\"layouts\": ");
+  write_changes(text, "value", &diff->layouts);
+  eg_text_append(text, ", \"outputs\": ");
+  write_changes(text, "output", &diff->outputs);
+  eg_text_append(text, ", \"moves\": [");
+  for (size_t i = 0; i < diff->moves.len; i++) {
+    if (i != 0) eg_text_append(text, ", ");
+    write_move_change(text, &diff->moves.data[i]);
+  }
+  eg_text_append(text, "], \"before\": ");
+  eg_plan_summary_write_json(text, &diff->before);
+  eg_text_append(text, ", \"after\": ");
+  eg_plan_summary_write_json(text, &diff->after);
+  return eg_text_append(text, "}");
 }

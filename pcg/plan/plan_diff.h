@@ -1,12 +1,12 @@
-// What is different in two plans of graphs whose values have the same names.
+// The differences of two plans of graphs whose values have the same names.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_PLAN_DIFF_H
 #define EG_PCG_PLAN_DIFF_H
 
-#include "pcg/plan/plan_summary.h"
+#include "pcg/plan/plan_cost.h"
 
-/// A value that is not in the same layouts in both. Layouts stand in the order in which
-/// they are made ("S0,R R,R"); NULL: the plan has no such value.
+/// A value that is in different layouts in the two plans. Layouts are in the order in
+/// which they are made ("S0,R R,R"); NULL: the plan has no such value.
 typedef struct eg_layout_change {
   const char *value;
   const char *before, *after;
@@ -25,8 +25,8 @@ typedef struct eg_move_change {
 EG_VEC_DEFINE(eg_move_changes, eg_move_change);
 
 typedef struct eg_plan_diff {
-  eg_layout_changes layouts; // values of the first plan, then those that it has not
-  eg_layout_changes outputs; // likewise, by their names: what is not delivered alike
+  eg_layout_changes layouts; // values of the first plan, then values of the second alone
+  eg_layout_changes outputs; // likewise, by their names: outputs in different layouts
   eg_move_changes moves;     // removed ones, then added ones, in the order of the steps
   eg_plan_summary before, after;
   eg_arena arena; // of the texts
@@ -43,7 +43,7 @@ egraph_status eg_plan_diff_print(eg_text *text, const eg_plan_diff *diff);
 ///    "after"}], "moves": [{"change": "added" or
 ///    "removed", "phase", "kind", "value", "axis", "from", "to", "bytes", "seconds"}],
 ///    "before": SUMMARY, "after": SUMMARY}
-/// Summaries as eg_plan_summary_write_json has them. (plan_diff_print.c)
+/// Summaries are written by eg_plan_summary_write_json.
 egraph_status eg_plan_diff_write_json(eg_text *text, const eg_plan_diff *diff);
 
 #endif

@@ -1,34 +1,32 @@
 // Outline: every run of a step in a micro-batch is a run of a list schedule (in the order
-// of micro-batches and steps), which waits for those that make what it reads and for what
-// the order of issue adds. The schedule says in which order runs begin.
+// of micro-batches and steps). It waits for the runs that make its operands, and for runs
+// that the order of issue adds. The schedule finds the order in which runs begin.
 // SPDX-License-Identifier: Apache-2.0
 #include "pcg/plan/plan_issue.h"
-
-#include <string.h>
 
 #include "base/owner.h"
 
 #define NEVER UINT32_MAX
 #define MOST_RUNS (UINT32_C(1) << 31)
 
-typedef struct maker {
+/// An entry is a state without a step. NEVER in a list: there is none.
+typedef struct issuer {
   const eg_plan *plan;
   eg_issue_order *out;
   eg_issue issue;
   uint32_t readers_ahead;   // 0: gathers do not run ahead
-  eg_u32s reader;           // [states] first step, moves apart, that needs it; NEVER
-  eg_u32s entry;            // [states] there from the start that it is moved from; NEVER
-  eg_u32s entry_of;         // [values] its entry; NEVER
-  eg_u32s origin;           // [states] step, moves apart, that makes it; NEVER: an entry
-  eg_u32s computing_before; // [steps + 1]
-  eg_u32s window, opens;    // [steps] of a gather ahead, of its reader; NEVER
+  eg_u32s reader;           // [states] first node step that needs it, also through moves
+  eg_u32s entry;            // [states] the entry that it is, or was moved from
+  eg_u32s entry_of;         // [values] its entry
+  eg_u32s origin;           // [states] node step that makes it, before its moves
+  eg_u32s writer;           // [states] step that overwrites the storage it shares
+  eg_u32s computing_before; // [steps + 1] see find_computing
+  eg_u32s window, opens;    // [steps] of a gather ahead, of its reader
   uint32_t windows;         // in a micro-batch
-  eg_u32s
-      writer; // [states] step that writes over what a state is, or is a view of; NEVER
-  eg_u32s run_of; // [micro-batch * steps + step]; NEVER
-} maker;
-EG_OWNER_DEFINE_STATIC(maker, (eg_u32s, reader, entry, entry_of, origin, computing_before,
-                               window, opens, writer, run_of))
+  eg_u32s run_of;           // [micro-batch * steps + step]
+} issuer;
+EG_OWNER_DEFINE_STATIC(issuer, (eg_u32s, reader, entry, entry_of, origin, writer),
+                       (eg_u32s, computing_before, window, opens, run_of))
 
 EG_OWNER_DEFINE(eg_issue_order, (eg_list_schedule, schedule), (eg_u32s, step_of))
 
@@ -50,21 +48,22 @@ static bool is_reduction(const eg_plan_step *step) {
          step->transition.kind == EG_TRANSITION_REDUCE_SCATTER;
 }
 
-// ---- who reads what ---------------------------------------------------------------
+// ---- readers and writers of states
+// ------------------------------------------------------
 
-static egraph_status fill(eg_u32s *numbers, size_t count) {
+static egraph_status fill_never(eg_u32s *numbers, size_t count) {
   EG_TRY(eg_u32s_resize(numbers, count));
   for (size_t i = 0; i < count; i++)
     numbers->data[i] = NEVER;
   return EGRAPH_OK;
 }
 
-static egraph_status find_readers(maker *m) {
+static egraph_status find_readers(issuer *m) {
   const eg_plan *plan = m->plan;
-  EG_TRY(fill(&m->reader, plan->states.len));
-  EG_TRY(fill(&m->entry, plan->states.len));
-  EG_TRY(fill(&m->origin, plan->states.len));
-  EG_TRY(fill(&m->entry_of, eg_graph_value_count(plan->graph)));
+  EG_TRY(fill_never(&m->reader, plan->states.len));
+  EG_TRY(fill_never(&m->entry, plan->states.len));
+  EG_TRY(fill_never(&m->origin, plan->states.len));
+  EG_TRY(fill_never(&m->entry_of, eg_graph_value_count(plan->graph)));
   for (uint32_t i = (uint32_t)plan->states.len; i-- > 0;) {
     if (plan->states.data[i].step != EG_PLAN_NONE) continue;
     m->entry.data[i] = i;
@@ -89,9 +88,9 @@ static egraph_status find_readers(maker *m) {
   return EGRAPH_OK;
 }
 
-/// For every step the last computing one before it, NEVER: none; behind all steps the
-/// last one of a micro-batch.
-static egraph_status find_computing(maker *m) {
+/// Finds the last computing step before every step; behind all steps, the last one of
+/// FORWARD and BACKWARD.
+static egraph_status find_computing(issuer *m) {
   const eg_plan *plan = m->plan;
   uint32_t before = NEVER, last = NEVER;
   EG_TRY(eg_u32s_resize(&m->computing_before, plan->steps.len + 1));
@@ -106,13 +105,13 @@ static egraph_status find_computing(maker *m) {
   return EGRAPH_OK;
 }
 
-static bool is_update(const maker *m, uint32_t step) {
+static bool is_update(const issuer *m, uint32_t step) {
   return m->plan->steps.data[step].phase == EG_PHASE_UPDATE;
 }
 
-/// Whether a step reads nothing but what is there when its phase begins; in the update,
-/// from the start.
-static bool reads_old(const maker *m, const eg_plan_step *step) {
+/// True when all operands of a step exist before its phase begins; in the update, before
+/// the step of training begins.
+static bool can_run_ahead(const issuer *m, const eg_plan_step *step) {
   for (uint32_t i = 0; i < eg_plan_step_operand_count(m->plan, step); i++) {
     uint32_t by = m->origin.data[eg_plan_step_operand(m->plan, step, i)];
     if (by == NEVER) continue;
@@ -122,24 +121,25 @@ static bool reads_old(const maker *m, const eg_plan_step *step) {
   return true;
 }
 
-/// Whether a step gathers what is there already for a reader in the same micro-batch.
-static bool is_gather_ahead(const maker *m, uint32_t s) {
+/// True when a step gathers a state that exists before its phase, for a reader in the
+/// same micro-batch.
+static bool is_gather_ahead(const issuer *m, uint32_t s) {
   const eg_plan_step *step = &m->plan->steps.data[s];
   if (!eg_plan_step_is_exchange(step) || is_reduction(step) || is_update(m, s))
     return false;
   uint32_t reader = m->reader.data[step->to];
-  if (reader == NEVER || is_update(m, reader) || !reads_old(m, step)) return false;
-  // What is written over waits for this gather: it must not wait for what reads that.
+  if (reader == NEVER || is_update(m, reader) || !can_run_ahead(m, step)) return false;
+  // The writer of the gathered state waits for this gather, which may not wait for it.
   return reader <= m->writer.data[step->from];
 }
 
-/// Gathers for one reader share a window. In the order of the readers, as what a reader
-/// needs stands before it.
-static egraph_status find_windows(maker *m) {
+/// Numbers windows in the order of the readers that open them. Gathers for one reader
+/// share a window.
+static egraph_status find_windows(issuer *m) {
   const eg_plan_step *steps = m->plan->steps.data;
   uint32_t count = (uint32_t)m->plan->steps.len;
-  EG_TRY(fill(&m->window, count));
-  EG_TRY(fill(&m->opens, count));
+  EG_TRY(fill_never(&m->window, count));
+  EG_TRY(fill_never(&m->opens, count));
   if (m->readers_ahead == 0) return EGRAPH_OK;
   for (uint32_t s = 0; s < count; s++)
     if (is_gather_ahead(m, s)) m->opens.data[m->reader.data[steps[s].to]] = 0;
@@ -151,11 +151,11 @@ static egraph_status find_windows(maker *m) {
   return EGRAPH_OK;
 }
 
-/// What is written over is an entry, by the step that makes what leaves in its storage,
-/// and what a step of no time makes of it: a view.
-static egraph_status find_writers(maker *m) {
+/// Finds the step that overwrites each entry: the one whose result leaves the step in
+/// that storage. Views of an entry (results of steps that take no time) share its writer.
+static egraph_status find_writers(issuer *m) {
   const eg_plan *plan = m->plan;
-  EG_TRY(fill(&m->writer, plan->states.len));
+  EG_TRY(fill_never(&m->writer, plan->states.len));
   for (size_t i = 0; i + 1 < plan->carried.len; i += 2) {
     uint32_t leaves = plan->output_states.data[plan->carried.data[i]];
     uint32_t entry = m->entry_of.data[plan->carried.data[i + 1]];
@@ -177,40 +177,35 @@ static egraph_status find_writers(maker *m) {
 
 // ---- runs ---------------------------------------------------------------------------
 
-static uint32_t stream_of(const maker *m, const eg_plan_step *step) {
-  if (m->issue == EG_ISSUE_IN_ORDER || eg_plan_step_computes(step)) return 0;
-  if (!(step->seconds > 0)) return EG_RUN_NONE;
-  return m->out->stream_of_axis[step->transition.axis];
-}
-
-static uint32_t run_at(const maker *m, uint32_t micro_batch, uint32_t step) {
+static uint32_t run_at(const issuer *m, uint32_t micro_batch, uint32_t step) {
   return m->run_of.data[(size_t)micro_batch * m->plan->steps.len + step];
 }
 
-static uint32_t window_in(const maker *m, uint32_t micro_batch, uint32_t window) {
+static uint32_t window_in(const issuer *m, uint32_t micro_batch, uint32_t window) {
   return window == NEVER ? EG_RUN_NONE : micro_batch * m->windows + window;
 }
 
-/// The forward pass and the rest of every micro-batch. Moves may go ahead.
-static uint32_t turn_of(uint32_t micro_batch, const eg_plan_step *step, uint32_t stream) {
-  if (step->is_move && stream != 0) return 0;
-  return 2 * micro_batch + (step->phase != EG_PHASE_FORWARD);
-}
-
-static egraph_status add_run(maker *m, uint32_t b, uint32_t s) {
+/// Every micro-batch has two turns: the forward pass and the rest. Moves on streams of
+/// their own may begin in an earlier turn.
+static egraph_status add_run(issuer *m, uint32_t b, uint32_t s) {
   const eg_plan_step *step = &m->plan->steps.data[s];
-  uint32_t index = b * (uint32_t)m->plan->steps.len + s, stream = stream_of(m, step);
+  uint32_t index = b * (uint32_t)m->plan->steps.len + s, stream = 0;
+  if (m->issue != EG_ISSUE_IN_ORDER && !eg_plan_step_computes(step))
+    stream =
+        step->seconds > 0 ? m->out->stream_of_axis[step->transition.axis] : EG_RUN_NONE;
+  uint32_t turn =
+      step->is_move && stream != 0 ? 0 : 2 * b + (step->phase != EG_PHASE_FORWARD);
   m->run_of.data[index] = (uint32_t)m->out->schedule.runs.len;
   EG_TRY(eg_u32s_push(&m->out->step_of, index));
   return eg_runs_push(&m->out->schedule.runs,
                       (eg_run){.seconds = step->seconds,
                                .stream = stream,
-                               .turn = turn_of(b, step, stream),
+                               .turn = turn,
                                .window = window_in(m, b, m->window.data[s]),
                                .opens = window_in(m, b, m->opens.data[s])});
 }
 
-static egraph_status add_runs(maker *m) {
+static egraph_status add_runs(issuer *m) {
   const eg_plan *plan = m->plan;
   size_t steps = plan->steps.len;
   if ((double)steps * plan->micro_batches > MOST_RUNS)
@@ -219,20 +214,20 @@ static egraph_status add_runs(maker *m) {
         "%zu steps in %u micro-batches are more than %u tasks; take a plan of fewer "
         "micro-batches",
         steps, plan->micro_batches, MOST_RUNS);
-  EG_TRY(fill(&m->run_of, steps * plan->micro_batches));
+  EG_TRY(fill_never(&m->run_of, steps * plan->micro_batches));
   for (uint32_t b = 0; b < plan->micro_batches; b++)
     for (uint32_t s = 0; s < steps; s++)
       if (!is_update(m, s) || b + 1 == plan->micro_batches) EG_TRY(add_run(m, b, s));
   return EGRAPH_OK;
 }
 
-// ---- what waits for what ------------------------------------------------------------
+// ---- waits --------------------------------------------------------------------------
 
-static egraph_status wait_for(maker *m, uint32_t run, uint32_t on) {
+static egraph_status wait_for(issuer *m, uint32_t run, uint32_t on) {
   return eg_list_schedule_wait(&m->out->schedule, run, on);
 }
 
-static egraph_status wait_for_operands(maker *m, uint32_t run, uint32_t b,
+static egraph_status wait_for_operands(issuer *m, uint32_t run, uint32_t b,
                                        const eg_plan_step *of) {
   for (uint32_t i = 0; i < eg_plan_step_operand_count(m->plan, of); i++) {
     uint32_t by = m->plan->states.data[eg_plan_step_operand(m->plan, of, i)].step;
@@ -241,9 +236,10 @@ static egraph_status wait_for_operands(maker *m, uint32_t run, uint32_t b,
   return EGRAPH_OK;
 }
 
-/// Waits for the computing step that stands so many before `s`, in its micro-batch or in
-/// the one before.
-static egraph_status stand_behind(maker *m, uint32_t b, uint32_t s, uint32_t behind) {
+/// Waits for the computing step that is `behind` computing steps before `s`, in its
+/// micro-batch or in the one before.
+static egraph_status wait_for_computing(issuer *m, uint32_t b, uint32_t s,
+                                        uint32_t behind) {
   uint32_t run = run_at(m, b, s), before = s, steps = (uint32_t)m->plan->steps.len;
   for (uint32_t i = 0; i < behind && before != NEVER; i++) {
     before = m->computing_before.data[before];
@@ -254,10 +250,10 @@ static egraph_status stand_behind(maker *m, uint32_t b, uint32_t s, uint32_t beh
   return before == NEVER ? EGRAPH_OK : wait_for(m, run, run_at(m, b, before));
 }
 
-/// What the update moves of an entry waits until all is there that its reader needs, lest
-/// it held memory from the start. False: it has no reader, or one that needs nothing
-/// else.
-static egraph_status wait_for_gradient(maker *m, uint32_t b, uint32_t s,
+/// A move of an entry in the update waits for the other operands of its reader, so that
+/// it does not hold memory from the start. *out_waits is false where there is no reader,
+/// or one without other operands.
+static egraph_status wait_for_gradient(issuer *m, uint32_t b, uint32_t s,
                                        bool *out_waits) {
   const eg_plan *plan = m->plan;
   const eg_plan_step *step = &plan->steps.data[s];
@@ -265,7 +261,7 @@ static egraph_status wait_for_gradient(maker *m, uint32_t b, uint32_t s,
   if (!is_update(m, s) || !step->is_move || m->entry.data[step->from] == NEVER)
     return EGRAPH_OK;
   uint32_t reader = m->reader.data[step->to];
-  // What is written over waits for this step: it must not wait for it in turn.
+  // The writer of the entry waits for this move, which may not wait for it in turn.
   if (reader == NEVER || reader > m->writer.data[m->entry.data[step->from]])
     return EGRAPH_OK;
   for (uint32_t i = 0; i < eg_plan_step_operand_count(plan, &plan->steps.data[reader]);
@@ -278,29 +274,35 @@ static egraph_status wait_for_gradient(maker *m, uint32_t b, uint32_t s,
   return EGRAPH_OK;
 }
 
-/// Besides for their operands: what could begin at once though its reader comes late, and
-/// has no window, runs as far ahead as gathers do, counted in computing steps.
-static egraph_status wait_ahead(maker *m, uint32_t b, uint32_t s) {
+/// Adds the waits of an order that runs ahead. A step that could begin at once although
+/// its reader comes late, and that has no window, runs as far ahead as gathers do,
+/// counted in computing steps.
+static egraph_status add_waits_ahead(issuer *m, uint32_t b, uint32_t s) {
   const eg_plan_step *step = &m->plan->steps.data[s];
   bool waits;
   EG_TRY(wait_for_gradient(m, b, s, &waits));
   if (waits || m->window.data[s] != NEVER) return EGRAPH_OK;
   uint32_t behind = step->seconds > 0 ? m->readers_ahead : 1;
-  return reads_old(m, step) ? stand_behind(m, b, s, behind) : EGRAPH_OK;
+  return can_run_ahead(m, step) ? wait_for_computing(m, b, s, behind) : EGRAPH_OK;
 }
 
-static egraph_status wait_in_place(maker *m, uint32_t b, uint32_t s, uint32_t *last) {
+/// Adds the waits of an order that keeps the order of the plan. `last`: the last run on
+/// stream 0, NEVER: none.
+static egraph_status add_waits_in_place(issuer *m, uint32_t b, uint32_t s,
+                                        uint32_t *last) {
   uint32_t run = run_at(m, b, s);
   if (m->out->schedule.runs.data[run].stream != 0)
-    return is_reduction(&m->plan->steps.data[s]) ? EGRAPH_OK : stand_behind(m, b, s, 1);
+    return is_reduction(&m->plan->steps.data[s]) ? EGRAPH_OK
+                                                 : wait_for_computing(m, b, s, 1);
   if (*last != NEVER) EG_TRY(wait_for(m, run, *last));
   *last = run;
   return EGRAPH_OK;
 }
 
-/// What leaves the step in the storage of an entry waits for all that reads the entry
-/// before; what leaves a micro-batch so is there for the next one.
-static egraph_status keep_entry(maker *m, uint32_t writer, uint32_t reader) {
+/// The writer of an entry waits for its earlier readers; readers in the next micro-batch
+/// wait for the writer.
+static egraph_status order_writer_and_reader(issuer *m, uint32_t writer,
+                                             uint32_t reader) {
   uint32_t last = m->plan->micro_batches - 1;
   for (uint32_t b = is_update(m, writer) ? last : 0; b <= last; b++) {
     uint32_t run = run_at(m, b, writer);
@@ -311,26 +313,27 @@ static egraph_status keep_entry(maker *m, uint32_t writer, uint32_t reader) {
   return EGRAPH_OK;
 }
 
-static egraph_status keep_entries(maker *m) {
+static egraph_status order_writers_and_readers(issuer *m) {
   const eg_plan *plan = m->plan;
   for (uint32_t s = 0; s < plan->steps.len; s++)
     for (uint32_t i = 0; i < eg_plan_step_operand_count(plan, &plan->steps.data[s]);
          i++) {
       uint32_t writer =
           m->writer.data[eg_plan_step_operand(plan, &plan->steps.data[s], i)];
-      if (writer != NEVER) EG_TRY(keep_entry(m, writer, s));
+      if (writer != NEVER) EG_TRY(order_writer_and_reader(m, writer, s));
     }
   return EGRAPH_OK;
 }
 
-static egraph_status add_waits(maker *m) {
+static egraph_status add_waits(issuer *m) {
   uint32_t steps = (uint32_t)m->plan->steps.len, last = NEVER;
   for (uint32_t i = 0; i < m->out->step_of.len; i++) {
     uint32_t b = m->out->step_of.data[i] / steps, s = m->out->step_of.data[i] % steps;
     EG_TRY(wait_for_operands(m, i, b, &m->plan->steps.data[s]));
-    EG_TRY(m->readers_ahead != 0 ? wait_ahead(m, b, s) : wait_in_place(m, b, s, &last));
+    EG_TRY(m->readers_ahead != 0 ? add_waits_ahead(m, b, s)
+                                 : add_waits_in_place(m, b, s, &last));
   }
-  return keep_entries(m);
+  return order_writers_and_readers(m);
 }
 
 // ---- the order ----------------------------------------------------------------------
@@ -349,7 +352,7 @@ uint32_t eg_issue_streams(const eg_mesh *mesh, const eg_machine_mesh *links, boo
   return count;
 }
 
-static egraph_status find_order(maker *m) {
+static egraph_status find_issue_order(issuer *m) {
   EG_TRY(find_readers(m));
   EG_TRY(find_computing(m));
   EG_TRY(find_writers(m));
@@ -363,50 +366,43 @@ static egraph_status find_order(maker *m) {
 egraph_status eg_issue_order_find(eg_issue_order *order, const eg_plan *plan,
                                   const eg_machine_mesh *links, bool by_axis,
                                   eg_issue issue) {
-  maker m;
-  maker_init(&m, order->step_of.alloc);
+  assert(issue < EG_ISSUES);
+  EG_LOCAL(issuer, m, order->step_of.alloc);
   m.plan = plan;
   m.out = order;
   m.issue = issue;
   m.readers_ahead = readers_ahead[issue];
   order->stream_count =
       eg_issue_streams(&plan->mesh, links, by_axis, order->stream_of_axis);
-  egraph_status status = find_order(&m);
-  maker_deinit(&m);
-  return status;
+  return find_issue_order(&m);
 }
 
 // ---- a plan in this order -----------------------------------------------------------
 
-static egraph_status copy_words(eg_u32s *to, const eg_u32s *from) {
-  EG_TRY(eg_u32s_resize(to, from->len));
-  if (from->len != 0) memcpy(to->data, from->data, from->len * sizeof *from->data);
-  return EGRAPH_OK;
-}
-
-/// `order`: of one micro-batch. `new_step`: [steps] scratch.
+/// Copies steps and states. `order`: of one micro-batch.
 static egraph_status copy_in_order(const eg_plan *plan, const eg_issue_order *order,
-                                   eg_u32s *new_step, eg_plan *out) {
-  EG_TRY(eg_u32s_resize(new_step, plan->steps.len));
+                                   eg_plan *out) {
+  EG_LOCAL(eg_u32s, new_step, out->steps.alloc); // [steps]
+  EG_TRY(eg_u32s_resize(&new_step, plan->steps.len));
   for (size_t i = 0; i < order->schedule.order.len; i++) {
     uint32_t s = order->step_of.data[order->schedule.order.data[i]];
-    new_step->data[s] = (uint32_t)out->steps.len;
+    new_step.data[s] = (uint32_t)out->steps.len;
     EG_TRY(eg_plan_steps_push(&out->steps, plan->steps.data[s]));
   }
   for (size_t s = 0; s < plan->states.len; s++) {
     eg_plan_state state = plan->states.data[s];
-    if (state.step != EG_PLAN_NONE) state.step = new_step->data[state.step];
+    if (state.step != EG_PLAN_NONE) state.step = new_step.data[state.step];
     EG_TRY(eg_plan_states_push(&out->states, state));
   }
-  EG_TRY(copy_words(&out->operands, &plan->operands));
-  EG_TRY(copy_words(&out->output_states, &plan->output_states));
-  return copy_words(&out->carried, &plan->carried);
+  EG_TRY(eg_u32s_append(&out->operands, plan->operands.data, plan->operands.len));
+  EG_TRY(eg_u32s_append(&out->output_states, plan->output_states.data,
+                        plan->output_states.len));
+  return eg_u32s_append(&out->carried, plan->carried.data, plan->carried.len);
 }
 
-/// Phases never go back in a plan: what is issued before a step of an earlier phase is
-/// told to be of that. Whoever has to know the phase of a step asks the plan in its
-/// order.
-static void smooth_phases(eg_plan *plan) {
+/// Phases never go back in a plan: a step issued before one of an earlier phase is
+/// relabelled with that phase. Read phases from the plan before it is issued.
+static void relabel_phases(eg_plan *plan) {
   eg_phase least = EG_PHASE_UPDATE;
   for (size_t i = plan->steps.len; i-- > 0;) {
     eg_plan_step *step = &plan->steps.data[i];
@@ -416,20 +412,16 @@ static void smooth_phases(eg_plan *plan) {
 }
 
 egraph_status eg_plan_issued(const eg_plan *plan, eg_issue issue, eg_plan *out) {
-  eg_issue_order order;
-  eg_u32s new_step;
+  assert(out->steps.len == 0 && out->states.len == 0);
+  EG_LOCAL(eg_issue_order, order, out->steps.alloc);
   eg_plan one = *plan; // borrows
   one.micro_batches = 1;
   out->graph = plan->graph;
   out->mesh = plan->mesh;
   out->micro_batches = plan->micro_batches;
   out->memory_limit = plan->memory_limit;
-  eg_issue_order_init(&order, out->steps.alloc);
-  eg_u32s_init(&new_step, out->steps.alloc);
-  egraph_status status = eg_issue_order_find(&order, &one, NULL, false, issue);
-  if (status == EGRAPH_OK) status = copy_in_order(plan, &order, &new_step, out);
-  if (status == EGRAPH_OK) smooth_phases(out);
-  eg_u32s_deinit(&new_step);
-  eg_issue_order_deinit(&order);
-  return status;
+  EG_TRY(eg_issue_order_find(&order, &one, NULL, false, issue));
+  EG_TRY(copy_in_order(plan, &order, out));
+  relabel_phases(out);
+  return EGRAPH_OK;
 }

@@ -10,16 +10,15 @@
 //      "bytes": 4096.0, "seconds": 2e-06}, ...],
 //    "outputs": [3], "carried": [{"output": 0, "entry": "w"}]}
 //
-// States are numbered in their order, outputs in that of the graph. A node is named by
-// its first result. A state that no step makes is there from the start. An axis that is
-// not among the actions replicates; "bytes" may be left out and must be right. A state of
-// a folded graph that stands for several blocks has "more_blocks", one less. A
+// States are numbered in their order, outputs in the order of the graph. A node is named
+// by its first result. A state that no step makes is there from the start. An axis that
+// is not among the actions replicates; "bytes" may be left out and must be right. A state
+// of a folded graph that stands for several blocks has "more_blocks", one less. A
 // layout names its memory format where that is not plain: "S0,R:nhwc". Data of weights
 // beyond 64 elements is not in the file.
-// May be left out: "basis", what the seconds of an operator or reorder rest on;
-// "baselines" (pcg/plan/plan_why.h), of a plan that was compared with others;
-// "single_device_seconds", "peak_seconds" (pcg/plan/plan_worth.h); "memory_limit_bytes"
-// of a device.
+// May be left out: "basis" of the seconds of an operator or reorder; "baselines"
+// (pcg/plan/plan_rivals.h) of a plan that was compared with others;
+// "single_device_seconds", "peak_seconds"; "memory_limit_bytes" of a device.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_PLAN_JSON_H
 #define EG_PCG_PLAN_JSON_H
@@ -32,12 +31,12 @@ typedef struct eg_loaded_plan {
 } eg_loaded_plan;
 
 /// Appends the document; reading it and writing it again gives the same text. The plan
-/// passes eg_plan_check. Fails with EGRAPH_E_ARGUMENT for names that are no UTF-8 and
+/// passes eg_plan_check. Fails with EGRAPH_E_ARGUMENT for names that are not UTF-8 and
 /// nodes without results.
 egraph_status eg_plan_write_json(const eg_plan *plan, eg_text *out);
 /// Reads a document; `file` is only for messages. The plan passes eg_plan_check. Fails
-/// with EGRAPH_E_PARSE ("file:line:col: what; at $.steps[3].phase"), or what
-/// eg_graph_parse fails with. There is nothing to free after a failure.
+/// with EGRAPH_E_PARSE ("file:line:col: what; at $.steps[3].phase"), or as eg_graph_parse
+/// fails. There is nothing to free after a failure. (plan_json_read.c)
 egraph_status eg_plan_parse_json(egraph_allocator alloc, const char *file,
                                  const char *text, size_t size, eg_loaded_plan *out);
 /// The same from a file, plain or gzip, of at most 1 GiB of text.

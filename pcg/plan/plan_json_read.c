@@ -1,8 +1,10 @@
-// Syntax only: keys may stand in any order, so names are looked up when all is read.
+// The syntax of plan files. Keys may come in any order, so names are looked up when the
+// whole file has been read.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
 #include "base/json_fields.h"
+#include "base/owner.h"
 #include "pcg/plan/plan_records.h"
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
@@ -11,27 +13,34 @@ static const uint64_t MAX_BYTES = UINT64_C(1) << 30;
 
 typedef eg_json_fields_reader reader; // of one file
 
-typedef struct step_reading {
-  eg_plan_records *records;
-  eg_step_record step;
-} step_reading;
-
-// A reading function per key: the record, and where in it the value goes.
+// A reading function per key: fills a member of the record.
 #define TEXT_FIELD(function, type, member)                                               \
   static egraph_status function(reader *r, void *record) {                               \
-    type *mine = record;                                                                 \
-    return eg_json_fields_text(r, &mine->member);                                        \
+    return eg_json_fields_text(r, &((type *)record)->member);                            \
   }
 #define NUMBER_FIELD(function, type, member, least)                                      \
   static egraph_status function(reader *r, void *record) {                               \
-    type *mine = record;                                                                 \
-    return eg_json_fields_u32(r, least, &mine->member);                                  \
+    return eg_json_fields_u32(r, least, &((type *)record)->member);                      \
   }
 #define AMOUNT_FIELD(function, type, member)                                             \
   static egraph_status function(reader *r, void *record) {                               \
-    type *mine = record;                                                                 \
-    return eg_json_fields_amount(r, &mine->member);                                      \
+    return eg_json_fields_amount(r, &((type *)record)->member);                          \
   }
+// A function that reads an array into a member of the record, or into all of it.
+#define ARRAY_FIELD(function, type, element, member)                                     \
+  static egraph_status function(reader *r, void *record) {                               \
+    return eg_json_fields_array(r, element, &((type *)record)->member);                  \
+  }
+#define ROWS_FIELD(function, element)                                                    \
+  static egraph_status function(reader *r, void *record) {                               \
+    return eg_json_fields_array(r, element, record);                                     \
+  }
+
+static egraph_status read_number_of_list(reader *r, void *record) {
+  uint32_t number;
+  EG_TRY(eg_json_fields_u32(r, 0, &number));
+  return eg_u32s_push(record, number);
+}
 
 // ---- states ---------------------------------------------------------------------------
 
@@ -51,6 +60,11 @@ static egraph_status read_state(reader *r, void *record) {
 
 // ---- steps ----------------------------------------------------------------------------
 
+typedef struct step_reading {
+  eg_plan_records *records;
+  eg_step_record step;
+} step_reading;
+
 TEXT_FIELD(read_phase, step_reading, step.phase)
 TEXT_FIELD(read_node, step_reading, step.node)
 TEXT_FIELD(read_move, step_reading, step.move)
@@ -61,16 +75,10 @@ NUMBER_FIELD(read_to, step_reading, step.to, 0)
 AMOUNT_FIELD(read_bytes, step_reading, step.bytes)
 AMOUNT_FIELD(read_seconds, step_reading, step.seconds)
 
-static egraph_status read_number(reader *r, void *record) {
-  uint32_t number;
-  EG_TRY(eg_json_fields_u32(r, 0, &number));
-  return eg_u32s_push(record, number);
-}
-
 static egraph_status read_numbers(reader *r, eg_u32s *numbers, uint32_t *out_first,
                                   uint32_t *out_count) {
   *out_first = (uint32_t)numbers->len;
-  EG_TRY(eg_json_fields_array(r, read_number, numbers));
+  EG_TRY(eg_json_fields_array(r, read_number_of_list, numbers));
   *out_count = (uint32_t)numbers->len - *out_first;
   return EGRAPH_OK;
 }
@@ -85,7 +93,7 @@ static egraph_status read_results(reader *r, void *record) {
   return read_numbers(r, &s->records->numbers, &s->step.results, &s->step.result_count);
 }
 
-/// Keys are names of axes, which only the mesh knows.
+/// Reads an object whose keys are names of axes; the mesh may come later in the file.
 static egraph_status read_actions(reader *r, void *record) {
   step_reading *s = record;
   eg_action_records *actions = &s->records->actions;
@@ -119,6 +127,66 @@ static egraph_status read_step(reader *r, void *record) {
   return eg_step_records_push(&s.records->steps, s.step);
 }
 
+// ---- rivals ---------------------------------------------------------------------------
+
+typedef struct rival_reading {
+  eg_plan_records *records;
+  eg_rival_record rival;
+} rival_reading;
+
+TEXT_FIELD(read_reason_kind, eg_reason_record, kind)
+TEXT_FIELD(read_reason_phase, eg_reason_record, phase)
+TEXT_FIELD(read_reason_axis, eg_reason_record, axis)
+AMOUNT_FIELD(read_reason_seconds, eg_reason_record, seconds)
+AMOUNT_FIELD(read_reason_bytes, eg_reason_record, bytes)
+
+static egraph_status read_reason(reader *r, void *record) {
+  static const eg_json_field fields[] = {{"kind", true, read_reason_kind},
+                                         {"phase", false, read_reason_phase},
+                                         {"axis", false, read_reason_axis},
+                                         {"seconds", true, read_reason_seconds},
+                                         {"bytes", false, read_reason_bytes}};
+  rival_reading *reading = record;
+  eg_reason_record reason = {.kind = NULL};
+  EG_TRY(eg_json_fields_object(r, fields, COUNT(fields), &reason));
+  return eg_reason_records_push(&reading->records->reasons, reason);
+}
+
+static egraph_status read_reasons(reader *r, void *record) {
+  rival_reading *reading = record;
+  const eg_reason_records *reasons = &reading->records->reasons;
+  reading->rival.reasons = (uint32_t)reasons->len;
+  EG_TRY(eg_json_fields_array(r, read_reason, record));
+  reading->rival.reason_count = (uint32_t)reasons->len - reading->rival.reasons;
+  return EGRAPH_OK;
+}
+
+TEXT_FIELD(read_rival_name, rival_reading, rival.name)
+TEXT_FIELD(read_outcome, rival_reading, rival.outcome)
+TEXT_FIELD(read_rival_mesh, rival_reading, rival.mesh)
+AMOUNT_FIELD(read_rival_seconds, rival_reading, rival.seconds)
+AMOUNT_FIELD(read_memory, rival_reading, rival.memory)
+AMOUNT_FIELD(read_least_memory, rival_reading, rival.least_memory)
+AMOUNT_FIELD(read_excess, rival_reading, rival.excess)
+NUMBER_FIELD(read_batch, rival_reading, rival.batch, 0)
+NUMBER_FIELD(read_parts, rival_reading, rival.parts, 0)
+
+static egraph_status read_rival(reader *r, void *record) {
+  static const eg_json_field fields[] = {{"name", true, read_rival_name},
+                                         {"outcome", true, read_outcome},
+                                         {"mesh", true, read_rival_mesh},
+                                         {"seconds", true, read_rival_seconds},
+                                         {"memory_bytes", true, read_memory},
+                                         {"least_memory_bytes", true, read_least_memory},
+                                         {"excess_bytes", false, read_excess},
+                                         {"batch", false, read_batch},
+                                         {"parts", false, read_parts},
+                                         {"why", true, read_reasons}};
+  rival_reading reading = {.records = record};
+  EG_TRY(eg_json_fields_object(r, fields, COUNT(fields), &reading));
+  return eg_rival_records_push(&reading.records->rivals, reading.rival);
+}
+
 // ---- the document ---------------------------------------------------------------------
 
 static egraph_status read_version(reader *r, void *record) {
@@ -135,19 +203,14 @@ static egraph_status read_version(reader *r, void *record) {
 static egraph_status read_line(reader *r, void *record) {
   eg_text *graph = record;
   EG_TRY(eg_json_scan_text(r->scan, &r->scratch));
-  EG_TRY(eg_text_append_bytes(graph, r->scratch.data, r->scratch.len));
+  eg_text_append_bytes(graph, r->scratch.data, r->scratch.len);
   return eg_text_append(graph, "\n");
-}
-
-static egraph_status read_graph(reader *r, void *record) {
-  eg_plan_records *records = record;
-  return eg_json_fields_array(r, read_line, &records->graph);
 }
 
 NUMBER_FIELD(read_carried_output, eg_carried_record, output, 0)
 TEXT_FIELD(read_carried_entry, eg_carried_record, entry)
 
-static egraph_status read_pair(reader *r, void *record) {
+static egraph_status read_carried_pair(reader *r, void *record) {
   static const eg_json_field fields[] = {{"output", true, read_carried_output},
                                          {"entry", true, read_carried_entry}};
   eg_plan_records *records = record;
@@ -158,27 +221,15 @@ static egraph_status read_pair(reader *r, void *record) {
 
 TEXT_FIELD(read_mesh, eg_plan_records, mesh)
 NUMBER_FIELD(read_micro_batches, eg_plan_records, micro_batches, 1)
-
 AMOUNT_FIELD(read_single, eg_plan_records, single_seconds)
 AMOUNT_FIELD(read_peak, eg_plan_records, peak_seconds)
 AMOUNT_FIELD(read_memory_limit, eg_plan_records, memory_limit)
-
-static egraph_status read_states(reader *r, void *record) {
-  return eg_json_fields_array(r, read_state, record);
-}
-
-static egraph_status read_steps(reader *r, void *record) {
-  return eg_json_fields_array(r, read_step, record);
-}
-
-static egraph_status read_outputs(reader *r, void *record) {
-  eg_plan_records *records = record;
-  return eg_json_fields_array(r, read_number, &records->outputs);
-}
-
-static egraph_status read_carried(reader *r, void *record) {
-  return eg_json_fields_array(r, read_pair, record);
-}
+ARRAY_FIELD(read_graph, eg_plan_records, read_line, graph)
+ARRAY_FIELD(read_outputs, eg_plan_records, read_number_of_list, outputs)
+ROWS_FIELD(read_states, read_state)
+ROWS_FIELD(read_steps, read_step)
+ROWS_FIELD(read_carried, read_carried_pair)
+ROWS_FIELD(read_rivals, read_rival)
 
 static egraph_status read_document(reader *r, eg_plan_records *records) {
   static const eg_json_field fields[] = {
@@ -190,7 +241,7 @@ static egraph_status read_document(reader *r, eg_plan_records *records) {
       {"steps", true, read_steps},
       {"outputs", true, read_outputs},
       {"carried", true, read_carried},
-      {"baselines", false, eg_plan_records_read_rivals},
+      {"baselines", false, read_rivals},
       {"single_device_seconds", false, read_single},
       {"peak_seconds", false, read_peak},
       {"memory_limit_bytes", false, read_memory_limit}};
@@ -200,58 +251,39 @@ static egraph_status read_document(reader *r, eg_plan_records *records) {
 
 // ---- files ----------------------------------------------------------------------------
 
-static void records_init(eg_plan_records *records, egraph_allocator alloc,
-                         const char *file) {
-  *records = (eg_plan_records){.file = file};
-  eg_arena_init(&records->arena, alloc);
-  eg_text_init(&records->graph, alloc);
-  eg_state_records_init(&records->states, alloc);
-  eg_step_records_init(&records->steps, alloc);
-  eg_action_records_init(&records->actions, alloc);
-  eg_carried_records_init(&records->carried, alloc);
-  eg_rival_records_init(&records->rivals, alloc);
-  eg_reason_records_init(&records->reasons, alloc);
-  eg_u32s_init(&records->numbers, alloc);
-  eg_u32s_init(&records->outputs, alloc);
-}
-
-static void records_deinit(eg_plan_records *records) {
-  eg_arena_deinit(&records->arena);
-  eg_text_deinit(&records->graph);
-  eg_state_records_deinit(&records->states);
-  eg_step_records_deinit(&records->steps);
-  eg_action_records_deinit(&records->actions);
-  eg_carried_records_deinit(&records->carried);
-  eg_rival_records_deinit(&records->rivals);
-  eg_reason_records_deinit(&records->reasons);
-  eg_u32s_deinit(&records->numbers);
-  eg_u32s_deinit(&records->outputs);
-}
+EG_OWNER_DEFINE_STATIC(eg_plan_records, (eg_arena, arena), (eg_text, graph),
+                       (eg_state_records, states), (eg_step_records, steps),
+                       (eg_action_records, actions), (eg_carried_records, carried),
+                       (eg_rival_records, rivals), (eg_reason_records, reasons),
+                       (eg_u32s, numbers, outputs))
 
 /// Reads an open file and closes it.
-static egraph_status read_scan(egraph_allocator alloc, eg_json_scan *scan,
-                               eg_loaded_plan *out) {
-  eg_plan_records records;
+static egraph_status read_records(egraph_allocator alloc, eg_json_scan *scan,
+                                  eg_plan_records *out) {
   reader r;
-  records_init(&records, alloc, scan->file.path);
-  eg_json_fields_init(&r, alloc, scan, &records.arena);
-  egraph_status status = eg_json_fields_tell(&r, read_document(&r, &records));
-  if (status == EGRAPH_E_PARSE && !records.has_version)
+  out->file = scan->file.path;
+  eg_json_fields_init(&r, alloc, scan, &out->arena);
+  egraph_status status = eg_json_fields_tell(&r, read_document(&r, out));
+  eg_json_fields_deinit(&r);
+  if (status == EGRAPH_E_PARSE && !out->has_version)
     status = EG_FAIL(status,
                      "%s; is it a plan? egraph plan -o writes such files, which begin "
                      "with \"egraph-plan\"",
                      egraph_last_error());
-  eg_json_fields_deinit(&r);
   eg_json_scan_close(scan);
-  if (status == EGRAPH_OK) {
-    eg_loaded_plan loaded;
-    status = eg_plan_records_build(&records, alloc, &loaded);
-    if (status == EGRAPH_OK)
-      *out = loaded;
-    else
-      eg_loaded_plan_deinit(&loaded);
-  }
-  records_deinit(&records);
+  return status;
+}
+
+static egraph_status read_plan(egraph_allocator alloc, eg_json_scan *scan,
+                               eg_loaded_plan *out) {
+  EG_LOCAL(eg_plan_records, records, alloc);
+  eg_loaded_plan loaded;
+  EG_TRY(read_records(alloc, scan, &records));
+  egraph_status status = eg_plan_records_build(&records, alloc, &loaded);
+  if (status == EGRAPH_OK)
+    *out = loaded;
+  else
+    eg_loaded_plan_deinit(&loaded);
   return status;
 }
 
@@ -260,14 +292,14 @@ egraph_status eg_plan_parse_json(egraph_allocator alloc, const char *file,
   eg_json_scan scan;
   EG_TRY(eg_json_scan_open_bytes(&scan, alloc, file, text, size));
   scan.max_bytes = MAX_BYTES;
-  return read_scan(alloc, &scan, out);
+  return read_plan(alloc, &scan, out);
 }
 
 egraph_status eg_plan_read_json(egraph_allocator alloc, const char *path,
                                 eg_loaded_plan *out) {
   eg_json_scan scan;
   EG_TRY(eg_json_scan_open(&scan, alloc, path, MAX_BYTES));
-  return read_scan(alloc, &scan, out);
+  return read_plan(alloc, &scan, out);
 }
 
 void eg_loaded_plan_deinit(eg_loaded_plan *loaded) {

@@ -1,9 +1,9 @@
-// A file of a plan as it stands there: names and numbers that nobody has looked up yet.
+// The records of a plan file: names and numbers before they are looked up.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_PLAN_RECORDS_H
 #define EG_PCG_PLAN_RECORDS_H
 
-#include "base/json_fields.h"
+#include "base/vec.h"
 #include "pcg/plan/plan_json.h"
 
 typedef struct eg_state_record {
@@ -19,11 +19,11 @@ EG_VEC_DEFINE(eg_action_records, eg_action_record);
 
 typedef struct eg_step_record {
   const char *phase;
-  const char *node, *move, *axis, *basis;                  // NULL: not there
+  const char *node, *move, *axis, *basis;                  // NULL: not given
   uint32_t operands, operand_count, results, result_count; // in eg_plan_records.numbers
   uint32_t actions, action_count;                          // in eg_plan_records.actions
-  uint32_t from, to;                                       // EG_PLAN_NONE: not there
-  double bytes;                                            // NAN: not there
+  uint32_t from, to;                                       // EG_PLAN_NONE: not given
+  double bytes;                                            // NAN: not given
   double seconds;
 } eg_step_record;
 EG_VEC_DEFINE(eg_step_records, eg_step_record);
@@ -35,7 +35,7 @@ typedef struct eg_carried_record {
 EG_VEC_DEFINE(eg_carried_records, eg_carried_record);
 
 typedef struct eg_reason_record {
-  const char *kind, *phase, *axis; // NULL: not there
+  const char *kind, *phase, *axis; // NULL: not given
   double seconds, bytes;
 } eg_reason_record;
 EG_VEC_DEFINE(eg_reason_records, eg_reason_record);
@@ -65,12 +65,7 @@ typedef struct eg_plan_records {
   eg_u32s numbers, outputs;
 } eg_plan_records;
 
-/// Reads an array of rivals into an eg_plan_records. (plan_json_rivals.c)
-egraph_status eg_plan_records_read_rivals(eg_json_fields_reader *reader, void *record);
-/// Appends them to a plan. (plan_json_rivals.c)
-egraph_status eg_plan_records_build_rivals(const eg_plan_records *records, eg_plan *plan);
-
-/// Looks everything up and checks the plan. *out is filled, also on failure.
+/// Looks up all names and checks the plan. *out is filled, also on failure.
 /// (plan_json_build.c)
 egraph_status eg_plan_records_build(const eg_plan_records *records,
                                     egraph_allocator alloc, eg_loaded_plan *out);

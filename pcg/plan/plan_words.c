@@ -2,11 +2,17 @@
 #include "pcg/plan/plan_words.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "base/owner.h"
 
 static const char *const PHASES[EG_PHASE_COUNT] = {"forward", "backward", "update"};
 
-const char *eg_phase_name(eg_phase phase) { return PHASES[phase]; }
+const char *eg_phase_name(eg_phase phase) {
+  assert(phase < EG_PHASE_COUNT);
+  return PHASES[phase];
+}
 
 bool eg_phase_find(const char *name, eg_phase *out) {
   for (int p = 0; p < EG_PHASE_COUNT; p++)
@@ -34,7 +40,7 @@ egraph_status eg_action_print(eg_text *text, uint8_t action) {
   return eg_text_printf(text, "split %d", action - EG_ACTION_SPLIT);
 }
 
-/// "word 12" with a number below `limit`.
+/// True for "word 12" with a number below `limit`.
 static bool find_numbered(const char *name, const char *word, int64_t limit,
                           int64_t *out) {
   size_t length = strlen(word);
@@ -57,42 +63,39 @@ bool eg_action_find(const char *name, uint8_t *out) {
   return true;
 }
 
-// ---- layouts and strategies in words --------------------------------------------------
+// ---- layouts and strategies -----------------------------------------------------------
 
-static egraph_status print_dim(eg_text *text, uint32_t dim, uint32_t rank) {
-  if (rank == 2) EG_TRY(eg_text_append(text, dim == 0 ? "rows (" : "columns ("));
-  EG_TRY(eg_text_printf(text, "dimension %" PRIu32, dim));
-  return rank == 2 ? eg_text_append(text, ")") : EGRAPH_OK;
+static void print_dim(eg_text *text, uint32_t dim, uint32_t rank) {
+  if (rank == 2)
+    eg_text_printf(text, "%s (dimension %" PRIu32 ")", dim == 0 ? "rows" : "columns",
+                   dim);
+  else
+    eg_text_printf(text, "dimension %" PRIu32, dim);
 }
 
 /// "node and gpu": the axes of several devices with this digit.
-static egraph_status print_axes(eg_text *text, const eg_mesh *mesh,
-                                const eg_layout *layout, uint8_t digit) {
+static void print_axes(eg_text *text, const eg_mesh *mesh, const eg_layout *layout,
+                       uint8_t digit) {
   bool is_first = true;
   for (uint32_t a = 0; a < mesh->axis_count; a++) {
     if (layout->sharding[a] != digit || mesh->axes[a].size == 1) continue;
-    EG_TRY(eg_text_printf(text, "%s%s", is_first ? "" : " and ", mesh->axes[a].name));
+    eg_text_printf(text, "%s%s", is_first ? "" : " and ", mesh->axes[a].name);
     is_first = false;
   }
-  return EGRAPH_OK;
 }
 
-static egraph_status print_digit(eg_text *text, const eg_mesh *mesh, uint32_t rank,
-                                 const eg_layout *layout, uint8_t digit) {
-  if (digit == EG_SHARD_R) {
-    EG_TRY(eg_text_append(text, "the same along "));
-  } else {
-    if (digit == EG_SHARD_P_SUM) EG_TRY(eg_text_append(text, "partial sums"));
-    if (digit == EG_SHARD_P_MAX) EG_TRY(eg_text_append(text, "partial maxima"));
-    if (eg_digit_is_shard(digit)) EG_TRY(print_dim(text, eg_digit_dim(digit), rank));
-    EG_TRY(eg_text_append(text, " over "));
-  }
-  return print_axes(text, mesh, layout, digit);
+static void print_digit(eg_text *text, const eg_mesh *mesh, uint32_t rank,
+                        const eg_layout *layout, uint8_t digit) {
+  if (digit == EG_SHARD_P_SUM) eg_text_append(text, "partial sums");
+  if (digit == EG_SHARD_P_MAX) eg_text_append(text, "partial maxima");
+  if (eg_digit_is_shard(digit)) print_dim(text, eg_digit_dim(digit), rank);
+  eg_text_append(text, digit == EG_SHARD_R ? "the same along " : " over ");
+  print_axes(text, mesh, layout, digit);
 }
 
 egraph_status eg_layout_words(eg_text *text, const eg_mesh *mesh, uint32_t rank,
                               const eg_layout *layout) {
-  uint8_t digits[EG_MAX_MESH_AXES];
+  uint8_t digits[EG_MAX_MESH_AXES]; // distinct ones, of axes of several devices
   uint32_t count = 0;
   for (uint32_t a = 0; a < mesh->axis_count; a++) {
     if (mesh->axes[a].size == 1) continue;
@@ -102,20 +105,21 @@ egraph_status eg_layout_words(eg_text *text, const eg_mesh *mesh, uint32_t rank,
     digits[at] = layout->sharding[a];
     if (at == count) count++;
   }
-  if (count == 0) EG_TRY(eg_text_append(text, "whole"));
-  if (count == 1 && digits[0] == EG_SHARD_R)
-    EG_TRY(eg_text_append(text, "whole on every device"));
-  else
-    for (uint32_t i = 0; i < count; i++) {
-      if (i != 0) EG_TRY(eg_text_append(text, ", "));
-      EG_TRY(print_digit(text, mesh, rank, layout, digits[i]));
-    }
-  if (layout->format == EG_FORMAT_PLAIN) return EGRAPH_OK;
-  return eg_text_printf(text, ", in %s", eg_format_name(layout->format));
+  bool is_whole = count == 1 && digits[0] == EG_SHARD_R;
+  if (count == 0) eg_text_append(text, "whole");
+  if (is_whole) eg_text_append(text, "whole on every device");
+  for (uint32_t i = 0; i < count && !is_whole; i++) {
+    if (i != 0) eg_text_append(text, ", ");
+    print_digit(text, mesh, rank, layout, digits[i]);
+  }
+  if (layout->format != EG_FORMAT_PLAIN)
+    eg_text_printf(text, ", in %s", eg_format_name(layout->format));
+  return eg_text_status(text);
 }
 
 eg_place eg_plan_factor_place(const eg_plan *plan, const eg_plan_step *step,
                               const eg_factor *factor) {
+  assert(!step->is_move);
   eg_graph_node_info info = eg_graph_node_at(plan->graph, step->node);
   for (uint32_t r = 0; r < info.result_count; r++)
     if (factor->output_dim[eg_factor_row(r)] != EG_NO_DIM)
@@ -134,10 +138,10 @@ static egraph_status print_split(eg_text *text, const eg_plan *plan,
   eg_place place = eg_plan_factor_place(plan, step, factor);
   const eg_value_info *value = eg_graph_value(plan->graph, place.value);
   if (!place.is_result)
-    EG_TRY(eg_text_append(text, factor->kind == EG_FACTOR_MAX   ? "the maximum's "
-                                : factor->kind == EG_FACTOR_SUM ? "the summed "
-                                                                : ""));
-  EG_TRY(print_dim(text, place.dim, value->type.rank));
+    eg_text_append(text, factor->kind == EG_FACTOR_MAX   ? "the maximum's "
+                         : factor->kind == EG_FACTOR_SUM ? "the summed "
+                                                         : "");
+  print_dim(text, place.dim, value->type.rank);
   return eg_text_print_names(text, " of %s", value->name);
 }
 
@@ -169,13 +173,12 @@ static egraph_status print_amount(eg_text *text, double amount, const unit *unit
   size_t at = 0, last = count - 1;
   while (at < last && amount < units[at].size * 0.9995)
     at++;
-  double scaled = amount / units[at].size;
-  EG_TRY(eg_text_digits(text, scaled));
+  eg_text_digits(text, amount / units[at].size);
   return eg_text_printf(text, " %s", units[at].name);
 }
 
 egraph_status eg_text_digits(eg_text *text, double value) {
-  if (!(value >= 0)) return eg_text_append(text, "?"); // plans in files say anything
+  if (!(value >= 0)) return eg_text_append(text, "?"); // a plan file may have any number
   if (value >= 1e15) return eg_text_append(text, "over 1000000");
   int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
   int64_t scale = decimals == 2 ? 100 : decimals == 1 ? 10 : 1;
@@ -184,8 +187,9 @@ egraph_status eg_text_digits(eg_text *text, double value) {
     rest /= 10;
     decimals--;
   }
-  EG_TRY(eg_text_printf(text, "%" PRId64, units / scale));
-  return rest != 0 ? eg_text_printf(text, ".%0*" PRId64, decimals, rest) : EGRAPH_OK;
+  eg_text_printf(text, "%" PRId64, units / scale);
+  if (rest != 0) eg_text_printf(text, ".%0*" PRId64, decimals, rest);
+  return eg_text_status(text);
 }
 
 egraph_status eg_text_bytes(eg_text *text, double bytes) {
@@ -203,27 +207,160 @@ egraph_status eg_text_seconds(eg_text *text, double seconds) {
 
 egraph_status eg_text_percent(eg_text *text, double share) {
   if (share > 0 && share < 5e-5) return eg_text_append(text, "under 0.01 %");
-  EG_TRY(eg_text_digits(text, 100 * share));
+  eg_text_digits(text, 100 * share);
   return eg_text_append(text, " %");
 }
 
-// ---- figures --------------------------------------------------------------------------
+// ---- labels ---------------------------------------------------------------------------
 
-uint32_t eg_phase_runs(const eg_plan *plan, eg_phase phase) {
-  return phase == EG_PHASE_UPDATE ? 1 : plan->micro_batches;
+static size_t count_digits(const char *text) { return strspn(text, "0123456789"); }
+
+bool eg_name_is_made_up(const char *name) {
+  const char *at = name;
+  if (strncmp(name, "opt_", 4) == 0)
+    at += 4;
+  else if (name[0] == 'v')
+    at += 1;
+  size_t digits = at != name ? count_digits(at) : 0;
+  if (digits == 0) return false;
+  at += digits;
+  if (*at == '_' && count_digits(at + 1) != 0) at += 1 + count_digits(at + 1);
+  return *at == '\0';
 }
 
-double eg_plan_step_blocks(const eg_plan_step *step) { return 1.0 + step->more_blocks; }
+typedef struct labeller {
+  const eg_plan *plan;
+  eg_plan_labels *out;
+  eg_phase *phase_of; // [nodes]
+  uint32_t *visited;  // [values]: the entry that was traced last, plus 1
+  eg_u32s stack;
+} labeller;
+EG_OWNER_DEFINE_STATIC(labeller, (eg_u32s, stack))
 
-double eg_plan_state_bytes(const eg_plan *plan, uint32_t state) {
-  const eg_plan_state *row = &plan->states.data[state];
-  eg_type local = eg_sharding_local(
-      &plan->mesh, &eg_graph_value(plan->graph, row->value)->type, &row->layout);
-  return (double)eg_type_bytes(&local);
+static egraph_status label_value(labeller *l, eg_value value, const char *what,
+                                 const char *name) {
+  char text[EG_MESSAGE_BYTES];
+  if (l->out->words[value.id] != NULL ||
+      !eg_name_is_made_up(eg_graph_value(l->plan->graph, value)->name))
+    return EGRAPH_OK;
+  int length = snprintf(text, sizeof text, "%s%.300s", what, name);
+  return eg_arena_string(&l->out->arena, text, (size_t)length, &l->out->words[value.id]);
 }
 
-double eg_plan_move_bytes(const eg_plan *plan, const eg_plan_step *step) {
-  const eg_plan_state *from = &plan->states.data[step->from];
-  return eg_transition_bytes(&plan->mesh, &eg_graph_value(plan->graph, from->value)->type,
-                             &from->layout, &step->transition);
+/// Characters of the trained weight's name: for w.m, w.v and w.sum the length of w.
+static size_t base_length(const eg_graph *graph, const char *entry) {
+  const char *dot = strrchr(entry, '.');
+  char base[EG_MESSAGE_BYTES];
+  eg_value value;
+  if (dot == NULL || (size_t)(dot - entry) >= sizeof base) return strlen(entry);
+  memcpy(base, entry, (size_t)(dot - entry));
+  base[dot - entry] = '\0';
+  return eg_graph_find_value(graph, base, &value) ? (size_t)(dot - entry) : strlen(entry);
+}
+
+/// Labels the output that a carried entry becomes.
+static egraph_status label_exit(labeller *l, eg_value entry, eg_value exit) {
+  const char *name = eg_graph_value(l->plan->graph, entry)->name;
+  size_t length = base_length(l->plan->graph, name);
+  char base[EG_MESSAGE_BYTES];
+  if (strcmp(name + length, ".sum") != 0) return label_value(l, exit, "new ", name);
+  (void)snprintf(base, sizeof base, "%.*s", (int)length, name);
+  return label_value(l, exit, "summed gradient of ", base);
+}
+
+/// Walks back from the exit of an entry through the update (for a sum: the addition to
+/// it), by values of the entry's shape, and labels results of the backward phase.
+static egraph_status label_gradients(labeller *l, eg_value entry, eg_value exit,
+                                     uint32_t mark) {
+  const eg_graph *graph = l->plan->graph;
+  const eg_value_info *info = eg_graph_value(graph, entry);
+  char base[EG_MESSAGE_BYTES];
+  (void)snprintf(base, sizeof base, "%.*s", (int)base_length(graph, info->name),
+                 info->name);
+  l->stack.len = 0;
+  EG_TRY(eg_u32s_push(&l->stack, exit.id));
+  while (l->stack.len != 0) {
+    eg_value value = {eg_u32s_pop(&l->stack)};
+    const eg_value_info *at = eg_graph_value(graph, value);
+    if (l->visited[value.id] == mark || at->kind != EG_VALUE_COMPUTED) continue;
+    l->visited[value.id] = mark;
+    bool is_sum = value.id == exit.id;
+    if (l->phase_of[at->node.id] == EG_PHASE_BACKWARD && !is_sum) {
+      EG_TRY(label_value(l, value, "gradient of ", base));
+      continue;
+    }
+    if (l->phase_of[at->node.id] == EG_PHASE_FORWARD) continue;
+    eg_graph_node_info node = eg_graph_node_at(graph, at->node);
+    for (uint32_t i = 0; i < node.input_count; i++) {
+      const eg_value_info *input = eg_graph_value(graph, node.inputs[i]);
+      if (input->typed && eg_type_same_shape(&input->type, &info->type))
+        EG_TRY(eg_u32s_push(&l->stack, node.inputs[i].id));
+    }
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status label_values(labeller *l) {
+  const eg_plan *plan = l->plan;
+  const eg_u32s *carried = &plan->carried;
+  const char *name;
+  for (size_t i = 0; i < plan->steps.len; i++)
+    if (!plan->steps.data[i].is_move)
+      l->phase_of[plan->steps.data[i].node.id] = plan->steps.data[i].phase;
+  for (size_t i = 0; i + 1 < carried->len; i += 2)
+    EG_TRY(label_exit(l, (eg_value){carried->data[i + 1]},
+                      eg_graph_output(plan->graph, carried->data[i], &name)));
+  for (size_t i = 0; i + 1 < carried->len; i += 2)
+    EG_TRY(label_gradients(l, (eg_value){carried->data[i + 1]},
+                           eg_graph_output(plan->graph, carried->data[i], &name),
+                           (uint32_t)(i + 1)));
+  for (uint32_t o = 0; o < eg_graph_output_count(plan->graph); o++) {
+    eg_value value = eg_graph_output(plan->graph, o, &name);
+    EG_TRY(label_value(l, value, "", name));
+  }
+  return EGRAPH_OK;
+}
+
+void eg_plan_labels_init(eg_plan_labels *labels, egraph_allocator alloc) {
+  labels->words = NULL;
+  eg_arena_init(&labels->arena, alloc);
+}
+
+void eg_plan_labels_deinit(eg_plan_labels *labels) { eg_arena_deinit(&labels->arena); }
+
+egraph_status eg_plan_labels_find(const eg_plan *plan, eg_plan_labels *out) {
+  uint32_t values = eg_graph_value_count(plan->graph);
+  EG_LOCAL(eg_arena, scratch, out->arena.alloc);
+  EG_LOCAL(labeller, l, out->arena.alloc);
+  l.plan = plan;
+  l.out = out;
+  EG_TRY(eg_arena_alloc(&out->arena, values, sizeof *out->words, &out->words));
+  EG_TRY(eg_arena_alloc(&scratch, eg_graph_node_count(plan->graph), sizeof *l.phase_of,
+                        &l.phase_of));
+  EG_TRY(eg_arena_alloc(&scratch, values, sizeof *l.visited, &l.visited));
+  return label_values(&l);
+}
+
+// ---- repetitions ----------------------------------------------------------------------
+
+enum { LEAST_COUNT = 4, LEAST_HIDDEN = 16, LONGEST = 512 };
+
+eg_repeat eg_repeat_at(uint32_t first, uint32_t len,
+                       bool (*alike)(const void *user, uint32_t a, uint32_t b),
+                       const void *user) {
+  assert(first <= len);
+  eg_repeat best = {.period = 1, .count = 1};
+  uint32_t longest = (len - first) / LEAST_COUNT;
+  if (longest > LONGEST) longest = LONGEST;
+  for (uint32_t period = 1; period <= longest; period++) {
+    uint32_t same = 0;
+    while (first + same + period < len &&
+           alike(user, first + same, first + same + period))
+      same++;
+    uint32_t count = same / period + 1;
+    if (count < LEAST_COUNT || (count - 1) * period < LEAST_HIDDEN) continue;
+    if (count * period > best.count * best.period)
+      best = (eg_repeat){.period = period, .count = count};
+  }
+  return best;
 }

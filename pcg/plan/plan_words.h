@@ -1,9 +1,12 @@
-// How phases, actions and transitions are spelled in the files and reports of plans.
+// The words of plans: spellings of phases, actions and transitions in files; layouts,
+// splits and amounts for people; labels of values; repetitions that are printed once.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_PLAN_WORDS_H
 #define EG_PCG_PLAN_WORDS_H
 
 #include "pcg/plan/plan.h"
+
+// ---- spellings in files ---------------------------------------------------------------
 
 const char *eg_phase_name(eg_phase phase); // "forward", "backward", "update"
 bool eg_phase_find(const char *name, eg_phase *out);
@@ -12,8 +15,11 @@ bool eg_transition_find(const char *name, eg_transition_kind *out);
 /// "replicate"; "split 2": factor 2; "pass 1": partial sums of operand 1; "pass joint".
 egraph_status eg_action_print(eg_text *text, uint8_t action);
 bool eg_action_find(const char *name, uint8_t *out);
-/// For people: "columns (dimension 1) over gpu, the same along node", "whole on every
-/// device", "partial sums over gpu, in nhwc". `rank` is the tensor's.
+
+// ---- words for people -----------------------------------------------------------------
+
+/// "columns (dimension 1) over gpu, the same along node", "whole on every device",
+/// "partial sums over gpu, in nhwc". `rank` is the tensor's.
 egraph_status eg_layout_words(eg_text *text, const eg_mesh *mesh, uint32_t rank,
                               const eg_layout *layout);
 /// A dimension that a factor of a node indexes: of a result, or of the first operand that
@@ -25,24 +31,49 @@ typedef struct eg_place {
 } eg_place;
 eg_place eg_plan_factor_place(const eg_plan *plan, const eg_plan_step *step,
                               const eg_factor *factor);
-/// For people: what a node step divides along an axis: "columns (dimension 1) of y", "the
-/// summed dimension 2 of x", "partial results of x", "repeated".
+/// The dimension that a node step divides along an axis: "columns (dimension 1) of y",
+/// "the summed dimension 2 of x", "partial results of x", "repeated".
 egraph_status eg_plan_action_words(eg_text *text, const eg_plan *plan,
                                    const eg_plan_step *step, const eg_factors *factors,
                                    uint32_t axis);
-/// For people, three digits at most: "4.25 MB", "13 us".
+/// Three digits at most: "4.25 MB", "13 us".
 egraph_status eg_text_bytes(eg_text *text, double bytes);
 egraph_status eg_text_seconds(eg_text *text, double seconds);
 egraph_status eg_text_digits(eg_text *text, double value);  // "?": below 0, NaN
 egraph_status eg_text_percent(eg_text *text, double share); // of 1: "12.5 %"
 
-/// Blocks that a step stands for; 1 in plans of graphs that are not folded.
-double eg_plan_step_blocks(const eg_plan_step *step);
-/// How often a step with phase `phase` is run in a step of training.
-uint32_t eg_phase_runs(const eg_plan *plan, eg_phase phase);
-/// Bytes that one device holds of a state.
-double eg_plan_state_bytes(const eg_plan *plan, uint32_t state);
-/// Bytes that a move is about (see eg_transition_bytes).
-double eg_plan_move_bytes(const eg_plan *plan, const eg_plan_step *step);
+// ---- labels of values -----------------------------------------------------------------
+
+/// Labels of the values that training or the rules made; values of the user's model have
+/// names of their own.
+///
+///   v25      gradient of w1      backward computes it, the update of w1 reads it
+///   opt_0    new w1              leaves the step as w1
+///   v11      loss                an output's name
+typedef struct eg_plan_labels {
+  const char **words; // [values], NULL: the value has only its name
+  eg_arena arena;
+} eg_plan_labels;
+
+/// True for a name that the graph made up: "v12", "v12_1", "opt_3".
+bool eg_name_is_made_up(const char *name);
+void eg_plan_labels_init(eg_plan_labels *labels, egraph_allocator alloc);
+void eg_plan_labels_deinit(eg_plan_labels *labels);
+/// Fills initialized labels. Linear in the plan. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_plan_labels_find(const eg_plan *plan, eg_plan_labels *out);
+
+// ---- repetitions ----------------------------------------------------------------------
+
+/// A pattern that follows itself in a list.
+typedef struct eg_repeat {
+  uint32_t period, count; // items of the pattern, and how often it occurs
+} eg_repeat;
+
+/// The repetition from item `first` on that covers most items and is worth printing once:
+/// at least 4 times, 16 items after the first pattern. Otherwise count is 1. `alike` is
+/// true for two items that print alike. Patterns have at most 512 items.
+eg_repeat eg_repeat_at(uint32_t first, uint32_t len,
+                       bool (*alike)(const void *user, uint32_t a, uint32_t b),
+                       const void *user);
 
 #endif

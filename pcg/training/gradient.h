@@ -1,5 +1,5 @@
 // Reverse-mode gradients of a graph: nodes appended to it, from the vjp of each operator
-// (ops/vjp.h).
+// (ops/vjp.h); and the losses that training begins backward with.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_GRADIENT_H
 #define EG_PCG_GRADIENT_H
@@ -7,19 +7,54 @@
 #include "base/vec.h"
 #include "pcg/graph/node_cons.h"
 
-/// A value and the cotangent it starts with, of the value's type.
+/// A value and its first cotangent, of the value's type.
 typedef struct eg_gradient_seed {
   eg_value value, cotangent;
 } eg_gradient_seed;
 
-/// Appends what computes the cotangents of wrt[0 .. wrt_count), and nothing else.
-/// EG_VALUE_NONE in out_cotangents: zero, no seed depends on it. Cotangents of one value
-/// are added in the order in which its users stand, the last first. Node and value order
-/// are the same in every run. Fails with EGRAPH_E_UNSUPPORTED where the way leads through
-/// an operator without a gradient, naming the node. Stamps what it makes, if the others
-/// are stamped (pcg/graph/node_cons.h). O(values + nodes).
+/// Appends the nodes that compute the cotangents of wrt[0 .. wrt_count), and no others.
+/// EG_VALUE_NONE in out_cotangents: zero, no seed depends on the value. Cotangents of one
+/// value are added in the reverse order of its users. Node and value order are the same
+/// in every run. Fails with EGRAPH_E_UNSUPPORTED, naming the node, where an operator
+/// between seeds and values has no gradient. Stamps the new values if the others are
+/// stamped (pcg/graph/node_cons.h). O(values + nodes).
 egraph_status eg_graph_gradient(eg_node_cons *cons, const eg_gradient_seed *seeds,
                                 uint32_t seed_count, const eg_value *wrt,
                                 uint32_t wrt_count, eg_value *out_cotangents);
+
+// ---- losses ---------------------------------------------------------------------------
+//
+// Losses are sums and maxima, so that the classes may be split: a softmax as one operator
+// would need all of them in one place.
+//
+//   y [.., classes], m = max y, e = exp(y - m), s = sum e, p the target as probabilities
+//   loss     mean over rows of  w (log s + m) - sum(p y),   w = sum p (1 for labels)
+//   y'       (w e / s - p) / rows; m drops out
+
+// Losses: id, spelling. All are means over the elements, or over the rows of classes in
+// the last dimension. Targets: int64 labels within [0, classes), probabilities, values.
+#define EG_LOSS_LIST(X)                                                                  \
+  X(EG_LOSS_CROSS_ENTROPY, "softmax-cross-entropy")                                      \
+  X(EG_LOSS_CROSS_ENTROPY_OF, "softmax-cross-entropy-of-probabilities")                  \
+  X(EG_LOSS_SQUARED_ERROR, "mean-squared-error")
+#define EG_LOSS_ENUM(id, name) id,
+typedef enum eg_loss { EG_LOSS_LIST(EG_LOSS_ENUM) EG_LOSS_COUNT } eg_loss;
+#undef EG_LOSS_ENUM
+
+/// Values of the forward part that the backward part reads.
+typedef struct eg_loss_terms {
+  eg_loss kind;
+  double share;                              // 1 / number of rows or elements
+  eg_ref exponentials, sums, target, weight; // cross entropy: e^(y - max), ...
+  eg_ref difference;                         // squared error
+} eg_loss_terms;
+
+/// The type of the target for the output y. Fails with EGRAPH_E_TYPE.
+egraph_status eg_loss_target(eg_loss kind, const eg_type *y, eg_type *out);
+/// Emits the loss. b->dtype is set to y's.
+eg_ref eg_loss_emit(eg_builder *b, eg_loss kind, eg_ref y, eg_ref target,
+                    eg_loss_terms *out);
+/// Emits the cotangent of y.
+eg_ref eg_loss_emit_gradient(eg_builder *b, const eg_loss_terms *terms);
 
 #endif

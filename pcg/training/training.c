@@ -12,7 +12,6 @@
 #include "pcg/graph/graph_internal.h"
 #include "pcg/graph/node_cons.h"
 #include "pcg/training/gradient.h"
-#include "pcg/training/loss.h"
 
 // ---- names --------------------------------------------------------------------------
 

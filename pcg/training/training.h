@@ -24,7 +24,7 @@
 
 #include "pcg/graph/graph.h"
 #include "pcg/graph/node_cons.h"
-#include "pcg/training/loss.h"
+#include "pcg/training/gradient.h"
 #include "pcg/training/parameters.h"
 #include "pcg/training/phase.h"
 

@@ -10,7 +10,7 @@
 #include "base/sexpr.h"
 #include "egraph/engine.h"
 #include "ops/ops.h"
-#include "pcg/parallel/parallel_op.h"
+#include "pcg/parallel/mesh.h"
 
 // Kinds of values in rules: id, words for messages. The first seven are the kinds of
 // attributes, in their order.

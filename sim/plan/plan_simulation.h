@@ -4,7 +4,7 @@
 #ifndef EG_SIM_PLAN_SIMULATION_H
 #define EG_SIM_PLAN_SIMULATION_H
 
-#include "pcg/plan/plan_life.h"
+#include "pcg/plan/plan_cost.h"
 #include "sim/plan/plan_tasks.h"
 
 /// What exchanges of one kind keep computing from going on: the parts of its idle time in

@@ -3,11 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
-#include "pcg/plan/plan_answer.h"
+#include "pcg/plan/plan_analysis.h"
 #include "pcg/plan/plan_diff.h"
 #include "pcg/plan/plan_json.h"
-#include "pcg/plan/plan_remarks.h"
-#include "pcg/plan/plan_text.h"
+#include "pcg/plan/plan_report.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check_round_trip(const eg_plan *plan) {

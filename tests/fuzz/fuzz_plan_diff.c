@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "optimize/price/plan_price.h"
+#include "pcg/plan/plan.h"
 #include "pcg/plan/plan_diff.h"
-#include "pcg/plan/plan_digest.h"
 #include "pcg/plan/plan_json.h"
 #include "tests/fuzz/fuzz.h"
 

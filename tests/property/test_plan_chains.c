@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "optimize/fold/whole_step.h"
-#include "pcg/plan/plan_summary.h"
+#include "pcg/plan/plan_cost.h"
 #include "tests/testing.h"
 
 static const double SECONDS = 900, CLOSE = 0.005; // work decides, not the clock

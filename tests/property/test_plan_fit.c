@@ -3,7 +3,7 @@
 // to fit is cheaper than the bound.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_fit.h"
-#include "pcg/plan/plan_summary.h"
+#include "pcg/plan/plan_cost.h"
 #include "tests/peak_brute.h"
 #include "tests/plan_cases.h"
 

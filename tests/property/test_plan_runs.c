@@ -11,7 +11,7 @@
 #include "optimize/model/plan_emit.h"
 #include "optimize/search/planner.h"
 #include "optimize/space/step_info.h"
-#include "pcg/plan/plan_summary.h"
+#include "pcg/plan/plan_cost.h"
 #include "rewrites/lab/rule_checks.h"
 #include "tests/unit/rank_training.h"
 

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
-#include "pcg/plan/plan_summary.h"
+#include "pcg/plan/plan_cost.h"
 #include "pcg/plan/plan_words.h"
 #include "sim/plan/plan_simulation.h"
 #include "tests/unit/random_plans.h"

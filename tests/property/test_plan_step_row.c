@@ -5,7 +5,7 @@
 #include "optimize/search/plan_forbid.h"
 #include "optimize/search/plan_step_row.h"
 #include "optimize/search/planner.h"
-#include "pcg/plan/plan_summary.h"
+#include "pcg/plan/plan_cost.h"
 #include "rewrites/lab/rule_checks.h"
 #include "tests/plan_cases.h"
 

@@ -2,7 +2,7 @@
 // unfolded: they pass the check, cost what the folded ones do, and give on ranks what one
 // device gives.
 // SPDX-License-Identifier: Apache-2.0
-#include "pcg/plan/plan_text.h"
+#include "pcg/plan/plan_report.h"
 #include "tests/unit/unfold_kit.h"
 
 static void unfolded_plans_give_what_one_device_gives(void **state) {

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "optimize/search/planner.h"
-#include "pcg/plan/plan_summary.h"
+#include "pcg/plan/plan_cost.h"
 #include "rewrites/lab/rule_checks.h"
 #include "tests/testing.h"
 

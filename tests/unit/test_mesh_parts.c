@@ -1,7 +1,7 @@
 // Parts of machines: which there are, over which links, and which meshes have their
 // plans.
 // SPDX-License-Identifier: Apache-2.0
-#include "pcg/parallel/mesh_parts.h"
+#include "pcg/parallel/machine.h"
 #include "tests/testing.h"
 
 #define HEAD                                                                             \

@@ -1,7 +1,7 @@
 // Splits of dimensions that are no batch are found where they pay: the classes of a loss,
 // the rows of an image. DGX H100 as it is shipped.
 // SPDX-License-Identifier: Apache-2.0
-#include "pcg/plan/plan_summary.h"
+#include "pcg/plan/plan_cost.h"
 #include "tests/unit/plan_found_kit.h"
 #include "tests/unit/plan_models.h"
 

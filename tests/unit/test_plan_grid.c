@@ -1,7 +1,8 @@
 // Baselines with a role per axis: their names, what they are, that none is cheaper than
 // the plan, and that rules make no plan dearer.
 // SPDX-License-Identifier: Apache-2.0
-#include "pcg/plan/plan_worth.h"
+#include "pcg/plan/plan_analysis.h"
+#include "pcg/plan/plan_cost.h"
 #include "rewrites/lab/rule_checks.h"
 #include "tests/unit/plan_found_kit.h"
 #include "tests/unit/plan_models.h"

@@ -1,6 +1,6 @@
 // Plans as files: saved, loaded and saved again; broken by hand.
 // SPDX-License-Identifier: Apache-2.0
-#include "pcg/plan/plan_digest.h"
+#include "pcg/plan/plan.h"
 #include "pcg/plan/plan_json.h"
 #include "tests/unit/plan_kit.h"
 

@@ -1,6 +1,6 @@
 // The plan of one device that runs a graph as it stands.
 // SPDX-License-Identifier: Apache-2.0
-#include "pcg/plan/plan_single.h"
+#include "pcg/plan/plan.h"
 #include "tests/testing.h"
 #include "tests/unit/session_kit.h"
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pcg/plan/plan_diff.h"
 #include "pcg/plan/plan_json.h"
+#include "pcg/plan/plan_report.h"
 #include "pcg/plan/step_scratch.h"
 #include "tests/unit/plan_kit.h"
 

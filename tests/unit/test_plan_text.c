@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pcg/plan/plan_diff.h"
 #include "pcg/plan/plan_json.h"
-#include "pcg/plan/plan_text.h"
+#include "pcg/plan/plan_report.h"
+#include "pcg/plan/plan_words.h"
 #include "tests/testing.h"
 
 #include <math.h>

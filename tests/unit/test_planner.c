@@ -1,7 +1,7 @@
 // The planner as a whole: what it refuses, meshes with axes of one device, memory that is
 // limited, and failing allocations.
 // SPDX-License-Identifier: Apache-2.0
-#include "pcg/plan/plan_summary.h"
+#include "pcg/plan/plan_cost.h"
 #include "tests/unit/plan_found_kit.h"
 #include "tests/unit/plan_models.h"
 

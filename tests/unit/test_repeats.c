@@ -1,6 +1,6 @@
 // Patterns that come again and again in a list are found where they are worth a remark.
 // SPDX-License-Identifier: Apache-2.0
-#include "pcg/graph/repeats.h"
+#include "pcg/plan/plan_words.h"
 #include "tests/testing.h"
 
 static bool alike(const void *user, uint32_t a, uint32_t b) {

@@ -10,7 +10,7 @@
 #include "optimize/fold/unfold.h"
 #include "optimize/search/planner.h"
 #include "optimize/space/step_info.h"
-#include "pcg/plan/plan_summary.h"
+#include "pcg/plan/plan_cost.h"
 #include "tests/unit/plan_models.h"
 #include "tests/unit/rank_training.h"
 

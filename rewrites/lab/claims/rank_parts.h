@@ -12,7 +12,7 @@
 #define EG_REWRITES_RANK_PARTS_H
 
 #include "base/hash.h"
-#include "pcg/parallel/parallel_op.h"
+#include "pcg/parallel/mesh.h"
 #include "pcg/parallel/strategy.h"
 
 /// Ranks that are simulated at most.

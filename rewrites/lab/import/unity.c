@@ -9,7 +9,7 @@
 
 #include <inttypes.h>
 
-#include "pcg/parallel/parallel_op.h"
+#include "pcg/parallel/mesh.h"
 #include "rewrites/lab/import/import_internal.h"
 
 // ---- text ---------------------------------------------------------------------------

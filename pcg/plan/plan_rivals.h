@@ -1,9 +1,9 @@
-// Why a plan is better than its rivals.
+// Rivals of a plan: where they take longer, and how reports and files write them.
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_PCG_PLAN_WHY_H
-#define EG_PCG_PLAN_WHY_H
+#ifndef EG_PCG_PLAN_RIVALS_H
+#define EG_PCG_PLAN_RIVALS_H
 
-#include "pcg/plan/plan_summary.h"
+#include "pcg/plan/plan_cost.h"
 
 bool eg_rival_outcome_find(const char *name, eg_rival_outcome *out);
 /// The exchange with this eg_exchange_name; "work" is EG_EXCHANGES.
@@ -14,15 +14,15 @@ bool eg_rival_reason_find(const char *kind, uint32_t *out_exchange);
 /// phase, kind and name of the axis.
 void eg_plan_rival_explain(eg_plan_rival *rival, const eg_plan_summary *plan,
                            const eg_plan_summary *of_rival);
-/// Text for people: a line per rival; `plan` is the plan that has them.
+/// Text for people: a line per rival; `summary` sums up the plan.
 egraph_status eg_plan_rivals_print(eg_text *text, const eg_plan *plan,
                                    const eg_plan_summary *summary);
 /// A JSON array:
 ///   [{"name", "outcome", "mesh", "seconds", "memory_bytes", "least_memory_bytes",
 ///     "excess_bytes", "batch", "parts",
 ///     "why": [{"kind", "phase", "axis", "seconds", "bytes"}]}]
-/// Work has kind, seconds only; what is too large has excess_bytes; what does not divide
-/// has batch (0: no weight divides) and parts.
+/// Work has only kind and seconds; a rival that is too large has excess_bytes; one that
+/// does not divide has batch (0: no weight divides) and parts.
 egraph_status eg_plan_rivals_write_json(eg_text *text, const eg_plan_rivals *rivals);
 
 #endif

@@ -1,0 +1,78 @@
+// Plans as text for people and as JSON: the report, with the answer first, then blocks
+// and exchanges; and the steps.
+//
+//   step        163 ms on gpu=8: 8 devices, 4 micro-batches
+//   speedup     6.52 times as fast as one device (1.06 s)
+//   peak        38.2 % of the machine's peak
+//   memory      5.87 GB of 80 GB on every device
+//   bottleneck  computing 87.2 % of the seconds, exchanges over gpu 12.8 %
+//   warning     one line for each thing that changes a decision
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_PCG_PLAN_REPORT_H
+#define EG_PCG_PLAN_REPORT_H
+
+#include "pcg/plan/plan_cost.h"
+
+/// Text for people: the answer, BLOCKS and EXCHANGES. `memory_limit`: bytes of a device;
+/// INFINITY: none.
+egraph_status eg_plan_answer_print(eg_text *text, const eg_plan *plan,
+                                   const eg_plan_summary *summary, double memory_limit);
+/// Text for people: a row for each part of the model, with its seconds, its weights and
+/// its activations by layout. Parts are repeated blocks, and the nodes before, between
+/// and behind them. Every step belongs to one part (steps of the backward phase and the
+/// update to the part whose weights and activations they read), so the seconds of all
+/// parts add up to the seconds of the step. Consecutive blocks whose values have the same
+/// layouts are one row. Nothing for a plan of one device without repeated blocks.
+/// (plan_blocks.c)
+egraph_status eg_plan_blocks_print(eg_text *text, const eg_plan *plan);
+/// Text for people: a table of the exchanges between devices, after an empty line;
+/// nothing without any.
+egraph_status eg_plan_exchanges_print(eg_text *text, const eg_plan_summary *summary);
+/// Text for people: seconds by phase, memory by purpose.
+egraph_status eg_plan_summary_print(eg_text *text, const eg_plan_summary *summary);
+/// One JSON object:
+///   {"devices", "micro_batches", "seconds", "phases": [{"phase", "node_seconds",
+///    "move_seconds"}], "memory_bytes", "memory": {store: {"at_peak", "most"}},
+///    "peak_step", "collectives": [{"phase", "kind", "axis", "count", "bytes",
+///    "seconds"}]}
+/// Collectives are exchanges in which devices communicate.
+egraph_status eg_plan_summary_write_json(eg_text *text, const eg_plan_summary *summary);
+/// The same without the braces.
+egraph_status eg_plan_summary_write_members(eg_text *text,
+                                            const eg_plan_summary *summary);
+
+// ---- steps (plan_text.c) --------------------------------------------------------------
+
+typedef enum eg_plan_words {
+  EG_PLAN_COLLECTIVES, // "all-gather h S0 -> R on gpu"
+  EG_PLAN_UNITY        // "Combine(0, 4) h S0 -> R on gpu": dimension, degree
+} eg_plan_words;
+
+/// Text for people of a plan that passes eg_plan_check: a line for each step, phase by
+/// phase; repeated steps in the same layouts, such as the steps of repeated blocks, once.
+/// Values have the names and layouts of constraints and plan files; values without a name
+/// of the model have a label.
+///
+///   STEPS on gpu=4
+///   inputs, weights and states
+///     x@S0: float32[2,8] of float32[8,8]
+///     w@R: float32[8,8]
+///   forward
+///     h@S0 = matmul x@S0 w@R [rows (dimension 0) of h over gpu], 1.2 us
+///     all-gather h S0 -> R over gpu, 256 B, 2 us
+///   outputs
+///     h@R
+///
+/// In Unity's words a move is one or two operators of the parallel computation graph.
+/// Unity's tensors have parts and copies; here every device has all of a value unless its
+/// layout says otherwise, and the summands of P are its copies:
+///
+///   slice  R -> S(d)            Partition          all-gather     S(d) -> R     Combine
+///   mask   R -> P               Replicate (one     all-reduce     P -> R        Reduce
+///                               copy keeps the     reduce-scatter P -> S(d)     Reduce,
+///                               value, the others Partition are zero) all-to-all S(d) ->
+///                               S(e)  Combine,
+///                                                                               Partition
+egraph_status eg_plan_print(const eg_plan *plan, eg_plan_words words, eg_text *out);
+
+#endif
