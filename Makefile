@@ -7,8 +7,8 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 # More for CMake: make test FLAGS=-DEGRAPH_WERROR=ON
 FLAGS ?=
-# Part of the suite only: make test TESTS="-L unit"
-TESTS ?=
+# Another part of the suite: make test TESTS="-L unit"
+TESTS ?= -LE slow
 # Seconds per target: make fuzz FUZZ_SECONDS=600
 FUZZ_SECONDS ?= 60
 
@@ -16,10 +16,11 @@ ifneq ($(shell command -v ccache),)
 export CMAKE_C_COMPILER_LAUNCHER ?= ccache
 endif
 
-.PHONY: help build test demo check setup lint docs format coverage fuzz install clean
+.PHONY: help build test test-all demo check setup lint docs format coverage fuzz install clean
 
 help:
-	@echo "make test       build (release) and run the whole suite"
+	@echo "make test       build (release) and run the suite without its slow tests"
+	@echo "make test-all   the same with its slow tests"
 	@echo "make demo       build (release), optimize two real networks and compare them"
 	@echo "make check      the suite under sanitizers with all invariant checks (preset dev)"
 	@echo "make lint       include layers, style, format, headers"
@@ -41,11 +42,16 @@ build: setup
 test: build
 	ctest --preset $(PRESET) -j $(JOBS) $(TESTS)
 
-check:
-	@$(MAKE) --no-print-directory test PRESET=dev
+test-all:
+	@$(MAKE) --no-print-directory test TESTS=
 
-demo: PRESET = release
-demo: build
+check:
+	@$(MAKE) --no-print-directory test-all PRESET=dev
+
+# Builds what the demo runs, and nothing else.
+demo: setup
+	@cmake --preset release --log-level=WARNING $(FLAGS) >/dev/null
+	@cmake --build --preset release -j $(JOBS) --target egraph_command build_network
 	@tools/demo.sh build/release
 
 lint: build
