@@ -37,7 +37,7 @@ extern "C" {
 #define EGRAPH_NODISCARD
 #endif
 
-/// The version of these headers; egraph_version is that of the library.
+/// The version of these headers; egraph_version returns the version of the library.
 #define EGRAPH_VERSION_MAJOR 0
 #define EGRAPH_VERSION_MINOR 1
 #define EGRAPH_VERSION_PATCH 0
@@ -78,11 +78,11 @@ EGRAPH_API const char *egraph_version(void);
 
 // ---- memory ---------------------------------------------------------------------
 
-/// One function does it all. new_size 0 frees (and returns NULL); pointer NULL allocates;
-/// otherwise the block of old_size bytes is moved. Returning NULL for a new_size > 0
-/// means out of memory; the old block then stays valid. Passing NULL for an allocator
-/// means the C heap. Where options ask for several threads, it is called from all of them
-/// at once and must allow that, as the C heap does.
+/// One function allocates, resizes and frees. new_size 0 frees and returns NULL; pointer
+/// NULL allocates; otherwise the block of old_size bytes is resized and may move. NULL
+/// for a new_size > 0 means out of memory; the old block then stays valid. NULL in place
+/// of an allocator means the C heap. When options ask for several threads, all of them
+/// call the function at once, so it must allow that, as the C heap does.
 typedef struct egraph_allocator {
   void *self;
   void *(*resize)(void *self, void *pointer, size_t old_size, size_t new_size);
@@ -90,17 +90,17 @@ typedef struct egraph_allocator {
 
 // ---- options --------------------------------------------------------------------
 
-// Structs of options: id, name. Their first member is `size`, that of the caller's
-// struct: one of an older header is shorter, and has the defaults for what it lacks. A
-// size of 0, or one larger than this library knows, fails with ARGUMENT. NULL is the
-// defaults.
+// Structs of options: id, name. The first member `size` is the size of the caller's
+// struct: a struct of an older header is shorter, and members that it lacks have their
+// defaults. A size of 0, or larger than this library knows, fails with ARGUMENT. NULL
+// means the defaults.
 //
 //   egraph_load_options options = egraph_load_options_default();
 //   options.batch = 8;
 //
-// In C, {.size = sizeof options, .batch = 8} is the same where the other defaults are 0:
-// they are, but for seeds (1), and in egraph_search, egraph_training,
-// egraph_terms_options and egraph_generate_options.
+// In C, {.size = sizeof options, .batch = 8} is equivalent where the other defaults are
+// 0. Seeds default to 1; egraph_search, egraph_training, egraph_terms_options and
+// egraph_generate_options have other defaults than 0.
 #define EGRAPH_OPTIONS_LIST(X)                                                           \
   X(EGRAPH_LOAD_OPTIONS, egraph_load_options)                                            \
   X(EGRAPH_COSTS_OPTIONS, egraph_costs_options)                                          \
@@ -126,8 +126,8 @@ typedef enum egraph_options_kind {
 #undef EGRAPH_OPTIONS_ENUM
 /// Fills the first `size` bytes of a struct of options with the defaults, and its size.
 EGRAPH_API void egraph_options_fill(egraph_options_kind kind, void *out, size_t size);
-/// <name>_default(), for every struct: compiled with the caller, so that the size is that
-/// of the caller's header.
+/// Defines <name>_default() for a struct. It is compiled with the caller, so the size is
+/// the size in the caller's header.
 #define EGRAPH_OPTIONS_DEFAULT(id, name)                                                 \
   static inline name name##_default(void) {                                              \
     name options;                                                                        \
@@ -194,27 +194,27 @@ EGRAPH_API void egraph_graph_destroy(egraph_graph *graph);
 
 /// The size of a symbolic dimension of a model's inputs.
 typedef struct egraph_dim {
-  const char *name; // in the file; "INPUT.AXIS" ("x.0") for one without a name
+  const char *name; // its name in the file; without a name "INPUT.AXIS" ("x.0")
   int64_t size;
-  const char *input; // of egraph_graph_open_dim: the first input that has it,
-  uint32_t axis;     // and where; not read elsewhere
+  const char *input; // set by egraph_graph_open_dim: the first input that has it,
+  uint32_t axis;     // and the axis there; not read elsewhere
 } egraph_dim;
 
 /// How a model is read.
 typedef struct egraph_load_options {
   size_t size;   // of this struct; set by its default
-  int64_t batch; // the size of the only symbolic dimension that `dims` does not have; of
-                 // a model without symbolic dimensions: the first dimension of all
-                 // inputs. 0: not given
+  int64_t batch; // the size of the only symbolic dimension that `dims` does not name; in
+                 // a model without symbolic dimensions the first dimension of every
+                 // input. 0: not given
   const egraph_dim *dims;
   uint32_t dim_count;
-  bool draw_weights; // a weight whose file of data does not exist is absent, and drawn by
-                     // name from a seed where it is needed; false: an error
+  bool draw_weights; // a weight whose data file does not exist is absent, and its values
+                     // are drawn from its name and a seed; false: an error
   bool fix_defaults; // an input with a default value (an ONNX initializer that is also a
                      // graph input) becomes a weight; false: it stays an input, and
-                     // nothing is computed from it ahead
-  const egraph_dim *examples; // sizes that dimensions of these names, where they stay
-  uint32_t example_count;     // open, have in the example
+                     // nothing is computed from it ahead of time
+  const egraph_dim *examples; // example sizes of dimensions that stay open
+  uint32_t example_count;
 } egraph_load_options;
 /// The defaults.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_LOAD_OPTIONS, egraph_load_options)
@@ -223,38 +223,37 @@ EGRAPH_OPTIONS_DEFAULT(EGRAPH_LOAD_OPTIONS, egraph_load_options)
 /// may be declared without data). `options` NULL: everything 0. Operators outside the
 /// table become opaque nodes.
 ///
-/// Symbolic dimensions without a size stay open (egraph_graph_open_dim). Sizes that are
-/// computed from them are expressions; what is rewritten is equal at all sizes >= 1 that
-/// the model admits. An example of the sizes stands for them in costs and in the types
-/// of tensors. To run, to plan or to explain the graph, load it with sizes. Nodes that
-/// need a size that is open are kept as they are in the file.
-/// A batch in the place of a fixed one: constant shapes of the file that the batch stands
-/// in follow it; a model in which something does not follow is refused.
+/// Symbolic dimensions without a size stay open (egraph_graph_open_dim). Sizes computed
+/// from them are expressions; rewritten graphs are equal at all sizes >= 1 that the model
+/// admits. Costs and the types of tensors use example sizes. To run, plan or explain the
+/// graph, load it with sizes. Nodes that need an open size are kept as they are in the
+/// file. When `batch` replaces a fixed dimension, constant shapes of the file that
+/// contain the batch follow; a model in which a shape cannot follow is refused.
 ///
-/// Fails with IO (data that is not there), PARSE ("model.onnx: node 'conv1': ..."), TYPE,
-/// ARGUMENT (a name that no symbolic dimension has; `batch` where several have no size),
-/// UNSUPPORTED (another batch that a node cannot have).
+/// Fails with IO (missing data), PARSE ("model.onnx: node 'conv1': ..."), TYPE, ARGUMENT
+/// (a name that no symbolic dimension has; `batch` when several dimensions have no size),
+/// UNSUPPORTED (a node that cannot have another batch).
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_graph_load(const egraph_allocator *alloc, const char *path,
                   const egraph_load_options *options, egraph_graph **out);
-/// The same from memory. `name` stands for the file in messages, and says as its name
-/// would what the bytes are, and in which folder external data lies.
+/// As egraph_graph_load, from memory. `name` replaces the file name: in messages, to
+/// choose the format by its ending, and to find the folder of external data.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_graph_parse(const egraph_allocator *alloc, const char *name, const void *bytes,
                    size_t size, const egraph_load_options *options, egraph_graph **out);
 /// The number of open dimensions of a graph.
 EGRAPH_API uint32_t egraph_graph_open_dims(const egraph_graph *graph);
-/// One of them, with its size in the example. Fails with ARGUMENT.
+/// An open dimension, with its example size. Fails with ARGUMENT past the end.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_open_dim(const egraph_graph *graph,
                                                                 uint32_t index,
                                                                 egraph_dim *out);
 /// Writes ONNX, or the text form when the name ends in ".egraph" (weights of more than 64
 /// elements are then declared without their data). The file appears whole or not at all;
-/// data beyond the limit of 2 GB goes to "<path>.data" beside it.
+/// data beyond the limit of 2 GB goes to "<path>.data" next to it.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_save(const egraph_graph *graph,
                                                             const char *path);
-/// The ONNX file in memory, with all data; egraph_graph_text is the text form. Free with
-/// egraph_bytes_free. Fails with UNSUPPORTED beyond the limit of 2 GB.
+/// Writes the ONNX file to memory, with all data; egraph_graph_text writes the text form.
+/// Free with egraph_bytes_free. Fails with UNSUPPORTED beyond the limit of 2 GB.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_pack(const egraph_allocator *alloc,
                                                             const egraph_graph *graph,
                                                             void **out, size_t *out_size);
@@ -263,17 +262,17 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_pack(const egraph_allocat
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_graph_add_input(egraph_graph *graph, const char *name, egraph_dtype dtype,
                        uint32_t rank, const int64_t *dims, egraph_value *out);
-/// Declares a weight; `data` (row-major) is copied. NULL: absent, drawn by name from a
-/// seed where one is needed.
+/// Declares a weight; `data` (row-major) is copied. NULL: absent; its values are drawn
+/// from its name and a seed where they are needed.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_add_weight(
     egraph_graph *graph, const char *name, egraph_dtype dtype, uint32_t rank,
     const int64_t *dims, const void *data, egraph_value *out);
-/// Adds an operator of the table (egraph_operators_text): op is its spelling,
-/// attributes as in rule files: ":strides [2 2] :pads [1 1 1 1]" (NULL: defaults, where
-/// every attribute has one). `name` is that of the node, not of its results; it may be
-/// NULL. out_results has room for the operator's results. Fails with
-/// ARGUMENT for an unknown operator or value, TYPE when operands do not fit, PARSE when
-/// the attributes are malformed or one without default is missing.
+/// Adds an operator of the table (egraph_operators_text). `op` is its spelling;
+/// `attributes` are written as in rule files: ":strides [2 2] :pads [1 1 1 1]" (NULL: the
+/// defaults, when every attribute has one). `name` names the node, not its results; it
+/// may be NULL. out_results has room for the operator's results. Fails with ARGUMENT for
+/// an unknown operator or value, TYPE when operands do not fit, PARSE when the attributes
+/// are malformed or an attribute without default is missing.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_add(
     egraph_graph *graph, const char *name, const char *op, const char *attributes,
     const egraph_value *inputs, uint32_t count, egraph_value *out_results);
@@ -287,7 +286,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_add_output(egraph_graph *
 typedef struct egraph_graph_info {
   uint32_t nodes, opaque_nodes, inputs, outputs, weights;
   uint32_t absent_weights; // declared without data
-  double flops;            // of one run, weight-only nodes excluded
+  double flops;            // of one run, without nodes that depend on weights alone
   size_t weight_bytes;     // absent weights included
 } egraph_graph_info;
 /// Counts of a graph. O(its size).
@@ -303,17 +302,16 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_output(const egraph_graph
                                                               uint32_t index,
                                                               const char **out_name,
                                                               egraph_tensor *out_type);
-/// The index-th weight: its name, type and row-major data, borrowed; data is NULL where
-/// it is absent. Fails with ARGUMENT past the end. O(values of the graph).
+/// The index-th weight: its name, type and row-major data, borrowed; data is NULL when
+/// the weight is absent. Fails with ARGUMENT past the end. O(values of the graph).
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_weight(const egraph_graph *graph,
                                                               uint32_t index,
                                                               const char **out_name,
                                                               egraph_tensor *out);
-/// The same by name. Fails with ARGUMENT when there is none.
+/// Finds a weight by name. Fails with ARGUMENT when there is none.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_graph_find_weight(const egraph_graph *graph, const char *name, egraph_tensor *out);
-/// Text form of a graph; free with egraph_string_free(NULL, ...) or with
-/// the same allocator.
+/// Writes the text form of a graph; free with egraph_string_free and the same allocator.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_text(const egraph_allocator *alloc,
                                                             const egraph_graph *graph,
                                                             char **out);
@@ -321,23 +319,22 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_text(const egraph_allocat
 /// defaults, and the ONNX operator. Free with egraph_string_free.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_operators_text(const egraph_allocator *alloc, char **out);
-/// Frees a text of this library (NULL is allowed); `alloc` is the one that it was made
-/// with.
+/// Frees a text that this library returned (NULL is allowed); `alloc` is the allocator of
+/// that call.
 EGRAPH_API void egraph_string_free(const egraph_allocator *alloc, char *text);
-/// The same of bytes that a function ..._pack has made, as many as it said.
+/// Frees bytes that a function ..._pack returned; `size` is the size that it returned.
 EGRAPH_API void egraph_bytes_free(const egraph_allocator *alloc, void *bytes,
                                   size_t size);
 
 // ---- rewrite rules --------------------------------------------------------------
 
-/// Classes of rules, by what they may change of results; and what a caller allows: rules
-/// of that class and of those before it. What the classes promise, and how they are
-/// checked: rewrites/README.md.
-///   exact        the same bits (one NaN is as good as another)
-///   associative  sums and products are regrouped, constants folded: rounding, the
-///                sign of a zero, and overflow of intermediate results may change. What
-///                is not finite stays so, and no number becomes NaN or infinite, as long
-///                as inputs are what is not finite; an infinity may become NaN.
+/// Classes of rules, by what they may change in results. A caller allows a class and the
+/// classes before it. rewrites/README.md says how they are checked.
+///   exact        the same bits (any NaN equals any other)
+///   associative  sums and products are regrouped, constants folded: rounding, the sign
+///                of a zero, and overflow of intermediate results may change. Unless
+///                intermediate results overflow, non-finite results stay non-finite (an
+///                infinity may become NaN), and finite results stay finite.
 ///   fast         for ordinary numbers only: log(exp(x)) = x, x - x = 0
 typedef enum egraph_math {
   EGRAPH_MATH_EXACT = -1,
@@ -346,7 +343,7 @@ typedef enum egraph_math {
 } egraph_math;
 /// "exact" and so on; NULL for another number.
 EGRAPH_API const char *egraph_math_name(egraph_math math);
-/// False when there is none of that name.
+/// Returns false when no class has that name.
 EGRAPH_API bool egraph_math_find(const char *name, egraph_math *out);
 
 /// A set of rewrite rules.
@@ -357,30 +354,31 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_rules_create(const egraph_allocator *alloc, egraph_rules **out);
 /// Frees it; NULL is allowed.
 EGRAPH_API void egraph_rules_destroy(egraph_rules *rules);
-/// Adds the rules shipped with the library. Those of the files explore-*, which only make
-/// variants, are off: switch them on with egraph_rules_enable.
+/// Adds the rules shipped with the library. Rules of the files explore-*, which only make
+/// variants, are off; switch them on with egraph_rules_enable.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_add_builtin(egraph_rules *rules);
-/// Rules that are added from now on are used as they are (true), or verified (false, at
-/// first): a few random instances of each, some milliseconds, and the tests of the file.
+/// Sets whether rules added later are used as they are (true) or verified first (false,
+/// the default): on a few random instances each, some milliseconds, and by the tests of
+/// the file.
 EGRAPH_API void egraph_rules_trust(egraph_rules *rules, bool trust);
-/// Fails with PARSE, "file:line:col: what is wrong; what to do", and then adds nothing of
-/// the file; "file:line: ..." and a counterexample, for a rule that does not hold or is
-/// not in the class that it declares, and for a test that fails. A rule that the shipped
-/// ones in the set have already is no error: it switches that one on, and is listed with
-/// egraph_rules_implied_at under a name of its own.
+/// Adds the rules of a file. Fails with PARSE, "file:line:col: what is wrong; what to
+/// do", and then adds nothing of the file; with "file:line: ..." and a counterexample for
+/// a rule that does not hold or is not in its declared class, and for a test that fails.
+/// A rule that repeats a shipped rule of the set is no error: it switches that rule on,
+/// and is listed by egraph_rules_implied_at under its own name.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_add_file(egraph_rules *rules,
                                                                 const char *path);
-/// As egraph_rules_add_file, from memory; `name` stands for the file in messages.
+/// As egraph_rules_add_file, from memory; `name` replaces the file name in messages.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_add_text(egraph_rules *rules,
                                                                 const char *name,
                                                                 const char *text);
-/// Adds substitutions that others published: TASO's and FlexFlow's (Unity's) files of
-/// protocol buffers, FlexFlow's JSON of the same, Tensat's texts. What holds, and neither
-/// shipped rules nor layouts imply, becomes a rule, with attributes as general as they
-/// may be. `report` (may be NULL) is called for each, with `outcome` "tested" (added),
-/// "holds-if" (added with a guard), "implied" (and by which rules), "duplicate",
-/// "refuted" (and the counterexample), or "not-convertible" (and why). Fails with PARSE
-/// or IO.
+/// Adds published substitutions: protocol-buffer files of TASO and FlexFlow (Unity),
+/// FlexFlow's JSON of the same, Tensat's texts. A substitution that holds, and that
+/// neither shipped rules nor layouts imply, becomes a rule with attributes as general as
+/// possible. `report` (may be NULL) is called for each, with `outcome` "tested" (added),
+/// "holds-if" (added with a guard), "implied" (with the rules), "duplicate", "refuted"
+/// (with the counterexample), or "not-convertible" (with the reason). Fails with PARSE or
+/// IO.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_import(
     egraph_rules *rules, const char *path,
     void (*report)(void *user, uint32_t number, const char *outcome, const char *detail),
@@ -394,26 +392,26 @@ typedef struct egraph_rule_info {
   const char *name, *source, *file; // borrowed
   uint32_t line;
   const char *known_as; // the rule that it repeats; NULL: none
-  egraph_math math;     // its class, as declared
-  bool is_on;           // egraph_rules_enable; it is applied where its class is allowed
+  egraph_math math;     // its declared class
+  bool is_on;           // egraph_rules_enable; applied when its class is allowed, too
 } egraph_rule_info;
 /// Directions count separately: a two-way rule is two.
 EGRAPH_API uint32_t egraph_rules_count(const egraph_rules *rules);
 /// index < egraph_rules_count.
 EGRAPH_API egraph_rule_info egraph_rules_at(const egraph_rules *rules, uint32_t index);
-/// Rules with parallel operators that say nothing but what layouts imply: without those
-/// operators both sides are the same term, or the rule is one that is there; and rules
+/// Counts implied rules: rules with parallel operators that follow from layouts (without
+/// these operators both sides are the same term, or the rule exists already), and rules
 /// of a user that are shipped. They are verified and printed; optimizing and planning do
 /// not need them.
 EGRAPH_API uint32_t egraph_rules_implied_count(const egraph_rules *rules);
 /// index < egraph_rules_implied_count.
 EGRAPH_API egraph_rule_info egraph_rules_implied_at(const egraph_rules *rules,
                                                     uint32_t index);
-/// Verifies the rules: both sides typed and evaluated by reference kernels on small
-/// random instances, exactly in integers or float64 where the operators allow it; and the
-/// tests inside the rule files; of parallel operators, that both sides lie alike.
-/// `report` is called once per rule (may be NULL), for implied ones after the others,
-/// then for each failure of a test, as rule "(test)". *out_rejected counts what failed.
+/// Verifies the rules: types and evaluates both sides with the reference kernels on small
+/// random instances, exactly in integers or float64 where the operators allow it; runs
+/// the tests of the rule files; for parallel operators checks that both sides have the
+/// same layout. Calls `report` (may be NULL) once per rule, implied rules last, then for
+/// each failed test as rule "(test)". *out_rejected counts the failures.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_verify(
     const egraph_rules *rules, uint64_t seed,
     void (*report)(void *user, const char *rule, bool accepted, const char *detail),
@@ -421,70 +419,70 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_verify(
 /// A class of instances of a rule, as "stride 3 of max-pool" or "rank 2 of ?x".
 typedef struct egraph_rule_class {
   const char *name;
-  uint32_t instances; // that were compared
-  const char *reason; // why none was; NULL: some were, or no reason is known
+  uint32_t instances; // instances compared
+  const char *reason; // why no instance was compared; NULL: some were, or unknown
 } egraph_rule_class;
-/// Instances of a rule with parallel operators that were run on simulated ranks, that
-/// many on an axis, and were what one device computes: results; and gradients, too.
+/// Instances of a rule with parallel operators that ran on `ranks` simulated ranks per
+/// axis and gave what one device computes: results (forward), and gradients (backward).
 typedef struct egraph_rank_runs {
   uint32_t ranks, forward, backward;
 } egraph_rank_runs;
-/// What the verification of a rule rests on.
+/// The evidence of the verification of a rule.
 typedef struct egraph_rule_evidence {
   const char *rule;
   bool is_accepted;
   const char *detail;               // as egraph_rules_verify reports it
-  uint32_t instances, exact;        // compared; without any rounding
-  const egraph_rule_class *classes; // [class_count]: all that the left side leaves open
-  uint32_t class_count, reached;    // reached: with an instance
-  uint32_t largest_rank;            // of operands that were compared
+  uint32_t instances, exact;        // compared; of these without any rounding
+  const egraph_rule_class *classes; // [class_count]: all classes of the left side
+  uint32_t class_count, reached;    // reached: classes with an instance
+  uint32_t largest_rank;            // of the operands compared
   int64_t largest_dim;
   const egraph_rank_runs *rank_runs; // [rank_run_count]: 0 without parallel operators
   uint32_t rank_run_count;
-  const char *no_backward; // why instances have no gradient; NULL: all have
-  /// "tested": it holds on all instances, in the class that it declares; "holds-as": in
-  /// the class `math` alone, which `detail` shows; "refuted": in none; "untested": too
-  /// few instances were found.
+  const char *no_backward; // why instances have no gradient; NULL: all have one
+  /// "tested": it holds on all instances, in its declared class; "holds-as": only in the
+  /// class `math`, see `detail`; "refuted": in no class; "untested": too few instances
+  /// were found.
   const char *verdict;
   egraph_math math;
 } egraph_rule_evidence;
-/// Verifies as egraph_rules_verify does, and reports the evidence of every rule. What
-/// `report` is given lasts as long as the call.
+/// Verifies as egraph_rules_verify does, and reports the evidence of every rule. The
+/// arguments of `report` are valid during the call.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_rules_examine(const egraph_rules *rules, uint64_t seed,
                      void (*report)(void *user, const egraph_rule_evidence *evidence),
                      void *user, uint32_t *out_rejected);
-/// What is proved of a rule: that both sides are equal for all ranks, sizes and attribute
-/// values that its types and conditions allow.
+/// The proof of a rule: both sides are equal for all ranks, sizes and attribute values
+/// that its types and conditions allow.
 typedef struct egraph_rule_proof {
   const char *rule;
   bool is_proved;
-  const char *reason; // why it is not proved: nothing is said of its being wrong
-  uint32_t cases;     // ranks, axes and flags that were gone through, sizes being symbols
-  uint32_t ranks;     // up to this one; larger ones follow
+  const char *reason; // why it is not proved; it may still be true
+  uint32_t cases;     // combinations of ranks, axes and flags proved with symbolic sizes
+  uint32_t ranks;     // the largest rank of these; larger ranks follow
 } egraph_rule_proof;
-/// Proves every rule, as far as it can. `report` (may be NULL) is called once per rule
-/// that layouts do not imply; what it is given lasts as long as the call. *out_proved
-/// counts.
+/// Tries to prove every rule. Calls `report` (may be NULL) once per rule that layouts do
+/// not imply; its arguments are valid during the call. *out_proved counts the proved
+/// rules.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_prove(
     const egraph_rules *rules, void (*report)(void *user, const egraph_rule_proof *proof),
     void *user, uint32_t *out_proved);
-/// What follows of a rule from those that are proved, at instances: for all data there,
-/// by steps that were replayed (egraph_replay), not for all sizes.
+/// The derivation of a rule from proved rules, on instances: it holds for all data of
+/// these instances, by steps that were replayed (egraph_replay), not for all sizes.
 typedef struct egraph_rule_derivation {
   const char *rule;
-  bool is_proved;  // for all sizes: nothing is derived, it is an axiom of others
-  bool is_derived; // all instances that were tried, of different sizes where they may be
-  const char *reason; // of neither
+  bool is_proved;  // for all sizes: it is an axiom for other rules, nothing is derived
+  bool is_derived; // on all instances tried, of different sizes where the rule allows it
+  const char *reason; // why it is neither
   const char *from;   // the proved rules that the steps use
   uint32_t instances, steps;
 } egraph_rule_derivation;
-/// Proves every rule, and derives the others from those that are proved and of its class
-/// or a stricter one; of a rule with parameters its first case. `report` (may be NULL) is
-/// called once per rule that layouts do not imply; what it is given lasts as long as the
-/// call. *out_derived counts those that are not proved. Equal seeds, equal reports. Fails
-/// with EGRAPH_E_INTERNAL where an equality is found that its explanation does not show,
-/// and with EGRAPH_E_MEMORY.
+/// Proves every rule, and derives the others from proved rules of the same or a stricter
+/// class; of a rule with parameters only the first case. Calls `report` (may be NULL)
+/// once per rule that layouts do not imply; its arguments are valid during the call.
+/// *out_derived counts the rules that are derived and not proved. Equal seeds give equal
+/// reports. Fails with INTERNAL when an equality is found that its explanation does not
+/// show, and with MEMORY.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_rules_derive(const egraph_rules *rules, uint64_t seed,
                     void (*report)(void *user, const egraph_rule_derivation *derivation),
@@ -493,14 +491,14 @@ egraph_rules_derive(const egraph_rules *rules, uint64_t seed,
 /// "unsat" means that the sides are equal for all real data of these sizes.
 typedef struct egraph_rule_question {
   const char *rule;
-  const char *script; // NULL: the rule cannot be asked about
-  const char *reason; // why not; of a script that is not decisive, why it is not
-  bool is_decisive;   // "sat" means that the rule is wrong: no function whose identities
-                      // the script lacks (exp, ...), and no constant that may be rounded
+  const char *script; // NULL: the rule cannot be exported
+  const char *reason; // why it cannot; or why the script is not decisive
+  bool is_decisive; // "sat" means that the rule is wrong: the script contains no function
+                    // with missing identities (exp, ...) and no rounded constant
 } egraph_rule_question;
-/// Writes the question of every rule that layouts do not imply; of a rule with parameters
-/// of its first case. What `report` (may be NULL) is given lasts as long as the call.
-/// Equal seeds, equal scripts. Fails with EGRAPH_E_MEMORY.
+/// Writes the script of every rule that layouts do not imply; of a rule with parameters
+/// only the first case. The arguments of `report` (may be NULL) are valid during the
+/// call. Equal seeds give equal scripts. Fails with MEMORY.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_smt(
     const egraph_rules *rules, uint64_t seed,
     void (*report)(void *user, const egraph_rule_question *question), void *user);
@@ -514,10 +512,11 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_text(const egraph_allocat
 /// Costs of operators: a profile database, and a machine to measure on.
 typedef struct egraph_costs egraph_costs;
 
-/// One node as the cost override sees it: operator, its attributes as text, and the types
-/// of operands and results ("float32[1,64,56,56]@nhwc"). Borrowed during the call.
+/// One node as the cost override sees it. Borrowed during the call.
 typedef struct egraph_cost_query {
-  const char *op, *text; // text: the canonical key of the profile database
+  const char *op;
+  const char *text; // the key of the profile database: operator, attributes, and the
+                    // types of operands and results ("float32[1,64,56,56]@nhwc")
   double flops, bytes;
 } egraph_cost_query;
 
@@ -526,13 +525,13 @@ typedef struct egraph_costs_options {
   size_t size;          // of this struct; set by its default
   const char *database; // profile database (SQLite); NULL: in memory
   const char *backend;  // as in egraph_session_options
-  uint32_t threads;     // of the executor that is profiled; 0: 1
+  uint32_t threads;     // of the profiled executor; 0: 1
   bool read_only;       // never write to the database
-  bool measure;         // measure what the database lacks; otherwise estimate it
-  bool again;           // with `measure`, for one device: measure what the database has,
-                        // too, once, and put it in the place of what was there
-  /// Own cost of an operator: returns true and sets *out_seconds (0 or more, or INFINITY:
-  /// cannot run), or false to leave it to the model. May be NULL, as may `progress`.
+  bool measure;         // measure operators that the database lacks; otherwise estimate
+  bool again;           // with `measure`, for one device: also measure operators of the
+                        // database once more, and replace their entries
+  /// The caller's cost of an operator: returns true and sets *out_seconds (0 or more, or
+  /// INFINITY: cannot run), or false to use the model. May be NULL, as may `progress`.
   bool (*override_cost)(void *user, const egraph_cost_query *query, double *out_seconds);
   /// Called while measuring for one device; returns true to stop measuring (the rest is
   /// estimated). Searches for plans measure as they go and ask egraph_options.progress.
@@ -542,20 +541,21 @@ typedef struct egraph_costs_options {
 /// The defaults.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_COSTS_OPTIONS, egraph_costs_options)
 
-/// `options` may be NULL: costs are estimated, nothing is stored. Fails with IO, BUSY
-/// (locked by another process), PARSE (no profile database, or of another version),
-/// ARGUMENT for an unknown back-end.
+/// Opens costs. `options` may be NULL: costs are estimated, nothing is stored. Fails with
+/// IO, BUSY (another process has locked the database), PARSE (not a profile database, or
+/// of another version), ARGUMENT for an unknown back-end.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_costs_create(const egraph_allocator *alloc, const egraph_costs_options *options,
                     egraph_costs **out);
 /// Frees it; NULL is allowed.
 EGRAPH_API void egraph_costs_destroy(egraph_costs *costs);
-/// Text that names this machine, back-end and thread count in the database; borrowed.
+/// The text that identifies this machine, back-end and thread count in the database;
+/// borrowed.
 EGRAPH_API const char *egraph_costs_machine(const egraph_costs *costs);
 /// Entries of this machine in the database.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_entries(egraph_costs *costs,
                                                                uint32_t *out);
-/// Predicted seconds of one run of a graph, in the memory formats that it carries.
+/// Predicts the seconds of one run of a graph, in its memory formats.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_predict(egraph_costs *costs,
                                                                const egraph_graph *graph,
                                                                double *out_seconds);
@@ -567,9 +567,9 @@ typedef struct egraph_cost_entry {
   double seconds;     // INFINITY: the back-end cannot run it
   const char *source; // "given", "measured", "estimated", "free", or
                       // "unpriced": outside the table, estimated from its bytes
-  uint32_t samples;   // timings whose median it is; 0: not known, as the rest
-  double spread;      // seconds: half of what lies between the quartiles
-  double load;        // tasks of others that ran meanwhile, per core
+  uint32_t samples;   // timings, whose median is the cost; 0: unknown, as the rest
+  double spread;      // seconds: half of the interquartile range
+  double load;        // tasks of other programs that ran meanwhile, per core
   int64_t date;       // seconds since 1970
 } egraph_cost_entry;
 /// Calls `each` for every operator of a graph, in order. Strings are valid during the
@@ -599,7 +599,7 @@ typedef struct egraph_session egraph_session;
 typedef struct egraph_session_options {
   size_t size;         // of this struct; set by its default
   const char *backend; // NULL: "cpu"; "reference": plain C kernels; "cuda": the plugin
-                       // beside the library, "cuda:FILE": the one in FILE
+                       // next to the library, "cuda:FILE": the plugin FILE
   uint32_t threads;    // 0: 1
   uint64_t seed;       // of absent weights
 } egraph_session_options;
@@ -614,17 +614,16 @@ egraph_session_create(const egraph_allocator *alloc, const egraph_graph *graph,
                       const egraph_session_options *options, egraph_session **out);
 /// Frees it; NULL is allowed.
 EGRAPH_API void egraph_session_destroy(egraph_session *session);
-/// inputs[i] and outputs[i] are the i-th input and output, of their declared types.
-/// Allocates nothing; signals for the calling thread wait until it is done. The
-/// floating-point environment of the calling thread (flags, traps, rounding) is the same
-/// before and after. Fails with ARGUMENT for a wrong count or absent data, TYPE for a
-/// tensor of another type.
+/// Runs the graph once. inputs[i] and outputs[i] are its i-th input and output, of their
+/// declared types. Allocates nothing; signals for the calling thread are delivered after
+/// the run; its floating-point environment (flags, traps, rounding) is unchanged. Fails
+/// with ARGUMENT for a wrong count or absent data, TYPE for a tensor of another type.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_session_run(egraph_session *session,
                                                              const egraph_tensor *inputs,
                                                              uint32_t input_count,
                                                              const egraph_tensor *outputs,
                                                              uint32_t output_count);
-/// Fills a tensor that stands for the input `name` with seeded values.
+/// Fills a tensor with seeded values for the input `name`.
 EGRAPH_API void egraph_draw_input(const char *name, uint64_t seed,
                                   const egraph_tensor *tensor);
 
@@ -639,22 +638,23 @@ typedef struct egraph_compare_options {
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_COMPARE_OPTIONS, egraph_compare_options)
 /// The difference between the results of two graphs, and their times.
 typedef struct egraph_comparison {
-  // The largest, over the outputs, of: largest absolute difference over largest absolute
-  // value of a's output; infinite where only one is NaN, or infinities differ.
+  // The largest over all outputs of: the largest absolute difference, divided by the
+  // largest absolute value of a's output; infinite when only one of two values is NaN, or
+  // infinities differ.
   double max_error;
-  // Of outputs that a quantization ends (int8 or so, or those behind a DequantizeLinear):
-  // the largest difference in steps of it, elements that differ, and those of them that
-  // rounding does not explain: the value before it is rounded is not within rounding
-  // error of a half, nor do earlier quantizations move it so far
+  // For quantized outputs (int8 and the like, or after a DequantizeLinear): the largest
+  // difference in quantization steps, the number of elements that differ, and the number
+  // of these that rounding does not explain: the value before rounding is not within
+  // rounding error of a half, and earlier quantizations do not move it that far.
   double max_steps;
   uint64_t quanta_differ, quanta_unexplained;
-  double plain_error;                  // as max_error, of all other outputs
+  double plain_error;                  // as max_error, over all other outputs
   uint64_t not_finite_a, not_finite_b; // elements of the outputs: NaN or infinite
   double time_a, time_b; // median seconds of one run, measured in turn in this process
 } egraph_comparison;
-/// Runs two graphs on the same seeded data, the i-th input of one with the i-th of
-/// the other (names may differ), and compares the outputs. `options` may be NULL:
-/// the defaults, seed 1. Fails with ARGUMENT when the number or the types of inputs
+/// Runs two graphs on the same seeded data and compares their outputs. The i-th input of
+/// one gets the data of the i-th input of the other (names may differ). `options` may be
+/// NULL: the defaults, seed 1. Fails with ARGUMENT when the number or the types of inputs
 /// or outputs differ.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_compare(
     const egraph_allocator *alloc, const egraph_graph *a, const egraph_graph *b,
@@ -665,19 +665,19 @@ typedef struct egraph_step {
   const char *node, *op, *kernel;
   double seconds, flops, bytes;
 } egraph_step;
-/// Runs `repeats` times (0: once) on seeded inputs after one run that does not count, and
-/// reports every step with its mean seconds. Allocates inputs and outputs for it.
+/// Runs `repeats` times (0: once) on seeded inputs, after one run that is not counted,
+/// and reports every step with its mean seconds. Allocates inputs and outputs.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_session_steps(egraph_session *session, uint64_t seed, uint32_t repeats,
                      void (*report)(void *user, const egraph_step *step), void *user);
 
 /// How well the cost model predicts what runs.
 typedef struct egraph_validation {
-  double predicted;        // seconds of one run: the sum of its operators
-  double measured;         // the same, measured: the median of whole runs
-  double transfers;        // seconds of a run that read inputs and write outputs; beside
-                           // those of operators
-  double steps;            // sum of the operators' own median times inside a run
+  double predicted;        // seconds of one run: the sum over its operators
+  double measured;         // measured seconds: the median of whole runs
+  double transfers;        // seconds of a run outside operators: reading inputs, writing
+                           // outputs
+  double steps;            // sum of the operators' median times inside a run
   double rank_correlation; // Spearman, predicted against measured, over operators
   double mean_error; // of operators: sum of |predicted - measured| over sum of measured
   uint32_t operators;

@@ -15,23 +15,23 @@ extern "C" {
 /// An e-graph read from a file, and the last choice extracted from it.
 typedef struct egraph_extraction egraph_extraction;
 
-/// Reads an e-graph in the JSON of egraph-serialize (as extraction-gym has it), plain or
-/// gzip. Roots that are the class of no node are left out, and counted in the report.
-/// Fails with IO, or PARSE naming file and node, or the root when none is left.
+/// Reads an e-graph in the JSON of egraph-serialize (the format of extraction-gym), plain
+/// or gzip. Roots whose class contains no node are omitted, and counted in the report.
+/// Fails with IO, or PARSE naming file and node, or the root when none remains.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_extraction_load(
     const egraph_allocator *alloc, const char *path, egraph_extraction **out);
 /// Frees it; NULL is allowed.
 EGRAPH_API void egraph_extraction_destroy(egraph_extraction *extraction);
 
-/// How an e-graph of a file is extracted.
+/// Options of an extraction.
 typedef struct egraph_extract_options {
   size_t size;           // of this struct; set by its default
   const char *extractor; // NULL: "ilp" (exact); or "dag", "tree" (greedy)
   double time_limit;     // seconds; 0: 20
-  /// The search ends after so many million deterministic steps, some millisecond of a
-  /// core each, and its parts get shares of them; 0: 400 for each second of the time
-  /// limit, about what an idle machine does. Where the time limit does not strike first,
-  /// results do not depend on how busy the machine is.
+  /// Millions of deterministic steps after which the search ends, each about a
+  /// millisecond of a core; its parts get shares of them. 0: 400 for each second of the
+  /// time limit, about the speed of an idle machine. Unless the time limit strikes first,
+  /// results do not depend on the load of the machine.
   uint64_t work_limit;
   double relative_gap; // stop at (cost - bound) / |cost|; 0: prove the optimum
   uint64_t seed;
@@ -41,26 +41,27 @@ typedef struct egraph_extract_options {
   uint32_t
       threads; // 0: 1. The result is the same with any number, unless a limit strikes
   /// Called now and then with the best cost so far (INFINITY: none) and a lower bound;
-  /// returns true to stop with what there is. With several threads it is called from any
-  /// of them, one at a time.
+  /// returns true to stop with the best choice so far. With several threads any of them
+  /// calls it, one at a time.
   bool (*progress)(void *user, double cost, double bound, double seconds);
   void *user;
   /// A file to write a certificate to, or NULL: the choice and a proof of a lower bound,
-  /// which the program check_certificate derives again from the e-graph's file. The proof
-  /// takes up to the time limit once more. See egraph_extract_report.certified. A file
-  /// that is there goes before the search.
+  /// which the program check_certificate verifies against the e-graph's file. The proof
+  /// takes up to another time limit. See egraph_extract_report.certified. An existing
+  /// file is removed before the search.
   const char *certificate;
 } egraph_extract_options;
 /// The defaults.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_EXTRACT_OPTIONS, egraph_extract_options)
-/// Chooses a node for every class that the roots need, acyclic, so that the sum of their
-/// costs is least. Limits are results, not errors. `options` may be NULL: the defaults.
-/// Costs of any sign; with negative ones the proof takes much longer. Fails with ARGUMENT
-/// for an unknown extractor or pass or a limit out of range, MEMORY, INTERNAL.
+/// Chooses a node for every class that the roots need, without cycles, so that the sum of
+/// their costs is least. A limit that is reached is no error. `options` may be NULL: the
+/// defaults. Costs may have any sign; with negative costs the proof takes much longer.
+/// Fails with ARGUMENT for an unknown extractor or pass or a limit out of range, MEMORY,
+/// INTERNAL.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_extraction_run(
     egraph_extraction *extraction, const egraph_extract_options *options);
 
-// id, name, what its CPU time is spent on.
+// id, name, description of the part.
 #define EGRAPH_EXTRACT_PART_LIST(X)                                                      \
   X(EGRAPH_PART_GREEDY, "greedy", "greedy extraction and local search")                  \
   X(EGRAPH_PART_PRESOLVE, "presolve", "presolve but for the next two")                   \
@@ -87,13 +88,13 @@ typedef struct egraph_extract_report {
   double seconds;
   double part_seconds[EGRAPH_PART_COUNT];  // CPU time of the parts, all threads together
   uint32_t nodes, classes;                 // of the file
-  uint32_t reduced_nodes, reduced_classes; // what presolve leaves; 0 unless exact
-  /// The lower bound that the certificate proves, `bound` less 2e-9 of it for rounding
-  /// (exactly `bound` where costs are integers); smaller where the proof would be too
-  /// long. -INFINITY: no certificate was written.
+  uint32_t reduced_nodes, reduced_classes; // after presolve; 0 unless exact
+  /// The lower bound that the certificate proves: `bound` minus a relative 2e-9 for
+  /// rounding (exactly `bound` when costs are integers), or less when the proof would be
+  /// too long. -INFINITY: no certificate was written.
   double certified;
-  uint64_t work;           // million steps done
-  uint32_t roots_left_out; // roots of the file that are the class of no node
+  uint64_t work;           // millions of steps
+  uint32_t roots_left_out; // roots of the file whose class contains no node
 } egraph_extract_report;
 /// The result of egraph_extraction_run.
 EGRAPH_API egraph_extract_report
@@ -103,24 +104,24 @@ egraph_extraction_report(const egraph_extraction *extraction);
 typedef struct egraph_extract_choice {
   const char *class_name, *node_name;
 } egraph_extract_choice;
-/// Classes with a choice: those that the roots need.
+/// The number of classes with a choice: the classes that the roots need.
 EGRAPH_API uint32_t egraph_extraction_choice_count(const egraph_extraction *extraction);
-/// index < egraph_extraction_choice_count; in the order of the file.
+/// The index-th choice, in the order of the file. index < egraph_extraction_choice_count.
 EGRAPH_API egraph_extract_choice
 egraph_extraction_choice(const egraph_extraction *extraction, uint32_t index);
 
-/// Writes what presolve leaves as a mixed-integer program in CPLEX LP format, whose
-/// optimum is that of the e-graph. A run before
-/// makes it smaller. Fails with IO, and as egraph_extraction_run.
+/// Writes the problem after presolve as a mixed-integer program in CPLEX LP format; its
+/// optimum is the optimum of the e-graph. A run before makes it smaller. Fails with IO,
+/// and as egraph_extraction_run.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_extraction_save_lp(egraph_extraction *extraction,
                           const egraph_extract_options *options, const char *path);
 
-/// Name and meaning of the index-th presolve pass; both NULL past the last.
+/// The name and meaning of a presolve pass.
 typedef struct egraph_extract_pass_info {
   const char *name, *text;
 } egraph_extract_pass_info;
-/// A presolve pass; its name is NULL past the last one.
+/// The index-th presolve pass; both texts are NULL past the last.
 EGRAPH_API egraph_extract_pass_info egraph_extract_pass(uint32_t index);
 
 /// Nodes and classes that one presolve pass removes in all its runs (negative: it adds).
@@ -140,12 +141,11 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_extraction_try_passes(
 // ---- sharding -------------------------------------------------------------------
 
 /// Intra-operator sharding, the problem of the IOPDDL contest (ASPLOS/EuroSys 2025):
-/// every node takes one of its strategies, nodes and pairs of nodes cost accordingly, and
-/// the memory in use must stay within a limit at every time. All numbers are exact
-/// integers.
+/// every node takes one of its strategies; nodes and pairs of nodes have costs; the
+/// memory in use must stay within a limit at all times. All numbers are exact integers.
 typedef struct egraph_shard egraph_shard;
 
-/// Costs from here on are forbidden.
+/// Costs of at least this are forbidden.
 #define EGRAPH_SHARD_INFINITE INT64_C(1000000000000000000)
 
 /// An empty problem without a limit.
@@ -154,13 +154,13 @@ egraph_shard_create(const egraph_allocator *alloc, egraph_shard **out);
 /// Frees it; NULL is allowed.
 EGRAPH_API void egraph_shard_destroy(egraph_shard *shard);
 /// Reads a file of the contest, JSON or gzipped JSON. Fails with IO, or PARSE naming the
-/// file, what is wrong in it, and where.
+/// file, the error and its position.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_shard_load(const egraph_allocator *alloc,
                                                             const char *path,
                                                             egraph_shard **out);
-/// Adds a node that is alive in [first, last) (empty: it takes no memory): the cost and
-/// the memory of each of its strategies. out_node may be NULL. Fails with ARGUMENT when
-/// there is no strategy or a number is negative.
+/// Adds a node that is alive in [first, last) (empty: it takes no memory), with the cost
+/// and the memory of each of its strategies. out_node may be NULL. Fails with ARGUMENT
+/// when there is no strategy or a number is negative.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_shard_add_node(
     egraph_shard *shard, int64_t first, int64_t last, const int64_t *cost,
     const int64_t *usage, uint32_t count, uint32_t *out_node);
@@ -183,30 +183,30 @@ typedef struct egraph_shard_info {
 /// The size of a problem.
 EGRAPH_API egraph_shard_info egraph_shard_info_of(const egraph_shard *shard);
 
-/// Cost and peak memory of a choice (choice[node] counts from 0), whether it fits the
-/// limit or not; cost is EGRAPH_SHARD_INFINITE when it takes something forbidden. `count`
-/// is the number of nodes. Fails with ARGUMENT for a choice that is none.
+/// Evaluates a choice (choice[node] counts from 0): its cost and peak memory, whether it
+/// fits the limit or not; the cost is EGRAPH_SHARD_INFINITE when it includes a forbidden
+/// cost. `count` is the number of nodes. Fails with ARGUMENT for an invalid choice.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_shard_evaluate(const egraph_shard *shard,
                                                                 const uint32_t *choice,
                                                                 uint32_t count,
                                                                 int64_t *out_cost,
                                                                 int64_t *out_peak);
 
-/// How a sharding problem is solved.
+/// Options of solving a sharding problem.
 typedef struct egraph_shard_options {
   size_t size;         // of this struct; set by its default
   double time_limit;   // seconds; 0: none
-  uint64_t work_limit; // million steps, about a millisecond each; 0: none, but 60,000
+  uint64_t work_limit; // millions of steps, about a millisecond each; 0: none, or 60,000
                        // when there is no time limit either. The same work gives the
-                       // same result, however busy the machine is
+                       // same result, whatever the load of the machine
   uint64_t seed;
-  const char *certificate;   // path to write a proof of cost and bound to, which the
-                             // program check_certificate derives again; a file that is
-                             // there goes before the search; or NULL
-  const uint32_t *incumbent; // [nodes] a choice to begin with (ignored when it is none,
+  const char *certificate;   // file to write a proof of cost and bound to, which the
+                             // program check_certificate verifies; an existing file is
+                             // removed before the search. NULL: none
+  const uint32_t *incumbent; // [nodes] a choice to start from (ignored when it is invalid
                              // or does not fit), or NULL
   /// Called now and then with the best cost (EGRAPH_SHARD_INFINITE: none yet) and the
-  /// proven bound; returns true to stop with what there is. May be NULL.
+  /// proven bound; returns true to stop with the best choice so far. May be NULL.
   bool (*progress)(void *user, int64_t cost, int64_t bound, double seconds);
   void *user;
 } egraph_shard_options;
@@ -219,21 +219,21 @@ typedef struct egraph_shard_plan egraph_shard_plan;
 /// The cost of a choice, and the effort of finding it.
 typedef struct egraph_shard_report {
   const char *status; // "optimal" (proven), "feasible", "infeasible" (proven), or
-                      // "unknown": nothing found and nothing proven within the time
+                      // "unknown": nothing found and nothing proven within the limits
   int64_t cost;       // recomputed independently; EGRAPH_SHARD_INFINITE: no choice
   int64_t bound;      // proven lower bound
   int64_t peak, limit;
   double gap;                   // (cost - bound) / cost
-  double seconds, best_seconds; // in all, until the best choice was found
-  uint64_t work;                // million steps in all
-  int64_t checked;              // the part of the bound that the certificate proves; 0
-                                // without one
+  double seconds, best_seconds; // total; until the best choice was found
+  uint64_t work;                // millions of steps
+  int64_t checked; // the part of the bound that the certificate proves; 0: no
+                   // certificate
 } egraph_shard_report;
 
-/// Looks for the cheapest choice within the limit of memory. `options` may be NULL: the
-/// defaults. Limits and cancelling are reported, not errors. Fails with ARGUMENT (a
-/// time limit that is none, usages that add up beyond 2^62), MEMORY, IO (certificate),
-/// INTERNAL when two proofs contradict each other.
+/// Finds the cheapest choice within the memory limit. `options` may be NULL: the
+/// defaults. Limits and cancelling are no errors. Fails with ARGUMENT (an invalid time
+/// limit, usages that add up beyond 2^62), MEMORY, IO (certificate), INTERNAL when two
+/// proofs contradict each other.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_shard_solve(const egraph_allocator *alloc, const egraph_shard *shard,
                    const egraph_shard_options *options, egraph_shard_plan **out);
@@ -241,7 +241,7 @@ egraph_shard_solve(const egraph_allocator *alloc, const egraph_shard *shard,
 EGRAPH_API void egraph_shard_plan_destroy(egraph_shard_plan *plan);
 EGRAPH_API const egraph_shard_report *
 egraph_shard_plan_report(const egraph_shard_plan *plan);
-/// The choice, a strategy per node; borrowed. NULL when there is none, or no node.
+/// The choice, a strategy per node; borrowed. NULL when there is no choice, or no node.
 EGRAPH_API const uint32_t *egraph_shard_plan_choice(const egraph_shard_plan *plan);
 
 #ifdef __cplusplus

@@ -1,9 +1,9 @@
-// The public API, part: rewrite rules made by machine. Conventions as in egraph.h, which
+// The public API, part: generation of rewrite rules. Conventions as in egraph.h, which
 // includes this.
 //
-// A family says which operators, attributes and operands. Terms over
-// them are compared in the field of 2^61 - 1 elements; those of one value that no rule
-// makes equal become rules, generalized as far as the verifier lets them.
+// A family lists operators, attributes and operands. Terms over them are evaluated in the
+// field of 2^61 - 1 elements; pairs of terms with equal values that no rule makes equal
+// become rules, generalized as far as the verifier accepts them.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EGRAPH_GENERATE_H
 #define EGRAPH_GENERATE_H
@@ -14,51 +14,52 @@
 extern "C" {
 #endif
 
-/// What is generated, and how long.
+/// What to generate, and for how long.
 typedef struct egraph_generate_options {
   size_t size;         // of this struct; set by its default
-  const char *family;  // a shipped one (egraph_families_text), or a file *.family
-  uint32_t operators;  // of a side at most: 1 to 4
+  const char *family;  // a shipped family (egraph_families_text), or a file *.family
+  uint32_t operators;  // per side, at most: 1 to 4
   uint32_t threads;    // of the enumeration; 0: 1. The rules do not depend on it
   uint64_t seed;       // of the points at which terms are compared
-  size_t byte_limit;   // of the enumeration; 0: none. Too small a one fails
-  uint64_t candidates; // judged in this call, in whole batches of 16; 0: all
-  bool alone;          // rules that are shipped are found again, not left out
-  const char *state;   // file that a run that was ended goes on from; NULL: none
-  /// Called now and then with what is done; returns true to stop. May be NULL.
+  size_t byte_limit;   // of the enumeration; 0: none. Fails when it is too small
+  uint64_t candidates; // to judge in this call, in whole batches of 16; 0: all
+  bool alone;          // also find rules that are shipped
+  const char *state;   // file from which a stopped run resumes; NULL: none
+  /// Called now and then with the progress; returns true to stop. May be NULL.
   bool (*progress)(void *user, const char *line);
   void *user;
-  const char *const *beside; // [beside_count] rule files: what they imply is left out
+  const char *const
+      *beside; // [beside_count] rule files; rules that they imply are omitted
   size_t beside_count;
 } egraph_generate_options;
 /// The defaults: 2 operators, seed 1.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_GENERATE_OPTIONS, egraph_generate_options)
 
-/// What became of the terms, from the first count to the last.
+/// Counts of terms and pairs, in the order of the stages.
 typedef struct egraph_generate_report {
-  uint64_t terms, values;       // computed; different ones
-  uint64_t pairs;               // of terms of one value
+  uint64_t terms, values;       // terms computed; different values
+  uint64_t pairs;               // pairs of terms with equal values
   uint64_t accidents;           // pairs that differ at other points
-  uint64_t instances, repeated; // instances of another pair; that read like another one
-  uint64_t candidates, judged;  // what is left; looked at so far, all runs together
-  uint64_t implied, refused;    // by rules that are there; by the verifier
-  uint64_t unsound;             // kept, and dropped when its sides had different types
-  uint64_t minimized;           // kept, and implied by what was kept later
-  uint64_t rules, both_ways;    // made; of them those that hold backwards, too
-  uint32_t passes;              // over the largest terms, for the limit of memory
+  uint64_t instances, repeated; // pairs that are instances, or copies, of another pair
+  uint64_t candidates, judged;  // remaining pairs; judged so far, over all runs
+  uint64_t implied, refused;    // by existing rules; by the verifier
+  uint64_t unsound;             // dropped later, when its sides had different types
+  uint64_t minimized;           // dropped later, implied by rules found after it
+  uint64_t rules, both_ways;    // rules returned; of these valid in both directions
+  uint32_t passes;              // over the largest terms, to respect byte_limit
   size_t peak_bytes;            // of the enumeration in this call
   double enumerate_seconds, sift_seconds, judge_seconds; // of this call
   bool is_complete;                                      // every candidate is judged
-  uint64_t merged; // of those kept, cases of a rule with an operator variable
+  uint64_t merged; // rules that are cases of a rule with an operator variable
 } egraph_generate_report;
 
-/// Makes rules and hands over a rule file; free with egraph_string_free. Being stopped is
-/// a result: the rules up to then. Fails with ARGUMENT (family, operators, byte limit),
-/// PARSE (a family or state file) or IO.
+/// Generates rules and returns a rule file; free with egraph_string_free. When stopped,
+/// it returns the rules found so far. Fails with ARGUMENT (family, operators, byte
+/// limit), PARSE (a family or state file) or IO.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_generate(
     const egraph_allocator *alloc, const egraph_generate_options *options, char **out,
     egraph_generate_report *out_report);
-/// A line for each shipped family: its name, templates, and what it is about; free with
+/// Lists the shipped families, one line each: name, templates, description. Free with
 /// egraph_string_free.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_families_text(const egraph_allocator *alloc, char **out);

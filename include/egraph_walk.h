@@ -1,10 +1,9 @@
 // The public API, part: walking graphs and plans. Conventions as in egraph.h, which
 // includes this.
 //
-// Values, nodes, states and steps are numbers that count from 0 in an order in which
-// everything comes after what it needs. Texts and lists are borrowed from the graph or
-// plan. Past the end of a list, and of a NULL graph or plan, functions say 0, false or
-// NULL; a value or a state is then EGRAPH_NONE.
+// Values, nodes, states and steps are numbers from 0, in topological order. Texts and
+// lists are borrowed from the graph or plan. Past the end of a list, and for a NULL graph
+// or plan, functions return 0, false or NULL, or EGRAPH_NONE for a value or a state.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EGRAPH_WALK_H
 #define EGRAPH_WALK_H
@@ -28,7 +27,7 @@ typedef struct egraph_node {
   uint32_t id;
 } egraph_node;
 
-/// Nodes and values of a graph.
+/// The numbers of nodes and values of a graph.
 EGRAPH_API uint32_t egraph_graph_node_count(const egraph_graph *graph);
 EGRAPH_API uint32_t egraph_graph_value_count(const egraph_graph *graph);
 /// The index-th input or output as a value.
@@ -36,38 +35,38 @@ EGRAPH_API egraph_value egraph_graph_input_value(const egraph_graph *graph,
                                                  uint32_t index);
 EGRAPH_API egraph_value egraph_graph_output_value(const egraph_graph *graph,
                                                   uint32_t index);
-/// The value of that name; false when there is none.
+/// Finds a value by name; returns false when there is none.
 EGRAPH_API bool egraph_graph_find_value(const egraph_graph *graph, const char *name,
                                         egraph_value *out);
 
-/// Where a value comes from.
+/// The origin of a value.
 typedef enum egraph_value_kind {
   EGRAPH_VALUE_INPUT,
   EGRAPH_VALUE_WEIGHT,
   EGRAPH_VALUE_COMPUTED // by a node
 } egraph_value_kind;
-/// INPUT past the end.
+/// The kind of a value; INPUT past the end.
 EGRAPH_API egraph_value_kind egraph_value_kind_of(const egraph_graph *graph,
                                                   egraph_value value);
-/// Unique in the graph.
+/// The name of a value, unique in the graph.
 EGRAPH_API const char *egraph_value_name(const egraph_graph *graph, egraph_value value);
-/// Its type, and in `data` the row-major bytes of a weight or of an input's default
-/// (NULL: absent, or computed), which are not to be written to. False when the type is
-/// unknown: of a result of an opaque node.
+/// The type of a value, and in `data` the row-major bytes of a weight or of the default
+/// of an input (NULL: absent, or computed; do not write to them). Returns false when the
+/// type is unknown: a result of an opaque node.
 EGRAPH_API bool egraph_value_type(const egraph_graph *graph, egraph_value value,
                                   egraph_tensor *out);
 /// The memory format of a computed value: "plain" (row-major), "nhwc", "nChw8c" or
 /// "nChw16c".
 EGRAPH_API const char *egraph_value_format(const egraph_graph *graph, egraph_value value);
-/// The node that computes a value, and which of its results it is (out_result may be
-/// NULL); false for inputs and weights.
+/// The node that computes a value, and the number of the result (out_result may be NULL);
+/// false for inputs and weights.
 EGRAPH_API bool egraph_value_producer(const egraph_graph *graph, egraph_value value,
                                       egraph_node *out, uint32_t *out_result);
 
-/// "" where it has none.
+/// The name of a node; "" without a name.
 EGRAPH_API const char *egraph_node_name(const egraph_graph *graph, egraph_node node);
-/// The spelling of the operator table ("conv"); of an opaque node the operator of its
-/// file ("NonMaxSuppression").
+/// The operator of a node, as the operator table spells it ("conv"); for an opaque node
+/// as in its file ("NonMaxSuppression").
 EGRAPH_API const char *egraph_node_operator(const egraph_graph *graph, egraph_node node);
 EGRAPH_API uint32_t egraph_node_operand_count(const egraph_graph *graph,
                                               egraph_node node);
@@ -76,14 +75,14 @@ EGRAPH_API egraph_value egraph_node_operand(const egraph_graph *graph, egraph_no
 EGRAPH_API uint32_t egraph_node_result_count(const egraph_graph *graph, egraph_node node);
 EGRAPH_API egraph_value egraph_node_result(const egraph_graph *graph, egraph_node node,
                                            uint32_t index);
-/// Whether the operator is outside the table. Such a node has no attributes, but the
-/// NodeProto of its ONNX file, serialized, with its attributes and the bodies of loops
-/// and branches; values that bodies use from outside are among the operands.
+/// Returns whether the operator is outside the table. Such a node has no attributes but a
+/// record: the serialized NodeProto of its ONNX file, with attributes and the bodies of
+/// loops and branches. Values of the graph that these bodies use are among its operands.
 EGRAPH_API bool egraph_node_is_opaque(const egraph_graph *graph, egraph_node node);
 EGRAPH_API const void *egraph_node_record(const egraph_graph *graph, egraph_node node,
                                           size_t *out_size);
 
-/// The kind of a value of an attribute, and the member of egraph_attribute that has it.
+/// The kind of an attribute, and the member of egraph_attribute that holds its value.
 typedef enum egraph_attribute_kind {
   EGRAPH_ATTRIBUTE_INTEGER,  // integers[0]
   EGRAPH_ATTRIBUTE_INTEGERS, // integers[count]
@@ -97,22 +96,22 @@ typedef enum egraph_attribute_kind {
 typedef struct egraph_attribute {
   const char *name; // as rule files and the text form spell it
   egraph_attribute_kind kind;
-  bool is_default; // has the value that it has where nothing is said
+  bool is_default; // its value is the default
   uint32_t count;  // of integers or numbers
   const int64_t *integers;
   const double *numbers;
   const char *text;
 } egraph_attribute;
-/// Attributes of a node.
+/// The number of attributes of a node.
 EGRAPH_API uint32_t egraph_node_attribute_count(const egraph_graph *graph,
                                                 egraph_node node);
-/// In the order of the operator table; false past the end.
+/// The index-th attribute, in the order of the operator table; false past the end.
 EGRAPH_API bool egraph_node_attribute(const egraph_graph *graph, egraph_node node,
                                       uint32_t index, egraph_attribute *out);
 
-/// How a node of the optimized graph came to be: the rule that made it, "original",
-/// "congruence" (with operands that are equal to the given ones), or "change of memory
-/// format"; and its predicted seconds. Of a plan, and past the last node: NULL, 0.
+/// The origin of a node of the optimized graph: the rule that made it, "original",
+/// "congruence" (its operands equal the given operands), or "change of memory format";
+/// and its predicted seconds. For a plan, and past the last node: NULL, 0.
 typedef struct egraph_origin {
   const char *made_by; // borrowed from the result
   double seconds;
@@ -125,30 +124,31 @@ EGRAPH_API egraph_origin egraph_result_origin(const egraph_result *result,
 
 enum { EGRAPH_MAX_AXES = 6 };
 
-/// A value in one layout: there from the start, or made by a step.
+/// A value in one layout: an entry of the step, or the result of a step.
 typedef struct egraph_state {
   uint32_t id;
 } egraph_state;
 
-/// How a value lies along one axis of the mesh.
+/// The layout of a value along one axis of the mesh.
 typedef enum egraph_digit_kind {
-  EGRAPH_DIGIT_REPLICATED, // R: every device has the same
+  EGRAPH_DIGIT_REPLICATED, // R: every device holds the whole
   EGRAPH_DIGIT_SHARDED,    // S0, S1, ...: a dimension is cut into equal blocks
   EGRAPH_DIGIT_SUM,        // P: the value is the sum over the devices
-  EGRAPH_DIGIT_MAX         // M: ... the maximum
+  EGRAPH_DIGIT_MAX         // M: the value is the maximum over the devices
 } egraph_digit_kind;
 /// A layout along one axis.
 typedef struct egraph_digit {
   egraph_digit_kind kind;
   uint32_t dim; // of SHARDED
 } egraph_digit;
-/// How a value lies on the mesh: a digit for each axis.
+/// The layout of a value: a digit per axis of the mesh.
 typedef struct egraph_layout {
   uint32_t axis_count;
   egraph_digit digits[EGRAPH_MAX_AXES]; // by axis
-  const char *format; // of what one device holds: "plain" (row-major), "nhwc", "nChw16c"
-  char text[48];      // "S0,R", with a format other than plain "S0,R:nhwc"; "" on a
-                      // single device
+  const char *format; // memory format of a device's block: "plain" (row-major), "nhwc",
+                      // "nChw16c"
+  char text[48]; // "S0,R", with a format other than plain "S0,R:nhwc"; "" on a single
+                 // device
 } egraph_layout;
 
 /// The action of an operator along one axis of the mesh.
@@ -156,7 +156,8 @@ typedef enum egraph_action_kind {
   EGRAPH_ACTION_REPLICATE,  // every device does the same
   EGRAPH_ACTION_SPLIT,      // loop `index` of the operator is split
   EGRAPH_ACTION_PASS,       // partial sums of operand `index` pass through
-  EGRAPH_ACTION_PASS_JOINT, // ... of all operands that the operator is linear in together
+  EGRAPH_ACTION_PASS_JOINT, // partial sums of all operands in which the operator is
+                            // jointly linear pass through
 } egraph_action_kind;
 /// The action of an operator along one axis, with its factor.
 typedef struct egraph_action {
@@ -165,30 +166,30 @@ typedef struct egraph_action {
   char text[16]; // "split 2"
 } egraph_action;
 
-/// The axes of the mesh, the first one coarsest; 0: a single device. The name and the
-/// size of one.
+/// The number of axes of the mesh, the coarsest first (0: a single device); the name and
+/// the size of an axis.
 EGRAPH_API uint32_t egraph_plan_axis_count(const egraph_plan *plan);
 EGRAPH_API const char *egraph_plan_axis(const egraph_plan *plan, uint32_t axis,
                                         uint32_t *out_size);
 
-/// Values of a plan in their layouts.
+/// The number of states of a plan.
 EGRAPH_API uint32_t egraph_plan_state_count(const egraph_plan *plan);
-/// Of egraph_plan_graph.
+/// The value of a state, in egraph_plan_graph.
 EGRAPH_API egraph_value egraph_plan_state_value(const egraph_plan *plan,
                                                 egraph_state state);
-/// False past the end.
+/// The layout of a state; false past the end.
 EGRAPH_API bool egraph_plan_state_layout(const egraph_plan *plan, egraph_state state,
                                          egraph_layout *out);
-/// The type of what one device holds (data is NULL); false past the end.
+/// The type of the block that one device holds (data is NULL); false past the end.
 EGRAPH_API bool egraph_plan_state_type(const egraph_plan *plan, egraph_state state,
                                        egraph_tensor *out);
-/// The step that makes a state; false where it is there from the start.
+/// The step that produces a state; false for an entry of the step.
 EGRAPH_API bool egraph_plan_state_step(const egraph_plan *plan, egraph_state state,
                                        uint32_t *out_step);
 /// The state in which the index-th output leaves the step.
 EGRAPH_API egraph_state egraph_plan_output_state(const egraph_plan *plan, uint32_t index);
-/// A value that leaves a step and enters the next one, in the same layout: the number of
-/// an output, and an input or weight. False past the end.
+/// Values that leave a step and enter the next step in the same layout: their number, and
+/// for each the number of the output and the input or weight. False past the end.
 EGRAPH_API uint32_t egraph_plan_carried_count(const egraph_plan *plan);
 EGRAPH_API bool egraph_plan_carried(const egraph_plan *plan, uint32_t index,
                                     uint32_t *out_output, egraph_value *out_value);
@@ -197,7 +198,7 @@ EGRAPH_API bool egraph_plan_carried(const egraph_plan *plan, uint32_t index,
 /// along one axis or to another memory format, operand 0 to result 0.
 EGRAPH_API uint32_t egraph_plan_step_count(const egraph_plan *plan);
 EGRAPH_API bool egraph_plan_step_is_move(const egraph_plan *plan, uint32_t step);
-/// "forward", "backward", or "update".
+/// The phase of a step: "forward", "backward", or "update".
 EGRAPH_API const char *egraph_plan_step_phase(const egraph_plan *plan, uint32_t step);
 /// The operator, or the kind of the move: "slice", "mask", "reorder" (to another memory
 /// format), "all-gather", "reduce-scatter", "all-reduce", or "all-to-all".
@@ -217,15 +218,15 @@ EGRAPH_API bool egraph_plan_step_action(const egraph_plan *plan, uint32_t step,
                                         uint32_t axis, egraph_action *out);
 /// The axis of a move; EGRAPH_NONE for a node, and a reorder.
 EGRAPH_API uint32_t egraph_plan_step_axis(const egraph_plan *plan, uint32_t step);
-/// Bytes that a move is about: of the whole tensor that a group of devices exchanges; 0
-/// for a node, and a move that communicates nothing.
+/// Bytes of a move: of the whole tensor that a group of devices exchanges; 0 for a node,
+/// and for a move without communication.
 EGRAPH_API double egraph_plan_step_bytes(const egraph_plan *plan, uint32_t step);
 /// Predicted seconds of one execution, in one block.
 EGRAPH_API double egraph_plan_step_seconds(const egraph_plan *plan, uint32_t step);
-/// Blocks of a folded plan that the step stands for; 1 elsewhere.
+/// Blocks of a folded plan that the step represents; otherwise 1.
 EGRAPH_API uint32_t egraph_plan_step_blocks(const egraph_plan *plan, uint32_t step);
-/// Calls back for every step with the bytes that a device holds while it runs. O(states).
-/// Fails with ARGUMENT when there is no plan, MEMORY.
+/// Calls `each` for every step with the bytes that a device holds while it runs.
+/// O(states). Fails with ARGUMENT when there is no plan, MEMORY.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_visit_memory(
     const egraph_plan *plan, void (*each)(void *user, uint32_t step, double bytes),
     void *user);
