@@ -70,6 +70,8 @@ static double next_step(buffers *b) {
   double loss = NAN;
   for (uint32_t o = 0; o < b->output_count; o++) {
     if (strcmp(b->output_names[o], "loss") == 0) loss = *(float *)b->outputs[o].data;
+    if (egraph_tensor_not_finite(&b->outputs[o]) != 0)
+      loss = NAN; // training has diverged
     for (uint32_t i = 0; i < b->input_count; i++)
       if (strcmp(b->output_names[o], b->input_names[i]) == 0)
         memcpy(b->inputs[i].data, b->outputs[o].data, egraph_tensor_bytes(&b->inputs[i]));
