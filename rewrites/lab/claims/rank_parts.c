@@ -73,7 +73,7 @@ void eg_rank_add(const eg_tensor *of, const eg_tensor *inout) {
   move_block(TRANSFER_PUT_ADD, inout, nowhere, of);
 }
 
-static egraph_status new_part(eg_arena *arena, eg_type type, eg_tensor *out) {
+egraph_status eg_rank_tensor(eg_arena *arena, eg_type type, eg_tensor *out) {
   size_t bytes = eg_type_bytes(&type);
   out->type = type;
   out->type.layout = (eg_layout){.format = EG_FORMAT_PLAIN};
@@ -85,7 +85,7 @@ static egraph_status new_parts(eg_arena *arena, const eg_mesh *mesh, const eg_ty
   uint32_t ranks = eg_mesh_devices(mesh);
   EG_TRY(eg_arena_alloc(arena, ranks, sizeof **out, out));
   for (uint32_t r = 0; r < ranks; r++)
-    EG_TRY(new_part(arena, *type, &(*out)[r]));
+    EG_TRY(eg_rank_tensor(arena, *type, &(*out)[r]));
   return EGRAPH_OK;
 }
 
@@ -186,7 +186,7 @@ egraph_status eg_rank_spread(eg_arena *arena, const eg_mesh *mesh, eg_rng *rng,
   uint32_t count = count_along(mesh, layout, is_partial);
   eg_tensor shares[EG_RANKS_MOST] = {*whole};
   for (uint32_t s = 0; s < count && count > 1; s++)
-    EG_TRY(new_part(arena, whole->type, &shares[s]));
+    EG_TRY(eg_rank_tensor(arena, whole->type, &shares[s]));
   draw_shares(rng, layout, mesh, is_plain, whole, shares, count);
   for (uint32_t r = 0; r < eg_mesh_devices(mesh); r++) {
     int64_t offset[EGRAPH_MAX_RANK];
@@ -338,7 +338,7 @@ static egraph_status new_rows(eg_arena *arena, const eg_tensor *of, uint32_t dim
                               int64_t count, eg_tensor *out) {
   eg_type type = of->type;
   type.dims[dim] = count;
-  return new_part(arena, type, out);
+  return eg_rank_tensor(arena, type, out);
 }
 
 egraph_status eg_rank_halo(eg_arena *arena, const eg_mesh *mesh, const eg_halo *halo,
@@ -519,9 +519,8 @@ static egraph_status run_graph_node(part_gradient *g, eg_graph_node_info node) {
   for (uint32_t i = 0; i < node.input_count; i++)
     inputs[i] = g->values[node.inputs[i].id];
   for (uint32_t i = 0; i < node.result_count; i++) {
-    outputs[i].type = eg_graph_value(g->graph, node.results[i])->type;
-    size_t bytes = eg_type_bytes(&outputs[i].type);
-    EG_TRY(eg_arena_alloc(g->arena, bytes > 0 ? bytes : 1, 1, &outputs[i].data));
+    const eg_value_info *result = eg_graph_value(g->graph, node.results[i]);
+    EG_TRY(eg_rank_tensor(g->arena, result->type, &outputs[i]));
     g->values[node.results[i].id] = outputs[i];
   }
   const eg_kernel_call call = {.attrs = node.attrs,
@@ -546,10 +545,8 @@ static egraph_status run_graph(part_gradient *g) {
   for (uint32_t v = 0; v < values; v++) {
     const eg_value_info *info = eg_graph_value(g->graph, (eg_value){v});
     if (info->kind != EG_VALUE_WEIGHT) continue;
-    size_t bytes = eg_buffer_size(info->data);
-    g->values[v].type = info->type;
-    EG_TRY(eg_arena_alloc(g->arena, bytes > 0 ? bytes : 1, 1, &g->values[v].data));
-    memcpy(g->values[v].data, eg_buffer_data(info->data), bytes);
+    EG_TRY(eg_rank_tensor(g->arena, info->type, &g->values[v]));
+    memcpy(g->values[v].data, eg_buffer_data(info->data), eg_buffer_size(info->data));
   }
   for (uint32_t n = 0; n < eg_graph_node_count(g->graph); n++)
     EG_TRY(run_graph_node(g, eg_graph_node_at(g->graph, (eg_graph_node){n})));
@@ -606,11 +603,8 @@ egraph_status eg_rank_node_back(eg_arena *arena, const eg_rank_node *node,
   if (node->spec.input_count == 0) return EGRAPH_OK;
   EG_TRY(begin_local_run(arena, node, inputs, &run));
   EG_TRY(eg_arena_alloc(arena, ranks, sizeof *first, &first));
-  for (uint32_t r = 0; r < ranks; r++) {
-    size_t bytes = eg_type_bytes(&run.first[r].type);
-    first[r].type = run.first[r].type;
-    EG_TRY(eg_arena_alloc(arena, bytes > 0 ? bytes : 1, 1, &first[r].data));
-  }
+  for (uint32_t r = 0; r < ranks; r++)
+    EG_TRY(eg_rank_tensor(arena, run.first[r].type, &first[r]));
   for (uint32_t r = 0; r < ranks; r++)
     EG_TRY(rank_back(&run, inputs, result_cotangents, r, first, inout_cotangents));
   for (uint32_t h = run.halo_count; h-- > 0;)

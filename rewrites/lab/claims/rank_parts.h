@@ -24,6 +24,8 @@ typedef struct eg_rank_value {
   eg_tensor *parts; // [ranks]
 } eg_rank_value;
 
+/// A tensor of zeros in the arena, dense, with at least one byte.
+egraph_status eg_rank_tensor(eg_arena *arena, eg_type type, eg_tensor *out);
 /// Parts of zeros. The layout is legal. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_rank_zeros(eg_arena *arena, const eg_mesh *mesh, const eg_type *type,
                             const eg_layout *layout, eg_rank_value *out);

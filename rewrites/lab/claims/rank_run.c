@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/claims/rank_run.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -121,10 +122,9 @@ static double draw_number(eg_rng *rng, bool is_whole, bool is_positive) {
 
 static egraph_status fill_leaf(eg_arena *arena, eg_rng *rng, bool is_whole,
                                const eg_verify_leaf *leaf, eg_tensor *out) {
-  out->type = leaf->type;
-  out->type.dtype = widened(leaf->type.dtype);
-  size_t bytes = eg_type_bytes(&out->type);
-  EG_TRY(eg_arena_alloc(arena, bytes > 0 ? bytes : 1, 1, &out->data));
+  eg_type type = leaf->type;
+  type.dtype = widened(leaf->type.dtype);
+  EG_TRY(eg_rank_tensor(arena, type, out));
   int64_t count = eg_type_elements(&out->type);
   bool is_float = eg_dtype_is_float(leaf->type.dtype);
   bool is_bool = leaf->type.dtype == EGRAPH_BOOL;
@@ -163,27 +163,20 @@ static void note_scale(rank_run *run, const eg_rank_value *value) {
   }
 }
 
-static const eg_layout *layout_of(const rank_run *run, uint32_t term) {
-  static const eg_layout whole = {.format = EG_FORMAT_PLAIN};
-  return run->way != NULL ? &run->way->layouts[term] : &whole;
-}
-
 /// The values of a term with its parallel operators.
 static eg_rank_value *outer(const rank_term *term) {
   return term->stages + (size_t)term->moves * term->count;
 }
 
 static egraph_status cut_leaf(rank_run *run, uint32_t term, uint32_t var) {
+  static const eg_layout whole = {.format = EG_FORMAT_PLAIN};
   const eg_verify_leaf *leaf = &run->instance->leaves[var];
   bool is_plain = leaf->splat || leaf->index_bound > 0 || leaf->constant ||
                   leaf->variance || run->leaves[var].type.dtype == EGRAPH_BOOL;
+  const eg_layout *layout = run->way != NULL ? &run->way->layouts[term] : &whole;
   if (run->vars[var].parts != NULL) return EGRAPH_OK;
   return eg_rank_spread(run->arena, &run->mesh, &run->rng, is_plain, &run->leaves[var],
-                        layout_of(run, term), &run->vars[var]);
-}
-
-static const eg_rank_value *operand(const rank_run *run, uint32_t term) {
-  return outer(&run->terms[term]);
+                        layout, &run->vars[var]);
 }
 
 static egraph_status node_of(const rank_run *run, uint32_t term, eg_rank_node *out,
@@ -197,7 +190,7 @@ static egraph_status node_of(const rank_run *run, uint32_t term, eg_rank_node *o
   EG_TRY(eg_arena_alloc(run->arena, room, sizeof *types, &types));
   EG_TRY(eg_arena_alloc(run->arena, room, sizeof *inputs, &inputs));
   for (uint32_t i = 0; i < node->child_count; i++) {
-    inputs[i] = operand(run, node->children[i]);
+    inputs[i] = outer(&run->terms[node->children[i]]);
     types[i] = run->of->terms[node->children[i]].types[0];
   }
   *out_inputs = inputs;
@@ -235,7 +228,7 @@ static egraph_status run_core(rank_run *run, uint32_t t) {
     return EGRAPH_OK;
   }
   if (term->op == EG_OP_PART) {
-    made->stages[0] = operand(run, term->children[0])[part_of(run, t)];
+    made->stages[0] = outer(&run->terms[term->children[0]])[part_of(run, t)];
     return EGRAPH_OK;
   }
   EG_TRY(node_of(run, t, &node, &inputs));
@@ -381,25 +374,24 @@ static egraph_status run_backward(rank_run *run, const eg_rule_root *roots,
 
 // ---- comparing ------------------------------------------------------------------------
 
-static bool is_near(double x, double y, double bound) {
-  if (!isfinite(x) || !isfinite(y)) return !isfinite(x) && !isfinite(y);
-  return fabs(x - y) <= bound;
-}
-
-/// Appends where the two differ; *out_differ.
+/// Appends the first element that differs; *out_differ.
 static egraph_status compare_tensors(const eg_tensor *ranks, const eg_tensor *one,
                                      double bound, eg_text *text, bool *out_differ) {
   int64_t count = eg_type_elements(&one->type);
+  bool is_float = eg_dtype_is_float(one->type.dtype);
+  assert(eg_type_elements(&ranks->type) == count);
   *out_differ = false;
   for (int64_t i = 0; i < count && !*out_differ; i++) {
-    bool is_float = eg_dtype_is_float(one->type.dtype);
-    *out_differ = is_float ? !is_near(eg_tensor_get_double(ranks, i),
-                                      eg_tensor_get_double(one, i), bound)
-                           : eg_tensor_get_int(ranks, i) != eg_tensor_get_int(one, i);
+    double x = eg_tensor_get_double(ranks, i), y = eg_tensor_get_double(one, i);
+    if (!is_float)
+      *out_differ = eg_tensor_get_int(ranks, i) != eg_tensor_get_int(one, i);
+    else if (isfinite(x) && isfinite(y))
+      *out_differ = fabs(x - y) > bound;
+    else
+      *out_differ = isfinite(x) || isfinite(y);
     if (*out_differ)
-      EG_TRY(eg_text_printf(text, "element %" PRId64 ": %.9g, on one device %.9g", i,
-                            eg_tensor_get_double(ranks, i),
-                            eg_tensor_get_double(one, i)));
+      EG_TRY(
+          eg_text_printf(text, "element %" PRId64 ": %.9g, on one device %.9g", i, x, y));
   }
   return EGRAPH_OK;
 }
@@ -410,32 +402,20 @@ typedef struct rank_pair {
   bool differs;
 } rank_pair;
 
-static egraph_status print_ranks(const rank_pair *pair) {
-  return eg_text_printf(pair->text, "on %" PRIu32 " ranks ",
-                        eg_mesh_devices(&pair->many->mesh));
-}
-
-static egraph_status whole_like(eg_arena *arena, const eg_tensor *like, eg_tensor *out) {
-  size_t bytes = eg_type_bytes(&like->type);
-  out->type = like->type;
-  return eg_arena_alloc(arena, bytes > 0 ? bytes : 1, 1, &out->data);
-}
-
-/// What the text said of it, in front of it.
+/// Puts in front of the text of a difference where it is.
 static egraph_status print_difference(rank_pair *pair, const char *what, uint32_t index,
                                       const char *name) {
-  eg_text where;
-  eg_text_init(&where, pair->text->chars.alloc);
-  egraph_status status = eg_text_append(&where, eg_text_of(pair->text));
+  EG_LOCAL(eg_text, where, pair->text->chars.alloc);
+  EG_TRY(eg_text_status(pair->text));
+  EG_TRY(eg_text_append(&where, eg_text_of(pair->text)));
   eg_text_clear(pair->text);
-  if (status == EGRAPH_OK) status = print_ranks(pair);
-  if (status == EGRAPH_OK && name != NULL)
-    status = eg_text_printf(pair->text, "%s %s ", what, name);
-  if (status == EGRAPH_OK && name == NULL)
-    status = eg_text_printf(pair->text, "%s %" PRIu32 ", ", what, index);
-  if (status == EGRAPH_OK) status = eg_text_append(pair->text, eg_text_of(&where));
-  eg_text_deinit(&where);
-  return status;
+  eg_text_printf(pair->text, "on %" PRIu32 " ranks %s ",
+                 eg_mesh_devices(&pair->many->mesh), what);
+  if (name != NULL)
+    eg_text_printf(pair->text, "%s ", name);
+  else
+    eg_text_printf(pair->text, "%" PRIu32 ", ", index);
+  return eg_text_append(pair->text, eg_text_of(&where));
 }
 
 /// The results of a side, put together as the left side lies.
@@ -448,7 +428,7 @@ static egraph_status compare_side(rank_pair *pair, const eg_rule_root *roots,
     const eg_rank_value *value = outer(&pair->many->terms[roots[i].term]);
     const eg_tensor *one = outer(&pair->one->terms[rule->lhs[i].term])->parts;
     eg_tensor whole;
-    EG_TRY(whole_like(pair->many->arena, one, &whole));
+    EG_TRY(eg_rank_tensor(pair->many->arena, one->type, &whole));
     uint32_t copies = eg_rank_copies(mesh, &left->layout, false);
     for (uint32_t c = 0; c < copies && !pair->differs; c++) {
       pair->differs = !eg_rank_join(mesh, value, &left->layout, c, &whole);
@@ -483,7 +463,7 @@ static egraph_status compare_gradients(rank_pair *pair, const char *what,
       continue;
     const eg_tensor *one = wanted[v].parts;
     eg_tensor whole;
-    EG_TRY(whole_like(pair->many->arena, one, &whole));
+    EG_TRY(eg_rank_tensor(pair->many->arena, one->type, &whole));
     double bound = RANK_BOUND * fmax(pair->one->scale, scale_of(one));
     uint32_t copies = eg_rank_copies(mesh, &found->layout, true);
     for (uint32_t c = 0; c < copies && !pair->differs; c++) {
@@ -500,7 +480,7 @@ static egraph_status draw_seeds(rank_pair *pair, eg_tensor **out) {
   EG_TRY(eg_arena_alloc(pair->many->arena, rule->root_count, sizeof **out, out));
   for (uint32_t i = 0; i < rule->root_count; i++) {
     const eg_tensor *like = outer(&pair->one->terms[rule->lhs[i].term])->parts;
-    EG_TRY(whole_like(pair->many->arena, like, &(*out)[i]));
+    EG_TRY(eg_rank_tensor(pair->many->arena, like->type, &(*out)[i]));
     int64_t count = eg_type_elements(&like->type);
     for (int64_t k = 0; k < count && eg_dtype_is_float(like->type.dtype); k++)
       eg_tensor_set_double(&(*out)[i], k, draw_number(&pair->many->rng, false, false));

@@ -27,7 +27,7 @@ static const double TOLERANCE = 1e-6;
 
 typedef struct evaluation {
   const eg_term_space *space;
-  eg_arena arena;
+  eg_arena *arena;
   const number_range *range;
   uint64_t seed;
 } evaluation;
@@ -35,7 +35,7 @@ typedef struct evaluation {
 static egraph_status new_values(evaluation *e, const eg_type *type, eg_tensor *out) {
   size_t bytes = eg_type_bytes(type);
   out->type = *type;
-  return eg_arena_alloc(&e->arena, bytes > 0 ? bytes : 1, 1, &out->data);
+  return eg_arena_alloc(e->arena, bytes > 0 ? bytes : 1, 1, &out->data);
 }
 
 /// A leaf has the same numbers wherever it stands.
@@ -70,8 +70,8 @@ static egraph_status run_operator(evaluation *e, const eg_space_term *term,
     EG_TRY(compute_term(e, eg_term_space_at(e->space, operand), &inputs[i]));
     types[i] = inputs[i].type;
   }
-  EG_TRY(eg_arena_alloc(&e->arena, count, sizeof *results, &results));
-  EG_TRY(eg_arena_alloc(&e->arena, count, sizeof *result_types, &result_types));
+  EG_TRY(eg_arena_alloc(e->arena, count, sizeof *results, &results));
+  EG_TRY(eg_arena_alloc(e->arena, count, sizeof *result_types, &result_types));
   EG_TRY(eg_op_infer(attrs, types, v->operand_count, result_types));
   for (uint32_t i = 0; i < count; i++)
     EG_TRY(new_values(e, &result_types[i], &results[i]));
@@ -80,7 +80,7 @@ static egraph_status run_operator(evaluation *e, const eg_space_term *term,
                                .input_count = v->operand_count,
                                .outputs = results,
                                .output_count = count,
-                               .alloc = e->arena.alloc};
+                               .alloc = e->arena->alloc};
   EG_TRY(eg_op_run(&call));
   *out = results[v->result];
   return EGRAPH_OK;
@@ -114,22 +114,28 @@ static bool are_apart(const eg_tensor *a, const eg_tensor *b) {
   return false;
 }
 
+static egraph_status compare_terms(const evaluation *how, eg_term_code a, eg_term_code b,
+                                   bool *out_differ) {
+  EG_LOCAL(eg_arena, arena, eg_allocator_heap());
+  evaluation e = *how;
+  eg_tensor first, second;
+  e.arena = &arena;
+  EG_TRY(compute_code(&e, a, &first));
+  EG_TRY(compute_code(&e, b, &second));
+  *out_differ = are_apart(&first, &second);
+  return EGRAPH_OK;
+}
+
 egraph_status eg_terms_differ(const eg_term_space *space, eg_term_code a, eg_term_code b,
                               uint64_t seed, bool *out_differ) {
-  egraph_status status = EGRAPH_OK;
   *out_differ = false;
   for (size_t i = 0; i < sizeof RANGES / sizeof *RANGES && !*out_differ; i++) {
-    evaluation e = {
+    const evaluation how = {
         .space = space, .range = &RANGES[i], .seed = eg_hash_combine(seed, i)};
-    eg_tensor first, second;
-    eg_arena_init(&e.arena, eg_allocator_heap());
-    status = compute_code(&e, a, &first);
-    if (status == EGRAPH_OK) status = compute_code(&e, b, &second);
-    if (status == EGRAPH_OK) *out_differ = are_apart(&first, &second);
-    eg_arena_deinit(&e.arena);
-    if (status != EGRAPH_OK) break;
+    egraph_status status = compare_terms(&how, a, b, out_differ);
+    if (status != EGRAPH_OK) return status == EGRAPH_E_MEMORY ? status : EGRAPH_OK;
   }
-  return status == EGRAPH_E_MEMORY ? status : EGRAPH_OK;
+  return EGRAPH_OK;
 }
 
 // ---- points of the field --------------------------------------------------------
@@ -193,20 +199,14 @@ static void list_of(const eg_term_space *space, eg_term_code code, subterms *out
   list_below(space, term.b, out);
 }
 
-static bool has(const subterms *list, uint32_t term) {
-  for (uint32_t i = 0; i < list->count; i++)
-    if (list->terms[i] == term) return true;
-  return false;
-}
-
 static egraph_status is_instance(sieve *s, const eg_term_pair *pair, bool *out) {
   subterms first, other;
   list_of(s->space, pair->first, &first);
   list_of(s->space, pair->other, &other);
   *out = false;
   for (uint32_t i = 0; i < other.count && !*out; i++) {
-    if (!has(&first, other.terms[i])) continue;
-    *out = true;
+    for (uint32_t k = 0; k < first.count && !*out; k++)
+      *out = first.terms[k] == other.terms[i];
     for (uint32_t k = 0; k < MORE_POINTS && *out; k++) {
       eg_term_point point = {.seed = SECOND_POINT + k, .given = other.terms[i]};
       EG_TRY(is_equal_at(s, pair, &point, out));
@@ -289,17 +289,14 @@ static int by_size(const void *a, const void *b) {
 
 egraph_status eg_candidates_sift(eg_term_space *space, const eg_term_pairs *pairs,
                                  eg_candidates *out, eg_candidate_counts *counts) {
-  sieve s;
-  sieve_init(&s, out->alloc);
+  EG_LOCAL(sieve, s, out->alloc);
   s.space = space;
   s.out = out;
   s.first = out->len;
   s.counts = counts;
-  egraph_status status = EGRAPH_OK;
-  for (size_t i = 0; status == EGRAPH_OK && i < pairs->len; i++)
-    status = sift_pair(&s, &pairs->data[i]);
-  if (status == EGRAPH_OK && out->len != s.first)
+  for (size_t i = 0; i < pairs->len; i++)
+    EG_TRY(sift_pair(&s, &pairs->data[i]));
+  if (out->len != s.first)
     qsort(out->data + s.first, out->len - s.first, sizeof *out->data, by_size);
-  sieve_deinit(&s);
-  return status;
+  return EGRAPH_OK;
 }

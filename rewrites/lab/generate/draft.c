@@ -4,15 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-const char *eg_guard_words(eg_guard guard) {
-#define EG_GUARD_WORDS(id, words) words,
-  static const char *const WORDS[] = {EG_GUARD_LIST(EG_GUARD_WORDS)};
-#undef EG_GUARD_WORDS
-  return WORDS[guard];
-}
-
-static bool is_leaf(const eg_space_term *term) { return term->variant == EG_TERM_NONE; }
-
 static bool decode(const eg_draft *draft, eg_term_code side, eg_space_term *out) {
   return eg_term_space_decode(draft->space, side, out);
 }
@@ -40,7 +31,7 @@ static bool binds(const eg_term_space *space, const eg_space_term *left,
                   const eg_space_term *right) {
   const eg_family *family = eg_term_space_family(space);
   uint64_t missing = right->leaves & ~left->leaves;
-  if (is_leaf(left) || (missing & ~family->constants) != 0) return false;
+  if (left->variant == EG_TERM_NONE || (missing & ~family->constants) != 0) return false;
   for (uint32_t i = 0; i < family->leaf_count; i++) {
     const eg_type *type = &family->leaves[i].type;
     if ((missing >> i & 1) != 0 &&
@@ -88,7 +79,7 @@ typedef egraph_status visit_operator(void *user, const eg_space_term *term);
 // At most EG_TERM_MAX_SIZE deep.
 static egraph_status visit_operators(const eg_draft *draft, const eg_space_term *term,
                                      visit_operator *visit, void *user) {
-  if (is_leaf(term)) return EGRAPH_OK;
+  if (term->variant == EG_TERM_NONE) return EGRAPH_OK;
   if (term->a != EG_TERM_NONE)
     EG_TRY(visit_operators(draft, eg_term_space_at(draft->space, term->a), visit, user));
   if (term->b != EG_TERM_NONE)
@@ -138,7 +129,7 @@ static uint32_t find_group(const eg_draft *draft, const char *name, const char *
 typedef struct listing {
   eg_draft *draft;
   bool on_left;
-  eg_text text;
+  eg_text *text;
 } listing;
 
 static egraph_status list_slots(void *user, const eg_space_term *term) {
@@ -148,9 +139,9 @@ static egraph_status list_slots(void *user, const eg_space_term *term) {
   for (uint16_t slot = 0; slot < attrs->count; slot++) {
     bool fits;
     bool usual = is_default(attrs, slot);
-    EG_TRY(print_slot(attrs, slot, &l->text, &fits));
+    EG_TRY(print_slot(attrs, slot, l->text, &fits));
     if (!fits) continue;
-    const char *value = eg_text_of(&l->text);
+    const char *value = eg_text_of(l->text);
     uint32_t at = find_group(l->draft, info->attrs[slot].name, value, usual);
     if (at == EG_DRAFT_GROUPS) {
       if (!l->on_left || l->draft->group_count == EG_DRAFT_GROUPS) continue;
@@ -168,14 +159,12 @@ egraph_status eg_draft_list_groups(eg_draft *draft) {
   eg_space_term left, right;
   if (!decode(draft, draft->left, &left) || !decode(draft, draft->right, &right))
     return EGRAPH_OK;
-  listing l = {.draft = draft, .on_left = true};
+  EG_LOCAL(eg_text, text, eg_allocator_heap());
+  listing l = {.draft = draft, .on_left = true, .text = &text};
   draft->group_count = 0;
-  eg_text_init(&l.text, eg_allocator_heap());
-  egraph_status status = visit_operators(draft, &left, list_slots, &l);
+  EG_TRY(visit_operators(draft, &left, list_slots, &l));
   l.on_left = false;
-  if (status == EGRAPH_OK) status = visit_operators(draft, &right, list_slots, &l);
-  eg_text_deinit(&l.text);
-  return status;
+  return visit_operators(draft, &right, list_slots, &l);
 }
 
 // ---- printing -------------------------------------------------------------------
@@ -190,7 +179,7 @@ static uint32_t variable_of(const eg_space_term *left, uint32_t leaf) {
 typedef struct printer {
   const eg_draft *draft;
   eg_space_term left; // of the rule
-  eg_text *out, scratch;
+  eg_text *out, *scratch;
   const char *const *lifted;     // by place; NULL: by groups
   uint32_t named;                // bits of operators
   uint32_t place, next_operator; // numbers
@@ -205,13 +194,13 @@ static egraph_status find_lifted(printer *p, const eg_attrs *attrs, uint16_t slo
       "?v1", "?v2",  "?v3",  "?v4",  "?v5",  "?v6",  "?v7",  "?v8",
       "?v9", "?v10", "?v11", "?v12", "?v13", "?v14", "?v15", "?v16"};
   bool fits;
-  EG_TRY(print_slot(attrs, slot, &p->scratch, &fits));
+  EG_TRY(print_slot(attrs, slot, p->scratch, &fits));
   *out = NULL;
   if (p->lifted != NULL) *out = p->lifted[p->place];
   p->place++;
   if (p->draft->lift != NULL || !fits) return EGRAPH_OK;
   uint32_t group = find_group(p->draft, eg_op_info_of((eg_op)attrs->op)->attrs[slot].name,
-                              eg_text_of(&p->scratch), usual);
+                              eg_text_of(p->scratch), usual);
   if (group < EG_DRAFT_GROUPS && (p->draft->lifted & 1u << group) != 0)
     *out = NAMES[group];
   return EGRAPH_OK;
@@ -226,58 +215,65 @@ static egraph_status print_attributes(printer *p, const eg_attrs *attrs) {
     const char *lifted;
     EG_TRY(find_lifted(p, attrs, slot, usual, &lifted));
     if (p->is_shape && p->detail == EG_DRAFT_LENGTHS && kind == EG_ATTR_INTS)
-      EG_TRY(eg_text_printf(p->out, " %" PRIu32, attrs->slots[slot].ints.len));
+      eg_text_printf(p->out, " %" PRIu32, attrs->slots[slot].ints.len);
     if (p->is_shape && !is_word) continue;
     if (lifted == NULL && usual) continue;
-    if (lifted == NULL) lifted = eg_text_of(&p->scratch);
-    EG_TRY(eg_text_printf(p->out, " :%s %s", info->attrs[slot].name, lifted));
+    if (lifted == NULL) lifted = eg_text_of(p->scratch);
+    eg_text_printf(p->out, " :%s %s", info->attrs[slot].name, lifted);
   }
   return EGRAPH_OK;
 }
 
-/// The number of a constant, or what stands for it.
-static egraph_status print_number(printer *p, const eg_family_leaf *leaf) {
+/// Appends the number of a constant, or the text that it is lifted to.
+static void print_number(printer *p, const eg_family_leaf *leaf) {
   const char *lifted = p->lifted != NULL ? p->lifted[p->place] : NULL;
   p->place++;
-  if (lifted != NULL) return eg_text_append(p->out, lifted);
-  return eg_text_printf(p->out, "%.17g", leaf->number);
+  if (lifted != NULL)
+    eg_text_append(p->out, lifted);
+  else
+    eg_text_printf(p->out, "%.17g", leaf->number);
 }
 
-/// A constant that stands on the right side only.
-static egraph_status print_fill(printer *p, const eg_family_leaf *leaf) {
+/// Appends a constant of the right side that the left side does not have.
+static void print_fill(printer *p, const eg_family_leaf *leaf) {
+  bool is_scalar = leaf->type.rank == 0;
   uint32_t like =
-      find_variable(p->draft->space, &p->left, leaf->type.rank == 0 ? NULL : &leaf->type);
-  EG_TRY(eg_text_printf(p->out, "(fill :dtype (dtype ?x%" PRIu32 ") :shape ", like + 1));
-  if (leaf->type.rank == 0)
-    EG_TRY(eg_text_append(p->out, "[]"));
+      find_variable(p->draft->space, &p->left, is_scalar ? NULL : &leaf->type) + 1;
+  eg_text_printf(p->out, "(fill :dtype (dtype ?x%" PRIu32 ") :shape ", like);
+  if (is_scalar)
+    eg_text_append(p->out, "[]");
   else
-    EG_TRY(eg_text_printf(p->out, "(shape ?x%" PRIu32 ")", like + 1));
-  if (p->is_shape && p->detail == EG_DRAFT_OPERATORS) return eg_text_append(p->out, ")");
-  EG_TRY(eg_text_append(p->out, " :value "));
-  EG_TRY(print_number(p, leaf));
-  return eg_text_append(p->out, ")");
+    eg_text_printf(p->out, "(shape ?x%" PRIu32 ")", like);
+  if (!p->is_shape || p->detail != EG_DRAFT_OPERATORS) {
+    eg_text_append(p->out, " :value ");
+    print_number(p, leaf);
+  }
+  eg_text_append(p->out, ")");
 }
 
 static egraph_status print_subterm(printer *p, const eg_space_term *term);
 
-static egraph_status print_variable(printer *p, const eg_space_term *term) {
+static void print_variable(printer *p, const eg_space_term *term) {
   const eg_family_leaf *leaf = leaf_of(p->draft->space, term->a);
   uint32_t var = variable_of(&p->left, term->a);
-  if (var == 0) return print_fill(p, leaf);
-  EG_TRY(eg_text_printf(p->out, "?x%" PRIu32, var));
-  if (!p->is_shape || !leaf->is_constant) return EGRAPH_OK;
-  return p->detail == EG_DRAFT_OPERATORS ? eg_text_append(p->out, "=")
-                                         : eg_text_printf(p->out, "=%.17g", leaf->number);
+  if (var == 0) {
+    print_fill(p, leaf);
+    return;
+  }
+  eg_text_printf(p->out, "?x%" PRIu32, var);
+  if (!p->is_shape || !leaf->is_constant) return;
+  eg_text_append(p->out, "=");
+  if (p->detail != EG_DRAFT_OPERATORS) eg_text_printf(p->out, "%.17g", leaf->number);
 }
 
 static egraph_status print_operator(printer *p, const eg_space_term *term) {
   const eg_variant *v = eg_term_space_variant(p->draft->space, term->variant);
   const eg_attrs *attrs = attrs_of(p->draft, term);
-  EG_TRY(eg_text_printf(p->out, "(%s", eg_op_info_of((eg_op)attrs->op)->name));
+  eg_text_printf(p->out, "(%s", eg_op_info_of((eg_op)attrs->op)->name);
   EG_TRY(print_attributes(p, attrs));
   for (uint32_t i = 0; i < v->operand_count; i++) {
     uint32_t operand = eg_variant_operand(v, i, term->a, term->b);
-    EG_TRY(eg_text_append(p->out, " "));
+    eg_text_append(p->out, " ");
     EG_TRY(print_subterm(p, eg_term_space_at(p->draft->space, operand)));
   }
   return eg_text_append(p->out, ")");
@@ -285,54 +281,54 @@ static egraph_status print_operator(printer *p, const eg_space_term *term) {
 
 // At most EG_TERM_MAX_SIZE deep.
 static egraph_status print_subterm(printer *p, const eg_space_term *term) {
-  if (is_leaf(term)) return print_variable(p, term);
+  if (term->variant == EG_TERM_NONE) {
+    print_variable(p, term);
+    return EGRAPH_OK;
+  }
   uint32_t number = p->next_operator++;
   const eg_variant *v = eg_term_space_variant(p->draft->space, term->variant);
   bool is_part = eg_op_info_of((eg_op)attrs_of(p->draft, term)->op)->results != 1;
   bool is_named = number < 32 && (p->named & 1u << number) != 0;
-  if (is_named) EG_TRY(eg_text_printf(p->out, "(as ?t%" PRIu32 " ", number + 1));
-  if (is_part) EG_TRY(eg_text_printf(p->out, "(part :index %" PRIu32 " ", v->result));
+  if (is_named) eg_text_printf(p->out, "(as ?t%" PRIu32 " ", number + 1);
+  if (is_part) eg_text_printf(p->out, "(part :index %" PRIu32 " ", v->result);
   EG_TRY(print_operator(p, term));
-  return eg_text_append(p->out, is_part && is_named   ? "))"
-                                : is_part || is_named ? ")"
-                                                      : "");
+  if (is_part) eg_text_append(p->out, ")");
+  return eg_text_append(p->out, is_named ? ")" : "");
 }
 
-static egraph_status print_with(printer *p, eg_term_code side) {
+/// Appends one side; `how` says what is written of values.
+static egraph_status print_side(const eg_draft *draft, bool is_left, const printer *how,
+                                eg_text *out) {
+  EG_LOCAL(eg_text, scratch, out->chars.alloc);
+  printer p = *how;
   eg_space_term term;
-  if (!decode(p->draft, p->draft->left, &p->left) || !decode(p->draft, side, &term))
+  p.draft = draft;
+  p.out = out;
+  p.scratch = &scratch;
+  if (draft->lift != NULL && !p.is_shape) {
+    p.lifted = is_left ? draft->lift->left : draft->lift->right;
+    p.named = is_left ? draft->lift->named : 0;
+  }
+  if (!decode(draft, draft->left, &p.left) ||
+      !decode(draft, is_left ? draft->left : draft->right, &term))
     return EG_FAIL(EGRAPH_E_INTERNAL, "a draft of terms that are not there");
-  eg_text_init(&p->scratch, p->out->chars.alloc);
-  egraph_status status = print_subterm(p, &term);
-  eg_text_deinit(&p->scratch);
-  return status;
+  return print_subterm(&p, &term);
 }
 
-static egraph_status print_left(const eg_draft *draft, eg_text *out) {
-  printer p = {.draft = draft, .out = out};
-  if (draft->lift != NULL) p.lifted = draft->lift->left, p.named = draft->lift->named;
-  return print_with(&p, draft->left);
-}
-
-static egraph_status print_right(const eg_draft *draft, eg_text *out) {
-  printer p = {.draft = draft, .out = out};
-  if (draft->lift != NULL) p.lifted = draft->lift->right;
-  return print_with(&p, draft->right);
+static egraph_status print_both(const eg_draft *draft, const printer *how, eg_text *out) {
+  EG_TRY(print_side(draft, true, how, out));
+  eg_text_append(out, " = ");
+  EG_TRY(print_side(draft, false, how, out));
+  return eg_text_status(out);
 }
 
 egraph_status eg_draft_print_sides(const eg_draft *draft, eg_text *out) {
-  EG_TRY(print_left(draft, out));
-  EG_TRY(eg_text_append(out, " = "));
-  return print_right(draft, out);
+  return print_both(draft, &(printer){.is_shape = false}, out);
 }
 
 egraph_status eg_draft_print_shape(const eg_draft *draft, eg_draft_detail detail,
                                    eg_text *out) {
-  printer p = {.draft = draft, .out = out, .is_shape = true, .detail = detail};
-  EG_TRY(print_with(&p, draft->left));
-  EG_TRY(eg_text_append(out, " = "));
-  p = (printer){.draft = draft, .out = out, .is_shape = true, .detail = detail};
-  return print_with(&p, draft->right);
+  return print_both(draft, &(printer){.is_shape = true, .detail = detail}, out);
 }
 
 static egraph_status list_places(const eg_draft *draft, const eg_space_term *left,
@@ -353,7 +349,7 @@ static egraph_status list_leaf(const eg_draft *draft, const eg_space_term *left,
 // At most EG_TERM_MAX_SIZE deep.
 static egraph_status list_places(const eg_draft *draft, const eg_space_term *left,
                                  const eg_space_term *term, eg_draft_places *out) {
-  if (is_leaf(term)) return list_leaf(draft, left, term->a, out);
+  if (term->variant == EG_TERM_NONE) return list_leaf(draft, left, term->a, out);
   const eg_variant *v = eg_term_space_variant(draft->space, term->variant);
   const eg_attrs *attrs = attrs_of(draft, term);
   for (uint16_t slot = 0; slot < attrs->count; slot++)
@@ -381,74 +377,65 @@ static const eg_type *type_of_var(const eg_draft *draft, const eg_space_term *le
   return &eg_term_space_family(draft->space)->leaves[left->vars[var]].type;
 }
 
-static egraph_status print_ranks(const eg_draft *draft, const eg_space_term *left,
-                                 eg_text *out) {
+static void print_ranks(const eg_draft *draft, const eg_space_term *left, eg_text *out) {
   for (uint32_t i = 0; i < left->var_count; i++)
-    EG_TRY(eg_text_printf(out, " (= (rank ?x%" PRIu32 ") %" PRIu32 ")", i + 1,
-                          type_of_var(draft, left, i)->rank));
-  return EGRAPH_OK;
+    eg_text_printf(out, " (= (rank ?x%" PRIu32 ") %" PRIu32 ")", i + 1,
+                   type_of_var(draft, left, i)->rank);
 }
 
-static egraph_status print_same_shapes(const eg_draft *draft, const eg_space_term *left,
-                                       eg_text *out) {
+static void print_same_shapes(const eg_draft *draft, const eg_space_term *left,
+                              eg_text *out) {
   for (uint32_t i = 0; i < left->var_count; i++)
     for (uint32_t k = i + 1; k < left->var_count; k++) {
       if (!eg_type_same_shape(type_of_var(draft, left, i), type_of_var(draft, left, k)))
         continue;
-      EG_TRY(
-          eg_text_printf(out, " (same-shape ?x%" PRIu32 " ?x%" PRIu32 ")", i + 1, k + 1));
+      eg_text_printf(out, " (same-shape ?x%" PRIu32 " ?x%" PRIu32 ")", i + 1, k + 1);
       break; // chains say it of all
     }
-  return EGRAPH_OK;
 }
 
 /// Dimensions of weights after the second one.
-static egraph_status print_kernels(const eg_draft *draft, const eg_space_term *left,
-                                   eg_text *out) {
+static void print_kernels(const eg_draft *draft, const eg_space_term *left,
+                          eg_text *out) {
   for (uint32_t i = 0; i < left->var_count; i++) {
     const eg_type *type = type_of_var(draft, left, i);
     const eg_family *family = eg_term_space_family(draft->space);
     if (type->rank < 3 || !family->leaves[left->vars[i]].is_weight) continue;
-    EG_TRY(eg_text_printf(out, " (= (drop (shape ?x%" PRIu32 ") 2) [", i + 1));
+    eg_text_printf(out, " (= (drop (shape ?x%" PRIu32 ") 2) [", i + 1);
     for (uint32_t d = 2; d < type->rank; d++)
-      EG_TRY(eg_text_printf(out, "%s%" PRId64, d == 2 ? "" : " ", type->dims[d]));
-    EG_TRY(eg_text_append(out, "])"));
+      eg_text_printf(out, "%s%" PRId64, d == 2 ? "" : " ", type->dims[d]);
+    eg_text_append(out, "])");
   }
-  return EGRAPH_OK;
 }
 
 /// A constant of any number, which broadcasts as that of the instance does.
-static egraph_status print_any_number(const eg_draft *draft, const eg_space_term *left,
-                                      uint32_t var, eg_text *out) {
+static void print_any_number(const eg_draft *draft, const eg_space_term *left,
+                             uint32_t var, eg_text *out) {
   uint32_t to = find_variable(draft->space, left, NULL);
-  EG_TRY(eg_text_printf(out, " (splat? ?x%" PRIu32 ")", var + 1));
-  if (to == left->var_count) return EGRAPH_OK;
-  return eg_text_printf(out, " (broadcasts-to ?x%" PRIu32 " ?x%" PRIu32 ")", var + 1,
-                        to + 1);
+  eg_text_printf(out, " (splat? ?x%" PRIu32 ")", var + 1);
+  if (to == left->var_count) return;
+  eg_text_printf(out, " (broadcasts-to ?x%" PRIu32 " ?x%" PRIu32 ")", var + 1, to + 1);
 }
 
 /// Which variables are constants.
-static egraph_status print_constants(const eg_draft *draft, const eg_space_term *left,
-                                     eg_text *out) {
+static void print_constants(const eg_draft *draft, const eg_space_term *left,
+                            eg_text *out) {
   uint32_t splats = draft->lift != NULL ? draft->lift->splats : 0;
   for (uint32_t i = 0; i < left->var_count; i++) {
     const eg_family_leaf *leaf = leaf_of(draft->space, left->vars[i]);
     if ((splats & 1u << i) != 0)
-      EG_TRY(print_any_number(draft, left, i, out));
+      print_any_number(draft, left, i, out);
     else if (leaf->is_constant)
-      EG_TRY(eg_text_printf(out, " (splat-is ?x%" PRIu32 " %.17g)", i + 1, leaf->number));
+      eg_text_printf(out, " (splat-is ?x%" PRIu32 " %.17g)", i + 1, leaf->number);
   }
-  return EGRAPH_OK;
 }
 
-static egraph_status print_broadcasts(const eg_draft *draft, const eg_space_term *left,
-                                      eg_text *out) {
+static void print_broadcasts(const eg_draft *draft, const eg_space_term *left,
+                             eg_text *out) {
   uint32_t to = find_variable(draft->space, left, NULL);
   for (uint32_t i = 0; i < left->var_count && to < left->var_count; i++)
     if (leaf_of(draft->space, left->vars[i])->is_constant)
-      EG_TRY(eg_text_printf(out, " (broadcasts-to ?x%" PRIu32 " ?x%" PRIu32 ")", i + 1,
-                            to + 1));
-  return EGRAPH_OK;
+      eg_text_printf(out, " (broadcasts-to ?x%" PRIu32 " ?x%" PRIu32 ")", i + 1, to + 1);
 }
 
 typedef struct guard_parts {
@@ -456,7 +443,6 @@ typedef struct guard_parts {
 } guard_parts;
 
 static const guard_parts PARTS[EG_GUARD_COUNT] = {
-    [EG_GUARD_NONE] = {.ranks = false},
     [EG_GUARD_FLOAT] = {.is_float = true},
     [EG_GUARD_SAME_SHAPE] = {.same_shapes = true},
     [EG_GUARD_RANK] = {.ranks = true},
@@ -464,43 +450,43 @@ static const guard_parts PARTS[EG_GUARD_COUNT] = {
     [EG_GUARD_RANK_SAME_SHAPE] = {.ranks = true, .same_shapes = true},
     [EG_GUARD_KERNEL] = {.ranks = true, .kernels = true},
     [EG_GUARD_BROADCASTS] = {.broadcasts = true},
-    [EG_GUARD_BROADCASTS_FLOAT] = {.broadcasts = true, .is_float = true},
-    [EG_GUARD_VALUES] = {.ranks = false},
-    [EG_GUARD_SHAPES] = {.ranks = false}};
+    [EG_GUARD_BROADCASTS_FLOAT] = {.broadcasts = true, .is_float = true}};
 
-static egraph_status print_guard(const eg_draft *draft, const eg_space_term *left,
-                                 eg_text *out) {
+static void print_guard(const eg_draft *draft, const eg_space_term *left, eg_text *out) {
   const guard_parts *parts = &PARTS[draft->guard];
   size_t before = out->chars.len;
-  EG_TRY(eg_text_append(out, "\n  (when"));
+  eg_text_append(out, "\n  (when");
   size_t empty = out->chars.len;
-  EG_TRY(print_constants(draft, left, out));
-  if (parts->ranks) EG_TRY(print_ranks(draft, left, out));
+  print_constants(draft, left, out);
+  if (parts->ranks) print_ranks(draft, left, out);
   if (parts->is_float && left->var_count != 0)
-    EG_TRY(eg_text_printf(out, " (is-float ?x%" PRIu32 ")",
-                          find_variable(draft->space, left, NULL) % left->var_count + 1));
-  if (parts->same_shapes) EG_TRY(print_same_shapes(draft, left, out));
-  if (parts->kernels) EG_TRY(print_kernels(draft, left, out));
-  if (parts->broadcasts) EG_TRY(print_broadcasts(draft, left, out));
-  if (draft->lift != NULL) EG_TRY(eg_text_append(out, draft->lift->conditions));
-  if (out->chars.len != empty) return eg_text_append(out, ")");
-  out->chars.len = before; // nothing to say
+    eg_text_printf(out, " (is-float ?x%" PRIu32 ")",
+                   find_variable(draft->space, left, NULL) % left->var_count + 1);
+  if (parts->same_shapes) print_same_shapes(draft, left, out);
+  if (parts->kernels) print_kernels(draft, left, out);
+  if (parts->broadcasts) print_broadcasts(draft, left, out);
+  if (draft->lift != NULL) eg_text_append(out, draft->lift->conditions);
+  if (eg_text_status(out) != EGRAPH_OK || out->chars.len != empty) {
+    eg_text_append(out, ")");
+    return;
+  }
+  out->chars.len = before; // no conditions
   out->chars.data[before] = '\0';
-  return EGRAPH_OK;
 }
 
 egraph_status eg_draft_print(const eg_draft *draft, const char *name, const char *source,
                              eg_text *out) {
+  const printer how = {.is_shape = false};
   eg_space_term left;
   if (!decode(draft, draft->left, &left))
     return EG_FAIL(EGRAPH_E_INTERNAL, "a draft of terms that are not there");
-  EG_TRY(eg_text_printf(out, "(rule %s\n  (source ", name));
-  EG_TRY(eg_text_quoted(out, source));
-  EG_TRY(eg_text_printf(out, ")\n  (class %s)\n  (lhs ", draft->class_text));
-  EG_TRY(print_left(draft, out));
-  EG_TRY(eg_text_append(out, ")\n  (rhs "));
-  EG_TRY(print_right(draft, out));
-  EG_TRY(eg_text_append(out, ")"));
-  EG_TRY(print_guard(draft, &left, out));
+  eg_text_printf(out, "(rule %s\n  (source ", name);
+  eg_text_quoted(out, source);
+  eg_text_printf(out, ")\n  (class %s)\n  (lhs ", draft->class_text);
+  EG_TRY(print_side(draft, true, &how, out));
+  eg_text_append(out, ")\n  (rhs ");
+  EG_TRY(print_side(draft, false, &how, out));
+  eg_text_append(out, ")");
+  print_guard(draft, &left, out);
   return eg_text_append(out, draft->both_ways ? "\n  both-ways)\n" : ")\n");
 }

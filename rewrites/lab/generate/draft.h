@@ -12,24 +12,22 @@
 
 #include "rewrites/lab/generate/term_space.h"
 
-// Guards: id, words. State files have their numbers, so new ones come last. Constants
-// broadcast: to the first variable that is none.
-#define EG_GUARD_LIST(X)                                                                 \
-  X(EG_GUARD_NONE, "none")                                                               \
-  X(EG_GUARD_FLOAT, "float")                                                             \
-  X(EG_GUARD_SAME_SHAPE, "same shapes")                                                  \
-  X(EG_GUARD_RANK, "ranks")                                                              \
-  X(EG_GUARD_RANK_FLOAT, "ranks, float")                                                 \
-  X(EG_GUARD_RANK_SAME_SHAPE, "ranks, same shapes")                                      \
-  X(EG_GUARD_KERNEL, "ranks, kernel sizes")                                              \
-  X(EG_GUARD_BROADCASTS, "constants broadcast")                                          \
-  X(EG_GUARD_BROADCASTS_FLOAT, "constants broadcast, float")                             \
-  X(EG_GUARD_VALUES, "values of attributes")                                             \
-  X(EG_GUARD_SHAPES, "shapes")
-#define EG_GUARD_ENUM(id, words) id,
-typedef enum eg_guard { EG_GUARD_LIST(EG_GUARD_ENUM) EG_GUARD_COUNT } eg_guard;
-#undef EG_GUARD_ENUM
-const char *eg_guard_words(eg_guard guard);
+/// Conditions of a rule on top of those of its constants. State files have their numbers,
+/// so new ones come last.
+typedef enum eg_guard {
+  EG_GUARD_NONE,
+  EG_GUARD_FLOAT,
+  EG_GUARD_SAME_SHAPE,
+  EG_GUARD_RANK,
+  EG_GUARD_RANK_FLOAT,
+  EG_GUARD_RANK_SAME_SHAPE,
+  EG_GUARD_KERNEL,     // ranks, kernel sizes
+  EG_GUARD_BROADCASTS, // constants broadcast to the first variable that is none
+  EG_GUARD_BROADCASTS_FLOAT,
+  EG_GUARD_VALUES, // of attributes
+  EG_GUARD_SHAPES,
+  EG_GUARD_COUNT
+} eg_guard;
 
 enum { EG_DRAFT_GROUPS = 16, EG_DRAFT_VALUE = 48 };
 

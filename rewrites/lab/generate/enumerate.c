@@ -54,8 +54,8 @@ typedef struct slot {
 
 typedef struct growth {
   eg_term_space *space;
-  uint32_t size, largest; // of the terms that are made; of all
-  bool keep, is_counting;
+  uint32_t size, largest;  // of the terms that are made; of all
+  bool keeps, is_counting; // keeps: terms are kept
   const eg_enumeration *how;
   term_index in;
   jobs list;
@@ -148,8 +148,8 @@ static egraph_status build_index(growth *g) {
 static void first_operands(const growth *g, uint32_t size, uint16_t type,
                            const uint32_t **out, uint32_t *out_count) {
   uint32_t b = bucket_of(size, type);
-  const uint32_t *begin = g->keep ? g->in.all_begin : g->in.canonical_begin;
-  *out = (g->keep ? &g->in.all : &g->in.canonical)->data + begin[b];
+  const uint32_t *begin = g->keeps ? g->in.all_begin : g->in.canonical_begin;
+  *out = (g->keeps ? &g->in.all : &g->in.canonical)->data + begin[b];
   *out_count = begin[b + 1] - begin[b];
 }
 
@@ -185,7 +185,7 @@ static bool goes_on(const growth *g, const eg_variant *v, const eg_space_term *a
   uint64_t with_b = b != NULL ? a->leaves | b->leaves : a->leaves;
   bool is_known = with_b != 0 && (with_b & ~g->space->family->constants) == 0;
   if (is_known && v->operand_count == v->free_count) return false; // to be folded
-  if (g->keep) return true;
+  if (g->keeps) return true;
   const eg_family_leaf *leaves = g->space->family->leaves;
   uint64_t seen = a->leaves;
   uint32_t vars = b != NULL ? b->var_count : 0, extras = v->operand_count - v->free_count;
@@ -294,7 +294,7 @@ static egraph_status run_cross(growth *g, const job *j, size_t at) {
       if (v->commutes && a > b) break; // firsts are sorted
       if (!has_leaves(g, v, a, b)) continue;
       if (!is_nested(g, v, a, b) &&
-          !((g->keep || terms[a].is_canonical) && goes_on(g, v, &terms[a], &terms[b])))
+          !((g->keeps || terms[a].is_canonical) && goes_on(g, v, &terms[a], &terms[b])))
         continue;
       if (!is_disjoint(&terms[a], &terms[b])) continue;
       if (!is_prepared && count >= ADJOINT_FROM) prepare(g, typed, b, &c);
@@ -308,7 +308,7 @@ static egraph_status run_cross(growth *g, const job *j, size_t at) {
 /// All variants over a pair of operands that share operators.
 static egraph_status emit_pair(growth *g, size_t at, uint32_t a, uint32_t b) {
   const eg_space_term *terms = g->space->terms.data;
-  if (!g->keep && !terms[a].is_canonical) return EGRAPH_OK;
+  if (!g->keeps && !terms[a].is_canonical) return EGRAPH_OK;
   uint32_t key = (uint32_t)terms[a].type * 1024 + terms[b].type;
   const uint32_t *begin = g->in.types_begin.data;
   for (uint32_t i = begin[key]; i < begin[key + 1]; i++) {
@@ -496,8 +496,8 @@ static egraph_status meet_batch(growth *g, size_t count) {
   for (size_t i = 0; i < count; i++) {
     g->counts.terms += g->counted[i];
     for (size_t k = 0; !g->is_counting && k < g->found[i].len; k++)
-      EG_TRY(g->keep ? keep_found(g, &g->found[i].data[k])
-                     : meet_found(g, &g->found[i].data[k]));
+      EG_TRY(g->keeps ? keep_found(g, &g->found[i].data[k])
+                      : meet_found(g, &g->found[i].data[k]));
   }
   return EGRAPH_OK;
 }
@@ -557,7 +557,7 @@ static egraph_status grow_terms(growth *g) {
   EG_TRY(build_index(g));
   EG_TRY(list_jobs(g));
   size_t before = g->pairs->len;
-  EG_TRY(g->keep ? run_jobs(g) : grow_last(g));
+  EG_TRY(g->keeps ? run_jobs(g) : grow_last(g));
   if (g->pairs->len != before)
     qsort(g->pairs->data + before, g->pairs->len - before, sizeof *g->pairs->data,
           by_code);
@@ -576,7 +576,7 @@ egraph_status eg_term_space_grow(eg_term_space *space, uint32_t size, uint32_t l
   *g = (growth){.space = space,
                 .size = size,
                 .largest = largest,
-                .keep = size < largest,
+                .keeps = size < largest,
                 .how = how,
                 .passes = 1,
                 .pairs = out};

@@ -4,10 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/generate/infer.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/flatmap.h"
 #include "base/hash.h"
+#include "base/owner.h"
 #include "base/text.h"
 #include "rewrites/language/rule_ast.h"
 #include "rewrites/saturation/rule_eval.h"
@@ -19,10 +21,12 @@ enum { MAX_DEPTH = 3, MAX_ARGS = 3, MAX_NODES = 6000, MAX_TRIALS = 400000 };
 #define CALL1(NAME, a) eg_rule_eval_##NAME(env, (const eg_rule_value[]){a}, 1, out)
 #define CALL2(NAME, a, b) eg_rule_eval_##NAME(env, (const eg_rule_value[]){a, b}, 2, out)
 
+#define FORM_EVALUATOR(name)                                                             \
+  static bool name(eg_rule_env *env, const eg_rule_value *args,                          \
+                   EG_MAYBE_UNUSED uint32_t count, eg_rule_value *out)
+
 /// Which dimensions of the operand those of a transpose are: result[i] = a[b[i]].
-static bool eval_moved_axes(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
-                            eg_rule_value *out) {
-  (void)count;
+FORM_EVALUATOR(eval_moved_axes) {
   const eg_ints *perm = &args[0].ints, *axes = &args[1].ints;
   int64_t *moved = eg_rule_ints(env, axes->len);
   if (axes->len == 0 || axes->len > 2 || moved == NULL) return false;
@@ -34,21 +38,17 @@ static bool eval_moved_axes(eg_rule_env *env, const eg_rule_value *args, uint32_
   *out = (eg_rule_value){.kind = EG_RULE_INTS, .ints = {.data = moved, .len = axes->len}};
   return true;
 }
-static bool eval_moved_axis(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
-                            eg_rule_value *out) {
+FORM_EVALUATOR(eval_moved_axis) {
   return args[1].ints.len == 1 && eval_moved_axes(env, args, count, out);
 }
-static bool eval_two_moved_axes(eg_rule_env *env, const eg_rule_value *args,
-                                uint32_t count, eg_rule_value *out) {
+FORM_EVALUATOR(eval_two_moved_axes) {
   eg_rule_value moved;
   return args[1].ints.len == 2 && eval_moved_axes(env, args, count, &moved) &&
          CALL1(sort, moved);
 }
 
 /// Both halves of a list, each in the order of a permutation: pads.
-static bool eval_moved_halves(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
-                              eg_rule_value *out) {
-  (void)count;
+FORM_EVALUATOR(eval_moved_halves) {
   uint32_t half = args[0].ints.len;
   eg_rule_value halves[2] = {args[1], args[1]}, moved[2];
   if (args[1].ints.len != 2 * half || half == 0) return false;
@@ -62,9 +62,7 @@ static bool eval_moved_halves(eg_rule_env *env, const eg_rule_value *args, uint3
 }
 
 /// The pads of an image without those of batch and channels, which are none.
-static bool eval_image_pads(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
-                            eg_rule_value *out) {
-  (void)count;
+FORM_EVALUATOR(eval_image_pads) {
   eg_rule_value first = args[0], second = args[0];
   uint32_t half = args[0].ints.len / 2;
   if (args[0].ints.len % 2 != 0 || half < 3) return false;
@@ -76,9 +74,7 @@ static bool eval_image_pads(eg_rule_env *env, const eg_rule_value *args, uint32_
 }
 
 /// A permutation after which the last two dimensions change places.
-static bool eval_swapped_last(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
-                              eg_rule_value *out) {
-  (void)count;
+FORM_EVALUATOR(eval_swapped_last) {
   uint32_t len = args[0].ints.len;
   if (len < 2) return false;
   eg_rule_value end[2] = {eg_rule_int(args[0].ints.data[len - 1]),
@@ -89,18 +85,14 @@ static bool eval_swapped_last(eg_rule_env *env, const eg_rule_value *args, uint3
 }
 
 /// The permutation that exchanges the last two of so many dimensions.
-static bool eval_swap_last(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
-                           eg_rule_value *out) {
-  (void)count;
+FORM_EVALUATOR(eval_swap_last) {
   const eg_rule_value three[] = {args[0], eg_rule_int(args[0].i - 2),
                                  eg_rule_int(args[0].i - 1)};
   return args[0].i >= 2 && eg_rule_eval_perm_swap(env, three, 3, out);
 }
 
 /// A matrix of all rows of a shape.
-static bool eval_all_rows(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
-                          eg_rule_value *out) {
-  (void)count;
+FORM_EVALUATOR(eval_all_rows) {
   eg_rule_value rows = args[0], size[2];
   if (rows.ints.len == 0) return false;
   rows.ints.len--;
@@ -109,14 +101,8 @@ static bool eval_all_rows(eg_rule_env *env, const eg_rule_value *args, uint32_t 
          eg_rule_eval_list(env, size, 2, out);
 }
 
-static bool eval_last(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
-                      eg_rule_value *out) {
-  (void)count;
-  return CALL2(at, args[0], eg_rule_int(-1));
-}
-static bool eval_set_last(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
-                          eg_rule_value *out) {
-  (void)count;
+FORM_EVALUATOR(eval_last) { return CALL2(at, args[0], eg_rule_int(-1)); }
+FORM_EVALUATOR(eval_set_last) {
   const eg_rule_value three[] = {args[0], eg_rule_int(-1), args[1]};
   return eg_rule_eval_set_at(env, three, 3, out);
 }
@@ -128,30 +114,22 @@ static bool eval_moved_element(eg_rule_env *env, const eg_rule_value *args,
   return eg_rule_eval_at(env, args, 2, &pair[0]) && by(env, pair, 2, &three[2]) &&
          eg_rule_eval_set_at(env, three, 3, out);
 }
-static bool eval_raised(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
-                        eg_rule_value *out) {
-  (void)count;
+FORM_EVALUATOR(eval_raised) {
   return eval_moved_element(env, args, eg_rule_eval_add, out);
 }
-static bool eval_lowered(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
-                         eg_rule_value *out) {
-  (void)count;
+FORM_EVALUATOR(eval_lowered) {
   return eval_moved_element(env, args, eg_rule_eval_sub, out);
 }
 
 /// The shape of numbers for each channel, of so many dimensions: of the result, and of
 /// the image, of a convolution.
-static bool eval_of_results(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
-                            eg_rule_value *out) {
-  (void)count;
+FORM_EVALUATOR(eval_of_results) {
   const eg_rule_value ones[] = {eg_rule_int(1), eg_rule_int(args[1].i - 1)};
   eg_rule_value first, rest;
   return args[1].i >= 1 && eg_rule_eval_list(env, args, 1, &first) &&
          eg_rule_eval_repeat(env, ones, 2, &rest) && CALL2(append, first, rest);
 }
-static bool eval_of_images(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
-                           eg_rule_value *out) {
-  (void)count;
+FORM_EVALUATOR(eval_of_images) {
   const eg_rule_value two[] = {eg_rule_int(1), args[0]};
   const eg_rule_value ones[] = {eg_rule_int(1), eg_rule_int(args[1].i - 2)};
   eg_rule_value first, rest;
@@ -159,17 +137,11 @@ static bool eval_of_images(eg_rule_env *env, const eg_rule_value *args, uint32_t
          eg_rule_eval_repeat(env, ones, 2, &rest) && CALL2(append, first, rest);
 }
 
-static bool eval_inverse(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
-                         eg_rule_value *out) {
-  (void)count;
+FORM_EVALUATOR(eval_inverse) {
   const eg_rule_value one = {.kind = EG_RULE_FLOAT, .f = 1};
   return CALL2(div, one, args[0]);
 }
-static bool eval_opposite(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
-                          eg_rule_value *out) {
-  (void)count;
-  return CALL1(sub, args[0]);
-}
+FORM_EVALUATOR(eval_opposite) { return CALL1(sub, args[0]); }
 
 // ---- the table --------------------------------------------------------------------
 
@@ -259,6 +231,7 @@ typedef struct search {
   eg_rule_scratch *scratch;
   uint64_t trials;
 } search;
+EG_OWNER_DEFINE_STATIC(search, (eg_arena, own), (node_vec, nodes), (eg_flatmap, seen))
 
 static bool is_same_value(const eg_rule_value *a, const eg_rule_value *b) {
   return a->kind == b->kind && eg_rule_values_identical(a, b);
@@ -294,33 +267,35 @@ static uint64_t hash_values(const search *s, const eg_rule_value *values) {
 // ---- texts ------------------------------------------------------------------------
 
 // At most MAX_DEPTH deep.
-static egraph_status print_expression(const search *s, const node *n, eg_text *out) {
-  if (n->text != NULL) return eg_text_append(out, n->text);
-  for (const char *c = n->row->form; c != NULL && *c != '\0'; c++) {
-    if (*c == '$')
-      EG_TRY(print_expression(s, &s->nodes.data[n->args[*++c - 'a']], out));
-    else
-      EG_TRY(eg_text_append_bytes(out, c, 1));
+static void print_expression(const search *s, const node *n, eg_text *out) {
+  if (n->text != NULL) {
+    eg_text_append(out, n->text);
+    return;
   }
-  if (n->row->form != NULL) return EGRAPH_OK;
-  EG_TRY(eg_text_printf(out, "(%s", eg_rule_function_info_of(n->row->function)->name));
+  if (n->row->form != NULL) {
+    for (const char *c = n->row->form; *c != '\0'; c++)
+      if (*c == '$')
+        print_expression(s, &s->nodes.data[n->args[*++c - 'a']], out);
+      else
+        eg_text_append_bytes(out, c, 1);
+    return;
+  }
+  eg_text_printf(out, "(%s", eg_rule_function_info_of(n->row->function)->name);
   for (uint32_t i = 0; n->row->letters[i] != '\0'; i++) {
-    EG_TRY(eg_text_append(out, " "));
-    EG_TRY(print_expression(s, &s->nodes.data[n->args[i]], out));
+    eg_text_append(out, " ");
+    print_expression(s, &s->nodes.data[n->args[i]], out);
   }
-  return eg_text_append(out, ")");
+  eg_text_append(out, ")");
 }
 
 static egraph_status add_option(search *s, const node *n, eg_fit_target *target) {
-  eg_text text;
-  eg_text_init(&text, s->own.alloc);
-  egraph_status status = print_expression(s, n, &text);
+  EG_LOCAL(eg_text, text, s->own.alloc);
   const char **to = &target->options[target->option_count];
-  if (status == EGRAPH_OK)
-    status = eg_arena_string(s->arena, eg_text_of(&text), text.chars.len, to);
-  eg_text_deinit(&text);
-  target->option_count += status == EGRAPH_OK;
-  return status;
+  print_expression(s, n, &text);
+  EG_TRY(eg_text_status(&text));
+  EG_TRY(eg_arena_string(s->arena, eg_text_of(&text), text.chars.len, to));
+  target->option_count++;
+  return EGRAPH_OK;
 }
 
 static egraph_status offer_to_targets(search *s, const node *n, uint64_t hash) {
@@ -406,18 +381,16 @@ static egraph_status try_call(search *s, const trial_row *row, const uint32_t *a
   return offer_values(s, n, values);
 }
 
-static bool has_letter(const node *n, char letter) {
-  return n->kind == (letter == 'l'   ? EG_RULE_INTS
-                     : letter == 'i' ? EG_RULE_INT
-                                     : EG_RULE_FLOAT);
-}
-
 /// Calls over nodes before `end`, of which the deepest has depth - 1. At most MAX_ARGS
 /// deep.
 static egraph_status try_row(search *s, const trial_row *row, uint32_t *args, uint32_t at,
                              uint32_t deep, uint32_t depth, uint32_t end) {
   if (at == MAX_ARGS || row->letters[at] == '\0')
     return deep == 0 ? EGRAPH_OK : try_call(s, row, args, depth);
+  char letter = row->letters[at];
+  eg_rule_kind kind = letter == 'l'   ? EG_RULE_INTS
+                      : letter == 'i' ? EG_RULE_INT
+                                      : EG_RULE_FLOAT;
   bool is_last = at + 1 == MAX_ARGS || row->letters[at + 1] == '\0';
   uint32_t deepest = s->first[depth - 1], atoms = s->first[1];
   for (uint32_t i = is_last && deep == 0 ? deepest : 0; i < end && s->trials < MAX_TRIALS;
@@ -425,46 +398,34 @@ static egraph_status try_row(search *s, const trial_row *row, uint32_t *args, ui
     if (!row->joins && i >= atoms && deep != 0) break;
     if (!row->joins && i >= atoms && i < deepest) i = deepest;
     const node *n = &s->nodes.data[i];
-    if (!has_letter(n, row->letters[at])) continue;
+    if (n->kind != kind) continue;
     args[at] = i;
     EG_TRY(try_row(s, row, args, at + 1, deep + (n->depth == depth - 1), depth, end));
   }
   return EGRAPH_OK;
 }
 
-static bool all_have_options(const eg_fit *fit) {
+egraph_status eg_expressions_fit(eg_arena *arena, const eg_fit *fit) {
+  if (fit->target_count == 0 || fit->members == 0) return EGRAPH_OK;
+  assert(fit->members <= EG_FIT_MEMBERS && fit->must < fit->members);
+  EG_LOCAL(search, s, arena->alloc);
+  s.arena = arena;
+  s.fit = fit;
+  EG_TRY(eg_arena_alloc(&s.own, 1, sizeof *s.scratch, &s.scratch));
+  EG_TRY(eg_arena_alloc(&s.own, fit->target_count, sizeof *s.hashes, &s.hashes));
   for (uint32_t i = 0; i < fit->target_count; i++)
-    if (fit->targets[i].option_count == 0) return false;
-  return true;
-}
-
-static egraph_status search_expressions(search *s) {
-  const eg_fit *fit = s->fit;
-  EG_TRY(eg_arena_alloc(&s->own, fit->target_count, sizeof *s->hashes, &s->hashes));
-  for (uint32_t i = 0; i < fit->target_count; i++)
-    s->hashes[i] = hash_values(s, fit->targets[i].values);
+    s.hashes[i] = hash_values(&s, fit->targets[i].values);
   for (uint32_t i = 0; i < fit->atom_count; i++)
-    EG_TRY(offer_values(s, (node){.text = fit->atoms[i].text}, fit->atoms[i].values));
-  for (uint32_t depth = 1; depth <= MAX_DEPTH && s->trials < MAX_TRIALS; depth++) {
-    if (depth > fit->depth && all_have_options(fit)) return EGRAPH_OK;
-    uint32_t args[MAX_ARGS], end = (uint32_t)s->nodes.len;
-    s->first[depth] = end;
+    EG_TRY(offer_values(&s, (node){.text = fit->atoms[i].text}, fit->atoms[i].values));
+  for (uint32_t depth = 1; depth <= MAX_DEPTH && s.trials < MAX_TRIALS; depth++) {
+    bool is_done = depth > fit->depth;
+    for (uint32_t i = 0; i < fit->target_count; i++)
+      is_done = is_done && fit->targets[i].option_count != 0;
+    if (is_done) return EGRAPH_OK;
+    uint32_t args[MAX_ARGS], end = (uint32_t)s.nodes.len;
+    s.first[depth] = end;
     for (size_t i = 0; i < sizeof TRIED / sizeof *TRIED; i++)
-      EG_TRY(try_row(s, &TRIED[i], args, 0, 0, depth, end));
+      EG_TRY(try_row(&s, &TRIED[i], args, 0, 0, depth, end));
   }
   return EGRAPH_OK;
-}
-
-egraph_status eg_expressions_fit(eg_arena *arena, const eg_fit *fit) {
-  search s = {.arena = arena, .fit = fit};
-  if (fit->target_count == 0 || fit->members == 0) return EGRAPH_OK;
-  eg_arena_init(&s.own, arena->alloc);
-  node_vec_init(&s.nodes, arena->alloc);
-  eg_flatmap_init(&s.seen, arena->alloc);
-  egraph_status status = eg_arena_alloc(&s.own, 1, sizeof *s.scratch, &s.scratch);
-  if (status == EGRAPH_OK) status = search_expressions(&s);
-  eg_flatmap_deinit(&s.seen);
-  node_vec_deinit(&s.nodes);
-  eg_arena_deinit(&s.own);
-  return status;
 }

@@ -7,16 +7,12 @@
 
 #include "base/hash.h"
 #include "base/number.h"
+#include "base/owner.h"
 #include "base/spelling.h"
 #include "rewrites/lab/generate/field.h"
 
-enum {
-  DEFAULT_ELEMENTS = 256,
-  MOST_ELEMENTS = 1024,
-  MOST_OF_A_LINE = 9,
-  MAX_CHOICES = 16
-};
-enum { MAX_FAMILY_BYTES = 1 << 20 };
+enum { DEFAULT_ELEMENTS = 256, MOST_ELEMENTS = 1024, MOST_OF_A_LINE = 9 };
+enum { MAX_CHOICES = 16, MAX_FAMILY_BYTES = 1 << 20 };
 
 EG_VEC_DEFINE(leaf_vec, eg_family_leaf);
 EG_VEC_DEFINE(template_vec, eg_family_template);
@@ -27,6 +23,7 @@ typedef struct reader {
   leaf_vec leaves;
   template_vec templates;
 } reader;
+EG_OWNER_DEFINE_STATIC(reader, (leaf_vec, leaves), (template_vec, templates))
 
 static egraph_status read_count(const reader *r, const eg_sexpr *at, int64_t most,
                                 int64_t *out) {
@@ -39,15 +36,15 @@ static egraph_status read_count(const reader *r, const eg_sexpr *at, int64_t mos
 
 // ---- leaves ---------------------------------------------------------------------
 
-static egraph_status read_leaf(reader *r, const eg_sexpr *form, bool is_weight,
-                               uint32_t group) {
+static egraph_status read_leaf(reader *r, const eg_sexpr *form, bool is_weight) {
   if (form->kind != EG_SEXPR_LIST || form->count != 3 ||
       form->children[0].kind != EG_SEXPR_ATOM ||
       form->children[2].kind != EG_SEXPR_STRING)
     return eg_sexpr_fail(r->file, form, "a leaf is (NAME COUNT \"float32[4,4]\")");
   int64_t count = 0;
   EG_TRY(read_count(r, &form->children[1], MOST_OF_A_LINE, &count));
-  eg_family_leaf leaf = {.is_weight = is_weight, .group = group};
+  eg_family_leaf leaf = {.is_weight = is_weight};
+  if (r->leaves.len != 0) leaf.group = r->leaves.data[r->leaves.len - 1].group + 1;
   char where[256];
   (void)snprintf(where, sizeof where, "%s:%" PRIu32 ":%" PRIu32, r->file, form->line,
                  form->column);
@@ -74,15 +71,13 @@ static egraph_status read_leaf(reader *r, const eg_sexpr *form, bool is_weight,
 }
 
 static egraph_status read_leaves(reader *r, const eg_sexpr *form, bool is_weight) {
-  for (uint32_t i = 1; i < form->count; i++) {
-    uint32_t group = r->leaves.len == 0 ? 0 : r->leaves.data[r->leaves.len - 1].group + 1;
-    EG_TRY(read_leaf(r, &form->children[i], is_weight, group));
-  }
+  for (uint32_t i = 1; i < form->count; i++)
+    EG_TRY(read_leaf(r, &form->children[i], is_weight));
   return EGRAPH_OK;
 }
 
 /// A weight of one known number, which the field has, too.
-static egraph_status read_constant(reader *r, const eg_sexpr *form, uint32_t group) {
+static egraph_status read_constant(reader *r, const eg_sexpr *form) {
   double number;
   uint64_t in_field;
   if (form->kind != EG_SEXPR_LIST || form->count != 3 ||
@@ -101,19 +96,11 @@ static egraph_status read_constant(reader *r, const eg_sexpr *form, uint32_t gro
                          .count = 3,
                          .line = form->line,
                          .column = form->column};
-  EG_TRY(read_leaf(r, &leaf, true, group));
-  r->leaves.data[r->leaves.len - 1].is_constant = true;
+  EG_TRY(read_leaf(r, &leaf, true));
   eg_family_leaf *made = &r->leaves.data[r->leaves.len - 1];
+  made->is_constant = true;
   made->number = number;
   made->fill = (eg_attr){.kind = EG_ATTR_FLOAT, .f = number};
-  return EGRAPH_OK;
-}
-
-static egraph_status read_constants(reader *r, const eg_sexpr *form) {
-  for (uint32_t i = 1; i < form->count; i++) {
-    uint32_t group = r->leaves.len == 0 ? 0 : r->leaves.data[r->leaves.len - 1].group + 1;
-    EG_TRY(read_constant(r, &form->children[i], group));
-  }
   return EGRAPH_OK;
 }
 
@@ -136,16 +123,12 @@ typedef struct choices {
 
 static egraph_status parse_value(reader *r, eg_op op, const choice *c, uint32_t number,
                                  eg_attr *out) {
-  eg_text text;
-  eg_text_init(&text, r->arena->alloc);
+  EG_LOCAL(eg_text, text, r->arena->alloc);
   const eg_sexpr *value = &c->values[number];
-  egraph_status status = eg_sexpr_print(&text, value);
-  if (status == EGRAPH_OK)
-    status = eg_attr_parse(r->arena, op, c->slot, eg_text_of(&text), out);
-  if (status == EGRAPH_E_PARSE)
-    status = eg_fail_context(status, "%s:%" PRIu32, r->file, value->line);
-  eg_text_deinit(&text);
-  return status;
+  EG_TRY(eg_sexpr_print(&text, value));
+  egraph_status status = eg_attr_parse(r->arena, op, c->slot, eg_text_of(&text), out);
+  if (status != EGRAPH_E_PARSE) return status;
+  return eg_fail_context(status, "%s:%" PRIu32, r->file, value->line);
 }
 
 static egraph_status add_template(reader *r, const eg_sexpr *form, eg_op op,
@@ -211,11 +194,9 @@ static egraph_status read_choice(const reader *r, eg_op op, const eg_sexpr *key,
   choice c = {.values = value, .count = 1};
   if (key->kind != EG_SEXPR_ATOM || key->text[0] != ':' ||
       !eg_op_find_attr(op, key->text + 1, &c.slot))
-    return eg_sexpr_fail(r->file, key,
-                         "%s has no attribute %s; see egraph rules "
-                         "--operators",
-                         eg_op_info_of(op)->name,
-                         key->kind == EG_SEXPR_ATOM ? key->text : "of that kind");
+    return eg_sexpr_fail(
+        r->file, key, "%s has no attribute %s; see egraph rules --operators",
+        eg_op_info_of(op)->name, key->kind == EG_SEXPR_ATOM ? key->text : "of that kind");
   if (eg_sexpr_is_form(value, "each")) {
     c.values = value->children + 1;
     c.count = value->count - 1;
@@ -282,7 +263,8 @@ static egraph_status read_part(reader *r, const eg_sexpr *part, eg_family *out) 
   } else if (eg_sexpr_is_form(part, "inputs") || eg_sexpr_is_form(part, "weights")) {
     return read_leaves(r, part, eg_sexpr_is_form(part, "weights"));
   } else if (eg_sexpr_is_form(part, "constants")) {
-    return read_constants(r, part);
+    for (uint32_t i = 1; i < part->count; i++)
+      EG_TRY(read_constant(r, &part->children[i]));
   } else if (eg_sexpr_is_form(part, "operators")) {
     for (uint32_t i = 1; i < part->count; i++)
       EG_TRY(read_template(r, &part->children[i]));
@@ -294,47 +276,32 @@ static egraph_status read_part(reader *r, const eg_sexpr *part, eg_family *out) 
   return EGRAPH_OK;
 }
 
-static egraph_status hash_form(const reader *r, const eg_sexpr *form, uint64_t *out) {
-  eg_text text;
-  eg_text_init(&text, r->arena->alloc);
-  egraph_status status = eg_sexpr_print(&text, form);
-  if (status == EGRAPH_OK) *out = eg_hash_bytes(1, text.chars.data, text.chars.len);
-  eg_text_deinit(&text);
-  return status;
-}
-
-static egraph_status read_parts(reader *r, const eg_sexpr *form, eg_family *out) {
+static egraph_status read_family(eg_arena *arena, const char *file, const eg_sexpr *form,
+                                 eg_family *out) {
+  EG_LOCAL(reader, r, arena->alloc);
+  EG_LOCAL(eg_text, text, arena->alloc);
+  r.arena = arena;
+  r.file = file;
   if (!eg_sexpr_is_form(form, "family") || form->count < 2 ||
       form->children[1].kind != EG_SEXPR_ATOM)
-    return eg_sexpr_fail(r->file, form, "write (family NAME ...)");
+    return eg_sexpr_fail(file, form, "write (family NAME ...)");
   *out = (eg_family){
       .name = form->children[1].text, .about = "", .max_elements = DEFAULT_ELEMENTS};
   for (uint32_t i = 2; i < form->count; i++)
-    EG_TRY(read_part(r, &form->children[i], out));
-  if (r->leaves.len == 0 || r->templates.len == 0)
-    return eg_sexpr_fail(r->file, form, "a family needs inputs and operators");
-  EG_TRY(hash_form(r, form, &out->hash));
-  out->leaf_count = (uint32_t)r->leaves.len;
-  out->template_count = (uint32_t)r->templates.len;
-  EG_TRY(eg_arena_alloc(r->arena, r->leaves.len, sizeof *out->leaves, &out->leaves));
-  EG_TRY(eg_arena_alloc(r->arena, r->templates.len, sizeof *out->templates,
-                        &out->templates));
+    EG_TRY(read_part(&r, &form->children[i], out));
+  if (r.leaves.len == 0 || r.templates.len == 0)
+    return eg_sexpr_fail(file, form, "a family needs inputs and operators");
+  EG_TRY(eg_sexpr_print(&text, form));
+  out->hash = eg_hash_bytes(1, text.chars.data, text.chars.len);
+  out->leaf_count = (uint32_t)r.leaves.len;
+  out->template_count = (uint32_t)r.templates.len;
+  EG_TRY(eg_arena_alloc(arena, r.leaves.len, sizeof *out->leaves, &out->leaves));
+  EG_TRY(eg_arena_alloc(arena, r.templates.len, sizeof *out->templates, &out->templates));
   for (uint32_t i = 0; i < out->leaf_count; i++)
-    if (r->leaves.data[i].is_constant) out->constants |= UINT64_C(1) << i;
-  memcpy(out->leaves, r->leaves.data, r->leaves.len * sizeof *out->leaves);
-  memcpy(out->templates, r->templates.data, r->templates.len * sizeof *out->templates);
+    if (r.leaves.data[i].is_constant) out->constants |= UINT64_C(1) << i;
+  memcpy(out->leaves, r.leaves.data, r.leaves.len * sizeof *out->leaves);
+  memcpy(out->templates, r.templates.data, r.templates.len * sizeof *out->templates);
   return EGRAPH_OK;
-}
-
-static egraph_status read_family(eg_arena *arena, const char *file, const eg_sexpr *form,
-                                 eg_family *out) {
-  reader r = {.arena = arena, .file = file};
-  leaf_vec_init(&r.leaves, arena->alloc);
-  template_vec_init(&r.templates, arena->alloc);
-  egraph_status status = read_parts(&r, form, out);
-  leaf_vec_deinit(&r.leaves);
-  template_vec_deinit(&r.templates);
-  return status;
 }
 
 egraph_status eg_families_read(eg_arena *arena, const char *file, const char *text,
@@ -362,15 +329,15 @@ egraph_status eg_families_read_builtin(eg_arena *arena, eg_family_visit *visit,
   return EGRAPH_OK;
 }
 
-typedef struct wanted {
+typedef struct family_search {
   const char *name; // NULL: the first one
   eg_family *out;
   bool found;
   eg_spelling spelling;
-} wanted;
+} family_search;
 
 static egraph_status match_family(void *user, const eg_family *family) {
-  wanted *w = user;
+  family_search *w = user;
   eg_spelling_offer(&w->spelling, family->name);
   if (!w->found && (w->name == NULL || strcmp(w->name, family->name) == 0)) {
     *w->out = *family;
@@ -379,7 +346,8 @@ static egraph_status match_family(void *user, const eg_family *family) {
   return EGRAPH_OK;
 }
 
-static egraph_status read_family_file(eg_arena *arena, const char *path, wanted *w) {
+static egraph_status read_family_file(eg_arena *arena, const char *path,
+                                      family_search *w) {
   char *text;
   size_t size;
   EG_TRY(eg_file_read(arena->alloc, path, MAX_FAMILY_BYTES, &text, &size));
@@ -391,7 +359,7 @@ static egraph_status read_family_file(eg_arena *arena, const char *path, wanted 
 egraph_status eg_family_find(eg_arena *arena, const char *name, eg_family *out) {
   size_t length = strlen(name), suffix = strlen(".family");
   bool is_file = length > suffix && strcmp(name + length - suffix, ".family") == 0;
-  wanted w = {
+  family_search w = {
       .name = is_file ? NULL : name, .out = out, .spelling = eg_spelling_start(name)};
   EG_TRY(is_file ? read_family_file(arena, name, &w)
                  : eg_families_read_builtin(arena, match_family, &w));

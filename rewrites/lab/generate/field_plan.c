@@ -219,6 +219,13 @@ typedef struct probe {
   uint32_t elements;
 } probe;
 
+static void probe_init(probe *p, egraph_allocator alloc) {
+  *p = (probe){.count = 0};
+  eg_arena_init(&p->scratch, alloc);
+}
+
+static void probe_deinit(probe *p) { eg_arena_deinit(&p->scratch); }
+
 static egraph_status run_probe(probe *p) {
   eg_kernel_call call = {.attrs = p->attrs,
                          .inputs = p->inputs,
@@ -267,15 +274,11 @@ typedef struct entry {
 } entry;
 EG_VEC_DEFINE(entries, entry);
 
-static int factors_differ_from_one(const entries *all) {
-  for (size_t i = 0; i < all->len; i++)
-    if (all->data[i].factor != 1) return 1;
-  return 0;
-}
-
 /// Entries by element, in the order they were found.
 static egraph_status sort_entries(probe *p, const entries *all, eg_field_terms *out) {
-  bool has_factors = factors_differ_from_one(all) != 0;
+  bool has_factors = false;
+  for (size_t i = 0; i < all->len; i++)
+    has_factors = has_factors || all->data[i].factor != 1;
   EG_TRY(eg_arena_alloc(p->arena, p->elements + 1u, sizeof *out->begin, &out->begin));
   EG_TRY(eg_arena_alloc(p->arena, all->len, sizeof *out->from, &out->from));
   EG_TRY(eg_arena_alloc(p->arena, all->len, sizeof *out->other, &out->other));
@@ -350,20 +353,15 @@ static egraph_status read_products(probe *p, entries *all) {
 
 static egraph_status read_terms(probe *p, bool has_products, bool moves,
                                 eg_field_plan *out) {
-  entries products, sums;
-  entries_init(&products, p->scratch.alloc);
-  entries_init(&sums, p->scratch.alloc);
-  egraph_status status = has_products ? read_products(p, &products) : EGRAPH_OK;
-  for (uint32_t i = has_products ? 2 : 0; status == EGRAPH_OK && i < p->count; i++)
-    status = read_linear(p, i, moves, &sums);
-  if (status == EGRAPH_OK && has_products)
-    status = sort_entries(p, &products, &out->products);
-  if (status == EGRAPH_OK && (sums.len != 0 || !has_products))
-    status = sort_entries(p, &sums, &out->sums);
+  EG_LOCAL(entries, products, p->scratch.alloc);
+  EG_LOCAL(entries, sums, p->scratch.alloc);
+  if (has_products) EG_TRY(read_products(p, &products));
+  for (uint32_t i = has_products ? 2 : 0; i < p->count; i++)
+    EG_TRY(read_linear(p, i, moves, &sums));
+  if (has_products) EG_TRY(sort_entries(p, &products, &out->products));
+  if (sums.len != 0 || !has_products) EG_TRY(sort_entries(p, &sums, &out->sums));
   out->has_products = has_products;
-  entries_deinit(&products);
-  entries_deinit(&sums);
-  return status;
+  return EGRAPH_OK;
 }
 
 // ---- comparing with the kernel --------------------------------------------------
@@ -427,24 +425,28 @@ static bool is_one_of(const eg_op *list, size_t count, eg_op op) {
   return false;
 }
 
-/// Opens a probe of other attributes on the same operands, reads sums, and closes it.
-static egraph_status read_as(probe *p, const eg_attrs *attrs, const eg_type *types,
+/// Reads the sums of an operator on the same operands. *out_elements: of its result.
+static egraph_status read_as(const probe *p, const eg_attrs *attrs, const eg_type *types,
                              eg_field_terms *out, uint32_t *out_elements) {
-  probe other = {.arena = p->arena, .attrs = attrs, .count = p->count};
+  EG_LOCAL(probe, other, p->scratch.alloc);
   eg_field_plan plan = {.kind = EG_FIELD_POLYNOMIAL};
-  eg_arena_init(&other.scratch, p->scratch.alloc);
-  egraph_status status = open_probe(&other, types);
-  if (status == EGRAPH_OK) status = read_terms(&other, false, false, &plan);
+  other.arena = p->arena;
+  other.attrs = attrs;
+  other.count = p->count;
+  EG_TRY(open_probe(&other, types));
+  EG_TRY(read_terms(&other, false, false, &plan));
   *out = plan.sums;
   *out_elements = other.elements;
-  eg_arena_deinit(&other.scratch);
-  return status;
+  return EGRAPH_OK;
 }
 
-static egraph_status plan_pairs(probe *p, const eg_type *types, eg_field_plan *out) {
+/// Reads the elements that a pointwise operator of so many operands reads: as identity,
+/// or addition, does.
+static egraph_status read_pointwise(const probe *p, const eg_type *types,
+                                    eg_field_terms *out) {
   uint32_t elements;
-  const eg_attrs add = {.op = EG_OP_ADD};
-  return read_as(p, &add, types, &out->sums, &elements);
+  const eg_attrs like = {.op = p->count == 1 ? EG_OP_IDENTITY : EG_OP_ADD};
+  return read_as(p, &like, types, out, &elements);
 }
 
 /// The element of an operand that is broadcast to an element of the result.
@@ -589,11 +591,7 @@ static egraph_status plan_terms(probe *p, const eg_type *types, eg_field_plan *o
   bool is_equation = out->op == EG_OP_EINSUM; // a sum of one operand, a product of two
   bool moves = (flags & EG_OPF_MOVES) != 0;
   bool products = IS_ONE_OF(PRODUCTS, out->op) || (is_equation && p->count == 2);
-  if (is_unary_function(p, out)) {
-    uint32_t elements;
-    const eg_attrs identity = {.op = EG_OP_IDENTITY};
-    return read_as(p, &identity, types, &out->sums, &elements);
-  }
+  if (is_unary_function(p, out)) return read_pointwise(p, types, &out->sums);
   bool is_sum = IS_ONE_OF(SUMS, out->op) || (is_equation && p->count == 1);
   if (!moves && !products && !is_sum)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED,
@@ -607,7 +605,7 @@ static egraph_status plan_kind(probe *p, const eg_type *types, eg_field_plan *ou
   if (p->count == 0) return plan_constant(p, out);
   if (IS_ONE_OF(PAIRS, out->op)) {
     out->kind = EG_FIELD_PAIRWISE;
-    return plan_pairs(p, types, out);
+    return read_pointwise(p, types, &out->sums);
   }
   if (out->op == EG_OP_WHERE) return plan_choice(p, types, out);
   if (IS_ONE_OF(LATTICES, out->op)) {
@@ -684,10 +682,12 @@ egraph_status eg_field_plan_make(eg_arena *arena, const eg_attrs *attrs,
   const eg_attrs bare = {.op = attrs->op, .count = attrs->count, .slots = slots};
   if (!plan.has_function && count == 1)
     plan.has_function = eg_field_function_of(&bare, key, &plan.function);
-  probe p = {.arena = arena, .attrs = &bare, .count = count, .result = result};
-  eg_arena_init(&p.scratch, arena->alloc);
-  egraph_status status = plan_operator(&p, types, &plan);
-  eg_arena_deinit(&p.scratch);
-  if (status == EGRAPH_OK) *out = plan;
-  return status;
+  EG_LOCAL(probe, p, arena->alloc);
+  p.arena = arena;
+  p.attrs = &bare;
+  p.count = count;
+  p.result = result;
+  EG_TRY(plan_operator(&p, types, &plan));
+  *out = plan;
+  return EGRAPH_OK;
 }

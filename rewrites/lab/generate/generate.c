@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/generate/generate.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,13 +13,8 @@
 #include "rewrites/language/rule_forms.h"
 
 // Candidates that are asked about in one e-graph; limits of it.
-enum {
-  BATCH = 16,
-  ITERATIONS = 4,
-  NODES_OF_A_PAIR = 500,
-  INSTANCES = 128,
-  NAME_BYTES = 128
-};
+enum { BATCH = 16, ITERATIONS = 4, NODES_OF_A_PAIR = 500, INSTANCES = 128 };
+enum { NAME_BYTES = 128 };
 // Of the candidates of one shape the first ones are judged together with the others;
 // conditions are looked for with as many of those that are left: what keeps most
 // instances may not keep another candidate.
@@ -79,19 +75,15 @@ static egraph_status find_candidates(run *r, eg_term_pairs *pairs) {
 
 // ---- rules ----------------------------------------------------------------------
 
-/// Adds the text of a rule to those that imply others. False where it says nothing new.
+/// Adds the text of a rule to those that imply others; false where it adds none.
 static egraph_status use_rule(run *r, const char *text, bool *out_added) {
-  eg_text file;
+  EG_LOCAL(eg_text, file, r->alloc);
   uint32_t before = eg_rules_count(r->rules);
-  eg_text_init(&file, r->alloc);
-  egraph_status status = eg_text_append(&file, "(egraph-rules 1)\n");
-  if (status == EGRAPH_OK) status = eg_text_append(&file, text);
-  if (status == EGRAPH_OK)
-    status = eg_rules_parse(r->rules, r->family.name, eg_text_of(&file), file.chars.len);
-  eg_text_deinit(&file);
-  if (status == EGRAPH_E_PARSE) status = EGRAPH_OK; // equal to one that is there
+  EG_TRY(eg_text_printf(&file, "(egraph-rules 1)\n%s", text));
+  egraph_status status =
+      eg_rules_parse(r->rules, r->family.name, eg_text_of(&file), file.chars.len);
   *out_added = status == EGRAPH_OK && eg_rules_count(r->rules) != before;
-  return status;
+  return status == EGRAPH_E_PARSE ? EGRAPH_OK : status; // equal to one that is there
 }
 
 /// Orders of operands are no terms of their own, so that they commute is an axiom.
@@ -107,12 +99,6 @@ static egraph_status use_commutativity(run *r) {
                    info->name, info->name, info->name);
     EG_TRY(use_rule(r, text, &added));
   }
-  return EGRAPH_OK;
-}
-
-static egraph_status enable_exploring(run *r) {
-  for (uint32_t i = 0; i < eg_rules_count(r->rules); i++)
-    EG_TRY(eg_rules_enable(r->rules, eg_rule_name(r->rules, i), true));
   return EGRAPH_OK;
 }
 
@@ -155,16 +141,14 @@ static egraph_status use_other(run *r, const eg_rule *rule, eg_text *text) {
 
 /// Rules of another file imply, too, where they hold whatever the shapes are.
 static egraph_status use_file(run *r, const char *path) {
+  EG_LOCAL(eg_text, text, r->alloc);
   eg_rules *rules;
-  eg_text text;
   EG_TRY(eg_rules_create_checked(&r->alloc, &rules));
   (void)eg_rules_set_verified(rules, true);
-  eg_text_init(&text, r->alloc);
   egraph_status status = eg_rules_load(rules, path);
   for (uint32_t i = 0; status == EGRAPH_OK && i < eg_rules_count(rules); i++)
     if (!eg_rules_at(rules, i)->reversed)
       status = use_other(r, eg_rules_at(rules, i), &text);
-  eg_text_deinit(&text);
   eg_rules_destroy(rules);
   return status;
 }
@@ -174,7 +158,8 @@ static egraph_status open_rules(run *r) {
   (void)eg_rules_set_verified(r->rules, false);
   if (!r->options->is_alone) {
     EG_TRY(eg_rules_add_builtin(r->rules));
-    EG_TRY(enable_exploring(r));
+    for (uint32_t i = 0; i < eg_rules_count(r->rules); i++) // explorative ones, too
+      EG_TRY(eg_rules_enable(r->rules, eg_rule_name(r->rules, i), true));
   }
   for (size_t i = 0; i < r->options->beside_count; i++)
     EG_TRY(use_file(r, r->options->beside[i]));
@@ -237,15 +222,6 @@ static egraph_status enable_kept(run *r, size_t rule, bool on) {
   return eg_rules_enable(r->rules, name, on);
 }
 
-static egraph_status print_source(const run *r, const eg_candidate *c, eg_text *out) {
-  return eg_text_printf(
-      out,
-      "egraph rules generate --family %s --operators %" PRIu32 " --seed %" PRIu64
-      "; %u and %u operators, %" PRIu32 " instance%s in GF(2^61 - 1)",
-      r->family.name, r->options->operators, r->options->seed, (unsigned)c->size_left,
-      (unsigned)c->size_right, c->instances, c->instances == 1 ? "" : "s");
-}
-
 /// Guards that ask nothing of what has no constants; a constant is a number where terms
 /// are compared, and broadcasts to all. Values of attributes are those of the instance.
 static bool is_general(uint32_t guard) {
@@ -254,28 +230,30 @@ static bool is_general(uint32_t guard) {
 }
 
 static egraph_status keep_rule(run *r, const eg_candidate *c, const eg_draft *draft) {
-  eg_text source, text;
+  EG_LOCAL(eg_text, source, r->alloc);
+  EG_LOCAL(eg_text, text, r->alloc);
   char name[NAME_BYTES];
+  bool added;
   (void)name_rule(r, r->state.next, name);
-  eg_text_init(&source, r->alloc);
-  eg_text_init(&text, r->alloc);
-  bool added = false;
-  egraph_status status = print_source(r, c, &source);
-  if (status == EGRAPH_OK)
-    status = eg_draft_print(draft, name, eg_text_of(&source), &text);
-  if (status == EGRAPH_OK) status = use_rule(r, eg_text_of(&text), &added);
+  EG_TRY(eg_text_printf(
+      &source,
+      "egraph rules generate --family %s --operators %" PRIu32 " --seed %" PRIu64
+      "; %u and %u operators, %" PRIu32 " instance%s in GF(2^61 - 1)",
+      r->family.name, r->options->operators, r->options->seed, (unsigned)c->size_left,
+      (unsigned)c->size_right, c->instances, c->instances == 1 ? "" : "s"));
+  EG_TRY(eg_draft_print(draft, name, eg_text_of(&source), &text));
+  EG_TRY(use_rule(r, eg_text_of(&text), &added));
+  if (!added) {
+    r->report->implied++;
+    return EGRAPH_OK;
+  }
   const eg_kept_rule rule = {.text = eg_text_of(&text),
                              .candidate = (uint32_t)r->state.next,
                              .guard = draft->guard,
                              .both_ways = draft->both_ways,
                              .is_inferred = draft->lift != NULL};
-  if (status == EGRAPH_OK && added) status = eg_generate_state_keep(&r->state, &rule);
-  if (status == EGRAPH_OK && added)
-    status = enable_kept(r, r->state.rules.len - 1, is_general(draft->guard));
-  if (status == EGRAPH_OK && !added) r->report->implied++;
-  eg_text_deinit(&source);
-  eg_text_deinit(&text);
-  return status;
+  EG_TRY(eg_generate_state_keep(&r->state, &rule));
+  return enable_kept(r, r->state.rules.len - 1, is_general(draft->guard));
 }
 
 enum { NO_RULE = -1 };
@@ -308,26 +286,20 @@ static egraph_status ask_accepted(run *r, const eg_draft *draft, bool *out) {
 
 // ---- candidates of one shape ----------------------------------------------------
 
-static egraph_status push_shape(const eg_draft *draft, eg_draft_detail detail,
-                                eg_text *text, eg_values *out) {
-  eg_text_clear(text);
-  EG_TRY(eg_draft_print_shape(draft, detail, text));
-  return eg_values_push(out, eg_hash_bytes(0, text->chars.data, text->chars.len));
-}
-
 static egraph_status list_shapes(run *r) {
-  eg_text text;
-  eg_text_init(&text, r->alloc);
-  egraph_status status = EGRAPH_OK;
-  for (size_t i = 0; status == EGRAPH_OK && i < r->state.candidates.len; i++) {
+  EG_LOCAL(eg_text, text, r->alloc);
+  for (size_t i = 0; i < r->state.candidates.len; i++) {
     const eg_candidate *c = &r->state.candidates.data[i];
     eg_draft draft;
     (void)eg_draft_of(r->space, c->left, c->right, &draft);
-    for (int d = 0; status == EGRAPH_OK && d < EG_DRAFT_DETAILS; d++)
-      status = push_shape(&draft, (eg_draft_detail)d, &text, &r->shapes[d]);
+    for (int d = 0; d < EG_DRAFT_DETAILS; d++) {
+      eg_text_clear(&text);
+      EG_TRY(eg_draft_print_shape(&draft, (eg_draft_detail)d, &text));
+      uint64_t hash = eg_hash_bytes(0, text.chars.data, text.chars.len);
+      EG_TRY(eg_values_push(&r->shapes[d], hash));
+    }
   }
-  eg_text_deinit(&text);
-  return status;
+  return EGRAPH_OK;
 }
 
 /// Drafts of the shape of a candidate, itself among them.
@@ -366,19 +338,15 @@ static void find_alike(const run *r, const eg_values *shapes, uint64_t candidate
   }
 }
 
-static bool are_of_one_shape(const run *r, uint64_t a, uint64_t b) {
-  const eg_values *shapes = &r->shapes[EG_DRAFT_OPERATORS];
-  return shapes->data[a] == shapes->data[b];
-}
-
 /// Whether a rule that was inferred of candidates of this shape implies this one, too.
 static egraph_status ask_inferred(run *r, const eg_draft *draft, bool *out) {
   const eg_draft *list[] = {draft};
+  const uint64_t *shapes = r->shapes[EG_DRAFT_OPERATORS].data;
   for (size_t i = 0; i < r->state.rules.len && !*out; i++) {
     const eg_kept_rule *rule = &r->state.rules.data[i];
     size_t before = r->state.rules.len;
     if (!rule->is_inferred || is_general(rule->guard) ||
-        !are_of_one_shape(r, rule->candidate, r->state.next))
+        shapes[rule->candidate] != shapes[r->state.next])
       continue;
     EG_TRY(enable_kept(r, i, true));
     EG_TRY(ask_implied(r, EGRAPH_MATH_FAST, list, 1, out));
@@ -435,17 +403,12 @@ static egraph_status judge_one(run *r, eg_draft *draft, bool is_fresh, bool impl
   return EGRAPH_OK;
 }
 
-static void tell_judged(run *r) {
-  char line[128];
-  (void)snprintf(line, sizeof line, "%" PRIu64 " of %zu candidates judged, %zu rules",
-                 r->state.next, r->state.candidates.len, r->state.rules.len);
-  (void)report_progress(r, line);
-}
-
 static egraph_status judge_batch(run *r, uint32_t count) {
   eg_draft drafts[BATCH];
   const eg_draft *list[BATCH];
   bool implied[BATCH] = {false};
+  char line[128];
+  assert(count != 0 && count <= BATCH);
   for (uint32_t i = 0; i < count; i++) {
     const eg_candidate *c = &r->state.candidates.data[r->state.next + i];
     (void)eg_draft_of(r->space, c->left, c->right, &drafts[i]);
@@ -456,7 +419,9 @@ static egraph_status judge_batch(run *r, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
     EG_TRY(judge_one(r, &drafts[i], r->state.rules.len == rules, implied[i]));
     r->state.next++;
-    tell_judged(r);
+    (void)snprintf(line, sizeof line, "%" PRIu64 " of %zu candidates judged, %zu rules",
+                   r->state.next, r->state.candidates.len, r->state.rules.len);
+    (void)report_progress(r, line);
     if (r->is_stopped && r->options->state == NULL)
       return EGRAPH_OK; // with a state it ends where it can go on: between batches
   }
@@ -539,20 +504,20 @@ static egraph_status judge_candidates(run *r) {
 // ---- output ---------------------------------------------------------------------
 
 static egraph_status print_file(const run *r, eg_text *out) {
-  EG_TRY(eg_text_printf(
+  bool is_alone = r->options->is_alone;
+  eg_text_printf(
       out,
       "; Made by machine: egraph rules generate --family %s --operators %" PRIu32
       " --seed %" PRIu64
       "%s\n; %s\n; Terms were compared in GF(2^61 - 1), rules verified "
       "on random instances.\n; %zu rules of %" PRIu64 " of %zu candidates%s.\n"
       "(egraph-rules 1)\n",
-      r->family.name, r->options->operators, r->options->seed,
-      r->options->is_alone ? " --alone" : "", r->family.about, r->merged.len,
-      r->state.next, r->state.candidates.len,
-      r->options->is_alone ? "" : " that shipped rules do not imply"));
+      r->family.name, r->options->operators, r->options->seed, is_alone ? " --alone" : "",
+      r->family.about, r->merged.len, r->state.next, r->state.candidates.len,
+      is_alone ? "" : " that shipped rules do not imply");
   for (size_t i = 0; i < r->merged.len; i++)
-    EG_TRY(eg_text_printf(out, "\n%s", r->merged.data[i].text));
-  return EGRAPH_OK;
+    eg_text_printf(out, "\n%s", r->merged.data[i].text);
+  return eg_text_status(out);
 }
 
 static void count_rules(run *r) {
@@ -565,19 +530,6 @@ static void count_rules(run *r) {
     r->report->turned += r->merged.data[i].both_ways;
     r->report->merged += r->merged.data[i].count - 1;
   }
-}
-
-static egraph_status generate_rules(run *r, eg_term_pairs *pairs) {
-  EG_TRY(eg_family_find(&r->arena, r->options->family, &r->family));
-  EG_TRY(eg_term_space_create(&r->alloc, &r->family, r->options->seed, &r->space));
-  EG_TRY(find_candidates(r, pairs));
-  double start = eg_clock_seconds();
-  EG_TRY(open_rules(r));
-  EG_TRY(list_shapes(r));
-  EG_TRY(judge_candidates(r));
-  EG_TRY(eg_rules_merge(&r->arena, &r->state.rules, r->judge.seed, &r->merged));
-  r->report->judge_seconds = eg_clock_seconds() - start;
-  return EGRAPH_OK;
 }
 
 /// A state is of a run beside certain rules.
@@ -593,6 +545,39 @@ static egraph_status hash_files(egraph_allocator alloc, eg_generate_options *opt
   return EGRAPH_OK;
 }
 
+static void run_init(run *r, egraph_allocator alloc) {
+  *r = (run){.alloc = alloc};
+  eg_arena_init(&r->arena, alloc);
+  eg_generate_state_init(&r->state, alloc);
+  eg_merged_rules_init(&r->merged, alloc);
+  for (int d = 0; d < EG_DRAFT_DETAILS; d++)
+    eg_values_init(&r->shapes[d], alloc);
+}
+
+static void run_deinit(run *r) {
+  for (int d = 0; d < EG_DRAFT_DETAILS; d++)
+    eg_values_deinit(&r->shapes[d]);
+  eg_merged_rules_deinit(&r->merged);
+  eg_generate_state_deinit(&r->state);
+  eg_term_space_destroy(r->space);
+  eg_rules_destroy(r->rules);
+  eg_arena_deinit(&r->arena);
+}
+
+static egraph_status make_rules(run *r) {
+  EG_LOCAL(eg_term_pairs, pairs, r->alloc);
+  EG_TRY(eg_family_find(&r->arena, r->options->family, &r->family));
+  EG_TRY(eg_term_space_create(&r->alloc, &r->family, r->options->seed, &r->space));
+  EG_TRY(find_candidates(r, &pairs));
+  double start = eg_clock_seconds();
+  EG_TRY(open_rules(r));
+  EG_TRY(list_shapes(r));
+  EG_TRY(judge_candidates(r));
+  EG_TRY(eg_rules_merge(&r->arena, &r->state.rules, r->judge.seed, &r->merged));
+  r->report->judge_seconds = eg_clock_seconds() - start;
+  return EGRAPH_OK;
+}
+
 egraph_status eg_rules_generate(const egraph_allocator *alloc,
                                 const eg_generate_options *options, eg_text *out,
                                 eg_generate_report *report) {
@@ -601,31 +586,15 @@ egraph_status eg_rules_generate(const egraph_allocator *alloc,
     return EG_FAIL(EGRAPH_E_ARGUMENT, "operators: %" PRIu32 "; it must be 1 to %d",
                    options->operators, EG_TERM_MAX_SIZE);
   eg_generate_options own = *options;
-  EG_TRY(hash_files(eg_allocator_or_heap(alloc), &own));
-  run r = {.alloc = eg_allocator_or_heap(alloc),
-           .options = &own,
-           .report = report,
-           .judge = {.iterations = ITERATIONS,
-                     .nodes_of_a_pair = NODES_OF_A_PAIR,
-                     .instances = INSTANCES,
-                     .seed = options->seed}};
-  eg_term_pairs pairs;
-  eg_arena_init(&r.arena, r.alloc);
-  eg_generate_state_init(&r.state, r.alloc);
-  eg_term_pairs_init(&pairs, r.alloc);
-  eg_merged_rules_init(&r.merged, r.alloc);
-  for (int d = 0; d < EG_DRAFT_DETAILS; d++)
-    eg_values_init(&r.shapes[d], r.alloc);
-  egraph_status status = generate_rules(&r, &pairs);
+  EG_LOCAL(run, r, eg_allocator_or_heap(alloc));
+  EG_TRY(hash_files(r.alloc, &own));
+  r.options = &own;
+  r.report = report;
+  r.judge = (eg_judge_options){.iterations = ITERATIONS,
+                               .nodes_of_a_pair = NODES_OF_A_PAIR,
+                               .instances = INSTANCES,
+                               .seed = options->seed};
+  egraph_status status = make_rules(&r);
   count_rules(&r);
-  if (status == EGRAPH_OK) status = print_file(&r, out);
-  eg_term_pairs_deinit(&pairs);
-  eg_merged_rules_deinit(&r.merged);
-  for (int d = 0; d < EG_DRAFT_DETAILS; d++)
-    eg_values_deinit(&r.shapes[d]);
-  eg_generate_state_deinit(&r.state);
-  eg_term_space_destroy(r.space);
-  eg_rules_destroy(r.rules);
-  eg_arena_deinit(&r.arena);
-  return status;
+  return status == EGRAPH_OK ? print_file(&r, out) : status;
 }

@@ -79,15 +79,11 @@ static egraph_status print_run(const eg_generate_options *options,
 }
 
 static egraph_status check_run(const reader *r, const eg_sexpr *form) {
-  eg_text wanted, given;
-  eg_text_init(&wanted, r->state->arena.alloc);
-  eg_text_init(&given, r->state->arena.alloc);
-  egraph_status status = print_run(r->options, r->space, &wanted);
-  if (status == EGRAPH_OK) status = eg_sexpr_print(&given, form);
-  bool same = status == EGRAPH_OK && strcmp(eg_text_of(&wanted), eg_text_of(&given)) == 0;
-  eg_text_deinit(&wanted);
-  eg_text_deinit(&given);
-  if (status != EGRAPH_OK || same) return status;
+  EG_LOCAL(eg_text, own, r->state->arena.alloc);
+  EG_LOCAL(eg_text, given, r->state->arena.alloc);
+  EG_TRY(print_run(r->options, r->space, &own));
+  EG_TRY(eg_sexpr_print(&given, form));
+  if (strcmp(eg_text_of(&own), eg_text_of(&given)) == 0) return EGRAPH_OK;
   return refuse_state(r, "it is the state of another run (family, operators, seed, rules "
                          "beside)");
 }
@@ -111,8 +107,9 @@ static egraph_status check_candidate(const reader *r, eg_candidate *c, eg_values
   return EGRAPH_OK;
 }
 
-static egraph_status read_candidates(const reader *r, const eg_sexpr *form,
-                                     eg_values *left, eg_values *right) {
+static egraph_status read_candidates(const reader *r, const eg_sexpr *form) {
+  EG_LOCAL(eg_values, left, r->state->arena.alloc);
+  EG_LOCAL(eg_values, right, r->state->arena.alloc);
   for (uint32_t i = 1; i < form->count; i++) {
     const eg_sexpr *row = &form->children[i];
     uint64_t instances, guarded;
@@ -128,7 +125,7 @@ static egraph_status read_candidates(const reader *r, const eg_sexpr *form,
     c.instances = (uint32_t)instances;
     c.is_guarded = guarded != 0;
     bool fits;
-    EG_TRY(check_candidate(r, &c, left, right, &fits));
+    EG_TRY(check_candidate(r, &c, &left, &right, &fits));
     if (!fits) return refuse_state(r, "it has a candidate that is no pair of terms");
     EG_TRY(eg_candidates_push(&r->state->candidates, c));
   }
@@ -181,13 +178,7 @@ static egraph_status read_forms(const reader *r, const eg_sexpr *forms) {
   EG_TRY(read_counts(r, &part[2]));
   if (part[3].count != 2 || !read_state_number(&part[3].children[1], &r->state->next))
     return refuse_state(r, "(next N) is a number");
-  eg_values left, right;
-  eg_values_init(&left, r->state->arena.alloc);
-  eg_values_init(&right, r->state->arena.alloc);
-  egraph_status status = read_candidates(r, &part[4], &left, &right);
-  eg_values_deinit(&left);
-  eg_values_deinit(&right);
-  EG_TRY(status);
+  EG_TRY(read_candidates(r, &part[4]));
   if (r->state->next > r->state->candidates.len)
     return refuse_state(r, "(next N) is beyond the candidates");
   return read_kept_rules(r, &part[5]);
@@ -222,24 +213,24 @@ static egraph_status print_state(const eg_generate_state *state,
   uint64_t *counts[COUNTS];
   eg_generate_report copy = *report;
   uint32_t count = list_counts(&copy, counts);
-  EG_TRY(eg_text_append(out, "(egraph-generate 1)\n"));
+  eg_text_append(out, "(egraph-generate 1)\n");
   EG_TRY(print_run(options, space, out));
-  EG_TRY(eg_text_append(out, "\n(counts"));
+  eg_text_append(out, "\n(counts");
   for (uint32_t i = 0; i < count; i++)
-    EG_TRY(eg_text_printf(out, " %" PRIu64, *counts[i]));
-  EG_TRY(eg_text_printf(out, ")\n(next %" PRIu64 ")\n(candidates", state->next));
+    eg_text_printf(out, " %" PRIu64, *counts[i]);
+  eg_text_printf(out, ")\n(next %" PRIu64 ")\n(candidates", state->next);
   for (size_t i = 0; i < state->candidates.len; i++) {
     const eg_candidate *c = &state->candidates.data[i];
-    EG_TRY(eg_text_printf(out, "\n (%" PRIu64 " %" PRIu64 " %" PRIu32 " %d)", c->left,
-                          c->right, c->instances, c->is_guarded));
+    eg_text_printf(out, "\n (%" PRIu64 " %" PRIu64 " %" PRIu32 " %d)", c->left, c->right,
+                   c->instances, c->is_guarded);
   }
-  EG_TRY(eg_text_append(out, ")\n(rules"));
+  eg_text_append(out, ")\n(rules");
   for (size_t i = 0; i < state->rules.len; i++) {
     const eg_kept_rule *rule = &state->rules.data[i];
-    EG_TRY(eg_text_printf(out, "\n (%" PRIu32 " %d %d %" PRIu32 " ", rule->guard,
-                          rule->both_ways, rule->is_inferred, rule->candidate));
-    EG_TRY(eg_text_quoted(out, rule->text));
-    EG_TRY(eg_text_append(out, ")"));
+    eg_text_printf(out, "\n (%" PRIu32 " %d %d %" PRIu32 " ", rule->guard,
+                   rule->both_ways, rule->is_inferred, rule->candidate);
+    eg_text_quoted(out, rule->text);
+    eg_text_append(out, ")");
   }
   return eg_text_append(out, ")\n");
 }
@@ -249,10 +240,7 @@ egraph_status eg_generate_state_write(const eg_generate_state *state, const char
                                       const eg_term_space *space,
                                       const eg_generate_report *report) {
   if (path == NULL) return EGRAPH_OK;
-  eg_text text;
-  eg_text_init(&text, state->arena.alloc);
-  egraph_status status = print_state(state, options, space, report, &text);
-  if (status == EGRAPH_OK) status = eg_file_write(path, text.chars.data, text.chars.len);
-  eg_text_deinit(&text);
-  return status;
+  EG_LOCAL(eg_text, text, state->arena.alloc);
+  EG_TRY(print_state(state, options, space, report, &text));
+  return eg_file_write(path, text.chars.data, text.chars.len);
 }

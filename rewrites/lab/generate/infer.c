@@ -42,6 +42,25 @@ typedef struct inference {
   uint32_t target_places[MAX_PLACES]; // of the right side
 } inference;
 
+static void inference_init(inference *n, egraph_allocator alloc) {
+  *n = (inference){.count = 0};
+  atom_vec_init(&n->atoms, alloc);
+  target_vec_init(&n->targets, alloc);
+  for (uint32_t i = 0; i < EG_FIT_MEMBERS; i++) {
+    eg_draft_places_init(&n->left[i], alloc);
+    eg_draft_places_init(&n->right[i], alloc);
+  }
+}
+
+static void inference_deinit(inference *n) {
+  for (uint32_t i = 0; i < EG_FIT_MEMBERS; i++) {
+    eg_draft_places_deinit(&n->left[i]);
+    eg_draft_places_deinit(&n->right[i]);
+  }
+  target_vec_deinit(&n->targets);
+  atom_vec_deinit(&n->atoms);
+}
+
 static eg_rule_value place_value(const eg_draft_place *place) {
   return eg_rule_value_of_attr(place->op, place->slot, place->value);
 }
@@ -156,11 +175,6 @@ static egraph_status lift_constants(inference *n) {
 
 // ---- sizes ------------------------------------------------------------------------
 
-static eg_rule_value shape_of(const eg_type *type) {
-  return (eg_rule_value){.kind = EG_RULE_INTS,
-                         .ints = {.data = type->dims, .len = type->rank}};
-}
-
 /// The type of a variable, or of an operator, of a member.
 typedef const eg_type *typed_part(const eg_draft *member, uint32_t part);
 
@@ -202,7 +216,8 @@ static egraph_status add_shapes(inference *n, typed_part *type_of, uint32_t part
   for (uint32_t i = 0; i < n->count; i++) {
     const eg_type *type = type_of(n->members[i], part);
     if (type == NULL) return EGRAPH_OK;
-    shapes[i] = shape_of(type);
+    shapes[i] = (eg_rule_value){.kind = EG_RULE_INTS,
+                                .ints = {.data = type->dims, .len = type->rank}};
     ranks[i] = eg_rule_int(type->rank);
   }
   EG_TRY(print_into(n->arena, shape, part + 1, &text));
@@ -241,19 +256,15 @@ static egraph_status add_sizes(inference *n) {
 
 // ---- values of the right side -----------------------------------------------------
 
-/// The value itself is an option where all members have it: the first one where they are
-/// many, the second where they are few.
+/// Makes the value itself an option where all members have it: the first option where
+/// they are many, the second where they are few.
 static egraph_status add_literal(inference *n, eg_fit_target *target, size_t place) {
   enum { MANY = 3 };
   const eg_draft_place *at = eg_draft_places_at(&n->right[0], place);
-  eg_text text;
-  eg_text_init(&text, n->arena->alloc);
-  egraph_status status = eg_attr_print(&text, at->op, at->slot, at->value);
-  const char *literal = NULL;
-  if (status == EGRAPH_OK)
-    status = eg_arena_string(n->arena, eg_text_of(&text), text.chars.len, &literal);
-  eg_text_deinit(&text);
-  EG_TRY(status);
+  EG_LOCAL(eg_text, text, n->arena->alloc);
+  const char *literal;
+  EG_TRY(eg_attr_print(&text, at->op, at->slot, at->value));
+  EG_TRY(eg_arena_string(n->arena, eg_text_of(&text), text.chars.len, &literal));
   uint32_t to = n->count >= MANY || target->option_count == 0 ? 0 : 1;
   if (target->option_count < EG_FIT_OPTIONS) target->option_count++;
   for (uint32_t i = target->option_count - 1; i > to; i--)
@@ -366,14 +377,10 @@ static egraph_status accept_bare(inference *n, bool *out_done) {
 }
 
 static egraph_status set_conditions(inference *n, const char *guard) {
-  eg_text text;
-  eg_text_init(&text, n->arena->alloc);
-  egraph_status status = eg_text_printf(&text, " %s", guard);
-  if (status == EGRAPH_OK)
-    status =
-        eg_arena_string(n->arena, eg_text_of(&text), text.chars.len, &n->lift.conditions);
-  eg_text_deinit(&text);
-  return status;
+  EG_LOCAL(eg_text, text, n->arena->alloc);
+  EG_TRY(eg_text_printf(&text, " %s", guard));
+  return eg_arena_string(n->arena, eg_text_of(&text), text.chars.len,
+                         &n->lift.conditions);
 }
 
 /// Wanted is a guard that the instance at hand keeps: with it the rule makes both sides
@@ -402,19 +409,12 @@ static egraph_status find_instance_guard(inference *n, const eg_rule *rule,
                                .others = 2,
                                .wants = keeps_instance,
                                .user = n};
-  eg_text text;
-  eg_text_init(&text, n->arena->alloc);
+  EG_LOCAL(eg_text, text, n->arena->alloc);
+  *out_found = false;
   egraph_status status = eg_guard_find(n->arena->alloc, rule, &how, &text, out_found);
-  if (status == EGRAPH_OK && *out_found) status = set_conditions(n, eg_text_of(&text));
-  if (!*out_found) n->lift.conditions = "";
-  eg_text_deinit(&text);
-  return status;
-}
-
-static uint32_t left_size(const inference *n) {
-  eg_space_term left;
-  (void)eg_term_space_decode(n->draft->space, n->draft->left, &left);
-  return left.size;
+  n->lift.conditions = "";
+  return status == EGRAPH_OK && *out_found ? set_conditions(n, eg_text_of(&text))
+                                           : status;
 }
 
 /// A rule under conditions on values of attributes alone holds wherever these are so; of
@@ -430,10 +430,11 @@ static eg_guard guard_of(const char *conditions) {
 static egraph_status accept_guarded(inference *n, bool *out_done) {
   eg_rules *rules;
   bool is_read;
-  n->lift.named = (1u << left_size(n)) - 1; // conditions may speak of results, too
+  eg_space_term left;
+  (void)eg_term_space_decode(n->draft->space, n->draft->left, &left);
+  n->lift.named = (1u << left.size) - 1; // conditions may speak of results, too
   EG_TRY(eg_judge_read(n->draft, &rules, &is_read));
   egraph_status status = EGRAPH_OK;
-  n->lift.conditions = "";
   if (is_read) status = find_instance_guard(n, eg_rules_at(rules, 0), out_done);
   eg_rules_destroy(rules);
   EG_TRY(status);
@@ -614,7 +615,11 @@ egraph_status eg_infer(const eg_judge_options *options, eg_arena *arena,
                        const eg_draft *const *members, uint32_t count, eg_infer_step step,
                        eg_draft *draft, bool *out_accepted) {
   uint32_t all = count < EG_FIT_MEMBERS ? count : EG_FIT_MEMBERS;
-  inference n = {.options = options, .arena = arena, .count = all, .draft = draft};
+  EG_LOCAL(inference, n, arena->alloc);
+  n.options = options;
+  n.arena = arena;
+  n.count = all;
+  n.draft = draft;
   const eg_draft before = *draft;
   n.lift = (eg_lift){.left = n.left_texts, .right = n.right_texts, .conditions = ""};
   *draft = (eg_draft){.space = before.space,
@@ -622,13 +627,9 @@ egraph_status eg_infer(const eg_judge_options *options, eg_arena *arena,
                       .right = before.right,
                       .lift = &n.lift,
                       .class_text = "fast"};
-  atom_vec_init(&n.atoms, arena->alloc);
-  target_vec_init(&n.targets, arena->alloc);
   for (uint32_t i = 0; i < all; i++) {
     n.members[i] = members[i];
     if (members[i]->left == draft->left && members[i]->right == draft->right) n.must = i;
-    eg_draft_places_init(&n.left[i], arena->alloc);
-    eg_draft_places_init(&n.right[i], arena->alloc);
   }
   bool fits;
   *out_accepted = false;
@@ -636,11 +637,5 @@ egraph_status eg_infer(const eg_judge_options *options, eg_arena *arena,
   if (status == EGRAPH_OK && fits) status = infer_draft(&n, step, out_accepted);
   if (status == EGRAPH_OK && *out_accepted) status = keep_lift(&n);
   if (status != EGRAPH_OK || !*out_accepted) *draft = before;
-  for (uint32_t i = 0; i < all; i++) {
-    eg_draft_places_deinit(&n.left[i]);
-    eg_draft_places_deinit(&n.right[i]);
-  }
-  atom_vec_deinit(&n.atoms);
-  target_vec_deinit(&n.targets);
   return status;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/generate/judge.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -20,6 +21,18 @@ typedef struct side_graph {
   eg_u32s terms; // that have a value, and which
   value_vec values;
 } side_graph;
+
+static void side_graph_init(side_graph *g, egraph_allocator alloc) {
+  *g = (side_graph){.graph = NULL};
+  eg_u32s_init(&g->terms, alloc);
+  value_vec_init(&g->values, alloc);
+}
+
+static void side_graph_deinit(side_graph *g) {
+  eg_graph_destroy(g->graph);
+  value_vec_deinit(&g->values);
+  eg_u32s_deinit(&g->terms);
+}
 
 static egraph_status add_leaves(side_graph *g) {
   const eg_family *family = eg_term_space_family(g->space);
@@ -88,8 +101,7 @@ static egraph_status compare_sides(side_graph *g, const eg_rules *rules,
   eg_saturation_options limits = EG_SATURATION_OPTIONS_DEFAULT;
   limits.iteration_limit = options->iterations;
   limits.node_limit = options->nodes_of_a_pair * count;
-  limits.time_limit_seconds =
-      3600; // the others are to end it, so that it is reproducible
+  limits.time_limit_seconds = 3600; // the other limits end it: reproducible
   limits.math = options->math;
   eg_saturation_report report;
   egraph_status status = eg_saturate(egraph, rules, &limits, &report);
@@ -108,37 +120,32 @@ egraph_status eg_judge_implied(const eg_rules *rules, const eg_judge_options *op
                                bool *out_implied) {
   if (count == 0) return EGRAPH_OK;
   egraph_allocator alloc = eg_rules_allocator(rules);
-  side_graph g = {.space = drafts[0]->space};
-  eg_u32s_init(&g.terms, alloc);
-  value_vec_init(&g.values, alloc);
-  egraph_status status = eg_graph_create(&alloc, &g.graph);
-  if (status == EGRAPH_OK) status = add_leaves(&g);
-  for (uint32_t i = 0; status == EGRAPH_OK && i < count; i++) {
-    status = add_side(&g, drafts[i]->left);
-    if (status == EGRAPH_OK) status = add_side(&g, drafts[i]->right);
+  EG_LOCAL(side_graph, g, alloc);
+  g.space = drafts[0]->space;
+  EG_TRY(eg_graph_create(&alloc, &g.graph));
+  EG_TRY(add_leaves(&g));
+  for (uint32_t i = 0; i < count; i++) {
+    assert(drafts[i]->space == g.space);
+    EG_TRY(add_side(&g, drafts[i]->left));
+    EG_TRY(add_side(&g, drafts[i]->right));
   }
-  if (status == EGRAPH_OK) status = compare_sides(&g, rules, options, count, out_implied);
-  eg_graph_destroy(g.graph);
-  value_vec_deinit(&g.values);
-  eg_u32s_deinit(&g.terms);
-  return status;
+  return compare_sides(&g, rules, options, count, out_implied);
 }
 
 // ---- accepted -------------------------------------------------------------------
 
 egraph_status eg_judge_read(const eg_draft *draft, eg_rules **out, bool *out_read) {
-  eg_text text;
+  EG_LOCAL(eg_text, text, eg_allocator_heap());
+  *out = NULL;
+  eg_text_append(&text, "(egraph-rules 1)\n");
+  EG_TRY(eg_draft_print(draft, "draft", "draft", &text));
   EG_TRY(eg_rules_create_checked(NULL, out));
-  eg_text_init(&text, eg_rules_allocator(*out));
   (void)eg_rules_set_verified(*out, false);
-  egraph_status status = eg_text_append(&text, "(egraph-rules 1)\n");
-  if (status == EGRAPH_OK) status = eg_draft_print(draft, "draft", "draft", &text);
-  if (status == EGRAPH_OK)
-    status = eg_rules_parse(*out, "draft.rules", eg_text_of(&text), text.chars.len);
-  eg_text_deinit(&text);
+  egraph_status status =
+      eg_rules_parse(*out, "draft.rules", eg_text_of(&text), text.chars.len);
   *out_read = status == EGRAPH_OK && eg_rules_count(*out) != 0;
-  if (status == EGRAPH_E_PARSE) return EGRAPH_OK;
-  if (status != EGRAPH_OK) eg_rules_destroy(*out);
+  if (status == EGRAPH_OK || status == EGRAPH_E_PARSE) return EGRAPH_OK;
+  eg_rules_destroy(*out);
   return status;
 }
 
@@ -184,12 +191,10 @@ typedef struct tries {
 } tries;
 
 static egraph_status hash_draft(const eg_draft *draft, uint64_t *out) {
-  eg_text text;
-  eg_text_init(&text, eg_allocator_heap());
-  egraph_status status = eg_draft_print(draft, "draft", "draft", &text);
-  if (status == EGRAPH_OK) *out = eg_hash_bytes(0, text.chars.data, text.chars.len);
-  eg_text_deinit(&text);
-  return status;
+  EG_LOCAL(eg_text, text, eg_allocator_heap());
+  EG_TRY(eg_draft_print(draft, "draft", "draft", &text));
+  *out = eg_hash_bytes(0, text.chars.data, text.chars.len);
+  return EGRAPH_OK;
 }
 
 static egraph_status try_draft(tries *t, eg_draft *draft, eg_guard guard, uint32_t lifted,

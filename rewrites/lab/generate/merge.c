@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/owner.h"
 #include "ops/ops.h"
 #include "rewrites/lab/rule_checks.h"
 #include "rewrites/lab/verify/verify.h"
@@ -30,13 +31,7 @@ typedef struct merger {
   const char **texts; // [rules] of those that begin a merged one
   uint32_t *counts;   // [rules] that the text stands for; 0: it is merged into another
 } merger;
-
-/// Operators that a variable may stand for, so far as it says nothing of attributes.
-static bool may_be_variable(eg_op op) {
-  const eg_op_info *info = eg_op_info_of(op);
-  return (info->flags & EG_OPF_POINTWISE) != 0 && info->attr_count == 0 &&
-         info->max_inputs <= 2 && op != EG_OP_IDENTITY;
-}
+EG_OWNER_DEFINE_STATIC(merger, (occurrence_vec, all))
 
 /// The operator whose name begins after a parenthesis; its length, or 0.
 static size_t read_operator(const char *at, eg_op *out) {
@@ -55,36 +50,37 @@ static const char *sides_of(const char *text) {
   return at == NULL ? "" : at;
 }
 
-static egraph_status print_key(const char *sides, eg_op op, eg_text *out) {
+static void print_key(const char *sides, eg_op op, eg_text *out) {
   for (const char *at = sides; *at != '\0'; at++) {
     eg_op found;
-    EG_TRY(eg_text_append_bytes(out, at, 1));
+    eg_text_append_bytes(out, at, 1);
     size_t length = *at == '(' ? read_operator(at + 1, &found) : 0;
     if (length == 0 || found != op) continue;
-    EG_TRY(eg_text_append(out, "?f"));
+    eg_text_append(out, "?f");
     at += length;
   }
-  return EGRAPH_OK;
 }
 
 static egraph_status add_occurrence(merger *m, uint32_t rule, eg_op op) {
   for (size_t i = m->all.len; i-- > 0 && m->all.data[i].rule == rule;)
     if (m->all.data[i].op == op) return EGRAPH_OK;
   occurrence made = {.rule = rule, .op = op};
-  eg_text key;
-  eg_text_init(&key, m->arena->alloc);
-  egraph_status status = print_key(sides_of(m->rules->data[rule].text), op, &key);
-  if (status == EGRAPH_OK)
-    status = eg_arena_string(m->arena, eg_text_of(&key), key.chars.len, &made.key);
-  eg_text_deinit(&key);
-  return status == EGRAPH_OK ? occurrence_vec_push(&m->all, made) : status;
+  EG_LOCAL(eg_text, key, m->arena->alloc);
+  print_key(sides_of(m->rules->data[rule].text), op, &key);
+  EG_TRY(eg_text_status(&key));
+  EG_TRY(eg_arena_string(m->arena, eg_text_of(&key), key.chars.len, &made.key));
+  return occurrence_vec_push(&m->all, made);
 }
 
 static egraph_status list_occurrences(merger *m) {
   for (uint32_t rule = 0; rule < m->rules->len; rule++)
     for (const char *at = sides_of(m->rules->data[rule].text); *at != '\0'; at++) {
       eg_op op;
-      if (*at == '(' && read_operator(at + 1, &op) != 0 && may_be_variable(op))
+      if (*at != '(' || read_operator(at + 1, &op) == 0) continue;
+      // An operator variable says nothing of attributes.
+      const eg_op_info *info = eg_op_info_of(op);
+      if ((info->flags & EG_OPF_POINTWISE) != 0 && info->attr_count == 0 &&
+          info->max_inputs <= 2 && op != EG_OP_IDENTITY)
         EG_TRY(add_occurrence(m, rule, op));
     }
   return EGRAPH_OK;
@@ -112,7 +108,7 @@ static bool is_unmerged(const merger *m, const occurrence *o) {
 
 /// The group of most rules, at least two; of equal ones the first.
 static bool find_largest(const merger *m, const bool *is_tried, group *out) {
-  out->count = 1;
+  *out = (group){.count = 1};
   for (size_t first = 0, end; first < m->all.len; first = end) {
     uint32_t count = 0;
     for (end = first;
@@ -147,26 +143,23 @@ static egraph_status print_merged(const merger *m, const group *g, uint32_t head
   const char *text = m->rules->data[head].text;
   const char *class_at = strstr(text, "\n  (class ");
   if (class_at == NULL) return EGRAPH_OK;
-  EG_TRY(eg_text_append_bytes(out, text, (size_t)(class_at - text)));
-  EG_TRY(eg_text_printf(out, "\n  (class %s)\n  (operators ?f", weakest_class(m, g)));
+  eg_text_append_bytes(out, text, (size_t)(class_at - text));
+  eg_text_printf(out, "\n  (class %s)\n  (operators ?f", weakest_class(m, g));
   for (size_t i = g->first; i < g->end; i++)
     if (is_unmerged(m, &m->all.data[i]))
-      EG_TRY(eg_text_printf(out, " %s", eg_op_info_of(m->all.data[i].op)->name));
-  EG_TRY(eg_text_append(out, ")"));
-  return eg_text_append(out, m->all.data[g->first].key);
+      eg_text_printf(out, " %s", eg_op_info_of(m->all.data[i].op)->name);
+  return eg_text_printf(out, ")%s", m->all.data[g->first].key);
 }
 
-/// Whether every choice of operators holds.
+/// Verifies a merged rule: every choice of operators must hold.
 static egraph_status is_accepted(const merger *m, const eg_text *text, bool *out) {
+  EG_LOCAL(eg_text, file, m->arena->alloc);
   eg_rules *rules;
-  eg_text file;
-  *out = false;
+  EG_TRY(eg_text_printf(&file, "(egraph-rules 1)\n%s", eg_text_of(text)));
   EG_TRY(eg_rules_create_checked(&m->arena->alloc, &rules));
   (void)eg_rules_set_verified(rules, false);
-  eg_text_init(&file, m->arena->alloc);
-  egraph_status status = eg_text_printf(&file, "(egraph-rules 1)\n%s", eg_text_of(text));
-  if (status == EGRAPH_OK)
-    status = eg_rules_parse(rules, "merged.rules", eg_text_of(&file), file.chars.len);
+  egraph_status status =
+      eg_rules_parse(rules, "merged.rules", eg_text_of(&file), file.chars.len);
   *out = status == EGRAPH_OK && eg_rules_count(rules) != 0;
   if (status == EGRAPH_E_PARSE) status = EGRAPH_OK;
   for (uint64_t i = 0; status == EGRAPH_OK && i < SEEDS && *out; i++) {
@@ -176,7 +169,6 @@ static egraph_status is_accepted(const merger *m, const eg_text *text, bool *out
     status = eg_rules_verify(rules, &verify, NULL, NULL, &rejected);
     *out = rejected == 0;
   }
-  eg_text_deinit(&file);
   eg_rules_destroy(rules);
   return status;
 }
@@ -186,57 +178,50 @@ static egraph_status merge_group(merger *m, const group *g) {
   while (!is_unmerged(m, &m->all.data[head]))
     head++;
   uint32_t rule = m->all.data[head].rule;
-  eg_text text;
+  EG_LOCAL(eg_text, text, m->arena->alloc);
   bool accepted;
-  eg_text_init(&text, m->arena->alloc);
-  egraph_status status = print_merged(m, g, rule, &text);
-  if (status == EGRAPH_OK) status = is_accepted(m, &text, &accepted);
-  const char *kept = NULL;
-  if (status == EGRAPH_OK && accepted)
-    status = eg_arena_string(m->arena, eg_text_of(&text), text.chars.len, &kept);
-  eg_text_deinit(&text);
-  if (kept == NULL) return status;
+  EG_TRY(print_merged(m, g, rule, &text));
+  EG_TRY(is_accepted(m, &text, &accepted));
+  if (!accepted) return EGRAPH_OK;
+  const char *merged;
+  EG_TRY(eg_arena_string(m->arena, eg_text_of(&text), text.chars.len, &merged));
   uint32_t count = 0;
-  for (size_t i = g->first; i < g->end; i++) {
+  for (size_t i = head; i < g->end; i++) {
     if (!is_unmerged(m, &m->all.data[i])) continue;
     m->counts[m->all.data[i].rule] = 0;
     count++;
   }
-  m->texts[rule] = kept;
+  m->texts[rule] = merged;
   m->counts[rule] = count;
-  return EGRAPH_OK;
-}
-
-static egraph_status merge_rules(merger *m) {
-  bool *is_tried;
-  group found;
-  EG_TRY(list_occurrences(m));
-  if (m->all.len != 0) qsort(m->all.data, m->all.len, sizeof *m->all.data, by_key);
-  EG_TRY(eg_arena_alloc(m->arena, m->all.len, sizeof *is_tried, &is_tried));
-  while (find_largest(m, is_tried, &found)) {
-    is_tried[found.first] = true;
-    EG_TRY(merge_group(m, &found));
-  }
   return EGRAPH_OK;
 }
 
 egraph_status eg_rules_merge(eg_arena *arena, const eg_kept_rules *rules, uint64_t seed,
                              eg_merged_rules *out) {
-  merger m = {.arena = arena, .rules = rules, .seed = seed};
+  EG_LOCAL(merger, m, arena->alloc);
+  m.arena = arena;
+  m.rules = rules;
+  m.seed = seed;
+  bool *is_tried;
+  group found;
   EG_TRY(eg_arena_alloc(arena, rules->len, sizeof *m.texts, &m.texts));
   EG_TRY(eg_arena_alloc(arena, rules->len, sizeof *m.counts, &m.counts));
   for (size_t i = 0; i < rules->len; i++)
     m.counts[i] = 1;
-  occurrence_vec_init(&m.all, arena->alloc);
-  egraph_status status = merge_rules(&m);
-  occurrence_vec_deinit(&m.all);
-  for (size_t i = 0; status == EGRAPH_OK && i < rules->len; i++) {
+  EG_TRY(list_occurrences(&m));
+  if (m.all.len != 0) qsort(m.all.data, m.all.len, sizeof *m.all.data, by_key);
+  EG_TRY(eg_arena_alloc(arena, m.all.len, sizeof *is_tried, &is_tried));
+  while (find_largest(&m, is_tried, &found)) {
+    is_tried[found.first] = true;
+    EG_TRY(merge_group(&m, &found));
+  }
+  for (size_t i = 0; i < rules->len; i++) {
     const eg_kept_rule *rule = &rules->data[i];
     if (m.counts[i] == 0) continue;
-    status = eg_merged_rules_push(
+    EG_TRY(eg_merged_rules_push(
         out, (eg_merged_rule){.text = m.texts[i] != NULL ? m.texts[i] : rule->text,
                               .both_ways = rule->both_ways,
-                              .count = m.counts[i]});
+                              .count = m.counts[i]}));
   }
-  return status;
+  return EGRAPH_OK;
 }

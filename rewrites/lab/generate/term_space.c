@@ -323,12 +323,6 @@ static void draw_leaf(const eg_type *type, uint64_t seed, uint32_t leaf, uint64_
                                 eg_field_sub(eg_rng_next(&rng) % (2 * largest), largest));
 }
 
-static uint64_t fingerprint_of(const eg_term_space *space, uint16_t type,
-                               const uint64_t *values) {
-  const eg_typed_type *t = &space->types.data[type];
-  return eg_term_fingerprint(type, eg_field_dot(t->weights, values, t->elements));
-}
-
 static egraph_status add_leaf_term(eg_term_space *space, uint32_t leaf) {
   const eg_family_leaf *from = &space->family->leaves[leaf];
   uint64_t values[EG_FIELD_MAX_ELEMENTS];
@@ -344,16 +338,9 @@ static egraph_status add_leaf_term(eg_term_space *space, uint32_t leaf) {
     set_constant(&from->type, from->number, values);
   else
     draw_leaf(&from->type, space->seed, leaf, values);
-  return eg_term_space_keep(space, &term, fingerprint_of(space, term.type, values),
-                            values);
-}
-
-static egraph_status add_leaves_and_variants(eg_term_space *space) {
-  for (uint32_t i = 0; i < space->family->leaf_count; i++)
-    EG_TRY(add_leaf_term(space, i));
-  for (uint32_t t = 0; t < space->family->template_count; t++)
-    EG_TRY(add_variants(space, t));
-  return EGRAPH_OK;
+  const eg_typed_type *type = &space->types.data[term.type];
+  uint64_t dot = eg_field_dot(type->weights, values, type->elements);
+  return eg_term_space_keep(space, &term, eg_term_fingerprint(term.type, dot), values);
 }
 
 #define SPACE_MEMBERS                                                                    \
@@ -371,7 +358,11 @@ egraph_status eg_term_space_create(const egraph_allocator *alloc, const eg_famil
   space->family = family;
   space->seed = seed;
   EG_INIT_MEMBERS(space, from, SPACE_MEMBERS)
-  egraph_status status = add_leaves_and_variants(space);
+  egraph_status status = EGRAPH_OK;
+  for (uint32_t i = 0; i < family->leaf_count && status == EGRAPH_OK; i++)
+    status = add_leaf_term(space, i);
+  for (uint32_t t = 0; t < family->template_count && status == EGRAPH_OK; t++)
+    status = add_variants(space, t);
   if (status == EGRAPH_OK)
     *out = space;
   else
@@ -440,48 +431,41 @@ bool eg_term_space_decode(const eg_term_space *space, eg_term_code code,
 
 // ---- values at other points -----------------------------------------------------
 
-/// Terms below a code, each once, before those that use them.
-typedef struct walk {
-  uint32_t order[64];
+/// Terms below a code, each once, operands before users, with their values.
+typedef struct point_run {
+  uint32_t terms[64];
+  size_t places[64]; // of `values`
   uint32_t count;
-} walk;
+  eg_values *values;
+} point_run;
 
 // Sizes are at most EG_TERM_MAX_SIZE, so this is at most that deep.
 static void list_terms(const eg_term_space *space, uint32_t term, uint32_t given,
-                       walk *out) {
+                       point_run *out) {
   if (term == EG_TERM_NONE) return;
   for (uint32_t i = 0; i < out->count; i++)
-    if (out->order[i] == term) return;
+    if (out->terms[i] == term) return;
   const eg_space_term *t = &space->terms.data[term];
   if (t->variant != EG_TERM_NONE && term != given) {
     const eg_variant *v = &space->variants.data[t->variant];
     for (uint32_t i = 0; i < v->operand_count; i++)
       list_terms(space, eg_variant_operand(v, i, t->a, t->b), given, out);
   }
-  assert(out->count < sizeof out->order / sizeof *out->order);
-  out->order[out->count++] = term;
+  assert(out->count < sizeof out->terms / sizeof *out->terms);
+  out->terms[out->count++] = term;
 }
-
-static const uint64_t *value_in(const walk *w, const eg_values *values,
-                                const size_t *places, uint32_t term) {
-  for (uint32_t i = 0; i < w->count; i++)
-    if (w->order[i] == term) return values->data + places[i];
-  return NULL;
-}
-
-typedef struct point_run {
-  walk terms;
-  size_t places[64];
-  eg_values *values;
-} point_run;
 
 static void run_variant(const eg_term_space *space, point_run *run, uint32_t variant,
                         uint32_t a, uint32_t b, uint64_t *out) {
   const eg_variant *v = &space->variants.data[variant];
   const uint64_t *operands[EG_FIELD_MAX_OPERANDS] = {NULL};
-  for (uint32_t i = 0; i < v->operand_count; i++)
-    operands[i] =
-        value_in(&run->terms, run->values, run->places, eg_variant_operand(v, i, a, b));
+  for (uint32_t i = 0; i < v->operand_count; i++) {
+    uint32_t operand = eg_variant_operand(v, i, a, b), at = 0;
+    while (run->terms[at] != operand)
+      at++;
+    assert(at < run->count);
+    operands[i] = run->values->data + run->places[at];
+  }
   uint16_t type_a = v->free_count > 0 ? space->terms.data[a].type : 0;
   uint16_t type_b = v->free_count > 1 ? space->terms.data[b].type : 0;
   eg_field_plan_run(&eg_term_space_typed(space, variant, type_a, type_b)->plan, operands,
@@ -496,21 +480,20 @@ egraph_status eg_term_space_value(eg_term_space *space, eg_term_code code,
   point_run run = {.values = &space->scratch_values};
   bool is_kept = code >> 52 == 0xfff;
   if (is_kept) {
-    list_terms(space, (uint32_t)code, point->given, &run.terms);
+    list_terms(space, (uint32_t)code, point->given, &run);
   } else {
     const eg_variant *v = &space->variants.data[root.variant];
     for (uint32_t i = 0; i < v->operand_count; i++)
-      list_terms(space, eg_variant_operand(v, i, root.a, root.b), point->given,
-                 &run.terms);
+      list_terms(space, eg_variant_operand(v, i, root.a, root.b), point->given, &run);
   }
   size_t room = 0;
-  for (uint32_t i = 0; i < run.terms.count; i++) {
+  for (uint32_t i = 0; i < run.count; i++) {
     run.places[i] = room;
-    room += space->types.data[space->terms.data[run.terms.order[i]].type].elements;
+    room += space->types.data[space->terms.data[run.terms[i]].type].elements;
   }
   EG_TRY(eg_values_resize(run.values, room));
-  for (uint32_t i = 0; i < run.terms.count; i++) {
-    uint32_t id = run.terms.order[i];
+  for (uint32_t i = 0; i < run.count; i++) {
+    uint32_t id = run.terms[i];
     const eg_space_term *t = &space->terms.data[id];
     uint64_t *to = run.values->data + run.places[i];
     bool is_leaf = t->variant == EG_TERM_NONE && id != point->given;
@@ -525,7 +508,7 @@ egraph_status eg_term_space_value(eg_term_space *space, eg_term_code code,
   uint32_t elements = space->types.data[root.type].elements;
   EG_TRY(eg_values_resize(out, elements));
   if (is_kept)
-    memcpy(out->data, run.values->data + run.places[run.terms.count - 1],
+    memcpy(out->data, run.values->data + run.places[run.count - 1],
            elements * sizeof *out->data);
   else
     run_variant(space, &run, root.variant, root.a, root.b, out->data);
