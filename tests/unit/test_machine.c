@@ -489,7 +489,7 @@ static const bad bads[] = {
     {HEAD DEVICE LINKS "(axis a 0 fast)", "whole number from 1"},
     {HEAD DEVICE LINKS "(axis a -2 fast)", "whole number from 1"},
     {HEAD DEVICE LINKS "(axis a 99999999999999999999 fast)", "whole number from 1"},
-    {HEAD DEVICE LINKS "(axis a nodes fast)", "number of nodes is not said"},
+    {HEAD DEVICE LINKS "(axis a nodes fast)", "number of nodes is not given"},
     {HEAD DEVICE LINKS "(axis a * fast)", "whole number from 1"},
     {HEAD DEVICE LINKS "(axis a 2 wire)", "no such link"},
     {HEAD DEVICE LINKS "(axis a 2 \"fast\")", "no such link"},
