@@ -135,7 +135,7 @@ static double change_seconds(builder *b, uint64_t seed,
     for (int back = 0; back < 2; back++) {
       must(eg_task_graph_set_seconds(b->graph, b->computes[i], back ? is : changed));
       must(simulate(b->graph));
-      looked_at += eg_task_graph_looked_at(b->graph);
+      looked_at += eg_task_graph_recomputed(b->graph);
     }
   }
   *out_looked_at = looked_at / (2.0 * b->compute_count);

@@ -83,6 +83,7 @@ const char *eg_collective_algorithm_name(eg_collective_algorithm algorithm) {
 static const formula *cheapest(const eg_machine_mesh *mesh,
                                const eg_transition *transition, double bytes,
                                double *out_seconds) {
+  assert(transition->axis < mesh->mesh.axis_count && bytes >= 0);
   uint32_t n = mesh->mesh.axes[transition->axis].size;
   const eg_mesh_link *link = &mesh->links[transition->axis];
   const formula *best = NULL;
@@ -105,7 +106,8 @@ static const formula *cheapest(const eg_machine_mesh *mesh,
 
 // ---- measured -----------------------------------------------------------------------
 
-/// False: nobody has measured this exchange between so many devices.
+/// Finds the measured seconds of an exchange; false: it was not measured between so many
+/// devices.
 static bool find_measured(const eg_machine_mesh *mesh, uint32_t axis, uint32_t exchange,
                           double bytes, double *out_seconds) {
   const eg_mesh_link *link = &mesh->links[axis];

@@ -23,8 +23,8 @@
 // has a constant that breaks ties: all-gather 0.1, reduce-scatter 0.001, all-reduce 0.01,
 // all-to-all 0.001.
 //
-// An exchange that was measured on the machine's link (eg_link_curve) takes what its
-// class of sizes says: latency + bytes * seconds per byte.
+// An exchange that was measured on the machine's link (eg_link_curve) takes the seconds
+// of its class of sizes: latency + bytes * seconds per byte.
 //
 // Slices and masks are local and cost nothing, nor does anything along an axis of one
 // device.

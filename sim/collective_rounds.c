@@ -129,7 +129,7 @@ static egraph_status double_whole(const group *g) {
   return EGRAPH_OK;
 }
 
-/// A block travels along the ones of its distance.
+/// Moves each block by the powers of two in its distance.
 static egraph_status travel_by_ones(const group *g) {
   for (uint32_t bit = 1; bit < g->n; bit *= 2) {
     uint32_t blocks = 0;
@@ -160,13 +160,13 @@ static uint32_t parent_of(uint32_t n, int tree, uint32_t d) {
   return (parent_in_tree(n, (d + n - 1) % n) + 1) % n;
 }
 
-static uint32_t root_of(uint32_t n, int tree) {
+static uint32_t root_of_tree(uint32_t n, int tree) {
   return tree == 0 ? 0 : n % 2 == 0 ? n - 1 : 1;
 }
 
 static uint32_t depth_of(uint32_t n, int tree, uint32_t d) {
   uint32_t depth = 0;
-  for (; d != root_of(n, tree); d = parent_of(n, tree, d))
+  for (; d != root_of_tree(n, tree); d = parent_of(n, tree, d))
     depth++;
   return depth;
 }
@@ -175,7 +175,7 @@ static bool is_turn(uint32_t round, uint32_t begin) {
   return round >= begin && round - begin < EG_ROUNDS_PIECES;
 }
 
-/// Piece after piece goes up, a level a round, and down again behind it.
+/// Sends piece after piece up the trees, one level a round, and down again.
 static egraph_status two_trees(const group *g) {
   const double share = 1.0 / TREES / EG_ROUNDS_PIECES;
   uint32_t deepest = 0;
@@ -264,6 +264,8 @@ egraph_status eg_rounds_make(eg_collective_algorithm algorithm, eg_transition_ki
                              uint32_t n, const uint32_t *levels, uint32_t level_count,
                              eg_rounds *out) {
   const group g = {n, level_count, levels, out};
+  assert(algorithm < EG_ALGORITHMS && kind < EG_TRANSITION_KINDS);
+  assert(n <= 1 || generators[algorithm][kind] != NULL);
   return n <= 1 ? EGRAPH_OK : generators[algorithm][kind](&g);
 }
 

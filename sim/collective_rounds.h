@@ -1,6 +1,6 @@
 // Exchanges of a group of devices, message by message. Devices are places 0 .. n-1 of the
-// group. A message goes when both of its devices have done with all messages that they
-// send and get in earlier rounds; they wait for nobody else.
+// group. A message is sent when both of its devices have sent and received all their
+// messages of earlier rounds; they wait for no other device.
 //
 //                      ring                 halving                  doubling
 //   all-gather         n-1 to the next      L, blocks double         as halving
@@ -9,15 +9,14 @@
 //   all-to-all         n-1, each to one     L, ones of the distance  as halving
 //
 //   tree          all-reduce: two binary trees, each for half of the data in PIECES
-//   pieces,
-//                 up and down again; else as halving
+//                 pieces, up and down again; else as halving
 //   hierarchical  a ring per level: all-gathers from the outermost level in,
 //                 reduce-scatters from the innermost out, all-reduces out and in again,
 //                 all-to-alls each level on its own
 //
 // L is log2 n, rounded up. Where n is no power of two, halving goes round the circle by
 // distances 1, 2, 4, ... (Bruck et al., 1997), and an all-reduce by doubling first takes
-// the devices that are too many to a partner, and back at the end: two more rounds.
+// the data of surplus devices to a partner, and back at the end: two more rounds.
 //
 // Sources: as sim/collective.h. Two trees: Sanders, Speck, Träff, "Two-tree algorithms
 // for full bandwidth broadcast, reduction and scan", 2009; the trees are those of NCCL.
@@ -59,7 +58,7 @@ egraph_status eg_rounds_make(eg_collective_algorithm algorithm, eg_transition_ki
                              eg_rounds *out);
 /// Place 0 sends everything to all others: L rounds along a binomial tree.
 egraph_status eg_rounds_make_broadcast(uint32_t n, eg_rounds *out);
-/// All send to the place behind them, then to the one before; not round the ends: halos.
+/// Halos: all send to the next place, then to the one before, but not around the ends.
 egraph_status eg_rounds_make_neighbours(uint32_t n, eg_rounds *out);
 
 #endif

@@ -1,6 +1,5 @@
-// Every node that was asked for has one entry, found by its text: either measured,
-// or priced from its figures by the roofline of the moment, so that calibrating
-// anew outdates nothing.
+// Every requested node has one entry, found by its text: either measured, or priced from
+// its figures by the current roofline, so that a new calibration outdates nothing.
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cost.h"
 
@@ -73,7 +72,7 @@ static egraph_status add_entry(eg_cost_model *model, const char *text, entry val
   return EGRAPH_OK;
 }
 
-// The entry of a node; its text is in model->key afterwards.
+/// Finds or adds the entry of a node; its text is in model->key afterwards.
 static egraph_status entry_of(eg_cost_model *model, const eg_node_spec *spec,
                               uint32_t *out) {
   eg_text_clear(&model->key);
@@ -83,7 +82,7 @@ static egraph_status entry_of(eg_cost_model *model, const eg_node_spec *spec,
   return add_entry(model, text, (entry){.point = point_of(spec)}, out);
 }
 
-// Entries of operators this build does not know are of no use to it.
+/// Adds a stored entry. Entries of operators that this build does not know are skipped.
 static egraph_status load_entry(void *user, const eg_profile_entry *stored) {
   eg_cost_model *model = user;
   eg_op op;
@@ -100,17 +99,13 @@ static egraph_status load_entry(void *user, const eg_profile_entry *stored) {
 }
 
 static egraph_status calibrate(eg_cost_model *model) {
-  points known;
-  points_init(&known, model->alloc);
-  egraph_status status = points_reserve(&known, model->entries.len);
-  for (size_t i = 0; i < model->entries.len && status == EGRAPH_OK; i++) {
+  EG_LOCAL(points, known, model->alloc);
+  EG_TRY(points_reserve(&known, model->entries.len));
+  for (size_t i = 0; i < model->entries.len; i++) {
     const entry *e = &model->entries.data[i];
-    if (e->measured && isfinite(e->point.seconds)) status = points_push(&known, e->point);
+    if (e->measured && isfinite(e->point.seconds)) EG_TRY(points_push(&known, e->point));
   }
-  if (status == EGRAPH_OK)
-    status = eg_roofline_fit(&model->roofline, model->alloc, known.data, known.len);
-  points_deinit(&known);
-  return status;
+  return eg_roofline_fit(&model->roofline, model->alloc, known.data, known.len);
 }
 
 // ---- life -----------------------------------------------------------------------
@@ -203,9 +198,9 @@ static egraph_status ask_caller(const eg_cost_model *model, const eg_node_spec *
   return EGRAPH_OK;
 }
 
-/// Keeps what was measured of an entry, whose text is model->key.
-static egraph_status keep(eg_cost_model *model, uint32_t id, double seconds,
-                          const eg_evidence *evidence) {
+/// Stores a measurement of an entry, whose text is model->key.
+static egraph_status keep_measurement(eg_cost_model *model, uint32_t id, double seconds,
+                                      const eg_evidence *evidence) {
   entry *e = &model->entries.data[id];
   eg_profile_entry stored = {.spec = eg_text_of(&model->key),
                              .op = eg_op_info_of(e->point.op)->name,
@@ -223,7 +218,8 @@ static egraph_status keep(eg_cost_model *model, uint32_t id, double seconds,
   return EGRAPH_OK;
 }
 
-static egraph_status probe(eg_cost_model *model, const eg_node_spec *spec, uint32_t id) {
+static egraph_status probe_node(eg_cost_model *model, const eg_node_spec *spec,
+                                uint32_t id) {
   const eg_cost_prober *prober = model->prober;
   const entry *e = &model->entries.data[id];
   double seconds = 0;
@@ -233,7 +229,7 @@ static egraph_status probe(eg_cost_model *model, const eg_node_spec *spec, uint3
   EG_TRY(prober->probe(prober->self, spec,
                        eg_roofline_estimate(&model->roofline, &e->point), &seconds,
                        &evidence, &done));
-  return done ? keep(model, id, seconds, &evidence) : EGRAPH_OK;
+  return done ? keep_measurement(model, id, seconds, &evidence) : EGRAPH_OK;
 }
 
 bool eg_cost_is_calibrated(const eg_cost_model *model, const eg_node_spec *spec) {
@@ -275,7 +271,7 @@ egraph_status eg_cost_seconds(eg_cost_model *model, const eg_node_spec *spec,
   eg_cost_source source = EG_COST_USER;
   EG_TRY(ask_caller(model, spec, &given, &seconds));
   if (spec->attrs->op == EG_OP_OPAQUE && spec->opaque_bytes > 0) {
-    // Its key is another node's in another graph: no entry.
+    // Nodes of other graphs may have the same key: no entry.
     eg_roofline_point point = point_of(spec);
     source = EG_COST_UNPRICED;
     seconds = eg_roofline_estimate(&model->roofline, &point);
@@ -284,7 +280,7 @@ egraph_status eg_cost_seconds(eg_cost_model *model, const eg_node_spec *spec,
   } else if (!given) {
     uint32_t id;
     EG_TRY(entry_of(model, spec, &id));
-    EG_TRY(probe(model, spec, id));
+    EG_TRY(probe_node(model, spec, id));
     const entry *e = &model->entries.data[id];
     source = e->measured ? EG_COST_MEASURED : EG_COST_ESTIMATED;
     seconds = e->measured ? e->point.seconds
@@ -310,7 +306,7 @@ egraph_status eg_cost_counts(eg_cost_model *model, uint32_t *out_entries,
 
 // ---- measuring ------------------------------------------------------------------
 
-/// `noted` but for its spec, text and entry.
+/// Appends a request; fills its spec, text and entry.
 static egraph_status note_request(eg_cost_model *model, const eg_node_spec *spec,
                                   request noted) {
   bool given;
@@ -376,11 +372,11 @@ uint32_t eg_cost_entry_count(const eg_cost_model *model) {
 }
 
 double eg_cost_entry_seconds(const eg_cost_model *model, uint32_t id) {
-  return model->entries.data[id].point.seconds;
+  return entries_at(&model->entries, id)->point.seconds;
 }
 
 double eg_cost_error(const eg_cost_model *model, uint32_t id) {
-  const eg_evidence *evidence = &model->entries.data[id].evidence;
+  const eg_evidence *evidence = &entries_at(&model->entries, id)->evidence;
   if (evidence->samples == 0) return 0;
   // Of normal samples: sigma = spread / 0.6745, error of the median = 1.2533 sigma /
   // sqrt(n).
@@ -396,8 +392,7 @@ uint32_t eg_cost_requested(const eg_cost_model *model) {
 enum { BATCH = 16 };
 static const double batch_seconds = 0.5;
 
-// Requests [first, first + count) with their measured seconds, on the way
-// to the database.
+/// Requests [first, first + count) with their measured seconds, before they are stored.
 typedef struct batch {
   size_t first;
   uint32_t count;
@@ -405,9 +400,9 @@ typedef struct batch {
   eg_evidence evidence[BATCH];
 } batch;
 
-/// What the entry of a request that was measured becomes.
-static void conclude(const eg_cost_model *model, const request *r, double *seconds,
-                     eg_evidence *evidence) {
+/// Combines a new measurement with the entry of its request.
+static void combine_measurements(const eg_cost_model *model, const request *r,
+                                 double *seconds, eg_evidence *evidence) {
   const entry *e = &model->entries.data[r->entry];
   if (!r->is_again || r->how == EG_AGAIN_REPLACE) return;
   uint32_t samples = e->evidence.samples;
@@ -416,20 +411,21 @@ static void conclude(const eg_cost_model *model, const request *r, double *secon
   if (!is_smaller) {
     *seconds = e->point.seconds;
     evidence->load = e->evidence.load;
-    // What is not known of the old one is taken from the new one.
+    // An old measurement without evidence takes the spread of the new one.
     if (e->evidence.samples != 0) evidence->spread = e->evidence.spread;
   }
   evidence->samples = samples;
 }
 
-// Afterwards the batch is empty; when all went well it begins behind what it held.
+/// Stores a batch. Afterwards it is empty; after a success it begins behind the stored
+/// requests.
 static egraph_status store_batch(eg_cost_model *model, batch *b) {
   eg_profile_entry stored[BATCH];
   bool replaces[BATCH];
   for (uint32_t i = 0; i < b->count; i++) {
     const request *r = &model->requests.data[b->first + i];
     const eg_roofline_point *p = &model->entries.data[r->entry].point;
-    conclude(model, r, &b->seconds[i], &b->evidence[i]);
+    combine_measurements(model, r, &b->seconds[i], &b->evidence[i]);
     replaces[i] = r->is_again;
     stored[i] = (eg_profile_entry){.spec = r->text,
                                    .op = eg_op_info_of(p->op)->name,
@@ -509,7 +505,7 @@ egraph_status eg_cost_measure(eg_cost_model *model, const eg_measurer *measurer,
                               void *user) {
   batch b = {.started = eg_clock_seconds()};
   egraph_status status = measure_all(model, measurer, progress, user, &b);
-  // What was measured before a failure is kept, but the failure is what is reported.
+  // Measurements before a failure are kept, and the failure is reported.
   if (status == EGRAPH_OK) {
     status = store_batch(model, &b);
   } else if (b.count != 0) {

@@ -1,13 +1,13 @@
-// What a node costs, in seconds: the one interface through which search and
-// extraction see costs.
+// The cost of a node in seconds: the one interface through which search and extraction
+// see costs.
 //
 // Order of sources: the caller's own function; free nodes; the profile database (measured
-// on this machine or loaded from another's); a roofline calibrated on the entries there
-// are. Free are leaves, views that change no memory format, nodes with only weights as
-// operands (folded before the first run). Of opaque nodes nothing is known but bytes:
-// they cost what the roofline says of those, and are not asked for. Nothing here touches
-// a device: missing entries are collected and measured by whoever owns one, later or as
-// they are asked for.
+// on this machine or loaded from another one); a roofline calibrated on these entries.
+// Leaves, views that change no memory format, and nodes with only weights as operands
+// (folded before the first run) are free. Only the bytes of opaque nodes are known: they
+// cost what the roofline estimates for these, and are never measured. Nothing here
+// touches a device: missing entries are collected, and the owner of a device measures
+// them, later or on demand.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_SIM_COST_H
 #define EG_SIM_COST_H
@@ -25,9 +25,9 @@ typedef enum eg_cost_source {
 
 typedef struct eg_cost_model eg_cost_model;
 
-/// Measures a node when its cost is first asked for. Sets *out_seconds (INFINITY: the
+/// Measures a node at the first request for its cost. Sets *out_seconds (INFINITY: the
 /// back-end cannot run it) and *out_done, or leaves *out_done false: the node is then
-/// estimated, and offered again when it is asked for again.
+/// estimated, and offered again at the next request.
 typedef struct eg_cost_prober {
   egraph_status (*probe)(void *self, const eg_node_spec *spec, double estimate,
                          double *out_seconds, eg_evidence *out_evidence, bool *out_done);
@@ -39,7 +39,7 @@ typedef struct eg_cost_options {
   const char *machine;  // fingerprint, not NULL: entries of other machines are not used
   bool read_only;       // measurements are then kept for this model only
   double busy_seconds;  // how long to wait for a locked database; 0: 5 seconds
-  bool again; // what is noted is measured again where it was measured before this model
+  bool again; // requested nodes are measured again if this model has not measured them
   /// Overrides the cost of a node: returns true and sets *out (>= 0, or INFINITY). May be
   /// NULL. Asked first, for free nodes too, each time.
   bool (*override_cost)(void *user, const eg_node_spec *spec, double *out);
@@ -62,11 +62,11 @@ void eg_cost_model_destroy(eg_cost_model *model);
 egraph_status eg_cost_seconds(eg_cost_model *model, const eg_node_spec *spec,
                               double *out_seconds, eg_cost_source *out_source);
 
-/// Whether an estimate of the node rests on measurements of this machine; otherwise it is
-/// the guess of a plain CPU core.
+/// True when an estimate of the node rests on measurements of this machine; otherwise it
+/// assumes a plain CPU core.
 bool eg_cost_is_calibrated(const eg_cost_model *model, const eg_node_spec *spec);
 
-/// How far estimates are from the measurements that they are fitted to, of one operator.
+/// Errors of the estimates of one operator, at the measurements that they are fitted to.
 typedef struct eg_estimate_error {
   uint32_t count;     // measurements; 0: none, nothing is known
   double mean, worst; // of |estimated / measured - 1|
@@ -75,16 +75,17 @@ typedef struct eg_estimate_error {
 void eg_cost_estimate_errors(const eg_cost_model *model,
                              eg_estimate_error out[EG_OP_COUNT]);
 
-/// From now on what is not known is measured when it is asked for, by a borrowed prober;
-/// NULL, as at first: it is estimated.
+/// From now on a borrowed prober measures unknown nodes on demand; NULL, as at first:
+/// they are estimated.
 void eg_cost_set_prober(eg_cost_model *model, const eg_cost_prober *prober);
-/// Whether the caller's own function, or a prober, answers what no entry does.
+/// True when the caller's own function or a prober answers for nodes without an entry.
 bool eg_cost_is_asked_for(const eg_cost_model *model);
 
-/// Memory formats beside plain that are worth asking for, a bit per eg_format.
+/// Memory formats other than plain for which the back-end has kernels, a bit per
+/// eg_format.
 uint32_t eg_cost_formats(const eg_cost_model *model);
 
-/// Whether a node is one of the free ones above, or opaque: neither is measured.
+/// True for free and opaque nodes: neither is measured.
 bool eg_cost_is_free(const eg_node_spec *spec);
 
 /// Measures a node on a device. *out_supported false: this back-end cannot run it in
@@ -96,16 +97,16 @@ typedef struct eg_measurer {
   void *self;
 } eg_measurer;
 
-/// Notes a node for measurement unless it is known, free or already noted.
+/// Requests the measurement of a node unless it is known, free or already requested.
 egraph_status eg_cost_request(eg_cost_model *model, const eg_node_spec *spec);
-/// What becomes of a cost that is measured again: the new one takes its place, or the
-/// smaller of both does (what others do only adds time), with all samples.
+/// How a second measurement changes a cost: it replaces the first, or the smaller of both
+/// stays (other processes only add time), with all samples.
 typedef enum eg_cost_again { EG_AGAIN_REPLACE, EG_AGAIN_SMALLER } eg_cost_again;
-/// Notes a node whose cost is measured. Unsupported nodes and those of other sources
-/// stay.
+/// Requests a second measurement of a measured node. Costs of unsupported nodes and of
+/// other sources stay.
 egraph_status eg_cost_request_again(eg_cost_model *model, const eg_node_spec *spec,
                                     eg_cost_again how);
-/// What the cost of a node rests on: all 0 where it is not measured.
+/// The evidence of a node's cost: all 0 where it is not measured.
 egraph_status eg_cost_evidence(eg_cost_model *model, const eg_node_spec *spec,
                                eg_evidence *out);
 /// The measurement of a node's cost, EG_COST_NO_ENTRY where it is of another source.
@@ -115,23 +116,23 @@ egraph_status eg_cost_measured_entry(eg_cost_model *model, const eg_node_spec *s
                                      uint32_t *out);
 uint32_t eg_cost_entry_count(const eg_cost_model *model);
 double eg_cost_entry_seconds(const eg_cost_model *model, uint32_t entry);
-/// The standard error of the median that an entry is, as its spread and samples say; 0
+/// The standard error of an entry, which is a median, from its spread and samples; 0
 /// where they are not known.
 double eg_cost_error(const eg_cost_model *model, uint32_t entry);
-/// Measurements of this model that were made on a busy machine (EG_BUSY_LOAD).
+/// Measurements of this model on a busy machine (EG_BUSY_LOAD).
 uint32_t eg_cost_busy(const eg_cost_model *model);
 uint32_t eg_cost_requested(const eg_cost_model *model);
-/// Forgets the nodes that are noted.
+/// Forgets all requests.
 void eg_cost_withdraw(eg_cost_model *model);
-/// Measures everything noted, in the order of the requests, and stores it in the database
-/// (one transaction per few entries or half a second, so that an interrupted run keeps
-/// what it had); then calibrates anew. progress may be NULL; returning true stops early,
-/// which is no failure: the rest stays noted. Fails as the measurer does, or with
-/// EGRAPH_E_BUSY or EGRAPH_E_IO; what was not stored stays noted.
+/// Measures all requested nodes, in the order of the requests, and stores the results in
+/// the database (one transaction per few entries or half a second, so that an interrupted
+/// run loses little); then calibrates anew. progress may be NULL; returning true stops
+/// early, which is no failure: the other requests remain. Fails as the measurer does, or
+/// with EGRAPH_E_BUSY or EGRAPH_E_IO; requests whose results were not stored remain.
 egraph_status eg_cost_measure(eg_cost_model *model, const eg_measurer *measurer,
                               bool (*progress)(void *user, uint32_t done, uint32_t total),
                               void *user);
-/// Entries of this machine that are known, and how many of them are unsupported.
+/// Counts the measured entries of this machine, and the unsupported ones among them.
 egraph_status eg_cost_counts(eg_cost_model *model, uint32_t *out_entries,
                              uint32_t *out_unsupported);
 

@@ -11,7 +11,7 @@ egraph_status eg_device_cost_init(eg_device_cost *cost, const eg_machine *machin
   return EGRAPH_OK;
 }
 
-static double roof(const eg_machine *machine, const eg_node_spec *spec) {
+static double roof_of_machine(const eg_machine *machine, const eg_node_spec *spec) {
   const eg_type *type = spec->input_count != 0 ? &spec->inputs[0] : &spec->results[0];
   double compute = eg_node_spec_flops(spec) / machine->peak_flops[type->dtype];
   double move = eg_node_spec_bytes(spec) / machine->bandwidth_bytes;
@@ -28,7 +28,8 @@ egraph_status eg_device_cost_seconds(const eg_device_cost *cost,
   }
   bool is_free = cost->machine->compute_is_free || eg_cost_is_free(local);
   *out_seconds =
-      is_free ? 0 : roof(cost->machine, local) + cost->machine->overhead_seconds;
+      is_free ? 0
+              : roof_of_machine(cost->machine, local) + cost->machine->overhead_seconds;
   if (out_source != NULL) *out_source = is_free ? EG_COST_FREE : EG_COST_ESTIMATED;
   return EGRAPH_OK;
 }

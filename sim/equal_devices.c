@@ -1,5 +1,6 @@
-// Outline: everything has a color, a number; a signature is its color and the sorted
-// colors around it. Things of one signature get one color, until their number stays.
+// Outline: every device, link and flow has a color, a number; its signature is this color
+// and the sorted colors around it. Equal signatures get equal colors, until the number of
+// colors stays.
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/equal_devices.h"
 
@@ -49,7 +50,7 @@ static egraph_status push_double(eg_u32s *words, double value) {
 }
 
 /// Gives items of the same words the same color, in the order of words.
-static egraph_status color(palette *p, uint32_t *colors, uint32_t *out_count) {
+static egraph_status color_items(palette *p, uint32_t *colors, uint32_t *out_count) {
   size_t items = p->first.len - 1;
   uint32_t next = 0;
   EG_TRY(signatures_resize(&p->sorted, items));
@@ -63,11 +64,6 @@ static egraph_status color(palette *p, uint32_t *colors, uint32_t *out_count) {
   }
   *out_count = items == 0 ? 0 : next + 1;
   return EGRAPH_OK;
-}
-
-static void sort_words(eg_u32s *words, uint32_t from) {
-  if (words->len - from > 1)
-    qsort(words->data + from, words->len - from, sizeof *words->data, by_value);
 }
 
 static egraph_status color_flows(eg_equal_devices *d, palette *p, uint32_t *colors) {
@@ -84,13 +80,14 @@ static egraph_status color_flows(eg_equal_devices *d, palette *p, uint32_t *colo
     for (uint32_t k = 0; k < f->link_count; k++)
       EG_TRY(
           eg_u32s_push(&p->words, d->link_class.data[d->links.data[f->first_link + k]]));
-    sort_words(&p->words, from);
+    if (p->words.len - from > 1)
+      qsort(p->words.data + from, p->words.len - from, sizeof *p->words.data, by_value);
   }
   EG_TRY(eg_u32s_push(&p->first, (uint32_t)p->words.len));
-  return color(p, colors, &d->flow_classes);
+  return color_items(p, colors, &d->flow_classes);
 }
 
-/// Room for a color and `counts[i]` words of every item; words are pushed by put_word.
+/// Makes room for the color and `counts[i]` words of every item, and writes the colors.
 static egraph_status begin_items(palette *p, const eg_u32s *old, const eg_u32s *counts) {
   EG_TRY(eg_u32s_resize(&p->first, old->len + 1));
   uint32_t at = 0;
@@ -128,7 +125,7 @@ static egraph_status color_devices(eg_equal_devices *d, palette *p, eg_u32s *cou
     p->words.data[p->first.data[f->to] + counts->data[f->to]--] = 2 * flow_colors[i] + 1;
   }
   sort_items(p);
-  return color(p, d->device_class.data, &d->device_classes);
+  return color_items(p, d->device_class.data, &d->device_classes);
 }
 
 static egraph_status color_links(eg_equal_devices *d, palette *p, eg_u32s *counts,
@@ -144,7 +141,7 @@ static egraph_status color_links(eg_equal_devices *d, palette *p, eg_u32s *count
       p->words.data[p->first.data[link] + counts->data[link]--] = flow_colors[i];
     }
   sort_items(p);
-  return color(p, d->link_class.data, &d->link_classes);
+  return color_items(p, d->link_class.data, &d->link_classes);
 }
 
 /// Numbers classes of devices anew, in the order of their first ones.
@@ -160,31 +157,20 @@ static egraph_status number_devices(eg_equal_devices *d, eg_u32s *scratch) {
   return EGRAPH_OK;
 }
 
-static egraph_status refine(eg_equal_devices *d, palette *p, eg_u32s *counts,
-                            eg_u32s *flow_colors) {
+egraph_status eg_equal_devices_find(eg_equal_devices *d) {
+  EG_LOCAL(palette, p, d->flows.alloc);
+  EG_LOCAL(eg_u32s, counts, d->flows.alloc);
+  EG_LOCAL(eg_u32s, flow_colors, d->flows.alloc);
   uint32_t before;
-  EG_TRY(eg_u32s_resize(flow_colors, d->flows.len));
+  d->device_classes = d->flow_classes = d->link_classes = 0;
+  EG_TRY(eg_u32s_resize(&flow_colors, d->flows.len));
   do {
     before = d->device_classes + d->link_classes + d->flow_classes;
-    EG_TRY(color_flows(d, p, flow_colors->data));
-    EG_TRY(color_devices(d, p, counts, flow_colors->data));
-    EG_TRY(color_links(d, p, counts, flow_colors->data));
+    EG_TRY(color_flows(d, &p, flow_colors.data));
+    EG_TRY(color_devices(d, &p, &counts, flow_colors.data));
+    EG_TRY(color_links(d, &p, &counts, flow_colors.data));
   } while (d->device_classes + d->link_classes + d->flow_classes != before);
   for (size_t i = 0; i < d->flows.len; i++)
-    d->flows.data[i].class = flow_colors->data[i];
-  return number_devices(d, counts);
-}
-
-egraph_status eg_equal_devices_find(eg_equal_devices *d) {
-  palette p;
-  eg_u32s counts, flow_colors;
-  palette_init(&p, d->flows.alloc);
-  eg_u32s_init(&counts, d->flows.alloc);
-  eg_u32s_init(&flow_colors, d->flows.alloc);
-  d->device_classes = d->flow_classes = d->link_classes = 0;
-  egraph_status status = refine(d, &p, &counts, &flow_colors);
-  eg_u32s_deinit(&flow_colors);
-  eg_u32s_deinit(&counts);
-  palette_deinit(&p);
-  return status;
+    d->flows.data[i].class = flow_colors.data[i];
+  return number_devices(d, &counts);
 }

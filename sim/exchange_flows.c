@@ -15,8 +15,8 @@ EG_OWNER_DEFINE(eg_exchange_flows, (eg_exchange_shapes, shapes), (eg_round_list,
 
 // ---- axes -------------------------------------------------------------------------
 
-/// What a mesh axis of this stride and size covers of an axis of the machine: devices
-/// `lo` to `hi` ranks apart; false: nothing.
+/// Finds the part of a machine's axis that a mesh axis of this stride and size covers:
+/// devices `lo` to `hi` ranks apart; false: none.
 static bool covers(uint64_t stride, uint64_t size, uint64_t own_stride, uint64_t own_size,
                    uint64_t *out_lo, uint64_t *out_hi) {
   *out_lo = stride > own_stride ? stride : own_stride;
@@ -41,7 +41,7 @@ bool eg_exchange_is_known(const eg_machine *machine, const eg_machine_mesh *mesh
 }
 
 /// Sizes of the rings of a hierarchy, the innermost first: a level for each axis of the
-/// machine; one level where the axis cuts across those.
+/// machine; one level where the mesh axis cuts across these.
 static uint32_t levels_of(const eg_machine *machine, uint64_t stride, uint32_t size,
                           uint32_t out[EG_MAX_MESH_AXES]) {
   uint64_t own = 1, lo, hi, product = 1;
@@ -90,7 +90,7 @@ static egraph_status add_real_flow(const eg_exchange_flows *f, eg_equal_devices 
   return eg_real_flows_push(&all->flows, flow);
 }
 
-/// The messages of all groups along the shape's axis.
+/// Adds the messages of all groups along the shape's axis.
 static egraph_status add_shape(eg_exchange_flows *f, eg_equal_devices *all,
                                eg_exchange_shape *shape, const eg_rounds *rounds) {
   uint32_t stride = eg_mesh_stride(&f->mesh, shape->axis);
@@ -119,13 +119,9 @@ static egraph_status expand_shape(eg_exchange_flows *f, eg_equal_devices *all,
   uint32_t levels[EG_MAX_MESH_AXES], size = f->mesh.axes[shape->axis].size;
   uint32_t count =
       levels_of(f->topology.machine, eg_mesh_stride(&f->mesh, shape->axis), size, levels);
-  eg_rounds rounds;
-  eg_rounds_init(&rounds, f->flows.alloc);
-  egraph_status status =
-      eg_rounds_make(shape->algorithm, shape->kind, size, levels, count, &rounds);
-  if (status == EGRAPH_OK) status = add_shape(f, all, shape, &rounds);
-  eg_rounds_deinit(&rounds);
-  return status;
+  EG_LOCAL(eg_rounds, rounds, f->flows.alloc);
+  EG_TRY(eg_rounds_make(shape->algorithm, shape->kind, size, levels, count, &rounds));
+  return add_shape(f, all, shape, &rounds);
 }
 
 static egraph_status expand_all(eg_exchange_flows *f, eg_equal_devices *all,
@@ -161,8 +157,8 @@ static egraph_status count_classes(const eg_equal_devices *all, census *c) {
   return EGRAPH_OK;
 }
 
-/// The links of one flow: each class once, with as many flows as one of its links
-/// carries.
+/// Adds the links of one flow: each class once, weighted by the flows that one of its
+/// links carries.
 static egraph_status add_flow_links(eg_exchange_flows *f, const eg_equal_devices *all,
                                     const census *c, const eg_real_flow *flow,
                                     eg_flow_class *out) {
@@ -209,34 +205,29 @@ static egraph_status keep_links(eg_exchange_flows *f, const eg_equal_devices *al
 }
 
 static egraph_status keep_classes(eg_exchange_flows *f, const eg_equal_devices *all) {
-  census c;
-  census_init(&c, f->flows.alloc);
+  EG_LOCAL(census, c, f->flows.alloc);
   f->class_count = all->device_classes;
-  egraph_status status =
-      eg_u32s_append(&f->device_class, all->device_class.data, all->device_class.len);
-  if (status == EGRAPH_OK) status = keep_links(f, all);
-  if (status == EGRAPH_OK) status = count_classes(all, &c);
-  for (size_t i = 0; i < all->flows.len && status == EGRAPH_OK; i++)
-    status = add_flow_class(f, all, &c, &all->flows.data[i]);
-  census_deinit(&c);
-  return status;
+  EG_TRY(eg_u32s_append(&f->device_class, all->device_class.data, all->device_class.len));
+  EG_TRY(keep_links(f, all));
+  EG_TRY(count_classes(all, &c));
+  for (size_t i = 0; i < all->flows.len; i++)
+    EG_TRY(add_flow_class(f, all, &c, &all->flows.data[i]));
+  return EGRAPH_OK;
 }
 
 egraph_status eg_exchange_flows_make(eg_exchange_flows *f, const eg_machine *machine,
                                      const eg_mesh *mesh, bool all) {
-  eg_equal_devices devices;
+  EG_LOCAL(eg_equal_devices, devices, f->flows.alloc);
   EG_TRY(eg_topology_make(machine, &f->topology));
   f->mesh = *mesh;
-  eg_equal_devices_init(&devices, f->flows.alloc);
-  egraph_status status = expand_all(f, &devices, all);
-  if (status == EGRAPH_OK) status = keep_classes(f, &devices);
-  eg_equal_devices_deinit(&devices);
-  for (size_t i = 0; i < f->shapes.len && status == EGRAPH_OK; i++)
+  EG_TRY(expand_all(f, &devices, all));
+  EG_TRY(keep_classes(f, &devices));
+  for (size_t i = 0; i < f->shapes.len; i++)
     for (uint32_t r = 0; r < f->shapes.data[i].round_count; r++) {
       const eg_round *round = &f->rounds.data[f->shapes.data[i].first_round + r];
       f->shapes.data[i].tasks += (double)round->count * round->repeat;
     }
-  return status;
+  return EGRAPH_OK;
 }
 
 // ---- tasks ------------------------------------------------------------------------
@@ -268,7 +259,8 @@ typedef struct adding {
 EG_OWNER_DEFINE_STATIC(adding, (known_flows, known),
                        (eg_u32s, last, tasks, links, weights))
 
-/// A task waits for all that a class sent and got, or for its beginning.
+/// Lets a task wait for all messages that a class sent and received in its last round, or
+/// for its entry.
 static egraph_status wait_for(const adding *a, uint32_t task, uint32_t class) {
   uint32_t at = a->last.data[class];
   if (at == NONE) return eg_task_graph_depend(a->graph, task, a->ends->enter[class]);
@@ -344,14 +336,11 @@ static egraph_status add_rounds(adding *a, const eg_exchange_shape *shape, doubl
 egraph_status eg_exchange_flows_add(eg_exchange_flows *f, eg_task_graph *graph,
                                     uint32_t shape, double bytes,
                                     const eg_exchange_ends *ends) {
-  adding a;
-  adding_init(&a, f->flows.alloc);
+  EG_LOCAL(adding, a, f->flows.alloc);
   a.f = f;
   a.graph = graph;
   a.ends = ends;
-  egraph_status status = add_rounds(&a, &f->shapes.data[shape], bytes);
-  adding_deinit(&a);
-  return status;
+  return add_rounds(&a, eg_exchange_shapes_at(&f->shapes, shape), bytes);
 }
 
 double eg_exchange_flows_most_busy(const eg_exchange_flows *f) {

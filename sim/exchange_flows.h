@@ -11,7 +11,7 @@
 #include "sim/task_graph.h"
 #include "sim/topology.h"
 
-/// What exchanges of all sizes have in common.
+/// The properties that exchanges of all sizes share.
 typedef struct eg_exchange_shape {
   uint32_t axis;
   eg_transition_kind kind;
@@ -46,17 +46,17 @@ typedef struct eg_exchange_flows {
 /// Devices, streams and tasks of an exchange, by class of devices.
 typedef struct eg_exchange_ends {
   const uint32_t *enter; // tasks after which a device takes part
-  uint32_t *leave;       // are made: when a device has sent and received all
+  uint32_t *leave;       // filled: tasks in which a device has sent and received all
   const uint32_t *streams;
   const uint32_t *processors; // links that a sending flow slows down; NULL: none
 } eg_exchange_ends;
 
 void eg_exchange_flows_init(eg_exchange_flows *flows, egraph_allocator alloc);
 void eg_exchange_flows_deinit(eg_exchange_flows *flows);
-/// Whether an axis of the mesh goes over ports that the machine's file says.
+/// True when an axis of the mesh goes over ports that the machine's file describes.
 bool eg_exchange_is_known(const eg_machine *machine, const eg_machine_mesh *mesh,
                           uint32_t axis);
-/// The number of a shape, a new one if need be; before eg_exchange_flows_make.
+/// Finds or adds a shape; before eg_exchange_flows_make.
 egraph_status eg_exchange_flows_shape(eg_exchange_flows *flows, uint32_t axis,
                                       eg_transition_kind kind,
                                       eg_collective_algorithm algorithm,
@@ -67,12 +67,12 @@ egraph_status eg_exchange_flows_make(eg_exchange_flows *flows, const eg_machine 
                                      const eg_mesh *mesh, bool all);
 /// Adds a link for each class of links to a task graph.
 egraph_status eg_exchange_flows_add_links(eg_exchange_flows *flows, eg_task_graph *graph);
-/// Adds the flows of an exchange of `bytes` (eg_transition_bytes), and the tasks with
-/// which devices leave it, on their streams.
+/// Adds the flows of an exchange of `bytes` (eg_transition_bytes), and the tasks in which
+/// devices leave it, on their streams.
 egraph_status eg_exchange_flows_add(eg_exchange_flows *flows, eg_task_graph *graph,
                                     uint32_t shape, double bytes,
                                     const eg_exchange_ends *ends);
-/// Seconds in which the busiest link works at full bandwidth: no step is shorter.
+/// Seconds of the busiest link at full bandwidth: no step is shorter.
 double eg_exchange_flows_most_busy(const eg_exchange_flows *flows);
 
 #endif

@@ -41,7 +41,7 @@ egraph_status eg_flow_leave(eg_task_graph *graph, uint32_t number) {
     eg_u32s *sending =
         &graph->links.data[graph->flow_links.data[task->first_link + i]].sending;
     size_t at = 0;
-    while (sending->data[at] != number)
+    while (*eg_u32s_at(sending, at) != number)
       at++;
     sending->data[at] = eg_u32s_pop(sending);
   }
@@ -61,8 +61,8 @@ static egraph_status visit_link(eg_task_graph *graph, uint32_t l) {
 }
 
 /// Gathers the component of a link: its links in `visited`, its flows in `flows`, sorted.
-/// Flows that end now are on links still, and in a replay of the past those of later
-/// times are already.
+/// Flows that end now are still on their links, and in a replay of the past later flows
+/// are already on theirs.
 static egraph_status gather_component(eg_task_graph *graph, uint32_t first, double now) {
   graph->visited.len = graph->flows.len = 0;
   EG_TRY(visit_link(graph, first));
@@ -87,7 +87,8 @@ static egraph_status gather_component(eg_task_graph *graph, uint32_t first, doub
   return EGRAPH_OK;
 }
 
-/// The link whose flows without a rate get the least; EG_TASK_NONE: all flows have one.
+/// The link with the least share for flows without a rate; EG_TASK_NONE: all flows have a
+/// rate.
 static uint32_t tightest_link(const eg_task_graph *graph, double *out_share) {
   uint32_t tightest = EG_TASK_NONE;
   *out_share = INFINITY;
@@ -101,6 +102,7 @@ static uint32_t tightest_link(const eg_task_graph *graph, double *out_share) {
 }
 
 static void fix_rate(eg_task_graph *graph, eg_task *task, double rate) {
+  assert(!task->is_fixed);
   task->rate = rate;
   task->is_fixed = true;
   for (uint32_t i = 0; i < task->link_count; i++) {
@@ -111,7 +113,7 @@ static void fix_rate(eg_task_graph *graph, eg_task *task, double rate) {
   }
 }
 
-static void fill(eg_task_graph *graph) {
+static void fill_rates(eg_task_graph *graph) {
   double share;
   for (size_t i = 0; i < graph->visited.len; i++) {
     eg_task_link *link = &graph->links.data[graph->visited.data[i]];
@@ -147,14 +149,14 @@ static egraph_status update_component(eg_task_graph *graph, uint32_t link, doubl
     task->left = task->left > sent ? task->left - sent : 0; // less by rounding only
     task->since = now;
   }
-  fill(graph);
+  fill_rates(graph);
   for (size_t i = 0; i < graph->flows.len; i++) {
     eg_task *task = &graph->tasks.data[graph->flows.data[i]];
     uint32_t event = eg_event_number(EG_EVENT_NEXT, graph->flows.data[i]);
     task->is_visited = task->is_fixed = false;
     double end = now + task->left / task->rate;
-    // What ends within rounding of now was to end after it, and does: only flows that
-    // send at a time beside each other change each other's ends.
+    // A flow whose new end rounds to now keeps its event: only flows that send at the
+    // same time change each other's ends.
     if (end > now || eg_event_queue_time(&graph->queue, event) == INFINITY)
       eg_event_queue_set(&graph->queue, event, end);
   }

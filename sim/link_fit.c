@@ -13,21 +13,24 @@ static const struct {
                       {"huge", 4194304, 1e30}};
 static const double LEAST_SECONDS = 1e-7;
 
-const char *eg_size_class_name(uint32_t index) { return classes[index].name; }
+const char *eg_size_class_name(uint32_t index) {
+  assert(index < CLASSES);
+  return classes[index].name;
+}
 
-static double seconds_of(const eg_exchange_point *point) {
+static double positive_seconds(const eg_exchange_point *point) {
   return fmax(point->seconds, LEAST_SECONDS);
 }
 
 /// Least squares of (latency + bytes * per_byte) / seconds - 1: with u = 1 / seconds and
-/// v = bytes / seconds, of latency * u + per_byte * v - 1. More bytes take no less time;
-/// and no bytes take none or more, unless the class begins behind the caches (`is_far`),
-/// where seconds grow faster than bytes.
+/// v = bytes / seconds, of latency * u + per_byte * v - 1. The slope is never negative;
+/// nor is the intercept, except for sizes beyond the caches (`is_far`), where seconds
+/// grow faster than bytes.
 static void fit_class(const eg_exchange_point *points, size_t count, bool is_far,
                       eg_size_class *out) {
   double uu = 0, uv = 0, vv = 0, u1 = 0, v1 = 0;
   for (size_t i = 0; i < count; i++) {
-    double u = 1 / seconds_of(&points[i]), v = points[i].bytes * u;
+    double u = 1 / positive_seconds(&points[i]), v = points[i].bytes * u;
     uu += u * u;
     uv += u * v;
     vv += v * v;
@@ -54,7 +57,7 @@ static eg_fit_error error_of(const eg_exchange_point *points, size_t count,
   eg_fit_error error = {.points = (uint32_t)count};
   for (size_t i = 0; i < count; i++) {
     double is = fitted->latency_seconds + points[i].bytes * fitted->seconds_per_byte;
-    double off = fabs(is / seconds_of(&points[i]) - 1);
+    double off = fabs(is / positive_seconds(&points[i]) - 1);
     error.mean += off / (double)count;
     if (off > error.worst) error.worst = off;
   }
@@ -63,6 +66,7 @@ static eg_fit_error error_of(const eg_exchange_point *points, size_t count,
 
 void eg_link_fit(const eg_exchange_point *points, size_t count, eg_link_curve *inout,
                  eg_fit_error out_errors[EG_SIZE_CLASSES]) {
+  assert(count != 0);
   inout->class_count = CLASSES;
   uint32_t known = CLASSES;
   for (uint32_t c = 0; c < CLASSES; c++) {

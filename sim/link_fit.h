@@ -18,10 +18,10 @@ typedef struct eg_fit_error {
   double mean, worst;
 } eg_fit_error;
 
-/// Fits the classes of a curve that have a point (the others take what the class beside
-/// them says); its exchange and devices stay. Points are of one
-/// exchange and stand by bytes, at least one. Points of no seconds count as a tenth of a
-/// microsecond.
+/// Fits the classes of a curve that have a point; the others copy the nearest class
+/// before them, or the first one with a point. Exchange and devices of the curve stay.
+/// Points are of one exchange and sorted by bytes, at least one. Points of 0 seconds
+/// count as a tenth of a microsecond.
 void eg_link_fit(const eg_exchange_point *points, size_t count, eg_link_curve *inout,
                  eg_fit_error out_errors[EG_SIZE_CLASSES]);
 const char *eg_size_class_name(uint32_t index);

@@ -208,17 +208,15 @@ static egraph_status open_writable(eg_profile_db *db) {
 
 // A WAL database in a folder we may not write to can only be read as an unchanging file.
 static egraph_status open_immutable(eg_profile_db *db) {
-  eg_text uri;
-  eg_text_init(&uri, db->alloc);
-  egraph_status status = eg_text_append(&uri, "file:");
-  for (const char *c = db->path; *c != '\0' && status == EGRAPH_OK; c++)
-    status = strchr("%?#", *c) != NULL ? eg_text_printf(&uri, "%%%02X", (unsigned)*c)
-                                       : eg_text_append_bytes(&uri, c, 1);
-  if (status == EGRAPH_OK) status = eg_text_append(&uri, "?immutable=1");
-  if (status == EGRAPH_OK)
-    status = open_handle(db, eg_text_of(&uri), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
-  eg_text_deinit(&uri);
-  return status;
+  EG_LOCAL(eg_text, uri, db->alloc);
+  eg_text_append(&uri, "file:");
+  for (const char *c = db->path; *c != '\0'; c++)
+    if (strchr("%?#", *c) != NULL)
+      eg_text_printf(&uri, "%%%02X", (unsigned)*c);
+    else
+      eg_text_append_bytes(&uri, c, 1);
+  EG_TRY(eg_text_append(&uri, "?immutable=1"));
+  return open_handle(db, eg_text_of(&uri), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
 }
 
 static egraph_status open_readable(eg_profile_db *db) {
@@ -279,7 +277,7 @@ static bool is_figure(sqlite3_stmt *row, int column, double *out) {
 }
 
 /// A text without zero bytes, owned by the row; NULL if the column is something else.
-static const char *text_of(sqlite3_stmt *row, int column) {
+static const char *text_column(sqlite3_stmt *row, int column) {
   if (sqlite3_column_type(row, column) != SQLITE_TEXT) return NULL;
   const char *text = (const char *)sqlite3_column_text(row, column);
   bool is_whole =
@@ -287,8 +285,9 @@ static const char *text_of(sqlite3_stmt *row, int column) {
   return is_whole ? text : NULL;
 }
 
-// The file may have been written by anyone, so every column is checked.
-/// Columns that are NULL leave 0: nothing is known.
+// Another program may have written the file, so every column is checked.
+
+/// Reads the evidence; 0 where columns are NULL: not known.
 static bool read_evidence(sqlite3_stmt *row, int first, eg_evidence *out) {
   double samples, date;
   *out = (eg_evidence){.samples = 0};
@@ -302,11 +301,11 @@ static bool read_evidence(sqlite3_stmt *row, int first, eg_evidence *out) {
   return true;
 }
 
-static egraph_status read_row(const eg_profile_db *db, sqlite3_stmt *row,
-                              eg_profile_entry *out) {
+static egraph_status read_entry_row(const eg_profile_db *db, sqlite3_stmt *row,
+                                    eg_profile_entry *out) {
   double formatted;
-  out->spec = text_of(row, 0);
-  out->op = text_of(row, 1);
+  out->spec = text_column(row, 0);
+  out->op = text_column(row, 1);
   bool sound = is_figure(row, 2, &formatted) && out->spec != NULL && out->op != NULL;
   out->formatted = formatted != 0;
   sound = is_figure(row, 3, &out->flops) && sound;
@@ -343,7 +342,7 @@ egraph_status eg_profile_db_load(eg_profile_db *db, const char *machine,
   egraph_status status = code == SQLITE_OK ? EGRAPH_OK : sqlite_fail(db, code);
   while (status == EGRAPH_OK && (code = sqlite3_step(rows)) == SQLITE_ROW) {
     eg_profile_entry entry;
-    status = read_row(db, rows, &entry);
+    status = read_entry_row(db, rows, &entry);
     if (status == EGRAPH_OK) status = each(user, &entry);
   }
   if (status == EGRAPH_OK && code != SQLITE_DONE) status = sqlite_fail(db, code);
@@ -351,7 +350,7 @@ egraph_status eg_profile_db_load(eg_profile_db *db, const char *machine,
   return status;
 }
 
-static int64_t hash_of(const char *spec) {
+static int64_t hash_of_spec(const char *spec) {
   uint64_t hash = eg_hash_bytes(0, spec, strlen(spec));
   int64_t column;
   memcpy(&column, &hash, sizeof column);
@@ -360,13 +359,13 @@ static int64_t hash_of(const char *spec) {
 
 static int bind_key(sqlite3_stmt *statement, const char *machine, const char *spec) {
   int code = sqlite3_bind_text(statement, 1, machine, -1, SQLITE_STATIC);
-  if (code == SQLITE_OK) code = sqlite3_bind_int64(statement, 2, hash_of(spec));
+  if (code == SQLITE_OK) code = sqlite3_bind_int64(statement, 2, hash_of_spec(spec));
   if (code == SQLITE_OK) code = sqlite3_bind_text(statement, 3, spec, -1, SQLITE_STATIC);
   return code;
 }
 
 static int bind_evidence(sqlite3_stmt *insert, int first, const eg_evidence *evidence) {
-  if (evidence->samples == 0) { // what was bound before must not stay
+  if (evidence->samples == 0) { // replaces the values of the entry before
     for (int i = 0; i < 4; i++) {
       int code = sqlite3_bind_null(insert, first + i);
       if (code != SQLITE_OK) return code;
@@ -404,7 +403,7 @@ static egraph_status read_stored(const eg_profile_db *db, sqlite3_stmt *select,
   egraph_status status = EGRAPH_OK;
   eg_profile_entry stored;
   if (code == SQLITE_ROW)
-    status = read_row(db, select, &stored);
+    status = read_entry_row(db, select, &stored);
   else
     status = sqlite_fail(db, code);
   if (status == EGRAPH_OK) {

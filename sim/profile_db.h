@@ -4,9 +4,9 @@
 //   entry: machine, spec text (and its hash) -> operator, flops, bytes, seconds | NULL,
 //                                               samples, spread, load, date
 //
-// Key invariants: what is stored changes only where a caller replaces it; of measurements
-// that do not, the first one of a key wins; a killed writer loses at most the transaction
-// it was in.
+// Key invariants: a stored entry changes only when a caller replaces it; otherwise the
+// first measurement of a key stays; a killed writer loses at most its current
+// transaction.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_SIM_PROFILE_DB_H
 #define EG_SIM_PROFILE_DB_H
@@ -46,8 +46,9 @@ egraph_status eg_profile_db_create(const egraph_allocator *alloc,
                                    eg_profile_db **out);
 void eg_profile_db_destroy(eg_profile_db *db);
 
-/// Calls `each` for every entry of a machine, ordered by hash and text. Stops at its
-/// first failure and returns that. The entry's strings are valid during the call only.
+/// Calls `each` for every entry of a machine, ordered by hash and text. Stops at the
+/// first failure of `each` and returns it. The entry's strings are valid only during the
+/// call.
 egraph_status eg_profile_db_load(eg_profile_db *db, const char *machine,
                                  egraph_status (*each)(void *user,
                                                        const eg_profile_entry *entry),

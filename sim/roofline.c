@@ -1,11 +1,13 @@
-// Peak and bandwidth are what the best tenth of the measured nodes reach, the overhead
-// is what the cheapest tenth takes beyond that. How far an operator stays from that roof
-// is the median ratio over its own measurements, or over ever wider groups while there
-// are fewer than FEW of them: the operator's family, the operator in any format, the
-// family in any format, everything. Medians, because one descheduled measurement may be
-// off by any factor.
+// Peak and bandwidth are reached by the best tenth of the measured nodes; the overhead is
+// the time of the cheapest tenth beyond that roof. The ratio of an operator to the roof
+// is the median over its own measurements, or over wider groups while there are fewer
+// than FEW of them: the operator's family, the operator in any format, the family in any
+// format, all nodes. Medians, because one descheduled measurement may be off by any
+// factor.
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/roofline.h"
+
+#include <assert.h>
 
 #include "base/quantile.h"
 
@@ -14,7 +16,7 @@ enum { FEW = 3 };
 // One core of a desktop CPU on float32, without any measurement.
 static const double default_peak = 4e10, default_bandwidth = 1e10,
                     default_overhead = 1e-6;
-// Nodes smaller than this say nothing about peak and bandwidth.
+// Smaller nodes are no evidence of peak and bandwidth.
 static const double small_flops = 1e5, small_bytes = 1e5;
 
 static const char *const family_names[] = {
@@ -30,7 +32,7 @@ typedef struct fit {
   int family[EG_OP_COUNT];
 } fit;
 
-// Families are numbered by their first operator.
+/// Numbers families by their first operator.
 static void number_families(int family[EG_OP_COUNT]) {
   for (int op = 0; op < EG_OP_COUNT; op++) {
     family[op] = 0;
@@ -39,7 +41,7 @@ static void number_families(int family[EG_OP_COUNT]) {
   }
 }
 
-static double roof(const eg_roofline *r, const eg_roofline_point *p) {
+static double roof_seconds(const eg_roofline *r, const eg_roofline_point *p) {
   double compute = p->flops / r->peak_flops, move = p->bytes / r->bandwidth_bytes;
   return compute > move ? compute : move;
 }
@@ -57,8 +59,8 @@ static void fit_roof(fit *f) {
   if (bytes >= FEW) r->bandwidth_bytes = eg_quantile(f->scratch, bytes, 0.9);
 }
 
-// The median of what the cheapest tenth takes beyond the roof. Nodes that took no time at
-// all were views on that back-end and say nothing.
+/// Fits the overhead: the median time of the cheapest tenth beyond the roof. Nodes that
+/// took no time were views on that back-end, and are left out.
 static void fit_overhead(fit *f) {
   eg_roofline *r = &f->roofline;
   size_t timed = 0, used = 0;
@@ -68,7 +70,7 @@ static void fit_overhead(fit *f) {
   double cheap = eg_quantile(f->scratch, timed, 0.1);
   for (size_t i = 0; i < f->count; i++)
     if (f->points[i].seconds > 0 && f->points[i].seconds <= cheap)
-      f->scratch[used++] = f->points[i].seconds - roof(r, &f->points[i]);
+      f->scratch[used++] = f->points[i].seconds - roof_seconds(r, &f->points[i]);
   double beyond = eg_quantile(f->scratch, used, 0.5);
   r->overhead_seconds = beyond < 1e-8 ? 1e-8 : beyond > 1e-4 ? 1e-4 : beyond;
 }
@@ -95,9 +97,9 @@ static bool is_in_group(const fit *f, const eg_roofline_point *p, group g, eg_op
   return false;
 }
 
-// Measured over modelled, without the overhead, of which at most nine tenths of
-// the time is believed. Nodes far below the overhead would only measure its noise:
-// they are left out.
+/// Measured over modelled seconds, without the overhead, which is at most nine tenths of
+/// the measured time. Nodes far below the overhead would only measure its noise: they are
+/// left out.
 static double fit_ratio(const fit *f, eg_op op, bool formatted, bool *out_fitted) {
   const eg_roofline *r = &f->roofline;
   for (int g = GROUP_OP; g <= GROUP_ALL; g++) {
@@ -105,7 +107,7 @@ static double fit_ratio(const fit *f, eg_op op, bool formatted, bool *out_fitted
     for (size_t i = 0; i < f->count; i++) {
       const eg_roofline_point *p = &f->points[i];
       if (!is_in_group(f, p, (group)g, op, formatted)) continue;
-      double modelled = roof(r, p), own = p->seconds - r->overhead_seconds;
+      double modelled = roof_seconds(r, p), own = p->seconds - r->overhead_seconds;
       if (modelled < r->overhead_seconds / 4) continue;
       f->scratch[used++] = (own < p->seconds / 10 ? p->seconds / 10 : own) / modelled;
     }
@@ -136,6 +138,7 @@ egraph_status eg_roofline_fit(eg_roofline *out, egraph_allocator alloc,
 }
 
 double eg_roofline_estimate(const eg_roofline *roofline, const eg_roofline_point *point) {
-  return roof(roofline, point) * roofline->ratio[point->op][point->formatted] +
+  assert((int)point->op < EG_OP_COUNT);
+  return roof_seconds(roofline, point) * roofline->ratio[point->op][point->formatted] +
          roofline->overhead_seconds;
 }

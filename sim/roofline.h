@@ -1,18 +1,18 @@
-// Estimated seconds of a node that nobody measured: a roofline, scaled per operator.
+// Estimated seconds of a node that was not measured: a roofline, scaled per operator.
 //
 //   seconds = max(flops / peak, bytes / bandwidth) * ratio(operator, formatted)
 //             + overhead
 //
-// Everything is fitted to the measured nodes there are, by medians and quantiles,
-// so that a few wild measurements change nothing; without any, the defaults of a
-// plain CPU core stand.
+// All figures are fitted to the measured nodes, by medians and quantiles, so that a few
+// wild measurements change nothing; without any, they are the figures of a plain CPU
+// core.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_SIM_ROOFLINE_H
 #define EG_SIM_ROOFLINE_H
 
 #include "ops/ops.h"
 
-/// What is known of a node; `seconds` only where it was measured.
+/// The figures of a node; `seconds` only where it was measured.
 typedef struct eg_roofline_point {
   eg_op op;
   bool formatted; // some memory format other than plain takes part

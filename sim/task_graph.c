@@ -10,7 +10,7 @@
 #define OWNED                                                                            \
   (eg_tasks, tasks), (eg_task_links, links), (eg_task_edges, edges),                     \
       (eg_event_queue, queue), (eg_link_uses, sorted),                                   \
-      (eg_u32s, streams, flow_links, flow_weights, looked_at, touched, stale, flows,     \
+      (eg_u32s, streams, flow_links, flow_weights, recomputed, touched, stale, flows,    \
        visited)
 
 egraph_status eg_task_graph_create(egraph_allocator alloc, eg_task_graph **out) {
@@ -134,7 +134,7 @@ static egraph_status add_task(eg_task_graph *graph, eg_task task, const uint32_t
   }
   *out_task = number;
   EG_TRY(eg_task_events_reserve(graph));
-  return eg_task_look_at(graph, number);
+  return eg_task_recompute(graph, number);
 }
 
 egraph_status eg_task_graph_add_compute(eg_task_graph *graph, double seconds,
@@ -170,7 +170,7 @@ egraph_status eg_task_graph_add_flows(eg_task_graph *graph, double latency, doub
 egraph_status eg_task_graph_depend(eg_task_graph *graph, uint32_t task, uint32_t on) {
   EG_TRY(check_number("task", task, graph->tasks.len));
   EG_TRY(check_number("task", on, graph->tasks.len));
-  EG_TRY(eg_task_look_at(graph, task));
+  EG_TRY(eg_task_recompute(graph, task));
   EG_TRY(add_edge(graph, task, on, false));
   graph->backward_edges += on > task;
   return EGRAPH_OK;
@@ -180,26 +180,26 @@ egraph_status eg_task_graph_depend(eg_task_graph *graph, uint32_t task, uint32_t
 
 /// Before the bytes or links of a flow change: flows that shared its links get them for
 /// themselves.
-static egraph_status look_at_flow(eg_task_graph *graph, uint32_t task) {
+static egraph_status recompute_flow(eg_task_graph *graph, uint32_t task) {
   EG_TRY(check_number("task", task, graph->tasks.len));
   if (!graph->tasks.data[task].is_flow)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "task %" PRIu32 " is no flow", task);
-  EG_TRY(eg_task_look_at(graph, task));
-  return eg_task_look_at_sharers(graph, task);
+  EG_TRY(eg_task_recompute(graph, task));
+  return eg_task_recompute_sharers(graph, task);
 }
 
 egraph_status eg_task_graph_set_seconds(eg_task_graph *graph, uint32_t task,
                                         double seconds) {
   EG_TRY(check_number("task", task, graph->tasks.len));
   EG_TRY(check_figure("the seconds of a task", seconds));
-  EG_TRY(eg_task_look_at(graph, task));
+  EG_TRY(eg_task_recompute(graph, task));
   graph->tasks.data[task].seconds = seconds;
   return EGRAPH_OK;
 }
 
 egraph_status eg_task_graph_set_bytes(eg_task_graph *graph, uint32_t task, double bytes) {
   EG_TRY(check_figure("the bytes of a flow", bytes));
-  EG_TRY(look_at_flow(graph, task));
+  EG_TRY(recompute_flow(graph, task));
   eg_task *flow = &graph->tasks.data[task];
   EG_TRY(check_links(graph, bytes, graph->flow_links.data + flow->first_link,
                      graph->flow_weights.data + flow->first_link, flow->link_count));
@@ -209,7 +209,7 @@ egraph_status eg_task_graph_set_bytes(eg_task_graph *graph, uint32_t task, doubl
 
 egraph_status eg_task_graph_set_links(eg_task_graph *graph, uint32_t task,
                                       const uint32_t *links, size_t link_count) {
-  EG_TRY(look_at_flow(graph, task));
+  EG_TRY(recompute_flow(graph, task));
   eg_task *flow = &graph->tasks.data[task];
   EG_TRY(check_links(graph, flow->bytes, links, NULL, link_count));
   if (link_count > flow->link_count) {
@@ -234,7 +234,7 @@ static void unlink_edge(eg_task_graph *graph, uint32_t *place, uint32_t edge, bo
 egraph_status eg_task_graph_undepend(eg_task_graph *graph, uint32_t task, uint32_t on) {
   EG_TRY(check_number("task", task, graph->tasks.len));
   EG_TRY(check_number("task", on, graph->tasks.len));
-  EG_TRY(eg_task_look_at(graph, task));
+  EG_TRY(eg_task_recompute(graph, task));
   for (uint32_t e = graph->tasks.data[task].in; e != EG_TASK_NONE;
        e = graph->edges.data[e].next_in) {
     if (graph->edges.data[e].from != on || graph->edges.data[e].is_order) continue;

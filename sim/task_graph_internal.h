@@ -11,11 +11,12 @@
 
 #define EG_TASK_NONE UINT32_MAX
 
-// Where a task is. Between simulations all are KNOWN but those that changes reached.
+// The state of a task. Between simulations all are KNOWN, except those that changes
+// reached.
 typedef enum eg_task_state {
-  EG_TASK_KNOWN,    // its times of the last simulation hold as far as is known
-  EG_TASK_REPLAYED, // a flow that starts as it did, and begins to send again
-  EG_TASK_WAITING,  // for what is before it; with an event, for its end or to send
+  EG_TASK_KNOWN,    // its times of the last simulation hold so far
+  EG_TASK_REPLAYED, // a flow with the start of the last simulation, which sends again
+  EG_TASK_WAITING,  // for tasks before it; with an event, for its end or to send
   EG_TASK_SENDING,  // a flow
   EG_TASK_ENDED     // in this simulation
 } eg_task_state;
@@ -24,17 +25,17 @@ typedef struct eg_task {
   eg_task_state state;
   bool is_flow;
   bool has_times;      // of an earlier simulation, in start, begin, end, until it starts
-  bool must_await;     // what is after it and keeps its start, once it is looked at
-  bool has_company;    // it may have been in a period of others on one of its links
+  bool must_await;     // the starts of tasks after it that are not recomputed
+  bool has_company;    // it may have shared a period with other flows on a link
   bool is_visited;     // while rates are computed
   bool is_fixed;       // its rate is, while rates are computed
   uint32_t unresolved; // while WAITING: tasks before it that have not ended
   uint32_t in, out;    // first edges; EG_TASK_NONE: none
   double start, end;
-  double due;                      // once it is looked at: ends then at the earliest
+  double due;                      // once it is recomputed: its earliest end
   double seconds, bytes;           // of a flow: latency and what it sends
   double begin;                    // of sending
-  double old_begin, old_end;       // of the last simulation, once it is looked at
+  double old_begin, old_end;       // of the last simulation, once it is recomputed
   double rate, left, since;        // of a flow that sends: bytes left at that time
   uint32_t first_link, link_count; // of flow_links
 } eg_task;
@@ -43,7 +44,7 @@ EG_VEC_DEFINE(eg_tasks, eg_task);
 /// `to` starts after `from` has ended.
 typedef struct eg_task_edge {
   uint32_t from, to, next_in, next_out;
-  bool is_order; // of a stream, not asked for
+  bool is_order; // of a stream, no dependency of the caller
 } eg_task_edge;
 EG_VEC_DEFINE(eg_task_edges, eg_task_edge);
 
@@ -52,8 +53,8 @@ EG_VEC_DEFINE(eg_task_edges, eg_task_edge);
 /// link was never idle.
 typedef struct eg_link_use {
   uint32_t task, first;
-  uint32_t replayed; // of the first of a period: the next use of it to replay
-  uint32_t next;     // none in between is of a KNOWN flow
+  uint32_t replayed; // in the first use of a period: the next use to replay
+  uint32_t next;     // no use in between is of a KNOWN flow
   double begin, end, period_end;
 } eg_link_use;
 EG_VEC_DEFINE(eg_link_uses, eg_link_use);
@@ -64,10 +65,10 @@ typedef struct eg_task_link {
   eg_link_uses uses;        // of the last simulation
   bool is_touched;          // a flow began or ended to send: rates are due
   bool is_visited;          // while rates are computed
-  bool is_stale;            // uses are to be written anew, from that time on
+  bool is_stale;            // uses must be written anew from stale_from on
   double stale_from;
-  size_t first_stale, kept; // uses that stay: up to there sorted, up to there in all
-  double changed_until;     // by then, flows that are looked at had sent on it
+  size_t first_stale, kept; // of the uses that stay: the sorted ones, and all
+  double changed_until;     // the latest old end of recomputed flows on it
   double free, open; // bandwidth, and flows without a rate, while rates are computed
 } eg_task_link;
 EG_VEC_DEFINE(eg_task_links, eg_task_link);
@@ -83,29 +84,29 @@ struct eg_task_graph {
   size_t backward_edges; // to a task from one of a larger number
   uint32_t free_edge;    // linked by next_in
   eg_event_queue queue;
-  eg_u32s looked_at;       // tasks, in this simulation or for the next one
-  eg_u32s touched;         // links
-  eg_u32s stale;           // links
-  eg_u32s flows, visited;  // scratch of rates: flows and links of a component
-  eg_link_uses sorted;     // scratch of uses
-  uint32_t last_looked_at; // tasks, by the last simulation
-  bool is_broken;          // a simulation failed half-way
+  eg_u32s recomputed;       // tasks, by the current simulation or for the next one
+  eg_u32s touched;          // links
+  eg_u32s stale;            // links
+  eg_u32s flows, visited;   // scratch of rates: flows and links of a component
+  eg_link_uses sorted;      // scratch of uses
+  uint32_t last_recomputed; // tasks, by the last simulation
+  bool is_broken;           // a simulation failed half-way
 };
 
-// Events: what a task does next; the next start, in the last simulation, of a task that
-// is after it; the begin of its sending in the last simulation; the next flow of the last
+// Events: the next action of a task; the next start, in the last simulation, of a task
+// after it; the begin of its sending in the last simulation; the next flow of the last
 // simulation on a link.
 enum { EG_EVENT_NEXT, EG_EVENT_OLD_START, EG_EVENT_OLD_BEGIN, EG_EVENT_LINK, EG_EVENTS };
 static inline uint32_t eg_event_number(uint32_t kind, uint32_t of) {
   return of * EG_EVENTS + kind;
 }
 
-/// Looks at a task again, in the next simulation or in this one from now on: it is
-/// WAITING, and not yet counted for how many.
-egraph_status eg_task_look_at(eg_task_graph *graph, uint32_t task);
-/// Looks again at flows that sent beside it in the last simulation: at those that had
-/// begun to send before it, now, and at later ones when they begin.
-egraph_status eg_task_look_at_sharers(eg_task_graph *graph, uint32_t task);
+/// Recomputes a task in the next simulation, or from now on in the current one: it is
+/// WAITING; the tasks that it waits for are not counted yet.
+egraph_status eg_task_recompute(eg_task_graph *graph, uint32_t task);
+/// Recomputes flows that sent at the same time on its links in the last simulation: now
+/// those that had begun to send before it, and later ones when they begin.
+egraph_status eg_task_recompute_sharers(eg_task_graph *graph, uint32_t task);
 /// Makes room for the events of all tasks and links.
 egraph_status eg_task_events_reserve(eg_task_graph *graph);
 

@@ -1,25 +1,26 @@
 // The events of a simulation, in the order of time, and of tasks where times are equal.
 //
-// A simulation looks at some tasks; all others are KNOWN: they have the times of the last
-// simulation, without an event. What an event changes reaches KNOWN tasks in these ways,
-// each before the time at which they would take part otherwise:
+// A simulation recomputes some tasks; all others are KNOWN: they have the times of the
+// last simulation, without an event. The change of an event reaches KNOWN tasks in these
+// ways, each before the time at which they would take part otherwise ("successors" wait
+// for the task):
 //
-//   a task ends earlier than it did, and nothing      what is after it and started when
-//   else kept what is after it                        it had ended is looked at then
-//   a task has not ended when what is after it        what is after it is looked at then
-//   started (OLD_START)
-//   a task cannot end before what is after it         the same at once, so that no event
-//   started                                           is needed (look_ahead)
+//   a task ends earlier than it did, and it was       successors that started at its old
+//   the last cause of successors                      end are recomputed from its new end
+//   a task has not ended at the old start of a        the successor is recomputed then
+//   successor (OLD_START)
+//   a task cannot end before the old start of a       the same at once, so that no event
+//   successor                                         is needed (recompute_ahead)
 //   a flow begins to send, or did (OLD_BEGIN), or     flows that send on its links are
-//   one that is KNOWN does beside it (LINK)           replayed, from the beginning of the
+//   a KNOWN flow does at the same time (LINK)         replayed, from the beginning of the
 //                                                     period in which a link was busy
 //
-// A replay lies in the past of the event that asks for it, and is finished before that
-// event goes on. Up to there it gives the times that are known, since nothing that it
-// meets is different: where it would be, the flow would be looked at already.
+// A replay lies in the past of the event that causes it, and is finished before that
+// event goes on. Up to there it gives the known times, since nothing that it meets has
+// changed: otherwise the flow would already be recomputed.
 //
 // Tasks are served in the order of their numbers where times are equal: a change must
-// have passed what is before a task when the task is served.
+// have passed the tasks before a task when the task is served.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <math.h>
@@ -33,11 +34,12 @@ static void set_next(eg_task_graph *graph, uint32_t task, double time) {
   eg_event_queue_set(&graph->queue, eg_event_number(EG_EVENT_NEXT, task), time);
 }
 
+/// True when a recomputed task has not ended.
 static bool is_awaited(const eg_task *task) {
   return task->state != EG_TASK_KNOWN && task->state != EG_TASK_ENDED;
 }
 
-/// It starts when it did, as far as is known.
+/// True when a task starts as in the last simulation, so far.
 static bool keeps_start(const eg_task *task) {
   return task->state == EG_TASK_KNOWN || task->state == EG_TASK_REPLAYED;
 }
@@ -52,9 +54,9 @@ egraph_status eg_task_events_reserve(eg_task_graph *graph) {
   return eg_event_queue_reserve(&graph->queue, (uint32_t)most * EG_EVENTS);
 }
 
-// ---- looking at tasks -----------------------------------------------------------
+// ---- tasks to recompute ---------------------------------------------------------
 
-/// When all before a task has ended, as far as is known.
+/// The latest end of all tasks before a task, so far.
 static double ready_time(const eg_task_graph *graph, const eg_task *task) {
   double ready = 0;
   for (uint32_t e = task->in; e != EG_TASK_NONE; e = graph->edges.data[e].next_in)
@@ -62,9 +64,9 @@ static double ready_time(const eg_task_graph *graph, const eg_task *task) {
   return ready;
 }
 
-/// Nothing before it is awaited: it starts at `start`, and has an event for its end, or
-/// for the end of its latency.
-static void schedule(eg_task_graph *graph, uint32_t number, double start) {
+/// Starts a task that waits for no other any more: adds an event for its end, or for the
+/// end of its latency.
+static void schedule_task(eg_task_graph *graph, uint32_t number, double start) {
   eg_task *task = &graph->tasks.data[number];
   task->start = start;
   if (!task->is_flow) task->due = start + task->seconds;
@@ -87,7 +89,7 @@ static double least_sending(const eg_task_graph *graph, const eg_task *task) {
   return least;
 }
 
-/// Counts what a WAITING task waits for.
+/// Counts the tasks that a WAITING task waits for.
 static void wait_for_others(eg_task_graph *graph, uint32_t number) {
   eg_task *task = &graph->tasks.data[number];
   double ready = 0;
@@ -99,10 +101,10 @@ static void wait_for_others(eg_task_graph *graph, uint32_t number) {
     ready = later(ready, awaited ? from->due : from->end);
   }
   if (task->has_times) task->due = ready + task->seconds + least_sending(graph, task);
-  if (task->unresolved == 0) schedule(graph, number, ready);
+  if (task->unresolved == 0) schedule_task(graph, number, ready);
 }
 
-/// From a time on, uses of a link are to be written anew.
+/// Marks uses of a link to be written anew from a time on.
 static egraph_status make_stale(eg_task_graph *graph, uint32_t l, double from) {
   eg_task_link *link = &graph->links.data[l];
   if (link->is_stale) {
@@ -114,8 +116,8 @@ static egraph_status make_stale(eg_task_graph *graph, uint32_t l, double from) {
   return eg_u32s_push(&graph->stale, l);
 }
 
-/// Has an event for the first start, in the last simulation, of what is after a task and
-/// keeps its start as far as is known.
+/// Adds an event for the first start, in the last simulation, of a successor that keeps
+/// its start so far.
 static void await_starts(eg_task_graph *graph, uint32_t number) {
   double next = INFINITY;
   for (uint32_t e = graph->tasks.data[number].out; e != EG_TASK_NONE;
@@ -127,10 +129,10 @@ static void await_starts(eg_task_graph *graph, uint32_t number) {
     eg_event_queue_set(&graph->queue, eg_event_number(EG_EVENT_OLD_START, number), next);
 }
 
-/// A KNOWN task is one no longer.
-static egraph_status begin_to_look(eg_task_graph *graph, uint32_t number) {
+/// Prepares a KNOWN task to be recomputed.
+static egraph_status begin_recomputing(eg_task_graph *graph, uint32_t number) {
   eg_task *task = &graph->tasks.data[number];
-  EG_TRY(eg_u32s_push(&graph->looked_at, number));
+  EG_TRY(eg_u32s_push(&graph->recomputed, number));
   for (uint32_t i = 0; i < task->link_count; i++)
     EG_TRY(make_stale(graph, graph->flow_links.data[task->first_link + i],
                       task->has_times ? task->begin : INFINITY));
@@ -150,10 +152,10 @@ static egraph_status begin_to_look(eg_task_graph *graph, uint32_t number) {
   return EGRAPH_OK;
 }
 
-egraph_status eg_task_look_at(eg_task_graph *graph, uint32_t number) {
+egraph_status eg_task_recompute(eg_task_graph *graph, uint32_t number) {
   eg_task *task = &graph->tasks.data[number];
   if (task->state == EG_TASK_KNOWN) {
-    EG_TRY(begin_to_look(graph, number));
+    EG_TRY(begin_recomputing(graph, number));
     if (task->has_times && sends(task) && task->has_company)
       eg_event_queue_set(&graph->queue, eg_event_number(EG_EVENT_OLD_BEGIN, number),
                          task->begin);
@@ -166,13 +168,14 @@ egraph_status eg_task_look_at(eg_task_graph *graph, uint32_t number) {
   return EGRAPH_OK;
 }
 
-/// Looks at tasks after this one that start before a time.
-static egraph_status look_after(eg_task_graph *graph, uint32_t number, double before) {
+/// Recomputes the successors that start before a time.
+static egraph_status recompute_after(eg_task_graph *graph, uint32_t number,
+                                     double before) {
   eg_task *task = &graph->tasks.data[number];
   bool is_scheduled =
       task->state == EG_TASK_WAITING && !task->is_flow && task->unresolved == 0;
   task->must_await = false;
-  if (!task->has_times) return EGRAPH_OK; // all after it is looked at
+  if (!task->has_times) return EGRAPH_OK; // all successors are recomputed
   if (is_scheduled) before = later(before, task->due);
   for (uint32_t e = task->out; e != EG_TASK_NONE; e = graph->edges.data[e].next_out) {
     uint32_t to = graph->edges.data[e].to;
@@ -181,23 +184,23 @@ static egraph_status look_after(eg_task_graph *graph, uint32_t number, double be
       task->must_await = !is_scheduled; // otherwise it has ended by then
       continue;
     }
-    EG_TRY(eg_task_look_at(graph, to));
+    EG_TRY(eg_task_recompute(graph, to));
     wait_for_others(graph, to);
   }
   return EGRAPH_OK;
 }
 
-/// After all tasks that are looked at since then: what is sure to start later than it did
-/// is looked at, too; starts of the rest are awaited.
-static egraph_status look_ahead(eg_task_graph *graph, size_t from) {
-  for (size_t i = from; i < graph->looked_at.len; i++) {
-    uint32_t number = graph->looked_at.data[i];
+/// Recomputes the successors of all tasks recomputed since `from` that are sure to start
+/// later than they did; awaits the starts of the others.
+static egraph_status recompute_ahead(eg_task_graph *graph, size_t from) {
+  for (size_t i = from; i < graph->recomputed.len; i++) {
+    uint32_t number = graph->recomputed.data[i];
     if (graph->tasks.data[number].state == EG_TASK_WAITING)
-      EG_TRY(look_after(graph, number, graph->tasks.data[number].due));
+      EG_TRY(recompute_after(graph, number, graph->tasks.data[number].due));
   }
-  for (size_t i = from; i < graph->looked_at.len; i++)
-    if (graph->tasks.data[graph->looked_at.data[i]].must_await)
-      await_starts(graph, graph->looked_at.data[i]);
+  for (size_t i = from; i < graph->recomputed.len; i++)
+    if (graph->tasks.data[graph->recomputed.data[i]].must_await)
+      await_starts(graph, graph->recomputed.data[i]);
   return EGRAPH_OK;
 }
 
@@ -227,8 +230,9 @@ static size_t find_known(const eg_task_graph *graph, eg_link_uses *uses, size_t 
   return at;
 }
 
-/// From a time on, flows that begin on a link find it other than it was.
-static void watch(eg_task_graph *graph, eg_task_link *link, double from, double until) {
+/// Watches a link from a time on: KNOWN flows that begin on it must be replayed.
+static void watch_link(eg_task_graph *graph, eg_task_link *link, double from,
+                       double until) {
   size_t next = find_known(graph, &link->uses, find_use(&link->uses, from));
   uint32_t event = eg_event_number(EG_EVENT_LINK, (uint32_t)(link - graph->links.data));
   link->changed_until = later(link->changed_until, until);
@@ -237,8 +241,8 @@ static void watch(eg_task_graph *graph, eg_task_link *link, double from, double 
     eg_event_queue_set(&graph->queue, event, link->uses.data[next].begin);
 }
 
-/// Replays the flows of a period that began to send by then: a flow starts as it did, and
-/// takes what its links give it.
+/// Replays the flows of a period that began to send by a time: a flow starts as it did,
+/// and its links determine its end.
 static egraph_status replay_period(eg_task_graph *graph, eg_link_uses *uses, size_t at,
                                    double time) {
   eg_link_use *first = &uses->data[uses->data[at].first];
@@ -248,7 +252,7 @@ static egraph_status replay_period(eg_task_graph *graph, eg_link_uses *uses, siz
     first->replayed++;
     eg_task *task = &graph->tasks.data[use->task];
     if (task->state != EG_TASK_KNOWN) continue;
-    EG_TRY(begin_to_look(graph, use->task));
+    EG_TRY(begin_recomputing(graph, use->task));
     task->state = EG_TASK_REPLAYED;
     task->unresolved = 0;
     task->due = task->begin;
@@ -258,9 +262,9 @@ static egraph_status replay_period(eg_task_graph *graph, eg_link_uses *uses, siz
   return EGRAPH_OK;
 }
 
-/// Replays what sent beside a flow when it began to send, in the last simulation, and
-/// watches its links for what began later.
-static egraph_status replay_beside(eg_task_graph *graph, uint32_t number) {
+/// Replays the flows that sent when a flow began to send in the last simulation, and
+/// watches its links for flows that began later.
+static egraph_status replay_sharers(eg_task_graph *graph, uint32_t number) {
   const eg_task *task = &graph->tasks.data[number];
   for (uint32_t i = 0; i < task->link_count && task->has_times; i++) {
     eg_task_link *link = link_of(graph, task, i);
@@ -271,21 +275,21 @@ static egraph_status replay_beside(eg_task_graph *graph, uint32_t number) {
       at++;
     if (at == uses->len || uses->data[at].task != number) continue;
     EG_TRY(replay_period(graph, uses, at, task->old_begin));
-    watch(graph, link, task->old_begin, task->old_end);
+    watch_link(graph, link, task->old_begin, task->old_end);
   }
   return EGRAPH_OK;
 }
 
-/// The same for all flows that are looked at since then.
+/// The same for all flows recomputed since `from`.
 static egraph_status replay_further(eg_task_graph *graph, size_t from) {
-  for (size_t i = from; i < graph->looked_at.len; i++)
-    EG_TRY(replay_beside(graph, graph->looked_at.data[i]));
+  for (size_t i = from; i < graph->recomputed.len; i++)
+    EG_TRY(replay_sharers(graph, graph->recomputed.data[i]));
   return EGRAPH_OK;
 }
 
-egraph_status eg_task_look_at_sharers(eg_task_graph *graph, uint32_t task) {
-  size_t from = graph->looked_at.len;
-  EG_TRY(replay_beside(graph, task));
+egraph_status eg_task_recompute_sharers(eg_task_graph *graph, uint32_t task) {
+  size_t from = graph->recomputed.len;
+  EG_TRY(replay_sharers(graph, task));
   return replay_further(graph, from);
 }
 
@@ -293,7 +297,7 @@ egraph_status eg_task_look_at_sharers(eg_task_graph *graph, uint32_t task) {
 
 static egraph_status end_task(eg_task_graph *graph, uint32_t number, double now) {
   eg_task *task = &graph->tasks.data[number];
-  size_t looked_at = graph->looked_at.len;
+  size_t from = graph->recomputed.len;
   if (!isfinite(now))
     return EG_FAIL(EGRAPH_E_ARGUMENT, "task %" PRIu32 " never ends: its times overflow",
                    number);
@@ -305,7 +309,7 @@ static egraph_status end_task(eg_task_graph *graph, uint32_t number, double now)
     uint32_t to = graph->edges.data[e].to;
     if (graph->tasks.data[to].state == EG_TASK_WAITING &&
         --graph->tasks.data[to].unresolved == 0)
-      schedule(graph, to, ready_time(graph, &graph->tasks.data[to]));
+      schedule_task(graph, to, ready_time(graph, &graph->tasks.data[to]));
   }
   if (!task->has_times || now >= task->old_end) return EGRAPH_OK;
   for (uint32_t e = task->out; e != EG_TASK_NONE; e = graph->edges.data[e].next_out) {
@@ -314,16 +318,16 @@ static egraph_status end_task(eg_task_graph *graph, uint32_t number, double now)
     if (!keeps_start(after) || after->start != task->old_end ||
         ready_time(graph, after) == after->start)
       continue; // it waits for another
-    EG_TRY(eg_task_look_at(graph, to));
+    EG_TRY(eg_task_recompute(graph, to));
     wait_for_others(graph, to);
   }
-  return look_ahead(graph, looked_at);
+  return recompute_ahead(graph, from);
 }
 
-/// A flow begins to send: beside others, of which some may be KNOWN.
+/// Lets a flow begin to send, on links where KNOWN flows may send.
 static egraph_status begin_to_send(eg_task_graph *graph, uint32_t number, double now) {
   eg_task *task = &graph->tasks.data[number];
-  size_t from = graph->looked_at.len;
+  size_t from = graph->recomputed.len;
   if (!sends(task)) {
     task->begin = now;
     return end_task(graph, number, now);
@@ -333,7 +337,7 @@ static egraph_status begin_to_send(eg_task_graph *graph, uint32_t number, double
     size_t next = find_use(&link->uses, now);
     if (next > 0 && link->uses.data[next - 1].period_end > now)
       EG_TRY(replay_period(graph, &link->uses, next - 1, now));
-    watch(graph, link, now, 0);
+    watch_link(graph, link, now, 0);
   }
   EG_TRY(replay_further(graph, from));
   if (!eg_event_queue_is_empty(&graph->queue) &&
@@ -357,23 +361,23 @@ static egraph_status serve_next(eg_task_graph *graph, uint32_t number, double no
   return end_task(graph, number, now);
 }
 
-/// A task has not ended, and others after it started now.
+/// Serves the old start of a successor of a task that has not ended.
 static egraph_status serve_old_start(eg_task_graph *graph, uint32_t task, double now) {
-  size_t from = graph->looked_at.len;
-  EG_TRY(look_after(graph, task, nextafter(now, INFINITY)));
-  EG_TRY(look_ahead(graph, from));
+  size_t from = graph->recomputed.len;
+  EG_TRY(recompute_after(graph, task, nextafter(now, INFINITY)));
+  EG_TRY(recompute_ahead(graph, from));
   if (graph->tasks.data[task].must_await) await_starts(graph, task);
   return EGRAPH_OK;
 }
 
-/// A flow that is KNOWN begins to send where others send, or sent, that are not.
+/// Serves the begin of a KNOWN flow on a link where recomputed flows send, or sent.
 static egraph_status serve_link(eg_task_graph *graph, uint32_t l, double now) {
   eg_task_link *link = &graph->links.data[l];
-  size_t from = graph->looked_at.len, at = find_use(&link->uses, now);
+  size_t from = graph->recomputed.len, at = find_use(&link->uses, now);
   if (link->sending.len == 0 && now >= link->changed_until) return EGRAPH_OK;
   for (; at < link->uses.len && link->uses.data[at].begin == now; at++)
     EG_TRY(replay_period(graph, &link->uses, at, now));
-  if (at < link->uses.len) watch(graph, link, link->uses.data[at].begin, 0);
+  if (at < link->uses.len) watch_link(graph, link, link->uses.data[at].begin, 0);
   return replay_further(graph, from);
 }
 
@@ -383,7 +387,7 @@ static egraph_status serve(eg_task_graph *graph, eg_event event) {
   switch (event.number % EG_EVENTS) {
   case EG_EVENT_NEXT: return serve_next(graph, of, event.time);
   case EG_EVENT_OLD_START: return serve_old_start(graph, of, event.time);
-  case EG_EVENT_OLD_BEGIN: return eg_task_look_at_sharers(graph, of);
+  case EG_EVENT_OLD_BEGIN: return eg_task_recompute_sharers(graph, of);
   default: return serve_link(graph, of, event.time);
   }
 }
@@ -426,7 +430,8 @@ static egraph_status sort_uses(eg_task_graph *graph, eg_link_uses *uses, size_t 
   return EGRAPH_OK;
 }
 
-/// Periods of all uses from the one that use `from` begins, or is in or right after.
+/// Finds the periods of all uses from the period on that use `from` begins, is in, or
+/// follows.
 static void find_periods(eg_task_graph *graph, eg_link_uses *uses, size_t from) {
   uint32_t first = from != 0 ? uses->data[from - 1].first : 0, start = first;
   double end = 0;
@@ -446,10 +451,11 @@ static void find_periods(eg_task_graph *graph, eg_link_uses *uses, size_t from) 
       uses->data[i - 1].period_end = uses->data[i].period_end;
 }
 
-/// Uses of stale links: those of flows that were looked at go, then come again.
+/// Writes the uses of stale links: removes the uses of recomputed flows, then adds them
+/// again.
 static egraph_status write_uses(eg_task_graph *graph) {
-  for (size_t i = 0; i < graph->looked_at.len; i++) {
-    eg_task *task = &graph->tasks.data[graph->looked_at.data[i]];
+  for (size_t i = 0; i < graph->recomputed.len; i++) {
+    eg_task *task = &graph->tasks.data[graph->recomputed.data[i]];
     task->has_company = false;
     for (uint32_t k = 0; k < task->link_count; k++)
       EG_TRY(
@@ -463,10 +469,10 @@ static egraph_status write_uses(eg_task_graph *graph) {
         link->uses.data[kept++] = link->uses.data[k];
     link->uses.len = link->kept = kept;
   }
-  for (size_t i = 0; i < graph->looked_at.len; i++) {
-    const eg_task *task = &graph->tasks.data[graph->looked_at.data[i]];
+  for (size_t i = 0; i < graph->recomputed.len; i++) {
+    const eg_task *task = &graph->tasks.data[graph->recomputed.data[i]];
     eg_link_use use = {
-        .task = graph->looked_at.data[i], .begin = task->begin, .end = task->end};
+        .task = graph->recomputed.data[i], .begin = task->begin, .end = task->end};
     for (uint32_t k = 0; k < task->link_count && sends(task); k++)
       EG_TRY(eg_link_uses_push(
           &graph->links.data[graph->flow_links.data[task->first_link + k]].uses, use));
@@ -483,29 +489,29 @@ static egraph_status write_uses(eg_task_graph *graph) {
 }
 
 static egraph_status check_ended(const eg_task_graph *graph) {
-  for (size_t i = 0; i < graph->looked_at.len; i++)
-    if (graph->tasks.data[graph->looked_at.data[i]].state != EG_TASK_ENDED)
+  for (size_t i = 0; i < graph->recomputed.len; i++)
+    if (graph->tasks.data[graph->recomputed.data[i]].state != EG_TASK_ENDED)
       return EG_FAIL(EGRAPH_E_ARGUMENT,
                      "task %" PRIu32 " waits for itself, or for tasks that do",
-                     graph->looked_at.data[i]);
+                     graph->recomputed.data[i]);
   return EGRAPH_OK;
 }
 
-static egraph_status simulate(eg_task_graph *graph) {
-  for (size_t i = 0; i < graph->looked_at.len; i++)
-    if (graph->tasks.data[graph->looked_at.data[i]].state == EG_TASK_WAITING)
-      wait_for_others(graph, graph->looked_at.data[i]);
-  EG_TRY(look_ahead(graph, 0));
+static egraph_status simulate_marked(eg_task_graph *graph) {
+  for (size_t i = 0; i < graph->recomputed.len; i++)
+    if (graph->tasks.data[graph->recomputed.data[i]].state == EG_TASK_WAITING)
+      wait_for_others(graph, graph->recomputed.data[i]);
+  EG_TRY(recompute_ahead(graph, 0));
   EG_TRY(serve_all(graph));
   EG_TRY(check_ended(graph));
   EG_TRY(write_uses(graph));
-  for (size_t i = 0; i < graph->looked_at.len; i++) {
-    eg_task *task = &graph->tasks.data[graph->looked_at.data[i]];
+  for (size_t i = 0; i < graph->recomputed.len; i++) {
+    eg_task *task = &graph->tasks.data[graph->recomputed.data[i]];
     task->state = EG_TASK_KNOWN;
     task->has_times = true;
   }
-  graph->last_looked_at = (uint32_t)graph->looked_at.len;
-  graph->looked_at.len = 0;
+  graph->last_recomputed = (uint32_t)graph->recomputed.len;
+  graph->recomputed.len = 0;
   graph->is_broken = false;
   return EGRAPH_OK;
 }
@@ -513,7 +519,7 @@ static egraph_status simulate(eg_task_graph *graph) {
 egraph_status eg_task_graph_simulate_anew(eg_task_graph *graph) {
   graph->is_broken = true;
   eg_event_queue_clear(&graph->queue);
-  graph->looked_at.len = graph->touched.len = graph->stale.len = 0;
+  graph->recomputed.len = graph->touched.len = graph->stale.len = 0;
   for (size_t l = 0; l < graph->links.len; l++) {
     eg_task_link *link = &graph->links.data[l];
     link->sending.len = link->uses.len = 0;
@@ -527,17 +533,17 @@ egraph_status eg_task_graph_simulate_anew(eg_task_graph *graph) {
     task->end = 0;
   }
   for (uint32_t i = 0; i < graph->tasks.len; i++)
-    EG_TRY(eg_task_look_at(graph, i));
-  return simulate(graph);
+    EG_TRY(eg_task_recompute(graph, i));
+  return simulate_marked(graph);
 }
 
 egraph_status eg_task_graph_simulate(eg_task_graph *graph) {
-  bool is_in_order = graph->backward_edges == 0 || graph->looked_at.len == 0;
+  bool is_in_order = graph->backward_edges == 0 || graph->recomputed.len == 0;
   if (graph->is_broken || !is_in_order) return eg_task_graph_simulate_anew(graph);
   graph->is_broken = true;
-  return simulate(graph);
+  return simulate_marked(graph);
 }
 
-uint32_t eg_task_graph_looked_at(const eg_task_graph *graph) {
-  return graph->last_looked_at;
+uint32_t eg_task_graph_recomputed(const eg_task_graph *graph) {
+  return graph->last_recomputed;
 }

@@ -10,12 +10,8 @@ enum { OUT, IN, SHARED_OUT, SHARED_IN };
 
 // ---- links ------------------------------------------------------------------------
 
-static double bandwidth_of(const eg_machine_link *link) {
-  return link->bandwidth_bytes != 0 ? link->bandwidth_bytes : 1 / link->seconds_per_byte;
-}
-
-static egraph_status add_pair(eg_topology *t, uint32_t link, uint32_t devices,
-                              double bandwidth) {
+static egraph_status add_both_ways(eg_topology *t, uint32_t link, uint32_t devices,
+                                   double bandwidth) {
   uint32_t count = (t->devices + devices - 1) / devices;
   for (int i = 0; i < 2; i++) {
     if (count > EG_TOPOLOGY_MOST_LINKS - t->link_count)
@@ -32,20 +28,21 @@ static egraph_status add_pair(eg_topology *t, uint32_t link, uint32_t devices,
 
 static egraph_status add_class(eg_topology *t, uint32_t l) {
   const eg_machine_link *link = &t->machine->links[l];
-  double bandwidth = bandwidth_of(link);
+  double bandwidth =
+      link->bandwidth_bytes != 0 ? link->bandwidth_bytes : 1 / link->seconds_per_byte;
   t->first_part[l] = t->part_count;
   if (link->ports == EG_PORTS_UNKNOWN) return EGRAPH_OK;
   if (link->ports == EG_PORTS_TORUS) {
     for (uint32_t a = 0; a < t->machine->axis_count; a++)
-      if (t->machine->axes[a].link == l) EG_TRY(add_pair(t, l, 1, bandwidth));
+      if (t->machine->axes[a].link == l) EG_TRY(add_both_ways(t, l, 1, bandwidth));
     return EGRAPH_OK;
   }
-  EG_TRY(add_pair(t, l, 1, bandwidth));
-  if (link->sharers > 1) EG_TRY(add_pair(t, l, link->sharers, bandwidth));
+  EG_TRY(add_both_ways(t, l, 1, bandwidth));
+  if (link->sharers > 1) EG_TRY(add_both_ways(t, l, link->sharers, bandwidth));
   for (uint32_t i = 0; i < link->level_count; i++) {
     double ports = (double)link->levels[i].devices / link->sharers;
-    EG_TRY(add_pair(t, l, link->levels[i].devices,
-                    ports * bandwidth / link->levels[i].oversubscription));
+    EG_TRY(add_both_ways(t, l, link->levels[i].devices,
+                         ports * bandwidth / link->levels[i].oversubscription));
   }
   return EGRAPH_OK;
 }
@@ -77,8 +74,8 @@ static egraph_status pass(way *w, uint32_t part, uint32_t rank) {
   return eg_u32s_push(w->links, p->first + rank / p->devices);
 }
 
-/// Levels of switches up, and down on the other side, as far as the two have none in
-/// common.
+/// Passes levels of switches up, and down on the other side, below the first switch that
+/// both ranks share.
 static egraph_status pass_tree(way *w, uint32_t l, uint32_t from, uint32_t to) {
   const eg_machine_link *link = &w->topology->machine->links[l];
   uint32_t part = w->topology->first_part[l] + (link->sharers > 1 ? 4 : 2), top = 0;
@@ -110,7 +107,7 @@ static uint32_t stride_of(const eg_machine *machine, uint32_t axis) {
   return stride;
 }
 
-/// The shorter way round each axis of a torus; forwards where both are as long.
+/// Passes the shorter way around each axis of a torus; forwards where both are as long.
 static egraph_status pass_torus(way *w, uint32_t l, uint32_t *inout_at, uint32_t to) {
   const eg_machine *machine = w->topology->machine;
   uint32_t part = w->topology->first_part[l];
@@ -133,6 +130,7 @@ static egraph_status pass_torus(way *w, uint32_t l, uint32_t *inout_at, uint32_t
 egraph_status eg_topology_path(const eg_topology *t, uint32_t from, uint32_t to,
                                eg_u32s *out_links, double *out_latency) {
   const eg_machine *machine = t->machine;
+  assert(from < t->devices && to < t->devices);
   way w = {.topology = t, .links = out_links};
   for (uint32_t a = 0; a < machine->axis_count && from != to; a++) {
     uint32_t stride = stride_of(machine, a), size = machine->axes[a].size;

@@ -1,17 +1,16 @@
-// The links of a machine, and the way of a message: what the ports of its classes of
-// links (pcg/parallel/machine.h) are as links of a task graph.
+// The links of a machine, and the paths of messages: the ports of its classes of links
+// (pcg/parallel/machine.h) as links of a task graph.
 //
 //   switch      a link out of every device and one into it; where devices share a port,
-//   one
-//               out of every port and one into it, for messages that leave its devices
+//               one out of every port and one into it, for messages that leave its
+//               devices
 //   fat tree    the same, and one up and one down between levels for every switch
-//   torus       along every axis of the class a wire from every device to the next one
-//   and
-//               to the one before
+//   torus       along every axis of the class, a wire from every device to the next one
+//               and to the one before
 //
 // A message goes over the class of the outermost axis in which its devices differ, to the
-// receiver; over a torus to the receiver's place in it, and on from there. The way of a
-// message depends on its two devices alone.
+// receiver; over a torus to the receiver's place in it, and on from there. The path of a
+// message depends only on its two devices.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_SIM_TOPOLOGY_H
 #define EG_SIM_TOPOLOGY_H
@@ -45,7 +44,7 @@ egraph_status eg_topology_make(const eg_machine *machine, eg_topology *out);
 /// The part of a link, its bandwidth among others.
 uint32_t eg_topology_part_of(const eg_topology *topology, uint32_t link);
 /// Appends the links that a message from one rank to another passes, all distinct;
-/// *out_latency: seconds before it begins to send. The ports of the classes on its way
+/// *out_latency: seconds before it begins to send. The ports of the classes on its path
 /// are known; a message to its own device passes none.
 egraph_status eg_topology_path(const eg_topology *topology, uint32_t from, uint32_t to,
                                eg_u32s *out_links, double *out_latency);

@@ -35,18 +35,18 @@ void eg_arrays_init(eg_arrays *arrays, egraph_allocator alloc) {
   eg_array_rows_init(&arrays->rows, alloc);
 }
 
-static void free_array(egraph_allocator alloc, eg_array *array) {
-  eg_free(alloc, array->tensor.data, eg_type_bytes(&array->tensor.type), 1);
-  eg_string_free(alloc, array->name);
-}
-
 void eg_arrays_deinit(eg_arrays *arrays) {
-  for (size_t i = 0; i < arrays->rows.len; i++)
-    free_array(arrays->rows.alloc, &arrays->rows.data[i]);
+  egraph_allocator alloc = arrays->rows.alloc;
+  for (size_t i = 0; i < arrays->rows.len; i++) {
+    eg_array *array = &arrays->rows.data[i];
+    eg_free(alloc, array->tensor.data, eg_type_bytes(&array->tensor.type), 1);
+    eg_string_free(alloc, array->name);
+  }
   eg_array_rows_deinit(&arrays->rows);
 }
 
-static const eg_array *find(const eg_arrays *arrays, const char *name, size_t length) {
+static const eg_array *find_array(const eg_arrays *arrays, const char *name,
+                                  size_t length) {
   for (size_t i = 0; i < arrays->rows.len; i++) {
     const eg_array *array = &arrays->rows.data[i];
     if (strncmp(array->name, name, length) == 0 && array->name[length] == '\0')
@@ -56,15 +56,15 @@ static const eg_array *find(const eg_arrays *arrays, const char *name, size_t le
 }
 
 const eg_array *eg_arrays_find(const eg_arrays *arrays, const char *name) {
-  return find(arrays, name, strlen(name));
+  return find_array(arrays, name, strlen(name));
 }
 
-/// A row with room for the elements, which are zeros.
-static egraph_status add_row(eg_arrays *arrays, const char *name, size_t length,
-                             const eg_type *type, eg_array **out) {
+/// Adds an array of zeros.
+static egraph_status add_array(eg_arrays *arrays, const char *name, size_t length,
+                               const eg_type *type, eg_array **out) {
   egraph_allocator alloc = arrays->rows.alloc;
   eg_array array = {.tensor = {.type = *type}};
-  if (find(arrays, name, length) != NULL)
+  if (find_array(arrays, name, length) != NULL)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "there are two arrays of the name '%.*s'",
                    (int)length, name);
   EG_TRY(eg_array_rows_reserve(&arrays->rows, arrays->rows.len + 1));
@@ -85,7 +85,7 @@ egraph_status eg_arrays_add(eg_arrays *arrays, const char *name, const eg_type *
                             const void *data) {
   eg_array *array;
   size_t bytes = eg_type_bytes(type);
-  EG_TRY(add_row(arrays, name, strlen(name), type, &array));
+  EG_TRY(add_array(arrays, name, strlen(name), type, &array));
   if (data != NULL && bytes != 0) memcpy(array->tensor.data, data, bytes);
   return EGRAPH_OK;
 }
@@ -98,19 +98,15 @@ typedef struct head_reader {
   const char *at, *end;
 } head_reader;
 
-static egraph_status refuse(const head_reader *r, const char *what) {
+static egraph_status refuse_array(const head_reader *r, const char *what) {
   return EG_FAIL(EGRAPH_E_PARSE, "%s: array '%.*s': %s", r->file, r->name_length, r->name,
                  what);
 }
 
-static void skip_blanks(head_reader *r) {
+/// Skips blanks, and takes a word when it is next.
+static bool take_word(head_reader *r, const char *word) {
   while (r->at < r->end && (*r->at == ' ' || *r->at == '\n'))
     r->at++;
-}
-
-/// Takes a word when it is next.
-static bool take_word(head_reader *r, const char *word) {
-  skip_blanks(r);
   size_t length = strlen(word);
   if ((size_t)(r->end - r->at) < length || memcmp(r->at, word, length) != 0) return false;
   r->at += length;
@@ -136,52 +132,52 @@ static egraph_status read_dtype(head_reader *r, eg_type *type) {
 
 static egraph_status read_shape(head_reader *r, eg_type *type) {
   uint32_t rank = 0;
-  if (!take_word(r, "(")) return refuse(r, "its head has no shape; write it again");
-  // take skips blanks also where it does not find its word
+  if (!take_word(r, "(")) return refuse_array(r, "its head has no shape; write it again");
   while (!take_word(r, ")")) {
     int64_t size = 0;
     const char *start = r->at;
     for (; r->at < r->end && *r->at >= '0' && *r->at <= '9'; r->at++) {
-      if (size > (INT64_MAX - 9) / 10) return refuse(r, "a dimension is too large");
+      if (size > (INT64_MAX - 9) / 10) return refuse_array(r, "a dimension is too large");
       size = 10 * size + (*r->at - '0');
     }
-    if (r->at == start) return refuse(r, "its shape is damaged; write it again");
+    if (r->at == start) return refuse_array(r, "its shape is damaged; write it again");
     if (rank == EGRAPH_MAX_RANK)
-      return refuse(r, "it has more dimensions than are supported; reshape it");
+      return refuse_array(r, "it has more dimensions than are supported; reshape it");
     type->dims[rank++] = size;
     if (!take_word(r, ",") && (r->at == r->end || *r->at != ')'))
-      return refuse(r, "its shape is damaged; write it again");
+      return refuse_array(r, "its shape is damaged; write it again");
   }
   type->rank = rank;
   return EGRAPH_OK;
 }
 
-/// The keys may come in any order.
+/// Reads the dictionary, whose keys may come in any order.
 static egraph_status read_dict(head_reader *r, eg_type *type) {
   bool has_type = false, has_order = false, has_shape = false;
-  if (!take_word(r, "{")) return refuse(r, "its head is damaged; write it again");
+  if (!take_word(r, "{")) return refuse_array(r, "its head is damaged; write it again");
   while (!take_word(r, "}")) {
     if (!has_type && take_word(r, "'descr':")) {
       EG_TRY(read_dtype(r, type));
       has_type = true;
     } else if (!has_order && take_word(r, "'fortran_order':")) {
       if (!take_word(r, "False"))
-        return refuse(r, "its columns come first; write numpy.ascontiguousarray of it");
+        return refuse_array(
+            r, "its columns come first; write numpy.ascontiguousarray of it");
       has_order = true;
     } else if (!has_shape && take_word(r, "'shape':")) {
       EG_TRY(read_shape(r, type));
       has_shape = true;
     } else {
-      return refuse(r, "its head is damaged; write it again");
+      return refuse_array(r, "its head is damaged; write it again");
     }
     (void)take_word(r, ",");
   }
   if (!has_type || !has_order || !has_shape)
-    return refuse(r, "its head lacks type, order or shape; write it again");
+    return refuse_array(r, "its head lacks type, order or shape; write it again");
   return EGRAPH_OK;
 }
 
-/// The type, and where the elements begin.
+/// Reads the type, and finds the beginning of the elements.
 static egraph_status read_head(head_reader *r, const unsigned char *data, uint64_t size,
                                eg_type *type, uint64_t *out_begin) {
   size_t start = 0, length = 0;
@@ -191,15 +187,16 @@ static egraph_status read_head(head_reader *r, const unsigned char *data, uint64
       length = length << 8 | data[i];
   }
   if (start == 0 || length > MOST_HEAD || length > size - start)
-    return refuse(r, "it is no array of NumPy; write it with numpy.savez");
+    return refuse_array(r, "it is no array of NumPy; write it with numpy.savez");
   r->at = (const char *)data + start;
   r->end = r->at + length;
   EG_TRY(read_dict(r, type));
   egraph_status status = eg_type_check(type);
-  if (status != EGRAPH_OK) return refuse(r, "its shape is too large");
+  if (status != EGRAPH_OK) return refuse_array(r, "its shape is too large");
   *out_begin = start + length;
   if (eg_type_bytes(type) == size - *out_begin) return EGRAPH_OK;
-  return refuse(r, "it has more or fewer elements than its shape says; write it again");
+  return refuse_array(
+      r, "it has more or fewer elements than its shape says; write it again");
 }
 
 // ---- files --------------------------------------------------------------------------
@@ -210,12 +207,12 @@ static egraph_status read_npy(eg_arrays *arrays, head_reader *r,
   eg_array *array;
   uint64_t begin;
   EG_TRY(read_head(r, data, size, &type, &begin));
-  EG_TRY(add_row(arrays, r->name, (size_t)r->name_length, &type, &array));
+  EG_TRY(add_array(arrays, r->name, (size_t)r->name_length, &type, &array));
   unsigned char *to = array->tensor.data;
   size_t bytes = eg_type_bytes(&type);
   if (bytes != 0) memcpy(to, data + begin, bytes);
   for (size_t i = 0; type.dtype == EGRAPH_BOOL && i < bytes; i++)
-    to[i] = to[i] != 0; // whatever byte stood in the file
+    to[i] = to[i] != 0; // the file may have any byte
   return EGRAPH_OK;
 }
 
@@ -228,7 +225,7 @@ static egraph_status read_entry(eg_arrays *arrays, const eg_zip *zip,
   head_reader r = {.file = zip->file, .name = entry->name, .name_length = (int)length};
   if (memchr(entry->name, '\0', length) != NULL)
     return EG_FAIL(EGRAPH_E_PARSE, "%s: the name of an array has a NUL", zip->file);
-  if (entry->size > MOST_BYTES) return refuse(&r, "it is too large");
+  if (entry->size > MOST_BYTES) return refuse_array(&r, "it is too large");
   unsigned char *data;
   EG_TRY(eg_alloc(alloc, (size_t)entry->size, 1, &data));
   egraph_status status = eg_zip_unpack(zip, entry, data);
@@ -259,15 +256,15 @@ egraph_status eg_arrays_read(eg_arrays *arrays, const char *path) {
   return status;
 }
 
-/// Filled up with blanks, so that elements are aligned in the entry.
-static egraph_status write_head(const eg_type *type, eg_text *out) {
+/// Writes a head, filled up with blanks so that elements are aligned in the entry.
+static egraph_status write_array_head(const eg_type *type, eg_text *out) {
   char start[10] = "\x93NUMPY\x01";
   eg_text_clear(out);
-  EG_TRY(eg_text_append_bytes(out, start, sizeof start));
-  EG_TRY(eg_text_printf(out, "{'descr': '%s', 'fortran_order': False, 'shape': (",
-                        descriptions[type->dtype]));
+  eg_text_append_bytes(out, start, sizeof start);
+  eg_text_printf(out, "{'descr': '%s', 'fortran_order': False, 'shape': (",
+                 descriptions[type->dtype]);
   for (uint32_t i = 0; i < type->rank; i++)
-    EG_TRY(eg_text_printf(out, i == 0 ? "%" PRId64 "," : " %" PRId64 ",", type->dims[i]));
+    eg_text_printf(out, i == 0 ? "%" PRId64 "," : " %" PRId64 ",", type->dims[i]);
   EG_TRY(eg_text_append(out, "), }"));
   while (out->chars.len % ALIGNMENT != ALIGNMENT - 1)
     EG_TRY(eg_text_append(out, " "));
@@ -278,30 +275,18 @@ static egraph_status write_head(const eg_type *type, eg_text *out) {
   return EGRAPH_OK;
 }
 
-static egraph_status write_all(const eg_arrays *arrays, eg_zip_writer *zip, eg_text *head,
-                               eg_text *name) {
+egraph_status eg_arrays_write(const eg_arrays *arrays, const char *path) {
+  EG_LOCAL(eg_zip_writer, zip, arrays->rows.alloc);
+  EG_LOCAL(eg_text, head, arrays->rows.alloc);
+  EG_LOCAL(eg_text, name, arrays->rows.alloc);
   for (size_t i = 0; i < arrays->rows.len; i++) {
     const eg_array *array = &arrays->rows.data[i];
-    eg_text_clear(name);
-    EG_TRY(eg_text_append(name, array->name));
-    EG_TRY(eg_text_append(name, SUFFIX));
-    EG_TRY(write_head(&array->tensor.type, head));
-    EG_TRY(eg_zip_writer_add(zip, eg_text_of(name), head->chars.data, head->chars.len,
+    eg_text_clear(&name);
+    EG_TRY(eg_text_printf(&name, "%s%s", array->name, SUFFIX));
+    EG_TRY(write_array_head(&array->tensor.type, &head));
+    EG_TRY(eg_zip_writer_add(&zip, eg_text_of(&name), head.chars.data, head.chars.len,
                              array->tensor.data, eg_type_bytes(&array->tensor.type)));
   }
-  return eg_zip_writer_finish(zip);
-}
-
-egraph_status eg_arrays_write(const eg_arrays *arrays, const char *path) {
-  eg_zip_writer zip;
-  eg_text head, name;
-  eg_zip_writer_init(&zip, arrays->rows.alloc);
-  eg_text_init(&head, arrays->rows.alloc);
-  eg_text_init(&name, arrays->rows.alloc);
-  egraph_status status = write_all(arrays, &zip, &head, &name);
-  if (status == EGRAPH_OK) status = eg_file_write(path, zip.file.data, zip.file.len);
-  eg_text_deinit(&name);
-  eg_text_deinit(&head);
-  eg_zip_writer_deinit(&zip);
-  return status;
+  EG_TRY(eg_zip_writer_finish(&zip));
+  return eg_file_write(path, zip.file.data, zip.file.len);
 }

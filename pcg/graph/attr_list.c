@@ -10,7 +10,7 @@ void eg_attr_list_init(eg_attr_list *list, eg_op op) {
   eg_attrs_defaults(op, list->slots);
 }
 
-static eg_attr *slot_of(eg_attr_list *list, eg_attr_slot slot, eg_attr_kind kind) {
+static eg_attr *find_slot(eg_attr_list *list, eg_attr_slot slot, eg_attr_kind kind) {
   eg_attrs attrs = eg_attr_list_attrs(list);
   ptrdiff_t index = eg_attr_at(&attrs, slot) - attrs.slots;
   assert(list->slots[index].kind == kind);
@@ -19,29 +19,29 @@ static eg_attr *slot_of(eg_attr_list *list, eg_attr_slot slot, eg_attr_kind kind
 }
 
 void eg_attr_list_set_int(eg_attr_list *list, eg_attr_slot slot, int64_t value) {
-  slot_of(list, slot, EG_ATTR_INT)->i = value;
+  find_slot(list, slot, EG_ATTR_INT)->i = value;
 }
 
 void eg_attr_list_set_float(eg_attr_list *list, eg_attr_slot slot, double value) {
-  slot_of(list, slot, EG_ATTR_FLOAT)->f = value;
+  find_slot(list, slot, EG_ATTR_FLOAT)->f = value;
 }
 
 void eg_attr_list_set_ints(eg_attr_list *list, eg_attr_slot slot, const int64_t *data,
                            uint32_t len) {
-  slot_of(list, slot, EG_ATTR_INTS)->ints = (eg_ints){.data = data, .len = len};
+  find_slot(list, slot, EG_ATTR_INTS)->ints = (eg_ints){.data = data, .len = len};
 }
 
 void eg_attr_list_set_floats(eg_attr_list *list, eg_attr_slot slot, const double *data,
                              uint32_t len) {
-  slot_of(list, slot, EG_ATTR_FLOATS)->floats = (eg_floats){.data = data, .len = len};
+  find_slot(list, slot, EG_ATTR_FLOATS)->floats = (eg_floats){.data = data, .len = len};
 }
 
 void eg_attr_list_set_dtype(eg_attr_list *list, eg_attr_slot slot, egraph_dtype value) {
-  slot_of(list, slot, EG_ATTR_DTYPE)->i = value;
+  find_slot(list, slot, EG_ATTR_DTYPE)->i = value;
 }
 
 void eg_attr_list_set_symbol(eg_attr_list *list, eg_attr_slot slot, const char *symbol) {
-  eg_attr *attr = slot_of(list, slot, EG_ATTR_SYMBOL);
+  eg_attr *attr = find_slot(list, slot, EG_ATTR_SYMBOL);
   const char *const *set = eg_op_info_of(list->op)->attrs[attr - list->slots].symbols;
   attr->i = 0;
   while (strcmp(set[attr->i], symbol) != 0) {
@@ -51,7 +51,7 @@ void eg_attr_list_set_symbol(eg_attr_list *list, eg_attr_slot slot, const char *
 }
 
 void eg_attr_list_set_string(eg_attr_list *list, eg_attr_slot slot, const char *text) {
-  slot_of(list, slot, EG_ATTR_STRING)->text = text;
+  find_slot(list, slot, EG_ATTR_STRING)->text = text;
 }
 
 eg_attrs eg_attr_list_attrs(const eg_attr_list *list) {

@@ -1,11 +1,12 @@
-// Every node gets a number that says what it is and how far back its operands stand; a
-// repetition is a run of numbers that is equal to itself, a period later.
+// Every node gets a hash of its attributes and of the distances to its operands; a
+// repetition is a run of hashes that equals itself a period later.
 // SPDX-License-Identifier: Apache-2.0
 #include "pcg/graph/blocks.h"
 
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/owner.h"
 #include "base/vec.h"
 
 enum { LEAST_BLOCKS = 4, MOST_UNIFORM = 1 << 20 };
@@ -19,23 +20,23 @@ typedef struct finder {
   eg_u32s weight_user; // [values] the only node that uses a weight; NONE: several
   eg_u32s last_use;    // [values] node
 } finder;
+EG_OWNER_DEFINE_STATIC(finder, (eg_hashes, hash), (eg_u32s, weight_user, last_use))
 
 static uint32_t node_count(const finder *f) { return eg_graph_node_count(f->graph); }
 
-/// The weight belongs to one node only, so that each block can have its own.
+/// True for a weight that only one node uses, so that each block can have its own.
 static bool is_own_weight(const finder *f, eg_value value) {
   return eg_graph_value(f->graph, value)->kind == EG_VALUE_WEIGHT &&
          f->weight_user.data[value.id] != NONE;
 }
 
-static egraph_status note_users(finder *f) {
+static egraph_status find_users(finder *f) {
   uint32_t values = eg_graph_value_count(f->graph);
   EG_TRY(eg_u32s_resize(&f->weight_user, values));
   EG_TRY(eg_u32s_resize(&f->last_use, values));
-  eg_u32s seen;
-  eg_u32s_init(&seen, f->hash.alloc);
-  egraph_status status = eg_u32s_resize(&seen, values);
-  for (uint32_t n = 0; status == EGRAPH_OK && n < node_count(f); n++) {
+  EG_LOCAL(eg_u32s, seen, f->hash.alloc); // [values] uses so far
+  EG_TRY(eg_u32s_resize(&seen, values));
+  for (uint32_t n = 0; n < node_count(f); n++) {
     eg_graph_node_info node = eg_graph_node_at(f->graph, (eg_graph_node){n});
     for (uint32_t i = 0; i < node.input_count; i++) {
       uint32_t v = node.inputs[i].id;
@@ -43,10 +44,9 @@ static egraph_status note_users(finder *f) {
       f->last_use.data[v] = n;
     }
   }
-  for (uint32_t i = 0; status == EGRAPH_OK && i < eg_graph_output_count(f->graph); i++)
+  for (uint32_t i = 0; i < eg_graph_output_count(f->graph); i++)
     f->last_use.data[eg_graph_output(f->graph, i, NULL).id] = NONE;
-  eg_u32s_deinit(&seen);
-  return status;
+  return EGRAPH_OK;
 }
 
 static uint64_t hash_operand(const finder *f, uint32_t n, eg_value value) {
@@ -68,7 +68,7 @@ static egraph_status hash_nodes(finder *f) {
   return EGRAPH_OK;
 }
 
-/// Whether all elements are the same number: what rules may compute with.
+/// True when all elements are the same number, with which rules may compute.
 static bool is_uniform(const eg_value_info *weight) {
   int64_t count = eg_type_elements(&weight->type);
   if (weight->data == NULL || count < 1 || count > MOST_UNIFORM) return false;
@@ -78,22 +78,24 @@ static bool is_uniform(const eg_value_info *weight) {
          memcmp(bytes, bytes + size, total - size) == 0;
 }
 
-/// Weights that stand for one another whatever rules find: with one number or with none.
-static bool are_alike(const eg_value_info *x, const eg_value_info *y) {
+/// True for weights that rules cannot tell apart: all elements of both are the same
+/// number, or neither is uniform.
+static bool are_like_weights(const eg_value_info *x, const eg_value_info *y) {
   bool is_one = is_uniform(x);
   if (is_one != is_uniform(y)) return false;
   return !is_one || memcmp(eg_buffer_data(x->data), eg_buffer_data(y->data),
                            eg_dtype_bytes(x->type.dtype)) == 0;
 }
 
-/// Whether an operand is the same one a period later; hashes tell in most cases.
+/// True when an operand is the same a period later; hashes rule out most cases.
 static bool is_same_operand(const finder *f, uint32_t n, eg_value a, uint32_t m,
                             eg_value b) {
   const eg_value_info *x = eg_graph_value(f->graph, a), *y = eg_graph_value(f->graph, b);
   if (x->kind != y->kind || !eg_type_same(&x->type, &y->type)) return false;
   if (x->kind == EG_VALUE_COMPUTED)
     return n - x->node.id == m - y->node.id && x->result == y->result;
-  return a.id == b.id || (is_own_weight(f, a) && is_own_weight(f, b) && are_alike(x, y));
+  return a.id == b.id ||
+         (is_own_weight(f, a) && is_own_weight(f, b) && are_like_weights(x, y));
 }
 
 static bool is_same_node(const finder *f, uint32_t n, uint32_t m) {
@@ -121,7 +123,7 @@ static uint32_t longest_run(const finder *f, uint32_t period, uint32_t *out_firs
   return best == 0 ? 0 : best + period;
 }
 
-/// Values made before a node and used from it on, weights and inputs aside.
+/// Counts the values computed before a node and used from it on.
 static uint32_t crossing_at(const finder *f, uint32_t cut) {
   uint32_t count = 0;
   for (uint32_t v = 0; v < eg_graph_value_count(f->graph); v++) {
@@ -132,8 +134,8 @@ static uint32_t crossing_at(const finder *f, uint32_t cut) {
   return count;
 }
 
-/// Nothing reaches from a block further back than into the one before, and what follows
-/// the blocks reads the last one only.
+/// True when a block reads only itself and the block before it, and nodes and outputs
+/// after the blocks read only the last.
 static bool is_local(const finder *f, const eg_blocks *b) {
   uint32_t end = b->first + b->period * b->count;
   for (uint32_t n = b->first + b->period; n < node_count(f); n++) {
@@ -155,7 +157,7 @@ static bool is_local(const finder *f, const eg_blocks *b) {
   return true;
 }
 
-/// The cut within the run that fewest values cross.
+/// Finds the cut within the run that the fewest values cross.
 static eg_blocks best_cut(const finder *f, uint32_t first, uint32_t period,
                           uint32_t length) {
   eg_blocks best = {.count = 0};
@@ -171,7 +173,7 @@ static eg_blocks best_cut(const finder *f, uint32_t first, uint32_t period,
   return best;
 }
 
-static eg_blocks find(const finder *f) {
+static eg_blocks find_repetition(const finder *f) {
   eg_blocks best = {.count = 0};
   for (uint32_t period = 1; period <= node_count(f) / LEAST_BLOCKS; period++) {
     uint32_t first = 0, length = longest_run(f, period, &first);
@@ -184,26 +186,20 @@ static eg_blocks find(const finder *f) {
 }
 
 egraph_status eg_blocks_find(const eg_graph *graph, eg_blocks *out) {
-  egraph_allocator alloc = eg_graph_allocator(graph);
-  finder f = {.graph = graph};
-  eg_hashes_init(&f.hash, alloc);
-  eg_u32s_init(&f.weight_user, alloc);
-  eg_u32s_init(&f.last_use, alloc);
-  egraph_status status = note_users(&f);
-  if (status == EGRAPH_OK) status = hash_nodes(&f);
-  if (status == EGRAPH_OK) *out = find(&f);
-  eg_hashes_deinit(&f.hash);
-  eg_u32s_deinit(&f.weight_user);
-  eg_u32s_deinit(&f.last_use);
-  return status;
+  EG_LOCAL(finder, f, eg_graph_allocator(graph));
+  f.graph = graph;
+  EG_TRY(find_users(&f));
+  EG_TRY(hash_nodes(&f));
+  *out = find_repetition(&f);
+  return EGRAPH_OK;
 }
 
 // ---- places -------------------------------------------------------------------------
 
 #define UNREAD (EG_BLOCK_OUTSIDE - 1)
 
-/// Of what a node reads, what no node makes; `later` is its like of the next block, if it
-/// has one.
+/// Places an input or weight that a node reads; `later`: the same operand in the next
+/// block, or NULL.
 static void place_leaf(uint32_t block, const eg_value *later, uint32_t *inout_block,
                        uint32_t *out_later) {
   bool is_first = *inout_block == UNREAD, is_same = *inout_block == block;
@@ -253,14 +249,16 @@ typedef struct folder {
   eg_u32s block, later; // [values]
   eg_u32s inputs, results;
 } folder;
+EG_OWNER_DEFINE_STATIC(folder, (eg_u32s, block, later, inputs, results))
 
 static bool is_kept(const folder *f, uint32_t block) {
   return block == EG_BLOCK_OUTSIDE ||
          eg_blocks_standing(f->blocks, f->ends, block) == block;
 }
 
-/// A value in the folded graph stands for those of the blocks that are gone, too.
-static void stand(folder *f, uint32_t value, uint32_t made) {
+/// Maps a value to the folded graph; a value of the middle block also for all blocks that
+/// are left out.
+static void map_value(folder *f, uint32_t value, uint32_t made) {
   bool stands_for_more = f->block.data[value] == f->ends.lead;
   f->out->value.data[value] = made;
   for (uint32_t v = f->later.data[value];
@@ -276,14 +274,13 @@ static egraph_status map_leaf(folder *f, eg_value value, uint32_t *out) {
   eg_value made;
   EG_TRY(eg_graph_add_weight(f->out->graph, info->name, &info->type, info->data, &made));
   *out = made.id;
-  stand(f, value.id, made.id);
+  map_value(f, value.id, made.id);
   return EGRAPH_OK;
 }
 
-static egraph_status copy_node(folder *f, uint32_t n) {
+static egraph_status copy_kept_node(folder *f, uint32_t n) {
   _Static_assert(sizeof(eg_value) == sizeof(uint32_t), "a value is its id");
   eg_graph_node_info node = eg_graph_node_at(f->from, (eg_graph_node){n});
-  egraph_allocator alloc = f->out->alloc;
   f->inputs.len = 0;
   for (uint32_t i = 0; i < node.input_count; i++) {
     uint32_t mapped;
@@ -292,22 +289,17 @@ static egraph_status copy_node(folder *f, uint32_t n) {
   }
   f->results.len = 0;
   EG_TRY(eg_u32s_resize(&f->results, node.result_count));
-  const char **names;
-  EG_TRY(eg_alloc(alloc, node.result_count, sizeof *names, &names));
+  EG_TRY(eg_graph_add_named_copy(f->out->graph, f->from, (eg_graph_node){n},
+                                 (const eg_value *)(const void *)f->inputs.data,
+                                 (eg_value *)(void *)f->results.data));
   for (uint32_t r = 0; r < node.result_count; r++)
-    names[r] = eg_graph_value(f->from, node.results[r])->name;
-  egraph_status status = eg_graph_add_copy(f->out->graph, f->from, (eg_graph_node){n},
-                                           (const eg_value *)(const void *)f->inputs.data,
-                                           names, (eg_value *)(void *)f->results.data);
-  eg_free(alloc, names, node.result_count, sizeof *names);
-  EG_TRY(status);
-  for (uint32_t r = 0; r < node.result_count; r++)
-    stand(f, node.results[r].id, f->results.data[r]);
+    map_value(f, node.results[r].id, f->results.data[r]);
   return EGRAPH_OK;
 }
 
-/// Weights of what is kept, in their order, so that sums over all weights are alike.
-static egraph_status copy_weights(folder *f) {
+/// Copies the weights of kept nodes in their order, so that sums over all weights are
+/// alike.
+static egraph_status copy_kept_weights(folder *f) {
   uint32_t mapped, values = eg_graph_value_count(f->from);
   f->inputs.len = 0;
   EG_TRY(eg_u32s_resize(&f->inputs, values)); // flags
@@ -324,7 +316,7 @@ static egraph_status copy_weights(folder *f) {
   return EGRAPH_OK;
 }
 
-static egraph_status copy_all(folder *f) {
+static egraph_status copy_kept(folder *f) {
   eg_graph *graph = f->out->graph;
   uint32_t kept = f->ends.lead + 1 + f->ends.trail;
   f->out->blocks = (eg_blocks){f->blocks->first, f->blocks->period, kept};
@@ -336,9 +328,9 @@ static egraph_status copy_all(folder *f) {
     EG_TRY(eg_graph_add_input(graph, info->name, &info->type, &made));
     f->out->value.data[eg_graph_input(f->from, i).id] = made.id;
   }
-  EG_TRY(copy_weights(f));
+  EG_TRY(copy_kept_weights(f));
   for (uint32_t n = 0; n < eg_graph_node_count(f->from); n++)
-    if (is_kept(f, eg_blocks_of(f->blocks, n))) EG_TRY(copy_node(f, n));
+    if (is_kept(f, eg_blocks_of(f->blocks, n))) EG_TRY(copy_kept_node(f, n));
   for (uint32_t i = 0; i < eg_graph_output_count(f->from); i++) {
     const char *name;
     eg_value output = eg_graph_output(f->from, i, &name);
@@ -349,26 +341,27 @@ static egraph_status copy_all(folder *f) {
   return EGRAPH_OK;
 }
 
-static egraph_status fold(folder *f) {
-  EG_TRY(eg_graph_create(&f->out->alloc, &f->out->graph));
-  EG_TRY(eg_blocks_places(f->from, f->blocks, &f->block, &f->later));
-  for (uint32_t v = 0; v < eg_graph_value_count(f->from); v++)
-    EG_TRY(eg_u32s_push(&f->out->value, NONE));
-  return copy_all(f);
+static egraph_status fold_blocks(const eg_graph *graph, const eg_blocks *blocks,
+                                 eg_fold_ends ends, eg_folded *out) {
+  EG_LOCAL(folder, f, out->alloc);
+  f.from = graph;
+  f.blocks = blocks;
+  f.ends = ends;
+  f.out = out;
+  EG_TRY(eg_graph_create(&out->alloc, &out->graph));
+  EG_TRY(eg_blocks_places(graph, blocks, &f.block, &f.later));
+  for (uint32_t v = 0; v < eg_graph_value_count(graph); v++)
+    EG_TRY(eg_u32s_push(&out->value, NONE));
+  return copy_kept(&f);
 }
 
 egraph_status eg_blocks_fold(const eg_graph *graph, const eg_blocks *blocks,
                              eg_fold_ends ends, eg_folded *out) {
   egraph_allocator alloc = eg_graph_allocator(graph);
   *out = (eg_folded){.alloc = alloc};
-  folder f = {.from = graph, .blocks = blocks, .ends = ends, .out = out};
-  eg_u32s *const lists[] = {&f.block, &f.later, &f.inputs, &f.results};
+  assert(eg_blocks_can_fold(blocks, ends));
   eg_u32s_init(&out->value, alloc);
-  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-    eg_u32s_init(lists[i], alloc);
-  egraph_status status = fold(&f);
-  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-    eg_u32s_deinit(lists[i]);
+  egraph_status status = fold_blocks(graph, blocks, ends, out);
   if (status != EGRAPH_OK) eg_folded_deinit(out);
   return status;
 }

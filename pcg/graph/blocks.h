@@ -3,9 +3,9 @@
 //   prefix | block | block | ... | block | suffix      count blocks of `period` nodes
 //
 // Two nodes are the same in neighbouring blocks when they have the same attributes and
-// operand types, and their operands stand equally far back: in the block, in the one
-// before, or outside and common to all; or they are weights that the block has for
-// itself, with the same number everywhere in them or with none.
+// operand types, and their operands are equally far back: in the block, in the one
+// before, or outside and common to all; or the operands are weights that only this block
+// uses, both filled with the same number or both not uniform.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_BLOCKS_H
 #define EG_PCG_BLOCKS_H
@@ -21,9 +21,8 @@ typedef struct eg_blocks {
   uint32_t count;  // blocks; 0: nothing is repeated often enough
 } eg_blocks;
 
-/// The repetition that covers most nodes, of at least 4 blocks, cut where fewest values
-/// cross. O(nodes * period) for the periods that come into question. Fails with
-/// EGRAPH_E_MEMORY.
+/// Finds the repetition of at least 4 blocks that covers most nodes, cut where the fewest
+/// values cross. O(nodes * period) for the possible periods. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_blocks_find(const eg_graph *graph, eg_blocks *out);
 
 /// How many blocks at either end stay as they are when the others are folded into one.
@@ -31,11 +30,11 @@ typedef struct eg_fold_ends {
   uint32_t lead, trail; // >= 1
 } eg_fold_ends;
 
-/// Whether at least two blocks are left in the middle to be folded.
+/// True when at least two blocks in the middle can be folded.
 static inline bool eg_blocks_can_fold(const eg_blocks *blocks, eg_fold_ends ends) {
   return blocks->count >= ends.lead + ends.trail + 2;
 }
-/// The block that stands for block `number`: itself at the ends, block `lead` in the
+/// The block that represents block `number`: itself at the ends, block `lead` in the
 /// middle.
 static inline uint32_t eg_blocks_standing(const eg_blocks *blocks, eg_fold_ends ends,
                                           uint32_t number) {
@@ -54,26 +53,26 @@ static inline eg_blocks eg_blocks_group(const eg_blocks *blocks, uint32_t size) 
   return (eg_blocks){blocks->first, blocks->period * size, blocks->count / size};
 }
 
-/// Where values are: their block, or EG_BLOCK_OUTSIDE; and the same value one block
-/// later, UINT32_MAX: there is none. What is made is of its node's block, an input or
-/// weight of the only block that reads it. Both lists are initialized and empty. Fails
-/// with EGRAPH_E_MEMORY.
+/// Lists the block of every value, or EG_BLOCK_OUTSIDE; and the same value one block
+/// later, UINT32_MAX: there is none. A computed value belongs to its node's block, an
+/// input or weight to the only block that reads it. Both lists are initialized and empty.
+/// Fails with EGRAPH_E_MEMORY.
 egraph_status eg_blocks_places(const eg_graph *graph, const eg_blocks *blocks,
                                eg_u32s *out_block, eg_u32s *out_later);
 
-/// The graph in which one block stands for all in the middle.
+/// The graph in which one block represents all blocks in the middle.
 typedef struct eg_folded {
   eg_graph *graph;
   eg_blocks blocks; // of it
-  uint32_t middle;  // number of the block that stands for others
-  uint32_t times;   // as many as it stands for
-  eg_u32s value; // [values of the whole graph] of it, which stands for that; UINT32_MAX:
-                 // none, nothing reads that
+  uint32_t middle;  // number of the block that represents others
+  uint32_t times;   // blocks that it represents
+  eg_u32s value;    // [values of the whole graph] value of the folded graph; UINT32_MAX:
+                 // none, no node reads it
   egraph_allocator alloc;
 } eg_folded;
 
-/// Copies; names of what is kept stay. `blocks` must leave something to be folded. Fails
-/// with EGRAPH_E_MEMORY.
+/// Folds a copy; kept values keep their names. eg_blocks_can_fold is true. Fails with
+/// EGRAPH_E_MEMORY.
 egraph_status eg_blocks_fold(const eg_graph *graph, const eg_blocks *blocks,
                              eg_fold_ends ends, eg_folded *out);
 void eg_folded_deinit(eg_folded *folded);

@@ -1,8 +1,7 @@
 // The graph container: an arena of rows, a pool of attributes, and a map of names.
 //
 // Every addition first gets all the memory it needs and then commits, so that a failed
-// one leaves the graph as it was (but for arena bytes and attributes that nobody refers
-// to).
+// one leaves the graph as it was (except unused arena bytes and attributes).
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <inttypes.h>
@@ -62,7 +61,7 @@ const eg_open_sizes *eg_graph_open_sizes(const eg_graph *graph) {
   return graph->open_sizes;
 }
 
-/// The first open dimension of a graph makes it an owner of the sizes.
+/// Shares the sizes of the first open dimension that the graph gets.
 static void share_sizes(eg_graph *graph, const eg_type *type) {
   for (uint32_t i = 0; graph->open_sizes == NULL && i < type->rank; i++)
     graph->open_sizes = eg_open_sizes_retain(eg_size_owner(type->dims[i]));
@@ -142,8 +141,7 @@ static egraph_status copy_string(eg_graph *graph, const char *text, const char *
   return eg_arena_string(&graph->arena, text, strlen(text), out);
 }
 
-// Rows of the node under construction: values `first`, `first` + 1, ... not yet in the
-// graph.
+/// Values of the node under construction: `first`, `first` + 1, ... not yet in the graph.
 typedef struct pending_rows {
   eg_value_info **infos;
   uint32_t first, count;
@@ -158,9 +156,9 @@ static bool name_taken(const eg_graph *graph, const pending_rows *pending,
          strcmp(pending->infos[id - pending->first]->name, name) == 0;
 }
 
-// A name of our own for value `id`: "v12", then "v12_1", ...
-static egraph_status make_name(eg_graph *graph, const pending_rows *pending, uint32_t id,
-                               const char **out) {
+/// Makes up a name for value `id`: "v12", then "v12_1", ...
+static egraph_status make_up_name(eg_graph *graph, const pending_rows *pending,
+                                  uint32_t id, const char **out) {
   char text[40];
   (void)snprintf(text, sizeof text, "v%" PRIu32, id);
   for (uint32_t n = 1; name_taken(graph, pending, text); n++)
@@ -170,7 +168,7 @@ static egraph_status make_name(eg_graph *graph, const pending_rows *pending, uin
 
 static egraph_status choose_name(eg_graph *graph, const pending_rows *pending,
                                  uint32_t id, const char *name, const char **out) {
-  if (name == NULL || name[0] == '\0') return make_name(graph, pending, id, out);
+  if (name == NULL || name[0] == '\0') return make_up_name(graph, pending, id, out);
   if (name_taken(graph, pending, name))
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "the name '%.200s' is taken by another tensor; names must be unique",
@@ -178,8 +176,8 @@ static egraph_status choose_name(eg_graph *graph, const pending_rows *pending,
   return copy_string(graph, name, out);
 }
 
-// Prepares the next row and enters its name. Nothing is visible before the row is
-// committed, which cannot fail.
+/// Prepares the next value and enters its name. The graph does not change before the
+/// value is committed, which cannot fail.
 static egraph_status prepare_value(eg_graph *graph, pending_rows *pending,
                                    const char *name, const eg_type *type) {
   uint32_t id = pending->first + pending->count;
@@ -201,7 +199,7 @@ static egraph_status prepare_value(eg_graph *graph, pending_rows *pending,
   return EGRAPH_OK;
 }
 
-// The same for a value that no node makes.
+/// The same for an input or weight.
 static egraph_status prepare_leaf(eg_graph *graph, const char *name, const eg_type *type,
                                   eg_value_info **out) {
   pending_rows pending = {.infos = out, .first = (uint32_t)graph->values.len};
@@ -321,12 +319,13 @@ egraph_status eg_graph_check_operands(const eg_graph *graph, const eg_value *inp
   return EGRAPH_OK;
 }
 
-// Allocates everything, then commits the node and its results.
+/// Allocates everything, then commits the node and its results.
 egraph_status eg_graph_append_node(eg_graph *graph, const eg_new_node *node,
                                    eg_value *out_results) {
   uint32_t first = (uint32_t)graph->values.len;
   if (graph->nodes.len >= MAX_ROWS || node->result_count >= MAX_ROWS - first)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "a graph has at most 2^31 nodes and values");
+  assert(out_results != NULL || node->result_count == 0);
   eg_arena *arena = &graph->arena;
   eg_node_row *row;
   eg_value *inputs, *results;
@@ -361,7 +360,7 @@ egraph_status eg_graph_append_node(eg_graph *graph, const eg_new_node *node,
   return EGRAPH_OK;
 }
 
-// Types of the results, by inference, into graph memory.
+/// Infers the types of the results, in the graph's memory.
 static egraph_status infer_results(eg_graph *graph, const eg_attrs *attrs,
                                    const eg_value *inputs, uint32_t count,
                                    uint32_t result_count, const eg_type ***out) {

@@ -39,9 +39,10 @@ static egraph_status check_value(const eg_graph *graph, uint32_t id) {
   return check_producer(graph, id);
 }
 
-// Inference gives the same types again, but for layouts.
-static egraph_status check_types(const eg_graph *graph, const eg_graph_node_info *node,
-                                 eg_type *operands, eg_type *results) {
+/// Checks that inference gives the same types, except layouts.
+static egraph_status check_inferred_types(const eg_graph *graph,
+                                          const eg_graph_node_info *node,
+                                          eg_type *operands, eg_type *results) {
   for (uint32_t i = 0; i < node->input_count; i++) {
     const eg_value_info *operand = graph->values.data[node->inputs[i].id];
     if (!operand->typed)
@@ -68,12 +69,13 @@ static egraph_status check_inference(const eg_graph *graph,
   eg_type *types;
   size_t count = (size_t)node->input_count + node->result_count;
   EG_TRY(eg_alloc(graph->alloc, count, sizeof *types, &types));
-  egraph_status status = check_types(graph, node, types, types + node->input_count);
+  egraph_status status =
+      check_inferred_types(graph, node, types, types + node->input_count);
   eg_free(graph->alloc, types, count, sizeof *types);
   return status;
 }
 
-static egraph_status check_node(const eg_graph *graph, uint32_t id) {
+static egraph_status check_graph_node(const eg_graph *graph, uint32_t id) {
   const eg_node_row *row = graph->nodes.data[id];
   const eg_graph_node_info *node = &row->info;
   for (uint32_t i = 0; i < node->result_count; i++) {
@@ -101,7 +103,7 @@ egraph_status eg_graph_check(const eg_graph *graph) {
   for (uint32_t i = 0; i < graph->values.len; i++)
     EG_TRY(check_value(graph, i));
   for (uint32_t i = 0; i < graph->nodes.len; i++)
-    EG_TRY(check_node(graph, i));
+    EG_TRY(check_graph_node(graph, i));
   for (size_t i = 0; i < graph->inputs.len; i++)
     if (graph->inputs.data[i].id >= graph->values.len ||
         graph->values.data[graph->inputs.data[i].id]->kind != EG_VALUE_INPUT)

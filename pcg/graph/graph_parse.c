@@ -15,7 +15,7 @@ typedef struct reader {
   eg_values operands, results;
 } reader;
 
-// Parts of a `let` statement behind the term.
+/// Parts of a `let` statement behind the term.
 typedef struct let_options {
   const char *node;
   const eg_sexpr *formats, *types, *record;
@@ -30,7 +30,7 @@ static bool is_keyword(const eg_sexpr *expr) {
   return expr->kind == EG_SEXPR_ATOM && expr->text[0] == ':';
 }
 
-// Puts the position in front of a message of a function that knows none.
+/// Puts the position in front of the message of a failure that has none.
 static egraph_status at(const reader *r, const eg_sexpr *expr, egraph_status status) {
   if (status == EGRAPH_OK || status == EGRAPH_E_MEMORY) return status;
   (void)eg_fail_context(status, "%s:%u:%u", r->file, expr->line, expr->column);
@@ -82,7 +82,7 @@ static egraph_status parse_data(const reader *r, const eg_sexpr *expr,
   return EGRAPH_OK;
 }
 
-// (input name "type" [default]), (weight name "type" [numbers])
+/// (input name "type" [default]), (weight name "type" [numbers])
 static egraph_status parse_leaf(reader *r, const eg_sexpr *form, bool is_input) {
   eg_type type;
   eg_value value;
@@ -125,20 +125,14 @@ static egraph_status parse_operands(reader *r, const eg_sexpr *exprs, uint32_t c
 
 static egraph_status parse_attr_value(reader *r, eg_op op, uint16_t slot,
                                       const eg_sexpr *expr, eg_attr *out) {
-  eg_text text;
-  eg_text_init(&text, r->graph->alloc);
-  egraph_status status = EGRAPH_E_PARSE;
+  EG_LOCAL(eg_text, text, r->graph->alloc);
   if (expr->kind == EG_SEXPR_LIST)
-    status = EG_FAIL(EGRAPH_E_PARSE, "expected a value");
-  else
-    status = eg_sexpr_print(&text, expr);
-  if (status == EGRAPH_OK)
-    status = eg_attr_parse(&r->arena, op, slot, eg_text_of(&text), out);
-  eg_text_deinit(&text);
-  return at(r, expr, status);
+    return at(r, expr, EG_FAIL(EGRAPH_E_PARSE, "expected a value"));
+  EG_TRY(at(r, expr, eg_sexpr_print(&text, expr)));
+  return at(r, expr, eg_attr_parse(&r->arena, op, slot, eg_text_of(&text), out));
 }
 
-// Reads ":name value" pairs from exprs[*index] on; leaves *index at the first operand.
+/// Reads ":name value" pairs from exprs[*index] on; leaves *index at the first operand.
 static egraph_status parse_attrs(reader *r, const eg_sexpr *term, uint32_t *index,
                                  eg_attr_list *list) {
   const eg_op_info *op = eg_op_info_of(list->op);
@@ -248,9 +242,9 @@ static egraph_status parse_types(reader *r, const eg_sexpr *expr, const eg_sexpr
   return EGRAPH_OK;
 }
 
-static egraph_status add_opaque(reader *r, const eg_sexpr *form, const eg_sexpr *term,
-                                const let_options *options, const char **names,
-                                uint32_t count) {
+static egraph_status add_opaque_node(reader *r, const eg_sexpr *form,
+                                     const eg_sexpr *term, const let_options *options,
+                                     const char **names, uint32_t count) {
   if (term->count < 2 || !is_name(&term->children[1]))
     return eg_sexpr_fail(r->file, term, "expected (opaque operator-type operands ...)");
   const eg_type **types = NULL;
@@ -266,9 +260,9 @@ static egraph_status add_opaque(reader *r, const eg_sexpr *form, const eg_sexpr 
                                 r->results.data));
 }
 
-static egraph_status add_node(reader *r, const eg_sexpr *form, const eg_sexpr *term,
-                              eg_op op, const let_options *options, const char **names,
-                              uint32_t count) {
+static egraph_status add_known_node(reader *r, const eg_sexpr *form, const eg_sexpr *term,
+                                    eg_op op, const let_options *options,
+                                    const char **names, uint32_t count) {
   eg_attr_list list;
   uint32_t first = 1;
   eg_attr_list_init(&list, op);
@@ -330,9 +324,9 @@ static egraph_status parse_let(reader *r, const eg_sexpr *form) {
   EG_TRY(parse_options(r, form, &options));
   EG_TRY(eg_values_resize(&r->results, count));
   if (op == EG_OP_OPAQUE)
-    EG_TRY(add_opaque(r, form, term, &options, names, count));
+    EG_TRY(add_opaque_node(r, form, term, &options, names, count));
   else
-    EG_TRY(add_node(r, form, term, op, &options, names, count));
+    EG_TRY(add_known_node(r, form, term, op, &options, names, count));
   return set_formats(r, options.formats, count);
 }
 

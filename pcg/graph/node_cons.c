@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/owner.h"
 
 _Static_assert(sizeof(eg_ref) == sizeof(eg_value), "both are one id");
 
@@ -25,9 +26,10 @@ static bool is_key(const void *user, uint32_t id, const void *key) {
           memcmp(node.inputs, k->inputs, k->count * sizeof *k->inputs) == 0);
 }
 
-// Interns the attributes, so that equal ones are at one place.
-static egraph_status key_of(eg_node_cons *cons, const eg_attrs *attrs,
-                            const eg_value *inputs, uint32_t count, node_key *out) {
+/// Makes a key. Interns the attributes, so that equal ones have one address.
+static egraph_status make_node_key(eg_node_cons *cons, const eg_attrs *attrs,
+                                   const eg_value *inputs, uint32_t count,
+                                   node_key *out) {
   eg_attr_pool *pool = eg_graph_attrs(cons->graph);
   eg_attrs_id id;
   EG_TRY(eg_attr_pool_add(pool, attrs, &id));
@@ -39,12 +41,12 @@ static egraph_status key_of(eg_node_cons *cons, const eg_attrs *attrs,
   return EGRAPH_OK;
 }
 
-static egraph_status enter(eg_node_cons *cons, uint32_t id) {
+static egraph_status enter_node(eg_node_cons *cons, uint32_t id) {
   eg_graph_node_info node = eg_graph_node_at(cons->graph, (eg_graph_node){id});
   node_key key;
   uint32_t found;
   if (node.attrs->op == EG_OP_OPAQUE) return EGRAPH_OK;
-  EG_TRY(key_of(cons, node.attrs, node.inputs, node.input_count, &key));
+  EG_TRY(make_node_key(cons, node.attrs, node.inputs, node.input_count, &key));
   if (eg_flatmap_find(&cons->nodes, key.hash, &key, is_key, cons->graph, &found))
     return EGRAPH_OK;
   EG_TRY(eg_flatmap_reserve_one(&cons->nodes));
@@ -57,7 +59,7 @@ egraph_status eg_node_cons_init(eg_node_cons *cons, eg_graph *graph) {
   eg_flatmap_init(&cons->nodes, eg_graph_allocator(graph));
   egraph_status status = EGRAPH_OK;
   for (uint32_t n = 0; status == EGRAPH_OK && n < eg_graph_node_count(graph); n++)
-    status = enter(cons, n);
+    status = enter_node(cons, n);
   if (status != EGRAPH_OK) eg_node_cons_deinit(cons);
   return status;
 }
@@ -76,7 +78,7 @@ egraph_status eg_node_cons_add(eg_node_cons *cons, const char *name,
                                eg_value *out_results) {
   node_key key;
   uint32_t id;
-  EG_TRY(key_of(cons, attrs, inputs, count, &key));
+  EG_TRY(make_node_key(cons, attrs, inputs, count, &key));
   if (eg_flatmap_find(&cons->nodes, key.hash, &key, is_key, cons->graph, &id)) {
     eg_graph_node_info node = eg_graph_node_at(cons->graph, (eg_graph_node){id});
     memcpy(out_results, node.results, node.result_count * sizeof *out_results);
@@ -91,20 +93,21 @@ egraph_status eg_node_cons_add(eg_node_cons *cons, const char *name,
       cons, eg_graph_node_at(cons->graph, (eg_graph_node){id}).result_count);
 }
 
-static egraph_status emit(void *self, const eg_attrs *attrs, const eg_ref *inputs,
-                          uint32_t count, eg_ref *out_results) {
+static egraph_status emit_into_graph(void *self, const eg_attrs *attrs,
+                                     const eg_ref *inputs, uint32_t count,
+                                     eg_ref *out_results) {
   return eg_node_cons_add(self, NULL, attrs, (const eg_value *)(const void *)inputs,
                           count, NULL, (eg_value *)(void *)out_results);
 }
 
-static const eg_type *type_of(void *self, eg_ref value) {
+static const eg_type *type_of_value(void *self, eg_ref value) {
   return &eg_graph_value(((eg_node_cons *)self)->graph, eg_value_of(value))->type;
 }
 
 eg_builder eg_node_cons_builder(eg_node_cons *cons) {
   return (eg_builder){.self = cons,
-                      .emit = emit,
-                      .type_of = type_of,
+                      .emit = emit_into_graph,
+                      .type_of = type_of_value,
                       .alloc = eg_graph_allocator(cons->graph),
                       .dtype = EGRAPH_FLOAT32};
 }
@@ -116,6 +119,7 @@ eg_builder eg_node_cons_builder(eg_node_cons *cons) {
 typedef struct stamp_index {
   eg_u32s first, next; // [values of the forward graph, and none], [values]
 } stamp_index;
+EG_OWNER_DEFINE_STATIC(stamp_index, (eg_u32s, first, next))
 
 static uint32_t list_of(const stamp_index *index, uint32_t of) {
   return of == EG_STAMP_OF_NONE ? (uint32_t)index->first.len - 1 : of;
@@ -136,7 +140,8 @@ static egraph_status fill_index(stamp_index *index, const eg_stamps *stamps) {
   return EGRAPH_OK;
 }
 
-static uint32_t find(const stamp_index *index, const eg_stamps *stamps, eg_stamp like) {
+static uint32_t find_like_stamp(const stamp_index *index, const eg_stamps *stamps,
+                                eg_stamp like) {
   uint32_t list = list_of(index, like.of);
   uint32_t v = list < index->first.len ? index->first.data[list] : NONE;
   for (; v != NONE; v = index->next.data[v]) {
@@ -148,25 +153,15 @@ static uint32_t find(const stamp_index *index, const eg_stamps *stamps, eg_stamp
   return v;
 }
 
-static egraph_status map(const stamp_index *index, const eg_stamps *from,
-                         const eg_stamps *to, const eg_u32s *like, eg_u32s *out) {
+egraph_status eg_stamps_map(const eg_stamps *from, const eg_stamps *to,
+                            const eg_u32s *like, eg_u32s *out) {
+  EG_LOCAL(stamp_index, index, out->alloc);
+  EG_TRY(fill_index(&index, to));
   for (size_t v = 0; v < from->len; v++) {
     eg_stamp stamp = from->data[v];
     bool is_like = stamp.of == EG_STAMP_OF_NONE || like->data[stamp.of] != NONE;
     if (stamp.of != EG_STAMP_OF_NONE) stamp.of = like->data[stamp.of];
-    EG_TRY(eg_u32s_push(out, is_like ? find(index, to, stamp) : NONE));
+    EG_TRY(eg_u32s_push(out, is_like ? find_like_stamp(&index, to, stamp) : NONE));
   }
   return EGRAPH_OK;
-}
-
-egraph_status eg_stamps_map(const eg_stamps *from, const eg_stamps *to,
-                            const eg_u32s *like, eg_u32s *out) {
-  stamp_index index;
-  eg_u32s_init(&index.first, out->alloc);
-  eg_u32s_init(&index.next, out->alloc);
-  egraph_status status = fill_index(&index, to);
-  if (status == EGRAPH_OK) status = map(&index, from, to, like, out);
-  eg_u32s_deinit(&index.next);
-  eg_u32s_deinit(&index.first);
-  return status;
 }

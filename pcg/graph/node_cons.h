@@ -11,14 +11,14 @@
 
 // ---- stamps ----------------------------------------------------------------------
 
-// Provenance: of every value of a training step, what of the forward graph it was made
-// for. Whoever makes nodes says so before (eg_node_cons.stamp), so that nobody has to
-// guess it afterwards: which block of a model a value belongs to, which value it is one
-// block later, which value of a folded step stands for it.
+// Provenance: a stamp names the value of the forward graph for which a value of a
+// training step was made. The maker of nodes sets it before (eg_node_cons.stamp). Stamps
+// decide to which block of a model a value belongs, which value is the same one block
+// later, and which value of a folded step represents it.
 //
-// The same maker, asked for the same thing, asks for the same nodes in the same order. So
-// values made for two like values of the forward graph are like each other when the rest
-// of their stamps is the same. A node that several ask for has the stamp of the first.
+// The same maker requests the same nodes in the same order for like values. So values
+// made for two like values of the forward graph are like each other when the rest of
+// their stamps is equal. A node that is requested several times keeps its first stamp.
 
 typedef enum eg_made {
   EG_MADE_COPY,      // the value itself
@@ -39,14 +39,14 @@ typedef enum eg_made {
 typedef struct eg_stamp {
   uint32_t of; // value of the forward graph; EG_STAMP_OF_NONE: none in particular
   eg_made made;
-  uint32_t variant; // under which conditions, where the nodes asked for depend on any
-  uint32_t index;   // of the results asked for
+  uint32_t variant; // the conditions on which the requested nodes depend
+  uint32_t index;   // among the requested results
 } eg_stamp;
 EG_VEC_DEFINE(eg_stamps, eg_stamp);
 
-/// Finds, of each value of a step, the value of another step (or of the same) that was
+/// Finds, for each value of a step, the value of another step (or of the same) that was
 /// made in the same way for like[its `of`]; UINT32_MAX: none. `like` maps the values of
-/// the forward graph, UINT32_MAX: to none; what was made for none in particular is like
+/// the forward graph, UINT32_MAX: to none; a value made for none in particular is like
 /// itself. `out` is initialized and empty. O(values * values made for one). Fails with
 /// EGRAPH_E_MEMORY.
 egraph_status eg_stamps_map(const eg_stamps *from, const eg_stamps *to,
@@ -57,8 +57,8 @@ egraph_status eg_stamps_map(const eg_stamps *from, const eg_stamps *to,
 typedef struct eg_node_cons {
   eg_graph *graph;
   eg_flatmap nodes;  // attributes and operands -> node
-  eg_stamps *stamps; // [values of the graph], or NULL: nobody wants them
-  eg_stamp stamp;    // of the next result asked for
+  eg_stamps *stamps; // [values of the graph]; NULL: none
+  eg_stamp stamp;    // of the next requested result
 } eg_node_cons;
 
 /// Enters the nodes that the graph has. Opaque ones are never equal to another. There are
@@ -70,7 +70,7 @@ egraph_status eg_node_cons_add(eg_node_cons *cons, const char *name,
                                const eg_attrs *attrs, const eg_value *inputs,
                                uint32_t count, const char *const *names,
                                eg_value *out_results);
-/// Says what is asked for from here on.
+/// Sets the stamp of the nodes that are requested next.
 static inline void eg_node_cons_stamp(eg_node_cons *cons, uint32_t of, eg_made made) {
   cons->stamp = (eg_stamp){.of = of, .made = made};
 }

@@ -3,30 +3,21 @@
 
 #include <string.h>
 
-// Operands past the mask count as data.
-static bool is_weight(const eg_node_spec *spec, uint32_t operand) {
-  return operand < 64 && (spec->weight_mask >> operand & 1) != 0;
-}
-
-static egraph_status print_types(eg_text *text, const eg_node_spec *spec) {
-  EG_TRY(eg_text_append(text, " ("));
-  for (uint32_t i = 0; i < spec->input_count; i++) {
-    if (i != 0) EG_TRY(eg_text_append(text, " "));
-    if (is_weight(spec, i)) EG_TRY(eg_text_append(text, "weight:"));
-    EG_TRY(eg_type_print(text, &spec->inputs[i]));
-  }
-  EG_TRY(eg_text_append(text, ") ->"));
-  for (uint32_t i = 0; i < spec->result_count; i++) {
-    EG_TRY(eg_text_append(text, " "));
-    EG_TRY(eg_type_print(text, &spec->results[i]));
-  }
-  return EGRAPH_OK;
-}
-
 egraph_status eg_node_spec_print(eg_text *text, const eg_node_spec *spec) {
-  EG_TRY(eg_text_append(text, eg_op_info_of((eg_op)spec->attrs->op)->name));
-  EG_TRY(eg_attrs_print(text, spec->attrs));
-  return print_types(text, spec);
+  eg_text_append(text, eg_op_info_of((eg_op)spec->attrs->op)->name);
+  eg_attrs_print(text, spec->attrs);
+  eg_text_append(text, " (");
+  for (uint32_t i = 0; i < spec->input_count; i++) {
+    if (i != 0) eg_text_append(text, " ");
+    if (eg_spec_is_weight(spec, i)) eg_text_append(text, "weight:");
+    eg_type_print(text, &spec->inputs[i]);
+  }
+  eg_text_append(text, ") ->");
+  for (uint32_t i = 0; i < spec->result_count; i++) {
+    eg_text_append(text, " ");
+    eg_type_print(text, &spec->results[i]);
+  }
+  return eg_text_status(text);
 }
 
 double eg_node_spec_flops(const eg_node_spec *spec) {

@@ -99,7 +99,7 @@ static void write_delivered(eg_text *text, const eg_plan *plan) {
 // ---- operators that are not split as they could be ------------------------------------
 
 /// "key": "value", and a comma.
-static void write_name(eg_text *text, const char *key, const char *value) {
+static void write_name_member(eg_text *text, const char *key, const char *value) {
   eg_text_printf(text, "\"%s\": ", key);
   eg_text_json_string(text, value);
   eg_text_append(text, ", ");
@@ -292,9 +292,9 @@ static egraph_status write_unevens(eg_text *text, const eg_plan *plan) {
     const uneven *row = &rows.data[i];
     const eg_mesh_axis *axis = &plan->mesh.axes[row->axis];
     eg_text_append(text, i == 0 ? "{" : ", {");
-    write_name(text, "value", name_of_step(plan, row->step));
-    write_name(text, "operator", eg_op_info_of(op_of_step(plan, row->step))->name);
-    write_name(text, "tensor", eg_graph_value(plan->graph, row->tensor)->name);
+    write_name_member(text, "value", name_of_step(plan, row->step));
+    write_name_member(text, "operator", eg_op_info_of(op_of_step(plan, row->step))->name);
+    write_name_member(text, "tensor", eg_graph_value(plan->graph, row->tensor)->name);
     eg_text_printf(text,
                    "\"dimension\": %" PRIu32 ", \"size\": %" PRId64
                    ", \"axis\": \"%s\", \"devices\": %" PRIu32 ", \"splits\": %" PRIu32
@@ -432,9 +432,9 @@ static egraph_status write_unsplits(eg_text *text, const eg_plan *plan) {
   for (size_t i = 0; i < rows.len && i < MOST_LINES; i++) {
     eg_op op = op_of_step(plan, rows.data[i].step);
     eg_text_append(text, i == 0 ? "{" : ", {");
-    write_name(text, "value", name_of_step(plan, rows.data[i].step));
-    write_name(text, "operator", eg_op_info_of(op)->name);
-    write_name(text, "why", why_unsplit(op));
+    write_name_member(text, "value", name_of_step(plan, rows.data[i].step));
+    write_name_member(text, "operator", eg_op_info_of(op)->name);
+    write_name_member(text, "why", why_unsplit(op));
     eg_text_append(text, "\"seconds\": ");
     eg_text_json_double(text, rows.data[i].seconds);
     eg_text_append(text, "}");

@@ -48,7 +48,7 @@ static role role_of(const finder *f, eg_value value) {
   return eg_name_is_made_up(info->name) ? ROLE_UNNAMED : ROLE_ACTIVATION;
 }
 
-static eg_graph_node_info node_of(const finder *f, uint32_t index) {
+static eg_graph_node_info node_of_step(const finder *f, uint32_t index) {
   return eg_graph_node_at(f->plan->graph, f->plan->steps.data[f->nodes.data[index]].node);
 }
 
@@ -62,7 +62,7 @@ static bool are_like_values(const finder *f, eg_value a, eg_value b) {
 /// True for the same operator on values of the same types, in whichever layouts.
 static bool are_like_nodes(const void *user, uint32_t a, uint32_t b) {
   const finder *f = user;
-  eg_graph_node_info x = node_of(f, a), y = node_of(f, b);
+  eg_graph_node_info x = node_of_step(f, a), y = node_of_step(f, b);
   bool same = x.attrs == y.attrs && x.input_count == y.input_count;
   for (uint32_t i = 0; same && i < x.result_count; i++)
     same = are_like_values(f, x.results[i], y.results[i]);
@@ -103,7 +103,7 @@ static void place_forward(finder *f) {
   for (uint32_t p = 0; p + 1 < f->parts.len; p++) {
     const part *at = &f->parts.data[p];
     for (uint32_t i = at->first; i < at->first + at->count; i++) {
-      eg_graph_node_info info = node_of(f, i);
+      eg_graph_node_info info = node_of_step(f, i);
       for (uint32_t k = 0; k < info.input_count; k++)
         place_value(f, info.inputs[k], p);
       for (uint32_t k = 0; k < info.result_count; k++)
@@ -229,7 +229,7 @@ static egraph_status list_values(finder *f, uint32_t number, row_values *out) {
   const part *at = &f->parts.data[number];
   out->len = 0;
   for (uint32_t i = at->first; i < at->first + at->count; i++) {
-    eg_graph_node_info info = node_of(f, i);
+    eg_graph_node_info info = node_of_step(f, i);
     for (uint32_t k = 0; k < info.input_count + info.result_count; k++) {
       bool is_input = k < info.input_count;
       eg_value value = is_input ? info.inputs[k] : info.results[k - info.input_count];

@@ -1,12 +1,13 @@
-// One pass forward marks what depends on a wanted value; one pass back over the nodes
-// hands cotangents from results to marked operands. A node is visited when all its users
-// have been, because they stand behind it.
+// One pass forward marks the values that depend on a wanted value; one pass back over the
+// nodes hands cotangents from results to marked operands. A node is visited after all its
+// users, because they come after it.
 // SPDX-License-Identifier: Apache-2.0
 #include "pcg/training/gradient.h"
 
 #include <assert.h>
 
 #include "base/hash.h"
+#include "base/owner.h"
 #include "base/vec.h"
 #include "ops/typing.h"
 #include "ops/vjp.h"
@@ -19,11 +20,13 @@ typedef struct sweep {
   eg_node_cons *cons;
   const eg_graph *graph;
   eg_builder builder;
-  bool *active;  // [values] a wanted value is below
+  bool *active;  // [values] depends on a wanted value
   eg_ref *found; // [values] cotangents so far
+  eg_arena arena;
   ref_list refs; // of one node: inputs, results, cotangents of results, of inputs
   flag_list wanted;
 } sweep;
+EG_OWNER_DEFINE_STATIC(sweep, (eg_arena, arena), (ref_list, refs), (flag_list, wanted))
 
 static bool is_float(const eg_graph *graph, eg_value value) {
   const eg_value_info *info = eg_graph_value(graph, value);
@@ -66,8 +69,8 @@ static egraph_status name_node(const sweep *s, uint32_t id, egraph_status status
   return eg_fail_context(status, "gradient of %s", text);
 }
 
-/// What a node is asked for depends on the operands that want a cotangent and on the
-/// results that have one.
+/// Stamps the gradient of a node. Its variant depends on the operands that want a
+/// cotangent and on the results that have one.
 static void stamp_gradient(const sweep *s, const eg_graph_node_info *node) {
   if (s->cons->stamps == NULL) return;
   const eg_stamp *mine = &s->cons->stamps->data[node->results[0].id];
@@ -86,7 +89,7 @@ static void stamp_cotangent(const sweep *s, const eg_graph_node_info *node,
   s->cons->stamp = (eg_stamp){mine->of, EG_MADE_COTANGENT, mine->made, operand};
 }
 
-static egraph_status visit(sweep *s, uint32_t id) {
+static egraph_status visit_node(sweep *s, uint32_t id) {
   eg_graph_node_info node = eg_graph_node_at(s->graph, (eg_graph_node){id});
   uint32_t ins = node.input_count, outs = node.result_count;
   bool given = false, asked = false;
@@ -128,42 +131,29 @@ static egraph_status visit(sweep *s, uint32_t id) {
   return s->builder.status;
 }
 
-static egraph_status run_sweep(sweep *s, const eg_gradient_seed *seeds,
-                               uint32_t seed_count, const eg_value *wrt,
-                               uint32_t wrt_count, uint32_t values,
-                               eg_value *out_cotangents) {
-  uint32_t nodes = eg_graph_node_count(s->graph);
-  for (uint32_t i = 0; i < wrt_count; i++)
-    s->active[wrt[i].id] = is_float(s->graph, wrt[i]);
-  mark_active(s, nodes);
-  for (uint32_t v = 0; v < values; v++)
-    s->found[v] = EG_REF_NONE;
-  for (uint32_t i = 0; i < seed_count; i++)
-    add_cotangent(s, seeds[i].value, eg_ref_of(seeds[i].cotangent));
-  for (uint32_t n = nodes; n-- > 0;)
-    EG_TRY(visit(s, n));
-  for (uint32_t i = 0; i < wrt_count; i++)
-    out_cotangents[i] = eg_value_of(s->found[wrt[i].id]);
-  return s->builder.status;
-}
-
 egraph_status eg_graph_gradient(eg_node_cons *cons, const eg_gradient_seed *seeds,
                                 uint32_t seed_count, const eg_value *wrt,
                                 uint32_t wrt_count, eg_value *out_cotangents) {
-  egraph_allocator alloc = eg_graph_allocator(cons->graph);
   uint32_t values = eg_graph_value_count(cons->graph);
-  sweep s = {.cons = cons, .graph = cons->graph, .builder = eg_node_cons_builder(cons)};
-  ref_list_init(&s.refs, alloc);
-  flag_list_init(&s.wanted, alloc);
-  egraph_status status = eg_alloc(alloc, values, sizeof *s.active, &s.active);
-  if (status == EGRAPH_OK) status = eg_alloc(alloc, values, sizeof *s.found, &s.found);
-  if (status == EGRAPH_OK)
-    status = run_sweep(&s, seeds, seed_count, wrt, wrt_count, values, out_cotangents);
-  eg_free(alloc, s.found, values, sizeof *s.found);
-  eg_free(alloc, s.active, values, sizeof *s.active);
-  flag_list_deinit(&s.wanted);
-  ref_list_deinit(&s.refs);
-  return status;
+  uint32_t nodes = eg_graph_node_count(cons->graph);
+  EG_LOCAL(sweep, s, eg_graph_allocator(cons->graph));
+  s.cons = cons;
+  s.graph = cons->graph;
+  s.builder = eg_node_cons_builder(cons);
+  EG_TRY(eg_arena_alloc(&s.arena, values, sizeof *s.active, &s.active));
+  EG_TRY(eg_arena_alloc(&s.arena, values, sizeof *s.found, &s.found));
+  for (uint32_t i = 0; i < wrt_count; i++)
+    s.active[wrt[i].id] = is_float(s.graph, wrt[i]);
+  mark_active(&s, nodes);
+  for (uint32_t v = 0; v < values; v++)
+    s.found[v] = EG_REF_NONE;
+  for (uint32_t i = 0; i < seed_count; i++)
+    add_cotangent(&s, seeds[i].value, eg_ref_of(seeds[i].cotangent));
+  for (uint32_t n = nodes; n-- > 0;)
+    EG_TRY(visit_node(&s, n));
+  for (uint32_t i = 0; i < wrt_count; i++)
+    out_cotangents[i] = eg_value_of(s.found[wrt[i].id]);
+  return s.builder.status;
 }
 
 // ---- losses ---------------------------------------------------------------------------

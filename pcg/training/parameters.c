@@ -1,8 +1,9 @@
-// Nodes are walked from the last to the first, so that the uses of a result are known
-// when its operands are looked at.
+// Nodes are visited from the last to the first, so that the uses of a result are known
+// before its operands are visited.
 // SPDX-License-Identifier: Apache-2.0
 #include "pcg/training/parameters.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/spelling.h"
@@ -36,7 +37,7 @@ static const char *const use_of[EG_OP_COUNT] = {
     [EG_OP_OPAQUE] = "p",
 };
 
-// Through which a score on its way to a softmax may go; also where a mask is applied.
+// Operators through which a score reaches a softmax, or which apply a mask.
 static const bool leads_on[EG_OP_COUNT] = {
     [EG_OP_ADD] = true,     [EG_OP_SUB] = true,       [EG_OP_MUL] = true,
     [EG_OP_DIV] = true,     [EG_OP_WHERE] = true,     [EG_OP_MAX] = true,
@@ -65,7 +66,7 @@ typedef struct finder {
   uint8_t *use;   // [values] of type weight_use
 } finder;
 
-static char letter_of(eg_op op, uint32_t operand) {
+static char use_letter(eg_op op, uint32_t operand) {
   const char *letters = use_of[op];
   if (letters == NULL) return 'c';
   size_t last = strlen(letters) - 1;
@@ -82,7 +83,7 @@ static bool varies_in_two(const eg_type *type) {
 static weight_use use_by(const finder *f, const eg_graph_node_info *node,
                          uint32_t operand) {
   const eg_type *type = &eg_graph_value(f->graph, node->inputs[operand])->type;
-  switch (letter_of((eg_op)node->attrs->op, operand)) {
+  switch (use_letter((eg_op)node->attrs->op, operand)) {
   case 'p': return USE_PARAMETER;
   case 's': return USE_STATISTIC;
   case 'a':
@@ -91,8 +92,8 @@ static weight_use use_by(const finder *f, const eg_graph_node_info *node,
   }
 }
 
-/// A table keeps being one when its rows are gathered ahead of time; all else that is
-/// made of weights alone is used as its result is.
+/// A table stays a table when its rows are gathered ahead of time; other operands of
+/// nodes that read only weights are used as the results are.
 static weight_use use_of_operand(const finder *f, const eg_graph_node_info *node,
                                  uint32_t operand) {
   bool is_table = node->attrs->op == EG_OP_GATHER && operand == 0 &&
@@ -124,10 +125,7 @@ static void mark_uses(const finder *f, eg_value output) {
   f->use[output.id] = USE_PARAMETER;
   for (uint32_t n = eg_graph_node_count(f->graph); n-- > 0;) {
     eg_graph_node_info node = eg_graph_node_at(f->graph, (eg_graph_node){n});
-    bool wanted = false;
-    for (uint32_t i = 0; i < node.result_count; i++)
-      wanted = wanted || f->needed[node.results[i].id];
-    if (wanted) mark_operands(f, &node);
+    if (eg_node_any_result(&node, f->needed)) mark_operands(f, &node);
   }
 }
 
@@ -177,7 +175,8 @@ static eg_weight_fate fate_of(const finder *f, uint32_t v) {
   return is_parameter ? EG_FATE_FROZEN : fate;
 }
 
-/// `only_parameters`: weights that are none cannot be meant.
+/// Checks that a pattern matches a weight; `only_parameters`: a parameter, or a weight
+/// with this very name.
 static egraph_status check_pattern(const finder *f, const char *pattern,
                                    bool only_parameters) {
   eg_spelling spelling = eg_spelling_start(pattern);
@@ -213,32 +212,24 @@ static egraph_status check_wish(const finder *f) {
   return EGRAPH_OK;
 }
 
-// ---- the whole ----------------------------------------------------------------------
-
-static egraph_status find_all(const finder *f, eg_value output) {
-  uint32_t values = eg_graph_value_count(f->graph);
-  EG_TRY(eg_graph_weight_only(f->graph, f->constant));
-  mark_uses(f, output);
-  for (uint32_t v = 0; v < values; v++)
-    f->fates[v] = fate_of(f, v);
-  return f->wish->chosen != NULL ? EGRAPH_OK : check_wish(f);
-}
+// ---- parameters ---------------------------------------------------------------------
 
 egraph_status eg_parameters_find(const eg_graph *graph, eg_value output,
                                  const eg_parameter_wish *wish, eg_weight_fate *fates,
                                  bool *needed) {
-  finder f = {.graph = graph, .wish = wish, .fates = fates, .needed = needed};
-  egraph_allocator alloc = eg_graph_allocator(graph);
   uint32_t values = eg_graph_value_count(graph);
+  assert(output.id < values);
+  finder f = {.graph = graph, .wish = wish, .fates = fates, .needed = needed};
+  EG_LOCAL(eg_arena, scratch, eg_graph_allocator(graph));
   memset(needed, 0, values * sizeof *needed);
-  egraph_status status = eg_alloc(alloc, values, sizeof *f.constant, &f.constant);
-  if (status == EGRAPH_OK) status = eg_alloc(alloc, values, sizeof *f.scores, &f.scores);
-  if (status == EGRAPH_OK) status = eg_alloc(alloc, values, sizeof *f.use, &f.use);
-  if (status == EGRAPH_OK) status = find_all(&f, output);
-  eg_free(alloc, f.use, values, sizeof *f.use);
-  eg_free(alloc, f.scores, values, sizeof *f.scores);
-  eg_free(alloc, f.constant, values, sizeof *f.constant);
-  return status;
+  EG_TRY(eg_arena_alloc(&scratch, values, sizeof *f.constant, &f.constant));
+  EG_TRY(eg_arena_alloc(&scratch, values, sizeof *f.scores, &f.scores));
+  EG_TRY(eg_arena_alloc(&scratch, values, sizeof *f.use, &f.use));
+  EG_TRY(eg_graph_weight_only(graph, f.constant));
+  mark_uses(&f, output);
+  for (uint32_t v = 0; v < values; v++)
+    fates[v] = fate_of(&f, v);
+  return wish->chosen != NULL ? EGRAPH_OK : check_wish(&f);
 }
 
 egraph_status eg_parameters_names(const eg_graph *graph, const eg_weight_fate *fates,
@@ -250,6 +241,7 @@ egraph_status eg_parameters_names(const eg_graph *graph, const eg_weight_fate *f
 }
 
 const char *eg_weight_fate_why(eg_weight_fate fate) {
+  assert(fate < EG_WEIGHT_FATES);
 #define WHY(id, why) [id] = why,
   static const char *const words[] = {EG_WEIGHT_FATE_LIST(WHY)};
 #undef WHY

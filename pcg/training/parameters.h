@@ -1,19 +1,19 @@
-// Which weights of a model are its parameters: what training changes. A weight is one by
-// its uses, a table by operator and operand (parameters.c):
+// The parameters of a model: the weights that training changes. Their uses decide, in a
+// table by operator and operand (parameters.c):
 //
 //   parameter   operand of a product, a convolution, an einsum, a recurrent layer; scale
-//   or bias of a
-//               normalization; slope of PRelu; table of a gather; what is concatenated;
-//               operand of an operator that the table of operators does not know
-//   addend      added to or multiplied with something: a parameter, too (a bias, a
-//               position embedding, a scale per channel), unless it has a single element,
-//               or the result goes on to a softmax and it varies in two dimensions or
-//               more: then it is a mask
+//               or bias of a normalization; slope of PRelu; table of a gather; operand of
+//               a concatenation, or of an operator that the table does not know
+//   addend      added to or multiplied with a value: a parameter, too (a bias, a position
+//               embedding, a scale per channel), unless it has a single element, or the
+//               result goes on to a softmax and it varies in two dimensions or more: then
+//               it is a mask
 //   statistic   mean or variance of a batch normalization
 //   constant    any other use
 //
-// What is computed from weights alone (a transposed weight, a slice of a mask) hands its
-// uses on to them. A weight with several uses is a parameter if it is one in any.
+// The uses of a value computed from weights alone (a transposed weight, a slice of a
+// mask) are uses of these weights. A weight with several uses is a parameter if one use
+// is.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_PARAMETERS_H
 #define EG_PCG_PARAMETERS_H
@@ -21,7 +21,7 @@
 #include "base/strmap.h"
 #include "pcg/graph/graph.h"
 
-// What becomes of a weight: id, why.
+// The fate of a weight: id, why.
 #define EG_WEIGHT_FATE_LIST(X)                                                           \
   X(EG_FATE_NONE, "no floating-point weight that the loss depends on")                   \
   X(EG_FATE_CONSTANT, "a constant")                                                      \
@@ -37,24 +37,25 @@ typedef enum eg_weight_fate {
 #undef EG_WEIGHT_FATE_ENUM
 const char *eg_weight_fate_why(eg_weight_fate fate);
 
-/// What a user wants of them: of the parameters those are trained that match a pattern of
-/// train_only (none given: all) and no pattern of freeze. A '*' stands for any
-/// characters. A name without one in train_only is trained whatever it looks like.
+/// The user's choice: parameters are trained that match a pattern of train_only (none
+/// given: all) and no pattern of freeze. A '*' matches any characters. A name without '*'
+/// in train_only is trained even if it is no parameter.
 typedef struct eg_parameter_wish {
   const char *const *freeze, *const *train_only;
   uint32_t freeze_count, train_only_count;
-  // Names of exactly what is trained, instead: of a graph in which one block stands for
-  // many. NULL: what stands above.
+  // Instead, the names of exactly the trained weights, for a graph in which one block
+  // represents many. NULL: the patterns count.
   const eg_strmap *chosen;
 } eg_parameter_wish;
 
-/// Fills fates[value_count] (EG_FATE_NONE for what is no weight), and needed[value_count]
-/// with what `output` depends on. Fails with EGRAPH_E_ARGUMENT for a pattern that matches
-/// no weight which it could be about, naming the closest; EGRAPH_E_MEMORY. O(values).
+/// Fills fates[value_count] (EG_FATE_NONE for values that are no weights), and flags in
+/// needed[value_count] the values on which `output` depends. Fails with EGRAPH_E_ARGUMENT
+/// for a pattern that matches no possible weight, naming the closest; EGRAPH_E_MEMORY.
+/// O(values).
 egraph_status eg_parameters_find(const eg_graph *graph, eg_value output,
                                  const eg_parameter_wish *wish, eg_weight_fate *fates,
                                  bool *needed);
-/// Names of what is trained, into an empty map.
+/// Puts the names of trained weights into an empty map.
 egraph_status eg_parameters_names(const eg_graph *graph, const eg_weight_fate *fates,
                                   eg_strmap *out);
 

@@ -1,6 +1,6 @@
-// Values are walked in their order, which is topological. Operators of one operand that
-// a tied weight goes through are copied where a use needs them, so that none is left
-// over.
+// Values are visited in their order, which is topological. Operators of one operand on
+// the way from a tied weight to a use are copied when the use needs them, so that no
+// unused copy remains.
 // SPDX-License-Identifier: Apache-2.0
 #include "pcg/training/ties.h"
 
@@ -15,14 +15,14 @@ static const uint32_t NONE = UINT32_MAX;
 
 // ---- uses ---------------------------------------------------------------------------
 
-/// Whether a node hands the weight that it reads on to those that read its result.
+/// True when uses of a node's result are uses of the weight that it reads.
 static bool hands_on(const eg_graph_node_info *node) {
   return node->input_count == 1 && node->result_count == 1 &&
          node->attrs->op != EG_OP_OPAQUE;
 }
 
-/// Fills origin[values] with the weight that a value is, or is made of alone through
-/// operators of one operand.
+/// Fills origin[values]: the weight that a value is, or from which operators of one
+/// operand compute it.
 static void find_origins(const eg_graph *graph, uint32_t *origin) {
   for (uint32_t v = 0; v < eg_graph_value_count(graph); v++) {
     const eg_value_info *info = eg_graph_value(graph, (eg_value){v});
@@ -42,10 +42,8 @@ typedef struct tie_finder {
 
 static egraph_status add_uses(const tie_finder *f, uint32_t n, eg_tie_uses *out) {
   eg_graph_node_info node = eg_graph_node_at(f->graph, (eg_graph_node){n});
-  bool is_needed = false;
-  for (uint32_t i = 0; i < node.result_count; i++)
-    is_needed = is_needed || f->needed[node.results[i].id];
-  if (!is_needed || (hands_on(&node) && f->origin[node.inputs[0].id] != NONE))
+  if (!eg_node_any_result(&node, f->needed) ||
+      (hands_on(&node) && f->origin[node.inputs[0].id] != NONE))
     return EGRAPH_OK;
   for (uint32_t i = 0; i < node.input_count; i++) {
     uint32_t weight = f->origin[node.inputs[i].id];
@@ -75,34 +73,24 @@ static void keep_tied(eg_tie_uses *uses) {
   uses->len = kept;
 }
 
-static egraph_status find_all(const tie_finder *f, eg_value output,
-                              const eg_parameter_wish *wish, eg_tie_uses *out) {
-  EG_TRY(eg_parameters_find(f->graph, output, wish, f->fates, f->needed));
-  find_origins(f->graph, f->origin);
-  for (uint32_t v = 0; v < eg_graph_value_count(f->graph); v++)
-    f->last[v] = NONE;
-  for (uint32_t n = 0; n < eg_graph_node_count(f->graph); n++)
-    EG_TRY(add_uses(f, n, out));
+egraph_status eg_ties_find(const eg_graph *graph, eg_value output,
+                           const eg_parameter_wish *wish, eg_tie_uses *out) {
+  uint32_t values = eg_graph_value_count(graph);
+  tie_finder f = {.graph = graph};
+  EG_LOCAL(eg_arena, scratch, eg_graph_allocator(graph));
+  EG_TRY(eg_arena_alloc(&scratch, values, sizeof *f.fates, &f.fates));
+  EG_TRY(eg_arena_alloc(&scratch, values, sizeof *f.needed, &f.needed));
+  EG_TRY(eg_arena_alloc(&scratch, values, sizeof *f.origin, &f.origin));
+  EG_TRY(eg_arena_alloc(&scratch, values, sizeof *f.last, &f.last));
+  EG_TRY(eg_parameters_find(graph, output, wish, f.fates, f.needed));
+  find_origins(graph, f.origin);
+  for (uint32_t v = 0; v < values; v++)
+    f.last[v] = NONE;
+  for (uint32_t n = 0; n < eg_graph_node_count(graph); n++)
+    EG_TRY(add_uses(&f, n, out));
   if (out->len != 0) qsort(out->data, out->len, sizeof *out->data, compare_uses);
   keep_tied(out);
   return EGRAPH_OK;
-}
-
-egraph_status eg_ties_find(const eg_graph *graph, eg_value output,
-                           const eg_parameter_wish *wish, eg_tie_uses *out) {
-  tie_finder f = {.graph = graph};
-  egraph_allocator alloc = eg_graph_allocator(graph);
-  uint32_t values = eg_graph_value_count(graph);
-  egraph_status status = eg_alloc(alloc, values, sizeof *f.fates, &f.fates);
-  if (status == EGRAPH_OK) status = eg_alloc(alloc, values, sizeof *f.needed, &f.needed);
-  if (status == EGRAPH_OK) status = eg_alloc(alloc, values, sizeof *f.origin, &f.origin);
-  if (status == EGRAPH_OK) status = eg_alloc(alloc, values, sizeof *f.last, &f.last);
-  if (status == EGRAPH_OK) status = find_all(&f, output, wish, out);
-  eg_free(alloc, f.last, values, sizeof *f.last);
-  eg_free(alloc, f.origin, values, sizeof *f.origin);
-  eg_free(alloc, f.needed, values, sizeof *f.needed);
-  eg_free(alloc, f.fates, values, sizeof *f.fates);
-  return status;
 }
 
 // ---- patterns -----------------------------------------------------------------------
@@ -114,8 +102,8 @@ static bool any_matches(const char *const *patterns, uint32_t count, const char 
   return matches;
 }
 
-static egraph_status check_pattern(const eg_graph *graph, const eg_tie_uses *uses,
-                                   const char *pattern) {
+static egraph_status check_tie_pattern(const eg_graph *graph, const eg_tie_uses *uses,
+                                       const char *pattern) {
   eg_spelling spelling = eg_spelling_start(pattern);
   if (strcmp(pattern, "*") == 0) return EGRAPH_OK;
   for (size_t i = 0; i < uses->len; i++) {
@@ -145,11 +133,15 @@ typedef struct untier {
   uint32_t *reader; // [values] the node that read a weight last,
   eg_value *fresh;  // and the weight that it reads instead; EG_VALUE_NONE: the tied one
   const eg_tie_uses *uses;
+  eg_arena arena;
   eg_values operands, results, chain;
   eg_text name;
 } untier;
+EG_OWNER_DEFINE_STATIC(untier, (eg_arena, arena), (eg_values, operands, results, chain),
+                       (eg_text, name))
 
-/// A name that is free in both graphs: `name` itself where the copy has none of it.
+/// Picks `name` where it is free in the copy; otherwise a name that is free in both
+/// graphs.
 static egraph_status pick_name(untier *u, const char *name, const char **out) {
   eg_value there;
   u->name.chars.len = 0;
@@ -188,7 +180,7 @@ static egraph_status copy_link(untier *u, eg_value value, eg_value operand,
                            &name, out);
 }
 
-/// The value itself in the copy, with what it is made of.
+/// Copies a value that stays tied, with the values from which it is computed.
 static egraph_status shared_value(untier *u, eg_value value, eg_value *out) {
   EG_TRY(walk_back(u, value));
   size_t at = 0;
@@ -206,8 +198,8 @@ static bool is_identity(const untier *u, eg_value value) {
   return maker_of(u, value).attrs->op == EG_OP_IDENTITY;
 }
 
-/// The weight of a use's own, of which `value` is made. An Identity next to it gives it
-/// its name.
+/// Adds the own weight of a use that reads `value`. An Identity next to the tied weight
+/// gives it its name.
 static egraph_status add_own_weight(untier *u, eg_value value, eg_value *out) {
   EG_TRY(walk_back(u, value));
   size_t at = u->chain.len - 1;
@@ -219,7 +211,7 @@ static egraph_status add_own_weight(untier *u, eg_value value, eg_value *out) {
   return eg_graph_add_weight(u->to, name, &weight->type, weight->data, out);
 }
 
-/// What is made of a use's own weight as `value` is of the tied one, without Identities.
+/// Computes `value` from a use's own weight instead of the tied one, without Identities.
 static egraph_status own_value(untier *u, eg_value value, eg_value weight,
                                eg_value *out) {
   EG_TRY(walk_back(u, value));
@@ -236,7 +228,7 @@ static bool is_use(const untier *u, uint32_t weight, uint32_t node) {
          bsearch(&use, u->uses->data, u->uses->len, sizeof use, compare_uses) != NULL;
 }
 
-/// Begins a use of a weight by a node: the second one and those that follow get a weight.
+/// Begins a use of a weight by a node: the second use and later ones get an own weight.
 static egraph_status begin_use(untier *u, uint32_t weight, uint32_t node,
                                eg_value operand) {
   u->reader[weight] = node;
@@ -262,21 +254,15 @@ static egraph_status find_operands(untier *u, uint32_t id) {
   return EGRAPH_OK;
 }
 
-static egraph_status copy_node(untier *u, uint32_t id) {
+static egraph_status copy_untied_node(untier *u, uint32_t id) {
   eg_graph_node_info node = eg_graph_node_at(u->from, (eg_graph_node){id});
-  egraph_allocator alloc = eg_graph_allocator(u->from);
-  const char **names;
   EG_TRY(find_operands(u, id));
   EG_TRY(eg_values_resize(&u->results, node.result_count));
-  EG_TRY(eg_alloc(alloc, node.result_count, sizeof *names, &names));
+  EG_TRY(eg_graph_add_named_copy(u->to, u->from, (eg_graph_node){id}, u->operands.data,
+                                 u->results.data));
   for (uint32_t i = 0; i < node.result_count; i++)
-    names[i] = eg_graph_value(u->from, node.results[i])->name;
-  egraph_status status = eg_graph_add_copy(u->to, u->from, (eg_graph_node){id},
-                                           u->operands.data, names, u->results.data);
-  eg_free(alloc, names, node.result_count, sizeof *names);
-  for (uint32_t i = 0; status == EGRAPH_OK && i < node.result_count; i++)
     u->map[node.results[i].id] = u->results.data[i];
-  return status;
+  return EGRAPH_OK;
 }
 
 static egraph_status copy_leaf(untier *u, uint32_t v) {
@@ -287,7 +273,7 @@ static egraph_status copy_leaf(untier *u, uint32_t v) {
   return eg_graph_set_default(u->to, u->map[v], info->data);
 }
 
-static egraph_status copy_all(untier *u) {
+static egraph_status copy_values(untier *u) {
   for (uint32_t v = 0; v < eg_graph_value_count(u->from); v++) {
     const eg_value_info *info = eg_graph_value(u->from, (eg_value){v});
     bool is_link = info->kind == EG_VALUE_COMPUTED && u->origin[v] != NONE &&
@@ -295,7 +281,7 @@ static egraph_status copy_all(untier *u) {
     if (info->kind != EG_VALUE_COMPUTED)
       EG_TRY(copy_leaf(u, v));
     else if (info->result == 0 && !is_link)
-      EG_TRY(copy_node(u, info->node.id));
+      EG_TRY(copy_untied_node(u, info->node.id));
   }
   for (uint32_t o = 0; o < eg_graph_output_count(u->from); o++) {
     const char *name;
@@ -306,55 +292,49 @@ static egraph_status copy_all(untier *u) {
   return EGRAPH_OK;
 }
 
-static egraph_status copy_untied(untier *u, const char *const *patterns, uint32_t count) {
-  egraph_allocator alloc = eg_graph_allocator(u->from);
-  uint32_t values = eg_graph_value_count(u->from);
+/// Makes a copy without the ties that match a pattern; `*out` is the caller's, also after
+/// a failure.
+static egraph_status copy_untied(const eg_graph *graph, const eg_tie_uses *uses,
+                                 const char *const *patterns, uint32_t count,
+                                 eg_graph **out) {
+  egraph_allocator alloc = eg_graph_allocator(graph);
+  uint32_t values = eg_graph_value_count(graph);
+  EG_LOCAL(untier, u, alloc);
   for (uint32_t i = 0; i < count; i++)
-    EG_TRY(check_pattern(u->from, u->uses, patterns[i]));
-  EG_TRY(eg_alloc(alloc, values, sizeof *u->origin, &u->origin));
-  EG_TRY(eg_alloc(alloc, values, sizeof *u->own, &u->own));
-  EG_TRY(eg_alloc(alloc, values, sizeof *u->map, &u->map));
-  EG_TRY(eg_alloc(alloc, values, sizeof *u->reader, &u->reader));
-  EG_TRY(eg_alloc(alloc, values, sizeof *u->fresh, &u->fresh));
-  find_origins(u->from, u->origin);
+    EG_TRY(check_tie_pattern(graph, uses, patterns[i]));
+  u.from = graph;
+  u.uses = uses;
+  EG_TRY(eg_arena_alloc(&u.arena, values, sizeof *u.origin, &u.origin));
+  EG_TRY(eg_arena_alloc(&u.arena, values, sizeof *u.own, &u.own));
+  EG_TRY(eg_arena_alloc(&u.arena, values, sizeof *u.map, &u.map));
+  EG_TRY(eg_arena_alloc(&u.arena, values, sizeof *u.reader, &u.reader));
+  EG_TRY(eg_arena_alloc(&u.arena, values, sizeof *u.fresh, &u.fresh));
+  find_origins(graph, u.origin);
   for (uint32_t v = 0; v < values; v++) {
-    u->map[v] = u->fresh[v] = EG_VALUE_NONE;
-    u->reader[v] = NONE;
+    u.map[v] = u.fresh[v] = EG_VALUE_NONE;
+    u.reader[v] = NONE;
   }
-  for (size_t i = 0; i < u->uses->len; i++) {
-    eg_value weight = u->uses->data[i].weight;
-    if (any_matches(patterns, count, eg_graph_value(u->from, weight)->name))
-      u->own[weight.id] = 1;
+  for (size_t i = 0; i < uses->len; i++) {
+    eg_value weight = uses->data[i].weight;
+    if (any_matches(patterns, count, eg_graph_value(graph, weight)->name))
+      u.own[weight.id] = 1;
   }
-  EG_TRY(eg_graph_create(&alloc, &u->to));
-  eg_graph_set_header(u->to, eg_graph_header(u->from));
-  return copy_all(u);
+  EG_TRY(eg_graph_create(&alloc, out));
+  u.to = *out;
+  eg_graph_set_header(u.to, eg_graph_header(graph));
+  return copy_values(&u);
 }
 
 egraph_status eg_ties_untie(const eg_graph *graph, eg_value output,
                             const eg_parameter_wish *wish, const char *const *patterns,
                             uint32_t pattern_count, eg_graph **out) {
-  egraph_allocator alloc = eg_graph_allocator(graph);
-  uint32_t values = eg_graph_value_count(graph);
-  eg_tie_uses uses;
-  eg_tie_uses_init(&uses, alloc);
-  untier u = {.from = graph, .uses = &uses};
-  eg_values_init(&u.operands, alloc);
-  eg_values_init(&u.results, alloc);
-  eg_values_init(&u.chain, alloc);
-  eg_text_init(&u.name, alloc);
-  egraph_status status = eg_ties_find(graph, output, wish, &uses);
-  if (status == EGRAPH_OK) status = copy_untied(&u, patterns, pattern_count);
-  EG_DEINIT_MEMBERS(&u, (eg_text, name), (eg_values, operands, results, chain));
-  eg_free(alloc, u.fresh, values, sizeof *u.fresh);
-  eg_free(alloc, u.reader, values, sizeof *u.reader);
-  eg_free(alloc, u.map, values, sizeof *u.map);
-  eg_free(alloc, u.own, values, sizeof *u.own);
-  eg_free(alloc, u.origin, values, sizeof *u.origin);
-  eg_tie_uses_deinit(&uses);
+  EG_LOCAL(eg_tie_uses, uses, eg_graph_allocator(graph));
+  eg_graph *copy = NULL;
+  EG_TRY(eg_ties_find(graph, output, wish, &uses));
+  egraph_status status = copy_untied(graph, &uses, patterns, pattern_count, &copy);
   if (status == EGRAPH_OK)
-    *out = u.to;
+    *out = copy;
   else
-    eg_graph_destroy(u.to);
+    eg_graph_destroy(copy);
   return status;
 }

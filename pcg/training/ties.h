@@ -1,7 +1,7 @@
-// Tied weights: one trained weight that is the parameter of several operators. Some are
-// meant (an embedding that is also the output projection, a layer that is applied twice);
-// others come from an exporter that merges initializers of equal initial values, as all
-// gains of ones, through shared names or Identity nodes.
+// Tied weights: one trained weight that is the parameter of several operators. Some ties
+// are intended (an embedding that is also the output projection, a layer that is applied
+// twice); others come from an exporter that merges initializers of equal initial values,
+// such as all gains of ones, through shared names or Identity nodes.
 //
 //   w ---------------> layer-normalization h1     use 0 keeps w
 //   w -> identity b -> layer-normalization h2     use 1, untied: a weight b of its own
@@ -13,7 +13,7 @@
 #include "base/vec.h"
 #include "pcg/training/parameters.h"
 
-/// An operator that reads a tied weight, itself or through operators of one operand.
+/// An operator that reads a tied weight, directly or through operators of one operand.
 typedef struct eg_tie_use {
   eg_value weight;
   eg_graph_node node;

@@ -31,8 +31,12 @@ static bool find_name(const char *const *names, uint32_t count, const char *name
   return false;
 }
 
-const char *eg_loss_name(eg_loss loss) { return loss_names[loss]; }
+const char *eg_loss_name(eg_loss loss) {
+  assert(loss < EG_LOSS_COUNT);
+  return loss_names[loss];
+}
 const char *eg_optimizer_name(eg_optimizer optimizer) {
+  assert(optimizer < EG_OPTIMIZER_COUNT);
   return optimizer_names[optimizer];
 }
 bool eg_loss_find(const char *name, eg_loss *out) {
@@ -92,7 +96,7 @@ static const optimizer_rule rules[EG_OPTIMIZER_COUNT] = {
     [EG_OPTIMIZER_ADAMW] = {ADAM_STATES, .separate = true},
 };
 
-/// What the updates of all weights of an element type have in common.
+/// The parts that the updates of all weights of an element type share.
 typedef enum common_part {
   COMMON_SHARE,    // 1 / micro-batches
   COMMON_FACTOR,   // of clipping
@@ -110,7 +114,7 @@ typedef struct updater {
   eg_training *training;
 } updater;
 
-/// A number, or a value cast, in the builder's element type.
+/// Emits a number, or casts a value, in the builder's element type.
 static eg_ref emit_common(updater *u, common_part part, double number, eg_ref x) {
   eg_stamp before = u->cons->stamp;
   u->cons->stamp = (eg_stamp){EG_STAMP_OF_NONE, EG_MADE_COMMON,
@@ -121,7 +125,7 @@ static eg_ref emit_common(updater *u, common_part part, double number, eg_ref x)
   return made;
 }
 
-// The mean over micro-batches.
+/// The mean over micro-batches.
 static eg_ref read_gradient(updater *u, const eg_training_param *param) {
   eg_ref sum = eg_ref_of(param->sum.exit);
   if (u->training->micro_batches == 1) return eg_ref_of(param->gradient);
@@ -131,7 +135,7 @@ static eg_ref read_gradient(updater *u, const eg_training_param *param) {
   return EG_BUILD(&u->b, EG_OP_MUL, sum, share);
 }
 
-// The sum of squares of a gradient, as float64.
+/// The sum of squares of a gradient, as float64.
 static eg_ref emit_square(updater *u, const eg_training_param *param) {
   eg_builder *b = &u->b;
   eg_ref g = read_gradient(u, param);
@@ -141,7 +145,7 @@ static eg_ref emit_square(updater *u, const eg_training_param *param) {
   return eg_build_cast(b, sum, EGRAPH_FLOAT64);
 }
 
-// The gradient as the optimizer takes it, but for weight decay.
+/// The gradient that the optimizer reads, without weight decay.
 static eg_ref emit_final(updater *u, const eg_training_param *param, eg_ref clip) {
   eg_ref g = read_gradient(u, param);
   if (!eg_ref_exists(clip)) return g;
@@ -170,7 +174,7 @@ static egraph_status list_params(const updater *u, eg_u32s *param_of, eg_u32s *o
   return EGRAPH_OK;
 }
 
-// limit / max(norm, limit)
+/// limit / max(norm, limit)
 static eg_ref emit_factor(updater *u, const eg_u32s *params) {
   eg_builder *b = &u->b;
   eg_ref total = EG_REF_NONE;
@@ -186,19 +190,16 @@ static eg_ref emit_factor(updater *u, const eg_u32s *params) {
   return EG_FORMULA(b, "(div c (max c (sqrt n)))", "cn", c, total);
 }
 
-/// Layers follow each other in the sum, in whatever order a file has their weights: those
-/// that are alike have like parts of it.
+/// Emits the factor of clipping. Layers follow each other in the sum of squares, in
+/// whatever order a file has their weights, so that like layers have like parts of it.
 static egraph_status emit_clip(updater *u, eg_ref *out) {
-  eg_u32s param_of, params;
+  EG_LOCAL(eg_u32s, param_of, u->training->alloc);
+  EG_LOCAL(eg_u32s, params, u->training->alloc);
   *out = EG_REF_NONE;
   if (u->options->clip_norm <= 0) return EGRAPH_OK;
-  eg_u32s_init(&param_of, u->training->alloc);
-  eg_u32s_init(&params, u->training->alloc);
-  egraph_status status = list_params(u, &param_of, &params);
-  if (status == EGRAPH_OK) *out = emit_factor(u, &params);
-  eg_u32s_deinit(&params);
-  eg_u32s_deinit(&param_of);
-  return status;
+  EG_TRY(list_params(u, &param_of, &params));
+  *out = emit_factor(u, &params);
+  return EGRAPH_OK;
 }
 
 static void emit_adam(updater *u, eg_ref g, eg_training_param *param) {
@@ -241,8 +242,8 @@ static void emit_formulas(updater *u, eg_ref g, eg_training_param *param) {
   param->value.exit = eg_value_of(EG_FORMULA(b, rule->weight, "wlgm", w, l, g, m));
 }
 
-// Emits phase O: sets value.exit and state[].exit of every parameter from gradient, or
-// sum.exit where there is one, and the entries. Fails with EGRAPH_E_MEMORY.
+/// Emits phase O: sets value.exit and state[].exit of every parameter from gradient, or
+/// sum.exit where there is one, and the entries. Fails with EGRAPH_E_MEMORY.
 static egraph_status emit_update(eg_node_cons *cons, const eg_graph *forward,
                                  const eg_training_options *options,
                                  eg_training *training) {
@@ -289,17 +290,15 @@ static egraph_status add_input(maker *m, const char *name, const eg_type *type,
 }
 
 /// Sets m->text to "w.m".
-static egraph_status write_name(maker *m, const char *of, const char *suffix) {
+static egraph_status write_state_name(maker *m, const char *of, const char *suffix) {
   eg_text_clear(&m->text);
-  EG_TRY(eg_text_append(&m->text, of));
-  EG_TRY(eg_text_append(&m->text, "."));
-  return eg_text_append(&m->text, suffix);
+  return eg_text_printf(&m->text, "%s.%s", of, suffix);
 }
 
-static egraph_status add_state(maker *m, eg_value of, const char *suffix,
+static egraph_status add_entry(maker *m, eg_value of, const char *suffix,
                                eg_training_state *out) {
   const eg_value_info *info = eg_graph_value(m->out->graph, of);
-  EG_TRY(write_name(m, info->name, suffix));
+  EG_TRY(write_state_name(m, info->name, suffix));
   return add_input(m, eg_text_of(&m->text), &info->type, &out->entry);
 }
 
@@ -309,7 +308,7 @@ static bool is_trained(const maker *m, uint32_t v) {
   return m->fates[v] == EG_FATE_TRAINED;
 }
 
-static egraph_status copy_leaf(maker *m, uint32_t id) {
+static egraph_status copy_forward_leaf(maker *m, uint32_t id) {
   const eg_value_info *info = eg_graph_value(m->forward, (eg_value){id});
   eg_value value;
   eg_node_cons_stamp(&m->cons, id, EG_MADE_COPY);
@@ -334,14 +333,14 @@ static egraph_status lower_leaf(maker *m, uint32_t id) {
   return m->b.status;
 }
 
-// The name of a computed value, unless a cast has it: then it gets a new one.
+/// The name of a computed value; NULL where a cast has it: the value gets a new one.
 static const char *free_name(const maker *m, eg_value value) {
   const char *name = eg_graph_value(m->forward, value)->name;
   eg_value taken;
   return eg_graph_find_value(m->out->graph, name, &taken) ? NULL : name;
 }
 
-// Attributes with float32 replaced by bfloat16.
+/// Copies attributes with float32 replaced by bfloat16.
 static void lower_attrs(const eg_attrs *from, eg_attr *slots, eg_attrs *out) {
   *out = (eg_attrs){.op = from->op, .count = from->count, .slots = slots};
   for (uint32_t i = 0; i < from->count; i++) {
@@ -351,13 +350,14 @@ static void lower_attrs(const eg_attrs *from, eg_attr *slots, eg_attrs *out) {
   }
 }
 
-static egraph_status copy_opaque(maker *m, uint32_t id, const char *const *names) {
+static egraph_status copy_opaque_node(maker *m, uint32_t id, const char *const *names) {
   EG_TRY(eg_graph_add_copy(m->out->graph, m->forward, (eg_graph_node){id},
                            m->operands.data, names, m->results.data));
   return eg_node_cons_note(&m->cons, (uint32_t)m->results.len);
 }
 
-static egraph_status copy_node(maker *m, const eg_graph_node_info *node, uint32_t id) {
+static egraph_status copy_forward_node(maker *m, const eg_graph_node_info *node,
+                                       uint32_t id) {
   m->operands.len = 0;
   for (uint32_t i = 0; i < node->input_count; i++)
     EG_TRY(eg_values_push(&m->operands, m->map[node->inputs[i].id]));
@@ -373,7 +373,7 @@ static egraph_status copy_node(maker *m, const eg_graph_node_info *node, uint32_
   eg_node_cons_stamp(&m->cons, node->results[0].id, EG_MADE_COPY);
   egraph_status status =
       node->attrs->op == EG_OP_OPAQUE
-          ? copy_opaque(m, id, names)
+          ? copy_opaque_node(m, id, names)
           : eg_node_cons_add(&m->cons, node->name, &attrs, m->operands.data,
                              node->input_count, names, m->results.data);
   eg_free(alloc, names, node->result_count, sizeof *names);
@@ -382,25 +382,23 @@ static egraph_status copy_node(maker *m, const eg_graph_node_info *node, uint32_
   return status;
 }
 
-static bool is_leaf(const maker *m, uint32_t v) {
+static bool is_step_leaf(const maker *m, uint32_t v) {
   eg_value_kind kind = eg_graph_value(m->forward, (eg_value){v})->kind;
   return kind == EG_VALUE_INPUT || (kind == EG_VALUE_WEIGHT && m->needed[v]);
 }
 
-// Leaves first: they keep their names.
+/// Copies the forward graph. Leaves come first: they keep their names.
 static egraph_status copy_forward(maker *m) {
   uint32_t values = eg_graph_value_count(m->forward);
   for (uint32_t v = 0; v < values; v++)
-    if (is_leaf(m, v)) EG_TRY(copy_leaf(m, v));
+    if (is_step_leaf(m, v)) EG_TRY(copy_forward_leaf(m, v));
   for (uint32_t v = 0; v < values; v++) {
     const eg_value_info *info = eg_graph_value(m->forward, (eg_value){v});
-    if (is_leaf(m, v)) EG_TRY(lower_leaf(m, v));
+    if (is_step_leaf(m, v)) EG_TRY(lower_leaf(m, v));
     if (info->kind != EG_VALUE_COMPUTED || info->result != 0) continue;
     eg_graph_node_info node = eg_graph_node_at(m->forward, info->node);
-    bool wanted = false;
-    for (uint32_t i = 0; i < node.result_count; i++)
-      wanted = wanted || m->needed[node.results[i].id];
-    if (wanted) EG_TRY(copy_node(m, &node, info->node.id));
+    if (eg_node_any_result(&node, m->needed))
+      EG_TRY(copy_forward_node(m, &node, info->node.id));
   }
   return EGRAPH_OK;
 }
@@ -434,9 +432,9 @@ static egraph_status add_params(maker *m) {
                                  .state = {none, none}};
     eg_node_cons_stamp(&m->cons, v, EG_MADE_STATE);
     if (out->micro_batches > 1)
-      EG_TRY(add_state(m, param->value.entry, "sum", &param->sum));
+      EG_TRY(add_entry(m, param->value.entry, "sum", &param->sum));
     for (uint32_t i = 0; i < out->state_count; i++)
-      EG_TRY(add_state(m, param->value.entry, rules[m->options->optimizer].state_name[i],
+      EG_TRY(add_entry(m, param->value.entry, rules[m->options->optimizer].state_name[i],
                        &param->state[i]));
   }
   return EGRAPH_OK;
@@ -452,7 +450,7 @@ static egraph_status add_scalars(maker *m) {
 
 // ---- phases -------------------------------------------------------------------------
 
-// The output as the loss takes it: in float32 where it was computed in less.
+/// Adds the loss. The output is cast to float32 where it was computed in less.
 static egraph_status add_loss(maker *m, eg_value output, eg_ref *y,
                               eg_loss_terms *terms) {
   const eg_value_info *info = eg_graph_value(m->forward, output);
@@ -469,7 +467,7 @@ static egraph_status add_loss(maker *m, eg_value output, eg_ref *y,
   return m->b.status;
 }
 
-/// The gradient of one micro-batch, and the sum with those of the micro-batches before.
+/// Emits the gradient of one micro-batch, and its sum with the gradients of earlier ones.
 static egraph_status emit_gradient(maker *m, eg_value found, eg_training_param *param) {
   eg_ref w = eg_ref_of(param->value.entry), g = eg_ref_of(found);
   eg_node_cons_stamp(&m->cons, param->weight.id, EG_MADE_GRADIENT);
@@ -483,27 +481,25 @@ static egraph_status emit_gradient(maker *m, eg_value found, eg_training_param *
   return m->b.status;
 }
 
-/// The cotangent of an output of a stage, which the stage behind it sends.
+/// Adds the cotangent of a stage's output, which the next stage sends, as an input.
 static egraph_status add_arriving(maker *m, uint32_t output, eg_gradient_seed *out) {
   eg_value value = eg_graph_output(m->forward, output, NULL);
   const eg_value_info *made = eg_graph_value(m->out->graph, m->map[value.id]);
-  EG_TRY(write_name(m, eg_graph_value(m->forward, value)->name, "cotangent"));
+  EG_TRY(write_state_name(m, eg_graph_value(m->forward, value)->name, "cotangent"));
   eg_node_cons_stamp(&m->cons, value.id, EG_MADE_SEED);
   out->value = m->map[value.id];
   return add_input(m, eg_text_of(&m->text), &made->type, &out->cotangent);
-}
-
-static bool has_cotangent(const maker *m, uint32_t output) {
-  eg_value value = eg_graph_output(m->forward, output, NULL);
-  return eg_dtype_is_float(eg_graph_value(m->forward, value)->type.dtype);
 }
 
 /// Fills seeds[outputs of the forward graph].
 static egraph_status add_all_arriving(maker *m, eg_gradient_seed *seeds,
                                       uint32_t *out_count) {
   *out_count = 0;
-  for (uint32_t o = 0; o < eg_graph_output_count(m->forward); o++)
-    if (has_cotangent(m, o)) EG_TRY(add_arriving(m, o, &seeds[(*out_count)++]));
+  for (uint32_t o = 0; o < eg_graph_output_count(m->forward); o++) {
+    eg_value value = eg_graph_output(m->forward, o, NULL);
+    if (eg_dtype_is_float(eg_graph_value(m->forward, value)->type.dtype))
+      EG_TRY(add_arriving(m, o, &seeds[(*out_count)++]));
+  }
   return EGRAPH_OK;
 }
 
@@ -523,8 +519,8 @@ static egraph_status find_sent_back(maker *m) {
   return EGRAPH_OK;
 }
 
-/// The cotangents of inputs that stages before this one wait for; zero where no output
-/// depends on them.
+/// Adds the cotangents of inputs, for which earlier stages wait, as outputs; zero where
+/// no output depends on the input.
 static egraph_status add_sent_back(maker *m, const eg_value *found) {
   for (size_t i = 0; i < m->sent_back.len; i++) {
     eg_value input = m->sent_back.data[i], entry = m->entry[input.id];
@@ -533,7 +529,7 @@ static egraph_status add_sent_back(maker *m, const eg_value *found) {
     if (!eg_ref_exists(cotangent))
       cotangent = eg_build_fill(&m->b, eg_build_type(&m->b, eg_ref_of(entry)), 0);
     EG_TRY(m->b.status);
-    EG_TRY(write_name(m, eg_graph_value(m->forward, input)->name, "cotangent"));
+    EG_TRY(write_state_name(m, eg_graph_value(m->forward, input)->name, "cotangent"));
     EG_TRY(
         eg_graph_add_output(m->out->graph, eg_text_of(&m->text), eg_value_of(cotangent)));
   }
@@ -571,12 +567,12 @@ static egraph_status emit_backward_of_loss(maker *m, eg_value output, eg_ref y,
 /// Backward from the cotangents of all outputs.
 static egraph_status emit_backward_of_outputs(maker *m) {
   eg_gradient_seed *seeds;
-  uint32_t outputs = eg_graph_output_count(m->forward), count;
-  EG_TRY(eg_alloc(m->out->alloc, outputs, sizeof *seeds, &seeds));
-  egraph_status status = add_all_arriving(m, seeds, &count);
-  if (status == EGRAPH_OK) status = emit_backward(m, seeds, count);
-  eg_free(m->out->alloc, seeds, outputs, sizeof *seeds);
-  return status;
+  uint32_t count;
+  EG_LOCAL(eg_arena, scratch, m->out->alloc);
+  EG_TRY(
+      eg_arena_alloc(&scratch, eg_graph_output_count(m->forward), sizeof *seeds, &seeds));
+  EG_TRY(add_all_arriving(m, seeds, &count));
+  return emit_backward(m, seeds, count);
 }
 
 static egraph_status add_exit(maker *m, eg_training_state state) {
@@ -585,7 +581,7 @@ static egraph_status add_exit(maker *m, eg_training_state state) {
       m->out->graph, eg_graph_value(m->out->graph, state.entry)->name, state.exit);
 }
 
-static egraph_status add_outputs(maker *m) {
+static egraph_status add_step_outputs(maker *m) {
   const eg_training *out = m->out;
   if (!m->options->is_inner) EG_TRY(eg_graph_add_output(out->graph, "loss", out->loss));
   for (uint32_t o = 0; m->options->is_inner && o < eg_graph_output_count(m->forward);
@@ -604,7 +600,8 @@ static egraph_status add_outputs(maker *m) {
   return EGRAPH_OK;
 }
 
-/// What is trained: of a stage without a loss, all that any output depends on.
+/// Finds the fates of weights, and the values that the step needs: all on which the loss
+/// depends, or any output of a stage without a loss.
 static egraph_status find_parameters(maker *m) {
   const eg_parameter_wish *wish = &m->options->parameters;
   if (!m->options->is_inner)
@@ -612,23 +609,20 @@ static egraph_status find_parameters(maker *m) {
                               eg_graph_output(m->forward, m->options->output, NULL), wish,
                               m->fates, m->needed);
   uint32_t values = eg_graph_value_count(m->forward);
-  eg_weight_fate *fates = NULL;
-  bool *needed = NULL;
-  egraph_allocator alloc = m->out->alloc;
-  egraph_status status = eg_alloc(alloc, values, sizeof *fates, &fates);
-  if (status == EGRAPH_OK) status = eg_alloc(alloc, values, sizeof *needed, &needed);
-  for (uint32_t o = 0; status == EGRAPH_OK && o < eg_graph_output_count(m->forward);
-       o++) {
-    status = eg_parameters_find(m->forward, eg_graph_output(m->forward, o, NULL), wish,
-                                fates, needed);
-    for (uint32_t v = 0; status == EGRAPH_OK && v < values; v++) {
+  eg_weight_fate *fates;
+  bool *needed;
+  EG_LOCAL(eg_arena, scratch, m->out->alloc);
+  EG_TRY(eg_arena_alloc(&scratch, values, sizeof *fates, &fates));
+  EG_TRY(eg_arena_alloc(&scratch, values, sizeof *needed, &needed));
+  for (uint32_t o = 0; o < eg_graph_output_count(m->forward); o++) {
+    EG_TRY(eg_parameters_find(m->forward, eg_graph_output(m->forward, o, NULL), wish,
+                              fates, needed));
+    for (uint32_t v = 0; v < values; v++) {
       if (fates[v] > m->fates[v]) m->fates[v] = fates[v];
       m->needed[v] = m->needed[v] || needed[v];
     }
   }
-  eg_free(alloc, needed, values, sizeof *needed);
-  eg_free(alloc, fates, values, sizeof *fates);
-  return status;
+  return EGRAPH_OK;
 }
 
 static egraph_status make_step(maker *m) {
@@ -654,7 +648,7 @@ static egraph_status make_step(maker *m) {
   begin_phase(m, EG_PHASE_UPDATE);
   EG_TRY(emit_update(&m->cons, m->forward, m->options, m->out));
   begin_phase(m, EG_PHASE_COUNT);
-  return add_outputs(m);
+  return add_step_outputs(m);
 }
 
 // ---- the whole ----------------------------------------------------------------------
@@ -726,6 +720,7 @@ void eg_training_deinit(eg_training *training) {
 }
 
 eg_phase eg_training_phase(const eg_training *training, eg_graph_node node) {
+  assert(node.id < training->phase_begin[EG_PHASE_COUNT]);
   eg_phase phase = EG_PHASE_FORWARD;
   while (phase + 1 < EG_PHASE_COUNT && node.id >= training->phase_begin[phase + 1])
     phase++;

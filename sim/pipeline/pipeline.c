@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/owner.h"
 #include "sim/task_graph.h"
 
 typedef struct builder {
@@ -13,6 +14,18 @@ typedef struct builder {
   eg_u32s port;    // [2][stages] links: out, in
   eg_doubles busy; // [stages]
 } builder;
+
+#define OWNED (eg_u32s, task, port), (eg_doubles, busy)
+
+static void builder_init(builder *b, egraph_allocator alloc) {
+  *b = (builder){.graph = NULL};
+  EG_INIT_MEMBERS(b, alloc, OWNED)
+}
+
+static void builder_deinit(builder *b) {
+  eg_task_graph_destroy(b->graph);
+  EG_DEINIT_MEMBERS(b, OWNED)
+}
 
 static uint32_t *task_of(const builder *b, bool is_backward, uint32_t part, uint32_t m) {
   size_t pass = (is_backward ? b->parts : 0) + part;
@@ -46,7 +59,7 @@ static egraph_status add_ports(builder *b) {
   return EGRAPH_OK;
 }
 
-/// Task `to` reads what `from` makes; parts are where they run.
+/// Lets task `to` wait for the results of task `from`, which are sent from part to part.
 static egraph_status connect(builder *b, const eg_pipeline_message *message,
                              uint32_t from_part, uint32_t from, uint32_t to_part,
                              uint32_t to) {
@@ -72,41 +85,30 @@ static egraph_status connect_parts(builder *b, uint32_t part) {
   return EGRAPH_OK;
 }
 
-static egraph_status build(builder *b) {
-  EG_TRY(eg_u32s_resize(&b->task, (size_t)2 * b->parts * b->micro_batches));
-  EG_TRY(eg_u32s_resize(&b->port, (size_t)2 * b->stages));
-  EG_TRY(eg_doubles_resize(&b->busy, b->stages));
-  for (uint32_t s = 0; s < b->stages; s++)
-    EG_TRY(add_passes(b, s));
-  EG_TRY(add_ports(b));
-  for (uint32_t part = 0; part + 1 < b->parts; part++)
-    EG_TRY(connect_parts(b, part));
-  for (uint32_t m = 0; m < b->micro_batches; m++)
-    EG_TRY(eg_task_graph_depend(b->graph, *task_of(b, true, b->parts - 1, m),
-                                *task_of(b, false, b->parts - 1, m)));
-  return eg_task_graph_simulate(b->graph);
-}
-
 egraph_status eg_pipeline_simulate(const eg_pipeline *pipeline, egraph_allocator alloc,
                                    eg_pipeline_times *out) {
   const eg_pipeline_schedule *schedule = pipeline->schedule;
-  builder b = {.of = pipeline,
-               .stages = schedule->stages,
-               .parts = schedule->stages * schedule->chunks,
-               .micro_batches = schedule->micro_batches};
+  EG_LOCAL(builder, b, alloc);
+  b.of = pipeline;
+  b.stages = schedule->stages;
+  b.parts = schedule->stages * schedule->chunks;
+  b.micro_batches = schedule->micro_batches;
+  assert(b.parts != 0 && b.micro_batches != 0);
   EG_TRY(eg_task_graph_create(alloc, &b.graph));
-  eg_u32s_init(&b.task, alloc);
-  eg_u32s_init(&b.port, alloc);
-  eg_doubles_init(&b.busy, alloc);
-  egraph_status status = build(&b);
-  if (status == EGRAPH_OK) {
-    *out = (eg_pipeline_times){.seconds = eg_task_graph_makespan(b.graph)};
-    for (uint32_t s = 0; s < b.stages; s++)
-      out->busiest = fmax(out->busiest, b.busy.data[s]);
-  }
-  eg_doubles_deinit(&b.busy);
-  eg_u32s_deinit(&b.port);
-  eg_u32s_deinit(&b.task);
-  eg_task_graph_destroy(b.graph);
-  return status;
+  EG_TRY(eg_u32s_resize(&b.task, (size_t)2 * b.parts * b.micro_batches));
+  EG_TRY(eg_u32s_resize(&b.port, (size_t)2 * b.stages));
+  EG_TRY(eg_doubles_resize(&b.busy, b.stages));
+  for (uint32_t s = 0; s < b.stages; s++)
+    EG_TRY(add_passes(&b, s));
+  EG_TRY(add_ports(&b));
+  for (uint32_t part = 0; part + 1 < b.parts; part++)
+    EG_TRY(connect_parts(&b, part));
+  for (uint32_t m = 0; m < b.micro_batches; m++)
+    EG_TRY(eg_task_graph_depend(b.graph, *task_of(&b, true, b.parts - 1, m),
+                                *task_of(&b, false, b.parts - 1, m)));
+  EG_TRY(eg_task_graph_simulate(b.graph));
+  *out = (eg_pipeline_times){.seconds = eg_task_graph_makespan(b.graph)};
+  for (uint32_t s = 0; s < b.stages; s++)
+    out->busiest = fmax(out->busiest, b.busy.data[s]);
+  return EGRAPH_OK;
 }

@@ -18,8 +18,8 @@ typedef struct eg_pipeline {
   // [parts = stages * chunks], in the order in which a micro-batch passes them
   const double *forward, *backward; // seconds of a micro-batch
   const double *update;             // [stages] seconds, once; NULL: none
-  // [parts - 1]: what part i + 1 reads of part i, and what comes back; NULL: nothing.
-  // Between two chunks of one stage nothing is sent.
+  // [parts - 1]: sent from part i to part i + 1, and back; NULL: nothing. Two chunks of
+  // one stage send nothing to each other.
   const eg_pipeline_message *activations, *gradients;
   double port_bytes; // a second, each way, of all messages of a stage; with messages
 } eg_pipeline;
@@ -29,7 +29,7 @@ typedef struct eg_pipeline_times {
   double busiest; // of the stage that computes most
 } eg_pipeline_times;
 
-/// The schedule passes eg_pipeline_schedule_check. Fails as adding tasks does, with
+/// Simulates a step whose schedule passes eg_pipeline_schedule_check. Fails with
 /// EGRAPH_E_ARGUMENT for figures out of range. O(passes log passes) without messages.
 egraph_status eg_pipeline_simulate(const eg_pipeline *pipeline, egraph_allocator alloc,
                                    eg_pipeline_times *out);

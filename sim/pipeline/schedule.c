@@ -3,10 +3,13 @@
 
 #include <inttypes.h>
 
+#include "base/owner.h"
+
 #define NAME(id, name) [id] = name,
 static const char *const names[] = {EG_SCHEDULE_LIST(NAME)};
 #undef NAME
 const char *eg_pipeline_schedule_name(eg_pipeline_schedule_kind kind) {
+  assert(kind < EG_SCHEDULES);
   return names[kind];
 }
 
@@ -30,7 +33,7 @@ static uint64_t passes_ahead(eg_pipeline_schedule_kind kind,
   return ahead < all ? ahead : all;
 }
 
-/// Forward or backward pass number k of any stage. Micro-batches go in groups of as many
+/// Forward or backward pass number k of any stage. Micro-batches are in groups of as many
 /// as there are stages; a group passes chunk after chunk.
 static eg_pipeline_schedule_pass pass_at(const eg_pipeline_schedule *of, bool is_backward,
                                          uint64_t k) {
@@ -55,8 +58,8 @@ static egraph_status push_stage(eg_pipeline_schedule *of, uint64_t ahead) {
   return EGRAPH_OK;
 }
 
-static egraph_status check_sizes(eg_pipeline_schedule_kind kind, uint32_t stages,
-                                 uint32_t chunks, uint32_t micro_batches) {
+static egraph_status check_schedule_sizes(eg_pipeline_schedule_kind kind, uint32_t stages,
+                                          uint32_t chunks, uint32_t micro_batches) {
   if (stages == 0 || chunks == 0 || micro_batches == 0)
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "a schedule of %" PRIu32 " stages, %" PRIu32 " chunks and %" PRIu32
@@ -83,7 +86,7 @@ static egraph_status check_sizes(eg_pipeline_schedule_kind kind, uint32_t stages
 egraph_status eg_pipeline_schedule_make(eg_pipeline_schedule_kind kind, uint32_t stages,
                                         uint32_t chunks, uint32_t micro_batches,
                                         eg_pipeline_schedule *out) {
-  EG_TRY(check_sizes(kind, stages, chunks, micro_batches));
+  EG_TRY(check_schedule_sizes(kind, stages, chunks, micro_batches));
   out->stages = stages;
   out->chunks = chunks;
   out->micro_batches = micro_batches;
@@ -100,9 +103,10 @@ typedef struct walk {
   eg_chars done; // [2 * parts * micro-batches] passes that have run
   eg_u32s next;  // [stages] of its passes
 } walk;
+EG_OWNER_DEFINE_STATIC(walk, (eg_chars, done), (eg_u32s, next))
 
-static size_t slot_of(const eg_pipeline_schedule *of, bool is_backward, uint32_t part,
-                      uint32_t micro_batch) {
+static size_t pass_index(const eg_pipeline_schedule *of, bool is_backward, uint32_t part,
+                         uint32_t micro_batch) {
   size_t parts = (size_t)of->stages * of->chunks;
   return ((is_backward ? parts : 0) + part) * of->micro_batches + micro_batch;
 }
@@ -112,17 +116,18 @@ static eg_pipeline_schedule_pass pass_of(const walk *w, uint32_t stage) {
   return w->of->passes.data[begin + w->next.data[stage]];
 }
 
-/// Whether what a pass reads is there: the pass of the part before it, on its way; the
-/// first backward pass of a micro-batch reads the last forward pass.
+/// True when the pass before has run: the pass of the neighbouring part in its direction;
+/// for the first backward pass of a micro-batch, the last forward pass.
 static bool is_ready(const walk *w, uint32_t stage, eg_pipeline_schedule_pass pass) {
   uint32_t part = pass.chunk * w->of->stages + stage,
            last = w->of->stages * w->of->chunks - 1;
   if (!pass.is_backward)
     return part == 0 ||
-           w->done.data[slot_of(w->of, false, part - 1, pass.micro_batch)] != 0;
-  bool is_own = w->done.data[slot_of(w->of, false, part, pass.micro_batch)] != 0;
-  return is_own && (part == last ||
-                    w->done.data[slot_of(w->of, true, part + 1, pass.micro_batch)] != 0);
+           w->done.data[pass_index(w->of, false, part - 1, pass.micro_batch)] != 0;
+  bool is_own = w->done.data[pass_index(w->of, false, part, pass.micro_batch)] != 0;
+  return is_own &&
+         (part == last ||
+          w->done.data[pass_index(w->of, true, part + 1, pass.micro_batch)] != 0);
 }
 
 static egraph_status fail_pass(uint32_t stage, eg_pipeline_schedule_pass pass,
@@ -134,14 +139,14 @@ static egraph_status fail_pass(uint32_t stage, eg_pipeline_schedule_pass pass,
                  pass.chunk, why);
 }
 
-/// Runs the passes of a stage that need not wait.
-static egraph_status advance(walk *w, uint32_t stage, bool *out_moved) {
+/// Runs the passes of a stage up to the first one that must wait.
+static egraph_status run_ready_passes(walk *w, uint32_t stage, bool *out_moved) {
   while (w->next.data[stage] < eg_pipeline_schedule_passes_of_stage(w->of)) {
     eg_pipeline_schedule_pass pass = pass_of(w, stage);
     if (pass.chunk >= w->of->chunks || pass.micro_batch >= w->of->micro_batches)
       return fail_pass(stage, pass, "there is none");
     if (!is_ready(w, stage, pass)) return EGRAPH_OK;
-    char *done = &w->done.data[slot_of(
+    char *done = &w->done.data[pass_index(
         w->of, pass.is_backward, pass.chunk * w->of->stages + stage, pass.micro_batch)];
     if (*done != 0) return fail_pass(stage, pass, "it runs twice");
     *done = 1;
@@ -151,12 +156,12 @@ static egraph_status advance(walk *w, uint32_t stage, bool *out_moved) {
   return EGRAPH_OK;
 }
 
-static egraph_status run_all(walk *w) {
+static egraph_status run_all_passes(walk *w) {
   bool has_moved = true;
   while (has_moved) {
     has_moved = false;
     for (uint32_t s = 0; s < w->of->stages; s++)
-      EG_TRY(advance(w, s, &has_moved));
+      EG_TRY(run_ready_passes(w, s, &has_moved));
   }
   for (uint32_t s = 0; s < w->of->stages; s++)
     if (w->next.data[s] < eg_pipeline_schedule_passes_of_stage(w->of))
@@ -178,19 +183,16 @@ static void find_peaks(const eg_pipeline_schedule *of, uint32_t *out_peaks) {
 
 egraph_status eg_pipeline_schedule_check(const eg_pipeline_schedule *schedule,
                                          egraph_allocator alloc, uint32_t *out_peaks) {
-  walk w = {.of = schedule};
   size_t expected =
       (size_t)schedule->stages * eg_pipeline_schedule_passes_of_stage(schedule);
   if (schedule->passes.len != expected)
     return EG_FAIL(EGRAPH_E_INTERNAL, "schedule: %zu passes instead of %zu",
                    schedule->passes.len, expected);
-  eg_chars_init(&w.done, alloc);
-  eg_u32s_init(&w.next, alloc);
-  egraph_status status = eg_chars_resize(&w.done, expected);
-  if (status == EGRAPH_OK) status = eg_u32s_resize(&w.next, schedule->stages);
-  if (status == EGRAPH_OK) status = run_all(&w);
-  if (status == EGRAPH_OK) find_peaks(schedule, out_peaks);
-  eg_u32s_deinit(&w.next);
-  eg_chars_deinit(&w.done);
-  return status;
+  EG_LOCAL(walk, w, alloc);
+  w.of = schedule;
+  EG_TRY(eg_chars_resize(&w.done, expected));
+  EG_TRY(eg_u32s_resize(&w.next, schedule->stages));
+  EG_TRY(run_all_passes(&w));
+  find_peaks(schedule, out_peaks);
+  return EGRAPH_OK;
 }

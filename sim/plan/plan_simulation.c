@@ -15,8 +15,8 @@ static eg_task_times times_of(const eg_plan_simulation *s, uint32_t task) {
 
 // ---- streams ----------------------------------------------------------------------
 
-/// The bound adds up what nothing slows down: of exchanges in rounds what their links
-/// carry.
+/// Sums up the seconds of every stream. The lower bound counts tasks that nothing slows
+/// down; for exchanges in rounds, the bytes of their links.
 static void sum_busy(const eg_plan *plan, eg_plan_simulation *s) {
   double least[EG_MAX_MESH_AXES + 1] = {0};
   for (uint32_t t = 0; t < s->tasks.tasks.len; t++) {
@@ -37,8 +37,8 @@ static void sum_busy(const eg_plan *plan, eg_plan_simulation *s) {
 
 /// Charges the time from `since` to the end of `task`, in which computing is idle, to the
 /// tasks that run then, each of which is the cause of the next one.
-static void charge(const eg_plan *plan, eg_plan_simulation *s, uint32_t task,
-                   double since) {
+static void charge_wait(const eg_plan *plan, eg_plan_simulation *s, uint32_t task,
+                        double since) {
   while (task != EG_PLAN_NONE) {
     const eg_plan_step *step = &plan->steps.data[s->tasks.tasks.data[task].step];
     eg_task_times times = times_of(s, task);
@@ -54,7 +54,7 @@ static void charge(const eg_plan *plan, eg_plan_simulation *s, uint32_t task,
   }
 }
 
-/// A task that ends when the step does, and takes time where there is one.
+/// A task that ends with the step; one that takes time, if there is any.
 static uint32_t last_task(const eg_plan_simulation *s) {
   uint32_t last = EG_PLAN_NONE;
   for (uint32_t t = 0; t < s->tasks.tasks.len; t++)
@@ -69,10 +69,11 @@ static void find_waits(const eg_plan *plan, eg_plan_simulation *s) {
   for (uint32_t t = 0; t < s->tasks.tasks.len; t++) {
     if (s->tasks.tasks.data[t].stream != 0) continue;
     eg_task_times times = times_of(s, t);
-    if (times.start > since) charge(plan, s, eg_plan_task_cause(&s->tasks, t), since);
+    if (times.start > since)
+      charge_wait(plan, s, eg_plan_task_cause(&s->tasks, t), since);
     since = times.end;
   }
-  if (s->seconds > since) charge(plan, s, last_task(s), since);
+  if (s->seconds > since) charge_wait(plan, s, last_task(s), since);
 }
 
 static egraph_status find_critical(eg_plan_simulation *s) {
@@ -88,7 +89,7 @@ static egraph_status find_critical(eg_plan_simulation *s) {
 
 // ---- memory -----------------------------------------------------------------------
 
-/// Bytes come (> 0) or go.
+/// Bytes that begin (> 0) or end to be held.
 typedef struct memory_event {
   double seconds, bytes;
 } memory_event;
@@ -146,8 +147,8 @@ static egraph_status find_reads(memory_sum *m) {
   return EGRAPH_OK;
 }
 
-/// When a life of a micro-batch ends: with the last of its readers to end, which need not
-/// be the last one of the plan.
+/// The end of a life in a micro-batch: the latest end of its readers, which need not be
+/// the end of the last reader in the plan.
 static double end_of(const memory_sum *m, const eg_life *life, uint32_t micro_batch) {
   double end = run_times(m, micro_batch, life->until).end;
   if (life->state == EG_PLAN_NONE) return end;
@@ -161,8 +162,9 @@ static double end_of(const memory_sum *m, const eg_life *life, uint32_t micro_ba
   return end;
 }
 
-static egraph_status add_life(memory_sum *m, const eg_life *life, double from,
-                              double until) {
+static egraph_status add_placed_life(memory_sum *m, const eg_life *life, double from,
+                                     double until) {
+  assert(from <= until);
   EG_TRY(eg_lives_push(&m->placed, *life));
   EG_TRY(eg_doubles_push(&m->from, from));
   EG_TRY(eg_doubles_push(&m->until, until));
@@ -171,19 +173,19 @@ static egraph_status add_life(memory_sum *m, const eg_life *life, double from,
   return memory_events_push(&m->events, (memory_event){until, -life->bytes});
 }
 
-/// What is made and used within a micro-batch lives once in each.
+/// Places a life; states made and used within a micro-batch live once in each.
 static egraph_status place_life(memory_sum *m, const eg_life *life) {
   uint32_t last = m->plan->micro_batches - 1;
   bool is_whole = life->store == EG_STORE_CARRIED || life->store == EG_STORE_INPUT;
   bool is_sum = life->store == EG_STORE_ACCUMULATOR && life->from == 0;
   bool is_own = life->store == EG_STORE_TRANSIENT || life->store == EG_STORE_STASH ||
                 life->store == EG_STORE_SCRATCH;
-  if (m->plan->steps.len == 0 || is_whole) return add_life(m, life, 0, INFINITY);
+  if (m->plan->steps.len == 0 || is_whole) return add_placed_life(m, life, 0, INFINITY);
   bool repeats = is_own && m->plan->steps.data[life->from].phase != EG_PHASE_UPDATE;
   for (uint32_t b = repeats ? 0 : last; b <= last; b++) {
     double from = is_sum ? 0 : run_times(m, b, life->from).start;
     double until = life->store == EG_STORE_OUTPUT ? INFINITY : end_of(m, life, b);
-    EG_TRY(add_life(m, life, from, until));
+    EG_TRY(add_placed_life(m, life, from, until));
   }
   return EGRAPH_OK;
 }
@@ -195,7 +197,7 @@ static egraph_status place_lives(memory_sum *m) {
   return EGRAPH_OK;
 }
 
-/// What goes, goes before what comes at the same time.
+/// At the same time, ends come before beginnings.
 static int by_time(const void *a, const void *b) {
   const memory_event *x = a, *y = b;
   if (x->seconds != y->seconds) return x->seconds < y->seconds ? -1 : 1;
@@ -236,17 +238,14 @@ static egraph_status find_alive(memory_sum *m) {
 }
 
 static egraph_status sum_memory(const eg_plan *plan, eg_plan_simulation *s) {
-  memory_sum m;
-  memory_sum_init(&m, s->memory.alloc);
+  EG_LOCAL(memory_sum, m, s->memory.alloc);
   m.plan = plan;
   m.s = s;
-  egraph_status status = find_tasks(&m);
-  if (status == EGRAPH_OK) status = find_reads(&m);
-  if (status == EGRAPH_OK) status = place_lives(&m);
-  if (status == EGRAPH_OK) status = draw_curve(&m);
-  if (status == EGRAPH_OK) status = find_alive(&m);
-  memory_sum_deinit(&m);
-  return status;
+  EG_TRY(find_tasks(&m));
+  EG_TRY(find_reads(&m));
+  EG_TRY(place_lives(&m));
+  EG_TRY(draw_curve(&m));
+  return find_alive(&m);
 }
 
 egraph_status eg_plan_simulate_as(const eg_plan *plan, const eg_simulation_setup *setup,

@@ -18,7 +18,7 @@ typedef struct maker {
   const eg_plan *plan;
   const eg_simulation_setup *setup;
   eg_plan_tasks *out;
-  bool is_slowed; // computing is, beside exchanges
+  bool is_slowed; // computing is slower during exchanges
   eg_issue_order order;
   eg_u32s first_wait, waits; // [runs + 2]: runs that a run waits for
   eg_u32s task_of,
@@ -49,7 +49,7 @@ void eg_plan_tasks_deinit(eg_plan_tasks *tasks) {
 
 // ---- exchanges as rounds ----------------------------------------------------------
 
-static egraph_status check_size(const eg_plan *plan) {
+static egraph_status check_plan_size(const eg_plan *plan) {
   if ((double)plan->steps.len * plan->micro_batches <= MOST_TASKS) return EGRAPH_OK;
   return EG_FAIL(EGRAPH_E_ARGUMENT,
                  "%zu steps in %u micro-batches are more than %u tasks: simulate a plan "
@@ -85,7 +85,7 @@ static egraph_status find_shapes(maker *m) {
   return EGRAPH_OK;
 }
 
-/// Counts what is to be added before memory is spent on it.
+/// Counts the tasks before memory is spent on them.
 static egraph_status count_tasks(maker *m) {
   const eg_plan *plan = m->plan;
   double tasks = 0, classes = m->out->class_count;
@@ -122,8 +122,7 @@ static egraph_status add_streams(maker *m) {
   return EGRAPH_OK;
 }
 
-/// A processor for each class, and a wire for each stream, which flows have to
-/// themselves.
+/// Adds a processor for each class, and for each stream a wire that no other stream uses.
 static egraph_status add_processors(maker *m) {
   eg_plan_tasks *out = m->out;
   uint32_t link;
@@ -151,26 +150,22 @@ static egraph_status list_waits(maker *m) {
   return EGRAPH_OK;
 }
 
-/// Where a run is, of a class.
-static size_t place_of(const maker *m, uint32_t run, uint32_t class) {
-  return (size_t)m->task_of.data[run] * m->out->class_count + class;
-}
-
+/// Lets `task` wait for the end of a run, of a class.
 static egraph_status depend_on(maker *m, uint32_t task, uint32_t run, uint32_t class) {
-  return eg_task_graph_depend(m->out->graph, task,
-                              m->out->last.data[place_of(m, run, class)]);
+  size_t at = (size_t)m->task_of.data[run] * m->out->class_count + class;
+  return eg_task_graph_depend(m->out->graph, task, m->out->last.data[at]);
 }
 
-/// `task` waits for all that `run` waits for.
+/// Lets `task` wait for all runs that `run` waits for.
 static egraph_status depend_like(maker *m, uint32_t task, uint32_t run, uint32_t class) {
   for (uint32_t i = m->first_wait.data[run]; i < m->first_wait.data[run + 1]; i++)
     EG_TRY(depend_on(m, task, m->waits.data[i], class));
   return EGRAPH_OK;
 }
 
-/// `task` is the one of the graph with which a run begins, of a class. A gather that was
-/// let in begins when the run that let it in does: it waits for what that waits for, and
-/// for what stands before that on its stream.
+/// Adds the waits of `task`, with which a run of a class begins. A gather whose window a
+/// run opened begins with that run: it waits for the same runs, and for the run before
+/// that one on its stream.
 static egraph_status depend(maker *m, uint32_t task, uint32_t run, uint32_t class) {
   uint32_t opener = m->order.schedule.let_in.data[run];
   EG_TRY(depend_like(m, task, run, class));
@@ -192,7 +187,7 @@ static egraph_status add_ends(maker *m, uint32_t number, uint32_t first, uint32_
   return EGRAPH_OK;
 }
 
-/// One task: it takes the seconds of its step, or longer where it is slowed down.
+/// Adds one task: it takes the seconds of its step, or longer where it is slowed down.
 static egraph_status add_closed(maker *m, const eg_plan_step *step, uint32_t class,
                                 uint32_t stream, uint32_t *out_task) {
   eg_plan_tasks *out = m->out;
@@ -210,9 +205,9 @@ static egraph_status add_closed(maker *m, const eg_plan_step *step, uint32_t cla
                                  1, out_task);
 }
 
-/// Every class enters, sends and gets its messages, and leaves.
-static egraph_status add_rounds(maker *m, uint32_t run, const eg_plan_step *step,
-                                uint32_t shape) {
+/// Adds an exchange: every class enters, sends and receives its messages, and leaves.
+static egraph_status add_exchange_rounds(maker *m, uint32_t run, const eg_plan_step *step,
+                                         uint32_t shape) {
   eg_plan_tasks *out = m->out;
   uint32_t stream = m->order.schedule.runs.data[run].stream, enter;
   m->enter.len = m->streams.len = 0;
@@ -232,7 +227,7 @@ static egraph_status add_rounds(maker *m, uint32_t run, const eg_plan_step *step
   return EGRAPH_OK;
 }
 
-/// What takes no time is on no stream, and waits for the last computing of the turn
+/// A run that takes no time is on no stream, and waits for the last computing of the turn
 /// before its own.
 static egraph_status wait_for_turn(maker *m, uint32_t task, uint32_t turn, uint32_t last,
                                    uint32_t class) {
@@ -256,7 +251,8 @@ static egraph_status add_task(maker *m, uint32_t run, uint32_t *last) {
     m->before.data[run] = last[stream];
     last[stream] = run;
   }
-  if (m->shape.data[s] != NEVER) return add_rounds(m, run, step, m->shape.data[s]);
+  if (m->shape.data[s] != NEVER)
+    return add_exchange_rounds(m, run, step, m->shape.data[s]);
   for (uint32_t c = 0, task; c < out->class_count; c++) {
     EG_TRY(add_closed(m, step, c, stream, &task));
     EG_TRY(add_ends(m, m->task_of.data[run], task, task));
@@ -266,7 +262,7 @@ static egraph_status add_task(maker *m, uint32_t run, uint32_t *last) {
   return EGRAPH_OK;
 }
 
-static egraph_status fill(eg_u32s *numbers, size_t count) {
+static egraph_status fill_never(eg_u32s *numbers, size_t count) {
   EG_TRY(eg_u32s_resize(numbers, count));
   for (size_t i = 0; i < count; i++)
     numbers->data[i] = NEVER;
@@ -280,23 +276,10 @@ static egraph_status add_tasks(maker *m) {
   m->turn_end = NEVER;
   EG_TRY(list_waits(m));
   EG_TRY(eg_u32s_resize(&m->task_of, m->order.schedule.runs.len));
-  EG_TRY(fill(&m->before, m->order.schedule.runs.len));
+  EG_TRY(fill_never(&m->before, m->order.schedule.runs.len));
   for (size_t i = 0; i < m->order.schedule.order.len; i++)
     EG_TRY(add_task(m, m->order.schedule.order.data[i], last));
   return EGRAPH_OK;
-}
-
-static egraph_status make(maker *m) {
-  const eg_simulation_setup *setup = m->setup;
-  EG_TRY(check_size(m->plan));
-  EG_TRY(find_shapes(m));
-  EG_TRY(count_tasks(m));
-  EG_TRY(eg_issue_order_find(&m->order, m->plan, setup->links, setup->machine != NULL,
-                             setup->issue));
-  EG_TRY(eg_task_graph_create(m->task_of.alloc, &m->out->graph));
-  EG_TRY(add_streams(m));
-  EG_TRY(add_processors(m));
-  return add_tasks(m);
 }
 
 egraph_status eg_plan_tasks_make_as(const eg_plan *plan, const eg_simulation_setup *setup,
@@ -305,17 +288,22 @@ egraph_status eg_plan_tasks_make_as(const eg_plan *plan, const eg_simulation_set
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "a plan of which one block stands for several can be looked at, not "
                    "simulated");
-  maker m;
-  maker_init(&m, out->tasks.alloc);
+  EG_LOCAL(maker, m, out->tasks.alloc);
   m.plan = plan;
   m.out = out;
   m.setup = setup;
   m.is_slowed = setup->beside > 1 && setup->issue != EG_ISSUE_IN_ORDER;
   out->issue = setup->issue;
   out->is_in_rounds = setup->machine != NULL;
-  egraph_status status = make(&m);
-  maker_deinit(&m);
-  return status;
+  EG_TRY(check_plan_size(plan));
+  EG_TRY(find_shapes(&m));
+  EG_TRY(count_tasks(&m));
+  EG_TRY(
+      eg_issue_order_find(&m.order, plan, setup->links, out->is_in_rounds, setup->issue));
+  EG_TRY(eg_task_graph_create(m.task_of.alloc, &out->graph));
+  EG_TRY(add_streams(&m));
+  EG_TRY(add_processors(&m));
+  return add_tasks(&m);
 }
 
 egraph_status eg_plan_tasks_make(const eg_plan *plan, const eg_machine_mesh *links,
@@ -337,6 +325,7 @@ void eg_plan_tasks_show(eg_plan_tasks *t) {
 
 eg_task_times eg_plan_task_times(const eg_plan_tasks *t, uint32_t task) {
   size_t at = (size_t)task * t->class_count + t->shown;
+  assert(at < t->first.len);
   double start = eg_task_graph_times(t->graph, t->first.data[at]).start;
   return (eg_task_times){start, start,
                          eg_task_graph_times(t->graph, t->last.data[at]).end};

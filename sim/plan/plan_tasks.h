@@ -1,13 +1,13 @@
 // A plan as a task graph: its runs, in their order of issue (pcg/plan/plan_issue.h). The
 // seconds of a task are those of the plan's step, halos and all.
 //
-// With a machine that says its ports, exchanges can be rounds of flows over its links
+// With a machine whose ports are known, exchanges can be rounds of flows over its links
 // (sim/exchange_flows.h): every axis has a stream, and flows of different axes that share
-// links slow each other down; with one that says how much, computing is slower while the
-// device exchanges. Streams keep the order that the seconds of the plan's steps make.
-// Then a step may take longer than one in order. Where devices differ in what their
-// exchanges take, one of each class is simulated; what is told is of a class that ends
-// last.
+// links slow each other down. With a known factor, computing is slower while the device
+// exchanges. Streams keep the order that follows from the seconds of the plan's steps.
+// Then a step may take longer than one in order. Where exchanges of devices take
+// different times, one device of each class is simulated; reported times are of a class
+// that ends last.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_SIM_PLAN_TASKS_H
 #define EG_SIM_PLAN_TASKS_H
@@ -26,11 +26,11 @@ typedef struct eg_simulation_setup {
                              // all take the seconds of their steps. With `links`
   eg_collective_algorithm algorithm; // of all rounds; NONE: that of the closed form
   bool all_devices;                  // every device, not one of each class
-  double beside; // computing takes so many times as long while the device exchanges; 0: 1
+  double beside; // factor on computing while the device exchanges; 0: 1
 } eg_simulation_setup;
 
-/// A run of a step. They stand as they begin where exchanges take the seconds of their
-/// steps; without rounds, run i is task i of the task graph.
+/// A run of a step. Runs are in the order in which they begin if exchanges take the
+/// seconds of their steps; without rounds, run i is task i of the task graph.
 typedef struct eg_plan_task {
   uint32_t step, micro_batch; // of UPDATE: the last micro-batch
   uint32_t stream;            // 0: computing; EG_PLAN_NO_STREAM: it takes no time
@@ -45,7 +45,7 @@ typedef struct eg_plan_tasks {
   eg_issue issue;
   bool is_in_rounds;    // every axis has a stream
   uint32_t class_count; // of devices, one of each of which is simulated
-  uint32_t shown;       // class of which times are told; 0 until eg_plan_tasks_show
+  uint32_t shown;       // class whose times are reported; 0 until eg_plan_tasks_show
   eg_u32s first, last;  // [tasks * class_count] tasks of the graph: a run begins and ends
   eg_u32s owner;        // [tasks of the graph] the run that begins or ends, or NO_STREAM
   eg_exchange_flows flows;

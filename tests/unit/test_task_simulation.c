@@ -28,10 +28,10 @@ static void check_cases(const hand_case *cases, size_t count) {
   for (size_t i = 0; i < count; i++) {
     eg_task_graph *graph = task_graph_of(cases[i].links, cases[i].tasks);
     assert_ok(eg_task_graph_simulate(graph));
-    assert_int_equal(eg_task_graph_looked_at(graph), eg_task_graph_task_count(graph));
+    assert_int_equal(eg_task_graph_recomputed(graph), eg_task_graph_task_count(graph));
     expect_ends(graph, &cases[i]);
     assert_ok(eg_task_graph_simulate(graph)); // nothing has changed
-    assert_int_equal(eg_task_graph_looked_at(graph), 0);
+    assert_int_equal(eg_task_graph_recomputed(graph), 0);
     expect_ends(graph, &cases[i]);
     eg_task_graph_destroy(graph);
   }
@@ -312,9 +312,9 @@ static void a_change_is_followed_as_far_as_starts_change(void **state) {
     assert_ok(eg_task_graph_set_seconds(graph, changes[i].task, changes[i].seconds));
     assert_ok(eg_task_graph_simulate(graph));
     assert_seconds(eg_task_graph_makespan(graph), changes[i].makespan, 0);
-    if (eg_task_graph_looked_at(graph) != changes[i].looked_at)
+    if (eg_task_graph_recomputed(graph) != changes[i].looked_at)
       fail_msg("change %zu looks at %u tasks, not at %u", i,
-               eg_task_graph_looked_at(graph), changes[i].looked_at);
+               eg_task_graph_recomputed(graph), changes[i].looked_at);
   }
   eg_task_graph_destroy(graph);
 }
@@ -336,7 +336,7 @@ static void a_slow_link_does_not_delay_what_only_slows_it_down(void **state) {
   assert_ok(eg_task_graph_set_bytes(graph, flow, 6)); // 3 s; 6 s if it took of link 0
   assert_ok(eg_task_graph_simulate(graph));
   assert_seconds(eg_task_graph_times(graph, flow).end, 3, 0);
-  assert_int_equal(eg_task_graph_looked_at(graph), 1);
+  assert_int_equal(eg_task_graph_recomputed(graph), 1);
   eg_task_graph_destroy(graph);
 }
 
