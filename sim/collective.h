@@ -12,8 +12,8 @@
 //
 // L is log2 n, rounded up; B the ones in the binary forms of all numbers below n. `tree`
 // is the better of its rows, `auto` the better of ring and tree. A ring pays the beta of
-// neighbours, a tree and an all-to-all that of any two devices: where many share a port,
-// rings are better for large tensors, trees for small ones.
+// neighbours, a tree and an all-to-all the beta of any two devices: where many share a
+// port, rings are better for large tensors, trees for small ones.
 //
 // Sources. Ring, pairwise exchange, recursive doubling and halving, and the two together
 // (Rabenseifner): Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication

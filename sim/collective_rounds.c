@@ -82,7 +82,7 @@ static egraph_status pairwise(const group *g) {
 
 // ---- halving and doubling ---------------------------------------------------------
 
-/// Blocks double: after a round of distance k a device has those of 2k devices.
+/// Blocks double: after a round of distance k a device has the blocks of 2k devices.
 static egraph_status double_blocks(const group *g) {
   for (uint32_t k = 1; k < g->n; k *= 2) {
     EG_TRY(begin_round(g, 1));

@@ -19,7 +19,7 @@
 // the data of surplus devices to a partner, and back at the end: two more rounds.
 //
 // Sources: as sim/collective.h. Two trees: Sanders, Speck, Träff, "Two-tree algorithms
-// for full bandwidth broadcast, reduction and scan", 2009; the trees are those of NCCL.
+// for full bandwidth broadcast, reduction and scan", 2009; the trees are NCCL's.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_SIM_COLLECTIVE_ROUNDS_H
 #define EG_SIM_COLLECTIVE_ROUNDS_H

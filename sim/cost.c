@@ -33,7 +33,7 @@ EG_VEC_DEFINE(points, eg_roofline_point);
 
 struct eg_cost_model {
   egraph_allocator alloc;
-  eg_cost_options options;      // its strings are not used after create, but for:
+  eg_cost_options options;      // its strings are not used after create
   const eg_cost_prober *prober; // NULL: none
   char *machine;
   eg_profile_db *db; // NULL: read-only, measurements are not stored
@@ -378,7 +378,7 @@ double eg_cost_entry_seconds(const eg_cost_model *model, uint32_t id) {
 double eg_cost_error(const eg_cost_model *model, uint32_t id) {
   const eg_evidence *evidence = &entries_at(&model->entries, id)->evidence;
   if (evidence->samples == 0) return 0;
-  // Of normal samples: sigma = spread / 0.6745, error of the median = 1.2533 sigma /
+  // With normal samples: sigma = spread / 0.6745, error of the median = 1.2533 sigma /
   // sqrt(n).
   return 1.858 * evidence->spread / sqrt(evidence->samples);
 }

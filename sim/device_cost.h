@@ -28,7 +28,7 @@ typedef struct eg_device_cost {
 /// Keeps both; later measurements do not count as entries.
 egraph_status eg_device_cost_init(eg_device_cost *cost, const eg_machine *machine,
                                   eg_cost_model *model);
-/// Seconds of one execution of a local node (its types are those of one device's part);
+/// Seconds of one execution of a local node (its types are of one device's part);
 /// INFINITY for a node that the device is known not to run. *out_source may be NULL.
 egraph_status eg_device_cost_seconds(const eg_device_cost *cost,
                                      const eg_node_spec *local, double *out_seconds,

@@ -21,7 +21,7 @@ typedef struct eg_exchange_shape {
 } eg_exchange_shape;
 EG_VEC_DEFINE(eg_exchange_shapes, eg_exchange_shape);
 
-/// Flows of a round from devices of one class to those of one class.
+/// Flows of a round from devices of one class to devices of one class.
 typedef struct eg_flow_class {
   uint32_t from, to; // classes
   uint32_t first_link, link_count;

@@ -1,5 +1,5 @@
 // The identity of a file is checked before anything is written to it: application_id
-// tells whether it is ours, user_version which schema. WAL lets readers and one writer
+// identifies profile databases, user_version the schema. WAL lets readers and one writer
 // work at the same time; synchronous NORMAL is safe against killed processes.
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/profile_db.h"
@@ -112,8 +112,9 @@ static egraph_status end_transaction(const eg_profile_db *db, egraph_status stat
   return status;
 }
 
-// Tells a fresh file from one of ours; everything else is refused. Runs in a transaction:
-// the answers must be of one moment, another process may be creating the tables.
+// Distinguishes a fresh file from a profile database; refuses others. Runs in a
+// transaction: the answers must be of one moment, another process may be creating the
+// tables.
 static egraph_status identify_within(eg_profile_db *db, bool *out_fresh) {
   int64_t application = 0, version = 0, tables = 0;
   EG_TRY(query_int(db, "PRAGMA application_id", &application));
@@ -251,7 +252,7 @@ egraph_status eg_profile_db_create(const egraph_allocator *alloc,
   db->busy_seconds = options->busy_seconds;
   const char *path = options->path != NULL ? options->path : ":memory:";
   egraph_status status = eg_string_copy(memory, path, &db->path);
-  // Nothing can be read from an in-memory database that nobody may write.
+  // An in-memory database that is read-only would be empty.
   bool readable = db->read_only && strcmp(path, ":memory:") != 0;
   if (status == EGRAPH_OK) status = readable ? open_readable(db) : open_writable(db);
   if (status == EGRAPH_OK)

@@ -88,7 +88,8 @@ static egraph_status add_edge(eg_task_graph *graph, uint32_t task, uint32_t on,
   return EGRAPH_OK;
 }
 
-/// Of a task that is added: tasks are often in turn on several streams.
+/// True when a new task already waits for `on`: tasks often follow each other on several
+/// streams.
 static bool has_edge(const eg_task_graph *graph, uint32_t task, uint32_t on) {
   for (uint32_t e = graph->tasks.data[task].in; e != EG_TASK_NONE;
        e = graph->edges.data[e].next_in)

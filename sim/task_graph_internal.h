@@ -33,7 +33,7 @@ typedef struct eg_task {
   uint32_t in, out;    // first edges; EG_TASK_NONE: none
   double start, end;
   double due;                      // once it is recomputed: its earliest end
-  double seconds, bytes;           // of a flow: latency and what it sends
+  double seconds, bytes;           // of a flow: latency, bytes to send
   double begin;                    // of sending
   double old_begin, old_end;       // of the last simulation, once it is recomputed
   double rate, left, since;        // of a flow that sends: bytes left at that time

@@ -26,10 +26,9 @@ egraph_status eg_arrays_add(eg_arrays *arrays, const char *name, const eg_type *
 /// NULL when there is none.
 const eg_array *eg_arrays_find(const eg_arrays *arrays, const char *name);
 
-/// Appends the arrays of an archive in memory; `file` is for messages. Element types:
-/// those of NumPy that we have too, little-endian, and two bytes without a type
-/// ("|V2"), which are bfloat16. Fails with EGRAPH_E_PARSE ("data.npz: array 'x': what;
-/// what to do").
+/// Appends the arrays of an archive in memory; `file` is for messages. Elements have a
+/// type of NumPy that exists here, little-endian, or two bytes without a type ("|V2"),
+/// which are bfloat16. Fails with EGRAPH_E_PARSE ("data.npz: array 'x': fault; remedy").
 egraph_status eg_arrays_parse(eg_arrays *arrays, const char *file, const void *data,
                               size_t size);
 /// The same from a file. Fails also with EGRAPH_E_IO.

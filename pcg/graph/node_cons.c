@@ -1,5 +1,5 @@
-// Nodes without repetition, and their stamps. The hash of a node is that of its
-// attributes' id in the graph's pool and its operands.
+// Nodes without repetition, and their stamps. A node is hashed by the id of its
+// attributes in the graph's pool and by its operands.
 // SPDX-License-Identifier: Apache-2.0
 #include "pcg/graph/node_cons.h"
 

@@ -26,11 +26,11 @@ typedef enum eg_made {
   EG_MADE_LOSS,      // of an output: target and loss
   EG_MADE_SEED,      // of an output: the gradient that backward begins with
   EG_MADE_GRADIENT,  // of the node that makes it; of a weight without one: zeros
-  EG_MADE_COTANGENT, // of a node: what it adds to the cotangents of its operands
+  EG_MADE_COTANGENT, // of a node: its addend to the cotangents of its operands
   EG_MADE_SUM,       // of a weight: of its gradients over micro-batches
   EG_MADE_STATE,  // of a weight: sum and states as they enter; of the optimizer: inputs
   EG_MADE_NORM,   // of a weight: its part of the norm of all gradients
-  EG_MADE_UPDATE, // of a weight: what it and its states become
+  EG_MADE_UPDATE, // of a weight: its next value and states
   EG_MADE_COMMON  // for the updates of all weights
 } eg_made;
 
@@ -77,8 +77,8 @@ static inline void eg_node_cons_stamp(eg_node_cons *cons, uint32_t of, eg_made m
 /// Stamps the next `count` values of the graph, which were added to it directly: inputs,
 /// weights, results. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_node_cons_note(eg_node_cons *cons, uint32_t count);
-/// A builder (ops/build.h) that adds to the graph. Its values are those of the graph,
-/// with the same ids. `cons` must stay where it is.
+/// A builder (ops/build.h) that adds to the graph. Its values are the graph's values,
+/// with the same ids. `cons` must not move.
 eg_builder eg_node_cons_builder(eg_node_cons *cons);
 
 static inline eg_ref eg_ref_of(eg_value value) { return (eg_ref){value.id}; }

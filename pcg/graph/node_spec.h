@@ -1,5 +1,5 @@
 // A node without its graph: operator, attributes, operand and result types with their
-// layouts. What is priced, profiled and compiled. Its text is the key of the profile
+// layouts. Costs, profiles and programs are of specs. Its text is the key of the profile
 // database.
 //
 //   conv :strides [1 1] ... (float32[1,64,56,56]@nhwc weight:float32[64,64,3,3]) ->
@@ -30,10 +30,10 @@ egraph_status eg_node_spec_print(eg_text *text, const eg_node_spec *spec);
 double eg_node_spec_flops(const eg_node_spec *spec);
 double eg_node_spec_bytes(const eg_node_spec *spec);
 bool eg_node_spec_is_reorder(const eg_node_spec *spec);
-/// Whether all operands and results are row-major.
+/// True when all operands and results are row-major.
 bool eg_node_spec_is_plain(const eg_node_spec *spec);
 
-/// Copies attributes and types into the arena, for who outlives the graph. Fails with
+/// Copies attributes and types into the arena, so that they outlive the graph. Fails with
 /// EGRAPH_E_MEMORY.
 egraph_status eg_spec_copy(eg_arena *arena, const eg_node_spec *spec, eg_node_spec *out);
 /// The same at the example of open dimensions (ops/size.h), in the arena; without open

@@ -166,7 +166,7 @@ static const sized_attr sized_attrs[] = {
 typedef struct padded_op {
   eg_op op;
   eg_attr_slot pads, base;
-  bool cuts; // pads cut off what is added to the operand, instead of adding to it:
+  bool cuts; // pads cut off rows of the result instead of adding rows to the operand:
              // conv-transpose
 } padded_op;
 #define PADDED(OP, CUTS)                                                                 \

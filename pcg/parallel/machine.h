@@ -1,5 +1,5 @@
-// Machines to plan for: what a device computes, what it holds, and the links between
-// devices (format: machines/README.md; DESIGN section 7).
+// Machines to plan for: figures of computing and memory of a device, and the links
+// between devices (format: machines/README.md; DESIGN section 7).
 //
 // The axes of a machine are its structure: (axis node 2 ...) (axis gpu 8 ...) has ranks
 // 0..15, axis 0 slowest, as in a mesh. A mesh is one arrangement of these ranks. Each of
@@ -191,7 +191,7 @@ egraph_status eg_machine_parse(const egraph_allocator *alloc, const char *file,
                                eg_machine *out);
 /// A shipped machine or a file (anything with a '/' or ending in ".machine"); "*n"
 /// behind it is the number of nodes: "dgx-h100*16", "my.machine". "host" is this host,
-/// a rank per processor; "host*4" has four ranks; those of "host-mpi*4" are processes.
+/// a rank per processor; "host*4" has four ranks; ranks of "host-mpi*4" are processes.
 /// Fails also with EGRAPH_E_IO.
 egraph_status eg_machine_load(const egraph_allocator *alloc, const char *name,
                               eg_machine *out);

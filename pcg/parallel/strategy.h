@@ -38,7 +38,7 @@ enum {
 /// work on blocks; the first and last device pad instead.
 typedef struct eg_halo {
   uint32_t axis, dim;     // dim of operand 0
-  int64_t before, after;  // rows, each at most what a neighbour holds
+  int64_t before, after;  // rows, each at most the rows of a neighbour
   int64_t window, stride; // rows that a window reads, and from one to the next
   double fill;            // elements of rows beyond the border
 } eg_halo;
@@ -75,7 +75,7 @@ uint32_t eg_spread_actions(const eg_spread *spread, const eg_mesh *mesh, uint32_
 /// The strategy that takes actions[axis]; false when they do not combine.
 bool eg_spread_combine(const eg_spread *spread, const eg_mesh *mesh,
                        const uint8_t *actions, eg_strategy *out);
-/// Appends the factors that could be split along an axis but for their sizes.
+/// Appends the factors that cannot be split along an axis only because of their sizes.
 egraph_status eg_spread_unevens(const eg_spread *spread, const eg_mesh *mesh,
                                 eg_unevens *inout);
 /// Gives the layouts of a strategy the memory formats of a choice.

@@ -5,9 +5,9 @@
 //   step    in order of execution: a node on states, or a move from one state of a value
 //           to another along one axis
 //
-// The steps are those of one micro-batch in phases FORWARD and BACKWARD, run
-// `micro_batches` times, then those of phase UPDATE, run once. A state that is made in
-// one phase and used in a later one is kept in between.
+// The steps of one micro-batch, in phases FORWARD and BACKWARD, run `micro_batches`
+// times; then the steps of phase UPDATE run once. A state that is made in one phase and
+// used in a later one is kept in between.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_PLAN_H
 #define EG_PCG_PLAN_H
@@ -24,7 +24,7 @@ typedef struct eg_plan_state {
   eg_layout layout;     // sharding on the mesh, memory format of the local tensor
   uint32_t step;        // that makes it; EG_PLAN_NONE: an input or a constant
                         // (eg_plan_constants), there from the start
-  uint32_t more_blocks; // in a plan of a folded graph: blocks it stands for, but one
+  uint32_t more_blocks; // in a plan of a folded graph: blocks it represents, but one
 } eg_plan_state;
 EG_VEC_DEFINE(eg_plan_states, eg_plan_state);
 
@@ -151,7 +151,7 @@ void eg_plan_constants(const eg_plan *plan, bool *out_flags);
 /// step, and slices of these, unless the slices that are read of a constant take more
 /// memory than the constant as it enters. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_plan_ahead(const eg_plan *plan, egraph_allocator alloc, bool *out_flags);
-/// True when some state stands for several blocks: such a plan can be printed, not run.
+/// True when some state represents several blocks: such a plan can be printed, not run.
 bool eg_plan_is_folded(const eg_plan *plan);
 /// True when an output is carried to the next step.
 bool eg_plan_is_carried(const eg_plan *plan, uint32_t output);
@@ -169,7 +169,7 @@ egraph_status eg_plan_check(const eg_plan *plan, egraph_allocator alloc);
 
 // ---- figures of steps and states ------------------------------------------------------
 
-/// Blocks that a step stands for; 1 in plans of graphs that are not folded.
+/// Blocks that a step represents; 1 in plans of graphs that are not folded.
 double eg_plan_step_blocks(const eg_plan_step *step);
 /// How often a step with phase `phase` is run in a step of training.
 uint32_t eg_phase_runs(const eg_plan *plan, eg_phase phase);

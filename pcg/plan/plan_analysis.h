@@ -1,5 +1,6 @@
-// What the figures of a plan do not say: devices that it does not need, the layouts of
-// its outputs, splits that sizes did not allow, and operators that cannot be split.
+// Faults and limits of a plan besides its figures: devices that it does not need, the
+// layouts of its outputs, splits that sizes did not allow, and operators that cannot be
+// split.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_PLAN_ANALYSIS_H
 #define EG_PCG_PLAN_ANALYSIS_H

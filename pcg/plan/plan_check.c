@@ -158,7 +158,7 @@ static egraph_status check_makers(const checker *c) {
   return EGRAPH_OK;
 }
 
-/// Checks that all states of a value stand for the same number of blocks.
+/// Checks that all states of a value represent the same number of blocks.
 static egraph_status check_blocks(checker *c) {
   const eg_plan *plan = c->plan;
   const eg_plan_state **first; // [values] state, or NULL

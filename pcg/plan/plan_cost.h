@@ -1,5 +1,5 @@
-// The cost of a plan: how long a device holds each state, what is exchanged, how long the
-// step takes, and how much memory a device needs.
+// The cost of a plan: the lives of states on a device, the exchanges, seconds and memory
+// of a step.
 //
 // Lives are those in the last micro-batch, in which a device holds most:
 //
@@ -12,7 +12,7 @@
 //                         that makes it and cannot work in place, reads the entry
 //   scratch of a step     that step (step_scratch.h): halos, blocks put in order
 //
-// A transient state that stands for several blocks counts once, any other state for each.
+// A transient state that represents several blocks counts once, any other state for each.
 // Every other state has storage of its own: views and work that is done in place count
 // twice, so the figures are upper bounds, except for the scratch of kernels, for
 // concatenations by rows (operands lie in the result from when the first one is made),
@@ -57,7 +57,7 @@ egraph_status eg_plan_lives(const eg_plan *plan, egraph_allocator alloc, eg_live
 // ---- sums over the step ---------------------------------------------------------------
 
 /// Exchanges of one kind in a step of training: every micro-batch counts, and every block
-/// that a step stands for.
+/// that a step represents.
 typedef struct eg_exchange_sum {
   uint64_t count;
   double bytes;   // eg_transition_bytes; of a halo, the bytes of both sides

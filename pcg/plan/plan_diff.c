@@ -320,7 +320,7 @@ egraph_status eg_plan_diff_print(eg_text *text, const eg_plan_diff *diff) {
 
 // ---- JSON -----------------------------------------------------------------------------
 
-/// "key": "value", or null, and what follows it.
+/// "key": "value", or null; `end` follows.
 static void write_string(eg_text *text, const char *key, const char *value,
                          const char *end) {
   eg_text_printf(text, "\"%s\": ", key);

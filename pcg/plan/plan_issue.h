@@ -1,6 +1,6 @@
 // The order in which the steps of a plan are issued, for the simulator
 // (sim/plan/plan_tasks.h) and for ranks (exec/rank_program.h). All devices of a plan do
-// the same at the same time, so one stands for all: its compute stream, and a stream for
+// the same at the same time, so one represents all: its compute stream, and a stream for
 // each class of links on which it exchanges data with others.
 //
 // In order, all steps are on one stream, in the order of the plan, and the stream ends

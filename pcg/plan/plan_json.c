@@ -14,7 +14,7 @@ static const char *value_name(const eg_plan *plan, eg_value value) {
   return eg_graph_value(plan->graph, value)->name;
 }
 
-/// "key": "value", and what follows it.
+/// "key": "value"; `end` follows.
 static void write_key(eg_text *out, const char *key, const char *value, const char *end) {
   eg_text_printf(out, "\"%s\": ", key);
   eg_text_json_string(out, value);

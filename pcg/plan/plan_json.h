@@ -13,7 +13,7 @@
 // States are numbered in their order, outputs in the order of the graph. A node is named
 // by its first result. A state that no step makes is there from the start. An axis that
 // is not among the actions replicates; "bytes" may be left out and must be right. A state
-// of a folded graph that stands for several blocks has "more_blocks", one less. A
+// of a folded graph that represents several blocks has "more_blocks", one less. A
 // layout names its memory format where that is not plain: "S0,R:nhwc". Data of weights
 // beyond 64 elements is not in the file.
 // May be left out: "basis" of the seconds of an operator or reorder; "baselines"
@@ -35,8 +35,8 @@ typedef struct eg_loaded_plan {
 /// nodes without results.
 egraph_status eg_plan_write_json(const eg_plan *plan, eg_text *out);
 /// Reads a document; `file` is only for messages. The plan passes eg_plan_check. Fails
-/// with EGRAPH_E_PARSE ("file:line:col: what; at $.steps[3].phase"), or as eg_graph_parse
-/// fails. There is nothing to free after a failure. (plan_json_read.c)
+/// with EGRAPH_E_PARSE ("file:line:col: fault; at $.steps[3].phase"), or as
+/// eg_graph_parse fails. There is nothing to free after a failure. (plan_json_read.c)
 egraph_status eg_plan_parse_json(egraph_allocator alloc, const char *file,
                                  const char *text, size_t size, eg_loaded_plan *out);
 /// The same from a file, plain or gzip, of at most 1 GiB of text.

@@ -246,7 +246,7 @@ egraph_status eg_plan_summary_print(eg_text *text, const eg_plan_summary *summar
 
 // ---- JSON -----------------------------------------------------------------------------
 
-/// "key": value, and what follows it.
+/// "key": value; `end` follows.
 static void write_number(eg_text *text, const char *key, double value, const char *end) {
   eg_text_printf(text, "\"%s\": ", key);
   eg_text_json_double(text, value);

@@ -227,7 +227,8 @@ static void print_repeat(eg_repeat repeat, eg_text *out) {
       repeat.count - 1, repeat.period);
 }
 
-/// States without a step are first in plans of ours; in other plans some may come later.
+/// Prints states without a step. The planner puts them first; in other plans some may
+/// come later.
 static void print_entries(printer *p) {
   const eg_plan *plan = p->plan;
   uint32_t first = 0;

@@ -1,12 +1,12 @@
-// What a step of a plan takes beside its operands and results while it runs. Collectives
-// work on contiguous buffers, so blocks that are not are put in order before they are
-// sent and after they have come; the operand of a window is copied, with the rows of its
-// neighbours (less is taken where strips are, exec/strips.h).
+// The memory of a running step in addition to its operands and results. Collectives work
+// on contiguous buffers, so other blocks are put in order before they are sent and after
+// they have arrived; the operand of a window is copied, with the rows of its neighbours
+// (strips take less, exec/strips.h).
 //
 //   all-gather along dimension 1     sent: as it is     came: [n][rows][columns / n]
 //
-// What kernels and channels take for themselves is not in here: it depends on the
-// back-end (eg_program_info.scratch_bytes), and on the number of ranks only.
+// The scratch of kernels and channels is not included: it depends on the back-end
+// (eg_program_info.scratch_bytes), or only on the number of ranks.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_STEP_SCRATCH_H
 #define EG_PCG_STEP_SCRATCH_H
@@ -20,27 +20,27 @@ typedef struct eg_cut {
 /// The size of the dimension is a multiple of `parts`, which is not 0; of channels in
 /// blocks, their number is.
 eg_cut eg_cut_of(const eg_type *type, uint32_t dim, size_t parts);
-/// The parts lie behind each other as they are.
+/// True when each part is contiguous in memory.
 static inline bool eg_cut_is_packed(const eg_cut *cut) {
   return cut->outer <= 1 || cut->parts == 1;
 }
 
-/// How both ends of a transition are cut; parts 0: not at all.
+/// The cuts at both ends of a transition; parts 0: not cut.
 typedef struct eg_move_cuts {
-  eg_cut packed;   // of what is sent
-  eg_cut unpacked; // of what has come
+  eg_cut packed;   // of the sent tensor
+  eg_cut unpacked; // of the received tensor
 } eg_move_cuts;
-/// `from` and `to` are what a rank holds.
+/// `from` and `to` are types of a rank's part.
 eg_move_cuts eg_move_cuts_of(const eg_mesh *mesh, const eg_transition *transition,
                              const eg_type *from, const eg_type *to);
 
-/// Bytes of a rank, of a move between what it holds. Local ones take none.
+/// Bytes of a rank for a move between types of its part; 0 for local moves.
 size_t eg_move_scratch(const eg_mesh *mesh, const eg_transition *transition,
                        const eg_type *from, const eg_type *to);
-/// Bytes of the rows that go to neighbours and come from them; `local` is what a rank
-/// holds without these.
+/// Bytes of the rows sent to neighbours and received from them; `local` is the type of a
+/// rank's part without these.
 size_t eg_halo_scratch(const eg_type *local, const eg_halo *halo);
-/// Bytes of a rank, of a node spread by a strategy: what its halos take.
+/// Bytes of a rank for the halos of a node spread by a strategy.
 size_t eg_strategy_scratch(const eg_mesh *mesh, const eg_spread *spread,
                            const eg_strategy *strategy);
 /// Bytes of a step on a device. The arena is for scratch. Fails with EGRAPH_E_MEMORY.

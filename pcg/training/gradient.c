@@ -89,7 +89,7 @@ static void stamp_cotangent(const sweep *s, const eg_graph_node_info *node,
   s->cons->stamp = (eg_stamp){mine->of, EG_MADE_COTANGENT, mine->made, operand};
 }
 
-static egraph_status visit_node(sweep *s, uint32_t id) {
+static egraph_status push_cotangents(sweep *s, uint32_t id) {
   eg_graph_node_info node = eg_graph_node_at(s->graph, (eg_graph_node){id});
   uint32_t ins = node.input_count, outs = node.result_count;
   bool given = false, asked = false;
@@ -150,7 +150,7 @@ egraph_status eg_graph_gradient(eg_node_cons *cons, const eg_gradient_seed *seed
   for (uint32_t i = 0; i < seed_count; i++)
     add_cotangent(&s, seeds[i].value, eg_ref_of(seeds[i].cotangent));
   for (uint32_t n = nodes; n-- > 0;)
-    EG_TRY(visit_node(&s, n));
+    EG_TRY(push_cotangents(&s, n));
   for (uint32_t i = 0; i < wrt_count; i++)
     out_cotangents[i] = eg_value_of(s.found[wrt[i].id]);
   return s.builder.status;

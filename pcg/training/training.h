@@ -1,22 +1,23 @@
 // A training step as one ordinary graph: forward, loss, backward and optimizer update are
 // nodes like any others, in this order:
 //
-//   inputs      those of the forward graph, target, learning_rate, step (Adam, AdamW);
+//   inputs      inputs of the forward graph, target, learning_rate, step (Adam, AdamW);
 //               per trained weight w: w, w.sum (micro-batches), the optimizer's states
 //   F forward   the forward graph, and the loss of one micro-batch
 //   B backward  gradients, from the loss back; added to the accumulators w.sum
 //   O update    mean over micro-batches, clipping, optimizer
-//   outputs     loss, and per trained weight what its inputs become, under the same names
+//   outputs     loss, and per trained weight the next values of its inputs, by the same
+//   names
 //
 // To execute a step of M micro-batches of the forward graph's batch: set every w.sum to
 // 0; M times run F and B on the next micro-batch, with the output w.sum of one as input
 // of the next; run O once, after the last. (Running the whole graph M times gives the
-// same, if w and the states are kept from the last run only, and each run gets those of
-// the step before.) The loss of the step is the mean over its micro-batches. So F and B
-// cost M times, O once.
+// same, if w and the states are kept from the last run only, and each run gets the values
+// of the step before.) The loss of the step is the mean over its micro-batches. So F and
+// B cost M times, O once.
 //
-// What is trained is an input, not a weight: weights are constants, which the optimizer
-// may compute with ahead of time. In the backward pass a weight is the value it is in the
+// A trained weight is an input, not a weight: weights are constants, with which the
+// optimizer may compute ahead of time. In the backward pass a weight has its value of the
 // forward pass.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_TRAINING_H
@@ -43,7 +44,7 @@ enum { EG_MAX_OPTIMIZER_STATES = 2 };
 
 typedef struct eg_training_options {
   eg_loss loss;
-  uint32_t output; // of the forward graph: what the loss is taken of
+  uint32_t output; // of the forward graph: the loss is a function of it
   eg_optimizer optimizer;
   double momentum;     // EG_OPTIMIZER_MOMENTUM: velocity' = momentum velocity + gradient
   double beta1, beta2; // Adam, AdamW
@@ -56,7 +57,7 @@ typedef struct eg_training_options {
   // Compute in bfloat16 whatever the forward graph has in float32; loss, gradients of
   // weights, weights and states stay float32.
   bool mixed_precision;
-  eg_parameter_wish parameters; // what is trained
+  eg_parameter_wish parameters; // the trained weights
   // A stage of a pipeline is a step that others begin or end:
   bool is_inner; // no loss: the cotangent of each floating-point output y enters as an
                  // input y.cotangent, and all outputs leave the step
@@ -92,23 +93,24 @@ typedef struct eg_training {
   eg_training_param *params;
   uint32_t param_count, state_count, micro_batches;
   uint32_t phase_begin[EG_PHASE_COUNT + 1]; // nodes [begin of p, begin of p + 1)
-  eg_stamps stamps; // [values] what of the forward graph they are made for
+  eg_stamps stamps; // [values] their provenance in the forward graph
   egraph_allocator alloc;
 } eg_training;
 
-/// Builds the step. Trained are the parameters (pcg/training/parameters.h) that the loss
-/// depends on, as far as options->parameters wants them. Memory formats of the forward
-/// graph are dropped. A stage may have nothing to train. `out` owns what it points to:
-/// eg_training_deinit. Fails with EGRAPH_E_UNSUPPORTED for operators without a gradient,
-/// EGRAPH_E_ARGUMENT and EGRAPH_E_TYPE for options that do not fit the graph.
+/// Builds the step. It trains the parameters (pcg/training/parameters.h) on which the
+/// loss depends, as options->parameters chooses. Memory formats of the forward graph are
+/// dropped. A stage may have nothing to train. Free `out` with eg_training_deinit. Fails
+/// with EGRAPH_E_UNSUPPORTED for operators without a gradient, EGRAPH_E_ARGUMENT and
+/// EGRAPH_E_TYPE for options that do not fit the graph.
 egraph_status eg_training_step(const eg_graph *forward,
                                const eg_training_options *options, eg_training *out);
 void eg_training_deinit(eg_training *training);
 /// The phase of a node. Values made from constants only belong to no phase in particular;
-/// they stand where they are used first.
+/// they are placed before their first use.
 eg_phase eg_training_phase(const eg_training *training, eg_graph_node node);
 
-/// That the output, the loss and the optimizer are there. Fails with EGRAPH_E_ARGUMENT.
+/// Checks that the output, the loss and the optimizer exist. Fails with
+/// EGRAPH_E_ARGUMENT.
 egraph_status eg_training_options_check(const eg_graph *forward,
                                         const eg_training_options *options);
 const char *eg_loss_name(eg_loss loss);

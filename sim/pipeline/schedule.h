@@ -58,10 +58,10 @@ static inline uint32_t
 eg_pipeline_schedule_passes_of_stage(const eg_pipeline_schedule *schedule) {
   return 2 * schedule->chunks * schedule->micro_batches;
 }
-/// Checks that each stage runs every pass once, and that no stage waits for ever for what
-/// another one sends. out_peaks[stages]: the most forward passes, each of a chunk, whose
-/// backward pass is still to come, at any time. Fails with EGRAPH_E_INTERNAL, naming the
-/// pass. O(passes * stages).
+/// Checks that each stage runs every pass once, and that no stage waits forever for a
+/// message of another one. out_peaks[stages]: the most forward passes, each of a chunk,
+/// whose backward pass is still to come, at any time. Fails with EGRAPH_E_INTERNAL,
+/// naming the pass. O(passes * stages).
 egraph_status eg_pipeline_schedule_check(const eg_pipeline_schedule *schedule,
                                          egraph_allocator alloc, uint32_t *out_peaks);
 

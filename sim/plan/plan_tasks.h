@@ -1,5 +1,5 @@
 // A plan as a task graph: its runs, in their order of issue (pcg/plan/plan_issue.h). The
-// seconds of a task are those of the plan's step, halos and all.
+// seconds of a task are the seconds of the plan's step, with halos.
 //
 // With a machine whose ports are known, exchanges can be rounds of flows over its links
 // (sim/exchange_flows.h): every axis has a stream, and flows of different axes that share
@@ -24,7 +24,7 @@ typedef struct eg_simulation_setup {
   eg_issue issue;
   const eg_machine *machine; // exchanges over its known ports are rounds of flows; NULL:
                              // all take the seconds of their steps. With `links`
-  eg_collective_algorithm algorithm; // of all rounds; NONE: that of the closed form
+  eg_collective_algorithm algorithm; // of all rounds; NONE: as in the closed form
   bool all_devices;                  // every device, not one of each class
   double beside; // factor on computing while the device exchanges; 0: 1
 } eg_simulation_setup;
@@ -49,7 +49,7 @@ typedef struct eg_plan_tasks {
   eg_u32s first, last;  // [tasks * class_count] tasks of the graph: a run begins and ends
   eg_u32s owner;        // [tasks of the graph] the run that begins or ends, or NO_STREAM
   eg_exchange_flows flows;
-  double flow_count;         // messages between devices that rounds stand for
+  double flow_count;         // messages between devices in all rounds
   uint32_t closed_exchanges; // runs of exchanges in closed form
 } eg_plan_tasks;
 
