@@ -1,5 +1,5 @@
-// Verifies what rules with parallel operators claim of layouts (layout_claim.h), on
-// random instances, for every degree and dimension that the rule leaves open.
+// Verifies the claims of rules with parallel operators (layout_claim.h) on random
+// instances, for every degree and dimension that the rule leaves open.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_LAYOUT_CHECK_H
 #define EG_REWRITES_LAYOUT_CHECK_H
@@ -11,7 +11,7 @@ typedef struct eg_layout_finding {
   uint32_t line, column; // of what is wrong
 } eg_layout_finding;
 
-/// What a rule was run on (rank_run.h), for each number of ranks an axis.
+/// The instances on which a rule was run (rank_run.h), for each number of ranks an axis.
 enum { EG_LAYOUT_DEGREES = 3 };
 typedef struct eg_rank_evidence {
   uint32_t count;
@@ -20,10 +20,10 @@ typedef struct eg_rank_evidence {
   eg_text no_backward; // why there are instances without a gradient, or empty
 } eg_rank_evidence;
 
-/// Appends to `text` on how many instances the claim holds, or why it does not and what
-/// to do. With `ranks` (may be NULL; its text is initialized, all else zero) instances
-/// are run on simulated ranks as well, and one that differs refutes the rule. Equal seeds
-/// give equal findings. Fails with EGRAPH_E_MEMORY.
+/// Appends to `text` the number of instances on which the claim holds, or the reason why
+/// it does not and the remedy. With `ranks` (may be NULL; its text is initialized, all
+/// else zero) instances are also run on simulated ranks, and a difference refutes the
+/// rule. Equal seeds give equal findings. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_verify(const egraph_allocator *alloc, const eg_rule *rule,
                                uint64_t seed, eg_text *text, eg_rank_evidence *ranks,
                                eg_layout_finding *out);

@@ -42,7 +42,7 @@ typedef struct search {
   eg_u32s picks;
   uint32_t *begin;   // ways of a term, by term; one more
   uint32_t *pick;    // the way taken, by term
-  uint32_t *let;     // by term: the variable that stands for all of it, or EG_RULE_NONE
+  uint32_t *let;     // by term: the let variable that names it, or EG_RULE_NONE
   eg_layout *needed; // by term: the layout that its user needs, if it `is_needed`
   bool *is_needed;
   binding *bound; // by variable
@@ -316,6 +316,7 @@ egraph_status eg_claim_run(const eg_claim_case *of, eg_arena *scratch,
   EG_LOCAL(search, s, scratch->alloc);
   bool all = true;
   s.of = of;
+  assert(of->mesh.axis_count == of->rule->axis_count);
   EG_TRY(reserve(&s, scratch));
   name_terms(&s);
   EG_TRY(gather_ways(&s, scratch));

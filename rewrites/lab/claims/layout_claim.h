@@ -1,4 +1,4 @@
-// What a rule with parallel operators claims: its two sides are one value in one layout.
+// The claim of a rule with parallel operators: its two sides are one value in one layout.
 //
 // An assignment says how the variables of the rule lie on a mesh. It defines a side when
 // every operator on it has a strategy for the layouts of its operands
@@ -12,7 +12,7 @@
 #include "pcg/parallel/strategy.h"
 #include "rewrites/language/rule_ast.h"
 
-/// What a term is in an instance of a rule.
+/// A term in an instance of a rule.
 typedef struct eg_claim_term {
   const eg_attrs *attrs; // NULL: a variable
   const eg_type *types;  // of its results
@@ -22,7 +22,7 @@ typedef struct eg_claim_term {
 /// An instance of a rule. Everything is borrowed.
 typedef struct eg_claim_case {
   const eg_rule *rule;
-  eg_mesh mesh;                // its axes are those of the rule
+  eg_mesh mesh;                // with the axes of the rule
   const eg_claim_term *terms;  // [rule->term_count]
   const eg_parallel_op *moves; // [rule->move_count]
 } eg_claim_case;
@@ -31,15 +31,15 @@ typedef enum eg_claim_verdict {
   EG_CLAIM_EMPTY, // no assignment defines both sides
   EG_CLAIM_HOLDS,
   EG_CLAIM_BROKEN, // the sides lie differently
-  EG_CLAIM_LARGE   // there are too many assignments to look at
+  EG_CLAIM_LARGE   // there are too many assignments
 } eg_claim_verdict;
 
-/// How the terms of an instance lie in one assignment: by term, without the parallel
-/// operators around it. Caller's memory, [rule->term_count] each.
+/// The layouts of the terms of an instance in one assignment, inside the parallel
+/// operators around each. Caller's memory, [rule->term_count] each.
 typedef struct eg_claim_way {
   eg_layout *layouts;
-  eg_strategy *strategies; // of operators; the others' are not set. May be NULL
-  uint64_t number;         // given: of all assignments that agree, this one modulo them
+  eg_strategy *strategies; // of operators; other entries are not set. May be NULL
+  uint64_t number;         // given: the number of the assignment, modulo their count
 } eg_claim_way;
 
 /// Decides the claim for one instance. inout_way (may be NULL) is set where the claim
@@ -48,18 +48,18 @@ typedef struct eg_claim_way {
 egraph_status eg_claim_run(const eg_claim_case *of, eg_arena *scratch,
                            eg_claim_way *inout_way, eg_claim_verdict *out);
 
-/// Appends why the claim does not hold: the term on the way from the likeliest layouts of
-/// the variables that has no layout, or how the sides differ, and the remedy. *out_move
-/// is the parallel operator that it is about, or EG_RULE_NONE; *out_is_size: nothing but
-/// a size that does not divide stands in the way. (layout_check.c)
+/// Appends why the claim does not hold, with the remedy: the first term without a layout
+/// when variables have their likeliest layouts, or the difference of the sides. *out_move
+/// is the parallel operator at fault, or EG_RULE_NONE; *out_is_size: the only reason is a
+/// size that does not divide.
 egraph_status eg_claim_explain(const eg_claim_case *of, eg_arena *scratch, eg_text *text,
                                uint32_t *out_move, bool *out_is_size);
 
-/// Appends how an operator's operands and result can lie.
+/// Appends the strategies of an operator: layouts of its operands and result.
 egraph_status eg_claim_strategies(const eg_claim_case *of, uint32_t term,
                                   eg_arena *scratch, eg_strategies *inout);
-/// The layout behind the parallel operators around a term: false with *out_move set when
-/// one of them does not take what it finds; *inout is that then.
+/// Applies the parallel operators around a term to a layout: false when one of them,
+/// *out_move, does not apply to the layout that it finds, which is *inout then.
 bool eg_claim_move(const eg_claim_case *of, uint32_t term, eg_layout *inout,
                    uint32_t *out_move);
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/claims/rank_parts.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -51,6 +52,7 @@ static void move_block(transfer how, const eg_tensor *whole, const int64_t *offs
                        const eg_tensor *block) {
   int64_t strides[EGRAPH_MAX_RANK], at[EGRAPH_MAX_RANK] = {0};
   uint32_t rank = block->type.rank;
+  assert(whole->type.rank == rank);
   int64_t count = eg_type_elements(&block->type);
   eg_type_strides(&whole->type, strides);
   for (int64_t k = 0; k < count; k++) {
@@ -111,7 +113,7 @@ static void block_offset(const eg_mesh *mesh, const eg_layout *layout, uint32_t 
 
 // ---- wholes and parts -----------------------------------------------------------------
 
-/// A number of the axes along which the digit is one of these.
+/// Numbers a rank along the axes whose digit is one of these.
 static uint32_t number_along(const eg_mesh *mesh, const eg_layout *layout, uint32_t rank,
                              bool (*is_one)(uint8_t digit)) {
   uint32_t number = 0;
@@ -145,8 +147,7 @@ uint32_t eg_rank_copies(const eg_mesh *mesh, const eg_layout *layout, bool is_co
   return count_along(mesh, layout, is_cotangent ? is_summed : is_copied);
 }
 
-/// Wholes of which that many are to be combined: all others are drawn, and the last one
-/// is what is missing.
+/// Draws shares that combine to the whole: all but one are random, and one is the rest.
 static void draw_shares(eg_rng *rng, const eg_layout *layout, const eg_mesh *mesh,
                         bool is_plain, const eg_tensor *whole, eg_tensor *shares,
                         uint32_t count) {
@@ -214,6 +215,7 @@ egraph_status eg_rank_spread_cotangent(eg_arena *arena, const eg_mesh *mesh, eg_
 
 bool eg_rank_join(const eg_mesh *mesh, const eg_rank_value *value,
                   const eg_layout *layout, uint32_t copy, const eg_tensor *out_whole) {
+  assert(copy < eg_rank_copies(mesh, layout, false));
   eg_type local = eg_sharding_local(mesh, &out_whole->type, layout);
   bool is_most = has(mesh, layout, EG_SHARD_P_MAX);
   memset(out_whole->data, 0, eg_type_bytes(&out_whole->type));
@@ -233,6 +235,7 @@ bool eg_rank_join(const eg_mesh *mesh, const eg_rank_value *value,
 
 void eg_rank_join_cotangent(const eg_mesh *mesh, const eg_rank_value *value,
                             uint32_t copy, const eg_tensor *out_whole) {
+  assert(copy < eg_rank_copies(mesh, &value->layout, true));
   memset(out_whole->data, 0, eg_type_bytes(&out_whole->type));
   for (uint32_t r = 0; r < eg_mesh_devices(mesh); r++) {
     int64_t offset[EGRAPH_MAX_RANK];
@@ -288,7 +291,7 @@ egraph_status eg_rank_move(eg_arena *arena, const eg_mesh *mesh, const eg_parall
   return EGRAPH_OK;
 }
 
-/// Of a maximum: its cotangent goes to those that have it, in equal shares.
+/// Adds the cotangent of a maximum, in equal shares, to the ranks that hold it.
 static void share_most(const eg_rank_value *from, const peers *p, const eg_tensor *most,
                        const eg_tensor *of, const eg_tensor *own,
                        const eg_tensor *inout) {

@@ -40,13 +40,14 @@ egraph_status eg_rank_spread(eg_arena *arena, const eg_mesh *mesh, eg_rng *rng,
 egraph_status eg_rank_spread_cotangent(eg_arena *arena, const eg_mesh *mesh, eg_rng *rng,
                                        const eg_tensor *whole, const eg_layout *layout,
                                        eg_rank_value *out);
-/// Puts the parts together as if they lay in `layout`: blocks that a rank has only
-/// (`from`: of several copies one of rank `copy` modulo their number), sums, and maxima.
-/// False: a part is of another type than it were then.
+/// Joins the parts to a whole as if they lay in `layout`: blocks, sums, and maxima;
+/// `copy` is the number of the copy that is read. False: the type of a part is not the
+/// type that it has in that layout.
 bool eg_rank_join(const eg_mesh *mesh, const eg_rank_value *value,
                   const eg_layout *layout, uint32_t copy, const eg_tensor *out_whole);
-/// The cotangent of the whole, of those of the parts of a value in value->layout: copies
-/// are added up; of partial sums every rank has all of it, `copy` says which is taken.
+/// Joins the cotangents of the parts of a value in value->layout to the cotangent of the
+/// whole: copies are summed; every rank of a partial sum has all of it, and `copy` says
+/// which is taken.
 void eg_rank_join_cotangent(const eg_mesh *mesh, const eg_rank_value *value,
                             uint32_t copy, const eg_tensor *out_whole);
 /// How many copies eg_rank_join and eg_rank_join_cotangent can take; ranks->layout
@@ -56,7 +57,7 @@ uint32_t eg_rank_copies(const eg_mesh *mesh, const eg_layout *layout, bool is_co
 /// A parallel operator takes the value. It applies (eg_parallel_apply).
 egraph_status eg_rank_move(eg_arena *arena, const eg_mesh *mesh, const eg_parallel_op *op,
                            const eg_rank_value *from, eg_rank_value *out);
-/// Adds to the cotangent of `from` what follows of that of `to`, its result.
+/// Adds to the cotangent of `from` its part of the cotangent of `to`, its result.
 void eg_rank_move_back(const eg_mesh *mesh, const eg_parallel_op *op,
                        const eg_rank_value *from, const eg_rank_value *to,
                        const eg_rank_value *to_cotangent,
@@ -86,8 +87,8 @@ typedef struct eg_rank_node {
 /// eg_spread_local do.
 egraph_status eg_rank_node_run(eg_arena *arena, const eg_rank_node *node,
                                const eg_rank_value *const *inputs, eg_rank_value *out);
-/// Adds to the cotangents of the floating-point inputs what follows of those of the
-/// results. Fails with EGRAPH_E_UNSUPPORTED where the operator has no gradient.
+/// Adds to the cotangents of the floating-point inputs their part of the cotangents of
+/// the results. Fails with EGRAPH_E_UNSUPPORTED where the operator has no gradient.
 egraph_status eg_rank_node_back(eg_arena *arena, const eg_rank_node *node,
                                 const eg_rank_value *const *inputs,
                                 const eg_rank_value *result_cotangents,

@@ -1,6 +1,6 @@
-// Terms stand behind their operands, those of the left side first: a pass forward
-// computes all values, a pass back hands cotangents from results to variables. One device
-// is a mesh without axes, on which all is whole and parallel operators do nothing.
+// Terms follow their operands, terms of the left side first: a pass forward computes all
+// values, a pass back hands cotangents from results to variables. One device is a mesh
+// without axes, on which every tensor is whole and parallel operators do nothing.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/claims/rank_run.h"
 
@@ -11,7 +11,7 @@
 
 #include "rewrites/lab/claims/rank_parts.h"
 
-/// How far numbers may be apart, relative to the largest one on the way.
+/// The largest difference, relative to the largest number in the run.
 #define RANK_BOUND 1e-9
 
 /// Values of a term: stages[move * count + result], before its first parallel operator,
@@ -274,7 +274,7 @@ static egraph_status run_forward(rank_run *run) {
 
 // ---- backward -------------------------------------------------------------------------
 
-/// Room for the cotangents of a term, zeros, once it is asked for.
+/// Makes the cotangents of a term, zeros, at the first call.
 static egraph_status give(rank_run *run, uint32_t t) {
   rank_term *term = &run->terms[t];
   if (term->given) return EGRAPH_OK;
@@ -346,8 +346,8 @@ static egraph_status back_term(rank_run *run, uint32_t t) {
   return EGRAPH_OK;
 }
 
-/// Cotangents of the variables, of those of the results of one side. `seeds`: whole, by
-/// result.
+/// Computes the cotangents of the variables from the cotangents of the results of one
+/// side. `seeds`: whole, by result.
 static egraph_status run_backward(rank_run *run, const eg_rule_root *roots,
                                   const eg_tensor *seeds) {
   const eg_rule *rule = run->of->rule;
@@ -490,8 +490,8 @@ static egraph_status draw_seeds(rank_pair *pair, eg_tensor **out) {
 
 // ---- the whole ------------------------------------------------------------------------
 
-/// Partial sums of partial maxima are not the maxima of the sums: such a value comes of
-/// one copy beside zeros alone, and is not drawn.
+/// True for partial sums of partial maxima, which are not the maxima of the sums: such a
+/// value, one copy and zeros, is not drawn.
 static bool is_mixed(const eg_mesh *mesh, const eg_layout *layout) {
   bool has_sum = false, has_most = false;
   for (uint32_t a = 0; a < mesh->axis_count; a++) {
@@ -560,6 +560,7 @@ static egraph_status check_data(rank_pair *pair, const eg_tensor *leaves, bool b
 egraph_status eg_rank_check(const eg_claim_case *of, const eg_verify_instance *instance,
                             const eg_claim_way *way, uint64_t seed, eg_arena *scratch,
                             eg_text *text, eg_rank_verdict *out) {
+  assert(of->rule == instance->rule);
   *out = EG_RANK_NOT_RUN;
   if (eg_mesh_devices(&of->mesh) > EG_RANKS_MOST) return EGRAPH_OK;
   for (uint32_t t = 0; t < of->rule->term_count; t++)

@@ -2,11 +2,12 @@
 //
 // Forward: every variable is cut into parts as an assignment says (layout_claim.h), every
 // rank runs its part of every operator, parallel operators move parts between ranks, and
-// the parts of each result, put together as those of the left side lie, must be the left
+// the parts of each result, joined in the layout of the left side, must be the left
 // side's result on one device, for each copy that there is. So a missing reduce is seen
 // as the partial sum that some rank has. Backward: the gradient of a random linear
 // function of the results with respect to each variable, through the gradients of the
-// parts of operators and the adjoints of parallel operators, must be that of one device.
+// parts of operators and the adjoints of parallel operators, must equal the gradient of
+// one device.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_RANK_RUN_H
 #define EG_REWRITES_RANK_RUN_H
@@ -22,8 +23,8 @@ typedef enum eg_rank_verdict {
   EG_RANK_DIFFERENT // the text says where
 } eg_rank_verdict;
 
-/// Floating-point types of the case are float64 (eg_rank_widen); its terms are those of
-/// the instance. Equal seeds give equal verdicts. Fails with EGRAPH_E_MEMORY.
+/// Runs an instance. Floating-point types of the case are float64 (eg_rank_widen). Equal
+/// seeds give equal verdicts. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_rank_check(const eg_claim_case *of, const eg_verify_instance *instance,
                             const eg_claim_way *way, uint64_t seed, eg_arena *scratch,
                             eg_text *text, eg_rank_verdict *out);

@@ -13,11 +13,11 @@ enum { SECOND_POINT = 2, MORE_POINTS = 2, MAX_SUBTERMS = 32 };
 
 // ---- floating-point numbers -----------------------------------------------------
 
-// What is equal in the field because of the signs of its numbers, or of how it extends a
-// function, need not be equal here.
+// Terms that are equal in the field because of the signs of its numbers, or because of
+// how it extends a function, may differ in floating point.
 
-/// Numbers from `least` on, `step` apart or (0) any: of both signs, of one, ties, small
-/// and large ones.
+/// Numbers from `least` on, `step` apart or (0) any. Ranges cover both signs, one sign,
+/// ties, small and large numbers.
 typedef struct number_range {
   double least, width, step;
 } number_range;
@@ -38,7 +38,7 @@ static egraph_status new_values(evaluation *e, const eg_type *type, eg_tensor *o
   return eg_arena_alloc(e->arena, bytes > 0 ? bytes : 1, 1, &out->data);
 }
 
-/// A leaf has the same numbers wherever it stands.
+/// Fills a leaf; a leaf has the same numbers in every term.
 static egraph_status fill_leaf(evaluation *e, uint32_t number, eg_tensor *out) {
   const eg_family_leaf *leaf = &eg_term_space_family(e->space)->leaves[number];
   const number_range *range = e->range;
@@ -221,8 +221,8 @@ static bool same_hash(const void *user, uint32_t id, const void *key) {
   return ((const sieve *)user)->hashes.data[id] == *(const uint64_t *)key;
 }
 
-/// Candidates of one text are one, that of the first pair. 64 bits of hash tell texts
-/// apart: a clash would lose a candidate, with a probability of n^2 / 2^65.
+/// Adds a candidate unless one of the same text exists. Texts are compared by 64 bits of
+/// hash: a clash would lose a candidate, with a probability of n^2 / 2^65.
 static egraph_status add_candidate(sieve *s, const eg_draft *draft) {
   eg_text_clear(&s->text);
   EG_TRY(eg_draft_print_sides(draft, &s->text));

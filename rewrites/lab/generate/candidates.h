@@ -1,4 +1,4 @@
-// Candidates: pairs of terms of one value that may be rules worth having.
+// Candidates: pairs of terms of one value that may be useful rules.
 //
 // A pair is left out when it
 //   - differs at another point of the field, or in floating-point numbers: it was an
@@ -18,7 +18,7 @@ typedef struct eg_candidate {
   uint32_t instances; // pairs that read like this one
   uint8_t size_left, size_right;
   uint8_t variables; // of the left side; not in state files, which have them in order
-  bool is_guarded;   // conditions were looked for, for its shape
+  bool is_guarded;   // conditions of its shape have been searched
 } eg_candidate;
 EG_VEC_DEFINE(eg_candidates, eg_candidate);
 
@@ -26,14 +26,14 @@ typedef struct eg_candidate_counts {
   uint64_t pairs, accidents, generalized, undirected, repeated;
 } eg_candidate_counts;
 
-/// Appends the candidates among pairs, the smallest first; of one size those of most
-/// variables: others are the same with equal ones.
+/// Appends the candidates among pairs, the smallest first; among those of one size the
+/// most variables first: the others are instances with equal variables.
 egraph_status eg_candidates_sift(eg_term_space *space, const eg_term_pairs *pairs,
                                  eg_candidates *out, eg_candidate_counts *counts);
 
-/// Whether two terms differ, by the reference kernels in float64, at one of a few random
-/// points: by more than rounding does, where both are finite. Terms without a kernel for
-/// these types do not. Fails with EGRAPH_E_MEMORY only.
+/// True in *out_differ when two terms, computed by the reference kernels in float64,
+/// differ by more than rounding at one of a few random points, where both are finite.
+/// Terms without a kernel for these types do not differ. Fails with EGRAPH_E_MEMORY only.
 egraph_status eg_terms_differ(const eg_term_space *space, eg_term_code a, eg_term_code b,
                               uint64_t seed, bool *out_differ);
 

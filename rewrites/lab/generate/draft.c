@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/generate/draft.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -25,8 +26,8 @@ static uint32_t find_variable(const eg_term_space *space, const eg_space_term *l
   return i;
 }
 
-/// Whether the left side has all that the right one needs. Constants that it does not
-/// have can be made where they are numbers, or a variable has their shape.
+/// True when the left side binds every variable of the right side. Missing constants can
+/// be made where they are numbers, or where a variable has their shape.
 static bool binds(const eg_term_space *space, const eg_space_term *left,
                   const eg_space_term *right) {
   const eg_family *family = eg_term_space_family(space);
@@ -58,7 +59,7 @@ bool eg_draft_of(const eg_term_space *space, eg_term_code a, eg_term_code b,
                     .left = from_a ? a : b,
                     .right = from_a ? b : a,
                     .class_text = "fast"};
-  // A constant alone is no pattern worth having.
+  // A constant alone is no pattern.
   return (from_a ? first : second).size > 0;
 }
 
@@ -73,7 +74,7 @@ bool eg_draft_can_turn(const eg_draft *draft) {
 
 // ---- walking --------------------------------------------------------------------
 
-/// What is done with every operator of a side, operands before it.
+/// Called for every operator of a side, operands first.
 typedef egraph_status visit_operator(void *user, const eg_space_term *term);
 
 // At most EG_TERM_MAX_SIZE deep.
@@ -175,7 +176,7 @@ static uint32_t variable_of(const eg_space_term *left, uint32_t leaf) {
   return 0;
 }
 
-/// A side that is being written.
+/// The state of writing a side.
 typedef struct printer {
   const eg_draft *draft;
   eg_space_term left; // of the rule
@@ -187,7 +188,7 @@ typedef struct printer {
   eg_draft_detail detail;
 } printer;
 
-/// What stands for the value at the next place; NULL: nothing but the value.
+/// Finds the text that the value at the next place is lifted to; NULL: it is not lifted.
 static egraph_status find_lifted(printer *p, const eg_attrs *attrs, uint16_t slot,
                                  bool usual, const char **out) {
   static const char *const NAMES[EG_DRAFT_GROUPS] = {
@@ -394,7 +395,7 @@ static void print_same_shapes(const eg_draft *draft, const eg_space_term *left,
     }
 }
 
-/// Dimensions of weights after the second one.
+/// Appends the dimensions of weights after the second one.
 static void print_kernels(const eg_draft *draft, const eg_space_term *left,
                           eg_text *out) {
   for (uint32_t i = 0; i < left->var_count; i++) {
@@ -408,7 +409,8 @@ static void print_kernels(const eg_draft *draft, const eg_space_term *left,
   }
 }
 
-/// A constant of any number, which broadcasts as that of the instance does.
+/// Appends that a variable is a constant of any number, which broadcasts as the constant
+/// of the instance does.
 static void print_any_number(const eg_draft *draft, const eg_space_term *left,
                              uint32_t var, eg_text *out) {
   uint32_t to = find_variable(draft->space, left, NULL);
@@ -417,7 +419,7 @@ static void print_any_number(const eg_draft *draft, const eg_space_term *left,
   eg_text_printf(out, " (broadcasts-to ?x%" PRIu32 " ?x%" PRIu32 ")", var + 1, to + 1);
 }
 
-/// Which variables are constants.
+/// Appends which variables are constants.
 static void print_constants(const eg_draft *draft, const eg_space_term *left,
                             eg_text *out) {
   uint32_t splats = draft->lift != NULL ? draft->lift->splats : 0;
@@ -454,6 +456,7 @@ static const guard_parts PARTS[EG_GUARD_COUNT] = {
 
 static void print_guard(const eg_draft *draft, const eg_space_term *left, eg_text *out) {
   const guard_parts *parts = &PARTS[draft->guard];
+  assert(draft->guard < EG_GUARD_COUNT);
   size_t before = out->chars.len;
   eg_text_append(out, "\n  (when");
   size_t empty = out->chars.len;

@@ -1,11 +1,10 @@
-// A rule in the making: two terms of one value, and how much of what the instance has is
-// left out of the rule.
+// The draft of a rule: two terms of one value, with the values of the instance that the
+// rule generalizes.
 //
-// Leaves become variables, constants ones of which all elements are that number; a
-// constant that the left side does not have is made on the right. An attribute value that
-// stands on the left is a constant of the instance, or lifted: a variable that stands for
-// it wherever it is the value of an attribute of that name. Guards say what else the rule
-// may rest on.
+// Leaves become variables, and constants become variables whose elements are all that
+// number; the right side makes a constant that the left side does not have. An attribute
+// value of the left side is kept, or lifted: a variable replaces it wherever an attribute
+// of that name has the value. Guards are further conditions.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_GENERATE_DRAFT_H
 #define EG_REWRITES_GENERATE_DRAFT_H
@@ -49,8 +48,8 @@ typedef struct eg_draft_place {
 } eg_draft_place;
 EG_VEC_DEFINE(eg_draft_places, eg_draft_place);
 
-/// What stands at places in the place of values of the instance, and what else the rule
-/// says: for drafts whose attributes are computed (infer.h).
+/// Texts that replace values of the instance, and further conditions: for drafts whose
+/// attributes are computed (infer.h).
 typedef struct eg_lift {
   const char *const *left, *const *right; // by place; NULL: the value of the instance
   uint32_t named;                         // bits of operators of the left side: "?t1"
@@ -62,7 +61,7 @@ typedef struct eg_draft {
   const eg_term_space *space;
   eg_term_code left, right; // every leaf of the right side is one of the left
   eg_draft_group groups[EG_DRAFT_GROUPS];
-  uint32_t group_count; // of those that can be lifted: they stand on the left
+  uint32_t group_count; // groups that can be lifted: they occur on the left
   uint32_t lifted;      // bits of groups
   const eg_lift *lift;  // instead of groups; may be NULL
   eg_guard guard;
@@ -74,7 +73,7 @@ typedef struct eg_draft {
 /// bound, from the larger term where both are. False where there is no direction.
 bool eg_draft_of(const eg_term_space *space, eg_term_code a, eg_term_code b,
                  eg_draft *out);
-/// Whether the rule can be used backwards, too: same variables on both sides.
+/// True when the rule can be used backwards, too: both sides have the same variables.
 bool eg_draft_can_turn(const eg_draft *draft);
 /// Bits of groups of values that are the defaults of their attributes, or that are not.
 uint32_t eg_draft_groups_of(const eg_draft *draft, bool are_defaults);
@@ -96,7 +95,7 @@ egraph_status eg_draft_print_shape(const eg_draft *draft, eg_draft_detail detail
 /// Appends both sides: "(add ?x1 ?x1) = (mul ...)". Variables are numbered as they occur
 /// on the left, so equal rules of equal ranks print alike.
 egraph_status eg_draft_print_sides(const eg_draft *draft, eg_text *out);
-/// Appends the rule as it stands in a file.
+/// Appends the rule as text of a rule file.
 egraph_status eg_draft_print(const eg_draft *draft, const char *name, const char *source,
                              eg_text *out);
 

@@ -6,8 +6,10 @@
 // an operator is linear in its first operand, that is <c, a> + rest, and c is computed
 // once for all a.
 //
-// Terms are made in jobs, by any number of threads, and met in the order of jobs.
+// Jobs make terms on any number of threads; their terms are compared in the order of
+// jobs.
 // SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,16 +146,18 @@ static egraph_status build_index(growth *g) {
 
 // ---- making terms ---------------------------------------------------------------
 
-/// Of the largest terms only canonical ones are made; their first operand is one.
+/// Lists the first operands of a size and type. The largest terms are made in canonical
+/// form only, so their first operand is canonical.
 static void first_operands(const growth *g, uint32_t size, uint16_t type,
                            const uint32_t **out, uint32_t *out_count) {
   uint32_t b = bucket_of(size, type);
+  assert(b < BUCKETS);
   const uint32_t *begin = g->keeps ? g->in.all_begin : g->in.canonical_begin;
   *out = (g->keeps ? &g->in.all : &g->in.canonical)->data + begin[b];
   *out_count = begin[b + 1] - begin[b];
 }
 
-/// Whether operands may be those of a template that wants leaves there.
+/// True when operands are leaves where the template requires leaves.
 static bool has_leaves(const growth *g, const eg_variant *v, uint32_t a, uint32_t b) {
   uint32_t leaves = g->space->family->templates[v->template].leaves;
   const eg_space_term *terms = g->space->terms.data;
@@ -162,8 +166,9 @@ static bool has_leaves(const growth *g, const eg_variant *v, uint32_t a, uint32_
          (!second || terms[b].variant == EG_TERM_NONE);
 }
 
-/// x + (y + z): of an operator that commutes the other names of leaves are made, too,
-/// since one of them is the same value as the canonical one: associativity.
+/// True for x + (y + z) with an operator that commutes. Such terms are made with all
+/// names of leaves: one of them has the value of the canonical term, which is
+/// associativity.
 static bool is_nested(const growth *g, const eg_variant *v, uint32_t a, uint32_t b) {
   const eg_term_vec *terms = &g->space->terms;
   if (!v->commutes || terms->data[a].size != 0) return false;
@@ -178,8 +183,8 @@ static bool is_disjoint(const eg_space_term *a, const eg_space_term *b) {
   return true;
 }
 
-/// Whether there is a leaf that is no constant, and those of b and the extras go on as a
-/// canonical a began.
+/// True when a term has a leaf that is no constant, and its leaves are in canonical
+/// order: leaves of b and the extras continue the order of a.
 static bool goes_on(const growth *g, const eg_variant *v, const eg_space_term *a,
                     const eg_space_term *b) {
   uint64_t with_b = b != NULL ? a->leaves | b->leaves : a->leaves;
@@ -321,7 +326,7 @@ static egraph_status emit_pair(growth *g, size_t at, uint32_t a, uint32_t b) {
   return EGRAPH_OK;
 }
 
-/// Of a term of size k - 1: the pairs with it and a term of one of its operators.
+/// Makes the terms over a term of size k - 1 and a term of one of its operators.
 static egraph_status emit_contained(growth *g, size_t at, uint32_t whole) {
   const eg_space_term *t = &g->space->terms.data[whole];
   for (uint32_t i = 0; i < t->size; i++) {
@@ -439,7 +444,8 @@ static egraph_status keep_found(growth *g, const found_term *found) {
     return is_wanted ? push_pair(g, EG_TERM_KEPT(first), found->code) : EGRAPH_OK;
   }
   g->counts.distinct++;
-  // Of the largest that are kept, canonical ones come up again and again.
+  // Values of canonical terms are read often, values of the others seldom: these are
+  // computed on demand.
   if (g->size + 1 == g->largest && !term.is_canonical)
     return eg_term_space_keep(g->space, &term, found->fingerprint, NULL);
   eg_value_room room;
@@ -456,6 +462,7 @@ static egraph_status meet_found(growth *g, const found_term *found) {
   uint32_t first = eg_term_space_find(g->space, found->fingerprint);
   if (first != EG_TERM_NONE) return push_pair(g, EG_TERM_KEPT(first), found->code);
   size_t at = home(g, found->fingerprint);
+  assert(at < g->slot_count);
   for (;; at = at + 1 == g->slot_count ? 0 : at + 1) {
     slot *s = &g->slots[at];
     if (s->code == UINT64_MAX) {
@@ -493,6 +500,7 @@ static egraph_status ask_progress(growth *g, size_t done) {
 }
 
 static egraph_status meet_batch(growth *g, size_t count) {
+  assert(count <= JOBS_AT_ONCE);
   for (size_t i = 0; i < count; i++) {
     g->counts.terms += g->counted[i];
     for (size_t k = 0; !g->is_counting && k < g->found[i].len; k++)

@@ -25,7 +25,8 @@ enum { MAX_DEPTH = 3, MAX_ARGS = 3, MAX_NODES = 6000, MAX_TRIALS = 400000 };
   static bool name(eg_rule_env *env, const eg_rule_value *args,                          \
                    EG_MAYBE_UNUSED uint32_t count, eg_rule_value *out)
 
-/// Which dimensions of the operand those of a transpose are: result[i] = a[b[i]].
+/// The dimensions of the operand that a transpose moves to given dimensions: result[i] =
+/// a[b[i]].
 FORM_EVALUATOR(eval_moved_axes) {
   const eg_ints *perm = &args[0].ints, *axes = &args[1].ints;
   int64_t *moved = eg_rule_ints(env, axes->len);
@@ -61,7 +62,7 @@ FORM_EVALUATOR(eval_moved_halves) {
   return CALL2(append, moved[0], moved[1]);
 }
 
-/// The pads of an image without those of batch and channels, which are none.
+/// The pads of an image without the pads of batch and channels, which are 0.
 FORM_EVALUATOR(eval_image_pads) {
   eg_rule_value first = args[0], second = args[0];
   uint32_t half = args[0].ints.len / 2;
@@ -146,7 +147,7 @@ FORM_EVALUATOR(eval_opposite) { return CALL1(sub, args[0]); }
 // ---- the table --------------------------------------------------------------------
 
 /// Letters: i whole number, l list, f number. `joins`: both arguments may be deep. A row
-/// is a function of the language, or a form in which $a and $b stand for arguments.
+/// is a function of the language, or a form with the arguments $a and $b.
 typedef struct trial_row {
   eg_rule_function function;
   const char *letters;
@@ -315,7 +316,7 @@ static uint32_t count_bits(uint32_t bits) {
   return count;
 }
 
-/// Members that these values fit, where no expression before fits as many.
+/// Records the members that these values fit, where no earlier expression fits as many.
 static void note_most(const search *s, const eg_rule_value *values) {
   for (uint32_t i = 0; i < s->fit->target_count; i++) {
     eg_fit_target *target = &s->fit->targets[i];
@@ -345,7 +346,8 @@ static egraph_status keep_values(search *s, const eg_rule_value *values,
   return EGRAPH_OK;
 }
 
-/// An expression of these values, borrowed.
+/// Offers an expression to the targets, and keeps it unless another one has these values,
+/// which are borrowed.
 static egraph_status offer_values(search *s, node n, const eg_rule_value *values) {
   uint32_t id;
   uint64_t hash = hash_values(s, values);

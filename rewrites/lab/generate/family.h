@@ -1,4 +1,4 @@
-// Families: which operators, attributes and operands graphs are enumerated of.
+// Families: the operators, attributes and operands from which terms are enumerated.
 //
 //   file     := (egraph-families 1) family*
 //   family   := (family NAME (about "text") (elements N)? (inputs leaf*) (weights leaf*)?
@@ -8,10 +8,10 @@
 //   this template := (OP choice* (:operands N)? (:leaves [i ...])? (:kernel [n ...])?)
 //   choice   := :attribute value | :attribute (each value value ...)
 //
-// A template with `each` stands for one of every combination. `:operands` is how many
-// there are, the fewest that the operator takes if left out. Operands that `:leaves`
-// numbers are inputs or weights, not computed; so are, of the others, those from the
-// third on. `:kernel` is how the dimensions of the second operand end. An operator
+// A template with `each` makes one template for every combination. `:operands` is the
+// number of operands, by default the fewest that the operator takes. Operands that
+// `:leaves` numbers are inputs or weights, not computed; so are all but the first two of
+// the others. `:kernel` gives the last dimensions of the second operand. An operator
 // without operands is a constant. Results of more than `elements` elements are left out.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_GENERATE_FAMILY_H
@@ -28,7 +28,7 @@ typedef struct eg_family_leaf {
   bool is_weight, is_constant;
   double number;        // of a constant: every element
   eg_attr fill;         // that number, as the value of a fill
-  uint32_t group, rank; // the rank-th of its group: those of one line of the file
+  uint32_t group, rank; // the rank-th leaf of its group, a line of the file
 } eg_family_leaf;
 
 typedef struct eg_family_template {

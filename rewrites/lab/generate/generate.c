@@ -12,12 +12,12 @@
 #include "rewrites/lab/rule_checks.h"
 #include "rewrites/language/rule_forms.h"
 
-// Candidates that are asked about in one e-graph; limits of it.
+// Candidates per e-graph, and its limits.
 enum { BATCH = 16, ITERATIONS = 4, NODES_OF_A_PAIR = 500, INSTANCES = 128 };
 enum { NAME_BYTES = 128 };
-// Of the candidates of one shape the first ones are judged together with the others;
-// conditions are looked for with as many of those that are left: what keeps most
-// instances may not keep another candidate.
+// The first candidates of a shape are generalized together with all of that shape;
+// conditions are searched for as many of the remaining ones: conditions that keep most
+// instances may exclude another candidate.
 enum { FIRST_OF_A_SHAPE = 2, GUARDED_OF_A_SHAPE = 3 };
 static const double SECONDS_BETWEEN_STATES = 10;
 
@@ -31,7 +31,7 @@ typedef struct run {
   eg_generate_state state;
   eg_rules *rules; // shipped, then kept
   eg_judge_options judge;
-  eg_merged_rules merged;             // those of the file
+  eg_merged_rules merged;             // rules of the file
   eg_values shapes[EG_DRAFT_DETAILS]; // hashes by candidate
   bool is_stopped;
   double written; // clock of the last state
@@ -86,7 +86,7 @@ static egraph_status use_rule(run *r, const char *text, bool *out_added) {
   return status == EGRAPH_E_PARSE ? EGRAPH_OK : status; // equal to one that is there
 }
 
-/// Orders of operands are no terms of their own, so that they commute is an axiom.
+/// Adds commutativity as an axiom: terms have one order of operands.
 static egraph_status use_commutativity(run *r) {
   for (int op = 0; op < EG_OP_COUNT; op++) {
     const eg_op_info *info = eg_op_info_of((eg_op)op);
@@ -112,8 +112,8 @@ static bool calls(const eg_rule *rule, uint32_t expr, eg_rule_function function)
   return is;
 }
 
-/// Whether an instance tells little of where the rule holds: its shapes fit the
-/// conditions.
+/// True when conditions speak of shapes: an instance that fits them says little about
+/// other shapes.
 static bool says_shapes(const eg_rule *rule) {
   static const eg_rule_function OF_SHAPES[] = {
       EG_RULE_FN_DIM,   EG_RULE_FN_RANK,       EG_RULE_FN_ELEMENTS,
@@ -164,7 +164,7 @@ static egraph_status open_rules(run *r) {
   for (size_t i = 0; i < r->options->beside_count; i++)
     EG_TRY(use_file(r, r->options->beside[i]));
   EG_TRY(use_commutativity(r));
-  (void)eg_rules_set_verified(r->rules, true); // those of a state file are of others
+  (void)eg_rules_set_verified(r->rules, true); // rules of a state file need verification
   for (size_t i = 0; i < r->state.rules.len; i++) {
     bool added;
     EG_TRY(use_rule(r, r->state.rules.data[i].text, &added));
@@ -222,8 +222,9 @@ static egraph_status enable_kept(run *r, size_t rule, bool on) {
   return eg_rules_enable(r->rules, name, on);
 }
 
-/// Guards that ask nothing of what has no constants; a constant is a number where terms
-/// are compared, and broadcasts to all. Values of attributes are those of the instance.
+/// True for guards that only restrict constants or attribute values: where terms are
+/// compared a constant is a number, which broadcasts to all shapes, and the attributes
+/// have the values of the instance.
 static bool is_general(uint32_t guard) {
   return guard == EG_GUARD_NONE || guard == EG_GUARD_BROADCASTS ||
          guard == EG_GUARD_VALUES;
@@ -274,11 +275,11 @@ static bool is_fast(const eg_draft *draft) {
   return strcmp(draft->class_text, "fast") == 0;
 }
 
-/// Whether what is general enough implies a draft that the verifier accepts.
+/// Decides whether rules that are general enough imply a draft that the verifier accepts.
 static egraph_status ask_accepted(run *r, const eg_draft *draft, bool *out) {
   const eg_draft *list[] = {draft};
   egraph_math math = is_fast(draft) ? EGRAPH_MATH_FAST : EGRAPH_MATH_ASSOCIATIVE;
-  if (is_general(draft->guard) && !is_fast(draft)) return EGRAPH_OK; // it was asked
+  if (is_general(draft->guard) && !is_fast(draft)) return EGRAPH_OK; // decided before
   EG_TRY(enable_general(r, draft->guard, NO_RULE));
   EG_TRY(ask_implied(r, math, list, 1, out));
   return enable_general(r, EG_GUARD_NONE, NO_RULE);
@@ -307,8 +308,8 @@ typedef struct alike {
   eg_draft drafts[EG_FIT_MEMBERS];
   const eg_draft *list[EG_FIT_MEMBERS];
   uint32_t count;
-  // Of this shape, before the candidate; those of them for which conditions were looked
-  // for.
+  // Candidates of this shape before this one; how many of them have had conditions
+  // searched.
   uint32_t before, guarded;
 } alike;
 
@@ -319,7 +320,8 @@ static uint32_t count_alike(const eg_values *shapes, uint64_t candidate) {
   return count;
 }
 
-/// Of many some that are spread over all: neighbours differ in one number only.
+/// Finds drafts of the shape of a candidate. Of many it takes some from all over the
+/// list: neighbours differ in one number only.
 static void find_alike(const run *r, const eg_values *shapes, uint64_t candidate,
                        alike *out) {
   uint64_t all = count_alike(shapes, candidate), share = EG_FIT_MEMBERS - 1, at = 0;
@@ -338,7 +340,8 @@ static void find_alike(const run *r, const eg_values *shapes, uint64_t candidate
   }
 }
 
-/// Whether a rule that was inferred of candidates of this shape implies this one, too.
+/// Decides whether a rule that was inferred from candidates of this shape implies this
+/// one, too.
 static egraph_status ask_inferred(run *r, const eg_draft *draft, bool *out) {
   const eg_draft *list[] = {draft};
   const uint64_t *shapes = r->shapes[EG_DRAFT_OPERATORS].data;
@@ -355,8 +358,8 @@ static egraph_status ask_inferred(run *r, const eg_draft *draft, bool *out) {
   return EGRAPH_OK;
 }
 
-/// With all candidates over these operators, then with those of the same numbers, then
-/// with those whose lists are as long, too.
+/// Infers a rule from all candidates over these operators, then from candidates with the
+/// same numbers, then from candidates whose lists have the same lengths, too.
 static egraph_status infer_rule(run *r, eg_infer_step step, eg_draft *draft,
                                 bool *out_accepted) {
   alike others;
@@ -388,7 +391,7 @@ static egraph_status generalize(run *r, eg_draft *draft, bool *out_accepted) {
   return EGRAPH_OK;
 }
 
-/// `is_fresh`: no rules were kept since it was asked whether the candidate is implied.
+/// `is_fresh`: no rule was kept since `implied` was decided.
 static egraph_status judge_one(run *r, eg_draft *draft, bool is_fresh, bool implied) {
   const eg_candidate *c = &r->state.candidates.data[r->state.next];
   const eg_draft *list[] = {draft};
@@ -442,8 +445,8 @@ static egraph_math class_of(const run *r, size_t rule) {
                                                 : EGRAPH_MATH_EXACT;
 }
 
-/// Whether the rules that are on imply the candidate of a rule, or, of one that was
-/// inferred, all candidates of its shape.
+/// Decides whether the enabled rules imply the candidate of a rule, or all candidates of
+/// its shape where the rule was inferred.
 static egraph_status ask_needless(run *r, size_t rule, bool *out) {
   const eg_kept_rule *kept = &r->state.rules.data[rule];
   const eg_candidate *c = &r->state.candidates.data[kept->candidate];
@@ -532,7 +535,7 @@ static void count_rules(run *r) {
   }
 }
 
-/// A state is of a run beside certain rules.
+/// Hashes the rules of other files: a state belongs to a run with these rules.
 static egraph_status hash_files(egraph_allocator alloc, eg_generate_options *options) {
   enum { MAX_RULES_BYTES = 1 << 26 };
   for (size_t i = 0; i < options->beside_count; i++) {

@@ -1,5 +1,5 @@
-// Makes rules by machine: enumerates terms of a family, pairs those of one value, leaves
-// out what rules imply, generalizes and verifies the rest, smallest first.
+// Makes rules by machine: enumerates terms of a family, pairs terms of one value, drops
+// pairs that rules imply, generalizes and verifies the others, smallest first.
 //
 // Steps and their state: terms below the largest are enumerated again by every run (some
 // seconds); candidates, how far they are judged, and the rules kept are in the state
@@ -22,22 +22,23 @@ typedef struct eg_generate_options {
   size_t beside_count;
   uint64_t beside_hash; // of what is in them; set by the run
   const char *state;    // file; NULL: none
-  /// Called now and then with a line of what is done; returns true to stop. May be NULL.
+  /// Called with a line of progress; returns true to stop. May be NULL.
   bool (*progress)(void *user, const char *line);
   void *user;
 } eg_generate_options;
 
-/// What became of everything, in order.
+/// The number of terms, pairs, candidates and rules at each step.
 typedef struct eg_generate_report {
   eg_enumeration_counts sizes[EG_TERM_MAX_SIZE];
   eg_candidate_counts sieve;
-  uint64_t candidates, judged;        // judged: by all runs
-  uint64_t implied, refused, unsound; // unsound: its sides had different types somewhere
-  uint64_t minimized;                 // implied by rules that were kept later
-  uint64_t merged;                    // cases of a rule with an operator variable
-  uint64_t kept, turned;              // rules; those that are both-ways
-  uint64_t guards[16];                // rules by eg_guard
-  bool is_complete;                   // all candidates are judged
+  uint64_t candidates, judged; // judged: by all runs
+  uint64_t implied, refused,
+      unsound;           // unsound: the sides differ in type on some instance
+  uint64_t minimized;    // implied by rules that were kept later
+  uint64_t merged;       // cases of a rule with an operator variable
+  uint64_t kept, turned; // rules; those that are both-ways
+  uint64_t guards[16];   // rules by eg_guard
+  bool is_complete;      // all candidates are judged
   double enumerate_seconds, sift_seconds, judge_seconds; // of this run
 } eg_generate_report;
 

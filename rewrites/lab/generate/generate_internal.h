@@ -35,9 +35,9 @@ void eg_generate_state_deinit(eg_generate_state *state);
 egraph_status eg_generate_state_keep(eg_generate_state *state, const eg_kept_rule *rule);
 /// Takes a rule out.
 void eg_generate_state_drop(eg_generate_state *state, size_t rule);
-/// Reads a state of this run; *out_found is false where there is no file. Candidates are
-/// looked at: terms of the space that hold at another point. Fails with EGRAPH_E_PARSE,
-/// "FILE: it is the state of another run ...; remove it".
+/// Reads a state of this run; *out_found is false where there is no file. Checks that
+/// candidates are terms of the space. Fails with EGRAPH_E_PARSE, "FILE: it is the state
+/// of another run ...; remove it".
 egraph_status eg_generate_state_read(eg_generate_state *state, const char *path,
                                      const eg_generate_options *options,
                                      eg_term_space *space, eg_generate_report *report,
@@ -55,13 +55,13 @@ egraph_status eg_generate_state_write(const eg_generate_state *state, const char
 typedef struct eg_merged_rule {
   const char *text;
   bool both_ways;
-  uint32_t count; // rules that it stands for
+  uint32_t count; // rules that it replaces
 } eg_merged_rule;
 EG_VEC_DEFINE(eg_merged_rules, eg_merged_rule);
 
-/// Merges what the verifier lets be merged, most of them first; a merged rule stands in
-/// the place of its first one, with its name. Texts are in the arena, or those of
-/// `rules`. Fails with EGRAPH_E_MEMORY only.
+/// Merges rules where the verifier accepts the merged rule, the largest groups first. A
+/// merged rule takes the place and the name of its first rule. Texts are in the arena, or
+/// texts of `rules`. Fails with EGRAPH_E_MEMORY only.
 egraph_status eg_rules_merge(eg_arena *arena, const eg_kept_rules *rules, uint64_t seed,
                              eg_merged_rules *out);
 

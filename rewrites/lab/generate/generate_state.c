@@ -88,7 +88,8 @@ static egraph_status check_run(const reader *r, const eg_sexpr *form) {
                          "beside)");
 }
 
-/// Whether a candidate is one: terms of the space, equal at a point of its own.
+/// True in *out when a candidate is a pair of terms of the space with one type; sets its
+/// sizes.
 static egraph_status check_candidate(const reader *r, eg_candidate *c, eg_values *left,
                                      eg_values *right, bool *out) {
   const eg_term_point point = {.seed = CHECK_POINT, .given = EG_TERM_NONE};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/generate/infer.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -12,8 +13,8 @@
 // for. A guard is kept by one of GUARD_SHARE instances at least.
 enum { MAX_CHOICES = 24, MAX_GUARDED = 2, GUARD_SHARE = 512, MAX_PLACES = 64 };
 
-/// What a step tries. Values that are equal in all members share a variable, or have one
-/// each.
+/// The attempts of a step. Values that are equal in all members share a variable, or have
+/// one each.
 static const struct {
   bool is_shared, is_guarded;
   uint32_t choices;
@@ -84,7 +85,7 @@ static bool all_defaults(const inference *n, const eg_draft_places *all, size_t 
   return true;
 }
 
-/// Whether two places have equal values in every member.
+/// True when two places have equal values in every member.
 static bool are_equal_places(const inference *n, const eg_draft_places *a, size_t place_a,
                              const eg_draft_places *b, size_t place_b) {
   const eg_draft_place *first = eg_draft_places_at(a, place_a),
@@ -120,8 +121,8 @@ static egraph_status add_atom(inference *n, const char *text,
   return atom_vec_push(&n->atoms, (eg_fit_atom){.text = text, .values = values});
 }
 
-/// Variables for values; those of equal attributes share one, or have one each.
-/// *out_shares: some do.
+/// Makes values of the left side variables; equal attributes share one, or have one each.
+/// *out_shares: some share one.
 static egraph_status lift_left(inference *n, bool is_shared, bool *out_shares) {
   *out_shares = false;
   memset(n->left_texts, 0, sizeof n->left_texts);
@@ -273,7 +274,7 @@ static egraph_status add_literal(inference *n, eg_fit_target *target, size_t pla
   return EGRAPH_OK;
 }
 
-/// Whether an option is what the left side has for an attribute of that name.
+/// True when an option is the variable of an attribute of the same name on the left.
 static bool is_namesake(const inference *n, const char *option, size_t place) {
   for (size_t k = 0; k < n->left[0].len; k++)
     if (n->left_texts[k] != NULL && strcmp(n->left_texts[k], option) == 0 &&
@@ -383,8 +384,8 @@ static egraph_status set_conditions(inference *n, const char *guard) {
                          &n->lift.conditions);
 }
 
-/// Wanted is a guard that the instance at hand keeps: with it the rule makes both sides
-/// equal.
+/// True in *out when the instance of the draft keeps the guard: the rule with it makes
+/// both sides equal.
 static egraph_status keeps_instance(void *user, const char *guard, bool *out) {
   inference *n = user;
   const eg_draft bare = {
@@ -417,8 +418,8 @@ static egraph_status find_instance_guard(inference *n, const eg_rule *rule,
                                            : status;
 }
 
-/// A rule under conditions on values of attributes alone holds wherever these are so; of
-/// others the instance tells nothing (shapes may fit it by chance).
+/// A rule under conditions on values of attributes alone holds wherever these hold;
+/// conditions on shapes may fit the instance by chance.
 static eg_guard guard_of(const char *conditions) {
   static const char *const SHAPES[] = {"(rank ", "(dim ",      "(elements ",  "(shape ",
                                        "shape ", "broadcasts", "(same-type ", "splat"};
@@ -446,8 +447,8 @@ static egraph_status accept_guarded(inference *n, bool *out_done) {
   return EGRAPH_OK;
 }
 
-/// A variable for a value that the rule need not fix: a default, or a symbol, which the
-/// right side has too, and, where it is shared, other places of the left side.
+/// Makes a value that the rule need not fix a variable: a default, or a symbol, on the
+/// right side, too, and, where it is shared, at other places of the left side.
 static egraph_status lift_place(inference *n, size_t place, bool is_shared) {
   const char *variable;
   EG_TRY(print_into(n->arena, "?v%u", (uint32_t)place + 1, &variable));
@@ -538,7 +539,7 @@ static egraph_status try_expressions(inference *n, eg_infer_step step, uint32_t 
 
 // ---- members that fit together --------------------------------------------------------
 
-/// Those of the bits come first, and are the only ones left.
+/// Keeps the members of the bits, in order.
 static void keep_members(inference *n, uint32_t bits) {
   uint32_t to = 0;
   for (uint32_t i = 0; i < n->count; i++) {
@@ -556,9 +557,9 @@ static void keep_members(inference *n, uint32_t bits) {
   n->count = to;
 }
 
-/// Where no expression of a value fits all members, those of the one that fits most are
-/// left: the others are equal for another reason, or their right side is another one that
-/// is as good. False where none is given up, or few are left.
+/// Where no expression of a value fits all members, keeps the members of the expression
+/// that fits most: the others are equal for another reason, or have another right side of
+/// the same size. False when no member is dropped, or few are left.
 static bool give_up_members(inference *n) {
   enum { FEW = 3 };
   for (size_t i = 0; i < n->targets.len; i++) {
@@ -571,7 +572,7 @@ static bool give_up_members(inference *n) {
   return false;
 }
 
-/// With small expressions, then, where no condition is looked for, with larger ones.
+/// Tries small expressions, then, where no condition is searched, larger ones.
 static egraph_status infer_draft(inference *n, eg_infer_step step, bool *out_accepted) {
   enum { SMALL = 1, LARGE = 2 };
   uint32_t most = STEPS[step].choices < MAX_CHOICES ? SMALL : LARGE;
@@ -615,6 +616,7 @@ egraph_status eg_infer(const eg_judge_options *options, eg_arena *arena,
                        const eg_draft *const *members, uint32_t count, eg_infer_step step,
                        eg_draft *draft, bool *out_accepted) {
   uint32_t all = count < EG_FIT_MEMBERS ? count : EG_FIT_MEMBERS;
+  assert(count != 0 && step < EG_INFER_STEPS);
   EG_LOCAL(inference, n, arena->alloc);
   n.options = options;
   n.arena = arena;

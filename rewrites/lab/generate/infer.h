@@ -11,7 +11,7 @@
 #include "rewrites/lab/generate/judge.h"
 #include "rewrites/language/rule_ast.h"
 
-/// What is tried, in this order; what is guarded takes longest.
+/// The attempts, in order; guarded ones take longest.
 typedef enum eg_infer_step {
   EG_INFER_PLAIN,        // a variable for every value
   EG_INFER_SHARED_FIRST, // one for values that are equal, and the plainest expressions
@@ -43,7 +43,7 @@ typedef struct eg_fit_atom {
   const eg_rule_value *values; // [members], all of one kind: INT, INTS or FLOAT
 } eg_fit_atom;
 
-/// Values that an expression is looked for of.
+/// Values for which an expression is searched.
 typedef struct eg_fit_target {
   const eg_rule_value *values; // [members]
   const char *options[EG_FIT_OPTIONS];
@@ -61,9 +61,9 @@ typedef struct eg_fit {
   uint32_t depth; // functions are nested so deep; 0: until every target has an option
 } eg_fit;
 
-/// Adds options to the targets, and says of each which members fit together: those of the
-/// expression that fits most of them. Texts are in the arena. What does not fit into the
-/// limits is not tried. Fails with EGRAPH_E_MEMORY only.
+/// Adds options to the targets, and sets `most` of each: the members of the expression
+/// that fits most of them. Texts are in the arena. Expressions beyond the limits are not
+/// tried. Fails with EGRAPH_E_MEMORY only.
 egraph_status eg_expressions_fit(eg_arena *arena, const eg_fit *fit);
 
 #endif

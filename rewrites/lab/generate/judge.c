@@ -149,7 +149,8 @@ egraph_status eg_judge_read(const eg_draft *draft, eg_rules **out, bool *out_rea
   return status;
 }
 
-/// Whether the verifier accepts the rule as it stands; what it cannot read it does not.
+/// True in *out when the verifier accepts the rule of the draft; false for a text that it
+/// cannot read.
 static egraph_status is_accepted(const eg_verify_options *how, const eg_draft *draft,
                                  bool *out) {
   eg_rules *rules;
@@ -244,8 +245,8 @@ static egraph_status loosen(tries *t, eg_draft *draft) {
   return EGRAPH_OK;
 }
 
-/// What is written passes with other seeds, too, each on instances of every class. With
-/// one seed 1 to 2 % of the rules are refuted by another.
+/// Verifies with other seeds, too, each on instances of every class: another seed refutes
+/// 1 to 2 % of the rules that pass one seed.
 static egraph_status confirm(const eg_judge_options *options, const eg_draft *draft,
                              bool *out) {
   *out = true;
@@ -272,8 +273,8 @@ egraph_status eg_judge_settle(const eg_judge_options *options, eg_draft *draft,
   return EGRAPH_OK;
 }
 
-/// How much is lifted of what need not be so: all that few instances do not refute, or,
-/// where that does not last, what the verifier accepts one by one, or nothing.
+/// Lifts defaults: all that few instances do not refute, or those that the verifier
+/// accepts one by one, or none.
 static egraph_status lift_defaults(const eg_judge_options *options, eg_draft *draft,
                                    eg_lift_care care) {
   bool can_turn = eg_draft_can_turn(draft), holds; // what can be turned stays so

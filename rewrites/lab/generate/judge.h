@@ -1,5 +1,5 @@
-// Judges candidates: whether rules imply one already, and whether the verifier lets one
-// pass.
+// Judges drafts: decides whether rules imply a draft, and whether the verifier accepts
+// it.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_GENERATE_JUDGE_H
 #define EG_REWRITES_GENERATE_JUDGE_H
@@ -14,15 +14,15 @@ typedef struct eg_judge_options {
   egraph_math math; // classes of rules that imply: this one and those before it
 } eg_judge_options;
 
-/// How what need not be so is lifted: in order, until it lasts.
+/// How values that need not be fixed are lifted; tried in order until the result passes.
 typedef enum eg_lift_care {
   EG_LIFT_UNREFUTED, // by few instances
   EG_LIFT_ACCEPTED,  // one by one
   EG_LIFT_NOTHING
 } eg_lift_care;
 
-/// Whether the rules, all that are on, make the sides of each draft equal: all of them in
-/// one e-graph. false: not within the limits.
+/// Decides for each draft whether the enabled rules make its sides equal, all drafts in
+/// one e-graph. False: not within the limits.
 egraph_status eg_judge_implied(const eg_rules *rules, const eg_judge_options *options,
                                const eg_draft *const *drafts, uint32_t count,
                                bool *out_implied);
@@ -30,11 +30,10 @@ egraph_status eg_judge_implied(const eg_rules *rules, const eg_judge_options *op
 /// Reads the rule that a draft is; *out_read is false where the text is none. The caller
 /// destroys *out.
 egraph_status eg_judge_read(const eg_draft *draft, eg_rules **out, bool *out_read);
-/// Whether few instances refute the rule: most tries fail so. The caller accepts it
-/// later.
+/// False in *out when few instances refute the rule: most drafts fail so.
 egraph_status eg_judge_may_hold(const eg_judge_options *options, const eg_draft *draft,
                                 bool *out);
-/// Whether the verifier accepts the rule as it stands: on few instances, then on more.
+/// Decides whether the verifier accepts the rule: on few instances, then on more.
 egraph_status eg_judge_accepts(const eg_judge_options *options, const eg_draft *draft,
                                bool *out_accepted);
 /// The strictest class that passes, and backwards, too, where that does; verified with

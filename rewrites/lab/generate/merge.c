@@ -29,7 +29,7 @@ typedef struct merger {
   uint64_t seed;
   occurrence_vec all; // by key
   const char **texts; // [rules] of those that begin a merged one
-  uint32_t *counts;   // [rules] that the text stands for; 0: it is merged into another
+  uint32_t *counts;   // [rules] rules of the text; 0: merged into another rule
 } merger;
 EG_OWNER_DEFINE_STATIC(merger, (occurrence_vec, all))
 
@@ -121,7 +121,7 @@ static bool find_largest(const merger *m, const bool *is_tried, group *out) {
   return out->count > 1;
 }
 
-/// The class that promises least of those of the rules.
+/// Returns the weakest class of the rules.
 static const char *weakest_class(const merger *m, const group *g) {
   static const char *const CLASSES[] = {"exact", "associative", "associative spreads",
                                         "fast"};

@@ -33,7 +33,7 @@ static egraph_status add_type(eg_term_space *space, const eg_type *type, uint16_
 
 // ---- variants -------------------------------------------------------------------
 
-/// Of more than two operands the first two that are no leaves are free.
+/// Lists the free operands: of more than two the first two that are no leaves.
 static void list_free(const eg_family_template *from, eg_variant *out) {
   uint32_t leaves = from->operand_count > 2 ? from->leaves : 0;
   out->free[1] = 1;
@@ -174,6 +174,7 @@ const uint64_t *eg_term_values(const eg_term_space *space, uint32_t term,
 
 void eg_term_space_run(const eg_term_space *space, const eg_typed_variant *typed,
                        uint32_t a, uint32_t b, eg_value_room *room, uint64_t *out) {
+  assert(typed != NULL);
   const eg_variant *v = &space->variants.data[typed->variant];
   const uint64_t *operands[EG_FIELD_MAX_OPERANDS] = {NULL};
   uint32_t used = room->used;
@@ -212,6 +213,7 @@ static bool unite_apps(const eg_space_term *a, const eg_space_term *b,
 
 bool eg_term_space_describe(const eg_term_space *space, uint32_t variant, uint32_t a,
                             uint32_t b, eg_space_term *out) {
+  assert(variant < space->variants.len);
   const eg_variant *v = &space->variants.data[variant];
   static const eg_space_term NOTHING = {.size = 0};
   const eg_space_term *first = v->free_count > 0 ? &space->terms.data[a] : &NOTHING;
@@ -278,6 +280,7 @@ static void insert_app(eg_space_term *term, uint32_t app) {
 
 egraph_status eg_term_space_keep(eg_term_space *space, const eg_space_term *term,
                                  uint64_t fingerprint, const uint64_t *values) {
+  assert(term->type < space->types.len && term->size <= EG_TERM_MAX_SIZE);
   eg_space_term made = *term;
   if (space->terms.len == EG_TERM_MAX_TERMS)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED,
@@ -312,7 +315,8 @@ static void set_constant(const eg_type *type, double number, uint64_t *out) {
     out[i] = value;
 }
 
-/// Of both signs; sums, and quotients by small numbers, are what they are as integers.
+/// Draws numbers of both signs whose sums, and quotients by small numbers, equal those of
+/// integers.
 static void draw_leaf(const eg_type *type, uint64_t seed, uint32_t leaf, uint64_t *out) {
   const uint64_t unit = 96, largest = (UINT64_C(1) << 56) / unit;
   eg_rng rng = {.state = eg_hash_combine(seed, leaf)};

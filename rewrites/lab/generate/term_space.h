@@ -6,8 +6,8 @@
 // first term of every value is kept and built upon: a term over another one of that value
 // is equal to the same term over the first.
 //
-// Of terms that differ in the names of leaves only, the canonical one has the leaves of
-// every group in the order in which they first occur, from the left.
+// Among terms that differ only in the names of leaves, the canonical one has the leaves
+// of every group in order of their first occurrence, from the left.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_GENERATE_TERM_SPACE_H
 #define EG_REWRITES_GENERATE_TERM_SPACE_H
@@ -90,12 +90,12 @@ const eg_type *eg_term_space_type(const eg_term_space *space, uint32_t type);
 /// can be read; growing does it by itself.
 egraph_status eg_term_space_plan_all(eg_term_space *space);
 
-/// What a term of a code would be, for those made by this space; false for other codes
-/// (of a file). `out->values` is not set; app is EG_TERM_NONE.
+/// Describes the term of a code that this space made; false for other codes (of a file).
+/// `out->values` is not set; app is EG_TERM_NONE.
 bool eg_term_space_decode(const eg_term_space *space, eg_term_code code,
                           eg_space_term *out);
 
-/// Two terms of one value: the first one of it, and another. `size` is that of the other.
+/// Two terms of one value: the first term with it, and another.
 typedef struct eg_term_pair {
   eg_term_code first, other;
 } eg_term_pair;

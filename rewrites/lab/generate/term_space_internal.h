@@ -1,4 +1,4 @@
-// The inside of a term space: who fills it (enumerate.c) and who asks (term_space.c).
+// The members of a term space, for enumerate.c and term_space.c.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_GENERATE_TERM_SPACE_INTERNAL_H
 #define EG_REWRITES_GENERATE_TERM_SPACE_INTERNAL_H
@@ -43,7 +43,7 @@ struct eg_term_space {
   eg_values scratch_values; // of eg_term_space_value
 };
 
-/// Room for values that are not kept: those of two operands.
+/// Room for values of two operands that are not kept.
 typedef struct eg_value_room {
   uint64_t values[4][EG_FIELD_MAX_ELEMENTS];
   uint32_t used;
@@ -54,7 +54,7 @@ const uint64_t *eg_term_values(const eg_term_space *space, uint32_t term,
 /// Values of a variant over terms; out: [elements of its result].
 void eg_term_space_run(const eg_term_space *space, const eg_typed_variant *typed,
                        uint32_t a, uint32_t b, eg_value_room *room, uint64_t *out);
-/// Of a value, told by its type and <weights, value>: 63 bits.
+/// The fingerprint of a value, by its type and <weights, value>: 63 bits.
 static inline uint64_t eg_term_fingerprint(uint16_t type, uint64_t dot) {
   return eg_hash_combine(dot, type) >> 1;
 }
@@ -77,7 +77,7 @@ bool eg_term_space_describe(const eg_term_space *space, uint32_t variant, uint32
                             uint32_t b, eg_space_term *out);
 /// The kept term of a fingerprint, or EG_TERM_NONE.
 uint32_t eg_term_space_find(const eg_term_space *space, uint64_t fingerprint);
-/// `values` may be NULL: they are computed when they are wanted.
+/// `values` may be NULL: they are computed on demand.
 egraph_status eg_term_space_keep(eg_term_space *space, const eg_space_term *term,
                                  uint64_t fingerprint, const uint64_t *values);
 
