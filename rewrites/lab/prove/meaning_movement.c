@@ -6,22 +6,6 @@ static eg_poly one(eg_case *c) { return eg_poly_const(c->p, 1); }
 
 // ---- pointwise --------------------------------------------------------------------
 
-// Dimension i of n, counted as if there were ones in front.
-static eg_poly aligned(eg_case *c, const eg_shape *shape, uint32_t i, uint32_t n) {
-  return i + shape->rank < n ? one(c) : shape->dims[i + shape->rank - n];
-}
-
-static eg_shape stretched(eg_case *c, const eg_shape *a, const eg_shape *b) {
-  eg_shape made = {.rank = a->rank > b->rank ? a->rank : b->rank};
-  for (uint32_t i = 0; i < made.rank; i++) {
-    eg_poly x = aligned(c, a, i, made.rank), y = aligned(c, b, i, made.rank);
-    eg_assume_pairing(c->p, x, y, false);
-    made.dims[i] =
-        eg_poly_stretched(c->p, eg_poly_canonical(c->p, x), eg_poly_canonical(c->p, y));
-  }
-  return made;
-}
-
 static void becomes(eg_case *c, const eg_shape *a, const eg_shape *to) {
   if (a->rank > to->rank) eg_case_vacuous(c);
   for (uint32_t i = 0; i < a->rank; i++)
@@ -35,7 +19,7 @@ void eg_type_pointwise(eg_case *c, uint32_t term) {
     becomes(c, eg_kid_shape(c, term, 1), &shape);
   } else {
     for (uint32_t i = 1; i < t->child_count; i++)
-      shape = stretched(c, &shape, eg_kid_shape(c, term, i));
+      shape = eg_shape_stretched(c, &shape, eg_kid_shape(c, term, i));
   }
   c->shapes[term] = shape;
   for (uint16_t i = 0; i < eg_op_info_of(t->op)->attr_count; i++)
@@ -64,7 +48,7 @@ eg_scalar eg_element_pointwise(eg_case *c, uint32_t term, const eg_poly *at) {
   eg_laws_restore(c->p, before);
   for (uint16_t i = 0; i < eg_op_info_of(t->op)->attr_count; i++)
     kids[count++] = eg_slot_scalar(c, term, i);
-  // What is compared with itself is equal, unless it is NaN.
+  // A number equals itself, unless it is NaN.
   const eg_kind_of_numbers *kind =
       &c->numbers[eg_kind_root(c, c->kinds[eg_kid(c, term, 0)])];
   bool compares = t->op == EG_OP_EQUAL || t->op == EG_OP_LESS_OR_EQUAL ||
@@ -95,7 +79,7 @@ eg_scalar eg_element_fill(eg_case *c, uint32_t term, const eg_poly *at) {
   return eg_case_number(c, c->kinds[term], eg_slot_scalar(c, term, EG_SLOT(FILL, VALUE)));
 }
 
-// 1 where two indices are the same, else 0.
+// Returns 1 where two indices are equal, else 0.
 static eg_scalar delta(eg_case *c, eg_poly a, eg_poly b) {
   eg_proof *p = c->p;
   eg_scalar zero = eg_scalar_number(p, 0);
@@ -214,7 +198,7 @@ void eg_type_concat(eg_case *c, uint32_t term) {
   for (uint32_t i = 1; i < t->child_count; i++) {
     const eg_shape *kid = eg_kid_shape(c, term, i);
     if (kid->rank != shape.rank) eg_case_vacuous(c);
-    eg_kind_equate(c, c->kinds[eg_kid(c, term, 0)], c->kinds[eg_kid(c, term, i)]);
+    eg_kid_equate(c, term, i);
     for (uint32_t k = 0; k < shape.rank; k++)
       if (k == axis)
         shape.dims[k] = eg_poly_add(c->p, shape.dims[k], kid->dims[k]);
@@ -242,8 +226,7 @@ eg_scalar eg_element_concat(eg_case *c, uint32_t term, const eg_poly *at) {
   for (uint32_t i = t->child_count; i-- > 0;) {
     place[axis] = eg_poly_sub(p, at[axis], begins[i]);
     eg_branch branch = eg_branch_open(p); // it is read where the index is in its range
-    eg_assume_natural(p, place[axis]);
-    eg_assume_below(p, place[axis], eg_kid_shape(c, term, i)->dims[axis]);
+    eg_case_assume_inside(c, place[axis], eg_kid_shape(c, term, i)->dims[axis]);
     eg_scalar own = eg_case_element(c, eg_kid(c, term, i), place);
     eg_branch_close(p, branch);
     // From the last one down: at or after where the next one begins.
@@ -274,13 +257,13 @@ void eg_type_split(eg_case *c, uint32_t term) {
   c->shapes[term] = *x;
 }
 
-// A split has results, not elements: parts take them.
+// A split has no elements: parts read its operand.
 eg_scalar eg_element_split(eg_case *c, uint32_t term, const eg_poly *at) {
   (void)term, (void)at;
   eg_case_give_up(c, "%s without part", "split");
 }
 
-// The split node that a part is of.
+// Returns the split node of a part.
 static uint32_t split_of(eg_case *c, uint32_t term) {
   uint32_t kid = eg_kid(c, term, 0);
   if (eg_case_term(c, kid)->is_var) kid = c->vars[eg_case_term(c, kid)->var].which;
@@ -324,7 +307,8 @@ eg_scalar eg_element_part(eg_case *c, uint32_t term, const eg_poly *at) {
 
 // ---- slice and pad ----------------------------------------------------------------
 
-// Elements of start, start + step, ... before end. The sign of the step must be known.
+// Counts the elements start, start + step, ... before end. The sign of the step is chosen
+// where the facts leave it open.
 static eg_poly sliced(eg_case *c, eg_poly size, eg_poly start, eg_poly end,
                       eg_poly step) {
   eg_proof *p = c->p;
@@ -390,34 +374,28 @@ void eg_type_pad(eg_case *c, uint32_t term) {
   c->shapes[term] = shape;
 }
 
-static bool is_nothing(eg_case *c, const eg_value *pads) {
-  for (uint32_t i = 0; i < pads->count; i++)
-    if (!eg_is_zero(c->p, pads->list[i])) return false;
-  return true;
-}
-
 eg_scalar eg_element_pad(eg_case *c, uint32_t term, const eg_poly *at) {
   eg_proof *p = c->p;
   const eg_shape *x = eg_kid_shape(c, term, 0);
   const eg_value *pads = eg_slot(c, term, EG_SLOT(PAD, PADS));
   eg_scalar mode = eg_slot_scalar(c, term, EG_SLOT(PAD, MODE));
-  if (is_nothing(c, pads)) return eg_case_element(c, eg_kid(c, term, 0), at);
+  bool is_nothing = true;
+  for (uint32_t i = 0; i < pads->count && is_nothing; i++)
+    is_nothing = eg_is_zero(p, pads->list[i]);
+  if (is_nothing) return eg_case_element(c, eg_kid(c, term, 0), at);
   if (!eg_scalar_is_number(p, mode, 0)) eg_case_give_up(c, "%s with another mode", "pad");
   eg_poly place[EGRAPH_MAX_RANK];
   eg_branch branch = eg_branch_open(p);
   for (uint32_t i = 0; i < x->rank; i++) {
     place[i] = eg_poly_canonical(p, eg_poly_sub(p, at[i], pads->list[i]));
-    eg_assume_natural(p, place[i]);
-    eg_assume_below(p, place[i], x->dims[i]);
+    eg_case_assume_inside(c, place[i], x->dims[i]);
   }
   eg_scalar made = eg_case_element(c, eg_kid(c, term, 0), place);
   eg_branch_close(p, branch);
   eg_scalar value =
       eg_case_number(c, c->kinds[term], eg_slot_scalar(c, term, EG_SLOT(PAD, VALUE)));
-  for (uint32_t i = 0; i < x->rank; i++) {
-    eg_poly below = eg_poly_sub(p, eg_poly_sub(p, x->dims[i], place[i]), one(c));
-    made = eg_scalar_choice(p, place[i], eg_scalar_choice(p, below, made, value), value);
-  }
+  for (uint32_t i = 0; i < x->rank; i++)
+    made = eg_case_guarded(c, place[i], x->dims[i], made, value);
   return made;
 }
 
@@ -518,7 +496,7 @@ eg_scalar eg_element_reshape(eg_case *c, uint32_t term, const eg_poly *at) {
   return eg_case_flat(c, eg_kid(c, term, 0), eg_shape_offset(c, &c->shapes[term], at));
 }
 
-// Indices of the other axes in order; what has size 1 has index 0.
+// The other axes keep their indices in order; squeezed axes have index 0.
 eg_scalar eg_element_squeeze(eg_case *c, uint32_t term, const eg_poly *at) {
   const eg_shape *x = eg_kid_shape(c, term, 0);
   uint32_t bits = eg_slot_axes(c, term, EG_SLOT(SQUEEZE, AXES), x->rank);

@@ -37,7 +37,7 @@ static eg_scalar activated(eg_case *c, eg_scalar x, eg_scalar act, eg_scalar alp
   eg_case_give_up(c, "%s", "an activation");
 }
 
-/// What a kernel sums up, from 0 on, and rounds once.
+/// The addends of a kernel that sums from 0 on and rounds once.
 typedef struct summed {
   eg_scalar parts[8]; // the sum, then what is added to it
   uint32_t count;
@@ -45,7 +45,7 @@ typedef struct summed {
 
 static void add_part(summed *s, eg_scalar part) { s->parts[s->count++] = part; }
 
-// Without bits it is the sum of the parts; with them a function of the parts, one for all
+// The sum of the parts; where bits count a function of the parts, the same for all
 // contractions.
 static eg_scalar rounded(eg_case *c, const summed *s) {
   eg_scalar made = s->parts[0];
@@ -72,7 +72,7 @@ static eg_scalar with_activation(eg_case *c, uint32_t term, uint16_t act, summed
 
 // ---- matrix products --------------------------------------------------------------
 
-/// Where the loop indices of a product stand; -1 for the absent ones of vectors.
+/// The axes of rows, columns and the sum in operands; -1: a vector does not have it.
 typedef struct product {
   int a_row, a_sum, b_sum, b_column;
   uint32_t a_batch, b_batch, batch;
@@ -96,24 +96,14 @@ static product product_axes(eg_case *c, uint32_t term, bool trans_a, bool trans_
   return m;
 }
 
-static eg_poly batch_dim(eg_case *c, const eg_shape *x, uint32_t batch, uint32_t i,
-                         uint32_t all) {
-  return i + batch < all ? one(c) : x->dims[i + batch - all];
-}
-
 static void type_product(eg_case *c, uint32_t term, const product *m) {
-  eg_proof *p = c->p;
   const eg_shape *a = eg_kid_shape(c, term, 0), *b = eg_kid_shape(c, term, 1);
-  eg_kind_equate(c, c->kinds[eg_kid(c, term, 0)], c->kinds[eg_kid(c, term, 1)]);
-  eg_case_need_zero(c, eg_poly_sub(p, a->dims[m->a_sum], b->dims[m->b_sum]));
-  eg_shape shape = {.rank = m->batch};
-  for (uint32_t i = 0; i < m->batch; i++) {
-    eg_poly x = batch_dim(c, a, m->a_batch, i, m->batch);
-    eg_poly y = batch_dim(c, b, m->b_batch, i, m->batch);
-    eg_assume_pairing(p, x, y, false);
-    shape.dims[i] =
-        eg_poly_stretched(p, eg_poly_canonical(p, x), eg_poly_canonical(p, y));
-  }
+  eg_kid_equate(c, term, 1);
+  eg_case_need_zero(c, eg_poly_sub(c->p, a->dims[m->a_sum], b->dims[m->b_sum]));
+  eg_shape batch_a = *a, batch_b = *b; // the batch is in front
+  batch_a.rank = m->a_batch;
+  batch_b.rank = m->b_batch;
+  eg_shape shape = eg_shape_stretched(c, &batch_a, &batch_b);
   if (m->a_row >= 0) shape.dims[shape.rank++] = a->dims[m->a_row];
   if (m->b_column >= 0) shape.dims[shape.rank++] = b->dims[m->b_column];
   c->shapes[term] = shape;
@@ -121,7 +111,7 @@ static void type_product(eg_case *c, uint32_t term, const product *m) {
 
 static void type_addend(eg_case *c, uint32_t term, uint32_t i, bool whole) {
   const eg_shape *x = eg_kid_shape(c, term, i), *to = &c->shapes[term];
-  eg_kind_equate(c, c->kinds[eg_kid(c, term, 0)], c->kinds[eg_kid(c, term, i)]);
+  eg_kid_equate(c, term, i);
   if (x->rank > to->rank || (whole && x->rank != to->rank)) eg_case_vacuous(c);
   for (uint32_t k = 0; k < x->rank; k++) {
     eg_poly target = to->dims[k + to->rank - x->rank];
@@ -204,7 +194,7 @@ eg_scalar eg_element_gemm(eg_case *c, uint32_t term, const eg_poly *at) {
 
 enum { LETTERS = 128, LABELS = 16 };
 
-/// The terms of an equation: operands, then the result.
+/// The letters of operands, then of the result.
 typedef struct equation {
   char labels[LABELS][EGRAPH_MAX_RANK + 1];
   uint32_t count;
@@ -253,7 +243,7 @@ void eg_type_einsum(eg_case *c, uint32_t term) {
   equation e = equation_of(c, term);
   eg_poly sizes[LETTERS];
   for (uint32_t i = 1; i + 1 < e.count; i++)
-    eg_kind_equate(c, c->kinds[eg_kid(c, term, 0)], c->kinds[eg_kid(c, term, i)]);
+    eg_kid_equate(c, term, i);
   sizes_of(c, term, &e, sizes);
   const char *result = e.labels[e.count - 1];
   eg_shape shape = {.rank = (uint32_t)strlen(result)};
@@ -295,7 +285,7 @@ eg_scalar eg_element_einsum(eg_case *c, uint32_t term, const eg_poly *at) {
 
 // ---- windows ----------------------------------------------------------------------
 
-/// What slides over one spatial dimension.
+/// A window over one spatial dimension.
 typedef struct window {
   eg_poly size, kernel, stride, dilation, begin, end;
 } window;
@@ -333,19 +323,6 @@ static eg_poly tap_place(eg_case *c, const window *w, eg_poly position, eg_poly 
   return eg_poly_canonical(p, eg_poly_sub(p, place, w->begin));
 }
 
-// `inside` where the place is in the input, else `outside`.
-static eg_scalar guarded(eg_case *c, eg_poly place, eg_poly size, eg_scalar inside,
-                         eg_scalar outside) {
-  eg_proof *p = c->p;
-  eg_poly below = eg_poly_sub(p, eg_poly_sub(p, size, place), one(c));
-  return eg_scalar_choice(p, place, eg_scalar_choice(p, below, inside, outside), outside);
-}
-
-static void need_inside(eg_case *c, eg_poly place, eg_poly size) {
-  eg_assume_natural(c->p, place);
-  eg_assume_below(c->p, place, size);
-}
-
 // ---- convolution ------------------------------------------------------------------
 
 static window conv_window(eg_case *c, uint32_t term, uint32_t i) {
@@ -360,7 +337,7 @@ static window conv_window(eg_case *c, uint32_t term, uint32_t i) {
                   .end = pads->list[i + spatial]};
 }
 
-// n = group x the result, which is new unless it is known.
+// Returns n / group: a new symbol unless the division is known.
 static eg_poly per_group(eg_case *c, eg_poly n, eg_poly group) {
   eg_proof *p = c->p;
   eg_poly made;
@@ -379,7 +356,7 @@ void eg_type_conv(eg_case *c, uint32_t term) {
   if (x->rank < 3 || w->rank != x->rank) eg_case_vacuous(c);
   uint32_t spatial = x->rank - 2;
   for (uint32_t i = 1; i < t->child_count; i++)
-    eg_kind_equate(c, c->kinds[eg_kid(c, term, 0)], c->kinds[eg_kid(c, term, i)]);
+    eg_kid_equate(c, term, i);
   (void)eg_slot_list(c, term, EG_SLOT(CONV, STRIDES), spatial, 1);
   (void)eg_slot_list(c, term, EG_SLOT(CONV, DILATIONS), spatial, 1);
   (void)eg_slot_list(c, term, EG_SLOT(CONV, PADS), 2 * spatial, 0);
@@ -430,12 +407,12 @@ eg_scalar eg_element_conv(eg_case *c, uint32_t term, const eg_poly *at) {
   }
   eg_branch branch = eg_branch_open(p);
   for (uint32_t i = 0; i < spatial; i++)
-    need_inside(c, from[i + 2], x->dims[i + 2]);
+    eg_case_assume_inside(c, from[i + 2], x->dims[i + 2]);
   eg_scalar made = eg_scalar_mul(p, eg_case_element(c, eg_kid(c, term, 0), from),
                                  eg_case_element(c, eg_kid(c, term, 1), tap));
   eg_branch_close(p, branch);
   for (uint32_t i = 0; i < spatial; i++)
-    made = guarded(c, from[i + 2], x->dims[i + 2], made, zero(c));
+    made = eg_case_guarded(c, from[i + 2], x->dims[i + 2], made, zero(c));
   for (uint32_t i = spatial + 1; i-- > 0;)
     made = eg_loop_end(c, &loops[i], EG_FOLD_SUM, made);
   summed all = {.parts = {made}, .count = 1};
@@ -490,8 +467,8 @@ void eg_type_average_pool(eg_case *c, uint32_t term) {
   type_pool(c, term, ceil_mode);
 }
 
-// The fold over a window of what is inside of the input, or of the padded input (`wide`)
-// where a count is asked for.
+// Folds the elements of a window that are inside the input; where `counts`, counts its
+// places inside the input, or inside the padded input (`wide`).
 static eg_scalar pooled(eg_case *c, uint32_t term, const eg_poly *at, eg_fold fold,
                         bool counts, bool wide) {
   eg_proof *p = c->p;
@@ -511,7 +488,7 @@ static eg_scalar pooled(eg_case *c, uint32_t term, const eg_poly *at, eg_fold fo
   if (!counts) {
     eg_branch branch = eg_branch_open(p);
     for (uint32_t i = 0; i < spatial; i++)
-      need_inside(c, from[i + 2], x->dims[i + 2]);
+      eg_case_assume_inside(c, from[i + 2], x->dims[i + 2]);
     made = eg_case_element(c, eg_kid(c, term, 0), from);
     eg_branch_close(p, branch);
   }
@@ -519,7 +496,7 @@ static eg_scalar pooled(eg_case *c, uint32_t term, const eg_poly *at, eg_fold fo
                           ? eg_scalar_key(p, 500) // the lowest value of the type
                           : zero(c);
   for (uint32_t i = 0; i < spatial; i++)
-    made = guarded(c, begin[i], end[i], made, nothing);
+    made = eg_case_guarded(c, begin[i], end[i], made, nothing);
   for (uint32_t i = spatial; i-- > 0;)
     made = eg_loop_end(c, &loops[i], fold, made);
   return made;
@@ -597,11 +574,11 @@ eg_scalar eg_element_enlarge(eg_case *c, uint32_t term, const eg_poly *at) {
     eg_poly grown = eg_poly_sub(p, c->shapes[term].dims[i], w->dims[i]);
     eg_poly half = eg_poly_div(p, eg_poly_canonical(p, grown), eg_poly_const(p, 2));
     place[i] = eg_poly_canonical(p, eg_poly_sub(p, at[i], half));
-    need_inside(c, place[i], w->dims[i]);
+    eg_case_assume_inside(c, place[i], w->dims[i]);
   }
   eg_scalar made = eg_case_element(c, eg_kid(c, term, 0), place);
   eg_branch_close(p, branch);
   for (uint32_t i = 2; i < w->rank; i++)
-    made = guarded(c, place[i], w->dims[i], made, zero(c));
+    made = eg_case_guarded(c, place[i], w->dims[i], made, zero(c));
   return made;
 }

@@ -39,8 +39,7 @@ static eg_fold fold_of(eg_op op) {
   }
 }
 
-// A fold over the axes of `bits`; the other indices are `at`. *out_count: elements
-// folded.
+// Folds over the axes of `bits`; the other indices are `at`. *out_count: elements folded.
 static eg_scalar folded(eg_case *c, uint32_t kid, uint32_t bits, const eg_poly *at,
                         eg_fold fold, eg_poly *out_count,
                         eg_scalar (*of)(eg_case *c, eg_scalar x)) {
@@ -68,7 +67,7 @@ eg_scalar eg_case_reduced(eg_case *c, eg_op op, eg_scalar fold, eg_poly inner) {
   return eg_scalar_opaque(c->p, op, (eg_scalar[]){fold, apart}, 2);
 }
 
-// Elements behind the last axis of `bits`.
+// Counts the elements behind the last axis of `bits`.
 static eg_poly inner_of(eg_case *c, const eg_shape *x, uint32_t bits) {
   eg_poly inner = one(c);
   for (uint32_t i = x->rank; i-- > 0 && (bits >> i & 1) == 0;)
@@ -108,17 +107,10 @@ void eg_type_softmax(eg_case *c, uint32_t term) {
 
 static eg_scalar exponential(eg_case *c, eg_scalar x) { return call1(c, EG_OP_EXP, x); }
 
-/// Beside a larger addend nothing is left of a row.
+/// A larger addend rounds the elements of a row away.
 #define LARGEST_SHIFT 1e3
 
-// A number of all rows that the conditions bound.
-static bool is_shift(eg_proof *p, eg_scalar s) {
-  return eg_scalar_at(p, s)->kind == EG_SCALAR_REAL &&
-         eg_scalar_not_above(p, eg_scalar_number(p, -LARGEST_SHIFT), s) &&
-         eg_scalar_not_above(p, s, eg_scalar_number(p, LARGEST_SHIFT));
-}
-
-// The fold of this kind over the row of x, whose element at `index` is x.
+// True when s is the fold over the row whose element at `index` is x.
 static bool is_of_row(eg_proof *p, eg_scalar s, eg_fold fold, eg_poly index, eg_poly size,
                       eg_scalar x) {
   const eg_scalar_node *n = eg_scalar_at(p, s);
@@ -128,8 +120,9 @@ static bool is_of_row(eg_proof *p, eg_scalar s, eg_fold fold, eg_poly index, eg_
          eg_scalar_rename(p, n->kids[2], n->kids[0], index) == x;
 }
 
-// What a softmax is of: its row without the largest element, or a number, in front. NaN,
-// infinite numbers, and rows of -inf alone make NaN of both.
+// Returns the row without its largest element, or a number, that is subtracted from every
+// element: the softmax is the same. NaN, infinite numbers, and rows of -inf alone make
+// NaN of both.
 static eg_scalar unshifted(eg_case *c, eg_scalar x, eg_poly index, eg_poly size) {
   eg_proof *p = c->p;
   const eg_scalar_node *n = eg_scalar_at(p, x);
@@ -139,7 +132,10 @@ static eg_scalar unshifted(eg_case *c, eg_scalar x, eg_poly index, eg_poly size)
     if (n->factors[i] != 1 || !eg_scalar_has(p, own, eg_poly_symbol_of(p, index)))
       continue;
     bool is_minus = n->factors[1 - i] == -1, is_plus = n->factors[1 - i] == 1;
-    if ((is_plus || is_minus) && is_shift(p, other)) return own;
+    bool is_shift = eg_scalar_at(p, other)->kind == EG_SCALAR_REAL &&
+                    eg_scalar_not_above(p, eg_scalar_number(p, -LARGEST_SHIFT), other) &&
+                    eg_scalar_not_above(p, other, eg_scalar_number(p, LARGEST_SHIFT));
+    if ((is_plus || is_minus) && is_shift) return own;
     if (is_minus && is_of_row(p, other, EG_FOLD_MAX, index, size, own)) return own;
   }
   return x;
@@ -186,7 +182,7 @@ void eg_type_batch_norm(eg_case *c, uint32_t term) {
     const eg_shape *vector = eg_kid_shape(c, term, i);
     if (vector->rank != 1) eg_case_vacuous(c);
     eg_case_need_zero(c, eg_poly_sub(c->p, vector->dims[0], x->dims[1]));
-    eg_kind_equate(c, c->kinds[eg_kid(c, term, 0)], c->kinds[eg_kid(c, term, i)]);
+    eg_kid_equate(c, term, i);
   }
   (void)eg_slot_scalar(c, term, EG_SLOT(BATCH_NORM, EPSILON));
   c->shapes[term] = *x;
@@ -214,7 +210,7 @@ void eg_type_layer_norm(eg_case *c, uint32_t term) {
     if (own->rank != x->rank - axis) eg_case_vacuous(c);
     for (uint32_t k = 0; k < own->rank; k++)
       eg_case_need_zero(c, eg_poly_sub(c->p, own->dims[k], x->dims[k + axis]));
-    eg_kind_equate(c, c->kinds[eg_kid(c, term, 0)], c->kinds[eg_kid(c, term, i)]);
+    eg_kid_equate(c, term, i);
   }
   (void)eg_slot_scalar(c, term, EG_SLOT(LAYER_NORM, EPSILON));
   c->shapes[term] = *x;

@@ -1,7 +1,9 @@
-// Sums, products, folds over an index and choices in normal form, and scalars with what
-// the facts say. Numbers stand in front of products; a factor goes into a sum where this
-// holds of infinities, too (it is finite), or where the laws say so.
+// Normal forms of sums, products, folds over an index and choices; scalars simplified by
+// the facts. A number precedes the factors of a product. A factor is distributed over a
+// sum where this holds for infinities, too (the factor is finite), or where the laws
+// allow it.
 // SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -44,8 +46,8 @@ static void insert_at(eg_proof *p, draft *d, uint32_t at, eg_scalar s, double fa
   d->count++;
 }
 
-// One that is neither a number nor a sum. What does not cancel stands twice, with the
-// positive factor first.
+// Adds a term that is neither a number nor a sum. A term that does not cancel is kept
+// twice, with the positive factor first.
 static void add_kid(eg_proof *p, draft *d, eg_scalar s, eg_number factor) {
   bool any_sign = cancels(p, s);
   uint32_t at = 0;
@@ -67,7 +69,7 @@ static void add_kid(eg_proof *p, draft *d, eg_scalar s, eg_number factor) {
   insert_at(p, d, at, s, factor.value);
 }
 
-// The factor is finite, and not 0.
+// Adds a scalar times a factor that is finite and not 0.
 static void draft_add(eg_proof *p, draft *d, eg_scalar s, eg_number factor) {
   const eg_scalar_node *n = eg_scalar_at(p, s);
   if (n->kind != EG_SCALAR_NUMBER && n->kind != EG_SCALAR_SUM) {
@@ -83,6 +85,7 @@ static void draft_add(eg_proof *p, draft *d, eg_scalar s, eg_number factor) {
 }
 
 static eg_scalar draft_finish(eg_proof *p, const draft *d) {
+  assert(d->count <= KIDS);
   if (d->count == 0) return eg_scalar_marked(p, d->constant);
   if (d->count == 1 && d->constant.value == 0 && d->factors[0] == 1) return d->kids[0];
   eg_scalar_node node = {.kind = EG_SCALAR_SUM,
@@ -256,7 +259,7 @@ eg_scalar eg_scalar_factors(eg_proof *p, eg_scalar a, eg_scalar b) {
       p, (eg_scalar_node){.kind = EG_SCALAR_PRODUCT, .count = f.count, .kids = f.kids});
 }
 
-// What stands outermost in a product: numbers and sums, then choices, then totals.
+// The order in which factors are distributed: sums, then totals, then choices.
 static uint32_t spread_rank(const eg_proof *p, eg_scalar s) {
   const eg_scalar_node *n = eg_scalar_at(p, s);
   switch ((int)n->kind) {
@@ -267,8 +270,8 @@ static uint32_t spread_rank(const eg_proof *p, eg_scalar s) {
   }
 }
 
-// A finite factor of a product goes into the one sum that is there, so that it does not
-// matter which factor came first.
+// Distributes the finite factors of a product over its only sum, so that the order of
+// factors does not matter.
 static eg_scalar gathered(eg_proof *p, eg_scalar a, eg_scalar b) {
   factors f = {.count = 0};
   uint32_t sums = 0, finite = 0, sum = 0;
@@ -318,7 +321,7 @@ static eg_scalar into_total(eg_proof *p, const eg_scalar_node *n, eg_scalar b) {
   return eg_scalar_total(p, EG_FOLD_SUM, symbol, size, all);
 }
 
-// A sum of one term with a factor: a number in front.
+// True when s is a term times a number.
 static bool is_multiple(const eg_proof *p, eg_scalar s) {
   const eg_scalar_node *n = eg_scalar_at(p, s);
   return n->kind == EG_SCALAR_SUM && n->count == 1 && n->value == 0;
@@ -331,7 +334,8 @@ static bool may_distribute(eg_proof *p, eg_scalar sum, eg_scalar factor) {
           p->domain == EG_DOMAIN_WHOLE);
 }
 
-// Infinity times the sum of nothing is NaN, the sum of no products 0.
+// True when a factor may be distributed over a total. Infinity times an empty sum is NaN;
+// an empty sum of products is 0.
 static bool may_enter_total(eg_proof *p, const eg_scalar_node *n, eg_scalar factor) {
   return eg_scalar_is_finite(p, factor) || p->laws.cancels ||
          p->domain == EG_DOMAIN_WHOLE ||
@@ -377,7 +381,7 @@ eg_scalar eg_scalar_mul(eg_proof *p, eg_scalar a, eg_scalar b) {
 
 // ---- indices of folds ------------------------------------------------------------
 
-// Bound around here, replaced, or in what replaces another symbol.
+// True when the symbol is bound, replaced, or part of the replacement of another symbol.
 static bool is_in_use(const eg_proof *p, uint32_t symbol) {
   const eg_symbol *s = &p->symbols.data[symbol];
   bool found = s->is_bound || s->instead != EG_PROOF_NONE;
@@ -454,7 +458,7 @@ static bool parted(eg_proof *p, uint32_t symbol, eg_poly size, const eg_scalar_n
   return true;
 }
 
-/// What a sum goes over.
+/// The index of a sum and its size.
 typedef struct range {
   uint32_t symbol;
   eg_poly size;
@@ -465,7 +469,8 @@ static eg_scalar total_of(eg_proof *p, eg_scalar kid, const void *with) {
   return eg_scalar_total(p, EG_FOLD_SUM, over->symbol, over->size, kid);
 }
 
-// The sum of `size` equal numbers is their product, unless it is 0 times infinity.
+// True when the total of equal numbers is size times the number: not where that may be 0
+// times infinity.
 static bool is_repeated(eg_proof *p, uint32_t symbol, eg_poly size, eg_scalar body) {
   const eg_scalar_node *n = eg_scalar_at(p, body);
   if (eg_scalar_has(p, body, symbol) || !n->is_ordinary) return false;
@@ -508,8 +513,8 @@ eg_scalar eg_scalar_total(eg_proof *p, eg_fold fold, uint32_t symbol, eg_poly si
 
 // ---- with facts -------------------------------------------------------------------
 
-// A total whose index is not the first one that is free here gets that one, so that it is
-// the same wherever it was made.
+// Gives a total the first index that is free here, so that equal totals are one scalar
+// wherever they were made.
 static eg_scalar with_first_index(eg_proof *p, uint32_t *symbol, eg_scalar body) {
   uint32_t first = eg_scalar_index(p, body, EG_PROOF_NONE);
   for (uint32_t i = 0; p->indices[i] != first; i++)

@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/prove/proof_case.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -51,6 +52,7 @@ uint32_t eg_kind_new(eg_case *c) {
 }
 
 uint32_t eg_kind_root(const eg_case *c, uint32_t kind) {
+  assert(kind < c->number_count);
   while (c->numbers[kind].root != kind)
     kind = c->numbers[kind].root;
   return kind;
@@ -156,6 +158,34 @@ eg_poly eg_shape_offset(eg_case *c, const eg_shape *shape, const eg_poly *at) {
   return eg_poly_canonical(c->p, offset);
 }
 
+// Dimension i of n, counted as if there were ones in front.
+static eg_poly aligned(eg_case *c, const eg_shape *shape, uint32_t i, uint32_t n) {
+  return i + shape->rank < n ? eg_poly_const(c->p, 1) : shape->dims[i + shape->rank - n];
+}
+
+eg_shape eg_shape_stretched(eg_case *c, const eg_shape *a, const eg_shape *b) {
+  eg_shape made = {.rank = a->rank > b->rank ? a->rank : b->rank};
+  for (uint32_t i = 0; i < made.rank; i++) {
+    eg_poly x = aligned(c, a, i, made.rank), y = aligned(c, b, i, made.rank);
+    eg_assume_pairing(c->p, x, y, false);
+    made.dims[i] =
+        eg_poly_stretched(c->p, eg_poly_canonical(c->p, x), eg_poly_canonical(c->p, y));
+  }
+  return made;
+}
+
+void eg_case_assume_inside(eg_case *c, eg_poly place, eg_poly size) {
+  eg_assume_natural(c->p, place);
+  eg_assume_below(c->p, place, size);
+}
+
+eg_scalar eg_case_guarded(eg_case *c, eg_poly place, eg_poly size, eg_scalar inside,
+                          eg_scalar outside) {
+  eg_proof *p = c->p;
+  eg_poly below = eg_poly_sub(p, eg_poly_sub(p, size, place), eg_poly_const(p, 1));
+  return eg_scalar_choice(p, place, eg_scalar_choice(p, below, inside, outside), outside);
+}
+
 // ---- ranks ----------------------------------------------------------------------
 
 static uint32_t rank_root(const eg_case *c, uint32_t term) {
@@ -176,80 +206,45 @@ static void fix(eg_case *c, uint32_t term, int64_t rank) {
   c->rank_of[rank_root(c, term)] = rank;
 }
 
-// Operand 0 has the rank of the result.
-static bool keeps_rank(const eg_rule_term *t) {
-  if ((eg_op_info_of(t->op)->flags & EG_OPF_POINTWISE) != 0)
-    return t->child_count == 1 || t->op == EG_OP_PRELU;
-  switch ((int)t->op) {
-  case EG_OP_TRANSPOSE:
-  case EG_OP_CONCAT:
-  case EG_OP_SPLIT:
-  case EG_OP_PART:
-  case EG_OP_SLICE:
-  case EG_OP_PAD:
-  case EG_OP_TILE:
-  case EG_OP_SOFTMAX:
-  case EG_OP_LOG_SOFTMAX:
-  case EG_OP_CONV:
-  case EG_OP_MAX_POOL:
-  case EG_OP_AVERAGE_POOL:
-  case EG_OP_GLOBAL_MAX_POOL:
-  case EG_OP_GLOBAL_AVERAGE_POOL:
-  case EG_OP_BATCH_NORM:
-  case EG_OP_LAYER_NORM:
-  case EG_OP_RMS_NORM:
-  case EG_OP_ENLARGE:
-  case EG_OP_TRILU: return true;
-  default: return false;
-  }
-}
-
-static void by_operator(eg_case *c, uint32_t term) {
+/// Joins the ranks of a term and its operands where typing makes them equal.
+static void join_operands(eg_case *c, uint32_t term) {
   const eg_rule_term *t = eg_case_term(c, term);
   if (t->is_var) return;
-  if (keeps_rank(t)) join_ranks(c, term, t->children[0]);
-  switch ((int)t->op) {
-  case EG_OP_CONCAT:
-    for (uint32_t i = 1; i < t->child_count; i++)
+  if ((eg_op_info_of(t->op)->flags & EG_OPF_POINTWISE) != 0) {
+    if (t->child_count == 1 || t->op == EG_OP_PRELU) join_ranks(c, term, t->children[0]);
+    return;
+  }
+  if ((c->meanings[t->op].axes & EG_AXES_KEPT) != 0) join_ranks(c, term, t->children[0]);
+  for (uint32_t i = 1; i < t->child_count; i++) {
+    bool is_addend = (t->op == EG_OP_CONV || t->op == EG_OP_MATMUL) && i == 3;
+    if (t->op == EG_OP_CONCAT || (t->op == EG_OP_CONV && i == 1) || is_addend)
       join_ranks(c, term, t->children[i]);
-    break;
-  case EG_OP_CONV:
-    join_ranks(c, term, t->children[1]);
-    if (t->child_count > 2) fix(c, t->children[2], 1);
-    if (t->child_count > 3) join_ranks(c, term, t->children[3]);
-    break;
-  case EG_OP_MATMUL:
-    if (t->child_count > 3) join_ranks(c, term, t->children[3]);
-    break;
-  case EG_OP_BATCH_NORM:
-    for (uint32_t i = 1; i < t->child_count; i++)
+    else if (t->op == EG_OP_CONV || t->op == EG_OP_BATCH_NORM) // by channel
       fix(c, t->children[i], 1);
-    break;
-  default: break;
   }
 }
 
 // The term of a variable, or EG_RULE_NONE: an expression ?x, or (rank ?x) and the like.
-static uint32_t term_of(const eg_case *c, const eg_rule_expr *e) {
+static uint32_t term_named(const eg_case *c, const eg_rule_expr *e) {
   if (e->form != EG_RULE_EXPR_VAR || e->kind != EG_RULE_TENSOR) return EG_RULE_NONE;
   for (uint32_t i = 0; i < c->rule->term_count; i++)
     if (eg_case_term(c, i)->var == e->var) return i;
   return EG_RULE_NONE;
 }
 
-static void by_condition(eg_case *c, const eg_rule_expr *e) {
+static void join_by_condition(eg_case *c, const eg_rule_expr *e) {
   if (e->form != EG_RULE_EXPR_CALL || e->arg_count != 2) return;
   const eg_rule_expr *a = &c->rule->exprs[e->args[0]], *b = &c->rule->exprs[e->args[1]];
   if (e->function == EG_RULE_FN_SAME_SHAPE || e->function == EG_RULE_FN_SAME_TYPE) {
-    uint32_t x = term_of(c, a), y = term_of(c, b);
+    uint32_t x = term_named(c, a), y = term_named(c, b);
     if (x != EG_RULE_NONE && y != EG_RULE_NONE) join_ranks(c, x, y);
   }
   if (e->function != EG_RULE_FN_EQ || a->form != EG_RULE_EXPR_CALL) return;
   if (a->function != EG_RULE_FN_RANK && a->function != EG_RULE_FN_SHAPE) return;
-  uint32_t x = term_of(c, &c->rule->exprs[a->args[0]]);
+  uint32_t x = term_named(c, &c->rule->exprs[a->args[0]]);
   if (x == EG_RULE_NONE) return;
   if (b->form == EG_RULE_EXPR_CALL && b->function == a->function) {
-    uint32_t y = term_of(c, &c->rule->exprs[b->args[0]]);
+    uint32_t y = term_named(c, &c->rule->exprs[b->args[0]]);
     if (y != EG_RULE_NONE) join_ranks(c, x, y);
   } else if (b->form == EG_RULE_EXPR_CALL && b->function == EG_RULE_FN_LIST) {
     fix(c, x, b->arg_count);
@@ -272,9 +267,9 @@ void eg_case_find_ranks(eg_case *c) {
       if (eg_case_term(c, k)->var == var) join_ranks(c, i, k);
   }
   for (uint32_t i = 0; i < rule->term_count; i++)
-    by_operator(c, i);
+    join_operands(c, i);
   for (uint32_t i = 0; i < rule->condition_count; i++)
-    by_condition(c, &rule->exprs[rule->conditions[i]]);
+    join_by_condition(c, &rule->exprs[rule->conditions[i]]);
 }
 
 uint32_t eg_case_rank(eg_case *c, uint32_t term) {

@@ -1,6 +1,6 @@
-// A case of a rule: ranks, permutations, lists of axes and flags are chosen, sizes and
-// the other attributes are symbols. Terms have shapes of polynomials, and elements at
-// indices.
+// A case of a rule: ranks, permutations, lists of axes and flags are chosen; sizes and
+// the other attributes are symbols. The shapes of terms are polynomials; elements are
+// scalars at symbolic indices.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_PROOF_CASE_H
 #define EG_REWRITES_PROOF_CASE_H
@@ -13,7 +13,7 @@ typedef struct eg_shape {
   eg_poly dims[EGRAPH_MAX_RANK];
 } eg_shape;
 
-/// What is known of an element type; a set of equal ones has one root.
+/// Facts of an element type. Types that are equal share one root.
 typedef struct eg_kind_of_numbers {
   uint32_t root;
   int64_t dtype; // or -1
@@ -48,7 +48,8 @@ typedef struct eg_meaning eg_meaning;
 typedef struct eg_case {
   eg_proof *p;
   const eg_rule *rule;
-  const eg_meaning *meanings; // [EG_OP_COUNT]; of pointwise operators that of IDENTITY
+  const eg_meaning
+      *meanings; // [EG_OP_COUNT]; pointwise operators use the entry of IDENTITY
   uint32_t max_rank;
   eg_value *vars;    // [rule->var_count]
   eg_scalar *splats; // [rule->var_count]: the number that every element is, or NONE
@@ -57,13 +58,13 @@ typedef struct eg_case {
   bool *typed;       // [rule->term_count]
   uint32_t *kinds;   // [rule->term_count]: kinds of numbers
   uint32_t *extra; // [rule->term_count]: axis of a split; channels per group (polynomial)
-  eg_value ***slots; // [rule->term_count]: attributes that were looked at, or NULL
+  eg_value ***slots; // [rule->term_count]: attributes once they are read, or NULL
   eg_kind_of_numbers numbers[EG_CASE_KINDS];
   uint32_t number_count;
   uint32_t *ranks;  // [rule->term_count]: terms of one rank have one root
   int64_t *rank_of; // [rule->term_count]: of a root, or -1
   uint32_t keys;
-  uint32_t levels; // terms within terms at the moment
+  uint32_t levels; // nested terms at present
   // Attributes of a pattern that must be equal to an expression.
   struct {
     eg_value value;
@@ -79,7 +80,7 @@ _Noreturn void eg_case_give_up(eg_case *c, const char *format, const char *name)
 _Noreturn void eg_case_vacuous(eg_case *c);
 /// The value of an expression. Gives up on what it does not know.
 eg_value eg_case_expr(eg_case *c, uint32_t expr);
-/// Assumes a condition (or that it does not hold), as far as it is understood.
+/// Assumes that a condition holds (or does not), as far as facts express it.
 void eg_case_assume(eg_case *c, uint32_t expr, bool holds);
 /// Assumes that two values are equal.
 void eg_case_equate(eg_case *c, eg_value a, eg_value b);
@@ -88,7 +89,7 @@ void eg_case_let(eg_case *c, uint32_t var);
 
 eg_value eg_value_int(eg_poly number);
 eg_value eg_value_ints(const eg_poly *list, uint32_t count);
-/// Leaves, as a case that cannot occur, unless the facts allow this.
+/// Assumes it; leaves the case as one that cannot occur when the facts contradict it.
 void eg_case_need_zero(eg_case *c, eg_poly a);
 void eg_case_need_natural(eg_case *c, eg_poly a);
 int64_t eg_case_const(eg_case *c, eg_poly a, const char *what);
@@ -128,37 +129,50 @@ uint32_t eg_case_rank(eg_case *c, uint32_t term);
 
 // ---- terms (proof_terms.c and the files of operators) --------------------------------
 
-/// What an operator is: its result's shape, with what typing asks assumed, and an
-/// element.
+/// The meaning of an operator: `type` sets the shape of the result and assumes what
+/// typing requires; `element` returns an element of the result.
 struct eg_meaning {
   void (*type)(eg_case *c, uint32_t term);
   eg_scalar (*element)(eg_case *c, uint32_t term, const eg_poly *at);
+  uint32_t axes; // EG_AXES_...
 };
 void eg_case_type(eg_case *c, uint32_t term);
 eg_scalar eg_case_element(eg_case *c, uint32_t term, const eg_poly *at);
-/// Whether bits count: in class exact, but not of integers, whose sums have no order.
+/// True when bits count: in class exact, except for integers, whose sums have no order.
 static inline bool eg_case_is_bitwise(const eg_case *c) {
   return c->p->is_exact && c->p->domain != EG_DOMAIN_WHOLE;
 }
-/// What an operator makes of a fold whose elements lie `inner` apart, which is the order
-/// in which its kernel goes through them.
+/// The result of a reduction as a function of its fold; `inner` is the distance between
+/// the elements, which decides the order in which the kernel sums.
 eg_scalar eg_case_reduced(eg_case *c, eg_op op, eg_scalar fold, eg_poly inner);
 /// The element of a term at an offset in row-major order.
 eg_scalar eg_case_flat(eg_case *c, uint32_t term, eg_poly offset);
 eg_poly eg_shape_elements(eg_case *c, const eg_shape *shape);
 eg_poly eg_shape_offset(eg_case *c, const eg_shape *shape, const eg_poly *at);
+/// The shape to which both are stretched; assumes that there is one.
+eg_shape eg_shape_stretched(eg_case *c, const eg_shape *a, const eg_shape *b);
+/// Assumes that a place is below the size of its dimension.
+void eg_case_assume_inside(eg_case *c, eg_poly place, eg_poly size);
+/// `inside` where the place is below the size, else `outside`.
+eg_scalar eg_case_guarded(eg_case *c, eg_poly place, eg_poly size, eg_scalar inside,
+                          eg_scalar outside);
 
 /// The element of an operand that goes into the result's element at `at`: operands are
-/// stretched to the result's shape.
+/// stretched to the shape of the result.
 eg_scalar eg_kid_element(eg_case *c, uint32_t term, uint32_t i, const eg_poly *at);
 static inline const eg_rule_term *eg_case_term(const eg_case *c, uint32_t term) {
   return &c->rule->terms[term];
 }
 static inline uint32_t eg_kid(const eg_case *c, uint32_t term, uint32_t i) {
+  assert(i < c->rule->terms[term].child_count);
   return c->rule->terms[term].children[i];
 }
 static inline eg_shape *eg_kid_shape(const eg_case *c, uint32_t term, uint32_t i) {
   return &c->shapes[eg_kid(c, term, i)];
+}
+/// Operand i has the element type of operand 0.
+static inline void eg_kid_equate(eg_case *c, uint32_t term, uint32_t i) {
+  eg_kind_equate(c, c->kinds[eg_kid(c, term, 0)], c->kinds[eg_kid(c, term, i)]);
 }
 /// The slot number within its operator of a global one.
 #define EG_SLOT(ID, SLOT) ((uint16_t)((int)EG_A_##ID##_##SLOT - (int)EG_A_BASE_##ID))
@@ -171,56 +185,32 @@ typedef struct eg_loop {
 eg_loop eg_loop_begin(eg_case *c, eg_poly size);
 eg_scalar eg_loop_end(eg_case *c, const eg_loop *loop, eg_fold fold, eg_scalar body);
 
-/// The operators that are known, by what they mean (meaning_*.c); pointwise ones are as
-/// identity.
-#define EG_MEANINGS(X)                                                                   \
-  X(IDENTITY, pointwise)                                                                 \
-  X(FILL, fill)                                                                          \
-  X(EYE, eye)                                                                            \
-  X(POOL_KERNEL, pool_kernel)                                                            \
-  X(CONV_IDENTITY, conv_identity)                                                        \
-  X(TRANSPOSE, transpose)                                                                \
-  X(CONCAT, concat)                                                                      \
-  X(SPLIT, split)                                                                        \
-  X(PART, part)                                                                          \
-  X(SLICE, slice)                                                                        \
-  X(PAD, pad)                                                                            \
-  X(EXPAND, expand)                                                                      \
-  X(TILE, tile)                                                                          \
-  X(RESHAPE, reshape)                                                                    \
-  X(SQUEEZE, squeeze)                                                                    \
-  X(UNSQUEEZE, unsqueeze)                                                                \
-  X(FLATTEN, flatten)                                                                    \
-  X(MATMUL, matmul)                                                                      \
-  X(GEMM, gemm)                                                                          \
-  X(EINSUM, einsum)                                                                      \
-  X(CONV, conv)                                                                          \
-  X(MAX_POOL, max_pool)                                                                  \
-  X(AVERAGE_POOL, average_pool)                                                          \
-  X(GLOBAL_MAX_POOL, global_pool)                                                        \
-  X(GLOBAL_AVERAGE_POOL, global_pool)                                                    \
-  X(REDUCE_SUM, reduce)                                                                  \
-  X(REDUCE_MEAN, reduce)                                                                 \
-  X(REDUCE_MAX, reduce)                                                                  \
-  X(REDUCE_MIN, reduce)                                                                  \
-  X(REDUCE_PROD, reduce)                                                                 \
-  X(SOFTMAX, softmax)                                                                    \
-  X(LOG_SOFTMAX, softmax)                                                                \
-  X(BATCH_NORM, batch_norm)                                                              \
-  X(LAYER_NORM, layer_norm)                                                              \
-  X(RMS_NORM, layer_norm)                                                                \
-  X(ENLARGE, enlarge)                                                                    \
-  X(TRILU, trilu)
-#define EG_MEANING_DECLARE(OP, name)                                                     \
+/// How an operator treats axes. Those that it does not name are plain (PROOFS.md,
+/// "Ranks").
+enum {
+  EG_AXES_KEPT = 1,      // operand 0 has the rank of the result
+  EG_AXES_PLAIN = 2,     // it does the same on every plain axis
+  EG_AXES_STILL = 4,     // it reads a plain axis at the index of the result, or at 0
+  EG_AXES_SHIFTED = 8,   // places of axes, from the last one on, change
+  EG_AXES_NAMED = 16,    // it names one axis
+  EG_AXES_REDUCED = 32,  // it names a list of axes, its first attribute
+  EG_AXES_PRODUCT = 64,  // it names the last two axes of operands 0 and 1
+  EG_AXES_WINDOWS = 128, // it names batch and channels; windows slide over the others
+  EG_AXES_COUNTED = 256, // integers among its attributes are no axes
+  EG_AXES_LISTED = 512,  // lists among its attributes have an entry for each axis
+  EG_AXES_PICKED = 1024  // elements of the result are elements of operands, or 0
+};
+
+#define EG_MEANING(ID, name, axes)                                                       \
   void eg_type_##name(eg_case *c, uint32_t term);                                        \
   eg_scalar eg_element_##name(eg_case *c, uint32_t term, const eg_poly *at);
-EG_MEANINGS(EG_MEANING_DECLARE)
-#undef EG_MEANING_DECLARE
+#include "rewrites/lab/prove/meaning.def"
+#undef EG_MEANING
 
 // ---- ranks of a rule (rank_bound.c, rank_perms.c) -------------------------------------
 
 /// The number of axes beyond which a rule cannot fail without failing with one axis less
-/// (README.md, "Ranks"); EGRAPH_MAX_RANK, all that there are, where none is known.
+/// (PROOFS.md, "Ranks"); EGRAPH_MAX_RANK, all that there are, where none is known.
 uint32_t eg_rank_bound(const eg_rule *rule);
 /// The length that a list of axes has wherever the rule applies, or EG_RULE_NONE.
 uint32_t eg_known_length(const eg_rule *rule, const eg_rule_slot *slot);

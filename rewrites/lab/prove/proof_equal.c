@@ -1,4 +1,4 @@
-// Whether two scalars are the same number, in every branch of what the facts leave open.
+// Equality of two scalars, in every branch of conditions that the facts leave open.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/prove/proof_scalar.h"
 
@@ -22,7 +22,7 @@ static eg_poly open_condition(const eg_proof *p, eg_scalar s) {
   return EG_PROOF_NONE;
 }
 
-// A size of which it is open whether it is 1, where it matters to what is read.
+// Finds a size that may be 1 or not and decides which element is read.
 static eg_poly open_size(eg_proof *p, eg_scalar s) {
   const eg_scalar_node *n = eg_scalar_at(p, s);
   eg_poly found = EG_PROOF_NONE;
@@ -42,7 +42,7 @@ static eg_poly open_size(eg_proof *p, eg_scalar s) {
   }
 }
 
-// In every branch of sizes that are 1 or not.
+// True when the difference is 0 whether sizes are 1 or not.
 static bool is_nothing(eg_proof *p, eg_poly difference, uint32_t depth) {
   difference = eg_poly_canonical(p, difference);
   if (p->is_impossible || eg_is_zero(p, difference)) return true;
@@ -78,7 +78,7 @@ static bool values_agree(const eg_proof *p, const eg_scalar_node *a,
   return eg_numbers_agree(p, a->value, b->value, a->which | b->which);
 }
 
-// Each of a is the same as another one of b.
+// Pairs each operand of a with an equal operand of b.
 static bool match_all(eg_proof *p, const eg_scalar_node *a, const eg_scalar_node *b) {
   bool used[MEMBERS] = {false}, done[MEMBERS] = {false};
   if (a->count != b->count || a->count > MEMBERS) return false;
@@ -126,7 +126,7 @@ static bool match_reads(eg_proof *p, const eg_scalar_node *a, const eg_scalar_no
   return same_integer(p, offset_of(p, a), offset_of(p, b));
 }
 
-/// Totals of one kind directly within one another.
+/// Totals of one kind, each the body of the one before.
 typedef struct nest {
   uint32_t symbols[NESTED];
   eg_poly sizes[NESTED];
@@ -147,8 +147,8 @@ static nest nest_of(const eg_proof *p, eg_scalar s) {
   return made;
 }
 
-// The symbols of a nest that are known (bits) stand for these indices. They differ, and
-// nothing within the nest binds them again.
+// Replaces the symbols of a nest that are known (bits) by these indices. The symbols
+// differ, and nothing within the nest binds them again.
 static eg_branch put_indices(eg_proof *p, const nest *n, const eg_poly *indices,
                              uint32_t known) {
   eg_branch branch = eg_branch_open(p);
@@ -177,7 +177,8 @@ typedef struct pairing {
   eg_poly a[NESTED], b[NESTED];
 } pairing;
 
-// The indices of a from `next` on, each with one of b that is not taken; then the bodies.
+// Pairs the indices of a from `next` on with indices of b that are not taken, then
+// compares the bodies.
 static bool match_nests(eg_proof *p, const nest *a, const nest *b, pairing *at,
                         uint32_t next, uint32_t taken) {
   if (next == a->count)
@@ -205,16 +206,13 @@ static bool match_totals(eg_proof *p, eg_scalar a, eg_scalar b) {
   return x.count == y.count && match_nests(p, &x, &y, &at, 0, 0);
 }
 
-static bool is_unordered(const eg_proof *p, const eg_scalar_node *n) {
-  if (n->kind != EG_SCALAR_CALL) return !p->is_exact;
-  if (p->is_exact && (n->which == EG_OP_MAX || n->which == EG_OP_MIN)) return false;
-  return (eg_op_info_of((eg_op)n->which)->flags & EG_OPF_COMMUTES) != 0;
-}
-
 static bool match_calls(eg_proof *p, const eg_scalar_node *a, const eg_scalar_node *b) {
   if (a->which != b->which || a->domain != b->domain) return false;
   eg_laws_before before = eg_laws_narrow(p, eg_op_hides_infinity((eg_op)a->which));
-  bool same = is_unordered(p, a) ? match_all(p, a, b) : match_each(p, a, b);
+  bool is_extreme = a->which == EG_OP_MAX || a->which == EG_OP_MIN;
+  bool commutes = (eg_op_info_of((eg_op)a->which)->flags & EG_OPF_COMMUTES) != 0;
+  bool is_unordered = commutes && !(p->is_exact && is_extreme);
+  bool same = is_unordered ? match_all(p, a, b) : match_each(p, a, b);
   eg_laws_restore(p, before);
   return same;
 }
@@ -254,12 +252,6 @@ static bool in_branch(eg_proof *p, eg_scalar a, eg_scalar b,
   return same;
 }
 
-static bool in_both(eg_proof *p, eg_scalar a, eg_scalar b, eg_poly condition) {
-  eg_poly otherwise = eg_poly_sub(p, eg_poly_const(p, -1), condition);
-  return in_branch(p, a, b, eg_assume_natural, condition) &&
-         in_branch(p, a, b, eg_assume_natural, otherwise);
-}
-
 bool eg_scalar_equal(eg_proof *p, eg_scalar a, eg_scalar b) {
   eg_proof_step(p);
   if (a == b) return true;
@@ -268,8 +260,11 @@ bool eg_scalar_equal(eg_proof *p, eg_scalar a, eg_scalar b) {
   if (a == b) return true;
   eg_poly condition = open_condition(p, a);
   if (condition == EG_PROOF_NONE) condition = open_condition(p, b);
-  if (condition != EG_PROOF_NONE)
-    return p->splits < BRANCHES && in_both(p, a, b, condition);
+  if (condition != EG_PROOF_NONE) {
+    eg_poly otherwise = eg_poly_sub(p, eg_poly_const(p, -1), condition);
+    return p->splits < BRANCHES && in_branch(p, a, b, eg_assume_natural, condition) &&
+           in_branch(p, a, b, eg_assume_natural, otherwise);
+  }
   eg_poly before = p->wish;
   p->wish = EG_PROOF_NONE;
   bool same = match(p, a, b);

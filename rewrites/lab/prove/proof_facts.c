@@ -1,7 +1,8 @@
-// What follows from the facts: linear arithmetic over products of symbols, each product a
+// Consequences of the facts: linear arithmetic over products of symbols, each product a
 // variable of its own (Fourier and Motzkin's elimination, with integer bounds rounded).
-// "True" is always a proof; "false" may only mean that it was not found.
+// "True" is always a proof; "false" may mean that none was found.
 // SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
 #include <string.h>
 
 #include "rewrites/lab/prove/proof_work.h"
@@ -63,7 +64,7 @@ static eg_poly rebuild_poly(eg_proof *p, eg_poly a) {
   return sum;
 }
 
-// Puts down what holds of polynomial `at` in this version of the facts.
+// Stores a result about polynomial `at`, for its version of the facts.
 static void note(eg_proof *p, eg_memos *memos, eg_poly at, eg_memo memo) {
   if (memos->len <= at && eg_memos_resize(memos, p->polys.len + 64) != EGRAPH_OK)
     eg_proof_leave(p, EG_PROOF_MEMORY, "memory");
@@ -109,7 +110,7 @@ static bool divided(eg_proof *p, eg_poly a, eg_poly b, eg_poly *whole, eg_poly *
 eg_poly eg_poly_div(eg_proof *p, eg_poly a, eg_poly b) {
   eg_poly whole, rest;
   if (divided(p, a, b, &whole, &rest)) return whole;
-  // What b divides stands outside: floor((q b + r) / b) = q + floor(r / b).
+  // Multiples of b leave the quotient: floor((q b + r) / b) = q + floor(r / b).
   if (!eg_poly_split(p, a, b, &whole, &rest)) {
     whole = eg_poly_const(p, 0);
     rest = a;
@@ -166,7 +167,7 @@ eg_poly eg_poly_stretched(eg_proof *p, eg_poly a, eg_poly b) {
 
 static bool symbol_is_natural(eg_proof *p, uint32_t at, uint32_t depth);
 
-// Without elimination: every term is a natural number.
+// True when every term is a natural number by its factors.
 static bool is_plainly_natural(eg_proof *p, eg_poly a, uint32_t depth) {
   for (uint32_t i = 0; i < poly(p, a)->count; i++) {
     const eg_product *term = &poly(p, a)->terms[i];
@@ -200,14 +201,12 @@ struct eg_question {
 };
 typedef eg_question question;
 
-static bool same_product(const eg_product *a, const eg_product *b) {
-  return a->degree == b->degree &&
-         memcmp(a->symbols, b->symbols, a->degree * sizeof *a->symbols) == 0;
-}
-
 static uint32_t find_variable(question *q, const eg_product *term, bool add) {
   for (uint32_t i = 0; i < q->variable_count; i++)
-    if (same_product(&q->variables[i], term)) return i;
+    if (q->variables[i].degree == term->degree &&
+        memcmp(q->variables[i].symbols, term->symbols,
+               term->degree * sizeof *term->symbols) == 0)
+      return i;
   if (!add || q->variable_count == VARIABLES) return EG_PROOF_NONE;
   q->variables[q->variable_count] = *term;
   return q->variable_count++;
@@ -233,7 +232,7 @@ static bool touches(eg_proof *p, question *q, eg_poly n) {
   return false;
 }
 
-// What the definition of an opaque symbol says.
+// Adds the inequalities that define an opaque symbol.
 static void add_definition(eg_proof *p, question *q, uint32_t at) {
   eg_symbol s = p->symbols.data[at];
   eg_poly own = single(p, at), one = eg_poly_const(p, 1);
@@ -318,8 +317,8 @@ static int64_t gcd(int64_t a, int64_t b) {
   return a < 0 ? -a : a;
 }
 
-// Divides by the common factor, the constant rounded down. False: it says nothing, or is
-// too large to go on with.
+// Divides by the common factor and rounds the constant down. False: the row holds always,
+// or its numbers are too large.
 static bool tidy(int64_t *row) {
   int64_t common = 0;
   for (uint32_t i = 0; i < VARIABLES; i++) {
@@ -382,8 +381,9 @@ static int eliminate_variable(question *q, bool *done) {
   return 0;
 }
 
-// The facts rule out that `a` is less than 0.
+// True when the facts exclude that `a` is below 0.
 static bool follows(eg_proof *p, eg_poly a) {
+  assert(p->depth != 0 && p->depth <= DEPTH);
   question **own = &p->questions[p->depth - 1];
   if (*own == NULL) *own = eg_proof_memory(p, 1, sizeof **own);
   question *q = *own;
@@ -456,6 +456,7 @@ eg_branch eg_branch_open(eg_proof *p) {
 }
 
 void eg_branch_close(eg_proof *p, eg_branch branch) {
+  assert(p->facts.len >= branch.facts && p->pairings.len >= branch.pairings);
   while (p->replaced.len > branch.replaced)
     p->symbols.data[eg_u32s_pop(&p->replaced)].instead = EG_PROOF_NONE;
   p->facts.len = branch.facts;
@@ -473,6 +474,7 @@ static void push_fact(eg_proof *p, eg_fact fact) {
 }
 
 void eg_replace(eg_proof *p, uint32_t symbol, eg_poly by) {
+  assert(p->symbols.data[symbol].instead == EG_PROOF_NONE);
   p->symbols.data[symbol].instead = by;
   if (eg_u32s_push(&p->replaced, symbol) != EGRAPH_OK)
     eg_proof_leave(p, EG_PROOF_MEMORY, "memory");
@@ -507,7 +509,7 @@ static uint32_t solved_symbol(eg_proof *p, eg_poly a, eg_poly *out_value) {
   return EG_PROOF_NONE;
 }
 
-// Facts that became numbers by a replacement.
+// Finds facts that a replacement turned into false ones.
 static void check_facts(eg_proof *p) {
   for (size_t i = 0; i < p->facts.len && !p->is_impossible; i++) {
     int64_t number;
@@ -528,8 +530,8 @@ bool eg_facts_contradict(eg_proof *p) {
   return p->is_impossible;
 }
 
-// Pairings of which one side is known not to be 1.
-/// Once: where neither can be put in the place of the other, both stay as they are.
+/// Assumes a = b, unless it is known: an equation that solves for no symbol would be
+/// assumed again and again.
 static void assume_equal(eg_proof *p, eg_poly a, eg_poly b) {
   eg_poly difference = eg_poly_sub(p, a, b);
   if (eg_is_zero(p, difference)) return;
@@ -579,7 +581,7 @@ static eg_poly without_factors(eg_proof *p, eg_poly a) {
   return a;
 }
 
-// A product of naturals is 1: each of them is.
+// A product of natural numbers is 1 only if each of them is.
 static bool assume_ones(eg_proof *p, eg_poly a) {
   const eg_polynomial *n = poly(p, a);
   if (n->count != 2 || n->terms[0].degree != 0 || n->terms[1].degree < 2) return false;

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/prove/proof_scalar.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -41,7 +42,7 @@ static bool is_finite_leaf(const eg_proof *p, const eg_scalar_node *n) {
   }
 }
 
-// Operators that make no number of another size.
+// True for operators whose results have the magnitude of an operand.
 static bool keeps_size(uint32_t op) {
   static const eg_op ops[] = {EG_OP_ABS,  EG_OP_MAX,        EG_OP_MIN, EG_OP_NEG,
                               EG_OP_SQRT, EG_OP_RECIPROCAL, EG_OP_ADD, EG_OP_MUL};
@@ -50,14 +51,7 @@ static bool keeps_size(uint32_t op) {
   return false;
 }
 
-// Operators that make an infinity or NaN of some number. Of weights the result is folded,
-// and seen to be finite.
-static bool has_pole(uint32_t op) {
-  return op == EG_OP_DIV || op == EG_OP_MOD || op == EG_OP_RECIPROCAL ||
-         op == EG_OP_RSQRT || op == EG_OP_SQRT || op == EG_OP_LOG || op == EG_OP_POW;
-}
-
-// What is known of all parts, of the whole. The first kids of TOTAL and CHOICE are
+// Derives the marks of a node from its parts. The first kids of TOTAL and CHOICE are
 // integers.
 static void find_marks(const eg_proof *p, eg_scalar_node *n) {
   bool is_sum = n->kind == EG_SCALAR_SUM;
@@ -75,9 +69,15 @@ static void find_marks(const eg_proof *p, eg_scalar_node *n) {
     n->is_tame = n->is_tame && kid->is_tame;
     n->is_of_weights = n->is_of_weights || kid->is_of_weights;
   }
-  if (n->kind == EG_SCALAR_CALL && has_pole(n->which) && !n->is_of_weights)
+  // Operators that make an infinity or NaN of some number. Results of weights are folded,
+  // and known to be finite.
+  static const bool HAS_POLE[EG_OP_COUNT] = {
+      [EG_OP_DIV] = true,   [EG_OP_MOD] = true,  [EG_OP_RECIPROCAL] = true,
+      [EG_OP_RSQRT] = true, [EG_OP_SQRT] = true, [EG_OP_LOG] = true,
+      [EG_OP_POW] = true};
+  if (n->kind == EG_SCALAR_CALL && HAS_POLE[n->which] && !n->is_of_weights)
     n->is_finite = false;
-  // Beside a number small ones are lost.
+  // A number that is added hides small ones.
   if (is_sum && n->value != 0) n->is_tame = true;
 }
 
@@ -213,18 +213,15 @@ static eg_number settled(eg_proof *p, double value, bool is_exact, uint32_t mark
   return (eg_number){.value = value, .marks = marks};
 }
 
-// What is left of a + b is b less the part of it that went into the sum, and so for a.
-static bool is_exact_sum(double a, double b, double sum) {
-  double part = sum - a;
-  return (a - (sum - part)) + (b - part) == 0;
-}
-
 eg_number eg_number_add(eg_proof *p, eg_number a, eg_number b) {
   double sum = a.value + b.value;
   uint32_t marks = a.marks | b.marks;
   if (!isfinite(a.value) || !isfinite(b.value))
     return (eg_number){.value = sum, .marks = marks};
-  return settled(p, sum, is_exact_sum(a.value, b.value, sum), marks);
+  // The rounding error of the sum (Knuth): the parts of a and b that it lacks.
+  double part = sum - a.value;
+  bool is_exact = (a.value - (sum - part)) + (b.value - part) == 0;
+  return settled(p, sum, is_exact, marks);
 }
 
 eg_number eg_number_mul(eg_proof *p, eg_number a, eg_number b) {
@@ -249,7 +246,7 @@ eg_number eg_number_over(eg_proof *p, eg_number a, eg_number b) {
 
 // ---- the lattice ----------------------------------------------------------------
 
-// A member that others make needless is left out where no NaN is lost with it.
+// A member that another one covers is removed where no NaN is lost with it.
 
 bool eg_is_without_nan(const eg_proof *p) {
   return p->laws.is_fast || p->domain == EG_DOMAIN_WHOLE;
@@ -298,7 +295,7 @@ eg_members eg_scalar_members(const eg_proof *p, eg_op op, eg_scalar s) {
   return m;
 }
 
-// Whether minimum a is never above minimum b (or, for op MIN, maximum a never below b).
+// True when minimum a is never above minimum b (or, for op MIN, maximum a never below b).
 static bool is_covered(eg_proof *p, eg_op op, eg_scalar a, eg_scalar b) {
   eg_op inner = op == EG_OP_MAX ? EG_OP_MIN : EG_OP_MAX;
   eg_members of_a = eg_scalar_members(p, inner, a), of_b = eg_scalar_members(p, inner, b);
@@ -332,7 +329,7 @@ static bool has_item(const eg_proof *p, eg_op inner, eg_scalar member, eg_scalar
   return false;
 }
 
-// Whether all that may be NaN in a member that is left out is in one of the others.
+// True when each item of a removed member that may be NaN is part of another member.
 static bool keeps_nan(const eg_proof *p, eg_op op, eg_scalar left_out,
                       const eg_members *m) {
   eg_op inner = op == EG_OP_MAX ? EG_OP_MIN : EG_OP_MAX;
@@ -355,6 +352,7 @@ static bool is_needless(eg_proof *p, eg_op op, const eg_members *m, eg_scalar s)
 }
 
 static void remove_member(eg_members *m, uint32_t at) {
+  assert(at < m->count);
   m->count--;
   memmove(m->list + at, m->list + at + 1, (m->count - at) * sizeof *m->list);
 }
@@ -381,6 +379,7 @@ static void add_member(eg_proof *p, eg_op op, eg_members *m, eg_scalar s) {
 }
 
 eg_scalar eg_scalar_join(eg_proof *p, eg_op op, const eg_members *m) {
+  assert(m->count != 0);
   if (m->count == 1) return m->list[0];
   return eg_scalar_make(p, (eg_scalar_node){.kind = EG_SCALAR_CALL,
                                             .which = (uint32_t)op,

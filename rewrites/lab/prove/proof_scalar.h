@@ -1,5 +1,5 @@
-// What an element of a tensor is: an expression over elements of the variables, in one
-// form as far as the axioms of the rule's class lead.
+// An element of a tensor: an expression over elements of the variables, in normal form as
+// far as the axioms of the rule's class lead.
 //
 //   fast: numbers of a commutative ring (reals; integers modulo 2^n), maxima and minima
 //   of
@@ -38,7 +38,7 @@ typedef enum eg_fold {
   EG_FOLD_WIDE // a sum of integers that does not wrap where they do: no law of rings
 } eg_fold;
 
-/// What is to be known of a number that was computed.
+/// Marks of a number that was computed.
 enum {
   EG_NUMBER_ROUNDED = 1, // floating point alone: it agrees with one that is 4e-15 apart
   EG_NUMBER_WRAPS = 2    // perhaps an integer: modulo 2^n, with no place in an order
@@ -64,6 +64,7 @@ struct eg_scalar_node {
 };
 
 static inline const eg_scalar_node *eg_scalar_at(const eg_proof *p, eg_scalar s) {
+  assert(s < p->scalars.len);
   return p->scalars.data[s];
 }
 static inline bool eg_scalar_is_call(const eg_proof *p, eg_scalar s, eg_op op) {
@@ -95,8 +96,8 @@ eg_scalar eg_scalar_size(eg_proof *p, eg_poly size);
 eg_scalar eg_scalar_key(eg_proof *p, uint32_t key);
 eg_scalar eg_scalar_read(eg_proof *p, uint32_t tensor, const eg_poly *at, uint32_t rank);
 
-/// The first symbol for the index of a fold that is not in use around it, nor in a or b
-/// (EG_PROOF_NONE: nothing): folds that are nested alike have one number.
+/// The first symbol for the index of a fold that is neither in use nor part of a or b
+/// (EG_PROOF_NONE: nothing), so that folds that are nested alike are one scalar.
 uint32_t eg_scalar_index(eg_proof *p, eg_scalar a, eg_scalar b);
 
 eg_scalar eg_scalar_add(eg_proof *p, eg_scalar a, eg_scalar b);
@@ -119,7 +120,7 @@ eg_scalar eg_scalar_choice(eg_proof *p, eg_poly condition, eg_scalar yes, eg_sca
 /// keys.
 eg_scalar eg_scalar_call(eg_proof *p, eg_op op, const eg_scalar *kids, uint32_t count,
                          eg_domain domain);
-/// What is infinite may become another number than NaN in it: comparisons, casts.
+/// True when the operator turns an infinity into a finite number: comparisons, casts.
 bool eg_op_hides_infinity(eg_op op);
 /// A CALL as it is, its operands in order where they may change places.
 eg_scalar eg_scalar_opaque(eg_proof *p, eg_op op, const eg_scalar *kids, uint32_t count);
@@ -131,18 +132,18 @@ typedef struct eg_members {
 } eg_members;
 eg_members eg_scalar_members(const eg_proof *p, eg_op op, eg_scalar s);
 eg_scalar eg_scalar_join(eg_proof *p, eg_op op, const eg_members *m);
-/// A number with a place in the order of every type: conversion keeps the order.
+/// True for a number whose place in the order every type keeps.
 bool eg_scalar_is_bound(const eg_proof *p, eg_scalar s, double *out);
-/// The numbers at hand are none, or not looked at: integers, class fast.
+/// True when no number is NaN: integers; class fast, which ignores NaN.
 bool eg_is_without_nan(const eg_proof *p);
 /// Maximum or minimum in a lattice (EG_OP_MAX, EG_OP_MIN).
 eg_scalar eg_scalar_extreme(eg_proof *p, eg_op op, eg_scalar a, eg_scalar b);
 bool eg_scalar_not_above(eg_proof *p, eg_scalar low, eg_scalar high);
 
 bool eg_scalar_has(const eg_proof *p, eg_scalar s, uint32_t symbol);
-/// The same with what the facts say.
+/// The scalar simplified by the facts.
 eg_scalar eg_scalar_simple(eg_proof *p, eg_scalar s);
-/// The same with a symbol replaced.
+/// The scalar with a symbol replaced.
 eg_scalar eg_scalar_rename(eg_proof *p, eg_scalar s, uint32_t symbol, eg_poly by);
 
 /// True only if both are the same number by the facts and the axioms.

@@ -1,6 +1,8 @@
 // Terms: attributes (literals, variables that are bound when they are first met, and
 // expressions); typing and elements by the table of operators; elements at offsets.
 // SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
+
 #include "rewrites/lab/prove/proof_case.h"
 
 enum { DEEPEST = 64 };
@@ -33,7 +35,8 @@ static eg_value literal(eg_case *c, const eg_attr *attr) {
   eg_case_give_up(c, "an attribute of %s", eg_op_info_of(EG_OP_IDENTITY)->name);
 }
 
-// What the attribute is; an open variable itself, for the caller to bind.
+// Reads an attribute for the first time; an open variable is returned for the caller to
+// bind.
 static eg_value *first_look(eg_case *c, uint32_t term, uint16_t slot) {
   const eg_rule_slot *s = &eg_case_term(c, term)->slots[slot];
   eg_value *own = eg_proof_memory(c->p, 1, sizeof *own);
@@ -61,6 +64,7 @@ static eg_value *first_look(eg_case *c, uint32_t term, uint16_t slot) {
 
 eg_value *eg_slot(eg_case *c, uint32_t term, uint16_t slot) {
   uint16_t count = eg_op_info_of(eg_case_term(c, term)->op)->attr_count;
+  assert(slot < count);
   if (c->slots[term] == NULL)
     c->slots[term] = eg_proof_memory(c->p, count, sizeof *c->slots[term]);
   eg_value **known = &c->slots[term][slot];
@@ -101,8 +105,8 @@ uint32_t eg_slot_axis(eg_case *c, uint32_t term, uint16_t slot, uint32_t rank) {
   return (uint32_t)axis;
 }
 
-// The number that a condition says all items of a list variable are: known before typing,
-// it saves cases.
+// Finds the number that, by a condition, all items of a list variable are: known before
+// typing, it saves cases.
 static bool all_the_same(const eg_case *c, const eg_rule_slot *slot, int64_t *out) {
   if (slot->form != EG_RULE_SLOT_VAR) return false;
   for (uint32_t i = 0; i < c->rule->condition_count; i++) {
@@ -274,7 +278,7 @@ static void type_of_variable(eg_case *c, uint32_t term) {
   c->vars[var] = (eg_value){.kind = EG_VALUE_TENSOR, .which = term};
 }
 
-// What the row's flags ask of operand 0.
+// Marks the element type of operand 0 by the flags of the operator.
 static void mark_operand(eg_case *c, uint32_t term) {
   const eg_rule_term *t = eg_case_term(c, term);
   unsigned flags = eg_op_info_of(t->op)->flags;
@@ -309,7 +313,7 @@ void eg_case_type(eg_case *c, uint32_t term) {
 
 // ---- elements ---------------------------------------------------------------------
 
-// The term that a variable stands for, or the term itself.
+// Returns the term that a variable names, or the term itself.
 static uint32_t term_of(const eg_case *c, uint32_t term) {
   const eg_rule_term *t = eg_case_term(c, term);
   return t->is_var ? c->vars[t->var].which : term;
@@ -325,6 +329,7 @@ static eg_scalar read(eg_case *c, uint32_t var, const eg_poly *at, uint32_t rank
 
 eg_scalar eg_case_element(eg_case *c, uint32_t term, const eg_poly *at) {
   term = term_of(c, term);
+  assert(c->typed[term]);
   const eg_rule_term *t = eg_case_term(c, term);
   eg_proof_step(c->p);
   if (t->is_var) return read(c, t->var, at, c->shapes[term].rank);
@@ -342,7 +347,7 @@ static bool only_reorders_names(eg_op op) {
          op == EG_OP_FLATTEN || op == EG_OP_IDENTITY;
 }
 
-// The indices of the element at an offset. An element there is, so no size is 0.
+// Finds the indices of the element at an offset. The element exists, so no size is 0.
 static void unflatten(eg_case *c, const eg_shape *shape, eg_poly offset, eg_poly *at) {
   eg_proof *p = c->p;
   for (uint32_t i = 0; i < shape->rank; i++)
@@ -414,6 +419,7 @@ eg_loop eg_loop_begin(eg_case *c, eg_poly size) {
 
 eg_scalar eg_loop_end(eg_case *c, const eg_loop *loop, eg_fold fold, eg_scalar body) {
   uint32_t symbol = eg_poly_symbol_of(c->p, loop->index);
+  assert(symbol != EG_PROOF_NONE);
   eg_branch_close(c->p, loop->branch);
   c->p->symbols.data[symbol].is_bound = false;
   return eg_scalar_total(c->p, fold, symbol, loop->size, body);

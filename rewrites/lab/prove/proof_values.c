@@ -1,6 +1,5 @@
-// Expressions of rules over symbols; conditions and equalities as facts. A condition that
-// says nothing about values or sizes (or of which no fact is made) is left out: what is
-// proved without it holds with it.
+// Expressions of rules over symbols; conditions and equalities as facts. A condition on
+// other things than values and sizes makes no fact: a proof without it holds with it.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/prove/proof_case.h"
 #include "rewrites/language/rule_ast.h"
@@ -69,7 +68,7 @@ static eg_poly exact_quotient(eg_case *c, eg_poly a, eg_poly b) {
   eg_assume_nonzero(p, b);
   if (p->is_impossible) eg_case_vacuous(c);
   if (eg_poly_divide(p, a, b, &out)) return out;
-  // There is one, or there is no instance.
+  // The quotient is exact, or there is no instance.
   out = eg_poly_symbol(p, eg_is_natural(p, a) && eg_is_natural(p, b));
   eg_case_need_zero(c, eg_poly_sub(p, a, eg_poly_mul(p, b, out)));
   return out;
@@ -148,7 +147,7 @@ static eg_value copied(eg_case *c, eg_value from, uint32_t begin, uint32_t end) 
   return eg_value_ints(list, end - begin);
 }
 
-// Lists made of one list, or of two permutations.
+// Functions that return a list made of one list, or of two permutations.
 static eg_value changed_list(eg_case *c, eg_rule_function f, const eg_value *a) {
   eg_proof *p = c->p;
   switch ((int)f) {
@@ -293,25 +292,17 @@ static eg_value tensor_function(eg_case *c, eg_rule_function f, const eg_value *
   case EG_RULE_FN_DTYPE:
     return (eg_value){.kind = EG_VALUE_DTYPE, .which = c->kinds[a[0].which]};
   case EG_RULE_FN_BROADCAST_SHAPE: {
-    const eg_shape *other = &c->shapes[a[1].which];
-    uint32_t rank = shape->rank > other->rank ? shape->rank : other->rank;
-    eg_poly *list = eg_proof_memory(p, rank, sizeof *list);
-    for (uint32_t i = 0; i < rank; i++) {
-      eg_poly one = eg_poly_const(p, 1);
-      eg_poly x = i + shape->rank < rank ? one : shape->dims[i + shape->rank - rank];
-      eg_poly y = i + other->rank < rank ? one : other->dims[i + other->rank - rank];
-      eg_assume_pairing(p, x, y, false);
-      list[i] = eg_poly_stretched(p, eg_poly_canonical(p, x), eg_poly_canonical(p, y));
-    }
+    eg_shape *made = eg_proof_memory(p, 1, sizeof *made);
+    *made = eg_shape_stretched(c, shape, &c->shapes[a[1].which]);
     if (p->is_impossible) eg_case_vacuous(c);
-    return eg_value_ints(list, rank);
+    return eg_value_ints(made->dims, made->rank);
   }
   default: return (eg_value){.kind = EG_VALUE_OPEN};
   }
 }
 
-// The number that all elements are: to speak of it is to say that there is one, and not
-// NaN.
+// The number that all elements of a tensor are. A rule that names it holds only where
+// there is one and it is not NaN.
 static eg_value splat(eg_case *c, const eg_rule_expr *call) {
   const eg_rule_expr *of = &c->rule->exprs[call->args[0]];
   if (of->form != EG_RULE_EXPR_VAR ||
@@ -382,7 +373,8 @@ void eg_case_equate(eg_case *c, eg_value a, eg_value b) {
   }
 }
 
-static bool is_negative(eg_case *c, eg_value a, eg_value b) { // a = b cannot be excluded
+/// Assumes that two values differ; true when they cannot.
+static bool cannot_differ(eg_case *c, eg_value a, eg_value b) {
   if (a.kind == EG_VALUE_INT && b.kind == EG_VALUE_INT) {
     eg_assume_nonzero(c->p, eg_poly_sub(c->p, a.number, b.number));
     return c->p->is_impossible;
@@ -412,7 +404,7 @@ static void assume_order(eg_case *c, eg_rule_function f, eg_value a, eg_value b,
                          bool holds) {
   bool less = f == EG_RULE_FN_LT || f == EG_RULE_FN_LE;
   bool strictly = f == EG_RULE_FN_LT || f == EG_RULE_FN_GT;
-  // Of what may be NaN neither holds.
+  // A comparison with NaN is false both ways.
   if (!holds && !(a.kind == EG_VALUE_INT && b.kind == EG_VALUE_INT)) return;
   if (less == holds)
     ordered(c, a, b, strictly == holds);
@@ -447,7 +439,7 @@ static void splat_is(eg_case *c, const eg_rule_expr *e) {
       c->rule->vars[of->var].origin != EG_RULE_VAR_MATCHED)
     return;
   eg_scalar value = scalar_of(c, eg_case_expr(c, e->args[1]));
-  // 0.0 may be -0.0, and a number that not all types have is that of the tensor's type.
+  // 0.0 may be -0.0; a number that some types round is rounded to the type of the tensor.
   const eg_scalar_node *n = eg_scalar_at(c->p, value);
   bool is_same =
       n->kind == EG_SCALAR_NUMBER && n->value != 0 && eg_number_is_plain(n->value);
@@ -463,11 +455,6 @@ static void one_splat(eg_case *c, const eg_rule_expr *e) {
       c->rule->vars[of->var].origin != EG_RULE_VAR_MATCHED)
     return;
   if (c->splats[of->var] == EG_PROOF_NONE) c->splats[of->var] = eg_scalar_real(c->p);
-}
-
-static void weight_only(eg_case *c, const eg_rule_expr *e) {
-  const eg_rule_expr *of = &c->rule->exprs[e->args[0]];
-  if (of->form == EG_RULE_EXPR_VAR) c->is_weight[of->var] = true;
 }
 
 static void finite(eg_case *c, const eg_rule_expr *e) {
@@ -487,23 +474,7 @@ static void divisible(eg_case *c, eg_poly a, eg_poly b, int64_t rest) {
   eg_case_need_zero(c, eg_poly_sub(p, b, other));
 }
 
-static void all_equal(eg_case *c, eg_value list, eg_value item) {
-  for (uint32_t i = 0; i < list.count; i++)
-    eg_case_need_zero(c, eg_poly_sub(c->p, list.list[i], item.number));
-}
-
-static void perm_identity(eg_case *c, eg_value perm) {
-  for (uint32_t i = 0; i < perm.count; i++)
-    eg_case_need_zero(c, eg_poly_sub(c->p, perm.list[i], eg_poly_const(c->p, i)));
-}
-
-static void mark_dtype(eg_case *c, eg_rule_function f, eg_value v) {
-  if (v.kind != EG_VALUE_TENSOR) return;
-  eg_kind_mark(c, c->kinds[v.which], f == EG_RULE_FN_IS_FLOAT, f == EG_RULE_FN_IS_INT,
-               f == EG_RULE_FN_IS_BOOL);
-}
-
-// There is an element: no size is 0.
+// A positive number of elements: no size is 0.
 static void has_elements(eg_case *c, const eg_rule_expr *e) {
   const eg_rule_expr *of = &c->rule->exprs[e->args[0]];
   const eg_rule_expr *number = &c->rule->exprs[e->args[1]];
@@ -523,7 +494,7 @@ static void assume_true(eg_case *c, const eg_rule_expr *e) {
   switch ((int)e->function) {
   case EG_RULE_FN_EQ: eg_case_equate(c, a[0], a[1]); break;
   case EG_RULE_FN_NE:
-    if (is_negative(c, a[0], a[1])) eg_case_vacuous(c);
+    if (cannot_differ(c, a[0], a[1])) eg_case_vacuous(c);
     break;
   case EG_RULE_FN_LT:
   case EG_RULE_FN_LE:
@@ -534,7 +505,11 @@ static void assume_true(eg_case *c, const eg_rule_expr *e) {
     break;
   case EG_RULE_FN_IS_FLOAT:
   case EG_RULE_FN_IS_INT:
-  case EG_RULE_FN_IS_BOOL: mark_dtype(c, e->function, a[0]); break;
+  case EG_RULE_FN_IS_BOOL:
+    if (a[0].kind == EG_VALUE_TENSOR)
+      eg_kind_mark(c, c->kinds[a[0].which], e->function == EG_RULE_FN_IS_FLOAT,
+                   e->function == EG_RULE_FN_IS_INT, e->function == EG_RULE_FN_IS_BOOL);
+    break;
   case EG_RULE_FN_SAME_TYPE:
     same_shape(c, a[0], a[1]);
     eg_kind_equate(c, c->kinds[a[0].which], c->kinds[a[1].which]);
@@ -554,8 +529,14 @@ static void assume_true(eg_case *c, const eg_rule_expr *e) {
     for (uint32_t i = 0; i < a[0].count; i++)
       divisible(c, eg_poly_const(c->p, 2), a[0].list[i], 1);
     break;
-  case EG_RULE_FN_ALL_EQUAL: all_equal(c, a[0], a[1]); break;
-  case EG_RULE_FN_PERM_IDENTITY: perm_identity(c, a[0]); break;
+  case EG_RULE_FN_ALL_EQUAL:
+    for (uint32_t i = 0; i < a[0].count; i++)
+      eg_case_need_zero(c, eg_poly_sub(c->p, a[0].list[i], a[1].number));
+    break;
+  case EG_RULE_FN_PERM_IDENTITY:
+    for (uint32_t i = 0; i < a[0].count; i++)
+      eg_case_need_zero(c, eg_poly_sub(c->p, a[0].list[i], eg_poly_const(c->p, i)));
+    break;
   default: break; // of classes of the e-graph, or of no use here
   }
 }
@@ -564,7 +545,7 @@ static void assume_false(eg_case *c, const eg_rule_expr *e) {
   switch ((int)e->function) {
   case EG_RULE_FN_EQ: {
     eg_value a = eg_case_expr(c, e->args[0]), b = eg_case_expr(c, e->args[1]);
-    if (is_negative(c, a, b)) eg_case_vacuous(c);
+    if (cannot_differ(c, a, b)) eg_case_vacuous(c);
     break;
   }
   case EG_RULE_FN_NE:
@@ -602,7 +583,8 @@ void eg_case_assume(eg_case *c, uint32_t expr, bool holds) {
     if (holds) one_splat(c, e);
     return;
   case EG_RULE_FN_WEIGHT_ONLY:
-    if (holds) weight_only(c, e);
+    if (holds && c->rule->exprs[e->args[0]].form == EG_RULE_EXPR_VAR)
+      c->is_weight[c->rule->exprs[e->args[0]].var] = true;
     return;
   case EG_RULE_FN_FINITE:
     if (holds) finite(c, e);

@@ -109,11 +109,13 @@ uint32_t eg_proof_choose(eg_proof *p, uint32_t count) {
   if (p->chosen == EG_PROOF_CHOICES)
     eg_proof_leave(p, EG_PROOF_GIVEN_UP, "too many choices in a case");
   uint32_t at = p->chosen++;
+  assert(at <= p->choices);
   if (at == p->choices) {
     p->choice[at] = 0;
     p->options[at] = count;
     p->choices++;
   }
+  assert(p->options[at] == count); // a case makes the same choices again
   return p->choice[at];
 }
 
@@ -222,24 +224,19 @@ eg_poly eg_poly_const(eg_proof *p, int64_t value) {
   return intern_draft(p, &d);
 }
 
-static eg_poly poly_of_symbol(eg_proof *p, uint32_t symbol) {
-  eg_product term = {.factor = 1, .degree = 1, .symbols = {symbol}};
-  return intern(p, &term, 1);
-}
-
-static uint32_t add_symbol(eg_proof *p, eg_symbol symbol) {
+static eg_poly add_symbol(eg_proof *p, eg_symbol symbol) {
   uint32_t number = (uint32_t)p->symbols.len;
+  const eg_product term = {.factor = 1, .degree = 1, .symbols = {number}};
   symbol.instead = EG_PROOF_NONE;
-  symbol.own = poly_of_symbol(p, number);
+  symbol.own = intern(p, &term, 1);
   if (eg_symbols_push(&p->symbols, symbol) != EGRAPH_OK)
     eg_proof_leave(p, EG_PROOF_MEMORY, "memory");
-  return number;
+  return symbol.own;
 }
 
 eg_poly eg_poly_symbol(eg_proof *p, bool is_natural) {
   eg_symbol symbol = {.kind = EG_SYMBOL_FREE, .is_natural = is_natural};
-  uint32_t made = add_symbol(p, symbol);
-  return p->symbols.data[made].own;
+  return add_symbol(p, symbol);
 }
 
 eg_poly eg_poly_opaque(eg_proof *p, eg_symbol_kind kind, eg_poly a, eg_poly b) {
@@ -248,8 +245,7 @@ eg_poly eg_poly_opaque(eg_proof *p, eg_symbol_kind kind, eg_poly a, eg_poly b) {
     if (symbol->kind == kind && symbol->a == a && symbol->b == b) return symbol->own;
   }
   eg_symbol symbol = {.kind = kind, .a = a, .b = b};
-  uint32_t made = add_symbol(p, symbol);
-  return p->symbols.data[made].own;
+  return add_symbol(p, symbol);
 }
 
 uint32_t eg_poly_symbol_of(const eg_proof *p, eg_poly a) {

@@ -8,9 +8,9 @@
 //   to;
 //                a stack: what is assumed in a branch is forgotten after it
 //
-// Memory is the workspace's. What cannot be gone on with (memory, size, a case that
-// cannot occur) leaves by a long jump to who opened the case, so that nothing is ever
-// decided on a wrong number.
+// The workspace owns all memory. A failure (no memory, too large a number, a case that
+// cannot occur) leaves by a long jump to the function that opened the case, so that
+// nothing is decided on a wrong number.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_PROOF_WORK_H
 #define EG_REWRITES_PROOF_WORK_H
@@ -44,7 +44,7 @@ typedef struct eg_symbol {
   eg_symbol_kind kind;
   eg_poly a, b;
   bool is_natural; // FREE: known to be >= 0
-  bool is_bound;   // the index of a fold that is being gone into
+  bool is_bound;   // the index of a fold around the present scalar
   eg_poly own;     // the polynomial that is this symbol
   eg_poly instead; // what it is equal to, or EG_PROOF_NONE
 } eg_symbol;
@@ -95,8 +95,8 @@ typedef struct eg_laws {
   bool distributes; // x (a + b) = x a + x b, and others that make NaN of an infinity
   bool is_fast;     // what holds of ordinary numbers, too
 } eg_laws;
-/// Laws, and versions of the facts before and after they were set: what was made by other
-/// laws is not taken.
+/// Laws, and versions of the facts before and after they were set: results by other laws
+/// are not reused.
 typedef struct eg_laws_before {
   eg_laws laws;
   uint32_t version, inner;
@@ -179,7 +179,7 @@ void *eg_proof_memory(eg_proof *p, size_t count, size_t size);
 void eg_proof_step(eg_proof *p);
 
 void eg_proof_init(eg_proof *p, egraph_allocator alloc);
-/// Forgets all but the choices.
+/// Clears the workspace but for the choices.
 void eg_proof_clear(eg_proof *p);
 void eg_proof_deinit(eg_proof *p);
 
@@ -228,7 +228,7 @@ uint32_t eg_poly_symbol_of(const eg_proof *p, eg_poly a);
 
 // ---- facts ------------------------------------------------------------------------
 
-/// The same integer, with what is known put in.
+/// The same integer, simplified by the facts.
 eg_poly eg_poly_canonical(eg_proof *p, eg_poly a);
 eg_branch eg_branch_open(eg_proof *p);
 void eg_branch_close(eg_proof *p, eg_branch branch);
@@ -244,7 +244,7 @@ void eg_replace(eg_proof *p, uint32_t symbol, eg_poly by);
 bool eg_is_natural(eg_proof *p, eg_poly a);
 bool eg_is_zero(eg_proof *p, eg_poly a);
 bool eg_is_nonzero(eg_proof *p, eg_poly a);
-/// Whether the facts exclude each other, as far as one of them is refuted by the rest.
+/// True when one of the facts is refuted by the others.
 bool eg_facts_contradict(eg_proof *p);
 /// A size of which it matters whether it is 1, in the opaque symbols of `a`, and which
 /// the facts leave open: EG_PROOF_NONE if there is none.

@@ -12,10 +12,12 @@
 
 enum { MOST_CASES = 50000, STEPS = 6000000 }; // of a rule
 
-// Operators without a row are not known.
-#define ROW(OP, name) [EG_OP_##OP] = {eg_type_##name, eg_element_##name},
-static const eg_meaning MEANINGS[EG_OP_COUNT] = {EG_MEANINGS(ROW)};
-#undef ROW
+static const eg_meaning MEANINGS[EG_OP_COUNT] = {
+#define EG_MEANING(ID, name, axes)                                                       \
+  [EG_OP_##ID] = {eg_type_##name, eg_element_##name, axes},
+#include "rewrites/lab/prove/meaning.def"
+#undef EG_MEANING
+};
 
 static void init_case(eg_case *c, eg_proof *p, const eg_rule *rule, uint32_t max_rank) {
   memset(c, 0, sizeof *c);
@@ -36,8 +38,8 @@ static void init_case(eg_case *c, eg_proof *p, const eg_rule *rule, uint32_t max
   eg_case_find_ranks(c);
 }
 
-// The left side is typed, the conditions hold, the right side is typed: otherwise the
-// rule does not apply.
+// Types the left side, assumes the conditions, types the right side: otherwise the rule
+// does not apply.
 static void state_case(eg_case *c) {
   const eg_rule *rule = c->rule;
   for (uint32_t i = 0; i < rule->pattern_term_count; i++)
@@ -94,12 +96,6 @@ static const laws_of_sides attempts[] = {
     {false, false}, {true, false}, {false, true}, {true, true}};
 enum { ATTEMPTS = sizeof attempts / sizeof *attempts };
 
-static bool is_open_to(const eg_rule *rule, uint32_t at) {
-  if (at == 0) return true;
-  return rule->math == EGRAPH_MATH_ASSOCIATIVE &&
-         (!attempts[at].cancels || rule->spreads);
-}
-
 static void prove_root(eg_case *c, uint32_t root, const laws_of_sides *laws) {
   eg_proof *p = c->p;
   uint32_t left = c->rule->lhs[root].term, right = c->rule->rhs[root].term;
@@ -121,8 +117,8 @@ static void prove_root(eg_case *c, uint32_t root, const laws_of_sides *laws) {
     at[i] = eg_poly_symbol(p, true);
     eg_assume_below(p, at[i], x->dims[i]);
   }
-  // Left to right an infinity may become NaN, which products that are distributed have;
-  // where the rule spreads, what cancels may stand on the right.
+  // From left to right an infinity may become NaN, as distributed products do; where the
+  // rule spreads, terms may cancel on the right.
   const eg_laws all = p->laws;
   eg_laws of_left = all, of_right = all;
   of_left.distributes = all.is_fast || laws->distributes;
@@ -156,13 +152,15 @@ static int prove_case(eg_proof *p, const eg_rule *rule, egraph_math math,
   return 0;
 }
 
-// By the attempt that was good for the case before, or another one.
+// Starts with the attempt that proved the previous case.
 static int attempt_case(eg_proof *p, const eg_rule *rule, egraph_math math,
                         uint32_t max_rank, uint32_t *at) {
   int left = prove_case(p, rule, math, max_rank, *at);
   uint32_t first = *at;
   for (uint32_t i = 0; i < ATTEMPTS && left == EG_PROOF_GIVEN_UP && p->steps > 0; i++) {
-    if (i == first || !is_open_to(rule, i)) continue;
+    bool is_open =
+        rule->math == EGRAPH_MATH_ASSOCIATIVE && (!attempts[i].cancels || rule->spreads);
+    if (i == first || (i != 0 && !is_open)) continue;
     *at = i;
     left = prove_case(p, rule, math, max_rank, i);
   }
@@ -195,7 +193,7 @@ static void prove_cases(eg_proof *p, const eg_rule *rule, egraph_math math,
     out->is_proved = true;
 }
 
-// What holds of ordinary numbers alone is said to.
+// Reports when the rule is proved for ordinary numbers alone.
 static void prove_as_fast(eg_proof *p, const eg_rule *rule, eg_proof_verdict *out,
                           int *out_left) {
   eg_proof_verdict fast = {.ranks = out->ranks};
@@ -240,36 +238,29 @@ static void join_verdicts(eg_proof_verdict *all, const eg_proof_verdict *one,
   snprintf(all->reason, sizeof all->reason, "case %s: %.120s", name, one->reason);
 }
 
-/// The cases of a rule with parameters, until one is not proved.
-static egraph_status prove_cases_of(const eg_rules *rules, uint32_t number,
-                                    eg_rule_cases *cases, const eg_u32s *values,
-                                    eg_proof_verdict *out) {
-  uint32_t count = eg_rules_at(rules, number)->schema->parameter_count;
-  for (size_t i = 0; i < values->len && out->is_proved; i += count) {
-    const eg_rule *rule;
-    eg_proof_verdict one;
-    EG_TRY(eg_rule_cases_get(cases, number, values->data + i, &rule));
-    if (rule == NULL) continue;
-    EG_TRY(eg_rule_prove(rule, eg_rules_allocator(rules), &one));
-    join_verdicts(out, &one, rule->name);
-  }
-  return EGRAPH_OK;
-}
-
 egraph_status eg_rules_prove(const eg_rules *rules, uint32_t number,
                              eg_proof_verdict *out) {
   const eg_rule *first = eg_rules_at(rules, number);
-  EG_TRY(eg_rule_prove(first, eg_rules_allocator(rules), out));
+  egraph_allocator alloc = eg_rules_allocator(rules);
+  EG_TRY(eg_rule_prove(first, alloc, out));
   if (first->schema == NULL || !out->is_proved) return EGRAPH_OK;
-  eg_rule_cases *cases = NULL;
-  eg_u32s values;
-  eg_u32s_init(&values, eg_rules_allocator(rules));
-  egraph_status status = eg_rule_cases_create(values.alloc, rules, &cases);
-  bool is_all = false;
-  if (status == EGRAPH_OK) status = eg_rule_cases_sample(first, &values, &is_all);
-  if (status == EGRAPH_OK) status = prove_cases_of(rules, number, cases, &values, out);
+  EG_LOCAL(eg_u32s, values, alloc);
+  eg_rule_cases *cases;
+  bool is_all;
+  EG_TRY(eg_rule_cases_sample(first, &values, &is_all));
+  EG_TRY(eg_rule_cases_create(alloc, rules, &cases));
+  egraph_status status = EGRAPH_OK;
+  uint32_t count = first->schema->parameter_count;
+  for (size_t i = 0; i < values.len && out->is_proved && status == EGRAPH_OK;
+       i += count) {
+    const eg_rule *rule;
+    eg_proof_verdict one;
+    status = eg_rule_cases_get(cases, number, values.data + i, &rule);
+    if (status != EGRAPH_OK || rule == NULL) continue;
+    status = eg_rule_prove(rule, alloc, &one);
+    if (status == EGRAPH_OK) join_verdicts(out, &one, rule->name);
+  }
   eg_rule_cases_destroy(cases);
-  eg_u32s_deinit(&values);
   if (out->is_proved && !is_all) {
     out->is_proved = false;
     snprintf(

@@ -1,5 +1,5 @@
 // Proves rules for all ranks, sizes and attribute values, or says why it does not
-// (README.md).
+// (PROOFS.md).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_PROVE_H
 #define EG_REWRITES_PROVE_H
@@ -18,8 +18,8 @@ typedef struct eg_proof_verdict {
 /// EGRAPH_E_MEMORY.
 egraph_status eg_rule_prove(const eg_rule *rule, egraph_allocator alloc,
                             eg_proof_verdict *out);
-/// A rule of a set: with parameters it is proved where all of its cases are, which ones
-/// with sequences, whose cases have no end, never are. Fails as eg_rule_prove.
+/// A rule of a set. A rule with parameters is proved when all of its cases are; a rule
+/// with sequences has cases without end, so it never is. Fails as eg_rule_prove.
 egraph_status eg_rules_prove(const eg_rules *rules, uint32_t number,
                              eg_proof_verdict *out);
 

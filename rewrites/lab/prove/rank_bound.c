@@ -1,10 +1,21 @@
 // An axis is plain when no operator names it: every operator does the same for it alone
-// (README.md, "Ranks"). The bound counts the axes that are named, and the plain ones that
+// (PROOFS.md, "Ranks"). The bound counts the axes that are named, and the plain ones that
 // a counterexample may need.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/prove/proof_case.h"
 
 enum { MOST_PATHS = 64, MOST_VISITS = 1024, LARGEST_LITERAL = EGRAPH_MAX_RANK };
+
+static const uint32_t AXES[EG_OP_COUNT] = {
+#define EG_MEANING(ID, name, axes) [EG_OP_##ID] = (axes),
+#include "rewrites/lab/prove/meaning.def"
+#undef EG_MEANING
+};
+
+static uint32_t axes_of(eg_op op) {
+  bool is_pointwise = (eg_op_info_of(op)->flags & EG_OPF_POINTWISE) != 0;
+  return AXES[is_pointwise ? EG_OP_IDENTITY : op];
+}
 
 typedef struct axes_count {
   const eg_rule *rule;
@@ -17,34 +28,12 @@ typedef struct axes_count {
   uint32_t named;       // axes that a term or a list names
   uint32_t front, back; // axes that are named by their place
   uint32_t free_axes;   // lists of axes of any length
-  bool only_pointwise;  // beside reductions and transposes
+  bool only_pointwise;  // except reductions and transposes
   bool is_aligned;      // no operator moves axes, counted from the last one
   bool has_windows;
 } axes_count;
 
 // ---- terms ------------------------------------------------------------------------
-
-// On a plain axis most operators read their operand at the index of the result, or at 0
-// where its size is 1: whatever the path, at one place. Products are not counted on:
-// where an operand is a vector, axes of the other one shift.
-static bool moves_plain_axes(const eg_rule_term *t, uint32_t operand) {
-  switch ((int)t->op) {
-  case EG_OP_TRANSPOSE:
-  case EG_OP_CONCAT:
-  case EG_OP_SPLIT:
-  case EG_OP_PART:
-  case EG_OP_EXPAND:
-  case EG_OP_SOFTMAX:
-  case EG_OP_LOG_SOFTMAX:
-  case EG_OP_REDUCE_SUM:
-  case EG_OP_REDUCE_MEAN:
-  case EG_OP_REDUCE_MAX:
-  case EG_OP_REDUCE_MIN:
-  case EG_OP_REDUCE_PROD: return false;
-  case EG_OP_MATMUL: return operand < 2;
-  default: return (eg_op_info_of(t->op)->flags & EG_OPF_POINTWISE) == 0;
-  }
-}
 
 static void end_path(axes_count *n, uint32_t var, bool moved) {
   if (eg_has_rank_zero(n->rule, var)) moved = false;
@@ -65,10 +54,16 @@ static void count_paths(axes_count *n, uint32_t term, uint32_t depth, uint32_t p
     end_path(n, t->var, moved);
     return;
   }
+  // On a plain axis most operators read their operand at the index of the result, or at 0
+  // where its size is 1: whatever the path, at one place. Products are not among them:
+  // where an operand is a vector, axes of the other one shift.
+  bool is_product = (axes_of(t->op) & EG_AXES_PRODUCT) != 0;
+  bool is_still = (axes_of(t->op) & EG_AXES_STILL) != 0;
   n->pads += t->op == EG_OP_PAD;
-  products += t->op == EG_OP_MATMUL;
+  products += is_product;
   for (uint32_t i = 0; i < t->child_count; i++)
-    count_paths(n, t->children[i], depth + 1, products, moved || moves_plain_axes(t, i));
+    count_paths(n, t->children[i], depth + 1, products,
+                moved || !(is_still || (is_product && i >= 2)));
 }
 
 /// Places from the last one: -1 is the first of them.
@@ -89,84 +84,41 @@ static void note_literal(axes_count *n, int64_t value) {
   if (place > n->front) n->front = place;
 }
 
-static bool is_window(eg_op op) {
-  switch ((int)op) {
-  case EG_OP_CONV:
-  case EG_OP_MAX_POOL:
-  case EG_OP_AVERAGE_POOL:
-  case EG_OP_GLOBAL_MAX_POOL:
-  case EG_OP_GLOBAL_AVERAGE_POOL:
-  case EG_OP_POOL_KERNEL:
-  case EG_OP_CONV_IDENTITY:
-  case EG_OP_BATCH_NORM:
-  case EG_OP_ENLARGE: return true;
-  default: return false;
-  }
-}
-
-static void note_axes(axes_count *n, const eg_rule_slot *slot) {
-  uint32_t length = eg_known_length(n->rule, slot);
-  if (length != EG_RULE_NONE)
-    n->named += length;
-  else
-    n->free_axes++;
-}
-
-// Integers among the attributes are flags, or numbers of groups and parts.
-static bool has_only_flags(eg_op op) {
-  return op == EG_OP_MATMUL || op == EG_OP_PART || is_window(op);
-}
-
 static void count_term_axes(axes_count *n, const eg_rule_term *t) {
   if (t->is_var) return;
-  bool pointwise = (eg_op_info_of(t->op)->flags & EG_OPF_POINTWISE) != 0;
-  uint16_t slots = eg_op_info_of(t->op)->attr_count;
-  for (uint16_t i = 0; i < slots; i++) {
+  const uint32_t no_axes = EG_AXES_COUNTED | EG_AXES_PRODUCT | EG_AXES_WINDOWS;
+  uint32_t axes = axes_of(t->op);
+  for (uint16_t i = 0; i < eg_op_info_of(t->op)->attr_count; i++) {
     const eg_rule_slot *slot = &t->slots[i];
     if (slot->form != EG_RULE_SLOT_LITERAL) continue;
-    if (slot->literal.kind == EG_ATTR_INT && !has_only_flags(t->op))
+    if (slot->literal.kind == EG_ATTR_INT && (axes & no_axes) == 0)
       note_literal(n, slot->literal.i);
     if (slot->literal.kind != EG_ATTR_INTS) continue;
     n->named += slot->literal.ints.len; // as many axes as it names, or has
-    for (uint32_t k = 0; k < slot->literal.ints.len; k++)
-      if (t->op != EG_OP_SLICE && t->op != EG_OP_PAD)
-        note_literal(n, slot->literal.ints.data[k]);
+    for (uint32_t k = 0; k < slot->literal.ints.len && (axes & EG_AXES_LISTED) == 0; k++)
+      note_literal(n, slot->literal.ints.data[k]);
   }
-  if (pointwise) return;
-  bool moves = t->op == EG_OP_TRANSPOSE, shifts = moves;
-  switch ((int)t->op) {
-  case EG_OP_CONCAT:
-  case EG_OP_SPLIT:
-  case EG_OP_SOFTMAX:
-  case EG_OP_LOG_SOFTMAX: n->named++; break;
-  case EG_OP_PART: break; // of the axis that its split names
-  case EG_OP_MATMUL: n->products++; break;
-  case EG_OP_REDUCE_SUM:
-  case EG_OP_REDUCE_MEAN:
-  case EG_OP_REDUCE_MAX:
-  case EG_OP_REDUCE_MIN:
-  case EG_OP_REDUCE_PROD: // axes are the first slot of the family
-    note_axes(n, &t->slots[0]);
-    moves = shifts = true;
-    break;
-  case EG_OP_TRANSPOSE:
-  case EG_OP_SLICE:
-  case EG_OP_PAD:
-  case EG_OP_EXPAND:
-  case EG_OP_TILE:
-  case EG_OP_FILL: break;
-  default:
-    if (!is_window(t->op)) n->is_plain = false;
-    n->has_windows = true;
-    break;
+  if ((eg_op_info_of(t->op)->flags & EG_OPF_POINTWISE) != 0) return;
+  bool is_shifted = (axes & EG_AXES_SHIFTED) != 0;
+  if ((axes & EG_AXES_PLAIN) == 0) n->is_plain = false;
+  if ((axes & EG_AXES_WINDOWS) != 0) n->has_windows = true;
+  if ((axes & EG_AXES_PRODUCT) != 0) n->products++;
+  if ((axes & EG_AXES_NAMED) != 0) n->named++;
+  if ((axes & EG_AXES_REDUCED) != 0) {
+    uint32_t length = eg_known_length(n->rule, &t->slots[0]);
+    if (length != EG_RULE_NONE)
+      n->named += length;
+    else
+      n->free_axes++;
   }
-  if (!moves) n->only_pointwise = false;
-  if (shifts) n->is_aligned = false;
+  n->only_pointwise = n->only_pointwise && is_shifted;
+  n->is_aligned = n->is_aligned && !is_shifted;
 }
 
 // ---- expressions ------------------------------------------------------------------
 
-// Functions that commute with the removal of a plain axis: per axis, or of named ones.
+// True for functions that commute with the removal of a plain axis: they work axis by
+// axis, or on named axes.
 static bool is_per_axis(eg_rule_function f) {
   switch ((int)f) {
   case EG_RULE_FN_ELEMENTS:
@@ -203,41 +155,33 @@ static bool is_of_rank(const eg_rule *rule, const eg_rule_expr *e) {
          rule->exprs[e->args[1]].form == EG_RULE_EXPR_CONSTANT;
 }
 
-static bool is_of_every_axis(const eg_rule *rule, const eg_rule_expr *e) {
-  return e->function == EG_RULE_FN_REPEAT && is_of_rank(rule, &rule->exprs[e->args[1]]);
-}
-
-// The number of elements is only compared with 0: no size is 0.
-static bool is_of_no_size(const eg_rule *rule, const eg_rule_expr *elements) {
+/// True when every use of an expression, as operand k of e, passes the test, and there is
+/// one.
+typedef bool use_test(const eg_rule *rule, const eg_rule_expr *e, uint32_t k);
+static bool is_used_as(const eg_rule *rule, const eg_rule_expr *of, use_test *test) {
   bool found = false;
-  for (uint32_t i = 0; i < rule->expr_count; i++) {
-    const eg_rule_expr *e = &rule->exprs[i];
-    for (uint32_t k = 0; k < e->arg_count; k++) {
-      if (&rule->exprs[e->args[k]] != elements) continue;
-      if (k != 0 || e->function != EG_RULE_FN_GT) return false;
-      const eg_rule_expr *number = &rule->exprs[e->args[1]];
-      if (number->form != EG_RULE_EXPR_CONSTANT || number->constant.i != 0) return false;
+  for (uint32_t i = 0; i < rule->expr_count; i++)
+    for (uint32_t k = 0; k < rule->exprs[i].arg_count; k++) {
+      if (&rule->exprs[rule->exprs[i].args[k]] != of) continue;
+      if (!test(rule, &rule->exprs[i], k)) return false;
       found = true;
     }
-  }
   return found;
 }
 
-// A number that ranks are compared with, and nothing else is.
-static bool is_rank(const eg_rule *rule, const eg_rule_expr *number) {
-  bool found = false;
-  for (uint32_t i = 0; i < rule->expr_count; i++) {
-    const eg_rule_expr *e = &rule->exprs[i];
-    for (uint32_t k = 0; k < e->arg_count; k++) {
-      if (&rule->exprs[e->args[k]] != number) continue;
-      bool compares = e->function == EG_RULE_FN_EQ || e->function == EG_RULE_FN_GE;
-      if (!compares || k != 1) return false;
-      const eg_rule_expr *of = &rule->exprs[e->args[0]];
-      if (of->form != EG_RULE_EXPR_CALL || of->function != EG_RULE_FN_RANK) return false;
-      found = true;
-    }
-  }
-  return found;
+// A number of elements that is compared with 0: no size is 0.
+static bool is_of_no_size(const eg_rule *rule, const eg_rule_expr *e, uint32_t k) {
+  if (k != 0 || e->function != EG_RULE_FN_GT) return false;
+  const eg_rule_expr *number = &rule->exprs[e->args[1]];
+  return number->form == EG_RULE_EXPR_CONSTANT && number->constant.i == 0;
+}
+
+// A number that is compared with ranks.
+static bool is_rank(const eg_rule *rule, const eg_rule_expr *e, uint32_t k) {
+  bool compares = e->function == EG_RULE_FN_EQ || e->function == EG_RULE_FN_GE;
+  if (!compares || k != 1) return false;
+  const eg_rule_expr *of = &rule->exprs[e->args[0]];
+  return of->form == EG_RULE_EXPR_CALL && of->function == EG_RULE_FN_RANK;
 }
 
 static bool has_lists(const eg_rule *rule, const eg_rule_expr *e) {
@@ -264,7 +208,7 @@ static bool says_nothing(const eg_rule *rule, const eg_rule_expr *e) {
   return nothing;
 }
 
-// Axes of other lists: they are counted where these stand.
+// True when the items are axes of other lists, which are counted there.
 static bool lists_axes(const eg_rule *rule, const eg_rule_expr *e) {
   for (uint32_t i = 0; i < e->arg_count; i++) {
     const eg_rule_expr *item = &rule->exprs[e->args[i]];
@@ -274,29 +218,19 @@ static bool lists_axes(const eg_rule *rule, const eg_rule_expr *e) {
 }
 
 // A place in a list of axes, which is no axis.
-static bool is_place_in_axes(const eg_rule *rule, const eg_rule_expr *number) {
-  bool found = false;
-  for (uint32_t i = 0; i < rule->expr_count; i++) {
-    const eg_rule_expr *e = &rule->exprs[i];
-    for (uint32_t k = 0; k < e->arg_count; k++) {
-      if (&rule->exprs[e->args[k]] != number) continue;
-      const eg_rule_expr *list = &rule->exprs[e->args[0]];
-      if (e->function == EG_RULE_FN_LEN || k != 1) return false;
-      if (e->function != EG_RULE_FN_AT || list->form != EG_RULE_EXPR_VAR) return false;
-      eg_rule_slot slot = {.form = EG_RULE_SLOT_VAR, .index = list->var};
-      if (eg_known_length(rule, &slot) == EG_RULE_NONE) return false;
-      found = true;
-    }
-  }
-  return found;
+static bool is_place_in_axes(const eg_rule *rule, const eg_rule_expr *e, uint32_t k) {
+  const eg_rule_expr *list = &rule->exprs[e->args[0]];
+  if (k != 1 || e->function != EG_RULE_FN_AT || list->form != EG_RULE_EXPR_VAR)
+    return false;
+  eg_rule_slot slot = {.form = EG_RULE_SLOT_VAR, .index = list->var};
+  return eg_known_length(rule, &slot) != EG_RULE_NONE;
 }
 
 static bool is_sizes_of_parts(const eg_rule *rule, const eg_rule_expr *list) {
-  uint16_t sizes = (uint16_t)((int)EG_A_SPLIT_SIZES - (int)EG_A_BASE_SPLIT);
   for (uint32_t i = 0; i < rule->term_count; i++) {
     const eg_rule_term *t = &rule->terms[i];
     if (t->is_var || t->op != EG_OP_SPLIT) continue;
-    const eg_rule_slot *slot = &t->slots[sizes];
+    const eg_rule_slot *slot = &t->slots[EG_SLOT(SPLIT, SIZES)];
     if (slot->form == EG_RULE_SLOT_EXPR && &rule->exprs[slot->index] == list) return true;
   }
   return false;
@@ -304,8 +238,9 @@ static bool is_sizes_of_parts(const eg_rule *rule, const eg_rule_expr *list) {
 
 static void count_expr_axes(axes_count *n, const eg_rule_expr *e) {
   if (e->form == EG_RULE_EXPR_CONSTANT) {
-    if (e->kind != EG_RULE_INT || is_place_in_axes(n->rule, e)) {
-    } else if (is_rank(n->rule, e) && e->constant.i >= 0) { // so many axes stay
+    if (e->kind != EG_RULE_INT || is_used_as(n->rule, e, is_place_in_axes)) {
+    } else if (is_used_as(n->rule, e, is_rank) &&
+               e->constant.i >= 0) { // so many axes stay
       if (e->constant.i == 0) return;
       if (n->is_aligned && !n->has_windows)
         note_back(n, e->constant.i);
@@ -322,8 +257,10 @@ static void count_expr_axes(axes_count *n, const eg_rule_expr *e) {
     return;
   }
   if (e->form != EG_RULE_EXPR_CALL) return;
-  if (!is_per_axis(e->function) && !is_of_every_axis(n->rule, e) &&
-      !(e->function == EG_RULE_FN_ELEMENTS && is_of_no_size(n->rule, e)))
+  bool is_of_every_axis = e->function == EG_RULE_FN_REPEAT &&
+                          is_of_rank(n->rule, &n->rule->exprs[e->args[1]]);
+  if (!is_per_axis(e->function) && !is_of_every_axis &&
+      !(e->function == EG_RULE_FN_ELEMENTS && is_used_as(n->rule, e, is_of_no_size)))
     n->is_plain = false;
   if (e->function == EG_RULE_FN_LIST && !lists_axes(n->rule, e) &&
       !is_sizes_of_parts(n->rule, e))
@@ -420,7 +357,7 @@ static bool is_literal(const eg_rule_slot *slot, int64_t value) {
                                               : slot->literal.i == value);
 }
 
-#define SLOT(ID, NAME) ((int)EG_A_##ID##_##NAME - (int)EG_A_BASE_##ID)
+static terms expand_term(expansion *e, uint32_t term, uint32_t depth);
 
 // They grow with their operand.
 static bool is_monotone(eg_op op) {
@@ -445,8 +382,6 @@ static bool is_activation(eg_op op) {
   default: return is_monotone(op);
   }
 }
-
-static terms expand_term(expansion *e, uint32_t term, uint32_t depth);
 
 static terms expand_all(expansion *e, const eg_rule_term *t, uint32_t depth) {
   terms all = expand_term(e, t->children[0], depth);
@@ -481,10 +416,8 @@ static terms expand_term(expansion *e, uint32_t term, uint32_t depth) {
   if (depth > DEEPEST) return give_up(e);
   if (t->is_var) return t->var < 64 ? read_of(UINT64_C(1) << t->var) : give_up(e);
   depth++;
+  if (t->child_count == 0) return read_of(0);
   switch ((int)t->op) {
-  case EG_OP_FILL:
-  case EG_OP_POOL_KERNEL:
-  case EG_OP_CONV_IDENTITY: return read_of(0);
   case EG_OP_ADD:
   case EG_OP_SUB: e->has_sums = e->has_pointwise = true; return expand_all(e, t, depth);
   case EG_OP_MUL:
@@ -493,32 +426,25 @@ static terms expand_term(expansion *e, uint32_t term, uint32_t depth) {
                           expand_term(e, t->children[1], depth));
   case EG_OP_BATCH_NORM: e->has_pointwise = true; return expand_batch_norm(e, t, depth);
   case EG_OP_CONV:
-    if (!is_literal(&t->slots[SLOT(CONV, ACT)], EG_ACT_NONE)) return give_up(e);
+    if (!is_literal(&t->slots[EG_SLOT(CONV, ACT)], EG_ACT_NONE)) return give_up(e);
     return expand_conv(e, t, depth);
   case EG_OP_AVERAGE_POOL:
   case EG_OP_GLOBAL_AVERAGE_POOL:
   case EG_OP_NEG: e->has_sums = true; return expand_all(e, t, depth);
   case EG_OP_MAX_POOL:
-  case EG_OP_GLOBAL_MAX_POOL: e->has_maxima = true; return expand_all(e, t, depth);
+  case EG_OP_GLOBAL_MAX_POOL:
+  case EG_OP_MAX: e->has_maxima = true; return expand_all(e, t, depth);
   case EG_OP_PAD: { // in x + (1 - in) v
     terms x = expand_all(e, t, depth);
-    if (!is_literal(&t->slots[SLOT(PAD, MODE)], 0)) return give_up(e);
-    if (!is_literal(&t->slots[SLOT(PAD, VALUE)], 0)) count_terms(e, &x, 0, 2);
+    if (!is_literal(&t->slots[EG_SLOT(PAD, MODE)], 0)) return give_up(e);
+    if (!is_literal(&t->slots[EG_SLOT(PAD, VALUE)], 0)) count_terms(e, &x, 0, 2);
     return x;
   }
-  case EG_OP_IDENTITY:
-  case EG_OP_CONCAT:
-  case EG_OP_SPLIT:
-  case EG_OP_PART:
-  case EG_OP_SLICE:
-  case EG_OP_TRANSPOSE:
-  case EG_OP_EXPAND:
-  case EG_OP_ENLARGE: return expand_all(e, t, depth);
-  case EG_OP_MAX: e->has_maxima = true; return expand_all(e, t, depth);
   default: break;
   }
-  if (!is_monotone(t->op)) return give_up(e);
-  e->has_maxima = true;
+  bool is_picked = t->op == EG_OP_IDENTITY || (axes_of(t->op) & EG_AXES_PICKED) != 0;
+  if (!is_picked && !is_monotone(t->op)) return give_up(e);
+  e->has_maxima = e->has_maxima || !is_picked;
   return expand_all(e, t, depth);
 }
 

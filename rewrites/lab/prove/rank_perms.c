@@ -1,8 +1,9 @@
-// Whether permutations carry each axis to one axis of every term. A permutation leads
-// from the axes of its operand (a space) to those of its result; operators that move no
-// axis have operands and results of one space. Where a chain of permutations closes, as
-// of (transpose ?p (transpose ?p ?x)) = ?x, an axis is tied to others of the same term:
-// the order of ?p matters, and no number of axes less than all is enough.
+// Decides whether permutations carry each axis to one axis of every term. The axes of a
+// term are a space; a permutation maps the space of its operand to the space of its
+// result, and operators that move no axis have operands and results in one space. Where a
+// chain of permutations closes, as in (transpose ?p (transpose ?p ?x)) = ?x, an axis is
+// tied to other axes of the same term: the order of ?p matters, and all ranks must be
+// checked.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/prove/proof_case.h"
 
@@ -133,7 +134,7 @@ static void lead_by_variable(spaces *s, uint32_t var, uint32_t from, uint32_t to
   s->to[var] = to;
 }
 
-// What moves axes that are named leaves the others in their space.
+// Functions that move named axes leave the others in their space.
 static void lead(spaces *s, uint32_t expr, uint32_t from, uint32_t to) {
   const eg_rule_expr *e = &s->rule->exprs[expr];
   if (e->form == EG_RULE_EXPR_VAR) {
@@ -214,7 +215,7 @@ static void note_expr_spaces(spaces *s, uint32_t expr) {
       unite_spaces(s->same, space_of_expr(s, expr), space_of_expr(s, e->args[i]));
 }
 
-// A permutation that is an operand of other functions is a list of numbers.
+// A permutation that is an operand of another function is used as a list of numbers.
 static void check_uses(spaces *s) {
   const eg_rule *rule = s->rule;
   for (uint32_t i = 0; i < rule->expr_count; i++) {
