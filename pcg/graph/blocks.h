@@ -67,7 +67,7 @@ typedef struct eg_folded {
   uint32_t middle;  // number of the block that represents others
   uint32_t times;   // blocks that it represents
   eg_u32s value;    // [values of the whole graph] value of the folded graph; UINT32_MAX:
-                 // none, no node reads it
+                    // none, no node reads it
   egraph_allocator alloc;
 } eg_folded;
 
