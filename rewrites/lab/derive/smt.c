@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "ops/meaning.h"
 #include "rewrites/lab/generate/field_plan.h"
 
 // Instances are small: a definition for each element, a product for each pair of a sum. A
@@ -18,58 +19,37 @@ static const char perhaps_rounded[] = "with constants that may be rounded";
 static const char taken_as_quotients[] =
     "with rounded constants, taken as quotients (0.333333 as 1/3)";
 
-/// Functions of one number: @ is the number, # and $ are constants of the attributes.
-typedef struct shape_of_function {
+/// Operators that are written as they are; others by their formulas (ops/meaning.h). In a
+/// text, @, & and $ are operands.
+static const struct primitive {
   eg_op op;
   const char *text;
-} shape_of_function;
-static const shape_of_function functions[] = {
-    {EG_OP_IDENTITY, "@"},
-    {EG_OP_RELU, "(largest @ 0.0)"},
-    {EG_OP_NEG, "(- @)"},
-    {EG_OP_SQUARE, "(* @ @)"},
-    {EG_OP_ABS, "(largest @ (- @))"},
-    {EG_OP_SIGN, "(ite (> @ 0.0) 1.0 (ite (< @ 0.0) (- 1.0) 0.0))"},
-    {EG_OP_NOT, "(- 1.0 @)"},
-    {EG_OP_RECIPROCAL, "(over 1.0 @)"},
-    {EG_OP_SQRT, "(sqrt @)"},
-    {EG_OP_RSQRT, "(over 1.0 (sqrt @))"},
-    {EG_OP_EXP, "(exp @)"},
-    {EG_OP_LOG, "(log @)"},
-    {EG_OP_TANH, "(tanh @)"},
-    {EG_OP_SIGMOID, "(sigmoid @)"},
-    {EG_OP_SILU, "(* @ (sigmoid @))"},
-    {EG_OP_SOFTPLUS, "(log (+ 1.0 (exp @)))"},
-    {EG_OP_MISH, "(* @ (tanh (log (+ 1.0 (exp @)))))"},
-    {EG_OP_ERF, "(erf @)"},
-    {EG_OP_SIN, "(sin @)"},
-    {EG_OP_COS, "(cos @)"},
-    {EG_OP_FLOOR, "(to_real (to_int @))"},
-    {EG_OP_CEIL, "(- (to_real (to_int (- @))))"},
-    {EG_OP_ROUND, "(round @)"},
-    {EG_OP_SOFTSIGN, "(over @ (+ 1.0 (largest @ (- @))))"},
-    {EG_OP_LEAKY_RELU, "(ite (>= @ 0.0) @ (* # @))"},
-    {EG_OP_ELU, "(ite (>= @ 0.0) @ (* # (- (exp @) 1.0)))"},
-    {EG_OP_HARD_SIGMOID, "(largest 0.0 (least 1.0 (+ (* # @) $)))"},
-    {EG_OP_HARD_SWISH, "(* @ (largest 0.0 (least 1.0 (+ (* # @) $))))"},
-};
-/// Of two numbers: & is the second one.
-static const shape_of_function pairs[] = {
-    {EG_OP_DIV, "(over @ &)"},
-    {EG_OP_MAX, "(largest @ &)"},
-    {EG_OP_MIN, "(least @ &)"},
-    {EG_OP_EQUAL, "(ite (= @ &) 1.0 0.0)"},
-    {EG_OP_LESS, "(ite (< @ &) 1.0 0.0)"},
-    {EG_OP_LESS_OR_EQUAL, "(ite (<= @ &) 1.0 0.0)"},
-    {EG_OP_GREATER, "(ite (> @ &) 1.0 0.0)"},
-    {EG_OP_GREATER_OR_EQUAL, "(ite (>= @ &) 1.0 0.0)"},
-    {EG_OP_AND, "(* @ &)"},
-    {EG_OP_OR, "(- (+ @ &) (* @ &))"},
-};
-// Functions of which nothing is known but that they are odd, even, or what the
-// definitions say.
-static const char *const unknown[] = {"exp", "log", "sqrt",  "tanh", "sigmoid",  "erf",
-                                      "sin", "cos", "round", "gelu", "gelu_tanh"};
+  bool is_unknown; // the solver knows little of it
+} primitives[] = {{EG_OP_IDENTITY, "@", false},
+                  {EG_OP_ADD, "(+ @ &)", false},
+                  {EG_OP_MUL, "(* @ &)", false},
+                  {EG_OP_DIV, "(over @ &)", false},
+                  {EG_OP_MAX, "(largest @ &)", false},
+                  {EG_OP_MIN, "(least @ &)", false},
+                  {EG_OP_NEG, "(- @)", false},
+                  {EG_OP_NOT, "(- 1.0 @)", false},
+                  {EG_OP_AND, "(* @ &)", false},
+                  {EG_OP_OR, "(- (+ @ &) (* @ &))", false},
+                  {EG_OP_EQUAL, "(ite (= @ &) 1.0 0.0)", false},
+                  {EG_OP_LESS, "(ite (< @ &) 1.0 0.0)", false},
+                  {EG_OP_LESS_OR_EQUAL, "(ite (<= @ &) 1.0 0.0)", false},
+                  {EG_OP_WHERE, "(ite (distinct 0.0 @) & $)", false},
+                  {EG_OP_FLOOR, "(to_real (to_int @))", false},
+                  {EG_OP_ROUND, "(round @)", true},
+                  {EG_OP_SQRT, "(sqrt @)", true},
+                  {EG_OP_EXP, "(exp @)", true},
+                  {EG_OP_LOG, "(log @)", true},
+                  {EG_OP_TANH, "(tanh @)", true},
+                  {EG_OP_SIGMOID, "(sigmoid @)", true},
+                  {EG_OP_ERF, "(erf @)", true},
+                  {EG_OP_SIN, "(sin @)", true},
+                  {EG_OP_COS, "(cos @)", true}};
+// Functions are odd, even, or unknown but for these definitions.
 static const char prelude[] =
     "(set-logic ALL)\n"
     "(define-fun largest ((a Real) (b Real)) Real (ite (>= a b) a b))\n"
@@ -91,15 +71,6 @@ static const char prelude[] =
         "(declare-fun half_cos (Real) Real)\n"
         "(define-fun cos ((a Real)) Real (half_cos (largest a (- a))))\n"
         "(define-fun sigmoid ((a Real)) Real (* 0.5 (+ 1.0 (tanh (* 0.5 a)))))\n";
-#define COUNT(list) (sizeof(list) / sizeof *(list))
-
-static const char *text_of_operator(const shape_of_function *list, size_t count,
-                                    eg_op op) {
-  for (size_t i = 0; i < count; i++)
-    if (list[i].op == op) return list[i].text;
-  return NULL;
-}
-
 typedef struct script {
   eg_text *out;
   eg_arena *arena;
@@ -202,6 +173,30 @@ static egraph_status print_constant(script *s, double value) {
   return print_quotient(s, n, d);
 }
 
+/// The same as a text of its own.
+static egraph_status constant_text(script *s, double value, const char **out) {
+  eg_text *whole = s->out;
+  EG_LOCAL(eg_text, text, whole->chars.alloc);
+  s->out = &text;
+  egraph_status status = print_constant(s, value);
+  s->out = whole;
+  EG_TRY(status);
+  return eg_arena_string(s->arena, eg_text_of(&text), text.chars.len, out);
+}
+
+/// The name of an element with an ending.
+static egraph_status element_text(script *s, eg_value value, uint32_t element,
+                                  const char *end, const char **out) {
+  eg_text *whole = s->out;
+  EG_LOCAL(eg_text, text, whole->chars.alloc);
+  s->out = &text;
+  egraph_status status = print_element(s, value, element);
+  s->out = whole;
+  EG_TRY(status);
+  EG_TRY(eg_text_append(&text, end));
+  return eg_arena_string(s->arena, eg_text_of(&text), text.chars.len, out);
+}
+
 // ---- nodes ----------------------------------------------------------------------------
 
 /// The result of a node that is being defined.
@@ -240,22 +235,6 @@ static egraph_status print_sum(const definition *d, uint32_t element) {
   return eg_text_append(s->out, ")");
 }
 
-static egraph_status print_pair(const definition *d, uint32_t element) {
-  const char *text = text_of_operator(pairs, COUNT(pairs), d->plan->op);
-  uint32_t first = d->plan->sums.begin[element];
-  if (text == NULL)
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "operator %s", eg_op_info_of(d->plan->op)->name);
-  for (; *text != '\0'; text++) {
-    if (*text == '@')
-      EG_TRY(print_place(d, d->plan->sums.from[first]));
-    else if (*text == '&')
-      EG_TRY(print_place(d, d->plan->sums.from[first + 1]));
-    else
-      EG_TRY(eg_text_append_bytes(d->s->out, text, 1));
-  }
-  return EGRAPH_OK;
-}
-
 static egraph_status print_lattice(const definition *d, uint32_t element) {
   const eg_field_terms *t = &d->plan->sums;
   const char *name = d->plan->op == EG_OP_REDUCE_MIN ? "(least " : "(largest ";
@@ -271,6 +250,73 @@ static egraph_status print_lattice(const definition *d, uint32_t element) {
   return EGRAPH_OK;
 }
 
+/// Writes an operator on operands that are texts; `attrs` are numbers of attributes, by
+/// slot. A NULL text is a bound that bounds nothing.
+static egraph_status operator_text(script *s, eg_op op, const char *const *args,
+                                   const double *attrs, const char **out) {
+  EG_LOCAL(eg_text, text, s->out->chars.alloc);
+  if ((op == EG_OP_MAX || op == EG_OP_MIN) && (args[0] == NULL || args[1] == NULL)) {
+    *out = args[args[0] == NULL];
+    return EGRAPH_OK;
+  }
+  for (size_t i = 0; i < sizeof primitives / sizeof *primitives; i++) {
+    if (primitives[i].op != op) continue;
+    if (primitives[i].is_unknown) doubt(s, not_defined);
+    for (const char *at = primitives[i].text; *at != '\0'; at++)
+      if (*at == '@' || *at == '&' || *at == '$')
+        eg_text_append(&text, args[*at == '@' ? 0 : *at == '&' ? 1 : 2]);
+      else
+        eg_text_append_bytes(&text, at, 1);
+    EG_TRY(eg_text_status(&text));
+    return eg_arena_string(s->arena, eg_text_of(&text), text.chars.len, out);
+  }
+  eg_formula formula;
+  const char *terms[EG_FORMULA_TERMS], *kids[EG_FORMULA_OPERANDS];
+  if (!eg_formula_of(op, &formula))
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s %s", attrs == NULL ? "operator" : "function",
+                   eg_op_info_of(op)->name);
+  for (uint32_t i = 0; i < formula.count; i++) {
+    const eg_formula_term *term = &formula.terms[i];
+    double number = term->kind == EG_FORMULA_ATTR ? attrs[term->which] : term->number;
+    for (uint8_t k = 0; k < term->count; k++)
+      kids[k] = terms[term->kids[k]];
+    terms[i] = NULL;
+    if (term->kind == EG_FORMULA_OPERAND)
+      terms[i] = args[term->which];
+    else if (term->kind == EG_FORMULA_CALL)
+      EG_TRY(operator_text(s, term->op, kids, attrs, &terms[i]));
+    else if (term->kind == EG_FORMULA_NUMBER || isfinite(number))
+      EG_TRY(constant_text(s, number, &terms[i]));
+  }
+  *out = terms[formula.count - 1];
+  return EGRAPH_OK;
+}
+
+static egraph_status print_pair(const definition *d, uint32_t element) {
+  const uint32_t *from = d->plan->sums.from + d->plan->sums.begin[element];
+  const char *args[2], *text;
+  for (uint32_t i = 0; i < 2; i++)
+    EG_TRY(element_text(d->s, d->node->inputs[from[i] >> 24], from[i] & 0xffffff, "",
+                        &args[i]));
+  EG_TRY(operator_text(d->s, d->plan->op, args, NULL, &text));
+  return eg_text_append(d->s->out, text);
+}
+
+/// The function of a number that is defined under the name of the element and "a".
+static egraph_status print_function(const definition *d, eg_value value,
+                                    uint32_t element) {
+  const eg_field_function *f = &d->plan->function;
+  const double attrs[2] = {f->real_a, f->real_b};
+  const char *x, *text;
+  EG_TRY(element_text(d->s, value, element, "a", &x));
+  if (f->op == EG_OP_GELU) { // of which nothing is said
+    doubt(d->s, not_defined);
+    return eg_text_printf(d->s->out, f->has_a ? "(gelu_tanh %s)" : "(gelu %s)", x);
+  }
+  EG_TRY(operator_text(d->s, f->op, &x, attrs, &text));
+  return eg_text_append(d->s->out, text);
+}
+
 static egraph_status print_before_function(const definition *d, uint32_t element) {
   switch (d->plan->kind) {
   case EG_FIELD_POLYNOMIAL: return print_sum(d, element);
@@ -281,44 +327,6 @@ static egraph_status print_before_function(const definition *d, uint32_t element
   case EG_FIELD_ROWS: break;
   }
   return EG_FAIL(EGRAPH_E_UNSUPPORTED, "operator %s", eg_op_info_of(d->plan->op)->name);
-}
-
-static const char *text_of_function(const eg_field_function *f) {
-  if (f->op == EG_OP_GELU) return f->has_a ? "(gelu_tanh @)" : "(gelu @)";
-  if (f->op == EG_OP_CLIP && f->has_a)
-    return f->has_b ? "(least (largest @ #) $)" : "(largest @ #)";
-  if (f->op == EG_OP_CLIP) return f->has_b ? "(least @ $)" : "@";
-  return text_of_operator(functions, COUNT(functions), f->op);
-}
-
-static bool is_unknown(const char *text) {
-  for (size_t i = 0; i < COUNT(unknown); i++) {
-    const char *at = strstr(text, unknown[i]);
-    if (at != NULL && at != text && at[-1] == '(') return true;
-  }
-  return false;
-}
-
-/// The function of a number that is defined under the name of the element and "a".
-static egraph_status print_function(const definition *d, eg_value value,
-                                    uint32_t element) {
-  script *s = d->s;
-  const eg_field_function *f = &d->plan->function;
-  const char *text = text_of_function(f);
-  if (text == NULL)
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "function %s", eg_op_info_of(f->op)->name);
-  if (is_unknown(text)) doubt(s, not_defined);
-  for (; *text != '\0'; text++) {
-    if (*text == '@') {
-      EG_TRY(print_element(s, value, element));
-      eg_text_append(s->out, "a");
-    } else if (*text == '#' || *text == '$') {
-      EG_TRY(print_constant(s, *text == '#' ? f->real_a : f->real_b));
-    } else {
-      EG_TRY(eg_text_append_bytes(s->out, text, 1));
-    }
-  }
-  return EGRAPH_OK;
 }
 
 /// That the element's divisor is not 0.

@@ -91,11 +91,9 @@ enum { FEW_ELEMENTS = 100, MAX_ELEMENTS = 400, LARGE_ELEMENTS = 1500 };
 // ---- fresh types ----------------------------------------------------------------
 
 static egraph_dtype dtype_for(const eg_verify_choice *choice) {
-  if (choice->is_dtype_aimed && choice->op != EG_OP_WHERE) return choice->dtype;
-  if (choice->op == EG_OP_NOT || choice->op == EG_OP_AND || choice->op == EG_OP_OR ||
-      choice->op == EG_OP_XOR || choice->op == EG_OP_WHERE)
-    return EGRAPH_BOOL;
-  return choice->dtype;
+  bool is_mask = eg_op_role(choice->op, 0) == EG_ROLE_MASK;
+  bool is_bool = (choice->info->flags & EG_OPF_BOOL) != 0;
+  return is_mask || (is_bool && !choice->is_dtype_aimed) ? EGRAPH_BOOL : choice->dtype;
 }
 
 /// Most dimensions of many are ones.
@@ -368,29 +366,12 @@ static eg_type where_operand(eg_verify_choice *choice, uint32_t index) {
 
 // ---- choosing -------------------------------------------------------------------
 
-static eg_type conv_operand(eg_verify_choice *choice, uint32_t index) {
-  if (index == 1) return conv_weight(choice);
-  if (index == 2) return vector_of(choice, choice->types[1].dims[0]);
-  return addend(choice, index);
-}
-
-static eg_type product_operand(eg_verify_choice *choice, uint32_t index) {
-  return index == 1 ? right_factor(choice) : addend(choice, index);
-}
-
-static eg_type concat_part(eg_verify_choice *choice, uint32_t index) {
-  (void)index;
-  return concat_operand(choice, &choice->types[0]);
-}
-
-static eg_type channel_vector(eg_verify_choice *choice, uint32_t index) {
-  (void)index;
-  return vector_of(choice, choice->types[0].rank < 2 ? 1 : choice->types[0].dims[1]);
-}
-
-static eg_type normalized_vector(eg_verify_choice *choice, uint32_t index) {
-  (void)index;
+/// A number for each channel, or for each place in the dimensions from the axis on.
+static eg_type normalized_vector(eg_verify_choice *choice) {
   eg_type type = choice->types[0];
+  uint16_t slot;
+  if (!eg_op_find_role(choice->op, EG_AR_AXIS, &slot))
+    return vector_of(choice, type.rank < 2 ? 1 : type.dims[1]);
   int64_t axis = flag(choice, "axis");
   if (axis < 0) axis += type.rank;
   if (axis >= 0 && axis < (int64_t)type.rank)
@@ -398,32 +379,27 @@ static eg_type normalized_vector(eg_verify_choice *choice, uint32_t index) {
   return type;
 }
 
-static eg_type gather_operand(eg_verify_choice *choice, uint32_t index) {
-  (void)index;
+static eg_type index_operand(eg_verify_choice *choice) {
   eg_type type = {.dtype = EGRAPH_INT64, .rank = eg_verify_below(choice, 3)};
   for (uint32_t i = 0; i < type.rank; i++)
     type.dims[i] = few(choice);
   return type;
 }
 
+static bool is_product(eg_op op) { return op == EG_OP_MATMUL || op == EG_OP_GEMM; }
+
 // Operand `index` > 0 for operand 0 and the attributes.
 static eg_type other_operand(eg_verify_choice *choice, uint32_t index) {
-  static const struct {
-    eg_op op;
-    eg_type (*choose)(eg_verify_choice *, uint32_t);
-  } rows[] = {{EG_OP_MATMUL, product_operand},
-              {EG_OP_GEMM, product_operand},
-              {EG_OP_CONV, conv_operand},
-              {EG_OP_CONCAT, concat_part},
-              {EG_OP_BATCH_NORM, channel_vector},
-              {EG_OP_GROUP_NORM, channel_vector},
-              {EG_OP_INSTANCE_NORM, channel_vector},
-              {EG_OP_LAYER_NORM, normalized_vector},
-              {EG_OP_RMS_NORM, normalized_vector},
-              {EG_OP_GATHER, gather_operand},
-              {EG_OP_WHERE, where_operand}};
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (rows[i].op == choice->op) return rows[i].choose(choice, index);
+  eg_op op = choice->op;
+  if (is_product(op)) return index == 1 ? right_factor(choice) : addend(choice, index);
+  if (op == EG_OP_CONV)
+    return index == 1   ? conv_weight(choice)
+           : index == 2 ? vector_of(choice, choice->types[1].dims[0])
+                        : addend(choice, index);
+  if (eg_op_role(op, 0) == EG_ROLE_PART) return concat_operand(choice, &choice->types[0]);
+  if (eg_op_role(op, 1) == EG_ROLE_SCALE) return normalized_vector(choice);
+  if (op == EG_OP_GATHER) return index_operand(choice);
+  if (eg_op_role(op, 0) == EG_ROLE_MASK) return where_operand(choice, index);
   eg_type type = companion(choice, choice->types[0]);
   keep_last(&type, choice->max_rank[index]);
   while (type.rank < choice->min_rank[index]) { // ones in front broadcast
@@ -437,12 +413,12 @@ static eg_type other_operand(eg_verify_choice *choice, uint32_t index) {
 // Operand 0 from one that is known.
 static eg_type first_from(eg_verify_choice *choice, uint32_t known) {
   const eg_type *type = &choice->types[known];
-  bool is_product = choice->op == EG_OP_MATMUL || choice->op == EG_OP_GEMM;
-  if (is_product) return known == 1 ? left_factor(choice) : *type;
+  bool is_part = eg_op_role(choice->op, 0) == EG_ROLE_PART;
+  if (is_product(choice->op)) return known == 1 ? left_factor(choice) : *type;
   if (choice->op == EG_OP_CONV) return known == 1 ? conv_input(choice) : *type;
-  if (choice->op == EG_OP_CONCAT) return concat_operand(choice, type);
+  if (is_part) return concat_operand(choice, type);
   eg_type like = companion(choice, *type);
-  if (choice->op == EG_OP_WHERE) like.dtype = EGRAPH_BOOL;
+  if (eg_op_role(choice->op, 0) == EG_ROLE_MASK) like.dtype = EGRAPH_BOOL;
   return like;
 }
 
@@ -506,8 +482,9 @@ static void choose_first_operand(eg_verify_choice *choice) {
   eg_attr *group =
       related && choice->op == EG_OP_CONV ? eg_verify_missing(choice, "group") : NULL;
   if (group != NULL) group->i = 1 + eg_verify_below(choice, 2);
-  eg_attr *axis =
-      related && choice->op == EG_OP_CONCAT ? eg_verify_missing(choice, "axis") : NULL;
+  eg_attr *axis = related && eg_op_role(choice->op, 0) == EG_ROLE_PART
+                      ? eg_verify_missing(choice, "axis")
+                      : NULL;
   if (axis != NULL && choice->types[known].rank > 0)
     axis->i = eg_verify_below(choice, choice->types[known].rank);
   if (choice->wanted[0] != NULL)
@@ -538,7 +515,7 @@ static void choose_part_size(eg_verify_choice *choice) {
     is_part = is_part || choice->like[i] != NULL;
   uint32_t percent = choice->count > FEW_PARTS ? 50 : 15; // chance alone makes few alike
   choice->are_parts_alike =
-      choice->op == EG_OP_CONCAT && eg_verify_chance(choice, percent);
+      eg_op_role(choice->op, 0) == EG_ROLE_PART && eg_verify_chance(choice, percent);
   choice->part_size = is_part && eg_verify_chance(choice, 60) ? eg_verify_dim(choice) : 0;
 }
 

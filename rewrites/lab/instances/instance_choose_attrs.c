@@ -1,5 +1,6 @@
 // Attributes, by name: operators share what their attributes mean.
 // SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -52,7 +53,8 @@ static void choose_axis(eg_verify_choice *choice, eg_attr *attr) {
     return;
   }
   if (rank == 0) return;
-  uint32_t axis = choice->op == EG_OP_CONCAT ? differing_axis(choice, rank) : rank;
+  uint32_t axis =
+      eg_op_role(choice->op, 0) == EG_ROLE_PART ? differing_axis(choice, rank) : rank;
   attr->i = axis < rank ? axis : eg_verify_below(choice, rank);
   if (eg_verify_chance(choice, 30)) attr->i -= rank;
 }
@@ -101,7 +103,8 @@ static void choose_perm(eg_verify_choice *choice, eg_attr *attr) {
 // ---- windows --------------------------------------------------------------------
 
 static void choose_pads(eg_verify_choice *choice, eg_attr *attr) {
-  bool is_pad = choice->op == EG_OP_PAD;
+  uint16_t slot;
+  bool is_pad = eg_op_find_role(choice->op, EG_AR_MARGINS, &slot);
   uint32_t half = is_pad ? rank_of(choice) : spatial_of(choice);
   int64_t *pads = eg_verify_list(choice, 2 * half);
   uint32_t kind = eg_verify_below(choice, 100);
@@ -118,14 +121,21 @@ static void choose_pads(eg_verify_choice *choice, eg_attr *attr) {
   set_list(attr, pads, 2 * half);
 }
 
-static void choose_steps(eg_verify_choice *choice, eg_attr *attr, uint32_t one_percent,
-                         uint32_t most) {
+static void choose_steps(eg_verify_choice *choice, eg_attr *attr, uint32_t one_percent) {
   uint32_t len = spatial_of(choice);
   int64_t *list = eg_verify_list(choice, len);
-  bool ones = eg_verify_chance(choice, one_percent);
+  bool ones = eg_verify_chance(choice, choice->is_window ? 40 : one_percent);
   for (uint32_t i = 0; i < len; i++)
-    list[i] = ones ? 1 : 1 + eg_verify_below(choice, most);
+    list[i] = ones ? 1 : 1 + eg_verify_below(choice, 3);
   set_list(attr, list, len);
+}
+
+static void choose_strides(eg_verify_choice *choice, eg_attr *attr) {
+  choose_steps(choice, attr, 60);
+}
+
+static void choose_dilations(eg_verify_choice *choice, eg_attr *attr) {
+  choose_steps(choice, attr, 75);
 }
 
 /// Below the stride, where that is known.
@@ -138,20 +148,6 @@ static void choose_output_padding(eg_verify_choice *choice, eg_attr *attr) {
     int64_t most = is_known ? within(strides->ints.data[i], MOST_SMALL) : 2;
     bool is_some = most > 1 && eg_verify_chance(choice, 40);
     list[i] = is_some ? 1 + eg_verify_below(choice, (uint32_t)most - 1) : 0;
-  }
-  set_list(attr, list, len);
-}
-
-static void choose_kernel(eg_verify_choice *choice, eg_attr *attr) {
-  uint32_t len = choice->count > 0 ? spatial_of(choice) : 2;
-  int64_t *list = eg_verify_list(choice, len);
-  for (uint32_t i = 0; i < len; i++) {
-    if (choice->op == EG_OP_ENLARGE)
-      list[i] = choice->types[0].dims[i + 2] + 2 * (int64_t)eg_verify_below(choice, 2);
-    else if (i > 2 && eg_verify_chance(choice, 80))
-      list[i] = 1;
-    else
-      list[i] = 1 + eg_verify_below(choice, choice->is_roomy ? 5 : 3);
   }
   set_list(attr, list, len);
 }
@@ -315,6 +311,24 @@ static void choose_block(eg_verify_choice *choice, eg_attr *attr) {
   set_list(attr, block, len);
 }
 
+static void choose_kernel(eg_verify_choice *choice, eg_attr *attr) {
+  if (choice->op == EG_OP_COL2IM) {
+    choose_block(choice, attr);
+    return;
+  }
+  uint32_t len = choice->count > 0 ? spatial_of(choice) : 2;
+  int64_t *list = eg_verify_list(choice, len);
+  for (uint32_t i = 0; i < len; i++) {
+    if (choice->op == EG_OP_ENLARGE)
+      list[i] = choice->types[0].dims[i + 2] + 2 * (int64_t)eg_verify_below(choice, 2);
+    else if (i > 2 && eg_verify_chance(choice, 80))
+      list[i] = 1;
+    else
+      list[i] = 1 + eg_verify_below(choice, choice->is_roomy ? 5 : 3);
+  }
+  set_list(attr, list, len);
+}
+
 /// Has a place for each column.
 static void choose_image(eg_verify_choice *choice, eg_attr *attr) {
   static const char *const needed[] = {"strides", "pads", "dilations"};
@@ -333,16 +347,16 @@ static void choose_image(eg_verify_choice *choice, eg_attr *attr) {
 }
 
 static void choose_shape(eg_verify_choice *choice, eg_attr *attr) {
-  if (choice->op == EG_OP_RESHAPE)
-    choose_reshape(choice, attr);
-  else if (choice->op == EG_OP_RESIZE)
-    choose_resize(choice, attr);
-  else if (choice->op == EG_OP_MAX_UNPOOL)
-    choose_unpooled(choice, attr);
-  else if (choice->op == EG_OP_FILL)
-    choose_fresh_shape(choice, attr);
-  else
-    choose_expand(choice, attr);
+  static const struct {
+    eg_op op;
+    void (*choose)(eg_verify_choice *, eg_attr *);
+  } rows[] = {
+      {EG_OP_RESHAPE, choose_reshape},     {EG_OP_RESIZE, choose_resize},
+      {EG_OP_MAX_UNPOOL, choose_unpooled}, {EG_OP_FILL, choose_fresh_shape},
+      {EG_OP_COL2IM, choose_image},        {EG_OP_AVERAGE_POOL_GRAD, choose_spatial},
+      {EG_OP_EXPAND, choose_expand}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (rows[i].op == choice->op) rows[i].choose(choice, attr);
 }
 
 static void choose_sizes(eg_verify_choice *choice, eg_attr *attr) {
@@ -553,33 +567,21 @@ static int64_t choose_int(eg_verify_choice *choice, const char *name) {
 
 // ---- by name --------------------------------------------------------------------
 
-static void choose_list(eg_verify_choice *choice, const char *name, eg_attr *attr) {
-  if (strcmp(name, "axes") == 0)
-    choose_axes(choice, attr);
-  else if (strcmp(name, "perm") == 0)
-    choose_perm(choice, attr);
-  else if (strcmp(name, "pads") == 0)
-    choose_pads(choice, attr);
-  else if (strcmp(name, "strides") == 0)
-    choose_steps(choice, attr, choice->is_window ? 40 : 60, 3);
-  else if (strcmp(name, "dilations") == 0)
-    choose_steps(choice, attr, choice->is_window ? 40 : 75, 3);
-  else if (strcmp(name, "kernel_shape") == 0)
-    choose_kernel(choice, attr);
-  else if (strcmp(name, "shape") == 0)
-    choose_shape(choice, attr);
-  else if (strcmp(name, "sizes") == 0)
-    choose_sizes(choice, attr);
-  else if (strcmp(name, "repeats") == 0)
-    choose_repeats(choice, attr);
-  else if (strcmp(name, "block_shape") == 0)
-    choose_block(choice, attr);
-  else if (strcmp(name, "image_shape") == 0)
-    choose_image(choice, attr);
-  else if (strcmp(name, "spatial_shape") == 0)
-    choose_spatial(choice, attr);
-  else // output_padding
-    choose_output_padding(choice, attr);
+static void choose_list(eg_verify_choice *choice, eg_attr_role role, eg_attr *attr) {
+  static void (*const by_role[])(eg_verify_choice *, eg_attr *) = {
+      [EG_AR_AXES] = choose_axes,
+      [EG_AR_PERM] = choose_perm,
+      [EG_AR_MARGINS] = choose_pads,
+      [EG_AR_PADS] = choose_pads,
+      [EG_AR_STRIDES] = choose_strides,
+      [EG_AR_DILATIONS] = choose_dilations,
+      [EG_AR_KERNEL] = choose_kernel,
+      [EG_AR_SHAPE] = choose_shape,
+      [EG_AR_SIZES] = choose_sizes,
+      [EG_AR_REPEATS] = choose_repeats,
+      [EG_AR_OUTPUT_PADDING] = choose_output_padding};
+  assert(role < sizeof by_role / sizeof *by_role && by_role[role] != NULL);
+  by_role[role](choice, attr);
 }
 
 static void choose_attr(eg_verify_choice *choice, uint16_t slot) {
@@ -588,7 +590,7 @@ static void choose_attr(eg_verify_choice *choice, uint16_t slot) {
   if (choice->op == EG_OP_COL2IM && strcmp(info->name, "block_shape") != 0)
     eg_verify_choose_slot(choice, "block_shape"); // it says how long lists are
   switch (info->kind) {
-  case EG_ATTR_INTS: choose_list(choice, info->name, attr); break;
+  case EG_ATTR_INTS: choose_list(choice, info->role, attr); break;
   case EG_ATTR_FLOAT: attr->f = choose_number(choice, info->name); break;
   case EG_ATTR_SYMBOL: attr->i = choose_symbol(choice, slot); break;
   case EG_ATTR_DTYPE: attr->i = choose_dtype(choice); break;
@@ -619,9 +621,8 @@ static void choose_attr(eg_verify_choice *choice, uint16_t slot) {
 
 static void choose_slot(eg_verify_choice *choice, uint16_t slot) {
   if (choice->slot_set[slot]) return;
-  bool is_range =
-      choice->op == EG_OP_SLICE && choice->info->attrs[slot].kind == EG_ATTR_INTS;
-  if (is_range) {
+  eg_attr_role role = choice->info->attrs[slot].role;
+  if (role == EG_AR_STARTS || role == EG_AR_ENDS || role == EG_AR_STEPS) {
     choose_ranges(choice);
     return;
   }
@@ -636,7 +637,8 @@ void eg_verify_choose_slot(eg_verify_choice *choice, const char *name) {
 }
 
 void eg_verify_choose_attrs(eg_verify_choice *choice) {
-  if (choice->op == EG_OP_SLICE) choose_ranges(choice);
+  uint16_t slot;
+  if (eg_op_find_role(choice->op, EG_AR_STARTS, &slot)) choose_ranges(choice);
   for (uint16_t i = 0; i < choice->info->attr_count; i++)
     choose_slot(choice, i);
 }

@@ -365,18 +365,25 @@ static void put_kernel(const eg_instance_class *row, eg_verify_choice *choice) {
     choice->kernel[i] = kernel.ints.data[i];
 }
 
+/// True for slices, whose starts, ends and steps are drawn together.
+static bool has_steps(eg_op op) {
+  uint16_t slot;
+  return eg_op_find_role(op, EG_AR_STEPS, &slot);
+}
+
 static void put_beside(const eg_instance_aim *aim, eg_verify_choice *choice) {
   const char *name = choice->info->attrs[aim->slot].name;
   eg_attr_kind kind = choice->info->attrs[aim->slot].kind;
   double number = eg_named_draw(aim->number, aim->value, kind != EG_ATTR_FLOAT, choice);
   const eg_instance_class row = {.attr = "", .low = number, .high = number};
   if (choice->slot_set[aim->slot]) return;
-  if (choice->op == EG_OP_SLICE) choice->step = (int64_t)number;
+  bool is_slice = has_steps(choice->op);
+  if (is_slice) choice->step = (int64_t)number;
   eg_verify_choose_slot(choice, name);
   eg_attr *attr = &choice->slots[aim->slot];
   if (kind != EG_ATTR_INTS)
     eg_test_NUMBER.put(&row, choice, attr);
-  else if (choice->op != EG_OP_SLICE)
+  else if (!is_slice)
     eg_test_SOME.put(&row, choice, attr);
 }
 
@@ -396,7 +403,7 @@ void eg_instance_put(const eg_instance_aim *aim, eg_verify_choice *choice) {
     return;
   }
   if (choice->slot_set[aim->slot]) return;
-  bool is_step = aim->subject == EG_INSTANCE_ATTR && choice->op == EG_OP_SLICE;
+  bool is_step = aim->subject == EG_INSTANCE_ATTR && has_steps(choice->op);
   if (is_step && strcmp(name, "steps") == 0) // starts and ends go with it
     choice->step = eg_whole_between(aim->row, choice);
   if (is_step && strcmp(name, "starts") == 0) choice->start = aim->row->low > 0 ? 1 : -1;

@@ -180,12 +180,6 @@ static void set_index_role(eg_verify_draws *draws, uint32_t var, const eg_type *
       (double)eg_rng_below(&draws->rng, 2 * (uint64_t)least) - (double)least;
 }
 
-/// Whether operand 1 is of indices, which are drawn within what they are of.
-static bool is_of_tables(eg_op op) {
-  return op == EG_OP_GATHER || op == EG_OP_GATHER_GRAD || op == EG_OP_GATHER_ELEMENTS ||
-         op == EG_OP_GATHER_ND || op == EG_OP_SCATTER_ELEMENTS || op == EG_OP_SCATTER_ND;
-}
-
 static void bind_fresh_leaves(eg_verify_draws *draws, const eg_rule_term *term) {
   eg_verify_choice *choice = &draws->choice;
   for (uint32_t i = 0; i < term->child_count; i++) {
@@ -193,9 +187,9 @@ static void bind_fresh_leaves(eg_verify_draws *draws, const eg_rule_term *term) 
     if (!child->is_var || eg_verify_is_bound(draws, child->var)) continue;
     eg_verify_leaf *leaf = &draws->leaves[child->var];
     *leaf = (eg_verify_leaf){.type = choice->types[i]};
-    bool is_index = is_of_tables(term->op) && i == 1;
+    bool is_index = eg_op_role(term->op, i) == EG_ROLE_INDICES;
     if (is_index) leaf->index_bound = 1;
-    leaf->variance = term->op == EG_OP_BATCH_NORM && i == 4;
+    leaf->variance = eg_op_role(term->op, i) == EG_ROLE_VARIANCE;
     set_role(draws, child->var, leaf);
     if (is_index && term->op == EG_OP_GATHER)
       set_index_role(draws, child->var, &choice->types[0], leaf);
@@ -301,12 +295,16 @@ static bool conditions_hold(eg_verify_draws *draws, uint32_t index) {
 
 // ---- the walk -------------------------------------------------------------------
 
-static void bound_index(eg_verify_draws *draws, const eg_rule_term *term) {
-  if (!is_of_tables(term->op) || !draws->rule->terms[term->children[1]].is_var) return;
-  int64_t *bound = &draws->leaves[draws->rule->terms[term->children[1]].var].index_bound;
+/// Indices are drawn within the entries of the indexed dimension.
+static void bound_indices(eg_verify_draws *draws, const eg_rule_term *term) {
   const eg_attr *whole = eg_verify_known(&draws->choice, "whole");
-  *bound = whole != NULL ? whole->i : 0;
-  if (*bound == 0) *bound = eg_verify_entries(&draws->choice);
+  for (uint32_t i = 0; i < term->child_count; i++) {
+    const eg_rule_term *child = &draws->rule->terms[term->children[i]];
+    if (!child->is_var || eg_op_role(term->op, i) != EG_ROLE_INDICES) continue;
+    int64_t *bound = &draws->leaves[child->var].index_bound;
+    *bound = whole != NULL ? whole->i : 0;
+    if (*bound == 0) *bound = eg_verify_entries(&draws->choice);
+  }
 }
 
 /// False when conditions have given a flag another number than 0 and 1.
@@ -356,7 +354,7 @@ static egraph_status try_term(eg_verify_draws *draws, uint32_t index, bool *out_
   if (!*out_ok) return EGRAPH_OK;
   EG_TRY(infer_node(draws, index, out_ok));
   if (!*out_ok) return EGRAPH_OK;
-  bound_index(draws, term);
+  bound_indices(draws, term);
   eg_verify_bind_slots(draws, term, draws->attrs[index]->slots);
   if (term->var != EG_RULE_NONE) {
     draws->env.vars[term->var] =

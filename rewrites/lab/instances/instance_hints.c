@@ -175,7 +175,8 @@ static void read_parts(const eg_rule *rule, rule_hints *out) {
   out->has_parts = false;
   for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
     const eg_rule_term *term = &rule->terms[i];
-    if (term->is_var || term->op != EG_OP_CONCAT || rule->terms[term->children[0]].is_var)
+    if (term->is_var || eg_op_role(term->op, 0) != EG_ROLE_PART ||
+        rule->terms[term->children[0]].is_var)
       continue;
     out->has_parts = true;
     for (uint32_t k = 1; k < term->child_count; k++)
@@ -208,9 +209,10 @@ static void read_layers(const eg_rule *rule, rule_hints *out) {
     bool has_equation = eg_equation_slot(term, &slot);
     if (has_equation && term->slots[slot].form != EG_RULE_SLOT_LITERAL)
       out->has_layers = true;
-    // What is added to a product follows it.
-    uint32_t count = term->op == EG_OP_MATMUL ? 2 : term->child_count;
-    for (uint32_t k = 0; k < count; k++) {
+    bool is_product = eg_op_role(term->op, 0) == EG_ROLE_FACTOR;
+    for (uint32_t k = 0; k < term->child_count; k++) {
+      // The shape of an addend follows from the factors.
+      if (is_product && eg_op_role(term->op, k) != EG_ROLE_FACTOR) continue;
       uint32_t var = source_of(rule, term->children[k]);
       if (var == EG_RULE_NONE || out->vars[var].layer != EG_RULE_NONE) continue;
       out->vars[var].layer = i;

@@ -311,7 +311,7 @@ static void einsum_operands(eg_verify_choice *choice, const eg_rule_term *term,
 }
 
 bool eg_equation_slot(const eg_rule_term *term, uint16_t *out) {
-  return term->op == EG_OP_EINSUM && eg_op_find_attr(term->op, "equation", out) &&
+  return eg_op_find_role(term->op, EG_AR_EQUATION, out) &&
          term->slots[*out].form != EG_RULE_SLOT_EXPR;
 }
 

@@ -63,10 +63,15 @@ EG_CLASS_PUT(put_all) {
     list[i] = value;
 }
 
+static bool has_margins(const eg_verify_choice *choice) {
+  uint16_t slot;
+  return eg_op_find_role(choice->op, EG_AR_MARGINS, &slot);
+}
+
 /// Where one number of a list is changed. Images are padded in their spatial dimensions.
 static uint32_t place_in(eg_verify_choice *choice, const eg_attr *attr) {
   uint32_t half = attr->ints.len / 2;
-  if (choice->op != EG_OP_PAD || half < 3 || eg_verify_chance(choice, 20))
+  if (!has_margins(choice) || half < 3 || eg_verify_chance(choice, 20))
     return eg_verify_below(choice, attr->ints.len);
   uint32_t side = eg_verify_below(choice, 2);
   return side * half + 2 + eg_verify_below(choice, half - 2);
@@ -75,7 +80,7 @@ static uint32_t place_in(eg_verify_choice *choice, const eg_attr *attr) {
 /// Often everywhere, because rules ask for equal numbers.
 EG_CLASS_PUT(put_some) {
   if (attr->ints.len == 0) return;
-  if (eg_verify_chance(choice, choice->op == EG_OP_PAD ? 10 : 40)) {
+  if (eg_verify_chance(choice, has_margins(choice) ? 10 : 40)) {
     put_all(row, choice, attr);
     return;
   }
@@ -113,7 +118,10 @@ EG_CLASS_PUT(put_length) {
 // ---- windows ----------------------------------------------------------------------
 
 bool eg_has_weight_window(eg_op op) {
-  return op == EG_OP_CONV || op == EG_OP_CONV_TRANSPOSE || op == EG_OP_CONV_INTEGER;
+  uint16_t slot;
+  eg_role role = eg_op_role(op, 1);
+  return (role == EG_ROLE_WEIGHT || role == EG_ROLE_QUANTA) &&
+         eg_op_find_role(op, EG_AR_STRIDES, &slot);
 }
 
 /// Window along spatial dimension i; 0: not known.

@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "ops/kernels.h"
+#include "ops/meaning.h"
 
 // Rounding of float64 is measured, rounding of other types estimated.
 #define LARGEST_SCALE 1e5
@@ -327,22 +328,17 @@ static void note_sums(evaluation *run, const eg_kernel_call *call) {
   if (least > run->longest) run->longest = least;
 }
 
-/// True when the kernel rounds numbers on the way that are larger than its results: GELU
-/// of numbers far below 0, and the logarithm of a softmax near 1, are differences of
-/// nearly equal ones.
+/// True when the operator or its activation rounds numbers on the way that are larger
+/// than its results, such as differences of nearly equal numbers.
 static bool rounds_inside(const eg_attrs *attrs) {
-  uint16_t slot;
-  if (attrs->op == EG_OP_GELU || attrs->op == EG_OP_LOG_SOFTMAX) return true;
-  if (!eg_op_find_attr((eg_op)attrs->op, "act", &slot)) return false;
-  return attrs->slots[slot].i == EG_ACT_GELU || attrs->slots[slot].i == EG_ACT_GELU_TANH;
+  const eg_attr *act = eg_attr_of_role(attrs, EG_AR_ACT);
+  unsigned flags = eg_op_info_of((eg_op)attrs->op)->flags;
+  if (act != NULL) flags |= eg_op_info_of(eg_act_operator((eg_act)act->i))->flags;
+  return (flags & EG_OPF_CANCELS) != 0;
 }
 
-/// True when the kernel computes in float32 whatever the types of operands are, as ONNX
-/// Runtime does.
-static bool is_of_float32(eg_op op) {
-  return op == EG_OP_QUANTIZE_LINEAR || op == EG_OP_DEQUANTIZE_LINEAR ||
-         op == EG_OP_DYNAMIC_QUANTIZE_LINEAR || op == EG_OP_QLINEAR_MATMUL ||
-         op == EG_OP_QLINEAR_CONV;
+static bool computes_in_float32(eg_op op) {
+  return (eg_op_info_of(op)->flags & EG_OPF_SINGLE) != 0;
 }
 
 static egraph_status run_node(evaluation *run, uint32_t index, const eg_attrs *attrs,
@@ -380,7 +376,7 @@ static egraph_status run_node(evaluation *run, uint32_t index, const eg_attrs *a
   double least = is_moved && rounds_inside(attrs) ? run->scale : 0;
   for (uint32_t i = 0; i < out->count; i++) {
     egraph_dtype like = out->parts[i].type.dtype;
-    if (like == EGRAPH_FLOAT64 && is_of_float32(term->op)) like = EGRAPH_FLOAT32;
+    if (like == EGRAPH_FLOAT64 && computes_in_float32(term->op)) like = EGRAPH_FLOAT32;
     if (is_moved) nudge(run->nudge, &out->parts[i], like, least);
     note_numbers(run, &out->parts[i], like);
   }
@@ -729,7 +725,7 @@ static bool may_widen(const eg_verify_instance *instance) {
   if (!decides_by_dtype(instance->rule)) return false;
   for (uint32_t i = 0; i < instance->rule->term_count; i++) {
     const eg_rule_term *term = &instance->rule->terms[i];
-    if (!term->is_var && (term->op == EG_OP_BIT_CAST || is_of_float32(term->op)))
+    if (!term->is_var && (term->op == EG_OP_BIT_CAST || computes_in_float32(term->op)))
       return false;
   }
   return true;
