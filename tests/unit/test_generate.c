@@ -84,10 +84,23 @@ static void powers_are_products_quotients_and_roots(void **state) {
   }
 }
 
+static uint64_t apply(eg_op op, uint64_t x) {
+  eg_attr slots[4];
+  eg_attrs_defaults(op, slots);
+  const eg_attrs attrs = {
+      .op = (uint16_t)op, .count = eg_op_info_of(op)->attr_count, .slots = slots};
+  EG_LOCAL(eg_arena, arena, eg_allocator_heap());
+  eg_field_function f;
+  bool is_known;
+  assert_ok(eg_field_function_of(&arena, &attrs, 5, &f, &is_known));
+  assert_true(is_known);
+  return eg_field_apply(&f, &x);
+}
+
 static void functions_keep_the_identities_that_are_promised(void **state) {
   (void)state;
   eg_rng rng = {.state = test_seed(2)};
-#define F(OP, x) eg_field_apply(&(eg_field_function){.op = EG_OP_##OP, .key = 5}, x)
+#define F(OP, x) apply(EG_OP_##OP, x)
   for (size_t i = 0; i < test_rounds(500); i++) {
     uint64_t x = eg_rng_next(&rng) % EG_FIELD_P, y = eg_rng_next(&rng) % EG_FIELD_P;
     uint64_t minus = eg_field_neg(x);
@@ -146,8 +159,7 @@ static void draw_operand(eg_arena *arena, eg_rng *rng, const eg_type *type, doub
 /// Whole numbers in, whole numbers (or quotients) out: the field says what the kernel
 /// says. Relu and maxima decide by signs that small numbers keep.
 static void check_operator(const operator_case *c, eg_rng *rng) {
-  eg_arena arena;
-  eg_arena_init(&arena, eg_allocator_heap());
+  EG_LOCAL(eg_arena, arena, eg_allocator_heap());
   eg_attrs attrs;
   read_attributes(&arena, c, &attrs);
   eg_type types[4], result;
@@ -192,7 +204,6 @@ static void check_operator(const operator_case *c, eg_rng *rng) {
     assert_int_equal(eg_field_add(eg_field_dot(adjoint, operands[0], first), rest),
                      eg_field_dot(weights, got, plan.elements));
   }
-  eg_arena_deinit(&arena);
 }
 
 static void operators_mean_what_their_kernels_compute(void **state) {
@@ -280,8 +291,7 @@ static void what_the_field_does_not_know_is_named(void **state) {
         {"float64[1,1,6]"}},
        "dilations have no meaning"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    eg_arena arena;
-    eg_arena_init(&arena, eg_allocator_heap());
+    EG_LOCAL(eg_arena, arena, eg_allocator_heap());
     eg_attrs attrs;
     eg_type type;
     eg_field_plan plan;
@@ -289,7 +299,6 @@ static void what_the_field_does_not_know_is_named(void **state) {
     assert_ok(eg_type_parse("case", cases[i].c.types[0], &type));
     assert_fails(eg_field_plan_make(&arena, &attrs, &type, 1, 0, 3, &plan),
                  EGRAPH_E_UNSUPPORTED, cases[i].part);
-    eg_arena_deinit(&arena);
   }
 }
 
@@ -330,12 +339,10 @@ static void expressions_fit_every_instance(void **state) {
                         .targets = &target,
                         .target_count = 1,
                         .depth = 1};
-    eg_arena arena;
-    eg_arena_init(&arena, eg_allocator_heap());
+    EG_LOCAL(eg_arena, arena, eg_allocator_heap());
     sums[2][1] += contradicts;
     assert_ok(eg_expressions_fit(&arena, &fit));
     assert_int_equal(has_option(&target, "(+ ?p ?q)"), contradicts == 0);
-    eg_arena_deinit(&arena);
   }
 }
 
@@ -714,13 +721,11 @@ static void wrong_families_are_told_where(void **state) {
        "a leaf has 1 to 1024 elements"}};
 #undef IN
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-    eg_arena arena;
+    EG_LOCAL(eg_arena, arena, eg_allocator_heap());
     eg_family family;
-    eg_arena_init(&arena, eg_allocator_heap());
     assert_fails(eg_families_read(&arena, "kit", wrong[i][0], strlen(wrong[i][0]),
                                   take_family, &family),
                  EGRAPH_E_PARSE, wrong[i][1]);
-    eg_arena_deinit(&arena);
   }
 }
 
@@ -755,17 +760,15 @@ static egraph_status enter_field(void *user, const eg_family *family) {
 
 static void shipped_families_are_known_to_the_field(void **state) {
   (void)state;
-  eg_arena arena;
+  EG_LOCAL(eg_arena, arena, eg_allocator_heap());
   eg_family family;
   uint32_t count = 0;
-  eg_arena_init(&arena, eg_allocator_heap());
   assert_ok(eg_families_read_builtin(&arena, enter_field, &count));
   assert_true(count >= 8);
   assert_ok(eg_family_find(&arena, "taso", &family));
   assert_int_equal(family.template_count, 26);
   assert_fails(eg_family_find(&arena, "nobody", &family), EGRAPH_E_ARGUMENT,
                "there is no family nobody; --families lists ");
-  eg_arena_deinit(&arena);
 }
 
 int main(void) {

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/hash.h"
 
@@ -84,7 +85,7 @@ static uint64_t permute(uint64_t key, uint64_t x) {
   x = turn(turn(x) * MULTIPLIER_1 & EG_FIELD_P);
   return turn(x * MULTIPLIER_2 & EG_FIELD_P);
 }
-// 2^61 - 1 itself is no element: whoever is sent there goes on until it is back.
+// 2^61 - 1 itself is no element: permute again until the number is one.
 static uint64_t any(uint64_t key, uint64_t x) {
   do
     x = permute(key, x);
@@ -120,7 +121,8 @@ uint64_t eg_field_log(uint64_t x) {
   return log > ORDER / 2 ? log + 1 : log; // as the exponent: ORDER is 0, and P too
 }
 
-// What has no value must not be equal to anything: such a rule would be about nothing.
+// A quotient without a value must not be equal to anything: a rule from it would be about
+// nothing.
 uint64_t eg_field_divide(uint64_t a, uint64_t b) {
   const uint64_t no_value = UINT64_C(0x5bd1e995c0ffee);
   return b == 0 ? any(no_value, a) : eg_field_mul(a, eg_field_inverse(b));
@@ -137,170 +139,204 @@ uint64_t eg_field_power(uint64_t a, uint64_t b) {
   return any(eg_hash_combine(no_value, b), a);
 }
 
-static uint64_t operator_key(uint64_t key, eg_op op) {
-  return eg_hash_combine(key, (uint64_t)op + 1);
-}
-static uint64_t odd(uint64_t key, eg_op op, uint64_t x) {
-  uint64_t k = operator_key(key, op);
-  return eg_field_sub(any(k, x), any(k, eg_field_neg(x)));
-}
-static uint64_t even(uint64_t key, eg_op op, uint64_t x) {
-  uint64_t k = operator_key(key, op);
-  return eg_field_add(any(k, x), any(k, eg_field_neg(x)));
-}
-static uint64_t half(uint64_t x) { return (x & 1) != 0 ? (x + EG_FIELD_P) / 2 : x / 2; }
-static bool is_negative(uint64_t x) { return x > EG_FIELD_P / 2; }
-static uint64_t larger(uint64_t x, uint64_t y) {
-  return eg_field_signed(x) >= eg_field_signed(y) ? x : y;
-}
-static uint64_t smaller(uint64_t x, uint64_t y) {
-  return eg_field_signed(x) <= eg_field_signed(y) ? x : y;
-}
+// ---- functions ------------------------------------------------------------------
 
-static uint64_t tanh_of(uint64_t key, uint64_t x) { return odd(key, EG_OP_TANH, x); }
-static uint64_t sigmoid(uint64_t key, uint64_t x) {
-  return half(eg_field_add(1, tanh_of(key, half(x))));
-}
-static uint64_t softplus(uint64_t x) {
-  return eg_field_log(eg_field_add(1, eg_field_exp(x)));
-}
-// x (1 + erf(x / sqrt 2)) / 2; the root of 2 is 2^31, whose square is 2^62 = 2.
-static uint64_t gelu(uint64_t key, uint64_t x) {
-  uint64_t inner = eg_field_mul(x, eg_field_inverse(UINT64_C(1) << 31));
-  return eg_field_mul(x, half(eg_field_add(1, odd(key, EG_OP_ERF, inner))));
-}
-// Any function with that attribute: a formula of tanh whose constants are decimal.
-static uint64_t gelu_tanh(uint64_t key, uint64_t x) {
-  return eg_field_mul(x, half(eg_field_add(1, odd(key, EG_OP_GELU, x))));
-}
 /// Whole numbers of the order are multiples of 2^20.
 static uint64_t floor_of(uint64_t x) {
   int64_t unit = INT64_C(1) << INTEGER_BITS, value = eg_field_signed(x);
   int64_t rest = ((value % unit) + unit) % unit;
   return eg_field_of_int(value - rest);
 }
+
 static uint64_t round_of(uint64_t x) {
   int64_t unit = INT64_C(1) << INTEGER_BITS, value = eg_field_signed(x);
   int64_t size = value < 0 ? -value : value, whole = (size + unit / 2) / unit * unit;
   return eg_field_of_int(value < 0 ? -whole : whole);
 }
-static uint64_t clip(const eg_field_function *f, uint64_t x) {
-  if (f->has_a) x = larger(x, f->a);
-  return f->has_b ? smaller(x, f->b) : x;
-}
-static uint64_t hard_sigmoid(uint64_t alpha, uint64_t beta, uint64_t x) {
-  return larger(0, smaller(1, eg_field_add(eg_field_mul(alpha, x), beta)));
-}
 
-static uint64_t elu(uint64_t a, uint64_t x) {
-  return eg_field_mul(a, eg_field_sub(eg_field_exp(x), 1));
+/// An odd or even function, made of a keyed permutation.
+static uint64_t keyed(uint64_t key, eg_op op, uint64_t x) {
+  uint64_t k = eg_hash_combine(key, (uint64_t)op + 1);
+  uint64_t plus = any(k, x), minus = any(k, eg_field_neg(x));
+  bool is_odd = (eg_op_info_of(op)->flags & EG_OPF_ODD) != 0;
+  return is_odd ? eg_field_sub(plus, minus) : eg_field_add(plus, minus);
 }
 
-uint64_t eg_field_apply(const eg_field_function *f, uint64_t x) {
-  uint64_t key = f->key;
-#define EG_APPLY(OP, value)                                                              \
-  if (f->op == EG_OP_##OP) return value;
-  EG_APPLY(IDENTITY, x)
-  EG_APPLY(RELU, is_negative(x) ? 0 : x)
-  EG_APPLY(NEG, eg_field_neg(x))
-  EG_APPLY(SQUARE, eg_field_mul(x, x))
-  EG_APPLY(ABS, is_negative(x) ? eg_field_neg(x) : x)
-  EG_APPLY(SIGN, x == 0 ? 0 : is_negative(x) ? EG_FIELD_P - 1 : 1)
-  EG_APPLY(EXP, eg_field_exp(x))
-  EG_APPLY(LOG, eg_field_log(x))
-  EG_APPLY(RECIPROCAL, eg_field_divide(1, x))
-  EG_APPLY(SQRT, eg_field_sqrt(x))
-  EG_APPLY(RSQRT, eg_field_divide(1, eg_field_sqrt(x)))
-  EG_APPLY(TANH, tanh_of(key, x))
-  EG_APPLY(SIGMOID, sigmoid(key, x))
-  EG_APPLY(SILU, eg_field_mul(x, sigmoid(key, x)))
-  EG_APPLY(SOFTPLUS, softplus(x))
-  EG_APPLY(MISH, eg_field_mul(x, tanh_of(key, softplus(x))))
-  EG_APPLY(GELU, (f->has_a ? gelu_tanh : gelu)(key, x))
-  EG_APPLY(ERF, odd(key, EG_OP_ERF, x))
-  EG_APPLY(SIN, odd(key, EG_OP_SIN, x))
-  EG_APPLY(SINH, odd(key, EG_OP_SINH, x))
-  EG_APPLY(ASINH, odd(key, EG_OP_ASINH, x))
-  EG_APPLY(ATAN, odd(key, EG_OP_ATAN, x))
-  EG_APPLY(COS, even(key, EG_OP_COS, x))
-  EG_APPLY(COSH, even(key, EG_OP_COSH, x))
-  EG_APPLY(TAN, eg_field_mul(odd(key, EG_OP_SIN, x),
-                             eg_field_inverse(even(key, EG_OP_COS, x))))
-  EG_APPLY(FLOOR, floor_of(x))
-  EG_APPLY(CEIL, eg_field_neg(floor_of(eg_field_neg(x))))
-  EG_APPLY(ROUND, round_of(x))
-  EG_APPLY(NOT, eg_field_sub(1, x))
-  EG_APPLY(CLIP, clip(f, x))
-  EG_APPLY(LEAKY_RELU, is_negative(x) ? eg_field_mul(f->a, x) : x)
-  EG_APPLY(ELU, is_negative(x) ? elu(f->a, x) : x)
-  EG_APPLY(CELU, is_negative(x) ? elu(f->a, eg_field_divide(x, f->a)) : x)
-  EG_APPLY(HARD_SIGMOID, hard_sigmoid(f->a, f->b, x))
-  EG_APPLY(HARD_SWISH, eg_field_mul(x, hard_sigmoid(f->a, f->b, x)))
-  EG_APPLY(SOFTSIGN, eg_field_mul(x, eg_field_inverse(eg_field_add(
-                                         1, is_negative(x) ? eg_field_neg(x) : x))))
-#undef EG_APPLY
-  assert(false);
-  return 0;
-}
+// Truth values are 0 and 1.
+#define EG_FIELD_OPERATORS(X)                                                            \
+  X(ADD, eg_field_add(x, y))                                                             \
+  X(MUL, eg_field_mul(x, y))                                                             \
+  X(DIV, eg_field_divide(x, y))                                                          \
+  X(POW, eg_field_power(x, y))                                                           \
+  X(MAX, eg_field_signed(x) >= eg_field_signed(y) ? x : y)                               \
+  X(MIN, eg_field_signed(x) <= eg_field_signed(y) ? x : y)                               \
+  X(NEG, eg_field_neg(x))                                                                \
+  X(EXP, eg_field_exp(x))                                                                \
+  X(LOG, eg_field_log(x))                                                                \
+  X(SQRT, eg_field_sqrt(x))                                                              \
+  X(FLOOR, floor_of(x))                                                                  \
+  X(ROUND, round_of(x))                                                                  \
+  X(EQUAL, x == y)                                                                       \
+  X(LESS, eg_field_signed(x) < eg_field_signed(y))                                       \
+  X(LESS_OR_EQUAL, eg_field_signed(x) <= eg_field_signed(y))                             \
+  X(NOT, eg_field_sub(1, x))                                                             \
+  X(AND, eg_field_mul(x, y))                                                             \
+  X(OR, eg_field_sub(eg_field_add(x, y), eg_field_mul(x, y)))                            \
+  X(WHERE, x != 0 ? y : z)
 
-/// Operators that eg_field_apply knows, besides those with constants.
-static const eg_op PLAIN_FUNCTIONS[] = {
-    EG_OP_IDENTITY, EG_OP_RELU,  EG_OP_NEG,     EG_OP_SQUARE,     EG_OP_ABS,
-    EG_OP_SIGN,     EG_OP_EXP,   EG_OP_LOG,     EG_OP_RECIPROCAL, EG_OP_SQRT,
-    EG_OP_RSQRT,    EG_OP_TANH,  EG_OP_SIGMOID, EG_OP_SILU,       EG_OP_SOFTPLUS,
-    EG_OP_MISH,     EG_OP_ERF,   EG_OP_SIN,     EG_OP_SINH,       EG_OP_ASINH,
-    EG_OP_ATAN,     EG_OP_COS,   EG_OP_COSH,    EG_OP_TAN,        EG_OP_FLOOR,
-    EG_OP_CEIL,     EG_OP_ROUND, EG_OP_NOT,     EG_OP_SOFTSIGN};
-
-static bool set_constants(eg_field_function *f, double a, double b) {
-  f->real_a = a;
-  f->real_b = b;
-  return eg_field_of_double(a, true, &f->a) && eg_field_of_double(b, true, &f->b);
-}
-
-static bool set_bounds(eg_field_function *f, double low, double high) {
-  f->has_a = !(isinf(low) && low < 0);
-  f->has_b = !(isinf(high) && high > 0);
-  f->real_a = low;
-  f->real_b = high;
-  return (!f->has_a || eg_field_of_double(low, true, &f->a)) &&
-         (!f->has_b || eg_field_of_double(high, true, &f->b));
-}
-
-static double real_of(const eg_attrs *attrs, eg_attr_slot slot) {
-  return eg_attr_at(attrs, slot)->f;
-}
-
-bool eg_field_function_of(const eg_attrs *attrs, uint64_t key, eg_field_function *out) {
-  *out = (eg_field_function){.op = (eg_op)attrs->op, .key = key};
-  for (size_t i = 0; i < sizeof PLAIN_FUNCTIONS / sizeof *PLAIN_FUNCTIONS; i++)
-    if (PLAIN_FUNCTIONS[i] == out->op) return true;
-  if (out->op == EG_OP_GELU) {
-    out->has_a = eg_attr_at(attrs, EG_A_GELU_APPROXIMATE)->i != 0;
-    return true;
+static uint64_t step_value(uint64_t key, eg_op op, uint64_t x, uint64_t y, uint64_t z) {
+  switch ((int)op) {
+#define EG_FIELD_CASE(OP, value)                                                         \
+  case EG_OP_##OP: return value;
+    EG_FIELD_OPERATORS(EG_FIELD_CASE)
+#undef EG_FIELD_CASE
+  default: return keyed(key, op, x);
   }
-  if (out->op == EG_OP_CLIP)
-    return set_bounds(out, real_of(attrs, EG_A_CLIP_MIN), real_of(attrs, EG_A_CLIP_MAX));
-  if (out->op == EG_OP_LEAKY_RELU)
-    return set_constants(out, real_of(attrs, EG_A_LEAKY_RELU_ALPHA), 0);
-  if (out->op == EG_OP_ELU) return set_constants(out, real_of(attrs, EG_A_ELU_ALPHA), 0);
-  if (out->op == EG_OP_CELU)
-    return set_constants(out, real_of(attrs, EG_A_CELU_ALPHA), 0);
-  if (out->op == EG_OP_HARD_SIGMOID)
-    return set_constants(out, real_of(attrs, EG_A_HARD_SIGMOID_ALPHA),
-                         real_of(attrs, EG_A_HARD_SIGMOID_BETA));
-  return out->op == EG_OP_HARD_SWISH && set_constants(out, 1.0 / 6, 0.5);
 }
 
-bool eg_field_activation(eg_act act, double alpha, double beta, uint64_t key,
-                         eg_field_function *out) {
-#define EG_ACT_OP(id, name, op) EG_OP_##op,
-  static const eg_op OPS[] = {EG_ACT_LIST(EG_ACT_OP)};
-#undef EG_ACT_OP
-  assert(act < EG_ACT_COUNT);
-  *out = (eg_field_function){.op = OPS[act], .key = key};
-  out->has_a = act == EG_ACT_GELU_TANH;
-  if (act == EG_ACT_CLIP) return set_bounds(out, alpha, beta);
-  if (act == EG_ACT_HARDSWISH) return set_constants(out, 1.0 / 6, 0.5);
-  return (act != EG_ACT_LEAKY_RELU && act != EG_ACT_ELU) || set_constants(out, alpha, 0);
+static bool is_known(eg_op op) {
+#define EG_FIELD_SET(OP, value) [EG_OP_##OP] = true,
+  static const bool KNOWN[EG_OP_COUNT] = {EG_FIELD_OPERATORS(EG_FIELD_SET)};
+#undef EG_FIELD_SET
+  return KNOWN[op] || (eg_op_info_of(op)->flags & (EG_OPF_ODD | EG_OPF_EVEN)) != 0;
+}
+
+uint64_t eg_field_apply(const eg_field_function *f, const uint64_t *operands) {
+  uint64_t values[EG_FIELD_STEPS];
+  assert(f->count != 0 && f->count <= EG_FIELD_STEPS);
+  for (uint32_t i = 0; i < f->count; i++) {
+    const eg_field_step *s = &f->steps[i];
+    if (s->kind == EG_FORMULA_CALL)
+      values[i] = step_value(f->key, s->op, values[s->kids[0]], values[s->kids[1]],
+                             values[s->kids[2]]);
+    else
+      values[i] = s->kind == EG_FORMULA_OPERAND ? operands[s->which] : s->number;
+  }
+  return values[f->count - 1];
+}
+
+// ---- operators as steps ---------------------------------------------------------
+
+/// The steps of an operator, and its attributes.
+typedef struct builder {
+  const eg_attrs *attrs;
+  uint64_t key;
+  eg_field_step steps[EG_FIELD_STEPS];
+  uint32_t count;
+  bool holds; // the field has all of it
+} builder;
+/// A step, or an infinite number, which the field does not have.
+typedef struct operand {
+  uint32_t step;
+  int infinite; // its sign
+} operand;
+
+static operand push_step(builder *b, eg_field_step step) {
+  if (b->count == EG_FIELD_STEPS) b->holds = false;
+  if (!b->holds) return (operand){.step = 0};
+  b->steps[b->count] = step;
+  return (operand){.step = b->count++};
+}
+
+/// A number, or the root of a number, or else a number that depends on the value.
+static operand push_number(builder *b, double value, bool is_attribute, bool is_rounded) {
+  eg_field_step step = {.kind = EG_FORMULA_NUMBER};
+  if (isinf(value)) return (operand){.infinite = value > 0 ? 1 : -1};
+  if (!eg_field_of_double(value, is_attribute, &step.number)) {
+    if (!is_rounded)
+      b->holds = false;
+    else if (eg_field_of_double(value * value, false, &step.number))
+      step.number = eg_field_sqrt(step.number);
+    else
+      step.number = any(b->key, eg_hash_bytes(0, &value, sizeof value) & EG_FIELD_P);
+  }
+  return push_step(b, step);
+}
+
+static operand push_attribute(builder *b, uint8_t slot) {
+  const eg_attr *attr = &b->attrs->slots[slot];
+  double value = attr->kind == EG_ATTR_FLOAT ? attr->f : (double)attr->i;
+  return push_number(b, value, true, false);
+}
+
+static operand push_call(builder *b, eg_op op, const operand *kids, uint32_t count);
+
+/// At most EG_FORMULA_TERMS deep.
+static operand push_term(builder *b, const eg_formula *formula, uint32_t at,
+                         const operand *given) {
+  const eg_formula_term *t = &formula->terms[at];
+  operand kids[EG_FORMULA_OPERANDS] = {{.step = 0}};
+  if (t->kind == EG_FORMULA_NUMBER)
+    return push_number(b, t->number, false, t->is_rounded);
+  if (t->kind == EG_FORMULA_OPERAND) return given[t->which];
+  if (t->kind == EG_FORMULA_ATTR) return push_attribute(b, t->which);
+  const eg_formula_term *condition = &formula->terms[t->kids[0]];
+  if (t->op == EG_OP_WHERE && condition->kind == EG_FORMULA_ATTR) {
+    bool is_first = b->attrs->slots[condition->which].i != 0;
+    return push_term(b, formula, t->kids[is_first ? 1 : 2], given);
+  }
+  for (uint32_t i = 0; i < t->count && b->holds; i++)
+    kids[i] = push_term(b, formula, t->kids[i], given);
+  return push_call(b, t->op, kids, t->count);
+}
+
+/// Formulas are at most four operators deep.
+static operand push_call(builder *b, eg_op op, const operand *kids, uint32_t count) {
+  eg_formula formula;
+  if (!b->holds) return (operand){.step = 0};
+  if (op == EG_OP_MAX || op == EG_OP_MIN)
+    for (uint32_t i = 0; i < count; i++) // a bound that is none
+      if (kids[i].infinite == (op == EG_OP_MAX ? -1 : 1) && count == 2)
+        return kids[1 - i];
+  for (uint32_t i = 0; i < count; i++)
+    b->holds = b->holds && kids[i].infinite == 0;
+  bool has_formula = eg_formula_of(op, &formula);
+  if (has_formula) return push_term(b, &formula, formula.count - 1, kids);
+  b->holds = b->holds && is_known(op) && count <= EG_FORMULA_OPERANDS;
+  eg_field_step step = {.kind = EG_FORMULA_CALL, .op = op};
+  for (uint32_t i = 0; i < count && b->holds; i++)
+    step.kids[i] = (uint8_t)kids[i].step;
+  return push_step(b, step);
+}
+
+/// The numeric attributes as doubles; hard-swish has numbers instead.
+static void set_attributes(eg_field_function *f, const eg_attrs *attrs) {
+  double values[2] = {1.0 / 6, 0.5};
+  for (uint16_t i = 0; i < attrs->count && i < 2; i++) {
+    const eg_attr *attr = &attrs->slots[i];
+    values[i] = attr->kind == EG_ATTR_FLOAT ? attr->f : (double)attr->i;
+  }
+  f->real_a = values[0];
+  f->real_b = values[1];
+  bool is_off =
+      attrs->count > 0 && attrs->slots[0].kind != EG_ATTR_FLOAT && values[0] == 0;
+  f->has_a = attrs->count > 0 && isfinite(values[0]) && !is_off;
+  f->has_b = attrs->count > 1 && isfinite(values[1]);
+}
+
+egraph_status eg_field_function_of(eg_arena *arena, const eg_attrs *attrs, uint64_t key,
+                                   eg_field_function *out, bool *out_known) {
+  const eg_op_info *info = eg_op_info_of((eg_op)attrs->op);
+  uint32_t least = (uint32_t)info->min_inputs;
+  uint32_t count = least > 2 ? least : info->max_inputs == 1 ? 1 : 2;
+  bool is_test = count == 1 && (info->flags & EG_OPF_PREDICATE) != 0;
+  operand operands[EG_FORMULA_OPERANDS];
+  *out = (eg_field_function){.op = (eg_op)attrs->op, .key = key};
+  *out_known = false;
+  if ((info->flags & EG_OPF_POINTWISE) == 0 || is_test) return EGRAPH_OK;
+  builder b = {.attrs = attrs, .key = key, .holds = count <= EG_FORMULA_OPERANDS};
+  for (uint32_t i = 0; i < count && b.holds; i++)
+    operands[i] =
+        push_step(&b, (eg_field_step){.kind = EG_FORMULA_OPERAND, .which = (uint8_t)i});
+  operand value = push_call(&b, out->op, operands, count);
+  if (value.step + 1 != b.count) (void)push_step(&b, b.steps[value.step]);
+  if (!b.holds || value.infinite != 0) return EGRAPH_OK;
+  eg_field_step *steps;
+  EG_TRY(eg_arena_alloc(arena, b.count, sizeof *steps, &steps));
+  memcpy(steps, b.steps, b.count * sizeof *steps);
+  out->steps = steps;
+  out->count = b.count;
+  set_attributes(out, attrs);
+  *out_known = true;
+  return EGRAPH_OK;
 }

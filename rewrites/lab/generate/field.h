@@ -28,12 +28,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ops/ops.h"
+#include "ops/meaning.h"
 
 #define EG_FIELD_P ((UINT64_C(1) << 61) - 1)
 __extension__ typedef unsigned __int128 eg_field_wide;
 
-/// Of a sum of wide products: as many as may be added before eg_field_fold.
+/// The number of wide products that may be added before eg_field_fold.
 enum { EG_FIELD_LAZY = 32 };
 
 static inline uint64_t eg_field_add(uint64_t a, uint64_t b) {
@@ -72,19 +72,31 @@ static inline uint64_t eg_field_of_int(int64_t a) {
 /// infinities and NaN: no number of the field stands for them.
 bool eg_field_of_double(double value, bool is_single, uint64_t *out);
 
-/// Unary functions that the field has, by operator and attributes. False for others, and
-/// for constants without a number of the field.
+/// A pointwise operator as steps of the field: its element formula (ops/meaning.h) down
+/// to operators that the field knows. Steps precede those that read them; the last one is
+/// the value.
+enum { EG_FIELD_STEPS = 48 };
+typedef struct eg_field_step {
+  eg_formula_kind kind; // NUMBER, OPERAND or CALL
+  uint8_t which;        // OPERAND
+  uint8_t kids[EG_FORMULA_OPERANDS];
+  eg_op op;        // CALL
+  uint64_t number; // NUMBER
+} eg_field_step;
 typedef struct eg_field_function {
   eg_op op;
-  uint64_t key, a, b;    // constants of the attributes
-  bool has_a, has_b;     // of clip
-  double real_a, real_b; // a and b as the attributes have them
+  uint32_t count;
+  uint64_t key; // of functions that keep a few identities
+  const eg_field_step *steps;
+  bool has_a, has_b;     // numeric attributes that are finite; of gelu: `approximate`
+  double real_a, real_b; // their values
 } eg_field_function;
-bool eg_field_function_of(const eg_attrs *attrs, uint64_t key, eg_field_function *out);
-/// The function of a fused activation; ACT_NONE is identity.
-bool eg_field_activation(eg_act act, double alpha, double beta, uint64_t key,
-                         eg_field_function *out);
-uint64_t eg_field_apply(const eg_field_function *f, uint64_t x);
+/// Makes the function of an operator; its steps are in the arena. *out_known is false for
+/// an operator that the field does not know, and for an attribute that no number of the
+/// field equals. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_field_function_of(eg_arena *arena, const eg_attrs *attrs, uint64_t key,
+                                   eg_field_function *out, bool *out_known);
+uint64_t eg_field_apply(const eg_field_function *f, const uint64_t *operands);
 
 /// a / b. Of 0 as divisor some number that depends on a and fits no identity.
 uint64_t eg_field_divide(uint64_t a, uint64_t b);

@@ -20,6 +20,7 @@ uint64_t eg_field_dot(const uint64_t *a, const uint64_t *b, uint32_t count) {
 }
 
 static inline uint64_t at_place(const uint64_t *const *operands, uint32_t place) {
+  assert(place >> 24 < EG_FIELD_MAX_OPERANDS);
   return operands[place >> 24][place & 0xffffff];
 }
 
@@ -46,36 +47,17 @@ static uint64_t sum_elements(const eg_field_terms *t, uint32_t element,
   return eg_field_reduce(sum);
 }
 
-static uint64_t pair(eg_op op, uint64_t a, uint64_t b) {
-  int64_t x = eg_field_signed(a), y = eg_field_signed(b);
-#define EG_PAIR(OP, value)                                                               \
-  if (op == EG_OP_##OP) return value;
-  EG_PAIR(DIV, eg_field_divide(a, b))
-  EG_PAIR(POW, eg_field_power(a, b))
-  EG_PAIR(PRELU, x < 0 ? eg_field_mul(a, b) : a)
-  EG_PAIR(MAX, x >= y ? a : b)
-  EG_PAIR(MIN, x <= y ? a : b)
-  EG_PAIR(EQUAL, x == y)
-  EG_PAIR(GREATER, x > y)
-  EG_PAIR(LESS, x < y)
-  EG_PAIR(GREATER_OR_EQUAL, x >= y)
-  EG_PAIR(LESS_OR_EQUAL, x <= y)
-  EG_PAIR(AND, eg_field_mul(a, b))
-  EG_PAIR(OR, eg_field_sub(eg_field_add(a, b), eg_field_mul(a, b)))
-  EG_PAIR(XOR, eg_field_sub(eg_field_add(a, b), eg_field_mul(2, eg_field_mul(a, b))))
-#undef EG_PAIR
-  assert(false);
-  return 0;
-}
-
 static uint64_t extreme(const eg_field_plan *plan, uint32_t element,
                         const uint64_t *const *operands) {
   const eg_field_terms *t = &plan->sums;
   bool is_max = plan->op != EG_OP_REDUCE_MIN;
   uint32_t begin = t->begin[element];
   uint64_t best = at_place(operands, t->from[begin]);
-  for (uint32_t i = begin + 1; i < t->begin[element + 1]; i++)
-    best = pair(is_max ? EG_OP_MAX : EG_OP_MIN, best, at_place(operands, t->from[i]));
+  for (uint32_t i = begin + 1; i < t->begin[element + 1]; i++) {
+    uint64_t other = at_place(operands, t->from[i]);
+    bool is_above = eg_field_signed(other) > eg_field_signed(best);
+    if (is_above == is_max) best = other;
+  }
   return best;
 }
 
@@ -160,12 +142,12 @@ void eg_field_plan_run(const eg_field_plan *plan, const uint64_t *const *operand
   }
   const uint32_t *from = plan->sums.from, *begin = plan->sums.begin;
   for (uint32_t i = 0; i < plan->elements; i++) {
-    if (plan->kind == EG_FIELD_PAIRWISE) {
-      out[i] = pair(plan->op, at_place(operands, from[begin[i]]),
-                    at_place(operands, from[begin[i] + 1]));
-    } else if (plan->kind == EG_FIELD_CHOICE) {
-      bool is_first = at_place(operands, from[begin[i]]) != 0;
-      out[i] = at_place(operands, from[begin[i] + (is_first ? 1 : 2)]);
+    if (plan->kind == EG_FIELD_PAIRWISE || plan->kind == EG_FIELD_CHOICE) {
+      uint64_t elements[EG_FORMULA_OPERANDS];
+      for (uint32_t k = 0; k < plan->operand_count; k++)
+        elements[k] = at_place(operands, from[begin[i] + k]);
+      out[i] = eg_field_apply(&plan->function, elements);
+      continue;
     } else if (plan->kind == EG_FIELD_LATTICE) {
       out[i] = extreme(plan, i, operands);
     } else {
@@ -174,7 +156,7 @@ void eg_field_plan_run(const eg_field_plan *plan, const uint64_t *const *operand
         out[i] = eg_field_add(out[i],
                               sum_products(&plan->products, i, operands[0], operands[1]));
     }
-    if (plan->has_function) out[i] = eg_field_apply(&plan->function, out[i]);
+    if (plan->has_function) out[i] = eg_field_apply(&plan->function, &out[i]);
   }
 }
 
@@ -304,8 +286,8 @@ static egraph_status sort_entries(probe *p, const entries *all, eg_field_terms *
   return EGRAPH_OK;
 }
 
-/// What operand `operand` adds to the results while the others are zero. Operators that
-/// move elements tell all at once: every element is its number.
+/// Reads the terms that an operand adds to the results while the others are zero. An
+/// operator that moves elements is run once, on elements that are their numbers.
 static egraph_status read_linear(probe *p, uint32_t operand, bool moves, entries *all) {
   double *data = data_of(p, operand);
   for (uint32_t j = 0; j < (moves ? 1 : p->sizes[operand]); j++) {
@@ -405,13 +387,6 @@ static const eg_op SUMS[] = {EG_OP_ADD,          EG_OP_SUB,
                              EG_OP_AVERAGE_POOL, EG_OP_GLOBAL_AVERAGE_POOL,
                              EG_OP_CUM_SUM,      EG_OP_AVERAGE_POOL_GRAD,
                              EG_OP_RESIZE};
-static const eg_op PAIRS[] = {EG_OP_DIV,     EG_OP_MAX,
-                              EG_OP_MIN,     EG_OP_EQUAL,
-                              EG_OP_LESS,    EG_OP_LESS_OR_EQUAL,
-                              EG_OP_GREATER, EG_OP_GREATER_OR_EQUAL,
-                              EG_OP_AND,     EG_OP_OR,
-                              EG_OP_XOR,     EG_OP_POW,
-                              EG_OP_PRELU};
 static const eg_op ROWS[] = {EG_OP_SOFTMAX,      EG_OP_LOG_SOFTMAX, EG_OP_LAYER_NORM,
                              EG_OP_RMS_NORM,     EG_OP_BATCH_NORM,  EG_OP_GROUP_NORM,
                              EG_OP_INSTANCE_NORM};
@@ -473,7 +448,6 @@ static egraph_status plan_choice(probe *p, const eg_type *types, eg_field_plan *
           EG_FIELD_PLACE(k, broadcast_place(&types[k], &out->type, index));
     (void)eg_index_next(out->type.rank, out->type.dims, index);
   }
-  out->kind = EG_FIELD_CHOICE;
   out->sums = (eg_field_terms){.begin = begin, .from = from};
   return EGRAPH_OK;
 }
@@ -603,11 +577,8 @@ static egraph_status plan_terms(probe *p, const eg_type *types, eg_field_plan *o
 
 static egraph_status plan_kind(probe *p, const eg_type *types, eg_field_plan *out) {
   if (p->count == 0) return plan_constant(p, out);
-  if (IS_ONE_OF(PAIRS, out->op)) {
-    out->kind = EG_FIELD_PAIRWISE;
-    return read_pointwise(p, types, &out->sums);
-  }
-  if (out->op == EG_OP_WHERE) return plan_choice(p, types, out);
+  if (out->kind == EG_FIELD_PAIRWISE) return read_pointwise(p, types, &out->sums);
+  if (out->kind == EG_FIELD_CHOICE) return plan_choice(p, types, out);
   if (IS_ONE_OF(LATTICES, out->op)) {
     out->kind = EG_FIELD_LATTICE;
     return plan_lattice(p, types, out);
@@ -620,19 +591,21 @@ static egraph_status plan_kind(probe *p, const eg_type *types, eg_field_plan *ou
 }
 
 /// Takes the fused activation out of `slots`, a copy of the attributes.
-static egraph_status take_activation(const eg_attrs *attrs, eg_attr *slots, uint64_t key,
+static egraph_status take_activation(eg_arena *arena, eg_attr *slots, uint64_t key,
                                      eg_field_plan *out) {
   uint16_t act, alpha, beta;
+  eg_attr own[2];
   if (!eg_op_find_attr(out->op, "act", &act) || slots[act].i == EG_ACT_NONE)
     return EGRAPH_OK;
   (void)eg_op_find_attr(out->op, "act_alpha", &alpha);
   (void)eg_op_find_attr(out->op, "act_beta", &beta);
-  if (!eg_field_activation((eg_act)slots[act].i, slots[alpha].f, slots[beta].f, key,
-                           &out->function))
+  const eg_attrs attrs =
+      eg_act_attrs((eg_act)slots[act].i, slots[alpha].f, slots[beta].f, own);
+  EG_TRY(eg_field_function_of(arena, &attrs, key, &out->function, &out->has_function));
+  if (!out->has_function)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED,
                    "%s: that activation has no meaning in the field",
-                   eg_op_info_of((eg_op)attrs->op)->name);
-  out->has_function = true;
+                   eg_op_info_of(out->op)->name);
   slots[act].i = EG_ACT_NONE;
   return EGRAPH_OK;
 }
@@ -657,10 +630,9 @@ static egraph_status plan_operator(probe *p, const eg_type *types, eg_field_plan
   out->type = results[p->result];
   EG_TRY(check_field_sizes(p->attrs, &out->type, 1));
   out->elements = (uint32_t)eg_type_elements(&out->type);
-  // Of pairs and unary functions the kernel tells nothing that their sum does not.
-  bool is_read =
-      !IS_ONE_OF(PAIRS, out->op) && out->op != EG_OP_WHERE && !is_unary_function(p, out);
-  if (is_read) EG_TRY(open_probe(p, types));
+  // Pointwise operators read the elements that a sum reads, so their kernels are not run.
+  if (out->kind == EG_FIELD_POLYNOMIAL && !is_unary_function(p, out))
+    EG_TRY(open_probe(p, types));
   return plan_kind(p, types, out);
 }
 
@@ -674,14 +646,17 @@ egraph_status eg_field_plan_make(eg_arena *arena, const eg_attrs *attrs,
     return EG_FAIL(EGRAPH_E_ARGUMENT, "%s has no result %u",
                    eg_op_info_of((eg_op)attrs->op)->name, result);
   if (attrs->count != 0) memcpy(slots, attrs->slots, attrs->count * sizeof *slots);
-  eg_field_plan plan = {.kind = EG_FIELD_POLYNOMIAL,
-                        .op = (eg_op)attrs->op,
-                        .operand_count = count,
-                        .key = key};
-  EG_TRY(take_activation(attrs, slots, key, &plan));
+  eg_field_plan plan = {
+      .kind = EG_FIELD_POLYNOMIAL, .op = (eg_op)attrs->op, .operand_count = count};
+  EG_TRY(take_activation(arena, slots, key, &plan));
   const eg_attrs bare = {.op = attrs->op, .count = attrs->count, .slots = slots};
-  if (!plan.has_function && count == 1)
-    plan.has_function = eg_field_function_of(&bare, key, &plan.function);
+  bool is_polynomial =
+      count > 1 && (IS_ONE_OF(PRODUCTS, plan.op) || IS_ONE_OF(SUMS, plan.op));
+  if (!plan.has_function && !is_polynomial)
+    EG_TRY(eg_field_function_of(arena, &bare, key, &plan.function, &plan.has_function));
+  bool is_pointwise = (eg_op_info_of(plan.op)->flags & EG_OPF_POINTWISE) != 0;
+  if (plan.has_function && count > 1 && is_pointwise)
+    plan.kind = count == 2 ? EG_FIELD_PAIRWISE : EG_FIELD_CHOICE;
   EG_LOCAL(probe, p, arena->alloc);
   p.arena = arena;
   p.attrs = &bare;

@@ -1,6 +1,6 @@
-// Operators in the field. Which elements a result is made of is read off the reference
-// kernel, by running it on unit vectors in float64; then the kernel and what was read are
-// compared on random numbers. So an operator means here what it means everywhere else.
+// Operators in the field. The elements that a result is made of are found by running the
+// reference kernel on unit vectors in float64; then the kernel and the plan are compared
+// on random numbers. So an operator means here what it means everywhere else.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_GENERATE_FIELD_PLAN_H
 #define EG_REWRITES_GENERATE_FIELD_PLAN_H
@@ -22,8 +22,8 @@ typedef struct eg_field_terms {
 
 typedef enum eg_field_kind {
   EG_FIELD_POLYNOMIAL, // function(sum of products + sum of elements)
-  EG_FIELD_PAIRWISE,   // of two elements: quotient, maximum, comparison
-  EG_FIELD_CHOICE,     // the second or third of three elements, by the first
+  EG_FIELD_PAIRWISE,   // function of two elements: quotient, maximum, comparison
+  EG_FIELD_CHOICE,     // function of three elements: the second or third, by the first
   EG_FIELD_LATTICE,    // maximum or minimum of elements
   EG_FIELD_ROWS,       // softmax and normalization: of all elements of a row
   EG_FIELD_CONSTANT
@@ -42,10 +42,10 @@ typedef struct eg_field_plan {
   bool has_products;
   eg_field_terms products,
       sums; // PAIRWISE: two elements each; CHOICE: three; LATTICE: those of a window
-  // ROWS: sums has the elements of each row; row of every element; scale, bias, ... of it
-  uint32_t *row, *channel;
+  // ROWS: sums has the elements of each row; by element its scale, bias, ...
+  uint32_t *channel;
   uint32_t row_count;
-  uint64_t epsilon, key;
+  uint64_t epsilon;
   uint64_t *constants; // CONSTANT
   double *reals;       // the same as the kernel has them
 } eg_field_plan;
@@ -59,9 +59,9 @@ egraph_status eg_field_plan_make(eg_arena *arena, const eg_attrs *attrs,
 /// Computes the result; out: [plan->elements].
 void eg_field_plan_run(const eg_field_plan *plan, const uint64_t *const *operands,
                        uint64_t *out);
-/// Of a polynomial without function: the numbers c with <c, operand 0> + *out_rest =
-/// <weights, result> when operand 1 (NULL where there is none) and those after it are as
-/// given; out: [elements of operand 0].
+/// For a polynomial without function: finds the numbers c with <c, operand 0> + *out_rest
+/// = <weights, result>, where operand 1 (NULL where there is none) and the operands after
+/// it are given; out: [elements of operand 0].
 void eg_field_plan_adjoint(const eg_field_plan *plan, const uint64_t *const *operands,
                            const uint64_t *weights, uint32_t count, uint64_t *out,
                            uint64_t *out_rest);

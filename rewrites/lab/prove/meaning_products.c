@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ops/meaning.h"
 #include "rewrites/lab/prove/proof_case.h"
 
 static eg_poly one(eg_case *c) { return eg_poly_const(c->p, 1); }
@@ -15,26 +16,14 @@ static eg_scalar activated(eg_case *c, eg_scalar x, eg_scalar act, eg_scalar alp
   eg_proof *p = c->p;
   if (eg_scalar_at(p, act)->kind != EG_SCALAR_NUMBER) // any one: a function without laws
     return eg_scalar_opaque(p, EG_OP_OPAQUE, (eg_scalar[]){x, act, alpha, beta}, 4);
-  eg_scalar kids[3] = {x, alpha, beta};
-  switch ((int)(eg_act)eg_scalar_at(p, act)->value) {
-  case EG_ACT_NONE: return x;
-  case EG_ACT_RELU: return eg_scalar_call(p, EG_OP_RELU, kids, 1, domain);
-  case EG_ACT_SIGMOID: return eg_scalar_call(p, EG_OP_SIGMOID, kids, 1, EG_DOMAIN_REAL);
-  case EG_ACT_TANH: return eg_scalar_call(p, EG_OP_TANH, kids, 1, EG_DOMAIN_REAL);
-  case EG_ACT_SILU: return eg_scalar_call(p, EG_OP_SILU, kids, 1, EG_DOMAIN_REAL);
-  case EG_ACT_HARDSWISH:
-    return eg_scalar_call(p, EG_OP_HARD_SWISH, kids, 1, EG_DOMAIN_REAL);
-  case EG_ACT_GELU:
-  case EG_ACT_GELU_TANH:
-    kids[1] = eg_scalar_number(p, eg_scalar_at(p, act)->value == EG_ACT_GELU_TANH);
-    return eg_scalar_call(p, EG_OP_GELU, kids, 2, EG_DOMAIN_REAL);
-  case EG_ACT_CLIP: return eg_scalar_call(p, EG_OP_CLIP, kids, 3, domain);
-  case EG_ACT_LEAKY_RELU:
-    return eg_scalar_call(p, EG_OP_LEAKY_RELU, kids, 2, EG_DOMAIN_REAL);
-  case EG_ACT_ELU: return eg_scalar_call(p, EG_OP_ELU, kids, 2, EG_DOMAIN_REAL);
-  case EG_ACT_COUNT: break;
-  }
-  eg_case_give_up(c, "%s", "an activation");
+  eg_act which = (eg_act)eg_scalar_at(p, act)->value;
+  if (which == EG_ACT_NONE) return x;
+  const eg_op_info *info = eg_op_info_of(eg_act_operator(which));
+  bool is_gelu = which == EG_ACT_GELU || which == EG_ACT_GELU_TANH;
+  if (is_gelu) alpha = eg_scalar_number(p, which == EG_ACT_GELU_TANH);
+  if ((info->flags & EG_OPF_FLOAT) != 0) domain = EG_DOMAIN_REAL;
+  return eg_scalar_call(p, eg_act_operator(which), (eg_scalar[]){x, alpha, beta},
+                        1 + info->attr_count, domain);
 }
 
 /// The addends of a kernel that sums from 0 on and rounds once.

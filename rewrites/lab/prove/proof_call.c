@@ -1,10 +1,13 @@
-// Operators on numbers: what the axioms of the rule's class make of them. An axiom holds
-// for every number, infinities, NaN and integers that wrap among them, as the class asks
-// (tests/data/axioms.rules), never only where something is not zero or not negative.
+// Operators on numbers in the normal form that the axioms of the rule's class give them.
+// An axiom holds for every number (infinities, NaN, integers that wrap) as the class
+// requires (tests/data/axioms.rules), never only where an operand is not zero or not
+// negative.
 // SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
+#include "ops/meaning.h"
 #include "rewrites/lab/prove/proof_scalar.h"
 
 static bool is_known(const eg_proof *p, eg_scalar s) {
@@ -22,44 +25,21 @@ bool eg_op_hides_infinity(eg_op op) {
          op == EG_OP_BIT_CAST;
 }
 
-static bool commutes(eg_op op) {
-  return (eg_op_info_of(op)->flags & EG_OPF_COMMUTES) != 0;
-}
-
 eg_scalar eg_scalar_opaque(eg_proof *p, eg_op op, const eg_scalar *kids, uint32_t count) {
+  assert(count != 0);
   eg_scalar_node node = {
       .kind = EG_SCALAR_CALL, .which = (uint32_t)op, .count = count, .kids = kids};
   // max(0, -0) is not max(-0, 0): the order of maxima stays in the exact class.
   bool ordered = p->is_exact && (op == EG_OP_MAX || op == EG_OP_MIN);
   const eg_scalar turned[2] = {kids[count - 1], kids[0]};
-  if (count == 2 && commutes(op) && !ordered && kids[0] > kids[1]) node.kids = turned;
+  bool commutes = (eg_op_info_of(op)->flags & EG_OPF_COMMUTES) != 0;
+  if (count == 2 && commutes && !ordered && kids[0] > kids[1]) node.kids = turned;
   return eg_scalar_make(p, node);
-}
-
-static eg_scalar one_of(eg_proof *p, eg_op op, eg_scalar x) {
-  return eg_scalar_call(p, op, &x, 1, EG_DOMAIN_REAL);
 }
 
 // ---- activations as formulas ------------------------------------------------------
 
-static eg_scalar number(eg_proof *p, double value) { return eg_scalar_number(p, value); }
-static eg_scalar product(eg_proof *p, eg_scalar a, eg_scalar b) {
-  return eg_scalar_mul(p, a, b);
-}
-static eg_scalar sum(eg_proof *p, eg_scalar a, eg_scalar b) {
-  return eg_scalar_add(p, a, b);
-}
-static eg_scalar maximum(eg_proof *p, eg_scalar a, eg_scalar b) {
-  return eg_scalar_extreme(p, EG_OP_MAX, a, b);
-}
-static eg_scalar minimum(eg_proof *p, eg_scalar a, eg_scalar b) {
-  return eg_scalar_extreme(p, EG_OP_MIN, a, b);
-}
-static eg_scalar clamped(eg_proof *p, eg_scalar x, eg_scalar low, eg_scalar high) {
-  return minimum(p, maximum(p, x, low), high);
-}
-
-// Sums have the sign of their first factor.
+// True when x is below 0 by its sign; sums have the sign of their first factor.
 static bool leads_minus(const eg_proof *p, eg_scalar x) {
   const eg_scalar_node *n = eg_scalar_at(p, x);
   if (n->kind == EG_SCALAR_NUMBER) return n->value < 0;
@@ -67,7 +47,8 @@ static bool leads_minus(const eg_proof *p, eg_scalar x) {
 }
 
 static eg_scalar odd(eg_proof *p, eg_op op, eg_scalar x) {
-  if (!leads_minus(p, x)) return eg_scalar_opaque(p, op, &x, 1);
+  bool is_minus = p->is_exact ? eg_scalar_is_call(p, x, EG_OP_NEG) : leads_minus(p, x);
+  if (!is_minus) return eg_scalar_opaque(p, op, &x, 1);
   eg_scalar minus = eg_scalar_neg(p, x);
   return eg_scalar_neg(p, eg_scalar_opaque(p, op, &minus, 1));
 }
@@ -83,16 +64,16 @@ static eg_scalar sigmoid(eg_proof *p, eg_scalar x) {
     return eg_scalar_opaque(p, EG_OP_SIGMOID, &x, 1);
   eg_scalar minus = eg_scalar_neg(p, x);
   eg_scalar other = eg_scalar_opaque(p, EG_OP_SIGMOID, &minus, 1);
-  return sum(p, number(p, 1), eg_scalar_neg(p, other));
+  return eg_scalar_add(p, eg_scalar_number(p, 1), eg_scalar_neg(p, other));
 }
 
 static eg_scalar tangent(eg_proof *p, eg_scalar x) { // 2 sigmoid(2 x) - 1
   if (!p->laws.is_fast) return odd(p, EG_OP_TANH, x);
   eg_scalar s = sigmoid(p, eg_scalar_scale(p, x, 2));
-  return sum(p, eg_scalar_scale(p, s, 2), number(p, -1));
+  return eg_scalar_add(p, eg_scalar_scale(p, s, 2), eg_scalar_number(p, -1));
 }
 
-// A sum of exponentials.
+// True when x is an exponential or a sum of exponentials.
 static bool is_positive(const eg_proof *p, eg_scalar x) {
   const eg_scalar_node *n = eg_scalar_at(p, x);
   if (n->kind == EG_SCALAR_TOTAL && n->which == EG_FOLD_SUM)
@@ -100,7 +81,7 @@ static bool is_positive(const eg_proof *p, eg_scalar x) {
   return eg_scalar_is_call(p, x, EG_OP_EXP);
 }
 
-// Rounded, unless it leaves the range of numbers.
+// Makes a rounded number; false when the value leaves the range of numbers.
 static bool is_folded(eg_proof *p, double value, eg_scalar *out) {
   if (!isfinite(value) || value == 0) return false;
   *out = eg_scalar_rounded(p, value);
@@ -112,7 +93,7 @@ static eg_scalar power_of_term(eg_proof *p, eg_scalar x);
 static eg_scalar exponential(eg_proof *p, eg_scalar x) {
   const eg_scalar_node *n = eg_scalar_at(p, x);
   eg_scalar made;
-  if (eg_scalar_is_number(p, x, 0)) return number(p, 1);
+  if (eg_scalar_is_number(p, x, 0)) return eg_scalar_number(p, 1);
   if (n->kind == EG_SCALAR_NUMBER && is_folded(p, exp(n->value), &made)) return made;
   if (eg_scalar_is_call(p, x, EG_OP_LOG_SOFTMAX))
     return eg_scalar_opaque(p, EG_OP_SOFTMAX, n->kids, n->count);
@@ -131,10 +112,10 @@ static eg_scalar power_of_term(eg_proof *p, eg_scalar x) { // exp(a + b) = exp a
   }
   if (n->kind != EG_SCALAR_SUM || (n->count == 1 && n->value == 0) || !n->is_ordinary)
     return eg_scalar_opaque(p, EG_OP_EXP, &x, 1);
-  eg_scalar made = exponential(p, number(p, n->value));
+  eg_scalar made = exponential(p, eg_scalar_number(p, n->value));
   for (uint32_t i = 0; i < n->count; i++) {
     eg_number factor = {.value = n->factors[i], .marks = n->which};
-    made = product(p, made, exponential(p, eg_scalar_times(p, n->kids[i], factor)));
+    made = eg_scalar_mul(p, made, exponential(p, eg_scalar_times(p, n->kids[i], factor)));
   }
   return made;
 }
@@ -153,48 +134,49 @@ static bool is_power(eg_proof *p, eg_scalar x, eg_scalar *out_power) {
   return true;
 }
 
-// x = exp(*out_power) times what is returned. Powers that no sum around them counts stand
-// outside of it.
+// Splits x into exp(*out_power) times the returned scalar. Powers that do not depend on
+// the index of a sum leave the sum.
 static eg_scalar without_powers(eg_proof *p, eg_scalar x, eg_scalar *out_power) {
   const eg_scalar_node *n = eg_scalar_at(p, x);
   eg_scalar power;
-  if (is_power(p, x, out_power)) return number(p, 1);
-  *out_power = number(p, 0);
+  if (is_power(p, x, out_power)) return eg_scalar_number(p, 1);
+  *out_power = eg_scalar_number(p, 0);
   if (n->kind == EG_SCALAR_PRODUCT) {
-    eg_scalar rest = number(p, 1);
+    eg_scalar rest = eg_scalar_number(p, 1);
     for (uint32_t i = 0; i < n->count; i++)
       if (is_power(p, n->kids[i], &power))
-        *out_power = sum(p, *out_power, power);
+        *out_power = eg_scalar_add(p, *out_power, power);
       else
-        rest = product(p, rest, n->kids[i]);
+        rest = eg_scalar_mul(p, rest, n->kids[i]);
     return rest;
   }
   if (n->kind != EG_SCALAR_TOTAL || n->which != EG_FOLD_SUM) return x;
   uint32_t symbol = n->kids[0];
   eg_poly size = n->kids[1];
-  eg_scalar inner, counted = number(p, 0), body = without_powers(p, n->kids[2], &inner);
+  eg_scalar inner, counted = eg_scalar_number(p, 0),
+                   body = without_powers(p, n->kids[2], &inner);
   const eg_scalar_node *powers = eg_scalar_at(p, inner);
   if (powers->kind == EG_SCALAR_SUM) {
     for (uint32_t i = 0; i < powers->count; i++) {
       eg_number factor = {.value = powers->factors[i], .marks = powers->which};
       eg_scalar part = eg_scalar_times(p, powers->kids[i], factor);
       eg_scalar *to = eg_scalar_has(p, part, symbol) ? &counted : out_power;
-      *to = sum(p, *to, part);
+      *to = eg_scalar_add(p, *to, part);
     }
-    *out_power = sum(p, *out_power, number(p, powers->value));
+    *out_power = eg_scalar_add(p, *out_power, eg_scalar_number(p, powers->value));
   } else {
     *(eg_scalar_has(p, inner, symbol) ? &counted : out_power) = inner;
   }
   if (eg_scalar_is_number(p, *out_power, 0)) return x;
   *out_power = eg_scalar_simple(p, *out_power); // it is no longer within this sum
-  body = product(p, body, exponential(p, counted));
+  body = eg_scalar_mul(p, body, exponential(p, counted));
   return eg_scalar_total(p, EG_FOLD_SUM, symbol, size, body);
 }
 
 static eg_scalar reciprocal(eg_proof *p, eg_scalar x) {
   eg_scalar power, rest = p->laws.is_fast ? without_powers(p, x, &power) : x;
   if (rest != x && !eg_scalar_is_number(p, rest, 1))
-    return product(p, exponential(p, eg_scalar_neg(p, power)), reciprocal(p, rest));
+    return eg_scalar_mul(p, exponential(p, eg_scalar_neg(p, power)), reciprocal(p, rest));
   const eg_scalar_node *n = eg_scalar_at(p, x);
   eg_number one = {.value = 1}, own = {.value = n->value, .marks = n->which};
   if (n->kind == EG_SCALAR_NUMBER && n->value != 0)
@@ -203,9 +185,9 @@ static eg_scalar reciprocal(eg_proof *p, eg_scalar x) {
   if (eg_scalar_is_call(p, x, EG_OP_EXP))
     return exponential(p, eg_scalar_neg(p, n->kids[0]));
   if (n->kind == EG_SCALAR_PRODUCT) {
-    eg_scalar made = number(p, 1);
+    eg_scalar made = eg_scalar_number(p, 1);
     for (uint32_t i = 0; i < n->count; i++)
-      made = product(p, made, reciprocal(p, n->kids[i]));
+      made = eg_scalar_mul(p, made, reciprocal(p, n->kids[i]));
     return made;
   }
   if (n->kind == EG_SCALAR_SUM && n->count == 1 && n->value == 0) {
@@ -220,21 +202,16 @@ static eg_scalar reciprocal(eg_proof *p, eg_scalar x) {
 
 // log(exp a b) = a + log b; log(1 / x) = -log x
 static eg_scalar logarithm(eg_proof *p, eg_scalar x) {
-  eg_scalar powers = number(p, 0), rest = x;
+  eg_scalar powers = eg_scalar_number(p, 0), rest = x;
   if (p->laws.is_fast) rest = without_powers(p, x, &powers);
-  // At -inf and -0 one side is NaN.
+  // At -inf and -0 only one side is NaN.
   if (p->laws.is_fast && eg_scalar_is_call(p, rest, EG_OP_RECIPROCAL))
     rest = eg_scalar_neg(p, logarithm(p, eg_scalar_at(p, rest)->kids[0]));
   else if (!eg_scalar_is_number(p, rest, 1))
     rest = eg_scalar_opaque(p, EG_OP_LOG, &rest, 1);
   else
-    rest = number(p, 0);
-  return sum(p, powers, rest);
-}
-
-static eg_scalar softplus(eg_proof *p, eg_scalar x) { // the formula leaves the range
-  if (!p->laws.is_fast) return eg_scalar_opaque(p, EG_OP_SOFTPLUS, &x, 1);
-  return logarithm(p, sum(p, number(p, 1), exponential(p, x)));
+    rest = eg_scalar_number(p, 0);
+  return eg_scalar_add(p, powers, rest);
 }
 
 static eg_scalar root(eg_proof *p, eg_scalar x) {
@@ -247,44 +224,19 @@ static eg_scalar root(eg_proof *p, eg_scalar x) {
   return eg_scalar_opaque(p, EG_OP_SQRT, &x, 1);
 }
 
-static eg_scalar gelu(eg_proof *p, eg_scalar x, double is_tanh) {
-  eg_scalar inner;
-  if (is_tanh == 0) {
-    inner =
-        odd(p, EG_OP_ERF, product(p, eg_scalar_rounded(p, 0.70710678118654752440), x));
-  } else {
-    eg_scalar cube = product(p, product(p, x, x), x);
-    eg_scalar in = sum(p, x, eg_scalar_scale(p, cube, 0.044715));
-    inner = tangent(p, product(p, eg_scalar_rounded(p, 0.79788456080286535588), in));
-  }
-  return product(p, eg_scalar_scale(p, x, 0.5), sum(p, number(p, 1), inner));
-}
-
 static eg_scalar power(eg_proof *p, eg_scalar x, eg_scalar y) {
   if (is_known(p, y)) {
     double exponent = known_value(p, y);
     if (exponent == 1) return x;
-    if (exponent == 2) return product(p, x, x);
-    if (exponent == 3 && !p->is_exact) return product(p, product(p, x, x), x);
+    if (exponent == 2) return eg_scalar_mul(p, x, x);
+    if (exponent == 3 && !p->is_exact) return eg_scalar_mul(p, eg_scalar_mul(p, x, x), x);
     if (exponent == -1 && !p->is_exact && p->domain == EG_DOMAIN_REAL)
       return reciprocal(p, x);
-    // Of -inf the power is infinite, the root is NaN.
+    // The power of -inf is infinite, its root is NaN.
     if (exponent == 0.5 && p->laws.distributes) return root(p, x);
     if (exponent == -0.5 && p->laws.is_fast) return reciprocal(p, root(p, x));
   }
   return eg_scalar_opaque(p, EG_OP_POW, (eg_scalar[]){x, y}, 2);
-}
-
-// max(x, 0) + slope min(x, 0)
-static eg_scalar leaky(eg_proof *p, eg_scalar x, eg_scalar slope) {
-  eg_scalar zero = number(p, 0);
-  return sum(p, maximum(p, x, zero), product(p, slope, minimum(p, x, zero)));
-}
-
-static eg_scalar elu(eg_proof *p, eg_scalar x, eg_scalar alpha) {
-  eg_scalar zero = number(p, 0);
-  eg_scalar low = one_of(p, EG_OP_EXP, minimum(p, x, zero));
-  return sum(p, maximum(p, x, zero), product(p, alpha, sum(p, low, number(p, -1))));
 }
 
 // ---- comparisons and choices ------------------------------------------------------
@@ -296,7 +248,7 @@ static eg_scalar logical(eg_proof *p, eg_op op, eg_scalar a, eg_scalar b) {
   eg_domain before = p->domain;
   double absorbs = op == EG_OP_OR;
   if (eg_scalar_is_number(p, a, absorbs) || eg_scalar_is_number(p, b, absorbs))
-    return number(p, absorbs);
+    return eg_scalar_number(p, absorbs);
   if (is_known(p, a)) return b;
   if (is_known(p, b)) return a;
   p->domain = EG_DOMAIN_WHOLE;
@@ -305,7 +257,7 @@ static eg_scalar logical(eg_proof *p, eg_op op, eg_scalar a, eg_scalar b) {
   return made;
 }
 
-/// One side of a comparison is a maximum or minimum of two.
+/// The side of a comparison that is a maximum or minimum of two numbers.
 typedef struct compared {
   eg_op op;
   bool is_left;
@@ -340,20 +292,14 @@ static bool less_than_each(eg_proof *p, eg_scalar a, eg_scalar b, eg_scalar *out
 }
 
 static eg_scalar less(eg_proof *p, eg_scalar a, eg_scalar b) {
-  if (a == b) return number(p, 0);
+  if (a == b) return eg_scalar_number(p, 0);
   double x, y; // numbers that differ may be one in a type of less bits
   if (eg_scalar_is_bound(p, a, &x) && eg_scalar_is_bound(p, b, &y) &&
       (!(x < y) || (eg_number_is_plain(x) && eg_number_is_plain(y))))
-    return number(p, x < y);
+    return eg_scalar_number(p, x < y);
   eg_scalar made;
   if (less_than_each(p, a, b, &made)) return made;
   return eg_scalar_opaque(p, EG_OP_LESS, (eg_scalar[]){a, b}, 2);
-}
-
-static eg_scalar negated(eg_proof *p, eg_scalar a) {
-  if (eg_scalar_is_call(p, a, EG_OP_NOT)) return eg_scalar_at(p, a)->kids[0];
-  if (is_known(p, a)) return number(p, known_value(p, a) == 0);
-  return eg_scalar_opaque(p, EG_OP_NOT, &a, 1);
 }
 
 static eg_scalar where(eg_proof *p, const eg_scalar *k) {
@@ -367,13 +313,15 @@ static eg_scalar where(eg_proof *p, const eg_scalar *k) {
   // x > 0 ? x : 0, of a real number.
   if (!p->is_exact && eg_is_without_nan(p) && eg_scalar_is_call(p, k[0], EG_OP_LESS)) {
     const eg_scalar_node *n = eg_scalar_at(p, k[0]);
-    if (n->kids[0] == k[2] && n->kids[1] == k[1]) return maximum(p, k[1], k[2]);
-    if (n->kids[0] == k[1] && n->kids[1] == k[2]) return minimum(p, k[1], k[2]);
+    if (n->kids[0] == k[2] && n->kids[1] == k[1])
+      return eg_scalar_extreme(p, EG_OP_MAX, k[1], k[2]);
+    if (n->kids[0] == k[1] && n->kids[1] == k[2])
+      return eg_scalar_extreme(p, EG_OP_MIN, k[1], k[2]);
   }
   return eg_scalar_opaque(p, EG_OP_WHERE, k, 3);
 }
 
-// ---- all operators ----------------------------------------------------------------
+// ---- rounding, magnitudes, quotients ------------------------------------------------
 
 static eg_scalar idempotent(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count) {
   if (eg_scalar_is_call(p, k[0], op)) return k[0];
@@ -387,17 +335,13 @@ static eg_scalar whole(eg_proof *p, eg_op op, eg_scalar x) { // floor, ceil, rou
   return eg_scalar_opaque(p, op, &x, 1);
 }
 
-static bool is_square(const eg_proof *p, eg_scalar x) {
-  const eg_scalar_node *n = eg_scalar_at(p, x);
-  bool multiplies = n->kind == EG_SCALAR_PRODUCT || eg_scalar_is_call(p, x, EG_OP_MUL);
-  return multiplies && n->count == 2 && n->kids[0] == n->kids[1];
-}
-
-// Not below 0, and no -0: a maximum with 0, of real numbers a square (those of integers
-// wrap).
+// True when x is neither below 0 nor -0: a maximum with 0, or a square of a real number
+// (squares of integers wrap).
 static bool is_above_zero(const eg_proof *p, eg_scalar x) {
   const eg_scalar_node *n = eg_scalar_at(p, x);
-  bool found = p->domain == EG_DOMAIN_REAL && is_square(p, x);
+  bool multiplies = n->kind == EG_SCALAR_PRODUCT || eg_scalar_is_call(p, x, EG_OP_MUL);
+  bool is_square = multiplies && n->count == 2 && n->kids[0] == n->kids[1];
+  bool found = p->domain == EG_DOMAIN_REAL && is_square;
   double bound;
   if (!p->is_exact && eg_scalar_is_call(p, x, EG_OP_MAX))
     for (uint32_t i = 0; i < n->count; i++)
@@ -416,7 +360,7 @@ static eg_scalar magnitude(eg_proof *p, eg_scalar x) {
                                      : eg_scalar_opaque(p, EG_OP_ABS, &x, 1);
 }
 
-// One that is floored may be rounded to the divisor.
+// A floored remainder may be rounded to the divisor.
 static eg_scalar remainder_of(eg_proof *p, const eg_scalar *k, uint32_t count) {
   const eg_scalar_node *n = eg_scalar_at(p, k[0]);
   if (!eg_is_without_nan(p) && !(count == 3 && eg_scalar_is_number(p, k[2], 1)))
@@ -427,18 +371,15 @@ static eg_scalar remainder_of(eg_proof *p, const eg_scalar *k, uint32_t count) {
   return eg_scalar_opaque(p, EG_OP_MOD, k, count);
 }
 
-// The reciprocal of what is below the normal numbers is infinite, and 0 times it NaN.
-static bool is_by_reciprocal(const eg_proof *p, const eg_scalar *k) {
-  const eg_scalar_node *over = eg_scalar_at(p, k[0]);
-  bool is_number = over->kind == EG_SCALAR_NUMBER && over->value != 0;
-  return p->laws.is_fast || eg_scalar_at(p, k[1])->is_tame || is_number;
-}
-
 static eg_scalar quotient(eg_proof *p, const eg_scalar *k) {
   bool is_real = p->domain == EG_DOMAIN_REAL;
   if (eg_scalar_is_number(p, k[1], 1)) return k[0];
-  if (is_real && !p->is_exact && is_by_reciprocal(p, k))
-    return product(p, k[0], reciprocal(p, k[1]));
+  // The reciprocal of a number below the normal ones is infinite, and 0 times it NaN.
+  const eg_scalar_node *over = eg_scalar_at(p, k[0]);
+  bool is_by_reciprocal = p->laws.is_fast || eg_scalar_at(p, k[1])->is_tame ||
+                          (over->kind == EG_SCALAR_NUMBER && over->value != 0);
+  if (is_real && !p->is_exact && is_by_reciprocal)
+    return eg_scalar_mul(p, k[0], reciprocal(p, k[1]));
   if (is_real && eg_scalar_is_number(p, k[0], 1))
     return eg_scalar_opaque(p, EG_OP_RECIPROCAL, &k[1], 1);
   if (is_real && eg_scalar_is_call(p, k[0], EG_OP_NEG)) {
@@ -448,39 +389,83 @@ static eg_scalar quotient(eg_proof *p, const eg_scalar *k) {
   return eg_scalar_opaque(p, EG_OP_DIV, k, 2);
 }
 
-// What every class allows. False: it depends on the class.
-static bool in_every_class(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count,
-                           eg_scalar *out) {
-  switch ((int)op) {
-  case EG_OP_IDENTITY: *out = k[0]; return true;
-  case EG_OP_ADD: *out = sum(p, k[0], k[1]); return true;
-  case EG_OP_SUB:
-    *out = p->is_exact && eg_scalar_is_number(p, k[1], 0)
-               ? k[0]
-               : sum(p, k[0], eg_scalar_neg(p, k[1]));
-    return true;
-  case EG_OP_MUL: *out = product(p, k[0], k[1]); return true;
-  case EG_OP_DIV: *out = quotient(p, k); return true;
-  case EG_OP_NEG: *out = eg_scalar_neg(p, k[0]); return true;
-  case EG_OP_SQUARE: *out = product(p, k[0], k[0]); return true;
-  case EG_OP_POW: *out = power(p, k[0], k[1]); return true;
-  case EG_OP_ABS: *out = magnitude(p, k[0]); return true;
-  case EG_OP_FLOOR:
-  case EG_OP_CEIL:
-  case EG_OP_ROUND: *out = whole(p, op, k[0]); return true;
-  case EG_OP_SIGN: *out = idempotent(p, op, k, count); return true;
-  case EG_OP_MOD: *out = remainder_of(p, k, count); return true;
-  case EG_OP_NOT: *out = negated(p, k[0]); return true;
-  case EG_OP_AND:
-  case EG_OP_OR: *out = logical(p, op, k[0], k[1]); return true;
-  case EG_OP_WHERE: *out = where(p, k); return true;
-  case EG_OP_LESS: *out = less(p, k[0], k[1]); return true;
-  case EG_OP_GREATER: *out = less(p, k[1], k[0]); return true;
-  default: return false;
-  }
+// ---- element formulas ---------------------------------------------------------------
+
+static eg_scalar call(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count);
+
+/// An operator that is computed by its element formula.
+typedef struct formula_run {
+  eg_formula formula;
+  const eg_scalar *operands, *attributes;
+  bool holds; // in the class of the rule
+} formula_run;
+
+// A number that conversion to every type keeps, or no bound at all: bounds of integers
+// are rounded, and saturate.
+static bool is_whole_constant(const eg_proof *p, eg_scalar s) {
+  if (!is_known(p, s)) return false;
+  double value = known_value(p, s);
+  return isinf(value) || (value == floor(value) && value >= 0 && value <= 127);
 }
 
-// Maxima associate; which of two zeros one is depends on what stands between them.
+// An infinite factor makes NaN of a computed 0, where the operator may not.
+static bool is_safe_factor(eg_proof *p, const formula_run *run,
+                           const eg_formula_term *product, uint32_t i, eg_scalar value) {
+  const eg_formula_term *factor = &run->formula.terms[product->kids[i]];
+  bool is_given = factor->kind == EG_FORMULA_ATTR ||
+                  (factor->kind == EG_FORMULA_OPERAND && factor->which != 0);
+  bool is_computed = run->formula.terms[product->kids[1 - i]].kind == EG_FORMULA_CALL;
+  return !is_given || !is_computed || p->laws.is_fast || eg_scalar_is_finite(p, value);
+}
+
+// At most EG_FORMULA_TERMS deep.
+static eg_scalar formula_value(eg_proof *p, formula_run *run, uint32_t at) {
+  const eg_formula_term *t = &run->formula.terms[at];
+  eg_scalar kids[EG_FORMULA_OPERANDS], value;
+  switch (t->kind) {
+  case EG_FORMULA_NUMBER:
+    return t->is_rounded ? eg_scalar_rounded(p, t->number)
+                         : eg_scalar_number(p, t->number);
+  case EG_FORMULA_OPERAND: return run->operands[t->which];
+  case EG_FORMULA_ATTR:
+    value = run->attributes[t->which];
+    if (p->domain != EG_DOMAIN_REAL && !is_whole_constant(p, value)) run->holds = false;
+    return value;
+  case EG_FORMULA_CALL: break;
+  }
+  if (t->op == EG_OP_WHERE && run->formula.terms[t->kids[0]].kind == EG_FORMULA_ATTR) {
+    value = formula_value(p, run, t->kids[0]);
+    run->holds = run->holds && is_known(p, value);
+    if (!run->holds) return value;
+    return formula_value(p, run, t->kids[known_value(p, value) != 0 ? 1 : 2]);
+  }
+  for (uint32_t i = 0; i < t->count; i++) {
+    kids[i] = formula_value(p, run, t->kids[i]);
+    if (!run->holds) return kids[i];
+  }
+  for (uint32_t i = 0; i < 2 && t->op == EG_OP_MUL; i++)
+    run->holds = run->holds && is_safe_factor(p, run, t, i, kids[i]);
+  return run->holds ? call(p, t->op, kids, t->count) : kids[0];
+}
+
+static bool by_formula(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count,
+                       eg_scalar *out) {
+  const eg_op_info *info = eg_op_info_of(op);
+  egraph_math math = p->is_exact       ? EGRAPH_MATH_EXACT
+                     : p->laws.is_fast ? EGRAPH_MATH_FAST
+                                       : EGRAPH_MATH_ASSOCIATIVE;
+  formula_run run = {
+      .operands = k, .attributes = k + (count - info->attr_count), .holds = true};
+  if (info->formula == NULL || info->formula_math > math) return false;
+  if (!eg_formula_of(op, &run.formula)) return false;
+  assert(count >= info->attr_count);
+  *out = formula_value(p, &run, run.formula.count - 1);
+  return run.holds;
+}
+
+// ---- all operators ------------------------------------------------------------------
+
+// Maxima associate; which of two zeros a maximum is depends on the numbers between them.
 static eg_scalar in_order(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count) {
   eg_members all = {.count = 0};
   for (uint32_t i = 0; i < count; i++) {
@@ -495,117 +480,88 @@ static eg_scalar in_order(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t co
   return eg_scalar_join(p, op, &all);
 }
 
-static eg_scalar in_exact(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count) {
+// Operators with a normal form of their own, in every class.
+static bool in_every_class(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count,
+                           eg_scalar *out) {
   switch ((int)op) {
-  case EG_OP_RELU:
-    if (p->domain == EG_DOMAIN_REAL && eg_scalar_is_call(p, k[0], EG_OP_ABS)) return k[0];
-    return idempotent(p, op, k, count);
-  case EG_OP_CLIP:
-    if (eg_scalar_is_number(p, k[1], -(double)INFINITY) &&
-        eg_scalar_is_number(p, k[2], (double)INFINITY))
-      return k[0];
-    return eg_scalar_opaque(p, op, k, count);
-  case EG_OP_ERF:
-    if (eg_scalar_is_call(p, k[0], EG_OP_NEG)) {
-      eg_scalar plus = eg_scalar_opaque(p, op, eg_scalar_at(p, k[0])->kids, 1);
-      return eg_scalar_neg(p, plus);
-    }
-    return eg_scalar_opaque(p, op, k, count);
-  case EG_OP_MAX:
-  case EG_OP_MIN: return in_order(p, op, k, count);
-  default: return eg_scalar_opaque(p, op, k, count);
+  case EG_OP_ADD: *out = eg_scalar_add(p, k[0], k[1]); return true;
+  case EG_OP_SUB: // else by its formula
+    *out = k[0];
+    return p->is_exact && eg_scalar_is_number(p, k[1], 0);
+  case EG_OP_MUL: *out = eg_scalar_mul(p, k[0], k[1]); return true;
+  case EG_OP_DIV: *out = quotient(p, k); return true;
+  case EG_OP_NEG: *out = eg_scalar_neg(p, k[0]); return true;
+  case EG_OP_POW: *out = power(p, k[0], k[1]); return true;
+  case EG_OP_ABS: *out = magnitude(p, k[0]); return true;
+  case EG_OP_FLOOR:
+  case EG_OP_CEIL:
+  case EG_OP_ROUND: *out = whole(p, op, k[0]); return true;
+  case EG_OP_SIGN: *out = idempotent(p, op, k, count); return true;
+  case EG_OP_MOD: *out = remainder_of(p, k, count); return true;
+  case EG_OP_NOT:
+    if (eg_scalar_is_call(p, k[0], EG_OP_NOT))
+      *out = eg_scalar_at(p, k[0])->kids[0];
+    else if (is_known(p, k[0]))
+      *out = eg_scalar_number(p, known_value(p, k[0]) == 0);
+    else
+      *out = eg_scalar_opaque(p, op, k, 1);
+    return true;
+  case EG_OP_AND:
+  case EG_OP_OR: *out = logical(p, op, k[0], k[1]); return true;
+  case EG_OP_WHERE: *out = where(p, k); return true;
+  case EG_OP_LESS: *out = less(p, k[0], k[1]); return true;
+  default: return false;
   }
 }
 
-static eg_scalar selu(eg_proof *p, const eg_scalar *k) {
-  return product(p, k[2], elu(p, k[0], k[1]));
-}
-
-static eg_scalar celu(eg_proof *p, eg_scalar x, eg_scalar alpha) {
-  eg_scalar zero = number(p, 0), low = minimum(p, x, zero);
-  eg_scalar scaled = one_of(p, EG_OP_EXP, product(p, low, reciprocal(p, alpha)));
-  return sum(p, maximum(p, x, zero), product(p, alpha, sum(p, scaled, number(p, -1))));
-}
-
-// A whole number that every type has, or no bound at all: those of integers are rounded,
-// and saturate.
-static bool is_whole_constant(const eg_proof *p, eg_scalar s) {
-  if (!is_known(p, s)) return false;
-  double value = known_value(p, s);
-  return isinf(value) || (value == floor(value) && value >= 0 && value <= 127);
-}
-
-// A factor that is infinite makes NaN of 0.
-static bool is_usual(eg_proof *p, eg_scalar factor) {
-  return p->laws.is_fast || eg_scalar_is_finite(p, factor);
-}
-
-static eg_scalar in_algebra(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count) {
-  eg_scalar one = number(p, 1), zero = number(p, 0);
+static bool in_exact(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count,
+                     eg_scalar *out) {
+  bool is_magnitude =
+      p->domain == EG_DOMAIN_REAL && eg_scalar_is_call(p, k[0], EG_OP_ABS);
   switch ((int)op) {
-  case EG_OP_RELU: return maximum(p, k[0], zero);
-  case EG_OP_CLIP: // bounds of integers are rounded to whole numbers
-    if (p->domain != EG_DOMAIN_REAL &&
-        !(is_whole_constant(p, k[1]) && is_whole_constant(p, k[2])))
-      break;
-    return clamped(p, k[0], k[1], k[2]);
+  case EG_OP_RELU: *out = is_magnitude ? k[0] : idempotent(p, op, k, count); return true;
+  case EG_OP_CLIP: {
+    bool is_open = eg_scalar_is_number(p, k[1], -(double)INFINITY) &&
+                   eg_scalar_is_number(p, k[2], (double)INFINITY);
+    *out = is_open ? k[0] : eg_scalar_opaque(p, op, k, count);
+    return true;
+  }
   case EG_OP_MAX:
-  case EG_OP_MIN: return eg_scalar_extreme(p, op, k[0], k[1]);
-  case EG_OP_SIGMOID: return sigmoid(p, k[0]);
-  case EG_OP_TANH: return tangent(p, k[0]);
-  case EG_OP_EXP: return exponential(p, k[0]);
-  case EG_OP_LOG: return logarithm(p, k[0]);
-  case EG_OP_SQRT: return root(p, k[0]);
-  case EG_OP_RSQRT: return reciprocal(p, root(p, k[0]));
-  case EG_OP_RECIPROCAL: return reciprocal(p, k[0]);
-  case EG_OP_ERF:
-  case EG_OP_SIN: return odd(p, op, k[0]);
-  case EG_OP_COS: return even(p, op, k[0]);
-  case EG_OP_SILU: return product(p, k[0], sigmoid(p, k[0]));
-  case EG_OP_SOFTPLUS: return softplus(p, k[0]);
-  case EG_OP_MISH: return product(p, k[0], tangent(p, softplus(p, k[0])));
-  case EG_OP_SOFTSIGN:
-    return product(p, k[0], reciprocal(p, sum(p, one, magnitude(p, k[0]))));
-  case EG_OP_HARD_SIGMOID:
-    return clamped(p, sum(p, product(p, k[0], k[1]), k[2]), zero, one);
-  case EG_OP_HARD_SWISH: {
-    eg_scalar line =
-        sum(p, product(p, eg_scalar_rounded(p, 1.0 / 6), k[0]), number(p, 0.5));
-    return product(p, k[0], clamped(p, line, zero, one));
+  case EG_OP_MIN: *out = in_order(p, op, k, count); return true;
+  default: return false;
   }
-  case EG_OP_GELU:
-    if (!is_known(p, k[1])) break;
-    return gelu(p, k[0], known_value(p, k[1]));
-  case EG_OP_LEAKY_RELU:
-  case EG_OP_PRELU:
-    if (!is_usual(p, k[1])) break;
-    return leaky(p, k[0], k[1]);
-  case EG_OP_ELU:
-    if (!is_usual(p, k[1])) break;
-    return elu(p, k[0], k[1]);
-  case EG_OP_SELU:
-    if (!is_usual(p, k[1]) || !is_usual(p, k[2])) break;
-    return selu(p, k);
-  case EG_OP_CELU:
-    if (!is_usual(p, k[1])) break;
-    return celu(p, k[0], k[1]);
-  default: break;
+}
+
+static bool in_algebra(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count,
+                       eg_scalar *out) {
+  switch ((int)op) {
+  case EG_OP_MAX:
+  case EG_OP_MIN: // of any number of operands
+    *out = k[0];
+    for (uint32_t i = 1; i < count; i++)
+      *out = eg_scalar_extreme(p, op, *out, k[i]);
+    return true;
+  case EG_OP_SIGMOID: *out = sigmoid(p, k[0]); return true;
+  case EG_OP_TANH: *out = tangent(p, k[0]); return true;
+  case EG_OP_EXP: *out = exponential(p, k[0]); return true;
+  case EG_OP_LOG: *out = logarithm(p, k[0]); return true;
+  case EG_OP_SQRT: *out = root(p, k[0]); return true;
+  case EG_OP_RECIPROCAL: *out = reciprocal(p, k[0]); return true;
+  default: return false;
   }
-  return eg_scalar_opaque(p, op, k, count);
 }
 
 static eg_scalar call(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count) {
   eg_scalar made;
+  unsigned flags = eg_op_info_of(op)->flags;
   if (in_every_class(p, op, k, count, &made)) return made;
-  if (p->is_exact) return in_exact(p, op, k, count);
-  // Lattices have any number of members.
-  if ((op == EG_OP_MAX || op == EG_OP_MIN) && count != 2) {
-    made = k[0];
-    for (uint32_t i = 1; i < count; i++)
-      made = eg_scalar_extreme(p, op, made, k[i]);
-    return made;
-  }
-  return in_algebra(p, op, k, count);
+  if ((p->is_exact ? in_exact : in_algebra)(p, op, k, count, &made)) return made;
+  if (by_formula(p, op, k, count, &made)) return made;
+  // In class exact zeros of bfloat16 differ in sign, but for erf.
+  bool is_odd = (flags & EG_OPF_ODD) != 0 && (!p->is_exact || op == EG_OP_ERF);
+  if (count == 1 && is_odd) return odd(p, op, k[0]);
+  if (count == 1 && (flags & EG_OPF_EVEN) != 0 && !p->is_exact) return even(p, op, k[0]);
+  return eg_scalar_opaque(p, op, k, count);
 }
 
 eg_scalar eg_scalar_call(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count,

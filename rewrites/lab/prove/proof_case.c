@@ -9,6 +9,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "ops/meaning.h"
+
 void eg_case_give_up(eg_case *c, const char *format, const char *name) {
   char *text = eg_proof_memory(c->p, 160, 1);
   snprintf(text, 160, format, name);
@@ -210,16 +212,20 @@ static void fix(eg_case *c, uint32_t term, int64_t rank) {
 static void join_operands(eg_case *c, uint32_t term) {
   const eg_rule_term *t = eg_case_term(c, term);
   if (t->is_var) return;
+  uint32_t axes = c->meanings[t->op].axes;
   if ((eg_op_info_of(t->op)->flags & EG_OPF_POINTWISE) != 0) {
-    if (t->child_count == 1 || t->op == EG_OP_PRELU) join_ranks(c, term, t->children[0]);
+    if (t->child_count == 1 || eg_op_role(t->op, 1) == EG_ROLE_SLOPE)
+      join_ranks(c, term, t->children[0]);
     return;
   }
-  if ((c->meanings[t->op].axes & EG_AXES_KEPT) != 0) join_ranks(c, term, t->children[0]);
+  if ((axes & EG_AXES_KEPT) != 0) join_ranks(c, term, t->children[0]);
   for (uint32_t i = 1; i < t->child_count; i++) {
-    bool is_addend = (t->op == EG_OP_CONV || t->op == EG_OP_MATMUL) && i == 3;
-    if (t->op == EG_OP_CONCAT || (t->op == EG_OP_CONV && i == 1) || is_addend)
+    eg_role role = eg_op_role(t->op, i);
+    bool is_kept = (axes & EG_AXES_KEPT) != 0;
+    if (role == EG_ROLE_TERM ||
+        (is_kept && (role == EG_ROLE_PART || role == EG_ROLE_WEIGHT)))
       join_ranks(c, term, t->children[i]);
-    else if (t->op == EG_OP_CONV || t->op == EG_OP_BATCH_NORM) // by channel
+    else if ((axes & EG_AXES_WINDOWS) != 0) // by channel
       fix(c, t->children[i], 1);
   }
 }

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 
+#include "ops/meaning.h"
 #include "rewrites/lab/prove/proof_case.h"
 
 enum { DEEPEST = 64 };
@@ -342,11 +343,6 @@ eg_scalar eg_case_element(eg_case *c, uint32_t term, const eg_poly *at) {
   return made;
 }
 
-static bool only_reorders_names(eg_op op) {
-  return op == EG_OP_RESHAPE || op == EG_OP_SQUEEZE || op == EG_OP_UNSQUEEZE ||
-         op == EG_OP_FLATTEN || op == EG_OP_IDENTITY;
-}
-
 // Finds the indices of the element at an offset. The element exists, so no size is 0.
 static void unflatten(eg_case *c, const eg_shape *shape, eg_poly offset, eg_poly *at) {
   eg_proof *p = c->p;
@@ -374,7 +370,7 @@ eg_scalar eg_case_flat(eg_case *c, uint32_t term, eg_poly offset) {
         c->p, (eg_scalar_node){
                   .kind = EG_SCALAR_FLAT, .which = t->var, .count = 1, .kids = &place});
   }
-  if (only_reorders_names(t->op)) return eg_case_flat(c, eg_kid(c, term, 0), offset);
+  if (eg_op_keeps_order(t->op)) return eg_case_flat(c, eg_kid(c, term, 0), offset);
   bool unary = (eg_op_info_of(t->op)->flags & EG_OPF_POINTWISE) != 0;
   if (unary && t->child_count == 1) {
     // Pointwise: the element of the operand at the same offset.

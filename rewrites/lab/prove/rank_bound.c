@@ -2,6 +2,7 @@
 // (PROOFS.md, "Ranks"). The bound counts the axes that are named, and the plain ones that
 // a counterexample may need.
 // SPDX-License-Identifier: Apache-2.0
+#include "ops/meaning.h"
 #include "rewrites/lab/prove/proof_case.h"
 
 enum { MOST_PATHS = 64, MOST_VISITS = 1024, LARGEST_LITERAL = EGRAPH_MAX_RANK };
@@ -359,28 +360,12 @@ static bool is_literal(const eg_rule_slot *slot, int64_t value) {
 
 static terms expand_term(expansion *e, uint32_t term, uint32_t depth);
 
-// They grow with their operand.
-static bool is_monotone(eg_op op) {
-  switch ((int)op) {
-  case EG_OP_IDENTITY:
-  case EG_OP_RELU:
-  case EG_OP_CLIP:
-  case EG_OP_SIGMOID:
-  case EG_OP_TANH:
-  case EG_OP_EXP: return true;
-  default: return false;
-  }
-}
-
+// EXP, or the operator of a fused activation.
 static bool is_activation(eg_op op) {
-  switch ((int)op) {
-  case EG_OP_SILU:
-  case EG_OP_GELU:
-  case EG_OP_HARD_SWISH:
-  case EG_OP_LEAKY_RELU:
-  case EG_OP_ELU: return true;
-  default: return is_monotone(op);
-  }
+  bool found = op == EG_OP_EXP;
+  for (int act = 0; act < EG_ACT_COUNT && !found; act++)
+    found = eg_act_operator((eg_act)act) == op;
+  return found;
 }
 
 static terms expand_all(expansion *e, const eg_rule_term *t, uint32_t depth) {
@@ -443,7 +428,8 @@ static terms expand_term(expansion *e, uint32_t term, uint32_t depth) {
   default: break;
   }
   bool is_picked = t->op == EG_OP_IDENTITY || (axes_of(t->op) & EG_AXES_PICKED) != 0;
-  if (!is_picked && !is_monotone(t->op)) return give_up(e);
+  bool grows = (eg_op_info_of(t->op)->flags & EG_OPF_GROWS) != 0;
+  if (!is_picked && !(grows && is_activation(t->op))) return give_up(e);
   e->has_maxima = e->has_maxima || !is_picked;
   return expand_all(e, t, depth);
 }
