@@ -61,7 +61,6 @@ static egraph_status drop_implied(scan *s, bool *changed) {
 
 /// s->roots = Nec of all roots, without empty classes.
 static egraph_status find_forced(scan *s) {
-  assert(s->presolve->has_landmarks);
   eg_presolve *presolve = s->presolve;
   const eg_extract_problem *problem = &presolve->model.problem;
   EG_TRY(eg_words_resize(&s->roots, eg_bits_words(problem->class_count)));
@@ -166,7 +165,6 @@ static double extra_of(scan *s, const double *price, uint32_t node) {
 
 static egraph_status mark_costly(scan *s, const double *price, double base,
                                  uint8_t *drop_node, size_t *dropped) {
-  assert(s->presolve->has_landmarks);
   eg_presolve *presolve = s->presolve;
   EG_TRY(find_forced(s));
   EG_TRY(find_least_prices(s, price));
