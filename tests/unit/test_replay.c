@@ -305,11 +305,12 @@ static void explanations_are_asked_for(void **state) {
   search.explain = search.certify = true;
   egraph_options options = {.size = sizeof options, .search = &search};
   assert_fails(egraph_optimize(NULL, graph, rules, NULL, &options, &result),
-               EGRAPH_E_UNSUPPORTED, "leave out explain");
+               EGRAPH_E_UNSUPPORTED, "takes no explanation; leave that out");
   search.certify = false;
   search.algorithm = "greedy";
   assert_fails(egraph_optimize(NULL, graph, rules, NULL, &options, &result),
-               EGRAPH_E_UNSUPPORTED, "goes with the e-graph search only");
+               EGRAPH_E_UNSUPPORTED,
+               "takes no explanation; leave that out, or the algorithm");
   egraph_graph_destroy(graph);
   egraph_rules_destroy(rules);
 }
