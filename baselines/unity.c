@@ -118,7 +118,7 @@ static void show(unity *u, uint32_t from, uint32_t count, size_t state) {
            count * sizeof(uint32_t));
 }
 
-static bool is_known(const unity *u, uint32_t from, uint32_t count) {
+static bool is_priced_segment(const unity *u, uint32_t from, uint32_t count) {
   for (size_t s = 0; s < u->cost.len; s++)
     if (memcmp(u->choice.data + from + 1, u->states.data + s * count,
                count * sizeof(uint32_t)) == 0)
@@ -155,7 +155,7 @@ static egraph_status expand_state(unity *u, uint32_t from, uint32_t to, uint32_t
       double cost = cost_between(u, from, to, first, end);
       u->out->proposals++;
       bool is_wanted = cost < ALPHA * u->cost.data[*best];
-      if (!is_wanted || is_known(u, from, count)) continue;
+      if (!is_wanted || is_priced_segment(u, from, count)) continue;
       EG_TRY(keep_state(u, from, count, cost));
       if (cost < u->cost.data[*best]) *best = u->cost.len - 1;
     }

@@ -26,7 +26,7 @@ static void must(egraph_status status) {
   exit(1);
 }
 
-static void start(builder *b, uint64_t seed, uint32_t links) {
+static void start_graph(builder *b, uint64_t seed, uint32_t links) {
   *b = (builder){.rng = {.state = seed}};
   must(eg_task_graph_create(eg_allocator_heap(), &b->graph));
   for (uint32_t d = 0; d < DEVICES; d++) {
@@ -146,7 +146,7 @@ static double change_seconds(builder *b, uint64_t seed,
 /// several rounds.
 static void measure_changes(const char *name, void (*build)(builder *), uint64_t seed) {
   static builder b;
-  start(&b, seed, DEVICES / 2);
+  start_graph(&b, seed, DEVICES / 2);
   build(&b);
   must(eg_task_graph_simulate(b.graph));
   double tasks = eg_task_graph_task_count(b.graph), looked_at, all, followed = 1e9,
@@ -169,7 +169,7 @@ static void measure_large(const char *name, uint32_t tasks, uint32_t flows,
                           uint32_t link_count, uint64_t seed) {
   static builder b;
   uint32_t streams[64], task;
-  start(&b, seed, link_count);
+  start_graph(&b, seed, link_count);
   for (int s = 0; s < 64; s++)
     must(eg_task_graph_add_stream(b.graph, &streams[s]));
   for (uint32_t t = 0; t < tasks; t++) {

@@ -39,6 +39,11 @@ void eg_onnx_bytes_free(eg_onnx_heap *heap, ProtobufCBinaryData *bytes);
 /// are left as they are.
 egraph_status eg_onnx_fill_strings(eg_onnx_heap *heap, Onnx__ModelProto *model);
 
+/// An optional string of a message; "" when it is absent.
+static inline const char *eg_onnx_text(const char *text) {
+  return text != NULL ? text : "";
+}
+
 /// Packs into memory of the allocator; free with eg_free(alloc, *out, *out_size, 1).
 egraph_status eg_onnx_message_pack(egraph_allocator alloc,
                                    const ProtobufCMessage *message, unsigned char **out,

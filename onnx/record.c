@@ -6,8 +6,6 @@
 #include "onnx/message.h"
 #include "onnx/sets/versions.h"
 
-static const char *text_of(const char *text) { return text != NULL ? text : ""; }
-
 static egraph_status is_same_message(egraph_allocator alloc, const ProtobufCMessage *a,
                                      const ProtobufCMessage *b, bool *out) {
   unsigned char *first, *second;
@@ -26,7 +24,7 @@ static egraph_status is_same_message(egraph_allocator alloc, const ProtobufCMess
 /// Names are free, but a place that is left out is left out in both.
 static bool has_same_places(char *const *a, char *const *b, size_t count) {
   for (size_t i = 0; i < count; i++)
-    if ((text_of(a[i])[0] == '\0') != (text_of(b[i])[0] == '\0')) return false;
+    if ((eg_onnx_text(a[i])[0] == '\0') != (eg_onnx_text(b[i])[0] == '\0')) return false;
   return true;
 }
 
@@ -42,7 +40,8 @@ static egraph_status has_same_attributes(egraph_allocator alloc, const Onnx__Nod
 static bool has_same_captures(const Onnx__GraphProto *a, const Onnx__GraphProto *b) {
   bool is_same = a->n_input == b->n_input;
   for (size_t i = 0; is_same && i < a->n_input; i++)
-    is_same = strcmp(text_of(a->input[i]->name), text_of(b->input[i]->name)) == 0;
+    is_same =
+        strcmp(eg_onnx_text(a->input[i]->name), eg_onnx_text(b->input[i]->name)) == 0;
   return is_same;
 }
 
@@ -51,7 +50,7 @@ static bool has_same_captures(const Onnx__GraphProto *a, const Onnx__GraphProto 
 /// bounded by their reader.
 static bool means_same_in(const Onnx__NodeProto *node, int64_t first, int64_t second) {
   if (eg_onnx_is_standard(node->domain) &&
-      !eg_onnx_sets_have(eg_onnx_sets_of(text_of(node->op_type), first), second))
+      !eg_onnx_sets_have(eg_onnx_sets_of(eg_onnx_text(node->op_type), first), second))
     return false;
   bool is_same = true;
   for (size_t i = 0; i < node->n_attribute; i++) {
@@ -68,7 +67,7 @@ static bool means_same_in(const Onnx__NodeProto *node, int64_t first, int64_t se
 static const Onnx__OperatorSetIdProto *set_of(const Onnx__ModelProto *model,
                                               const char *domain) {
   for (size_t i = 0; i < model->n_opset_import; i++)
-    if (strcmp(text_of(model->opset_import[i]->domain), text_of(domain)) == 0)
+    if (strcmp(eg_onnx_text(model->opset_import[i]->domain), eg_onnx_text(domain)) == 0)
       return model->opset_import[i];
   return NULL;
 }
@@ -103,15 +102,15 @@ static egraph_status has_same_meaning(egraph_allocator alloc, const Onnx__ModelP
   return *out ? has_same_functions(alloc, a, b, out) : EGRAPH_OK;
 }
 
-static egraph_status compare(egraph_allocator alloc, const Onnx__ModelProto *a,
-                             const Onnx__ModelProto *b, bool *out) {
+static egraph_status compare_records(egraph_allocator alloc, const Onnx__ModelProto *a,
+                                     const Onnx__ModelProto *b, bool *out) {
   *out = a->graph != NULL && b->graph != NULL && a->graph->n_node == 1 &&
          b->graph->n_node == 1 && a->graph->n_initializer == 0 &&
          b->graph->n_initializer == 0;
   if (!*out) return EGRAPH_OK;
   const Onnx__NodeProto *x = a->graph->node[0], *y = b->graph->node[0];
-  *out = strcmp(text_of(x->op_type), text_of(y->op_type)) == 0 &&
-         strcmp(text_of(x->domain), text_of(y->domain)) == 0 &&
+  *out = strcmp(eg_onnx_text(x->op_type), eg_onnx_text(y->op_type)) == 0 &&
+         strcmp(eg_onnx_text(x->domain), eg_onnx_text(y->domain)) == 0 &&
          x->n_input == y->n_input && x->n_output == y->n_output &&
          has_same_places(x->input, y->input, x->n_input) &&
          has_same_places(x->output, y->output, x->n_output) &&
@@ -133,8 +132,8 @@ egraph_status eg_onnx_is_same_record(egraph_allocator alloc, const void *a, size
   if (status == EGRAPH_OK)
     status = eg_onnx_message_unpack(&heap, type, "record", "a model", b, b_size, &second);
   if (status == EGRAPH_OK)
-    status = compare(alloc, (const Onnx__ModelProto *)first,
-                     (const Onnx__ModelProto *)second, out);
+    status = compare_records(alloc, (const Onnx__ModelProto *)first,
+                             (const Onnx__ModelProto *)second, out);
   eg_onnx_message_free(&heap, first);
   eg_onnx_message_free(&heap, second);
   return status == EGRAPH_E_PARSE ? EGRAPH_OK

@@ -93,10 +93,18 @@ grep -rnE ' +$' "${own[@]}" --include='*.c' --include='*.h' --include='*.sh' | r
 grep -rnE '(^|[^[:alnum:]_.])/(work|home|root|Users)/[[:alnum:]]' . --include='*.c' --include='*.h' --include='*.md' \
   --include='*.sh' --include='*.txt' --include='*.cmake' --include='*.json' --include='*.rules' --include='*.py' \
   --exclude-dir=build --exclude-dir=.git --exclude=check_style.sh | report 'a path of one machine'
-for folder in "${library[@]}"; do
-  if [ ! -f "$folder/README.md" ]; then echo "$folder:"; elif [ "$(wc -l <"$folder/README.md")" -gt 30 ]; then
-    echo "$folder/README.md:"; fi
-done | report 'each module has a README.md of at most 30 lines'
+for folder in "${library[@]}"; do [ -f "$folder/README.md" ] || echo "$folder:"; done | report 'each module has a README.md'
+find "${library[@]}" tools -name README.md | sort | while IFS= read -r readme; do
+  words=$(tr -s ' \n|' '\n' <"$readme" | grep -c '[[:alnum:]]')
+  [ "$words" -le 400 ] || echo "$readme: $words words"
+  awk '/^```/ { code = !code } !code && !/^    / && length > 120 { print FILENAME ":" FNR ": " length " columns" }' "$readme"
+done | report 'a README has at most 400 words, in lines of at most 120 columns'
+
+# A stack trace says what a static function does.
+sources "${library[@]}" tools bench | sort | xargs grep -HoE '^static ([a-zA-Z_0-9]+ \**)+[a-z_0-9]+\(' | grep -v ' inline ' |
+  sed -E 's/^([^:]*):.*[ *]([a-z_0-9]+)\($/\2 \1/' | sort -u | awk '{ files[$1]++; where[$1] = where[$1] " " $2 }
+    END { for (name in files) if (files[name] > 3) print name ":" where[name] }' |
+  report 'a static name is shared by at most three files'
 
 if [ "$findings" -ne 0 ]; then
   echo "check_style: $findings findings"

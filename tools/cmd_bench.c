@@ -380,7 +380,7 @@ static bool find_instances(bench *b) {
 }
 
 /// Path below the folder, without ".json" and ".gz".
-static void name_of(const bench *b, const char *path, char name[MAX_PATH_BYTES]) {
+static void name_of_file(const bench *b, const char *path, char name[MAX_PATH_BYTES]) {
   size_t skip = strlen(b->flags->folder);
   while (skip > 1 && b->flags->folder[skip - 1] == '/')
     skip--;
@@ -419,7 +419,7 @@ static const char *status_of(const child_end *end, char cell[MAX_CELL]) {
 static void fill_cell(const bench *b, const job *j, const child_end *end,
                       const char *column, char cell[MAX_CELL]) {
   char name[MAX_PATH_BYTES];
-  name_of(b, j->path, name);
+  name_of_file(b, j->path, name);
   const char *text = NULL;
   if (strcmp(column, "name") == 0) text = name;
   if (strcmp(column, "kind") == 0) text = j->is_shard ? "shard" : "extract";
@@ -453,7 +453,7 @@ static void write_row(bench *b, const job *j, const child_end *end) {
   text_array_free(&cells);
 }
 
-static bool start(bench *b, job *j, const char *path, bool is_shard) {
+static bool start_job(bench *b, job *j, const char *path, bool is_shard) {
   char limit[32], seed[32];
   (void)snprintf(limit, sizeof limit, "%.17g", b->flags->time_limit);
   (void)snprintf(seed, sizeof seed, "%llu", (unsigned long long)b->flags->seed);
@@ -469,7 +469,7 @@ static bool start(bench *b, job *j, const char *path, bool is_shard) {
 }
 
 /// False when a process cannot be started.
-static bool finish(bench *b, job *j, child_end *end) {
+static bool finish_job(bench *b, job *j, child_end *end) {
   const char *message = end->message != NULL ? end->message : "";
   bool again = !j->is_shard && end->exit == EXIT_FAILED && !end->killed &&
                strstr(message, "egraph shard") != NULL;
@@ -479,7 +479,7 @@ static bool finish(bench *b, job *j, child_end *end) {
   }
   free(end->output);
   free(end->message);
-  if (again && !interrupted()) return start(b, j, j->path, true);
+  if (again && !interrupted()) return start_job(b, j, j->path, true);
   j->path = NULL;
   b->running--;
   return true;
@@ -489,7 +489,7 @@ static bool finish(bench *b, job *j, child_end *end) {
 
 static void show_progress(const bench *b, const char *path) {
   char line[MAX_PATH_BYTES + 64], name[MAX_PATH_BYTES];
-  name_of(b, path, name);
+  name_of_file(b, path, name);
   (void)snprintf(line, sizeof line, "%zu of %zu done, %zu running: %s", b->finished,
                  b->paths.count, b->running, name);
   progress_line("bench", line);
@@ -500,14 +500,14 @@ static bool fill_slot(bench *b, job *j, size_t *inout_next) {
   while (*inout_next < b->paths.count && !interrupted()) {
     const char *path = b->paths.items[(*inout_next)++];
     char name[MAX_PATH_BYTES];
-    name_of(b, path, name);
+    name_of_file(b, path, name);
     if (text_array_has(&b->table.done, name)) {
       b->finished++;
       continue;
     }
     b->running++;
     show_progress(b, path);
-    return start(b, j, path, false);
+    return start_job(b, j, path, false);
   }
   return true;
 }
@@ -524,7 +524,7 @@ static bool run_all(bench *b) {
     for (size_t i = 0; fine && i < b->flags->jobs; i++) {
       job *j = &b->jobs[i];
       child_end end;
-      if (j->path != NULL && poll_child(&j->process, &end)) fine = finish(b, j, &end);
+      if (j->path != NULL && poll_child(&j->process, &end)) fine = finish_job(b, j, &end);
       if (fine && j->path == NULL) fine = fill_slot(b, j, &next);
     }
     if (fine && b->running != 0) pause_briefly();

@@ -14,7 +14,7 @@ typedef struct extract_flags {
   bool json, choices, statistics;
 } extract_flags;
 
-static bool on_progress(void *user, double cost, double bound, double seconds) {
+static bool show_extraction(void *user, double cost, double bound, double seconds) {
   (void)user;
   char line[128];
   double gap = cost != 0 ? (cost - bound) / fabs(cost) : 0;
@@ -76,8 +76,8 @@ static bool is_unchecked(const egraph_extract_report *r) {
   return r->certified < r->bound - 3e-9 * fabs(r->bound);
 }
 
-static egraph_status print_json(const extract_flags *flags,
-                                egraph_extraction *extraction) {
+static egraph_status print_extraction_json(const extract_flags *flags,
+                                           egraph_extraction *extraction) {
   egraph_extract_report r = egraph_extraction_report(extraction);
   usage used = usage_of_process();
   json_begin();
@@ -121,8 +121,8 @@ static egraph_status print_json(const extract_flags *flags,
   return status;
 }
 
-static egraph_status print_text(const extract_flags *flags,
-                                egraph_extraction *extraction) {
+static egraph_status print_extraction_text(const extract_flags *flags,
+                                           egraph_extraction *extraction) {
   egraph_extract_report r = egraph_extraction_report(extraction);
   if (isfinite(r.cost))
     printf("cost        %.12g, %s\nbound       %.12g, gap %.4g %%\n", r.cost, r.status,
@@ -185,7 +185,7 @@ int command_extract(int argc, char **argv) {
                                      .extractor = "ilp",
                                      .time_limit = 20,
                                      .seed = 1,
-                                     .progress = on_progress},
+                                     .progress = show_extraction},
                          .threads = 1};
   egraph_extract_options *o = &flags.options;
   char passes[320];
@@ -226,7 +226,8 @@ int command_extract(int argc, char **argv) {
   egraph_extraction *extraction = NULL;
   egraph_status status = extract(&flags, files.items[0], &extraction);
   if (status == EGRAPH_OK)
-    status = (flags.json ? print_json : print_text)(&flags, extraction);
+    status =
+        (flags.json ? print_extraction_json : print_extraction_text)(&flags, extraction);
   int outcome = status == EGRAPH_OK ? EXIT_DONE : report_failure(status);
   egraph_extraction_destroy(extraction);
   return outcome;

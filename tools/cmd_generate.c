@@ -8,7 +8,7 @@
 #include "tools/planning.h"
 #include "tools/text_file.h"
 
-static bool on_progress(void *user, const char *line) {
+static bool show_line(void *user, const char *line) {
   (void)user;
   progress_line("generate", line);
   return interrupted();
@@ -166,6 +166,6 @@ int command_rules_generate(int argc, char **argv) {
   options.operators = (uint32_t)operators;
   options.threads = (uint32_t)threads;
   options.byte_limit = (size_t)byte_limit;
-  options.progress = on_progress;
+  options.progress = show_line;
   return generate(&options, path, json);
 }

@@ -19,7 +19,7 @@ typedef struct rule_table {
   uint32_t count;
 } rule_table;
 
-static rule_row *row_of(rule_table *table, const char *name, size_t length) {
+static rule_row *row_of_rule(rule_table *table, const char *name, size_t length) {
   for (uint32_t i = 0; i < table->count; i++)
     if (strncmp(table->rows[i].name, name, length) == 0 &&
         table->rows[i].name[length] == '\0')
@@ -49,7 +49,7 @@ static void count_steps(rule_table *table, const char *explanation) {
   while (line != NULL && end != NULL && (line = strstr(line, "\n (")) != NULL &&
          line < end) {
     line += strlen("\n (");
-    rule_row *row = row_of(table, line, strcspn(line, " )"));
+    rule_row *row = row_of_rule(table, line, strcspn(line, " )"));
     if (row != NULL) row->steps++;
   }
 }

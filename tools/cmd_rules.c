@@ -302,8 +302,8 @@ static void list_json(const egraph_rules *rules) {
 }
 
 /// Takes the text.
-static egraph_status print_text(egraph_status status, char *text, const char *key,
-                                bool json) {
+static egraph_status print_file_text(egraph_status status, char *text, const char *key,
+                                     bool json) {
   if (status != EGRAPH_OK) return status;
   if (json) {
     json_begin();
@@ -319,7 +319,7 @@ static egraph_status print_text(egraph_status status, char *text, const char *ke
 static egraph_status print_canonical(const egraph_rules *rules, bool json) {
   char *text = NULL;
   egraph_status status = egraph_rules_text(NULL, rules, &text);
-  return print_text(status, text, "text", json);
+  return print_file_text(status, text, "text", json);
 }
 
 /// False when the file cannot be written, which has been said.
@@ -336,7 +336,7 @@ static egraph_status write_rules(const egraph_rules *rules, const char *path,
 static egraph_status print_operators(bool json) {
   char *text = NULL;
   egraph_status status = egraph_operators_text(NULL, &text);
-  return print_text(status, text, "operators", json);
+  return print_file_text(status, text, "operators", json);
 }
 
 int command_rules(int argc, char **argv) {

@@ -25,7 +25,7 @@ typedef struct found_table {
   bool json;
 } found_table;
 
-static file_row *row_of(found_table *table, const char *file) {
+static file_row *row_of_file(found_table *table, const char *file) {
   uint32_t i = 0;
   while (i < table->row_count && strcmp(table->rows[i].file, file) != 0)
     i++;
@@ -51,7 +51,7 @@ static void on_found(void *user, const egraph_rule_found *found) {
   progress_line("found", found->rule);
   if (found->operators > table->operators) return;
   uint32_t outcome = outcome_of(table, found);
-  file_row *both[] = {row_of(table, found->file), &table->sum};
+  file_row *both[] = {row_of_file(table, found->file), &table->sum};
   for (int i = 0; i < 2; i++) {
     both[i]->all++;
     both[i]->count[outcome]++;

@@ -159,7 +159,7 @@ typedef struct saturate_flags {
 typedef struct saturation {
   const saturate_flags *flags;
   egraph_terms *terms;
-  text_array texts; // start terms
+  text_array texts; // start_saturation terms
   egraph_class *roots;
   size_t root_count, room;
   egraph_terms_report report;
@@ -203,8 +203,8 @@ static bool is_json(const char *path) {
   return byte == '{' || byte == '[' || byte == GZIP_FIRST;
 }
 
-/// Calls back with the smallest term of each start term; the text is NULL where it is too
-/// large to write.
+/// Calls back with the smallest term of each start_saturation term; the text is NULL
+/// where it is too large to write.
 static egraph_status
 each_smallest(saturation *s, void (*report)(void *, size_t, const char *, uint64_t)) {
   return egraph_terms_smallest_each(NULL, s->terms, s->roots, s->root_count, report, s);
@@ -218,7 +218,7 @@ static void name_root(void *user, size_t index, const char *text, uint64_t size)
 }
 
 /// An e-graph with rules, as --save writes it, or egraph-serialize JSON, whose roots
-/// become start terms.
+/// become start_saturation terms.
 static egraph_status load(saturation *s) {
   const char *path = s->flags->load_file;
   if (!is_json(path)) return egraph_terms_load(NULL, path, &s->terms);
@@ -226,7 +226,7 @@ static egraph_status load(saturation *s) {
   return status == EGRAPH_OK ? each_smallest(s, name_root) : status;
 }
 
-static egraph_status start(saturation *s) {
+static egraph_status start_saturation(saturation *s) {
   if (s->flags->load_file != NULL) return load(s);
   egraph_status status = egraph_terms_create(NULL, &s->terms);
   if (status == EGRAPH_OK && s->flags->questions.count != 0)
@@ -268,8 +268,9 @@ static int read_terms(saturation *s, const positional *files) {
   }
   if (status != EGRAPH_OK) return report_failure(status);
   if (s->texts.count != 0 || s->flags->load_file != NULL) return EXIT_DONE;
-  fprintf(stderr,
-          "egraph: no term to start from; give a file of terms, or --term TEXT\n");
+  fprintf(
+      stderr,
+      "egraph: no term to start_saturation from; give a file of terms, or --term TEXT\n");
   return EXIT_FAILED;
 }
 
@@ -281,8 +282,8 @@ static bool on_iteration(void *user, const egraph_terms_iteration *iteration) {
   return interrupted();
 }
 
-static bool on_progress(void *user, uint32_t iteration, uint32_t nodes,
-                        uint32_t classes) {
+static bool show_saturation(void *user, uint32_t iteration, uint32_t nodes,
+                            uint32_t classes) {
   (void)user;
   char line[96];
   (void)snprintf(line, sizeof line, "iteration %u, %u nodes, %u classes", iteration,
@@ -301,7 +302,7 @@ static egraph_status saturate(saturation *s) {
   options.ban_length = (uint32_t)flags->ban_length;
   options.threads = (uint32_t)flags->threads;
   options.on_iteration = on_iteration;
-  options.progress = on_progress;
+  options.progress = show_saturation;
   options.user = s;
   egraph_status status = egraph_terms_saturate(s->terms, &options, &s->report);
   progress_clear();
@@ -337,7 +338,7 @@ static void print_smallest(void *user, size_t index, const char *text, uint64_t 
   printf("smallest    %s -> %s\n", s->texts.items[index], shown(text));
 }
 
-static int print_text(saturation *s) {
+static int print_saturation_text(saturation *s) {
   const egraph_terms_report *r = &s->report;
   egraph_terms_info info = egraph_terms_info_of(s->terms);
   printf("stop        %s after %u iterations, %.3f s\n", r->stop, r->iterations,
@@ -346,9 +347,9 @@ static int print_text(saturation *s) {
          r->classes, 1e-6 * (double)info.bytes, 1e-6 * (double)r->peak_bytes);
   printf("matches     %" PRIu64 "\n", r->matches);
   if (s->texts.count == 0)
-    printf(
-        "terms       the file keeps none to start from; --term TERM prints the smallest "
-        "that equals it\n");
+    printf("terms       the file keeps none to start_saturation from; --term TERM prints "
+           "the smallest "
+           "that equals it\n");
   egraph_status status = each_smallest(s, print_smallest);
   if (status != EGRAPH_OK) return report_failure(status);
   print_rules(s);
@@ -404,7 +405,7 @@ static egraph_status json_terms(saturation *s) {
   return status;
 }
 
-static int print_json(saturation *s) {
+static int print_saturation_json(saturation *s) {
   const egraph_terms_report *r = &s->report;
   json_begin();
   json_text("stop", r->stop);
@@ -448,7 +449,7 @@ static int write_files(const saturation *s) {
 // ---- command ---------------------------------------------------------------------
 
 static int run_with(saturation *s, const positional *files) {
-  egraph_status status = start(s);
+  egraph_status status = start_saturation(s);
   if (status != EGRAPH_OK) return report_failure(status);
   int outcome = read_rules(s, files);
   if (outcome == EXIT_DONE) outcome = read_terms(s, files);
@@ -456,7 +457,7 @@ static int run_with(saturation *s, const positional *files) {
   install_interrupt();
   status = saturate(s);
   if (status != EGRAPH_OK) return report_failure(status);
-  outcome = (s->flags->json ? print_json : print_text)(s);
+  outcome = (s->flags->json ? print_saturation_json : print_saturation_text)(s);
   return outcome == EXIT_DONE ? write_files(s) : outcome;
 }
 
@@ -489,7 +490,8 @@ static int check_flags(const saturate_flags *flags, const positional *files) {
   if (flags->load_file == NULL && files->count == 0)
     wrong = "a file is missing; usage: egraph saturate " USAGE;
   else if (flags->load_file != NULL && flags->questions.count != 0)
-    wrong = "--explain knows nothing of a loaded e-graph; start from terms instead";
+    wrong = "--explain knows nothing of a loaded e-graph; start_saturation from terms "
+            "instead";
   if (wrong == NULL) return check_questions(&flags->questions);
   fprintf(stderr, "egraph: %s\n", wrong);
   return EXIT_USAGE;

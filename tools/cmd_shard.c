@@ -12,7 +12,7 @@ typedef struct shard_flags {
   bool choices, json;
 } shard_flags;
 
-static bool on_progress(void *user, int64_t cost, int64_t bound, double seconds) {
+static bool show_sharding(void *user, int64_t cost, int64_t bound, double seconds) {
   (void)user;
   char line[160];
   if (cost >= EGRAPH_SHARD_INFINITE)
@@ -34,7 +34,7 @@ static void json_finite(const char *key, int64_t value, int64_t infinity) {
     json_int(key, (uint64_t)value);
 }
 
-static void print_json(egraph_shard_info info, const egraph_shard_plan *plan) {
+static void print_sharding_json(egraph_shard_info info, const egraph_shard_plan *plan) {
   const egraph_shard_report *r = egraph_shard_plan_report(plan);
   const uint32_t *choice = egraph_shard_plan_choice(plan);
   bool found = r->cost < EGRAPH_SHARD_INFINITE;
@@ -78,8 +78,8 @@ static void print_choices(uint32_t nodes, const uint32_t *choice) {
   printf("]\n");
 }
 
-static void print_text(egraph_shard_info info, const egraph_shard_plan *plan,
-                       const char *certificate, bool choices) {
+static void print_sharding_text(egraph_shard_info info, const egraph_shard_plan *plan,
+                                const char *certificate, bool choices) {
   const egraph_shard_report *r = egraph_shard_plan_report(plan);
   printf("problem   %u nodes, %u edges, %u strategies, %zu table entries\n", info.nodes,
          info.edges, info.strategies, info.entries);
@@ -113,7 +113,7 @@ static egraph_status shard_file(const char *path, const shard_flags *flags,
 int command_shard(int argc, char **argv) {
   shard_flags flags = {.options = {.size = sizeof(egraph_shard_options),
                                    .seed = 1,
-                                   .progress = on_progress}};
+                                   .progress = show_sharding}};
   command cmd = {.name = "shard",
                  .usage = "FILE [options]",
                  .summary = "Finds the cheapest strategies of a sharding problem within "
@@ -140,10 +140,10 @@ int command_shard(int argc, char **argv) {
   egraph_shard_plan *plan = NULL;
   egraph_status status = shard_file(files.items[0], &flags, &shard, &plan);
   if (status == EGRAPH_OK && flags.json)
-    print_json(egraph_shard_info_of(shard), plan);
+    print_sharding_json(egraph_shard_info_of(shard), plan);
   else if (status == EGRAPH_OK)
-    print_text(egraph_shard_info_of(shard), plan, flags.options.certificate,
-               flags.choices);
+    print_sharding_text(egraph_shard_info_of(shard), plan, flags.options.certificate,
+                        flags.choices);
   int outcome = status == EGRAPH_OK ? EXIT_DONE : report_failure(status);
   egraph_shard_plan_destroy(plan);
   egraph_shard_destroy(shard);

@@ -79,7 +79,7 @@ static void print_rounds(const simulated_plan *s, const egraph_simulation_info *
            "much\n");
 }
 
-static void print_text(const simulated_plan *s) {
+static void print_simulated_text(const simulated_plan *s) {
   egraph_simulation_info info = egraph_simulation_info_of(s->simulation);
   printf("step        %s", seconds_text(info.seconds).text);
   if (info.seconds < info.in_order)
@@ -193,7 +193,7 @@ int command_simulate(int argc, char **argv) {
     exchanges_json(flags.machine, egraph_plan_info_of(s.plan).devices, &s.basis);
     json_end();
   } else if (written) {
-    print_text(&s);
+    print_simulated_text(&s);
     exchanges_tell(flags.machine, egraph_plan_info_of(s.plan).devices, &s.basis);
   }
   egraph_simulation_destroy(s.simulation);

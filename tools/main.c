@@ -112,7 +112,7 @@ static int refuse_group(char **argv) {
   return EXIT_USAGE;
 }
 
-static int refuse(int argc, char **argv) {
+static int refuse_command(int argc, char **argv) {
   char given[128];
   bool in_group = is_group(argc, argv);
   if (in_group && (argc == 1 || argv[1][0] == '-')) return refuse_group(argv);
@@ -148,7 +148,7 @@ static int run_command(int argc, char **argv) {
     print_commands(stdout, argv);
     return EXIT_DONE;
   }
-  return refuse(argc, argv);
+  return refuse_command(argc, argv);
 }
 
 // ---- help ------------------------------------------------------------------------

@@ -32,7 +32,7 @@ static char *copy_text(const char *text) {
   return copy;
 }
 
-static finding *row_of(verdicts *all, const char *rule) {
+static finding *finding_of(verdicts *all, const char *rule) {
   for (size_t i = 0; i < all->count; i++)
     if (strcmp(all->rows[i].rule, rule) == 0) return &all->rows[i];
   finding *rows = realloc(all->rows, (all->count + 1) * sizeof *rows);
@@ -50,7 +50,7 @@ static finding *row_of(verdicts *all, const char *rule) {
 static void on_proof(void *user, const egraph_rule_proof *proof) {
   progress_line("prove", proof->rule);
   if (!proof->is_proved) return;
-  finding *row = row_of(user, proof->rule);
+  finding *row = finding_of(user, proof->rule);
   if (row != NULL) row->is_proved = true;
 }
 
@@ -58,7 +58,7 @@ static void on_guard(void *user, const egraph_rule_guard *guard) {
   verdicts *all = user;
   progress_line("guards", guard->rule);
   if (strcmp(guard->outcome, "holds-if") != 0) return;
-  finding *row = row_of(all, guard->rule);
+  finding *row = finding_of(all, guard->rule);
   if (row == NULL) return;
   row->guard = copy_text(guard->guard);
   all->has_failed = all->has_failed || row->guard == NULL;

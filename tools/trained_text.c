@@ -95,7 +95,7 @@ static void print_reason(const weight_list *list, size_t first) {
   if (list->rest[first].why != NULL) printf(" (%s)", list->rest[first].why);
 }
 
-static void print_text(const weight_list *list) {
+static void print_weights_text(const weight_list *list) {
   const char *separator = "; not: ";
   printf("trains      %" PRIu64 " %s of %" PRId64 " elements", list->trained,
          list->trained == 1 ? "weight" : "weights", list->elements);
@@ -111,7 +111,7 @@ static void print_text(const weight_list *list) {
   printf("\n");
 }
 
-static void print_json(const weight_list *list) {
+static void print_weights_json(const weight_list *list) {
   json_int("trained", list->trained);
   json_int("trained_elements", (uint64_t)list->elements);
   json_open("untrained", '[');
@@ -127,9 +127,9 @@ static void print_json(const weight_list *list) {
 static egraph_status print_list(weight_list *list, egraph_status status, bool json) {
   if (status == EGRAPH_OK && list->is_short) status = EGRAPH_E_MEMORY;
   if (status == EGRAPH_OK && json)
-    print_json(list);
+    print_weights_json(list);
   else if (status == EGRAPH_OK)
-    print_text(list);
+    print_weights_text(list);
   free(list->rest);
   return status;
 }

@@ -26,9 +26,9 @@ static bool is_of(const char *symbol, const Onnx__TensorShapeProto__Dimension *d
   return strncmp(symbol, input, length) == 0 && strcmp(symbol + length, number) == 0;
 }
 
-static egraph_status name_of(eg_arena *arena,
-                             const Onnx__TensorShapeProto__Dimension *dim,
-                             const char *input, uint32_t axis, const char **out) {
+static egraph_status name_dimension(eg_arena *arena,
+                                    const Onnx__TensorShapeProto__Dimension *dim,
+                                    const char *input, uint32_t axis, const char **out) {
   size_t room = strlen(input) + 16;
   char *name;
   if (is_named(dim))
@@ -64,7 +64,7 @@ static egraph_status list_input(eg_arena *arena, const Onnx__ValueInfoProto *inp
     eg_onnx_symbol symbol = {
         .is_named = is_named(dim), .axis = i, .rank = (uint32_t)shape->n_dim};
     EG_TRY(eg_arena_string(arena, input->name, strlen(input->name), &symbol.input));
-    EG_TRY(name_of(arena, dim, input->name, i, &symbol.name));
+    EG_TRY(name_dimension(arena, dim, input->name, i, &symbol.name));
     EG_TRY(eg_onnx_symbols_push(out, symbol));
   }
   return EGRAPH_OK;
@@ -106,8 +106,9 @@ static egraph_status append_names(const eg_onnx_symbols *symbols, eg_text *out) 
   return EGRAPH_OK;
 }
 
-static egraph_status refuse(const eg_onnx_reader *r, const eg_onnx_symbols *symbols,
-                            const char *what, const char *name) {
+static egraph_status refuse_symbol(const eg_onnx_reader *r,
+                                   const eg_onnx_symbols *symbols, const char *what,
+                                   const char *name) {
   eg_text names;
   eg_text_init(&names, r->alloc);
   egraph_status status = append_names(symbols, &names);
@@ -135,7 +136,8 @@ static egraph_status take_sizes(eg_onnx_reader *r, const eg_onnx_symbols *symbol
     // Of a model without symbolic dimensions it is the batch (read/open.c).
     if (symbols->len == 0 && strcmp(o->dims[i].name, "batch") == 0) continue;
     if (!is_there)
-      return refuse(r, symbols, "the inputs have no symbolic dimension", o->dims[i].name);
+      return refuse_symbol(r, symbols, "the inputs have no symbolic dimension",
+                           o->dims[i].name);
     EG_TRY(eg_onnx_dims_push(&r->dims, o->dims[i]));
   }
   uint32_t left = 0;
@@ -147,10 +149,11 @@ static egraph_status take_sizes(eg_onnx_reader *r, const eg_onnx_symbols *symbol
   if (o->out_open != NULL) *o->out_open = o->batch > 0 && left == 1 ? 0 : left;
   if (o->batch <= 0 || left == 0) return EGRAPH_OK;
   if (left > 1)
-    return refuse(r, symbols,
-                  "the batch is the size of the only symbolic dimension, and there are "
-                  "several; give each its size (--dim NAME=N)",
-                  NULL);
+    return refuse_symbol(
+        r, symbols,
+        "the batch is the size of the only symbolic dimension, and there are "
+        "several; give each its size (--dim NAME=N)",
+        NULL);
   return eg_onnx_dims_push(&r->dims, (eg_onnx_dim){.name = name, .size = o->batch});
 }
 

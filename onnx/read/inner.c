@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/owner.h"
-#include "onnx/onnx.h"
+#include "onnx/read/reader.h"
 #include "onnx/read/scopes.h"
 #include "onnx/tensor.h"
 
@@ -205,7 +205,7 @@ static egraph_status read_model(maker *m, eg_graph **out) {
   EG_TRY(eg_onnx_message_pack(alloc, &model.base, &bytes, &size));
   options.draws_weights = true;
   egraph_status status =
-      eg_onnx_parse(&alloc, "a graph within a node", bytes, size, NULL, &options, out);
+      eg_onnx_read(alloc, "a graph within a node", bytes, size, NULL, &options, out);
   eg_free(alloc, bytes, size, 1);
   return status;
 }

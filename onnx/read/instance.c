@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "onnx/read/instance.h"
+#include "onnx/message.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -10,8 +11,6 @@
 static const size_t max_copied_bytes = (size_t)1 << 28;
 
 static char *borrowed(const char *text) { return (char *)(uintptr_t)text; }
-
-static const char *text_of(const char *text) { return text != NULL ? text : ""; }
 
 void eg_onnx_instance_init(eg_onnx_instance *instance, const eg_onnx_call *call) {
   eg_onnx_reader *r = call->reader;
@@ -84,7 +83,7 @@ egraph_status eg_onnx_instance_make(eg_onnx_instance *instance, const char *form
 egraph_status eg_onnx_instance_name(eg_onnx_instance *instance, const char *formal,
                                     const char **out) {
   uint32_t at;
-  *out = text_of(formal);
+  *out = eg_onnx_text(formal);
   if ((*out)[0] == '\0') return EGRAPH_OK;
   if (eg_onnx_scopes_find(&instance->index, formal, &at)) {
     *out = instance->names.data[at];
@@ -125,8 +124,8 @@ egraph_status eg_onnx_instance_tensor(eg_onnx_instance *instance,
                         &(*out)->external_data));
   for (size_t i = 0; i < old->n_external_data; i++) {
     entries[i] = *old->external_data[i];
-    entries[i].key = borrowed(text_of(entries[i].key));
-    entries[i].value = borrowed(text_of(entries[i].value));
+    entries[i].key = borrowed(eg_onnx_text(entries[i].key));
+    entries[i].value = borrowed(eg_onnx_text(entries[i].value));
     (*out)->external_data[i] = &entries[i];
   }
   return EGRAPH_OK;
@@ -222,9 +221,10 @@ static egraph_status copy_attribute(eg_onnx_instance *instance,
   EG_TRY(charge(instance->reader, sizeof *attr + old->n_graphs * sizeof *attr->graphs));
   EG_TRY(eg_arena_alloc(arena, 1, sizeof *attr, &attr));
   *attr = *old;
-  attr->name = borrowed(text_of(old->name));
+  attr->name = borrowed(eg_onnx_text(old->name));
   if (old->t != NULL)
-    EG_TRY(eg_onnx_instance_tensor(instance, old->t, text_of(old->t->name), &attr->t));
+    EG_TRY(
+        eg_onnx_instance_tensor(instance, old->t, eg_onnx_text(old->t->name), &attr->t));
   if (old->g != NULL) EG_TRY(copy_graph(instance, old->g, &attr->g));
   EG_TRY(eg_arena_alloc(arena, old->n_graphs, sizeof *attr->graphs, &attr->graphs));
   for (size_t i = 0; i < old->n_graphs; i++)
@@ -249,7 +249,7 @@ static egraph_status refer_attribute(eg_onnx_instance *instance,
   const Onnx__AttributeProto *given;
   if (function == NULL)
     return EG_FAIL(EGRAPH_E_PARSE, "attribute '%.100s' refers to one of a function",
-                   text_of(old->name));
+                   eg_onnx_text(old->name));
   *out = NULL;
   given = find_attribute(instance->call->attribute, instance->call->n_attribute,
                          old->ref_attr_name);
@@ -263,11 +263,11 @@ static egraph_status refer_attribute(eg_onnx_instance *instance,
     if (given != NULL) EG_TRY(copy_attribute(instance, given, out));
   }
   if (given == NULL) return EGRAPH_OK;
-  (*out)->name = borrowed(text_of(old->name));
+  (*out)->name = borrowed(eg_onnx_text(old->name));
   if (old->has_type && given->has_type && old->type != given->type)
     return EG_FAIL(EGRAPH_E_PARSE,
                    "attribute '%.100s' refers to '%.100s', which is of another kind",
-                   text_of(old->name), old->ref_attr_name);
+                   eg_onnx_text(old->name), old->ref_attr_name);
   return EGRAPH_OK;
 }
 
@@ -293,7 +293,7 @@ static egraph_status copy_attributes(eg_onnx_instance *instance,
 static egraph_status name_node(eg_onnx_instance *instance, const char *old, char **out) {
   char *name;
   *out = borrowed("");
-  if (text_of(old)[0] == '\0') return EGRAPH_OK;
+  if (eg_onnx_text(old)[0] == '\0') return EGRAPH_OK;
   size_t room = strlen(instance->stem) + strlen(old) + 2;
   EG_TRY(charge(instance->reader, room));
   EG_TRY(eg_arena_alloc(&instance->reader->arena, room, 1, &name));
@@ -308,8 +308,8 @@ static egraph_status copy_node(eg_onnx_instance *instance, const Onnx__NodeProto
   EG_TRY(charge(instance->reader, sizeof *node));
   EG_TRY(eg_arena_alloc(&instance->reader->arena, 1, sizeof *node, &node));
   *node = *old;
-  node->op_type = borrowed(text_of(old->op_type));
-  node->domain = borrowed(text_of(old->domain));
+  node->op_type = borrowed(eg_onnx_text(old->op_type));
+  node->domain = borrowed(eg_onnx_text(old->domain));
   EG_TRY(name_node(instance, old->name, &node->name));
   EG_TRY(copy_names(instance, old->input, old->n_input, &node->input));
   EG_TRY(copy_names(instance, old->output, old->n_output, &node->output));

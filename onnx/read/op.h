@@ -12,87 +12,16 @@
 
 typedef egraph_status (*eg_onnx_importer)(const eg_onnx_call *call);
 
-egraph_status eg_onnx_import_conv(const eg_onnx_call *call);
-egraph_status eg_onnx_import_conv_transpose(const eg_onnx_call *call);
-egraph_status eg_onnx_import_max_pool(const eg_onnx_call *call);
-egraph_status eg_onnx_import_average_pool(const eg_onnx_call *call);
-egraph_status eg_onnx_import_batch_norm(const eg_onnx_call *call);
-egraph_status eg_onnx_import_layer_norm(const eg_onnx_call *call);
-egraph_status eg_onnx_import_rms_norm(const eg_onnx_call *call);
-egraph_status eg_onnx_import_group_norm(const eg_onnx_call *call);
-egraph_status eg_onnx_import_chain(const eg_onnx_call *call);
-egraph_status eg_onnx_import_mean(const eg_onnx_call *call);
-egraph_status eg_onnx_import_clip(const eg_onnx_call *call);
-egraph_status eg_onnx_import_cast(const eg_onnx_call *call);
-egraph_status eg_onnx_import_cast_like(const eg_onnx_call *call);
-egraph_status eg_onnx_import_dropout(const eg_onnx_call *call);
-egraph_status eg_onnx_import_mod(const eg_onnx_call *call);
-egraph_status eg_onnx_import_gelu(const eg_onnx_call *call);
-egraph_status eg_onnx_import_softmax(const eg_onnx_call *call);
-egraph_status eg_onnx_import_reduce(const eg_onnx_call *call);
-egraph_status eg_onnx_import_reduce_l1(const eg_onnx_call *call);
-egraph_status eg_onnx_import_reduce_l2(const eg_onnx_call *call);
-egraph_status eg_onnx_import_reduce_sum_square(const eg_onnx_call *call);
-egraph_status eg_onnx_import_reduce_log_sum(const eg_onnx_call *call);
-egraph_status eg_onnx_import_top_k(const eg_onnx_call *call);
-egraph_status eg_onnx_import_cum_sum(const eg_onnx_call *call);
-egraph_status eg_onnx_import_constant(const eg_onnx_call *call);
-egraph_status eg_onnx_import_fill(const eg_onnx_call *call);
-egraph_status eg_onnx_import_eye(const eg_onnx_call *call);
-egraph_status eg_onnx_import_range(const eg_onnx_call *call);
-egraph_status eg_onnx_import_shape(const eg_onnx_call *call);
-egraph_status eg_onnx_import_size(const eg_onnx_call *call);
-egraph_status eg_onnx_import_reshape(const eg_onnx_call *call);
-egraph_status eg_onnx_import_squeeze(const eg_onnx_call *call);
-egraph_status eg_onnx_import_unsqueeze(const eg_onnx_call *call);
-egraph_status eg_onnx_import_flatten(const eg_onnx_call *call);
-egraph_status eg_onnx_import_transpose(const eg_onnx_call *call);
-egraph_status eg_onnx_import_split(const eg_onnx_call *call);
-egraph_status eg_onnx_import_slice(const eg_onnx_call *call);
-egraph_status eg_onnx_import_pad(const eg_onnx_call *call);
-egraph_status eg_onnx_import_expand(const eg_onnx_call *call);
-egraph_status eg_onnx_import_tile(const eg_onnx_call *call);
-egraph_status eg_onnx_import_depth_to_space(const eg_onnx_call *call);
-egraph_status eg_onnx_import_space_to_depth(const eg_onnx_call *call);
-egraph_status eg_onnx_import_resize(const eg_onnx_call *call);
-egraph_status eg_onnx_import_upsample(const eg_onnx_call *call);
-egraph_status eg_onnx_import_same(const eg_onnx_call *call);
+#define EG_ONNX(NAME, FUNCTION, OP, ATTRS)                                               \
+  egraph_status eg_onnx_import_##FUNCTION(const eg_onnx_call *call);
+#include "onnx/read/ops.def"
+/// A node of formulas.def, by its formula.
 egraph_status eg_onnx_import_formula(const eg_onnx_call *call);
-egraph_status eg_onnx_import_trilu(const eg_onnx_call *call);
-egraph_status eg_onnx_import_one_hot(const eg_onnx_call *call);
-egraph_status eg_onnx_import_hardmax(const eg_onnx_call *call);
-egraph_status eg_onnx_import_compress(const eg_onnx_call *call);
-egraph_status eg_onnx_import_tensor_scatter(const eg_onnx_call *call);
-egraph_status eg_onnx_import_center_crop_pad(const eg_onnx_call *call);
-egraph_status eg_onnx_import_nll_loss(const eg_onnx_call *call);
-egraph_status eg_onnx_import_cross_entropy(const eg_onnx_call *call);
-egraph_status eg_onnx_import_attention(const eg_onnx_call *call);
-egraph_status eg_onnx_import_linear_attention(const eg_onnx_call *call);
-egraph_status eg_onnx_import_causal_conv(const eg_onnx_call *call);
-egraph_status eg_onnx_import_rotary_embedding(const eg_onnx_call *call);
-egraph_status eg_onnx_import_log_sum_exp(const eg_onnx_call *call);
-egraph_status eg_onnx_import_mean_variance(const eg_onnx_call *call);
-egraph_status eg_onnx_import_non_zero(const eg_onnx_call *call);
-egraph_status eg_onnx_import_unique(const eg_onnx_call *call);
-egraph_status eg_onnx_import_affine_grid(const eg_onnx_call *call);
-egraph_status eg_onnx_import_window(const eg_onnx_call *call);
-egraph_status eg_onnx_import_einsum(const eg_onnx_call *call);
-egraph_status eg_onnx_import_dft(const eg_onnx_call *call);
-egraph_status eg_onnx_import_quantize(const eg_onnx_call *call);
-egraph_status eg_onnx_import_dequantize(const eg_onnx_call *call);
-egraph_status eg_onnx_import_matmul_integer(const eg_onnx_call *call);
-egraph_status eg_onnx_import_qlinear_matmul(const eg_onnx_call *call);
-egraph_status eg_onnx_import_conv_integer(const eg_onnx_call *call);
-egraph_status eg_onnx_import_qlinear_conv(const eg_onnx_call *call);
-egraph_status eg_onnx_import_lp_pool(const eg_onnx_call *call);
-egraph_status eg_onnx_import_global_lp_pool(const eg_onnx_call *call);
-egraph_status eg_onnx_import_max_unpool(const eg_onnx_call *call);
-egraph_status eg_onnx_import_grid_sample(const eg_onnx_call *call);
-egraph_status eg_onnx_import_roi_align(const eg_onnx_call *call);
-egraph_status eg_onnx_import_nms(const eg_onnx_call *call);
-egraph_status eg_onnx_import_col2im(const eg_onnx_call *call);
-egraph_status eg_onnx_import_recurrent(const eg_onnx_call *call);
+/// The generic importer: the same operator, attributes by the same names.
+egraph_status eg_onnx_import_same(const eg_onnx_call *call);
 
+/// Fills a list from the attributes of the same names.
+egraph_status eg_onnx_read_slots(const eg_onnx_call *call, eg_attr_list *list);
 /// Declines a node of integers, which our operator does not take and ONNX's does.
 egraph_status eg_onnx_want_floats(const eg_onnx_call *call);
 

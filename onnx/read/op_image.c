@@ -65,8 +65,8 @@ egraph_status eg_onnx_import_roi_align(const eg_onnx_call *call) {
 }
 
 /// A list of `count` integers; all `usual` where it is absent.
-static egraph_status read_list(const eg_onnx_call *call, const char *name, uint32_t count,
-                               int64_t usual, eg_ints *out) {
+static egraph_status read_ints_of(const eg_onnx_call *call, const char *name,
+                                  uint32_t count, int64_t usual, eg_ints *out) {
   bool present;
   int64_t *list;
   EG_TRY(eg_onnx_attr_ints(call, name, &present, out));
@@ -82,9 +82,9 @@ egraph_status eg_onnx_import_col2im(const eg_onnx_call *call) {
   eg_ints image, block, strides, pads, dilations;
   EG_TRY(eg_onnx_const_ints(call, 1, &has_image, &image));
   EG_TRY(eg_onnx_const_ints(call, 2, &has_block, &block));
-  EG_TRY(read_list(call, "strides", image.len, 1, &strides));
-  EG_TRY(read_list(call, "pads", 2 * image.len, 0, &pads));
-  EG_TRY(read_list(call, "dilations", image.len, 1, &dilations));
+  EG_TRY(read_ints_of(call, "strides", image.len, 1, &strides));
+  EG_TRY(read_ints_of(call, "pads", 2 * image.len, 0, &pads));
+  EG_TRY(read_ints_of(call, "dilations", image.len, 1, &dilations));
   eg_attr_list list;
   eg_attr_list_init(&list, EG_OP_COL2IM);
   eg_attr_list_set_ints(&list, EG_A_COL2IM_IMAGE_SHAPE, image.data, image.len);

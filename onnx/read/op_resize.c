@@ -297,7 +297,7 @@ static egraph_status set_roi(const eg_onnx_call *call, resize *r, const axes *a)
 }
 
 /// Nothing is resized yet.
-static egraph_status start(const eg_onnx_call *call, resize *out) {
+static egraph_status start_resize(const eg_onnx_call *call, resize *out) {
   int mode;
   *out = (resize){.coordinates = EG_RESIZE_ASYMMETRIC, .rounding = EG_RESIZE_FLOOR};
   EG_TRY(eg_onnx_input_type(call, 0, &out->x));
@@ -355,7 +355,7 @@ egraph_status eg_onnx_import_resize(const eg_onnx_call *call) {
   const double *scales;
   uint32_t count;
   eg_ints sizes;
-  EG_TRY(start(call, &r));
+  EG_TRY(start_resize(call, &r));
   EG_TRY(read_axes(call, r.x.rank, &a));
   if (!old) EG_TRY(read_ways(call, &r));
   bool crops = r.coordinates == EG_RESIZE_TF_CROP_AND_RESIZE;
@@ -381,7 +381,7 @@ egraph_status eg_onnx_import_upsample(const eg_onnx_call *call) {
   bool present;
   eg_floats listed;
   axes a;
-  EG_TRY(start(call, &r));
+  EG_TRY(start_resize(call, &r));
   EG_TRY(read_axes(call, r.x.rank, &a));
   EG_TRY(eg_onnx_const_doubles(call, 1, &present, &scales, &count));
   if (!present) {

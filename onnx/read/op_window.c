@@ -15,8 +15,9 @@ typedef struct window {
 // Sizes beyond this are hostile; below it no product of two overflows.
 static const int64_t max_extent = INT32_MAX;
 
-static egraph_status read_list(const eg_onnx_call *call, const char *name, uint32_t count,
-                               int64_t usual, int64_t *out, bool *out_present) {
+static egraph_status read_window_list(const eg_onnx_call *call, const char *name,
+                                      uint32_t count, int64_t usual, int64_t *out,
+                                      bool *out_present) {
   eg_ints list;
   EG_TRY(eg_onnx_attr_ints(call, name, out_present, &list));
   if (*out_present && list.len != count)
@@ -55,7 +56,7 @@ static egraph_status pad_same(window *w, const eg_type *x, bool upper) {
 static egraph_status resolve_pads(const eg_onnx_call *call, window *w, const eg_type *x) {
   const char *mode;
   bool given;
-  EG_TRY(read_list(call, "pads", 2 * w->spatial, 0, w->pads, &given));
+  EG_TRY(read_window_list(call, "pads", 2 * w->spatial, 0, w->pads, &given));
   EG_TRY(eg_onnx_attr_string(call, "auto_pad", "NOTSET", &mode));
   if (strcmp(mode, "NOTSET") == 0 || mode[0] == '\0') return EGRAPH_OK;
   if (strcmp(mode, "VALID") == 0) {
@@ -76,7 +77,7 @@ static egraph_status read_window(const eg_onnx_call *call, const eg_type *x,
   memset(out, 0, sizeof *out);
   if (x->rank < 3) return EG_FAIL(EGRAPH_E_PARSE, "the input has no spatial dimension");
   out->spatial = x->rank - 2;
-  EG_TRY(read_list(call, "kernel_shape", out->spatial, 1, out->kernel, &given));
+  EG_TRY(read_window_list(call, "kernel_shape", out->spatial, 1, out->kernel, &given));
   if (weight == NULL && !given)
     return EG_FAIL(EGRAPH_E_PARSE, "attribute 'kernel_shape' is missing");
   if (weight != NULL && weight->rank != x->rank)
@@ -91,8 +92,8 @@ static egraph_status read_window(const eg_onnx_call *call, const eg_type *x,
       return EG_FAIL(EGRAPH_E_PARSE, "the kernel is too large");
     out->kernel[i] = weight->dims[2 + i];
   }
-  EG_TRY(read_list(call, "strides", out->spatial, 1, out->strides, &given));
-  EG_TRY(read_list(call, "dilations", out->spatial, 1, out->dilations, &given));
+  EG_TRY(read_window_list(call, "strides", out->spatial, 1, out->strides, &given));
+  EG_TRY(read_window_list(call, "dilations", out->spatial, 1, out->dilations, &given));
   return resolve_pads(call, out, x);
 }
 
@@ -144,7 +145,7 @@ static egraph_status transpose_pads(const eg_onnx_call *call, const eg_type *x,
   const char *mode;
   int64_t shape[EGRAPH_MAX_RANK];
   bool given;
-  EG_TRY(read_list(call, "output_shape", w->spatial, 0, shape, &given));
+  EG_TRY(read_window_list(call, "output_shape", w->spatial, 0, shape, &given));
   EG_TRY(eg_onnx_attr_string(call, "auto_pad", "NOTSET", &mode));
   bool upper = strcmp(mode, "SAME_UPPER") == 0, lower = strcmp(mode, "SAME_LOWER") == 0;
   if (!given && !upper && !lower) return EGRAPH_OK;
@@ -172,7 +173,7 @@ egraph_status eg_onnx_import_conv_transpose(const eg_onnx_call *call) {
   EG_TRY(eg_onnx_input_type(call, 0, &x));
   EG_TRY(eg_onnx_input_type(call, 1, &weight));
   EG_TRY(read_window(call, &x, &weight, &w));
-  EG_TRY(read_list(call, "output_padding", w.spatial, 0, output_padding, &given));
+  EG_TRY(read_window_list(call, "output_padding", w.spatial, 0, output_padding, &given));
   EG_TRY(transpose_pads(call, &x, output_padding, &w));
   EG_TRY(eg_onnx_attr_int(call, "group", 1, &group));
   eg_attr_list list;

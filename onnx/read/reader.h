@@ -160,7 +160,7 @@ EG_VEC_DEFINE(eg_onnx_symbols, eg_onnx_symbol);
 /// names live in the arena. (read/dims.c)
 egraph_status eg_onnx_list_symbols(eg_arena *arena, const Onnx__ModelProto *model,
                                    eg_onnx_symbols *out);
-/// The same of a file. (read/import.c)
+/// The same of a file. (read/load.c)
 egraph_status eg_onnx_file_symbols(eg_arena *arena, const char *path,
                                    const eg_onnx_import_options *options,
                                    eg_onnx_symbols *out);
@@ -190,6 +190,11 @@ egraph_status eg_onnx_register_results(eg_onnx_reader *reader, uint32_t first);
 /// What a file declares for a tensor, if there is one of that name; the first word holds.
 void eg_onnx_declare(eg_onnx_reader *reader, const char *name,
                      const Onnx__ValueInfoProto *declared);
+/// Reads a model, whose opaque nodes are not weighed (read/weigh.h). `base` is the folder
+/// of external data; NULL: none. Fails as eg_onnx_parse.
+egraph_status eg_onnx_read(egraph_allocator alloc, const char *name, const void *data,
+                           size_t size, const char *base,
+                           const eg_onnx_import_options *options, eg_graph **out);
 /// Sorts and imports the nodes from `first` on, whose results are registered.
 egraph_status eg_onnx_import_from(eg_onnx_reader *reader, uint32_t first);
 /// Puts the file and what it is about ("input", "initializer", ...) in front of the
@@ -257,24 +262,24 @@ egraph_status eg_onnx_emit_fresh(const eg_onnx_call *call, const eg_attr_list *l
                                  const eg_onnx_ref *operands, uint32_t count,
                                  eg_onnx_ref *out);
 
-/// The function of the model that a node calls; UINT32_MAX: none. (read/call.c)
+/// The function of the model that a node calls; UINT32_MAX: none. (read/functions.c)
 egraph_status eg_onnx_function_of(const eg_onnx_reader *reader,
                                   const Onnx__NodeProto *node, uint32_t *out);
 /// Fills reader->functions. Fails with EGRAPH_E_PARSE where they call themselves, or the
 /// model is too large with all calls written out.
 egraph_status eg_onnx_register_functions(eg_onnx_reader *reader);
-/// Imports the body of a function in the place of a call.
+/// Imports the body of a function in place of a call. (read/bodies.c)
 egraph_status eg_onnx_import_function(const eg_onnx_call *call,
                                       const Onnx__FunctionProto *function);
 /// Imports If with a condition that is known, and Loop with a known number of steps, as
-/// the nodes that run. EGRAPH_E_UNSUPPORTED: it is none of these. (read/control.c)
+/// the nodes that run. EGRAPH_E_UNSUPPORTED: it is none of these. (read/bodies.c)
 egraph_status eg_onnx_import_control(const eg_onnx_call *call);
 
-/// Imports a node with the table of operators. EGRAPH_E_UNSUPPORTED: nothing in the table
-/// covers it.
+/// Imports a node by the table of operators (read/dispatch.c). Fails with
+/// EGRAPH_E_UNSUPPORTED when nothing in the table covers it.
 egraph_status eg_onnx_import_node(const eg_onnx_call *call);
-/// Reads a node of our own domain back, where the function (NULL: the file has none) says
-/// what we write for it.
+/// Reads a node of the domain "egraph" back, when its function (NULL: the file has none)
+/// is the function that export writes.
 egraph_status eg_onnx_import_own(const eg_onnx_call *call,
                                  const Onnx__FunctionProto *function);
 /// Adds the node as an opaque one, with its record.

@@ -49,7 +49,7 @@ static bool is_list(const eg_onnx_tensor *tensor) {
          (tensor->data != NULL || tensor->sizes != NULL);
 }
 
-static egraph_status read_list(const eg_onnx_call *call, uint32_t index, list *out) {
+static egraph_status read_size_list(const eg_onnx_call *call, uint32_t index, list *out) {
   const eg_onnx_tensor *tensor = operand_of(call, index);
   *out = (list){0};
   if (!is_list(tensor)) return EGRAPH_OK;
@@ -164,8 +164,8 @@ static bool compute_concat(computing *c) {
   c->result.rank = 1;
   for (uint32_t i = 0; i < c->call->input_count; i++) {
     list part;
-    if (read_list(c->call, i, &part) != EGRAPH_OK || !is_read(&part) || part.rank != 1 ||
-        part.count > MOST_ELEMENTS - c->result.count)
+    if (read_size_list(c->call, i, &part) != EGRAPH_OK || !is_read(&part) ||
+        part.rank != 1 || part.count > MOST_ELEMENTS - c->result.count)
       return false;
     memcpy(c->result.at + c->result.count, part.at, part.count * sizeof *part.at);
     c->result.count += part.count;
@@ -216,7 +216,7 @@ static bool compute_arithmetic(computing *c) {
   if (apply == NULL || !compute_identity(c)) return false;
   for (uint32_t i = 1; i < c->call->input_count; i++) {
     list next;
-    if (read_list(c->call, i, &next) != EGRAPH_OK || !apply_to(c, apply, &next))
+    if (read_size_list(c->call, i, &next) != EGRAPH_OK || !apply_to(c, apply, &next))
       return false;
   }
   return true;
@@ -293,7 +293,7 @@ egraph_status eg_onnx_compute_sizes(const eg_onnx_call *call, bool *out_done) {
   *out_done = false;
   if (result.id == EG_ONNX_NONE.id || !eg_onnx_reads_open(call)) return EGRAPH_OK;
   for (uint32_t i = 0; i < sizeof c.operands / sizeof *c.operands; i++)
-    EG_TRY(read_list(call, i, &c.operands[i]));
+    EG_TRY(read_size_list(call, i, &c.operands[i]));
   EG_TRY(eg_arena_alloc(&call->reader->arena, MOST_ELEMENTS, sizeof *c.result.at,
                         &c.result.at));
   if (!compute(&c)) return EGRAPH_OK;

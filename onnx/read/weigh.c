@@ -233,7 +233,8 @@ static egraph_status read_inner(weigher *w, const Onnx__GraphProto *proto,
   const eg_onnx_inner inner = {proto, w->record, entering, (uint32_t)count};
   if (is_whole) EG_TRY(eg_onnx_inner_read(&w->arena, &inner, &out->places, &out->graph));
   if (out->graph != NULL) {
-    egraph_status status = add_nodes(w, out->graph, &out->bytes);
+    egraph_status status = eg_onnx_weigh(out->graph);
+    if (status == EGRAPH_OK) status = add_nodes(w, out->graph, &out->bytes);
     if (status == EGRAPH_OK) return EGRAPH_OK;
     eg_graph_destroy(out->graph);
     out->graph = NULL;

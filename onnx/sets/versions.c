@@ -55,7 +55,7 @@ int64_t eg_onnx_standard_opset(Onnx__OperatorSetIdProto *const *imports, size_t 
 }
 
 /// The row that holds in a set, or NULL.
-static const version *row_of(const char *name, int64_t opset) {
+static const version *version_of(const char *name, int64_t opset) {
   size_t low = 0, high = VERSIONS;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
@@ -68,13 +68,13 @@ static const version *row_of(const char *name, int64_t opset) {
   return low > 0 && strcmp(versions[low - 1].name, name) == 0 ? &versions[low - 1] : NULL;
 }
 
-static bool is_known(const char *name) {
-  return row_of(name, eg_onnx_newest_opset()) != NULL;
+static bool is_known_operator(const char *name) {
+  return version_of(name, eg_onnx_newest_opset()) != NULL;
 }
 
 eg_onnx_sets eg_onnx_sets_of(const char *op_type, int64_t opset) {
   const eg_onnx_sets all = {1, eg_onnx_newest_opset()};
-  const version *row = row_of(op_type, opset);
+  const version *row = version_of(op_type, opset);
   if (row == NULL) return all;
   const version *next = row + 1, *end = versions + VERSIONS;
   while (next < end && strcmp(next->name, op_type) == 0 && next->is == SAME)
@@ -185,13 +185,13 @@ static const char *fault_of(const version *row, const Onnx__NodeProto *node,
 }
 
 const char *eg_onnx_fault(const Onnx__NodeProto *node, const int *dtype, int64_t opset) {
-  const version *row = row_of(node->op_type, opset);
+  const version *row = version_of(node->op_type, opset);
   if (row != NULL) return fault_of(row, node, dtype);
-  return is_known(node->op_type) ? "it is not in the set yet" : NULL;
+  return is_known_operator(node->op_type) ? "it is not in the set yet" : NULL;
 }
 
 bool eg_onnx_takes(eg_op op, uint32_t operand, egraph_dtype dtype) {
-  const version *row = row_of(eg_op_info_of(op)->onnx, eg_onnx_newest_opset());
+  const version *row = version_of(eg_op_info_of(op)->onnx, eg_onnx_newest_opset());
   uint32_t types = row != NULL ? types_of(row, operand) : 0;
   return types == 0 || (types >> eg_dtype_onnx(dtype) & 1) != 0;
 }
@@ -233,7 +233,7 @@ static int said_type(const Onnx__NodeProto *node) {
 
 int eg_onnx_result_type(const Onnx__NodeProto *node, const int *dtype, size_t result,
                         int64_t opset) {
-  const version *row = row_of(node->op_type, opset);
+  const version *row = version_of(node->op_type, opset);
   if (row == NULL) return 0;
   const char *word = row->results;
   for (; result > 0 && strchr(word, ' ') != NULL; result--)

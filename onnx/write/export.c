@@ -331,7 +331,7 @@ static uint64_t weight_bytes(const eg_graph *graph) {
 // of all.
 enum { USUAL_OPSET = 13, FIRST_OPSET = 7 };
 
-static const char *name_of(const Onnx__NodeProto *node) {
+static const char *name_of_result(const Onnx__NodeProto *node) {
   if (node == NULL) return "";
   if (node->name != NULL && node->name[0] != '\0') return node->name;
   return node->n_output != 0 ? node->output[0] : "";
@@ -344,8 +344,9 @@ static egraph_status no_common_set(const eg_onnx_span *span) {
       "no operator set has the nodes that are kept as they were: %s '%.200s' is "
       "so up to set %" PRId64 ", %s '%.200s' from set %" PRId64
       " on; convert the model with onnx.version_converter",
-      last != NULL ? last->op_type : "", name_of(last), span->sets.last,
-      first != NULL ? first->op_type : "what we write", name_of(first), span->sets.first);
+      last != NULL ? last->op_type : "", name_of_result(last), span->sets.last,
+      first != NULL ? first->op_type : "what we write", name_of_result(first),
+      span->sets.first);
 }
 
 static egraph_status narrow_to_kept(eg_onnx_writer *w, bool converts, eg_onnx_span *out) {

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "onnx/message.h"
 #include "onnx/onnx.h"
 #include "onnx/read/opaque.h"
 #include "onnx/write/writer.h"
@@ -219,13 +220,12 @@ egraph_status eg_onnx_add_opset(eg_onnx_writer *writer, const char *domain,
   return eg_onnx_opsets_push(&writer->opsets, opset);
 }
 
-static const char *text_of(const char *text) { return text != NULL ? text : ""; }
-
 static bool has_function(const eg_onnx_writer *w, const Onnx__FunctionProto *function) {
   for (size_t i = 0; i < w->functions.len; i++)
     if (strcmp(w->functions.data[i]->name, function->name) == 0 &&
         strcmp(w->functions.data[i]->domain, function->domain) == 0 &&
-        strcmp(text_of(w->functions.data[i]->overload), text_of(function->overload)) == 0)
+        strcmp(eg_onnx_text(w->functions.data[i]->overload),
+               eg_onnx_text(function->overload)) == 0)
       return true;
   return false;
 }

@@ -142,8 +142,9 @@ static egraph_status put_act(eg_onnx_body *body, eg_act act, double alpha, doubl
 // ---- contractions -------------------------------------------------------------------
 
 // act(x + z), where operand 3 is z.
-static egraph_status finish(eg_onnx_body *body, const eg_onnx_item *item, const char *x,
-                            eg_attr_slot act, eg_attr_slot alpha, eg_attr_slot beta) {
+static egraph_status finish_sum(eg_onnx_body *body, const eg_onnx_item *item,
+                                const char *x, eg_attr_slot act, eg_attr_slot alpha,
+                                eg_attr_slot beta) {
   if (item->input_count > 3)
     EG_TRY(binary(body, "Add", x, item->input_names[3], NULL, &x));
   return put_act(body, (eg_act)int_of(item, act), float_of(item, alpha),
@@ -158,7 +159,8 @@ static egraph_status mean_conv(eg_onnx_body *body, const eg_onnx_item *item) {
   plain.input_count = item->input_count < 3 ? item->input_count : 3;
   plain.result_names = &sum;
   EG_TRY(eg_onnx_write_standard(body, &plain));
-  return finish(body, item, sum, EG_A_CONV_ACT, EG_A_CONV_ACT_ALPHA, EG_A_CONV_ACT_BETA);
+  return finish_sum(body, item, sum, EG_A_CONV_ACT, EG_A_CONV_ACT_ALPHA,
+                    EG_A_CONV_ACT_BETA);
 }
 
 static egraph_status mean_conv_transpose(eg_onnx_body *body, const eg_onnx_item *item) {
@@ -191,8 +193,8 @@ static egraph_status mean_matmul(eg_onnx_body *body, const eg_onnx_item *item) {
   EG_TRY(binary(body, "MatMul", a, b, NULL, &sum));
   if (item->input_count > 2)
     EG_TRY(binary(body, "Add", sum, item->input_names[2], NULL, &sum));
-  return finish(body, item, sum, EG_A_MATMUL_ACT, EG_A_MATMUL_ACT_ALPHA,
-                EG_A_MATMUL_ACT_BETA);
+  return finish_sum(body, item, sum, EG_A_MATMUL_ACT, EG_A_MATMUL_ACT_ALPHA,
+                    EG_A_MATMUL_ACT_BETA);
 }
 
 // ---- normalizations -----------------------------------------------------------------

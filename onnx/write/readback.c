@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/owner.h"
+#include "onnx/message.h"
 #include "onnx/onnx.h"
 #include "onnx/read/scopes.h"
 #include "onnx/write/writer.h"
@@ -32,10 +33,8 @@ typedef struct checker {
 #define OWNED                                                                            \
   (eg_onnx_scopes, scopes), (eg_onnx_strings, names), (eg_strmap, functions, made)
 
-static const char *text_of(const char *text) { return text != NULL ? text : ""; }
-
 static const char *name_of(const Onnx__NodeProto *node) {
-  if (text_of(node->name)[0] != '\0') return node->name;
+  if (eg_onnx_text(node->name)[0] != '\0') return node->name;
   return node->n_output != 0 ? node->output[0] : "";
 }
 
@@ -44,7 +43,7 @@ static egraph_status wrong(const Onnx__NodeProto *node, const char *what,
   return EG_FAIL(EGRAPH_E_INTERNAL,
                  "the model that was written is wrong: %.64s '%.200s' %s '%.200s'; "
                  "nothing is given out",
-                 text_of(node->op_type), name_of(node), what, name);
+                 eg_onnx_text(node->op_type), name_of(node), what, name);
 }
 
 static egraph_status wrong_tensor(const char *name, const char *what) {
@@ -57,7 +56,7 @@ static egraph_status use(const checker *c, const Onnx__NodeProto *node, const ch
                          int *out_dtype) {
   uint32_t dtype = 0;
   *out_dtype = 0;
-  if (text_of(name)[0] == '\0') return EGRAPH_OK;
+  if (eg_onnx_text(name)[0] == '\0') return EGRAPH_OK;
   if (!eg_onnx_scopes_find(&c->scopes, name, &dtype))
     return wrong(node, "reads what nothing before makes,", name);
   *out_dtype = (int)dtype;
@@ -66,7 +65,7 @@ static egraph_status use(const checker *c, const Onnx__NodeProto *node, const ch
 
 static egraph_status make(checker *c, const char *name, int dtype) {
   uint32_t ignored;
-  if (text_of(name)[0] == '\0') return EGRAPH_OK;
+  if (eg_onnx_text(name)[0] == '\0') return EGRAPH_OK;
   if (eg_onnx_scopes_find(&c->scopes, name, &ignored))
     return wrong_tensor(name, "is made twice");
   return eg_onnx_scopes_define(&c->scopes, name, dtype > 0 ? (uint32_t)dtype : 0);

@@ -379,17 +379,18 @@ static egraph_status sample_operators(const eg_rule *rule, uint32_t parameter,
 
 /// Adds the cases in which each parameter from `parameter` on takes its first choices; a
 /// parameter with 0 choices keeps its value.
-static egraph_status add_product(const eg_rule *rule, const uint32_t *choices,
-                                 uint32_t parameter, uint32_t *values, eg_u32s *out) {
+static egraph_status add_case_product(const eg_rule *rule, const uint32_t *choices,
+                                      uint32_t parameter, uint32_t *values,
+                                      eg_u32s *out) {
   const eg_rule_schema *schema = rule->schema;
   if (parameter == schema->parameter_count || parameter == EG_RULE_MAX_PARAMETERS)
     return add_sample(rule, values, out);
   if (choices[parameter] == 0)
-    return add_product(rule, choices, parameter + 1, values, out);
+    return add_case_product(rule, choices, parameter + 1, values, out);
   const eg_op *operators = schema->parameters[parameter].operators;
   for (uint32_t i = 0; i < choices[parameter]; i++) {
     values[parameter] = operators != NULL ? (uint32_t)operators[i] : i;
-    EG_TRY(add_product(rule, choices, parameter + 1, values, out));
+    EG_TRY(add_case_product(rule, choices, parameter + 1, values, out));
   }
   return EGRAPH_OK;
 }
@@ -439,10 +440,10 @@ egraph_status eg_rule_cases_sample(const eg_rule *rule, eg_u32s *out, bool *out_
   uint32_t values[EG_RULE_MAX_PARAMETERS], choices[EG_RULE_MAX_PARAMETERS] = {0};
   memcpy(values, rule->values, schema->parameter_count * sizeof *values);
   *out_all = count_choices(schema, choices) <= EG_RULE_MAX_CASES;
-  if (*out_all) return add_product(rule, choices, 0, values, out);
+  if (*out_all) return add_case_product(rule, choices, 0, values, out);
   for (uint32_t i = 0; i < schema->parameter_count; i++)
     choices[i] = schema->parameters[i].operators != NULL ? 0 : 3;
-  EG_TRY(add_product(rule, choices, 0, values, out));
+  EG_TRY(add_case_product(rule, choices, 0, values, out));
   for (uint32_t i = 0; i < schema->parameter_count; i++) {
     if (schema->parameters[i].operators != NULL) continue;
     set_counts(schema, 1, values);

@@ -114,8 +114,8 @@ static bool read_arcs(certificate *c, layout_text *t) {
   return true;
 }
 
-static bool read_list(certificate *c, uint32_t limit, uint32_t room, uint32_t *items,
-                      uint32_t *out_count) {
+static bool read_items(certificate *c, uint32_t limit, uint32_t room, uint32_t *items,
+                       uint32_t *out_count) {
   if (!certificate_index(c, "count", room + 1, out_count)) return false;
   for (uint32_t i = 0; i < *out_count; i++)
     if (!certificate_index(c, "item", limit, &items[i])) return false;
@@ -152,7 +152,7 @@ static bool read_operators(certificate *c, layout_text *t) {
     if (!layout_text_line(c, &word) || !expect(c, word, "operator") ||
         !certificate_index(c, "value", t->values, &t->op_value[op]) ||
         !certificate_index(c, "strategies", t->strategies - first + 1, &strategies) ||
-        !read_list(c, t->values, t->inputs - begin, t->input + begin, &count))
+        !read_items(c, t->values, t->inputs - begin, t->input + begin, &count))
       return false;
     t->input_begin[op + 1] = begin + count;
     t->strategy_begin[op + 1] = first + strategies;
@@ -171,7 +171,7 @@ static bool read_roots_and_ties(certificate *c, layout_text *t) {
     uint32_t begin = t->root_begin[r];
     if (!layout_text_line(c, &word) || !expect(c, word, "root") ||
         !certificate_index(c, "value", t->values, &t->root_value[r]) ||
-        !read_list(c, t->places, t->root_places - begin, t->root_place + begin, &count))
+        !read_items(c, t->places, t->root_places - begin, t->root_place + begin, &count))
       return false;
     for (uint32_t i = begin; i < begin + count; i++)
       if (t->place_value[t->root_place[i]] != t->root_value[r])
@@ -185,8 +185,8 @@ static bool read_roots_and_ties(certificate *c, layout_text *t) {
       return false;
     t->tie_sources[i] = strcmp(kind, "sources") == 0;
     if (!t->tie_sources[i] && !expect(c, kind, "strategies")) return false;
-    if (!read_list(c, t->tie_sources[i] ? t->values : t->operators, t->members - begin,
-                   t->tie_member + begin, &count))
+    if (!read_items(c, t->tie_sources[i] ? t->values : t->operators, t->members - begin,
+                    t->tie_member + begin, &count))
       return false;
     t->tie_begin[i + 1] = begin + count;
   }

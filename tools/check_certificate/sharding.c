@@ -161,7 +161,7 @@ static void add(filter *f, wide *to, wide value) {
   if (__builtin_add_overflow(*to, value, to)) f->overflow = true;
 }
 
-static void add_product(filter *f, wide *to, wide a, wide b) {
+static void add_wide_product(filter *f, wide *to, wide a, wide b) {
   wide product;
   if (__builtin_mul_overflow(a, b, &product)) f->overflow = true;
   if (!f->overflow) add(f, to, product);
@@ -187,7 +187,7 @@ static bool read_price(checker *k, filter *f, uint32_t slots) {
   k->price[low + 1] += price;
   if (k->p->limit == INT64_MAX)
     return certificate_refuse(k->c, "a price without a limit");
-  add_product(f, &f->total, -(wide)price, k->p->limit);
+  add_wide_product(f, &f->total, -(wide)price, k->p->limit);
   return true;
 }
 
@@ -262,12 +262,12 @@ static void price_node(checker *k, filter *f, uint32_t n) {
     wide *sum = &k->sum[begin + v], messages = 0;
     *sum = 0;
     if (!s->alive[begin + v]) continue;
-    add_product(f, sum, s->cost[begin + v], unit);
+    add_wide_product(f, sum, s->cost[begin + v], unit);
     for (uint32_t i = s->item[n]; i != NONE; i = s->items[i].next)
-      add_product(f, sum, s->usage.at[s->items[i].usage + v],
-                  k->price[s->items[i].last] - k->price[s->items[i].first]);
+      add_wide_product(f, sum, s->usage.at[s->items[i].usage + v],
+                       k->price[s->items[i].last] - k->price[s->items[i].first]);
     EACH_HALF(s, n, h) messages += k->message.at[s->edges[h >> 1].message[h & 1] + v];
-    add_product(f, sum, messages, (wide)1 << f->shift);
+    add_wide_product(f, sum, messages, (wide)1 << f->shift);
     if (!found || *sum < least) least = *sum;
     found = true;
   }
@@ -308,15 +308,15 @@ static void price_edge(checker *k, filter *f, uint32_t e) {
   for (int side = 0; side < 2; side++)
     for (uint32_t v = 0; v < width(k, d->ends[side]); v++)
       if (line[side][v] != INT64_MAX) line[side][v] -= least;
-  add_product(f, &f->total, least, (wide)1 << f->shift);
+  add_wide_product(f, &f->total, least, (wide)1 << f->shift);
   for (int side = 0; side < 2; side++)
     for (uint32_t v = 0; v < width(k, d->ends[side]); v++) {
       if (!alive[side][v]) continue;
       if (line[side][v] == INT64_MAX)
         sharding_kill(k, d->ends[side], v);
       else
-        add_product(f, &k->sum[k->p->begin[d->ends[side]] + v], line[side][v],
-                    (wide)1 << f->shift);
+        add_wide_product(f, &k->sum[k->p->begin[d->ends[side]] + v], line[side][v],
+                         (wide)1 << f->shift);
     }
 }
 

@@ -245,7 +245,7 @@ static void set_degrees(check *c) {
   }
 }
 
-static egraph_status draw_instances(check *c) {
+static egraph_status draw_layout_instances(check *c) {
   uint32_t degrees = degrees_of(c);
   while (!is_done(c)) {
     bool found, typed;
@@ -317,7 +317,7 @@ egraph_status eg_layout_verify(const egraph_allocator *alloc, const eg_rule *rul
   if (status == EGRAPH_E_UNSUPPORTED) return eg_text_append(text, egraph_last_error());
   EG_TRY(status);
   set_degrees(&c);
-  EG_TRY(draw_instances(&c));
+  EG_TRY(draw_layout_instances(&c));
   return print_finding(&c, out);
 }
 

@@ -168,7 +168,7 @@ static egraph_status make_list(search *s, const eg_guard_texts *texts) {
 
 /// Draws instances of the rule, and notes which conditions keep which. `beside` (may be
 /// NULL): the condition that comes first in the list.
-static egraph_status draw_instances(search *s, const char *beside) {
+static egraph_status draw_guard_instances(search *s, const char *beside) {
   EG_LOCAL(eg_guard_texts, texts, s->alloc);
   eg_rules *rules = NULL;
   if (beside != NULL) EG_TRY(eg_guard_texts_push(&texts, beside));
@@ -427,7 +427,7 @@ static egraph_status find_widest_guard(search *s, uint32_t share, eg_text *text,
                                        eg_text *detail, bool *out) {
   guard best[TRIALS];
   const guard *found;
-  EG_TRY(draw_instances(s, NULL));
+  EG_TRY(draw_guard_instances(s, NULL));
   uint32_t count = choose_single(s, 0, best);
   uint32_t few[FEW], few_count = choose_few(s, few);
   for (uint32_t size = 2; size <= SET_PARTS; size++)
@@ -473,7 +473,7 @@ static egraph_status weaken(search *s, uint32_t at, const char *own, eg_text *te
   const guard *found;
   *out_weaker = false;
   s->is_left_out[at] = true;
-  EG_TRY(draw_instances(s, own));
+  EG_TRY(draw_guard_instances(s, own));
   if (s->count == 0 || s->seen[1] == 0) return EGRAPH_OK;
   if (s->seen[0] == 0) {
     EG_TRY(verify_variant(s, NULL, 0, SEEDS, NULL, out_weaker));

@@ -136,7 +136,7 @@ bool row_read(FILE *file, compare_row *out, char *out_wrong, size_t room) {
 
 // ---- the file --------------------------------------------------------------------
 
-static bool refuse(const compare_table *t, const char *why) {
+static bool refuse_table(const compare_table *t, const char *why) {
   show(stderr, "egraph: %s: %s\n", t->path, why);
   return false;
 }
@@ -167,7 +167,8 @@ static bool read_header(compare_table *t) {
   for (size_t c = 0; is_ours && c < COMPARE_COLUMNS; c++)
     is_ours = strcmp(cells.items[c], COLUMNS[c].name) == 0;
   text_array_free(&cells);
-  return is_ours || refuse(t, "no table of egraph bench compare; choose another --csv");
+  return is_ours ||
+         refuse_table(t, "no table of egraph bench compare; choose another --csv");
 }
 
 /// What follows the last whole row is cut off: a run that was killed left it.
@@ -184,11 +185,11 @@ static bool read_rows(compare_table *t) {
     (void)snprintf(message, sizeof message,
                    "row %zu: %s; remove the row, or choose another --csv", t->count + 1,
                    wrong);
-    return refuse(t, message);
+    return refuse_table(t, message);
   }
   if (whole < 0 || fseek(t->file, whole, SEEK_SET) != 0 ||
       ftruncate(fileno(t->file), whole) != 0)
-    return refuse(t, strerror(errno));
+    return refuse_table(t, strerror(errno));
   return true;
 }
 
@@ -198,16 +199,17 @@ bool table_open(compare_table *t, const char *path, bool resumes) {
   if (path == NULL) return true;
   t->file = fopen(path, "a+");
   if (t->file == NULL || fstat(fileno(t->file), &found) != 0)
-    return refuse(t, strerror(errno));
+    return refuse_table(t, strerror(errno));
   if (!S_ISREG(found.st_mode))
-    return refuse(t,
-                  "no plain file, which rows could be read from; choose another --csv");
+    return refuse_table(
+        t, "no plain file, which rows could be read from; choose another --csv");
   if (found.st_size == 0) {
     write_header(t);
     return true;
   }
   if (!resumes)
-    return refuse(t, "there already; give --resume to keep its rows, or another --csv");
+    return refuse_table(
+        t, "there already; give --resume to keep its rows, or another --csv");
   rewind(t->file);
   return read_rows(t);
 }
@@ -255,7 +257,7 @@ bool table_close(compare_table *t) {
   int error = t->write_error;
   const char *path = t->path;
   *t = (compare_table){.path = path};
-  return error == 0 || refuse(t, strerror(error));
+  return error == 0 || refuse_table(t, strerror(error));
 }
 
 // ---- JSON ------------------------------------------------------------------------

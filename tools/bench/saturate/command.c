@@ -31,7 +31,7 @@ typedef struct spread {
   double least, median;
 } spread;
 
-static int compare(const void *a, const void *b) {
+static int compare_seconds(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
@@ -39,7 +39,7 @@ static int compare(const void *a, const void *b) {
 static spread spread_of(const double *values, uint32_t count) {
   double sorted[MAX_BENCH_REPEATS] = {0};
   memcpy(sorted, values, count * sizeof *values);
-  qsort(sorted, count, sizeof *sorted, compare);
+  qsort(sorted, count, sizeof *sorted, compare_seconds);
   double low = sorted[(count - 1) / 2], high = sorted[count / 2];
   return (spread){.least = sorted[0], .median = (low + high) / 2};
 }
@@ -204,7 +204,7 @@ static void print_json_peer(const bench_measurement *m) {
   json_real("ratio", ratios_of(m).median);
 }
 
-static void print_json(const bench_measurement *m) {
+static void print_measurement_json(const bench_measurement *m) {
   const bench_result *r = &m->best;
   spread ours = spread_of(m->seconds, m->runs);
   json_open(NULL, '{');
@@ -298,7 +298,7 @@ static bool run_pairs(saturate_bench *b, bench_measurement *m) {
 static void print(saturate_bench *b, const bench_measurement *m) {
   progress_clear();
   if (b->flags->json) {
-    print_json(m);
+    print_measurement_json(m);
     b->mismatches += count_mismatches(m, NULL);
     return;
   }
@@ -390,8 +390,9 @@ int command_bench_saturate(int argc, char **argv) {
   add_text(&cmd, "--taso FILE", &flags.taso,
            "TASO's rules as Tensat has converted them, lhs=>rhs, for nasrnn*");
   add_heading(&cmd, "Search");
-  add_switch(&cmd, "--naive", &flags.naive,
-             "search for all matches in every iteration, and compare their number, too");
+  add_switch(
+      &cmd, "--naive", &flags.naive,
+      "search for all matches in every iteration, and compare_seconds their number, too");
   add_uint(&cmd, "--threads N", &flags.threads, 1, 1024, "threads of the search");
   add_uint(&cmd, "--iterations N", &flags.iterations, 0, UINT32_MAX,
            "iterations at most (default: all)");

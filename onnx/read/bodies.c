@@ -1,10 +1,15 @@
-// Control flow that is known when a model is read: the branch of an If that runs, the
-// steps of a short Loop, one after the other.
+// Nodes that become the nodes within them: calls of functions, the branch of an If whose
+// condition is known, the steps of a short Loop.
+//
+// Every call is inlined, because a runtime does with a function what its body says. The
+// function is written again only when a kept sub-graph calls it.
 // SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
 #include <string.h>
 
 #include "onnx/read/instance.h"
 #include "onnx/read/op.h"
+#include "onnx/sets/versions.h"
 #include "onnx/tensor.h"
 
 // Longer loops stay: nodes times steps.
@@ -123,8 +128,8 @@ static egraph_status name_results(eg_onnx_instance *instance,
 
 /// Imports the nodes from `first` on. What the body declares of its results holds where
 /// nothing was said of them before.
-static egraph_status import_body(eg_onnx_instance *instance,
-                                 const Onnx__GraphProto *graph, uint32_t first) {
+static egraph_status import_graph_body(eg_onnx_instance *instance,
+                                       const Onnx__GraphProto *graph, uint32_t first) {
   EG_TRY(eg_onnx_instance_declare(instance, graph->output, graph->n_output));
   egraph_status status = eg_onnx_import_from(instance->reader, first);
   // A refusal within is none of this node's form.
@@ -156,7 +161,7 @@ static egraph_status import_branch(eg_onnx_instance *instance, const eg_onnx_cal
   for (uint32_t i = 0; i < call->output_count; i++)
     if (call->outputs[i].id != EG_ONNX_NONE.id)
       EG_TRY(eg_onnx_expect(r, names[i], call->outputs[i]));
-  EG_TRY(import_body(instance, branch, first));
+  EG_TRY(import_graph_body(instance, branch, first));
   for (uint32_t i = 0; i < call->output_count; i++)
     if (call->outputs[i].id != EG_ONNX_NONE.id)
       EG_TRY(eg_onnx_alias(r, names[i], call->outputs[i]));
@@ -274,7 +279,7 @@ static egraph_status run_step(loop *l, eg_onnx_instance *instance) {
   EG_TRY(add_graph(instance, body));
   EG_TRY(name_results(instance, body, &names));
   EG_TRY(expect_results(l, names));
-  EG_TRY(import_body(instance, body, first));
+  EG_TRY(import_graph_body(instance, body, first));
   for (uint32_t i = 0; i < l->carried; i++)
     l->values[i] = names[i + 1];
   for (uint32_t i = 0; i < l->stacked; i++) {
@@ -349,4 +354,89 @@ egraph_status eg_onnx_import_control(const eg_onnx_call *call) {
   if (strcmp(call->node->op_type, "If") == 0) return import_if(call);
   if (strcmp(call->node->op_type, "Loop") == 0) return import_loop(call);
   return eg_onnx_decline("the operator is not in the table");
+}
+
+// ---- calls of functions -------------------------------------------------------------
+
+/// The scope of the function's nodes.
+static egraph_status enter_function(eg_onnx_reader *r,
+                                    const Onnx__FunctionProto *function,
+                                    const eg_onnx_scope **out) {
+  int64_t opset =
+      eg_onnx_standard_opset(function->opset_import, function->n_opset_import);
+  if (opset < 0 || opset > eg_onnx_newest_opset())
+    return EG_FAIL(EGRAPH_E_PARSE,
+                   "the function '%.200s' is of operator set %" PRId64
+                   ", but only 1 to %" PRId64 " are known",
+                   function->name, opset, eg_onnx_newest_opset());
+  eg_onnx_scope *scope;
+  EG_TRY(eg_arena_alloc(&r->arena, 1, sizeof *scope, &scope));
+  *scope = (eg_onnx_scope){.outer = r->scope,
+                           .function = function,
+                           .imports = function->opset_import,
+                           .import_count = function->n_opset_import,
+                           .opset = opset != 0 ? opset : r->scope->opset};
+  *out = scope;
+  return EGRAPH_OK;
+}
+
+// Operands that the call leaves out are absent in the body. A result has the name that
+// the caller gave it, unless it is an operand or another result, too.
+static egraph_status bind_formals(eg_onnx_instance *instance, const eg_onnx_call *call) {
+  const Onnx__FunctionProto *function = instance->function;
+  for (size_t i = 0; i < function->n_input; i++)
+    EG_TRY(eg_onnx_instance_bind(instance, function->input[i],
+                                 i < call->input_count ? call->node->input[i] : ""));
+  for (size_t i = 0; i < call->output_count; i++)
+    if (call->node->output[i][0] != '\0' &&
+        !eg_onnx_instance_is_bound(instance, function->output[i]))
+      EG_TRY(eg_onnx_instance_bind(instance, function->output[i], call->node->output[i]));
+  return EGRAPH_OK;
+}
+
+/// The tensor of the caller that a result is, where it has another name there.
+static egraph_status name_of_result(eg_onnx_instance *instance, const eg_onnx_call *call,
+                                    uint32_t index, const char **out) {
+  const char *name;
+  *out = NULL;
+  if (call->outputs[index].id == EG_ONNX_NONE.id) return EGRAPH_OK;
+  EG_TRY(eg_onnx_instance_name(instance, instance->function->output[index], &name));
+  if (strcmp(name, call->node->output[index]) != 0) *out = name;
+  return EGRAPH_OK;
+}
+
+static egraph_status import_function_body(eg_onnx_instance *instance,
+                                          const eg_onnx_call *call) {
+  const Onnx__FunctionProto *function = instance->function;
+  eg_onnx_reader *r = call->reader;
+  uint32_t first = (uint32_t)r->nodes.len;
+  const char *name;
+  EG_TRY(bind_formals(instance, call));
+  EG_TRY(eg_onnx_instance_add(instance, function->node, function->n_node));
+  EG_TRY(
+      eg_onnx_instance_declare(instance, function->value_info, function->n_value_info));
+  for (uint32_t i = 0; i < call->output_count; i++) {
+    EG_TRY(name_of_result(instance, call, i, &name));
+    if (name != NULL) EG_TRY(eg_onnx_expect(r, name, call->outputs[i]));
+  }
+  EG_TRY(eg_onnx_import_from(r, first));
+  for (uint32_t i = 0; i < call->output_count; i++) {
+    EG_TRY(name_of_result(instance, call, i, &name));
+    if (name != NULL) EG_TRY(eg_onnx_alias(r, name, call->outputs[i]));
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_import_function(const eg_onnx_call *call,
+                                      const Onnx__FunctionProto *function) {
+  if (call->input_count > function->n_input || call->output_count > function->n_output)
+    return EG_FAIL(
+        EGRAPH_E_PARSE,
+        "the function has %zu operands and %zu results, not %" PRIu32 " and %" PRIu32,
+        function->n_input, function->n_output, call->input_count, call->output_count);
+  EG_LOCAL(eg_onnx_instance, instance, call);
+  instance.call = call->node;
+  instance.function = function;
+  EG_TRY(enter_function(call->reader, function, &instance.scope));
+  return import_function_body(&instance, call);
 }

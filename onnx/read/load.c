@@ -1,0 +1,102 @@
+// Models from files and memory: reads the model, then weighs its opaque nodes.
+// SPDX-License-Identifier: Apache-2.0
+#define _POSIX_C_SOURCE 200809L
+#include <string.h>
+#include <sys/stat.h>
+
+#include "onnx/read/reader.h"
+#include "onnx/read/weigh.h"
+
+egraph_status eg_onnx_parse(const egraph_allocator *alloc, const char *name,
+                            const void *data, size_t size, const char *base,
+                            const eg_onnx_import_options *options, eg_graph **out) {
+  const eg_onnx_import_options usual = EG_ONNX_IMPORT_OPTIONS_DEFAULT;
+  eg_graph *graph;
+  EG_TRY(eg_onnx_read(eg_allocator_or_heap(alloc), name, data, size, base,
+                      options != NULL ? options : &usual, &graph));
+  egraph_status status = eg_onnx_weigh(graph);
+  if (status == EGRAPH_OK)
+    *out = graph;
+  else
+    eg_graph_destroy(graph);
+  return status;
+}
+
+// The directory part of a path, "." without one.
+static egraph_status directory_of(egraph_allocator alloc, const char *path, char **out) {
+  const char *slash = strrchr(path, '/');
+  if (slash == NULL) return eg_string_copy(alloc, ".", out);
+  size_t length = slash == path ? 1 : (size_t)(slash - path);
+  EG_TRY(eg_alloc(alloc, length + 1, 1, out));
+  memcpy(*out, path, length);
+  return EGRAPH_OK;
+}
+
+/// The bytes of a model, and what keeps them: NULL, the caller.
+typedef struct model_bytes {
+  const void *data;
+  size_t size;
+  eg_buffer *file;
+} model_bytes;
+
+static egraph_status map_model(egraph_allocator alloc, const char *path,
+                               const eg_onnx_import_options *options, model_bytes *out) {
+  size_t max_bytes = options->max_bytes;
+  struct stat info;
+  *out = (model_bytes){.data = options->bytes, .size = options->size};
+  if (options->bytes != NULL) return EGRAPH_OK;
+  bool exists = stat(path, &info) == 0;
+  if (exists && !S_ISREG(info.st_mode))
+    return EG_FAIL(EGRAPH_E_IO, "%s: not a regular file; a model is read from a file",
+                   path);
+  if (exists && (uint64_t)info.st_size > max_bytes)
+    return EG_FAIL(EGRAPH_E_IO,
+                   "%s: larger than %zu bytes; store the weights as external data", path,
+                   max_bytes);
+  size_t size = exists ? (size_t)info.st_size : 1;
+  EG_TRY(eg_buffer_map(&alloc, path, 0, size, &out->file));
+  out->data = eg_buffer_data(out->file);
+  out->size = eg_buffer_size(out->file);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_load(const egraph_allocator *alloc, const char *path,
+                           const eg_onnx_import_options *options, eg_graph **out) {
+  eg_onnx_import_options usual = EG_ONNX_IMPORT_OPTIONS_DEFAULT;
+  egraph_allocator heap = eg_allocator_or_heap(alloc);
+  if (options == NULL) options = &usual;
+  model_bytes model;
+  char *base;
+  EG_TRY(map_model(heap, path, options, &model));
+  egraph_status status = directory_of(heap, path, &base);
+  if (status == EGRAPH_OK) {
+    status = eg_onnx_parse(&heap, path, model.data, model.size, base, options, out);
+    eg_string_free(heap, base);
+  }
+  eg_buffer_release(model.file);
+  return status;
+}
+
+static egraph_status list_symbols(eg_arena *arena, const char *path,
+                                  const model_bytes *model, eg_onnx_symbols *out) {
+  eg_onnx_heap heap;
+  ProtobufCMessage *message = NULL;
+  eg_onnx_heap_init(&heap, arena->alloc);
+  EG_TRY(eg_onnx_message_unpack(&heap, &onnx__model_proto__descriptor, path, "ONNX model",
+                                model->data, model->size, &message));
+  egraph_status status = eg_onnx_fill_strings(&heap, (Onnx__ModelProto *)message);
+  if (status == EGRAPH_OK)
+    status = eg_onnx_list_symbols(arena, (Onnx__ModelProto *)message, out);
+  eg_onnx_message_free(&heap, message);
+  return status;
+}
+
+egraph_status eg_onnx_file_symbols(eg_arena *arena, const char *path,
+                                   const eg_onnx_import_options *options,
+                                   eg_onnx_symbols *out) {
+  model_bytes model;
+  EG_TRY(map_model(arena->alloc, path, options, &model));
+  egraph_status status = list_symbols(arena, path, &model, out);
+  eg_buffer_release(model.file);
+  return status;
+}
