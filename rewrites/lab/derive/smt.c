@@ -345,7 +345,8 @@ static egraph_status forbid_zero(const definition *d, eg_value value, uint32_t e
 
 static egraph_status define(const definition *d, eg_value value, uint32_t element) {
   script *s = d->s;
-  bool has_function = d->plan->has_function;
+  // Functions of two and three operands are the pairs and choices themselves.
+  bool has_function = d->plan->has_function && d->plan->kind == EG_FIELD_POLYNOMIAL;
   s->question->definitions++;
   eg_text_append(s->out, "(define-fun ");
   EG_TRY(print_element(s, value, element));
