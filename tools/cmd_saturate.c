@@ -159,7 +159,7 @@ typedef struct saturate_flags {
 typedef struct saturation {
   const saturate_flags *flags;
   egraph_terms *terms;
-  text_array texts; // start_saturation terms
+  text_array texts; // start terms
   egraph_class *roots;
   size_t root_count, room;
   egraph_terms_report report;
@@ -203,7 +203,7 @@ static bool is_json(const char *path) {
   return byte == '{' || byte == '[' || byte == GZIP_FIRST;
 }
 
-/// Calls back with the smallest term of each start_saturation term; the text is NULL
+/// Calls back with the smallest term of each start term; the text is NULL
 /// where it is too large to write.
 static egraph_status
 each_smallest(saturation *s, void (*report)(void *, size_t, const char *, uint64_t)) {
@@ -218,7 +218,7 @@ static void name_root(void *user, size_t index, const char *text, uint64_t size)
 }
 
 /// An e-graph with rules, as --save writes it, or egraph-serialize JSON, whose roots
-/// become start_saturation terms.
+/// become start terms.
 static egraph_status load(saturation *s) {
   const char *path = s->flags->load_file;
   if (!is_json(path)) return egraph_terms_load(NULL, path, &s->terms);
@@ -268,9 +268,8 @@ static int read_terms(saturation *s, const positional *files) {
   }
   if (status != EGRAPH_OK) return report_failure(status);
   if (s->texts.count != 0 || s->flags->load_file != NULL) return EXIT_DONE;
-  fprintf(
-      stderr,
-      "egraph: no term to start_saturation from; give a file of terms, or --term TEXT\n");
+  fprintf(stderr,
+          "egraph: no term to start from; give a file of terms, or --term TEXT\n");
   return EXIT_FAILED;
 }
 
@@ -347,7 +346,7 @@ static int print_saturation_text(saturation *s) {
          r->classes, 1e-6 * (double)info.bytes, 1e-6 * (double)r->peak_bytes);
   printf("matches     %" PRIu64 "\n", r->matches);
   if (s->texts.count == 0)
-    printf("terms       the file keeps none to start_saturation from; --term TERM prints "
+    printf("terms       the file keeps none to start from; --term TERM prints "
            "the smallest "
            "that equals it\n");
   egraph_status status = each_smallest(s, print_smallest);
@@ -490,7 +489,7 @@ static int check_flags(const saturate_flags *flags, const positional *files) {
   if (flags->load_file == NULL && files->count == 0)
     wrong = "a file is missing; usage: egraph saturate " USAGE;
   else if (flags->load_file != NULL && flags->questions.count != 0)
-    wrong = "--explain knows nothing of a loaded e-graph; start_saturation from terms "
+    wrong = "--explain knows nothing of a loaded e-graph; start from terms "
             "instead";
   if (wrong == NULL) return check_questions(&flags->questions);
   fprintf(stderr, "egraph: %s\n", wrong);

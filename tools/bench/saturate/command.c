@@ -390,9 +390,8 @@ int command_bench_saturate(int argc, char **argv) {
   add_text(&cmd, "--taso FILE", &flags.taso,
            "TASO's rules as Tensat has converted them, lhs=>rhs, for nasrnn*");
   add_heading(&cmd, "Search");
-  add_switch(
-      &cmd, "--naive", &flags.naive,
-      "search for all matches in every iteration, and compare_seconds their number, too");
+  add_switch(&cmd, "--naive", &flags.naive,
+             "search for all matches in every iteration, and compare their number, too");
   add_uint(&cmd, "--threads N", &flags.threads, 1, 1024, "threads of the search");
   add_uint(&cmd, "--iterations N", &flags.iterations, 0, UINT32_MAX,
            "iterations at most (default: all)");
