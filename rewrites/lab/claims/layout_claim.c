@@ -316,7 +316,7 @@ egraph_status eg_claim_run(const eg_claim_case *of, eg_arena *scratch,
   EG_LOCAL(search, s, scratch->alloc);
   bool all = true;
   s.of = of;
-  assert(of->mesh.axis_count == of->rule->axis_count);
+  assert(of->mesh.axis_count >= of->rule->axis_count);
   EG_TRY(reserve(&s, scratch));
   name_terms(&s);
   EG_TRY(gather_ways(&s, scratch));
