@@ -100,6 +100,23 @@ find "${library[@]}" tools -name README.md | sort | while IFS= read -r readme; d
   awk '/^```/ { code = !code } !code && !/^    / && length > 120 { print FILENAME ":" FNR ": " length " columns" }' "$readme"
 done | report 'a README has at most 400 words, in lines of at most 120 columns'
 
+# A file that a document or a comment names exists, under that path or a longer one.
+{
+  find . -path ./build -prune -o -path ./.git -prune -o -type f -print | sed 's#^\./##'
+  echo
+  find . -path ./build -prune -o -path ./third_party -prune -o -name '*.md' -print | sort |
+    xargs grep -noE '`[A-Za-z0-9][A-Za-z0-9_./-]*\.(c|h|def|cu|table)`' | tr -d '`'
+  sources "${own[@]}" | sort | xargs grep -nE '^ *//' |
+    awk '{ at = $0; sub(/:[^:]*$/, "", at); rest = $0; split($0, place, ":")
+           while (match(rest, /[a-z_0-9]+(\/[a-z_0-9]+)+\.(c|h|def)/)) {
+             print place[1] ":" place[2] ":" substr(rest, RSTART, RLENGTH); rest = substr(rest, RSTART + RLENGTH) } }' |
+    awk -F: '$1 != $3'
+} | awk -F: '
+  !names && $0 == "" { names = 1; next }
+  !names { path = $0; known[path]; while (sub(/^[^\/]*\//, "", path)) known[path]; next }
+  !($3 in known) && $3 !~ /^(sqlite3|glpk|dnnl|cuda|nccl|mpi|cmocka|egraph)\.h$|^oneapi\// && $1 !~ /CHANGELOG/ { print $1 ":" $2 ": " $3 }' |
+  report 'names a file that does not exist'
+
 # A stack trace says what a static function does.
 sources "${library[@]}" tools bench | sort | xargs grep -HoE '^static ([a-zA-Z_0-9]+ \**)+[a-z_0-9]+\(' | grep -v ' inline ' |
   sed -E 's/^([^:]*):.*[ *]([a-z_0-9]+)\($/\2 \1/' | sort -u | awk '{ files[$1]++; where[$1] = where[$1] " " $2 }

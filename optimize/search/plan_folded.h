@@ -11,7 +11,7 @@
 // A bound of all plans of a whole step, from its folded one cut open at the seams.
 //
 // The block that represents many and the nodes before and after it are independent but
-// for potentials (extract/layout/layout_seams.h): every plan of the whole step, whatever
+// for potentials (extract/layout/layout_bound.h): every plan of the whole step, whatever
 // its blocks do, costs at least as much. A limit of memory is a price per byte here, as
 // each block takes a part of it.
 

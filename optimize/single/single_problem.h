@@ -82,7 +82,7 @@ eg_format eg_single_format(const eg_single_problem *single, uint32_t class);
 
 /// The choice that is the graph of the e-graph: [problem classes] node, or
 /// EG_EXTRACT_NONE. *out_as_given: in the formats that it carries; false: all plain,
-/// because the problem lacks one of them. (single_original.c)
+/// because the problem lacks one of them.
 egraph_status eg_single_original(const eg_single_problem *single, uint32_t *out_choice,
                                  bool *out_as_given);
 

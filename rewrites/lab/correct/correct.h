@@ -1,7 +1,7 @@
 // Partially equivalent pairs corrected (PET, OSDI'21): of a pair whose sides have one
 // type and differ on a part of the result, the box in which they agree is found on
 // instances (partial.h), its borders are expressed by sizes and attributes (border.h),
-// and rules are written that compute the rest by the left side (corrected.h), and
+// and rules are written that compute the rest by the left side, and
 // verified.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_CORRECT_H

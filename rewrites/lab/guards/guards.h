@@ -1,4 +1,4 @@
-// Guards of rules: conditions of a closed list (guard_list.h) under which a rule holds
+// Guards of rules: conditions of a closed list (guard_list.c) under which a rule holds
 // that some instances refute, and conditions of a rule that are stronger than they need
 // be.
 // SPDX-License-Identifier: Apache-2.0

@@ -27,7 +27,7 @@ const char *eg_import_outcome_name(eg_import_outcome outcome);
 typedef void eg_import_report(void *user, uint32_t number, eg_import_outcome outcome,
                               const char *detail);
 
-/// Adds the substitutions of a file of any format (substitution_file.h) as rules that are
+/// Adds the substitutions of a file of any format (substitution.h) as rules that are
 /// verified in their values, and with parallel operators in their layouts: those with
 /// verdict tested, holds-if, and implied by layouts. Fails with EGRAPH_E_PARSE when the
 /// file is none of substitutions, or EGRAPH_E_IO. `report` may be NULL.
