@@ -19,8 +19,8 @@ egraph_status eg_smooth_run(const eg_graph *graph, const eg_session_options *opt
                             const eg_tensors *inputs, uint64_t noise, eg_tensors *out,
                             bool *out_done);
 
-/// Whether two graphs have the same quantizations: as many of each scale, zero point and
-/// element type. Computed scales are like no other.
+/// Returns whether two graphs have the same quantizations: as many of each scale, zero
+/// point and element type. Computed scales are like no other.
 egraph_status eg_smooth_same_quantizers(const eg_graph *a, const eg_graph *b, bool *out);
 
 /// The operand of DequantizeLinear or QuantizeLinear that is a scale or zero point, in

@@ -148,3 +148,12 @@ egraph_status eg_file_remove(const char *path) {
   if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) return EGRAPH_OK;
   return unlink(path) == 0 ? EGRAPH_OK : cannot_write(path, errno);
 }
+
+egraph_status eg_file_folder(egraph_allocator alloc, const char *path, char **out) {
+  const char *slash = strrchr(path, '/');
+  if (slash == NULL) return eg_string_copy(alloc, ".", out);
+  size_t length = slash == path ? 1 : (size_t)(slash - path);
+  EG_TRY(eg_alloc(alloc, length + 1, 1, out));
+  memcpy(*out, path, length);
+  return EGRAPH_OK;
+}

@@ -19,5 +19,7 @@ egraph_status eg_file_write(const char *path, const void *data, size_t size);
 /// Removes a regular file; that there is none is no error, and devices and pipes stay.
 /// Fails with EGRAPH_E_IO.
 egraph_status eg_file_remove(const char *path);
+/// The folder of a path, "." without one; free with eg_string_free.
+egraph_status eg_file_folder(egraph_allocator alloc, const char *path, char **out);
 
 #endif

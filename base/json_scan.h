@@ -44,8 +44,8 @@ void eg_json_scan_close(eg_json_scan *scan);
 
 /// Reads the bracket `open` ('[' or '{').
 egraph_status eg_json_scan_enter(eg_json_scan *scan, char open);
-/// Whether an element (in an object: a key) follows; reads the comma before it, or the
-/// bracket `close`. *inout_count counts the elements; 0 before the first call.
+/// Returns whether an element (in an object: a key) follows; reads the comma before it,
+/// or the bracket `close`. *inout_count counts the elements; 0 before the first call.
 egraph_status eg_json_scan_next(eg_json_scan *scan, char close, size_t *inout_count,
                                 bool *out_more);
 /// Reads a key and its colon. The name is cut to size - 1 bytes; escapes stay as they

@@ -17,7 +17,8 @@ typedef struct eg_spelling {
 eg_spelling eg_spelling_start(const char *wanted);
 void eg_spelling_offer(eg_spelling *spelling, const char *candidate);
 
-/// Whether a name is as the pattern says. O(length of the pattern * length of the name).
+/// Returns whether a name is as the pattern says. O(length of the pattern * length of the
+/// name).
 bool eg_wildcard_matches(const char *pattern, const char *name);
 
 #endif

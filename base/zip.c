@@ -42,7 +42,7 @@ static egraph_status damaged(const eg_zip *zip, const char *what) {
                  what);
 }
 
-/// Whether [at, at + size) is in the archive.
+/// Returns whether [at, at + size) is in the archive.
 static bool is_inside(const eg_zip *zip, uint64_t at, uint64_t size) {
   return at <= zip->size && size <= zip->size - at;
 }

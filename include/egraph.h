@@ -13,7 +13,9 @@
 // - Objects are thread-compatible: different objects may be used from different threads.
 // - Times are in seconds, sizes in bytes, shapes in elements, row-major, ONNX operator
 //   semantics.
-// - The library never prints, exits, reads the environment, or keeps mutable globals.
+// - The library never prints, exits or reads the environment. Its only global state is
+// the
+//   last error of each thread and the choice of egraph_use_own_threads.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EGRAPH_H
 #define EGRAPH_H

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/// What to generate, and for how long.
+/// Options of the generation of rules.
 typedef struct egraph_generate_options {
   size_t size;         // of this struct; set by its default
   const char *family;  // a shipped family (egraph_families_text), or a file *.family

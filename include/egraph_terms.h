@@ -88,7 +88,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_unite(egraph_terms *terms
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_rebuild(egraph_terms *terms);
 /// Returns the canonical class; an unknown class is returned as it is.
 EGRAPH_API egraph_class egraph_terms_find(const egraph_terms *terms, egraph_class class_);
-/// Whether two classes are known to be equal; exact when the e-graph is rebuilt.
+/// Returns whether two classes are known to be equal; exact when the e-graph is rebuilt.
 EGRAPH_API bool egraph_terms_are_equal(const egraph_terms *terms, egraph_class a,
                                        egraph_class b);
 

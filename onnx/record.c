@@ -45,9 +45,9 @@ static bool has_same_captures(const Onnx__GraphProto *a, const Onnx__GraphProto 
   return is_same;
 }
 
-/// Whether the node, and all in its sub-graphs, mean the same in two sets of the standard
-/// domain, the earlier one first: later ones have more types. The depth of messages is
-/// bounded by their reader.
+/// Returns whether the node, and all in its sub-graphs, mean the same in two sets of the
+/// standard domain, the earlier one first: later ones have more types. The depth of
+/// messages is bounded by their reader.
 static bool means_same_in(const Onnx__NodeProto *node, int64_t first, int64_t second) {
   if (eg_onnx_is_standard(node->domain) &&
       !eg_onnx_sets_have(eg_onnx_sets_of(eg_onnx_text(node->op_type), first), second))
@@ -72,7 +72,8 @@ static const Onnx__OperatorSetIdProto *set_of(const Onnx__ModelProto *model,
   return NULL;
 }
 
-/// Whether the second has the sets of the first, but for those of the standard domain.
+/// Returns whether the second has the sets of the first, but for those of the standard
+/// domain.
 static bool has_other_sets(const Onnx__ModelProto *a, const Onnx__ModelProto *b) {
   for (size_t i = 0; i < a->n_opset_import; i++) {
     const Onnx__OperatorSetIdProto *set = a->opset_import[i];

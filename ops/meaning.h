@@ -1,10 +1,10 @@
-// What operators mean for whoever computes with them otherwise than by their kernels: in
-// a finite field, as scalars of a proof, as text for a solver, as other operators.
+// Meanings of operators for code that computes them without their kernels: in a finite
+// field, as scalars of a proof, as text for a solver, by other operators.
 //
-// An element formula is read once into terms, operands before what is made of them, and
-// then computed by one loop with an array of values, one per term. A CALL is computed by
-// the reader where it knows the operator, or else by the formula of that operator; an
-// operator without a formula is one that formulas are made of.
+// An element formula is parsed once into terms, operands first, and then computed by one
+// loop over an array of values, one per term. The caller computes a CALL itself when it
+// knows the operator, or else by the formula of that operator. Operators without a
+// formula are the primitives of formulas.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPS_MEANING_H
 #define EG_OPS_MEANING_H
@@ -44,7 +44,8 @@ void eg_formula_read(const char *text, const char *names, eg_op op, eg_formula *
 
 /// The operator that an activation equals; identity for none.
 eg_op eg_act_operator(eg_act act);
-/// That operator with attributes that equal the activation's; they are in `slots`.
+/// The attributes of eg_act_operator(act) that make it equal the activation; they live in
+/// `slots`.
 eg_attrs eg_act_attrs(eg_act act, double alpha, double beta, eg_attr slots[2]);
 
 /// The window that an operator moves over spatial dimensions, an entry per dimension.

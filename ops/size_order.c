@@ -7,10 +7,10 @@
 //   max(a, 0)          not below 0 and a; it is one of the two
 //   b where a is 1     it is one of the two
 //
-// What is left has open dimensions, which are 1 and more, and unknown ones, 0 and more:
-// it is not negative if no coefficient is, once every open dimension n is written n' + 1,
-// by itself or beside a fact that no atom but variables is in.
-// Sufficient, not necessary: what cannot be shown is not used.
+// The remaining polynomial has open dimensions, at least 1, and unknown dimensions, at
+// least 0. With n' + 1 for every open dimension n, it is not negative if no coefficient
+// is, alone or after subtracting a known fact over variables.
+// Sufficient, not necessary: an order that is not shown is not used.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/hash.h"
 #include "ops/size_internal.h"
@@ -171,9 +171,9 @@ static bool holds_at_least(proof *t, const eg_size_atom *atom, const eg_size_pol
 
 // ---- atoms by what they are made of ---------------------------------------------------
 
-/// Of factor * floor(a / b) + without: for a factor 1 it is a + b * without that counts,
-/// because a whole number is not above a / b if and only if it is not above the floor;
-/// for a factor -1 it is b * without + b - 1 - a.
+/// True when factor * floor(a / b) + without is not negative: for a factor 1 when
+/// a + b * without is not, because a whole number is at most a / b if and only if it is
+/// at most the floor; for a factor -1 when b * without + b - 1 - a is not.
 static bool is_floor_nonnegative(proof *t, const eg_size_atom *atom,
                                  const eg_size_poly *with, const eg_size_poly *without) {
   eg_size_poly a, constant, minus, zero;

@@ -70,7 +70,7 @@ size_t eg_dtype_bytes(egraph_dtype dtype);
 int eg_dtype_onnx(egraph_dtype dtype);
 bool eg_dtype_from_onnx(int onnx, egraph_dtype *out);
 bool eg_dtype_is_float(egraph_dtype dtype);
-/// Of a floating-point type: the largest number, and the smallest normal one.
+/// The largest number, and the smallest normal number, of a floating-point type.
 double eg_dtype_largest(egraph_dtype dtype);
 double eg_dtype_normal(egraph_dtype dtype);
 /// The unit in the last place that a number has in a type; 0 for integers and bool.

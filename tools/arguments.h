@@ -18,8 +18,8 @@ enum { PARSE_RUN = -1 };
 /// command that has nothing left to do. Complaints go to standard error, --help to
 /// standard output.
 int parse_arguments(const command *cmd, int argc, char **argv, positional *out);
-/// Whether all flags that were given are among `names`, "--json --text"; otherwise says
-/// which one has no effect on `what`, and where it has one.
+/// Returns whether all flags that were given are among `names`, "--json --text";
+/// otherwise says which one has no effect on `what`, and where it has one.
 bool given_flags_matter(const command *cmd, const positional *given, const char *names,
                         const char *what, const char *remedy);
 

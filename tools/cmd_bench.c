@@ -100,8 +100,8 @@ static double seconds_of(struct timeval t) {
   return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
 }
 
-/// Whether it has ended; then fills `out` and frees the slot. Kills it when its patience
-/// is at an end.
+/// Returns whether it has ended; then fills `out` and frees the slot. Kills it when its
+/// patience is at an end.
 static bool poll_child(child *c, child_end *out) {
   int status;
   struct rusage used;

@@ -208,7 +208,8 @@ static void note_fused(const char *flag_name, const text_list *list,
 
 // ---- files ------------------------------------------------------------------------
 
-/// Whether the name of an output says what is to be written. A device takes a model.
+/// Returns whether the name of an output says what is to be written. A device takes a
+/// model.
 static bool says_its_form(const char *path) {
   struct stat info;
   bool is_special = stat(path, &info) == 0 && !S_ISREG(info.st_mode);

@@ -125,7 +125,7 @@ static int no_answer(egraph_terms *terms, const question *q) {
   return EXIT_DONE;
 }
 
-/// Whether each question has two terms: an exit status, like all results below.
+/// Returns whether each question has two terms: an exit status, like all results below.
 static int check_questions(const text_list *questions) {
   return answer_all(NULL, questions, no_answer);
 }

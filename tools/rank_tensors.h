@@ -45,8 +45,8 @@ bool rank_run_carries(const rank_run *r, uint32_t input);
 void rank_run_count_step(const rank_run *r, double number);
 /// Fills the inputs of all micro-batches of a step (from 0, of this run) from --data.
 void rank_run_take_batch(const rank_run *r, uint64_t step);
-/// Whether an input is carried as a state of the optimizer or a sum of gradients, not as
-/// a weight.
+/// Returns whether an input is carried as a state of the optimizer or a sum of gradients,
+/// not as a weight.
 bool rank_run_is_state(const rank_run *r, uint32_t input);
 /// Zeroed data of tensors[index] in each of r->rows rows of `count`, or in the first one
 /// only; false when there is no memory.
@@ -57,8 +57,8 @@ void rank_tensors_free(const rank_run *r, egraph_tensor *tensors, uint32_t count
 /// Opens --data and --resume, and compares names and types with the plan's; false with a
 /// message. (run_files.c)
 bool rank_run_open_files(rank_run *r);
-/// Whether --save will be possible: tries it before anything is trained, beside the file.
-/// False with a message. (run_files.c)
+/// Returns whether --save will be possible: tries it before anything is trained, beside
+/// the file. False with a message. (run_files.c)
 bool rank_run_can_save(const rank_run *r);
 /// Writes --checkpoint and --save, after the last step; false with a message.
 bool rank_run_write_files(const rank_run *r);

@@ -25,8 +25,8 @@ static bool is_channel(const run_flags *flags, const char *name) {
   return flags->channel != NULL && strcmp(flags->channel, name) == 0;
 }
 
-/// Whether mpirun started this process as one of several: as Open MPI says, and as MPICH
-/// and those like it do.
+/// Returns whether mpirun started this process as one of several: as Open MPI says, and
+/// as MPICH and those like it do.
 static bool is_started_by_mpi(void) {
   const char *open_mpi = getenv("OMPI_COMM_WORLD_SIZE"), *pmi = getenv("PMI_SIZE");
   const char *size = open_mpi != NULL ? open_mpi : pmi;

@@ -6,7 +6,7 @@
 
 #include "tools/run_flags.h"
 
-/// Whether a plan is to run: a file of one, or a model on ranks.
+/// Returns whether a plan is to run: a file of one, or a model on ranks.
 bool runs_on_ranks(const run_flags *flags, const char *path);
 /// An exit status.
 int run_on_ranks(const run_flags *flags, const char *path);

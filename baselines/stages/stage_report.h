@@ -25,7 +25,7 @@ typedef struct eg_staged_row {
   bool is_proven;   // otherwise: some stage has none, not only that none was found
   double formula;   // seconds: stages one after the other, and the longest again for each
                   // further micro-batch, each with its share of the update; no messages.
-                  // Of single operators: all of them one after the other
+                  // For single operators: the sum over all of them
   double seconds; // simulated, with messages and the update behind the last pass
   double busiest; // of the stage that computes most
   double bytes;   // of the device that holds most

@@ -400,7 +400,7 @@ static void lend_threads(const cpu_backend *backend, const sigset_t *held,
 // data there. Signals stay blocked until the series of runs is over, also for workers,
 // which run the same kernels: a team's workers get no signals, new threads of the runtime
 // inherit the mask, and threads of earlier parallel regions are asked to block them.
-// Those keep the mask; other threads serve signals.
+// These threads keep the mask; other threads serve signals.
 static void enter_kernels(const cpu_backend *backend, kernel_scope *former) {
   sigset_t held;
   eg_signals_asynchronous(&held);

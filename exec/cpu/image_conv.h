@@ -30,7 +30,7 @@ typedef struct eg_image_conv {
 //   36 products               ->  [patches, C] [C, K], on panels (panels.h)
 //   a row of each of 36 sums  ->  4x4 results of K channels, bias, z, clip
 //
-// That is 36 multiplications for 16 results instead of 144. A chunk of patches stays in
+// It takes 36 multiplications for 16 results instead of 144. A chunk of patches stays in
 // the cache from step to step.
 
 /// False where blocks are not the processor's vectors, or channels do not fill them.

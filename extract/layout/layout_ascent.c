@@ -46,7 +46,7 @@ struct eg_layout_ascent {
   double room;     // labels of more excess are in no better solution
   bool keeps_all;  // room stays infinite
   bool infeasible;
-  // Of a greedy walk.
+  // A greedy walk:
   eg_doubles far;        // [places] distance from a value's source
   eg_u32s source;        // [value] layout, or NONE
   eg_u32s label;         // [tie] layout, or NONE

@@ -46,7 +46,7 @@ typedef struct encoding {
   double bound;        // of every solution
   bool fits; // false: a value has too many layouts or an operator too many inputs, and
              // the network is incomplete
-  // Of the current producers.
+  // The producers being joined:
   eg_u32s uses;   // links of their inputs and cuts
   eg_u32s vars;   // of their relation: source, then the needs of `uses`
   eg_labels row;  // of a strategy in it

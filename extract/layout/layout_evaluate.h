@@ -49,7 +49,7 @@ typedef struct eg_layout_view {
   eg_layout_rows value_arcs;        // arcs of a value
   eg_layout_rows users;             // strategies that need a place, once per mention
   eg_layout_rows ties;              // of a value, once per mention
-  // Of the measures in use; empty for the others.
+  // For the measures in use; empty for the others.
   eg_doubles strategy_weight[EG_LAYOUT_MEASURES], arc_weight[EG_LAYOUT_MEASURES];
 } eg_layout_view;
 

@@ -265,7 +265,8 @@ static double room_above(const closer *c) {
   return room;
 }
 
-/// That room, but at most the usual distance of an ascent's bound from the optimum.
+/// The room above the bound, but at most the usual distance of an ascent's bound from the
+/// optimum.
 static double likely_room(const closer *c) {
   double room = room_above(c), likely = LIKELY_GAP * fabs(c->excess->bound);
   return likely > 0 && likely < room ? likely : room;

@@ -144,7 +144,7 @@ typedef struct expansion {
   double share[EG_LAYOUT_MEMORY_ROWS]; // limited memory rows count as one sum
   double limit;                        // of that sum
   double most;                         // share of the remaining time, and of all work
-  // Of one solve.
+  // The current solve:
   double price; // of the sum
   eg_extract_problem *plain;
   eg_u32s item; // [node] strategy, or strategies + arc; EG_LAYOUT_NONE: serves a root

@@ -288,7 +288,7 @@ static bool is_covered(const domination *d, uint32_t arc, uint32_t first,
   return true;
 }
 
-/// Of parallel arcs the dearer one is dropped, else the second.
+/// Drops the dearer of two parallel arcs; of equal arcs the second.
 static egraph_status enter_arcs(domination *d, uint32_t value, uint32_t places) {
   const eg_layout_view *view = d->active->view;
   const eg_layout_problem *p = view->problem;

@@ -72,7 +72,7 @@ typedef struct eg_layout_provision {
   const eg_bytes *asked;        // [labels of links] by a strategy or root
   const eg_doubles *arc_excess; // see eg_layout_excess
   eg_relation_maker *maker;     // room, rows, lost
-  // Of the current value.
+  // The current value:
   uint32_t value, layouts;
   const double *source; // [layouts + 1] cost of producing it so, above the least
   double least;         // of its arborescences

@@ -178,7 +178,7 @@ static egraph_status merge_at(eg_shard_model *model, uint32_t half, bool *merged
   return model->proof == NULL ? EGRAPH_OK : eg_shard_proof_merge(model->proof, n, other);
 }
 
-/// Of two nodes that are functions of each other the one with fewer edges is removed.
+/// Merges two nodes that are functions of each other: removes the node with fewer edges.
 static egraph_status pass_merge(eg_shard_model *model, bool *changed) {
   for (uint32_t e = 0; e < model->edges.len; e++) {
     const uint32_t *ends = model->edges.data[e].ends;

@@ -255,7 +255,7 @@ static egraph_status bind_constant(eg_onnx_instance *instance, const char *forma
   return eg_onnx_read_initializer(instance->reader, &proto, name);
 }
 
-/// Of the last step, what the file declares of the loop's results holds.
+/// The declarations of the loop's results in the file hold for the last step.
 static egraph_status expect_results(const loop *l, const char *const *names) {
   const eg_onnx_call *call = l->call;
   if (l->steps + 1 != l->limit) return EGRAPH_OK;

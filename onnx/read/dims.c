@@ -16,7 +16,7 @@ static bool is_named(const Onnx__TensorShapeProto__Dimension *dim) {
          dim->dim_param[0] != '\0';
 }
 
-/// Whether a symbol is the dimension: of its name, or at its place.
+/// Returns whether a symbol is the dimension: of its name, or at its place.
 static bool is_of(const char *symbol, const Onnx__TensorShapeProto__Dimension *dim,
                   const char *input, uint32_t axis) {
   char number[16];

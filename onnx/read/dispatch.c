@@ -91,7 +91,8 @@ egraph_status eg_onnx_import_node(const eg_onnx_call *call) {
   return row->import(&inner);
 }
 
-// Whether the function says what we write for a node of these attributes and operands.
+// Fails unless the function is the function that export writes for a node with these
+// attributes and operands.
 static egraph_status check_own_body(const eg_onnx_call *call, const eg_attrs *attrs,
                                     const Onnx__FunctionProto *function) {
   eg_arena *arena = &call->reader->arena;
@@ -135,7 +136,7 @@ egraph_status eg_onnx_import_own(const eg_onnx_call *call,
   eg_attrs attrs = eg_attr_list_attrs(&list);
   if (status == EGRAPH_OK && function != NULL)
     status = check_own_body(&inner, &attrs, function);
-  // What does not fit is what the function says; without one it is an error.
+  // A node that does not fit is read by its function; without one it is an error.
   if (status != EGRAPH_OK && status != EGRAPH_E_MEMORY && function != NULL)
     return EGRAPH_E_UNSUPPORTED;
   EG_TRY(status);

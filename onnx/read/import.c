@@ -229,7 +229,7 @@ static bool is_typed(const eg_onnx_call *call) {
   return true;
 }
 
-/// Whether a node of a set newer than ours means what it meant in ours.
+/// Returns whether a node of a set newer than ours means what it meant in ours.
 static bool is_as_known(const eg_onnx_call *call) {
   int64_t opset = call->reader->opset;
   return opset <= KNOWN_OPSET ||

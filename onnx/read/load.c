@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "onnx/read/reader.h"
 #include "onnx/read/weigh.h"
 
@@ -20,16 +21,6 @@ egraph_status eg_onnx_parse(const egraph_allocator *alloc, const char *name,
   else
     eg_graph_destroy(graph);
   return status;
-}
-
-// The directory part of a path, "." without one.
-static egraph_status directory_of(egraph_allocator alloc, const char *path, char **out) {
-  const char *slash = strrchr(path, '/');
-  if (slash == NULL) return eg_string_copy(alloc, ".", out);
-  size_t length = slash == path ? 1 : (size_t)(slash - path);
-  EG_TRY(eg_alloc(alloc, length + 1, 1, out));
-  memcpy(*out, path, length);
-  return EGRAPH_OK;
 }
 
 /// The bytes of a model, and what keeps them: NULL, the caller.
@@ -68,7 +59,7 @@ egraph_status eg_onnx_load(const egraph_allocator *alloc, const char *path,
   model_bytes model;
   char *base;
   EG_TRY(map_model(heap, path, options, &model));
-  egraph_status status = directory_of(heap, path, &base);
+  egraph_status status = eg_file_folder(heap, path, &base);
   if (status == EGRAPH_OK) {
     status = eg_onnx_parse(&heap, path, model.data, model.size, base, options, out);
     eg_string_free(heap, base);

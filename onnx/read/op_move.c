@@ -234,8 +234,8 @@ static bool split_pad(int64_t *pad, int64_t *out_cut) {
          eg_size_max(*pad, 0, pad);
 }
 
-/// Whether a dimension has what pads cut of it. Runtimes ask that what is left is not
-/// negative, which is less where the other end grows.
+/// Returns whether a dimension has what pads cut of it. Runtimes ask that what is left is
+/// not negative, which is less where the other end grows.
 static egraph_status check_cut(const eg_type *x, uint32_t dim, const int64_t *grown,
                                int64_t cut_begin, int64_t cut_end, bool is_constant) {
   bool grows = is_constant && (grown[dim] != 0 || grown[x->rank + dim] != 0);

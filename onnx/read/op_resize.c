@@ -90,7 +90,7 @@ static float clamp_to(float at, int64_t size) {
   return !(at > 0.0f) ? 0.0f : at > last ? last : at;
 }
 
-// Whether two resizes of one operand to one shape read the same places.
+// Returns whether two resizes of one operand to one shape read the same places.
 static bool same_map(const resize *a, const resize *b) {
   for (uint32_t dim = 0; dim < a->x.rank; dim++) {
     eg_resize_axis p = axis_of(a, dim), q = axis_of(b, dim);

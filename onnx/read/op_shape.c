@@ -317,7 +317,8 @@ static egraph_status resolve_shape(const eg_type *x, eg_ints shape, bool allow_z
   return EGRAPH_OK;
 }
 
-/// Whether the bytes of a tensor stand in the file, and are not computed from shapes.
+/// Returns whether the bytes of a tensor stand in the file, and are not computed from
+/// shapes.
 static bool is_in_file(const eg_onnx_reader *r, eg_onnx_ref ref) {
   uint32_t producer = r->tensors.data[ref.id].producer;
   return producer == UINT32_MAX ||

@@ -82,7 +82,7 @@ static egraph_status rename_sparse(renaming *r, size_t count,
   return EGRAPH_OK;
 }
 
-/// Whether a name is one of the model.
+/// Returns whether a name is one of the model.
 static bool is_of_model(const renaming *r, const char *name) {
   uint32_t of = EG_ONNX_INNER_NAME;
   return eg_strmap_find(&r->writer->names, name, &of) && of != EG_ONNX_INNER_NAME;

@@ -260,7 +260,8 @@ static egraph_status find_batch(const eg_graph *graph, const char *file, int64_t
   return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: no input has a batch", file);
 }
 
-/// Whether `now` is `old` with at most one dimension that has grown from `from` to `to`.
+/// Returns whether `now` is `old` with at most one dimension that has grown from `from`
+/// to `to`.
 static bool has_followed(const eg_type *old, const eg_type *now, int64_t from,
                          int64_t to) {
   uint32_t grown = 0;

@@ -137,7 +137,7 @@ egraph_status eg_onnx_kept_type(const eg_onnx_reader *reader,
 
 // ---- open dimensions (read/sizes.c) ---------------------------------------------------
 
-/// Whether a size of the node's operands is open, or an element of them.
+/// Returns whether a size of the node's operands is open, or an element of them.
 bool eg_onnx_reads_open(const eg_onnx_call *call);
 /// Computes the integers that a node makes of sizes: *out_done where all of them are
 /// numbers, which are then a constant; else they are noted in its result, which has to

@@ -138,15 +138,6 @@ typedef struct replacer {
   eg_u32s used; // [arrays] how many tensors have their values
 } replacer;
 
-static egraph_status directory_of(egraph_allocator alloc, const char *path, char **out) {
-  const char *slash = strrchr(path, '/');
-  if (slash == NULL) return eg_string_copy(alloc, ".", out);
-  size_t length = slash == path ? 1 : (size_t)(slash - path);
-  EG_TRY(eg_alloc(alloc, length + 1, 1, out));
-  memcpy(*out, path, length);
-  return EGRAPH_OK;
-}
-
 /// The copy without data, in the place of the tensor.
 static egraph_status put_copy(replacer *r, Onnx__TensorProto **at,
                               Onnx__TensorProto **out) {
@@ -340,7 +331,7 @@ egraph_status eg_onnx_replace_weights(egraph_allocator alloc, const char *model,
   size_t size;
   EG_TRY(eg_file_read(alloc, model, MOST_BYTES, &data, &size));
   EG_INIT_MEMBERS(&r, alloc, OWNED);
-  egraph_status status = directory_of(alloc, model, &r.base);
+  egraph_status status = eg_file_folder(alloc, model, &r.base);
   if (status == EGRAPH_OK) {
     status = replace_from(&r, data, size);
     eg_string_free(alloc, r.base);

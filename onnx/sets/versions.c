@@ -299,8 +299,9 @@ bool eg_onnx_is_loaded(const Onnx__NodeProto *node, const int *dtype, int64_t op
   return (row->types >> dtype[row->operand] & 1) != 0;
 }
 
-/// Whether a type that is loaded in some sets is loaded in none of these. A row holds up
-/// to the next one of its name; below the first one, the operator is written as others.
+/// Returns whether a type that is loaded in some sets is loaded in none of these. A row
+/// holds up to the next one of its name; below the first one, the operator is written as
+/// others.
 static bool is_of_other_sets(const char *name, int dtype, eg_onnx_sets among) {
   const runtime_row *last = runtime_row_of(name, newest_set);
   size_t at = last != NULL ? (size_t)(last - rows) + 1 : 0;

@@ -14,7 +14,7 @@ int64_t eg_onnx_newest_opset(void);
 /// The version of the file format that came with a set.
 int64_t eg_onnx_ir_version(int64_t opset);
 
-/// Whether a domain (NULL is "") is that of the standard operators.
+/// Returns whether a domain (NULL is "") is that of the standard operators.
 bool eg_onnx_is_standard(const char *domain);
 /// The set of the standard domain among these; 0: it is none of them.
 int64_t eg_onnx_standard_opset(Onnx__OperatorSetIdProto *const *sets, size_t count);
@@ -43,7 +43,7 @@ egraph_status eg_onnx_narrow(egraph_allocator alloc, Onnx__NodeProto *const *nod
                              eg_onnx_sets (*sets_of)(const char *op_type, int64_t opset),
                              eg_onnx_span *inout);
 
-/// Whether a list of words, separated by blanks, has this one.
+/// Returns whether a list of words, separated by blanks, has this one.
 bool eg_onnx_has_word(const char *words, const char *word);
 /// Why a set does not have a node in this form; NULL: it does. `dtype` [inputs] are of
 /// TensorProto, 0: not known. Every set has the operators that are not known.
@@ -52,19 +52,19 @@ const char *eg_onnx_fault(const Onnx__NodeProto *node, const int *dtype, int64_t
 int eg_onnx_result_type(const Onnx__NodeProto *node, const int *dtype, size_t result,
                         int64_t opset);
 
-/// Whether the newest set has the operator of ours with an operand of this element type.
-/// True for operators that it has not: these are written as others.
+/// Returns whether the newest set has the operator of ours with an operand of this
+/// element type. True for operators that it has not: these are written as others.
 bool eg_onnx_takes(eg_op op, uint32_t operand, egraph_dtype dtype);
 
 // ---- ONNX Runtime -------------------------------------------------------------------
 
-/// Whether a node of the standard domain is loaded in an operator set. `dtype` [inputs]
-/// are of TensorProto, 0: not known. True where nothing is known.
+/// Returns whether a node of the standard domain is loaded in an operator set. `dtype`
+/// [inputs] are of TensorProto, 0: not known. True where nothing is known.
 bool eg_onnx_is_loaded(const Onnx__NodeProto *node, const int *dtype, int64_t opset);
 
-/// Whether a node of ours on operands of this element type is loaded as we write it in
-/// one of these sets; of the first operand that is not bool, bool where all are. True for
-/// operators that no model has.
+/// Returns whether a node of ours on operands of this element type is loaded as we write
+/// it in one of these sets; of the first operand that is not bool, bool where all are.
+/// True for operators that no model has.
 bool eg_onnx_is_op_loaded(eg_op op, egraph_dtype dtype, eg_onnx_sets among);
 
 /// Per operator, the element types with which it is loaded in a model of a graph: bit

@@ -289,7 +289,8 @@ static egraph_status add_foreign_types(eg_onnx_writer *w, const Onnx__NodeProto 
   return EGRAPH_OK;
 }
 
-/// Whether ONNX Runtime loads a standard node, by the operands that are tensors of ours.
+/// Returns whether ONNX Runtime loads a standard node, by the operands that are tensors
+/// of ours.
 static egraph_status note_loading(eg_onnx_writer *w, const Onnx__NodeProto *fresh,
                                   const eg_graph_node_info *node) {
   int *dtype;

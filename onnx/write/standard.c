@@ -334,7 +334,7 @@ static egraph_status write_pad(eg_onnx_body *body, const eg_onnx_item *item) {
   return EGRAPH_OK;
 }
 
-/// Whether ONNX makes one size of the other by a scale.
+/// Returns whether ONNX makes one size of the other by a scale.
 static bool is_scaled(int64_t from, double scale, int64_t to) {
   int64_t scaled;
   if (eg_size_is_open(from))

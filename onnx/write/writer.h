@@ -153,8 +153,8 @@ egraph_status eg_onnx_rename_within(eg_onnx_body *body, const Onnx__GraphProto *
 egraph_status eg_onnx_write_opaque(eg_onnx_body *body, eg_graph_node node);
 /// Writes a node of standard ONNX, or as a call of one of our functions.
 egraph_status eg_onnx_write_item(eg_onnx_body *body, const eg_onnx_item *item);
-/// Whether a function of a file is the one that is written for the item, in the operator
-/// set that it names.
+/// Returns whether a function of a file is the one that is written for the item, in the
+/// operator set that it names.
 egraph_status eg_onnx_is_own_body(egraph_allocator alloc, const eg_onnx_item *item,
                                   const Onnx__FunctionProto *function, bool *out);
 /// x between bounds; -infinity below and infinity above are none.

@@ -1,7 +1,7 @@
 // A whole step planned without rules, then with them: more rules, never a dearer plan.
 //
 // Without rules a step is smaller, folds more often, and is mostly planned with a proof.
-// That search is the same, with the same limit of work, as in a call without rules. The
+// The search without rules has the limit of work of a call without rules. The
 // search with rules has as much work again, begins with its plan, and returns none that
 // is dearer. The bound is over all variants: it comes from the second search, or from the
 // first if rules ended without a new variant. Both searches first ignore the limit of

@@ -87,7 +87,8 @@ typedef struct eg_baseline_outcome {
   eg_plan_summary summary; // of its plan
 } eg_baseline_outcome;
 
-/// Those with a name, and the cheapest of the others (eg_baselines_of_mesh).
+/// Outcomes of the baselines with a name, and of the cheapest baseline without one
+/// (eg_baselines_of_mesh).
 enum { EG_BASELINE_OTHER = EG_BASELINES, EG_BASELINE_OUTCOMES };
 
 typedef struct eg_planning {

@@ -24,7 +24,7 @@ typedef struct context {
   eg_rule_value *vars;
   uint32_t *marks;
   eg_rule_scratch *scratch;
-  // Of the current rule:
+  // The current rule:
   const struct tensor_rules *all;
   const eg_rule *rule;
   const eg_rule_steps *checks;

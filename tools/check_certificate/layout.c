@@ -178,7 +178,7 @@ static double minimum_of_tie(const layout_check *k, const uint32_t *links,
   return count == 0 ? 0 : least;
 }
 
-/// Whether links are of all values of a cut.
+/// Returns whether links are of all values of a cut.
 static bool is_whole(const layout_check *k, uint32_t cut, const uint32_t *links,
                      uint32_t count) {
   for (uint32_t i = k->cut_begin[cut]; i < k->cut_begin[cut + 1]; i++) {
@@ -260,7 +260,7 @@ static void reach(const layout_check *k, uint32_t value, uint32_t from,
   }
 }
 
-/// Whether a user can be served from what is reached, and how, into its support.
+/// Returns whether a user can be served from what is reached, and how, into its support.
 static bool serve(const layout_check *k, const link *user, const uint8_t *reached,
                   uint8_t *support) {
   bool any = false;

@@ -47,7 +47,7 @@ static void derive(layout_check *k, uint32_t cut, uint32_t without) {
   }
 }
 
-/// Whether places that are derived serve all roots.
+/// Returns whether places that are derived serve all roots.
 static bool serves_roots(const layout_check *k) {
   const layout_text *t = &k->t;
   for (uint32_t r = 0; r < t->roots; r++) {

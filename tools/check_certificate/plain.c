@@ -171,7 +171,7 @@ static double unit_of(const plain_problem *p) {
   return (double)unit;
 }
 
-// Whether no solution of cost at least `value` is below the bound. The bound is a
+// Returns whether no solution of cost at least `value` is below the bound. The bound is a
 // multiple of the unit, if there is one.
 static bool reaches(const proof *q, double value) {
   return value >= q->bound || (q->unit > 0 && value > q->bound - q->unit);

@@ -16,8 +16,8 @@ typedef struct problem_json {
 
 /// Reads the bracket `open` ('[' or '{').
 bool json_enter(problem_json *json, char open);
-/// Whether an element (in an object: a key) follows; reads the comma before it, or the
-/// bracket `close`. *inout_count counts the elements, 0 before the first call.
+/// Returns whether an element (in an object: a key) follows; reads the comma before it,
+/// or the bracket `close`. *inout_count counts the elements, 0 before the first call.
 bool json_next(problem_json *json, char close, size_t *inout_count, bool *out_more);
 /// A string without NUL, decoded, borrowed until the input is closed.
 bool json_string(problem_json *json, const char **out);

@@ -329,7 +329,7 @@ static egraph_status print_before_function(const definition *d, uint32_t element
   return EG_FAIL(EGRAPH_E_UNSUPPORTED, "operator %s", eg_op_info_of(d->plan->op)->name);
 }
 
-/// That the element's divisor is not 0.
+/// Asserts that the divisor of the element is not 0.
 static egraph_status forbid_zero(const definition *d, eg_value value, uint32_t element) {
   script *s = d->s;
   bool is_pair = d->plan->kind == EG_FIELD_PAIRWISE && d->plan->op == EG_OP_DIV;

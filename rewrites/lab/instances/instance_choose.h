@@ -38,8 +38,8 @@ typedef struct eg_verify_choice {
   bool type_set[EG_VERIFY_MAX_OPERANDS];
   uint32_t min_rank[EG_VERIFY_MAX_OPERANDS],
       max_rank[EG_VERIFY_MAX_OPERANDS]; // of fresh ones
-  // Of a fresh operand, or NULL: another part of its concatenation, which it may differ
-  // from in one dimension, counted from the last one, that all parts of a draw share.
+  // For a fresh operand another part of its concatenation (or NULL). The parts of a draw
+  // may differ in one common dimension, counted from the last.
   const eg_type *like[EG_VERIFY_MAX_OPERANDS];
   const eg_type *wanted[EG_VERIFY_MAX_OPERANDS]; // of a fresh operand, or NULL: any
   uint32_t part_axis;

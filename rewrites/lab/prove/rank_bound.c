@@ -266,7 +266,7 @@ static void count_expr_axes(axes_count *n, const eg_rule_expr *e) {
   if (e->function == EG_RULE_FN_LIST && !lists_axes(n->rule, e) &&
       !is_sizes_of_parts(n->rule, e))
     n->named += e->arg_count;
-  // That lists differ may be true of the removed axis alone.
+  // Two lists may differ on the removed axis alone.
   bool negative = e->function == EG_RULE_FN_NE;
   if (negative && has_lists(n->rule, e)) n->is_plain = false;
   if (e->function == EG_RULE_FN_NOT) {
@@ -289,7 +289,7 @@ static void count_expr_axes(axes_count *n, const eg_rule_expr *e) {
 //
 // and with |S| > T numbers c can be chosen that make every term 0. So T axes are enough.
 // (One axis less is not: a factor 0.5 in place of a mean of two is right on one axis.)
-// Of a maximum the terms are sets of places, products of sets over the axes: what
+// For a maximum the terms are sets of places, products of sets over the axes: what
 // is in one set and in none of the others is so on one axis for each of these, and that a
 // set is empty shows on one axis, too. In class exact nothing is added up: where each
 // side is one fold, what both read at a tap differs on one axis. A function of one

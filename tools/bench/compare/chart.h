@@ -11,7 +11,8 @@ double row_seconds(const compare_row *row);
 /// The same of the product's own best row for what a row plans; NAN.
 double rows_own_seconds(const compare_row *const *rows, size_t count,
                         const compare_row *row);
-/// Whether some row is the product's own for what a row plans, whatever came of it.
+/// Returns whether some row is the product's own for what a row plans, whatever came of
+/// it.
 bool rows_have_own(const compare_row *const *rows, size_t count, const compare_row *row);
 /// Writes an SVG file of its own: nothing in it refers to anything outside. A panel for
 /// each model, machine, number of devices and type.

@@ -93,8 +93,8 @@ typedef struct compare_table {
 bool table_open(compare_table *table, const char *path, bool resumes);
 /// The row of an earlier run of the same key; NULL: there is none.
 const compare_row *table_find(const compare_table *table, const compare_row *row);
-/// Whether a row was made with the settings of another; otherwise says on standard error
-/// which one differs, and what to do.
+/// Returns whether a row was made with the settings of another; otherwise says on
+/// standard error which one differs, and what to do.
 bool table_settings_match(const compare_table *table, const compare_row *have,
                           const compare_row *want);
 /// Writes a row to the file.
