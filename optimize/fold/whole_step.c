@@ -232,12 +232,21 @@ static double seconds_left(const searcher *s) {
 
 static bool has_rules(const searcher *s) { return eg_planner_rules(s->planner) != NULL; }
 
-static eg_planner_input input_for(const searcher *s, const planned_step *planned,
-                                  double share) {
-  eg_planner_input input = *s->planner;
+/// The planner's input for a step, with the whole budget.
+static eg_planner_input input_of(const eg_planner_input *planner,
+                                 const eg_whole_step *step, const planned_step *planned) {
+  eg_planner_input input = *planner;
   input.graph = planned->graph;
   input.info = &planned->info.info;
-  input.constraints = s->step->in.constraints != NULL ? &planned->constraints : NULL;
+  input.constraints = step->in.constraints != NULL ? &planned->constraints : NULL;
+  return input;
+}
+
+/// The same with a share of the budget.
+static eg_planner_input input_for(const searcher *s, const planned_step *planned,
+                                  double share) {
+  assert(share >= 0 && share <= 1);
+  eg_planner_input input = input_of(s->planner, s->step, planned);
   input.budget.time_limit_seconds = share * seconds_left(s);
   input.budget.work_limit = eg_work_share(s->planner->budget.work_limit, share);
   return input;
@@ -487,8 +496,6 @@ egraph_status eg_whole_step_plan(eg_whole_step *step, const eg_planner_input *pl
 egraph_status eg_whole_step_certify(eg_whole_step *step, const eg_planner_input *planner,
                                     const eg_plan_claim *claim,
                                     eg_plan_certificate *out) {
-  const searcher s = {.step = step, .planner = planner};
-  const eg_planner_input input =
-      input_for(&s, &step->whole, planner->budget.time_limit_seconds);
+  const eg_planner_input input = input_of(planner, step, &step->whole);
   return eg_planner_certify(step->alloc, &input, claim, out);
 }
