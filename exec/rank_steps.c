@@ -217,8 +217,7 @@ static egraph_status list_all(eg_rank_program *p) {
 // Exchanges run one after the other. So an exchange waits for no other, and a step that
 // has waited for one has waited for all that were started before it.
 
-// ---- which exchanges overlap
-// ----------------------------------------------------------------------------
+// ---- which exchanges overlap --------------------------------------------------------
 
 static bool reads(const eg_rank_step *step, uint32_t state) {
   for (uint32_t i = 0; i < step->operand_count; i++)
@@ -299,8 +298,7 @@ static egraph_status find_overlaps(eg_rank_program *p) {
   return EGRAPH_OK;
 }
 
-// ---- which steps wait for them
-// -----------------------------------------------------------------------
+// ---- which steps wait for them ------------------------------------------------------
 
 static bool exchange_writes(eg_rank_program *p, const eg_rank_step *exchange,
                             eg_rank_span bytes) {

@@ -14,8 +14,7 @@
 // - Times are in seconds, sizes in bytes, shapes in elements, row-major, ONNX operator
 //   semantics.
 // - The library never prints, exits or reads the environment. Its only global state is
-// the
-//   last error of each thread and the choice of egraph_use_own_threads.
+//   the last error of each thread and the choice of egraph_use_own_threads.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EGRAPH_H
 #define EGRAPH_H

@@ -226,8 +226,7 @@ static egraph_status run_job(eg_plan_job *job) {
   return eg_plan_report_plan(job);
 }
 
-// ---- the limit of memory
-// ----------------------------------------------------------------
+// ---- the limit of memory ------------------------------------------------------------
 
 /// True when all meshes are planned without the limit of memory first. Where baselines or
 /// overlapped steps are wanted, each mesh does so for itself.

@@ -113,8 +113,7 @@ egraph_status eg_machine_mesh_of(const eg_machine *machine, const eg_mesh *mesh,
   return EGRAPH_OK;
 }
 
-// ---- parts
-// ------------------------------------------------------------------------------
+// ---- parts --------------------------------------------------------------------------
 
 static const char IDLE[] = "idle";
 
@@ -229,8 +228,7 @@ bool eg_mesh_covers(const eg_machine_mesh *mesh, const eg_machine_mesh *part) {
   return true;
 }
 
-// ---- look-up
-// ----------------------------------------------------------------------------
+// ---- look-up ------------------------------------------------------------------------
 
 egraph_status eg_machine_find_mesh(const eg_machine *machine, const eg_mesh *mesh,
                                    eg_machine_mesh *out) {

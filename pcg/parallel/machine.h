@@ -180,8 +180,7 @@ uint32_t eg_mesh_idle_places(const eg_machine_mesh *mesh);
 /// True when every plan of `part` is a plan of `mesh` that does not use outer axes.
 bool eg_mesh_covers(const eg_machine_mesh *mesh, const eg_machine_mesh *part);
 
-// ---- files (machine_parse.c), machines by name and this host (machine_load.c)
-// ----------
+// ---- files (machine_parse.c), machines by name and this host (machine_load.c) -------
 
 /// Reads a machine. `nodes` replaces the number in its clause (nodes n); 0 keeps it.
 /// `file` is for messages. Fails with EGRAPH_E_PARSE ("file:line:col: ..."),

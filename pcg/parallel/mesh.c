@@ -294,8 +294,7 @@ double eg_transition_bytes(const eg_mesh *mesh, const eg_type *type,
   return (double)eg_type_bytes(&local);
 }
 
-// ---- parallel operators
-// -----------------------------------------------------------------
+// ---- parallel operators -------------------------------------------------------------
 
 typedef struct parallel_row {
   const char *name, *unity;

@@ -48,8 +48,7 @@ static bool is_reduction(const eg_plan_step *step) {
          step->transition.kind == EG_TRANSITION_REDUCE_SCATTER;
 }
 
-// ---- readers and writers of states
-// ------------------------------------------------------
+// ---- readers and writers of states --------------------------------------------------
 
 static egraph_status fill_never(eg_u32s *numbers, size_t count) {
   EG_TRY(eg_u32s_resize(numbers, count));

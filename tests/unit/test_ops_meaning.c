@@ -255,8 +255,7 @@ static void odd_even_and_growing_functions_are_marked(void **state) {
   }
 }
 
-// ---- what moves
-// -------------------------------------------------------------------------
+// ---- what moves ---------------------------------------------------------------------
 
 // Operands of a case: whole numbers that differ, 0 where they are places.
 static void fill_operands(const fixture *f, eg_tensor *operands) {
@@ -326,8 +325,7 @@ static void operators_that_pick_make_nothing(void **state) {
   }
 }
 
-// ---- roles of operands
-// ------------------------------------------------------------------
+// ---- roles of operands --------------------------------------------------------------
 
 /// What the types of a role's operands are bound to.
 typedef enum role_types { ANY_TYPE, INTEGERS, TRUTHS, LIKE_OTHERS } role_types;
@@ -424,8 +422,7 @@ static void rows_name_no_more_roles_than_operands(void **state) {
   }
 }
 
-// ---- roles of attributes
-// ----------------------------------------------------------------
+// ---- roles of attributes ------------------------------------------------------------
 
 static eg_attr_kind kind_of_role(eg_attr_role role) {
   switch (role) {
@@ -572,8 +569,7 @@ static void windows_are_read_from_attributes_or_weights(void **state) {
   }
 }
 
-// ---- activations
-// ------------------------------------------------------------------------
+// ---- activations --------------------------------------------------------------------
 
 static void activations_have_the_attributes_of_their_operators(void **state) {
   (void)state;

@@ -41,8 +41,7 @@ void eg_implied_checker_deinit(eg_implied_checker *checker);
 egraph_status eg_implied_check(const eg_implied_checker *checker, const eg_rule *rule,
                                eg_implied *out, eg_text *names);
 
-// ---- sets (implied_sets.c)
-// -------------------------------------------------------------
+// ---- sets (implied_sets.c) ----------------------------------------------------------
 
 /// Finds a small subset of a set of rules that implies the others, and appends its rule
 /// file; `report` (may be NULL) is called for each

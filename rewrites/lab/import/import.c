@@ -21,8 +21,7 @@ const char *eg_import_outcome_name(eg_import_outcome outcome) {
   return outcome_names[outcome];
 }
 
-// ---- formats
-// ----------------------------------------------------------------------------
+// ---- formats ------------------------------------------------------------------------
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 

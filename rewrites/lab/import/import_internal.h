@@ -34,8 +34,7 @@ typedef enum eg_import_trial {
   EG_TRIAL_NO_INSTANCES // too few tensors fit it
 } eg_import_trial;
 
-// ---- trials (import_trial.c)
-// -----------------------------------------------------------
+// ---- trials (import_trial.c) --------------------------------------------------------
 
 /// Reads the text into a set of its own and verifies it on so many instances. *out_trial
 /// (may be NULL) is the set, to be destroyed, when it holds.

@@ -82,8 +82,7 @@ int8_t eg_tensor_form_rank(const eg_tensor_form *form, const eg_subst_side *side
 /// The guards to try, weakest first; at most EG_FORM_GUARDS.
 uint32_t eg_tensor_form_guards(const eg_tensor_form *form, eg_guard *out);
 
-// ---- text (tensor_text.c)
-// --------------------------------------------------------------
+// ---- text (tensor_text.c) -----------------------------------------------------------
 
 /// Overwrites `text` with a rule file of one rule. *out_fault is NULL, or why the form
 /// has no text: sizes that cannot be said, or too long. Fails with EGRAPH_E_MEMORY.

@@ -356,8 +356,7 @@ egraph_status eg_unity_write(const eg_substitution *rule, uint32_t number,
   return eg_text_status(text);
 }
 
-// ---- verdicts
-// --------------------------------------------------------------------------
+// ---- verdicts -----------------------------------------------------------------------
 
 enum { MAX_PARALLEL = 8, TILE_INSTANCES = 24 };
 

@@ -15,8 +15,7 @@
 // PART_AXES: parts may differ on one of so many dimensions, counted from the last one.
 enum { TRIES_PER_TERM = 24, DTYPE_TRIES = 8, PART_AXES = 4 };
 
-// ---- choosing one term
-// ------------------------------------------------------------------
+// ---- choosing one term --------------------------------------------------------------
 
 static bool eval(eg_verify_draws *draws, uint32_t expr, eg_rule_value *out) {
   return eg_verify_can_eval(draws, expr) && eg_rule_eval(&draws->env, expr, out);
