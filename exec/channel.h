@@ -102,8 +102,9 @@ typedef egraph_status eg_channel_create(const egraph_allocator *alloc,
                                         const eg_channel_options *options,
                                         eg_channel **out);
 /// Opens the channel of this process, one of several that are ranks: "mpi", a plugin
-/// (exec/plugins.c). Fails with EGRAPH_E_UNSUPPORTED when the plugin cannot be loaded, with
-/// EGRAPH_E_ARGUMENT for other names. (Ranks that are threads: local/local_channel.h.)
+/// (exec/plugins.c). Fails with EGRAPH_E_UNSUPPORTED when the plugin cannot be loaded,
+/// with EGRAPH_E_ARGUMENT for other names. (Ranks that are threads:
+/// local/local_channel.h.)
 egraph_status eg_channel_open(const egraph_allocator *alloc, const char *name,
                               const eg_mesh *mesh, const eg_channel_options *options,
                               eg_channel **out);

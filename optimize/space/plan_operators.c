@@ -167,9 +167,10 @@ static egraph_status add_strategies(adder *a, eg_space_operator *op,
 // where z is a reshape of y. Bounds by dual ascent see no cycles: a loop of nodes that
 // cost nothing would hide the cost of everything behind it.
 //
-// The values are a plain extraction problem, whose landmarks (extract/presolve/landmarks.h) say
-// what each derivation of a value needs. Only what is flagged by them leaves, so that the
-// derivations of all other values, and with them the landmarks, stay what they are.
+// The values are a plain extraction problem, whose landmarks
+// (extract/presolve/landmarks.h) say what each derivation of a value needs. Only what is
+// flagged by them leaves, so that the derivations of all other values, and with them the
+// landmarks, stay what they are.
 
 typedef struct loop_finder {
   const eg_plan_space *space;
