@@ -237,7 +237,7 @@ static void range_job(eg_lp *lp) {
 }
 
 egraph_status eg_lp_set_range(eg_lp *lp, uint32_t column, double lower, double upper) {
-  assert(column < lp->columns && 0 <= lower && upper <= 1);
+  assert(column < lp->columns && 0 <= lower && lower <= upper && upper <= 1);
   if (lp->floor.data[column] == lower && lp->ceiling.data[column] == upper)
     return EGRAPH_OK;
   lp->floor.data[column] = lower;

@@ -339,6 +339,7 @@ static egraph_status fix_by_reduced_costs(solver *s) {
   assert(s->touched.len == 0);
   const double *reduced = eg_lp_reduced_costs(s->lp);
   double slack = (cutoff(s) - eg_lp_bound(s->lp) / s->scale) * s->scale;
+  if (slack < 0) return EGRAPH_OK; // by rounding alone: the node is open
   slack += 1e-6 * (1 + fabs(slack));
   for (uint32_t j = 0; j < s->low.len; j++) {
     if (s->low.data[j] == s->high.data[j]) continue;
@@ -424,6 +425,7 @@ static egraph_status work_on_node(solver *s, uint32_t at, uint32_t count,
   if (outcome != NODE_OPEN) return EGRAPH_OK;
   if (count % ROUNDING_EVERY == 0)
     EG_TRY(round_solution(s, eg_lp_values(s->lp), count == 0 ? FIRST_WORK : LATER_WORK));
+  if (s->bound >= cutoff(s)) return EGRAPH_OK; // closed by the rounded solution
   if (at == EG_EXTRACT_NONE) EG_TRY(fix_by_reduced_costs(s));
   EG_TRY(split_on_column(s, at));
   if (eg_lp_row_count(s->lp) < s->base_rows + SPARE_ROWS) return EGRAPH_OK;
