@@ -185,7 +185,6 @@ eg_ref eg_build_sum_to(eg_builder *b, eg_ref x, const eg_type *type) {
 
 static char letter_of_label(uint8_t label) {
   assert(label < EG_MAX_LABELS);
-  assert(label < EG_MAX_LABELS);
   return "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"[label];
 }
 
