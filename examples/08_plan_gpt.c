@@ -1,4 +1,4 @@
-// A GPT of 24 layers, 1.2 billion weights, planned for eight nodes of eight H100: how a
+// A GPT of four layers, 268 million weights, planned for eight nodes of eight H100: how a
 // training step is split, and what is exchanged.
 //
 //   08_plan_gpt [MACHINE]      a shipped machine or a file: "my.machine*4"

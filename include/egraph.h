@@ -330,7 +330,7 @@ EGRAPH_API void egraph_bytes_free(const egraph_allocator *alloc, void *bytes,
 // ---- rewrite rules --------------------------------------------------------------
 
 /// Classes of rules, by what they may change in results. A caller allows a class and the
-/// classes before it. rewrites/README.md says how they are checked.
+/// classes before it. rewrites/CLASSES.md says how they are checked.
 ///   exact        the same bits (any NaN equals any other)
 ///   associative  sums and products are regrouped, constants folded: rounding, the sign
 ///                of a zero, and overflow of intermediate results may change. Unless

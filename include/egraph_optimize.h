@@ -200,8 +200,8 @@ typedef struct egraph_cost_basis {
 /// overlap. Bounds, gaps and statuses hold under these costs, and over
 ///   "all variants"      saturation of the given graph ended by itself: every graph that
 ///                       the rules derive from it, and no later round gained anything;
-///   "variants reached"  a limit ended saturation (`stop`): the graphs that the e-graphs
-///                       contain. There may be cheaper graphs.
+///   "variants reached"  a limit ended saturation (`stop`), or a later round gained: the
+///                       graphs that the e-graphs contain. There may be cheaper graphs.
 ///   "all variants that ONNX Runtime loads"  as "all variants", without the variants that
 ///                       option loadable excluded (`left_out`).
 /// Operators outside the table (basis.unpriced) have no price. Every figure contains an

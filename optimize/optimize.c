@@ -186,7 +186,7 @@ static egraph_status explain_absence(const egraph_report *report, eg_text *text)
   if (report->least_memory >= 1000) // whole bytes, to be given as the limit
     eg_text_printf(text, " (%.0f bytes)", report->least_memory);
   return eg_text_append(
-      text, "; raise the limit, or take more devices or smaller micro-batches");
+      text, "; raise the limit, or take more devices or a smaller batch of the model");
 }
 
 egraph_status eg_optimize_plan(const eg_request *request, eg_optimized *out) {

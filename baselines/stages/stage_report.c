@@ -267,7 +267,7 @@ egraph_status eg_staged_print(eg_text *text, const eg_staged *staged, bool all) 
             ? "no pipeline was found: limits ended the search for plans of some "
               "stages; raise --work and --time-limit\n"
             : "no pipeline is possible: a stage has no plan on any part of the "
-              "machine; raise the limit of memory, or take smaller micro-batches\n");
+              "machine; raise the limit of memory, or take a smaller batch of the model\n");
   } else {
     print_staged_row(text, staged, &staged->rows.data[staged->best]);
     print_stages(text, staged);

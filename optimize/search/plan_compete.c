@@ -44,7 +44,8 @@ static egraph_status solve_within(const eg_competition *c, const eg_plan_limits 
   EG_OWNED(eg_plan_model, model);
   EG_TRY(model_within(c, limits, &model));
   EG_TRY(fit(c, &model, out));
-  if (!c->beyond_memory || out->has_plan || !(out->least_memory > 0)) return EGRAPH_OK;
+  bool is_too_large = out->status == EG_LAYOUT_NO_MEMORY || out->least_memory > 0;
+  if (!c->beyond_memory || out->has_plan || !is_too_large) return EGRAPH_OK;
   // The cost of a plan that does not fit.
   const eg_layout_status why = out->status;
   double least_memory = out->least_memory;

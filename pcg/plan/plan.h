@@ -94,7 +94,7 @@ typedef struct eg_plan_rival {
   eg_rival_outcome outcome;
   eg_mesh mesh;
   double seconds, memory; // FITS, TOO_LARGE (without the limit; 0: not known)
-  double least_memory;    // TOO_LARGE: bytes of a device with which the rival fits
+  double least_memory;    // TOO_LARGE: bytes of a device with which the rival fits; or 0
   double excess;          // TOO_LARGE: bytes of least_memory above the limit
   uint32_t parts;         // UNEVEN: into which a dimension should be cut
   uint32_t batch;         // UNEVEN: size of the batch; 0: no weight divides

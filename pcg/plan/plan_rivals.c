@@ -128,8 +128,12 @@ static void print_fitting(eg_text *text, const eg_plan_rival *rival,
 }
 
 static void print_too_large(eg_text *text, const eg_plan_rival *rival) {
-  eg_text_append(text, "does not fit: it takes at least ");
-  eg_text_bytes(text, rival->least_memory);
+  eg_text_append(text, "does not fit: ");
+  if (rival->least_memory > 0) {
+    eg_text_append(text, "it takes at least ");
+    eg_text_bytes(text, rival->least_memory);
+  } else
+    eg_text_append(text, "proven; the least peak of such plans is not known");
   if (rival->excess > 0) {
     eg_text_append(text, ", ");
     eg_text_bytes(text, rival->excess);
