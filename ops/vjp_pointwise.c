@@ -21,7 +21,8 @@ eg_ref eg_vjp_unary_rule(eg_builder *b, const eg_attrs *attrs, eg_ref x, eg_ref 
   assert(row != NULL && "callers ask for operators with a gradient");
   if (row->operand[0][0] == '\0') return EG_REF_NONE;
   eg_ref t = EG_REF_NONE;
-  if (row->common[0] != '\0') t = EG_FORMULA(b, row->common, "dx", d, x);
+  if (row->common[0] != '\0')
+    t = eg_build_formula_of(b, row->common, attrs, "dx", (const eg_ref[]){d, x});
   return eg_build_formula_of(b, row->operand[0], attrs, "dxyt",
                              (const eg_ref[]){d, x, y, t});
 }
