@@ -1,38 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/families.h"
 
-// Operator, family. What is not here (or what a family refuses) runs on the reference
-// kernels: max, min and their reductions, because oneDNN's lose NaN.
+// Operator, family. Pointwise operators of one operand that are not here are eltwise. All
+// others (and what a family refuses) run on the reference kernels: max, min and their
+// reductions, because oneDNN's lose NaN.
 #define EG_CPU_FAMILY_LIST(X)                                                            \
   X(IDENTITY, identity)                                                                  \
-  X(RELU, eltwise)                                                                       \
-  X(SIGMOID, eltwise)                                                                    \
-  X(TANH, eltwise)                                                                       \
-  X(EXP, eltwise)                                                                        \
-  X(LOG, eltwise)                                                                        \
-  X(SQRT, eltwise)                                                                       \
-  X(RSQRT, eltwise)                                                                      \
-  X(RECIPROCAL, eltwise)                                                                 \
-  X(SQUARE, eltwise)                                                                     \
-  X(NEG, eltwise)                                                                        \
-  X(ABS, eltwise)                                                                        \
-  X(SIGN, eltwise)                                                                       \
-  X(FLOOR, eltwise)                                                                      \
-  X(CEIL, eltwise)                                                                       \
-  X(ROUND, eltwise)                                                                      \
-  X(ERF, eltwise)                                                                        \
-  X(GELU, eltwise)                                                                       \
-  X(SILU, eltwise)                                                                       \
-  X(SOFTPLUS, eltwise)                                                                   \
-  X(MISH, eltwise)                                                                       \
-  X(SOFTSIGN, eltwise)                                                                   \
-  X(HARD_SWISH, eltwise)                                                                 \
-  X(HARD_SIGMOID, eltwise)                                                               \
-  X(LEAKY_RELU, eltwise)                                                                 \
-  X(ELU, eltwise)                                                                        \
-  X(SELU, eltwise)                                                                       \
-  X(CELU, eltwise)                                                                       \
-  X(CLIP, eltwise)                                                                       \
   X(ADD, binary)                                                                         \
   X(SUB, binary)                                                                         \
   X(MUL, binary)                                                                         \
@@ -73,4 +46,8 @@
 static const eg_cpu_family families[EG_OP_COUNT] = {
     EG_CPU_FAMILY_LIST(EG_CPU_FAMILY_ROW)};
 
-eg_cpu_family eg_cpu_family_of(eg_op op) { return families[op]; }
+eg_cpu_family eg_cpu_family_of(eg_op op) {
+  const eg_op_info *info = eg_op_info_of(op);
+  bool is_unary = (info->flags & EG_OPF_POINTWISE) != 0 && info->max_inputs == 1;
+  return families[op] == NULL && is_unary ? eg_cpu_eltwise : families[op];
+}

@@ -1,5 +1,5 @@
 // The families of the CPU back-end, which compile operators. A new operator is one row in
-// families.c.
+// families.c, or none if it is pointwise and has one operand.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_FAMILIES_H
 #define EG_EXEC_CPU_FAMILIES_H
