@@ -1,61 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cuda/device_families.h"
 
-// Operator, family. What is not here (or what a family refuses) runs on the reference
-// kernels, on copies in host memory.
+#include "exec/cuda/pointwise_list.h"
+
+// Operator, family. What is neither here nor in the list of pointwise operators (or what
+// a family refuses) runs on the reference kernels, on copies in host memory.
 #define EG_CUDA_FAMILY_LIST(X)                                                           \
   X(FILL, fill)                                                                          \
-  X(IDENTITY, pointwise)                                                                 \
-  X(RELU, pointwise)                                                                     \
-  X(SIGMOID, pointwise)                                                                  \
-  X(TANH, pointwise)                                                                     \
-  X(EXP, pointwise)                                                                      \
-  X(LOG, pointwise)                                                                      \
-  X(SQRT, pointwise)                                                                     \
-  X(RSQRT, pointwise)                                                                    \
-  X(RECIPROCAL, pointwise)                                                               \
-  X(SQUARE, pointwise)                                                                   \
-  X(NEG, pointwise)                                                                      \
-  X(ABS, pointwise)                                                                      \
-  X(SIGN, pointwise)                                                                     \
-  X(FLOOR, pointwise)                                                                    \
-  X(CEIL, pointwise)                                                                     \
-  X(ROUND, pointwise)                                                                    \
-  X(SIN, pointwise)                                                                      \
-  X(COS, pointwise)                                                                      \
-  X(ERF, pointwise)                                                                      \
-  X(GELU, pointwise)                                                                     \
-  X(SILU, pointwise)                                                                     \
-  X(SOFTPLUS, pointwise)                                                                 \
-  X(MISH, pointwise)                                                                     \
-  X(SOFTSIGN, pointwise)                                                                 \
-  X(HARD_SWISH, pointwise)                                                               \
-  X(HARD_SIGMOID, pointwise)                                                             \
-  X(LEAKY_RELU, pointwise)                                                               \
-  X(ELU, pointwise)                                                                      \
-  X(SELU, pointwise)                                                                     \
-  X(CELU, pointwise)                                                                     \
-  X(CLIP, pointwise)                                                                     \
-  X(NOT, pointwise)                                                                      \
-  X(CAST, pointwise)                                                                     \
-  X(ADD, pointwise)                                                                      \
-  X(SUB, pointwise)                                                                      \
-  X(MUL, pointwise)                                                                      \
-  X(DIV, pointwise)                                                                      \
-  X(POW, pointwise)                                                                      \
-  X(MAX, pointwise)                                                                      \
-  X(MIN, pointwise)                                                                      \
-  X(MOD, pointwise)                                                                      \
-  X(PRELU, pointwise)                                                                    \
-  X(EQUAL, pointwise)                                                                    \
-  X(GREATER, pointwise)                                                                  \
-  X(LESS, pointwise)                                                                     \
-  X(GREATER_OR_EQUAL, pointwise)                                                         \
-  X(LESS_OR_EQUAL, pointwise)                                                            \
-  X(AND, pointwise)                                                                      \
-  X(OR, pointwise)                                                                       \
-  X(XOR, pointwise)                                                                      \
-  X(WHERE, pointwise)                                                                    \
   X(MATMUL, matmul)                                                                      \
   X(GEMM, gemm)                                                                          \
   X(CONV, conv)                                                                          \
@@ -102,7 +53,9 @@
   X(ADAM_UPDATE, adam_update)
 
 #define EG_CUDA_FAMILY_ROW(id, family) [EG_OP_##id] = eg_cuda_##family,
+#define EG_CUDA_POINTWISE_ROW(id, formula) [EG_OP_##id] = eg_cuda_pointwise,
 static const eg_cuda_family families[EG_OP_COUNT] = {
-    EG_CUDA_FAMILY_LIST(EG_CUDA_FAMILY_ROW)};
+    EG_CUDA_FAMILY_LIST(EG_CUDA_FAMILY_ROW) EG_POINTWISE_FLOAT_LIST(EG_CUDA_POINTWISE_ROW)
+        EG_POINTWISE_COMMON_LIST(EG_CUDA_POINTWISE_ROW)};
 
 eg_cuda_family eg_cuda_family_of(eg_op op) { return families[op]; }

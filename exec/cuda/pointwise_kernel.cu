@@ -3,6 +3,7 @@
 // Reference: the formulas of ops/kernel_unary.c and ops/kernel_binary.c.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cuda/kernel_common.cuh"
+#include "exec/cuda/pointwise_list.h"
 
 template <typename T> __device__ static T clamp_unit(T y) {
   return y < 0 ? T(0) : y > 1 ? T(1) : y;
@@ -19,62 +20,6 @@ template <typename T> __device__ static T floor_mod(T x, T y) {
   const T rest = fmod(x, y);
   return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
 }
-
-// Operators over x, y and the parameters p and q, for floats.
-#define FLOAT_LIST(X)                                                                    \
-  X(RELU, x < 0 ? T(0) : x)                                                              \
-  X(SIGMOID, 1 / (1 + exp(-x)))                                                          \
-  X(TANH, tanh(x))                                                                       \
-  X(EXP, exp(x))                                                                         \
-  X(LOG, log(x))                                                                         \
-  X(SQRT, sqrt(x))                                                                       \
-  X(RSQRT, 1 / sqrt(x))                                                                  \
-  X(RECIPROCAL, 1 / x)                                                                   \
-  X(SQUARE, x *x)                                                                        \
-  X(NEG, -x)                                                                             \
-  X(ABS, fabs(x))                                                                        \
-  X(SIGN, x > 0 ? T(1) : x < 0 ? T(-1) : x)                                              \
-  X(FLOOR, floor(x))                                                                     \
-  X(CEIL, ceil(x))                                                                       \
-  X(ROUND, rint(x))                                                                      \
-  X(SIN, sin(x))                                                                         \
-  X(COS, cos(x))                                                                         \
-  X(ERF, erf(x))                                                                         \
-  X(GELU, gelu(x, p != 0))                                                               \
-  X(SILU, x / (1 + exp(-x)))                                                             \
-  X(SOFTPLUS, (x > 0 ? x : T(0)) + log1p(exp(x > 0 ? -x : x)))                           \
-  X(MISH, x *tanh((x > 0 ? x : T(0)) + log1p(exp(x > 0 ? -x : x))))                      \
-  X(SOFTSIGN, x / (1 + fabs(x)))                                                         \
-  X(HARD_SWISH, x *clamp_unit(x / 6 + T(0.5)))                                           \
-  X(HARD_SIGMOID, clamp_unit(p *x + q))                                                  \
-  X(LEAKY_RELU, x < 0 ? p * x : x)                                                       \
-  X(ELU, x < 0 ? p * expm1(x) : x)                                                       \
-  X(SELU, q *(x > 0 ? x : p * expm1(x)))                                                 \
-  X(CELU, x < 0 ? p * expm1(x / p) : x)                                                  \
-  X(CLIP, x < p ? (p < q ? p : q) : x > q ? q : x)                                       \
-  X(ADD, x + y)                                                                          \
-  X(SUB, x - y)                                                                          \
-  X(MUL, x *y)                                                                           \
-  X(DIV, x / y)                                                                          \
-  X(POW, pow(x, y))                                                                      \
-  X(MAX, x > y || x != x ? x : y)                                                        \
-  X(MIN, x < y || x != x ? x : y)                                                        \
-  X(MOD, p != 0 ? fmod(x, y) : floor_mod(x, y))                                          \
-  X(PRELU, x < 0 ? x * y : x)
-
-#define COMMON_LIST(X)                                                                   \
-  X(IDENTITY, x)                                                                         \
-  X(CAST, x)                                                                             \
-  X(EQUAL, T(x == y))                                                                    \
-  X(GREATER, T(x > y))                                                                   \
-  X(LESS, T(x < y))                                                                      \
-  X(GREATER_OR_EQUAL, T(x >= y))                                                         \
-  X(LESS_OR_EQUAL, T(x <= y))                                                            \
-  X(NOT, T(x == 0))                                                                      \
-  X(AND, T(x != 0 && y != 0))                                                            \
-  X(OR, T(x != 0 || y != 0))                                                             \
-  X(XOR, T((x != 0) != (y != 0)))                                                        \
-  X(WHERE, x != 0 ? y : z)
 
 // INT64_MIN / -1 does not fit and wraps to itself; a division by zero gives 0.
 __device__ static int64_t int_div(int64_t x, int64_t y) {
@@ -120,8 +65,8 @@ __device__ static int64_t int_pow(int64_t x, int64_t y) {
 
 template <typename T> __device__ static T apply(int32_t op, T x, T y, T z, T p, T q) {
   switch (op) {
-    FLOAT_LIST(CASE)
-    COMMON_LIST(CASE)
+    EG_POINTWISE_FLOAT_LIST(CASE)
+    EG_POINTWISE_COMMON_LIST(CASE)
   }
   return x;
 }
@@ -132,7 +77,7 @@ __device__ int64_t apply<int64_t>(int32_t op, int64_t x, int64_t y, int64_t z, i
   using T = int64_t;
   switch (op) {
     INT_LIST(CASE)
-    COMMON_LIST(CASE)
+    EG_POINTWISE_COMMON_LIST(CASE)
   }
   return x;
 }
