@@ -190,6 +190,11 @@ const char *eg_onnx_fault(const Onnx__NodeProto *node, const int *dtype, int64_t
   return is_known_operator(node->op_type) ? "it is not in the set yet" : NULL;
 }
 
+bool eg_onnx_has(const char *op_type, int64_t opset) {
+  const version *row = version_of(op_type, opset);
+  return row != NULL && row->is != DEPRECATED;
+}
+
 bool eg_onnx_takes(eg_op op, uint32_t operand, egraph_dtype dtype) {
   const version *row = version_of(eg_op_info_of(op)->onnx, eg_onnx_newest_opset());
   uint32_t types = row != NULL ? types_of(row, operand) : 0;

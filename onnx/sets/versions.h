@@ -48,6 +48,8 @@ bool eg_onnx_has_word(const char *words, const char *word);
 /// Why a set does not have a node in this form; NULL: it does. `dtype` [inputs] are of
 /// TensorProto, 0: not known. Every set has the operators that are not known.
 const char *eg_onnx_fault(const Onnx__NodeProto *node, const int *dtype, int64_t opset);
+/// Returns whether a set has the operator.
+bool eg_onnx_has(const char *op_type, int64_t opset);
 /// The element type of a result; 0: not known.
 int eg_onnx_result_type(const Onnx__NodeProto *node, const int *dtype, size_t result,
                         int64_t opset);

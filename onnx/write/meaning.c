@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "onnx/write/writer.h"
+#include "ops/meaning.h"
 #include "pcg/graph/attr_list.h"
 #include "pcg/graph/node_spec.h"
 
@@ -46,32 +47,37 @@ static egraph_status with_scalar(eg_onnx_body *body, const char *op, const char 
 
 // ---- pointwise ----------------------------------------------------------------------
 
-static egraph_status mean_rsqrt(eg_onnx_body *body, const eg_onnx_item *item) {
-  const char *root;
-  EG_TRY(unary(body, "Sqrt", item->input_names[0], NULL, &root));
-  return unary(body, "Reciprocal", root, item->result_names[0], NULL);
-}
-
-static egraph_status mean_square(eg_onnx_body *body, const eg_onnx_item *item) {
-  return binary(body, "Mul", item->input_names[0], item->input_names[0],
-                item->result_names[0], NULL);
+// Writes the element formula of the operator.
+static egraph_status mean_formula(eg_onnx_body *body, const eg_onnx_item *item) {
+  const char *made[EG_FORMULA_TERMS] = {NULL};
+  egraph_dtype dtype = item->inputs[0].dtype;
+  eg_formula f;
+  (void)eg_formula_of((eg_op)item->attrs->op, &f);
+  for (uint32_t i = 0; i < f.count; i++) {
+    const eg_formula_term *t = &f.terms[i];
+    const char *operands[EG_FORMULA_OPERANDS];
+    const char *result = i + 1 == f.count ? item->result_names[0] : NULL;
+    for (uint32_t k = 0; k < t->count; k++)
+      operands[k] = made[t->kids[k]];
+    assert(t->kind != EG_FORMULA_CALL || eg_op_info_of(t->op)->onnx[0] != '\0');
+    if (t->kind == EG_FORMULA_OPERAND)
+      made[i] = item->input_names[t->which];
+    else if (t->kind == EG_FORMULA_CALL)
+      EG_TRY(eg_onnx_put(body, eg_op_info_of(t->op)->onnx, operands, t->count, result,
+                         &made[i], NULL));
+    else
+      EG_TRY(eg_onnx_constant_scalar(
+          body, dtype,
+          t->kind == EG_FORMULA_NUMBER ? t->number : item->attrs->slots[t->which].f,
+          &made[i]));
+  }
+  return EGRAPH_OK;
 }
 
 static egraph_status put_silu(eg_onnx_body *body, const char *x, const char *result) {
   const char *gate;
   EG_TRY(unary(body, "Sigmoid", x, NULL, &gate));
   return binary(body, "Mul", x, gate, result, NULL);
-}
-
-static egraph_status mean_silu(eg_onnx_body *body, const eg_onnx_item *item) {
-  return put_silu(body, item->input_names[0], item->result_names[0]);
-}
-
-static egraph_status mean_mish(eg_onnx_body *body, const eg_onnx_item *item) {
-  const char *x = item->input_names[0], *curve;
-  EG_TRY(unary(body, "Softplus", x, NULL, &curve));
-  EG_TRY(unary(body, "Tanh", curve, NULL, &curve));
-  return binary(body, "Mul", x, curve, item->result_names[0], NULL);
 }
 
 // x/2 (1 + erf(x / sqrt 2)), or x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
@@ -378,11 +384,8 @@ static egraph_status mean_nothing(eg_onnx_body *body, const eg_onnx_item *item) 
 }
 
 #define MEANING_LIST(X)                                                                  \
-  X(RSQRT, mean_rsqrt)                                                                   \
-  X(SQUARE, mean_square)                                                                 \
-  X(SILU, mean_silu)                                                                     \
   X(GELU, mean_gelu)                                                                     \
-  X(MISH, mean_mish)                                                                     \
+  X(MISH, mean_formula)                                                                  \
   X(CONV, mean_conv)                                                                     \
   X(CONV_TRANSPOSE, mean_conv_transpose)                                                 \
   X(MATMUL, mean_matmul)                                                                 \
@@ -405,6 +408,18 @@ static const meaning_writer meanings[EG_OP_COUNT] = {
 #undef MEANING_ENTRY
 };
 
+// Sets without a younger operator have its formula: few runtimes load young sets.
+enum { ESTABLISHED_OPSET = 17 };
+
+/// NULL: the set has the operator.
+static meaning_writer meaning_of(eg_op op, int64_t opset) {
+  const eg_op_info *info = eg_op_info_of(op);
+  if (meanings[op] != NULL || info->formula == NULL) return meanings[op];
+  bool is_standard =
+      eg_onnx_has(info->onnx, ESTABLISHED_OPSET) || eg_onnx_has(info->onnx, opset);
+  return is_standard ? NULL : mean_formula;
+}
+
 // True when every fused part of a contraction is absent, nothing is transposed, and
 // nothing is said about the algorithm, which standard operators could not keep.
 static bool is_plain_contraction(const eg_onnx_item *item) {
@@ -417,17 +432,18 @@ static bool is_plain_contraction(const eg_onnx_item *item) {
          int_of(item, EG_A_MATMUL_TRANS_A) == 0 && int_of(item, EG_A_MATMUL_TRANS_B) == 0;
 }
 
-bool eg_onnx_needs_function(const eg_onnx_item *item) {
+bool eg_onnx_needs_function(const eg_onnx_item *item, int64_t opset) {
   eg_op op = (eg_op)item->attrs->op;
-  if (meanings[op] == NULL) return false;
+  meaning_writer writer = meaning_of(op, opset);
+  if (writer == NULL) return false;
   if (op == EG_OP_CONV || op == EG_OP_CONV_TRANSPOSE || op == EG_OP_MATMUL)
     return !is_plain_contraction(item);
-  if (meanings[op] == mean_nothing) return item->attrs->slots[0].ints.len == 0;
+  if (writer == mean_nothing) return item->attrs->slots[0].ints.len == 0;
   return true;
 }
 
 egraph_status eg_onnx_write_meaning(eg_onnx_body *body, const eg_onnx_item *item) {
-  meaning_writer writer = meanings[item->attrs->op];
+  meaning_writer writer = meaning_of((eg_op)item->attrs->op, body->writer->opset);
   assert(writer != NULL);
   return writer(body, item);
 }
@@ -573,7 +589,7 @@ egraph_status eg_onnx_is_own_body(egraph_allocator alloc, const eg_onnx_item *it
   int64_t opset =
       eg_onnx_standard_opset(function->opset_import, function->n_opset_import);
   *out = false;
-  if (opset < 1 || opset > eg_onnx_newest_opset() || !eg_onnx_needs_function(item))
+  if (opset < 1 || opset > eg_onnx_newest_opset() || !eg_onnx_needs_function(item, opset))
     return EGRAPH_OK;
   eg_onnx_writer_init(&w, alloc, NULL, opset);
   eg_onnx_body body = {
@@ -637,7 +653,8 @@ static egraph_status write_call(eg_onnx_body *body, const eg_onnx_item *item,
 }
 
 egraph_status eg_onnx_write_item(eg_onnx_body *body, const eg_onnx_item *item) {
-  if (!eg_onnx_needs_function(item)) return eg_onnx_write_standard(body, item);
+  if (!eg_onnx_needs_function(item, body->writer->opset))
+    return eg_onnx_write_standard(body, item);
   eg_text signature;
   eg_text_init(&signature, body->writer->alloc);
   egraph_status status = print_signature(item, &signature);

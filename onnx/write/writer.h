@@ -170,8 +170,8 @@ egraph_status eg_onnx_put_pad(eg_onnx_body *body, const char *x, egraph_dtype dt
 egraph_status eg_onnx_write_standard(eg_onnx_body *body, const eg_onnx_item *item);
 /// Writes a recurrent layer. (read/op_recurrent.c)
 egraph_status eg_onnx_write_recurrent(eg_onnx_body *body, const eg_onnx_item *item);
-/// True when the item has no standard form: unknown to ONNX, or fused.
-bool eg_onnx_needs_function(const eg_onnx_item *item);
+/// True when the item has no standard form in the set: unknown to ONNX, newer, or fused.
+bool eg_onnx_needs_function(const eg_onnx_item *item, int64_t opset);
 /// Writes what the item means in standard operators; operands and results have the item's
 /// names.
 egraph_status eg_onnx_write_meaning(eg_onnx_body *body, const eg_onnx_item *item);
