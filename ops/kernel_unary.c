@@ -50,6 +50,7 @@
   X(EXP, F(exp)(x))                                                                      \
   X(ERF, F(erf)(x))                                                                      \
   X(SILU, x / (1 + F(exp)(-x)))                                                          \
+  X(SWISH, x / (1 + F(exp)(-p * x)))                                                     \
   X(SOFTPLUS, (x > 0 ? x : 0) + F(log1p)(F(exp)(x > 0 ? -x : x)))                        \
   X(MISH, x *F(tanh)((x > 0 ? x : 0) + F(log1p)(F(exp)(x > 0 ? -x : x))))                \
   X(ELU, x < 0 ? p * F(expm1)(x) : x)                                                    \

@@ -176,11 +176,13 @@ EG_UNARY_LIST(EG_UNARY_ROWS)
 // Functions with the two attributes of the operator, to which `operand` points.
 #define EG_PARAMETER_LIST(X)                                                             \
   X(CLIP, x[i]<p ? (p < q ? p : q) : x[i]> q ? q : x[i])                                 \
-  X(HARD_SIGMOID, p *x[i] + q < 0 ? 0.0f : p * x[i] + q > 1 ? 1.0f : p * x[i] + q)
+  X(HARD_SIGMOID, p *x[i] + q < 0 ? 0.0f : p * x[i] + q > 1 ? 1.0f : p * x[i] + q)       \
+  X(SWISH, x[i] * sigmoid_of(p * x[i]))
 #define EG_PARAMETER_ROW(OP, suffix, formula)                                            \
   static void OP##_##suffix(const float *x, const float *operand, float *y,              \
                             int64_t count) {                                             \
     const float p = operand[0], q = operand[1];                                          \
+    (void)q;                                                                             \
     for (int64_t i = 0; i < count; i++)                                                  \
       y[i] = (formula);                                                                  \
   }

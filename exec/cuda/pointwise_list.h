@@ -26,6 +26,7 @@
   X(ERF, erf(x))                                                                         \
   X(GELU, gelu(x, p != 0))                                                               \
   X(SILU, x / (1 + exp(-x)))                                                             \
+  X(SWISH, x / (1 + exp(-p * x)))                                                        \
   X(SOFTPLUS, (x > 0 ? x : T(0)) + log1p(exp(x > 0 ? -x : x)))                           \
   X(MISH, x *tanh((x > 0 ? x : T(0)) + log1p(exp(x > 0 ? -x : x))))                      \
   X(SOFTSIGN, x / (1 + fabs(x)))                                                         \

@@ -146,6 +146,40 @@ static void other_models_have_the_usual_set(void **state) {
   onnx__model_proto__free_unpacked(model, NULL);
 }
 
+static void begin_with_swish(onnx_kit *kit) {
+  kit_begin(kit, 24);
+  (void)kit_input(kit, "x", "float32[2,3]");
+  kit_float(kit, kit_node(kit, "Swish", "x", "s"), "alpha", 1.5F);
+  kit_output(kit, "s");
+}
+
+static void young_operators_are_formulas_in_older_sets(void **state) {
+  (void)state;
+  static const char *const formula[] = {"Constant", "Mul", "Sigmoid", "Mul"};
+  onnx_kit kit;
+  begin_with_swish(&kit);
+  kit_expect(&kit, "(input x \"float32[2,3]\")\n(let s (swish :alpha 1.5 x))\n"
+                   "(output s)\n");
+  begin_with_swish(&kit);
+  Onnx__ModelProto *model = written(&kit);
+  assert_int_equal(opset_of(model), 13);
+  assert_int_equal(model->n_functions, 1);
+  assert_int_equal(model->functions[0]->n_node, 4);
+  for (size_t i = 0; i < 4; i++)
+    assert_string_equal(model->functions[0]->node[i]->op_type, formula[i]);
+  assert_non_null(node_of(model, "swish.1"));
+  onnx__model_proto__free_unpacked(model, NULL);
+  begin_with_swish(&kit);
+  (void)kit_node(&kit, "TensorScatter", "t,t", "y");
+  (void)kit_input(&kit, "t", NULL); // without a type, the node is kept
+  kit_output(&kit, "y");
+  model = written(&kit);
+  assert_int_equal(opset_of(model), 24);
+  assert_int_equal(model->n_functions, 0);
+  assert_true(node_of(model, "Swish")->attribute[0]->f == 1.5F);
+  onnx__model_proto__free_unpacked(model, NULL);
+}
+
 static bool is_loaded(const char *op, int dtype, int64_t opset) {
   static char x[] = "x";
   char *names[] = {x, x, x};
@@ -384,6 +418,7 @@ int main(void) {
       cmocka_unit_test(old_nodes_keep_old_sets),
       cmocka_unit_test(new_nodes_want_new_sets),
       cmocka_unit_test(other_models_have_the_usual_set),
+      cmocka_unit_test(young_operators_are_formulas_in_older_sets),
       cmocka_unit_test(the_runtime_loads_what_it_has),
       cmocka_unit_test(operators_are_loaded_in_sets),
       cmocka_unit_test(sets_are_chosen_that_the_runtime_loads),
