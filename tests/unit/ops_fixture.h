@@ -74,7 +74,6 @@ EG_MAYBE_UNUSED static void fixture_deinit(fixture *f) { eg_arena_deinit(&f->are
 EG_MAYBE_UNUSED static const ops_case ops_cases[] = {
 #define CASE(ID, ATTRS, INPUTS, RESULTS) {EG_OP_##ID, ATTRS, INPUTS, RESULTS},
 #include "tests/unit/ops_cases.def"
-#undef CASE
 };
 
 enum { OPS_CASES = sizeof ops_cases / sizeof *ops_cases };
