@@ -12,6 +12,7 @@
 #include "ops/kernel_math.h"
 #include "ops/kernel_window.h"
 #include "ops/kernels.h"
+#include "ops/meaning.h"
 
 #define MAX_PLANE(suffix, type, lowest)                                                  \
   EG_KERNEL_CLONES static void max_plane_##suffix(                                       \
@@ -313,25 +314,54 @@ egraph_status eg_kernel_max_unpool(const eg_kernel_call *call) {
   return run_work(call, run_unpool);
 }
 
+/// Windows that columns are made of.
+static egraph_status list_columns(const eg_kernel_call *call, const eg_type *image,
+                                  eg_window *window, eg_window_rows *rows) {
+  eg_windows w;
+  eg_type places = *image;
+  (void)eg_op_windows(call->attrs, NULL, 0, &w);
+  for (uint32_t d = 0; d < w.kernel.len; d++) {
+    int64_t reach = (w.kernel.data[d] - 1) * w.dilations.data[d] + 1;
+    int64_t padded = image->dims[d + 2] + w.pads.data[d] + w.pads.data[d + w.kernel.len];
+    places.dims[d + 2] = (padded - reach) / w.strides.data[d] + 1;
+  }
+  EG_TRY(eg_window_init(window, &places, image, w.kernel.data, w.strides.data,
+                        w.pads.data, w.dilations.data));
+  return eg_window_list(window, rows);
+}
+
+egraph_status eg_kernel_im2col(const eg_kernel_call *call) {
+  const eg_tensor *x = &call->inputs[0], *y = &call->outputs[0];
+  size_t size = eg_dtype_bytes(x->type.dtype);
+  eg_window window;
+  EG_LOCAL(eg_window_rows, rows, call->alloc);
+  if (eg_type_elements(&y->type) == 0) return EGRAPH_OK;
+  EG_TRY(list_columns(call, &x->type, &window, &rows));
+  size_t small = (size_t)eg_window_small(&window), taps = (size_t)eg_window_taps(&window);
+  size_t large = (size_t)eg_window_large(&window);
+  size_t planes = (size_t)eg_dims_product(x->type.dims, 0, 2);
+  memset(y->data, 0, planes * taps * small * size);
+  for (size_t plane = 0; plane < planes; plane++)
+    for (size_t r = 0; r < rows.len; r++) {
+      const eg_window_row row = rows.data[r];
+      size_t run = row.step == 1 ? (size_t)row.count : 1; // elements that are neighbours
+      size_t step = (size_t)row.step * size;
+      const unsigned char *from =
+          (const unsigned char *)x->data + (plane * large + (size_t)row.large) * size;
+      unsigned char *to =
+          (unsigned char *)y->data +
+          ((plane * taps + (size_t)row.tap) * small + (size_t)row.small) * size;
+      for (size_t i = 0; i < (size_t)row.count; i += run, from += step)
+        memcpy(to + i * size, from, run * size);
+    }
+  return EGRAPH_OK;
+}
+
 static egraph_status run_col2im(work *w) {
-  const eg_attrs *attrs = w->call->attrs;
   const eg_type *y = &w->call->outputs[0].type;
-  eg_ints block = eg_attr_at(attrs, EG_A_COL2IM_BLOCK_SHAPE)->ints;
-  eg_ints strides = eg_attr_at(attrs, EG_A_COL2IM_STRIDES)->ints;
-  eg_ints pads = eg_attr_at(attrs, EG_A_COL2IM_PADS)->ints;
-  eg_ints dilations = eg_attr_at(attrs, EG_A_COL2IM_DILATIONS)->ints;
-  eg_type small = *y;
   double *out;
   EG_TRY(alloc_result(w, &out));
-  for (uint32_t d = 0; d < block.len; d++) {
-    small.dims[d + 2] = (y->dims[d + 2] + pads.data[d] + pads.data[d + block.len] -
-                         (block.data[d] - 1) * dilations.data[d] - 1) /
-                            strides.data[d] +
-                        1;
-  }
-  EG_TRY(eg_window_init(&w->window, &small, y, block.data, strides.data, pads.data,
-                        dilations.data));
-  EG_TRY(eg_window_list(&w->window, w->rows));
+  EG_TRY(list_columns(w->call, y, &w->window, w->rows));
   int64_t places = eg_window_small(&w->window), pixels = eg_window_large(&w->window);
   int64_t taps = eg_window_taps(&w->window);
   for (int64_t plane = 0; plane < y->dims[0] * y->dims[1]; plane++)

@@ -192,42 +192,78 @@ void eg_factors_max_unpool(const eg_typing *node, const eg_type *results,
     out->factor[i].input_dim[1] = (int8_t)i;
 }
 
-/// Places of the window along spatial dimension i.
-static egraph_status col2im_positions(const eg_typing *node, uint32_t i, int64_t *out) {
-  const eg_attrs *attrs = node->attrs;
-  eg_window window =
-      eg_window_of(eg_attr_at(attrs, EG_A_COL2IM_BLOCK_SHAPE)->ints.data[i],
-                   eg_attr_at(attrs, EG_A_COL2IM_STRIDES)->ints,
-                   eg_attr_at(attrs, EG_A_COL2IM_PADS)->ints,
-                   eg_attr_at(attrs, EG_A_COL2IM_DILATIONS)->ints, i);
-  return eg_window_positions(node, &window,
-                             eg_attr_at(attrs, EG_A_COL2IM_IMAGE_SHAPE)->ints.data[i],
-                             false, out);
+/// Checks the windows over images of these sizes, and counts the elements and the places
+/// of one.
+static egraph_status count_columns(const eg_typing *node, const int64_t *image,
+                                   uint32_t rank, int64_t *taps, int64_t *places) {
+  eg_windows attrs;
+  (void)eg_op_windows(node->attrs, NULL, 0, &attrs);
+  bool is_block = eg_typing_op(node) == EG_OP_COL2IM;
+  EG_TRY(eg_typing_list(node, is_block ? "block_shape" : "kernel_shape", attrs.kernel,
+                        rank, 1));
+  EG_TRY(eg_typing_list(node, "strides", attrs.strides, rank, 1));
+  EG_TRY(eg_typing_list(node, "dilations", attrs.dilations, rank, 1));
+  EG_TRY(eg_typing_list(node, "pads", attrs.pads, 2 * rank, 0));
+  *taps = *places = 1;
+  for (uint32_t i = 0; i < rank; i++) {
+    eg_window window =
+        eg_window_of(attrs.kernel.data[i], attrs.strides, attrs.pads, attrs.dilations, i);
+    int64_t count;
+    EG_TRY(eg_window_positions(node, &window, image[i], false, &count));
+    if (!eg_size_mul(*taps, window.kernel, taps) || !eg_size_mul(*places, count, places))
+      return eg_typing_fail(node, "the size of a %s overflows",
+                            is_block ? "block" : "window");
+  }
+  return EGRAPH_OK;
+}
+
+/// Images and channels are independent; channels are major in dimension 1 of the columns.
+/// Taps and places count the work, pixels do not.
+static void factor_columns(const eg_type *image, const eg_type *columns, bool to_columns,
+                           eg_factors *out) {
+  eg_factors_add_dim(out, EG_FACTOR_PARALLEL, image, 0);
+  eg_factors_add_dim(out, EG_FACTOR_PARALLEL, image, 1);
+  int64_t taps = image->dims[1] == 0 ? 0 : columns->dims[1] / image->dims[1];
+  const int64_t sizes[] = {taps, columns->dims[2]};
+  for (int8_t d = 1; d <= 2; d++) {
+    eg_factor *factor = eg_factors_add(out, EG_FACTOR_BLOCKED, sizes[d - 1]);
+    *(to_columns ? factor->output_dim : factor->input_dim) = d;
+  }
+  for (uint32_t i = 2; i < image->rank; i++) {
+    eg_factor *pixel = eg_factors_add(out, EG_FACTOR_BLOCKED, image->dims[i]);
+    *(to_columns ? pixel->input_dim : pixel->output_dim) = (int8_t)i;
+    pixel->is_no_loop = true;
+  }
+  out->linear = eg_operand_bits(1);
+}
+
+egraph_status eg_infer_im2col(const eg_typing *node, eg_type *out) {
+  const eg_type *x = &node->inputs[0];
+  int64_t taps, places, rows;
+  EG_TRY(eg_typing_min_rank(node, 0, 3));
+  EG_TRY(count_columns(node, x->dims + 2, x->rank - 2, &taps, &places));
+  if (!eg_size_mul(x->dims[1], taps, &rows))
+    return eg_typing_fail(node, "the size of a column overflows");
+  *out = eg_type_of(x->dtype, 3, (const int64_t[]){x->dims[0], rows, places});
+  return EGRAPH_OK;
+}
+
+void eg_factors_im2col(const eg_typing *node, const eg_type *results,
+                       uint32_t result_count, eg_factors *out) {
+  (void)result_count;
+  factor_columns(&node->inputs[0], results, true, out);
 }
 
 egraph_status eg_infer_col2im(const eg_typing *node, eg_type *out) {
   const eg_type *x = &node->inputs[0];
   eg_ints image = eg_attr_at(node->attrs, EG_A_COL2IM_IMAGE_SHAPE)->ints;
-  eg_ints block = eg_attr_at(node->attrs, EG_A_COL2IM_BLOCK_SHAPE)->ints;
   uint32_t rank = image.len;
-  int64_t taps = 1, places = 1;
+  int64_t taps, places;
   if (x->rank != 3 || rank == 0 || rank + 2 > EGRAPH_MAX_RANK)
     return eg_typing_fail(node, "columns %s need 3 dimensions, image_shape 1 to %d",
                           eg_type_text_of(x).text, EGRAPH_MAX_RANK - 2);
   EG_TRY(eg_typing_list(node, "image_shape", image, rank, 1));
-  EG_TRY(eg_typing_list(node, "block_shape", block, rank, 1));
-  EG_TRY(eg_typing_list(node, "strides",
-                        eg_attr_at(node->attrs, EG_A_COL2IM_STRIDES)->ints, rank, 1));
-  EG_TRY(eg_typing_list(node, "dilations",
-                        eg_attr_at(node->attrs, EG_A_COL2IM_DILATIONS)->ints, rank, 1));
-  EG_TRY(eg_typing_list(node, "pads", eg_attr_at(node->attrs, EG_A_COL2IM_PADS)->ints,
-                        2 * rank, 0));
-  for (uint32_t i = 0; i < rank; i++) {
-    int64_t count;
-    EG_TRY(col2im_positions(node, i, &count));
-    if (!eg_size_mul(taps, block.data[i], &taps) || !eg_size_mul(places, count, &places))
-      return eg_typing_fail(node, "the size of a block overflows");
-  }
+  EG_TRY(count_columns(node, image.data, rank, &taps, &places));
   if (x->dims[1] % taps != 0 || x->dims[2] != places)
     return eg_typing_fail(
         node, "columns are %s; a block has %" PRId64 " elements and %" PRId64 " places",
@@ -241,19 +277,7 @@ egraph_status eg_infer_col2im(const eg_typing *node, eg_type *out) {
 void eg_factors_col2im(const eg_typing *node, const eg_type *results,
                        uint32_t result_count, eg_factors *out) {
   (void)result_count;
-  const eg_type *x = &node->inputs[0];
-  eg_factors_add_dim(out, EG_FACTOR_PARALLEL, results, 0);
-  eg_factor *channel = eg_factors_add(out, EG_FACTOR_PARALLEL, results->dims[1]);
-  channel->input_dim[0] = channel->output_dim[0] = 1;
-  int64_t taps = results->dims[1] == 0 ? 0 : x->dims[1] / results->dims[1];
-  eg_factors_add(out, EG_FACTOR_BLOCKED, taps)->input_dim[0] = 1;
-  eg_factors_add(out, EG_FACTOR_BLOCKED, x->dims[2])->input_dim[0] = 2;
-  for (uint32_t i = 2; i < results->rank; i++) {
-    eg_factor *place = eg_factors_add(out, EG_FACTOR_BLOCKED, results->dims[i]);
-    place->output_dim[0] = (int8_t)i;
-    place->is_no_loop = true;
-  }
-  out->linear = eg_operand_bits(1);
+  factor_columns(results, &node->inputs[0], false, out);
 }
 
 egraph_status eg_infer_lp_norm(const eg_typing *node, eg_type *out) {

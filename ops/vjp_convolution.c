@@ -129,3 +129,22 @@ void eg_vjp_global_pool(const eg_vjp *v) {
   eg_ref share = EG_BUILD(b, EG_OP_DIV, d, count);
   v->out[X] = eg_build_expand(b, share, x);
 }
+
+// ---- columns ----------------------------------------------------------------------
+
+// Each operator is the gradient of the other: they share all slots but the image's shape,
+// which is col2im's first.
+
+void eg_vjp_im2col(const eg_vjp *v) {
+  const eg_type *x = eg_vjp_type(v, X);
+  eg_attr slots[EG_A_COL2IM_DILATIONS - EG_A_BASE_COL2IM + 1];
+  if (eg_type_elements(x) == 0) return; // col2im takes no image without pixels
+  slots[0] = eg_ints_attr(x->dims + 2, x->rank - 2);
+  for (uint32_t i = 0; i < v->attrs->count; i++)
+    slots[i + 1] = v->attrs->slots[i];
+  v->out[X] = eg_build_node(v->b, EG_OP_COL2IM, slots, v->cotangents, 1);
+}
+
+void eg_vjp_col2im(const eg_vjp *v) {
+  v->out[X] = eg_build_node(v->b, EG_OP_IM2COL, v->attrs->slots + 1, v->cotangents, 1);
+}

@@ -48,7 +48,6 @@ void eg_vjp_none(const eg_vjp *v);
 #define eg_vjp_lp_norm eg_vjp_none
 #define eg_vjp_grid_sample eg_vjp_none
 #define eg_vjp_roi_align eg_vjp_none
-#define eg_vjp_col2im eg_vjp_none
 #define eg_vjp_det eg_vjp_none
 
 #define EG_OP(ID, NAME, ONNX, MIN, MAX, RESULTS, FAMILY, ...)                            \

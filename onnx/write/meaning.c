@@ -378,6 +378,57 @@ static egraph_status mean_conv_identity(eg_onnx_body *body, const eg_onnx_item *
   return binary(body, "Tile", kernel, times, item->result_names[0], NULL);
 }
 
+// ---- columns ------------------------------------------------------------------------
+
+// Dimension `axis`, of `size` elements, becomes windows: tap-major, places within.
+// Returns the number of places.
+static egraph_status gather_windows(eg_onnx_body *body, const char **inout, uint32_t axis,
+                                    int64_t size, const eg_windows *w, int64_t *places) {
+  uint32_t i = axis - 2;
+  int64_t kernel = w->kernel.data[i], dilation = w->dilations.data[i], *list;
+  const char *indices;
+  Onnx__NodeProto *node;
+  *places = (size - (kernel - 1) * dilation - 1) / w->strides.data[i] + 1;
+  EG_TRY(eg_arena_alloc(&body->writer->arena, (size_t)(kernel * *places), sizeof *list,
+                        &list));
+  for (int64_t at = 0; at < kernel * *places; at++)
+    list[at] = at / *places * dilation + at % *places * w->strides.data[i];
+  EG_TRY(eg_onnx_constant_ints(body, list, (uint32_t)(kernel * *places), &indices));
+  EG_TRY(eg_onnx_put(body, "Gather", (const char *const[]){*inout, indices}, 2, NULL,
+                     inout, &node));
+  return eg_onnx_put_int(body, node, "axis", axis);
+}
+
+// Taps of all dimensions come before their places. A convolution with an identity kernel
+// would multiply infinities by zeros.
+static egraph_status mean_im2col(eg_onnx_body *body, const eg_onnx_item *item) {
+  const eg_type *x = &item->inputs[0], *y = &item->results[0];
+  int64_t pads[2 * EGRAPH_MAX_RANK] = {0}, perm[2 * EGRAPH_MAX_RANK] = {0, 1};
+  int64_t dims[2 * EGRAPH_MAX_RANK] = {x->dims[0], x->dims[1]};
+  const char *columns = item->input_names[0], *rows;
+  eg_windows w;
+  Onnx__NodeProto *node;
+  (void)eg_op_windows(item->attrs, NULL, 0, &w);
+  uint32_t spatial = w.kernel.len;
+  for (uint32_t i = 0; i < spatial; i++) {
+    pads[2 + i] = w.pads.data[i];
+    pads[x->rank + 2 + i] = w.pads.data[spatial + i];
+  }
+  EG_TRY(put_pad(body, columns, x->dtype, pads, x->rank, NULL, &columns));
+  for (uint32_t i = 0; i < spatial; i++) {
+    uint32_t tap = 2 + 2 * i, place = tap + 1, axis = 2 + i;
+    int64_t size = x->dims[axis] + pads[axis] + pads[x->rank + axis];
+    EG_TRY(gather_windows(body, &columns, axis, size, &w, &dims[place]));
+    dims[tap] = w.kernel.data[i];
+    perm[axis] = tap;
+    perm[axis + spatial] = place;
+  }
+  EG_TRY(reshape(body, columns, dims, 2 + 2 * spatial, NULL, &rows));
+  EG_TRY(eg_onnx_put(body, "Transpose", &rows, 1, NULL, &columns, &node));
+  EG_TRY(eg_onnx_put_ints(body, node, "perm", perm, 2 + 2 * spatial));
+  return reshape(body, columns, y->dims, y->rank, item->result_names[0], NULL);
+}
+
 // Reductions over no axis; ONNX takes an empty list for all axes.
 static egraph_status mean_nothing(eg_onnx_body *body, const eg_onnx_item *item) {
   return unary(body, "Identity", item->input_names[0], item->result_names[0], NULL);
@@ -396,6 +447,7 @@ static egraph_status mean_nothing(eg_onnx_body *body, const eg_onnx_item *item) 
   X(EYE, mean_eye)                                                                       \
   X(POOL_KERNEL, mean_pool_kernel)                                                       \
   X(CONV_IDENTITY, mean_conv_identity)                                                   \
+  X(IM2COL, mean_im2col)                                                                 \
   X(REDUCE_SUM, mean_nothing)                                                            \
   X(REDUCE_MEAN, mean_nothing)                                                           \
   X(REDUCE_MAX, mean_nothing)                                                            \
