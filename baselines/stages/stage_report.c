@@ -262,12 +262,12 @@ egraph_status eg_staged_print(eg_text *text, const eg_staged *staged, bool all) 
                  staged->is_cancelled ? "; cancelled" : "");
   if (staged->best == UINT32_MAX) {
     eg_text_append(
-        text,
-        staged->was_limited
-            ? "no pipeline was found: limits ended the search for plans of some "
-              "stages; raise --work and --time-limit\n"
-            : "no pipeline is possible: a stage has no plan on any part of the "
-              "machine; raise the limit of memory, or take a smaller batch of the model\n");
+        text, staged->was_limited
+                  ? "no pipeline was found: limits ended the search for plans of some "
+                    "stages; raise --work and --time-limit\n"
+                  : "no pipeline is possible: a stage has no plan on any part of the "
+                    "machine; raise the limit of memory, or take a smaller batch of the "
+                    "model\n");
   } else {
     print_staged_row(text, staged, &staged->rows.data[staged->best]);
     print_stages(text, staged);

@@ -11,8 +11,9 @@
 // ---- values that every plan makes -------------------------------------------------
 
 #define OWNED                                                                            \
-  (eg_u32s, operator_begin, operators, arc_begin, arcs, place_value, first, queue),      \
-      (eg_bytes, everywhere, before)
+  (eg_u32s, operator_begin, operators, reader_begin, readers, arc_begin, arcs,           \
+   place_value, first, queue),                                                           \
+      (eg_bytes, everywhere, before, exits)
 
 void eg_plan_needs_init(eg_plan_needs *needs, egraph_allocator alloc) {
   *needs = (eg_plan_needs){.model = NULL};
@@ -81,11 +82,46 @@ static egraph_status index_arcs(eg_plan_needs *needs) {
                         &needs->arcs);
 }
 
+/// True when input i of an operator is not the same value as an earlier input.
+static bool is_first_input(const eg_layout_problem *p, uint32_t op, uint32_t i) {
+  for (uint32_t j = p->input_begin.data[op]; j < i; j++)
+    if (p->inputs.data[j] == p->inputs.data[i]) return false;
+  return true;
+}
+
+static egraph_status index_readers(eg_plan_needs *needs) {
+  const eg_layout_problem *p = &needs->model->problem;
+  EG_LOCAL(eg_u32s, value, needs->readers.alloc);
+  EG_LOCAL(eg_u32s, reader, needs->readers.alloc);
+  for (uint32_t o = 0; o < eg_layout_operator_count(p); o++)
+    for (uint32_t i = p->input_begin.data[o]; i < p->input_begin.data[o + 1]; i++) {
+      if (!is_first_input(p, o, i)) continue;
+      EG_TRY(eg_u32s_push(&value, p->inputs.data[i]));
+      EG_TRY(eg_u32s_push(&reader, o));
+    }
+  EG_TRY(eg_group_items(&value, eg_layout_value_count(p), &needs->reader_begin,
+                        &needs->readers));
+  for (size_t r = 0; r < needs->readers.len; r++)
+    needs->readers.data[r] = reader.data[needs->readers.data[r]];
+  return EGRAPH_OK;
+}
+
+static egraph_status index_exits(eg_plan_needs *needs) {
+  const eg_plan_model *model = needs->model;
+  needs->exits.len = 0;
+  EG_TRY(eg_bytes_resize(&needs->exits, model->space->values.len));
+  for (size_t v = 0; v < model->values.len; v++)
+    if (model->values.data[v].role == EG_MODEL_EXIT)
+      needs->exits.data[model->values.data[v].value] = 1;
+  return EGRAPH_OK;
+}
+
 static egraph_status index_problem(eg_plan_needs *needs) {
   const eg_layout_problem *p = &needs->model->problem;
   uint32_t values = eg_layout_value_count(p);
   needs->everywhere.len = needs->before.len = 0;
   needs->operator_begin.len = needs->operators.len = 0;
+  needs->reader_begin.len = needs->readers.len = 0;
   needs->arc_begin.len = needs->arcs.len = 0;
   EG_TRY(eg_bytes_resize(&needs->everywhere, values));
   EG_TRY(eg_bytes_resize(&needs->before, values));
@@ -95,6 +131,8 @@ static egraph_status index_problem(eg_plan_needs *needs) {
   for (uint32_t v = 0; v < values; v++)
     for (uint32_t l = 0; l < eg_layout_layout_count(p, v); l++)
       EG_TRY(eg_u32s_push(&needs->place_value, v));
+  EG_TRY(index_readers(needs));
+  EG_TRY(index_exits(needs));
   return index_arcs(needs);
 }
 
@@ -196,18 +234,18 @@ static bool is_keeping(const step_view *p, uint32_t op) {
   return p->model->operators.data[op] == EG_SPACE_NONE;
 }
 
-static bool operator_reads(const step_view *p, uint32_t op, uint32_t value) {
-  for (uint32_t i = p->problem->input_begin.data[op];
-       i < p->problem->input_begin.data[op + 1]; i++)
-    if (p->problem->inputs.data[i] == value) return true;
-  return false;
-}
+/// *o: each operator that reads a value, in order.
+#define EACH_READER(p, value, o)                                                         \
+  for (const uint32_t *                                                                  \
+           o = (p)->needs->readers.data + (p)->needs->reader_begin.data[value],          \
+          *end = (p)->needs->readers.data + (p)->needs->reader_begin.data[(value) + 1];  \
+       o != end; o++)
 
 /// True when some operator that may make the step's value reads another value.
 static bool may_read(const step_view *p, uint32_t value) {
   for (uint32_t i = p->needs->operator_begin.data[p->value];
        i < p->needs->operator_begin.data[p->value + 1]; i++)
-    if (operator_reads(p, p->needs->operators.data[i], value)) return true;
+    if (reads(p->problem, p->needs->operators.data[i], value)) return true;
   return false;
 }
 
@@ -229,9 +267,8 @@ static bool is_op_after(const step_view *p, uint32_t op) {
 static bool is_written_after(const step_view *p, uint32_t value) {
   if (p->into == EG_SPACE_NONE) return is_earlier(p->needs, p->value, value);
   bool is_read = false;
-  for (uint32_t o = 0; o < eg_layout_operator_count(p->problem); o++) {
-    uint32_t reader = p->problem->operator_value.data[o];
-    if (!operator_reads(p, o, p->value)) continue;
+  EACH_READER(p, p->value, o) {
+    uint32_t reader = p->problem->operator_value.data[*o];
     is_read = true;
     if (p->needs->everywhere.data[reader] == 0) return false;
     if (reader != value && !is_earlier(p->needs, reader, value)) return false;
@@ -267,8 +304,10 @@ static egraph_status find_after(step_view *p, egraph_allocator alloc) {
 /// True when every plan that has the value has the step: nothing keeps the value from
 /// elsewhere.
 static bool is_always_made(const step_view *p) {
-  for (uint32_t o = 0; o < eg_layout_operator_count(p->problem); o++)
-    if (p->problem->operator_value.data[o] == p->value && is_keeping(p, o)) return false;
+  const eg_plan_needs *needs = p->needs;
+  for (uint32_t i = needs->operator_begin.data[p->value];
+       i < needs->operator_begin.data[p->value + 1]; i++)
+    if (is_keeping(p, needs->operators.data[i])) return false;
   return true;
 }
 
@@ -285,9 +324,8 @@ static bool is_made_before(const step_view *p, uint32_t value) {
 static uint32_t turn_of(const step_view *p) {
   uint32_t own = p->needs->first.data[p->value], turn = UINT32_MAX;
   if (p->into == EG_SPACE_NONE) return own;
-  for (uint32_t o = 0; o < eg_layout_operator_count(p->problem); o++) {
-    uint32_t reader = p->problem->operator_value.data[o];
-    if (!operator_reads(p, o, p->value)) continue;
+  EACH_READER(p, p->value, o) {
+    uint32_t reader = p->problem->operator_value.data[*o];
     if (!needs_own_step(p->needs, reader)) return own;
     turn = p->needs->first.data[reader] < turn ? p->needs->first.data[reader] : turn;
   }
@@ -301,17 +339,16 @@ enum { MOST_COPIES = 4 }; // one of another
 /// True when all possible readers of a state, first kept as `value`, come after the step.
 static bool is_read_after(const step_view *p, uint32_t value, int copies) {
   bool is_read = false;
-  for (uint32_t o = 0; o < eg_layout_operator_count(p->problem); o++) {
-    uint32_t to = p->problem->operator_value.data[o];
+  EACH_READER(p, value, o) {
+    uint32_t to = p->problem->operator_value.data[*o];
     const eg_model_value *reader = step_value(p, to);
-    if (!operator_reads(p, o, value)) continue;
     is_read = true;
-    bool leaves = is_keeping(p, o) &&
+    bool leaves = is_keeping(p, *o) &&
                   (reader->role == EG_MODEL_EXIT || reader->phase != EG_PHASE_BACKWARD);
-    bool is_same = is_keeping(p, o) && !leaves;
+    bool is_same = is_keeping(p, *o) && !leaves;
     if (leaves && step_value(p, value)->role != EG_MODEL_KEPT) return false;
     if (is_same && (copies == 0 || !is_read_after(p, to, copies - 1))) return false;
-    if (!is_keeping(p, o) && (to == p->value || p->after.data[to] == 0)) return false;
+    if (!is_keeping(p, *o) && (to == p->value || p->after.data[to] == 0)) return false;
   }
   return is_read;
 }
@@ -331,19 +368,20 @@ static uint32_t kept_from(const step_view *p, uint32_t op) {
 
 /// True when every plan that has the step reads a value after it.
 static bool has_later_reader(const step_view *p, uint32_t value) {
-  for (uint32_t w = 0; w < p->model->values.len; w++)
-    if (p->needs->everywhere.data[w] != 0 && p->after.data[w] != 0 &&
-        always_reads(p->needs, w, value))
+  EACH_READER(p, value, o) {
+    uint32_t reader = p->problem->operator_value.data[*o];
+    if (p->needs->everywhere.data[reader] != 0 && p->after.data[reader] != 0 &&
+        always_reads(p->needs, reader, value))
       return true;
+  }
   return false;
 }
 
 /// True when every possible reader of an entry in the phase of the step is the step, or
 /// before it.
 static bool is_read_before(const step_view *p, uint32_t entry) {
-  for (uint32_t o = 0; o < eg_layout_operator_count(p->problem); o++) {
-    uint32_t reader = p->problem->operator_value.data[o];
-    if (!operator_reads(p, o, entry)) continue;
+  EACH_READER(p, entry, o) {
+    uint32_t reader = p->problem->operator_value.data[*o];
     if (step_value(p, reader)->role == EG_MODEL_HANDED) return false; // to who knows whom
     if (!needs_own_step(p->needs, reader)) continue;
     bool is_step = reader == p->value && p->into == EG_SPACE_NONE;
@@ -405,11 +443,8 @@ static double bytes_at(const step_view *p, uint32_t value, uint32_t place) {
 /// True when the value may share storage: the next step's entry does, and elements of a
 /// tuple do.
 static bool has_storage(const step_view *p, uint32_t space_value) {
-  for (uint32_t v = 0; v < p->model->values.len; v++)
-    if (step_value(p, v)->role == EG_MODEL_EXIT && step_value(p, v)->value == space_value)
-      return true;
   const eg_space_value *value = &p->space->values.data[space_value];
-  return value->is_sum || value->is_tuple;
+  return p->needs->exits.data[space_value] != 0 || value->is_sum || value->is_tuple;
 }
 
 // ---- values across the step -----------------------------------------------------------
@@ -442,9 +477,9 @@ static bool may_need(const step_view *p, uint32_t op, uint32_t place) {
 
 /// True when an operator that may run before the step may need a place.
 static bool is_needed_early(const step_view *p, uint32_t u, uint32_t place) {
-  for (uint32_t o = 0; o < eg_layout_operator_count(p->problem); o++) {
-    bool is_late = p->after.data[p->problem->operator_value.data[o]] != 0;
-    if (!is_late && operator_reads(p, o, u) && may_need(p, o, place)) return true;
+  EACH_READER(p, u, o) {
+    bool is_late = p->after.data[p->problem->operator_value.data[*o]] != 0;
+    if (!is_late && may_need(p, *o, place)) return true;
   }
   return false;
 }

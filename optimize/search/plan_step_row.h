@@ -12,10 +12,12 @@
 typedef struct eg_plan_needs {
   const eg_plan_model *model;        // borrowed
   eg_u32s operator_begin, operators; // [values + 1]: that may make a value
+  eg_u32s reader_begin, readers;     // [values + 1]: operators that read it, once each
   eg_u32s arc_begin, arcs;           // [values + 1]: of a value
   eg_u32s place_value;               // [places]
-  eg_u32s first; // [values] no plan makes it before all of its phase with lower numbers,
-                 // of the space, than this one
+  eg_u32s first;  // [values] no plan makes it before all of its phase with lower numbers,
+                  // of the space, than this one
+  eg_bytes exits; // [space values] leave as entries of the next step
   eg_bytes everywhere; // [values] in every plan
   eg_bytes before;     // [values] made before the value asked for last
   eg_u32s queue;       // scratch
