@@ -55,4 +55,9 @@ egraph_status eg_arena_alloc(eg_arena *arena, size_t count, size_t size,
 egraph_status eg_arena_string(eg_arena *arena, const char *text, size_t length,
                               const char **out);
 
+/// Makes `pointer` point to count zeroed items in an arena; returns from the enclosing
+/// function on failure.
+#define EG_NEW(arena, count, pointer)                                                    \
+  EG_TRY(eg_arena_alloc(arena, count, sizeof *(pointer), &(pointer)))
+
 #endif

@@ -56,6 +56,45 @@ bool eg_rule_class_find(const char *name, egraph_math *out) {
   return false;
 }
 
+// ---- expressions ---------------------------------------------------------------------
+
+const eg_rule_expr *eg_rule_call_of(const eg_rule *rule, uint32_t expr,
+                                    eg_rule_function function) {
+  const eg_rule_expr *at = &rule->exprs[expr];
+  return at->form == EG_RULE_EXPR_CALL && at->function == function ? at : NULL;
+}
+
+// At most as deep as the reader allows.
+bool eg_rule_calls(const eg_rule *rule, uint32_t expr, eg_rule_function function) {
+  const eg_rule_expr *at = &rule->exprs[expr];
+  bool is = eg_rule_call_of(rule, expr, function) != NULL;
+  for (uint32_t i = 0; at->form == EG_RULE_EXPR_CALL && i < at->arg_count && !is; i++)
+    is = eg_rule_calls(rule, at->args[i], function);
+  return is;
+}
+
+uint32_t eg_rule_var_of(const eg_rule *rule, uint32_t expr) {
+  const eg_rule_expr *at = &rule->exprs[expr];
+  return at->form == EG_RULE_EXPR_VAR ? at->var : EG_RULE_NONE;
+}
+
+static const eg_rule_let *find_let(const eg_rule *rule, uint32_t var, bool is_term) {
+  for (uint32_t i = 0; i < rule->let_count; i++)
+    if (rule->lets[i].var == var && rule->lets[i].is_term == is_term)
+      return &rule->lets[i];
+  return NULL;
+}
+
+uint32_t eg_rule_let_expr(const eg_rule *rule, uint32_t var) {
+  const eg_rule_let *let = find_let(rule, var, false);
+  return let != NULL ? let->expr : EG_RULE_NONE;
+}
+
+uint32_t eg_rule_let_term(const eg_rule *rule, uint32_t var) {
+  const eg_rule_let *let = find_let(rule, var, true);
+  return let != NULL ? let->term : EG_RULE_NONE;
+}
+
 // ---- parallel operators ------------------------------------------------------------
 
 uint32_t eg_rule_moves_of(const eg_rule *rule, uint32_t term, uint32_t *out_begin) {

@@ -210,6 +210,17 @@ typedef struct eg_rule_test {
   uint32_t claim_count;
 } eg_rule_test;
 
+/// The expression if it is a call of that function, else NULL.
+const eg_rule_expr *eg_rule_call_of(const eg_rule *rule, uint32_t expr,
+                                    eg_rule_function function);
+/// True when the expression, or one within it, is such a call.
+bool eg_rule_calls(const eg_rule *rule, uint32_t expr, eg_rule_function function);
+/// The variable that an expression is, or EG_RULE_NONE.
+uint32_t eg_rule_var_of(const eg_rule *rule, uint32_t expr);
+/// The expression, or the term, that `let` gives a variable, or EG_RULE_NONE.
+uint32_t eg_rule_let_expr(const eg_rule *rule, uint32_t var);
+uint32_t eg_rule_let_term(const eg_rule *rule, uint32_t var);
+
 const char *eg_rule_kind_words(eg_rule_kind kind);
 
 typedef struct eg_rule_function_info {

@@ -63,7 +63,7 @@ static egraph_status set_layout_vars(check *c, const eg_claim_case *of,
                                      eg_rule_env *out) {
   const eg_rule *rule = c->rule;
   *out = *instance->env;
-  EG_TRY(eg_arena_alloc(&c->arena, rule->var_count, sizeof *out->vars, &out->vars));
+  EG_NEW(&c->arena, rule->var_count, out->vars);
   for (uint32_t v = 0; v < rule->var_count; v++)
     out->vars[v] = rule->vars[v].origin != EG_RULE_VAR_LAYOUT
                        ? instance->env->vars[v]
@@ -103,7 +103,7 @@ static egraph_status set_moves(check *c, eg_rule_env *env, eg_claim_case *out,
                                bool *out_ok) {
   const eg_rule *rule = c->rule;
   eg_parallel_op *moves;
-  EG_TRY(eg_arena_alloc(&c->arena, rule->move_count, sizeof *moves, &moves));
+  EG_NEW(&c->arena, rule->move_count, moves);
   *out_ok = true;
   out->moves = moves;
   set_mesh(c, &out->mesh);
@@ -183,8 +183,8 @@ static egraph_status judge_claim(check *c, const eg_claim_case *of,
   eg_claim_way way = {.number = eg_rng_next(&c->rng)};
   eg_rank_verdict ranks;
   uint32_t terms = c->rule->term_count;
-  EG_TRY(eg_arena_alloc(&c->arena, terms, sizeof *way.layouts, &way.layouts));
-  EG_TRY(eg_arena_alloc(&c->arena, terms, sizeof *way.strategies, &way.strategies));
+  EG_NEW(&c->arena, terms, way.layouts);
+  EG_NEW(&c->arena, terms, way.strategies);
   EG_TRY(eg_claim_run(of, &c->arena, &way, &verdict));
   switch (verdict) {
   case EG_CLAIM_HOLDS: return judge_holding(c, of, instance, &way);

@@ -80,7 +80,7 @@ egraph_status eg_claim_strategies(const eg_claim_case *of, uint32_t term,
                                   eg_arena *scratch, eg_strategies *inout) {
   const eg_rule_term *node = &of->rule->terms[term];
   eg_type *inputs;
-  EG_TRY(eg_arena_alloc(scratch, node->child_count, sizeof *inputs, &inputs));
+  EG_NEW(scratch, node->child_count, inputs);
   for (uint32_t i = 0; i < node->child_count; i++)
     inputs[i] = of->terms[node->children[i]].types[0];
   eg_node_spec spec = {.attrs = of->terms[term].attrs,
@@ -285,11 +285,11 @@ static void name_terms(search *s) {
 
 static egraph_status reserve(search *s, eg_arena *arena) {
   size_t terms = s->of->rule->term_count;
-  EG_TRY(eg_arena_alloc(arena, terms + 1, sizeof *s->begin, &s->begin));
-  EG_TRY(eg_arena_alloc(arena, terms, sizeof *s->pick, &s->pick));
-  EG_TRY(eg_arena_alloc(arena, terms, sizeof *s->let, &s->let));
-  EG_TRY(eg_arena_alloc(arena, terms, sizeof *s->needed, &s->needed));
-  EG_TRY(eg_arena_alloc(arena, terms, sizeof *s->is_needed, &s->is_needed));
+  EG_NEW(arena, terms + 1, s->begin);
+  EG_NEW(arena, terms, s->pick);
+  EG_NEW(arena, terms, s->let);
+  EG_NEW(arena, terms, s->needed);
+  EG_NEW(arena, terms, s->is_needed);
   return eg_arena_alloc(arena, s->of->rule->var_count, sizeof *s->bound, &s->bound);
 }
 
@@ -508,9 +508,8 @@ static egraph_status walk_term(explanation *e, uint32_t term) {
   if (!node->is_var)
     return node->op == EG_OP_PART ? walk_alias(e, term, node->children[0])
                                   : walk_node(e, term);
-  for (uint32_t i = 0; i < rule->let_count; i++)
-    if (rule->lets[i].is_term && rule->lets[i].var == node->var)
-      return walk_alias(e, term, rule->lets[i].term);
+  uint32_t let = eg_rule_let_term(rule, node->var);
+  if (let != EG_RULE_NONE) return walk_alias(e, term, let);
   bool any = false;
   eg_layout likely = likely_layout(e->of, node->var), refused = likely;
   EG_TRY(keep_layout(e, term, likely, &any, &refused));
@@ -564,7 +563,7 @@ egraph_status eg_claim_explain(const eg_claim_case *of, eg_arena *scratch, eg_te
                    .layouts = &layouts,
                    .text = text,
                    .move = EG_RULE_NONE};
-  EG_TRY(eg_arena_alloc(scratch, (size_t)terms + 1, sizeof *e.begin, &e.begin));
+  EG_NEW(scratch, (size_t)terms + 1, e.begin);
   for (uint32_t t = 0; t < terms && !e.is_stuck; t++) {
     EG_TRY(walk_term(&e, t));
     e.begin[t + 1] = (uint32_t)layouts.len;

@@ -85,7 +85,7 @@ egraph_status eg_rank_tensor(eg_arena *arena, eg_type type, eg_tensor *out) {
 static egraph_status new_parts(eg_arena *arena, const eg_mesh *mesh, const eg_type *type,
                                eg_tensor **out) {
   uint32_t ranks = eg_mesh_devices(mesh);
-  EG_TRY(eg_arena_alloc(arena, ranks, sizeof **out, out));
+  EG_NEW(arena, ranks, *out);
   for (uint32_t r = 0; r < ranks; r++)
     EG_TRY(eg_rank_tensor(arena, *type, &(*out)[r]));
   return EGRAPH_OK;
@@ -347,7 +347,7 @@ static egraph_status new_rows(eg_arena *arena, const eg_tensor *of, uint32_t dim
 egraph_status eg_rank_halo(eg_arena *arena, const eg_mesh *mesh, const eg_halo *halo,
                            const eg_tensor *parts, eg_tensor **out) {
   uint32_t ranks = eg_mesh_devices(mesh), d = halo->dim;
-  EG_TRY(eg_arena_alloc(arena, ranks, sizeof **out, out));
+  EG_NEW(arena, ranks, *out);
   for (uint32_t r = 0; r < ranks; r++) {
     peers p = peers_of(mesh, r, halo->axis);
     int64_t own = parts[r].type.dims[d], place[EGRAPH_MAX_RANK] = {0},
@@ -377,7 +377,7 @@ egraph_status eg_rank_halo(eg_arena *arena, const eg_mesh *mesh, const eg_halo *
 egraph_status eg_rank_halo_back(eg_arena *arena, const eg_mesh *mesh, const eg_halo *halo,
                                 const eg_tensor *cotangents, eg_tensor **out) {
   uint32_t ranks = eg_mesh_devices(mesh), d = halo->dim;
-  EG_TRY(eg_arena_alloc(arena, ranks, sizeof **out, out));
+  EG_NEW(arena, ranks, *out);
   for (uint32_t r = 0; r < ranks; r++) {
     int64_t place[EGRAPH_MAX_RANK] = {0};
     int64_t own = cotangents[r].type.dims[d] - halo->before - halo->after;
@@ -442,7 +442,7 @@ static egraph_status rank_operands(const local_run *run,
   uint32_t count = run->of->spec.input_count;
   EG_TRY(eg_spread_local(&run->spread, run->of->mesh, run->of->strategy, rank, run->arena,
                          out_spec));
-  EG_TRY(eg_arena_alloc(run->arena, (size_t)count + 1, sizeof **out, out));
+  EG_NEW(run->arena, (size_t)count + 1, *out);
   for (uint32_t i = 0; i < count; i++) {
     (*out)[i] = i == 0 ? run->first[rank] : inputs[i]->parts[rank];
     if (!eg_type_same_shape(&(*out)[i].type, &out_spec->inputs[i]))
@@ -459,7 +459,7 @@ egraph_status eg_rank_node_run(eg_arena *arena, const eg_rank_node *node,
   EG_TRY(begin_local_run(arena, node, inputs, &run));
   uint32_t results = node->spec.result_count;
   eg_tensor *outputs;
-  EG_TRY(eg_arena_alloc(arena, results, sizeof *outputs, &outputs));
+  EG_NEW(arena, results, outputs);
   for (uint32_t i = 0; i < results; i++)
     EG_TRY(eg_rank_zeros(arena, node->mesh, &node->spec.results[i],
                          &node->strategy->result, &out[i]));
@@ -500,7 +500,7 @@ static egraph_status write_gradient(part_gradient *g, eg_node_cons *cons) {
   const eg_node_spec *spec = g->spec;
   eg_gradient_seed *seeds;
   uint32_t seed_count = 0;
-  EG_TRY(eg_arena_alloc(g->arena, spec->result_count, sizeof *seeds, &seeds));
+  EG_NEW(g->arena, spec->result_count, seeds);
   for (uint32_t i = 0; i < spec->input_count; i++)
     EG_TRY(declare(g, &g->operands[i], &g->inputs[i]));
   EG_TRY(eg_graph_add_node(g->graph, NULL, spec->attrs, g->inputs, spec->input_count,
@@ -517,8 +517,8 @@ static egraph_status write_gradient(part_gradient *g, eg_node_cons *cons) {
 
 static egraph_status run_graph_node(part_gradient *g, eg_graph_node_info node) {
   eg_tensor *inputs, *outputs;
-  EG_TRY(eg_arena_alloc(g->arena, (size_t)node.input_count + 1, sizeof *inputs, &inputs));
-  EG_TRY(eg_arena_alloc(g->arena, node.result_count, sizeof *outputs, &outputs));
+  EG_NEW(g->arena, (size_t)node.input_count + 1, inputs);
+  EG_NEW(g->arena, node.result_count, outputs);
   for (uint32_t i = 0; i < node.input_count; i++)
     inputs[i] = g->values[node.inputs[i].id];
   for (uint32_t i = 0; i < node.result_count; i++) {
@@ -539,7 +539,7 @@ static egraph_status run_graph_node(part_gradient *g, eg_graph_node_info node) {
 /// results.
 static egraph_status run_graph(part_gradient *g) {
   uint32_t values = eg_graph_value_count(g->graph), next = 0;
-  EG_TRY(eg_arena_alloc(g->arena, values, sizeof *g->values, &g->values));
+  EG_NEW(g->arena, values, g->values);
   for (uint32_t i = 0; i < g->spec->input_count; i++)
     g->values[eg_graph_input(g->graph, next++).id] = g->operands[i];
   for (uint32_t i = 0; i < g->spec->result_count; i++)
@@ -559,12 +559,9 @@ static egraph_status run_graph(part_gradient *g) {
 /// wanted[i].id of UINT32_MAX: zero.
 static egraph_status differentiate(part_gradient *g) {
   eg_node_cons cons = {.graph = NULL};
-  EG_TRY(eg_arena_alloc(g->arena, (size_t)g->spec->input_count + 1, sizeof *g->inputs,
-                        &g->inputs));
-  EG_TRY(eg_arena_alloc(g->arena, (size_t)g->spec->input_count + 1, sizeof *g->wanted,
-                        &g->wanted));
-  EG_TRY(
-      eg_arena_alloc(g->arena, g->spec->result_count, sizeof *g->results, &g->results));
+  EG_NEW(g->arena, (size_t)g->spec->input_count + 1, g->inputs);
+  EG_NEW(g->arena, (size_t)g->spec->input_count + 1, g->wanted);
+  EG_NEW(g->arena, g->spec->result_count, g->results);
   egraph_status status = write_gradient(g, &cons);
   if (cons.graph != NULL) eg_node_cons_deinit(&cons);
   return status == EGRAPH_OK ? run_graph(g) : status;
@@ -577,7 +574,7 @@ static egraph_status rank_back(const local_run *run, const eg_rank_value *const 
   eg_node_spec spec;
   eg_tensor *operands, *cotangents;
   EG_TRY(rank_operands(run, inputs, rank, &spec, &operands));
-  EG_TRY(eg_arena_alloc(run->arena, spec.result_count, sizeof *cotangents, &cotangents));
+  EG_NEW(run->arena, spec.result_count, cotangents);
   for (uint32_t i = 0; i < spec.result_count; i++)
     cotangents[i] = result_cotangents[i].parts[rank];
   part_gradient g = {.spec = &spec,
@@ -605,7 +602,7 @@ egraph_status eg_rank_node_back(eg_arena *arena, const eg_rank_node *node,
   uint32_t ranks = eg_mesh_devices(node->mesh);
   if (node->spec.input_count == 0) return EGRAPH_OK;
   EG_TRY(begin_local_run(arena, node, inputs, &run));
-  EG_TRY(eg_arena_alloc(arena, ranks, sizeof *first, &first));
+  EG_NEW(arena, ranks, first);
   for (uint32_t r = 0; r < ranks; r++)
     EG_TRY(eg_rank_tensor(arena, run.first[r].type, &first[r]));
   for (uint32_t r = 0; r < ranks; r++)

@@ -51,7 +51,7 @@ egraph_status eg_rank_terms(const eg_verify_instance *instance, eg_arena *arena,
                             eg_claim_term **out) {
   const eg_rule *rule = instance->rule;
   eg_claim_term *terms;
-  EG_TRY(eg_arena_alloc(arena, rule->term_count, sizeof *terms, &terms));
+  EG_NEW(arena, rule->term_count, terms);
   for (uint32_t t = 0; t < rule->term_count; t++) {
     const eg_rule_term *term = &rule->terms[t];
     const eg_built_term *built = &instance->builder->terms[t];
@@ -83,8 +83,8 @@ static egraph_status widen_attrs(eg_arena *arena, const eg_attrs *attrs,
                                  const eg_attrs **out) {
   eg_attr *slots;
   eg_attrs *copy;
-  EG_TRY(eg_arena_alloc(arena, (size_t)attrs->count + 1, sizeof *slots, &slots));
-  EG_TRY(eg_arena_alloc(arena, 1, sizeof *copy, &copy));
+  EG_NEW(arena, (size_t)attrs->count + 1, slots);
+  EG_NEW(arena, 1, copy);
   for (uint16_t i = 0; i < attrs->count; i++) {
     slots[i] = attrs->slots[i];
     if (slots[i].kind == EG_ATTR_DTYPE) slots[i].i = widened((egraph_dtype)slots[i].i);
@@ -99,7 +99,7 @@ egraph_status eg_rank_widen(const eg_rule *rule, eg_arena *arena, eg_claim_term 
     if (!rule->terms[t].is_var && rule->terms[t].op == EG_OP_BIT_CAST) return EGRAPH_OK;
   for (uint32_t t = 0; t < rule->term_count; t++) {
     eg_type *types;
-    EG_TRY(eg_arena_alloc(arena, terms[t].type_count, sizeof *types, &types));
+    EG_NEW(arena, terms[t].type_count, types);
     for (uint32_t i = 0; i < terms[t].type_count; i++) {
       types[i] = terms[t].types[i];
       types[i].dtype = widened(types[i].dtype);
@@ -144,7 +144,7 @@ static egraph_status fill_leaf(eg_arena *arena, eg_rng *rng, bool is_whole,
 static egraph_status fill_leaves(const eg_verify_instance *instance, eg_arena *arena,
                                  eg_rng *rng, bool is_whole, eg_tensor **out) {
   const eg_rule *rule = instance->rule;
-  EG_TRY(eg_arena_alloc(arena, rule->var_count, sizeof **out, out));
+  EG_NEW(arena, rule->var_count, *out);
   for (uint32_t v = 0; v < rule->var_count; v++)
     if (rule->vars[v].kind == EG_RULE_TENSOR &&
         rule->vars[v].origin == EG_RULE_VAR_MATCHED)
@@ -187,8 +187,8 @@ static egraph_status node_of(const rank_run *run, uint32_t term, eg_rank_node *o
   eg_type *types;
   const eg_rank_value **inputs;
   size_t room = (size_t)node->child_count + 1;
-  EG_TRY(eg_arena_alloc(run->arena, room, sizeof *types, &types));
-  EG_TRY(eg_arena_alloc(run->arena, room, sizeof *inputs, &inputs));
+  EG_NEW(run->arena, room, types);
+  EG_NEW(run->arena, room, inputs);
   for (uint32_t i = 0; i < node->child_count; i++) {
     inputs[i] = outer(&run->terms[node->children[i]]);
     types[i] = run->of->terms[node->children[i]].types[0];
@@ -241,8 +241,8 @@ static egraph_status run_term(rank_run *run, uint32_t t) {
   made->count = run->of->terms[t].type_count;
   made->moves = run->way != NULL ? end - begin : 0;
   size_t room = (size_t)(made->moves + 1) * made->count;
-  EG_TRY(eg_arena_alloc(run->arena, room, sizeof *made->stages, &made->stages));
-  EG_TRY(eg_arena_alloc(run->arena, room, sizeof *made->cotangents, &made->cotangents));
+  EG_NEW(run->arena, room, made->stages);
+  EG_NEW(run->arena, room, made->cotangents);
   EG_TRY(run_core(run, t));
   for (uint32_t i = 0; i < made->count; i++)
     note_scale(run, &made->stages[i]);
@@ -256,14 +256,11 @@ static egraph_status run_term(rank_run *run, uint32_t t) {
 
 static egraph_status run_forward(rank_run *run) {
   const eg_rule *rule = run->of->rule;
-  EG_TRY(eg_arena_alloc(run->arena, rule->term_count, sizeof *run->terms, &run->terms));
-  EG_TRY(eg_arena_alloc(run->arena, rule->var_count, sizeof *run->vars, &run->vars));
-  EG_TRY(
-      eg_arena_alloc(run->arena, rule->var_count, sizeof *run->meaning, &run->meaning));
+  EG_NEW(run->arena, rule->term_count, run->terms);
+  EG_NEW(run->arena, rule->var_count, run->vars);
+  EG_NEW(run->arena, rule->var_count, run->meaning);
   for (uint32_t v = 0; v < rule->var_count; v++)
-    run->meaning[v] = EG_RULE_NONE;
-  for (uint32_t i = 0; i < rule->let_count; i++)
-    if (rule->lets[i].is_term) run->meaning[rule->lets[i].var] = rule->lets[i].term;
+    run->meaning[v] = eg_rule_let_term(rule, v);
   for (uint32_t t = 0; t < rule->term_count; t++) {
     EG_TRY(run_term(run, t));
     if (!rule->terms[t].is_var && rule->terms[t].var != EG_RULE_NONE)
@@ -302,8 +299,7 @@ static egraph_status back_node(rank_run *run, uint32_t t) {
   eg_rank_node node;
   const eg_rank_value **inputs, **cotangents;
   EG_TRY(node_of(run, t, &node, &inputs));
-  EG_TRY(eg_arena_alloc(run->arena, (size_t)term->child_count + 1, sizeof *cotangents,
-                        &cotangents));
+  EG_NEW(run->arena, (size_t)term->child_count + 1, cotangents);
   for (uint32_t i = 0; i < term->child_count; i++) {
     EG_TRY(give(run, term->children[i]));
     if (eg_dtype_is_float(inputs[i]->type.dtype))
@@ -351,8 +347,7 @@ static egraph_status back_term(rank_run *run, uint32_t t) {
 static egraph_status run_backward(rank_run *run, const eg_rule_root *roots,
                                   const eg_tensor *seeds) {
   const eg_rule *rule = run->of->rule;
-  EG_TRY(eg_arena_alloc(run->arena, rule->var_count, sizeof *run->var_cotangents,
-                        &run->var_cotangents));
+  EG_NEW(run->arena, rule->var_count, run->var_cotangents);
   for (uint32_t v = 0; v < rule->var_count; v++)
     if (run->vars[v].parts != NULL)
       EG_TRY(eg_rank_zeros(run->arena, &run->mesh, &run->vars[v].type,
@@ -477,7 +472,7 @@ static egraph_status compare_gradients(rank_pair *pair, const char *what,
 
 static egraph_status draw_seeds(rank_pair *pair, eg_tensor **out) {
   const eg_rule *rule = pair->many->of->rule;
-  EG_TRY(eg_arena_alloc(pair->many->arena, rule->root_count, sizeof **out, out));
+  EG_NEW(pair->many->arena, rule->root_count, *out);
   for (uint32_t i = 0; i < rule->root_count; i++) {
     const eg_tensor *like = outer(&pair->one->terms[rule->lhs[i].term])->parts;
     EG_TRY(eg_rank_tensor(pair->many->arena, like->type, &(*out)[i]));

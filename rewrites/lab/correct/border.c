@@ -141,7 +141,7 @@ static egraph_status describe_border(const search *s, eg_partial *partial,
                                      eg_border *out) {
   int64_t *values;
   size_t rows = partial->rows.len;
-  EG_TRY(eg_arena_alloc(&partial->arena, rows, sizeof *values, &values));
+  EG_NEW(&partial->arena, rows, values);
   bool is_clamped = false;
   for (size_t row = 0; row < rows; row++) {
     (void)value_of_form(s, s->best_form, s->best_place, row, &values[row]);

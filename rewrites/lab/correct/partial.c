@@ -129,7 +129,7 @@ static egraph_status run_terms(finder *f, const eg_verify_instance *instance,
   for (uint32_t t = 0; t < rule->term_count; t++) {
     const eg_rule_term *term = &rule->terms[t];
     bool is_let = term->is_var && rule->vars[term->var].origin == EG_RULE_VAR_LET_TERM;
-    EG_TRY(eg_arena_alloc(&f->arena, terms[t].type_count, sizeof *values[t], &values[t]));
+    EG_NEW(&f->arena, terms[t].type_count, values[t]);
     if (is_let) values[t] = values[instance->builder->alias[term->var]];
     if (term->is_var && !is_let) *values[t] = vars[term->var];
     if (term->is_var) continue;
@@ -138,8 +138,7 @@ static egraph_status run_terms(finder *f, const eg_verify_instance *instance,
       continue;
     }
     eg_tensor *inputs;
-    EG_TRY(eg_arena_alloc(&f->arena, (size_t)term->child_count + 1, sizeof *inputs,
-                          &inputs));
+    EG_NEW(&f->arena, (size_t)term->child_count + 1, inputs);
     for (uint32_t i = 0; i < term->child_count; i++)
       inputs[i] = values[term->children[i]][0];
     for (uint32_t i = 0; i < terms[t].type_count; i++)
@@ -161,8 +160,8 @@ static egraph_status mark_differences(finder *f, const eg_verify_instance *insta
                                       const eg_claim_term *terms) {
   const eg_rule *rule = f->to->rule;
   eg_tensor *vars, **values;
-  EG_TRY(eg_arena_alloc(&f->arena, rule->var_count, sizeof *vars, &vars));
-  EG_TRY(eg_arena_alloc(&f->arena, rule->term_count, sizeof *values, &values));
+  EG_NEW(&f->arena, rule->var_count, vars);
+  EG_NEW(&f->arena, rule->term_count, values);
   EG_TRY(fill_leaves(f, instance, vars));
   EG_TRY(run_terms(f, instance, terms, vars, values));
   const eg_tensor *left = values[rule->lhs[0].term], *right = values[rule->rhs[0].term];
@@ -304,7 +303,7 @@ static egraph_status name_atoms(finder *f, const eg_verify_instance *instance,
                                 const eg_type *type) {
   const eg_rule *rule = f->to->rule;
   f->to->rank = type->rank;
-  EG_TRY(eg_arena_alloc(&f->to->arena, rule->var_count, sizeof *f->lens, &f->lens));
+  EG_NEW(&f->to->arena, rule->var_count, f->lens);
   for (uint32_t d = 0; d < type->rank; d++)
     EG_TRY(push_atom(f, f->whole, "dim", d));
   for (uint32_t v = 0; v < rule->var_count; v++) {
@@ -324,7 +323,7 @@ static egraph_status push_row(finder *f, const eg_verify_instance *instance,
                               const eg_type *type, eg_partial_row *row) {
   int64_t *atoms;
   uint32_t count = 0;
-  EG_TRY(eg_arena_alloc(&f->to->arena, MOST_ATOMS, sizeof *atoms, &atoms));
+  EG_NEW(&f->to->arena, MOST_ATOMS, atoms);
   for (uint32_t d = 0; d < type->rank; d++)
     atoms[count++] = type->dims[d];
   for (uint32_t v = 0; v < f->to->rule->var_count; v++)
@@ -403,8 +402,8 @@ static egraph_status compare_instance(finder *f, const eg_verify_instance *insta
                                        "of one is a part of the other");
   }
   f->elements = eg_type_elements(&left->types[0]);
-  EG_TRY(eg_arena_alloc(&f->arena, (size_t)f->elements, sizeof *f->differs, &f->differs));
-  EG_TRY(eg_arena_alloc(&f->arena, (size_t)f->elements, sizeof *f->says, &f->says));
+  EG_NEW(&f->arena, (size_t)f->elements, f->differs);
+  EG_NEW(&f->arena, (size_t)f->elements, f->says);
   for (int d = 0; d < DATA; d++) {
     egraph_status status = mark_differences(f, instance, terms);
     if (status == EGRAPH_E_UNSUPPORTED || status == EGRAPH_E_ARGUMENT) return EGRAPH_OK;
@@ -453,9 +452,8 @@ egraph_status eg_partial_find(eg_partial *inout, const char *whole, uint64_t see
   *out = EG_PARTIAL_UNFIT;
   EG_TRY(check_fit(inout));
   if (inout->why.chars.len != 0) return EGRAPH_OK;
-  EG_TRY(eg_arena_alloc(&inout->arena, terms, sizeof *inout->same_shape,
-                        &inout->same_shape));
-  EG_TRY(eg_arena_alloc(&inout->arena, terms, sizeof *inout->ranks, &inout->ranks));
+  EG_NEW(&inout->arena, terms, inout->same_shape);
+  EG_NEW(&inout->arena, terms, inout->ranks);
   egraph_status status = eg_verify_draws_create(&alloc, inout->rule, seed, &draws);
   if (status == EGRAPH_E_UNSUPPORTED)
     return eg_text_append(&inout->why, egraph_last_error());

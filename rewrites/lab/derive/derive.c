@@ -288,8 +288,7 @@ egraph_status eg_rule_derive(const eg_axioms *axioms, const eg_rule *rule,
   d.rule = rule;
   d.out = out;
   d.names = names;
-  EG_TRY(eg_arena_alloc(&d.arena, eg_rules_count(axioms->rules), sizeof *d.is_used,
-                        &d.is_used));
+  EG_NEW(&d.arena, eg_rules_count(axioms->rules), d.is_used);
   EG_TRY(draw_instances(&d, seed));
   return derive_kept(&d);
 }

@@ -23,7 +23,7 @@ static egraph_status add_leaves(side *s) {
     for (uint32_t t = 0; t < rule->pattern_term_count; t++)
       is_leaf = is_leaf || (rule->terms[t].is_var && rule->terms[t].var == i);
     if (!is_leaf) continue;
-    EG_TRY(eg_arena_alloc(s->arena, 1, sizeof **s->vars, &s->vars[i]));
+    EG_NEW(s->arena, 1, s->vars[i]);
     if (leaf->splat)
       EG_TRY(
           eg_graph_add_splat(s->graph, name, &leaf->type, leaf->splat_value, s->vars[i]));
@@ -43,9 +43,8 @@ static egraph_status add_term_node(side *s, uint32_t index, const eg_attrs *attr
     return EGRAPH_OK;
   }
   uint32_t count = eg_op_results(attrs);
-  EG_TRY(eg_arena_alloc(s->arena, (size_t)term->child_count + 1, sizeof *operands,
-                        &operands));
-  EG_TRY(eg_arena_alloc(s->arena, count, sizeof **s->terms, &s->terms[index]));
+  EG_NEW(s->arena, (size_t)term->child_count + 1, operands);
+  EG_NEW(s->arena, count, s->terms[index]);
   for (uint32_t i = 0; i < term->child_count; i++)
     operands[i] = s->terms[term->children[i]][0];
   return eg_graph_add_node(s->graph, NULL, attrs, operands, term->child_count, NULL,
@@ -88,8 +87,8 @@ static egraph_status build_side(const eg_verify_instance *instance, bool is_righ
   const eg_rule_root *roots = is_right ? rule->rhs : rule->lhs;
   EG_LOCAL(eg_arena, arena, eg_graph_allocator(graph));
   side s = {.instance = instance, .graph = graph, .arena = &arena};
-  EG_TRY(eg_arena_alloc(&arena, rule->term_count, sizeof *s.terms, &s.terms));
-  EG_TRY(eg_arena_alloc(&arena, rule->var_count, sizeof *s.vars, &s.vars));
+  EG_NEW(&arena, rule->term_count, s.terms);
+  EG_NEW(&arena, rule->var_count, s.vars);
   EG_TRY(add_leaves(&s));
   EG_TRY(add_left(&s));
   if (is_right) EG_TRY(add_right(&s));

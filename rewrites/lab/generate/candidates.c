@@ -70,8 +70,8 @@ static egraph_status run_operator(evaluation *e, const eg_space_term *term,
     EG_TRY(compute_term(e, eg_term_space_at(e->space, operand), &inputs[i]));
     types[i] = inputs[i].type;
   }
-  EG_TRY(eg_arena_alloc(e->arena, count, sizeof *results, &results));
-  EG_TRY(eg_arena_alloc(e->arena, count, sizeof *result_types, &result_types));
+  EG_NEW(e->arena, count, results);
+  EG_NEW(e->arena, count, result_types);
   EG_TRY(eg_op_infer(attrs, types, v->operand_count, result_types));
   for (uint32_t i = 0; i < count; i++)
     EG_TRY(new_values(e, &result_types[i], &results[i]));

@@ -333,12 +333,12 @@ static void note_most(const search *s, const eg_rule_value *values) {
 static egraph_status keep_values(search *s, const eg_rule_value *values,
                                  const eg_rule_value **out) {
   eg_rule_value *kept;
-  EG_TRY(eg_arena_alloc(&s->own, s->fit->members, sizeof *kept, &kept));
+  EG_NEW(&s->own, s->fit->members, kept);
   for (uint32_t i = 0; i < s->fit->members; i++) {
     kept[i] = values[i];
     if (values[i].kind != EG_RULE_INTS || values[i].ints.len == 0) continue;
     int64_t *data;
-    EG_TRY(eg_arena_alloc(&s->own, values[i].ints.len, sizeof *data, &data));
+    EG_NEW(&s->own, values[i].ints.len, data);
     memcpy(data, values[i].ints.data, values[i].ints.len * sizeof *data);
     kept[i].ints.data = data;
   }
@@ -413,8 +413,8 @@ egraph_status eg_expressions_fit(eg_arena *arena, const eg_fit *fit) {
   EG_LOCAL(search, s, arena->alloc);
   s.arena = arena;
   s.fit = fit;
-  EG_TRY(eg_arena_alloc(&s.own, 1, sizeof *s.scratch, &s.scratch));
-  EG_TRY(eg_arena_alloc(&s.own, fit->target_count, sizeof *s.hashes, &s.hashes));
+  EG_NEW(&s.own, 1, s.scratch);
+  EG_NEW(&s.own, fit->target_count, s.hashes);
   for (uint32_t i = 0; i < fit->target_count; i++)
     s.hashes[i] = hash_values(&s, fit->targets[i].values);
   for (uint32_t i = 0; i < fit->atom_count; i++)

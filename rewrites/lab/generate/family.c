@@ -135,7 +135,7 @@ static egraph_status add_template(reader *r, const eg_sexpr *form, eg_op op,
                                   const choices *all, const uint32_t *digits) {
   uint16_t count = eg_op_info_of(op)->attr_count;
   eg_attr *slots;
-  EG_TRY(eg_arena_alloc(r->arena, count, sizeof *slots, &slots));
+  EG_NEW(r->arena, count, slots);
   eg_attrs_defaults(op, slots);
   for (uint32_t i = 0; i < all->count; i++)
     EG_TRY(parse_value(r, op, &all->list[i], digits[i], &slots[all->list[i].slot]));
@@ -179,7 +179,7 @@ static egraph_status read_ends(const reader *r, const eg_sexpr *value, choices *
   if (value->kind != EG_SEXPR_BRACKETS || value->count > EGRAPH_MAX_RANK)
     return eg_sexpr_fail(r->file, value, "write the last dimensions, as [3 3]");
   int64_t *dims;
-  EG_TRY(eg_arena_alloc(r->arena, value->count, sizeof *dims, &dims));
+  EG_NEW(r->arena, value->count, dims);
   for (uint32_t i = 0; i < value->count; i++)
     EG_TRY(read_count(r, &value->children[i], MOST_ELEMENTS, &dims[i]));
   out->ends = (eg_ints){.data = dims, .len = value->count};
@@ -295,8 +295,8 @@ static egraph_status read_family(eg_arena *arena, const char *file, const eg_sex
   out->hash = eg_hash_bytes(1, text.chars.data, text.chars.len);
   out->leaf_count = (uint32_t)r.leaves.len;
   out->template_count = (uint32_t)r.templates.len;
-  EG_TRY(eg_arena_alloc(arena, r.leaves.len, sizeof *out->leaves, &out->leaves));
-  EG_TRY(eg_arena_alloc(arena, r.templates.len, sizeof *out->templates, &out->templates));
+  EG_NEW(arena, r.leaves.len, out->leaves);
+  EG_NEW(arena, r.templates.len, out->templates);
   for (uint32_t i = 0; i < out->leaf_count; i++)
     if (r.leaves.data[i].is_constant) out->constants |= UINT64_C(1) << i;
   memcpy(out->leaves, r.leaves.data, r.leaves.len * sizeof *out->leaves);

@@ -332,7 +332,7 @@ egraph_status eg_field_function_of(eg_arena *arena, const eg_attrs *attrs, uint6
   if (value.step + 1 != b.count) (void)push_step(&b, b.steps[value.step]);
   if (!b.holds || value.infinite != 0) return EGRAPH_OK;
   eg_field_step *steps;
-  EG_TRY(eg_arena_alloc(arena, b.count, sizeof *steps, &steps));
+  EG_NEW(arena, b.count, steps);
   memcpy(steps, b.steps, b.count * sizeof *steps);
   out->steps = steps;
   out->count = b.count;

@@ -237,9 +237,8 @@ static egraph_status open_probe(probe *p, const eg_type *types) {
   }
   p->result_count = eg_op_results(p->attrs);
   eg_type *result_types;
-  EG_TRY(eg_arena_alloc(&p->scratch, p->result_count, sizeof *p->results, &p->results));
-  EG_TRY(
-      eg_arena_alloc(&p->scratch, p->result_count, sizeof *result_types, &result_types));
+  EG_NEW(&p->scratch, p->result_count, p->results);
+  EG_NEW(&p->scratch, p->result_count, result_types);
   EG_TRY(eg_op_infer(p->attrs, wide, p->count, result_types));
   for (uint32_t r = 0; r < p->result_count; r++) {
     p->results[r].type = result_types[r];
@@ -261,17 +260,16 @@ static egraph_status sort_entries(probe *p, const entries *all, eg_field_terms *
   bool has_factors = false;
   for (size_t i = 0; i < all->len; i++)
     has_factors = has_factors || all->data[i].factor != 1;
-  EG_TRY(eg_arena_alloc(p->arena, p->elements + 1u, sizeof *out->begin, &out->begin));
-  EG_TRY(eg_arena_alloc(p->arena, all->len, sizeof *out->from, &out->from));
-  EG_TRY(eg_arena_alloc(p->arena, all->len, sizeof *out->other, &out->other));
-  if (has_factors)
-    EG_TRY(eg_arena_alloc(p->arena, all->len, sizeof *out->factors, &out->factors));
+  EG_NEW(p->arena, p->elements + 1u, out->begin);
+  EG_NEW(p->arena, all->len, out->from);
+  EG_NEW(p->arena, all->len, out->other);
+  if (has_factors) EG_NEW(p->arena, all->len, out->factors);
   for (size_t i = 0; i < all->len; i++)
     out->begin[all->data[i].element + 1]++;
   for (uint32_t e = 0; e < p->elements; e++)
     out->begin[e + 1] += out->begin[e];
   uint32_t *next;
-  EG_TRY(eg_arena_alloc(&p->scratch, p->elements, sizeof *next, &next));
+  EG_NEW(&p->scratch, p->elements, next);
   for (size_t i = 0; i < all->len; i++) {
     const entry *from = &all->data[i];
     uint32_t at = out->begin[from->element] + next[from->element]++;
@@ -354,14 +352,14 @@ static egraph_status compare_with_kernel(probe *p, const eg_field_plan *plan) {
   uint64_t *operands[EG_FIELD_MAX_OPERANDS], *out;
   eg_rng rng = {.state = 1};
   for (uint32_t i = 0; i < p->count; i++) {
-    EG_TRY(eg_arena_alloc(&p->scratch, p->sizes[i], sizeof *operands[i], &operands[i]));
+    EG_NEW(&p->scratch, p->sizes[i], operands[i]);
     for (uint32_t k = 0; k < p->sizes[i]; k++) {
       int64_t value = (int64_t)eg_rng_below(&rng, 19) - 9;
       data_of(p, i)[k] = (double)value;
       operands[i][k] = eg_field_of_int(value);
     }
   }
-  EG_TRY(eg_arena_alloc(&p->scratch, p->elements, sizeof *out, &out));
+  EG_NEW(&p->scratch, p->elements, out);
   EG_TRY(run_probe(p));
   eg_field_plan bare = *plan;
   bare.has_function = false;
@@ -438,8 +436,8 @@ static uint32_t broadcast_place(const eg_type *operand, const eg_type *result,
 static egraph_status plan_choice(probe *p, const eg_type *types, eg_field_plan *out) {
   int64_t index[EGRAPH_MAX_RANK] = {0};
   uint32_t count = p->count, *begin, *from;
-  EG_TRY(eg_arena_alloc(p->arena, (size_t)out->elements + 1, sizeof *begin, &begin));
-  EG_TRY(eg_arena_alloc(p->arena, (size_t)out->elements * count, sizeof *from, &from));
+  EG_NEW(p->arena, (size_t)out->elements + 1, begin);
+  EG_NEW(p->arena, (size_t)out->elements * count, from);
   for (uint32_t e = 0; e <= out->elements; e++)
     begin[e] = e * count;
   for (uint32_t e = 0; e < out->elements; e++) {
@@ -500,8 +498,8 @@ static egraph_status read_groups(probe *p, const eg_type *x, uint32_t groups,
                                  eg_field_plan *out) {
   uint32_t *begin, *from;
   out->row_count = (uint32_t)x->dims[0] * groups;
-  EG_TRY(eg_arena_alloc(p->arena, (size_t)out->row_count + 1, sizeof *begin, &begin));
-  EG_TRY(eg_arena_alloc(p->arena, out->elements, sizeof *from, &from));
+  EG_NEW(p->arena, (size_t)out->row_count + 1, begin);
+  EG_NEW(p->arena, out->elements, from);
   for (uint32_t row = 0; row <= out->row_count; row++)
     begin[row] = row * (out->elements / out->row_count);
   for (uint32_t i = 0; i < out->elements; i++)
@@ -531,7 +529,7 @@ static egraph_status plan_rows(probe *p, const eg_type *types, eg_field_plan *ou
   if (!eg_field_of_double(epsilon->f, true, &out->epsilon))
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "epsilon %g is no quotient of small integers",
                    epsilon->f);
-  EG_TRY(eg_arena_alloc(p->arena, out->elements, sizeof *out->channel, &out->channel));
+  EG_NEW(p->arena, out->elements, out->channel);
   bool of_last = out->op == EG_OP_LAYER_NORM || out->op == EG_OP_RMS_NORM;
   uint32_t inner = 1, size = of_last ? p->sizes[1] : (uint32_t)x->dims[1];
   for (uint32_t d = 2; !of_last && d < x->rank; d++)
@@ -543,9 +541,8 @@ static egraph_status plan_rows(probe *p, const eg_type *types, eg_field_plan *ou
 
 static egraph_status plan_constant(probe *p, eg_field_plan *out) {
   out->kind = EG_FIELD_CONSTANT;
-  EG_TRY(
-      eg_arena_alloc(p->arena, out->elements, sizeof *out->constants, &out->constants));
-  EG_TRY(eg_arena_alloc(p->arena, out->elements, sizeof *out->reals, &out->reals));
+  EG_NEW(p->arena, out->elements, out->constants);
+  EG_NEW(p->arena, out->elements, out->reals);
   EG_TRY(run_probe(p));
   for (uint32_t i = 0; i < out->elements; i++) {
     double value = out->reals[i] = result_at(p, i);
@@ -625,7 +622,7 @@ static egraph_status check_field_sizes(const eg_attrs *attrs, const eg_type *typ
 
 static egraph_status plan_operator(probe *p, const eg_type *types, eg_field_plan *out) {
   eg_type *results;
-  EG_TRY(eg_arena_alloc(&p->scratch, eg_op_results(p->attrs), sizeof *results, &results));
+  EG_NEW(&p->scratch, eg_op_results(p->attrs), results);
   EG_TRY(eg_op_infer(p->attrs, types, p->count, results));
   out->type = results[p->result];
   EG_TRY(check_field_sizes(p->attrs, &out->type, 1));

@@ -102,16 +102,6 @@ static egraph_status use_commutativity(run *r) {
   return EGRAPH_OK;
 }
 
-// At most as deep as the reader allows.
-static bool calls(const eg_rule *rule, uint32_t expr, eg_rule_function function) {
-  const eg_rule_expr *at = &rule->exprs[expr];
-  if (at->form != EG_RULE_EXPR_CALL) return false;
-  bool is = at->function == function;
-  for (uint32_t i = 0; i < at->arg_count && !is; i++)
-    is = calls(rule, at->args[i], function);
-  return is;
-}
-
 /// True when conditions speak of shapes: an instance that fits them says little about
 /// other shapes.
 static bool says_shapes(const eg_rule *rule) {
@@ -120,7 +110,7 @@ static bool says_shapes(const eg_rule *rule) {
       EG_RULE_FN_SHAPE, EG_RULE_FN_SAME_SHAPE, EG_RULE_FN_SAME_TYPE};
   for (uint32_t i = 0; i < rule->condition_count; i++)
     for (size_t k = 0; k < sizeof OF_SHAPES / sizeof *OF_SHAPES; k++)
-      if (calls(rule, rule->conditions[i], OF_SHAPES[k])) return true;
+      if (eg_rule_calls(rule, rule->conditions[i], OF_SHAPES[k])) return true;
   return false;
 }
 

@@ -136,7 +136,7 @@ static egraph_status lift_left(inference *n, bool is_shared, bool *out_shares) {
     if (n->left_texts[p] != NULL) continue;
     EG_TRY(print_into(n->arena, "?v%u", (uint32_t)p + 1, &n->left_texts[p]));
     eg_rule_value *values;
-    EG_TRY(eg_arena_alloc(n->arena, n->count, sizeof *values, &values));
+    EG_NEW(n->arena, n->count, values);
     for (uint32_t i = 0; i < n->count; i++)
       values[i] = place_value(eg_draft_places_at(&n->left[i], p));
     EG_TRY(add_atom(n, n->left_texts[p], values));
@@ -149,7 +149,7 @@ static egraph_status lift_constant(inference *n, uint32_t variable) {
   eg_rule_value *values;
   const char *text;
   bool is_one = true;
-  EG_TRY(eg_arena_alloc(n->arena, n->count, sizeof *values, &values));
+  EG_NEW(n->arena, n->count, values);
   for (uint32_t i = 0; i < n->count; i++) {
     eg_space_term left;
     (void)eg_term_space_decode(n->members[i]->space, n->members[i]->left, &left);
@@ -212,8 +212,8 @@ static egraph_status add_shapes(inference *n, typed_part *type_of, uint32_t part
                                 const char *shape, const char *rank) {
   eg_rule_value *shapes, *ranks;
   const char *text;
-  EG_TRY(eg_arena_alloc(n->arena, n->count, sizeof *shapes, &shapes));
-  EG_TRY(eg_arena_alloc(n->arena, n->count, sizeof *ranks, &ranks));
+  EG_NEW(n->arena, n->count, shapes);
+  EG_NEW(n->arena, n->count, ranks);
   for (uint32_t i = 0; i < n->count; i++) {
     const eg_type *type = type_of(n->members[i], part);
     if (type == NULL) return EGRAPH_OK;
@@ -237,7 +237,7 @@ static egraph_status add_numbers(inference *n) {
                  {"0.0", {.kind = EG_RULE_FLOAT, .f = 0}}};
   for (size_t k = 0; k < sizeof NUMBERS / sizeof *NUMBERS; k++) {
     eg_rule_value *values;
-    EG_TRY(eg_arena_alloc(n->arena, n->count, sizeof *values, &values));
+    EG_NEW(n->arena, n->count, values);
     for (uint32_t i = 0; i < n->count; i++)
       values[i] = NUMBERS[k].value;
     EG_TRY(add_atom(n, NUMBERS[k].text, values));
@@ -304,7 +304,7 @@ static egraph_status find_expressions(inference *n, uint32_t depth) {
         all_defaults(n, n->right, p))
       continue;
     eg_rule_value *values;
-    EG_TRY(eg_arena_alloc(n->arena, n->count, sizeof *values, &values));
+    EG_NEW(n->arena, n->count, values);
     for (uint32_t i = 0; i < n->count; i++)
       values[i] = place_value(eg_draft_places_at(&n->right[i], p));
     n->target_places[n->targets.len] = (uint32_t)p;
@@ -600,9 +600,9 @@ static egraph_status list_members(inference *n, bool *out_fits) {
 static egraph_status keep_lift(inference *n) {
   eg_lift *kept;
   const char **left, **right;
-  EG_TRY(eg_arena_alloc(n->arena, 1, sizeof *kept, &kept));
-  EG_TRY(eg_arena_alloc(n->arena, MAX_PLACES, sizeof *left, &left));
-  EG_TRY(eg_arena_alloc(n->arena, MAX_PLACES, sizeof *right, &right));
+  EG_NEW(n->arena, 1, kept);
+  EG_NEW(n->arena, MAX_PLACES, left);
+  EG_NEW(n->arena, MAX_PLACES, right);
   memcpy(left, n->left_texts, sizeof n->left_texts);
   memcpy(right, n->right_texts, sizeof n->right_texts);
   *kept = n->lift;

@@ -204,13 +204,13 @@ egraph_status eg_rules_merge(eg_arena *arena, const eg_kept_rules *rules, uint64
   m.seed = seed;
   bool *is_tried;
   group found;
-  EG_TRY(eg_arena_alloc(arena, rules->len, sizeof *m.texts, &m.texts));
-  EG_TRY(eg_arena_alloc(arena, rules->len, sizeof *m.counts, &m.counts));
+  EG_NEW(arena, rules->len, m.texts);
+  EG_NEW(arena, rules->len, m.counts);
   for (size_t i = 0; i < rules->len; i++)
     m.counts[i] = 1;
   EG_TRY(list_occurrences(&m));
   if (m.all.len != 0) qsort(m.all.data, m.all.len, sizeof *m.all.data, by_key);
-  EG_TRY(eg_arena_alloc(arena, m.all.len, sizeof *is_tried, &is_tried));
+  EG_NEW(arena, m.all.len, is_tried);
   while (find_largest(&m, is_tried, &found)) {
     is_tried[found.first] = true;
     EG_TRY(merge_group(&m, &found));

@@ -22,8 +22,7 @@ static egraph_status add_type(eg_term_space *space, const eg_type *type, uint16_
                    "fewer operators",
                    space->family->name, EG_TERM_MAX_TYPES);
   eg_typed_type made = {.type = *type, .elements = (uint32_t)eg_type_elements(type)};
-  EG_TRY(
-      eg_arena_alloc(&space->arena, made.elements, sizeof *made.weights, &made.weights));
+  EG_NEW(&space->arena, made.elements, made.weights);
   eg_rng rng = {.state = eg_hash_combine(space->seed, eg_type_hash(type))};
   for (uint32_t i = 0; i < made.elements; i++)
     made.weights[i] = eg_rng_next(&rng) % EG_FIELD_P;
@@ -112,7 +111,7 @@ static egraph_status plan_variant(eg_term_space *space, uint32_t number, uint16_
   }
   if (!fits_ends(&space->family->templates[v->template].ends, &types[1]))
     return EGRAPH_OK;
-  EG_TRY(eg_arena_alloc(&space->arena, eg_op_results(attrs), sizeof *results, &results));
+  EG_NEW(&space->arena, eg_op_results(attrs), results);
   egraph_status status = eg_op_infer(attrs, types, v->operand_count, results);
   if (status == EGRAPH_E_TYPE) return EGRAPH_OK;
   EG_TRY(status);

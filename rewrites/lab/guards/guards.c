@@ -157,11 +157,11 @@ static egraph_status read_conditions(search *s, eg_guard_texts *texts, eg_rules 
 static egraph_status make_list(search *s, const eg_guard_texts *texts) {
   s->count = (uint32_t)texts->len;
   s->seen[0] = s->seen[1] = 0;
-  EG_TRY(eg_arena_alloc(&s->arena, s->count, sizeof *s->list, &s->list));
+  EG_NEW(&s->arena, s->count, s->list);
   for (uint32_t i = 0; i < s->count; i++) {
     s->list[i].text = texts->data[i];
     for (int k = 0; k < 2; k++)
-      EG_TRY(eg_arena_alloc(&s->arena, WORDS, sizeof(uint64_t), &s->list[i].kept[k]));
+      EG_NEW(&s->arena, WORDS, s->list[i].kept[k]);
   }
   return EGRAPH_OK;
 }
@@ -331,7 +331,7 @@ static egraph_status choose_one_by_one(search *s, guard *out, uint32_t *out_coun
   guard g = {.part_count = 0};
   bool *is_passed_over;
   *out_count = 0;
-  EG_TRY(eg_arena_alloc(&s->arena, s->count, sizeof *is_passed_over, &is_passed_over));
+  EG_NEW(&s->arena, s->count, is_passed_over);
   while (count_kept(s, &g, 0) != 0 && g.part_count < MAX_PARTS) {
     uint32_t next = choose_next(s, &g, is_passed_over);
     if (next == NONE) break;
@@ -448,21 +448,12 @@ static egraph_status find_widest_guard(search *s, uint32_t share, eg_text *text,
 
 // ---- conditions of a rule that holds -------------------------------------------------
 
-static bool has_function(const eg_rule *rule, uint32_t expr, eg_rule_function function) {
-  const eg_rule_expr *at = &rule->exprs[expr];
-  if (at->form != EG_RULE_EXPR_CALL) return false;
-  bool is = at->function == function;
-  for (uint32_t i = 0; i < at->arg_count && !is; i++)
-    is = has_function(rule, at->args[i], function);
-  return is;
-}
-
 /// Conditions that say when a rule is worth while, not when it holds.
 static bool is_steering(const eg_rule *rule, uint32_t expr) {
-  return has_function(rule, expr, EG_RULE_FN_BEFORE) ||
-         has_function(rule, expr, EG_RULE_FN_IS_CONCAT) ||
-         has_function(rule, expr, EG_RULE_FN_IS_CONV) ||
-         has_function(rule, expr, EG_RULE_FN_WEIGHT_ONLY);
+  return eg_rule_calls(rule, expr, EG_RULE_FN_BEFORE) ||
+         eg_rule_calls(rule, expr, EG_RULE_FN_IS_CONCAT) ||
+         eg_rule_calls(rule, expr, EG_RULE_FN_IS_CONV) ||
+         eg_rule_calls(rule, expr, EG_RULE_FN_WEIGHT_ONLY);
 }
 
 /// Finds a weaker replacement of condition `at`. *out_weaker: there is one; an empty
@@ -524,13 +515,12 @@ static void search_deinit(search *s) { eg_arena_deinit(&s->arena); }
 static egraph_status set_rule(search *s, const eg_rule *from) {
   eg_sexpr *forms;
   eg_rule *rule;
-  EG_TRY(eg_arena_alloc(&s->arena, 1, sizeof *rule, &rule));
+  EG_NEW(&s->arena, 1, rule);
   *rule = *from;
   rule->schema = NULL;
   s->rule = rule;
-  EG_TRY(eg_arena_alloc(&s->arena, 1, sizeof *forms, &forms));
-  EG_TRY(eg_arena_alloc(&s->arena, (size_t)rule->condition_count + 1,
-                        sizeof *s->is_left_out, &s->is_left_out));
+  EG_NEW(&s->arena, 1, forms);
+  EG_NEW(&s->arena, (size_t)rule->condition_count + 1, s->is_left_out);
   EG_LOCAL(eg_text, text, s->alloc);
   EG_TRY(eg_rule_print(&text, rule));
   EG_TRY(eg_sexpr_parse(&s->arena, rule->file, eg_text_of(&text), text.chars.len, forms));

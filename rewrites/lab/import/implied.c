@@ -178,7 +178,7 @@ static egraph_status keep_value(check *c, const eg_rule_value *from, eg_rule_val
   *to = *from;
   if (from->kind != EG_RULE_INTS || from->ints.len == 0) return EGRAPH_OK;
   int64_t *data;
-  EG_TRY(eg_arena_alloc(&c->arena, from->ints.len, sizeof *data, &data));
+  EG_NEW(&c->arena, from->ints.len, data);
   memcpy(data, from->ints.data, from->ints.len * sizeof *data);
   to->ints.data = data;
   return EGRAPH_OK;
@@ -187,7 +187,7 @@ static egraph_status keep_value(check *c, const eg_rule_value *from, eg_rule_val
 /// A pattern may leave attributes open (`_`), an instance has them.
 static egraph_status keep_attrs(check *c, const eg_attrs *from, eg_attrs *to) {
   eg_attr *slots;
-  EG_TRY(eg_arena_alloc(&c->arena, from->count, sizeof *slots, &slots));
+  EG_NEW(&c->arena, from->count, slots);
   for (uint16_t i = 0; i < from->count; i++)
     EG_TRY(eg_attr_copy(&c->arena, &from->slots[i], &slots[i]));
   *to = (eg_attrs){.op = from->op, .count = from->count, .slots = slots};
@@ -197,10 +197,9 @@ static egraph_status keep_attrs(check *c, const eg_attrs *from, eg_attrs *to) {
 static egraph_status keep_sample(check *c, const eg_verify_instance *instance,
                                  uint32_t merit, sample *to) {
   uint32_t count = c->rule->var_count;
-  EG_TRY(eg_arena_alloc(&c->arena, count, sizeof *to->leaves, &to->leaves));
-  EG_TRY(eg_arena_alloc(&c->arena, count, sizeof *to->values, &to->values));
-  EG_TRY(eg_arena_alloc(&c->arena, c->rule->pattern_term_count, sizeof *to->attrs,
-                        &to->attrs));
+  EG_NEW(&c->arena, count, to->leaves);
+  EG_NEW(&c->arena, count, to->values);
+  EG_NEW(&c->arena, c->rule->pattern_term_count, to->attrs);
   to->merit = merit;
   for (uint32_t i = 0; i < c->rule->pattern_term_count; i++)
     if (!c->rule->terms[i].is_var)
@@ -451,7 +450,7 @@ static egraph_status leave_out_all(check *c, uint32_t level, eg_u32s *list) {
 static egraph_status list_useful(check *c, uint32_t level, eg_u32s *list) {
   uint32_t count = eg_rules_count(c->checker->rules), reached;
   bool *useful;
-  EG_TRY(eg_arena_alloc(&c->arena, count, sizeof *useful, &useful));
+  EG_NEW(&c->arena, count, useful);
   EG_TRY(try_sample(c, &c->samples[0], level, useful, &reached));
   for (uint32_t i = 0; i < count; i++) {
     c->is_used[i] = c->is_used[i] && useful[i];
@@ -494,9 +493,9 @@ egraph_status eg_implied_check(const eg_implied_checker *checker, const eg_rule 
   c.rule = rule;
   c.most = checker->is_alone ? MOST_INSTANCES : INSTANCES;
   mark_kernels(&c);
-  EG_TRY(eg_arena_alloc(&c.arena, count, sizeof *c.is_used, &c.is_used));
-  EG_TRY(eg_arena_alloc(&c.arena, rule->var_count, sizeof *c.vars, &c.vars));
-  EG_TRY(eg_arena_alloc(&c.arena, 1, sizeof *c.scratch, &c.scratch));
+  EG_NEW(&c.arena, count, c.is_used);
+  EG_NEW(&c.arena, rule->var_count, c.vars);
+  EG_NEW(&c.arena, 1, c.scratch);
   EG_TRY(draw_samples(&c));
   for (uint32_t i = 0; i < STAGES; i++) {
     if (checker->is_alone ? stages[i].is_exploring : stages[i].is_of_sets) continue;

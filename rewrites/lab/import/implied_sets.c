@@ -45,7 +45,7 @@ static void minimizer_deinit(minimizer *m) {
 static egraph_status find_forms(minimizer *m) {
   const eg_rules *rules = m->checker.rules;
   uint32_t all = eg_rules_count(rules);
-  EG_TRY(eg_arena_alloc(&m->arena, (size_t)all + 1, sizeof *m->forms, &m->forms));
+  EG_NEW(&m->arena, (size_t)all + 1, m->forms);
   for (uint32_t i = 0; i < all; i++) {
     const eg_rule *rule = eg_rules_at(rules, i);
     if (rule->reversed && m->count > 0) {
@@ -89,7 +89,7 @@ static int compare_sizes(const void *a, const void *b) {
 
 static egraph_status drop_all(minimizer *m) {
   form **order;
-  EG_TRY(eg_arena_alloc(&m->arena, (size_t)m->count + 1, sizeof(form *), &order));
+  EG_NEW(&m->arena, (size_t)m->count + 1, order);
   for (uint32_t i = 0; i < m->count; i++)
     order[i] = &m->forms[i];
   qsort(order, m->count, sizeof(form *), compare_sizes);

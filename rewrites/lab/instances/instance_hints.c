@@ -6,24 +6,12 @@
 #include "rewrites/lab/instances/instance_draw_internal.h"
 #include "rewrites/lab/instances/instance_ways.h"
 
-static const eg_rule_expr *call_of(const eg_rule *rule, uint32_t expr,
-                                   eg_rule_function function) {
-  const eg_rule_expr *call = &rule->exprs[expr];
-  bool is = call->form == EG_RULE_EXPR_CALL && call->function == function;
-  return is ? call : NULL;
-}
-
-static uint32_t var_of(const eg_rule *rule, uint32_t expr) {
-  const eg_rule_expr *leaf = &rule->exprs[expr];
-  return leaf->form == EG_RULE_EXPR_VAR ? leaf->var : EG_RULE_NONE;
-}
-
 static void wish_rank(const eg_rule *rule, const eg_rule_expr *call, var_hint *vars) {
-  const eg_rule_expr *rank = call_of(rule, call->args[0], EG_RULE_FN_RANK);
+  const eg_rule_expr *rank = eg_rule_call_of(rule, call->args[0], EG_RULE_FN_RANK);
   const eg_rule_expr *bound = &rule->exprs[call->args[1]];
   if (rank == NULL || bound->form != EG_RULE_EXPR_CONSTANT || bound->constant.i < 0)
     return;
-  uint32_t var = var_of(rule, rank->args[0]), limit = (uint32_t)bound->constant.i;
+  uint32_t var = eg_rule_var_of(rule, rank->args[0]), limit = (uint32_t)bound->constant.i;
   if (var == EG_RULE_NONE) return;
   eg_rule_function how = call->function;
   var_hint *hint = &vars[var];
@@ -37,7 +25,7 @@ static void wish_rank(const eg_rule *rule, const eg_rule_expr *call, var_hint *v
 
 static void wish_equal(const eg_rule *rule, const eg_rule_expr *call, var_hint *vars) {
   for (uint32_t side = 0; side < 2; side++) {
-    uint32_t var = var_of(rule, call->args[side]);
+    uint32_t var = eg_rule_var_of(rule, call->args[side]);
     if (var != EG_RULE_NONE && rule->vars[var].kind != EG_RULE_TENSOR)
       vars[var].equals = call->args[1 - side];
   }
@@ -45,7 +33,7 @@ static void wish_equal(const eg_rule *rule, const eg_rule_expr *call, var_hint *
 
 static void wish_splat(const eg_rule *rule, const eg_rule_expr *call, wish_state wish,
                        var_hint *vars) {
-  uint32_t var = var_of(rule, call->args[0]);
+  uint32_t var = eg_rule_var_of(rule, call->args[0]);
   if (var == EG_RULE_NONE) return;
   if (call->function == EG_RULE_FN_WEIGHT_ONLY) {
     vars[var].weight = wish;
@@ -94,7 +82,7 @@ static uint32_t dtypes_left(const eg_rule *rule, uint32_t expr) {
                                                        : true;
     for (uint32_t side = 0; call->function == EG_RULE_FN_EQ && side < 2; side++) {
       const eg_rule_expr *constant = &rule->exprs[call->args[1 - side]];
-      if (call_of(rule, call->args[side], EG_RULE_FN_DTYPE) != NULL &&
+      if (eg_rule_call_of(rule, call->args[side], EG_RULE_FN_DTYPE) != NULL &&
           constant->form == EG_RULE_EXPR_CONSTANT && constant->constant.i != dtype)
         fits = false;
     }
@@ -231,10 +219,8 @@ static void read_needs(const eg_rule *rule, uint64_t *needs) {
   for (uint32_t i = 0; i < rule->expr_count; i++) {
     const eg_rule_expr *expr = &rule->exprs[i];
     if (expr->form == EG_RULE_EXPR_VAR) {
-      needs[i] = bit(expr->var);
-      for (uint32_t k = 0; k < rule->let_count; k++)
-        if (rule->lets[k].var == expr->var && !rule->lets[k].is_term)
-          needs[i] = needs[rule->lets[k].expr];
+      uint32_t let = eg_rule_let_expr(rule, expr->var);
+      needs[i] = let != EG_RULE_NONE ? needs[let] : bit(expr->var);
     }
     for (uint32_t k = 0; expr->form == EG_RULE_EXPR_CALL && k < expr->arg_count; k++)
       needs[i] |= needs[expr->args[k]];
@@ -289,12 +275,10 @@ egraph_status eg_verify_read_hints(const eg_rule *rule, eg_arena *arena,
           "%s:%u: rule %s has a term of %u operands; at most %d can be verified",
           rule->file, rule->line, rule->name, rule->terms[i].child_count,
           EG_VERIFY_MAX_OPERANDS);
-  EG_TRY(eg_arena_alloc(arena, rule->var_count, sizeof *out->vars, &out->vars));
-  EG_TRY(eg_arena_alloc(arena, rule->expr_count, sizeof *out->needs, &out->needs));
-  EG_TRY(
-      eg_arena_alloc(arena, rule->pattern_term_count, sizeof *out->bound, &out->bound));
-  EG_TRY(eg_arena_alloc(arena, rule->condition_count, sizeof *out->condition_terms,
-                        &out->condition_terms));
+  EG_NEW(arena, rule->var_count, out->vars);
+  EG_NEW(arena, rule->expr_count, out->needs);
+  EG_NEW(arena, rule->pattern_term_count, out->bound);
+  EG_NEW(arena, rule->condition_count, out->condition_terms);
   for (uint32_t i = 0; i < rule->var_count; i++)
     out->vars[i] = (var_hint){.splat_value = EG_RULE_NONE,
                               .equals = EG_RULE_NONE,

@@ -15,10 +15,10 @@ enum { LARGEST_WHOLE = 2000, LARGEST_OF_LIST = 16 };
 
 static bool depends_on(const eg_rule *rule, uint32_t expr, uint32_t var) {
   const eg_rule_expr *at = &rule->exprs[expr];
-  if (at->form == EG_RULE_EXPR_VAR && at->var == var) return true;
-  for (uint32_t i = 0; at->form == EG_RULE_EXPR_VAR && i < rule->let_count; i++)
-    if (rule->lets[i].var == at->var && !rule->lets[i].is_term)
-      return depends_on(rule, rule->lets[i].expr, var);
+  if (at->form == EG_RULE_EXPR_VAR) {
+    uint32_t let = eg_rule_let_expr(rule, at->var);
+    return at->var == var || (let != EG_RULE_NONE && depends_on(rule, let, var));
+  }
   for (uint32_t i = 0; at->form == EG_RULE_EXPR_CALL && i < at->arg_count; i++)
     if (depends_on(rule, at->args[i], var)) return true;
   return false;
@@ -99,8 +99,7 @@ bool eg_special_is_constant(const eg_rule *rule, uint32_t var) {
     if (call->form != EG_RULE_EXPR_CALL ||
         (call->function != EG_RULE_FN_IS_SPLAT && call->function != EG_RULE_FN_SPLAT))
       continue;
-    const eg_rule_expr *of = &rule->exprs[call->args[0]];
-    if (of->form == EG_RULE_EXPR_VAR && of->var == var) return true;
+    if (eg_rule_var_of(rule, call->args[0]) == var) return true;
   }
   return false;
 }

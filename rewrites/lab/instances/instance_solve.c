@@ -96,9 +96,8 @@ static void keep_sum(repair *r, const eg_attr *slot, eg_rule_value *inout) {
 static bool solve_variable(repair *r, uint32_t var, const eg_rule_value *value) {
   eg_verify_draws *draws = r->draws;
   const eg_rule *rule = draws->rule;
-  for (uint32_t i = 0; i < rule->let_count; i++)
-    if (rule->lets[i].var == var && !rule->lets[i].is_term)
-      return eg_repair_solve(r, rule->lets[i].expr, value);
+  uint32_t let = eg_rule_let_expr(rule, var);
+  if (let != EG_RULE_NONE) return eg_repair_solve(r, let, value);
   if ((r->before >> var & 1) != 0) return false;
   eg_rule_value fitting = *value;
   if (rule->vars[var].kind == EG_RULE_FLOAT && value->kind == EG_RULE_INT)

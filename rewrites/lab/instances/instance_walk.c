@@ -37,28 +37,20 @@ static egraph_status alloc_draws(eg_verify_draws *draws) {
   const eg_rule *rule = draws->rule;
   eg_arena *arena = &draws->arena;
   EG_TRY(eg_verify_read_hints(rule, arena, &draws->hints));
-  EG_TRY(eg_arena_alloc(arena, rule->var_count, sizeof *draws->leaves, &draws->leaves));
-  EG_TRY(
-      eg_arena_alloc(arena, rule->var_count, sizeof *draws->env.vars, &draws->env.vars));
-  EG_TRY(eg_arena_alloc(arena, 1, sizeof *draws->env.scratch, &draws->env.scratch));
-  EG_TRY(eg_arena_alloc(arena, (size_t)rule->var_count + rule->pattern_term_count,
-                        sizeof *draws->facts, &draws->facts));
-  EG_TRY(eg_arena_alloc(arena, rule->pattern_term_count, sizeof *draws->attrs,
-                        &draws->attrs));
+  EG_NEW(arena, rule->var_count, draws->leaves);
+  EG_NEW(arena, rule->var_count, draws->env.vars);
+  EG_NEW(arena, 1, draws->env.scratch);
+  EG_NEW(arena, (size_t)rule->var_count + rule->pattern_term_count, draws->facts);
+  EG_NEW(arena, rule->pattern_term_count, draws->attrs);
   size_t operands = (size_t)rule->pattern_term_count * EG_VERIFY_MAX_OPERANDS;
   if (draws->hints.has_layers) {
-    EG_TRY(eg_arena_alloc(arena, operands, sizeof *draws->layers, &draws->layers));
-    EG_TRY(eg_arena_alloc(arena, rule->pattern_term_count, sizeof *draws->equations,
-                          &draws->equations));
-    EG_TRY(eg_arena_alloc(arena, rule->pattern_term_count, sizeof *draws->drawn_equations,
-                          &draws->drawn_equations));
+    EG_NEW(arena, operands, draws->layers);
+    EG_NEW(arena, rule->pattern_term_count, draws->equations);
+    EG_NEW(arena, rule->pattern_term_count, draws->drawn_equations);
   }
-  EG_TRY(eg_arena_alloc(arena, rule->pattern_term_count, sizeof *draws->classes,
-                        &draws->classes));
-  EG_TRY(eg_arena_alloc(arena, rule->pattern_term_count, sizeof *draws->ill_typed,
-                        &draws->ill_typed));
-  EG_TRY(eg_arena_alloc(arena, rule->condition_count, sizeof *draws->refusals,
-                        &draws->refusals));
+  EG_NEW(arena, rule->pattern_term_count, draws->classes);
+  EG_NEW(arena, rule->pattern_term_count, draws->ill_typed);
+  EG_NEW(arena, rule->condition_count, draws->refusals);
   return eg_rule_builder_reserve(&draws->builder, rule);
 }
 

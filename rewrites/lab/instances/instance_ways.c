@@ -95,26 +95,15 @@ static bool is_constant(const eg_rule *rule, uint32_t expr) {
   return true;
 }
 
-static bool calls(const eg_rule *rule, uint32_t expr, eg_rule_function function) {
-  const eg_rule_expr *at = &rule->exprs[expr];
-  if (at->form != EG_RULE_EXPR_CALL) return false;
-  if (at->function == function) return true;
-  for (uint32_t i = 0; i < at->arg_count; i++)
-    if (calls(rule, at->args[i], function)) return true;
-  return false;
-}
-
 /// True when the length of a list of parts is meant, which has nothing to do with ranks.
 static bool counts_parts(const eg_rule *rule, uint32_t expr) {
-  const eg_rule_expr *call = &rule->exprs[expr];
-  if (call->form != EG_RULE_EXPR_CALL || call->function != EG_RULE_FN_LEN) return false;
-  const eg_rule_expr *list = &rule->exprs[call->args[0]];
+  const eg_rule_expr *call = eg_rule_call_of(rule, expr, EG_RULE_FN_LEN);
+  uint32_t list = call != NULL ? eg_rule_var_of(rule, call->args[0]) : EG_RULE_NONE;
   for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
     const eg_rule_term *term = &rule->terms[i];
     uint16_t slot;
     if (!term->is_var && eg_op_find_attr(term->op, "sizes", &slot) &&
-        list->form == EG_RULE_EXPR_VAR && term->slots[slot].form == EG_RULE_SLOT_VAR &&
-        term->slots[slot].index == list->var)
+        term->slots[slot].form == EG_RULE_SLOT_VAR && term->slots[slot].index == list)
       return true;
   }
   return false;
@@ -136,8 +125,8 @@ static uint32_t rank_of_expr(const eg_rule *rule, uint32_t expr, int64_t way) {
     int64_t number = arg->constant.i;
     bool is_index = at->function == EG_RULE_FN_AT || at->function == EG_RULE_FN_DIM;
     bool is_length = eg_way_kind_of(rule, expr) == EG_WAY_ORDER && at->arg_count == 2 &&
-                     (calls(rule, at->args[1 - i], EG_RULE_FN_RANK) ||
-                      calls(rule, at->args[1 - i], EG_RULE_FN_LEN)) &&
+                     (eg_rule_calls(rule, at->args[1 - i], EG_RULE_FN_RANK) ||
+                      eg_rule_calls(rule, at->args[1 - i], EG_RULE_FN_LEN)) &&
                      !counts_parts(rule, at->args[1 - i]);
     if (is_index) number = number < 0 ? -number : number + 1;
     if (is_length) number += i == 1 ? way : -way;
@@ -177,8 +166,8 @@ static bool holds_expr(const eg_rule *rule, uint32_t whole, uint32_t part) {
 
 bool eg_way_leads_through(const eg_rule *rule, uint32_t expr, uint32_t choice,
                           bool *out_wanted) {
-  const eg_rule_expr *at = &rule->exprs[choice];
-  if (at->form != EG_RULE_EXPR_CALL || at->function != EG_RULE_FN_IF) return false;
+  const eg_rule_expr *at = eg_rule_call_of(rule, choice, EG_RULE_FN_IF);
+  if (at == NULL) return false;
   *out_wanted = holds_expr(rule, at->args[1], expr);
   return *out_wanted || holds_expr(rule, at->args[2], expr);
 }

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/prove/proof_case.h"
 
-static eg_poly one(eg_case *c) { return eg_poly_const(c->p, 1); }
-
 // ---- pointwise --------------------------------------------------------------------
 
 static void becomes(eg_case *c, const eg_shape *a, const eg_shape *to) {
@@ -39,13 +37,19 @@ void eg_type_pointwise(eg_case *c, uint32_t term) {
 
 eg_scalar eg_element_pointwise(eg_case *c, uint32_t term, const eg_poly *at) {
   const eg_rule_term *t = eg_case_term(c, term);
-  eg_scalar kids[8];
-  uint32_t count = 0;
+  eg_scalar kids[EG_POINTWISE_KIDS];
   eg_laws_before before = eg_laws_narrow(c->p, eg_op_hides_infinity(t->op));
   for (uint32_t i = 0; i < t->child_count; i++)
-    kids[count++] = t->child_count == 1 ? eg_case_element(c, eg_kid(c, term, i), at)
-                                        : eg_kid_element(c, term, i, at);
+    kids[i] = t->child_count == 1 ? eg_case_element(c, eg_kid(c, term, i), at)
+                                  : eg_kid_element(c, term, i, at);
   eg_laws_restore(c->p, before);
+  return eg_case_pointwise(c, term, kids);
+}
+
+eg_scalar eg_case_pointwise(eg_case *c, uint32_t term,
+                            eg_scalar kids[EG_POINTWISE_KIDS]) {
+  const eg_rule_term *t = eg_case_term(c, term);
+  uint32_t count = t->child_count;
   for (uint16_t i = 0; i < eg_op_info_of(t->op)->attr_count; i++)
     kids[count++] = eg_slot_scalar(c, term, i);
   // A number equals itself, unless it is NaN.
@@ -101,9 +105,9 @@ eg_scalar eg_element_eye(eg_case *c, uint32_t term, const eg_poly *at) {
 }
 
 static const eg_poly *kernel_of(eg_case *c, uint32_t term, uint16_t slot, uint32_t *out) {
-  eg_value *v = eg_slot(c, term, slot);
+  eg_datum *v = eg_slot(c, term, slot);
   uint32_t len =
-      v->kind == EG_VALUE_OPEN ? eg_proof_choose(c->p, EGRAPH_MAX_RANK - 1) : v->count;
+      v->kind == EG_DATUM_OPEN ? eg_proof_choose(c->p, EGRAPH_MAX_RANK - 1) : v->count;
   if (len + 2 > EGRAPH_MAX_RANK) eg_case_vacuous(c);
   *out = len;
   return eg_slot_list(c, term, slot, len, 1);
@@ -115,7 +119,7 @@ void eg_type_pool_kernel(eg_case *c, uint32_t term) {
   uint32_t len;
   const eg_poly *kernel = kernel_of(c, term, EG_SLOT(POOL_KERNEL, KERNEL_SHAPE), &len);
   eg_case_need_natural(c, channels);
-  eg_shape shape = {.rank = len + 2, .dims = {channels, one(c)}};
+  eg_shape shape = {.rank = len + 2, .dims = {channels, eg_one(c)}};
   for (uint32_t i = 0; i < len; i++)
     shape.dims[i + 2] = kernel[i];
   c->shapes[term] = shape;
@@ -123,7 +127,7 @@ void eg_type_pool_kernel(eg_case *c, uint32_t term) {
 
 eg_scalar eg_element_pool_kernel(eg_case *c, uint32_t term, const eg_poly *at) {
   (void)at;
-  eg_poly area = eg_poly_const(c->p, 1);
+  eg_poly area = eg_one(c);
   for (uint32_t i = 2; i < c->shapes[term].rank; i++)
     area = eg_poly_mul(c->p, area, c->shapes[term].dims[i]);
   eg_scalar size = eg_scalar_size(c->p, area);
@@ -138,17 +142,13 @@ void eg_type_conv_identity(eg_case *c, uint32_t term) {
   uint32_t len;
   const eg_poly *kernel = kernel_of(c, term, EG_SLOT(CONV_IDENTITY, KERNEL_SHAPE), &len);
   eg_case_need_natural(c, channels);
-  eg_case_need_natural(c, eg_poly_sub(p, group, one(c)));
-  eg_poly of_group;
-  if (!eg_poly_divide(p, channels, group, &of_group)) {
-    of_group = eg_poly_symbol(p, true);
-    eg_case_need_zero(c, eg_poly_sub(p, channels, eg_poly_mul(p, group, of_group)));
-  }
+  eg_case_need_positive(c, group);
+  eg_poly of_group = eg_case_over(c, channels, group, true);
   eg_shape shape = {.rank = len + 2, .dims = {channels, of_group}};
   for (uint32_t i = 0; i < len; i++) {
     eg_poly half = eg_poly_symbol(p, true); // kernels are odd
-    eg_poly size = eg_poly_add(p, eg_poly_scale(p, half, 2), one(c));
-    eg_case_need_zero(c, eg_poly_sub(p, kernel[i], size));
+    eg_case_need_equal(c, kernel[i],
+                       eg_poly_add(p, eg_poly_scale(p, half, 2), eg_one(c)));
     shape.dims[i + 2] = eg_poly_canonical(p, kernel[i]);
   }
   c->shapes[term] = shape;
@@ -159,7 +159,7 @@ eg_scalar eg_element_conv_identity(eg_case *c, uint32_t term, const eg_poly *at)
   const eg_shape *shape = &c->shapes[term];
   eg_poly of_group = eg_poly_canonical(p, shape->dims[1]);
   // There is an element, so of_group >= 1.
-  eg_assume_natural(p, eg_poly_sub(p, of_group, one(c)));
+  eg_assume_natural(p, eg_poly_sub(p, of_group, eg_one(c)));
   eg_scalar made = delta(c, eg_poly_mod(p, at[0], of_group), at[1]);
   for (uint32_t i = 2; i < shape->rank; i++) {
     eg_poly centre =
@@ -203,7 +203,7 @@ void eg_type_concat(eg_case *c, uint32_t term) {
       if (k == axis)
         shape.dims[k] = eg_poly_add(c->p, shape.dims[k], kid->dims[k]);
       else
-        eg_case_need_zero(c, eg_poly_sub(c->p, shape.dims[k], kid->dims[k]));
+        eg_case_need_equal(c, shape.dims[k], kid->dims[k]);
   }
   c->shapes[term] = shape;
 }
@@ -241,18 +241,15 @@ void eg_type_split(eg_case *c, uint32_t term) {
   const eg_shape *x = eg_kid_shape(c, term, 0);
   if (x->rank == 0) eg_case_vacuous(c);
   uint32_t axis = eg_slot_axis(c, term, EG_SLOT(SPLIT, AXIS), x->rank);
-  eg_value *sizes = eg_slot(c, term, EG_SLOT(SPLIT, SIZES));
-  uint32_t count = sizes->kind == EG_VALUE_OPEN
-                       ? eg_proof_choose(c->p, EG_CASE_RESULTS) + 1
-                       : sizes->count;
-  if (sizes->kind == EG_VALUE_OPEN)
+  eg_datum *sizes = eg_slot(c, term, EG_SLOT(SPLIT, SIZES));
+  if (sizes->kind == EG_DATUM_OPEN)
     eg_case_give_up(c, "%s into any number of parts", "split");
-  if (count == 0) eg_case_vacuous(c);
-  const eg_poly *list = eg_slot_list(c, term, EG_SLOT(SPLIT, SIZES), count, 0);
+  if (sizes->count == 0) eg_case_vacuous(c);
+  const eg_poly *list = eg_slot_list(c, term, EG_SLOT(SPLIT, SIZES), sizes->count, 0);
   eg_poly sum = eg_poly_const(c->p, 0);
-  for (uint32_t i = 0; i < count; i++)
+  for (uint32_t i = 0; i < sizes->count; i++)
     sum = eg_poly_add(c->p, sum, list[i]);
-  eg_case_need_zero(c, eg_poly_sub(c->p, x->dims[axis], sum));
+  eg_case_need_equal(c, x->dims[axis], sum);
   c->extra[term] = axis;
   c->shapes[term] = *x;
 }
@@ -274,7 +271,7 @@ static uint32_t split_of(eg_case *c, uint32_t term) {
 
 static eg_poly part_range(eg_case *c, uint32_t term, eg_poly *out_size) {
   uint32_t split = split_of(c, term);
-  eg_value *sizes = eg_slot(c, split, EG_SLOT(SPLIT, SIZES));
+  eg_datum *sizes = eg_slot(c, split, EG_SLOT(SPLIT, SIZES));
   eg_poly index = eg_slot_int(c, term, EG_SLOT(PART, INDEX));
   int64_t which = eg_case_const(c, index, "the number of a part");
   if (which < 0 || which >= (int64_t)sizes->count) eg_case_vacuous(c);
@@ -312,15 +309,15 @@ eg_scalar eg_element_part(eg_case *c, uint32_t term, const eg_poly *at) {
 static eg_poly sliced(eg_case *c, eg_poly size, eg_poly start, eg_poly end,
                       eg_poly step) {
   eg_proof *p = c->p;
-  bool up = eg_is_natural(p, eg_poly_sub(p, step, one(c)));
+  bool up = eg_is_natural(p, eg_poly_sub(p, step, eg_one(c)));
   bool down = eg_is_natural(p, eg_poly_sub(p, eg_poly_const(p, -1), step));
   if (!up && !down) { // a case each
     up = eg_proof_choose(p, 2) == 0;
-    eg_case_need_natural(c, up ? eg_poly_sub(p, step, one(c))
+    eg_case_need_natural(c, up ? eg_poly_sub(p, step, eg_one(c))
                                : eg_poly_sub(p, eg_poly_const(p, -1), step));
   }
   eg_poly low = eg_poly_const(p, up ? 0 : -1);
-  eg_poly high = up ? size : eg_poly_sub(p, size, one(c));
+  eg_poly high = up ? size : eg_poly_sub(p, size, eg_one(c));
   const eg_poly bounds[4] = {eg_poly_sub(p, start, low), eg_poly_sub(p, high, start),
                              eg_poly_sub(p, end, low), eg_poly_sub(p, high, end)};
   for (uint32_t i = 0; i < 4; i++)
@@ -334,7 +331,7 @@ static eg_poly sliced(eg_case *c, eg_poly size, eg_poly start, eg_poly end,
     }
     eg_case_need_natural(c, span);
   }
-  eg_poly rounded = eg_poly_sub(p, eg_poly_add(p, span, stride), one(c));
+  eg_poly rounded = eg_poly_sub(p, eg_poly_add(p, span, stride), eg_one(c));
   return eg_poly_div(p, eg_poly_canonical(p, rounded), eg_poly_canonical(p, stride));
 }
 
@@ -353,8 +350,8 @@ void eg_type_slice(eg_case *c, uint32_t term) {
 eg_scalar eg_element_slice(eg_case *c, uint32_t term, const eg_poly *at) {
   eg_proof *p = c->p;
   uint32_t rank = c->shapes[term].rank;
-  const eg_value *starts = eg_slot(c, term, EG_SLOT(SLICE, STARTS));
-  const eg_value *steps = eg_slot(c, term, EG_SLOT(SLICE, STEPS));
+  const eg_datum *starts = eg_slot(c, term, EG_SLOT(SLICE, STARTS));
+  const eg_datum *steps = eg_slot(c, term, EG_SLOT(SLICE, STEPS));
   eg_poly place[EGRAPH_MAX_RANK];
   for (uint32_t i = 0; i < rank; i++)
     place[i] = eg_poly_canonical(
@@ -375,28 +372,19 @@ void eg_type_pad(eg_case *c, uint32_t term) {
 }
 
 eg_scalar eg_element_pad(eg_case *c, uint32_t term, const eg_poly *at) {
-  eg_proof *p = c->p;
-  const eg_shape *x = eg_kid_shape(c, term, 0);
-  const eg_value *pads = eg_slot(c, term, EG_SLOT(PAD, PADS));
+  const eg_datum *pads = eg_slot(c, term, EG_SLOT(PAD, PADS));
   eg_scalar mode = eg_slot_scalar(c, term, EG_SLOT(PAD, MODE));
   bool is_nothing = true;
   for (uint32_t i = 0; i < pads->count && is_nothing; i++)
-    is_nothing = eg_is_zero(p, pads->list[i]);
+    is_nothing = eg_is_zero(c->p, pads->list[i]);
   if (is_nothing) return eg_case_element(c, eg_kid(c, term, 0), at);
-  if (!eg_scalar_is_number(p, mode, 0)) eg_case_give_up(c, "%s with another mode", "pad");
+  if (!eg_scalar_is_number(c->p, mode, 0))
+    eg_case_give_up(c, "%s with another mode", "pad");
   eg_poly place[EGRAPH_MAX_RANK];
-  eg_branch branch = eg_branch_open(p);
-  for (uint32_t i = 0; i < x->rank; i++) {
-    place[i] = eg_poly_canonical(p, eg_poly_sub(p, at[i], pads->list[i]));
-    eg_case_assume_inside(c, place[i], x->dims[i]);
-  }
-  eg_scalar made = eg_case_element(c, eg_kid(c, term, 0), place);
-  eg_branch_close(p, branch);
-  eg_scalar value =
-      eg_case_number(c, c->kinds[term], eg_slot_scalar(c, term, EG_SLOT(PAD, VALUE)));
-  for (uint32_t i = 0; i < x->rank; i++)
-    made = eg_case_guarded(c, place[i], x->dims[i], made, value);
-  return made;
+  for (uint32_t i = 0; i < c->shapes[term].rank; i++)
+    place[i] = eg_poly_canonical(c->p, eg_poly_sub(c->p, at[i], pads->list[i]));
+  eg_scalar value = eg_slot_scalar(c, term, EG_SLOT(PAD, VALUE));
+  return eg_case_padded(c, term, 0, place, eg_case_number(c, c->kinds[term], value));
 }
 
 // ---- expand and tile -----------------------------------------------------------
@@ -426,7 +414,7 @@ eg_scalar eg_element_tile(eg_case *c, uint32_t term, const eg_poly *at) {
   eg_poly place[EGRAPH_MAX_RANK];
   for (uint32_t i = 0; i < x->rank; i++) { // there is an element: sizes are 1 or more
     eg_poly size = eg_poly_canonical(p, x->dims[i]);
-    eg_assume_natural(p, eg_poly_sub(p, size, one(c)));
+    eg_assume_natural(p, eg_poly_sub(p, size, eg_one(c)));
     place[i] = eg_poly_mod(p, eg_poly_canonical(p, at[i]), eg_poly_canonical(p, size));
   }
   return eg_case_element(c, eg_kid(c, term, 0), place);
@@ -437,8 +425,7 @@ eg_scalar eg_element_tile(eg_case *c, uint32_t term, const eg_poly *at) {
 void eg_type_reshape(eg_case *c, uint32_t term) {
   const eg_shape *x = eg_kid_shape(c, term, 0);
   eg_shape shape = eg_slot_shape(c, term, EG_SLOT(RESHAPE, SHAPE));
-  eg_case_need_zero(
-      c, eg_poly_sub(c->p, eg_shape_elements(c, &shape), eg_shape_elements(c, x)));
+  eg_case_need_equal(c, eg_shape_elements(c, &shape), eg_shape_elements(c, x));
   c->shapes[term] = shape;
 }
 
@@ -450,15 +437,15 @@ void eg_type_squeeze(eg_case *c, uint32_t term) {
     if ((bits >> i & 1) == 0)
       shape.dims[shape.rank++] = x->dims[i];
     else
-      eg_case_need_zero(c, eg_poly_sub(c->p, x->dims[i], one(c)));
+      eg_case_need_equal(c, x->dims[i], eg_one(c));
   }
   c->shapes[term] = shape;
 }
 
 void eg_type_unsqueeze(eg_case *c, uint32_t term) {
   const eg_shape *x = eg_kid_shape(c, term, 0);
-  eg_value *axes = eg_slot(c, term, EG_SLOT(UNSQUEEZE, AXES));
-  uint32_t more = axes->kind == EG_VALUE_OPEN
+  eg_datum *axes = eg_slot(c, term, EG_SLOT(UNSQUEEZE, AXES));
+  uint32_t more = axes->kind == EG_DATUM_OPEN
                       ? eg_proof_choose(c->p, EGRAPH_MAX_RANK - x->rank + 1)
                       : axes->count;
   if (x->rank + more > EGRAPH_MAX_RANK) eg_case_vacuous(c);
@@ -469,7 +456,7 @@ void eg_type_unsqueeze(eg_case *c, uint32_t term) {
     bool fresh = (bits >> i & 1) != 0;
     set += fresh;
     if (!fresh && k == x->rank) eg_case_vacuous(c);
-    shape.dims[i] = fresh ? one(c) : x->dims[k++];
+    shape.dims[i] = fresh ? eg_one(c) : x->dims[k++];
   }
   if (set != more) eg_case_vacuous(c);
   c->shapes[term] = shape;
@@ -477,14 +464,14 @@ void eg_type_unsqueeze(eg_case *c, uint32_t term) {
 
 void eg_type_flatten(eg_case *c, uint32_t term) {
   const eg_shape *x = eg_kid_shape(c, term, 0);
-  eg_value *v = eg_slot(c, term, EG_SLOT(FLATTEN, AXIS));
-  if (v->kind == EG_VALUE_OPEN)
-    *v = eg_value_int(eg_poly_const(
+  eg_datum *v = eg_slot(c, term, EG_SLOT(FLATTEN, AXIS));
+  if (v->kind == EG_DATUM_OPEN)
+    *v = eg_datum_int(eg_poly_const(
         c->p, (int64_t)eg_proof_choose(c->p, 2 * x->rank + 1) - (int64_t)x->rank));
   int64_t axis = eg_case_const(c, v->number, "an axis");
   if (axis < 0) axis += x->rank;
   if (axis < 0 || axis > (int64_t)x->rank) eg_case_vacuous(c);
-  eg_shape shape = {.rank = 2, .dims = {one(c), one(c)}};
+  eg_shape shape = {.rank = 2, .dims = {eg_one(c), eg_one(c)}};
   for (uint32_t i = 0; i < x->rank; i++) {
     eg_poly *to = &shape.dims[i < axis ? 0 : 1];
     *to = eg_poly_mul(c->p, *to, x->dims[i]);

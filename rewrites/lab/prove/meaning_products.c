@@ -6,7 +6,6 @@
 #include "ops/meaning.h"
 #include "rewrites/lab/prove/proof_case.h"
 
-static eg_poly one(eg_case *c) { return eg_poly_const(c->p, 1); }
 static eg_scalar zero(eg_case *c) { return eg_scalar_number(c->p, 0); }
 
 // ---- activations ------------------------------------------------------------------
@@ -88,7 +87,7 @@ static product product_axes(eg_case *c, uint32_t term, bool trans_a, bool trans_
 static void type_product(eg_case *c, uint32_t term, const product *m) {
   const eg_shape *a = eg_kid_shape(c, term, 0), *b = eg_kid_shape(c, term, 1);
   eg_kid_equate(c, term, 1);
-  eg_case_need_zero(c, eg_poly_sub(c->p, a->dims[m->a_sum], b->dims[m->b_sum]));
+  eg_case_need_equal(c, a->dims[m->a_sum], b->dims[m->b_sum]);
   eg_shape batch_a = *a, batch_b = *b; // the batch is in front
   batch_a.rank = m->a_batch;
   batch_b.rank = m->b_batch;
@@ -105,7 +104,7 @@ static void type_addend(eg_case *c, uint32_t term, uint32_t i, bool whole) {
   for (uint32_t k = 0; k < x->rank; k++) {
     eg_poly target = to->dims[k + to->rank - x->rank];
     if (whole)
-      eg_case_need_zero(c, eg_poly_sub(c->p, x->dims[k], target));
+      eg_case_need_equal(c, x->dims[k], target);
     else
       eg_assume_pairing(c->p, x->dims[k], target, true);
   }
@@ -190,8 +189,8 @@ typedef struct equation {
 } equation;
 
 static equation equation_of(eg_case *c, uint32_t term) {
-  const eg_value *v = eg_slot(c, term, EG_SLOT(EINSUM, EQUATION));
-  if (v->kind != EG_VALUE_TEXT || strstr(v->text, "->") == NULL ||
+  const eg_datum *v = eg_slot(c, term, EG_SLOT(EINSUM, EQUATION));
+  if (v->kind != EG_DATUM_TEXT || strstr(v->text, "->") == NULL ||
       strchr(v->text, '.') != NULL)
     eg_case_give_up(c, "%s without a plain equation", "einsum");
   equation e = {.count = 1};
@@ -221,8 +220,7 @@ static void sizes_of(eg_case *c, uint32_t term, const equation *e, eg_poly *size
     if (strlen(e->labels[i]) != x->rank) eg_case_vacuous(c);
     for (uint32_t k = 0; k < x->rank; k++) {
       eg_poly *size = &sizes[(unsigned char)e->labels[i][k]];
-      if (*size != EG_PROOF_NONE)
-        eg_case_need_zero(c, eg_poly_sub(c->p, *size, x->dims[k]));
+      if (*size != EG_PROOF_NONE) eg_case_need_equal(c, *size, x->dims[k]);
       *size = x->dims[k];
     }
   }
@@ -280,8 +278,8 @@ typedef struct window {
 } window;
 
 static eg_poly reach_of(eg_case *c, const window *w) {
-  eg_poly last = eg_poly_mul(c->p, eg_poly_sub(c->p, w->kernel, one(c)), w->dilation);
-  return eg_poly_canonical(c->p, eg_poly_add(c->p, last, one(c)));
+  eg_poly last = eg_poly_mul(c->p, eg_poly_sub(c->p, w->kernel, eg_one(c)), w->dilation);
+  return eg_poly_canonical(c->p, eg_poly_add(c->p, last, eg_one(c)));
 }
 
 // As eg_window_positions: with ceil_mode a last window may hang over the end, but begins
@@ -292,15 +290,15 @@ static eg_poly positions(eg_case *c, const window *w, bool ceil_mode) {
   eg_poly room = eg_poly_canonical(p, eg_poly_sub(p, padded, reach_of(c, w)));
   eg_case_need_natural(c, room);
   eg_poly stride = eg_poly_canonical(p, w->stride);
-  eg_poly count = eg_poly_add(p, eg_poly_div(p, room, stride), one(c));
+  eg_poly count = eg_poly_add(p, eg_poly_div(p, room, stride), eg_one(c));
   if (!ceil_mode) return count;
-  eg_poly more = eg_poly_sub(p, eg_poly_add(p, room, stride), one(c));
-  eg_poly rounded = eg_poly_add(p, eg_poly_div(p, more, stride), one(c));
-  eg_poly last = eg_poly_sub(p, eg_poly_add(p, w->size, w->begin), one(c));
+  eg_poly more = eg_poly_sub(p, eg_poly_add(p, room, stride), eg_one(c));
+  eg_poly rounded = eg_poly_add(p, eg_poly_div(p, more, stride), eg_one(c));
+  eg_poly last = eg_poly_sub(p, eg_poly_add(p, w->size, w->begin), eg_one(c));
   // With nothing in front of the end padding C's division would round towards zero.
   if (!eg_is_natural(p, last)) eg_case_give_up(c, "%s over nothing", "ceil_mode");
   eg_poly most =
-      eg_poly_add(p, eg_poly_div(p, eg_poly_canonical(p, last), stride), one(c));
+      eg_poly_add(p, eg_poly_div(p, eg_poly_canonical(p, last), stride), eg_one(c));
   eg_poly least = eg_poly_extreme(p, EG_SYMBOL_MIN, rounded, most);
   return eg_poly_extreme(p, EG_SYMBOL_MAX, count, least);
 }
@@ -312,31 +310,27 @@ static eg_poly tap_place(eg_case *c, const window *w, eg_poly position, eg_poly 
   return eg_poly_canonical(p, eg_poly_sub(p, place, w->begin));
 }
 
+// Slots of max-pool and average-pool begin alike.
+static window window_of(eg_case *c, uint32_t term, uint32_t i) {
+  const eg_shape *x = eg_kid_shape(c, term, 0);
+  eg_op op = eg_case_term(c, term)->op;
+  bool is_conv = op == EG_OP_CONV;
+  uint16_t strides = is_conv ? EG_SLOT(CONV, STRIDES) : EG_SLOT(MAX_POOL, STRIDES);
+  uint16_t dilations = is_conv ? EG_SLOT(CONV, DILATIONS) : EG_SLOT(MAX_POOL, DILATIONS);
+  const eg_datum *pads =
+      eg_slot(c, term, is_conv ? EG_SLOT(CONV, PADS) : EG_SLOT(MAX_POOL, PADS));
+  return (window){
+      .size = x->dims[i + 2],
+      .kernel = is_conv ? eg_kid_shape(c, term, 1)->dims[i + 2]
+                        : eg_slot(c, term, EG_SLOT(MAX_POOL, KERNEL_SHAPE))->list[i],
+      .stride = eg_slot(c, term, strides)->list[i],
+      .dilation =
+          op == EG_OP_AVERAGE_POOL ? eg_one(c) : eg_slot(c, term, dilations)->list[i],
+      .begin = pads->list[i],
+      .end = pads->list[i + x->rank - 2]};
+}
+
 // ---- convolution ------------------------------------------------------------------
-
-static window conv_window(eg_case *c, uint32_t term, uint32_t i) {
-  const eg_shape *x = eg_kid_shape(c, term, 0), *w = eg_kid_shape(c, term, 1);
-  uint32_t spatial = x->rank - 2;
-  const eg_value *pads = eg_slot(c, term, EG_SLOT(CONV, PADS));
-  return (window){.size = x->dims[i + 2],
-                  .kernel = w->dims[i + 2],
-                  .stride = eg_slot(c, term, EG_SLOT(CONV, STRIDES))->list[i],
-                  .dilation = eg_slot(c, term, EG_SLOT(CONV, DILATIONS))->list[i],
-                  .begin = pads->list[i],
-                  .end = pads->list[i + spatial]};
-}
-
-// Returns n / group: a new symbol unless the division is known.
-static eg_poly per_group(eg_case *c, eg_poly n, eg_poly group) {
-  eg_proof *p = c->p;
-  eg_poly made;
-  n = eg_poly_canonical(p, n);
-  group = eg_poly_canonical(p, group);
-  if (eg_poly_divide(p, n, group, &made)) return made;
-  made = eg_poly_symbol(p, true);
-  eg_case_need_zero(c, eg_poly_sub(p, n, eg_poly_mul(p, group, made)));
-  return made;
-}
 
 void eg_type_conv(eg_case *c, uint32_t term) {
   eg_proof *p = c->p;
@@ -352,20 +346,20 @@ void eg_type_conv(eg_case *c, uint32_t term) {
   for (uint16_t i = 0; i < 4; i++) // and the algorithm, which computes the same
     (void)eg_slot_scalar(c, term, (uint16_t)(EG_SLOT(CONV, ACT) + i));
   eg_poly group = eg_slot_int(c, term, EG_SLOT(CONV, GROUP));
-  eg_case_need_natural(c, eg_poly_sub(p, group, one(c)));
-  eg_case_need_zero(c, eg_poly_sub(p, x->dims[1], eg_poly_mul(p, group, w->dims[1])));
-  c->extra[term] = per_group(c, w->dims[0], group);
+  eg_case_need_positive(c, group);
+  eg_case_need_equal(c, x->dims[1], eg_poly_mul(p, group, w->dims[1]));
+  c->extra[term] = eg_case_over(c, w->dims[0], group, true);
   eg_shape shape = {.rank = x->rank, .dims = {x->dims[0], w->dims[0]}};
   for (uint32_t i = 0; i < spatial; i++) {
-    eg_case_need_natural(c, eg_poly_sub(p, w->dims[i + 2], one(c)));
-    window of = conv_window(c, term, i);
+    eg_case_need_positive(c, w->dims[i + 2]);
+    window of = window_of(c, term, i);
     shape.dims[i + 2] = positions(c, &of, false);
   }
   c->shapes[term] = shape;
   if (t->child_count > 2) {
     const eg_shape *bias = eg_kid_shape(c, term, 2);
     if (bias->rank != 1) eg_case_vacuous(c);
-    eg_case_need_zero(c, eg_poly_sub(p, bias->dims[0], w->dims[0]));
+    eg_case_need_equal(c, bias->dims[0], w->dims[0]);
   }
   if (t->child_count > 3) type_addend(c, term, 3, true);
 }
@@ -377,7 +371,7 @@ eg_scalar eg_element_conv(eg_case *c, uint32_t term, const eg_poly *at) {
   uint32_t spatial = x->rank - 2;
   eg_poly of_group = eg_poly_canonical(p, c->extra[term]);
   // There is an output channel, so of_group >= 1.
-  eg_assume_natural(p, eg_poly_sub(p, of_group, one(c)));
+  eg_assume_natural(p, eg_poly_sub(p, of_group, eg_one(c)));
   eg_poly group = eg_poly_div(p, eg_poly_canonical(p, at[1]), of_group);
   // Output channels are below group x of_group.
   eg_assume_below(p, group, eg_slot_int(c, term, EG_SLOT(CONV, GROUP)));
@@ -389,7 +383,7 @@ eg_scalar eg_element_conv(eg_case *c, uint32_t term, const eg_poly *at) {
   tap[0] = at[1];
   tap[1] = loops[0].index;
   for (uint32_t i = 0; i < spatial; i++) {
-    window of = conv_window(c, term, i);
+    window of = window_of(c, term, i);
     loops[i + 1] = eg_loop_begin(c, eg_poly_canonical(p, of.kernel));
     tap[i + 2] = loops[i + 1].index;
     from[i + 2] = tap_place(c, &of, at[i + 2], tap[i + 2]);
@@ -412,19 +406,6 @@ eg_scalar eg_element_conv(eg_case *c, uint32_t term, const eg_poly *at) {
 
 // ---- pooling ----------------------------------------------------------------------
 
-static window pool_window(eg_case *c, uint32_t term, uint32_t i) {
-  const eg_shape *x = eg_kid_shape(c, term, 0);
-  bool max = eg_case_term(c, term)->op == EG_OP_MAX_POOL; // the slots begin alike
-  const eg_value *pads = eg_slot(c, term, EG_SLOT(MAX_POOL, PADS));
-  return (window){
-      .size = x->dims[i + 2],
-      .kernel = eg_slot(c, term, EG_SLOT(MAX_POOL, KERNEL_SHAPE))->list[i],
-      .stride = eg_slot(c, term, EG_SLOT(MAX_POOL, STRIDES))->list[i],
-      .dilation = max ? eg_slot(c, term, EG_SLOT(MAX_POOL, DILATIONS))->list[i] : one(c),
-      .begin = pads->list[i],
-      .end = pads->list[i + x->rank - 2]};
-}
-
 static void type_pool(eg_case *c, uint32_t term, bool ceil_mode) {
   eg_proof *p = c->p;
   const eg_shape *x = eg_kid_shape(c, term, 0);
@@ -437,10 +418,10 @@ static void type_pool(eg_case *c, uint32_t term, bool ceil_mode) {
     (void)eg_slot_list(c, term, EG_SLOT(MAX_POOL, DILATIONS), spatial, 1);
   eg_shape shape = {.rank = x->rank, .dims = {x->dims[0], x->dims[1]}};
   for (uint32_t i = 0; i < spatial; i++) {
-    window of = pool_window(c, term, i);
+    window of = window_of(c, term, i);
     eg_poly reach = reach_of(c, &of);
-    eg_case_need_natural(c, eg_poly_sub(p, eg_poly_sub(p, reach, of.begin), one(c)));
-    eg_case_need_natural(c, eg_poly_sub(p, eg_poly_sub(p, reach, of.end), one(c)));
+    eg_case_need_positive(c, eg_poly_sub(p, reach, of.begin));
+    eg_case_need_positive(c, eg_poly_sub(p, reach, of.end));
     shape.dims[i + 2] = positions(c, &of, ceil_mode);
   }
   c->shapes[term] = shape;
@@ -461,31 +442,25 @@ void eg_type_average_pool(eg_case *c, uint32_t term) {
 static eg_scalar pooled(eg_case *c, uint32_t term, const eg_poly *at, eg_fold fold,
                         bool counts, bool wide) {
   eg_proof *p = c->p;
-  const eg_shape *x = eg_kid_shape(c, term, 0);
-  uint32_t spatial = x->rank - 2;
+  uint32_t spatial = eg_kid_shape(c, term, 0)->rank - 2;
   eg_loop loops[EGRAPH_MAX_RANK];
-  eg_poly from[EGRAPH_MAX_RANK] = {at[0], at[1]}, begin[EGRAPH_MAX_RANK],
-          end[EGRAPH_MAX_RANK];
+  eg_poly from[EGRAPH_MAX_RANK] = {at[0], at[1]};
+  eg_scalar made = eg_scalar_number(p, 1);
   for (uint32_t i = 0; i < spatial; i++) {
-    window of = pool_window(c, term, i);
+    window of = window_of(c, term, i);
     loops[i] = eg_loop_begin(c, eg_poly_canonical(p, of.kernel));
     from[i + 2] = tap_place(c, &of, at[i + 2], loops[i].index);
-    begin[i] = wide ? eg_poly_add(p, from[i + 2], of.begin) : from[i + 2];
-    end[i] = wide ? eg_poly_add(p, of.size, eg_poly_add(p, of.begin, of.end)) : of.size;
   }
-  eg_scalar made = eg_scalar_number(p, 1);
-  if (!counts) {
-    eg_branch branch = eg_branch_open(p);
-    for (uint32_t i = 0; i < spatial; i++)
-      eg_case_assume_inside(c, from[i + 2], x->dims[i + 2]);
-    made = eg_case_element(c, eg_kid(c, term, 0), from);
-    eg_branch_close(p, branch);
+  for (uint32_t i = 0; counts && i < spatial; i++) {
+    window of = window_of(c, term, i);
+    eg_poly padded = eg_poly_add(p, of.size, eg_poly_add(p, of.begin, of.end));
+    made = wide ? eg_case_guarded(c, eg_poly_add(p, from[i + 2], of.begin), padded, made,
+                                  zero(c))
+                : eg_case_guarded(c, from[i + 2], of.size, made, zero(c));
   }
-  eg_scalar nothing = fold == EG_FOLD_MAX
-                          ? eg_scalar_key(p, 500) // the lowest value of the type
-                          : zero(c);
-  for (uint32_t i = 0; i < spatial; i++)
-    made = eg_case_guarded(c, begin[i], end[i], made, nothing);
+  if (!counts) // key 500: the lowest value of the type
+    made = eg_case_padded(c, term, 2, from,
+                          fold == EG_FOLD_MAX ? eg_scalar_key(p, 500) : zero(c));
   for (uint32_t i = spatial; i-- > 0;)
     made = eg_loop_end(c, &loops[i], fold, made);
   return made;
@@ -508,47 +483,34 @@ void eg_type_global_pool(eg_case *c, uint32_t term) {
   eg_shape shape = *eg_kid_shape(c, term, 0);
   if (shape.rank < 3) eg_case_vacuous(c);
   for (uint32_t i = 2; i < shape.rank; i++)
-    shape.dims[i] = one(c);
+    shape.dims[i] = eg_one(c);
   c->shapes[term] = shape;
 }
 
 eg_scalar eg_element_global_pool(eg_case *c, uint32_t term, const eg_poly *at) {
-  eg_proof *p = c->p;
-  const eg_shape *x = eg_kid_shape(c, term, 0);
+  uint32_t kid = eg_kid(c, term, 0);
   bool max = eg_case_term(c, term)->op == EG_OP_GLOBAL_MAX_POOL;
-  eg_loop loops[EGRAPH_MAX_RANK];
-  eg_poly from[EGRAPH_MAX_RANK] = {at[0], at[1]}, count = one(c);
-  for (uint32_t i = 2; i < x->rank; i++) {
-    eg_poly size = eg_poly_canonical(p, x->dims[i]);
-    loops[i] = eg_loop_begin(c, size);
-    from[i] = loops[i].index;
-    count = eg_poly_mul(p, count, size);
-  }
-  eg_scalar made = eg_case_element(c, eg_kid(c, term, 0), from);
-  for (uint32_t i = x->rank; i-- > 2;)
-    made = eg_loop_end(c, &loops[i], max ? EG_FOLD_MAX : EG_FOLD_SUM, made);
+  eg_poly count;
+  eg_scalar made = eg_case_folded(c, kid, (UINT32_C(1) << c->shapes[kid].rank) - 4, at,
+                                  max ? EG_FOLD_MAX : EG_FOLD_SUM, &count, NULL);
   if (max) return made;
-  if (eg_case_is_bitwise(c)) return eg_case_reduced(c, EG_OP_REDUCE_MEAN, made, one(c));
-  return eg_scalar_call(p, EG_OP_DIV, (eg_scalar[]){made, eg_scalar_size(p, count)}, 2,
-                        true);
+  if (eg_case_is_bitwise(c))
+    return eg_case_reduced(c, EG_OP_REDUCE_MEAN, made, eg_one(c));
+  return eg_scalar_call(c->p, EG_OP_DIV, (eg_scalar[]){made, eg_scalar_size(c->p, count)},
+                        2, true);
 }
 
 // ---- transformations of weights ---------------------------------------------------
 
 void eg_type_enlarge(eg_case *c, uint32_t term) {
-  eg_proof *p = c->p;
   const eg_shape *w = eg_kid_shape(c, term, 0);
   if (w->rank < 3) eg_case_vacuous(c);
   const eg_poly *kernel =
       eg_slot_list(c, term, EG_SLOT(ENLARGE, KERNEL_SHAPE), w->rank - 2, 1);
   eg_shape shape = *w;
   for (uint32_t i = 0; i + 2 < w->rank; i++) {
-    eg_poly half, grown = eg_poly_canonical(p, eg_poly_sub(p, kernel[i], w->dims[i + 2]));
-    if (!eg_poly_divide(p, grown, eg_poly_const(p, 2), &half)) {
-      half = eg_poly_symbol(p, true);
-      eg_case_need_zero(c, eg_poly_sub(p, grown, eg_poly_scale(p, half, 2)));
-    }
-    eg_case_need_natural(c, half);
+    eg_poly grown = eg_poly_sub(c->p, kernel[i], w->dims[i + 2]);
+    eg_case_need_natural(c, eg_case_over(c, grown, eg_poly_const(c->p, 2), true));
     shape.dims[i + 2] = kernel[i];
   }
   c->shapes[term] = shape;
@@ -558,16 +520,10 @@ eg_scalar eg_element_enlarge(eg_case *c, uint32_t term, const eg_poly *at) {
   eg_proof *p = c->p;
   const eg_shape *w = eg_kid_shape(c, term, 0);
   eg_poly place[EGRAPH_MAX_RANK] = {at[0], at[1]};
-  eg_branch branch = eg_branch_open(p);
   for (uint32_t i = 2; i < w->rank; i++) {
     eg_poly grown = eg_poly_sub(p, c->shapes[term].dims[i], w->dims[i]);
     eg_poly half = eg_poly_div(p, eg_poly_canonical(p, grown), eg_poly_const(p, 2));
     place[i] = eg_poly_canonical(p, eg_poly_sub(p, at[i], half));
-    eg_case_assume_inside(c, place[i], w->dims[i]);
   }
-  eg_scalar made = eg_case_element(c, eg_kid(c, term, 0), place);
-  eg_branch_close(p, branch);
-  for (uint32_t i = 2; i < w->rank; i++)
-    made = eg_case_guarded(c, place[i], w->dims[i], made, zero(c));
-  return made;
+  return eg_case_padded(c, term, 2, place, zero(c));
 }

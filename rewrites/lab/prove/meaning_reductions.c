@@ -4,8 +4,6 @@
 
 #include "rewrites/lab/prove/proof_case.h"
 
-static eg_poly one(eg_case *c) { return eg_poly_const(c->p, 1); }
-
 static eg_scalar call1(eg_case *c, eg_op op, eg_scalar x) {
   return eg_scalar_call(c->p, op, &x, 1, EG_DOMAIN_REAL);
 }
@@ -25,7 +23,7 @@ void eg_type_reduce(eg_case *c, uint32_t term) { // the slots of the family begi
   eg_shape shape = {.rank = 0};
   for (uint32_t i = 0; i < x->rank; i++) {
     bool reduced = (bits >> i & 1) != 0;
-    if (!reduced || keep) shape.dims[shape.rank++] = reduced ? one(c) : x->dims[i];
+    if (!reduced || keep) shape.dims[shape.rank++] = reduced ? eg_one(c) : x->dims[i];
   }
   c->shapes[term] = shape;
 }
@@ -39,14 +37,13 @@ static eg_fold fold_of(eg_op op) {
   }
 }
 
-// Folds over the axes of `bits`; the other indices are `at`. *out_count: elements folded.
-static eg_scalar folded(eg_case *c, uint32_t kid, uint32_t bits, const eg_poly *at,
-                        eg_fold fold, eg_poly *out_count,
-                        eg_scalar (*of)(eg_case *c, eg_scalar x)) {
+eg_scalar eg_case_folded(eg_case *c, uint32_t kid, uint32_t bits, const eg_poly *at,
+                         eg_fold fold, eg_poly *out_count,
+                         eg_scalar (*of)(eg_case *c, eg_scalar x)) {
   const eg_shape *x = &c->shapes[kid];
   eg_loop loops[EGRAPH_MAX_RANK];
   eg_poly place[EGRAPH_MAX_RANK];
-  *out_count = one(c);
+  *out_count = eg_one(c);
   for (uint32_t i = 0; i < x->rank; i++) {
     place[i] = at[i];
     if ((bits >> i & 1) == 0) continue;
@@ -69,7 +66,7 @@ eg_scalar eg_case_reduced(eg_case *c, eg_op op, eg_scalar fold, eg_poly inner) {
 
 // Counts the elements behind the last axis of `bits`.
 static eg_poly inner_of(eg_case *c, const eg_shape *x, uint32_t bits) {
-  eg_poly inner = one(c);
+  eg_poly inner = eg_one(c);
   for (uint32_t i = x->rank; i-- > 0 && (bits >> i & 1) == 0;)
     inner = eg_poly_mul(c->p, inner, x->dims[i]);
   return inner;
@@ -87,7 +84,7 @@ eg_scalar eg_element_reduce(eg_case *c, uint32_t term, const eg_poly *at) {
   }
   bool is_wide = t->op == EG_OP_REDUCE_MEAN && !eg_kind_is_real(c, c->kinds[term]);
   eg_fold fold = is_wide ? EG_FOLD_WIDE : fold_of(t->op);
-  eg_scalar made = folded(c, kid, bits, place, fold, &count, NULL);
+  eg_scalar made = eg_case_folded(c, kid, bits, place, fold, &count, NULL);
   bool adds = fold != EG_FOLD_MAX && fold != EG_FOLD_MIN;
   if (adds && eg_case_is_bitwise(c))
     return eg_case_reduced(c, t->op, made, inner_of(c, &c->shapes[kid], bits));
@@ -164,7 +161,7 @@ eg_scalar eg_element_softmax(eg_case *c, uint32_t term, const eg_poly *at) {
   eg_poly count;
   eg_scalar x = eg_case_element(c, kid, at);
   eg_scalar sum =
-      folded(c, kid, UINT32_C(1) << axis, at, EG_FOLD_SUM, &count, exponential);
+      eg_case_folded(c, kid, UINT32_C(1) << axis, at, EG_FOLD_SUM, &count, exponential);
   // A function of an element and its row: the formula leaves the range.
   if (eg_case_is_bitwise(c))
     sum = eg_case_reduced(c, op, sum, inner_of(c, &c->shapes[kid], UINT32_C(1) << axis));
@@ -181,7 +178,7 @@ void eg_type_batch_norm(eg_case *c, uint32_t term) {
   for (uint32_t i = 1; i < eg_case_term(c, term)->child_count; i++) {
     const eg_shape *vector = eg_kid_shape(c, term, i);
     if (vector->rank != 1) eg_case_vacuous(c);
-    eg_case_need_zero(c, eg_poly_sub(c->p, vector->dims[0], x->dims[1]));
+    eg_case_need_equal(c, vector->dims[0], x->dims[1]);
     eg_kid_equate(c, term, i);
   }
   (void)eg_slot_scalar(c, term, EG_SLOT(BATCH_NORM, EPSILON));
@@ -209,7 +206,7 @@ void eg_type_layer_norm(eg_case *c, uint32_t term) {
     const eg_shape *own = eg_kid_shape(c, term, i);
     if (own->rank != x->rank - axis) eg_case_vacuous(c);
     for (uint32_t k = 0; k < own->rank; k++)
-      eg_case_need_zero(c, eg_poly_sub(c->p, own->dims[k], x->dims[k + axis]));
+      eg_case_need_equal(c, own->dims[k], x->dims[k + axis]);
     eg_kid_equate(c, term, i);
   }
   (void)eg_slot_scalar(c, term, EG_SLOT(LAYER_NORM, EPSILON));
@@ -227,11 +224,11 @@ eg_scalar eg_element_layer_norm(eg_case *c, uint32_t term, const eg_poly *at) {
   uint32_t bits = ((UINT32_C(1) << rank) - 1) & ~((UINT32_C(1) << axis) - 1);
   eg_poly count;
   eg_scalar x = eg_case_element(c, kid, at);
-  eg_scalar squares = folded(c, kid, bits, at, EG_FOLD_SUM, &count, squared);
+  eg_scalar squares = eg_case_folded(c, kid, bits, at, EG_FOLD_SUM, &count, squared);
   eg_scalar of_all = call1(c, EG_OP_RECIPROCAL, eg_scalar_size(p, count));
   eg_scalar variance = call2(c, EG_OP_MUL, squares, of_all), centred = x;
   if (eg_case_term(c, term)->op == EG_OP_LAYER_NORM) {
-    eg_scalar sum = folded(c, kid, bits, at, EG_FOLD_SUM, &count, NULL);
+    eg_scalar sum = eg_case_folded(c, kid, bits, at, EG_FOLD_SUM, &count, NULL);
     eg_scalar mean = call2(c, EG_OP_MUL, sum, of_all);
     centred = call2(c, EG_OP_SUB, x, mean);
     variance = call2(c, EG_OP_SUB, variance, squared(c, mean));

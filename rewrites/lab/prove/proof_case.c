@@ -19,21 +19,35 @@ void eg_case_give_up(eg_case *c, const char *format, const char *name) {
 
 void eg_case_vacuous(eg_case *c) { eg_proof_leave(c->p, EG_PROOF_VACUOUS, ""); }
 
-eg_value eg_value_int(eg_poly number) {
-  return (eg_value){.kind = EG_VALUE_INT, .number = number};
+eg_datum eg_datum_int(eg_poly number) {
+  return (eg_datum){.kind = EG_DATUM_INT, .number = number};
 }
-eg_value eg_value_ints(const eg_poly *list, uint32_t count) {
-  return (eg_value){.kind = EG_VALUE_INTS, .list = list, .count = count};
+eg_datum eg_datum_ints(const eg_poly *list, uint32_t count) {
+  return (eg_datum){.kind = EG_DATUM_INTS, .list = list, .count = count};
 }
 
-void eg_case_need_zero(eg_case *c, eg_poly a) {
-  eg_assume_zero(c->p, a);
+void eg_case_need_equal(eg_case *c, eg_poly a, eg_poly b) {
+  eg_assume_zero(c->p, eg_poly_sub(c->p, a, b));
   if (c->p->is_impossible) eg_case_vacuous(c);
 }
 
 void eg_case_need_natural(eg_case *c, eg_poly a) {
   eg_assume_natural(c->p, a);
   if (c->p->is_impossible) eg_case_vacuous(c);
+}
+
+void eg_case_need_positive(eg_case *c, eg_poly a) {
+  eg_case_need_natural(c, eg_poly_sub(c->p, a, eg_one(c)));
+}
+
+eg_poly eg_case_over(eg_case *c, eg_poly a, eg_poly b, bool is_natural) {
+  eg_poly out;
+  a = eg_poly_canonical(c->p, a);
+  b = eg_poly_canonical(c->p, b);
+  if (eg_poly_divide(c->p, a, b, &out)) return out;
+  out = eg_poly_symbol(c->p, is_natural);
+  eg_case_need_equal(c, a, eg_poly_mul(c->p, b, out));
+  return out;
 }
 
 int64_t eg_case_const(eg_case *c, eg_poly a, const char *what) {
@@ -120,7 +134,7 @@ static bool keeps_number(const eg_case *c, uint32_t kind, eg_scalar s) {
 // The number that all elements of a tensor of this kind are.
 static bool is_splat_of(const eg_case *c, uint32_t kind, eg_scalar s) {
   for (uint32_t i = 0; i < c->rule->var_count; i++)
-    if (c->splats[i] == s && c->vars[i].kind == EG_VALUE_TENSOR &&
+    if (c->splats[i] == s && c->vars[i].kind == EG_DATUM_TENSOR &&
         eg_kind_root(c, c->kinds[c->vars[i].which]) == eg_kind_root(c, kind))
       return true;
   return false;
@@ -188,6 +202,19 @@ eg_scalar eg_case_guarded(eg_case *c, eg_poly place, eg_poly size, eg_scalar ins
   return eg_scalar_choice(p, place, eg_scalar_choice(p, below, inside, outside), outside);
 }
 
+eg_scalar eg_case_padded(eg_case *c, uint32_t term, uint32_t first, const eg_poly *at,
+                         eg_scalar outside) {
+  const eg_shape *x = eg_kid_shape(c, term, 0);
+  eg_branch branch = eg_branch_open(c->p);
+  for (uint32_t i = first; i < x->rank; i++)
+    eg_case_assume_inside(c, at[i], x->dims[i]);
+  eg_scalar made = eg_case_element(c, eg_kid(c, term, 0), at);
+  eg_branch_close(c->p, branch);
+  for (uint32_t i = first; i < x->rank; i++)
+    made = eg_case_guarded(c, at[i], x->dims[i], made, outside);
+  return made;
+}
+
 // ---- ranks ----------------------------------------------------------------------
 
 static uint32_t rank_root(const eg_case *c, uint32_t term) {
@@ -238,25 +265,25 @@ static uint32_t term_named(const eg_case *c, const eg_rule_expr *e) {
   return EG_RULE_NONE;
 }
 
+static void join_named(eg_case *c, uint32_t x, uint32_t y) {
+  if (x != EG_RULE_NONE && y != EG_RULE_NONE) join_ranks(c, x, y);
+}
+
 static void join_by_condition(eg_case *c, const eg_rule_expr *e) {
   if (e->form != EG_RULE_EXPR_CALL || e->arg_count != 2) return;
   const eg_rule_expr *a = &c->rule->exprs[e->args[0]], *b = &c->rule->exprs[e->args[1]];
-  if (e->function == EG_RULE_FN_SAME_SHAPE || e->function == EG_RULE_FN_SAME_TYPE) {
-    uint32_t x = term_named(c, a), y = term_named(c, b);
-    if (x != EG_RULE_NONE && y != EG_RULE_NONE) join_ranks(c, x, y);
-  }
+  if (e->function == EG_RULE_FN_SAME_SHAPE || e->function == EG_RULE_FN_SAME_TYPE)
+    join_named(c, term_named(c, a), term_named(c, b));
   if (e->function != EG_RULE_FN_EQ || a->form != EG_RULE_EXPR_CALL) return;
   if (a->function != EG_RULE_FN_RANK && a->function != EG_RULE_FN_SHAPE) return;
   uint32_t x = term_named(c, &c->rule->exprs[a->args[0]]);
   if (x == EG_RULE_NONE) return;
-  if (b->form == EG_RULE_EXPR_CALL && b->function == a->function) {
-    uint32_t y = term_named(c, &c->rule->exprs[b->args[0]]);
-    if (y != EG_RULE_NONE) join_ranks(c, x, y);
-  } else if (b->form == EG_RULE_EXPR_CALL && b->function == EG_RULE_FN_LIST) {
+  if (b->form == EG_RULE_EXPR_CALL && b->function == a->function)
+    join_named(c, x, term_named(c, &c->rule->exprs[b->args[0]]));
+  else if (b->form == EG_RULE_EXPR_CALL && b->function == EG_RULE_FN_LIST)
     fix(c, x, b->arg_count);
-  } else if (b->form == EG_RULE_EXPR_CONSTANT && b->kind == EG_RULE_INT) {
+  else if (b->form == EG_RULE_EXPR_CONSTANT && b->kind == EG_RULE_INT)
     fix(c, x, b->constant.i);
-  }
 }
 
 void eg_case_find_ranks(eg_case *c) {

@@ -20,26 +20,27 @@ typedef struct eg_kind_of_numbers {
   bool is_float, is_int, is_bool;
 } eg_kind_of_numbers;
 
-typedef enum eg_value_kind {
-  EG_VALUE_OPEN, // a variable that nothing has bound
-  EG_VALUE_INT,
-  EG_VALUE_INTS,
-  EG_VALUE_REAL,
-  EG_VALUE_KEY, // a symbol: NUMBER of its place in the list, or KEY
-  EG_VALUE_DTYPE,
-  EG_VALUE_TENSOR,
-  EG_VALUE_TEXT
-} eg_value_kind;
+typedef enum eg_datum_kind {
+  EG_DATUM_OPEN, // a variable that nothing has bound
+  EG_DATUM_INT,
+  EG_DATUM_INTS,
+  EG_DATUM_REAL,
+  EG_DATUM_KEY, // a symbol: NUMBER of its place in the list, or KEY
+  EG_DATUM_DTYPE,
+  EG_DATUM_TENSOR,
+  EG_DATUM_TEXT
+} eg_datum_kind;
 
-typedef struct eg_value {
-  eg_value_kind kind;
+/// The value of an expression or attribute.
+typedef struct eg_datum {
+  eg_datum_kind kind;
   eg_poly number;      // INT
   const eg_poly *list; // INTS
   uint32_t count;      // INTS
   eg_scalar scalar;    // REAL, KEY
   uint32_t which;      // DTYPE: kind of numbers; TENSOR: term
   const char *text;    // TEXT
-} eg_value;
+} eg_datum;
 
 enum { EG_CASE_KINDS = 256, EG_CASE_RESULTS = 8 };
 
@@ -51,14 +52,14 @@ typedef struct eg_case {
   const eg_meaning
       *meanings; // [EG_OP_COUNT]; pointwise operators use the entry of IDENTITY
   uint32_t max_rank;
-  eg_value *vars;    // [rule->var_count]
+  eg_datum *vars;    // [rule->var_count]
   eg_scalar *splats; // [rule->var_count]: the number that every element is, or NONE
   bool *is_weight;   // [rule->var_count]: folded, and so finite
   eg_shape *shapes;  // [rule->term_count]
   bool *typed;       // [rule->term_count]
   uint32_t *kinds;   // [rule->term_count]: kinds of numbers
   uint32_t *extra; // [rule->term_count]: axis of a split; channels per group (polynomial)
-  eg_value ***slots; // [rule->term_count]: attributes once they are read, or NULL
+  eg_datum ***slots; // [rule->term_count]: attributes once they are read, or NULL
   eg_kind_of_numbers numbers[EG_CASE_KINDS];
   uint32_t number_count;
   uint32_t *ranks;  // [rule->term_count]: terms of one rank have one root
@@ -67,7 +68,7 @@ typedef struct eg_case {
   uint32_t levels; // nested terms at present
   // Attributes of a pattern that must be equal to an expression.
   struct {
-    eg_value value;
+    eg_datum value;
     uint32_t expr;
   } wanted[32];
   uint32_t wanted_count;
@@ -79,19 +80,23 @@ typedef struct eg_case {
 _Noreturn void eg_case_give_up(eg_case *c, const char *format, const char *name);
 _Noreturn void eg_case_vacuous(eg_case *c);
 /// The value of an expression. Gives up on what it does not know.
-eg_value eg_case_expr(eg_case *c, uint32_t expr);
+eg_datum eg_case_expr(eg_case *c, uint32_t expr);
 /// Assumes that a condition holds (or does not), as far as facts express it.
 void eg_case_assume(eg_case *c, uint32_t expr, bool holds);
 /// Assumes that two values are equal.
-void eg_case_equate(eg_case *c, eg_value a, eg_value b);
+void eg_case_equate(eg_case *c, eg_datum a, eg_datum b);
 /// A let that is an expression, computed when it is first needed.
 void eg_case_let(eg_case *c, uint32_t var);
 
-eg_value eg_value_int(eg_poly number);
-eg_value eg_value_ints(const eg_poly *list, uint32_t count);
-/// Assumes it; leaves the case as one that cannot occur when the facts contradict it.
-void eg_case_need_zero(eg_case *c, eg_poly a);
+eg_datum eg_datum_int(eg_poly number);
+eg_datum eg_datum_ints(const eg_poly *list, uint32_t count);
+/// Assume a = b, a >= 0, a >= 1; leave the case as one that cannot occur when the facts
+/// contradict it.
+void eg_case_need_equal(eg_case *c, eg_poly a, eg_poly b);
 void eg_case_need_natural(eg_case *c, eg_poly a);
+void eg_case_need_positive(eg_case *c, eg_poly a);
+/// a / b, which is exact: a new symbol unless the division is known.
+eg_poly eg_case_over(eg_case *c, eg_poly a, eg_poly b, bool is_natural);
 int64_t eg_case_const(eg_case *c, eg_poly a, const char *what);
 
 // Kinds of numbers.
@@ -107,7 +112,7 @@ eg_domain eg_kind_domain(const eg_case *c, uint32_t kind);
 eg_scalar eg_case_number(eg_case *c, uint32_t kind, eg_scalar s);
 
 // Attributes of a term (proof_terms.c).
-eg_value *eg_slot(eg_case *c, uint32_t term, uint16_t slot);
+eg_datum *eg_slot(eg_case *c, uint32_t term, uint16_t slot);
 eg_poly eg_slot_int(eg_case *c, uint32_t term, uint16_t slot);
 bool eg_slot_flag(eg_case *c, uint32_t term, uint16_t slot);
 /// An axis of `rank` (or rank + 1 places, where `ends`), chosen if open.
@@ -142,6 +147,11 @@ eg_scalar eg_case_element(eg_case *c, uint32_t term, const eg_poly *at);
 static inline bool eg_case_is_bitwise(const eg_case *c) {
   return c->p->is_exact && c->p->domain != EG_DOMAIN_WHOLE;
 }
+/// Folds (a function of) elements over the axes of `bits`; the other indices are `at`.
+/// *out_count: elements folded.
+eg_scalar eg_case_folded(eg_case *c, uint32_t kid, uint32_t bits, const eg_poly *at,
+                         eg_fold fold, eg_poly *out_count,
+                         eg_scalar (*of)(eg_case *c, eg_scalar x));
 /// The result of a reduction as a function of its fold; `inner` is the distance between
 /// the elements, which decides the order in which the kernel sums.
 eg_scalar eg_case_reduced(eg_case *c, eg_op op, eg_scalar fold, eg_poly inner);
@@ -156,10 +166,20 @@ void eg_case_assume_inside(eg_case *c, eg_poly place, eg_poly size);
 /// `inside` where the place is below the size, else `outside`.
 eg_scalar eg_case_guarded(eg_case *c, eg_poly place, eg_poly size, eg_scalar inside,
                           eg_scalar outside);
+/// The element of operand 0 at these places, which may be beyond its sizes from dimension
+/// `first` on: there it is `outside`.
+eg_scalar eg_case_padded(eg_case *c, uint32_t term, uint32_t first, const eg_poly *at,
+                         eg_scalar outside);
+
+/// An element of a pointwise operator on elements of its operands; attributes follow
+/// them.
+enum { EG_POINTWISE_KIDS = 8 };
+eg_scalar eg_case_pointwise(eg_case *c, uint32_t term, eg_scalar kids[EG_POINTWISE_KIDS]);
 
 /// The element of an operand that goes into the result's element at `at`: operands are
 /// stretched to the shape of the result.
 eg_scalar eg_kid_element(eg_case *c, uint32_t term, uint32_t i, const eg_poly *at);
+static inline eg_poly eg_one(eg_case *c) { return eg_poly_const(c->p, 1); }
 static inline const eg_rule_term *eg_case_term(const eg_case *c, uint32_t term) {
   return &c->rule->terms[term];
 }

@@ -468,16 +468,14 @@ void eg_branch_close(eg_proof *p, eg_branch branch) {
 static void changed(eg_proof *p) { p->version = ++p->versions; }
 
 static void push_fact(eg_proof *p, eg_fact fact) {
-  if (eg_proof_facts_push(&p->facts, fact) != EGRAPH_OK)
-    eg_proof_leave(p, EG_PROOF_MEMORY, "memory");
+  eg_proof_need(p, eg_proof_facts_push(&p->facts, fact));
   changed(p);
 }
 
 void eg_replace(eg_proof *p, uint32_t symbol, eg_poly by) {
   assert(p->symbols.data[symbol].instead == EG_PROOF_NONE);
   p->symbols.data[symbol].instead = by;
-  if (eg_u32s_push(&p->replaced, symbol) != EGRAPH_OK)
-    eg_proof_leave(p, EG_PROOF_MEMORY, "memory");
+  eg_proof_need(p, eg_u32s_push(&p->replaced, symbol));
   changed(p);
   if (p->symbols.data[symbol].is_natural) eg_assume_natural(p, by);
 }
@@ -640,8 +638,7 @@ void eg_assume_pairing(eg_proof *p, eg_poly a, eg_poly b, bool one_way) {
   }
   eg_pairing pair = {.a = a, .b = b, .one_way = one_way};
   if (is_known_pairing(p, pair)) return;
-  if (eg_pairings_push(&p->pairings, pair) != EGRAPH_OK)
-    eg_proof_leave(p, EG_PROOF_MEMORY, "memory");
+  eg_proof_need(p, eg_pairings_push(&p->pairings, pair));
   if (one_way) changed(p); // the others change no canonical form
   settle_pair(p, pair);
 }

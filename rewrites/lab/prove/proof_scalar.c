@@ -100,8 +100,7 @@ eg_scalar eg_scalar_make(eg_proof *p, eg_scalar_node node) {
   own->next = *head;
   find_marks(p, own);
   eg_scalar made = (eg_scalar)p->scalars.len;
-  if (eg_scalar_nodes_push(&p->scalars, own) != EGRAPH_OK)
-    eg_proof_leave(p, EG_PROOF_MEMORY, "memory");
+  eg_proof_need(p, eg_scalar_nodes_push(&p->scalars, own));
   *head = made;
   return made;
 }
@@ -201,47 +200,39 @@ bool eg_number_is_plain(double value) {
   return bits == floor(bits) && exponent > -14 && exponent <= 15;
 }
 
-static eg_number settled(eg_proof *p, double value, bool is_exact, uint32_t marks) {
-  if (!isfinite(value) || (value != 0 && fabs(value) < LEAST))
+// The value of a and b, off by `error`; out of the range of numbers where `is_lost`.
+static eg_number settled(eg_proof *p, eg_number a, eg_number b, double value,
+                         double error, bool is_lost) {
+  uint32_t marks = a.marks | b.marks;
+  if (!isfinite(a.value) || !isfinite(b.value))
+    return (eg_number){.value = value, .marks = marks};
+  if (is_lost || !isfinite(value) || (value != 0 && fabs(value) < LEAST))
     eg_proof_leave(p, EG_PROOF_GIVEN_UP, "constants that leave the range of numbers");
-  if (!is_exact) marks |= EG_NUMBER_ROUNDED;
+  if (error != 0) marks |= EG_NUMBER_ROUNDED;
   if (p->domain != EG_DOMAIN_REAL) {
-    if (!is_exact || value != floor(value))
+    if (error != 0 || value != floor(value))
       eg_proof_leave(p, EG_PROOF_GIVEN_UP, "constants that integers do not have");
     if (value < 0 || value > SMALLEST_INTEGER) marks |= EG_NUMBER_WRAPS;
   }
   return (eg_number){.value = value, .marks = marks};
 }
 
+// The rounding error of the sum (Knuth): the parts of a and b that it lacks.
 eg_number eg_number_add(eg_proof *p, eg_number a, eg_number b) {
-  double sum = a.value + b.value;
-  uint32_t marks = a.marks | b.marks;
-  if (!isfinite(a.value) || !isfinite(b.value))
-    return (eg_number){.value = sum, .marks = marks};
-  // The rounding error of the sum (Knuth): the parts of a and b that it lacks.
-  double part = sum - a.value;
-  bool is_exact = (a.value - (sum - part)) + (b.value - part) == 0;
-  return settled(p, sum, is_exact, marks);
+  double sum = a.value + b.value, part = sum - a.value;
+  return settled(p, a, b, sum, (a.value - (sum - part)) + (b.value - part), false);
 }
 
 eg_number eg_number_mul(eg_proof *p, eg_number a, eg_number b) {
   double product = a.value * b.value;
-  uint32_t marks = a.marks | b.marks;
-  if (!isfinite(a.value) || !isfinite(b.value))
-    return (eg_number){.value = product, .marks = marks};
-  if (product == 0 && a.value != 0 && b.value != 0)
-    eg_proof_leave(p, EG_PROOF_GIVEN_UP, "constants that leave the range of numbers");
-  return settled(p, product, fma(a.value, b.value, -product) == 0, marks);
+  return settled(p, a, b, product, fma(a.value, b.value, -product),
+                 product == 0 && a.value != 0 && b.value != 0);
 }
 
 eg_number eg_number_over(eg_proof *p, eg_number a, eg_number b) {
   double quotient = a.value / b.value;
-  uint32_t marks = a.marks | b.marks;
-  if (!isfinite(a.value) || !isfinite(b.value))
-    return (eg_number){.value = quotient, .marks = marks};
-  if (b.value == 0 || (quotient == 0 && a.value != 0))
-    eg_proof_leave(p, EG_PROOF_GIVEN_UP, "constants that leave the range of numbers");
-  return settled(p, quotient, fma(quotient, b.value, -a.value) == 0, marks);
+  return settled(p, a, b, quotient, fma(quotient, b.value, -a.value),
+                 b.value == 0 || (quotient == 0 && a.value != 0));
 }
 
 // ---- the lattice ----------------------------------------------------------------

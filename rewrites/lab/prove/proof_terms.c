@@ -10,27 +10,27 @@ enum { DEEPEST = 64 };
 
 // ---- attributes -----------------------------------------------------------------
 
-static eg_value literal(eg_case *c, const eg_attr *attr) {
+static eg_datum literal(eg_case *c, const eg_attr *attr) {
   eg_proof *p = c->p;
   switch (attr->kind) {
-  case EG_ATTR_INT: return eg_value_int(eg_poly_const(p, attr->i));
+  case EG_ATTR_INT: return eg_datum_int(eg_poly_const(p, attr->i));
   case EG_ATTR_FLOAT:
-    return (eg_value){.kind = EG_VALUE_REAL, .scalar = eg_scalar_number(p, attr->f)};
+    return (eg_datum){.kind = EG_DATUM_REAL, .scalar = eg_scalar_number(p, attr->f)};
   case EG_ATTR_SYMBOL:
-    return (eg_value){.kind = EG_VALUE_KEY,
+    return (eg_datum){.kind = EG_DATUM_KEY,
                       .scalar = eg_scalar_number(p, (double)attr->i)};
   case EG_ATTR_DTYPE:
-    return (eg_value){.kind = EG_VALUE_DTYPE,
+    return (eg_datum){.kind = EG_DATUM_DTYPE,
                       .which = eg_kind_of_dtype(c, (egraph_dtype)attr->i)};
-  case EG_ATTR_STRING: return (eg_value){.kind = EG_VALUE_TEXT, .text = attr->text};
+  case EG_ATTR_STRING: return (eg_datum){.kind = EG_DATUM_TEXT, .text = attr->text};
   case EG_ATTR_INTS: {
     eg_poly *list = eg_proof_memory(p, attr->ints.len, sizeof *list);
     for (uint32_t i = 0; i < attr->ints.len; i++)
       list[i] = eg_poly_const(p, attr->ints.data[i]);
-    return eg_value_ints(list, attr->ints.len);
+    return eg_datum_ints(list, attr->ints.len);
   }
   case EG_ATTR_FLOATS:
-    if (attr->floats.len == 0) return eg_value_ints(NULL, 0);
+    if (attr->floats.len == 0) return eg_datum_ints(NULL, 0);
     break;
   }
   eg_case_give_up(c, "an attribute of %s", eg_op_info_of(EG_OP_IDENTITY)->name);
@@ -38,15 +38,15 @@ static eg_value literal(eg_case *c, const eg_attr *attr) {
 
 // Reads an attribute for the first time; an open variable is returned for the caller to
 // bind.
-static eg_value *first_look(eg_case *c, uint32_t term, uint16_t slot) {
+static eg_datum *first_look(eg_case *c, uint32_t term, uint16_t slot) {
   const eg_rule_slot *s = &eg_case_term(c, term)->slots[slot];
-  eg_value *own = eg_proof_memory(c->p, 1, sizeof *own);
+  eg_datum *own = eg_proof_memory(c->p, 1, sizeof *own);
   bool in_pattern = term < c->rule->pattern_term_count;
   switch (s->form) {
   case EG_RULE_SLOT_LITERAL: *own = literal(c, &s->literal); break;
   case EG_RULE_SLOT_VAR: {
     const eg_rule_var *var = &c->rule->vars[s->index];
-    if (c->vars[s->index].kind == EG_VALUE_OPEN && var->origin == EG_RULE_VAR_LET_VALUE)
+    if (c->vars[s->index].kind == EG_DATUM_OPEN && var->origin == EG_RULE_VAR_LET_VALUE)
       eg_case_let(c, s->index);
     return &c->vars[s->index];
   }
@@ -63,43 +63,43 @@ static eg_value *first_look(eg_case *c, uint32_t term, uint16_t slot) {
   return own;
 }
 
-eg_value *eg_slot(eg_case *c, uint32_t term, uint16_t slot) {
+eg_datum *eg_slot(eg_case *c, uint32_t term, uint16_t slot) {
   uint16_t count = eg_op_info_of(eg_case_term(c, term)->op)->attr_count;
   assert(slot < count);
   if (c->slots[term] == NULL)
     c->slots[term] = eg_proof_memory(c->p, count, sizeof *c->slots[term]);
-  eg_value **known = &c->slots[term][slot];
+  eg_datum **known = &c->slots[term][slot];
   if (*known == NULL) *known = first_look(c, term, slot);
   return *known;
 }
 
-static void need_kind(eg_case *c, uint32_t term, uint16_t slot, const eg_value *v,
-                      eg_value_kind kind) {
+static void need_kind(eg_case *c, uint32_t term, uint16_t slot, const eg_datum *v,
+                      eg_datum_kind kind) {
   const eg_op_info *info = eg_op_info_of(eg_case_term(c, term)->op);
   if (v->kind != kind) eg_case_give_up(c, "attribute %s", info->attrs[slot].name);
 }
 
 eg_poly eg_slot_int(eg_case *c, uint32_t term, uint16_t slot) {
-  eg_value *v = eg_slot(c, term, slot);
-  if (v->kind == EG_VALUE_OPEN) *v = eg_value_int(eg_poly_symbol(c->p, false));
-  need_kind(c, term, slot, v, EG_VALUE_INT);
+  eg_datum *v = eg_slot(c, term, slot);
+  if (v->kind == EG_DATUM_OPEN) *v = eg_datum_int(eg_poly_symbol(c->p, false));
+  need_kind(c, term, slot, v, EG_DATUM_INT);
   return eg_poly_canonical(c->p, v->number);
 }
 
 bool eg_slot_flag(eg_case *c, uint32_t term, uint16_t slot) {
-  eg_value *v = eg_slot(c, term, slot);
-  if (v->kind == EG_VALUE_OPEN)
-    *v = eg_value_int(eg_poly_const(c->p, eg_proof_choose(c->p, 2)));
-  need_kind(c, term, slot, v, EG_VALUE_INT);
+  eg_datum *v = eg_slot(c, term, slot);
+  if (v->kind == EG_DATUM_OPEN)
+    *v = eg_datum_int(eg_poly_const(c->p, eg_proof_choose(c->p, 2)));
+  need_kind(c, term, slot, v, EG_DATUM_INT);
   return eg_case_const(c, v->number, "a flag") != 0;
 }
 
 uint32_t eg_slot_axis(eg_case *c, uint32_t term, uint16_t slot, uint32_t rank) {
-  eg_value *v = eg_slot(c, term, slot);
-  if (v->kind == EG_VALUE_OPEN)
-    *v = eg_value_int(
+  eg_datum *v = eg_slot(c, term, slot);
+  if (v->kind == EG_DATUM_OPEN)
+    *v = eg_datum_int(
         eg_poly_const(c->p, (int64_t)eg_proof_choose(c->p, 2 * rank) - (int64_t)rank));
-  need_kind(c, term, slot, v, EG_VALUE_INT);
+  need_kind(c, term, slot, v, EG_DATUM_INT);
   int64_t axis = eg_case_const(c, v->number, "an axis");
   if (axis < 0) axis += rank;
   if (axis < 0 || axis >= (int64_t)rank) eg_case_vacuous(c);
@@ -111,11 +111,10 @@ uint32_t eg_slot_axis(eg_case *c, uint32_t term, uint16_t slot, uint32_t rank) {
 static bool all_the_same(const eg_case *c, const eg_rule_slot *slot, int64_t *out) {
   if (slot->form != EG_RULE_SLOT_VAR) return false;
   for (uint32_t i = 0; i < c->rule->condition_count; i++) {
-    const eg_rule_expr *e = &c->rule->exprs[c->rule->conditions[i]];
-    if (e->form != EG_RULE_EXPR_CALL || e->function != EG_RULE_FN_ALL_EQUAL) continue;
-    const eg_rule_expr *list = &c->rule->exprs[e->args[0]];
+    const eg_rule_expr *e =
+        eg_rule_call_of(c->rule, c->rule->conditions[i], EG_RULE_FN_ALL_EQUAL);
+    if (e == NULL || eg_rule_var_of(c->rule, e->args[0]) != slot->index) continue;
     const eg_rule_expr *item = &c->rule->exprs[e->args[1]];
-    if (list->form != EG_RULE_EXPR_VAR || list->var != slot->index) continue;
     if (item->form != EG_RULE_EXPR_CONSTANT || item->kind != EG_RULE_INT) continue;
     *out = item->constant.i;
     return true;
@@ -126,16 +125,16 @@ static bool all_the_same(const eg_case *c, const eg_rule_slot *slot, int64_t *ou
 const eg_poly *eg_slot_list(eg_case *c, uint32_t term, uint16_t slot, uint32_t len,
                             int64_t least) {
   eg_proof *p = c->p;
-  eg_value *v = eg_slot(c, term, slot);
-  if (v->kind == EG_VALUE_OPEN) {
+  eg_datum *v = eg_slot(c, term, slot);
+  if (v->kind == EG_DATUM_OPEN) {
     eg_poly *list = eg_proof_memory(p, len, sizeof *list);
     int64_t number;
     bool same = all_the_same(c, &eg_case_term(c, term)->slots[slot], &number);
     for (uint32_t i = 0; i < len; i++)
       list[i] = same ? eg_poly_const(p, number) : eg_poly_symbol(p, least >= 0);
-    *v = eg_value_ints(list, len);
+    *v = eg_datum_ints(list, len);
   }
-  need_kind(c, term, slot, v, EG_VALUE_INTS);
+  need_kind(c, term, slot, v, EG_DATUM_INTS);
   if (v->count != len) eg_case_vacuous(c);
   eg_poly *list = eg_proof_memory(p, len, sizeof *list);
   for (uint32_t i = 0; i < len; i++) {
@@ -147,16 +146,16 @@ const eg_poly *eg_slot_list(eg_case *c, uint32_t term, uint16_t slot, uint32_t l
 }
 
 eg_shape eg_slot_shape(eg_case *c, uint32_t term, uint16_t slot) {
-  eg_value *v = eg_slot(c, term, slot);
+  eg_datum *v = eg_slot(c, term, slot);
   eg_shape shape = {.rank = 0};
-  if (v->kind == EG_VALUE_OPEN) {
+  if (v->kind == EG_DATUM_OPEN) {
     uint32_t rank = eg_proof_choose(c->p, c->max_rank + 1);
     eg_poly *list = eg_proof_memory(c->p, rank, sizeof *list);
     for (uint32_t i = 0; i < rank; i++)
       list[i] = eg_poly_symbol(c->p, true);
-    *v = eg_value_ints(list, rank);
+    *v = eg_datum_ints(list, rank);
   }
-  need_kind(c, term, slot, v, EG_VALUE_INTS);
+  need_kind(c, term, slot, v, EG_DATUM_INTS);
   if (v->count > EGRAPH_MAX_RANK) eg_case_vacuous(c);
   shape.rank = v->count;
   for (uint32_t i = 0; i < v->count; i++) {
@@ -180,13 +179,13 @@ static void choose_perm(eg_case *c, uint32_t rank, eg_poly *list) {
 
 void eg_slot_perm(eg_case *c, uint32_t term, uint16_t slot, uint32_t rank,
                   uint32_t *out) {
-  eg_value *v = eg_slot(c, term, slot);
-  if (v->kind == EG_VALUE_OPEN) {
+  eg_datum *v = eg_slot(c, term, slot);
+  if (v->kind == EG_DATUM_OPEN) {
     eg_poly *list = eg_proof_memory(c->p, rank, sizeof *list);
     choose_perm(c, rank, list);
-    *v = eg_value_ints(list, rank);
+    *v = eg_datum_ints(list, rank);
   }
-  need_kind(c, term, slot, v, EG_VALUE_INTS);
+  need_kind(c, term, slot, v, EG_DATUM_INTS);
   if (v->count != rank) eg_case_vacuous(c);
   uint32_t seen = 0;
   for (uint32_t i = 0; i < rank; i++) {
@@ -198,8 +197,8 @@ void eg_slot_perm(eg_case *c, uint32_t term, uint16_t slot, uint32_t rank,
 }
 
 uint32_t eg_slot_axes(eg_case *c, uint32_t term, uint16_t slot, uint32_t rank) {
-  eg_value *v = eg_slot(c, term, slot);
-  if (v->kind == EG_VALUE_OPEN) {
+  eg_datum *v = eg_slot(c, term, slot);
+  if (v->kind == EG_DATUM_OPEN) {
     uint32_t bits = 0, count = 0;
     uint32_t wanted = eg_known_length(c->rule, &eg_case_term(c, term)->slots[slot]);
     if (wanted != EG_RULE_NONE && wanted > rank) eg_case_vacuous(c);
@@ -212,10 +211,10 @@ uint32_t eg_slot_axes(eg_case *c, uint32_t term, uint16_t slot, uint32_t rank) {
         list[count++] = eg_poly_const(c->p, i);
       }
     }
-    *v = eg_value_ints(list, count);
+    *v = eg_datum_ints(list, count);
     return bits;
   }
-  need_kind(c, term, slot, v, EG_VALUE_INTS);
+  need_kind(c, term, slot, v, EG_DATUM_INTS);
   uint32_t bits = 0;
   int64_t before = -1;
   for (uint32_t i = 0; i < v->count; i++) {
@@ -229,22 +228,22 @@ uint32_t eg_slot_axes(eg_case *c, uint32_t term, uint16_t slot, uint32_t rank) {
 
 eg_scalar eg_slot_scalar(eg_case *c, uint32_t term, uint16_t slot) {
   const eg_attr_info *info = &eg_op_info_of(eg_case_term(c, term)->op)->attrs[slot];
-  eg_value *v = eg_slot(c, term, slot);
-  if (v->kind == EG_VALUE_OPEN) {
+  eg_datum *v = eg_slot(c, term, slot);
+  if (v->kind == EG_DATUM_OPEN) {
     if (info->kind == EG_ATTR_FLOAT)
-      *v = (eg_value){.kind = EG_VALUE_REAL, .scalar = eg_scalar_real(c->p)};
+      *v = (eg_datum){.kind = EG_DATUM_REAL, .scalar = eg_scalar_real(c->p)};
     else if (info->kind == EG_ATTR_INT)
-      *v = eg_value_int(eg_poly_symbol(c->p, false));
+      *v = eg_datum_int(eg_poly_symbol(c->p, false));
     else if (info->kind == EG_ATTR_SYMBOL)
-      *v = (eg_value){.kind = EG_VALUE_KEY, .scalar = eg_scalar_key(c->p, c->keys++)};
+      *v = (eg_datum){.kind = EG_DATUM_KEY, .scalar = eg_scalar_key(c->p, c->keys++)};
     else if (info->kind == EG_ATTR_DTYPE)
-      *v = (eg_value){.kind = EG_VALUE_DTYPE, .which = eg_kind_new(c)};
+      *v = (eg_datum){.kind = EG_DATUM_DTYPE, .which = eg_kind_new(c)};
   }
   switch ((int)v->kind) {
-  case EG_VALUE_INT: return eg_scalar_size(c->p, v->number);
-  case EG_VALUE_REAL:
-  case EG_VALUE_KEY: return v->scalar;
-  case EG_VALUE_DTYPE: return eg_scalar_key(c->p, 1000 + eg_kind_root(c, v->which));
+  case EG_DATUM_INT: return eg_scalar_size(c->p, v->number);
+  case EG_DATUM_REAL:
+  case EG_DATUM_KEY: return v->scalar;
+  case EG_DATUM_DTYPE: return eg_scalar_key(c->p, 1000 + eg_kind_root(c, v->which));
   default: eg_case_give_up(c, "attribute %s", info->name);
   }
 }
@@ -262,7 +261,7 @@ static const eg_meaning *meaning(eg_case *c, uint32_t term) {
 
 static void type_of_variable(eg_case *c, uint32_t term) {
   uint32_t var = eg_case_term(c, term)->var;
-  if (c->vars[var].kind == EG_VALUE_TENSOR) { // met before, `as` or let
+  if (c->vars[var].kind == EG_DATUM_TENSOR) { // met before, `as` or let
     uint32_t other = c->vars[var].which;
     c->shapes[term] = c->shapes[other];
     c->kinds[term] = c->kinds[other];
@@ -276,7 +275,7 @@ static void type_of_variable(eg_case *c, uint32_t term) {
     shape.dims[i] = eg_poly_symbol(c->p, true);
   c->shapes[term] = shape;
   c->kinds[term] = eg_kind_new(c);
-  c->vars[var] = (eg_value){.kind = EG_VALUE_TENSOR, .which = term};
+  c->vars[var] = (eg_datum){.kind = EG_DATUM_TENSOR, .which = term};
 }
 
 // Marks the element type of operand 0 by the flags of the operator.
@@ -300,10 +299,10 @@ void eg_case_type(eg_case *c, uint32_t term) {
     meaning(c, term)->type(c, term);
     mark_operand(c, term);
     if (t->var != EG_RULE_NONE) {
-      if (c->vars[t->var].kind == EG_VALUE_TENSOR)
+      if (c->vars[t->var].kind == EG_DATUM_TENSOR)
         eg_case_give_up(c, "%s, which stands for a term twice",
                         c->rule->vars[t->var].name);
-      c->vars[t->var] = (eg_value){.kind = EG_VALUE_TENSOR, .which = term};
+      c->vars[t->var] = (eg_datum){.kind = EG_DATUM_TENSOR, .which = term};
     }
   }
   if (c->p->is_impossible) eg_case_vacuous(c);
@@ -375,16 +374,9 @@ eg_scalar eg_case_flat(eg_case *c, uint32_t term, eg_poly offset) {
   if (unary && t->child_count == 1) {
     // Pointwise: the element of the operand at the same offset.
     eg_laws_before before = eg_laws_narrow(c->p, eg_op_hides_infinity(t->op));
-    eg_scalar kid = eg_case_flat(c, eg_kid(c, term, 0), offset);
+    eg_scalar kids[EG_POINTWISE_KIDS] = {eg_case_flat(c, eg_kid(c, term, 0), offset)};
     eg_laws_restore(c->p, before);
-    eg_scalar kids[8] = {kid};
-    uint32_t count = 1;
-    for (uint16_t i = 0; i < eg_op_info_of(t->op)->attr_count && count < 8; i++)
-      kids[count++] = eg_slot_scalar(c, term, i);
-    uint32_t from = c->kinds[eg_kid(c, term, 0)];
-    if (t->op == EG_OP_CAST || t->op == EG_OP_BIT_CAST)
-      if (eg_kind_root(c, c->kinds[term]) == eg_kind_root(c, from)) return kid;
-    return eg_scalar_call(c->p, t->op, kids, count, eg_kind_domain(c, from));
+    return eg_case_pointwise(c, term, kids);
   }
   eg_poly at[EGRAPH_MAX_RANK];
   unflatten(c, &c->shapes[term], offset, at);

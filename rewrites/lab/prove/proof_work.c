@@ -6,15 +6,27 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/owner.h"
+
+// The tables of a workspace.
+#define TABLES                                                                           \
+  (eg_arena, arena), (eg_polynomials, polys), (eg_symbols, symbols),                     \
+      (eg_proof_facts, facts), (eg_pairings, pairings), (eg_u32s, replaced),             \
+      (eg_memos, canonical, natural, simple), (eg_scalar_nodes, scalars),                \
+      (eg_scalar_pairs, orders), (eg_tensor_sizes, tensors)
+
 void eg_proof_leave(eg_proof *p, eg_proof_exit exit, const char *reason) {
   p->reason = reason;
   longjmp(p->leave, (int)exit);
 }
 
+void eg_proof_need(eg_proof *p, egraph_status status) {
+  if (status != EGRAPH_OK) eg_proof_leave(p, EG_PROOF_MEMORY, "memory");
+}
+
 void *eg_proof_memory(eg_proof *p, size_t count, size_t size) {
   void *memory = NULL;
-  if (eg_arena_alloc(&p->arena, count == 0 ? 1 : count, size, &memory) != EGRAPH_OK)
-    eg_proof_leave(p, EG_PROOF_MEMORY, "memory");
+  eg_proof_need(p, eg_arena_alloc(&p->arena, count == 0 ? 1 : count, size, &memory));
   return memory;
 }
 
@@ -23,25 +35,10 @@ void eg_proof_step(eg_proof *p) {
   p->steps--;
 }
 
-static void init_tables(eg_proof *p) {
-  eg_arena_init(&p->arena, p->alloc);
-  eg_polynomials_init(&p->polys, p->alloc);
-  eg_symbols_init(&p->symbols, p->alloc);
-  eg_proof_facts_init(&p->facts, p->alloc);
-  eg_pairings_init(&p->pairings, p->alloc);
-  eg_u32s_init(&p->replaced, p->alloc);
-  eg_memos_init(&p->canonical, p->alloc);
-  eg_memos_init(&p->natural, p->alloc);
-  eg_scalar_nodes_init(&p->scalars, p->alloc);
-  eg_memos_init(&p->simple, p->alloc);
-  eg_scalar_pairs_init(&p->orders, p->alloc);
-  eg_tensor_sizes_init(&p->tensors, p->alloc);
-}
-
 void eg_proof_init(eg_proof *p, egraph_allocator alloc) {
   memset(p, 0, sizeof *p);
   p->alloc = alloc;
-  init_tables(p);
+  EG_INIT_MEMBERS(p, alloc, TABLES)
 }
 
 void eg_proof_clear(eg_proof *p) {
@@ -64,20 +61,7 @@ void eg_proof_clear(eg_proof *p) {
   p->splits = 0;
 }
 
-void eg_proof_deinit(eg_proof *p) {
-  eg_arena_deinit(&p->arena);
-  eg_polynomials_deinit(&p->polys);
-  eg_symbols_deinit(&p->symbols);
-  eg_proof_facts_deinit(&p->facts);
-  eg_pairings_deinit(&p->pairings);
-  eg_u32s_deinit(&p->replaced);
-  eg_memos_deinit(&p->canonical);
-  eg_memos_deinit(&p->natural);
-  eg_scalar_nodes_deinit(&p->scalars);
-  eg_memos_deinit(&p->simple);
-  eg_scalar_pairs_deinit(&p->orders);
-  eg_tensor_sizes_deinit(&p->tensors);
-}
+void eg_proof_deinit(eg_proof *p) { EG_DEINIT_MEMBERS(p, TABLES) }
 
 static bool same_laws(eg_laws a, eg_laws b) {
   return a.cancels == b.cancels && a.distributes == b.distributes &&
@@ -170,8 +154,7 @@ static eg_poly intern(eg_proof *p, const eg_product *terms, uint32_t count) {
   if (count != 0) memcpy(own, terms, count * sizeof *own);
   eg_poly made = (eg_poly)p->polys.len;
   eg_polynomial node = {.terms = own, .count = count, .next = *head};
-  if (eg_polynomials_push(&p->polys, node) != EGRAPH_OK)
-    eg_proof_leave(p, EG_PROOF_MEMORY, "memory");
+  eg_proof_need(p, eg_polynomials_push(&p->polys, node));
   *head = made;
   return made;
 }
@@ -229,8 +212,7 @@ static eg_poly add_symbol(eg_proof *p, eg_symbol symbol) {
   const eg_product term = {.factor = 1, .degree = 1, .symbols = {number}};
   symbol.instead = EG_PROOF_NONE;
   symbol.own = intern(p, &term, 1);
-  if (eg_symbols_push(&p->symbols, symbol) != EGRAPH_OK)
-    eg_proof_leave(p, EG_PROOF_MEMORY, "memory");
+  eg_proof_need(p, eg_symbols_push(&p->symbols, symbol));
   return symbol.own;
 }
 

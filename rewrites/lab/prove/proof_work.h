@@ -150,6 +150,7 @@ typedef struct eg_proof {
   bool in_pairings, in_facts; // looking through them
   uint32_t nested;            // canonical forms within canonical forms
   eg_question *questions[2];
+  struct eg_rule_scratch *lists; // room to evaluate functions of lists
   // Scalars (proof_scalar.c).
   eg_scalar_nodes scalars;
   uint32_t scalar_heads[1024];
@@ -173,6 +174,8 @@ typedef struct eg_proof {
 } eg_proof;
 
 _Noreturn void eg_proof_leave(eg_proof *p, eg_proof_exit exit, const char *reason);
+/// Leaves when an allocation has failed.
+void eg_proof_need(eg_proof *p, egraph_status status);
 /// Zeroed memory of the workspace.
 void *eg_proof_memory(eg_proof *p, size_t count, size_t size);
 /// Counts a step; gives up when too many were made.

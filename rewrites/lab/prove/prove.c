@@ -9,6 +9,7 @@
 #include "rewrites/lab/prove/proof_case.h"
 #include "rewrites/language/rule_schema.h"
 #include "rewrites/language/rules.h"
+#include "rewrites/saturation/rule_eval.h"
 
 enum { MOST_CASES = 50000, STEPS = 6000000 }; // of a rule
 
@@ -45,7 +46,7 @@ static void state_case(eg_case *c) {
   for (uint32_t i = 0; i < rule->pattern_term_count; i++)
     eg_case_type(c, i);
   for (uint32_t i = 0; i < c->wanted_count; i++)
-    if (c->wanted[i].value.kind != EG_VALUE_OPEN)
+    if (c->wanted[i].value.kind != EG_DATUM_OPEN)
       eg_case_equate(c, c->wanted[i].value, eg_case_expr(c, c->wanted[i].expr));
   for (uint32_t i = 0; i < rule->condition_count; i++) {
     eg_case_assume(c, rule->conditions[i], true);
@@ -54,7 +55,7 @@ static void state_case(eg_case *c) {
   for (uint32_t i = 0; i < rule->let_count; i++)
     if (rule->lets[i].is_term)
       c->vars[rule->lets[i].var] =
-          (eg_value){.kind = EG_VALUE_TENSOR, .which = rule->lets[i].term};
+          (eg_datum){.kind = EG_DATUM_TENSOR, .which = rule->lets[i].term};
   for (uint32_t i = rule->pattern_term_count; i < rule->term_count; i++)
     eg_case_type(c, i);
 }
@@ -64,12 +65,11 @@ static void note_tensors(eg_case *c) {
   const eg_rule *rule = c->rule;
   for (uint32_t i = 0; i < rule->var_count; i++) {
     eg_tensor_size size = {.rank = 0};
-    if (c->vars[i].kind == EG_VALUE_TENSOR) {
+    if (c->vars[i].kind == EG_DATUM_TENSOR) {
       size.rank = c->shapes[c->vars[i].which].rank;
       size.dims = c->shapes[c->vars[i].which].dims;
     }
-    if (eg_tensor_sizes_push(&c->p->tensors, size) != EGRAPH_OK)
-      eg_proof_leave(c->p, EG_PROOF_MEMORY, "memory");
+    eg_proof_need(c->p, eg_tensor_sizes_push(&c->p->tensors, size));
   }
 }
 
@@ -80,7 +80,7 @@ static const char *ranks_text(eg_case *c) {
   for (uint32_t i = 0; i < c->rule->var_count && len < 90; i++) {
     const eg_rule_var *var = &c->rule->vars[i];
     if (var->kind != EG_RULE_TENSOR || var->origin != EG_RULE_VAR_MATCHED) continue;
-    if (c->vars[i].kind != EG_VALUE_TENSOR) continue;
+    if (c->vars[i].kind != EG_DATUM_TENSOR) continue;
     int wrote = snprintf(text + len, 120 - len, "%s%.20s %u", len == 0 ? "" : ", ",
                          var->name, c->shapes[c->vars[i].which].rank);
     if (wrote > 0) len += (size_t)wrote;
@@ -212,16 +212,17 @@ egraph_status eg_rule_prove(const eg_rule *rule, egraph_allocator alloc,
     snprintf(out->reason, sizeof out->reason, "it has parallel operators");
     return EGRAPH_OK;
   }
-  eg_proof *p = NULL;
-  EG_TRY(eg_alloc(alloc, 1, sizeof *p, &p));
+  EG_LOCAL(eg_arena, arena, alloc);
+  eg_proof *p;
+  EG_NEW(&arena, 1, p);
   eg_proof_init(p, alloc);
+  EG_NEW(&arena, 1, p->lists);
   int left = 0;
   prove_cases(p, rule, rule->math, out, &left);
   if (!out->is_proved && left == EG_PROOF_GIVEN_UP &&
       rule->math == EGRAPH_MATH_ASSOCIATIVE)
     prove_as_fast(p, rule, out, &left);
   eg_proof_deinit(p);
-  eg_free(alloc, p, 1, sizeof *p);
   return left == EG_PROOF_MEMORY ? eg_fail(EGRAPH_E_MEMORY, "out of memory") : EGRAPH_OK;
 }
 

@@ -144,10 +144,8 @@ static bool is_per_axis(eg_rule_function f) {
 // an axis that is removed.
 static bool is_of_rank(const eg_rule *rule, const eg_rule_expr *e) {
   if (e->form == EG_RULE_EXPR_VAR) {
-    for (uint32_t i = 0; i < rule->let_count; i++)
-      if (rule->lets[i].var == e->var && !rule->lets[i].is_term)
-        return is_of_rank(rule, &rule->exprs[rule->lets[i].expr]);
-    return false;
+    uint32_t let = eg_rule_let_expr(rule, e->var);
+    return let != EG_RULE_NONE && is_of_rank(rule, &rule->exprs[let]);
   }
   if (e->form != EG_RULE_EXPR_CALL) return false;
   if (e->function == EG_RULE_FN_RANK || e->function == EG_RULE_FN_LEN) return true;
@@ -180,9 +178,7 @@ static bool is_of_no_size(const eg_rule *rule, const eg_rule_expr *e, uint32_t k
 // A number that is compared with ranks.
 static bool is_rank(const eg_rule *rule, const eg_rule_expr *e, uint32_t k) {
   bool compares = e->function == EG_RULE_FN_EQ || e->function == EG_RULE_FN_GE;
-  if (!compares || k != 1) return false;
-  const eg_rule_expr *of = &rule->exprs[e->args[0]];
-  return of->form == EG_RULE_EXPR_CALL && of->function == EG_RULE_FN_RANK;
+  return compares && k == 1 && eg_rule_call_of(rule, e->args[0], EG_RULE_FN_RANK) != NULL;
 }
 
 static bool has_lists(const eg_rule *rule, const eg_rule_expr *e) {
@@ -211,10 +207,8 @@ static bool says_nothing(const eg_rule *rule, const eg_rule_expr *e) {
 
 // True when the items are axes of other lists, which are counted there.
 static bool lists_axes(const eg_rule *rule, const eg_rule_expr *e) {
-  for (uint32_t i = 0; i < e->arg_count; i++) {
-    const eg_rule_expr *item = &rule->exprs[e->args[i]];
-    if (item->form != EG_RULE_EXPR_CALL || item->function != EG_RULE_FN_AT) return false;
-  }
+  for (uint32_t i = 0; i < e->arg_count; i++)
+    if (eg_rule_call_of(rule, e->args[i], EG_RULE_FN_AT) == NULL) return false;
   return true;
 }
 
@@ -267,11 +261,10 @@ static void count_expr_axes(axes_count *n, const eg_rule_expr *e) {
       !is_sizes_of_parts(n->rule, e))
     n->named += e->arg_count;
   // Two lists may differ on the removed axis alone.
-  bool negative = e->function == EG_RULE_FN_NE;
-  if (negative && has_lists(n->rule, e)) n->is_plain = false;
-  if (e->function == EG_RULE_FN_NOT) {
-    if (!says_nothing(n->rule, &n->rule->exprs[e->args[0]])) n->is_plain = false;
-  }
+  if ((e->function == EG_RULE_FN_NE && has_lists(n->rule, e)) ||
+      (e->function == EG_RULE_FN_NOT &&
+       !says_nothing(n->rule, &n->rule->exprs[e->args[0]])))
+    n->is_plain = false;
 }
 
 // ---- windows --------------------------------------------------------------------
@@ -472,9 +465,8 @@ static uint32_t window_bound(const eg_rule *rule, uint32_t paths, uint32_t pads)
 // Axes that are reduced by the same lists and have the same sizes in all variables are
 // one axis of the product of their sizes; there are this many kinds of them.
 static uint32_t kinds_of_reduced(const axes_count *n, uint32_t tensors) {
-  uint32_t kinds = 1;
   if (n->free_axes > 3) return EGRAPH_MAX_RANK;
-  kinds = (UINT32_C(1) << n->free_axes) - 1;
+  uint32_t kinds = (UINT32_C(1) << n->free_axes) - 1;
   for (uint32_t i = 1; i < tensors && kinds < EGRAPH_MAX_RANK; i++)
     kinds *= 3;
   return kinds;

@@ -9,12 +9,11 @@
 
 // ---- what a rule says of its tensors and lists ----------------------------------
 
-// The term that a variable stands for (by let or as), or the term itself.
 uint32_t eg_term_meant(const eg_rule *rule, uint32_t term) {
   const eg_rule_term *t = &rule->terms[term];
   if (!t->is_var) return term;
-  for (uint32_t i = 0; i < rule->let_count; i++)
-    if (rule->lets[i].is_term && rule->lets[i].var == t->var) return rule->lets[i].term;
+  uint32_t let = eg_rule_let_term(rule, t->var);
+  if (let != EG_RULE_NONE) return let;
   for (uint32_t i = 0; i < rule->pattern_term_count; i++)
     if (!rule->terms[i].is_var && rule->terms[i].var == t->var) return i;
   return term;
@@ -31,15 +30,14 @@ uint32_t eg_known_length(const eg_rule *rule, const eg_rule_slot *slot) {
   }
   if (slot->form != EG_RULE_SLOT_VAR) return EG_RULE_NONE;
   for (uint32_t i = 0; i < rule->condition_count; i++) {
-    const eg_rule_expr *e = &rule->exprs[rule->conditions[i]];
-    if (e->form != EG_RULE_EXPR_CALL || e->function != EG_RULE_FN_EQ) continue;
-    const eg_rule_expr *a = &rule->exprs[e->args[0]], *b = &rule->exprs[e->args[1]];
-    if (a->form == EG_RULE_EXPR_VAR && a->var == slot->index &&
-        b->form == EG_RULE_EXPR_CALL && b->function == EG_RULE_FN_LIST)
-      return b->arg_count;
-    if (a->form != EG_RULE_EXPR_CALL || a->function != EG_RULE_FN_LEN) continue;
-    const eg_rule_expr *of = &rule->exprs[a->args[0]];
-    if (of->form == EG_RULE_EXPR_VAR && of->var == slot->index &&
+    const eg_rule_expr *e = eg_rule_call_of(rule, rule->conditions[i], EG_RULE_FN_EQ);
+    if (e == NULL) continue;
+    const eg_rule_expr *list = eg_rule_call_of(rule, e->args[1], EG_RULE_FN_LIST);
+    if (eg_rule_var_of(rule, e->args[0]) == slot->index && list != NULL)
+      return list->arg_count;
+    const eg_rule_expr *a = eg_rule_call_of(rule, e->args[0], EG_RULE_FN_LEN);
+    const eg_rule_expr *b = &rule->exprs[e->args[1]];
+    if (a != NULL && eg_rule_var_of(rule, a->args[0]) == slot->index &&
         b->form == EG_RULE_EXPR_CONSTANT && b->kind == EG_RULE_INT)
       return (uint32_t)b->constant.i;
   }
@@ -48,13 +46,12 @@ uint32_t eg_known_length(const eg_rule *rule, const eg_rule_slot *slot) {
 
 bool eg_has_rank_zero(const eg_rule *rule, uint32_t var) {
   for (uint32_t i = 0; i < rule->condition_count; i++) {
-    const eg_rule_expr *e = &rule->exprs[rule->conditions[i]];
-    if (e->form != EG_RULE_EXPR_CALL || e->function != EG_RULE_FN_EQ) continue;
-    const eg_rule_expr *a = &rule->exprs[e->args[0]], *b = &rule->exprs[e->args[1]];
-    if (a->form != EG_RULE_EXPR_CALL || a->function != EG_RULE_FN_RANK) continue;
-    const eg_rule_expr *of = &rule->exprs[a->args[0]];
-    if (of->form == EG_RULE_EXPR_VAR && of->var == var &&
-        b->form == EG_RULE_EXPR_CONSTANT && b->kind == EG_RULE_INT && b->constant.i == 0)
+    const eg_rule_expr *e = eg_rule_call_of(rule, rule->conditions[i], EG_RULE_FN_EQ);
+    const eg_rule_expr *a =
+        e != NULL ? eg_rule_call_of(rule, e->args[0], EG_RULE_FN_RANK) : NULL;
+    if (a == NULL || eg_rule_var_of(rule, a->args[0]) != var) continue;
+    const eg_rule_expr *b = &rule->exprs[e->args[1]];
+    if (b->form == EG_RULE_EXPR_CONSTANT && b->kind == EG_RULE_INT && b->constant.i == 0)
       return true;
   }
   return false;
@@ -106,10 +103,9 @@ static uint32_t new_space(spaces *s) {
 
 static bool is_identity(const eg_rule *rule, uint32_t var) {
   for (uint32_t i = 0; i < rule->condition_count; i++) {
-    const eg_rule_expr *e = &rule->exprs[rule->conditions[i]];
-    if (e->form != EG_RULE_EXPR_CALL || e->function != EG_RULE_FN_PERM_IDENTITY) continue;
-    const eg_rule_expr *of = &rule->exprs[e->args[0]];
-    if (of->form == EG_RULE_EXPR_VAR && of->var == var) return true;
+    const eg_rule_expr *e =
+        eg_rule_call_of(rule, rule->conditions[i], EG_RULE_FN_PERM_IDENTITY);
+    if (e != NULL && eg_rule_var_of(rule, e->args[0]) == var) return true;
   }
   return false;
 }
@@ -117,13 +113,12 @@ static bool is_identity(const eg_rule *rule, uint32_t var) {
 static void lead(spaces *s, uint32_t expr, uint32_t from, uint32_t to);
 
 static void lead_by_variable(spaces *s, uint32_t var, uint32_t from, uint32_t to) {
-  const eg_rule *rule = s->rule;
-  for (uint32_t i = 0; i < rule->let_count; i++)
-    if (rule->lets[i].var == var && !rule->lets[i].is_term) {
-      s->is_perm[var] = true;
-      lead(s, rule->lets[i].expr, from, to);
-      return;
-    }
+  uint32_t let = eg_rule_let_expr(s->rule, var);
+  if (let != EG_RULE_NONE) {
+    s->is_perm[var] = true;
+    lead(s, let, from, to);
+    return;
+  }
   if (s->is_perm[var]) {
     unite_spaces(s->same, s->from[var], from);
     unite_spaces(s->same, s->to[var], to);

@@ -197,7 +197,7 @@ static egraph_status alloc_tensor(evaluation *run, const eg_type *type, eg_tenso
 static egraph_status new_value(evaluation *run, const eg_tensor_fact *fact,
                                term_value *out) {
   out->count = fact->part_count > 0 ? fact->part_count : 1;
-  EG_TRY(eg_arena_alloc(run->arena, out->count, sizeof *out->parts, &out->parts));
+  EG_NEW(run->arena, out->count, out->parts);
   for (uint32_t i = 0; i < out->count; i++)
     EG_TRY(alloc_tensor(run, fact->part_count > 0 ? &fact->parts[i] : &fact->type,
                         &out->parts[i]));
@@ -252,7 +252,7 @@ static egraph_status fill_leaf(evaluation *run, uint32_t var) {
   const eg_verify_leaf *leaf = &run->instance->leaves[var];
   term_value *value = &run->vars[var];
   value->count = 1;
-  EG_TRY(eg_arena_alloc(run->arena, 1, sizeof *value->parts, &value->parts));
+  EG_NEW(run->arena, 1, value->parts);
   EG_TRY(alloc_tensor(run, &leaf->type, value->parts));
   eg_tensor drawn = *value->parts;
   int64_t count = eg_type_elements(&leaf->type);
@@ -280,8 +280,8 @@ static egraph_status widen_attrs(evaluation *run, const eg_attrs *attrs,
   eg_attrs *copy;
   *out = attrs;
   if (!run->is_widened) return EGRAPH_OK;
-  EG_TRY(eg_arena_alloc(run->arena, (size_t)attrs->count + 1, sizeof *slots, &slots));
-  EG_TRY(eg_arena_alloc(run->arena, 1, sizeof *copy, &copy));
+  EG_NEW(run->arena, (size_t)attrs->count + 1, slots);
+  EG_NEW(run->arena, 1, copy);
   for (uint16_t i = 0; i < attrs->count; i++) {
     slots[i] = attrs->slots[i];
     if (slots[i].kind == EG_ATTR_DTYPE)
@@ -355,8 +355,7 @@ static egraph_status run_node(evaluation *run, uint32_t index, const eg_attrs *a
   const eg_attrs *named = attrs;
   EG_TRY(widen_attrs(run, attrs, &attrs));
   eg_tensor *inputs;
-  EG_TRY(
-      eg_arena_alloc(run->arena, (size_t)term->child_count + 1, sizeof *inputs, &inputs));
+  EG_NEW(run->arena, (size_t)term->child_count + 1, inputs);
   for (uint32_t i = 0; i < term->child_count; i++)
     inputs[i] = run->terms[term->children[i]].parts[0];
   eg_kernel_call call = {.attrs = attrs,
@@ -658,7 +657,7 @@ static egraph_status compare_roots(evaluation *run, eg_verify_comparison *out,
 
 static egraph_status alloc_values(evaluation *run) {
   const eg_rule *rule = run->rule;
-  EG_TRY(eg_arena_alloc(run->arena, rule->term_count, sizeof *run->terms, &run->terms));
+  EG_NEW(run->arena, rule->term_count, run->terms);
   return eg_arena_alloc(run->arena, rule->var_count, sizeof *run->vars, &run->vars);
 }
 

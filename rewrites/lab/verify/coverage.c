@@ -10,8 +10,7 @@ egraph_status eg_coverage_init(eg_coverage *coverage, const eg_rule *rule,
   eg_arena_init(&coverage->arena, alloc);
   EG_LOCAL(eg_instance_aims, aims, alloc);
   EG_TRY(eg_instance_aims_of(rule, &aims));
-  EG_TRY(eg_arena_alloc(&coverage->arena, aims.len, sizeof *coverage->rows,
-                        &coverage->rows));
+  EG_NEW(&coverage->arena, aims.len, coverage->rows);
   for (size_t i = 0; i < aims.len; i++)
     coverage->rows[i] =
         (eg_coverage_row){.aim = aims.data[i], .obstacle = {EG_RULE_NONE, EG_RULE_NONE}};
@@ -72,8 +71,7 @@ static egraph_status class_of_row(eg_coverage *coverage, const eg_coverage_row *
 }
 
 egraph_status eg_coverage_classes(eg_coverage *coverage, egraph_rule_class **out) {
-  EG_TRY(
-      eg_arena_alloc(&coverage->arena, (size_t)coverage->count + 1, sizeof **out, out));
+  EG_NEW(&coverage->arena, (size_t)coverage->count + 1, *out);
   for (uint32_t i = 0; i < coverage->count; i++)
     EG_TRY(class_of_row(coverage, &coverage->rows[i], &(*out)[i]));
   return EGRAPH_OK;

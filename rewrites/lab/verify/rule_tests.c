@@ -55,9 +55,8 @@ static egraph_status build_given(test_run *run) {
   EG_TRY(eg_tensor_egraph_create(&run->alloc, run->graph, &run->egraph));
   EG_TRY(eg_rule_builder_reserve(&run->builder, body));
   run->env = (eg_rule_env){.egraph = run->egraph, .rule = body};
-  EG_TRY(eg_arena_alloc(&run->arena, body->var_count, sizeof *run->env.vars,
-                        &run->env.vars));
-  EG_TRY(eg_arena_alloc(&run->arena, 1, sizeof *run->env.scratch, &run->env.scratch));
+  EG_NEW(&run->arena, body->var_count, run->env.vars);
+  EG_NEW(&run->arena, 1, run->env.scratch);
   for (uint32_t i = 0; i < run->test->given_count; i++) {
     eg_value value = {.id = i}; // values were added in this order
     run->env.vars[i] =
@@ -146,8 +145,7 @@ static egraph_status compare_roots(test_run *run, const eg_rule_claim *claim,
 static egraph_status check_claim(test_run *run, const eg_rule_claim *claim,
                                  const eg_class *terms) {
   eg_class *others;
-  EG_TRY(
-      eg_arena_alloc(&run->arena, run->test->body.root_count, sizeof *others, &others));
+  EG_NEW(&run->arena, run->test->body.root_count, others);
   EG_TRY(add_roots(run, claim->roots, claim->line, others));
   if (!claim->equal && !run->failed) EG_TRY(saturate_test(run));
   if (run->failed) return EGRAPH_OK;
@@ -158,7 +156,7 @@ static egraph_status run_body(test_run *run) {
   eg_class *terms;
   EG_TRY(check_rule_names(run));
   EG_TRY(build_given(run));
-  EG_TRY(eg_arena_alloc(&run->arena, run->test->body.root_count, sizeof *terms, &terms));
+  EG_NEW(&run->arena, run->test->body.root_count, terms);
   EG_TRY(add_roots(run, run->test->body.rhs, run->test->line, terms));
   if (run->failed) return EGRAPH_OK;
   EG_TRY(saturate_test(run));
