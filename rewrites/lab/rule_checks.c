@@ -56,6 +56,17 @@ egraph_status eg_rules_create_checked(const egraph_allocator *alloc, eg_rules **
   return EGRAPH_OK;
 }
 
+egraph_status eg_rules_try_text(egraph_allocator alloc, const char *file,
+                                const eg_text *text, eg_rules **out) {
+  EG_TRY(eg_text_status(text));
+  EG_TRY(eg_rules_create_checked(&alloc, out));
+  egraph_status status = eg_rules_parse(*out, file, eg_text_of(text), text->chars.len);
+  if (status == EGRAPH_OK && eg_rules_count(*out) != 0) return EGRAPH_OK;
+  eg_rules_destroy(*out);
+  *out = NULL;
+  return status == EGRAPH_E_PARSE ? EGRAPH_OK : status;
+}
+
 // ---- copies and choices ---------------------------------------------------------------
 
 static egraph_status copy_into(const eg_rules *rules, egraph_allocator alloc,

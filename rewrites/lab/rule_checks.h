@@ -4,12 +4,16 @@
 #ifndef EG_REWRITES_LAB_RULE_CHECKS_H
 #define EG_REWRITES_LAB_RULE_CHECKS_H
 
-#include "rewrites/language/rules.h"
+#include "rewrites/lab/owned.h"
 
 /// A set whose texts are checked: what they claim of layouts, and, after
 /// eg_rules_set_verified, whether they hold. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_rules_create_checked(const egraph_allocator *alloc, eg_rules **out);
 
+/// Reads a text into a checked set of its own. *out is NULL where it has no rule, or
+/// cannot be read, which is the last error.
+egraph_status eg_rules_try_text(egraph_allocator alloc, const char *file,
+                                const eg_text *text, eg_rules **out);
 /// A copy of a set of rules, all of them switched on. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_rules_copy_all_on(const eg_rules *rules, egraph_allocator alloc,
                                    eg_rules **out);

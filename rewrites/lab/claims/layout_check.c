@@ -23,7 +23,7 @@ enum {
 
 typedef struct check {
   const eg_rule *rule;
-  eg_verify_draws *draws;
+  eg_verify_draws_own draws;
   eg_arena arena; // of one instance
   eg_rng rng;
   uint32_t drawn, degree_index;
@@ -36,17 +36,8 @@ typedef struct check {
   bool is_refuted;
 } check;
 
-static void check_init(check *c, egraph_allocator alloc) {
-  *c = (check){.rule = NULL};
-  eg_arena_init(&c->arena, alloc);
-  eg_text_init(&c->reason, alloc);
-}
-
-static void check_deinit(check *c) {
-  eg_text_deinit(&c->reason);
-  eg_arena_deinit(&c->arena);
-  eg_verify_draws_destroy(c->draws);
-}
+EG_OWNER_DEFINE_STATIC(check, (eg_arena, arena), (eg_text, reason),
+                       (eg_verify_draws_own, draws))
 
 // ---- one instance ----------------------------------------------------------------
 

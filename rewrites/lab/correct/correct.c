@@ -46,6 +46,7 @@ typedef struct assembly {
   const char *whole;
   eg_text *text;
 } assembly;
+EG_OWNER_DEFINE_STATIC(assembly, (eg_region_writer, writer))
 
 static uint32_t before_bit(uint32_t d) { return 1U << (2 * d); }
 static uint32_t behind_bit(uint32_t d) { return 2U << (2 * d); }
@@ -212,16 +213,7 @@ typedef struct correcting {
   bool is_whole;
 } correcting;
 
-static void correcting_init(correcting *c, egraph_allocator alloc) {
-  *c = (correcting){.alloc = alloc};
-  eg_arena_init(&c->arena, alloc);
-  eg_text_init(&c->detail, alloc);
-}
-
-static void correcting_deinit(correcting *c) {
-  eg_text_deinit(&c->detail);
-  eg_arena_deinit(&c->arena);
-}
+EG_OWNER_DEFINE_STATIC(correcting, (eg_arena, arena), (eg_text, detail))
 
 static const char *const reasons[] = {
     [EG_PARTIAL_EVERYWHERE] =
@@ -251,17 +243,16 @@ static void on_evidence(void *user, const egraph_rule_evidence *evidence) {
 
 /// Verifies a file of rules with several seeds; the reason of a rejection is appended to
 /// `reason`.
-static egraph_status verify_rules(correcting *c, eg_rules *rules, const eg_text *file,
-                                  eg_text *reason, bool *out_holds) {
+static egraph_status verify_rules(correcting *c, const eg_text *file, eg_text *reason,
+                                  bool *out_holds) {
+  EG_LOCAL(eg_rules_own, rules, c->alloc);
   uint32_t rejected = 0;
   verdict to = {.reason = reason};
   eg_verify_options options = {
       .instances = EG_VERIFY_INSTANCES, .evidence = on_evidence, .evidence_user = &to};
-  egraph_status status =
-      eg_rules_parse(rules, "corrected", eg_text_of(file), file->chars.len);
-  if (status == EGRAPH_E_PARSE) // the pair uses a name that is written
+  EG_TRY(eg_rules_try_text(c->alloc, "corrected", file, &rules));
+  if (rules == NULL) // the pair uses a name that is written
     return eg_text_append(reason, egraph_last_error());
-  EG_TRY(status);
   for (uint32_t i = 0; i < SEEDS && rejected == 0; i++) {
     options.seed = c->seed + i;
     EG_TRY(eg_rules_verify(rules, &options, NULL, NULL, &rejected));
@@ -274,25 +265,22 @@ static egraph_status verify_rules(correcting *c, eg_rules *rules, const eg_text 
 static egraph_status write_rule(correcting *c, const eg_partial *partial,
                                 const eg_box *box, uint32_t sides, const eg_sexpr *form,
                                 eg_text *reason) {
-  eg_rules *rules;
   bool holds = false;
   EG_LOCAL(eg_text, body, c->alloc);
   EG_LOCAL(eg_text, text, c->alloc);
-  assembly a = {.partial = partial, .box = box, .sides = sides, .text = &body};
+  EG_LOCAL(assembly, a, c->alloc);
+  a.partial = a.writer.partial = partial;
+  a.box = box;
+  a.sides = sides;
+  a.text = &body;
   for (uint32_t i = 0; i < form->count; i++)
     if (eg_sexpr_is_form(&form->children[i], "rhs") && form->children[i].count == 2)
       a.right = &form->children[i].children[1];
   if (a.right == NULL)
     return EG_FAIL(EGRAPH_E_INTERNAL, "a printed rule has no right side");
   eg_text_append(&text, file_head);
-  eg_region_writer_init(&a.writer, partial, c->alloc);
-  egraph_status status = print_rule(&a, c->rules, form, &text);
-  eg_region_writer_deinit(&a.writer);
-  EG_TRY(status);
-  EG_TRY(eg_rules_create_checked(&c->alloc, &rules));
-  status = verify_rules(c, rules, &text, reason, &holds);
-  eg_rules_destroy(rules);
-  EG_TRY(status);
+  EG_TRY(print_rule(&a, c->rules, form, &text));
+  EG_TRY(verify_rules(c, &text, reason, &holds));
   if (!holds) return EGRAPH_OK;
   c->rules++;
   c->is_whole = c->is_whole || a.writer.is_whole;
@@ -387,6 +375,7 @@ egraph_status eg_rules_correct(const eg_rules *rules, uint64_t seed,
                                void (*report)(void *user, const eg_correction *found),
                                void *user, eg_text *out) {
   EG_LOCAL(correcting, c, eg_rules_allocator(rules));
+  c.alloc = eg_rules_allocator(rules);
   c.seed = seed;
   c.out = out;
   EG_LOCAL(eg_text, printed, c.alloc);

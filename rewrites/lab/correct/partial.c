@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/owner.h"
 #include "rewrites/lab/claims/rank_run.h"
 
 // LARGEST: a whole number of an operand. ENOUGH_ROWS: instances with a box. SEEDS:
@@ -55,20 +56,8 @@ typedef struct finder {
   uint32_t everywhere, nowhere, small; // instances; small: without a large box
 } finder;
 
-void eg_partial_init(eg_partial *partial, egraph_allocator alloc) {
-  *partial = (eg_partial){0};
-  eg_arena_init(&partial->arena, alloc);
-  eg_partial_atoms_init(&partial->atoms, alloc);
-  eg_partial_rows_init(&partial->rows, alloc);
-  eg_text_init(&partial->why, alloc);
-}
-
-void eg_partial_deinit(eg_partial *partial) {
-  eg_partial_atoms_deinit(&partial->atoms);
-  eg_partial_rows_deinit(&partial->rows);
-  eg_text_deinit(&partial->why);
-  eg_arena_deinit(&partial->arena);
-}
+EG_OWNER_DEFINE(eg_partial, (eg_partial_atoms, atoms), (eg_partial_rows, rows),
+                (eg_text, why), (eg_arena, arena))
 
 // ---- which pairs are compared ---------------------------------------------------------
 

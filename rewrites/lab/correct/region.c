@@ -10,23 +10,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/owner.h"
 #include "rewrites/language/rules.h"
 
-void eg_region_writer_init(eg_region_writer *writer, const eg_partial *partial,
-                           egraph_allocator alloc) {
-  *writer = (eg_region_writer){.partial = partial};
-  eg_arena_init(&writer->arena, alloc);
-  eg_text_init(&writer->lets, alloc);
-  eg_text_init(&writer->conditions, alloc);
-  eg_partial_atoms_init(&writer->named, alloc);
-}
-
-void eg_region_writer_deinit(eg_region_writer *writer) {
-  eg_text_deinit(&writer->lets);
-  eg_text_deinit(&writer->conditions);
-  eg_partial_atoms_deinit(&writer->named);
-  eg_arena_deinit(&writer->arena);
-}
+EG_OWNER_DEFINE(eg_region_writer, (eg_text, lets, conditions), (eg_partial_atoms, named),
+                (eg_arena, arena))
 
 // ---- names ----------------------------------------------------------------------------
 

@@ -22,8 +22,8 @@ typedef struct eg_region_writer {
   bool is_whole;            // some operator is computed whole
 } eg_region_writer;
 
-void eg_region_writer_init(eg_region_writer *writer, const eg_partial *partial,
-                           egraph_allocator alloc);
+/// `partial` is to be set afterwards.
+void eg_region_writer_init(eg_region_writer *writer, egraph_allocator alloc);
 void eg_region_writer_deinit(eg_region_writer *writer);
 
 /// Appends the pattern of the left side, every operator and every attribute with a name.

@@ -93,19 +93,11 @@ static egraph_status draw_instances(derivation *d, uint64_t seed) {
 /// The e-graph of the left side gets the nodes of the right one.
 typedef struct union_of_sides {
   const eg_rule_sides *sides;
-  eg_tensor_egraph *egraph;
+  eg_tensor_egraph_own egraph;
   eg_u32s classes; // [values of the right side]
 } union_of_sides;
 
-static void union_of_sides_init(union_of_sides *u, egraph_allocator alloc) {
-  *u = (union_of_sides){0};
-  eg_u32s_init(&u->classes, alloc);
-}
-
-static void union_of_sides_deinit(union_of_sides *u) {
-  eg_tensor_egraph_destroy(u->egraph);
-  eg_u32s_deinit(&u->classes);
-}
+EG_OWNER_DEFINE_STATIC(union_of_sides, (eg_tensor_egraph_own, egraph), (eg_u32s, classes))
 
 static egraph_status find_leaf_class(union_of_sides *u, uint32_t value) {
   const eg_value_info *info = eg_graph_value(u->sides->right, (eg_value){value});
@@ -151,11 +143,9 @@ static egraph_status add_right(union_of_sides *u) {
 }
 
 static bool are_equal(const union_of_sides *u) {
-  const eg_engine *engine = eg_tensor_egraph_engine_of(u->egraph);
   for (uint32_t i = 0; i < eg_graph_output_count(u->sides->right); i++) {
-    eg_class left = eg_tensor_egraph_root(u->egraph, i);
     eg_class right = {u->classes.data[eg_graph_output(u->sides->right, i, NULL).id]};
-    if (!eg_class_same(eg_engine_find(engine, left), eg_engine_find(engine, right)))
+    if (!eg_are_united(u->egraph, eg_tensor_egraph_root(u->egraph, i), right))
       return false;
   }
   return true;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/owner.h"
 #include "ops/kernels.h"
 
 // ---- running --------------------------------------------------------------------
@@ -201,12 +202,7 @@ typedef struct probe {
   uint32_t elements;
 } probe;
 
-static void probe_init(probe *p, egraph_allocator alloc) {
-  *p = (probe){.count = 0};
-  eg_arena_init(&p->scratch, alloc);
-}
-
-static void probe_deinit(probe *p) { eg_arena_deinit(&p->scratch); }
+EG_OWNER_DEFINE_STATIC(probe, (eg_arena, scratch))
 
 static egraph_status run_probe(probe *p) {
   eg_kernel_call call = {.attrs = p->attrs,

@@ -15,6 +15,7 @@
 // Candidates per e-graph, and its limits.
 enum { BATCH = 16, ITERATIONS = 4, NODES_OF_A_PAIR = 500, INSTANCES = 128 };
 enum { NAME_BYTES = 128 };
+EG_OWNED_POINTER(eg_term_space);
 // The first candidates of a shape are generalized together with all of that shape;
 // conditions are searched for as many of the remaining ones: conditions that keep most
 // instances may exclude another candidate.
@@ -27,15 +28,21 @@ typedef struct run {
   eg_generate_report *report;
   eg_arena arena;
   eg_family family;
-  eg_term_space *space;
+  eg_term_space_own space;
   eg_generate_state state;
-  eg_rules *rules; // shipped, then kept
+  eg_rules_own rules; // shipped, then kept
   eg_judge_options judge;
   eg_merged_rules merged;             // rules of the file
   eg_values shapes[EG_DRAFT_DETAILS]; // hashes by candidate
   bool is_stopped;
   double written; // clock of the last state
 } run;
+EG_OWNER_DEFINE_STATIC(run,
+                       (eg_values, shapes[EG_DRAFT_OPERATORS], shapes[EG_DRAFT_NUMBERS],
+                        shapes[EG_DRAFT_LENGTHS]),
+                       (eg_merged_rules, merged), (eg_generate_state, state),
+                       (eg_term_space_own, space), (eg_rules_own, rules),
+                       (eg_arena, arena))
 
 static bool report_progress(run *r, const char *line) {
   if (r->options->progress != NULL && r->options->progress(r->options->user, line))
@@ -132,20 +139,18 @@ static egraph_status use_other(run *r, const eg_rule *rule, eg_text *text) {
 /// Rules of another file imply, too, where they hold whatever the shapes are.
 static egraph_status use_file(run *r, const char *path) {
   EG_LOCAL(eg_text, text, r->alloc);
-  eg_rules *rules;
+  EG_LOCAL(eg_rules_own, rules, r->alloc);
   EG_TRY(eg_rules_create_checked(&r->alloc, &rules));
   (void)eg_rules_set_verified(rules, true);
-  egraph_status status = eg_rules_load(rules, path);
-  for (uint32_t i = 0; status == EGRAPH_OK && i < eg_rules_count(rules); i++)
+  EG_TRY(eg_rules_load(rules, path));
+  for (uint32_t i = 0; i < eg_rules_count(rules); i++)
     if (!eg_rules_at(rules, i)->reversed)
-      status = use_other(r, eg_rules_at(rules, i), &text);
-  eg_rules_destroy(rules);
-  return status;
+      EG_TRY(use_other(r, eg_rules_at(rules, i), &text));
+  return EGRAPH_OK;
 }
 
 static egraph_status open_rules(run *r) {
   EG_TRY(eg_rules_create_checked(&r->alloc, &r->rules));
-  (void)eg_rules_set_verified(r->rules, false);
   if (!r->options->is_alone) {
     EG_TRY(eg_rules_add_builtin(r->rules));
     for (uint32_t i = 0; i < eg_rules_count(r->rules); i++) // explorative ones, too
@@ -538,25 +543,6 @@ static egraph_status hash_files(egraph_allocator alloc, eg_generate_options *opt
   return EGRAPH_OK;
 }
 
-static void run_init(run *r, egraph_allocator alloc) {
-  *r = (run){.alloc = alloc};
-  eg_arena_init(&r->arena, alloc);
-  eg_generate_state_init(&r->state, alloc);
-  eg_merged_rules_init(&r->merged, alloc);
-  for (int d = 0; d < EG_DRAFT_DETAILS; d++)
-    eg_values_init(&r->shapes[d], alloc);
-}
-
-static void run_deinit(run *r) {
-  for (int d = 0; d < EG_DRAFT_DETAILS; d++)
-    eg_values_deinit(&r->shapes[d]);
-  eg_merged_rules_deinit(&r->merged);
-  eg_generate_state_deinit(&r->state);
-  eg_term_space_destroy(r->space);
-  eg_rules_destroy(r->rules);
-  eg_arena_deinit(&r->arena);
-}
-
 static egraph_status make_rules(run *r) {
   EG_LOCAL(eg_term_pairs, pairs, r->alloc);
   EG_TRY(eg_family_find(&r->arena, r->options->family, &r->family));
@@ -580,6 +566,7 @@ egraph_status eg_rules_generate(const egraph_allocator *alloc,
                    options->operators, EG_TERM_MAX_SIZE);
   eg_generate_options own = *options;
   EG_LOCAL(run, r, eg_allocator_or_heap(alloc));
+  r.alloc = eg_allocator_or_heap(alloc);
   EG_TRY(hash_files(r.alloc, &own));
   r.options = &own;
   r.report = report;

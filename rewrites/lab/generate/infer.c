@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "rewrites/lab/guards/guards.h"
+#include "rewrites/lab/owned.h"
 #include "rewrites/language/rules.h"
 #include "rewrites/saturation/rule_eval.h"
 
@@ -392,13 +393,13 @@ static egraph_status keeps_instance(void *user, const char *guard, bool *out) {
       .space = n->draft->space, .left = n->draft->left, .right = n->draft->right};
   const eg_draft *list[] = {&bare};
   eg_judge_options options = *n->options;
-  eg_rules *rules;
+  EG_LOCAL(eg_rules_own, rules, n->arena->alloc);
   EG_TRY(set_conditions(n, guard));
-  EG_TRY(eg_judge_read(n->draft, &rules, out));
+  EG_TRY(eg_judge_read(n->draft, &rules));
   options.math = EGRAPH_MATH_FAST;
-  egraph_status status = EGRAPH_OK;
-  if (*out) status = eg_judge_implied(rules, &options, list, 1, out);
-  eg_rules_destroy(rules);
+  *out = false;
+  if (rules == NULL) return EGRAPH_OK;
+  egraph_status status = eg_judge_implied(rules, &options, list, 1, out);
   if (status == EGRAPH_E_TYPE) *out = false;
   return status == EGRAPH_E_TYPE ? EGRAPH_OK : status;
 }
@@ -429,16 +430,12 @@ static eg_guard guard_of(const char *conditions) {
 }
 
 static egraph_status accept_guarded(inference *n, bool *out_done) {
-  eg_rules *rules;
-  bool is_read;
+  EG_LOCAL(eg_rules_own, rules, n->arena->alloc);
   eg_space_term left;
   (void)eg_term_space_decode(n->draft->space, n->draft->left, &left);
   n->lift.named = (1u << left.size) - 1; // conditions may speak of results, too
-  EG_TRY(eg_judge_read(n->draft, &rules, &is_read));
-  egraph_status status = EGRAPH_OK;
-  if (is_read) status = find_instance_guard(n, eg_rules_at(rules, 0), out_done);
-  eg_rules_destroy(rules);
-  EG_TRY(status);
+  EG_TRY(eg_judge_read(n->draft, &rules));
+  if (rules != NULL) EG_TRY(find_instance_guard(n, eg_rules_at(rules, 0), out_done));
   name_operators(n);
   if (!*out_done) return EGRAPH_OK;
   n->draft->guard = guard_of(n->lift.conditions);

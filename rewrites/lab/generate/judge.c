@@ -16,23 +16,14 @@ EG_VEC_DEFINE(value_vec, eg_value);
 
 /// A graph of both sides of drafts over the leaves of their family.
 typedef struct side_graph {
-  eg_graph *graph;
+  eg_graph_own graph;
   const eg_term_space *space;
   eg_u32s terms; // that have a value, and which
   value_vec values;
 } side_graph;
 
-static void side_graph_init(side_graph *g, egraph_allocator alloc) {
-  *g = (side_graph){.graph = NULL};
-  eg_u32s_init(&g->terms, alloc);
-  value_vec_init(&g->values, alloc);
-}
-
-static void side_graph_deinit(side_graph *g) {
-  eg_graph_destroy(g->graph);
-  value_vec_deinit(&g->values);
-  eg_u32s_deinit(&g->terms);
-}
+EG_OWNER_DEFINE_STATIC(side_graph, (eg_graph_own, graph), (eg_u32s, terms),
+                       (value_vec, values))
 
 static egraph_status add_leaves(side_graph *g) {
   const eg_family *family = eg_term_space_family(g->space);
@@ -96,7 +87,7 @@ static egraph_status compare_sides(side_graph *g, const eg_rules *rules,
                                    const eg_judge_options *options, uint32_t count,
                                    bool *out_implied) {
   egraph_allocator alloc = eg_graph_allocator(g->graph);
-  eg_tensor_egraph *egraph;
+  EG_LOCAL(eg_tensor_egraph_own, egraph, alloc);
   EG_TRY(eg_tensor_egraph_create(&alloc, g->graph, &egraph));
   eg_saturation_options limits = EG_SATURATION_OPTIONS_DEFAULT;
   limits.iteration_limit = options->iterations;
@@ -106,13 +97,11 @@ static egraph_status compare_sides(side_graph *g, const eg_rules *rules,
   eg_saturation_report report;
   egraph_status status = eg_saturate(egraph, rules, &limits, &report);
   eg_saturation_report_deinit(&report);
-  const eg_engine *engine = eg_tensor_egraph_engine_of(egraph);
-  for (uint32_t i = 0; status == EGRAPH_OK && i < count; i++)
-    out_implied[i] =
-        eg_class_same(eg_engine_find(engine, eg_tensor_egraph_root(egraph, 2 * i)),
-                      eg_engine_find(engine, eg_tensor_egraph_root(egraph, 2 * i + 1)));
-  eg_tensor_egraph_destroy(egraph);
-  return status;
+  EG_TRY(status);
+  for (uint32_t i = 0; i < count; i++)
+    out_implied[i] = eg_are_united(egraph, eg_tensor_egraph_root(egraph, 2 * i),
+                                   eg_tensor_egraph_root(egraph, 2 * i + 1));
+  return EGRAPH_OK;
 }
 
 egraph_status eg_judge_implied(const eg_rules *rules, const eg_judge_options *options,
@@ -134,37 +123,26 @@ egraph_status eg_judge_implied(const eg_rules *rules, const eg_judge_options *op
 
 // ---- accepted -------------------------------------------------------------------
 
-egraph_status eg_judge_read(const eg_draft *draft, eg_rules **out, bool *out_read) {
+egraph_status eg_judge_read(const eg_draft *draft, eg_rules **out) {
   EG_LOCAL(eg_text, text, eg_allocator_heap());
   *out = NULL;
   eg_text_append(&text, "(egraph-rules 1)\n");
   EG_TRY(eg_draft_print(draft, "draft", "draft", &text));
-  EG_TRY(eg_rules_create_checked(NULL, out));
-  (void)eg_rules_set_verified(*out, false);
-  egraph_status status =
-      eg_rules_parse(*out, "draft.rules", eg_text_of(&text), text.chars.len);
-  *out_read = status == EGRAPH_OK && eg_rules_count(*out) != 0;
-  if (status == EGRAPH_OK || status == EGRAPH_E_PARSE) return EGRAPH_OK;
-  eg_rules_destroy(*out);
-  return status;
+  return eg_rules_try_text(eg_allocator_heap(), "draft.rules", &text, out);
 }
 
 /// True in *out when the verifier accepts the rule of the draft; false for a text that it
 /// cannot read.
 static egraph_status is_accepted(const eg_verify_options *how, const eg_draft *draft,
                                  bool *out) {
-  eg_rules *rules;
-  bool is_read;
+  EG_LOCAL(eg_rules_own, rules, eg_allocator_heap());
+  uint32_t rejected = 0;
   *out = false;
-  EG_TRY(eg_judge_read(draft, &rules, &is_read));
-  egraph_status status = EGRAPH_OK;
-  if (is_read) {
-    uint32_t rejected = 0;
-    status = eg_rules_verify(rules, how, NULL, NULL, &rejected);
-    *out = status == EGRAPH_OK && rejected == 0;
-  }
-  eg_rules_destroy(rules);
-  return status;
+  EG_TRY(eg_judge_read(draft, &rules));
+  if (rules == NULL) return EGRAPH_OK;
+  EG_TRY(eg_rules_verify(rules, how, NULL, NULL, &rejected));
+  *out = rejected == 0;
+  return EGRAPH_OK;
 }
 
 enum { MAX_TRIES = 48, CONFIRMATIONS = 3 };

@@ -27,9 +27,9 @@ egraph_status eg_judge_implied(const eg_rules *rules, const eg_judge_options *op
                                const eg_draft *const *drafts, uint32_t count,
                                bool *out_implied);
 
-/// Reads the rule that a draft is; *out_read is false where the text is none. The caller
+/// Reads the rule that a draft is; *out is NULL where the text is none. The caller
 /// destroys *out.
-egraph_status eg_judge_read(const eg_draft *draft, eg_rules **out, bool *out_read);
+egraph_status eg_judge_read(const eg_draft *draft, eg_rules **out);
 /// False in *out when few instances refute the rule: most drafts fail so.
 egraph_status eg_judge_may_hold(const eg_judge_options *options, const eg_draft *draft,
                                 bool *out);

@@ -154,23 +154,18 @@ static egraph_status print_merged(const merger *m, const group *g, uint32_t head
 /// Verifies a merged rule: every choice of operators must hold.
 static egraph_status is_accepted(const merger *m, const eg_text *text, bool *out) {
   EG_LOCAL(eg_text, file, m->arena->alloc);
-  eg_rules *rules;
-  EG_TRY(eg_text_printf(&file, "(egraph-rules 1)\n%s", eg_text_of(text)));
-  EG_TRY(eg_rules_create_checked(&m->arena->alloc, &rules));
-  (void)eg_rules_set_verified(rules, false);
-  egraph_status status =
-      eg_rules_parse(rules, "merged.rules", eg_text_of(&file), file.chars.len);
-  *out = status == EGRAPH_OK && eg_rules_count(rules) != 0;
-  if (status == EGRAPH_E_PARSE) status = EGRAPH_OK;
-  for (uint64_t i = 0; status == EGRAPH_OK && i < SEEDS && *out; i++) {
+  EG_LOCAL(eg_rules_own, rules, m->arena->alloc);
+  eg_text_printf(&file, "(egraph-rules 1)\n%s", eg_text_of(text));
+  EG_TRY(eg_rules_try_text(m->arena->alloc, "merged.rules", &file, &rules));
+  *out = rules != NULL;
+  for (uint64_t i = 0; i < SEEDS && *out; i++) {
     const eg_verify_options verify = {.seed = m->seed + i,
                                       .instances = EG_VERIFY_INSTANCES};
     uint32_t rejected = 0;
-    status = eg_rules_verify(rules, &verify, NULL, NULL, &rejected);
+    EG_TRY(eg_rules_verify(rules, &verify, NULL, NULL, &rejected));
     *out = rejected == 0;
   }
-  eg_rules_destroy(rules);
-  return status;
+  return EGRAPH_OK;
 }
 
 static egraph_status merge_group(merger *m, const group *g) {

@@ -38,6 +38,7 @@ typedef struct search {
   uint32_t count, own; // own: conditions of the rule that stay
   uint32_t seen[2];    // instances: on which the rule holds not, and holds
 } search;
+EG_OWNER_DEFINE_STATIC(search, (eg_arena, arena))
 
 const char *eg_guard_outcome_name(eg_guard_outcome outcome) {
   static const char *const names[] = {"holds", "weaker", "holds-if", "refuted"};
@@ -76,13 +77,7 @@ static egraph_status read_variant(const search *s, const char *const *more,
   EG_LOCAL(eg_text, text, s->alloc);
   *out = NULL;
   EG_TRY(write_variant(s, more, count, &text));
-  EG_TRY(eg_rules_create_checked(&s->alloc, out));
-  egraph_status status =
-      eg_rules_parse(*out, s->rule->file, eg_text_of(&text), text.chars.len);
-  if (status == EGRAPH_OK && eg_rules_count(*out) > 0) return EGRAPH_OK;
-  eg_rules_destroy(*out);
-  *out = NULL;
-  return status == EGRAPH_E_PARSE ? EGRAPH_OK : status;
+  return eg_rules_try_text(s->alloc, s->rule->file, &text, out);
 }
 
 typedef struct judgement {
@@ -103,20 +98,17 @@ static void note_verdict(void *user, const char *rule, bool accepted,
 static egraph_status verify_variant(const search *s, const char *const *more,
                                     uint32_t count, uint32_t seeds, eg_text *detail,
                                     bool *out_holds) {
-  eg_rules *rules;
+  EG_LOCAL(eg_rules_own, rules, s->alloc);
   judgement found = {.detail = detail};
   *out_holds = false;
   EG_TRY(read_variant(s, more, count, &rules));
-  if (rules == NULL) return EGRAPH_OK;
-  egraph_status status = EGRAPH_OK;
-  for (uint32_t i = 0; status == EGRAPH_OK && i < seeds && !found.is_rejected; i++) {
+  for (uint32_t i = 0; rules != NULL && i < seeds && !found.is_rejected; i++) {
     const eg_verify_options options = {.seed = s->seed + i,
                                        .instances = EG_VERIFY_INSTANCES};
-    status = eg_rules_verify(rules, &options, note_verdict, &found, NULL);
+    EG_TRY(eg_rules_verify(rules, &options, note_verdict, &found, NULL));
   }
-  *out_holds = !found.is_rejected;
-  eg_rules_destroy(rules);
-  return status != EGRAPH_OK || detail == NULL ? status : eg_text_status(detail);
+  *out_holds = rules != NULL && !found.is_rejected;
+  return detail == NULL ? EGRAPH_OK : eg_text_status(detail);
 }
 
 // ---- instances ------------------------------------------------------------------------
@@ -145,10 +137,9 @@ static egraph_status read_conditions(search *s, eg_guard_texts *texts, eg_rules 
   if (*out != NULL) return EGRAPH_OK;
   size_t kept = 0;
   for (size_t i = 0; i < texts->len; i++) {
-    eg_rules *one;
+    EG_LOCAL(eg_rules_own, one, s->alloc);
     EG_TRY(read_variant(s, &texts->data[i], 1, &one));
     if (one != NULL) texts->data[kept++] = texts->data[i];
-    eg_rules_destroy(one);
   }
   texts->len = kept;
   return read_variant(s, texts->data, (uint32_t)kept, out);
@@ -170,21 +161,17 @@ static egraph_status make_list(search *s, const eg_guard_texts *texts) {
 /// NULL): the condition that comes first in the list.
 static egraph_status draw_guard_instances(search *s, const char *beside) {
   EG_LOCAL(eg_guard_texts, texts, s->alloc);
-  eg_rules *rules = NULL;
+  EG_LOCAL(eg_rules_own, rules, s->alloc);
   if (beside != NULL) EG_TRY(eg_guard_texts_push(&texts, beside));
   EG_TRY(eg_guard_list(s->rule, &s->arena, &texts));
   EG_TRY(read_conditions(s, &texts, &rules));
   if (rules == NULL) return EGRAPH_OK;
-  egraph_status status = make_list(s, &texts);
-  if (status == EGRAPH_OK) {
-    eg_rule limited = *eg_rules_at(rules, 0);
-    const eg_verify_options options = {.seed = s->seed, .instances = EG_VERIFY_INSTANCES};
-    assert(limited.condition_count >= s->count);
-    limited.condition_count -= s->count;
-    status = eg_rule_witness(s->alloc, &limited, &options, on_instance, s);
-  }
-  eg_rules_destroy(rules);
-  return status;
+  EG_TRY(make_list(s, &texts));
+  eg_rule limited = *eg_rules_at(rules, 0);
+  const eg_verify_options options = {.seed = s->seed, .instances = EG_VERIFY_INSTANCES};
+  assert(limited.condition_count >= s->count);
+  limited.condition_count -= s->count;
+  return eg_rule_witness(s->alloc, &limited, &options, on_instance, s);
 }
 
 // ---- choosing -------------------------------------------------------------------------
@@ -504,13 +491,6 @@ static egraph_status weaken_all(search *s, eg_text *guard_text, eg_text *detail,
 
 // ---- one rule -------------------------------------------------------------------------
 
-static void search_init(search *s, egraph_allocator alloc) {
-  *s = (search){.alloc = alloc};
-  eg_arena_init(&s->arena, alloc);
-}
-
-static void search_deinit(search *s) { eg_arena_deinit(&s->arena); }
-
 /// Reads the first case of the rule as it is printed.
 static egraph_status set_rule(search *s, const eg_rule *from) {
   eg_sexpr *forms;
@@ -538,6 +518,7 @@ EG_OWNER_DEFINE_STATIC(answer, (eg_text, guard, detail))
 static egraph_status check_rule(egraph_allocator alloc, const eg_rule *rule,
                                 uint64_t seed, answer *out) {
   EG_LOCAL(search, s, alloc);
+  s.alloc = alloc;
   bool holds, found = false;
   s.seed = seed;
   EG_TRY(set_rule(&s, rule));
@@ -582,6 +563,7 @@ egraph_status eg_guard_find(egraph_allocator alloc, const eg_rule *rule,
                             bool *out_found) {
   assert(how->share > 0);
   EG_LOCAL(search, s, alloc);
+  s.alloc = alloc;
   s.seed = how->seed;
   s.how = how;
   *out_found = false;

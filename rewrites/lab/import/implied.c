@@ -123,12 +123,7 @@ typedef struct check {
   eg_rule_scratch *scratch; // of the current trial
 } check;
 
-static void check_init(check *c, egraph_allocator alloc) {
-  *c = (check){0};
-  eg_arena_init(&c->arena, alloc);
-}
-
-static void check_deinit(check *c) { eg_arena_deinit(&c->arena); }
+EG_OWNER_DEFINE_STATIC(check, (eg_arena, arena))
 
 /// Variables of which the left side makes kernels of convolutions.
 static void mark_kernels(check *c) {
@@ -245,13 +240,15 @@ static egraph_status draw_samples(check *c) {
 typedef struct trial {
   check *check;
   const sample *sample;
-  eg_graph *graph;
-  eg_tensor_egraph *egraph;
+  eg_graph_own graph;
+  eg_tensor_egraph_own egraph;
   eg_rule_env env;
   eg_rule_builder builder;
   eg_class roots[2][MAX_ROOTS];
   bool *was_useful; // [rules] those that did something; NULL: not wanted
 } trial;
+EG_OWNER_DEFINE_STATIC(trial, (eg_rule_builder, builder), (eg_tensor_egraph_own, egraph),
+                       (eg_graph_own, graph))
 
 static egraph_status declare_leaves(trial *t) {
   const eg_rule *rule = t->check->rule;
@@ -345,11 +342,8 @@ static void note_roots(trial *t, const eg_rule_root *roots, eg_class *out) {
 }
 
 static bool are_equal(const trial *t) {
-  const eg_engine *engine = eg_tensor_egraph_engine_of(t->egraph);
   for (uint32_t i = 0; i < t->check->rule->root_count; i++)
-    if (!eg_class_same(eg_engine_find(engine, t->roots[0][i]),
-                       eg_engine_find(engine, t->roots[1][i])))
-      return false;
+    if (!eg_are_united(t->egraph, t->roots[0][i], t->roots[1][i])) return false;
   return true;
 }
 
@@ -394,12 +388,11 @@ static egraph_status run_trial(trial *t, uint32_t most, uint32_t *out_level) {
 
 static egraph_status try_sample(check *c, const sample *s, uint32_t most,
                                 bool *was_useful, uint32_t *out_level) {
-  trial t = {.check = c, .sample = s, .was_useful = was_useful};
-  eg_rule_builder_init(&t.builder, c->checker->alloc);
+  EG_LOCAL(trial, t, c->checker->alloc);
+  t.check = c;
+  t.sample = s;
+  t.was_useful = was_useful;
   egraph_status status = run_trial(&t, most, out_level);
-  eg_rule_builder_deinit(&t.builder);
-  eg_tensor_egraph_destroy(t.egraph);
-  eg_graph_destroy(t.graph);
   if (status != EGRAPH_E_TYPE) return status;
   *out_level = 2; // a limit of the attributes, or of a rule that does not fit
   return EGRAPH_OK;

@@ -126,7 +126,7 @@ egraph_status eg_rules_minimize(egraph_allocator alloc, const eg_rules *rules,
 
 typedef struct finder {
   egraph_allocator alloc;
-  eg_rules *rules; // of all sets, once each
+  eg_rules_own rules; // of all sets, once each
   eg_implied_checker checker;
   bool has_op[EG_OP_COUNT]; // operators of these rules
 } finder;

@@ -43,26 +43,22 @@ static egraph_status parse(const eg_importer *in, const char *file, eg_rules *ru
   return eg_rules_parse(rules, file, eg_text_of(&in->text), in->text.chars.len);
 }
 
-static egraph_status try_text(eg_importer *in, uint32_t instances, uint64_t seed,
-                              eg_rules *trial, eg_import_trial *out) {
-  egraph_status status = parse(in, "translated", trial);
-  if (status != EGRAPH_E_PARSE)
-    return status == EGRAPH_OK ? verify_trial(in, trial, instances, seed, out) : status;
-  *out = EG_TRIAL_NO_RULE;
-  eg_text_clear(&in->detail);
-  return eg_text_append(&in->detail, egraph_last_error());
-}
-
 egraph_status eg_import_try(eg_importer *in, uint32_t instances, uint64_t seed,
                             eg_import_trial *out, eg_rules **out_trial) {
-  eg_rules *trial;
+  EG_LOCAL(eg_rules_own, trial, in->alloc);
   EG_TRY(eg_rules_create_checked(&in->alloc, &trial));
-  egraph_status status = try_text(in, instances, seed, trial, out);
-  if (out_trial != NULL && status == EGRAPH_OK && *out == EG_TRIAL_HOLDS)
-    *out_trial = trial;
-  else
-    eg_rules_destroy(trial);
-  return status;
+  egraph_status status = parse(in, "translated", trial);
+  if (status == EGRAPH_E_PARSE) {
+    *out = EG_TRIAL_NO_RULE;
+    eg_text_clear(&in->detail);
+    return eg_text_append(&in->detail, egraph_last_error());
+  }
+  EG_TRY(status);
+  EG_TRY(verify_trial(in, trial, instances, seed, out));
+  if (out_trial == NULL || *out != EG_TRIAL_HOLDS) return EGRAPH_OK;
+  *out_trial = trial;
+  trial = NULL;
+  return EGRAPH_OK;
 }
 
 egraph_status eg_import_decide(eg_importer *in, eg_import_outcome outcome,

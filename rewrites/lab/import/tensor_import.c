@@ -91,21 +91,18 @@ static egraph_status is_of_shapes(void *user, const char *guard, bool *out) {
 static egraph_status find_condition(attempt *a, bool *out_found) {
   eg_importer *in = a->in;
   const char *fault;
-  eg_rules *rules;
+  EG_LOCAL(eg_rules_own, rules, in->alloc);
   *out_found = false;
   EG_TRY(write_form(a, &fault));
   if (fault != NULL) return EGRAPH_OK;
-  EG_TRY(eg_rules_create_checked(&in->alloc, &rules));
-  egraph_status status = eg_rules_parse(rules, "import", eg_text_of(&in->text),
-                                        strlen(eg_text_of(&in->text)));
-  if (status == EGRAPH_OK && eg_rules_count(rules) != 0)
-    status = eg_guard_find(
+  EG_TRY(eg_rules_try_text(in->alloc, "import", &in->text, &rules));
+  if (rules != NULL)
+    EG_TRY(eg_guard_find(
         in->alloc, eg_rules_at(rules, 0),
         &(eg_guard_search){.seed = 1, .share = GUARD_SHARE, .wants = is_of_shapes},
-        &a->condition, out_found);
-  eg_rules_destroy(rules);
+        &a->condition, out_found));
   if (*out_found) a->form.condition = eg_text_of(&a->condition);
-  return status;
+  return EGRAPH_OK;
 }
 
 static egraph_status find_form_guard(attempt *a, bool *out_found) {
@@ -173,19 +170,15 @@ static egraph_status describe_form(attempt *a, eg_text *out) {
 /// As in the file, in the operators that our rules are written with: what it says beyond
 /// that is ours.
 static egraph_status check_implied(attempt *a, eg_implied *out, eg_text *names) {
-  eg_rules *trial = NULL;
+  EG_LOCAL(eg_rules_own, trial, a->in->alloc);
   eg_import_trial held;
   const char *fault;
   *out = EG_IMPLIED_NOT;
   EG_TRY(write_form(a, &fault));
   if (fault != NULL) return EGRAPH_OK;
   EG_TRY(eg_import_try(a->in, EG_IMPORT_INSTANCES, 1, &held, &trial));
-  if (trial == NULL) return EGRAPH_OK;
-  egraph_status status = EGRAPH_OK;
-  if (eg_rules_count(trial) != 0)
-    status = eg_implied_check(&a->in->checker, eg_rules_at(trial, 0), out, names);
-  eg_rules_destroy(trial);
-  return status;
+  if (trial == NULL || eg_rules_count(trial) == 0) return EGRAPH_OK;
+  return eg_implied_check(&a->in->checker, eg_rules_at(trial, 0), out, names);
 }
 
 static egraph_status report_implied(attempt *a, eg_implied how, const char *names) {

@@ -5,6 +5,7 @@
 #define EG_REWRITES_VERIFY_DRAW_H
 
 #include "rewrites/lab/instances/instance_aims.h"
+#include "rewrites/lab/owned.h"
 #include "rewrites/saturation/rule_build.h"
 
 typedef struct eg_verify_draws eg_verify_draws;
@@ -41,6 +42,7 @@ void eg_verify_operand_types(const eg_verify_instance *instance, uint32_t term,
 egraph_status eg_verify_draws_create(const egraph_allocator *alloc, const eg_rule *rule,
                                      uint64_t seed, eg_verify_draws **out);
 void eg_verify_draws_destroy(eg_verify_draws *draws);
+EG_OWNED_POINTER(eg_verify_draws);
 /// Draws once. *out_found is false when no instance was found; *out_typed is true when
 /// the right side is well-typed, too (only then it is planned).
 egraph_status eg_verify_draw(eg_verify_draws *draws, bool *out_found, bool *out_typed,

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "rewrites/lab/owned.h"
 #include "rewrites/saturation/rule_build.h"
 #include "rewrites/saturation/saturate.h"
 #include "rewrites/saturation/tensor_facts.h"
@@ -17,12 +18,14 @@ typedef struct test_run {
   const eg_rule_test *test;
   eg_text *failures;
   bool failed;
-  eg_graph *graph;
-  eg_tensor_egraph *egraph;
+  eg_graph_own graph;
+  eg_tensor_egraph_own egraph;
   eg_arena arena;
   eg_rule_env env;
   eg_rule_builder builder;
 } test_run;
+EG_OWNER_DEFINE_STATIC(test_run, (eg_rule_builder, builder), (eg_arena, arena),
+                       (eg_tensor_egraph_own, egraph), (eg_graph_own, graph))
 
 static egraph_status EG_PRINTF(3, 4)
     fail_at(test_run *run, uint32_t line, const char *format, ...) {
@@ -128,10 +131,8 @@ static egraph_status add_roots(test_run *run, const eg_rule_root *roots, uint32_
 
 static egraph_status compare_roots(test_run *run, const eg_rule_claim *claim,
                                    const eg_class *terms, const eg_class *others) {
-  const eg_engine *engine = eg_tensor_egraph_engine_of(run->egraph);
   for (uint32_t i = 0; i < run->test->body.root_count; i++) {
-    bool same = eg_class_same(eg_engine_find(engine, terms[i]),
-                              eg_engine_find(engine, others[i]));
+    bool same = eg_are_united(run->egraph, terms[i], others[i]);
     if (same == claim->equal) continue;
     EG_TRY(fail_at(run, claim->line, "term %u %s", i + 1,
                    same ? "was found equal to the one that must differ"
@@ -168,13 +169,7 @@ static egraph_status run_body(test_run *run) {
 }
 
 static egraph_status run_test(test_run *run) {
-  eg_arena_init(&run->arena, run->alloc);
-  eg_rule_builder_init(&run->builder, run->alloc);
   egraph_status status = run_body(run);
-  eg_rule_builder_deinit(&run->builder);
-  eg_arena_deinit(&run->arena);
-  eg_tensor_egraph_destroy(run->egraph);
-  eg_graph_destroy(run->graph);
   // An error that the test's text or rules caused is a failure of the test.
   if (status != EGRAPH_E_TYPE && status != EGRAPH_E_ARGUMENT) return status;
   return fail_at(run, run->test->line, "%s", egraph_last_error());
@@ -185,10 +180,11 @@ egraph_status eg_rules_run_tests(const eg_rules *rules, uint32_t first,
                                  eg_rule_test_summary *out) {
   eg_rule_test_summary summary = {.run = 0};
   for (uint32_t i = first; i < eg_rules_test_count(rules); i++) {
-    test_run run = {.alloc = eg_allocator_or_heap(alloc),
-                    .rules = rules,
-                    .test = eg_rules_test_at(rules, i),
-                    .failures = failures};
+    EG_LOCAL(test_run, run, eg_allocator_or_heap(alloc));
+    run.alloc = eg_allocator_or_heap(alloc);
+    run.rules = rules;
+    run.test = eg_rules_test_at(rules, i);
+    run.failures = failures;
     EG_TRY(run_test(&run));
     summary.run++;
     summary.failed += run.failed;

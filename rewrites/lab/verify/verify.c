@@ -559,7 +559,6 @@ static egraph_status verify_as(verification *run, const eg_rules *rules, uint32_
   return EGRAPH_OK;
 }
 
-/// A rule that is not of the class it declares may hold as one of another, or not at all;
 /// A rule that is not of the class it declares may hold in another class, or not at all;
 /// then the text becomes the reason.
 static egraph_status find_class(verification *run, const eg_rules *rules, uint32_t number,
