@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "pcg/training/gradient.h"
+#include "rewrites/lab/tensors.h"
 
 // ---- blocks -------------------------------------------------------------------------
 
@@ -76,10 +77,8 @@ void eg_rank_add(const eg_tensor *of, const eg_tensor *inout) {
 }
 
 egraph_status eg_rank_tensor(eg_arena *arena, eg_type type, eg_tensor *out) {
-  size_t bytes = eg_type_bytes(&type);
-  out->type = type;
-  out->type.layout = (eg_layout){.format = EG_FORMAT_PLAIN};
-  return eg_arena_alloc(arena, bytes > 0 ? bytes : 1, 1, &out->data);
+  type.layout = (eg_layout){.format = EG_FORMAT_PLAIN};
+  return eg_arena_tensor(arena, &type, out);
 }
 
 static egraph_status new_parts(eg_arena *arena, const eg_mesh *mesh, const eg_type *type,
@@ -469,13 +468,8 @@ egraph_status eg_rank_node_run(eg_arena *arena, const eg_rank_node *node,
     EG_TRY(rank_operands(&run, inputs, r, &spec, &operands));
     for (uint32_t i = 0; i < results; i++)
       outputs[i] = out[i].parts[r];
-    const eg_kernel_call call = {.attrs = spec.attrs,
-                                 .inputs = operands,
-                                 .input_count = spec.input_count,
-                                 .outputs = outputs,
-                                 .output_count = results,
-                                 .alloc = arena->alloc};
-    EG_TRY(eg_op_run(&call));
+    EG_TRY(
+        eg_kernel_run(arena, spec.attrs, operands, spec.input_count, outputs, results));
   }
   return EGRAPH_OK;
 }
@@ -526,13 +520,8 @@ static egraph_status run_graph_node(part_gradient *g, eg_graph_node_info node) {
     EG_TRY(eg_rank_tensor(g->arena, result->type, &outputs[i]));
     g->values[node.results[i].id] = outputs[i];
   }
-  const eg_kernel_call call = {.attrs = node.attrs,
-                               .inputs = inputs,
-                               .input_count = node.input_count,
-                               .outputs = outputs,
-                               .output_count = node.result_count,
-                               .alloc = g->arena->alloc};
-  return eg_op_run(&call);
+  return eg_kernel_run(g->arena, node.attrs, inputs, node.input_count, outputs,
+                       node.result_count);
 }
 
 /// Inputs of the graph are the operands and then the cotangents of floating-point

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "rewrites/lab/claims/rank_parts.h"
+#include "rewrites/lab/tensors.h"
 
 /// The largest difference, relative to the largest number in the run.
 #define RANK_BOUND 1e-9
@@ -40,11 +41,11 @@ typedef struct rank_run {
 
 // ---- terms ---------------------------------------------------------------------------
 
-static void set_term(const eg_tensor_fact *fact, const eg_attrs *attrs,
-                     eg_claim_term *out) {
-  *out = (eg_claim_term){.attrs = attrs,
-                         .types = fact->part_count != 0 ? fact->parts : &fact->type,
-                         .type_count = fact->part_count != 0 ? fact->part_count : 1};
+static eg_claim_term claim_term(const eg_tensor_fact *fact, const eg_attrs *attrs) {
+  bool has_parts = fact->part_count != 0;
+  return (eg_claim_term){.attrs = attrs,
+                         .types = has_parts ? fact->parts : &fact->type,
+                         .type_count = has_parts ? fact->part_count : 1};
 }
 
 egraph_status eg_rank_terms(const eg_verify_instance *instance, eg_arena *arena,
@@ -55,44 +56,23 @@ egraph_status eg_rank_terms(const eg_verify_instance *instance, eg_arena *arena,
   for (uint32_t t = 0; t < rule->term_count; t++) {
     const eg_rule_term *term = &rule->terms[t];
     const eg_built_term *built = &instance->builder->terms[t];
-    bool is_left = t < rule->pattern_term_count;
-    if (!is_left && !term->is_var)
-      set_term(built->fact, eg_tensor_egraph_attrs_at(instance->egraph, built->payload),
-               &terms[t]);
-    else if (!is_left)
-      set_term(built->fact, NULL, &terms[t]);
-    else if (term->is_var)
-      set_term(
-          eg_tensor_egraph_fact(instance->egraph, instance->env->vars[term->var].tensor),
-          NULL, &terms[t]);
-    else
-      set_term(eg_tensor_egraph_fact(instance->egraph, instance->classes[t]),
-               instance->attrs[t], &terms[t]);
+    const eg_attrs *attrs = NULL;
+    if (t >= rule->pattern_term_count) {
+      if (!term->is_var)
+        attrs = eg_tensor_egraph_attrs_at(instance->egraph, built->payload);
+      terms[t] = claim_term(built->fact, attrs);
+      continue;
+    }
+    eg_class id =
+        term->is_var ? instance->env->vars[term->var].tensor : instance->classes[t];
+    if (!term->is_var) attrs = instance->attrs[t];
+    terms[t] = claim_term(eg_tensor_egraph_fact(instance->egraph, id), attrs);
   }
   *out = terms;
   return EGRAPH_OK;
 }
 
 // ---- widening -------------------------------------------------------------------------
-
-static egraph_dtype widened(egraph_dtype dtype) {
-  return eg_dtype_is_float(dtype) ? EGRAPH_FLOAT64 : dtype;
-}
-
-static egraph_status widen_attrs(eg_arena *arena, const eg_attrs *attrs,
-                                 const eg_attrs **out) {
-  eg_attr *slots;
-  eg_attrs *copy;
-  EG_NEW(arena, (size_t)attrs->count + 1, slots);
-  EG_NEW(arena, 1, copy);
-  for (uint16_t i = 0; i < attrs->count; i++) {
-    slots[i] = attrs->slots[i];
-    if (slots[i].kind == EG_ATTR_DTYPE) slots[i].i = widened((egraph_dtype)slots[i].i);
-  }
-  *copy = (eg_attrs){.op = attrs->op, .count = attrs->count, .slots = slots};
-  *out = copy;
-  return EGRAPH_OK;
-}
 
 egraph_status eg_rank_widen(const eg_rule *rule, eg_arena *arena, eg_claim_term *terms) {
   for (uint32_t t = 0; t < rule->term_count; t++)
@@ -102,11 +82,11 @@ egraph_status eg_rank_widen(const eg_rule *rule, eg_arena *arena, eg_claim_term 
     EG_NEW(arena, terms[t].type_count, types);
     for (uint32_t i = 0; i < terms[t].type_count; i++) {
       types[i] = terms[t].types[i];
-      types[i].dtype = widened(types[i].dtype);
+      types[i].dtype = eg_widened(types[i].dtype);
     }
     terms[t].types = types;
     if (terms[t].attrs != NULL)
-      EG_TRY(widen_attrs(arena, terms[t].attrs, &terms[t].attrs));
+      EG_TRY(eg_attrs_widen(arena, terms[t].attrs, &terms[t].attrs));
   }
   return EGRAPH_OK;
 }
@@ -123,7 +103,7 @@ static double draw_number(eg_rng *rng, bool is_whole, bool is_positive) {
 static egraph_status fill_leaf(eg_arena *arena, eg_rng *rng, bool is_whole,
                                const eg_verify_leaf *leaf, eg_tensor *out) {
   eg_type type = leaf->type;
-  type.dtype = widened(leaf->type.dtype);
+  type.dtype = eg_widened(leaf->type.dtype);
   EG_TRY(eg_rank_tensor(arena, type, out));
   int64_t count = eg_type_elements(&out->type);
   bool is_float = eg_dtype_is_float(leaf->type.dtype);

@@ -12,6 +12,7 @@
 
 #include "base/owner.h"
 #include "rewrites/lab/claims/rank_run.h"
+#include "rewrites/lab/tensors.h"
 
 // LARGEST: a whole number of an operand. ENOUGH_ROWS: instances with a box. SEEDS:
 // elements of which boxes grow.
@@ -86,12 +87,6 @@ static egraph_status check_fit(eg_partial *to) {
 
 // ---- one instance ---------------------------------------------------------------------
 
-static egraph_status alloc_tensor(finder *f, const eg_type *type, eg_tensor *out) {
-  size_t bytes = eg_type_bytes(type);
-  out->type = *type;
-  return eg_arena_alloc(&f->arena, bytes > 0 ? bytes : 1, 1, &out->data);
-}
-
 static egraph_status fill_leaves(finder *f, const eg_verify_instance *instance,
                                  eg_tensor *out) {
   const eg_rule *rule = f->to->rule;
@@ -100,7 +95,7 @@ static egraph_status fill_leaves(finder *f, const eg_verify_instance *instance,
     if (!eg_verify_is_leaf(rule, v)) continue;
     eg_type type = leaf->type;
     type.dtype = EGRAPH_FLOAT64;
-    EG_TRY(alloc_tensor(f, &type, &out[v]));
+    EG_TRY(eg_arena_tensor(&f->arena, &type, &out[v]));
     int64_t count = eg_type_elements(&type);
     for (int64_t i = 0; i < count; i++) {
       double drawn = (double)eg_rng_below(&f->rng, 2 * LARGEST + 1) - LARGEST;
@@ -131,14 +126,9 @@ static egraph_status run_terms(finder *f, const eg_verify_instance *instance,
     for (uint32_t i = 0; i < term->child_count; i++)
       inputs[i] = values[term->children[i]][0];
     for (uint32_t i = 0; i < terms[t].type_count; i++)
-      EG_TRY(alloc_tensor(f, &terms[t].types[i], &values[t][i]));
-    const eg_kernel_call call = {.attrs = terms[t].attrs,
-                                 .inputs = inputs,
-                                 .input_count = term->child_count,
-                                 .outputs = values[t],
-                                 .output_count = terms[t].type_count,
-                                 .alloc = f->arena.alloc};
-    EG_TRY(eg_op_run(&call));
+      EG_TRY(eg_arena_tensor(&f->arena, &terms[t].types[i], &values[t][i]));
+    EG_TRY(eg_kernel_run(&f->arena, terms[t].attrs, inputs, term->child_count, values[t],
+                         terms[t].type_count));
     if (term->var != EG_RULE_NONE) vars[term->var] = values[t][0];
   }
   return EGRAPH_OK;

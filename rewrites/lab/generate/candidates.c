@@ -8,6 +8,7 @@
 #include "base/flatmap.h"
 #include "base/hash.h"
 #include "base/owner.h"
+#include "rewrites/lab/tensors.h"
 
 enum { SECOND_POINT = 2, MORE_POINTS = 2, MAX_SUBTERMS = 32 };
 
@@ -32,12 +33,6 @@ typedef struct evaluation {
   uint64_t seed;
 } evaluation;
 
-static egraph_status new_values(evaluation *e, const eg_type *type, eg_tensor *out) {
-  size_t bytes = eg_type_bytes(type);
-  out->type = *type;
-  return eg_arena_alloc(e->arena, bytes > 0 ? bytes : 1, 1, &out->data);
-}
-
 /// Fills a leaf; a leaf has the same numbers in every term.
 static egraph_status fill_leaf(evaluation *e, uint32_t number, eg_tensor *out) {
   const eg_family_leaf *leaf = &eg_term_space_family(e->space)->leaves[number];
@@ -45,7 +40,7 @@ static egraph_status fill_leaf(evaluation *e, uint32_t number, eg_tensor *out) {
   eg_rng rng = {.state = eg_hash_combine(e->seed, number)};
   eg_type type = leaf->type;
   if (eg_dtype_is_float(type.dtype)) type.dtype = EGRAPH_FLOAT64;
-  EG_TRY(new_values(e, &type, out));
+  EG_TRY(eg_arena_tensor(e->arena, &type, out));
   for (int64_t i = 0; i < eg_type_elements(&type); i++) {
     double drawn = range->width * eg_rng_unit(&rng);
     if (range->step != 0) drawn = floor(drawn);
@@ -74,14 +69,8 @@ static egraph_status run_operator(evaluation *e, const eg_space_term *term,
   EG_NEW(e->arena, count, result_types);
   EG_TRY(eg_op_infer(attrs, types, v->operand_count, result_types));
   for (uint32_t i = 0; i < count; i++)
-    EG_TRY(new_values(e, &result_types[i], &results[i]));
-  const eg_kernel_call call = {.attrs = attrs,
-                               .inputs = inputs,
-                               .input_count = v->operand_count,
-                               .outputs = results,
-                               .output_count = count,
-                               .alloc = e->arena->alloc};
-  EG_TRY(eg_op_run(&call));
+    EG_TRY(eg_arena_tensor(e->arena, &result_types[i], &results[i]));
+  EG_TRY(eg_kernel_run(e->arena, attrs, inputs, v->operand_count, results, count));
   *out = results[v->result];
   return EGRAPH_OK;
 }

@@ -72,22 +72,6 @@ bool eg_draft_can_turn(const eg_draft *draft) {
   return left.leaves == right.leaves && right.size > 0;
 }
 
-// ---- walking --------------------------------------------------------------------
-
-/// Called for every operator of a side, operands first.
-typedef egraph_status visit_operator(void *user, const eg_space_term *term);
-
-// At most EG_TERM_MAX_SIZE deep.
-static egraph_status visit_operators(const eg_draft *draft, const eg_space_term *term,
-                                     visit_operator *visit, void *user) {
-  if (term->variant == EG_TERM_NONE) return EGRAPH_OK;
-  if (term->a != EG_TERM_NONE)
-    EG_TRY(visit_operators(draft, eg_term_space_at(draft->space, term->a), visit, user));
-  if (term->b != EG_TERM_NONE)
-    EG_TRY(visit_operators(draft, eg_term_space_at(draft->space, term->b), visit, user));
-  return visit(user, term);
-}
-
 static const eg_attrs *attrs_of(const eg_draft *draft, const eg_space_term *term) {
   const eg_variant *v = eg_term_space_variant(draft->space, term->variant);
   return &eg_term_space_family(draft->space)->templates[v->template].attrs;
@@ -133,8 +117,13 @@ typedef struct listing {
   eg_text *text;
 } listing;
 
-static egraph_status list_slots(void *user, const eg_space_term *term) {
-  listing *l = user;
+/// Operands first. At most EG_TERM_MAX_SIZE deep.
+static egraph_status list_slots(const listing *l, const eg_space_term *term) {
+  if (term->variant == EG_TERM_NONE) return EGRAPH_OK;
+  const uint32_t operands[2] = {term->a, term->b};
+  for (uint32_t i = 0; i < 2; i++)
+    if (operands[i] != EG_TERM_NONE)
+      EG_TRY(list_slots(l, eg_term_space_at(l->draft->space, operands[i])));
   const eg_attrs *attrs = attrs_of(l->draft, term);
   const eg_op_info *info = eg_op_info_of((eg_op)attrs->op);
   for (uint16_t slot = 0; slot < attrs->count; slot++) {
@@ -163,9 +152,9 @@ egraph_status eg_draft_list_groups(eg_draft *draft) {
   EG_LOCAL(eg_text, text, eg_allocator_heap());
   listing l = {.draft = draft, .on_left = true, .text = &text};
   draft->group_count = 0;
-  EG_TRY(visit_operators(draft, &left, list_slots, &l));
+  EG_TRY(list_slots(&l, &left));
   l.on_left = false;
-  return visit_operators(draft, &right, list_slots, &l);
+  return list_slots(&l, &right);
 }
 
 // ---- printing -------------------------------------------------------------------

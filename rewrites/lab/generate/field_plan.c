@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/owner.h"
 #include "ops/kernels.h"
+#include "rewrites/lab/tensors.h"
 
 // ---- running --------------------------------------------------------------------
 
@@ -205,13 +206,8 @@ typedef struct probe {
 EG_OWNER_DEFINE_STATIC(probe, (eg_arena, scratch))
 
 static egraph_status run_probe(probe *p) {
-  eg_kernel_call call = {.attrs = p->attrs,
-                         .inputs = p->inputs,
-                         .input_count = p->count,
-                         .outputs = p->results,
-                         .output_count = p->result_count,
-                         .alloc = p->scratch.alloc};
-  return eg_op_run(&call);
+  return eg_kernel_run(&p->scratch, p->attrs, p->inputs, p->count, p->results,
+                       p->result_count);
 }
 
 static double *data_of(const probe *p, uint32_t operand) {
@@ -228,19 +224,15 @@ static egraph_status open_probe(probe *p, const eg_type *types) {
     wide[i] = types[i];
     wide[i].dtype = EGRAPH_FLOAT64;
     p->sizes[i] = (uint32_t)eg_type_elements(&wide[i]);
-    p->inputs[i].type = wide[i];
-    EG_TRY(eg_arena_alloc(&p->scratch, p->sizes[i], sizeof(double), &p->inputs[i].data));
+    EG_TRY(eg_arena_tensor(&p->scratch, &wide[i], &p->inputs[i]));
   }
   p->result_count = eg_op_results(p->attrs);
   eg_type *result_types;
   EG_NEW(&p->scratch, p->result_count, p->results);
   EG_NEW(&p->scratch, p->result_count, result_types);
   EG_TRY(eg_op_infer(p->attrs, wide, p->count, result_types));
-  for (uint32_t r = 0; r < p->result_count; r++) {
-    p->results[r].type = result_types[r];
-    EG_TRY(eg_arena_alloc(&p->scratch, (size_t)eg_type_elements(&result_types[r]),
-                          sizeof(double), &p->results[r].data));
-  }
+  for (uint32_t r = 0; r < p->result_count; r++)
+    EG_TRY(eg_arena_tensor(&p->scratch, &result_types[r], &p->results[r]));
   p->elements = (uint32_t)eg_type_elements(&result_types[p->result]);
   return EGRAPH_OK;
 }

@@ -30,6 +30,11 @@ static const struct {
 EG_VEC_DEFINE(atom_vec, eg_fit_atom);
 EG_VEC_DEFINE(target_vec, eg_fit_target);
 
+/// What is written in place of values of both sides, by place; NULL: the value.
+typedef struct place_texts {
+  const char *left[MAX_PLACES], *right[MAX_PLACES];
+} place_texts;
+
 typedef struct inference {
   const eg_judge_options *options;
   eg_arena *arena;
@@ -38,7 +43,7 @@ typedef struct inference {
   eg_draft_places left[EG_FIT_MEMBERS], right[EG_FIT_MEMBERS]; // of each member
   eg_draft *draft;
   eg_lift lift;
-  const char *left_texts[MAX_PLACES], *right_texts[MAX_PLACES];
+  place_texts texts;
   atom_vec atoms;
   target_vec targets;
   uint32_t target_places[MAX_PLACES]; // of the right side
@@ -65,6 +70,12 @@ static void inference_deinit(inference *n) {
 
 static eg_rule_value place_value(const eg_draft_place *place) {
   return eg_rule_value_of_attr(place->op, place->slot, place->value);
+}
+
+static eg_space_term left_of(const eg_draft *draft) {
+  eg_space_term left;
+  (void)eg_term_space_decode(draft->space, draft->left, &left);
+  return left;
 }
 
 static const char *attribute_name(const eg_draft_place *place) {
@@ -111,6 +122,16 @@ static bool has_one_value(const inference *n, const eg_draft_places *all, size_t
   return true;
 }
 
+static egraph_status list_values(const inference *n, const eg_draft_places *all,
+                                 size_t place, const eg_rule_value **out) {
+  eg_rule_value *values;
+  EG_NEW(n->arena, n->count, values);
+  for (uint32_t i = 0; i < n->count; i++)
+    values[i] = place_value(eg_draft_places_at(&all[i], place));
+  *out = values;
+  return EGRAPH_OK;
+}
+
 static bool is_computable(const eg_draft_place *place) {
   eg_attr_kind kind = place->value->kind;
   return kind == EG_ATTR_INT || kind == EG_ATTR_INTS || kind == EG_ATTR_FLOAT ||
@@ -126,21 +147,19 @@ static egraph_status add_atom(inference *n, const char *text,
 /// *out_shares: some share one.
 static egraph_status lift_left(inference *n, bool is_shared, bool *out_shares) {
   *out_shares = false;
-  memset(n->left_texts, 0, sizeof n->left_texts);
+  memset(n->texts.left, 0, sizeof n->texts.left);
   for (size_t p = 0; p < n->left[0].len; p++) {
     if (!is_computable(eg_draft_places_at(&n->left[0], p)) || all_defaults(n, n->left, p))
       continue;
-    for (size_t k = 0; k < p && is_shared && n->left_texts[p] == NULL; k++)
-      if (n->left_texts[k] != NULL && are_equal_places(n, n->left, k, n->left, p))
-        n->left_texts[p] = n->left_texts[k];
-    *out_shares = *out_shares || n->left_texts[p] != NULL;
-    if (n->left_texts[p] != NULL) continue;
-    EG_TRY(print_into(n->arena, "?v%u", (uint32_t)p + 1, &n->left_texts[p]));
-    eg_rule_value *values;
-    EG_NEW(n->arena, n->count, values);
-    for (uint32_t i = 0; i < n->count; i++)
-      values[i] = place_value(eg_draft_places_at(&n->left[i], p));
-    EG_TRY(add_atom(n, n->left_texts[p], values));
+    for (size_t k = 0; k < p && is_shared && n->texts.left[p] == NULL; k++)
+      if (n->texts.left[k] != NULL && are_equal_places(n, n->left, k, n->left, p))
+        n->texts.left[p] = n->texts.left[k];
+    *out_shares = *out_shares || n->texts.left[p] != NULL;
+    if (n->texts.left[p] != NULL) continue;
+    EG_TRY(print_into(n->arena, "?v%u", (uint32_t)p + 1, &n->texts.left[p]));
+    const eg_rule_value *values;
+    EG_TRY(list_values(n, n->left, p, &values));
+    EG_TRY(add_atom(n, n->texts.left[p], values));
   }
   return EGRAPH_OK;
 }
@@ -152,8 +171,7 @@ static egraph_status lift_constant(inference *n, uint32_t variable) {
   bool is_one = true;
   EG_NEW(n->arena, n->count, values);
   for (uint32_t i = 0; i < n->count; i++) {
-    eg_space_term left;
-    (void)eg_term_space_decode(n->members[i]->space, n->members[i]->left, &left);
+    eg_space_term left = left_of(n->members[i]);
     const eg_family *family = eg_term_space_family(n->members[i]->space);
     const eg_family_leaf *leaf = &family->leaves[left.vars[variable]];
     if (!leaf->is_constant) return EGRAPH_OK;
@@ -167,8 +185,7 @@ static egraph_status lift_constant(inference *n, uint32_t variable) {
 }
 
 static egraph_status lift_constants(inference *n) {
-  eg_space_term left;
-  (void)eg_term_space_decode(n->draft->space, n->draft->left, &left);
+  eg_space_term left = left_of(n->draft);
   n->lift.splats = 0;
   for (uint32_t i = 0; i < left.var_count; i++)
     EG_TRY(lift_constant(n, i));
@@ -181,8 +198,7 @@ static egraph_status lift_constants(inference *n) {
 typedef const eg_type *typed_part(const eg_draft *member, uint32_t part);
 
 static const eg_type *type_of_variable(const eg_draft *member, uint32_t part) {
-  eg_space_term left;
-  (void)eg_term_space_decode(member->space, member->left, &left);
+  eg_space_term left = left_of(member);
   return &eg_term_space_family(member->space)->leaves[left.vars[part]].type;
 }
 
@@ -203,8 +219,7 @@ static const eg_space_term *find_operator(const eg_term_space *space,
 }
 
 static const eg_type *type_of_operator(const eg_draft *member, uint32_t part) {
-  eg_space_term left;
-  (void)eg_term_space_decode(member->space, member->left, &left);
+  eg_space_term left = left_of(member);
   const eg_space_term *found = find_operator(member->space, &left, &part);
   return found == NULL ? NULL : eg_term_space_type(member->space, found->type);
 }
@@ -247,8 +262,7 @@ static egraph_status add_numbers(inference *n) {
 }
 
 static egraph_status add_sizes(inference *n) {
-  eg_space_term left;
-  (void)eg_term_space_decode(n->draft->space, n->draft->left, &left);
+  eg_space_term left = left_of(n->draft);
   for (uint32_t i = 0; i < left.var_count; i++)
     EG_TRY(add_shapes(n, type_of_variable, i, "(shape ?x%u)", "(rank ?x%u)"));
   for (uint32_t i = 0; i < left.size; i++)
@@ -278,7 +292,7 @@ static egraph_status add_literal(inference *n, eg_fit_target *target, size_t pla
 /// True when an option is the variable of an attribute of the same name on the left.
 static bool is_namesake(const inference *n, const char *option, size_t place) {
   for (size_t k = 0; k < n->left[0].len; k++)
-    if (n->left_texts[k] != NULL && strcmp(n->left_texts[k], option) == 0 &&
+    if (n->texts.left[k] != NULL && strcmp(n->texts.left[k], option) == 0 &&
         strcmp(attribute_name(eg_draft_places_at(&n->left[0], k)),
                attribute_name(eg_draft_places_at(&n->right[0], place))) == 0)
       return true;
@@ -299,15 +313,13 @@ static void put_namesakes_first(const inference *n, eg_fit_target *target, size_
 
 static egraph_status find_expressions(inference *n, uint32_t depth) {
   n->targets.len = 0;
-  memset(n->right_texts, 0, sizeof n->right_texts);
+  memset(n->texts.right, 0, sizeof n->texts.right);
   for (size_t p = 0; p < n->right[0].len; p++) {
     if (!is_computable(eg_draft_places_at(&n->right[0], p)) ||
         all_defaults(n, n->right, p))
       continue;
-    eg_rule_value *values;
-    EG_NEW(n->arena, n->count, values);
-    for (uint32_t i = 0; i < n->count; i++)
-      values[i] = place_value(eg_draft_places_at(&n->right[i], p));
+    const eg_rule_value *values;
+    EG_TRY(list_values(n, n->right, p, &values));
     n->target_places[n->targets.len] = (uint32_t)p;
     EG_TRY(target_vec_push(&n->targets, (eg_fit_target){.values = values}));
   }
@@ -338,8 +350,8 @@ static uint32_t names_in(const char *text, uint32_t bits) {
 static void name_operators(inference *n) {
   n->lift.named = names_in(n->lift.conditions, 0);
   for (size_t p = 0; p < n->right[0].len; p++)
-    if (n->right_texts[p] != NULL)
-      n->lift.named = names_in(n->right_texts[p], n->lift.named);
+    if (n->texts.right[p] != NULL)
+      n->lift.named = names_in(n->texts.right[p], n->lift.named);
 }
 
 /// Called with a choice; true ends it.
@@ -358,7 +370,7 @@ static egraph_status try_choices(inference *n, size_t at, uint32_t rest, uint32_
   }
   const eg_fit_target *target = &n->targets.data[at];
   for (uint32_t i = 0; i < target->option_count && i <= rest && !*out_done; i++) {
-    n->right_texts[n->target_places[at]] = target->options[i];
+    n->texts.right[n->target_places[at]] = target->options[i];
     EG_TRY(try_choices(n, at + 1, rest - i, budget, visit, out_done));
   }
   return EGRAPH_OK;
@@ -431,8 +443,7 @@ static eg_guard guard_of(const char *conditions) {
 
 static egraph_status accept_guarded(inference *n, bool *out_done) {
   EG_LOCAL(eg_rules_own, rules, n->arena->alloc);
-  eg_space_term left;
-  (void)eg_term_space_decode(n->draft->space, n->draft->left, &left);
+  eg_space_term left = left_of(n->draft);
   n->lift.named = (1u << left.size) - 1; // conditions may speak of results, too
   EG_TRY(eg_judge_read(n->draft, &rules));
   if (rules != NULL) EG_TRY(find_instance_guard(n, eg_rules_at(rules, 0), out_done));
@@ -450,11 +461,11 @@ static egraph_status lift_place(inference *n, size_t place, bool is_shared) {
   const char *variable;
   EG_TRY(print_into(n->arena, "?v%u", (uint32_t)place + 1, &variable));
   for (size_t k = place; k < n->left[0].len && (k == place || is_shared); k++)
-    if (n->left_texts[k] == NULL && are_equal_places(n, n->left, place, n->left, k))
-      n->left_texts[k] = variable;
+    if (n->texts.left[k] == NULL && are_equal_places(n, n->left, place, n->left, k))
+      n->texts.left[k] = variable;
   for (size_t k = 0; k < n->right[0].len; k++)
-    if (n->right_texts[k] == NULL && are_equal_places(n, n->left, place, n->right, k))
-      n->right_texts[k] = variable;
+    if (n->texts.right[k] == NULL && are_equal_places(n, n->left, place, n->right, k))
+      n->texts.right[k] = variable;
   return EGRAPH_OK;
 }
 
@@ -467,12 +478,10 @@ typedef struct lifting {
 
 /// Lifts the places that are fixed, or none.
 static egraph_status lift_places(inference *n, const lifting *how, bool *out) {
-  const char *left[MAX_PLACES], *right[MAX_PLACES];
+  const place_texts before = n->texts;
   bool is_any = false;
-  memcpy(left, n->left_texts, sizeof left);
-  memcpy(right, n->right_texts, sizeof right);
   for (size_t p = how->first; p < how->end; p++) {
-    if (n->left_texts[p] != NULL || !has_one_value(n, n->left, p)) continue;
+    if (n->texts.left[p] != NULL || !has_one_value(n, n->left, p)) continue;
     EG_TRY(lift_place(n, p, how->is_shared));
     is_any = true;
   }
@@ -480,9 +489,7 @@ static egraph_status lift_places(inference *n, const lifting *how, bool *out) {
   if (!is_any) return EGRAPH_OK;
   EG_TRY(how->care == EG_LIFT_ACCEPTED ? eg_judge_accepts(n->options, n->draft, out)
                                        : eg_judge_may_hold(n->options, n->draft, out));
-  if (*out) return EGRAPH_OK;
-  memcpy(n->left_texts, left, sizeof left);
-  memcpy(n->right_texts, right, sizeof right);
+  if (!*out) n->texts = before;
   return EGRAPH_OK;
 }
 
@@ -501,17 +508,14 @@ static egraph_status lift_rest(inference *n, eg_lift_care care) {
 
 /// The draft with all that can be lifted, else as it was accepted.
 static egraph_status settle_draft(inference *n, bool *out_accepted) {
-  const char *left[MAX_PLACES], *right[MAX_PLACES];
-  memcpy(left, n->left_texts, sizeof left);
-  memcpy(right, n->right_texts, sizeof right);
+  const place_texts before = n->texts;
   *out_accepted = false;
   for (int care = 0; care <= EG_LIFT_NOTHING && !*out_accepted; care++) {
-    memcpy(n->left_texts, left, sizeof left);
-    memcpy(n->right_texts, right, sizeof right);
+    n->texts = before;
     n->draft->class_text = "fast";
     n->draft->both_ways = false;
     EG_TRY(lift_rest(n, (eg_lift_care)care));
-    bool is_lifted = memcmp(left, n->left_texts, sizeof left) != 0;
+    bool is_lifted = memcmp(before.left, n->texts.left, sizeof before.left) != 0;
     if (care == EG_LIFT_NOTHING || is_lifted)
       EG_TRY(eg_judge_settle(n->options, n->draft, out_accepted));
   }
@@ -596,15 +600,13 @@ static egraph_status list_members(inference *n, bool *out_fits) {
 
 static egraph_status keep_lift(inference *n) {
   eg_lift *kept;
-  const char **left, **right;
+  place_texts *texts;
   EG_NEW(n->arena, 1, kept);
-  EG_NEW(n->arena, MAX_PLACES, left);
-  EG_NEW(n->arena, MAX_PLACES, right);
-  memcpy(left, n->left_texts, sizeof n->left_texts);
-  memcpy(right, n->right_texts, sizeof n->right_texts);
+  EG_NEW(n->arena, 1, texts);
+  *texts = n->texts;
   *kept = n->lift;
-  kept->left = left;
-  kept->right = right;
+  kept->left = texts->left;
+  kept->right = texts->right;
   n->draft->lift = kept;
   return EGRAPH_OK;
 }
@@ -620,7 +622,7 @@ egraph_status eg_infer(const eg_judge_options *options, eg_arena *arena,
   n.count = all;
   n.draft = draft;
   const eg_draft before = *draft;
-  n.lift = (eg_lift){.left = n.left_texts, .right = n.right_texts, .conditions = ""};
+  n.lift = (eg_lift){.left = n.texts.left, .right = n.texts.right, .conditions = ""};
   *draft = (eg_draft){.space = before.space,
                       .left = before.left,
                       .right = before.right,

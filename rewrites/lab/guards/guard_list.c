@@ -163,12 +163,12 @@ static const char *const of_two[][2] = {
 };
 
 /// Two tensors and an axis that both have.
-static const char *const of_axes[] = {"(= (dim $x $a) (dim $b $a))",
-                                      "(= (axis $x $a) (axis $b $a))"};
+static const char *const of_one_axis[][2] = {{"itt", "(= (dim $x $a) (dim $b $a))"},
+                                             {"itt", "(= (axis $x $a) (axis $b $a))"}};
 
 /// A tensor and two of its axes.
-static const char *const of_two_axes[] = {"(= (axis $x $a) (axis $x $b))",
-                                          "(!= (axis $x $a) (axis $x $b))"};
+static const char *const of_two_axes[][2] = {{"iit", "(= (axis $x $a) (axis $x $b))"},
+                                             {"iit", "(!= (axis $x $a) (axis $x $b))"}};
 
 /// By the kinds of $a, $b and $x.
 static const char *const of_three[][2] = {
@@ -244,81 +244,50 @@ static egraph_status add_symbols(lister *l, uint32_t var) {
   return EGRAPH_OK;
 }
 
-static egraph_status add_of_one(lister *l, uint32_t var) {
-  const char *names[3] = {l->rule->vars[var].name, "", ""};
-  char letter = kind_letter(&l->rule->vars[var]);
-  if (letter == 's') return add_symbols(l, var);
-  for (size_t i = 0; i < sizeof of_one / sizeof *of_one; i++)
-    if (of_one[i][0][0] == letter) EG_TRY(add_text(l, of_one[i][1], names));
-  return EGRAPH_OK;
-}
-
-static egraph_status add_of_two(lister *l, uint32_t a, uint32_t b) {
-  const char *names[3] = {l->rule->vars[a].name, l->rule->vars[b].name, ""};
-  char first = kind_letter(&l->rule->vars[a]), second = kind_letter(&l->rule->vars[b]);
-  for (size_t i = 0; i < sizeof of_two / sizeof *of_two; i++) {
-    const char *letters = of_two[i][0];
-    bool is_unordered = letters[0] == letters[1];
-    if (letters[0] == first && letters[1] == second && (!is_unordered || a < b))
-      EG_TRY(add_text(l, of_two[i][1], names));
+/// The rows whose letters are the kinds of the variables, up to three.
+static egraph_status add_rows(lister *l, const char *const (*rows)[2], size_t count,
+                              const uint32_t vars[3]) {
+  const char *names[3] = {"", "", ""};
+  char kinds[4] = "";
+  for (size_t i = 0; i < 3 && vars[i] != EG_RULE_NONE; i++) {
+    names[i] = l->rule->vars[vars[i]].name;
+    kinds[i] = kind_letter(&l->rule->vars[vars[i]]);
+  }
+  for (size_t i = 0; i < count; i++) {
+    const char *letters = rows[i][0];
+    bool is_unordered = letters[0] == letters[1] && letters[2] == '\0';
+    if (strcmp(letters, kinds) == 0 && (!is_unordered || vars[0] < vars[1]))
+      EG_TRY(add_text(l, rows[i][1], names));
   }
   return EGRAPH_OK;
 }
 
-static egraph_status add_of_axes(lister *l, uint32_t axis) {
-  const eg_rule_var *vars = l->rule->vars;
-  if (kind_letter(&vars[axis]) != 'i') return EGRAPH_OK;
-  for (uint32_t x = 0; x < l->rule->var_count; x++)
-    for (uint32_t y = x + 1; y < l->rule->var_count; y++) {
-      if (kind_letter(&vars[x]) != 't' || kind_letter(&vars[y]) != 't') continue;
-      const char *names[3] = {vars[axis].name, vars[y].name, vars[x].name};
-      for (size_t i = 0; i < sizeof of_axes / sizeof *of_axes; i++)
-        EG_TRY(add_text(l, of_axes[i], names));
-    }
-  return EGRAPH_OK;
-}
-
-static egraph_status add_of_two_axes(lister *l, uint32_t a, uint32_t b) {
-  const eg_rule_var *vars = l->rule->vars;
-  if (kind_letter(&vars[a]) != 'i' || kind_letter(&vars[b]) != 'i') return EGRAPH_OK;
-  for (uint32_t x = 0; x < l->rule->var_count; x++) {
-    const char *names[3] = {vars[a].name, vars[b].name, vars[x].name};
-    if (kind_letter(&vars[x]) != 't') continue;
-    for (size_t i = 0; i < sizeof of_two_axes / sizeof *of_two_axes; i++)
-      EG_TRY(add_text(l, of_two_axes[i], names));
-  }
-  return EGRAPH_OK;
-}
-
-static egraph_status add_of_three(lister *l, uint32_t a, uint32_t b) {
-  const eg_rule_var *vars = l->rule->vars;
-  for (size_t i = 0; i < sizeof of_three / sizeof *of_three; i++) {
-    const char *letters = of_three[i][0];
-    if (letters[0] != kind_letter(&vars[a]) || letters[1] != kind_letter(&vars[b]))
-      continue;
-    for (uint32_t x = 0; x < l->rule->var_count; x++) {
-      const char *names[3] = {vars[a].name, vars[b].name, vars[x].name};
-      if (x != a && x != b && letters[2] == kind_letter(&vars[x]))
-        EG_TRY(add_text(l, of_three[i][1], names));
-    }
-  }
-  return EGRAPH_OK;
-}
+#define ADD_ROWS(rows, ...)                                                              \
+  EG_TRY(add_rows(&l, rows, sizeof(rows) / sizeof *(rows), (uint32_t[3]){__VA_ARGS__}))
 
 egraph_status eg_guard_list(const eg_rule *rule, eg_arena *arena, eg_guard_texts *out) {
   lister l = {.rule = rule, .arena = arena, .out = out};
-  for (uint32_t a = 0; a < rule->var_count; a++)
-    EG_TRY(add_of_one(&l, a));
-  for (uint32_t a = 0; a < rule->var_count; a++)
-    for (uint32_t b = 0; b < rule->var_count; b++)
-      if (a != b) EG_TRY(add_of_two(&l, a, b));
-  for (uint32_t a = 0; a < rule->var_count; a++)
-    EG_TRY(add_of_axes(&l, a));
-  for (uint32_t a = 0; a < rule->var_count; a++)
-    for (uint32_t b = a + 1; b < rule->var_count; b++)
-      EG_TRY(add_of_two_axes(&l, a, b));
-  for (uint32_t a = 0; a < rule->var_count; a++)
-    for (uint32_t b = 0; b < rule->var_count; b++)
-      if (a != b) EG_TRY(add_of_three(&l, a, b));
+  const uint32_t none = EG_RULE_NONE, count = rule->var_count;
+  for (uint32_t a = 0; a < count; a++) {
+    if (kind_letter(&rule->vars[a]) == 's') EG_TRY(add_symbols(&l, a));
+    ADD_ROWS(of_one, a, none, none);
+  }
+  for (uint32_t a = 0; a < count; a++)
+    for (uint32_t b = 0; b < count; b++)
+      if (a != b) ADD_ROWS(of_two, a, b, none);
+  for (uint32_t a = 0; a < count; a++)
+    for (uint32_t x = 0; x < count; x++)
+      for (uint32_t y = x + 1; y < count; y++)
+        ADD_ROWS(of_one_axis, a, y, x);
+  for (uint32_t a = 0; a < count; a++)
+    for (uint32_t b = a + 1; b < count; b++)
+      for (uint32_t x = 0; x < count; x++)
+        ADD_ROWS(of_two_axes, a, b, x);
+  for (uint32_t a = 0; a < count; a++)
+    for (uint32_t b = 0; b < count; b++)
+      for (size_t i = 0; a != b && i < sizeof of_three / sizeof *of_three; i++)
+        for (uint32_t x = 0; x < count; x++)
+          if (x != a && x != b)
+            EG_TRY(add_rows(&l, &of_three[i], 1, (uint32_t[3]){a, b, x}));
   return EGRAPH_OK;
 }

@@ -11,8 +11,11 @@
 
 enum { MOST_SMALL = 1 << 20, MOST_SIZE = 1 << 30, MOST_ACTIVATIONS = 16 };
 
-static void set_list(eg_attr *attr, const int64_t *list, uint32_t len) {
+/// Makes the attribute a list of `len`, which the caller fills.
+static int64_t *new_list(eg_verify_choice *choice, eg_attr *attr, uint32_t len) {
+  int64_t *list = eg_verify_list(choice, len);
   attr->ints = (eg_ints){.data = list, .len = len};
+  return list;
 }
 
 /// A rule may name numbers of any size; what they are added up with is small.
@@ -67,7 +70,7 @@ static void choose_axes(eg_verify_choice *choice, eg_attr *attr) {
   uint32_t rank = rank_of(choice), len = 0;
   if (choice->op == EG_OP_UNSQUEEZE) rank += 1 + eg_verify_below(choice, 2);
   uint32_t wanted = rank - (choice->op == EG_OP_UNSQUEEZE ? rank_of(choice) : 0);
-  int64_t *axes = eg_verify_list(choice, rank + 1);
+  int64_t *axes = new_list(choice, attr, rank + 1);
   if (choice->op == EG_OP_UNSQUEEZE) { // exactly `wanted` ones, ascending
     for (uint32_t i = 0; i < rank && len < wanted; i++)
       if (eg_verify_below(choice, rank - i) < wanted - len) axes[len++] = i;
@@ -79,12 +82,12 @@ static void choose_axes(eg_verify_choice *choice, eg_attr *attr) {
   bool several = len == 0;
   for (uint32_t i = 0; several && i < rank; i++)
     if (may_take_axis(choice, i) && eg_verify_chance(choice, 60)) axes[len++] = i;
-  set_list(attr, axes, len);
+  attr->ints.len = len;
 }
 
 static void choose_perm(eg_verify_choice *choice, eg_attr *attr) {
   uint32_t rank = rank_of(choice);
-  int64_t *perm = eg_verify_list(choice, rank);
+  int64_t *perm = new_list(choice, attr, rank);
   for (uint32_t i = 0; i < rank; i++)
     perm[i] = i;
   uint32_t kind = eg_verify_below(choice, 100);
@@ -97,7 +100,6 @@ static void choose_perm(eg_verify_choice *choice, eg_attr *attr) {
     perm[a] = perm[b];
     perm[b] = kept;
   }
-  set_list(attr, perm, rank);
 }
 
 // ---- windows --------------------------------------------------------------------
@@ -106,7 +108,7 @@ static void choose_pads(eg_verify_choice *choice, eg_attr *attr) {
   uint16_t slot;
   bool is_pad = eg_op_find_role(choice->op, EG_AR_MARGINS, &slot);
   uint32_t half = is_pad ? rank_of(choice) : spatial_of(choice);
-  int64_t *pads = eg_verify_list(choice, 2 * half);
+  int64_t *pads = new_list(choice, attr, 2 * half);
   uint32_t kind = eg_verify_below(choice, 100);
   if (choice->is_window && is_pad && kind < 25) kind += 25;
   for (uint32_t i = 0; i < half; i++) {
@@ -118,16 +120,14 @@ static void choose_pads(eg_verify_choice *choice, eg_attr *attr) {
     pads[i] = begin;
     pads[i + half] = end;
   }
-  set_list(attr, pads, 2 * half);
 }
 
 static void choose_steps(eg_verify_choice *choice, eg_attr *attr, uint32_t one_percent) {
   uint32_t len = spatial_of(choice);
-  int64_t *list = eg_verify_list(choice, len);
+  int64_t *list = new_list(choice, attr, len);
   bool ones = eg_verify_chance(choice, choice->is_window ? 40 : one_percent);
   for (uint32_t i = 0; i < len; i++)
     list[i] = ones ? 1 : 1 + eg_verify_below(choice, 3);
-  set_list(attr, list, len);
 }
 
 static void choose_strides(eg_verify_choice *choice, eg_attr *attr) {
@@ -141,7 +141,7 @@ static void choose_dilations(eg_verify_choice *choice, eg_attr *attr) {
 /// Below the stride, where that is known.
 static void choose_output_padding(eg_verify_choice *choice, eg_attr *attr) {
   uint32_t len = spatial_of(choice);
-  int64_t *list = eg_verify_list(choice, len);
+  int64_t *list = new_list(choice, attr, len);
   const eg_attr *strides = eg_verify_known(choice, "strides");
   for (uint32_t i = 0; i < len; i++) {
     bool is_known = strides != NULL && i < strides->ints.len;
@@ -149,7 +149,6 @@ static void choose_output_padding(eg_verify_choice *choice, eg_attr *attr) {
     bool is_some = most > 1 && eg_verify_chance(choice, 40);
     list[i] = is_some ? 1 + eg_verify_below(choice, (uint32_t)most - 1) : 0;
   }
-  set_list(attr, list, len);
 }
 
 static void choose_group(eg_verify_choice *choice, eg_attr *attr) {
@@ -170,7 +169,7 @@ static void choose_group(eg_verify_choice *choice, eg_attr *attr) {
 // Merges or splits dimensions, or puts in ones.
 static void choose_reshape(eg_verify_choice *choice, eg_attr *attr) {
   const eg_type *x = &choice->types[0];
-  int64_t *shape = eg_verify_list(choice, 3 * EGRAPH_MAX_RANK);
+  int64_t *shape = new_list(choice, attr, 3 * EGRAPH_MAX_RANK);
   uint32_t len = 0, kind = eg_verify_below(choice, 100);
   for (uint32_t i = 0; i < x->rank; i++) {
     bool merges = kind >= 20 && len > 0 && eg_verify_chance(choice, kind < 30 ? 100 : 30);
@@ -185,26 +184,26 @@ static void choose_reshape(eg_verify_choice *choice, eg_attr *attr) {
     }
     if (kind >= 80 && len < 5 && eg_verify_chance(choice, 40)) shape[len++] = 1;
   }
-  set_list(attr, shape, len);
+  attr->ints.len = len;
 }
 
 // A shape that operand 0 broadcasts to, or the same one.
 static void choose_expand(eg_verify_choice *choice, eg_attr *attr) {
   const eg_type *x = &choice->types[0];
-  int64_t *shape = eg_verify_list(choice, EGRAPH_MAX_RANK + 1);
+  int64_t *shape = new_list(choice, attr, EGRAPH_MAX_RANK + 1);
   uint32_t len = 0;
   bool same = eg_verify_chance(choice, 35);
   if (!same && x->rank < 4 && eg_verify_chance(choice, 40))
     shape[len++] = eg_verify_dim(choice);
   for (uint32_t i = 0; i < x->rank; i++)
     shape[len++] = !same && x->dims[i] == 1 ? eg_verify_dim(choice) : x->dims[i];
-  set_list(attr, shape, len);
+  attr->ints.len = len;
 }
 
 // Images mostly keep batch and channels.
 static void choose_resize(eg_verify_choice *choice, eg_attr *attr) {
   const eg_type *x = &choice->types[0];
-  int64_t *shape = eg_verify_list(choice, x->rank);
+  int64_t *shape = new_list(choice, attr, x->rank);
   uint32_t kept = x->rank > 2 && eg_verify_chance(choice, 80) ? 2 : 0;
   uint32_t kind = eg_verify_below(choice, 100);
   for (uint32_t i = 0; i < x->rank; i++) {
@@ -213,7 +212,6 @@ static void choose_resize(eg_verify_choice *choice, eg_attr *attr) {
     if (kind < 45) shape[i] *= 2 + eg_verify_below(choice, 2);
     if (kind >= 45) shape[i] = 1 + eg_verify_below(choice, 2 * (uint32_t)x->dims[i] + 1);
   }
-  set_list(attr, shape, x->rank);
 }
 
 /// Scales of every dimension, near the quotients of sizes: the fraction that is cut off
@@ -254,10 +252,9 @@ static void choose_roi(eg_verify_choice *choice, eg_attr *attr) {
 
 static void choose_fresh_shape(eg_verify_choice *choice, eg_attr *attr) {
   uint32_t len = eg_verify_below(choice, 4);
-  int64_t *shape = eg_verify_list(choice, len);
+  int64_t *shape = new_list(choice, attr, len);
   for (uint32_t i = 0; i < len; i++)
     shape[i] = eg_verify_dim(choice);
-  set_list(attr, shape, len);
 }
 
 static int64_t number_at(const eg_verify_choice *choice, const char *name, uint32_t i) {
@@ -277,20 +274,16 @@ static int64_t unwindowed(eg_verify_choice *choice, const char *kernel, uint32_t
          (int64_t)eg_verify_below(choice, 2);
 }
 
+/// A gradient's shape is of the spatial dimensions alone.
 static void choose_unpooled(eg_verify_choice *choice, eg_attr *attr) {
   const eg_type *x = &choice->types[0];
-  int64_t *shape = eg_verify_list(choice, x->rank);
-  for (uint32_t i = 0; i < x->rank; i++)
-    shape[i] = i < 2 ? x->dims[i] : unwindowed(choice, "kernel_shape", i - 2, x->dims[i]);
-  set_list(attr, shape, x->rank);
-}
-
-static void choose_spatial(eg_verify_choice *choice, eg_attr *attr) {
-  uint32_t len = spatial_of(choice);
-  int64_t *shape = eg_verify_list(choice, len);
-  for (uint32_t i = 0; i < len; i++)
-    shape[i] = unwindowed(choice, "kernel_shape", i, choice->types[0].dims[i + 2]);
-  set_list(attr, shape, len);
+  uint32_t first = choice->op == EG_OP_MAX_UNPOOL ? 0 : 2;
+  uint32_t len = x->rank > first ? x->rank - first : 0;
+  int64_t *shape = new_list(choice, attr, len);
+  for (uint32_t i = 0; i < len; i++) {
+    uint32_t d = first + i;
+    shape[i] = d < 2 ? x->dims[d] : unwindowed(choice, "kernel_shape", d - 2, x->dims[d]);
+  }
 }
 
 /// One of 1 to 4 that divides the number.
@@ -302,13 +295,12 @@ static int64_t some_divisor(eg_verify_choice *choice, int64_t number) {
 /// Its elements divide the channels of the columns.
 static void choose_block(eg_verify_choice *choice, eg_attr *attr) {
   uint32_t len = 1 + (uint32_t)eg_verify_chance(choice, 40);
-  int64_t *block = eg_verify_list(choice, len);
+  int64_t *block = new_list(choice, attr, len);
   int64_t channels = rank_of(choice) > 1 ? choice->types[0].dims[1] : 1;
   for (uint32_t i = 0; i < len; i++) {
     block[i] = some_divisor(choice, channels);
     channels /= block[i];
   }
-  set_list(attr, block, len);
 }
 
 static void choose_kernel(eg_verify_choice *choice, eg_attr *attr) {
@@ -317,7 +309,7 @@ static void choose_kernel(eg_verify_choice *choice, eg_attr *attr) {
     return;
   }
   uint32_t len = choice->count > 0 ? spatial_of(choice) : 2;
-  int64_t *list = eg_verify_list(choice, len);
+  int64_t *list = new_list(choice, attr, len);
   for (uint32_t i = 0; i < len; i++) {
     if (choice->op == EG_OP_ENLARGE)
       list[i] = choice->types[0].dims[i + 2] + 2 * (int64_t)eg_verify_below(choice, 2);
@@ -326,7 +318,6 @@ static void choose_kernel(eg_verify_choice *choice, eg_attr *attr) {
     else
       list[i] = 1 + eg_verify_below(choice, choice->is_roomy ? 5 : 3);
   }
-  set_list(attr, list, len);
 }
 
 /// Has a place for each column.
@@ -335,7 +326,7 @@ static void choose_image(eg_verify_choice *choice, eg_attr *attr) {
   for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
     eg_verify_choose_slot(choice, needed[i]);
   uint32_t len = spatial_of(choice);
-  int64_t *image = eg_verify_list(choice, len);
+  int64_t *image = new_list(choice, attr, len);
   int64_t places = rank_of(choice) > 2 ? choice->types[0].dims[2] : 1;
   for (uint32_t i = 0; i < len; i++) {
     bool is_last = i + 1 == len;
@@ -343,7 +334,6 @@ static void choose_image(eg_verify_choice *choice, eg_attr *attr) {
     image[i] = unwindowed(choice, "block_shape", i, here);
     if (!is_last) places /= here;
   }
-  set_list(attr, image, len);
 }
 
 static void choose_shape(eg_verify_choice *choice, eg_attr *attr) {
@@ -353,7 +343,7 @@ static void choose_shape(eg_verify_choice *choice, eg_attr *attr) {
   } rows[] = {
       {EG_OP_RESHAPE, choose_reshape},     {EG_OP_RESIZE, choose_resize},
       {EG_OP_MAX_UNPOOL, choose_unpooled}, {EG_OP_FILL, choose_fresh_shape},
-      {EG_OP_COL2IM, choose_image},        {EG_OP_AVERAGE_POOL_GRAD, choose_spatial},
+      {EG_OP_COL2IM, choose_image},        {EG_OP_AVERAGE_POOL_GRAD, choose_unpooled},
       {EG_OP_EXPAND, choose_expand}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (rows[i].op == choice->op) rows[i].choose(choice, attr);
@@ -366,14 +356,14 @@ static void choose_sizes(eg_verify_choice *choice, eg_attr *attr) {
   if (at < 0) at += rank;
   int64_t left = at >= 0 && at < (int64_t)rank ? choice->types[0].dims[at] : 1;
   static const uint32_t counts[] = {1, 2, 2, 2, 3, 3, 4, 5, 6};
-  int64_t *sizes = eg_verify_list(choice, 6);
+  int64_t *sizes = new_list(choice, attr, 6);
   uint32_t len = counts[eg_verify_below(choice, sizeof counts / sizeof *counts)];
   for (uint32_t i = 0; i + 1 < len; i++) {
     sizes[i] = eg_verify_below(choice, (uint32_t)left + 1);
     left -= sizes[i];
   }
   sizes[len - 1] = left;
-  set_list(attr, sizes, len);
+  attr->ints.len = len;
 }
 
 // ---- slices ---------------------------------------------------------------------
@@ -408,21 +398,22 @@ static void choose_ranges(eg_verify_choice *choice) {
     ends[i] =
         is_whole ? -1 : (int64_t)eg_verify_below(choice, (uint32_t)starts[i] + 1) - 1;
   }
-  eg_attr *attr;
-  if ((attr = eg_verify_missing(choice, "starts")) != NULL) set_list(attr, starts, rank);
-  if ((attr = eg_verify_missing(choice, "ends")) != NULL) set_list(attr, ends, rank);
-  if ((attr = eg_verify_missing(choice, "steps")) != NULL) set_list(attr, steps, rank);
+  static const char *const names[] = {"starts", "ends", "steps"};
+  const int64_t *const lists[] = {starts, ends, steps};
+  for (size_t i = 0; i < 3; i++) {
+    eg_attr *attr = eg_verify_missing(choice, names[i]);
+    if (attr != NULL) attr->ints = (eg_ints){.data = lists[i], .len = rank};
+  }
 }
 
 static void choose_repeats(eg_verify_choice *choice, eg_attr *attr) {
   uint32_t rank = rank_of(choice);
-  int64_t *repeats = eg_verify_list(choice, rank);
+  int64_t *repeats = new_list(choice, attr, rank);
   bool ones = eg_verify_chance(choice, 40);
   for (uint32_t i = 0; i < rank; i++)
     repeats[i] = ones                          ? 1
                  : eg_verify_chance(choice, 4) ? 0
                                                : 1 + eg_verify_below(choice, 3);
-  set_list(attr, repeats, rank);
 }
 
 // ---- numbers and symbols --------------------------------------------------------

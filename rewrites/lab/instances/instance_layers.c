@@ -8,6 +8,10 @@
 
 typedef void layer_maker(eg_verify_choice *choice, const eg_rule_term *term,
                          const eg_type *first, eg_type *out);
+#define LAYER_MAKER(name)                                                                \
+  static void name(EG_MAYBE_UNUSED eg_verify_choice *choice,                             \
+                   EG_MAYBE_UNUSED const eg_rule_term *term,                             \
+                   EG_MAYBE_UNUSED const eg_type *first, eg_type *out)
 
 static int64_t literal(const eg_rule_term *term, const char *name, int64_t other) {
   uint16_t slot;
@@ -45,8 +49,7 @@ static eg_type scalar_or(eg_verify_choice *choice, egraph_dtype dtype, int64_t s
 
 enum { BIDIRECTIONAL = 2 }; // the order of the symbols
 
-static void recurrent_operands(eg_verify_choice *choice, const eg_rule_term *term,
-                               const eg_type *first, eg_type *out) {
+LAYER_MAKER(recurrent_operands) {
   bool is_lstm = term->op == EG_OP_LSTM, has_x = first != NULL && first->rank == 3;
   uint32_t lengths = is_lstm ? 7 : 5, gates = is_lstm ? 4 : term->op == EG_OP_GRU ? 3 : 1;
   egraph_dtype dtype = has_x ? first->dtype : float_of(choice);
@@ -71,8 +74,7 @@ static void recurrent_operands(eg_verify_choice *choice, const eg_rule_term *ter
 
 // ---- quantized numbers ----------------------------------------------------------------
 
-static void quantize_operands(eg_verify_choice *choice, const eg_rule_term *term,
-                              const eg_type *first, eg_type *out) {
+LAYER_MAKER(quantize_operands) {
   bool is_back = term->op == EG_OP_DEQUANTIZE_LINEAR;
   egraph_dtype dtype = float_of(choice), whole = byte_of(choice);
   if (eg_verify_chance(choice, 25))
@@ -96,9 +98,7 @@ static void quantize_operands(eg_verify_choice *choice, const eg_rule_term *term
   out[2].dtype = whole;
 }
 
-static void product_operands(eg_verify_choice *choice, const eg_rule_term *term,
-                             const eg_type *first, eg_type *out) {
-  (void)term;
+LAYER_MAKER(product_operands) {
   egraph_dtype dtype = float_of(choice), x = byte_of(choice), w = byte_of(choice);
   out[0] = shaped(x, 2, some(choice), some(choice), 0);
   if (first != NULL && first->rank == 2) out[0] = *first;
@@ -113,8 +113,7 @@ static void product_operands(eg_verify_choice *choice, const eg_rule_term *term,
 }
 
 /// One image or two, and filters of up to three places.
-static void image_product_operands(eg_verify_choice *choice, const eg_rule_term *term,
-                                   const eg_type *first, eg_type *out) {
+LAYER_MAKER(image_product_operands) {
   egraph_dtype dtype = float_of(choice), x = byte_of(choice), w = byte_of(choice);
   int64_t group = literal(term, "group", 1), places = 1 + eg_verify_below(choice, 3);
   if (group < 1) group = 1;
@@ -140,9 +139,7 @@ static void image_product_operands(eg_verify_choice *choice, const eg_rule_term 
 
 enum { IMAGES = 4 }; // above the indices of ordinary data
 
-static void roi_operands(eg_verify_choice *choice, const eg_rule_term *term,
-                         const eg_type *first, eg_type *out) {
-  (void)term;
+LAYER_MAKER(roi_operands) {
   int64_t regions = some(choice), side = 2 + eg_verify_below(choice, 4);
   out[0] = shaped(float_of(choice), 3, IMAGES, some(choice), side);
   out[0].dims[out[0].rank++] = 2 + eg_verify_below(choice, 4);
@@ -151,9 +148,7 @@ static void roi_operands(eg_verify_choice *choice, const eg_rule_term *term,
   out[2] = shaped(EGRAPH_INT64, 1, regions, 0, 0);
 }
 
-static void unpool_operands(eg_verify_choice *choice, const eg_rule_term *term,
-                            const eg_type *first, eg_type *out) {
-  (void)term;
+LAYER_MAKER(unpool_operands) {
   out[0] = shaped(float_of(choice), 3, some(choice), some(choice), some(choice));
   if (eg_verify_chance(choice, 60)) out[0].dims[out[0].rank++] = some(choice);
   if (first != NULL) out[0] = *first;
@@ -170,8 +165,7 @@ static eg_type some_table(eg_verify_choice *choice, const eg_type *first, uint32
 }
 
 /// The cotangent of a gather: dimensions of the indices replace the axis.
-static void gather_grad_operands(eg_verify_choice *choice, const eg_rule_term *term,
-                                 const eg_type *first, eg_type *out) {
+LAYER_MAKER(gather_grad_operands) {
   uint32_t axis = (uint32_t)literal(term, "axis", eg_verify_below(choice, 2));
   uint32_t count = eg_verify_below(choice, 3);
   eg_type *read = &out[0], *indices = &out[1];
@@ -185,9 +179,7 @@ static void gather_grad_operands(eg_verify_choice *choice, const eg_rule_term *t
 }
 
 /// A table, indices into its elements, and updates.
-static void element_operands(eg_verify_choice *choice, const eg_rule_term *term,
-                             const eg_type *first, eg_type *out) {
-  (void)term;
+LAYER_MAKER(element_operands) {
   out[0] = some_table(choice, first, 1);
   out[1] = out[0];
   out[1].dtype = eg_verify_chance(choice, 70) ? EGRAPH_INT64 : EGRAPH_INT32;
@@ -201,8 +193,7 @@ enum { MOST_BATCH = 3 };
 
 /// A table, tuples of indices into it, and updates. The table begins with the dimensions
 /// of the batch.
-static void tuple_operands(eg_verify_choice *choice, const eg_rule_term *term,
-                           const eg_type *first, eg_type *out) {
+LAYER_MAKER(tuple_operands) {
   uint32_t open = eg_verify_chance(choice, 50) ? 0 : 1 + eg_verify_below(choice, 2);
   int64_t batch = literal(term, "batch_dims", open);
   if (batch < 0 || batch > MOST_BATCH) batch = 0;
@@ -220,8 +211,7 @@ static void tuple_operands(eg_verify_choice *choice, const eg_rule_term *term,
     if (out[2].rank < EGRAPH_MAX_RANK) out[2].dims[out[2].rank++] = out[0].dims[i];
 }
 
-static void sequence_operands(eg_verify_choice *choice, const eg_rule_term *term,
-                              const eg_type *first, eg_type *out) {
+LAYER_MAKER(sequence_operands) {
   out[0] = some_table(choice, first, 2);
   int64_t axis = literal(term, "batch_axis", eg_verify_below(choice, 2));
   if (axis < 0) axis += out[0].rank;
@@ -242,8 +232,7 @@ static eg_type matrices(eg_verify_choice *choice, const eg_type *batch, int64_t 
   return type;
 }
 
-static void matmul_operands(eg_verify_choice *choice, const eg_rule_term *term,
-                            const eg_type *first, eg_type *out) {
+LAYER_MAKER(matmul_operands) {
   bool swaps_a = literal(term, "transA", 0) != 0,
        swaps_b = literal(term, "transB", 0) != 0;
   int64_t rows = eg_verify_dim(choice), summed = eg_verify_dim(choice),
@@ -284,8 +273,7 @@ static void draw_letters(eg_verify_choice *choice, const char *equation, int64_t
 
 /// One dimension for each letter; `...` covers the dimensions of a batch. A known first
 /// operand stays as it is.
-static void einsum_operands(eg_verify_choice *choice, const eg_rule_term *term,
-                            const eg_type *first, eg_type *out) {
+LAYER_MAKER(einsum_operands) {
   int64_t sizes[LETTERS];
   const char *at = choice->equation;
   draw_letters(choice, at, sizes);

@@ -23,6 +23,7 @@
 
 #include "ops/kernels.h"
 #include "ops/meaning.h"
+#include "rewrites/lab/tensors.h"
 
 // Rounding of float64 is measured, rounding of other types estimated.
 #define LARGEST_SCALE 1e5
@@ -180,18 +181,13 @@ static void note_attrs(evaluation *run, const eg_attrs *attrs) {
       run->exact = false;
 }
 
-static egraph_dtype widened(const evaluation *run, egraph_dtype dtype) {
-  return run->is_widened && eg_dtype_is_float(dtype) ? EGRAPH_FLOAT64 : dtype;
-}
-
 static egraph_status alloc_tensor(evaluation *run, const eg_type *type, eg_tensor *out) {
-  *out = (eg_tensor){.type = *type};
-  out->type.dtype = widened(run, type->dtype);
+  eg_type kept = *type;
+  if (run->is_widened) kept.dtype = eg_widened(type->dtype);
   run->is_beyond = eg_type_elements(type) > MAX_ELEMENTS;
   if (run->is_beyond)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "a tensor is too large to verify a rule with");
-  size_t bytes = eg_type_bytes(&out->type);
-  return eg_arena_alloc(run->arena, bytes > 0 ? bytes : 1, 1, &out->data);
+  return eg_arena_tensor(run->arena, &kept, out);
 }
 
 static egraph_status new_value(evaluation *run, const eg_tensor_fact *fact,
@@ -256,11 +252,8 @@ static egraph_status fill_leaf(evaluation *run, uint32_t var) {
   EG_TRY(alloc_tensor(run, &leaf->type, value->parts));
   eg_tensor drawn = *value->parts;
   int64_t count = eg_type_elements(&leaf->type);
-  if (drawn.type.dtype != leaf->type.dtype) { // the same numbers, rounded to its own type
-    size_t bytes = eg_type_bytes(&leaf->type);
-    drawn.type = leaf->type;
-    EG_TRY(eg_arena_alloc(run->arena, bytes > 0 ? bytes : 1, 1, &drawn.data));
-  }
+  if (drawn.type.dtype != leaf->type.dtype) // the same numbers, rounded to its own type
+    EG_TRY(eg_arena_tensor(run->arena, &leaf->type, &drawn));
   eg_verify_fill(&run->source, leaf, &drawn);
   for (int64_t i = 0; i < count && drawn.data != value->parts->data; i++)
     eg_tensor_set_double(value->parts, i, eg_tensor_get_double(&drawn, i));
@@ -272,25 +265,6 @@ static egraph_status fill_leaf(evaluation *run, uint32_t var) {
 }
 
 // ---- evaluation -----------------------------------------------------------------
-
-/// The attributes with float64 in place of other floating-point types.
-static egraph_status widen_attrs(evaluation *run, const eg_attrs *attrs,
-                                 const eg_attrs **out) {
-  eg_attr *slots;
-  eg_attrs *copy;
-  *out = attrs;
-  if (!run->is_widened) return EGRAPH_OK;
-  EG_NEW(run->arena, (size_t)attrs->count + 1, slots);
-  EG_NEW(run->arena, 1, copy);
-  for (uint16_t i = 0; i < attrs->count; i++) {
-    slots[i] = attrs->slots[i];
-    if (slots[i].kind == EG_ATTR_DTYPE)
-      slots[i].i = widened(run, (egraph_dtype)slots[i].i);
-  }
-  *copy = (eg_attrs){.op = attrs->op, .count = attrs->count, .slots = slots};
-  *out = copy;
-  return EGRAPH_OK;
-}
 
 /// True for kernels that may sum elements of operands.
 static bool sums_operands(const eg_kernel_call *call) {
@@ -353,7 +327,7 @@ static egraph_status run_node(evaluation *run, uint32_t index, const eg_attrs *a
   EG_TRY(new_value(run, fact, out));
   note_attrs(run, attrs);
   const eg_attrs *named = attrs;
-  EG_TRY(widen_attrs(run, attrs, &attrs));
+  if (run->is_widened) EG_TRY(eg_attrs_widen(run->arena, attrs, &attrs));
   eg_tensor *inputs;
   EG_NEW(run->arena, (size_t)term->child_count + 1, inputs);
   for (uint32_t i = 0; i < term->child_count; i++)
