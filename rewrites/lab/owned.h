@@ -25,6 +25,7 @@ static inline bool eg_are_united(const eg_tensor_egraph *egraph, eg_class a, eg_
 
 EG_OWNED_POINTER(eg_graph);
 EG_OWNED_POINTER(eg_rules);
+EG_OWNED_POINTER(eg_rule_cases);
 EG_OWNED_POINTER(eg_tensor_egraph);
 
 #endif

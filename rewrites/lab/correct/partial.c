@@ -45,6 +45,7 @@ static const eg_op linear_ops[] = {EG_OP_CONV,       EG_OP_CONV_TRANSPOSE,
 typedef struct finder {
   eg_partial *to;
   eg_arena arena; // of one instance
+  eg_verify_draws_own draws;
   eg_rng rng;
   const char *whole;
   uint32_t tensors; // atoms that are sizes of the result come first
@@ -57,6 +58,7 @@ typedef struct finder {
   uint32_t everywhere, nowhere, small; // instances; small: without a large box
 } finder;
 
+EG_OWNER_DEFINE_STATIC(finder, (eg_arena, arena), (eg_verify_draws_own, draws))
 EG_OWNER_DEFINE(eg_partial, (eg_partial_atoms, atoms), (eg_partial_rows, rows),
                 (eg_text, why), (eg_arena, arena))
 
@@ -400,16 +402,15 @@ static eg_partial_outcome outcome_of(const finder *f) {
   return f->small >= ENOUGH_ROWS ? EG_PARTIAL_NO_BOX : EG_PARTIAL_FEW;
 }
 
-static egraph_status draw_instances(finder *f, eg_verify_draws *draws,
-                                    eg_partial_outcome *out) {
+static egraph_status draw_instances(finder *f, eg_partial_outcome *out) {
   // Dimensions that instances have half of the time, so that some are larger than
   // windows.
   static const int64_t preferred[] = {0, 5, 7, 9, 11, 13, 15, 12};
   for (uint32_t i = 0; i < DRAWS && f->to->rows.len < ROWS; i++) {
     bool found, typed, has_types = true;
     eg_verify_instance instance;
-    eg_verify_prefer_dim(draws, preferred[i % (sizeof preferred / sizeof *preferred)]);
-    EG_TRY(eg_verify_draw(draws, &found, &typed, &instance));
+    eg_verify_prefer_dim(f->draws, preferred[i % (sizeof preferred / sizeof *preferred)]);
+    EG_TRY(eg_verify_draw(f->draws, &found, &typed, &instance));
     if (!found || !typed) continue;
     egraph_status status = compare_instance(f, &instance, &has_types);
     eg_arena_deinit(&f->arena);
@@ -423,23 +424,22 @@ static egraph_status draw_instances(finder *f, eg_verify_draws *draws,
 
 egraph_status eg_partial_find(eg_partial *inout, const char *whole, uint64_t seed,
                               eg_partial_outcome *out) {
-  finder f = {.to = inout, .rng.state = seed, .whole = whole, .is_first = true};
-  eg_verify_draws *draws;
   egraph_allocator alloc = inout->arena.alloc;
+  EG_LOCAL(finder, f, alloc);
   uint32_t terms = inout->rule->term_count;
   assert(inout->rule != NULL);
+  f.to = inout;
+  f.rng.state = seed;
+  f.whole = whole;
+  f.is_first = true;
   *out = EG_PARTIAL_UNFIT;
   EG_TRY(check_fit(inout));
   if (inout->why.chars.len != 0) return EGRAPH_OK;
   EG_NEW(&inout->arena, terms, inout->same_shape);
   EG_NEW(&inout->arena, terms, inout->ranks);
-  egraph_status status = eg_verify_draws_create(&alloc, inout->rule, seed, &draws);
+  egraph_status status = eg_verify_draws_create(&alloc, inout->rule, seed, &f.draws);
   if (status == EGRAPH_E_UNSUPPORTED)
     return eg_text_append(&inout->why, egraph_last_error());
   EG_TRY(status);
-  eg_arena_init(&f.arena, alloc);
-  status = draw_instances(&f, draws, out);
-  eg_arena_deinit(&f.arena);
-  eg_verify_draws_destroy(draws);
-  return status;
+  return draw_instances(&f, out);
 }

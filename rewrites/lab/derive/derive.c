@@ -40,7 +40,7 @@ static void derivation_init(derivation *d, egraph_allocator alloc) {
 
 static void derivation_deinit(derivation *d) {
   for (uint32_t i = 0; i < d->count; i++)
-    eg_rule_sides_destroy(&d->kept[i]);
+    eg_rule_sides_deinit(&d->kept[i]);
   eg_arena_deinit(&d->arena);
 }
 
@@ -57,11 +57,11 @@ static egraph_status offer_instance(derivation *d, const eg_verify_instance *ins
     at++;
   if (at == BEST) at = d->count; // none of the best ones: of any kind
   if (merit == 0 || at == INSTANCES) {
-    eg_rule_sides_destroy(&sides);
+    eg_rule_sides_deinit(&sides);
     return EGRAPH_OK;
   }
   if (d->count == INSTANCES)
-    eg_rule_sides_destroy(&d->kept[INSTANCES - 1]);
+    eg_rule_sides_deinit(&d->kept[INSTANCES - 1]);
   else
     d->count++;
   for (uint32_t i = d->count - 1; i > at; i--) {
@@ -74,18 +74,17 @@ static egraph_status offer_instance(derivation *d, const eg_verify_instance *ins
 }
 
 static egraph_status draw_instances(derivation *d, uint64_t seed) {
-  eg_verify_draws *draws;
+  EG_LOCAL(eg_verify_draws_own, draws, d->alloc);
   egraph_status status = eg_verify_draws_create(&d->alloc, d->rule, seed, &draws);
   if (status == EGRAPH_E_UNSUPPORTED) return EGRAPH_OK; // too many variables
   EG_TRY(status);
-  for (uint32_t i = 0; status == EGRAPH_OK && i < DRAWS; i++) {
+  for (uint32_t i = 0; i < DRAWS; i++) {
     bool found, typed;
     eg_verify_instance instance;
-    status = eg_verify_draw(draws, &found, &typed, &instance);
-    if (status == EGRAPH_OK && found && typed) status = offer_instance(d, &instance);
+    EG_TRY(eg_verify_draw(draws, &found, &typed, &instance));
+    if (found && typed) EG_TRY(offer_instance(d, &instance));
   }
-  eg_verify_draws_destroy(draws);
-  return status;
+  return EGRAPH_OK;
 }
 
 // ---- one instance ---------------------------------------------------------------------

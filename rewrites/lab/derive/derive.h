@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "pcg/graph/graph.h"
 #include "rewrites/lab/instances/instance_draw.h"
+#include "rewrites/lab/owned.h"
 #include "rewrites/language/rules.h"
 
 // ---- sides of instances as graphs (instance_graphs.c) ---------------------------------
@@ -21,14 +22,15 @@
 /// Two graphs with the same inputs and weights, named after the rule's variables; outputs
 /// are the roots. The right one has the left side's nodes, too, which its own may use.
 typedef struct eg_rule_sides {
-  eg_graph *left, *right;
+  eg_graph_own left, right;
 } eg_rule_sides;
 
 /// Builds both sides of an instance whose right side is typed. Fails with
 /// EGRAPH_E_MEMORY; *out owns nothing then.
 egraph_status eg_rule_sides_make(egraph_allocator alloc,
                                  const eg_verify_instance *instance, eg_rule_sides *out);
-void eg_rule_sides_destroy(eg_rule_sides *sides);
+void eg_rule_sides_init(eg_rule_sides *sides, egraph_allocator alloc);
+void eg_rule_sides_deinit(eg_rule_sides *sides);
 
 /// An instance is good evidence when sizes that may differ do: the number of distinct
 /// sizes above 1, and one for being of floating point. 0 where a tensor is empty.

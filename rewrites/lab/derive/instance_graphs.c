@@ -100,21 +100,18 @@ static egraph_status build_side(const eg_verify_instance *instance, bool is_righ
   return EGRAPH_OK;
 }
 
+EG_OWNER_DEFINE(eg_rule_sides, (eg_graph_own, left, right))
+
 egraph_status eg_rule_sides_make(egraph_allocator alloc,
                                  const eg_verify_instance *instance, eg_rule_sides *out) {
-  *out = (eg_rule_sides){.left = NULL};
-  egraph_status status = eg_graph_create(&alloc, &out->left);
-  if (status == EGRAPH_OK) status = eg_graph_create(&alloc, &out->right);
-  if (status == EGRAPH_OK) status = build_side(instance, false, out->left);
-  if (status == EGRAPH_OK) status = build_side(instance, true, out->right);
-  if (status != EGRAPH_OK) eg_rule_sides_destroy(out);
-  return status;
-}
-
-void eg_rule_sides_destroy(eg_rule_sides *sides) {
-  eg_graph_destroy(sides->left);
-  eg_graph_destroy(sides->right);
-  *sides = (eg_rule_sides){.left = NULL};
+  EG_LOCAL(eg_rule_sides, made, alloc);
+  EG_TRY(eg_graph_create(&alloc, &made.left));
+  EG_TRY(eg_graph_create(&alloc, &made.right));
+  EG_TRY(build_side(instance, false, made.left));
+  EG_TRY(build_side(instance, true, made.right));
+  *out = made;
+  made = (eg_rule_sides){.left = NULL};
+  return EGRAPH_OK;
 }
 
 uint32_t eg_rule_sides_merit(const eg_rule_sides *sides) {

@@ -104,17 +104,10 @@ static egraph_status print_quotient(script *s, int64_t n, int64_t d) {
 /// The quotient of small parts that a number of the field represents (Wang's
 /// reconstruction by Euclid's algorithm).
 static bool quotient_of(uint64_t number, int64_t *n, int64_t *d) {
-  int64_t r0 = (int64_t)EG_FIELD_P, r1 = (int64_t)number, t0 = 0, t1 = 1;
-  while (r1 >= LARGEST_PART) {
-    int64_t q = r0 / r1, r = r0 - q * r1, t = t0 - q * t1;
-    r0 = r1;
-    r1 = r;
-    t0 = t1;
-    t1 = t;
-  }
-  *n = t1 < 0 ? -r1 : r1;
-  *d = t1 < 0 ? -t1 : t1;
-  return t1 != 0 && *d <= LARGEST_PART;
+  int64_t factor, rest = eg_field_euclid(number, LARGEST_PART, &factor);
+  *n = factor < 0 ? -rest : rest;
+  *d = factor < 0 ? -factor : factor;
+  return factor != 0 && *d <= LARGEST_PART;
 }
 
 /// A factor of a sum, as the kernel has it.
@@ -514,11 +507,11 @@ static egraph_status choose_sides(eg_verify_draws *draws, egraph_allocator alloc
     bool is_better = merit > best_merit && has_few_elements(sides.left) &&
                      has_few_elements(sides.right);
     if (is_better) {
-      eg_rule_sides_destroy(best);
+      eg_rule_sides_deinit(best);
       *best = sides;
       best_merit = merit;
     } else {
-      eg_rule_sides_destroy(&sides);
+      eg_rule_sides_deinit(&sides);
     }
   }
   return EGRAPH_OK;
@@ -526,17 +519,14 @@ static egraph_status choose_sides(eg_verify_draws *draws, egraph_allocator alloc
 
 egraph_status eg_smt_print_rule(const eg_rule *rule, egraph_allocator alloc,
                                 uint64_t seed, eg_text *out, eg_smt_question *question) {
-  eg_verify_draws *draws;
-  eg_rule_sides best = {.left = NULL};
+  EG_LOCAL(eg_verify_draws_own, draws, alloc);
+  EG_LOCAL(eg_rule_sides, best, alloc);
   *question = (eg_smt_question){.is_decisive = true, .doubt = ""};
   if (rule->move_count != 0)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "it has parallel operators");
   EG_TRY(eg_verify_draws_create(&alloc, rule, seed, &draws));
-  egraph_status status = choose_sides(draws, alloc, &best);
-  eg_verify_draws_destroy(draws);
-  if (status == EGRAPH_OK && best.left == NULL)
-    status = EG_FAIL(EGRAPH_E_UNSUPPORTED, "no instance of real numbers that is small");
-  if (status == EGRAPH_OK) status = eg_smt_print(&best, alloc, out, question);
-  eg_rule_sides_destroy(&best);
-  return status;
+  EG_TRY(choose_sides(draws, alloc, &best));
+  if (best.left == NULL)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "no instance of real numbers that is small");
+  return eg_smt_print(&best, alloc, out, question);
 }

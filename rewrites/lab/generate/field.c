@@ -20,17 +20,23 @@ uint64_t eg_field_pow(uint64_t a, uint64_t exponent) {
   return result;
 }
 
-// Extended Euclid: half the time of a power.
-uint64_t eg_field_inverse(uint64_t a) {
+int64_t eg_field_euclid(uint64_t a, int64_t least, int64_t *out_factor) {
   int64_t r0 = (int64_t)EG_FIELD_P, r1 = (int64_t)a, t0 = 0, t1 = 1;
-  while (r1 != 0) {
+  while (r1 >= least) {
     int64_t q = r0 / r1, r = r0 - q * r1, t = t0 - q * t1;
     r0 = r1;
     r1 = r;
     t0 = t1;
     t1 = t;
   }
-  return a == 0 ? 0 : eg_field_of_int(t0);
+  *out_factor = t1;
+  return r1;
+}
+
+// Euclid: half the time of a power.
+uint64_t eg_field_inverse(uint64_t a) {
+  int64_t factor;
+  return eg_field_euclid(a, 2, &factor) == 1 ? eg_field_of_int(factor) : 0;
 }
 
 // p = 3 mod 4: a root of a square, and of any product the product of this of its factors.

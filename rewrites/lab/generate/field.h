@@ -57,6 +57,9 @@ static inline uint64_t eg_field_mul(uint64_t a, uint64_t b) {
   return eg_field_reduce((eg_field_wide)a * b);
 }
 uint64_t eg_field_pow(uint64_t a, uint64_t exponent);
+/// Euclid's algorithm for p and a, up to the first rest below `least`: a * *out_factor is
+/// that rest.
+int64_t eg_field_euclid(uint64_t a, int64_t least, int64_t *out_factor);
 /// 1 / a; 0 of 0.
 uint64_t eg_field_inverse(uint64_t a);
 /// Representative from -(p-1)/2 to (p-1)/2.

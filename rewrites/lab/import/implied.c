@@ -57,12 +57,14 @@ const char *eg_implied_words(eg_implied how) {
   return how < EG_IMPLIED_NOT ? implied_words[how] : NULL;
 }
 
-static egraph_status switch_all_on(eg_implied_checker *checker) {
+EG_OWNER_DEFINE(eg_implied_checker, (eg_rules_own, rules), (eg_arena, arena))
+
+egraph_status eg_implied_checker_load(eg_implied_checker *checker) {
+  EG_TRY(eg_rules_create_checked(&checker->arena.alloc, &checker->rules));
   eg_rules *rules = checker->rules;
   EG_TRY(eg_rules_add_builtin(rules));
   uint32_t count = eg_rules_count(rules);
-  EG_TRY(
-      eg_alloc(checker->alloc, count, sizeof *checker->is_default, &checker->is_default));
+  EG_NEW(&checker->arena, count, checker->is_default);
   for (uint32_t i = 0; i < count; i++)
     checker->is_default[i] = eg_rules_at(rules, i)->enabled;
   for (uint32_t i = 0; i < count; i++)
@@ -70,34 +72,15 @@ static egraph_status switch_all_on(eg_implied_checker *checker) {
   return EGRAPH_OK;
 }
 
-egraph_status eg_implied_checker_init(eg_implied_checker *checker,
-                                      egraph_allocator alloc) {
-  *checker = (eg_implied_checker){.alloc = alloc};
-  EG_TRY(eg_rules_create_checked(&alloc, &checker->rules));
-  egraph_status status = switch_all_on(checker);
-  if (status != EGRAPH_OK) eg_implied_checker_deinit(checker);
-  return status;
-}
-
-egraph_status eg_implied_checker_init_of(eg_implied_checker *checker,
-                                         egraph_allocator alloc, const eg_rules *rules) {
-  *checker = (eg_implied_checker){.alloc = alloc, .is_alone = true};
-  EG_TRY(eg_rules_copy_all_on(rules, alloc, &checker->rules));
+egraph_status eg_implied_checker_copy(eg_implied_checker *checker,
+                                      const eg_rules *rules) {
+  checker->is_alone = true;
+  EG_TRY(eg_rules_copy_all_on(rules, checker->arena.alloc, &checker->rules));
   uint32_t count = eg_rules_count(checker->rules);
-  egraph_status status =
-      eg_alloc(alloc, count, sizeof *checker->is_default, &checker->is_default);
-  for (uint32_t i = 0; status == EGRAPH_OK && i < count; i++)
+  EG_NEW(&checker->arena, count, checker->is_default);
+  for (uint32_t i = 0; i < count; i++)
     checker->is_default[i] = true;
-  if (status != EGRAPH_OK) eg_implied_checker_deinit(checker);
-  return status;
-}
-
-void eg_implied_checker_deinit(eg_implied_checker *checker) {
-  if (checker->rules == NULL) return;
-  eg_free(checker->alloc, checker->is_default, eg_rules_count(checker->rules),
-          sizeof *checker->is_default);
-  eg_rules_destroy(checker->rules);
-  *checker = (eg_implied_checker){.alloc = checker->alloc};
+  return EGRAPH_OK;
 }
 
 // ---- instances ------------------------------------------------------------------------
@@ -220,19 +203,18 @@ static egraph_status offer_sample(check *c, const eg_verify_instance *instance) 
 }
 
 static egraph_status draw_samples(check *c) {
-  eg_verify_draws *draws;
-  egraph_status status = eg_verify_draws_create(&c->checker->alloc, c->rule, 1, &draws);
+  EG_LOCAL(eg_verify_draws_own, draws, c->arena.alloc);
+  egraph_status status = eg_verify_draws_create(&c->arena.alloc, c->rule, 1, &draws);
   if (status == EGRAPH_E_UNSUPPORTED) return EGRAPH_OK; // too many variables
   EG_TRY(status);
-  for (uint32_t i = 0; status == EGRAPH_OK && i < MOST_DRAWS; i++) {
+  for (uint32_t i = 0; i < MOST_DRAWS; i++) {
     if (i >= DRAWS && c->sample_count == c->most) break;
     bool found, typed;
     eg_verify_instance instance;
-    status = eg_verify_draw(draws, &found, &typed, &instance);
-    if (status == EGRAPH_OK && found && typed) status = offer_sample(c, &instance);
+    EG_TRY(eg_verify_draw(draws, &found, &typed, &instance));
+    if (found && typed) EG_TRY(offer_sample(c, &instance));
   }
-  eg_verify_draws_destroy(draws);
-  return status;
+  return EGRAPH_OK;
 }
 
 // ---- one e-graph ----------------------------------------------------------------------
@@ -252,7 +234,7 @@ EG_OWNER_DEFINE_STATIC(trial, (eg_rule_builder, builder), (eg_tensor_egraph_own,
 
 static egraph_status declare_leaves(trial *t) {
   const eg_rule *rule = t->check->rule;
-  EG_TRY(eg_graph_create(&t->check->checker->alloc, &t->graph));
+  EG_TRY(eg_graph_create(&t->check->arena.alloc, &t->graph));
   for (uint32_t i = 0; i < rule->var_count; i++) {
     eg_value value;
     const char *name = rule->vars[i].name + 1;
@@ -272,7 +254,7 @@ static egraph_status build_instance(trial *t) {
   const eg_rule *rule = t->check->rule;
   uint32_t seen = 0;
   EG_TRY(declare_leaves(t));
-  EG_TRY(eg_tensor_egraph_create(&t->check->checker->alloc, t->graph, &t->egraph));
+  EG_TRY(eg_tensor_egraph_create(&t->check->arena.alloc, t->graph, &t->egraph));
   EG_TRY(eg_rule_builder_reserve(&t->builder, rule));
   t->env = (eg_rule_env){.egraph = t->egraph,
                          .rule = rule,
@@ -388,7 +370,7 @@ static egraph_status run_trial(trial *t, uint32_t most, uint32_t *out_level) {
 
 static egraph_status try_sample(check *c, const sample *s, uint32_t most,
                                 bool *was_useful, uint32_t *out_level) {
-  EG_LOCAL(trial, t, c->checker->alloc);
+  EG_LOCAL(trial, t, c->arena.alloc);
   t.check = c;
   t.sample = s;
   t.was_useful = was_useful;
@@ -454,7 +436,7 @@ static egraph_status list_useful(check *c, uint32_t level, eg_u32s *list) {
 
 /// Appends the names of rules of which none can be left out.
 static egraph_status name_rules(check *c, uint32_t level, eg_text *names) {
-  EG_LOCAL(eg_u32s, list, c->checker->alloc);
+  EG_LOCAL(eg_u32s, list, c->arena.alloc);
   EG_TRY(list_useful(c, level, &list));
   EG_TRY(leave_out_all(c, level, &list));
   for (size_t i = 0; i < list.len; i++)
@@ -481,7 +463,7 @@ egraph_status eg_implied_check(const eg_implied_checker *checker, const eg_rule 
   *out = EG_IMPLIED_NOT;
   eg_text_clear(names);
   if (rule->var_count > MAX_VARIABLES || rule->root_count > MAX_ROOTS) return EGRAPH_OK;
-  EG_LOCAL(check, c, checker->alloc);
+  EG_LOCAL(check, c, checker->arena.alloc);
   c.checker = checker;
   c.rule = rule;
   c.most = checker->is_alone ? MOST_INSTANCES : INSTANCES;

@@ -4,7 +4,7 @@
 #ifndef EG_REWRITES_IMPORT_IMPLIED_H
 #define EG_REWRITES_IMPORT_IMPLIED_H
 
-#include "rewrites/language/rules.h"
+#include "rewrites/lab/owned.h"
 
 // How a rule is implied, the strongest first: id, words.
 #define EG_IMPLIED_LIST(X)                                                               \
@@ -21,19 +21,19 @@ const char *eg_implied_words(eg_implied how);
 /// Rules that may imply others. Those of every class are used, whatever a search would
 /// allow.
 typedef struct eg_implied_checker {
-  eg_rules *rules;  // all of them switched on
-  bool *is_default; // [rules] which ones are used first
-  bool is_alone;    // and no others after them
-  egraph_allocator alloc;
+  eg_rules_own rules; // all of them switched on
+  bool *is_default;   // [rules] which ones are used first
+  bool is_alone;      // and no others after them
+  eg_arena arena;
 } eg_implied_checker;
 
-/// With the shipped rules.
-egraph_status eg_implied_checker_init(eg_implied_checker *checker,
-                                      egraph_allocator alloc);
-/// With a copy of these rules, all of them used, whether they are switched on or not.
-egraph_status eg_implied_checker_init_of(eg_implied_checker *checker,
-                                         egraph_allocator alloc, const eg_rules *rules);
+void eg_implied_checker_init(eg_implied_checker *checker, egraph_allocator alloc);
 void eg_implied_checker_deinit(eg_implied_checker *checker);
+/// Fills the checker with the shipped rules.
+egraph_status eg_implied_checker_load(eg_implied_checker *checker);
+/// Fills the checker with a copy of these rules, all of them used, whether they are
+/// switched on or not.
+egraph_status eg_implied_checker_copy(eg_implied_checker *checker, const eg_rules *rules);
 /// Looks at instances of a rule (of any set), of which kernels of convolutions are
 /// weights. `names` (overwritten) gets the shipped rules that the first one takes:
 /// without any of them its sides are not found equal. Equal seeds, equal answers. Fails
@@ -44,9 +44,8 @@ egraph_status eg_implied_check(const eg_implied_checker *checker, const eg_rule 
 // ---- sets (implied_sets.c) ----------------------------------------------------------
 
 /// Finds a small subset of a set of rules that implies the others, and appends its rule
-/// file; `report` (may be NULL) is called for each
-/// rule once, in order. Rules with parallel operators are kept. Equal sets, equal
-/// answers. Fails with EGRAPH_E_MEMORY.
+/// file; `report` (may be NULL) is called for each rule once, in order. Rules with
+/// parallel operators are kept. Equal sets, equal answers. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_rules_minimize(egraph_allocator alloc, const eg_rules *rules,
                                 void (*report)(void *user, const egraph_rule_need *need),
                                 void *user, eg_text *out);

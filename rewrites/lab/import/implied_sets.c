@@ -20,7 +20,7 @@ typedef struct form {
   uint32_t first, count;
   uint32_t size; // terms
   bool is_dropped;
-  eg_text by; // names of rules that imply it
+  const char *by; // names of rules that imply it
 } form;
 
 typedef struct minimizer {
@@ -30,17 +30,7 @@ typedef struct minimizer {
   uint32_t count;
 } minimizer;
 
-static void minimizer_init(minimizer *m, egraph_allocator alloc) {
-  *m = (minimizer){.count = 0};
-  eg_arena_init(&m->arena, alloc);
-}
-
-static void minimizer_deinit(minimizer *m) {
-  for (uint32_t i = 0; i < m->count; i++)
-    eg_text_deinit(&m->forms[i].by);
-  eg_implied_checker_deinit(&m->checker);
-  eg_arena_deinit(&m->arena);
-}
+EG_OWNER_DEFINE_STATIC(minimizer, (eg_implied_checker, checker), (eg_arena, arena))
 
 static egraph_status find_forms(minimizer *m) {
   const eg_rules *rules = m->checker.rules;
@@ -52,8 +42,8 @@ static egraph_status find_forms(minimizer *m) {
       m->forms[m->count - 1].count++;
       continue;
     }
-    m->forms[m->count] = (form){.first = i, .count = 1, .size = rule->term_count};
-    eg_text_init(&m->forms[m->count++].by, m->checker.alloc);
+    m->forms[m->count++] =
+        (form){.first = i, .count = 1, .size = rule->term_count, .by = ""};
   }
   return EGRAPH_OK;
 }
@@ -65,16 +55,17 @@ static void use(minimizer *m, const form *f, bool is_used) {
 
 /// Drops the form if the rules in use, without it, imply each of its directions.
 static egraph_status try_drop(minimizer *m, form *f) {
-  EG_LOCAL(eg_text, names, m->checker.alloc);
+  EG_LOCAL(eg_text, names, m->arena.alloc);
   use(m, f, false);
-  eg_text_clear(&f->by);
+  f->by = "";
   f->is_dropped = true;
   for (uint32_t i = 0; f->is_dropped && i < f->count; i++) {
     const eg_rule *rule = eg_rules_at(m->checker.rules, f->first + i);
     eg_implied how = EG_IMPLIED_NOT;
     if (rule->move_count == 0) EG_TRY(eg_implied_check(&m->checker, rule, &how, &names));
     f->is_dropped = how != EG_IMPLIED_NOT;
-    if (f->is_dropped && i == 0) EG_TRY(eg_text_append(&f->by, eg_text_of(&names)));
+    if (f->is_dropped && i == 0)
+      EG_TRY(eg_arena_string(&m->arena, eg_text_of(&names), names.chars.len, &f->by));
   }
   use(m, f, !f->is_dropped);
   return EGRAPH_OK;
@@ -104,7 +95,7 @@ egraph_status eg_rules_minimize(egraph_allocator alloc, const eg_rules *rules,
                                 void (*report)(void *user, const egraph_rule_need *need),
                                 void *user, eg_text *out) {
   EG_LOCAL(minimizer, m, alloc);
-  EG_TRY(eg_implied_checker_init_of(&m.checker, alloc, rules));
+  EG_TRY(eg_implied_checker_copy(&m.checker, rules));
   EG_TRY(find_forms(&m));
   EG_TRY(drop_all(&m));
   eg_text_append(out, "(egraph-rules 1)\n");
@@ -112,7 +103,7 @@ egraph_status eg_rules_minimize(egraph_allocator alloc, const eg_rules *rules,
     const form *f = &m.forms[i];
     const eg_rule *rule = eg_rules_at(m.checker.rules, f->first);
     const egraph_rule_need need = {
-        .rule = rule->name, .is_kept = !f->is_dropped, .by = eg_text_of(&f->by)};
+        .rule = rule->name, .is_kept = !f->is_dropped, .by = f->by};
     if (report != NULL) report(user, &need);
     if (f->is_dropped) continue;
     eg_text_append(out, "\n");
@@ -131,14 +122,7 @@ typedef struct finder {
   bool has_op[EG_OP_COUNT]; // operators of these rules
 } finder;
 
-static void finder_init(finder *f, egraph_allocator alloc) {
-  *f = (finder){.alloc = alloc};
-}
-
-static void finder_deinit(finder *f) {
-  eg_implied_checker_deinit(&f->checker);
-  eg_rules_destroy(f->rules);
-}
+EG_OWNER_DEFINE_STATIC(finder, (eg_implied_checker, checker), (eg_rules_own, rules))
 
 static bool has_key(const eg_rules *rules, const char *key) {
   for (uint32_t i = 0; i < eg_rules_count(rules); i++)
@@ -251,12 +235,13 @@ egraph_status eg_rules_found(egraph_allocator alloc, const eg_rules *of,
                              void (*report)(void *user, const egraph_rule_found *found),
                              void *user) {
   EG_LOCAL(finder, f, alloc);
+  f.alloc = alloc;
   EG_LOCAL(eg_text, names, alloc);
   EG_TRY(eg_rules_create_checked(&alloc, &f.rules));
   EG_TRY(add_axioms(&f));
   for (size_t i = 0; i < by_count; i++)
     EG_TRY(add_set(&f, by[i]));
-  EG_TRY(eg_implied_checker_init_of(&f.checker, alloc, f.rules));
+  EG_TRY(eg_implied_checker_copy(&f.checker, f.rules));
   note_operators(&f);
   for (uint32_t i = 0; i < eg_rules_count(of); i++) {
     egraph_rule_found found;

@@ -111,19 +111,8 @@ static egraph_status import_one(eg_importer *in) {
                                                  : eg_import_tensors(in);
 }
 
-static void eg_importer_init(eg_importer *in, egraph_allocator alloc) {
-  *in = (eg_importer){.alloc = alloc};
-  eg_strmap_init(&in->known, alloc);
-  eg_text_init(&in->text, alloc);
-  eg_text_init(&in->detail, alloc);
-}
-
-static void eg_importer_deinit(eg_importer *in) {
-  eg_implied_checker_deinit(&in->checker);
-  eg_text_deinit(&in->text);
-  eg_text_deinit(&in->detail);
-  eg_strmap_deinit(&in->known);
-}
+EG_OWNER_DEFINE_STATIC(eg_importer, (eg_implied_checker, checker), (eg_strmap, known),
+                       (eg_text, text, detail))
 
 egraph_status eg_rules_import(eg_rules *rules, const char *path, eg_import_report *report,
                               void *user) {
@@ -139,9 +128,10 @@ egraph_status eg_rules_import(eg_rules *rules, const char *path, eg_import_repor
   if (file.list.len == 0)
     return EG_FAIL(EGRAPH_E_PARSE, "%s: there is no substitution in it", path);
   in.rules = rules;
+  in.alloc = alloc;
   in.path = path;
   in.file = &file;
-  EG_TRY(eg_implied_checker_init(&in.checker, alloc));
+  EG_TRY(eg_implied_checker_load(&in.checker));
   for (size_t i = 0; i < file.list.len; i++) {
     in.number = (uint32_t)i;
     in.subst = &file.list.data[i];

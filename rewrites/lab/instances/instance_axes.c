@@ -197,16 +197,10 @@ EG_CLASS_PUT(put_empty_axes) {
 }
 
 /// Half of the dimensions are equal, so that only data show where each one went.
-static void prepare_many_dims(const eg_instance_class *row, eg_verify_choice *choice) {
+EG_CLASS_PREPARE(prepare_many_dims) {
   if (row->high <= 0) return;
   choice->rank = (uint32_t)row->high + eg_verify_below(choice, 3);
   if (eg_verify_chance(choice, 50)) choice->same_dim = 2;
-}
-
-static void prepare_empty_axes(const eg_instance_class *row, eg_verify_choice *choice) {
-  (void)row;
-  choice->dims[choice->dim_count++] = 0;
-  choice->dims[choice->dim_count++] = 2;
 }
 
 const eg_class_test eg_test_PERMUTATION = {
@@ -214,4 +208,4 @@ const eg_class_test eg_test_PERMUTATION = {
 const eg_class_test eg_test_AXES = {
     .holds = holds_axes, .put = put_axes, .prepare = prepare_many_dims};
 const eg_class_test eg_test_EMPTY_AXES = {
-    .holds = holds_empty_axes, .put = put_empty_axes, .prepare = prepare_empty_axes};
+    .holds = holds_empty_axes, .put = put_empty_axes, .prepare = eg_prepare_empty};

@@ -22,6 +22,9 @@ static const eg_instance_class classes[] = {
 };
 enum { CLASSES = sizeof classes / sizeof *classes };
 
+#define ADD_AIM(aims, ...)                                                               \
+  EG_TRY(eg_instance_aims_push(aims, (eg_instance_aim){__VA_ARGS__}))
+
 // ---- the classes of a rule ----------------------------------------------------------
 
 /// Numbers that are small by their nature have classes of their own.
@@ -60,9 +63,7 @@ static bool is_open_slot(const eg_rule *rule, uint32_t term, uint16_t slot) {
 static egraph_status add_values(uint32_t term, uint16_t slot, int64_t count,
                                 eg_instance_aims *out) {
   for (int64_t i = 0; i < count; i++)
-    EG_TRY(eg_instance_aims_push(
-        out, (eg_instance_aim){
-                 .subject = EG_INSTANCE_VALUE, .term = term, .slot = slot, .value = i}));
+    ADD_AIM(out, .subject = EG_INSTANCE_VALUE, .term = term, .slot = slot, .value = i);
   return EGRAPH_OK;
 }
 
@@ -83,11 +84,8 @@ static egraph_status add_named(const eg_rule *rule, uint32_t term, uint16_t slot
   uint32_t count = eg_named_numbers(rule, at->index, info, numbers);
   for (uint32_t i = 0; i < count; i++)
     for (int64_t side = -1; side <= 1; side++)
-      EG_TRY(eg_instance_aims_push(out, (eg_instance_aim){.subject = EG_INSTANCE_NAMED,
-                                                          .term = term,
-                                                          .slot = slot,
-                                                          .value = side,
-                                                          .number = numbers[i]}));
+      ADD_AIM(out, .subject = EG_INSTANCE_NAMED, .term = term, .slot = slot,
+              .value = side, .number = numbers[i]);
   return EGRAPH_OK;
 }
 
@@ -105,10 +103,8 @@ static egraph_status add_slot(const eg_rule *rule, uint32_t term, uint16_t slot,
   for (size_t i = 0; i < CLASSES; i++)
     if (is_of_slot(&classes[i], at->op, info) &&
         (classes[i].test != &eg_test_EQUATION || at->child_count >= classes[i].high))
-      EG_TRY(eg_instance_aims_push(out, (eg_instance_aim){.subject = EG_INSTANCE_ATTR,
-                                                          .row = &classes[i],
-                                                          .term = term,
-                                                          .slot = slot}));
+      ADD_AIM(out, .subject = EG_INSTANCE_ATTR, .row = &classes[i], .term = term,
+              .slot = slot);
   return EGRAPH_OK;
 }
 
@@ -136,8 +132,7 @@ static egraph_status add_term_aims(const eg_rule *rule, uint32_t index,
     eg_instance_subject subject = classes[i].subject;
     if ((subject == EG_INSTANCE_KERNEL && has_kernel) ||
         (subject == EG_INSTANCE_OPERANDS && does_broadcast(rule, term, &classes[i])))
-      EG_TRY(eg_instance_aims_push(
-          out, (eg_instance_aim){.subject = subject, .row = &classes[i], .term = index}));
+      ADD_AIM(out, .subject = subject, .row = &classes[i], .term = index);
   }
   return EGRAPH_OK;
 }
@@ -145,9 +140,7 @@ static egraph_status add_term_aims(const eg_rule *rule, uint32_t index,
 static egraph_status add_var(uint32_t var, eg_instance_aims *out) {
   for (size_t i = 0; i < CLASSES; i++)
     if (classes[i].subject == EG_INSTANCE_DIMS || classes[i].subject == EG_INSTANCE_RANK)
-      EG_TRY(eg_instance_aims_push(out, (eg_instance_aim){.subject = classes[i].subject,
-                                                          .row = &classes[i],
-                                                          .var = var}));
+      ADD_AIM(out, .subject = classes[i].subject, .row = &classes[i], .var = var);
   return EGRAPH_OK;
 }
 
@@ -173,22 +166,19 @@ egraph_status eg_instance_aims_of(const eg_rule *rule, eg_instance_aims *out) {
   for (uint32_t i = 0; i < rule->var_count; i++)
     has_leaf = has_leaf || eg_verify_is_leaf(rule, i);
   for (int64_t i = 0; has_leaf && i < EGRAPH_DTYPE_COUNT; i++)
-    EG_TRY(eg_instance_aims_push(
-        out, (eg_instance_aim){.subject = EG_INSTANCE_DTYPE, .value = i}));
+    ADD_AIM(out, .subject = EG_INSTANCE_DTYPE, .value = i);
   for (uint32_t i = 0; i < rule->pattern_term_count; i++)
     if (!rule->terms[i].is_var) EG_TRY(add_term_aims(rule, i, out));
   for (uint32_t i = 0; i < rule->var_count; i++)
     if (eg_verify_is_leaf(rule, i)) EG_TRY(add_var(i, out));
   for (int64_t i = 0; eg_instance_open_numbers(rule) > 1 && i < 2; i++)
-    EG_TRY(eg_instance_aims_push(
-        out, (eg_instance_aim){.subject = EG_INSTANCE_BETWEEN, .value = i}));
+    ADD_AIM(out, .subject = EG_INSTANCE_BETWEEN, .value = i);
   bool has_constants = eg_instance_open_numbers(rule) > 0;
   for (uint32_t i = 0; i < rule->var_count; i++)
     has_constants =
         has_constants || (eg_verify_is_leaf(rule, i) && eg_special_is_constant(rule, i));
   for (int64_t i = EG_SPECIAL_NOT_FINITE; has_constants && i <= EG_SPECIAL_EXTREME; i++)
-    EG_TRY(eg_instance_aims_push(
-        out, (eg_instance_aim){.subject = EG_INSTANCE_SPECIAL, .value = i}));
+    ADD_AIM(out, .subject = EG_INSTANCE_SPECIAL, .value = i);
   return eg_instance_ways_of(rule, out);
 }
 

@@ -207,9 +207,7 @@ EG_CLASS_PUT(put_uneven) {
 /// True when a group has all channels, some of several, or one each.
 enum { GROUP_ONE, GROUP_BETWEEN, GROUP_CHANNEL };
 
-static void prepare_group(const eg_instance_class *row, eg_verify_choice *choice) {
-  choice->is_grouped = (int)row->low == GROUP_BETWEEN;
-}
+EG_CLASS_PREPARE(prepare_group) { choice->is_grouped = (int)row->low == GROUP_BETWEEN; }
 
 EG_CLASS_HOLDS(holds_group) {
   int64_t channels =

@@ -134,8 +134,7 @@ EG_CLASS_PUT(put_rounded_size) {
     }
 }
 
-static void prepare_rounded_size(const eg_instance_class *row, eg_verify_choice *choice) {
-  (void)row;
+EG_CLASS_PREPARE(prepare_rounded_size) {
   uint32_t at = eg_verify_below(choice, ROUNDED_SIZES);
   choice->dims[choice->dim_count++] = rounded_sizes[at].from;
   choice->dims[choice->dim_count++] = 1;
@@ -242,8 +241,7 @@ static bool has_other(const eg_verify_choice *choice, uint32_t operand) {
 
 /// Keeps the matrices of a factor, and changes its batch next to that of the other
 /// factor.
-static void fit_stretched_batch(const eg_instance_class *row, eg_verify_choice *choice,
-                                uint32_t operand) {
+EG_CLASS_FIT(fit_stretched_batch) {
   if (!has_other(choice, operand)) return;
   eg_type *type = &choice->types[operand];
   const eg_type *beside = &choice->types[operand == 0];
@@ -261,17 +259,14 @@ static void fit_stretched_batch(const eg_instance_class *row, eg_verify_choice *
   type->rank = batch.rank + 2;
 }
 
-static void fit_one_shape(const eg_instance_class *row, eg_verify_choice *choice,
-                          uint32_t operand) {
-  (void)row;
+EG_CLASS_FIT(fit_one_shape) {
   if (!has_other(choice, operand)) return;
   egraph_dtype dtype = choice->types[operand].dtype;
   choice->types[operand] = choice->types[operand == 0];
   choice->types[operand].dtype = dtype;
 }
 
-static void fit_stretched(const eg_instance_class *row, eg_verify_choice *choice,
-                          uint32_t operand) {
+EG_CLASS_FIT(fit_stretched) {
   uint32_t which = (uint32_t)row->low, other = operand == 0;
   if (!has_other(choice, operand)) return;
   fit_one_shape(row, choice, operand);
@@ -280,9 +275,7 @@ static void fit_stretched(const eg_instance_class *row, eg_verify_choice *choice
 }
 
 /// Makes the summed dimension of a factor empty, and no other one.
-static void fit_empty_sum(const eg_instance_class *row, eg_verify_choice *choice,
-                          uint32_t operand) {
-  (void)row;
+EG_CLASS_FIT(fit_empty_sum) {
   if (operand > 1 || choice->op == EG_OP_EINSUM) return;
   eg_type *type = &choice->types[operand];
   const eg_attr *flag = eg_verify_known(choice, operand == 0 ? "transA" : "transB");
@@ -324,33 +317,30 @@ EG_CLASS_HOLDS(holds_no_sum) {
 
 // ---- preparing a choice ---------------------------------------------------------------
 
-static void prepare_primes(const eg_instance_class *row, eg_verify_choice *choice) {
+EG_CLASS_PREPARE(prepare_primes) {
   static const int64_t primes[] = {5, 7, 11, 13};
-  (void)row;
   memcpy(choice->dims, primes, sizeof primes);
   choice->dim_count = 4;
 }
 
-static void prepare_different(const eg_instance_class *row, eg_verify_choice *choice) {
+EG_CLASS_PREPARE(prepare_different) {
   static const int64_t few[] = {2, 3, 4, 5, 6};
-  (void)row;
   memcpy(choice->dims, few, sizeof few);
   choice->dim_count = 5;
 }
 
-static void prepare_equal(const eg_instance_class *row, eg_verify_choice *choice) {
-  (void)row;
+EG_CLASS_PREPARE(prepare_equal) {
   choice->dims[0] = 2 + eg_verify_below(choice, 4);
   choice->dim_count = 1;
 }
 
 /// Room to stretch, and no elements where the class asks for none.
-static void prepare_stretched(const eg_instance_class *row, eg_verify_choice *choice) {
+EG_CLASS_PREPARE(prepare_stretched) {
   choice->dims[choice->dim_count++] = 1;
   if (row->high > 0) choice->dims[choice->dim_count++] = 0;
 }
 
-static void prepare_empty_sum(const eg_instance_class *row, eg_verify_choice *choice) {
+void eg_prepare_empty(const eg_instance_class *row, eg_verify_choice *choice) {
   (void)row;
   choice->dims[choice->dim_count++] = 0;
   choice->dims[choice->dim_count++] = 2;
@@ -375,4 +365,4 @@ const eg_class_test eg_test_STRETCHED_BATCH = {.holds = holds_stretched_batch,
                                                .prepare = prepare_stretched,
                                                .fit = fit_stretched_batch};
 const eg_class_test eg_test_NO_SUM = {
-    .holds = holds_no_sum, .prepare = prepare_empty_sum, .fit = fit_empty_sum};
+    .holds = holds_no_sum, .prepare = eg_prepare_empty, .fit = fit_empty_sum};

@@ -361,18 +361,22 @@ static bool solve_splat(repair *r, const eg_rule_expr *call, const eg_rule_value
 
 // ---- lists ----------------------------------------------------------------------------
 
+/// The list with another element at a place.
+static bool solve_element(repair *r, uint32_t expr, eg_ints list, uint32_t at,
+                          int64_t element) {
+  int64_t *copy = eg_repair_copy(r, list, list.len);
+  if (copy != NULL) copy[at] = element;
+  return eg_repair_solve_list(r, expr, copy, list.len);
+}
+
 static bool solve_at(repair *r, const eg_rule_expr *call, const eg_rule_value *value) {
   eg_rule_value list;
   int64_t index;
   uint32_t at;
-  if (!eg_repair_value_of(r, call->args[0], &list) ||
-      !eg_repair_int_of(r, call->args[1], &index) || value->kind != EG_RULE_INT ||
-      !eg_rule_index(index, list.ints.len, &at))
-    return false;
-  int64_t *copy = eg_repair_copy(r, list.ints, list.ints.len);
-  if (copy == NULL) return false;
-  copy[at] = value->i;
-  return eg_repair_solve_list(r, call->args[0], copy, list.ints.len);
+  return eg_repair_value_of(r, call->args[0], &list) &&
+         eg_repair_int_of(r, call->args[1], &index) && value->kind == EG_RULE_INT &&
+         eg_rule_index(index, list.ints.len, &at) &&
+         solve_element(r, call->args[0], list.ints, at, value->i);
 }
 
 /// The first `count` elements, or all but these, are the value's.
@@ -517,14 +521,10 @@ static bool solve_index_of(repair *r, const eg_rule_expr *call,
                            const eg_rule_value *value) {
   eg_rule_value list;
   int64_t element;
-  if (!eg_repair_value_of(r, call->args[0], &list) || value->kind != EG_RULE_INT ||
-      !eg_repair_int_of(r, call->args[1], &element) || value->i < 0 ||
-      value->i >= list.ints.len)
-    return false;
-  int64_t *copy = eg_repair_copy(r, list.ints, list.ints.len);
-  if (copy == NULL) return false;
-  copy[value->i] = element;
-  return eg_repair_solve_list(r, call->args[0], copy, list.ints.len);
+  return eg_repair_value_of(r, call->args[0], &list) && value->kind == EG_RULE_INT &&
+         eg_repair_int_of(r, call->args[1], &element) && value->i >= 0 &&
+         value->i < list.ints.len &&
+         solve_element(r, call->args[0], list.ints, (uint32_t)value->i, element);
 }
 
 static bool solve_reverse(repair *r, const eg_rule_expr *call,
@@ -532,8 +532,7 @@ static bool solve_reverse(repair *r, const eg_rule_expr *call,
   if (value->kind != EG_RULE_INTS) return false;
   uint32_t len = value->ints.len;
   int64_t *copy = eg_repair_copy(r, value->ints, len);
-  if (copy == NULL) return false;
-  for (uint32_t i = 0; i < len; i++)
+  for (uint32_t i = 0; copy != NULL && i < len; i++)
     copy[i] = value->ints.data[len - 1 - i];
   return eg_repair_solve_list(r, call->args[0], copy, len);
 }
@@ -548,12 +547,9 @@ static bool solve_set_at(repair *r, const eg_rule_expr *call,
       value->ints.len != list.ints.len || !eg_repair_int_of(r, call->args[1], &index) ||
       !eg_rule_index(index, list.ints.len, &at))
     return false;
-  if (!eg_repair_int_of(r, call->args[2], &element) || element != value->ints.data[at])
-    return false;
-  int64_t *copy = eg_repair_copy(r, value->ints, value->ints.len);
-  if (copy == NULL) return false;
-  copy[at] = list.ints.data[at];
-  return eg_repair_solve_list(r, call->args[0], copy, list.ints.len);
+  return eg_repair_int_of(r, call->args[2], &element) &&
+         element == value->ints.data[at] &&
+         solve_element(r, call->args[0], value->ints, at, list.ints.data[at]);
 }
 
 // ---- permutations -------------------------------------------------------------------

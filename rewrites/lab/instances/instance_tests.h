@@ -30,7 +30,7 @@ struct eg_instance_class {
   bool is_flag; // one of the two numbers of a flag
 };
 
-// Heads of functions `holds` and `put` of a test: few of them read all parameters.
+// Heads of the functions of a test: few of them read all parameters.
 #define EG_CLASS_HOLDS(name)                                                             \
   static bool name(EG_MAYBE_UNUSED const eg_instance_class *row,                         \
                    EG_MAYBE_UNUSED const eg_instance_node *node,                         \
@@ -38,6 +38,11 @@ struct eg_instance_class {
 #define EG_CLASS_PUT(name)                                                               \
   static void name(EG_MAYBE_UNUSED const eg_instance_class *row,                         \
                    eg_verify_choice *choice, eg_attr *attr)
+#define EG_CLASS_PREPARE(name)                                                           \
+  static void name(EG_MAYBE_UNUSED const eg_instance_class *row, eg_verify_choice *choice)
+#define EG_CLASS_FIT(name)                                                               \
+  static void name(EG_MAYBE_UNUSED const eg_instance_class *row,                         \
+                   eg_verify_choice *choice, uint32_t operand)
 
 // ---- numbers, lists, windows and texts (instance_lists.c) ----------------------------
 
@@ -54,6 +59,9 @@ extern const eg_class_test eg_test_NUMBER, eg_test_ALL, eg_test_SOME, eg_test_LE
     eg_test_EQUATION, eg_test_ACTIVATIONS, eg_test_ACTIVATION_NUMBERS;
 
 // ---- shapes and operands that broadcast (instance_shapes.c) ---------------------------
+
+/// Prepares an empty dimension, and one that is not.
+void eg_prepare_empty(const eg_instance_class *row, eg_verify_choice *choice);
 
 extern const eg_class_test eg_test_SAME_SIZES, eg_test_SIZES, eg_test_MORE_DIMS,
     eg_test_SCALES, eg_test_ROUNDED_SIZE, eg_test_EQUAL, eg_test_DIFFERENT, eg_test_PRIME,

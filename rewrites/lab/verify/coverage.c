@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/verify/coverage.h"
 
+#include "base/owner.h"
 #include "rewrites/language/rules.h"
 
-egraph_status eg_coverage_init(eg_coverage *coverage, const eg_rule *rule,
-                               egraph_allocator alloc) {
-  *coverage = (eg_coverage){.rule = rule};
-  eg_arena_init(&coverage->arena, alloc);
-  EG_LOCAL(eg_instance_aims, aims, alloc);
+EG_OWNER_DEFINE(eg_coverage, (eg_arena, arena))
+
+egraph_status eg_coverage_open(eg_coverage *coverage, const eg_rule *rule) {
+  EG_LOCAL(eg_instance_aims, aims, coverage->arena.alloc);
+  coverage->rule = rule;
   EG_TRY(eg_instance_aims_of(rule, &aims));
   EG_NEW(&coverage->arena, aims.len, coverage->rows);
   for (size_t i = 0; i < aims.len; i++)
@@ -16,10 +17,6 @@ egraph_status eg_coverage_init(eg_coverage *coverage, const eg_rule *rule,
         (eg_coverage_row){.aim = aims.data[i], .obstacle = {EG_RULE_NONE, EG_RULE_NONE}};
   coverage->count = (uint32_t)aims.len;
   return EGRAPH_OK;
-}
-
-void eg_coverage_deinit(eg_coverage *coverage) {
-  if (coverage->rule != NULL) eg_arena_deinit(&coverage->arena);
 }
 
 void eg_coverage_note(eg_coverage *coverage, const eg_verify_instance *instance,

@@ -25,9 +25,9 @@ typedef struct eg_coverage {
   uint32_t count;
 } eg_coverage;
 
-/// A zeroed one may be deinitialized. Kept by reference: the rule.
-egraph_status eg_coverage_init(eg_coverage *coverage, const eg_rule *rule,
-                               egraph_allocator alloc);
+/// Kept by reference: the rule.
+egraph_status eg_coverage_open(eg_coverage *coverage, const eg_rule *rule);
+void eg_coverage_init(eg_coverage *coverage, egraph_allocator alloc);
 void eg_coverage_deinit(eg_coverage *coverage);
 /// Counts an instance in all its classes.
 void eg_coverage_note(eg_coverage *coverage, const eg_verify_instance *instance,

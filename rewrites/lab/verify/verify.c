@@ -47,7 +47,7 @@ enum { HOPELESS = 24, HOPELESS_OPERANDS = 80, HOPELESS_RANK = 12, HOPELESS_EXCLU
 typedef struct verification {
   const eg_rule *rule;
   eg_rule as_claimed; // the rule with the class that is verified
-  eg_verify_draws *draws;
+  eg_verify_draws_own draws;
   eg_arena arena; // of a comparison
   eg_verify_options options;
   uint32_t drawn, found, ill_typed, equal, exact;
@@ -69,19 +69,16 @@ typedef struct verification {
   void *user;
 } verification;
 
+#define OWNED                                                                            \
+  (eg_coverage, coverage), (eg_arena, arena), (eg_verify_draws_own, draws),              \
+      (eg_text, text, layouts, ranks.no_backward)
+
 static void verification_init(verification *run, egraph_allocator alloc) {
   *run = (verification){.math = EGRAPH_MATH_EXACT};
-  eg_text_init(&run->text, alloc);
-  eg_text_init(&run->layouts, alloc);
-  eg_text_init(&run->ranks.no_backward, alloc);
+  EG_INIT_MEMBERS(run, alloc, OWNED)
 }
 
-static void verification_deinit(verification *run) {
-  eg_coverage_deinit(&run->coverage);
-  eg_text_deinit(&run->ranks.no_backward);
-  eg_text_deinit(&run->layouts);
-  eg_text_deinit(&run->text);
-}
+static void verification_deinit(verification *run) { EG_DEINIT_MEMBERS(run, OWNED) }
 
 // ---- counterexamples ------------------------------------------------------------
 
@@ -460,12 +457,8 @@ static egraph_status verify_values(verification *run, egraph_allocator alloc) {
     return eg_text_append(&run->text, egraph_last_error());
   }
   EG_TRY(status);
-  eg_arena_init(&run->arena, alloc);
-  status = eg_coverage_init(&run->coverage, run->rule, alloc);
-  if (status == EGRAPH_OK) status = verify_rule(run);
-  eg_arena_deinit(&run->arena);
-  eg_verify_draws_destroy(run->draws);
-  return status;
+  EG_TRY(eg_coverage_open(&run->coverage, run->rule));
+  return verify_rule(run);
 }
 
 static egraph_status verify_one(verification *run, egraph_allocator alloc) {
@@ -508,13 +501,15 @@ static egraph_status verify_case(verification *run, const eg_rule *rule, bool is
 }
 
 /// Verifies the cases that represent a rule with parameters.
-static egraph_status verify_sample(verification *run, eg_rule_cases *cases,
-                                   uint32_t number) {
+static egraph_status verify_cases(verification *run, const eg_rules *rules,
+                                  uint32_t number) {
   const eg_rule_schema *schema = run->rule->schema;
   egraph_allocator alloc = run->text.chars.alloc;
   bool is_all = false;
+  EG_LOCAL(eg_rule_cases_own, cases, alloc);
   EG_LOCAL(eg_u32s, values, alloc);
   EG_LOCAL(eg_text, unreached, alloc);
+  EG_TRY(eg_rule_cases_create(alloc, rules, &cases));
   EG_TRY(eg_rule_cases_sample(run->rule, &values, &is_all));
   size_t usual = values.len;
   if (!is_all) EG_TRY(eg_rule_cases_sample_large(run->rule, &values));
@@ -529,15 +524,6 @@ static egraph_status verify_sample(verification *run, eg_rule_cases *cases,
   if (unreached.chars.len != 0)
     eg_text_printf(&run->text, ", without an instance:%s", eg_text_of(&unreached));
   return eg_text_status(&run->text);
-}
-
-static egraph_status verify_cases(verification *run, const eg_rules *rules,
-                                  uint32_t number) {
-  eg_rule_cases *cases = NULL;
-  EG_TRY(eg_rule_cases_create(run->text.chars.alloc, rules, &cases));
-  egraph_status status = verify_sample(run, cases, number);
-  eg_rule_cases_destroy(cases);
-  return status;
 }
 
 /// True when rule `number`, implied ones after the others, holds as of that class.
