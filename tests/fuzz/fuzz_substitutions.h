@@ -32,7 +32,7 @@ static void check_unity(const eg_substitution *subst, eg_text *text) {
                                 .second = 1,
                                 .same_shapes = i != 0,
                                 .as_tiles = i == 3};
-    bool is_said = (form.as_tiles ? eg_unity_tile_fault : eg_unity_fault)(subst) == NULL;
+    bool is_said = eg_unity_fault(subst, form.as_tiles) == NULL;
     if (!is_said || eg_unity_parallel_count(subst) > 8) continue;
     FUZZ_CHECK(eg_unity_write(subst, i, &form, text, &fits) == EGRAPH_OK);
     if (fits) check_parse(text);

@@ -27,7 +27,7 @@ typedef struct derivation {
   egraph_allocator alloc;
   eg_arena arena;
   bool *is_used; // [rules] in the current stage
-  eg_rule_sides kept[INSTANCES];
+  eg_side_graphs kept[INSTANCES];
   uint32_t merits[INSTANCES], count;
   eg_derivation_verdict *out;
   eg_text *names;
@@ -40,7 +40,7 @@ static void derivation_init(derivation *d, egraph_allocator alloc) {
 
 static void derivation_deinit(derivation *d) {
   for (uint32_t i = 0; i < d->count; i++)
-    eg_rule_sides_deinit(&d->kept[i]);
+    eg_side_graphs_deinit(&d->kept[i]);
   eg_arena_deinit(&d->arena);
 }
 
@@ -48,20 +48,20 @@ static void derivation_deinit(derivation *d) {
 
 /// Keeps the best ones in order, and after them the first ones of any kind.
 static egraph_status offer_instance(derivation *d, const eg_verify_instance *instance) {
-  eg_rule_sides sides;
-  egraph_status status = eg_rule_sides_make(d->alloc, instance, &sides);
+  eg_side_graphs sides;
+  egraph_status status = eg_side_graphs_make(d->alloc, instance, &sides);
   if (status == EGRAPH_E_TYPE) return EGRAPH_OK; // a graph has no such value
   EG_TRY(status);
-  uint32_t merit = eg_rule_sides_merit(&sides), at = 0;
+  uint32_t merit = eg_side_graphs_merit(&sides), at = 0;
   while (at < BEST && at < d->count && d->merits[at] >= merit)
     at++;
   if (at == BEST) at = d->count; // none of the best ones: of any kind
   if (merit == 0 || at == INSTANCES) {
-    eg_rule_sides_deinit(&sides);
+    eg_side_graphs_deinit(&sides);
     return EGRAPH_OK;
   }
   if (d->count == INSTANCES)
-    eg_rule_sides_deinit(&d->kept[INSTANCES - 1]);
+    eg_side_graphs_deinit(&d->kept[INSTANCES - 1]);
   else
     d->count++;
   for (uint32_t i = d->count - 1; i > at; i--) {
@@ -91,7 +91,7 @@ static egraph_status draw_instances(derivation *d, uint64_t seed) {
 
 /// The e-graph of the left side gets the nodes of the right one.
 typedef struct union_of_sides {
-  const eg_rule_sides *sides;
+  const eg_side_graphs *sides;
   eg_tensor_egraph_own egraph;
   eg_u32s classes; // [values of the right side]
 } union_of_sides;
@@ -213,7 +213,7 @@ static egraph_status replay_equality(derivation *d, const union_of_sides *u) {
 }
 
 /// *out_same: both sides are the same terms, which says nothing about the rule.
-static egraph_status derive_instance(derivation *d, const eg_rule_sides *sides,
+static egraph_status derive_instance(derivation *d, const eg_side_graphs *sides,
                                      uint32_t stage, bool *out_same, bool *out_equal) {
   EG_LOCAL(union_of_sides, u, d->alloc);
   u.sides = sides;

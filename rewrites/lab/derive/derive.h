@@ -21,20 +21,21 @@
 
 /// Two graphs with the same inputs and weights, named after the rule's variables; outputs
 /// are the roots. The right one has the left side's nodes, too, which its own may use.
-typedef struct eg_rule_sides {
+typedef struct eg_side_graphs {
   eg_graph_own left, right;
-} eg_rule_sides;
+} eg_side_graphs;
 
 /// Builds both sides of an instance whose right side is typed. Fails with
 /// EGRAPH_E_MEMORY; *out owns nothing then.
-egraph_status eg_rule_sides_make(egraph_allocator alloc,
-                                 const eg_verify_instance *instance, eg_rule_sides *out);
-void eg_rule_sides_init(eg_rule_sides *sides, egraph_allocator alloc);
-void eg_rule_sides_deinit(eg_rule_sides *sides);
+egraph_status eg_side_graphs_make(egraph_allocator alloc,
+                                  const eg_verify_instance *instance,
+                                  eg_side_graphs *out);
+void eg_side_graphs_init(eg_side_graphs *sides, egraph_allocator alloc);
+void eg_side_graphs_deinit(eg_side_graphs *sides);
 
 /// An instance is good evidence when sizes that may differ do: the number of distinct
 /// sizes above 1, and one for being of floating point. 0 where a tensor is empty.
-uint32_t eg_rule_sides_merit(const eg_rule_sides *sides);
+uint32_t eg_side_graphs_merit(const eg_side_graphs *sides);
 
 // ---- derivations (derive.c) -----------------------------------------------------------
 

@@ -100,21 +100,22 @@ static egraph_status build_side(const eg_verify_instance *instance, bool is_righ
   return EGRAPH_OK;
 }
 
-EG_OWNER_DEFINE(eg_rule_sides, (eg_graph_own, left, right))
+EG_OWNER_DEFINE(eg_side_graphs, (eg_graph_own, left, right))
 
-egraph_status eg_rule_sides_make(egraph_allocator alloc,
-                                 const eg_verify_instance *instance, eg_rule_sides *out) {
-  EG_LOCAL(eg_rule_sides, made, alloc);
+egraph_status eg_side_graphs_make(egraph_allocator alloc,
+                                  const eg_verify_instance *instance,
+                                  eg_side_graphs *out) {
+  EG_LOCAL(eg_side_graphs, made, alloc);
   EG_TRY(eg_graph_create(&alloc, &made.left));
   EG_TRY(eg_graph_create(&alloc, &made.right));
   EG_TRY(build_side(instance, false, made.left));
   EG_TRY(build_side(instance, true, made.right));
   *out = made;
-  made = (eg_rule_sides){.left = NULL};
+  made = (eg_side_graphs){.left = NULL};
   return EGRAPH_OK;
 }
 
-uint32_t eg_rule_sides_merit(const eg_rule_sides *sides) {
+uint32_t eg_side_graphs_merit(const eg_side_graphs *sides) {
   int64_t sizes[MOST_SIZES];
   uint32_t count = 0;
   bool is_float = true;

@@ -167,25 +167,21 @@ static egraph_status print_constant(script *s, double value) {
 }
 
 /// The same as a text of its own.
-static egraph_status constant_text(script *s, double value, const char **out) {
-  eg_text *whole = s->out;
-  EG_LOCAL(eg_text, text, whole->chars.alloc);
-  s->out = &text;
-  egraph_status status = print_constant(s, value);
-  s->out = whole;
-  EG_TRY(status);
+static egraph_status constant_text(const script *s, double value, const char **out) {
+  EG_LOCAL(eg_text, text, s->arena->alloc);
+  script own = *s;
+  own.out = &text;
+  EG_TRY(print_constant(&own, value));
   return eg_arena_string(s->arena, eg_text_of(&text), text.chars.len, out);
 }
 
 /// The name of an element with an ending.
-static egraph_status element_text(script *s, eg_value value, uint32_t element,
+static egraph_status element_text(const script *s, eg_value value, uint32_t element,
                                   const char *end, const char **out) {
-  eg_text *whole = s->out;
-  EG_LOCAL(eg_text, text, whole->chars.alloc);
-  s->out = &text;
-  egraph_status status = print_element(s, value, element);
-  s->out = whole;
-  EG_TRY(status);
+  EG_LOCAL(eg_text, text, s->arena->alloc);
+  script own = *s;
+  own.out = &text;
+  print_element(&own, value, element);
   EG_TRY(eg_text_append(&text, end));
   return eg_arena_string(s->arena, eg_text_of(&text), text.chars.len, out);
 }
@@ -418,9 +414,13 @@ static egraph_status print_leaf(script *s, eg_value value) {
   return EGRAPH_OK;
 }
 
-static egraph_status print_side(script *s, const eg_graph *graph, char side) {
+static void take_side(script *s, const eg_graph *graph, char side) {
   s->graph = graph;
   s->side = side;
+}
+
+static egraph_status print_side(script *s, const eg_graph *graph, char side) {
+  take_side(s, graph, side);
   for (uint32_t v = 0; v < eg_graph_value_count(graph); v++) {
     const eg_value_info *info = eg_graph_value(graph, (eg_value){v});
     if (info->kind == EG_VALUE_COMPUTED && info->result == 0)
@@ -431,7 +431,7 @@ static egraph_status print_side(script *s, const eg_graph *graph, char side) {
   return EGRAPH_OK;
 }
 
-static egraph_status print_difference(script *s, const eg_rule_sides *sides) {
+static egraph_status print_difference(script *s, const eg_side_graphs *sides) {
   eg_text_append(s->out, "(assert (or false");
   for (uint32_t o = 0; o < eg_graph_output_count(sides->left); o++) {
     eg_value left = eg_graph_output(sides->left, o, NULL);
@@ -439,20 +439,18 @@ static egraph_status print_difference(script *s, const eg_rule_sides *sides) {
     const eg_type *type = &eg_graph_value(sides->left, left)->type;
     for (uint32_t e = 0; e < (uint32_t)eg_type_elements(type); e++) {
       eg_text_append(s->out, "\n  (distinct ");
-      s->graph = sides->left;
-      s->side = 'l';
-      EG_TRY(print_element(s, left, e));
+      take_side(s, sides->left, 'l');
+      print_element(s, left, e);
       eg_text_append(s->out, " ");
-      s->graph = sides->right;
-      s->side = 'r';
-      EG_TRY(print_element(s, right, e));
+      take_side(s, sides->right, 'r');
+      print_element(s, right, e);
       eg_text_append(s->out, ")");
     }
   }
   return eg_text_append(s->out, "))\n(check-sat)\n");
 }
 
-static egraph_status check_shapes(const eg_rule_sides *sides) {
+static egraph_status check_shapes(const eg_side_graphs *sides) {
   for (uint32_t o = 0; o < eg_graph_output_count(sides->left); o++) {
     eg_value left = eg_graph_output(sides->left, o, NULL);
     eg_value right = eg_graph_output(sides->right, o, NULL);
@@ -465,7 +463,7 @@ static egraph_status check_shapes(const eg_rule_sides *sides) {
   return EGRAPH_OK;
 }
 
-egraph_status eg_smt_print(const eg_rule_sides *sides, egraph_allocator alloc,
+egraph_status eg_smt_print(const eg_side_graphs *sides, egraph_allocator alloc,
                            eg_text *out, eg_smt_question *question) {
   EG_LOCAL(eg_arena, arena, alloc);
   script s = {.out = out, .arena = &arena, .question = question};
@@ -492,26 +490,26 @@ static bool has_few_elements(const eg_graph *graph) {
 }
 
 static egraph_status choose_sides(eg_verify_draws *draws, egraph_allocator alloc,
-                                  eg_rule_sides *best) {
+                                  eg_side_graphs *best) {
   uint32_t best_merit = 0;
   for (uint32_t i = 0; i < DRAWS; i++) {
     bool found, typed;
     eg_verify_instance instance;
-    eg_rule_sides sides;
+    eg_side_graphs sides;
     EG_TRY(eg_verify_draw(draws, &found, &typed, &instance));
     if (!found || !typed) continue;
-    egraph_status status = eg_rule_sides_make(alloc, &instance, &sides);
+    egraph_status status = eg_side_graphs_make(alloc, &instance, &sides);
     if (status == EGRAPH_E_TYPE) continue; // a graph has no such value
     EG_TRY(status);
-    uint32_t merit = eg_rule_sides_merit(&sides);
+    uint32_t merit = eg_side_graphs_merit(&sides);
     bool is_better = merit > best_merit && has_few_elements(sides.left) &&
                      has_few_elements(sides.right);
     if (is_better) {
-      eg_rule_sides_deinit(best);
+      eg_side_graphs_deinit(best);
       *best = sides;
       best_merit = merit;
     } else {
-      eg_rule_sides_deinit(&sides);
+      eg_side_graphs_deinit(&sides);
     }
   }
   return EGRAPH_OK;
@@ -520,7 +518,7 @@ static egraph_status choose_sides(eg_verify_draws *draws, egraph_allocator alloc
 egraph_status eg_smt_print_rule(const eg_rule *rule, egraph_allocator alloc,
                                 uint64_t seed, eg_text *out, eg_smt_question *question) {
   EG_LOCAL(eg_verify_draws_own, draws, alloc);
-  EG_LOCAL(eg_rule_sides, best, alloc);
+  EG_LOCAL(eg_side_graphs, best, alloc);
   *question = (eg_smt_question){.is_decisive = true, .doubt = ""};
   if (rule->move_count != 0)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "it has parallel operators");

@@ -31,7 +31,7 @@ typedef struct eg_smt_question {
 /// Appends the script. Fails with EGRAPH_E_UNSUPPORTED, naming the operator, type or
 /// constant that has no such meaning, or where shapes of the sides differ;
 /// EGRAPH_E_MEMORY.
-egraph_status eg_smt_print(const eg_rule_sides *sides, egraph_allocator alloc,
+egraph_status eg_smt_print(const eg_side_graphs *sides, egraph_allocator alloc,
                            eg_text *out, eg_smt_question *question);
 /// Writes the instance with most different sizes among the drawn instances with few
 /// elements. Fails as eg_smt_print, and with EGRAPH_E_UNSUPPORTED when there is none.

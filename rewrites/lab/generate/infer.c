@@ -30,7 +30,7 @@ static const struct {
 EG_VEC_DEFINE(atom_vec, eg_fit_atom);
 EG_VEC_DEFINE(target_vec, eg_fit_target);
 
-/// What is written in place of values of both sides, by place; NULL: the value.
+/// Texts in place of the values of both sides, by place; NULL: the value.
 typedef struct place_texts {
   const char *left[MAX_PLACES], *right[MAX_PLACES];
 } place_texts;

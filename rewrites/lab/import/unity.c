@@ -328,18 +328,10 @@ static void write_rule(writer *w) {
 
 // ---- the whole -------------------------------------------------------------------
 
-static const char *fault_of_rule(const eg_substitution *rule, bool as_tiles) {
+const char *eg_unity_fault(const eg_substitution *rule, bool as_tiles) {
   if (rule->is_too_large) return "is too large";
   const char *fault = fault_of_side(&rule->left, NULL, as_tiles);
   return fault != NULL ? fault : fault_of_side(&rule->right, &rule->left, as_tiles);
-}
-
-const char *eg_unity_fault(const eg_substitution *rule) {
-  return fault_of_rule(rule, false);
-}
-
-const char *eg_unity_tile_fault(const eg_substitution *rule) {
-  return fault_of_rule(rule, true);
 }
 
 uint32_t eg_unity_parallel_count(const eg_substitution *rule) {
@@ -416,8 +408,8 @@ static egraph_status judge_tiles(eg_importer *in, const char *fault) {
 }
 
 egraph_status eg_import_unity(eg_importer *in) {
-  const char *fault = eg_unity_fault(in->subst);
-  if (fault != NULL && eg_unity_tile_fault(in->subst) == NULL)
+  const char *fault = eg_unity_fault(in->subst, false);
+  if (fault != NULL && eg_unity_fault(in->subst, true) == NULL)
     return judge_tiles(in, fault);
   if (fault != NULL) return eg_import_decide(in, EG_IMPORT_FOREIGN, fault);
   uint32_t count = eg_unity_parallel_count(in->subst);

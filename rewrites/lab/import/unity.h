@@ -13,10 +13,8 @@ typedef enum eg_unity_axes {
   EG_UNITY_TWO_AXES      // every distribution over two
 } eg_unity_axes;
 
-/// Why a substitution has no meaning on a mesh, or NULL.
-const char *eg_unity_fault(const eg_substitution *rule);
-/// Why it has none as tiles, or NULL.
-const char *eg_unity_tile_fault(const eg_substitution *rule);
+/// Why a substitution has no meaning on a mesh, or as tiles; NULL: it has one.
+const char *eg_unity_fault(const eg_substitution *rule, bool as_tiles);
 /// Parallel operators of both sides.
 uint32_t eg_unity_parallel_count(const eg_substitution *rule);
 /// Choices that a substitution leaves open.

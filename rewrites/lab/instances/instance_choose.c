@@ -270,14 +270,12 @@ static int64_t summed_size(const eg_type *type, bool is_left, bool transposed) {
   return type->dims[type->rank - (last ? 1 : 2)];
 }
 
-static eg_type right_factor(eg_verify_choice *choice) {
-  int64_t summed = summed_size(&choice->types[0], true, flag(choice, "transA") != 0);
-  return other_factor(choice, &choice->types[0], summed, flag(choice, "transB") != 0);
-}
-
-static eg_type left_factor(eg_verify_choice *choice) {
-  int64_t summed = summed_size(&choice->types[1], false, flag(choice, "transB") != 0);
-  return other_factor(choice, &choice->types[1], summed, flag(choice, "transA") == 0);
+/// The factor that goes with factor `known`, 0 or 1.
+static eg_type factor_beside(eg_verify_choice *choice, uint32_t known) {
+  bool is_left = known == 0,
+       swaps[2] = {flag(choice, "transA") != 0, flag(choice, "transB") != 0};
+  int64_t summed = summed_size(&choice->types[known], is_left, swaps[known]);
+  return other_factor(choice, &choice->types[known], summed, swaps[is_left] == is_left);
 }
 
 // ---- the result of the operands so far ------------------------------------------
@@ -391,7 +389,8 @@ static bool is_product(eg_op op) { return op == EG_OP_MATMUL || op == EG_OP_GEMM
 // Operand `index` > 0 for operand 0 and the attributes.
 static eg_type other_operand(eg_verify_choice *choice, uint32_t index) {
   eg_op op = choice->op;
-  if (is_product(op)) return index == 1 ? right_factor(choice) : addend(choice, index);
+  if (is_product(op))
+    return index == 1 ? factor_beside(choice, 0) : addend(choice, index);
   if (op == EG_OP_CONV)
     return index == 1   ? conv_weight(choice)
            : index == 2 ? vector_of(choice, choice->types[1].dims[0])
@@ -414,7 +413,7 @@ static eg_type other_operand(eg_verify_choice *choice, uint32_t index) {
 static eg_type first_from(eg_verify_choice *choice, uint32_t known) {
   const eg_type *type = &choice->types[known];
   bool is_part = eg_op_role(choice->op, 0) == EG_ROLE_PART;
-  if (is_product(choice->op)) return known == 1 ? left_factor(choice) : *type;
+  if (is_product(choice->op)) return known == 1 ? factor_beside(choice, 1) : *type;
   if (choice->op == EG_OP_CONV) return known == 1 ? conv_input(choice) : *type;
   if (is_part) return concat_operand(choice, type);
   eg_type like = companion(choice, *type);

@@ -153,7 +153,7 @@ static const list_row list_rows[] = {
     {EG_RULE_FN_TAKE, eg_rule_eval_take, "le", 'l'},
     {EG_RULE_FN_DROP, eg_rule_eval_drop, "le", 'l'}};
 
-// What must be known of an argument with that letter; NULL: nothing, it moves.
+// Words for an argument with that letter, which must be known; NULL: it only moves.
 static const char *known_words(char letter) {
   static const char *const words[] = {
       ['i'] = "an index",        ['e'] = "a length",
