@@ -69,24 +69,19 @@ egraph_status eg_rules_try_text(egraph_allocator alloc, const char *file,
 
 // ---- copies and choices ---------------------------------------------------------------
 
-static egraph_status copy_into(const eg_rules *rules, egraph_allocator alloc,
-                               eg_rules *to) {
-  EG_LOCAL(eg_text, text, alloc);
-  EG_TRY(eg_rules_print(rules, &text));
-  EG_TRY(eg_rules_parse(to, "rules", eg_text_of(&text), text.chars.len));
-  for (uint32_t i = 0; i < eg_rules_count(to); i++)
-    EG_TRY(eg_rules_enable(to, eg_rule_name(to, i), true));
-  return EGRAPH_OK;
-}
-
 egraph_status eg_rules_copy_all_on(const eg_rules *rules, egraph_allocator alloc,
                                    eg_rules **out) {
-  EG_TRY(eg_rules_create_checked(&alloc, out));
-  egraph_status status = copy_into(rules, alloc, *out);
-  if (status == EGRAPH_OK) return EGRAPH_OK;
-  eg_rules_destroy(*out);
+  EG_LOCAL(eg_rules_own, copy, alloc);
+  EG_LOCAL(eg_text, text, alloc);
   *out = NULL;
-  return status;
+  EG_TRY(eg_rules_create_checked(&alloc, &copy));
+  EG_TRY(eg_rules_print(rules, &text));
+  EG_TRY(eg_rules_parse(copy, "rules", eg_text_of(&text), text.chars.len));
+  for (uint32_t i = 0; i < eg_rules_count(copy); i++)
+    EG_TRY(eg_rules_enable(copy, eg_rule_name(copy, i), true));
+  *out = copy;
+  copy = NULL;
+  return EGRAPH_OK;
 }
 
 static bool may_use(const eg_rule *rule, eg_op op, bool with_parts) {
@@ -116,4 +111,20 @@ bool eg_rule_is_over(const eg_rule *rule, const eg_rule *other, bool with_parts)
     if (!other->terms[i].is_var && !may_use(rule, other->terms[i].op, with_parts))
       return false;
   return true;
+}
+
+egraph_status eg_rules_add_commutativity(eg_rules *rules, const char *file) {
+  for (int op = 0; op < EG_OP_COUNT; op++) {
+    const eg_op_info *info = eg_op_info_of((eg_op)op);
+    char text[256];
+    if ((info->flags & EG_OPF_COMMUTES) == 0) continue;
+    int length =
+        snprintf(text, sizeof text,
+                 "(egraph-rules 1)\n(rule %s-commutes (source \"operator table\") "
+                 "(lhs (%s ?x ?y)) (rhs (%s ?y ?x)))",
+                 info->name, info->name, info->name);
+    egraph_status status = eg_rules_parse(rules, file, text, (size_t)length);
+    if (status != EGRAPH_E_PARSE) EG_TRY(status); // equal to one that is there
+  }
+  return EGRAPH_OK;
 }

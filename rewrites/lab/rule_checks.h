@@ -22,4 +22,8 @@ egraph_status eg_rules_copy_all_on(const eg_rules *rules, egraph_allocator alloc
 /// fill the e-graph.
 bool eg_rule_is_over(const eg_rule *rule, const eg_rule *other, bool with_parts);
 
+/// Adds that operators commute, as axioms: terms that were made have one order of
+/// operands. Rules that are there already stay.
+egraph_status eg_rules_add_commutativity(eg_rules *rules, const char *file);
+
 #endif

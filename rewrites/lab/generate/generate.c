@@ -93,22 +93,6 @@ static egraph_status use_rule(run *r, const char *text, bool *out_added) {
   return status == EGRAPH_E_PARSE ? EGRAPH_OK : status; // equal to one that is there
 }
 
-/// Adds commutativity as an axiom: terms have one order of operands.
-static egraph_status use_commutativity(run *r) {
-  for (int op = 0; op < EG_OP_COUNT; op++) {
-    const eg_op_info *info = eg_op_info_of((eg_op)op);
-    char text[256];
-    bool added;
-    if ((info->flags & EG_OPF_COMMUTES) == 0) continue;
-    (void)snprintf(text, sizeof text,
-                   "(rule %s-commutes (source \"operator table\") (lhs (%s ?x ?y)) "
-                   "(rhs (%s ?y ?x)))",
-                   info->name, info->name, info->name);
-    EG_TRY(use_rule(r, text, &added));
-  }
-  return EGRAPH_OK;
-}
-
 /// True when conditions speak of shapes: an instance that fits them says little about
 /// other shapes.
 static bool says_shapes(const eg_rule *rule) {
@@ -158,7 +142,7 @@ static egraph_status open_rules(run *r) {
   }
   for (size_t i = 0; i < r->options->beside_count; i++)
     EG_TRY(use_file(r, r->options->beside[i]));
-  EG_TRY(use_commutativity(r));
+  EG_TRY(eg_rules_add_commutativity(r->rules, r->family.name));
   (void)eg_rules_set_verified(r->rules, true); // rules of a state file need verification
   for (size_t i = 0; i < r->state.rules.len; i++) {
     bool added;

@@ -153,21 +153,6 @@ static egraph_status add_set(finder *f, const eg_rules *from) {
   return EGRAPH_OK;
 }
 
-/// Terms of rules that were made are unordered, so that operands commute is an axiom.
-static egraph_status add_axioms(finder *f) {
-  for (int op = 0; op < EG_OP_COUNT; op++) {
-    const eg_op_info *info = eg_op_info_of((eg_op)op);
-    char text[256];
-    if ((info->flags & EG_OPF_COMMUTES) == 0) continue;
-    (void)snprintf(text, sizeof text,
-                   "(egraph-rules 1) (rule %s-commutes (source \"operator table\") "
-                   "(lhs (%s ?x ?y)) (rhs (%s ?y ?x)))",
-                   info->name, info->name, info->name);
-    EG_TRY(eg_rules_parse(f->rules, "axioms", text, strlen(text)));
-  }
-  return EGRAPH_OK;
-}
-
 static void note_operators(finder *f) {
   for (uint32_t i = 0; i < eg_rules_count(f->rules); i++) {
     const eg_rule *rule = eg_rules_at(f->rules, i);
@@ -238,7 +223,7 @@ egraph_status eg_rules_found(egraph_allocator alloc, const eg_rules *of,
   f.alloc = alloc;
   EG_LOCAL(eg_text, names, alloc);
   EG_TRY(eg_rules_create_checked(&alloc, &f.rules));
-  EG_TRY(add_axioms(&f));
+  EG_TRY(eg_rules_add_commutativity(f.rules, "axioms"));
   for (size_t i = 0; i < by_count; i++)
     EG_TRY(add_set(&f, by[i]));
   EG_TRY(eg_implied_checker_copy(&f.checker, f.rules));

@@ -115,25 +115,21 @@ static bool solve_unequal(repair *r, const eg_rule_expr *call) {
 static bool solve_divides(repair *r, const eg_rule_expr *call, bool wanted) {
   int64_t divisor, multiple;
   if (eg_repair_int_of(r, call->args[0], &divisor) && divisor > 0 && divisor < 1000) {
-    eg_rule_value value =
-        eg_rule_int(divisor * (1 + (int64_t)eg_repair_below(r, 3)) + (wanted ? 0 : 1));
-    if (eg_repair_solve(r, call->args[1], &value)) return true;
+    int64_t value = divisor * (1 + (int64_t)eg_repair_below(r, 3)) + (wanted ? 0 : 1);
+    if (eg_repair_solve_int(r, call->args[1], value)) return true;
   }
   if (!wanted || !eg_repair_int_of(r, call->args[1], &multiple) || multiple < 1)
     return false;
   int64_t found = 1;
   for (int64_t i = 2; i <= multiple && i < 20; i++)
     if (multiple % i == 0 && eg_repair_below(r, 2) == 0) found = i;
-  eg_rule_value value = eg_rule_int(found);
-  return eg_repair_solve(r, call->args[0], &value);
+  return eg_repair_solve_int(r, call->args[0], found);
 }
 
 static bool solve_parity(repair *r, const eg_rule_expr *call, bool odd) {
   int64_t is;
-  if (!eg_repair_int_of(r, call->args[0], &is) || (is % 2 != 0) == odd || is == INT64_MAX)
-    return false;
-  eg_rule_value value = eg_rule_int(is + 1);
-  return eg_repair_solve(r, call->args[0], &value);
+  return eg_repair_int_of(r, call->args[0], &is) && (is % 2 != 0) != odd &&
+         is != INT64_MAX && eg_repair_solve_int(r, call->args[0], is + 1);
 }
 
 static int compare_ints(const void *a, const void *b) {
@@ -165,12 +161,9 @@ static bool solve_contains(repair *r, const eg_rule_expr *call) {
   int64_t value;
   if (!eg_repair_value_of(r, call->args[0], &list) || list.ints.len == 0) return false;
   uint32_t at = eg_repair_below(r, list.ints.len);
-  eg_rule_value element = eg_rule_int(list.ints.data[at]);
-  if (eg_repair_solve(r, call->args[1], &element)) return true;
-  int64_t *copy = eg_repair_copy(r, list.ints, list.ints.len);
-  if (copy == NULL || !eg_repair_int_of(r, call->args[1], &value)) return false;
-  copy[at] = value;
-  return eg_repair_solve_list(r, call->args[0], copy, list.ints.len);
+  return eg_repair_solve_int(r, call->args[1], list.ints.data[at]) ||
+         (eg_repair_int_of(r, call->args[1], &value) &&
+          eg_repair_solve_element(r, call->args[0], list.ints, at, value));
 }
 
 // ---- types --------------------------------------------------------------------------

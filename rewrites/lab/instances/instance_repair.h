@@ -17,6 +17,10 @@ bool eg_repair_solve(repair *r, uint32_t expr, const eg_rule_value *value);
 
 /// The same for a list; false when `data` is NULL.
 bool eg_repair_solve_list(repair *r, uint32_t expr, const int64_t *data, uint32_t len);
+/// Solves for the list with another element at a place.
+bool eg_repair_solve_element(repair *r, uint32_t expr, eg_ints list, uint32_t at,
+                             int64_t element);
+bool eg_repair_solve_int(repair *r, uint32_t expr, int64_t number);
 
 bool eg_repair_value_of(repair *r, uint32_t expr, eg_rule_value *out);
 bool eg_repair_int_of(repair *r, uint32_t expr, int64_t *out);

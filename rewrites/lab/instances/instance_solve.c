@@ -65,6 +65,18 @@ bool eg_repair_solve_list(repair *r, uint32_t expr, const int64_t *data, uint32_
   return data != NULL && eg_repair_solve(r, expr, &value);
 }
 
+bool eg_repair_solve_element(repair *r, uint32_t expr, eg_ints list, uint32_t at,
+                             int64_t element) {
+  int64_t *copy = eg_repair_copy(r, list, list.len);
+  if (copy != NULL) copy[at] = element;
+  return eg_repair_solve_list(r, expr, copy, list.len);
+}
+
+bool eg_repair_solve_int(repair *r, uint32_t expr, int64_t number) {
+  eg_rule_value value = eg_rule_int(number);
+  return eg_repair_solve(r, expr, &value);
+}
+
 // ---- variables --------------------------------------------------------------------
 
 /// The class that the draw is steered to stays.
@@ -264,15 +276,13 @@ SOLVER(solve_div, solve_pair(r, call, value, OVER, TIMES))
 
 static bool solve_floor_div(repair *r, const eg_rule_expr *call,
                             const eg_rule_value *value) {
-  int64_t divisor;
-  eg_rule_value result;
+  int64_t divisor, result;
   if (value->kind != EG_RULE_INT || !eg_repair_int_of(r, call->args[1], &divisor) ||
       divisor < 1 || divisor > INT32_MAX)
     return false;
-  result = eg_rule_int(0);
-  return combine_ints(TIMES, value->i, divisor, &result.i) &&
-         combine_ints(PLUS, result.i, eg_repair_below(r, (uint32_t)divisor), &result.i) &&
-         eg_repair_solve(r, call->args[0], &result);
+  return combine_ints(TIMES, value->i, divisor, &result) &&
+         combine_ints(PLUS, result, eg_repair_below(r, (uint32_t)divisor), &result) &&
+         eg_repair_solve_int(r, call->args[0], result);
 }
 
 static bool solve_mod(repair *r, const eg_rule_expr *call, const eg_rule_value *value) {
@@ -280,8 +290,8 @@ static bool solve_mod(repair *r, const eg_rule_expr *call, const eg_rule_value *
   if (value->kind != EG_RULE_INT || !eg_repair_int_of(r, call->args[1], &divisor) ||
       divisor < 1 || divisor > 1000)
     return false;
-  eg_rule_value result = eg_rule_int(value->i + divisor * eg_repair_below(r, 3));
-  return eg_repair_solve(r, call->args[0], &result);
+  return eg_repair_solve_int(r, call->args[0],
+                             value->i + divisor * eg_repair_below(r, 3));
 }
 
 SOLVER(solve_first, eg_repair_solve(r, call->args[0], value))
@@ -361,14 +371,6 @@ static bool solve_splat(repair *r, const eg_rule_expr *call, const eg_rule_value
 
 // ---- lists ----------------------------------------------------------------------------
 
-/// The list with another element at a place.
-static bool solve_element(repair *r, uint32_t expr, eg_ints list, uint32_t at,
-                          int64_t element) {
-  int64_t *copy = eg_repair_copy(r, list, list.len);
-  if (copy != NULL) copy[at] = element;
-  return eg_repair_solve_list(r, expr, copy, list.len);
-}
-
 static bool solve_at(repair *r, const eg_rule_expr *call, const eg_rule_value *value) {
   eg_rule_value list;
   int64_t index;
@@ -376,7 +378,7 @@ static bool solve_at(repair *r, const eg_rule_expr *call, const eg_rule_value *v
   return eg_repair_value_of(r, call->args[0], &list) &&
          eg_repair_int_of(r, call->args[1], &index) && value->kind == EG_RULE_INT &&
          eg_rule_index(index, list.ints.len, &at) &&
-         solve_element(r, call->args[0], list.ints, at, value->i);
+         eg_repair_solve_element(r, call->args[0], list.ints, at, value->i);
 }
 
 /// The first `count` elements, or all but these, are the value's.
@@ -407,10 +409,9 @@ static bool solve_list(repair *r, const eg_rule_expr *call, const eg_rule_value 
   if (value->kind != EG_RULE_INTS || value->ints.len != call->arg_count) return false;
   bool all = true;
   for (uint32_t i = 0; i < call->arg_count; i++) {
-    eg_rule_value element = eg_rule_int(value->ints.data[i]);
-    int64_t is;
-    if (eg_repair_int_of(r, call->args[i], &is) && is == element.i) continue;
-    all = eg_repair_solve(r, call->args[i], &element) && all;
+    int64_t is, element = value->ints.data[i];
+    if (eg_repair_int_of(r, call->args[i], &is) && is == element) continue;
+    all = eg_repair_solve_int(r, call->args[i], element) && all;
   }
   return all;
 }
@@ -524,7 +525,8 @@ static bool solve_index_of(repair *r, const eg_rule_expr *call,
   return eg_repair_value_of(r, call->args[0], &list) && value->kind == EG_RULE_INT &&
          eg_repair_int_of(r, call->args[1], &element) && value->i >= 0 &&
          value->i < list.ints.len &&
-         solve_element(r, call->args[0], list.ints, (uint32_t)value->i, element);
+         eg_repair_solve_element(r, call->args[0], list.ints, (uint32_t)value->i,
+                                 element);
 }
 
 static bool solve_reverse(repair *r, const eg_rule_expr *call,
@@ -549,7 +551,7 @@ static bool solve_set_at(repair *r, const eg_rule_expr *call,
     return false;
   return eg_repair_int_of(r, call->args[2], &element) &&
          element == value->ints.data[at] &&
-         solve_element(r, call->args[0], value->ints, at, list.ints.data[at]);
+         eg_repair_solve_element(r, call->args[0], value->ints, at, list.ints.data[at]);
 }
 
 // ---- permutations -------------------------------------------------------------------
