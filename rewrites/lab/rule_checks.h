@@ -4,7 +4,7 @@
 #ifndef EG_REWRITES_LAB_RULE_CHECKS_H
 #define EG_REWRITES_LAB_RULE_CHECKS_H
 
-#include "rewrites/lab/owned.h"
+#include "rewrites/lab/basis/owned.h"
 
 /// A set whose texts are checked: what they claim of layouts, and, after
 /// eg_rules_set_verified, whether they hold. Fails with EGRAPH_E_MEMORY.

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "pcg/training/gradient.h"
-#include "rewrites/lab/tensors.h"
+#include "rewrites/lab/basis/tensors.h"
 
 // ---- blocks -------------------------------------------------------------------------
 

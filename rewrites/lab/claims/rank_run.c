@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "rewrites/lab/basis/tensors.h"
 #include "rewrites/lab/claims/rank_parts.h"
-#include "rewrites/lab/tensors.h"
 
 /// The largest difference, relative to the largest number in the run.
 #define RANK_BOUND 1e-9

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/owner.h"
+#include "rewrites/lab/basis/tensors.h"
 #include "rewrites/lab/claims/rank_run.h"
-#include "rewrites/lab/tensors.h"
 
 // LARGEST: a whole number of an operand. ENOUGH_ROWS: instances with a box. SEEDS:
 // elements of which boxes grow.

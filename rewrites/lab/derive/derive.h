@@ -13,8 +13,8 @@
 
 #include "base/text.h"
 #include "pcg/graph/graph.h"
+#include "rewrites/lab/basis/owned.h"
 #include "rewrites/lab/instances/instance_draw.h"
-#include "rewrites/lab/owned.h"
 #include "rewrites/language/rules.h"
 
 // ---- sides of instances as graphs (instance_graphs.c) ---------------------------------

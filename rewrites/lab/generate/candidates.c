@@ -8,7 +8,7 @@
 #include "base/flatmap.h"
 #include "base/hash.h"
 #include "base/owner.h"
-#include "rewrites/lab/tensors.h"
+#include "rewrites/lab/basis/tensors.h"
 
 enum { SECOND_POINT = 2, MORE_POINTS = 2, MAX_SUBTERMS = 32 };
 

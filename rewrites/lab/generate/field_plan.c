@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "base/owner.h"
 #include "ops/kernels.h"
-#include "rewrites/lab/tensors.h"
+#include "rewrites/lab/basis/tensors.h"
 
 // ---- running --------------------------------------------------------------------
 

@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "rewrites/lab/basis/owned.h"
 #include "rewrites/lab/guards/guards.h"
-#include "rewrites/lab/owned.h"
 #include "rewrites/language/rules.h"
 #include "rewrites/saturation/rule_eval.h"
 

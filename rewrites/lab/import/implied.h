@@ -4,7 +4,7 @@
 #ifndef EG_REWRITES_IMPORT_IMPLIED_H
 #define EG_REWRITES_IMPORT_IMPLIED_H
 
-#include "rewrites/lab/owned.h"
+#include "rewrites/lab/basis/owned.h"
 
 // How a rule is implied, the strongest first: id, words.
 #define EG_IMPLIED_LIST(X)                                                               \

@@ -4,8 +4,8 @@
 #ifndef EG_REWRITES_VERIFY_DRAW_H
 #define EG_REWRITES_VERIFY_DRAW_H
 
+#include "rewrites/lab/basis/owned.h"
 #include "rewrites/lab/instances/instance_aims.h"
-#include "rewrites/lab/owned.h"
 #include "rewrites/saturation/rule_build.h"
 
 typedef struct eg_verify_draws eg_verify_draws;

@@ -202,19 +202,6 @@ eg_scalar eg_case_guarded(eg_case *c, eg_poly place, eg_poly size, eg_scalar ins
   return eg_scalar_choice(p, place, eg_scalar_choice(p, below, inside, outside), outside);
 }
 
-eg_scalar eg_case_padded(eg_case *c, uint32_t term, uint32_t first, const eg_poly *at,
-                         eg_scalar outside) {
-  const eg_shape *x = eg_kid_shape(c, term, 0);
-  eg_branch branch = eg_branch_open(c->p);
-  for (uint32_t i = first; i < x->rank; i++)
-    eg_case_assume_inside(c, at[i], x->dims[i]);
-  eg_scalar made = eg_case_element(c, eg_kid(c, term, 0), at);
-  eg_branch_close(c->p, branch);
-  for (uint32_t i = first; i < x->rank; i++)
-    made = eg_case_guarded(c, at[i], x->dims[i], made, outside);
-  return made;
-}
-
 // ---- ranks ----------------------------------------------------------------------
 
 static uint32_t rank_root(const eg_case *c, uint32_t term) {

@@ -342,6 +342,19 @@ eg_scalar eg_case_element(eg_case *c, uint32_t term, const eg_poly *at) {
   return made;
 }
 
+eg_scalar eg_case_padded(eg_case *c, uint32_t term, uint32_t first, const eg_poly *at,
+                         eg_scalar outside) {
+  const eg_shape *x = eg_kid_shape(c, term, 0);
+  eg_branch branch = eg_branch_open(c->p);
+  for (uint32_t i = first; i < x->rank; i++)
+    eg_case_assume_inside(c, at[i], x->dims[i]);
+  eg_scalar made = eg_case_element(c, eg_kid(c, term, 0), at);
+  eg_branch_close(c->p, branch);
+  for (uint32_t i = first; i < x->rank; i++)
+    made = eg_case_guarded(c, at[i], x->dims[i], made, outside);
+  return made;
+}
+
 // Finds the indices of the element at an offset. The element exists, so no size is 0.
 static void unflatten(eg_case *c, const eg_shape *shape, eg_poly offset, eg_poly *at) {
   eg_proof *p = c->p;

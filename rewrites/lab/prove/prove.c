@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "rewrites/lab/owned.h"
 #include "rewrites/lab/prove/proof_case.h"
 #include "rewrites/language/rule_schema.h"
 #include "rewrites/language/rules.h"
@@ -247,19 +246,22 @@ egraph_status eg_rules_prove(const eg_rules *rules, uint32_t number,
   EG_TRY(eg_rule_prove(first, alloc, out));
   if (first->schema == NULL || !out->is_proved) return EGRAPH_OK;
   EG_LOCAL(eg_u32s, values, alloc);
-  EG_LOCAL(eg_rule_cases_own, cases, alloc);
+  eg_rule_cases *cases;
   bool is_all;
   EG_TRY(eg_rule_cases_sample(first, &values, &is_all));
   EG_TRY(eg_rule_cases_create(alloc, rules, &cases));
   uint32_t count = first->schema->parameter_count;
-  for (size_t i = 0; i < values.len && out->is_proved; i += count) {
+  egraph_status status = EGRAPH_OK;
+  for (size_t i = 0; i < values.len && out->is_proved && status == EGRAPH_OK;
+       i += count) {
     const eg_rule *rule;
     eg_proof_verdict one;
-    EG_TRY(eg_rule_cases_get(cases, number, values.data + i, &rule));
-    if (rule == NULL) continue;
-    EG_TRY(eg_rule_prove(rule, alloc, &one));
-    join_verdicts(out, &one, rule->name);
+    status = eg_rule_cases_get(cases, number, values.data + i, &rule);
+    if (status != EGRAPH_OK || rule == NULL) continue;
+    status = eg_rule_prove(rule, alloc, &one);
+    if (status == EGRAPH_OK) join_verdicts(out, &one, rule->name);
   }
+  eg_rule_cases_destroy(cases);
   if (out->is_proved && !is_all) {
     out->is_proved = false;
     snprintf(
@@ -267,5 +269,5 @@ egraph_status eg_rules_prove(const eg_rules *rules, uint32_t number,
         "any number of operands, or more than %d cases; proved for numbers of up to %d",
         EG_RULE_MAX_CASES, EG_RULE_SAMPLE_COUNT);
   }
-  return EGRAPH_OK;
+  return status;
 }

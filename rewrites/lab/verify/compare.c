@@ -23,7 +23,7 @@
 
 #include "ops/kernels.h"
 #include "ops/meaning.h"
-#include "rewrites/lab/tensors.h"
+#include "rewrites/lab/basis/tensors.h"
 
 // Rounding of float64 is measured, rounding of other types estimated.
 #define LARGEST_SCALE 1e5

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "rewrites/lab/owned.h"
+#include "rewrites/lab/basis/owned.h"
 #include "rewrites/saturation/rule_build.h"
 #include "rewrites/saturation/saturate.h"
 #include "rewrites/saturation/tensor_facts.h"

@@ -1,8 +1,8 @@
 // Owners of what other rooms create: pointers for EG_LOCAL and EG_OWNER_DEFINE, NULL
 // until something is created.
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_REWRITES_LAB_OWNED_H
-#define EG_REWRITES_LAB_OWNED_H
+#ifndef EG_REWRITES_LAB_BASIS_OWNED_H
+#define EG_REWRITES_LAB_BASIS_OWNED_H
 
 #include "base/owner.h"
 #include "rewrites/language/rules.h"

@@ -1,8 +1,8 @@
 // Tensors in an arena, kernels on them, and the same types with float64 in place of other
 // floating-point types.
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_REWRITES_LAB_TENSORS_H
-#define EG_REWRITES_LAB_TENSORS_H
+#ifndef EG_REWRITES_LAB_BASIS_TENSORS_H
+#define EG_REWRITES_LAB_BASIS_TENSORS_H
 
 #include "base/memory.h"
 #include "ops/ops.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/lab/tensors.h"
+#include "rewrites/lab/basis/tensors.h"
 
 egraph_status eg_arena_tensor(eg_arena *arena, const eg_type *type, eg_tensor *out) {
   size_t bytes = eg_type_bytes(type);
