@@ -23,7 +23,8 @@ static void note_rejection(void *user, const char *name, bool accepted,
   (void)snprintf(
       found->message, sizeof found->message,
       "%s:%" PRIu32
-      ": rule %s does not hold: %s; correct it, declare another class, or trust it",
+      ": rule %s does not hold: %s; correct it (egraph rules FILE --guards looks for a "
+      "condition), declare another class, or trust it",
       eg_rule_file(found->rules, rule), eg_rule_line(found->rules, rule), name, detail);
 }
 

@@ -177,7 +177,10 @@ static egraph_status check_data(verification *run, const eg_verify_instance *ins
     eg_text_printf(&run->text,
                    "its sides differ as only class %s allows, but it claims class %s, ",
                    eg_rule_class_name(result.math), eg_rule_class_name(run->rule->math));
-  if (data != EG_VERIFY_ORDINARY) eg_text_append(&run->text, names[data]);
+  // Integers of data with NaN are drawn up to the ends of their range.
+  bool is_whole = data == EG_VERIFY_NOT_FINITE && !eg_dtype_is_float(result.dtype);
+  if (data != EG_VERIFY_ORDINARY)
+    eg_text_append(&run->text, names[is_whole ? EG_VERIFY_EXTREME : data]);
   return eg_text_append(&run->text, eg_text_of(&where));
 }
 
