@@ -298,16 +298,13 @@ static egraph_status run_step(loop *l, eg_onnx_instance *instance) {
 static egraph_status stack(loop *l, uint32_t index, eg_onnx_ref result) {
   const eg_onnx_call *call = l->call;
   const int64_t front = 0;
+  eg_attr_list widen = EG_LIST(UNSQUEEZE, EG_INTS(UNSQUEEZE_AXES, &front, 1));
+  eg_attr_list join = EG_LIST(CONCAT, EG_INT(CONCAT_AXIS, 0));
   eg_onnx_ref *rows;
-  eg_attr_list widen, join;
   EG_TRY(eg_arena_alloc(&call->reader->arena, l->steps, sizeof *rows, &rows));
-  eg_attr_list_init(&widen, EG_OP_UNSQUEEZE);
-  eg_attr_list_set_ints(&widen, EG_A_UNSQUEEZE_AXES, &front, 1);
   for (uint32_t s = 0; s < l->steps; s++)
     EG_TRY(eg_onnx_emit_fresh(call, &widen, &l->rows.data[s * l->stacked + index], 1,
                               &rows[s]));
-  eg_attr_list_init(&join, EG_OP_CONCAT);
-  eg_attr_list_set_int(&join, EG_A_CONCAT_AXIS, 0);
   return eg_onnx_emit(call, &join, rows, l->steps, &result, 1);
 }
 

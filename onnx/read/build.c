@@ -92,16 +92,14 @@ egraph_status eg_onnx_finish(eg_onnx_builder *write, uint32_t index, eg_ref valu
 
 // ---- nodes --------------------------------------------------------------------------
 
-eg_ref eg_onnx_write(eg_onnx_builder *write, const eg_attr_list *list,
-                     const eg_ref *inputs, uint32_t count) {
-  return eg_build_node(&write->b, list->op, list->slots, inputs, count);
+eg_ref eg_onnx_write(eg_onnx_builder *write, eg_attr_list list, const eg_ref *inputs,
+                     uint32_t count) {
+  return eg_build_node(&write->b, list.op, list.slots, inputs, count);
 }
 
 eg_ref eg_onnx_concat(eg_onnx_builder *write, eg_ref x, eg_ref y, int64_t axis) {
-  eg_attr_list list;
-  eg_attr_list_init(&list, EG_OP_CONCAT);
-  eg_attr_list_set_int(&list, EG_A_CONCAT_AXIS, axis);
-  return eg_onnx_write(write, &list, (const eg_ref[]){x, y}, 2);
+  return eg_onnx_write(write, EG_LIST(CONCAT, EG_INT(CONCAT_AXIS, axis)),
+                       (const eg_ref[]){x, y}, 2);
 }
 
 eg_ref eg_onnx_range_of(eg_onnx_builder *write, eg_ref x, uint32_t axis, int64_t from,

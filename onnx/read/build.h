@@ -31,8 +31,8 @@ eg_ref eg_onnx_operand(const eg_onnx_builder *write, uint32_t index);
 egraph_status eg_onnx_finish(eg_onnx_builder *write, uint32_t index, eg_ref value);
 
 /// Nodes whose attributes the builder has no words for.
-eg_ref eg_onnx_write(eg_onnx_builder *write, const eg_attr_list *list,
-                     const eg_ref *inputs, uint32_t count);
+eg_ref eg_onnx_write(eg_onnx_builder *write, eg_attr_list list, const eg_ref *inputs,
+                     uint32_t count);
 /// Concatenated along an axis.
 eg_ref eg_onnx_concat(eg_onnx_builder *write, eg_ref x, eg_ref y, int64_t axis);
 /// Elements [from, to) of one axis.

@@ -140,5 +140,5 @@ egraph_status eg_onnx_import_own(const eg_onnx_call *call,
   if (status != EGRAPH_OK && status != EGRAPH_E_MEMORY && function != NULL)
     return EGRAPH_E_UNSUPPORTED;
   EG_TRY(status);
-  return eg_onnx_emit_node(&inner, &list);
+  return eg_onnx_emit_node(&inner, list);
 }

@@ -4,6 +4,7 @@
 #include "onnx/read/op.h"
 #include "onnx/sets/versions.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,20 +22,83 @@ bool eg_onnx_is_used(const eg_onnx_call *call, uint32_t output) {
   return ref.id != EG_ONNX_NONE.id && eg_onnx_tensor_at(call->reader, ref)->used;
 }
 
-egraph_status eg_onnx_emit_node(const eg_onnx_call *call, const eg_attr_list *list) {
-  uint32_t count = call->input_count;
-  while (count > 0 && call->inputs[count - 1].id == EG_ONNX_NONE.id)
-    count--;
-  eg_attrs attrs = eg_attr_list_attrs(list);
+eg_attr_list eg_onnx_list(eg_op op, const eg_onnx_slot *slots, size_t count) {
+  eg_attr_list list;
+  eg_attr_list_init(&list, op);
+  eg_attrs attrs = eg_attr_list_attrs(&list);
+  for (size_t i = 0; i < count; i++) {
+    eg_attr *slot = &list.slots[eg_attr_at(&attrs, slots[i].slot) - list.slots];
+    assert(slot->kind == slots[i].value.kind);
+    if (slot->kind == EG_ATTR_SYMBOL)
+      eg_attr_list_set_symbol(&list, slots[i].slot, slots[i].value.text);
+    else
+      *slot = slots[i].value;
+  }
+  return list;
+}
+
+egraph_status eg_onnx_emit_on(const eg_onnx_call *call, const eg_onnx_ref *operands,
+                              uint32_t count, eg_attr_list list) {
+  eg_attrs attrs = eg_attr_list_attrs(&list);
   uint32_t results = eg_op_results(&attrs);
-  for (uint32_t i = results; i < call->output_count; i++)
-    if (eg_onnx_is_used(call, i))
-      return eg_onnx_decline("a result is used that this operator does not have here");
   eg_onnx_ref *refs;
   EG_TRY(eg_arena_alloc(&call->reader->arena, results, sizeof *refs, &refs));
   for (uint32_t i = 0; i < results; i++)
     refs[i] = eg_onnx_output(call, i);
-  return eg_onnx_emit(call, list, call->inputs, count, refs, results);
+  return eg_onnx_emit(call, &list, operands, count, refs, results);
+}
+
+egraph_status eg_onnx_emit_first(const eg_onnx_call *call, uint32_t count,
+                                 eg_attr_list list) {
+  eg_onnx_ref operands[4];
+  assert(count <= sizeof operands / sizeof *operands);
+  for (uint32_t i = 0; i < count; i++)
+    operands[i] = eg_onnx_input(call, i);
+  return eg_onnx_emit_on(call, operands, count, list);
+}
+
+egraph_status eg_onnx_emit_node(const eg_onnx_call *call, eg_attr_list list) {
+  uint32_t count = call->input_count;
+  while (count > 0 && call->inputs[count - 1].id == EG_ONNX_NONE.id)
+    count--;
+  eg_attrs attrs = eg_attr_list_attrs(&list);
+  for (uint32_t i = eg_op_results(&attrs); i < call->output_count; i++)
+    if (eg_onnx_is_used(call, i))
+      return eg_onnx_decline("a result is used that this operator does not have here");
+  return eg_onnx_emit_on(call, call->inputs, count, list);
+}
+
+egraph_status eg_onnx_const_int(const eg_onnx_call *call, uint32_t index,
+                                const char *what, bool is_optional, int64_t *inout) {
+  eg_ints list;
+  bool present;
+  EG_TRY(eg_onnx_const_ints(call, index, &present, &list));
+  if (!present && is_optional) return EGRAPH_OK;
+  if (list.len != 1) return EG_FAIL(EGRAPH_E_PARSE, "%s is no scalar", what);
+  *inout = list.data[0];
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_const_double(const eg_onnx_call *call, uint32_t index,
+                                   const char *what, bool is_optional, double *inout) {
+  const double *list;
+  uint32_t count;
+  bool present;
+  EG_TRY(eg_onnx_const_doubles(call, index, &present, &list, &count));
+  if (!present && is_optional) return EGRAPH_OK;
+  if (count != 1) return EG_FAIL(EGRAPH_E_PARSE, "%s is no scalar", what);
+  *inout = list[0];
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_attr_axis(const eg_onnx_call *call, int64_t fallback, uint32_t rank,
+                                int64_t *out) {
+  EG_TRY(eg_onnx_attr_int(call, "axis", fallback, out));
+  return eg_onnx_axis(*out, rank, out);
+}
+
+bool eg_onnx_find_dtype(int64_t number, egraph_dtype *out) {
+  return number >= 0 && number <= INT32_MAX && eg_dtype_from_onnx((int)number, out);
 }
 
 egraph_status eg_onnx_ints(const eg_onnx_call *call, const char *name, uint32_t index,
@@ -92,6 +156,16 @@ egraph_status eg_onnx_array(const eg_onnx_call *call, const eg_type *type,
   return status;
 }
 
+egraph_status eg_onnx_define_result(const eg_onnx_call *call, uint32_t index,
+                                    const eg_type *type, const void *data) {
+  eg_onnx_ref result = eg_onnx_output(call, index);
+  eg_tensor tensor;
+  if (result.id == EG_ONNX_NONE.id) return EGRAPH_OK;
+  EG_TRY(eg_onnx_array(call, type, &result, &tensor));
+  if (eg_type_bytes(type) != 0) memcpy(tensor.data, data, eg_type_bytes(type));
+  return EGRAPH_OK;
+}
+
 egraph_status eg_onnx_constant_list(const eg_onnx_call *call, const int64_t *data,
                                     uint32_t count, eg_onnx_ref *out) {
   eg_type type = eg_type_of(EGRAPH_INT64, 1, (const int64_t[]){count});
@@ -105,9 +179,7 @@ egraph_status eg_onnx_constant_list(const eg_onnx_call *call, const int64_t *dat
 egraph_status eg_onnx_emit_reshape(const eg_onnx_call *call, eg_onnx_ref operand,
                                    const int64_t *dims, uint32_t rank,
                                    eg_onnx_ref result) {
-  eg_attr_list list;
-  eg_attr_list_init(&list, EG_OP_RESHAPE);
-  eg_attr_list_set_ints(&list, EG_A_RESHAPE_SHAPE, dims, rank);
+  eg_attr_list list = EG_LIST(RESHAPE, EG_INTS(RESHAPE_SHAPE, dims, rank));
   return eg_onnx_emit(call, &list, &operand, 1, &result, 1);
 }
 
@@ -131,7 +203,7 @@ static egraph_status read_dtype(const eg_onnx_call *call, const eg_attr_info *in
   egraph_dtype dtype;
   EG_TRY(
       eg_onnx_attr_int(call, info->name, eg_dtype_onnx((egraph_dtype)out->i), &number));
-  if (number < 0 || number > INT32_MAX || !eg_dtype_from_onnx((int)number, &dtype))
+  if (!eg_onnx_find_dtype(number, &dtype))
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "element type %" PRId64, number);
   out->i = dtype;
   return EGRAPH_OK;
@@ -210,5 +282,5 @@ egraph_status eg_onnx_import_same(const eg_onnx_call *call) {
   eg_attr_list_init(&list, call->op);
   EG_TRY(eg_onnx_read_slots(call, &list));
   EG_TRY(normalize_axis(call, &list));
-  return eg_onnx_emit_node(call, &list);
+  return eg_onnx_emit_node(call, list);
 }

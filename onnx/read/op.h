@@ -27,8 +27,35 @@ egraph_status eg_onnx_want_floats(const eg_onnx_call *call);
 
 /// The node becomes opaque: `return eg_onnx_decline("...")`.
 egraph_status eg_onnx_decline(const char *why);
-/// Emits with the node's operands (absent ones at the end left out) and its first result.
-egraph_status eg_onnx_emit_node(const eg_onnx_call *call, const eg_attr_list *list);
+
+/// A value for a slot of the operator under construction: EG_INT(TRILU_K, k).
+typedef struct eg_onnx_slot {
+  eg_attr_slot slot;
+  eg_attr value; // of a symbol: its text
+} eg_onnx_slot;
+#define EG_SLOT_(SLOT, KIND, ...)                                                        \
+  ((eg_onnx_slot){EG_A_##SLOT, {.kind = EG_ATTR_##KIND, __VA_ARGS__}})
+#define EG_INT(SLOT, value) EG_SLOT_(SLOT, INT, .i = (value))
+#define EG_DTYPE(SLOT, value) EG_SLOT_(SLOT, DTYPE, .i = (int64_t)(value))
+#define EG_FLOAT(SLOT, value) EG_SLOT_(SLOT, FLOAT, .f = (value))
+#define EG_TEXT(SLOT, value) EG_SLOT_(SLOT, STRING, .text = (value))
+#define EG_SYMBOL(SLOT, value) EG_SLOT_(SLOT, SYMBOL, .text = (value))
+#define EG_INTS(SLOT, data, len) EG_SLOT_(SLOT, INTS, .ints = {(data), (len)})
+/// The attributes of an operator: EG_LIST(TRILU, EG_INT(TRILU_K, k)); others are the
+/// defaults.
+eg_attr_list eg_onnx_list(eg_op op, const eg_onnx_slot *slots, size_t count);
+#define EG_LIST(OP, ...) EG_LIST_OF(EG_OP_##OP, __VA_ARGS__)
+#define EG_LIST_OF(op, ...)                                                              \
+  eg_onnx_list((op), (const eg_onnx_slot[]){__VA_ARGS__},                                \
+               sizeof((const eg_onnx_slot[]){__VA_ARGS__}) / sizeof(eg_onnx_slot))
+
+/// Emits with the node's operands (absent ones at the end left out) and its results.
+egraph_status eg_onnx_emit_node(const eg_onnx_call *call, eg_attr_list list);
+/// The same with its first `count` operands, and with these operands.
+egraph_status eg_onnx_emit_first(const eg_onnx_call *call, uint32_t count,
+                                 eg_attr_list list);
+egraph_status eg_onnx_emit_on(const eg_onnx_call *call, const eg_onnx_ref *operands,
+                              uint32_t count, eg_attr_list list);
 /// True when something uses the result.
 bool eg_onnx_is_used(const eg_onnx_call *call, uint32_t output);
 /// Integers that older opsets have as attribute `name` and newer ones as operand `index`.
@@ -40,6 +67,18 @@ egraph_status eg_onnx_sizes(const eg_onnx_call *call, const char *name, uint32_t
 /// Sorted, distinct axes in [0, rank) from ones that may be negative; arena memory.
 egraph_status eg_onnx_sorted_axes(const eg_onnx_call *call, eg_ints axes, uint32_t rank,
                                   eg_ints *out);
+/// The only element of a constant operand. Fails with EGRAPH_E_PARSE ("k is no scalar")
+/// where it has another number of elements, or is absent and not optional. An absent
+/// optional one leaves *inout as it is.
+egraph_status eg_onnx_const_int(const eg_onnx_call *call, uint32_t index,
+                                const char *what, bool is_optional, int64_t *inout);
+egraph_status eg_onnx_const_double(const eg_onnx_call *call, uint32_t index,
+                                   const char *what, bool is_optional, double *inout);
+/// An axis in [0, rank) from attribute "axis".
+egraph_status eg_onnx_attr_axis(const eg_onnx_call *call, int64_t fallback, uint32_t rank,
+                                int64_t *out);
+/// The element type of a number of ONNX; false: we do not have it.
+bool eg_onnx_find_dtype(int64_t number, egraph_dtype *out);
 /// A list of `count` integers in arena memory, all equal to `value`.
 egraph_status eg_onnx_repeat(const eg_onnx_call *call, int64_t value, uint32_t count,
                              int64_t **out);
@@ -47,6 +86,9 @@ egraph_status eg_onnx_repeat(const eg_onnx_call *call, int64_t value, uint32_t c
 /// EG_ONNX_NONE: a new nameless tensor. Declined where the type is open.
 egraph_status eg_onnx_array(const eg_onnx_call *call, const eg_type *type,
                             eg_onnx_ref *inout, eg_tensor *out);
+/// Makes a result a constant with a copy of these bytes, unless nobody asked for it.
+egraph_status eg_onnx_define_result(const eg_onnx_call *call, uint32_t index,
+                                    const eg_type *type, const void *data);
 /// A nameless constant: a list of int64.
 egraph_status eg_onnx_constant_list(const eg_onnx_call *call, const int64_t *data,
                                     uint32_t count, eg_onnx_ref *out);
@@ -57,8 +99,8 @@ egraph_status eg_onnx_emit_reshape(const eg_onnx_call *call, eg_onnx_ref operand
 /// Zeros of a type, as a fresh tensor.
 egraph_status eg_onnx_emit_zeros(const eg_onnx_call *call, const eg_type *type,
                                  eg_onnx_ref *out);
-/// Two operands and their zero points; the first zero point is 0 where only it is absent.
-egraph_status eg_onnx_integer_operands(const eg_onnx_call *call, eg_onnx_ref operands[4],
-                                       uint32_t *out_count);
+/// Emits on two operands and their zero points; the first zero point is 0 where only it
+/// is absent.
+egraph_status eg_onnx_emit_integers(const eg_onnx_call *call, eg_attr_list list);
 
 #endif

@@ -152,13 +152,10 @@ static eg_ref probabilities(eg_onnx_builder *write, const attention *a, eg_ref s
                             eg_ref bias) {
   eg_builder *b = &write->b;
   egraph_dtype dtype = b->dtype, precision = dtype;
-  eg_attr_list list;
-  if (a->precision != 0) (void)eg_dtype_from_onnx((int)a->precision, &precision);
-  eg_attr_list_init(&list, EG_OP_SOFTMAX);
-  eg_attr_list_set_int(&list, EG_A_SOFTMAX_AXIS,
-                       (int64_t)eg_build_type(b, scores)->rank - 1);
+  if (a->precision != 0) (void)eg_onnx_find_dtype(a->precision, &precision);
+  const int64_t axis = (int64_t)eg_build_type(b, scores)->rank - 1;
   scores = eg_build_cast(b, scores, precision);
-  scores = eg_onnx_write(write, &list, &scores, 1);
+  scores = eg_onnx_write(write, EG_LIST(SOFTMAX, EG_INT(SOFTMAX_AXIS, axis)), &scores, 1);
   scores = eg_build_cast(b, scores, dtype);
   if (!eg_ref_exists(bias)) return scores;
   uint32_t rank = eg_build_type(b, bias)->rank;
@@ -208,8 +205,7 @@ egraph_status eg_onnx_import_attention(const eg_onnx_call *call) {
   EG_TRY(check_heads(call, &a));
   if (a.scale < 0 || a.left < -1 || a.right < -1 || a.mode < 0 || a.mode > AFTER_SOFTMAX)
     return EG_FAIL(EGRAPH_E_PARSE, "an attribute is out of its range");
-  if (a.precision != 0 && (a.precision > INT32_MAX || a.precision < 0 ||
-                           !eg_dtype_from_onnx((int)a.precision, &ignored)))
+  if (a.precision != 0 && !eg_onnx_find_dtype(a.precision, &ignored))
     return eg_onnx_decline("the precision of the softmax is not supported");
   eg_onnx_builder_init(&write, call);
   eg_ref past_key = eg_onnx_operand(&write, 4), past_value = eg_onnx_operand(&write, 5);
@@ -312,7 +308,6 @@ egraph_status eg_onnx_import_causal_conv(const eg_onnx_call *call) {
   eg_type x, w;
   const char *activation;
   eg_onnx_builder write;
-  eg_attr_list list;
   EG_TRY(eg_onnx_input_type(call, 0, &x));
   EG_TRY(eg_onnx_input_type(call, 1, &w));
   EG_TRY(eg_onnx_attr_string(call, "activation", "none", &activation));
@@ -329,14 +324,12 @@ egraph_status eg_onnx_import_causal_conv(const eg_onnx_call *call) {
       .dtype = x.dtype, .rank = 3, .dims = {x.dims[0], x.dims[1], w.dims[2] - 1}};
   past = eg_ref_exists(state) ? state : eg_build_fill(b, &before, 0);
   input = eg_onnx_concat(&write, past, input, 2);
-  eg_attr_list_init(&list, EG_OP_CONV);
-  eg_attr_list_set_ints(&list, EG_A_CONV_STRIDES, &one, 1);
-  eg_attr_list_set_ints(&list, EG_A_CONV_PADS, none, 2);
-  eg_attr_list_set_ints(&list, EG_A_CONV_DILATIONS, &one, 1);
-  eg_attr_list_set_int(&list, EG_A_CONV_GROUP, x.dims[1]);
-  eg_ref y = eg_onnx_write(&write, &list,
-                           (const eg_ref[]){input, eg_onnx_operand(&write, 1), bias},
-                           eg_ref_exists(bias) ? 3 : 2);
+  eg_ref y = eg_onnx_write(
+      &write,
+      EG_LIST(CONV, EG_INTS(CONV_STRIDES, &one, 1), EG_INTS(CONV_PADS, none, 2),
+              EG_INTS(CONV_DILATIONS, &one, 1), EG_INT(CONV_GROUP, x.dims[1])),
+      (const eg_ref[]){input, eg_onnx_operand(&write, 1), bias},
+      eg_ref_exists(bias) ? 3 : 2);
   if (gated) y = EG_BUILD(b, EG_OP_SILU, y);
   EG_TRY(b->status);
   int64_t all = eg_build_type(b, input)->dims[2];

@@ -118,12 +118,10 @@ static eg_ref write_pair(eg_onnx_builder *write, const pairs *p, uint32_t a, uin
                          const term *result) {
   char equation[3 * (EGRAPH_MAX_RANK + 2)];
   const eg_ref operands[] = {p->values[a], p->values[b]};
-  eg_attr_list list;
   (void)snprintf(equation, sizeof equation, "%s,%s->%s", p->terms[a].text,
                  p->terms[b].text, result->text);
-  eg_attr_list_init(&list, EG_OP_EINSUM);
-  eg_attr_list_set_string(&list, EG_A_EINSUM_EQUATION, equation);
-  return eg_onnx_write(write, &list, operands, 2);
+  return eg_onnx_write(write, EG_LIST(EINSUM, EG_TEXT(EINSUM_EQUATION, equation)),
+                       operands, 2);
 }
 
 /// False: some product has too many dimensions, or more elements than any operand.
@@ -147,17 +145,15 @@ static bool write_pairs(eg_onnx_builder *write, pairs *p) {
 egraph_status eg_onnx_import_einsum(const eg_onnx_call *call) {
   char canonical[EG_EINSUM_TEXT];
   const char *equation;
-  eg_attr_list list;
   EG_TRY(eg_onnx_attr_string(call, "equation", "", &equation));
-  eg_attr_list_init(&list, EG_OP_EINSUM);
-  eg_attr_list_set_string(&list, EG_A_EINSUM_EQUATION, equation);
+  eg_attr_list list = EG_LIST(EINSUM, EG_TEXT(EINSUM_EQUATION, equation));
   pairs p;
   bool is_narrow, is_split = call->input_count > 2 &&
                              eg_einsum_canonical(equation, canonical) &&
                              read_pairs(canonical, call->input_count, &p);
-  if (!is_split) return eg_onnx_emit_node(call, &list);
+  if (!is_split) return eg_onnx_emit_node(call, list);
   EG_TRY(read_types(call, &p, &is_narrow));
-  if (is_narrow) return eg_onnx_emit_node(call, &list); // products of pairs would round
+  if (is_narrow) return eg_onnx_emit_node(call, list); // products of pairs would round
   eg_onnx_builder write;
   eg_onnx_builder_init(&write, call);
   for (uint32_t i = 0; i < p.count; i++)
@@ -165,6 +161,6 @@ egraph_status eg_onnx_import_einsum(const eg_onnx_call *call) {
   // Operands that do not fit are reported for the node as it stands in the file.
   bool is_written = write_pairs(&write, &p);
   bool failed = write.b.status != EGRAPH_OK && write.b.status != EGRAPH_E_MEMORY;
-  if (!is_written || failed) return eg_onnx_emit_node(call, &list);
+  if (!is_written || failed) return eg_onnx_emit_node(call, list);
   return eg_onnx_finish(&write, 0, p.values[0]);
 }

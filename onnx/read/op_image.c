@@ -26,15 +26,12 @@ egraph_status eg_onnx_import_grid_sample(const eg_onnx_call *call) {
   if (own == NULL || !is_known)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "mode '%.40s' with padding '%.40s'", mode,
                    padding);
-  eg_attr_list list;
   eg_type x;
   EG_TRY(eg_onnx_input_type(call, 0, &x));
   if (!eg_dtype_is_float(x.dtype)) return eg_onnx_decline("it samples no numbers");
-  eg_attr_list_init(&list, EG_OP_GRID_SAMPLE);
-  eg_attr_list_set_symbol(&list, EG_A_GRID_SAMPLE_MODE, own);
-  eg_attr_list_set_symbol(&list, EG_A_GRID_SAMPLE_PADDING_MODE, padding);
-  eg_attr_list_set_int(&list, EG_A_GRID_SAMPLE_ALIGN_CORNERS, aligns != 0);
-  return eg_onnx_emit_node(call, &list);
+  return eg_onnx_emit_node(call, EG_LIST(GRID_SAMPLE, EG_SYMBOL(GRID_SAMPLE_MODE, own),
+                                         EG_SYMBOL(GRID_SAMPLE_PADDING_MODE, padding),
+                                         EG_INT(GRID_SAMPLE_ALIGN_CORNERS, aligns != 0)));
 }
 
 // Before set 16 regions were not moved by half a pixel.
@@ -53,15 +50,12 @@ egraph_status eg_onnx_import_roi_align(const eg_onnx_call *call) {
   if ((!is_max && strcmp(mode, "avg") != 0) ||
       (!is_half && strcmp(way, "output_half_pixel") != 0))
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "mode '%.40s' of '%.40s'", mode, way);
-  eg_attr_list list;
-  eg_attr_list_init(&list, EG_OP_ROI_ALIGN);
-  eg_attr_list_set_symbol(&list, EG_A_ROI_ALIGN_COORDINATES, way);
-  eg_attr_list_set_symbol(&list, EG_A_ROI_ALIGN_MODE, mode);
-  eg_attr_list_set_int(&list, EG_A_ROI_ALIGN_OUTPUT_HEIGHT, height);
-  eg_attr_list_set_int(&list, EG_A_ROI_ALIGN_OUTPUT_WIDTH, width);
-  eg_attr_list_set_int(&list, EG_A_ROI_ALIGN_SAMPLING_RATIO, ratio);
-  eg_attr_list_set_float(&list, EG_A_ROI_ALIGN_SPATIAL_SCALE, scale);
-  return eg_onnx_emit_node(call, &list);
+  return eg_onnx_emit_node(call, EG_LIST(ROI_ALIGN, EG_SYMBOL(ROI_ALIGN_COORDINATES, way),
+                                         EG_SYMBOL(ROI_ALIGN_MODE, mode),
+                                         EG_INT(ROI_ALIGN_OUTPUT_HEIGHT, height),
+                                         EG_INT(ROI_ALIGN_OUTPUT_WIDTH, width),
+                                         EG_INT(ROI_ALIGN_SAMPLING_RATIO, ratio),
+                                         EG_FLOAT(ROI_ALIGN_SPATIAL_SCALE, scale)));
 }
 
 /// A list of `count` integers; all `usual` where it is absent.
@@ -85,15 +79,13 @@ egraph_status eg_onnx_import_col2im(const eg_onnx_call *call) {
   EG_TRY(read_ints_of(call, "strides", image.len, 1, &strides));
   EG_TRY(read_ints_of(call, "pads", 2 * image.len, 0, &pads));
   EG_TRY(read_ints_of(call, "dilations", image.len, 1, &dilations));
-  eg_attr_list list;
-  eg_attr_list_init(&list, EG_OP_COL2IM);
-  eg_attr_list_set_ints(&list, EG_A_COL2IM_IMAGE_SHAPE, image.data, image.len);
-  eg_attr_list_set_ints(&list, EG_A_COL2IM_BLOCK_SHAPE, block.data, block.len);
-  eg_attr_list_set_ints(&list, EG_A_COL2IM_STRIDES, strides.data, strides.len);
-  eg_attr_list_set_ints(&list, EG_A_COL2IM_PADS, pads.data, pads.len);
-  eg_attr_list_set_ints(&list, EG_A_COL2IM_DILATIONS, dilations.data, dilations.len);
-  eg_onnx_ref x = eg_onnx_input(call, 0), result = eg_onnx_output(call, 0);
-  return eg_onnx_emit(call, &list, &x, 1, &result, 1);
+  return eg_onnx_emit_first(
+      call, 1,
+      EG_LIST(COL2IM, EG_INTS(COL2IM_IMAGE_SHAPE, image.data, image.len),
+              EG_INTS(COL2IM_BLOCK_SHAPE, block.data, block.len),
+              EG_INTS(COL2IM_STRIDES, strides.data, strides.len),
+              EG_INTS(COL2IM_PADS, pads.data, pads.len),
+              EG_INTS(COL2IM_DILATIONS, dilations.data, dilations.len)));
 }
 
 // ---- non-maximum suppression --------------------------------------------------------
@@ -215,27 +207,21 @@ static int64_t choose(const boxes *b, int64_t batch, int64_t class, bool *gone,
 }
 
 egraph_status eg_onnx_import_nms(const eg_onnx_call *call) {
-  eg_onnx_reader *reader = call->reader;
+  eg_arena *arena = &call->reader->arena;
   boxes b;
   bool *gone;
   int64_t *rows, kept = 0;
-  eg_buffer *buffer;
   if (eg_onnx_output(call, 0).id == EG_ONNX_NONE.id)
     return eg_onnx_decline("its result has no name");
   EG_TRY(read_boxes(call, &b));
   if (b.batches * b.classes > MOST_BOXES)
     return eg_onnx_decline("there are many classes");
-  EG_TRY(eg_arena_alloc(&reader->arena, (size_t)b.count, sizeof *gone, &gone));
-  EG_TRY(eg_arena_alloc(&reader->arena, (size_t)(b.batches * b.classes * b.most),
-                        3 * sizeof *rows, &rows));
+  EG_TRY(eg_arena_alloc(arena, (size_t)b.count, sizeof *gone, &gone));
+  EG_TRY(eg_arena_alloc(arena, (size_t)(b.batches * b.classes * b.most), 3 * sizeof *rows,
+                        &rows));
   for (int64_t n = 0; n < b.batches; n++)
     for (int64_t c = 0; c < b.classes; c++)
       kept += choose(&b, n, c, gone, rows + 3 * kept);
   eg_type type = eg_type_of(EGRAPH_INT64, 2, (const int64_t[]){kept, 3});
-  EG_TRY(eg_buffer_create(&reader->alloc, eg_type_bytes(&type), &buffer));
-  if (kept != 0) memcpy(eg_buffer_writable(buffer), rows, eg_type_bytes(&type));
-  egraph_status status =
-      eg_onnx_define_constant(reader, eg_onnx_output(call, 0), &type, buffer);
-  eg_buffer_release(buffer);
-  return status;
+  return eg_onnx_define_result(call, 0, &type, rows);
 }

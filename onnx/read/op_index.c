@@ -6,27 +6,12 @@
 
 #include "onnx/read/build.h"
 
-// A scalar of an operand that is known, or an error where there are more.
-static egraph_status const_scalar(const eg_onnx_call *call, uint32_t operand,
-                                  const char *what, int64_t fallback, int64_t *out) {
-  eg_ints list;
-  bool present;
-  EG_TRY(eg_onnx_const_ints(call, operand, &present, &list));
-  if (present && list.len != 1) return EG_FAIL(EGRAPH_E_PARSE, "%s is no scalar", what);
-  *out = present ? list.data[0] : fallback;
-  return EGRAPH_OK;
-}
-
 egraph_status eg_onnx_import_trilu(const eg_onnx_call *call) {
-  int64_t upper, k;
-  eg_attr_list list;
+  int64_t upper, k = 0;
   EG_TRY(eg_onnx_attr_int(call, "upper", 1, &upper));
-  EG_TRY(const_scalar(call, 1, "the diagonal", 0, &k));
-  eg_attr_list_init(&list, EG_OP_TRILU);
-  eg_attr_list_set_int(&list, EG_A_TRILU_UPPER, upper != 0);
-  eg_attr_list_set_int(&list, EG_A_TRILU_K, k);
-  eg_onnx_ref input = eg_onnx_input(call, 0), result = eg_onnx_output(call, 0);
-  return eg_onnx_emit(call, &list, &input, 1, &result, 1);
+  EG_TRY(eg_onnx_const_int(call, 1, "the diagonal", true, &k));
+  return eg_onnx_emit_first(
+      call, 1, EG_LIST(TRILU, EG_INT(TRILU_UPPER, upper != 0), EG_INT(TRILU_K, k)));
 }
 
 egraph_status eg_onnx_import_one_hot(const eg_onnx_call *call) {
@@ -35,19 +20,15 @@ egraph_status eg_onnx_import_one_hot(const eg_onnx_call *call) {
   const double *depth;
   uint32_t count;
   bool present;
-  eg_attr_list list;
   EG_TRY(eg_onnx_input_type(call, 0, &indices));
-  EG_TRY(eg_onnx_attr_int(call, "axis", -1, &axis));
-  EG_TRY(eg_onnx_axis(axis, indices.rank + 1, &axis));
+  EG_TRY(eg_onnx_attr_axis(call, -1, indices.rank + 1, &axis));
   EG_TRY(eg_onnx_const_doubles(call, 1, &present, &depth, &count));
   if (!present || count != 1 || !(depth[0] >= 1 && depth[0] < 0x1p53))
     return EG_FAIL(EGRAPH_E_PARSE, "the depth is no positive scalar");
-  eg_attr_list_init(&list, EG_OP_ONE_HOT);
-  eg_attr_list_set_int(&list, EG_A_ONE_HOT_DEPTH, (int64_t)depth[0]);
-  eg_attr_list_set_int(&list, EG_A_ONE_HOT_AXIS, axis);
   eg_onnx_ref operands[2] = {eg_onnx_input(call, 0), eg_onnx_input(call, 2)};
-  eg_onnx_ref result = eg_onnx_output(call, 0);
-  return eg_onnx_emit(call, &list, operands, 2, &result, 1);
+  return eg_onnx_emit_on(call, operands, 2,
+                         EG_LIST(ONE_HOT, EG_INT(ONE_HOT_DEPTH, (int64_t)depth[0]),
+                                 EG_INT(ONE_HOT_AXIS, axis)));
 }
 
 // One at the first maximum, zero elsewhere.
@@ -55,19 +36,16 @@ static eg_ref hardmax(eg_onnx_builder *write, eg_ref x, int64_t axis) {
   const eg_type *type = eg_build_type(&write->b, x);
   egraph_dtype dtype = write->b.dtype;
   int64_t depth = type->dims[axis], one = 1;
-  eg_attr_list first, hot;
-  eg_attr_list_init(&first, EG_OP_ARG_MAX);
-  eg_attr_list_set_int(&first, EG_A_ARG_MAX_AXIS, axis);
-  eg_attr_list_set_int(&first, EG_A_ARG_MAX_KEEPDIMS, 0);
-  eg_attr_list_init(&hot, EG_OP_ONE_HOT);
-  eg_attr_list_set_int(&hot, EG_A_ONE_HOT_DEPTH, depth);
-  eg_attr_list_set_int(&hot, EG_A_ONE_HOT_AXIS, axis);
+  eg_attr_list first =
+      EG_LIST(ARG_MAX, EG_INT(ARG_MAX_AXIS, axis), EG_INT(ARG_MAX_KEEPDIMS, 0));
+  eg_attr_list hot =
+      EG_LIST(ONE_HOT, EG_INT(ONE_HOT_DEPTH, depth), EG_INT(ONE_HOT_AXIS, axis));
   eg_ref off = eg_onnx_number(write, dtype, 0), on = eg_onnx_number(write, dtype, 1);
   off = eg_build_reshape(&write->b, off, 1, &one);
   on = eg_build_reshape(&write->b, on, 1, &one);
   eg_ref values = eg_onnx_concat(write, off, on, 0);
-  eg_ref place = eg_onnx_write(write, &first, &x, 1);
-  return eg_onnx_write(write, &hot, (const eg_ref[]){place, values}, 2);
+  eg_ref place = eg_onnx_write(write, first, &x, 1);
+  return eg_onnx_write(write, hot, (const eg_ref[]){place, values}, 2);
 }
 
 // Before opset 13 the input was seen as a matrix: [dims before axis, dims from axis on].
@@ -110,16 +88,14 @@ egraph_status eg_onnx_import_compress(const eg_onnx_call *call) {
   for (uint32_t i = 0; i < condition.len; i++)
     if (condition.data[i] != 0) places[count++] = i;
   eg_onnx_builder write;
-  eg_attr_list list;
   eg_onnx_ref indices;
   eg_onnx_builder_init(&write, call);
   EG_TRY(eg_onnx_constant_list(call, places, count, &indices));
   int64_t all = eg_type_elements(&x);
   eg_ref data = eg_onnx_operand(&write, 0);
   if (!has_axis) data = eg_build_reshape(&write.b, data, 1, &all);
-  eg_attr_list_init(&list, EG_OP_GATHER);
-  eg_attr_list_set_int(&list, EG_A_GATHER_AXIS, axis);
-  eg_ref taken = eg_onnx_write(&write, &list, (const eg_ref[]){data, {indices.id}}, 2);
+  eg_ref taken = eg_onnx_write(&write, EG_LIST(GATHER, EG_INT(GATHER_AXIS, axis)),
+                               (const eg_ref[]){data, {indices.id}}, 2);
   return eg_onnx_finish(&write, 0, taken);
 }
 
@@ -153,11 +129,9 @@ egraph_status eg_onnx_import_tensor_scatter(const eg_onnx_call *call) {
   eg_ref size = eg_onnx_whole(&write, cache.dims[axis]);
   if (circular) places = EG_BUILD(&write.b, EG_OP_MOD, places, size);
   places = eg_build_expand(&write.b, places, &update);
-  eg_attr_list list;
-  eg_attr_list_init(&list, EG_OP_SCATTER_ELEMENTS);
-  eg_attr_list_set_int(&list, EG_A_SCATTER_ELEMENTS_AXIS, axis);
+  eg_attr_list list = EG_LIST(SCATTER_ELEMENTS, EG_INT(SCATTER_ELEMENTS_AXIS, axis));
   eg_ref operands[3] = {eg_onnx_operand(&write, 0), places, eg_onnx_operand(&write, 1)};
-  return eg_onnx_finish(&write, 0, eg_onnx_write(&write, &list, operands, 3));
+  return eg_onnx_finish(&write, 0, eg_onnx_write(&write, list, operands, 3));
 }
 
 // [begin, end) of a wanted size around the middle of each axis; what is missing is zero.

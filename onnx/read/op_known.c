@@ -142,13 +142,8 @@ static egraph_status find_groups(eg_arena *arena, const slices *s, bool sorted,
 
 static egraph_status define_counts(const eg_onnx_call *call, uint32_t index,
                                    const int64_t *data, int64_t count) {
-  eg_onnx_ref result = eg_onnx_output(call, index);
   eg_type type = eg_type_of(EGRAPH_INT64, 1, &count);
-  eg_tensor out;
-  if (result.id == EG_ONNX_NONE.id) return EGRAPH_OK;
-  EG_TRY(eg_onnx_array(call, &type, &result, &out));
-  if (count != 0) memcpy(out.data, data, (size_t)count * sizeof *data);
-  return EGRAPH_OK;
+  return eg_onnx_define_result(call, index, &type, data);
 }
 
 static egraph_status define_slices(const eg_onnx_call *call, const slices *s,

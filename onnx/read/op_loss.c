@@ -39,15 +39,13 @@ static eg_ref sum_of(eg_builder *b, eg_op op, eg_ref x) {
 // -log_probability[n, class[n, ..], ..]
 static eg_ref pick(eg_onnx_builder *write, eg_ref log_probability, eg_ref classes) {
   eg_type column = *eg_build_type(&write->b, classes), flat = column;
-  eg_attr_list list;
   memmove(column.dims + 2, column.dims + 1, (column.rank - 1) * sizeof *column.dims);
   column.dims[1] = 1;
   column.rank++;
-  eg_attr_list_init(&list, EG_OP_GATHER_ELEMENTS);
-  eg_attr_list_set_int(&list, EG_A_GATHER_ELEMENTS_AXIS, 1);
+  eg_attr_list list = EG_LIST(GATHER_ELEMENTS, EG_INT(GATHER_ELEMENTS_AXIS, 1));
   classes = eg_build_reshape(&write->b, classes, column.rank, column.dims);
   eg_ref picked =
-      eg_onnx_write(write, &list, (const eg_ref[]){log_probability, classes}, 2);
+      eg_onnx_write(write, list, (const eg_ref[]){log_probability, classes}, 2);
   picked = EG_BUILD(&write->b, EG_OP_NEG, picked);
   return eg_build_reshape(&write->b, picked, flat.rank, flat.dims);
 }
@@ -93,13 +91,11 @@ egraph_status eg_onnx_import_nll_loss(const eg_onnx_call *call) {
 egraph_status eg_onnx_import_cross_entropy(const eg_onnx_call *call) {
   loss how;
   eg_onnx_builder write;
-  eg_attr_list list;
   EG_TRY(read_loss(call, &how));
   eg_onnx_builder_init(&write, call);
-  eg_attr_list_init(&list, EG_OP_LOG_SOFTMAX);
-  eg_attr_list_set_int(&list, EG_A_LOG_SOFTMAX_AXIS, 1);
   eg_ref scores = eg_onnx_operand(&write, 0);
-  eg_ref log_probability = eg_onnx_write(&write, &list, &scores, 1);
+  eg_ref log_probability = eg_onnx_write(
+      &write, EG_LIST(LOG_SOFTMAX, EG_INT(LOG_SOFTMAX_AXIS, 1)), &scores, 1);
   eg_ref result = emit_loss(&write, &how, log_probability);
   EG_TRY(write.b.status);
   EG_TRY(eg_onnx_finish(&write, 0, result));

@@ -62,21 +62,11 @@ static egraph_status emit_clip_chain(const eg_onnx_call *call) {
 static egraph_status read_bound(const eg_onnx_call *call, const char *name,
                                 uint32_t operand, double fallback, double *out,
                                 bool *out_constant) {
-  const double *values;
-  uint32_t count;
-  bool present;
-  *out_constant = true;
   EG_TRY(eg_onnx_attr_float(call, name, fallback, out));
-  egraph_status status = eg_onnx_const_doubles(call, operand, &present, &values, &count);
-  if (status == EGRAPH_E_UNSUPPORTED) {
-    *out_constant = false;
-    return EGRAPH_OK;
-  }
-  EG_TRY(status);
-  if (present && count != 1)
-    return EG_FAIL(EGRAPH_E_PARSE, "bound '%s' is no scalar", name);
-  if (present) *out = values[0];
-  return EGRAPH_OK;
+  egraph_status status = eg_onnx_const_double(
+      call, operand, operand == 1 ? "bound 'min'" : "bound 'max'", true, out);
+  *out_constant = status != EGRAPH_E_UNSUPPORTED;
+  return *out_constant ? status : EGRAPH_OK;
 }
 
 egraph_status eg_onnx_import_clip(const eg_onnx_call *call) {
@@ -88,37 +78,25 @@ egraph_status eg_onnx_import_clip(const eg_onnx_call *call) {
   EG_TRY(read_bound(call, "max", 2, INFINITY, &high, &high_known));
   if (!low_known || !high_known || !eg_dtype_is_float(x.dtype))
     return emit_clip_chain(call);
-  eg_attr_list list;
-  eg_onnx_ref input = eg_onnx_input(call, 0), result = eg_onnx_output(call, 0);
-  eg_attr_list_init(&list, EG_OP_CLIP);
-  eg_attr_list_set_float(&list, EG_A_CLIP_MIN, low);
-  eg_attr_list_set_float(&list, EG_A_CLIP_MAX, high);
-  return eg_onnx_emit(call, &list, &input, 1, &result, 1);
+  return eg_onnx_emit_first(
+      call, 1, EG_LIST(CLIP, EG_FLOAT(CLIP_MIN, low), EG_FLOAT(CLIP_MAX, high)));
 }
 
 // ---- casts and the like -------------------------------------------------------------
-
-static egraph_status emit_cast(const eg_onnx_call *call, egraph_dtype to) {
-  eg_attr_list list;
-  eg_onnx_ref input = eg_onnx_input(call, 0), result = eg_onnx_output(call, 0);
-  eg_attr_list_init(&list, EG_OP_CAST);
-  eg_attr_list_set_dtype(&list, EG_A_CAST_TO, to);
-  return eg_onnx_emit(call, &list, &input, 1, &result, 1);
-}
 
 egraph_status eg_onnx_import_cast(const eg_onnx_call *call) {
   int64_t to;
   egraph_dtype dtype;
   EG_TRY(eg_onnx_attr_int(call, "to", 0, &to));
-  if (to < 0 || to > INT32_MAX || !eg_dtype_from_onnx((int)to, &dtype))
+  if (!eg_onnx_find_dtype(to, &dtype))
     return eg_onnx_decline("the element type is not supported");
-  return emit_cast(call, dtype);
+  return eg_onnx_emit_first(call, 1, EG_LIST(CAST, EG_DTYPE(CAST_TO, dtype)));
 }
 
 egraph_status eg_onnx_import_cast_like(const eg_onnx_call *call) {
   eg_type like;
   EG_TRY(eg_onnx_input_type(call, 1, &like));
-  return emit_cast(call, like.dtype);
+  return eg_onnx_emit_first(call, 1, EG_LIST(CAST, EG_DTYPE(CAST_TO, like.dtype)));
 }
 
 // In inference; the mask is all true, but nobody can want it.
@@ -138,38 +116,28 @@ egraph_status eg_onnx_import_dropout(const eg_onnx_call *call) {
 egraph_status eg_onnx_import_mod(const eg_onnx_call *call) {
   eg_type x;
   int64_t fmod;
-  eg_attr_list list;
   EG_TRY(eg_onnx_input_type(call, 0, &x));
   EG_TRY(eg_onnx_attr_int(call, "fmod", 0, &fmod));
   if (fmod == 0 && eg_dtype_is_float(x.dtype) && call->reader->opset < 28)
     return eg_onnx_decline("a remainder of floating point with the divisor's sign");
-  eg_attr_list_init(&list, EG_OP_MOD);
-  eg_attr_list_set_int(&list, EG_A_MOD_FMOD, fmod);
-  return eg_onnx_emit_node(call, &list);
+  return eg_onnx_emit_node(call, EG_LIST(MOD, EG_INT(MOD_FMOD, fmod)));
 }
 
 // ---- softmax ------------------------------------------------------------------------
 
-static egraph_status emit_softmax(const eg_onnx_call *call, int64_t axis,
-                                  eg_onnx_ref input, eg_onnx_ref result) {
-  eg_attr_list list;
-  eg_attr_list_init(&list, call->op);
-  eg_attr_slot slot =
-      call->op == EG_OP_SOFTMAX ? EG_A_SOFTMAX_AXIS : EG_A_LOG_SOFTMAX_AXIS;
-  eg_attr_list_set_int(&list, slot, axis);
-  return eg_onnx_emit(call, &list, &input, 1, &result, 1);
+static eg_attr_list softmax_list(eg_op op, int64_t axis) {
+  return op == EG_OP_SOFTMAX ? EG_LIST(SOFTMAX, EG_INT(SOFTMAX_AXIS, axis))
+                             : EG_LIST(LOG_SOFTMAX, EG_INT(LOG_SOFTMAX_AXIS, axis));
 }
 
 // Before opset 13 the input was seen as a matrix: [dims before axis, dims from axis on].
 static egraph_status emit_matrix_softmax(const eg_onnx_call *call, int64_t axis,
                                          const eg_type *x) {
-  eg_attr_list flatten;
+  eg_attr_list flatten = EG_LIST(FLATTEN, EG_INT(FLATTEN_AXIS, axis));
+  eg_attr_list list = softmax_list(call->op, 1);
   eg_onnx_ref input = eg_onnx_input(call, 0), matrix, soft;
-  eg_attr_list_init(&flatten, EG_OP_FLATTEN);
-  eg_attr_list_set_int(&flatten, EG_A_FLATTEN_AXIS, axis);
   EG_TRY(eg_onnx_emit_fresh(call, &flatten, &input, 1, &matrix));
-  EG_TRY(eg_onnx_fresh(call, &soft));
-  EG_TRY(emit_softmax(call, 1, matrix, soft));
+  EG_TRY(eg_onnx_emit_fresh(call, &list, &matrix, 1, &soft));
   return eg_onnx_emit_reshape(call, soft, x->dims, x->rank, eg_onnx_output(call, 0));
 }
 
@@ -183,7 +151,7 @@ egraph_status eg_onnx_import_softmax(const eg_onnx_call *call) {
     return eg_onnx_decline("softmax over no dimension");
   EG_TRY(eg_onnx_axis(axis, x.rank, &axis));
   if (old && axis + 1 != (int64_t)x.rank) return emit_matrix_softmax(call, axis, &x);
-  return emit_softmax(call, axis, eg_onnx_input(call, 0), eg_onnx_output(call, 0));
+  return eg_onnx_emit_first(call, 1, softmax_list(call->op, axis));
 }
 
 /// In float64 ONNX computes the approximation with numbers of float32, and runtimes do as

@@ -15,10 +15,8 @@ egraph_status eg_onnx_import_transpose(const eg_onnx_call *call) {
   for (uint32_t i = 0; i < x.rank; i++)
     reversed[i] = (int64_t)x.rank - 1 - i;
   if (!present) perm = (eg_ints){.data = reversed, .len = x.rank};
-  eg_attr_list list;
-  eg_attr_list_init(&list, EG_OP_TRANSPOSE);
-  eg_attr_list_set_ints(&list, EG_A_TRANSPOSE_PERM, perm.data, perm.len);
-  return eg_onnx_emit_node(call, &list);
+  return eg_onnx_emit_node(
+      call, EG_LIST(TRANSPOSE, EG_INTS(TRANSPOSE_PERM, perm.data, perm.len)));
 }
 
 // ---- split --------------------------------------------------------------------------
@@ -52,20 +50,16 @@ egraph_status eg_onnx_import_split(const eg_onnx_call *call) {
   bool present;
   int64_t axis, count;
   EG_TRY(eg_onnx_input_type(call, 0, &x));
-  EG_TRY(eg_onnx_attr_int(call, "axis", 0, &axis));
-  EG_TRY(eg_onnx_axis(axis, x.rank, &axis));
+  EG_TRY(eg_onnx_attr_axis(call, 0, x.rank, &axis));
   EG_TRY(eg_onnx_sizes(call, "split", 1, &present, &sizes));
   EG_TRY(eg_onnx_attr_int(call, "num_outputs", (int64_t)call->output_count, &count));
   if (!present) EG_TRY(even_sizes(call, x.dims[axis], count, &sizes));
   if (sizes.len != call->output_count)
     return EG_FAIL(EGRAPH_E_PARSE, "there are %" PRIu32 " sizes for %" PRIu32 " results",
                    sizes.len, call->output_count);
-  eg_attr_list list;
-  eg_attr_list_init(&list, EG_OP_SPLIT);
-  eg_attr_list_set_int(&list, EG_A_SPLIT_AXIS, axis);
-  eg_attr_list_set_ints(&list, EG_A_SPLIT_SIZES, sizes.data, sizes.len);
-  eg_onnx_ref input = eg_onnx_input(call, 0);
-  return eg_onnx_emit(call, &list, &input, 1, call->outputs, call->output_count);
+  return eg_onnx_emit_first(call, 1,
+                            EG_LIST(SPLIT, EG_INT(SPLIT_AXIS, axis),
+                                    EG_INTS(SPLIT_SIZES, sizes.data, sizes.len)));
 }
 
 // ---- slice --------------------------------------------------------------------------
@@ -105,11 +99,9 @@ static egraph_status read_slice(const eg_onnx_call *call, slice_lists *out) {
 static egraph_status emit_slice(const eg_onnx_call *call, uint32_t rank,
                                 const int64_t *starts, const int64_t *ends,
                                 const int64_t *steps, eg_onnx_ref result) {
-  eg_attr_list list;
-  eg_attr_list_init(&list, EG_OP_SLICE);
-  eg_attr_list_set_ints(&list, EG_A_SLICE_STARTS, starts, rank);
-  eg_attr_list_set_ints(&list, EG_A_SLICE_ENDS, ends, rank);
-  eg_attr_list_set_ints(&list, EG_A_SLICE_STEPS, steps, rank);
+  eg_attr_list list =
+      EG_LIST(SLICE, EG_INTS(SLICE_STARTS, starts, rank), EG_INTS(SLICE_ENDS, ends, rank),
+              EG_INTS(SLICE_STEPS, steps, rank));
   eg_onnx_ref input = eg_onnx_input(call, 0);
   return eg_onnx_emit(call, &list, &input, 1, &result, 1);
 }
@@ -217,17 +209,6 @@ static egraph_status read_pads(const eg_onnx_call *call, uint32_t rank, int64_t 
   return EGRAPH_OK;
 }
 
-static egraph_status read_pad_value(const eg_onnx_call *call, double *out) {
-  const double *values;
-  uint32_t count;
-  bool present;
-  EG_TRY(eg_onnx_attr_float(call, "value", 0.0, out));
-  EG_TRY(eg_onnx_const_doubles(call, 2, &present, &values, &count));
-  if (present && count != 1) return EG_FAIL(EGRAPH_E_PARSE, "the pad value is no scalar");
-  if (present) *out = values[0];
-  return EGRAPH_OK;
-}
-
 /// What a pad adds, which is not negative, and what it cuts.
 static bool split_pad(int64_t *pad, int64_t *out_cut) {
   return eg_size_sub(0, *pad, out_cut) && eg_size_max(*out_cut, 0, out_cut) &&
@@ -300,15 +281,13 @@ egraph_status eg_onnx_import_pad(const eg_onnx_call *call) {
     return eg_onnx_decline("the pad mode is not supported");
   EG_TRY(read_pads(call, x.rank, pads));
   if (strcmp(mode, "wrap") == 0) return emit_ring(call, &x, pads);
-  EG_TRY(read_pad_value(call, &value));
-  eg_onnx_ref input = eg_onnx_input(call, 0), result = eg_onnx_output(call, 0);
+  EG_TRY(eg_onnx_attr_float(call, "value", 0.0, &value));
+  EG_TRY(eg_onnx_const_double(call, 2, "the pad value", true, &value));
+  eg_onnx_ref input = eg_onnx_input(call, 0);
   EG_TRY(cut_negative(call, &x, strcmp(mode, "constant") == 0, pads, &input));
-  eg_attr_list list;
-  eg_attr_list_init(&list, EG_OP_PAD);
-  eg_attr_list_set_ints(&list, EG_A_PAD_PADS, pads, 2 * x.rank);
-  eg_attr_list_set_symbol(&list, EG_A_PAD_MODE, mode);
-  eg_attr_list_set_float(&list, EG_A_PAD_VALUE, value);
-  return eg_onnx_emit(call, &list, &input, 1, &result, 1);
+  return eg_onnx_emit_on(call, &input, 1,
+                         EG_LIST(PAD, EG_INTS(PAD_PADS, pads, 2 * x.rank),
+                                 EG_SYMBOL(PAD_MODE, mode), EG_FLOAT(PAD_VALUE, value)));
 }
 
 // ---- expand and tile ----------------------------------------------------------------
@@ -328,11 +307,7 @@ egraph_status eg_onnx_import_expand(const eg_onnx_call *call) {
     int64_t wanted = i >= rank - shape.len ? shape.data[i - (rank - shape.len)] : 1;
     if (!eg_size_broadcast(own, wanted, &dims[i])) dims[i] = wanted; // does not fit
   }
-  eg_attr_list list;
-  eg_attr_list_init(&list, EG_OP_EXPAND);
-  eg_attr_list_set_ints(&list, EG_A_EXPAND_SHAPE, dims, rank);
-  eg_onnx_ref input = eg_onnx_input(call, 0), result = eg_onnx_output(call, 0);
-  return eg_onnx_emit(call, &list, &input, 1, &result, 1);
+  return eg_onnx_emit_first(call, 1, EG_LIST(EXPAND, EG_INTS(EXPAND_SHAPE, dims, rank)));
 }
 
 egraph_status eg_onnx_import_tile(const eg_onnx_call *call) {
@@ -340,9 +315,6 @@ egraph_status eg_onnx_import_tile(const eg_onnx_call *call) {
   bool present;
   EG_TRY(eg_onnx_const_sizes(call, 1, &present, &repeats));
   if (!present) return EG_FAIL(EGRAPH_E_PARSE, "the repeats are absent");
-  eg_attr_list list;
-  eg_attr_list_init(&list, EG_OP_TILE);
-  eg_attr_list_set_ints(&list, EG_A_TILE_REPEATS, repeats.data, repeats.len);
-  eg_onnx_ref input = eg_onnx_input(call, 0), result = eg_onnx_output(call, 0);
-  return eg_onnx_emit(call, &list, &input, 1, &result, 1);
+  return eg_onnx_emit_first(
+      call, 1, EG_LIST(TILE, EG_INTS(TILE_REPEATS, repeats.data, repeats.len)));
 }

@@ -48,21 +48,16 @@ egraph_status eg_onnx_import_batch_norm(const eg_onnx_call *call) {
   EG_TRY(eg_onnx_attr_float(call, "epsilon", usual_epsilon, &epsilon));
   if (spatial != 1) return eg_onnx_decline("batch normalization per position");
   if (training != 0) return emit_batch_norm_training(call, epsilon);
-  eg_attr_list list;
-  eg_attr_list_init(&list, EG_OP_BATCH_NORM);
-  eg_attr_list_set_float(&list, EG_A_BATCH_NORM_EPSILON, epsilon);
-  return eg_onnx_emit_node(call, &list);
+  return eg_onnx_emit_node(call,
+                           EG_LIST(BATCH_NORM, EG_FLOAT(BATCH_NORM_EPSILON, epsilon)));
 }
 
 static egraph_status read_axis_and_epsilon(const eg_onnx_call *call, int64_t *out_axis,
                                            double *out_epsilon) {
   eg_type x;
-  int64_t axis;
   EG_TRY(eg_onnx_input_type(call, 0, &x));
-  EG_TRY(eg_onnx_attr_int(call, "axis", -1, &axis));
-  EG_TRY(eg_onnx_axis(axis, x.rank, out_axis));
-  EG_TRY(eg_onnx_attr_float(call, "epsilon", usual_epsilon, out_epsilon));
-  return EGRAPH_OK;
+  EG_TRY(eg_onnx_attr_axis(call, -1, x.rank, out_axis));
+  return eg_onnx_attr_float(call, "epsilon", usual_epsilon, out_epsilon);
 }
 
 // x -> mean, and 1 / sqrt(mean((x - mean)^2) + epsilon): the second and third result of
@@ -76,9 +71,8 @@ static egraph_status emit_statistics(const eg_onnx_call *call, int64_t axis,
   int64_t axes[EGRAPH_MAX_RANK];
   for (uint32_t i = 0; i < x.rank - (uint32_t)axis; i++)
     axes[i] = axis + i;
-  eg_attr_list mean;
-  eg_attr_list_init(&mean, EG_OP_REDUCE_MEAN);
-  eg_attr_list_set_ints(&mean, EG_A_REDUCE_MEAN_AXES, axes, x.rank - (uint32_t)axis);
+  eg_attr_list mean =
+      EG_LIST(REDUCE_MEAN, EG_INTS(REDUCE_MEAN_AXES, axes, x.rank - (uint32_t)axis));
   eg_onnx_ref input = eg_onnx_input(call, 0), average = eg_onnx_output(call, 1);
   if (average.id == EG_ONNX_NONE.id) EG_TRY(eg_onnx_fresh(call, &average));
   EG_TRY(eg_onnx_emit(call, &mean, &input, 1, &average, 1));
@@ -103,25 +97,18 @@ egraph_status eg_onnx_import_layer_norm(const eg_onnx_call *call) {
   EG_TRY(read_axis_and_epsilon(call, &axis, &epsilon));
   if (eg_onnx_is_used(call, 1) || eg_onnx_is_used(call, 2))
     EG_TRY(emit_statistics(call, axis, epsilon));
-  eg_attr_list list;
-  eg_attr_list_init(&list, EG_OP_LAYER_NORM);
-  eg_attr_list_set_int(&list, EG_A_LAYER_NORM_AXIS, axis);
-  eg_attr_list_set_float(&list, EG_A_LAYER_NORM_EPSILON, epsilon);
-  eg_onnx_ref result = eg_onnx_output(call, 0);
   uint32_t count = eg_onnx_input(call, 2).id != EG_ONNX_NONE.id ? 3 : 2;
-  return eg_onnx_emit(call, &list, call->inputs,
-                      count < call->input_count ? count : call->input_count, &result, 1);
+  return eg_onnx_emit_first(call, count < call->input_count ? count : call->input_count,
+                            EG_LIST(LAYER_NORM, EG_INT(LAYER_NORM_AXIS, axis),
+                                    EG_FLOAT(LAYER_NORM_EPSILON, epsilon)));
 }
 
 egraph_status eg_onnx_import_rms_norm(const eg_onnx_call *call) {
   int64_t axis;
   double epsilon;
   EG_TRY(read_axis_and_epsilon(call, &axis, &epsilon));
-  eg_attr_list list;
-  eg_attr_list_init(&list, EG_OP_RMS_NORM);
-  eg_attr_list_set_int(&list, EG_A_RMS_NORM_AXIS, axis);
-  eg_attr_list_set_float(&list, EG_A_RMS_NORM_EPSILON, epsilon);
-  return eg_onnx_emit_node(call, &list);
+  return eg_onnx_emit_node(call, EG_LIST(RMS_NORM, EG_INT(RMS_NORM_AXIS, axis),
+                                         EG_FLOAT(RMS_NORM_EPSILON, epsilon)));
 }
 
 // Up to opset 20 scale and bias were per group, which is another operator.
@@ -131,9 +118,7 @@ egraph_status eg_onnx_import_group_norm(const eg_onnx_call *call) {
   if (call->reader->opset < 21) return eg_onnx_decline("scale and bias are per group");
   EG_TRY(eg_onnx_attr_int(call, "num_groups", 0, &groups));
   EG_TRY(eg_onnx_attr_float(call, "epsilon", usual_epsilon, &epsilon));
-  eg_attr_list list;
-  eg_attr_list_init(&list, EG_OP_GROUP_NORM);
-  eg_attr_list_set_int(&list, EG_A_GROUP_NORM_NUM_GROUPS, groups);
-  eg_attr_list_set_float(&list, EG_A_GROUP_NORM_EPSILON, epsilon);
-  return eg_onnx_emit_node(call, &list);
+  return eg_onnx_emit_node(call,
+                           EG_LIST(GROUP_NORM, EG_INT(GROUP_NORM_NUM_GROUPS, groups),
+                                   EG_FLOAT(GROUP_NORM_EPSILON, epsilon)));
 }

@@ -7,10 +7,8 @@
 
 egraph_status eg_onnx_emit_zeros(const eg_onnx_call *call, const eg_type *type,
                                  eg_onnx_ref *out) {
-  eg_attr_list list;
-  eg_attr_list_init(&list, EG_OP_FILL);
-  eg_attr_list_set_dtype(&list, EG_A_FILL_DTYPE, type->dtype);
-  eg_attr_list_set_ints(&list, EG_A_FILL_SHAPE, type->dims, type->rank);
+  eg_attr_list list = EG_LIST(FILL, EG_DTYPE(FILL_DTYPE, type->dtype),
+                              EG_INTS(FILL_SHAPE, type->dims, type->rank));
   return eg_onnx_emit_fresh(call, &list, NULL, 0, out);
 }
 
@@ -57,10 +55,9 @@ static egraph_status match_scale(const eg_onnx_call *call, const eg_type *scale,
 
 // Operands x, scale, zero point (of `dtype` where it is absent).
 static egraph_status emit_linear(const eg_onnx_call *call, egraph_dtype dtype) {
-  bool back = call->op == EG_OP_DEQUANTIZE_LINEAR;
   eg_type x, scale;
   int64_t axis, block;
-  eg_onnx_ref operands[3], result = eg_onnx_output(call, 0);
+  eg_onnx_ref operands[3];
   EG_TRY(eg_onnx_input_type(call, 0, &x));
   EG_TRY(eg_onnx_input_type(call, 1, &scale));
   EG_TRY(read_axis(call, &x, &scale, &axis, &block));
@@ -73,14 +70,13 @@ static egraph_status emit_linear(const eg_onnx_call *call, egraph_dtype dtype) {
   } else {
     EG_TRY(match_scale(call, &scale, &operands[2]));
   }
-  eg_attr_list list;
-  eg_attr_list_init(&list, call->op);
-  eg_attr_list_set_int(
-      &list, back ? EG_A_DEQUANTIZE_LINEAR_AXIS : EG_A_QUANTIZE_LINEAR_AXIS, axis);
-  eg_attr_list_set_int(
-      &list, back ? EG_A_DEQUANTIZE_LINEAR_BLOCK_SIZE : EG_A_QUANTIZE_LINEAR_BLOCK_SIZE,
-      block);
-  return eg_onnx_emit(call, &list, operands, 3, &result, 1);
+  return eg_onnx_emit_on(
+      call, operands, 3,
+      call->op == EG_OP_DEQUANTIZE_LINEAR
+          ? EG_LIST(DEQUANTIZE_LINEAR, EG_INT(DEQUANTIZE_LINEAR_AXIS, axis),
+                    EG_INT(DEQUANTIZE_LINEAR_BLOCK_SIZE, block))
+          : EG_LIST(QUANTIZE_LINEAR, EG_INT(QUANTIZE_LINEAR_AXIS, axis),
+                    EG_INT(QUANTIZE_LINEAR_BLOCK_SIZE, block)));
 }
 
 egraph_status eg_onnx_import_quantize(const eg_onnx_call *call) {
@@ -105,18 +101,20 @@ egraph_status eg_onnx_import_dequantize(const eg_onnx_call *call) {
   return emit_linear(call, x.dtype);
 }
 
-egraph_status eg_onnx_integer_operands(const eg_onnx_call *call, eg_onnx_ref operands[4],
-                                       uint32_t *out_count) {
-  eg_type type;
-  *out_count = 0;
+egraph_status eg_onnx_emit_integers(const eg_onnx_call *call, eg_attr_list list) {
+  eg_onnx_ref operands[4];
+  uint32_t count = 0;
   for (uint32_t i = 0; i < 4; i++) {
     operands[i] = eg_onnx_input(call, i);
-    if (operands[i].id != EG_ONNX_NONE.id) *out_count = i + 1;
+    if (operands[i].id != EG_ONNX_NONE.id) count = i + 1;
   }
-  if (*out_count < 4 || operands[2].id != EG_ONNX_NONE.id) return EGRAPH_OK;
-  EG_TRY(eg_onnx_input_type(call, 0, &type));
-  type.rank = 0;
-  return eg_onnx_emit_zeros(call, &type, &operands[2]);
+  if (count == 4 && operands[2].id == EG_ONNX_NONE.id) {
+    eg_type type;
+    EG_TRY(eg_onnx_input_type(call, 0, &type));
+    type.rank = 0;
+    EG_TRY(eg_onnx_emit_zeros(call, &type, &operands[2]));
+  }
+  return eg_onnx_emit_on(call, operands, count, list);
 }
 
 // Scales and zero points are scalars or vectors; matrices' own ones, one per row of each,
@@ -133,18 +131,11 @@ static egraph_status check_vectors(const eg_onnx_call *call, uint32_t count) {
 }
 
 egraph_status eg_onnx_import_matmul_integer(const eg_onnx_call *call) {
-  eg_onnx_ref operands[4], result = eg_onnx_output(call, 0);
-  uint32_t count;
-  eg_attr_list list;
-  eg_attr_list_init(&list, call->op);
   EG_TRY(check_vectors(call, 4));
-  EG_TRY(eg_onnx_integer_operands(call, operands, &count));
-  return eg_onnx_emit(call, &list, operands, count, &result, 1);
+  return eg_onnx_emit_integers(call, eg_onnx_list(call->op, NULL, 0));
 }
 
 egraph_status eg_onnx_import_qlinear_matmul(const eg_onnx_call *call) {
-  eg_attr_list list;
-  eg_attr_list_init(&list, call->op);
   EG_TRY(check_vectors(call, 8));
-  return eg_onnx_emit_node(call, &list);
+  return eg_onnx_emit_node(call, eg_onnx_list(call->op, NULL, 0));
 }

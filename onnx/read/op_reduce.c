@@ -4,22 +4,6 @@
 
 #include "onnx/read/build.h"
 
-static eg_attr_slot axes_slot(eg_op op) {
-  return op == EG_OP_REDUCE_SUM    ? EG_A_REDUCE_SUM_AXES
-         : op == EG_OP_REDUCE_MEAN ? EG_A_REDUCE_MEAN_AXES
-         : op == EG_OP_REDUCE_MAX  ? EG_A_REDUCE_MAX_AXES
-         : op == EG_OP_REDUCE_MIN  ? EG_A_REDUCE_MIN_AXES
-                                   : EG_A_REDUCE_PROD_AXES;
-}
-
-static eg_attr_slot keepdims_slot(eg_op op) {
-  return op == EG_OP_REDUCE_SUM    ? EG_A_REDUCE_SUM_KEEPDIMS
-         : op == EG_OP_REDUCE_MEAN ? EG_A_REDUCE_MEAN_KEEPDIMS
-         : op == EG_OP_REDUCE_MAX  ? EG_A_REDUCE_MAX_KEEPDIMS
-         : op == EG_OP_REDUCE_MIN  ? EG_A_REDUCE_MIN_KEEPDIMS
-                                   : EG_A_REDUCE_PROD_KEEPDIMS;
-}
-
 // Axes from attribute or operand; none means all, or nothing when the node says so.
 static egraph_status read_axes(const eg_onnx_call *call, uint32_t rank, eg_ints *out) {
   bool present;
@@ -46,23 +30,19 @@ static egraph_status emit_reduce(const eg_onnx_call *call, eg_onnx_ref input,
   EG_TRY(eg_onnx_attr_int(call, "keepdims", 1, &keepdims));
   eg_attr_list list;
   eg_attr_list_init(&list, call->op);
-  eg_attr_list_set_ints(&list, axes_slot(call->op), axes.data, axes.len);
-  eg_attr_list_set_int(&list, keepdims_slot(call->op), keepdims != 0);
+  list.slots[0].ints = axes; // all reductions have these two slots first
+  list.slots[1].i = keepdims != 0;
   return eg_onnx_emit(call, &list, &input, 1, &result, 1);
 }
 
 // The maximum of bool is "or", the minimum "and": those of 0 and 1.
 static egraph_status emit_reduce_bool(const eg_onnx_call *call) {
-  eg_attr_list to;
+  eg_attr_list to_number = EG_LIST(CAST, EG_DTYPE(CAST_TO, EGRAPH_UINT8));
   eg_onnx_ref input = eg_onnx_input(call, 0), number, most;
-  eg_onnx_ref result = eg_onnx_output(call, 0);
-  eg_attr_list_init(&to, EG_OP_CAST);
-  eg_attr_list_set_dtype(&to, EG_A_CAST_TO, EGRAPH_UINT8);
-  EG_TRY(eg_onnx_emit_fresh(call, &to, &input, 1, &number));
+  EG_TRY(eg_onnx_emit_fresh(call, &to_number, &input, 1, &number));
   EG_TRY(eg_onnx_fresh(call, &most));
   EG_TRY(emit_reduce(call, number, most));
-  eg_attr_list_set_dtype(&to, EG_A_CAST_TO, EGRAPH_BOOL);
-  return eg_onnx_emit(call, &to, &most, 1, &result, 1);
+  return eg_onnx_emit_on(call, &most, 1, EG_LIST(CAST, EG_DTYPE(CAST_TO, EGRAPH_BOOL)));
 }
 
 egraph_status eg_onnx_import_reduce(const eg_onnx_call *call) {
@@ -108,45 +88,33 @@ egraph_status eg_onnx_import_reduce_log_sum(const eg_onnx_call *call) {
 
 egraph_status eg_onnx_import_top_k(const eg_onnx_call *call) {
   eg_type x;
-  eg_ints operand;
-  bool present;
-  int64_t axis, k, largest, sorted;
+  int64_t axis, k = -1, largest, sorted;
   EG_TRY(eg_onnx_input_type(call, 0, &x));
-  EG_TRY(eg_onnx_const_ints(call, 1, &present, &operand));
-  if (present && operand.len != 1) return EG_FAIL(EGRAPH_E_PARSE, "k is no scalar");
-  EG_TRY(eg_onnx_attr_int(call, "k", present ? operand.data[0] : -1, &k));
+  EG_TRY(eg_onnx_const_int(call, 1, "k", true, &k));
+  EG_TRY(eg_onnx_attr_int(call, "k", k, &k));
   EG_TRY(eg_onnx_attr_int(call, "axis", -1, &axis));
   EG_TRY(eg_onnx_attr_int(call, "largest", 1, &largest));
   EG_TRY(eg_onnx_attr_int(call, "sorted", 1, &sorted));
   EG_TRY(eg_onnx_axis(axis, x.rank, &axis));
-  eg_attr_list list;
-  eg_attr_list_init(&list, EG_OP_TOP_K);
-  eg_attr_list_set_int(&list, EG_A_TOP_K_K, k);
-  eg_attr_list_set_int(&list, EG_A_TOP_K_AXIS, axis);
-  eg_attr_list_set_int(&list, EG_A_TOP_K_LARGEST, largest != 0);
-  eg_attr_list_set_int(&list, EG_A_TOP_K_SORTED, sorted != 0);
-  eg_onnx_ref input = eg_onnx_input(call, 0);
-  eg_onnx_ref results[2] = {eg_onnx_output(call, 0), eg_onnx_output(call, 1)};
-  return eg_onnx_emit(call, &list, &input, 1, results, 2);
+  return eg_onnx_emit_first(call, 1,
+                            EG_LIST(TOP_K, EG_INT(TOP_K_K, k), EG_INT(TOP_K_AXIS, axis),
+                                    EG_INT(TOP_K_LARGEST, largest != 0),
+                                    EG_INT(TOP_K_SORTED, sorted != 0)));
 }
 
 egraph_status eg_onnx_import_cum_sum(const eg_onnx_call *call) {
   eg_type x;
-  eg_ints operand;
-  bool present;
   int64_t axis, exclusive, reverse;
   EG_TRY(eg_onnx_input_type(call, 0, &x));
-  EG_TRY(eg_onnx_const_ints(call, 1, &present, &operand));
-  if (operand.len != 1) return EG_FAIL(EGRAPH_E_PARSE, "the axis is no scalar");
+  EG_TRY(eg_onnx_const_int(call, 1, "the axis", false, &axis));
   EG_TRY(eg_onnx_attr_int(call, "exclusive", 0, &exclusive));
   EG_TRY(eg_onnx_attr_int(call, "reverse", 0, &reverse));
-  EG_TRY(eg_onnx_axis(operand.data[0], x.rank, &axis));
-  const eg_attr slots[] = {{.kind = EG_ATTR_INT, .i = axis},
-                           {.kind = EG_ATTR_INT, .i = exclusive != 0},
-                           {.kind = EG_ATTR_INT, .i = reverse != 0}};
-  const eg_attrs attrs = {.op = (uint16_t)call->op, .count = 3, .slots = slots};
-  eg_onnx_ref input = eg_onnx_input(call, 0), result = eg_onnx_output(call, 0);
-  return eg_onnx_emit_attrs(call, &attrs, &input, 1, &result, 1);
+  EG_TRY(eg_onnx_axis(axis, x.rank, &axis));
+  eg_attr_list list = {.op = call->op,
+                       .slots = {{.kind = EG_ATTR_INT, .i = axis},
+                                 {.kind = EG_ATTR_INT, .i = exclusive != 0},
+                                 {.kind = EG_ATTR_INT, .i = reverse != 0}}};
+  return eg_onnx_emit_first(call, 1, list);
 }
 
 // ---- reductions that are several nodes ----------------------------------------------
@@ -177,12 +145,9 @@ egraph_status eg_onnx_import_log_sum_exp(const eg_onnx_call *call) {
   eg_ref powers = EG_FORMULA(b, "(exp (sub x m))", "xm", input, most);
   eg_ref sum = reduced(&write, EG_OP_REDUCE_SUM, powers, axes, true);
   eg_ref y = EG_FORMULA(b, "(add (log s) m)", "sm", sum, most);
-  if (keepdims == 0 && axes.len != 0) {
-    eg_attr_list list;
-    eg_attr_list_init(&list, EG_OP_SQUEEZE);
-    eg_attr_list_set_ints(&list, EG_A_SQUEEZE_AXES, axes.data, axes.len);
-    y = eg_onnx_write(&write, &list, &y, 1);
-  }
+  if (keepdims == 0 && axes.len != 0)
+    y = eg_onnx_write(
+        &write, EG_LIST(SQUEEZE, EG_INTS(SQUEEZE_AXES, axes.data, axes.len)), &y, 1);
   return eg_onnx_finish(&write, 0, y);
 }
 

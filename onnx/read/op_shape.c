@@ -9,30 +9,11 @@
 
 // ---- constants ----------------------------------------------------------------------
 
-static egraph_status define_ints(const eg_onnx_call *call, const int64_t *data,
-                                 uint32_t count, uint32_t rank) {
-  eg_type type = eg_type_of(EGRAPH_INT64, rank, (const int64_t[]){count});
-  eg_buffer *buffer;
-  eg_onnx_ref result = eg_onnx_output(call, 0);
-  if (result.id == EG_ONNX_NONE.id) return EGRAPH_OK;
-  EG_TRY(eg_buffer_create(&call->reader->alloc, eg_type_bytes(&type), &buffer));
-  if (count != 0) memcpy(eg_buffer_writable(buffer), data, count * sizeof *data);
-  egraph_status status = eg_onnx_define_constant(call->reader, result, &type, buffer);
-  eg_buffer_release(buffer);
-  return status;
-}
-
-static egraph_status define_floats(const eg_onnx_call *call, const float *data,
-                                   size_t count, uint32_t rank) {
-  eg_type type = eg_type_of(EGRAPH_FLOAT32, rank, (const int64_t[]){(int64_t)count});
-  eg_buffer *buffer;
-  eg_onnx_ref result = eg_onnx_output(call, 0);
-  if (result.id == EG_ONNX_NONE.id) return EGRAPH_OK;
-  EG_TRY(eg_buffer_create(&call->reader->alloc, eg_type_bytes(&type), &buffer));
-  if (count != 0) memcpy(eg_buffer_writable(buffer), data, count * sizeof *data);
-  egraph_status status = eg_onnx_define_constant(call->reader, result, &type, buffer);
-  eg_buffer_release(buffer);
-  return status;
+/// Makes the result a scalar or list of these elements.
+static egraph_status define(const eg_onnx_call *call, egraph_dtype dtype,
+                            const void *data, size_t count, uint32_t rank) {
+  eg_type type = eg_type_of(dtype, rank, (const int64_t[]){(int64_t)count});
+  return eg_onnx_define_result(call, 0, &type, data);
 }
 
 static egraph_status define_tensor(const eg_onnx_call *call,
@@ -64,16 +45,16 @@ egraph_status eg_onnx_import_constant(const eg_onnx_call *call) {
   if (attr != NULL) return define_tensor(call, attr->t);
   if (eg_onnx_attr(call, "value_int") != NULL) {
     EG_TRY(eg_onnx_attr_int(call, "value_int", 0, &integer));
-    return define_ints(call, &integer, 1, 0);
+    return define(call, EGRAPH_INT64, &integer, 1, 0);
   }
   if (eg_onnx_attr(call, "value_float") != NULL) {
     EG_TRY(eg_onnx_attr_float(call, "value_float", 0.0, &number));
-    return define_floats(call, &(float){(float)number}, 1, 0);
+    return define(call, EGRAPH_FLOAT32, &(float){(float)number}, 1, 0);
   }
   attr = eg_onnx_attr(call, "value_floats");
-  if (attr != NULL) return define_floats(call, attr->floats, attr->n_floats, 1);
+  if (attr != NULL) return define(call, EGRAPH_FLOAT32, attr->floats, attr->n_floats, 1);
   EG_TRY(eg_onnx_attr_ints(call, "value_ints", &present, &ints));
-  return define_ints(call, ints.data, ints.len, 1);
+  return define(call, EGRAPH_INT64, ints.data, ints.len, 1);
 }
 
 // The one element of attribute `value`, float32 zero without it.
@@ -111,13 +92,10 @@ egraph_status eg_onnx_import_fill(const eg_onnx_call *call) {
   EG_TRY(eg_onnx_const_sizes(call, 0, &present, &shape));
   if (!present) return EG_FAIL(EGRAPH_E_PARSE, "the shape is absent");
   EG_TRY(read_fill_value(call, &dtype, &value));
-  eg_attr_list list;
-  eg_attr_list_init(&list, EG_OP_FILL);
-  eg_attr_list_set_dtype(&list, EG_A_FILL_DTYPE, dtype);
-  eg_attr_list_set_ints(&list, EG_A_FILL_SHAPE, shape.data, shape.len);
-  eg_attr_list_set_float(&list, EG_A_FILL_VALUE, value);
-  eg_onnx_ref result = eg_onnx_output(call, 0);
-  return eg_onnx_emit(call, &list, NULL, 0, &result, 1);
+  return eg_onnx_emit_first(call, 0,
+                            EG_LIST(FILL, EG_DTYPE(FILL_DTYPE, dtype),
+                                    EG_INTS(FILL_SHAPE, shape.data, shape.len),
+                                    EG_FLOAT(FILL_VALUE, value)));
 }
 
 // Ones on diagonal k of [rows, columns]: a part of the identity matrix, whose element
@@ -129,11 +107,10 @@ static egraph_status emit_eye(const eg_onnx_call *call, egraph_dtype dtype, int6
   int64_t height = rows + down, width = columns + right;
   int64_t n = height > width ? height : width;
   const int64_t starts[2] = {down, right}, ends[2] = {height, width}, steps[2] = {1, 1};
-  const eg_attr slots[] = {{.kind = EG_ATTR_DTYPE, .i = (int64_t)dtype},
-                           {.kind = EG_ATTR_INT, .i = n}};
   eg_onnx_builder write;
   eg_onnx_builder_init(&write, call);
-  eg_ref eye = eg_build_node(&write.b, EG_OP_EYE, slots, NULL, 0);
+  eg_ref eye = eg_onnx_write(
+      &write, EG_LIST(EYE, EG_DTYPE(EYE_DTYPE, dtype), EG_INT(EYE_N, n)), NULL, 0);
   if (rows != n || columns != n) eye = eg_build_slice(&write.b, eye, starts, ends, steps);
   return eg_onnx_finish(&write, 0, eye);
 }
@@ -146,7 +123,7 @@ egraph_status eg_onnx_import_eye(const eg_onnx_call *call) {
   EG_TRY(eg_onnx_attr_int(call, "k", 0, &diagonal));
   EG_TRY(eg_onnx_attr_int(call, "dtype", eg_dtype_onnx(like.dtype), &number));
   if (like.rank != 2) return EG_FAIL(EGRAPH_E_PARSE, "the input must have rank 2");
-  if (number < 0 || number > INT32_MAX || !eg_dtype_from_onnx((int)number, &dtype))
+  if (!eg_onnx_find_dtype(number, &dtype))
     return eg_onnx_decline("the element type is not supported");
   return emit_eye(call, dtype, like.dims[0], like.dims[1], diagonal);
 }
@@ -165,15 +142,12 @@ static uint64_t count_ints(int64_t start, int64_t limit, int64_t step) {
 }
 
 static egraph_status emit_int_range(const eg_onnx_call *call, egraph_dtype dtype) {
-  eg_ints bound[3];
-  bool present;
-  for (uint32_t i = 0; i < 3; i++) {
-    EG_TRY(eg_onnx_const_ints(call, i, &present, &bound[i]));
-    if (bound[i].len != 1) return EG_FAIL(EGRAPH_E_PARSE, "a bound is no scalar");
-  }
-  int64_t start = bound[0].data[0], step = bound[2].data[0];
+  int64_t bound[3];
+  for (uint32_t i = 0; i < 3; i++)
+    EG_TRY(eg_onnx_const_int(call, i, "a bound", false, &bound[i]));
+  int64_t start = bound[0], step = bound[2];
   if (step == 0) return EG_FAIL(EGRAPH_E_PARSE, "the step is 0");
-  uint64_t count = count_ints(start, bound[1].data[0], step);
+  uint64_t count = count_ints(start, bound[1], step);
   if (count > MOST_OF_A_RANGE) return eg_onnx_decline("the range is long");
   eg_type type = eg_type_of(dtype, 1, (const int64_t[]){(int64_t)count});
   eg_onnx_ref result = eg_onnx_output(call, 0);
@@ -186,14 +160,10 @@ static egraph_status emit_int_range(const eg_onnx_call *call, egraph_dtype dtype
 
 // In the operator's own precision, but for 16 bits, which are computed in float32.
 static egraph_status emit_float_range(const eg_onnx_call *call, egraph_dtype dtype) {
-  const double *bound[3];
-  uint32_t len;
-  bool present;
-  for (uint32_t i = 0; i < 3; i++) {
-    EG_TRY(eg_onnx_const_doubles(call, i, &present, &bound[i], &len));
-    if (len != 1) return EG_FAIL(EGRAPH_E_PARSE, "a bound is no scalar");
-  }
-  double start = *bound[0], step = *bound[2], count = ceil((*bound[1] - start) / step);
+  double bound[3];
+  for (uint32_t i = 0; i < 3; i++)
+    EG_TRY(eg_onnx_const_double(call, i, "a bound", false, &bound[i]));
+  double start = bound[0], step = bound[2], count = ceil((bound[1] - start) / step);
   if (!(count <= MOST_OF_A_RANGE))
     return eg_onnx_decline("the range is long, or no range");
   int64_t n = count > 0 ? (int64_t)count : 0;
@@ -229,14 +199,6 @@ static int64_t clamp_dim(int64_t dim, uint32_t rank) {
   return dim > (int64_t)rank ? (int64_t)rank : dim;
 }
 
-static egraph_status emit_shape(const eg_onnx_call *call, int64_t start, int64_t end) {
-  eg_attr_list list;
-  eg_attr_list_init(&list, EG_OP_SHAPE);
-  eg_attr_list_set_int(&list, EG_A_SHAPE_START, start);
-  eg_attr_list_set_int(&list, EG_A_SHAPE_END, end);
-  return eg_onnx_emit_node(call, &list);
-}
-
 egraph_status eg_onnx_import_shape(const eg_onnx_call *call) {
   eg_type x;
   int64_t start, end;
@@ -246,8 +208,10 @@ egraph_status eg_onnx_import_shape(const eg_onnx_call *call) {
   start = clamp_dim(start, x.rank);
   end = clamp_dim(end, x.rank);
   if (end > start && eg_size_any_open(x.dims + start, (uint32_t)(end - start)))
-    return emit_shape(call, start, end);
-  return define_ints(call, x.dims + start, end > start ? (uint32_t)(end - start) : 0, 1);
+    return eg_onnx_emit_node(
+        call, EG_LIST(SHAPE, EG_INT(SHAPE_START, start), EG_INT(SHAPE_END, end)));
+  return define(call, EGRAPH_INT64, x.dims + start,
+                end > start ? (size_t)(end - start) : 0, 1);
 }
 
 egraph_status eg_onnx_import_size(const eg_onnx_call *call) {
@@ -256,7 +220,7 @@ egraph_status eg_onnx_import_size(const eg_onnx_call *call) {
   int64_t size = eg_type_elements(&x);
   if (eg_type_is_open(&x))
     return eg_onnx_emit_plain(call, EG_OP_SIZE, call->inputs, 1, eg_onnx_output(call, 0));
-  return define_ints(call, &size, 1, 0);
+  return define(call, EGRAPH_INT64, &size, 1, 0);
 }
 
 // ---- reshapes -----------------------------------------------------------------------
@@ -399,11 +363,8 @@ egraph_status eg_onnx_import_squeeze(const eg_onnx_call *call) {
     }
   }
   EG_TRY(eg_onnx_sorted_axes(call, axes, x.rank, &axes));
-  eg_attr_list list;
-  eg_attr_list_init(&list, EG_OP_SQUEEZE);
-  eg_attr_list_set_ints(&list, EG_A_SQUEEZE_AXES, axes.data, axes.len);
-  eg_onnx_ref input = eg_onnx_input(call, 0), result = eg_onnx_output(call, 0);
-  return eg_onnx_emit(call, &list, &input, 1, &result, 1);
+  return eg_onnx_emit_first(call, 1,
+                            EG_LIST(SQUEEZE, EG_INTS(SQUEEZE_AXES, axes.data, axes.len)));
 }
 
 egraph_status eg_onnx_import_unsqueeze(const eg_onnx_call *call) {
@@ -416,11 +377,8 @@ egraph_status eg_onnx_import_unsqueeze(const eg_onnx_call *call) {
   if (axes.len > EGRAPH_MAX_RANK - x.rank)
     return eg_onnx_decline("the rank is too large");
   EG_TRY(eg_onnx_sorted_axes(call, axes, x.rank + axes.len, &axes));
-  eg_attr_list list;
-  eg_attr_list_init(&list, EG_OP_UNSQUEEZE);
-  eg_attr_list_set_ints(&list, EG_A_UNSQUEEZE_AXES, axes.data, axes.len);
-  eg_onnx_ref input = eg_onnx_input(call, 0), result = eg_onnx_output(call, 0);
-  return eg_onnx_emit(call, &list, &input, 1, &result, 1);
+  return eg_onnx_emit_first(
+      call, 1, EG_LIST(UNSQUEEZE, EG_INTS(UNSQUEEZE_AXES, axes.data, axes.len)));
 }
 
 egraph_status eg_onnx_import_flatten(const eg_onnx_call *call) {
@@ -429,10 +387,7 @@ egraph_status eg_onnx_import_flatten(const eg_onnx_call *call) {
   EG_TRY(eg_onnx_input_type(call, 0, &x));
   EG_TRY(eg_onnx_attr_int(call, "axis", 1, &axis));
   if (axis != (int64_t)x.rank) EG_TRY(eg_onnx_axis(axis, x.rank, &axis));
-  eg_attr_list list;
-  eg_attr_list_init(&list, EG_OP_FLATTEN);
-  eg_attr_list_set_int(&list, EG_A_FLATTEN_AXIS, axis);
-  return eg_onnx_emit_node(call, &list);
+  return eg_onnx_emit_node(call, EG_LIST(FLATTEN, EG_INT(FLATTEN_AXIS, axis)));
 }
 
 // ---- depth and space: a reshape to six dimensions, a transpose, a reshape back ------
@@ -440,11 +395,9 @@ egraph_status eg_onnx_import_flatten(const eg_onnx_call *call) {
 static egraph_status emit_shuffle(const eg_onnx_call *call, const int64_t *split,
                                   const int64_t *perm, const int64_t *joined) {
   eg_onnx_ref apart, moved;
-  eg_attr_list list;
+  eg_attr_list list = EG_LIST(TRANSPOSE, EG_INTS(TRANSPOSE_PERM, perm, 6));
   EG_TRY(eg_onnx_fresh(call, &apart));
   EG_TRY(eg_onnx_emit_reshape(call, eg_onnx_input(call, 0), split, 6, apart));
-  eg_attr_list_init(&list, EG_OP_TRANSPOSE);
-  eg_attr_list_set_ints(&list, EG_A_TRANSPOSE_PERM, perm, 6);
   EG_TRY(eg_onnx_emit_fresh(call, &list, &apart, 1, &moved));
   return eg_onnx_emit_reshape(call, moved, joined, 4, eg_onnx_output(call, 0));
 }

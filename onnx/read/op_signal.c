@@ -23,26 +23,22 @@ static const window windows[] = {{"HannWindow", 0.5, 0.5, 0},
 
 egraph_status eg_onnx_import_window(const eg_onnx_call *call) {
   const window *w = windows;
-  eg_ints size;
-  bool present;
-  int64_t periodic, number;
+  int64_t size, periodic, number;
   egraph_dtype dtype;
   eg_tensor out;
   eg_onnx_ref result = eg_onnx_output(call, 0);
   while (strcmp(w->name, call->node->op_type) != 0)
     w++;
-  EG_TRY(eg_onnx_const_ints(call, 0, &present, &size));
+  EG_TRY(eg_onnx_const_int(call, 0, "the size", false, &size));
   EG_TRY(eg_onnx_attr_int(call, "periodic", 1, &periodic));
   EG_TRY(eg_onnx_attr_int(call, "output_datatype", 1, &number));
-  if (!present || size.len != 1 || size.data[0] < 0)
-    return EG_FAIL(EGRAPH_E_PARSE, "the size is no scalar");
-  if (size.data[0] > MOST_ELEMENTS || number < 0 || number > INT32_MAX ||
-      !eg_dtype_from_onnx((int)number, &dtype))
+  if (size < 0) return EG_FAIL(EGRAPH_E_PARSE, "the size is no scalar");
+  if (size > MOST_ELEMENTS || !eg_onnx_find_dtype(number, &dtype))
     return eg_onnx_decline("the window is long, or of a type we do not have");
-  eg_type type = eg_type_of(dtype, 1, size.data);
+  eg_type type = eg_type_of(dtype, 1, &size);
   EG_TRY(eg_onnx_array(call, &type, &result, &out));
-  double period = (double)(periodic != 0 ? size.data[0] : size.data[0] - 1);
-  for (int64_t n = 0; n < size.data[0]; n++) {
+  double period = (double)(periodic != 0 ? size : size - 1);
+  for (int64_t n = 0; n < size; n++) {
     double angle = two_pi * (double)n / period;
     eg_tensor_set_double(&out, n,
                          w->mean - w->first * cos(angle) + w->second * cos(2 * angle));
@@ -99,7 +95,6 @@ static egraph_status make_matrix(const eg_onnx_call *call, const transform *f,
 static eg_ref emit_transform(eg_onnx_builder *write, eg_onnx_ref matrix, uint32_t axis) {
   char equation[4 * EGRAPH_MAX_RANK], *at = equation;
   uint32_t rank = eg_build_type(&write->b, eg_onnx_operand(write, 0))->rank;
-  eg_attr_list list;
   for (uint32_t d = 0; d < rank; d++)
     *at++ = (char)('a' + d);
   const char tail[] = {',', (char)('a' + axis), (char)('a' + rank - 1), 'y', 'z', '-',
@@ -109,9 +104,7 @@ static eg_ref emit_transform(eg_onnx_builder *write, eg_onnx_ref matrix, uint32_
   for (uint32_t d = 0; d < rank; d++)
     *at++ = d == axis ? 'y' : d + 1 == rank ? 'z' : (char)('a' + d);
   *at = '\0';
-  eg_attr_list_init(&list, EG_OP_EINSUM);
-  eg_attr_list_set_string(&list, EG_A_EINSUM_EQUATION, equation);
-  return eg_onnx_write(write, &list,
+  return eg_onnx_write(write, EG_LIST(EINSUM, EG_TEXT(EINSUM_EQUATION, equation)),
                        (const eg_ref[]){eg_onnx_operand(write, 0), {matrix.id}}, 2);
 }
 

@@ -32,6 +32,13 @@ static egraph_status read_window_list(const eg_onnx_call *call, const char *name
   return EGRAPH_OK;
 }
 
+// Halves what a dimension is padded by; an odd cell goes to the end (upper) or begin.
+static void split_pads(window *w, uint32_t dim, int64_t total, bool upper) {
+  int64_t less = total / 2, more = total - less;
+  w->pads[dim] = upper ? less : more;
+  w->pads[w->spatial + dim] = upper ? more : less;
+}
+
 // SAME: as many results as strides fit into the input; an odd cell goes to the end
 // (upper) or begin (lower).
 static egraph_status pad_same(window *w, const eg_type *x, bool upper) {
@@ -45,10 +52,7 @@ static egraph_status pad_same(window *w, const eg_type *x, bool upper) {
         return eg_onnx_decline("its padding is another at other sizes");
       total = extent - 1;
     }
-    if (total < 0) total = 0;
-    int64_t less = total / 2, more = total - less;
-    w->pads[i] = upper ? less : more;
-    w->pads[w->spatial + i] = upper ? more : less;
+    split_pads(w, i, total < 0 ? 0 : total, upper);
   }
   return EGRAPH_OK;
 }
@@ -70,12 +74,14 @@ static egraph_status resolve_pads(const eg_onnx_call *call, window *w, const eg_
 }
 
 // `weight` is the operand with the kernel, or NULL when attribute kernel_shape must give
-// it.
+// it. The window lives in the arena: lists of attributes point into it.
 static egraph_status read_window(const eg_onnx_call *call, const eg_type *x,
-                                 const eg_type *weight, window *out) {
+                                 const eg_type *weight, window **out_window) {
   bool given;
-  memset(out, 0, sizeof *out);
+  window *out;
   if (x->rank < 3) return EG_FAIL(EGRAPH_E_PARSE, "the input has no spatial dimension");
+  EG_TRY(eg_arena_alloc(&call->reader->arena, 1, sizeof *out, &out));
+  *out_window = out;
   out->spatial = x->rank - 2;
   EG_TRY(read_window_list(call, "kernel_shape", out->spatial, 1, out->kernel, &given));
   if (weight == NULL && !given)
@@ -97,45 +103,42 @@ static egraph_status read_window(const eg_onnx_call *call, const eg_type *x,
   return resolve_pads(call, out, x);
 }
 
-// The attributes of a convolution, whose slots are those of conv from `first` on.
+static eg_attr ints_attr(const int64_t *data, uint32_t len) {
+  return (eg_attr){.kind = EG_ATTR_INTS, .ints = {data, len}};
+}
+
+// The attributes of a convolution, whose first slots are those of conv.
 static egraph_status conv_attrs(const eg_onnx_call *call, uint32_t weight_operand,
-                                eg_attr_slot first, window *w, eg_attr_list *list) {
+                                eg_attr_list *list) {
   eg_type x, weight;
+  window *w;
   int64_t group;
   EG_TRY(eg_onnx_input_type(call, 0, &x));
   EG_TRY(eg_onnx_input_type(call, weight_operand, &weight));
-  EG_TRY(read_window(call, &x, &weight, w));
+  EG_TRY(read_window(call, &x, &weight, &w));
   EG_TRY(eg_onnx_attr_int(call, "group", 1, &group));
   eg_attr_list_init(list, call->op);
-  eg_attr_list_set_ints(list, first, w->strides, w->spatial);
-  eg_attr_list_set_ints(list, (eg_attr_slot)(first + 1), w->pads, 2 * w->spatial);
-  eg_attr_list_set_ints(list, (eg_attr_slot)(first + 2), w->dilations, w->spatial);
-  eg_attr_list_set_int(list, (eg_attr_slot)(first + 3), group);
+  list->slots[0] = ints_attr(w->strides, w->spatial);
+  list->slots[1] = ints_attr(w->pads, 2 * w->spatial);
+  list->slots[2] = ints_attr(w->dilations, w->spatial);
+  list->slots[3].i = group;
   return EGRAPH_OK;
 }
 
 egraph_status eg_onnx_import_conv(const eg_onnx_call *call) {
-  window w;
   eg_attr_list list;
-  EG_TRY(conv_attrs(call, 1, EG_A_CONV_STRIDES, &w, &list));
-  return eg_onnx_emit_node(call, &list);
+  EG_TRY(conv_attrs(call, call->op == EG_OP_QLINEAR_CONV ? 3 : 1, &list));
+  return eg_onnx_emit_node(call, list);
 }
 
 egraph_status eg_onnx_import_qlinear_conv(const eg_onnx_call *call) {
-  window w;
-  eg_attr_list list;
-  EG_TRY(conv_attrs(call, 3, EG_A_QLINEAR_CONV_STRIDES, &w, &list));
-  return eg_onnx_emit_node(call, &list);
+  return eg_onnx_import_conv(call); // which takes open sizes, as this one does not
 }
 
 egraph_status eg_onnx_import_conv_integer(const eg_onnx_call *call) {
-  eg_onnx_ref operands[4], result = eg_onnx_output(call, 0);
-  uint32_t count;
-  window w;
   eg_attr_list list;
-  EG_TRY(conv_attrs(call, 1, EG_A_CONV_INTEGER_STRIDES, &w, &list));
-  EG_TRY(eg_onnx_integer_operands(call, operands, &count));
-  return eg_onnx_emit(call, &list, operands, count, &result, 1);
+  EG_TRY(conv_attrs(call, 1, &list));
+  return eg_onnx_emit_integers(call, list);
 }
 
 // An explicit output shape fixes the pads: what the full result has too much is cut off
@@ -158,33 +161,29 @@ static egraph_status transpose_pads(const eg_onnx_call *call, const eg_type *x,
     int64_t total = w->strides[i] * (size - 1) + output_padding[i] +
                     (w->kernel[i] - 1) * w->dilations[i] + 1 - wanted;
     if (total < 0) return eg_onnx_decline("the output shape needs negative pads");
-    int64_t less = total / 2, more = total - less;
-    w->pads[i] = upper ? less : more;
-    w->pads[w->spatial + i] = upper ? more : less;
+    split_pads(w, i, total, upper);
   }
   return EGRAPH_OK;
 }
 
 egraph_status eg_onnx_import_conv_transpose(const eg_onnx_call *call) {
   eg_type x, weight;
-  window w;
+  window *w;
   int64_t group, output_padding[EGRAPH_MAX_RANK];
   bool given;
   EG_TRY(eg_onnx_input_type(call, 0, &x));
   EG_TRY(eg_onnx_input_type(call, 1, &weight));
   EG_TRY(read_window(call, &x, &weight, &w));
-  EG_TRY(read_window_list(call, "output_padding", w.spatial, 0, output_padding, &given));
-  EG_TRY(transpose_pads(call, &x, output_padding, &w));
+  EG_TRY(read_window_list(call, "output_padding", w->spatial, 0, output_padding, &given));
+  EG_TRY(transpose_pads(call, &x, output_padding, w));
   EG_TRY(eg_onnx_attr_int(call, "group", 1, &group));
-  eg_attr_list list;
-  eg_attr_list_init(&list, EG_OP_CONV_TRANSPOSE);
-  eg_attr_list_set_ints(&list, EG_A_CONV_TRANSPOSE_STRIDES, w.strides, w.spatial);
-  eg_attr_list_set_ints(&list, EG_A_CONV_TRANSPOSE_PADS, w.pads, 2 * w.spatial);
-  eg_attr_list_set_ints(&list, EG_A_CONV_TRANSPOSE_DILATIONS, w.dilations, w.spatial);
-  eg_attr_list_set_ints(&list, EG_A_CONV_TRANSPOSE_OUTPUT_PADDING, output_padding,
-                        w.spatial);
-  eg_attr_list_set_int(&list, EG_A_CONV_TRANSPOSE_GROUP, group);
-  return eg_onnx_emit_node(call, &list);
+  return eg_onnx_emit_node(
+      call,
+      EG_LIST(CONV_TRANSPOSE, EG_INTS(CONV_TRANSPOSE_STRIDES, w->strides, w->spatial),
+              EG_INTS(CONV_TRANSPOSE_PADS, w->pads, 2 * w->spatial),
+              EG_INTS(CONV_TRANSPOSE_DILATIONS, w->dilations, w->spatial),
+              EG_INTS(CONV_TRANSPOSE_OUTPUT_PADDING, output_padding, w->spatial),
+              EG_INT(CONV_TRANSPOSE_GROUP, group)));
 }
 
 /// Declines a pool whose window is larger than the padded input: what it gives then
@@ -200,26 +199,21 @@ static egraph_status check_reach(const window *w, const eg_type *x) {
   return EGRAPH_OK;
 }
 
-// The slots that pools with dilations begin with, from `first` on.
-static egraph_status pool_attrs(const eg_onnx_call *call, eg_op op, eg_attr_slot first,
-                                eg_attr_list *list) {
+// The slots that pools with dilations begin with.
+static egraph_status pool_attrs(const eg_onnx_call *call, eg_op op, eg_attr_list *list) {
   eg_type x;
-  window w;
+  window *w;
   int64_t ceil_mode;
-  int64_t *lists[4];
   EG_TRY(eg_onnx_input_type(call, 0, &x));
   EG_TRY(read_window(call, &x, NULL, &w));
-  EG_TRY(check_reach(&w, &x));
+  EG_TRY(check_reach(w, &x));
   EG_TRY(eg_onnx_attr_int(call, "ceil_mode", 0, &ceil_mode));
-  const int64_t *const from[] = {w.kernel, w.strides, w.pads, w.dilations};
   eg_attr_list_init(list, op);
-  for (uint32_t i = 0; i < 4; i++) {
-    uint32_t count = i == 2 ? 2 * w.spatial : w.spatial;
-    EG_TRY(eg_arena_alloc(&call->reader->arena, count, sizeof *lists[i], &lists[i]));
-    memcpy(lists[i], from[i], count * sizeof *lists[i]);
-    eg_attr_list_set_ints(list, (eg_attr_slot)((uint32_t)first + i), lists[i], count);
-  }
-  eg_attr_list_set_int(list, (eg_attr_slot)(first + 4), ceil_mode != 0);
+  list->slots[0] = ints_attr(w->kernel, w->spatial);
+  list->slots[1] = ints_attr(w->strides, w->spatial);
+  list->slots[2] = ints_attr(w->pads, 2 * w->spatial);
+  list->slots[3] = ints_attr(w->dilations, w->spatial);
+  list->slots[4].i = ceil_mode != 0;
   return EGRAPH_OK;
 }
 
@@ -227,23 +221,20 @@ egraph_status eg_onnx_import_max_pool(const eg_onnx_call *call) {
   eg_attr_list list;
   int64_t order;
   bool has_indices = eg_onnx_is_used(call, 1);
-  EG_TRY(pool_attrs(call, has_indices ? EG_OP_MAX_POOL_INDICES : EG_OP_MAX_POOL,
-                    has_indices ? EG_A_MAX_POOL_INDICES_KERNEL_SHAPE
-                                : EG_A_MAX_POOL_KERNEL_SHAPE,
-                    &list));
+  EG_TRY(pool_attrs(call, has_indices ? EG_OP_MAX_POOL_INDICES : EG_OP_MAX_POOL, &list));
   EG_TRY(eg_onnx_attr_int(call, "storage_order", 0, &order));
   if (has_indices)
     eg_attr_list_set_int(&list, EG_A_MAX_POOL_INDICES_STORAGE_ORDER, order != 0);
-  return eg_onnx_emit_node(call, &list);
+  return eg_onnx_emit_node(call, list);
 }
 
 egraph_status eg_onnx_import_lp_pool(const eg_onnx_call *call) {
   eg_attr_list list;
   int64_t p;
   EG_TRY(eg_onnx_attr_int(call, "p", 2, &p));
-  EG_TRY(pool_attrs(call, EG_OP_LP_POOL, EG_A_LP_POOL_KERNEL_SHAPE, &list));
+  EG_TRY(pool_attrs(call, EG_OP_LP_POOL, &list));
   eg_attr_list_set_int(&list, EG_A_LP_POOL_P, p);
-  return eg_onnx_emit_node(call, &list);
+  return eg_onnx_emit_node(call, list);
 }
 
 // One window over everything.
@@ -255,19 +246,16 @@ egraph_status eg_onnx_import_global_lp_pool(const eg_onnx_call *call) {
   EG_TRY(eg_onnx_attr_int(call, "p", 2, &p));
   EG_TRY(eg_onnx_repeat(call, 1, x.rank - 2, &ones));
   EG_TRY(eg_onnx_repeat(call, 0, 2 * (x.rank - 2), &zeros));
-  eg_attr_list list;
-  eg_attr_list_init(&list, EG_OP_LP_POOL);
-  eg_attr_list_set_ints(&list, EG_A_LP_POOL_KERNEL_SHAPE, x.dims + 2, x.rank - 2);
-  eg_attr_list_set_ints(&list, EG_A_LP_POOL_STRIDES, ones, x.rank - 2);
-  eg_attr_list_set_ints(&list, EG_A_LP_POOL_PADS, zeros, 2 * (x.rank - 2));
-  eg_attr_list_set_ints(&list, EG_A_LP_POOL_DILATIONS, ones, x.rank - 2);
-  eg_attr_list_set_int(&list, EG_A_LP_POOL_P, p);
-  return eg_onnx_emit_node(call, &list);
+  return eg_onnx_emit_node(
+      call, EG_LIST(LP_POOL, EG_INTS(LP_POOL_KERNEL_SHAPE, x.dims + 2, x.rank - 2),
+                    EG_INTS(LP_POOL_STRIDES, ones, x.rank - 2),
+                    EG_INTS(LP_POOL_PADS, zeros, 2 * (x.rank - 2)),
+                    EG_INTS(LP_POOL_DILATIONS, ones, x.rank - 2), EG_INT(LP_POOL_P, p)));
 }
 
 egraph_status eg_onnx_import_max_unpool(const eg_onnx_call *call) {
   eg_type x;
-  window w;
+  window *w;
   bool has_shape;
   eg_ints shape;
   int64_t dims[EGRAPH_MAX_RANK];
@@ -280,40 +268,35 @@ egraph_status eg_onnx_import_max_unpool(const eg_onnx_call *call) {
     if (i >= 2 && x.dims[i] > max_extent)
       return EG_FAIL(EGRAPH_E_PARSE, "the input is too large");
     dims[i] = i < 2 ? x.dims[i]
-                    : (x.dims[i] - 1) * w.strides[i - 2] + w.kernel[i - 2] -
-                          w.pads[i - 2] - w.pads[i - 2 + w.spatial];
+                    : (x.dims[i] - 1) * w->strides[i - 2] + w->kernel[i - 2] -
+                          w->pads[i - 2] - w->pads[i - 2 + w->spatial];
   }
   if (has_shape && shape.len != x.rank)
     return EG_FAIL(EGRAPH_E_PARSE, "output_shape has %" PRIu32 " entries", shape.len);
-  eg_attr_list list;
-  eg_attr_list_init(&list, EG_OP_MAX_UNPOOL);
-  eg_attr_list_set_ints(&list, EG_A_MAX_UNPOOL_KERNEL_SHAPE, w.kernel, w.spatial);
-  eg_attr_list_set_ints(&list, EG_A_MAX_UNPOOL_STRIDES, w.strides, w.spatial);
-  eg_attr_list_set_ints(&list, EG_A_MAX_UNPOOL_PADS, w.pads, 2 * w.spatial);
-  eg_attr_list_set_ints(&list, EG_A_MAX_UNPOOL_SHAPE, has_shape ? shape.data : dims,
-                        x.rank);
-  eg_onnx_ref operands[2] = {eg_onnx_input(call, 0), eg_onnx_input(call, 1)};
-  eg_onnx_ref result = eg_onnx_output(call, 0);
-  return eg_onnx_emit(call, &list, operands, 2, &result, 1);
+  return eg_onnx_emit_first(
+      call, 2,
+      EG_LIST(MAX_UNPOOL, EG_INTS(MAX_UNPOOL_KERNEL_SHAPE, w->kernel, w->spatial),
+              EG_INTS(MAX_UNPOOL_STRIDES, w->strides, w->spatial),
+              EG_INTS(MAX_UNPOOL_PADS, w->pads, 2 * w->spatial),
+              EG_INTS(MAX_UNPOOL_SHAPE, has_shape ? shape.data : dims, x.rank)));
 }
 
 egraph_status eg_onnx_import_average_pool(const eg_onnx_call *call) {
   eg_type x;
-  window w;
+  window *w;
   int64_t ceil_mode, include_pad;
   EG_TRY(eg_onnx_input_type(call, 0, &x));
   EG_TRY(read_window(call, &x, NULL, &w));
-  for (uint32_t i = 0; i < w.spatial; i++)
-    if (w.dilations[i] != 1) return eg_onnx_decline("average pooling is dilated");
-  EG_TRY(check_reach(&w, &x));
+  for (uint32_t i = 0; i < w->spatial; i++)
+    if (w->dilations[i] != 1) return eg_onnx_decline("average pooling is dilated");
+  EG_TRY(check_reach(w, &x));
   EG_TRY(eg_onnx_attr_int(call, "ceil_mode", 0, &ceil_mode));
   EG_TRY(eg_onnx_attr_int(call, "count_include_pad", 0, &include_pad));
-  eg_attr_list list;
-  eg_attr_list_init(&list, EG_OP_AVERAGE_POOL);
-  eg_attr_list_set_ints(&list, EG_A_AVERAGE_POOL_KERNEL_SHAPE, w.kernel, w.spatial);
-  eg_attr_list_set_ints(&list, EG_A_AVERAGE_POOL_STRIDES, w.strides, w.spatial);
-  eg_attr_list_set_ints(&list, EG_A_AVERAGE_POOL_PADS, w.pads, 2 * w.spatial);
-  eg_attr_list_set_int(&list, EG_A_AVERAGE_POOL_CEIL_MODE, ceil_mode != 0);
-  eg_attr_list_set_int(&list, EG_A_AVERAGE_POOL_COUNT_INCLUDE_PAD, include_pad != 0);
-  return eg_onnx_emit_node(call, &list);
+  return eg_onnx_emit_node(
+      call,
+      EG_LIST(AVERAGE_POOL, EG_INTS(AVERAGE_POOL_KERNEL_SHAPE, w->kernel, w->spatial),
+              EG_INTS(AVERAGE_POOL_STRIDES, w->strides, w->spatial),
+              EG_INTS(AVERAGE_POOL_PADS, w->pads, 2 * w->spatial),
+              EG_INT(AVERAGE_POOL_CEIL_MODE, ceil_mode != 0),
+              EG_INT(AVERAGE_POOL_COUNT_INCLUDE_PAD, include_pad != 0)));
 }

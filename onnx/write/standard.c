@@ -27,42 +27,58 @@ static void set_name(Onnx__NodeProto *node, const eg_onnx_item *item) {
   if (item->name[0] != '\0') node->name = (char *)(uintptr_t)item->name;
 }
 
+static const eg_op_info *info_of(const eg_onnx_item *item) {
+  return eg_op_info_of((eg_op)item->attrs->op);
+}
+
 // The node itself: name, operands of the item and then `extra`, results of the item.
 static egraph_status put_item(eg_onnx_body *body, const eg_onnx_item *item,
-                              const char *op_type, const char *const *extra,
-                              uint32_t extra_count, Onnx__NodeProto **out) {
-  const char **inputs;
+                              const char *const *extra, uint32_t extra_count,
+                              Onnx__NodeProto **out) {
+  bool has_indices = item->attrs->op == EG_OP_MAX_POOL_INDICES;
+  const char *op_type = has_indices ? "MaxPool" : info_of(item)->onnx, **inputs;
   uint32_t count = item->input_count + extra_count;
   EG_TRY(eg_arena_alloc(&body->writer->arena, count, sizeof *inputs, &inputs));
   for (uint32_t i = 0; i < item->input_count; i++)
     inputs[i] = item->input_names[i];
   for (uint32_t i = 0; i < extra_count; i++)
     inputs[item->input_count + i] = extra[i];
-  Onnx__NodeProto *node;
   EG_TRY(eg_onnx_put_node(body, op_type, inputs, count, item->result_names,
-                          item->result_count, &node));
-  set_name(node, item);
-  *out = node;
+                          item->result_count, out));
+  set_name(*out, item);
+  return EGRAPH_OK;
+}
+
+static egraph_status put_slot(eg_onnx_body *body, Onnx__NodeProto *node,
+                              const eg_onnx_item *item, uint32_t slot) {
+  return eg_onnx_put_slot(body, node, &info_of(item)->attrs[slot],
+                          &item->attrs->slots[slot]);
+}
+
+/// The node with the slots [from, to) as attributes of the same names.
+static egraph_status write_slots(eg_onnx_body *body, const eg_onnx_item *item,
+                                 const char *const *extra, uint32_t extra_count,
+                                 uint32_t from, uint32_t to) {
+  Onnx__NodeProto *node;
+  EG_TRY(put_item(body, item, extra, extra_count, &node));
+  for (uint32_t i = from; i < to; i++)
+    EG_TRY(put_slot(body, node, item, i));
   return EGRAPH_OK;
 }
 
 static egraph_status write_same(eg_onnx_body *body, const eg_onnx_item *item) {
-  const eg_op_info *op = eg_op_info_of((eg_op)item->attrs->op);
-  Onnx__NodeProto *node;
+  const eg_op_info *op = info_of(item);
   if (op->onnx[0] == '\0')
     return EG_FAIL(EGRAPH_E_UNSUPPORTED,
                    "ONNX has no operator for %s (%s), and nothing that means the same is "
                    "known; write a .egraph file",
                    op->name, item->result_names[0]);
-  EG_TRY(put_item(body, item, op->onnx, NULL, 0, &node));
-  for (uint16_t i = 0; i < op->attr_count; i++)
-    EG_TRY(eg_onnx_put_slot(body, node, &op->attrs[i], &item->attrs->slots[i]));
-  return EGRAPH_OK;
+  return write_slots(body, item, NULL, 0, 0, op->attr_count);
 }
 
 /// Attributes of parts of tensors, which follow the `count` that ONNX has.
 static egraph_status check_rest(const eg_onnx_item *item, uint16_t count) {
-  const eg_op_info *op = eg_op_info_of((eg_op)item->attrs->op);
+  const eg_op_info *op = info_of(item);
   for (uint16_t i = count; i < op->attr_count; i++)
     if (item->attrs->slots[i].i != 0)
       return EG_FAIL(EGRAPH_E_UNSUPPORTED,
@@ -72,28 +88,24 @@ static egraph_status check_rest(const eg_onnx_item *item, uint16_t count) {
 }
 
 static egraph_status write_gather(eg_onnx_body *body, const eg_onnx_item *item) {
-  const eg_op_info *op = eg_op_info_of((eg_op)item->attrs->op);
-  Onnx__NodeProto *node;
   EG_TRY(check_rest(item, 1));
-  EG_TRY(put_item(body, item, op->onnx, NULL, 0, &node));
-  return eg_onnx_put_slot(body, node, &op->attrs[0], &item->attrs->slots[0]);
+  return write_slots(body, item, NULL, 0, 0, 1);
 }
 
 /// Up to set 14 only whole shapes are taken.
 static egraph_status write_shape(eg_onnx_body *body, const eg_onnx_item *item) {
   enum { WITH_RANGE = 15, WITH_OPERANDS = 10 };
-  const eg_op_info *op = eg_op_info_of(EG_OP_SHAPE);
   int64_t start = int_of(item, EG_A_SHAPE_START), end = int_of(item, EG_A_SHAPE_END);
   bool is_whole = start == 0 && end == item->inputs[0].rank;
   const char *whole;
   Onnx__NodeProto *node;
   if (!is_whole && body->writer->opset < WITH_RANGE) {
-    EG_TRY(eg_onnx_put(body, op->onnx, item->input_names, 1, NULL, &whole, NULL));
+    EG_TRY(eg_onnx_put(body, "Shape", item->input_names, 1, NULL, &whole, NULL));
     EG_TRY(eg_onnx_put(body, "Slice", &whole, 1, item->result_names[0], NULL, &node));
     EG_TRY(eg_onnx_put_list(body, node, "starts", WITH_OPERANDS, (eg_ints){&start, 1}));
     return eg_onnx_put_list(body, node, "ends", WITH_OPERANDS, (eg_ints){&end, 1});
   }
-  EG_TRY(put_item(body, item, op->onnx, NULL, 0, &node));
+  EG_TRY(put_item(body, item, NULL, 0, &node));
   if (is_whole) return EGRAPH_OK;
   EG_TRY(eg_onnx_put_int(body, node, "start", start));
   return eg_onnx_put_int(body, node, "end", end);
@@ -103,8 +115,7 @@ static egraph_status write_shape(eg_onnx_body *body, const eg_onnx_item *item) {
 static egraph_status write_with_list(eg_onnx_body *body, const eg_onnx_item *item,
                                      const char *name, int64_t since, eg_ints list,
                                      Onnx__NodeProto **out) {
-  const eg_op_info *op = eg_op_info_of((eg_op)item->attrs->op);
-  EG_TRY(put_item(body, item, op->onnx, NULL, 0, out));
+  EG_TRY(put_item(body, item, NULL, 0, out));
   return eg_onnx_put_list(body, *out, name, since, list);
 }
 
@@ -136,7 +147,7 @@ static egraph_status write_conv(eg_onnx_body *body, const eg_onnx_item *item) {
           pads = ints_of(item, EG_A_CONV_PADS);
   eg_ints dilations = ints_of(item, EG_A_CONV_DILATIONS);
   Onnx__NodeProto *node;
-  EG_TRY(put_item(body, item, "Conv", NULL, 0, &node));
+  EG_TRY(put_item(body, item, NULL, 0, &node));
   EG_TRY(eg_onnx_put_ints(body, node, "dilations", dilations.data, dilations.len));
   EG_TRY(eg_onnx_put_int(body, node, "group", int_of(item, EG_A_CONV_GROUP)));
   EG_TRY(eg_onnx_put_ints(body, node, "pads", pads.data, pads.len));
@@ -145,17 +156,11 @@ static egraph_status write_conv(eg_onnx_body *body, const eg_onnx_item *item) {
 
 /// All slots but the last one, the algorithm.
 static egraph_status write_conv_transpose(eg_onnx_body *body, const eg_onnx_item *item) {
-  const eg_op_info *op = eg_op_info_of(EG_OP_CONV_TRANSPOSE);
-  Onnx__NodeProto *node;
-  EG_TRY(put_item(body, item, op->onnx, NULL, 0, &node));
-  for (uint16_t i = 0; i < EG_A_CONV_TRANSPOSE_ALGORITHM - EG_A_BASE_CONV_TRANSPOSE; i++)
-    EG_TRY(eg_onnx_put_slot(body, node, &op->attrs[i], &item->attrs->slots[i]));
-  return EGRAPH_OK;
+  return write_slots(body, item, NULL, 0, 0, info_of(item)->attr_count - 1U);
 }
 
 static egraph_status write_matmul(eg_onnx_body *body, const eg_onnx_item *item) {
-  Onnx__NodeProto *node;
-  return put_item(body, item, "MatMul", NULL, 0, &node);
+  return write_slots(body, item, NULL, 0, 0, 0);
 }
 
 /// Axes and keepdims, in the first two slots.
@@ -172,8 +177,7 @@ static egraph_status refuse_set(const eg_onnx_body *body, const eg_onnx_item *it
                                 const char *why) {
   body->writer->is_faulty = true;
   return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s of '%.200s' in operator set %" PRId64 ": %s",
-                 eg_op_info_of((eg_op)item->attrs->op)->name, item->result_names[0],
-                 body->writer->opset, why);
+                 info_of(item)->name, item->result_names[0], body->writer->opset, why);
 }
 
 /// Before operator set 13 all dimensions from the axis on are one.
@@ -195,12 +199,11 @@ static egraph_status write_mod(eg_onnx_body *body, const eg_onnx_item *item) {
 
 /// Attributes that old sets do not have are left out where they say nothing.
 static egraph_status write_unless_default(eg_onnx_body *body, const eg_onnx_item *item) {
-  const eg_op_info *op = eg_op_info_of((eg_op)item->attrs->op);
   Onnx__NodeProto *node;
-  EG_TRY(put_item(body, item, op->onnx, NULL, 0, &node));
-  for (uint16_t i = 0; i < op->attr_count; i++)
+  EG_TRY(put_item(body, item, NULL, 0, &node));
+  for (uint16_t i = 0; i < item->attrs->count; i++)
     if (item->attrs->slots[i].i != eg_attr_default((eg_op)item->attrs->op, i).i)
-      EG_TRY(eg_onnx_put_slot(body, node, &op->attrs[i], &item->attrs->slots[i]));
+      EG_TRY(put_slot(body, node, item, i));
   return EGRAPH_OK;
 }
 
@@ -217,7 +220,7 @@ static egraph_status write_trilu(eg_onnx_body *body, const eg_onnx_item *item) {
   Onnx__NodeProto *node;
   EG_TRY(eg_onnx_constant_scalar(body, EGRAPH_INT64, (double)int_of(item, EG_A_TRILU_K),
                                  &k));
-  EG_TRY(put_item(body, item, "Trilu", &k, 1, &node));
+  EG_TRY(put_item(body, item, &k, 1, &node));
   return eg_onnx_put_int(body, node, "upper", int_of(item, EG_A_TRILU_UPPER));
 }
 
@@ -246,8 +249,7 @@ static egraph_status write_running(eg_onnx_body *body, const eg_onnx_item *item)
   const char *axis;
   Onnx__NodeProto *node;
   EG_TRY(eg_onnx_constant_scalar(body, EGRAPH_INT64, (double)slots[0].i, &axis));
-  EG_TRY(
-      put_item(body, item, eg_op_info_of((eg_op)item->attrs->op)->onnx, &axis, 1, &node));
+  EG_TRY(put_item(body, item, &axis, 1, &node));
   if (slots[1].i != 0) EG_TRY(eg_onnx_put_int(body, node, "exclusive", slots[1].i));
   return slots[2].i != 0 ? eg_onnx_put_int(body, node, "reverse", slots[2].i) : EGRAPH_OK;
 }
@@ -263,26 +265,13 @@ static egraph_status write_reshape(eg_onnx_body *body, const eg_onnx_item *item)
   return zero ? eg_onnx_put_int(body, node, "allowzero", 1) : EGRAPH_OK;
 }
 
-static egraph_status write_squeeze(eg_onnx_body *body, const eg_onnx_item *item) {
+/// The only slot is such a list.
+static egraph_status write_list(eg_onnx_body *body, const eg_onnx_item *item) {
+  eg_op op = (eg_op)item->attrs->op;
+  int64_t since = op == EG_OP_EXPAND ? 8 : op == EG_OP_TILE ? 6 : 13;
   Onnx__NodeProto *node;
-  return write_with_list(body, item, "axes", 13, ints_of(item, EG_A_SQUEEZE_AXES), &node);
-}
-
-static egraph_status write_unsqueeze(eg_onnx_body *body, const eg_onnx_item *item) {
-  Onnx__NodeProto *node;
-  return write_with_list(body, item, "axes", 13, ints_of(item, EG_A_UNSQUEEZE_AXES),
-                         &node);
-}
-
-static egraph_status write_expand(eg_onnx_body *body, const eg_onnx_item *item) {
-  Onnx__NodeProto *node;
-  return write_with_list(body, item, "shape", 8, ints_of(item, EG_A_EXPAND_SHAPE), &node);
-}
-
-static egraph_status write_tile(eg_onnx_body *body, const eg_onnx_item *item) {
-  Onnx__NodeProto *node;
-  return write_with_list(body, item, "repeats", 6, ints_of(item, EG_A_TILE_REPEATS),
-                         &node);
+  return write_with_list(body, item, info_of(item)->attrs[0].name, since,
+                         item->attrs->slots[0].ints, &node);
 }
 
 static egraph_status write_split(eg_onnx_body *body, const eg_onnx_item *item) {
@@ -310,7 +299,7 @@ static egraph_status write_slice(eg_onnx_body *body, const eg_onnx_item *item) {
     if (is_empty) last[i] = 0;
     axes[i] = i;
   }
-  EG_TRY(put_item(body, item, "Slice", NULL, 0, &node));
+  EG_TRY(put_item(body, item, NULL, 0, &node));
   EG_TRY(eg_onnx_put_list(body, node, "starts", 10, (eg_ints){first, starts.len}));
   EG_TRY(eg_onnx_put_list(body, node, "ends", 10, (eg_ints){last, starts.len}));
   EG_TRY(eg_onnx_put_list(body, node, "axes", 10, (eg_ints){axes, starts.len}));
@@ -365,9 +354,8 @@ static egraph_status resize_operands(eg_onnx_body *body, const eg_onnx_item *ite
 static egraph_status put_symbol(eg_onnx_body *body, Onnx__NodeProto *node,
                                 const eg_onnx_item *item, eg_attr_slot slot,
                                 const char *name) {
-  const eg_op_info *op = eg_op_info_of((eg_op)item->attrs->op);
   const eg_attr *value = eg_attr_at(item->attrs, slot);
-  const char *own = op->attrs[value - item->attrs->slots].symbols[value->i];
+  const char *own = info_of(item)->attrs[value - item->attrs->slots].symbols[value->i];
   char *word;
   EG_TRY(eg_arena_alloc(&body->writer->arena, strlen(own) + 1, 1, &word));
   for (size_t i = 0; own[i] != '\0'; i++)
@@ -393,7 +381,7 @@ static egraph_status write_resize(eg_onnx_body *body, const eg_onnx_item *item) 
   Onnx__NodeProto *node;
   EG_TRY(check_resize_set(body, item));
   EG_TRY(resize_operands(body, item, extra));
-  EG_TRY(put_item(body, item, "Resize", extra, extra[2][0] != '\0' ? 3 : 2, &node));
+  EG_TRY(put_item(body, item, extra, extra[2][0] != '\0' ? 3 : 2, &node));
   EG_TRY(put_symbol(body, node, item, EG_A_RESIZE_COORDINATES,
                     "coordinate_transformation_mode"));
   EG_TRY(put_symbol(body, node, item, EG_A_RESIZE_MODE, "mode"));
@@ -414,25 +402,20 @@ static egraph_status write_resize(eg_onnx_body *body, const eg_onnx_item *item) 
 
 /// Slots axis and block size, where they matter.
 static egraph_status write_quantize(eg_onnx_body *body, const eg_onnx_item *item) {
-  const eg_op_info *op = eg_op_info_of((eg_op)item->attrs->op);
   const eg_type *scale = &item->inputs[1];
   bool has_axis = scale->rank > 1 || (scale->rank == 1 && scale->dims[0] != 1);
   Onnx__NodeProto *node;
-  EG_TRY(put_item(body, item, op->onnx, NULL, 0, &node));
-  for (uint16_t i = 0; i < 2; i++)
-    if (i == 0 ? has_axis : item->attrs->slots[i].i != 0)
-      EG_TRY(eg_onnx_put_slot(body, node, &op->attrs[i], &item->attrs->slots[i]));
-  return EGRAPH_OK;
+  EG_TRY(put_item(body, item, NULL, 0, &node));
+  if (has_axis) EG_TRY(put_slot(body, node, item, 0));
+  return item->attrs->slots[1].i != 0 ? put_slot(body, node, item, 1) : EGRAPH_OK;
 }
 
 /// Slots that are lists of ones, or numbers that are 0, are usual and left out: older
 /// sets do not have them.
 static egraph_status write_pool(eg_onnx_body *body, const eg_onnx_item *item) {
-  const eg_op_info *op = eg_op_info_of((eg_op)item->attrs->op);
-  bool has_indices = item->attrs->op == EG_OP_MAX_POOL_INDICES;
   Onnx__NodeProto *node;
-  EG_TRY(put_item(body, item, has_indices ? "MaxPool" : op->onnx, NULL, 0, &node));
-  for (uint16_t i = 0; i < op->attr_count; i++) {
+  EG_TRY(put_item(body, item, NULL, 0, &node));
+  for (uint16_t i = 0; i < item->attrs->count; i++) {
     const eg_attr *slot = &item->attrs->slots[i];
     bool is_usual = slot->kind == EG_ATTR_INT && slot->i == 0;
     if (i == 3) { // dilations
@@ -440,57 +423,46 @@ static egraph_status write_pool(eg_onnx_body *body, const eg_onnx_item *item) {
       for (uint32_t k = 0; k < slot->ints.len; k++)
         is_usual = is_usual && slot->ints.data[k] == 1;
     }
-    if (!is_usual) EG_TRY(eg_onnx_put_slot(body, node, &op->attrs[i], slot));
+    if (!is_usual) EG_TRY(put_slot(body, node, item, i));
   }
   return EGRAPH_OK;
 }
 
 static egraph_status write_max_unpool(eg_onnx_body *body, const eg_onnx_item *item) {
-  const eg_op_info *op = eg_op_info_of(EG_OP_MAX_UNPOOL);
   eg_ints shape = ints_of(item, EG_A_MAX_UNPOOL_SHAPE);
   const eg_attr *slots = item->attrs->slots;
   const char *operand;
   bool is_usual = true;
-  Onnx__NodeProto *node;
   for (uint32_t i = 2, spatial = shape.len - 2; i < shape.len; i++)
     is_usual = is_usual && shape.data[i] ==
                                (item->inputs[0].dims[i] - 1) * slots[1].ints.data[i - 2] +
                                    slots[0].ints.data[i - 2] - slots[2].ints.data[i - 2] -
                                    slots[2].ints.data[i - 2 + spatial];
   EG_TRY(eg_onnx_constant_ints(body, shape.data, shape.len, &operand));
-  EG_TRY(put_item(body, item, op->onnx, &operand, is_usual ? 0 : 1, &node));
-  for (uint16_t i = 0; i < 3; i++)
-    EG_TRY(eg_onnx_put_slot(body, node, &op->attrs[i], &slots[i]));
-  return EGRAPH_OK;
+  return write_slots(body, item, &operand, is_usual ? 0 : 1, 0, 3);
 }
 
 /// Up to set 19 modes have the names of two dimensions.
 static egraph_status write_grid_sample(eg_onnx_body *body, const eg_onnx_item *item) {
   static const char *const old[] = {"nearest", "bilinear", "bicubic"};
-  const eg_op_info *op = eg_op_info_of(EG_OP_GRID_SAMPLE);
   Onnx__NodeProto *node;
-  EG_TRY(put_item(body, item, op->onnx, NULL, 0, &node));
-  if (body->writer->opset < 20)
-    EG_TRY(
-        eg_onnx_put_string(body, node, "mode", old[int_of(item, EG_A_GRID_SAMPLE_MODE)]));
-  for (uint16_t i = body->writer->opset < 20 ? 1 : 0; i < op->attr_count; i++)
-    EG_TRY(eg_onnx_put_slot(body, node, &op->attrs[i], &item->attrs->slots[i]));
+  if (body->writer->opset >= 20) return write_same(body, item);
+  EG_TRY(put_item(body, item, NULL, 0, &node));
+  EG_TRY(
+      eg_onnx_put_string(body, node, "mode", old[int_of(item, EG_A_GRID_SAMPLE_MODE)]));
+  for (uint16_t i = 1; i < item->attrs->count; i++)
+    EG_TRY(put_slot(body, node, item, i));
   return EGRAPH_OK;
 }
 
 /// The first two slots are operands.
 static egraph_status write_col2im(eg_onnx_body *body, const eg_onnx_item *item) {
-  const eg_op_info *op = eg_op_info_of(EG_OP_COL2IM);
   const char *operands[2];
-  Onnx__NodeProto *node;
   for (uint16_t i = 0; i < 2; i++) {
     eg_ints list = item->attrs->slots[i].ints;
     EG_TRY(eg_onnx_constant_ints(body, list.data, list.len, &operands[i]));
   }
-  EG_TRY(put_item(body, item, op->onnx, operands, 2, &node));
-  for (uint16_t i = 2; i < op->attr_count; i++)
-    EG_TRY(eg_onnx_put_slot(body, node, &op->attrs[i], &item->attrs->slots[i]));
-  return EGRAPH_OK;
+  return write_slots(body, item, operands, 2, 2, item->attrs->count);
 }
 
 // Operators that differ from "the same attributes": id, writer.
@@ -519,10 +491,10 @@ static egraph_status write_col2im(eg_onnx_body *body, const eg_onnx_item *item) 
   X(SCATTER_ND, write_scatter)                                                           \
   X(SHAPE, write_shape)                                                                  \
   X(RESHAPE, write_reshape)                                                              \
-  X(SQUEEZE, write_squeeze)                                                              \
-  X(UNSQUEEZE, write_unsqueeze)                                                          \
-  X(EXPAND, write_expand)                                                                \
-  X(TILE, write_tile)                                                                    \
+  X(SQUEEZE, write_list)                                                                 \
+  X(UNSQUEEZE, write_list)                                                               \
+  X(EXPAND, write_list)                                                                  \
+  X(TILE, write_list)                                                                    \
   X(SPLIT, write_split)                                                                  \
   X(SLICE, write_slice)                                                                  \
   X(PAD, write_pad)                                                                      \
