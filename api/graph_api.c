@@ -8,7 +8,6 @@
 #include "api/require.h"
 #include "base/sexpr.h"
 #include "onnx/onnx.h"
-#include "onnx/read/weigh.h"
 #include "optimize/price/predict.h"
 #include "pcg/graph/graph.h"
 

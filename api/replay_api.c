@@ -5,7 +5,7 @@
 #include "api/require.h"
 #include "base/clock.h"
 #include "include/egraph.h"
-#include "onnx/record.h"
+#include "onnx/onnx.h"
 #include "rewrites/replay/replay.h"
 
 static const size_t MAX_BYTES = (size_t)4 << 30; // as searches compute ahead, by default

@@ -15,8 +15,9 @@
 
 #include "base/memory.h"
 
-/// A zeroed local variable that type_deinit(&name) frees at the end of its scope: as
-/// EG_LOCAL, for types whose initialization needs more than an allocator, or can fail.
+/// A local variable of zeros that type_deinit(&name) frees where its scope ends, however
+/// it ends: as EG_LOCAL, for types that a function fills, or whose initialization can
+/// fail. type_deinit must accept zeros.
 #define EG_OWNED(type, name) __attribute__((cleanup(type##_deinit))) type name = {0}
 
 #define EG_OWNER_DEFINE(type, ...)                                                       \
@@ -26,9 +27,17 @@
   }                                                                                      \
   void type##_deinit(type *self) { EG_DEINIT_MEMBERS(self, __VA_ARGS__) }
 
-/// A local variable of zeros that type_deinit(&name) frees where its scope ends, however
-/// it ends: for types that a function fills. type_deinit must accept zeros.
-#define EG_OWNED(type, name) __attribute__((cleanup(type##_deinit))) type name = {0}
+/// Returns `made`, the status of filling a new object: the object goes to *out, or is
+/// destroyed where that failed.
+#define EG_HAND_OVER(made, object, destroy, out)                                         \
+  do {                                                                                   \
+    egraph_status eg_made_ = (made);                                                     \
+    if (eg_made_ == EGRAPH_OK)                                                           \
+      *(out) = (object);                                                                 \
+    else                                                                                 \
+      destroy(object);                                                                   \
+    return eg_made_;                                                                     \
+  } while (0)
 
 #define EG_OWNER_DEFINE_STATIC(type, ...)                                                \
   static void type##_init(type *self, egraph_allocator alloc) {                          \

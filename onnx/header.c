@@ -6,11 +6,26 @@
 #include "base/strmap.h"
 #include "onnx/message.h"
 
+/// Copies documentation and metadata of a graph, a tensor or a declared value.
+#define COPY_NOTES(to, from)                                                             \
+  ((to)->doc_string = (from)->doc_string,                                                \
+   (to)->n_metadata_props = (from)->n_metadata_props,                                    \
+   (to)->metadata_props = (from)->metadata_props)
+
 static bool is_text(const char *text) { return text != NULL && text[0] != '\0'; }
 
 /// True for the name of a graph that we made, and for none: it says nothing.
 static bool is_ours(const char *name) {
   return name == NULL || strcmp(name, EG_ONNX_OWN_NAME) == 0;
+}
+
+static void copy_model_notes(Onnx__ModelProto *to, const Onnx__ModelProto *from) {
+  to->domain = from->domain;
+  to->has_model_version = from->has_model_version;
+  to->model_version = from->model_version;
+  to->doc_string = from->doc_string;
+  to->n_configuration = from->n_configuration;
+  to->configuration = from->configuration;
 }
 
 // ---- reading ------------------------------------------------------------------------
@@ -26,24 +41,18 @@ static egraph_status pick_metadata(eg_arena *arena, const Onnx__ModelProto *mode
   return EGRAPH_OK;
 }
 
-static bool is_untyped(const eg_graph *graph, size_t output) {
-  const char *name;
-  eg_value value = eg_graph_output(graph, (uint32_t)output, &name);
-  return !eg_graph_value(graph, value)->typed;
-}
-
 /// Appends what is said of these tensors beside their types; where they are the outputs
 /// `of` a graph, what the file declares of those without a known type, too.
 static egraph_status pick_infos(eg_arena *arena, const eg_graph *of,
                                 Onnx__ValueInfoProto *const *infos, size_t count,
                                 Onnx__GraphProto *out) {
   for (size_t i = 0; i < count; i++) {
-    bool keeps_type = of != NULL && is_untyped(of, i);
+    bool keeps_type =
+        of != NULL && !eg_graph_value(of, eg_graph_output(of, (uint32_t)i, NULL))->typed;
     if (!is_text(infos[i]->doc_string) && infos[i]->n_metadata_props == 0 && !keeps_type)
       continue;
     Onnx__ValueInfoProto *info;
-    EG_TRY(eg_arena_alloc(arena, 1, sizeof *info, &info));
-    *info = *infos[i];
+    EG_TRY(eg_onnx_copy(arena, infos[i], &info));
     if (!keeps_type) info->type = NULL;
     out->value_info[out->n_value_info++] = info;
   }
@@ -67,12 +76,9 @@ static egraph_status pick_weights(eg_arena *arena, const Onnx__GraphProto *graph
     const Onnx__TensorProto *weight = graph->initializer[i];
     if (!is_text(weight->doc_string) && weight->n_metadata_props == 0) continue;
     Onnx__TensorProto *tensor;
-    EG_TRY(eg_arena_alloc(arena, 1, sizeof *tensor, &tensor));
-    *tensor = (Onnx__TensorProto)ONNX__TENSOR_PROTO__INIT;
+    EG_TRY(eg_onnx_new(arena, &onnx__tensor_proto__descriptor, &tensor));
     tensor->name = weight->name;
-    tensor->doc_string = weight->doc_string;
-    tensor->n_metadata_props = weight->n_metadata_props;
-    tensor->metadata_props = weight->metadata_props;
+    COPY_NOTES(tensor, weight);
     out->initializer[out->n_initializer++] = tensor;
   }
   return EGRAPH_OK;
@@ -97,16 +103,9 @@ egraph_status eg_onnx_header_read(eg_arena *arena, const Onnx__ModelProto *model
     header.producer_name = model->producer_name;
     header.producer_version = model->producer_version;
   }
-  header.domain = model->domain;
-  header.has_model_version = model->has_model_version;
-  header.model_version = model->model_version;
-  header.doc_string = model->doc_string;
-  header.n_configuration = model->n_configuration;
-  header.configuration = model->configuration;
+  copy_model_notes(&header, model);
   if (!is_ours(model->graph->name)) inner.name = model->graph->name;
-  inner.doc_string = model->graph->doc_string;
-  inner.n_metadata_props = model->graph->n_metadata_props;
-  inner.metadata_props = model->graph->metadata_props;
+  COPY_NOTES(&inner, model->graph);
   EG_TRY(pick_metadata(arena, model, &header));
   EG_TRY(pick_values(arena, graph, model->graph, &inner));
   EG_TRY(pick_weights(arena, model->graph, &inner));
@@ -138,9 +137,7 @@ static void put_infos(const eg_strmap *places, const Onnx__GraphProto *header,
   for (size_t i = 0; i < count; i++) {
     if (!eg_strmap_find(places, infos[i]->name, &at)) continue;
     if (infos[i]->type == NULL) infos[i]->type = header->value_info[at]->type;
-    infos[i]->doc_string = header->value_info[at]->doc_string;
-    infos[i]->n_metadata_props = header->value_info[at]->n_metadata_props;
-    infos[i]->metadata_props = header->value_info[at]->metadata_props;
+    COPY_NOTES(infos[i], header->value_info[at]);
   }
 }
 
@@ -163,10 +160,8 @@ static egraph_status put_weights(const Onnx__GraphProto *header, eg_strmap *plac
       EG_TRY(eg_strmap_put(places, header->initializer[i]->name, (uint32_t)i));
   for (size_t i = 0; i < inout->n_initializer; i++) {
     Onnx__TensorProto *weight = inout->initializer[i];
-    if (!eg_strmap_find(places, weight->name, &at)) continue;
-    weight->doc_string = header->initializer[at]->doc_string;
-    weight->n_metadata_props = header->initializer[at]->n_metadata_props;
-    weight->metadata_props = header->initializer[at]->metadata_props;
+    if (eg_strmap_find(places, weight->name, &at))
+      COPY_NOTES(weight, header->initializer[at]);
   }
   return EGRAPH_OK;
 }
@@ -174,17 +169,11 @@ static egraph_status put_weights(const Onnx__GraphProto *header, eg_strmap *plac
 static egraph_status put_graph(eg_arena *arena, const Onnx__GraphProto *header,
                                Onnx__GraphProto *inout) {
   if (header->name != NULL) inout->name = header->name;
-  inout->doc_string = header->doc_string;
-  inout->n_metadata_props = header->n_metadata_props;
-  inout->metadata_props = header->metadata_props;
-  eg_strmap values, weights;
-  eg_strmap_init(&values, arena->alloc);
-  eg_strmap_init(&weights, arena->alloc);
-  egraph_status status = put_values(header, &values, inout);
-  if (status == EGRAPH_OK) status = put_weights(header, &weights, inout);
-  eg_strmap_deinit(&weights);
-  eg_strmap_deinit(&values);
-  return status;
+  COPY_NOTES(inout, header);
+  EG_LOCAL(eg_strmap, values, arena->alloc);
+  EG_LOCAL(eg_strmap, weights, arena->alloc);
+  EG_TRY(put_values(header, &values, inout));
+  return put_weights(header, &weights, inout);
 }
 
 egraph_status eg_onnx_header_write(eg_arena *arena, const Onnx__ModelProto *header,
@@ -193,12 +182,7 @@ egraph_status eg_onnx_header_write(eg_arena *arena, const Onnx__ModelProto *head
     inout->producer_name = header->producer_name;
     inout->producer_version = header->producer_version;
   }
-  inout->domain = header->domain;
-  inout->has_model_version = header->has_model_version;
-  inout->model_version = header->model_version;
-  inout->doc_string = header->doc_string;
-  inout->n_configuration = header->n_configuration;
-  inout->configuration = header->configuration;
+  copy_model_notes(inout, header);
   EG_TRY(put_metadata(arena, header, inout));
   return header->graph != NULL ? put_graph(arena, header->graph, inout->graph)
                                : EGRAPH_OK;

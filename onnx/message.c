@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/owner.h"
+
 // protobuf-c frees without sizes, so that each block carries its own in front.
 typedef union block_head {
   size_t size;
@@ -221,14 +223,164 @@ egraph_status eg_onnx_fill_strings(eg_onnx_heap *heap, Onnx__ModelProto *model) 
   return model->graph != NULL ? fill_graph(heap, model->graph) : EGRAPH_OK;
 }
 
-egraph_status eg_onnx_message_pack(egraph_allocator alloc,
-                                   const ProtobufCMessage *message, unsigned char **out,
-                                   size_t *out_size) {
-  size_t size = protobuf_c_message_get_packed_size(message);
-  unsigned char *bytes = NULL;
-  EG_TRY(eg_resize(alloc, 0, size, 1, &bytes));
-  (void)protobuf_c_message_pack(message, bytes);
-  *out = bytes;
-  *out_size = size;
+const Onnx__AttributeProto *
+eg_onnx_find_attribute(Onnx__AttributeProto *const *attributes, size_t count,
+                       const char *name) {
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(eg_onnx_text(attributes[i]->name), name) == 0) return attributes[i];
+  return NULL;
+}
+
+const char *eg_onnx_name_of(const Onnx__NodeProto *node) {
+  if (node == NULL) return "";
+  if (eg_onnx_text(node->name)[0] != '\0') return node->name;
+  return node->n_output != 0 ? node->output[0] : "";
+}
+
+const Onnx__TypeProto__Tensor *eg_onnx_declared_tensor(const Onnx__ValueInfoProto *info) {
+  const Onnx__TypeProto *type = info != NULL ? info->type : NULL;
+  bool is_tensor =
+      type != NULL && type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
+  return is_tensor ? type->tensor_type : NULL;
+}
+
+egraph_status eg_onnx_model_unpack(egraph_allocator alloc, const char *file,
+                                   const char *what, const void *data, size_t size,
+                                   eg_onnx_unpacked *out) {
+  ProtobufCMessage *message = NULL;
+  eg_onnx_heap_init(&out->heap, alloc);
+  EG_TRY(eg_onnx_message_unpack(&out->heap, &onnx__model_proto__descriptor, file, what,
+                                data, size, &message));
+  out->model = (Onnx__ModelProto *)message;
   return EGRAPH_OK;
+}
+
+void eg_onnx_unpacked_deinit(eg_onnx_unpacked *unpacked) {
+  if (unpacked->model != NULL)
+    eg_onnx_message_free(&unpacked->heap, &unpacked->model->base);
+}
+
+egraph_status eg_onnx_message_pack(egraph_allocator alloc,
+                                   const ProtobufCMessage *message, eg_onnx_packed *out) {
+  size_t size = protobuf_c_message_get_packed_size(message);
+  EG_TRY(eg_resize(alloc, 0, size, 1, &out->data));
+  (void)protobuf_c_message_pack(message, out->data);
+  out->alloc = alloc;
+  out->size = size;
+  return EGRAPH_OK;
+}
+
+void eg_onnx_packed_deinit(eg_onnx_packed *packed) {
+  if (packed->data != NULL) eg_free(packed->alloc, packed->data, packed->size, 1);
+}
+
+egraph_status eg_onnx_is_same_message(egraph_allocator alloc, const ProtobufCMessage *a,
+                                      const ProtobufCMessage *b, bool *out) {
+  EG_OWNED(eg_onnx_packed, first);
+  EG_OWNED(eg_onnx_packed, second);
+  EG_TRY(eg_onnx_message_pack(alloc, a, &first));
+  EG_TRY(eg_onnx_message_pack(alloc, b, &second));
+  *out = first.size == second.size &&
+         (first.size == 0 || memcmp(first.data, second.data, first.size) == 0);
+  return EGRAPH_OK;
+}
+
+// ---- messages in an arena -----------------------------------------------------------
+
+egraph_status eg_onnx_new(eg_arena *arena, const ProtobufCMessageDescriptor *type,
+                          void *out_pointer) {
+  void *message;
+  EG_TRY(eg_arena_alloc(arena, 1, type->sizeof_message, &message));
+  protobuf_c_message_init(type, message);
+  memcpy(out_pointer, &message, sizeof message);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_copy(eg_arena *arena, const void *message, void *out_pointer) {
+  const size_t size = ((const ProtobufCMessage *)message)->descriptor->sizeof_message;
+  void *copy;
+  EG_TRY(eg_arena_alloc(arena, 1, size, &copy));
+  memcpy(copy, message, size);
+  memcpy(out_pointer, &copy, sizeof copy);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_copy_list(eg_arena *arena, const void *list, size_t count,
+                                void *out_list) {
+  unsigned char *copies;
+  EG_TRY(eg_arena_alloc(arena, count, sizeof(void *), &copies));
+  for (size_t i = 0; i < count; i++) {
+    void *message;
+    memcpy(&message, (const unsigned char *)list + i * sizeof message, sizeof message);
+    EG_TRY(eg_onnx_copy(arena, message, copies + i * sizeof message));
+  }
+  memcpy(out_list, &copies, sizeof copies);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_type_message(eg_arena *arena, int element, uint32_t rank,
+                                   const int64_t *dims, Onnx__TypeProto **out) {
+  Onnx__TypeProto__Tensor *tensor;
+  Onnx__TensorShapeProto *shape;
+  EG_TRY(eg_onnx_new(arena, &onnx__type_proto__descriptor, out));
+  EG_TRY(eg_onnx_new(arena, &onnx__type_proto__tensor__descriptor, &tensor));
+  EG_TRY(eg_onnx_new(arena, &onnx__tensor_shape_proto__descriptor, &shape));
+  EG_TRY(eg_arena_alloc(arena, rank, sizeof *shape->dim, &shape->dim));
+  for (; shape->n_dim < rank; shape->n_dim++) {
+    Onnx__TensorShapeProto__Dimension *dim;
+    EG_TRY(eg_onnx_new(arena, &onnx__tensor_shape_proto__dimension__descriptor, &dim));
+    dim->value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
+    dim->dim_value = dims[shape->n_dim];
+    shape->dim[shape->n_dim] = dim;
+  }
+  tensor->has_elem_type = true;
+  tensor->elem_type = element;
+  tensor->shape = shape;
+  (*out)->value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
+  (*out)->tensor_type = tensor;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_tensor_message(eg_arena *arena, const eg_type *type,
+                                     const void *data, Onnx__TensorProto **out) {
+  Onnx__TensorProto *tensor;
+  EG_TRY(eg_onnx_new(arena, &onnx__tensor_proto__descriptor, &tensor));
+  EG_TRY(eg_arena_alloc(arena, type->rank, sizeof *tensor->dims, &tensor->dims));
+  for (uint32_t i = 0; i < type->rank; i++)
+    tensor->dims[i] = type->dims[i];
+  tensor->n_dims = type->rank;
+  tensor->has_data_type = true;
+  tensor->data_type = eg_dtype_onnx(type->dtype);
+  tensor->has_raw_data = data != NULL && eg_type_bytes(type) != 0;
+  if (tensor->has_raw_data)
+    tensor->raw_data =
+        (ProtobufCBinaryData){eg_type_bytes(type), (uint8_t *)(uintptr_t)data};
+  *out = tensor;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_entry_message(eg_arena *arena, const char *prefix, const char *name,
+                                    const char *value,
+                                    Onnx__StringStringEntryProto **out) {
+  size_t head = strlen(prefix), tail = strlen(name);
+  EG_TRY(eg_onnx_new(arena, &onnx__string_string_entry_proto__descriptor, out));
+  EG_TRY(eg_arena_alloc(arena, head + tail + 1, 1, &(*out)->key));
+  memcpy((*out)->key, prefix, head);
+  memcpy((*out)->key + head, name, tail + 1);
+  (*out)->value = eg_onnx_borrowed(value);
+  return EGRAPH_OK;
+}
+
+// ---- graphs within nodes ------------------------------------------------------------
+
+bool eg_onnx_next_graph(const Onnx__NodeProto *node, eg_onnx_graphs *inout) {
+  for (; inout->attribute < node->n_attribute; inout->attribute++, inout->next = 0) {
+    const Onnx__AttributeProto *attr = node->attribute[inout->attribute];
+    while (inout->next <= attr->n_graphs) {
+      size_t at = inout->next++;
+      inout->graph = at == 0 ? attr->g : attr->graphs[at - 1];
+      if (inout->graph != NULL) return true;
+    }
+  }
+  return false;
 }

@@ -11,7 +11,7 @@
 #include "third_party/onnx/onnx-ml.pb-c.h"
 
 enum { EG_ONNX_MAX_DEPTH = 64 };
-/// Of our fused operators.
+/// The domain of our fused operators.
 #define EG_ONNX_DOMAIN "egraph"
 
 /// A protobuf-c allocator over ours. Must not move while messages made with it live.
@@ -39,15 +39,79 @@ void eg_onnx_bytes_free(eg_onnx_heap *heap, ProtobufCBinaryData *bytes);
 /// are left as they are.
 egraph_status eg_onnx_fill_strings(eg_onnx_heap *heap, Onnx__ModelProto *model);
 
+/// A string as protobuf-c wants it, which packing only reads.
+static inline char *eg_onnx_borrowed(const char *text) { return (char *)(uintptr_t)text; }
+
+/// The attribute of this name, or NULL.
+const Onnx__AttributeProto *
+eg_onnx_find_attribute(Onnx__AttributeProto *const *attributes, size_t count,
+                       const char *name);
+/// The name of a node, or of its first result; NULL: "".
+const char *eg_onnx_name_of(const Onnx__NodeProto *node);
+
+/// The tensor type of a declared value; NULL: there is none, or no value.
+const Onnx__TypeProto__Tensor *eg_onnx_declared_tensor(const Onnx__ValueInfoProto *info);
+
 /// An optional string of a message; "" when it is absent.
 static inline const char *eg_onnx_text(const char *text) {
   return text != NULL ? text : "";
 }
 
-/// Packs into memory of the allocator; free with eg_free(alloc, *out, *out_size, 1).
+/// A model in a heap of its own; zeros before it is unpacked.
+typedef struct eg_onnx_unpacked {
+  eg_onnx_heap heap;
+  Onnx__ModelProto *model;
+} eg_onnx_unpacked;
+/// Unpacks a model as eg_onnx_message_unpack; *out must stay where it is.
+egraph_status eg_onnx_model_unpack(egraph_allocator alloc, const char *file,
+                                   const char *what, const void *data, size_t size,
+                                   eg_onnx_unpacked *out);
+void eg_onnx_unpacked_deinit(eg_onnx_unpacked *unpacked);
+
+/// The bytes of a message; zeros before it is packed.
+typedef struct eg_onnx_packed {
+  egraph_allocator alloc;
+  unsigned char *data;
+  size_t size;
+} eg_onnx_packed;
 egraph_status eg_onnx_message_pack(egraph_allocator alloc,
-                                   const ProtobufCMessage *message, unsigned char **out,
-                                   size_t *out_size);
+                                   const ProtobufCMessage *message, eg_onnx_packed *out);
+void eg_onnx_packed_deinit(eg_onnx_packed *packed);
+/// True when two messages have the same bytes.
+egraph_status eg_onnx_is_same_message(egraph_allocator alloc, const ProtobufCMessage *a,
+                                      const ProtobufCMessage *b, bool *out);
+
+// ---- messages in an arena -----------------------------------------------------------
+
+/// Makes a message whose fields are all absent. *out_pointer is a pointer variable of its
+/// type.
+egraph_status eg_onnx_new(eg_arena *arena, const ProtobufCMessageDescriptor *type,
+                          void *out_pointer);
+/// Copies a message; both point to the same fields.
+egraph_status eg_onnx_copy(eg_arena *arena, const void *message, void *out_pointer);
+/// Copies the messages of a list of pointers, and the list.
+egraph_status eg_onnx_copy_list(eg_arena *arena, const void *list, size_t count,
+                                void *out_list);
+/// A tensor type of this shape, `element` being of TensorProto.
+egraph_status eg_onnx_type_message(eg_arena *arena, int element, uint32_t rank,
+                                   const int64_t *dims, Onnx__TypeProto **out);
+/// A tensor with these bytes (borrowed; NULL: without data).
+egraph_status eg_onnx_tensor_message(eg_arena *arena, const eg_type *type,
+                                     const void *data, Onnx__TensorProto **out);
+/// Metadata "<prefix><name>" = value (borrowed).
+egraph_status eg_onnx_entry_message(eg_arena *arena, const char *prefix, const char *name,
+                                    const char *value,
+                                    Onnx__StringStringEntryProto **out);
+
+// ---- graphs within nodes ------------------------------------------------------------
+
+/// A walk over the graphs of a node's attributes; begins as zeros.
+typedef struct eg_onnx_graphs {
+  const Onnx__GraphProto *graph;
+  size_t attribute, next;
+} eg_onnx_graphs;
+/// Steps to the next graph; false: there is none.
+bool eg_onnx_next_graph(const Onnx__NodeProto *node, eg_onnx_graphs *inout);
 
 /// Moves the raw data of the tensors into "<model_path>.data" and points the tensors
 /// there; small ones stay. The file is replaced as a whole. Fails with EGRAPH_E_IO.

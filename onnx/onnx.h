@@ -43,8 +43,8 @@ typedef struct eg_onnx_import_options {
   bool fixes_defaults; // inputs with a default value are weights of that value
   // Who keeps the sizes of open dimensions, which are among `dims`; NULL: all are fixed.
   eg_open_sizes *sizes;
-  // Of an import with another batch than the file's (onnx/read/open.c): the graph
-  // with the file's, or NULL.
+  // The graph with the batch of the file, where another batch is read
+  // (onnx/read/open.c); NULL: the batch is the file's.
   const eg_graph *as_in_file;
   // Symbolic dimensions of the model, and those of them without a size; NULL: not wanted.
   uint32_t *out_symbolic, *out_open;
@@ -74,6 +74,21 @@ egraph_status eg_onnx_load_batch(const egraph_allocator *alloc, const char *path
 egraph_status eg_onnx_parse(const egraph_allocator *alloc, const char *name,
                             const void *data, size_t size, const char *base,
                             const eg_onnx_import_options *options, eg_graph **out);
+
+/// Notes in a graph the work of all its opaque nodes (eg_graph_set_opaque_work), as far
+/// as their records give it: bytes of tensors of foreign types, and what graphs within
+/// nodes compute. These are read as models of their own, on operands at their example
+/// sizes; results of one that cannot be read are of unknown size. Records that are not of
+/// ONNX say nothing. Fails with EGRAPH_E_MEMORY alone.
+egraph_status eg_onnx_weigh(eg_graph *graph);
+
+/// True when two records of opaque nodes (read/opaque.h) have the same bytes; or when
+/// they are nodes of the same operator with the same attributes, with operands and
+/// results in the same places, in operator sets in which that means the same. Names of
+/// the node's tensors and its own are free; sub-graphs, the names that they capture, and
+/// the functions that they call are the same. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_onnx_is_same_record(egraph_allocator alloc, const void *a, size_t a_size,
+                                     const void *b, size_t b_size, bool *out);
 
 /// Writes a model that passes the ONNX checker. Fused operators are written as nodes of
 /// the domain "egraph" with a model-local function of standard operators; memory formats

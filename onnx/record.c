@@ -1,25 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "onnx/record.h"
+#include "onnx/onnx.h"
 
 #include <string.h>
 
+#include "base/owner.h"
 #include "onnx/message.h"
 #include "onnx/sets/versions.h"
-
-static egraph_status is_same_message(egraph_allocator alloc, const ProtobufCMessage *a,
-                                     const ProtobufCMessage *b, bool *out) {
-  unsigned char *first, *second;
-  size_t first_size, second_size;
-  EG_TRY(eg_onnx_message_pack(alloc, a, &first, &first_size));
-  egraph_status status = eg_onnx_message_pack(alloc, b, &second, &second_size);
-  if (status == EGRAPH_OK) {
-    *out = first_size == second_size &&
-           (first_size == 0 || memcmp(first, second, first_size) == 0);
-    eg_free(alloc, second, second_size, 1);
-  }
-  eg_free(alloc, first, first_size, 1);
-  return status;
-}
 
 /// Names are free, but a place that is left out is left out in both.
 static bool has_same_places(char *const *a, char *const *b, size_t count) {
@@ -32,7 +18,8 @@ static egraph_status has_same_attributes(egraph_allocator alloc, const Onnx__Nod
                                          const Onnx__NodeProto *b, bool *out) {
   *out = a->n_attribute == b->n_attribute;
   for (size_t i = 0; *out && i < a->n_attribute; i++)
-    EG_TRY(is_same_message(alloc, &a->attribute[i]->base, &b->attribute[i]->base, out));
+    EG_TRY(eg_onnx_is_same_message(alloc, &a->attribute[i]->base, &b->attribute[i]->base,
+                                   out));
   return EGRAPH_OK;
 }
 
@@ -52,16 +39,10 @@ static bool means_same_in(const Onnx__NodeProto *node, int64_t first, int64_t se
   if (eg_onnx_is_standard(node->domain) &&
       !eg_onnx_sets_have(eg_onnx_sets_of(eg_onnx_text(node->op_type), first), second))
     return false;
-  bool is_same = true;
-  for (size_t i = 0; i < node->n_attribute; i++) {
-    const Onnx__AttributeProto *attr = node->attribute[i];
-    for (size_t k = 0; k <= attr->n_graphs; k++) {
-      const Onnx__GraphProto *graph = k < attr->n_graphs ? attr->graphs[k] : attr->g;
-      for (size_t n = 0; graph != NULL && n < graph->n_node; n++)
-        is_same = is_same && means_same_in(graph->node[n], first, second);
-    }
-  }
-  return is_same;
+  for (eg_onnx_graphs g = {0}; eg_onnx_next_graph(node, &g);)
+    for (size_t n = 0; n < g.graph->n_node; n++)
+      if (!means_same_in(g.graph->node[n], first, second)) return false;
+  return true;
 }
 
 static const Onnx__OperatorSetIdProto *set_of(const Onnx__ModelProto *model,
@@ -72,8 +53,7 @@ static const Onnx__OperatorSetIdProto *set_of(const Onnx__ModelProto *model,
   return NULL;
 }
 
-/// Returns whether the second has the sets of the first, but for those of the standard
-/// domain.
+/// True when the second has the operator sets of the first outside the standard domain.
 static bool has_other_sets(const Onnx__ModelProto *a, const Onnx__ModelProto *b) {
   for (size_t i = 0; i < a->n_opset_import; i++) {
     const Onnx__OperatorSetIdProto *set = a->opset_import[i];
@@ -89,7 +69,8 @@ static egraph_status has_same_functions(egraph_allocator alloc, const Onnx__Mode
                                         const Onnx__ModelProto *b, bool *out) {
   *out = a->n_functions == b->n_functions;
   for (size_t i = 0; *out && i < a->n_functions; i++)
-    EG_TRY(is_same_message(alloc, &a->functions[i]->base, &b->functions[i]->base, out));
+    EG_TRY(eg_onnx_is_same_message(alloc, &a->functions[i]->base, &b->functions[i]->base,
+                                   out));
   return EGRAPH_OK;
 }
 
@@ -122,21 +103,16 @@ static egraph_status compare_records(egraph_allocator alloc, const Onnx__ModelPr
 
 egraph_status eg_onnx_is_same_record(egraph_allocator alloc, const void *a, size_t a_size,
                                      const void *b, size_t b_size, bool *out) {
-  eg_onnx_heap heap;
-  ProtobufCMessage *first = NULL, *second = NULL;
-  const ProtobufCMessageDescriptor *type = &onnx__model_proto__descriptor;
+  EG_OWNED(eg_onnx_unpacked, first);
+  EG_OWNED(eg_onnx_unpacked, second);
   *out = a_size == b_size && (a_size == 0 || memcmp(a, b, a_size) == 0);
   if (*out) return EGRAPH_OK;
-  eg_onnx_heap_init(&heap, alloc);
   egraph_status status =
-      eg_onnx_message_unpack(&heap, type, "record", "a model", a, a_size, &first);
+      eg_onnx_model_unpack(alloc, "record", "a model", a, a_size, &first);
   if (status == EGRAPH_OK)
-    status = eg_onnx_message_unpack(&heap, type, "record", "a model", b, b_size, &second);
+    status = eg_onnx_model_unpack(alloc, "record", "a model", b, b_size, &second);
   if (status == EGRAPH_OK)
-    status = compare_records(alloc, (const Onnx__ModelProto *)first,
-                             (const Onnx__ModelProto *)second, out);
-  eg_onnx_message_free(&heap, first);
-  eg_onnx_message_free(&heap, second);
+    status = compare_records(alloc, first.model, second.model, out);
   return status == EGRAPH_E_PARSE ? EGRAPH_OK
                                   : status; // no records of ours: not the same
 }

@@ -13,10 +13,11 @@
 
 #include "base/file.h"
 #include "base/number.h"
+#include "base/owner.h"
 #include "onnx/onnx.h"
 #include "pcg/graph/graph.h"
 
-// What a path can say without asking the file system: relative, and never upwards.
+// Checks a path without asking the file system: it is relative, and never goes upwards.
 static bool stays_inside(const char *location) {
   if (location[0] == '\0' || location[0] == '/' || strchr(location, '\\') != NULL)
     return false;
@@ -86,41 +87,15 @@ typedef struct typed_list {
 } typed_list;
 
 static typed_list list_of(const Onnx__TensorProto *proto, egraph_dtype dtype) {
-  switch (dtype) {
-  case EGRAPH_FLOAT32:
+  if (dtype == EGRAPH_FLOAT32)
     return (typed_list){proto->float_data, proto->n_float_data, sizeof(float)};
-  case EGRAPH_FLOAT64:
+  if (dtype == EGRAPH_FLOAT64)
     return (typed_list){proto->double_data, proto->n_double_data, sizeof(double)};
-  case EGRAPH_INT64:
+  if (dtype == EGRAPH_INT64)
     return (typed_list){proto->int64_data, proto->n_int64_data, sizeof(int64_t)};
-  case EGRAPH_UINT32:
-  case EGRAPH_UINT64:
+  if (dtype == EGRAPH_UINT32 || dtype == EGRAPH_UINT64)
     return (typed_list){proto->uint64_data, proto->n_uint64_data, sizeof(uint64_t)};
-  case EGRAPH_FLOAT16:
-  case EGRAPH_BFLOAT16:
-  case EGRAPH_INT8:
-  case EGRAPH_INT16:
-  case EGRAPH_INT32:
-  case EGRAPH_UINT8:
-  case EGRAPH_UINT16:
-  case EGRAPH_BOOL:
-  case EGRAPH_DTYPE_COUNT: break;
-  }
   return (typed_list){proto->int32_data, proto->n_int32_data, sizeof(int32_t)};
-}
-
-// Entries are at least as wide as elements; on a little-endian machine the low bytes come
-// first.
-static void copy_list(const typed_list *list, size_t width, unsigned char *out) {
-  const unsigned char *from = list->data;
-  for (size_t i = 0; i < list->count; i++)
-    memcpy(out + i * width, from + i * list->width, width);
-}
-
-// A boolean is 0 or 1, whatever byte stood in the file.
-static void normalize_bools(unsigned char *bytes, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    bytes[i] = bytes[i] != 0;
 }
 
 static egraph_status embedded_data(egraph_allocator alloc, const Onnx__TensorProto *proto,
@@ -136,11 +111,14 @@ static egraph_status embedded_data(egraph_allocator alloc, const Onnx__TensorPro
   eg_buffer *buffer;
   EG_TRY(eg_buffer_create(&alloc, bytes, &buffer));
   unsigned char *target = eg_buffer_writable(buffer);
-  if (!raw)
-    copy_list(&list, width, target);
-  else if (bytes != 0)
-    memcpy(target, proto->raw_data.data, bytes);
-  if (type->dtype == EGRAPH_BOOL) normalize_bools(target, bytes);
+  // Entries are at least as wide as elements; on a little-endian machine the low bytes
+  // come first.
+  for (size_t i = 0; !raw && i < list.count; i++)
+    memcpy(target + i * width, (const unsigned char *)list.data + i * list.width, width);
+  if (raw && bytes != 0) memcpy(target, proto->raw_data.data, bytes);
+  // A boolean is 0 or 1, whatever byte the file has.
+  for (size_t i = 0; type->dtype == EGRAPH_BOOL && i < bytes; i++)
+    target[i] = target[i] != 0;
   *out = buffer;
   return EGRAPH_OK;
 }
@@ -203,15 +181,9 @@ static egraph_status external_data(egraph_allocator alloc, const Onnx__TensorPro
   eg_buffer *buffer = NULL;
   EG_TRY(eg_onnx_external_map(alloc, base, place.location, (uint64_t)place.offset, bytes,
                               &buffer));
-  egraph_status status = buffer != NULL
-                             ? align_buffer(alloc, eg_dtype_bytes(type->dtype), &buffer)
-                             : EGRAPH_OK;
-  if (status != EGRAPH_OK) {
-    eg_buffer_release(buffer);
-    return status;
-  }
-  *out = buffer;
-  return EGRAPH_OK;
+  if (buffer == NULL) return EGRAPH_OK;
+  EG_HAND_OVER(align_buffer(alloc, eg_dtype_bytes(type->dtype), &buffer), buffer,
+               eg_buffer_release, out);
 }
 
 egraph_status eg_onnx_tensor_data(egraph_allocator alloc, const Onnx__TensorProto *proto,

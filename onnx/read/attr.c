@@ -6,10 +6,7 @@
 #include "onnx/read/reader.h"
 
 const Onnx__AttributeProto *eg_onnx_attr(const eg_onnx_call *call, const char *name) {
-  for (size_t i = 0; i < call->node->n_attribute; i++)
-    if (strcmp(call->node->attribute[i]->name, name) == 0)
-      return call->node->attribute[i];
-  return NULL;
+  return eg_onnx_find_attribute(call->node->attribute, call->node->n_attribute, name);
 }
 
 static egraph_status wrong_kind(const char *name, const char *wanted) {

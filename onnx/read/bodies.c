@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/owner.h"
 #include "onnx/read/instance.h"
 #include "onnx/read/op.h"
 #include "onnx/sets/versions.h"
@@ -44,27 +45,23 @@ typedef struct hiding {
   eg_onnx_strings names; // scratch
   bool found;
 } hiding;
+EG_OWNER_DEFINE_STATIC(hiding, (eg_onnx_scopes, scopes), (eg_onnx_strings, names))
 
 static egraph_status search_hiding(hiding *h, const Onnx__GraphProto *graph) {
   const size_t mark = h->scopes.hidden.len;
   uint32_t ignored;
   eg_onnx_ref ref;
+  size_t initializers;
   h->names.len = 0;
-  EG_TRY(eg_onnx_initializer_names(graph, &h->names));
-  for (size_t i = 0; i < h->names.len; i++)
+  EG_TRY(eg_onnx_defined_names(graph, &h->names, &initializers));
+  for (size_t i = 0; i < initializers; i++)
     h->found = h->found || eg_onnx_find_tensor(h->reader, h->names.data[i], &ref) ||
                eg_onnx_scopes_find(&h->scopes, h->names.data[i], &ignored);
-  h->names.len = 0;
-  EG_TRY(eg_onnx_defined_names(graph, &h->names));
   for (size_t i = 0; i < h->names.len; i++)
     EG_TRY(eg_onnx_scopes_define(&h->scopes, h->names.data[i], 0));
   for (size_t n = 0; n < graph->n_node && !h->found; n++)
-    for (size_t i = 0; i < graph->node[n]->n_attribute; i++) {
-      const Onnx__AttributeProto *attr = graph->node[n]->attribute[i];
-      if (attr->g != NULL) EG_TRY(search_hiding(h, attr->g));
-      for (size_t k = 0; k < attr->n_graphs; k++)
-        EG_TRY(search_hiding(h, attr->graphs[k]));
-    }
+    for (eg_onnx_graphs g = {0}; eg_onnx_next_graph(graph->node[n], &g);)
+      EG_TRY(search_hiding(h, g.graph));
   eg_onnx_scopes_leave(&h->scopes, mark);
   return EGRAPH_OK;
 }
@@ -72,15 +69,10 @@ static egraph_status search_hiding(hiding *h, const Onnx__GraphProto *graph) {
 /// Declines a body in which an initializer hides something, there or further within.
 static egraph_status check_initializers(const eg_onnx_call *call,
                                         const Onnx__GraphProto *body) {
-  hiding h = {.reader = call->reader};
-  eg_onnx_scopes_init(&h.scopes, call->reader->alloc);
-  eg_onnx_strings_init(&h.names, call->reader->alloc);
-  egraph_status status = search_hiding(&h, body);
-  eg_onnx_strings_deinit(&h.names);
-  eg_onnx_scopes_deinit(&h.scopes);
-  if (status == EGRAPH_OK && h.found)
-    return eg_onnx_decline("an initializer within hides a tensor");
-  return status;
+  EG_LOCAL(hiding, h, call->reader->alloc);
+  h.reader = call->reader;
+  EG_TRY(search_hiding(&h, body));
+  return h.found ? eg_onnx_decline("an initializer within hides a tensor") : EGRAPH_OK;
 }
 
 static egraph_status add_initializer(eg_onnx_instance *instance,
@@ -143,8 +135,7 @@ static bool known_number(const eg_onnx_call *call, eg_onnx_ref ref, int64_t *out
   if (tensor == NULL || tensor->data == NULL || eg_type_elements(&tensor->type) != 1 ||
       eg_dtype_is_float(tensor->type.dtype))
     return false;
-  eg_tensor view = {.type = tensor->type, // only read through
-                    .data = (void *)(uintptr_t)eg_buffer_data(tensor->data)};
+  eg_tensor view = eg_onnx_view(tensor);
   *out = eg_tensor_get_int(&view, 0);
   return true;
 }
@@ -178,11 +169,8 @@ static egraph_status import_if(const eg_onnx_call *call) {
       branch->n_output < call->output_count)
     return eg_onnx_decline("its branch is not as it should be");
   EG_TRY(check_initializers(call, branch));
-  eg_onnx_instance instance;
-  eg_onnx_instance_init(&instance, call);
-  egraph_status status = import_branch(&instance, call, branch);
-  eg_onnx_instance_deinit(&instance);
-  return status;
+  EG_LOCAL(eg_onnx_instance, instance, call);
+  return import_branch(&instance, call, branch);
 }
 
 // ---- Loop ---------------------------------------------------------------------------
@@ -200,6 +188,7 @@ typedef struct loop {
   bool goes_on;        // the condition after the last step
   uint32_t steps;
 } loop;
+EG_OWNER_DEFINE_STATIC(loop, (eg_onnx_refs, rows))
 
 /// The node count of a graph and those within, as far as `limit`.
 static size_t count_nodes(const Onnx__GraphProto *graph, size_t limit) {
@@ -303,7 +292,7 @@ static egraph_status stack(loop *l, uint32_t index, eg_onnx_ref result) {
   eg_onnx_ref *rows;
   EG_TRY(eg_arena_alloc(&call->reader->arena, l->steps, sizeof *rows, &rows));
   for (uint32_t s = 0; s < l->steps; s++)
-    EG_TRY(eg_onnx_emit_fresh(call, &widen, &l->rows.data[s * l->stacked + index], 1,
+    EG_TRY(eg_onnx_emit_fresh(call, widen, &l->rows.data[s * l->stacked + index], 1,
                               &rows[s]));
   return eg_onnx_emit(call, &join, rows, l->steps, &result, 1);
 }
@@ -324,27 +313,19 @@ static egraph_status give_results(loop *l) {
   return EGRAPH_OK;
 }
 
-static egraph_status run_loop(loop *l) {
+static egraph_status import_loop(const eg_onnx_call *call) {
+  EG_LOCAL(loop, own, call->reader->alloc);
+  loop *l = &own;
+  l->call = call;
   EG_TRY(plan_loop(l));
   size_t nodes = count_nodes(l->body, MAX_UNROLLED_NODES) + 1;
   while (l->goes_on && l->steps < l->limit) {
-    eg_onnx_instance instance;
     if ((l->steps + 1) * nodes > MAX_UNROLLED_NODES)
       return eg_onnx_decline("it is too long to be written out");
-    eg_onnx_instance_init(&instance, l->call);
-    egraph_status status = run_step(l, &instance);
-    eg_onnx_instance_deinit(&instance);
-    EG_TRY(status);
+    EG_LOCAL(eg_onnx_instance, instance, l->call);
+    EG_TRY(run_step(l, &instance));
   }
   return give_results(l);
-}
-
-static egraph_status import_loop(const eg_onnx_call *call) {
-  loop l = {.call = call};
-  eg_onnx_refs_init(&l.rows, call->reader->alloc);
-  egraph_status status = run_loop(&l);
-  eg_onnx_refs_deinit(&l.rows);
-  return status;
 }
 
 egraph_status eg_onnx_import_control(const eg_onnx_call *call) {

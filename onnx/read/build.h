@@ -1,7 +1,7 @@
 // Importers that write a node down as a computation (ops/build.h): a builder that emits
 // into the model under import.
 //
-//   eg_onnx_builder write; eg_onnx_builder_init(&write, call);
+//   EG_ONNX_BUILDER(write, call);
 //   eg_ref x = eg_onnx_operand(&write, 0);
 //   return eg_onnx_finish(&write, 0, EG_FORMULA(&write.b, "(mul x (tanh x))", "x", x));
 //
@@ -23,13 +23,21 @@ typedef struct eg_onnx_builder {
 /// Numbers of formulas have the dtype of operand 0, where that is known. `write` must
 /// stay where it is.
 void eg_onnx_builder_init(eg_onnx_builder *write, const eg_onnx_call *call);
+/// A builder as a local variable.
+#define EG_ONNX_BUILDER(name, call)                                                      \
+  eg_onnx_builder name;                                                                  \
+  eg_onnx_builder_init(&name, call)
 /// An operand of the node, or EG_REF_NONE where it is absent.
 eg_ref eg_onnx_operand(const eg_onnx_builder *write, uint32_t index);
-/// Makes a value result number `index` of the node, unless nobody asked for it. Fails
+/// Makes a value result number `index` of the node, unless the result is unused. Fails
 /// with what the builder failed with. With sizes on trial (read/open.c) a node whose
 /// computation has constants of its own, which may be others at other sizes, is declined.
 egraph_status eg_onnx_finish(eg_onnx_builder *write, uint32_t index, eg_ref value);
 
+/// x in another shape: EG_ONNX_RESHAPE(&write, x, batch, heads, size).
+#define EG_ONNX_RESHAPE(write, x, ...)                                                   \
+  eg_build_reshape(&(write)->b, (x), sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), \
+                   (const int64_t[]){__VA_ARGS__})
 /// Nodes whose attributes the builder has no words for.
 eg_ref eg_onnx_write(eg_onnx_builder *write, eg_attr_list list, const eg_ref *inputs,
                      uint32_t count);

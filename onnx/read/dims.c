@@ -53,11 +53,9 @@ static bool is_listed(const eg_onnx_symbols *list,
 
 static egraph_status list_input(eg_arena *arena, const Onnx__ValueInfoProto *input,
                                 eg_onnx_symbols *out) {
-  if (input->type == NULL ||
-      input->type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ||
-      input->type->tensor_type->shape == NULL)
-    return EGRAPH_OK;
-  const Onnx__TensorShapeProto *shape = input->type->tensor_type->shape;
+  const Onnx__TypeProto__Tensor *tensor = eg_onnx_declared_tensor(input);
+  if (tensor == NULL || tensor->shape == NULL) return EGRAPH_OK;
+  const Onnx__TensorShapeProto *shape = tensor->shape;
   for (uint32_t i = 0; i < shape->n_dim && i < EGRAPH_MAX_RANK; i++) {
     const Onnx__TensorShapeProto__Dimension *dim = shape->dim[i];
     if (is_fixed(dim) || is_listed(out, dim, input->name, i)) continue;
@@ -70,55 +68,38 @@ static egraph_status list_input(eg_arena *arena, const Onnx__ValueInfoProto *inp
   return EGRAPH_OK;
 }
 
-static egraph_status list_inputs(eg_arena *arena, const Onnx__GraphProto *graph,
-                                 eg_strmap *weights, eg_onnx_symbols *out) {
+egraph_status eg_onnx_list_symbols(eg_arena *arena, const Onnx__ModelProto *model,
+                                   eg_onnx_symbols *out) {
+  EG_LOCAL(eg_strmap, weights, arena->alloc);
+  const Onnx__GraphProto *graph = model->graph;
   uint32_t ignored;
+  if (graph == NULL) return EGRAPH_OK;
   for (size_t i = 0; i < graph->n_initializer; i++)
-    EG_TRY(eg_strmap_put(weights, graph->initializer[i]->name, 0));
+    EG_TRY(eg_strmap_put(&weights, graph->initializer[i]->name, 0));
   for (size_t i = 0; i < graph->n_input; i++)
-    if (!eg_strmap_find(weights, graph->input[i]->name, &ignored))
+    if (!eg_strmap_find(&weights, graph->input[i]->name, &ignored))
       EG_TRY(list_input(arena, graph->input[i], out));
   return EGRAPH_OK;
 }
 
-egraph_status eg_onnx_list_symbols(eg_arena *arena, const Onnx__ModelProto *model,
-                                   eg_onnx_symbols *out) {
-  eg_strmap weights;
-  eg_strmap_init(&weights, arena->alloc);
-  egraph_status status =
-      model->graph != NULL ? list_inputs(arena, model->graph, &weights, out) : EGRAPH_OK;
-  eg_strmap_deinit(&weights);
-  return status;
-}
-
 // ---- sizes ----------------------------------------------------------------------------
 
-static const eg_onnx_dim *find_dim(const eg_onnx_dim *dims, size_t count,
-                                   const char *name) {
-  for (size_t i = 0; i < count; i++)
-    if (strcmp(dims[i].name, name) == 0) return &dims[i];
-  return NULL;
-}
-
-static egraph_status append_names(const eg_onnx_symbols *symbols, eg_text *out) {
-  for (size_t i = 0; i < symbols->len; i++)
-    EG_TRY(eg_text_printf(out, "%s%.100s", i == 0 ? "" : ", ", symbols->data[i].name));
-  return EGRAPH_OK;
+bool eg_onnx_has_size(const eg_onnx_import_options *options, const char *name) {
+  for (uint32_t i = 0; i < options->dim_count; i++)
+    if (strcmp(options->dims[i].name, name) == 0) return true;
+  return false;
 }
 
 static egraph_status refuse_symbol(const eg_onnx_reader *r,
                                    const eg_onnx_symbols *symbols, const char *what,
                                    const char *name) {
-  eg_text names;
-  eg_text_init(&names, r->alloc);
-  egraph_status status = append_names(symbols, &names);
-  if (status == EGRAPH_OK)
-    status = EG_FAIL(EGRAPH_E_ARGUMENT, "%s: %s%s%.100s%s; symbolic dimensions are: %s",
-                     r->file, what, name != NULL ? " '" : "", name != NULL ? name : "",
-                     name != NULL ? "'" : "",
-                     symbols->len != 0 ? eg_text_of(&names) : "(none)");
-  eg_text_deinit(&names);
-  return status;
+  EG_LOCAL(eg_text, names, r->alloc);
+  for (size_t i = 0; i < symbols->len; i++)
+    EG_TRY(eg_text_printf(&names, "%s%.100s", i == 0 ? "" : ", ", symbols->data[i].name));
+  return EG_FAIL(EGRAPH_E_ARGUMENT, "%s: %s%s%.100s%s; symbolic dimensions are: %s",
+                 r->file, what, name != NULL ? " '" : "", name != NULL ? name : "",
+                 name != NULL ? "'" : "",
+                 symbols->len != 0 ? eg_text_of(&names) : "(none)");
 }
 
 /// Sizes by name first; the batch is of the one that is left.
@@ -133,7 +114,7 @@ static egraph_status take_sizes(eg_onnx_reader *r, const eg_onnx_symbols *symbol
     bool is_there = false;
     for (size_t s = 0; s < symbols->len; s++)
       is_there = is_there || strcmp(symbols->data[s].name, o->dims[i].name) == 0;
-    // Of a model without symbolic dimensions it is the batch (read/open.c).
+    // Without symbolic dimensions this name is the batch of the model (read/open.c).
     if (symbols->len == 0 && strcmp(o->dims[i].name, "batch") == 0) continue;
     if (!is_there)
       return refuse_symbol(r, symbols, "the inputs have no symbolic dimension",
@@ -143,8 +124,7 @@ static egraph_status take_sizes(eg_onnx_reader *r, const eg_onnx_symbols *symbol
   uint32_t left = 0;
   const char *name = NULL;
   for (size_t s = 0; s < symbols->len; s++)
-    if (find_dim(o->dims, o->dim_count, symbols->data[s].name) == NULL)
-      name = symbols->data[s].name, left++;
+    if (!eg_onnx_has_size(o, symbols->data[s].name)) name = symbols->data[s].name, left++;
   if (o->out_symbolic != NULL) *o->out_symbolic = (uint32_t)symbols->len;
   if (o->out_open != NULL) *o->out_open = o->batch > 0 && left == 1 ? 0 : left;
   if (o->batch <= 0 || left == 0) return EGRAPH_OK;
@@ -158,12 +138,9 @@ static egraph_status take_sizes(eg_onnx_reader *r, const eg_onnx_symbols *symbol
 }
 
 egraph_status eg_onnx_resolve_dims(eg_onnx_reader *reader) {
-  eg_onnx_symbols symbols;
-  eg_onnx_symbols_init(&symbols, reader->alloc);
-  egraph_status status = eg_onnx_list_symbols(&reader->arena, reader->model, &symbols);
-  if (status == EGRAPH_OK) status = take_sizes(reader, &symbols);
-  eg_onnx_symbols_deinit(&symbols);
-  return status;
+  EG_LOCAL(eg_onnx_symbols, symbols, reader->alloc);
+  EG_TRY(eg_onnx_list_symbols(&reader->arena, reader->model, &symbols));
+  return take_sizes(reader, &symbols);
 }
 
 bool eg_onnx_dim_size(const eg_onnx_reader *reader,

@@ -130,8 +130,7 @@ egraph_status eg_onnx_import_own(const eg_onnx_call *call,
     return eg_onnx_decline("our domain has no such operator");
   eg_onnx_call inner = *call;
   inner.op = op;
-  eg_attr_list list;
-  eg_attr_list_init(&list, op);
+  eg_attr_list list = eg_onnx_list(op, NULL, 0);
   egraph_status status = eg_onnx_read_slots(&inner, &list);
   eg_attrs attrs = eg_attr_list_attrs(&list);
   if (status == EGRAPH_OK && function != NULL)

@@ -64,17 +64,6 @@ static egraph_status weigh_function(scale *s, uint32_t index) {
   return EGRAPH_OK;
 }
 
-static egraph_status weigh_graphs(scale *s, const Onnx__NodeProto *node,
-                                  uint32_t *inout) {
-  for (size_t i = 0; i < node->n_attribute; i++) {
-    const Onnx__AttributeProto *attr = node->attribute[i];
-    if (attr->g != NULL) EG_TRY(weigh_nodes(s, attr->g->node, attr->g->n_node, inout));
-    for (size_t k = 0; k < attr->n_graphs; k++)
-      EG_TRY(weigh_nodes(s, attr->graphs[k]->node, attr->graphs[k]->n_node, inout));
-  }
-  return EGRAPH_OK;
-}
-
 static egraph_status weigh_node(scale *s, const Onnx__NodeProto *node, uint32_t *inout) {
   uint32_t index;
   EG_TRY(eg_onnx_function_of(s->reader, node, &index));
@@ -86,7 +75,9 @@ static egraph_status weigh_node(scale *s, const Onnx__NodeProto *node, uint32_t 
     return EG_FAIL(EGRAPH_E_PARSE,
                    "%s: with its functions written out the model has more than %d nodes",
                    s->reader->file, MAX_NODES);
-  return weigh_graphs(s, node, inout);
+  for (eg_onnx_graphs g = {0}; eg_onnx_next_graph(node, &g);)
+    EG_TRY(weigh_nodes(s, g.graph->node, g.graph->n_node, inout));
+  return EGRAPH_OK;
 }
 
 // By recursion, over functions and graphs within nodes.

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/event_queue.h"
 #include "base/owner.h"
 #include "onnx/header.h"
 #include "onnx/read/op.h"
@@ -29,37 +30,11 @@ typedef struct sorter {
   eg_u32s users;         // [tensor pairs] nodes that wait for a node: (first, next) lists
   uint32_t *missing;     // [count] operands that are not made yet
   uint32_t *first;       // [count] head of the list of users, or UINT32_MAX
-  eg_u32s heap;
+  eg_event_queue ready;  // nodes, at one time: the first one of the file comes first
   eg_onnx_refs operands; // of one node
 } sorter;
-
-static egraph_status heap_push(eg_u32s *heap, uint32_t node) {
-  EG_TRY(eg_u32s_push(heap, node));
-  size_t at = heap->len - 1;
-  while (at != 0 && heap->data[(at - 1) / 2] > heap->data[at]) {
-    uint32_t parent = heap->data[(at - 1) / 2];
-    heap->data[(at - 1) / 2] = heap->data[at];
-    heap->data[at] = parent;
-    at = (at - 1) / 2;
-  }
-  return EGRAPH_OK;
-}
-
-static uint32_t heap_pop(eg_u32s *heap) {
-  uint32_t top = heap->data[0], last = eg_u32s_pop(heap);
-  size_t at = 0;
-  if (heap->len == 0) return top;
-  for (;;) {
-    size_t child = 2 * at + 1;
-    if (child >= heap->len) break;
-    if (child + 1 < heap->len && heap->data[child + 1] < heap->data[child]) child++;
-    if (heap->data[child] >= last) break;
-    heap->data[at] = heap->data[child];
-    at = child;
-  }
-  heap->data[at] = last;
-  return top;
-}
+EG_OWNER_DEFINE_STATIC(sorter, (eg_u32s, users), (eg_event_queue, ready),
+                       (eg_onnx_refs, operands))
 
 static egraph_status add_dependency(sorter *s, uint32_t node, eg_onnx_ref ref) {
   const eg_onnx_tensor *tensor = eg_onnx_tensor_at(s->reader, ref);
@@ -93,23 +68,18 @@ static egraph_status list_operands(eg_onnx_reader *r, uint32_t n, eg_onnx_refs *
   return status == EGRAPH_E_PARSE ? eg_onnx_in_node(r, n, status) : status;
 }
 
-static egraph_status add_dependencies(sorter *s, uint32_t n) {
-  EG_TRY(list_operands(s->reader, s->begin + n, &s->operands));
-  for (size_t i = 0; i < s->operands.len; i++)
-    EG_TRY(add_dependency(s, n, s->operands.data[i]));
-  return EGRAPH_OK;
-}
-
 static egraph_status sort_ready(sorter *s) {
   eg_onnx_reader *r = s->reader;
+  EG_TRY(eg_event_queue_reserve(&s->ready, s->count));
   for (uint32_t n = 0; n < s->count; n++)
-    if (s->missing[n] == 0) EG_TRY(heap_push(&s->heap, n));
-  while (s->heap.len != 0) {
-    uint32_t node = heap_pop(&s->heap);
+    if (s->missing[n] == 0) eg_event_queue_set(&s->ready, n, 0);
+  while (!eg_event_queue_is_empty(&s->ready)) {
+    uint32_t node = eg_event_queue_first(&s->ready).number;
+    eg_event_queue_remove(&s->ready, node);
     EG_TRY(eg_u32s_push(&r->order, s->begin + node));
     for (uint32_t at = s->first[node]; at != UINT32_MAX; at = s->users.data[at + 1])
       if (--s->missing[s->users.data[at]] == 0)
-        EG_TRY(heap_push(&s->heap, s->users.data[at]));
+        eg_event_queue_set(&s->ready, s->users.data[at], 0);
   }
   for (uint32_t n = 0; n < s->count; n++)
     if (s->missing[n] != 0)
@@ -140,41 +110,35 @@ static egraph_status mark_read(sorter *s, size_t begin) {
   return EGRAPH_OK;
 }
 
-static egraph_status sort_all(sorter *s) {
-  size_t begin = s->reader->order.len;
-  for (uint32_t n = 0; n < s->count; n++)
-    EG_TRY(add_dependencies(s, n));
-  EG_TRY(sort_ready(s));
-  return mark_read(s, begin);
-}
-
 // Appends the nodes from `first` on to reader->order, operands first: Kahn's algorithm.
 // Ready nodes wait in a heap by position, so that a file in order keeps its order. Marks
 // tensors that are used. Fails with EGRAPH_E_PARSE for operands that do not exist and
 // cycles.
 static egraph_status sort_nodes(eg_onnx_reader *r, uint32_t first) {
-  sorter s = {.reader = r, .begin = first, .count = (uint32_t)r->nodes.len - first};
+  EG_LOCAL(sorter, s, r->alloc);
+  s.reader = r;
+  s.begin = first;
+  s.count = (uint32_t)r->nodes.len - first;
   EG_TRY(eg_arena_alloc(&r->arena, s.count, sizeof *s.missing, &s.missing));
   EG_TRY(eg_arena_alloc(&r->arena, s.count, sizeof *s.first, &s.first));
   for (uint32_t n = 0; n < s.count; n++)
     s.first[n] = UINT32_MAX;
-  EG_INIT_MEMBERS(&s, r->alloc, (eg_u32s, users, heap), (eg_onnx_refs, operands));
-  egraph_status status = sort_all(&s);
-  EG_DEINIT_MEMBERS(&s, (eg_u32s, users, heap), (eg_onnx_refs, operands));
-  return status;
+  size_t begin = r->order.len;
+  for (uint32_t n = 0; n < s.count; n++) {
+    EG_TRY(list_operands(r, first + n, &s.operands));
+    for (size_t i = 0; i < s.operands.len; i++)
+      EG_TRY(add_dependency(&s, n, s.operands.data[i]));
+  }
+  EG_TRY(sort_ready(&s));
+  return mark_read(&s, begin);
 }
 
-// What older sets changed shows in attributes that the table does not know; such nodes
-// become opaque, and so do those that a set newer than this one changed.
+// The newest set whose operators the table knows. A node that means something else in an
+// older set has attributes that the table does not know, and becomes opaque; so does one
+// that a newer set changed.
 enum { KNOWN_OPSET = 28 };
 
 // ---- opset --------------------------------------------------------------------------
-
-static bool has_standard_node(const Onnx__GraphProto *graph) {
-  for (size_t i = 0; i < graph->n_node; i++)
-    if (eg_onnx_is_standard(graph->node[i]->domain)) return true;
-  return false;
-}
 
 static egraph_status read_opset(eg_onnx_reader *r) {
   const Onnx__ModelProto *model = r->model;
@@ -186,7 +150,10 @@ static egraph_status read_opset(eg_onnx_reader *r) {
   r->whole.opset = eg_onnx_standard_opset(model->opset_import, model->n_opset_import);
   const int64_t newest = eg_onnx_newest_opset(), opset = r->whole.opset;
   if (opset >= 1 && opset <= newest) return EGRAPH_OK;
-  if (opset == 0 && !has_standard_node(model->graph)) return EGRAPH_OK;
+  bool has_standard = false;
+  for (size_t i = 0; i < model->graph->n_node; i++)
+    has_standard = has_standard || eg_onnx_is_standard(model->graph->node[i]->domain);
+  if (opset == 0 && !has_standard) return EGRAPH_OK;
   return EG_FAIL(EGRAPH_E_UNSUPPORTED,
                  "%s: operator set %" PRId64 " is not supported, only 1 to %" PRId64
                  "; convert the model with "
@@ -194,7 +161,7 @@ static egraph_status read_opset(eg_onnx_reader *r) {
                  r->file, opset, newest);
 }
 
-// What the metadata says of inputs that stand for absent weights.
+// Reads from the metadata which inputs replace absent weights.
 static egraph_status read_metadata(eg_onnx_reader *r) {
   const size_t absent = sizeof EG_ONNX_ABSENT_PREFIX - 1;
   for (size_t i = 0; i < r->model->n_metadata_props; i++) {
@@ -263,7 +230,7 @@ static egraph_status import_operator(const eg_onnx_call *call) {
   if (status == EGRAPH_E_UNSUPPORTED && eg_onnx_is_standard(domain))
     status = eg_onnx_import_control(call);
   if (status != EGRAPH_E_UNSUPPORTED) return status;
-  // An importer that gives up late leaves intermediate nodes that nobody uses.
+  // An importer that gives up late leaves unused intermediate nodes.
   r->needs_pruning = r->needs_pruning || eg_graph_node_count(r->graph) != nodes;
   return eg_onnx_import_opaque(call);
 }
@@ -280,39 +247,29 @@ static egraph_status import_call(const eg_onnx_call *call) {
                                         : status;
 }
 
-static egraph_status put_attributes(const Onnx__NodeProto *node, eg_strmap *names) {
-  uint32_t first;
-  for (size_t i = 0; i < node->n_attribute; i++) {
-    const char *name = node->attribute[i]->name;
-    if (eg_strmap_find(names, name, &first))
-      return EG_FAIL(EGRAPH_E_PARSE, "it has attribute '%.200s' twice", name);
-    EG_TRY(eg_strmap_put(names, name, (uint32_t)i));
-  }
-  return EGRAPH_OK;
-}
-
 static egraph_status check_attributes(const eg_onnx_reader *r,
                                       const Onnx__NodeProto *node) {
-  eg_strmap names;
-  if (node->n_attribute < 2) return EGRAPH_OK;
-  eg_strmap_init(&names, r->alloc);
-  egraph_status status = put_attributes(node, &names);
-  eg_strmap_deinit(&names);
-  return status;
+  EG_LOCAL(eg_strmap, names, r->alloc);
+  uint32_t first;
+  for (size_t i = 0; node->n_attribute > 1 && i < node->n_attribute; i++) {
+    const char *name = node->attribute[i]->name;
+    if (eg_strmap_find(&names, name, &first))
+      return EG_FAIL(EGRAPH_E_PARSE, "it has attribute '%.200s' twice", name);
+    EG_TRY(eg_strmap_put(&names, name, (uint32_t)i));
+  }
+  return EGRAPH_OK;
 }
 
 /// True for a node that no output depends on, and that reads a result which is not made,
 /// because no other node reads it: a mask, indices.
 static egraph_status lacks_operands(eg_onnx_reader *r, uint32_t n, bool *out) {
-  eg_onnx_refs operands;
   *out = false;
   if (is_read(r, r->nodes.data[n].node)) return EGRAPH_OK;
-  eg_onnx_refs_init(&operands, r->alloc);
-  egraph_status status = list_operands(r, n, &operands);
-  for (size_t i = 0; status == EGRAPH_OK && i < operands.len; i++)
+  EG_LOCAL(eg_onnx_refs, operands, r->alloc);
+  EG_TRY(list_operands(r, n, &operands));
+  for (size_t i = 0; i < operands.len; i++)
     *out = *out || !eg_onnx_tensor_at(r, operands.data[i])->made;
-  eg_onnx_refs_deinit(&operands);
-  return status;
+  return EGRAPH_OK;
 }
 
 static egraph_status import_one(eg_onnx_reader *r, uint32_t n) {
@@ -335,7 +292,7 @@ static egraph_status import_one(eg_onnx_reader *r, uint32_t n) {
   r->scope = r->nodes.data[n].scope;
   r->opset = r->scope->opset;
   EG_TRY(import_call(&call));
-  // Results that the operator does not have, and that nobody uses, stay unmade.
+  // Unused results that the operator does not have stay unmade.
   for (uint32_t i = 0; i < call.output_count; i++)
     if (outputs[i].id != EG_ONNX_NONE.id && !eg_onnx_tensor_at(r, outputs[i])->made &&
         eg_onnx_tensor_at(r, outputs[i])->used)
@@ -456,42 +413,29 @@ static egraph_status import_model(eg_onnx_reader *r) {
 
 // ---- the whole model ----------------------------------------------------------------
 
-static void reader_init(eg_onnx_reader *r, egraph_allocator alloc) {
-  r->alloc = alloc;
-  EG_INIT_MEMBERS(r, alloc, (eg_onnx_heap, heap), (eg_arena, arena),
-                  (eg_onnx_tensors, tensors),
-                  (eg_strmap, names, absent, reserved, functions), (eg_onnx_dims, dims),
-                  (eg_onnx_places, nodes));
-  r->scope = &r->whole;
-  eg_u32s_init(&r->order, alloc);
-}
+#define OWNED                                                                            \
+  (eg_arena, arena), (eg_onnx_tensors, tensors), (eg_u32s, order),                       \
+      (eg_strmap, names, absent, reserved, functions), (eg_onnx_dims, dims),             \
+      (eg_onnx_places, nodes)
 
 static void reader_deinit(eg_onnx_reader *r) {
   for (size_t i = 0; i < r->tensors.len; i++)
     eg_buffer_release(r->tensors.data[i].data);
-  EG_DEINIT_MEMBERS(r, (eg_u32s, order), (eg_strmap, names, absent, reserved, functions),
-                    (eg_onnx_dims, dims), (eg_onnx_places, nodes),
-                    (eg_onnx_tensors, tensors), (eg_arena, arena));
+  EG_DEINIT_MEMBERS(r, OWNED, (eg_onnx_unpacked, unpacked));
 }
 
 egraph_status eg_onnx_read(egraph_allocator alloc, const char *name, const void *data,
                            size_t size, const char *base,
                            const eg_onnx_import_options *options, eg_graph **out) {
-  eg_onnx_reader r = {.file = name, .base = base, .options = *options};
-  reader_init(&r, alloc);
-  ProtobufCMessage *message = NULL;
-  egraph_status status = eg_onnx_message_unpack(&r.heap, &onnx__model_proto__descriptor,
-                                                name, "ONNX model", data, size, &message);
-  r.model = (Onnx__ModelProto *)message;
-  if (status == EGRAPH_OK) status = eg_onnx_fill_strings(&r.heap, r.model);
+  eg_onnx_reader r = {.file = name, .base = base, .options = *options, .alloc = alloc};
+  EG_INIT_MEMBERS(&r, alloc, OWNED)
+  r.scope = &r.whole;
+  egraph_status status =
+      eg_onnx_model_unpack(alloc, name, "ONNX model", data, size, &r.unpacked);
+  r.model = r.unpacked.model;
+  if (status == EGRAPH_OK) status = eg_onnx_fill_strings(&r.unpacked.heap, r.model);
   if (status == EGRAPH_OK) status = eg_graph_create(&r.alloc, &r.graph);
   if (status == EGRAPH_OK) status = import_model(&r);
   reader_deinit(&r);
-  eg_onnx_message_free(&r.heap, message);
-  if (status != EGRAPH_OK) {
-    eg_graph_destroy(r.graph);
-    return status;
-  }
-  *out = r.graph;
-  return EGRAPH_OK;
+  EG_HAND_OVER(status, r.graph, eg_graph_destroy, out);
 }

@@ -27,93 +27,43 @@ typedef struct maker {
   uint32_t *places; // [outputs of the inner graph]
 } maker;
 
-#define MEMBERS                                                                          \
-  (info_list, inputs, outputs), (tensor_list, initializers), (entry_list, entries),      \
-      (eg_strmap, names)
+EG_OWNER_DEFINE_STATIC(maker, (info_list, inputs, outputs), (tensor_list, initializers),
+                       (entry_list, entries), (eg_strmap, names))
 
-// ---- types --------------------------------------------------------------------------
-
-static egraph_status make_type(maker *m, int element, uint32_t rank, const int64_t *dims,
-                               Onnx__TypeProto **out) {
-  Onnx__TypeProto *type;
-  Onnx__TypeProto__Tensor *tensor;
-  Onnx__TensorShapeProto *shape;
-  Onnx__TensorShapeProto__Dimension *dim;
-  EG_TRY(eg_arena_alloc(m->arena, 1, sizeof *type, &type));
-  EG_TRY(eg_arena_alloc(m->arena, 1, sizeof *tensor, &tensor));
-  EG_TRY(eg_arena_alloc(m->arena, 1, sizeof *shape, &shape));
-  EG_TRY(eg_arena_alloc(m->arena, rank, sizeof *dim, &dim));
-  EG_TRY(eg_arena_alloc(m->arena, rank, sizeof *shape->dim, &shape->dim));
-  *type = (Onnx__TypeProto)ONNX__TYPE_PROTO__INIT;
-  *tensor = (Onnx__TypeProto__Tensor)ONNX__TYPE_PROTO__TENSOR__INIT;
-  Onnx__TensorShapeProto__Dimension **list = shape->dim;
-  *shape = (Onnx__TensorShapeProto)ONNX__TENSOR_SHAPE_PROTO__INIT;
-  shape->dim = list;
-  shape->n_dim = rank;
-  for (uint32_t i = 0; i < rank; i++) {
-    dim[i] = (Onnx__TensorShapeProto__Dimension)ONNX__TENSOR_SHAPE_PROTO__DIMENSION__INIT;
-    dim[i].value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
-    dim[i].dim_value = dims[i];
-    list[i] = &dim[i];
-  }
-  tensor->has_elem_type = true;
-  tensor->elem_type = element;
-  tensor->shape = shape;
-  type->value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
-  type->tensor_type = tensor;
-  *out = type;
-  return EGRAPH_OK;
-}
+// ---- leaves -------------------------------------------------------------------------
 
 /// An input; of a value that is not of our types only the bytes matter.
 static egraph_status add_input(maker *m, const char *name, const eg_onnx_entering *from) {
   Onnx__ValueInfoProto *info;
-  EG_TRY(eg_arena_alloc(m->arena, 1, sizeof *info, &info));
-  *info = (Onnx__ValueInfoProto)ONNX__VALUE_INFO_PROTO__INIT;
-  info->name = (char *)(uintptr_t)name; // packing only reads
+  EG_TRY(eg_onnx_new(m->arena, &onnx__value_info_proto__descriptor, &info));
+  info->name = eg_onnx_borrowed(name); // packing only reads
   if (from->type != NULL) {
-    EG_TRY(make_type(m, eg_dtype_onnx(from->type->dtype), from->type->rank,
-                     from->type->dims, &info->type));
+    EG_TRY(eg_onnx_type_message(m->arena, eg_dtype_onnx(from->type->dtype),
+                                from->type->rank, from->type->dims, &info->type));
   } else if (from->bytes >= 0 && from->bytes < 0x1p62) {
     const int64_t bytes = (int64_t)ceil(from->bytes);
-    EG_TRY(
-        make_type(m, ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT8E5M2, 1, &bytes, &info->type));
+    EG_TRY(eg_onnx_type_message(m->arena, ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT8E5M2, 1,
+                                &bytes, &info->type));
   }
   return info_list_push(&m->inputs, info);
 }
 
-// ---- leaves -------------------------------------------------------------------------
-
 /// A weight without data.
 static egraph_status add_absent(maker *m, const char *name, const eg_type *type) {
   const eg_onnx_entering weight = {.name = name, .type = type};
-  static char empty[] = "";
   Onnx__StringStringEntryProto *entry;
-  size_t prefix = sizeof EG_ONNX_ABSENT_PREFIX - 1, length = strlen(name);
-  EG_TRY(eg_arena_alloc(m->arena, 1, sizeof *entry, &entry));
-  *entry = (Onnx__StringStringEntryProto)ONNX__STRING_STRING_ENTRY_PROTO__INIT;
-  EG_TRY(eg_arena_alloc(m->arena, prefix + length + 1, 1, &entry->key));
-  memcpy(entry->key, EG_ONNX_ABSENT_PREFIX, prefix);
-  memcpy(entry->key + prefix, name, length + 1);
-  entry->value = empty;
+  EG_TRY(eg_onnx_entry_message(m->arena, EG_ONNX_ABSENT_PREFIX, name, "", &entry));
   EG_TRY(entry_list_push(&m->entries, entry));
   return add_input(m, name, &weight);
 }
 
 static egraph_status add_content(maker *m, const eg_onnx_entering *from) {
   Onnx__TensorProto *tensor;
-  EG_TRY(eg_arena_alloc(m->arena, 1, sizeof *tensor, &tensor));
-  *tensor = (Onnx__TensorProto)ONNX__TENSOR_PROTO__INIT;
-  tensor->name = (char *)(uintptr_t)from->name; // packing only reads
-  tensor->has_data_type = true;
-  tensor->data_type = eg_dtype_onnx(from->type->dtype);
-  tensor->n_dims = from->type->rank;
-  EG_TRY(eg_arena_alloc(m->arena, tensor->n_dims, sizeof *tensor->dims, &tensor->dims));
-  for (uint32_t i = 0; i < from->type->rank; i++)
-    tensor->dims[i] = from->type->dims[i];
+  EG_TRY(eg_onnx_tensor_message(m->arena, from->type, eg_buffer_data(from->content),
+                                &tensor));
+  tensor->name = eg_onnx_borrowed(from->name); // packing only reads
   tensor->has_raw_data = true;
   tensor->raw_data.len = eg_buffer_size(from->content);
-  tensor->raw_data.data = (uint8_t *)(uintptr_t)eg_buffer_data(from->content);
   return tensor_list_push(&m->initializers, tensor);
 }
 
@@ -132,8 +82,7 @@ static egraph_status add_initializers(maker *m) {
     Onnx__TensorProto *tensor = graph->initializer[i];
     bool is_ours;
     eg_type type;
-    egraph_status status = eg_onnx_tensor_type(tensor, &is_ours, &type);
-    if (status != EGRAPH_OK) return status;
+    EG_TRY(eg_onnx_tensor_type(tensor, &is_ours, &type));
     if (is_ours && tensor->name != NULL && eg_type_elements(&type) > MAX_CONTENT_ELEMENTS)
       EG_TRY(add_absent(m, tensor->name, &type));
     else
@@ -145,13 +94,11 @@ static egraph_status add_initializers(maker *m) {
 // ---- names --------------------------------------------------------------------------
 
 static egraph_status find_own_names(maker *m) {
-  eg_onnx_strings names;
-  eg_onnx_strings_init(&names, m->arena->alloc);
-  egraph_status status = eg_onnx_defined_names(m->inner->graph, &names);
-  for (size_t i = 0; status == EGRAPH_OK && i < names.len; i++)
-    status = eg_strmap_put(&m->names, names.data[i], UINT32_MAX);
-  eg_onnx_strings_deinit(&names);
-  return status;
+  EG_LOCAL(eg_onnx_strings, names, m->arena->alloc);
+  EG_TRY(eg_onnx_defined_names(m->inner->graph, &names, NULL));
+  for (size_t i = 0; i < names.len; i++)
+    EG_TRY(eg_strmap_put(&m->names, names.data[i], UINT32_MAX));
+  return EGRAPH_OK;
 }
 
 /// Formal operands, and captures that this graph means: not those of another one of the
@@ -187,12 +134,10 @@ static egraph_status add_outputs(maker *m) {
 
 static egraph_status read_model(maker *m, eg_graph **out) {
   const egraph_allocator alloc = m->arena->alloc;
-  const eg_onnx_import_options usual = EG_ONNX_IMPORT_OPTIONS_DEFAULT;
-  eg_onnx_import_options options = usual;
+  eg_onnx_import_options options = EG_ONNX_IMPORT_OPTIONS_DEFAULT;
+  EG_OWNED(eg_onnx_packed, bytes);
   Onnx__GraphProto graph = *m->inner->graph;
   Onnx__ModelProto model = *m->inner->record;
-  unsigned char *bytes;
-  size_t size;
   graph.n_input = m->inputs.len;
   graph.input = m->inputs.data;
   graph.n_output = m->outputs.len;
@@ -202,12 +147,10 @@ static egraph_status read_model(maker *m, eg_graph **out) {
   model.graph = &graph;
   model.n_metadata_props = m->entries.len;
   model.metadata_props = m->entries.data;
-  EG_TRY(eg_onnx_message_pack(alloc, &model.base, &bytes, &size));
+  EG_TRY(eg_onnx_message_pack(alloc, &model.base, &bytes));
   options.draws_weights = true;
-  egraph_status status =
-      eg_onnx_read(alloc, "a graph within a node", bytes, size, NULL, &options, out);
-  eg_free(alloc, bytes, size, 1);
-  return status;
+  return eg_onnx_read(alloc, "a graph within a node", bytes.data, bytes.size, NULL,
+                      &options, out);
 }
 
 static egraph_status make_and_read(maker *m, eg_graph **out) {
@@ -220,11 +163,11 @@ static egraph_status make_and_read(maker *m, eg_graph **out) {
 
 egraph_status eg_onnx_inner_read(eg_arena *arena, const eg_onnx_inner *inner,
                                  const uint32_t **out_places, eg_graph **out) {
-  maker m = {.arena = arena, .inner = inner};
+  EG_LOCAL(maker, m, arena->alloc);
+  m.arena = arena;
+  m.inner = inner;
   *out = NULL;
-  EG_INIT_MEMBERS(&m, arena->alloc, MEMBERS);
   egraph_status status = make_and_read(&m, out);
-  EG_DEINIT_MEMBERS(&m, MEMBERS);
   *out_places = m.places;
   return status == EGRAPH_E_MEMORY ? status : EGRAPH_OK;
 }

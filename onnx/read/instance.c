@@ -10,8 +10,6 @@
 // Names and nodes of all copies of an import; a node takes some hundred bytes.
 static const size_t max_copied_bytes = (size_t)1 << 28;
 
-static char *borrowed(const char *text) { return (char *)(uintptr_t)text; }
-
 void eg_onnx_instance_init(eg_onnx_instance *instance, const eg_onnx_call *call) {
   eg_onnx_reader *r = call->reader;
   *instance = (eg_onnx_instance){.reader = r, .scope = r->scope};
@@ -100,7 +98,7 @@ static egraph_status copy_names(eg_onnx_instance *instance, char *const *names,
   for (size_t i = 0; i < count; i++) {
     const char *name;
     EG_TRY(eg_onnx_instance_name(instance, names[i], &name));
-    (*out)[i] = borrowed(name);
+    (*out)[i] = eg_onnx_borrowed(name);
   }
   return EGRAPH_OK;
 }
@@ -114,19 +112,17 @@ egraph_status eg_onnx_instance_tensor(eg_onnx_instance *instance,
                                       const Onnx__TensorProto *old, const char *name,
                                       Onnx__TensorProto **out) {
   eg_arena *arena = &instance->reader->arena;
-  Onnx__StringStringEntryProto *entries;
-  EG_TRY(charge(instance->reader, sizeof **out + old->n_external_data * sizeof *entries));
-  EG_TRY(eg_arena_alloc(arena, 1, sizeof **out, out));
-  **out = *old;
-  (*out)->name = borrowed(name);
-  EG_TRY(eg_arena_alloc(arena, old->n_external_data, sizeof *entries, &entries));
-  EG_TRY(eg_arena_alloc(arena, old->n_external_data, sizeof *(*out)->external_data,
-                        &(*out)->external_data));
+  EG_TRY(
+      charge(instance->reader,
+             sizeof **out + old->n_external_data * sizeof(Onnx__StringStringEntryProto)));
+  EG_TRY(eg_onnx_copy(arena, old, out));
+  (*out)->name = eg_onnx_borrowed(name);
+  EG_TRY(eg_onnx_copy_list(arena, old->external_data, old->n_external_data,
+                           &(*out)->external_data));
   for (size_t i = 0; i < old->n_external_data; i++) {
-    entries[i] = *old->external_data[i];
-    entries[i].key = borrowed(eg_onnx_text(entries[i].key));
-    entries[i].value = borrowed(eg_onnx_text(entries[i].value));
-    (*out)->external_data[i] = &entries[i];
+    Onnx__StringStringEntryProto *entry = (*out)->external_data[i];
+    entry->key = eg_onnx_borrowed(eg_onnx_text(entry->key));
+    entry->value = eg_onnx_borrowed(eg_onnx_text(entry->value));
   }
   return EGRAPH_OK;
 }
@@ -134,16 +130,12 @@ egraph_status eg_onnx_instance_tensor(eg_onnx_instance *instance,
 static egraph_status copy_infos(eg_onnx_instance *instance,
                                 Onnx__ValueInfoProto *const *infos, size_t count,
                                 Onnx__ValueInfoProto ***out) {
-  Onnx__ValueInfoProto *copies;
-  EG_TRY(charge(instance->reader, count * (sizeof *copies + sizeof **out)));
-  EG_TRY(eg_arena_alloc(&instance->reader->arena, count, sizeof *copies, &copies));
-  EG_TRY(eg_arena_alloc(&instance->reader->arena, count, sizeof **out, out));
+  EG_TRY(charge(instance->reader, count * (sizeof ***out + sizeof **out)));
+  EG_TRY(eg_onnx_copy_list(&instance->reader->arena, infos, count, out));
   for (size_t i = 0; i < count; i++) {
     const char *name;
     EG_TRY(eg_onnx_instance_name(instance, infos[i]->name, &name));
-    copies[i] = *infos[i];
-    copies[i].name = borrowed(name);
-    (*out)[i] = &copies[i];
+    (*out)[i]->name = eg_onnx_borrowed(name);
   }
   return EGRAPH_OK;
 }
@@ -151,16 +143,14 @@ static egraph_status copy_infos(eg_onnx_instance *instance,
 /// Gives what a graph within a node defines names of its own, until its scope is left.
 static egraph_status define_names(eg_onnx_instance *instance,
                                   const Onnx__GraphProto *graph) {
-  eg_onnx_strings names;
+  EG_LOCAL(eg_onnx_strings, names, instance->reader->alloc);
   const char *fresh;
-  eg_onnx_strings_init(&names, instance->reader->alloc);
-  egraph_status status = eg_onnx_defined_names(graph, &names);
-  for (size_t i = 0; status == EGRAPH_OK && i < names.len; i++)
-    status = eg_onnx_scopes_define(&instance->index, names.data[i], 0);
-  for (size_t i = 0; status == EGRAPH_OK && i < names.len; i++)
-    status = eg_onnx_instance_make(instance, names.data[i], &fresh);
-  eg_onnx_strings_deinit(&names);
-  return status;
+  EG_TRY(eg_onnx_defined_names(graph, &names, NULL));
+  for (size_t i = 0; i < names.len; i++)
+    EG_TRY(eg_onnx_scopes_define(&instance->index, names.data[i], 0));
+  for (size_t i = 0; i < names.len; i++)
+    EG_TRY(eg_onnx_instance_make(instance, names.data[i], &fresh));
+  return EGRAPH_OK;
 }
 
 static egraph_status copy_initializers(eg_onnx_instance *instance,
@@ -181,8 +171,7 @@ static egraph_status copy_initializers(eg_onnx_instance *instance,
     Onnx__SparseTensorProto *sparse;
     if (old->sparse_initializer[i]->values == NULL)
       return EG_FAIL(EGRAPH_E_PARSE, "a sparse initializer has no values");
-    EG_TRY(eg_arena_alloc(arena, 1, sizeof *sparse, &sparse));
-    *sparse = *old->sparse_initializer[i];
+    EG_TRY(eg_onnx_copy(arena, old->sparse_initializer[i], &sparse));
     EG_TRY(eg_onnx_instance_name(instance, sparse->values->name, &name));
     EG_TRY(eg_onnx_instance_tensor(instance, sparse->values, name, &sparse->values));
     out->sparse_initializer[i] = sparse;
@@ -197,8 +186,7 @@ static egraph_status copy_graph(eg_onnx_instance *instance, const Onnx__GraphPro
   const size_t mark = instance->index.hidden.len;
   Onnx__GraphProto *graph;
   EG_TRY(charge(instance->reader, sizeof *graph));
-  EG_TRY(eg_arena_alloc(arena, 1, sizeof *graph, &graph));
-  *graph = *old;
+  EG_TRY(eg_onnx_copy(arena, old, &graph));
   graph->n_quantization_annotation = 0;
   EG_TRY(define_names(instance, old));
   EG_TRY(copy_infos(instance, old->input, old->n_input, &graph->input));
@@ -219,9 +207,8 @@ static egraph_status copy_attribute(eg_onnx_instance *instance,
   eg_arena *arena = &instance->reader->arena;
   Onnx__AttributeProto *attr;
   EG_TRY(charge(instance->reader, sizeof *attr + old->n_graphs * sizeof *attr->graphs));
-  EG_TRY(eg_arena_alloc(arena, 1, sizeof *attr, &attr));
-  *attr = *old;
-  attr->name = borrowed(eg_onnx_text(old->name));
+  EG_TRY(eg_onnx_copy(arena, old, &attr));
+  attr->name = eg_onnx_borrowed(eg_onnx_text(old->name));
   if (old->t != NULL)
     EG_TRY(
         eg_onnx_instance_tensor(instance, old->t, eg_onnx_text(old->t->name), &attr->t));
@@ -231,13 +218,6 @@ static egraph_status copy_attribute(eg_onnx_instance *instance,
     EG_TRY(copy_graph(instance, old->graphs[i], &attr->graphs[i]));
   *out = attr;
   return EGRAPH_OK;
-}
-
-static const Onnx__AttributeProto *find_attribute(Onnx__AttributeProto *const *attrs,
-                                                  size_t count, const char *name) {
-  for (size_t i = 0; i < count; i++)
-    if (attrs[i]->name != NULL && strcmp(attrs[i]->name, name) == 0) return attrs[i];
-  return NULL;
 }
 
 // An attribute that refers to one of the function: what the call gives, which belongs to
@@ -251,19 +231,18 @@ static egraph_status refer_attribute(eg_onnx_instance *instance,
     return EG_FAIL(EGRAPH_E_PARSE, "attribute '%.100s' refers to one of a function",
                    eg_onnx_text(old->name));
   *out = NULL;
-  given = find_attribute(instance->call->attribute, instance->call->n_attribute,
-                         old->ref_attr_name);
+  given = eg_onnx_find_attribute(instance->call->attribute, instance->call->n_attribute,
+                                 old->ref_attr_name);
   if (given != NULL) {
     EG_TRY(charge(instance->reader, sizeof **out));
-    EG_TRY(eg_arena_alloc(&instance->reader->arena, 1, sizeof **out, out));
-    **out = *given;
+    EG_TRY(eg_onnx_copy(&instance->reader->arena, given, out));
   } else {
-    given = find_attribute(function->attribute_proto, function->n_attribute_proto,
-                           old->ref_attr_name);
+    given = eg_onnx_find_attribute(function->attribute_proto, function->n_attribute_proto,
+                                   old->ref_attr_name);
     if (given != NULL) EG_TRY(copy_attribute(instance, given, out));
   }
   if (given == NULL) return EGRAPH_OK;
-  (*out)->name = borrowed(eg_onnx_text(old->name));
+  (*out)->name = eg_onnx_borrowed(eg_onnx_text(old->name));
   if (old->has_type && given->has_type && old->type != given->type)
     return EG_FAIL(EGRAPH_E_PARSE,
                    "attribute '%.100s' refers to '%.100s', which is of another kind",
@@ -292,7 +271,7 @@ static egraph_status copy_attributes(eg_onnx_instance *instance,
 
 static egraph_status name_node(eg_onnx_instance *instance, const char *old, char **out) {
   char *name;
-  *out = borrowed("");
+  *out = eg_onnx_borrowed("");
   if (eg_onnx_text(old)[0] == '\0') return EGRAPH_OK;
   size_t room = strlen(instance->stem) + strlen(old) + 2;
   EG_TRY(charge(instance->reader, room));
@@ -306,10 +285,9 @@ static egraph_status copy_node(eg_onnx_instance *instance, const Onnx__NodeProto
                                Onnx__NodeProto **out) {
   Onnx__NodeProto *node;
   EG_TRY(charge(instance->reader, sizeof *node));
-  EG_TRY(eg_arena_alloc(&instance->reader->arena, 1, sizeof *node, &node));
-  *node = *old;
-  node->op_type = borrowed(eg_onnx_text(old->op_type));
-  node->domain = borrowed(eg_onnx_text(old->domain));
+  EG_TRY(eg_onnx_copy(&instance->reader->arena, old, &node));
+  node->op_type = eg_onnx_borrowed(eg_onnx_text(old->op_type));
+  node->domain = eg_onnx_borrowed(eg_onnx_text(old->domain));
   EG_TRY(name_node(instance, old->name, &node->name));
   EG_TRY(copy_names(instance, old->input, old->n_input, &node->input));
   EG_TRY(copy_names(instance, old->output, old->n_output, &node->output));
@@ -347,9 +325,8 @@ egraph_status eg_onnx_expect(eg_onnx_reader *reader, const char *name, eg_onnx_r
   if (!eg_onnx_find_tensor(reader, name, &ref)) return EGRAPH_OK;
   eg_onnx_tensor_at(reader, ref)->used = true;
   if (declared == NULL) return EGRAPH_OK;
-  EG_TRY(eg_arena_alloc(&reader->arena, 1, sizeof *copy, &copy));
-  *copy = *declared;
-  copy->name = borrowed(name);
+  EG_TRY(eg_onnx_copy(&reader->arena, declared, &copy));
+  copy->name = eg_onnx_borrowed(name);
   eg_onnx_declare(reader, name, copy);
   return EGRAPH_OK;
 }

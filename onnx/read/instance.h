@@ -22,10 +22,10 @@ typedef struct eg_onnx_instance {
   eg_onnx_strings names;
 } eg_onnx_instance;
 
-/// Of a graph within a node that is under import.
+/// Begins an instance of a graph within a node that is under import.
 void eg_onnx_instance_init(eg_onnx_instance *instance, const eg_onnx_call *call);
 void eg_onnx_instance_deinit(eg_onnx_instance *instance);
-/// What a name of the body stands for; `name` is borrowed.
+/// Binds a name of the body to `name`, which is borrowed.
 egraph_status eg_onnx_instance_bind(eg_onnx_instance *instance, const char *formal,
                                     const char *name);
 bool eg_onnx_instance_is_bound(const eg_onnx_instance *instance, const char *formal);

@@ -5,8 +5,9 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/owner.h"
+#include "onnx/onnx.h"
 #include "onnx/read/reader.h"
-#include "onnx/read/weigh.h"
 
 egraph_status eg_onnx_parse(const egraph_allocator *alloc, const char *name,
                             const void *data, size_t size, const char *base,
@@ -15,12 +16,7 @@ egraph_status eg_onnx_parse(const egraph_allocator *alloc, const char *name,
   eg_graph *graph;
   EG_TRY(eg_onnx_read(eg_allocator_or_heap(alloc), name, data, size, base,
                       options != NULL ? options : &usual, &graph));
-  egraph_status status = eg_onnx_weigh(graph);
-  if (status == EGRAPH_OK)
-    *out = graph;
-  else
-    eg_graph_destroy(graph);
-  return status;
+  EG_HAND_OVER(eg_onnx_weigh(graph), graph, eg_graph_destroy, out);
 }
 
 /// The bytes of a model, and what keeps them: NULL, the caller.
@@ -29,6 +25,7 @@ typedef struct model_bytes {
   size_t size;
   eg_buffer *file;
 } model_bytes;
+static void model_bytes_deinit(model_bytes *model) { eg_buffer_release(model->file); }
 
 static egraph_status map_model(egraph_allocator alloc, const char *path,
                                const eg_onnx_import_options *options, model_bytes *out) {
@@ -56,38 +53,24 @@ egraph_status eg_onnx_load(const egraph_allocator *alloc, const char *path,
   eg_onnx_import_options usual = EG_ONNX_IMPORT_OPTIONS_DEFAULT;
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   if (options == NULL) options = &usual;
-  model_bytes model;
+  EG_OWNED(model_bytes, model);
   char *base;
   EG_TRY(map_model(heap, path, options, &model));
-  egraph_status status = eg_file_folder(heap, path, &base);
-  if (status == EGRAPH_OK) {
-    status = eg_onnx_parse(&heap, path, model.data, model.size, base, options, out);
-    eg_string_free(heap, base);
-  }
-  eg_buffer_release(model.file);
-  return status;
-}
-
-static egraph_status list_symbols(eg_arena *arena, const char *path,
-                                  const model_bytes *model, eg_onnx_symbols *out) {
-  eg_onnx_heap heap;
-  ProtobufCMessage *message = NULL;
-  eg_onnx_heap_init(&heap, arena->alloc);
-  EG_TRY(eg_onnx_message_unpack(&heap, &onnx__model_proto__descriptor, path, "ONNX model",
-                                model->data, model->size, &message));
-  egraph_status status = eg_onnx_fill_strings(&heap, (Onnx__ModelProto *)message);
-  if (status == EGRAPH_OK)
-    status = eg_onnx_list_symbols(arena, (Onnx__ModelProto *)message, out);
-  eg_onnx_message_free(&heap, message);
+  EG_TRY(eg_file_folder(heap, path, &base));
+  egraph_status status =
+      eg_onnx_parse(&heap, path, model.data, model.size, base, options, out);
+  eg_string_free(heap, base);
   return status;
 }
 
 egraph_status eg_onnx_file_symbols(eg_arena *arena, const char *path,
                                    const eg_onnx_import_options *options,
                                    eg_onnx_symbols *out) {
-  model_bytes model;
-  EG_TRY(map_model(arena->alloc, path, options, &model));
-  egraph_status status = list_symbols(arena, path, &model, out);
-  eg_buffer_release(model.file);
-  return status;
+  EG_OWNED(model_bytes, bytes);
+  EG_OWNED(eg_onnx_unpacked, file);
+  EG_TRY(map_model(arena->alloc, path, options, &bytes));
+  EG_TRY(eg_onnx_model_unpack(arena->alloc, path, "ONNX model", bytes.data, bytes.size,
+                              &file));
+  EG_TRY(eg_onnx_fill_strings(&file.heap, file.model));
+  return eg_onnx_list_symbols(arena, file.model, out);
 }

@@ -23,6 +23,14 @@ static egraph_status register_tensor(eg_onnx_reader *r, const char *name,
   return eg_onnx_tensors_push(&r->tensors, tensor);
 }
 
+static egraph_status register_leaf(eg_onnx_reader *r, const char *name,
+                                   eg_onnx_ref *out) {
+  if (name[0] == '\0') return EG_FAIL(EGRAPH_E_PARSE, "it has no name");
+  if (eg_onnx_find_tensor(r, name, out))
+    return EG_FAIL(EGRAPH_E_PARSE, "there are two tensors of this name");
+  return register_tensor(r, name, UINT32_MAX, out);
+}
+
 egraph_status eg_onnx_about(const eg_onnx_reader *r, egraph_status status,
                             const char *what, const char *name) {
   if (status == EGRAPH_OK || status == EGRAPH_E_MEMORY) return status;
@@ -43,16 +51,13 @@ egraph_status eg_onnx_data_of(const eg_onnx_reader *reader,
 
 egraph_status eg_onnx_read_initializer(eg_onnx_reader *r, Onnx__TensorProto *proto,
                                        const char *name) {
-  eg_onnx_ref ref, other;
+  eg_onnx_ref ref;
   bool known;
   eg_type type;
   eg_buffer *data;
-  if (name[0] == '\0') return EG_FAIL(EGRAPH_E_PARSE, "it has no name");
-  if (eg_onnx_find_tensor(r, name, &other))
-    return EG_FAIL(EGRAPH_E_PARSE, "there are two tensors of this name");
-  EG_TRY(register_tensor(r, name, UINT32_MAX, &ref));
+  EG_TRY(register_leaf(r, name, &ref));
   EG_TRY(eg_onnx_tensor_type(proto, &known, &type));
-  if (!known) return eg_onnx_import_foreign_initializer(r, proto);
+  if (!known) return eg_onnx_import_foreign(r, NULL, proto);
   EG_TRY(eg_onnx_data_of(r, proto, &type, &data));
   egraph_status status = eg_onnx_define_constant(r, ref, &type, data);
   eg_buffer_release(data);
@@ -61,17 +66,11 @@ egraph_status eg_onnx_read_initializer(eg_onnx_reader *r, Onnx__TensorProto *pro
 
 static egraph_status read_sparse(eg_onnx_reader *r,
                                  const Onnx__SparseTensorProto *proto) {
-  eg_onnx_ref ref, other;
+  eg_onnx_ref ref;
   eg_type type;
   eg_buffer *data;
   EG_TRY(eg_onnx_sparse_data(r, proto, &type, &data));
-  const char *name = proto->values->name;
-  egraph_status status = EGRAPH_OK;
-  if (name[0] == '\0')
-    status = EG_FAIL(EGRAPH_E_PARSE, "it has no name");
-  else if (eg_onnx_find_tensor(r, name, &other))
-    status = EG_FAIL(EGRAPH_E_PARSE, "there are two tensors of this name");
-  if (status == EGRAPH_OK) status = register_tensor(r, name, UINT32_MAX, &ref);
+  egraph_status status = register_leaf(r, proto->values->name, &ref);
   if (status == EGRAPH_OK) status = eg_onnx_define_constant(r, ref, &type, data);
   eg_buffer_release(data);
   return status;
@@ -143,10 +142,9 @@ static egraph_status read_input(eg_onnx_reader *r, Onnx__ValueInfoProto *info) {
   }
   EG_TRY(register_tensor(r, info->name, UINT32_MAX, &ref));
   if (fixed != NULL) return fix_input(r, ref, info, fixed);
-  bool is_tensor = info->type != NULL &&
-                   info->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE &&
-                   eg_dtype_from_onnx(info->type->tensor_type->elem_type, &dtype);
-  if (!is_tensor) return eg_onnx_import_foreign_input(r, info);
+  const Onnx__TypeProto__Tensor *declared = eg_onnx_declared_tensor(info);
+  if (declared == NULL || !eg_dtype_from_onnx(declared->elem_type, &dtype))
+    return eg_onnx_import_foreign(r, info, NULL);
   if (!eg_onnx_declared_type(r, info, &type)) return explain_input(r, info);
   if (r->options.as_in_file != NULL && type.rank != 0) type.dims[0] = r->options.batch;
   uint32_t ignored;
@@ -166,7 +164,7 @@ egraph_status eg_onnx_register_leaves(eg_onnx_reader *r) {
     EG_TRY(eg_onnx_about(r, eg_onnx_read_initializer(r, proto, proto->name),
                          "initializer", proto->name));
     // Two copies of every weight would be in memory otherwise.
-    eg_onnx_bytes_free(&r->heap, &proto->raw_data);
+    eg_onnx_bytes_free(&r->unpacked.heap, &proto->raw_data);
     proto->has_raw_data = false;
   }
   for (size_t i = 0; i < graph->n_sparse_initializer; i++) {

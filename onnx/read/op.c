@@ -37,6 +37,20 @@ eg_attr_list eg_onnx_list(eg_op op, const eg_onnx_slot *slots, size_t count) {
   return list;
 }
 
+egraph_status eg_onnx_emit_plain(const eg_onnx_call *call, eg_op op,
+                                 const eg_onnx_ref *operands, uint32_t count,
+                                 eg_onnx_ref result) {
+  eg_attr_list list = eg_onnx_list(op, NULL, 0);
+  return eg_onnx_emit(call, &list, operands, count, &result, 1);
+}
+
+egraph_status eg_onnx_emit_fresh(const eg_onnx_call *call, eg_attr_list list,
+                                 const eg_onnx_ref *operands, uint32_t count,
+                                 eg_onnx_ref *out) {
+  EG_TRY(eg_onnx_fresh(call, out));
+  return eg_onnx_emit(call, &list, operands, count, out, 1);
+}
+
 egraph_status eg_onnx_emit_on(const eg_onnx_call *call, const eg_onnx_ref *operands,
                               uint32_t count, eg_attr_list list) {
   eg_attrs attrs = eg_attr_list_attrs(&list);
@@ -68,6 +82,15 @@ egraph_status eg_onnx_emit_node(const eg_onnx_call *call, eg_attr_list list) {
   return eg_onnx_emit_on(call, call->inputs, count, list);
 }
 
+egraph_status eg_onnx_known_operand(const eg_onnx_call *call, uint32_t index,
+                                    const char *why, eg_tensor *out) {
+  EG_TRY(eg_onnx_input_type(call, index, &out->type));
+  const eg_onnx_tensor *tensor = eg_onnx_tensor_at(call->reader, call->inputs[index]);
+  if (tensor->data == NULL) return eg_onnx_decline(why);
+  *out = eg_onnx_view(tensor);
+  return EGRAPH_OK;
+}
+
 egraph_status eg_onnx_const_int(const eg_onnx_call *call, uint32_t index,
                                 const char *what, bool is_optional, int64_t *inout) {
   eg_ints list;
@@ -94,6 +117,15 @@ egraph_status eg_onnx_const_double(const eg_onnx_call *call, uint32_t index,
 egraph_status eg_onnx_attr_axis(const eg_onnx_call *call, int64_t fallback, uint32_t rank,
                                 int64_t *out) {
   EG_TRY(eg_onnx_attr_int(call, "axis", fallback, out));
+  return eg_onnx_axis(*out, rank, out);
+}
+
+egraph_status eg_onnx_matrix_axis(const eg_onnx_call *call, const char *what,
+                                  uint32_t rank, bool *out_old, int64_t *out) {
+  *out_old = call->reader->opset < 13;
+  EG_TRY(eg_onnx_attr_int(call, "axis", *out_old ? 1 : -1, out));
+  if (*out_old && rank != 0 && *out == (int64_t)rank)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s over no dimension", what);
   return eg_onnx_axis(*out, rank, out);
 }
 
@@ -163,6 +195,16 @@ egraph_status eg_onnx_define_result(const eg_onnx_call *call, uint32_t index,
   if (result.id == EG_ONNX_NONE.id) return EGRAPH_OK;
   EG_TRY(eg_onnx_array(call, type, &result, &tensor));
   if (eg_type_bytes(type) != 0) memcpy(tensor.data, data, eg_type_bytes(type));
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_scalar(const eg_onnx_call *call, egraph_dtype dtype, double value,
+                             eg_onnx_ref *out) {
+  eg_type type = eg_type_of(dtype, 0, NULL);
+  eg_tensor tensor;
+  *out = EG_ONNX_NONE;
+  EG_TRY(eg_onnx_array(call, &type, out, &tensor));
+  eg_tensor_set_double(&tensor, 0, value);
   return EGRAPH_OK;
 }
 
@@ -278,8 +320,7 @@ egraph_status eg_onnx_import_same(const eg_onnx_call *call) {
   for (size_t i = 0; i < call->node->n_attribute; i++)
     if (!eg_op_find_attr(call->op, call->node->attribute[i]->name, &slot))
       return eg_onnx_decline("it has an attribute that the table does not know");
-  eg_attr_list list;
-  eg_attr_list_init(&list, call->op);
+  eg_attr_list list = eg_onnx_list(call->op, NULL, 0);
   EG_TRY(eg_onnx_read_slots(call, &list));
   EG_TRY(normalize_axis(call, &list));
   return eg_onnx_emit_node(call, list);

@@ -22,6 +22,9 @@ egraph_status eg_onnx_import_same(const eg_onnx_call *call);
 
 /// Fills a list from the attributes of the same names.
 egraph_status eg_onnx_read_slots(const eg_onnx_call *call, eg_attr_list *list);
+static inline int64_t eg_onnx_clamp(int64_t value, int64_t low, int64_t high) {
+  return value < low ? low : value > high ? high : value;
+}
 /// Declines a node of integers, which our operator does not take and ONNX's does.
 egraph_status eg_onnx_want_floats(const eg_onnx_call *call);
 
@@ -45,6 +48,7 @@ typedef struct eg_onnx_slot {
 /// defaults.
 eg_attr_list eg_onnx_list(eg_op op, const eg_onnx_slot *slots, size_t count);
 #define EG_LIST(OP, ...) EG_LIST_OF(EG_OP_##OP, __VA_ARGS__)
+#define EG_PLAIN(OP) eg_onnx_list(EG_OP_##OP, NULL, 0)
 #define EG_LIST_OF(op, ...)                                                              \
   eg_onnx_list((op), (const eg_onnx_slot[]){__VA_ARGS__},                                \
                sizeof((const eg_onnx_slot[]){__VA_ARGS__}) / sizeof(eg_onnx_slot))
@@ -67,6 +71,9 @@ egraph_status eg_onnx_sizes(const eg_onnx_call *call, const char *name, uint32_t
 /// Sorted, distinct axes in [0, rank) from ones that may be negative; arena memory.
 egraph_status eg_onnx_sorted_axes(const eg_onnx_call *call, eg_ints axes, uint32_t rank,
                                   eg_ints *out);
+/// An operand whose bytes are known; declines the node for the reason `why` otherwise.
+egraph_status eg_onnx_known_operand(const eg_onnx_call *call, uint32_t index,
+                                    const char *why, eg_tensor *out);
 /// The only element of a constant operand. Fails with EGRAPH_E_PARSE ("k is no scalar")
 /// where it has another number of elements, or is absent and not optional. An absent
 /// optional one leaves *inout as it is.
@@ -77,6 +84,10 @@ egraph_status eg_onnx_const_double(const eg_onnx_call *call, uint32_t index,
 /// An axis in [0, rank) from attribute "axis".
 egraph_status eg_onnx_attr_axis(const eg_onnx_call *call, int64_t fallback, uint32_t rank,
                                 int64_t *out);
+/// Attribute "axis", which before set 13 meant all dimensions from it on: *out_old.
+/// Declines, as "<what> over no dimension", an old one behind all dimensions.
+egraph_status eg_onnx_matrix_axis(const eg_onnx_call *call, const char *what,
+                                  uint32_t rank, bool *out_old, int64_t *out);
 /// The element type of a number of ONNX; false: we do not have it.
 bool eg_onnx_find_dtype(int64_t number, egraph_dtype *out);
 /// A list of `count` integers in arena memory, all equal to `value`.
@@ -86,12 +97,23 @@ egraph_status eg_onnx_repeat(const eg_onnx_call *call, int64_t value, uint32_t c
 /// EG_ONNX_NONE: a new nameless tensor. Declined where the type is open.
 egraph_status eg_onnx_array(const eg_onnx_call *call, const eg_type *type,
                             eg_onnx_ref *inout, eg_tensor *out);
-/// Makes a result a constant with a copy of these bytes, unless nobody asked for it.
+/// Makes a result a constant with a copy of these bytes, unless it is absent.
 egraph_status eg_onnx_define_result(const eg_onnx_call *call, uint32_t index,
                                     const eg_type *type, const void *data);
+/// A nameless scalar constant.
+egraph_status eg_onnx_scalar(const eg_onnx_call *call, egraph_dtype dtype, double value,
+                             eg_onnx_ref *out);
 /// A nameless constant: a list of int64.
 egraph_status eg_onnx_constant_list(const eg_onnx_call *call, const int64_t *data,
                                     uint32_t count, eg_onnx_ref *out);
+/// Emits an operator with default attributes and one result.
+egraph_status eg_onnx_emit_plain(const eg_onnx_call *call, eg_op op,
+                                 const eg_onnx_ref *operands, uint32_t count,
+                                 eg_onnx_ref result);
+/// Emits a node whose result is a fresh tensor.
+egraph_status eg_onnx_emit_fresh(const eg_onnx_call *call, eg_attr_list list,
+                                 const eg_onnx_ref *operands, uint32_t count,
+                                 eg_onnx_ref *out);
 /// Nodes in a row: x, reshaped.
 egraph_status eg_onnx_emit_reshape(const eg_onnx_call *call, eg_onnx_ref operand,
                                    const int64_t *dims, uint32_t rank,

@@ -1,4 +1,4 @@
-// Import of attention and what stands around it in language models: rotated positions,
+// Import of attention and operators around it in language models: rotated positions,
 // causal convolutions with a state, linear attention. Positions that are known become
 // constants, so that a causal mask is one.
 // SPDX-License-Identifier: Apache-2.0
@@ -13,17 +13,17 @@ static eg_ref split_heads(eg_onnx_builder *write, eg_ref x, int64_t heads) {
   static const int64_t perm[4] = {0, 2, 1, 3};
   const eg_type *type = eg_build_type(&write->b, x);
   if (type->rank == 4) return x;
-  const int64_t dims[4] = {type->dims[0], type->dims[1], heads, type->dims[2] / heads};
-  x = eg_build_reshape(&write->b, x, 4, dims);
+  x = EG_ONNX_RESHAPE(write, x, type->dims[0], type->dims[1], heads,
+                      type->dims[2] / heads);
   return eg_build_transpose(&write->b, x, perm);
 }
 
 static eg_ref join_heads(eg_onnx_builder *write, eg_ref x) {
   static const int64_t perm[4] = {0, 2, 1, 3};
   const eg_type type = *eg_build_type(&write->b, x);
-  const int64_t dims[3] = {type.dims[0], type.dims[2], type.dims[1] * type.dims[3]};
   x = eg_build_transpose(&write->b, x, perm);
-  return eg_build_reshape(&write->b, x, 3, dims);
+  return EG_ONNX_RESHAPE(write, x, type.dims[0], type.dims[2],
+                         type.dims[1] * type.dims[3]);
 }
 
 // Every head `times` times in a row.
@@ -124,8 +124,8 @@ static eg_ref allowed_keys(eg_onnx_builder *write, const attention *a) {
   eg_ref key = eg_onnx_count_along(write, rank, rank - 1, 0, a->keys);
   eg_ref query = eg_onnx_count_along(write, rank, rank - 2, a->past, a->length);
   if (eg_ref_exists(a->valid)) {
-    const int64_t dims[4] = {eg_build_type(b, a->valid)->dims[0], 1, 1, 1};
-    valid = eg_build_reshape(b, a->valid, 4, dims);
+    int64_t batch = eg_build_type(b, a->valid)->dims[0];
+    valid = EG_ONNX_RESHAPE(write, a->valid, batch, 1, 1, 1);
     eg_ref length = eg_onnx_whole(write, a->length);
     eg_ref first = EG_BUILD(b, EG_OP_SUB, valid, length);
     query = EG_BUILD(b, EG_OP_ADD, query, first);
@@ -199,7 +199,6 @@ static void emit_attention(eg_onnx_builder *write, const attention *a, eg_ref qu
 
 egraph_status eg_onnx_import_attention(const eg_onnx_call *call) {
   attention a = {0};
-  eg_onnx_builder write;
   egraph_dtype ignored;
   EG_TRY(read_attention(call, &a));
   EG_TRY(check_heads(call, &a));
@@ -207,7 +206,7 @@ egraph_status eg_onnx_import_attention(const eg_onnx_call *call) {
     return EG_FAIL(EGRAPH_E_PARSE, "an attribute is out of its range");
   if (a.precision != 0 && !eg_onnx_find_dtype(a.precision, &ignored))
     return eg_onnx_decline("the precision of the softmax is not supported");
-  eg_onnx_builder_init(&write, call);
+  EG_ONNX_BUILDER(write, call);
   eg_ref past_key = eg_onnx_operand(&write, 4), past_value = eg_onnx_operand(&write, 5);
   if (eg_ref_exists(past_key) != eg_ref_exists(past_value))
     return EG_FAIL(EGRAPH_E_PARSE, "past keys and past values come together");
@@ -242,8 +241,7 @@ static eg_ref angles_of(eg_onnx_builder *write, uint32_t operand, eg_ref positio
   if (eg_ref_exists(positions)) angles = EG_BUILD(b, EG_OP_GATHER, angles, positions);
   const eg_type *type = eg_build_type(b, angles);
   if (type->rank != 3) return EG_REF_NONE;
-  const int64_t dims[4] = {type->dims[0], type->dims[1], 1, type->dims[2]};
-  return eg_build_reshape(b, angles, 4, dims);
+  return EG_ONNX_RESHAPE(write, angles, type->dims[0], type->dims[1], 1, type->dims[2]);
 }
 
 // Pairs of the last dimension, which are halves of it or neighbours, turned by angles.
@@ -271,7 +269,6 @@ egraph_status eg_onnx_import_rotary_embedding(const eg_onnx_call *call) {
   static const int64_t perm[4] = {0, 2, 1, 3};
   eg_type x;
   int64_t interleaved, heads, turned;
-  eg_onnx_builder write;
   EG_TRY(eg_onnx_input_type(call, 0, &x));
   EG_TRY(eg_onnx_attr_int(call, "interleaved", 0, &interleaved));
   EG_TRY(eg_onnx_attr_int(call, "num_heads", 0, &heads));
@@ -283,7 +280,7 @@ egraph_status eg_onnx_import_rotary_embedding(const eg_onnx_call *call) {
   if (turned < 0 || turned > size || turned % 2 != 0)
     return EG_FAIL(EGRAPH_E_PARSE, "%" PRId64 " of %" PRId64 " elements cannot be turned",
                    turned, size);
-  eg_onnx_builder_init(&write, call);
+  EG_ONNX_BUILDER(write, call);
   eg_builder *b = &write.b;
   eg_ref y = eg_onnx_operand(&write, 0), positions = eg_onnx_operand(&write, 3);
   const int64_t apart[4] = {x.dims[0], x.dims[1], heads, size};
@@ -307,7 +304,6 @@ egraph_status eg_onnx_import_causal_conv(const eg_onnx_call *call) {
   static const int64_t one = 1, none[2] = {0, 0};
   eg_type x, w;
   const char *activation;
-  eg_onnx_builder write;
   EG_TRY(eg_onnx_input_type(call, 0, &x));
   EG_TRY(eg_onnx_input_type(call, 1, &w));
   EG_TRY(eg_onnx_attr_string(call, "activation", "none", &activation));
@@ -316,7 +312,7 @@ egraph_status eg_onnx_import_causal_conv(const eg_onnx_call *call) {
       (!gated && strcmp(activation, "none") != 0))
     return EG_FAIL(EGRAPH_E_PARSE, "operands [batch, channels, length] and an activation "
                                    "'none', 'silu' or 'swish' are needed");
-  eg_onnx_builder_init(&write, call);
+  EG_ONNX_BUILDER(write, call);
   eg_builder *b = &write.b;
   eg_ref input = eg_onnx_operand(&write, 0), bias = eg_onnx_operand(&write, 2);
   eg_ref state = eg_onnx_operand(&write, 3), past;
@@ -421,9 +417,8 @@ static void load_linear(eg_onnx_builder *write, linear *a) {
 
 egraph_status eg_onnx_import_linear_attention(const eg_onnx_call *call) {
   linear a = {0};
-  eg_onnx_builder write;
   EG_TRY(read_linear(call, &a));
-  eg_onnx_builder_init(&write, call);
+  EG_ONNX_BUILDER(write, call);
   eg_builder *b = &write.b;
   egraph_dtype dtype = b->dtype, state_dtype = dtype;
   b->dtype = EGRAPH_FLOAT32;

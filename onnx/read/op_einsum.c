@@ -154,11 +154,10 @@ egraph_status eg_onnx_import_einsum(const eg_onnx_call *call) {
   if (!is_split) return eg_onnx_emit_node(call, list);
   EG_TRY(read_types(call, &p, &is_narrow));
   if (is_narrow) return eg_onnx_emit_node(call, list); // products of pairs would round
-  eg_onnx_builder write;
-  eg_onnx_builder_init(&write, call);
+  EG_ONNX_BUILDER(write, call);
   for (uint32_t i = 0; i < p.count; i++)
     p.values[i] = eg_onnx_operand(&write, i);
-  // Operands that do not fit are reported for the node as it stands in the file.
+  // Operands that do not fit are reported for the node of the file.
   bool is_written = write_pairs(&write, &p);
   bool failed = write.b.status != EGRAPH_OK && write.b.status != EGRAPH_E_MEMORY;
   if (!is_written || failed) return eg_onnx_emit_node(call, list);

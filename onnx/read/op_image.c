@@ -101,17 +101,6 @@ typedef struct boxes {
 
 enum { MOST_BOXES = 1 << 14 };
 
-static egraph_status known(const eg_onnx_call *call, uint32_t index, eg_tensor *out) {
-  eg_type type;
-  EG_TRY(eg_onnx_input_type(call, index, &type));
-  const eg_onnx_tensor *tensor =
-      eg_onnx_tensor_at(call->reader, eg_onnx_input(call, index));
-  if (tensor->data == NULL) return eg_onnx_decline("boxes or scores are computed");
-  *out =
-      (eg_tensor){.type = type, .data = (void *)(uintptr_t)eg_buffer_data(tensor->data)};
-  return EGRAPH_OK;
-}
-
 /// A number that an operand may have.
 static egraph_status threshold(const eg_onnx_call *call, uint32_t index, double usual,
                                double *out) {
@@ -126,8 +115,9 @@ static egraph_status threshold(const eg_onnx_call *call, uint32_t index, double 
 static egraph_status read_boxes(const eg_onnx_call *call, boxes *out) {
   int64_t centred;
   double most;
-  EG_TRY(known(call, 0, &out->box));
-  EG_TRY(known(call, 1, &out->score));
+  static const char computed[] = "boxes or scores are computed";
+  EG_TRY(eg_onnx_known_operand(call, 0, computed, &out->box));
+  EG_TRY(eg_onnx_known_operand(call, 1, computed, &out->score));
   EG_TRY(threshold(call, 2, 0.0, &most));
   EG_TRY(threshold(call, 3, 0.0, &out->overlap));
   EG_TRY(threshold(call, 4, -(double)INFINITY, &out->least));

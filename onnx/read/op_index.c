@@ -52,15 +52,11 @@ static eg_ref hardmax(eg_onnx_builder *write, eg_ref x, int64_t axis) {
 egraph_status eg_onnx_import_hardmax(const eg_onnx_call *call) {
   eg_type x;
   int64_t axis;
-  eg_onnx_builder write;
-  bool old = call->reader->opset < 13;
+  bool old;
   EG_TRY(eg_onnx_input_type(call, 0, &x));
-  EG_TRY(eg_onnx_attr_int(call, "axis", old ? 1 : -1, &axis));
-  if (old && x.rank != 0 && axis == (int64_t)x.rank)
-    return eg_onnx_decline("maximum over no dimension");
-  EG_TRY(eg_onnx_axis(axis, x.rank, &axis));
+  EG_TRY(eg_onnx_matrix_axis(call, "maximum", x.rank, &old, &axis));
   if (eg_type_elements(&x) == 0) return eg_onnx_decline("it has no element");
-  eg_onnx_builder_init(&write, call);
+  EG_ONNX_BUILDER(write, call);
   eg_ref input = eg_onnx_operand(&write, 0);
   int64_t matrix[2] = {1, 1};
   for (uint32_t i = 0; i < x.rank; i++)
@@ -87,9 +83,8 @@ egraph_status eg_onnx_import_compress(const eg_onnx_call *call) {
   EG_TRY(eg_arena_alloc(&call->reader->arena, condition.len, sizeof *places, &places));
   for (uint32_t i = 0; i < condition.len; i++)
     if (condition.data[i] != 0) places[count++] = i;
-  eg_onnx_builder write;
   eg_onnx_ref indices;
-  eg_onnx_builder_init(&write, call);
+  EG_ONNX_BUILDER(write, call);
   EG_TRY(eg_onnx_constant_list(call, places, count, &indices));
   int64_t all = eg_type_elements(&x);
   eg_ref data = eg_onnx_operand(&write, 0);
@@ -104,13 +99,12 @@ egraph_status eg_onnx_import_tensor_scatter(const eg_onnx_call *call) {
   eg_type cache, update, starts = {.rank = 1};
   int64_t axis;
   const char *mode;
-  eg_onnx_builder write;
   EG_TRY(eg_onnx_input_type(call, 0, &cache));
   EG_TRY(eg_onnx_input_type(call, 1, &update));
   EG_TRY(eg_onnx_attr_int(call, "axis", -2, &axis));
   EG_TRY(eg_onnx_attr_string(call, "mode", "linear", &mode));
   EG_TRY(eg_onnx_axis(axis, cache.rank, &axis));
-  eg_onnx_builder_init(&write, call);
+  EG_ONNX_BUILDER(write, call);
   eg_ref first = eg_onnx_operand(&write, 2);
   if (eg_ref_exists(first)) EG_TRY(eg_onnx_input_type(call, 2, &starts));
   if (axis == 0 || update.rank != cache.rank || starts.rank != 1 ||
@@ -140,13 +134,12 @@ egraph_status eg_onnx_import_center_crop_pad(const eg_onnx_call *call) {
   eg_ints shape, axes;
   bool present, has_axes;
   int64_t begins[EGRAPH_MAX_RANK] = {0}, ends[EGRAPH_MAX_RANK] = {0};
-  eg_onnx_builder write;
   EG_TRY(eg_onnx_input_type(call, 0, &x));
   EG_TRY(eg_onnx_const_ints(call, 1, &present, &shape));
   EG_TRY(eg_onnx_attr_ints(call, "axes", &has_axes, &axes));
   if (!present || shape.len != (has_axes ? axes.len : x.rank))
     return EG_FAIL(EGRAPH_E_PARSE, "shape and axes differ in length");
-  eg_onnx_builder_init(&write, call);
+  EG_ONNX_BUILDER(write, call);
   eg_ref y = eg_onnx_operand(&write, 0);
   for (uint32_t i = 0; i < shape.len; i++) {
     int64_t axis = i, wanted = shape.data[i];

@@ -8,17 +8,10 @@
 
 enum { MOST_ELEMENTS = 1 << 20 };
 
-// The operand, with its bytes.
 static egraph_status known_operand(const eg_onnx_call *call, eg_tensor *out) {
-  eg_type type;
-  EG_TRY(eg_onnx_input_type(call, 0, &type));
-  const eg_onnx_tensor *tensor = eg_onnx_tensor_at(call->reader, call->inputs[0]);
-  if (tensor->data == NULL || eg_type_elements(&type) > MOST_ELEMENTS)
-    return eg_onnx_decline("the size of its result depends on values that are not known");
-  // Only read through.
-  *out =
-      (eg_tensor){.type = type, .data = (void *)(uintptr_t)eg_buffer_data(tensor->data)};
-  return EGRAPH_OK;
+  static const char why[] = "the size of its result depends on values that are not known";
+  EG_TRY(eg_onnx_known_operand(call, 0, why, out));
+  return eg_type_elements(&out->type) > MOST_ELEMENTS ? eg_onnx_decline(why) : EGRAPH_OK;
 }
 
 static bool is_zero(const eg_tensor *x, int64_t at) {

@@ -82,17 +82,15 @@ static eg_ref emit_loss(eg_onnx_builder *write, const loss *how, eg_ref scores) 
 
 egraph_status eg_onnx_import_nll_loss(const eg_onnx_call *call) {
   loss how;
-  eg_onnx_builder write;
   EG_TRY(read_loss(call, &how));
-  eg_onnx_builder_init(&write, call);
+  EG_ONNX_BUILDER(write, call);
   return eg_onnx_finish(&write, 0, emit_loss(&write, &how, eg_onnx_operand(&write, 0)));
 }
 
 egraph_status eg_onnx_import_cross_entropy(const eg_onnx_call *call) {
   loss how;
-  eg_onnx_builder write;
   EG_TRY(read_loss(call, &how));
-  eg_onnx_builder_init(&write, call);
+  EG_ONNX_BUILDER(write, call);
   eg_ref scores = eg_onnx_operand(&write, 0);
   eg_ref log_probability = eg_onnx_write(
       &write, EG_LIST(LOG_SOFTMAX, EG_INT(LOG_SOFTMAX_AXIS, 1)), &scores, 1);

@@ -1,5 +1,6 @@
 // Import of pointwise operators and softmax.
 // SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -99,7 +100,7 @@ egraph_status eg_onnx_import_cast_like(const eg_onnx_call *call) {
   return eg_onnx_emit_first(call, 1, EG_LIST(CAST, EG_DTYPE(CAST_TO, like.dtype)));
 }
 
-// In inference; the mask is all true, but nobody can want it.
+// In inference a dropout is the identity; its mask is not computed.
 egraph_status eg_onnx_import_dropout(const eg_onnx_call *call) {
   eg_ints training;
   bool present;
@@ -134,22 +135,18 @@ static eg_attr_list softmax_list(eg_op op, int64_t axis) {
 static egraph_status emit_matrix_softmax(const eg_onnx_call *call, int64_t axis,
                                          const eg_type *x) {
   eg_attr_list flatten = EG_LIST(FLATTEN, EG_INT(FLATTEN_AXIS, axis));
-  eg_attr_list list = softmax_list(call->op, 1);
   eg_onnx_ref input = eg_onnx_input(call, 0), matrix, soft;
-  EG_TRY(eg_onnx_emit_fresh(call, &flatten, &input, 1, &matrix));
-  EG_TRY(eg_onnx_emit_fresh(call, &list, &matrix, 1, &soft));
+  EG_TRY(eg_onnx_emit_fresh(call, flatten, &input, 1, &matrix));
+  EG_TRY(eg_onnx_emit_fresh(call, softmax_list(call->op, 1), &matrix, 1, &soft));
   return eg_onnx_emit_reshape(call, soft, x->dims, x->rank, eg_onnx_output(call, 0));
 }
 
 egraph_status eg_onnx_import_softmax(const eg_onnx_call *call) {
   eg_type x;
   int64_t axis;
-  bool old = call->reader->opset < 13;
+  bool old;
   EG_TRY(eg_onnx_input_type(call, 0, &x));
-  EG_TRY(eg_onnx_attr_int(call, "axis", old ? 1 : -1, &axis));
-  if (old && x.rank != 0 && axis == (int64_t)x.rank)
-    return eg_onnx_decline("softmax over no dimension");
-  EG_TRY(eg_onnx_axis(axis, x.rank, &axis));
+  EG_TRY(eg_onnx_matrix_axis(call, "softmax", x.rank, &old, &axis));
   if (old && axis + 1 != (int64_t)x.rank) return emit_matrix_softmax(call, axis, &x);
   return eg_onnx_emit_first(call, 1, softmax_list(call->op, axis));
 }
@@ -163,13 +160,64 @@ egraph_status eg_onnx_import_gelu(const eg_onnx_call *call) {
   const double cubic = (double)0.044715F, scale = sqrt((double)(float)(2 / PI));
   const char *approximate;
   eg_type x;
-  eg_onnx_builder write;
   EG_TRY(eg_onnx_attr_string(call, "approximate", "none", &approximate));
   EG_TRY(eg_onnx_input_type(call, 0, &x));
   if (x.dtype != EGRAPH_FLOAT64 || strcmp(approximate, "tanh") != 0)
     return eg_onnx_import_same(call);
-  eg_onnx_builder_init(&write, call);
+  EG_ONNX_BUILDER(write, call);
   const eg_ref values[] = {eg_onnx_operand(&write, 0), eg_build_number(&write.b, cubic),
                            eg_build_number(&write.b, scale)};
   return eg_onnx_finish(&write, 0, eg_build_formula(&write.b, text, "xab", values));
+}
+
+// ---- formulas (read/formulas.def) -----------------------------------------------------
+
+typedef struct formula {
+  const char *name, *text, *attributes;
+  double defaults[2];
+} formula;
+
+static const formula formulas[] = {
+#define EG_ONNX_FORMULA(NAME, TEXT, ATTRIBUTES, A, B) {NAME, TEXT, ATTRIBUTES, {A, B}},
+#include "onnx/read/formulas.def"
+};
+
+static const formula *formula_of(const char *name) {
+  for (size_t i = 0; i < sizeof formulas / sizeof *formulas; i++)
+    if (strcmp(formulas[i].name, name) == 0) return &formulas[i];
+  return NULL;
+}
+
+// The value of attribute number `index` of the list.
+static egraph_status read_number(const eg_onnx_call *call, const formula *f,
+                                 uint32_t index, double *out) {
+  char name[16];
+  const char *at = f->attributes;
+  for (uint32_t i = 0; i < index && *at != '\0'; i++)
+    at += strcspn(at, " ") + (at[strcspn(at, " ")] != '\0');
+  size_t length = strcspn(at, " ");
+  assert(length < sizeof name);
+  memcpy(name, at, length);
+  name[length] = '\0';
+  *out = f->defaults[index];
+  return length == 0 ? EGRAPH_OK : eg_onnx_attr_float(call, name, *out, out);
+}
+
+egraph_status eg_onnx_import_formula(const eg_onnx_call *call) {
+  const formula *f = formula_of(call->node->op_type);
+  eg_type x;
+  eg_ref values[4] = {EG_REF_NONE, EG_REF_NONE, EG_REF_NONE, EG_REF_NONE};
+  assert(f != NULL);
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  if (eg_formula_uses(f->text, 'y')) EG_TRY(eg_onnx_input_type(call, 1, &x));
+  if (!eg_dtype_is_float(x.dtype)) return eg_onnx_decline("it is not of floating point");
+  EG_ONNX_BUILDER(write, call);
+  for (uint32_t i = 0; i < 2; i++) {
+    double number;
+    EG_TRY(read_number(call, f, i, &number));
+    values[i] = eg_onnx_operand(&write, i);
+    if (eg_formula_uses(f->text, "ab"[i]))
+      values[2 + i] = eg_build_number(&write.b, number);
+  }
+  return eg_onnx_finish(&write, 0, eg_build_formula(&write.b, f->text, "xyab", values));
 }

@@ -64,17 +64,13 @@ egraph_status eg_onnx_import_split(const eg_onnx_call *call) {
 
 // ---- slice --------------------------------------------------------------------------
 
-static int64_t clamp(int64_t value, int64_t low, int64_t high) {
-  return value < low ? low : value > high ? high : value;
-}
-
 // A bound that may be negative, clamped as ONNX says: start into [0, size - 1] or [0,
 // size], end into
 // [-1, size - 1] or [0, size].
 static int64_t clamp_bound(int64_t bound, int64_t size, int64_t step, bool is_end) {
   if (bound < 0) bound += size;
-  if (step > 0) return clamp(bound, 0, size);
-  return clamp(bound, is_end || size == 0 ? -1 : 0, size - 1);
+  if (step > 0) return eg_onnx_clamp(bound, 0, size);
+  return eg_onnx_clamp(bound, is_end || size == 0 ? -1 : 0, size - 1);
 }
 
 typedef struct slice_lists {
@@ -106,11 +102,6 @@ static egraph_status emit_slice(const eg_onnx_call *call, uint32_t rank,
   return eg_onnx_emit(call, &list, &input, 1, &result, 1);
 }
 
-/// Bounds of this size and more are the ends of any dimension.
-static bool is_beyond(int64_t bound) {
-  return !eg_size_is_open(bound) && (bound >= INT32_MAX || bound <= -INT32_MAX);
-}
-
 /// The same where the bound or the size is open; false where the bound counts from the
 /// front at some sizes and from the end at others, or nothing tells where it lies.
 static bool clamp_open(int64_t bound, int64_t size, int64_t step, bool is_end,
@@ -118,7 +109,8 @@ static bool clamp_open(int64_t bound, int64_t size, int64_t step, bool is_end,
   int64_t low = step > 0 ? 0 : is_end ? -1 : 0, high;
   if (!eg_size_sub(size, step > 0 ? 0 : 1, &high)) return false;
   if (step < 0 && !eg_size_at_least(size, 1)) return false;
-  if (is_beyond(bound)) {
+  // Bounds of this size and more are the ends of any dimension.
+  if (!eg_size_is_open(bound) && (bound >= INT32_MAX || bound <= -INT32_MAX)) {
     *out = bound > 0 ? high : low;
     return true;
   }
@@ -146,13 +138,6 @@ static egraph_status clamp_axis(slice_axis *a) {
   return done ? EGRAPH_OK : eg_onnx_decline("a bound has no expression");
 }
 
-/// Nothing has one spelling: counted from the end, bounds of it may lie ahead.
-static void respell_nothing(slice_axis *a) {
-  bool is_empty = a->step > 0 ? eg_size_at_least(a->start, a->end)
-                              : eg_size_at_least(a->end, a->start);
-  if (is_empty) *a = (slice_axis){.size = a->size, .step = 1};
-}
-
 egraph_status eg_onnx_import_slice(const eg_onnx_call *call) {
   eg_type x;
   slice_lists lists;
@@ -177,7 +162,9 @@ egraph_status eg_onnx_import_slice(const eg_onnx_call *call) {
                     .start = lists.starts.data[i],
                     .end = lists.ends.data[i]};
     EG_TRY(clamp_axis(&a));
-    respell_nothing(&a);
+    // All empty slices are spelled alike.
+    if (eg_size_at_least(step > 0 ? a.start : a.end, step > 0 ? a.end : a.start))
+      a = (slice_axis){.size = a.size, .step = 1};
     starts[axis] = a.start;
     ends[axis] = a.end;
     steps[axis] = a.step;
@@ -209,7 +196,7 @@ static egraph_status read_pads(const eg_onnx_call *call, uint32_t rank, int64_t 
   return EGRAPH_OK;
 }
 
-/// What a pad adds, which is not negative, and what it cuts.
+/// Splits a pad into the part that it adds, which is not negative, and the part it cuts.
 static bool split_pad(int64_t *pad, int64_t *out_cut) {
   return eg_size_sub(0, *pad, out_cut) && eg_size_max(*out_cut, 0, out_cut) &&
          eg_size_max(*pad, 0, pad);
@@ -252,8 +239,7 @@ static egraph_status cut_negative(const eg_onnx_call *call, const eg_type *x,
 // Every dimension as a ring: what is before the front is the end. Pads are not negative.
 static egraph_status emit_ring(const eg_onnx_call *call, const eg_type *x,
                                const int64_t *pads) {
-  eg_onnx_builder write;
-  eg_onnx_builder_init(&write, call);
+  EG_ONNX_BUILDER(write, call);
   eg_ref y = eg_onnx_operand(&write, 0);
   for (uint32_t d = 0; d < x->rank; d++) {
     int64_t begin = pads[d], end = pads[x->rank + d], size = x->dims[d], first;

@@ -11,13 +11,12 @@ static egraph_status emit_batch_norm_training(const eg_onnx_call *call, double e
   eg_type x;
   double momentum;
   int64_t along[EGRAPH_MAX_RANK];
-  eg_onnx_builder write;
   EG_TRY(eg_onnx_input_type(call, 0, &x));
   EG_TRY(eg_onnx_attr_float(call, "momentum", 0.9F, &momentum));
   if (x.rank < 2) return EG_FAIL(EGRAPH_E_PARSE, "the operand has no channels");
   for (uint32_t i = 0; i < x.rank; i++)
     along[i] = i == 1 ? x.dims[1] : 1;
-  eg_onnx_builder_init(&write, call);
+  EG_ONNX_BUILDER(write, call);
   eg_builder *b = &write.b;
   uint32_t others = ((UINT32_C(1) << x.rank) - 1) & ~2U;
   eg_ref input = eg_onnx_operand(&write, 0), row[4];
@@ -78,16 +77,12 @@ static egraph_status emit_statistics(const eg_onnx_call *call, int64_t axis,
   EG_TRY(eg_onnx_emit(call, &mean, &input, 1, &average, 1));
   if (!eg_onnx_is_used(call, 2)) return EGRAPH_OK;
   eg_onnx_ref pair[2] = {input, average}, step;
-  EG_TRY(eg_onnx_fresh(call, &step));
-  EG_TRY(eg_onnx_emit_plain(call, EG_OP_SUB, pair, 2, step));
-  eg_onnx_ref square, variance, sum;
-  EG_TRY(eg_onnx_fresh(call, &square));
-  EG_TRY(eg_onnx_emit_plain(call, EG_OP_SQUARE, &step, 1, square));
-  EG_TRY(eg_onnx_emit_fresh(call, &mean, &square, 1, &variance));
-  pair[0] = variance;
+  eg_onnx_ref square, sum;
+  EG_TRY(eg_onnx_emit_fresh(call, EG_PLAIN(SUB), pair, 2, &step));
+  EG_TRY(eg_onnx_emit_fresh(call, EG_PLAIN(SQUARE), &step, 1, &square));
+  EG_TRY(eg_onnx_emit_fresh(call, mean, &square, 1, &pair[0]));
   EG_TRY(eg_onnx_scalar(call, x.dtype, epsilon, &pair[1]));
-  EG_TRY(eg_onnx_fresh(call, &sum));
-  EG_TRY(eg_onnx_emit_plain(call, EG_OP_ADD, pair, 2, sum));
+  EG_TRY(eg_onnx_emit_fresh(call, EG_PLAIN(ADD), pair, 2, &sum));
   return eg_onnx_emit_plain(call, EG_OP_RSQRT, &sum, 1, eg_onnx_output(call, 2));
 }
 

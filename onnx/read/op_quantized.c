@@ -9,7 +9,7 @@ egraph_status eg_onnx_emit_zeros(const eg_onnx_call *call, const eg_type *type,
                                  eg_onnx_ref *out) {
   eg_attr_list list = EG_LIST(FILL, EG_DTYPE(FILL_DTYPE, type->dtype),
                               EG_INTS(FILL_SHAPE, type->dims, type->rank));
-  return eg_onnx_emit_fresh(call, &list, NULL, 0, out);
+  return eg_onnx_emit_fresh(call, list, NULL, 0, out);
 }
 
 static bool is_scalar(const eg_type *type) {

@@ -1,5 +1,5 @@
-// Import and export of recurrent layers. Our operands are in the order in which they are
-// wont to be present: an absent one before a present one becomes zeros.
+// Import and export of recurrent layers. Our operands are ordered by how often
+// they are present: an absent one before a present one becomes zeros.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <math.h>
@@ -124,7 +124,7 @@ static egraph_status read_rest(const eg_onnx_call *call, int64_t hidden,
     return EG_FAIL(EGRAPH_E_PARSE, "attribute 'direction' is '%.40s'", direction);
   eg_attr_list_set_symbol(list, slot_of(op, EG_A_RNN_DIRECTION), direction);
   eg_attr_list_set_int(list, slot_of(op, EG_A_RNN_LAYOUT), layout != 0);
-  // 0 was wont to mean none.
+  // Old files have 0 for no limit.
   eg_attr_list_set_float(list, slot_of(op, EG_A_RNN_CLIP),
                          clip > 0.0 ? clip : (double)INFINITY);
   if (op == EG_OP_RNN) return EGRAPH_OK;
@@ -162,8 +162,7 @@ egraph_status eg_onnx_import_recurrent(const eg_onnx_call *call) {
   EG_TRY(eg_onnx_input_type(call, 2, &r));
   if (x.rank != 3 || r.rank != 3 || r.dims[1] > INT32_MAX || r.dims[2] > INT32_MAX)
     return EG_FAIL(EGRAPH_E_PARSE, "X and R need three dimensions");
-  eg_attr_list list;
-  eg_attr_list_init(&list, call->op);
+  eg_attr_list list = eg_onnx_list(call->op, NULL, 0);
   EG_TRY(read_gates(call, &g));
   set_gates(&list, &g);
   EG_TRY(read_rest(call, r.dims[2], &list));
@@ -242,7 +241,7 @@ egraph_status eg_onnx_write_recurrent(eg_onnx_body *body, const eg_onnx_item *it
   }
   EG_TRY(eg_onnx_put_node(body, eg_op_info_of(op)->onnx, names, count, item->result_names,
                           item->result_count, &node));
-  if (item->name[0] != '\0') node->name = (char *)(uintptr_t)item->name;
+  if (item->name[0] != '\0') node->name = eg_onnx_borrowed(item->name);
   EG_TRY(put_gates(body, node, item));
   return put_rest(body, node, item);
 }

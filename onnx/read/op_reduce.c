@@ -28,18 +28,17 @@ static egraph_status emit_reduce(const eg_onnx_call *call, eg_onnx_ref input,
   EG_TRY(eg_onnx_input_type(call, 0, &x));
   EG_TRY(read_axes(call, x.rank, &axes));
   EG_TRY(eg_onnx_attr_int(call, "keepdims", 1, &keepdims));
-  eg_attr_list list;
-  eg_attr_list_init(&list, call->op);
+  eg_attr_list list = eg_onnx_list(call->op, NULL, 0);
   list.slots[0].ints = axes; // all reductions have these two slots first
   list.slots[1].i = keepdims != 0;
   return eg_onnx_emit(call, &list, &input, 1, &result, 1);
 }
 
-// The maximum of bool is "or", the minimum "and": those of 0 and 1.
+// The maximum of bool is "or", the minimum "and": computed on the numbers 0 and 1.
 static egraph_status emit_reduce_bool(const eg_onnx_call *call) {
   eg_attr_list to_number = EG_LIST(CAST, EG_DTYPE(CAST_TO, EGRAPH_UINT8));
   eg_onnx_ref input = eg_onnx_input(call, 0), number, most;
-  EG_TRY(eg_onnx_emit_fresh(call, &to_number, &input, 1, &number));
+  EG_TRY(eg_onnx_emit_fresh(call, to_number, &input, 1, &number));
   EG_TRY(eg_onnx_fresh(call, &most));
   EG_TRY(emit_reduce(call, number, most));
   return eg_onnx_emit_on(call, &most, 1, EG_LIST(CAST, EG_DTYPE(CAST_TO, EGRAPH_BOOL)));
@@ -57,8 +56,7 @@ egraph_status eg_onnx_import_reduce(const eg_onnx_call *call) {
 // A pointwise operator, then the sum.
 static egraph_status emit_sum_of(const eg_onnx_call *call, eg_op op, eg_onnx_ref result) {
   eg_onnx_ref input = eg_onnx_input(call, 0), mapped;
-  EG_TRY(eg_onnx_fresh(call, &mapped));
-  EG_TRY(eg_onnx_emit_plain(call, op, &input, 1, mapped));
+  EG_TRY(eg_onnx_emit_fresh(call, eg_onnx_list(op, NULL, 0), &input, 1, &mapped));
   return emit_reduce(call, mapped, result);
 }
 
@@ -132,12 +130,11 @@ egraph_status eg_onnx_import_log_sum_exp(const eg_onnx_call *call) {
   eg_type x;
   eg_ints axes;
   int64_t keepdims;
-  eg_onnx_builder write;
   EG_TRY(eg_onnx_input_type(call, 0, &x));
   EG_TRY(read_axes(call, x.rank, &axes));
   EG_TRY(eg_onnx_attr_int(call, "keepdims", 1, &keepdims));
   if (!eg_dtype_is_float(x.dtype)) return eg_onnx_decline("it is not of floating point");
-  eg_onnx_builder_init(&write, call);
+  EG_ONNX_BUILDER(write, call);
   eg_builder *b = &write.b;
   eg_ref input = eg_onnx_operand(&write, 0);
   eg_ref most = reduced(&write, EG_OP_REDUCE_MAX, input, axes, true);
@@ -157,12 +154,11 @@ egraph_status eg_onnx_import_mean_variance(const eg_onnx_call *call) {
   eg_type x;
   eg_ints axes;
   bool present;
-  eg_onnx_builder write;
   EG_TRY(eg_onnx_input_type(call, 0, &x));
   EG_TRY(eg_onnx_attr_ints(call, "axes", &present, &axes));
   if (!present) axes = (eg_ints){.data = usual, .len = 3};
   EG_TRY(eg_onnx_sorted_axes(call, axes, x.rank, &axes));
-  eg_onnx_builder_init(&write, call);
+  EG_ONNX_BUILDER(write, call);
   eg_builder *b = &write.b;
   eg_ref input = eg_onnx_operand(&write, 0);
   eg_ref square = EG_BUILD(b, EG_OP_SQUARE, input);

@@ -18,7 +18,7 @@ typedef struct resize {
   int64_t shape[EGRAPH_MAX_RANK];
   double scales[EGRAPH_MAX_RANK]; // 32-bit numbers
   double roi[2 * EGRAPH_MAX_RANK];
-  bool has_scales; // other ones than those of the sizes
+  bool has_scales; // which differ from the ratios of sizes
   eg_resize_coordinates coordinates;
   eg_resize_rounding rounding;
   eg_resize_mode mode;
@@ -154,8 +154,7 @@ static egraph_status emit_resize(const eg_onnx_call *call, resize *r) {
   simplify(r);
   if (r->coordinates == EG_RESIZE_TF_HALF_PIXEL_FOR_NN)
     return eg_onnx_decline("tf_half_pixel_for_nn with this rounding is not supported");
-  eg_attr_list list;
-  eg_attr_list_init(&list, EG_OP_RESIZE);
+  eg_attr_list list = EG_PLAIN(RESIZE);
   eg_attr_list_set_ints(&list, EG_A_RESIZE_SHAPE, r->shape, r->x.rank);
   eg_attr_list_set_symbol(&list, EG_A_RESIZE_MODE, own_word(modes, (int)r->mode));
   eg_attr_list_set_symbol(&list, EG_A_RESIZE_COORDINATES,
@@ -242,7 +241,7 @@ static egraph_status set_scales(resize *r, const axes *a, const double *scales,
   return EGRAPH_OK;
 }
 
-// The sizes as they are, or (not_larger, not_smaller) those of one scale for all axes.
+// Takes the sizes as they are, or (not_larger, not_smaller) scales all axes alike.
 static egraph_status set_sizes(const eg_onnx_call *call, resize *r, const axes *a,
                                eg_ints sizes) {
   const char *policy;
@@ -296,7 +295,7 @@ static egraph_status set_roi(const eg_onnx_call *call, resize *r, const axes *a)
   return EGRAPH_OK;
 }
 
-/// Nothing is resized yet.
+/// Fills *out with a resize that changes no size.
 static egraph_status start_resize(const eg_onnx_call *call, resize *out) {
   int mode;
   *out = (resize){.coordinates = EG_RESIZE_ASYMMETRIC, .rounding = EG_RESIZE_FLOOR};

@@ -10,8 +10,8 @@
 // ---- constants ----------------------------------------------------------------------
 
 /// Makes the result a scalar or list of these elements.
-static egraph_status define(const eg_onnx_call *call, egraph_dtype dtype,
-                            const void *data, size_t count, uint32_t rank) {
+static egraph_status define_list(const eg_onnx_call *call, egraph_dtype dtype,
+                                 const void *data, size_t count, uint32_t rank) {
   eg_type type = eg_type_of(dtype, rank, (const int64_t[]){(int64_t)count});
   return eg_onnx_define_result(call, 0, &type, data);
 }
@@ -45,16 +45,17 @@ egraph_status eg_onnx_import_constant(const eg_onnx_call *call) {
   if (attr != NULL) return define_tensor(call, attr->t);
   if (eg_onnx_attr(call, "value_int") != NULL) {
     EG_TRY(eg_onnx_attr_int(call, "value_int", 0, &integer));
-    return define(call, EGRAPH_INT64, &integer, 1, 0);
+    return define_list(call, EGRAPH_INT64, &integer, 1, 0);
   }
   if (eg_onnx_attr(call, "value_float") != NULL) {
     EG_TRY(eg_onnx_attr_float(call, "value_float", 0.0, &number));
-    return define(call, EGRAPH_FLOAT32, &(float){(float)number}, 1, 0);
+    return define_list(call, EGRAPH_FLOAT32, &(float){(float)number}, 1, 0);
   }
   attr = eg_onnx_attr(call, "value_floats");
-  if (attr != NULL) return define(call, EGRAPH_FLOAT32, attr->floats, attr->n_floats, 1);
+  if (attr != NULL)
+    return define_list(call, EGRAPH_FLOAT32, attr->floats, attr->n_floats, 1);
   EG_TRY(eg_onnx_attr_ints(call, "value_ints", &present, &ints));
-  return define(call, EGRAPH_INT64, ints.data, ints.len, 1);
+  return define_list(call, EGRAPH_INT64, ints.data, ints.len, 1);
 }
 
 // The one element of attribute `value`, float32 zero without it.
@@ -107,8 +108,7 @@ static egraph_status emit_eye(const eg_onnx_call *call, egraph_dtype dtype, int6
   int64_t height = rows + down, width = columns + right;
   int64_t n = height > width ? height : width;
   const int64_t starts[2] = {down, right}, ends[2] = {height, width}, steps[2] = {1, 1};
-  eg_onnx_builder write;
-  eg_onnx_builder_init(&write, call);
+  EG_ONNX_BUILDER(write, call);
   eg_ref eye = eg_onnx_write(
       &write, EG_LIST(EYE, EG_DTYPE(EYE_DTYPE, dtype), EG_INT(EYE_N, n)), NULL, 0);
   if (rows != n || columns != n) eye = eg_build_slice(&write.b, eye, starts, ends, steps);
@@ -192,26 +192,19 @@ egraph_status eg_onnx_import_range(const eg_onnx_call *call) {
 
 // ---- shapes: known at once, where no dimension is open ------------------------------
 
-// Clamped into [0, rank]; negative counts from the end.
-static int64_t clamp_dim(int64_t dim, uint32_t rank) {
-  if (dim < 0) dim += (int64_t)rank;
-  if (dim < 0) return 0;
-  return dim > (int64_t)rank ? (int64_t)rank : dim;
-}
-
 egraph_status eg_onnx_import_shape(const eg_onnx_call *call) {
   eg_type x;
   int64_t start, end;
   EG_TRY(eg_onnx_input_type(call, 0, &x));
   EG_TRY(eg_onnx_attr_int(call, "start", 0, &start));
   EG_TRY(eg_onnx_attr_int(call, "end", INT64_MAX, &end));
-  start = clamp_dim(start, x.rank);
-  end = clamp_dim(end, x.rank);
+  start = eg_onnx_clamp(start < 0 ? start + x.rank : start, 0, x.rank);
+  end = eg_onnx_clamp(end < 0 ? end + x.rank : end, 0, x.rank);
   if (end > start && eg_size_any_open(x.dims + start, (uint32_t)(end - start)))
     return eg_onnx_emit_node(
         call, EG_LIST(SHAPE, EG_INT(SHAPE_START, start), EG_INT(SHAPE_END, end)));
-  return define(call, EGRAPH_INT64, x.dims + start,
-                end > start ? (size_t)(end - start) : 0, 1);
+  return define_list(call, EGRAPH_INT64, x.dims + start,
+                     end > start ? (size_t)(end - start) : 0, 1);
 }
 
 egraph_status eg_onnx_import_size(const eg_onnx_call *call) {
@@ -220,19 +213,14 @@ egraph_status eg_onnx_import_size(const eg_onnx_call *call) {
   int64_t size = eg_type_elements(&x);
   if (eg_type_is_open(&x))
     return eg_onnx_emit_plain(call, EG_OP_SIZE, call->inputs, 1, eg_onnx_output(call, 0));
-  return define(call, EGRAPH_INT64, &size, 1, 0);
+  return define_list(call, EGRAPH_INT64, &size, 1, 0);
 }
 
 // ---- reshapes -----------------------------------------------------------------------
 
-/// An open entry may not be 0, which would copy a dimension, nor -1.
-static bool is_entry(int64_t entry, bool allow_zero) {
-  return !eg_size_is_open(entry) || eg_size_at_least(entry, allow_zero ? 0 : 1);
-}
-
-/// What is left of the elements for the entry -1, at `open`: one entry is divided by
-/// after the other, because of a product of open sizes it is harder to show that it is
-/// not 0.
+/// Divides the elements by all entries but the one at `open`, which is -1. It divides by
+/// one entry after the other: a product of open sizes is harder to show to be other than
+/// 0.
 static bool find_rest(int64_t elements, const int64_t *entries, uint32_t count,
                       uint32_t open, int64_t *out) {
   int64_t number = 1;
@@ -269,7 +257,8 @@ static egraph_status resolve_shape(const eg_type *x, eg_ints shape, bool allow_z
       open = i;
       continue;
     }
-    if (!is_entry(out[i], allow_zero))
+    // An open entry may not be 0, which would copy a dimension, nor -1.
+    if (eg_size_is_open(out[i]) && !eg_size_at_least(out[i], allow_zero ? 0 : 1))
       return eg_onnx_decline("an entry of the shape means something else at some sizes");
     if (!eg_size_mul(known, out[i], &known))
       return EG_FAIL(EGRAPH_E_PARSE, "the shape overflows");
@@ -281,17 +270,16 @@ static egraph_status resolve_shape(const eg_type *x, eg_ints shape, bool allow_z
   return EGRAPH_OK;
 }
 
-/// Returns whether the bytes of a tensor stand in the file, and are not computed from
-/// shapes.
+/// True when the bytes of a tensor are in the file, and not computed from shapes.
 static bool is_in_file(const eg_onnx_reader *r, eg_onnx_ref ref) {
   uint32_t producer = r->tensors.data[ref.id].producer;
   return producer == UINT32_MAX ||
          strcmp(r->nodes.data[producer].node->op_type, "Constant") == 0;
 }
 
-/// Where the batch is another than the file's (onnx/read/open.c): a shape of the
-/// file holds for its operand there. The entry before which as many elements stand as
-/// before the operand's dimension that has changed follows that dimension.
+/// Changes a shape that the file has for another batch (onnx/read/open.c). The operand
+/// has one dimension that changed with the batch; the entry of the shape that has as many
+/// elements before it as that dimension changes with it.
 static egraph_status follow_batch(const eg_onnx_call *call, const eg_type *x,
                                   eg_ints shape, bool allow_zero, int64_t *dims,
                                   bool *out_followed) {
@@ -398,52 +386,50 @@ static egraph_status emit_shuffle(const eg_onnx_call *call, const int64_t *split
   eg_attr_list list = EG_LIST(TRANSPOSE, EG_INTS(TRANSPOSE_PERM, perm, 6));
   EG_TRY(eg_onnx_fresh(call, &apart));
   EG_TRY(eg_onnx_emit_reshape(call, eg_onnx_input(call, 0), split, 6, apart));
-  EG_TRY(eg_onnx_emit_fresh(call, &list, &apart, 1, &moved));
+  EG_TRY(eg_onnx_emit_fresh(call, list, &apart, 1, &moved));
   return eg_onnx_emit_reshape(call, moved, joined, 4, eg_onnx_output(call, 0));
 }
 
-static egraph_status read_block(const eg_onnx_call *call, eg_type *out_x, int64_t *out) {
+static egraph_status read_block(const eg_onnx_call *call, eg_type *out_x, int64_t *out,
+                                bool *out_by_channel) {
+  const char *mode;
   EG_TRY(eg_onnx_input_type(call, 0, out_x));
   EG_TRY(eg_onnx_attr_int(call, "blocksize", 0, out));
+  EG_TRY(eg_onnx_attr_string(call, "mode", "DCR", &mode));
   if (out_x->rank != 4) return EG_FAIL(EGRAPH_E_PARSE, "the input must have rank 4");
   if (*out < 1 || *out > INT16_MAX)
     return EG_FAIL(EGRAPH_E_PARSE, "the block size is %" PRId64, *out);
   for (uint32_t i = 0; i < 4; i++)
     if (!eg_size_is_open(out_x->dims[i]) && out_x->dims[i] > INT32_MAX)
       return EG_FAIL(EGRAPH_E_PARSE, "the input is too large");
-  return EGRAPH_OK;
+  *out_by_channel = strcmp(mode, "CRD") == 0;
+  if (*out_by_channel || strcmp(mode, "DCR") == 0) return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_PARSE, "attribute 'mode' is '%.40s'", mode);
 }
 
 egraph_status eg_onnx_import_depth_to_space(const eg_onnx_call *call) {
   eg_type x;
   int64_t b;
-  const char *mode;
-  EG_TRY(read_block(call, &x, &b));
-  EG_TRY(eg_onnx_attr_string(call, "mode", "DCR", &mode));
+  bool by_channel;
+  EG_TRY(read_block(call, &x, &b, &by_channel));
   int64_t n = x.dims[0], h = x.dims[2], w = x.dims[3], c, high, wide;
   if (!eg_size_exact_div(x.dims[1], b * b, &c))
     return EG_FAIL(EGRAPH_E_PARSE, "the channels are no multiple of the block");
   if (!eg_size_mul(h, b, &high) || !eg_size_mul(w, b, &wide))
     return eg_onnx_decline("a size has no expression");
   const int64_t joined[4] = {n, c, high, wide};
-  if (strcmp(mode, "DCR") == 0)
-    return emit_shuffle(call, (const int64_t[]){n, b, b, c, h, w},
-                        (const int64_t[]){0, 3, 4, 1, 5, 2}, joined);
-  if (strcmp(mode, "CRD") == 0)
+  if (by_channel)
     return emit_shuffle(call, (const int64_t[]){n, c, b, b, h, w},
                         (const int64_t[]){0, 1, 4, 2, 5, 3}, joined);
-  return EG_FAIL(EGRAPH_E_PARSE, "attribute 'mode' is '%.40s'", mode);
+  return emit_shuffle(call, (const int64_t[]){n, b, b, c, h, w},
+                      (const int64_t[]){0, 3, 4, 1, 5, 2}, joined);
 }
 
 egraph_status eg_onnx_import_space_to_depth(const eg_onnx_call *call) {
   eg_type x;
   int64_t b;
-  const char *mode;
-  EG_TRY(read_block(call, &x, &b));
-  EG_TRY(eg_onnx_attr_string(call, "mode", "DCR", &mode));
-  bool by_channel = strcmp(mode, "CRD") == 0;
-  if (!by_channel && strcmp(mode, "DCR") != 0)
-    return EG_FAIL(EGRAPH_E_PARSE, "attribute 'mode' is '%.40s'", mode);
+  bool by_channel;
+  EG_TRY(read_block(call, &x, &b, &by_channel));
   int64_t n = x.dims[0], c = x.dims[1], h, w, deep;
   if (!eg_size_exact_div(x.dims[2], b, &h) || !eg_size_exact_div(x.dims[3], b, &w))
     return EG_FAIL(EGRAPH_E_PARSE, "height and width are no multiples of the block");

@@ -55,12 +55,12 @@ typedef struct transform {
   bool inverse, onesided;
 } transform;
 
-// What part `in` at t adds to part `out` at k.
+// The factor by which part `in` at t is added to part `out` at k.
 static double weight_of(const transform *f, int64_t t, int64_t in, int64_t k,
                         int64_t out) {
   if (t >= f->length) return 0;
   double scale = 1;
-  if (f->inverse && f->onesided) { // t is a frequency, and stands for -t as well
+  if (f->inverse && f->onesided) { // t is a frequency, and -t has the same value
     if (t > f->length / 2) return 0;
     scale = t == 0 || 2 * t == f->length ? 1 : 2;
   }
@@ -113,7 +113,6 @@ egraph_status eg_onnx_import_dft(const eg_onnx_call *call) {
   eg_ints length, place;
   bool has_length, has_axis;
   int64_t axis, inverse, onesided;
-  eg_onnx_builder write;
   eg_onnx_ref matrix;
   EG_TRY(eg_onnx_input_type(call, 0, &x));
   EG_TRY(eg_onnx_attr_int(call, "inverse", 0, &inverse));
@@ -138,7 +137,7 @@ egraph_status eg_onnx_import_dft(const eg_onnx_call *call) {
   f.kept = f.onesided && !f.inverse ? f.length / 2 + 1 : f.length;
   f.parts_out = to_real ? 1 : 2;
   EG_TRY(make_matrix(call, &f, x.dtype, &matrix));
-  eg_onnx_builder_init(&write, call);
+  EG_ONNX_BUILDER(write, call);
   return eg_onnx_finish(&write, 0, emit_transform(&write, matrix, (uint32_t)axis));
 }
 
@@ -176,7 +175,6 @@ egraph_status eg_onnx_import_affine_grid(const eg_onnx_call *call) {
   eg_ints size;
   bool present;
   int64_t align, dims[5];
-  eg_onnx_builder write;
   eg_onnx_ref grid;
   EG_TRY(eg_onnx_input_type(call, 0, &theta));
   EG_TRY(eg_onnx_attr_int(call, "align_corners", 0, &align));
@@ -190,7 +188,7 @@ egraph_status eg_onnx_import_affine_grid(const eg_onnx_call *call) {
   dims[0] = size.data[0];
   memcpy(dims + 1, size.data + 2, spatial * sizeof *dims);
   dims[spatial + 1] = spatial;
-  eg_onnx_builder_init(&write, call);
+  EG_ONNX_BUILDER(write, call);
   eg_ref turned = eg_build_transpose(&write.b, eg_onnx_operand(&write, 0), swapped);
   eg_ref y = EG_BUILD(&write.b, EG_OP_MATMUL, (eg_ref){grid.id}, turned);
   return eg_onnx_finish(&write, 0, eg_build_reshape(&write.b, y, spatial + 2, dims));

@@ -107,7 +107,7 @@ static eg_attr ints_attr(const int64_t *data, uint32_t len) {
   return (eg_attr){.kind = EG_ATTR_INTS, .ints = {data, len}};
 }
 
-// The attributes of a convolution, whose first slots are those of conv.
+// The attributes of a convolution, whose first slots are the first slots of conv.
 static egraph_status conv_attrs(const eg_onnx_call *call, uint32_t weight_operand,
                                 eg_attr_list *list) {
   eg_type x, weight;

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/owner.h"
 #include "onnx/read/reader.h"
 #include "onnx/read/scopes.h"
 #include "onnx/sets/versions.h"
@@ -13,41 +14,33 @@ EG_VEC_DEFINE(graph_list, const Onnx__GraphProto *);
 
 // ---- tensors that sub-graphs use ----------------------------------------------------
 
-static egraph_status push_attribute_graphs(const Onnx__NodeProto *node, graph_list *out) {
-  for (size_t i = 0; i < node->n_attribute; i++) {
-    const Onnx__AttributeProto *attr = node->attribute[i];
-    if (attr->g != NULL) EG_TRY(graph_list_push(out, attr->g));
-    for (size_t k = 0; k < attr->n_graphs; k++)
-      EG_TRY(graph_list_push(out, attr->graphs[k]));
-  }
+static egraph_status push_graphs(const Onnx__NodeProto *node, graph_list *out) {
+  for (eg_onnx_graphs g = {0}; eg_onnx_next_graph(node, &g);)
+    EG_TRY(graph_list_push(out, g.graph));
   return EGRAPH_OK;
 }
 
 // All graphs below the node, outer ones first; the list is its own work list.
 static egraph_status collect_graphs(const Onnx__NodeProto *node, graph_list *out) {
-  EG_TRY(push_attribute_graphs(node, out));
+  EG_TRY(push_graphs(node, out));
   for (size_t i = 0; i < out->len; i++)
     for (size_t n = 0; n < out->data[i]->n_node; n++)
-      EG_TRY(push_attribute_graphs(out->data[i]->node[n], out));
+      EG_TRY(push_graphs(out->data[i]->node[n], out));
   return EGRAPH_OK;
 }
 
 egraph_status eg_onnx_inner_names(egraph_allocator alloc, const Onnx__NodeProto *node,
                                   eg_strmap *out) {
-  graph_list graphs;
-  eg_onnx_strings names;
+  EG_LOCAL(graph_list, graphs, alloc);
+  EG_LOCAL(eg_onnx_strings, names, alloc);
   uint32_t ignored;
-  graph_list_init(&graphs, alloc);
-  eg_onnx_strings_init(&names, alloc);
-  egraph_status status = collect_graphs(node, &graphs);
-  for (size_t g = 0; status == EGRAPH_OK && g < graphs.len; g++)
-    status = eg_onnx_defined_names(graphs.data[g], &names);
-  for (size_t i = 0; status == EGRAPH_OK && i < names.len; i++)
+  EG_TRY(collect_graphs(node, &graphs));
+  for (size_t g = 0; g < graphs.len; g++)
+    EG_TRY(eg_onnx_defined_names(graphs.data[g], &names, NULL));
+  for (size_t i = 0; i < names.len; i++)
     if (!eg_strmap_find(out, names.data[i], &ignored))
-      status = eg_strmap_put(out, names.data[i], EG_ONNX_INNER_NAME);
-  eg_onnx_strings_deinit(&names);
-  graph_list_deinit(&graphs);
-  return status;
+      EG_TRY(eg_strmap_put(out, names.data[i], EG_ONNX_INNER_NAME));
+  return EGRAPH_OK;
 }
 
 /// The search for what graphs within a node use of what is around it.
@@ -57,6 +50,7 @@ typedef struct capture_search {
   eg_onnx_strings names; // scratch
   eg_onnx_refs *out;
 } capture_search;
+EG_OWNER_DEFINE_STATIC(capture_search, (eg_onnx_scopes, scopes), (eg_onnx_strings, names))
 
 // A name that is not made inside.
 static egraph_status add_capture(capture_search *s, const char *name) {
@@ -71,45 +65,34 @@ static egraph_status add_capture(capture_search *s, const char *name) {
   return eg_onnx_refs_push(s->out, ref);
 }
 
-static egraph_status search_graphs(capture_search *s, const Onnx__NodeProto *node);
-
-/// No name twice, but for an initializer, which may be that of an input.
+/// Fails where a name is made twice. An initializer may have the name of an input.
 static egraph_status check_made_once(capture_search *s, size_t initializers) {
-  eg_strmap made;
-  eg_strmap_init(&made, s->reader->alloc);
-  egraph_status status = EGRAPH_OK;
-  for (size_t i = initializers; status == EGRAPH_OK && i < s->names.len; i++) {
+  EG_LOCAL(eg_strmap, made, s->reader->alloc);
+  for (size_t i = initializers; i < s->names.len; i++) {
     uint32_t ignored;
-    status = eg_strmap_find(&made, s->names.data[i], &ignored)
-                 ? EG_FAIL(EGRAPH_E_PARSE,
-                           "a graph of it makes '%.200s' twice; each result needs a name "
-                           "of its own",
-                           s->names.data[i])
-                 : eg_strmap_put(&made, s->names.data[i], 0);
+    if (eg_strmap_find(&made, s->names.data[i], &ignored))
+      return EG_FAIL(
+          EGRAPH_E_PARSE,
+          "a graph of it makes '%.200s' twice; each result needs a name of its own",
+          s->names.data[i]);
+    EG_TRY(eg_strmap_put(&made, s->names.data[i], 0));
   }
-  eg_strmap_deinit(&made);
-  return status;
-}
-
-static egraph_status define_within(capture_search *s, const Onnx__GraphProto *graph) {
-  s->names.len = 0;
-  EG_TRY(eg_onnx_initializer_names(graph, &s->names));
-  const size_t initializers = s->names.len;
-  s->names.len = 0;
-  EG_TRY(eg_onnx_defined_names(graph, &s->names));
-  EG_TRY(check_made_once(s, initializers));
-  for (size_t i = 0; i < s->names.len; i++)
-    EG_TRY(eg_onnx_scopes_define(&s->scopes, s->names.data[i], 0));
   return EGRAPH_OK;
 }
 
 static egraph_status search_graph(capture_search *s, const Onnx__GraphProto *graph) {
   const size_t mark = s->scopes.hidden.len;
-  EG_TRY(define_within(s, graph));
+  size_t initializers;
+  s->names.len = 0;
+  EG_TRY(eg_onnx_defined_names(graph, &s->names, &initializers));
+  EG_TRY(check_made_once(s, initializers));
+  for (size_t i = 0; i < s->names.len; i++)
+    EG_TRY(eg_onnx_scopes_define(&s->scopes, s->names.data[i], 0));
   for (size_t n = 0; n < graph->n_node; n++) {
     for (size_t i = 0; i < graph->node[n]->n_input; i++)
       EG_TRY(add_capture(s, graph->node[n]->input[i]));
-    EG_TRY(search_graphs(s, graph->node[n]));
+    for (eg_onnx_graphs g = {0}; eg_onnx_next_graph(graph->node[n], &g);)
+      EG_TRY(search_graph(s, g.graph));
   }
   for (size_t i = 0; i < graph->n_output; i++)
     EG_TRY(add_capture(s, graph->output[i]->name));
@@ -117,25 +100,14 @@ static egraph_status search_graph(capture_search *s, const Onnx__GraphProto *gra
   return EGRAPH_OK;
 }
 
-static egraph_status search_graphs(capture_search *s, const Onnx__NodeProto *node) {
-  for (size_t i = 0; i < node->n_attribute; i++) {
-    const Onnx__AttributeProto *attr = node->attribute[i];
-    if (attr->g != NULL) EG_TRY(search_graph(s, attr->g));
-    for (size_t k = 0; k < attr->n_graphs; k++)
-      EG_TRY(search_graph(s, attr->graphs[k]));
-  }
-  return EGRAPH_OK;
-}
-
 egraph_status eg_onnx_captures(eg_onnx_reader *reader, const Onnx__NodeProto *node,
                                eg_onnx_refs *out) {
-  capture_search search = {.reader = reader, .out = out};
-  eg_onnx_scopes_init(&search.scopes, reader->alloc);
-  eg_onnx_strings_init(&search.names, reader->alloc);
-  egraph_status status = search_graphs(&search, node);
-  eg_onnx_strings_deinit(&search.names);
-  eg_onnx_scopes_deinit(&search.scopes);
-  return status;
+  EG_LOCAL(capture_search, search, reader->alloc);
+  search.reader = reader;
+  search.out = out;
+  for (eg_onnx_graphs g = {0}; eg_onnx_next_graph(node, &g);)
+    EG_TRY(search_graph(&search, g.graph));
+  return EGRAPH_OK;
 }
 
 // ---- records ------------------------------------------------------------------------
@@ -145,9 +117,7 @@ static bool is_foreign_domain(const char *domain) {
 }
 
 static bool has_graphs(const Onnx__NodeProto *node) {
-  for (size_t i = 0; i < node->n_attribute; i++)
-    if (node->attribute[i]->g != NULL || node->attribute[i]->n_graphs != 0) return true;
-  return false;
+  return eg_onnx_next_graph(node, &(eg_onnx_graphs){0});
 }
 
 typedef struct node_span {
@@ -164,7 +134,7 @@ static egraph_status search_calls(const eg_onnx_reader *r, graph_list *graphs,
     for (size_t n = 0; n < spans->data[s].count; n++) {
       const Onnx__NodeProto *node = spans->data[s].nodes[n];
       uint32_t index;
-      EG_TRY(push_attribute_graphs(node, graphs));
+      EG_TRY(push_graphs(node, graphs));
       for (; g < graphs->len; g++)
         EG_TRY(node_spans_push(
             spans, (node_span){graphs->data[g]->node, graphs->data[g]->n_node}));
@@ -180,16 +150,11 @@ static egraph_status search_calls(const eg_onnx_reader *r, graph_list *graphs,
 /// Functions that are called in the graphs of a node, there and from there.
 static egraph_status mark_called(eg_onnx_reader *r, const Onnx__NodeProto *node,
                                  bool *is_called) {
-  graph_list graphs;
-  node_spans spans;
+  EG_LOCAL(graph_list, graphs, r->alloc);
+  EG_LOCAL(node_spans, spans, r->alloc);
   Onnx__NodeProto *whole = (Onnx__NodeProto *)(uintptr_t)node;
-  graph_list_init(&graphs, r->alloc);
-  node_spans_init(&spans, r->alloc);
-  egraph_status status = node_spans_push(&spans, (node_span){&whole, 1});
-  if (status == EGRAPH_OK) status = search_calls(r, &graphs, &spans, is_called);
-  node_spans_deinit(&spans);
-  graph_list_deinit(&graphs);
-  return status;
+  EG_TRY(node_spans_push(&spans, (node_span){&whole, 1}));
+  return search_calls(r, &graphs, &spans, is_called);
 }
 
 // The model of a record around `graph`, which the caller fills, with the operator sets. A
@@ -207,9 +172,8 @@ static egraph_status record_model(eg_onnx_reader *r, Onnx__GraphProto *graph,
   if (node == NULL) return EGRAPH_OK;
   EG_TRY(eg_arena_alloc(&r->arena, scope->import_count + 1, sizeof *out->opset_import,
                         &out->opset_import));
-  EG_TRY(eg_arena_alloc(&r->arena, 1, sizeof *standard, &standard));
+  EG_TRY(eg_onnx_new(&r->arena, &onnx__operator_set_id_proto__descriptor, &standard));
   if (scope->opset != 0 && (!is_foreign_domain(node->domain) || has_graphs(node))) {
-    *standard = (Onnx__OperatorSetIdProto)ONNX__OPERATOR_SET_ID_PROTO__INIT;
     standard->domain = standard_domain;
     standard->has_version = true;
     standard->version = scope->opset;
@@ -242,16 +206,14 @@ typedef struct opaque_node {
 
 static egraph_status add_opaque(eg_onnx_reader *r, const opaque_node *node,
                                 const Onnx__ModelProto *record) {
-  unsigned char *bytes;
-  size_t size;
+  EG_OWNED(eg_onnx_packed, bytes);
   eg_value *results;
   EG_TRY(eg_arena_alloc(&r->arena, node->result_count, sizeof *results, &results));
-  EG_TRY(eg_onnx_message_pack(r->alloc, &record->base, &bytes, &size));
-  egraph_status status = eg_graph_add_opaque(
-      r->graph, node->name, node->type, bytes, size, node->operands, node->count,
-      (const eg_type *const *)node->types, node->names, node->result_count, results);
-  eg_free(r->alloc, bytes, size, 1);
-  EG_TRY(status);
+  EG_TRY(eg_onnx_message_pack(r->alloc, &record->base, &bytes));
+  EG_TRY(eg_graph_add_opaque(r->graph, node->name, node->type, bytes.data, bytes.size,
+                             node->operands, node->count,
+                             (const eg_type *const *)node->types, node->names,
+                             node->result_count, results));
   for (uint32_t i = 0; i < node->result_count; i++) {
     eg_onnx_tensor *tensor = eg_onnx_tensor_at(r, node->results[i]);
     tensor->made = true;
@@ -281,9 +243,9 @@ static egraph_status check_declared(const eg_onnx_call *call, const int *dtype,
                                     uint32_t result) {
   const Onnx__ValueInfoProto *info =
       eg_onnx_tensor_at(call->reader, call->outputs[result])->declared;
-  if (info == NULL || info->type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
-    return EGRAPH_OK;
-  const int declared = info->type->tensor_type->elem_type,
+  const Onnx__TypeProto__Tensor *tensor = eg_onnx_declared_tensor(info);
+  if (tensor == NULL) return EGRAPH_OK;
+  const int declared = tensor->elem_type,
             made = eg_onnx_result_type(call->node, dtype, result, call->reader->opset);
   if (declared == 0 || made == 0 || declared == made) return EGRAPH_OK;
   return EG_FAIL(EGRAPH_E_PARSE,
@@ -319,7 +281,7 @@ static egraph_status gather_results(const eg_onnx_call *call, opaque_node *out) 
     eg_type *type;
     EG_TRY(eg_arena_alloc(&r->arena, 1, sizeof *type, &type));
     uint32_t at = out->result_count++;
-    // What the file declares holds for its own batch.
+    // Declared types hold for the batch of the file.
     bool is_known = tensor->typed;
     if (!is_known && r->options.as_in_file == NULL)
       EG_TRY(eg_onnx_kept_type(r, tensor->declared, &is_known, type));
@@ -336,16 +298,15 @@ static egraph_status gather_results(const eg_onnx_call *call, opaque_node *out) 
 static egraph_status fill_record(const eg_onnx_call *call, const eg_onnx_refs *captures,
                                  Onnx__GraphProto *graph) {
   eg_onnx_reader *r = call->reader;
-  Onnx__ValueInfoProto *infos;
-  EG_TRY(eg_arena_alloc(&r->arena, captures->len, sizeof *infos, &infos));
   EG_TRY(eg_arena_alloc(&r->arena, captures->len, sizeof *graph->input, &graph->input));
   EG_TRY(eg_arena_alloc(&r->arena, call->output_count, sizeof *graph->value_info,
                         &graph->value_info));
   for (size_t i = 0; i < captures->len; i++) {
+    Onnx__ValueInfoProto *info;
+    EG_TRY(eg_onnx_new(&r->arena, &onnx__value_info_proto__descriptor, &info));
     // protobuf-c has no const strings; packing only reads.
-    infos[i] = (Onnx__ValueInfoProto)ONNX__VALUE_INFO_PROTO__INIT;
-    infos[i].name = (char *)(uintptr_t)eg_onnx_tensor_at(r, captures->data[i])->name;
-    graph->input[graph->n_input++] = &infos[i];
+    info->name = (char *)(uintptr_t)eg_onnx_tensor_at(r, captures->data[i])->name;
+    graph->input[graph->n_input++] = info;
   }
   for (uint32_t i = 0; i < call->output_count; i++) {
     if (call->outputs[i].id == EG_ONNX_NONE.id) continue;
@@ -358,15 +319,16 @@ static egraph_status fill_record(const eg_onnx_call *call, const eg_onnx_refs *c
   return EGRAPH_OK;
 }
 
-static egraph_status import_with_captures(const eg_onnx_call *call,
-                                          const eg_onnx_refs *captures) {
+egraph_status eg_onnx_import_opaque(const eg_onnx_call *call) {
+  EG_LOCAL(eg_onnx_refs, captures, call->reader->alloc);
+  EG_TRY(eg_onnx_captures(call->reader, call->node, &captures));
   Onnx__NodeProto *node = (Onnx__NodeProto *)(uintptr_t)call->node;
   opaque_node opaque = {.name = node->name, .type = node->op_type};
   Onnx__GraphProto graph = ONNX__GRAPH_PROTO__INIT;
   EG_TRY(check_results(call));
-  EG_TRY(gather_operands(call, captures, &opaque));
+  EG_TRY(gather_operands(call, &captures, &opaque));
   EG_TRY(gather_results(call, &opaque));
-  EG_TRY(fill_record(call, captures, &graph));
+  EG_TRY(fill_record(call, &captures, &graph));
   graph.n_node = 1;
   graph.node = &node;
   Onnx__ModelProto model;
@@ -374,45 +336,27 @@ static egraph_status import_with_captures(const eg_onnx_call *call,
   return add_opaque(call->reader, &opaque, &model);
 }
 
-egraph_status eg_onnx_import_opaque(const eg_onnx_call *call) {
-  eg_onnx_refs captures;
-  eg_onnx_refs_init(&captures, call->reader->alloc);
-  egraph_status status = eg_onnx_captures(call->reader, call->node, &captures);
-  if (status == EGRAPH_OK) status = import_with_captures(call, &captures);
-  eg_onnx_refs_deinit(&captures);
-  return status;
-}
-
 // ---- inputs and initializers of foreign types ---------------------------------------
 
-static egraph_status import_foreign(eg_onnx_reader *r, const char *name, const char *type,
-                                    Onnx__GraphProto *graph) {
+egraph_status eg_onnx_import_foreign(eg_onnx_reader *r, Onnx__ValueInfoProto *input,
+                                     Onnx__TensorProto *initializer) {
+  Onnx__GraphProto graph = ONNX__GRAPH_PROTO__INIT;
+  graph.n_input = input != NULL;
+  graph.input = &input;
+  graph.n_initializer = initializer != NULL;
+  graph.initializer = &initializer;
   eg_onnx_ref ref = EG_ONNX_NONE;
   const eg_type *none = NULL;
+  const char *name = input != NULL ? input->name : initializer->name;
   bool found = eg_strmap_find(&r->names, name, &ref.id);
   opaque_node opaque = {.name = "",
-                        .type = type,
+                        .type = input != NULL ? EG_ONNX_FOREIGN_INPUT
+                                              : EG_ONNX_FOREIGN_INITIALIZER,
                         .types = &none,
                         .names = &name,
                         .result_count = 1,
                         .results = &ref};
   Onnx__ModelProto model;
-  EG_TRY(record_model(r, graph, NULL, &model));
+  EG_TRY(record_model(r, &graph, NULL, &model));
   return found ? add_opaque(r, &opaque, &model) : EGRAPH_E_INTERNAL;
-}
-
-egraph_status eg_onnx_import_foreign_input(eg_onnx_reader *reader,
-                                           Onnx__ValueInfoProto *input) {
-  Onnx__GraphProto graph = ONNX__GRAPH_PROTO__INIT;
-  graph.n_input = 1;
-  graph.input = &input;
-  return import_foreign(reader, input->name, EG_ONNX_FOREIGN_INPUT, &graph);
-}
-
-egraph_status eg_onnx_import_foreign_initializer(eg_onnx_reader *reader,
-                                                 Onnx__TensorProto *initializer) {
-  Onnx__GraphProto graph = ONNX__GRAPH_PROTO__INIT;
-  graph.n_initializer = 1;
-  graph.initializer = &initializer;
-  return import_foreign(reader, initializer->name, EG_ONNX_FOREIGN_INITIALIZER, &graph);
 }

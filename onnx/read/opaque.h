@@ -25,7 +25,7 @@ enum { EG_ONNX_INNER_NAME = 1 };
 egraph_status eg_onnx_inner_names(egraph_allocator alloc, const Onnx__NodeProto *node,
                                   eg_strmap *out);
 
-/// Operator types of the records that stand for no node.
+/// Operator types of the records of inputs and initializers.
 #define EG_ONNX_FOREIGN_INPUT EG_OPAQUE_LEAF "Input"
 #define EG_ONNX_FOREIGN_INITIALIZER EG_OPAQUE_LEAF "Initializer"
 

@@ -17,13 +17,13 @@ typedef struct renaming {
   eg_onnx_scopes scopes;  // old name -> place in `fresh`
   eg_onnx_strings fresh;
 } renaming;
-#define OWNED                                                                            \
-  (eg_strmap, initializers), (eg_onnx_scopes, scopes), (eg_onnx_strings, fresh)
+EG_OWNER_DEFINE_STATIC(renaming, (eg_strmap, initializers), (eg_onnx_scopes, scopes),
+                       (eg_onnx_strings, fresh))
 
 static void rename_one(const renaming *r, char **inout) {
   uint32_t at;
   if (*inout != NULL && eg_onnx_scopes_find(&r->scopes, *inout, &at))
-    *inout = (char *)(uintptr_t)r->fresh.data[at];
+    *inout = eg_onnx_borrowed(r->fresh.data[at]);
 }
 
 static egraph_status rename_list(renaming *r, size_t count, char ***inout) {
@@ -37,114 +37,71 @@ static egraph_status rename_list(renaming *r, size_t count, char ***inout) {
   return EGRAPH_OK;
 }
 
-static egraph_status rename_infos(renaming *r, size_t count,
-                                  Onnx__ValueInfoProto ***inout) {
-  Onnx__ValueInfoProto **list, *infos;
-  EG_TRY(eg_arena_alloc(&r->writer->arena, count, sizeof *list, &list));
-  EG_TRY(eg_arena_alloc(&r->writer->arena, count, sizeof *infos, &infos));
-  for (size_t i = 0; i < count; i++) {
-    infos[i] = *(*inout)[i];
-    list[i] = &infos[i];
-    rename_one(r, &infos[i].name);
-  }
-  *inout = list;
-  return EGRAPH_OK;
-}
-
-static egraph_status rename_tensors(renaming *r, size_t count,
-                                    Onnx__TensorProto ***inout) {
-  Onnx__TensorProto **list, *tensors;
-  EG_TRY(eg_arena_alloc(&r->writer->arena, count, sizeof *list, &list));
-  EG_TRY(eg_arena_alloc(&r->writer->arena, count, sizeof *tensors, &tensors));
-  for (size_t i = 0; i < count; i++) {
-    tensors[i] = *(*inout)[i];
-    list[i] = &tensors[i];
-    rename_one(r, &tensors[i].name);
-  }
-  *inout = list;
-  return EGRAPH_OK;
-}
+/// Replaces a list of messages by copies with new names.
+#define RENAME_MESSAGES(r, count, list)                                                  \
+  do {                                                                                   \
+    EG_TRY(eg_onnx_copy_list(&(r)->writer->arena, (list), (count), &(list)));            \
+    for (size_t i_ = 0; i_ < (count); i_++)                                              \
+      rename_one((r), &(list)[i_]->name);                                                \
+  } while (0)
 
 static egraph_status rename_sparse(renaming *r, size_t count,
                                    Onnx__SparseTensorProto ***inout) {
-  Onnx__SparseTensorProto **list, *tensors;
-  EG_TRY(eg_arena_alloc(&r->writer->arena, count, sizeof *list, &list));
-  EG_TRY(eg_arena_alloc(&r->writer->arena, count, sizeof *tensors, &tensors));
+  EG_TRY(eg_onnx_copy_list(&r->writer->arena, *inout, count, inout));
   for (size_t i = 0; i < count; i++) {
-    Onnx__TensorProto **values = &tensors[i].values;
-    tensors[i] = *(*inout)[i];
-    list[i] = &tensors[i];
+    Onnx__TensorProto **values = &(*inout)[i]->values;
     if (*values == NULL) continue;
-    EG_TRY(rename_tensors(r, 1, &values));
-    tensors[i].values = values[0];
+    EG_TRY(eg_onnx_copy(&r->writer->arena, *values, values));
+    rename_one(r, &(*values)->name);
   }
-  *inout = list;
   return EGRAPH_OK;
-}
-
-/// Returns whether a name is one of the model.
-static bool is_of_model(const renaming *r, const char *name) {
-  uint32_t of = EG_ONNX_INNER_NAME;
-  return eg_strmap_find(&r->writer->names, name, &of) && of != EG_ONNX_INNER_NAME;
 }
 
 // A name that the model has, or a graph around, is made another one.
 static egraph_status define(renaming *r, const char *name, bool is_initializer) {
   eg_onnx_body body = {.writer = r->writer, .stem = name};
   const char *fresh = name;
-  uint32_t at;
+  uint32_t at, of = EG_ONNX_INNER_NAME;
   bool is_around = eg_onnx_scopes_find(&r->scopes, name, &at);
+  bool is_of_model =
+      eg_strmap_find(&r->writer->names, name, &of) && of != EG_ONNX_INNER_NAME;
   if (is_around && is_initializer)
     fresh = r->fresh.data[at];
-  else if (is_around || is_of_model(r, name))
+  else if (is_around || is_of_model)
     EG_TRY(eg_onnx_made_up(&body, &fresh));
   EG_TRY(eg_onnx_strings_push(&r->fresh, fresh));
   return eg_onnx_scopes_define(&r->scopes, name, (uint32_t)r->fresh.len - 1);
 }
 
 static egraph_status define_all(renaming *r, const Onnx__GraphProto *graph) {
-  eg_onnx_strings names;
-  eg_onnx_strings_init(&names, r->writer->alloc);
-  egraph_status status = eg_onnx_initializer_names(graph, &names);
-  const size_t initializers = names.len;
-  names.len = 0;
-  if (status == EGRAPH_OK) status = eg_onnx_defined_names(graph, &names);
-  for (size_t i = 0; status == EGRAPH_OK && i < names.len; i++)
-    status = define(r, names.data[i], i < initializers);
-  eg_onnx_strings_deinit(&names);
-  return status;
+  EG_LOCAL(eg_onnx_strings, names, r->writer->alloc);
+  size_t initializers;
+  EG_TRY(eg_onnx_defined_names(graph, &names, &initializers));
+  for (size_t i = 0; i < names.len; i++)
+    EG_TRY(define(r, names.data[i], i < initializers));
+  return EGRAPH_OK;
 }
 
 static egraph_status rename_graphs(renaming *r, Onnx__NodeProto *inout);
-
-static egraph_status rename_node(renaming *r, Onnx__NodeProto **inout) {
-  Onnx__NodeProto *node;
-  EG_TRY(eg_arena_alloc(&r->writer->arena, 1, sizeof *node, &node));
-  *node = **inout;
-  *inout = node;
-  EG_TRY(rename_list(r, node->n_input, &node->input));
-  EG_TRY(rename_list(r, node->n_output, &node->output));
-  return rename_graphs(r, node);
-}
 
 static egraph_status rename_graph(renaming *r, Onnx__GraphProto **inout) {
   const size_t mark = r->scopes.hidden.len;
   const Onnx__GraphProto *old = *inout;
   Onnx__GraphProto *graph;
-  EG_TRY(eg_arena_alloc(&r->writer->arena, 1, sizeof *graph, &graph));
-  *graph = *old;
+  EG_TRY(eg_onnx_copy(&r->writer->arena, old, &graph));
   graph->n_quantization_annotation = 0;
   EG_TRY(define_all(r, old));
-  EG_TRY(rename_infos(r, graph->n_input, &graph->input));
-  EG_TRY(rename_infos(r, graph->n_output, &graph->output));
-  EG_TRY(rename_infos(r, graph->n_value_info, &graph->value_info));
-  EG_TRY(rename_tensors(r, graph->n_initializer, &graph->initializer));
+  RENAME_MESSAGES(r, graph->n_input, graph->input);
+  RENAME_MESSAGES(r, graph->n_output, graph->output);
+  RENAME_MESSAGES(r, graph->n_value_info, graph->value_info);
+  RENAME_MESSAGES(r, graph->n_initializer, graph->initializer);
   EG_TRY(rename_sparse(r, graph->n_sparse_initializer, &graph->sparse_initializer));
-  EG_TRY(
-      eg_arena_alloc(&r->writer->arena, old->n_node, sizeof *graph->node, &graph->node));
+  EG_TRY(eg_onnx_copy_list(&r->writer->arena, old->node, old->n_node, &graph->node));
   for (size_t i = 0; i < old->n_node; i++) {
-    graph->node[i] = old->node[i];
-    EG_TRY(rename_node(r, &graph->node[i]));
+    Onnx__NodeProto *node = graph->node[i];
+    EG_TRY(rename_list(r, node->n_input, &node->input));
+    EG_TRY(rename_list(r, node->n_output, &node->output));
+    EG_TRY(rename_graphs(r, node));
   }
   eg_onnx_scopes_leave(&r->scopes, mark);
   *inout = graph;
@@ -155,8 +112,7 @@ static egraph_status rename_attribute(renaming *r, Onnx__AttributeProto **inout)
   const Onnx__AttributeProto *old = *inout;
   Onnx__AttributeProto *attr;
   if (old->g == NULL && old->n_graphs == 0) return EGRAPH_OK;
-  EG_TRY(eg_arena_alloc(&r->writer->arena, 1, sizeof *attr, &attr));
-  *attr = *old;
+  EG_TRY(eg_onnx_copy(&r->writer->arena, old, &attr));
   if (attr->g != NULL) EG_TRY(rename_graph(r, &attr->g));
   EG_TRY(eg_arena_alloc(&r->writer->arena, old->n_graphs, sizeof *attr->graphs,
                         &attr->graphs));
@@ -179,26 +135,14 @@ static egraph_status rename_graphs(renaming *r, Onnx__NodeProto *inout) {
   return EGRAPH_OK;
 }
 
-static egraph_status list_initializers(renaming *r, const Onnx__NodeProto *node);
-
-static egraph_status list_initializers_of(renaming *r, const Onnx__GraphProto *graph) {
-  eg_onnx_strings names;
-  eg_onnx_strings_init(&names, r->writer->alloc);
-  egraph_status status = eg_onnx_initializer_names(graph, &names);
-  for (size_t i = 0; status == EGRAPH_OK && i < names.len; i++)
-    status = eg_strmap_put(&r->initializers, names.data[i], 0);
-  for (size_t n = 0; status == EGRAPH_OK && n < graph->n_node; n++)
-    status = list_initializers(r, graph->node[n]);
-  eg_onnx_strings_deinit(&names);
-  return status;
-}
-
 static egraph_status list_initializers(renaming *r, const Onnx__NodeProto *node) {
-  for (size_t i = 0; i < node->n_attribute; i++) {
-    const Onnx__AttributeProto *attr = node->attribute[i];
-    if (attr->g != NULL) EG_TRY(list_initializers_of(r, attr->g));
-    for (size_t k = 0; k < attr->n_graphs; k++)
-      EG_TRY(list_initializers_of(r, attr->graphs[k]));
+  for (eg_onnx_graphs g = {0}; eg_onnx_next_graph(node, &g);) {
+    EG_LOCAL(eg_onnx_strings, names, r->writer->alloc);
+    EG_TRY(eg_onnx_initializer_names(g.graph, &names));
+    for (size_t i = 0; i < names.len; i++)
+      EG_TRY(eg_strmap_put(&r->initializers, names.data[i], 0));
+    for (size_t n = 0; n < g.graph->n_node; n++)
+      EG_TRY(list_initializers(r, g.graph->node[n]));
   }
   return EGRAPH_OK;
 }
@@ -209,9 +153,10 @@ static bool is_alone(const char *const *captures, size_t count, size_t at) {
   return true;
 }
 
-// What the node's graphs call a tensor of the model: its old name, which a copy has where
-// it is another tensor's or has changed, so that captures stay as many. One that an
-// initializer may hide has a name that no other has.
+// Binds the name by which the node's graphs read a tensor of the model. They keep the old
+// name: where the tensor is renamed, or another one has that name, a copy under the old
+// name is read, so that captures stay as many. A tensor that an initializer may hide gets
+// a name that no other has.
 static egraph_status bind_capture(renaming *r, const Onnx__GraphProto *record,
                                   const char *const *captures, size_t at) {
   const char *old = record->input[at]->name, *present = captures[at];
@@ -230,19 +175,13 @@ static egraph_status bind_capture(renaming *r, const Onnx__GraphProto *record,
   return eg_onnx_scopes_keep(&r->scopes, old, (uint32_t)r->fresh.len - 1);
 }
 
-static egraph_status rename_all(renaming *r, const Onnx__GraphProto *record,
-                                const char *const *captures, Onnx__NodeProto *inout) {
-  EG_TRY(list_initializers(r, inout));
-  for (size_t i = 0; i < record->n_input; i++)
-    EG_TRY(bind_capture(r, record, captures, i));
-  return rename_graphs(r, inout);
-}
-
 egraph_status eg_onnx_rename_within(eg_onnx_body *body, const Onnx__GraphProto *record,
                                     const char *const *captures, Onnx__NodeProto *inout) {
-  renaming r = {.body = body, .writer = body->writer};
-  EG_INIT_MEMBERS(&r, body->writer->alloc, OWNED);
-  egraph_status status = rename_all(&r, record, captures, inout);
-  EG_DEINIT_MEMBERS(&r, OWNED);
-  return status;
+  EG_LOCAL(renaming, r, body->writer->alloc);
+  r.body = body;
+  r.writer = body->writer;
+  EG_TRY(list_initializers(&r, inout));
+  for (size_t i = 0; i < record->n_input; i++)
+    EG_TRY(bind_capture(&r, record, captures, i));
+  return rename_graphs(&r, inout);
 }

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/owner.h"
 #include "base/vec.h"
 #include "onnx/onnx.h"
 #include "onnx/read/reader.h"
@@ -21,6 +22,7 @@ static int64_t usual_size(const eg_onnx_symbol *symbol) {
 
 typedef struct opening {
   egraph_allocator alloc;
+  eg_arena *arena;
   const char *path;
   const eg_onnx_import_options *options;
   eg_onnx_symbols symbols; // without a size
@@ -50,8 +52,8 @@ static egraph_status add_symbol(opening *o, uint32_t i) {
 static egraph_status add_symbols(opening *o) {
   uint32_t given = o->options->dim_count, count = (uint32_t)o->symbols.len;
   EG_TRY(eg_open_sizes_create(o->alloc, &o->sizes));
-  EG_TRY(eg_alloc(o->alloc, given + count, sizeof *o->dims, &o->dims));
-  EG_TRY(eg_alloc(o->alloc, count, sizeof *o->given, &o->given));
+  EG_TRY(eg_arena_alloc(o->arena, given + count, sizeof *o->dims, &o->dims));
+  EG_TRY(eg_arena_alloc(o->arena, count, sizeof *o->given, &o->given));
   for (uint32_t i = 0; i < given; i++)
     o->dims[i] = o->options->dims[i];
   for (uint32_t i = 0; i < count; i++)
@@ -73,17 +75,12 @@ static egraph_status load_with(const opening *o, const eg_onnx_dim *dims,
 static egraph_status differs(const opening *o, const eg_graph *at, uint32_t output) {
   const char *name;
   eg_value value = eg_graph_output(at, output, &name);
-  eg_text text;
-  eg_text_init(&text, o->alloc);
-  egraph_status status = eg_type_print(&text, &eg_graph_value(at, value)->type);
-  if (status == EGRAPH_OK)
-    status =
-        EG_FAIL(EGRAPH_E_INTERNAL,
-                "%s: output '%.100s' was computed to be %.200s at some sizes of open "
-                "dimensions, and is not; please report this",
-                o->path, name, eg_text_of(&text));
-  eg_text_deinit(&text);
-  return status;
+  EG_LOCAL(eg_text, text, o->alloc);
+  EG_TRY(eg_type_print(&text, &eg_graph_value(at, value)->type));
+  return EG_FAIL(EGRAPH_E_INTERNAL,
+                 "%s: output '%.100s' was computed to be %.200s at some sizes of open "
+                 "dimensions, and is not; please report this",
+                 o->path, name, eg_text_of(&text));
 }
 
 static bool is_determined(const eg_type *type) {
@@ -145,24 +142,21 @@ static egraph_status try_all(const opening *o) {
   int64_t *sizes;
   eg_onnx_dim *dims;
   bool is_read = false;
-  EG_TRY(eg_alloc(o->alloc, count, sizeof *sizes, &sizes));
-  egraph_status status = eg_alloc(o->alloc, all, sizeof *dims, &dims);
-  if (status == EGRAPH_OK) memcpy(dims, o->dims, all * sizeof *dims);
-  for (uint32_t t = 0; status == EGRAPH_OK && t < TRIALS; t++) {
+  EG_TRY(eg_arena_alloc(o->arena, count, sizeof *sizes, &sizes));
+  EG_TRY(eg_arena_alloc(o->arena, all, sizeof *dims, &dims));
+  if (all != 0) memcpy(dims, o->dims, all * sizeof *dims);
+  for (uint32_t t = 0; t < TRIALS; t++) {
     for (uint32_t i = 0; i < count; i++)
       sizes[i] = size_on_trial(o, t, i);
-    status = try_sizes(o, sizes, dims, &is_read);
+    EG_TRY(try_sizes(o, sizes, dims, &is_read));
   }
   eg_open_sizes_tell_readable(o->sizes, is_read);
-  eg_free(o->alloc, dims, all, sizeof *dims);
-  eg_free(o->alloc, sizes, count, sizeof *sizes);
-  return status;
+  return EGRAPH_OK;
 }
 
 EG_VEC_DEFINE(eg_onnx_sizes, int64_t);
 
-/// Sizes of the model's tensors, each once; costs are those of tensors that are not
-/// empty.
+/// Lists the open sizes of the model's tensors, each once.
 static egraph_status list_sizes(const eg_graph *graph, eg_onnx_sizes *out) {
   for (uint32_t v = 0; v < eg_graph_value_count(graph); v++) {
     const eg_value_info *info = eg_graph_value(graph, (eg_value){v});
@@ -180,15 +174,11 @@ static egraph_status list_sizes(const eg_graph *graph, eg_onnx_sizes *out) {
 /// Where no sizes are found at which all facts hold, pricing tells which operator does
 /// not (eg_spec_at_example).
 static egraph_status choose_examples(opening *o) {
-  eg_onnx_sizes filled;
+  EG_LOCAL(eg_onnx_sizes, filled, o->alloc);
   bool ignored;
-  eg_onnx_sizes_init(&filled, o->alloc);
-  egraph_status status = list_sizes(o->graph, &filled);
-  if (status == EGRAPH_OK)
-    status = eg_open_sizes_choose_examples(o->sizes, o->given, filled.data,
-                                           (uint32_t)filled.len, &ignored);
-  eg_onnx_sizes_deinit(&filled);
-  return status;
+  EG_TRY(list_sizes(o->graph, &filled));
+  return eg_open_sizes_choose_examples(o->sizes, o->given, filled.data,
+                                       (uint32_t)filled.len, &ignored);
 }
 
 static egraph_status open_model(opening *o) {
@@ -200,17 +190,11 @@ static egraph_status open_model(opening *o) {
   return try_all(o);
 }
 
-static bool has_size(const eg_onnx_import_options *options, const char *name) {
-  for (uint32_t i = 0; i < options->dim_count; i++)
-    if (strcmp(options->dims[i].name, name) == 0) return true;
-  return false;
-}
-
-static egraph_status list_open(opening *o, eg_arena *arena) {
+static egraph_status list_open(opening *o) {
   size_t kept = 0;
-  EG_TRY(eg_onnx_file_symbols(arena, o->path, o->options, &o->symbols));
+  EG_TRY(eg_onnx_file_symbols(o->arena, o->path, o->options, &o->symbols));
   for (size_t i = 0; i < o->symbols.len; i++)
-    if (!has_size(o->options, o->symbols.data[i].name))
+    if (!eg_onnx_has_size(o->options, o->symbols.data[i].name))
       o->symbols.data[kept++] = o->symbols.data[i];
   o->symbols.len = kept;
   return EGRAPH_OK;
@@ -219,21 +203,14 @@ static egraph_status list_open(opening *o, eg_arena *arena) {
 egraph_status eg_onnx_load_open(const egraph_allocator *alloc, const char *path,
                                 const eg_onnx_import_options *options, eg_graph **out) {
   opening o = {.alloc = eg_allocator_or_heap(alloc), .path = path, .options = options};
-  eg_arena arena;
+  EG_LOCAL(eg_arena, arena, o.alloc);
+  o.arena = &arena;
   eg_onnx_symbols_init(&o.symbols, o.alloc);
-  eg_arena_init(&arena, o.alloc);
-  egraph_status status = list_open(&o, &arena);
+  egraph_status status = list_open(&o);
   if (status == EGRAPH_OK) status = open_model(&o);
-  eg_free(o.alloc, o.given, o.symbols.len, sizeof *o.given);
-  eg_free(o.alloc, o.dims, o.symbols.len + options->dim_count, sizeof *o.dims);
   eg_open_sizes_release(o.sizes);
-  eg_arena_deinit(&arena);
   eg_onnx_symbols_deinit(&o.symbols);
-  if (status == EGRAPH_OK)
-    *out = o.graph;
-  else
-    eg_graph_destroy(o.graph);
-  return status;
+  EG_HAND_OVER(status, o.graph, eg_graph_destroy, out);
 }
 
 // ---- another batch ------------------------------------------------------------------
@@ -304,10 +281,5 @@ egraph_status eg_onnx_load_batch(const egraph_allocator *alloc, const char *path
   if (status != EGRAPH_OK)
     return eg_fail_context(EGRAPH_E_UNSUPPORTED,
                            "a batch of %" PRId64 " in the place of %" PRId64, batch, old);
-  status = check_outputs(path, graph, now, old, batch);
-  if (status == EGRAPH_OK)
-    *out = now;
-  else
-    eg_graph_destroy(now);
-  return status;
+  EG_HAND_OVER(check_outputs(path, graph, now, old, batch), now, eg_graph_destroy, out);
 }

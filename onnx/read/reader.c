@@ -7,16 +7,23 @@
 #include <stdio.h>
 #include <string.h>
 
-/// Of a dimension that nothing is known of, in costs.
+/// The size that costs assume for a dimension of unknown size.
 enum { USUAL_SIZE = 16 };
 
-// What is computed while importing. Shapes are integers; larger and floating-point
-// constants are left to folding, which knows what it may cost.
-enum { ASKED_OPERANDS = 4 }; // that are asked for sizes
+/// Operands whose dimensions may give the sizes of attributes.
+enum { ASKED_OPERANDS = 4 };
+/// The most elements of a constant that is computed while importing. Shapes are integers;
+/// larger constants, and those of floating point, are left to folding, which knows what
+/// it may cost.
 enum { MAX_KNOWN_INTEGERS = 4096, MAX_KNOWN_FLOATS = 64 };
 
 eg_onnx_tensor *eg_onnx_tensor_at(eg_onnx_reader *reader, eg_onnx_ref ref) {
   return eg_onnx_tensors_at(&reader->tensors, ref.id);
+}
+
+eg_tensor eg_onnx_view(const eg_onnx_tensor *tensor) {
+  return (eg_tensor){.type = tensor->type,
+                     .data = (void *)(uintptr_t)eg_buffer_data(tensor->data)};
 }
 
 eg_onnx_ref eg_onnx_input(const eg_onnx_call *call, uint32_t index) {
@@ -97,11 +104,9 @@ egraph_status eg_onnx_value(eg_onnx_reader *reader, eg_onnx_ref ref, eg_value *o
 /// Shape and element type of a declared tensor that we have room for, or NULL.
 static const Onnx__TypeProto__Tensor *
 declared_tensor(const Onnx__ValueInfoProto *declared, egraph_dtype *out_dtype) {
-  const Onnx__TypeProto *type = declared != NULL ? declared->type : NULL;
-  if (type == NULL || type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
-    return NULL;
-  const Onnx__TypeProto__Tensor *tensor = type->tensor_type;
-  bool has_room = tensor->shape != NULL && tensor->shape->n_dim <= EGRAPH_MAX_RANK &&
+  const Onnx__TypeProto__Tensor *tensor = eg_onnx_declared_tensor(declared);
+  bool has_room = tensor != NULL && tensor->shape != NULL &&
+                  tensor->shape->n_dim <= EGRAPH_MAX_RANK &&
                   eg_dtype_from_onnx(tensor->elem_type, out_dtype);
   return has_room ? tensor : NULL;
 }
@@ -154,9 +159,7 @@ static egraph_status const_operand(const eg_onnx_call *call, uint32_t index,
   const eg_onnx_tensor *tensor = eg_onnx_tensor_at(call->reader, ref);
   if (tensor->data == NULL || tensor->type.rank > 1)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "'%.200s' is not a constant", tensor->name);
-  // Only read through.
-  *out = (eg_tensor){.type = tensor->type,
-                     .data = (void *)(uintptr_t)eg_buffer_data(tensor->data)};
+  *out = eg_onnx_view(tensor);
   return EGRAPH_OK;
 }
 
@@ -208,19 +211,6 @@ egraph_status eg_onnx_const_doubles(const eg_onnx_call *call, uint32_t index,
   return EGRAPH_OK;
 }
 
-egraph_status eg_onnx_scalar(const eg_onnx_call *call, egraph_dtype dtype, double value,
-                             eg_onnx_ref *out) {
-  eg_type type = eg_type_of(dtype, 0, NULL);
-  eg_buffer *buffer;
-  EG_TRY(eg_onnx_fresh(call, out));
-  EG_TRY(eg_buffer_create(&call->reader->alloc, eg_type_bytes(&type), &buffer));
-  eg_tensor tensor = {.type = type, .data = eg_buffer_writable(buffer)};
-  eg_tensor_set_double(&tensor, 0, value);
-  egraph_status status = eg_onnx_define_constant(call->reader, *out, &type, buffer);
-  eg_buffer_release(buffer);
-  return status;
-}
-
 // ---- emission -----------------------------------------------------------------------
 
 static bool is_small(const eg_type *type) {
@@ -266,11 +256,8 @@ static egraph_status run_kernel(const emission *e, eg_tensor *tensors,
                                 eg_buffer **buffers) {
   eg_onnx_reader *reader = e->call->reader;
   eg_tensor *outputs = tensors + e->count;
-  for (uint32_t i = 0; i < e->count; i++) {
-    const eg_buffer *data = eg_onnx_tensor_at(reader, e->operands[i])->data;
-    tensors[i] = (eg_tensor){.type = e->operand_types[i],
-                             .data = (void *)(uintptr_t)eg_buffer_data(data)};
-  }
+  for (uint32_t i = 0; i < e->count; i++)
+    tensors[i] = eg_onnx_view(eg_onnx_tensor_at(reader, e->operands[i]));
   for (uint32_t i = 0; i < e->result_count; i++) {
     EG_TRY(eg_buffer_create(&reader->alloc, eg_type_bytes(&e->result_types[i]),
                             &buffers[i]));
@@ -341,7 +328,7 @@ static egraph_status add_node(const emission *e) {
   return EGRAPH_OK;
 }
 
-// Every result has a tensor: those that nobody asked for get a nameless one.
+// Every result has a tensor: unused ones get a nameless one.
 static egraph_status complete_results(emission *e, const eg_onnx_ref *given) {
   eg_onnx_ref *refs;
   EG_TRY(eg_arena_alloc(&e->call->reader->arena, e->result_count, sizeof *refs, &refs));
@@ -406,19 +393,4 @@ egraph_status eg_onnx_emit(const eg_onnx_call *call, const eg_attr_list *list,
                            const eg_onnx_ref *results, uint32_t result_count) {
   eg_attrs attrs = eg_attr_list_attrs(list);
   return eg_onnx_emit_attrs(call, &attrs, operands, count, results, result_count);
-}
-
-egraph_status eg_onnx_emit_plain(const eg_onnx_call *call, eg_op op,
-                                 const eg_onnx_ref *operands, uint32_t count,
-                                 eg_onnx_ref result) {
-  eg_attr_list list;
-  eg_attr_list_init(&list, op);
-  return eg_onnx_emit(call, &list, operands, count, &result, 1);
-}
-
-egraph_status eg_onnx_emit_fresh(const eg_onnx_call *call, const eg_attr_list *list,
-                                 const eg_onnx_ref *operands, uint32_t count,
-                                 eg_onnx_ref *out) {
-  EG_TRY(eg_onnx_fresh(call, out));
-  return eg_onnx_emit(call, list, operands, count, out, 1);
 }

@@ -45,7 +45,7 @@ EG_VEC_DEFINE(eg_onnx_dims, eg_onnx_dim);
 /// Bodies within bodies (functions, branches, loops): they are read by recursion.
 enum { EG_ONNX_MAX_BODIES = 100 };
 
-/// What the nodes of a body are bound to: of the model, of one call of a function.
+/// The bindings of the nodes of a body: the model, or one call of a function.
 typedef struct eg_onnx_scope {
   const struct eg_onnx_scope *outer;   // of the call; NULL: the model
   const Onnx__FunctionProto *function; // NULL: the model
@@ -54,7 +54,7 @@ typedef struct eg_onnx_scope {
   int64_t opset; // of the standard domain; 0: none
 } eg_onnx_scope;
 
-/// A node to be imported, and where it stands.
+/// A node to be imported, and its scope.
 typedef struct eg_onnx_place {
   const Onnx__NodeProto *node;
   const eg_onnx_scope *scope;
@@ -66,20 +66,20 @@ typedef struct eg_onnx_reader {
   const char *base; // directory of external data, or NULL
   eg_onnx_import_options options;
   egraph_allocator alloc;
-  eg_onnx_heap heap;
+  eg_onnx_unpacked unpacked;
   eg_arena arena;
-  Onnx__ModelProto *model;
+  Onnx__ModelProto *model;    // = unpacked.model
   eg_onnx_scope whole;        // the model's
   const eg_onnx_scope *scope; // of the node under import
   int64_t opset;              // its scope's
-  eg_onnx_places nodes;       // the model's, then those of bodies that were inlined
+  eg_onnx_places nodes;       // the model's, then nodes of bodies that were inlined
   eg_onnx_tensors tensors;
   eg_strmap names;
   eg_strmap reserved;  // names within graphs of nodes
   eg_strmap functions; // of the model, by domain, name and overload
   size_t copied_bytes; // of bodies that were inlined
   uint32_t depth;      // of bodies under import
-  eg_strmap absent;    // inputs that stand for weights without data
+  eg_strmap absent;    // inputs that replace weights without data
   eg_onnx_dims dims;   // sizes of symbolic dimensions (read/dims.c)
   eg_u32s order;       // of `nodes`: the model's, topological; then body by body
   eg_graph *graph;
@@ -92,7 +92,7 @@ egraph_status eg_onnx_data_of(const eg_onnx_reader *reader,
                               const Onnx__TensorProto *proto, const eg_type *type,
                               eg_buffer **out);
 
-/// The bytes of a sparse initializer of the model as those of a dense one (the caller's).
+/// The dense bytes of a sparse initializer of the model (the caller's).
 /// Fails with EGRAPH_E_PARSE where its indices do not fit. (read/sparse.c)
 egraph_status eg_onnx_sparse_data(const eg_onnx_reader *reader,
                                   const Onnx__SparseTensorProto *proto, eg_type *out_type,
@@ -112,6 +112,8 @@ typedef struct eg_onnx_call {
 // ---- tensors ------------------------------------------------------------------------
 
 eg_onnx_tensor *eg_onnx_tensor_at(eg_onnx_reader *reader, eg_onnx_ref ref);
+/// The known bytes of a tensor, to be read only.
+eg_tensor eg_onnx_view(const eg_onnx_tensor *tensor);
 /// Operand or result number `index`, or EG_ONNX_NONE.
 eg_onnx_ref eg_onnx_input(const eg_onnx_call *call, uint32_t index);
 eg_onnx_ref eg_onnx_output(const eg_onnx_call *call, uint32_t index);
@@ -164,6 +166,8 @@ egraph_status eg_onnx_list_symbols(eg_arena *arena, const Onnx__ModelProto *mode
 egraph_status eg_onnx_file_symbols(eg_arena *arena, const char *path,
                                    const eg_onnx_import_options *options,
                                    eg_onnx_symbols *out);
+/// True when the options give the size of a symbolic dimension.
+bool eg_onnx_has_size(const eg_onnx_import_options *options, const char *name);
 /// Fills reader->dims from the options. Fails with EGRAPH_E_ARGUMENT for a name that no
 /// dimension has, and for a batch where several are without a size.
 egraph_status eg_onnx_resolve_dims(eg_onnx_reader *reader);
@@ -187,11 +191,12 @@ egraph_status eg_onnx_read_initializer(eg_onnx_reader *reader, Onnx__TensorProto
                                        const char *name);
 /// Registers the results of the nodes from `first` on.
 egraph_status eg_onnx_register_results(eg_onnx_reader *reader, uint32_t first);
-/// What a file declares for a tensor, if there is one of that name; the first word holds.
+/// Notes what a file declares for the tensor of this name, if there is one; the first
+/// declaration holds.
 void eg_onnx_declare(eg_onnx_reader *reader, const char *name,
                      const Onnx__ValueInfoProto *declared);
-/// Reads a model, whose opaque nodes are not weighed (read/weigh.h). `base` is the folder
-/// of external data; NULL: none. Fails as eg_onnx_parse.
+/// Reads a model, whose opaque nodes are not weighed (eg_onnx_weigh). `base` is the
+/// folder of external data; NULL: none. Fails as eg_onnx_parse.
 egraph_status eg_onnx_read(egraph_allocator alloc, const char *name, const void *data,
                            size_t size, const char *base,
                            const eg_onnx_import_options *options, eg_graph **out);
@@ -219,9 +224,6 @@ egraph_status eg_onnx_const_sizes(const eg_onnx_call *call, uint32_t index,
 egraph_status eg_onnx_const_doubles(const eg_onnx_call *call, uint32_t index,
                                     bool *out_present, const double **out,
                                     uint32_t *out_count);
-/// A nameless scalar constant.
-egraph_status eg_onnx_scalar(const eg_onnx_call *call, egraph_dtype dtype, double value,
-                             eg_onnx_ref *out);
 
 // ---- attributes ---------------------------------------------------------------------
 
@@ -253,14 +255,6 @@ egraph_status eg_onnx_emit(const eg_onnx_call *call, const eg_attr_list *list,
 egraph_status eg_onnx_emit_attrs(const eg_onnx_call *call, const eg_attrs *attrs,
                                  const eg_onnx_ref *operands, uint32_t count,
                                  const eg_onnx_ref *results, uint32_t result_count);
-/// The same for an operator without attributes and one result.
-egraph_status eg_onnx_emit_plain(const eg_onnx_call *call, eg_op op,
-                                 const eg_onnx_ref *operands, uint32_t count,
-                                 eg_onnx_ref result);
-/// An intermediate result: a fresh tensor.
-egraph_status eg_onnx_emit_fresh(const eg_onnx_call *call, const eg_attr_list *list,
-                                 const eg_onnx_ref *operands, uint32_t count,
-                                 eg_onnx_ref *out);
 
 /// The function of the model that a node calls; UINT32_MAX: none. (read/functions.c)
 egraph_status eg_onnx_function_of(const eg_onnx_reader *reader,
@@ -284,12 +278,10 @@ egraph_status eg_onnx_import_own(const eg_onnx_call *call,
                                  const Onnx__FunctionProto *function);
 /// Adds the node as an opaque one, with its record.
 egraph_status eg_onnx_import_opaque(const eg_onnx_call *call);
-/// Adds a graph input or an initializer that is no tensor of ours as an opaque node
-/// without operands.
-egraph_status eg_onnx_import_foreign_input(eg_onnx_reader *reader,
-                                           Onnx__ValueInfoProto *input);
-egraph_status eg_onnx_import_foreign_initializer(eg_onnx_reader *reader,
-                                                 Onnx__TensorProto *initializer);
+/// Adds a graph input or an initializer (the other one is NULL) that is no tensor of ours
+/// as an opaque node without operands.
+egraph_status eg_onnx_import_foreign(eg_onnx_reader *reader, Onnx__ValueInfoProto *input,
+                                     Onnx__TensorProto *initializer);
 /// Tensors of the model that the sub-graphs of a node use, each once, in the order of
 /// first use.
 egraph_status eg_onnx_captures(eg_onnx_reader *reader, const Onnx__NodeProto *node,

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "onnx/read/scopes.h"
 
-void eg_onnx_scopes_init(eg_onnx_scopes *scopes, egraph_allocator alloc) {
-  eg_strmap_init(&scopes->names, alloc);
-  eg_onnx_hidden_names_init(&scopes->hidden, alloc);
-}
+#include "base/owner.h"
 
-void eg_onnx_scopes_deinit(eg_onnx_scopes *scopes) {
-  eg_onnx_hidden_names_deinit(&scopes->hidden);
-  eg_strmap_deinit(&scopes->names);
-}
+EG_OWNER_DEFINE(eg_onnx_scopes, (eg_strmap, names), (eg_onnx_hidden_names, hidden))
 
 bool eg_onnx_scopes_find(const eg_onnx_scopes *scopes, const char *name, uint32_t *out) {
   uint32_t value;
@@ -53,8 +47,11 @@ egraph_status eg_onnx_initializer_names(const Onnx__GraphProto *graph,
   return EGRAPH_OK;
 }
 
-egraph_status eg_onnx_defined_names(const Onnx__GraphProto *graph, eg_onnx_strings *out) {
+egraph_status eg_onnx_defined_names(const Onnx__GraphProto *graph, eg_onnx_strings *out,
+                                    size_t *out_initializers) {
+  const size_t before = out->len;
   EG_TRY(eg_onnx_initializer_names(graph, out));
+  if (out_initializers != NULL) *out_initializers = out->len - before;
   for (size_t i = 0; i < graph->n_input; i++)
     EG_TRY(add_name(out, graph->input[i]->name));
   for (size_t n = 0; n < graph->n_node; n++)

@@ -32,15 +32,15 @@ egraph_status eg_onnx_scopes_define(eg_onnx_scopes *scopes, const char *name,
 egraph_status eg_onnx_scopes_keep(eg_onnx_scopes *scopes, const char *name,
                                   uint32_t value);
 bool eg_onnx_scopes_find(const eg_onnx_scopes *scopes, const char *name, uint32_t *out);
-/// What was defined since the mark, which is an earlier length of `hidden`, is what it
-/// was.
+/// Restores the names as they were at the mark, an earlier length of `hidden`.
 void eg_onnx_scopes_leave(eg_onnx_scopes *scopes, size_t mark);
 
 /// Appends the names of a graph's initializers.
 egraph_status eg_onnx_initializer_names(const Onnx__GraphProto *graph,
                                         eg_onnx_strings *out);
-/// Appends the names that a graph defines itself: initializers, then operands and
-/// results.
-egraph_status eg_onnx_defined_names(const Onnx__GraphProto *graph, eg_onnx_strings *out);
+/// Appends the names that a graph defines itself: initializers (*out_initializers of
+/// them; NULL: not wanted), then operands and results.
+egraph_status eg_onnx_defined_names(const Onnx__GraphProto *graph, eg_onnx_strings *out,
+                                    size_t *out_initializers);
 
 #endif

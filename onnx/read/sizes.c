@@ -68,10 +68,6 @@ static bool is_read(const list *l) { return l->at != NULL; }
 
 // ---- what nodes compute ---------------------------------------------------------------
 
-static int64_t clamp(int64_t value, int64_t low, int64_t high) {
-  return value < low ? low : value > high ? high : value;
-}
-
 static bool compute_shape(computing *c) {
   const eg_onnx_tensor *x = operand_of(c->call, 0);
   int64_t start, end, rank;
@@ -80,8 +76,8 @@ static bool compute_shape(computing *c) {
       eg_onnx_attr_int(c->call, "end", INT64_MAX, &end) != EGRAPH_OK)
     return false;
   rank = x->type.rank;
-  start = clamp(start < 0 ? start + rank : start, 0, rank);
-  end = clamp(end < 0 ? end + rank : end, 0, rank);
+  start = eg_onnx_clamp(start < 0 ? start + rank : start, 0, rank);
+  end = eg_onnx_clamp(end < 0 ? end + rank : end, 0, rank);
   c->result.rank = 1;
   for (int64_t i = start; i < end; i++)
     c->result.at[c->result.count++] = x->type.dims[i];
@@ -152,8 +148,8 @@ static bool compute_slice(computing *c) {
   int64_t start = starts.data[0] < 0 ? starts.data[0] + count : starts.data[0];
   int64_t end = ends.data[0] < 0 ? ends.data[0] + count : ends.data[0];
   if (step < 1 || step > MOST_ELEMENTS) return false;
-  start = clamp(start, 0, count);
-  end = clamp(end, 0, count);
+  start = eg_onnx_clamp(start, 0, count);
+  end = eg_onnx_clamp(end, 0, count);
   c->result.rank = 1;
   for (int64_t i = start; i < end; i += step)
     c->result.at[c->result.count++] = x->at[i];

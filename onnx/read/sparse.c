@@ -1,8 +1,9 @@
-// Sparse initializers are read as dense ones: zero where no value stands.
+// Sparse initializers are read as dense ones: zero where no value is given.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/owner.h"
 #include "onnx/read/reader.h"
 #include "onnx/tensor.h"
 
@@ -11,8 +12,14 @@ static const size_t max_dense_bytes = (size_t)1 << 30;
 
 typedef struct sparse {
   eg_type dense, values, indices;
-  eg_buffer *value_data, *index_data;
+  eg_buffer *value_data, *index_data, *result;
 } sparse;
+
+static void sparse_deinit(sparse *s) {
+  eg_buffer_release(s->value_data);
+  eg_buffer_release(s->index_data);
+  eg_buffer_release(s->result);
+}
 
 static egraph_status read_types(const Onnx__SparseTensorProto *proto, sparse *out) {
   Onnx__TensorProto dense = ONNX__TENSOR_PROTO__INIT;
@@ -68,32 +75,19 @@ static egraph_status spread(const sparse *s, unsigned char *to) {
   return EGRAPH_OK;
 }
 
-static egraph_status read_data(const eg_onnx_reader *r,
-                               const Onnx__SparseTensorProto *proto, sparse *s,
-                               eg_buffer **out) {
-  EG_TRY(
-      eg_onnx_tensor_data(r->alloc, proto->values, &s->values, r->base, &s->value_data));
-  EG_TRY(eg_onnx_tensor_data(r->alloc, proto->indices, &s->indices, r->base,
-                             &s->index_data));
-  if (s->value_data == NULL || s->index_data == NULL)
-    return EG_FAIL(EGRAPH_E_IO, "its data is in a file that does not exist");
-  EG_TRY(eg_buffer_create(&r->alloc, eg_type_bytes(&s->dense), out));
-  return spread(s, eg_buffer_writable(*out));
-}
-
-egraph_status eg_onnx_sparse_data(const eg_onnx_reader *reader,
+egraph_status eg_onnx_sparse_data(const eg_onnx_reader *r,
                                   const Onnx__SparseTensorProto *proto, eg_type *out_type,
                                   eg_buffer **out) {
-  sparse s = {.value_data = NULL};
-  *out = NULL;
+  EG_OWNED(sparse, s);
   EG_TRY(read_types(proto, &s));
+  EG_TRY(eg_onnx_tensor_data(r->alloc, proto->values, &s.values, r->base, &s.value_data));
+  EG_TRY(
+      eg_onnx_tensor_data(r->alloc, proto->indices, &s.indices, r->base, &s.index_data));
+  if (s.value_data == NULL || s.index_data == NULL)
+    return EG_FAIL(EGRAPH_E_IO, "its data is in a file that does not exist");
+  EG_TRY(eg_buffer_create(&r->alloc, eg_type_bytes(&s.dense), &s.result));
+  EG_TRY(spread(&s, eg_buffer_writable(s.result)));
   *out_type = s.dense;
-  egraph_status status = read_data(reader, proto, &s, out);
-  if (status != EGRAPH_OK) {
-    eg_buffer_release(*out);
-    *out = NULL;
-  }
-  eg_buffer_release(s.value_data);
-  eg_buffer_release(s.index_data);
-  return status;
+  *out = eg_buffer_retain(s.result);
+  return EGRAPH_OK;
 }

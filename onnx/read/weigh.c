@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "onnx/read/weigh.h"
+#include "onnx/onnx.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "base/owner.h"
 #include "onnx/read/inner.h"
 #include "onnx/read/opaque.h"
 #include "onnx/sets/versions.h"
@@ -13,7 +14,7 @@
 typedef struct weigher {
   eg_graph *graph;
   eg_graph_node_info node;
-  eg_arena arena;
+  eg_arena *arena;
   const Onnx__ModelProto *record;
   const Onnx__NodeProto *proto; // NULL: a leaf
   double *results;              // = work.results
@@ -50,9 +51,8 @@ static double bits_of(int element) {
 }
 
 static double declared_bytes(const Onnx__ValueInfoProto *info) {
-  if (info->type == NULL || info->type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
-    return EG_BYTES_UNKNOWN;
-  const Onnx__TypeProto__Tensor *tensor = info->type->tensor_type;
+  const Onnx__TypeProto__Tensor *tensor = eg_onnx_declared_tensor(info);
+  if (tensor == NULL) return EG_BYTES_UNKNOWN;
   double bits = bits_of(tensor->elem_type);
   if (bits < 0 || tensor->shape == NULL) return EG_BYTES_UNKNOWN;
   for (size_t i = 0; i < tensor->shape->n_dim; i++) {
@@ -96,7 +96,7 @@ static double result_bytes(const weigher *w, uint32_t index) {
 
 static egraph_status weigh_results(weigher *w) {
   const uint32_t count = w->node.result_count;
-  EG_TRY(eg_arena_alloc(&w->arena, count, sizeof *w->results, &w->results));
+  EG_TRY(eg_arena_alloc(w->arena, count, sizeof *w->results, &w->results));
   for (uint32_t i = 0; i < count; i++)
     w->results[i] = result_bytes(w, i);
   w->work.results = w->results;
@@ -125,7 +125,7 @@ typedef struct inner_graph {
 static egraph_status note_unsized(weigher *w, uint32_t count, const char *name) {
   if (count == 0) return EGRAPH_OK;
   if (w->work.unsized == 0)
-    EG_TRY(eg_arena_string(&w->arena, name, strlen(name), &w->work.unsized_value));
+    EG_TRY(eg_arena_string(w->arena, name, strlen(name), &w->work.unsized_value));
   w->work.unsized += count;
   return EGRAPH_OK;
 }
@@ -144,7 +144,7 @@ static egraph_status add_node(weigher *w, const eg_graph *graph, eg_graph_node n
   const eg_graph_node_info info = eg_graph_node_at(graph, node);
   eg_type *types;
   if (info.attrs->op == EG_OP_OPAQUE) return add_opaque(w, graph, node, inout);
-  EG_TRY(eg_arena_alloc(&w->arena, (size_t)info.input_count + info.result_count,
+  EG_TRY(eg_arena_alloc(w->arena, (size_t)info.input_count + info.result_count,
                         sizeof *types, &types));
   for (uint32_t i = 0; i < info.input_count; i++)
     types[i] = eg_graph_value(graph, info.inputs[i])->type;
@@ -158,7 +158,7 @@ static egraph_status add_node(weigher *w, const eg_graph *graph, eg_graph_node n
 /// Adds what the nodes move in one trip. What weights alone make is computed once.
 static egraph_status add_nodes(weigher *w, const eg_graph *graph, double *inout) {
   bool *is_constant;
-  EG_TRY(eg_arena_alloc(&w->arena, eg_graph_value_count(graph), sizeof *is_constant,
+  EG_TRY(eg_arena_alloc(w->arena, eg_graph_value_count(graph), sizeof *is_constant,
                         &is_constant));
   EG_TRY(eg_graph_weight_only(graph, is_constant));
   for (uint32_t n = 0; n < eg_graph_node_count(graph); n++) {
@@ -205,8 +205,8 @@ static eg_onnx_entering declared_formal(const Onnx__ValueInfoProto *info, eg_typ
   return formal;
 }
 
-/// Reads a graph within; `formals` are its first operands without names, those of which
-/// nothing is known, and further ones, are as it declares them. What cannot be read has
+/// Reads a graph within. `formals` are its first operands, without names; unknown ones,
+/// and further operands, are as the graph declares them. A graph that cannot be read has
 /// outputs of unknown size.
 static egraph_status read_inner(weigher *w, const Onnx__GraphProto *proto,
                                 const eg_onnx_entering *formals, size_t formal_count,
@@ -215,8 +215,8 @@ static egraph_status read_inner(weigher *w, const Onnx__GraphProto *proto,
   eg_onnx_entering *entering;
   eg_type *types;
   *out = (inner_graph){.proto = proto};
-  EG_TRY(eg_arena_alloc(&w->arena, count, sizeof *entering, &entering));
-  EG_TRY(eg_arena_alloc(&w->arena, count, sizeof *types, &types));
+  EG_TRY(eg_arena_alloc(w->arena, count, sizeof *entering, &entering));
+  EG_TRY(eg_arena_alloc(w->arena, count, sizeof *types, &types));
   bool is_whole = w->work.formals + captures == w->node.input_count;
   for (size_t i = 0; i < proto->n_input; i++) {
     bool is_known =
@@ -231,13 +231,11 @@ static egraph_status read_inner(weigher *w, const Onnx__GraphProto *proto,
     entering[proto->n_input + i].name = w->record->graph->input[i]->name;
   }
   const eg_onnx_inner inner = {proto, w->record, entering, (uint32_t)count};
-  if (is_whole) EG_TRY(eg_onnx_inner_read(&w->arena, &inner, &out->places, &out->graph));
+  if (is_whole) EG_TRY(eg_onnx_inner_read(w->arena, &inner, &out->places, &out->graph));
   if (out->graph != NULL) {
     egraph_status status = eg_onnx_weigh(out->graph);
     if (status == EGRAPH_OK) status = add_nodes(w, out->graph, &out->bytes);
-    if (status == EGRAPH_OK) return EGRAPH_OK;
-    eg_graph_destroy(out->graph);
-    out->graph = NULL;
+    if (status != EGRAPH_OK) eg_graph_destroy(out->graph);
     return status;
   }
   const char *name = proto->n_output != 0 ? proto->output[0]->name : NULL;
@@ -246,9 +244,7 @@ static egraph_status read_inner(weigher *w, const Onnx__GraphProto *proto,
 
 static const Onnx__AttributeProto *find_attribute(const Onnx__NodeProto *node,
                                                   const char *name) {
-  for (size_t i = 0; i < node->n_attribute; i++)
-    if (strcmp(node->attribute[i]->name, name) == 0) return node->attribute[i];
-  return NULL;
+  return eg_onnx_find_attribute(node->attribute, node->n_attribute, name);
 }
 
 /// The bytes of an output of a graph within; EG_BYTES_UNKNOWN where it was not read.
@@ -263,7 +259,7 @@ static egraph_status weigh_if(weigher *w) {
   static const char *const branches[] = {"then_branch", "else_branch"};
   inner_graph inner;
   double *bytes;
-  EG_TRY(eg_arena_alloc(&w->arena, w->proto->n_output, sizeof *bytes, &bytes));
+  EG_TRY(eg_arena_alloc(w->arena, w->proto->n_output, sizeof *bytes, &bytes));
   for (size_t b = 0; b < 2; b++) {
     const Onnx__AttributeProto *branch = find_attribute(w->proto, branches[b]);
     if (branch == NULL || branch->g == NULL) continue;
@@ -280,19 +276,14 @@ static egraph_status weigh_if(weigher *w) {
   return EGRAPH_OK;
 }
 
-/// An operator that is not known runs each of its graphs once, or nobody knows how often.
+/// The trips of a graph of an unknown operator are unknown; one is counted.
 static egraph_status weigh_others(weigher *w) {
-  for (size_t a = 0; a < w->proto->n_attribute; a++) {
-    const Onnx__AttributeProto *attr = w->proto->attribute[a];
-    for (size_t k = 0; k <= attr->n_graphs; k++) {
-      const Onnx__GraphProto *proto = k < attr->n_graphs ? attr->graphs[k] : attr->g;
-      inner_graph inner;
-      if (proto == NULL) continue;
-      EG_TRY(read_inner(w, proto, NULL, 0, &inner));
-      eg_graph_destroy(inner.graph);
-      w->work.bytes += inner.bytes;
-      w->work.unknown_trips++;
-    }
+  for (eg_onnx_graphs g = {0}; eg_onnx_next_graph(w->proto, &g);) {
+    inner_graph inner;
+    EG_TRY(read_inner(w, g.graph, NULL, 0, &inner));
+    eg_graph_destroy(inner.graph);
+    w->work.bytes += inner.bytes;
+    w->work.unknown_trips++;
   }
   return EGRAPH_OK;
 }
@@ -390,9 +381,9 @@ static egraph_status weigh_loop(weigher *w) {
   eg_type *types;
   eg_buffer *content;
   if (body == NULL || body->g == NULL || states > w->work.formals) return weigh_others(w);
-  EG_TRY(eg_arena_alloc(&w->arena, states + 2, sizeof *formals, &formals));
-  EG_TRY(eg_arena_alloc(&w->arena, states, sizeof *types, &types));
-  EG_TRY(eg_buffer_create(&w->arena.alloc, 1, &content));
+  EG_TRY(eg_arena_alloc(w->arena, states + 2, sizeof *formals, &formals));
+  EG_TRY(eg_arena_alloc(w->arena, states, sizeof *types, &types));
+  EG_TRY(eg_buffer_create(&w->arena->alloc, 1, &content));
   memcpy(eg_buffer_writable(content), &true_byte, 1);
   formals[0] = (eg_onnx_entering){.type = &number};
   formals[1] = (eg_onnx_entering){.type = &truth, .is_weight = true, .content = content};
@@ -407,19 +398,14 @@ static egraph_status weigh_loop(weigher *w) {
   return weigh_body(w, &loop);
 }
 
-/// The axis along which a Scan takes an operand apart.
-static int64_t scan_axis(const weigher *w, size_t index, uint32_t rank) {
-  const Onnx__AttributeProto *axes = find_attribute(w->proto, "scan_input_axes");
-  int64_t axis = axes != NULL && index < axes->n_ints ? axes->ints[index] : 0;
-  return axis < 0 ? axis + rank : axis;
-}
-
 /// Makes of a scanned operand a row of it; the trips are its rows.
 static void take_row(const weigher *w, size_t index, eg_onnx_entering *inout,
                      eg_type *type, double *inout_trips) {
   *inout = (eg_onnx_entering){.type = inout->type, .bytes = EG_BYTES_UNKNOWN};
-  const int64_t axis = inout->type != NULL ? scan_axis(w, index, type->rank) : -1;
-  if (axis < 0 || axis >= type->rank) {
+  const Onnx__AttributeProto *axes = find_attribute(w->proto, "scan_input_axes");
+  int64_t axis = axes != NULL && index < axes->n_ints ? axes->ints[index] : 0;
+  if (axis < 0) axis += type->rank;
+  if (inout->type == NULL || axis < 0 || axis >= type->rank) {
     inout->type = NULL;
     return;
   }
@@ -445,8 +431,8 @@ static egraph_status weigh_scan(weigher *w) {
                   scanned->i <= count && opset >= FIRST_WITHOUT_BATCH;
   if (!is_known) return weigh_others(w);
   const uint32_t states = count - (uint32_t)scanned->i;
-  EG_TRY(eg_arena_alloc(&w->arena, count, sizeof *formals, &formals));
-  EG_TRY(eg_arena_alloc(&w->arena, count, sizeof *types, &types));
+  EG_TRY(eg_arena_alloc(w->arena, count, sizeof *formals, &formals));
+  EG_TRY(eg_arena_alloc(w->arena, count, sizeof *types, &types));
   loop_body loop = {.formals = formals, .states = states, .trips = TRIPS_UNKNOWN};
   for (uint32_t i = 0; i < count; i++) {
     formals[i] = state_of(w, i, &types[i]);
@@ -464,13 +450,11 @@ static egraph_status weigh_graphs(weigher *w) {
     egraph_status (*weigh)(weigher *w);
   } kinds[] = {{"If", weigh_if}, {"Loop", weigh_loop}, {"Scan", weigh_scan}};
   const Onnx__NodeProto *proto = w->proto;
-  for (size_t i = 0; i < proto->n_attribute; i++)
-    w->work.has_graphs = w->work.has_graphs || proto->attribute[i]->g != NULL ||
-                         proto->attribute[i]->n_graphs != 0;
+  w->work.has_graphs = eg_onnx_next_graph(proto, &(eg_onnx_graphs){0});
   if (!w->work.has_graphs) return EGRAPH_OK;
   for (size_t i = 0; i < proto->n_input; i++)
     w->work.formals += proto->input[i][0] != '\0';
-  // A text may have another record than that of its node.
+  // A text may have a record that does not belong to its node.
   if (w->work.formals > w->node.input_count) {
     w->work.formals = w->node.input_count;
     return weigh_others(w);
@@ -484,29 +468,26 @@ static egraph_status weigh_graphs(weigher *w) {
 
 static egraph_status weigh_record(eg_graph *graph, eg_graph_node node,
                                   const Onnx__ModelProto *record) {
-  weigher w = {.graph = graph, .node = eg_graph_node_at(graph, node), .record = record};
   if (record->graph == NULL) return EGRAPH_OK;
+  EG_LOCAL(eg_arena, arena, eg_graph_allocator(graph));
+  weigher w = {.graph = graph,
+               .node = eg_graph_node_at(graph, node),
+               .arena = &arena,
+               .record = record};
   if (record->graph->n_node != 0) w.proto = record->graph->node[0];
-  eg_arena_init(&w.arena, eg_graph_allocator(graph));
-  egraph_status status = weigh_results(&w);
-  if (status == EGRAPH_OK && w.proto != NULL) status = weigh_graphs(&w);
-  if (status == EGRAPH_OK) status = eg_graph_set_opaque_work(graph, node, &w.work);
-  eg_arena_deinit(&w.arena);
-  return status;
+  EG_TRY(weigh_results(&w));
+  if (w.proto != NULL) EG_TRY(weigh_graphs(&w));
+  return eg_graph_set_opaque_work(graph, node, &w.work);
 }
 
 static egraph_status weigh_node(eg_graph *graph, eg_graph_node node) {
-  eg_onnx_heap heap;
-  ProtobufCMessage *record = NULL;
+  EG_OWNED(eg_onnx_unpacked, record);
   size_t size;
   const void *bytes = eg_graph_opaque_record(graph, node, &size);
-  eg_onnx_heap_init(&heap, eg_graph_allocator(graph));
-  egraph_status status = eg_onnx_message_unpack(
-      &heap, &onnx__model_proto__descriptor, "a record", "record", bytes, size, &record);
-  if (status == EGRAPH_OK)
-    status = eg_onnx_fill_strings(&heap, (Onnx__ModelProto *)record);
-  if (status == EGRAPH_OK) status = weigh_record(graph, node, (Onnx__ModelProto *)record);
-  eg_onnx_message_free(&heap, record);
+  egraph_status status = eg_onnx_model_unpack(eg_graph_allocator(graph), "a record",
+                                              "record", bytes, size, &record);
+  if (status == EGRAPH_OK) status = eg_onnx_fill_strings(&record.heap, record.model);
+  if (status == EGRAPH_OK) status = weigh_record(graph, node, record.model);
   return status == EGRAPH_E_MEMORY ? status : EGRAPH_OK;
 }
 

@@ -19,34 +19,26 @@
 // Others begin at multiples of a cache line, so that a mapped file can be used as it is.
 enum { MIN_EXTERNAL_BYTES = 1024, ALIGNMENT = 64 };
 
-static egraph_status put_entry(eg_arena *arena, Onnx__TensorProto *tensor,
-                               const char *key, const char *value) {
-  Onnx__StringStringEntryProto *entry;
-  EG_TRY(eg_arena_alloc(arena, 1, sizeof *entry, &entry));
-  *entry = (Onnx__StringStringEntryProto)ONNX__STRING_STRING_ENTRY_PROTO__INIT;
-  entry->key = (char *)(uintptr_t)key;
-  entry->value = (char *)(uintptr_t)value;
-  tensor->external_data[tensor->n_external_data++] = entry;
-  return EGRAPH_OK;
-}
-
-static egraph_status put_number(eg_arena *arena, Onnx__TensorProto *tensor,
-                                const char *key, uint64_t value) {
+static egraph_status put_number(eg_arena *arena, const char *key, uint64_t value,
+                                Onnx__StringStringEntryProto **out) {
   enum { ROOM = 24 };
   char *text;
   EG_TRY(eg_arena_alloc(arena, ROOM, 1, &text));
   (void)snprintf(text, ROOM, "%" PRIu64, value);
-  return put_entry(arena, tensor, key, text);
+  return eg_onnx_entry_message(arena, key, "", text, out);
 }
 
 static egraph_status set_external(eg_arena *arena, Onnx__TensorProto *tensor,
                                   const char *location, uint64_t offset) {
-  EG_TRY(eg_arena_alloc(arena, 3, sizeof *tensor->external_data, &tensor->external_data));
+  Onnx__StringStringEntryProto **entries;
+  EG_TRY(eg_arena_alloc(arena, 3, sizeof *entries, &entries));
+  EG_TRY(eg_onnx_entry_message(arena, "location", "", location, &entries[0]));
+  EG_TRY(put_number(arena, "offset", offset, &entries[1]));
+  EG_TRY(put_number(arena, "length", tensor->raw_data.len, &entries[2]));
+  tensor->external_data = entries;
+  tensor->n_external_data = 3;
   tensor->has_data_location = true;
   tensor->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
-  EG_TRY(put_entry(arena, tensor, "location", location));
-  EG_TRY(put_number(arena, tensor, "offset", offset));
-  EG_TRY(put_number(arena, tensor, "length", tensor->raw_data.len));
   tensor->has_raw_data = false;
   tensor->raw_data = (ProtobufCBinaryData){0};
   return EGRAPH_OK;
@@ -73,7 +65,7 @@ static egraph_status append_tensors(FILE *file, const char *path, const char *lo
     if (!tensors[i]->has_raw_data || data.len < MIN_EXTERNAL_BYTES) continue;
     EG_TRY(append(file, path, zeros, (size_t)(-at % ALIGNMENT), &at));
     EG_TRY(set_external(arena, tensors[i], location, at));
-    // Changed after the message, so that the bytes are still at hand here.
+    // set_external has changed the message; `data` still points to the bytes.
     EG_TRY(append(file, path, data.data, data.len, &at));
   }
   return EGRAPH_OK;
@@ -137,14 +129,15 @@ typedef struct replacer {
   uint64_t bytes;
   eg_u32s used; // [arrays] how many tensors have their values
 } replacer;
+EG_OWNER_DEFINE_STATIC(replacer, (eg_arena, arena), (tensor_slots, slots),
+                       (node_slots, nodes), (tensor_rows, tensors), (eg_u32s, used))
 
 /// The copy without data, in the place of the tensor.
 static egraph_status put_copy(replacer *r, Onnx__TensorProto **at,
                               Onnx__TensorProto **out) {
   Onnx__TensorProto *copy;
-  EG_TRY(eg_arena_alloc(&r->arena, 1, sizeof *copy, &copy));
+  EG_TRY(eg_onnx_copy(&r->arena, *at, &copy));
   EG_TRY(tensor_slots_push(&r->slots, (tensor_slot){.at = at, .original = *at}));
-  *copy = **at;
   copy->n_float_data = copy->n_int32_data = copy->n_string_data = 0;
   copy->n_int64_data = copy->n_double_data = copy->n_uint64_data = 0;
   copy->n_external_data = 0;
@@ -175,7 +168,7 @@ static egraph_status check_type(const replacer *r, const eg_array *array, bool i
                  eg_type_text_of(have).text);
 }
 
-/// Data beside the model comes along, so that the copy stands alone.
+/// Embeds data that lies beside the model, so that the copy needs no other file.
 static egraph_status embed(replacer *r, Onnx__TensorProto **at, const eg_type *type) {
   eg_buffer *data = NULL;
   Onnx__TensorProto *copy, *original = *at;
@@ -229,26 +222,17 @@ static egraph_status put_constant(replacer *r, Onnx__NodeProto **at,
   static char type[] = "Constant", value[] = "value", domain[] = "";
   Onnx__NodeProto *node;
   Onnx__AttributeProto *attribute, **attributes;
-  Onnx__TensorProto *tensor;
-  const eg_type *of = &array->tensor.type;
-  EG_TRY(eg_arena_alloc(&r->arena, 1, sizeof *node, &node));
-  EG_TRY(eg_arena_alloc(&r->arena, 1, sizeof *attribute, &attribute));
-  EG_TRY(eg_arena_alloc(&r->arena, 1, sizeof *tensor, &tensor));
+  const eg_tensor *tensor = &array->tensor;
+  EG_TRY(eg_onnx_copy(&r->arena, *at, &node));
+  EG_TRY(eg_onnx_new(&r->arena, &onnx__attribute_proto__descriptor, &attribute));
+  EG_TRY(eg_onnx_tensor_message(&r->arena, &tensor->type, tensor->data, &attribute->t));
   EG_TRY(eg_arena_alloc(&r->arena, 1, sizeof *attributes, &attributes));
   EG_TRY(node_slots_push(&r->nodes, (node_slot){.at = at, .original = *at}));
-  *tensor = (Onnx__TensorProto)ONNX__TENSOR_PROTO__INIT;
-  tensor->has_data_type = true;
-  tensor->data_type = eg_dtype_onnx(of->dtype);
-  tensor->n_dims = of->rank;
-  tensor->dims = (int64_t *)(uintptr_t)of->dims;
-  tensor->has_raw_data = true;
-  set_bytes(r, tensor, array->tensor.data, eg_type_bytes(of));
-  *attribute = (Onnx__AttributeProto)ONNX__ATTRIBUTE_PROTO__INIT;
+  attribute->t->has_raw_data = true;
+  r->bytes += attribute->t->raw_data.len;
   attribute->name = value;
   attribute->has_type = true;
   attribute->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR;
-  attribute->t = tensor;
-  *node = **at;
   node->op_type = type;
   node->domain = domain;
   node->n_input = 0;
@@ -285,14 +269,11 @@ static egraph_status visit_all(replacer *r, Onnx__ModelProto *model) {
 }
 
 static egraph_status write_model(replacer *r, const Onnx__ModelProto *model) {
-  unsigned char *bytes;
-  size_t size;
+  EG_OWNED(eg_onnx_packed, bytes);
   if (r->bytes > MOST_EMBEDDED)
     EG_TRY(eg_onnx_data_file_write(&r->arena, r->path, r->tensors.data, r->tensors.len));
-  EG_TRY(eg_onnx_message_pack(r->alloc, &model->base, &bytes, &size));
-  egraph_status status = eg_file_write(r->path, bytes, size);
-  eg_free(r->alloc, bytes, size, 1);
-  return status;
+  EG_TRY(eg_onnx_message_pack(r->alloc, &model->base, &bytes));
+  return eg_file_write(r->path, bytes.data, bytes.size);
 }
 
 static egraph_status replace_in(replacer *r, Onnx__ModelProto *model) {
@@ -307,36 +288,24 @@ static egraph_status replace_in(replacer *r, Onnx__ModelProto *model) {
   return status;
 }
 
-static egraph_status replace_from(replacer *r, const void *data, size_t size) {
-  eg_onnx_heap heap;
-  ProtobufCMessage *message = NULL;
-  eg_onnx_heap_init(&heap, r->alloc);
-  egraph_status status = eg_onnx_message_unpack(
-      &heap, &onnx__model_proto__descriptor, r->file, "ONNX model", data, size, &message);
-  if (status == EGRAPH_OK)
-    status = eg_onnx_fill_strings(&heap, (Onnx__ModelProto *)message);
-  if (status == EGRAPH_OK) status = replace_in(r, (Onnx__ModelProto *)message);
-  eg_onnx_message_free(&heap, message);
-  return status;
-}
-
-#define OWNED                                                                            \
-  (eg_arena, arena), (tensor_slots, slots), (node_slots, nodes), (tensor_rows, tensors), \
-      (eg_u32s, used)
-
 egraph_status eg_onnx_replace_weights(egraph_allocator alloc, const char *model,
                                       const eg_arrays *arrays, const char *path) {
-  replacer r = {.alloc = alloc, .file = model, .path = path, .arrays = arrays};
+  EG_LOCAL(replacer, r, alloc);
+  EG_OWNED(eg_onnx_unpacked, file);
   char *data;
   size_t size;
+  r.alloc = alloc;
+  r.file = model;
+  r.path = path;
+  r.arrays = arrays;
   EG_TRY(eg_file_read(alloc, model, MOST_BYTES, &data, &size));
-  EG_INIT_MEMBERS(&r, alloc, OWNED);
-  egraph_status status = eg_file_folder(alloc, model, &r.base);
-  if (status == EGRAPH_OK) {
-    status = replace_from(&r, data, size);
-    eg_string_free(alloc, r.base);
-  }
-  EG_DEINIT_MEMBERS(&r, OWNED);
+  egraph_status status =
+      eg_onnx_model_unpack(alloc, model, "ONNX model", data, size, &file);
   eg_free(alloc, data, size + 1, 1);
+  EG_TRY(status);
+  EG_TRY(eg_onnx_fill_strings(&file.heap, file.model));
+  EG_TRY(eg_file_folder(alloc, model, &r.base));
+  status = replace_in(&r, file.model);
+  eg_string_free(alloc, r.base);
   return status;
 }

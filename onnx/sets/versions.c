@@ -8,9 +8,14 @@
 
 enum { MOST_INPUTS = 9 };
 
-typedef struct version {
+/// The first member of the rows of both tables, which are sorted by name, then by set.
+typedef struct row_key {
   const char *name;
-  int32_t first; // set
+  int64_t first; // set
+} row_key;
+
+typedef struct version {
+  row_key key;
   enum { NONE, SAME, DEPRECATED } is;
   int32_t min_inputs, max_inputs, max_outputs; // -1: any number
   const char *attributes;                      // separated by blanks
@@ -20,7 +25,7 @@ typedef struct version {
 
 #define EG_ONNX_SET(opset, ir)
 #define EG_ONNX_VERSION(name, first, is, min_in, max_in, max_out, attrs, results, ...)   \
-  {name, first, is, min_in, max_in, max_out, attrs, results, {__VA_ARGS__}},
+  {{name, first}, is, min_in, max_in, max_out, attrs, results, {__VA_ARGS__}},
 static const version versions[] = {
 #include "onnx/sets/versions.def"
 };
@@ -54,22 +59,26 @@ int64_t eg_onnx_standard_opset(Onnx__OperatorSetIdProto *const *imports, size_t 
   return 0;
 }
 
-/// The row that holds in a set, or NULL.
-static const version *version_of(const char *name, int64_t opset) {
-  size_t low = 0, high = VERSIONS;
+/// The row of `count` rows of `size` bytes that holds in a set, or NULL.
+static const void *row_of(const void *rows, size_t count, size_t size, const char *name,
+                          int64_t opset) {
+  size_t low = 0, high = count;
+  const char *begin = rows;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
-    int order = strcmp(versions[middle].name, name);
-    if (order < 0 || (order == 0 && versions[middle].first <= opset))
+    const row_key *key = (const void *)(begin + middle * size);
+    int order = strcmp(key->name, name);
+    if (order < 0 || (order == 0 && key->first <= opset))
       low = middle + 1;
     else
       high = middle;
   }
-  return low > 0 && strcmp(versions[low - 1].name, name) == 0 ? &versions[low - 1] : NULL;
+  const row_key *found = low > 0 ? (const void *)(begin + (low - 1) * size) : NULL;
+  return found != NULL && strcmp(found->name, name) == 0 ? found : NULL;
 }
 
-static bool is_known_operator(const char *name) {
-  return version_of(name, eg_onnx_newest_opset()) != NULL;
+static const version *version_of(const char *name, int64_t opset) {
+  return row_of(versions, VERSIONS, sizeof *versions, name, opset);
 }
 
 eg_onnx_sets eg_onnx_sets_of(const char *op_type, int64_t opset) {
@@ -77,10 +86,10 @@ eg_onnx_sets eg_onnx_sets_of(const char *op_type, int64_t opset) {
   const version *row = version_of(op_type, opset);
   if (row == NULL) return all;
   const version *next = row + 1, *end = versions + VERSIONS;
-  while (next < end && strcmp(next->name, op_type) == 0 && next->is == SAME)
+  while (next < end && strcmp(next->key.name, op_type) == 0 && next->is == SAME)
     next++;
-  bool is_last = next == end || strcmp(next->name, op_type) != 0;
-  return (eg_onnx_sets){row->first, is_last ? all.last : next->first - 1};
+  bool is_last = next == end || strcmp(next->key.name, op_type) != 0;
+  return (eg_onnx_sets){row->key.first, is_last ? all.last : next->key.first - 1};
 }
 
 // ---- graphs within nodes ------------------------------------------------------------
@@ -90,23 +99,6 @@ typedef struct node_span {
   size_t count;
 } node_span;
 EG_VEC_DEFINE(node_spans, node_span);
-
-static egraph_status push_graphs(node_spans *open, const Onnx__NodeProto *node) {
-  for (size_t a = 0; a < node->n_attribute; a++) {
-    const Onnx__AttributeProto *attr = node->attribute[a];
-    if (attr->g != NULL)
-      EG_TRY(node_spans_push(open, (node_span){attr->g->node, attr->g->n_node}));
-    for (size_t k = 0; k < attr->n_graphs; k++)
-      EG_TRY(node_spans_push(
-          open, (node_span){attr->graphs[k]->node, attr->graphs[k]->n_node}));
-  }
-  return EGRAPH_OK;
-}
-
-// Strings within graphs may be absent.
-static bool is_standard(const Onnx__NodeProto *node) {
-  return node->op_type != NULL && eg_onnx_is_standard(node->domain);
-}
 
 static void meet(eg_onnx_sets own, const Onnx__NodeProto *node, eg_onnx_span *inout) {
   if (own.first > inout->sets.first) {
@@ -119,28 +111,22 @@ static void meet(eg_onnx_sets own, const Onnx__NodeProto *node, eg_onnx_span *in
   }
 }
 
-static egraph_status narrow(node_spans *open, int64_t opset,
-                            eg_onnx_sets (*sets_of)(const char *, int64_t),
-                            eg_onnx_span *inout) {
-  for (size_t i = 0; i < open->len; i++)
-    for (size_t n = 0; n < open->data[i].count; n++) {
-      const Onnx__NodeProto *node = open->data[i].nodes[n];
-      EG_TRY(push_graphs(open, node));
-      if (is_standard(node)) meet(sets_of(node->op_type, opset), node, inout);
-    }
-  return EGRAPH_OK;
-}
-
 egraph_status eg_onnx_narrow(egraph_allocator alloc, Onnx__NodeProto *const *nodes,
                              size_t count, int64_t opset,
                              eg_onnx_sets (*sets_of)(const char *, int64_t),
                              eg_onnx_span *inout) {
-  node_spans open; // its own work list
-  node_spans_init(&open, alloc);
-  egraph_status status = node_spans_push(&open, (node_span){nodes, count});
-  if (status == EGRAPH_OK) status = narrow(&open, opset, sets_of, inout);
-  node_spans_deinit(&open);
-  return status;
+  EG_LOCAL(node_spans, open, alloc); // its own work list
+  EG_TRY(node_spans_push(&open, (node_span){nodes, count}));
+  for (size_t i = 0; i < open.len; i++)
+    for (size_t n = 0; n < open.data[i].count; n++) {
+      const Onnx__NodeProto *node = open.data[i].nodes[n];
+      for (eg_onnx_graphs g = {0}; eg_onnx_next_graph(node, &g);)
+        EG_TRY(node_spans_push(&open, (node_span){g.graph->node, g.graph->n_node}));
+      // Strings within graphs may be absent.
+      if (node->op_type != NULL && eg_onnx_is_standard(node->domain))
+        meet(sets_of(node->op_type, opset), node, inout);
+    }
+  return EGRAPH_OK;
 }
 
 // ---- what a set allows --------------------------------------------------------------
@@ -187,7 +173,8 @@ static const char *fault_of(const version *row, const Onnx__NodeProto *node,
 const char *eg_onnx_fault(const Onnx__NodeProto *node, const int *dtype, int64_t opset) {
   const version *row = version_of(node->op_type, opset);
   if (row != NULL) return fault_of(row, node, dtype);
-  return is_known_operator(node->op_type) ? "it is not in the set yet" : NULL;
+  row = version_of(node->op_type, eg_onnx_newest_opset());
+  return row != NULL ? "it is not in the set yet" : NULL;
 }
 
 bool eg_onnx_has(const char *op_type, int64_t opset) {
@@ -252,14 +239,13 @@ int eg_onnx_result_type(const Onnx__NodeProto *node, const int *dtype, size_t re
 // ---- what ONNX Runtime loads --------------------------------------------------------
 
 typedef struct runtime_row {
-  const char *name;
-  int64_t first; // set
+  row_key key;
   uint32_t operand, types;
 } runtime_row;
 
 #define EG_ONNX_RUNTIME_SET(opset)
 #define EG_ONNX_RUNTIME_LACKS(op, types)
-#define EG_ONNX_RUNTIME(name, first, operand, types) {name, first, operand, types},
+#define EG_ONNX_RUNTIME(name, first, operand, types) {{name, first}, operand, types},
 static const runtime_row rows[] = {
 #include "onnx/sets/runtime.def"
 };
@@ -282,18 +268,8 @@ static const uint32_t lacks[EG_OP_COUNT] = {
 #include "onnx/sets/runtime.def"
 };
 
-/// The row that holds in a set, or NULL.
 static const runtime_row *runtime_row_of(const char *name, int64_t opset) {
-  size_t low = 0, high = ROWS;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    int order = strcmp(rows[middle].name, name);
-    if (order < 0 || (order == 0 && rows[middle].first <= opset))
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low > 0 && strcmp(rows[low - 1].name, name) == 0 ? &rows[low - 1] : NULL;
+  return row_of(rows, ROWS, sizeof *rows, name, opset);
 }
 
 bool eg_onnx_is_loaded(const Onnx__NodeProto *node, const int *dtype, int64_t opset) {
@@ -312,9 +288,9 @@ static bool is_of_other_sets(const char *name, int dtype, eg_onnx_sets among) {
   size_t at = last != NULL ? (size_t)(last - rows) + 1 : 0;
   int64_t end = newest_set + 1;
   bool is_in_others = false;
-  for (; at > 0 && strcmp(rows[at - 1].name, name) == 0; end = rows[--at].first) {
+  for (; at > 0 && strcmp(rows[at - 1].key.name, name) == 0; end = rows[--at].key.first) {
     if ((rows[at - 1].types >> dtype & 1) == 0) continue;
-    if (rows[at - 1].first <= among.last && among.first < end) return false;
+    if (rows[at - 1].key.first <= among.last && among.first < end) return false;
     is_in_others = true;
   }
   return is_in_others && among.first >= end;

@@ -14,7 +14,7 @@ int64_t eg_onnx_newest_opset(void);
 /// The version of the file format that came with a set.
 int64_t eg_onnx_ir_version(int64_t opset);
 
-/// Returns whether a domain (NULL is "") is that of the standard operators.
+/// True for the domain of the standard operators (NULL is "").
 bool eg_onnx_is_standard(const char *domain);
 /// The set of the standard domain among these; 0: it is none of them.
 int64_t eg_onnx_standard_opset(Onnx__OperatorSetIdProto *const *sets, size_t count);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/owner.h"
 #include "onnx/header.h"
 #include "onnx/message.h"
 #include "onnx/onnx.h"
@@ -20,8 +21,6 @@ static const uint64_t max_embedded_bytes = UINT64_C(1500000000);
 #define TEXT_OF_VALUE(number) #number
 static const char version[] = TEXT_OF(EGRAPH_VERSION_MAJOR) "." TEXT_OF(
     EGRAPH_VERSION_MINOR) "." TEXT_OF(EGRAPH_VERSION_PATCH);
-
-static char *borrowed(const char *text) { return (char *)(uintptr_t)text; }
 
 // ---- names --------------------------------------------------------------------------
 
@@ -70,44 +69,13 @@ static egraph_status name_values(eg_onnx_writer *w) {
 
 // ---- types --------------------------------------------------------------------------
 
-static egraph_status shape_message(eg_onnx_writer *w, const eg_type *type,
-                                   Onnx__TensorShapeProto **out) {
-  Onnx__TensorShapeProto *shape;
-  Onnx__TensorShapeProto__Dimension *dims;
-  EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *shape, &shape));
-  EG_TRY(eg_arena_alloc(&w->arena, type->rank, sizeof *dims, &dims));
-  *shape = (Onnx__TensorShapeProto)ONNX__TENSOR_SHAPE_PROTO__INIT;
-  EG_TRY(eg_arena_alloc(&w->arena, type->rank, sizeof *shape->dim, &shape->dim));
-  for (uint32_t i = 0; i < type->rank; i++) {
-    dims[i] =
-        (Onnx__TensorShapeProto__Dimension)ONNX__TENSOR_SHAPE_PROTO__DIMENSION__INIT;
-    dims[i].value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
-    dims[i].dim_value = type->dims[i];
-    shape->dim[i] = &dims[i];
-  }
-  shape->n_dim = type->rank;
-  *out = shape;
-  return EGRAPH_OK;
-}
-
 static egraph_status info_message(eg_onnx_writer *w, const char *name,
                                   const eg_type *type, Onnx__ValueInfoProto **out) {
-  Onnx__ValueInfoProto *info;
-  EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *info, &info));
-  *info = (Onnx__ValueInfoProto)ONNX__VALUE_INFO_PROTO__INIT;
-  info->name = borrowed(name);
-  *out = info;
-  if (type == NULL) return EGRAPH_OK;
-  Onnx__TypeProto__Tensor *tensor;
-  EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *info->type, &info->type));
-  EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *tensor, &tensor));
-  *info->type = (Onnx__TypeProto)ONNX__TYPE_PROTO__INIT;
-  *tensor = (Onnx__TypeProto__Tensor)ONNX__TYPE_PROTO__TENSOR__INIT;
-  tensor->has_elem_type = true;
-  tensor->elem_type = eg_dtype_onnx(type->dtype);
-  info->type->value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
-  info->type->tensor_type = tensor;
-  return shape_message(w, type, &tensor->shape);
+  EG_TRY(eg_onnx_new(&w->arena, &onnx__value_info_proto__descriptor, out));
+  (*out)->name = eg_onnx_borrowed(name);
+  return type == NULL ? EGRAPH_OK
+                      : eg_onnx_type_message(&w->arena, eg_dtype_onnx(type->dtype),
+                                             type->rank, type->dims, &(*out)->type);
 }
 
 // ---- leaves -------------------------------------------------------------------------
@@ -115,8 +83,9 @@ static egraph_status info_message(eg_onnx_writer *w, const char *name,
 static egraph_status write_data(eg_onnx_writer *w, uint32_t id) {
   const eg_value_info *info = eg_graph_value(w->graph, (eg_value){id});
   Onnx__TensorProto *tensor;
-  EG_TRY(eg_onnx_tensor_message(w, &info->type, eg_buffer_data(info->data), &tensor));
-  tensor->name = borrowed(w->value_names[id]);
+  EG_TRY(eg_onnx_tensor_message(&w->arena, &info->type, eg_buffer_data(info->data),
+                                &tensor));
+  tensor->name = eg_onnx_borrowed(w->value_names[id]);
   return eg_onnx_initializers_push(&w->initializers, tensor);
 }
 
@@ -129,8 +98,8 @@ static egraph_status write_input(eg_onnx_writer *w, uint32_t id) {
   return info->data != NULL ? write_data(w, id) : EGRAPH_OK;
 }
 
-// A weight without data is an input that the metadata marks: the model is complete as it
-// stands, and the weight is absent again when read.
+// A weight without data is an input that the metadata marks: the model is complete, and
+// the weight is absent again when it is read.
 static egraph_status write_weight(eg_onnx_writer *w, uint32_t id) {
   if (eg_graph_value(w->graph, (eg_value){id})->data != NULL) return write_data(w, id);
   EG_TRY(eg_onnx_put_metadata(w, EG_ONNX_ABSENT_PREFIX, w->value_names[id], "weight"));
@@ -197,12 +166,6 @@ static egraph_status write_known(eg_onnx_body *body, const eg_graph_node_info *n
   return eg_onnx_check_nodes(body, first, &item);
 }
 
-static egraph_status write_format(eg_onnx_writer *w, uint32_t id) {
-  unsigned format = eg_graph_value(w->graph, (eg_value){id})->type.layout.format;
-  return eg_onnx_put_metadata(w, EG_ONNX_FORMAT_PREFIX, w->value_names[id],
-                              eg_format_name((eg_format)format));
-}
-
 // Types of computed tensors: for readers that do not infer through our functions, and for
 // opaque results.
 static egraph_status write_infos(eg_onnx_writer *w) {
@@ -210,7 +173,10 @@ static egraph_status write_infos(eg_onnx_writer *w) {
     const eg_value_info *info = eg_graph_value(w->graph, (eg_value){i});
     Onnx__ValueInfoProto *message;
     if (info->kind != EG_VALUE_COMPUTED || !info->typed) continue;
-    if (info->type.layout.format != EG_FORMAT_PLAIN) EG_TRY(write_format(w, i));
+    eg_format format = (eg_format)info->type.layout.format;
+    if (format != EG_FORMAT_PLAIN)
+      EG_TRY(eg_onnx_put_metadata(w, EG_ONNX_FORMAT_PREFIX, w->value_names[i],
+                                  eg_format_name(format)));
     if (w->is_output[i]) continue;
     EG_TRY(info_message(w, w->value_names[i], &info->type, &message));
     EG_TRY(eg_onnx_infos_push(&w->infos, message));
@@ -220,7 +186,7 @@ static egraph_status write_infos(eg_onnx_writer *w) {
 
 // ---- outputs ------------------------------------------------------------------------
 
-// What the record of an opaque result says of its type: maybe no tensor at all.
+// The type of an opaque result in its record, which may be no tensor type.
 static const Onnx__TypeProto *foreign_type(const eg_onnx_writer *w, const char *name) {
   for (size_t i = 0; i < w->infos.len; i++)
     if (w->infos.data[i]->name == name) return w->infos.data[i]->type;
@@ -288,7 +254,7 @@ static egraph_status write_header(eg_onnx_writer *w, Onnx__ModelProto *inout) {
 
 // The message as bytes. `data_path`: the model's path when its weights go beside it.
 static egraph_status pack_model(eg_onnx_body *body, const char *data_path,
-                                unsigned char **out, size_t *out_size) {
+                                eg_onnx_packed *out) {
   static char name[] = EG_ONNX_OWN_NAME, producer[] = EG_ONNX_OWN_NAME;
   eg_onnx_writer *w = body->writer;
   Onnx__GraphProto graph = ONNX__GRAPH_PROTO__INIT;
@@ -303,7 +269,7 @@ static egraph_status pack_model(eg_onnx_body *body, const char *data_path,
   model.ir_version = eg_onnx_ir_version(w->opset);
   if (model.ir_version < EG_ONNX_FUNCTIONS_IR) model.ir_version = EG_ONNX_FUNCTIONS_IR;
   model.producer_name = producer;
-  model.producer_version = borrowed(version);
+  model.producer_version = eg_onnx_borrowed(version);
   model.graph = &graph;
   model.n_opset_import = w->opsets.len, model.opset_import = w->opsets.data;
   model.n_functions = w->functions.len, model.functions = w->functions.data;
@@ -313,7 +279,7 @@ static egraph_status pack_model(eg_onnx_body *body, const char *data_path,
   if (data_path != NULL)
     EG_TRY(eg_onnx_data_file_write(&w->arena, data_path, w->initializers.data,
                                    w->initializers.len));
-  return eg_onnx_message_pack(w->alloc, &model.base, out, out_size);
+  return eg_onnx_message_pack(w->alloc, &model.base, out);
 }
 
 static uint64_t weight_bytes(const eg_graph *graph) {
@@ -331,12 +297,6 @@ static uint64_t weight_bytes(const eg_graph *graph) {
 // of all.
 enum { USUAL_OPSET = 13, FIRST_OPSET = 7 };
 
-static const char *name_of_result(const Onnx__NodeProto *node) {
-  if (node == NULL) return "";
-  if (node->name != NULL && node->name[0] != '\0') return node->name;
-  return node->n_output != 0 ? node->output[0] : "";
-}
-
 static egraph_status no_common_set(const eg_onnx_span *span) {
   const Onnx__NodeProto *first = span->wants_first, *last = span->wants_last;
   return EG_FAIL(
@@ -344,33 +304,23 @@ static egraph_status no_common_set(const eg_onnx_span *span) {
       "no operator set has the nodes that are kept as they were: %s '%.200s' is "
       "so up to set %" PRId64 ", %s '%.200s' from set %" PRId64
       " on; convert the model with onnx.version_converter",
-      last != NULL ? last->op_type : "", name_of_result(last), span->sets.last,
-      first != NULL ? first->op_type : "what we write", name_of_result(first),
+      last != NULL ? last->op_type : "", eg_onnx_name_of(last), span->sets.last,
+      first != NULL ? first->op_type : "what we write", eg_onnx_name_of(first),
       span->sets.first);
-}
-
-static egraph_status narrow_to_kept(eg_onnx_writer *w, bool converts, eg_onnx_span *out) {
-  const eg_graph *graph = w->graph;
-  *out = (eg_onnx_span){.sets = {FIRST_OPSET, eg_onnx_newest_opset()}};
-  for (uint32_t n = 0; n < eg_graph_node_count(graph); n++)
-    if (eg_graph_node_at(graph, (eg_graph_node){n}).attrs->op == EG_OP_OPAQUE)
-      EG_TRY(eg_onnx_narrow_to_opaque(w, (eg_graph_node){n}, converts, out));
-  return EGRAPH_OK;
 }
 
 /// The sets in which all nodes that are kept mean what they meant, or (`converts`) can be
 /// made to.
 static egraph_status sets_of_kept(const eg_graph *graph, bool converts,
                                   eg_onnx_sets *out) {
-  eg_onnx_writer w;
-  eg_onnx_span span;
+  EG_OWNED(eg_onnx_writer, w);
+  eg_onnx_span span = {.sets = {FIRST_OPSET, eg_onnx_newest_opset()}};
   eg_onnx_writer_init(&w, eg_graph_allocator(graph), graph, 0);
-  egraph_status status = narrow_to_kept(&w, converts, &span);
-  if (status == EGRAPH_OK && span.sets.first > span.sets.last)
-    status = no_common_set(&span);
+  for (uint32_t n = 0; n < eg_graph_node_count(graph); n++)
+    if (eg_graph_node_at(graph, (eg_graph_node){n}).attrs->op == EG_OP_OPAQUE)
+      EG_TRY(eg_onnx_narrow_to_opaque(&w, (eg_graph_node){n}, converts, &span));
   *out = span.sets;
-  eg_onnx_writer_deinit(&w);
-  return status;
+  return span.sets.first <= span.sets.last ? EGRAPH_OK : no_common_set(&span);
 }
 
 /// The sets in which all nodes that a graph keeps mean what they meant, or else can be
@@ -418,8 +368,7 @@ egraph_status eg_onnx_loaded_types(const eg_graph *graph, uint32_t *out_types,
 typedef struct attempt {
   bool is_faulty;    // a node of ours is none of the set
   uint32_t unloaded; // nodes that ONNX Runtime does not load there
-  unsigned char *bytes;
-  size_t size;
+  eg_onnx_packed packed;
 } attempt;
 
 /// Packs the model where no more than `most_unloaded` nodes are unloaded.
@@ -427,7 +376,7 @@ static egraph_status export_in(const eg_graph *graph, int64_t opset,
                                uint32_t most_unloaded, const char *data_path,
                                attempt *out) {
   eg_onnx_writer writer;
-  *out = (attempt){.bytes = NULL};
+  *out = (attempt){.unloaded = 0};
   eg_onnx_writer_init(&writer, eg_graph_allocator(graph), graph, opset);
   eg_onnx_body body = {.writer = &writer, .stem = "value"};
   eg_onnx_nodes_init(&body.nodes, writer.alloc);
@@ -437,7 +386,7 @@ static egraph_status export_in(const eg_graph *graph, int64_t opset,
   out->is_faulty = writer.is_faulty;
   out->unloaded = writer.unloaded;
   if (status == EGRAPH_OK && out->unloaded <= most_unloaded)
-    status = pack_model(&body, data_path, &out->bytes, &out->size);
+    status = pack_model(&body, data_path, &out->packed);
   eg_onnx_nodes_deinit(&body.nodes);
   eg_onnx_writer_deinit(&writer);
   return status;
@@ -462,7 +411,8 @@ static egraph_status export_best(const eg_graph *graph, eg_onnx_sets sets,
   int64_t best = 0;
   for (int64_t opset = 0; (opset = next_opset(sets, opset)) != 0;) {
     status = export_in(graph, opset, 0, data_path, out);
-    if (out->bytes != NULL || (status != EGRAPH_OK && !out->is_faulty)) return status;
+    if (out->packed.data != NULL || (status != EGRAPH_OK && !out->is_faulty))
+      return status;
     if (status != EGRAPH_OK || out->unloaded >= fewest) continue;
     fewest = out->unloaded;
     best = opset;
@@ -481,11 +431,11 @@ static egraph_status export_graph(const eg_graph *graph, const char *data_path,
   egraph_status status = EGRAPH_OK;
   for (int converts = 0; converts < 2; converts++) {
     eg_onnx_sets sets;
-    attempt made = {.bytes = NULL};
+    attempt made = {.unloaded = 0};
     status = sets_of_kept(graph, converts != 0, &sets);
     if (status == EGRAPH_OK) status = export_best(graph, sets, data_path, &made);
-    *out = made.bytes;
-    *out_size = made.size;
+    *out = made.packed.data;
+    *out_size = made.packed.size;
     if (status != EGRAPH_E_UNSUPPORTED) return status;
   }
   return status;

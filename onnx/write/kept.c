@@ -101,7 +101,7 @@ static egraph_status put_operand_at(eg_onnx_body *body, Onnx__NodeProto *node, s
   EG_TRY(eg_arena_alloc(&body->writer->arena, count, sizeof *grown, &grown));
   for (size_t i = 0; i < count; i++)
     grown[i] = i < node->n_input ? node->input[i] : none;
-  grown[at] = (char *)(uintptr_t)name;
+  grown[at] = eg_onnx_borrowed(name);
   node->input = grown;
   node->n_input = count;
   return EGRAPH_OK;
@@ -138,8 +138,7 @@ static egraph_status copy_attributes(eg_onnx_writer *w, int64_t from,
   for (size_t i = 0; i < inout->n_attribute; i++) {
     list[i] = inout->attribute[i];
     if (list[i]->g == NULL && list[i]->n_graphs == 0) continue;
-    EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *list[i], &list[i]));
-    *list[i] = *inout->attribute[i];
+    EG_TRY(eg_onnx_copy(&w->arena, list[i], &list[i]));
     if (list[i]->g != NULL) EG_TRY(convert_graph(w, from, &list[i]->g));
     EG_TRY(eg_arena_alloc(&w->arena, list[i]->n_graphs, sizeof *list[i]->graphs,
                           &list[i]->graphs));
@@ -172,31 +171,22 @@ static egraph_status convert_node(eg_onnx_body *body, int64_t from,
 
 static egraph_status convert_nodes(eg_onnx_body *body, int64_t from,
                                    Onnx__GraphProto *inout) {
-  eg_onnx_writer *w = body->writer;
   for (size_t i = 0; i < inout->n_node; i++) {
     Onnx__NodeProto *node;
-    EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *node, &node));
-    *node = *inout->node[i];
+    EG_TRY(eg_onnx_copy(&body->writer->arena, inout->node[i], &node));
     EG_TRY(convert_node(body, from, node));
     EG_TRY(eg_onnx_nodes_push(&body->nodes, node));
   }
-  EG_TRY(eg_arena_alloc(&w->arena, body->nodes.len, sizeof *inout->node, &inout->node));
-  for (size_t i = 0; i < body->nodes.len; i++)
-    inout->node[i] = body->nodes.data[i];
-  inout->n_node = body->nodes.len;
-  return EGRAPH_OK;
+  return eg_onnx_take_nodes(body, &inout->node, &inout->n_node);
 }
 
 // A copy of the graph; its constants are nodes.
 static egraph_status convert_graph(eg_onnx_writer *w, int64_t from,
                                    Onnx__GraphProto **inout) {
-  Onnx__GraphProto *graph;
-  EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *graph, &graph));
-  *graph = **inout;
-  *inout = graph;
+  EG_TRY(eg_onnx_copy(&w->arena, *inout, inout));
   eg_onnx_body body = {.writer = w, .has_constant_nodes = true, .stem = "constant"};
   eg_onnx_nodes_init(&body.nodes, w->alloc);
-  egraph_status status = convert_nodes(&body, from, graph);
+  egraph_status status = convert_nodes(&body, from, *inout);
   eg_onnx_nodes_deinit(&body.nodes);
   return status;
 }
@@ -212,9 +202,8 @@ egraph_status eg_onnx_add_opset(eg_onnx_writer *writer, const char *domain,
                    writer->opsets.data[i]->version, version, domain);
   }
   Onnx__OperatorSetIdProto *opset;
-  EG_TRY(eg_arena_alloc(&writer->arena, 1, sizeof *opset, &opset));
-  *opset = (Onnx__OperatorSetIdProto)ONNX__OPERATOR_SET_ID_PROTO__INIT;
-  opset->domain = (char *)(uintptr_t)domain;
+  EG_TRY(eg_onnx_new(&writer->arena, &onnx__operator_set_id_proto__descriptor, &opset));
+  opset->domain = eg_onnx_borrowed(domain);
   opset->has_version = true;
   opset->version = version;
   return eg_onnx_opsets_push(&writer->opsets, opset);
@@ -279,8 +268,7 @@ static egraph_status add_foreign_types(eg_onnx_writer *w, const Onnx__NodeProto 
     for (size_t k = 0; k < record->n_value_info; k++)
       if (strcmp(record->value_info[k]->name, old->output[i]) == 0) {
         Onnx__ValueInfoProto *info;
-        EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *info, &info));
-        *info = *record->value_info[k];
+        EG_TRY(eg_onnx_copy(&w->arena, record->value_info[k], &info));
         info->name = fresh->output[i];
         EG_TRY(eg_onnx_infos_push(&w->infos, info));
         break;
@@ -315,8 +303,7 @@ static egraph_status write_record_node(eg_onnx_body *body, eg_graph_node id,
   const Onnx__NodeProto *old = record->node[0];
   Onnx__NodeProto *fresh;
   size_t operands, made;
-  EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *fresh, &fresh));
-  *fresh = *old;
+  EG_TRY(eg_onnx_copy(&w->arena, old, &fresh));
   EG_TRY(eg_arena_alloc(&w->arena, old->n_input, sizeof *fresh->input, &fresh->input));
   EG_TRY(eg_arena_alloc(&w->arena, old->n_output, sizeof *fresh->output, &fresh->output));
   if (!rename_present(old->input, old->n_input, inputs, node.input_count, &fresh->input,
@@ -352,16 +339,14 @@ static egraph_status write_record(eg_onnx_body *body, eg_graph_node id,
   if (node.result_count != 1 || node.input_count != 0) return damaged(w, id);
   if (graph->n_input == 1) {
     Onnx__ValueInfoProto *info;
-    EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *info, &info));
-    *info = *graph->input[0];
-    info->name = (char *)(uintptr_t)results[0];
+    EG_TRY(eg_onnx_copy(&w->arena, graph->input[0], &info));
+    info->name = eg_onnx_borrowed(results[0]);
     return eg_onnx_infos_push(&w->inputs, info);
   }
   if (graph->n_initializer != 1) return damaged(w, id);
   Onnx__TensorProto *tensor;
-  EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *tensor, &tensor));
-  *tensor = *graph->initializer[0];
-  tensor->name = (char *)(uintptr_t)results[0];
+  EG_TRY(eg_onnx_copy(&w->arena, graph->initializer[0], &tensor));
+  tensor->name = eg_onnx_borrowed(results[0]);
   return eg_onnx_initializers_push(&w->initializers, tensor);
 }
 

@@ -1,4 +1,4 @@
-// What operators that ONNX does not have mean in standard operators: the bodies of our
+// Writes operators that ONNX does not have as standard operators: the bodies of our
 // functions. A call has all attributes and says exactly what the node is, for us to read
 // back; the function, one per distinct signature, says the same for everybody else.
 // SPDX-License-Identifier: Apache-2.0
@@ -537,11 +537,7 @@ static egraph_status fill_function(eg_onnx_writer *w, const eg_onnx_item *item,
   formal.result_names = outputs;
   EG_TRY(eg_onnx_write_meaning(body, &formal));
   EG_TRY(eg_onnx_check_nodes(body, 0, &formal));
-  EG_TRY(eg_arena_alloc(&w->arena, body->nodes.len, sizeof *function->node,
-                        &function->node));
-  if (body->nodes.len != 0)
-    memcpy(function->node, body->nodes.data, body->nodes.len * sizeof *function->node);
-  function->n_node = body->nodes.len;
+  EG_TRY(eg_onnx_take_nodes(body, &function->node, &function->n_node));
   function->n_input = item->input_count;
   function->input = (char **)inputs;
   function->n_output = item->result_count;
@@ -550,7 +546,7 @@ static egraph_status fill_function(eg_onnx_writer *w, const eg_onnx_item *item,
                         &function->attribute));
   function->n_attribute = op->attr_count;
   for (uint16_t i = 0; i < op->attr_count; i++)
-    function->attribute[i] = (char *)(uintptr_t)op->attrs[i].name;
+    function->attribute[i] = eg_onnx_borrowed(op->attrs[i].name);
   return EGRAPH_OK;
 }
 
@@ -583,9 +579,8 @@ static egraph_status add_function(eg_onnx_writer *w, const eg_onnx_item *item,
   Onnx__FunctionProto *function;
   const char *name;
   EG_TRY(name_function(w, eg_op_info_of((eg_op)item->attrs->op)->name, &name));
-  EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *function, &function));
-  *function = (Onnx__FunctionProto)ONNX__FUNCTION_PROTO__INIT;
-  function->name = (char *)(uintptr_t)name;
+  EG_TRY(eg_onnx_new(&w->arena, &onnx__function_proto__descriptor, &function));
+  function->name = eg_onnx_borrowed(name);
   function->domain = domain;
   function->n_opset_import = 1;
   EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *function->opset_import,
@@ -603,14 +598,6 @@ static egraph_status add_function(eg_onnx_writer *w, const eg_onnx_item *item,
 
 // ---- functions that are read --------------------------------------------------------
 
-static egraph_status pack_nodes(egraph_allocator alloc, Onnx__NodeProto **nodes,
-                                size_t count, unsigned char **out, size_t *out_size) {
-  Onnx__GraphProto graph = ONNX__GRAPH_PROTO__INIT;
-  graph.node = nodes;
-  graph.n_node = count;
-  return eg_onnx_message_pack(alloc, &graph.base, out, out_size);
-}
-
 static bool same_names(char *const *a, size_t a_count, char *const *b, size_t b_count) {
   for (size_t i = 0; a_count == b_count && i < a_count; i++)
     if (strcmp(a[i], b[i]) != 0) return false;
@@ -619,19 +606,14 @@ static bool same_names(char *const *a, size_t a_count, char *const *b, size_t b_
 
 static egraph_status compare_bodies(egraph_allocator alloc, const Onnx__FunctionProto *a,
                                     const Onnx__FunctionProto *b, bool *out) {
-  unsigned char *bytes[2] = {NULL, NULL};
-  size_t size[2] = {0, 0};
+  Onnx__GraphProto graphs[2] = {ONNX__GRAPH_PROTO__INIT, ONNX__GRAPH_PROTO__INIT};
   *out = false;
   if (!same_names(a->input, a->n_input, b->input, b->n_input) ||
       !same_names(a->output, a->n_output, b->output, b->n_output))
     return EGRAPH_OK;
-  EG_TRY(pack_nodes(alloc, a->node, a->n_node, &bytes[0], &size[0]));
-  egraph_status status = pack_nodes(alloc, b->node, b->n_node, &bytes[1], &size[1]);
-  if (status == EGRAPH_OK)
-    *out = size[0] == size[1] && memcmp(bytes[0], bytes[1], size[0]) == 0;
-  eg_free(alloc, bytes[0], size[0], 1);
-  eg_free(alloc, bytes[1], size[1], 1);
-  return status;
+  graphs[0].node = a->node, graphs[0].n_node = a->n_node;
+  graphs[1].node = b->node, graphs[1].n_node = b->n_node;
+  return eg_onnx_is_same_message(alloc, &graphs[0].base, &graphs[1].base, out);
 }
 
 egraph_status eg_onnx_is_own_body(egraph_allocator alloc, const eg_onnx_item *item,
@@ -671,22 +653,11 @@ static egraph_status find_function(eg_onnx_writer *w, const eg_onnx_item *item,
 // Numbers are written as text: an ONNX float has 32 bits, our attributes have 64.
 static egraph_status put_own_float(eg_onnx_body *body, Onnx__NodeProto *node,
                                    const char *name, double value) {
-  eg_text text;
+  EG_LOCAL(eg_text, text, body->writer->alloc);
   const char *copy = NULL;
-  eg_text_init(&text, body->writer->alloc);
-  egraph_status status = eg_text_double(&text, value);
-  if (status == EGRAPH_OK)
-    status =
-        eg_arena_string(&body->writer->arena, eg_text_of(&text), text.chars.len, &copy);
-  eg_text_deinit(&text);
-  EG_TRY(status);
+  EG_TRY(eg_text_double(&text, value));
+  EG_TRY(eg_arena_string(&body->writer->arena, eg_text_of(&text), text.chars.len, &copy));
   return eg_onnx_put_string(body, node, name, copy);
-}
-
-static egraph_status put_own_slot(eg_onnx_body *body, Onnx__NodeProto *node,
-                                  const eg_attr_info *info, const eg_attr *value) {
-  return value->kind == EG_ATTR_FLOAT ? put_own_float(body, node, info->name, value->f)
-                                      : eg_onnx_put_slot(body, node, info, value);
 }
 
 static egraph_status write_call(eg_onnx_body *body, const eg_onnx_item *item,
@@ -698,9 +669,13 @@ static egraph_status write_call(eg_onnx_body *body, const eg_onnx_item *item,
   EG_TRY(eg_onnx_put_node(body, function->name, item->input_names, item->input_count,
                           item->result_names, item->result_count, &node));
   node->domain = function->domain;
-  if (item->name[0] != '\0') node->name = (char *)(uintptr_t)item->name;
-  for (uint16_t i = 0; i < op->attr_count; i++)
-    EG_TRY(put_own_slot(body, node, &op->attrs[i], &item->attrs->slots[i]));
+  if (item->name[0] != '\0') node->name = eg_onnx_borrowed(item->name);
+  for (uint16_t i = 0; i < op->attr_count; i++) {
+    const eg_attr *slot = &item->attrs->slots[i];
+    EG_TRY(slot->kind == EG_ATTR_FLOAT
+               ? put_own_float(body, node, op->attrs[i].name, slot->f)
+               : eg_onnx_put_slot(body, node, &op->attrs[i], slot));
+  }
   return EGRAPH_OK;
 }
 

@@ -35,6 +35,8 @@ typedef struct opener {
   computed_list computed; // each size once
   eg_strmap makers;       // results of nodes: the node
 } opener;
+EG_OWNER_DEFINE_STATIC(opener, (eg_onnx_nodes, head.nodes), (eg_u32s, places),
+                       (computed_list, computed), (eg_strmap, makers))
 
 static egraph_status depends(const char *what, const char *name) {
   return EG_FAIL(EGRAPH_E_UNSUPPORTED,
@@ -53,7 +55,7 @@ static egraph_status needs_set(opener *o, const char *what, const char *name) {
 
 static egraph_status put_size(opener *o, int64_t size, computed *out);
 
-/// An operator on sizes; its place is that of the later one.
+/// Writes an operator on sizes; its place is the later place of the two.
 static egraph_status put_on(opener *o, const char *op, const computed *a,
                             const computed *b, computed *out) {
   const char *const operands[2] = {a->tensor, b->tensor};
@@ -242,10 +244,8 @@ static bool infer_one(open_list *list) {
 static const Onnx__TensorShapeProto *shape_among(const eg_onnx_infos *infos,
                                                  const char *name) {
   for (size_t i = 0; i < infos->len; i++) {
-    const Onnx__TypeProto *type = infos->data[i]->type;
-    if (strcmp(infos->data[i]->name, name) == 0 && type != NULL &&
-        type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
-      return type->tensor_type->shape;
+    const Onnx__TypeProto__Tensor *tensor = eg_onnx_declared_tensor(infos->data[i]);
+    if (strcmp(infos->data[i]->name, name) == 0 && tensor != NULL) return tensor->shape;
   }
   return NULL;
 }
@@ -311,7 +311,7 @@ static egraph_status put_list(opener *o, const open_list *list) {
   return eg_onnx_put_int(&o->head, node, "axis", 0);
 }
 
-/// What an opened tensor of integers has; *out_data NULL: it is no list with open sizes.
+/// Reads a tensor of integers that may have open sizes; *out_data NULL: it has none.
 static egraph_status read_ints(opener *o, const Onnx__TensorProto *tensor,
                                int64_t **out_data, size_t *out_count) {
   size_t count = tensor->raw_data.len / sizeof(int64_t);
@@ -351,7 +351,7 @@ static egraph_status open_tensors(opener *o) {
     EG_TRY(open_tensor(o, w->initializers.data[i], &stays));
     if (stays) w->initializers.data[kept++] = w->initializers.data[i];
   }
-  // Those that computing sizes has added.
+  // Initializers that the computation of sizes has added follow.
   for (size_t i = count; i < w->initializers.len; i++)
     w->initializers.data[kept++] = w->initializers.data[i];
   w->initializers.len = kept;
@@ -415,7 +415,7 @@ static void open_infos(const opener *o, const eg_onnx_infos *infos) {
       dim->value_case = symbol != NULL
                             ? ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM
                             : ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE__NOT_SET;
-      if (symbol != NULL) dim->dim_param = (char *)(uintptr_t)symbol;
+      if (symbol != NULL) dim->dim_param = eg_onnx_borrowed(symbol);
     }
   }
 }
@@ -432,43 +432,28 @@ static egraph_status note_makers(opener *o) {
 
 /// Nodes that compute sizes come before the node of their place, in their own order.
 static egraph_status merge_nodes(opener *o) {
-  eg_onnx_nodes all, *nodes = &o->body->nodes;
-  egraph_status status = EGRAPH_OK;
-  eg_onnx_nodes_init(&all, o->writer->alloc);
-  for (uint32_t n = 0; status == EGRAPH_OK && n <= nodes->len; n++) {
-    for (size_t i = 0; status == EGRAPH_OK && i < o->head.nodes.len; i++)
-      if (o->places.data[i] == n)
-        status = eg_onnx_nodes_push(&all, o->head.nodes.data[i]);
-    if (status == EGRAPH_OK && n < nodes->len)
-      status = eg_onnx_nodes_push(&all, nodes->data[n]);
+  EG_LOCAL(eg_onnx_nodes, all, o->writer->alloc);
+  eg_onnx_nodes *nodes = &o->body->nodes, old = *nodes;
+  for (uint32_t n = 0; n <= old.len; n++) {
+    for (size_t i = 0; i < o->head.nodes.len; i++)
+      if (o->places.data[i] == n) EG_TRY(eg_onnx_nodes_push(&all, o->head.nodes.data[i]));
+    if (n < old.len) EG_TRY(eg_onnx_nodes_push(&all, old.data[n]));
   }
-  eg_onnx_nodes old = *nodes;
-  if (status == EGRAPH_OK) *nodes = all;
-  eg_onnx_nodes_deinit(status == EGRAPH_OK ? &old : &all);
-  return status;
-}
-
-static egraph_status open_body(opener *o) {
-  EG_TRY(note_makers(o));
-  EG_TRY(check_nodes(o));
-  EG_TRY(open_tensors(o));
-  open_infos(o, &o->writer->inputs);
-  open_infos(o, &o->writer->outputs);
-  open_infos(o, &o->writer->infos);
-  return merge_nodes(o);
+  *nodes = all;
+  all = old; // is freed
+  return EGRAPH_OK;
 }
 
 egraph_status eg_onnx_open_body(eg_onnx_body *body) {
-  egraph_allocator alloc = body->writer->alloc;
-  opener o = {.body = body,
-              .writer = body->writer,
-              .head = {.writer = body->writer, .stem = "size"}};
-  eg_onnx_nodes_init(&o.head.nodes, alloc);
-  EG_INIT_MEMBERS(&o, alloc, (eg_u32s, places), (computed_list, computed),
-                  (eg_strmap, makers));
-  egraph_status status = open_body(&o);
-  EG_DEINIT_MEMBERS(&o, (eg_u32s, places), (computed_list, computed),
-                    (eg_strmap, makers));
-  eg_onnx_nodes_deinit(&o.head.nodes);
-  return status;
+  EG_LOCAL(opener, o, body->writer->alloc);
+  o.body = body;
+  o.writer = o.head.writer = body->writer;
+  o.head.stem = "size";
+  EG_TRY(note_makers(&o));
+  EG_TRY(check_nodes(&o));
+  EG_TRY(open_tensors(&o));
+  open_infos(&o, &o.writer->inputs);
+  open_infos(&o, &o.writer->outputs);
+  open_infos(&o, &o.writer->infos);
+  return merge_nodes(&o);
 }

@@ -1,4 +1,4 @@
-// What is written is read back: names and types of the message, then the message itself.
+// Reads back what is written: names and types of the message, then the message itself.
 //
 //   names   every name is made once in its scope; in the model, and in functions of ours,
 //           before it is used; graphs within kept nodes hide nothing
@@ -30,20 +30,15 @@ typedef struct checker {
   eg_strmap functions;   // of ours, by name
   eg_strmap made;        // by nodes of the model, also by later ones
 } checker;
-#define OWNED                                                                            \
-  (eg_onnx_scopes, scopes), (eg_onnx_strings, names), (eg_strmap, functions, made)
-
-static const char *name_of(const Onnx__NodeProto *node) {
-  if (eg_onnx_text(node->name)[0] != '\0') return node->name;
-  return node->n_output != 0 ? node->output[0] : "";
-}
+EG_OWNER_DEFINE_STATIC(checker, (eg_onnx_scopes, scopes), (eg_onnx_strings, names),
+                       (eg_strmap, functions, made))
 
 static egraph_status wrong(const Onnx__NodeProto *node, const char *what,
                            const char *name) {
   return EG_FAIL(EGRAPH_E_INTERNAL,
                  "the model that was written is wrong: %.64s '%.200s' %s '%.200s'; "
                  "nothing is given out",
-                 eg_onnx_text(node->op_type), name_of(node), what, name);
+                 eg_onnx_text(node->op_type), eg_onnx_name_of(node), what, name);
 }
 
 static egraph_status wrong_tensor(const char *name, const char *what) {
@@ -72,9 +67,8 @@ static egraph_status make(checker *c, const char *name, int dtype) {
 }
 
 static int declared_type(const Onnx__ValueInfoProto *info) {
-  bool is_tensor =
-      info->type != NULL && info->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
-  return is_tensor ? info->type->tensor_type->elem_type : 0;
+  const Onnx__TypeProto__Tensor *tensor = eg_onnx_declared_tensor(info);
+  return tensor != NULL ? tensor->elem_type : 0;
 }
 
 static egraph_status check_declared(const checker *c, const Onnx__ValueInfoProto *info) {
@@ -90,16 +84,12 @@ static egraph_status check_declared(const checker *c, const Onnx__ValueInfoProto
 
 // ---- graphs within nodes
 
-static egraph_status check_within(checker *c, const Onnx__NodeProto *node);
-
 /// Initializers may hide what is around (read/scopes.h). ONNX Runtime refuses names that
 /// the model makes later, too.
 static egraph_status define_within(checker *c, const Onnx__GraphProto *graph) {
+  size_t initializers;
   c->names.len = 0;
-  EG_TRY(eg_onnx_initializer_names(graph, &c->names));
-  const size_t initializers = c->names.len;
-  c->names.len = 0;
-  EG_TRY(eg_onnx_defined_names(graph, &c->names));
+  EG_TRY(eg_onnx_defined_names(graph, &c->names, &initializers));
   for (size_t i = initializers; i < c->names.len; i++) {
     uint32_t ignored;
     if (eg_strmap_find(&c->made, c->names.data[i], &ignored))
@@ -120,21 +110,12 @@ static egraph_status check_graph_within(checker *c, const Onnx__NodeProto *aroun
     const Onnx__NodeProto *node = graph->node[n];
     for (size_t i = 0; i < node->n_input; i++)
       EG_TRY(use(c, node, node->input[i], &ignored));
-    EG_TRY(check_within(c, node));
+    for (eg_onnx_graphs g = {0}; eg_onnx_next_graph(node, &g);)
+      EG_TRY(check_graph_within(c, node, g.graph));
   }
   for (size_t i = 0; i < graph->n_output; i++)
     EG_TRY(use(c, around, graph->output[i]->name, &ignored));
   eg_onnx_scopes_leave(&c->scopes, mark);
-  return EGRAPH_OK;
-}
-
-static egraph_status check_within(checker *c, const Onnx__NodeProto *node) {
-  for (size_t i = 0; i < node->n_attribute; i++) {
-    const Onnx__AttributeProto *attr = node->attribute[i];
-    if (attr->g != NULL) EG_TRY(check_graph_within(c, node, attr->g));
-    for (size_t k = 0; k < attr->n_graphs; k++)
-      EG_TRY(check_graph_within(c, node, attr->graphs[k]));
-  }
   return EGRAPH_OK;
 }
 
@@ -164,7 +145,8 @@ static egraph_status check_nodes(checker *c, Onnx__NodeProto *const *nodes,
     EG_TRY(eg_arena_alloc(c->arena, node->n_output, sizeof *result, &result));
     for (size_t i = 0; i < node->n_input; i++)
       EG_TRY(use(c, node, node->input[i], &dtype[i]));
-    EG_TRY(check_within(c, node));
+    for (eg_onnx_graphs g = {0}; eg_onnx_next_graph(node, &g);)
+      EG_TRY(check_graph_within(c, node, g.graph));
     EG_TRY(result_types(c, node, dtype, result));
     for (size_t i = 0; i < node->n_output; i++)
       EG_TRY(make(c, node->output[i], result[i]));
@@ -173,75 +155,63 @@ static egraph_status check_nodes(checker *c, Onnx__NodeProto *const *nodes,
 }
 
 /// A call of a function of ours: its body on these operands. It sees nothing around it.
-static egraph_status check_body(checker *c, const Onnx__FunctionProto *function,
-                                const Onnx__NodeProto *call, const int *dtype,
-                                int *result) {
-  for (size_t i = 0; i < function->n_input; i++)
-    EG_TRY(make(c, function->input[i], i < call->n_input ? dtype[i] : 0));
-  EG_TRY(check_nodes(c, function->node, function->n_node));
-  for (size_t i = 0; i < function->n_output; i++) {
-    int ignored;
-    EG_TRY(use(c, call, function->output[i], i < call->n_output ? &result[i] : &ignored));
-  }
-  return EGRAPH_OK;
-}
-
-static egraph_status check_call(checker *c, const Onnx__NodeProto *node, const int *dtype,
+static egraph_status check_call(checker *c, const Onnx__NodeProto *call, const int *dtype,
                                 int *result) {
   uint32_t index;
-  if (!eg_strmap_find(&c->functions, node->op_type, &index)) return EGRAPH_OK; // kept
-  checker inner = {.model = c->model, .opset = c->opset, .arena = c->arena};
-  EG_INIT_MEMBERS(&inner, c->arena->alloc, OWNED);
-  egraph_status status =
-      check_body(&inner, c->model->functions[index], node, dtype, result);
-  EG_DEINIT_MEMBERS(&inner, OWNED);
-  return status;
+  if (!eg_strmap_find(&c->functions, call->op_type, &index)) return EGRAPH_OK; // kept
+  const Onnx__FunctionProto *function = c->model->functions[index];
+  EG_LOCAL(checker, inner, c->arena->alloc);
+  inner.model = c->model;
+  inner.opset = c->opset;
+  inner.arena = c->arena;
+  for (size_t i = 0; i < function->n_input; i++)
+    EG_TRY(make(&inner, function->input[i], i < call->n_input ? dtype[i] : 0));
+  EG_TRY(check_nodes(&inner, function->node, function->n_node));
+  for (size_t i = 0; i < function->n_output; i++) {
+    int ignored;
+    EG_TRY(use(&inner, call, function->output[i],
+               i < call->n_output ? &result[i] : &ignored));
+  }
+  return EGRAPH_OK;
 }
 
 /// The initializer of an input is its default value.
 static egraph_status check_leaves(checker *c, const Onnx__GraphProto *graph) {
-  eg_strmap inputs;
-  eg_strmap_init(&inputs, c->arena->alloc);
-  egraph_status status = EGRAPH_OK;
-  for (size_t i = 0; status == EGRAPH_OK && i < graph->n_input; i++) {
-    status = make(c, graph->input[i]->name, declared_type(graph->input[i]));
-    if (status == EGRAPH_OK) status = eg_strmap_put(&inputs, graph->input[i]->name, 0);
+  EG_LOCAL(eg_strmap, inputs, c->arena->alloc);
+  for (size_t i = 0; i < graph->n_input; i++) {
+    EG_TRY(make(c, graph->input[i]->name, declared_type(graph->input[i])));
+    EG_TRY(eg_strmap_put(&inputs, graph->input[i]->name, 0));
   }
-  for (size_t i = 0; status == EGRAPH_OK && i < graph->n_initializer; i++) {
+  for (size_t i = 0; i < graph->n_initializer; i++) {
     const Onnx__TensorProto *tensor = graph->initializer[i];
     uint32_t defaults = 1;
     if (eg_strmap_find(&inputs, tensor->name, &defaults) && defaults == 0)
-      status = eg_strmap_put(&inputs, tensor->name, 1);
+      EG_TRY(eg_strmap_put(&inputs, tensor->name, 1));
     else
-      status = make(c, tensor->name, tensor->data_type);
+      EG_TRY(make(c, tensor->name, tensor->data_type));
   }
-  eg_strmap_deinit(&inputs);
-  return status;
-}
-
-static egraph_status check_model(checker *c) {
-  const Onnx__GraphProto *graph = c->model->graph;
-  for (size_t i = 0; i < c->model->n_functions; i++)
-    if (strcmp(c->model->functions[i]->domain, EG_ONNX_DOMAIN) == 0)
-      EG_TRY(eg_strmap_put(&c->functions, c->model->functions[i]->name, (uint32_t)i));
-  for (size_t n = 0; n < graph->n_node; n++)
-    for (size_t i = 0; i < graph->node[n]->n_output; i++)
-      EG_TRY(eg_strmap_put(&c->made, graph->node[n]->output[i], 0));
-  EG_TRY(check_leaves(c, graph));
-  EG_TRY(check_nodes(c, graph->node, graph->n_node));
-  for (size_t i = 0; i < graph->n_output; i++)
-    EG_TRY(check_declared(c, graph->output[i]));
-  for (size_t i = 0; i < graph->n_value_info; i++)
-    EG_TRY(check_declared(c, graph->value_info[i]));
   return EGRAPH_OK;
 }
 
 static egraph_status check_names(eg_onnx_writer *w, const Onnx__ModelProto *model) {
-  checker c = {.model = model, .opset = w->opset, .arena = &w->arena};
-  EG_INIT_MEMBERS(&c, w->alloc, OWNED);
-  egraph_status status = check_model(&c);
-  EG_DEINIT_MEMBERS(&c, OWNED);
-  return status;
+  EG_LOCAL(checker, c, w->alloc);
+  c.model = model;
+  c.opset = w->opset;
+  c.arena = &w->arena;
+  const Onnx__GraphProto *graph = model->graph;
+  for (size_t i = 0; i < model->n_functions; i++)
+    if (strcmp(model->functions[i]->domain, EG_ONNX_DOMAIN) == 0)
+      EG_TRY(eg_strmap_put(&c.functions, model->functions[i]->name, (uint32_t)i));
+  for (size_t n = 0; n < graph->n_node; n++)
+    for (size_t i = 0; i < graph->node[n]->n_output; i++)
+      EG_TRY(eg_strmap_put(&c.made, graph->node[n]->output[i], 0));
+  EG_TRY(check_leaves(&c, graph));
+  EG_TRY(check_nodes(&c, graph->node, graph->n_node));
+  for (size_t i = 0; i < graph->n_output; i++)
+    EG_TRY(check_declared(&c, graph->output[i]));
+  for (size_t i = 0; i < graph->n_value_info; i++)
+    EG_TRY(check_declared(&c, graph->value_info[i]));
+  return EGRAPH_OK;
 }
 
 // ---- the message without its weights --------------------------------------------------
@@ -249,28 +219,22 @@ static egraph_status check_names(eg_onnx_writer *w, const Onnx__ModelProto *mode
 // Larger tensors are left out; numbers that shapes are computed from are integers.
 enum { MOST_BYTES = 4096, MOST_INTEGER_BYTES = 65536 };
 
-static bool is_left_out(const Onnx__TensorProto *tensor) {
-  egraph_dtype dtype;
-  bool is_integer =
-      eg_dtype_from_onnx(tensor->data_type, &dtype) && !eg_dtype_is_float(dtype);
-  return tensor->raw_data.len > (is_integer ? MOST_INTEGER_BYTES : MOST_BYTES);
-}
-
 /// A copy whose large weights are in a file that does not exist.
 static egraph_status copy_without_weights(eg_onnx_writer *w, const Onnx__ModelProto *old,
                                           Onnx__ModelProto *out) {
   Onnx__GraphProto *graph;
-  EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *graph, &graph));
-  *graph = *old->graph;
+  EG_TRY(eg_onnx_copy(&w->arena, old->graph, &graph));
   EG_TRY(eg_arena_alloc(&w->arena, graph->n_initializer, sizeof *graph->initializer,
                         &graph->initializer));
   for (size_t i = 0; i < graph->n_initializer; i++) {
     Onnx__TensorProto *tensor = old->graph->initializer[i];
     graph->initializer[i] = tensor;
-    if (!is_left_out(tensor)) continue;
-    EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *tensor, &graph->initializer[i]));
-    *graph->initializer[i] = *tensor;
-    tensor = graph->initializer[i];
+    egraph_dtype dtype;
+    bool is_integer =
+        eg_dtype_from_onnx(tensor->data_type, &dtype) && !eg_dtype_is_float(dtype);
+    if (tensor->raw_data.len <= (is_integer ? MOST_INTEGER_BYTES : MOST_BYTES)) continue;
+    EG_TRY(eg_onnx_copy(&w->arena, tensor, &tensor));
+    graph->initializer[i] = tensor;
     tensor->has_raw_data = false;
     tensor->raw_data = (ProtobufCBinaryData){.len = 0};
     tensor->has_data_location = true;
@@ -400,18 +364,11 @@ static egraph_status read_again(eg_onnx_writer *w, const void *bytes, size_t siz
   return status;
 }
 
-static egraph_status check_import(eg_onnx_writer *w, const Onnx__ModelProto *model) {
-  Onnx__ModelProto light;
-  unsigned char *bytes;
-  size_t size;
-  EG_TRY(copy_without_weights(w, model, &light));
-  EG_TRY(eg_onnx_message_pack(w->alloc, &light.base, &bytes, &size));
-  egraph_status status = read_again(w, bytes, size);
-  eg_free(w->alloc, bytes, size, 1);
-  return status;
-}
-
 egraph_status eg_onnx_check_written(eg_onnx_writer *w, const Onnx__ModelProto *model) {
+  Onnx__ModelProto light;
+  EG_OWNED(eg_onnx_packed, bytes);
   EG_TRY(check_names(w, model));
-  return check_import(w, model);
+  EG_TRY(copy_without_weights(w, model, &light));
+  EG_TRY(eg_onnx_message_pack(w->alloc, &light.base, &bytes));
+  return read_again(w, bytes.data, bytes.size);
 }

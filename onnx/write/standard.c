@@ -24,7 +24,7 @@ static double float_of(const eg_onnx_item *item, eg_attr_slot slot) {
 }
 
 static void set_name(Onnx__NodeProto *node, const eg_onnx_item *item) {
-  if (item->name[0] != '\0') node->name = (char *)(uintptr_t)item->name;
+  if (item->name[0] != '\0') node->name = eg_onnx_borrowed(item->name);
 }
 
 static const eg_op_info *info_of(const eg_onnx_item *item) {
@@ -129,7 +129,7 @@ static egraph_status write_fill(eg_onnx_body *body, const eg_onnx_item *item) {
   eg_tensor_set_double(&(eg_tensor){.type = one, .data = data}, 0,
                        float_of(item, EG_A_FILL_VALUE));
   EG_TRY(write_with_list(body, item, "shape", 9, ints_of(item, EG_A_FILL_SHAPE), &node));
-  EG_TRY(eg_onnx_tensor_message(body->writer, &one, data, &tensor));
+  EG_TRY(eg_onnx_tensor_message(&body->writer->arena, &one, data, &tensor));
   return eg_onnx_put_tensor(body, node, "value", tensor);
 }
 

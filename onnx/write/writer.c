@@ -22,9 +22,6 @@ typedef struct eg_onnx_typed_name {
 } eg_onnx_typed_name;
 EG_VEC_DEFINE(eg_onnx_typed_names, eg_onnx_typed_name);
 
-// protobuf-c has no const strings and bytes, but packing only reads them.
-static char *borrowed(const char *text) { return (char *)(uintptr_t)text; }
-
 void eg_onnx_writer_init(eg_onnx_writer *w, egraph_allocator alloc, const eg_graph *graph,
                          int64_t opset) {
   *w = (eg_onnx_writer){.graph = graph, .opset = opset, .alloc = alloc};
@@ -57,7 +54,7 @@ static egraph_status copy_names(eg_onnx_writer *w, const char *const *names,
                                 uint32_t count, char ***out) {
   EG_TRY(eg_arena_alloc(&w->arena, count, sizeof **out, out));
   for (uint32_t i = 0; i < count; i++)
-    (*out)[i] = borrowed(names[i]);
+    (*out)[i] = eg_onnx_borrowed(names[i]);
   return EGRAPH_OK;
 }
 
@@ -67,9 +64,8 @@ egraph_status eg_onnx_put_node(eg_onnx_body *body, const char *op_type,
                                Onnx__NodeProto **out) {
   eg_onnx_writer *w = body->writer;
   Onnx__NodeProto *node;
-  EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *node, &node));
-  *node = (Onnx__NodeProto)ONNX__NODE_PROTO__INIT;
-  node->op_type = borrowed(op_type);
+  EG_TRY(eg_onnx_new(&w->arena, &onnx__node_proto__descriptor, &node));
+  node->op_type = eg_onnx_borrowed(op_type);
   node->n_input = input_count;
   node->n_output = output_count;
   EG_TRY(copy_names(w, inputs, input_count, &node->input));
@@ -88,9 +84,21 @@ egraph_status eg_onnx_put(eg_onnx_body *body, const char *op_type,
   return eg_onnx_put_node(body, op_type, inputs, input_count, &result, 1, out);
 }
 
+egraph_status eg_onnx_take_nodes(const eg_onnx_body *body, Onnx__NodeProto ***out,
+                                 size_t *out_count) {
+  *out_count = body->nodes.len;
+  EG_TRY(eg_arena_alloc(&body->writer->arena, body->nodes.len, sizeof **out, out));
+  if (body->nodes.len != 0)
+    memcpy(*out, body->nodes.data, body->nodes.len * sizeof **out);
+  return EGRAPH_OK;
+}
+
 // ---- attributes ---------------------------------------------------------------------
 
 // Attributes are few; their array grows by one.
+#define PUT_ATTRIBUTE(KIND, out)                                                         \
+  EG_TRY(put_attribute(body, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__##KIND,  \
+                       out))
 static egraph_status put_attribute(eg_onnx_body *body, Onnx__NodeProto *node,
                                    const char *name,
                                    Onnx__AttributeProto__AttributeType type,
@@ -99,9 +107,8 @@ static egraph_status put_attribute(eg_onnx_body *body, Onnx__NodeProto *node,
   Onnx__AttributeProto **grown, *attr;
   EG_TRY(eg_arena_alloc(arena, node->n_attribute + 1, sizeof(Onnx__AttributeProto *),
                         &grown));
-  EG_TRY(eg_arena_alloc(arena, 1, sizeof *attr, &attr));
-  *attr = (Onnx__AttributeProto)ONNX__ATTRIBUTE_PROTO__INIT;
-  attr->name = borrowed(name);
+  EG_TRY(eg_onnx_new(arena, &onnx__attribute_proto__descriptor, &attr));
+  attr->name = eg_onnx_borrowed(name);
   attr->has_type = true;
   attr->type = type;
   for (size_t i = 0; i < node->n_attribute; i++)
@@ -115,8 +122,7 @@ static egraph_status put_attribute(eg_onnx_body *body, Onnx__NodeProto *node,
 egraph_status eg_onnx_put_int(eg_onnx_body *body, Onnx__NodeProto *node, const char *name,
                               int64_t value) {
   Onnx__AttributeProto *attr;
-  EG_TRY(
-      put_attribute(body, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT, &attr));
+  PUT_ATTRIBUTE(INT, &attr);
   attr->has_i = true;
   attr->i = value;
   return EGRAPH_OK;
@@ -125,8 +131,7 @@ egraph_status eg_onnx_put_int(eg_onnx_body *body, Onnx__NodeProto *node, const c
 egraph_status eg_onnx_put_float(eg_onnx_body *body, Onnx__NodeProto *node,
                                 const char *name, double value) {
   Onnx__AttributeProto *attr;
-  EG_TRY(put_attribute(body, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT,
-                       &attr));
+  PUT_ATTRIBUTE(FLOAT, &attr);
   attr->has_f = true;
   attr->f = (float)value;
   return EGRAPH_OK;
@@ -135,8 +140,7 @@ egraph_status eg_onnx_put_float(eg_onnx_body *body, Onnx__NodeProto *node,
 egraph_status eg_onnx_put_ints(eg_onnx_body *body, Onnx__NodeProto *node,
                                const char *name, const int64_t *data, uint32_t len) {
   Onnx__AttributeProto *attr;
-  EG_TRY(put_attribute(body, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS,
-                       &attr));
+  PUT_ATTRIBUTE(INTS, &attr);
   EG_TRY(eg_arena_alloc(&body->writer->arena, len, sizeof *data, &attr->ints));
   if (len != 0) memcpy(attr->ints, data, len * sizeof *data);
   attr->n_ints = len;
@@ -146,8 +150,7 @@ egraph_status eg_onnx_put_ints(eg_onnx_body *body, Onnx__NodeProto *node,
 egraph_status eg_onnx_put_floats(eg_onnx_body *body, Onnx__NodeProto *node,
                                  const char *name, eg_floats list) {
   Onnx__AttributeProto *attr;
-  EG_TRY(put_attribute(body, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS,
-                       &attr));
+  PUT_ATTRIBUTE(FLOATS, &attr);
   EG_TRY(eg_arena_alloc(&body->writer->arena, list.len, sizeof *attr->floats,
                         &attr->floats));
   for (uint32_t i = 0; i < list.len; i++)
@@ -159,11 +162,9 @@ egraph_status eg_onnx_put_floats(eg_onnx_body *body, Onnx__NodeProto *node,
 egraph_status eg_onnx_put_string(eg_onnx_body *body, Onnx__NodeProto *node,
                                  const char *name, const char *value) {
   Onnx__AttributeProto *attr;
-  EG_TRY(put_attribute(body, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING,
-                       &attr));
+  PUT_ATTRIBUTE(STRING, &attr);
   attr->has_s = true;
-  attr->s =
-      (ProtobufCBinaryData){.len = strlen(value), .data = (uint8_t *)borrowed(value)};
+  attr->s = (ProtobufCBinaryData){strlen(value), (uint8_t *)eg_onnx_borrowed(value)};
   return EGRAPH_OK;
 }
 
@@ -171,13 +172,12 @@ egraph_status eg_onnx_put_strings(eg_onnx_body *body, Onnx__NodeProto *node,
                                   const char *name, const char *const *values,
                                   uint32_t count) {
   Onnx__AttributeProto *attr;
-  EG_TRY(put_attribute(body, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS,
-                       &attr));
+  PUT_ATTRIBUTE(STRINGS, &attr);
   EG_TRY(
       eg_arena_alloc(&body->writer->arena, count, sizeof *attr->strings, &attr->strings));
   for (uint32_t i = 0; i < count; i++)
-    attr->strings[i] = (ProtobufCBinaryData){.len = strlen(values[i]),
-                                             .data = (uint8_t *)borrowed(values[i])};
+    attr->strings[i] =
+        (ProtobufCBinaryData){strlen(values[i]), (uint8_t *)eg_onnx_borrowed(values[i])};
   attr->n_strings = count;
   return EGRAPH_OK;
 }
@@ -202,57 +202,31 @@ egraph_status eg_onnx_put_slot(eg_onnx_body *body, Onnx__NodeProto *node,
 egraph_status eg_onnx_put_tensor(eg_onnx_body *body, Onnx__NodeProto *node,
                                  const char *name, Onnx__TensorProto *value) {
   Onnx__AttributeProto *attr;
-  EG_TRY(put_attribute(body, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR,
-                       &attr));
+  PUT_ATTRIBUTE(TENSOR, &attr);
   attr->t = value;
   return EGRAPH_OK;
 }
 
 // ---- tensors ------------------------------------------------------------------------
 
-egraph_status eg_onnx_tensor_message(eg_onnx_writer *writer, const eg_type *type,
-                                     const void *data, Onnx__TensorProto **out) {
-  Onnx__TensorProto *tensor;
-  EG_TRY(eg_arena_alloc(&writer->arena, 1, sizeof *tensor, &tensor));
-  *tensor = (Onnx__TensorProto)ONNX__TENSOR_PROTO__INIT;
-  EG_TRY(eg_arena_alloc(&writer->arena, type->rank, sizeof *tensor->dims, &tensor->dims));
-  for (uint32_t i = 0; i < type->rank; i++)
-    tensor->dims[i] = type->dims[i];
-  tensor->n_dims = type->rank;
-  tensor->has_data_type = true;
-  tensor->data_type = eg_dtype_onnx(type->dtype);
-  size_t bytes = eg_type_bytes(type);
-  if (data != NULL && bytes != 0) {
-    tensor->has_raw_data = true;
-    tensor->raw_data.len = bytes;
-    tensor->raw_data.data = (uint8_t *)(uintptr_t)data;
-  }
-  *out = tensor;
-  return EGRAPH_OK;
-}
-
-// Functions must be in topological order, and a constant may be made after its user:
-// it comes first.
-static void move_last_to_front(eg_onnx_nodes *nodes) {
-  Onnx__NodeProto *last = nodes->data[nodes->len - 1];
-  memmove(nodes->data + 1, nodes->data, (nodes->len - 1) * sizeof last);
-  nodes->data[0] = last;
-}
-
 static egraph_status put_constant(eg_onnx_body *body, const eg_type *type,
                                   const void *data, const char **out) {
   Onnx__TensorProto *tensor;
   const char *name;
   EG_TRY(eg_onnx_made_up(body, &name));
-  EG_TRY(eg_onnx_tensor_message(body->writer, type, data, &tensor));
+  EG_TRY(eg_onnx_tensor_message(&body->writer->arena, type, data, &tensor));
   *out = name;
   if (!body->has_constant_nodes) {
-    tensor->name = borrowed(name);
+    tensor->name = eg_onnx_borrowed(name);
     return eg_onnx_initializers_push(&body->writer->initializers, tensor);
   }
-  Onnx__NodeProto *node;
+  Onnx__NodeProto *node, **nodes;
   EG_TRY(eg_onnx_put(body, "Constant", NULL, 0, name, NULL, &node));
-  move_last_to_front(&body->nodes);
+  // Functions must be in topological order, and a constant may be made after its user:
+  // it comes first.
+  nodes = body->nodes.data;
+  memmove(nodes + 1, nodes, (body->nodes.len - 1) * sizeof *nodes);
+  nodes[0] = node;
   return eg_onnx_put_tensor(body, node, "value", tensor);
 }
 
@@ -294,7 +268,7 @@ static egraph_status put_operand(eg_onnx_body *body, Onnx__NodeProto *node,
   EG_TRY(eg_arena_alloc(&body->writer->arena, node->n_input + 1, sizeof *grown, &grown));
   for (size_t i = 0; i < node->n_input; i++)
     grown[i] = node->input[i];
-  grown[node->n_input++] = borrowed(name);
+  grown[node->n_input++] = eg_onnx_borrowed(name);
   node->input = grown;
   return EGRAPH_OK;
 }
@@ -380,18 +354,6 @@ static egraph_status check_node(eg_onnx_body *body, const Onnx__NodeProto *node,
                  item->result_count != 0 ? item->result_names[0] : "", w->opset, fault);
 }
 
-static egraph_status check_nodes(eg_onnx_body *body, size_t first,
-                                 const eg_onnx_item *item, eg_onnx_typed_names *known) {
-  for (uint32_t i = 0; i < item->input_count; i++)
-    EG_TRY(eg_onnx_typed_names_push(
-        known, (eg_onnx_typed_name){item->input_names[i],
-                                    eg_dtype_onnx(item->inputs[i].dtype)}));
-  for (size_t i = first; i < body->nodes.len; i++)
-    if (body->nodes.data[i]->domain == NULL) // not a call of a function
-      EG_TRY(check_node(body, body->nodes.data[i], item, known));
-  return EGRAPH_OK;
-}
-
 void eg_onnx_note_loading(eg_onnx_writer *writer, const Onnx__NodeProto *node,
                           const int *dtype) {
   writer->unloaded += !eg_onnx_is_loaded(node, dtype, writer->opset);
@@ -399,26 +361,22 @@ void eg_onnx_note_loading(eg_onnx_writer *writer, const Onnx__NodeProto *node,
 
 egraph_status eg_onnx_check_nodes(eg_onnx_body *body, size_t first,
                                   const eg_onnx_item *item) {
-  eg_onnx_typed_names known;
-  eg_onnx_typed_names_init(&known, body->writer->alloc);
-  egraph_status status = check_nodes(body, first, item, &known);
-  eg_onnx_typed_names_deinit(&known);
-  return status;
+  EG_LOCAL(eg_onnx_typed_names, known, body->writer->alloc);
+  for (uint32_t i = 0; i < item->input_count; i++)
+    EG_TRY(eg_onnx_typed_names_push(
+        &known, (eg_onnx_typed_name){item->input_names[i],
+                                     eg_dtype_onnx(item->inputs[i].dtype)}));
+  for (size_t i = first; i < body->nodes.len; i++)
+    if (body->nodes.data[i]->domain == NULL) // not a call of a function
+      EG_TRY(check_node(body, body->nodes.data[i], item, &known));
+  return EGRAPH_OK;
 }
 
 // ---- metadata -----------------------------------------------------------------------
 
 egraph_status eg_onnx_put_metadata(eg_onnx_writer *writer, const char *prefix,
                                    const char *name, const char *value) {
-  size_t head = strlen(prefix), tail = strlen(name);
   Onnx__StringStringEntryProto *entry;
-  char *key;
-  EG_TRY(eg_arena_alloc(&writer->arena, 1, sizeof *entry, &entry));
-  EG_TRY(eg_arena_alloc(&writer->arena, head + tail + 1, 1, &key));
-  memcpy(key, prefix, head);
-  memcpy(key + head, name, tail + 1);
-  *entry = (Onnx__StringStringEntryProto)ONNX__STRING_STRING_ENTRY_PROTO__INIT;
-  entry->key = key;
-  entry->value = borrowed(value);
+  EG_TRY(eg_onnx_entry_message(&writer->arena, prefix, name, value, &entry));
   return eg_onnx_entries_push(&writer->metadata, entry);
 }

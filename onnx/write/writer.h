@@ -80,6 +80,9 @@ egraph_status eg_onnx_put(eg_onnx_body *body, const char *op_type,
                           const char *const *inputs, uint32_t input_count,
                           const char *result, const char **out_result,
                           Onnx__NodeProto **out);
+/// The nodes as a list that lives as long as the writer.
+egraph_status eg_onnx_take_nodes(const eg_onnx_body *body, Onnx__NodeProto ***out,
+                                 size_t *out_count);
 
 egraph_status eg_onnx_put_int(eg_onnx_body *body, Onnx__NodeProto *node, const char *name,
                               int64_t value);
@@ -100,9 +103,6 @@ egraph_status eg_onnx_put_tensor(eg_onnx_body *body, Onnx__NodeProto *node,
 egraph_status eg_onnx_put_slot(eg_onnx_body *body, Onnx__NodeProto *node,
                                const eg_attr_info *info, const eg_attr *value);
 
-/// A tensor message with these bytes (borrowed; NULL: without data).
-egraph_status eg_onnx_tensor_message(eg_onnx_writer *writer, const eg_type *type,
-                                     const void *data, Onnx__TensorProto **out);
 /// Fails with EGRAPH_E_UNSUPPORTED, and sets is_faulty, where one of the nodes from
 /// `first` on is none of the set that is written. Element types are known of the item's
 /// operands, and follow of what nodes compute on the way.
@@ -181,7 +181,7 @@ egraph_status eg_onnx_write_meaning(eg_onnx_body *body, const eg_onnx_item *item
 /// open. (write/open_sizes.c)
 egraph_status eg_onnx_open_body(eg_onnx_body *body);
 
-/// Reads back what was written, before anybody else does. Fails with EGRAPH_E_INTERNAL,
+/// Reads back what was written, before anyone else does. Fails with EGRAPH_E_INTERNAL,
 /// and the name, where a name is made twice or not before it is used, a declared element
 /// type is not the computed one, or the model that is read has other inputs or outputs
 /// than the graph. (write/readback.c)

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
-#include "onnx/record.h"
+#include "onnx/onnx.h"
 #include "rewrites/lab/rule_checks.h"
 #include "rewrites/replay/replay.h"
 #include "tests/fuzz/fuzz.h"

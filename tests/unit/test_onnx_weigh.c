@@ -1,7 +1,7 @@
 // Bytes of nodes that the table does not know: of foreign types, and of what loops and
 // branches compute.
 // SPDX-License-Identifier: Apache-2.0
-#include "onnx/read/weigh.h"
+#include "onnx/onnx.h"
 #include "pcg/graph/graph_copy.h"
 #include "tests/unit/onnx_kit.h"
 
