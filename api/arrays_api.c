@@ -1,7 +1,8 @@
 // Public functions on named arrays.
 // SPDX-License-Identifier: Apache-2.0
-#include "api/convert.h"
-#include "api/require.h"
+#include "api/arguments.h"
+#include "api/tensors.h"
+#include "base/owner.h"
 #include "onnx/onnx.h"
 
 struct egraph_arrays {
@@ -30,12 +31,7 @@ egraph_status egraph_arrays_load(const egraph_allocator *alloc, const char *path
   EG_REQUIRE(path, out);
   egraph_arrays *made;
   EG_TRY(egraph_arrays_create(alloc, &made));
-  egraph_status status = eg_arrays_read(&made->arrays, path);
-  if (status == EGRAPH_OK)
-    *out = made;
-  else
-    egraph_arrays_destroy(made);
-  return status;
+  EG_HAND_OVER(eg_arrays_read(&made->arrays, path), made, egraph_arrays_destroy, out);
 }
 
 egraph_status egraph_arrays_save(const egraph_arrays *arrays, const char *path) {

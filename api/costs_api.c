@@ -1,10 +1,10 @@
 // Public functions of costs. egraph_costs joins the cost model with the profiler that
 // feeds it: planning knows the latter as a table of functions (price/target_machine.h).
 // SPDX-License-Identifier: Apache-2.0
-#include "api/convert.h"
+#include "api/arguments.h"
 #include "api/costs.h"
-#include "api/option_structs.h"
-#include "api/require.h"
+#include "base/owner.h"
+#include "base/text.h"
 #include "exec/backend.h"
 #include "exec/exchange_probe.h"
 #include "optimize/price/predict.h"
@@ -14,18 +14,13 @@ enum { MAX_PROBED_RANKS = 256 };
 /// Asks the caller's own function.
 static bool override(void *user, const eg_node_spec *spec, double *out) {
   egraph_costs *costs = user;
-  eg_text text;
-  eg_text_init(&text, costs->alloc);
-  bool overridden = false;
-  if (eg_node_spec_print(&text, spec) == EGRAPH_OK) {
-    egraph_cost_query query = {.op = eg_op_info_of((eg_op)spec->attrs->op)->name,
-                               .text = eg_text_of(&text),
-                               .flops = eg_node_spec_flops(spec),
-                               .bytes = eg_node_spec_bytes(spec)};
-    overridden = costs->options.override_cost(costs->options.user, &query, out);
-  }
-  eg_text_deinit(&text);
-  return overridden;
+  EG_LOCAL(eg_text, text, costs->alloc);
+  if (eg_node_spec_print(&text, spec) != EGRAPH_OK) return false;
+  egraph_cost_query query = {.op = eg_op_info_of((eg_op)spec->attrs->op)->name,
+                             .text = eg_text_of(&text),
+                             .flops = eg_node_spec_flops(spec),
+                             .bytes = eg_node_spec_bytes(spec)};
+  return costs->options.override_cost(costs->options.user, &query, out);
 }
 
 // The strings of the options are the caller's: they are copied.
@@ -62,24 +57,15 @@ egraph_status egraph_costs_create(const egraph_allocator *alloc,
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   EG_TRY(eg_alloc(heap, 1, sizeof *costs, &costs));
   *costs = (egraph_costs){.alloc = heap};
-  eg_text_init(&costs->backend, heap);
-  eg_text_init(&costs->machine, heap);
-  eg_text_init(&costs->database, heap);
-  egraph_status status = open_costs(costs, &own);
-  if (status != EGRAPH_OK)
-    egraph_costs_destroy(costs);
-  else
-    *out = costs;
-  return status;
+  EG_INIT_MEMBERS(costs, heap, (eg_text, backend, machine, database))
+  EG_HAND_OVER(open_costs(costs, &own), costs, egraph_costs_destroy, out);
 }
 
 void egraph_costs_destroy(egraph_costs *costs) {
   if (costs == NULL) return;
   eg_cost_model_destroy(costs->model);
   eg_profiler_destroy(costs->profiler);
-  eg_text_deinit(&costs->backend);
-  eg_text_deinit(&costs->machine);
-  eg_text_deinit(&costs->database);
+  EG_DEINIT_MEMBERS(costs, (eg_text, backend, machine, database))
   eg_free(costs->alloc, costs, 1, sizeof *costs);
 }
 
@@ -111,7 +97,7 @@ typedef struct cost_visit {
   const egraph_graph *graph;
   egraph_status (*each)(void *user, const egraph_cost_entry *entry);
   void *user;
-  eg_text text;
+  eg_text *text;
 } cost_visit;
 
 static egraph_status visit_cost(void *user, eg_graph_node node,
@@ -128,11 +114,11 @@ static egraph_status visit_cost(void *user, eg_graph_node node,
   eg_graph_node_info info = eg_graph_node_at(v->graph, node);
   if (info.result_count != 0)
     entry.node = eg_graph_value(v->graph, info.results[0])->name;
-  eg_text_clear(&v->text);
-  EG_TRY(eg_node_spec_print(&v->text, spec));
+  eg_text_clear(v->text);
+  EG_TRY(eg_node_spec_print(v->text, spec));
   EG_TRY(eg_cost_seconds(v->costs->model, spec, &entry.seconds, &source));
   EG_TRY(eg_cost_evidence(v->costs->model, spec, &evidence));
-  entry.text = eg_text_of(&v->text);
+  entry.text = eg_text_of(v->text);
   entry.source = sources[source];
   entry.samples = evidence.samples;
   entry.spread = evidence.spread;
@@ -147,11 +133,9 @@ egraph_status egraph_costs_visit(egraph_costs *costs, const egraph_graph *graph,
                                  void *user) {
   EG_REQUIRE(costs, graph);
   EG_REQUIRE_CALL(each);
-  cost_visit v = {.costs = costs, .graph = graph, .each = each, .user = user};
-  eg_text_init(&v.text, costs->alloc);
-  egraph_status status = eg_graph_visit_specs(graph, costs->alloc, visit_cost, &v);
-  eg_text_deinit(&v.text);
-  return status;
+  EG_LOCAL(eg_text, text, costs->alloc);
+  cost_visit v = {costs, graph, each, user, &text};
+  return eg_graph_visit_specs(graph, costs->alloc, visit_cost, &v);
 }
 
 // ---- this host ------------------------------------------------------------------
@@ -197,7 +181,6 @@ egraph_status egraph_machine_probe(const egraph_allocator *alloc, uint32_t ranks
   const eg_profiler_options options = EG_PROFILER_OPTIONS_DEFAULT;
   eg_profiler *profiler;
   eg_host_figures figures;
-  eg_text text;
   if (ranks == 0 || ranks > MAX_PROBED_RANKS)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "%u ranks cannot be measured; take 1 to %d",
                    (unsigned)ranks, MAX_PROBED_RANKS);
@@ -206,7 +189,7 @@ egraph_status egraph_machine_probe(const egraph_allocator *alloc, uint32_t ranks
   egraph_status status = eg_host_measure(heap, &meter, ranks, &figures);
   eg_profiler_destroy(profiler);
   EG_TRY(status);
-  eg_text_init(&text, heap);
-  status = eg_machine_host_print(&text, ranks, &figures);
-  return eg_text_hand_over(status, &text, out);
+  EG_LOCAL(eg_text, text, heap);
+  EG_TRY(eg_machine_host_print(&text, ranks, &figures));
+  return eg_text_take(&text, out);
 }

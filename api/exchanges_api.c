@@ -1,8 +1,8 @@
 // Public functions of exchanges between ranks of this host, and of how good estimates
 // are.
 // SPDX-License-Identifier: Apache-2.0
+#include "api/arguments.h"
 #include "api/costs.h"
-#include "api/require.h"
 #include "exec/backend.h"
 #include "exec/exchange_probe.h"
 #include "optimize/price/host_costs.h"
@@ -13,20 +13,16 @@ egraph_status egraph_costs_measure_exchanges(egraph_costs *costs, const char *ch
                                              uint32_t ranks, uint32_t *out_rank) {
   EG_REQUIRE(costs, out_rank);
   const char *name = channel != NULL ? channel : "local";
-  eg_exchange_points points;
   double beside;
   if (ranks < 2 || ranks > MAX_PROBED_RANKS)
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "%u ranks have no exchanges that could be measured; take 2 to %d",
                    (unsigned)ranks, MAX_PROBED_RANKS);
-  eg_exchange_points_init(&points, costs->alloc);
+  EG_LOCAL(eg_exchange_points, points, costs->alloc);
   const eg_host_costs host = eg_costs_of_host(costs);
-  egraph_status status =
-      eg_exchange_probe(costs->alloc, name, ranks, &points, &beside, out_rank);
-  if (status == EGRAPH_OK && *out_rank == 0)
-    status = eg_host_exchanges_store(costs->alloc, &host, name, ranks, &points, beside);
-  eg_exchange_points_deinit(&points);
-  return status;
+  EG_TRY(eg_exchange_probe(costs->alloc, name, ranks, &points, &beside, out_rank));
+  if (*out_rank != 0) return EGRAPH_OK;
+  return eg_host_exchanges_store(costs->alloc, &host, name, ranks, &points, beside);
 }
 
 egraph_status egraph_costs_estimate_errors(
@@ -73,16 +69,15 @@ egraph_costs_exchanges(egraph_costs *costs, const char *channel, uint32_t ranks,
                        void *user, egraph_exchange_basis *out) {
   EG_REQUIRE(costs, out);
   const eg_host_costs host = eg_costs_of_host(costs);
-  eg_host_exchanges exchanges;
-  eg_host_exchanges_init(&exchanges, costs->alloc);
+  EG_LOCAL(eg_host_exchanges, exchanges, costs->alloc);
   egraph_status status = eg_host_exchanges_load(
       &exchanges, costs->alloc, &host, channel != NULL ? channel : "local",
       ranks != 0 ? ranks : host.meter.processors);
   *out = (egraph_exchange_basis){.date = exchanges.oldest,
                                  .beside = exchanges.beside,
                                  .stood_still = exchanges.beside >= EG_MOST_BESIDE};
-  for (size_t i = 0; status == EGRAPH_OK && each != NULL && i < exchanges.curves.len; i++)
-    status = visit_classes(&exchanges.curves.data[i], each, user);
-  eg_host_exchanges_deinit(&exchanges);
-  return status;
+  EG_TRY(status);
+  for (size_t i = 0; each != NULL && i < exchanges.curves.len; i++)
+    EG_TRY(visit_classes(&exchanges.curves.data[i], each, user));
+  return EGRAPH_OK;
 }

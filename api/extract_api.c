@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
-#include "api/option_structs.h"
-#include "api/require.h"
+#include "api/arguments.h"
 #include "base/file.h"
+#include "base/owner.h"
 #include "extract/presolve/presolve.h"
 #include "extract/problem.h"
 #include "extract/search/extract.h"
@@ -19,6 +19,8 @@ struct egraph_extraction {
   eg_u32s chosen; // classes with a choice
 };
 
+#define OWNED (eg_gym_names, names), (eg_extract_result, result), (eg_u32s, chosen)
+
 // ---- the e-graph -----------------------------------------------------------------
 
 egraph_status egraph_extraction_load(const egraph_allocator *alloc, const char *path,
@@ -28,25 +30,16 @@ egraph_status egraph_extraction_load(const egraph_allocator *alloc, const char *
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   EG_TRY(eg_alloc(heap, 1, sizeof *extraction, &extraction));
   extraction->alloc = heap;
-  eg_gym_names_init(&extraction->names, heap);
-  eg_extract_result_init(&extraction->result, heap);
-  eg_u32s_init(&extraction->chosen, heap);
+  EG_INIT_MEMBERS(extraction, heap, OWNED)
   egraph_status status = eg_extract_problem_init(&extraction->problem, heap);
   if (status == EGRAPH_OK)
     status = eg_gym_json_read(path, &extraction->problem, &extraction->names);
-  if (status != EGRAPH_OK)
-    egraph_extraction_destroy(extraction);
-  else
-    *out = extraction;
-  return status;
+  EG_HAND_OVER(status, extraction, egraph_extraction_destroy, out);
 }
 
 void egraph_extraction_destroy(egraph_extraction *extraction) {
   if (extraction == NULL) return;
-  eg_u32s_deinit(&extraction->chosen);
-  eg_extract_result_deinit(&extraction->result);
-  eg_gym_names_deinit(&extraction->names);
-  eg_extract_problem_deinit(&extraction->problem);
+  EG_DEINIT_MEMBERS(extraction, OWNED, (eg_extract_problem, problem))
   eg_free(extraction->alloc, extraction, 1, sizeof *extraction);
 }
 
@@ -204,14 +197,10 @@ egraph_status egraph_extraction_save_lp(egraph_extraction *extraction,
   EG_REQUIRE(extraction, path);
   eg_extract_options inner;
   EG_TRY(convert_options(options, &inner));
-  eg_text text;
-  eg_text_init(&text, extraction->alloc);
-  egraph_status status = eg_lp_format_reduced(extraction->alloc, &extraction->problem,
-                                              &inner, extraction->result.cost, &text);
-  if (status == EGRAPH_OK)
-    status = eg_file_write(path, eg_text_of(&text), text.chars.len);
-  eg_text_deinit(&text);
-  return status;
+  EG_LOCAL(eg_text, text, extraction->alloc);
+  EG_TRY(eg_lp_format_reduced(extraction->alloc, &extraction->problem, &inner,
+                              extraction->result.cost, &text));
+  return eg_file_write(path, eg_text_of(&text), text.chars.len);
 }
 
 egraph_status egraph_extraction_try_passes(

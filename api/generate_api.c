@@ -1,8 +1,7 @@
 // Public functions of generated rules.
 // SPDX-License-Identifier: Apache-2.0
-#include "api/convert.h"
-#include "api/option_structs.h"
-#include "api/require.h"
+#include "api/arguments.h"
+#include "base/text.h"
 #include "rewrites/lab/generate/generate.h"
 
 static egraph_generate_report report_of(const eg_generate_report *from) {
@@ -55,11 +54,10 @@ egraph_status egraph_rules_generate(const egraph_allocator *alloc,
                                      .progress = own.progress,
                                      .user = own.user};
   eg_generate_report report;
-  eg_text text;
-  eg_text_init(&text, eg_allocator_or_heap(alloc));
+  EG_LOCAL(eg_text, text, eg_allocator_or_heap(alloc));
   egraph_status status = eg_rules_generate(alloc, &inner, &text, &report);
   *out_report = report_of(&report);
-  return eg_text_hand_over(status, &text, out);
+  return status == EGRAPH_OK ? eg_text_take(&text, out) : status;
 }
 
 static egraph_status tell_family(void *user, const eg_family *family) {
@@ -70,11 +68,8 @@ static egraph_status tell_family(void *user, const eg_family *family) {
 
 egraph_status egraph_families_text(const egraph_allocator *alloc, char **out) {
   EG_REQUIRE(out);
-  eg_text text;
-  eg_arena arena;
-  eg_text_init(&text, eg_allocator_or_heap(alloc));
-  eg_arena_init(&arena, eg_allocator_or_heap(alloc));
-  egraph_status status = eg_families_read_builtin(&arena, tell_family, &text);
-  eg_arena_deinit(&arena);
-  return eg_text_hand_over(status, &text, out);
+  EG_LOCAL(eg_text, text, eg_allocator_or_heap(alloc));
+  EG_LOCAL(eg_arena, arena, eg_allocator_or_heap(alloc));
+  EG_TRY(eg_families_read_builtin(&arena, tell_family, &text));
+  return eg_text_take(&text, out);
 }

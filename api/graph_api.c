@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "api/convert.h"
-#include "api/option_structs.h"
-#include "api/require.h"
+#include "api/arguments.h"
+#include "api/tensors.h"
+#include "base/owner.h"
 #include "base/sexpr.h"
 #include "onnx/onnx.h"
 #include "optimize/price/predict.h"
@@ -23,25 +23,6 @@ const char *egraph_version(void) {
 
 const char *egraph_dtype_name(egraph_dtype dtype) {
   return (unsigned)dtype < EGRAPH_DTYPE_COUNT ? eg_dtype_name(dtype) : NULL;
-}
-
-egraph_status eg_type_from_tensor(const egraph_tensor *tensor, eg_type *out) {
-  if (tensor->rank > EGRAPH_MAX_RANK)
-    return EG_FAIL(EGRAPH_E_ARGUMENT, "rank %u exceeds the limit of %d", tensor->rank,
-                   EGRAPH_MAX_RANK);
-  if (tensor->dtype >= EGRAPH_DTYPE_COUNT)
-    return EG_FAIL(EGRAPH_E_ARGUMENT, "unknown element type %d", (int)tensor->dtype);
-  eg_type type = eg_type_of(tensor->dtype, tensor->rank, tensor->dims);
-  EG_TRY(eg_type_check(&type));
-  *out = type;
-  return EGRAPH_OK;
-}
-
-egraph_tensor eg_tensor_from_type(const eg_type *type) {
-  egraph_tensor tensor = {.dtype = type->dtype, .rank = type->rank};
-  for (uint32_t i = 0; i < type->rank; i++)
-    tensor.dims[i] = eg_size_example(type->dims[i]);
-  return tensor;
 }
 
 size_t egraph_tensor_bytes(const egraph_tensor *tensor) {
@@ -73,7 +54,7 @@ static egraph_status load_text(const egraph_allocator *alloc, const char *path,
   return status;
 }
 
-/// Where a model comes from: a file, or memory that a name stands for.
+/// The source of a model: a file, or memory under a name.
 typedef struct model_source {
   const char *path;
   const void *bytes; // NULL: of the file
@@ -114,9 +95,9 @@ static egraph_status load_onnx(const egraph_allocator *alloc, const model_source
   uint32_t symbolic = 0, open = 0;
   const uint32_t given = options->dim_count, all = given + options->example_count;
   eg_onnx_dim *dims;
-  egraph_allocator heap = eg_allocator_or_heap(alloc);
+  EG_LOCAL(eg_arena, arena, eg_allocator_or_heap(alloc));
   eg_onnx_import_options import = EG_ONNX_IMPORT_OPTIONS_DEFAULT;
-  EG_TRY(eg_alloc(heap, all, sizeof *dims, &dims));
+  EG_TRY(eg_arena_alloc(&arena, all, sizeof *dims, &dims));
   for (uint32_t i = 0; i < all; i++) {
     const egraph_dim *dim = i < given ? &options->dims[i] : &options->examples[i - given];
     dims[i] = (eg_onnx_dim){dim->name, dim->size};
@@ -134,10 +115,9 @@ static egraph_status load_onnx(const egraph_allocator *alloc, const model_source
   import.out_open = &open;
   egraph_status status = eg_onnx_load(alloc, path, &import, out);
   if (status == EGRAPH_E_PARSE && open != 0 && options->batch <= 0)
-    status = eg_onnx_load_open(alloc, path, &import, out);
-  else if (status == EGRAPH_OK && symbolic == 0 && batch_of(options) > 0)
-    status = change_batch(alloc, path, &import, batch_of(options), out);
-  eg_free(heap, dims, all, sizeof *dims);
+    return eg_onnx_load_open(alloc, path, &import, out);
+  if (status == EGRAPH_OK && symbolic == 0 && batch_of(options) > 0)
+    return change_batch(alloc, path, &import, batch_of(options), out);
   return status;
 }
 
@@ -161,12 +141,8 @@ static egraph_status load_model(const egraph_allocator *alloc, const model_sourc
              ? eg_graph_parse(alloc, source->path, source->bytes, source->size, &graph)
              : load_text(alloc, source->path, &graph));
   egraph_status status = check_sizes(graph, source->path, &options);
-  if (status == EGRAPH_OK) status = eg_onnx_weigh(graph);
-  if (status == EGRAPH_OK)
-    *out = graph;
-  else
-    eg_graph_destroy(graph);
-  return status;
+  EG_HAND_OVER(status == EGRAPH_OK ? eg_onnx_weigh(graph) : status, graph,
+               eg_graph_destroy, out);
 }
 
 egraph_status egraph_graph_load(const egraph_allocator *alloc, const char *path,
@@ -206,12 +182,9 @@ egraph_status egraph_graph_save(const egraph_graph *graph, const char *path) {
   eg_onnx_export_options options = {.external = false};
   if (!is_text_path(path)) return eg_onnx_save(graph, path, &options);
   EG_TRY(eg_graph_check_fixed(graph, "the text form of a graph"));
-  eg_text text;
-  eg_text_init(&text, eg_graph_allocator(graph));
-  egraph_status status = eg_graph_print(graph, &text);
-  if (status == EGRAPH_OK) status = eg_file_write(path, text.chars.data, text.chars.len);
-  eg_text_deinit(&text);
-  return status;
+  EG_LOCAL(eg_text, text, eg_graph_allocator(graph));
+  EG_TRY(eg_graph_print(graph, &text));
+  return eg_file_write(path, text.chars.data, text.chars.len);
 }
 
 egraph_status egraph_graph_pack(const egraph_allocator *alloc, const egraph_graph *graph,
@@ -264,12 +237,10 @@ egraph_status egraph_graph_add_weight(egraph_graph *graph, const char *name,
   eg_type type;
   EG_TRY(type_of_arguments(dtype, rank, dims, &type));
   eg_buffer *buffer = NULL;
-  if (data != NULL) {
-    egraph_allocator alloc = eg_graph_allocator(graph);
-    EG_TRY(eg_buffer_create(&alloc, eg_type_bytes(&type), &buffer));
-    if (eg_type_bytes(&type) != 0)
-      memcpy(eg_buffer_writable(buffer), data, eg_type_bytes(&type));
-  }
+  egraph_allocator alloc = eg_graph_allocator(graph);
+  size_t bytes = eg_type_bytes(&type);
+  if (data != NULL) EG_TRY(eg_buffer_create(&alloc, bytes, &buffer));
+  if (data != NULL && bytes != 0) memcpy(eg_buffer_writable(buffer), data, bytes);
   eg_value value;
   egraph_status status = eg_graph_add_weight(graph, name, &type, buffer, &value);
   eg_buffer_release(buffer);
@@ -296,13 +267,9 @@ static egraph_status parse_attributes(eg_arena *arena, eg_op op, const char *tex
     if (i + 1 == list.count)
       return EG_FAIL(EGRAPH_E_PARSE, "%s: attribute %s has no value", info->name,
                      name->text);
-    eg_text value;
-    eg_text_init(&value, arena->alloc);
-    egraph_status status = eg_sexpr_print(&value, &list.children[i + 1]);
-    if (status == EGRAPH_OK)
-      status = eg_attr_parse(arena, op, slot, eg_text_of(&value), &slots[slot]);
-    eg_text_deinit(&value);
-    EG_TRY(status);
+    EG_LOCAL(eg_text, value, arena->alloc);
+    EG_TRY(eg_sexpr_print(&value, &list.children[i + 1]));
+    EG_TRY(eg_attr_parse(arena, op, slot, eg_text_of(&value), &slots[slot]));
     given[slot] = true;
   }
   bool is_operator = op != EG_OP_INPUT && op != EG_OP_WEIGHT && op != EG_OP_PART &&
@@ -350,12 +317,8 @@ egraph_status egraph_graph_add(egraph_graph *graph, const char *name, const char
                                uint32_t count, egraph_value *out_results) {
   EG_REQUIRE(graph, op, out_results);
   EG_REQUIRE_ARRAY(inputs, count);
-  eg_arena arena;
-  eg_arena_init(&arena, eg_graph_allocator(graph));
-  egraph_status status =
-      add_operator(&arena, graph, name, op, attributes, inputs, count, out_results);
-  eg_arena_deinit(&arena);
-  return status;
+  EG_LOCAL(eg_arena, arena, eg_graph_allocator(graph));
+  return add_operator(&arena, graph, name, op, attributes, inputs, count, out_results);
 }
 
 egraph_status egraph_graph_add_output(egraph_graph *graph, const char *name,
@@ -424,10 +387,9 @@ egraph_status egraph_graph_output(const egraph_graph *graph, uint32_t index,
 egraph_status egraph_graph_text(const egraph_allocator *alloc, const egraph_graph *graph,
                                 char **out) {
   EG_REQUIRE(graph, out);
-  eg_text text;
-  eg_text_init(&text, eg_allocator_or_heap(alloc));
-  egraph_status status = eg_graph_print(graph, &text);
-  return eg_text_hand_over(status, &text, out);
+  EG_LOCAL(eg_text, text, eg_allocator_or_heap(alloc));
+  EG_TRY(eg_graph_print(graph, &text));
+  return eg_text_take(&text, out);
 }
 
 void egraph_string_free(const egraph_allocator *alloc, char *text) {

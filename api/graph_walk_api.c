@@ -1,6 +1,6 @@
 // Public functions that walk a graph: views of what pcg keeps.
 // SPDX-License-Identifier: Apache-2.0
-#include "api/convert.h"
+#include "api/tensors.h"
 #include "pcg/graph/graph.h"
 
 static const egraph_value NO_VALUE = {EGRAPH_NONE};
@@ -80,53 +80,52 @@ bool egraph_value_producer(const egraph_graph *graph, egraph_value value,
 
 // ---- nodes ------------------------------------------------------------------------
 
-static bool find_node(const egraph_graph *graph, egraph_node node,
-                      eg_graph_node_info *out) {
-  if (node.id >= egraph_graph_node_count(graph)) return false;
-  *out = eg_graph_node_at(graph, (eg_graph_node){node.id});
-  return true;
+/// Zeros where the graph has no such node.
+static eg_graph_node_info node_info(const egraph_graph *graph, egraph_node node) {
+  return node.id < egraph_graph_node_count(graph)
+             ? eg_graph_node_at(graph, (eg_graph_node){node.id})
+             : (eg_graph_node_info){.name = NULL};
+}
+
+static egraph_value value_among(const eg_value *values, uint32_t count, uint32_t index) {
+  return index < count ? (egraph_value){values[index].id} : NO_VALUE;
 }
 
 const char *egraph_node_name(const egraph_graph *graph, egraph_node node) {
-  eg_graph_node_info info;
-  return find_node(graph, node, &info) ? info.name : NULL;
+  return node_info(graph, node).name;
 }
 
 const char *egraph_node_operator(const egraph_graph *graph, egraph_node node) {
-  eg_graph_node_info info;
-  if (!find_node(graph, node, &info)) return NULL;
+  eg_graph_node_info info = node_info(graph, node);
+  if (info.attrs == NULL) return NULL;
   return info.attrs->op == EG_OP_OPAQUE
              ? eg_graph_opaque_type(graph, (eg_graph_node){node.id})
              : eg_op_info_of((eg_op)info.attrs->op)->name;
 }
 
 uint32_t egraph_node_operand_count(const egraph_graph *graph, egraph_node node) {
-  eg_graph_node_info info;
-  return find_node(graph, node, &info) ? info.input_count : 0;
+  return node_info(graph, node).input_count;
 }
 
 egraph_value egraph_node_operand(const egraph_graph *graph, egraph_node node,
                                  uint32_t index) {
-  eg_graph_node_info info;
-  if (!find_node(graph, node, &info) || index >= info.input_count) return NO_VALUE;
-  return (egraph_value){info.inputs[index].id};
+  eg_graph_node_info info = node_info(graph, node);
+  return value_among(info.inputs, info.input_count, index);
 }
 
 uint32_t egraph_node_result_count(const egraph_graph *graph, egraph_node node) {
-  eg_graph_node_info info;
-  return find_node(graph, node, &info) ? info.result_count : 0;
+  return node_info(graph, node).result_count;
 }
 
 egraph_value egraph_node_result(const egraph_graph *graph, egraph_node node,
                                 uint32_t index) {
-  eg_graph_node_info info;
-  if (!find_node(graph, node, &info) || index >= info.result_count) return NO_VALUE;
-  return (egraph_value){info.results[index].id};
+  eg_graph_node_info info = node_info(graph, node);
+  return value_among(info.results, info.result_count, index);
 }
 
 bool egraph_node_is_opaque(const egraph_graph *graph, egraph_node node) {
-  eg_graph_node_info info;
-  return find_node(graph, node, &info) && info.attrs->op == EG_OP_OPAQUE;
+  eg_graph_node_info info = node_info(graph, node);
+  return info.attrs != NULL && info.attrs->op == EG_OP_OPAQUE;
 }
 
 const void *egraph_node_record(const egraph_graph *graph, egraph_node node,
@@ -138,9 +137,8 @@ const void *egraph_node_record(const egraph_graph *graph, egraph_node node,
 // ---- attributes -------------------------------------------------------------------
 
 uint32_t egraph_node_attribute_count(const egraph_graph *graph, egraph_node node) {
-  eg_graph_node_info info;
-  bool is_known = find_node(graph, node, &info) && !egraph_node_is_opaque(graph, node);
-  return is_known ? info.attrs->count : 0;
+  const eg_attrs *attrs = node_info(graph, node).attrs;
+  return attrs != NULL && attrs->op != EG_OP_OPAQUE ? attrs->count : 0;
 }
 
 /// The public view of a slot: kind by kind, what it points at.
@@ -185,11 +183,10 @@ static egraph_attribute view_attribute(const eg_attr_info *row, const eg_attr *v
 
 bool egraph_node_attribute(const egraph_graph *graph, egraph_node node, uint32_t index,
                            egraph_attribute *out) {
-  eg_graph_node_info info;
   if (out == NULL || index >= egraph_node_attribute_count(graph, node)) return false;
-  (void)find_node(graph, node, &info);
-  eg_op op = (eg_op)info.attrs->op;
-  const eg_attr *value = &info.attrs->slots[index];
+  const eg_attrs *attrs = node_info(graph, node).attrs;
+  eg_op op = (eg_op)attrs->op;
+  const eg_attr *value = &attrs->slots[index];
   const eg_attr usual = eg_attr_default(op, (uint16_t)index);
   *out = view_attribute(&eg_op_info_of(op)->attrs[index], value);
   out->is_default = eg_attr_same(value, &usual);

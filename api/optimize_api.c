@@ -3,11 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "api/arguments.h"
 #include "api/costs.h"
-#include "api/option_structs.h"
-#include "api/require.h"
 #include "api/result.h"
-#include "api/trained.h"
 #include "base/owner.h"
 #include "baselines/algorithm.h"
 #include "onnx/sets/versions.h"
@@ -89,13 +87,6 @@ static egraph_status read_training(const egraph_training *o, eg_training_options
   return EGRAPH_OK;
 }
 
-static egraph_status read_constraints(const egraph_constraints *o,
-                                      eg_plan_constraints *out) {
-  if (o->file != NULL) EG_TRY(eg_plan_constraints_read(out, o->file));
-  if (o->text == NULL) return EGRAPH_OK;
-  return eg_plan_constraints_parse(out, "constraints", o->text, strlen(o->text), false);
-}
-
 /// Reads the groups that belong to a plan into the request.
 static egraph_status read_plan_groups(option_groups *own, eg_request *request) {
   const egraph_options *o = &own->options;
@@ -112,7 +103,11 @@ static egraph_status read_plan_groups(option_groups *own, eg_request *request) {
     EG_TRY(read_training(&own->training, &own->training_options));
     request->training = &own->training_options;
   }
-  if (o->constraints != NULL) EG_TRY(read_constraints(&own->constraints, &own->rows));
+  const char *file = own->constraints.file, *text = own->constraints.text;
+  if (file != NULL) EG_TRY(eg_plan_constraints_read(&own->rows, file));
+  if (text != NULL)
+    EG_TRY(
+        eg_plan_constraints_parse(&own->rows, "constraints", text, strlen(text), false));
   if (own->rows.rows.len != 0) request->constraints = &own->rows;
   if (o->compare != NULL) request->compare = &own->compare;
   return EGRAPH_OK;
@@ -234,10 +229,6 @@ egraph_status egraph_optimize(const egraph_allocator *alloc, const egraph_graph 
   *result = (egraph_result){.alloc = request.alloc};
   eg_optimized_init(&result->made, request.alloc);
   eg_staged_init(&result->staged, request.alloc);
-  egraph_status status = run_request(&own, &request, algorithm, result);
-  if (status == EGRAPH_OK)
-    *out = result;
-  else
-    egraph_result_destroy(result);
-  return status;
+  EG_HAND_OVER(run_request(&own, &request, algorithm, result), result,
+               egraph_result_destroy, out);
 }

@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
-#include "api/convert.h"
-#include "api/option_structs.h"
+#include "api/arguments.h"
 #include "api/planned.h"
-#include "api/require.h"
 #include "api/tensors.h"
+#include "base/owner.h"
 #include "exec/rank_program.h"
 #include "exec/step_check.h"
 
@@ -29,7 +28,6 @@ static egraph_status check_counts(const eg_plan *plan, uint64_t inputs,
 typedef struct plan_runner {
   const egraph_plan *plan;
   egraph_plan_run_options options;
-  eg_tensors tensors; // of the caller
   eg_plan_run run;
   const char *channel; // NULL: threads
   uint32_t *out_rank;
@@ -64,13 +62,13 @@ static egraph_status take_issue(const char *name, eg_rank_options *out) {
                  name);
 }
 
-static void fill_run(plan_runner *r, uint32_t input_count) {
+static void fill_run(plan_runner *r, eg_tensor *tensors, uint32_t input_count) {
   const egraph_plan_run_options *o = &r->options;
   r->run = (eg_plan_run){.rank = EG_RANK_OPTIONS_DEFAULT,
                          .channel = EG_CHANNEL_OPTIONS_DEFAULT,
                          .steps = o->steps != 0 ? o->steps : 1,
-                         .inputs = r->tensors.data,
-                         .outputs = r->tensors.data + input_count};
+                         .inputs = tensors,
+                         .outputs = tensors + input_count};
   if (o->backend != NULL) r->run.rank.backend = o->backend;
   r->run.rank.transport = o->transport;
   if (o->threads != 0) r->run.rank.threads = o->threads;
@@ -103,22 +101,14 @@ static egraph_status run_plan(plan_runner *r, const egraph_allocator *alloc,
                    "blocks of this plan stand for several, so it cannot run; plan again");
   EG_TRY(check_counts(planned, input_count, output_count));
   egraph_allocator heap = eg_allocator_or_heap(alloc);
-  eg_tensors_init(&r->tensors, heap);
-  egraph_status status =
-      eg_tensors_resize(&r->tensors, (size_t)input_count + output_count + 1);
-  if (status == EGRAPH_OK) status = eg_tensors_take(inputs, input_count, r->tensors.data);
-  if (status == EGRAPH_OK)
-    status = eg_tensors_take(outputs, output_count, r->tensors.data + input_count);
-  if (status == EGRAPH_OK) {
-    fill_run(r, input_count);
-    status = take_issue(r->options.issue, &r->run.rank);
-  }
-  if (status == EGRAPH_OK) {
-    status = r->channel != NULL ? run_process(r, &heap)
-                                : eg_plan_run_local(&heap, planned, &r->run);
-  }
-  eg_tensors_deinit(&r->tensors);
-  return status;
+  EG_LOCAL(eg_tensors, tensors, heap); // of the caller
+  EG_TRY(eg_tensors_resize(&tensors, (size_t)input_count + output_count + 1));
+  EG_TRY(eg_tensors_take(inputs, input_count, tensors.data));
+  EG_TRY(eg_tensors_take(outputs, output_count, tensors.data + input_count));
+  fill_run(r, tensors.data, input_count);
+  EG_TRY(take_issue(r->options.issue, &r->run.rank));
+  return r->channel != NULL ? run_process(r, &heap)
+                            : eg_plan_run_local(&heap, planned, &r->run);
 }
 
 egraph_status egraph_plan_run_local(const egraph_allocator *alloc,
@@ -177,12 +167,8 @@ egraph_status egraph_step_check_create(const egraph_allocator *alloc,
   EG_TRY(eg_alloc(heap, 1, sizeof *check, &check));
   *check = (egraph_step_check){.check = NULL};
   eg_tensors_init(&check->tensors, heap);
-  egraph_status status = open_check(check, step, options, micro_batches);
-  if (status == EGRAPH_OK)
-    *out = check;
-  else
-    egraph_step_check_destroy(check);
-  return status;
+  EG_HAND_OVER(open_check(check, step, options, micro_batches), check,
+               egraph_step_check_destroy, out);
 }
 
 void egraph_step_check_destroy(egraph_step_check *check) {

@@ -3,9 +3,9 @@
 #include <assert.h>
 #include <string.h>
 
-#include "api/convert.h"
+#include "api/arguments.h"
 #include "api/planned.h"
-#include "api/require.h"
+#include "api/tensors.h"
 #include "pcg/plan/plan_cost.h"
 #include "pcg/plan/plan_words.h"
 
@@ -56,17 +56,15 @@ static egraph_digit digit_of(uint8_t digit) {
   return (egraph_digit){KINDS[digit], 0};
 }
 
-/// A text of pcg in room of the caller, whose size is that of the longest.
+/// Prints a text into the room of the caller, which fits the longest text.
 typedef egraph_status (*print_one)(eg_text *text, const void *what, const eg_mesh *mesh);
 
 static bool print_into(const egraph_plan *plan, print_one print, const void *what,
                        char *out, size_t room) {
-  eg_text text;
-  eg_text_init(&text, plan->alloc);
+  EG_LOCAL(eg_text, text, plan->alloc);
   bool fits =
       print(&text, what, &plan_of(plan)->mesh) == EGRAPH_OK && text.chars.len < room;
   if (fits) memcpy(out, eg_text_of(&text), text.chars.len + 1);
-  eg_text_deinit(&text);
   return fits;
 }
 

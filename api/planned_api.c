@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/convert.h"
+#include "api/arguments.h"
 #include "api/costs.h"
-#include "api/option_structs.h"
 #include "api/planned.h"
-#include "api/require.h"
+#include "base/owner.h"
+#include "base/text.h"
 #include "pcg/plan/plan_analysis.h"
 #include "pcg/plan/plan_diff.h"
 #include "pcg/plan/plan_report.h"
@@ -46,12 +46,7 @@ egraph_status eg_planned_create(egraph_allocator alloc, eg_loaded_plan *planned,
   *plan = (egraph_plan){
       .alloc = alloc, .info.memory_limit = memory_limit, .planned = *planned};
   eg_text_init(&plan->mesh, alloc);
-  status = describe(plan);
-  if (status == EGRAPH_OK)
-    *out = plan;
-  else
-    egraph_plan_destroy(plan);
-  return status;
+  EG_HAND_OVER(describe(plan), plan, egraph_plan_destroy, out);
 }
 
 void egraph_plan_destroy(egraph_plan *plan) {
@@ -73,15 +68,12 @@ const egraph_graph *egraph_plan_graph(const egraph_plan *plan) {
 
 egraph_status egraph_plan_save(const egraph_plan *plan, const char *path) {
   EG_REQUIRE(plan, path);
-  eg_text text;
-  eg_text_init(&text, plan->alloc);
-  egraph_status status = eg_plan_write_json(&plan->planned.plan, &text);
-  if (status == EGRAPH_OK) status = eg_file_write(path, text.chars.data, text.chars.len);
-  eg_text_deinit(&text);
-  return status;
+  EG_LOCAL(eg_text, text, plan->alloc);
+  EG_TRY(eg_plan_write_json(&plan->planned.plan, &text));
+  return eg_file_write(path, text.chars.data, text.chars.len);
 }
 
-/// `text` NULL: of the file `path`, otherwise that stands for it.
+/// Reads the text under the name `path`; NULL: the file at `path`.
 static egraph_status load_plan(const egraph_allocator *alloc, const char *path,
                                const char *text, size_t size, egraph_plan **out) {
   egraph_allocator heap = eg_allocator_or_heap(alloc);
@@ -166,80 +158,53 @@ egraph_status egraph_plan_price(egraph_plan *plan, const egraph_target *target,
 egraph_status egraph_plan_pack(const egraph_allocator *alloc, const egraph_plan *plan,
                                char **out) {
   EG_REQUIRE(plan, out);
-  eg_text text;
-  eg_text_init(&text, eg_allocator_or_heap(alloc));
-  return eg_text_hand_over(eg_plan_write_json(&plan->planned.plan, &text), &text, out);
-}
-
-typedef egraph_status plan_writer(eg_text *text, const eg_plan *plan,
-                                  const eg_plan_summary *summary);
-
-static egraph_status write_text(const egraph_allocator *alloc, const egraph_plan *plan,
-                                plan_writer *writer, char **out) {
-  eg_text text;
-  eg_plan_summary summary;
-  eg_text_init(&text, eg_allocator_or_heap(alloc));
-  egraph_status status = eg_plan_summary_make(&plan->planned.plan, plan->alloc, &summary);
-  if (status == EGRAPH_OK) status = writer(&text, &plan->planned.plan, &summary);
-  return eg_text_hand_over(status, &text, out);
-}
-
-static egraph_status print_collectives(eg_text *text, const eg_plan *plan,
-                                       const eg_plan_summary *summary) {
-  EG_TRY(eg_plan_print(plan, EG_PLAN_COLLECTIVES, text));
-  return eg_plan_summary_print(text, summary);
-}
-
-static egraph_status print_unity(eg_text *text, const eg_plan *plan,
-                                 const eg_plan_summary *summary) {
-  EG_TRY(eg_plan_print(plan, EG_PLAN_UNITY, text));
-  return eg_plan_summary_print(text, summary);
+  EG_LOCAL(eg_text, text, eg_allocator_or_heap(alloc));
+  EG_TRY(eg_plan_write_json(&plan->planned.plan, &text));
+  return eg_text_take(&text, out);
 }
 
 egraph_status egraph_plan_print(const egraph_allocator *alloc, const egraph_plan *plan,
                                 bool unity, char **out) {
   EG_REQUIRE(plan, out);
-  return write_text(alloc, plan, unity ? print_unity : print_collectives, out);
-}
-
-static egraph_status write_summary(eg_text *text, const eg_plan *plan,
-                                   const eg_plan_summary *summary) {
-  EG_TRY(eg_text_append(text, "{"));
-  EG_TRY(eg_plan_summary_write_members(text, summary));
-  EG_TRY(eg_text_append(text, ", "));
-  EG_TRY(eg_plan_remarks_write_members(text, plan));
-  return eg_text_append(text, "}");
+  EG_LOCAL(eg_text, text, eg_allocator_or_heap(alloc));
+  eg_plan_summary summary;
+  EG_TRY(eg_plan_summary_make(&plan->planned.plan, plan->alloc, &summary));
+  EG_TRY(eg_plan_print(&plan->planned.plan, unity ? EG_PLAN_UNITY : EG_PLAN_COLLECTIVES,
+                       &text));
+  EG_TRY(eg_plan_summary_print(&text, &summary));
+  return eg_text_take(&text, out);
 }
 
 egraph_status egraph_plan_summary_json(const egraph_allocator *alloc,
                                        const egraph_plan *plan, char **out) {
   EG_REQUIRE(plan, out);
-  return write_text(alloc, plan, write_summary, out);
-}
-
-static egraph_status write_remarks(eg_text *text, const eg_plan *plan,
-                                   const eg_plan_summary *summary) {
-  (void)summary;
-  EG_TRY(eg_text_append(text, "{"));
-  EG_TRY(eg_plan_remarks_write_members(text, plan));
-  return eg_text_append(text, "}");
-}
-
-static egraph_status print_report(eg_text *text, const egraph_plan *plan) {
-  const eg_plan *planned = &plan->planned.plan;
+  EG_LOCAL(eg_text, text, eg_allocator_or_heap(alloc));
   eg_plan_summary summary;
-  EG_TRY(eg_plan_summary_make(planned, plan->alloc, &summary));
-  EG_TRY(eg_plan_answer_print(text, planned, &summary, plan->info.memory_limit));
-  return eg_plan_remarks_print(text, planned, &summary);
+  EG_TRY(eg_plan_summary_make(&plan->planned.plan, plan->alloc, &summary));
+  (void)eg_text_append(&text, "{");
+  EG_TRY(eg_plan_summary_write_members(&text, &summary));
+  (void)eg_text_append(&text, ", ");
+  EG_TRY(eg_plan_remarks_write_members(&text, &plan->planned.plan));
+  (void)eg_text_append(&text, "}");
+  return eg_text_take(&text, out);
 }
 
 egraph_status egraph_plan_remarks(const egraph_allocator *alloc, const egraph_plan *plan,
                                   bool json, char **out) {
   EG_REQUIRE(plan, out);
-  if (json) return write_text(alloc, plan, write_remarks, out);
-  eg_text text;
-  eg_text_init(&text, eg_allocator_or_heap(alloc));
-  return eg_text_hand_over(print_report(&text, plan), &text, out);
+  EG_LOCAL(eg_text, text, eg_allocator_or_heap(alloc));
+  const eg_plan *planned = &plan->planned.plan;
+  eg_plan_summary summary;
+  EG_TRY(eg_plan_summary_make(planned, plan->alloc, &summary));
+  if (json) {
+    (void)eg_text_append(&text, "{");
+    EG_TRY(eg_plan_remarks_write_members(&text, planned));
+    (void)eg_text_append(&text, "}");
+  } else {
+    EG_TRY(eg_plan_answer_print(&text, planned, &summary, plan->info.memory_limit));
+    EG_TRY(eg_plan_remarks_print(&text, planned, &summary));
+  }
+  return eg_text_take(&text, out);
 }
 
 egraph_status egraph_plan_diff(const egraph_allocator *alloc, const egraph_plan *before,
@@ -248,10 +213,9 @@ egraph_status egraph_plan_diff(const egraph_allocator *alloc, const egraph_plan 
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   eg_plan_diff diff;
   EG_TRY(eg_plan_diff_make(&before->planned.plan, &after->planned.plan, heap, &diff));
-  eg_text text;
-  eg_text_init(&text, heap);
+  EG_LOCAL(eg_text, text, heap);
   egraph_status status =
       (json ? eg_plan_diff_write_json : eg_plan_diff_print)(&text, &diff);
   eg_plan_diff_deinit(&diff);
-  return eg_text_hand_over(status, &text, out);
+  return status == EGRAPH_OK ? eg_text_take(&text, out) : status;
 }

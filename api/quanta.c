@@ -9,6 +9,7 @@
 
 #include "api/quanta_smooth.h"
 #include "base/hash.h"
+#include "base/owner.h"
 #include "ops/quantized.h"
 #include "pcg/graph/node_cons.h"
 
@@ -120,24 +121,17 @@ static egraph_status copy_node(probe *p, eg_graph_node id, eg_value *operands,
 
 static egraph_status copy_any(probe *p, uint32_t v) {
   const eg_value_info *info = eg_graph_value(p->from, (eg_value){v});
-  egraph_allocator alloc = eg_graph_allocator(p->from);
-  // Names are those that data is drawn from.
-  if (info->kind == EG_VALUE_INPUT)
-    return eg_graph_add_input(p->to, info->name, &info->type, &p->map[v]);
-  if (info->kind == EG_VALUE_WEIGHT)
-    return eg_graph_add_weight(p->to, info->name, &info->type, info->data, &p->map[v]);
+  if (info->kind != EG_VALUE_COMPUTED)
+    return eg_smooth_copy_leaf(p->from, (eg_value){v}, p->to, &p->map[v]);
   if (info->result != 0) return EGRAPH_OK;
   eg_graph_node_info node = eg_graph_node_at(p->from, info->node);
-  size_t room = (size_t)node.input_count + node.result_count;
-  eg_value *values;
-  EG_TRY(eg_alloc(alloc, room, sizeof *values, &values));
-  const char **names = NULL;
-  egraph_status status = eg_alloc(alloc, node.result_count, sizeof *names, &names);
-  if (status == EGRAPH_OK)
-    status = copy_node(p, info->node, values, values + node.input_count, names);
-  eg_free(alloc, names, node.result_count, sizeof *names);
-  eg_free(alloc, values, room, sizeof *values);
-  return status;
+  EG_LOCAL(eg_arena, arena, eg_graph_allocator(p->from));
+  eg_value *operands, *results;
+  const char **names;
+  EG_TRY(eg_arena_alloc(&arena, node.input_count, sizeof *operands, &operands));
+  EG_TRY(eg_arena_alloc(&arena, node.result_count, sizeof *results, &results));
+  EG_TRY(eg_arena_alloc(&arena, node.result_count, sizeof *names, &names));
+  return copy_node(p, info->node, operands, results, names);
 }
 
 // ---- what it hands out --------------------------------------------------------------
@@ -235,21 +229,16 @@ static egraph_status run_probe(probe *p, const eg_session_options *options,
                                const eg_tensors *inputs, eg_tensors *out) {
   egraph_allocator alloc = eg_graph_allocator(p->from);
   uint32_t values = eg_graph_value_count(p->from);
-  eg_session *session = NULL;
   eg_node_cons cons = {.graph = NULL};
+  EG_LOCAL(eg_arena, arena, alloc);
   p->moved = 0;
+  EG_TRY(eg_arena_alloc(&arena, values, sizeof *p->map, &p->map));
   eg_flatmap_init(&cons.nodes, alloc);
   egraph_status status = eg_graph_create(&alloc, &p->to);
-  if (status == EGRAPH_OK) status = eg_alloc(alloc, values, sizeof *p->map, &p->map);
   if (status == EGRAPH_OK) status = fill_probe(p, &cons);
-  if (status == EGRAPH_OK) status = eg_session_create(&alloc, p->to, options, &session);
-  if (status == EGRAPH_OK) status = eg_tensors_make_outputs(p->to, out);
-  if (status == EGRAPH_OK) status = eg_session_run(session, inputs->data, out->data);
-  eg_session_destroy(session);
+  if (status == EGRAPH_OK) status = eg_tensors_run(p->to, options, inputs, out);
   eg_node_cons_deinit(&cons);
-  eg_free(alloc, p->map, values, sizeof *p->map);
   eg_graph_destroy(p->to);
-  p->map = NULL;
   p->to = NULL;
   return status;
 }
@@ -272,17 +261,14 @@ static void add_noise(const eg_tensor *t, const eg_tensor *moved, noise *inout) 
 static egraph_status try_moved(probe *p, const eg_session_options *options,
                                const eg_tensors *inputs, const eg_tensors *extras,
                                noise *out) {
-  egraph_status status = EGRAPH_OK;
   p->is_moved = true;
-  for (uint32_t trial = 0; status == EGRAPH_OK && trial < TRIALS; trial++) {
-    eg_tensors moved;
-    eg_tensors_init(&moved, eg_graph_allocator(p->from));
-    status = run_probe(p, options, inputs, &moved);
-    for (size_t i = 0; status == EGRAPH_OK && i < moved.len; i += EXTRAS)
+  for (uint32_t trial = 0; trial < TRIALS; trial++) {
+    EG_LOCAL(eg_owned_tensors, moved, eg_graph_allocator(p->from));
+    EG_TRY(run_probe(p, options, inputs, &moved));
+    for (size_t i = 0; i < moved.len; i += EXTRAS)
       add_noise(&extras->data[i], &moved.data[i], &out[i / EXTRAS]);
-    eg_tensors_free(&moved);
   }
-  return status;
+  return EGRAPH_OK;
 }
 
 // ---- without rounding ---------------------------------------------------------------
@@ -305,15 +291,8 @@ static double largest_steps(const eg_tensor *a, const eg_tensor *b,
 /// Both graphs without rounding, and the first with moved scales.
 typedef struct smooth_runs {
   bool is_there, has_same_quantizers;
-  eg_tensors a, b, moved[TRIALS];
+  eg_owned_tensors a, b, moved[TRIALS];
 } smooth_runs;
-
-static void free_smooth(smooth_runs *runs) {
-  eg_tensors_free(&runs->a);
-  eg_tensors_free(&runs->b);
-  for (int i = 0; i < TRIALS; i++)
-    eg_tensors_free(&runs->moved[i]);
-}
 
 static egraph_status run_smooth(smooth_runs *runs, const eg_graph *a, const eg_graph *b,
                                 const eg_session_options *options,
@@ -409,9 +388,13 @@ typedef struct quanta_run {
   const eg_tensors *inputs, *a, *b;
   last_quantum *lasts; // [outputs]
   noise *noise;        // [quantized outputs]
-  eg_tensors extras;
+  eg_owned_tensors extras;
   smooth_runs smooth;
 } quanta_run;
+
+EG_OWNER_DEFINE_STATIC(quanta_run, (eg_owned_tensors, extras, smooth.a, smooth.b,
+                                    smooth.moved[0], smooth.moved[1], smooth.moved[2]))
+static_assert(TRIALS == 3, "all trials are freed");
 
 static egraph_status compare_all(quanta_run *run, const eg_graph *graph,
                                  const eg_graph *other, const eg_session_options *options,
@@ -449,19 +432,12 @@ egraph_status eg_quanta_compare(const eg_graph *a, const eg_graph *b,
                                 const eg_tensors *outputs_b, eg_quanta *out) {
   egraph_allocator alloc = eg_graph_allocator(a);
   uint32_t outputs = eg_graph_output_count(a);
-  quanta_run run = {.inputs = inputs, .a = outputs_a, .b = outputs_b};
-  eg_tensors_init(&run.extras, alloc);
-  eg_tensors_init(&run.smooth.a, alloc);
-  eg_tensors_init(&run.smooth.b, alloc);
-  for (int i = 0; i < TRIALS; i++)
-    eg_tensors_init(&run.smooth.moved[i], alloc);
-  egraph_status status = eg_alloc(alloc, outputs, sizeof *run.lasts, &run.lasts);
-  if (status == EGRAPH_OK)
-    status = eg_alloc(alloc, outputs, sizeof *run.noise, &run.noise);
-  if (status == EGRAPH_OK) status = compare_all(&run, a, b, options, out);
-  eg_tensors_free(&run.extras);
-  free_smooth(&run.smooth);
-  eg_free(alloc, run.noise, outputs, sizeof *run.noise);
-  eg_free(alloc, run.lasts, outputs, sizeof *run.lasts);
-  return status;
+  EG_LOCAL(eg_arena, arena, alloc);
+  EG_LOCAL(quanta_run, run, alloc);
+  run.inputs = inputs;
+  run.a = outputs_a;
+  run.b = outputs_b;
+  EG_TRY(eg_arena_alloc(&arena, outputs, sizeof *run.lasts, &run.lasts));
+  EG_TRY(eg_arena_alloc(&arena, outputs, sizeof *run.noise, &run.noise));
+  return compare_all(&run, a, b, options, out);
 }

@@ -186,11 +186,11 @@ static bool reads_smooth(const smoother *s, const eg_graph_node_info *node) {
 
 /// A node as it is; of smooth operands, others of their element type become float32 too.
 static egraph_status copy_node(smoother *s, const eg_graph_node_info *node) {
-  const egraph_allocator alloc = eg_graph_allocator(s->from);
+  EG_LOCAL(eg_arena, arena, eg_graph_allocator(s->from));
   const bool is_smooth = reads_smooth(s, node);
-  const size_t room = (size_t)node->input_count + node->result_count;
   eg_value *values;
-  EG_TRY(eg_alloc(alloc, room, sizeof *values, &values));
+  EG_TRY(eg_arena_alloc(&arena, (size_t)node->input_count + node->result_count,
+                        sizeof *values, &values));
   for (uint32_t i = 0; i < node->input_count; i++) {
     bool is_other =
         is_smooth && !s->is_smooth[node->inputs[i].id] &&
@@ -198,16 +198,14 @@ static egraph_status copy_node(smoother *s, const eg_graph_node_info *node) {
     values[i] =
         is_other ? eg_value_of(as_float(s, node->inputs[i])) : s->map[node->inputs[i].id];
   }
-  egraph_status status = s->b.status;
-  if (status == EGRAPH_OK)
-    status = eg_graph_add_node(s->to, NULL, node->attrs, values, node->input_count, NULL,
-                               values + node->input_count);
-  for (uint32_t i = 0; status == EGRAPH_OK && i < node->result_count; i++) {
+  EG_TRY(s->b.status);
+  EG_TRY(eg_graph_add_node(s->to, NULL, node->attrs, values, node->input_count, NULL,
+                           values + node->input_count));
+  for (uint32_t i = 0; i < node->result_count; i++) {
     s->map[node->results[i].id] = values[node->input_count + i];
     s->is_smooth[node->results[i].id] = is_smooth;
   }
-  eg_free(alloc, values, room, sizeof *values);
-  return status;
+  return EGRAPH_OK;
 }
 
 static egraph_status smooth_node(smoother *s, const eg_graph_node_info *node) {
@@ -228,19 +226,19 @@ static egraph_status smooth_node(smoother *s, const eg_graph_node_info *node) {
   return s->b.status;
 }
 
-static egraph_status copy_leaf(smoother *s, uint32_t v) {
-  const eg_value_info *info = eg_graph_value(s->from, (eg_value){v});
-  // Names are those that data is drawn from.
+egraph_status eg_smooth_copy_leaf(const eg_graph *from, eg_value value, eg_graph *to,
+                                  eg_value *out) {
+  const eg_value_info *info = eg_graph_value(from, value);
   if (info->kind == EG_VALUE_INPUT)
-    return eg_graph_add_input(s->to, info->name, &info->type, &s->map[v]);
+    return eg_graph_add_input(to, info->name, &info->type, out);
   if (info->kind == EG_VALUE_WEIGHT)
-    return eg_graph_add_weight(s->to, info->name, &info->type, info->data, &s->map[v]);
+    return eg_graph_add_weight(to, info->name, &info->type, info->data, out);
   return EGRAPH_OK;
 }
 
 static egraph_status fill(smoother *s) {
   for (uint32_t v = 0; v < eg_graph_value_count(s->from); v++)
-    EG_TRY(copy_leaf(s, v));
+    EG_TRY(eg_smooth_copy_leaf(s->from, (eg_value){v}, s->to, &s->map[v]));
   EG_TRY(eg_node_cons_init(&s->cons, s->to));
   s->b = eg_node_cons_builder(&s->cons);
   for (uint32_t n = 0; n < eg_graph_node_count(s->from) && !s->is_declined; n++) {
@@ -255,35 +253,23 @@ static egraph_status fill(smoother *s) {
   return EGRAPH_OK;
 }
 
-static egraph_status run_filled(smoother *s, const eg_session_options *options,
-                                const eg_tensors *inputs, eg_tensors *out) {
-  const egraph_allocator alloc = eg_graph_allocator(s->from);
-  eg_session *session = NULL;
-  EG_TRY(eg_session_create(&alloc, s->to, options, &session));
-  egraph_status status = eg_tensors_make_outputs(s->to, out);
-  if (status == EGRAPH_OK) status = eg_session_run(session, inputs->data, out->data);
-  eg_session_destroy(session);
-  return status;
-}
-
 egraph_status eg_smooth_run(const eg_graph *graph, const eg_session_options *options,
                             const eg_tensors *inputs, uint64_t noise, eg_tensors *out,
                             bool *out_done) {
   const egraph_allocator alloc = eg_graph_allocator(graph);
   const uint32_t values = eg_graph_value_count(graph);
   smoother s = {.from = graph, .noise = noise, .rng = {noise}};
+  EG_LOCAL(eg_arena, arena, alloc);
+  *out_done = false;
+  EG_TRY(eg_arena_alloc(&arena, values, sizeof *s.map, &s.map));
+  EG_TRY(eg_arena_alloc(&arena, values, sizeof *s.is_smooth, &s.is_smooth));
   eg_flatmap_init(&s.cons.nodes, alloc);
   egraph_status status = eg_graph_create(&alloc, &s.to);
-  if (status == EGRAPH_OK) status = eg_alloc(alloc, values, sizeof *s.map, &s.map);
-  if (status == EGRAPH_OK)
-    status = eg_alloc(alloc, values, sizeof *s.is_smooth, &s.is_smooth);
   if (status == EGRAPH_OK) status = fill(&s);
   if (status == EGRAPH_OK && !s.is_declined)
-    status = run_filled(&s, options, inputs, out);
+    status = eg_tensors_run(s.to, options, inputs, out);
   *out_done = status == EGRAPH_OK && !s.is_declined;
   eg_node_cons_deinit(&s.cons);
-  eg_free(alloc, s.map, values, sizeof *s.map);
-  eg_free(alloc, s.is_smooth, values, sizeof *s.is_smooth);
   eg_graph_destroy(s.to);
   // An element type or operator that floats do not have.
   return status == EGRAPH_E_TYPE || status == EGRAPH_E_UNSUPPORTED ? EGRAPH_OK : status;
@@ -329,13 +315,13 @@ static bool is_same_quantizer(const eg_graph *a, uint32_t n, const eg_graph *b,
 }
 
 static egraph_status match_quantizers(const eg_graph *a, const eg_graph *b, bool *out) {
-  const egraph_allocator alloc = eg_graph_allocator(a);
+  EG_LOCAL(eg_arena, arena, eg_graph_allocator(a));
   const uint32_t nodes_a = eg_graph_node_count(a), nodes_b = eg_graph_node_count(b);
   uint32_t left = 0;
   bool *is_taken; // of b
   eg_value ignored[2];
   egraph_dtype dtype;
-  EG_TRY(eg_alloc(alloc, nodes_b, sizeof *is_taken, &is_taken));
+  EG_TRY(eg_arena_alloc(&arena, nodes_b, sizeof *is_taken, &is_taken));
   for (uint32_t m = 0; m < nodes_b; m++)
     left += quantizer_of(b, m, ignored, &dtype);
   *out = true;
@@ -350,7 +336,6 @@ static egraph_status match_quantizers(const eg_graph *a, const eg_graph *b, bool
     left--;
   }
   *out = *out && left == 0;
-  eg_free(alloc, is_taken, nodes_b, sizeof *is_taken);
   return EGRAPH_OK;
 }
 

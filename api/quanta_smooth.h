@@ -7,8 +7,8 @@
 
 #include "api/tensors.h"
 
-/// By what scales move to find out the noise of a graph: rounding errors of float32 sums
-/// of some thousand products.
+/// The relative change of scales that shows the noise of a graph: rounding errors of
+/// float32 sums of some thousand products.
 #define EG_QUANTA_ROUNDING 0x1p-18
 
 /// Runs the graph without rounding; `out` gets its outputs, quantized ones in float32.
@@ -22,6 +22,11 @@ egraph_status eg_smooth_run(const eg_graph *graph, const eg_session_options *opt
 /// Returns whether two graphs have the same quantizations: as many of each scale, zero
 /// point and element type. Computed scales are like no other.
 egraph_status eg_smooth_same_quantizers(const eg_graph *a, const eg_graph *b, bool *out);
+
+/// Copies an input or a weight under its name, by which its data is drawn; does nothing
+/// for other values.
+egraph_status eg_smooth_copy_leaf(const eg_graph *from, eg_value value, eg_graph *to,
+                                  eg_value *out);
 
 /// The operand of DequantizeLinear or QuantizeLinear that is a scale or zero point, in
 /// the shape in which it broadcasts against operand 0.

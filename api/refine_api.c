@@ -1,7 +1,7 @@
 // Public functions: guards of rules, corrections of pairs, and smallest sets of rules.
 // SPDX-License-Identifier: Apache-2.0
-#include "api/convert.h"
-#include "api/require.h"
+#include "api/arguments.h"
+#include "base/text.h"
 #include "rewrites/lab/correct/correct.h"
 #include "rewrites/lab/guards/guards.h"
 #include "rewrites/lab/import/implied.h"
@@ -49,11 +49,10 @@ egraph_status egraph_rules_correct(const egraph_allocator *alloc,
                                                   const egraph_rule_correction *found),
                                    void *user, char **out) {
   EG_REQUIRE(rules, out);
-  eg_text text;
+  EG_LOCAL(eg_text, text, eg_allocator_or_heap(alloc));
   correction_listener to = {.report = report, .user = user};
-  eg_text_init(&text, eg_allocator_or_heap(alloc));
-  egraph_status status = eg_rules_correct(rules, seed, on_correction, &to, &text);
-  return eg_text_hand_over(status, &text, out);
+  EG_TRY(eg_rules_correct(rules, seed, on_correction, &to, &text));
+  return eg_text_take(&text, out);
 }
 
 egraph_status
@@ -61,11 +60,9 @@ egraph_rules_minimize(const egraph_allocator *alloc, const egraph_rules *rules,
                       void (*report)(void *user, const egraph_rule_need *need),
                       void *user, char **out) {
   EG_REQUIRE(rules, out);
-  eg_text text;
-  eg_text_init(&text, eg_allocator_or_heap(alloc));
-  egraph_status status =
-      eg_rules_minimize(eg_allocator_or_heap(alloc), rules, report, user, &text);
-  return eg_text_hand_over(status, &text, out);
+  EG_LOCAL(eg_text, text, eg_allocator_or_heap(alloc));
+  EG_TRY(eg_rules_minimize(eg_allocator_or_heap(alloc), rules, report, user, &text));
+  return eg_text_take(&text, out);
 }
 
 egraph_status egraph_rules_found(const egraph_allocator *alloc, const egraph_rules *of,

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
-#include "api/require.h"
+#include "api/arguments.h"
 #include "base/clock.h"
+#include "base/owner.h"
 #include "include/egraph.h"
 #include "onnx/onnx.h"
 #include "rewrites/replay/replay.h"
@@ -15,7 +16,7 @@ egraph_status egraph_replay(const egraph_allocator *alloc, const egraph_graph *g
                             const char *file, const char *explanation,
                             egraph_replay_report *out) {
   EG_REQUIRE(given, result, rules, file, explanation, out);
-  eg_explained explained;
+  EG_OWNED(eg_explained, explained);
   eg_replay_report report;
   double start = eg_clock_seconds();
   egraph_allocator heap = eg_allocator_or_heap(alloc);
@@ -25,12 +26,9 @@ egraph_status egraph_replay(const egraph_allocator *alloc, const egraph_graph *g
                                  .explained = &explained,
                                  .max_bytes = MAX_BYTES,
                                  .is_same_record = eg_onnx_is_same_record};
-  egraph_status status = eg_explained_init(&explained, heap);
-  if (status == EGRAPH_OK)
-    status = eg_explained_parse(&explained, file, explanation, strlen(explanation));
-  if (status == EGRAPH_OK) status = eg_replay(heap, &input, &report);
-  eg_explained_deinit(&explained);
-  EG_TRY(status);
+  EG_TRY(eg_explained_init(&explained, heap));
+  EG_TRY(eg_explained_parse(&explained, file, explanation, strlen(explanation)));
+  EG_TRY(eg_replay(heap, &input, &report));
   *out = (egraph_replay_report){.steps = report.steps,
                                 .rules = report.rules,
                                 .constants = report.constants,

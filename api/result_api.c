@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
-#include "api/convert.h"
-#include "api/require.h"
+#include "api/arguments.h"
 #include "api/result.h"
+#include "base/text.h"
 #include "pcg/plan/plan_words.h"
 
 void egraph_result_destroy(egraph_result *result) {
@@ -106,13 +106,11 @@ egraph_status egraph_result_stages(const egraph_allocator *alloc,
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "the search was for no pipelines; name an algorithm that finds stages "
                    "(egraph_search.algorithm)");
-  eg_text text;
-  eg_text_init(&text, eg_allocator_or_heap(alloc));
-  egraph_status status =
-      form == EGRAPH_STAGES_JSON
-          ? eg_staged_write_json(&text, &result->staged)
-          : eg_staged_print(&text, &result->staged, form == EGRAPH_STAGES_ALL);
-  return eg_text_hand_over(status, &text, out);
+  EG_LOCAL(eg_text, text, eg_allocator_or_heap(alloc));
+  EG_TRY(form == EGRAPH_STAGES_JSON
+             ? eg_staged_write_json(&text, &result->staged)
+             : eg_staged_print(&text, &result->staged, form == EGRAPH_STAGES_ALL));
+  return eg_text_take(&text, out);
 }
 
 // ---- rules ----------------------------------------------------------------------
@@ -165,26 +163,13 @@ static egraph_status explain_node(const egraph_result *result, const eg_graph *g
   if (info.result_count == 0) return EGRAPH_OK;
   const eg_value_info *value = eg_graph_value(graph, info.results[0]);
   egraph_origin origin = egraph_result_origin(result, (egraph_node){node.id});
-  eg_text seconds;
-  eg_text_init(&seconds, text->chars.alloc);
-  egraph_status status = eg_text_seconds(&seconds, origin.seconds);
-  if (status == EGRAPH_OK)
-    status = eg_text_print_names(text, "%13s  %-20s  %-32s  %s  ", eg_text_of(&seconds),
-                                 egraph_node_operator(graph, (egraph_node){node.id}),
-                                 origin.made_by, value->name);
-  eg_text_deinit(&seconds);
-  EG_TRY(status);
+  EG_LOCAL(eg_text, seconds, text->chars.alloc);
+  EG_TRY(eg_text_seconds(&seconds, origin.seconds));
+  EG_TRY(eg_text_print_names(text, "%13s  %-20s  %-32s  %s  ", eg_text_of(&seconds),
+                             egraph_node_operator(graph, (egraph_node){node.id}),
+                             origin.made_by, value->name));
   if (value->typed) EG_TRY(eg_type_print(text, &value->type));
   return eg_text_append(text, "\n");
-}
-
-static egraph_status explain_graph(const egraph_result *result, const eg_graph *graph,
-                                   eg_text *text) {
-  EG_TRY(eg_text_printf(text, "%13s  %-20s  %-32s  %s\n", "cost", "operator", "made by",
-                        "value"));
-  for (uint32_t i = 0; i < eg_graph_node_count(graph); i++)
-    EG_TRY(explain_node(result, graph, (eg_graph_node){i}, text));
-  return EGRAPH_OK;
 }
 
 egraph_status egraph_result_explain(const egraph_allocator *alloc,
@@ -194,7 +179,10 @@ egraph_status egraph_result_explain(const egraph_allocator *alloc,
   if (graph == NULL) return fail_without_plan(result);
   if (result->made.optimization == NULL)
     return egraph_plan_print(alloc, result->plan, false, out);
-  eg_text text;
-  eg_text_init(&text, eg_allocator_or_heap(alloc));
-  return eg_text_hand_over(explain_graph(result, graph, &text), &text, out);
+  EG_LOCAL(eg_text, text, eg_allocator_or_heap(alloc));
+  (void)eg_text_printf(&text, "%13s  %-20s  %-32s  %s\n", "cost", "operator", "made by",
+                       "value");
+  for (uint32_t i = 0; i < eg_graph_node_count(graph); i++)
+    EG_TRY(explain_node(result, graph, (eg_graph_node){i}, &text));
+  return eg_text_take(&text, out);
 }

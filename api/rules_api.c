@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
-#include "api/convert.h"
-#include "api/require.h"
+#include "api/arguments.h"
+#include "base/text.h"
 #include "rewrites/lab/derive/derive.h"
 #include "rewrites/lab/derive/smt.h"
 #include "rewrites/lab/import/import.h"
@@ -101,40 +101,27 @@ egraph_rule_info egraph_rules_implied_at(const egraph_rules *rules, uint32_t ind
   return info_of(eg_rules_implied_at(rules, index));
 }
 
-/// Reports each line of the failures as a rejection of its own.
-static egraph_status report_failures(const eg_text *failures,
-                                     void (*report)(void *user, const char *rule,
-                                                    bool accepted, const char *detail),
-                                     void *user, egraph_allocator alloc) {
-  const char *at = eg_text_of(failures);
-  eg_text line;
-  egraph_status status = EGRAPH_OK;
-  eg_text_init(&line, alloc);
-  while (status == EGRAPH_OK && *at != '\0') {
-    size_t length = strcspn(at, "\n");
-    eg_text_clear(&line);
-    status = eg_text_printf(&line, "%.*s", (int)length, at);
-    if (status == EGRAPH_OK) report(user, "(test)", false, eg_text_of(&line));
-    at += length + (at[length] == '\n');
-  }
-  eg_text_deinit(&line);
-  return status;
-}
-
+/// Runs the tests of the rules, and reports each line of failures as a rejection.
 static egraph_status verify_tests(const egraph_rules *rules,
                                   void (*report)(void *user, const char *rule,
                                                  bool accepted, const char *detail),
                                   void *user, uint32_t *inout_rejected) {
   egraph_allocator alloc = eg_rules_allocator(rules);
   eg_rule_test_summary summary = {.failed = 0};
-  eg_text failures;
-  eg_text_init(&failures, alloc);
+  EG_LOCAL(eg_text, failures, alloc);
+  EG_LOCAL(eg_text, line, alloc);
   egraph_status status = eg_rules_run_tests(rules, 0, &alloc, &failures, &summary);
-  if (status == EGRAPH_OK && summary.failed != 0 && report != NULL)
-    status = report_failures(&failures, report, user, alloc);
   *inout_rejected += summary.failed;
-  eg_text_deinit(&failures);
-  return status;
+  EG_TRY(status);
+  bool is_reported = summary.failed != 0 && report != NULL;
+  for (const char *at = is_reported ? eg_text_of(&failures) : ""; *at != '\0';) {
+    size_t length = strcspn(at, "\n");
+    eg_text_clear(&line);
+    EG_TRY(eg_text_printf(&line, "%.*s", (int)length, at));
+    report(user, "(test)", false, eg_text_of(&line));
+    at += length + (at[length] == '\n');
+  }
+  return EGRAPH_OK;
 }
 
 egraph_status egraph_rules_verify(const egraph_rules *rules, uint64_t seed,
@@ -147,7 +134,7 @@ egraph_status egraph_rules_verify(const egraph_rules *rules, uint64_t seed,
   return verify_tests(rules, report, user, out_rejected);
 }
 
-/// Who is told of evidence.
+/// The receiver of evidence.
 typedef struct listener {
   void (*report)(void *user, const egraph_rule_evidence *evidence);
   void *user;
@@ -206,22 +193,20 @@ static egraph_status derive_all(const eg_rules *rules, uint64_t seed, bool *is_p
   egraph_allocator alloc = eg_rules_allocator(rules);
   const eg_axioms axioms = {
       .rules = rules, .is_axiom = is_proved, .both_ways = both_ways};
-  eg_text names;
-  eg_text_init(&names, alloc);
-  egraph_status status = EGRAPH_OK;
+  EG_LOCAL(eg_text, names, alloc);
   uint32_t count = eg_rules_count(rules);
-  for (uint32_t i = 0; status == EGRAPH_OK && i < count; i++) {
+  for (uint32_t i = 0; i < count; i++) {
     eg_proof_verdict verdict;
-    status = eg_rules_prove(rules, i, &verdict);
+    EG_TRY(eg_rules_prove(rules, i, &verdict));
     is_proved[i] = verdict.is_proved;
     both_ways[i] = verdict.both_ways;
   }
-  for (uint32_t i = 0; status == EGRAPH_OK && i < count; i++) {
+  for (uint32_t i = 0; i < count; i++) {
     eg_derivation_verdict verdict = {.is_derived = false};
     eg_text_clear(&names);
     if (!is_proved[i])
-      status =
-          eg_rule_derive(&axioms, eg_rules_at(rules, i), alloc, seed, &verdict, &names);
+      EG_TRY(
+          eg_rule_derive(&axioms, eg_rules_at(rules, i), alloc, seed, &verdict, &names));
     *out_derived += verdict.is_derived;
     const egraph_rule_derivation derivation = {.rule = eg_rule_name(rules, i),
                                                .is_proved = is_proved[i],
@@ -230,10 +215,9 @@ static egraph_status derive_all(const eg_rules *rules, uint64_t seed, bool *is_p
                                                .from = eg_text_of(&names),
                                                .instances = verdict.instances,
                                                .steps = verdict.steps};
-    if (status == EGRAPH_OK && report != NULL) report(user, &derivation);
+    if (report != NULL) report(user, &derivation);
   }
-  eg_text_deinit(&names);
-  return status;
+  return EGRAPH_OK;
 }
 
 egraph_status egraph_rules_derive(const egraph_rules *rules, uint64_t seed,
@@ -243,13 +227,13 @@ egraph_status egraph_rules_derive(const egraph_rules *rules, uint64_t seed,
   *out_derived = 0;
   egraph_allocator alloc = eg_rules_allocator(rules);
   eg_rules *all;
-  bool *flags = NULL; // is_proved, both_ways
+  bool *flags; // is_proved, both_ways
+  EG_LOCAL(eg_arena, arena, alloc);
   EG_TRY(eg_rules_copy_all_on(rules, alloc, &all));
   size_t count = eg_rules_count(all);
-  egraph_status status = eg_alloc(alloc, 2 * count, sizeof *flags, &flags);
+  egraph_status status = eg_arena_alloc(&arena, 2 * count, sizeof *flags, &flags);
   if (status == EGRAPH_OK)
     status = derive_all(all, seed, flags, flags + count, report, user, out_derived);
-  eg_free(alloc, flags, 2 * count, sizeof *flags);
   eg_rules_destroy(all);
   return status;
 }
@@ -259,17 +243,14 @@ egraph_status egraph_rules_smt(const egraph_rules *rules, uint64_t seed,
                                               const egraph_rule_question *question),
                                void *user) {
   EG_REQUIRE(rules);
-  egraph_status status = EGRAPH_OK;
-  eg_text text;
-  eg_text_init(&text, eg_rules_allocator(rules));
-  for (uint32_t i = 0; status == EGRAPH_OK && i < eg_rules_count(rules); i++) {
+  EG_LOCAL(eg_text, text, eg_rules_allocator(rules));
+  for (uint32_t i = 0; i < eg_rules_count(rules); i++) {
     eg_smt_question made;
     eg_text_clear(&text);
-    status = eg_smt_print_rule(eg_rules_at(rules, i), eg_rules_allocator(rules), seed,
-                               &text, &made);
+    egraph_status status = eg_smt_print_rule(
+        eg_rules_at(rules, i), eg_rules_allocator(rules), seed, &text, &made);
     bool is_said = status == EGRAPH_OK;
-    if (status == EGRAPH_E_UNSUPPORTED) status = EGRAPH_OK;
-    if (status != EGRAPH_OK) break;
+    if (status != EGRAPH_E_UNSUPPORTED) EG_TRY(status);
     const egraph_rule_question question = {.rule = eg_rule_name(rules, i),
                                            .script = is_said ? eg_text_of(&text) : NULL,
                                            .reason =
@@ -277,15 +258,13 @@ egraph_status egraph_rules_smt(const egraph_rules *rules, uint64_t seed,
                                            .is_decisive = made.is_decisive};
     if (report != NULL) report(user, &question);
   }
-  eg_text_deinit(&text);
-  return status;
+  return EGRAPH_OK;
 }
 
 egraph_status egraph_rules_text(const egraph_allocator *alloc, const egraph_rules *rules,
                                 char **out) {
   EG_REQUIRE(rules, out);
-  eg_text text;
-  eg_text_init(&text, eg_allocator_or_heap(alloc));
-  egraph_status status = eg_rules_print(rules, &text);
-  return eg_text_hand_over(status, &text, out);
+  EG_LOCAL(eg_text, text, eg_allocator_or_heap(alloc));
+  EG_TRY(eg_rules_print(rules, &text));
+  return eg_text_take(&text, out);
 }

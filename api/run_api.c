@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
-#include "api/convert.h"
-#include "api/option_structs.h"
+#include "api/arguments.h"
 #include "api/quanta.h"
-#include "api/require.h"
 #include "api/tensors.h"
+#include "base/owner.h"
 #include "base/quantile.h"
 #include "exec/backend.h"
 #include "exec/session.h"
@@ -20,7 +19,7 @@ bool egraph_use_own_threads(void) { return eg_cpu_use_own_threads(); }
 struct egraph_session {
   eg_session *session;
   uint32_t input_count, output_count;
-  eg_tensors tensors; // the caller's, inputs then outputs; of the run at hand
+  eg_tensors tensors; // the caller's, inputs then outputs; of the current run
 };
 
 static egraph_status open_session(egraph_session *session, const egraph_allocator *alloc,
@@ -48,12 +47,8 @@ egraph_status egraph_session_create(const egraph_allocator *alloc,
   EG_TRY(eg_alloc(heap, 1, sizeof *session, &session));
   session->session = NULL;
   eg_tensors_init(&session->tensors, heap);
-  egraph_status status = open_session(session, &heap, graph, &own);
-  if (status == EGRAPH_OK)
-    *out = session;
-  else
-    egraph_session_destroy(session);
-  return status;
+  EG_HAND_OVER(open_session(session, &heap, graph, &own), session, egraph_session_destroy,
+               out);
 }
 
 void egraph_session_destroy(egraph_session *session) {
@@ -104,9 +99,19 @@ egraph_status egraph_session_run(egraph_session *session, const egraph_tensor *i
 
 typedef struct contender {
   eg_session *session;
-  eg_tensors outputs;
+  eg_owned_tensors outputs;
   eg_doubles seconds;
 } contender;
+
+static void contender_init(contender *c, egraph_allocator alloc) {
+  c->session = NULL;
+  EG_INIT_MEMBERS(c, alloc, (eg_owned_tensors, outputs), (eg_doubles, seconds))
+}
+
+static void contender_deinit(contender *c) {
+  eg_session_destroy(c->session);
+  EG_DEINIT_MEMBERS(c, (eg_owned_tensors, outputs), (eg_doubles, seconds))
+}
 
 static egraph_status run_once(contender *c, const eg_tensors *inputs, bool timed) {
   double start = eg_clock_seconds();
@@ -151,18 +156,15 @@ double egraph_tensor_error(const egraph_tensor *want, const egraph_tensor *have)
 /// An input or output of another type in the second graph.
 static egraph_status refuse_types(const eg_graph *a, const char *what, uint32_t index,
                                   const char *name, const eg_type *x, const eg_type *y) {
-  eg_text text;
-  eg_text_init(&text, eg_graph_allocator(a));
-  egraph_status status = eg_type_print(&text, x);
-  if (status == EGRAPH_OK) status = eg_text_append(&text, " and ");
-  if (status == EGRAPH_OK) status = eg_type_print(&text, y);
-  if (status == EGRAPH_OK)
-    status = EG_FAIL(EGRAPH_E_ARGUMENT,
-                     "%s %u ('%s') differs in type between the graphs: %.200s; compare "
-                     "forms of one model, at the same sizes",
-                     what, index, name, eg_text_of(&text));
-  eg_text_deinit(&text);
-  return status;
+  EG_LOCAL(eg_text, text, eg_graph_allocator(a));
+  (void)!eg_type_print(&text, x);
+  (void)eg_text_append(&text, " and ");
+  (void)!eg_type_print(&text, y);
+  EG_TRY(eg_text_status(&text));
+  return EG_FAIL(EGRAPH_E_ARGUMENT,
+                 "%s %u ('%s') differs in type between the graphs: %.200s; compare "
+                 "forms of one model, at the same sizes",
+                 what, index, name, eg_text_of(&text));
 }
 
 static egraph_status check_interfaces(const eg_graph *a, const eg_graph *b) {
@@ -190,49 +192,46 @@ static egraph_status check_interfaces(const eg_graph *a, const eg_graph *b) {
   return EGRAPH_OK;
 }
 
-/// Of the first runs: how far outputs differ, quantized ones in steps, too.
+/// Compares the outputs of the first runs; quantized ones in steps, too.
 static egraph_status compare_outputs(const eg_graph *a, const eg_graph *b,
                                      const eg_session_options *options,
-                                     const eg_tensors *inputs, const contender pair[2],
-                                     egraph_comparison *out) {
-  egraph_allocator alloc = eg_graph_allocator(a);
-  size_t count = pair[0].outputs.len;
+                                     const eg_tensors *inputs, const contender *first,
+                                     const contender *second, egraph_comparison *out) {
+  EG_LOCAL(eg_arena, arena, eg_graph_allocator(a));
+  size_t count = first->outputs.len;
   eg_quanta *quanta;
-  EG_TRY(eg_alloc(alloc, count, sizeof *quanta, &quanta));
-  egraph_status status = eg_quanta_compare(a, b, options, inputs, &pair[0].outputs,
-                                           &pair[1].outputs, quanta);
-  for (size_t i = 0; status == EGRAPH_OK && i < count; i++) {
-    double error = relative_error(&pair[0].outputs.data[i], &pair[1].outputs.data[i]);
+  EG_TRY(eg_arena_alloc(&arena, count, sizeof *quanta, &quanta));
+  EG_TRY(eg_quanta_compare(a, b, options, inputs, &first->outputs, &second->outputs,
+                           quanta));
+  for (size_t i = 0; i < count; i++) {
+    double error = relative_error(&first->outputs.data[i], &second->outputs.data[i]);
     out->max_error = fmax(out->max_error, error);
     if (!quanta[i].is_quantized) out->plain_error = fmax(out->plain_error, error);
     out->max_steps = fmax(out->max_steps, quanta[i].steps);
     out->quanta_differ += quanta[i].differ;
     out->quanta_unexplained += quanta[i].unexplained;
-    out->not_finite_a += count_not_finite(&pair[0].outputs.data[i]);
-    out->not_finite_b += count_not_finite(&pair[1].outputs.data[i]);
+    out->not_finite_a += count_not_finite(&first->outputs.data[i]);
+    out->not_finite_b += count_not_finite(&second->outputs.data[i]);
   }
-  eg_free(alloc, quanta, count, sizeof *quanta);
-  return status;
+  return EGRAPH_OK;
 }
 
 // Runs alternate, so that drift of the machine's speed hits both alike.
-static egraph_status race(contender pair[2], const eg_tensors *inputs, uint32_t repeats,
-                          egraph_comparison *out) {
+static egraph_status race(contender *first, contender *second, const eg_tensors *inputs,
+                          uint32_t repeats, egraph_comparison *out) {
   for (uint32_t r = 0; r < repeats; r++)
-    for (int i = 0; i < 2; i++)
-      EG_TRY(run_once(&pair[(r + (uint32_t)i) % 2], inputs, true));
-  out->time_a = eg_median(pair[0].seconds.data, pair[0].seconds.len);
-  out->time_b = eg_median(pair[1].seconds.data, pair[1].seconds.len);
+    for (uint32_t i = 0; i < 2; i++)
+      EG_TRY(run_once((r + i) % 2 == 0 ? first : second, inputs, true));
+  out->time_a = eg_median(first->seconds.data, first->seconds.len);
+  out->time_b = eg_median(second->seconds.data, second->seconds.len);
   return EGRAPH_OK;
 }
 
 static egraph_status prepare_contender(const egraph_allocator *alloc,
                                        const eg_graph *graph,
-                                       const egraph_compare_options *options,
+                                       const eg_session_options *options,
                                        contender *out) {
-  eg_session_options session =
-      eg_session_options_of(options->backend, options->threads, options->seed);
-  EG_TRY(eg_session_create(alloc, graph, &session, &out->session));
+  EG_TRY(eg_session_create(alloc, graph, options, &out->session));
   return eg_tensors_make_outputs(graph, &out->outputs);
 }
 
@@ -246,34 +245,22 @@ egraph_status egraph_compare(const egraph_allocator *alloc, const egraph_graph *
   EG_TRY(eg_graph_check_fixed(b, "a comparison"));
   EG_TRY(check_interfaces(a, b));
   egraph_allocator heap = eg_allocator_or_heap(alloc);
-  contender pair[2] = {{.session = NULL}, {.session = NULL}};
-  eg_tensors inputs;
-  eg_tensors_init(&inputs, heap);
-  for (int i = 0; i < 2; i++) {
-    eg_tensors_init(&pair[i].outputs, heap);
-    eg_doubles_init(&pair[i].seconds, heap);
-  }
-  egraph_comparison result = {.max_error = 0.0};
-  egraph_status status = eg_tensors_draw_inputs(a, own.seed, &inputs);
-  if (status == EGRAPH_OK) status = prepare_contender(alloc, a, &own, &pair[0]);
-  if (status == EGRAPH_OK) status = prepare_contender(alloc, b, &own, &pair[1]);
-  for (int i = 0; status == EGRAPH_OK && i < 2; i++)
-    status = run_once(&pair[i], &inputs, false);
   const eg_session_options session =
       eg_session_options_of(own.backend, own.threads, own.seed);
-  if (status == EGRAPH_OK)
-    status = compare_outputs(a, b, &session, &inputs, pair, &result);
-  if (status == EGRAPH_OK)
-    status =
-        race(pair, &inputs, own.repeats != 0 ? own.repeats : DEFAULT_REPEATS, &result);
-  for (int i = 0; i < 2; i++) {
-    eg_session_destroy(pair[i].session);
-    eg_tensors_free(&pair[i].outputs);
-    eg_doubles_deinit(&pair[i].seconds);
-  }
-  eg_tensors_free(&inputs);
-  if (status == EGRAPH_OK) *out = result;
-  return status;
+  EG_LOCAL(contender, first, heap);
+  EG_LOCAL(contender, second, heap);
+  EG_LOCAL(eg_owned_tensors, inputs, heap);
+  egraph_comparison result = {.max_error = 0.0};
+  EG_TRY(eg_tensors_draw_inputs(a, own.seed, &inputs));
+  EG_TRY(prepare_contender(alloc, a, &session, &first));
+  EG_TRY(prepare_contender(alloc, b, &session, &second));
+  EG_TRY(run_once(&first, &inputs, false));
+  EG_TRY(run_once(&second, &inputs, false));
+  EG_TRY(compare_outputs(a, b, &session, &inputs, &first, &second, &result));
+  EG_TRY(race(&first, &second, &inputs, own.repeats != 0 ? own.repeats : DEFAULT_REPEATS,
+              &result));
+  *out = result;
+  return EGRAPH_OK;
 }
 
 // ---- steps ----------------------------------------------------------------------
@@ -320,21 +307,17 @@ egraph_status egraph_session_steps(egraph_session *session, uint64_t seed,
   eg_session *own = session->session;
   const eg_graph *graph = eg_session_graph(own);
   egraph_allocator alloc = eg_graph_allocator(graph);
-  eg_tensors inputs, outputs;
-  eg_tensors_init(&inputs, alloc);
-  eg_tensors_init(&outputs, alloc);
-  double *seconds = NULL;
-  uint32_t steps = eg_rank_program_step_count(eg_session_program(own)),
-           rounds = repeats != 0 ? repeats : 1;
-  egraph_status status = eg_alloc(alloc, steps, sizeof *seconds, &seconds);
-  if (status == EGRAPH_OK) status = eg_tensors_draw_inputs(graph, seed, &inputs);
-  if (status == EGRAPH_OK) status = eg_tensors_make_outputs(graph, &outputs);
+  EG_LOCAL(eg_owned_tensors, inputs, alloc);
+  EG_LOCAL(eg_owned_tensors, outputs, alloc);
+  EG_LOCAL(eg_doubles, seconds, alloc);
+  const uint32_t rounds = repeats != 0 ? repeats : 1;
+  EG_TRY(
+      eg_doubles_resize(&seconds, eg_rank_program_step_count(eg_session_program(own))));
+  EG_TRY(eg_tensors_draw_inputs(graph, seed, &inputs));
+  EG_TRY(eg_tensors_make_outputs(graph, &outputs));
   eg_rank_program_set_timing(eg_session_program(own), true);
-  if (status == EGRAPH_OK) status = time_steps(own, &inputs, &outputs, rounds, seconds);
+  egraph_status status = time_steps(own, &inputs, &outputs, rounds, seconds.data);
   eg_rank_program_set_timing(eg_session_program(own), false);
-  if (status == EGRAPH_OK) report_steps(own, rounds, seconds, report, user);
-  eg_free(alloc, seconds, steps, sizeof *seconds);
-  eg_tensors_free(&inputs);
-  eg_tensors_free(&outputs);
+  if (status == EGRAPH_OK) report_steps(own, rounds, seconds.data, report, user);
   return status;
 }

@@ -3,8 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "api/option_structs.h"
-#include "api/require.h"
+#include "api/arguments.h"
 #include "api/terms.h"
 #include "rewrites/terms/symbolic.h"
 
@@ -143,18 +142,17 @@ static egraph_status on_match(void *user, const eg_match *match, bool *stop) {
 
 static egraph_status search_compiled(egraph_terms *terms,
                                      const eg_symbolic_pattern *pattern, search *s) {
-  uint32_t classes = pattern->root_count + pattern->var_count;
-  EG_TRY(eg_alloc(terms->alloc, classes, sizeof *s->classes, &s->classes));
+  EG_LOCAL(eg_arena, arena, terms->alloc);
+  EG_TRY(eg_arena_alloc(&arena, (size_t)pattern->root_count + pattern->var_count,
+                        sizeof *s->classes, &s->classes));
   s->match = (egraph_terms_match){.roots = s->classes,
                                   .variables = s->classes + pattern->root_count,
                                   .names = pattern->names,
                                   .root_count = pattern->root_count,
                                   .variable_count = pattern->var_count};
   eg_search how = {.on_match = on_match, .user = s};
-  egraph_status status =
-      eg_matcher_search(pattern->matcher, eg_symbolic_engine_of(terms->symbolic), &how);
-  eg_free(terms->alloc, s->classes, classes, sizeof *s->classes);
-  return status;
+  return eg_matcher_search(pattern->matcher, eg_symbolic_engine_of(terms->symbolic),
+                           &how);
 }
 
 egraph_status egraph_terms_search(egraph_terms *terms, const char *pattern,

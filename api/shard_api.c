@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
-#include "api/option_structs.h"
-#include "api/require.h"
+#include "api/arguments.h"
 #include "base/file.h"
+#include "base/owner.h"
 #include "base/work.h"
 #include "extract/shard/shard_problem.h"
 #include "extract/shard/shard_solve.h"
@@ -34,12 +34,8 @@ egraph_status egraph_shard_create(const egraph_allocator *alloc, egraph_shard **
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   EG_TRY(eg_alloc(heap, 1, sizeof *shard, &shard));
   shard->alloc = heap;
-  egraph_status status = eg_shard_problem_init(&shard->problem, heap);
-  if (status != EGRAPH_OK)
-    egraph_shard_destroy(shard);
-  else
-    *out = shard;
-  return status;
+  EG_HAND_OVER(eg_shard_problem_init(&shard->problem, heap), shard, egraph_shard_destroy,
+               out);
 }
 
 void egraph_shard_destroy(egraph_shard *shard) {
@@ -53,12 +49,7 @@ egraph_status egraph_shard_load(const egraph_allocator *alloc, const char *path,
   EG_REQUIRE(path, out);
   egraph_shard *shard;
   EG_TRY(egraph_shard_create(alloc, &shard));
-  egraph_status status = eg_iopddl_read(path, &shard->problem);
-  if (status != EGRAPH_OK)
-    egraph_shard_destroy(shard);
-  else
-    *out = shard;
-  return status;
+  EG_HAND_OVER(eg_iopddl_read(path, &shard->problem), shard, egraph_shard_destroy, out);
 }
 
 static egraph_status check_amounts(const char *what, const int64_t *amounts,
@@ -199,12 +190,7 @@ egraph_status egraph_shard_solve(const egraph_allocator *alloc, const egraph_sha
   EG_TRY(eg_alloc(heap, 1, sizeof *plan, &plan));
   plan->alloc = heap;
   eg_shard_result_init(&plan->result, heap);
-  egraph_status status = solve(shard, &own, plan);
-  if (status != EGRAPH_OK)
-    egraph_shard_plan_destroy(plan);
-  else
-    *out = plan;
-  return status;
+  EG_HAND_OVER(solve(shard, &own, plan), plan, egraph_shard_plan_destroy, out);
 }
 
 void egraph_shard_plan_destroy(egraph_shard_plan *plan) {

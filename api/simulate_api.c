@@ -2,9 +2,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "api/option_structs.h"
+#include "api/arguments.h"
 #include "api/planned.h"
-#include "api/require.h"
+#include "base/owner.h"
 #include "pcg/plan/plan_words.h"
 #include "sim/plan/plan_simulation.h"
 
@@ -22,12 +22,6 @@ struct egraph_simulation {
   simulation_waits waits;
   uint8_t *is_critical; // [tasks]
 };
-
-static egraph_status take_machine(egraph_simulation *s, const char *name) {
-  if (name == NULL) return EGRAPH_OK;
-  EG_TRY(eg_machine_load(&s->alloc, name, &s->machine));
-  return eg_machine_find_mesh(&s->machine, &s->plan->mesh, &s->links);
-}
 
 static int by_seconds(const void *a, const void *b) {
   const egraph_simulation_wait *x = a, *y = b;
@@ -52,14 +46,7 @@ static egraph_status list_waits(egraph_simulation *s) {
   return EGRAPH_OK;
 }
 
-static egraph_status flag_critical(egraph_simulation *s) {
-  EG_TRY(eg_alloc(s->alloc, s->result.tasks.tasks.len, 1, &s->is_critical));
-  for (size_t i = 0; i < s->result.critical.len; i++)
-    s->is_critical[s->result.critical.data[i]] = 1;
-  return EGRAPH_OK;
-}
-
-// Of each kind of rounds; of AUTO that of the closed form.
+// The algorithm of each kind of rounds; AUTO has the one of the closed form.
 static const eg_collective_algorithm algorithms[] = {
     [EGRAPH_ROUNDS_NONE] = EG_ALGORITHM_NONE,
     [EGRAPH_ROUNDS_AUTO] = EG_ALGORITHM_NONE,
@@ -73,12 +60,10 @@ enum { ROUNDS = sizeof algorithms / sizeof *algorithms };
 static egraph_status simulate_seconds(const egraph_simulation *s,
                                       const eg_simulation_setup *setup,
                                       double *out_seconds) {
-  eg_plan_simulation other;
-  eg_plan_simulation_init(&other, s->alloc);
-  egraph_status status = eg_plan_simulate_as(s->plan, setup, &other);
+  EG_LOCAL(eg_plan_simulation, other, s->alloc);
+  EG_TRY(eg_plan_simulate_as(s->plan, setup, &other));
   *out_seconds = other.seconds;
-  eg_plan_simulation_deinit(&other);
-  return status;
+  return EGRAPH_OK;
 }
 
 /// In order, closed forms add up; rounds are simulated.
@@ -97,7 +82,10 @@ static egraph_status compare(egraph_simulation *s, const eg_simulation_setup *se
 
 static egraph_status simulate(egraph_simulation *s,
                               const egraph_simulate_options *options) {
-  EG_TRY(take_machine(s, options->machine));
+  if (options->machine != NULL) {
+    EG_TRY(eg_machine_load(&s->alloc, options->machine, &s->machine));
+    EG_TRY(eg_machine_find_mesh(&s->machine, &s->plan->mesh, &s->links));
+  }
   s->beside = options->beside > 0 ? options->beside : s->machine.beside;
   bool in_rounds = options->rounds != EGRAPH_ROUNDS_NONE;
   double limit = s->plan->memory_limit > 0 ? s->plan->memory_limit : INFINITY;
@@ -113,7 +101,10 @@ static egraph_status simulate(egraph_simulation *s,
   EG_TRY(eg_plan_labels_find(s->plan, &s->labels));
   EG_TRY(compare(s, &setup));
   EG_TRY(list_waits(s));
-  return flag_critical(s);
+  EG_TRY(eg_alloc(s->alloc, s->result.tasks.tasks.len, 1, &s->is_critical));
+  for (size_t i = 0; i < s->result.critical.len; i++)
+    s->is_critical[s->result.critical.data[i]] = 1;
+  return EGRAPH_OK;
 }
 
 static egraph_status check_options(const egraph_simulate_options *options) {
@@ -149,13 +140,7 @@ egraph_status egraph_simulate(const egraph_allocator *alloc, const egraph_plan *
   eg_arena_init(&s->machine.memory, own);
   eg_plan_simulation_init(&s->result, own);
   simulation_waits_init(&s->waits, own);
-  egraph_status status = simulate(s, &taken);
-  if (status != EGRAPH_OK) {
-    egraph_simulation_destroy(s);
-    return status;
-  }
-  *out = s;
-  return EGRAPH_OK;
+  EG_HAND_OVER(simulate(s, &taken), s, egraph_simulation_destroy, out);
 }
 
 void egraph_simulation_destroy(egraph_simulation *s) {

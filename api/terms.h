@@ -1,4 +1,4 @@
-// What the public functions of plain terms share.
+// The e-graph of plain terms, as its public functions share it.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_API_TERMS_H
 #define EG_API_TERMS_H

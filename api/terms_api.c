@@ -1,9 +1,9 @@
 // Public functions of e-graphs of plain terms: making, reading and printing them, and
 // their states.
 // SPDX-License-Identifier: Apache-2.0
-#include "api/convert.h"
-#include "api/require.h"
+#include "api/arguments.h"
 #include "api/terms.h"
+#include "base/text.h"
 
 #include <string.h>
 
@@ -86,26 +86,16 @@ egraph_status egraph_terms_symbol(egraph_terms *terms, const char *text,
   return eg_symbolic_symbol(terms->symbolic, text, &out->id);
 }
 
-// The term symbol(children...), its classes in `few` or on the heap; release_term
-// follows.
-static egraph_status make_term(const egraph_terms *terms, egraph_symbol symbol,
-                               const egraph_class *children, uint32_t count,
-                               eg_class few[FEW_CHILDREN], eg_class **out_many,
-                               eg_term *out) {
-  eg_class *classes = few;
-  *out_many = NULL;
-  if (count > FEW_CHILDREN) {
-    EG_TRY(eg_alloc(terms->alloc, count, sizeof **out_many, out_many));
-    classes = *out_many;
-  }
+// The term symbol(children...), its classes in `few` or, where they are more, in `many`.
+static egraph_status make_term(egraph_symbol symbol, const egraph_class *children,
+                               uint32_t count, eg_class few[FEW_CHILDREN],
+                               eg_classes *many, eg_term *out) {
+  if (count > FEW_CHILDREN) EG_TRY(eg_classes_resize(many, count));
+  eg_class *classes = count > FEW_CHILDREN ? many->data : few;
   for (uint32_t i = 0; i < count; i++)
     classes[i].id = children[i].id;
   *out = (eg_term){.op = symbol.id, .arity = count, .children = classes};
   return EGRAPH_OK;
-}
-
-static void release_term(const egraph_terms *terms, eg_class *many, uint32_t count) {
-  if (many != NULL) eg_free(terms->alloc, many, count, sizeof *many);
 }
 
 static egraph_status check_symbol(const egraph_terms *terms, egraph_symbol symbol) {
@@ -121,13 +111,13 @@ egraph_status egraph_terms_add_node(egraph_terms *terms, egraph_symbol symbol,
   EG_REQUIRE(terms, out);
   EG_REQUIRE_ARRAY(children, count);
   EG_TRY(check_symbol(terms, symbol));
-  eg_class few[FEW_CHILDREN], *many, class;
+  eg_class few[FEW_CHILDREN], class;
+  EG_LOCAL(eg_classes, many, terms->alloc);
   eg_term term;
-  EG_TRY(make_term(terms, symbol, children, count, few, &many, &term));
-  egraph_status status = eg_engine_add(engine_of(terms), &term, EG_REASON_SEED, &class);
-  release_term(terms, many, count);
-  if (status == EGRAPH_OK) out->id = class.id;
-  return status;
+  EG_TRY(make_term(symbol, children, count, few, &many, &term));
+  EG_TRY(eg_engine_add(engine_of(terms), &term, EG_REASON_SEED, &class));
+  out->id = class.id;
+  return EGRAPH_OK;
 }
 
 static egraph_status add_batch(egraph_terms *terms, egraph_symbol symbol, uint32_t arity,
@@ -173,14 +163,13 @@ static bool are_known(const egraph_terms *terms, const egraph_class *classes,
 bool egraph_terms_find_node(const egraph_terms *terms, egraph_symbol symbol,
                             const egraph_class *children, uint32_t count,
                             egraph_class *out) {
-  eg_class few[FEW_CHILDREN], *many, class;
+  eg_class few[FEW_CHILDREN], class;
   eg_term term;
   if (terms == NULL || (count != 0 && children == NULL)) return false;
-  if (!are_known(terms, children, count) ||
-      make_term(terms, symbol, children, count, few, &many, &term) != EGRAPH_OK)
-    return false;
-  bool found = eg_engine_find_term(engine_in(terms), &term, &class);
-  release_term(terms, many, count);
+  EG_LOCAL(eg_classes, many, terms->alloc);
+  bool found = are_known(terms, children, count) &&
+               make_term(symbol, children, count, few, &many, &term) == EGRAPH_OK &&
+               eg_engine_find_term(engine_in(terms), &term, &class);
   if (found && out != NULL) out->id = class.id;
   return found;
 }
@@ -230,15 +219,12 @@ egraph_status egraph_terms_smallest(const egraph_allocator *alloc,
                                     char **out, uint64_t *out_size) {
   EG_REQUIRE(terms, out);
   EG_TRY(check_readable(terms, which));
-  eg_text text;
+  EG_LOCAL(eg_text, text, eg_allocator_or_heap(alloc));
   uint64_t size;
-  eg_text_init(&text, eg_allocator_or_heap(alloc));
-  egraph_status status =
-      eg_symbolic_smallest(terms->symbolic, (eg_class){which.id}, &text, &size);
-  if (status == EGRAPH_OK) status = eg_text_take(&text, out);
-  if (status == EGRAPH_OK && out_size != NULL) *out_size = size;
-  eg_text_deinit(&text);
-  return status;
+  EG_TRY(eg_symbolic_smallest(terms->symbolic, (eg_class){which.id}, &text, &size));
+  EG_TRY(eg_text_take(&text, out));
+  if (out_size != NULL) *out_size = size;
+  return EGRAPH_OK;
 }
 
 egraph_status egraph_terms_smallest_each(const egraph_allocator *alloc,
@@ -253,14 +239,11 @@ egraph_status egraph_terms_smallest_each(const egraph_allocator *alloc,
   for (size_t i = 0; i < count; i++)
     EG_TRY(check_readable(terms, classes[i]));
   egraph_allocator heap = eg_allocator_or_heap(alloc);
-  eg_class *own;
-  EG_TRY(eg_alloc(heap, count, sizeof *own, &own));
+  EG_LOCAL(eg_classes, own, heap);
+  EG_TRY(eg_classes_resize(&own, count));
   for (size_t i = 0; i < count; i++)
-    own[i] = (eg_class){classes[i].id};
-  egraph_status status =
-      eg_symbolic_smallest_each(terms->symbolic, heap, own, count, report, user);
-  eg_free(heap, own, count, sizeof *own);
-  return status;
+    own.data[i].id = classes[i].id;
+  return eg_symbolic_smallest_each(terms->symbolic, heap, own.data, count, report, user);
 }
 
 static egraph_status spell(void *user, const eg_term *term, eg_text *out) {
@@ -272,11 +255,10 @@ egraph_status egraph_terms_dot(const egraph_allocator *alloc, const egraph_terms
                                char **out) {
   EG_REQUIRE(terms, out);
   EG_TRY(eg_terms_check_clean(terms));
-  eg_text text;
-  eg_text_init(&text, eg_allocator_or_heap(alloc));
+  EG_LOCAL(eg_text, text, eg_allocator_or_heap(alloc));
   egraph_terms view = *terms; // `spell` takes no const pointer
-  egraph_status status = eg_engine_dot(engine_in(terms), spell, &view, &text);
-  return eg_text_hand_over(status, &text, out);
+  EG_TRY(eg_engine_dot(engine_in(terms), spell, &view, &text));
+  return eg_text_take(&text, out);
 }
 
 egraph_status egraph_terms_check(const egraph_terms *terms) {

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
-#include "api/require.h"
+#include "api/arguments.h"
 #include "api/terms.h"
+#include "base/owner.h"
 #include "rewrites/terms/symbolic_explain.h"
 
 egraph_status egraph_terms_keep_explanations(egraph_terms *terms) {
@@ -14,10 +15,9 @@ egraph_status egraph_terms_keep_explanations(egraph_terms *terms) {
 typedef struct reporting {
   const egraph_terms *terms;
   const eg_explanation *explanation;
-  bool (*report)(void *user, const egraph_terms_step *step);
-  void *user;
-  eg_text texts[2]; // of the term before a step and of that after it
+  eg_text before, after; // the terms before and after every second step
 } reporting;
+EG_OWNER_DEFINE_STATIC(reporting, (eg_text, before, after))
 
 /// The text of a term, or NULL when it is too large.
 static egraph_status spell(reporting *r, eg_text *text, uint32_t term, const char **out) {
@@ -38,33 +38,25 @@ static egraph_status report_step(reporting *r, size_t index, egraph_terms_step *
   inout->position = r->explanation->positions.data + step->position;
   inout->depth = step->depth;
   inout->before = inout->after;
-  return spell(r, &r->texts[index % 2], step->after, &inout->after);
-}
-
-static egraph_status report_steps(reporting *r) {
-  size_t count = r->explanation->steps.len;
-  egraph_terms_step step = {.rule = NULL};
-  if (r->report == NULL || count == 0) return EGRAPH_OK;
-  EG_TRY(spell(r, &r->texts[1], r->explanation->from, &step.after));
-  for (size_t i = 0; i < count; i++) {
-    EG_TRY(report_step(r, i, &step));
-    if (r->report(r->user, &step)) return EGRAPH_OK;
-  }
-  return EGRAPH_OK;
+  return spell(r, index % 2 == 0 ? &r->before : &r->after, step->after, &inout->after);
 }
 
 static egraph_status report_all(const egraph_terms *terms,
                                 const eg_explanation *explanation,
                                 bool (*report)(void *, const egraph_terms_step *),
                                 void *user) {
-  reporting r = {
-      .terms = terms, .explanation = explanation, .report = report, .user = user};
-  for (size_t i = 0; i < 2; i++)
-    eg_text_init(&r.texts[i], terms->alloc);
-  egraph_status status = report_steps(&r);
-  for (size_t i = 0; i < 2; i++)
-    eg_text_deinit(&r.texts[i]);
-  return status;
+  EG_LOCAL(reporting, r, terms->alloc);
+  r.terms = terms;
+  r.explanation = explanation;
+  size_t count = explanation->steps.len;
+  egraph_terms_step step = {.rule = NULL};
+  if (report == NULL || count == 0) return EGRAPH_OK;
+  EG_TRY(spell(&r, &r.after, explanation->from, &step.after));
+  for (size_t i = 0; i < count; i++) {
+    EG_TRY(report_step(&r, i, &step));
+    if (report(user, &step)) return EGRAPH_OK;
+  }
+  return EGRAPH_OK;
 }
 
 static egraph_status explain(eg_symbolic_explainer *explainer, const char *from,
@@ -81,15 +73,13 @@ egraph_status egraph_terms_explain(egraph_terms *terms, const char *from, const 
                                    void *user, uint64_t *out_count) {
   EG_REQUIRE(terms, from, to);
   eg_symbolic_explainer *explainer;
-  eg_explanation explanation;
+  EG_LOCAL(eg_explanation, explanation, terms->alloc);
   EG_TRY(eg_symbolic_explainer_create(&terms->alloc, terms->symbolic, &explainer));
-  eg_explanation_init(&explanation, terms->alloc);
   egraph_status status = explain(explainer, from, to, &explanation);
   eg_symbolic_explainer_destroy(explainer); // its memory, before the checker takes some
-  if (status == EGRAPH_OK)
-    status = eg_symbolic_check_explanation(&terms->alloc, terms->symbolic, &explanation);
-  if (status == EGRAPH_OK) status = report_all(terms, &explanation, report, user);
-  if (status == EGRAPH_OK && out_count != NULL) *out_count = explanation.steps.len;
-  eg_explanation_deinit(&explanation);
-  return status;
+  EG_TRY(status);
+  EG_TRY(eg_symbolic_check_explanation(&terms->alloc, terms->symbolic, &explanation));
+  EG_TRY(report_all(terms, &explanation, report, user));
+  if (out_count != NULL) *out_count = explanation.steps.len;
+  return EGRAPH_OK;
 }

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
-#include "api/require.h"
+#include "api/arguments.h"
 #include "api/terms.h"
+#include "base/owner.h"
 #include "rewrites/terms/symbolic_file.h"
 
 egraph_status egraph_terms_save(const egraph_terms *terms, const char *path) {
@@ -33,13 +34,8 @@ static egraph_status finish(egraph_allocator alloc, const char *path,
                             egraph_terms **out) {
   egraph_terms *terms;
   EG_TRY(wrap(alloc, symbolic, &terms));
-  egraph_status status =
-      eg_symbolic_add_rules(symbolic, path, eg_text_of(rules), rules->chars.len);
-  if (status == EGRAPH_OK)
-    *out = terms;
-  else
-    egraph_terms_destroy(terms);
-  return status;
+  EG_HAND_OVER(eg_symbolic_add_rules(symbolic, path, eg_text_of(rules), rules->chars.len),
+               terms, egraph_terms_destroy, out);
 }
 
 egraph_status egraph_terms_load(const egraph_allocator *alloc, const char *path,
@@ -47,12 +43,9 @@ egraph_status egraph_terms_load(const egraph_allocator *alloc, const char *path,
   EG_REQUIRE(path, out);
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   eg_symbolic *symbolic;
-  eg_text rules;
-  eg_text_init(&rules, heap);
-  egraph_status status = eg_symbolic_load(&heap, path, &rules, &symbolic);
-  if (status == EGRAPH_OK) status = finish(heap, path, symbolic, &rules, out);
-  eg_text_deinit(&rules);
-  return status;
+  EG_LOCAL(eg_text, rules, heap);
+  EG_TRY(eg_symbolic_load(&heap, path, &rules, &symbolic));
+  return finish(heap, path, symbolic, &rules, out);
 }
 
 // ---- memory ----------------------------------------------------------------------
@@ -62,12 +55,9 @@ egraph_status egraph_terms_parse(const egraph_allocator *alloc, const char *name
   EG_REQUIRE(name, bytes, out);
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   eg_symbolic *symbolic;
-  eg_text rules;
-  eg_text_init(&rules, heap);
-  egraph_status status = eg_symbolic_parse(&heap, name, bytes, size, &rules, &symbolic);
-  if (status == EGRAPH_OK) status = finish(heap, name, symbolic, &rules, out);
-  eg_text_deinit(&rules);
-  return status;
+  EG_LOCAL(eg_text, rules, heap);
+  EG_TRY(eg_symbolic_parse(&heap, name, bytes, size, &rules, &symbolic));
+  return finish(heap, name, symbolic, &rules, out);
 }
 
 egraph_status egraph_terms_pack(const egraph_allocator *alloc, const egraph_terms *terms,
@@ -90,28 +80,18 @@ egraph_status egraph_terms_pack(const egraph_allocator *alloc, const egraph_term
 
 // ---- JSON ------------------------------------------------------------------------
 
-static egraph_status print_json(const egraph_terms *terms, const egraph_class *roots,
-                                uint32_t count, eg_classes *own, eg_text *text) {
-  EG_TRY(eg_classes_resize(own, count));
-  for (uint32_t i = 0; i < count; i++)
-    own->data[i].id = roots[i].id;
-  return eg_symbolic_print_json(terms->symbolic, own->data, count, text);
-}
-
 egraph_status egraph_terms_save_json(const egraph_terms *terms, const egraph_class *roots,
                                      uint32_t root_count, const char *path) {
   EG_REQUIRE(terms, path);
   EG_REQUIRE_ARRAY(roots, root_count);
   EG_TRY(eg_terms_check_clean(terms));
-  eg_classes own;
-  eg_text text;
-  eg_classes_init(&own, terms->alloc);
-  eg_text_init(&text, terms->alloc);
-  egraph_status status = print_json(terms, roots, root_count, &own, &text);
-  if (status == EGRAPH_OK) status = eg_file_write(path, text.chars.data, text.chars.len);
-  eg_text_deinit(&text);
-  eg_classes_deinit(&own);
-  return status;
+  EG_LOCAL(eg_classes, own, terms->alloc);
+  EG_LOCAL(eg_text, text, terms->alloc);
+  EG_TRY(eg_classes_resize(&own, root_count));
+  for (uint32_t i = 0; i < root_count; i++)
+    own.data[i].id = roots[i].id;
+  EG_TRY(eg_symbolic_print_json(terms->symbolic, own.data, root_count, &text));
+  return eg_file_write(path, text.chars.data, text.chars.len);
 }
 
 egraph_status egraph_terms_load_json(const egraph_allocator *alloc, const char *path,
@@ -120,12 +100,10 @@ egraph_status egraph_terms_load_json(const egraph_allocator *alloc, const char *
   EG_REQUIRE(path, out);
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   eg_symbolic *symbolic;
-  eg_classes roots;
-  eg_classes_init(&roots, heap);
-  egraph_status status = eg_symbolic_read_json(&heap, path, &roots, &symbolic);
-  if (status == EGRAPH_OK) status = wrap(heap, symbolic, out);
-  for (size_t i = 0; status == EGRAPH_OK && on_root != NULL && i < roots.len; i++)
+  EG_LOCAL(eg_classes, roots, heap);
+  EG_TRY(eg_symbolic_read_json(&heap, path, &roots, &symbolic));
+  EG_TRY(wrap(heap, symbolic, out));
+  for (size_t i = 0; on_root != NULL && i < roots.len; i++)
     on_root(user, (egraph_class){roots.data[i].id});
-  eg_classes_deinit(&roots);
-  return status;
+  return EGRAPH_OK;
 }

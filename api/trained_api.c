@@ -2,11 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
-#include "api/convert.h"
-#include "api/option_structs.h"
+#include "api/arguments.h"
 #include "api/planned.h"
-#include "api/require.h"
-#include "api/trained.h"
+#include "api/tensors.h"
 #include "ops/ops.h"
 #include "optimize/model_weights.h"
 
@@ -28,9 +26,14 @@ egraph_status eg_training_patterns_check(const egraph_training *training) {
   return check_patterns("train_only", training->train_only, training->train_only_count);
 }
 
-static eg_parameter_wish wish_of(const egraph_training *training) {
-  return (eg_parameter_wish){training->freeze, training->train_only,
-                             training->freeze_count, training->train_only_count, NULL};
+/// Reads from the caller's options which weights are trained.
+static egraph_status take_wish(const egraph_training *given, eg_parameter_wish *out) {
+  egraph_training own;
+  EG_TRY(eg_options_take(EGRAPH_TRAINING, given, &own));
+  EG_TRY(eg_training_patterns_check(&own));
+  *out = (eg_parameter_wish){own.freeze, own.train_only, own.freeze_count,
+                             own.train_only_count, NULL};
+  return EGRAPH_OK;
 }
 
 typedef struct weight_report {
@@ -54,10 +57,8 @@ egraph_training_weights(const egraph_graph *graph, const egraph_training *traini
                         void *user) {
   EG_REQUIRE(graph);
   EG_REQUIRE_CALL(report);
-  egraph_training own;
-  EG_TRY(eg_options_take(EGRAPH_TRAINING, training, &own));
-  EG_TRY(eg_training_patterns_check(&own));
-  const eg_parameter_wish wish = wish_of(&own);
+  eg_parameter_wish wish;
+  EG_TRY(take_wish(training, &wish));
   weight_report r = {.report = report, .user = user};
   return eg_model_visit_weights(graph, &wish, report_weight, &r);
 }
@@ -103,27 +104,18 @@ egraph_training_ties(const egraph_graph *graph, const egraph_training *training,
                      void *user) {
   EG_REQUIRE(graph);
   EG_REQUIRE_CALL(report);
-  egraph_training own;
-  EG_TRY(eg_options_take(EGRAPH_TRAINING, training, &own));
-  EG_TRY(eg_training_patterns_check(&own));
-  const eg_parameter_wish wish = wish_of(&own);
+  eg_parameter_wish wish;
+  EG_TRY(take_wish(training, &wish));
   egraph_allocator alloc = eg_graph_allocator(graph);
-  eg_tie_uses uses;
-  eg_tie_uses_init(&uses, alloc);
-  tie_names names = {.ops = NULL};
-  egraph_status status = eg_model_find_ties(graph, &wish, &uses);
-  size_t count = uses.len;
-  if (status == EGRAPH_OK) status = eg_alloc(alloc, count, sizeof *names.ops, &names.ops);
-  if (status == EGRAPH_OK)
-    status = eg_alloc(alloc, count, sizeof *names.nodes, &names.nodes);
-  if (status == EGRAPH_OK) {
-    name_uses(graph, &uses, &names);
-    report_ties(graph, &uses, &names, report, user);
-  }
-  eg_free(alloc, names.nodes, count, sizeof *names.nodes);
-  eg_free(alloc, names.ops, count, sizeof *names.ops);
-  eg_tie_uses_deinit(&uses);
-  return status;
+  EG_LOCAL(eg_tie_uses, uses, alloc);
+  EG_LOCAL(eg_arena, arena, alloc);
+  tie_names names;
+  EG_TRY(eg_model_find_ties(graph, &wish, &uses));
+  EG_TRY(eg_arena_alloc(&arena, uses.len, sizeof *names.ops, &names.ops));
+  EG_TRY(eg_arena_alloc(&arena, uses.len, sizeof *names.nodes, &names.nodes));
+  name_uses(graph, &uses, &names);
+  report_ties(graph, &uses, &names, report, user);
+  return EGRAPH_OK;
 }
 
 egraph_status egraph_training_untie(const egraph_graph *graph,
@@ -132,14 +124,12 @@ egraph_status egraph_training_untie(const egraph_graph *graph,
                                     egraph_graph **out) {
   EG_REQUIRE(graph, out);
   EG_REQUIRE_ARRAY(patterns, count);
-  egraph_training own;
-  EG_TRY(eg_options_take(EGRAPH_TRAINING, training, &own));
-  EG_TRY(eg_training_patterns_check(&own));
+  eg_parameter_wish wish;
+  EG_TRY(take_wish(training, &wish));
   EG_TRY(eg_graph_check_fixed(graph, "a training step"));
   for (uint32_t i = 0; i < count; i++)
     if (patterns[i] == NULL)
       return EG_FAIL(EGRAPH_E_ARGUMENT, "patterns has NULL at %" PRIu32, i);
-  const eg_parameter_wish wish = wish_of(&own);
   return eg_model_untie(graph, &wish, patterns, count, out);
 }
 

@@ -3,9 +3,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "api/arguments.h"
 #include "api/costs.h"
-#include "api/require.h"
 #include "api/tensors.h"
+#include "base/owner.h"
 #include "base/quantile.h"
 #include "exec/session.h"
 #include "optimize/price/predict.h"
@@ -24,6 +25,7 @@ typedef struct validation {
   samples samples;
   egraph_validation *out;
 } validation;
+EG_OWNER_DEFINE_STATIC(validation, (samples, samples))
 
 static egraph_status add_sample(void *user, eg_graph_node node,
                                 const eg_node_spec *spec) {
@@ -88,7 +90,7 @@ static void summarize(validation *v) {
 
 // ---- measuring ------------------------------------------------------------------
 
-enum { FIGURES = 2 }; // of a whole run, behind those of its steps
+enum { FIGURES = 2 }; // of a whole run, behind the figures of its steps
 
 /// times[step * repeats + run]; the first run is not counted.
 static egraph_status run_timed(eg_session *session, const eg_tensor *inputs,
@@ -107,53 +109,48 @@ static egraph_status run_timed(eg_session *session, const eg_tensor *inputs,
 static egraph_status measure(validation *v, eg_session *session, const eg_tensor *inputs,
                              const eg_tensor *outputs, uint32_t repeats) {
   double *times;
+  EG_LOCAL(eg_arena, arena, v->costs->alloc);
   uint32_t steps = eg_rank_program_step_count(eg_session_program(session));
   size_t count = ((size_t)steps + FIGURES) * repeats;
-  EG_TRY(eg_alloc(v->costs->alloc, count, sizeof *times, &times));
+  EG_TRY(eg_arena_alloc(&arena, count, sizeof *times, &times));
   eg_rank_program_set_timing(eg_session_program(session), true);
   egraph_status status = run_timed(session, inputs, outputs, repeats, times);
   eg_rank_program_set_timing(eg_session_program(session), false);
+  EG_TRY(status);
   double *whole = times + (size_t)steps * repeats, *transfers = whole + repeats;
-  for (uint32_t r = 0; status == EGRAPH_OK && r < repeats; r++) { // of all steps together
+  for (uint32_t r = 0; r < repeats; r++) { // of all steps together
     double start = eg_clock_seconds();
-    status = eg_session_run(session, inputs, outputs);
+    EG_TRY(eg_session_run(session, inputs, outputs));
     whole[r] = eg_rank_program_steps_seconds(eg_session_program(session));
     transfers[r] = eg_clock_seconds() - start - whole[r];
   }
-  for (uint32_t i = 0; status == EGRAPH_OK && i < steps; i++) {
+  for (uint32_t i = 0; i < steps; i++) {
     double seconds = eg_median(times + (size_t)i * repeats, repeats);
     uint32_t node = eg_rank_program_step_at(eg_session_program(session), i)->node.id;
     v->out->steps += seconds;
     if (node != UINT32_MAX) v->measured[node] = fmax(v->measured[node], 0) + seconds;
   }
-  if (status == EGRAPH_OK) {
-    v->out->measured = eg_median(whole, repeats);
-    v->out->transfers = eg_median(transfers, repeats);
-  }
-  eg_free(v->costs->alloc, times, count, sizeof *times);
-  return status;
+  v->out->measured = eg_median(whole, repeats);
+  v->out->transfers = eg_median(transfers, repeats);
+  return EGRAPH_OK;
 }
 
 static egraph_status validate(validation *v, uint32_t repeats, uint64_t seed) {
   const egraph_costs_options *o = &v->costs->options;
   const eg_session_options options = eg_session_options_of(o->backend, o->threads, seed);
-  eg_session *session = NULL;
-  eg_tensors inputs, outputs;
-  eg_tensors_init(&inputs, v->costs->alloc);
-  eg_tensors_init(&outputs, v->costs->alloc);
-  egraph_status status =
-      eg_session_create(&v->costs->alloc, v->graph, &options, &session);
-  if (status == EGRAPH_OK) status = eg_tensors_draw_inputs(v->graph, seed, &inputs);
+  eg_session *session;
+  EG_LOCAL(eg_owned_tensors, inputs, v->costs->alloc);
+  EG_LOCAL(eg_owned_tensors, outputs, v->costs->alloc);
+  EG_TRY(eg_session_create(&v->costs->alloc, v->graph, &options, &session));
+  egraph_status status = eg_tensors_draw_inputs(v->graph, seed, &inputs);
   if (status == EGRAPH_OK) status = eg_tensors_make_outputs(v->graph, &outputs);
   if (status == EGRAPH_OK)
     status = measure(v, session, inputs.data, outputs.data, repeats);
   eg_session_destroy(session);
-  eg_tensors_free(&inputs);
-  eg_tensors_free(&outputs);
-  if (status == EGRAPH_OK)
-    status = eg_graph_visit_specs(v->graph, v->costs->alloc, add_sample, v);
-  if (status == EGRAPH_OK) summarize(v);
-  return status;
+  EG_TRY(status);
+  EG_TRY(eg_graph_visit_specs(v->graph, v->costs->alloc, add_sample, v));
+  summarize(v);
+  return EGRAPH_OK;
 }
 
 egraph_status egraph_costs_validate(egraph_costs *costs, const egraph_graph *graph,
@@ -164,15 +161,16 @@ egraph_status egraph_costs_validate(egraph_costs *costs, const egraph_graph *gra
   EG_TRY(eg_graph_check_fixed(graph, "a measurement"));
   EG_TRY(egraph_costs_predict(costs, graph, &predicted));
   egraph_validation result = {.predicted = 0};
-  validation v = {.costs = costs, .graph = graph, .out = &result};
+  EG_LOCAL(eg_arena, arena, costs->alloc);
+  EG_LOCAL(validation, v, costs->alloc);
+  v.costs = costs;
+  v.graph = graph;
+  v.out = &result;
   uint32_t nodes = eg_graph_node_count(graph);
-  samples_init(&v.samples, costs->alloc);
-  EG_TRY(eg_alloc(costs->alloc, nodes, sizeof *v.measured, &v.measured));
+  EG_TRY(eg_arena_alloc(&arena, nodes, sizeof *v.measured, &v.measured));
   for (uint32_t i = 0; i < nodes; i++)
     v.measured[i] = -1;
-  egraph_status status = validate(&v, repeats != 0 ? repeats : 1, seed);
-  eg_free(costs->alloc, v.measured, nodes, sizeof *v.measured);
-  samples_deinit(&v.samples);
-  if (status == EGRAPH_OK) *out = result;
-  return status;
+  EG_TRY(validate(&v, repeats != 0 ? repeats : 1, seed));
+  *out = result;
+  return EGRAPH_OK;
 }

@@ -1,7 +1,7 @@
 // Structs of options of other versions: a shorter one has the defaults for what it lacks;
 // a size of 0, and one that this library does not know, are refused by name.
 // SPDX-License-Identifier: Apache-2.0
-#include "api/option_structs.h"
+#include "api/arguments.h"
 #include "tests/testing.h"
 
 /// More than the largest struct.

@@ -1,8 +1,9 @@
-// Checks of arguments at the public door: what must not be NULL is named, with the
-// function, instead of read.
+// Arguments of public functions: pointers that are NULL are named, with the function;
+// structs of options may be those of an older version, which have the defaults for what
+// they lack.
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_API_REQUIRE_H
-#define EG_API_REQUIRE_H
+#ifndef EG_API_ARGUMENTS_H
+#define EG_API_ARGUMENTS_H
 
 #include "base/status.h"
 
@@ -24,5 +25,11 @@ egraph_status eg_require(const char *function, const char *names,
   EG_TRY(eg_require(__func__, #array,                                                    \
                     (const void *const[]){(count) != 0 ? (array) : (void *)__func__},    \
                     1))
+
+/// Fills *out, the whole struct of this library, from the caller's (NULL: the defaults).
+/// Fails with EGRAPH_E_ARGUMENT for a size that no version of the struct has had.
+egraph_status eg_options_take(egraph_options_kind kind, const void *given, void *out);
+/// Fails with EGRAPH_E_ARGUMENT for a list of patterns that is NULL, or has NULL in it.
+egraph_status eg_training_patterns_check(const egraph_training *training);
 
 #endif

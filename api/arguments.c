@@ -1,6 +1,7 @@
-// The table of all structs of options: their names, sizes and defaults.
+// Checks of arguments, and the table of all structs of options: their names, sizes and
+// defaults.
 // SPDX-License-Identifier: Apache-2.0
-#include "api/option_structs.h"
+#include "api/arguments.h"
 
 #include <string.h>
 
@@ -108,5 +109,19 @@ egraph_status eg_options_take(egraph_options_kind kind, const void *given, void 
                    row->name, size, row->name);
   memcpy(out, given, size);
   memcpy(out, &row->size, sizeof row->size);
+  return EGRAPH_OK;
+}
+
+// ---- other arguments --------------------------------------------------------------
+
+egraph_status eg_require(const char *function, const char *names,
+                         const void *const *pointers, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    int length = (int)strcspn(names, ",");
+    if (pointers[i] == NULL)
+      return EG_FAIL(EGRAPH_E_ARGUMENT, "%s: %.*s is NULL", function, length, names);
+    names += length;
+    names += strspn(names, ", ");
+  }
   return EGRAPH_OK;
 }
