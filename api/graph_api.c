@@ -248,6 +248,27 @@ egraph_status egraph_graph_add_weight(egraph_graph *graph, const char *name,
   return status;
 }
 
+static egraph_status fail_unknown_operator(const char *name) {
+  const char *nearest = eg_op_nearest(name);
+  if (nearest != NULL)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "unknown operator '%s'; did you mean '%s'?", name,
+                   nearest);
+  return EG_FAIL(EGRAPH_E_ARGUMENT,
+                 "unknown operator '%s'; `egraph rules --operators` lists the table",
+                 name);
+}
+
+static egraph_status fail_unknown_attr(eg_op op, const char *name) {
+  const char *nearest = eg_op_nearest_attr(op, name);
+  const char *of = eg_op_info_of(op)->name;
+  if (nearest != NULL)
+    return EG_FAIL(EGRAPH_E_PARSE, "%s has no attribute '%s'; did you mean ':%s'?", of,
+                   name, nearest);
+  return EG_FAIL(EGRAPH_E_PARSE,
+                 "%s has no attribute '%s'; `egraph rules --operators` lists them", of,
+                 name);
+}
+
 // Attributes come as ":name value" pairs; a value is one expression of the reader.
 static egraph_status parse_attributes(eg_arena *arena, eg_op op, const char *text,
                                       eg_attr *slots) {
@@ -259,11 +280,12 @@ static egraph_status parse_attributes(eg_arena *arena, eg_op op, const char *tex
   for (uint32_t i = 0; i < list.count; i += 2) {
     const eg_sexpr *name = &list.children[i];
     uint16_t slot;
-    if (name->kind != EG_SEXPR_ATOM || name->text[0] != ':' ||
-        !eg_op_find_attr(op, name->text + 1, &slot))
+    if (name->kind != EG_SEXPR_ATOM || name->text[0] != ':')
       return EG_FAIL(EGRAPH_E_PARSE,
                      "%s: '%s' is not an attribute; write :name value pairs", info->name,
                      name->kind == EG_SEXPR_ATOM ? name->text : "(...)");
+    if (!eg_op_find_attr(op, name->text + 1, &slot))
+      return fail_unknown_attr(op, name->text + 1);
     if (i + 1 == list.count)
       return EG_FAIL(EGRAPH_E_PARSE, "%s: attribute %s has no value", info->name,
                      name->text);
@@ -286,10 +308,7 @@ static egraph_status add_operator(eg_arena *arena, egraph_graph *graph, const ch
                                   const egraph_value *inputs, uint32_t count,
                                   egraph_value *out_results) {
   eg_op op;
-  if (!eg_op_find(op_name, &op))
-    return EG_FAIL(EGRAPH_E_ARGUMENT,
-                   "unknown operator '%s'; `egraph rules --operators` lists the table",
-                   op_name);
+  if (!eg_op_find(op_name, &op)) return fail_unknown_operator(op_name);
   const eg_op_info *info = eg_op_info_of(op);
   eg_attr *slots;
   EG_TRY(eg_arena_alloc(arena, info->attr_count, sizeof *slots, &slots));

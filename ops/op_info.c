@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/spelling.h"
 #include "ops/ops.h"
 
 // One struct per operator with a member per slot, only for counting: its
@@ -64,6 +65,21 @@ bool eg_op_find(const char *name, eg_op *out) {
       return true;
     }
   return false;
+}
+
+const char *eg_op_nearest(const char *name) {
+  eg_spelling spelling = eg_spelling_start(name);
+  for (int op = 0; op < EG_OP_COUNT; op++)
+    eg_spelling_offer(&spelling, op_rows[op].name);
+  return spelling.best;
+}
+
+const char *eg_op_nearest_attr(eg_op op, const char *name) {
+  const eg_op_info *info = eg_op_info_of(op);
+  eg_spelling spelling = eg_spelling_start(name);
+  for (uint16_t i = 0; i < info->attr_count; i++)
+    eg_spelling_offer(&spelling, info->attrs[i].name);
+  return spelling.best;
 }
 
 uint32_t eg_op_in_place(eg_op op) {

@@ -272,6 +272,10 @@ const eg_op_info *eg_op_info_of(eg_op op);
 /// kernel reads an element before it writes it, and not again.
 uint32_t eg_op_in_place(eg_op op);
 bool eg_op_find(const char *name, eg_op *out);
+/// The name of the operator, or of the attribute, that is spelt most alike; NULL: none is
+/// close.
+const char *eg_op_nearest(const char *name);
+const char *eg_op_nearest_attr(eg_op op, const char *name);
 /// Slot number of an attribute within its operator, or false.
 bool eg_op_find_attr(eg_op op, const char *name, uint16_t *out_slot);
 /// The first slot with this role, or false.

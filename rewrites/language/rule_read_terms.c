@@ -55,10 +55,8 @@ static egraph_status find_attr(eg_rule_reader *reader, const eg_sexpr *key, eg_o
     return eg_sexpr_fail(reader->file, key,
                          "%s has no attribute '%s'; it has none at all", info->name,
                          name);
-  eg_spelling spelling = eg_spelling_start(name);
-  for (uint16_t i = 0; i < info->attr_count; i++)
-    eg_spelling_offer(&spelling, info->attrs[i].name);
-  return fail_attr(reader, key, info->name, spelling.best, info->attrs[0].name);
+  return fail_attr(reader, key, info->name, eg_op_nearest_attr(op, name),
+                   info->attrs[0].name);
 }
 
 // ---- attribute values -----------------------------------------------------------
