@@ -13,9 +13,8 @@
 
 // ---- complaints ------------------------------------------------------------------
 
-static bool complain(const command *cmd, const char *what, const char *about) {
-  fprintf(stderr, "egraph: %s '%s'; see egraph %s --help\n", what, about, cmd->name);
-  return false;
+static bool complain_about(const command *cmd, const char *what, const char *about) {
+  return complain("%s '%s'; see egraph %s --help", what, about, cmd->name);
 }
 
 /// The end of a complaint of a word: the closest one, or where all are.
@@ -47,14 +46,10 @@ static bool complain_of_name(const command *cmd, const char *text, size_t length
 static bool complain_of_range(const command *cmd, const flag *f, const char *value) {
   char name[MAX_SPELLING];
   if (f->low == 0 && f->high == 0)
-    fprintf(stderr, "egraph: %s must not be negative, but is %s; see egraph %s --help\n",
-            flag_name(f, name), value, cmd->name);
-  else
-    fprintf(stderr,
-            "egraph: %s must lie between %.15g and %.15g, but is %s; see egraph %s "
-            "--help\n",
-            flag_name(f, name), f->low, f->high, value, cmd->name);
-  return false;
+    return complain("%s must not be negative, but is %s; see egraph %s --help",
+                    flag_name(f, name), value, cmd->name);
+  return complain("%s must lie between %.15g and %.15g, but is %s; see egraph %s --help",
+                  flag_name(f, name), f->low, f->high, value, cmd->name);
 }
 
 // ---- values ----------------------------------------------------------------------
@@ -62,9 +57,8 @@ static bool complain_of_range(const command *cmd, const flag *f, const char *val
 static bool complain_of_number(const command *cmd, const flag *f, const char *what,
                                const char *value) {
   char name[MAX_SPELLING];
-  fprintf(stderr, "egraph: %s is a %s, not '%s'; see egraph %s --help\n",
-          flag_name(f, name), what, value, cmd->name);
-  return false;
+  return complain("%s is a %s, not '%s'; see egraph %s --help", flag_name(f, name), what,
+                  value, cmd->name);
 }
 
 static bool in_range(const flag *f, double value) {
@@ -128,7 +122,7 @@ static bool set_flag(const command *cmd, const flag *f, const char *value) {
     char name[MAX_SPELLING];
     text_list *list = f->target;
     if (list->count == MAX_LIST)
-      return complain(cmd, "too many values for", flag_name(f, name));
+      return complain_about(cmd, "too many values for", flag_name(f, name));
     list->items[list->count++] = value;
     return true;
   }
@@ -158,11 +152,11 @@ static bool parse_flag(const command *cmd, int argc, char **argv, int *index,
   if (f == NULL) return complain_of_name(cmd, text, length);
   out->is_given[f - cmd->flags] = true;
   if (f->kind == FLAG_SWITCH) {
-    if (equals != NULL) return complain(cmd, "this option takes no value:", text);
+    if (equals != NULL) return complain_about(cmd, "this option takes no value:", text);
     return set_flag(cmd, f, NULL);
   }
   if (equals != NULL) return set_flag(cmd, f, equals + 1);
-  if (*index + 1 == argc) return complain(cmd, "a value is missing after", text);
+  if (*index + 1 == argc) return complain_about(cmd, "a value is missing after", text);
   return set_flag(cmd, f, argv[++*index]);
 }
 
@@ -193,16 +187,14 @@ int parse_arguments(const command *cmd, int argc, char **argv, positional *out) 
            argv[i]);
       return EXIT_USAGE;
     } else if (out->count == cmd->max_positional) {
-      complain(cmd, "unexpected argument", argv[i]);
+      complain_about(cmd, "unexpected argument", argv[i]);
       return EXIT_USAGE;
     } else {
       out->items[out->count++] = argv[i];
     }
   }
   if (out->count >= cmd->min_positional) return PARSE_RUN;
-  fprintf(stderr, "egraph: a file is missing; usage: egraph %s %s\n", cmd->name,
-          cmd->usage);
-  return EXIT_USAGE;
+  return refuse("a file is missing; usage: egraph %s %s", cmd->name, cmd->usage);
 }
 
 static bool is_among(const char *name, const char *names) {
@@ -218,8 +210,7 @@ bool given_flags_matter(const command *cmd, const positional *given, const char 
   char name[MAX_SPELLING];
   for (size_t i = 0; i < cmd->flag_count; i++) {
     if (!given->is_given[i] || is_among(flag_name(&cmd->flags[i], name), names)) continue;
-    fprintf(stderr, "egraph: %s has no effect on %s; %s\n", name, what, remedy);
-    return false;
+    return complain("%s has no effect on %s; %s", name, what, remedy);
   }
   return true;
 }

@@ -3,7 +3,7 @@
 #ifndef EG_TOOLS_ARGUMENTS_H
 #define EG_TOOLS_ARGUMENTS_H
 
-#include "tools/flags.h"
+#include "tools/flag_table.h"
 
 enum { MAX_POSITIONAL = 256 };
 

@@ -20,7 +20,7 @@
 
 #include "tools/arguments.h"
 #include "tools/csv.h"
-#include "tools/planning.h"
+#include "tools/optimize_call.h"
 
 // ---- children -------------------------------------------------------------------
 
@@ -67,7 +67,7 @@ static bool start_child(child *c, const char *const *arguments, double patience_
   *c = (child){.output = tmpfile(), .errors = tmpfile(), .patience = patience_seconds};
   if (c->output != NULL && c->errors != NULL) {
     (void)fflush(NULL);
-    c->started = now_seconds();
+    c->started = eg_clock_seconds();
     c->pid = fork();
     if (c->pid == 0) become(c, argv);
     if (c->pid > 0) return true;
@@ -105,7 +105,7 @@ static double seconds_of(struct timeval t) {
 static bool poll_child(child *c, child_end *out) {
   int status;
   struct rusage used;
-  if (!c->killed && now_seconds() - c->started > c->patience) {
+  if (!c->killed && eg_clock_seconds() - c->started > c->patience) {
     c->killed = true;
     (void)kill(c->pid, SIGKILL);
   }
@@ -117,7 +117,7 @@ static bool poll_child(child *c, child_end *out) {
     out->cpu_seconds = seconds_of(used.ru_utime) + seconds_of(used.ru_stime);
     out->peak_bytes = (uint64_t)used.ru_maxrss * 1024;
   }
-  out->wall_seconds = now_seconds() - c->started;
+  out->wall_seconds = eg_clock_seconds() - c->started;
   out->output = read_all(c->output);
   out->message = read_all(c->errors);
   if (out->message != NULL) keep_last_line(out->message);
@@ -226,10 +226,7 @@ static bool open_table(result_table *t, const char *path, bool quiet) {
     return true;
   }
   t->file = fopen(path, "a+");
-  if (t->file == NULL) {
-    fprintf(stderr, "egraph: %s: %s\n", path, strerror(errno));
-    return false;
-  }
+  if (t->file == NULL) return complain("%s: %s", path, strerror(errno));
   bool resumes = has_rows(t->file);
   if (resumes && !read_rows(t, path)) return false;
   if (!resumes || ftell(t->file) == 0) write_cells(t, &t->columns);
@@ -240,10 +237,7 @@ static bool open_table(result_table *t, const char *path, bool quiet) {
 /// open_table, so that its rows are compared too.
 static bool read_peers(result_table *t, const char *path) {
   FILE *file = fopen(path, "r");
-  if (file == NULL) {
-    fprintf(stderr, "egraph: %s: %s\n", path, strerror(errno));
-    return false;
-  }
+  if (file == NULL) return complain("%s: %s", path, strerror(errno));
   text_array cells = {NULL, 0, 0};
   bool complete, any = csv_read(file, &cells, &complete);
   size_t name = find_cell(&cells, "name"), cost = find_cell(&cells, "cost"),
@@ -372,10 +366,8 @@ static bool find_instances(bench *b) {
   }
   text_array_free(&folders);
   text_array_sort(&b->paths);
-  if (fine && b->paths.count == 0) {
-    fprintf(stderr, "egraph: %s: no file *.json or *.json.gz in it\n", b->flags->folder);
-    return false;
-  }
+  if (fine && b->paths.count == 0)
+    return complain("%s: no file *.json or *.json.gz in it", b->flags->folder);
   return fine;
 }
 
@@ -538,14 +530,10 @@ static void print_summary(const bench *b) {
   const result_table *t = &b->table;
   if (b->flags->json) {
     json_begin();
-    json_int("instances", b->paths.count);
-    json_int("measured", t->measured);
-    json_int("optimal", t->optimal);
-    json_int("feasible", t->feasible);
-    json_int("infeasible", t->infeasible);
-    json_int("failed", t->failed);
-    json_int("worse_than_peer", t->worse);
-    json_real("cpu_seconds", t->cpu_seconds);
+    JSON_MEMBERS(JSON("instances", b->paths.count), JSON("measured", t->measured),
+                 JSON("optimal", t->optimal), JSON("feasible", t->feasible),
+                 JSON("infeasible", t->infeasible), JSON("failed", t->failed),
+                 JSON("worse_than_peer", t->worse), JSON("cpu_seconds", t->cpu_seconds));
     json_end();
     return;
   }
@@ -583,9 +571,9 @@ int command_bench_extract(int argc, char **argv) {
   bench_flags flags = {.extractor = "ilp", .time_limit = 20, .jobs = 1, .seed = 1};
   command cmd = {.name = "bench extract",
                  .usage = "FOLDER [--output FILE] [options]",
-                 .summary = "Measures extraction on every *.json and *.json.gz below a "
-                            "folder, each in its own process: a table of "
-                            "comma-separated values.",
+                 .summary =
+                     "Measures extraction on every *.json and *.json.gz below a folder, "
+                     "each in its own process: a table of comma-separated values.",
                  .min_positional = 1,
                  .max_positional = 1};
   add_heading(&cmd, "Search");

@@ -30,15 +30,14 @@ int command_explain(int argc, char **argv) {
   optimize_flags flags;
   optimize_flags_init(&flags);
   plan_view view = {.against = NULL};
-  command cmd = {
-      .name = "explain",
-      .usage = "MODEL [options] | PLAN.json [--against PLAN.json] [--machine NAME]",
-      .summary =
-          "Optimizes a model and says which rule made every operator of the result; or "
-          "says how a plan splits every operator, what it exchanges and what devices "
-          "hold.",
-      .min_positional = 1,
-      .max_positional = 1};
+  command cmd = {.name = "explain",
+                 .usage =
+                     "MODEL [options] | PLAN.json [--against PLAN.json] [--machine NAME]",
+                 .summary = "Optimizes a model and says which rule made every operator "
+                            "of the result; or says how a plan splits every operator, "
+                            "what it exchanges and what devices hold.",
+                 .min_positional = 1,
+                 .max_positional = 1};
   add_load_flags(&cmd, &flags.load);
   add_heading(&cmd, "Plan");
   add_text(&cmd, "--against PLAN", &view.against, "say what is different in this plan");
@@ -58,13 +57,10 @@ int command_explain(int argc, char **argv) {
   if (is_plan_file(models.items[0]))
     return plan_flags_matter(&cmd, &models) ? explain_plan_file(models.items[0], &view)
                                             : EXIT_USAGE;
-  if (view.against != NULL || view.machine != NULL || view.text || view.unity) {
-    fprintf(stderr,
-            "egraph: %s is no plan (.json); --against, --machine, --text and --unity are "
-            "of plans\n",
-            models.items[0]);
-    return EXIT_USAGE;
-  }
+  if (view.against != NULL || view.machine != NULL || view.text || view.unity)
+    return refuse(
+        "%s is no plan (.json); --against, --machine, --text and --unity are of plans",
+        models.items[0]);
   optimize_session session;
   egraph_status status = optimize_run(&flags, models.items[0], &session);
   char *text = NULL;

@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 
 #include "tools/arguments.h"
-#include "tools/planning.h"
+#include "tools/optimize_call.h"
 
 typedef struct extract_flags {
   egraph_extract_options options;
@@ -41,14 +41,10 @@ static usage usage_of_process(void) {
 static void print_pass_json(void *user, uint32_t pass,
                             const egraph_extract_pass_report *detail) {
   (void)user;
-  json_open(NULL, '{');
-  json_text("name", egraph_extract_pass(pass).name);
-  json_int("runs", detail->runs);
-  json_real("seconds", detail->seconds);
-  json_real("nodes", (double)detail->nodes);
-  json_real("classes", (double)detail->classes);
-  json_real("edges", (double)detail->edges);
-  json_close('}');
+  JSON_OBJECT(
+      NULL, JSON("name", egraph_extract_pass(pass).name), JSON("runs", detail->runs),
+      JSON("seconds", detail->seconds), JSON("nodes", (double)detail->nodes),
+      JSON("classes", (double)detail->classes), JSON("edges", (double)detail->edges));
 }
 
 static void print_pass_text(void *user, uint32_t pass,
@@ -81,27 +77,20 @@ static egraph_status print_extraction_json(const extract_flags *flags,
   egraph_extract_report r = egraph_extraction_report(extraction);
   usage used = usage_of_process();
   json_begin();
-  json_real("cost", r.cost);
-  json_real("bound", r.bound);
-  json_real("gap", r.gap);
-  json_text("status", r.status);
-  if (flags->options.certificate != NULL) {
-    json_real("certified", r.certified);
-    json_bool("bound_unchecked", is_unchecked(&r));
-  }
-  json_real("seconds", r.seconds);
-  json_int("work", r.work);
-  json_int("nodes", r.nodes);
-  json_int("classes", r.classes);
-  json_int("roots_left_out", r.roots_left_out);
-  json_int("reduced_nodes", r.reduced_nodes);
-  json_int("reduced_classes", r.reduced_classes);
-  json_real("tree_cost", r.tree_cost);
-  json_real("dag_cost", r.dag_cost);
+  JSON_MEMBERS(JSON("cost", r.cost), JSON("bound", r.bound), JSON("gap", r.gap),
+               JSON("status", r.status));
+  if (flags->options.certificate != NULL)
+    JSON_MEMBERS(JSON("certified", r.certified),
+                 JSON("bound_unchecked", is_unchecked(&r)));
+  JSON_MEMBERS(JSON("seconds", r.seconds), JSON("work", r.work), JSON("nodes", r.nodes),
+               JSON("classes", r.classes), JSON("roots_left_out", r.roots_left_out),
+               JSON("reduced_nodes", r.reduced_nodes),
+               JSON("reduced_classes", r.reduced_classes), JSON("tree_cost", r.tree_cost),
+               JSON("dag_cost", r.dag_cost));
   for (size_t i = 0; i < EGRAPH_PART_COUNT; i++)
     json_real(PARTS[i].key, r.part_seconds[i]);
-  json_real("cpu_seconds", used.cpu_seconds);
-  json_int("peak_bytes", used.peak_bytes);
+  JSON_MEMBERS(JSON("cpu_seconds", used.cpu_seconds),
+               JSON("peak_bytes", used.peak_bytes));
   egraph_status status = EGRAPH_OK;
   if (flags->statistics) {
     json_open("passes", '[');
@@ -228,7 +217,7 @@ int command_extract(int argc, char **argv) {
   if (status == EGRAPH_OK)
     status =
         (flags.json ? print_extraction_json : print_extraction_text)(&flags, extraction);
-  int outcome = status == EGRAPH_OK ? EXIT_DONE : report_failure(status);
+  int outcome = outcome_of(status);
   egraph_extraction_destroy(extraction);
   return outcome;
 }

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "tools/arguments.h"
-#include "tools/planning.h"
+#include "tools/optimize_call.h"
+#include "tools/owned.h"
 #include "tools/text_file.h"
 
 static bool show_line(void *user, const char *line) {
@@ -29,8 +30,8 @@ static void print_report(FILE *file, const egraph_generate_options *options,
   fprintf(file, "terms       %" PRIu64 " of %" PRIu64 " values, %" PRIu64 " pairs\n",
           r->terms, r->values, r->pairs);
   fprintf(file,
-          "left out    %" PRIu64 " accidents, %" PRIu64 " instances of another pair, "
-          "%" PRIu64 " that read like another\n",
+          "left out    %" PRIu64 " accidents, %" PRIu64
+          " instances of another pair, %" PRIu64 " that read like another\n",
           r->accidents, r->instances, r->repeated);
   fprintf(file,
           "candidates  %" PRIu64 ", of which %" PRIu64 " are judged: %" PRIu64
@@ -52,39 +53,25 @@ static void print_report(FILE *file, const egraph_generate_options *options,
 
 static void json_report(const egraph_generate_report *r) {
   json_begin();
-  json_int("terms", r->terms);
-  json_int("values", r->values);
-  json_int("pairs", r->pairs);
-  json_int("accidents", r->accidents);
-  json_int("instances", r->instances);
-  json_int("repeated", r->repeated);
-  json_int("candidates", r->candidates);
-  json_int("judged", r->judged);
-  json_int("implied", r->implied);
-  json_int("refused", r->refused);
-  json_int("unsound", r->unsound);
-  json_int("implied_later", r->minimized);
-  json_int("rules", r->rules);
-  json_int("both_ways", r->both_ways);
-  json_int("merged", r->merged);
-  json_bool("complete", r->is_complete);
-  json_int("passes", r->passes);
-  json_int("peak_bytes", r->peak_bytes);
-  json_open("seconds", '{');
-  json_real("enumerate", r->enumerate_seconds);
-  json_real("sift", r->sift_seconds);
-  json_real("judge", r->judge_seconds);
-  json_close('}');
+  JSON_MEMBERS(JSON("terms", r->terms), JSON("values", r->values),
+               JSON("pairs", r->pairs), JSON("accidents", r->accidents),
+               JSON("instances", r->instances), JSON("repeated", r->repeated),
+               JSON("candidates", r->candidates), JSON("judged", r->judged),
+               JSON("implied", r->implied), JSON("refused", r->refused),
+               JSON("unsound", r->unsound), JSON("implied_later", r->minimized),
+               JSON("rules", r->rules), JSON("both_ways", r->both_ways),
+               JSON("merged", r->merged), JSON("complete", r->is_complete),
+               JSON("passes", r->passes), JSON("peak_bytes", r->peak_bytes));
+  JSON_OBJECT("seconds", JSON("enumerate", r->enumerate_seconds),
+              JSON("sift", r->sift_seconds), JSON("judge", r->judge_seconds));
   json_end();
 }
 
 static int print_families(void) {
-  char *text = NULL;
+  OWNED_TEXT(text);
   egraph_status status = egraph_families_text(NULL, &text);
-  if (status != EGRAPH_OK) return report_failure(status);
-  fputs(text, stdout);
-  egraph_string_free(NULL, text);
-  return EXIT_DONE;
+  if (status == EGRAPH_OK) fputs(text, stdout);
+  return outcome_of(status);
 }
 
 /// An output is no file that the run reads, or goes on from.
@@ -101,21 +88,17 @@ static bool output_is_free(const egraph_generate_options *options, const char *p
 
 static int generate(const egraph_generate_options *options, const char *path, bool json) {
   egraph_generate_report report;
-  char *text = NULL;
+  OWNED_TEXT(text);
   install_interrupt();
   egraph_status status = egraph_rules_generate(NULL, options, &text, &report);
   progress_clear();
   if (status != EGRAPH_OK) return report_failure(status);
-  if (path != NULL && !text_file_write(path, text)) {
-    egraph_string_free(NULL, text);
-    return EXIT_FAILED;
-  }
+  if (path != NULL && !text_file_write(path, text)) return EXIT_FAILED;
   if (json)
     json_report(&report);
   else if (path == NULL)
     fputs(text, stdout);
   if (!json) print_report(path == NULL ? stderr : stdout, options, &report);
-  egraph_string_free(NULL, text);
   return EXIT_DONE;
 }
 
@@ -124,13 +107,14 @@ int command_rules_generate(int argc, char **argv) {
   uint64_t operators = options.operators, threads = 1, byte_limit = 0;
   bool json = false, families = false;
   const char *path = NULL;
-  command cmd = {.name = "rules generate",
-                 .usage = "--family NAME [options] [FILE ...]",
-                 .summary = "Makes rewrite rules by machine: terms of a family of "
-                            "operators that have one value in a finite field, that no "
-                            "rule makes equal, and that the verifier accepts. Rules of "
-                            "the FILEs, as other runs made them, are known, too.",
-                 .max_positional = MAX_POSITIONAL};
+  command cmd = {
+      .name = "rules generate",
+      .usage = "--family NAME [options] [FILE ...]",
+      .summary =
+          "Makes rewrite rules by machine: terms of a family of operators that have one "
+          "value in a finite field, that no rule makes equal, and that the verifier "
+          "accepts. Rules of the FILEs, as other runs made them, are known, too.",
+      .max_positional = MAX_POSITIONAL};
   add_heading(&cmd, "Terms");
   add_text(&cmd, "--family NAME", &options.family,
            "operators, attributes and inputs: a shipped family, or a file *.family");
@@ -155,10 +139,8 @@ int command_rules_generate(int argc, char **argv) {
   int parsed = parse_arguments(&cmd, argc, argv, &files);
   if (parsed != PARSE_RUN) return parsed;
   if (families) return print_families();
-  if (options.family == NULL) {
-    fprintf(stderr, "egraph: --family is missing; --families lists the shipped ones\n");
-    return EXIT_USAGE;
-  }
+  if (options.family == NULL)
+    return refuse("--family is missing; --families lists the shipped ones");
   options.beside = files.items;
   options.beside_count = files.count;
   if (!output_is_free(&options, path)) return EXIT_USAGE;

@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "tools/arguments.h"
-#include "tools/planning.h"
+#include "tools/optimize_call.h"
+#include "tools/owned.h"
 #include "tools/tensor_files.h"
 
 int command_machine(int argc, char **argv) {
@@ -19,14 +20,11 @@ int command_machine(int argc, char **argv) {
   positional none;
   int parsed = parse_arguments(&cmd, argc, argv, &none);
   if (parsed != PARSE_RUN) return parsed;
-  char *text = NULL;
+  OWNED_TEXT(text);
   egraph_status status = egraph_machine_probe(NULL, (uint32_t)ranks, &text);
   if (status != EGRAPH_OK) return report_failure(status);
-  bool written = true;
   if (output != NULL)
-    written = tensor_write(output, text, strlen(text));
-  else
-    printf("%s", text);
-  egraph_string_free(NULL, text);
-  return written ? EXIT_DONE : EXIT_FAILED;
+    return tensor_write(output, text, strlen(text)) ? EXIT_DONE : EXIT_FAILED;
+  printf("%s", text);
+  return EXIT_DONE;
 }

@@ -12,7 +12,7 @@
 #include "tools/plan_files.h"
 #include "tools/result_print.h"
 #include "tools/text_file.h"
-#include "tools/tied_weights.h"
+#include "tools/trained_weights.h"
 
 #define DEMANDS_NAME "constraints" // of a text of statements, in messages
 enum { MAX_DEMANDS = 1 << 14 };
@@ -77,11 +77,11 @@ static void add_comparison_flags(command *cmd, optimize_flags *o) {
   add_switch(
       cmd, "--baselines", &o->compare.all,
       "compare with single device, data parallel, ZeRO-1, -2, -3, a Megatron grid");
-  add_text(cmd, "--baseline NAME", &o->compare.only,
-           "plan this instead of the cheapest: single-device, data-parallel, zero-1, "
-           "zero-2, zero-3, megatron (tensor parallel along the last axis); or each axis "
-           "idle, data-parallel, zero-1, zero-2, zero-3, tensor or any: "
-           "node=idle,gpu=zero-1");
+  add_text(
+      cmd, "--baseline NAME", &o->compare.only,
+      "plan this instead of the cheapest: single-device, data-parallel, zero-1, zero-2, "
+      "zero-3, megatron (tensor parallel along the last axis); or each axis idle, "
+      "data-parallel, zero-1, zero-2, zero-3, tensor or any: node=idle,gpu=zero-1");
   offer_words(cmd, "single-device data-parallel zero-1 zero-2 zero-3 megatron");
   add_switch(cmd, "--no-fold", &o->search.no_fold,
              "choose for each repeated block, not once for the middle ones");
@@ -98,9 +98,9 @@ static void add_file_flags(command *cmd, file_flags *f) {
            "write the plan (.json), or the graph (.onnx or .egraph)");
   add_text(cmd, "--certificate FILE", &f->certificate,
            "write a proof of a plan's cost and bound, for check_certificate");
-  add_text(cmd, "--explanation FILE", &f->explanation,
-           "write why the graph is equal to the model: instances of rules, for egraph "
-           "replay");
+  add_text(
+      cmd, "--explanation FILE", &f->explanation,
+      "write why the graph is equal to the model: instances of rules, for egraph replay");
   add_switch(cmd, "--text", &f->text, "print every step of a plan, too");
   add_switch(cmd, "--unity", &f->unity,
              "print them, with Partition, Combine, Replicate, Reduce");
@@ -113,10 +113,8 @@ static bool training_fits(const optimize_flags *f) {
                         f->trained.train_only.count != 0 ||
                         training_flags_untie(&f->trained);
   if (f->optimizer != NULL || !wants_training) return true;
-  fprintf(stderr, "egraph: --loss, --micro-batches, --clip, --bf16, --freeze, "
-                  "--train-only, --untie, --untie-only and --decay are of training; give "
-                  "--train too\n");
-  return false;
+  return complain("--loss, --micro-batches, --clip, --bf16, --freeze, --train-only, "
+                  "--untie, --untie-only and --decay are of training; give --train too");
 }
 
 /// Writes "(pin A)\n(pin B)\n" behind what there is; false: too long.
@@ -135,11 +133,9 @@ static bool write_demands(file_flags *f, const char *verb, const text_list *list
 
 static bool demands_fit(file_flags *f) {
   if (!write_demands(f, "pin", &f->pins) || !write_demands(f, "forbid", &f->bans) ||
-      !write_demands(f, "deliver", &f->deliveries)) {
-    fprintf(stderr, "egraph: --pin, --deliver and --forbid are too long; write a file "
-                    "and give --constraints\n");
-    return false;
-  }
+      !write_demands(f, "deliver", &f->deliveries))
+    return complain("--pin, --deliver and --forbid are too long; write a file and give "
+                    "--constraints");
   if (f->demands[0] == '\0') return true;
   f->run.constraints.text = f->demands;
   // The library calls a text "constraints"; a file of that name needs another one.
@@ -215,11 +211,9 @@ static bool says_its_form(const char *path) {
   bool is_special = stat(path, &info) == 0 && !S_ISREG(info.st_mode);
   if (is_special || is_plan_file(path) || is_graph_text(path) || is_onnx_file(path))
     return true;
-  fprintf(stderr,
-          "egraph: %s: the name does not say what is to be written; end it in .json (a "
-          "plan), .onnx or .egraph (a graph)\n",
-          path);
-  return false;
+  return complain("%s: the name does not say what is to be written; end it in .json (a "
+                  "plan), .onnx or .egraph (a graph)",
+                  path);
 }
 
 static bool files_can_be_written(const file_flags *f, const char *model) {
@@ -244,17 +238,15 @@ static egraph_status save_graph(const egraph_graph *graph, const char *path) {
   egraph_status status = egraph_graph_save(graph, path);
   if (status != EGRAPH_OK || !is_graph_text(path)) return status;
   egraph_graph *written;
-  status = egraph_graph_load(NULL, path, NULL, &written);
-  if (status != EGRAPH_OK) return status;
+  EG_TRY(egraph_graph_load(NULL, path, NULL, &written));
   uint32_t absent = egraph_graph_info_of(written).absent_weights -
                     egraph_graph_info_of(graph).absent_weights;
   egraph_graph_destroy(written);
   if (absent != 0)
-    fprintf(
-        stderr,
-        "egraph: note: %s: the data of %u weights is left out of text; write .onnx to "
-        "keep it\n",
-        path, absent);
+    fprintf(stderr,
+            "egraph: note: %s: the data of %u weights is left out of text; write .onnx "
+            "to keep it\n",
+            path, absent);
   return EGRAPH_OK;
 }
 
@@ -331,8 +323,7 @@ static egraph_status hand_out_stages(const file_flags *f,
                             : f->text   ? EGRAPH_STAGES_ALL
                                         : EGRAPH_STAGES_BEST;
   char *text;
-  egraph_status status = egraph_result_stages(NULL, session->result, form, &text);
-  if (status != EGRAPH_OK) return status;
+  EG_TRY(egraph_result_stages(NULL, session->result, form, &text));
   show_lines(stdout, text);
   if (f->run.json) printf("\n");
   egraph_string_free(NULL, text);
@@ -341,11 +332,9 @@ static egraph_status hand_out_stages(const file_flags *f,
 
 static bool stages_can_be_written(const file_flags *f) {
   if (!finds_stages(f) || f->output == NULL) return true;
-  fprintf(stderr,
-          "egraph: %s: staged plans are simulated only, there is nothing to write; leave "
-          "-o out, or --search\n",
-          f->output);
-  return false;
+  return complain("%s: staged plans are simulated only, there is nothing to write; leave "
+                  "-o out, or --search",
+                  f->output);
 }
 
 static egraph_status hand_out(const file_flags *f, const optimize_session *session) {
@@ -420,10 +409,9 @@ int command_optimize(int argc, char **argv) {
   static const command cmd = {
       .name = "optimize",
       .usage = "MODEL [--machine NAME] [--train OPTIMIZER] [-o FILE] [options]",
-      .summary =
-          "Finds the cheapest equivalent graph of an ONNX model (or .egraph text), "
-          "for one device of this host; or the cheapest plan of it, or of a "
-          "training step, for the devices of a machine.",
+      .summary = "Finds the cheapest equivalent graph of an ONNX model (or .egraph "
+                 "text), for one device of this host; or the cheapest plan of it, or of "
+                 "a training step, for the devices of a machine.",
       .min_positional = 1,
       .max_positional = 1};
   file_flags flags = {.output = NULL};

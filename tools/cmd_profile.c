@@ -5,27 +5,21 @@
 #include <time.h>
 
 #include "tools/arguments.h"
-#include "tools/exchanges_told.h"
-#include "tools/planning.h"
+#include "tools/exchange_report.h"
+#include "tools/optimize_call.h"
 
 static void print_validation(const char *which, const egraph_validation *v, bool json) {
-  if (json) {
-    json_open(which, '{');
-    json_real("predicted", v->predicted);
-    json_real("measured", v->measured);
-    json_real("transfers", v->transfers);
-    json_real("steps", v->steps);
-    json_real("rank_correlation", v->rank_correlation);
-    json_real("mean_error", v->mean_error);
-    json_int("operators", v->operators);
-    json_close('}');
-  } else {
+  if (json)
+    JSON_OBJECT(which, JSON("predicted", v->predicted), JSON("measured", v->measured),
+                JSON("transfers", v->transfers), JSON("steps", v->steps),
+                JSON("rank_correlation", v->rank_correlation),
+                JSON("mean_error", v->mean_error), JSON("operators", v->operators));
+  else
     printf("%-9s  predicted %.3f ms, measured %.3f ms (inputs and outputs: another %.3f "
            "ms), sum of steps %.3f ms; rank correlation %.3f, mean error %.1f %% over %u "
            "operators\n",
            which, 1e3 * v->predicted, 1e3 * v->measured, 1e3 * v->transfers,
            1e3 * v->steps, v->rank_correlation, 100 * v->mean_error, v->operators);
-  }
 }
 
 /// Predicted against measured cost, before and after optimization.
@@ -47,16 +41,10 @@ static egraph_status print_entry(void *user, const egraph_cost_entry *e) {
   if (e->samples != 0 && gmtime_r(&seconds, &parts) != NULL)
     (void)strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &parts);
   if (*json) {
-    json_open(NULL, '{');
-    json_text("node", e->node);
-    json_text("key", e->text);
-    json_text("source", e->source);
-    json_real("seconds", e->seconds);
-    json_int("samples", e->samples);
-    json_real("spread", e->spread);
-    json_real("load", e->load);
-    json_text("date", date);
-    json_close('}');
+    JSON_OBJECT(NULL, JSON("node", e->node), JSON("key", e->text),
+                JSON("source", e->source), JSON("seconds", e->seconds),
+                JSON("samples", e->samples), JSON("spread", e->spread),
+                JSON("load", e->load), JSON("date", date));
   } else {
     show(stdout, "%11.4f %10.4f %8u %6.2f  %-20s %-9s %s  %s\n", 1e3 * e->seconds,
          1e3 * e->spread, e->samples, e->load, date, e->source, e->node, e->text);
@@ -89,12 +77,8 @@ static egraph_status add_error(void *user, const egraph_estimate_error *error) {
   all->count += error->count;
   all->sum += error->count * error->mean;
   if (all->json) {
-    json_open(NULL, '{');
-    json_text("op", error->op);
-    json_int("count", error->count);
-    json_real("mean_error", error->mean);
-    json_real("worst_error", error->worst);
-    json_close('}');
+    JSON_OBJECT(NULL, JSON("op", error->op), JSON("count", error->count),
+                JSON("mean_error", error->mean), JSON("worst_error", error->worst));
   } else if (all->lists) {
     printf("%-28s %6u %7.1f %% %7.1f %%\n", error->op, error->count, 100 * error->mean,
            100 * error->worst);
@@ -124,10 +108,8 @@ static void print_profile(const optimize_session *session, uint32_t entries,
   const char *machine = egraph_costs_machine(session->costs);
   if (json) {
     json_begin();
-    json_text("machine", machine);
-    json_int("measured", r->measured);
-    json_int("entries", entries);
-    json_real("seconds", r->profile_seconds);
+    JSON_MEMBERS(JSON("machine", machine), JSON("measured", r->measured),
+                 JSON("entries", entries), JSON("seconds", r->profile_seconds));
   } else {
     printf(
         "%u operators measured in %.1f s; the database holds %u for this machine\n%s\n",
@@ -149,17 +131,11 @@ static void print_profile(const optimize_session *session, uint32_t entries,
 static egraph_status print_class(void *user, const egraph_exchange_class *c) {
   const bool *json = user;
   if (*json) {
-    json_open(NULL, '{');
-    json_text("exchange", c->exchange);
-    json_int("devices", c->devices);
-    json_text("size", c->size);
-    json_real("most_bytes", c->most_bytes);
-    json_real("latency", c->latency_seconds);
-    json_real("per_byte", c->seconds_per_byte);
-    json_int("points", c->points);
-    json_real("mean_error", c->mean_error);
-    json_real("worst_error", c->worst_error);
-    json_close('}');
+    JSON_OBJECT(NULL, JSON("exchange", c->exchange), JSON("devices", c->devices),
+                JSON("size", c->size), JSON("most_bytes", c->most_bytes),
+                JSON("latency", c->latency_seconds),
+                JSON("per_byte", c->seconds_per_byte), JSON("points", c->points),
+                JSON("mean_error", c->mean_error), JSON("worst_error", c->worst_error));
     return EGRAPH_OK;
   }
   char speed[32] = "any";
@@ -176,9 +152,8 @@ static egraph_status print_exchanges(egraph_costs *costs, const char *channel,
   egraph_exchange_basis basis;
   if (json) {
     json_begin();
-    json_text("machine", egraph_costs_machine(costs));
-    json_text("channel", channel);
-    json_int("ranks", ranks);
+    JSON_MEMBERS(JSON("machine", egraph_costs_machine(costs)), JSON("channel", channel),
+                 JSON("ranks", ranks));
     json_open("exchanges", '[');
   } else {
     printf("%u ranks over %s, each exchange behind 0.1 ms of computing\n%s\n%-15s %7s  "
@@ -190,8 +165,7 @@ static egraph_status print_exchanges(egraph_costs *costs, const char *channel,
       egraph_costs_exchanges(costs, channel, ranks, print_class, &json, &basis);
   if (json) {
     json_close(']');
-    json_real("beside", basis.beside);
-    json_bool("stood_still", basis.stood_still);
+    JSON_MEMBERS(JSON("beside", basis.beside), JSON("stood_still", basis.stood_still));
     json_end();
   } else if (status == EGRAPH_OK && basis.beside > 0) {
     beside_tell(&basis);
@@ -210,7 +184,7 @@ static int profile_exchanges(const optimize_flags *flags, const char *channel,
   if (status == EGRAPH_OK && rank == 0)
     status = print_exchanges(costs, channel, ranks, flags->json);
   egraph_costs_destroy(costs);
-  return status == EGRAPH_OK ? EXIT_DONE : report_failure(status);
+  return outcome_of(status);
 }
 
 // ---- the command ----------------------------------------------------------------
@@ -247,11 +221,8 @@ int command_profile(int argc, char **argv) {
   positional models;
   int parsed = parse_arguments(&cmd, argc, argv, &models);
   if (parsed != PARSE_RUN) return parsed;
-  if (exchanges == (models.count != 0)) {
-    fprintf(stderr, "egraph: profile takes a model, or --collectives; see egraph profile "
-                    "--help\n");
-    return EXIT_USAGE;
-  }
+  if (exchanges == (models.count != 0))
+    return refuse("profile takes a model, or --collectives; see egraph profile --help");
   if (exchanges)
     return profile_exchanges(&flags, channel != NULL ? channel : "local",
                              (uint32_t)ranks);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tools/arguments.h"
+#include "tools/lists.h"
 #include "tools/result_print.h"
 
 /// Sums over all models. The name is the set's.
@@ -33,11 +34,7 @@ static bool make_rows(rule_table *table, const egraph_result *result) {
   table->rows = calloc((size_t)count + 1, sizeof *table->rows);
   for (uint32_t i = 0; table->rows != NULL && i < count; i++) {
     const char *name = egraph_result_rule(result, i).name;
-    size_t size = strlen(name) + 1;
-    char *copy = malloc(size);
-    if (copy == NULL) return false;
-    memcpy(copy, name, size);
-    table->rows[table->count++].name = copy;
+    table->rows[table->count++].name = text_copy(name, strlen(name));
   }
   return table->rows != NULL;
 }
@@ -56,8 +53,7 @@ static void count_steps(rule_table *table, const char *explanation) {
 
 static egraph_status add_result(rule_table *table, const egraph_result *result) {
   const char *explanation;
-  egraph_status status = egraph_result_explanation(result, &explanation);
-  if (status != EGRAPH_OK) return status;
+  EG_TRY(egraph_result_explanation(result, &explanation));
   if (!make_rows(table, result)) return EGRAPH_E_MEMORY;
   for (uint32_t i = 0; i < table->count; i++) {
     egraph_rule_report r = egraph_result_rule(result, i);
@@ -69,11 +65,6 @@ static egraph_status add_result(rule_table *table, const egraph_result *result) 
   }
   count_steps(table, explanation);
   return EGRAPH_OK;
-}
-
-/// The use of a rule.
-static const char *use_of(const rule_row *row) {
-  return row->steps != 0 ? "on the path" : row->matches != 0 ? "fired" : "never fired";
 }
 
 static void print_table(const rule_table *table) {
@@ -102,15 +93,13 @@ static void json_table(const rule_table *table, uint32_t models) {
   json_open("rules", '[');
   for (uint32_t i = 0; i < table->count; i++) {
     const rule_row *row = &table->rows[i];
-    json_open(NULL, '{');
-    json_text("rule", row->name);
-    json_text("use", use_of(row));
-    json_int("models", row->models);
-    json_int("matches", row->matches);
-    json_int("nodes", row->nodes);
-    json_int("unions", row->unions);
-    json_int("steps", row->steps);
-    json_close('}');
+    JSON_OBJECT(NULL, JSON("rule", row->name),
+                JSON("use", row->steps != 0     ? "on the path"
+                            : row->matches != 0 ? "fired"
+                                                : "never fired"),
+                JSON("models", row->models), JSON("matches", row->matches),
+                JSON("nodes", row->nodes), JSON("unions", row->unions),
+                JSON("steps", row->steps));
   }
   json_close(']');
   json_end();

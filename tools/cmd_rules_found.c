@@ -1,11 +1,10 @@
 // egraph rules found: which rules those of other files find again, and why not others.
 // SPDX-License-Identifier: Apache-2.0
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tools/arguments.h"
-#include "tools/planning.h"
+#include "tools/optimize_call.h"
 
 enum { MAX_REASONS = 16, MAX_FILES = 64, FOUND = 0 };
 
@@ -36,7 +35,7 @@ static file_row *row_of_file(found_table *table, const char *file) {
   return &table->rows[i];
 }
 
-static uint32_t outcome_of(found_table *table, const egraph_rule_found *found) {
+static uint32_t reason_number(found_table *table, const egraph_rule_found *found) {
   if (found->is_found) return FOUND;
   uint32_t i = 0;
   while (i < table->reason_count && strcmp(table->reasons[i], found->reason) != 0)
@@ -50,24 +49,20 @@ static void on_found(void *user, const egraph_rule_found *found) {
   found_table *table = user;
   progress_line("found", found->rule);
   if (found->operators > table->operators) return;
-  uint32_t outcome = outcome_of(table, found);
+  uint32_t outcome = reason_number(table, found);
   file_row *both[] = {row_of_file(table, found->file), &table->sum};
   for (int i = 0; i < 2; i++) {
     both[i]->all++;
     both[i]->count[outcome]++;
   }
-  if (table->json) {
-    json_open(NULL, '{');
-    json_text("rule", found->rule);
-    json_text("file", found->file);
-    json_bool("found", found->is_found);
-    json_text(found->is_found ? "by" : "reason",
-              found->is_found ? found->by : found->reason);
-    json_close('}');
-  } else {
+  const char *why = found->is_found ? found->by : found->reason;
+  if (table->json)
+    JSON_OBJECT(NULL, JSON("rule", found->rule), JSON("file", found->file),
+                JSON("found", found->is_found),
+                JSON(found->is_found ? "by" : "reason", why));
+  else
     show(stdout, "%-9s  %s: %s\n", found->is_found ? "found" : "not found", found->rule,
-         found->is_found ? found->by : found->reason);
-  }
+         why);
 }
 
 static void print_row(const found_table *table, const char *name, const file_row *row) {
@@ -77,44 +72,31 @@ static void print_row(const found_table *table, const char *name, const file_row
   printf("\n");
 }
 
-static void print_summary(const found_table *table) {
-  printf("\n");
-  for (uint32_t i = 0; i < table->row_count; i++)
-    print_row(table, table->rows[i].file, &table->rows[i]);
-  print_row(table, "all", &table->sum);
-}
-
-/// Those of the file, or the shipped ones.
+/// Reads the shipped rules where the path is NULL. Rules of files are trusted: they only
+/// imply others here, on tensors.
 static egraph_status read_rules(const char *path, egraph_rules **out) {
-  egraph_status status = egraph_rules_create(NULL, out);
-  if (status != EGRAPH_OK) return status;
-  if (path == NULL) return egraph_rules_add_builtin(*out);
-  egraph_rules_trust(*out, true); // they only imply others here, on tensors
-  return egraph_rules_add_file(*out, path);
+  return load_rules(path == NULL, true, &path, path != NULL, out);
 }
 
 static egraph_status count_found(const char *of_path, const positional *files,
                                  egraph_rules **sets, found_table *table) {
-  egraph_status status = read_rules(of_path, &sets[0]);
-  for (size_t i = 0; status == EGRAPH_OK && i < files->count; i++)
-    status = read_rules(files->items[i], &sets[i + 1]);
-  if (status != EGRAPH_OK) return status;
-  if (table->json) {
-    json_begin();
-    json_open("rules", '[');
-  }
-  status = egraph_rules_found(NULL, sets[0], (const egraph_rules *const *)(sets + 1),
-                              files->count, on_found, table);
+  EG_TRY(read_rules(of_path, &sets[0]));
+  for (size_t i = 0; i < files->count; i++)
+    EG_TRY(read_rules(files->items[i], &sets[i + 1]));
+  if (table->json) json_begin_list("rules");
+  egraph_status status =
+      egraph_rules_found(NULL, sets[0], (const egraph_rules *const *)(sets + 1),
+                         files->count, on_found, table);
   progress_clear();
-  if (!table->json) {
-    if (status == EGRAPH_OK) print_summary(table);
-    return status;
-  }
-  json_close(']');
-  json_int("found", table->sum.count[FOUND]);
-  json_int("not_found", table->sum.all - table->sum.count[FOUND]);
-  json_end();
-  return status;
+  if (table->json)
+    JSON_END_LIST(JSON("found", table->sum.count[FOUND]),
+                  JSON("not_found", table->sum.all - table->sum.count[FOUND]));
+  if (table->json || status != EGRAPH_OK) return status;
+  printf("\n");
+  for (uint32_t i = 0; i < table->row_count; i++)
+    print_row(table, table->rows[i].file, &table->rows[i]);
+  print_row(table, "all", &table->sum);
+  return EGRAPH_OK;
 }
 
 int command_rules_found(int argc, char **argv) {
@@ -135,11 +117,9 @@ int command_rules_found(int argc, char **argv) {
   positional files;
   int parsed = parse_arguments(&cmd, argc, argv, &files);
   if (parsed != PARSE_RUN) return parsed;
-  egraph_rules **sets = calloc(files.count + 1, sizeof *sets);
-  if (sets == NULL) return report_failure(EGRAPH_E_MEMORY);
+  egraph_rules *sets[MAX_POSITIONAL + 1] = {NULL};
   egraph_status status = count_found(of, &files, sets, &table);
   for (size_t i = 0; i <= files.count; i++)
     egraph_rules_destroy(sets[i]);
-  free(sets);
-  return status == EGRAPH_OK ? EXIT_DONE : report_failure(status);
+  return outcome_of(status);
 }

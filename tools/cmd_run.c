@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "tools/arguments.h"
-#include "tools/planning.h"
+#include "tools/optimize_call.h"
 #include "tools/run_ranks.h"
 #include "tools/tensor_files.h"
 
@@ -27,8 +27,8 @@ static egraph_status load_other(const char *path, const load_flags *flags,
 }
 
 static void print_quanta(const egraph_comparison *c) {
-  printf("quantized: %" PRIu64 " elements differ, by %.4g steps of the last quantization "
-         "at most; ",
+  printf("quantized: %" PRIu64
+         " elements differ, by %.4g steps of the last quantization at most; ",
          c->quanta_differ, c->max_steps);
   if (c->quanta_unexplained == 0)
     printf("rounding explains all\n");
@@ -55,15 +55,12 @@ static int compare_models(const run_flags *flags, const positional *models) {
   bool equal = c.plain_error <= allowed && c.quanta_unexplained == 0;
   if (flags->json) {
     json_begin();
-    json_real("max_error", c.max_error);
-    json_bool("equal", equal);
-    json_real("max_steps", c.max_steps);
-    json_int("quanta_differ", c.quanta_differ);
-    json_int("quanta_unexplained", c.quanta_unexplained);
-    json_int("not_finite_a", c.not_finite_a);
-    json_int("not_finite_b", c.not_finite_b);
-    json_real("time_a", c.time_a);
-    json_real("time_b", c.time_b);
+    JSON_MEMBERS(JSON("max_error", c.max_error), JSON("equal", equal),
+                 JSON("max_steps", c.max_steps), JSON("quanta_differ", c.quanta_differ),
+                 JSON("quanta_unexplained", c.quanta_unexplained),
+                 JSON("not_finite_a", c.not_finite_a),
+                 JSON("not_finite_b", c.not_finite_b), JSON("time_a", c.time_a),
+                 JSON("time_b", c.time_b));
     json_end();
   } else {
     printf("outputs %s: largest error %.3g of the output's scale\n",
@@ -92,8 +89,7 @@ typedef struct run_state {
 
 static egraph_status allocate(const run_state *state, tensor_getter get, uint32_t index,
                               const char **name, egraph_tensor *out) {
-  egraph_status status = get(state->graph, index, name, out);
-  if (status != EGRAPH_OK) return status;
+  EG_TRY(get(state->graph, index, name, out));
   size_t bytes = egraph_tensor_bytes(out);
   out->data = calloc(bytes != 0 ? bytes : 1, 1);
   return out->data != NULL ? EGRAPH_OK : EGRAPH_E_MEMORY;
@@ -123,22 +119,19 @@ static egraph_status make_tensors(run_state *state, const run_flags *flags,
       *out_read = false;
   }
   for (uint32_t i = 0; i < state->info.outputs; i++) {
-    egraph_status status = allocate(state, egraph_graph_output, i,
-                                    &state->output_names[i], &state->outputs[i]);
-    if (status != EGRAPH_OK) return status;
+    EG_TRY(allocate(state, egraph_graph_output, i, &state->output_names[i],
+                    &state->outputs[i]));
   }
   return EGRAPH_OK;
 }
 
 static egraph_status time_runs(run_state *state, uint64_t repeats) {
   for (uint64_t r = 0; r <= repeats; r++) {
-    double start = now_seconds(), busy = eg_clock_cpu_seconds();
-    egraph_status status =
-        egraph_session_run(state->session, state->inputs, state->info.inputs,
-                           state->outputs, state->info.outputs);
-    if (status != EGRAPH_OK) return status;
+    double start = eg_clock_seconds(), busy = eg_clock_cpu_seconds();
+    EG_TRY(egraph_session_run(state->session, state->inputs, state->info.inputs,
+                              state->outputs, state->info.outputs));
     if (r == 0) continue;
-    state->seconds[r - 1] = now_seconds() - start;
+    state->seconds[r - 1] = eg_clock_seconds() - start;
     state->busy[r - 1] = eg_clock_cpu_seconds() - busy;
   }
   return EGRAPH_OK;
@@ -147,14 +140,9 @@ static egraph_status time_runs(run_state *state, uint64_t repeats) {
 static void print_step(void *user, const egraph_step *step) {
   const run_flags *flags = user;
   if (flags->json) {
-    json_open(NULL, '{');
-    json_text("node", step->node);
-    json_text("op", step->op);
-    json_text("kernel", step->kernel);
-    json_real("seconds", step->seconds);
-    json_real("flops", step->flops);
-    json_real("bytes", step->bytes);
-    json_close('}');
+    JSON_OBJECT(NULL, JSON("node", step->node), JSON("op", step->op),
+                JSON("kernel", step->kernel), JSON("seconds", step->seconds),
+                JSON("flops", step->flops), JSON("bytes", step->bytes));
   } else {
     show(stdout, "%10s %8.1f GFLOP/s  %-20s %-28s %s\n", seconds_text(step->seconds).text,
          step->seconds > 0 ? 1e-9 * step->flops / step->seconds : 0.0, step->op,
@@ -166,10 +154,9 @@ static egraph_status print_run(run_state *state, run_flags *flags) {
   double median = median_of(state->seconds, flags->repeats);
   if (flags->json) {
     json_begin();
-    json_real("time", median);
-    json_real("time_busy", median_of(state->busy, flags->repeats));
-    json_real("flops", state->info.flops);
-    json_int("repeats", flags->repeats);
+    JSON_MEMBERS(JSON("time", median),
+                 JSON("time_busy", median_of(state->busy, flags->repeats)),
+                 JSON("flops", state->info.flops), JSON("repeats", flags->repeats));
     if (flags->steps) json_open("steps", '[');
   } else {
     printf("%s, %.1f GFLOP/s (median of %llu runs)\n", seconds_text(median).text,
@@ -257,11 +244,10 @@ static bool run_flags_matter(const command *cmd, const run_flags *flags,
   if (flags->train == 0)
     return given_flags_matter(
         cmd, given,
-        OF_MODELS OF_RUNS "--input --output --steps --ranks --channel --deadline --issue "
-                          "--verify --db --no-measure --optimizer --loss --freeze "
-                          "--train-only --untie --untie-only --decay --weights --data "
-                          "--resume --checkpoint "
-                          "--save",
+        OF_MODELS OF_RUNS
+        "--input --output --steps --ranks --channel --deadline --issue --verify --db "
+        "--no-measure --optimizer --loss --freeze --train-only --untie --untie-only "
+        "--decay --weights --data --resume --checkpoint --save",
         "a run without training", "give --train, too, or leave it out");
   return true;
 }
@@ -295,10 +281,9 @@ int command_run(int argc, char **argv) {
              "(mpi); either, data going from device to device (nccl)");
   add_real(&cmd, "--deadline X", &flags.deadline, 0.001, 1e6,
            "seconds that ranks wait for each other before all fail (default 60)");
-  add_choice(
-      &cmd, "--issue ahead-4|ahead-2|ahead|reductions|in-order", &flags.issue,
-      "run exchanges beside computing: everything, weights gathered 4, 2 or 1 readers "
-      "ahead; reductions; or in their turn (the default)");
+  add_choice(&cmd, "--issue ahead-4|ahead-2|ahead|reductions|in-order", &flags.issue,
+             "run exchanges beside computing: everything, weights gathered 4, 2 or 1 "
+             "readers ahead; reductions; or in their turn (the default)");
   add_switch(&cmd, "--verify", &flags.verify,
              "compare what ranks compute with one device");
   add_text(&cmd, "--db FILE", &flags.database,
@@ -332,16 +317,12 @@ int command_run(int argc, char **argv) {
   positional models;
   int parsed = parse_arguments(&cmd, argc, argv, &models);
   if (parsed != PARSE_RUN) return parsed;
-  if (flags.compare != (models.count == 2)) {
-    fprintf(stderr, "egraph: --compare takes two models, everything else one; see egraph "
-                    "run --help\n");
-    return EXIT_USAGE;
-  }
-  if (flags.compare && runs_on_ranks(&flags, models.items[0])) {
-    fprintf(stderr, "egraph: --compare runs two models on one device; leave out what is "
-                    "of ranks and plans\n");
-    return EXIT_USAGE;
-  }
+  if (flags.compare != (models.count == 2))
+    return refuse(
+        "--compare takes two models, everything else one; see egraph run --help");
+  if (flags.compare && runs_on_ranks(&flags, models.items[0]))
+    return refuse(
+        "--compare runs two models on one device; leave out what is of ranks and plans");
   if (!run_flags_matter(&cmd, &flags, &models)) return EXIT_USAGE;
   if (flags.compare) return compare_models(&flags, &models);
   if (flags.backend == NULL && flags.channel != NULL &&

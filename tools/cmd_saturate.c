@@ -10,7 +10,7 @@
 #include "tools/arguments.h"
 #include "tools/console.h"
 #include "tools/csv.h"
-#include "tools/planning.h"
+#include "tools/optimize_call.h"
 #include "tools/term_lines.h"
 #include "tools/text_file.h"
 
@@ -38,16 +38,9 @@ typedef struct question {
 static int read_question(const char *text, question *out) {
   text += strspn(text, " \t");
   const char *end = end_of_term(text), *to = end + strspn(end, " \t");
-  if (*to == '\0') {
-    fprintf(stderr,
-            "egraph: --explain wants two terms, \"(+ a b) (+ b a)\"; got \"%s\"\n", text);
-    return EXIT_USAGE;
-  }
-  size_t length = (size_t)(end - text);
-  out->from = malloc(length + 1);
-  if (out->from == NULL) return EXIT_FAILED;
-  memcpy(out->from, text, length);
-  out->from[length] = '\0';
+  if (*to == '\0')
+    return refuse("--explain wants two terms, \"(+ a b) (+ b a)\"; got \"%s\"", text);
+  out->from = text_copy(text, (size_t)(end - text));
   out->to = to;
   return EXIT_DONE;
 }
@@ -57,7 +50,7 @@ static int explain(egraph_terms *terms, const question *q,
                    uint64_t *out_count) {
   egraph_status status =
       egraph_terms_explain(terms, q->from, q->to, report, NULL, out_count);
-  return status == EGRAPH_OK ? EXIT_DONE : report_failure(status);
+  return outcome_of(status);
 }
 
 static const char *shown(const char *term) {
@@ -98,8 +91,7 @@ static bool write_step(void *user, const egraph_terms_step *step) {
 
 static int write_answer(egraph_terms *terms, const question *q) {
   json_open(NULL, '{');
-  json_text("from", q->from);
-  json_text("to", q->to);
+  JSON_MEMBERS(JSON("from", q->from), JSON("to", q->to));
   json_open("steps", '[');
   int outcome = explain(terms, q, write_step, NULL);
   json_close(']');
@@ -346,9 +338,8 @@ static int print_saturation_text(saturation *s) {
          r->classes, 1e-6 * (double)info.bytes, 1e-6 * (double)r->peak_bytes);
   printf("matches     %" PRIu64 "\n", r->matches);
   if (s->texts.count == 0)
-    printf("terms       the file keeps none to start from; --term TERM prints "
-           "the smallest "
-           "that equals it\n");
+    printf("terms       the file keeps none to start from; --term TERM prints the "
+           "smallest that equals it\n");
   egraph_status status = each_smallest(s, print_smallest);
   if (status != EGRAPH_OK) return report_failure(status);
   print_rules(s);
@@ -360,14 +351,9 @@ static void json_rules(const saturation *s) {
   json_open("rules", '[');
   for (uint32_t i = 0; i < egraph_terms_rule_count(s->terms); i++) {
     egraph_rule_report r = egraph_terms_rule(s->terms, i);
-    json_open(NULL, '{');
-    json_text("name", r.name);
-    json_int("matches", r.matches);
-    json_int("nodes", r.nodes);
-    json_int("unions", r.unions);
-    json_int("bans", r.bans);
-    json_real("seconds", r.seconds);
-    json_close('}');
+    JSON_OBJECT(NULL, JSON("name", r.name), JSON("matches", r.matches),
+                JSON("nodes", r.nodes), JSON("unions", r.unions), JSON("bans", r.bans),
+                JSON("seconds", r.seconds));
   }
   json_close(']');
 }
@@ -376,14 +362,11 @@ static void json_iterations(const saturation *s) {
   json_open("per_iteration", '[');
   for (uint32_t i = 0; i < s->row_count; i++) {
     const egraph_terms_iteration *row = &s->rows[i];
-    json_open(NULL, '{');
-    json_int("nodes", row->nodes);
-    json_int("classes", row->classes);
-    json_int("matches", row->matches);
-    json_real("search_seconds", row->search_seconds);
-    json_real("apply_seconds", row->apply_seconds);
-    json_real("rebuild_seconds", row->rebuild_seconds);
-    json_close('}');
+    JSON_OBJECT(NULL, JSON("nodes", row->nodes), JSON("classes", row->classes),
+                JSON("matches", row->matches),
+                JSON("search_seconds", row->search_seconds),
+                JSON("apply_seconds", row->apply_seconds),
+                JSON("rebuild_seconds", row->rebuild_seconds));
   }
   json_close(']');
 }
@@ -407,14 +390,11 @@ static egraph_status json_terms(saturation *s) {
 static int print_saturation_json(saturation *s) {
   const egraph_terms_report *r = &s->report;
   json_begin();
-  json_text("stop", r->stop);
-  json_int("iterations", r->iterations);
-  json_int("nodes", r->nodes);
-  json_int("classes", r->classes);
-  json_int("matches", r->matches);
-  json_real("seconds", r->seconds);
-  json_int("bytes", egraph_terms_info_of(s->terms).bytes);
-  json_int("peak_bytes", r->peak_bytes);
+  JSON_MEMBERS(JSON("stop", r->stop), JSON("iterations", r->iterations),
+               JSON("nodes", r->nodes), JSON("classes", r->classes),
+               JSON("matches", r->matches), JSON("seconds", r->seconds),
+               JSON("bytes", egraph_terms_info_of(s->terms).bytes),
+               JSON("peak_bytes", r->peak_bytes));
   egraph_status status = json_terms(s);
   json_rules(s);
   json_iterations(s);
@@ -489,25 +469,21 @@ static int check_flags(const saturate_flags *flags, const positional *files) {
   if (flags->load_file == NULL && files->count == 0)
     wrong = "a file is missing; usage: egraph saturate " USAGE;
   else if (flags->load_file != NULL && flags->questions.count != 0)
-    wrong = "--explain knows nothing of a loaded e-graph; start from terms "
-            "instead";
+    wrong = "--explain knows nothing of a loaded e-graph; start from terms instead";
   if (wrong == NULL) return check_questions(&flags->questions);
-  fprintf(stderr, "egraph: %s\n", wrong);
-  return EXIT_USAGE;
+  return refuse("%s", wrong);
 }
 
 int command_saturate(int argc, char **argv) {
   saturate_flags flags = default_flags();
   egraph_terms_options *o = &flags.options;
-  command cmd = {
-      .name = "saturate",
-      .usage = USAGE,
-      .summary =
-          "Rewrites plain terms by rules (\"(egraph-rules 1 symbolic) ...\") until "
-          "nothing changes or a limit ends it, and prints the smallest term equal "
-          "to each. TERMS are files with a term on each line. With --load, RULES "
-          "may be left out.",
-      .max_positional = MAX_POSITIONAL};
+  command cmd = {.name = "saturate",
+                 .usage = USAGE,
+                 .summary = "Rewrites plain terms by rules (\"(egraph-rules 1 symbolic) "
+                            "...\") until nothing changes or a limit ends it, and prints "
+                            "the smallest term equal to each. TERMS are files with a "
+                            "term on each line. With --load, RULES may be left out.",
+                 .max_positional = MAX_POSITIONAL};
   add_heading(&cmd, "Terms and rules");
   add_list(&cmd, "--term TEXT", &flags.terms, "start from this term, too (repeatable)");
   add_list(&cmd, "--rules FILE", &flags.rules, "add rules (repeatable)");

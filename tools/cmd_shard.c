@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "tools/arguments.h"
-#include "tools/planning.h"
+#include "tools/optimize_call.h"
 
 typedef struct shard_flags {
   egraph_shard_options options;
@@ -41,17 +41,15 @@ static void print_sharding_json(egraph_shard_info info, const egraph_shard_plan 
   json_begin();
   json_finite("cost", r->cost, EGRAPH_SHARD_INFINITE);
   json_finite("bound", r->bound, EGRAPH_SHARD_INFINITE);
-  json_real("gap", found ? r->gap : INFINITY);
-  json_text("status", r->status);
-  json_real("seconds", r->seconds);
-  json_real("best_seconds", found ? r->best_seconds : INFINITY);
-  json_int("work", r->work);
+  JSON_MEMBERS(JSON("gap", found ? r->gap : INFINITY), JSON("status", r->status),
+               JSON("seconds", r->seconds),
+               JSON("best_seconds", found ? r->best_seconds : INFINITY),
+               JSON("work", r->work));
   json_finite("checked", r->checked, EGRAPH_SHARD_INFINITE);
   json_finite("peak", found ? r->peak : INT64_MAX, INT64_MAX);
   json_finite("limit", r->limit, INT64_MAX);
-  json_int("nodes", info.nodes);
-  json_int("edges", info.edges);
-  json_int("strategies", info.strategies);
+  JSON_MEMBERS(JSON("nodes", info.nodes), JSON("edges", info.edges),
+               JSON("strategies", info.strategies));
   json_open("choices", '[');
   for (uint32_t node = 0; choice != NULL && node < info.nodes; node++)
     json_int(NULL, choice[node]);
@@ -144,7 +142,7 @@ int command_shard(int argc, char **argv) {
   else if (status == EGRAPH_OK)
     print_sharding_text(egraph_shard_info_of(shard), plan, flags.options.certificate,
                         flags.choices);
-  int outcome = status == EGRAPH_OK ? EXIT_DONE : report_failure(status);
+  int outcome = outcome_of(status);
   egraph_shard_plan_destroy(plan);
   egraph_shard_destroy(shard);
   return outcome;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "tools/arguments.h"
-#include "tools/exchanges_told.h"
+#include "tools/exchange_report.h"
 #include "tools/plan_files.h"
 #include "tools/simulate_files.h"
 
@@ -143,24 +143,23 @@ static bool are_distinct(const char *a, const char *b) {
 
 int command_simulate(int argc, char **argv) {
   simulate_flags flags = {.machine = NULL};
-  command cmd = {.name = "simulate",
-                 .usage = "PLAN.json [--machine NAME] [--trace FILE.json] [--html FILE]",
-                 .summary =
-                     "Simulates the step of a plan: exchanges run beside computing, "
-                     "reductions as soon as they can, gathers of weights ahead of "
-                     "their readers. Says what computing waits for, and what "
-                     "devices hold over time.",
-                 .min_positional = 1,
-                 .max_positional = 1};
+  command cmd = {
+      .name = "simulate",
+      .usage = "PLAN.json [--machine NAME] [--trace FILE.json] [--html FILE]",
+      .summary =
+          "Simulates the step of a plan: exchanges run beside computing, reductions as "
+          "soon as they can, gathers of weights ahead of their readers. Says what "
+          "computing waits for, and what devices hold over time.",
+      .min_positional = 1,
+      .max_positional = 1};
   add_heading(&cmd, "Machine");
   add_text(&cmd, "--machine NAME", &flags.machine,
            "price the steps anew for this machine; exchanges over different classes of "
            "its links run beside each other");
-  add_choice(&cmd, "--issue shortest|ahead-4|ahead-2|ahead|reductions|in-order",
-             &flags.issue,
-             "what overlaps: everything, weights gathered 4, 2 or 1 readers ahead; "
-             "reductions only, which holds less; nothing. Default: the shortest that "
-             "fits in memory");
+  add_choice(
+      &cmd, "--issue shortest|ahead-4|ahead-2|ahead|reductions|in-order", &flags.issue,
+      "what overlaps: everything, weights gathered 4, 2 or 1 readers ahead; reductions "
+      "only, which holds less; nothing. Default: the shortest that fits in memory");
   add_choice(&cmd, "--rounds none|auto|ring|halving|doubling|tree|levels", &flags.rounds,
              "exchanges as rounds of messages over the ports of --machine, where they "
              "share links; auto: by the algorithm that the plan's seconds are of");
@@ -176,14 +175,10 @@ int command_simulate(int argc, char **argv) {
   if (parsed != PARSE_RUN) return parsed;
   simulated_plan s = {.path = plans.items[0]};
   if (!are_distinct(s.path, flags.trace) || !are_distinct(s.path, flags.html) ||
-      !are_distinct(flags.trace, flags.html)) {
-    fprintf(stderr, "egraph: the plan, --trace and --html are three files\n");
-    return EXIT_USAGE;
-  }
-  if (rounds_of(flags.rounds) != EGRAPH_ROUNDS_NONE && flags.machine == NULL) {
-    fprintf(stderr, "egraph: --rounds go over the links of a machine; add --machine\n");
-    return EXIT_USAGE;
-  }
+      !are_distinct(flags.trace, flags.html))
+    return refuse("the plan, --trace and --html are three files");
+  if (rounds_of(flags.rounds) != EGRAPH_ROUNDS_NONE && flags.machine == NULL)
+    return refuse("--rounds go over the links of a machine; add --machine");
   egraph_status status = plan_load(s.path, flags.machine, &flags.costs, &s.plan);
   if (status == EGRAPH_OK) status = simulate(&flags, &s);
   bool written = status == EGRAPH_OK && write_files(&flags, &s);

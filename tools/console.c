@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "tools/console.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
@@ -12,19 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-// ---- text of others ---------------------------------------------------------------
+#include "base/json_text.h"
 
-/// Bytes of the UTF-8 character at `c`; 0 when it is none (too long, a surrogate, ...).
-static size_t utf8_length(const unsigned char *c) {
-  if (c[0] < 0x80) return 1;
-  size_t length = c[0] >= 0xF0 ? 4 : c[0] >= 0xE0 ? 3 : 2;
-  if (c[0] < 0xC2 || c[0] > 0xF4) return 0;
-  for (size_t i = 1; i < length; i++)
-    if ((c[i] & 0xC0) != 0x80) return 0;
-  bool valid = !(c[0] == 0xE0 && c[1] < 0xA0) && !(c[0] == 0xED && c[1] > 0x9F) &&
-               !(c[0] == 0xF0 && c[1] < 0x90) && !(c[0] == 0xF4 && c[1] > 0x8F);
-  return valid ? length : 0;
-}
+// ---- text of others ---------------------------------------------------------------
 
 static bool is_control(const unsigned char *c) {
   bool is_second_set = c[0] == 0xC2 && c[1] < 0xA0; // U+0080 to U+009F
@@ -36,7 +27,7 @@ static bool is_control(const unsigned char *c) {
 static char *append_shown(char *to, const unsigned char *text, bool keeps_lines) {
   static const char DIGITS[] = "0123456789abcdef";
   for (const unsigned char *c = text; *c != '\0';) {
-    size_t bytes = utf8_length(c);
+    size_t bytes = eg_utf8_length((const char *)c);
     if (bytes != 0 && (!is_control(c) || (keeps_lines && *c == '\n'))) {
       while (bytes-- != 0)
         *to++ = (char)*c++;
@@ -99,6 +90,36 @@ int report_failure(egraph_status status) {
   return EXIT_FAILED;
 }
 
+int outcome_of(egraph_status status) {
+  return status == EGRAPH_OK ? EXIT_DONE : report_failure(status);
+}
+
+static void print_complaint(const char *format, va_list args) {
+  fprintf(stderr, "egraph: ");
+  (void)vfprintf(stderr, format, args);
+  (void)fputc('\n', stderr);
+}
+
+bool complain(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  print_complaint(format, args);
+  va_end(args);
+  return false;
+}
+
+int refuse(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  print_complaint(format, args);
+  va_end(args);
+  return EXIT_USAGE;
+}
+
+bool complain_of_file(const char *path) {
+  return complain("%s: %s", path, strerror(errno));
+}
+
 // ---- amounts ------------------------------------------------------------------
 
 typedef struct unit {
@@ -129,20 +150,23 @@ amount_text bytes_text(double bytes) {
   return in_units(bytes, UNITS, sizeof UNITS / sizeof *UNITS);
 }
 
+amount_text date_text(int64_t seconds, const char *format) {
+  amount_text out = {"-"};
+  time_t date = (time_t)seconds;
+  struct tm parts;
+  if (gmtime_r(&date, &parts) != NULL)
+    (void)strftime(out.text, sizeof out.text, format, &parts);
+  return out;
+}
+
 // ---- progress -------------------------------------------------------------------
 
 static bool line_shown;
 static double last_drawn;
 static volatile sig_atomic_t interrupt_seen;
 
-double now_seconds(void) {
-  struct timespec now;
-  (void)clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 void progress_line(const char *phase, const char *line) {
-  double now = now_seconds();
+  double now = eg_clock_seconds();
   if (!isatty(STDERR_FILENO) || now - last_drawn < 0.1) return;
   last_drawn = now;
   line_shown = true;
@@ -182,7 +206,7 @@ static FILE *out_file(void) { return json_file != NULL ? json_file : stdout; }
 static void print_string(const char *text) {
   (void)fputc('"', out_file());
   for (const unsigned char *c = (const unsigned char *)text; *c != '\0';) {
-    size_t length = utf8_length(c);
+    size_t length = eg_utf8_length((const char *)c);
     if (*c == '"' || *c == '\\')
       fprintf(out_file(), "\\%c", *c);
     else if (*c < 0x20 || (*c == '<' && json_file != NULL)) // may stand in a page
@@ -223,6 +247,7 @@ void json_close(char bracket) {
 }
 
 void json_text(const char *key, const char *value) {
+  if (value == NULL) return;
   key_of(key);
   print_string(value);
 }
@@ -253,4 +278,35 @@ void json_bool(const char *key, bool value) {
 void json_value(const char *key, const char *json) {
   key_of(key);
   fprintf(out_file(), "%s", json);
+}
+
+json_field json_field_text(const char *key, const char *value) {
+  return (json_field){.key = key, .kind = JSON_TEXT, .text = value};
+}
+
+json_field json_field_real(const char *key, double value) {
+  return (json_field){.key = key, .kind = JSON_REAL, .real = value};
+}
+
+json_field json_field_bool(const char *key, bool value) {
+  return (json_field){.key = key, .kind = JSON_TRUTH, .whole = value};
+}
+
+json_field json_field_int(const char *key, uint64_t value) {
+  return (json_field){.key = key, .kind = JSON_WHOLE, .whole = value};
+}
+
+void json_members(const json_field *fields, size_t count) {
+  for (const json_field *f = fields; f < fields + count; f++)
+    switch (f->kind) {
+    case JSON_TEXT: json_text(f->key, f->text); break;
+    case JSON_REAL: json_real(f->key, f->real); break;
+    case JSON_WHOLE: json_int(f->key, f->whole); break;
+    case JSON_TRUTH: json_bool(f->key, f->whole != 0); break;
+    }
+}
+
+void json_begin_list(const char *key) {
+  json_begin();
+  json_open(key, '[');
 }

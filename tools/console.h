@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/clock.h"
+#include "base/status.h"
 #include "include/egraph.h"
 
 // Exit statuses.
@@ -15,21 +17,29 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 /// As fprintf, for what has names of a model in it: control characters, and what is no
 /// UTF-8, are printed as \x1b, so that a terminal does not obey a name and a line stays
 /// one. The format has line ends at its end only.
-void show(FILE *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void show(FILE *file, const char *format, ...) EG_PRINTF(2, 3);
 /// The same of a text of several lines, of which the names have no line ends.
 void show_lines(FILE *file, const char *text);
 
 /// Prints the library's last error; returns EXIT_FAILED.
 int report_failure(egraph_status status);
+/// EXIT_DONE, or as report_failure.
+int outcome_of(egraph_status status);
+/// Prints "egraph: ", a message and a line end to standard error. complain returns false,
+/// refuse returns EXIT_USAGE.
+bool complain(const char *format, ...) EG_PRINTF(1, 2);
+int refuse(const char *format, ...) EG_PRINTF(1, 2);
+/// Complains of a file: "PATH: the reason of errno".
+bool complain_of_file(const char *path);
 
-/// A clock that only goes forwards.
-double now_seconds(void);
 /// Amounts for people, three digits: "1.23 ms", "19.4 MB".
 typedef struct amount_text {
   char text[24];
 } amount_text;
 amount_text seconds_text(double seconds);
 amount_text bytes_text(double bytes);
+/// Seconds since 1970 as UTC, in a form of strftime; "-" for what is no date.
+amount_text date_text(int64_t seconds, const char *format);
 
 /// One line that is redrawn on a terminal, at most ten times a second; nothing elsewhere.
 /// Also reports whether Ctrl-C was pressed since install_interrupt: callers then stop
@@ -44,15 +54,53 @@ bool interrupted(void);
 void json_to(FILE *file);
 void json_begin(void);
 void json_end(void);
-void json_open(const char *key,
-               char bracket); // nested '{' or '['; key NULL inside a list
+/// Nested '{' or '['; the key is NULL inside a list.
+void json_open(const char *key, char bracket);
 void json_close(char bracket);
-void json_text(const char *key, const char *value);
-void json_real(const char *key, double value);
-void json_short(const char *key, double value); // finite; six digits
+void json_text(const char *key, const char *value); // value NULL: left out
+void json_real(const char *key, double value);      // null where it is not finite
+void json_short(const char *key, double value);     // finite; six digits
 void json_int(const char *key, uint64_t value);
 void json_bool(const char *key, bool value);
 /// A value that is JSON text already.
 void json_value(const char *key, const char *json);
+
+/// A member of an object. The type of the value chooses its form; a text NULL is left
+/// out.
+typedef struct json_field {
+  const char *key;
+  enum { JSON_TEXT, JSON_REAL, JSON_WHOLE, JSON_TRUTH } kind;
+  union {
+    const char *text;
+    double real;
+    uint64_t whole;
+  };
+} json_field;
+#define JSON(key, value)                                                                 \
+  _Generic((value), char *                                                               \
+           : json_field_text, const char *                                               \
+           : json_field_text, double                                                     \
+           : json_field_real, float                                                      \
+           : json_field_real, bool                                                       \
+           : json_field_bool, unsigned                                                   \
+           : json_field_int, unsigned long                                               \
+           : json_field_int, unsigned long long                                          \
+           : json_field_int)(key, value)
+json_field json_field_text(const char *key, const char *value);
+json_field json_field_real(const char *key, double value);
+json_field json_field_bool(const char *key, bool value);
+json_field json_field_int(const char *key, uint64_t value);
+
+/// Members, JSON(key, value) each, of the object that is open.
+#define JSON_MEMBERS(...)                                                                \
+  json_members((const json_field[]){__VA_ARGS__},                                        \
+               sizeof((const json_field[]){__VA_ARGS__}) / sizeof(json_field))
+void json_members(const json_field *fields, size_t count);
+/// A nested object of such members; the key is NULL inside a list.
+#define JSON_OBJECT(key, ...)                                                            \
+  (json_open(key, '{'), JSON_MEMBERS(__VA_ARGS__), json_close('}'))
+/// An object whose first member is a list, and its end with members behind the list.
+void json_begin_list(const char *key);
+#define JSON_END_LIST(...) (json_close(']'), JSON_MEMBERS(__VA_ARGS__), json_end())
 
 #endif

@@ -4,7 +4,7 @@
 #ifndef EG_TOOLS_HELP_H
 #define EG_TOOLS_HELP_H
 
-#include "tools/flags.h"
+#include "tools/flag_table.h"
 
 /// Prints the help that an argument asks for: "-h" and "--help" as text, "--help=man" the
 /// sections of a manual page from SYNOPSIS on, "--help=bash" and "--help=zsh" a case of

@@ -6,7 +6,7 @@
 #include "base/spelling.h"
 #include "tools/arguments.h"
 #include "tools/help.h"
-#include "tools/planning.h"
+#include "tools/optimize_call.h"
 
 enum { MAX_NAME = 64, MAX_WORDS = 256 };
 

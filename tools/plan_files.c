@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/planning.h"
+#include "tools/optimize_call.h"
 
 static bool ends_with(const char *text, const char *end) {
   size_t length = strlen(text), wanted = strlen(end);
@@ -73,5 +73,5 @@ int explain_plan_file(const char *path, const plan_view *view) {
   if (status == EGRAPH_OK)
     status = (view->against != NULL ? explain_two : explain_one)(plan, view);
   egraph_plan_destroy(plan);
-  return status == EGRAPH_OK ? EXIT_DONE : report_failure(status);
+  return outcome_of(status);
 }

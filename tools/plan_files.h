@@ -3,7 +3,7 @@
 #ifndef EG_TOOLS_PLAN_FILES_H
 #define EG_TOOLS_PLAN_FILES_H
 
-#include "tools/planning.h"
+#include "tools/optimize_call.h"
 
 /// True for the name of a plan: ".json" or ".json.gz".
 bool is_plan_file(const char *path);

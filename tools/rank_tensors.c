@@ -157,8 +157,7 @@ egraph_status rank_run_describe(rank_run *r) {
   for (uint32_t i = 0; status == EGRAPH_OK && i < info.inputs; i++)
     status = egraph_graph_input(r->graph, i, &r->input_names[i], &r->inputs[i]);
   for (uint32_t o = 0; status == EGRAPH_OK && o < info.outputs; o++)
-    status = egraph_graph_output(r->graph, o, &r->output_names[o], &r->outputs[o]);
-  if (status != EGRAPH_OK) return status;
+    EG_TRY(egraph_graph_output(r->graph, o, &r->output_names[o], &r->outputs[o]));
   for (uint32_t o = 0; o < info.outputs; o++)
     r->entry[o] = find_text(r->input_names, info.inputs, r->output_names[o]);
   bool trains = find_text(r->input_names, info.inputs, "learning_rate") >= 0;

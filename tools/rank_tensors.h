@@ -63,7 +63,7 @@ bool rank_run_can_save(const rank_run *r);
 /// Writes --checkpoint and --save, after the last step; false with a message.
 bool rank_run_write_files(const rank_run *r);
 /// Says in a line each what is trained, and which weights were begun with.
-/// (trained_text.c)
+/// (trained_weights.c)
 void rank_run_print_weights(const rank_run *r);
 
 /// Before a run that is verified. (run_alone.c)

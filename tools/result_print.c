@@ -6,19 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/tied_weights.h"
-#include "tools/trained_text.h"
+#include "tools/trained_weights.h"
 
 // ---- one device -------------------------------------------------------------------
 
 static void print_basis_json(const char *name, const egraph_cost_basis *basis) {
-  json_open(name, '{');
-  json_int("measured", basis->measured);
-  json_int("estimated", basis->estimated);
-  json_int("guessed", basis->guessed);
-  json_int("given", basis->given);
-  json_int("unpriced", basis->unpriced);
-  json_close('}');
+  JSON_OBJECT(name, JSON("measured", basis->measured),
+              JSON("estimated", basis->estimated), JSON("guessed", basis->guessed),
+              JSON("given", basis->given), JSON("unpriced", basis->unpriced));
 }
 
 static void explanation_json(const egraph_result *result) {
@@ -27,26 +22,21 @@ static void explanation_json(const egraph_result *result) {
   for (uint32_t i = 0; i < egraph_graph_node_count(graph); i++) {
     egraph_node node = {i};
     egraph_origin origin = egraph_result_origin(result, node);
-    json_open(NULL, '{');
-    json_text("value", egraph_value_name(graph, egraph_node_result(graph, node, 0)));
-    json_text("operator", egraph_node_operator(graph, node));
-    json_text("made_by", origin.made_by);
-    json_real("seconds", origin.seconds);
-    json_close('}');
+    JSON_OBJECT(
+        NULL, JSON("value", egraph_value_name(graph, egraph_node_result(graph, node, 0))),
+        JSON("operator", egraph_node_operator(graph, node)),
+        JSON("made_by", origin.made_by), JSON("seconds", origin.seconds));
   }
   json_close(']');
 }
 
 /// Of a search that is not the product's own.
 static void search_json(const egraph_report *r) {
-  json_open("search", '{');
-  json_text("algorithm", r->algorithm);
-  json_int("graphs_visited", r->graphs_visited);
-  json_int("graphs_queued", r->graphs_queued);
-  json_int("rewrites_tried", r->rewrites_tried);
-  json_real("work", r->search_work);
-  json_real("seconds", r->search_seconds);
-  json_close('}');
+  JSON_OBJECT("search", JSON("algorithm", r->algorithm),
+              JSON("graphs_visited", r->graphs_visited),
+              JSON("graphs_queued", r->graphs_queued),
+              JSON("rewrites_tried", r->rewrites_tried), JSON("work", r->search_work),
+              JSON("seconds", r->search_seconds));
 }
 
 /// True when the executor has kernels for all operators of the result.
@@ -58,84 +48,58 @@ static void unpriced_json(const egraph_result *result) {
   const char *name;
   uint32_t count;
   json_open("unpriced", '[');
-  for (uint32_t i = 0; (count = egraph_result_unpriced(result, i, &name)) != 0; i++) {
-    json_open(NULL, '{');
-    json_text("operator", name);
-    json_int("count", count);
-    json_close('}');
-  }
+  for (uint32_t i = 0; (count = egraph_result_unpriced(result, i, &name)) != 0; i++)
+    JSON_OBJECT(NULL, JSON("operator", name), JSON("count", count));
   json_close(']');
 }
 
 void print_graph_json(const optimize_session *session, bool explains) {
   const egraph_report *r = egraph_result_report(session->result);
   json_begin();
-  json_real("cost_before", r->cost_before);
-  json_real("cost_after", r->cost_after);
-  json_real("bound", r->bound);
-  json_real("gap", r->gap);
-  json_text("status", r->status);
-  json_text("proven_over", r->proven_over);
-  json_text("ended", r->ended);
-  json_text("stop", r->stop);
+  JSON_MEMBERS(JSON("cost_before", r->cost_before), JSON("cost_after", r->cost_after),
+               JSON("bound", r->bound), JSON("gap", r->gap), JSON("status", r->status),
+               JSON("proven_over", r->proven_over), JSON("ended", r->ended),
+               JSON("stop", r->stop));
   if (r->algorithm != NULL) search_json(r);
-  json_text("math", egraph_math_name(r->math));
-  json_int("rounds", r->rounds);
-  json_bool("settled", r->settled);
-  json_int("nodes", r->nodes);
-  json_int("classes", r->classes);
-  json_int("iterations", r->iterations);
-  json_int("nodes_before", r->nodes_before);
-  json_int("nodes_after", r->nodes_after);
-  json_real("tree_cost", r->tree_cost);
-  json_real("dag_cost", r->dag_cost);
-  json_int("measured", r->measured);
-  json_int("measured_again", r->measured_again);
-  json_bool("order_clear", r->is_order_clear);
-  json_int("measured_while_busy", r->busy);
+  JSON_MEMBERS(JSON("math", egraph_math_name(r->math)), JSON("rounds", r->rounds),
+               JSON("settled", r->settled), JSON("nodes", r->nodes),
+               JSON("classes", r->classes), JSON("iterations", r->iterations),
+               JSON("nodes_before", r->nodes_before), JSON("nodes_after", r->nodes_after),
+               JSON("tree_cost", r->tree_cost), JSON("dag_cost", r->dag_cost),
+               JSON("measured", r->measured), JSON("measured_again", r->measured_again),
+               JSON("order_clear", r->is_order_clear),
+               JSON("measured_while_busy", r->busy));
   json_open("open", '[');
   for (uint32_t i = 0; i < egraph_graph_open_dims(session->graph); i++) {
     egraph_dim dim;
     if (egraph_graph_open_dim(session->graph, i, &dim) != EGRAPH_OK) break;
-    json_open(NULL, '{');
-    json_text("dim", dim.name);
-    json_int("example", (uint64_t)dim.size);
-    json_close('}');
+    JSON_OBJECT(NULL, JSON("dim", dim.name), JSON("example", (uint64_t)dim.size));
   }
   json_close(']');
   print_basis_json("costs", &r->basis);
   print_basis_json("costs_compared", &r->compared);
   unpriced_json(session->result);
-  json_real("unpriced_seconds", r->unpriced_seconds);
-  json_int("unsized_values", r->unsized_values);
+  JSON_MEMBERS(JSON("unpriced_seconds", r->unpriced_seconds),
+               JSON("unsized_values", r->unsized_values));
   if (r->unsized_value != NULL)
     json_text("unsized_value", r->unsized_value);
   else
     json_value("unsized_value", "null");
-  json_int("unknown_trips", r->unknown_trips);
-  json_bool("runnable", is_runnable(session->result));
-  json_int("left_out", r->left_out);
-  json_open("work", '{');
-  json_real("saturate", r->saturate_work);
-  json_real("extract", r->extract_work);
-  json_close('}');
-  json_open("seconds", '{');
-  json_real("saturate", r->saturate_seconds);
-  json_real("profile", r->profile_seconds);
-  json_real("extract", r->extract_seconds);
-  json_real("total", r->total_seconds);
-  json_close('}');
+  JSON_MEMBERS(JSON("unknown_trips", r->unknown_trips),
+               JSON("runnable", is_runnable(session->result)),
+               JSON("left_out", r->left_out));
+  JSON_OBJECT("work", JSON("saturate", r->saturate_work),
+              JSON("extract", r->extract_work));
+  JSON_OBJECT("seconds", JSON("saturate", r->saturate_seconds),
+              JSON("profile", r->profile_seconds), JSON("extract", r->extract_seconds),
+              JSON("total", r->total_seconds));
   json_open("rules", '[');
   for (uint32_t i = 0; i < egraph_result_rule_count(session->result); i++) {
     egraph_rule_report rule = egraph_result_rule(session->result, i);
     if (rule.matches == 0) continue;
-    json_open(NULL, '{');
-    json_text("name", rule.name);
-    json_int("matches", rule.matches);
-    json_int("rejected", rule.rejected);
-    json_int("nodes", rule.nodes);
-    json_int("unions", rule.unions);
-    json_close('}');
+    JSON_OBJECT(NULL, JSON("name", rule.name), JSON("matches", rule.matches),
+                JSON("rejected", rule.rejected), JSON("nodes", rule.nodes),
+                JSON("unions", rule.unions));
   }
   json_close(']');
   if (explains) explanation_json(session->result);
@@ -203,14 +167,13 @@ static void print_open_dims(const egraph_graph *graph) {
 static void print_measuring(const egraph_report *r) {
   if (r->measured_again != 0 || !r->is_order_clear)
     printf("measured    %u again, because they decide; %s\n", r->measured_again,
-           r->is_order_clear ? "the order is clear"
-                             : "the time was over before the order was clear "
-                               "(--settle-limit)");
+           r->is_order_clear
+               ? "the order is clear"
+               : "the time was over before the order was clear (--settle-limit)");
   if (r->busy != 0)
-    printf(
-        "busy        %u operators were measured while others used the machine; when it "
-        "is quiet, egraph profile MODEL --again measures anew\n",
-        r->busy);
+    printf("busy        %u operators were measured while others used the machine; when "
+           "it is quiet, egraph profile MODEL --again measures anew\n",
+           r->busy);
 }
 
 /// True when all costs are estimates from bytes.
@@ -335,22 +298,14 @@ void print_graph_text(const optimize_session *session) {
 
 static void exchange_json(void *user, const egraph_plan_exchange *exchange) {
   (void)user;
-  json_open(NULL, '{');
-  json_text("phase", exchange->phase);
-  json_text("kind", exchange->kind);
-  json_text("axis", exchange->axis);
-  json_int("count", exchange->count);
-  json_real("bytes", exchange->bytes);
-  json_real("seconds", exchange->seconds);
-  json_close('}');
+  JSON_OBJECT(NULL, JSON("phase", exchange->phase), JSON("kind", exchange->kind),
+              JSON("axis", exchange->axis), JSON("count", exchange->count),
+              JSON("bytes", exchange->bytes), JSON("seconds", exchange->seconds));
 }
 
 static void store_json(void *user, const egraph_plan_store *store) {
   (void)user;
-  json_open(store->kind, '{');
-  json_real("at_peak", store->at_peak);
-  json_real("most", store->most);
-  json_close('}');
+  JSON_OBJECT(store->kind, JSON("at_peak", store->at_peak), JSON("most", store->most));
 }
 
 static bool is_certified(const egraph_report *r) {
@@ -359,13 +314,9 @@ static bool is_certified(const egraph_report *r) {
 
 /// Of a search that is not the product's own.
 static void plan_search_json(const egraph_report *r) {
-  json_open("search", '{');
-  json_text("algorithm", r->algorithm);
-  json_int("proposals", r->proposals);
-  json_real("work", r->search_work);
-  json_real("seconds", r->search_seconds);
-  json_real("excess_bytes", r->excess_memory);
-  json_close('}');
+  JSON_OBJECT("search", JSON("algorithm", r->algorithm), JSON("proposals", r->proposals),
+              JSON("work", r->search_work), JSON("seconds", r->search_seconds),
+              JSON("excess_bytes", r->excess_memory));
 }
 
 static void report_json(const optimize_session *session, const char *certificate) {
@@ -373,51 +324,36 @@ static void report_json(const optimize_session *session, const char *certificate
   const egraph_report *r = egraph_result_report(result);
   const egraph_plan *plan = egraph_result_plan(result);
   egraph_plan_info info = egraph_plan_info_of(plan);
-  json_text("status", r->status);
-  json_real("cost", r->cost_after);
-  json_real("bound", r->bound);
-  json_real("gap", r->gap);
-  if (certificate != NULL) {
-    json_real("checked", is_certified(r) ? r->checked : INFINITY);
-    json_bool("bound_unchecked",
-              !is_certified(r) || r->meshes > 1 || r->checked < r->bound);
-  }
+  JSON_MEMBERS(JSON("status", r->status), JSON("cost", r->cost_after),
+               JSON("bound", r->bound), JSON("gap", r->gap));
+  if (certificate != NULL)
+    JSON_MEMBERS(JSON("checked", is_certified(r) ? r->checked : INFINITY),
+                 JSON("bound_unchecked", (bool)(!is_certified(r) || r->meshes > 1 ||
+                                                r->checked < r->bound)));
   json_text("proven_over", r->proven_over);
   if (session->baseline != NULL) json_text("baseline", session->baseline);
   if (r->algorithm != NULL) plan_search_json(r);
-  if (r->overlap_plans != 0) {
-    json_open("overlap", '{');
-    json_real("seconds", r->overlapped);
-    json_real("bound", r->overlap_bound);
-    json_int("plans", r->overlap_plans);
-    json_close('}');
-  }
-  json_text("ended", r->ended);
-  json_text("mesh", info.mesh);
+  if (r->overlap_plans != 0)
+    JSON_OBJECT("overlap", JSON("seconds", r->overlapped),
+                JSON("bound", r->overlap_bound), JSON("plans", r->overlap_plans));
+  JSON_MEMBERS(JSON("ended", r->ended), JSON("mesh", info.mesh));
   if (r->seed != NULL) json_text("seed", r->seed);
-  json_int("untried", r->untried);
-  json_real("work", r->search_work);
-  json_int("devices", info.devices);
-  json_int("meshes", r->meshes);
-  json_int("micro_batches", info.micro_batches);
-  json_int("nodes", plan != NULL ? r->nodes_after : r->nodes_before);
-  json_int("blocks", r->blocks);
-  json_int("measured", r->measured);
+  JSON_MEMBERS(JSON("untried", r->untried), JSON("work", r->search_work),
+               JSON("devices", info.devices), JSON("meshes", r->meshes),
+               JSON("micro_batches", info.micro_batches),
+               JSON("nodes", plan != NULL ? r->nodes_after : r->nodes_before),
+               JSON("blocks", r->blocks), JSON("measured", r->measured));
   print_basis_json("costs", &r->basis);
   print_basis_json("costs_compared", &r->compared);
-  json_open("egraph", '{');
-  json_int("nodes", r->nodes);
-  json_int("classes", r->classes);
-  json_int("iterations", r->iterations);
-  json_text("stop", r->stop);
-  json_close('}');
-  json_real("memory_bytes", plan == NULL ? INFINITY : info.memory);
-  json_real("memory_limit_bytes", r->memory_limit);
-  json_real("least_memory_bytes", r->least_memory > 0 ? r->least_memory : INFINITY);
+  JSON_OBJECT("egraph", JSON("nodes", r->nodes), JSON("classes", r->classes),
+              JSON("iterations", r->iterations), JSON("stop", r->stop));
+  JSON_MEMBERS(
+      JSON("memory_bytes", plan == NULL ? INFINITY : info.memory),
+      JSON("memory_limit_bytes", r->memory_limit),
+      JSON("least_memory_bytes", r->least_memory > 0 ? r->least_memory : INFINITY));
   json_open("seconds", '{');
-  json_real("prepare", r->prepare_seconds);
-  json_real("space", r->space_seconds);
-  json_real("solve", r->solve_seconds);
+  JSON_MEMBERS(JSON("prepare", r->prepare_seconds), JSON("space", r->space_seconds),
+               JSON("solve", r->solve_seconds));
   if (certificate != NULL) json_real("certify", r->certify_seconds);
   json_real("total", r->total_seconds);
   json_close('}');

@@ -55,11 +55,10 @@ static egraph_status run_alone(rank_run *r, egraph_session *session,
                                const egraph_tensor *outputs) {
   double allowed = tensor_tolerance(r->graph);
   for (size_t step = 0; step < r->step_count; step++) {
-    double start = now_seconds();
-    egraph_status status =
-        egraph_session_run(session, r->inputs, r->input_count, outputs, r->output_count);
-    if (status != EGRAPH_OK) return status;
-    r->alone[step] = now_seconds() - start;
+    double start = eg_clock_seconds();
+    EG_TRY(
+        egraph_session_run(session, r->inputs, r->input_count, outputs, r->output_count));
+    r->alone[step] = eg_clock_seconds() - start;
   }
   for (uint32_t o = 0; o < r->output_count; o++) {
     double error = egraph_tensor_error(&outputs[o], &r->outputs[o]);

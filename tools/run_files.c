@@ -111,13 +111,10 @@ static bool check_array(rank_run *r, const char *name, const egraph_tensor *all)
   }
   uint64_t count = batches_of(r, name, all, &r->inputs[input]);
   if (count == 0) return false;
-  if (count != 1 && r->batch_count > 1 && count != r->batch_count) {
-    fprintf(stderr,
-            "egraph: %s: array '%s' has %" PRIu64 " batches, others %" PRIu64
-            "; give all of them as many\n",
-            r->flags->data, name, count, r->batch_count);
-    return false;
-  }
+  if (count != 1 && r->batch_count > 1 && count != r->batch_count)
+    return complain("%s: array '%s' has %" PRIu64 " batches, others %" PRIu64
+                    "; give all of them as many",
+                    r->flags->data, name, count, r->batch_count);
   if (count > r->batch_count) r->batch_count = count;
   return true;
 }
@@ -147,13 +144,10 @@ static bool check_batches(rank_run *r) {
 static bool read_step(rank_run *r) {
   egraph_tensor number;
   if (!egraph_arrays_find(r->resumed, STEP_NAME, &number) ||
-      number.dtype != EGRAPH_INT64 || number.rank != 0 || *(int64_t *)number.data < 0) {
-    fprintf(stderr,
-            "egraph: %s is no checkpoint: it has no '%s'; give a file that --checkpoint "
-            "wrote\n",
-            r->flags->resume, STEP_NAME);
-    return false;
-  }
+      number.dtype != EGRAPH_INT64 || number.rank != 0 || *(int64_t *)number.data < 0)
+    return complain(
+        "%s is no checkpoint: it has no '%s'; give a file that --checkpoint wrote",
+        r->flags->resume, STEP_NAME);
   r->first_step = (uint64_t) * (int64_t *)number.data;
   return true;
 }
@@ -276,8 +270,7 @@ bool rank_run_can_save(const rank_run *r) {
   remove_model(path);
   if (status == EGRAPH_OK) return true;
   (void)report_failure(status);
-  fprintf(stderr, "egraph: --save would fail after training; nothing was trained\n");
-  return false;
+  return complain("--save would fail after training; nothing was trained");
 }
 
 bool rank_run_write_files(const rank_run *r) {

@@ -3,7 +3,7 @@
 #ifndef EG_TOOLS_RUN_FLAGS_H
 #define EG_TOOLS_RUN_FLAGS_H
 
-#include "tools/planning.h"
+#include "tools/optimize_call.h"
 
 typedef struct run_flags {
   bool compare, steps, json;

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/optimize_call.h"
 #include "tools/plan_files.h"
-#include "tools/planning.h"
 #include "tools/rank_tensors.h"
 #include "tools/tensor_files.h"
-#include "tools/tied_weights.h"
+#include "tools/trained_weights.h"
 
 bool runs_on_ranks(const run_flags *flags, const char *path) {
   return flags->ranks != 0 || flags->train != 0 || flags->channel != NULL ||
@@ -60,8 +60,11 @@ static egraph_status plan_model(rank_run *r, egraph_graph *graph) {
   if (flags->train != 0)
     plan.optimizer =
         flags->optimizer != NULL ? flags->optimizer : egraph_training_default().optimizer;
-  egraph_status status = optimize_graph(&plan, graph, &session);
+  egraph_status status = optimize_load(&plan, NULL, &session);
+  session.graph = graph;
+  if (status == EGRAPH_OK) status = optimize_search(&plan, &session);
   if (status == EGRAPH_OK) status = egraph_result_take_plan(session.result, &r->plan);
+  session.graph = NULL; // the caller's
   optimize_close(&session);
   return status;
 }
@@ -145,34 +148,22 @@ static egraph_status open_plan(rank_run *r, const char *path) {
 /// Says what does not fit before anything is run.
 static bool plan_fits(const rank_run *r, const char *path) {
   const egraph_plan_info info = egraph_plan_info_of(r->plan);
-  if (r->flags->ranks != 0 && r->flags->ranks != info.devices) {
-    fprintf(stderr,
-            "egraph: %s is a plan for %u devices, not for --ranks %llu; plan it again "
-            "for as many\n",
-            path, info.devices, (unsigned long long)r->flags->ranks);
-    return false;
-  }
+  if (r->flags->ranks != 0 && r->flags->ranks != info.devices)
+    return complain(
+        "%s is a plan for %u devices, not for --ranks %llu; plan it again for as many",
+        path, info.devices, (unsigned long long)r->flags->ranks);
   const run_flags *f = r->flags;
   bool is_of_training = f->resume != NULL || f->checkpoint != NULL || f->save != NULL;
-  if (f->save != NULL && r->model_path == NULL) {
-    fprintf(stderr,
-            "egraph: --save writes a copy of the model, and %s is a plan alone; give the "
-            "model with --weights\n",
-            path);
-    return false;
-  }
-  if (f->train == 0 && is_of_training) {
-    fprintf(stderr, "egraph: --save, --checkpoint and --resume are of training; give "
-                    "--train\n");
-    return false;
-  }
-  if (r->flags->train != 0 && r->loss < 0) {
-    fprintf(stderr,
-            "egraph: %s is no plan of a training step; make one with egraph plan "
-            "--train, or leave --train out\n",
-            path);
-    return false;
-  }
+  if (f->save != NULL && r->model_path == NULL)
+    return complain("--save writes a copy of the model, and %s is a plan alone; give the "
+                    "model with --weights",
+                    path);
+  if (f->train == 0 && is_of_training)
+    return complain("--save, --checkpoint and --resume are of training; give --train");
+  if (r->flags->train != 0 && r->loss < 0)
+    return complain("%s is no plan of a training step; make one with egraph plan "
+                    "--train, or leave --train out",
+                    path);
   return true;
 }
 
@@ -192,10 +183,10 @@ static void print_begin(const rank_run *r) {
   const egraph_plan_info info = egraph_plan_info_of(r->plan);
   if (r->flags->json) {
     json_begin();
-    json_text("mesh", info.mesh);
-    json_int("ranks", info.devices);
-    json_int("micro_batches", info.micro_batches);
-    json_text("channel", r->flags->channel != NULL ? r->flags->channel : "local");
+    JSON_MEMBERS(
+        JSON("mesh", info.mesh), JSON("ranks", info.devices),
+        JSON("micro_batches", info.micro_batches),
+        JSON("channel", r->flags->channel != NULL ? r->flags->channel : "local"));
     rank_run_print_weights(r);
     json_open("steps", '[');
   } else {
@@ -219,11 +210,8 @@ static bool on_step(void *user, const egraph_plan_step *step) {
   if (step->rank != 0 || r->loss < 0) return interrupted();
   double loss = loss_of(r);
   if (r->flags->json) {
-    json_open(NULL, '{');
-    json_int("step", r->first_step + step->step + 1);
-    json_real("loss", loss);
-    json_real("seconds", step->seconds);
-    json_close('}');
+    JSON_OBJECT(NULL, JSON("step", r->first_step + step->step + 1), JSON("loss", loss),
+                JSON("seconds", step->seconds));
   } else {
     printf("step %-4llu loss %-12.6g %10s\n",
            (unsigned long long)(r->first_step + step->step + 1), loss,
@@ -267,10 +255,8 @@ static void print_time(const rank_run *r) {
   double busy = median_of(r->busy + first, r->done - first);
   if (r->flags->json) {
     json_close(']');
-    json_real("time", median);
-    json_real("time_min", least);
-    json_real("time_busy", busy);
-    json_real("predicted", predicted);
+    JSON_MEMBERS(JSON("time", median), JSON("time_min", least), JSON("time_busy", busy),
+                 JSON("predicted", predicted));
   } else {
     printf("time        median %s, least %s, of the processor %s; predicted %s",
            seconds_text(median).text, seconds_text(least).text, seconds_text(busy).text,
@@ -285,17 +271,14 @@ static bool print_verdict(const rank_run *r) {
   size_t first = r->done > 1 ? 1 : 0;
   double alone = median_of(r->alone + first, r->done - first);
   if (r->flags->json) {
-    json_real("max_error", v->error);
-    json_real("noise", v->noise);
-    json_text("worst_output", v->output);
-    json_bool("equal", v->equal);
-    json_real("time_alone", alone);
+    JSON_MEMBERS(JSON("max_error", v->error), JSON("noise", v->noise),
+                 JSON("worst_output", v->output), JSON("equal", v->equal),
+                 JSON("time_alone", alone));
   } else {
-    printf(
-        "verify      outputs %s: largest error %.3g of the scale of '%s', where rounding "
-        "explains %.3g; one device takes %s\n",
-        v->equal ? "equal" : "DIFFER", v->error, v->output, v->noise,
-        seconds_text(alone).text);
+    printf("verify      outputs %s: largest error %.3g of the scale of '%s', where "
+           "rounding explains %.3g; one device takes %s\n",
+           v->equal ? "equal" : "DIFFER", v->error, v->output, v->noise,
+           seconds_text(alone).text);
   }
   return v->equal;
 }
@@ -346,58 +329,38 @@ static int run_and_print(rank_run *r) {
 
 static bool flags_fit(const run_flags *flags, const char *path) {
   bool is_plan = is_plan_file(path);
-  if (has_process_ranks(flags) && !is_plan) {
-    fprintf(stderr,
-            "egraph: processes run a plan that is there, the same in all of them; "
-            "write one with egraph plan -o, and give it instead of the model\n");
-    return false;
-  }
+  if (has_process_ranks(flags) && !is_plan)
+    return complain("processes run a plan that is there, the same in all of them; write "
+                    "one with egraph plan -o, and give it instead of the model");
   bool is_sized =
       flags->load.batch != 0 || flags->load.dims.count != 0 || flags->load.fix_defaults;
   if (is_plan && ((is_sized && flags->weights == NULL) || flags->database != NULL ||
-                  flags->no_measure)) {
-    fprintf(stderr, "egraph: --dim, --batch, --fix-defaults, --db and --no-measure are "
-                    "of models; give "
-                    "them to egraph plan\n");
-    return false;
-  }
+                  flags->no_measure))
+    return complain("--dim, --batch, --fix-defaults, --db and --no-measure are of "
+                    "models; give them to egraph plan");
   const training_flags *training = &flags->training;
   bool unties = training_flags_untie(training);
-  if (unties && (flags->train == 0 || (is_plan && flags->weights == NULL))) {
-    fprintf(stderr, "egraph: --untie and --untie-only are of models that are trained; "
-                    "give --train, and the model (of a plan with --weights)\n");
-    return false;
-  }
+  if (unties && (flags->train == 0 || (is_plan && flags->weights == NULL)))
+    return complain("--untie and --untie-only are of models that are trained; give "
+                    "--train, and the model (of a plan with --weights)");
   bool chooses = training->freeze.count != 0 || training->train_only.count != 0 ||
                  training->decay > 0;
-  if (chooses && (is_plan || flags->train == 0)) {
-    fprintf(stderr, "egraph: --freeze, --train-only and --decay are of models that are "
-                    "trained; give --train, or make a plan with them\n");
-    return false;
-  }
-  if (flags->steps) {
-    fprintf(stderr, "egraph: --steps times the operators of a model on one device; leave "
-                    "out what is of ranks and plans\n");
-    return false;
-  }
-  if (is_started_by_mpi() && !has_process_ranks(flags)) {
-    fprintf(stderr, "egraph: mpirun started several processes, and each would run the "
-                    "whole plan; give --channel mpi, or leave mpirun out\n");
-    return false;
-  }
-  if (is_channel(flags, "nccl") && strcmp(flags->backend, "cuda") != 0) {
-    fprintf(stderr,
-            "egraph: --channel nccl is between devices; give --backend cuda, or "
-            "--channel local or mpi with --backend %s\n",
-            flags->backend);
-    return false;
-  }
-  if ((flags->optimizer != NULL || flags->loss != NULL) &&
-      (is_plan || flags->train == 0)) {
-    fprintf(stderr, "egraph: --optimizer and --loss are of models that are trained; give "
-                    "--train, or make a plan with them\n");
-    return false;
-  }
+  if (chooses && (is_plan || flags->train == 0))
+    return complain("--freeze, --train-only and --decay are of models that are trained; "
+                    "give --train, or make a plan with them");
+  if (flags->steps)
+    return complain("--steps times the operators of a model on one device; leave out "
+                    "what is of ranks and plans");
+  if (is_started_by_mpi() && !has_process_ranks(flags))
+    return complain("mpirun started several processes, and each would run the whole "
+                    "plan; give --channel mpi, or leave mpirun out");
+  if (is_channel(flags, "nccl") && strcmp(flags->backend, "cuda") != 0)
+    return complain("--channel nccl is between devices; give --backend cuda, or "
+                    "--channel local or mpi with --backend %s",
+                    flags->backend);
+  if ((flags->optimizer != NULL || flags->loss != NULL) && (is_plan || flags->train == 0))
+    return complain("--optimizer and --loss are of models that are trained; give "
+                    "--train, or make a plan with them");
   return true;
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "tools/left_out.h"
+#include "tools/repeated_batches.h"
 
 // ---- files ------------------------------------------------------------------------
 
@@ -41,11 +41,8 @@ static void write_streams(const egraph_simulation *simulation, uint32_t count) {
   json_open("streams", '[');
   for (uint32_t i = 0; i < count; i++) {
     egraph_simulation_stream stream = egraph_simulation_stream_at(simulation, i);
-    json_open(NULL, '{');
-    json_text("name", stream.name);
-    json_real("busy", stream.busy);
-    json_real("idle", stream.idle);
-    json_close('}');
+    JSON_OBJECT(NULL, JSON("name", stream.name), JSON("busy", stream.busy),
+                JSON("idle", stream.idle));
   }
   json_close(']');
 }
@@ -54,13 +51,9 @@ static void write_waits(const egraph_simulation *simulation, uint32_t count) {
   json_open("waits", '[');
   for (uint32_t i = 0; i < count; i++) {
     egraph_simulation_wait wait = egraph_simulation_wait_at(simulation, i);
-    json_open(NULL, '{');
-    json_text("phase", wait.phase);
-    json_text("kind", wait.kind);
-    json_text("axis", wait.axis);
-    json_real("seconds", wait.seconds);
-    json_int("count", wait.count);
-    json_close('}');
+    JSON_OBJECT(NULL, JSON("phase", wait.phase), JSON("kind", wait.kind),
+                JSON("axis", wait.axis), JSON("seconds", wait.seconds),
+                JSON("count", wait.count));
   }
   json_close(']');
 }
@@ -69,11 +62,8 @@ static void write_alive(const egraph_simulation *simulation, uint32_t count) {
   json_open("alive", '[');
   for (uint32_t i = 0; i < count; i++) {
     egraph_simulation_alive alive = egraph_simulation_alive_at(simulation, i);
-    json_open(NULL, '{');
-    json_text("name", alive.name);
-    json_text("store", alive.store);
-    json_real("bytes", alive.bytes);
-    json_close('}');
+    JSON_OBJECT(NULL, JSON("name", alive.name), JSON("store", alive.store),
+                JSON("bytes", alive.bytes));
   }
   json_close(']');
 }
@@ -82,10 +72,10 @@ static void write_alive(const egraph_simulation *simulation, uint32_t count) {
 static void write_devices(const simulated_plan *s, const egraph_simulation_info *info) {
   json_open("devices", '[');
   json_open(NULL, '{');
-  json_int("count", egraph_plan_info_of(s->plan).devices);
-  json_real("busy", egraph_simulation_stream_at(s->simulation, 0).busy);
-  json_real("peak_bytes", info->peak_bytes);
-  json_real("peak_seconds", info->peak_seconds);
+  JSON_MEMBERS(JSON("count", egraph_plan_info_of(s->plan).devices),
+               JSON("busy", egraph_simulation_stream_at(s->simulation, 0).busy),
+               JSON("peak_bytes", info->peak_bytes),
+               JSON("peak_seconds", info->peak_seconds));
   write_streams(s->simulation, info->streams);
   write_waits(s->simulation, info->waits);
   write_alive(s->simulation, info->alive);
@@ -100,18 +90,13 @@ void simulation_json(const simulated_plan *s) {
     egraph_simulation_task task = egraph_simulation_task_at(s->simulation, t);
     if (task.is_critical) critical += task.end - task.start;
   }
-  json_text("issue", issue_names[info.issue]);
-  json_real("seconds", info.seconds);
-  json_real("in_order", info.in_order);
-  json_real("most_busy", info.most_busy);
-  json_real("critical_path", critical);
-  json_real("closed_form", info.closed_form);
-  json_int("tasks", info.tasks);
-  json_real("messages", info.messages);
-  json_int("kinds", info.kinds);
-  json_int("closed_exchanges", info.closed);
-  json_real("beside", info.beside > 0 ? info.beside : 1);
-  json_bool("beside_known", info.beside > 0);
+  JSON_MEMBERS(JSON("issue", issue_names[info.issue]), JSON("seconds", info.seconds),
+               JSON("in_order", info.in_order), JSON("most_busy", info.most_busy),
+               JSON("critical_path", critical), JSON("closed_form", info.closed_form),
+               JSON("tasks", info.tasks), JSON("messages", info.messages),
+               JSON("kinds", info.kinds), JSON("closed_exchanges", info.closed),
+               JSON("beside", info.beside > 0 ? info.beside : 1),
+               JSON("beside_known", (bool)(info.beside > 0)));
   write_devices(s, &info);
 }
 
@@ -119,13 +104,8 @@ void simulation_json(const simulated_plan *s) {
 
 static void write_row_name(const char *kind, uint32_t row, const char *name) {
   json_open(NULL, '{');
-  json_text("ph", "M");
-  json_text("name", kind);
-  json_int("pid", 0);
-  json_int("tid", row);
-  json_open("args", '{');
-  json_text("name", name);
-  json_close('}');
+  JSON_MEMBERS(JSON("ph", "M"), JSON("name", kind), JSON("pid", 0u), JSON("tid", row));
+  JSON_OBJECT("args", JSON("name", name));
   json_close('}');
 }
 
@@ -133,19 +113,13 @@ static void write_event(const egraph_simulation_task *task) {
   char name[256];
   (void)snprintf(name, sizeof name, "%s %s", task->what, task->name);
   json_open(NULL, '{');
-  json_text("ph", "X");
-  json_text("name", name);
-  json_text("cat", task->phase);
-  json_int("pid", 0);
-  json_int("tid", task->stream);
-  json_real("ts", 1e6 * task->start);
-  json_real("dur", 1e6 * (task->end - task->start));
+  JSON_MEMBERS(JSON("ph", "X"), JSON("name", name), JSON("cat", task->phase),
+               JSON("pid", 0u), JSON("tid", task->stream), JSON("ts", 1e6 * task->start),
+               JSON("dur", 1e6 * (task->end - task->start)));
   json_open("args", '{');
   json_int("micro_batch", task->micro_batch);
-  if (task->axis[0] != '\0') {
-    json_text("axis", task->axis);
-    json_real("bytes", task->bytes);
-  }
+  if (task->axis[0] != '\0')
+    JSON_MEMBERS(JSON("axis", task->axis), JSON("bytes", task->bytes));
   json_bool("critical", task->is_critical);
   json_close('}');
   json_close('}');
@@ -153,42 +127,31 @@ static void write_event(const egraph_simulation_task *task) {
 
 static void write_memory_event(egraph_simulation_memory point) {
   json_open(NULL, '{');
-  json_text("ph", "C");
-  json_text("name", "memory");
-  json_int("pid", 0);
-  json_real("ts", 1e6 * point.seconds);
-  json_open("args", '{');
-  json_real("bytes", point.bytes);
-  json_close('}');
+  JSON_MEMBERS(JSON("ph", "C"), JSON("name", "memory"), JSON("pid", 0u),
+               JSON("ts", 1e6 * point.seconds));
+  JSON_OBJECT("args", JSON("bytes", point.bytes));
   json_close('}');
 }
 
 static bool report_no_memory(const char *path) {
-  fprintf(stderr, "egraph: %s: there is not enough memory for it\n", path);
-  return false;
+  return complain("%s: there is not enough memory for it", path);
 }
 
 /// On a row of its own: micro-batches that repeat the one before.
-static void write_left_out_event(const left_out *left, uint32_t row) {
+static void write_left_out_event(const repeated_batches *left, uint32_t row) {
   char name[96];
   (void)snprintf(name, sizeof name, "micro-batches %u to %u repeat the one before",
                  left->first, left->first + left->count - 1);
   write_row_name("thread_name", row, "left out");
-  json_open(NULL, '{');
-  json_text("ph", "X");
-  json_text("name", name);
-  json_text("cat", "left out");
-  json_int("pid", 0);
-  json_int("tid", row);
-  json_real("ts", 1e6 * left->from);
-  json_real("dur", 1e6 * (left->until - left->from));
-  json_close('}');
+  JSON_OBJECT(NULL, JSON("ph", "X"), JSON("name", name), JSON("cat", "left out"),
+              JSON("pid", 0u), JSON("tid", row), JSON("ts", 1e6 * left->from),
+              JSON("dur", 1e6 * (left->until - left->from)));
 }
 
 bool trace_write(const char *path, const simulated_plan *s) {
   egraph_simulation_info info = egraph_simulation_info_of(s->simulation);
-  left_out left;
-  if (!left_out_find(s->simulation, &left)) return report_no_memory(path);
+  repeated_batches left;
+  if (!repeated_batches_find(s->simulation, &left)) return report_no_memory(path);
   FILE *file = open_file(path);
   if (file == NULL) return false;
   json_to(file);
@@ -200,13 +163,13 @@ bool trace_write(const char *path, const simulated_plan *s) {
     write_row_name("thread_name", i, egraph_simulation_stream_at(s->simulation, i).name);
   for (uint32_t t = 0; t < info.tasks; t++) {
     egraph_simulation_task task = egraph_simulation_task_at(s->simulation, t);
-    if (task.stream != EGRAPH_NONE && !left_out_has(&left, task.micro_batch))
+    if (task.stream != EGRAPH_NONE && !repeated_batches_have(&left, task.micro_batch))
       write_event(&task);
   }
   if (left.count != 0) write_left_out_event(&left, info.streams);
   for (uint32_t i = 0; i < info.memory_points; i++) {
     egraph_simulation_memory point = egraph_simulation_memory_at(s->simulation, i);
-    if (!left_out_has_time(&left, point.seconds)) write_memory_event(point);
+    if (!repeated_batches_have_time(&left, point.seconds)) write_memory_event(point);
   }
   json_close(']');
   json_end();
@@ -267,17 +230,13 @@ static void write_task(const text_table *texts, const egraph_simulation_task *ta
 }
 
 /// The page counts the micro-batch before the first for each of them.
-static void write_left_out(const left_out *left) {
-  json_open("left_out", '{');
-  json_int("first", left->first);
-  json_int("count", left->count);
-  json_real("from", left->from);
-  json_real("until", left->until);
-  json_close('}');
+static void write_left_out(const repeated_batches *left) {
+  JSON_OBJECT("left_out", JSON("first", left->first), JSON("count", left->count),
+              JSON("from", left->from), JSON("until", left->until));
 }
 
 static void write_tasks(const simulated_plan *s, const text_table *texts, uint32_t count,
-                        const left_out *left) {
+                        const repeated_batches *left) {
   json_open("texts", '[');
   for (uint32_t i = 0; i < texts->count; i++)
     json_text(NULL, texts->texts[i]);
@@ -285,19 +244,19 @@ static void write_tasks(const simulated_plan *s, const text_table *texts, uint32
   json_open("timeline", '[');
   for (uint32_t t = 0; t < count; t++) {
     egraph_simulation_task task = egraph_simulation_task_at(s->simulation, t);
-    if (task.stream != EGRAPH_NONE && !left_out_has(left, task.micro_batch))
+    if (task.stream != EGRAPH_NONE && !repeated_batches_have(left, task.micro_batch))
       write_task(texts, &task);
   }
   json_close(']');
 }
 
 static void write_memory(const egraph_simulation *simulation, const char *key,
-                         const left_out *left) {
+                         const repeated_batches *left) {
   uint32_t count = egraph_simulation_info_of(simulation).memory_points;
   json_open(key, '[');
   for (uint32_t i = 0; i < count; i++) {
     egraph_simulation_memory point = egraph_simulation_memory_at(simulation, i);
-    if (left_out_has_time(left, point.seconds)) continue;
+    if (repeated_batches_have_time(left, point.seconds)) continue;
     json_short(NULL, point.seconds);
     json_short(NULL, point.bytes);
   }
@@ -307,15 +266,14 @@ static void write_memory(const egraph_simulation *simulation, const char *key,
 typedef struct report_parts {
   text_table texts;
   char *explanation;
-  left_out left, left_in_order; // of the two simulations
+  repeated_batches left, left_in_order; // of the two simulations
 } report_parts;
 
 static void write_data(const simulated_plan *s, const report_parts *parts) {
   egraph_plan_info plan = egraph_plan_info_of(s->plan);
   json_begin();
-  json_text("plan", s->path);
-  json_text("mesh", plan.mesh);
-  json_real("memory_limit", plan.memory_limit);
+  JSON_MEMBERS(JSON("plan", s->path), JSON("mesh", plan.mesh),
+               JSON("memory_limit", plan.memory_limit));
   simulation_json(s);
   write_left_out(&parts->left);
   write_memory(s->simulation, "memory", &parts->left);
@@ -346,8 +304,8 @@ bool report_write(const char *path, const simulated_plan *s) {
   bool is_ready =
       egraph_plan_remarks(NULL, s->plan, false, &parts.explanation) == EGRAPH_OK &&
       list_texts(s->simulation, tasks, &parts.texts) &&
-      left_out_find(s->simulation, &parts.left) &&
-      left_out_find(s->in_order, &parts.left_in_order);
+      repeated_batches_find(s->simulation, &parts.left) &&
+      repeated_batches_find(s->in_order, &parts.left_in_order);
   bool written = is_ready ? write_page(path, s, &parts) : report_no_memory(path);
   egraph_string_free(NULL, parts.explanation);
   free(parts.texts.texts);

@@ -44,8 +44,7 @@ bool tensor_read(const char *path, void *data, size_t size) {
 
 bool tensor_write(const char *path, const void *data, size_t size) {
   if (eg_file_write(path, data, size) == EGRAPH_OK) return true;
-  fprintf(stderr, "egraph: %s; choose another file\n", egraph_last_error());
-  return false;
+  return complain("%s; choose another file", egraph_last_error());
 }
 
 bool tensors_are_named(const text_list *list, const egraph_graph *graph, uint32_t count,

@@ -4,7 +4,7 @@
 #define EG_TOOLS_TENSOR_FILES_H
 
 #include "include/egraph.h"
-#include "tools/flags.h"
+#include "tools/flag_table.h"
 
 typedef egraph_status (*tensor_getter)(const egraph_graph *, uint32_t, const char **,
                                        egraph_tensor *);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "tools/console.h"
 
 enum { FIRST_ROOM = 4096, MAX_PATH_BYTES = 4096 };
 
@@ -41,8 +42,7 @@ char *text_file_read(const char *path) {
 
 bool text_file_write(const char *path, const char *text) {
   if (eg_file_write(path, text, strlen(text)) == EGRAPH_OK) return true;
-  fprintf(stderr, "egraph: %s\n", egraph_last_error());
-  return false;
+  return complain("%s", egraph_last_error());
 }
 
 bool files_are_same(const char *a, const char *b) {
@@ -63,13 +63,10 @@ bool file_can_be_written(const char *path) {
   bool is_folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
   if (!is_folder && access(length != 0 ? folder : ".", W_OK) == 0) return true;
   if (!is_folder && access(path, W_OK) == 0) return true; // a device, for instance
-  fprintf(stderr, "egraph: %s: cannot be written: %s; choose another file\n", path,
-          is_folder ? "it is a folder" : strerror(errno));
-  return false;
+  return complain("%s: cannot be written: %s; choose another file", path,
+                  is_folder ? "it is a folder" : strerror(errno));
 }
 
 bool say_overwritten(const char *path, const char *what) {
-  fprintf(stderr, "egraph: %s is %s, and would be overwritten; choose another file\n",
-          path, what);
-  return false;
+  return complain("%s is %s, and would be overwritten; choose another file", path, what);
 }

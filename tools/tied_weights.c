@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/tied_weights.h"
+#include "tools/trained_weights.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,9 +19,7 @@ static egraph_status replace_by_untied(const egraph_training *training,
                                        const char *const *patterns, uint32_t count,
                                        egraph_graph **inout) {
   egraph_graph *untied;
-  egraph_status status =
-      egraph_training_untie(*inout, training, patterns, count, &untied);
-  if (status != EGRAPH_OK) return status;
+  EG_TRY(egraph_training_untie(*inout, training, patterns, count, &untied));
   egraph_graph_destroy(*inout);
   *inout = untied;
   return EGRAPH_OK;
@@ -76,15 +74,10 @@ egraph_status warn_of_ties(const training_flags *flags, const egraph_graph *mode
 static void write_tie(void *user, const egraph_tied_weight *weight) {
   (void)user;
   json_open(NULL, '{');
-  json_text("name", weight->name);
-  json_int("elements", (uint64_t)weight->elements);
+  JSON_MEMBERS(JSON("name", weight->name), JSON("elements", (uint64_t)weight->elements));
   json_open("uses", '[');
-  for (uint32_t i = 0; i < weight->use_count; i++) {
-    json_open(NULL, '{');
-    json_text("op", weight->ops[i]);
-    json_text("node", weight->nodes[i]);
-    json_close('}');
-  }
+  for (uint32_t i = 0; i < weight->use_count; i++)
+    JSON_OBJECT(NULL, JSON("op", weight->ops[i]), JSON("node", weight->nodes[i]));
   json_close(']');
   json_close('}');
 }
@@ -130,8 +123,7 @@ egraph_status untie_as_plan(const egraph_plan *plan, egraph_graph **inout,
   egraph_graph *untied;
   *out_untied = false;
   if (egraph_graph_open_dims(*inout) != 0) return EGRAPH_OK;
-  egraph_status status = egraph_training_untie(*inout, NULL, EVERYTHING, 1, &untied);
-  if (status != EGRAPH_OK) return status;
+  EG_TRY(egraph_training_untie(*inout, NULL, EVERYTHING, 1, &untied));
   *out_untied = needs_untied(egraph_plan_graph(plan), *inout, untied);
   egraph_graph_destroy(*out_untied ? *inout : untied);
   if (*out_untied) *inout = untied;

@@ -192,16 +192,15 @@ void rows_write_svg(FILE *file, const compare_row *const *rows, size_t count) {
   fprintf(file,
           "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%.0f\" "
           "viewBox=\"0 0 %d %.0f\">\n"
-          "<style>text{font:11px sans-serif;fill:#222}.title{font-weight:bold}"
-          ".name{text-anchor:end}.own{font-weight:bold}.none{fill:#888}"
-          ".bar{fill:#a8b4c4}rect.own{fill:#1f5fa8}.ahead{fill:#c8553d}"
-          ".head{font-size:15px;font-weight:bold}</style>\n"
+          "<style>text{font:11px "
+          "sans-serif;fill:#222}.title{font-weight:bold}.name{text-anchor:end}.own{font-"
+          "weight:bold}.none{fill:#888}.bar{fill:#a8b4c4}rect.own{fill:#1f5fa8}.ahead{"
+          "fill:#c8553d}.head{font-size:15px;font-weight:bold}</style>\n"
           "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
           width, height, width, height);
-  write_text(
-      file, MARGIN, 22, "head",
-      "Seconds of a step, exchanges beside computing, relative to egraph's best, or "
-      "to the best row where egraph has none");
+  write_text(file, MARGIN, 22, "head",
+             "Seconds of a step, exchanges beside computing, relative to egraph's best, "
+             "or to the best row where egraph has none");
   write_text(file, MARGIN, 40, "note",
              "Shorter is better. Blue: egraph. Red: ahead of it. Graphs for one device "
              "are compared by their cost.");

@@ -10,7 +10,7 @@
 #include "tools/bench/compare/chart.h"
 #include "tools/bench/compare/measure.h"
 #include "tools/csv.h"
-#include "tools/planning.h"
+#include "tools/optimize_call.h"
 
 enum { MAX_NODES = 65536, MAX_MACHINE = 128 };
 
@@ -92,10 +92,8 @@ static bool read_names(const char *spelled, const char *text,
       at++;
     if (at == count) return refuse_word(spelled, out->items[i], name_at, count);
     for (size_t k = 0; k < i; k++)
-      if (strcmp(out->items[k], out->items[i]) == 0) {
-        fprintf(stderr, "egraph: %s: '%s' stands there twice\n", spelled, out->items[i]);
-        return false;
-      }
+      if (strcmp(out->items[k], out->items[i]) == 0)
+        return complain("%s: '%s' stands there twice", spelled, out->items[i]);
   }
   return true;
 }
@@ -234,11 +232,8 @@ static bool list_entries(comparison *c) {
       const char *nodes = c->nodes.items[n];
       int length = snprintf(machine, sizeof machine, "%s%s%s", c->machines.items[m],
                             *nodes != '\0' ? "*" : "", nodes);
-      if (length < 0 || (size_t)length >= sizeof machine) {
-        fprintf(stderr, "egraph: --machine: a name of more than %d letters\n",
-                MAX_MACHINE);
-        return false;
-      }
+      if (length < 0 || (size_t)length >= sizeof machine)
+        return complain("--machine: a name of more than %d letters", MAX_MACHINE);
       egraph_status status = machine_devices(machine, &devices);
       if (status != EGRAPH_OK) {
         (void)report_failure(status);
@@ -253,9 +248,8 @@ static bool list_entries(comparison *c) {
   for (size_t i = 0; i < c->count; i++) // entries stay where they are from here on
     c->entries[i].what.machine = c->entries[i].machine;
   if (c->count != 0) return true;
-  fprintf(stderr, "egraph: no search of --search plans a model of --models; egraph bench "
-                  "compare --list says which do\n");
-  return false;
+  return complain("no search of --search plans a model of --models; egraph bench compare "
+                  "--list says which do");
 }
 
 /// Takes over rows that are there; false when one was made with other settings.
@@ -491,8 +485,7 @@ static int print_lists(void) {
 
 static bool flags_fit(const compare_flags *f) {
   if (!f->resumes || f->csv != NULL) return true;
-  fprintf(stderr, "egraph: --resume goes on with the rows of --csv FILE; give both\n");
-  return false;
+  return complain("--resume goes on with the rows of --csv FILE; give both");
 }
 
 int command_bench_compare(int argc, char **argv) {
@@ -504,10 +497,9 @@ int command_bench_compare(int argc, char **argv) {
   command cmd = {
       .name = "bench compare",
       .usage = "[--models LIST] [--machine LIST] [--nodes LIST] [options]",
-      .summary =
-          "Plans training steps of published models for machines by every search "
-          "there is, each in a process of its own, simulates the plans, and stands "
-          "them side by side. Lists are separated by commas."};
+      .summary = "Plans training steps of published models for machines by every search "
+                 "there is, each in a process of its own, simulates the plans, and "
+                 "stands them side by side. Lists are separated by commas."};
   add_heading(&cmd, "Rows");
   add_switch(&cmd, "--list", &flags.lists,
              "print models, with the source of their configuration, and searches");
@@ -526,10 +518,9 @@ int command_bench_compare(int argc, char **argv) {
   add_text(&cmd, "--search LIST", &flags.searches, "searches (default: all that fit)");
   offer_searches(&cmd);
   add_heading(&cmd, "Search");
-  add_uint(
-      &cmd, "--work N", &flags.work, 1, 1e12,
-      "millions of steps of each search, about a millisecond each: the same rows on a "
-      "busy machine");
+  add_uint(&cmd, "--work N", &flags.work, 1, 1e12,
+           "millions of steps of each search, about a millisecond each: the same rows on "
+           "a busy machine");
   add_uint(&cmd, "--seed N", &flags.seed, 0, 1e18, "seed of random choices");
   add_switch(&cmd, "--no-builtin", &flags.no_builtin, "plan without rules");
   add_real(&cmd, "--patience X", &flags.patience, 0, 1e6,

@@ -221,12 +221,12 @@ static void run_child(const compare_case *c, compare_row *row, int to) {
 #if defined(__linux__)
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
-  double start = now_seconds();
+  double start = eg_clock_seconds();
   egraph_status status = search_row(c, row);
   if (status != EGRAPH_OK) {
     const char *message = egraph_last_error();
     tell_failure(row, *message != '\0' ? message : egraph_status_name(status));
-    row_set_real(row, COL_SECONDS, now_seconds() - start);
+    row_set_real(row, COL_SECONDS, eg_clock_seconds() - start);
   }
   FILE *out = fdopen(to, "w");
   if (out == NULL) _exit(EXIT_FAILED);
@@ -236,11 +236,11 @@ static void run_child(const compare_case *c, compare_row *row, int to) {
 
 /// All that the child writes, up to its end. False: interrupted, or it took too long.
 static bool read_all(int from, double patience, FILE *to) {
-  double end = now_seconds() + patience;
+  double end = eg_clock_seconds() + patience;
   char bytes[4096];
   for (;;) {
     struct pollfd wait = {.fd = from, .events = POLLIN};
-    if (interrupted() || (patience > 0 && now_seconds() > end)) return false;
+    if (interrupted() || (patience > 0 && eg_clock_seconds() > end)) return false;
     if (poll(&wait, 1, 200) <= 0) continue;
     ssize_t count = read(from, bytes, sizeof bytes);
     if (count == 0) return true;

@@ -231,12 +231,11 @@ bool table_settings_match(const compare_table *t, const compare_row *have,
     const char *a = row_cell(have, (compare_column)c);
     const char *b = row_cell(want, (compare_column)c);
     if (COLUMNS[c].role != SETTING || strcmp(a, b) == 0) continue;
-    show(
-        stderr,
-        "egraph: %s: the row of %s on %s devices, %s, was made with %s %s, not %s; go on "
-        "with that, or choose another --csv\n",
-        t->path, row_cell(have, COL_MODEL), row_cell(have, COL_DEVICES),
-        row_cell(have, COL_SEARCH), COLUMNS[c].name, a, b);
+    show(stderr,
+         "egraph: %s: the row of %s on %s devices, %s, was made with %s %s, not %s; go "
+         "on with that, or choose another --csv\n",
+         t->path, row_cell(have, COL_MODEL), row_cell(have, COL_DEVICES),
+         row_cell(have, COL_SEARCH), COLUMNS[c].name, a, b);
     return false;
   }
   return true;
@@ -288,10 +287,10 @@ void rows_write_json(FILE *file, const compare_row *const *rows, size_t count) {
       counts[s] += row_is(rows[i], (compare_status)s);
   }
   json_close(']');
-  json_int("fits", counts[STATUS_FITS]);
-  json_int("does_not_fit", counts[STATUS_TOO_LARGE]);
-  json_int("none_found", counts[STATUS_NONE_FOUND]);
-  json_int("failed", counts[STATUS_FAILED]);
+  JSON_MEMBERS(JSON("fits", counts[STATUS_FITS]),
+               JSON("does_not_fit", counts[STATUS_TOO_LARGE]),
+               JSON("none_found", counts[STATUS_NONE_FOUND]),
+               JSON("failed", counts[STATUS_FAILED]));
   json_end();
   json_to(NULL);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/console.h"
 #include "tools/text_file.h"
 
 // ---- files -----------------------------------------------------------------------
@@ -27,10 +28,7 @@ bool bench_file_names(const char *folder, text_array *out) {
     return true;
   }
   DIR *open = opendir(folder);
-  if (open == NULL) {
-    fprintf(stderr, "egraph: %s: %s\n", folder, strerror(errno));
-    return false;
-  }
+  if (open == NULL) return complain("%s: %s", folder, strerror(errno));
   for (struct dirent *entry; (entry = readdir(open)) != NULL;)
     add_benchmark(out, entry->d_name);
   (void)closedir(open);
@@ -182,11 +180,9 @@ static bool read_lines(bench_spec *spec, const char *folder, char *text) {
     char *value = blank + strspn(blank, " ");
     *blank = '\0';
     if (*text != '\0' && *text != ';' && !read_line(spec, folder, text, value)) {
-      fprintf(stderr,
-              "egraph: %s.bench:%u: '%s' is unknown, has no such value, or its file is "
-              "absent; see bench/README.md\n",
-              spec->name, number, text);
-      return false;
+      return complain("%s.bench:%u: '%s' is unknown, has no such value, or its file is "
+                      "absent; see bench/README.md",
+                      spec->name, number, text);
     }
     text = next;
   }

@@ -10,7 +10,7 @@
 
 #include "tools/arguments.h"
 #include "tools/bench/saturate/measure.h"
-#include "tools/planning.h"
+#include "tools/optimize_call.h"
 #include "tools/text_file.h"
 
 enum { MAX_BENCH_REPEATS = 100 };
@@ -171,13 +171,9 @@ static void print_row(const bench_measurement *m, bool has_peer) {
 
 static void print_json_counts(const bench_result *r) {
   json_open("counts", '[');
-  for (uint32_t i = 0; i < r->row_count; i++) {
-    json_open(NULL, '{');
-    json_int("nodes", r->rows[i].nodes);
-    json_int("classes", r->rows[i].classes);
-    json_int("matches", r->rows[i].matches);
-    json_close('}');
-  }
+  for (uint32_t i = 0; i < r->row_count; i++)
+    JSON_OBJECT(NULL, JSON("nodes", r->rows[i].nodes),
+                JSON("classes", r->rows[i].classes), JSON("matches", r->rows[i].matches));
   json_close(']');
 }
 
@@ -186,10 +182,9 @@ static void print_json_pairs(const bench_measurement *m) {
   for (uint32_t i = 0; i < m->runs; i++) {
     json_open(NULL, '{');
     json_real("cpu_seconds", m->seconds[i]);
-    if (m->peer_runs != 0) {
-      json_real("peer_cpu_seconds", m->peer_seconds[i]);
-      json_real("ratio", ratio(m, i));
-    }
+    if (m->peer_runs != 0)
+      JSON_MEMBERS(JSON("peer_cpu_seconds", m->peer_seconds[i]),
+                   JSON("ratio", ratio(m, i)));
     json_close('}');
   }
   json_close(']');
@@ -198,33 +193,26 @@ static void print_json_pairs(const bench_measurement *m) {
 static void print_json_peer(const bench_measurement *m) {
   if (m->peer_runs == 0) return;
   spread theirs = spread_of(m->peer_seconds, m->peer_runs);
-  json_real("peer_cpu_seconds", theirs.least);
-  json_real("peer_cpu_seconds_median", theirs.median);
-  json_int("peer_peak_bytes", m->peer.peak_bytes);
-  json_real("ratio", ratios_of(m).median);
+  JSON_MEMBERS(JSON("peer_cpu_seconds", theirs.least),
+               JSON("peer_cpu_seconds_median", theirs.median),
+               JSON("peer_peak_bytes", m->peer.peak_bytes),
+               JSON("ratio", ratios_of(m).median));
 }
 
 static void print_measurement_json(const bench_measurement *m) {
   const bench_result *r = &m->best;
   spread ours = spread_of(m->seconds, m->runs);
   json_open(NULL, '{');
-  json_text("bench", m->spec->name);
-  json_int("nodes", r->nodes);
-  json_int("classes", r->classes);
-  json_int("iterations", r->iterations);
-  json_text("stop", r->stop);
-  json_int("matches", r->matches);
-  json_real("cpu_seconds", ours.least);
-  json_real("cpu_seconds_median", ours.median);
-  json_real("wall_seconds", r->wall_seconds);
-  json_real("search_seconds", r->search_seconds);
-  json_real("apply_seconds", r->apply_seconds);
-  json_real("rebuild_seconds", r->rebuild_seconds);
-  json_int("peak_bytes", r->peak_bytes);
-  json_int("kept_bytes", r->kept_bytes);
-  json_int("engine_bytes", r->engine_bytes);
-  json_int("engine_peak_bytes", r->engine_peak_bytes);
-  json_int("mismatches", count_mismatches(m, NULL));
+  JSON_MEMBERS(
+      JSON("bench", m->spec->name), JSON("nodes", r->nodes), JSON("classes", r->classes),
+      JSON("iterations", r->iterations), JSON("stop", r->stop),
+      JSON("matches", r->matches), JSON("cpu_seconds", ours.least),
+      JSON("cpu_seconds_median", ours.median), JSON("wall_seconds", r->wall_seconds),
+      JSON("search_seconds", r->search_seconds), JSON("apply_seconds", r->apply_seconds),
+      JSON("rebuild_seconds", r->rebuild_seconds), JSON("peak_bytes", r->peak_bytes),
+      JSON("kept_bytes", r->kept_bytes), JSON("engine_bytes", r->engine_bytes),
+      JSON("engine_peak_bytes", r->engine_peak_bytes),
+      JSON("mismatches", count_mismatches(m, NULL)));
   print_json_peer(m);
   print_json_pairs(m);
   print_json_counts(r);
@@ -254,10 +242,8 @@ static bool add_matching(const text_array *all, const char *pattern, text_array 
     if (fnmatch(pattern, all->items[i], 0) == 0)
       text_array_add(out, all->items[i], strlen(all->items[i]));
   if (out->count != before) return true;
-  fprintf(stderr,
-          "egraph: no benchmark like '%s'; egraph bench saturate --list shows all\n",
-          pattern);
-  return false;
+  return complain("no benchmark like '%s'; egraph bench saturate --list shows all",
+                  pattern);
 }
 
 static bool choose(const saturate_bench_flags *flags, const positional *words,
@@ -343,8 +329,7 @@ static int measure_all(saturate_bench *b, const text_array *names) {
     measure(b, names->items[i]);
   if (b->flags->json) {
     json_close(']');
-    json_int("measured", b->measured);
-    json_int("mismatches", b->mismatches);
+    JSON_MEMBERS(JSON("measured", b->measured), JSON("mismatches", b->mismatches));
     json_end();
   }
   if (interrupted())
@@ -374,15 +359,15 @@ static int run_bench(const saturate_bench_flags *flags, const positional *words)
 
 int command_bench_saturate(int argc, char **argv) {
   saturate_bench_flags flags = {.threads = 1, .repeats = 1, .iterations = UINT32_MAX};
-  command cmd = {
-      .name = "bench saturate",
-      .usage = "[NAME...] [options]",
-      .summary = "Measures saturation of plain terms, each benchmark in a process of its "
-                 "own, and compares nodes and classes after each iteration with those "
-                 "that the rules imply. A NAME may be a pattern (\"ac*\"), or a raw "
-                 "benchmark of another size (add-5000).",
-      .max_positional = MAX_POSITIONAL,
-      .words = ""}; // names, not files
+  command cmd = {.name = "bench saturate",
+                 .usage = "[NAME...] [options]",
+                 .summary =
+                     "Measures saturation of plain terms, each benchmark in a process of "
+                     "its own, and compares nodes and classes after each iteration with "
+                     "those that the rules imply. A NAME may be a pattern (\"ac*\"), or "
+                     "a raw benchmark of another size (add-5000).",
+                 .max_positional = MAX_POSITIONAL,
+                 .words = ""}; // names, not files
   add_heading(&cmd, "Benchmarks");
   add_switch(&cmd, "--list", &flags.list, "print the names only");
   add_text(&cmd, "--spec DIR", &flags.folder,
@@ -406,9 +391,7 @@ int command_bench_saturate(int argc, char **argv) {
   positional words;
   int parsed = parse_arguments(&cmd, argc, argv, &words);
   if (parsed != PARSE_RUN) return parsed;
-  if (flags.peer != NULL && flags.iterations != UINT32_MAX) {
-    fprintf(stderr, "egraph: --peer knows nothing of --iterations; leave one out\n");
-    return EXIT_USAGE;
-  }
+  if (flags.peer != NULL && flags.iterations != UINT32_MAX)
+    return refuse("--peer knows nothing of --iterations; leave one out");
   return run_bench(&flags, &words);
 }

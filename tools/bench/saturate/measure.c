@@ -401,10 +401,7 @@ static bool read_result(int input, bench_result *out) {
 bool bench_run(const bench_spec *spec, const bench_mode *mode, bench_result *out) {
   int ends[2], status = 0;
   (void)fflush(NULL);
-  if (pipe(ends) != 0) {
-    fprintf(stderr, "egraph: no pipe: %s\n", strerror(errno));
-    return false;
-  }
+  if (pipe(ends) != 0) return complain("no pipe: %s", strerror(errno));
   pid_t child = fork();
   if (child == 0) be_child(ends[1], spec, mode);
   (void)close(ends[1]);
@@ -463,6 +460,5 @@ bool peer_run(const char *command, const char *name, peer_result *out) {
   read_last_line(output, line);
   if (pclose(output) != 0) return false;
   if (parse(line, out)) return true;
-  fprintf(stderr, "egraph: the peer's answer to %s is not understood: %s\n", name, line);
-  return false;
+  return complain("the peer's answer to %s is not understood: %s", name, line);
 }

@@ -138,8 +138,7 @@ static const zoo_model MODELS[] = {
      .micro_batches = 24,
      .source = ALPA,
      .note = "micro-batches and optimizer are ours; no operator makes the statistics of "
-             "a batch: they "
-             "are given"},
+             "a batch: they are given"},
     TENSAT("bert", zoo_build_tensat_bert),
     TENSAT("nasrnn", zoo_build_tensat_nasrnn),
     TENSAT("resnext50", zoo_build_tensat_resnext50),

@@ -1,8 +1,8 @@
 // Flags of a command, one call each: parsing and range checks (arguments.h), --help, the
 // manual page and completion (help.h) follow.
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_TOOLS_FLAGS_H
-#define EG_TOOLS_FLAGS_H
+#ifndef EG_TOOLS_FLAG_TABLE_H
+#define EG_TOOLS_FLAG_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

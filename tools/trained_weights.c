@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/trained_text.h"
+#include "tools/trained_weights.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "tools/rank_tensors.h"
-#include "tools/tied_weights.h"
+#include "tools/trained_weights.h"
 
 enum { MOST_NAMES = 8 }; // of one reason, in text
 
@@ -112,8 +112,8 @@ static void print_weights_text(const weight_list *list) {
 }
 
 static void print_weights_json(const weight_list *list) {
-  json_int("trained", list->trained);
-  json_int("trained_elements", (uint64_t)list->elements);
+  JSON_MEMBERS(JSON("trained", list->trained),
+               JSON("trained_elements", (uint64_t)list->elements));
   json_open("untrained", '[');
   for (size_t i = 0; i < list->rest_count; i++) {
     json_open(NULL, '{');

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/flags.h"
+#include "tools/flag_table.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -1,10 +1,13 @@
-// Trained weights that several operators share: the warning, and what --untie does.
+// The weights of a training step: which are trained, and ties that several operators
+// share.
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_TOOLS_TIED_WEIGHTS_H
-#define EG_TOOLS_TIED_WEIGHTS_H
+#ifndef EG_TOOLS_TRAINED_WEIGHTS_H
+#define EG_TOOLS_TRAINED_WEIGHTS_H
 
-#include "tools/planning.h"
+#include "tools/optimize_call.h"
 
+/// Prints how much of a model is trained with these options, and names the rest.
+egraph_status print_trained(const egraph_graph *model, const egraph_training *training);
 /// Replaces a model that is trained by one without the ties that the flags separate.
 egraph_status untie_model(const training_flags *flags, egraph_graph **inout);
 /// Warns of the ties that a model has, on standard error.

@@ -1,11 +1,11 @@
 // What optimize, plan, profile, explain and run share: flags, loading, and one call of
 // egraph_optimize.
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_TOOLS_PLANNING_H
-#define EG_TOOLS_PLANNING_H
+#ifndef EG_TOOLS_OPTIMIZE_CALL_H
+#define EG_TOOLS_OPTIMIZE_CALL_H
 
 #include "tools/console.h"
-#include "tools/flags.h"
+#include "tools/flag_table.h"
 
 // For completion; flags that take such names list them in their help, too.
 #define MACHINE_WORDS "host alpa dgx-a100 dgx-h100 p3-16xlarge"
@@ -86,19 +86,19 @@ void add_cost_flags(command *cmd, cost_flags *flags);
 void add_optimize_flags(command *cmd, optimize_flags *flags);
 /// True for the name of a graph in text form.
 bool is_graph_text(const char *path);
+/// Loads the shipped rules and those of files. Destroy *out whatever it returns.
+egraph_status load_rules(bool builtin, bool trust, const char *const *files, size_t count,
+                         egraph_rules **out);
 /// Loads a model; notes on standard error that it has no outputs.
 egraph_status load_model(const char *path, const load_flags *flags, egraph_graph **out);
 /// True when the call needs a plan, not a graph for one device of this host.
 bool optimize_flags_plan(const optimize_flags *flags);
-/// Loads the model, rules and database. optimize_close must follow whatever it returns.
+/// Loads the model (NULL: none), rules and database. optimize_close must follow whatever
+/// it returns.
 egraph_status optimize_load(const optimize_flags *flags, const char *model,
                             optimize_session *out);
 /// Optimizes what was loaded.
 egraph_status optimize_search(const optimize_flags *flags, optimize_session *session);
-/// Optimizes a graph that stays the caller's. optimize_close must follow whatever it
-/// returns.
-egraph_status optimize_graph(const optimize_flags *flags, egraph_graph *graph,
-                             optimize_session *out);
 /// Loads and optimizes. optimize_close must follow whatever it returns.
 egraph_status optimize_run(const optimize_flags *flags, const char *model,
                            optimize_session *out);

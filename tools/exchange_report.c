@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _POSIX_C_SOURCE 200809L
-#include "tools/exchanges_told.h"
+#include "tools/exchange_report.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -86,8 +86,7 @@ void exchanges_json(const char *machine, uint32_t ranks,
   if (is_host) json_int("ranks", ranks);
   if (is_host && basis->date != 0 && gmtime_r(&seconds, &parts) != NULL) {
     (void)strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &parts);
-    json_text("date", date);
-    json_bool("stood_still", basis->stood_still);
+    JSON_MEMBERS(JSON("date", date), JSON("stood_still", basis->stood_still));
   }
   json_close('}');
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _POSIX_C_SOURCE 200809L
-#include "tools/planning.h"
+#include "tools/optimize_call.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "tools/lists.h"
 
 void optimize_flags_init(optimize_flags *flags) {
   *flags = (optimize_flags){.search = egraph_search_default(),
@@ -20,10 +22,9 @@ void optimize_flags_init(optimize_flags *flags) {
 
 void add_load_flags(command *cmd, load_flags *flags) {
   add_heading(cmd, "Model");
-  add_list(
-      cmd, "--dim NAME=N", &flags->dims,
-      "size of a symbolic dimension (repeatable); without it the dimension stays open "
-      "where that is possible");
+  add_list(cmd, "--dim NAME=N", &flags->dims,
+           "size of a symbolic dimension (repeatable); without it the dimension stays "
+           "open where that is possible");
   add_uint(cmd, "--batch N", &flags->batch, 0, MAX_BATCH,
            "size of the only symbolic dimension, or of the first one of all inputs");
   add_switch(cmd, "--fix-defaults", &flags->fix_defaults,
@@ -84,7 +85,7 @@ static const char *spelling_of(const char *spelling) {
 
 static void add_search_flags(command *cmd, egraph_search *search) {
   add_heading(cmd, "Search");
-// Below 0 is what stands where the flag is not given.
+// A default below 0 means that the flag is not given.
 #define EGRAPH_OPTION(type, name, initial, low, high, readers, help)                     \
   _Generic(search->name, double                                                          \
            : add_real, uint64_t                                                          \
@@ -218,24 +219,34 @@ static void note_not_allowed(const egraph_rules *rules, uint32_t first,
   }
 }
 
-/// The rules that the flags name; destroy *out whatever it returns (NULL is possible).
+static egraph_status add_rule_files(egraph_rules *rules, const char *const *files,
+                                    size_t count) {
+  for (size_t i = 0; i < count; i++)
+    EG_TRY(egraph_rules_add_file(rules, files[i]));
+  return EGRAPH_OK;
+}
+
+egraph_status load_rules(bool builtin, bool trust, const char *const *files, size_t count,
+                         egraph_rules **out) {
+  EG_TRY(egraph_rules_create(NULL, out));
+  if (builtin) EG_TRY(egraph_rules_add_builtin(*out));
+  egraph_rules_trust(*out, trust);
+  return add_rule_files(*out, files, count);
+}
+
+/// Loads the rules that the flags name; destroy *out whatever it returns.
 static egraph_status rule_flags_load(const rule_flags *flags, egraph_rules **out) {
   *out = NULL;
-  egraph_status status = egraph_rules_create(NULL, out);
-  if (status == EGRAPH_OK && !flags->no_builtin) status = egraph_rules_add_builtin(*out);
-  if (status == EGRAPH_OK) egraph_rules_trust(*out, flags->trust);
-  uint32_t shipped = status == EGRAPH_OK ? egraph_rules_implied_count(*out) : 0;
-  uint32_t first = status == EGRAPH_OK ? egraph_rules_count(*out) : 0;
-  for (size_t i = 0; status == EGRAPH_OK && i < flags->files.count; i++)
-    status = egraph_rules_add_file(*out, flags->files.items[i]);
-  if (status == EGRAPH_OK) note_repeated(*out, shipped);
-  if (status == EGRAPH_OK && flags->math == NULL)
-    note_not_allowed(*out, first, rule_flags_math(flags));
-  for (size_t i = 0; status == EGRAPH_OK && i < flags->enabled.count; i++)
-    status = egraph_rules_enable(*out, flags->enabled.items[i], true);
-  for (size_t i = 0; status == EGRAPH_OK && i < flags->disabled.count; i++)
-    status = egraph_rules_enable(*out, flags->disabled.items[i], false);
-  return status;
+  EG_TRY(load_rules(!flags->no_builtin, flags->trust, NULL, 0, out));
+  uint32_t shipped = egraph_rules_implied_count(*out), first = egraph_rules_count(*out);
+  EG_TRY(add_rule_files(*out, flags->files.items, flags->files.count));
+  note_repeated(*out, shipped);
+  if (flags->math == NULL) note_not_allowed(*out, first, rule_flags_math(flags));
+  for (size_t i = 0; i < flags->enabled.count; i++)
+    EG_TRY(egraph_rules_enable(*out, flags->enabled.items[i], true));
+  for (size_t i = 0; i < flags->disabled.count; i++)
+    EG_TRY(egraph_rules_enable(*out, flags->disabled.items[i], false));
+  return EGRAPH_OK;
 }
 
 static egraph_status open_costs(const cost_flags *flags, const char *database,
@@ -253,11 +264,12 @@ static egraph_status open_costs(const cost_flags *flags, const char *database,
 
 bool is_this_host(const char *machine) {
   static const char *const hosts[] = {"host", "host-mpi"};
-  size_t length = machine == NULL ? 0 : strcspn(machine, "*");
-  for (size_t i = 0; machine != NULL && i < sizeof hosts / sizeof *hosts; i++)
+  if (machine == NULL) return true;
+  size_t length = strcspn(machine, "*");
+  for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++)
     if (strlen(hosts[i]) == length && strncmp(machine, hosts[i], length) == 0)
       return true;
-  return machine == NULL;
+  return false;
 }
 
 egraph_status open_plan_costs(const cost_flags *flags, const char *machine,
@@ -273,11 +285,7 @@ egraph_status open_plan_costs(const cost_flags *flags, const char *machine,
   return open_costs(&own, database, measure, out);
 }
 
-bool is_graph_text(const char *path) {
-  static const char suffix[] = ".egraph";
-  size_t length = strlen(path), end = sizeof suffix - 1;
-  return length >= end && strcmp(path + length - end, suffix) == 0;
-}
+bool is_graph_text(const char *path) { return text_ends_with(path, ".egraph"); }
 
 /// "NAME=N"; names may hold '='. What is no such text is a name of size 0, which the
 /// library refuses.
@@ -312,26 +320,23 @@ static egraph_status load_with(const char *path, const load_flags *flags,
 }
 
 egraph_status load_model(const char *path, const load_flags *flags, egraph_graph **out) {
-  egraph_status status = load_with(path, flags, out);
-  if (status == EGRAPH_OK && egraph_graph_info_of(*out).outputs == 0)
-    fprintf(stderr, "egraph: note: %s has no outputs, so nothing needs to be computed\n",
-            path);
-  return status;
+  EG_TRY(load_with(path, flags, out));
+  if (egraph_graph_info_of(*out).outputs == 0)
+    (void)complain("note: %s has no outputs, so nothing needs to be computed", path);
+  return EGRAPH_OK;
 }
 
-/// A plan needs the sizes of weights, not their data.
+/// Loads a model for a plan, which needs the sizes of weights, not their data.
 static egraph_status load_sizes(const char *path, const load_flags *flags,
                                 egraph_graph **out) {
   load_flags load = *flags;
   load.draw_weights = true;
-  egraph_status status = load_model(path, &load, out);
-  if (status != EGRAPH_OK || is_graph_text(path)) return status;
+  EG_TRY(load_model(path, &load, out));
   uint32_t absent = egraph_graph_info_of(*out).absent_weights;
-  if (absent != 0)
-    fprintf(stderr,
-            "egraph: note: %s: the data of %u weights is not there; a plan needs their "
-            "sizes only\n",
-            path, absent);
+  if (absent != 0 && !is_graph_text(path))
+    (void)complain("note: %s: the data of %u weights is not there; a plan needs their "
+                   "sizes only",
+                   path, absent);
   return EGRAPH_OK;
 }
 
@@ -385,12 +390,11 @@ egraph_status optimize_load(const optimize_flags *flags, const char *model,
                             optimize_session *out) {
   *out = (optimize_session){.baseline = flags->compare.only};
   install_interrupt();
-  egraph_status status = rule_flags_load(&flags->rules, &out->rules);
-  if (status == EGRAPH_OK)
-    status = (optimize_flags_plan(flags) ? load_sizes : load_model)(model, &flags->load,
-                                                                    &out->graph);
-  if (status == EGRAPH_OK) status = open_costs_of(flags, &out->costs);
-  return status;
+  EG_TRY(rule_flags_load(&flags->rules, &out->rules));
+  if (model != NULL)
+    EG_TRY((optimize_flags_plan(flags) ? load_sizes : load_model)(model, &flags->load,
+                                                                  &out->graph));
+  return open_costs_of(flags, &out->costs);
 }
 
 egraph_status optimize_search(const optimize_flags *flags, optimize_session *session) {
@@ -399,20 +403,10 @@ egraph_status optimize_search(const optimize_flags *flags, optimize_session *ses
   return status;
 }
 
-egraph_status optimize_graph(const optimize_flags *flags, egraph_graph *graph,
-                             optimize_session *out) {
-  *out = (optimize_session){.graph = graph};
-  egraph_status status = rule_flags_load(&flags->rules, &out->rules);
-  if (status == EGRAPH_OK) status = open_costs_of(flags, &out->costs);
-  if (status == EGRAPH_OK) status = optimize_search(flags, out);
-  out->graph = NULL;
-  return status;
-}
-
 egraph_status optimize_run(const optimize_flags *flags, const char *model,
                            optimize_session *out) {
-  egraph_status status = optimize_load(flags, model, out);
-  return status == EGRAPH_OK ? optimize_search(flags, out) : status;
+  EG_TRY(optimize_load(flags, model, out));
+  return optimize_search(flags, out);
 }
 
 void optimize_close(optimize_session *session) {
@@ -423,7 +417,7 @@ void optimize_close(optimize_session *session) {
 }
 
 int optimize_finish(optimize_session *session, egraph_status status) {
-  int outcome = status == EGRAPH_OK ? EXIT_DONE : report_failure(status);
+  int outcome = outcome_of(status);
   optimize_close(session);
   return outcome;
 }

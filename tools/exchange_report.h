@@ -1,9 +1,9 @@
 // What the seconds of exchanges rest on, told where a plan for this host is priced.
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_TOOLS_EXCHANGES_TOLD_H
-#define EG_TOOLS_EXCHANGES_TOLD_H
+#ifndef EG_TOOLS_EXCHANGE_REPORT_H
+#define EG_TOOLS_EXCHANGE_REPORT_H
 
-#include "tools/planning.h"
+#include "tools/optimize_call.h"
 
 /// What the seconds of exchanges between ranks of a machine rest on, where it is this
 /// host; all 0 for other machines.

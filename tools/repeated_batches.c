@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/left_out.h"
+#include "tools/repeated_batches.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -88,10 +88,10 @@ static void find_run(const batches *b, uint32_t *out_begin, uint32_t *out_end) {
   }
 }
 
-bool left_out_find(const egraph_simulation *simulation, left_out *out) {
+bool repeated_batches_find(const egraph_simulation *simulation, repeated_batches *out) {
   egraph_simulation_info info = egraph_simulation_info_of(simulation);
   batches b = {.simulation = simulation, .tolerance = 1e-9 * info.seconds};
-  *out = (left_out){.count = 0};
+  *out = (repeated_batches){.count = 0};
   if (info.tasks <= MOST_TASKS) return true;
   bool is_sorted = sort_tasks(&b, info.tasks);
   if (is_sorted) {
@@ -109,10 +109,10 @@ bool left_out_find(const egraph_simulation *simulation, left_out *out) {
   return is_sorted;
 }
 
-bool left_out_has(const left_out *out, uint32_t micro_batch) {
+bool repeated_batches_have(const repeated_batches *out, uint32_t micro_batch) {
   return micro_batch >= out->first && micro_batch - out->first < out->count;
 }
 
-bool left_out_has_time(const left_out *out, double seconds) {
+bool repeated_batches_have_time(const repeated_batches *out, double seconds) {
   return out->count != 0 && seconds >= out->from && seconds < out->until;
 }
