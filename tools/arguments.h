@@ -18,6 +18,14 @@ enum { PARSE_RUN = -1 };
 /// command that has nothing left to do. Complaints go to standard error, --help to
 /// standard output.
 int parse_arguments(const command *cmd, int argc, char **argv, positional *out);
+/// Declares `positional name`, the arguments of a command, which returns here when it has
+/// nothing left to do.
+#define PARSE_ARGUMENTS(name, cmd, argc, argv)                                           \
+  positional name;                                                                       \
+  do {                                                                                   \
+    int parsed_ = parse_arguments(cmd, argc, argv, &name);                               \
+    if (parsed_ != PARSE_RUN) return parsed_;                                            \
+  } while (0)
 /// Returns whether all flags that were given are among `names`, "--json --text";
 /// otherwise says which one has no effect on `what`, and where it has one.
 bool given_flags_matter(const command *cmd, const positional *given, const char *names,

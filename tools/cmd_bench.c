@@ -480,11 +480,10 @@ static bool finish_job(bench *b, job *j, child_end *end) {
 // ---- all of them -----------------------------------------------------------------
 
 static void show_progress(const bench *b, const char *path) {
-  char line[MAX_PATH_BYTES + 64], name[MAX_PATH_BYTES];
+  char name[MAX_PATH_BYTES];
   name_of_file(b, path, name);
-  (void)snprintf(line, sizeof line, "%zu of %zu done, %zu running: %s", b->finished,
-                 b->paths.count, b->running, name);
-  progress_line("bench", line);
+  (void)progress_line("bench", "%zu of %zu done, %zu running: %s", b->finished,
+                      b->paths.count, b->running, name);
 }
 
 /// Starts what is due in a free slot; *inout_next is the first path not looked at.
@@ -590,9 +589,7 @@ int command_bench_extract(int argc, char **argv) {
            "stand costs of another solver beside ours: a table with the columns name, "
            "cost, seconds");
   add_switch(&cmd, "--json", &flags.json, "print the summary as one JSON object");
-  positional folder;
-  int parsed = parse_arguments(&cmd, argc, argv, &folder);
-  if (parsed != PARSE_RUN) return parsed;
+  PARSE_ARGUMENTS(folder, &cmd, argc, argv);
   flags.folder = folder.items[0];
   return run_bench(&flags);
 }

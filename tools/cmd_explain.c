@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "tools/arguments.h"
+#include "tools/owned.h"
 #include "tools/result_print.h"
 
 static void print_rule_statistics(const optimize_session *session) {
@@ -17,13 +18,20 @@ static void print_rule_statistics(const optimize_session *session) {
   }
 }
 
-/// A plan is searched for by egraph plan; here it is read, and priced where a machine is
-/// named.
-static bool plan_flags_matter(const command *cmd, const positional *given) {
-  static const char of_plans[] = "--json --text --unity --against --machine --db "
-                                 "--no-measure --read-only --backend --run-threads";
-  return given_flags_matter(cmd, given, of_plans, "a plan that is there",
-                            "give it to egraph plan");
+static egraph_status explain_model(const optimize_flags *flags, const char *model,
+                                   optimize_session *session) {
+  OWNED_TEXT(text);
+  EG_TRY(optimize_run(flags, model, session));
+  if (flags->json) {
+    print_graph_json(session, true);
+    return EGRAPH_OK;
+  }
+  EG_TRY(egraph_result_explain(NULL, session->result, &text));
+  print_graph_text(session);
+  printf("\n");
+  show_lines(stdout, text);
+  print_rule_statistics(session);
+  return EGRAPH_OK;
 }
 
 int command_explain(int argc, char **argv) {
@@ -49,32 +57,24 @@ int command_explain(int argc, char **argv) {
            "price the steps anew, for this machine; of a plan that was edited, say");
   offer_words(&cmd, MACHINE_WORDS);
   add_optimize_flags(&cmd, &flags);
-  positional models;
-  int parsed = parse_arguments(&cmd, argc, argv, &models);
-  if (parsed != PARSE_RUN) return parsed;
+  PARSE_ARGUMENTS(models, &cmd, argc, argv);
   view.json = flags.json;
   view.costs = &flags.costs;
+  static const char of_plans[] = "--json --text --unity --against --machine --db "
+                                 "--no-measure --read-only --backend --run-threads";
+  // A plan is read here, and priced where a machine is named; egraph plan searches for
+  // it.
   if (is_plan_file(models.items[0]))
-    return plan_flags_matter(&cmd, &models) ? explain_plan_file(models.items[0], &view)
-                                            : EXIT_USAGE;
+    return given_flags_matter(&cmd, &models, of_plans, "a plan that is there",
+                              "give it to egraph plan")
+               ? explain_plan_file(models.items[0], &view)
+               : EXIT_USAGE;
   if (view.against != NULL || view.machine != NULL || view.text || view.unity)
     return refuse(
-        "%s is no plan (.json); --against, --machine, --text and --unity are of plans",
+        "%s is no plan (.json); --against, --machine, --text and --unity are of "
+        "plans",
         models.items[0]);
   optimize_session session;
-  egraph_status status = optimize_run(&flags, models.items[0], &session);
-  char *text = NULL;
-  if (status == EGRAPH_OK && flags.json) {
-    print_graph_json(&session, true);
-  } else if (status == EGRAPH_OK) {
-    status = egraph_result_explain(NULL, session.result, &text);
-    if (status == EGRAPH_OK) {
-      print_graph_text(&session);
-      printf("\n");
-      show_lines(stdout, text);
-      print_rule_statistics(&session);
-    }
-  }
-  egraph_string_free(NULL, text);
+  egraph_status status = explain_model(&flags, models.items[0], &session);
   return optimize_finish(&session, status);
 }

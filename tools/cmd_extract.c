@@ -6,6 +6,7 @@
 
 #include "tools/arguments.h"
 #include "tools/optimize_call.h"
+#include "tools/owned.h"
 
 typedef struct extract_flags {
   egraph_extract_options options;
@@ -16,26 +17,15 @@ typedef struct extract_flags {
 
 static bool show_extraction(void *user, double cost, double bound, double seconds) {
   (void)user;
-  char line[128];
   double gap = cost != 0 ? (cost - bound) / fabs(cost) : 0;
-  (void)snprintf(line, sizeof line, "cost %.9g, bound %.9g, gap %.3g %%, %.1f s", cost,
-                 bound, 100 * gap, seconds);
-  progress_line("extract", line);
-  return interrupted();
+  return progress_line("extract", "cost %.9g, bound %.9g, gap %.3g %%, %.1f s", cost,
+                       bound, 100 * gap, seconds);
 }
 
-typedef struct usage {
-  double cpu_seconds;
-  uint64_t peak_bytes;
-} usage;
-
-// Of the whole process, reading included.
-static usage usage_of_process(void) {
+/// The largest resident memory of this process, in bytes; 0: not known.
+static uint64_t peak_bytes(void) {
   struct rusage used;
-  if (getrusage(RUSAGE_SELF, &used) != 0) return (usage){0, 0};
-  return (usage){(double)used.ru_utime.tv_sec + 1e-6 * (double)used.ru_utime.tv_usec +
-                     (double)used.ru_stime.tv_sec + 1e-6 * (double)used.ru_stime.tv_usec,
-                 (uint64_t)used.ru_maxrss * 1024};
+  return getrusage(RUSAGE_SELF, &used) == 0 ? (uint64_t)used.ru_maxrss * 1024 : 0;
 }
 
 static void print_pass_json(void *user, uint32_t pass,
@@ -61,12 +51,6 @@ static const struct {
 } PARTS[] = {EGRAPH_EXTRACT_PART_LIST(PART_ROW)};
 #undef PART_ROW
 
-static void print_parts_text(const double *seconds) {
-  printf("\n%-10s %9s  what the CPU time is spent on\n", "part", "seconds");
-  for (size_t i = 0; i < EGRAPH_PART_COUNT; i++)
-    printf("%-10s %9.4f  %s\n", PARTS[i].name, seconds[i], PARTS[i].text);
-}
-
 /// A certificate proves bounds up to rounding.
 static bool is_unchecked(const egraph_extract_report *r) {
   return r->certified < r->bound - 3e-9 * fabs(r->bound);
@@ -75,7 +59,6 @@ static bool is_unchecked(const egraph_extract_report *r) {
 static egraph_status print_extraction_json(const extract_flags *flags,
                                            egraph_extraction *extraction) {
   egraph_extract_report r = egraph_extraction_report(extraction);
-  usage used = usage_of_process();
   json_begin();
   JSON_MEMBERS(JSON("cost", r.cost), JSON("bound", r.bound), JSON("gap", r.gap),
                JSON("status", r.status));
@@ -89,8 +72,8 @@ static egraph_status print_extraction_json(const extract_flags *flags,
                JSON("dag_cost", r.dag_cost));
   for (size_t i = 0; i < EGRAPH_PART_COUNT; i++)
     json_real(PARTS[i].key, r.part_seconds[i]);
-  JSON_MEMBERS(JSON("cpu_seconds", used.cpu_seconds),
-               JSON("peak_bytes", used.peak_bytes));
+  JSON_MEMBERS(JSON("cpu_seconds", eg_clock_cpu_seconds()),
+               JSON("peak_bytes", peak_bytes()));
   egraph_status status = EGRAPH_OK;
   if (flags->statistics) {
     json_open("passes", '[');
@@ -143,21 +126,24 @@ static egraph_status print_extraction_text(const extract_flags *flags,
     show(stdout, "%s %s\n", c.class_name, c.node_name);
   }
   if (!flags->statistics) return EGRAPH_OK;
-  print_parts_text(r.part_seconds);
+  printf("\n%-10s %9s  what the CPU time is spent on\n", "part", "seconds");
+  for (size_t i = 0; i < EGRAPH_PART_COUNT; i++)
+    printf("%-10s %9.4f  %s\n", PARTS[i].name, r.part_seconds[i], PARTS[i].text);
   printf("\n%-10s %5s %9s %9s %9s %9s  what presolve takes away\n", "pass", "runs",
          "nodes", "classes", "edges", "seconds");
   return egraph_extraction_try_passes(extraction, &flags->options, print_pass_text, NULL);
 }
 
-static egraph_status extract(const extract_flags *flags, const char *path,
-                             egraph_extraction **extraction) {
+static egraph_status extract(const extract_flags *flags, const char *path) {
+  OWNED(egraph_extraction, extraction);
   install_interrupt();
-  egraph_status status = egraph_extraction_load(NULL, path, extraction);
-  if (status == EGRAPH_OK) status = egraph_extraction_run(*extraction, &flags->options);
+  EG_TRY(egraph_extraction_load(NULL, path, &extraction));
+  egraph_status status = egraph_extraction_run(extraction, &flags->options);
   progress_clear();
-  if (status == EGRAPH_OK && flags->lp_file != NULL)
-    status = egraph_extraction_save_lp(*extraction, &flags->options, flags->lp_file);
-  return status;
+  EG_TRY(status);
+  if (flags->lp_file != NULL)
+    EG_TRY(egraph_extraction_save_lp(extraction, &flags->options, flags->lp_file));
+  return (flags->json ? print_extraction_json : print_extraction_text)(flags, extraction);
 }
 
 /// The names of the passes, for --help.
@@ -208,16 +194,7 @@ int command_extract(int argc, char **argv) {
   add_switch(&cmd, "--statistics", &flags.statistics,
              "print where the time goes, too, and what each presolve pass removes");
   add_json(&cmd, &flags.json);
-  positional files;
-  int parsed = parse_arguments(&cmd, argc, argv, &files);
-  if (parsed != PARSE_RUN) return parsed;
+  PARSE_ARGUMENTS(files, &cmd, argc, argv);
   o->threads = (uint32_t)flags.threads;
-  egraph_extraction *extraction = NULL;
-  egraph_status status = extract(&flags, files.items[0], &extraction);
-  if (status == EGRAPH_OK)
-    status =
-        (flags.json ? print_extraction_json : print_extraction_text)(&flags, extraction);
-  int outcome = outcome_of(status);
-  egraph_extraction_destroy(extraction);
-  return outcome;
+  return outcome_of(extract(&flags, files.items[0]));
 }

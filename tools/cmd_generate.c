@@ -11,8 +11,7 @@
 
 static bool show_line(void *user, const char *line) {
   (void)user;
-  progress_line("generate", line);
-  return interrupted();
+  return progress_line("generate", "%s", line);
 }
 
 /// Why not all candidates are judged, and how to go on.
@@ -76,14 +75,11 @@ static int print_families(void) {
 
 /// An output is no file that the run reads, or goes on from.
 static bool output_is_free(const egraph_generate_options *options, const char *path) {
-  if (files_are_same(path, options->family)) return say_overwritten(path, "the family");
-  if (files_are_same(path, options->state)) return say_overwritten(path, "the state");
-  for (size_t i = 0; i < options->beside_count; i++)
-    if (files_are_same(path, options->beside[i]))
-      return say_overwritten(path, "rules that are known");
-  if (files_are_same(options->state, options->family))
-    return say_overwritten(options->state, "the family");
-  return true;
+  bool is_apart = file_is_apart(path, options->family, "the family") &&
+                  file_is_apart(path, options->state, "the state");
+  for (size_t i = 0; is_apart && i < options->beside_count; i++)
+    is_apart = file_is_apart(path, options->beside[i], "rules that are known");
+  return is_apart && file_is_apart(options->state, options->family, "the family");
 }
 
 static int generate(const egraph_generate_options *options, const char *path, bool json) {
@@ -135,16 +131,14 @@ int command_rules_generate(int argc, char **argv) {
   add_heading(&cmd, "Output");
   add_text(&cmd, "-o FILE", &path, "write the rules there");
   add_json(&cmd, &json);
-  positional files;
-  int parsed = parse_arguments(&cmd, argc, argv, &files);
-  if (parsed != PARSE_RUN) return parsed;
+  PARSE_ARGUMENTS(files, &cmd, argc, argv);
   if (families) return print_families();
   if (options.family == NULL)
     return refuse("--family is missing; --families lists the shipped ones");
   options.beside = files.items;
   options.beside_count = files.count;
   if (!output_is_free(&options, path)) return EXIT_USAGE;
-  if (path != NULL && !file_can_be_written(path)) return EXIT_FAILED;
+  if (!file_can_be_written(path)) return EXIT_FAILED;
   options.operators = (uint32_t)operators;
   options.threads = (uint32_t)threads;
   options.byte_limit = (size_t)byte_limit;

@@ -17,9 +17,7 @@ int command_machine(int argc, char **argv) {
                             "egraph plan --machine."};
   add_uint(&cmd, "--ranks N", &ranks, 1, 256, "threads that exchange messages");
   add_text(&cmd, "-o FILE", &output, "write the file there: my.machine");
-  positional none;
-  int parsed = parse_arguments(&cmd, argc, argv, &none);
-  if (parsed != PARSE_RUN) return parsed;
+  PARSE_ARGUMENTS(none, &cmd, argc, argv);
   OWNED_TEXT(text);
   egraph_status status = egraph_machine_probe(NULL, (uint32_t)ranks, &text);
   if (status != EGRAPH_OK) return report_failure(status);

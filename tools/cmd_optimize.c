@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "tools/arguments.h"
+#include "tools/owned.h"
 #include "tools/plan_files.h"
 #include "tools/result_print.h"
 #include "tools/text_file.h"
@@ -194,11 +195,10 @@ static void note_fused(const char *flag_name, const text_list *list,
     name[length] = '\0';
     if (strchr(name, '*') != NULL || egraph_graph_find_value(step, name, &value))
       continue;
-    fprintf(stderr,
-            "egraph: note: %s \"%s\": the plan has no value %s; it is equal to another "
-            "value, of which the statement holds then, or part of an operator, where it "
-            "has no layout (--no-builtin keeps it apart)\n",
-            flag_name, list->items[i], name);
+    note("%s \"%s\": the plan has no value %s; it is equal to another value, of which "
+         "the statement holds then, or part of an operator, where it has no layout "
+         "(--no-builtin keeps it apart)",
+         flag_name, list->items[i], name);
   }
 }
 
@@ -208,6 +208,7 @@ static void note_fused(const char *flag_name, const text_list *list,
 /// model.
 static bool says_its_form(const char *path) {
   struct stat info;
+  if (path == NULL) return true;
   bool is_special = stat(path, &info) == 0 && !S_ISREG(info.st_mode);
   if (is_special || is_plan_file(path) || is_graph_text(path) || is_onnx_file(path))
     return true;
@@ -217,36 +218,27 @@ static bool says_its_form(const char *path) {
 }
 
 static bool files_can_be_written(const file_flags *f, const char *model) {
-  if (files_are_same(f->certificate, model))
-    return say_overwritten(f->certificate, "the model itself");
-  if (optimize_flags_plan(&f->run) && files_are_same(f->output, model))
-    return say_overwritten(f->output, "the model itself");
-  if (files_are_same(f->output, f->certificate))
-    return say_overwritten(f->certificate, "the output, too");
-  if (files_are_same(f->explanation, model))
-    return say_overwritten(f->explanation, "the model itself");
-  if (files_are_same(f->explanation, f->output))
-    return say_overwritten(f->explanation, "the output, too");
-  return (f->output == NULL ||
-          (file_can_be_written(f->output) && says_its_form(f->output))) &&
-         (f->certificate == NULL || file_can_be_written(f->certificate)) &&
-         (f->explanation == NULL || file_can_be_written(f->explanation));
+  bool is_plan = optimize_flags_plan(&f->run);
+  return file_is_apart(f->certificate, model, "the model itself") &&
+         (!is_plan || file_is_apart(f->output, model, "the model itself")) &&
+         file_is_apart(f->certificate, f->output, "the output, too") &&
+         file_is_apart(f->explanation, model, "the model itself") &&
+         file_is_apart(f->explanation, f->output, "the output, too") &&
+         file_can_be_written(f->output) && says_its_form(f->output) &&
+         file_can_be_written(f->certificate) && file_can_be_written(f->explanation);
 }
 
-/// The text form holds small weights only: says so when some were left out.
+/// Writes a graph; notes weights that are too large for the text form.
 static egraph_status save_graph(const egraph_graph *graph, const char *path) {
-  egraph_status status = egraph_graph_save(graph, path);
-  if (status != EGRAPH_OK || !is_graph_text(path)) return status;
-  egraph_graph *written;
+  OWNED(egraph_graph, written);
+  EG_TRY(egraph_graph_save(graph, path));
+  if (!is_graph_text(path)) return EGRAPH_OK;
   EG_TRY(egraph_graph_load(NULL, path, NULL, &written));
   uint32_t absent = egraph_graph_info_of(written).absent_weights -
                     egraph_graph_info_of(graph).absent_weights;
-  egraph_graph_destroy(written);
   if (absent != 0)
-    fprintf(stderr,
-            "egraph: note: %s: the data of %u weights is left out of text; write .onnx "
-            "to keep it\n",
-            path, absent);
+    note("%s: the data of %u weights is left out of text; write .onnx to keep it", path,
+         absent);
   return EGRAPH_OK;
 }
 
@@ -256,15 +248,11 @@ static egraph_status fail_without_plan(egraph_result *result) {
   return egraph_result_take_plan(result, &none);
 }
 
-static egraph_status save_plan(egraph_result *result, const char *path) {
-  const egraph_plan *plan = egraph_result_plan(result);
-  return plan != NULL ? egraph_plan_save(plan, path) : fail_without_plan(result);
-}
-
-/// The name says what is written.
+/// Writes a plan or a graph, as the name of the file says.
 static egraph_status write_output(egraph_result *result, const char *path) {
-  return is_plan_file(path) ? save_plan(result, path)
-                            : save_graph(egraph_result_graph(result), path);
+  const egraph_plan *plan = egraph_result_plan(result);
+  if (!is_plan_file(path)) return save_graph(egraph_result_graph(result), path);
+  return plan != NULL ? egraph_plan_save(plan, path) : fail_without_plan(result);
 }
 
 /// A certificate or explanation of another run is not to be taken for that of this one;
@@ -275,32 +263,24 @@ static void remove_old_proof(const char *path) {
     (void)remove(path);
 }
 
-/// False, with a message, when it cannot be written. Why there is none is said later.
-static bool write_certificate(const egraph_result *result, const char *path) {
+/// Writes a certificate or an explanation; false, with a message, when it cannot. Why
+/// there is none is printed later.
+static bool write_proof(const egraph_result *result, const char *path,
+                        egraph_status (*proof)(const egraph_result *, const char **)) {
   const char *text;
-  if (path == NULL || egraph_result_certificate(result, &text) != EGRAPH_OK) return true;
-  return text_file_write(path, text);
-}
-
-/// False, with a message, when it cannot be written.
-static bool write_explanation(const egraph_result *result, const char *path) {
-  const char *text;
-  if (path == NULL || egraph_result_explanation(result, &text) != EGRAPH_OK) return true;
-  return text_file_write(path, text);
+  return path == NULL || proof(result, &text) != EGRAPH_OK || text_file_write(path, text);
 }
 
 // ---- the command ------------------------------------------------------------------
 
 static egraph_status hand_out_plan(const file_flags *f, const optimize_session *session) {
   const plan_view view = {.text = f->text, .unity = f->unity};
-  egraph_status status = EGRAPH_OK;
   note_fused("--pin", &f->pins, egraph_result_graph(session->result));
   note_fused("--forbid", &f->bans, egraph_result_graph(session->result));
-  if (f->run.json) status = print_plan_json(session, f->certificate);
-  if (status == EGRAPH_OK && egraph_result_plan(session->result) == NULL)
+  if (f->run.json) EG_TRY(print_plan_json(session, f->certificate));
+  if (egraph_result_plan(session->result) == NULL)
     return fail_without_plan(session->result);
-  if (status != EGRAPH_OK || f->run.json) return status;
-  return print_plan_text(session, &view, f->certificate);
+  return f->run.json ? EGRAPH_OK : print_plan_text(session, &view, f->certificate);
 }
 
 /// True when the search is for pipelines, which have no plan.
@@ -322,11 +302,10 @@ static egraph_status hand_out_stages(const file_flags *f,
   egraph_stages_form form = f->run.json ? EGRAPH_STAGES_JSON
                             : f->text   ? EGRAPH_STAGES_ALL
                                         : EGRAPH_STAGES_BEST;
-  char *text;
+  OWNED_TEXT(text);
   EG_TRY(egraph_result_stages(NULL, session->result, form, &text));
   show_lines(stdout, text);
   if (f->run.json) printf("\n");
-  egraph_string_free(NULL, text);
   return EGRAPH_OK;
 }
 
@@ -340,10 +319,8 @@ static bool stages_can_be_written(const file_flags *f) {
 static egraph_status hand_out(const file_flags *f, const optimize_session *session) {
   if (finds_stages(f)) return hand_out_stages(f, session);
   egraph_result *result = session->result;
-  bool is_there = egraph_result_graph(result) != NULL;
-  egraph_status status = EGRAPH_OK;
-  if (f->output != NULL && is_there) status = write_output(result, f->output);
-  if (status != EGRAPH_OK) return status;
+  if (f->output != NULL && egraph_result_graph(result) != NULL)
+    EG_TRY(write_output(result, f->output));
   if (optimize_flags_plan(&f->run)) return hand_out_plan(f, session);
   if (f->run.json)
     print_graph_json(session, false);
@@ -352,23 +329,32 @@ static egraph_status hand_out(const file_flags *f, const optimize_session *sessi
   return EGRAPH_OK;
 }
 
-/// The failure to certify stands after the plan, which is handed out all the same; that
-/// no pipeline is possible in the report.
-static int certified_outcome(const egraph_result *result) {
-  if (strcmp(egraph_result_report(result)->status, "unknown") == 0) return EXIT_FAILED;
+/// False where no pipeline is possible, as the report says, and, with a message, where a
+/// plan is not certified: it is handed out all the same.
+static bool is_certified(const egraph_result *result) {
   const char *why = egraph_result_report(result)->uncertified;
-  if (why == NULL) return EXIT_DONE;
-  fprintf(stderr, "egraph: %s\n", why);
-  return EXIT_FAILED;
+  if (strcmp(egraph_result_report(result)->status, "unknown") == 0) return false;
+  return why == NULL || complain("%s", why);
 }
 
-/// Loads, and unties and warns of the weights of what is trained.
-static egraph_status load_session(const file_flags *f, const char *model,
-                                  optimize_session *out) {
-  egraph_status status = optimize_load(&f->run, model, out);
-  if (status != EGRAPH_OK || f->run.optimizer == NULL) return status;
-  status = untie_model(&f->run.trained, &out->graph);
-  return status == EGRAPH_OK ? warn_of_ties(&f->run.trained, out->graph) : status;
+/// Loads the model, searches, and hands the result out; *out_good: all files are written,
+/// and what was asked for is certified.
+static egraph_status optimize(const file_flags *f, const char *model,
+                              optimize_session *session, bool *out_good) {
+  EG_TRY(optimize_load(&f->run, model, session));
+  if (f->run.optimizer != NULL) {
+    EG_TRY(untie_model(&f->run.trained, &session->graph));
+    EG_TRY(warn_of_ties(&f->run.trained, session->graph));
+  }
+  remove_old_proof(f->certificate);
+  remove_old_proof(f->explanation);
+  EG_TRY(optimize_search(&f->run, session));
+  EG_TRY(hand_out(f, session));
+  egraph_result *result = session->result;
+  *out_good = write_proof(result, f->certificate, egraph_result_certificate) &&
+              write_proof(result, f->explanation, egraph_result_explanation) &&
+              is_certified(result);
+  return EGRAPH_OK;
 }
 
 static int run_command(const command *base, file_flags *f, int argc, char **argv) {
@@ -380,27 +366,18 @@ static int run_command(const command *base, file_flags *f, int argc, char **argv
   add_comparison_flags(&cmd, &f->run);
   add_optimize_flags(&cmd, &f->run);
   add_file_flags(&cmd, f);
-  positional models;
-  int parsed = parse_arguments(&cmd, argc, argv, &models);
-  if (parsed != PARSE_RUN) return parsed;
+  PARSE_ARGUMENTS(models, &cmd, argc, argv);
   if (!training_fits(&f->run) || !demands_fit(f)) return EXIT_USAGE;
   f->run.search.certify = f->certificate != NULL;
   f->run.search.explain = f->explanation != NULL;
   if (!stages_can_be_written(f) || !files_can_be_written(f, models.items[0]))
     return EXIT_FAILED;
   optimize_session session;
-  egraph_status status = load_session(f, models.items[0], &session);
-  if (status == EGRAPH_OK) remove_old_proof(f->certificate);
-  if (status == EGRAPH_OK) remove_old_proof(f->explanation);
-  if (status == EGRAPH_OK) status = optimize_search(&f->run, &session);
-  int outcome = EXIT_DONE;
-  if (status == EGRAPH_OK) status = hand_out(f, &session);
-  if (status == EGRAPH_OK)
-    outcome = write_certificate(session.result, f->certificate) &&
-                      write_explanation(session.result, f->explanation)
-                  ? certified_outcome(session.result)
-                  : EXIT_FAILED;
-  if (status != EGRAPH_OK) outcome = report_demand(f, status);
+  bool is_good = false;
+  egraph_status status = optimize(f, models.items[0], &session, &is_good);
+  int outcome = status != EGRAPH_OK ? report_demand(f, status)
+                : is_good           ? EXIT_DONE
+                                    : EXIT_FAILED;
   optimize_close(&session);
   return outcome;
 }

@@ -1,12 +1,11 @@
 // egraph profile: what operators cost, measured into the profile database.
 // SPDX-License-Identifier: Apache-2.0
-#define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
-#include <time.h>
 
 #include "tools/arguments.h"
 #include "tools/exchange_report.h"
 #include "tools/optimize_call.h"
+#include "tools/owned.h"
 
 static void print_validation(const char *which, const egraph_validation *v, bool json) {
   if (json)
@@ -22,33 +21,28 @@ static void print_validation(const char *which, const egraph_validation *v, bool
            1e3 * v->steps, v->rank_correlation, 100 * v->mean_error, v->operators);
 }
 
-/// Predicted against measured cost, before and after optimization.
+/// Compares predicted with measured cost, before and after optimization.
 static egraph_status validate(const optimize_session *session, uint64_t repeats,
                               uint64_t seed, egraph_validation out[2]) {
   const egraph_graph *graphs[] = {session->graph, egraph_result_graph(session->result)};
-  egraph_status status = EGRAPH_OK;
-  for (int i = 0; status == EGRAPH_OK && i < 2; i++)
-    status = egraph_costs_validate(session->costs, graphs[i], (uint32_t)repeats, seed,
-                                   &out[i]);
-  return status;
+  for (int i = 0; i < 2; i++)
+    EG_TRY(egraph_costs_validate(session->costs, graphs[i], (uint32_t)repeats, seed,
+                                 &out[i]));
+  return EGRAPH_OK;
 }
 
 static egraph_status print_entry(void *user, const egraph_cost_entry *e) {
   const bool *json = user;
-  char date[32] = "-";
-  struct tm parts;
-  time_t seconds = (time_t)e->date;
-  if (e->samples != 0 && gmtime_r(&seconds, &parts) != NULL)
-    (void)strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  if (*json) {
+  const amount_text day = date_text(e->date, SECOND_FORMAT);
+  const char *date = e->samples != 0 ? day.text : "-";
+  if (*json)
     JSON_OBJECT(NULL, JSON("node", e->node), JSON("key", e->text),
                 JSON("source", e->source), JSON("seconds", e->seconds),
                 JSON("samples", e->samples), JSON("spread", e->spread),
                 JSON("load", e->load), JSON("date", date));
-  } else {
+  else
     show(stdout, "%11.4f %10.4f %8u %6.2f  %-20s %-9s %s  %s\n", 1e3 * e->seconds,
          1e3 * e->spread, e->samples, e->load, date, e->source, e->node, e->text);
-  }
   return EGRAPH_OK;
 }
 
@@ -76,17 +70,16 @@ static egraph_status add_error(void *user, const egraph_estimate_error *error) {
   estimate_errors *all = user;
   all->count += error->count;
   all->sum += error->count * error->mean;
-  if (all->json) {
+  if (all->json)
     JSON_OBJECT(NULL, JSON("op", error->op), JSON("count", error->count),
                 JSON("mean_error", error->mean), JSON("worst_error", error->worst));
-  } else if (all->lists) {
+  else if (all->lists)
     printf("%-28s %6u %7.1f %% %7.1f %%\n", error->op, error->count, 100 * error->mean,
            100 * error->worst);
-  }
   return EGRAPH_OK;
 }
 
-/// What an estimate of what is not measured is worth: how far it is off where it is.
+/// Prints how far estimates are off where there are measurements.
 static void print_estimates(const optimize_session *session, bool shows, bool json) {
   estimate_errors all = {.lists = shows, .json = json};
   if (json)
@@ -163,28 +156,21 @@ static egraph_status print_exchanges(egraph_costs *costs, const char *channel,
   }
   egraph_status status =
       egraph_costs_exchanges(costs, channel, ranks, print_class, &json, &basis);
-  if (json) {
-    json_close(']');
-    JSON_MEMBERS(JSON("beside", basis.beside), JSON("stood_still", basis.stood_still));
-    json_end();
-  } else if (status == EGRAPH_OK && basis.beside > 0) {
-    beside_tell(&basis);
-  }
+  if (json)
+    JSON_END_LIST(JSON("beside", basis.beside), JSON("stood_still", basis.stood_still));
+  else if (status == EGRAPH_OK && basis.beside > 0)
+    print_slowdown(&basis);
   return status;
 }
 
-/// Only rank 0 has something to say.
-static int profile_exchanges(const optimize_flags *flags, const char *channel,
-                             uint32_t ranks) {
-  egraph_costs *costs = NULL;
+/// Measures exchanges; rank 0 alone prints them.
+static egraph_status profile_exchanges(const optimize_flags *flags, const char *channel,
+                                       uint32_t ranks) {
+  OWNED(egraph_costs, costs);
   uint32_t rank = 0;
-  egraph_status status = open_plan_costs(&flags->costs, NULL, &costs);
-  if (status == EGRAPH_OK)
-    status = egraph_costs_measure_exchanges(costs, channel, ranks, &rank);
-  if (status == EGRAPH_OK && rank == 0)
-    status = print_exchanges(costs, channel, ranks, flags->json);
-  egraph_costs_destroy(costs);
-  return outcome_of(status);
+  EG_TRY(open_plan_costs(&flags->costs, NULL, &costs));
+  EG_TRY(egraph_costs_measure_exchanges(costs, channel, ranks, &rank));
+  return rank == 0 ? print_exchanges(costs, channel, ranks, flags->json) : EGRAPH_OK;
 }
 
 // ---- the command ----------------------------------------------------------------
@@ -218,14 +204,12 @@ int command_profile(int argc, char **argv) {
              "ranks are threads (local, the default), or processes that mpirun started "
              "(mpi), for plans for host-mpi*RANKS");
   add_optimize_flags(&cmd, &flags);
-  positional models;
-  int parsed = parse_arguments(&cmd, argc, argv, &models);
-  if (parsed != PARSE_RUN) return parsed;
+  PARSE_ARGUMENTS(models, &cmd, argc, argv);
   if (exchanges == (models.count != 0))
     return refuse("profile takes a model, or --collectives; see egraph profile --help");
   if (exchanges)
-    return profile_exchanges(&flags, channel != NULL ? channel : "local",
-                             (uint32_t)ranks);
+    return outcome_of(
+        profile_exchanges(&flags, channel != NULL ? channel : "local", (uint32_t)ranks));
   optimize_session session;
   egraph_status status = optimize_run(&flags, models.items[0], &session);
   uint32_t entries = 0;

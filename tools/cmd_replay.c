@@ -97,9 +97,7 @@ int command_replay(int argc, char **argv) {
   add_switch(&cmd, "--trust", &flags.trust, "take rules of files without verifying them");
   add_heading(&cmd, "Output");
   add_json(&cmd, &flags.json);
-  positional files;
-  int parsed = parse_arguments(&cmd, argc, argv, &files);
-  if (parsed != PARSE_RUN) return parsed;
+  PARSE_ARGUMENTS(files, &cmd, argc, argv);
   char *explanation = text_file_read(files.items[2]);
   if (explanation == NULL) {
     show(stderr, "egraph: %s: %s\n", files.items[2], strerror(errno));
@@ -113,7 +111,7 @@ int command_replay(int argc, char **argv) {
                    (given != NULL && egraph_graph_open_dims(given) != 0);
   // An explanation has shapes as they were.
   if (status == EGRAPH_E_ARGUMENT && has_sizes)
-    (void)complain("note: an explanation is of the sizes that the model was optimized "
-                   "for; give the same --dim and --batch");
+    note("an explanation is of the sizes that the model was optimized for; give the same "
+         "--dim and --batch");
   return outcome;
 }

@@ -90,8 +90,7 @@ static void print_table(const rule_table *table) {
 static void json_table(const rule_table *table, uint32_t models) {
   json_begin();
   json_int("models", models);
-  json_open("rules", '[');
-  for (uint32_t i = 0; i < table->count; i++) {
+  JSON_EACH("rules", i, table->count) {
     const rule_row *row = &table->rows[i];
     JSON_OBJECT(NULL, JSON("rule", row->name),
                 JSON("use", row->steps != 0     ? "on the path"
@@ -101,7 +100,6 @@ static void json_table(const rule_table *table, uint32_t models) {
                 JSON("nodes", row->nodes), JSON("unions", row->unions),
                 JSON("steps", row->steps));
   }
-  json_close(']');
   json_end();
 }
 
@@ -116,9 +114,7 @@ int command_rules_stats(int argc, char **argv) {
                  .max_positional = MAX_POSITIONAL};
   add_load_flags(&cmd, &flags.load);
   add_optimize_flags(&cmd, &flags);
-  positional models;
-  int parsed = parse_arguments(&cmd, argc, argv, &models);
-  if (parsed != PARSE_RUN) return parsed;
+  PARSE_ARGUMENTS(models, &cmd, argc, argv);
   flags.search.explain = true;
   rule_table table = {.count = 0};
   egraph_status status = EGRAPH_OK;

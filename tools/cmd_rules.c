@@ -36,7 +36,7 @@ static void on_imported(void *user, uint32_t number, const char *outcome,
   import_report *report = user;
   for (uint32_t i = 0; i < OUTCOMES; i++)
     report->count[i] += strcmp(outcome, outcomes[i]) == 0;
-  progress_line("import", outcome);
+  (void)progress_line("import", "%s", outcome);
   report->rows =
       list_grow(report->rows, report->row_count, &report->room, sizeof *report->rows);
   report->rows[report->row_count++] =
@@ -123,10 +123,8 @@ static void list_json(const egraph_rules *rules) {
   for (uint32_t i = 0; i < egraph_rules_count(rules); i++)
     json_rule(egraph_rules_at(rules, i), true);
   json_close(']');
-  json_open("implied", '[');
-  for (uint32_t i = 0; i < egraph_rules_implied_count(rules); i++)
+  JSON_EACH("implied", i, egraph_rules_implied_count(rules))
     json_rule(egraph_rules_implied_at(rules, i), false);
-  json_close(']');
   json_end();
 }
 
@@ -244,9 +242,7 @@ int command_rules(int argc, char **argv) {
       .summary = "Lists rewrite rules: the shipped ones, or those of the files given.",
       .max_positional = MAX_POSITIONAL};
   add_rules_flags(&cmd, &flags);
-  positional files;
-  int parsed = parse_arguments(&cmd, argc, argv, &files);
-  if (parsed != PARSE_RUN) return parsed;
+  PARSE_ARGUMENTS(files, &cmd, argc, argv);
   if (flags.operators && files.count == 0)
     return outcome_of(print_operators(flags.request.json));
   if (flags.operators) {

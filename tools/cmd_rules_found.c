@@ -47,7 +47,7 @@ static uint32_t reason_number(found_table *table, const egraph_rule_found *found
 
 static void on_found(void *user, const egraph_rule_found *found) {
   found_table *table = user;
-  progress_line("found", found->rule);
+  (void)progress_line("found", "%s", found->rule);
   if (found->operators > table->operators) return;
   uint32_t outcome = reason_number(table, found);
   file_row *both[] = {row_of_file(table, found->file), &table->sum};
@@ -114,9 +114,7 @@ int command_rules_found(int argc, char **argv) {
            "look for rules with at most so many operators on a side");
   add_heading(&cmd, "Output");
   add_json(&cmd, &table.json);
-  positional files;
-  int parsed = parse_arguments(&cmd, argc, argv, &files);
-  if (parsed != PARSE_RUN) return parsed;
+  PARSE_ARGUMENTS(files, &cmd, argc, argv);
   egraph_rules *sets[MAX_POSITIONAL + 1] = {NULL};
   egraph_status status = count_found(of, &files, sets, &table);
   for (size_t i = 0; i <= files.count; i++)

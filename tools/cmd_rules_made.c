@@ -24,15 +24,11 @@ typedef struct rules_job {
 static int make_rules(const command *cmd, int argc, char **argv, rules_job *job,
                       bool trust,
                       egraph_status (*make)(rules_job *job, const positional *files)) {
-  positional files;
-  int parsed = parse_arguments(cmd, argc, argv, &files);
-  if (parsed != PARSE_RUN) return parsed;
+  PARSE_ARGUMENTS(files, cmd, argc, argv);
   for (size_t i = 0; i < files.count; i++)
-    if (files_are_same(job->path, files.items[i])) {
-      (void)say_overwritten(job->path, "a file of rules that is read");
+    if (!file_is_apart(job->path, files.items[i], "a file of rules that is read"))
       return EXIT_USAGE;
-    }
-  if (job->path != NULL && !file_can_be_written(job->path)) return EXIT_FAILED;
+  if (!file_can_be_written(job->path)) return EXIT_FAILED;
   egraph_status status =
       load_rules(files.count == 0, trust, files.items, files.count, &job->rules);
   if (status == EGRAPH_OK) status = make(job, &files);
@@ -47,7 +43,7 @@ static void on_correction(void *user, const egraph_rule_correction *found) {
   rules_job *job = user;
   job->pairs++;
   job->made += found->rules;
-  progress_line("correct", found->rule);
+  (void)progress_line("correct", "%s", found->rule);
   if (job->json) {
     JSON_OBJECT(NULL, JSON("rule", found->rule), JSON("corrected", found->is_corrected),
                 JSON("detail", found->detail), JSON("rules", found->rules));

@@ -314,9 +314,7 @@ int command_run(int argc, char **argv) {
            "write a copy of the model with the trained weights");
   add_switch(&cmd, "--steps", &flags.steps, "time every step");
   add_json(&cmd, &flags.json);
-  positional models;
-  int parsed = parse_arguments(&cmd, argc, argv, &models);
-  if (parsed != PARSE_RUN) return parsed;
+  PARSE_ARGUMENTS(models, &cmd, argc, argv);
   if (flags.compare != (models.count == 2))
     return refuse(
         "--compare takes two models, everything else one; see egraph run --help");

@@ -1,56 +1,32 @@
 // egraph saturate: rewrites plain terms by rules, and shows the smallest equal ones.
 // SPDX-License-Identifier: Apache-2.0
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "include/egraph.h"
 #include "tools/arguments.h"
-#include "tools/console.h"
-#include "tools/csv.h"
+#include "tools/lists.h"
 #include "tools/optimize_call.h"
+#include "tools/owned.h"
 #include "tools/term_lines.h"
 #include "tools/text_file.h"
 
 // ---- why two terms are equal ----------------------------------------------------
 
-// The steps are printed as they are reported; how many there are is known only at the
-// end, and written there.
-
-/// Where the first term of a text ends: it is the first blank outside brackets.
-static const char *end_of_term(const char *text) {
+/// Splits a question, "(+ a b) (+ b a)"; *out_from is the caller's. False: it has one
+/// term. The first term ends at the first blank outside brackets.
+static bool split_question(const char *text, char **out_from, const char **out_to) {
   size_t depth = 0;
-  for (; *text != '\0'; text++) {
-    if (*text == '(') depth++;
-    if (*text == ')' && depth > 0) depth--;
-    if (depth == 0 && (*text == ' ' || *text == '\t')) break;
-  }
-  return text;
-}
-
-typedef struct question {
-  char *from; // owned
-  const char *to;
-} question;
-
-static int read_question(const char *text, question *out) {
   text += strspn(text, " \t");
-  const char *end = end_of_term(text), *to = end + strspn(end, " \t");
-  if (*to == '\0')
-    return refuse("--explain wants two terms, \"(+ a b) (+ b a)\"; got \"%s\"", text);
-  out->from = text_copy(text, (size_t)(end - text));
-  out->to = to;
-  return EXIT_DONE;
-}
-
-static int explain(egraph_terms *terms, const question *q,
-                   bool (*report)(void *, const egraph_terms_step *),
-                   uint64_t *out_count) {
-  egraph_status status =
-      egraph_terms_explain(terms, q->from, q->to, report, NULL, out_count);
-  return outcome_of(status);
+  const char *end = text;
+  for (; *end != '\0' && (depth != 0 || (*end != ' ' && *end != '\t')); end++) {
+    if (*end == '(') depth++;
+    if (*end == ')' && depth > 0) depth--;
+  }
+  *out_to = end + strspn(end, " \t");
+  *out_from = text_copy(text, (size_t)(end - text));
+  return **out_to != '\0';
 }
 
 static const char *shown(const char *term) {
@@ -67,73 +43,49 @@ static bool print_step(void *user, const egraph_terms_step *step) {
   return false;
 }
 
-static int print_answer(egraph_terms *terms, const question *q) {
-  uint64_t count;
-  printf("\nexplain     %s = %s\n    %s\n", q->from, q->to, q->from);
-  int outcome = explain(terms, q, print_step, &count);
-  if (outcome == EXIT_DONE) printf("steps       %" PRIu64 "\n", count);
-  return outcome;
-}
-
 static bool write_step(void *user, const egraph_terms_step *step) {
   (void)user;
   json_open(NULL, '{');
-  if (step->rule != NULL) json_text("rule", step->rule);
-  json_bool("backward", step->backward);
-  json_open("position", '[');
-  for (uint32_t i = 0; i < step->depth; i++)
+  JSON_MEMBERS(JSON("rule", step->rule), JSON("backward", step->backward));
+  JSON_EACH("position", i, step->depth)
     json_int(NULL, step->position[i]);
-  json_close(']');
-  if (step->after != NULL) json_text("term", step->after);
+  json_text("term", step->after);
   json_close('}');
   return false;
 }
 
-static int write_answer(egraph_terms *terms, const question *q) {
+/// Explains why two terms are equal: steps are printed as they are reported, their
+/// number, which is known then, behind them.
+static egraph_status answer(egraph_terms *terms, const char *from, const char *to,
+                            bool json) {
+  uint64_t count;
+  if (!json) {
+    printf("\nexplain     %s = %s\n    %s\n", from, to, from);
+    EG_TRY(egraph_terms_explain(terms, from, to, print_step, NULL, &count));
+    printf("steps       %" PRIu64 "\n", count);
+    return EGRAPH_OK;
+  }
   json_open(NULL, '{');
-  JSON_MEMBERS(JSON("from", q->from), JSON("to", q->to));
+  JSON_MEMBERS(JSON("from", from), JSON("to", to));
   json_open("steps", '[');
-  int outcome = explain(terms, q, write_step, NULL);
+  egraph_status status = egraph_terms_explain(terms, from, to, write_step, NULL, NULL);
   json_close(']');
   json_close('}');
-  return outcome;
+  return status;
 }
 
-static int answer_all(egraph_terms *terms, const text_list *questions,
-                      int (*answer)(egraph_terms *, const question *)) {
-  int outcome = EXIT_DONE;
-  for (size_t i = 0; i < questions->count && outcome == EXIT_DONE; i++) {
-    question q = {.from = NULL};
-    outcome = read_question(questions->items[i], &q);
-    if (outcome == EXIT_DONE) outcome = answer(terms, &q);
-    free(q.from);
+/// Answers all questions, each of two terms.
+static egraph_status answer_all(egraph_terms *terms, const text_list *questions,
+                                bool json) {
+  egraph_status status = EGRAPH_OK;
+  for (size_t i = 0; i < questions->count && status == EGRAPH_OK; i++) {
+    char *from;
+    const char *to;
+    if (split_question(questions->items[i], &from, &to))
+      status = answer(terms, from, to, json);
+    free(from);
   }
-  return outcome;
-}
-
-static int no_answer(egraph_terms *terms, const question *q) {
-  (void)terms;
-  (void)q;
-  return EXIT_DONE;
-}
-
-/// Returns whether each question has two terms: an exit status, like all results below.
-static int check_questions(const text_list *questions) {
-  return answer_all(NULL, questions, no_answer);
-}
-
-/// Prints the steps for each question, a text of two terms: "(+ a b) (+ b a)". Complaints
-/// go to standard error.
-static int print_answers(egraph_terms *terms, const text_list *questions) {
-  return answer_all(terms, questions, print_answer);
-}
-
-/// The same as a list of the JSON object that is open.
-static int print_answers_json(egraph_terms *terms, const text_list *questions) {
-  json_open("explanations", '[');
-  int outcome = answer_all(terms, questions, write_answer);
-  json_close(']');
-  return outcome;
+  return status;
 }
 
 #define USAGE "RULES [TERMS...] [options]"
@@ -157,21 +109,14 @@ typedef struct saturation {
   egraph_terms_report report;
   egraph_terms_iteration rows[MAX_ITERATIONS_SHOWN];
   uint32_t row_count;
+  uint32_t kept_rules; // of the e-graph that was loaded, while others are read
 } saturation;
 
 // ---- input -----------------------------------------------------------------------
 
 static void add_bare_root(void *user, egraph_class root) {
   saturation *s = user;
-  if (s->root_count == s->room) {
-    s->room = 2 * s->room + 8;
-    egraph_class *grown = realloc(s->roots, s->room * sizeof *grown);
-    if (grown == NULL) {
-      fprintf(stderr, "egraph: out of memory\n");
-      exit(EXIT_FAILED);
-    }
-    s->roots = grown;
-  }
+  s->roots = list_grow(s->roots, s->root_count, &s->room, sizeof *s->roots);
   s->roots[s->root_count++] = root;
 }
 
@@ -195,8 +140,8 @@ static bool is_json(const char *path) {
   return byte == '{' || byte == '[' || byte == GZIP_FIRST;
 }
 
-/// Calls back with the smallest term of each start term; the text is NULL
-/// where it is too large to write.
+/// Calls back with the smallest term of each start term; the text is NULL where it is too
+/// large to write.
 static egraph_status
 each_smallest(saturation *s, void (*report)(void *, size_t, const char *, uint64_t)) {
   return egraph_terms_smallest_each(NULL, s->terms, s->roots, s->root_count, report, s);
@@ -209,60 +154,48 @@ static void name_root(void *user, size_t index, const char *text, uint64_t size)
   text_array_add(&s->texts, shown(text), strlen(shown(text)));
 }
 
-/// An e-graph with rules, as --save writes it, or egraph-serialize JSON, whose roots
-/// become start terms.
-static egraph_status load(saturation *s) {
-  const char *path = s->flags->load_file;
-  if (!is_json(path)) return egraph_terms_load(NULL, path, &s->terms);
-  egraph_status status = egraph_terms_load_json(NULL, path, add_bare_root, s, &s->terms);
-  return status == EGRAPH_OK ? each_smallest(s, name_root) : status;
-}
-
+/// Starts from an e-graph with rules, as --save writes it, or from egraph-serialize JSON,
+/// whose roots become start terms; without either from nothing.
 static egraph_status start_saturation(saturation *s) {
-  if (s->flags->load_file != NULL) return load(s);
-  egraph_status status = egraph_terms_create(NULL, &s->terms);
-  if (status == EGRAPH_OK && s->flags->questions.count != 0)
-    status = egraph_terms_keep_explanations(s->terms);
-  return status;
+  const char *path = s->flags->load_file;
+  if (path == NULL) {
+    EG_TRY(egraph_terms_create(NULL, &s->terms));
+    bool explains = s->flags->questions.count != 0;
+    return explains ? egraph_terms_keep_explanations(s->terms) : EGRAPH_OK;
+  }
+  if (!is_json(path)) return egraph_terms_load(NULL, path, &s->terms);
+  EG_TRY(egraph_terms_load_json(NULL, path, add_bare_root, s, &s->terms));
+  return each_smallest(s, name_root);
 }
 
-static int read_rules(saturation *s, const positional *files) {
+static egraph_status read_rules(saturation *s, const positional *files) {
   const text_list *more = &s->flags->rules;
-  uint32_t loaded = egraph_terms_rule_count(s->terms);
-  egraph_status status = EGRAPH_OK;
-  if (files->count != 0) status = egraph_terms_add_rule_file(s->terms, files->items[0]);
-  for (size_t i = 0; status == EGRAPH_OK && i < more->count; i++)
-    status = egraph_terms_add_rule_file(s->terms, more->items[i]);
-  if (status == EGRAPH_OK) return EXIT_DONE;
-  int outcome = report_failure(status);
-  if (loaded != 0)
-    fprintf(stderr, "egraph: %s has %u rules already; RULES can be left out\n",
-            s->flags->load_file, loaded);
-  return outcome;
+  if (files->count != 0) EG_TRY(egraph_terms_add_rule_file(s->terms, files->items[0]));
+  for (size_t i = 0; i < more->count; i++)
+    EG_TRY(egraph_terms_add_rule_file(s->terms, more->items[i]));
+  return EGRAPH_OK;
 }
 
-static int read_terms(saturation *s, const positional *files) {
-  egraph_status status = EGRAPH_OK;
-  for (size_t i = 1; status == EGRAPH_OK && i < files->count; i++) {
+/// Reads the start terms; *out_good is false, with a message, when a file cannot be read,
+/// or there are none.
+static egraph_status read_terms(saturation *s, const positional *files, bool *out_good) {
+  for (size_t i = 1; i < files->count; i++) {
     char *text = text_file_read(files->items[i]);
-    if (text == NULL) {
-      fprintf(stderr, "egraph: %s: %s\n", files->items[i], strerror(errno));
-      return EXIT_FAILED;
-    }
-    status = term_lines_add(s->terms, files->items[i], text, add_root, s);
+    *out_good = text != NULL || complain_of_file(files->items[i]);
+    if (text == NULL) return EGRAPH_OK;
+    egraph_status status = term_lines_add(s->terms, files->items[i], text, add_root, s);
     free(text);
+    EG_TRY(status);
   }
   const text_list *terms = &s->flags->terms;
-  for (size_t i = 0; status == EGRAPH_OK && i < terms->count; i++) {
+  for (size_t i = 0; i < terms->count; i++) {
     egraph_class root;
-    status = egraph_terms_add(s->terms, "--term", terms->items[i], &root);
-    if (status == EGRAPH_OK) add_root(s, terms->items[i], root);
+    EG_TRY(egraph_terms_add(s->terms, "--term", terms->items[i], &root));
+    add_root(s, terms->items[i], root);
   }
-  if (status != EGRAPH_OK) return report_failure(status);
-  if (s->texts.count != 0 || s->flags->load_file != NULL) return EXIT_DONE;
-  fprintf(stderr,
-          "egraph: no term to start from; give a file of terms, or --term TEXT\n");
-  return EXIT_FAILED;
+  *out_good = s->texts.count != 0 || s->flags->load_file != NULL ||
+              complain("no term to start from; give a file of terms, or --term TEXT");
+  return EGRAPH_OK;
 }
 
 // ---- saturation ------------------------------------------------------------------
@@ -276,11 +209,8 @@ static bool on_iteration(void *user, const egraph_terms_iteration *iteration) {
 static bool show_saturation(void *user, uint32_t iteration, uint32_t nodes,
                             uint32_t classes) {
   (void)user;
-  char line[96];
-  (void)snprintf(line, sizeof line, "iteration %u, %u nodes, %u classes", iteration,
-                 nodes, classes);
-  progress_line("saturate", line);
-  return interrupted();
+  return progress_line("saturate", "iteration %u, %u nodes, %u classes", iteration, nodes,
+                       classes);
 }
 
 static egraph_status saturate(saturation *s) {
@@ -329,7 +259,7 @@ static void print_smallest(void *user, size_t index, const char *text, uint64_t 
   printf("smallest    %s -> %s\n", s->texts.items[index], shown(text));
 }
 
-static int print_saturation_text(saturation *s) {
+static egraph_status print_saturation_text(saturation *s) {
   const egraph_terms_report *r = &s->report;
   egraph_terms_info info = egraph_terms_info_of(s->terms);
   printf("stop        %s after %u iterations, %.3f s\n", r->stop, r->iterations,
@@ -340,54 +270,21 @@ static int print_saturation_text(saturation *s) {
   if (s->texts.count == 0)
     printf("terms       the file keeps none to start from; --term TERM prints the "
            "smallest that equals it\n");
-  egraph_status status = each_smallest(s, print_smallest);
-  if (status != EGRAPH_OK) return report_failure(status);
+  EG_TRY(each_smallest(s, print_smallest));
   print_rules(s);
   if (s->flags->statistics) print_iterations(s);
-  return print_answers(s->terms, &s->flags->questions);
-}
-
-static void json_rules(const saturation *s) {
-  json_open("rules", '[');
-  for (uint32_t i = 0; i < egraph_terms_rule_count(s->terms); i++) {
-    egraph_rule_report r = egraph_terms_rule(s->terms, i);
-    JSON_OBJECT(NULL, JSON("name", r.name), JSON("matches", r.matches),
-                JSON("nodes", r.nodes), JSON("unions", r.unions), JSON("bans", r.bans),
-                JSON("seconds", r.seconds));
-  }
-  json_close(']');
-}
-
-static void json_iterations(const saturation *s) {
-  json_open("per_iteration", '[');
-  for (uint32_t i = 0; i < s->row_count; i++) {
-    const egraph_terms_iteration *row = &s->rows[i];
-    JSON_OBJECT(NULL, JSON("nodes", row->nodes), JSON("classes", row->classes),
-                JSON("matches", row->matches),
-                JSON("search_seconds", row->search_seconds),
-                JSON("apply_seconds", row->apply_seconds),
-                JSON("rebuild_seconds", row->rebuild_seconds));
-  }
-  json_close(']');
+  return answer_all(s->terms, &s->flags->questions, false);
 }
 
 static void json_smallest(void *user, size_t index, const char *text, uint64_t size) {
   const saturation *s = user;
   json_open(NULL, '{');
-  json_text("term", s->texts.items[index]);
-  if (text != NULL) json_text("smallest", text);
+  JSON_MEMBERS(JSON("term", s->texts.items[index]), JSON("smallest", text));
   if (text != NULL) json_int("size", size);
   json_close('}');
 }
 
-static egraph_status json_terms(saturation *s) {
-  json_open("terms", '[');
-  egraph_status status = each_smallest(s, json_smallest);
-  json_close(']');
-  return status;
-}
-
-static int print_saturation_json(saturation *s) {
+static egraph_status print_saturation_json(saturation *s) {
   const egraph_terms_report *r = &s->report;
   json_begin();
   JSON_MEMBERS(JSON("stop", r->stop), JSON("iterations", r->iterations),
@@ -395,61 +292,78 @@ static int print_saturation_json(saturation *s) {
                JSON("matches", r->matches), JSON("seconds", r->seconds),
                JSON("bytes", egraph_terms_info_of(s->terms).bytes),
                JSON("peak_bytes", r->peak_bytes));
-  egraph_status status = json_terms(s);
-  json_rules(s);
-  json_iterations(s);
-  int outcome = EXIT_DONE;
-  if (s->flags->questions.count != 0)
-    outcome = print_answers_json(s->terms, &s->flags->questions);
+  json_open("terms", '[');
+  egraph_status status = each_smallest(s, json_smallest);
+  json_close(']');
+  JSON_EACH("rules", i, egraph_terms_rule_count(s->terms)) {
+    egraph_rule_report rule = egraph_terms_rule(s->terms, i);
+    JSON_OBJECT(NULL, JSON("name", rule.name), JSON("matches", rule.matches),
+                JSON("nodes", rule.nodes), JSON("unions", rule.unions),
+                JSON("bans", rule.bans), JSON("seconds", rule.seconds));
+  }
+  JSON_EACH("per_iteration", i, s->row_count) {
+    const egraph_terms_iteration *row = &s->rows[i];
+    JSON_OBJECT(NULL, JSON("nodes", row->nodes), JSON("classes", row->classes),
+                JSON("matches", row->matches),
+                JSON("search_seconds", row->search_seconds),
+                JSON("apply_seconds", row->apply_seconds),
+                JSON("rebuild_seconds", row->rebuild_seconds));
+  }
+  if (s->flags->questions.count != 0) {
+    json_open("explanations", '[');
+    egraph_status answered = answer_all(s->terms, &s->flags->questions, true);
+    if (status == EGRAPH_OK) status = answered;
+    json_close(']');
+  }
   json_end();
-  return status != EGRAPH_OK ? report_failure(status) : outcome;
+  return status;
 }
 
-static int write_dot(const saturation *s) {
-  char *text;
-  egraph_status status = egraph_terms_dot(NULL, s->terms, &text);
-  if (status != EGRAPH_OK) return report_failure(status);
-  bool fine = text_file_write(s->flags->dot_file, text);
-  egraph_string_free(NULL, text);
-  return fine ? EXIT_DONE : EXIT_FAILED;
-}
-
-static int write_files(const saturation *s) {
+/// Writes the files of the flags; *out_good is false, with a message, when Graphviz's
+/// cannot be written.
+static egraph_status write_files(const saturation *s, bool *out_good) {
   const saturate_flags *flags = s->flags;
-  egraph_status status = EGRAPH_OK;
-  if (flags->save_file != NULL) status = egraph_terms_save(s->terms, flags->save_file);
-  if (status == EGRAPH_OK && flags->json_file != NULL)
-    status = egraph_terms_save_json(s->terms, s->roots, (uint32_t)s->texts.count,
-                                    flags->json_file);
-  if (status != EGRAPH_OK) return report_failure(status);
-  return flags->dot_file != NULL ? write_dot(s) : EXIT_DONE;
+  OWNED_TEXT(dot);
+  if (flags->save_file != NULL) EG_TRY(egraph_terms_save(s->terms, flags->save_file));
+  if (flags->json_file != NULL)
+    EG_TRY(egraph_terms_save_json(s->terms, s->roots, (uint32_t)s->texts.count,
+                                  flags->json_file));
+  if (flags->dot_file == NULL) return EGRAPH_OK;
+  EG_TRY(egraph_terms_dot(NULL, s->terms, &dot));
+  *out_good = text_file_write(flags->dot_file, dot);
+  return EGRAPH_OK;
 }
 
 // ---- command ---------------------------------------------------------------------
 
-static int run_with(saturation *s, const positional *files) {
-  egraph_status status = start_saturation(s);
-  if (status != EGRAPH_OK) return report_failure(status);
-  int outcome = read_rules(s, files);
-  if (outcome == EXIT_DONE) outcome = read_terms(s, files);
-  if (outcome != EXIT_DONE) return outcome;
+/// *out_good: false where a message says already what is wrong.
+static egraph_status run_with(saturation *s, const positional *files, bool *out_good) {
+  EG_TRY(start_saturation(s));
+  s->kept_rules = egraph_terms_rule_count(s->terms);
+  EG_TRY(read_rules(s, files));
+  s->kept_rules = 0;
+  EG_TRY(read_terms(s, files, out_good));
+  if (!*out_good) return EGRAPH_OK;
   install_interrupt();
-  status = saturate(s);
-  if (status != EGRAPH_OK) return report_failure(status);
-  outcome = (s->flags->json ? print_saturation_json : print_saturation_text)(s);
-  return outcome == EXIT_DONE ? write_files(s) : outcome;
+  EG_TRY(saturate(s));
+  EG_TRY((s->flags->json ? print_saturation_json : print_saturation_text)(s));
+  return write_files(s, out_good);
 }
 
 static int run_files(const saturate_flags *flags, const positional *files) {
   saturation *s = calloc(1, sizeof *s);
+  bool is_good = true;
   if (s == NULL) return EXIT_FAILED;
   s->flags = flags;
-  int outcome = run_with(s, files);
+  int outcome = outcome_of(run_with(s, files, &is_good));
+  if (outcome != EXIT_DONE && s->kept_rules != 0)
+    (void)complain("%s has %u rules already; RULES can be left out", flags->load_file,
+                   s->kept_rules);
   egraph_terms_destroy(s->terms);
   text_array_free(&s->texts);
   free(s->roots);
   free(s);
-  return outcome;
+  return is_good ? outcome : EXIT_FAILED;
 }
 
 static saturate_flags default_flags(void) {
@@ -463,15 +377,23 @@ static saturate_flags default_flags(void) {
                           .threads = 1};
 }
 
-/// Conditions that the table of flags cannot express.
+/// Conditions that the table of flags cannot express: an exit status.
 static int check_flags(const saturate_flags *flags, const positional *files) {
-  const char *wrong = NULL;
   if (flags->load_file == NULL && files->count == 0)
-    wrong = "a file is missing; usage: egraph saturate " USAGE;
-  else if (flags->load_file != NULL && flags->questions.count != 0)
-    wrong = "--explain knows nothing of a loaded e-graph; start from terms instead";
-  if (wrong == NULL) return check_questions(&flags->questions);
-  return refuse("%s", wrong);
+    return refuse("a file is missing; usage: egraph saturate " USAGE);
+  if (flags->load_file != NULL && flags->questions.count != 0)
+    return refuse(
+        "--explain knows nothing of a loaded e-graph; start from terms instead");
+  for (size_t i = 0; i < flags->questions.count; i++) {
+    const char *text = flags->questions.items[i], *to;
+    char *from;
+    bool is_whole = split_question(text, &from, &to);
+    free(from);
+    if (!is_whole)
+      return refuse("--explain wants two terms, \"(+ a b) (+ b a)\"; got \"%s\"",
+                    text + strspn(text, " \t"));
+  }
+  return EXIT_DONE;
 }
 
 int command_saturate(int argc, char **argv) {
@@ -517,9 +439,7 @@ int command_saturate(int argc, char **argv) {
            "write the e-graph as egraph-serialize JSON, for egraph extract");
   add_text(&cmd, "--dot FILE", &flags.dot_file, "write the e-graph for Graphviz");
   add_json(&cmd, &flags.json);
-  positional files;
-  int parsed = parse_arguments(&cmd, argc, argv, &files);
-  if (parsed != PARSE_RUN) return parsed;
+  PARSE_ARGUMENTS(files, &cmd, argc, argv);
   int outcome = check_flags(&flags, &files);
   return outcome == EXIT_DONE ? run_files(&flags, &files) : outcome;
 }

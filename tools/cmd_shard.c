@@ -6,6 +6,7 @@
 
 #include "tools/arguments.h"
 #include "tools/optimize_call.h"
+#include "tools/owned.h"
 
 typedef struct shard_flags {
   egraph_shard_options options;
@@ -14,24 +15,18 @@ typedef struct shard_flags {
 
 static bool show_sharding(void *user, int64_t cost, int64_t bound, double seconds) {
   (void)user;
-  char line[160];
   if (cost >= EGRAPH_SHARD_INFINITE)
-    (void)snprintf(line, sizeof line, "%.1f s, no choice yet, bound %" PRId64, seconds,
-                   bound);
-  else
-    (void)snprintf(
-        line, sizeof line, "%.1f s, cost %" PRId64 ", bound %" PRId64 ", gap %.3f %%",
-        seconds, cost, bound, cost > 0 ? 100 * (double)(cost - bound) / (double)cost : 0);
-  progress_line("shard", line);
-  return interrupted();
+    return progress_line("shard", "%.1f s, no choice yet, bound %" PRId64, seconds,
+                         bound);
+  return progress_line(
+      "shard", "%.1f s, cost %" PRId64 ", bound %" PRId64 ", gap %.3f %%", seconds, cost,
+      bound, cost > 0 ? 100 * (double)(cost - bound) / (double)cost : 0);
 }
 
-/// Infinite costs and absent limits are null.
-static void json_finite(const char *key, int64_t value, int64_t infinity) {
-  if (value >= infinity)
-    json_real(key, INFINITY);
-  else
-    json_int(key, (uint64_t)value);
+/// A member that is null where the value is infinite.
+static json_field finite(const char *key, int64_t value, int64_t infinity) {
+  return value >= infinity ? json_field_real(key, INFINITY)
+                           : json_field_int(key, (uint64_t)value);
 }
 
 static void print_sharding_json(egraph_shard_info info, const egraph_shard_plan *plan) {
@@ -39,17 +34,16 @@ static void print_sharding_json(egraph_shard_info info, const egraph_shard_plan 
   const uint32_t *choice = egraph_shard_plan_choice(plan);
   bool found = r->cost < EGRAPH_SHARD_INFINITE;
   json_begin();
-  json_finite("cost", r->cost, EGRAPH_SHARD_INFINITE);
-  json_finite("bound", r->bound, EGRAPH_SHARD_INFINITE);
-  JSON_MEMBERS(JSON("gap", found ? r->gap : INFINITY), JSON("status", r->status),
+  JSON_MEMBERS(finite("cost", r->cost, EGRAPH_SHARD_INFINITE),
+               finite("bound", r->bound, EGRAPH_SHARD_INFINITE),
+               JSON("gap", found ? r->gap : INFINITY), JSON("status", r->status),
                JSON("seconds", r->seconds),
                JSON("best_seconds", found ? r->best_seconds : INFINITY),
-               JSON("work", r->work));
-  json_finite("checked", r->checked, EGRAPH_SHARD_INFINITE);
-  json_finite("peak", found ? r->peak : INT64_MAX, INT64_MAX);
-  json_finite("limit", r->limit, INT64_MAX);
-  JSON_MEMBERS(JSON("nodes", info.nodes), JSON("edges", info.edges),
-               JSON("strategies", info.strategies));
+               JSON("work", r->work),
+               finite("checked", r->checked, EGRAPH_SHARD_INFINITE),
+               finite("peak", found ? r->peak : INT64_MAX, INT64_MAX),
+               finite("limit", r->limit, INT64_MAX), JSON("nodes", info.nodes),
+               JSON("edges", info.edges), JSON("strategies", info.strategies));
   json_open("choices", '[');
   for (uint32_t node = 0; choice != NULL && node < info.nodes; node++)
     json_int(NULL, choice[node]);
@@ -57,18 +51,8 @@ static void print_sharding_json(egraph_shard_info info, const egraph_shard_plan 
   json_end();
 }
 
-static void print_memory(const egraph_shard_report *r) {
-  if (r->cost < EGRAPH_SHARD_INFINITE)
-    printf("memory    peak %" PRId64 ", ", r->peak);
-  else
-    printf("memory    ");
-  if (r->limit == INT64_MAX)
-    printf("no limit\n");
-  else
-    printf("limit %" PRId64 "\n", r->limit);
-}
-
-/// The line that the contest asks for at the end; empty brackets when there is no choice.
+/// Prints the last line that the contest asks for; empty brackets when there is no
+/// choice.
 static void print_choices(uint32_t nodes, const uint32_t *choice) {
   printf("[");
   for (uint32_t node = 0; choice != NULL && node < nodes; node++)
@@ -81,16 +65,21 @@ static void print_sharding_text(egraph_shard_info info, const egraph_shard_plan 
   const egraph_shard_report *r = egraph_shard_plan_report(plan);
   printf("problem   %u nodes, %u edges, %u strategies, %zu table entries\n", info.nodes,
          info.edges, info.strategies, info.entries);
-  if (r->cost < EGRAPH_SHARD_INFINITE)
+  bool found = r->cost < EGRAPH_SHARD_INFINITE;
+  if (found)
     printf("cost      %" PRId64 ", %s, bound %" PRId64 ", gap %.4f %%\n", r->cost,
            r->status, r->bound, 100 * r->gap);
   else
     printf("cost      none: %s\n", r->status);
-  print_memory(r);
-  if (r->cost < EGRAPH_SHARD_INFINITE)
-    printf("seconds   %.2f, the best choice after %.2f\n", r->seconds, r->best_seconds);
+  printf("memory    ");
+  if (found) printf("peak %" PRId64 ", ", r->peak);
+  if (r->limit == INT64_MAX)
+    printf("no limit\n");
   else
-    printf("seconds   %.2f\n", r->seconds);
+    printf("limit %" PRId64 "\n", r->limit);
+  printf("seconds   %.2f", r->seconds);
+  if (found) printf(", the best choice after %.2f", r->best_seconds);
+  printf("\n");
   if (certificate != NULL && r->checked < r->bound)
     printf("proof     %s, bound unchecked beyond %" PRId64 "\n", certificate, r->checked);
   else if (certificate != NULL)
@@ -98,14 +87,20 @@ static void print_sharding_text(egraph_shard_info info, const egraph_shard_plan 
   if (choices) print_choices(info.nodes, egraph_shard_plan_choice(plan));
 }
 
-static egraph_status shard_file(const char *path, const shard_flags *flags,
-                                egraph_shard **shard, egraph_shard_plan **plan) {
+static egraph_status solve(const char *path, const shard_flags *flags) {
+  OWNED(egraph_shard, shard);
+  OWNED(egraph_shard_plan, plan);
   install_interrupt();
-  egraph_status status = egraph_shard_load(NULL, path, shard);
-  if (status == EGRAPH_OK)
-    status = egraph_shard_solve(NULL, *shard, &flags->options, plan);
+  EG_TRY(egraph_shard_load(NULL, path, &shard));
+  egraph_status status = egraph_shard_solve(NULL, shard, &flags->options, &plan);
   progress_clear();
-  return status;
+  EG_TRY(status);
+  if (flags->json)
+    print_sharding_json(egraph_shard_info_of(shard), plan);
+  else
+    print_sharding_text(egraph_shard_info_of(shard), plan, flags->options.certificate,
+                        flags->choices);
+  return EGRAPH_OK;
 }
 
 int command_shard(int argc, char **argv) {
@@ -131,19 +126,6 @@ int command_shard(int argc, char **argv) {
   add_switch(&cmd, "--choices", &flags.choices,
              "print the strategies too, as the contest wants them (--json always does)");
   add_json(&cmd, &flags.json);
-  positional files;
-  int parsed = parse_arguments(&cmd, argc, argv, &files);
-  if (parsed != PARSE_RUN) return parsed;
-  egraph_shard *shard = NULL;
-  egraph_shard_plan *plan = NULL;
-  egraph_status status = shard_file(files.items[0], &flags, &shard, &plan);
-  if (status == EGRAPH_OK && flags.json)
-    print_sharding_json(egraph_shard_info_of(shard), plan);
-  else if (status == EGRAPH_OK)
-    print_sharding_text(egraph_shard_info_of(shard), plan, flags.options.certificate,
-                        flags.choices);
-  int outcome = outcome_of(status);
-  egraph_shard_plan_destroy(plan);
-  egraph_shard_destroy(shard);
-  return outcome;
+  PARSE_ARGUMENTS(files, &cmd, argc, argv);
+  return outcome_of(solve(files.items[0], &flags));
 }

@@ -101,40 +101,31 @@ static void print_simulated_text(const simulated_plan *s) {
            "given\n");
 }
 
-static egraph_issue issue_of(const char *name) {
-  for (int i = 0; name != NULL && i < EGRAPH_ISSUE_SHORTEST; i++)
-    if (strcmp(name, issue_names[i]) == 0) return (egraph_issue)i;
-  return EGRAPH_ISSUE_SHORTEST;
-}
-
 static const char *const rounds_names[] = {"none",     "auto", "ring",  "halving",
                                            "doubling", "tree", "levels"};
+enum { ROUNDS_NAMES = sizeof rounds_names / sizeof *rounds_names };
 
-static egraph_rounds rounds_of(const char *name) {
-  for (size_t i = 0; name != NULL && i < sizeof rounds_names / sizeof *rounds_names; i++)
-    if (strcmp(name, rounds_names[i]) == 0) return (egraph_rounds)i;
-  return EGRAPH_ROUNDS_NONE;
+/// The place of a name in a list; `otherwise`: it is NULL.
+static int number_of(const char *name, const char *const *names, int count,
+                     int otherwise) {
+  for (int i = 0; name != NULL && i < count; i++)
+    if (strcmp(name, names[i]) == 0) return i;
+  return otherwise;
 }
 
 static egraph_status simulate(const simulate_flags *flags, simulated_plan *s) {
   egraph_simulate_options options = egraph_simulate_options_default();
+  EG_TRY(plan_load(s->path, flags->machine, &flags->costs, &s->plan));
+  EG_TRY(exchanges_find(flags->machine, egraph_plan_info_of(s->plan).devices,
+                        &flags->costs, &s->basis));
   options.machine = flags->machine;
-  options.issue = EGRAPH_ISSUE_IN_ORDER;
-  s->rounds = options.rounds = rounds_of(flags->rounds);
-  egraph_status status = exchanges_find(
-      flags->machine, egraph_plan_info_of(s->plan).devices, &flags->costs, &s->basis);
+  options.rounds = s->rounds;
   options.beside = s->basis.beside;
-  if (status == EGRAPH_OK)
-    status = egraph_simulate(NULL, s->plan, &options, &s->in_order);
-  options.issue = issue_of(flags->issue);
-  if (status == EGRAPH_OK)
-    status = egraph_simulate(NULL, s->plan, &options, &s->simulation);
-  return status;
-}
-
-static bool write_files(const simulate_flags *flags, const simulated_plan *s) {
-  bool written = flags->trace == NULL || trace_write(flags->trace, s);
-  return written && (flags->html == NULL || report_write(flags->html, s));
+  options.issue = EGRAPH_ISSUE_IN_ORDER;
+  EG_TRY(egraph_simulate(NULL, s->plan, &options, &s->in_order));
+  options.issue = (egraph_issue)number_of(flags->issue, issue_names,
+                                          EGRAPH_ISSUE_SHORTEST, EGRAPH_ISSUE_SHORTEST);
+  return egraph_simulate(NULL, s->plan, &options, &s->simulation);
 }
 
 static bool are_distinct(const char *a, const char *b) {
@@ -170,18 +161,19 @@ int command_simulate(int argc, char **argv) {
   add_text(&cmd, "--html FILE", &flags.html,
            "write a report that a browser shows without a network");
   add_json(&cmd, &flags.json);
-  positional plans;
-  int parsed = parse_arguments(&cmd, argc, argv, &plans);
-  if (parsed != PARSE_RUN) return parsed;
+  PARSE_ARGUMENTS(plans, &cmd, argc, argv);
   simulated_plan s = {.path = plans.items[0]};
+  s.rounds = (egraph_rounds)number_of(flags.rounds, rounds_names, ROUNDS_NAMES,
+                                      EGRAPH_ROUNDS_NONE);
   if (!are_distinct(s.path, flags.trace) || !are_distinct(s.path, flags.html) ||
       !are_distinct(flags.trace, flags.html))
     return refuse("the plan, --trace and --html are three files");
-  if (rounds_of(flags.rounds) != EGRAPH_ROUNDS_NONE && flags.machine == NULL)
+  if (s.rounds != EGRAPH_ROUNDS_NONE && flags.machine == NULL)
     return refuse("--rounds go over the links of a machine; add --machine");
-  egraph_status status = plan_load(s.path, flags.machine, &flags.costs, &s.plan);
-  if (status == EGRAPH_OK) status = simulate(&flags, &s);
-  bool written = status == EGRAPH_OK && write_files(&flags, &s);
+  egraph_status status = simulate(&flags, &s);
+  bool written = status == EGRAPH_OK &&
+                 (flags.trace == NULL || trace_write(flags.trace, &s)) &&
+                 (flags.html == NULL || report_write(flags.html, &s));
   if (written && flags.json) {
     json_begin();
     simulation_json(&s);
@@ -189,7 +181,7 @@ int command_simulate(int argc, char **argv) {
     json_end();
   } else if (written) {
     print_simulated_text(&s);
-    exchanges_tell(flags.machine, egraph_plan_info_of(s.plan).devices, &s.basis);
+    print_exchange_basis(flags.machine, egraph_plan_info_of(s.plan).devices, &s.basis);
   }
   egraph_simulation_destroy(s.simulation);
   egraph_simulation_destroy(s.in_order);

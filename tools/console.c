@@ -94,8 +94,8 @@ int outcome_of(egraph_status status) {
   return status == EGRAPH_OK ? EXIT_DONE : report_failure(status);
 }
 
-static void print_complaint(const char *format, va_list args) {
-  fprintf(stderr, "egraph: ");
+static void print_complaint(const char *head, const char *format, va_list args) {
+  fprintf(stderr, "egraph: %s", head);
   (void)vfprintf(stderr, format, args);
   (void)fputc('\n', stderr);
 }
@@ -103,7 +103,7 @@ static void print_complaint(const char *format, va_list args) {
 bool complain(const char *format, ...) {
   va_list args;
   va_start(args, format);
-  print_complaint(format, args);
+  print_complaint("", format, args);
   va_end(args);
   return false;
 }
@@ -111,9 +111,16 @@ bool complain(const char *format, ...) {
 int refuse(const char *format, ...) {
   va_list args;
   va_start(args, format);
-  print_complaint(format, args);
+  print_complaint("", format, args);
   va_end(args);
   return EXIT_USAGE;
+}
+
+void note(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  print_complaint("note: ", format, args);
+  va_end(args);
 }
 
 bool complain_of_file(const char *path) {
@@ -151,12 +158,12 @@ amount_text bytes_text(double bytes) {
 }
 
 amount_text date_text(int64_t seconds, const char *format) {
-  amount_text out = {"-"};
+  amount_text out;
   time_t date = (time_t)seconds;
   struct tm parts;
-  if (gmtime_r(&date, &parts) != NULL)
-    (void)strftime(out.text, sizeof out.text, format, &parts);
-  return out;
+  bool is_date = gmtime_r(&date, &parts) != NULL &&
+                 strftime(out.text, sizeof out.text, format, &parts) != 0;
+  return is_date ? out : (amount_text){"-"};
 }
 
 // ---- progress -------------------------------------------------------------------
@@ -165,14 +172,20 @@ static bool line_shown;
 static double last_drawn;
 static volatile sig_atomic_t interrupt_seen;
 
-void progress_line(const char *phase, const char *line) {
+bool progress_line(const char *phase, const char *format, ...) {
   double now = eg_clock_seconds();
-  if (!isatty(STDERR_FILENO) || now - last_drawn < 0.1) return;
+  if (!isatty(STDERR_FILENO) || now - last_drawn < 0.1) return interrupted();
+  char line[1024];
+  va_list args;
+  va_start(args, format);
+  (void)vsnprintf(line, sizeof line, format, args);
+  va_end(args);
   last_drawn = now;
   line_shown = true;
   fprintf(stderr, "\r\033[K%s: ", phase);
   show(stderr, "%s", line);
   (void)fflush(stderr);
+  return interrupted();
 }
 
 void progress_clear(void) {

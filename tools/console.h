@@ -29,6 +29,8 @@ int outcome_of(egraph_status status);
 /// refuse returns EXIT_USAGE.
 bool complain(const char *format, ...) EG_PRINTF(1, 2);
 int refuse(const char *format, ...) EG_PRINTF(1, 2);
+/// Prints "egraph: note: ", a message and a line end to standard error.
+void note(const char *format, ...) EG_PRINTF(1, 2);
 /// Complains of a file: "PATH: the reason of errno".
 bool complain_of_file(const char *path);
 
@@ -40,13 +42,16 @@ amount_text seconds_text(double seconds);
 amount_text bytes_text(double bytes);
 /// Seconds since 1970 as UTC, in a form of strftime; "-" for what is no date.
 amount_text date_text(int64_t seconds, const char *format);
+#define DAY_FORMAT "%Y-%m-%d"
+#define SECOND_FORMAT "%Y-%m-%dT%H:%M:%SZ"
 
-/// One line that is redrawn on a terminal, at most ten times a second; nothing elsewhere.
-/// Also reports whether Ctrl-C was pressed since install_interrupt: callers then stop
-/// with what they have.
-void progress_line(const char *phase, const char *line);
+/// Draws a line anew on a terminal, at most ten times a second; nothing elsewhere.
+/// Returns interrupted().
+bool progress_line(const char *phase, const char *format, ...) EG_PRINTF(2, 3);
 void progress_clear(void);
 void install_interrupt(void);
+/// True when Ctrl-C was pressed since install_interrupt: callers then stop with what they
+/// have.
 bool interrupted(void);
 
 /// JSON objects, keys in the order they are written: to a file, or to standard output
@@ -99,6 +104,10 @@ void json_members(const json_field *fields, size_t count);
 /// A nested object of such members; the key is NULL inside a list.
 #define JSON_OBJECT(key, ...)                                                            \
   (json_open(key, '{'), JSON_MEMBERS(__VA_ARGS__), json_close('}'))
+/// A list of `count` items, which the statement behind writes one by one, without break.
+#define JSON_EACH(key, i, count)                                                         \
+  for (uint32_t i = (json_open(key, '['), 0); i < (count) || (json_close(']'), false);   \
+       i++)
 /// An object whose first member is a list, and its end with members behind the list.
 void json_begin_list(const char *key);
 #define JSON_END_LIST(...) (json_close(']'), JSON_MEMBERS(__VA_ARGS__), json_end())

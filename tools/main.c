@@ -263,9 +263,7 @@ static int command_help(int argc, char **argv) {
   add_switch(&cmd, "--man", &is_manual, "print the manual page instead: | man -l -");
   add_choice(&cmd, "--completion bash|zsh", &shell,
              "print a file that completes commands and options in this shell");
-  positional words;
-  int outcome = parse_arguments(&cmd, argc, argv, &words);
-  if (outcome != PARSE_RUN) return outcome;
+  PARSE_ARGUMENTS(words, &cmd, argc, argv);
   char name[MAX_NAME];
   (void)snprintf(name, sizeof name, "%s%s%s", words.count > 0 ? words.items[0] : "",
                  words.count > 1 ? " " : "", words.count > 1 ? words.items[1] : "");

@@ -172,19 +172,15 @@ const char *with_plugin(const char *name) {
 
 static bool on_measure(void *user, uint32_t done, uint32_t total) {
   (void)user;
-  char line[96];
   unsigned filled = total != 0 ? 30 * done / total : 30;
-  (void)snprintf(line, sizeof line, "[%.*s%.*s] %u of %u operators", (int)filled,
-                 "##############################", (int)(30 - filled),
-                 "..............................", done, total);
-  progress_line("profile", line);
-  return interrupted();
+  return progress_line("profile", "[%.*s%.*s] %u of %u operators", (int)filled,
+                       "##############################", (int)(30 - filled),
+                       "..............................", done, total);
 }
 
 bool show_search_progress(void *user, const char *phase, const char *line) {
   (void)user;
-  progress_line(phase, line);
-  return interrupted();
+  return progress_line(phase, "%s", line);
 }
 
 // ---- one run --------------------------------------------------------------------
@@ -193,8 +189,8 @@ static void note_repeated(const egraph_rules *rules, uint32_t first) {
   for (uint32_t i = first; i < egraph_rules_implied_count(rules); i++) {
     egraph_rule_info info = egraph_rules_implied_at(rules, i);
     if (info.known_as != NULL)
-      fprintf(stderr, "egraph: note: %s:%u: rule %s is %s, which is there already\n",
-              info.file, info.line, info.name, info.known_as);
+      note("%s:%u: rule %s is %s, which is there already", info.file, info.line,
+           info.name, info.known_as);
   }
 }
 
@@ -322,7 +318,7 @@ static egraph_status load_with(const char *path, const load_flags *flags,
 egraph_status load_model(const char *path, const load_flags *flags, egraph_graph **out) {
   EG_TRY(load_with(path, flags, out));
   if (egraph_graph_info_of(*out).outputs == 0)
-    (void)complain("note: %s has no outputs, so nothing needs to be computed", path);
+    note("%s has no outputs, so nothing needs to be computed", path);
   return EGRAPH_OK;
 }
 
@@ -334,9 +330,8 @@ static egraph_status load_sizes(const char *path, const load_flags *flags,
   EG_TRY(load_model(path, &load, out));
   uint32_t absent = egraph_graph_info_of(*out).absent_weights;
   if (absent != 0 && !is_graph_text(path))
-    (void)complain("note: %s: the data of %u weights is not there; a plan needs their "
-                   "sizes only",
-                   path, absent);
+    note("%s: the data of %u weights is not there; a plan needs their sizes only", path,
+         absent);
   return EGRAPH_OK;
 }
 

@@ -18,8 +18,7 @@ static void print_basis_json(const char *name, const egraph_cost_basis *basis) {
 
 static void explanation_json(const egraph_result *result) {
   const egraph_graph *graph = egraph_result_graph(result);
-  json_open("explanation", '[');
-  for (uint32_t i = 0; i < egraph_graph_node_count(graph); i++) {
+  JSON_EACH("explanation", i, egraph_graph_node_count(graph)) {
     egraph_node node = {i};
     egraph_origin origin = egraph_result_origin(result, node);
     JSON_OBJECT(
@@ -27,7 +26,6 @@ static void explanation_json(const egraph_result *result) {
         JSON("operator", egraph_node_operator(graph, node)),
         JSON("made_by", origin.made_by), JSON("seconds", origin.seconds));
   }
-  json_close(']');
 }
 
 /// Of a search that is not the product's own.
@@ -93,15 +91,13 @@ void print_graph_json(const optimize_session *session, bool explains) {
   JSON_OBJECT("seconds", JSON("saturate", r->saturate_seconds),
               JSON("profile", r->profile_seconds), JSON("extract", r->extract_seconds),
               JSON("total", r->total_seconds));
-  json_open("rules", '[');
-  for (uint32_t i = 0; i < egraph_result_rule_count(session->result); i++) {
+  JSON_EACH("rules", i, egraph_result_rule_count(session->result)) {
     egraph_rule_report rule = egraph_result_rule(session->result, i);
     if (rule.matches == 0) continue;
     JSON_OBJECT(NULL, JSON("name", rule.name), JSON("matches", rule.matches),
                 JSON("rejected", rule.rejected), JSON("nodes", rule.nodes),
                 JSON("unions", rule.unions));
   }
-  json_close(']');
   if (explains) explanation_json(session->result);
   json_end();
 }

@@ -24,7 +24,7 @@ static report begin_report(rule_request *request, const char *key) {
 static void on_proof(void *user, const egraph_rule_proof *proof) {
   report *r = user;
   r->all++;
-  progress_line("prove", proof->rule);
+  (void)progress_line("prove", "%s", proof->rule);
   if (r->request->json)
     JSON_OBJECT(NULL, JSON("name", proof->rule), JSON("proved", proof->is_proved),
                 JSON("reason", proof->is_proved ? NULL : proof->reason),
@@ -52,7 +52,7 @@ static void on_derivation(void *user, const egraph_rule_derivation *d) {
   report *r = user;
   r->all++;
   r->proved += d->is_proved;
-  progress_line("derive", d->rule);
+  (void)progress_line("derive", "%s", d->rule);
   if (r->request->json) {
     json_open(NULL, '{');
     JSON_MEMBERS(JSON("name", d->rule), JSON("proved", d->is_proved),
@@ -104,7 +104,7 @@ static void on_question(void *user, const egraph_rule_question *question) {
   report *r = user;
   rule_request *request = r->request;
   r->all++;
-  progress_line("write", question->rule);
+  (void)progress_line("write", "%s", question->rule);
   if (question->script != NULL && !request->has_failed) {
     request->has_failed = !write_script(request->folder, question);
     r->written += !request->has_failed;
@@ -144,7 +144,7 @@ static void on_guard(void *user, const egraph_rule_guard *guard) {
   report *r = user;
   for (uint32_t i = 0; i < OUTCOMES; i++)
     r->guards[i] += strcmp(guard->outcome, outcomes[i]) == 0;
-  progress_line("guards", guard->rule);
+  (void)progress_line("guards", "%s", guard->rule);
   if (r->request->json)
     JSON_OBJECT(NULL, JSON("rule", guard->rule), JSON("outcome", guard->outcome),
                 JSON("guard", guard->guard), JSON("detail", guard->detail));

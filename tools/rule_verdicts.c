@@ -41,12 +41,12 @@ static finding *finding_of(verdicts *all, const char *rule) {
 }
 
 static void on_proof(void *user, const egraph_rule_proof *proof) {
-  progress_line("prove", proof->rule);
+  (void)progress_line("prove", "%s", proof->rule);
   if (proof->is_proved) finding_of(user, proof->rule)->is_proved = true;
 }
 
 static void on_guard(void *user, const egraph_rule_guard *guard) {
-  progress_line("guards", guard->rule);
+  (void)progress_line("guards", "%s", guard->rule);
   if (strcmp(guard->outcome, "holds-if") == 0)
     finding_of(user, guard->rule)->guard = text_copy(guard->guard, strlen(guard->guard));
 }
@@ -101,12 +101,10 @@ static void print_missing(const egraph_rule_evidence *evidence) {
 }
 
 static void json_rank_runs(const egraph_rule_evidence *evidence) {
-  json_open("rank_runs", '[');
-  for (uint32_t i = 0; i < evidence->rank_run_count; i++)
+  JSON_EACH("rank_runs", i, evidence->rank_run_count)
     JSON_OBJECT(NULL, JSON("ranks", evidence->rank_runs[i].ranks),
                 JSON("forward", evidence->rank_runs[i].forward),
                 JSON("backward", evidence->rank_runs[i].backward));
-  json_close(']');
   json_text("no_backward", evidence->no_backward);
 }
 
@@ -119,12 +117,10 @@ static void json_evidence(const egraph_rule_evidence *e, const finding *found) {
       JSON("detail", e->detail), JSON("instances", e->instances), JSON("exact", e->exact),
       JSON("reached", e->reached), JSON("largest_rank", e->largest_rank),
       JSON("largest_dim", (uint64_t)e->largest_dim));
-  json_open("classes", '[');
-  for (uint32_t i = 0; i < e->class_count; i++)
+  JSON_EACH("classes", i, e->class_count)
     JSON_OBJECT(NULL, JSON("name", e->classes[i].name),
                 JSON("instances", e->classes[i].instances),
                 JSON("reason", e->classes[i].reason));
-  json_close(']');
   if (e->rank_run_count != 0) json_rank_runs(e);
   json_close('}');
 }
@@ -140,7 +136,7 @@ static void on_verified(void *user, const egraph_rule_evidence *evidence) {
     print_verdict(evidence, found);
     if (evidence->is_accepted) print_missing(evidence);
   }
-  progress_line("verify", evidence->rule);
+  (void)progress_line("verify", "%s", evidence->rule);
 }
 
 static egraph_status verify(rule_request *request, verdicts *all) {

@@ -10,12 +10,16 @@
 
 // ---- files ------------------------------------------------------------------------
 
+static bool complain_of_writing(const char *path) {
+  return complain("%s: cannot be written: %s; choose another file", path,
+                  strerror(errno));
+}
+
 static bool close_whole(FILE *file, const char *path) {
   bool whole = ferror(file) == 0;
   whole = fclose(file) == 0 && whole;
   if (whole) return true;
-  fprintf(stderr, "egraph: %s: cannot be written: %s; choose another file\n", path,
-          strerror(errno));
+  (void)complain_of_writing(path);
   struct stat info;
   if (stat(path, &info) == 0 && S_ISREG(info.st_mode)) (void)remove(path);
   return false;
@@ -23,9 +27,7 @@ static bool close_whole(FILE *file, const char *path) {
 
 static FILE *open_file(const char *path) {
   FILE *file = fopen(path, "wb");
-  if (file == NULL)
-    fprintf(stderr, "egraph: %s: cannot be written: %s; choose another file\n", path,
-            strerror(errno));
+  if (file == NULL) (void)complain_of_writing(path);
   return file;
 }
 
@@ -37,48 +39,31 @@ const char *const issue_names[] = {[EGRAPH_ISSUE_AHEAD_4] = "ahead-4",
 
 // ---- figures ----------------------------------------------------------------------
 
-static void write_streams(const egraph_simulation *simulation, uint32_t count) {
-  json_open("streams", '[');
-  for (uint32_t i = 0; i < count; i++) {
+/// Writes one entry for all devices, which do the same.
+static void write_devices(const simulated_plan *s, const egraph_simulation_info *info) {
+  const egraph_simulation *simulation = s->simulation;
+  json_open("devices", '[');
+  json_open(NULL, '{');
+  JSON_MEMBERS(JSON("count", egraph_plan_info_of(s->plan).devices),
+               JSON("busy", egraph_simulation_stream_at(simulation, 0).busy),
+               JSON("peak_bytes", info->peak_bytes),
+               JSON("peak_seconds", info->peak_seconds));
+  JSON_EACH("streams", i, info->streams) {
     egraph_simulation_stream stream = egraph_simulation_stream_at(simulation, i);
     JSON_OBJECT(NULL, JSON("name", stream.name), JSON("busy", stream.busy),
                 JSON("idle", stream.idle));
   }
-  json_close(']');
-}
-
-static void write_waits(const egraph_simulation *simulation, uint32_t count) {
-  json_open("waits", '[');
-  for (uint32_t i = 0; i < count; i++) {
+  JSON_EACH("waits", i, info->waits) {
     egraph_simulation_wait wait = egraph_simulation_wait_at(simulation, i);
     JSON_OBJECT(NULL, JSON("phase", wait.phase), JSON("kind", wait.kind),
                 JSON("axis", wait.axis), JSON("seconds", wait.seconds),
                 JSON("count", wait.count));
   }
-  json_close(']');
-}
-
-static void write_alive(const egraph_simulation *simulation, uint32_t count) {
-  json_open("alive", '[');
-  for (uint32_t i = 0; i < count; i++) {
+  JSON_EACH("alive", i, info->alive) {
     egraph_simulation_alive alive = egraph_simulation_alive_at(simulation, i);
     JSON_OBJECT(NULL, JSON("name", alive.name), JSON("store", alive.store),
                 JSON("bytes", alive.bytes));
   }
-  json_close(']');
-}
-
-/// All devices do the same: one entry stands for them.
-static void write_devices(const simulated_plan *s, const egraph_simulation_info *info) {
-  json_open("devices", '[');
-  json_open(NULL, '{');
-  JSON_MEMBERS(JSON("count", egraph_plan_info_of(s->plan).devices),
-               JSON("busy", egraph_simulation_stream_at(s->simulation, 0).busy),
-               JSON("peak_bytes", info->peak_bytes),
-               JSON("peak_seconds", info->peak_seconds));
-  write_streams(s->simulation, info->streams);
-  write_waits(s->simulation, info->waits);
-  write_alive(s->simulation, info->alive);
   json_close('}');
   json_close(']');
 }
@@ -109,13 +94,19 @@ static void write_row_name(const char *kind, uint32_t row, const char *name) {
   json_close('}');
 }
 
+/// Writes a complete event, up to its arguments.
+static void open_span(const char *name, const char *category, uint32_t row, double from,
+                      double until) {
+  json_open(NULL, '{');
+  JSON_MEMBERS(JSON("ph", "X"), JSON("name", name), JSON("cat", category),
+               JSON("pid", 0u), JSON("tid", row), JSON("ts", 1e6 * from),
+               JSON("dur", 1e6 * (until - from)));
+}
+
 static void write_event(const egraph_simulation_task *task) {
   char name[256];
   (void)snprintf(name, sizeof name, "%s %s", task->what, task->name);
-  json_open(NULL, '{');
-  JSON_MEMBERS(JSON("ph", "X"), JSON("name", name), JSON("cat", task->phase),
-               JSON("pid", 0u), JSON("tid", task->stream), JSON("ts", 1e6 * task->start),
-               JSON("dur", 1e6 * (task->end - task->start)));
+  open_span(name, task->phase, task->stream, task->start, task->end);
   json_open("args", '{');
   json_int("micro_batch", task->micro_batch);
   if (task->axis[0] != '\0')
@@ -137,15 +128,14 @@ static bool report_no_memory(const char *path) {
   return complain("%s: there is not enough memory for it", path);
 }
 
-/// On a row of its own: micro-batches that repeat the one before.
+/// Writes an event for micro-batches that repeat the one before, on a row of its own.
 static void write_left_out_event(const repeated_batches *left, uint32_t row) {
   char name[96];
   (void)snprintf(name, sizeof name, "micro-batches %u to %u repeat the one before",
                  left->first, left->first + left->count - 1);
   write_row_name("thread_name", row, "left out");
-  JSON_OBJECT(NULL, JSON("ph", "X"), JSON("name", name), JSON("cat", "left out"),
-              JSON("pid", 0u), JSON("tid", row), JSON("ts", 1e6 * left->from),
-              JSON("dur", 1e6 * (left->until - left->from)));
+  open_span(name, "left out", row, left->from, left->until);
+  json_close('}');
 }
 
 bool trace_write(const char *path, const simulated_plan *s) {
@@ -229,38 +219,14 @@ static void write_task(const text_table *texts, const egraph_simulation_task *ta
   json_close(']');
 }
 
-/// The page counts the micro-batch before the first for each of them.
-static void write_left_out(const repeated_batches *left) {
-  JSON_OBJECT("left_out", JSON("first", left->first), JSON("count", left->count),
-              JSON("from", left->from), JSON("until", left->until));
-}
-
-static void write_tasks(const simulated_plan *s, const text_table *texts, uint32_t count,
-                        const repeated_batches *left) {
-  json_open("texts", '[');
-  for (uint32_t i = 0; i < texts->count; i++)
-    json_text(NULL, texts->texts[i]);
-  json_close(']');
-  json_open("timeline", '[');
-  for (uint32_t t = 0; t < count; t++) {
-    egraph_simulation_task task = egraph_simulation_task_at(s->simulation, t);
-    if (task.stream != EGRAPH_NONE && !repeated_batches_have(left, task.micro_batch))
-      write_task(texts, &task);
-  }
-  json_close(']');
-}
-
 static void write_memory(const egraph_simulation *simulation, const char *key,
                          const repeated_batches *left) {
-  uint32_t count = egraph_simulation_info_of(simulation).memory_points;
-  json_open(key, '[');
-  for (uint32_t i = 0; i < count; i++) {
+  JSON_EACH(key, i, egraph_simulation_info_of(simulation).memory_points) {
     egraph_simulation_memory point = egraph_simulation_memory_at(simulation, i);
     if (repeated_batches_have_time(left, point.seconds)) continue;
     json_short(NULL, point.seconds);
     json_short(NULL, point.bytes);
   }
-  json_close(']');
 }
 
 typedef struct report_parts {
@@ -270,17 +236,25 @@ typedef struct report_parts {
 } report_parts;
 
 static void write_data(const simulated_plan *s, const report_parts *parts) {
+  const repeated_batches *left = &parts->left;
   egraph_plan_info plan = egraph_plan_info_of(s->plan);
   json_begin();
   JSON_MEMBERS(JSON("plan", s->path), JSON("mesh", plan.mesh),
                JSON("memory_limit", plan.memory_limit));
   simulation_json(s);
-  write_left_out(&parts->left);
-  write_memory(s->simulation, "memory", &parts->left);
+  // The page counts the micro-batch before the first for each of them.
+  JSON_OBJECT("left_out", JSON("first", left->first), JSON("count", left->count),
+              JSON("from", left->from), JSON("until", left->until));
+  write_memory(s->simulation, "memory", left);
   write_memory(s->in_order, "memory_in_order", &parts->left_in_order);
   json_text("explanation", parts->explanation);
-  write_tasks(s, &parts->texts, egraph_simulation_info_of(s->simulation).tasks,
-              &parts->left);
+  JSON_EACH("texts", i, parts->texts.count)
+    json_text(NULL, parts->texts.texts[i]);
+  JSON_EACH("timeline", t, egraph_simulation_info_of(s->simulation).tasks) {
+    egraph_simulation_task task = egraph_simulation_task_at(s->simulation, t);
+    if (task.stream != EGRAPH_NONE && !repeated_batches_have(left, task.micro_batch))
+      write_task(&parts->texts, &task);
+  }
   json_end();
 }
 

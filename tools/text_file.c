@@ -45,15 +45,20 @@ bool text_file_write(const char *path, const char *text) {
   return complain("%s", egraph_last_error());
 }
 
-bool files_are_same(const char *a, const char *b) {
+static bool files_are_same(const char *a, const char *b) {
   struct stat first, second;
-  if (a == NULL || b == NULL) return false;
   if (stat(a, &first) != 0 || stat(b, &second) != 0) return strcmp(a, b) == 0;
   return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
+bool file_is_apart(const char *path, const char *other, const char *what) {
+  if (path == NULL || other == NULL || !files_are_same(path, other)) return true;
+  return complain("%s is %s, and would be overwritten; choose another file", path, what);
+}
+
 bool file_can_be_written(const char *path) {
   char folder[MAX_PATH_BYTES];
+  if (path == NULL) return true;
   const char *slash = strrchr(path, '/');
   size_t length = slash != NULL ? (size_t)(slash - path) + 1 : 0;
   if (length >= sizeof folder) return true;
@@ -65,8 +70,4 @@ bool file_can_be_written(const char *path) {
   if (!is_folder && access(path, W_OK) == 0) return true; // a device, for instance
   return complain("%s: cannot be written: %s; choose another file", path,
                   is_folder ? "it is a folder" : strerror(errno));
-}
-
-bool say_overwritten(const char *path, const char *what) {
-  return complain("%s is %s, and would be overwritten; choose another file", path, what);
 }

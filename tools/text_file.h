@@ -10,11 +10,11 @@ char *text_file_read(const char *path);
 /// Writes a file, all or nothing of it. False, with a message on standard error, when
 /// that fails.
 bool text_file_write(const char *path, const char *text);
-/// True when two names (NULL: none) are of one file that exists, or will.
-bool files_are_same(const char *a, const char *b);
-/// True when a file can be written there, before the work; otherwise prints why not.
+/// False, with a message, when a file to be written (NULL: none) is another one, which is
+/// `what` ("the model itself"), whether they exist or not.
+bool file_is_apart(const char *path, const char *other, const char *what);
+/// False, with a message, when a file (NULL: none) cannot be written there: for a look
+/// before the work.
 bool file_can_be_written(const char *path);
-/// Says that a file to be written is `what` ("the model itself"). Returns false.
-bool say_overwritten(const char *path, const char *what);
 
 #endif

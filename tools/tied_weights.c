@@ -75,10 +75,8 @@ static void write_tie(void *user, const egraph_tied_weight *weight) {
   (void)user;
   json_open(NULL, '{');
   JSON_MEMBERS(JSON("name", weight->name), JSON("elements", (uint64_t)weight->elements));
-  json_open("uses", '[');
-  for (uint32_t i = 0; i < weight->use_count; i++)
+  JSON_EACH("uses", i, weight->use_count)
     JSON_OBJECT(NULL, JSON("op", weight->ops[i]), JSON("node", weight->nodes[i]));
-  json_close(']');
   json_close('}');
 }
 

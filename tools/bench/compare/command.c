@@ -270,11 +270,10 @@ static bool take_kept(comparison *c) {
 static void measure_all(comparison *c) {
   for (size_t i = 0; i < c->count && !interrupted(); i++) {
     compare_entry *entry = &c->entries[i];
-    char line[160];
-    (void)snprintf(line, sizeof line, "%zu of %zu: %s, %s devices, %s", i + 1, c->count,
-                   row_cell(&entry->row, COL_MODEL), row_cell(&entry->row, COL_DEVICES),
-                   row_cell(&entry->row, COL_SEARCH));
-    progress_line("bench", line);
+    (void)progress_line("bench", "%zu of %zu: %s, %s devices, %s", i + 1, c->count,
+                        row_cell(&entry->row, COL_MODEL),
+                        row_cell(&entry->row, COL_DEVICES),
+                        row_cell(&entry->row, COL_SEARCH));
     if (!entry->is_done && measure_row(&entry->what, &entry->row)) {
       entry->is_done = true;
       c->made++;
@@ -531,9 +530,7 @@ int command_bench_compare(int argc, char **argv) {
              "keep the rows that the file has, and make the others");
   add_text(&cmd, "--json FILE", &flags.json, "write the rows as JSON");
   add_text(&cmd, "--svg FILE", &flags.svg, "write a chart, relative to egraph's best");
-  positional none;
-  int parsed = parse_arguments(&cmd, argc, argv, &none);
-  if (parsed != PARSE_RUN) return parsed;
+  PARSE_ARGUMENTS(none, &cmd, argc, argv);
   if (flags.lists) return print_lists();
   return flags_fit(&flags) ? run_comparison(&flags) : EXIT_USAGE;
 }

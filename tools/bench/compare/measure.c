@@ -166,10 +166,8 @@ static void tell_report(const egraph_report *report, compare_row *row) {
 
 /// Shows what the search says behind the name of the row.
 static bool show_progress(void *user, const char *phase, const char *line) {
-  char text[512];
   (void)phase;
-  (void)snprintf(text, sizeof text, "%s: %s", (const char *)user, line);
-  progress_line("bench", text);
+  (void)progress_line("bench", "%s: %s", (const char *)user, line);
   return false;
 }
 

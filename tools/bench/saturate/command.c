@@ -170,16 +170,13 @@ static void print_row(const bench_measurement *m, bool has_peer) {
 // ---- JSON ------------------------------------------------------------------------
 
 static void print_json_counts(const bench_result *r) {
-  json_open("counts", '[');
-  for (uint32_t i = 0; i < r->row_count; i++)
+  JSON_EACH("counts", i, r->row_count)
     JSON_OBJECT(NULL, JSON("nodes", r->rows[i].nodes),
                 JSON("classes", r->rows[i].classes), JSON("matches", r->rows[i].matches));
-  json_close(']');
 }
 
 static void print_json_pairs(const bench_measurement *m) {
-  json_open("runs", '[');
-  for (uint32_t i = 0; i < m->runs; i++) {
+  JSON_EACH("runs", i, m->runs) {
     json_open(NULL, '{');
     json_real("cpu_seconds", m->seconds[i]);
     if (m->peer_runs != 0)
@@ -187,7 +184,6 @@ static void print_json_pairs(const bench_measurement *m) {
                    JSON("ratio", ratio(m, i)));
     json_close('}');
   }
-  json_close(']');
 }
 
 static void print_json_peer(const bench_measurement *m) {
@@ -269,7 +265,7 @@ static bool run_pairs(saturate_bench *b, bench_measurement *m) {
   bool has_peer = b->flags->peer != NULL;
   for (uint64_t i = 0; i < b->flags->repeats && !interrupted(); i++) {
     bench_result result;
-    progress_line("bench", m->spec->name);
+    (void)progress_line("bench", "%s", m->spec->name);
     if (!bench_run(m->spec, &b->mode, &result)) return false;
     m->seconds[m->runs] = result.cpu_seconds;
     if (m->runs == 0 || result.cpu_seconds < m->best.cpu_seconds) m->best = result;
@@ -388,9 +384,7 @@ int command_bench_saturate(int argc, char **argv) {
   add_switch(&cmd, "--counts", &flags.counts,
              "print the counts after each iteration, too");
   add_json(&cmd, &flags.json);
-  positional words;
-  int parsed = parse_arguments(&cmd, argc, argv, &words);
-  if (parsed != PARSE_RUN) return parsed;
+  PARSE_ARGUMENTS(words, &cmd, argc, argv);
   if (flags.peer != NULL && flags.iterations != UINT32_MAX)
     return refuse("--peer knows nothing of --iterations; leave one out");
   return run_bench(&flags, &words);
