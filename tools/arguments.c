@@ -61,11 +61,6 @@ static bool complain_of_number(const command *cmd, const flag *f, const char *wh
                   value, cmd->name);
 }
 
-static bool in_range(const flag *f, double value) {
-  if (f->low == 0 && f->high == 0) return value >= 0;
-  return value >= f->low && value <= f->high;
-}
-
 // Digits are read as an integer, because a double has too few bits for seeds; "1e6" is a
 // whole number too.
 static bool read_whole(const char *value, double number, uint64_t *out) {
@@ -84,7 +79,9 @@ static bool set_number(const command *cmd, const flag *f, const char *value) {
   double number = strtod(value, &end);
   if (end == value || *end != '\0' || !isfinite(number))
     return complain_of_number(cmd, f, "number (16, 0.5, 4e9)", value);
-  if (!in_range(f, number)) return complain_of_range(cmd, f, value);
+  bool is_bounded = f->low != 0 || f->high != 0;
+  if (is_bounded ? number < f->low || number > f->high : number < 0)
+    return complain_of_range(cmd, f, value);
   if (f->kind == FLAG_REAL) {
     *(double *)f->target = number;
     return true;
@@ -197,20 +194,13 @@ int parse_arguments(const command *cmd, int argc, char **argv, positional *out) 
   return refuse("a file is missing; usage: egraph %s %s", cmd->name, cmd->usage);
 }
 
-static bool is_among(const char *name, const char *names) {
-  size_t length = strlen(name);
-  for (const char *at = names; (at = strstr(at, name)) != NULL; at += length)
-    if ((at == names || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
-      return true;
-  return false;
-}
-
-bool given_flags_matter(const command *cmd, const positional *given, const char *names,
+bool given_flags_matter(const command *cmd, const positional *given, unsigned mode,
                         const char *what, const char *remedy) {
   char name[MAX_SPELLING];
   for (size_t i = 0; i < cmd->flag_count; i++) {
-    if (!given->is_given[i] || is_among(flag_name(&cmd->flags[i], name), names)) continue;
-    return complain("%s has no effect on %s; %s", name, what, remedy);
+    const flag *f = &cmd->flags[i];
+    if (given->is_given[i] && f->modes != 0 && (f->modes & mode) == 0)
+      return complain("%s has no effect on %s; %s", flag_name(f, name), what, remedy);
   }
   return true;
 }

@@ -26,9 +26,9 @@ int parse_arguments(const command *cmd, int argc, char **argv, positional *out);
     int parsed_ = parse_arguments(cmd, argc, argv, &name);                               \
     if (parsed_ != PARSE_RUN) return parsed_;                                            \
   } while (0)
-/// Returns whether all flags that were given are among `names`, "--json --text";
-/// otherwise says which one has no effect on `what`, and where it has one.
-bool given_flags_matter(const command *cmd, const positional *given, const char *names,
+/// True when all flags that were given have an effect in a mode of the command; otherwise
+/// prints which one has none on `what`, and where it has one.
+bool given_flags_matter(const command *cmd, const positional *given, unsigned mode,
                         const char *what, const char *remedy);
 
 #endif

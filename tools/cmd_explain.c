@@ -46,7 +46,10 @@ int command_explain(int argc, char **argv) {
                             "what it exchanges and what devices hold.",
                  .min_positional = 1,
                  .max_positional = 1};
+  enum { PLAN = 1, MODEL = 2 };
+  cmd.modes = MODEL;
   add_load_flags(&cmd, &flags.load);
+  cmd.modes = PLAN;
   add_heading(&cmd, "Plan");
   add_text(&cmd, "--against PLAN", &view.against, "say what is different in this plan");
   add_switch(&cmd, "--text", &view.text,
@@ -56,16 +59,22 @@ int command_explain(int argc, char **argv) {
   add_text(&cmd, "--machine NAME", &view.machine,
            "price the steps anew, for this machine; of a plan that was edited, say");
   offer_words(&cmd, MACHINE_WORDS);
-  add_optimize_flags(&cmd, &flags);
+  cmd.modes = MODEL;
+  add_rule_flags(&cmd, &flags.rules);
+  cmd.modes = PLAN | MODEL;
+  add_cost_flags(&cmd, &flags.costs);
+  cmd.modes = MODEL;
+  add_search_flags(&cmd, &flags.search);
+  cmd.modes = PLAN | MODEL;
+  add_heading(&cmd, "Output");
+  add_json(&cmd, &flags.json);
   PARSE_ARGUMENTS(models, &cmd, argc, argv);
   view.json = flags.json;
   view.costs = &flags.costs;
-  static const char of_plans[] = "--json --text --unity --against --machine --db "
-                                 "--no-measure --read-only --backend --run-threads";
   // A plan is read here, and priced where a machine is named; egraph plan searches for
   // it.
   if (is_plan_file(models.items[0]))
-    return given_flags_matter(&cmd, &models, of_plans, "a plan that is there",
+    return given_flags_matter(&cmd, &models, PLAN, "a plan that is there",
                               "give it to egraph plan")
                ? explain_plan_file(models.items[0], &view)
                : EXIT_USAGE;

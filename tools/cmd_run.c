@@ -5,22 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/quantile.h"
 #include "tools/arguments.h"
 #include "tools/optimize_call.h"
+#include "tools/owned.h"
 #include "tools/run_ranks.h"
 #include "tools/tensor_files.h"
 
 // ---- comparing ------------------------------------------------------------------
 
-/// The other model of a comparison: where it is written with fixed sizes, they stand.
+/// Loads the other model of a comparison, at its own sizes where it has fixed ones.
 static egraph_status load_other(const char *path, const load_flags *flags,
                                 egraph_graph **out) {
   load_flags as_written = *flags;
   as_written.dims.count = 0;
   as_written.batch = 0;
-  egraph_status status = load_model(path, &as_written, out);
-  if (status != EGRAPH_OK || egraph_graph_open_dims(*out) == 0) return status;
+  EG_TRY(load_model(path, &as_written, out));
+  if (egraph_graph_open_dims(*out) == 0) return EGRAPH_OK;
   egraph_graph_destroy(*out);
   *out = NULL;
   return load_model(path, flags, out);
@@ -36,23 +37,21 @@ static void print_quanta(const egraph_comparison *c) {
     printf("rounding does not explain %" PRIu64 "\n", c->quanta_unexplained);
 }
 
-static int compare_models(const run_flags *flags, const positional *models) {
-  egraph_graph *a = NULL, *b = NULL;
+static egraph_status compare_models(const run_flags *flags, const positional *models,
+                                    bool *out_equal) {
+  OWNED(egraph_graph, a);
+  OWNED(egraph_graph, b);
   egraph_comparison c = {.max_error = 0};
   egraph_compare_options options = {.size = sizeof options,
                                     .backend = with_plugin(flags->backend),
                                     .threads = (uint32_t)flags->threads,
                                     .repeats = (uint32_t)flags->repeats,
                                     .seed = flags->seed};
-  egraph_status status = load_model(models->items[0], &flags->load, &a);
-  if (status == EGRAPH_OK) status = load_other(models->items[1], &flags->load, &b);
-  double allowed = 0;
-  if (status == EGRAPH_OK) status = egraph_compare(NULL, a, b, &options, &c);
-  if (status == EGRAPH_OK) allowed = tensor_tolerance(a);
-  egraph_graph_destroy(a);
-  egraph_graph_destroy(b);
-  if (status != EGRAPH_OK) return report_failure(status);
-  bool equal = c.plain_error <= allowed && c.quanta_unexplained == 0;
+  EG_TRY(load_model(models->items[0], &flags->load, &a));
+  EG_TRY(load_other(models->items[1], &flags->load, &b));
+  EG_TRY(egraph_compare(NULL, a, b, &options, &c));
+  bool equal = c.plain_error <= tensor_tolerance(a) && c.quanta_unexplained == 0;
+  *out_equal = equal;
   if (flags->json) {
     json_begin();
     JSON_MEMBERS(JSON("max_error", c.max_error), JSON("equal", equal),
@@ -73,7 +72,7 @@ static int compare_models(const run_flags *flags, const positional *models) {
     printf("%s -> %s: %.2fx\n", seconds_text(c.time_a).text, seconds_text(c.time_b).text,
            c.time_a / c.time_b);
   }
-  return equal ? EXIT_DONE : EXIT_FAILED;
+  return EGRAPH_OK;
 }
 
 // ---- running one model ----------------------------------------------------------
@@ -95,33 +94,30 @@ static egraph_status allocate(const run_state *state, tensor_getter get, uint32_
   return out->data != NULL ? EGRAPH_OK : EGRAPH_E_MEMORY;
 }
 
-/// *out_read is false when a file given by the user could not be read (already reported).
+/// Makes room for all tensors, and reads or draws inputs. *out_read is false when a file
+/// given by the user could not be read (already reported).
 static egraph_status make_tensors(run_state *state, const run_flags *flags,
                                   bool *out_read) {
-  state->inputs = calloc(state->info.inputs + 1, sizeof *state->inputs);
-  state->outputs = calloc(state->info.outputs + 1, sizeof *state->outputs);
-  state->output_names = calloc(state->info.outputs + 1, sizeof *state->output_names);
-  state->seconds = calloc(flags->repeats + 1, sizeof *state->seconds);
-  state->busy = calloc(flags->repeats + 1, sizeof *state->busy);
-  if (state->inputs == NULL || state->outputs == NULL || state->output_names == NULL ||
-      state->seconds == NULL || state->busy == NULL)
+#define ROOM(field, count)                                                               \
+  ((state->field = calloc((size_t)(count) + 1, sizeof *state->field)) != NULL)
+  if (!ROOM(inputs, state->info.inputs) || !ROOM(outputs, state->info.outputs) ||
+      !ROOM(output_names, state->info.outputs) || !ROOM(seconds, flags->repeats) ||
+      !ROOM(busy, flags->repeats))
     return EGRAPH_E_MEMORY;
+#undef ROOM
   for (uint32_t i = 0; i < state->info.inputs; i++) {
+    egraph_tensor *input = &state->inputs[i];
     const char *name;
-    egraph_status status =
-        allocate(state, egraph_graph_input, i, &name, &state->inputs[i]);
-    if (status != EGRAPH_OK) return status;
+    EG_TRY(allocate(state, egraph_graph_input, i, &name, input));
     const char *path = tensor_file(&flags->inputs, name);
     if (path == NULL)
-      egraph_draw_input(name, flags->seed, &state->inputs[i]);
-    else if (!tensor_read(path, state->inputs[i].data,
-                          egraph_tensor_bytes(&state->inputs[i])))
+      egraph_draw_input(name, flags->seed, input);
+    else if (!tensor_read(path, input->data, egraph_tensor_bytes(input)))
       *out_read = false;
   }
-  for (uint32_t i = 0; i < state->info.outputs; i++) {
+  for (uint32_t i = 0; i < state->info.outputs; i++)
     EG_TRY(allocate(state, egraph_graph_output, i, &state->output_names[i],
                     &state->outputs[i]));
-  }
   return EGRAPH_OK;
 }
 
@@ -139,23 +135,22 @@ static egraph_status time_runs(run_state *state, uint64_t repeats) {
 
 static void print_step(void *user, const egraph_step *step) {
   const run_flags *flags = user;
-  if (flags->json) {
+  if (flags->json)
     JSON_OBJECT(NULL, JSON("node", step->node), JSON("op", step->op),
                 JSON("kernel", step->kernel), JSON("seconds", step->seconds),
                 JSON("flops", step->flops), JSON("bytes", step->bytes));
-  } else {
+  else
     show(stdout, "%10s %8.1f GFLOP/s  %-20s %-28s %s\n", seconds_text(step->seconds).text,
          step->seconds > 0 ? 1e-9 * step->flops / step->seconds : 0.0, step->op,
          step->kernel, step->node);
-  }
 }
 
 static egraph_status print_run(run_state *state, run_flags *flags) {
-  double median = median_of(state->seconds, flags->repeats);
+  double median = eg_quantile(state->seconds, flags->repeats, 0.5);
   if (flags->json) {
     json_begin();
     JSON_MEMBERS(JSON("time", median),
-                 JSON("time_busy", median_of(state->busy, flags->repeats)),
+                 JSON("time_busy", eg_quantile(state->busy, flags->repeats, 0.5)),
                  JSON("flops", state->info.flops), JSON("repeats", flags->repeats));
     if (flags->steps) json_open("steps", '[');
   } else {
@@ -173,18 +168,6 @@ static egraph_status print_run(run_state *state, run_flags *flags) {
   return status;
 }
 
-static bool write_outputs(const run_state *state, const run_flags *flags) {
-  bool written = true;
-  for (uint32_t i = 0; i < state->info.outputs; i++) {
-    const char *path = tensor_file(&flags->outputs, state->output_names[i]);
-    if (path != NULL)
-      written = tensor_write(path, state->outputs[i].data,
-                             egraph_tensor_bytes(&state->outputs[i])) &&
-                written;
-  }
-  return written;
-}
-
 static void free_state(run_state *state) {
   for (uint32_t i = 0; state->inputs != NULL && i < state->info.inputs; i++)
     free(state->inputs[i].data);
@@ -199,57 +182,55 @@ static void free_state(run_state *state) {
   egraph_graph_destroy(state->graph);
 }
 
-static int run_model(run_flags *flags, const char *model) {
-  run_state state = {.graph = NULL};
-  bool files_fine = true;
+/// Runs a model; *out_good: all files of the flags could be read and written.
+static egraph_status run_model(run_state *state, run_flags *flags, const char *model,
+                               bool *out_good) {
   egraph_session_options options = {.size = sizeof options,
                                     .backend = with_plugin(flags->backend),
                                     .threads = (uint32_t)flags->threads,
                                     .seed = flags->seed};
-  egraph_status status = load_model(model, &flags->load, &state.graph);
-  // First what cannot be run: its outputs may have no types.
-  if (status == EGRAPH_OK)
-    status = egraph_session_create(NULL, state.graph, &options, &state.session);
-  if (status == EGRAPH_OK) {
-    state.info = egraph_graph_info_of(state.graph);
-    files_fine = tensors_are_named(&flags->inputs, state.graph, state.info.inputs,
-                                   egraph_graph_input, "input") &&
-                 tensors_are_named(&flags->outputs, state.graph, state.info.outputs,
-                                   egraph_graph_output, "output");
-  }
-  if (status == EGRAPH_OK && files_fine)
-    status = make_tensors(&state, flags, &files_fine);
-  if (status == EGRAPH_OK && files_fine) status = time_runs(&state, flags->repeats);
-  if (status == EGRAPH_OK && files_fine) status = print_run(&state, flags);
-  if (status == EGRAPH_OK && files_fine) files_fine = write_outputs(&state, flags);
-  int outcome = status != EGRAPH_OK ? report_failure(status)
-                : files_fine        ? EXIT_DONE
-                                    : EXIT_FAILED;
-  free_state(&state);
-  return outcome;
+  EG_TRY(load_model(model, &flags->load, &state->graph));
+  // What cannot be run fails first: its outputs may have no types.
+  EG_TRY(egraph_session_create(NULL, state->graph, &options, &state->session));
+  state->info = egraph_graph_info_of(state->graph);
+  *out_good = tensors_are_named(&flags->inputs, state->graph, state->info.inputs,
+                                egraph_graph_input, "input") &&
+              tensors_are_named(&flags->outputs, state->graph, state->info.outputs,
+                                egraph_graph_output, "output");
+  if (*out_good) EG_TRY(make_tensors(state, flags, out_good));
+  if (!*out_good) return EGRAPH_OK;
+  EG_TRY(time_runs(state, flags->repeats));
+  EG_TRY(print_run(state, flags));
+  *out_good = tensors_write(&flags->outputs, state->output_names, state->outputs,
+                            state->info.outputs);
+  return EGRAPH_OK;
 }
 
-/// Of plans and training run_ranks.c says more than that a flag has no effect.
+// ---- the command ----------------------------------------------------------------
+
+// Modes of the command, for the flags that have an effect in some of them only.
+enum {
+  COMPARISON = 1,
+  ONE_DEVICE = 2,
+  RANKS = 4, // without training
+  TRAINING = 8,
+  PLANS = RANKS | TRAINING,
+  RUNS = ONE_DEVICE | PLANS
+};
+
+/// True when the flags fit the mode; run_ranks.c prints more about plans and training
+/// than that a flag has no effect.
 static bool run_flags_matter(const command *cmd, const run_flags *flags,
                              const positional *given) {
-#define OF_MODELS "--dim --batch --fix-defaults --draw-weights "
-#define OF_RUNS "--backend --threads --repeats --seed --json "
   if (flags->compare)
-    return given_flags_matter(cmd, given, OF_MODELS OF_RUNS "--compare",
-                              "a comparison of two models", "leave it out");
+    return given_flags_matter(cmd, given, COMPARISON, "a comparison of two models",
+                              "leave it out");
   if (!runs_on_ranks(flags, given->items[0]))
-    return given_flags_matter(cmd, given, OF_MODELS OF_RUNS "--input --output --steps",
-                              "a model on one device",
+    return given_flags_matter(cmd, given, ONE_DEVICE, "a model on one device",
                               "give --ranks or --train, too, or leave it out");
-  if (flags->train == 0)
-    return given_flags_matter(
-        cmd, given,
-        OF_MODELS OF_RUNS
-        "--input --output --steps --ranks --channel --deadline --issue --verify --db "
-        "--no-measure --optimizer --loss --freeze --train-only --untie --untie-only "
-        "--decay --weights --data --resume --checkpoint --save",
-        "a run without training", "give --train, too, or leave it out");
-  return true;
+  return flags->train != 0 ||
+         given_flags_matter(cmd, given, RANKS, "a run without training",
+                            "give --train, too, or leave it out");
 }
 
 int command_run(int argc, char **argv) {
@@ -270,8 +251,10 @@ int command_run(int argc, char **argv) {
   add_uint(&cmd, "--repeats N", &flags.repeats, 1, MAX_REPEATS,
            "timed runs after one to warm up");
   add_uint(&cmd, "--seed N", &flags.seed, 0, 0, "seed of inputs and of absent weights");
+  cmd.modes = RUNS;
   add_list(&cmd, "--input NAME=FILE", &flags.inputs,
            "read an input, raw and row-major (repeatable); others are drawn");
+  cmd.modes = PLANS;
   add_heading(&cmd, "Ranks");
   add_uint(
       &cmd, "--ranks N", &flags.ranks, 1, 1024,
@@ -297,7 +280,9 @@ int command_run(int argc, char **argv) {
              "optimizer of a model that is trained (default sgd)");
   add_text(&cmd, "--loss NAME", &flags.loss, "its loss; see egraph plan --help");
   offer_words(&cmd, LOSS_WORDS);
+  cmd.modes = TRAINING;
   add_real(&cmd, "--rate X", &flags.rate, 0, 1e30, "learning rate");
+  cmd.modes = PLANS;
   add_training_flags(&cmd, &flags.training);
   add_text(&cmd, "--weights MODEL", &flags.weights,
            "begin with the weights of this model; a plan has their sizes only");
@@ -305,14 +290,18 @@ int command_run(int argc, char **argv) {
            "batches in order: an array per input, and \"target\" for the labels, one "
            "batch behind the other along the first dimension");
   add_text(&cmd, "--resume FILE.npz", &flags.resume, "go on from a checkpoint");
+  cmd.modes = RUNS;
   add_heading(&cmd, "Output");
   add_list(&cmd, "--output NAME=FILE", &flags.outputs,
            "write an output, raw and row-major (repeatable)");
+  cmd.modes = PLANS;
   add_text(&cmd, "--checkpoint FILE.npz", &flags.checkpoint,
            "write weights, states of the optimizer and the number of steps at the end");
   add_text(&cmd, "--save MODEL.onnx", &flags.save,
            "write a copy of the model with the trained weights");
+  cmd.modes = RUNS;
   add_switch(&cmd, "--steps", &flags.steps, "time every step");
+  cmd.modes = 0;
   add_json(&cmd, &flags.json);
   PARSE_ARGUMENTS(models, &cmd, argc, argv);
   if (flags.compare != (models.count == 2))
@@ -322,10 +311,17 @@ int command_run(int argc, char **argv) {
     return refuse(
         "--compare runs two models on one device; leave out what is of ranks and plans");
   if (!run_flags_matter(&cmd, &flags, &models)) return EXIT_USAGE;
-  if (flags.compare) return compare_models(&flags, &models);
   if (flags.backend == NULL && flags.channel != NULL &&
       strcmp(flags.channel, "nccl") == 0)
     flags.backend = "cuda";
-  return runs_on_ranks(&flags, models.items[0]) ? run_on_ranks(&flags, models.items[0])
-                                                : run_model(&flags, models.items[0]);
+  if (runs_on_ranks(&flags, models.items[0]))
+    return run_on_ranks(&flags, models.items[0]);
+  run_state state = {.graph = NULL};
+  bool is_good = false;
+  egraph_status status = flags.compare
+                             ? compare_models(&flags, &models, &is_good)
+                             : run_model(&state, &flags, models.items[0], &is_good);
+  free_state(&state);
+  if (status != EGRAPH_OK) return report_failure(status);
+  return is_good ? EXIT_DONE : EXIT_FAILED;
 }

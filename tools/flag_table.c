@@ -5,56 +5,67 @@
 #include <stdio.h>
 #include <string.h>
 
-static flag *add_flag(command *cmd, flag_kind kind, const char *spelling, void *target,
-                      const char *help) {
+/// Adds a row, with the value of its target as the default that help prints.
+static void add_row(command *cmd, flag row) {
   assert(cmd->flag_count < MAX_FLAGS);
-  flag *f = &cmd->flags[cmd->flag_count++];
-  *f = (flag){.kind = kind, .spelling = spelling, .target = target, .help = help};
-  return f;
+  row.modes = cmd->modes;
+  bool is_text = row.kind == FLAG_TEXT || row.kind == FLAG_CHOICE;
+  const char *text = is_text ? *(const char **)row.target : NULL;
+  double number = row.kind == FLAG_UINT   ? (double)*(uint64_t *)row.target
+                  : row.kind == FLAG_REAL ? *(double *)row.target
+                                          : 0;
+  if (text != NULL) (void)snprintf(row.initial, sizeof row.initial, "%s", text);
+  if (number > 0 && number < UINT32_MAX * 1e6)
+    (void)snprintf(row.initial, sizeof row.initial, "%.15g", number);
+  cmd->flags[cmd->flag_count++] = row;
 }
 
 void add_heading(command *cmd, const char *text) {
-  (void)add_flag(cmd, FLAG_HEADING, text, NULL, "");
+  add_row(cmd, (flag){.kind = FLAG_HEADING, .spelling = text, .help = ""});
 }
 
 void add_switch(command *cmd, const char *name, bool *target, const char *help) {
-  (void)add_flag(cmd, FLAG_SWITCH, name, target, help);
-}
-
-static void add_word(command *cmd, flag_kind kind, const char *spelling,
-                     const char **target, const char *help) {
-  flag *f = add_flag(cmd, kind, spelling, target, help);
-  if (*target != NULL) (void)snprintf(f->initial, sizeof f->initial, "%s", *target);
+  add_row(cmd,
+          (flag){.kind = FLAG_SWITCH, .spelling = name, .target = target, .help = help});
 }
 
 void add_text(command *cmd, const char *spelling, const char **target, const char *help) {
-  add_word(cmd, FLAG_TEXT, spelling, target, help);
+  add_row(
+      cmd,
+      (flag){.kind = FLAG_TEXT, .spelling = spelling, .target = target, .help = help});
 }
 
 void add_choice(command *cmd, const char *spelling, const char **target,
                 const char *help) {
-  add_word(cmd, FLAG_CHOICE, spelling, target, help);
+  add_row(
+      cmd,
+      (flag){.kind = FLAG_CHOICE, .spelling = spelling, .target = target, .help = help});
 }
 
 void add_list(command *cmd, const char *spelling, text_list *target, const char *help) {
-  (void)add_flag(cmd, FLAG_LIST, spelling, target, help);
-}
-
-static void bound(flag *f, double low, double high, double initial) {
-  f->low = low;
-  f->high = high;
-  if (initial > 0 && initial < UINT32_MAX * 1e6)
-    (void)snprintf(f->initial, sizeof f->initial, "%.15g", initial);
+  add_row(
+      cmd,
+      (flag){.kind = FLAG_LIST, .spelling = spelling, .target = target, .help = help});
 }
 
 void add_uint(command *cmd, const char *spelling, uint64_t *target, double low,
               double high, const char *help) {
-  bound(add_flag(cmd, FLAG_UINT, spelling, target, help), low, high, (double)*target);
+  add_row(cmd, (flag){.kind = FLAG_UINT,
+                      .spelling = spelling,
+                      .target = target,
+                      .help = help,
+                      .low = low,
+                      .high = high});
 }
 
 void add_real(command *cmd, const char *spelling, double *target, double low, double high,
               const char *help) {
-  bound(add_flag(cmd, FLAG_REAL, spelling, target, help), low, high, *target);
+  add_row(cmd, (flag){.kind = FLAG_REAL,
+                      .spelling = spelling,
+                      .target = target,
+                      .help = help,
+                      .low = low,
+                      .high = high});
 }
 
 void offer_words(command *cmd, const char *words) {

@@ -1,5 +1,5 @@
-// Flags of a command, one call each: parsing and range checks (arguments.h), --help, the
-// manual page and completion (help.h) follow.
+// The table of a command's flags, a row by each call: parsing, range checks and
+// exclusions (arguments.h), --help, the manual page and completion (help.h) follow.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_TOOLS_FLAG_TABLE_H
 #define EG_TOOLS_FLAG_TABLE_H
@@ -33,17 +33,19 @@ typedef struct flag {
   double low, high;           // of numbers; both 0: anything from 0
   char initial[MAX_SPELLING]; // the default; "" where it is none, or 0
   const char *words;          // that completion offers for its value; NULL: none
+  unsigned modes;             // of the command, bits, in which it has an effect; 0: all
 } flag;
 
 typedef struct command {
   const char *name, *usage, *summary;
   size_t min_positional, max_positional;
   const char *words; // that completion offers where no flag is; NULL: files
+  unsigned modes;    // of the flags that are added next
   flag flags[MAX_FLAGS];
   size_t flag_count;
 } command;
 
-/// Each adds a flag; a target holds its default.
+// Each adds a flag; a target holds its default.
 void add_heading(command *cmd, const char *text);
 void add_switch(command *cmd, const char *name, bool *target, const char *help);
 void add_text(command *cmd, const char *spelling, const char **target, const char *help);
@@ -54,7 +56,7 @@ void add_uint(command *cmd, const char *spelling, uint64_t *target, double low,
               double high, const char *help);
 void add_real(command *cmd, const char *spelling, double *target, double low, double high,
               const char *help);
-/// Of the flag that was added last: words, "a b", that completion offers for its value.
+/// Sets the words, "a b", that completion offers for the value of the flag added last.
 void offer_words(command *cmd, const char *words);
 /// --json, which most commands have.
 void add_json(command *cmd, bool *target);

@@ -47,7 +47,7 @@ void add_training_flags(command *cmd, training_flags *flags) {
            "weight decay of all that is trained");
 }
 
-static void add_rule_flags(command *cmd, rule_flags *flags) {
+void add_rule_flags(command *cmd, rule_flags *flags) {
   add_heading(cmd, "Rules");
   add_list(cmd, "--rules FILE", &flags->files, "add a rule file (repeatable)");
   add_switch(cmd, "--no-builtin", &flags->no_builtin, "leave the shipped rules out");
@@ -83,7 +83,7 @@ static const char *spelling_of(const char *spelling) {
   return strcmp(spelling, "--relative_gap X") == 0 ? "--gap X" : spelling;
 }
 
-static void add_search_flags(command *cmd, egraph_search *search) {
+void add_search_flags(command *cmd, egraph_search *search) {
   add_heading(cmd, "Search");
 // A default below 0 means that the flag is not given.
 #define EGRAPH_OPTION(type, name, initial, low, high, readers, help)                     \

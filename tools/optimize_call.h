@@ -80,9 +80,11 @@ typedef struct optimize_session {
 } optimize_session;
 
 void optimize_flags_init(optimize_flags *flags);
-/// The flags of rules, costs, the search and the output, which every command has that
-/// optimizes.
+/// The flags of rules, costs, the search, and of all of these with the output, which
+/// every command has that optimizes.
+void add_rule_flags(command *cmd, rule_flags *flags);
 void add_cost_flags(command *cmd, cost_flags *flags);
+void add_search_flags(command *cmd, egraph_search *search);
 void add_optimize_flags(command *cmd, optimize_flags *flags);
 /// True for the name of a graph in text form.
 bool is_graph_text(const char *path);

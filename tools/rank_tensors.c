@@ -16,6 +16,10 @@ static int32_t find_text(const char *const *names, uint32_t count, const char *n
   return -1;
 }
 
+int32_t rank_run_find_input(const rank_run *r, const char *name) {
+  return find_text(r->input_names, r->input_count, name);
+}
+
 bool rank_run_carries(const rank_run *r, uint32_t input) {
   return find_text(r->output_names, r->output_count, r->input_names[input]) >= 0;
 }
@@ -141,17 +145,13 @@ egraph_status rank_run_describe(rank_run *r) {
   r->input_count = info.inputs;
   r->output_count = info.outputs;
   r->step_count = r->flags->train != 0 ? r->flags->train : r->flags->repeats + 1;
-  r->inputs = calloc((size_t)r->rows * info.inputs + 1, sizeof *r->inputs);
-  r->outputs = calloc((size_t)r->rows * info.outputs + 1, sizeof *r->outputs);
-  r->input_names = calloc((size_t)info.inputs + 1, sizeof *r->input_names);
-  r->output_names = calloc((size_t)info.outputs + 1, sizeof *r->output_names);
-  r->entry = calloc((size_t)info.outputs + 1, sizeof *r->entry);
-  r->seconds = calloc(r->step_count + 1, sizeof *r->seconds);
-  r->busy = calloc(r->step_count + 1, sizeof *r->busy);
-  r->alone = calloc(r->step_count + 1, sizeof *r->alone);
-  if (r->inputs == NULL || r->outputs == NULL || r->input_names == NULL ||
-      r->output_names == NULL || r->entry == NULL || r->seconds == NULL ||
-      r->busy == NULL || r->alone == NULL)
+#define ROOM(field, count)                                                               \
+  ((r->field = calloc((size_t)(count) + 1, sizeof *r->field)) != NULL)
+  if (!ROOM(inputs, (size_t)r->rows * info.inputs) ||
+      !ROOM(outputs, (size_t)r->rows * info.outputs) || !ROOM(input_names, info.inputs) ||
+      !ROOM(output_names, info.outputs) || !ROOM(entry, info.outputs) ||
+      !ROOM(seconds, r->step_count) || !ROOM(busy, r->step_count) ||
+      !ROOM(alone, r->step_count))
     return EGRAPH_E_MEMORY;
   egraph_status status = EGRAPH_OK;
   for (uint32_t i = 0; status == EGRAPH_OK && i < info.inputs; i++)
@@ -182,6 +182,20 @@ void rank_tensors_free(const rank_run *r, egraph_tensor *tensors, uint32_t count
   for (size_t i = 0; tensors != NULL && i < (size_t)r->rows * count; i++)
     free(tensors[i].data);
   free(tensors);
+}
+
+void rank_run_close(rank_run *r) {
+  rank_tensors_free(r, r->inputs, r->input_count);
+  rank_tensors_free(r, r->outputs, r->output_count);
+  void *const rooms[] = {r->input_names, r->output_names, r->entry,
+                         r->seconds,     r->busy,         r->alone};
+  for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
+    free(rooms[i]);
+  egraph_step_check_destroy(r->check);
+  egraph_arrays_destroy(r->batches);
+  egraph_arrays_destroy(r->resumed);
+  egraph_graph_destroy(r->model);
+  egraph_plan_destroy(r->plan);
 }
 
 void rank_run_count_step(const rank_run *r, double number) {

@@ -39,6 +39,10 @@ egraph_status rank_run_describe(rank_run *r);
 /// Draws or reads inputs, makes room for outputs. *out_read is false when something given
 /// by the user could not be read (already reported).
 egraph_status rank_run_fill(rank_run *r, bool *out_read);
+/// Frees all that a run owns.
+void rank_run_close(rank_run *r);
+/// The place of an input; -1: there is none of that name.
+int32_t rank_run_find_input(const rank_run *r, const char *name);
 /// True when an input is an output of the step before.
 bool rank_run_carries(const rank_run *r, uint32_t input);
 /// Sets the input "step" of the optimizer, if there is one.

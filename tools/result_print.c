@@ -326,15 +326,13 @@ static void report_json(const optimize_session *session, const char *certificate
     JSON_MEMBERS(JSON("checked", is_certified(r) ? r->checked : INFINITY),
                  JSON("bound_unchecked", (bool)(!is_certified(r) || r->meshes > 1 ||
                                                 r->checked < r->bound)));
-  json_text("proven_over", r->proven_over);
-  if (session->baseline != NULL) json_text("baseline", session->baseline);
+  JSON_MEMBERS(JSON("proven_over", r->proven_over), JSON("baseline", session->baseline));
   if (r->algorithm != NULL) plan_search_json(r);
   if (r->overlap_plans != 0)
     JSON_OBJECT("overlap", JSON("seconds", r->overlapped),
                 JSON("bound", r->overlap_bound), JSON("plans", r->overlap_plans));
-  JSON_MEMBERS(JSON("ended", r->ended), JSON("mesh", info.mesh));
-  if (r->seed != NULL) json_text("seed", r->seed);
-  JSON_MEMBERS(JSON("untried", r->untried), JSON("work", r->search_work),
+  JSON_MEMBERS(JSON("ended", r->ended), JSON("mesh", info.mesh), JSON("seed", r->seed),
+               JSON("untried", r->untried), JSON("work", r->search_work),
                JSON("devices", info.devices), JSON("meshes", r->meshes),
                JSON("micro_batches", info.micro_batches),
                JSON("nodes", plan != NULL ? r->nodes_after : r->nodes_before),

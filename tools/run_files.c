@@ -11,21 +11,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/lists.h"
+#include "tools/owned.h"
 #include "tools/rank_tensors.h"
 #include "tools/tensor_files.h"
 
 static const char STEP_NAME[] = "egraph.step";
 
-static bool is_sum(const rank_run *r, uint32_t input) {
-  const char *name = r->input_names[input];
-  size_t length = strlen(name);
-  return rank_run_is_state(r, input) && length > 4 &&
-         strcmp(name + length - 4, ".sum") == 0;
-}
-
 /// True for tensors of a checkpoint: sums begin each step as zeros and are not in it.
 static bool is_kept(const rank_run *r, uint32_t input) {
-  return rank_run_carries(r, input) && !is_sum(r, input);
+  bool is_sum =
+      rank_run_is_state(r, input) && text_ends_with(r->input_names[input], ".sum");
+  return rank_run_carries(r, input) && !is_sum;
 }
 
 static void print_type(const egraph_tensor *type) {
@@ -52,12 +49,6 @@ static bool complain_of_type(const char *path, const char *name,
   return false;
 }
 
-static int32_t find_input(const rank_run *r, const char *name) {
-  for (uint32_t i = 0; i < r->input_count; i++)
-    if (strcmp(r->input_names[i], name) == 0) return (int32_t)i;
-  return -1;
-}
-
 // ---- batches --------------------------------------------------------------------
 
 /// Inputs that --data may have: all that a step is given, except scalars.
@@ -73,10 +64,10 @@ static void list_fed(const rank_run *r) {
   fprintf(stderr, "\n");
 }
 
-/// How many batches an array has, one behind the other along the first dimension; 0 with
-/// a message.
-static uint64_t batches_of(const rank_run *r, const char *name, const egraph_tensor *all,
-                           const egraph_tensor *one) {
+/// Counts the batches of an array, one behind the other along the first dimension. False,
+/// with a message, where it has none.
+static bool count_batches(const rank_run *r, const char *name, const egraph_tensor *all,
+                          const egraph_tensor *one, uint64_t *out) {
   static const char remedy[] =
       "give it as many batches, one behind the other along the first dimension";
   bool is_series = one->rank == 0 && all->rank == 1; // of scalars
@@ -84,23 +75,19 @@ static uint64_t batches_of(const rank_run *r, const char *name, const egraph_ten
   for (uint32_t i = 1; fits && i < one->rank; i++)
     fits = all->dims[i] == one->dims[i];
   int64_t rows = one->rank == 0 ? 1 : one->dims[0];
-  if (!fits || (all->rank != 0 && (rows == 0 || all->dims[0] < rows))) {
-    (void)complain_of_type(r->flags->data, name, all, one, remedy);
-    return 0;
-  }
-  if (all->rank == 0) return 1;
-  if (all->dims[0] % rows != 0) {
-    fprintf(stderr,
-            "egraph: %s: array '%s' has %" PRId64 " rows, which batches of %" PRId64
-            " do not divide; leave the last %" PRId64 " out\n",
-            r->flags->data, name, all->dims[0], rows, all->dims[0] % rows);
-    return 0;
-  }
-  return (uint64_t)(all->dims[0] / rows);
+  int64_t have = all->rank == 0 ? 1 : all->dims[0];
+  if (!fits || (all->rank != 0 && (rows == 0 || have < rows)))
+    return complain_of_type(r->flags->data, name, all, one, remedy);
+  if (have % rows != 0)
+    return complain("%s: array '%s' has %" PRId64 " rows, which batches of %" PRId64
+                    " do not divide; leave the last %" PRId64 " out",
+                    r->flags->data, name, have, rows, have % rows);
+  *out = (uint64_t)(have / rows);
+  return true;
 }
 
 static bool check_array(rank_run *r, const char *name, const egraph_tensor *all) {
-  int32_t input = find_input(r, name);
+  int32_t input = rank_run_find_input(r, name);
   if (input < 0 || !is_fed(r, (uint32_t)input)) {
     fprintf(stderr,
             "egraph: %s: array '%s' is no input of the plan; name arrays as inputs, and "
@@ -109,8 +96,8 @@ static bool check_array(rank_run *r, const char *name, const egraph_tensor *all)
     list_fed(r);
     return false;
   }
-  uint64_t count = batches_of(r, name, all, &r->inputs[input]);
-  if (count == 0) return false;
+  uint64_t count = 0;
+  if (!count_batches(r, name, all, &r->inputs[input], &count)) return false;
   if (count != 1 && r->batch_count > 1 && count != r->batch_count)
     return complain("%s: array '%s' has %" PRIu64 " batches, others %" PRIu64
                     "; give all of them as many",
@@ -172,7 +159,7 @@ static bool check_checkpoint(const rank_run *r) {
   for (uint32_t i = 0; i < egraph_arrays_count(r->resumed); i++) {
     const char *name;
     (void)egraph_arrays_at(r->resumed, i, &name);
-    int32_t input = find_input(r, name);
+    int32_t input = rank_run_find_input(r, name);
     if (strcmp(name, STEP_NAME) != 0 && (input < 0 || !is_kept(r, (uint32_t)input)))
       show(stderr, "egraph: %s has '%s', which the plan does not train; %s\n", path, name,
            remedy);
@@ -182,8 +169,7 @@ static bool check_checkpoint(const rank_run *r) {
 
 static bool open_arrays(const char *path, egraph_arrays **out) {
   if (path == NULL) return true;
-  egraph_status status = egraph_arrays_load(NULL, path, out);
-  return status == EGRAPH_OK || report_failure(status) == EXIT_DONE;
+  return outcome_of(egraph_arrays_load(NULL, path, out)) == EXIT_DONE;
 }
 
 bool rank_run_open_files(rank_run *r) {
@@ -196,29 +182,34 @@ bool rank_run_open_files(rank_run *r) {
 
 // ---- what a run leaves ----------------------------------------------------------
 
-/// Weights, and with `states` what the optimizer keeps, as they are after the last step.
+/// Adds weights, and with `states` what the optimizer keeps, as they are after the last
+/// step.
 static egraph_status collect(const rank_run *r, bool states, egraph_arrays *out) {
-  egraph_status status = EGRAPH_OK;
   const egraph_tensor *last = r->outputs + (size_t)(r->rows - 1) * r->output_count;
-  for (uint32_t o = 0; status == EGRAPH_OK && o < r->output_count; o++) {
-    if (r->entry[o] < 0 || !is_kept(r, (uint32_t)r->entry[o]) ||
-        (!states && rank_run_is_state(r, (uint32_t)r->entry[o])))
-      continue;
-    status = egraph_arrays_add(out, r->output_names[o], &last[o]);
-  }
-  return status;
+  for (uint32_t o = 0; o < r->output_count; o++)
+    if (r->entry[o] >= 0 && is_kept(r, (uint32_t)r->entry[o]) &&
+        (states || !rank_run_is_state(r, (uint32_t)r->entry[o])))
+      EG_TRY(egraph_arrays_add(out, r->output_names[o], &last[o]));
+  return EGRAPH_OK;
 }
 
-static egraph_status write_checkpoint(const rank_run *r, egraph_arrays *arrays) {
+static egraph_status write_checkpoint(const rank_run *r) {
   int64_t steps = (int64_t)(r->first_step + r->done);
   const egraph_tensor number = {.dtype = EGRAPH_INT64, .data = &steps};
-  egraph_status status = collect(r, true, arrays);
-  if (status == EGRAPH_OK) status = egraph_arrays_add(arrays, STEP_NAME, &number);
-  if (status == EGRAPH_OK) status = egraph_arrays_save(arrays, r->flags->checkpoint);
-  return status;
+  OWNED(egraph_arrays, arrays);
+  EG_TRY(egraph_arrays_create(NULL, &arrays));
+  EG_TRY(collect(r, true, arrays));
+  EG_TRY(egraph_arrays_add(arrays, STEP_NAME, &number));
+  return egraph_arrays_save(arrays, r->flags->checkpoint);
 }
 
 enum { MOST_PATH = 4096 };
+
+/// The name of a file next to another one, with room for ".data"; false: it is too long.
+static bool name_beside(const char *path, const char *end, char out[MOST_PATH]) {
+  int length = snprintf(out, MOST_PATH, "%s.%ld.%s.onnx", path, (long)getpid(), end);
+  return length > 0 && (size_t)length + sizeof ".data" <= MOST_PATH;
+}
 
 static void remove_model(char *path) {
   size_t length = strlen(path);
@@ -227,53 +218,32 @@ static void remove_model(char *path) {
   (void)remove(path);
 }
 
-/// Saves a copy of the model with other weights. One that was untied is written beside
-/// the copy first: its file has not all of the weights.
-static egraph_status save_model(const rank_run *r, egraph_arrays *arrays,
-                                const char *path) {
+/// Saves a copy of the model with the trained weights. A model that was untied is written
+/// next to the copy first: its file lacks some of the weights.
+static egraph_status save_model(const rank_run *r, const char *path) {
   char whole[MOST_PATH];
+  OWNED(egraph_arrays, arrays);
+  EG_TRY(egraph_arrays_create(NULL, &arrays));
+  EG_TRY(collect(r, false, arrays));
   if (!r->is_untied) return egraph_model_save(NULL, r->model_path, arrays, path);
-  int length = snprintf(whole, sizeof whole, "%s.%ld.untied.onnx", path, (long)getpid());
-  if (length < 0 || (size_t)length + sizeof ".data" > sizeof whole)
-    return EGRAPH_E_ARGUMENT;
+  if (!name_beside(path, "untied", whole)) return EGRAPH_E_ARGUMENT;
   egraph_status status = egraph_graph_save(r->model, whole);
   if (status == EGRAPH_OK) status = egraph_model_save(NULL, whole, arrays, path);
   remove_model(whole);
   return status;
 }
 
-static egraph_status write_model(const rank_run *r, egraph_arrays *arrays) {
-  egraph_status status = collect(r, false, arrays);
-  return status == EGRAPH_OK ? save_model(r, arrays, r->flags->save) : status;
-}
-
-static bool write_arrays(const rank_run *r,
-                         egraph_status (*write)(const rank_run *, egraph_arrays *)) {
-  egraph_arrays *arrays = NULL;
-  egraph_status status = egraph_arrays_create(NULL, &arrays);
-  if (status == EGRAPH_OK) status = write(r, arrays);
-  egraph_arrays_destroy(arrays);
-  return status == EGRAPH_OK || report_failure(status) == EXIT_DONE;
-}
-
 bool rank_run_can_save(const rank_run *r) {
-  if (r->flags->save == NULL) return true;
   char path[MOST_PATH];
-  int length =
-      snprintf(path, sizeof path, "%s.%ld.try.onnx", r->flags->save, (long)getpid());
-  if (length < 0 || (size_t)length + sizeof ".data" > sizeof path) return true;
-  egraph_arrays *arrays = NULL;
-  egraph_status status = egraph_arrays_create(NULL, &arrays);
-  if (status == EGRAPH_OK) status = collect(r, false, arrays);
-  if (status == EGRAPH_OK) status = save_model(r, arrays, path);
-  egraph_arrays_destroy(arrays);
+  if (r->flags->save == NULL || !name_beside(r->flags->save, "try", path)) return true;
+  egraph_status status = save_model(r, path);
   remove_model(path);
-  if (status == EGRAPH_OK) return true;
-  (void)report_failure(status);
-  return complain("--save would fail after training; nothing was trained");
+  return outcome_of(status) == EXIT_DONE ||
+         complain("--save would fail after training; nothing was trained");
 }
 
 bool rank_run_write_files(const rank_run *r) {
-  bool good = r->flags->checkpoint == NULL || write_arrays(r, write_checkpoint);
-  return (r->flags->save == NULL || write_arrays(r, write_model)) && good;
+  const run_flags *f = r->flags;
+  bool good = f->checkpoint == NULL || outcome_of(write_checkpoint(r)) == EXIT_DONE;
+  return (f->save == NULL || outcome_of(save_model(r, f->save)) == EXIT_DONE) && good;
 }

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/quantile.h"
 #include "tools/optimize_call.h"
+#include "tools/owned.h"
 #include "tools/plan_files.h"
 #include "tools/rank_tensors.h"
 #include "tools/tensor_files.h"
@@ -81,7 +83,8 @@ static int64_t size_in_plan(const egraph_graph *step, const egraph_dim *dim) {
   return 0;
 }
 
-/// Constants that a model computes from its open dimensions, at the sizes of the plan.
+/// Takes constants that a model computes from its open dimensions, at the sizes of the
+/// plan.
 static egraph_status take_sized_weights(rank_run *r) {
   const egraph_graph *step = egraph_plan_graph(r->plan);
   uint32_t count = egraph_graph_open_dims(r->model);
@@ -89,18 +92,15 @@ static egraph_status take_sized_weights(rank_run *r) {
   load_flags load = r->flags->load;
   for (uint32_t i = 0; i < count && load.dims.count < MAX_LIST; i++) {
     egraph_dim dim;
-    egraph_status known = egraph_graph_open_dim(r->model, i, &dim);
-    if (known != EGRAPH_OK) return known;
+    EG_TRY(egraph_graph_open_dim(r->model, i, &dim));
     dim.size = size_in_plan(step, &dim);
     if (dim.size == 0) return EGRAPH_OK;
     (void)snprintf(texts[i], sizeof texts[i], "%s=%lld", dim.name, (long long)dim.size);
     load.dims.items[load.dims.count++] = texts[i];
   }
-  egraph_graph *sized = NULL;
-  egraph_status status = load_model(r->model_path, &load, &sized);
-  if (status == EGRAPH_OK) status = egraph_plan_take_weights(r->plan, sized);
-  egraph_graph_destroy(sized);
-  return status;
+  OWNED(egraph_graph, sized);
+  EG_TRY(load_model(r->model_path, &load, &sized));
+  return egraph_plan_take_weights(r->plan, sized);
 }
 
 /// Unties what the flags say in a model that is trained.
@@ -112,37 +112,38 @@ static egraph_status untie_trained(rank_run *r, egraph_graph **inout) {
 /// Loads the model of --weights, with weights as the plan has them.
 static egraph_status open_weights(rank_run *r, bool is_plan) {
   const run_flags *flags = r->flags;
-  egraph_status status = load_model(flags->weights, &flags->load, &r->model);
-  if (status != EGRAPH_OK || flags->train == 0) return status;
+  EG_TRY(load_model(flags->weights, &flags->load, &r->model));
+  if (flags->train == 0) return EGRAPH_OK;
   if (training_flags_untie(&flags->training)) return untie_trained(r, &r->model);
   return is_plan ? untie_as_plan(r->plan, &r->model, &r->is_untied) : EGRAPH_OK;
 }
 
-/// The plan, and the model whose weights are begun with: --weights, or the one that is
-/// planned.
+/// Opens the plan, and the model whose weights are begun with: --weights, or the one that
+/// is planned.
 static egraph_status open_plan(rank_run *r, const char *path) {
   const run_flags *flags = r->flags;
-  egraph_graph *graph = NULL;
   bool is_plan = is_plan_file(path);
-  egraph_status status = is_plan ? egraph_plan_load(NULL, path, &r->plan)
-                                 : load_model(path, &flags->load, &graph);
-  bool is_trained = !is_plan && flags->train != 0;
-  if (status == EGRAPH_OK && is_trained) status = untie_trained(r, &graph);
-  if (status == EGRAPH_OK && is_trained) status = warn_of_ties(&flags->training, graph);
-  if (status == EGRAPH_OK && !is_plan) status = plan_model(r, graph);
-  if (status == EGRAPH_OK && flags->weights != NULL) status = open_weights(r, is_plan);
+  OWNED(egraph_graph, graph);
+  if (is_plan)
+    EG_TRY(egraph_plan_load(NULL, path, &r->plan));
+  else
+    EG_TRY(load_model(path, &flags->load, &graph));
+  if (!is_plan && flags->train != 0) {
+    EG_TRY(untie_trained(r, &graph));
+    EG_TRY(warn_of_ties(&flags->training, graph));
+  }
+  if (!is_plan) EG_TRY(plan_model(r, graph));
   if (flags->weights != NULL) {
     r->model_path = flags->weights;
-    egraph_graph_destroy(graph);
-  } else {
-    r->model_path = is_plan ? NULL : path;
+    EG_TRY(open_weights(r, is_plan));
+  } else if (!is_plan) {
+    r->model_path = path;
     r->model = graph;
+    graph = NULL;
   }
-  if (status == EGRAPH_OK && r->model != NULL)
-    status = egraph_plan_take_weights(r->plan, r->model);
-  bool is_open = r->model != NULL && egraph_graph_open_dims(r->model) != 0;
-  if (status == EGRAPH_OK && is_open) status = take_sized_weights(r);
-  return status;
+  if (r->model == NULL) return EGRAPH_OK;
+  EG_TRY(egraph_plan_take_weights(r->plan, r->model));
+  return egraph_graph_open_dims(r->model) != 0 ? take_sized_weights(r) : EGRAPH_OK;
 }
 
 /// Says what does not fit before anything is run.
@@ -250,9 +251,9 @@ static egraph_status run_steps(rank_run *r) {
 static void print_time(const rank_run *r) {
   double predicted = egraph_plan_info_of(r->plan).cost;
   size_t first = r->done > 1 ? 1 : 0;
-  double median = median_of(r->seconds + first, r->done - first);
+  double median = eg_quantile(r->seconds + first, r->done - first, 0.5);
   double least = r->seconds[first]; // they are sorted
-  double busy = median_of(r->busy + first, r->done - first);
+  double busy = eg_quantile(r->busy + first, r->done - first, 0.5);
   if (r->flags->json) {
     json_close(']');
     JSON_MEMBERS(JSON("time", median), JSON("time_min", least), JSON("time_busy", busy),
@@ -269,7 +270,7 @@ static void print_time(const rank_run *r) {
 static bool print_verdict(const rank_run *r) {
   const egraph_step_verdict *v = &r->verdict;
   size_t first = r->done > 1 ? 1 : 0;
-  double alone = median_of(r->alone + first, r->done - first);
+  double alone = eg_quantile(r->alone + first, r->done - first, 0.5);
   if (r->flags->json) {
     JSON_MEMBERS(JSON("max_error", v->error), JSON("noise", v->noise),
                  JSON("worst_output", v->output), JSON("equal", v->equal),
@@ -281,18 +282,6 @@ static bool print_verdict(const rank_run *r) {
            seconds_text(alone).text);
   }
   return v->equal;
-}
-
-static bool write_outputs(const rank_run *r) {
-  bool written = true;
-  const egraph_tensor *last = r->outputs + (size_t)(r->rows - 1) * r->output_count;
-  for (uint32_t o = 0; o < r->output_count; o++) {
-    const char *path = tensor_file(&r->flags->outputs, r->output_names[o]);
-    if (path != NULL)
-      written =
-          tensor_write(path, last[o].data, egraph_tensor_bytes(&last[o])) && written;
-  }
-  return written;
 }
 
 // ---- the command ----------------------------------------------------------------
@@ -322,7 +311,10 @@ static int run_and_print(rank_run *r) {
     if (status == EGRAPH_OK && r->output_count != 0) good = print_verdict(r);
   }
   if (r->flags->json) json_end();
-  good = write_outputs(r) && good;
+  good = tensors_write(&r->flags->outputs, r->output_names,
+                       r->outputs + (size_t)(r->rows - 1) * r->output_count,
+                       r->output_count) &&
+         good;
   good = rank_run_write_files(r) && good;
   return status != EGRAPH_OK ? report_failure(status) : good ? EXIT_DONE : EXIT_FAILED;
 }
@@ -364,46 +356,37 @@ static bool flags_fit(const run_flags *flags, const char *path) {
   return true;
 }
 
+/// Opens what the run needs; *out_good is false, with a message, where something given by
+/// the user is wrong.
+static egraph_status prepare_run(rank_run *r, const char *path, bool *out_good) {
+  const run_flags *flags = r->flags;
+  EG_TRY(open_plan(r, path));
+  if (interrupted()) {
+    *out_good = complain("interrupted before the first step");
+    return EGRAPH_OK;
+  }
+  r->graph = egraph_plan_graph(r->plan);
+  EG_TRY(rank_run_describe(r));
+  *out_good = plan_fits(r, path) &&
+              tensors_are_named(&flags->inputs, r->graph, r->input_count,
+                                egraph_graph_input, "input") &&
+              tensors_are_named(&flags->outputs, r->graph, r->output_count,
+                                egraph_graph_output, "output") &&
+              rank_run_open_files(r);
+  if (*out_good) EG_TRY(rank_run_fill(r, out_good));
+  *out_good = *out_good && rank_run_can_save(r);
+  return EGRAPH_OK;
+}
+
 int run_on_ranks(const run_flags *flags, const char *path) {
   rank_run r = {.flags = flags, .loss = -1};
-  bool files_fine = true;
+  bool is_good = false;
   if (!flags_fit(flags, path)) return EXIT_USAGE;
   install_interrupt();
-  egraph_status status = open_plan(&r, path);
-  if (status == EGRAPH_OK && interrupted()) {
-    fprintf(stderr, "egraph: interrupted before the first step\n");
-    egraph_graph_destroy(r.model);
-    egraph_plan_destroy(r.plan);
-    return EXIT_FAILED;
-  }
-  if (status == EGRAPH_OK) {
-    r.graph = egraph_plan_graph(r.plan);
-    status = rank_run_describe(&r);
-  }
-  if (status == EGRAPH_OK)
-    files_fine = plan_fits(&r, path) &&
-                 tensors_are_named(&flags->inputs, r.graph, r.input_count,
-                                   egraph_graph_input, "input") &&
-                 tensors_are_named(&flags->outputs, r.graph, r.output_count,
-                                   egraph_graph_output, "output") &&
-                 rank_run_open_files(&r);
-  if (status == EGRAPH_OK && files_fine) status = rank_run_fill(&r, &files_fine);
-  if (status == EGRAPH_OK && files_fine) files_fine = rank_run_can_save(&r);
+  egraph_status status = prepare_run(&r, path, &is_good);
   int outcome = status != EGRAPH_OK ? report_failure(status)
-                : files_fine        ? run_and_print(&r)
+                : is_good           ? run_and_print(&r)
                                     : EXIT_FAILED;
-  rank_tensors_free(&r, r.inputs, r.input_count);
-  rank_tensors_free(&r, r.outputs, r.output_count);
-  free(r.input_names);
-  free(r.output_names);
-  free(r.entry);
-  free(r.seconds);
-  free(r.busy);
-  free(r.alone);
-  egraph_step_check_destroy(r.check);
-  egraph_arrays_destroy(r.batches);
-  egraph_arrays_destroy(r.resumed);
-  egraph_graph_destroy(r.model);
-  egraph_plan_destroy(r.plan);
+  rank_run_close(&r);
   return outcome;
 }

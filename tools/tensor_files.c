@@ -47,6 +47,18 @@ bool tensor_write(const char *path, const void *data, size_t size) {
   return complain("%s; choose another file", egraph_last_error());
 }
 
+bool tensors_write(const text_list *list, const char *const *names,
+                   const egraph_tensor *tensors, uint32_t count) {
+  bool written = true;
+  for (uint32_t i = 0; i < count; i++) {
+    const char *path = tensor_file(list, names[i]);
+    if (path != NULL)
+      written = tensor_write(path, tensors[i].data, egraph_tensor_bytes(&tensors[i])) &&
+                written;
+  }
+  return written;
+}
+
 bool tensors_are_named(const text_list *list, const egraph_graph *graph, uint32_t count,
                        tensor_getter get, const char *what) {
   for (size_t i = 0; i < list->count; i++) {
@@ -71,14 +83,4 @@ bool tensors_are_named(const text_list *list, const egraph_graph *graph, uint32_
     return false;
   }
   return true;
-}
-
-static int compare_doubles(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-double median_of(double *values, size_t count) {
-  qsort(values, count, sizeof *values, compare_doubles);
-  return values[count / 2];
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/lists.h"
 #include "tools/rank_tensors.h"
 #include "tools/trained_weights.h"
 
@@ -21,31 +22,20 @@ typedef struct weight_list {
   size_t rest_count, room;
   uint64_t trained;
   int64_t elements;
-  bool is_short; // of memory
 } weight_list;
 
 static void add_rest(weight_list *list, const char *name, const char *why) {
-  if (list->rest_count == list->room) {
-    size_t room = 2 * list->room + 16;
-    weight_row *grown = realloc(list->rest, room * sizeof *grown);
-    list->is_short = list->is_short || grown == NULL;
-    if (grown == NULL) return;
-    list->rest = grown;
-    list->room = room;
-  }
+  list->rest = list_grow(list->rest, list->rest_count, &list->room, sizeof *list->rest);
   list->rest[list->rest_count++] = (weight_row){name, why};
-}
-
-static bool is_carried(const rank_run *r, const char *name) {
-  for (uint32_t i = 0; i < r->input_count; i++)
-    if (strcmp(r->input_names[i], name) == 0) return rank_run_carries(r, i);
-  return false;
 }
 
 static void note_weight(void *user, const egraph_model_weight *weight) {
   weight_list *list = user;
-  bool is_trained =
-      list->run != NULL ? is_carried(list->run, weight->name) : weight->is_trained;
+  bool is_trained = weight->is_trained;
+  if (list->run != NULL) {
+    int32_t input = rank_run_find_input(list->run, weight->name);
+    is_trained = input >= 0 && rank_run_carries(list->run, (uint32_t)input);
+  }
   if (!is_trained)
     add_rest(list, weight->name, weight->is_trained ? "frozen" : weight->why);
   else
@@ -114,18 +104,11 @@ static void print_weights_text(const weight_list *list) {
 static void print_weights_json(const weight_list *list) {
   JSON_MEMBERS(JSON("trained", list->trained),
                JSON("trained_elements", (uint64_t)list->elements));
-  json_open("untrained", '[');
-  for (size_t i = 0; i < list->rest_count; i++) {
-    json_open(NULL, '{');
-    json_text("name", list->rest[i].name);
-    if (list->rest[i].why != NULL) json_text("why", list->rest[i].why);
-    json_close('}');
-  }
-  json_close(']');
+  JSON_EACH("untrained", i, list->rest_count)
+    JSON_OBJECT(NULL, JSON("name", list->rest[i].name), JSON("why", list->rest[i].why));
 }
 
 static egraph_status print_list(weight_list *list, egraph_status status, bool json) {
-  if (status == EGRAPH_OK && list->is_short) status = EGRAPH_E_MEMORY;
   if (status == EGRAPH_OK && json)
     print_weights_json(list);
   else if (status == EGRAPH_OK)

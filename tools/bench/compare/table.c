@@ -277,8 +277,7 @@ void rows_write_json(FILE *file, const compare_row *const *rows, size_t count) {
   uint64_t counts[COMPARE_STATUSES] = {0};
   json_to(file);
   json_begin();
-  json_open("rows", '[');
-  for (size_t i = 0; i < count; i++) {
+  JSON_EACH("rows", i, count) {
     json_open(NULL, '{');
     for (size_t c = 0; c < COMPARE_COLUMNS; c++)
       write_json_cell(rows[i], (compare_column)c);
@@ -286,7 +285,6 @@ void rows_write_json(FILE *file, const compare_row *const *rows, size_t count) {
     for (size_t s = 0; s < COMPARE_STATUSES; s++)
       counts[s] += row_is(rows[i], (compare_status)s);
   }
-  json_close(']');
   JSON_MEMBERS(JSON("fits", counts[STATUS_FITS]),
                JSON("does_not_fit", counts[STATUS_TOO_LARGE]),
                JSON("none_found", counts[STATUS_NONE_FOUND]),
