@@ -15,7 +15,7 @@ typedef struct certificate {
   input *problem;  // the problem's text, where it is in memory already; or NULL
 } certificate;
 
-/// What a check derived, as text: costs are doubles in some kinds and integers in others.
+/// Results of a check, as text: costs are doubles in some kinds and integers in others.
 typedef struct verdict {
   char cost[64], bound[64], remark[160];
 } verdict;
@@ -45,7 +45,7 @@ bool certificate_index(certificate *c, const char *what, uint32_t limit, uint32_
 bool certificate_int64(certificate *c, const char *what, int64_t *out);
 /// A finite number, hexadecimal or decimal.
 bool certificate_double(certificate *c, const char *what, double *out);
-/// Nothing follows in the line.
+/// True when no word follows in the line.
 bool certificate_line_ends(certificate *c);
 /// Notes "PATH:LINE: what is wrong"; always returns false.
 bool certificate_refuse(certificate *c, const char *format, ...) CHECK_PRINTF(2, 3);

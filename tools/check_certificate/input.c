@@ -110,3 +110,16 @@ void *input_allocate(input *in, size_t count, size_t size) {
   in->blocks = b;
   return b->data;
 }
+
+bool input_group(input *in, const uint32_t *key, size_t items, uint32_t keys,
+                 uint32_t **begin, uint32_t **grouped) {
+  if (!INPUT_ROOM(in, *begin, (size_t)keys + 2) || !INPUT_ROOM(in, *grouped, items))
+    return false;
+  for (size_t i = 0; i < items; i++)
+    if (key[i] < keys) (*begin)[key[i] + 2]++;
+  for (uint32_t k = 0; k < keys; k++)
+    (*begin)[k + 2] += (*begin)[k + 1];
+  for (size_t i = 0; i < items; i++)
+    if (key[i] < keys) (*grouped)[(*begin)[key[i] + 1]++] = (uint32_t)i;
+  return true;
+}

@@ -40,6 +40,13 @@ void input_close(input *in);
 /// count * size zeroed bytes that live until input_close; NULL (and a reason) when there
 /// is no memory or the size overflows. Never NULL for a count of 0.
 void *input_allocate(input *in, size_t count, size_t size);
+/// Points at `count` zeroed items of the pointer's type; false, with a reason.
+#define INPUT_ROOM(in, pointer, count)                                                   \
+  (((pointer) = input_allocate(in, (size_t)(count), sizeof *(pointer))) != NULL)
+/// Sorts items by key, of keys below `keys`; items of a larger key are left out. Those of
+/// key k are grouped[begin[k] .. begin[k + 1]). False, with a reason.
+bool input_group(input *in, const uint32_t *key, size_t items, uint32_t keys,
+                 uint32_t **begin, uint32_t **grouped);
 
 /// Notes "PATH:LINE: what is wrong"; always returns false.
 bool input_refuse(input *in, size_t line, const char *format, ...) CHECK_PRINTF(3, 4);

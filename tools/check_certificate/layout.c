@@ -85,7 +85,7 @@ static double cost_of_strategy(const layout_check *k, uint32_t s) {
   return cost;
 }
 
-/// What the producers of a value cost when it is not made.
+/// The cost of the producers of a value when it is not made.
 static double cost_of_nothing(const layout_check *k, uint32_t v) {
   double cost = 0;
   if (k->required[v]) return INFINITY;
@@ -98,7 +98,7 @@ static double cost_of_nothing(const layout_check *k, uint32_t v) {
   return cost;
 }
 
-/// Of one of the trees of its value.
+/// The share of an arc in each of the trees of its value.
 static double share_of_arc(const layout_check *k, uint32_t a) {
   const layout_text *t = &k->t;
   uint32_t v = t->place_value[t->arc_from[a]];
@@ -241,31 +241,13 @@ static bool bury_producers(layout_check *k, uint32_t v, uint8_t *support,
   return changed;
 }
 
-/// Layouts that alive arcs reach from one.
-static void reach(const layout_check *k, uint32_t value, uint32_t from,
-                  uint8_t *reached) {
-  const layout_text *t = &k->t;
-  uint32_t first = t->place_begin[value];
-  memset(reached, 0, layouts_of(k, value));
-  reached[from] = 1;
-  for (bool moved = true; moved;) {
-    moved = false;
-    for (uint32_t i = t->arc_begin[value]; i < t->arc_begin[value + 1]; i++) {
-      uint32_t a = t->arc_of[i];
-      if (!k->arc_alive[a] || !reached[t->arc_from[a] - first] ||
-          reached[t->arc_to[a] - first])
-        continue;
-      reached[t->arc_to[a] - first] = moved = true;
-    }
-  }
-}
-
 /// Returns whether a user can be served from what is reached, and how, into its support.
 static bool serve(const layout_check *k, const link *user, const uint8_t *reached,
                   uint8_t *support) {
   bool any = false;
   for (uint32_t l = 0; l < user->labels; l++) {
-    bool has = (l + 1 == user->labels || (reached != NULL && reached[l])) &&
+    bool has = (l + 1 == user->labels ||
+                (reached != NULL && reached[k->t.place_begin[user->value] + l])) &&
                !k->dead[user->label + l];
     any = any || has;
     if (has && support != NULL) support[user->label + l] = 1;
@@ -283,7 +265,12 @@ static bool bury_tree(layout_check *k, uint32_t tree, uint8_t *support,
   for (uint32_t m = 0; m < made->labels; m++) {
     bool is_none = m + 1 == made->labels, all = true;
     if (k->dead[made->label + m]) continue;
-    if (!is_none) reach(k, made->value, m, reached);
+    if (!is_none) {
+      uint32_t first = k->t.place_begin[made->value];
+      memset(reached + first, 0, layouts_of(k, made->value));
+      reached[first + m] = 1;
+      layout_text_spread(&k->t, made->value, k->arc_alive, reached);
+    }
     for (uint32_t u = 0; u < k->tree_users[tree]; u++)
       all = all && serve(k, &k->link[users[u]], is_none ? NULL : reached, NULL);
     if (!all) continue;
@@ -362,44 +349,32 @@ typedef struct lists {
   uint8_t *support, *reached;
 } lists;
 
+/// Groups the links of a kind by the tie or cut that they are in.
+static bool group_links(layout_check *k, link_kind kind, uint32_t *key, uint32_t keys,
+                        uint32_t **begin, uint32_t **links) {
+  for (uint32_t i = 0; i < k->links; i++)
+    key[i] = k->link[i].kind == kind ? k->link[i].at : LAYOUT_NONE;
+  return input_group(&k->c->in, key, k->links, keys, begin, links);
+}
+
 static bool make_lists(layout_check *k, lists *out) {
   const layout_text *t = &k->t;
   input *in = &k->c->in;
-  uint32_t most = 1, table = 1;
-  for (uint32_t v = 0; v < t->values; v++)
-    if (layouts_of(k, v) > most) most = layouts_of(k, v);
+  uint32_t table = 1, *value, *key;
   for (uint32_t i = 0; i < k->trees; i++) {
     uint32_t entries = layouts_of(k, k->tree_value[i]) << k->tree_users[i];
     if (entries > table) table = entries;
   }
-#define ROOM(field, count)                                                               \
-  ((field = input_allocate(in, (size_t)(count), sizeof *(field))) != NULL)
-  if (!ROOM(out->strategy_begin, t->values + 2) || !ROOM(out->strategy, t->strategies) ||
-      !ROOM(out->tie_begin, t->ties + 2) || !ROOM(out->tie_link, k->links) ||
-      !ROOM(out->cut_begin, k->cuts + 2) || !ROOM(out->cut_link, k->links) ||
-      !ROOM(out->support, k->labels) || !ROOM(out->reached, most) ||
-      !ROOM(k->table, table))
+  if (!INPUT_ROOM(in, value, t->strategies) || !INPUT_ROOM(in, key, k->links))
     return false;
-#undef ROOM
   for (uint32_t s = 0; s < t->strategies; s++)
-    out->strategy_begin[layout_text_value_of(t, s) + 2]++;
-  for (uint32_t i = 0; i < k->links; i++) {
-    if (k->link[i].kind == TIED) out->tie_begin[k->link[i].at + 2]++;
-    if (k->link[i].kind == IN_CUT) out->cut_begin[k->link[i].at + 2]++;
-  }
-  for (uint32_t v = 0; v < t->values; v++)
-    out->strategy_begin[v + 2] += out->strategy_begin[v + 1];
-  for (uint32_t i = 0; i < t->ties; i++)
-    out->tie_begin[i + 2] += out->tie_begin[i + 1];
-  for (uint32_t i = 0; i < k->cuts; i++)
-    out->cut_begin[i + 2] += out->cut_begin[i + 1];
-  for (uint32_t s = 0; s < t->strategies; s++)
-    out->strategy[out->strategy_begin[layout_text_value_of(t, s) + 1]++] = s;
-  for (uint32_t i = 0; i < k->links; i++) {
-    if (k->link[i].kind == TIED) out->tie_link[out->tie_begin[k->link[i].at + 1]++] = i;
-    if (k->link[i].kind == IN_CUT) out->cut_link[out->cut_begin[k->link[i].at + 1]++] = i;
-  }
-  return true;
+    value[s] = layout_text_value_of(t, s);
+  return input_group(in, value, t->strategies, t->values, &out->strategy_begin,
+                     &out->strategy) &&
+         group_links(k, TIED, key, t->ties, &out->tie_begin, &out->tie_link) &&
+         group_links(k, IN_CUT, key, k->cuts, &out->cut_begin, &out->cut_link) &&
+         INPUT_ROOM(in, out->support, k->labels) &&
+         INPUT_ROOM(in, out->reached, t->places) && INPUT_ROOM(in, k->table, table);
 }
 
 /// Labels that no solution has, as far as factors tell each other.

@@ -34,15 +34,7 @@ static void derive(layout_check *k, uint32_t cut, uint32_t without) {
       if (!has) continue;
       moved = true;
       k->derived[t->output[s]] = 1;
-      for (bool spread = true; spread;) {
-        spread = false;
-        for (uint32_t i = t->arc_begin[v]; i < t->arc_begin[v + 1]; i++) {
-          uint32_t a = t->arc_of[i];
-          if (!k->arc_alive[a] || !k->derived[t->arc_from[a]] || k->derived[t->arc_to[a]])
-            continue;
-          k->derived[t->arc_to[a]] = spread = true;
-        }
-      }
+      layout_text_spread(t, v, k->arc_alive, k->derived);
     }
   }
 }
@@ -149,18 +141,13 @@ static bool uses(const layout_text *t, uint32_t op, uint32_t value) {
 /// Roots are in every solution, and what all alive operators of such a value use.
 static bool require_inputs(layout_check *k) {
   const layout_text *t = &k->t;
-  uint32_t *begin = input_allocate(&k->c->in, (size_t)t->values + 2, sizeof *begin);
-  uint32_t *ops = input_allocate(&k->c->in, t->operators, sizeof *ops);
-  uint8_t *has = input_allocate(&k->c->in, t->operators, 1);
-  if (begin == NULL || ops == NULL || has == NULL) return false;
+  uint32_t *value, *begin, *ops; // value: of operators with alive strategies
+  if (!INPUT_ROOM(&k->c->in, value, t->operators)) return false;
+  for (uint32_t op = 0; op < t->operators; op++)
+    value[op] = LAYOUT_NONE;
   for (uint32_t s = 0; s < t->strategies; s++)
-    has[t->op_of[s]] |= k->alive[s];
-  for (uint32_t op = 0; op < t->operators; op++)
-    begin[t->op_value[op] + 2] += has[op];
-  for (uint32_t v = 0; v < t->values; v++)
-    begin[v + 2] += begin[v + 1];
-  for (uint32_t op = 0; op < t->operators; op++)
-    if (has[op]) ops[begin[t->op_value[op] + 1]++] = op;
+    if (k->alive[s]) value[t->op_of[s]] = layout_text_value_of(t, s);
+  if (!input_group(&k->c->in, value, t->operators, t->values, &begin, &ops)) return false;
   for (uint32_t r = 0; r < t->roots; r++)
     k->required[t->root_value[r]] = 1;
   for (uint32_t i = 0; i < t->forced_count; i++)
@@ -192,17 +179,17 @@ static bool read_sizes(layout_check *k) {
       !certificate_index(c, "operators of cuts", most, &k->cut_ops) ||
       !certificate_line_ends(c))
     return false;
-#define ROOM(field, count)                                                               \
-  ((k->field = input_allocate(&c->in, (size_t)(count), sizeof *k->field)) != NULL)
-  return ROOM(tree_value, k->trees) && ROOM(tree_made, k->trees) &&
-         ROOM(tree_users, k->trees) && ROOM(tree_user, (size_t)k->trees * MOST_USERS) &&
-         ROOM(trees_of, k->t.values) && ROOM(cut_begin, k->cuts + 1) &&
-         ROOM(cut_op, k->cut_ops) && ROOM(link, k->links) &&
-         ROOM(link_begin, k->t.values + 2) && ROOM(link_of, k->links);
-#undef ROOM
+  input *in = &c->in;
+  return INPUT_ROOM(in, k->tree_value, k->trees) &&
+         INPUT_ROOM(in, k->tree_made, k->trees) &&
+         INPUT_ROOM(in, k->tree_users, k->trees) &&
+         INPUT_ROOM(in, k->tree_user, (size_t)k->trees * MOST_USERS) &&
+         INPUT_ROOM(in, k->trees_of, k->t.values) &&
+         INPUT_ROOM(in, k->cut_begin, k->cuts + 1) &&
+         INPUT_ROOM(in, k->cut_op, k->cut_ops) && INPUT_ROOM(in, k->link, k->links);
 }
 
-/// That the value is in every solution: without it a root cannot be derived.
+/// Derives that the value is in every solution: without it a root cannot be derived.
 static bool check_required(layout_check *k) {
   uint32_t value;
   if (!certificate_index(k->c, "value", k->t.values, &value)) return false;
@@ -214,7 +201,7 @@ static bool check_required(layout_check *k) {
   return true;
 }
 
-/// That one of the operators is in every solution.
+/// Derives that one of the operators is in every solution.
 static bool check_cut(layout_check *k, uint32_t number) {
   uint32_t count, begin = k->cut_begin[number];
   if (!certificate_index(k->c, "count", k->cut_ops - begin + 1, &count)) return false;
@@ -352,17 +339,15 @@ static bool read_records(layout_check *k, const char *word) {
 }
 
 static bool index_links(layout_check *k) {
+  input *in = &k->c->in;
+  uint32_t *producers;
+  if (!INPUT_ROOM(in, producers, k->links)) return false;
   for (uint32_t i = 0; i < k->links; i++)
-    if (k->link[i].producers != LAYOUT_NONE) k->link_begin[k->link[i].producers + 2]++;
-  for (uint32_t v = 0; v < k->t.values; v++)
-    k->link_begin[v + 2] += k->link_begin[v + 1];
-  for (uint32_t i = 0; i < k->links; i++)
-    if (k->link[i].producers != LAYOUT_NONE)
-      k->link_of[k->link_begin[k->link[i].producers + 1]++] = i;
+    producers[i] = k->link[i].producers;
   for (uint32_t i = 0; i < k->trees; i++)
     if (k->tree_made[i] == LAYOUT_NONE) return layout_refuse(k, "a tree is not made");
-  k->dead = input_allocate(&k->c->in, k->labels, 1);
-  return k->dead != NULL;
+  return input_group(in, producers, k->links, k->t.values, &k->link_begin, &k->link_of) &&
+         INPUT_ROOM(in, k->dead, k->labels);
 }
 
 static bool read_dual(layout_check *k, const char *word) {
@@ -383,12 +368,10 @@ static bool read_dual(layout_check *k, const char *word) {
 static bool make_room_for_problem(layout_check *k) {
   input *in = &k->c->in;
   const layout_text *t = &k->t;
-#define ROOM(field, count)                                                               \
-  ((k->field = input_allocate(in, (size_t)(count), sizeof *k->field)) != NULL)
-  return ROOM(alive, t->strategies) && ROOM(arc_alive, t->arcs) &&
-         ROOM(derived, t->places) && ROOM(wanted, t->places) && ROOM(in_cut, t->values) &&
-         ROOM(required, t->values);
-#undef ROOM
+  return INPUT_ROOM(in, k->alive, t->strategies) &&
+         INPUT_ROOM(in, k->arc_alive, t->arcs) && INPUT_ROOM(in, k->derived, t->places) &&
+         INPUT_ROOM(in, k->wanted, t->places) && INPUT_ROOM(in, k->in_cut, t->values) &&
+         INPUT_ROOM(in, k->required, t->values);
 }
 
 bool layout_read_claims(layout_check *k, const char *word) {

@@ -10,6 +10,18 @@ bool layout_text_line(certificate *c, const char **word) {
   return certificate_name(c, "a record", word);
 }
 
+void layout_text_spread(const layout_text *t, uint32_t value, const uint8_t *usable,
+                        uint8_t *marked) {
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (uint32_t i = t->arc_begin[value]; i < t->arc_begin[value + 1]; i++) {
+      uint32_t a = t->arc_of[i];
+      if (usable[a] && marked[t->arc_from[a]] && !marked[t->arc_to[a]])
+        marked[t->arc_to[a]] = moved = true;
+    }
+  }
+}
+
 static bool expect(certificate *c, const char *word, const char *wanted) {
   return strcmp(word, wanted) == 0 ||
          certificate_refuse(c, "'%s' is expected, but there is '%.40s'", wanted, word);
@@ -51,25 +63,34 @@ static bool read_sizes(certificate *c, layout_text *t) {
 
 static bool allocate(certificate *c, layout_text *t) {
   input *in = &c->in;
-#define ROOM(field, count)                                                               \
-  ((t->field = input_allocate(in, (size_t)(count), sizeof *t->field)) != NULL)
-  return ROOM(place_begin, t->values + 1) && ROOM(place_value, t->places) &&
-         ROOM(cost_times, t->values) && ROOM(memory_times, t->values) &&
-         ROOM(arc_from, t->arcs) && ROOM(arc_to, t->arcs) && ROOM(arc_of, t->arcs) &&
-         ROOM(arc_begin, t->values + 2) && ROOM(arc_cost, t->arcs) &&
-         ROOM(arc_memory, (size_t)t->arcs * LAYOUT_ROWS) &&
-         ROOM(op_value, t->operators) && ROOM(input_begin, t->operators + 1) &&
-         ROOM(input, t->inputs) && ROOM(strategy_begin, t->operators + 1) &&
-         ROOM(op_of, t->strategies) && ROOM(output, t->strategies) &&
-         ROOM(need_begin, t->strategies + 1) && ROOM(need, t->needs) &&
-         ROOM(cost, t->strategies) && ROOM(memory, (size_t)t->strategies * LAYOUT_ROWS) &&
-         ROOM(root_value, t->roots) && ROOM(root_begin, t->roots + 1) &&
-         ROOM(root_place, t->root_places) && ROOM(tie_sources, t->ties) &&
-         ROOM(tie_begin, t->ties + 1) && ROOM(tie_member, t->members) &&
-         ROOM(fixed, t->values) && ROOM(place_out, t->places) &&
-         ROOM(strategy_out, t->strategies) && ROOM(forced, t->forced_count) &&
-         ROOM(choice, t->values) && ROOM(arc_used, t->arcs);
-#undef ROOM
+  return INPUT_ROOM(in, t->place_begin, t->values + 1) &&
+         INPUT_ROOM(in, t->place_value, t->places) &&
+         INPUT_ROOM(in, t->cost_times, t->values) &&
+         INPUT_ROOM(in, t->memory_times, t->values) &&
+         INPUT_ROOM(in, t->arc_from, t->arcs) && INPUT_ROOM(in, t->arc_to, t->arcs) &&
+         INPUT_ROOM(in, t->arc_of, t->arcs) &&
+         INPUT_ROOM(in, t->arc_begin, t->values + 2) &&
+         INPUT_ROOM(in, t->arc_cost, t->arcs) &&
+         INPUT_ROOM(in, t->arc_memory, (size_t)t->arcs * LAYOUT_ROWS) &&
+         INPUT_ROOM(in, t->op_value, t->operators) &&
+         INPUT_ROOM(in, t->input_begin, t->operators + 1) &&
+         INPUT_ROOM(in, t->input, t->inputs) &&
+         INPUT_ROOM(in, t->strategy_begin, t->operators + 1) &&
+         INPUT_ROOM(in, t->op_of, t->strategies) &&
+         INPUT_ROOM(in, t->output, t->strategies) &&
+         INPUT_ROOM(in, t->need_begin, t->strategies + 1) &&
+         INPUT_ROOM(in, t->need, t->needs) && INPUT_ROOM(in, t->cost, t->strategies) &&
+         INPUT_ROOM(in, t->memory, (size_t)t->strategies * LAYOUT_ROWS) &&
+         INPUT_ROOM(in, t->root_value, t->roots) &&
+         INPUT_ROOM(in, t->root_begin, t->roots + 1) &&
+         INPUT_ROOM(in, t->root_place, t->root_places) &&
+         INPUT_ROOM(in, t->tie_sources, t->ties) &&
+         INPUT_ROOM(in, t->tie_begin, t->ties + 1) &&
+         INPUT_ROOM(in, t->tie_member, t->members) &&
+         INPUT_ROOM(in, t->fixed, t->values) && INPUT_ROOM(in, t->place_out, t->places) &&
+         INPUT_ROOM(in, t->strategy_out, t->strategies) &&
+         INPUT_ROOM(in, t->forced, t->forced_count) &&
+         INPUT_ROOM(in, t->choice, t->values) && INPUT_ROOM(in, t->arc_used, t->arcs);
 }
 
 static bool read_values(certificate *c, layout_text *t) {
@@ -95,6 +116,8 @@ static bool read_values(certificate *c, layout_text *t) {
 
 static bool read_arcs(certificate *c, layout_text *t) {
   const char *word;
+  uint32_t *value;
+  if (!INPUT_ROOM(&c->in, value, t->arcs)) return false;
   for (uint32_t a = 0; a < t->arcs; a++) {
     if (!layout_text_line(c, &word) || !expect(c, word, "arc") ||
         !certificate_index(c, "place", t->places, &t->arc_from[a]) ||
@@ -105,13 +128,9 @@ static bool read_arcs(certificate *c, layout_text *t) {
       return false;
     if (t->place_value[t->arc_from[a]] != t->place_value[t->arc_to[a]])
       return certificate_refuse(c, "an arc leads from one value to another");
-    t->arc_begin[t->place_value[t->arc_from[a]] + 2]++;
+    value[a] = t->place_value[t->arc_from[a]];
   }
-  for (uint32_t v = 0; v < t->values; v++)
-    t->arc_begin[v + 2] += t->arc_begin[v + 1];
-  for (uint32_t a = 0; a < t->arcs; a++)
-    t->arc_of[t->arc_begin[t->place_value[t->arc_from[a]] + 1]++] = a;
-  return true;
+  return input_group(&c->in, value, t->arcs, t->values, &t->arc_begin, &t->arc_of);
 }
 
 static bool read_items(certificate *c, uint32_t limit, uint32_t room, uint32_t *items,
@@ -193,7 +212,7 @@ static bool read_roots_and_ties(certificate *c, layout_text *t) {
   return true;
 }
 
-/// The user's wishes and the solution, up to its cost.
+/// Reads the user's wishes and the solution, up to its cost.
 static bool read_rest(certificate *c, layout_text *t) {
   const char *word;
   uint32_t at, forced = 0;

@@ -41,9 +41,12 @@ bool layout_text_read(certificate *c, layout_text *out, const char **word);
 /// Next line and its first word; false, with a reason, at the end.
 bool layout_text_line(certificate *c, const char **word);
 
-/// That the solution is one, keeps the limits, and costs what is claimed.
+/// Checks that the solution is one, keeps the limits, and costs as much as is claimed.
 bool layout_text_check_solution(certificate *c, const layout_text *t);
 
+/// Marks the places of a value that usable arcs lead to from marked ones.
+void layout_text_spread(const layout_text *t, uint32_t value, const uint8_t *usable,
+                        uint8_t *marked);
 /// The value that a strategy makes.
 static inline uint32_t layout_text_value_of(const layout_text *t, uint32_t strategy) {
   return t->op_value[t->op_of[strategy]];

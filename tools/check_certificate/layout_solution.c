@@ -59,7 +59,7 @@ static bool find_needed(solution_check *k) {
   return true;
 }
 
-/// What used arcs reach from where values are made.
+/// Marks the places that used arcs reach from where values are made.
 static bool reach_places(solution_check *k) {
   const layout_text *t = k->t;
   for (uint32_t v = 0; v < t->values; v++) {
@@ -68,16 +68,7 @@ static bool reach_places(solution_check *k) {
     k->derived[t->output[s]] = 1;
     if (t->fixed[v] != LAYOUT_NONE && t->output[s] != t->place_begin[v] + t->fixed[v])
       return refuse(k, "a value is not made in the layout that it is fixed to");
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (uint32_t i = t->arc_begin[v]; i < t->arc_begin[v + 1]; i++) {
-        uint32_t a = t->arc_of[i];
-        if (!t->arc_used[a] || !k->derived[t->arc_from[a]] || k->derived[t->arc_to[a]])
-          continue;
-        k->derived[t->arc_to[a]] = 1;
-        moved = true;
-      }
-    }
+    layout_text_spread(t, v, t->arc_used, k->derived);
   }
   for (uint32_t a = 0; a < t->arcs; a++)
     if (t->arc_used[a] && !k->derived[t->arc_from[a]])
@@ -160,10 +151,9 @@ static bool price_solution(solution_check *k) {
 
 bool layout_text_check_solution(certificate *c, const layout_text *t) {
   solution_check k = {.c = c, .t = t};
-  return (k.needed = input_allocate(&c->in, t->values, 1)) != NULL &&
-         (k.derived = input_allocate(&c->in, t->places, 1)) != NULL &&
-         (k.stack = input_allocate(&c->in, t->values, sizeof *k.stack)) != NULL &&
-         (k.cursor = input_allocate(&c->in, t->values, sizeof *k.cursor)) != NULL &&
-         find_needed(&k) && reach_places(&k) && serve_needs(&k) && keep_ties(&k) &&
-         price_solution(&k);
+  return INPUT_ROOM(&c->in, k.needed, t->values) &&
+         INPUT_ROOM(&c->in, k.derived, t->places) &&
+         INPUT_ROOM(&c->in, k.stack, t->values) &&
+         INPUT_ROOM(&c->in, k.cursor, t->values) && find_needed(&k) && reach_places(&k) &&
+         serve_needs(&k) && keep_ties(&k) && price_solution(&k);
 }

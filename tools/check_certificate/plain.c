@@ -31,6 +31,7 @@
 #include "tools/check_certificate/plain_problem.h"
 #include "tools/check_certificate/rounding.h"
 
+// The sides of a split differ in the lowest bit.
 typedef enum split_kind { CLASS_USED, CLASS_UNUSED, NODE_WITHOUT, NODE_ONLY } split_kind;
 
 typedef struct split {
@@ -50,6 +51,7 @@ typedef struct proof {
   split *splits;
   uint32_t depth, room;
   bool closed, clean;
+  bool done; // the last state is closed
   // The set of the record at hand.
   uint32_t *set, *stamp_of, stamp, set_size;
   // The rows since the last `bound`.
@@ -158,7 +160,7 @@ static uint64_t common_divisor(uint64_t a, uint64_t b) {
   return a;
 }
 
-// Of integers whose sum is exact.
+// The unit of costs that are integers whose sum is exact; 0: there is none.
 static double unit_of(const plain_problem *p) {
   uint64_t unit = 0;
   double sum = 0;
@@ -213,8 +215,8 @@ static void reach(proof *q, uint32_t class, uint32_t *count) {
   q->queue[(*count)++] = class;
 }
 
-// What cannot be derived, or is below no needed class, goes. A needed class without a
-// derivation closes the state.
+// Drops nodes that cannot be derived or are below no needed class. A needed class without
+// a derivation closes the state.
 static void clean_up(proof *q) {
   const plain_problem *p = q->p;
   if (q->clean) return;
@@ -445,16 +447,6 @@ static void enter_side(proof *q, split_kind side, uint32_t item) {
   q->facts = 0;
 }
 
-static split_kind other_side(split_kind side) {
-  switch (side) {
-  case CLASS_USED: return CLASS_UNUSED;
-  case CLASS_UNUSED: return CLASS_USED;
-  case NODE_WITHOUT: return NODE_ONLY;
-  case NODE_ONLY: break;
-  }
-  return NODE_WITHOUT;
-}
-
 static bool read_split(proof *q) {
   static const struct {
     const char *what, *side;
@@ -494,7 +486,7 @@ static void undo(proof *q) {
     if (q->needed_at[class] > q->depth) q->needed_at[class] = 0;
 }
 
-static bool read_closed(proof *q, bool *done) {
+static bool read_closed(proof *q) {
   if (!certificate_line_ends(q->c)) return false;
   clean_up(q);
   if (!q->closed)
@@ -503,43 +495,35 @@ static bool read_closed(proof *q, bool *done) {
     undo(q);
     q->depth--;
   }
-  *done = q->depth == 0;
-  if (*done) return true;
+  q->done = q->depth == 0;
+  if (q->done) return true;
   split *top = &q->splits[q->depth - 1];
   undo(q);
   top->last = true;
-  top->now = other_side(top->now);
+  top->now ^= 1; // the other side
   enter_side(q, top->now, top->item);
   return true;
 }
 
+static bool read_record(proof *q) {
+  static const struct {
+    const char *name;
+    bool (*read)(proof *q);
+  } RECORDS[] = {{"cut", read_cut},     {"row", read_row},      {"use", read_use},
+                 {"bound", read_bound}, {"needs", read_needs},  {"worse", read_worse},
+                 {"split", read_split}, {"closed", read_closed}};
+  const char *word;
+  if (!certificate_next(q->c))
+    return certificate_refuse(q->c, "the file ends before the proof does");
+  if (!certificate_name(q->c, "a record", &word)) return false;
+  for (size_t i = 0; i < sizeof RECORDS / sizeof *RECORDS; i++)
+    if (strcmp(word, RECORDS[i].name) == 0) return RECORDS[i].read(q);
+  return certificate_refuse(q->c, "no record is called '%.40s'", word);
+}
+
 static bool read_proof(proof *q) {
-  for (bool done = false; !done;) {
-    const char *word;
-    bool good;
-    if (!certificate_next(q->c))
-      return certificate_refuse(q->c, "the file ends before the proof does");
-    if (!certificate_name(q->c, "a record", &word)) return false;
-    if (strcmp(word, "cut") == 0)
-      good = read_cut(q);
-    else if (strcmp(word, "row") == 0)
-      good = read_row(q);
-    else if (strcmp(word, "use") == 0)
-      good = read_use(q);
-    else if (strcmp(word, "bound") == 0)
-      good = read_bound(q);
-    else if (strcmp(word, "needs") == 0)
-      good = read_needs(q);
-    else if (strcmp(word, "worse") == 0)
-      good = read_worse(q);
-    else if (strcmp(word, "split") == 0)
-      good = read_split(q);
-    else if (strcmp(word, "closed") == 0)
-      good = read_closed(q, &done);
-    else
-      return certificate_refuse(q->c, "no record is called '%.40s'", word);
-    if (!good) return false;
-  }
+  while (!q->done)
+    if (!read_record(q)) return false;
   return !certificate_next(q->c) || certificate_refuse(q->c, "the proof is over");
 }
 
@@ -547,18 +531,11 @@ static bool prepare_proof(proof *q) {
   const plain_problem *p = q->p;
   input *in = &q->c->in;
   uint32_t most = p->nodes > p->classes ? p->nodes : p->classes;
-  q->gone_at = input_allocate(in, p->nodes, sizeof *q->gone_at);
-  q->needed_at = input_allocate(in, p->classes, sizeof *q->needed_at);
-  q->set = input_allocate(in, p->classes, sizeof *q->set);
-  q->stamp_of = input_allocate(in, p->classes, sizeof *q->stamp_of);
-  q->rest = input_allocate(in, p->nodes, sizeof *q->rest);
-  q->waiting = input_allocate(in, most, sizeof *q->waiting);
-  q->queue = input_allocate(in, p->classes, sizeof *q->queue);
-  q->derived = input_allocate(in, p->classes, 1);
-  q->reached = input_allocate(in, p->classes, 1);
-  if (q->gone_at == NULL || q->needed_at == NULL || q->set == NULL ||
-      q->stamp_of == NULL || q->rest == NULL || q->waiting == NULL || q->queue == NULL ||
-      q->derived == NULL || q->reached == NULL)
+  if (!INPUT_ROOM(in, q->gone_at, p->nodes) ||
+      !INPUT_ROOM(in, q->needed_at, p->classes) || !INPUT_ROOM(in, q->set, p->classes) ||
+      !INPUT_ROOM(in, q->stamp_of, p->classes) || !INPUT_ROOM(in, q->rest, p->nodes) ||
+      !INPUT_ROOM(in, q->waiting, most) || !INPUT_ROOM(in, q->queue, p->classes) ||
+      !INPUT_ROOM(in, q->derived, p->classes) || !INPUT_ROOM(in, q->reached, p->classes))
     return false;
   q->may_exchange = true;
   for (uint32_t n = 0; n < p->nodes; n++)
@@ -584,8 +561,8 @@ static bool check_claims(proof *q, verdict *out) {
   certificate *c = q->c;
   const char *word;
   if (!read_counts(c, q->p)) return false;
-  uint32_t *choice = input_allocate(&c->in, q->p->classes, sizeof *choice);
-  if (choice == NULL || !expect_word(c, "status") ||
+  uint32_t *choice;
+  if (!INPUT_ROOM(&c->in, choice, q->p->classes) || !expect_word(c, "status") ||
       !certificate_name(c, "a status", &word) || !certificate_line_ends(c))
     return false;
   if (strcmp(word, "infeasible") == 0) return check_infeasible(q, out);

@@ -22,6 +22,7 @@ typedef struct reader {
   uint32_t edges, max_nodes, max_edges;
   const char **root_name;
   uint32_t root_names, max_roots;
+  bool seen[3]; // members of the present node
 } reader;
 
 static uint32_t hash_of(const char *name) {
@@ -36,9 +37,8 @@ static bool table_open(reader *r, name_table *table, uint32_t room) {
   table->slots = 16;
   while (table->slots / 2 < room)
     table->slots *= 2;
-  table->name = input_allocate(&r->json.in, room, sizeof *table->name);
-  table->slot = input_allocate(&r->json.in, table->slots, sizeof *table->slot);
-  return table->name != NULL && table->slot != NULL;
+  return INPUT_ROOM(&r->json.in, table->name, room) &&
+         INPUT_ROOM(&r->json.in, table->slot, table->slots);
 }
 
 static uint32_t *table_slot(const name_table *table, const char *name) {
@@ -60,7 +60,7 @@ static uint32_t table_number(name_table *table, const char *name) {
 
 // Upper limits of all counts: every node, name and child has a colon or a quoted string.
 static bool size_rooms(reader *r) {
-  const input *in = &r->json.in;
+  input *in = &r->json.in;
   size_t quotes = 0, colons = 0;
   for (size_t i = 0; i < in->size; i++) {
     quotes += in->text[i] == '"';
@@ -72,15 +72,11 @@ static bool size_rooms(reader *r) {
   plain_problem *p = r->problem;
   r->max_nodes = (uint32_t)colons + 1;
   r->max_edges = r->max_roots = names;
-  p->cost = input_allocate(&r->json.in, r->max_nodes, sizeof *p->cost);
-  p->class_of = input_allocate(&r->json.in, r->max_nodes, sizeof *p->class_of);
-  p->child_begin =
-      input_allocate(&r->json.in, (size_t)r->max_nodes + 1, sizeof *p->child_begin);
-  p->child = input_allocate(&r->json.in, names, sizeof *p->child);
-  r->root_name = input_allocate(&r->json.in, names, sizeof *r->root_name);
-  r->class_of_id = input_allocate(&r->json.in, names, sizeof *r->class_of_id);
-  if (p->cost == NULL || p->class_of == NULL || p->child_begin == NULL ||
-      p->child == NULL || r->root_name == NULL || r->class_of_id == NULL)
+  if (!INPUT_ROOM(in, p->cost, r->max_nodes) ||
+      !INPUT_ROOM(in, p->class_of, r->max_nodes) ||
+      !INPUT_ROOM(in, p->child_begin, (size_t)r->max_nodes + 1) ||
+      !INPUT_ROOM(in, p->child, names) || !INPUT_ROOM(in, r->root_name, names) ||
+      !INPUT_ROOM(in, r->class_of_id, names))
     return false;
   for (uint32_t i = 0; i < names; i++)
     r->class_of_id[i] = NONE;
@@ -88,92 +84,63 @@ static bool size_rooms(reader *r) {
 }
 
 // Children are numbers of names until every node is known.
-static bool read_children(reader *r) {
-  if (!json_enter(&r->json, '[')) return false;
-  for (size_t count = 0;;) {
-    bool more;
-    const char *name;
-    if (!json_next(&r->json, ']', &count, &more)) return false;
-    if (!more) return true;
-    if (!json_string(&r->json, &name)) return false;
-    if (r->edges == r->max_edges) return json_refuse(&r->json, "too many children");
-    r->problem->child[r->edges++] = table_number(&r->ids, name);
-  }
+static bool read_child(problem_json *json, void *user) {
+  reader *r = user;
+  const char *name;
+  if (!json_string(json, &name)) return false;
+  if (r->edges == r->max_edges) return json_refuse(json, "too many children");
+  r->problem->child[r->edges++] = table_number(&r->ids, name);
+  return true;
 }
 
-static bool read_fields(reader *r, uint32_t node) {
-  bool seen[3] = {false, false, false};
-  for (size_t count = 0;;) {
-    bool more, good;
-    const char *key, *name;
-    if (!json_next(&r->json, '}', &count, &more)) return false;
-    if (!more) return seen[0] || json_refuse(&r->json, "a node has no \"eclass\"");
-    if (!json_key(&r->json, &key)) return false;
-    static const char *const KEYS[] = {"eclass", "children", "cost"};
-    size_t which = 0;
-    while (which < 3 && strcmp(key, KEYS[which]) != 0)
-      which++;
-    if (which < 3 && seen[which]) return json_refuse(&r->json, "\"%s\" twice", key);
-    if (which < 3) seen[which] = true;
-    if (which == 0) {
-      good = json_string(&r->json, &name);
-      if (good) r->problem->class_of[node] = table_number(&r->classes, name);
-    } else if (which == 1) {
-      good = read_children(r);
-    } else if (which == 2) {
-      good = json_double(&r->json, &r->problem->cost[node]);
-    } else {
-      good = json_skip(&r->json);
-    }
-    if (!good) return false;
-  }
+// A member of the node that was counted last.
+static bool read_field(problem_json *json, const char *key, void *user) {
+  static const char *const KEYS[] = {"eclass", "children", "cost"};
+  reader *r = user;
+  uint32_t node = r->problem->nodes - 1;
+  const char *name;
+  size_t which = 0;
+  while (which < 3 && strcmp(key, KEYS[which]) != 0)
+    which++;
+  if (which == 3) return json_skip(json);
+  if (r->seen[which]) return json_refuse(json, "\"%s\" twice", key);
+  r->seen[which] = true;
+  if (which == 1) return json_array(json, read_child, r);
+  if (which == 2) return json_double(json, &r->problem->cost[node]);
+  if (!json_string(json, &name)) return false;
+  r->problem->class_of[node] = table_number(&r->classes, name);
+  return true;
 }
 
-static bool read_nodes(reader *r) {
+static bool read_node(problem_json *json, const char *name, void *user) {
+  reader *r = user;
   plain_problem *p = r->problem;
-  if (p->nodes != 0) return json_refuse(&r->json, "\"nodes\" for the second time");
-  if (!json_enter(&r->json, '{')) return false;
-  for (size_t count = 0;;) {
-    bool more;
-    const char *name;
-    if (!json_next(&r->json, '}', &count, &more)) return false;
-    if (!more) return true;
-    if (!json_key(&r->json, &name)) return false;
-    if (p->nodes == r->max_nodes) return json_refuse(&r->json, "too many nodes");
-    uint32_t id = table_number(&r->ids, name), node = p->nodes++;
-    if (r->class_of_id[id] != NONE) return json_refuse(&r->json, "a node named twice");
-    p->cost[node] = 1; // where the file has none
-    if (!json_enter(&r->json, '{') || !read_fields(r, node)) return false;
-    r->class_of_id[id] = p->class_of[node];
-    p->child_begin[node + 1] = r->edges;
-  }
+  if (p->nodes == r->max_nodes) return json_refuse(json, "too many nodes");
+  uint32_t id = table_number(&r->ids, name), node = p->nodes++;
+  if (r->class_of_id[id] != NONE) return json_refuse(json, "a node named twice");
+  p->cost[node] = 1; // where the file has none
+  memset(r->seen, 0, sizeof r->seen);
+  if (!json_object(json, read_field, r)) return false;
+  if (!r->seen[0]) return json_refuse(json, "a node has no \"eclass\"");
+  r->class_of_id[id] = p->class_of[node];
+  p->child_begin[node + 1] = r->edges;
+  return true;
 }
 
-static bool read_root_names(reader *r) {
-  if (r->root_names != 0) return json_refuse(&r->json, "roots for the second time");
-  if (!json_enter(&r->json, '[')) return false;
-  for (size_t count = 0;;) {
-    bool more;
-    if (!json_next(&r->json, ']', &count, &more)) return false;
-    if (!more) return true;
-    if (r->root_names == r->max_roots) return json_refuse(&r->json, "too many roots");
-    if (!json_string(&r->json, &r->root_name[r->root_names++])) return false;
-  }
+static bool read_root_name(problem_json *json, void *user) {
+  reader *r = user;
+  if (r->root_names == r->max_roots) return json_refuse(json, "too many roots");
+  return json_string(json, &r->root_name[r->root_names++]);
 }
 
-static bool read_file(reader *r) {
-  if (!json_enter(&r->json, '{')) return false;
-  for (size_t count = 0;;) {
-    bool more;
-    const char *key;
-    if (!json_next(&r->json, '}', &count, &more)) return false;
-    if (!more) return json_end(&r->json);
-    if (!json_key(&r->json, &key)) return false;
-    bool good = strcmp(key, "nodes") == 0           ? read_nodes(r)
-                : strcmp(key, "root_eclasses") == 0 ? read_root_names(r)
-                                                    : json_skip(&r->json);
-    if (!good) return false;
-  }
+static bool read_part(problem_json *json, const char *key, void *user) {
+  reader *r = user;
+  if (strcmp(key, "nodes") == 0)
+    return r->problem->nodes == 0 ? json_object(json, read_node, r)
+                                  : json_refuse(json, "\"nodes\" for the second time");
+  if (strcmp(key, "root_eclasses") != 0) return json_skip(json);
+  return r->root_names == 0 ? json_array(json, read_root_name, r)
+                            : json_refuse(json, "roots for the second time");
 }
 
 static bool resolve(reader *r) {
@@ -185,9 +152,10 @@ static bool resolve(reader *r) {
       return input_refuse(&r->json.in, 0, "child '%.100s' does not exist", name);
   }
   p->classes = r->classes.count;
-  p->root = input_allocate(&r->json.in, r->root_names, sizeof *p->root);
-  bool *seen = input_allocate(&r->json.in, p->classes, sizeof *seen);
-  if (p->root == NULL || seen == NULL) return false;
+  bool *seen;
+  if (!INPUT_ROOM(&r->json.in, p->root, r->root_names) ||
+      !INPUT_ROOM(&r->json.in, seen, p->classes))
+    return false;
   for (uint32_t i = 0; i < r->root_names; i++) {
     uint32_t slot = *table_slot(&r->classes, r->root_name[i]);
     if (slot == 0) p->roots_left_out++;
@@ -198,29 +166,14 @@ static bool resolve(reader *r) {
   return p->roots != 0 || input_refuse(&r->json.in, 0, "no root is the class of a node");
 }
 
-// Counting sort of `items` by key.
-static bool group(reader *r, const uint32_t *key, uint32_t items, uint32_t **begin,
-                  uint32_t **grouped) {
-  uint32_t classes = r->problem->classes;
-  *begin = input_allocate(&r->json.in, (size_t)classes + 2, sizeof **begin);
-  *grouped = input_allocate(&r->json.in, items, sizeof **grouped);
-  if (*begin == NULL || *grouped == NULL) return false;
-  for (uint32_t i = 0; i < items; i++)
-    (*begin)[key[i] + 2]++;
-  for (uint32_t class = 2; class < classes + 2; class ++)
-    (*begin)[class] += (*begin)[class - 1];
-  for (uint32_t i = 0; i < items; i++)
-    (*grouped)[(*begin)[key[i] + 1]++] = i;
-  return true;
-}
-
 static bool index_rows(reader *r) {
   plain_problem *p = r->problem;
-  if (!group(r, p->class_of, p->nodes, &p->member_begin, &p->member) ||
-      !group(r, p->child, r->edges, &p->user_begin, &p->user))
+  input *in = &r->json.in;
+  uint32_t *owner;
+  if (!input_group(in, p->class_of, p->nodes, p->classes, &p->member_begin, &p->member) ||
+      !input_group(in, p->child, r->edges, p->classes, &p->user_begin, &p->user) ||
+      !INPUT_ROOM(in, owner, r->edges))
     return false;
-  uint32_t *owner = input_allocate(&r->json.in, r->edges, sizeof *owner);
-  if (owner == NULL) return false;
   for (uint32_t n = 0; n < p->nodes; n++)
     for (uint32_t i = p->child_begin[n]; i < p->child_begin[n + 1]; i++)
       owner[i] = n;
@@ -232,7 +185,8 @@ static bool index_rows(reader *r) {
 bool plain_problem_read(input *in, plain_problem *out) {
   *out = (plain_problem){.nodes = 0};
   reader r = {.json = {.in = *in}, .problem = out};
-  bool good = size_rooms(&r) && read_file(&r) && resolve(&r) && index_rows(&r);
+  bool good = size_rooms(&r) && json_object(&r.json, read_part, &r) &&
+              json_end(&r.json) && resolve(&r) && index_rows(&r);
   in->blocks = r.json.in.blocks;
   return good;
 }

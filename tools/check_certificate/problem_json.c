@@ -39,9 +39,14 @@ static bool take_character(problem_json *json, char wanted) {
   return true;
 }
 
-bool json_enter(problem_json *json, char open) { return take_character(json, open); }
+static bool read_key(problem_json *json, const char **out) {
+  return json_string(json, out) && take_character(json, ':');
+}
 
-bool json_next(problem_json *json, char close, size_t *inout_count, bool *out_more) {
+/// Returns whether an element, or a key, follows; reads the comma before it, or the
+/// bracket `close`. *inout_count counts them, 0 before the first call.
+static bool next_element(problem_json *json, char close, size_t *inout_count,
+                         bool *out_more) {
   char found = json_peek(json);
   *out_more = found != close;
   if (found == close) {
@@ -49,6 +54,29 @@ bool json_next(problem_json *json, char close, size_t *inout_count, bool *out_mo
     return true;
   }
   return (*inout_count)++ == 0 || take_character(json, ',');
+}
+
+bool json_array(problem_json *json, bool (*element)(problem_json *json, void *user),
+                void *user) {
+  bool more = true;
+  if (!take_character(json, '[')) return false;
+  for (size_t count = 0; more;)
+    if (!next_element(json, ']', &count, &more) || (more && !element(json, user)))
+      return false;
+  return true;
+}
+
+bool json_object(problem_json *json,
+                 bool (*member)(problem_json *json, const char *key, void *user),
+                 void *user) {
+  bool more = true;
+  if (!take_character(json, '{')) return false;
+  for (size_t count = 0; more;) {
+    const char *key;
+    if (!next_element(json, '}', &count, &more)) return false;
+    if (more && (!read_key(json, &key) || !member(json, key, user))) return false;
+  }
+  return true;
 }
 
 static bool hexadecimal(const char *text, uint32_t *out) {
@@ -122,10 +150,6 @@ bool json_string(problem_json *json, const char **out) {
   return true;
 }
 
-bool json_key(problem_json *json, const char **out) {
-  return json_string(json, out) && take_character(json, ':');
-}
-
 bool json_double(problem_json *json, double *out) {
   (void)json_peek(json);
   const char *text = json->in.text + json->at;
@@ -185,9 +209,9 @@ bool json_skip(problem_json *json) {
     while (depth != 0) {
       bool more;
       const char *key;
-      if (!json_next(json, close[depth - 1], &count[depth - 1], &more)) return false;
+      if (!next_element(json, close[depth - 1], &count[depth - 1], &more)) return false;
       if (more) {
-        if (close[depth - 1] == '}' && !json_key(json, &key)) return false;
+        if (close[depth - 1] == '}' && !read_key(json, &key)) return false;
         break;
       }
       depth--;

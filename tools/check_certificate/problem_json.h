@@ -14,15 +14,15 @@ typedef struct problem_json {
 // The following note "FILE:LINE: what is wrong" and return false where something else
 // stands.
 
-/// Reads the bracket `open` ('[' or '{').
-bool json_enter(problem_json *json, char open);
-/// Returns whether an element (in an object: a key) follows; reads the comma before it,
-/// or the bracket `close`. *inout_count counts the elements, 0 before the first call.
-bool json_next(problem_json *json, char close, size_t *inout_count, bool *out_more);
+/// Reads an array; `element` reads one of its values.
+bool json_array(problem_json *json, bool (*element)(problem_json *json, void *user),
+                void *user);
+/// Reads an object; `member` reads the value of a key.
+bool json_object(problem_json *json,
+                 bool (*member)(problem_json *json, const char *key, void *user),
+                 void *user);
 /// A string without NUL, decoded, borrowed until the input is closed.
 bool json_string(problem_json *json, const char **out);
-/// A string and the colon after it.
-bool json_key(problem_json *json, const char **out);
 /// A finite number.
 bool json_double(problem_json *json, double *out);
 /// An integer: no fraction, no exponent, 64 bits.

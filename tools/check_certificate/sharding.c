@@ -173,16 +173,9 @@ static bool read_price(checker *k, filter *f, uint32_t slots) {
       !certificate_int64(k->c, "a price", &price) || !certificate_line_ends(k->c))
     return false;
   if (price < 0) return certificate_refuse(k->c, "a negative price");
-  uint32_t low = 0, high = slots + 1;
   if (slots == 0 || time < k->p->time[0] || time >= k->p->time[slots])
     return certificate_refuse(k->c, "a price where no node is alive");
-  while (high - low > 1) {
-    uint32_t middle = low + (high - low) / 2;
-    if (k->p->time[middle] <= time)
-      low = middle;
-    else
-      high = middle;
-  }
+  uint32_t low = sharding_slot(k->p, time);
   if (price > INT64_MAX - k->price[low + 1]) return certificate_refuse(k->c, "overflow");
   k->price[low + 1] += price;
   if (k->p->limit == INT64_MAX)
@@ -438,6 +431,21 @@ static bool close_case(checker *k) {
 
 // ---- the whole -----------------------------------------------------------------------
 
+static bool run_record(checker *k, const char *word) {
+  static const struct {
+    const char *name;
+    bool (*check)(checker *k);
+  } RECORDS[] = {{"merge", check_merge},
+                 {"memory", check_memory},
+                 {"filter", check_filter},
+                 {"branch", branch},
+                 {"closed", close_case}};
+  if (k->complete) return certificate_refuse(k->c, "a record after the last case");
+  for (size_t i = 0; i < sizeof RECORDS / sizeof *RECORDS; i++)
+    if (strcmp(word, RECORDS[i].name) == 0) return RECORDS[i].check(k);
+  return certificate_refuse(k->c, "unknown record '%.40s'", word);
+}
+
 static bool run_records(checker *k) {
   const char *word;
   if (!sharding_start(k)) return false;
@@ -447,22 +455,7 @@ static bool run_records(checker *k) {
       return certificate_line_ends(k->c) &&
              (!certificate_next(k->c) ||
               certificate_refuse(k->c, "a record after the end"));
-    bool good;
-    if (k->complete)
-      good = certificate_refuse(k->c, "a record after the last case");
-    else if (strcmp(word, "merge") == 0)
-      good = check_merge(k);
-    else if (strcmp(word, "memory") == 0)
-      good = check_memory(k);
-    else if (strcmp(word, "filter") == 0)
-      good = check_filter(k);
-    else if (strcmp(word, "branch") == 0)
-      good = branch(k);
-    else if (strcmp(word, "closed") == 0)
-      good = close_case(k);
-    else
-      good = certificate_refuse(k->c, "unknown record '%.40s'", word);
-    if (!good) return false;
+    if (!run_record(k, word)) return false;
   }
   return certificate_refuse(k->c, "the certificate is cut off");
 }
@@ -484,9 +477,11 @@ static bool read_amount(certificate *c, const char *what, int64_t *out) {
 }
 
 static bool check_choice(checker *k, problem_json *json, int64_t claimed) {
-  uint32_t *choice = input_allocate(&k->c->in, (size_t)k->p->nodes + 1, sizeof *choice);
+  uint32_t *choice;
   int64_t cost, peak;
-  if (choice == NULL || !expect_line(k->c, "choice")) return false;
+  if (!INPUT_ROOM(&k->c->in, choice, (size_t)k->p->nodes + 1) ||
+      !expect_line(k->c, "choice"))
+    return false;
   for (uint32_t n = 0; n < k->p->nodes; n++)
     if (!certificate_index(k->c, "a strategy", width(k, n), &choice[n])) return false;
   if (!certificate_line_ends(k->c) ||

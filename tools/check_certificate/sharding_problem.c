@@ -29,86 +29,62 @@ typedef struct lists {
 typedef struct parts {
   lists intervals, costs, usages, ends, tables;
   int64_t limit;
-  bool limited;
+  bool limited, found;
 } parts;
+
+static bool read_value(problem_json *json, void *user) {
+  lists *out = user;
+  int64_t value;
+  return json_int64(json, &value) && push(json, &out->values, value);
+}
+
+static bool read_row(problem_json *json, void *user) {
+  lists *out = user;
+  return json_array(json, read_value, out) &&
+         push(json, &out->row, (int64_t)out->values.count);
+}
 
 static bool read_lists(problem_json *json, lists *out) {
   if (out->seen) return json_refuse(json, "a part of the problem occurs twice");
   out->seen = true;
-  if (!json_enter(json, '[')) return false;
-  bool more;
-  for (size_t count = 0;;) {
-    if (!push(json, &out->row, (int64_t)out->values.count)) return false;
-    if (!json_next(json, ']', &count, &more)) return false;
-    if (!more) return true;
-    if (!json_enter(json, '[')) return false;
-    for (size_t inner = 0;;) {
-      int64_t value;
-      if (!json_next(json, ']', &inner, &more)) return false;
-      if (!more) break;
-      if (!json_int64(json, &value) || !push(json, &out->values, value)) return false;
-    }
-  }
+  return push(json, &out->row, 0) && json_array(json, read_row, out);
 }
 
-static bool read_members(problem_json *json, const char *const *names, lists *const *into,
-                         size_t count) {
-  if (!json_enter(json, '{')) return false;
-  for (size_t member = 0;;) {
-    bool more;
-    const char *key;
-    if (!json_next(json, '}', &member, &more)) return false;
-    if (!more) return true;
-    if (!json_key(json, &key)) return false;
-    size_t i = 0;
-    while (i < count && strcmp(names[i], key) != 0)
-      i++;
-    if (i == count ? !json_skip(json) : !read_lists(json, into[i])) return false;
-  }
+static bool read_of_nodes(problem_json *json, const char *key, void *user) {
+  parts *p = user;
+  return strcmp(key, "intervals") == 0 ? read_lists(json, &p->intervals)
+         : strcmp(key, "costs") == 0   ? read_lists(json, &p->costs)
+         : strcmp(key, "usages") == 0  ? read_lists(json, &p->usages)
+                                       : json_skip(json);
 }
 
-static bool read_problem(problem_json *json, parts *p) {
-  static const char *const of_nodes[] = {"intervals", "costs", "usages"};
-  static const char *const of_edges[] = {"nodes", "costs"};
-  lists *const nodes[] = {&p->intervals, &p->costs, &p->usages};
-  lists *const edges[] = {&p->ends, &p->tables};
-  if (!json_enter(json, '{')) return false;
-  for (size_t member = 0;;) {
-    bool more;
-    const char *key;
-    if (!json_next(json, '}', &member, &more)) return false;
-    if (!more) return true;
-    if (!json_key(json, &key)) return false;
-    bool good;
-    if (strcmp(key, "nodes") == 0)
-      good = read_members(json, of_nodes, nodes, 3);
-    else if (strcmp(key, "edges") == 0)
-      good = read_members(json, of_edges, edges, 2);
-    else if (strcmp(key, "usage_limit") == 0 && p->limited)
-      good = json_refuse(json, "two limits");
-    else if (strcmp(key, "usage_limit") == 0)
-      good = p->limited = json_int64(json, &p->limit);
-    else
-      good = json_skip(json);
-    if (!good) return false;
-  }
+static bool read_of_edges(problem_json *json, const char *key, void *user) {
+  parts *p = user;
+  return strcmp(key, "nodes") == 0   ? read_lists(json, &p->ends)
+         : strcmp(key, "costs") == 0 ? read_lists(json, &p->tables)
+                                     : json_skip(json);
+}
+
+static bool read_of_problem(problem_json *json, const char *key, void *user) {
+  parts *p = user;
+  if (strcmp(key, "nodes") == 0) return json_object(json, read_of_nodes, p);
+  if (strcmp(key, "edges") == 0) return json_object(json, read_of_edges, p);
+  if (strcmp(key, "usage_limit") != 0) return json_skip(json);
+  if (p->limited) return json_refuse(json, "two limits");
+  return p->limited = json_int64(json, &p->limit);
+}
+
+static bool read_part(problem_json *json, const char *key, void *user) {
+  parts *p = user;
+  if (strcmp(key, "problem") != 0) return json_skip(json);
+  if (p->found) return json_refuse(json, "two problems");
+  p->found = true;
+  return json_object(json, read_of_problem, p);
 }
 
 static bool read_file(problem_json *json, parts *p) {
-  bool more, found = false;
-  const char *key;
-  if (!json_enter(json, '{')) return false;
-  for (size_t member = 0;;) {
-    if (!json_next(json, '}', &member, &more)) return false;
-    if (!more) break;
-    if (!json_key(json, &key)) return false;
-    bool here = strcmp(key, "problem") == 0;
-    if (here && found) return json_refuse(json, "two problems");
-    found = found || here;
-    if (here ? !read_problem(json, p) : !json_skip(json)) return false;
-  }
-  if (!found) return json_refuse(json, "no problem");
-  return json_end(json);
+  if (!json_object(json, read_part, p)) return false;
+  return p->found ? json_end(json) : json_refuse(json, "no problem");
 }
 
 static size_t rows_of(const lists *l) { return l->row.count == 0 ? 0 : l->row.count - 1; }
@@ -118,7 +94,7 @@ static int compare_times(const void *left, const void *right) {
   return a < b ? -1 : a > b;
 }
 
-static uint32_t find_slot(const sharding_problem *p, int64_t time) {
+uint32_t sharding_slot(const sharding_problem *p, int64_t time) {
   uint32_t low = 0, high = p->slots + 1;
   while (high - low > 1) {
     uint32_t middle = low + (high - low) / 2;
@@ -133,10 +109,10 @@ static uint32_t find_slot(const sharding_problem *p, int64_t time) {
 // Slots: between any two times at which some node appears or goes.
 static bool take_intervals(problem_json *json, const lists *l, sharding_problem *out) {
   size_t count = 0;
-  out->time = input_allocate(&json->in, 2 * (size_t)out->nodes + 2, sizeof *out->time);
-  out->first = input_allocate(&json->in, out->nodes + 1, sizeof *out->first);
-  out->last = input_allocate(&json->in, out->nodes + 1, sizeof *out->last);
-  if (out->time == NULL || out->first == NULL || out->last == NULL) return false;
+  if (!INPUT_ROOM(&json->in, out->time, 2 * (size_t)out->nodes + 2) ||
+      !INPUT_ROOM(&json->in, out->first, out->nodes + 1) ||
+      !INPUT_ROOM(&json->in, out->last, out->nodes + 1))
+    return false;
   for (size_t i = 0; i < out->nodes; i++) {
     if (l->row.at[i + 1] - l->row.at[i] != 2)
       return json_refuse(json, "interval %zu is none", i);
@@ -154,15 +130,14 @@ static bool take_intervals(problem_json *json, const lists *l, sharding_problem 
   for (size_t i = 0; i < out->nodes; i++) {
     const int64_t *ends = l->values.at + l->row.at[i];
     if (ends[0] >= ends[1]) continue;
-    out->first[i] = find_slot(out, ends[0]);
-    out->last[i] = find_slot(out, ends[1]);
+    out->first[i] = sharding_slot(out, ends[0]);
+    out->last[i] = sharding_slot(out, ends[1]);
   }
   return true;
 }
 
 static bool take_strategies(problem_json *json, parts *p, sharding_problem *out) {
-  out->begin = input_allocate(&json->in, (size_t)out->nodes + 1, sizeof *out->begin);
-  if (out->begin == NULL) return false;
+  if (!INPUT_ROOM(&json->in, out->begin, (size_t)out->nodes + 1)) return false;
   if (p->costs.values.count >= UINT32_MAX / 2)
     return json_refuse(json, "too many strategies");
   for (size_t i = 0; i < out->nodes; i++) {
@@ -181,10 +156,9 @@ static bool take_strategies(problem_json *json, parts *p, sharding_problem *out)
 }
 
 static bool take_edges(problem_json *json, parts *p, sharding_problem *out) {
-  out->ends = input_allocate(&json->in, 2 * (size_t)out->edges + 1, sizeof *out->ends);
-  out->table_begin =
-      input_allocate(&json->in, (size_t)out->edges + 1, sizeof *out->table_begin);
-  if (out->ends == NULL || out->table_begin == NULL) return false;
+  if (!INPUT_ROOM(&json->in, out->ends, 2 * (size_t)out->edges + 1) ||
+      !INPUT_ROOM(&json->in, out->table_begin, (size_t)out->edges + 1))
+    return false;
   for (size_t e = 0; e < out->edges; e++) {
     const int64_t *ends = p->ends.values.at + p->ends.row.at[e];
     if (p->ends.row.at[e + 1] - p->ends.row.at[e] != 2 || ends[0] < 0 || ends[1] < 0 ||
@@ -242,8 +216,8 @@ void sharding_close(sharding_problem *problem) {
 
 bool sharding_evaluate(problem_json *json, const sharding_problem *p,
                        const uint32_t *choice, int64_t *out_cost, int64_t *out_peak) {
-  wide *load = input_allocate(&json->in, (size_t)p->slots + 1, sizeof *load);
-  if (load == NULL) return false;
+  wide *load;
+  if (!INPUT_ROOM(&json->in, load, (size_t)p->slots + 1)) return false;
   wide cost = 0, sum = 0, peak = 0;
   for (size_t n = 0; n < p->nodes; n++) {
     size_t strategy = (size_t)p->begin[n] + choice[n];

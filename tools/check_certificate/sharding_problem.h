@@ -32,6 +32,8 @@ typedef struct sharding_problem {
 /// Reads the file. Memory is that of `json`, but for the numbers: sharding_close.
 bool sharding_read(problem_json *json, sharding_problem *out);
 void sharding_close(sharding_problem *problem);
+/// The slot of a time, which must be in one.
+uint32_t sharding_slot(const sharding_problem *problem, int64_t time);
 /// Cost and peak of a choice; FORBIDDEN, INT64_MAX: larger than that.
 bool sharding_evaluate(problem_json *json, const sharding_problem *problem,
                        const uint32_t *choice, int64_t *out_cost, int64_t *out_peak);

@@ -228,14 +228,12 @@ bool sharding_start(checker *k) {
   state *s = &k->s;
   input *in = &k->c->in;
   size_t nodes = (size_t)p->nodes + 1;
-  k->queue = input_allocate(in, nodes, sizeof *k->queue);
-  k->queued = input_allocate(in, nodes, 1);
-  k->of = input_allocate(in, p->cost.count + 1, sizeof *k->of);
-  k->sum = input_allocate(in, p->cost.count + 1, sizeof *k->sum);
-  k->load = input_allocate(in, 2 * (size_t)p->slots + 2, sizeof *k->load);
-  k->price = input_allocate(in, (size_t)p->slots + 2, sizeof *k->price);
-  if (k->queue == NULL || k->queued == NULL || k->of == NULL || k->sum == NULL ||
-      k->load == NULL || k->price == NULL || !make_state(k, s, p->edges, p->nodes) ||
+  if (!INPUT_ROOM(in, k->queue, nodes) || !INPUT_ROOM(in, k->queued, nodes) ||
+      !INPUT_ROOM(in, k->of, p->cost.count + 1) ||
+      !INPUT_ROOM(in, k->sum, p->cost.count + 1) ||
+      !INPUT_ROOM(in, k->load, 2 * (size_t)p->slots + 2) ||
+      !INPUT_ROOM(in, k->price, (size_t)p->slots + 2) ||
+      !make_state(k, s, p->edges, p->nodes) ||
       !sharding_grow(k, &s->usage, p->usage.count) ||
       !sharding_grow(k, &s->table, p->table.count))
     return false;
