@@ -45,8 +45,8 @@ double rows_own_seconds(const compare_row *const *rows, size_t count,
   return best;
 }
 
-/// What the bars of a panel are relative to: the product's own best row, or the best of
-/// all where the product has none; NAN: no row fits.
+/// The seconds that the bars of a panel are relative to: of the product's own best row,
+/// or of the best of all where the product has none; NAN: no row fits.
 static double panel_unit(const compare_row *const *rows, size_t count,
                          const compare_row *row) {
   double own = rows_own_seconds(rows, count, row), best = NAN;

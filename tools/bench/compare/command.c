@@ -9,8 +9,9 @@
 #include "tools/arguments.h"
 #include "tools/bench/compare/chart.h"
 #include "tools/bench/compare/measure.h"
-#include "tools/csv.h"
+#include "tools/lists.h"
 #include "tools/optimize_call.h"
+#include "tools/owned.h"
 
 enum { MAX_NODES = 65536, MAX_MACHINE = 128 };
 
@@ -51,11 +52,26 @@ static void split_list(const char *text, text_array *out) {
   }
 }
 
+/// The names that a list may have, by index; NULL behind the last.
+typedef const char *(*names)(uint32_t index);
+
+static const char *model_name(uint32_t i) {
+  return zoo_model_at(i) != NULL ? zoo_model_at(i)->name : NULL;
+}
+
+static const char *search_name(uint32_t i) {
+  return search_at(i) != NULL ? search_at(i)->name : NULL;
+}
+
+static const char *type_name(uint32_t i) {
+  static const char *const TYPES[] = {"float32", "bfloat16"};
+  return i < sizeof TYPES / sizeof *TYPES ? TYPES[i] : NULL;
+}
+
 /// Complains about a word of a list that is none of its names.
-static bool refuse_word(const char *spelled, const char *word,
-                        const char *(*name_at)(uint32_t), uint32_t count) {
+static bool refuse_word(const char *spelled, const char *word, names name_at) {
   eg_spelling spelling = eg_spelling_start(word);
-  for (uint32_t i = 0; i < count; i++)
+  for (uint32_t i = 0; name_at(i) != NULL; i++)
     eg_spelling_offer(&spelling, name_at(i));
   show(stderr, "egraph: %s: there is no '%s'", spelled, word);
   if (spelling.best != NULL)
@@ -65,32 +81,17 @@ static bool refuse_word(const char *spelled, const char *word,
   return false;
 }
 
-static const char *model_at(uint32_t i) {
-  uint32_t count;
-  return zoo_models(&count)[i].name;
-}
-
-static const char *search_at(uint32_t i) {
-  uint32_t count;
-  return search_entries(&count)[i].name;
-}
-
-static const char *const TYPES[] = {"float32", "bfloat16"};
-static const char *type_at(uint32_t i) { return TYPES[i]; }
-enum { TYPE_COUNT = sizeof TYPES / sizeof *TYPES };
-
 /// Reads a list of names, each once; NULL: all of them.
-static bool read_names(const char *spelled, const char *text,
-                       const char *(*name_at)(uint32_t), uint32_t count,
+static bool read_names(const char *spelled, const char *text, names name_at,
                        text_array *out) {
   if (text != NULL) split_list(text, out);
-  for (uint32_t i = 0; text == NULL && i < count; i++)
+  for (uint32_t i = 0; text == NULL && name_at(i) != NULL; i++)
     text_array_add(out, name_at(i), strlen(name_at(i)));
   for (size_t i = 0; i < out->count; i++) {
     uint32_t at = 0;
-    while (at < count && strcmp(name_at(at), out->items[i]) != 0)
+    while (name_at(at) != NULL && strcmp(name_at(at), out->items[i]) != 0)
       at++;
-    if (at == count) return refuse_word(spelled, out->items[i], name_at, count);
+    if (name_at(at) == NULL) return refuse_word(spelled, out->items[i], name_at);
     for (size_t k = 0; k < i; k++)
       if (strcmp(out->items[k], out->items[i]) == 0)
         return complain("%s: '%s' stands there twice", spelled, out->items[i]);
@@ -98,7 +99,7 @@ static bool read_names(const char *spelled, const char *text,
   return true;
 }
 
-/// NULL: one entry, "", which is as many as the machine has.
+/// Reads numbers of nodes; NULL: one entry, "", which is as many as the machine has.
 static bool read_nodes(const char *text, text_array *out) {
   split_list(text != NULL ? text : "", out);
   if (text == NULL) return true;
@@ -116,19 +117,16 @@ static bool read_nodes(const char *text, text_array *out) {
 
 static bool read_lists(comparison *c) {
   const compare_flags *f = c->flags;
-  uint32_t models, searches;
-  (void)zoo_models(&models);
-  (void)search_entries(&searches);
   split_list(f->machines, &c->machines);
-  return read_names("--models", f->models, model_at, models, &c->models) &&
-         read_names("--types", f->types, type_at, TYPE_COUNT, &c->types) &&
-         read_names("--search", f->searches, search_at, searches, &c->searches) &&
+  return read_names("--models", f->models, model_name, &c->models) &&
+         read_names("--types", f->types, type_name, &c->types) &&
+         read_names("--search", f->searches, search_name, &c->searches) &&
          read_nodes(f->nodes, &c->nodes);
 }
 
 // ---- rows ------------------------------------------------------------------------
 
-/// What a row of the terminal says.
+/// Prints a row for people.
 static void print_row(const compare_row *row) {
   double seconds = row_seconds(row), cost = row_number(row, COL_COST);
   char result[160];
@@ -152,21 +150,7 @@ static void print_row(const compare_row *row) {
 
 // ---- which -----------------------------------------------------------------------
 
-static compare_entry *add_entry(comparison *c) {
-  if (c->count == c->room) {
-    c->room = 2 * c->room + 64;
-    c->entries = realloc(c->entries, c->room * sizeof *c->entries);
-    if (c->entries == NULL) {
-      fprintf(stderr, "egraph: out of memory\n");
-      exit(EXIT_FAILED);
-    }
-  }
-  compare_entry *entry = &c->entries[c->count++];
-  *entry = (compare_entry){.is_done = false};
-  return entry;
-}
-
-/// What the rows of one model on one machine have in common.
+/// The common part of the rows of one model on one machine.
 typedef struct entry_place {
   const zoo_model *model;
   const char *machine; // "": one device, by estimated costs
@@ -179,7 +163,9 @@ static void add_search(comparison *c, const entry_place *place, const char *name
   const search_entry *search = search_find(name);
   bool trains = zoo_trains(place->model);
   if (trains ? !search->finds_plans : !search->finds_graphs) return;
-  compare_entry *entry = add_entry(c);
+  c->entries = list_grow(c->entries, c->count, &c->room, sizeof *c->entries);
+  compare_entry *entry = &c->entries[c->count++];
+  *entry = (compare_entry){.is_done = false};
   compare_row *row = &entry->row;
   (void)snprintf(entry->machine, sizeof entry->machine, "%s", place->machine);
   entry->what = (compare_case){.model = zoo_choose(place->model, place->devices,
@@ -217,15 +203,12 @@ static void add_trained(comparison *c, const char *machine, uint32_t devices) {
   }
 }
 
-static bool trains_some(const comparison *c) {
-  for (size_t m = 0; m < c->models.count; m++)
-    if (zoo_trains(zoo_find(c->models.items[m]))) return true;
-  return false;
-}
-
 /// Fills the entries: model by model on each machine, then the graphs for one device.
 static bool list_entries(comparison *c) {
-  for (size_t m = 0; m < c->machines.count && trains_some(c); m++)
+  bool trains = false;
+  for (size_t m = 0; m < c->models.count; m++)
+    trains = trains || zoo_trains(zoo_find(c->models.items[m]));
+  for (size_t m = 0; m < c->machines.count && trains; m++)
     for (size_t n = 0; n < c->nodes.count; n++) {
       char machine[MAX_MACHINE];
       uint32_t devices;
@@ -243,7 +226,7 @@ static bool list_entries(comparison *c) {
     }
   for (size_t m = 0; m < c->models.count; m++) {
     const zoo_model *model = zoo_find(c->models.items[m]);
-    if (!zoo_trains(model)) add_searches(c, &(entry_place){model, "", 1, TYPES[0]});
+    if (!zoo_trains(model)) add_searches(c, &(entry_place){model, "", 1, type_name(0)});
   }
   for (size_t i = 0; i < c->count; i++) // entries stay where they are from here on
     c->entries[i].what.machine = c->entries[i].machine;
@@ -320,30 +303,22 @@ static void print_summary(const comparison *c, const compare_row *const *rows,
   print_behind(rows, count);
 }
 
-/// Opens a file for a result before minutes are spent; NULL, with a message.
-static FILE *open_result(const char *path) {
-  FILE *file = fopen(path, "w");
-  if (file == NULL) show(stderr, "egraph: %s: %s\n", path, strerror(errno));
-  return file;
-}
-
-static bool close_result(FILE *file, const char *path) {
-  bool is_written = ferror(file) == 0;
-  if (fclose(file) == 0 && is_written) return true;
-  show(stderr, "egraph: %s: it cannot be written; is the disk full?\n", path);
-  return false;
-}
-
 typedef void (*rows_writer)(FILE *file, const compare_row *const *rows, size_t count);
 
 /// Writes the rows to the file of a flag; NULL: it is not given.
 static bool write_rows(const char *path, rows_writer write,
                        const compare_row *const *rows, size_t count) {
   if (path == NULL) return true;
-  FILE *file = open_result(path);
-  if (file == NULL) return false;
-  write(file, rows, count);
-  return close_result(file, path);
+  FILE *file = fopen(path, "w");
+  if (file == NULL) {
+    show(stderr, "egraph: %s: %s\n", path, strerror(errno));
+    return false;
+  }
+  if (write != NULL) write(file, rows, count);
+  bool is_written = ferror(file) == 0;
+  if (fclose(file) == 0 && is_written) return true;
+  show(stderr, "egraph: %s: it cannot be written; is the disk full?\n", path);
+  return false;
 }
 
 static bool hand_out(const comparison *c) {
@@ -359,16 +334,6 @@ static bool hand_out(const comparison *c) {
   return is_fine;
 }
 
-/// Empty files now, so that what cannot be written is said before the run.
-static bool results_can_be_written(const compare_flags *f) {
-  const char *const paths[] = {f->json, f->svg};
-  for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-    FILE *file = paths[i] != NULL ? open_result(paths[i]) : NULL;
-    if (paths[i] != NULL && (file == NULL || !close_result(file, paths[i]))) return false;
-  }
-  return true;
-}
-
 static int run_comparison(const compare_flags *flags) {
   comparison c = {.flags = flags};
   install_interrupt();
@@ -376,7 +341,9 @@ static int run_comparison(const compare_flags *flags) {
   int outcome = is_fine ? EXIT_FAILED : EXIT_USAGE;
   is_fine =
       is_fine && list_entries(&c) && table_open(&c.table, flags->csv, flags->resumes);
-  is_fine = is_fine && take_kept(&c) && results_can_be_written(flags);
+  // Empty files now, so that what cannot be written is reported before the run.
+  is_fine = is_fine && take_kept(&c) && write_rows(flags->json, NULL, NULL, 0) &&
+            write_rows(flags->svg, NULL, NULL, 0);
   if (is_fine) {
     measure_all(&c);
     is_fine = hand_out(&c);
@@ -398,29 +365,15 @@ static int run_comparison(const compare_flags *flags) {
 
 enum { MAX_NAMES = 1024 };
 
-/// All names of a list, with a space between them.
-static const char *join_names(const char *(*name_at)(uint32_t), uint32_t count,
-                              char out[MAX_NAMES]) {
+/// Offers all names of a list for the flag added last. `words` must live as long as the
+/// flag.
+static void offer_names(command *cmd, names name_at, char words[MAX_NAMES]) {
   size_t used = 0;
-  out[0] = '\0';
-  for (uint32_t i = 0; i < count && used < MAX_NAMES; i++)
-    used += (size_t)snprintf(out + used, MAX_NAMES - used, "%s%s", i != 0 ? " " : "",
+  words[0] = '\0';
+  for (uint32_t i = 0; name_at(i) != NULL && used < MAX_NAMES; i++)
+    used += (size_t)snprintf(words + used, MAX_NAMES - used, "%s%s", i != 0 ? " " : "",
                              name_at(i));
-  return out;
-}
-
-static void offer_models(command *cmd) {
-  static char words[MAX_NAMES]; // completion reads them later
-  uint32_t count;
-  (void)zoo_models(&count);
-  offer_words(cmd, join_names(model_at, count, words));
-}
-
-static void offer_searches(command *cmd) {
-  static char words[MAX_NAMES]; // completion reads them later
-  uint32_t count;
-  (void)search_entries(&count);
-  offer_words(cmd, join_names(search_at, count, words));
+  offer_words(cmd, words);
 }
 
 // ---- the command -----------------------------------------------------------------
@@ -440,54 +393,41 @@ static void print_batch(const zoo_model *model) {
 /// A size: for how many devices it was published, and what it has.
 static egraph_status print_size(const zoo_model *model, const zoo_size *size) {
   zoo_case c = zoo_choose(model, size->devices != 0 ? size->devices : 1, false);
-  egraph_graph *graph;
-  egraph_status status = zoo_build(&c, &graph);
-  if (status == EGRAPH_OK) {
-    egraph_graph_info info = egraph_graph_info_of(graph);
-    printf("  %s:", c.name);
-    if (size->devices != 0) printf(" of %u devices,", size->devices);
-    printf(" %u operators, %.4g million weights\n", info.nodes,
-           (double)info.weight_bytes / 4e6);
-  }
-  egraph_graph_destroy(graph);
-  return status;
+  OWNED(egraph_graph, graph);
+  EG_TRY(zoo_build(&c, &graph));
+  egraph_graph_info info = egraph_graph_info_of(graph);
+  printf("  %s:", c.name);
+  if (size->devices != 0) printf(" of %u devices,", size->devices);
+  printf(" %u operators, %.4g million weights\n", info.nodes,
+         (double)info.weight_bytes / 4e6);
+  return EGRAPH_OK;
 }
 
 static egraph_status print_model(const zoo_model *model) {
-  egraph_status status = EGRAPH_OK;
   printf("%s: %s, ", model->name, zoo_trains(model) ? model->optimizer : "inference");
   print_batch(model);
   printf("\n  %s\n", model->source);
   if (model->note != NULL) printf("  %s\n", model->note);
-  for (uint32_t s = 0; s < model->size_count && status == EGRAPH_OK; s++)
-    status = print_size(model, &model->sizes[s]);
-  return status;
+  for (uint32_t s = 0; s < model->size_count; s++)
+    EG_TRY(print_size(model, &model->sizes[s]));
+  return EGRAPH_OK;
 }
 
-static int print_lists(void) {
-  uint32_t models, searches;
-  const zoo_model *model = zoo_models(&models);
-  const search_entry *search = search_entries(&searches);
-  for (uint32_t i = 0; i < models; i++) {
-    egraph_status status = print_model(&model[i]);
-    if (status != EGRAPH_OK) return report_failure(status);
-  }
+static egraph_status print_lists(void) {
+  for (uint32_t i = 0; zoo_model_at(i) != NULL; i++)
+    EG_TRY(print_model(zoo_model_at(i)));
   printf("\nsearches for plans:");
-  for (uint32_t i = 0; i < searches; i++)
-    if (search[i].finds_plans) printf(" %s", search[i].name);
+  for (uint32_t i = 0; search_at(i) != NULL; i++)
+    if (search_at(i)->finds_plans) printf(" %s", search_at(i)->name);
   printf("\nsearches for graphs (tensat-*):");
-  for (uint32_t i = 0; i < searches; i++)
-    if (search[i].finds_graphs) printf(" %s", search[i].name);
+  for (uint32_t i = 0; search_at(i) != NULL; i++)
+    if (search_at(i)->finds_graphs) printf(" %s", search_at(i)->name);
   printf("\n");
-  return EXIT_DONE;
-}
-
-static bool flags_fit(const compare_flags *f) {
-  if (!f->resumes || f->csv != NULL) return true;
-  return complain("--resume goes on with the rows of --csv FILE; give both");
+  return EGRAPH_OK;
 }
 
 int command_bench_compare(int argc, char **argv) {
+  char models[MAX_NAMES], searches[MAX_NAMES];
   compare_flags flags = {.machines = "dgx-h100",
                          .scaling = "weak",
                          .types = "float32",
@@ -503,7 +443,7 @@ int command_bench_compare(int argc, char **argv) {
   add_switch(&cmd, "--list", &flags.lists,
              "print models, with the source of their configuration, and searches");
   add_text(&cmd, "--models LIST", &flags.models, "models to plan (default: all)");
-  offer_models(&cmd);
+  offer_names(&cmd, model_name, models);
   add_text(&cmd, "--machine LIST", &flags.machines,
            "machines, as egraph plan takes them");
   offer_words(&cmd, MACHINE_WORDS);
@@ -515,7 +455,7 @@ int command_bench_compare(int argc, char **argv) {
            "float32, or bfloat16 with weights and states in float32");
   offer_words(&cmd, "float32 bfloat16");
   add_text(&cmd, "--search LIST", &flags.searches, "searches (default: all that fit)");
-  offer_searches(&cmd);
+  offer_names(&cmd, search_name, searches);
   add_heading(&cmd, "Search");
   add_uint(&cmd, "--work N", &flags.work, 1, 1e12,
            "millions of steps of each search, about a millisecond each: the same rows on "
@@ -531,6 +471,8 @@ int command_bench_compare(int argc, char **argv) {
   add_text(&cmd, "--json FILE", &flags.json, "write the rows as JSON");
   add_text(&cmd, "--svg FILE", &flags.svg, "write a chart, relative to egraph's best");
   PARSE_ARGUMENTS(none, &cmd, argc, argv);
-  if (flags.lists) return print_lists();
-  return flags_fit(&flags) ? run_comparison(&flags) : EXIT_USAGE;
+  if (flags.lists) return outcome_of(print_lists());
+  if (flags.resumes && flags.csv == NULL)
+    return refuse("--resume goes on with the rows of --csv FILE; give both");
+  return run_comparison(&flags);
 }

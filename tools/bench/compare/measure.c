@@ -16,8 +16,8 @@
 #include <sys/prctl.h>
 #endif
 
-#include "base/status.h"
 #include "tools/console.h"
+#include "tools/optimize_call.h"
 
 // ---- machines --------------------------------------------------------------------
 
@@ -52,7 +52,7 @@ egraph_status machine_devices(const char *machine, uint32_t *out) {
 
 // ---- the search ------------------------------------------------------------------
 
-/// What egraph_optimize is called with.
+/// The arguments of egraph_optimize.
 typedef struct optimize_call {
   egraph_options options;
   egraph_target target;
@@ -171,21 +171,14 @@ static bool show_progress(void *user, const char *phase, const char *line) {
   return false;
 }
 
-static egraph_status load_rules(bool has_rules, egraph_rules **out) {
-  *out = NULL;
-  if (!has_rules) return EGRAPH_OK;
-  EG_TRY(egraph_rules_create(NULL, out));
-  return egraph_rules_add_builtin(*out);
-}
-
 static egraph_status search_row(const compare_case *c, compare_row *row) {
   egraph_graph *graph;
-  egraph_rules *rules;
+  egraph_rules *rules = NULL;
   egraph_result *result;
   optimize_call call;
   char name[96];
   EG_TRY(zoo_build(&c->model, &graph));
-  EG_TRY(load_rules(c->has_rules, &rules));
+  if (c->has_rules) EG_TRY(load_rules(true, false, NULL, 0, &rules));
   prepare_call(c, graph, &call);
   (void)snprintf(name, sizeof name, "%s, %s devices, %s", c->model.name,
                  row_cell(row, COL_DEVICES), c->search->name);

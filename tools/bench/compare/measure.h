@@ -8,7 +8,7 @@
 #include "tools/bench/compare/table.h"
 #include "tools/bench/zoo/zoo.h"
 
-/// What a row is made of.
+/// The input of a row.
 typedef struct compare_case {
   zoo_case model;
   const char *machine; // "dgx-h100*4"; "": one device, whose costs are estimated

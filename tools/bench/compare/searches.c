@@ -5,7 +5,7 @@
 
 #include "optimize/search/plan_baselines.h"
 
-// What an algorithm of the table finds.
+// Kinds of results of the algorithms of the table.
 enum { FINDS_graphs, FINDS_plans, FINDS_stages };
 
 #define BASELINE_ENTRY(id, name, last, outer) {name, SEARCH_BASELINE, true, false},
@@ -20,9 +20,8 @@ static const search_entry ENTRIES[] = {
 #undef BASELINE_ENTRY
 enum { ENTRY_COUNT = sizeof ENTRIES / sizeof *ENTRIES };
 
-const search_entry *search_entries(uint32_t *out_count) {
-  *out_count = ENTRY_COUNT;
-  return ENTRIES;
+const search_entry *search_at(uint32_t index) {
+  return index < ENTRY_COUNT ? &ENTRIES[index] : NULL;
 }
 
 const search_entry *search_find(const char *name) {

@@ -19,8 +19,8 @@ typedef struct search_entry {
   bool finds_plans, finds_graphs; // pipelines count as plans
 } search_entry;
 
-/// In the order in which rows stand; the product's own come first.
-const search_entry *search_entries(uint32_t *out_count);
+/// In the order of the rows, the product's own first; NULL behind the last.
+const search_entry *search_at(uint32_t index);
 /// NULL: there is none of that name.
 const search_entry *search_find(const char *name);
 

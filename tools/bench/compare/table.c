@@ -46,11 +46,7 @@ bool row_is(const compare_row *row, compare_status status) {
 }
 
 void row_set(compare_row *row, compare_column column, const char *text) {
-  char *copy = strdup(text);
-  if (copy == NULL) {
-    fprintf(stderr, "egraph: out of memory\n");
-    exit(EXIT_FAILED);
-  }
+  char *copy = text_copy(text, strlen(text));
   free(row->cell[column]);
   row->cell[column] = copy;
 }
@@ -141,25 +137,6 @@ static bool refuse_table(const compare_table *t, const char *why) {
   return false;
 }
 
-static void keep_row(compare_table *t, const compare_row *row) {
-  if (t->count == t->room) {
-    t->room = 2 * t->room + 64;
-    t->rows = realloc(t->rows, t->room * sizeof *t->rows);
-    if (t->rows == NULL) {
-      fprintf(stderr, "egraph: out of memory\n");
-      exit(EXIT_FAILED);
-    }
-  }
-  t->rows[t->count++] = *row;
-}
-
-static void write_header(compare_table *t) {
-  for (size_t c = 0; c < COMPARE_COLUMNS; c++)
-    csv_write(t->file, c == 0, COLUMNS[c].name);
-  (void)fputc('\n', t->file);
-  if (fflush(t->file) != 0) t->write_error = errno;
-}
-
 static bool read_header(compare_table *t) {
   text_array cells = {NULL, 0, 0};
   bool is_whole, is_ours = csv_read(t->file, &cells, &is_whole) && is_whole &&
@@ -171,14 +148,15 @@ static bool read_header(compare_table *t) {
          refuse_table(t, "no table of egraph bench compare; choose another --csv");
 }
 
-/// What follows the last whole row is cut off: a run that was killed left it.
+/// Reads the rows; cuts off the rest behind the last whole one, which a killed run left.
 static bool read_rows(compare_table *t) {
   char wrong[160], message[256];
   if (!read_header(t)) return false;
   long whole = ftell(t->file);
   compare_row row;
   while (row_read(t->file, &row, wrong, sizeof wrong)) {
-    keep_row(t, &row);
+    t->rows = list_grow(t->rows, t->count, &t->room, sizeof *t->rows);
+    t->rows[t->count++] = row;
     whole = ftell(t->file);
   }
   if (wrong[0] != '\0') {
@@ -204,7 +182,10 @@ bool table_open(compare_table *t, const char *path, bool resumes) {
     return refuse_table(
         t, "no plain file, which rows could be read from; choose another --csv");
   if (found.st_size == 0) {
-    write_header(t);
+    for (size_t c = 0; c < COMPARE_COLUMNS; c++)
+      csv_write(t->file, c == 0, COLUMNS[c].name);
+    (void)fputc('\n', t->file);
+    if (fflush(t->file) != 0) t->write_error = errno;
     return true;
   }
   if (!resumes)

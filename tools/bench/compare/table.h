@@ -42,7 +42,7 @@ typedef enum compare_column {
 } compare_column;
 #undef COMPARE_COLUMN_ENUM
 
-// What became of a search: id, word.
+// Outcomes of a search: id, word.
 #define COMPARE_STATUS_LIST(X)                                                           \
   X(STATUS_FITS, "fits")              /* there is a plan, or a graph */                  \
   X(STATUS_TOO_LARGE, "does not fit") /* short_bytes says by how much */                 \
@@ -67,7 +67,7 @@ bool row_is(const compare_row *row, compare_status status);
 /// Running out of memory ends the program.
 void row_set(compare_row *row, compare_column column, const char *text);
 void row_set_count(compare_row *row, compare_column column, uint64_t count);
-/// What is not finite is left out.
+/// Sets "" for a value that is not finite.
 void row_set_real(compare_row *row, compare_column column, double value);
 void row_copy(compare_row *row, const compare_row *from);
 void row_free(compare_row *row);

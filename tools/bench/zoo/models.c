@@ -55,90 +55,48 @@ static const zoo_size WIDE_RESNET[] = {
 #define UNITY "Unity (OSDI'22), table of its evaluation (batch of a GPU)"
 #define ARTIFACT UNITY "; layers and widths of its artifact"
 #define ALPA "Alpa (OSDI'22), tables of its end-to-end evaluation"
-#define SIZES(table) .sizes = (table), .size_count = COUNT(table)
-#define TENSAT(model, function)                                                          \
+// A row is a model: name, network, sizes, optimizer, then members that are not 0: loss,
+// rows of the batch, source, and what differs from it.
+#define MODEL(text, network, table, steps_by, ...)                                       \
   {                                                                                      \
-    .name = "tensat-" model, .build = function, SIZES(ONE_SIZE), .batch = 1,             \
-    .source = "Tensat (MLSys'21), benchmarks", .note = "no biases; as bench/tensat.py"   \
+    .name = text, .build = network, .sizes = table, .size_count = COUNT(table),          \
+    .optimizer = steps_by, __VA_ARGS__                                                   \
   }
+#define TENSAT(model, network)                                                           \
+  MODEL("tensat-" model, network, ONE_SIZE, NULL, .batch = 1,                            \
+        .source = "Tensat (MLSys'21), benchmarks",                                       \
+        .note = "no biases; as bench/tensat.py")
 
 static const zoo_model MODELS[] = {
-    {.name = "bert-large",
-     .build = zoo_build_bert_large,
-     SIZES(BERT_LARGE),
-     .optimizer = "adam",
-     .per_device = 4,
-     .source = UNITY "; Devlin et al. 2019",
-     .note = "masked words are predicted at all tokens; no dropout, no next sentence"},
-    {.name = "candle-uno",
-     .build = zoo_build_candle_uno,
-     SIZES(CANDLE_UNO),
-     .optimizer = "sgd",
-     .loss = "mean-squared-error",
-     .per_device = 256,
-     .source = ARTIFACT},
-    {.name = "mlp",
-     .build = zoo_build_mlp,
-     SIZES(MLP),
-     .optimizer = "sgd",
-     .per_device = 256,
-     .source = ARTIFACT},
-    {.name = "dlrm",
-     .build = zoo_build_dlrm,
-     SIZES(TABLES),
-     .optimizer = "sgd",
-     .loss = "mean-squared-error",
-     .per_device = 1024,
-     .source = ARTIFACT,
-     .note = "bags of one entry"},
-    {.name = "xdl",
-     .build = zoo_build_xdl,
-     SIZES(TABLES),
-     .optimizer = "sgd",
-     .per_device = 1024,
-     .source = ARTIFACT,
-     .note = "bags of one entry"},
-    {.name = "resnext-50",
-     .build = zoo_build_resnext50,
-     SIZES(ONE_SIZE),
-     .optimizer = "sgd",
-     .per_device = 64,
-     .source = ARTIFACT "; Xie et al. 2017",
-     .note = "with residuals, which the artifact lacks; no batch normalization"},
-    {.name = "inception-v3",
-     .build = zoo_build_inception,
-     SIZES(ONE_SIZE),
-     .optimizer = "sgd",
-     .per_device = 64,
-     .source = ARTIFACT "; Szegedy et al. 2016",
-     .note = "1000 classes and 35x35, where the artifact has 10 and 36x36; relu "
-             "everywhere; no batch normalization"},
-    {.name = "gpt",
-     .build = zoo_build_gpt,
-     SIZES(GPT),
-     .optimizer = "adam",
-     .batch = 1024,
-     .micro_per_device = 1,
-     .source = ALPA,
-     .note = "micro-batches are ours; no dropout"},
-    {.name = "moe",
-     .build = zoo_build_moe,
-     SIZES(MOE),
-     .optimizer = "adam",
-     .batch = 1024,
-     .micro_per_device = 2,
-     .source = ALPA "; Lepikhin et al. 2021",
-     .note = "micro-batches are ours; room for two experts a token, groups of 2048; no "
-             "loss of balance, no dropout"},
-    {.name = "wide-resnet",
-     .build = zoo_build_wide_resnet,
-     SIZES(WIDE_RESNET),
-     .optimizer = "adam",
-     .batch = 1536,
-     .micro_batches = 24,
-     .source = ALPA,
-     .note = "micro-batches and optimizer are ours; no operator makes the statistics of "
-             "a batch: they are given"},
+    MODEL("bert-large", zoo_build_bert_large, BERT_LARGE, "adam", .per_device = 4,
+          .source = UNITY "; Devlin et al. 2019",
+          .note =
+              "masked words are predicted at all tokens; no dropout, no next sentence"),
+    MODEL("candle-uno", zoo_build_candle_uno, CANDLE_UNO, "sgd",
+          .loss = "mean-squared-error", .per_device = 256, .source = ARTIFACT),
+    MODEL("mlp", zoo_build_mlp, MLP, "sgd", .per_device = 256, .source = ARTIFACT),
+    MODEL("dlrm", zoo_build_dlrm, TABLES, "sgd", .loss = "mean-squared-error",
+          .per_device = 1024, .source = ARTIFACT, .note = "bags of one entry"),
+    MODEL("xdl", zoo_build_xdl, TABLES, "sgd", .per_device = 1024, .source = ARTIFACT,
+          .note = "bags of one entry"),
+    MODEL("resnext-50", zoo_build_resnext50, ONE_SIZE, "sgd", .per_device = 64,
+          .source = ARTIFACT "; Xie et al. 2017",
+          .note = "with residuals, which the artifact lacks; no batch normalization"),
+    MODEL("inception-v3", zoo_build_inception, ONE_SIZE, "sgd", .per_device = 64,
+          .source = ARTIFACT "; Szegedy et al. 2016",
+          .note = "1000 classes and 35x35, where the artifact has 10 and 36x36; relu "
+                  "everywhere; no batch normalization"),
+    MODEL("gpt", zoo_build_gpt, GPT, "adam", .batch = 1024, .micro_per_device = 1,
+          .source = ALPA, .note = "micro-batches are ours; no dropout"),
+    MODEL("moe", zoo_build_moe, MOE, "adam", .batch = 1024, .micro_per_device = 2,
+          .source = ALPA "; Lepikhin et al. 2021",
+          .note = "micro-batches are ours; room for two experts a token, groups of 2048; "
+                  "no loss of balance, no dropout"),
+    MODEL("wide-resnet", zoo_build_wide_resnet, WIDE_RESNET, "adam", .batch = 1536,
+          .micro_batches = 24, .source = ALPA,
+          .note =
+              "micro-batches and optimizer are ours; no operator makes the statistics "
+              "of a batch: they are given"),
     TENSAT("bert", zoo_build_tensat_bert),
     TENSAT("nasrnn", zoo_build_tensat_nasrnn),
     TENSAT("resnext50", zoo_build_tensat_resnext50),
@@ -148,9 +106,8 @@ static const zoo_model MODELS[] = {
     TENSAT("squeezenet", zoo_build_tensat_squeezenet),
     TENSAT("vgg19", zoo_build_tensat_vgg19)};
 
-const zoo_model *zoo_models(uint32_t *out_count) {
-  *out_count = COUNT(MODELS);
-  return MODELS;
+const zoo_model *zoo_model_at(uint32_t index) {
+  return index < COUNT(MODELS) ? &MODELS[index] : NULL;
 }
 
 const zoo_model *zoo_find(const char *name) {
@@ -161,17 +118,12 @@ const zoo_model *zoo_find(const char *name) {
 
 // ---- cases -----------------------------------------------------------------------
 
-/// The largest size that was published for so many devices, or the smallest.
-static const zoo_size *size_for(const zoo_model *model, uint32_t devices) {
-  uint32_t at = 0;
-  while (at + 1 < model->size_count && model->sizes[at + 1].devices <= devices)
-    at++;
-  return &model->sizes[at];
-}
-
 zoo_case zoo_choose(const zoo_model *model, uint32_t devices, bool is_strong) {
-  uint32_t scale = is_strong ? ZOO_STRONG_DEVICES : devices;
-  zoo_case out = {.model = model, .size = size_for(model, scale), .micro_batches = 1};
+  uint32_t scale = is_strong ? ZOO_STRONG_DEVICES : devices, at = 0;
+  // The largest size that was published for so many devices, or the smallest.
+  while (at + 1 < model->size_count && model->sizes[at + 1].devices <= scale)
+    at++;
+  zoo_case out = {.model = model, .size = &model->sizes[at], .micro_batches = 1};
   int64_t rows = model->per_device != 0 ? model->per_device * scale : model->batch;
   int64_t count = model->micro_batches != 0 ? model->micro_batches : 1;
   if (model->micro_per_device != 0) {

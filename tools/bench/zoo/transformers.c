@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/// What is the same in all blocks of a network.
+/// Parameters that all blocks of a network share.
 typedef struct transformer {
   zoo_net *net;
   int64_t batch, tokens, width, heads, inner; // inner: width of the two dense layers

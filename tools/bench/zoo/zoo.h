@@ -1,5 +1,5 @@
 // Models to compare searches on, each with the configuration that its paper published and
-// where that stands. one table (models.c); the networks are built through the public API.
+// its source: one table (models.c). The networks are built through the public API.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_TOOLS_BENCH_ZOO_H
 #define EG_TOOLS_BENCH_ZOO_H
@@ -16,11 +16,13 @@ typedef struct zoo_size {
 } zoo_size;
 
 typedef struct zoo_net zoo_net;
+/// Writes a network down for a batch and a size.
+typedef void zoo_builder(zoo_net *net, int64_t batch, const zoo_size *size);
 
 /// A model, or a family of sizes of it.
 typedef struct zoo_model {
   const char *name;
-  void (*build)(zoo_net *net, int64_t batch, const zoo_size *size);
+  zoo_builder *build;
   const zoo_size *sizes;
   uint32_t size_count;
   const char *optimizer, *loss; // of the training step; NULL: inference on one device
@@ -31,8 +33,8 @@ typedef struct zoo_model {
   const char *source, *note; // of the configuration; what differs from it
 } zoo_model;
 
-/// All models, in the order in which they are compared.
-const zoo_model *zoo_models(uint32_t *out_count);
+/// All models, in the order in which they are compared; NULL behind the last.
+const zoo_model *zoo_model_at(uint32_t index);
 /// NULL: there is none of that name.
 const zoo_model *zoo_find(const char *name);
 static inline bool zoo_trains(const zoo_model *model) { return model->optimizer != NULL; }
