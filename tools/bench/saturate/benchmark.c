@@ -16,9 +16,8 @@ enum { MAX_PATH_BYTES = 4096 };
 static const char SUFFIX[] = ".bench";
 
 static void add_benchmark(text_array *out, const char *file) {
-  size_t length = strlen(file), suffix = sizeof SUFFIX - 1;
-  if (length > suffix && strcmp(file + length - suffix, SUFFIX) == 0)
-    text_array_add(out, file, length - suffix);
+  if (strlen(file) >= sizeof SUFFIX && text_ends_with(file, SUFFIX))
+    text_array_add(out, file, strlen(file) + 1 - sizeof SUFFIX);
 }
 
 bool bench_file_names(const char *folder, text_array *out) {
@@ -102,7 +101,7 @@ static bool read_all_counts(const char *text, bench_spec *spec) {
 
 // ---- raw structures --------------------------------------------------------------
 
-// What must be there at the end.
+// The counts at the end.
 static bench_counts counts_of_raw(raw_kind kind, uint32_t n) {
   switch (kind) {
   case RAW_ADD:

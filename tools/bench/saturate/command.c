@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/quantile.h"
 #include "tools/arguments.h"
 #include "tools/bench/saturate/measure.h"
 #include "tools/optimize_call.h"
@@ -31,17 +32,11 @@ typedef struct spread {
   double least, median;
 } spread;
 
-static int compare_seconds(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 static spread spread_of(const double *values, uint32_t count) {
   double sorted[MAX_BENCH_REPEATS] = {0};
   memcpy(sorted, values, count * sizeof *values);
-  qsort(sorted, count, sizeof *sorted, compare_seconds);
-  double low = sorted[(count - 1) / 2], high = sorted[count / 2];
-  return (spread){.least = sorted[0], .median = (low + high) / 2};
+  double median = eg_median(sorted, count);
+  return (spread){.least = sorted[0], .median = median};
 }
 
 static double per(double amount, uint64_t count) {
@@ -169,32 +164,6 @@ static void print_row(const bench_measurement *m, bool has_peer) {
 
 // ---- JSON ------------------------------------------------------------------------
 
-static void print_json_counts(const bench_result *r) {
-  JSON_EACH("counts", i, r->row_count)
-    JSON_OBJECT(NULL, JSON("nodes", r->rows[i].nodes),
-                JSON("classes", r->rows[i].classes), JSON("matches", r->rows[i].matches));
-}
-
-static void print_json_pairs(const bench_measurement *m) {
-  JSON_EACH("runs", i, m->runs) {
-    json_open(NULL, '{');
-    json_real("cpu_seconds", m->seconds[i]);
-    if (m->peer_runs != 0)
-      JSON_MEMBERS(JSON("peer_cpu_seconds", m->peer_seconds[i]),
-                   JSON("ratio", ratio(m, i)));
-    json_close('}');
-  }
-}
-
-static void print_json_peer(const bench_measurement *m) {
-  if (m->peer_runs == 0) return;
-  spread theirs = spread_of(m->peer_seconds, m->peer_runs);
-  JSON_MEMBERS(JSON("peer_cpu_seconds", theirs.least),
-               JSON("peer_cpu_seconds_median", theirs.median),
-               JSON("peer_peak_bytes", m->peer.peak_bytes),
-               JSON("ratio", ratios_of(m).median));
-}
-
 static void print_measurement_json(const bench_measurement *m) {
   const bench_result *r = &m->best;
   spread ours = spread_of(m->seconds, m->runs);
@@ -209,9 +178,24 @@ static void print_measurement_json(const bench_measurement *m) {
       JSON("kept_bytes", r->kept_bytes), JSON("engine_bytes", r->engine_bytes),
       JSON("engine_peak_bytes", r->engine_peak_bytes),
       JSON("mismatches", count_mismatches(m, NULL)));
-  print_json_peer(m);
-  print_json_pairs(m);
-  print_json_counts(r);
+  if (m->peer_runs != 0) {
+    spread theirs = spread_of(m->peer_seconds, m->peer_runs);
+    JSON_MEMBERS(JSON("peer_cpu_seconds", theirs.least),
+                 JSON("peer_cpu_seconds_median", theirs.median),
+                 JSON("peer_peak_bytes", m->peer.peak_bytes),
+                 JSON("ratio", ratios_of(m).median));
+  }
+  JSON_EACH("runs", i, m->runs) {
+    json_open(NULL, '{');
+    json_real("cpu_seconds", m->seconds[i]);
+    if (m->peer_runs != 0)
+      JSON_MEMBERS(JSON("peer_cpu_seconds", m->peer_seconds[i]),
+                   JSON("ratio", ratio(m, i)));
+    json_close('}');
+  }
+  JSON_EACH("counts", i, r->row_count)
+    JSON_OBJECT(NULL, JSON("nodes", r->rows[i].nodes),
+                JSON("classes", r->rows[i].classes), JSON("matches", r->rows[i].matches));
   json_close('}');
 }
 
@@ -230,8 +214,6 @@ typedef struct saturate_bench {
 
 // ---- which -----------------------------------------------------------------------
 
-static bool is_pattern(const char *word) { return strpbrk(word, "*?[") != NULL; }
-
 static bool add_matching(const text_array *all, const char *pattern, text_array *out) {
   size_t before = out->count;
   for (size_t i = 0; i < all->count; i++)
@@ -249,7 +231,7 @@ static bool choose(const saturate_bench_flags *flags, const positional *words,
   if (fine && words->count == 0) fine = add_matching(&all, "*", out);
   for (size_t i = 0; fine && i < words->count; i++) {
     const char *word = words->items[i];
-    if (is_pattern(word))
+    if (strpbrk(word, "*?[") != NULL)
       fine = add_matching(&all, word, out);
     else
       text_array_add(out, word, strlen(word));
@@ -291,12 +273,6 @@ static void print(saturate_bench *b, const bench_measurement *m) {
   (void)fflush(stdout);
 }
 
-static void limit_iterations(const saturate_bench_flags *flags, bench_spec *spec) {
-  if (spec->raw != RAW_NONE || flags->iterations >= spec->iterations) return;
-  spec->iterations = (uint32_t)flags->iterations;
-  if (spec->expected_count > spec->iterations) spec->expected_count = spec->iterations;
-}
-
 static void measure(saturate_bench *b, const char *name) {
   bench_spec spec;
   bench_measurement m = {.spec = &spec, .compare_matches = b->mode.naive};
@@ -304,7 +280,10 @@ static void measure(saturate_bench *b, const char *name) {
   if (fine && spec.wants_taso && b->mode.taso == NULL) {
     fprintf(stderr, "egraph: %s is left out: it needs TASO's rules, --taso FILE\n", name);
   } else if (fine) {
-    limit_iterations(b->flags, &spec);
+    if (spec.raw == RAW_NONE && b->flags->iterations < spec.iterations) {
+      spec.iterations = (uint32_t)b->flags->iterations;
+      if (spec.expected_count > spec.iterations) spec.expected_count = spec.iterations;
+    }
     fine = run_pairs(b, &m);
     if (fine) print(b, &m);
     b->measured += fine;
@@ -317,17 +296,11 @@ static void measure(saturate_bench *b, const char *name) {
 
 static int measure_all(saturate_bench *b, const text_array *names) {
   install_interrupt();
-  if (b->flags->json) {
-    json_begin();
-    json_open("benchmarks", '[');
-  }
+  if (b->flags->json) json_begin_list("benchmarks");
   for (size_t i = 0; i < names->count && !interrupted(); i++)
     measure(b, names->items[i]);
-  if (b->flags->json) {
-    json_close(']');
-    JSON_MEMBERS(JSON("measured", b->measured), JSON("mismatches", b->mismatches));
-    json_end();
-  }
+  if (b->flags->json)
+    JSON_END_LIST(JSON("measured", b->measured), JSON("mismatches", b->mismatches));
   if (interrupted())
     fprintf(stderr, "egraph: interrupted\n");
   else if (b->mismatches != 0)

@@ -9,13 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #if defined(__GLIBC__)
 #include <malloc.h>
 #endif
 
-#include "base/status.h"
 #include "tools/console.h"
 #include "tools/term_lines.h"
 
@@ -48,13 +46,6 @@ static egraph_status product(nasrnn *n, egraph_class value, egraph_class *out) {
   return add(n->terms, "matmul", (egraph_class[]){n->zero, value, weight}, 3, out);
 }
 
-static egraph_status combine(nasrnn *n, egraph_class input, egraph_class *out) {
-  egraph_class sides[2];
-  EG_TRY(product(n, input, &sides[0]));
-  EG_TRY(product(n, n->state, &sides[1]));
-  return add(n->terms, "ewadd", sides, 2, out);
-}
-
 static egraph_status join(nasrnn *n, const char *head, const char *left, egraph_class a,
                           const char *right, egraph_class b, egraph_class *out) {
   egraph_class sides[2];
@@ -66,8 +57,12 @@ static egraph_status join(nasrnn *n, const char *head, const char *left, egraph_
 static egraph_status add_cell(nasrnn *n, uint32_t number) {
   egraph_class x, t[8], m[7];
   EG_TRY(add_leaf(n->terms, "x", number, &x));
-  for (uint32_t i = 0; i < 8; i++)
-    EG_TRY(combine(n, x, &t[i]));
+  for (uint32_t i = 0; i < 8; i++) {
+    egraph_class sides[2];
+    EG_TRY(product(n, x, &sides[0]));
+    EG_TRY(product(n, n->state, &sides[1]));
+    EG_TRY(add(n->terms, "ewadd", sides, 2, &t[i]));
+  }
   EG_TRY(join(n, "ewadd", "relu", t[0], "sigmoid", t[3], &m[0]));
   EG_TRY(join(n, "ewadd", "sigmoid", t[1], "tanh", t[2], &m[1]));
   EG_TRY(join(n, "ewmul", "sigmoid", t[4], "tanh", t[5], &m[2]));
@@ -97,6 +92,7 @@ typedef struct raw_bench {
   uint32_t size;
   egraph_class *ids; // of the structure; owned
   egraph_symbol plus, f, times;
+  uint64_t operations;
 } raw_bench;
 
 enum { FIRST_SUMS = 16 };
@@ -130,19 +126,24 @@ static egraph_status find_sums(egraph_terms *terms, raw_bench *raw) {
   return EGRAPH_OK;
 }
 
-static egraph_status build_sums(egraph_terms *terms, raw_bench *raw) {
+static egraph_status build_first(egraph_terms *terms, raw_bench *raw) {
   for (uint32_t i = 0; i < FIRST_SUMS; i++)
     EG_TRY(add_leaf(terms, "n_", i, &raw->ids[i]));
-  return raw->kind == RAW_ADD ? EGRAPH_OK : add_sums(terms, raw);
+  return EGRAPH_OK;
 }
 
-static egraph_status build_chain(egraph_terms *terms, raw_bench *raw, const char *leaf,
-                                 egraph_class *out_leaf) {
-  egraph_class last;
-  EG_TRY(add(terms, leaf, NULL, 0, out_leaf));
-  last = *out_leaf;
-  for (uint32_t i = 0; i < raw->size; i++)
-    EG_TRY(egraph_terms_add_node(terms, raw->f, &last, 1, &last));
+static egraph_status build_sums(egraph_terms *terms, raw_bench *raw) {
+  EG_TRY(build_first(terms, raw));
+  return add_sums(terms, raw);
+}
+
+static egraph_status build_chains(egraph_terms *terms, raw_bench *raw) {
+  for (uint32_t chain = 0; chain < 2; chain++) {
+    EG_TRY(add(terms, chain == 0 ? "a" : "b", NULL, 0, &raw->ids[chain]));
+    egraph_class last = raw->ids[chain];
+    for (uint32_t i = 0; i < raw->size; i++)
+      EG_TRY(egraph_terms_add_node(terms, raw->f, &last, 1, &last));
+  }
   return EGRAPH_OK;
 }
 
@@ -171,36 +172,11 @@ static egraph_status build_groups(egraph_terms *terms, raw_bench *raw) {
   return EGRAPH_OK;
 }
 
-static egraph_status build(egraph_terms *terms, raw_bench *raw) {
-  switch (raw->kind) {
-  case RAW_ADD:
-  case RAW_HIT:
-  case RAW_HIT_MANY: return build_sums(terms, raw);
-  case RAW_CHAIN:
-    EG_TRY(build_chain(terms, raw, "a", &raw->ids[0]));
-    return build_chain(terms, raw, "b", &raw->ids[1]);
-  case RAW_WIDE:
-  case RAW_WIDE_EACH: return build_wide(terms, raw);
-  case RAW_MULTI: return build_groups(terms, raw);
-  case RAW_NONE: break;
-  }
-  return EGRAPH_OK;
+static egraph_status unite_chains(egraph_terms *terms, raw_bench *raw) {
+  return egraph_terms_unite(terms, raw->ids[0], raw->ids[1], NULL);
 }
 
-/// Builds what is not timed. Free its ids whatever it returns.
-static egraph_status build_raw(egraph_terms *terms, raw_kind kind, uint32_t size,
-                               raw_bench *out) {
-  *out = (raw_bench){.kind = kind, .size = size};
-  out->ids = calloc((size_t)size + FIRST_SUMS, sizeof *out->ids);
-  if (out->ids == NULL) return EGRAPH_E_MEMORY;
-  EG_TRY(egraph_terms_symbol(terms, "+", &out->plus));
-  EG_TRY(egraph_terms_symbol(terms, "f", &out->f));
-  EG_TRY(egraph_terms_symbol(terms, "*", &out->times));
-  EG_TRY(build(terms, out));
-  return egraph_terms_rebuild(terms);
-}
-
-static egraph_status unite_wide(egraph_terms *terms, const raw_bench *raw) {
+static egraph_status unite_wide(egraph_terms *terms, raw_bench *raw) {
   for (uint32_t i = 1; i < raw->size; i++) {
     EG_TRY(egraph_terms_unite(terms, raw->ids[0], raw->ids[i], NULL));
     if (raw->kind == RAW_WIDE_EACH) EG_TRY(egraph_terms_rebuild(terms));
@@ -208,32 +184,39 @@ static egraph_status unite_wide(egraph_terms *terms, const raw_bench *raw) {
   return EGRAPH_OK;
 }
 
-/// The timed operations but for the last rebuild; *out_matches is only set by multi.
-static egraph_status operate_raw(egraph_terms *terms, raw_bench *raw,
-                                 uint64_t *out_matches) {
-  switch (raw->kind) {
-  case RAW_ADD:
-  case RAW_HIT: return add_sums(terms, raw);
-  case RAW_HIT_MANY: return find_sums(terms, raw);
-  case RAW_CHAIN: return egraph_terms_unite(terms, raw->ids[0], raw->ids[1], NULL);
-  case RAW_WIDE:
-  case RAW_WIDE_EACH: return unite_wide(terms, raw);
-  case RAW_MULTI:
-    return egraph_terms_search(terms, "(* ?x ?y) (* ?x ?z)", NULL, NULL, out_matches);
-  case RAW_NONE: break;
-  }
-  return EGRAPH_OK;
+static egraph_status search_groups(egraph_terms *terms, raw_bench *raw) {
+  return egraph_terms_search(terms, "(* ?x ?y) (* ?x ?z)", NULL, NULL, &raw->operations);
 }
 
-// ---- clocks and memory -----------------------------------------------------------
+// build: the structure, which is not timed; operate: the timed operations but for the
+// last rebuild.
+static const struct {
+  egraph_status (*build)(egraph_terms *terms, raw_bench *raw);
+  egraph_status (*operate)(egraph_terms *terms, raw_bench *raw);
+} RAW[] = {[RAW_ADD] = {build_first, add_sums},
+           [RAW_HIT] = {build_sums, add_sums},
+           [RAW_HIT_MANY] = {build_sums, find_sums},
+           [RAW_CHAIN] = {build_chains, unite_chains},
+           [RAW_WIDE] = {build_wide, unite_wide},
+           [RAW_WIDE_EACH] = {build_wide, unite_wide},
+           [RAW_MULTI] = {build_groups, search_groups}};
 
-static double seconds_on(clockid_t clock) {
-  struct timespec now;
-  (void)clock_gettime(clock, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+/// Builds the structure. Free its ids whatever it returns.
+static egraph_status build_raw(egraph_terms *terms, raw_kind kind, uint32_t size,
+                               raw_bench *out) {
+  *out = (raw_bench){.kind = kind, .size = size, .operations = size};
+  out->ids = calloc((size_t)size + FIRST_SUMS, sizeof *out->ids);
+  if (out->ids == NULL) return EGRAPH_E_MEMORY;
+  EG_TRY(egraph_terms_symbol(terms, "+", &out->plus));
+  EG_TRY(egraph_terms_symbol(terms, "f", &out->f));
+  EG_TRY(egraph_terms_symbol(terms, "*", &out->times));
+  EG_TRY(RAW[kind].build(terms, out));
+  return egraph_terms_rebuild(terms);
 }
 
-/// A line of /proc/self/status, "VmRSS:" for instance, in bytes; 0 where there is none.
+// ---- memory ----------------------------------------------------------------------
+
+/// Reads a line of /proc/self/status, "VmRSS:" for instance, in bytes; 0: there is none.
 static uint64_t memory_of_process(const char *key) {
   FILE *file = fopen("/proc/self/status", "r");
   char line[256];
@@ -248,12 +231,6 @@ static uint64_t memory_of_process(const char *key) {
 static uint64_t memory_above(const char *key, uint64_t before) {
   uint64_t now = memory_of_process(key);
   return now > before ? now - before : 0;
-}
-
-static void give_back_heap(void) {
-#if defined(__GLIBC__)
-  (void)malloc_trim(0);
-#endif
 }
 
 // ---- the benchmark ---------------------------------------------------------------
@@ -328,17 +305,17 @@ static egraph_status saturate(egraph_terms *terms, const bench_spec *spec,
 static egraph_status run_raw(egraph_terms *terms, const bench_spec *spec, raw_bench *raw,
                              bench_result *out) {
   EG_TRY(build_raw(terms, spec->raw, spec->raw_size, raw));
-  out->matches = spec->raw_size;
   out->iterations = 1;
-  double wall = seconds_on(CLOCK_MONOTONIC), start = seconds_on(CLOCK_PROCESS_CPUTIME_ID);
-  EG_TRY(operate_raw(terms, raw, &out->matches));
-  double middle = seconds_on(CLOCK_PROCESS_CPUTIME_ID);
+  double wall = eg_clock_seconds(), start = eg_clock_cpu_seconds();
+  EG_TRY(RAW[raw->kind].operate(terms, raw));
+  double middle = eg_clock_cpu_seconds();
   EG_TRY(egraph_terms_rebuild(terms));
-  double end = seconds_on(CLOCK_PROCESS_CPUTIME_ID);
-  out->wall_seconds = seconds_on(CLOCK_MONOTONIC) - wall;
+  double end = eg_clock_cpu_seconds();
+  out->wall_seconds = eg_clock_seconds() - wall;
   out->cpu_seconds = end - start;
   *(spec->raw == RAW_MULTI ? &out->search_seconds : &out->apply_seconds) = middle - start;
   out->rebuild_seconds = end - middle;
+  out->matches = raw->operations;
   return EGRAPH_OK;
 }
 
@@ -351,10 +328,10 @@ static egraph_status run_spec(egraph_terms *terms, const bench_spec *spec,
     return status;
   }
   EG_TRY(prepare_terms(terms, spec, mode));
-  double wall = seconds_on(CLOCK_MONOTONIC), start = seconds_on(CLOCK_PROCESS_CPUTIME_ID);
+  double wall = eg_clock_seconds(), start = eg_clock_cpu_seconds();
   EG_TRY(saturate(terms, spec, mode, out));
-  out->cpu_seconds = seconds_on(CLOCK_PROCESS_CPUTIME_ID) - start;
-  out->wall_seconds = seconds_on(CLOCK_MONOTONIC) - wall;
+  out->cpu_seconds = eg_clock_cpu_seconds() - start;
+  out->wall_seconds = eg_clock_seconds() - wall;
   return EGRAPH_OK;
 }
 
@@ -371,7 +348,9 @@ static egraph_status measure(const bench_spec *spec, const bench_mode *mode,
   if (spec->raw != RAW_NONE)
     out->rows[out->row_count++] = (bench_counts){info.nodes, info.classes, out->matches};
   out->peak_bytes = memory_above("VmHWM:", before);
-  give_back_heap();
+#if defined(__GLIBC__)
+  (void)malloc_trim(0);
+#endif
   out->kept_bytes = memory_above("VmRSS:", before);
   return EGRAPH_OK;
 }
@@ -442,22 +421,15 @@ static bool parse(const char *line, peer_result *out) {
   return true;
 }
 
-// The last line of the output; the rest is passed over.
-static void read_last_line(FILE *output, char line[MAX_LINE]) {
-  char next[MAX_LINE];
-  line[0] = '\0';
-  while (fgets(next, sizeof next, output) != NULL)
-    memcpy(line, next, sizeof next);
-}
-
 bool peer_run(const char *command, const char *name, peer_result *out) {
-  char shell[MAX_COMMAND], line[MAX_LINE];
+  char shell[MAX_COMMAND], line[MAX_LINE] = "", next[MAX_LINE];
   int length = snprintf(shell, sizeof shell, "%s %s", command, name);
   if (length < 0 || (size_t)length >= sizeof shell) return false;
   (void)fflush(NULL);
   FILE *output = popen(shell, "r");
   if (output == NULL) return false;
-  read_last_line(output, line);
+  while (fgets(next, sizeof next, output) != NULL)
+    memcpy(line, next, sizeof next); // the last line counts
   if (pclose(output) != 0) return false;
   if (parse(line, out)) return true;
   return complain("the peer's answer to %s is not understood: %s", name, line);

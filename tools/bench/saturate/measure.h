@@ -17,7 +17,7 @@ typedef struct bench_result {
   char stop[24]; // why saturation ended; "" for raw structures
   uint32_t nodes, classes, iterations;
   uint64_t matches; // raw structures: operations
-  // Of the timed part, all threads together; the parts of an iteration lie in it.
+  // The timed part, all threads together, which contains the parts of an iteration.
   double cpu_seconds, wall_seconds, search_seconds, apply_seconds, rebuild_seconds;
   // Resident memory above that before the benchmark: at its peak, and at the end when the
   // heap has given back what it can; and what e-graph (and matches, at their peak; 0 for
