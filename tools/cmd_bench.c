@@ -21,10 +21,11 @@
 #include "tools/arguments.h"
 #include "tools/csv.h"
 #include "tools/optimize_call.h"
+#include "tools/text_file.h"
 
 // ---- children -------------------------------------------------------------------
 
-// Output goes to unlinked temporary files, not to pipes: nobody has to drain them.
+// Output goes to unlinked temporary files, which need no reader, unlike pipes.
 
 typedef struct child {
   pid_t pid; // 0: none
@@ -50,14 +51,6 @@ static void close_files(child *c) {
   c->output = c->errors = NULL;
 }
 
-// Only async-signal-safe calls between fork and exec.
-static void become(const child *c, char **argv) {
-  if (dup2(fileno(c->output), STDOUT_FILENO) >= 0 &&
-      dup2(fileno(c->errors), STDERR_FILENO) >= 0)
-    (void)execv("/proc/self/exe", argv);
-  _exit(127);
-}
-
 /// Starts `egraph arguments...` (NULL-terminated). False, with a message on standard
 /// error, when that fails.
 static bool start_child(child *c, const char *const *arguments, double patience_seconds) {
@@ -69,23 +62,18 @@ static bool start_child(child *c, const char *const *arguments, double patience_
     (void)fflush(NULL);
     c->started = eg_clock_seconds();
     c->pid = fork();
-    if (c->pid == 0) become(c, argv);
+    if (c->pid == 0) { // only async-signal-safe calls between fork and exec
+      if (dup2(fileno(c->output), STDOUT_FILENO) >= 0 &&
+          dup2(fileno(c->errors), STDERR_FILENO) >= 0)
+        (void)execv("/proc/self/exe", argv);
+      _exit(127);
+    }
     if (c->pid > 0) return true;
   }
-  fprintf(stderr, "egraph: no child process can be started: %s\n", strerror(errno));
+  (void)complain("no child process can be started: %s", strerror(errno));
   c->pid = 0;
   close_files(c);
   return false;
-}
-
-static char *read_all(FILE *file) {
-  long size = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : 0;
-  char *text = malloc(size > 0 ? (size_t)size + 1 : 1);
-  if (text == NULL) return NULL;
-  rewind(file);
-  size_t got = size > 0 ? fread(text, 1, (size_t)size, file) : 0;
-  text[got] = '\0';
-  return text;
 }
 
 static void keep_last_line(char *text) {
@@ -118,8 +106,10 @@ static bool poll_child(child *c, child_end *out) {
     out->peak_bytes = (uint64_t)used.ru_maxrss * 1024;
   }
   out->wall_seconds = eg_clock_seconds() - c->started;
-  out->output = read_all(c->output);
-  out->message = read_all(c->errors);
+  rewind(c->output);
+  rewind(c->errors);
+  out->output = text_stream_read(c->output);
+  out->message = text_stream_read(c->errors);
   if (out->message != NULL) keep_last_line(out->message);
   close_files(c);
   c->pid = 0;
@@ -134,12 +124,13 @@ typedef struct result_table {
   text_array peers;   // name, cost, seconds in turn
   FILE *file;         // NULL: rows are only counted
   int write_error;    // errno of the first row that could not be written, or 0
-  // Of all rows, those of earlier runs included.
-  uint32_t optimal, feasible, infeasible, failed;
-  uint32_t worse;    // dearer than the peer
-  uint32_t measured; // in this run
+  uint32_t measured;  // rows of this run; the following are of all rows
+  uint32_t counts[4]; // of optimal, feasible, infeasible and failed ones
+  uint32_t worse;     // dearer than the peer
   double cpu_seconds;
 } result_table;
+
+enum { OPTIMAL, FEASIBLE, INFEASIBLE, FAILED };
 
 static size_t find_cell(const text_array *cells, const char *name) {
   size_t i = 0;
@@ -155,28 +146,28 @@ static const char *peer_cell(const result_table *t, const char *name, size_t whi
   return "";
 }
 
+static const char *cell_of(const result_table *t, const text_array *cells,
+                           const char *column) {
+  return cells->items[find_cell(&t->columns, column)];
+}
+
 /// Counts a row by its cells.
 static void count_row(result_table *t, const text_array *cells) {
-  const text_array *header = &t->columns;
-  const char *status = cells->items[find_cell(header, "status")];
-  const char *cost = cells->items[find_cell(header, "cost")];
-  const char *peer = peer_cell(t, cells->items[find_cell(header, "name")], 1);
-  t->optimal += strcmp(status, "optimal") == 0;
-  t->feasible += strcmp(status, "feasible") == 0;
-  t->infeasible += strcmp(status, "infeasible") == 0;
-  t->failed += strcmp(status, "failed") == 0 || strcmp(status, "killed") == 0 ||
-               strcmp(status, "crashed") == 0;
-  t->cpu_seconds += strtod(cells->items[find_cell(header, "cpu_seconds")], NULL);
+  static const struct {
+    const char *status;
+    int counter;
+  } STATUSES[] = {{"optimal", OPTIMAL},       {"feasible", FEASIBLE},
+                  {"infeasible", INFEASIBLE}, {"failed", FAILED},
+                  {"killed", FAILED},         {"crashed", FAILED}};
+  const char *cost = cell_of(t, cells, "cost");
+  const char *peer = peer_cell(t, cell_of(t, cells, "name"), 1);
+  for (size_t i = 0; i < sizeof STATUSES / sizeof *STATUSES; i++)
+    if (strcmp(cell_of(t, cells, "status"), STATUSES[i].status) == 0)
+      t->counts[STATUSES[i].counter]++;
+  t->cpu_seconds += strtod(cell_of(t, cells, "cpu_seconds"), NULL);
   if (*cost == '\0' || *peer == '\0') return;
   double own = strtod(cost, NULL), other = strtod(peer, NULL);
   t->worse += own > other + 1e-6 * fabs(other);
-}
-
-static bool is_header(const result_table *t, const text_array *cells) {
-  if (cells->count != t->columns.count) return false;
-  for (size_t i = 0; i < cells->count; i++)
-    if (strcmp(cells->items[i], t->columns.items[i]) != 0) return false;
-  return true;
 }
 
 static void write_cells(result_table *t, const text_array *cells) {
@@ -194,7 +185,9 @@ static bool read_rows(result_table *t, const char *path) {
   long whole = 0;
   rewind(t->file);
   for (size_t row = 0; csv_read(t->file, &cells, &complete) && complete; row++) {
-    fine = fine && (row == 0 ? is_header(t, &cells) : cells.count == t->columns.count);
+    fine = fine && cells.count == t->columns.count;
+    for (size_t i = 0; row == 0 && fine && i < cells.count; i++)
+      fine = strcmp(cells.items[i], t->columns.items[i]) == 0;
     if (row != 0 && fine) {
       text_array_add(&t->done, cells.items[0], strlen(cells.items[0]));
       count_row(t, &cells);
@@ -204,16 +197,8 @@ static bool read_rows(result_table *t, const char *path) {
   fine = fine && (whole != 0 || cells.count == 0);
   text_array_free(&cells);
   if (!fine)
-    fprintf(stderr, "egraph: %s: no table of this command; choose another --output\n",
-            path);
-  return fine && fseek(t->file, whole, SEEK_SET) == 0 &&
-         ftruncate(fileno(t->file), whole) == 0;
-}
-
-// A device or a pipe has no rows to go on from, and its reading may never end.
-static bool has_rows(FILE *file) {
-  struct stat found;
-  return fstat(fileno(file), &found) == 0 && S_ISREG(found.st_mode);
+    return complain("%s: no table of this command; choose another --output", path);
+  return fseek(t->file, whole, SEEK_SET) == 0 && ftruncate(fileno(t->file), whole) == 0;
 }
 
 /// Opens or creates `path`; what follows its last whole row is cut off. NULL: standard
@@ -226,8 +211,10 @@ static bool open_table(result_table *t, const char *path, bool quiet) {
     return true;
   }
   t->file = fopen(path, "a+");
-  if (t->file == NULL) return complain("%s: %s", path, strerror(errno));
-  bool resumes = has_rows(t->file);
+  if (t->file == NULL) return complain_of_file(path);
+  // A device or a pipe has no rows to go on from, and its reading may never end.
+  struct stat found;
+  bool resumes = fstat(fileno(t->file), &found) == 0 && S_ISREG(found.st_mode);
   if (resumes && !read_rows(t, path)) return false;
   if (!resumes || ftell(t->file) == 0) write_cells(t, &t->columns);
   return true;
@@ -237,7 +224,7 @@ static bool open_table(result_table *t, const char *path, bool quiet) {
 /// open_table, so that its rows are compared too.
 static bool read_peers(result_table *t, const char *path) {
   FILE *file = fopen(path, "r");
-  if (file == NULL) return complain("%s: %s", path, strerror(errno));
+  if (file == NULL) return complain_of_file(path);
   text_array cells = {NULL, 0, 0};
   bool complete, any = csv_read(file, &cells, &complete);
   size_t name = find_cell(&cells, "name"), cost = find_cell(&cells, "cost"),
@@ -249,23 +236,13 @@ static bool read_peers(result_table *t, const char *path) {
       const char *text = at < cells.count ? cells.items[at] : "";
       text_array_add(&t->peers, text, strlen(text));
     }
-  if (!fine)
-    fprintf(stderr, "egraph: %s: the first row has no columns \"name\" and \"cost\"\n",
-            path);
   text_array_free(&cells);
   (void)fclose(file);
-  return fine;
+  return fine || complain("%s: the first row has no columns \"name\" and \"cost\"", path);
 }
 
-/// Writes and counts a row of as many cells as there are columns.
-static void add_row(result_table *t, const text_array *cells) {
-  write_cells(t, cells);
-  t->measured++;
-  count_row(t, cells);
-}
-
-/// Frees everything; false, with errno set, when some row could not be written.
-static bool close_table(result_table *t) {
+/// Frees everything; false, with a message, when some row could not be written.
+static bool close_table(result_table *t, const char *path) {
   text_array_free(&t->peers);
   text_array_free(&t->done);
   text_array_free(&t->columns);
@@ -274,7 +251,7 @@ static bool close_table(result_table *t) {
   if (file == NULL || file == stdout) return true; // main looks after that one
   if (fclose(file) != 0 && t->write_error == 0) t->write_error = errno;
   errno = t->write_error;
-  return t->write_error == 0;
+  return t->write_error == 0 || complain_of_file(path);
 }
 
 enum { MAX_JOBS = 256, MAX_PATH_BYTES = 4096, MAX_CELL = MAX_PATH_BYTES };
@@ -328,11 +305,6 @@ typedef struct bench {
 
 // ---- instances -------------------------------------------------------------------
 
-static bool ends_with(const char *text, const char *suffix) {
-  size_t length = strlen(text), wanted = strlen(suffix);
-  return length >= wanted && strcmp(text + length - wanted, suffix) == 0;
-}
-
 static void look_into(const char *folder, DIR *open, text_array *folders,
                       text_array *paths) {
   for (struct dirent *entry; (entry = readdir(open)) != NULL;) {
@@ -343,7 +315,7 @@ static void look_into(const char *folder, DIR *open, text_array *folders,
     if (length < 0 || (size_t)length >= sizeof path || lstat(path, &info) != 0) continue;
     if (S_ISDIR(info.st_mode)) text_array_add(folders, path, (size_t)length);
     if (S_ISREG(info.st_mode) &&
-        (ends_with(path, ".json") || ends_with(path, ".json.gz")))
+        (text_ends_with(path, ".json") || text_ends_with(path, ".json.gz")))
       text_array_add(paths, path, (size_t)length);
   }
 }
@@ -357,12 +329,10 @@ static bool find_instances(bench *b) {
   bool fine = true;
   for (size_t i = 0; fine && i < folders.count; i++) {
     DIR *open = opendir(folders.items[i]);
-    fine = open != NULL;
-    if (fine)
-      look_into(folders.items[i], open, &folders, &b->paths);
-    else
-      fprintf(stderr, "egraph: %s: %s\n", folders.items[i], strerror(errno));
-    if (open != NULL) (void)closedir(open);
+    fine = open != NULL || complain_of_file(folders.items[i]);
+    if (open == NULL) break;
+    look_into(folders.items[i], open, &folders, &b->paths);
+    (void)closedir(open);
   }
   text_array_free(&folders);
   text_array_sort(&b->paths);
@@ -377,8 +347,8 @@ static void name_of_file(const bench *b, const char *path, char name[MAX_PATH_BY
   while (skip > 1 && b->flags->folder[skip - 1] == '/')
     skip--;
   (void)snprintf(name, MAX_PATH_BYTES, "%s", path + skip + (path[skip] == '/'));
-  if (ends_with(name, ".gz")) name[strlen(name) - strlen(".gz")] = '\0';
-  if (ends_with(name, ".json")) name[strlen(name) - strlen(".json")] = '\0';
+  if (text_ends_with(name, ".gz")) name[strlen(name) - strlen(".gz")] = '\0';
+  if (text_ends_with(name, ".json")) name[strlen(name) - strlen(".json")] = '\0';
 }
 
 // ---- one instance ----------------------------------------------------------------
@@ -441,7 +411,9 @@ static void write_row(bench *b, const job *j, const child_end *end) {
     fill_cell(b, j, end, COLUMN_NAMES[i], cell);
     text_array_add(&cells, cell, strlen(cell));
   }
-  add_row(&b->table, &cells);
+  write_cells(&b->table, &cells);
+  b->table.measured++;
+  count_row(&b->table, &cells);
   text_array_free(&cells);
 }
 
@@ -503,11 +475,6 @@ static bool fill_slot(bench *b, job *j, size_t *inout_next) {
   return true;
 }
 
-static void pause_briefly(void) {
-  struct timespec pause = {.tv_nsec = 5000000};
-  (void)nanosleep(&pause, NULL);
-}
-
 static bool run_all(bench *b) {
   size_t next = 0;
   bool fine = true;
@@ -518,20 +485,22 @@ static bool run_all(bench *b) {
       if (j->path != NULL && poll_child(&j->process, &end)) fine = finish_job(b, j, &end);
       if (fine && j->path == NULL) fine = fill_slot(b, j, &next);
     }
-    if (fine && b->running != 0) pause_briefly();
+    if (fine && b->running != 0)
+      (void)nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
   } while (fine && b->running != 0);
   progress_clear();
   return fine;
 }
 
-/// Of the whole table, rows of earlier runs included.
+/// Prints figures of the whole table, rows of earlier runs included.
 static void print_summary(const bench *b) {
   const result_table *t = &b->table;
+  const uint32_t *counts = t->counts;
   if (b->flags->json) {
     json_begin();
     JSON_MEMBERS(JSON("instances", b->paths.count), JSON("measured", t->measured),
-                 JSON("optimal", t->optimal), JSON("feasible", t->feasible),
-                 JSON("infeasible", t->infeasible), JSON("failed", t->failed),
+                 JSON("optimal", counts[OPTIMAL]), JSON("feasible", counts[FEASIBLE]),
+                 JSON("infeasible", counts[INFEASIBLE]), JSON("failed", counts[FAILED]),
                  JSON("worse_than_peer", t->worse), JSON("cpu_seconds", t->cpu_seconds));
     json_end();
     return;
@@ -540,8 +509,8 @@ static void print_summary(const bench *b) {
   fprintf(file,
           "%zu instances, %u measured now: %u optimal, %u feasible, %u infeasible, %u "
           "failed; %.1f CPU seconds",
-          b->paths.count, t->measured, t->optimal, t->feasible, t->infeasible, t->failed,
-          t->cpu_seconds);
+          b->paths.count, t->measured, counts[OPTIMAL], counts[FEASIBLE],
+          counts[INFEASIBLE], counts[FAILED], t->cpu_seconds);
   if (t->peers.count != 0) fprintf(file, "; %u dearer than the peer", t->worse);
   fprintf(file, "\n");
 }
@@ -557,10 +526,7 @@ static int run_bench(const bench_flags *flags) {
               (flags->peer == NULL || read_peers(&b->table, flags->peer)) &&
               open_table(&b->table, flags->output, flags->json) && run_all(b);
   if (fine) print_summary(b);
-  if (!close_table(&b->table)) {
-    fprintf(stderr, "egraph: %s: %s\n", flags->output, strerror(errno));
-    fine = false;
-  }
+  fine = close_table(&b->table, flags->output) && fine;
   text_array_free(&b->paths);
   free(b);
   return fine ? EXIT_DONE : EXIT_FAILED;

@@ -94,33 +94,14 @@ int outcome_of(egraph_status status) {
   return status == EGRAPH_OK ? EXIT_DONE : report_failure(status);
 }
 
-static void print_complaint(const char *head, const char *format, va_list args) {
+bool say_error(const char *head, const char *format, ...) {
+  va_list args;
   fprintf(stderr, "egraph: %s", head);
+  va_start(args, format);
   (void)vfprintf(stderr, format, args);
+  va_end(args);
   (void)fputc('\n', stderr);
-}
-
-bool complain(const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  print_complaint("", format, args);
-  va_end(args);
   return false;
-}
-
-int refuse(const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  print_complaint("", format, args);
-  va_end(args);
-  return EXIT_USAGE;
-}
-
-void note(const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  print_complaint("note: ", format, args);
-  va_end(args);
 }
 
 bool complain_of_file(const char *path) {

@@ -25,12 +25,12 @@ void show_lines(FILE *file, const char *text);
 int report_failure(egraph_status status);
 /// EXIT_DONE, or as report_failure.
 int outcome_of(egraph_status status);
-/// Prints "egraph: ", a message and a line end to standard error. complain returns false,
-/// refuse returns EXIT_USAGE.
-bool complain(const char *format, ...) EG_PRINTF(1, 2);
-int refuse(const char *format, ...) EG_PRINTF(1, 2);
-/// Prints "egraph: note: ", a message and a line end to standard error.
-void note(const char *format, ...) EG_PRINTF(1, 2);
+/// Prints "egraph: ", a head, a message and a line end to standard error; returns false.
+bool say_error(const char *head, const char *format, ...) EG_PRINTF(2, 3);
+/// A complaint is false, a refusal of arguments EXIT_USAGE.
+#define complain(...) say_error("", __VA_ARGS__)
+#define refuse(...) (complain(__VA_ARGS__) ? EXIT_DONE : EXIT_USAGE)
+#define note(...) ((void)say_error("note: ", __VA_ARGS__))
 /// Complains of a file: "PATH: the reason of errno".
 bool complain_of_file(const char *path);
 

@@ -12,12 +12,12 @@ enum { MAX_NAME = 64, MAX_WORDS = 256 };
 
 static const char TITLE[] = "optimizes deep-learning graphs by equality saturation";
 
-static int command_help(int argc, char **argv);
+static command_function command_help;
 
-// Of a name of two words, the first stands for a group.
+// The first of two words names a group.
 static const struct command_row {
   const char *name;
-  int (*run)(int argc, char **argv);
+  command_function *run;
   const char *text;
 } COMMANDS[] = {
     {"optimize", command_optimize, "find the cheapest graph of a model, or its plan"},

@@ -1,5 +1,5 @@
-// What optimize, plan, profile, explain and run share: flags, loading, and one call of
-// egraph_optimize.
+// One call of egraph_optimize, as optimize, plan, profile, explain and run make it:
+// flags, loading, the call.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_TOOLS_OPTIMIZE_CALL_H
 #define EG_TOOLS_OPTIMIZE_CALL_H
@@ -128,25 +128,13 @@ bool is_this_host(const char *machine);
 egraph_status open_plan_costs(const cost_flags *flags, const char *machine,
                               egraph_costs **out);
 
-int command_optimize(int argc, char **argv);
-int command_profile(int argc, char **argv);
-int command_explain(int argc, char **argv);
-int command_replay(int argc, char **argv);
-int command_simulate(int argc, char **argv);
-int command_plan(int argc, char **argv);
-int command_machine(int argc, char **argv);
-int command_run(int argc, char **argv);
-int command_rules(int argc, char **argv);
-int command_rules_generate(int argc, char **argv);
-int command_rules_correct(int argc, char **argv);
-int command_rules_minimize(int argc, char **argv);
-int command_rules_found(int argc, char **argv);
-int command_rules_stats(int argc, char **argv);
-int command_extract(int argc, char **argv);
-int command_shard(int argc, char **argv);
-int command_bench_extract(int argc, char **argv);
-int command_bench_saturate(int argc, char **argv);
-int command_bench_compare(int argc, char **argv);
-int command_saturate(int argc, char **argv);
+/// A command: its arguments, behind its name; an exit status.
+typedef int command_function(int argc, char **argv);
+command_function command_optimize, command_profile, command_explain, command_replay,
+    command_simulate, command_plan, command_machine, command_run, command_rules,
+    command_rules_generate, command_rules_correct, command_rules_minimize,
+    command_rules_found, command_rules_stats, command_extract, command_shard,
+    command_bench_extract, command_bench_saturate, command_bench_compare,
+    command_saturate;
 
 #endif

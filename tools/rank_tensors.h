@@ -5,15 +5,14 @@
 #define EG_TOOLS_RANK_TENSORS_H
 
 #include "include/egraph.h"
-#include "tools/run_flags.h"
+#include "tools/run_ranks.h"
 
 typedef struct rank_run {
   const run_flags *flags;
   egraph_plan *plan;
-  const char *model_path; // of what is run, or whose weights are begun with; NULL: a plan
-                          // alone
-  egraph_graph *model;    // the same
-  bool is_untied;         // `model` has weights that the file has not
+  const char *model_path; // of the model that is run, or of --weights; NULL: a plan alone
+  egraph_graph *model;    // of that path
+  bool is_untied;         // `model` has weights that the file lacks
   egraph_arrays *batches; // --data
   uint64_t batch_count;   // of it
   egraph_arrays *resumed; // --resume

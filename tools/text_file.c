@@ -13,7 +13,7 @@
 
 enum { FIRST_ROOM = 4096, MAX_PATH_BYTES = 4096 };
 
-static char *read_stream(FILE *file) {
+char *text_stream_read(FILE *file) {
   size_t room = FIRST_ROOM, length = 0;
   char *text = malloc(room);
   while (text != NULL) {
@@ -31,7 +31,7 @@ static char *read_stream(FILE *file) {
 char *text_file_read(const char *path) {
   FILE *file = fopen(path, "rb");
   if (file == NULL) return NULL;
-  char *text = read_stream(file);
+  char *text = text_stream_read(file);
   int failure = text == NULL ? ENOMEM : ferror(file) ? EISDIR : 0;
   (void)fclose(file);
   if (failure == 0) return text;

@@ -4,7 +4,10 @@
 #define EG_TOOLS_TEXT_FILE_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
+/// The rest of a stream; free() it. NULL: there is not enough memory.
+char *text_stream_read(FILE *file);
 /// The text of a file; free() it. NULL, with errno set, when it cannot be read.
 char *text_file_read(const char *path);
 /// Writes a file, all or nothing of it. False, with a message on standard error, when
