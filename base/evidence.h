@@ -1,4 +1,4 @@
-// What a measured cost rests on.
+// The evidence of a measured cost.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_EVIDENCE_H
 #define EG_BASE_EVIDENCE_H

@@ -1,8 +1,8 @@
 // Objects with known keys from a JSON file, in any order: a table of keys per object, and
 // the path of what is being read ("$.steps[3].phase") for messages.
 //
-// What a field's function reads is kept in the caller's record; what depends on another
-// key is looked at when the whole file has been read.
+// The function of a field keeps what it reads in the caller's record; checks that depend
+// on another key run when the whole file has been read.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_JSON_FIELDS_H
 #define EG_BASE_JSON_FIELDS_H

@@ -99,7 +99,7 @@ static egraph_status peek(eg_json_scan *scan, char *out) {
   }
 }
 
-// What stands here instead of what was expected.
+// Fails with the text that is here instead of what was expected.
 static egraph_status fail_at(const eg_json_scan *scan, const char *expected) {
   if (scan->at >= scan->end)
     return eg_json_scan_fail(
@@ -322,7 +322,7 @@ egraph_status eg_json_scan_double(eg_json_scan *scan, double *out) {
   return EGRAPH_OK;
 }
 
-// Numbers that nobody reads are not checked beyond their characters.
+// Numbers that are skipped are not checked beyond their characters.
 static egraph_status skip_number(eg_json_scan *scan) {
   for (;; scan->at++) {
     EG_TRY(fill_buffer(scan));

@@ -54,7 +54,7 @@ egraph_status eg_json_scan_key(eg_json_scan *scan, char *name, size_t size);
 /// The same with all of the name, escapes decoded: UTF-8 with a NUL that out->len does
 /// not count.
 egraph_status eg_json_scan_key_text(eg_json_scan *scan, eg_chars *out);
-/// *out is the first byte of the next value, or whatever stands there; 0 at the end.
+/// *out is the first byte of the next value, or of what is there instead; 0 at the end.
 egraph_status eg_json_scan_peek(eg_json_scan *scan, char *out);
 /// Reads a string, decoded as in eg_json_scan_key_text. A NUL in it is an error.
 egraph_status eg_json_scan_text(eg_json_scan *scan, eg_chars *out);

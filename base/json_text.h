@@ -1,4 +1,4 @@
-// What writers of JSON text share.
+// Strings and numbers as JSON text.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_JSON_TEXT_H
 #define EG_BASE_JSON_TEXT_H

@@ -6,9 +6,9 @@
 //   typedef struct eg_arcs { eg_u32s from, to; eg_doubles cost; bool is_sorted; }
 //   eg_arcs; EG_OWNER_DEFINE(eg_arcs, (eg_u32s, from, to), (eg_doubles, cost))
 //
-// EG_OWNER_DEFINE_STATIC does the same for a structure of one file. Where fields begin
-// with another value than zero, EG_INIT_MEMBERS and EG_DEINIT_MEMBERS stand in functions
-// by hand.
+// EG_OWNER_DEFINE_STATIC does the same for a structure of one file. A structure whose
+// fields begin with another value than zero has functions of its own with EG_INIT_MEMBERS
+// and EG_DEINIT_MEMBERS.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_OWNER_H
 #define EG_BASE_OWNER_H

@@ -3,6 +3,8 @@
 #ifndef EG_BASE_PARALLEL_H
 #define EG_BASE_PARALLEL_H
 
+#include <sys/select.h> // sigset_t, also where <signal.h> is that of ISO C
+
 #include "base/memory.h"
 
 /// One turn of the loop. `worker` < threads is the thread that runs it, 0 the caller:
@@ -32,5 +34,9 @@ egraph_status eg_parallel_for(egraph_allocator alloc, uint32_t threads, size_t c
 /// there is no memory or the system does not give that many threads. Otherwise as above.
 egraph_status eg_parallel_all(egraph_allocator alloc, size_t count, eg_parallel_step step,
                               void *user);
+
+/// All signals but those that a thread causes itself: blocking those would kill it. For
+/// threads that the library starts, or borrows.
+void eg_signals_asynchronous(sigset_t *out);
 
 #endif

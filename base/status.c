@@ -5,12 +5,20 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/type_messages.h"
-
 static _Thread_local char message[EG_MESSAGE_BYTES];
 
+static _Thread_local bool type_messages_are_off;
+
+bool eg_type_messages_enable(bool on) {
+  bool before = !type_messages_are_off;
+  type_messages_are_off = !on;
+  return before;
+}
+
+bool eg_type_messages_are_on(void) { return !type_messages_are_off; }
+
 static bool is_silent(egraph_status code) {
-  return code == EGRAPH_E_TYPE && !eg_type_messages_are_on();
+  return code == EGRAPH_E_TYPE && type_messages_are_off;
 }
 
 const char *egraph_last_error(void) { return message; }
@@ -25,30 +33,33 @@ const char *egraph_status_name(egraph_status status) {
   return "unknown status";
 }
 
-// The arguments may point into the old message, so the new one is built beside it.
-egraph_status eg_fail(egraph_status code, const char *format, ...) {
-  if (is_silent(code)) return code;
+/// Replaces the message by a text and, with `keeps_old`, ": " and the old one. The
+/// arguments may point into the old message, so the new one is built in another buffer.
+static void set_message(bool keeps_old, const char *format, va_list args) {
   char fresh[EG_MESSAGE_BYTES];
-  va_list args;
-  va_start(args, format);
   int written = vsnprintf(fresh, sizeof fresh, format, args);
-  va_end(args);
+  size_t used = written < 0 ? 0 : (size_t)written;
   if (written < 0) fresh[0] = '\0';
+  if (keeps_old && used < sizeof fresh)
+    (void)snprintf(fresh + used, sizeof fresh - used, ": %.*s",
+                   (int)(sizeof fresh - used), message);
   memcpy(message, fresh, strlen(fresh) + 1);
+}
+
+egraph_status eg_fail(egraph_status code, const char *format, ...) {
+  va_list args;
+  if (is_silent(code)) return code;
+  va_start(args, format);
+  set_message(false, format, args);
+  va_end(args);
   return code;
 }
 
 egraph_status eg_fail_context(egraph_status code, const char *format, ...) {
-  if (is_silent(code)) return code;
-  char fresh[EG_MESSAGE_BYTES];
   va_list args;
+  if (is_silent(code)) return code;
   va_start(args, format);
-  int written = vsnprintf(fresh, sizeof fresh, format, args);
+  set_message(true, format, args);
   va_end(args);
-  size_t used = written < 0 ? 0 : (size_t)written;
-  if (used < sizeof fresh)
-    (void)snprintf(fresh + used, sizeof fresh - used, ": %.*s",
-                   (int)(sizeof fresh - used), message);
-  memcpy(message, fresh, strlen(fresh) + 1);
   return code;
 }

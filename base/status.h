@@ -7,6 +7,8 @@
 #ifndef EG_BASE_STATUS_H
 #define EG_BASE_STATUS_H
 
+#include <stdbool.h>
+
 #include "include/egraph.h"
 
 #if defined(__GNUC__)
@@ -23,6 +25,12 @@ egraph_status eg_fail(egraph_status code, const char *format, ...) EG_PRINTF(2, 
 /// Puts "text: " in front of the stored message and returns `code` unchanged.
 egraph_status eg_fail_context(egraph_status code, const char *format, ...)
     EG_PRINTF(2, 3);
+
+/// Turns messages of failures with EGRAPH_E_TYPE on or off for this thread; returns what
+/// was set before. A thread that only asks whether something has a type does without:
+/// making messages takes longer than typing. In plugins they are always on.
+bool eg_type_messages_enable(bool on);
+bool eg_type_messages_are_on(void);
 
 /// A constant `code` is in sight of the compiler: it sees that the call does not return
 /// EGRAPH_OK.

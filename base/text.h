@@ -1,4 +1,4 @@
-// Growing text buffer; brings numbers, files and the clock along.
+// A growing text buffer; includes numbers, files and the clock.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_TEXT_H
 #define EG_BASE_TEXT_H

@@ -12,7 +12,7 @@
 #ifndef EG_OPS_TYPING_H
 #define EG_OPS_TYPING_H
 
-#include "base/type_messages.h"
+#include "base/status.h"
 #include "ops/ops.h"
 
 /// A node as the families see it.

@@ -497,12 +497,10 @@ static void print_summary(const bench *b) {
   const result_table *t = &b->table;
   const uint32_t *counts = t->counts;
   if (b->flags->json) {
-    json_begin();
-    JSON_MEMBERS(JSON("instances", b->paths.count), JSON("measured", t->measured),
-                 JSON("optimal", counts[OPTIMAL]), JSON("feasible", counts[FEASIBLE]),
-                 JSON("infeasible", counts[INFEASIBLE]), JSON("failed", counts[FAILED]),
-                 JSON("worse_than_peer", t->worse), JSON("cpu_seconds", t->cpu_seconds));
-    json_end();
+    JSON_PRINT(JSON("instances", b->paths.count), JSON("measured", t->measured),
+               JSON("optimal", counts[OPTIMAL]), JSON("feasible", counts[FEASIBLE]),
+               JSON("infeasible", counts[INFEASIBLE]), JSON("failed", counts[FAILED]),
+               JSON("worse_than_peer", t->worse), JSON("cpu_seconds", t->cpu_seconds));
     return;
   }
   FILE *file = t->file == stdout ? stderr : stdout;
@@ -534,13 +532,10 @@ static int run_bench(const bench_flags *flags) {
 
 int command_bench_extract(int argc, char **argv) {
   bench_flags flags = {.extractor = "ilp", .time_limit = 20, .jobs = 1, .seed = 1};
-  command cmd = {.name = "bench extract",
-                 .usage = "FOLDER [--output FILE] [options]",
-                 .summary =
-                     "Measures extraction on every *.json and *.json.gz below a folder, "
-                     "each in its own process: a table of comma-separated values.",
-                 .min_positional = 1,
-                 .max_positional = 1};
+  command cmd =
+      new_command("bench extract", "FOLDER [--output FILE] [options]", 1, 1,
+                  "Measures extraction on every *.json and *.json.gz below a folder, "
+                  "each in its own process: a table of comma-separated values.");
   add_heading(&cmd, "Search");
   add_real(&cmd, "--time-limit X", &flags.time_limit, 1e-3, 1e6,
            "seconds for each instance");

@@ -38,14 +38,11 @@ int command_explain(int argc, char **argv) {
   optimize_flags flags;
   optimize_flags_init(&flags);
   plan_view view = {.against = NULL};
-  command cmd = {.name = "explain",
-                 .usage =
-                     "MODEL [options] | PLAN.json [--against PLAN.json] [--machine NAME]",
-                 .summary = "Optimizes a model and says which rule made every operator "
-                            "of the result; or says how a plan splits every operator, "
-                            "what it exchanges and what devices hold.",
-                 .min_positional = 1,
-                 .max_positional = 1};
+  command cmd = new_command(
+      "explain", "MODEL [options] | PLAN.json [--against PLAN.json] [--machine NAME]", 1,
+      1,
+      "Optimizes a model and says which rule made every operator of the result; or says "
+      "how a plan splits every operator, what it exchanges and what devices hold.");
   enum { PLAN = 1, MODEL = 2 };
   cmd.modes = MODEL;
   add_load_flags(&cmd, &flags.load);
@@ -80,8 +77,7 @@ int command_explain(int argc, char **argv) {
                : EXIT_USAGE;
   if (view.against != NULL || view.machine != NULL || view.text || view.unity)
     return refuse(
-        "%s is no plan (.json); --against, --machine, --text and --unity are of "
-        "plans",
+        "%s is no plan (.json); --against, --machine, --text and --unity are of plans",
         models.items[0]);
   optimize_session session;
   egraph_status status = explain_model(&flags, models.items[0], &session);

@@ -59,9 +59,8 @@ static bool is_unchecked(const egraph_extract_report *r) {
 static egraph_status print_extraction_json(const extract_flags *flags,
                                            egraph_extraction *extraction) {
   egraph_extract_report r = egraph_extraction_report(extraction);
-  json_begin();
-  JSON_MEMBERS(JSON("cost", r.cost), JSON("bound", r.bound), JSON("gap", r.gap),
-               JSON("status", r.status));
+  JSON_BEGIN(JSON("cost", r.cost), JSON("bound", r.bound), JSON("gap", r.gap),
+             JSON("status", r.status));
   if (flags->options.certificate != NULL)
     JSON_MEMBERS(JSON("certified", r.certified),
                  JSON("bound_unchecked", is_unchecked(&r)));
@@ -165,12 +164,9 @@ int command_extract(int argc, char **argv) {
   egraph_extract_options *o = &flags.options;
   char passes[320];
   list_passes(passes, sizeof passes);
-  command cmd = {.name = "extract",
-                 .usage = "FILE [options]",
-                 .summary = "Finds the cheapest acyclic choice in an e-graph "
-                            "(egraph-serialize JSON, plain or gzip).",
-                 .min_positional = 1,
-                 .max_positional = 1};
+  command cmd = new_command("extract", "FILE [options]", 1, 1,
+                            "Finds the cheapest acyclic choice in an e-graph "
+                            "(egraph-serialize JSON, plain or gzip).");
   add_heading(&cmd, "Search");
   add_choice(&cmd, "--extractor ilp|dag|tree", &o->extractor,
              "extract exactly (ilp) or greedily");

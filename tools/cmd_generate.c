@@ -51,16 +51,15 @@ static void print_report(FILE *file, const egraph_generate_options *options,
 }
 
 static void json_report(const egraph_generate_report *r) {
-  json_begin();
-  JSON_MEMBERS(JSON("terms", r->terms), JSON("values", r->values),
-               JSON("pairs", r->pairs), JSON("accidents", r->accidents),
-               JSON("instances", r->instances), JSON("repeated", r->repeated),
-               JSON("candidates", r->candidates), JSON("judged", r->judged),
-               JSON("implied", r->implied), JSON("refused", r->refused),
-               JSON("unsound", r->unsound), JSON("implied_later", r->minimized),
-               JSON("rules", r->rules), JSON("both_ways", r->both_ways),
-               JSON("merged", r->merged), JSON("complete", r->is_complete),
-               JSON("passes", r->passes), JSON("peak_bytes", r->peak_bytes));
+  JSON_BEGIN(JSON("terms", r->terms), JSON("values", r->values), JSON("pairs", r->pairs),
+             JSON("accidents", r->accidents), JSON("instances", r->instances),
+             JSON("repeated", r->repeated), JSON("candidates", r->candidates),
+             JSON("judged", r->judged), JSON("implied", r->implied),
+             JSON("refused", r->refused), JSON("unsound", r->unsound),
+             JSON("implied_later", r->minimized), JSON("rules", r->rules),
+             JSON("both_ways", r->both_ways), JSON("merged", r->merged),
+             JSON("complete", r->is_complete), JSON("passes", r->passes),
+             JSON("peak_bytes", r->peak_bytes));
   JSON_OBJECT("seconds", JSON("enumerate", r->enumerate_seconds),
               JSON("sift", r->sift_seconds), JSON("judge", r->judge_seconds));
   json_end();
@@ -103,14 +102,11 @@ int command_rules_generate(int argc, char **argv) {
   uint64_t operators = options.operators, threads = 1, byte_limit = 0;
   bool json = false, families = false;
   const char *path = NULL;
-  command cmd = {
-      .name = "rules generate",
-      .usage = "--family NAME [options] [FILE ...]",
-      .summary =
-          "Makes rewrite rules by machine: terms of a family of operators that have one "
-          "value in a finite field, that no rule makes equal, and that the verifier "
-          "accepts. Rules of the FILEs, as other runs made them, are known, too.",
-      .max_positional = MAX_POSITIONAL};
+  command cmd = new_command(
+      "rules generate", "--family NAME [options] [FILE ...]", 0, MAX_POSITIONAL,
+      "Makes rewrite rules by machine: terms of a family of operators that have one "
+      "value in a finite field, that no rule makes equal, and that the verifier accepts. "
+      "Rules of the FILEs, as other runs made them, are known, too.");
   add_heading(&cmd, "Terms");
   add_text(&cmd, "--family NAME", &options.family,
            "operators, attributes and inputs: a shipped family, or a file *.family");

@@ -11,10 +11,9 @@
 int command_machine(int argc, char **argv) {
   uint64_t ranks = 2;
   const char *output = NULL;
-  command cmd = {.name = "machine",
-                 .usage = "[--ranks N] [-o FILE]",
-                 .summary = "Measures this host, and prints it as a machine file for "
-                            "egraph plan --machine."};
+  command cmd = new_command(
+      "machine", "[--ranks N] [-o FILE]", 0, 0,
+      "Measures this host, and prints it as a machine file for egraph plan --machine.");
   add_uint(&cmd, "--ranks N", &ranks, 1, 256, "threads that exchange messages");
   add_text(&cmd, "-o FILE", &output, "write the file there: my.machine");
   PARSE_ARGUMENTS(none, &cmd, argc, argv);

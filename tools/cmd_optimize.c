@@ -357,16 +357,15 @@ static egraph_status optimize(const file_flags *f, const char *model,
   return EGRAPH_OK;
 }
 
-static int run_command(const command *base, file_flags *f, int argc, char **argv) {
-  command cmd = *base;
-  add_load_flags(&cmd, &f->run.load);
-  add_machine_flags(&cmd, &f->run);
-  add_step_flags(&cmd, &f->run);
-  add_constraint_flags(&cmd, f);
-  add_comparison_flags(&cmd, &f->run);
-  add_optimize_flags(&cmd, &f->run);
-  add_file_flags(&cmd, f);
-  PARSE_ARGUMENTS(models, &cmd, argc, argv);
+static int run_command(command *cmd, file_flags *f, int argc, char **argv) {
+  add_load_flags(cmd, &f->run.load);
+  add_machine_flags(cmd, &f->run);
+  add_step_flags(cmd, &f->run);
+  add_constraint_flags(cmd, f);
+  add_comparison_flags(cmd, &f->run);
+  add_optimize_flags(cmd, &f->run);
+  add_file_flags(cmd, f);
+  PARSE_ARGUMENTS(models, cmd, argc, argv);
   if (!training_fits(&f->run) || !demands_fit(f)) return EXIT_USAGE;
   f->run.search.certify = f->certificate != NULL;
   f->run.search.explain = f->explanation != NULL;
@@ -383,27 +382,21 @@ static int run_command(const command *base, file_flags *f, int argc, char **argv
 }
 
 int command_optimize(int argc, char **argv) {
-  static const command cmd = {
-      .name = "optimize",
-      .usage = "MODEL [--machine NAME] [--train OPTIMIZER] [-o FILE] [options]",
-      .summary = "Finds the cheapest equivalent graph of an ONNX model (or .egraph "
-                 "text), for one device of this host; or the cheapest plan of it, or of "
-                 "a training step, for the devices of a machine.",
-      .min_positional = 1,
-      .max_positional = 1};
+  command cmd = new_command(
+      "optimize", "MODEL [--machine NAME] [--train OPTIMIZER] [-o FILE] [options]", 1, 1,
+      "Finds the cheapest equivalent graph of an ONNX model (or .egraph text), for one "
+      "device of this host; or the cheapest plan of it, or of a training step, for the "
+      "devices of a machine.");
   file_flags flags = {.output = NULL};
   optimize_flags_init(&flags.run);
   return run_command(&cmd, &flags, argc, argv);
 }
 
 int command_plan(int argc, char **argv) {
-  static const command cmd = {
-      .name = "plan",
-      .usage = "MODEL [--machine NAME] [-o PLAN.json] [options]",
-      .summary = "Does what egraph optimize does, for the devices of a machine (default: "
-                 "this host): finds the cheapest plan that fits their memory.",
-      .min_positional = 1,
-      .max_positional = 1};
+  command cmd = new_command(
+      "plan", "MODEL [--machine NAME] [-o PLAN.json] [options]", 1, 1,
+      "Does what egraph optimize does, for the devices of a machine (default: this "
+      "host): finds the cheapest plan that fits their memory.");
   file_flags flags = {.output = NULL};
   optimize_flags_init(&flags.run);
   flags.run.is_targeted = true;

@@ -99,15 +99,13 @@ static void print_profile(const optimize_session *session, uint32_t entries,
                           const egraph_validation *validation, bool shows, bool json) {
   const egraph_report *r = egraph_result_report(session->result);
   const char *machine = egraph_costs_machine(session->costs);
-  if (json) {
-    json_begin();
-    JSON_MEMBERS(JSON("machine", machine), JSON("measured", r->measured),
-                 JSON("entries", entries), JSON("seconds", r->profile_seconds));
-  } else {
+  if (json)
+    JSON_BEGIN(JSON("machine", machine), JSON("measured", r->measured),
+               JSON("entries", entries), JSON("seconds", r->profile_seconds));
+  else
     printf(
         "%u operators measured in %.1f s; the database holds %u for this machine\n%s\n",
         r->measured, r->profile_seconds, entries, machine);
-  }
   if (validation != NULL) {
     print_validation("original", &validation[0], json);
     print_validation("optimized", &validation[1], json);
@@ -144,9 +142,8 @@ static egraph_status print_exchanges(egraph_costs *costs, const char *channel,
                                      uint32_t ranks, bool json) {
   egraph_exchange_basis basis;
   if (json) {
-    json_begin();
-    JSON_MEMBERS(JSON("machine", egraph_costs_machine(costs)), JSON("channel", channel),
-                 JSON("ranks", ranks));
+    JSON_BEGIN(JSON("machine", egraph_costs_machine(costs)), JSON("channel", channel),
+               JSON("ranks", ranks));
     json_open("exchanges", '[');
   } else {
     printf("%u ranks over %s, each exchange behind 0.1 ms of computing\n%s\n%-15s %7s  "
@@ -181,13 +178,11 @@ int command_profile(int argc, char **argv) {
   uint64_t repeats = 0, ranks = 2;
   bool shows = false, exchanges = false;
   const char *channel = NULL;
-  command cmd = {
-      .name = "profile",
-      .usage = "MODEL [--db FILE] [options] | --collectives [--ranks N] [--db FILE]",
-      .summary = "Measures every operator variant that optimizing the model asks for; or "
-                 "the exchanges between ranks of this host.",
-      .min_positional = 0,
-      .max_positional = 1};
+  command cmd = new_command(
+      "profile", "MODEL [--db FILE] [options] | --collectives [--ranks N] [--db FILE]", 0,
+      1,
+      "Measures every operator variant that optimizing the model asks for; or the "
+      "exchanges between ranks of this host.");
   add_load_flags(&cmd, &flags.load);
   add_heading(&cmd, "Measurement");
   add_switch(&cmd, "--again", &flags.costs.again,

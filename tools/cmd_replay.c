@@ -55,11 +55,9 @@ static egraph_status load_result(const load_flags *flags, const egraph_graph *gi
 
 static void print_report(const egraph_replay_report *r, bool json) {
   if (json) {
-    json_begin();
-    JSON_MEMBERS(JSON("equal", (bool)true), JSON("steps", r->steps),
-                 JSON("rules", r->rules), JSON("constants", r->constants),
-                 JSON("math", egraph_math_name(r->math)), JSON("seconds", r->seconds));
-    json_end();
+    JSON_PRINT(JSON("equal", (bool)true), JSON("steps", r->steps),
+               JSON("rules", r->rules), JSON("constants", r->constants),
+               JSON("math", egraph_math_name(r->math)), JSON("seconds", r->seconds));
     return;
   }
   printf("equal by %u steps of %u rules (math %s), %u weights computed again; %.2f "
@@ -82,13 +80,10 @@ static egraph_status replay(const replay_flags *flags, const char *const *files,
 }
 
 int command_replay(int argc, char **argv) {
-  command cmd = {.name = "replay",
-                 .usage = "MODEL RESULT EXPLANATION [options]",
-                 .summary = "Checks that a result of egraph optimize is equal to the "
+  command cmd = new_command("replay", "MODEL RESULT EXPLANATION [options]", 3, 3,
+                            "Checks that a result of egraph optimize is equal to the "
                             "model: replays every step of its explanation (optimize "
-                            "--explanation) over the rules alone, without a search.",
-                 .min_positional = 3,
-                 .max_positional = 3};
+                            "--explanation) over the rules alone, without a search.");
   replay_flags flags = {.json = false};
   add_load_flags(&cmd, &flags.load);
   add_heading(&cmd, "Rules");

@@ -106,12 +106,9 @@ static void json_table(const rule_table *table, uint32_t models) {
 int command_rules_stats(int argc, char **argv) {
   optimize_flags flags;
   optimize_flags_init(&flags);
-  command cmd = {.name = "rules stats",
-                 .usage = "MODEL ... [options]",
-                 .summary = "Optimizes models and says of every rule how often it fired, "
-                            "and whether it is a step of the explanation of a result.",
-                 .min_positional = 1,
-                 .max_positional = MAX_POSITIONAL};
+  command cmd = new_command("rules stats", "MODEL ... [options]", 1, MAX_POSITIONAL,
+                            "Optimizes models and says of every rule how often it fired, "
+                            "and whether it is a step of the explanation of a result.");
   add_load_flags(&cmd, &flags.load);
   add_optimize_flags(&cmd, &flags);
   PARSE_ARGUMENTS(models, &cmd, argc, argv);

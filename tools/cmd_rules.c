@@ -129,13 +129,10 @@ static void list_json(const egraph_rules *rules) {
 }
 
 static egraph_status print_text(const char *key, const char *text, bool json) {
-  if (json) {
-    json_begin();
-    json_text(key, text);
-    json_end();
-  } else {
+  if (json)
+    JSON_PRINT(JSON(key, text));
+  else
     fputs(text, stdout);
-  }
   return EGRAPH_OK;
 }
 
@@ -236,11 +233,9 @@ static egraph_status run_rules(rules_flags *f, const positional *files) {
 
 int command_rules(int argc, char **argv) {
   rules_flags flags = {.request.seed = 1};
-  command cmd = {
-      .name = "rules",
-      .usage = "[FILE ...] [options]",
-      .summary = "Lists rewrite rules: the shipped ones, or those of the files given.",
-      .max_positional = MAX_POSITIONAL};
+  command cmd =
+      new_command("rules", "[FILE ...] [options]", 0, MAX_POSITIONAL,
+                  "Lists rewrite rules: the shipped ones, or those of the files given.");
   add_rules_flags(&cmd, &flags);
   PARSE_ARGUMENTS(files, &cmd, argc, argv);
   if (flags.operators && files.count == 0)

@@ -102,12 +102,9 @@ static egraph_status count_found(const char *of_path, const positional *files,
 int command_rules_found(int argc, char **argv) {
   found_table table = {.operators = 3};
   const char *of = NULL;
-  command cmd = {.name = "rules found",
-                 .usage = "FILE ... [options]",
-                 .summary = "Says which shipped rules those of the files imply together, "
-                            "and of the others what they have that these lack.",
-                 .min_positional = 1,
-                 .max_positional = MAX_POSITIONAL};
+  command cmd = new_command("rules found", "FILE ... [options]", 1, MAX_POSITIONAL,
+                            "Says which shipped rules those of the files imply together, "
+                            "and of the others what they have that these lack.");
   add_heading(&cmd, "Rules");
   add_text(&cmd, "--of FILE", &of, "look for the rules of this file: known.rules");
   add_uint(&cmd, "--operators N", &table.operators, 1, 64,

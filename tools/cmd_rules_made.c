@@ -80,13 +80,10 @@ static egraph_status correct(rules_job *job, const positional *files) {
 
 int command_rules_correct(int argc, char **argv) {
   rules_job job = {.seed = 1};
-  command cmd = {
-      .name = "rules correct",
-      .usage = "FILE ... [options]",
-      .summary = "Corrects rules whose sides are equal on a part of their result: finds "
-                 "that part, and writes rules that compute the rest by the left side.",
-      .min_positional = 1,
-      .max_positional = MAX_POSITIONAL};
+  command cmd =
+      new_command("rules correct", "FILE ... [options]", 1, MAX_POSITIONAL,
+                  "Corrects rules whose sides are equal on a part of their result: finds "
+                  "that part, and writes rules that compute the rest by the left side.");
   add_heading(&cmd, "Correction");
   add_uint(&cmd, "--seed N", &job.seed, 0, 0, "seed of the instances");
   add_heading(&cmd, "Output");
@@ -123,12 +120,10 @@ static egraph_status minimize(rules_job *job, const positional *files) {
 
 int command_rules_minimize(int argc, char **argv) {
   rules_job job = {.json = false};
-  command cmd = {.name = "rules minimize",
-                 .usage = "[FILE ...] [options]",
-                 .summary =
-                     "Finds, greedily, a smallest subset of rules (the shipped ones, or "
-                     "those of the files) that implies the others by saturation.",
-                 .max_positional = MAX_POSITIONAL};
+  command cmd =
+      new_command("rules minimize", "[FILE ...] [options]", 0, MAX_POSITIONAL,
+                  "Finds, greedily, a smallest subset of rules (the shipped ones, or "
+                  "those of the files) that implies the others by saturation.");
   add_heading(&cmd, "Output");
   add_text(&cmd, "-o FILE", &job.path, "write the rules that are kept: small.rules");
   add_json(&cmd, &job.json);

@@ -53,14 +53,11 @@ static egraph_status compare_models(const run_flags *flags, const positional *mo
   bool equal = c.plain_error <= tensor_tolerance(a) && c.quanta_unexplained == 0;
   *out_equal = equal;
   if (flags->json) {
-    json_begin();
-    JSON_MEMBERS(JSON("max_error", c.max_error), JSON("equal", equal),
-                 JSON("max_steps", c.max_steps), JSON("quanta_differ", c.quanta_differ),
-                 JSON("quanta_unexplained", c.quanta_unexplained),
-                 JSON("not_finite_a", c.not_finite_a),
-                 JSON("not_finite_b", c.not_finite_b), JSON("time_a", c.time_a),
-                 JSON("time_b", c.time_b));
-    json_end();
+    JSON_PRINT(JSON("max_error", c.max_error), JSON("equal", equal),
+               JSON("max_steps", c.max_steps), JSON("quanta_differ", c.quanta_differ),
+               JSON("quanta_unexplained", c.quanta_unexplained),
+               JSON("not_finite_a", c.not_finite_a), JSON("not_finite_b", c.not_finite_b),
+               JSON("time_a", c.time_a), JSON("time_b", c.time_b));
   } else {
     printf("outputs %s: largest error %.3g of the output's scale\n",
            equal ? "equal" : "DIFFER", c.max_error);
@@ -148,10 +145,9 @@ static void print_step(void *user, const egraph_step *step) {
 static egraph_status print_run(run_state *state, run_flags *flags) {
   double median = eg_quantile(state->seconds, flags->repeats, 0.5);
   if (flags->json) {
-    json_begin();
-    JSON_MEMBERS(JSON("time", median),
-                 JSON("time_busy", eg_quantile(state->busy, flags->repeats, 0.5)),
-                 JSON("flops", state->info.flops), JSON("repeats", flags->repeats));
+    JSON_BEGIN(JSON("time", median),
+               JSON("time_busy", eg_quantile(state->busy, flags->repeats, 0.5)),
+               JSON("flops", state->info.flops), JSON("repeats", flags->repeats));
     if (flags->steps) json_open("steps", '[');
   } else {
     printf("%s, %.1f GFLOP/s (median of %llu runs)\n", seconds_text(median).text,
@@ -190,7 +186,7 @@ static egraph_status run_model(run_state *state, run_flags *flags, const char *m
                                     .threads = (uint32_t)flags->threads,
                                     .seed = flags->seed};
   EG_TRY(load_model(model, &flags->load, &state->graph));
-  // What cannot be run fails first: its outputs may have no types.
+  // A graph that cannot be run fails first: its outputs may have no types.
   EG_TRY(egraph_session_create(NULL, state->graph, &options, &state->session));
   state->info = egraph_graph_info_of(state->graph);
   *out_good = tensors_are_named(&flags->inputs, state->graph, state->info.inputs,
@@ -235,12 +231,10 @@ static bool run_flags_matter(const command *cmd, const run_flags *flags,
 
 int command_run(int argc, char **argv) {
   run_flags flags = {.threads = 1, .repeats = 10, .seed = 1, .rate = 0.01};
-  command cmd = {.name = "run",
-                 .usage = "MODEL | PLAN.json [options] | --compare A B [options]",
-                 .summary = "Executes a model on seeded or given inputs, a plan on its "
-                            "ranks, or compares two models.",
-                 .min_positional = 1,
-                 .max_positional = 2};
+  command cmd =
+      new_command("run", "MODEL | PLAN.json [options] | --compare A B [options]", 1, 2,
+                  "Executes a model on seeded or given inputs, a plan on its ranks, or "
+                  "compares two models.");
   add_load_flags(&cmd, &flags.load);
   add_heading(&cmd, "Execution");
   add_switch(&cmd, "--compare", &flags.compare,

@@ -286,12 +286,11 @@ static void json_smallest(void *user, size_t index, const char *text, uint64_t s
 
 static egraph_status print_saturation_json(saturation *s) {
   const egraph_terms_report *r = &s->report;
-  json_begin();
-  JSON_MEMBERS(JSON("stop", r->stop), JSON("iterations", r->iterations),
-               JSON("nodes", r->nodes), JSON("classes", r->classes),
-               JSON("matches", r->matches), JSON("seconds", r->seconds),
-               JSON("bytes", egraph_terms_info_of(s->terms).bytes),
-               JSON("peak_bytes", r->peak_bytes));
+  JSON_BEGIN(JSON("stop", r->stop), JSON("iterations", r->iterations),
+             JSON("nodes", r->nodes), JSON("classes", r->classes),
+             JSON("matches", r->matches), JSON("seconds", r->seconds),
+             JSON("bytes", egraph_terms_info_of(s->terms).bytes),
+             JSON("peak_bytes", r->peak_bytes));
   json_open("terms", '[');
   egraph_status status = each_smallest(s, json_smallest);
   json_close(']');
@@ -399,13 +398,11 @@ static int check_flags(const saturate_flags *flags, const positional *files) {
 int command_saturate(int argc, char **argv) {
   saturate_flags flags = default_flags();
   egraph_terms_options *o = &flags.options;
-  command cmd = {.name = "saturate",
-                 .usage = USAGE,
-                 .summary = "Rewrites plain terms by rules (\"(egraph-rules 1 symbolic) "
-                            "...\") until nothing changes or a limit ends it, and prints "
-                            "the smallest term equal to each. TERMS are files with a "
-                            "term on each line. With --load, RULES may be left out.",
-                 .max_positional = MAX_POSITIONAL};
+  command cmd = new_command(
+      "saturate", USAGE, 0, MAX_POSITIONAL,
+      "Rewrites plain terms by rules (\"(egraph-rules 1 symbolic) ...\") until nothing "
+      "changes or a limit ends it, and prints the smallest term equal to each. TERMS are "
+      "files with a term on each line. With --load, RULES may be left out.");
   add_heading(&cmd, "Terms and rules");
   add_list(&cmd, "--term TEXT", &flags.terms, "start from this term, too (repeatable)");
   add_list(&cmd, "--rules FILE", &flags.rules, "add rules (repeatable)");

@@ -33,17 +33,15 @@ static void print_sharding_json(egraph_shard_info info, const egraph_shard_plan 
   const egraph_shard_report *r = egraph_shard_plan_report(plan);
   const uint32_t *choice = egraph_shard_plan_choice(plan);
   bool found = r->cost < EGRAPH_SHARD_INFINITE;
-  json_begin();
-  JSON_MEMBERS(finite("cost", r->cost, EGRAPH_SHARD_INFINITE),
-               finite("bound", r->bound, EGRAPH_SHARD_INFINITE),
-               JSON("gap", found ? r->gap : INFINITY), JSON("status", r->status),
-               JSON("seconds", r->seconds),
-               JSON("best_seconds", found ? r->best_seconds : INFINITY),
-               JSON("work", r->work),
-               finite("checked", r->checked, EGRAPH_SHARD_INFINITE),
-               finite("peak", found ? r->peak : INT64_MAX, INT64_MAX),
-               finite("limit", r->limit, INT64_MAX), JSON("nodes", info.nodes),
-               JSON("edges", info.edges), JSON("strategies", info.strategies));
+  JSON_BEGIN(finite("cost", r->cost, EGRAPH_SHARD_INFINITE),
+             finite("bound", r->bound, EGRAPH_SHARD_INFINITE),
+             JSON("gap", found ? r->gap : INFINITY), JSON("status", r->status),
+             JSON("seconds", r->seconds),
+             JSON("best_seconds", found ? r->best_seconds : INFINITY),
+             JSON("work", r->work), finite("checked", r->checked, EGRAPH_SHARD_INFINITE),
+             finite("peak", found ? r->peak : INT64_MAX, INT64_MAX),
+             finite("limit", r->limit, INT64_MAX), JSON("nodes", info.nodes),
+             JSON("edges", info.edges), JSON("strategies", info.strategies));
   json_open("choices", '[');
   for (uint32_t node = 0; choice != NULL && node < info.nodes; node++)
     json_int(NULL, choice[node]);
@@ -107,12 +105,9 @@ int command_shard(int argc, char **argv) {
   shard_flags flags = {.options = {.size = sizeof(egraph_shard_options),
                                    .seed = 1,
                                    .progress = show_sharding}};
-  command cmd = {.name = "shard",
-                 .usage = "FILE [options]",
-                 .summary = "Finds the cheapest strategies of a sharding problem within "
-                            "its memory limit (IOPDDL JSON, plain or gzip).",
-                 .min_positional = 1,
-                 .max_positional = 1};
+  command cmd = new_command("shard", "FILE [options]", 1, 1,
+                            "Finds the cheapest strategies of a sharding problem within "
+                            "its memory limit (IOPDDL JSON, plain or gzip).");
   add_heading(&cmd, "Search");
   add_real(&cmd, "--time-limit X", &flags.options.time_limit, 0.001, 1e6,
            "seconds to look for better choices and bounds (default: as --work has it)");

@@ -134,15 +134,11 @@ static bool are_distinct(const char *a, const char *b) {
 
 int command_simulate(int argc, char **argv) {
   simulate_flags flags = {.machine = NULL};
-  command cmd = {
-      .name = "simulate",
-      .usage = "PLAN.json [--machine NAME] [--trace FILE.json] [--html FILE]",
-      .summary =
-          "Simulates the step of a plan: exchanges run beside computing, reductions as "
-          "soon as they can, gathers of weights ahead of their readers. Says what "
-          "computing waits for, and what devices hold over time.",
-      .min_positional = 1,
-      .max_positional = 1};
+  command cmd = new_command(
+      "simulate", "PLAN.json [--machine NAME] [--trace FILE.json] [--html FILE]", 1, 1,
+      "Simulates the step of a plan: exchanges run beside computing, reductions as soon "
+      "as they can, gathers of weights ahead of their readers. Says what computing waits "
+      "for, and what devices hold over time.");
   add_heading(&cmd, "Machine");
   add_text(&cmd, "--machine NAME", &flags.machine,
            "price the steps anew for this machine; exchanges over different classes of "

@@ -17,18 +17,15 @@
 
 // ---- text of others ---------------------------------------------------------------
 
-static bool is_control(const unsigned char *c) {
-  bool is_second_set = c[0] == 0xC2 && c[1] < 0xA0; // U+0080 to U+009F
-  return c[0] < 0x20 || c[0] == 0x7F || is_second_set;
-}
-
 /// Writes `text` to `to`, which has room for four bytes of each of its own; returns the
 /// end.
 static char *append_shown(char *to, const unsigned char *text, bool keeps_lines) {
   static const char DIGITS[] = "0123456789abcdef";
   for (const unsigned char *c = text; *c != '\0';) {
     size_t bytes = eg_utf8_length((const char *)c);
-    if (bytes != 0 && (!is_control(c) || (keeps_lines && *c == '\n'))) {
+    bool is_control = c[0] < 0x20 || c[0] == 0x7F || // or U+0080 to U+009F
+                      (c[0] == 0xC2 && c[1] < 0xA0);
+    if (bytes != 0 && (!is_control || (keeps_lines && *c == '\n'))) {
       while (bytes-- != 0)
         *to++ = (char)*c++;
     } else {

@@ -18,7 +18,7 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 /// UTF-8, are printed as \x1b, so that a terminal does not obey a name and a line stays
 /// one. The format has line ends at its end only.
 void show(FILE *file, const char *format, ...) EG_PRINTF(2, 3);
-/// The same of a text of several lines, of which the names have no line ends.
+/// The same for a text of several lines, in which names have no line ends.
 void show_lines(FILE *file, const char *text);
 
 /// Prints the library's last error; returns EXIT_FAILED.
@@ -101,6 +101,9 @@ json_field json_field_int(const char *key, uint64_t value);
   json_members((const json_field[]){__VA_ARGS__},                                        \
                sizeof((const json_field[]){__VA_ARGS__}) / sizeof(json_field))
 void json_members(const json_field *fields, size_t count);
+/// The beginning of a document with such members, and a whole one.
+#define JSON_BEGIN(...) (json_begin(), JSON_MEMBERS(__VA_ARGS__))
+#define JSON_PRINT(...) (JSON_BEGIN(__VA_ARGS__), json_end())
 /// A nested object of such members; the key is NULL inside a list.
 #define JSON_OBJECT(key, ...)                                                            \
   (json_open(key, '{'), JSON_MEMBERS(__VA_ARGS__), json_close('}'))

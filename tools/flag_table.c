@@ -5,6 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
+command new_command(const char *name, const char *usage, size_t least, size_t most,
+                    const char *summary) {
+  return (command){.name = name,
+                   .usage = usage,
+                   .summary = summary,
+                   .min_positional = least,
+                   .max_positional = most};
+}
+
 /// Adds a row, with the value of its target as the default that help prints.
 static void add_row(command *cmd, flag row) {
   assert(cmd->flag_count < MAX_FLAGS);

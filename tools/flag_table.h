@@ -45,6 +45,9 @@ typedef struct command {
   size_t flag_count;
 } command;
 
+/// A command without flags, that takes from `least` to `most` arguments besides.
+command new_command(const char *name, const char *usage, size_t least, size_t most,
+                    const char *summary);
 // Each adds a flag; a target holds its default.
 void add_heading(command *cmd, const char *text);
 void add_switch(command *cmd, const char *name, bool *target, const char *help);

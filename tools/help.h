@@ -1,5 +1,5 @@
-// What a command's table of flags says, as text, as a page of the manual, and for the
-// completion of shells.
+// The table of a command's flags as text, as a page of the manual, and for the completion
+// of shells.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_TOOLS_HELP_H
 #define EG_TOOLS_HELP_H

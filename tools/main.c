@@ -255,11 +255,9 @@ static int command_help(int argc, char **argv) {
   bool is_manual = false;
   const char *shell = NULL;
   char others[MAX_WORDS];
-  command cmd = {.name = "help",
-                 .usage = "[COMMAND] [--man] | --completion bash|zsh",
-                 .summary = "Describes egraph, or one of its commands.",
-                 .max_positional = 2,
-                 .words = next_words(NULL, others)};
+  command cmd = new_command("help", "[COMMAND] [--man] | --completion bash|zsh", 0, 2,
+                            "Describes egraph, or one of its commands.");
+  cmd.words = next_words(NULL, others);
   add_switch(&cmd, "--man", &is_manual, "print the manual page instead: | man -l -");
   add_choice(&cmd, "--completion bash|zsh", &shell,
              "print a file that completes commands and options in this shell");

@@ -11,17 +11,17 @@
 /// Likewise `char *name`, a text that the library makes.
 #define OWNED_TEXT(name) __attribute__((cleanup(owned_text_drop))) char *name = NULL
 
-#define OWNED_KIND(kind)                                                                 \
-  static inline void kind##_drop(kind **owned) { kind##_destroy(*owned); }
-OWNED_KIND(egraph_arrays)
-OWNED_KIND(egraph_costs)
-OWNED_KIND(egraph_extraction)
-OWNED_KIND(egraph_graph)
-OWNED_KIND(egraph_plan)
-OWNED_KIND(egraph_rules)
-OWNED_KIND(egraph_session)
-OWNED_KIND(egraph_shard)
-OWNED_KIND(egraph_shard_plan)
+#define OWNED_KIND(kind, destroy)                                                        \
+  static inline void kind##_drop(kind **owned) { destroy(*owned); }
+OWNED_KIND(egraph_arrays, egraph_arrays_destroy)
+OWNED_KIND(egraph_costs, egraph_costs_destroy)
+OWNED_KIND(egraph_extraction, egraph_extraction_destroy)
+OWNED_KIND(egraph_graph, egraph_graph_destroy)
+OWNED_KIND(egraph_plan, egraph_plan_destroy)
+OWNED_KIND(egraph_rules, egraph_rules_destroy)
+OWNED_KIND(egraph_session, egraph_session_destroy)
+OWNED_KIND(egraph_shard, egraph_shard_destroy)
+OWNED_KIND(egraph_shard_plan, egraph_shard_plan_destroy)
 #undef OWNED_KIND
 
 static inline void owned_text_drop(char **owned) { egraph_string_free(NULL, *owned); }

@@ -1,4 +1,4 @@
-// What is carried from step to step has one name as input and as output
+// A tensor that is carried from step to step has one name as input and as output
 // (pcg/training/training.h): weights begin as in the model, sums "w.sum" and states of
 // the optimizer "w.m" as zeros. Inputs that are drawn differ between micro-batches, not
 // between steps, but for "step".
@@ -49,7 +49,7 @@ bool rank_tensors_allocate(const rank_run *r, egraph_tensor *tensors, uint32_t c
   return true;
 }
 
-/// What a weight begins with: the checkpoint's values, the model's, or drawn ones.
+/// Fills a weight with its first values: the checkpoint's, the model's, or drawn ones.
 static void fill_carried(rank_run *r, uint32_t index) {
   const char *name = r->input_names[index];
   const egraph_tensor *tensor = &r->inputs[index];

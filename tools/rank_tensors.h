@@ -1,11 +1,31 @@
-// A run of a plan, and the tensors that its steps read and leave: begun with, fed with
-// batches, kept in files.
+// The flags of egraph run, a run of a plan, and the tensors that its steps read and
+// leave: begun with, fed with batches, kept in files.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_TOOLS_RANK_TENSORS_H
 #define EG_TOOLS_RANK_TENSORS_H
 
 #include "include/egraph.h"
-#include "tools/run_ranks.h"
+#include "tools/optimize_call.h"
+
+/// Flags of egraph run.
+typedef struct run_flags {
+  bool compare, steps, json;
+  const char *backend;
+  uint64_t threads, repeats, seed;
+  load_flags load;
+  text_list inputs, outputs;
+  // plans
+  uint64_t ranks, train; // 0: not given
+  const char *channel, *optimizer, *loss, *issue;
+  double rate, deadline; // deadline: seconds; 0: not given
+  bool verify, no_measure;
+  const char *database;
+  // training
+  training_flags training;
+  const char *weights; // model whose weights are begun with
+  const char *data;    // batches
+  const char *save, *checkpoint, *resume;
+} run_flags;
 
 typedef struct rank_run {
   const run_flags *flags;

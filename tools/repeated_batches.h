@@ -9,7 +9,7 @@
 
 #include "include/egraph.h"
 
-typedef struct left_out {
+typedef struct repeated_batches {
   uint32_t first, count; // micro-batches; those around them take the same course
   double from, until; // seconds: the start of the first, and of the one behind the last
 } repeated_batches;

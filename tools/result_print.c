@@ -28,7 +28,7 @@ static void explanation_json(const egraph_result *result) {
   }
 }
 
-/// Of a search that is not the product's own.
+/// Writes figures of a search that is not the product's own.
 static void search_json(const egraph_report *r) {
   JSON_OBJECT("search", JSON("algorithm", r->algorithm),
               JSON("graphs_visited", r->graphs_visited),
@@ -53,11 +53,10 @@ static void unpriced_json(const egraph_result *result) {
 
 void print_graph_json(const optimize_session *session, bool explains) {
   const egraph_report *r = egraph_result_report(session->result);
-  json_begin();
-  JSON_MEMBERS(JSON("cost_before", r->cost_before), JSON("cost_after", r->cost_after),
-               JSON("bound", r->bound), JSON("gap", r->gap), JSON("status", r->status),
-               JSON("proven_over", r->proven_over), JSON("ended", r->ended),
-               JSON("stop", r->stop));
+  JSON_BEGIN(JSON("cost_before", r->cost_before), JSON("cost_after", r->cost_after),
+             JSON("bound", r->bound), JSON("gap", r->gap), JSON("status", r->status),
+             JSON("proven_over", r->proven_over), JSON("ended", r->ended),
+             JSON("stop", r->stop));
   if (r->algorithm != NULL) search_json(r);
   JSON_MEMBERS(JSON("math", egraph_math_name(r->math)), JSON("rounds", r->rounds),
                JSON("settled", r->settled), JSON("nodes", r->nodes),
@@ -206,14 +205,7 @@ static void print_unpriced(const egraph_result *result) {
            "know; -o FILE.onnx writes it for others\n");
 }
 
-/// Variants that nothing is proven of.
-static void print_left_out(const egraph_report *r) {
-  if (r->left_out != 0)
-    printf("left out    variants that ONNX Runtime 1.32 has no kernels for; --loadable 0 "
-           "takes them in\n");
-}
-
-static void print_proof_words(const egraph_report *r) {
+static void print_rounds(const egraph_report *r) {
   printf("proven      ");
   if (is_unpriced(r)) {
     printf("nothing: no operator has a price");
@@ -222,10 +214,6 @@ static void print_proof_words(const egraph_report *r) {
     printf("; no less than %s", seconds_text(r->bound).text);
   }
   printf("; saturation %s\n", r->stop_words);
-}
-
-static void print_rounds(const egraph_report *r) {
-  print_proof_words(r);
   printf("search      %u %s%s; e-graphs: %u nodes, %u classes, %u iterations\n",
          r->rounds, r->rounds == 1 ? "round" : "rounds",
          r->settled ? ", the last gained nothing" : "", r->nodes, r->classes,
@@ -244,7 +232,7 @@ static void print_rounds_time(const egraph_report *r) {
       r->total_seconds);
 }
 
-/// Of a search that is not the product's own.
+/// Prints figures of a search that is not the product's own.
 static void print_algorithm(const egraph_report *r) {
   printf("proven      nothing: search %s looks at single graphs\n", r->algorithm);
   printf("search      %s: %s, %" PRIu64 " graphs visited, %" PRIu64 " queued, %" PRIu64
@@ -278,7 +266,9 @@ void print_graph_text(const optimize_session *session) {
   if (r->math != session->math)
     printf("math        exact: constants that %s rules fold overflow here\n",
            egraph_math_name(session->math));
-  print_left_out(r);
+  if (r->left_out != 0)
+    printf("left out    variants that ONNX Runtime 1.32 has no kernels for; --loadable 0 "
+           "takes them in\n");
   print_unpriced(session->result);
   print_basis_text("costs       operators:", &r->basis);
   print_basis_text("; variants compared:", &r->compared);
@@ -308,7 +298,7 @@ static bool is_certified(const egraph_report *r) {
   return isfinite(r->cost_after) && r->uncertified == NULL;
 }
 
-/// Of a search that is not the product's own.
+/// Writes figures of a search that is not the product's own.
 static void plan_search_json(const egraph_report *r) {
   JSON_OBJECT("search", JSON("algorithm", r->algorithm), JSON("proposals", r->proposals),
               JSON("work", r->search_work), JSON("seconds", r->search_seconds),

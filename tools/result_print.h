@@ -1,4 +1,4 @@
-// What egraph_optimize found, as text and as JSON.
+// Results of egraph_optimize, as text and as JSON.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_TOOLS_RESULT_PRINT_H
 #define EG_TOOLS_RESULT_PRINT_H

@@ -143,9 +143,8 @@ static egraph_status verify(rule_request *request, verdicts *all) {
   const egraph_rules *rules = request->rules;
   uint32_t rejected = 0;
   if (all->json) {
-    json_begin();
-    JSON_MEMBERS(JSON("rules", egraph_rules_count(rules)),
-                 JSON("implied", egraph_rules_implied_count(rules)));
+    JSON_BEGIN(JSON("rules", egraph_rules_count(rules)),
+               JSON("implied", egraph_rules_implied_count(rules)));
     json_open("evidence", '[');
   }
   egraph_status status =

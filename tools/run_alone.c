@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/owned.h"
 #include "tools/rank_tensors.h"
 #include "tools/tensor_files.h"
 
@@ -28,14 +29,6 @@ egraph_status rank_run_open_check(rank_run *r) {
   return egraph_step_check_create(NULL, r->graph, &options, r->rows, &r->check);
 }
 
-/// What the step left is what the next one begins with.
-static void carry(const rank_run *r) {
-  const egraph_tensor *last = r->outputs + (size_t)(r->rows - 1) * r->output_count;
-  for (uint32_t o = 0; o < r->output_count; o++)
-    if (r->entry[o] >= 0)
-      memcpy(r->inputs[r->entry[o]].data, last[o].data, egraph_tensor_bytes(&last[o]));
-}
-
 bool rank_run_check_step(rank_run *r, uint32_t step) {
   egraph_step_verdict verdict;
   if (r->check == NULL) return true;
@@ -45,7 +38,11 @@ bool rank_run_check_step(rank_run *r, uint32_t step) {
   if (r->check_status != EGRAPH_OK) return false;
   keep_verdict(r, &verdict);
   r->alone[step] = verdict.seconds;
-  carry(r);
+  // The next step begins with what this one left.
+  const egraph_tensor *last = r->outputs + (size_t)(r->rows - 1) * r->output_count;
+  for (uint32_t o = 0; o < r->output_count; o++)
+    if (r->entry[o] >= 0)
+      memcpy(r->inputs[r->entry[o]].data, last[o].data, egraph_tensor_bytes(&last[o]));
   return true;
 }
 
@@ -72,14 +69,11 @@ static egraph_status run_alone(rank_run *r, egraph_session *session,
 }
 
 egraph_status rank_run_verify(rank_run *r) {
-  egraph_tensor *outputs = calloc((size_t)r->output_count + 1, sizeof *outputs);
-  egraph_session *session = NULL;
+  OWNED(egraph_session, session);
   const egraph_session_options options = session_options(r);
+  if (r->loss >= 0) return EGRAPH_OK;
+  egraph_tensor *outputs = calloc((size_t)r->output_count + 1, sizeof *outputs);
   bool is_there = outputs != NULL;
-  if (r->loss >= 0) {
-    free(outputs);
-    return EGRAPH_OK;
-  }
   for (uint32_t o = 0; is_there && o < r->output_count; o++) {
     outputs[o] = r->outputs[o];
     is_there = rank_tensors_allocate(r, outputs, r->output_count, o, true);
@@ -88,7 +82,6 @@ egraph_status rank_run_verify(rank_run *r) {
                              ? egraph_session_create(NULL, r->graph, &options, &session)
                              : EGRAPH_E_MEMORY;
   if (status == EGRAPH_OK) status = run_alone(r, session, outputs);
-  egraph_session_destroy(session);
   rank_tensors_free(r, outputs, r->output_count);
   return status;
 }

@@ -32,12 +32,7 @@ static void print_type(const egraph_tensor *type) {
   fprintf(stderr, "]");
 }
 
-static bool same_type(const egraph_tensor *a, const egraph_tensor *b) {
-  return a->dtype == b->dtype && a->rank == b->rank &&
-         memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
-}
-
-/// The end of every complaint about a type: "'x' is float32[2] and must be float32[4]; ".
+/// Complains: "array 'x' is float32[2] where the plan has float32[4]; the remedy".
 static bool complain_of_type(const char *path, const char *name,
                              const egraph_tensor *have, const egraph_tensor *want,
                              const char *remedy) {
@@ -152,8 +147,10 @@ static bool check_checkpoint(const rank_run *r) {
       show(stderr, "egraph: %s has no '%s'; %s\n", path, r->input_names[i], remedy);
       return false;
     }
-    if (!same_type(&have, &r->inputs[i]))
-      return complain_of_type(path, r->input_names[i], &have, &r->inputs[i], remedy);
+    const egraph_tensor *want = &r->inputs[i];
+    if (have.dtype != want->dtype || have.rank != want->rank ||
+        memcmp(have.dims, want->dims, want->rank * sizeof *want->dims) != 0)
+      return complain_of_type(path, r->input_names[i], &have, want, remedy);
   }
   if (kept + 1 == egraph_arrays_count(r->resumed)) return true;
   for (uint32_t i = 0; i < egraph_arrays_count(r->resumed); i++) {

@@ -183,11 +183,9 @@ static double loss_of(const rank_run *r) {
 static void print_begin(const rank_run *r) {
   const egraph_plan_info info = egraph_plan_info_of(r->plan);
   if (r->flags->json) {
-    json_begin();
-    JSON_MEMBERS(
-        JSON("mesh", info.mesh), JSON("ranks", info.devices),
-        JSON("micro_batches", info.micro_batches),
-        JSON("channel", r->flags->channel != NULL ? r->flags->channel : "local"));
+    JSON_BEGIN(JSON("mesh", info.mesh), JSON("ranks", info.devices),
+               JSON("micro_batches", info.micro_batches),
+               JSON("channel", r->flags->channel != NULL ? r->flags->channel : "local"));
     rank_run_print_weights(r);
     json_open("steps", '[');
   } else {
@@ -210,14 +208,13 @@ static bool on_step(void *user, const egraph_plan_step *step) {
   rank_run_take_batch(r, (uint64_t)step->step + 1);
   if (step->rank != 0 || r->loss < 0) return interrupted();
   double loss = loss_of(r);
-  if (r->flags->json) {
+  if (r->flags->json)
     JSON_OBJECT(NULL, JSON("step", r->first_step + step->step + 1), JSON("loss", loss),
                 JSON("seconds", step->seconds));
-  } else {
+  else
     printf("step %-4llu loss %-12.6g %10s\n",
            (unsigned long long)(r->first_step + step->step + 1), loss,
            seconds_text(step->seconds).text);
-  }
   return interrupted();
 }
 
@@ -271,22 +268,21 @@ static bool print_verdict(const rank_run *r) {
   const egraph_step_verdict *v = &r->verdict;
   size_t first = r->done > 1 ? 1 : 0;
   double alone = eg_quantile(r->alone + first, r->done - first, 0.5);
-  if (r->flags->json) {
+  if (r->flags->json)
     JSON_MEMBERS(JSON("max_error", v->error), JSON("noise", v->noise),
                  JSON("worst_output", v->output), JSON("equal", v->equal),
                  JSON("time_alone", alone));
-  } else {
+  else
     printf("verify      outputs %s: largest error %.3g of the scale of '%s', where "
            "rounding explains %.3g; one device takes %s\n",
            v->equal ? "equal" : "DIFFER", v->error, v->output, v->noise,
            seconds_text(alone).text);
-  }
   return v->equal;
 }
 
 // ---- the command ----------------------------------------------------------------
 
-/// What was printed is ended. Ctrl-C is no failure of a rank.
+/// Ends the output that was begun. Ctrl-C is no failure of a rank.
 static int end_early(const rank_run *r, egraph_status status) {
   bool has_begun = r->rank == 0 && r->done != 0;
   if (has_begun) print_time(r);

@@ -238,9 +238,8 @@ typedef struct report_parts {
 static void write_data(const simulated_plan *s, const report_parts *parts) {
   const repeated_batches *left = &parts->left;
   egraph_plan_info plan = egraph_plan_info_of(s->plan);
-  json_begin();
-  JSON_MEMBERS(JSON("plan", s->path), JSON("mesh", plan.mesh),
-               JSON("memory_limit", plan.memory_limit));
+  JSON_BEGIN(JSON("plan", s->path), JSON("mesh", plan.mesh),
+             JSON("memory_limit", plan.memory_limit));
   simulation_json(s);
   // The page counts the micro-batch before the first for each of them.
   JSON_OBJECT("left_out", JSON("first", left->first), JSON("count", left->count),

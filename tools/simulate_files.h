@@ -15,7 +15,7 @@ typedef struct report_file {
 extern const report_file report_files[];
 extern const size_t report_file_count;
 
-/// Of orders of issue, as --issue has them.
+/// Names of orders of issue, as --issue has them.
 extern const char *const issue_names[EGRAPH_ISSUE_SHORTEST];
 
 typedef struct simulated_plan {

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/lists.h"
+
 static egraph_status add_behind_lines(egraph_terms *terms, const char *file,
                                       const char *term, size_t lines, egraph_class *out) {
   size_t length = strlen(term);
@@ -18,13 +20,6 @@ static egraph_status add_behind_lines(egraph_terms *terms, const char *file,
   return status;
 }
 
-static egraph_status add_line(egraph_terms *terms, const char *file, const char *term,
-                              size_t lines_before, egraph_class *out) {
-  egraph_status status = egraph_terms_add(terms, file, term, out);
-  return status == EGRAPH_E_PARSE ? add_behind_lines(terms, file, term, lines_before, out)
-                                  : status;
-}
-
 egraph_status term_lines_add(egraph_terms *terms, const char *file, const char *text,
                              void (*added)(void *user, const char *term,
                                            egraph_class root),
@@ -34,11 +29,10 @@ egraph_status term_lines_add(egraph_terms *terms, const char *file, const char *
     size_t length = strcspn(text, "\n"), blanks = strspn(text, " \t\r");
     if (blanks < length && text[blanks] != ';') {
       egraph_class root;
-      char *term = malloc(length + 1);
-      if (term == NULL) return EGRAPH_E_MEMORY;
-      memcpy(term, text, length);
-      term[length] = '\0';
-      status = add_line(terms, file, term, line, &root);
+      char *term = text_copy(text, length);
+      status = egraph_terms_add(terms, file, term, &root);
+      if (status == EGRAPH_E_PARSE)
+        status = add_behind_lines(terms, file, term, line, &root);
       if (status == EGRAPH_OK && added != NULL) added(user, term, root);
       free(term);
     }

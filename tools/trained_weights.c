@@ -48,7 +48,7 @@ static bool is_float(egraph_dtype dtype) {
          dtype == EGRAPH_BFLOAT16;
 }
 
-/// From the plan alone: it does not say why.
+/// Notes the weights of a plan alone, which has no reasons.
 static void note_plan(weight_list *list) {
   const rank_run *r = list->run;
   for (uint32_t i = 0; i < r->input_count; i++) {
@@ -73,7 +73,7 @@ static bool same_why(const weight_row *a, const weight_row *b) {
          (a->why != NULL && b->why != NULL && strcmp(a->why, b->why) == 0);
 }
 
-/// All rows of the reason that row `first` is the first of.
+/// Prints all rows that have the reason of row `first`.
 static void print_reason(const weight_list *list, size_t first) {
   size_t count = 0;
   for (size_t i = first; i < list->rest_count; i++) {
@@ -123,16 +123,15 @@ egraph_status print_trained(const egraph_graph *model, const egraph_training *tr
   return print_list(&list, status, false);
 }
 
-/// Weights whose values nobody gave are random: that is said.
+/// Prints how many weights have no values of their own and are random.
 static void print_drawn(const rank_run *r) {
   uint64_t drawn = (uint64_t)r->drawn + egraph_graph_info_of(r->graph).absent_weights;
-  if (r->flags->json) {
+  if (r->flags->json)
     json_int("drawn_weights", drawn);
-  } else if (drawn != 0) {
+  else if (drawn != 0)
     printf("weights     %" PRIu64 " have no data and are drawn from seed %" PRIu64 "%s\n",
            drawn, r->flags->seed,
            r->model == NULL ? "; give the model with --weights" : "");
-  }
 }
 
 void rank_run_print_weights(const rank_run *r) {

@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include "base/signals.h"
+#include "base/parallel.h"
 #include "exec/cpu/chain.h"
 #include "exec/cpu/families.h"
 #include "exec/cpu/kernel_threads.h"

@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include "base/signals.h"
+#include "base/parallel.h"
 #include "exec/gate.h"
 
 struct eg_team {

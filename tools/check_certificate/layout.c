@@ -42,20 +42,18 @@ static double far_price(const layout_check *k, const link *l, uint32_t label) {
   return k->dead[l->label + label] ? INFINITY : -k->price[l->label + label];
 }
 
-static bool is_in_cut(const layout_check *k, uint32_t cut, uint32_t op) {
-  for (uint32_t i = k->cut_begin[cut]; i < k->cut_begin[cut + 1]; i++)
-    if (k->cut_op[i] == op) return true;
-  return false;
-}
-
 /// The label that a strategy gives a link of its value's producers.
 static uint32_t label_of(const layout_check *k, const link *l, uint32_t s) {
   const layout_text *t = &k->t;
   uint32_t op = t->op_of[s], nth = 0;
+  bool is_in_cut = false;
   switch (l->kind) {
   case MADE:
   case TIED: return t->output[s] - t->place_begin[l->value];
-  case IN_CUT: return is_in_cut(k, l->at, op) ? 0 : 1;
+  case IN_CUT:
+    for (uint32_t i = k->cut_begin[l->at]; i < k->cut_begin[l->at + 1]; i++)
+      is_in_cut = is_in_cut || k->cut_op[i] == op;
+    return is_in_cut ? 0 : 1;
   case USED:
     for (uint32_t i = t->input_begin[op]; i < t->input_begin[op + 1]; i++)
       if (t->input[i] == l->value && nth++ == l->nth)
@@ -67,47 +65,47 @@ static uint32_t label_of(const layout_check *k, const link *l, uint32_t s) {
   return 0;
 }
 
-static double cost_of_strategy(const layout_check *k, uint32_t s) {
-  const layout_text *t = &k->t;
-  uint32_t v = layout_text_value_of(t, s);
-  double cost = multiply_down(t->cost[s], t->cost_times[v]);
-  for (uint32_t r = 0; r < t->rows; r++) {
-    double memory =
-        multiply_down(t->memory[(size_t)s * LAYOUT_ROWS + r], t->memory_times[v]);
-    cost = plus(cost, fmax(multiply_down(memory, k->price_of_row[r]), 0));
+/// A cost and the price of its memory, both of a value.
+static double cost_with_memory(const layout_check *k, uint32_t value, double cost,
+                               const double *memory) {
+  double sum = multiply_down(cost, k->t.cost_times[value]);
+  for (uint32_t r = 0; r < k->t.rows; r++) {
+    double amount = multiply_down(memory[r], k->t.memory_times[value]);
+    sum = plus(sum, fmax(multiply_down(amount, k->price_of_row[r]), 0));
   }
+  return sum;
+}
+
+/// Adds the prices of the links of a value's producers, at the labels of a strategy;
+/// LAYOUT_NONE: at those of a value that is not made.
+static double add_prices(const layout_check *k, uint32_t v, uint32_t s, double cost) {
   for (uint32_t i = k->link_begin[v]; i < k->link_begin[v + 1]; i++) {
     const link *l = &k->link[k->link_of[i]];
-    double price = near_price(k, l, label_of(k, l, s));
+    double price = near_price(k, l, s == LAYOUT_NONE ? l->labels - 1 : label_of(k, l, s));
     if (isinf(price)) return INFINITY;
     cost = plus(cost, price);
   }
   return cost;
 }
 
+static double cost_of_strategy(const layout_check *k, uint32_t s) {
+  uint32_t v = layout_text_value_of(&k->t, s);
+  return add_prices(
+      k, v, s,
+      cost_with_memory(k, v, k->t.cost[s], k->t.memory + (size_t)s * LAYOUT_ROWS));
+}
+
 /// The cost of the producers of a value when it is not made.
 static double cost_of_nothing(const layout_check *k, uint32_t v) {
-  double cost = 0;
-  if (k->required[v]) return INFINITY;
-  for (uint32_t i = k->link_begin[v]; i < k->link_begin[v + 1]; i++) {
-    const link *l = &k->link[k->link_of[i]];
-    double price = near_price(k, l, l->labels - 1);
-    if (isinf(price)) return INFINITY;
-    cost = plus(cost, price);
-  }
-  return cost;
+  return k->required[v] ? INFINITY : add_prices(k, v, LAYOUT_NONE, 0);
 }
 
 /// The share of an arc in each of the trees of its value.
 static double share_of_arc(const layout_check *k, uint32_t a) {
   const layout_text *t = &k->t;
   uint32_t v = t->place_value[t->arc_from[a]];
-  double cost = multiply_down(t->arc_cost[a], t->cost_times[v]);
-  for (uint32_t r = 0; r < t->rows; r++) {
-    double memory =
-        multiply_down(t->arc_memory[(size_t)a * LAYOUT_ROWS + r], t->memory_times[v]);
-    cost = plus(cost, fmax(multiply_down(memory, k->price_of_row[r]), 0));
-  }
+  double cost =
+      cost_with_memory(k, v, t->arc_cost[a], t->arc_memory + (size_t)a * LAYOUT_ROWS);
   if (k->trees_of[v] > 1) cost = nextafter(cost / k->trees_of[v], 0);
   return fmax(cost, 0);
 }

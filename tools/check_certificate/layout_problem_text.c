@@ -46,14 +46,19 @@ static bool read_rows(certificate *c, uint32_t rows, bool may_be_none, double *o
 }
 
 // Every record takes a line of some bytes, which bounds the sizes by that of the file.
+/// Reads the next line up to its first word, which must be `wanted`.
+static bool expect_line(certificate *c, const char *wanted) {
+  const char *word;
+  return layout_text_line(c, &word) && expect(c, word, wanted);
+}
+
 static bool read_sizes(certificate *c, layout_text *t) {
   uint32_t *const sizes[] = {
       &t->values,     &t->places,       &t->arcs,  &t->operators,   &t->inputs,
       &t->strategies, &t->needs,        &t->roots, &t->root_places, &t->ties,
       &t->members,    &t->forced_count, &t->rows};
   uint32_t most = c->in.size < UINT32_MAX / 4 ? (uint32_t)c->in.size : UINT32_MAX / 4;
-  const char *word;
-  if (!layout_text_line(c, &word) || !expect(c, word, "sizes")) return false;
+  if (!expect_line(c, "sizes")) return false;
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
     if (!certificate_index(c, "a size", most, sizes[i])) return false;
   if (t->rows < 1 || t->rows > LAYOUT_ROWS)
@@ -94,10 +99,9 @@ static bool allocate(certificate *c, layout_text *t) {
 }
 
 static bool read_values(certificate *c, layout_text *t) {
-  const char *word;
   for (uint32_t v = 0; v < t->values; v++) {
     uint32_t first = t->place_begin[v], layouts;
-    if (!layout_text_line(c, &word) || !expect(c, word, "value") ||
+    if (!expect_line(c, "value") ||
         !certificate_index(c, "layouts", t->places - first + 1, &layouts) ||
         !read_amount(c, "factor of cost", false, &t->cost_times[v]) ||
         !read_amount(c, "factor of memory", false, &t->memory_times[v]) ||
@@ -115,11 +119,10 @@ static bool read_values(certificate *c, layout_text *t) {
 }
 
 static bool read_arcs(certificate *c, layout_text *t) {
-  const char *word;
   uint32_t *value;
   if (!INPUT_ROOM(&c->in, value, t->arcs)) return false;
   for (uint32_t a = 0; a < t->arcs; a++) {
-    if (!layout_text_line(c, &word) || !expect(c, word, "arc") ||
+    if (!expect_line(c, "arc") ||
         !certificate_index(c, "place", t->places, &t->arc_from[a]) ||
         !certificate_index(c, "place", t->places, &t->arc_to[a]) ||
         !read_amount(c, "cost", false, &t->arc_cost[a]) ||
@@ -142,12 +145,11 @@ static bool read_items(certificate *c, uint32_t limit, uint32_t room, uint32_t *
 }
 
 static bool read_strategy(certificate *c, layout_text *t, uint32_t op, uint32_t s) {
-  const char *word;
   uint32_t value = t->op_value[op], need = t->need_begin[s];
   uint32_t count = t->input_begin[op + 1] - t->input_begin[op];
   if (need + count > t->needs || need + count < need)
     return certificate_refuse(c, "there are more needs than the sizes say");
-  if (!layout_text_line(c, &word) || !expect(c, word, "strategy") ||
+  if (!expect_line(c, "strategy") ||
       !certificate_index(c, "place", t->places, &t->output[s]))
     return false;
   for (uint32_t i = 0; i < count; i++) {
@@ -165,10 +167,9 @@ static bool read_strategy(certificate *c, layout_text *t, uint32_t op, uint32_t 
 }
 
 static bool read_operators(certificate *c, layout_text *t) {
-  const char *word;
   for (uint32_t op = 0; op < t->operators; op++) {
     uint32_t begin = t->input_begin[op], count, strategies, first = t->strategy_begin[op];
-    if (!layout_text_line(c, &word) || !expect(c, word, "operator") ||
+    if (!expect_line(c, "operator") ||
         !certificate_index(c, "value", t->values, &t->op_value[op]) ||
         !certificate_index(c, "strategies", t->strategies - first + 1, &strategies) ||
         !read_items(c, t->values, t->inputs - begin, t->input + begin, &count))
@@ -184,11 +185,11 @@ static bool read_operators(certificate *c, layout_text *t) {
 }
 
 static bool read_roots_and_ties(certificate *c, layout_text *t) {
-  const char *word, *kind;
+  const char *kind;
   uint32_t count;
   for (uint32_t r = 0; r < t->roots; r++) {
     uint32_t begin = t->root_begin[r];
-    if (!layout_text_line(c, &word) || !expect(c, word, "root") ||
+    if (!expect_line(c, "root") ||
         !certificate_index(c, "value", t->values, &t->root_value[r]) ||
         !read_items(c, t->places, t->root_places - begin, t->root_place + begin, &count))
       return false;
@@ -199,9 +200,7 @@ static bool read_roots_and_ties(certificate *c, layout_text *t) {
   }
   for (uint32_t i = 0; i < t->ties; i++) {
     uint32_t begin = t->tie_begin[i];
-    if (!layout_text_line(c, &word) || !expect(c, word, "tie") ||
-        !certificate_name(c, "kind", &kind))
-      return false;
+    if (!expect_line(c, "tie") || !certificate_name(c, "kind", &kind)) return false;
     t->tie_sources[i] = strcmp(kind, "sources") == 0;
     if (!t->tie_sources[i] && !expect(c, kind, "strategies")) return false;
     if (!read_items(c, t->tie_sources[i] ? t->values : t->operators, t->members - begin,

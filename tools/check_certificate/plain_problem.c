@@ -133,7 +133,7 @@ static bool read_root_name(problem_json *json, void *user) {
   return json_string(json, &r->root_name[r->root_names++]);
 }
 
-static bool read_part(problem_json *json, const char *key, void *user) {
+static bool read_section(problem_json *json, const char *key, void *user) {
   reader *r = user;
   if (strcmp(key, "nodes") == 0)
     return r->problem->nodes == 0 ? json_object(json, read_node, r)
@@ -185,7 +185,7 @@ static bool index_rows(reader *r) {
 bool plain_problem_read(input *in, plain_problem *out) {
   *out = (plain_problem){.nodes = 0};
   reader r = {.json = {.in = *in}, .problem = out};
-  bool good = size_rooms(&r) && json_object(&r.json, read_part, &r) &&
+  bool good = size_rooms(&r) && json_object(&r.json, read_section, &r) &&
               json_end(&r.json) && resolve(&r) && index_rows(&r);
   in->blocks = r.json.in.blocks;
   return good;

@@ -1,5 +1,5 @@
 // JSON of a problem file, value by value: the caller asks for what must come next.
-// Nothing recurses; names are decoded in place.
+// Names are decoded in place. The depth of calls is that of the known keys.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef CHECK_PROBLEM_JSON_H
 #define CHECK_PROBLEM_JSON_H

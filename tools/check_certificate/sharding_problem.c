@@ -74,7 +74,7 @@ static bool read_of_problem(problem_json *json, const char *key, void *user) {
   return p->limited = json_int64(json, &p->limit);
 }
 
-static bool read_part(problem_json *json, const char *key, void *user) {
+static bool read_section(problem_json *json, const char *key, void *user) {
   parts *p = user;
   if (strcmp(key, "problem") != 0) return json_skip(json);
   if (p->found) return json_refuse(json, "two problems");
@@ -83,7 +83,7 @@ static bool read_part(problem_json *json, const char *key, void *user) {
 }
 
 static bool read_file(problem_json *json, parts *p) {
-  if (!json_object(json, read_part, p)) return false;
+  if (!json_object(json, read_section, p)) return false;
   return p->found ? json_end(json) : json_refuse(json, "no problem");
 }
 

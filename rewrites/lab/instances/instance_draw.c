@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-#include "base/type_messages.h"
+#include "base/status.h"
 #include "rewrites/lab/instances/instance_numbers.h"
 
 // PART_AXES: parts may differ on one of so many dimensions, counted from the last one.

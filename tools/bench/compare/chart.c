@@ -124,64 +124,48 @@ static void write_bar(FILE *file, const compare_row *row, double unit, double x,
   write_text(file, left + width + 5, base, "value", label);
 }
 
-static size_t count_panel(const compare_row *const *rows, size_t count, size_t first) {
-  size_t in_panel = 0;
-  for (size_t i = first; i < count; i++)
-    in_panel += is_same_panel(rows[i], rows[first]);
-  return in_panel;
-}
-
 static bool begins_panel(const compare_row *const *rows, size_t at) {
   for (size_t i = 0; i < at; i++)
     if (is_same_panel(rows[i], rows[at])) return false;
   return true;
 }
 
-static void write_panel(FILE *file, const compare_row *const *rows, size_t count,
-                        size_t first, double x, double y) {
+/// Writes the panel that row `first` begins, or only counts its rows (file NULL).
+static size_t write_panel(FILE *file, const compare_row *const *rows, size_t count,
+                          size_t first, double x, double y) {
   char title[160];
   const compare_row *row = rows[first];
+  size_t in_panel = 0;
   double unit = panel_unit(rows, count, row);
-  const char *machine = row_cell(row, COL_MACHINE);
   (void)snprintf(title, sizeof title, "%.40s, %.10s of %.40s, %.10s",
-                 row_cell(row, COL_MODEL), row_cell(row, COL_DEVICES), machine,
-                 row_cell(row, COL_TYPE));
-  write_text(file, x, y + 12, "title", title);
+                 row_cell(row, COL_MODEL), row_cell(row, COL_DEVICES),
+                 row_cell(row, COL_MACHINE), row_cell(row, COL_TYPE));
+  if (file != NULL) write_text(file, x, y + 12, "title", title);
   y += LINE_HEIGHT + 2;
   for (size_t i = first; i < count; i++) {
     if (!is_same_panel(rows[i], row)) continue;
-    write_bar(file, rows[i], unit, x, y);
-    y += LINE_HEIGHT;
+    if (file != NULL)
+      write_bar(file, rows[i], unit, x, y + (double)in_panel * LINE_HEIGHT);
+    in_panel++;
   }
+  return in_panel;
 }
 
-/// Where panels stand: each column takes the next one where it is shortest.
-typedef struct panel_columns {
-  double bottom[PANELS_ABREAST];
-} panel_columns;
-
-static int shortest(const panel_columns *columns) {
-  int at = 0;
-  for (int i = 1; i < PANELS_ABREAST; i++)
-    if (columns->bottom[i] < columns->bottom[at]) at = i;
-  return at;
-}
-
-/// Writes the panels, or only finds out how low they reach (file NULL).
+/// Writes the panels, or only finds out how low they reach (file NULL): each goes to the
+/// column that is the shortest.
 static double write_panels(FILE *file, const compare_row *const *rows, size_t count) {
-  panel_columns columns;
-  double lowest = HEAD_HEIGHT;
+  double bottom[PANELS_ABREAST], lowest = HEAD_HEIGHT;
   for (int i = 0; i < PANELS_ABREAST; i++)
-    columns.bottom[i] = HEAD_HEIGHT;
+    bottom[i] = HEAD_HEIGHT;
   for (size_t i = 0; i < count; i++) {
     if (!begins_panel(rows, i)) continue;
-    int at = shortest(&columns);
-    if (file != NULL)
-      write_panel(file, rows, count, i, MARGIN + (double)at * PANEL_WIDTH,
-                  columns.bottom[at]);
-    columns.bottom[at] +=
-        LINE_HEIGHT * (double)(count_panel(rows, count, i) + 1) + 2 * MARGIN;
-    lowest = fmax(lowest, columns.bottom[at]);
+    int at = 0;
+    for (int k = 1; k < PANELS_ABREAST; k++)
+      if (bottom[k] < bottom[at]) at = k;
+    size_t in_panel =
+        write_panel(file, rows, count, i, MARGIN + (double)at * PANEL_WIDTH, bottom[at]);
+    bottom[at] += LINE_HEIGHT * (double)(in_panel + 1) + 2 * MARGIN;
+    lowest = fmax(lowest, bottom[at]);
   }
   return lowest;
 }

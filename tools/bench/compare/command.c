@@ -267,23 +267,23 @@ static void measure_all(comparison *c) {
   }
 }
 
-/// Where another search is ahead of the product's own, or has a plan and the product's
-/// own has none, though it was asked.
+/// Prints where another search is ahead of the product's own, or has a plan where the
+/// product's own was asked and has none.
 static void print_behind(const compare_row *const *rows, size_t count) {
   static const double ROUNDING = 1e-6;
   size_t behind = 0;
   for (size_t i = 0; i < count; i++) {
     double own = rows_own_seconds(rows, count, rows[i]), seconds = row_seconds(rows[i]);
-    if (isfinite(seconds) && !isfinite(own) && rows_have_own(rows, count, rows[i])) {
-      show(stdout, "%s has a plan of %s, %s devices, %s, where egraph has none\n",
-           row_cell(rows[i], COL_SEARCH), row_cell(rows[i], COL_MODEL),
-           row_cell(rows[i], COL_DEVICES), row_cell(rows[i], COL_TYPE));
-      behind++;
-    }
-    if (!(seconds < own * (1 - ROUNDING))) continue; // NAN, too
-    show(stdout, "%s is ahead on %s, %s devices, %s: %.4g of the seconds\n",
-         row_cell(rows[i], COL_SEARCH), row_cell(rows[i], COL_MODEL),
-         row_cell(rows[i], COL_DEVICES), row_cell(rows[i], COL_TYPE), seconds / own);
+    bool is_alone =
+        isfinite(seconds) && !isfinite(own) && rows_have_own(rows, count, rows[i]);
+    if (!is_alone && !(seconds < own * (1 - ROUNDING))) continue; // NAN, too
+    show(stdout, "%s %s %s, %s devices, %s", row_cell(rows[i], COL_SEARCH),
+         is_alone ? "has a plan of" : "is ahead on", row_cell(rows[i], COL_MODEL),
+         row_cell(rows[i], COL_DEVICES), row_cell(rows[i], COL_TYPE));
+    if (is_alone)
+      printf(", where egraph has none\n");
+    else
+      printf(": %.4g of the seconds\n", seconds / own);
     behind++;
   }
   if (behind == 0) printf("egraph is behind no other search\n");
@@ -433,12 +433,11 @@ int command_bench_compare(int argc, char **argv) {
                          .types = "float32",
                          .work = 20000,
                          .seed = 1};
-  command cmd = {
-      .name = "bench compare",
-      .usage = "[--models LIST] [--machine LIST] [--nodes LIST] [options]",
-      .summary = "Plans training steps of published models for machines by every search "
-                 "there is, each in a process of its own, simulates the plans, and "
-                 "stands them side by side. Lists are separated by commas."};
+  command cmd = new_command(
+      "bench compare", "[--models LIST] [--machine LIST] [--nodes LIST] [options]", 0, 0,
+      "Plans training steps of published models for machines by every search there is, "
+      "each in a process of its own, simulates the plans, and stands them side by side. "
+      "Lists are separated by commas.");
   add_heading(&cmd, "Rows");
   add_switch(&cmd, "--list", &flags.lists,
              "print models, with the source of their configuration, and searches");

@@ -110,15 +110,20 @@ static egraph_status simulate(const egraph_plan *plan, const char *machine, doub
   return EGRAPH_OK;
 }
 
+/// Sets the status of a row, and by how many bytes memory is short (0 or less: it is
+/// not).
+static void tell_fit(compare_row *row, double short_bytes, compare_status otherwise) {
+  bool is_short = short_bytes > 0;
+  row_set(row, COL_STATUS, compare_status_word(is_short ? STATUS_TOO_LARGE : otherwise));
+  if (is_short) row_set_real(row, COL_SHORT, short_bytes);
+}
+
 static egraph_status tell_plan(const compare_case *c, const egraph_plan *plan,
                                compare_row *row) {
   egraph_plan_info info = egraph_plan_info_of(plan);
   double simulated;
   EG_TRY(simulate(plan, c->machine, &simulated));
-  bool is_short = info.memory > info.memory_limit;
-  row_set(row, COL_STATUS,
-          compare_status_word(is_short ? STATUS_TOO_LARGE : STATUS_FITS));
-  if (is_short) row_set_real(row, COL_SHORT, info.memory - info.memory_limit);
+  tell_fit(row, info.memory - info.memory_limit, STATUS_FITS);
   row_set_real(row, COL_SIMULATED, simulated);
   row_set_real(row, COL_MEMORY, info.memory);
   row_set(row, COL_MESH, info.mesh);
@@ -127,10 +132,7 @@ static egraph_status tell_plan(const compare_case *c, const egraph_plan *plan,
 
 /// A pipeline has no plan: it was simulated by its search.
 static void tell_pipeline(const egraph_report *report, compare_row *row) {
-  bool is_short = report->excess_memory > 0;
-  row_set(row, COL_STATUS,
-          compare_status_word(is_short ? STATUS_TOO_LARGE : STATUS_FITS));
-  if (is_short) row_set_real(row, COL_SHORT, report->excess_memory);
+  tell_fit(row, report->excess_memory, STATUS_FITS);
   row_set_real(row, COL_SIMULATED, report->overlapped);
   row_set_real(row, COL_MEMORY, report->peak_memory);
 }
@@ -139,13 +141,9 @@ static void tell_pipeline(const egraph_report *report, compare_row *row) {
 static void tell_absence(egraph_result *result, compare_row *row) {
   const egraph_report *report = egraph_result_report(result);
   egraph_plan *none;
-  bool is_short = report->least_memory > report->memory_limit;
-  row_set(row, COL_STATUS,
-          compare_status_word(is_short ? STATUS_TOO_LARGE : STATUS_NONE_FOUND));
-  if (is_short) {
-    row_set_real(row, COL_SHORT, report->least_memory - report->memory_limit);
-    row_set_real(row, COL_MEMORY, report->least_memory);
-  }
+  double short_bytes = report->least_memory - report->memory_limit;
+  tell_fit(row, short_bytes, STATUS_NONE_FOUND);
+  if (short_bytes > 0) row_set_real(row, COL_MEMORY, report->least_memory);
   if (egraph_result_take_plan(result, &none) == EGRAPH_OK)
     egraph_plan_destroy(none); // there was one after all
   else

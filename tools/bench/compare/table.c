@@ -92,19 +92,16 @@ static bool is_amount(const char *text, bool is_real) {
   return *end == '\0' && errno == 0 && isfinite(value);
 }
 
-static bool is_status(const char *text) {
-  for (size_t s = 0; s < COMPARE_STATUSES; s++)
-    if (strcmp(text, STATUS_WORDS[s]) == 0) return true;
-  return false;
-}
-
 /// The first column whose cell cannot be one of this command; COMPARE_COLUMNS: none.
 static size_t find_wrong_cell(const text_array *cells) {
   for (size_t c = 0; c < COMPARE_COLUMNS; c++) {
     const char *text = cells->items[c];
     bool must_be_there = COLUMNS[c].role != RESULT;
     if (COLUMNS[c].kind != TEXT && !is_amount(text, COLUMNS[c].kind == REAL)) return c;
-    if (c == COL_STATUS ? !is_status(text) : must_be_there && *text == '\0') return c;
+    bool is_status = false;
+    for (size_t s = 0; s < COMPARE_STATUSES; s++)
+      is_status = is_status || strcmp(text, STATUS_WORDS[s]) == 0;
+    if (c == COL_STATUS ? !is_status : must_be_there && *text == '\0') return c;
   }
   return COMPARE_COLUMNS;
 }

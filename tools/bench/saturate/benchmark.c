@@ -128,12 +128,6 @@ static bool set_raw(bench_spec *spec, const char *kind, size_t length, const cha
   return true;
 }
 
-// "add-5000".
-static bool set_raw_by_name(bench_spec *spec, const char *name) {
-  const char *hyphen = strrchr(name, '-');
-  return hyphen != NULL && set_raw(spec, name, (size_t)(hyphen - name), hyphen + 1);
-}
-
 // ---- lines -----------------------------------------------------------------------
 
 static bool add_file(const char *folder, const char *name, text_array *names,
@@ -188,24 +182,22 @@ static bool read_lines(bench_spec *spec, const char *folder, char *text) {
   return true;
 }
 
-static bool set_name(bench_spec *spec, const char *name) {
-  size_t length = strlen(name);
-  if (length >= MAX_BENCH_NAME || strspn(name, LETTERS) != length) return false;
-  memcpy(spec->name, name, length + 1);
-  return true;
-}
-
 bool bench_spec_read(const char *folder, const char *name, bench_spec *out) {
   *out = (bench_spec){.raw = RAW_NONE,
                       .scheduler = "simple",
                       .iterations = UINT32_MAX,
                       .nodes = UINT32_MAX};
   char file[MAX_BENCH_NAME + sizeof ".bench"], *text = NULL;
-  bool fine = set_name(out, name);
+  const char *hyphen = strrchr(name, '-'); // "add-5000" needs no file
+  size_t length = strlen(name);
+  bool fine = length < MAX_BENCH_NAME && strspn(name, LETTERS) == length;
   if (fine) {
-    (void)snprintf(file, sizeof file, "%s.bench", out->name);
+    memcpy(out->name, name, length + 1);
+    (void)snprintf(file, sizeof file, "%s.bench", name);
     text = file_text(folder, file);
-    fine = text != NULL ? read_lines(out, folder, text) : set_raw_by_name(out, name);
+    fine = text != NULL ? read_lines(out, folder, text)
+                        : hyphen != NULL &&
+                              set_raw(out, name, (size_t)(hyphen - name), hyphen + 1);
   }
   if (!fine && text == NULL)
     fprintf(stderr, "egraph: no benchmark '%s'; egraph bench saturate --list shows all\n",

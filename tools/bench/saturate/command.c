@@ -328,15 +328,13 @@ static int run_bench(const saturate_bench_flags *flags, const positional *words)
 
 int command_bench_saturate(int argc, char **argv) {
   saturate_bench_flags flags = {.threads = 1, .repeats = 1, .iterations = UINT32_MAX};
-  command cmd = {.name = "bench saturate",
-                 .usage = "[NAME...] [options]",
-                 .summary =
-                     "Measures saturation of plain terms, each benchmark in a process of "
-                     "its own, and compares nodes and classes after each iteration with "
-                     "those that the rules imply. A NAME may be a pattern (\"ac*\"), or "
-                     "a raw benchmark of another size (add-5000).",
-                 .max_positional = MAX_POSITIONAL,
-                 .words = ""}; // names, not files
+  command cmd =
+      new_command("bench saturate", "[NAME...] [options]", 0, MAX_POSITIONAL,
+                  "Measures saturation of plain terms, each benchmark in a process of "
+                  "its own, and compares nodes and classes after each iteration with "
+                  "those that the rules imply. A NAME may be a pattern (\"ac*\"), or a "
+                  "raw benchmark of another size (add-5000).");
+  cmd.words = ""; // names, not files
   add_heading(&cmd, "Benchmarks");
   add_switch(&cmd, "--list", &flags.list, "print the names only");
   add_text(&cmd, "--spec DIR", &flags.folder,
