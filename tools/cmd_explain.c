@@ -68,8 +68,7 @@ int command_explain(int argc, char **argv) {
   PARSE_ARGUMENTS(models, &cmd, argc, argv);
   view.json = flags.json;
   view.costs = &flags.costs;
-  // A plan is read here, and priced where a machine is named; egraph plan searches for
-  // it.
+  // A plan is read here, and priced where a machine is named; egraph plan makes it.
   if (is_plan_file(models.items[0]))
     return given_flags_matter(&cmd, &models, PLAN, "a plan that is there",
                               "give it to egraph plan")

@@ -1,6 +1,5 @@
-// Sets of rules that are made from others: egraph rules correct, rules that hold on a
-// part of their result, corrected; egraph rules minimize, the smallest set that implies
-// others.
+// Rules made from others: egraph rules correct, rules that hold on a part of their
+// result, corrected; egraph rules minimize, the smallest set that implies others.
 // SPDX-License-Identifier: Apache-2.0
 #include <stdio.h>
 

@@ -49,8 +49,7 @@ static void print_sharding_json(egraph_shard_info info, const egraph_shard_plan 
   json_end();
 }
 
-/// Prints the last line that the contest asks for; empty brackets when there is no
-/// choice.
+/// Prints the last line that the contest asks for; empty brackets: no choice.
 static void print_choices(uint32_t nodes, const uint32_t *choice) {
   printf("[");
   for (uint32_t node = 0; choice != NULL && node < nodes; node++)

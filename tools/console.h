@@ -50,8 +50,7 @@ amount_text date_text(int64_t seconds, const char *format);
 bool progress_line(const char *phase, const char *format, ...) EG_PRINTF(2, 3);
 void progress_clear(void);
 void install_interrupt(void);
-/// True when Ctrl-C was pressed since install_interrupt: callers then stop with what they
-/// have.
+/// True when Ctrl-C was pressed since install_interrupt: callers then end early.
 bool interrupted(void);
 
 /// JSON objects, keys in the order they are written: to a file, or to standard output
@@ -70,8 +69,7 @@ void json_bool(const char *key, bool value);
 /// A value that is JSON text already.
 void json_value(const char *key, const char *json);
 
-/// A member of an object. The type of the value chooses its form; a text NULL is left
-/// out.
+/// A member of an object, in the form of its type; a text NULL is left out.
 typedef struct json_field {
   const char *key;
   enum { JSON_TEXT, JSON_REAL, JSON_WHOLE, JSON_TRUTH } kind;

@@ -179,8 +179,7 @@ bool rank_run_open_files(rank_run *r) {
 
 // ---- what a run leaves ----------------------------------------------------------
 
-/// Adds weights, and with `states` what the optimizer keeps, as they are after the last
-/// step.
+/// Adds weights, and with `states` those of the optimizer, as the last step left them.
 static egraph_status collect(const rank_run *r, bool states, egraph_arrays *out) {
   const egraph_tensor *last = r->outputs + (size_t)(r->rows - 1) * r->output_count;
   for (uint32_t o = 0; o < r->output_count; o++)

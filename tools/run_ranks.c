@@ -83,8 +83,7 @@ static int64_t size_in_plan(const egraph_graph *step, const egraph_dim *dim) {
   return 0;
 }
 
-/// Takes constants that a model computes from its open dimensions, at the sizes of the
-/// plan.
+/// Takes constants that a model computes from its open dimensions, at the plan's sizes.
 static egraph_status take_sized_weights(rank_run *r) {
   const egraph_graph *step = egraph_plan_graph(r->plan);
   uint32_t count = egraph_graph_open_dims(r->model);

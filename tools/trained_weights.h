@@ -1,5 +1,4 @@
-// The weights of a training step: which are trained, and ties that several operators
-// share.
+// Weights of a training step: which are trained, and which several operators share.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_TOOLS_TRAINED_WEIGHTS_H
 #define EG_TOOLS_TRAINED_WEIGHTS_H

@@ -365,8 +365,7 @@ static int run_comparison(const compare_flags *flags) {
 
 enum { MAX_NAMES = 1024 };
 
-/// Offers all names of a list for the flag added last. `words` must live as long as the
-/// flag.
+/// Offers all names of a list for the flag added last, whose lifetime `words` must have.
 static void offer_names(command *cmd, names name_at, char words[MAX_NAMES]) {
   size_t used = 0;
   words[0] = '\0';

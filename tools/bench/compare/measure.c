@@ -110,8 +110,7 @@ static egraph_status simulate(const egraph_plan *plan, const char *machine, doub
   return EGRAPH_OK;
 }
 
-/// Sets the status of a row, and by how many bytes memory is short (0 or less: it is
-/// not).
+/// Sets the status of a row, and the bytes that memory is short of (0 or less: none).
 static void tell_fit(compare_row *row, double short_bytes, compare_status otherwise) {
   bool is_short = short_bytes > 0;
   row_set(row, COL_STATUS, compare_status_word(is_short ? STATUS_TOO_LARGE : otherwise));
