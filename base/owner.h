@@ -6,9 +6,8 @@
 //   typedef struct eg_arcs { eg_u32s from, to; eg_doubles cost; bool is_sorted; }
 //   eg_arcs; EG_OWNER_DEFINE(eg_arcs, (eg_u32s, from, to), (eg_doubles, cost))
 //
-// EG_OWNER_DEFINE_STATIC does the same for a structure of one file. A structure whose
-// fields begin with another value than zero has functions of its own with EG_INIT_MEMBERS
-// and EG_DEINIT_MEMBERS.
+// EG_OWNER_DEFINE_STATIC does the same for a structure of one file. Functions by hand use
+// EG_INIT_MEMBERS and EG_DEINIT_MEMBERS.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_OWNER_H
 #define EG_BASE_OWNER_H
@@ -20,9 +19,11 @@
 /// fail. type_deinit must accept zeros.
 #define EG_OWNED(type, name) __attribute__((cleanup(type##_deinit))) type name = {0}
 
-#define EG_OWNER_DEFINE(type, ...)                                                       \
+#define EG_OWNER_DEFINE(type, ...) EG_OWNER_DEFINE_FROM(type, (0), __VA_ARGS__)
+/// Where other fields begin with other values: (.cost = INFINITY, .alloc = alloc).
+#define EG_OWNER_DEFINE_FROM(type, values, ...)                                          \
   void type##_init(type *self, egraph_allocator alloc) {                                 \
-    *self = (type){0};                                                                   \
+    *self = (type){EG_UNPACK_ values};                                                   \
     EG_INIT_MEMBERS(self, alloc, __VA_ARGS__)                                            \
   }                                                                                      \
   void type##_deinit(type *self) { EG_DEINIT_MEMBERS(self, __VA_ARGS__) }
@@ -39,10 +40,33 @@
     return eg_made_;                                                                     \
   } while (0)
 
+/// A local pointer, at first NULL, to an object that type_destroy frees where the scope
+/// ends, unless type_take(&name) hands it over; after EG_HOLDER_DEFINE(type).
+#define EG_HELD(type, name) __attribute__((cleanup(type##_unhold))) type *name = NULL
+#define EG_HOLDER_DEFINE(type)                                                           \
+  __attribute__((unused)) static inline void type##_unhold(type **held) {                \
+    type##_destroy(*held);                                                               \
+  }                                                                                      \
+  __attribute__((unused)) static inline type *type##_take(type **held) {                 \
+    type *taken = *held;                                                                 \
+    *held = NULL;                                                                        \
+    return taken;                                                                        \
+  }
+
+/// As EG_LOCAL, with values of other fields: EG_LOCAL_WITH(writer, w, alloc, .out = out);
+/// for types of EG_OWNER_DEFINE_STATIC.
+#define EG_LOCAL_WITH(type, name, alloc, ...)                                            \
+  __attribute__((cleanup(type##_deinit))) type name = {__VA_ARGS__};                     \
+  type##_init_members(&name, alloc)
+
 #define EG_OWNER_DEFINE_STATIC(type, ...)                                                \
-  static void type##_init(type *self, egraph_allocator alloc) {                          \
-    *self = (type){0};                                                                   \
+  __attribute__((unused)) static void type##_init_members(type *self,                    \
+                                                          egraph_allocator alloc) {      \
     EG_INIT_MEMBERS(self, alloc, __VA_ARGS__)                                            \
+  }                                                                                      \
+  __attribute__((unused)) static void type##_init(type *self, egraph_allocator alloc) {  \
+    *self = (type){0};                                                                   \
+    type##_init_members(self, alloc);                                                    \
   }                                                                                      \
   static void type##_deinit(type *self) { EG_DEINIT_MEMBERS(self, __VA_ARGS__) }
 

@@ -17,11 +17,14 @@
 
 #include <assert.h>
 
+#include "base/owner.h"
+
 typedef struct backtracking {
   eg_graph_search *search;
   double alpha;
   eg_u32s queue; // binary heap of graphs
 } backtracking;
+EG_OWNER_DEFINE_STATIC(backtracking, (eg_u32s, queue))
 
 // ---- the queue ----------------------------------------------------------------------
 
@@ -80,20 +83,14 @@ static egraph_status queue_found(void *user, const uint32_t *roots, double secon
   return enqueue(b, graph);
 }
 
-static egraph_status follow_cheapest_graphs(backtracking *b) {
-  EG_TRY(enqueue(b, 0));
-  while (b->queue.len != 0 && !eg_graph_search_is_over(b->search))
-    EG_TRY(eg_graph_search_visit(b->search, dequeue(b), queue_found, b));
-  eg_graph_search_end(b->search, EG_GRAPH_STOP_EXHAUSTED);
-  return EGRAPH_OK;
-}
-
 egraph_status eg_backtracking_search(eg_graph_search *search) {
-  backtracking b = {.search = search, .alpha = search->input->search->alpha};
-  eg_u32s_init(&b.queue, search->alloc);
-  egraph_status status = follow_cheapest_graphs(&b);
-  eg_u32s_deinit(&b.queue);
-  return status;
+  EG_LOCAL_WITH(backtracking, b, search->alloc, .search = search,
+                .alpha = search->input->search->alpha);
+  EG_TRY(enqueue(&b, 0));
+  while (b.queue.len != 0 && !eg_graph_search_is_over(search))
+    EG_TRY(eg_graph_search_visit(search, dequeue(&b), queue_found, &b));
+  eg_graph_search_end(search, EG_GRAPH_STOP_EXHAUSTED);
+  return EGRAPH_OK;
 }
 
 // ---- greedy descent ---------------------------------------------------------------

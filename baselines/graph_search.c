@@ -159,13 +159,7 @@ static egraph_status begin_search(eg_graph_search *search) {
   return keep_given(search);
 }
 
-static void search_init(eg_graph_search *search, egraph_allocator alloc,
-                        const eg_optimizer_input *input, egraph_math math) {
-  *search = (eg_graph_search){.alloc = alloc, .input = input, .math = math};
-  EG_INIT_MEMBERS(search, alloc, MEMBERS)
-}
-
-static void search_deinit(eg_graph_search *search) {
+static void eg_graph_search_deinit(eg_graph_search *search) {
   eg_graph_rewrites_deinit(&search->rewrites);
   if (search->prices.store != NULL) eg_term_prices_deinit(&search->prices);
   if (search->store.given != NULL) eg_term_store_deinit(&search->store);
@@ -219,13 +213,12 @@ static egraph_status take_outcome(eg_graph_search *search, outcome *out) {
 static egraph_status search_once(eg_graph_algorithm *algorithm, egraph_allocator alloc,
                                  const eg_optimizer_input *input, egraph_math math,
                                  outcome *out) {
-  eg_graph_search search;
-  search_init(&search, alloc, input, math);
-  egraph_status status = begin_search(&search);
-  if (status == EGRAPH_OK) status = algorithm(&search);
-  if (status == EGRAPH_OK) status = take_outcome(&search, out);
-  search_deinit(&search);
-  return status;
+  EG_OWNED(eg_graph_search, search);
+  search = (eg_graph_search){.alloc = alloc, .input = input, .math = math};
+  EG_INIT_MEMBERS(&search, alloc, MEMBERS)
+  EG_TRY(begin_search(&search));
+  EG_TRY(algorithm(&search));
+  return take_outcome(&search, out);
 }
 
 static egraph_status count_lost(const eg_graph *graph, size_t most_bytes, uint32_t *out) {
@@ -260,13 +253,11 @@ static egraph_status choose_formats(egraph_allocator alloc,
                                     const eg_optimizer_input *input,
                                     const eg_graph *graph, eg_optimization **out) {
   eg_optimizer_input own = *input;
-  eg_rules *none;
+  EG_HELD(eg_rules, none);
   EG_TRY(eg_rules_create(&alloc, &none));
   own.graph = graph;
   own.rules = none;
-  egraph_status status = eg_optimizer_run(alloc, &own, out);
-  eg_rules_destroy(none);
-  return status;
+  return eg_optimizer_run(alloc, &own, out);
 }
 
 static void name_reasons(const outcome *o, eg_optimization *result) {
@@ -327,28 +318,18 @@ static void write_report(const char *name, const outcome *o, const egraph_report
 static egraph_status make_result(const char *name, egraph_allocator alloc,
                                  const eg_optimizer_input *input, outcome *o,
                                  eg_optimization **out) {
-  eg_optimization *given, *best;
+  EG_HELD(eg_optimization, given);
+  EG_HELD(eg_optimization, best);
   EG_TRY(choose_formats(alloc, input, input->graph, &given));
-  egraph_status status = choose_formats(alloc, input, o->graph, &best);
-  if (status != EGRAPH_OK) {
-    eg_optimization_destroy(given);
-    return status;
-  }
+  EG_TRY(choose_formats(alloc, input, o->graph, &best));
   const egraph_report before = given->report;
-  if (best->report.cost_after <= before.cost_after) {
-    eg_optimization_destroy(given);
-    name_reasons(o, best);
-  } else {
-    eg_optimization_destroy(best);
-    best = given;
-  }
-  write_report(name, o, &before, &best->report);
-  status = take_rules(input, o, best);
-  if (status == EGRAPH_OK)
-    *out = best;
-  else
-    eg_optimization_destroy(best);
-  return status;
+  bool is_better = best->report.cost_after <= before.cost_after;
+  eg_optimization **chosen = is_better ? &best : &given;
+  if (is_better) name_reasons(o, best);
+  write_report(name, o, &before, &(*chosen)->report);
+  EG_TRY(take_rules(input, o, *chosen));
+  *out = eg_optimization_take(chosen);
+  return EGRAPH_OK;
 }
 
 egraph_status eg_graph_search_run(const char *name, eg_graph_algorithm *algorithm,

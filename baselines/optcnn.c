@@ -51,6 +51,9 @@ typedef struct eliminator {
   eg_u32s choice;   // [leads]
   eg_u32s start;    // [leads] where searches begin
 } eliminator;
+EG_OWNER_DEFINE_STATIC(eliminator, (eg_soap_costs, sums), (tables, tables),
+                       (eg_doubles, costs), (eg_u32s, best, choice, start),
+                       (eliminations, gone), (eg_bytes, is_gone))
 
 static uint32_t options(const eliminator *e, uint32_t lead) {
   return eg_soap_option_count(e->soap, lead);
@@ -243,7 +246,7 @@ static void read_back(eliminator *e) {
 
 static egraph_status eliminate_all(eliminator *e, const eg_plan_question *question,
                                    eg_plan_answer *out) {
-  eg_u32s mine;
+  EG_LOCAL(eg_u32s, mine, question->alloc);
   table around;
   bool fits;
   EG_TRY(add_own(e));
@@ -251,18 +254,14 @@ static egraph_status eliminate_all(eliminator *e, const eg_plan_question *questi
   EG_TRY(eg_bytes_resize(&e->is_gone, e->soap->leads.len));
   EG_TRY(eg_u32s_resize(&e->choice, e->soap->leads.len));
   EG_TRY(eg_soap_start(e->soap, &e->start));
-  eg_u32s_init(&mine, question->alloc);
-  egraph_status status = EGRAPH_OK;
-  for (size_t i = 0; status == EGRAPH_OK && i < e->soap->leads.len; i++) {
+  for (size_t i = 0; i < e->soap->leads.len; i++) {
     bool is_spent =
         question->layout.work_limit != 0 && e->soap->work >= question->layout.work_limit;
     uint32_t lead = pick_lead(e, &around, &fits);
     if (!fits || is_spent) out->stop = EG_PLAN_STOP_WORK_LIMIT;
-    status = fits && !is_spent ? eliminate_lead(e, lead, around, &mine)
-                               : fix_lead(e, lead, &mine);
+    EG_TRY(fits && !is_spent ? eliminate_lead(e, lead, around, &mine)
+                             : fix_lead(e, lead, &mine));
   }
-  eg_u32s_deinit(&mine);
-  EG_TRY(status);
   read_back(e);
   out->proposals = e->best.len + 1;
   EG_TRY(eg_soap_choose(e->soap, e->choice.data));
@@ -272,24 +271,15 @@ static egraph_status eliminate_all(eliminator *e, const eg_plan_question *questi
 static egraph_status search_optcnn(const void *self, const eg_plan_question *question,
                                    eg_plan_answer *out) {
   (void)self;
-  eg_soap soap;
+  EG_OWNED(eg_soap, soap);
+  EG_LOCAL(eliminator, e, question->alloc);
   EG_TRY(eg_soap_init(&soap, question, NULL));
-  eliminator e = {.soap = &soap};
-  EG_INIT_MEMBERS(&e, question->alloc, (tables, tables), (eg_doubles, costs),
-                  (eg_u32s, best, choice, start), (eliminations, gone),
-                  (eg_bytes, is_gone))
+  e.soap = &soap;
   out->stop = EG_PLAN_STOP_EXHAUSTED;
-  egraph_status status = eg_soap_costs_init(&e.sums, &soap);
-  if (status == EGRAPH_OK) {
-    status = eliminate_all(&e, question, out);
-    eg_soap_costs_deinit(&e.sums);
-  }
+  EG_TRY(eg_soap_costs_fill(&e.sums, &soap));
+  EG_TRY(eliminate_all(&e, question, out));
   out->work = soap.work;
-  EG_DEINIT_MEMBERS(&e, (tables, tables), (eg_doubles, costs),
-                    (eg_u32s, best, choice, start), (eliminations, gone),
-                    (eg_bytes, is_gone))
-  eg_soap_deinit(&soap);
-  return status;
+  return EGRAPH_OK;
 }
 
 const eg_plan_searcher eg_optcnn = {

@@ -161,10 +161,9 @@ static uint32_t count_streams(const eg_machine_mesh *mesh) {
 
 /// The cost of the cheapest plan one thing after the other, INFINITY: none fits.
 static egraph_status find_cheapest(const eg_plan_question *q, double *out) {
-  eg_fitted_plan found;
+  EG_OWNED(eg_fitted_plan, found);
   EG_TRY(eg_plan_fit(q->model, q->alloc, &q->layout, true, &found));
   *out = found.has_plan ? found.cost : INFINITY;
-  eg_fitted_plan_deinit(&found);
   return EGRAPH_OK;
 }
 

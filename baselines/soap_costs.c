@@ -189,27 +189,18 @@ static egraph_status list_pairs(eg_soap_costs *c) {
   return eg_u32s_push(&c->read_begin, (uint32_t)c->reads.len);
 }
 
-#define MEMBERS                                                                          \
-  (eg_soap_pairs, pairs), (eg_soap_reads, reads), (eg_doubles, own),                     \
-      (eg_u32s, own_begin, read_begin)
+EG_OWNER_DEFINE(eg_soap_costs, (eg_soap_pairs, pairs), (eg_soap_reads, reads),
+                (eg_doubles, own), (eg_u32s, own_begin, read_begin))
 
-egraph_status eg_soap_costs_init(eg_soap_costs *costs, eg_soap *soap) {
-  lister l;
-  *costs = (eg_soap_costs){.soap = soap};
-  EG_INIT_MEMBERS(costs, soap->question->alloc, MEMBERS)
-  lister_init(&l, soap->question->alloc);
+egraph_status eg_soap_costs_fill(eg_soap_costs *costs, eg_soap *soap) {
+  EG_LOCAL(lister, l, soap->question->alloc);
   l.s = soap;
-  egraph_status status = list_all(&l);
-  if (status == EGRAPH_OK)
-    status = eg_soap_reads_append(&costs->reads, l.others.data, l.others.len);
-  if (status == EGRAPH_OK) status = list_pairs(costs);
-  if (status == EGRAPH_OK) status = price_own(costs, &l.own);
-  lister_deinit(&l);
-  if (status != EGRAPH_OK) eg_soap_costs_deinit(costs);
-  return status;
+  costs->soap = soap;
+  EG_TRY(list_all(&l));
+  EG_TRY(eg_soap_reads_append(&costs->reads, l.others.data, l.others.len));
+  EG_TRY(list_pairs(costs));
+  return price_own(costs, &l.own);
 }
-
-void eg_soap_costs_deinit(eg_soap_costs *costs){EG_DEINIT_MEMBERS(costs, MEMBERS)}
 
 egraph_status eg_soap_costs_pair(eg_soap_costs *c, uint32_t pair, uint32_t first,
                                  uint32_t second, double *out) {

@@ -30,8 +30,9 @@ typedef struct eg_soap_costs {
   eg_u32s own_begin;   // [leads + 1] of `own`
 } eg_soap_costs;
 
+void eg_soap_costs_init(eg_soap_costs *costs, egraph_allocator alloc);
 /// Every reader of a value counts its own exchange. Fails with EGRAPH_E_MEMORY.
-egraph_status eg_soap_costs_init(eg_soap_costs *costs, eg_soap *soap);
+egraph_status eg_soap_costs_fill(eg_soap_costs *costs, eg_soap *soap);
 void eg_soap_costs_deinit(eg_soap_costs *costs);
 /// Seconds that a pair exchanges under options of both. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_soap_costs_pair(eg_soap_costs *costs, uint32_t pair, uint32_t first,

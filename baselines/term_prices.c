@@ -173,15 +173,11 @@ static egraph_status price_term(eg_term_prices *prices, uint32_t term) {
                          .is_convolution =
                              eg_op_info_of((eg_op)view.op)->formats == EG_FORMATS_CONV};
   p.is_free = !price.is_operator || view.op == EG_OP_OPAQUE;
-  eg_arena arena;
-  eg_arena_init(&arena, prices->store->alloc);
-  egraph_status status = EGRAPH_OK;
+  EG_LOCAL(eg_arena, arena, prices->store->alloc);
   if (!price.is_weight) {
-    status = list_types(&p, &view, &arena);
-    if (status == EGRAPH_OK) status = add_choices(&p, &price);
+    EG_TRY(list_types(&p, &view, &arena));
+    EG_TRY(add_choices(&p, &price));
   }
-  eg_arena_deinit(&arena);
-  EG_TRY(status);
   EG_TRY(eg_term_price_list_push(&prices->prices, price));
   prices->price_of.data[term] = (uint32_t)prices->prices.len;
   return EGRAPH_OK;

@@ -288,7 +288,6 @@ static egraph_status write_inputs(emitter *e) {
 }
 
 static egraph_status emit_terms(emitter *e, eg_u32s *reasons) {
-  EG_TRY(eg_graph_create(&e->store->alloc, &e->graph));
   EG_TRY(write_inputs(e));
   EG_TRY(eg_term_store_collect(e->store, e->roots, e->root_count, &e->terms));
   EG_TRY(eg_u32s_resize(&e->made, e->store->node.len));
@@ -304,17 +303,12 @@ static egraph_status emit_terms(emitter *e, eg_u32s *reasons) {
 
 egraph_status eg_term_store_emit(eg_term_store *store, const uint32_t *roots,
                                  uint32_t count, eg_u32s *reasons, eg_graph **out) {
-  emitter e;
-  emitter_init(&e, store->alloc);
-  e.store = store;
-  e.roots = roots;
-  e.root_count = count;
+  EG_HELD(eg_graph, graph);
+  EG_TRY(eg_graph_create(&store->alloc, &graph));
+  EG_LOCAL_WITH(emitter, e, store->alloc, .store = store, .graph = graph, .roots = roots,
+                .root_count = count);
   reasons->len = 0;
-  egraph_status status = emit_terms(&e, reasons);
-  if (status == EGRAPH_OK)
-    *out = e.graph;
-  else
-    eg_graph_destroy(e.graph);
-  emitter_deinit(&e);
-  return status;
+  EG_TRY(emit_terms(&e, reasons));
+  *out = eg_graph_take(&graph);
+  return EGRAPH_OK;
 }

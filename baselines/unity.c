@@ -46,10 +46,10 @@ typedef struct unity {
   eg_u32s before;                 // option of the cut before
   eg_u32s between_begin, between; // options of the leads between
 } unity;
-#define MEMBERS                                                                          \
-  (eg_u32s, table_begin, cuts, start, choice, states, row_begin, before, between_begin,  \
-   between),                                                                             \
-      (eg_doubles, table, cost, least), (eg_bytes, is_expanded)
+EG_OWNER_DEFINE_STATIC(unity, (eg_soap_costs, sums),
+                       (eg_u32s, table_begin, cuts, start, choice, states, row_begin,
+                        before, between_begin, between),
+                       (eg_doubles, table, cost, least), (eg_bytes, is_expanded))
 
 static uint32_t options(const unity *u, uint32_t lead) {
   return eg_soap_option_count(u->soap, lead);
@@ -268,20 +268,17 @@ static egraph_status run_segments(unity *u) {
 static egraph_status search_unity(const void *self, const eg_plan_question *question,
                                   eg_plan_answer *out) {
   (void)self;
-  eg_soap soap;
+  EG_OWNED(eg_soap, soap);
+  EG_LOCAL(unity, u, question->alloc);
   EG_TRY(eg_soap_init(&soap, question, NULL));
-  unity u = {.soap = &soap, .question = question, .out = out};
-  EG_INIT_MEMBERS(&u, question->alloc, MEMBERS)
+  u.soap = &soap;
+  u.question = question;
+  u.out = out;
   out->stop = EG_PLAN_STOP_EXHAUSTED;
-  egraph_status status = eg_soap_costs_init(&u.sums, &soap);
-  if (status == EGRAPH_OK) {
-    status = run_segments(&u);
-    eg_soap_costs_deinit(&u.sums);
-  }
+  EG_TRY(eg_soap_costs_fill(&u.sums, &soap));
+  EG_TRY(run_segments(&u));
   out->work = soap.work;
-  EG_DEINIT_MEMBERS(&u, MEMBERS)
-  eg_soap_deinit(&soap);
-  return status;
+  return EGRAPH_OK;
 }
 
 const eg_plan_searcher eg_unity = {

@@ -19,23 +19,19 @@ egraph_status eg_engine_create(const egraph_allocator *alloc,
   if (analysis != NULL &&
       (analysis->data_size == 0 || analysis->make == NULL || analysis->join == NULL))
     return EG_FAIL(EGRAPH_E_ARGUMENT, "an analysis needs a data size, make and join");
-  eg_engine *engine;
+  EG_HELD(eg_engine, engine);
   EG_TRY(eg_alloc(heap, 1, sizeof *engine, &engine));
   engine->alloc = heap;
   engine->record = options != NULL && options->record;
-  if (analysis != NULL) {
-    engine->analysis = *analysis;
-    egraph_status status = eg_alloc(heap, 2, analysis->data_size, &engine->scratch_data);
-    if (status != EGRAPH_OK) {
-      eg_free(heap, engine, 1, sizeof *engine);
-      return status;
-    }
-  }
   EG_ENGINE_ARRAYS(INIT_ARRAY)
   EG_ENGINE_MAPS(INIT_MAP)
+  if (analysis != NULL) {
+    engine->analysis = *analysis;
+    EG_TRY(eg_alloc(heap, 2, analysis->data_size, &engine->scratch_data));
+  }
   for (size_t i = 0; i < EG_SEGMENT_SIZES; i++)
     engine->free_segments[i] = EG_NONE;
-  *out = engine;
+  *out = eg_engine_take(&engine);
   return EGRAPH_OK;
 }
 

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/owner.h"
 #include "base/text.h"
 
 typedef struct eg_class {
@@ -74,6 +75,7 @@ typedef struct eg_engine_options {
 egraph_status eg_engine_create(const egraph_allocator *alloc,
                                const eg_engine_options *options, eg_engine **out);
 void eg_engine_destroy(eg_engine *engine);
+EG_HOLDER_DEFINE(eg_engine)
 
 /// Interns a term; `reason` (at most EG_REASON_SEED) is recorded when it is new.
 /// *out_class is canonical. A new term becomes a node of a new class; the indexes contain

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
+#include "base/owner.h"
+
 #include "egraph/engine_internal.h"
 
 #define VIOLATED(...)                                                                    \
@@ -225,15 +227,15 @@ static egraph_status check_node_data(const eg_engine *engine, uint32_t node,
 static egraph_status check_data(const eg_engine *engine) {
   size_t size = engine->analysis.data_size;
   if (size == 0) return EGRAPH_OK;
-  unsigned char *scratch;
-  EG_TRY(eg_alloc(engine->alloc, 2, size, &scratch));
-  egraph_status status = EGRAPH_OK;
-  for (uint32_t node = 0; node < engine->nodes.len && status == EGRAPH_OK;
+  EG_LOCAL(eg_arena, arena, engine->alloc);
+  unsigned char *made, *joined;
+  EG_TRY(eg_arena_alloc(&arena, 1, size, &made));
+  EG_TRY(eg_arena_alloc(&arena, 1, size, &joined));
+  for (uint32_t node = 0; node < engine->nodes.len;
        node = eg_engine_node_after(engine, node))
     if (!eg_engine_is_dead(engine, node))
-      status = check_node_data(engine, node, scratch, scratch + size);
-  eg_free(engine->alloc, scratch, 2, size);
-  return status;
+      EG_TRY(check_node_data(engine, node, made, joined));
+  return EGRAPH_OK;
 }
 
 egraph_status eg_engine_check(const eg_engine *engine) {

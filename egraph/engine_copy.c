@@ -70,7 +70,7 @@ static egraph_status copy_arrays(const eg_engine *engine, eg_engine *copy) {
 }
 
 egraph_status eg_engine_clone(const eg_engine *engine, eg_engine **out) {
-  eg_engine *copy;
+  EG_HELD(eg_engine, copy);
   EG_TRY(eg_alloc(engine->alloc, 1, sizeof *copy, &copy));
   *copy = *engine;
   copy->saved = NULL;
@@ -78,12 +78,8 @@ egraph_status eg_engine_clone(const eg_engine *engine, eg_engine **out) {
   copy->data_cap = 0;
   EG_ENGINE_ARRAYS(EMPTY_ARRAY)
   EG_ENGINE_MAPS(EMPTY_MAP)
-  egraph_status status = copy_arrays(engine, copy);
-  if (status != EGRAPH_OK) {
-    eg_engine_destroy(copy);
-    return status;
-  }
-  *out = copy;
+  EG_TRY(copy_arrays(engine, copy));
+  *out = eg_engine_take(&copy);
   return EGRAPH_OK;
 }
 
@@ -240,7 +236,7 @@ static egraph_status copy_rest(pruning *p, eg_engine *out) {
   return eg_engine_reindex(out);
 }
 
-/// `other` becomes the engine, except for the pushed states, and the old engine is freed.
+/// `other` becomes the engine, except for the pushed states, and the old engine `other`.
 static void replace_engine(eg_engine *engine, eg_engine *other) {
   assert(eg_engine_is_clean(other));
   eg_engine old = *engine;
@@ -248,7 +244,6 @@ static void replace_engine(eg_engine *engine, eg_engine *other) {
   *other = old;
   engine->saved = other->saved;
   other->saved = NULL;
-  eg_engine_destroy(other);
 }
 
 static egraph_status prune_into_copy(pruning *p,
@@ -256,16 +251,13 @@ static egraph_status prune_into_copy(pruning *p,
                                      void *user) {
   EG_TRY(choose_kept(p, keep, user));
   EG_TRY(drop_empty(p));
-  eg_engine *other;
+  EG_HELD(eg_engine, other);
   eg_engine_options options = {.record = p->engine->record};
   if (p->engine->analysis.data_size != 0) options.analysis = &p->engine->analysis;
   EG_TRY(eg_engine_create(&p->engine->alloc, &options, &other));
-  egraph_status status = copy_rest(p, other);
-  if (status == EGRAPH_OK)
-    replace_engine(p->engine, other);
-  else
-    eg_engine_destroy(other);
-  return status;
+  EG_TRY(copy_rest(p, other));
+  replace_engine(p->engine, other);
+  return EGRAPH_OK;
 }
 
 egraph_status eg_engine_prune(eg_engine *engine,
@@ -273,8 +265,7 @@ egraph_status eg_engine_prune(eg_engine *engine,
                               void *user, eg_u32s *out_map) {
   if (!eg_engine_is_clean(engine))
     return EG_FAIL(EGRAPH_E_ARGUMENT, "the e-graph is dirty; rebuild it before pruning");
-  EG_LOCAL(pruning, p, engine->alloc);
-  p.engine = engine;
+  EG_LOCAL_WITH(pruning, p, engine->alloc, .engine = engine);
   EG_TRY(prune_into_copy(&p, keep, user));
   if (out_map == NULL) return EGRAPH_OK;
   eg_u32s map = *out_map;

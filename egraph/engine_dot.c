@@ -68,11 +68,8 @@ egraph_status eg_engine_dot(const eg_engine *engine,
                                                    eg_text *),
                             void *user, eg_text *out) {
   assert(eg_engine_is_clean(engine));
-  EG_LOCAL(dot, d, engine->alloc);
-  d.engine = engine;
-  d.spell = spell;
-  d.user = user;
-  d.out = out;
+  EG_LOCAL_WITH(dot, d, engine->alloc, .engine = engine, .spell = spell, .user = user,
+                .out = out);
   eg_text_append(out, "digraph egraph {\n  compound=true; clusterrank=local;\n"
                       "  node [shape=box,style=rounded,fontname=\"Helvetica\"];\n");
   for (eg_class c = eg_engine_first(engine); c.id != EG_CLASS_NONE.id;

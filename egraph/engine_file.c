@@ -259,12 +259,10 @@ egraph_status eg_engine_get(const eg_chunk_reader *reader, egraph_allocator allo
                           "%u bytes of data per class, but %zu are wanted",
                           l.sizes.data_size, data_size);
   eg_engine_options options = {.analysis = analysis, .record = l.sizes.record != 0};
-  EG_TRY(eg_engine_create(&alloc, &options, &l.engine));
-  egraph_status status = get_all(&l);
-  if (status != EGRAPH_OK) {
-    eg_engine_destroy(l.engine);
-    return status;
-  }
-  *out = l.engine;
+  EG_HELD(eg_engine, engine);
+  EG_TRY(eg_engine_create(&alloc, &options, &engine));
+  l.engine = engine;
+  EG_TRY(get_all(&l));
+  *out = eg_engine_take(&engine);
   return EGRAPH_OK;
 }

@@ -741,10 +741,8 @@ egraph_status eg_explainer_explain(eg_explainer *explainer, uint32_t from, uint3
                    from >= count ? from : to);
   if (!eg_explainer_are_equal(explainer, from, to))
     return EG_FAIL(EGRAPH_E_ARGUMENT, "the two terms are not known to be equal");
-  EG_LOCAL(writer, w, explainer->alloc);
-  w.explainer = explainer;
-  w.max_words = max_words;
-  w.out = out;
+  EG_LOCAL_WITH(writer, w, explainer->alloc, .explainer = explainer,
+                .max_words = max_words, .out = out);
   w.copier.from = &explainer->terms;
   w.copier.to = &out->terms;
   EG_TRY(write_steps(&w, from, to));

@@ -16,6 +16,7 @@
 
 #include <stdbool.h>
 
+#include "base/owner.h"
 #include "egraph/ground.h"
 
 /// One application of one equation, below `depth` levels of the term.
@@ -43,6 +44,7 @@ typedef struct eg_explainer eg_explainer;
 
 egraph_status eg_explainer_create(const egraph_allocator *alloc, eg_explainer **out);
 void eg_explainer_destroy(eg_explainer *explainer);
+EG_HOLDER_DEFINE(eg_explainer)
 
 /// Adds a term whose children are known terms; *out is its number, new or not. The
 /// children must not be borrowed from eg_explainer_terms. O(arity) expected. Fails with

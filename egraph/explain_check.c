@@ -6,6 +6,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "egraph/explain_check.h"
 
+#include "base/owner.h"
+
 #define WRONG(...) EG_FAIL(EGRAPH_E_INTERNAL, "wrong explanation: " __VA_ARGS__)
 
 typedef struct checker {
@@ -15,6 +17,7 @@ typedef struct checker {
   eg_u32s bound; // per variable: term + 1, or 0
   eg_u32s found; // per pattern term: term + 1, or 0
 } checker;
+EG_OWNER_DEFINE_STATIC(checker, (eg_u32s, bound, found))
 
 static bool bind(uint32_t *slot, uint32_t term) {
   if (*slot == 0) *slot = term + 1;
@@ -102,8 +105,12 @@ static egraph_status check_step(checker *c, size_t number) {
   return WRONG("step %zu is no instance of equation %u", number, step->reason);
 }
 
-static egraph_status check_steps(checker *c) {
-  const eg_explanation *e = c->explanation;
+egraph_status eg_explanation_check(const eg_explanation *explanation,
+                                   const eg_check_rules *rules) {
+  EG_LOCAL_WITH(checker, own, explanation->steps.alloc, .explanation = explanation,
+                .terms = &explanation->terms, .rules = rules);
+  checker *c = &own;
+  const eg_explanation *e = explanation;
   uint32_t term = e->from;
   for (size_t i = 0; i < e->steps.len; i++) {
     if (e->steps.data[i].before != term)
@@ -113,15 +120,4 @@ static egraph_status check_steps(checker *c) {
   }
   if (term != e->to) return WRONG("it does not end at the term asked for");
   return EGRAPH_OK;
-}
-
-egraph_status eg_explanation_check(const eg_explanation *explanation,
-                                   const eg_check_rules *rules) {
-  checker c = {.explanation = explanation, .terms = &explanation->terms, .rules = rules};
-  eg_u32s_init(&c.bound, explanation->steps.alloc);
-  eg_u32s_init(&c.found, explanation->steps.alloc);
-  egraph_status status = check_steps(&c);
-  eg_u32s_deinit(&c.bound);
-  eg_u32s_deinit(&c.found);
-  return status;
 }

@@ -274,7 +274,7 @@ egraph_status eg_cursor_create(egraph_allocator alloc, const eg_matcher *program
                                const eg_engine *engine, const eg_search *search,
                                eg_part part, eg_cursor **out) {
   assert(part.plan < program->plan_count);
-  eg_cursor *cursor;
+  EG_HELD(eg_cursor, cursor);
   EG_TRY(eg_alloc(alloc, 1, sizeof *cursor, &cursor));
   *cursor = (eg_cursor){.alloc = alloc,
                         .program = program,
@@ -283,12 +283,8 @@ egraph_status eg_cursor_create(egraph_allocator alloc, const eg_matcher *program
                         .search = *search,
                         .part = part};
   eg_arena_init(&cursor->arena, alloc);
-  egraph_status status = prepare_cursor(cursor);
-  if (status != EGRAPH_OK) {
-    eg_cursor_destroy(cursor);
-    return status;
-  }
-  *out = cursor;
+  EG_TRY(prepare_cursor(cursor));
+  *out = eg_cursor_take(&cursor);
   return EGRAPH_OK;
 }
 
@@ -420,13 +416,12 @@ egraph_status eg_matcher_split(const eg_matcher *program, const eg_engine *engin
 /// Runs a part to its end, or to the first pause.
 static egraph_status run_part(const eg_matcher *program, const eg_engine *engine,
                               const eg_search *search, eg_part part, bool *out_paused) {
-  eg_cursor *cursor;
+  EG_HELD(eg_cursor, cursor);
   EG_TRY(eg_cursor_create(program->alloc, program, engine, search, part, &cursor));
   bool done;
-  egraph_status status = eg_cursor_run(cursor, UINT64_MAX, &done);
+  EG_TRY(eg_cursor_run(cursor, UINT64_MAX, &done));
   *out_paused = !done;
-  eg_cursor_destroy(cursor);
-  return status;
+  return EGRAPH_OK;
 }
 
 egraph_status eg_matcher_search(const eg_matcher *program, const eg_engine *engine,

@@ -443,16 +443,12 @@ static egraph_status compile_pattern(eg_matcher *program, const eg_pattern *patt
 egraph_status eg_matcher_create(const egraph_allocator *alloc, const eg_pattern *pattern,
                                 eg_matcher **out) {
   egraph_allocator heap = eg_allocator_or_heap(alloc);
-  eg_matcher *program;
+  EG_HELD(eg_matcher, program);
   EG_TRY(eg_alloc(heap, 1, sizeof *program, &program));
   program->alloc = heap;
   eg_arena_init(&program->arena, heap);
-  egraph_status status = compile_pattern(program, pattern);
-  if (status != EGRAPH_OK) {
-    eg_matcher_destroy(program);
-    return status;
-  }
-  *out = program;
+  EG_TRY(compile_pattern(program, pattern));
+  *out = eg_matcher_take(&program);
   return EGRAPH_OK;
 }
 

@@ -10,6 +10,7 @@
 #ifndef EG_EGRAPH_PATTERN_H
 #define EG_EGRAPH_PATTERN_H
 
+#include "base/owner.h"
 #include "egraph/engine.h"
 
 typedef enum eg_pattern_kind { EG_PATTERN_VAR, EG_PATTERN_NODE } eg_pattern_kind;
@@ -54,6 +55,7 @@ typedef struct eg_matcher eg_matcher;
 egraph_status eg_matcher_create(const egraph_allocator *alloc, const eg_pattern *pattern,
                                 eg_matcher **out);
 void eg_matcher_destroy(eg_matcher *program);
+EG_HOLDER_DEFINE(eg_matcher)
 /// The NODE terms in the order in which a search matches them: [*out_count], borrowed.
 const uint32_t *eg_matcher_order(const eg_matcher *program, uint32_t *out_count);
 
@@ -109,6 +111,7 @@ egraph_status eg_cursor_create(egraph_allocator alloc, const eg_matcher *program
                                const eg_engine *engine, const eg_search *search,
                                eg_part part, eg_cursor **out);
 void eg_cursor_destroy(eg_cursor *cursor);
+EG_HOLDER_DEFINE(eg_cursor)
 /// Runs until the part is done, on_match pauses it, or after `max_steps`.
 egraph_status eg_cursor_run(eg_cursor *cursor, uint64_t max_steps, bool *out_done);
 /// Number of candidates visited so far: its work, independent of the clock.

@@ -129,11 +129,8 @@ egraph_status eg_components_find(const eg_extract_problem *problem,
                                  const eg_class_index *index, eg_u32s *component,
                                  eg_u32s *order) {
   uint32_t classes = problem->class_count;
-  EG_LOCAL(tarjan, t, component->alloc);
-  t.problem = problem;
-  t.index = index;
-  t.component = component;
-  t.order = order;
+  EG_LOCAL_WITH(tarjan, t, component->alloc, .problem = problem, .index = index,
+                .component = component, .order = order);
   order->len = 0;
   EG_TRY(eg_fill_none(component, classes));
   EG_TRY(eg_u32s_resize(&t.number, classes));

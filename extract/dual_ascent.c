@@ -276,12 +276,8 @@ egraph_status eg_dual_ascent_run(const eg_extract_problem *problem,
                                  const eg_class_index *index, const eg_u32s *order,
                                  eg_ascent_limits limits, double *price,
                                  double *out_bound, eg_cuts *cuts) {
-  EG_LOCAL(ascent, a, order->alloc);
-  a.problem = problem;
-  a.index = index;
-  a.price = price;
-  a.limits = limits;
-  a.cuts = cuts;
+  EG_LOCAL_WITH(ascent, a, order->alloc, .problem = problem, .index = index,
+                .price = price, .limits = limits, .cuts = cuts);
   assert(index->is_root.len == problem->class_count);
   egraph_status status = prepare_ascent(&a);
   for (size_t i = 0; status == EGRAPH_OK && i < order->len; i++)
@@ -408,11 +404,8 @@ egraph_status eg_level_ascent_run(egraph_allocator alloc,
                                   double *out_bound) {
   assert(index->is_root.len == problem->class_count);
   const eg_u32s *roots = &problem->roots;
-  EG_LOCAL(levels, l, alloc);
-  l.problem = problem;
-  l.index = index;
-  l.price = price;
-  l.patience = patience;
+  EG_LOCAL_WITH(levels, l, alloc, .problem = problem, .index = index, .price = price,
+                .patience = patience);
   *out_bound = 0;
   EG_TRY(eg_doubles_resize(&l.h, problem->class_count));
   EG_TRY(eg_doubles_resize(&l.level, problem->class_count));

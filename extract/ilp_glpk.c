@@ -164,17 +164,13 @@ egraph_status eg_lp_create(egraph_allocator alloc, uint32_t columns, const doubl
                            eg_lp **out) {
   if (columns > (uint32_t)1 << 30)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%u columns are too many for GLPK", columns);
-  eg_lp *lp = NULL;
+  EG_HELD(eg_lp, lp);
   EG_TRY(eg_alloc(alloc, 1, sizeof *lp, &lp));
   lp->alloc = alloc;
   lp->columns = columns;
   EG_INIT_MEMBERS(lp, alloc, LP_MEMBERS);
-  egraph_status status = prepare_lp(lp, cost);
-  if (status != EGRAPH_OK) {
-    eg_lp_destroy(lp);
-    return status;
-  }
-  *out = lp;
+  EG_TRY(prepare_lp(lp, cost));
+  *out = eg_lp_take(&lp);
   return EGRAPH_OK;
 }
 

@@ -10,6 +10,7 @@
 #ifndef EG_EXTRACT_ILP_GLPK_H
 #define EG_EXTRACT_ILP_GLPK_H
 
+#include "base/owner.h"
 #include "extract/containers.h"
 
 /// Row r: items begin[r] .. begin[r + 1).
@@ -43,6 +44,7 @@ typedef struct eg_lp eg_lp;
 egraph_status eg_lp_create(egraph_allocator alloc, uint32_t columns, const double *cost,
                            eg_lp **out);
 void eg_lp_destroy(eg_lp *lp);
+EG_HOLDER_DEFINE(eg_lp)
 /// Copies the rows. A column may appear once in a row.
 egraph_status eg_lp_add_rows(eg_lp *lp, const eg_lp_rows *rows);
 /// Sets the upper bound of a column to 0.

@@ -133,20 +133,11 @@ void eg_cuts_deinit(eg_cuts *cuts) {
   eg_u32s_deinit(&cuts->begin);
 }
 
-void eg_extract_result_init(eg_extract_result *result, egraph_allocator alloc) {
-  *result = (eg_extract_result){.status = EG_EXTRACT_INFEASIBLE,
-                                .cost = INFINITY,
-                                .bound = -INFINITY,
-                                .gap = INFINITY,
-                                .tree_cost = INFINITY,
-                                .dag_cost = INFINITY,
-                                .certified = -INFINITY};
-  eg_u32s_init(&result->choice, alloc);
-}
-
-void eg_extract_result_deinit(eg_extract_result *result) {
-  eg_u32s_deinit(&result->choice);
-}
+EG_OWNER_DEFINE_FROM(eg_extract_result,
+                     (.status = EG_EXTRACT_INFEASIBLE, .cost = INFINITY,
+                      .bound = -INFINITY, .gap = INFINITY, .tree_cost = INFINITY,
+                      .dag_cost = INFINITY, .certified = -INFINITY),
+                     (eg_u32s, choice))
 
 // ---- files --------------------------------------------------------------------------
 // Classes and nodes go straight into the problem, whose children are numbers of names

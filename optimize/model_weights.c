@@ -22,21 +22,15 @@ typedef struct fates {
   uint32_t count; // values
   eg_weight_fate *of;
   bool *needed, *kept;
+  eg_arena arena; // of the rows
 } fates;
+EG_OWNER_DEFINE_STATIC(fates, (eg_arena, arena))
 
-static egraph_status fates_init(fates *f, const eg_graph *model) {
-  egraph_allocator alloc = eg_graph_allocator(model);
-  *f = (fates){.count = eg_graph_value_count(model)};
-  EG_TRY(eg_alloc(alloc, f->count, sizeof *f->of, &f->of));
-  EG_TRY(eg_alloc(alloc, f->count, sizeof *f->needed, &f->needed));
-  return eg_alloc(alloc, f->count, sizeof *f->kept, &f->kept);
-}
-
-static void fates_deinit(fates *f, const eg_graph *model) {
-  egraph_allocator alloc = eg_graph_allocator(model);
-  eg_free(alloc, f->kept, f->count, sizeof *f->kept);
-  eg_free(alloc, f->needed, f->count, sizeof *f->needed);
-  eg_free(alloc, f->of, f->count, sizeof *f->of);
+static egraph_status size_fates(fates *f, const eg_graph *model) {
+  f->count = eg_graph_value_count(model);
+  EG_TRY(eg_arena_alloc(&f->arena, f->count, sizeof *f->of, &f->of));
+  EG_TRY(eg_arena_alloc(&f->arena, f->count, sizeof *f->needed, &f->needed));
+  return eg_arena_alloc(&f->arena, f->count, sizeof *f->kept, &f->kept);
 }
 
 static egraph_status find_fates(const fates *f, const eg_graph *model, uint32_t output,
@@ -62,14 +56,11 @@ static egraph_status keep_parameters(const fates *f, const eg_graph *model,
 egraph_status eg_model_prepare(const eg_graph *model, const eg_parameter_wish *wish,
                                eg_strmap *names, eg_graph **out) {
   assert(model != NULL && (wish == NULL || names != NULL));
-  fates f;
-  egraph_status status = fates_init(&f, model);
-  if (status == EGRAPH_OK) status = keep_parameters(&f, model, wish);
-  if (status == EGRAPH_OK && wish != NULL)
-    status = eg_parameters_names(model, f.of, names);
-  if (status == EGRAPH_OK) status = fold_weights(model, f.kept, out);
-  fates_deinit(&f, model);
-  return status;
+  EG_LOCAL(fates, f, eg_graph_allocator(model));
+  EG_TRY(size_fates(&f, model));
+  EG_TRY(keep_parameters(&f, model, wish));
+  if (wish != NULL) EG_TRY(eg_parameters_names(model, f.of, names));
+  return fold_weights(model, f.kept, out);
 }
 
 static egraph_status check_output(const eg_graph *model) {
@@ -82,15 +73,14 @@ egraph_status eg_model_visit_weights(const eg_graph *model, const eg_parameter_w
                                                    const eg_value_info *weight,
                                                    eg_weight_fate fate),
                                      void *user) {
-  fates f;
+  EG_LOCAL(fates, f, eg_graph_allocator(model));
   EG_TRY(check_output(model));
-  egraph_status status = fates_init(&f, model);
-  if (status == EGRAPH_OK) status = find_fates(&f, model, 0, wish);
-  for (uint32_t v = 0; status == EGRAPH_OK && v < f.count; v++)
+  EG_TRY(size_fates(&f, model));
+  EG_TRY(find_fates(&f, model, 0, wish));
+  for (uint32_t v = 0; v < f.count; v++)
     if (f.of[v] != EG_FATE_NONE)
       visit(user, eg_graph_value(model, (eg_value){v}), f.of[v]);
-  fates_deinit(&f, model);
-  return status;
+  return EGRAPH_OK;
 }
 
 egraph_status eg_model_find_ties(const eg_graph *model, const eg_parameter_wish *wish,
@@ -160,19 +150,16 @@ static egraph_status check_known(const eg_graph *model, const eg_graph *step) {
 }
 
 egraph_status eg_model_give_weights(const eg_graph *model, eg_graph *step) {
-  egraph_allocator alloc = eg_graph_allocator(model);
-  uint32_t values = eg_graph_value_count(model);
-  eg_graph *folded = NULL;
+  EG_LOCAL(eg_arena, arena, eg_graph_allocator(model));
+  EG_HELD(eg_graph, folded);
   bool *kept;
   EG_TRY(check_known(model, step));
-  EG_TRY(eg_alloc(alloc, values, sizeof *kept, &kept));
+  EG_TRY(eg_arena_alloc(&arena, eg_graph_value_count(model), sizeof *kept, &kept));
   keep_named(model, step, kept);
-  egraph_status status = fold_weights(model, kept, &folded);
-  eg_free(alloc, kept, values, sizeof *kept);
-  for (uint32_t v = 0; status == EGRAPH_OK && v < eg_graph_value_count(step); v++) {
-    status = take_weight(model, step, (eg_value){v}); // as in the model
-    if (status == EGRAPH_OK) status = take_weight(folded, step, (eg_value){v});
+  EG_TRY(fold_weights(model, kept, &folded));
+  for (uint32_t v = 0; v < eg_graph_value_count(step); v++) {
+    EG_TRY(take_weight(model, step, (eg_value){v})); // as in the model
+    EG_TRY(take_weight(folded, step, (eg_value){v}));
   }
-  eg_graph_destroy(folded);
-  return status;
+  return EGRAPH_OK;
 }

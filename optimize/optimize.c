@@ -155,19 +155,16 @@ static egraph_status prepare_and_search(planning_call *p, eg_plan_search *out) {
   const eg_request *request = p->request;
   eg_training_options training;
   EG_LOCAL(eg_strmap, trained, request->alloc);
-  eg_graph *forward = NULL;
+  EG_HELD(eg_graph, forward);
   bool trains = request->training != NULL;
   if (trains) {
     EG_TRY(eg_training_options_check(request->graph, request->training));
     training = *request->training;
   }
-  egraph_status status = eg_model_prepare(
-      request->graph, trains ? &training.parameters : NULL, &trained, &forward);
+  EG_TRY(eg_model_prepare(request->graph, trains ? &training.parameters : NULL, &trained,
+                          &forward));
   if (trains) training.parameters.chosen = &trained;
-  if (status == EGRAPH_OK)
-    status = search_model(p, forward, trains ? &training : NULL, out);
-  eg_graph_destroy(forward);
-  return status;
+  return search_model(p, forward, trains ? &training : NULL, out);
 }
 
 static egraph_status explain_absence(const egraph_report *report, eg_text *text) {

@@ -16,6 +16,7 @@
 
 #include "base/evidence.h"
 #include "base/memory.h"
+#include "base/owner.h"
 
 /// Raised whenever the tables or the text of specs change.
 enum { EG_PROFILE_DB_SCHEMA = 2 };
@@ -45,6 +46,7 @@ egraph_status eg_profile_db_create(const egraph_allocator *alloc,
                                    const eg_profile_db_options *options,
                                    eg_profile_db **out);
 void eg_profile_db_destroy(eg_profile_db *db);
+EG_HOLDER_DEFINE(eg_profile_db)
 
 /// Calls `each` for every entry of a machine, ordered by hash and text. Stops at the
 /// first failure of `each` and returns it. The entry's strings are valid only during the

@@ -139,23 +139,17 @@ static egraph_status choose_fitting(finder *f, eg_staged *out) {
   return choose_stages(f, out);
 }
 
-static egraph_status find_stages(const eg_plan_call *call, const eg_layered *layered,
-                                 eg_staged *out) {
-  EG_OWNED(finder, f);
-  EG_TRY(eg_stage_planner_init(&f.planner, call, layered));
-  EG_INIT_MEMBERS(&f, call->request->alloc, FINDER_MEMBERS)
-  EG_TRY(choose_fitting(&f, out));
-  eg_staged_note(out, &f.planner);
-  return EGRAPH_OK;
-}
-
 egraph_status eg_alpa_stages(const eg_plan_call *call, eg_staged *out) {
   EG_OWNED(eg_layered, layered);
+  EG_OWNED(finder, f);
   double start = eg_clock_seconds();
   out->algorithm = "alpa-stages";
   EG_TRY(eg_layered_init(&layered, call->request->alloc, call->forward, call->training,
                          MOST_LAYERS));
-  EG_TRY(find_stages(call, &layered, out));
+  EG_TRY(eg_stage_planner_init(&f.planner, call, &layered));
+  EG_INIT_MEMBERS(&f, call->request->alloc, FINDER_MEMBERS)
+  EG_TRY(choose_fitting(&f, out));
+  eg_staged_note(out, &f.planner);
   out->search_seconds = eg_clock_seconds() - start;
   return EGRAPH_OK;
 }

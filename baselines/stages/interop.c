@@ -31,13 +31,8 @@ egraph_status eg_submeshes_of(uint32_t nodes, uint32_t width, eg_submeshes *out)
   return push_powers(nodes, true, width, out);
 }
 
-void eg_interop_choice_init(eg_interop_choice *choice, egraph_allocator alloc) {
-  *choice = (eg_interop_choice){.seconds = INFINITY};
-  eg_interop_stages_init(&choice->stages, alloc);
-}
-void eg_interop_choice_deinit(eg_interop_choice *choice) {
-  eg_interop_stages_deinit(&choice->stages);
-}
+EG_OWNER_DEFINE_FROM(eg_interop_choice, (.seconds = INFINITY),
+                     (eg_interop_stages, stages))
 
 typedef struct chooser {
   const eg_interop_problem *of;

@@ -181,24 +181,17 @@ static void note_places(eg_layered *l) {
 
 static egraph_status find_running(eg_layered *l) {
   uint32_t values = eg_graph_value_count(l->forward);
-  eg_chars needed;
+  EG_LOCAL(eg_chars, needed, l->alloc);
   EG_TRY(eg_chars_resize(&l->constant, values));
   for (uint32_t v = 0; v < values; v++) {
     EG_TRY(eg_u32s_push(&l->place, NONE));
     EG_TRY(eg_u32s_push(&l->last_use, NONE));
   }
-  bool *constant;
-  EG_TRY(eg_alloc(l->alloc, values, sizeof *constant, &constant));
-  egraph_status status = eg_graph_weight_only(l->forward, constant);
-  for (uint32_t v = 0; v < values; v++)
-    l->constant.data[v] = constant[v] ? 1 : 0;
-  eg_free(l->alloc, constant, values, sizeof *constant);
-  eg_chars_init(&needed, l->alloc);
-  if (status == EGRAPH_OK) status = eg_chars_resize(&needed, values);
-  if (status == EGRAPH_OK) status = list_nodes(l, needed.data);
-  eg_chars_deinit(&needed);
-  if (status == EGRAPH_OK) note_places(l);
-  return status;
+  EG_TRY(eg_graph_weight_only(l->forward, (bool *)l->constant.data));
+  EG_TRY(eg_chars_resize(&needed, values));
+  EG_TRY(list_nodes(l, needed.data));
+  note_places(l);
+  return EGRAPH_OK;
 }
 
 // ---- layers -------------------------------------------------------------------------
@@ -474,12 +467,9 @@ egraph_status eg_slice_init(eg_slice *slice, const eg_layered *layered,
                             uint32_t last) {
   assert(first <= last && last < eg_layered_count(layered));
   egraph_allocator alloc = layered->alloc;
-  EG_LOCAL(slicer, s, alloc);
-  s.of = layered;
-  s.wish = &training->parameters;
-  s.out = slice;
-  s.begin = layered->first.data[first];
-  s.end = end_of(layered, last);
+  EG_LOCAL_WITH(slicer, s, alloc, .of = layered, .wish = &training->parameters,
+                .out = slice, .begin = layered->first.data[first],
+                .end = end_of(layered, last));
   *slice = (eg_slice){.graph = NULL};
   EG_INIT_MEMBERS(slice, alloc, (eg_strmap, trained), (eg_text, key), (eg_arena, arena))
   egraph_status status = eg_graph_create(&alloc, &slice->graph);

@@ -145,25 +145,19 @@ static egraph_status add_all(grid *g) {
   return EGRAPH_OK;
 }
 
-static egraph_status try_grid(const eg_plan_call *call, const eg_layered *layered,
-                              eg_staged *out) {
-  EG_OWNED(grid, g);
-  g.out = out;
-  EG_TRY(eg_stage_planner_init(&g.planner, call, layered));
-  EG_INIT_MEMBERS(&g, call->request->alloc, (eg_stage_plans, plans), (places, places),
-                  (eg_u32s, last))
-  EG_TRY(add_all(&g));
-  eg_staged_note(out, &g.planner);
-  return EGRAPH_OK;
-}
-
 egraph_status eg_megatron_grid(const eg_plan_call *call, eg_staged *out) {
   EG_OWNED(eg_layered, layered);
+  EG_OWNED(grid, g);
   double start = eg_clock_seconds();
   out->algorithm = "megatron-grid";
   EG_TRY(eg_layered_init(&layered, call->request->alloc, call->forward, call->training,
                          MOST_LAYERS));
-  EG_TRY(try_grid(call, &layered, out));
+  EG_TRY(eg_stage_planner_init(&g.planner, call, &layered));
+  EG_INIT_MEMBERS(&g, call->request->alloc, (eg_stage_plans, plans), (places, places),
+                  (eg_u32s, last))
+  g.out = out;
+  EG_TRY(add_all(&g));
+  eg_staged_note(out, &g.planner);
   out->search_seconds = eg_clock_seconds() - start;
   return EGRAPH_OK;
 }

@@ -359,24 +359,14 @@ static egraph_status coarsen(hypers *levels) {
     EG_TRY(join_pairs(finest, &count));
     if (count > finest->vertices - finest->vertices / 10) return EGRAPH_OK;
     hyper_init(&next, levels->alloc);
-    egraph_status status = map_hyper(finest, finest->coarse.data, count, &next);
-    if (status == EGRAPH_OK) status = hypers_push(levels, next);
-    if (status != EGRAPH_OK) {
-      hyper_deinit(&next);
-      return status;
-    }
+    EG_TRY(hypers_push(levels, next));
+    finest = &levels->data[levels->len - 2];
+    EG_TRY(map_hyper(finest, finest->coarse.data, count, finest + 1));
   }
 }
 
-static void halver_init(halver *h, egraph_allocator alloc) {
-  *h = (halver){.of = NULL};
-  EG_INIT_MEMBERS(h, alloc, (eg_chars, side, best), (eg_doubles, gain),
-                  (eg_u32s, count[0], count[1], heap, place, moved))
-}
-static void halver_deinit(halver *h) {
-  EG_DEINIT_MEMBERS(h, (eg_chars, side, best), (eg_doubles, gain),
-                    (eg_u32s, count[0], count[1], heap, place, moved))
-}
+EG_OWNER_DEFINE_STATIC(halver, (eg_chars, side, best), (eg_doubles, gain),
+                       (eg_u32s, count[0], count[1], heap, place, moved))
 
 /// Cuts the coarsest level, then refines the cut level by level.
 static egraph_status cut_levels(const hypers *levels, double share, double slack,
@@ -384,13 +374,12 @@ static egraph_status cut_levels(const hypers *levels, double share, double slack
   for (size_t l = levels->len; l-- > 0;) {
     const hyper *level = &levels->data[l];
     bool is_first = l + 1 == levels->len;
-    eg_chars above = h->side; // of the coarser level
+    EG_OWNED(eg_chars, above); // of the coarser level
+    above = h->side;
     eg_chars_init(&h->side, above.alloc);
-    egraph_status status = resize(h, level);
-    for (uint32_t v = 0; status == EGRAPH_OK && !is_first && v < level->vertices; v++)
+    EG_TRY(resize(h, level));
+    for (uint32_t v = 0; !is_first && v < level->vertices; v++)
       h->side.data[v] = above.data[level->coarse.data[v]];
-    eg_chars_deinit(&above);
-    EG_TRY(status);
     for (int s = 0; s < 2; s++) {
       double mine = (s == 0 ? share : 1 - share) * level->total;
       h->most[s] = mine + fmax(slack * mine, level->heaviest / 2);
@@ -449,6 +438,7 @@ static egraph_status split_job(cutter *c, const job *at, const eg_chars *side) {
 
 static egraph_status halve_levels(cutter *c, const job *at, hypers *levels) {
   double share = (double)(at->parts / 2) / at->parts;
+  EG_TRY(map_hyper(&c->whole, c->map.data, at->count, &levels->data[0]));
   EG_TRY(coarsen(levels));
   EG_LOCAL(halver, h, c->alloc);
   EG_TRY(cut_levels(levels, share, c->of->slack, &h));
@@ -464,12 +454,8 @@ static egraph_status halve(cutter *c, const job *at) {
     c->map.data[c->order.data[at->first + i]] = i;
   hypers_init(&levels, c->alloc);
   hyper_init(&mine, c->alloc);
-  egraph_status status = map_hyper(&c->whole, c->map.data, at->count, &mine);
-  if (status == EGRAPH_OK) status = hypers_push(&levels, mine);
-  if (status != EGRAPH_OK)
-    hyper_deinit(&mine);
-  else
-    status = halve_levels(c, at, &levels);
+  egraph_status status = hypers_push(&levels, mine);
+  if (status == EGRAPH_OK) status = halve_levels(c, at, &levels);
   for (size_t i = 0; i < levels.len; i++)
     hyper_deinit(&levels.data[i]);
   hypers_deinit(&levels);
@@ -497,8 +483,6 @@ static egraph_status cut_all(cutter *c, uint32_t *out_part) {
 egraph_status eg_min_cut(const eg_cut_problem *problem, egraph_allocator alloc,
                          uint32_t *out_part) {
   assert(problem->parts != 0);
-  EG_LOCAL(cutter, c, alloc);
-  c.of = problem;
-  c.alloc = alloc;
+  EG_LOCAL_WITH(cutter, c, alloc, .of = problem, .alloc = alloc);
   return cut_all(&c, out_part);
 }

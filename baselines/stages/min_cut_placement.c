@@ -70,8 +70,9 @@ static egraph_status price_node(placer *p, const eg_plan_costs *costs, uint32_t 
   eg_graph_node_info node = node_at(p, n);
   eg_node_price price = {0, 0};
   eg_type *types;
-  uint32_t count = node.input_count + node.result_count;
-  EG_TRY(eg_alloc(p->alloc, count, sizeof *types, &types));
+  EG_LOCAL(eg_arena, arena, p->alloc);
+  EG_TRY(eg_arena_alloc(&arena, node.input_count + node.result_count, sizeof *types,
+                        &types));
   for (uint32_t i = 0; i < node.input_count; i++)
     types[i] = info_of(p, node.inputs[i].id)->type;
   for (uint32_t i = 0; i < node.result_count; i++)
@@ -82,9 +83,7 @@ static egraph_status price_node(placer *p, const eg_plan_costs *costs, uint32_t 
                              .results = types + node.input_count,
                              .result_count = node.result_count};
   bool is_ahead = node.result_count != 0 && p->constant.data[node.results[0].id] != 0;
-  egraph_status status = is_ahead ? EGRAPH_OK : costs->node(costs->self, &spec, &price);
-  eg_free(p->alloc, types, count, sizeof *types);
-  EG_TRY(status);
+  if (!is_ahead) EG_TRY(costs->node(costs->self, &spec, &price));
   return eg_doubles_push(&p->seconds, price.seconds);
 }
 
@@ -98,18 +97,6 @@ static egraph_status price_nodes(placer *p) {
   for (uint32_t n = 0; n < p->nodes; n++)
     EG_TRY(price_node(p, &asked, n));
   return EGRAPH_OK;
-}
-
-static egraph_status find_constants(placer *p) {
-  bool *flags;
-  uint32_t values = eg_graph_value_count(p->step);
-  EG_TRY(eg_chars_resize(&p->constant, values));
-  EG_TRY(eg_alloc(p->alloc, values, sizeof *flags, &flags));
-  egraph_status status = eg_graph_weight_only(p->step, flags);
-  for (uint32_t v = 0; v < values; v++)
-    p->constant.data[v] = flags[v] ? 1 : 0;
-  eg_free(p->alloc, flags, values, sizeof *flags);
-  return status;
 }
 
 static void note_exit(placer *p, eg_training_state state) {
@@ -492,7 +479,8 @@ static egraph_status search_placement(placer *p, eg_staged *out) {
   p->nodes = eg_graph_node_count(p->step);
   EG_TRY(eg_machine_shape_of(p->call->context.machine, &p->shape));
   p->devices = p->shape.nodes * p->shape.width;
-  EG_TRY(find_constants(p));
+  EG_TRY(eg_chars_resize(&p->constant, eg_graph_value_count(p->step)));
+  EG_TRY(eg_graph_weight_only(p->step, (bool *)p->constant.data));
   EG_TRY(find_exits(p));
   EG_TRY(list_users(p));
   EG_TRY(order_nodes(p));
@@ -505,20 +493,16 @@ static egraph_status search_placement(placer *p, eg_staged *out) {
 }
 
 egraph_status eg_min_cut_placement(const eg_plan_call *call, eg_staged *out) {
-  placer p;
+  EG_LOCAL(placer, p, call->request->alloc);
   double start = eg_clock_seconds();
   out->algorithm = "min-cut";
-  placer_init(&p, call->request->alloc);
   p.call = call;
   p.alloc = call->request->alloc;
   p.micro_batches = call->training->micro_batches;
-  egraph_status status = eg_training_step(call->forward, call->training, &p.training);
-  if (status == EGRAPH_OK) {
-    status = search_placement(&p, out);
-    eg_task_graph_destroy(p.tasks);
-    eg_training_deinit(&p.training);
-  }
-  placer_deinit(&p);
+  EG_TRY(eg_training_step(call->forward, call->training, &p.training));
+  egraph_status status = search_placement(&p, out);
+  eg_task_graph_destroy(p.tasks);
+  eg_training_deinit(&p.training);
   out->search_seconds = eg_clock_seconds() - start;
   return status;
 }

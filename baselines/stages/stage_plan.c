@@ -223,7 +223,7 @@ static egraph_status plan_slice(eg_stage_planner *planner, const eg_slice *slice
   part on;
   char roles[160];
   EG_LOCAL(eg_plan_constraints, constraints, request->alloc);
-  eg_whole_step *step;
+  EG_HELD(eg_whole_step, step);
   EG_TRY(take_part(planner->call->context.machine, place, &on));
   write_roles(place, roles, sizeof roles);
   // Roles are of weights: a stage without any does what is cheapest.
@@ -236,9 +236,7 @@ static egraph_status plan_slice(eg_stage_planner *planner, const eg_slice *slice
                                 .constraints = &constraints,
                                 .memory_limit = planner->most_bytes};
   EG_TRY(eg_whole_step_create(request->alloc, &input, false, &step));
-  egraph_status status = plan_step(planner, step, slice, &on, roles, out);
-  eg_whole_step_destroy(step);
-  return status;
+  return plan_step(planner, step, slice, &on, roles, out);
 }
 
 static egraph_status plan_once(eg_stage_planner *planner, eg_slice *slice,

@@ -11,15 +11,8 @@
 
 EG_VEC_DEFINE(messages, eg_pipeline_message);
 
-void eg_staged_init(eg_staged *staged, egraph_allocator alloc) {
-  *staged = (eg_staged){.best = UINT32_MAX};
-  eg_staged_rows_init(&staged->rows, alloc);
-  eg_staged_stages_init(&staged->stages, alloc);
-}
-void eg_staged_deinit(eg_staged *staged) {
-  eg_staged_stages_deinit(&staged->stages);
-  eg_staged_rows_deinit(&staged->rows);
-}
+EG_OWNER_DEFINE_FROM(eg_staged, (.best = UINT32_MAX), (eg_staged_rows, rows),
+                     (eg_staged_stages, stages))
 
 // ---- one pipeline ---------------------------------------------------------------------
 
@@ -179,11 +172,9 @@ egraph_status eg_staged_add(eg_staged *staged, const eg_stage_planner *planner,
                             const eg_pipeline_choice *choice) {
   assert(choice->stages != 0 && choice->chunks != 0);
   eg_staged_row row = {.is_possible = true};
-  EG_LOCAL(run, r, planner->call->request->alloc);
-  r.planner = planner;
-  r.choice = choice;
-  r.parts = choice->stages * choice->chunks;
-  r.micro_batches = planner->call->training->micro_batches;
+  EG_LOCAL_WITH(run, r, planner->call->request->alloc, .planner = planner,
+                .choice = choice, .parts = choice->stages * choice->chunks,
+                .micro_batches = planner->call->training->micro_batches);
   memcpy(row.name, choice->name, sizeof row.name);
   for (uint32_t part = 0; part < r.parts; part++) {
     row.is_possible = row.is_possible && choice->plans[part].has_plan;

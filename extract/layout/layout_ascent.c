@@ -608,19 +608,16 @@ static egraph_status prepare_ascent(ascent *a, eg_layout_active *active) {
 
 egraph_status eg_layout_ascent_create(eg_layout_search *search, eg_layout_active *active,
                                       eg_layout_ascent **out) {
-  ascent *a;
+  EG_HELD(eg_layout_ascent, a);
   EG_TRY(eg_alloc(search->alloc, 1, sizeof *a, &a));
   *a = (ascent){.search = search,
                 .active = active,
                 .best = -INFINITY,
                 .weights = eg_layout_weights_of(search, active)};
   EG_INIT_MEMBERS(a, search->alloc, OWNED)
-  egraph_status status = prepare_ascent(a, active);
-  if (status == EGRAPH_OK)
-    *out = a;
-  else
-    eg_layout_ascent_destroy(a);
-  return status;
+  EG_TRY(prepare_ascent(a, active));
+  *out = eg_layout_ascent_take(&a);
+  return EGRAPH_OK;
 }
 
 void eg_layout_ascent_destroy(eg_layout_ascent *a) {

@@ -5,6 +5,7 @@
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_ASCENT_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_ASCENT_H
 
+#include "base/owner.h"
 #include "extract/layout/layout_eliminate.h"
 #include "extract/layout/layout_prices.h"
 
@@ -26,6 +27,7 @@ enum { EG_LAYOUT_MOST_PASSES = 400 }; // enough for any climb
 egraph_status eg_layout_ascent_create(eg_layout_search *search, eg_layout_active *active,
                                       eg_layout_ascent **out);
 void eg_layout_ascent_destroy(eg_layout_ascent *ascent);
+EG_HOLDER_DEFINE(eg_layout_ascent)
 /// Raises search->bound, offers solutions, and fills the excess of all active strategies
 /// and arcs. Stops after `passes` passes, when the bound hardly rises or meets the best
 /// solution, or with the clock; continues from there when called again. Limits on other

@@ -265,7 +265,7 @@ static egraph_status climb_bound(bounder *b, eg_layout_ascent *ascent) {
 }
 
 static egraph_status run_bounder(bounder *b) {
-  eg_layout_ascent *ascent = NULL;
+  EG_HELD(eg_layout_ascent, ascent);
   // Each copy of a row solves the open problem, so reductions that keep its solutions are
   // valid; ends of seams have no arcs, so that none of their layouts dominates another.
   EG_TRY(b->options->potentials != NULL ? eg_layout_presolve(&b->active, &b->task)
@@ -274,10 +274,8 @@ static egraph_status run_bounder(bounder *b) {
     b->out->bound = INFINITY;
     return EGRAPH_OK;
   }
-  egraph_status status = eg_layout_ascent_create(&b->search, &b->active, &ascent);
-  if (status == EGRAPH_OK) status = climb_bound(b, ascent);
-  eg_layout_ascent_destroy(ascent);
-  return status;
+  EG_TRY(eg_layout_ascent_create(&b->search, &b->active, &ascent));
+  return climb_bound(b, ascent);
 }
 
 egraph_status eg_layout_bound(egraph_allocator alloc, const eg_layout_problem *problem,

@@ -198,10 +198,8 @@ egraph_status eg_layout_certify(egraph_allocator alloc, const eg_layout_problem 
                                 const uint32_t *strategy, const uint8_t *arc_used,
                                 double *out_cost,
                                 double out_memory[EG_LAYOUT_MEMORY_ROWS]) {
-  EG_LOCAL(walk, w, alloc);
-  w.problem = problem;
-  w.strategy = strategy;
-  w.arc_used = arc_used;
+  EG_LOCAL_WITH(walk, w, alloc, .problem = problem, .strategy = strategy,
+                .arc_used = arc_used);
   EG_TRY(collect_needed_values(&w));
   mark_reached(&w);
   EG_TRY(check_places(&w));

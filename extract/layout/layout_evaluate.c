@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/groups.h"
 #include "base/owner.h"
 
 // ---- index --------------------------------------------------------------------------
@@ -16,18 +17,8 @@ egraph_status eg_layout_fill_none(eg_u32s *list, size_t count) {
 EG_OWNER_DEFINE(eg_layout_rows, (eg_u32s, begin, items))
 
 egraph_status eg_layout_rows_fill(eg_layout_rows *rows, size_t row_count,
-                                  const uint32_t *key, size_t count) {
-  EG_TRY(eg_u32s_resize(&rows->begin, row_count + 2));
-  EG_TRY(eg_u32s_resize(&rows->items, count));
-  for (size_t i = 0; i < count; i++)
-    if (key[i] != EG_LAYOUT_NONE) rows->begin.data[key[i] + 2]++;
-  for (size_t r = 2; r < rows->begin.len; r++)
-    rows->begin.data[r] += rows->begin.data[r - 1];
-  for (uint32_t i = 0; i < count; i++)
-    if (key[i] != EG_LAYOUT_NONE) rows->items.data[rows->begin.data[key[i] + 1]++] = i;
-  rows->begin.len = row_count + 1;
-  rows->items.len = rows->begin.data[row_count];
-  return EGRAPH_OK;
+                                  const eg_u32s *key) {
+  return eg_group_items(key, row_count, &rows->begin, &rows->items);
 }
 
 static egraph_status index_places(eg_layout_view *view) {
@@ -41,9 +32,9 @@ static egraph_status index_places(eg_layout_view *view) {
   EG_TRY(eg_u32s_resize(&view->arc_value, arcs));
   for (uint32_t a = 0; a < arcs; a++)
     view->arc_value.data[a] = view->place_value.data[p->arc_from.data[a]];
-  EG_TRY(eg_layout_rows_fill(&view->out, places, p->arc_from.data, arcs));
-  EG_TRY(eg_layout_rows_fill(&view->in, places, p->arc_to.data, arcs));
-  return eg_layout_rows_fill(&view->value_arcs, values, view->arc_value.data, arcs);
+  EG_TRY(eg_layout_rows_fill(&view->out, places, &p->arc_from));
+  EG_TRY(eg_layout_rows_fill(&view->in, places, &p->arc_to));
+  return eg_layout_rows_fill(&view->value_arcs, values, &view->arc_value);
 }
 
 static egraph_status index_strategies(eg_layout_view *view) {
@@ -58,7 +49,7 @@ static egraph_status index_strategies(eg_layout_view *view) {
       view->value_of.data[s] = p->operator_value.data[op];
     }
   return eg_layout_rows_fill(&view->strategies, eg_layout_value_count(p),
-                             view->value_of.data, count);
+                             &view->value_of);
 }
 
 /// Rows of the owners of items, by key: item i has key[i], and the row of `begin` that
@@ -67,7 +58,7 @@ static egraph_status invert_rows(eg_layout_rows *rows, size_t row_count,
                                  const eg_u32s *begin, const eg_u32s *key) {
   EG_LOCAL(eg_u32s, owner, rows->begin.alloc);
   EG_TRY(eg_u32s_resize(&owner, key->len));
-  EG_TRY(eg_layout_rows_fill(rows, row_count, key->data, key->len));
+  EG_TRY(eg_layout_rows_fill(rows, row_count, key));
   for (uint32_t r = 0; r + 1 < begin->len; r++)
     for (uint32_t i = begin->data[r]; i < begin->data[r + 1]; i++)
       owner.data[i] = r;

@@ -25,11 +25,10 @@ typedef struct eg_layout_rows {
 } eg_layout_rows;
 void eg_layout_rows_init(eg_layout_rows *rows, egraph_allocator alloc);
 void eg_layout_rows_deinit(eg_layout_rows *rows);
-/// Rows of the items 0 .. count - 1 by key, which is below `row_count`, or
-/// EG_LAYOUT_NONE: in no row. Items stay in order. O(items + rows). Fails with
-/// EGRAPH_E_MEMORY.
+/// Rows of the items by key, which is below `row_count`, or EG_LAYOUT_NONE: in no row
+/// (base/groups.h). Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_rows_fill(eg_layout_rows *rows, size_t row_count,
-                                  const uint32_t *key, size_t count);
+                                  const eg_u32s *key);
 
 /// Visits the items of a row.
 #define EG_EACH_ITEM(item, rows, row)                                                    \

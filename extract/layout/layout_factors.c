@@ -170,21 +170,20 @@ static egraph_status index_far_ends(eg_layout_factors *f, eg_link_kind kind,
                                     uint32_t count, eg_u32s *key, eg_layout_rows *out) {
   for (size_t i = 0; i < f->links.len; i++)
     key->data[i] = f->links.data[i].kind == kind ? f->links.data[i].far : NONE;
-  return eg_layout_rows_fill(out, count, key->data, f->links.len);
+  return eg_layout_rows_fill(out, count, key);
 }
 
 static egraph_status index_links(eg_layout_factors *f, eg_u32s *key) {
   const eg_layout_problem *p = f->view->problem;
   uint32_t seams = f->view->seams != NULL ? (uint32_t)f->view->seams->len : 0;
-  EG_TRY(eg_u32s_resize(key, f->links.len)); // a tree has a link of its own
+  EG_TRY(eg_u32s_resize(key, f->trees.len));
   for (size_t t = 0; t < f->trees.len; t++)
     key->data[t] = f->trees.data[t].value;
-  EG_TRY(eg_layout_rows_fill(&f->trees_of, eg_layout_value_count(p), key->data,
-                             f->trees.len));
+  EG_TRY(eg_layout_rows_fill(&f->trees_of, eg_layout_value_count(p), key));
+  EG_TRY(eg_u32s_resize(key, f->links.len));
   for (size_t i = 0; i < f->links.len; i++)
     key->data[i] = f->links.data[i].producers;
-  EG_TRY(eg_layout_rows_fill(&f->links_of, eg_layout_value_count(p), key->data,
-                             f->links.len));
+  EG_TRY(eg_layout_rows_fill(&f->links_of, eg_layout_value_count(p), key));
   EG_TRY(index_far_ends(f, EG_LINK_TIE, eg_layout_tie_count(p), key, &f->links_of_tie));
   EG_TRY(index_far_ends(f, EG_LINK_SEAM, seams, key, &f->links_of_seam));
   return index_far_ends(f, EG_LINK_CUT, eg_layout_cut_count(f->landmarks), key,

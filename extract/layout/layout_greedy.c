@@ -222,11 +222,8 @@ egraph_status eg_layout_greedy(eg_layout_search *search, const eg_layout_active 
     if (i != 0 && !is_limited) break;
     for (int r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
       price[r] = usual[r] * FACTORS[i];
-    EG_LOCAL(greedy, g, search->alloc);
-    g.search = search;
-    g.active = active;
-    g.favour = favour;
-    g.price = price;
+    EG_LOCAL_WITH(greedy, g, search->alloc, .search = search, .active = active,
+                  .favour = favour, .price = price);
     EG_TRY(walk_greedily(&g, &ok));
   }
   return EGRAPH_OK;

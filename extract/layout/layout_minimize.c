@@ -193,8 +193,10 @@ static egraph_status try_few(minimizer *m) {
 }
 
 /// The ascent, with prices of limited measures and their solutions; then small parts.
-static egraph_status climb_and_try(minimizer *m, eg_layout_ascent *ascent) {
+static egraph_status climb_and_try(minimizer *m) {
   eg_layout_search *search = m->search;
+  EG_HELD(eg_layout_ascent, ascent);
+  EG_TRY(eg_layout_ascent_create(search, &m->active, &ascent));
   EG_TRY(eg_doubles_resize(&m->x, m->active.strategy.len)); // no relaxation yet: zeros
   EG_TRY(eg_layout_close_gap(search, &m->active, ascent, &m->reduced, &m->pool));
   if (m->active.infeasible) return EGRAPH_OK;
@@ -204,14 +206,6 @@ static egraph_status climb_and_try(minimizer *m, eg_layout_ascent *ascent) {
   EG_TRY(try_few(m));
   (void)eg_layout_delete_costly(search, &m->active, &m->reduced);
   return eg_layout_presolve(&m->active, search->task);
-}
-
-static egraph_status ascend_active(minimizer *m) {
-  eg_layout_ascent *ascent = NULL;
-  egraph_status status = eg_layout_ascent_create(m->search, &m->active, &ascent);
-  if (status == EGRAPH_OK) status = climb_and_try(m, ascent);
-  eg_layout_ascent_destroy(ascent);
-  return status;
 }
 
 /// True when alternative operators remain, as in an e-graph, and the gap is not narrow.
@@ -244,7 +238,7 @@ static egraph_status start_minimizer(minimizer *m) {
     EG_TRY(eg_layout_expand(search, &m->active, EARLY_SHARE, false, &is_done));
   if (eg_layout_arc_count(search->view->problem) != 0 &&
       search->bound < eg_layout_search_cutoff(search))
-    EG_TRY(ascend_active(m));
+    EG_TRY(climb_and_try(m));
   if (is_done || eg_layout_search_wants_bound(search) || eg_layout_search_stop(search) ||
       !should_expand(m))
     return EGRAPH_OK;

@@ -75,35 +75,8 @@ static egraph_status keep_cut(finder *f, const uint32_t *nodes, uint32_t count) 
   return eg_u32s_push(&out->cut_begin, (uint32_t)out->cut_ops.len);
 }
 
-/// Finds the values that required values need, which become roots; then cuts of these
-/// roots.
-static egraph_status find_landmarks(finder *f) {
-  const eg_layout_problem *p = f->active->view->problem;
-  const eg_patience patience = {.deadline = f->deadline};
-  const eg_ascent_limits limits = {.deadline = f->deadline, .max_work = f->max_work};
-  eg_u32s *values = &f->out->values;
-  double ignored;
-  bool done;
-  f->problem.class_count = eg_layout_value_count(p);
-  for (uint32_t op = 0; op < eg_layout_operator_count(p); op++)
-    EG_TRY(add_operator_node(f, op));
-  EG_TRY(eg_class_index_build(&f->index, &f->problem));
-  EG_TRY(eg_landmarks_find(&f->landmarks, &f->problem, &f->index, patience, &done));
-  for (uint32_t v = 0; done && v < f->active->required.len; v++)
-    if (f->active->required.data[v]) EG_TRY(eg_landmarks_list(&f->landmarks, v, values));
-  if (values->len == 0) return EGRAPH_OK;
-  for (size_t i = 0; i < values->len; i++)
-    EG_TRY(eg_extract_problem_add_root(&f->problem, values->data[i]));
-  EG_TRY(eg_class_index_build(&f->index, &f->problem));
-  EG_TRY(eg_dual_ascent_run(&f->problem, &f->index, values, limits, f->price.data,
-                            &ignored, &f->cuts));
-  for (uint32_t c = 0; c < eg_cuts_count(&f->cuts); c++) {
-    uint32_t begin = f->cuts.begin.data[c];
-    EG_TRY(keep_cut(f, f->cuts.nodes.data + begin, f->cuts.begin.data[c + 1] - begin));
-  }
-  return EGRAPH_OK;
-}
-
+// Finds the values that required values need, which become roots; then cuts of these
+// roots.
 egraph_status eg_layout_landmarks_find(eg_layout_landmarks *landmarks,
                                        const eg_layout_active *active,
                                        const eg_layout_task *task, double deadline,
@@ -118,7 +91,30 @@ egraph_status eg_layout_landmarks_find(eg_layout_landmarks *landmarks,
   f.max_work = max_work;
   EG_TRY(eg_extract_problem_init(&f.problem, alloc));
   EG_TRY(eg_cuts_init(&f.cuts, alloc));
-  return find_landmarks(&f);
+  const eg_layout_problem *p = f.active->view->problem;
+  const eg_patience patience = {.deadline = f.deadline};
+  const eg_ascent_limits limits = {.deadline = f.deadline, .max_work = f.max_work};
+  eg_u32s *values = &f.out->values;
+  double ignored;
+  bool done;
+  f.problem.class_count = eg_layout_value_count(p);
+  for (uint32_t op = 0; op < eg_layout_operator_count(p); op++)
+    EG_TRY(add_operator_node(&f, op));
+  EG_TRY(eg_class_index_build(&f.index, &f.problem));
+  EG_TRY(eg_landmarks_find(&f.landmarks, &f.problem, &f.index, patience, &done));
+  for (uint32_t v = 0; done && v < f.active->required.len; v++)
+    if (f.active->required.data[v]) EG_TRY(eg_landmarks_list(&f.landmarks, v, values));
+  if (values->len == 0) return EGRAPH_OK;
+  for (size_t i = 0; i < values->len; i++)
+    EG_TRY(eg_extract_problem_add_root(&f.problem, values->data[i]));
+  EG_TRY(eg_class_index_build(&f.index, &f.problem));
+  EG_TRY(eg_dual_ascent_run(&f.problem, &f.index, values, limits, f.price.data, &ignored,
+                            &f.cuts));
+  for (uint32_t c = 0; c < eg_cuts_count(&f.cuts); c++) {
+    uint32_t begin = f.cuts.begin.data[c];
+    EG_TRY(keep_cut(&f, f.cuts.nodes.data + begin, f.cuts.begin.data[c + 1] - begin));
+  }
+  return EGRAPH_OK;
 }
 
 egraph_status eg_layout_landmarks_init(eg_layout_landmarks *landmarks,
@@ -320,10 +316,8 @@ static egraph_status climb_prices(expansion *x, point over, point under) {
 
 egraph_status eg_layout_expand(eg_layout_search *search, const eg_layout_active *active,
                                double share, bool climbs, bool *out_done) {
-  EG_LOCAL(expansion, x, search->alloc);
-  x.search = search;
-  x.active = active;
-  x.most = share;
+  EG_LOCAL_WITH(expansion, x, search->alloc, .search = search, .active = active,
+                .most = share);
   point over, under = {0};
   bool exact;
   find_shares(&x);

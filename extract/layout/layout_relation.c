@@ -12,15 +12,9 @@
 EG_OWNER_DEFINE(eg_relation, (eg_u32s, vars), (eg_labels, labels, choice),
                 (eg_doubles, cost))
 
-void eg_relation_maker_init(eg_relation_maker *m, egraph_allocator alloc) {
-  *m = (eg_relation_maker){.room = INFINITY, .lost = INFINITY, .rows = UINT32_MAX};
-  EG_INIT_MEMBERS(m, alloc, (eg_flatmap, seen), (eg_u32s, next, first, last),
-                  (eg_labels, row))
-}
-
-void eg_relation_maker_deinit(eg_relation_maker *m) {
-  EG_DEINIT_MEMBERS(m, (eg_flatmap, seen), (eg_u32s, next, first, last), (eg_labels, row))
-}
+EG_OWNER_DEFINE_FROM(eg_relation_maker,
+                     (.room = INFINITY, .lost = INFINITY, .rows = UINT32_MAX),
+                     (eg_flatmap, seen), (eg_u32s, next, first, last), (eg_labels, row))
 
 // ---- order of rows ------------------------------------------------------------------
 
@@ -511,11 +505,9 @@ static egraph_status enter_relation(eg_cost_network *n, uint32_t number) {
 egraph_status eg_cost_network_add(eg_cost_network *n, eg_relation *relation) {
   egraph_status status = eg_bytes_push(&n->used, 0);
   if (status == EGRAPH_OK) status = eg_relations_push(&n->relations, *relation);
-  if (status == EGRAPH_OK)
-    eg_relation_init(relation, relation->cost.alloc);
-  else
-    eg_relation_deinit(relation);
+  if (status != EGRAPH_OK) eg_relation_deinit(relation);
   EG_TRY(status);
+  eg_relation_init(relation, relation->cost.alloc); // moved
   uint32_t number = (uint32_t)n->relations.len - 1;
   eg_relation_lower(&n->costs, &n->relations.data[number]);
   return enter_relation(n, number);

@@ -11,14 +11,8 @@
 // Sets grow by one target at a time. A set costs at least as much as its parts, so that a
 // set with a part that was left out is left out, too.
 
-void eg_layout_sets_init(eg_layout_sets *s, egraph_allocator alloc) {
-  *s = (eg_layout_sets){.room = INFINITY};
-  EG_INIT_MEMBERS(s, alloc, (eg_words, members), (eg_doubles, way), (eg_flatmap, index))
-}
-
-void eg_layout_sets_deinit(eg_layout_sets *s) {
-  EG_DEINIT_MEMBERS(s, (eg_words, members), (eg_doubles, way), (eg_flatmap, index))
-}
+EG_OWNER_DEFINE_FROM(eg_layout_sets, (.room = INFINITY), (eg_words, members),
+                     (eg_doubles, way), (eg_flatmap, index))
 
 static bool has_members(const void *user, uint32_t id, const void *key) {
   const eg_layout_sets *s = user;

@@ -266,17 +266,17 @@ egraph_status eg_layout_solve(egraph_allocator alloc, const eg_layout_problem *p
   EG_TRY(check_input(problem, options));
   double now = eg_clock_seconds();
   EG_OWNED(solver, s);
-  s.alloc = alloc;
-  s.problem = problem;
-  s.options = options;
-  s.result = result;
-  s.clock = (eg_layout_clock){.start_seconds = now,
-                              .deadline = now + options->time_limit_seconds,
-                              .asked_seconds = now,
-                              .by_work = options->by_work,
-                              .work.limit = options->work_limit,
-                              .progress = options->progress,
-                              .user = options->user};
+  s = (solver){.alloc = alloc,
+               .problem = problem,
+               .options = options,
+               .result = result,
+               .clock = {.start_seconds = now,
+                         .deadline = now + options->time_limit_seconds,
+                         .asked_seconds = now,
+                         .by_work = options->by_work,
+                         .work.limit = options->work_limit,
+                         .progress = options->progress,
+                         .user = options->user}};
   eg_layout_choice_init(&s.best, alloc);
   EG_TRY(eg_layout_view_init(&s.view, alloc, problem));
   egraph_status status = find_solutions(&s);
@@ -299,17 +299,13 @@ struct eg_layout_completer {
 egraph_status eg_layout_completer_create(egraph_allocator alloc,
                                          const eg_layout_problem *problem,
                                          eg_layout_completer **out) {
-  eg_layout_completer *c;
+  EG_HELD(eg_layout_completer, c);
   EG_TRY(eg_alloc(alloc, 1, sizeof *c, &c));
   *c = (eg_layout_completer){.alloc = alloc, .task = eg_layout_task_of(EG_LAYOUT_COST)};
-  egraph_status status = eg_layout_view_init(&c->view, alloc, problem);
-  if (status == EGRAPH_OK)
-    status = eg_layout_search_init(&c->search, alloc, &c->view, &c->task, &c->clock);
-  if (status == EGRAPH_OK)
-    *out = c;
-  else
-    eg_layout_completer_destroy(c);
-  return status;
+  EG_TRY(eg_layout_view_init(&c->view, alloc, problem));
+  EG_TRY(eg_layout_search_init(&c->search, alloc, &c->view, &c->task, &c->clock));
+  *out = eg_layout_completer_take(&c);
+  return EGRAPH_OK;
 }
 
 void eg_layout_completer_destroy(eg_layout_completer *c) {

@@ -3,6 +3,7 @@
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_SOLVE_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_SOLVE_H
 
+#include "base/owner.h"
 #include "extract/layout/layout_problem.h"
 
 typedef enum eg_layout_status {
@@ -80,6 +81,7 @@ egraph_status eg_layout_completer_create(egraph_allocator alloc,
                                          const eg_layout_problem *problem,
                                          eg_layout_completer **out);
 void eg_layout_completer_destroy(eg_layout_completer *completer);
+EG_HOLDER_DEFINE(eg_layout_completer)
 /// `strategy`: [value], EG_LAYOUT_NONE where unknown; values that are not needed are left
 /// out. *out_is_solution: every need is reached, ties and memory limits hold, and no
 /// forbidden item is used; the caller owns *out then, which eg_layout_certify has

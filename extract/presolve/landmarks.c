@@ -225,11 +225,8 @@ static egraph_status find_sets(eg_landmark_sets *landmarks,
                                const eg_extract_problem *problem,
                                const eg_class_index *index, eg_landmark_limits limits,
                                bool *out_done) {
-  EG_LOCAL(finder, f, landmarks->row.alloc);
-  f.to = landmarks;
-  f.problem = problem;
-  f.index = index;
-  f.limits = limits;
+  EG_LOCAL_WITH(finder, f, landmarks->row.alloc, .to = landmarks, .problem = problem,
+                .index = index, .limits = limits);
   EG_TRY(prepare_finder(&f));
   uint32_t classes = problem->class_count;
   const uint32_t *order = landmarks->order.data;
@@ -343,10 +340,8 @@ static egraph_status find_dense(eg_landmarks *landmarks,
                                 const eg_extract_problem *problem,
                                 const eg_class_index *index, eg_patience patience,
                                 bool *out_done) {
-  EG_LOCAL(fixpoint, f, landmarks->rows.alloc);
-  f.landmarks = landmarks;
-  f.problem = problem;
-  f.index = index;
+  EG_LOCAL_WITH(fixpoint, f, landmarks->rows.alloc, .landmarks = landmarks,
+                .problem = problem, .index = index);
   EG_TRY(prepare_fixpoint(&f));
   size_t classes = problem->class_count, waiting = classes, head = 0;
   bool late = false;

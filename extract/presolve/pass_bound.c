@@ -311,9 +311,7 @@ egraph_status eg_pass_dual(eg_presolve *presolve, bool *changed) {
   const eg_extract_problem *problem = &presolve->model.problem;
   EG_OWNED(eg_cuts, cuts);
   EG_TRY(eg_cuts_init(&cuts, presolve->alloc));
-  EG_LOCAL(trial, t, presolve->alloc);
-  t.presolve = presolve;
-  t.cuts = &cuts;
+  EG_LOCAL_WITH(trial, t, presolve->alloc, .presolve = presolve, .cuts = &cuts);
   EG_TRY(eg_components_find(problem, &presolve->index, &t.component, &t.order));
   EG_TRY(eg_bytes_resize(&t.drop, eg_extract_node_count(problem)));
   // One root has one order.

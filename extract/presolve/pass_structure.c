@@ -201,9 +201,7 @@ static egraph_status duel_all(duel *d, bool *changed) {
 }
 
 egraph_status eg_pass_covered(eg_presolve *presolve, bool *changed) {
-  EG_LOCAL(duel, d, presolve->alloc);
-  d.presolve = presolve;
-  d.closure = true;
+  EG_LOCAL_WITH(duel, d, presolve->alloc, .presolve = presolve, .closure = true);
   return duel_all(&d, changed);
 }
 

@@ -269,9 +269,7 @@ static egraph_status emit_cuts(const listing *l, eg_cuts *out) {
 egraph_status eg_reduced_list_cuts(const eg_reduced *reduced, const eg_parts *parts,
                                    eg_cuts *out) {
   if (reduced->cuts.len == 0) return EGRAPH_OK;
-  EG_LOCAL(listing, l, reduced->part.alloc);
-  l.reduced = reduced;
-  l.parts = parts;
+  EG_LOCAL_WITH(listing, l, reduced->part.alloc, .reduced = reduced, .parts = parts);
   EG_TRY(mark_cut_parts(&l));
   EG_TRY(walk_parts(&l, reduced->fixed, EG_EXTRACT_NONE));
   for (uint32_t n = 0; n < reduced->part.len; n++)

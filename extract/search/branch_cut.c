@@ -226,13 +226,9 @@ static egraph_status improve_choice(solver *s, uint64_t work) {
     if (s->choice.data[class] == EG_EXTRACT_NONE &&
         eg_class_index_member_count(index, class) != 0)
       s->choice.data[class] = s->candidates.data[index->member_begin.data[class]];
-  EG_LOCAL(descent, d, s->alloc);
-  d.incumbent = s->incumbent;
-  d.candidate_begin = &index->member_begin;
-  d.candidates = &s->candidates;
-  d.rng = &s->rng;
-  d.budget = work;
-  d.best_cost = INFINITY;
+  EG_LOCAL_WITH(descent, d, s->alloc, .incumbent = s->incumbent,
+                .candidate_begin = &index->member_begin, .candidates = &s->candidates,
+                .rng = &s->rng, .budget = work, .best_cost = INFINITY);
   EG_TRY_IN_PART(s->incumbent->clock, EGRAPH_PART_GREEDY, search_choices(&d, &s->choice));
   eg_incumbent_count(s->incumbent, work);
   return EGRAPH_OK;
@@ -432,23 +428,6 @@ static egraph_status work_on_node(solver *s, uint32_t at, uint32_t count,
   return eg_lp_purge(s->lp, s->base_rows, 1e-3);
 }
 
-static egraph_status explore_nodes(solver *s) {
-  bool done;
-  EG_TRY(work_on_node(s, EG_EXTRACT_NONE, 0, &done));
-  for (uint32_t count = 1; done && s->open.len != 0; count++) {
-    if (eg_incumbent_stop(s->incumbent)) return EGRAPH_OK;
-    eg_cost_entry entry = eg_cost_heap_take(&s->open);
-    s->bound = entry.cost;
-    if (s->bound >= cutoff(s)) break; // as are all other nodes
-    EG_TRY(work_on_node(s, EG_EXTRACT_NONE - 1 - entry.item, count, &done));
-    if (!done) return EGRAPH_OK;
-    s->bound = INFINITY;
-    update_bound(s);
-  }
-  if (done) eg_incumbent_raise(s->incumbent, s->incumbent->cost);
-  return EGRAPH_OK;
-}
-
 static egraph_status prepare_solver(solver *s, eg_extract_result *result) {
   const eg_extract_problem *problem = &s->model.reduced.problem;
   EG_TRY(eg_formulation_build(&s->model, s->incumbent->problem));
@@ -489,5 +468,18 @@ egraph_status eg_branch_cut_run(egraph_allocator alloc, eg_incumbent *incumbent,
   EG_TRY(eg_lp_rows_init(&s.rows, alloc));
   EG_TRY(prepare_solver(&s, result));
   EG_TRY(eg_u32s_append(&s.choice, incumbent->choice.data, incumbent->choice.len));
-  return explore_nodes(&s);
+  bool done;
+  EG_TRY(work_on_node(&s, EG_EXTRACT_NONE, 0, &done));
+  for (uint32_t count = 1; done && s.open.len != 0; count++) {
+    if (eg_incumbent_stop(s.incumbent)) return EGRAPH_OK;
+    eg_cost_entry entry = eg_cost_heap_take(&s.open);
+    s.bound = entry.cost;
+    if (s.bound >= cutoff(&s)) break; // as are all other nodes
+    EG_TRY(work_on_node(&s, EG_EXTRACT_NONE - 1 - entry.item, count, &done));
+    if (!done) return EGRAPH_OK;
+    s.bound = INFINITY;
+    update_bound(&s);
+  }
+  if (done) eg_incumbent_raise(s.incumbent, s.incumbent->cost);
+  return EGRAPH_OK;
 }

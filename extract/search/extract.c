@@ -123,11 +123,11 @@ egraph_status eg_plain_certificate_make(egraph_allocator alloc,
   assert(result->status == EG_EXTRACT_INFEASIBLE ||
          result->choice.len == problem->class_count);
   EG_OWNED(writer, w);
-  w.alloc = alloc;
-  w.problem = problem;
-  w.options = options;
-  w.result = result;
-  w.unit = eg_cost_unit_of(problem);
+  w = (writer){.alloc = alloc,
+               .problem = problem,
+               .options = options,
+               .result = result,
+               .unit = eg_cost_unit_of(problem)};
   double bound = result->bound;
   double room = w.unit > 0 ? w.unit * (1 - 1e-6) : CLAIM_ROOM * fabs(bound);
   EG_TRY(eg_plain_proof_init(&w.proof, alloc, problem, bound - room));

@@ -253,9 +253,7 @@ static egraph_status cut_at(separation *s, double threshold, uint32_t last_row,
 egraph_status eg_formulation_cuts(const eg_formulation *model, const double *x,
                                   uint32_t max_rows, eg_lp_rows *rows) {
   assert(max_rows != 0);
-  EG_LOCAL(separation, s, model->pays.alloc);
-  s.model = model;
-  s.x = x;
+  EG_LOCAL_WITH(separation, s, model->pays.alloc, .model = model, .x = x);
   uint32_t before = eg_lp_rows_count(rows);
   for (size_t i = 0; i < sizeof THRESHOLDS / sizeof *THRESHOLDS; i++)
     if (eg_lp_rows_count(rows) == before)

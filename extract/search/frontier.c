@@ -325,10 +325,8 @@ egraph_status eg_frontier_run(const eg_frontier *frontier, eg_incumbent *incumbe
                               const eg_frontier_options *options,
                               eg_frontier_result *out) {
   assert(options->states != 0);
-  EG_LOCAL(walk, w, frontier->order.alloc);
-  w.frontier = frontier;
-  w.options = options;
-  w.incumbent = incumbent;
+  EG_LOCAL_WITH(walk, w, frontier->order.alloc, .frontier = frontier, .options = options,
+                .incumbent = incumbent);
   out->has_ended = false;
   out->choice.len = 0;
   EG_TRY(walk_all(&w, out));
@@ -478,10 +476,8 @@ static egraph_status improve_incumbent(improvement *i, const eg_class_index *ind
 egraph_status eg_frontier_improve(eg_incumbent *incumbent, const eg_class_index *index,
                                   double outer_cutoff, uint64_t steps, bool looks_ahead,
                                   bool *out_closed) {
-  EG_LOCAL(improvement, i, incumbent->choice.alloc);
-  i.looks_ahead = looks_ahead;
-  i.incumbent = incumbent;
-  i.outer_cutoff = outer_cutoff;
+  EG_LOCAL_WITH(improvement, i, incumbent->choice.alloc, .looks_ahead = looks_ahead,
+                .incumbent = incumbent, .outer_cutoff = outer_cutoff);
   *out_closed = false;
   return improve_incumbent(&i, index, steps, out_closed);
 }

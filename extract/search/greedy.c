@@ -152,12 +152,8 @@ static bool run_is_late(run *r, uint32_t step) {
 static egraph_status run_one_kind(const eg_greedy *greedy, eg_greedy_kind kind,
                                   const double *cost, double deadline, uint32_t *choice,
                                   bool *out_late) {
-  EG_LOCAL(run, r, greedy->alloc);
-  r.greedy = greedy;
-  r.kind = kind;
-  r.cost = cost;
-  r.choice = choice;
-  r.deadline = deadline;
+  EG_LOCAL_WITH(run, r, greedy->alloc, .greedy = greedy, .kind = kind, .cost = cost,
+                .choice = choice, .deadline = deadline);
   EG_TRY(prepare_run(&r));
   for (uint32_t n = 0; n < r.waiting.len; n++)
     if (r.waiting.data[n] == 0) EG_TRY(consider(&r, n));

@@ -208,12 +208,9 @@ egraph_status eg_local_search_run(const eg_greedy *greedy, eg_incumbent *incumbe
                                   uint64_t steps) {
   if (!isfinite(incumbent->cost) || eg_incumbent_stop(incumbent)) return EGRAPH_OK;
   uint32_t classes = greedy->problem->class_count;
-  EG_LOCAL(recovery, r, greedy->alloc);
-  r.problem = greedy->problem;
-  r.index = greedy->index;
-  r.incumbent = incumbent;
-  r.limit = steps;
-  r.walk = FIRST_WALK;
+  EG_LOCAL_WITH(recovery, r, greedy->alloc, .problem = greedy->problem,
+                .index = greedy->index, .incumbent = incumbent, .limit = steps,
+                .walk = FIRST_WALK);
   EG_TRY(choose_all(&r, greedy));
   EG_TRY(eg_u32s_resize(&r.count, classes));
   EG_TRY(eg_u32s_resize(&r.place, classes));
@@ -271,10 +268,8 @@ egraph_status eg_perturb_run(const eg_greedy *greedy, eg_incumbent *incumbent,
                              uint32_t rounds, uint64_t seed) {
   const eg_extract_problem *problem = greedy->problem;
   if (problem->node_class.len > MAX_NODES) return EGRAPH_OK;
-  EG_LOCAL(bend, b, greedy->alloc);
-  b.greedy = greedy;
-  b.incumbent = incumbent;
-  b.rng = (eg_rng){seed};
+  EG_LOCAL_WITH(bend, b, greedy->alloc, .greedy = greedy, .incumbent = incumbent,
+                .rng = (eg_rng){seed});
   EG_TRY(eg_u32s_resize(&b.uses, problem->class_count));
   EG_TRY(eg_doubles_resize(&b.cost, problem->node_class.len));
   EG_TRY(eg_u32s_resize(&b.choice, problem->class_count));
@@ -445,14 +440,9 @@ egraph_status eg_lns_run(egraph_allocator alloc, eg_incumbent *incumbent,
   assert(isfinite(incumbent->cost)); // holds a solution
   EG_OWNED(eg_extract_problem, problem);
   EG_TRY(eg_extract_problem_init(&problem, alloc));
-  EG_LOCAL(lns, l, alloc);
-  l.problem = &problem;
-  l.alloc = alloc;
-  l.incumbent = incumbent;
-  l.index = index;
-  l.options = options;
-  l.rng = (eg_rng){options->seed};
-  l.window = options->window_classes;
+  EG_LOCAL_WITH(lns, l, alloc, .problem = &problem, .alloc = alloc,
+                .incumbent = incumbent, .index = index, .options = options,
+                .rng = (eg_rng){options->seed}, .window = options->window_classes);
   EG_TRY(eg_bytes_resize(&l.in_ball, incumbent->problem->class_count));
   EG_TRY(list_chosen(&l));
   uint64_t first = incumbent->work.done;

@@ -368,9 +368,7 @@ uint64_t eg_lookahead_steps(const eg_lookahead *ahead,
 egraph_status eg_lookahead_run(eg_lookahead *ahead, eg_incumbent *incumbent,
                                const eg_lookahead_options *options, double *out_bound) {
   assert(ahead->node_begin.len == ahead->slot.len + 1);
-  EG_LOCAL(search, s, ahead->alone.alloc);
-  s.ahead = ahead;
-  s.incumbent = incumbent;
+  EG_LOCAL_WITH(search, s, ahead->alone.alloc, .ahead = ahead, .incumbent = incumbent);
   EG_TRY(bound_all_classes(&s, options));
   if (!s.late) EG_TRY(bound_roots(&s, out_bound));
   eg_incumbent_count(incumbent, s.work - s.counted);

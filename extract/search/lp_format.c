@@ -132,9 +132,7 @@ static egraph_status prepare_printer(printer *p) {
 
 egraph_status eg_lp_format_print(eg_text *text, const eg_extract_problem *problem,
                                  double offset) {
-  EG_LOCAL(printer, p, text->chars.alloc);
-  p.text = text;
-  p.problem = problem;
+  EG_LOCAL_WITH(printer, p, text->chars.alloc, .text = text, .problem = problem);
   EG_TRY(prepare_printer(&p));
   print_objective(&p, offset);
   for (uint32_t class = 0; class < problem->class_count; class ++) {

@@ -78,17 +78,15 @@ static egraph_status add_model_rows(cutting *c) {
 
 /// Roots children first; the order of the components is reused.
 static egraph_status order_roots(cutting *c) {
-  eg_u32s component;
-  eg_u32s_init(&component, c->search->alloc);
-  egraph_status status = eg_components_find(&c->presolve->model.problem,
-                                            &c->presolve->index, &component, &c->roots);
-  eg_u32s_deinit(&component);
+  EG_LOCAL(eg_u32s, component, c->search->alloc);
+  EG_TRY(eg_components_find(&c->presolve->model.problem, &c->presolve->index, &component,
+                            &c->roots));
   size_t kept = 0;
   for (size_t i = 0; i < c->roots.len; i++)
     if (c->presolve->index.is_root.data[c->roots.data[i]])
       c->roots.data[kept++] = c->roots.data[i];
   c->roots.len = kept;
-  return status;
+  return EGRAPH_OK;
 }
 
 /// Adds the cuts as rows, without those that would make the program too long.

@@ -350,10 +350,8 @@ egraph_status eg_separate_run(egraph_allocator alloc, const eg_separate_options 
                               eg_lp_rows *rows) {
   EG_OWNED(eg_extract_problem, support);
   EG_TRY(eg_extract_problem_init(&support, alloc));
-  EG_LOCAL(separator, s, alloc);
-  s.support = &support;
-  s.options = options;
-  s.rows = rows;
+  EG_LOCAL_WITH(separator, s, alloc, .support = &support, .options = options,
+                .rows = rows);
   EG_TRY(build_support(&s));
   EG_TRY(estimate_reach(&s));
   EG_TRY(add_usage_rows(&s));

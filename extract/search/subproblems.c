@@ -155,9 +155,8 @@ egraph_status eg_subproblems_split(eg_subproblems *subproblems,
                                    const eg_extract_problem *model, const eg_cuts *cuts,
                                    eg_incumbent *whole) {
   assert(subproblems->len == 0);
-  EG_LOCAL(filling, f, subproblems->alloc);
-  f.model = model;
-  f.subproblems = subproblems;
+  EG_LOCAL_WITH(filling, f, subproblems->alloc, .model = model,
+                .subproblems = subproblems);
   EG_TRY(fill_subproblems(&f, cuts));
   if (subproblems->len > 1)
     qsort(subproblems->data, subproblems->len, sizeof(eg_subproblem), compare_sizes);

@@ -10,21 +10,11 @@
 #include "base/owner.h"
 #include "extract/shard/shard_model.h"
 
-#define SHARD_ELIMINATION_MEMBERS                                                        \
-  (eg_shard_prices, prices),                                                             \
-      (eg_u32s, order, place, fixed, value_begin, values, scopes, bucket, result_begin,  \
-       results, trial),                                                                  \
-      (eg_shard_factors, factors), (eg_i64s, table), (eg_words, graph),                  \
-      (eg_doubles, weight)
-
-void eg_shard_elimination_init(eg_shard_elimination *x, egraph_allocator alloc) {
-  *x = (eg_shard_elimination){.alloc = alloc};
-  EG_INIT_MEMBERS(x, alloc, SHARD_ELIMINATION_MEMBERS);
-}
-
-void eg_shard_elimination_deinit(eg_shard_elimination *x) {
-  EG_DEINIT_MEMBERS(x, SHARD_ELIMINATION_MEMBERS);
-}
+EG_OWNER_DEFINE_FROM(eg_shard_elimination, (.alloc = alloc), (eg_shard_prices, prices),
+                     (eg_u32s, order, place, fixed, value_begin, values, scopes, bucket,
+                      result_begin, results, trial),
+                     (eg_shard_factors, factors), (eg_i64s, table), (eg_words, graph),
+                     (eg_doubles, weight))
 
 /// Adds a factor with a table of zeros.
 static egraph_status add_factor(eg_shard_elimination *x, const uint32_t *scope,
@@ -449,9 +439,7 @@ egraph_status eg_shard_elimination_order(eg_shard_elimination *x, eg_shard_model
   x->model = model;
   x->cap = cap;
   x->total_cap = total_cap;
-  EG_LOCAL(ordering, o, x->alloc);
-  o.x = x;
-  o.held = held;
+  EG_LOCAL_WITH(ordering, o, x->alloc, .x = x, .held = held);
   EG_TRY(find_variables(&o, allowed));
   x->too_large = o.node.len > EG_SHARD_MOST_VARIABLES;
   x->order.len = 0;

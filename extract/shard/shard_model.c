@@ -8,20 +8,13 @@
 
 #include "base/owner.h"
 
-#define SHARD_MODEL_MEMBERS                                                              \
-  (eg_shard_nodes, nodes), (eg_shard_edges, edges), (eg_shard_items, items),             \
-      (eg_i64s, cost, table, usage, moved, capacity, row_time, spare),                   \
-      (eg_u32s, id, ids, step_values, queue, mark), (eg_doubles, message, price),        \
-      (eg_shard_steps, steps), (eg_bytes, queued, keep)
-
-void eg_shard_model_init(eg_shard_model *model, egraph_allocator alloc) {
-  *model = (eg_shard_model){.alloc = alloc, .cutoff = EG_SHARD_INFINITE};
-  EG_INIT_MEMBERS(model, alloc, SHARD_MODEL_MEMBERS);
-}
-
-void eg_shard_model_deinit(eg_shard_model *model) {
-  EG_DEINIT_MEMBERS(model, SHARD_MODEL_MEMBERS);
-}
+EG_OWNER_DEFINE_FROM(eg_shard_model, (.alloc = alloc, .cutoff = EG_SHARD_INFINITE),
+                     (eg_shard_nodes, nodes), (eg_shard_edges, edges),
+                     (eg_shard_items, items),
+                     (eg_i64s, cost, table, usage, moved, capacity, row_time, spare),
+                     (eg_u32s, id, ids, step_values, queue, mark),
+                     (eg_doubles, message, price), (eg_shard_steps, steps),
+                     (eg_bytes, queued, keep))
 
 typedef struct event {
   int64_t time;

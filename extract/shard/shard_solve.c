@@ -283,17 +283,15 @@ egraph_status eg_shard_solve_without(egraph_allocator alloc,
   uint64_t limit = search.work.limit;
   if (options->certificate != NULL && limit != EG_WORK_UNLIMITED)
     search.work.limit = limit / 4 * 3;
-  egraph_status status = run_course(&search, search_all);
-  if (status == EGRAPH_OK && options->certificate != NULL) {
+  EG_TRY(run_course(&search, search_all));
+  if (options->certificate != NULL) {
     bool closed = search.bound >= search.cost;
     uint64_t left = limit > search.work.done ? limit - search.work.done : 0;
-    status = write_certificate(&search, closed ? EG_WORK_UNLIMITED : left);
-    if (status == EGRAPH_OK && search.checked > search.bound)
-      status = eg_shard_search_raise(&search, search.checked);
+    EG_TRY(write_certificate(&search, closed ? EG_WORK_UNLIMITED : left));
+    if (search.checked > search.bound)
+      EG_TRY(eg_shard_search_raise(&search, search.checked));
   }
-  if (status == EGRAPH_OK) status = report_result(&search, result);
-  eg_shard_search_deinit(&search);
-  return status;
+  return report_result(&search, result);
 }
 
 egraph_status eg_shard_solve(egraph_allocator alloc, const eg_shard_problem *problem,

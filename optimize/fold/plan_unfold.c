@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/groups.h"
 #include "base/owner.h"
 #include "optimize/fold/unfold.h"
-#include "optimize/space/groups.h"
 #include "pcg/graph/node_cons.h"
 
 #define NONE UINT32_MAX
@@ -181,8 +181,8 @@ static egraph_status write_from(writer *w, eg_node_cons *cons, uint32_t first,
 }
 
 static egraph_status write_graph(writer *w) {
-  eg_node_cons cons;
-  eg_u32s todo;
+  EG_OWNED(eg_node_cons, cons);
+  EG_LOCAL(eg_u32s, todo, w->written.alloc);
   for (size_t v = 0; v < w->draft.values.len; v++)
     EG_TRY(eg_u32s_push(&w->written, NONE));
   EG_TRY(order_phases(w));
@@ -197,14 +197,9 @@ static egraph_status write_graph(writer *w) {
     EG_TRY(note_value(w, drafted, made));
   }
   EG_TRY(eg_node_cons_init(&cons, w->graph));
-  eg_u32s_init(&todo, w->written.alloc);
-  egraph_status status = EGRAPH_OK;
   for (eg_phase p = EG_PHASE_FORWARD; p <= EG_PHASE_UPDATE; p++)
-    for (uint32_t n = 0; status == EGRAPH_OK && n < w->draft.nodes.len; n++)
-      status = write_from(w, &cons, n, p, &todo);
-  eg_u32s_deinit(&todo);
-  eg_node_cons_deinit(&cons);
-  EG_TRY(status);
+    for (uint32_t n = 0; n < w->draft.nodes.len; n++)
+      EG_TRY(write_from(w, &cons, n, p, &todo));
   for (uint32_t i = 0; i < eg_graph_output_count(w->whole); i++) {
     const char *name;
     uint32_t value = eg_graph_output(w->whole, i, &name).id;
@@ -219,16 +214,11 @@ static egraph_status write_graph(writer *w) {
 static egraph_status write_whole(egraph_allocator alloc, const eg_unfold_steps *steps,
                                  const eg_emitted_plan *folded, node_likenesses *nodes,
                                  value_likenesses *values, eg_graph **out) {
-  writer w;
-  writer_init(&w, alloc);
-  w.whole = eg_unfold_whole(steps);
-  w.training = steps->whole;
-  w.nodes = nodes;
-  w.values = values;
+  EG_LOCAL_WITH(writer, w, alloc, .whole = eg_unfold_whole(steps),
+                .training = steps->whole, .nodes = nodes, .values = values);
   egraph_status status = eg_unfold_draft_init(&w.draft, alloc, steps, folded);
   if (status == EGRAPH_OK) status = write_graph(&w);
   eg_unfold_draft_deinit(&w.draft);
-  writer_deinit(&w);
   *out = w.graph;
   return status;
 }
@@ -334,14 +324,12 @@ static egraph_status move_to(unfolder *u, uint32_t from, const eg_layout *layout
 /// The cheapest moves from each layout to `target`: per layout the next move.
 static egraph_status route(const eg_layout_graph *graph, uint32_t target,
                            egraph_allocator alloc, eg_u32s *out_next) {
-  eg_doubles cost;
-  eg_doubles_init(&cost, alloc);
-  egraph_status status = EGRAPH_OK;
-  for (size_t l = 0; status == EGRAPH_OK && l < graph->layouts.len; l++) {
-    status = eg_doubles_push(&cost, l == target ? 0 : INFINITY);
-    if (status == EGRAPH_OK) status = eg_u32s_push(out_next, NONE);
+  EG_LOCAL(eg_doubles, cost, alloc);
+  for (size_t l = 0; l < graph->layouts.len; l++) {
+    EG_TRY(eg_doubles_push(&cost, l == target ? 0 : INFINITY));
+    EG_TRY(eg_u32s_push(out_next, NONE));
   }
-  for (bool changed = status == EGRAPH_OK; changed;) {
+  for (bool changed = true; changed;) {
     changed = false;
     for (uint32_t i = 0; i < graph->moves.len; i++) {
       const eg_layout_move *move = &graph->moves.data[i];
@@ -352,8 +340,7 @@ static egraph_status route(const eg_layout_graph *graph, uint32_t target,
       changed = true;
     }
   }
-  eg_doubles_deinit(&cost);
-  return status;
+  return EGRAPH_OK;
 }
 
 /// The phase that makes a value; FORWARD of an entry.
@@ -706,17 +693,12 @@ static egraph_status unfold(unfolder *u) {
 egraph_status eg_plan_unfold(egraph_allocator alloc, const eg_unfold_steps *steps,
                              const eg_emitted_plan *folded, const eg_plan_costs *costs,
                              eg_emitted_plan *out) {
-  unfolder u;
-  unfolder_init(&u, alloc);
-  u.alloc = alloc;
-  u.folded = &folded->plan;
-  u.costs = costs;
-  u.out = out;
+  EG_LOCAL_WITH(unfolder, u, alloc, .alloc = alloc, .folded = &folded->plan,
+                .costs = costs, .out = out);
   eg_emitted_plan_init(out, alloc);
   egraph_status status =
       write_whole(alloc, steps, folded, &u.nodes, &u.values, &out->graph);
   if (status == EGRAPH_OK) status = unfold(&u);
-  unfolder_deinit(&u);
   if (status != EGRAPH_OK) eg_emitted_plan_deinit(out);
   return status;
 }

@@ -460,23 +460,16 @@ static egraph_status draft(drafter *d) {
 egraph_status eg_unfold_draft_init(eg_unfold_draft *out, egraph_allocator alloc,
                                    const eg_unfold_steps *steps,
                                    const eg_emitted_plan *folded) {
-  drafter d;
-  drafter_init(&d, alloc);
-  d.steps = steps;
-  d.folded = folded;
-  d.whole = eg_unfold_whole(steps);
-  d.small = eg_unfold_small(steps);
-  d.planned = folded->graph;
-  d.rows = steps->blocks->count - 1;
-  d.planneds = eg_graph_value_count(d.planned);
-  d.smalls = eg_graph_value_count(d.small);
-  d.out = out;
+  EG_LOCAL_WITH(drafter, d, alloc, .steps = steps, .folded = folded,
+                .whole = eg_unfold_whole(steps), .small = eg_unfold_small(steps),
+                .planned = folded->graph, .rows = steps->blocks->count - 1,
+                .planneds = eg_graph_value_count(folded->graph),
+                .smalls = eg_graph_value_count(eg_unfold_small(steps)), .out = out);
   EG_INIT_MEMBERS(out, alloc, (eg_draft_nodes, nodes), (eg_draft_values, values),
                   (eg_u32s, operands, made))
   EG_TRY(eg_unfold_match_init(&d.match, alloc, steps));
   egraph_status status = draft(&d);
   eg_unfold_match_deinit(&d.match);
-  drafter_deinit(&d);
   if (status != EGRAPH_OK) eg_unfold_draft_deinit(out);
   return status;
 }

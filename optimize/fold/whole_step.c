@@ -172,17 +172,14 @@ static egraph_status prepare_step(eg_whole_step *step) {
 
 egraph_status eg_whole_step_create(egraph_allocator alloc, const eg_whole_input *input,
                                    bool has_rules, eg_whole_step **out) {
-  eg_whole_step *step;
+  EG_HELD(eg_whole_step, step);
   EG_TRY(eg_alloc(alloc, 1, sizeof *step, &step));
   // The block that represents the others needs like neighbours: before it one that is not
   // the first, and after it one that is not the last if rules read it.
   *step = (eg_whole_step){.alloc = alloc, .in = *input, .ends = {2, has_rules ? 2 : 1}};
-  egraph_status status = prepare_step(step);
-  if (status == EGRAPH_OK)
-    *out = step;
-  else
-    eg_whole_step_destroy(step);
-  return status;
+  EG_TRY(prepare_step(step));
+  *out = eg_whole_step_take(&step);
+  return EGRAPH_OK;
 }
 
 void eg_whole_step_destroy(eg_whole_step *step) {

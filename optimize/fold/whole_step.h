@@ -9,6 +9,7 @@
 #ifndef EG_OPTIMIZE_FOLD_WHOLE_STEP_H
 #define EG_OPTIMIZE_FOLD_WHOLE_STEP_H
 
+#include "base/owner.h"
 #include "optimize/fold/unfold.h"
 #include "optimize/search/planner.h"
 
@@ -28,6 +29,7 @@ typedef struct eg_whole_step eg_whole_step;
 egraph_status eg_whole_step_create(egraph_allocator alloc, const eg_whole_input *input,
                                    bool has_rules, eg_whole_step **out);
 void eg_whole_step_destroy(eg_whole_step *step);
+EG_HOLDER_DEFINE(eg_whole_step)
 const eg_graph *eg_whole_step_graph(const eg_whole_step *step);
 /// Returns how many equal blocks one block represents in the first search; 0: the step is
 /// not folded.

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/owner.h"
 #include "base/sexpr.h"
 #include "pcg/plan/plan_words.h"
 
@@ -25,15 +26,7 @@ const char *eg_plan_kind_name(eg_plan_kind kind) {
   return names[kind];
 }
 
-void eg_plan_constraints_init(eg_plan_constraints *constraints, egraph_allocator alloc) {
-  eg_plan_constraint_rows_init(&constraints->rows, alloc);
-  eg_arena_init(&constraints->arena, alloc);
-}
-
-void eg_plan_constraints_deinit(eg_plan_constraints *constraints) {
-  eg_plan_constraint_rows_deinit(&constraints->rows);
-  eg_arena_deinit(&constraints->arena);
-}
+EG_OWNER_DEFINE(eg_plan_constraints, (eg_plan_constraint_rows, rows), (eg_arena, arena))
 
 egraph_status eg_plan_constraints_copy(eg_plan_constraints *constraints,
                                        const eg_plan_constraints *from) {

@@ -5,9 +5,9 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/groups.h"
 #include "base/owner.h"
 #include "optimize/space/graph_writer.h"
-#include "optimize/space/groups.h"
 
 // ---- solutions --------------------------------------------------------------------
 
@@ -16,9 +16,9 @@
 
 // ---- indexes ------------------------------------------------------------------------
 
-/// `row` is scratch: the space value of each problem value.
-static egraph_status index_problem(eg_plan_solution *s, eg_u32s *row) {
+static egraph_status index_problem(eg_plan_solution *s, egraph_allocator alloc) {
   const eg_layout_problem *problem = s->problem;
+  EG_LOCAL(eg_u32s, row, alloc); // the space value of each problem value
   for (uint32_t v = 0; v < eg_layout_value_count(problem); v++)
     for (uint32_t p = problem->place_begin.data[v]; p < problem->place_begin.data[v + 1];
          p++) {
@@ -32,8 +32,8 @@ static egraph_status index_problem(eg_plan_solution *s, eg_u32s *row) {
     for (uint32_t k = begin[o]; k < begin[o + 1]; k++)
       EG_TRY(eg_u32s_push(&s->operator_of, o));
   for (size_t i = 0; i < s->model->values.len; i++)
-    EG_TRY(eg_u32s_push(row, s->model->values.data[i].value));
-  return eg_group_items(row, s->space->values.len, &s->value_begin, &s->values);
+    EG_TRY(eg_u32s_push(&row, s->model->values.data[i].value));
+  return eg_group_items(&row, s->space->values.len, &s->value_begin, &s->values);
 }
 
 egraph_status eg_plan_solution_init(eg_plan_solution *s, egraph_allocator alloc,
@@ -44,10 +44,7 @@ egraph_status eg_plan_solution_init(eg_plan_solution *s, egraph_allocator alloc,
                           .problem = &model->problem,
                           .solution = solution};
   EG_INIT_MEMBERS(s, alloc, LISTS)
-  eg_u32s row;
-  eg_u32s_init(&row, alloc);
-  egraph_status status = index_problem(s, &row);
-  eg_u32s_deinit(&row);
+  egraph_status status = index_problem(s, alloc);
   if (status != EGRAPH_OK) eg_plan_solution_deinit(s);
   return status;
 }
@@ -96,11 +93,9 @@ uint32_t eg_plan_solution_kept_from(const eg_plan_solution *s, uint32_t value) {
 egraph_status eg_plan_complete(const eg_plan_model *model, egraph_allocator alloc,
                                const uint32_t *strategy, eg_layout_solution *out,
                                bool *out_is_solution) {
-  eg_layout_completer *completer;
+  EG_HELD(eg_layout_completer, completer);
   EG_TRY(eg_layout_completer_create(alloc, &model->problem, &completer));
-  egraph_status status = eg_layout_complete(completer, strategy, out, out_is_solution);
-  eg_layout_completer_destroy(completer);
-  return status;
+  return eg_layout_complete(completer, strategy, out, out_is_solution);
 }
 
 // ---- plans ------------------------------------------------------------------------
@@ -537,14 +532,9 @@ egraph_status eg_plan_emit(const eg_plan_model *model, egraph_allocator alloc,
                            const eg_layout_solution *solution, eg_emitted_plan *out) {
   assert(solution->strategy.len == model->values.len);
   const eg_plan_space *space = model->space;
-  emitter e;
-  emitter_init(&e, alloc);
-  e.alloc = alloc;
-  e.model = model;
-  e.space = space;
-  e.problem = &model->problem;
-  e.original = eg_tensor_egraph_graph(space->egraph);
-  e.out = out;
+  EG_LOCAL_WITH(emitter, e, alloc, .alloc = alloc, .model = model, .space = space,
+                .problem = &model->problem,
+                .original = eg_tensor_egraph_graph(space->egraph), .out = out);
   eg_emitted_plan_init(out, alloc);
   egraph_status status = eg_plan_solution_init(&e.chosen, alloc, model, solution);
   if (status == EGRAPH_OK) status = eg_graph_writer_init(&e.writer, space);
@@ -553,7 +543,6 @@ egraph_status eg_plan_emit(const eg_plan_model *model, egraph_allocator alloc,
     eg_graph_writer_deinit(&e.writer);
   }
   eg_plan_solution_deinit(&e.chosen);
-  emitter_deinit(&e);
   if (status != EGRAPH_OK) eg_emitted_plan_deinit(out);
   return status;
 }

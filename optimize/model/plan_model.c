@@ -568,17 +568,12 @@ static egraph_status build_model(builder *b) {
 static egraph_status init(eg_plan_model *model, egraph_allocator alloc,
                           const eg_plan_space *space, const eg_plan_limits *limits,
                           bool is_open) {
-  builder b;
-  builder_init(&b, alloc);
-  b.model = model;
-  b.space = space;
-  b.limits = limits;
-  b.is_open = is_open;
+  EG_LOCAL_WITH(builder, b, alloc, .model = model, .space = space, .limits = limits,
+                .is_open = is_open);
   *model = (eg_plan_model){.space = space};
   EG_INIT_MEMBERS(model, alloc, MEMBERS)
   egraph_status status = eg_layout_problem_init(&model->problem, alloc);
   if (status == EGRAPH_OK) status = build_model(&b);
-  builder_deinit(&b);
   if (status != EGRAPH_OK) eg_plan_model_deinit(model);
   return status;
 }

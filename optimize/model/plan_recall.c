@@ -6,8 +6,8 @@
 
 #include <assert.h>
 
+#include "base/groups.h"
 #include "base/owner.h"
-#include "optimize/space/groups.h"
 #include "optimize/space/layout_graph.h"
 
 #define NONE UINT32_MAX
@@ -358,43 +358,35 @@ static bool is_same_mesh(const recaller *r) {
   return true;
 }
 
-static egraph_status recall(recaller *r) {
-  if (!is_same_mesh(r)) return EGRAPH_OK;
-  EG_TRY(find_values(r));
-  if (r->is_lost) return EGRAPH_OK;
-  EG_TRY(eg_group_items(&r->problem->operator_value, eg_layout_value_count(r->problem),
-                        &r->op_begin, &r->ops));
-  for (size_t i = 0; i < r->space->values.len * EG_PHASE_COUNT; i++)
-    EG_TRY(eg_u32s_push(&r->start, NONE));
-  for (uint32_t v = 0; v < eg_layout_value_count(r->problem); v++)
-    EG_TRY(eg_u32s_push(r->strategy, EG_LAYOUT_NONE));
-  note_uses(r);
-  recall_entries(r);
-  for (uint32_t i = 0; i < r->plan->steps.len; i++)
-    if (!r->plan->steps.data[i].is_move) EG_TRY(recall_node(r, &r->plan->steps.data[i]));
-  for (eg_phase q = EG_PHASE_FORWARD; q < EG_PHASE_COUNT; q++)
-    for (uint32_t v = 0; v < r->space->values.len; v++)
-      recall_copy(r, v, q);
-  for (uint32_t o = 0; o < r->plan->output_states.len; o++) {
-    uint32_t exit = r->problem->root_value.data[o];
-    uint32_t v = r->model->values.data[exit].value;
-    if (r->model->values.data[exit].role == EG_MODEL_EXIT)
-      choose_kept(r, exit, copy_of(r, v, r->space->values.data[v].phase),
-                  state_layout(r, v, r->plan->output_states.data[o]));
-  }
-  return EGRAPH_OK;
-}
-
 egraph_status eg_plan_recall(const eg_plan_model *model, const eg_plan *plan,
                              eg_u32s *strategy) {
-  EG_LOCAL(recaller, r, model->space->alloc);
-  r.model = model;
-  r.space = model->space;
-  r.problem = &model->problem;
-  r.plan = plan;
-  r.strategy = strategy;
-  r.first = strategy->len;
-  return recall(&r);
+  EG_LOCAL_WITH(recaller, r, model->space->alloc, .model = model, .space = model->space,
+                .problem = &model->problem, .plan = plan, .strategy = strategy,
+                .first = strategy->len);
+  if (!is_same_mesh(&r)) return EGRAPH_OK;
+  EG_TRY(find_values(&r));
+  if (r.is_lost) return EGRAPH_OK;
+  EG_TRY(eg_group_items(&r.problem->operator_value, eg_layout_value_count(r.problem),
+                        &r.op_begin, &r.ops));
+  for (size_t i = 0; i < r.space->values.len * EG_PHASE_COUNT; i++)
+    EG_TRY(eg_u32s_push(&r.start, NONE));
+  for (uint32_t v = 0; v < eg_layout_value_count(r.problem); v++)
+    EG_TRY(eg_u32s_push(r.strategy, EG_LAYOUT_NONE));
+  note_uses(&r);
+  recall_entries(&r);
+  for (uint32_t i = 0; i < r.plan->steps.len; i++)
+    if (!r.plan->steps.data[i].is_move) EG_TRY(recall_node(&r, &r.plan->steps.data[i]));
+  for (eg_phase q = EG_PHASE_FORWARD; q < EG_PHASE_COUNT; q++)
+    for (uint32_t v = 0; v < r.space->values.len; v++)
+      recall_copy(&r, v, q);
+  for (uint32_t o = 0; o < r.plan->output_states.len; o++) {
+    uint32_t exit = r.problem->root_value.data[o];
+    uint32_t v = r.model->values.data[exit].value;
+    if (r.model->values.data[exit].role == EG_MODEL_EXIT)
+      choose_kept(&r, exit, copy_of(&r, v, r.space->values.data[v].phase),
+                  state_layout(&r, v, r.plan->output_states.data[o]));
+  }
+  return EGRAPH_OK;
 }
 
 egraph_status eg_plan_choices_recall(eg_plan_choices *choices, egraph_allocator alloc,

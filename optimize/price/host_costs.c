@@ -44,6 +44,7 @@ typedef struct reading {
   int64_t oldest;
   double beside;
 } reading;
+EG_OWNER_DEFINE_STATIC(reading, (eg_exchange_points, points))
 
 /// Whatever is no such key is passed over.
 static egraph_status read_entry(void *user, const eg_profile_entry *entry) {
@@ -95,38 +96,34 @@ egraph_status eg_host_exchanges_load(eg_host_exchanges *out, egraph_allocator al
                                      uint32_t ranks) {
   const eg_profile_db_options options = {
       .path = host->database, .read_only = host->read_only, .busy_seconds = 5};
-  eg_profile_db *db;
-  reading r = {.channel = channel, .ranks = ranks};
+  EG_HELD(eg_profile_db, db);
+  EG_LOCAL_WITH(reading, r, alloc, .channel = channel, .ranks = ranks);
   if (host->database == NULL) return EGRAPH_OK;
-  eg_exchange_points_init(&r.points, alloc);
-  egraph_status status = eg_profile_db_create(&alloc, &options, &db);
-  if (status == EGRAPH_OK) {
-    status = eg_profile_db_load(db, host->profile, read_entry, &r);
-    eg_profile_db_destroy(db);
-  }
-  if (status == EGRAPH_OK) status = fit_curves(out, &r.points);
+  EG_TRY(eg_profile_db_create(&alloc, &options, &db));
+  EG_TRY(eg_profile_db_load(db, host->profile, read_entry, &r));
+  EG_TRY(fit_curves(out, &r.points));
   out->oldest = r.oldest;
   out->beside = r.beside;
-  eg_exchange_points_deinit(&r.points);
-  return status;
+  return EGRAPH_OK;
 }
 
 egraph_status eg_host_exchanges_store(egraph_allocator alloc, const eg_host_costs *host,
                                       const char *channel, uint32_t ranks,
                                       const eg_exchange_points *points, double beside) {
   const eg_profile_db_options options = {.path = host->database, .busy_seconds = 5};
-  char(*keys)[KEY_BYTES] = NULL;
-  eg_profile_entry *entries = NULL;
-  eg_profile_db *db = NULL;
+  EG_LOCAL(eg_arena, arena, alloc);
+  EG_HELD(eg_profile_db, db);
+  char(*keys)[KEY_BYTES];
+  eg_profile_entry *entries;
   if (host->database == NULL || host->read_only)
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "no database that may be written to; give one with --db, without "
                    "--read-only");
   size_t count = points->len + (beside > 0); // the one of computing last
-  egraph_status status = eg_alloc(alloc, count, sizeof *keys, &keys);
-  if (status == EGRAPH_OK) status = eg_alloc(alloc, count, sizeof *entries, &entries);
-  if (status == EGRAPH_OK) status = eg_profile_db_create(&alloc, &options, &db);
-  for (size_t i = 0; status == EGRAPH_OK && i < points->len; i++) {
+  EG_TRY(eg_arena_alloc(&arena, count, sizeof *keys, &keys));
+  EG_TRY(eg_arena_alloc(&arena, count, sizeof *entries, &entries));
+  EG_TRY(eg_profile_db_create(&alloc, &options, &db));
+  for (size_t i = 0; i < points->len; i++) {
     const eg_exchange_point *point = &points->data[i];
     print_key(keys[i], point, channel, ranks);
     entries[i] = (eg_profile_entry){.spec = keys[i],
@@ -137,19 +134,14 @@ egraph_status eg_host_exchanges_store(egraph_allocator alloc, const eg_host_cost
                                                  .spread = point->spread,
                                                  .date = (int64_t)time(NULL)}};
   }
-  if (status == EGRAPH_OK && beside > 0) {
+  if (beside > 0) {
     print_beside_key(keys[count - 1], channel, ranks);
     entries[count - 1] = (eg_profile_entry){.spec = keys[count - 1],
                                             .op = "message",
                                             .seconds = beside,
                                             .evidence = {.date = (int64_t)time(NULL)}};
   }
-  if (status == EGRAPH_OK)
-    status = eg_profile_db_store(db, host->profile, entries, (uint32_t)count, true);
-  eg_profile_db_destroy(db);
-  eg_free(alloc, entries, count, sizeof *entries);
-  eg_free(alloc, keys, count, sizeof *keys);
-  return status;
+  return eg_profile_db_store(db, host->profile, entries, (uint32_t)count, true);
 }
 
 egraph_status eg_host_exchanges_print(const eg_host_exchanges *exchanges,

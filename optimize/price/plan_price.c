@@ -154,17 +154,15 @@ static egraph_status price_move(const eg_plan *plan, eg_plan_step *step,
 
 egraph_status eg_plan_price(eg_plan *plan, egraph_allocator alloc,
                             const eg_plan_costs *costs) {
-  eg_arena arena; // of one step
+  EG_LOCAL(eg_arena, rows, alloc);
   bool *ahead;
-  EG_TRY(eg_alloc(alloc, plan->states.len, sizeof *ahead, &ahead));
-  eg_arena_init(&arena, alloc);
-  egraph_status status = eg_plan_ahead(plan, alloc, ahead);
-  for (size_t i = 0; status == EGRAPH_OK && i < plan->steps.len; i++) {
+  EG_TRY(eg_arena_alloc(&rows, plan->states.len, sizeof *ahead, &ahead));
+  EG_TRY(eg_plan_ahead(plan, alloc, ahead));
+  for (size_t i = 0; i < plan->steps.len; i++) {
+    EG_LOCAL(eg_arena, arena, alloc);
     eg_plan_step *step = &plan->steps.data[i];
-    status = step->is_move ? price_move(plan, step, costs)
-                           : price_node(plan, step, costs, ahead, &arena);
-    eg_arena_deinit(&arena);
+    EG_TRY(step->is_move ? price_move(plan, step, costs)
+                         : price_node(plan, step, costs, ahead, &arena));
   }
-  eg_free(alloc, ahead, plan->states.len, sizeof *ahead);
-  return status;
+  return EGRAPH_OK;
 }

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/owner.h"
 #include "pcg/graph/graph_copy.h"
 #include "pcg/graph/node_spec.h"
 
@@ -11,7 +12,9 @@ typedef struct spec_walk {
   bool *weight_only;
   eg_types inputs, results;
   eg_arena arena; // of one node
+  eg_arena rows;
 } spec_walk;
+EG_OWNER_DEFINE_STATIC(spec_walk, (eg_types, inputs, results), (eg_arena, arena, rows))
 
 static egraph_status visit_node(spec_walk *w, uint32_t node,
                                 egraph_status (*visit)(void *, eg_graph_node,
@@ -51,20 +54,14 @@ egraph_status eg_graph_visit_specs(const eg_graph *graph, egraph_allocator alloc
                                    egraph_status (*visit)(void *user, eg_graph_node node,
                                                           const eg_node_spec *spec),
                                    void *user) {
-  spec_walk w = {.graph = graph};
-  uint32_t values = eg_graph_value_count(graph);
-  EG_TRY(eg_alloc(alloc, values, sizeof *w.weight_only, &w.weight_only));
-  eg_types_init(&w.inputs, alloc);
-  eg_types_init(&w.results, alloc);
-  eg_arena_init(&w.arena, alloc);
-  egraph_status status = eg_graph_weight_only(graph, w.weight_only);
-  for (uint32_t i = 0; status == EGRAPH_OK && i < eg_graph_node_count(graph); i++)
-    status = visit_node(&w, i, visit, user);
-  eg_free(alloc, w.weight_only, values, sizeof *w.weight_only);
-  eg_types_deinit(&w.inputs);
-  eg_types_deinit(&w.results);
-  eg_arena_deinit(&w.arena);
-  return status;
+  EG_LOCAL(spec_walk, w, alloc);
+  w.graph = graph;
+  EG_TRY(eg_arena_alloc(&w.rows, eg_graph_value_count(graph), sizeof *w.weight_only,
+                        &w.weight_only));
+  EG_TRY(eg_graph_weight_only(graph, w.weight_only));
+  for (uint32_t i = 0; i < eg_graph_node_count(graph); i++)
+    EG_TRY(visit_node(&w, i, visit, user));
+  return EGRAPH_OK;
 }
 
 static egraph_status request(void *user, eg_graph_node node, const eg_node_spec *spec) {

@@ -63,7 +63,7 @@ static egraph_status find_messages(const eg_host_costs *host, egraph_allocator a
   const eg_profile_db_options options = {
       .path = host->database, .read_only = host->read_only, .busy_seconds = 5};
   message_figures m = {.is_known = {false}};
-  eg_profile_db *db;
+  EG_HELD(eg_profile_db, db);
   if (ranks < 2) return EGRAPH_OK; // no exchanges
   if (ranks > MAX_PROBED_RANKS) ranks = MAX_PROBED_RANKS;
   for (int f = 0; f < FIGURES; f++)
@@ -71,11 +71,9 @@ static egraph_status find_messages(const eg_host_costs *host, egraph_allocator a
                    "(message %s :ranks %" PRIu32 " :waits lending)", figure_names[f],
                    ranks);
   EG_TRY(eg_profile_db_create(&alloc, &options, &db));
-  egraph_status status = eg_profile_db_load(db, host->profile, note_figure, &m);
-  if (status == EGRAPH_OK && !(m.is_known[LATENCY] && m.is_known[PER_BYTE]))
-    status = measure_messages(host, alloc, db, ranks, &m);
-  eg_profile_db_destroy(db);
-  EG_TRY(status);
+  EG_TRY(eg_profile_db_load(db, host->profile, note_figure, &m));
+  if (!(m.is_known[LATENCY] && m.is_known[PER_BYTE]))
+    EG_TRY(measure_messages(host, alloc, db, ranks, &m));
   figures->latency_seconds = m.seconds[LATENCY];
   if (m.seconds[PER_BYTE] > 0) figures->link_bytes = 1 / m.seconds[PER_BYTE];
   return EGRAPH_OK;
@@ -231,26 +229,20 @@ typedef struct worked {
 
 static egraph_status time_work(egraph_allocator alloc, const eg_measurer *measurer,
                                const char *work, worked *out) {
-  eg_graph *graph;
-  eg_arena arena;
+  EG_HELD(eg_graph, graph);
+  EG_LOCAL(eg_arena, arena, alloc);
   eg_node_spec spec;
   eg_evidence evidence;
   bool is_supported = true;
   EG_TRY(eg_graph_parse(&alloc, "work", work, strlen(work), &graph));
   const eg_plan plan = {.graph = graph}; // for the spec of a node
   const eg_plan_step first = {.node = {0}};
-  eg_arena_init(&arena, alloc);
-  egraph_status status = eg_plan_spec(&plan, &first, &arena, &spec);
-  if (status == EGRAPH_OK)
-    status =
-        measurer->measure(measurer->self, &spec, &out->seconds, &is_supported, &evidence);
-  if (status == EGRAPH_OK) {
-    out->flops = eg_node_spec_flops(&spec);
-    out->bytes = eg_node_spec_bytes(&spec);
-  }
-  eg_arena_deinit(&arena);
-  eg_graph_destroy(graph);
-  return status;
+  EG_TRY(eg_plan_spec(&plan, &first, &arena, &spec));
+  EG_TRY(
+      measurer->measure(measurer->self, &spec, &out->seconds, &is_supported, &evidence));
+  out->flops = eg_node_spec_flops(&spec);
+  out->bytes = eg_node_spec_bytes(&spec);
+  return EGRAPH_OK;
 }
 
 egraph_status eg_host_measure(egraph_allocator alloc, const eg_host_meter *meter,

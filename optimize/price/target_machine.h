@@ -2,8 +2,7 @@
 // machine, measured: operators one by one as planning asks for them, messages at once.
 // Both are kept in a profile database.
 //
-// Whoever calls knows how to measure: this room has no executor, and sees it as a table
-// of functions.
+// The caller brings the functions that measure, since this room has no executor.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_PRICE_TARGET_MACHINE_H
 #define EG_OPTIMIZE_PRICE_TARGET_MACHINE_H

@@ -79,36 +79,30 @@ static egraph_status note_large(eg_fitter *f, const eg_layout_solution *solution
 egraph_status eg_fit_weigh(eg_fitter *f, const eg_layout_solution *solution,
                            eg_fit_attempt *out) {
   assert(solution->strategy.len == f->model->values.len);
-  eg_emitted_plan emitted;
+  EG_OWNED(eg_emitted_plan, emitted);
   eg_plan_summary summary;
   eg_fit_rows kept;
   EG_TRY(eg_plan_emit(f->model, f->alloc, solution, &emitted));
-  egraph_status status = eg_plan_summary_make(&emitted.plan, f->alloc, &summary);
-  if (status == EGRAPH_OK)
-    status = eg_plan_sum_kept(f->model, f->alloc, solution, kept.at);
-  if (status == EGRAPH_OK) {
-    memcpy(out->kept.at, solution->memory, sizeof out->kept.at);
-    out->peak = summary.peak;
-    out->peak_row = row_of_peak(f, &emitted.plan, &summary, &out->kept);
-    f->least_peak = fmin(f->least_peak, out->peak);
-    f->large.made = EG_SPACE_NONE;
-    status = eg_proof_check_bound("memory that a plan keeps, and its peak",
-                                  eg_fit_most_kept(f, &kept), out->peak);
-  }
-  bool is_taken = status == EGRAPH_OK && eg_fit_is_within(f, out) &&
-                  is_better_solution(f, solution, out);
-  if (status == EGRAPH_OK && f->walk.visit == NULL)
-    status = eg_peak_row_make(is_taken ? &f->best_peak : &f->last_peak, f->model,
-                              f->alloc, solution, &emitted, summary.peak_step);
-  if (status == EGRAPH_OK && out->peak > f->limit) status = note_large(f, solution);
-  if (status != EGRAPH_OK || !is_taken) {
-    eg_emitted_plan_deinit(&emitted);
-    return status;
-  }
+  EG_TRY(eg_plan_summary_make(&emitted.plan, f->alloc, &summary));
+  EG_TRY(eg_plan_sum_kept(f->model, f->alloc, solution, kept.at));
+  memcpy(out->kept.at, solution->memory, sizeof out->kept.at);
+  out->peak = summary.peak;
+  out->peak_row = row_of_peak(f, &emitted.plan, &summary, &out->kept);
+  f->least_peak = fmin(f->least_peak, out->peak);
+  f->large.made = EG_SPACE_NONE;
+  EG_TRY(eg_proof_check_bound("memory that a plan keeps, and its peak",
+                              eg_fit_most_kept(f, &kept), out->peak));
+  bool is_taken = eg_fit_is_within(f, out) && is_better_solution(f, solution, out);
+  if (f->walk.visit == NULL)
+    EG_TRY(eg_peak_row_make(is_taken ? &f->best_peak : &f->last_peak, f->model, f->alloc,
+                            solution, &emitted, summary.peak_step));
+  if (out->peak > f->limit) EG_TRY(note_large(f, solution));
+  if (!is_taken) return EGRAPH_OK;
   eg_fitted_plan_deinit(f->out);
   eg_u32s_deinit(&emitted.place_of); // of the problem: only the row reads them
   eg_u32s_deinit(&emitted.value_at);
   f->out->emitted = emitted;
+  emitted = (eg_emitted_plan){.graph = NULL}; // moved
   f->out->has_plan = true;
   f->out->cost = solution->cost;
   f->out->kept = eg_fit_most_kept(f, &kept);
@@ -125,9 +119,8 @@ double eg_fit_clock_of(const eg_fitter *f, uint64_t work) {
 
 egraph_status eg_fit_solve(eg_fitter *f, const eg_layout_options *options,
                            eg_fit_attempt *out) {
-  eg_layout_result result;
-  eg_layout_result_init(&result, f->alloc);
-  egraph_status status = eg_layout_solve(f->alloc, &f->model->problem, options, &result);
+  EG_LOCAL(eg_layout_result, result, f->alloc);
+  EG_TRY(eg_layout_solve(f->alloc, &f->model->problem, options, &result));
   eg_work_add(&f->work, result.work);
   *out = (eg_fit_attempt){.status = result.status,
                           .cost = result.cost,
@@ -135,14 +128,11 @@ egraph_status eg_fit_solve(eg_fitter *f, const eg_layout_options *options,
                           .is_solved = result.solutions.len != 0};
   memcpy(out->least.at, result.least_memory, sizeof out->least.at);
   memcpy(out->price.at, result.price, sizeof out->price.at);
-  if (status == EGRAPH_OK && result.least.len != 0) {
+  if (result.least.len != 0) {
     f->least.len = 0;
-    status = eg_u32s_append(&f->least, result.least.data, result.least.len);
+    EG_TRY(eg_u32s_append(&f->least, result.least.data, result.least.len));
   }
-  if (status == EGRAPH_OK && out->is_solved)
-    status = eg_fit_weigh(f, &result.solutions.data[0], out);
-  eg_layout_result_deinit(&result);
-  return status;
+  return out->is_solved ? eg_fit_weigh(f, &result.solutions.data[0], out) : EGRAPH_OK;
 }
 
 egraph_status eg_fit_solve_within(eg_fitter *f, double share, uint64_t work, double gap,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/owner.h"
 #include "base/proof.h"
 #include "optimize/search/plan_fit_internal.h"
 #include "optimize/search/plan_step_row.h"
@@ -63,7 +64,7 @@ static egraph_status try_price(eg_fitter *f, double price, const eg_doubles *cos
   double prices[EG_LAYOUT_MEMORY_ROWS], allowed = 0;
   eg_doubles *priced = &f->model->problem.cost;
   eg_layout_options options = *f->options;
-  eg_layout_result result;
+  EG_LOCAL(eg_layout_result, result, f->alloc);
   double share = f->found.len != 0 ? KNOWN_PRICE_SHARE : PRICE_SHARE;
   uint64_t left = eg_fit_work_left(f, share);
   for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
@@ -75,16 +76,15 @@ static egraph_status try_price(eg_fitter *f, double price, const eg_doubles *cos
   options.relative_gap = fmax(COARSE_GAP, options.relative_gap);
   if (f->found.len != 0) options.incumbent = f->found.data;
   eg_plan_model_price_memory(f->model, prices);
-  eg_layout_result_init(&result, f->alloc);
   egraph_status status = eg_layout_solve(f->alloc, &f->model->problem, &options, &result);
   memcpy(priced->data, cost->data, cost->len * sizeof *cost->data);
+  EG_TRY(status);
   eg_work_add(&f->work, result.work);
   *out = (eg_fit_attempt){.status = result.status};
   f->floor = fmax(f->floor, result.bound - allowed);
-  if (status == EGRAPH_OK && result.solutions.len != 0)
-    status = weigh_strategies(f, result.solutions.data[0].strategy.data, out);
-  eg_layout_result_deinit(&result);
-  return status;
+  return result.solutions.len != 0
+             ? weigh_strategies(f, result.solutions.data[0].strategy.data, out)
+             : EGRAPH_OK;
 }
 
 static double sum_rows(const eg_fitter *f, const eg_fit_rows *kept) {
@@ -524,6 +524,10 @@ static egraph_status fit(eg_fitter *f) {
   return conclude_fit(f, &first);
 }
 
+#define FITTER                                                                           \
+  (eg_peak_row, last_peak, best_peak), (eg_u32s, found, least, large.strategy),          \
+      (eg_bytes, large.arc_used), (eg_plan_forbidden, forbidden)
+
 egraph_status eg_plan_fit(eg_plan_model *model, egraph_allocator alloc,
                           const eg_layout_options *options, bool only_fitting,
                           eg_fitted_plan *out) {
@@ -546,22 +550,10 @@ egraph_status eg_plan_fit(eg_plan_model *model, egraph_allocator alloc,
                  .least_peak = INFINITY,
                  .least_cost = INFINITY,
                  .out = out};
-  eg_peak_row_init(&f.last_peak, alloc);
-  eg_peak_row_init(&f.best_peak, alloc);
-  eg_u32s_init(&f.found, alloc);
-  eg_u32s_init(&f.large.strategy, alloc);
-  eg_bytes_init(&f.large.arc_used, alloc);
-  eg_plan_forbidden_init(&f.forbidden, alloc);
-  eg_u32s_init(&f.least, alloc);
+  EG_INIT_MEMBERS(&f, alloc, FITTER)
   egraph_status status = fit(&f);
-  eg_peak_row_deinit(&f.last_peak);
-  eg_peak_row_deinit(&f.best_peak);
-  eg_u32s_deinit(&f.found);
-  eg_u32s_deinit(&f.large.strategy);
-  eg_bytes_deinit(&f.large.arc_used);
-  eg_u32s_deinit(&f.least);
   eg_plan_forbid_undo(model, &f.forbidden);
-  eg_plan_forbidden_deinit(&f.forbidden);
+  EG_DEINIT_MEMBERS(&f, FITTER)
   for (uint32_t r = 0; r < f.own_rows; r++)
     model->problem.memory_limit[r] = f.limit;
   model->problem.memory_rows = f.own_rows;

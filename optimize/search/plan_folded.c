@@ -67,26 +67,25 @@ static void set_prices(cutter *c, const double *price) {
 /// Keeps the bound at these prices if it is the best.
 static egraph_status try_prices(cutter *c, const double *price, double *out_bound) {
   eg_open_options options = remaining(c);
-  eg_layout_potentials potentials;
+  EG_OWNED(eg_layout_potentials, potentials);
   double bound = 0;
   uint64_t work = 0;
   options.work_limit = eg_work_share(options.work_limit, CLIMB_SHARE);
   set_prices(c, price);
   eg_layout_potentials_init(&potentials, c->alloc, &c->model.seams);
-  egraph_status status = eg_layout_open_climb(c->alloc, &c->model.problem, &options,
-                                              &potentials, &bound, &work);
+  EG_TRY(eg_layout_open_climb(c->alloc, &c->model.problem, &options, &potentials, &bound,
+                              &work));
   eg_work_add(&c->work, work);
   bound -= allowance(c, price);
   *out_bound = bound;
-  if (status == EGRAPH_OK && bound > c->out->bound) {
+  if (bound > c->out->bound) {
     const eg_layout_potentials before = c->best;
     c->best = potentials;
     potentials = before;
     c->out->bound = bound;
     memcpy(c->out->price, price, sizeof c->out->price);
   }
-  eg_layout_potentials_deinit(&potentials);
-  return status;
+  return EGRAPH_OK;
 }
 
 // ---- prices ---------------------------------------------------------------------------
@@ -233,30 +232,26 @@ static uint32_t mixed_block(const mixer *m, uint32_t value) {
   return m->model->space->values.data[m->model->values.data[value].value].block;
 }
 
+/// Keeps the plan if it is the cheapest; *emitted is then the one before, or zeros.
 static void keep_better(mixer *m, eg_emitted_plan *emitted, double cost, double memory) {
   eg_mixed_plan *out = m->out;
-  if (out->has_plan && !(cost < out->cost)) {
-    eg_emitted_plan_deinit(emitted);
-    return;
-  }
-  if (out->has_plan) eg_emitted_plan_deinit(&out->emitted);
+  if (out->has_plan && !(cost < out->cost)) return;
+  const eg_emitted_plan before = out->emitted;
   *out = (eg_mixed_plan){
       .has_plan = true, .cost = cost, .memory = memory, .emitted = *emitted};
+  *emitted = before;
 }
 
 /// Emits a completed solution. *out_fits: its peak is within the limit.
 static egraph_status weigh_mixture(mixer *m, const eg_layout_solution *solution,
                                    bool *out_fits) {
-  eg_emitted_plan emitted;
+  EG_OWNED(eg_emitted_plan, emitted);
   eg_plan_summary summary;
   EG_TRY(eg_plan_emit(m->model, m->alloc, solution, &emitted));
-  egraph_status status = eg_plan_summary_make(&emitted.plan, m->alloc, &summary);
-  *out_fits = status == EGRAPH_OK && summary.peak <= m->in->memory_limit;
-  if (*out_fits)
-    keep_better(m, &emitted, summary.seconds, summary.peak);
-  else
-    eg_emitted_plan_deinit(&emitted);
-  return status;
+  EG_TRY(eg_plan_summary_make(&emitted.plan, m->alloc, &summary));
+  *out_fits = summary.peak <= m->in->memory_limit;
+  if (*out_fits) keep_better(m, &emitted, summary.seconds, summary.peak);
+  return EGRAPH_OK;
 }
 
 /// Makes the first `count` blocks that are of kind 0 of another one.
@@ -323,17 +318,12 @@ static egraph_status run_mixer(mixer *m) {
 egraph_status eg_plan_mix(egraph_allocator alloc, const eg_mix_input *input,
                           eg_mixed_plan *out) {
   assert(input->kinds >= 1 && input->kinds <= EG_MIX_KINDS);
-  mixer m;
-  mixer_init(&m, alloc);
-  m.alloc = alloc;
-  m.in = input;
-  m.model = input->model;
-  m.out = out;
+  EG_HELD(eg_layout_completer, completer);
   *out = (eg_mixed_plan){.has_plan = false};
-  EG_TRY(eg_layout_completer_create(alloc, &m.model->problem, &m.completer));
+  EG_TRY(eg_layout_completer_create(alloc, &input->model->problem, &completer));
+  EG_LOCAL_WITH(mixer, m, alloc, .alloc = alloc, .in = input, .model = input->model,
+                .completer = completer, .out = out);
   egraph_status status = run_mixer(&m);
-  mixer_deinit(&m);
-  eg_layout_completer_destroy(m.completer);
   if (status != EGRAPH_OK && out->has_plan) eg_emitted_plan_deinit(&out->emitted);
   return status;
 }

@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "base/owner.h"
 #include "optimize/search/plan_step_row.h"
 
 enum { MOST_ROUNDS = 4 };
@@ -21,15 +22,10 @@ typedef struct forbidder {
   eg_peak_row row;
   eg_plan_forbidden *out;
 } forbidder;
+EG_OWNER_DEFINE_STATIC(forbidder, (eg_plan_needs, needs), (eg_doubles, least),
+                       (eg_peak_row, row))
 
-void eg_plan_forbidden_init(eg_plan_forbidden *forbidden, egraph_allocator alloc) {
-  *forbidden = (eg_plan_forbidden){.count = 0};
-  EG_INIT_MEMBERS(forbidden, alloc, (eg_bytes, strategy, arc))
-}
-
-void eg_plan_forbidden_deinit(eg_plan_forbidden *forbidden) {
-  EG_DEINIT_MEMBERS(forbidden, (eg_bytes, strategy, arc))
-}
+EG_OWNER_DEFINE(eg_plan_forbidden, (eg_bytes, strategy, arc))
 
 // ---- rows -----------------------------------------------------------------------------
 
@@ -143,17 +139,6 @@ static egraph_status forbid_at(forbidder *f, uint32_t value, bool *found) {
   return EGRAPH_OK;
 }
 
-static egraph_status forbid_all(forbidder *f) {
-  bool found = true;
-  for (int round = 0; found && round < MOST_ROUNDS && !f->out->is_all; round++) {
-    found = false;
-    EG_TRY(eg_plan_needs_find(&f->needs, f->model));
-    for (uint32_t v = 0; v < f->least.len && !f->out->is_all; v++)
-      EG_TRY(forbid_at(f, v, &found));
-  }
-  return EGRAPH_OK;
-}
-
 // ---- the whole ------------------------------------------------------------------------
 
 static bool is_too_large(const eg_layout_problem *p) {
@@ -168,17 +153,17 @@ egraph_status eg_plan_forbid_large(eg_plan_model *model, egraph_allocator alloc,
   EG_TRY(eg_bytes_append(&out->strategy, p->forbidden.data, p->forbidden.len));
   EG_TRY(eg_bytes_append(&out->arc, p->arc_forbidden.data, p->arc_forbidden.len));
   if (is_too_large(p)) return EGRAPH_OK;
-  forbidder f = {
-      .alloc = alloc, .model = model, .problem = p, .limit = limit, .out = out};
-  eg_plan_needs_init(&f.needs, alloc);
-  eg_doubles_init(&f.least, alloc);
-  eg_peak_row_init(&f.row, alloc);
-  egraph_status status = eg_doubles_resize(&f.least, eg_layout_value_count(p));
-  if (status == EGRAPH_OK) status = forbid_all(&f);
-  eg_peak_row_deinit(&f.row);
-  eg_doubles_deinit(&f.least);
-  eg_plan_needs_deinit(&f.needs);
-  return status;
+  EG_LOCAL_WITH(forbidder, f, alloc, .alloc = alloc, .model = model, .problem = p,
+                .limit = limit, .out = out);
+  EG_TRY(eg_doubles_resize(&f.least, eg_layout_value_count(p)));
+  bool found = true;
+  for (int round = 0; found && round < MOST_ROUNDS && !f.out->is_all; round++) {
+    found = false;
+    EG_TRY(eg_plan_needs_find(&f.needs, f.model));
+    for (uint32_t v = 0; v < f.least.len && !f.out->is_all; v++)
+      EG_TRY(forbid_at(&f, v, &found));
+  }
+  return EGRAPH_OK;
 }
 
 void eg_plan_forbid_undo(eg_plan_model *model, const eg_plan_forbidden *forbidden) {

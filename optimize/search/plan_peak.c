@@ -4,6 +4,7 @@
 
 #include <assert.h>
 
+#include "base/owner.h"
 #include "optimize/model/plan_emit.h"
 #include "pcg/plan/plan_cost.h"
 
@@ -22,6 +23,7 @@ typedef struct peak_view {
   uint32_t reader;  // problem value that the step makes, or EG_SPACE_NONE: a move
   eg_peak_row *row;
 } peak_view;
+EG_OWNER_DEFINE_STATIC(peak_view, (eg_bytes, holds, is_read))
 
 // ---- what is there --------------------------------------------------------------------
 
@@ -214,22 +216,13 @@ egraph_status eg_peak_row_make(eg_peak_row *row, const eg_plan_model *model,
                                const eg_emitted_plan *emitted, uint32_t step) {
   bool is_node =
       step < emitted->plan.steps.len && !emitted->plan.steps.data[step].is_move;
-  peak_view p = {.model = model,
-                 .space = model->space,
-                 .problem = &model->problem,
-                 .emitted = emitted,
-                 .step = step,
-                 .reader = is_node ? emitted->value_at.data[step] : EG_SPACE_NONE,
-                 .row = row};
-  eg_bytes_init(&p.holds, alloc);
-  eg_bytes_init(&p.is_read, alloc);
-  egraph_status status = eg_plan_solution_init(&p.chosen, alloc, model, solution);
-  if (status == EGRAPH_OK) {
-    status = make_peak_row(&p, alloc);
-    eg_plan_solution_deinit(&p.chosen);
-  }
-  eg_bytes_deinit(&p.is_read);
-  eg_bytes_deinit(&p.holds);
+  EG_LOCAL_WITH(peak_view, p, alloc, .model = model, .space = model->space,
+                .problem = &model->problem, .emitted = emitted, .step = step,
+                .reader = is_node ? emitted->value_at.data[step] : EG_SPACE_NONE,
+                .row = row);
+  EG_TRY(eg_plan_solution_init(&p.chosen, alloc, model, solution));
+  egraph_status status = make_peak_row(&p, alloc);
+  eg_plan_solution_deinit(&p.chosen);
   return status;
 }
 
@@ -271,16 +264,14 @@ static void add_kept(const eg_plan_solution *chosen, uint32_t value, uint8_t *co
 egraph_status eg_plan_sum_kept(const eg_plan_model *model, egraph_allocator alloc,
                                const eg_layout_solution *solution,
                                double out[EG_LAYOUT_MEMORY_ROWS]) {
-  size_t places = eg_layout_place_count(&model->problem);
-  eg_plan_solution chosen;
-  uint8_t *counted = NULL;
+  EG_OWNED(eg_plan_solution, chosen);
+  EG_LOCAL(eg_bytes, counted, alloc);
   for (int r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
     out[r] = 0;
   EG_TRY(eg_plan_solution_init(&chosen, alloc, model, solution));
-  egraph_status status = eg_alloc(alloc, places, 1, &counted);
-  for (uint32_t v = 0; status == EGRAPH_OK && v < model->values.len; v++)
-    if (solution->strategy.data[v] != EG_LAYOUT_NONE) add_kept(&chosen, v, counted, out);
-  eg_free(alloc, counted, places, 1);
-  eg_plan_solution_deinit(&chosen);
-  return status;
+  EG_TRY(eg_bytes_resize(&counted, eg_layout_place_count(&model->problem)));
+  for (uint32_t v = 0; v < model->values.len; v++)
+    if (solution->strategy.data[v] != EG_LAYOUT_NONE)
+      add_kept(&chosen, v, counted.data, out);
+  return EGRAPH_OK;
 }

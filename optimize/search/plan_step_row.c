@@ -5,22 +5,15 @@
 #include <assert.h>
 #include <math.h>
 
+#include "base/groups.h"
 #include "base/owner.h"
-#include "optimize/space/groups.h"
 
 // ---- values that every plan makes -------------------------------------------------
 
-#define OWNED                                                                            \
-  (eg_u32s, operator_begin, operators, reader_begin, readers, arc_begin, arcs,           \
-   place_value, first, queue),                                                           \
-      (eg_bytes, everywhere, before, exits)
-
-void eg_plan_needs_init(eg_plan_needs *needs, egraph_allocator alloc) {
-  *needs = (eg_plan_needs){.model = NULL};
-  EG_INIT_MEMBERS(needs, alloc, OWNED)
-}
-
-void eg_plan_needs_deinit(eg_plan_needs *needs) { EG_DEINIT_MEMBERS(needs, OWNED) }
+EG_OWNER_DEFINE(eg_plan_needs,
+                (eg_u32s, operator_begin, operators, reader_begin, readers, arc_begin,
+                 arcs, place_value, first, queue),
+                (eg_bytes, everywhere, before, exits))
 
 static bool has_strategy(const eg_layout_problem *p, uint32_t op) {
   for (uint32_t s = p->strategy_begin.data[op]; s < p->strategy_begin.data[op + 1]; s++)
@@ -682,14 +675,9 @@ egraph_status eg_step_row_make(eg_peak_row *row, const eg_plan_model *model,
                                egraph_allocator alloc, eg_plan_needs *needs,
                                uint32_t value, uint32_t into, const uint32_t *like) {
   assert(value < model->values.len);
-  EG_LOCAL(step_view, p, alloc);
-  p.model = model;
-  p.space = model->space;
-  p.problem = &model->problem;
-  p.value = value;
-  p.into = into;
-  p.needs = needs;
-  p.like = like;
+  EG_LOCAL_WITH(step_view, p, alloc, .model = model, .space = model->space,
+                .problem = &model->problem, .value = value, .into = into, .needs = needs,
+                .like = like);
   EG_TRY(find_before(needs, value));
   p.turn = turn_of(&p);
   EG_TRY(find_after(&p, alloc));

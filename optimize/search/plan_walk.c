@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/groups.h"
 #include "base/owner.h"
-#include "optimize/space/groups.h"
 
 enum { MOST_PLACES = 1 << 14 };
 enum { CLOCK_STEPS = 4096 }; // between two looks at the clock
@@ -216,25 +216,24 @@ static egraph_status decide_value(walker *w, uint32_t at, sums done, sums pendin
 static egraph_status order_values(walker *w, bool *out_is_walkable) {
   const eg_layout_problem *p = w->problem;
   uint32_t values = eg_layout_value_count(p);
-  eg_u32s users; // [values] operators that read it and have no place yet
-  eg_u32s_init(&users, w->order.alloc);
-  egraph_status status = eg_u32s_resize(&users, values);
-  for (size_t i = 0; status == EGRAPH_OK && i < p->inputs.len; i++)
+  // [values] operators that read it and have no place yet
+  EG_LOCAL(eg_u32s, users, w->order.alloc);
+  EG_TRY(eg_u32s_resize(&users, values));
+  for (size_t i = 0; i < p->inputs.len; i++)
     users.data[p->inputs.data[i]]++;
-  for (uint32_t v = 0; status == EGRAPH_OK && v < values; v++)
-    if (users.data[v] == 0) status = eg_u32s_push(&w->order, v);
-  for (size_t at = 0; status == EGRAPH_OK && at < w->order.len; at++) {
+  for (uint32_t v = 0; v < values; v++)
+    if (users.data[v] == 0) EG_TRY(eg_u32s_push(&w->order, v));
+  for (size_t at = 0; at < w->order.len; at++) {
     uint32_t v = w->order.data[at];
     for (uint32_t k = w->operator_begin.data[v]; k < w->operator_begin.data[v + 1]; k++) {
       uint32_t o = w->operators.data[k];
       for (uint32_t i = p->input_begin.data[o]; i < p->input_begin.data[o + 1]; i++)
-        if (status == EGRAPH_OK && --users.data[p->inputs.data[i]] == 0)
-          status = eg_u32s_push(&w->order, p->inputs.data[i]);
+        if (--users.data[p->inputs.data[i]] == 0)
+          EG_TRY(eg_u32s_push(&w->order, p->inputs.data[i]));
     }
   }
-  eg_u32s_deinit(&users);
   *out_is_walkable = w->order.len == values;
-  return status;
+  return EGRAPH_OK;
 }
 
 static void find_least_cost(walker *w, uint32_t v) {
@@ -280,25 +279,6 @@ static egraph_status prepare_walk(walker *w, bool *out_is_walkable) {
   return order_values(w, out_is_walkable);
 }
 
-static egraph_status go(walker *w) {
-  const eg_layout_problem *p = w->problem;
-  sums done = {.cost = 0}, pending = {.cost = 0};
-  bool is_walkable, is_possible = true;
-  EG_TRY(prepare_walk(w, &is_walkable));
-  if (!is_walkable) return EGRAPH_OK;
-  for (size_t i = 0; i < p->root_value.len; i++) {
-    uint32_t v = p->root_value.data[i];
-    if (w->value_wanted.data[v]++ == 0) add_sums(&pending, &w->least.data[v], 1);
-    if (p->root_begin.data[i] == p->root_begin.data[i + 1]) continue;
-    uint32_t place = p->root_places.data[p->root_begin.data[i]];
-    is_possible = is_possible && !p->place_forbidden.data[place];
-    w->wanted.data[place]++;
-  }
-  if (is_possible) EG_TRY(decide_value(w, 0, done, pending));
-  w->walk->is_complete = !w->is_stopped;
-  return EGRAPH_OK;
-}
-
 egraph_status eg_plan_walk_run(eg_plan_walk *walk, egraph_allocator alloc,
                                const eg_layout_problem *problem) {
   assert(walk->visit != NULL);
@@ -307,8 +287,21 @@ egraph_status eg_plan_walk_run(eg_plan_walk *walk, egraph_allocator alloc,
   if (eg_layout_value_count(problem) > EG_WALK_VALUES ||
       eg_layout_place_count(problem) > MOST_PLACES || !has_simple_roots(problem))
     return EGRAPH_OK;
-  EG_LOCAL(walker, w, alloc);
-  w.walk = walk;
-  w.problem = problem;
-  return go(&w);
+  EG_LOCAL_WITH(walker, w, alloc, .walk = walk, .problem = problem);
+  const eg_layout_problem *p = w.problem;
+  sums done = {.cost = 0}, pending = {.cost = 0};
+  bool is_walkable = false, is_possible = true;
+  EG_TRY(prepare_walk(&w, &is_walkable));
+  if (!is_walkable) return EGRAPH_OK;
+  for (size_t i = 0; i < p->root_value.len; i++) {
+    uint32_t v = p->root_value.data[i];
+    if (w.value_wanted.data[v]++ == 0) add_sums(&pending, &w.least.data[v], 1);
+    if (p->root_begin.data[i] == p->root_begin.data[i + 1]) continue;
+    uint32_t place = p->root_places.data[p->root_begin.data[i]];
+    is_possible = is_possible && !p->place_forbidden.data[place];
+    w.wanted.data[place]++;
+  }
+  if (is_possible) EG_TRY(decide_value(&w, 0, done, pending));
+  w.walk->is_complete = !w.is_stopped;
+  return EGRAPH_OK;
 }

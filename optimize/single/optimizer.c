@@ -283,17 +283,14 @@ static egraph_status extract_round(run *r, const uint32_t *incumbent) {
 }
 
 static egraph_status extract(run *r) {
-  uint32_t *incumbent;
+  EG_LOCAL(eg_u32s, incumbent, r->alloc);
   search_round *now = &r->now;
-  uint32_t count = now->single.problem.class_count;
   char line[64];
   (void)snprintf(line, sizeof line, "choosing among %zu variants", now->single.nodes.len);
   (void)report_progress(r, "extract", line);
-  EG_TRY(eg_alloc(r->alloc, count, sizeof *incumbent, &incumbent));
-  egraph_status status = eg_single_original(&now->single, incumbent, &now->is_as_given);
-  if (status == EGRAPH_OK) status = extract_round(r, incumbent);
-  eg_free(r->alloc, incumbent, count, sizeof *incumbent);
-  EG_TRY(status);
+  EG_TRY(eg_u32s_resize(&incumbent, now->single.problem.class_count));
+  EG_TRY(eg_single_original(&now->single, incumbent.data, &now->is_as_given));
+  EG_TRY(extract_round(r, incumbent.data));
   egraph_report *report = &r->result->report;
   const eg_extract_result *found = &now->extraction;
   bool is_first = report->rounds == 1;
@@ -314,19 +311,18 @@ static egraph_status fold_graph(const run *r, const eg_graph *graph, eg_graph **
 /// load.
 static egraph_status fold_round(run *r) {
   search_round *now = &r->now;
-  eg_graph *folded;
+  EG_HELD(eg_graph, folded);
+  EG_HELD(eg_graph, folded_given);
   uint32_t lost;
   EG_TRY(fold_graph(r, now->emission.graph, &folded, &lost));
-  egraph_status status = eg_graph_pruned(folded, &now->outcome);
-  eg_graph_destroy(folded);
+  EG_TRY(eg_graph_pruned(folded, &now->outcome));
   now->emitted = now->emission.graph;
   now->emission.graph = NULL;
-  if (status != EGRAPH_OK || lost == 0) return status;
+  if (lost == 0) return EGRAPH_OK;
   // Constants that are NaN, infinite or nothing once they are folded are no fault of
   // rules where the graph has as many by itself.
   uint32_t given;
-  EG_TRY(fold_graph(r, now->graph, &folded, &given));
-  eg_graph_destroy(folded);
+  EG_TRY(fold_graph(r, now->graph, &folded_given, &given));
   r->overflowed = r->search->math != EGRAPH_MATH_EXACT && lost > given;
   return EGRAPH_OK;
 }
@@ -462,22 +458,18 @@ static egraph_status settle_close_costs(run *r) {
                 .best = &now->extraction,
                 .deadline = eg_clock_seconds() + r->search->settle_limit,
                 .entry_count = eg_cost_entry_count(costs)};
-  size_t nodes = now->single.nodes.len;
-  egraph_status status = eg_alloc(r->alloc, s.entry_count, sizeof *s.is_used, &s.is_used);
-  if (status == EGRAPH_OK)
-    status = eg_alloc(r->alloc, s.entry_count, sizeof *s.decides, &s.decides);
-  if (status == EGRAPH_OK) status = eg_alloc(r->alloc, nodes, sizeof *s.costs, &s.costs);
-  while (status == EGRAPH_OK) {
+  EG_LOCAL(eg_arena, arena, r->alloc);
+  EG_TRY(eg_arena_alloc(&arena, s.entry_count, sizeof *s.is_used, &s.is_used));
+  EG_TRY(eg_arena_alloc(&arena, s.entry_count, sizeof *s.decides, &s.decides));
+  EG_TRY(eg_arena_alloc(&arena, now->single.nodes.len, sizeof *s.costs, &s.costs));
+  for (;;) {
     uint32_t deciding = 0;
-    status = find_deciding(&s, &deciding);
-    report->is_order_clear = status == EGRAPH_OK && deciding == 0;
+    EG_TRY(find_deciding(&s, &deciding));
+    report->is_order_clear = deciding == 0;
     if (report->is_order_clear || left(&s) <= 0) break;
-    if (status == EGRAPH_OK) status = measure_again(&s);
+    EG_TRY(measure_again(&s));
   }
-  eg_free(r->alloc, s.costs, nodes, sizeof *s.costs);
-  eg_free(r->alloc, s.decides, s.entry_count, sizeof *s.decides);
-  eg_free(r->alloc, s.is_used, s.entry_count, sizeof *s.is_used);
-  if (status != EGRAPH_OK || report->measured_again == 0) return status;
+  if (report->measured_again == 0) return EGRAPH_OK;
   return eg_graph_predict(now->graph, r->alloc, costs, &now->seed_cost);
 }
 
@@ -675,14 +667,11 @@ static egraph_status run_all(run *r) {
 }
 
 static egraph_status run_explained(run *r) {
-  eg_explained_rounds explained;
-  egraph_status status = eg_explained_rounds_init(&explained, r->alloc, r->input->graph);
+  EG_OWNED(eg_explained_rounds, explained);
+  EG_TRY(eg_explained_rounds_init(&explained, r->alloc, r->input->graph));
   r->explained = &explained;
-  if (status == EGRAPH_OK) status = run_all(r);
-  if (status == EGRAPH_OK)
-    status = eg_explained_print(&explained.explained, &r->result->explanation);
-  eg_explained_rounds_deinit(&explained);
-  return status;
+  EG_TRY(run_all(r));
+  return eg_explained_print(&explained.explained, &r->result->explanation);
 }
 
 /// Sets the steps of all rounds.
@@ -713,22 +702,21 @@ static egraph_status optimize(egraph_allocator alloc, const eg_optimizer_input *
            .alloc = alloc,
            .busy_before = eg_cost_busy(input->costs),
            .least_bound = INFINITY};
+  EG_HELD(eg_optimization, result);
   EG_TRY(limit_work(&r));
-  EG_TRY(eg_alloc(alloc, 1, sizeof *r.result, &r.result));
-  r.result->alloc = alloc;
-  eg_text_init(&r.result->explanation, alloc);
-  r.result->saturation.alloc = alloc;
-  r.result->report.is_order_clear = true;
-  r.result->report.math = search->math;
+  EG_TRY(eg_alloc(alloc, 1, sizeof *result, &result));
+  result->alloc = alloc;
+  eg_text_init(&result->explanation, alloc);
+  result->saturation.alloc = alloc;
+  result->report.is_order_clear = true;
+  result->report.math = search->math;
+  r.result = result;
   egraph_status status = eg_rule_cases_create(alloc, input->rules, &r.cases);
   if (status == EGRAPH_OK) status = search->explain ? run_explained(&r) : run_all(&r);
   eg_rule_cases_destroy(r.cases);
-  if (status != EGRAPH_OK) {
-    eg_optimization_destroy(r.result);
-    return status;
-  }
+  EG_TRY(status);
   *out_overflowed = r.overflowed;
-  *out = r.result;
+  *out = eg_optimization_take(&result);
   return EGRAPH_OK;
 }
 

@@ -7,6 +7,7 @@
 #ifndef EG_OPTIMIZE_SINGLE_OPTIMIZER_H
 #define EG_OPTIMIZE_SINGLE_OPTIMIZER_H
 
+#include "base/owner.h"
 #include "extract/search/extract.h"
 #include "optimize/single/single_emit.h"
 #include "rewrites/saturation/saturate.h"
@@ -47,5 +48,6 @@ eg_saturation_options eg_search_saturation(const egraph_search *search, uint32_t
 egraph_status eg_optimizer_run(egraph_allocator alloc, const eg_optimizer_input *input,
                                eg_optimization **out);
 void eg_optimization_destroy(eg_optimization *result); // NULL is allowed
+EG_HOLDER_DEFINE(eg_optimization)
 
 #endif

@@ -172,13 +172,8 @@ static egraph_status emit_classes(emitter *e) {
 egraph_status eg_emission_init(eg_emission *emission, egraph_allocator alloc,
                                const eg_single_problem *single, const uint32_t *choice,
                                const eg_emission *before) {
-  emitter e;
-  emitter_init(&e, alloc);
-  e.single = single;
-  e.space = &single->space;
-  e.choice = choice;
-  e.out = emission;
-  e.before = before;
+  EG_LOCAL_WITH(emitter, e, alloc, .single = single, .space = &single->space,
+                .choice = choice, .out = emission, .before = before);
   *emission = (eg_emission){.graph = NULL};
   EG_INIT_MEMBERS(emission, alloc, (eg_strmap, origin_of), (eg_origins, origins))
   EG_TRY(eg_graph_writer_init(&e.writer, e.space));
@@ -186,7 +181,6 @@ egraph_status eg_emission_init(eg_emission *emission, egraph_allocator alloc,
   e.writer.names_nodes = true;
   egraph_status status = emit_classes(&e);
   eg_graph_writer_deinit(&e.writer);
-  emitter_deinit(&e);
   if (status != EGRAPH_OK) eg_emission_deinit(emission);
   return status;
 }

@@ -70,21 +70,17 @@ enumerate(eg_plan_space *space, egraph_allocator alloc, const eg_single_source *
 
 egraph_status eg_single_problem_request(egraph_allocator alloc,
                                         const eg_single_source *source) {
-  eg_plan_space space;
+  EG_OWNED(eg_plan_space, space);
   pricing p = {.costs = source->costs};
-  EG_TRY(enumerate(&space, alloc, source, request, &p));
-  eg_plan_space_deinit(&space);
-  return EGRAPH_OK;
+  return enumerate(&space, alloc, source, request, &p);
 }
 
 egraph_status eg_single_problem_request_again(egraph_allocator alloc,
                                               const eg_single_source *source,
                                               const bool *again) {
-  eg_plan_space space;
+  EG_OWNED(eg_plan_space, space);
   pricing p = {.costs = source->costs, .again = again};
-  EG_TRY(enumerate(&space, alloc, source, request_again, &p));
-  eg_plan_space_deinit(&space);
-  return EGRAPH_OK;
+  return enumerate(&space, alloc, source, request_again, &p);
 }
 
 void eg_single_problem_reprice(eg_single_problem *single, const eg_cost_model *costs) {
@@ -167,13 +163,13 @@ static egraph_status add_reorders(eg_single_problem *single, uint32_t v,
 
 // ---- entry points ---------------------------------------------------------------
 
-/// `children` is scratch.
 static egraph_status build_problem(eg_single_problem *single,
-                                   const eg_single_source *source, eg_u32s *children) {
+                                   const eg_single_source *source) {
   static const eg_price nothing = {.source = EG_COST_FREE, .entry = EG_COST_NO_ENTRY};
   const eg_plan_space *space = &single->space;
   const eg_graph *graph = eg_tensor_egraph_graph(source->egraph);
   pricing p = {.costs = source->costs, .prices = &single->prices};
+  EG_LOCAL(eg_u32s, children, single->alloc); // scratch
   EG_TRY(eg_prices_push(&single->prices, nothing));
   EG_TRY(eg_extract_problem_init(&single->problem, single->alloc));
   EG_TRY(enumerate(&single->space, single->alloc, source, price_or_free, &p));
@@ -181,9 +177,9 @@ static egraph_status build_problem(eg_single_problem *single,
   for (size_t s = 0; s < space->strategies.len; s++)
     EG_TRY(eg_u32s_push(&single->node_of, EG_EXTRACT_NONE));
   for (uint32_t o = 0; o < space->operators.len; o++)
-    EG_TRY(add_problem_operator(single, o, children));
+    EG_TRY(add_problem_operator(single, o, &children));
   for (uint32_t v = 0; v < space->values.len; v++)
-    EG_TRY(add_reorders(single, v, children));
+    EG_TRY(add_reorders(single, v, &children));
   for (uint32_t i = 0; i < eg_graph_output_count(graph); i++) {
     uint32_t v = eg_plan_space_value(space, eg_tensor_egraph_root(space->egraph, i));
     uint32_t class = eg_single_class(single, v, EG_FORMAT_PLAIN);
@@ -197,10 +193,7 @@ egraph_status eg_single_problem_init(eg_single_problem *single, egraph_allocator
                                      const eg_single_source *source) {
   *single = (eg_single_problem){.alloc = alloc};
   EG_INIT_MEMBERS(single, alloc, MEMBERS)
-  eg_u32s children;
-  eg_u32s_init(&children, alloc);
-  egraph_status status = build_problem(single, source, &children);
-  eg_u32s_deinit(&children);
+  egraph_status status = build_problem(single, source);
   if (status != EGRAPH_OK) eg_single_problem_deinit(single);
   return status;
 }

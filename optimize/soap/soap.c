@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/groups.h"
 #include "base/owner.h"
 #include "pcg/plan/plan_issue.h"
 
@@ -35,27 +36,6 @@ static egraph_status fill_list(eg_u32s *list, size_t count, uint32_t what) {
   return EGRAPH_OK;
 }
 
-/// Groups items by key: `begin` [keys + 1], items in ascending order.
-static egraph_status group(const eg_u32s *key, size_t keys, eg_u32s *begin,
-                           eg_u32s *items) {
-  EG_TRY(fill_list(begin, keys + 1, 0));
-  size_t count = 0;
-  for (size_t i = 0; i < key->len; i++)
-    if (key->data[i] != NONE) {
-      begin->data[key->data[i] + 1]++;
-      count++;
-    }
-  for (size_t k = 0; k < keys; k++)
-    begin->data[k + 1] += begin->data[k];
-  EG_TRY(fill_list(items, count, 0));
-  for (size_t i = 0; i < key->len; i++)
-    if (key->data[i] != NONE) items->data[begin->data[key->data[i]]++] = (uint32_t)i;
-  for (size_t k = keys; k > 0; k--)
-    begin->data[k] = begin->data[k - 1];
-  begin->data[0] = 0;
-  return EGRAPH_OK;
-}
-
 static egraph_status index_places(eg_soap *s) {
   const eg_layout_problem *p = s->problem;
   for (uint32_t v = 0; v < value_count(s); v++)
@@ -64,7 +44,7 @@ static egraph_status index_places(eg_soap *s) {
   EG_LOCAL(eg_u32s, key, s->question->alloc);
   for (uint32_t a = 0; a < eg_layout_arc_count(p); a++)
     EG_TRY(eg_u32s_push(&key, s->place_value.data[p->arc_from.data[a]]));
-  return group(&key, value_count(s), &s->arc_begin, &s->arcs);
+  return eg_group_items(&key, value_count(s), &s->arc_begin, &s->arcs);
 }
 
 // ---- operators ----------------------------------------------------------------------
@@ -154,7 +134,7 @@ static egraph_status find_batch_sums(walker *w) {
       EG_TRY(eg_u32s_push(&w->sums, v));
     }
   }
-  return group(&w->addends, value_count(s), &w->sum_begin, &w->additions);
+  return eg_group_items(&w->addends, value_count(s), &w->sum_begin, &w->additions);
 }
 
 /// Orders the needed values by phase, operands first.
@@ -271,7 +251,7 @@ static egraph_status list_members(eg_soap *s) {
     bool is_lead = lead != NONE && s->leads.data[lead] == s->order.data[i];
     EG_TRY(eg_u32s_push(&key, is_lead ? NONE : lead));
   }
-  EG_TRY(group(&key, s->leads.len, &s->member_begin, &items));
+  EG_TRY(eg_group_items(&key, s->leads.len, &s->member_begin, &items));
   for (uint32_t l = 0; l < s->leads.len; l++) {
     uint32_t begin = s->member_begin.data[l], end = s->member_begin.data[l + 1];
     s->member_begin.data[l] = begin + shift++;
@@ -348,14 +328,10 @@ static egraph_status note_kept(eg_soap *s) {
 }
 
 static egraph_status prepare(eg_soap *s) {
-  walker w;
+  EG_LOCAL_WITH(walker, w, s->question->alloc, .s = s);
   EG_TRY(index_places(s));
   EG_TRY(pick_operators(s));
-  walker_init(&w, s->question->alloc);
-  w.s = s;
-  egraph_status status = find_phase_order(&w);
-  walker_deinit(&w);
-  EG_TRY(status);
+  EG_TRY(find_phase_order(&w));
   EG_TRY(find_leads(s));
   EG_TRY(note_kept(s));
   EG_TRY(note_known(s));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/space/format_region.h"
 
+#include "base/owner.h"
+
 /// The marked classes, and the work list: every operator is visited once, so that the
 /// cost is linear however long the chains are.
 typedef struct region {
@@ -9,7 +11,9 @@ typedef struct region {
   bool *has_value;    // [class_limit]
   bool *has_operator; // [node_limit] its values were marked
   eg_u32s fresh;      // marked classes whose operators were not visited yet
+  eg_arena arena;
 } region;
+EG_OWNER_DEFINE_STATIC(region, (eg_u32s, fresh), (eg_arena, arena))
 
 bool eg_format_fits_fact(const eg_tensor_fact *fact, eg_format format) {
   if (fact->part_count == 0) return eg_format_fits(&fact->type, format);
@@ -93,7 +97,13 @@ static egraph_status mark_around(region *r, eg_class class) {
   return EGRAPH_OK;
 }
 
-static egraph_status find_region(region *r) {
+egraph_status eg_format_region_find(eg_tensor_egraph *egraph, egraph_allocator alloc,
+                                    bool *out) {
+  EG_LOCAL_WITH(region, own, alloc, .egraph = egraph,
+                .engine = eg_tensor_egraph_engine(egraph), .has_value = out);
+  region *r = &own;
+  EG_TRY(eg_arena_alloc(&r->arena, eg_engine_node_limit(r->engine),
+                        sizeof *r->has_operator, &r->has_operator));
   for (eg_class c = eg_engine_first(r->engine); c.id != EG_CLASS_NONE.id;
        c = eg_engine_next(r->engine, c)) {
     uint32_t count;
@@ -107,17 +117,4 @@ static egraph_status find_region(region *r) {
   while (r->fresh.len != 0)
     EG_TRY(mark_around(r, (eg_class){eg_u32s_pop(&r->fresh)}));
   return EGRAPH_OK;
-}
-
-egraph_status eg_format_region_find(eg_tensor_egraph *egraph, egraph_allocator alloc,
-                                    bool *out) {
-  region r = {
-      .egraph = egraph, .engine = eg_tensor_egraph_engine(egraph), .has_value = out};
-  uint32_t limit = eg_engine_node_limit(r.engine);
-  EG_TRY(eg_alloc(alloc, limit, sizeof *r.has_operator, &r.has_operator));
-  eg_u32s_init(&r.fresh, alloc);
-  egraph_status status = find_region(&r);
-  eg_u32s_deinit(&r.fresh);
-  eg_free(alloc, r.has_operator, limit, sizeof *r.has_operator);
-  return status;
 }

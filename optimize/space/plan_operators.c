@@ -243,17 +243,11 @@ static egraph_status flag_useless(loop_finder *f) {
 /// than their value, or every derivation of an operand needs the value; no plan is lost.
 /// The phases of values are known; operators are not there yet.
 static egraph_status find_useless(const eg_plan_space *space, eg_bytes *inout) {
-  loop_finder f;
-  loop_finder_init(&f, space->alloc);
-  f.space = space;
-  f.engine = eg_plan_space_engine(space);
-  f.out = inout;
-  egraph_status status = eg_extract_problem_init(&f.problem, space->alloc);
-  if (status == EGRAPH_OK) {
-    status = flag_useless(&f);
-    eg_extract_problem_deinit(&f.problem);
-  }
-  loop_finder_deinit(&f);
+  EG_LOCAL_WITH(loop_finder, f, space->alloc, .space = space,
+                .engine = eg_plan_space_engine(space), .out = inout);
+  EG_TRY(eg_extract_problem_init(&f.problem, space->alloc));
+  egraph_status status = flag_useless(&f);
+  eg_extract_problem_deinit(&f.problem);
   return status;
 }
 
@@ -392,9 +386,7 @@ static egraph_status add_all(adder *a) {
 }
 
 egraph_status eg_plan_operators_add(eg_plan_space *space, const eg_plan_costs *costs) {
-  EG_LOCAL(adder, a, space->alloc);
-  a.space = space;
-  a.costs = costs;
+  EG_LOCAL_WITH(adder, a, space->alloc, .space = space, .costs = costs);
   EG_TRY(
       eg_bytes_resize(&a.useless, eg_engine_node_limit(eg_plan_space_engine(a.space))));
   if (!space->info->may_make_twice) EG_TRY(find_useless(space, &a.useless));

@@ -81,6 +81,7 @@ typedef struct finder {
   eg_u32s later;    // [values] one block on, or NONE
   eg_seam_links at; // links of the current seam, as value[0] and user[0]
 } finder;
+EG_OWNER_DEFINE_STATIC(finder, (eg_u32s, later), (eg_seam_links, at))
 
 static const eg_space_value *seam_value(const finder *f, uint32_t v) {
   return &f->space->values.data[v];
@@ -208,22 +209,16 @@ static bool is_read_near(const finder *f) {
 }
 
 egraph_status eg_plan_seams_find(eg_plan_space *space) {
-  finder f = {.space = space};
-  eg_arena arena;
+  EG_LOCAL(finder, f, space->alloc);
+  EG_LOCAL(eg_arena, arena, space->alloc);
+  f.space = space;
   space->is_exact = true;
   if (space->info->fold.times == 0) return EGRAPH_OK;
-  eg_u32s_init(&f.later, space->alloc);
-  eg_seam_links_init(&f.at, space->alloc);
-  eg_arena_init(&arena, space->alloc);
-  egraph_status status = eg_u32s_resize(&f.later, space->values.len);
-  for (size_t v = 0; status == EGRAPH_OK && v < f.later.len; v++)
-    f.later.data[v] = NONE;
-  if (status == EGRAPH_OK) start_pairs(&f);
-  if (status == EGRAPH_OK) status = follow(&f, &arena);
-  if (status == EGRAPH_OK) status = pair_links(&f);
+  for (size_t v = 0; v < space->values.len; v++)
+    EG_TRY(eg_u32s_push(&f.later, NONE));
+  start_pairs(&f);
+  EG_TRY(follow(&f, &arena));
+  EG_TRY(pair_links(&f));
   space->can_be_cut = space->is_exact && is_read_near(&f);
-  eg_arena_deinit(&arena);
-  eg_seam_links_deinit(&f.at);
-  eg_u32s_deinit(&f.later);
-  return status;
+  return EGRAPH_OK;
 }

@@ -50,12 +50,10 @@ static egraph_status find_layout_graph(eg_plan_space *space, const eg_type *type
     }
   eg_layout_graph graph;
   eg_layout_graph_init(&graph, space->alloc);
-  egraph_status status =
-      eg_layout_graph_build(&graph, &space->mesh, type, formats, costs);
-  if (status == EGRAPH_OK) status = eg_layout_graphs_push(&space->graphs, graph);
-  if (status != EGRAPH_OK) eg_layout_graph_deinit(&graph);
-  *out = (uint32_t)space->graphs.len - 1;
-  return status;
+  *out = (uint32_t)space->graphs.len;
+  EG_TRY(eg_layout_graphs_push(&space->graphs, graph));
+  return eg_layout_graph_build(&space->graphs.data[*out], &space->mesh, type, formats,
+                               costs);
 }
 
 /// Finds the type whose layouts a value has; for a tuple, its first part's. A value of
@@ -118,21 +116,20 @@ static void join_seams(const eg_plan_space *space, bool *inout) {
 
 static egraph_status number_values(eg_plan_space *space, const eg_plan_costs *costs) {
   const eg_engine *engine = eg_plan_space_engine(space);
+  EG_LOCAL(eg_arena, arena, space->alloc);
   bool *may_have; // [classes] formats
-  EG_TRY(eg_alloc(space->alloc, space->class_limit, sizeof *may_have, &may_have));
-  egraph_status status = EGRAPH_OK;
+  EG_TRY(eg_arena_alloc(&arena, space->class_limit, sizeof *may_have, &may_have));
   if (costs->formats != 0) {
-    status = eg_format_region_find(space->egraph, space->alloc, may_have);
+    EG_TRY(eg_format_region_find(space->egraph, space->alloc, may_have));
     join_seams(space, may_have);
     while (join_carried(space, may_have))
       continue;
   }
-  for (eg_class c = eg_engine_first(engine);
-       status == EGRAPH_OK && c.id != EG_CLASS_NONE.id; c = eg_engine_next(engine, c))
+  for (eg_class c = eg_engine_first(engine); c.id != EG_CLASS_NONE.id;
+       c = eg_engine_next(engine, c))
     if (space->value_of[c.id] != EG_SPACE_NONE)
-      status = add_space_value(space, c, may_have[c.id], costs);
-  eg_free(space->alloc, may_have, space->class_limit, sizeof *may_have);
-  return status;
+      EG_TRY(add_space_value(space, c, may_have[c.id], costs));
+  return EGRAPH_OK;
 }
 
 // ---- what weights alone make --------------------------------------------------------
@@ -453,17 +450,17 @@ static void mark_constants(eg_plan_space *space) {
 /// Marks values of weights alone, which exist from the start unless some weights change:
 /// in a step that carries weights they all belong to the step.
 static egraph_status mark_ahead(eg_plan_space *space) {
+  EG_LOCAL(eg_arena, arena, space->alloc);
   eg_node *derivation; // [classes]
   if (space->info->carried_count != 0) return EGRAPH_OK;
-  EG_TRY(eg_alloc(space->alloc, space->class_limit, sizeof *derivation, &derivation));
-  egraph_status status = find_derivations(space->alloc, space->egraph, derivation);
-  for (uint32_t v = 0; status == EGRAPH_OK && v < space->values.len; v++) {
+  EG_TRY(eg_arena_alloc(&arena, space->class_limit, sizeof *derivation, &derivation));
+  EG_TRY(find_derivations(space->alloc, space->egraph, derivation));
+  for (uint32_t v = 0; v < space->values.len; v++) {
     eg_space_value *value = &space->values.data[v];
     value->ahead = derivation[value->class.id];
     if (value->ahead.id != EG_NODE_NONE.id) value->is_constant = value->is_entry = true;
   }
-  eg_free(space->alloc, derivation, space->class_limit, sizeof *derivation);
-  return status;
+  return EGRAPH_OK;
 }
 
 static egraph_status build_space(eg_plan_space *space, const eg_plan_costs *costs) {

@@ -29,20 +29,16 @@ static egraph_status find_blocks(const eg_stamps *stamps, const eg_u32s *forward
 static egraph_status map_forward_blocks(eg_step_blocks *out, const eg_graph *forward,
                                         const eg_blocks *of_forward,
                                         const eg_training *training) {
-  eg_u32s block, later; // [values of the forward graph]
+  EG_LOCAL(eg_u32s, block, out->value.alloc); // [values of the forward graph]
+  EG_LOCAL(eg_u32s, later, out->value.alloc);
   if (training == NULL)
     return eg_blocks_places(forward, of_forward, &out->value, &out->later);
-  eg_u32s_init(&block, out->value.alloc);
-  eg_u32s_init(&later, out->value.alloc);
-  egraph_status status = eg_blocks_places(forward, of_forward, &block, &later);
-  if (status == EGRAPH_OK) status = find_blocks(&training->stamps, &block, &out->value);
-  if (status == EGRAPH_OK)
-    status = eg_stamps_map(&training->stamps, &training->stamps, &later, &out->later);
-  eg_u32s_deinit(&later);
-  eg_u32s_deinit(&block);
-  for (size_t v = 0; status == EGRAPH_OK && v < out->later.len; v++)
+  EG_TRY(eg_blocks_places(forward, of_forward, &block, &later));
+  EG_TRY(find_blocks(&training->stamps, &block, &out->value));
+  EG_TRY(eg_stamps_map(&training->stamps, &training->stamps, &later, &out->later));
+  for (size_t v = 0; v < out->later.len; v++)
     if (out->value.data[v] == EG_BLOCK_OUTSIDE) out->later.data[v] = UINT32_MAX;
-  return status;
+  return EGRAPH_OK;
 }
 
 egraph_status eg_step_blocks_init(eg_step_blocks *blocks, egraph_allocator alloc,

@@ -218,7 +218,6 @@ static egraph_status read_npy(eg_arrays *arrays, head_reader *r,
 
 static egraph_status read_entry(eg_arrays *arrays, const eg_zip *zip,
                                 const eg_zip_entry *entry) {
-  egraph_allocator alloc = arrays->rows.alloc;
   size_t length = entry->name_length, suffix = sizeof SUFFIX - 1;
   if (length >= suffix && memcmp(entry->name + length - suffix, SUFFIX, suffix) == 0)
     length -= suffix;
@@ -226,12 +225,11 @@ static egraph_status read_entry(eg_arrays *arrays, const eg_zip *zip,
   if (memchr(entry->name, '\0', length) != NULL)
     return EG_FAIL(EGRAPH_E_PARSE, "%s: the name of an array has a NUL", zip->file);
   if (entry->size > MOST_BYTES) return refuse_array(&r, "it is too large");
+  EG_LOCAL(eg_arena, arena, arrays->rows.alloc);
   unsigned char *data;
-  EG_TRY(eg_alloc(alloc, (size_t)entry->size, 1, &data));
-  egraph_status status = eg_zip_unpack(zip, entry, data);
-  if (status == EGRAPH_OK) status = read_npy(arrays, &r, data, entry->size);
-  eg_free(alloc, data, (size_t)entry->size, 1);
-  return status;
+  EG_TRY(eg_arena_alloc(&arena, (size_t)entry->size, 1, &data));
+  EG_TRY(eg_zip_unpack(zip, entry, data));
+  return read_npy(arrays, &r, data, entry->size);
 }
 
 egraph_status eg_arrays_parse(eg_arrays *arrays, const char *file, const void *data,

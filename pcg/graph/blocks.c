@@ -343,11 +343,8 @@ static egraph_status copy_kept(folder *f) {
 
 static egraph_status fold_blocks(const eg_graph *graph, const eg_blocks *blocks,
                                  eg_fold_ends ends, eg_folded *out) {
-  EG_LOCAL(folder, f, out->alloc);
-  f.from = graph;
-  f.blocks = blocks;
-  f.ends = ends;
-  f.out = out;
+  EG_LOCAL_WITH(folder, f, out->alloc, .from = graph, .blocks = blocks, .ends = ends,
+                .out = out);
   EG_TRY(eg_graph_create(&out->alloc, &out->graph));
   EG_TRY(eg_blocks_places(graph, blocks, &f.block, &f.later));
   for (uint32_t v = 0; v < eg_graph_value_count(graph); v++)

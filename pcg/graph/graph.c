@@ -20,16 +20,12 @@ enum { MAX_ROWS = INT32_MAX };
 
 egraph_status eg_graph_create(const egraph_allocator *alloc, eg_graph **out) {
   egraph_allocator heap = eg_allocator_or_heap(alloc);
-  eg_graph *graph;
+  EG_HELD(eg_graph, graph);
   EG_TRY(eg_alloc(heap, 1, sizeof *graph, &graph));
   *graph = (eg_graph){.alloc = heap};
-  egraph_status status = eg_attr_pool_create(&heap, &graph->pool);
-  if (status != EGRAPH_OK) {
-    eg_free(heap, graph, 1, sizeof *graph);
-    return status;
-  }
   EG_INIT_MEMBERS(graph, heap, OWNED);
-  *out = graph;
+  EG_TRY(eg_attr_pool_create(&heap, &graph->pool));
+  *out = eg_graph_take(&graph);
   return EGRAPH_OK;
 }
 
@@ -364,16 +360,15 @@ egraph_status eg_graph_append_node(eg_graph *graph, const eg_new_node *node,
 static egraph_status infer_results(eg_graph *graph, const eg_attrs *attrs,
                                    const eg_value *inputs, uint32_t count,
                                    uint32_t result_count, const eg_type ***out) {
-  eg_type *operands = NULL, *results;
+  EG_LOCAL(eg_arena, scratch, graph->alloc);
+  eg_type *operands, *results;
   const eg_type **pointers;
   EG_TRY(eg_arena_alloc(&graph->arena, result_count, sizeof *results, &results));
   EG_TRY(eg_arena_alloc(&graph->arena, result_count, sizeof(eg_type *), &pointers));
-  EG_TRY(eg_alloc(graph->alloc, count, sizeof *operands, &operands));
+  EG_TRY(eg_arena_alloc(&scratch, count, sizeof *operands, &operands));
   for (uint32_t i = 0; i < count; i++)
     operands[i] = graph->values.data[inputs[i].id]->type;
-  egraph_status status = eg_op_infer(attrs, operands, count, results);
-  eg_free(graph->alloc, operands, count, sizeof *operands);
-  EG_TRY(status);
+  EG_TRY(eg_op_infer(attrs, operands, count, results));
   for (uint32_t i = 0; i < result_count; i++) {
     results[i].layout = (eg_layout){.format = EG_FORMAT_PLAIN};
     pointers[i] = &results[i];

@@ -8,6 +8,7 @@
 #ifndef EG_PCG_GRAPH_H
 #define EG_PCG_GRAPH_H
 
+#include "base/owner.h"
 #include "ops/ops.h"
 #include "pcg/graph/weights.h"
 
@@ -49,6 +50,7 @@ typedef struct eg_graph eg_graph;
 
 egraph_status eg_graph_create(const egraph_allocator *alloc, eg_graph **out);
 void eg_graph_destroy(eg_graph *graph);
+EG_HOLDER_DEFINE(eg_graph)
 egraph_allocator eg_graph_allocator(const eg_graph *graph);
 
 /// Names must be unique; NULL or "" makes one up ("v12"). Fails with EGRAPH_E_ARGUMENT on

@@ -66,13 +66,11 @@ static egraph_status check_inference(const eg_graph *graph,
                                      const eg_graph_node_info *node) {
   if (node->result_count != eg_op_results(node->attrs))
     return BROKEN("node '%.200s' has the wrong number of results", node->name);
+  EG_LOCAL(eg_arena, arena, graph->alloc);
   eg_type *types;
   size_t count = (size_t)node->input_count + node->result_count;
-  EG_TRY(eg_alloc(graph->alloc, count, sizeof *types, &types));
-  egraph_status status =
-      check_inferred_types(graph, node, types, types + node->input_count);
-  eg_free(graph->alloc, types, count, sizeof *types);
-  return status;
+  EG_TRY(eg_arena_alloc(&arena, count, sizeof *types, &types));
+  return check_inferred_types(graph, node, types, types + node->input_count);
 }
 
 static egraph_status check_graph_node(const eg_graph *graph, uint32_t id) {

@@ -142,14 +142,13 @@ static egraph_status copy_needed(const eg_graph *graph, eg_buffer *const *data,
   c.from = graph;
   c.keep = needed;
   c.data = data;
-  EG_TRY(eg_graph_create(&graph->alloc, &c.to));
-  eg_graph_set_header(c.to, graph->header);
-  egraph_status status = copy_values(&c);
-  if (status == EGRAPH_OK)
-    *out = c.to;
-  else
-    eg_graph_destroy(c.to);
-  return status;
+  EG_HELD(eg_graph, copy);
+  EG_TRY(eg_graph_create(&graph->alloc, &copy));
+  eg_graph_set_header(copy, graph->header);
+  c.to = copy;
+  EG_TRY(copy_values(&c));
+  *out = eg_graph_take(&copy);
+  return EGRAPH_OK;
 }
 
 egraph_status eg_graph_pruned(const eg_graph *graph, eg_graph **out) {
@@ -314,11 +313,11 @@ static egraph_status fold_node(folder *f, uint32_t id) {
     known = f->data[node->inputs[i].id] != NULL;
   egraph_status status = EGRAPH_E_UNSUPPORTED;
   if (known) {
+    EG_LOCAL(eg_arena, arena, f->graph->alloc);
     eg_tensor *tensors;
     size_t count = (size_t)node->input_count + node->result_count;
-    EG_TRY(eg_alloc(f->graph->alloc, count, sizeof *tensors, &tensors));
+    EG_TRY(eg_arena_alloc(&arena, count, sizeof *tensors, &tensors));
     status = run_kernel(f, node, tensors);
-    eg_free(f->graph->alloc, tensors, count, sizeof *tensors);
   }
   if (status != EGRAPH_OK && status != EGRAPH_E_UNSUPPORTED) return status;
   for (uint32_t i = 0; status != EGRAPH_OK && i < node->result_count; i++)
@@ -331,11 +330,6 @@ static egraph_status fold_node(folder *f, uint32_t id) {
   return EGRAPH_OK;
 }
 
-static void folder_init(folder *f, egraph_allocator alloc) {
-  *f = (folder){.lost = 0};
-  eg_arena_init(&f->arena, alloc);
-}
-
 static void folder_deinit(folder *f) {
   for (size_t v = 0; f->data != NULL && v < f->graph->values.len; v++)
     eg_buffer_release(f->data[v]);
@@ -346,10 +340,9 @@ egraph_status eg_graph_folded(const eg_graph *graph, const eg_fold_options *opti
                               eg_graph **out) {
   size_t values = graph->values.len;
   bool *known;
-  EG_LOCAL(folder, f, graph->alloc);
-  f.graph = graph;
-  f.kept = options->kept;
-  f.max_bytes = options->max_bytes;
+  EG_OWNED(folder, f);
+  f = (folder){.graph = graph, .kept = options->kept, .max_bytes = options->max_bytes};
+  eg_arena_init(&f.arena, graph->alloc);
   EG_TRY(eg_arena_alloc(&f.arena, values, sizeof(eg_buffer *), &f.data));
   EG_TRY(eg_arena_alloc(&f.arena, values, sizeof *f.users, &f.users));
   EG_TRY(eg_arena_alloc(&f.arena, values, sizeof *f.frontier, &f.frontier));
@@ -435,7 +428,6 @@ static egraph_status fix_node(fixer *f, eg_graph_node id) {
 
 static egraph_status fix_values(fixer *f) {
   const eg_graph *from = f->from;
-  EG_TRY(eg_graph_create(&from->alloc, &f->to));
   eg_graph_set_header(f->to, from->header);
   EG_TRY(eg_arena_alloc(&f->arena, from->values.len, sizeof *f->map, &f->map));
   for (uint32_t v = 0; v < from->values.len; v++) {
@@ -457,13 +449,10 @@ static egraph_status fix_values(fixer *f) {
 
 egraph_status eg_graph_at_sizes(const eg_graph *graph, const int64_t *dims,
                                 eg_graph **out) {
-  EG_LOCAL(fixer, f, graph->alloc);
-  f.from = graph;
-  f.dims = dims;
-  egraph_status status = fix_values(&f);
-  if (status == EGRAPH_OK)
-    *out = f.to;
-  else
-    eg_graph_destroy(f.to);
-  return status;
+  EG_HELD(eg_graph, fixed);
+  EG_TRY(eg_graph_create(&graph->alloc, &fixed));
+  EG_LOCAL_WITH(fixer, f, graph->alloc, .from = graph, .to = fixed, .dims = dims);
+  EG_TRY(fix_values(&f));
+  *out = eg_graph_take(&fixed);
+  return EGRAPH_OK;
 }

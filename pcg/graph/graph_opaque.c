@@ -232,19 +232,18 @@ static egraph_status add_opaque_copy(eg_graph *graph, const eg_graph *from,
                                      const char *const *names, eg_value *out_results) {
   const eg_opaque *opaque = opaque_of(from, node);
   eg_graph_node_info info = eg_graph_node_at(from, node);
+  EG_LOCAL(eg_arena, arena, graph->alloc);
   const eg_type **types = NULL;
-  EG_TRY(eg_alloc(graph->alloc, info.result_count, sizeof(eg_type *), &types));
+  EG_TRY(eg_arena_alloc(&arena, info.result_count, sizeof(eg_type *), &types));
   for (uint32_t i = 0; i < info.result_count; i++) {
     const eg_value_info *result = eg_graph_value(from, info.results[i]);
     types[i] = result->typed ? &result->type : NULL;
   }
-  egraph_status status = eg_graph_add_opaque(
-      graph, info.name, opaque->type, opaque->record, opaque->record_size, inputs,
-      info.input_count, (const eg_type *const *)types, names, info.result_count,
-      out_results);
-  if (status == EGRAPH_OK) status = eg_graph_copy_opaque_work(graph, from, node);
-  eg_free(graph->alloc, types, info.result_count, sizeof(eg_type *));
-  return status;
+  EG_TRY(eg_graph_add_opaque(graph, info.name, opaque->type, opaque->record,
+                             opaque->record_size, inputs, info.input_count,
+                             (const eg_type *const *)types, names, info.result_count,
+                             out_results));
+  return eg_graph_copy_opaque_work(graph, from, node);
 }
 
 egraph_status eg_graph_add_copy(eg_graph *graph, const eg_graph *from, eg_graph_node node,
@@ -266,11 +265,10 @@ egraph_status eg_graph_add_named_copy(eg_graph *graph, const eg_graph *from,
                                       eg_graph_node node, const eg_value *inputs,
                                       eg_value *out_results) {
   eg_graph_node_info info = eg_graph_node_at(from, node);
+  EG_LOCAL(eg_arena, arena, graph->alloc);
   const char **names;
-  EG_TRY(eg_alloc(graph->alloc, info.result_count, sizeof *names, &names));
+  EG_TRY(eg_arena_alloc(&arena, info.result_count, sizeof *names, &names));
   for (uint32_t i = 0; i < info.result_count; i++)
     names[i] = eg_graph_value(from, info.results[i])->name;
-  egraph_status status = eg_graph_add_copy(graph, from, node, inputs, names, out_results);
-  eg_free(graph->alloc, names, info.result_count, sizeof *names);
-  return status;
+  return eg_graph_add_copy(graph, from, node, inputs, names, out_results);
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/owner.h"
 #include "base/sexpr.h"
 #include "base/spelling.h"
 #include "pcg/graph/attr_list.h"
@@ -14,6 +15,7 @@ typedef struct reader {
   eg_graph *graph;
   eg_values operands, results;
 } reader;
+EG_OWNER_DEFINE_STATIC(reader, (eg_arena, arena), (eg_values, operands, results))
 
 /// Parts of a `let` statement behind the term.
 typedef struct let_options {
@@ -383,19 +385,10 @@ static egraph_status parse_file(reader *r, const char *text, size_t size) {
 egraph_status eg_graph_parse(const egraph_allocator *alloc, const char *file,
                              const char *text, size_t size, eg_graph **out) {
   egraph_allocator heap = eg_allocator_or_heap(alloc);
-  reader r = {.file = file};
-  EG_TRY(eg_graph_create(&heap, &r.graph));
-  eg_arena_init(&r.arena, heap);
-  eg_values_init(&r.operands, heap);
-  eg_values_init(&r.results, heap);
-  egraph_status status = parse_file(&r, text, size);
-  eg_values_deinit(&r.results);
-  eg_values_deinit(&r.operands);
-  eg_arena_deinit(&r.arena);
-  if (status != EGRAPH_OK) {
-    eg_graph_destroy(r.graph);
-    return status;
-  }
-  *out = r.graph;
+  EG_HELD(eg_graph, graph);
+  EG_TRY(eg_graph_create(&heap, &graph));
+  EG_LOCAL_WITH(reader, r, heap, .file = file, .graph = graph);
+  EG_TRY(parse_file(&r, text, size));
+  *out = eg_graph_take(&graph);
   return EGRAPH_OK;
 }

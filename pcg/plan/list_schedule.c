@@ -2,6 +2,7 @@
 #include "pcg/plan/list_schedule.h"
 
 #include "base/event_queue.h"
+#include "base/groups.h"
 #include "base/owner.h"
 #include "base/status.h"
 
@@ -51,17 +52,12 @@ egraph_status eg_list_schedule_wait(eg_list_schedule *s, uint32_t waiter, uint32
 
 static egraph_status list_waiters(scheduler *c) {
   const eg_list_schedule *s = c->s;
-  EG_TRY(eg_u32s_resize(&c->first, s->runs.len + 2));
-  EG_TRY(eg_u32s_resize(&c->waiters, s->waiter.len));
+  EG_TRY(eg_group_items(&s->waits_for, s->runs.len, &c->first, &c->waiters));
   EG_TRY(eg_u32s_resize(&c->left, s->runs.len));
   for (size_t i = 0; i < s->waiter.len; i++) {
-    c->first.data[s->waits_for.data[i] + 2]++;
     c->left.data[s->waiter.data[i]]++;
+    c->waiters.data[i] = s->waiter.data[c->waiters.data[i]];
   }
-  for (size_t i = 2; i < c->first.len; i++)
-    c->first.data[i] += c->first.data[i - 1];
-  for (size_t i = 0; i < s->waiter.len; i++)
-    c->waiters.data[c->first.data[s->waits_for.data[i] + 1]++] = s->waiter.data[i];
   return EGRAPH_OK;
 }
 

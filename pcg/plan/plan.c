@@ -24,16 +24,9 @@ bool eg_price_basis_find(const char *name, uint32_t *out) {
   return false;
 }
 
-#define OWNED                                                                            \
-  (eg_plan_states, states), (eg_plan_steps, steps), (eg_plan_rivals, rivals),            \
-      (eg_u32s, operands, output_states, carried)
-
-void eg_plan_init(eg_plan *plan, egraph_allocator alloc) {
-  *plan = (eg_plan){.micro_batches = 1};
-  EG_INIT_MEMBERS(plan, alloc, OWNED)
-}
-
-void eg_plan_deinit(eg_plan *plan) { EG_DEINIT_MEMBERS(plan, OWNED) }
+EG_OWNER_DEFINE_FROM(eg_plan, (.micro_batches = 1), (eg_plan_states, states),
+                     (eg_plan_steps, steps), (eg_plan_rivals, rivals),
+                     (eg_u32s, operands, output_states, carried))
 
 bool eg_plan_is_folded(const eg_plan *plan) {
   for (size_t i = 0; i < plan->states.len; i++)

@@ -212,10 +212,8 @@ static egraph_status add_missing_moves(differ *d, const eg_plan *plan,
 
 static egraph_status compare_plans(const eg_plan *before, const eg_plan *after,
                                    eg_plan_diff *out) {
-  EG_LOCAL(differ, d, out->arena.alloc);
-  d.before = before;
-  d.after = after;
-  d.out = out;
+  EG_LOCAL_WITH(differ, d, out->arena.alloc, .before = before, .after = after,
+                .out = out);
   EG_TRY(eg_plan_summary_make(before, out->arena.alloc, &out->before));
   EG_TRY(eg_plan_summary_make(after, out->arena.alloc, &out->after));
   EG_TRY(compare_layouts(&d));

@@ -351,29 +351,22 @@ uint32_t eg_issue_streams(const eg_mesh *mesh, const eg_machine_mesh *links, boo
   return count;
 }
 
-static egraph_status find_issue_order(issuer *m) {
-  EG_TRY(find_readers(m));
-  EG_TRY(find_computing(m));
-  EG_TRY(find_writers(m));
-  EG_TRY(find_windows(m));
-  EG_TRY(add_runs(m));
-  EG_TRY(add_waits(m));
-  return eg_list_schedule_make(&m->out->schedule, m->out->stream_count,
-                               m->readers_ahead != 0 ? m->readers_ahead : 1);
-}
-
 egraph_status eg_issue_order_find(eg_issue_order *order, const eg_plan *plan,
                                   const eg_machine_mesh *links, bool by_axis,
                                   eg_issue issue) {
   assert(issue < EG_ISSUES);
-  EG_LOCAL(issuer, m, order->step_of.alloc);
-  m.plan = plan;
-  m.out = order;
-  m.issue = issue;
-  m.readers_ahead = readers_ahead[issue];
+  EG_LOCAL_WITH(issuer, m, order->step_of.alloc, .plan = plan, .out = order,
+                .issue = issue, .readers_ahead = readers_ahead[issue]);
   order->stream_count =
       eg_issue_streams(&plan->mesh, links, by_axis, order->stream_of_axis);
-  return find_issue_order(&m);
+  EG_TRY(find_readers(&m));
+  EG_TRY(find_computing(&m));
+  EG_TRY(find_writers(&m));
+  EG_TRY(find_windows(&m));
+  EG_TRY(add_runs(&m));
+  EG_TRY(add_waits(&m));
+  return eg_list_schedule_make(&m.out->schedule, m.out->stream_count,
+                               m.readers_ahead != 0 ? m.readers_ahead : 1);
 }
 
 // ---- a plan in this order -----------------------------------------------------------

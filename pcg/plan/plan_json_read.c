@@ -277,14 +277,12 @@ static egraph_status read_records(egraph_allocator alloc, eg_json_scan *scan,
 static egraph_status read_plan(egraph_allocator alloc, eg_json_scan *scan,
                                eg_loaded_plan *out) {
   EG_LOCAL(eg_plan_records, records, alloc);
-  eg_loaded_plan loaded;
+  EG_OWNED(eg_loaded_plan, loaded);
   EG_TRY(read_records(alloc, scan, &records));
-  egraph_status status = eg_plan_records_build(&records, alloc, &loaded);
-  if (status == EGRAPH_OK)
-    *out = loaded;
-  else
-    eg_loaded_plan_deinit(&loaded);
-  return status;
+  EG_TRY(eg_plan_records_build(&records, alloc, &loaded));
+  *out = loaded;
+  loaded = (eg_loaded_plan){.graph = NULL}; // moved
+  return EGRAPH_OK;
 }
 
 egraph_status eg_plan_parse_json(egraph_allocator alloc, const char *file,

@@ -275,10 +275,7 @@ static void print_outputs(printer *p) {
 }
 
 egraph_status eg_plan_print(const eg_plan *plan, eg_plan_words words, eg_text *out) {
-  EG_LOCAL(printer, p, out->chars.alloc);
-  p.plan = plan;
-  p.words = words;
-  p.out = out;
+  EG_LOCAL_WITH(printer, p, out->chars.alloc, .plan = plan, .words = words, .out = out);
   EG_TRY(eg_plan_labels_find(plan, &p.labels));
   eg_text_append(out, "STEPS on ");
   if (plan->mesh.axis_count == 0)

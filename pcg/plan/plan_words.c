@@ -300,27 +300,6 @@ static egraph_status label_gradients(labeller *l, eg_value entry, eg_value exit,
   return EGRAPH_OK;
 }
 
-static egraph_status label_values(labeller *l) {
-  const eg_plan *plan = l->plan;
-  const eg_u32s *carried = &plan->carried;
-  const char *name;
-  for (size_t i = 0; i < plan->steps.len; i++)
-    if (!plan->steps.data[i].is_move)
-      l->phase_of[plan->steps.data[i].node.id] = plan->steps.data[i].phase;
-  for (size_t i = 0; i + 1 < carried->len; i += 2)
-    EG_TRY(label_exit(l, (eg_value){carried->data[i + 1]},
-                      eg_graph_output(plan->graph, carried->data[i], &name)));
-  for (size_t i = 0; i + 1 < carried->len; i += 2)
-    EG_TRY(label_gradients(l, (eg_value){carried->data[i + 1]},
-                           eg_graph_output(plan->graph, carried->data[i], &name),
-                           (uint32_t)(i + 1)));
-  for (uint32_t o = 0; o < eg_graph_output_count(plan->graph); o++) {
-    eg_value value = eg_graph_output(plan->graph, o, &name);
-    EG_TRY(label_value(l, value, "", name));
-  }
-  return EGRAPH_OK;
-}
-
 void eg_plan_labels_init(eg_plan_labels *labels, egraph_allocator alloc) {
   labels->words = NULL;
   eg_arena_init(&labels->arena, alloc);
@@ -331,14 +310,28 @@ void eg_plan_labels_deinit(eg_plan_labels *labels) { eg_arena_deinit(&labels->ar
 egraph_status eg_plan_labels_find(const eg_plan *plan, eg_plan_labels *out) {
   uint32_t values = eg_graph_value_count(plan->graph);
   EG_LOCAL(eg_arena, scratch, out->arena.alloc);
-  EG_LOCAL(labeller, l, out->arena.alloc);
-  l.plan = plan;
-  l.out = out;
+  EG_LOCAL_WITH(labeller, l, out->arena.alloc, .plan = plan, .out = out);
   EG_TRY(eg_arena_alloc(&out->arena, values, sizeof *out->words, &out->words));
   EG_TRY(eg_arena_alloc(&scratch, eg_graph_node_count(plan->graph), sizeof *l.phase_of,
                         &l.phase_of));
   EG_TRY(eg_arena_alloc(&scratch, values, sizeof *l.visited, &l.visited));
-  return label_values(&l);
+  const eg_u32s *carried = &plan->carried;
+  const char *name;
+  for (size_t i = 0; i < plan->steps.len; i++)
+    if (!plan->steps.data[i].is_move)
+      l.phase_of[plan->steps.data[i].node.id] = plan->steps.data[i].phase;
+  for (size_t i = 0; i + 1 < carried->len; i += 2)
+    EG_TRY(label_exit(&l, (eg_value){carried->data[i + 1]},
+                      eg_graph_output(plan->graph, carried->data[i], &name)));
+  for (size_t i = 0; i + 1 < carried->len; i += 2)
+    EG_TRY(label_gradients(&l, (eg_value){carried->data[i + 1]},
+                           eg_graph_output(plan->graph, carried->data[i], &name),
+                           (uint32_t)(i + 1)));
+  for (uint32_t o = 0; o < eg_graph_output_count(plan->graph); o++) {
+    eg_value value = eg_graph_output(plan->graph, o, &name);
+    EG_TRY(label_value(&l, value, "", name));
+  }
+  return EGRAPH_OK;
 }
 
 // ---- repetitions ----------------------------------------------------------------------

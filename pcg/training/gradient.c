@@ -136,10 +136,8 @@ egraph_status eg_graph_gradient(eg_node_cons *cons, const eg_gradient_seed *seed
                                 uint32_t wrt_count, eg_value *out_cotangents) {
   uint32_t values = eg_graph_value_count(cons->graph);
   uint32_t nodes = eg_graph_node_count(cons->graph);
-  EG_LOCAL(sweep, s, eg_graph_allocator(cons->graph));
-  s.cons = cons;
-  s.graph = cons->graph;
-  s.builder = eg_node_cons_builder(cons);
+  EG_LOCAL_WITH(sweep, s, eg_graph_allocator(cons->graph), .cons = cons,
+                .graph = cons->graph, .builder = eg_node_cons_builder(cons));
   EG_TRY(eg_arena_alloc(&s.arena, values, sizeof *s.active, &s.active));
   EG_TRY(eg_arena_alloc(&s.arena, values, sizeof *s.found, &s.found));
   for (uint32_t i = 0; i < wrt_count; i++)

@@ -273,25 +273,6 @@ static egraph_status copy_leaf(untier *u, uint32_t v) {
   return eg_graph_set_default(u->to, u->map[v], info->data);
 }
 
-static egraph_status copy_values(untier *u) {
-  for (uint32_t v = 0; v < eg_graph_value_count(u->from); v++) {
-    const eg_value_info *info = eg_graph_value(u->from, (eg_value){v});
-    bool is_link = info->kind == EG_VALUE_COMPUTED && u->origin[v] != NONE &&
-                   u->own[u->origin[v]] != 0;
-    if (info->kind != EG_VALUE_COMPUTED)
-      EG_TRY(copy_leaf(u, v));
-    else if (info->result == 0 && !is_link)
-      EG_TRY(copy_untied_node(u, info->node.id));
-  }
-  for (uint32_t o = 0; o < eg_graph_output_count(u->from); o++) {
-    const char *name;
-    eg_value value = eg_graph_output(u->from, o, &name), copy = u->map[value.id];
-    if (copy.id == EG_VALUE_NONE.id) EG_TRY(shared_value(u, value, &copy));
-    EG_TRY(eg_graph_add_output(u->to, name, copy));
-  }
-  return EGRAPH_OK;
-}
-
 /// Makes a copy without the ties that match a pattern; `*out` is the caller's, also after
 /// a failure.
 static egraph_status copy_untied(const eg_graph *graph, const eg_tie_uses *uses,
@@ -322,19 +303,31 @@ static egraph_status copy_untied(const eg_graph *graph, const eg_tie_uses *uses,
   EG_TRY(eg_graph_create(&alloc, out));
   u.to = *out;
   eg_graph_set_header(u.to, eg_graph_header(graph));
-  return copy_values(&u);
+  for (uint32_t v = 0; v < eg_graph_value_count(u.from); v++) {
+    const eg_value_info *info = eg_graph_value(u.from, (eg_value){v});
+    bool is_link =
+        info->kind == EG_VALUE_COMPUTED && u.origin[v] != NONE && u.own[u.origin[v]] != 0;
+    if (info->kind != EG_VALUE_COMPUTED)
+      EG_TRY(copy_leaf(&u, v));
+    else if (info->result == 0 && !is_link)
+      EG_TRY(copy_untied_node(&u, info->node.id));
+  }
+  for (uint32_t o = 0; o < eg_graph_output_count(u.from); o++) {
+    const char *name;
+    eg_value value = eg_graph_output(u.from, o, &name), copy = u.map[value.id];
+    if (copy.id == EG_VALUE_NONE.id) EG_TRY(shared_value(&u, value, &copy));
+    EG_TRY(eg_graph_add_output(u.to, name, copy));
+  }
+  return EGRAPH_OK;
 }
 
 egraph_status eg_ties_untie(const eg_graph *graph, eg_value output,
                             const eg_parameter_wish *wish, const char *const *patterns,
                             uint32_t pattern_count, eg_graph **out) {
   EG_LOCAL(eg_tie_uses, uses, eg_graph_allocator(graph));
-  eg_graph *copy = NULL;
+  EG_HELD(eg_graph, copy);
   EG_TRY(eg_ties_find(graph, output, wish, &uses));
-  egraph_status status = copy_untied(graph, &uses, patterns, pattern_count, &copy);
-  if (status == EGRAPH_OK)
-    *out = copy;
-  else
-    eg_graph_destroy(copy);
-  return status;
+  EG_TRY(copy_untied(graph, &uses, patterns, pattern_count, &copy));
+  *out = eg_graph_take(&copy);
+  return EGRAPH_OK;
 }

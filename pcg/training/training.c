@@ -281,6 +281,7 @@ typedef struct maker {
   eg_values operands, results;
   eg_values sent_back; // inputs of the forward graph
   eg_text text;
+  eg_arena rows; // of values, until the step is made
 } maker;
 
 static egraph_status add_input(maker *m, const char *name, const eg_type *type,
@@ -362,24 +363,22 @@ static egraph_status copy_forward_node(maker *m, const eg_graph_node_info *node,
   for (uint32_t i = 0; i < node->input_count; i++)
     EG_TRY(eg_values_push(&m->operands, m->map[node->inputs[i].id]));
   EG_TRY(eg_values_resize(&m->results, node->result_count));
+  EG_LOCAL(eg_arena, arena, m->out->alloc);
   const char **names;
-  egraph_allocator alloc = m->out->alloc;
-  EG_TRY(eg_alloc(alloc, node->result_count, sizeof *names, &names));
+  EG_TRY(eg_arena_alloc(&arena, node->result_count, sizeof *names, &names));
   for (uint32_t i = 0; i < node->result_count; i++)
     names[i] = free_name(m, node->results[i]);
   eg_attr slots[16];
   eg_attrs attrs = *node->attrs;
   if (m->options->mixed_precision) lower_attrs(node->attrs, slots, &attrs);
   eg_node_cons_stamp(&m->cons, node->results[0].id, EG_MADE_COPY);
-  egraph_status status =
-      node->attrs->op == EG_OP_OPAQUE
-          ? copy_opaque_node(m, id, names)
-          : eg_node_cons_add(&m->cons, node->name, &attrs, m->operands.data,
-                             node->input_count, names, m->results.data);
-  eg_free(alloc, names, node->result_count, sizeof *names);
-  for (uint32_t i = 0; status == EGRAPH_OK && i < node->result_count; i++)
+  EG_TRY(node->attrs->op == EG_OP_OPAQUE
+             ? copy_opaque_node(m, id, names)
+             : eg_node_cons_add(&m->cons, node->name, &attrs, m->operands.data,
+                                node->input_count, names, m->results.data));
+  for (uint32_t i = 0; i < node->result_count; i++)
     m->map[node->results[i].id] = m->results.data[i];
-  return status;
+  return EGRAPH_OK;
 }
 
 static bool is_step_leaf(const maker *m, uint32_t v) {
@@ -656,10 +655,10 @@ static egraph_status make_step(maker *m) {
 static egraph_status allocate(maker *m) {
   uint32_t values = eg_graph_value_count(m->forward);
   egraph_allocator alloc = m->out->alloc;
-  EG_TRY(eg_alloc(alloc, values, sizeof *m->needed, &m->needed));
-  EG_TRY(eg_alloc(alloc, values, sizeof *m->fates, &m->fates));
-  EG_TRY(eg_alloc(alloc, values, sizeof *m->map, &m->map));
-  EG_TRY(eg_alloc(alloc, values, sizeof *m->entry, &m->entry));
+  EG_TRY(eg_arena_alloc(&m->rows, values, sizeof *m->needed, &m->needed));
+  EG_TRY(eg_arena_alloc(&m->rows, values, sizeof *m->fates, &m->fates));
+  EG_TRY(eg_arena_alloc(&m->rows, values, sizeof *m->map, &m->map));
+  EG_TRY(eg_arena_alloc(&m->rows, values, sizeof *m->entry, &m->entry));
   for (uint32_t v = 0; v < values; v++)
     m->map[v] = EG_VALUE_NONE;
   EG_TRY(eg_graph_create(&alloc, &m->out->graph));
@@ -669,16 +668,9 @@ static egraph_status allocate(maker *m) {
   return EGRAPH_OK;
 }
 
-static void release(maker *m) {
-  uint32_t values = eg_graph_value_count(m->forward);
-  egraph_allocator alloc = m->out->alloc;
-  EG_DEINIT_MEMBERS(m, (eg_node_cons, cons), (eg_values, operands, results, sent_back),
-                    (eg_text, text));
-  eg_free(alloc, m->entry, values, sizeof *m->entry);
-  eg_free(alloc, m->map, values, sizeof *m->map);
-  eg_free(alloc, m->fates, values, sizeof *m->fates);
-  eg_free(alloc, m->needed, values, sizeof *m->needed);
-}
+#define MAKER                                                                            \
+  (eg_flatmap, cons.nodes), (eg_values, operands, results, sent_back), (eg_text, text),  \
+      (eg_arena, rows)
 
 egraph_status eg_training_step(const eg_graph *forward,
                                const eg_training_options *options, eg_training *out) {
@@ -693,14 +685,10 @@ egraph_status eg_training_step(const eg_graph *forward,
                       .alloc = alloc};
   eg_stamps_init(&made.stamps, alloc);
   maker m = {.forward = forward, .options = options, .out = &made};
-  eg_flatmap_init(&m.cons.nodes, alloc);
-  eg_values_init(&m.operands, alloc);
-  eg_values_init(&m.results, alloc);
-  eg_values_init(&m.sent_back, alloc);
-  eg_text_init(&m.text, alloc);
+  EG_INIT_MEMBERS(&m, alloc, MAKER)
   egraph_status status = allocate(&m);
   if (status == EGRAPH_OK) status = make_step(&m);
-  release(&m);
+  EG_DEINIT_MEMBERS(&m, MAKER)
   if (status != EGRAPH_OK) {
     eg_training_deinit(&made);
     return status;

@@ -258,16 +258,13 @@ static egraph_status add_round(walk *w) {
 egraph_status eg_explained_rounds_add(eg_explained_rounds *rounds,
                                       const eg_explained_round *round) {
   egraph_allocator alloc = rounds->explained.alloc;
-  EG_LOCAL(walk, w, alloc);
-  w.rounds = rounds;
-  w.round = round;
-  w.start = eg_tensor_egraph_graph(round->egraph);
+  EG_LOCAL_WITH(walk, w, alloc, .rounds = rounds, .round = round,
+                .start = eg_tensor_egraph_graph(round->egraph));
   assert(eg_graph_value_count(w.start) == rounds->values.len);
-  egraph_status status =
-      eg_tensor_explainer_create(alloc, round->egraph, round->rules, &w.explainer);
-  if (status == EGRAPH_OK) status = add_round(&w);
-  eg_tensor_explainer_destroy(w.explainer);
-  return status;
+  EG_HELD(eg_tensor_explainer, explainer);
+  EG_TRY(eg_tensor_explainer_create(alloc, round->egraph, round->rules, &explainer));
+  w.explainer = explainer;
+  return add_round(&w);
 }
 
 egraph_status eg_explained_rounds_init(eg_explained_rounds *rounds,
@@ -275,9 +272,7 @@ egraph_status eg_explained_rounds_init(eg_explained_rounds *rounds,
   *rounds = (eg_explained_rounds){.noted = 0};
   eg_u32s_init(&rounds->values, alloc);
   EG_TRY(eg_explained_init(&rounds->explained, alloc));
-  EG_LOCAL(walk, w, alloc);
-  w.rounds = rounds;
-  w.start = given;
+  EG_LOCAL_WITH(walk, w, alloc, .rounds = rounds, .start = given);
   EG_TRY(walk_graph(&w, given, add_explained, NULL, &rounds->values));
   return note_outputs(rounds, given);
 }

@@ -5,6 +5,7 @@
 #ifndef EG_REWRITES_RULES_H
 #define EG_REWRITES_RULES_H
 
+#include "base/owner.h"
 #include "base/text.h"
 #include "rewrites/language/rule_ast.h"
 
@@ -12,6 +13,7 @@ typedef struct eg_rules eg_rules;
 
 egraph_status eg_rules_create(const egraph_allocator *alloc, eg_rules **out);
 void eg_rules_destroy(eg_rules *rules);
+EG_HOLDER_DEFINE(eg_rules)
 egraph_allocator eg_rules_allocator(const eg_rules *rules);
 /// Implied rules are verified and printed, and never applied: rules with parallel
 /// operators (rules/LANGUAGE.md) whose sides are the same term without those operators,

@@ -246,9 +246,7 @@ egraph_status eg_explained_parse(eg_explained *explained, const char *file_name,
     egraph_status (*read)(reader *r, const eg_sexpr *form);
   } forms[] = {{"terms", read_terms}, {"steps", read_steps}, {"outputs", read_outputs}};
   enum { COUNT = sizeof forms / sizeof *forms };
-  EG_LOCAL(reader, r, explained->alloc);
-  r.out = explained;
-  r.file = file_name;
+  EG_LOCAL_WITH(reader, r, explained->alloc, .out = explained, .file = file_name);
   eg_sexpr file;
   EG_TRY(eg_sexpr_parse(&r.arena, r.file, text, size, &file));
   const eg_sexpr *head = file.count != 0 ? &file.children[0] : &file;

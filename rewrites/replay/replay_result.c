@@ -219,11 +219,8 @@ EG_OWNER_DEFINE_STATIC(follower, (eg_u32s, term_of, tuple_of, node_of, waiting))
 egraph_status eg_replay_follow(eg_replay_terms *terms, const eg_graph *result,
                                eg_record_compare *is_same_record,
                                const uint32_t *outputs) {
-  EG_LOCAL(follower, f, terms->alloc);
-  f.terms = terms;
-  f.given = terms->given;
-  f.result = result;
-  f.is_same_record = is_same_record;
+  EG_LOCAL_WITH(follower, f, terms->alloc, .terms = terms, .given = terms->given,
+                .result = result, .is_same_record = is_same_record);
   EG_TRY(eg_u32s_resize(&f.term_of, eg_graph_value_count(result)));
   EG_TRY(eg_u32s_resize(&f.tuple_of, eg_graph_node_count(result)));
   EG_TRY(eg_u32s_resize(&f.node_of, eg_ground_count(&terms->ground)));

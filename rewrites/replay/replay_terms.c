@@ -53,13 +53,12 @@ const eg_buffer *eg_replay_terms_data(const eg_replay_terms *terms, uint32_t ter
 static egraph_status infer(eg_replay_terms *terms, const eg_attrs *attrs,
                            const uint32_t *operands, uint32_t count,
                            eg_tensor_fact *out) {
+  EG_LOCAL(eg_arena, arena, terms->alloc);
   const eg_tensor_fact **facts;
-  EG_TRY(eg_alloc(terms->alloc, count, sizeof *facts, &facts));
+  EG_TRY(eg_arena_alloc(&arena, count, sizeof *facts, &facts));
   for (uint32_t i = 0; i < count; i++)
     facts[i] = eg_replay_terms_fact(terms, operands[i]);
-  egraph_status status = eg_tensor_facts_of_node(&terms->of, attrs, facts, count, out);
-  eg_free(terms->alloc, facts, count, sizeof *facts);
-  return status;
+  return eg_tensor_facts_of_node(&terms->of, attrs, facts, count, out);
 }
 
 egraph_status eg_replay_terms_add(eg_replay_terms *terms, const eg_attrs *attrs,
@@ -212,8 +211,9 @@ static egraph_status run_kernel(computer *c, uint32_t term, const eg_ground *gro
   uint32_t results = result_count(terms, term);
   EG_TRY(make_room(c, term));
   size_t first = terms->buffers.len - results, count = (size_t)ground->arity + results;
+  EG_LOCAL(eg_arena, arena, terms->alloc);
   eg_tensor *tensors;
-  EG_TRY(eg_alloc(terms->alloc, count, sizeof *tensors, &tensors));
+  EG_TRY(eg_arena_alloc(&arena, count, sizeof *tensors, &tensors));
   // Kernels only read their operands, so that shared and mapped bytes are safe here.
   for (uint32_t i = 0; i < ground->arity; i++)
     tensors[i] = (eg_tensor){.type = *result_type(terms, ground->children[i], 0),
@@ -229,9 +229,7 @@ static egraph_status run_kernel(computer *c, uint32_t term, const eg_ground *gro
                                .outputs = tensors + ground->arity,
                                .output_count = results,
                                .alloc = terms->alloc};
-  egraph_status status = eg_op_run(&call);
-  eg_free(terms->alloc, tensors, count, sizeof *tensors);
-  EG_TRY(status);
+  EG_TRY(eg_op_run(&call));
   return note_results(c, term, results);
 }
 

@@ -111,14 +111,7 @@ egraph_status eg_rule_sides_add(eg_rule_sides *sides, const eg_rule *rule, bool 
 
 enum { EDGE_WORDS = 5 };
 
-#define CENSUS (eg_u32s, edges), (eg_flatmap, edge_table)
-
-void eg_rule_census_init(eg_rule_census *census, egraph_allocator alloc) {
-  *census = (eg_rule_census){.heads_seen = 0};
-  EG_INIT_MEMBERS(census, alloc, CENSUS);
-}
-
-void eg_rule_census_deinit(eg_rule_census *census) { EG_DEINIT_MEMBERS(census, CENSUS); }
+EG_OWNER_DEFINE(eg_rule_census, (eg_u32s, edges), (eg_flatmap, edge_table))
 
 void eg_rule_census_forget(eg_rule_census *census) {
   census->heads_seen = 0;

@@ -568,9 +568,7 @@ static egraph_status look_deeper_by(deep_search *s, uint32_t rule,
 /// nothing limited their depth. *out_found is also true when there are too many matches
 /// to try.
 static egraph_status look_deeper(tensor_rules *all, bool *out_found) {
-  EG_LOCAL(deep_search, s, all->alloc);
-  s.context = &all->lanes[0];
-  s.all = all;
+  EG_LOCAL_WITH(deep_search, s, all->alloc, .context = &all->lanes[0], .all = all);
   s.context->user = &s;
   const eg_search search = {.accept = accept_guard,
                             .on_match = on_deep_match,
@@ -608,7 +606,7 @@ static egraph_status prepare_rules(tensor_rules *all) {
   return EGRAPH_OK;
 }
 
-static void deinit_rules(tensor_rules *all) {
+static void tensor_rules_deinit(tensor_rules *all) {
   for (uint32_t i = 0; i < EG_DRIVER_LANES; i++)
     eg_free(all->alloc, all->lanes[i].scratch, 1, sizeof *all->lanes[i].scratch);
   eg_free(all->alloc, all->applying.scratch, 1, sizeof *all->applying.scratch);
@@ -624,11 +622,12 @@ egraph_status eg_saturate(eg_tensor_egraph *egraph, const eg_rules *rules,
                           eg_saturation_report *out_report) {
   egraph_allocator heap = eg_tensor_egraph_allocator(egraph);
   *out_report = (eg_saturation_report){.alloc = heap};
-  tensor_rules all = {.alloc = heap,
-                      .egraph = egraph,
-                      .rules = rules,
-                      .options = options,
-                      .count = eg_rules_count(rules)};
+  EG_OWNED(tensor_rules, all);
+  all = (tensor_rules){.alloc = heap,
+                       .egraph = egraph,
+                       .rules = rules,
+                       .options = options,
+                       .count = eg_rules_count(rules)};
   EG_INIT_MEMBERS(&all, heap, OWNED);
   eg_driver_rules driver_rules = {.self = &all,
                                   .count = all.count,
@@ -640,17 +639,14 @@ egraph_status eg_saturate(eg_tensor_egraph *egraph, const eg_rules *rules,
                                   .apply = apply_matches,
                                   .finish = finish_joins,
                                   .bytes = bytes_held};
-  egraph_status status = prepare_rules(&all);
-  if (status == EGRAPH_OK)
-    status = eg_driver_run(&heap, eg_tensor_egraph_engine(egraph), &driver_rules, options,
-                           out_report);
+  EG_TRY(prepare_rules(&all));
+  EG_TRY(eg_driver_run(&heap, eg_tensor_egraph_engine(egraph), &driver_rules, options,
+                       out_report));
   bool is_deeper = false;
-  if (status == EGRAPH_OK && out_report->stop == EG_STOP_SATURATED &&
-      is_depth_bound(&all))
-    status = look_deeper(&all, &is_deeper);
+  if (out_report->stop == EG_STOP_SATURATED && is_depth_bound(&all))
+    EG_TRY(look_deeper(&all, &is_deeper));
   if (is_deeper) out_report->stop = EG_STOP_DEPTH_LIMIT;
-  deinit_rules(&all);
-  return status;
+  return EGRAPH_OK;
 }
 
 // ---- one rewrite at a time --------------------------------------------------------
@@ -667,7 +663,7 @@ struct eg_rewriter {
 
 egraph_status eg_rewriter_create(egraph_allocator alloc, const eg_rules *rules,
                                  egraph_math math, eg_rewriter **out) {
-  eg_rewriter *r;
+  EG_HELD(eg_rewriter, r);
   EG_TRY(eg_alloc(alloc, 1, sizeof *r, &r));
   r->options = (eg_saturation_options)EG_SATURATION_OPTIONS_DEFAULT;
   r->options.math = math;
@@ -678,12 +674,9 @@ egraph_status eg_rewriter_create(egraph_allocator alloc, const eg_rules *rules,
   EG_INIT_MEMBERS(&r->all, alloc, OWNED);
   eg_u32s_init(&r->packed, alloc);
   eg_classes_init(&r->roots, alloc);
-  egraph_status status = prepare_rules(&r->all);
-  if (status != EGRAPH_OK)
-    eg_rewriter_destroy(r);
-  else
-    *out = r;
-  return status;
+  EG_TRY(prepare_rules(&r->all));
+  *out = eg_rewriter_take(&r);
+  return EGRAPH_OK;
 }
 
 void eg_rewriter_destroy(eg_rewriter *rewriter) {
@@ -691,7 +684,7 @@ void eg_rewriter_destroy(eg_rewriter *rewriter) {
   egraph_allocator alloc = rewriter->all.alloc;
   eg_u32s_deinit(&rewriter->packed);
   eg_classes_deinit(&rewriter->roots);
-  deinit_rules(&rewriter->all);
+  tensor_rules_deinit(&rewriter->all);
   eg_free(alloc, rewriter, 1, sizeof *rewriter);
 }
 

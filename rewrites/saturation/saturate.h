@@ -4,6 +4,7 @@
 #ifndef EG_REWRITES_SATURATE_H
 #define EG_REWRITES_SATURATE_H
 
+#include "base/owner.h"
 #include "rewrites/language/rules.h"
 #include "rewrites/saturation/rule_build.h"
 #include "rewrites/saturation/saturation.h"
@@ -42,6 +43,7 @@ typedef struct eg_rewriter eg_rewriter;
 egraph_status eg_rewriter_create(egraph_allocator alloc, const eg_rules *rules,
                                  egraph_math math, eg_rewriter **out);
 void eg_rewriter_destroy(eg_rewriter *rewriter); // NULL is allowed
+EG_HOLDER_DEFINE(eg_rewriter)
 /// Visits every rewrite by a rule in a rebuilt e-graph, in a fixed order, until the
 /// visitor stops it. Fails with EGRAPH_E_TYPE (an unsound rule), EGRAPH_E_MEMORY, or as
 /// the visitor does.

@@ -235,19 +235,15 @@ static egraph_status create_egraph(const egraph_allocator *alloc, const eg_graph
                                    bool is_seeded, bool is_explained,
                                    eg_tensor_egraph **out) {
   egraph_allocator heap = eg_allocator_or_heap(alloc);
-  eg_tensor_egraph *egraph;
+  EG_HELD(eg_tensor_egraph, egraph);
   EG_TRY(eg_alloc(heap, 1, sizeof *egraph, &egraph));
   egraph->alloc = heap;
   egraph->graph = graph;
   egraph->is_explained = is_explained;
   eg_tensor_facts_init(&egraph->facts, heap, graph);
   EG_INIT_MEMBERS(egraph, heap, OWNED);
-  egraph_status status = start_engine(egraph, is_seeded);
-  if (status != EGRAPH_OK) {
-    eg_tensor_egraph_destroy(egraph);
-    return status;
-  }
-  *out = egraph;
+  EG_TRY(start_engine(egraph, is_seeded));
+  *out = eg_tensor_egraph_take(&egraph);
   return EGRAPH_OK;
 }
 

@@ -9,6 +9,7 @@
 #ifndef EG_REWRITES_TENSOR_EGRAPH_H
 #define EG_REWRITES_TENSOR_EGRAPH_H
 
+#include "base/owner.h"
 #include "egraph/explain_log.h"
 #include "rewrites/saturation/tensor_facts.h"
 
@@ -29,6 +30,7 @@ egraph_status eg_tensor_egraph_create_empty(const egraph_allocator *alloc,
                                             const eg_graph *graph,
                                             eg_tensor_egraph **out);
 void eg_tensor_egraph_destroy(eg_tensor_egraph *egraph);
+EG_HOLDER_DEFINE(eg_tensor_egraph)
 egraph_allocator eg_tensor_egraph_allocator(const eg_tensor_egraph *egraph);
 
 eg_engine *eg_tensor_egraph_engine(eg_tensor_egraph *egraph);

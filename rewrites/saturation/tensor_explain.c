@@ -245,19 +245,15 @@ egraph_status eg_tensor_explainer_create(egraph_allocator alloc, eg_tensor_egrap
   const eg_engine *engine = eg_tensor_egraph_engine(egraph);
   if (!eg_tensor_egraph_is_explained(egraph))
     return EG_FAIL(EGRAPH_E_ARGUMENT, "no explanations are kept of this e-graph");
-  eg_tensor_explainer *e;
+  EG_HELD(eg_tensor_explainer, e);
   EG_TRY(eg_alloc(alloc, 1, sizeof *e, &e));
   *e = (eg_tensor_explainer){.alloc = alloc, .egraph = egraph, .rules = rules};
   EG_INIT_MEMBERS(e, alloc, OWNED);
-  egraph_status status = eg_explainer_create(&alloc, &e->closure);
-  if (status == EGRAPH_OK) status = eg_rule_cases_create(alloc, rules, &e->cases);
+  EG_TRY(eg_explainer_create(&alloc, &e->closure));
+  EG_TRY(eg_rule_cases_create(alloc, rules, &e->cases));
   eg_log_reader_init(&e->log, engine, e->closure, alloc);
-  if (status == EGRAPH_OK) status = state_all(e);
-  if (status != EGRAPH_OK) {
-    eg_tensor_explainer_destroy(e);
-    return status;
-  }
-  *out = e;
+  EG_TRY(state_all(e));
+  *out = eg_tensor_explainer_take(&e);
   return EGRAPH_OK;
 }
 

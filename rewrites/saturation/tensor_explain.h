@@ -11,6 +11,7 @@
 #ifndef EG_REWRITES_TENSOR_EXPLAIN_H
 #define EG_REWRITES_TENSOR_EXPLAIN_H
 
+#include "base/owner.h"
 #include "rewrites/language/rules.h"
 #include "rewrites/saturation/tensor_egraph.h"
 
@@ -35,6 +36,7 @@ egraph_status eg_tensor_explainer_create(egraph_allocator alloc, eg_tensor_egrap
                                          const eg_rules *rules,
                                          eg_tensor_explainer **out);
 void eg_tensor_explainer_destroy(eg_tensor_explainer *explainer); // NULL is allowed
+EG_HOLDER_DEFINE(eg_tensor_explainer)
 /// Adds a term over numbered operands. An identity is its operand, except in the terms of
 /// the e-graph. Fails with EGRAPH_E_MEMORY; then the explainer
 /// can only be destroyed.

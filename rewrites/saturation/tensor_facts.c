@@ -150,17 +150,16 @@ static egraph_status leaf_fact(const eg_tensor_facts *facts, const eg_attrs *att
 
 static egraph_status opaque_parts(eg_tensor_facts *facts, const eg_graph_node_info *node,
                                   eg_tensor_fact *out) {
+  EG_LOCAL(eg_arena, arena, facts->alloc);
   eg_type *types;
-  EG_TRY(eg_alloc(facts->alloc, node->result_count, sizeof *types, &types));
+  EG_TRY(eg_arena_alloc(&arena, node->result_count, sizeof *types, &types));
   for (uint32_t i = 0; i < node->result_count; i++) {
     const eg_value_info *result = eg_graph_value(facts->graph, node->results[i]);
     types[i] = result->typed ? plain(&result->type) : unknown_type();
   }
   out->typed = true;
   out->part_count = node->result_count;
-  egraph_status status = intern_type_list(facts, types, node->result_count, &out->parts);
-  eg_free(facts->alloc, types, node->result_count, sizeof *types);
-  return status;
+  return intern_type_list(facts, types, node->result_count, &out->parts);
 }
 
 // An opaque operator may be random, so that it is never weight-only.
@@ -243,12 +242,11 @@ static egraph_status set_results(eg_tensor_facts *facts, const eg_attrs *attrs,
   if (results == 0)
     return EG_FAIL(EGRAPH_E_TYPE, "%s: a node needs at least one result",
                    eg_op_info_of((eg_op)attrs->op)->name);
+  EG_LOCAL(eg_arena, arena, facts->alloc);
   eg_type *types;
-  EG_TRY(eg_alloc(facts->alloc, results, sizeof *types, &types));
-  egraph_status status = eg_op_infer(attrs, inputs, count, types);
-  if (status == EGRAPH_OK) status = intern_type_list(facts, types, results, &out->parts);
-  eg_free(facts->alloc, types, results, sizeof *types);
-  EG_TRY(status);
+  EG_TRY(eg_arena_alloc(&arena, results, sizeof *types, &types));
+  EG_TRY(eg_op_infer(attrs, inputs, count, types));
+  EG_TRY(intern_type_list(facts, types, results, &out->parts));
   out->typed = true;
   out->part_count = results;
   return EGRAPH_OK;

@@ -24,7 +24,7 @@ struct eg_symbolic {
 
 egraph_status eg_symbolic_create(const egraph_allocator *alloc, eg_symbolic **out) {
   egraph_allocator heap = eg_allocator_or_heap(alloc);
-  eg_symbolic *symbolic;
+  EG_HELD(eg_symbolic, symbolic);
   EG_TRY(eg_alloc(heap, 1, sizeof *symbolic, &symbolic));
   symbolic->alloc = heap;
   eg_arena_init(&symbolic->arena, heap);
@@ -32,12 +32,8 @@ egraph_status eg_symbolic_create(const egraph_allocator *alloc, eg_symbolic **ou
   symbolic->atoms.arena = &symbolic->arena;
   symbolic_rules_init(&symbolic->rules, heap);
   eg_u32s_init(&symbolic->saved_rules, heap);
-  egraph_status status = eg_engine_create(&heap, NULL, &symbolic->engine);
-  if (status != EGRAPH_OK) {
-    eg_symbolic_destroy(symbolic);
-    return status;
-  }
-  *out = symbolic;
+  EG_TRY(eg_engine_create(&heap, NULL, &symbolic->engine));
+  *out = eg_symbolic_take(&symbolic);
   return EGRAPH_OK;
 }
 

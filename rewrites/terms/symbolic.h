@@ -10,6 +10,7 @@
 #ifndef EG_REWRITES_SYMBOLIC_H
 #define EG_REWRITES_SYMBOLIC_H
 
+#include "base/owner.h"
 #include "egraph/pattern.h"
 #include "rewrites/saturation/saturate.h"
 
@@ -17,6 +18,7 @@ typedef struct eg_symbolic eg_symbolic;
 
 egraph_status eg_symbolic_create(const egraph_allocator *alloc, eg_symbolic **out);
 void eg_symbolic_destroy(eg_symbolic *symbolic);
+EG_HOLDER_DEFINE(eg_symbolic)
 
 /// Adds the rules of a text. Fails with EGRAPH_E_PARSE "file:line:col: what; remedy" and
 /// then adds none of them.

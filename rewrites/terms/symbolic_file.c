@@ -85,13 +85,11 @@ egraph_status eg_symbolic_pack(const eg_symbolic *symbolic, egraph_allocator all
 }
 
 egraph_status eg_symbolic_save(const eg_symbolic *symbolic, const char *path) {
-  eg_chunk_writer writer;
-  egraph_status status =
-      eg_chunks_start(&writer, eg_symbolic_allocator(symbolic), EG_SYMBOLIC_FILE_KIND);
-  if (status == EGRAPH_OK) status = put_symbolic(symbolic, &writer);
-  if (status == EGRAPH_OK) status = eg_chunks_save(&writer, path);
-  eg_chunk_writer_deinit(&writer);
-  return status;
+  EG_OWNED(eg_chunk_writer, writer);
+  EG_TRY(
+      eg_chunks_start(&writer, eg_symbolic_allocator(symbolic), EG_SYMBOLIC_FILE_KIND));
+  EG_TRY(put_symbolic(symbolic, &writer));
+  return eg_chunks_save(&writer, path);
 }
 
 // ---- reading --------------------------------------------------------------------------
@@ -127,14 +125,11 @@ static egraph_status check_heads(const eg_chunk_reader *reader,
 }
 
 static egraph_status get_engine(const eg_chunk_reader *reader, eg_symbolic *symbolic) {
-  eg_engine *engine;
+  EG_HELD(eg_engine, engine);
   EG_TRY(eg_engine_get(reader, eg_symbolic_allocator(symbolic), NULL, &engine));
-  egraph_status status = check_heads(reader, symbolic, engine);
-  if (status == EGRAPH_OK)
-    eg_symbolic_adopt(symbolic, engine);
-  else
-    eg_engine_destroy(engine);
-  return status;
+  EG_TRY(check_heads(reader, symbolic, engine));
+  eg_symbolic_adopt(symbolic, eg_engine_take(&engine));
+  return EGRAPH_OK;
 }
 
 static egraph_status get_all(const eg_chunk_reader *reader, eg_symbolic *symbolic,
@@ -149,14 +144,11 @@ static egraph_status get_all(const eg_chunk_reader *reader, eg_symbolic *symboli
 
 egraph_status eg_symbolic_get(const eg_chunk_reader *reader, egraph_allocator alloc,
                               eg_text *rules, eg_symbolic **out) {
-  eg_symbolic *symbolic;
+  EG_HELD(eg_symbolic, symbolic);
   EG_TRY(eg_symbolic_create(&alloc, &symbolic));
-  egraph_status status = get_all(reader, symbolic, rules);
-  if (status == EGRAPH_OK)
-    *out = symbolic;
-  else
-    eg_symbolic_destroy(symbolic);
-  return status;
+  EG_TRY(get_all(reader, symbolic, rules));
+  *out = eg_symbolic_take(&symbolic);
+  return EGRAPH_OK;
 }
 
 egraph_status eg_symbolic_parse(const egraph_allocator *alloc, const char *name,

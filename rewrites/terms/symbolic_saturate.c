@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "egraph/explain_log.h"
 
+#include "base/owner.h"
 #include "rewrites/saturation/driver.h"
 #include "rewrites/terms/symbolic_internal.h"
 #include <assert.h>
@@ -229,7 +230,7 @@ static egraph_status prepare_rules(saturation *all,
   return EGRAPH_OK;
 }
 
-static void deinit_saturation(saturation *all) {
+static void saturation_deinit(saturation *all) {
   uint32_t count = eg_symbolic_rule_count(all->symbolic);
   for (uint32_t i = 0; all->matchers != NULL && i < count; i++)
     eg_matcher_destroy(all->matchers[i]);
@@ -241,9 +242,10 @@ static void deinit_saturation(saturation *all) {
 egraph_status eg_symbolic_saturate(eg_symbolic *symbolic,
                                    const eg_saturation_options *options,
                                    eg_saturation_report *out_report) {
-  saturation all = {.alloc = eg_symbolic_allocator(symbolic),
-                    .symbolic = symbolic,
-                    .engine = eg_symbolic_engine(symbolic)};
+  EG_OWNED(saturation, all);
+  all = (saturation){.alloc = eg_symbolic_allocator(symbolic),
+                     .symbolic = symbolic,
+                     .engine = eg_symbolic_engine(symbolic)};
   *out_report = (eg_saturation_report){.alloc = all.alloc};
   eg_classes_init(&all.built, all.alloc);
   eg_classes_init(&all.operands, all.alloc);
@@ -254,9 +256,6 @@ egraph_status eg_symbolic_saturate(eg_symbolic *symbolic,
                            .search = start_search,
                            .apply = apply_matches,
                            .bytes = bytes_held};
-  egraph_status status = prepare_rules(&all, options);
-  if (status == EGRAPH_OK)
-    status = eg_driver_run(&all.alloc, all.engine, &rules, options, out_report);
-  deinit_saturation(&all);
-  return status;
+  EG_TRY(prepare_rules(&all, options));
+  return eg_driver_run(&all.alloc, all.engine, &rules, options, out_report);
 }
