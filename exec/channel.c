@@ -22,7 +22,8 @@ egraph_status eg_channel_options_check(const eg_channel_options *options) {
 }
 
 void eg_channel_destroy(eg_channel *channel) {
-  if (channel != NULL) channel->vtable->destroy(channel);
+  if (channel != NULL && channel->vtable->destroy != NULL)
+    channel->vtable->destroy(channel);
 }
 
 // ---- groups -----------------------------------------------------------------------

@@ -13,7 +13,7 @@
 // ends every pending and later collective of all ranks with one error. A collective that
 // all ranks of a group have begun is finished by all of them, so buffers are free when a
 // call returns, also when it fails (over processes the channel copies what it sends; a
-// transport between devices is told to give up).
+// transport between devices gives up its part).
 //
 // A collective may lend its buffers instead: the rank must then not write or free the
 // memory that others read (its send buffer, and the result of an all-reduce) before it
@@ -69,7 +69,7 @@ typedef struct eg_channel eg_channel;
 typedef struct eg_channel_vtable {
   const char *name;
   bool is_ordered;                      // reductions combine in the order of the group
-  void (*destroy)(eg_channel *channel); // required
+  void (*destroy)(eg_channel *channel); // optional: NULL where another object owns it
   /// required. Arguments are checked; in host memory the group has two ranks or more.
   egraph_status (*run)(eg_channel *channel, const eg_collective *what);
   void (*settle)(eg_channel *channel); // optional: NULL means that nothing is ever lent

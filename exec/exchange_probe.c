@@ -123,7 +123,7 @@ static egraph_status time_all(const prober *p, eg_exchange_points *out) {
   return EGRAPH_OK;
 }
 
-// ---- beside computing -----------------------------------------------------------------
+// ---- during computing -----------------------------------------------------------------
 
 enum { BESIDE_BYTES = 1 << 20, MOST_CHUNKS = 100 };
 
@@ -176,7 +176,7 @@ static egraph_status measure_beside(const beside_probe *b, double *out) {
     EG_TRY(time_beside(b, false, chunks, &alone));
     EG_TRY(time_beside(b, true, chunks, &both));
   }
-  double rate = (alone + exchange) / both - 1; // of computing, beside the exchange
+  double rate = (alone + exchange) / both - 1; // of computing, during the exchange
   *out = rate * EG_MOST_BESIDE <= 1 ? EG_MOST_BESIDE : fmax(1 / rate, 1);
   return EGRAPH_OK;
 }

@@ -145,11 +145,8 @@ static egraph_status lane_look(eg_channel *base) {
   return lane->below->vtable->look(lane->below);
 }
 
-static void lane_destroy(eg_channel *base) { (void)base; }
-
 static const eg_channel_vtable lane_vtable = {.name = "lane",
                                               .is_ordered = true,
-                                              .destroy = lane_destroy,
                                               .run = lane_run,
                                               .settle = lane_settle,
                                               .end = lane_end,

@@ -201,7 +201,7 @@ static egraph_status list_all(eg_rank_program *p) {
   return status;
 }
 
-// ---- exchanges beside computing -----------------------------------------------------
+// ---- exchanges during computing -----------------------------------------------------
 
 // Exchanges overlap when a step computes between them and their first reader. An exchange
 // then holds its memory until that reader runs or, if another step needs the memory, for

@@ -262,10 +262,6 @@ size_t eg_regions_bound(const eg_regions *regions) {
 
 // ---- views --------------------------------------------------------------------------
 
-static uint32_t positive_axis(int64_t axis, uint32_t rank) {
-  return (uint32_t)(axis < 0 ? axis + rank : axis);
-}
-
 // True when everything outside `axis` in the stored order has length 1, so that a range
 // along the axis is one region.
 static bool is_outermost(const eg_type *type, uint32_t axis) {
@@ -297,7 +293,7 @@ static bool same_storage(const eg_type *a, const eg_type *b) {
 
 static bool split_view(const eg_node_spec *spec, uint32_t index, size_t *out_offset) {
   const eg_type *whole = &spec->inputs[0];
-  uint32_t axis = positive_axis(eg_attr_at(spec->attrs, EG_A_SPLIT_AXIS)->i, whole->rank);
+  uint32_t axis = eg_axis_of(whole, eg_attr_at(spec->attrs, EG_A_SPLIT_AXIS)->i);
   if (!is_outermost(whole, axis)) return false;
   size_t offset = 0;
   for (uint32_t i = 0; i <= index; i++) {
@@ -371,8 +367,7 @@ bool eg_node_is_view(const eg_node_spec *spec) {
 bool eg_concat_is_region(const eg_node_spec *spec) {
   if (spec->attrs->op != EG_OP_CONCAT) return false;
   const eg_type *whole = &spec->results[0];
-  uint32_t axis =
-      positive_axis(eg_attr_at(spec->attrs, EG_A_CONCAT_AXIS)->i, whole->rank);
+  uint32_t axis = eg_axis_of(whole, eg_attr_at(spec->attrs, EG_A_CONCAT_AXIS)->i);
   if (!is_outermost(whole, axis)) return false;
   for (uint32_t i = 0; i < spec->input_count; i++)
     if (!same_storage(whole, &spec->inputs[i]) ||

@@ -27,7 +27,7 @@
 // decides. But a weight after the step follows from the weight before it and the two
 // moments after it, element by element, whatever they are: that formula is computed in
 // float64 from the plan's own moments, and the plan's weights must be its results within
-// 8 units of rounding. The moments are compared as above; gradients stand in them.
+// 8 units of rounding. The moments are compared as above; they contain the gradients.
 //
 // Each step begins with what the plan left of the step before, so that differences do not
 // grow from step to step, and a late step is compared as finely as the first.

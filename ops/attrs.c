@@ -30,10 +30,31 @@ static uint64_t float_bits(double value) {
   return bits;
 }
 
-static bool same_items(const void *a, uint32_t a_count, const void *b, uint32_t b_count) {
-  _Static_assert(sizeof(int64_t) == sizeof(double), "items of both kinds of lists");
-  return a_count == b_count &&
-         (a_count == 0 || memcmp(a, b, a_count * sizeof(int64_t)) == 0);
+/// A list of integers or of numbers.
+typedef struct item_list {
+  const void *data;
+  uint32_t len;
+} item_list;
+
+enum { ITEM_BYTES = sizeof(int64_t) };
+_Static_assert(sizeof(double) == ITEM_BYTES, "items of both kinds of lists");
+
+static item_list list_of(const eg_attr *slot) {
+  if (slot->kind == EG_ATTR_INTS) return (item_list){slot->ints.data, slot->ints.len};
+  assert(slot->kind == EG_ATTR_FLOATS);
+  return (item_list){slot->floats.data, slot->floats.len};
+}
+
+static void set_list(eg_attr *slot, const void *data, uint32_t len) {
+  if (slot->kind == EG_ATTR_INTS)
+    slot->ints = (eg_ints){.data = data, .len = len};
+  else
+    slot->floats = (eg_floats){.data = data, .len = len};
+}
+
+static bool same_list(item_list a, item_list b) {
+  return a.len == b.len &&
+         (a.len == 0 || memcmp(a.data, b.data, a.len * (size_t)ITEM_BYTES) == 0);
 }
 
 bool eg_attr_same(const eg_attr *a, const eg_attr *b) {
@@ -44,9 +65,7 @@ bool eg_attr_same(const eg_attr *a, const eg_attr *b) {
   case EG_ATTR_DTYPE: return a->i == b->i;
   case EG_ATTR_FLOAT: return float_bits(a->f) == float_bits(b->f);
   case EG_ATTR_INTS:
-    return same_items(a->ints.data, a->ints.len, b->ints.data, b->ints.len);
-  case EG_ATTR_FLOATS:
-    return same_items(a->floats.data, a->floats.len, b->floats.data, b->floats.len);
+  case EG_ATTR_FLOATS: return same_list(list_of(a), list_of(b));
   case EG_ATTR_STRING: return strcmp(a->text, b->text) == 0;
   }
   return false;
@@ -59,6 +78,16 @@ bool eg_attrs_same(const eg_attrs *a, const eg_attrs *b) {
   return true;
 }
 
+static uint64_t hash_items(uint64_t hash, item_list list) {
+  hash = eg_hash_combine(hash, list.len);
+  for (uint32_t i = 0; i < list.len; i++) {
+    uint64_t bits;
+    memcpy(&bits, (const char *)list.data + i * (size_t)ITEM_BYTES, sizeof bits);
+    hash = eg_hash_combine(hash, bits);
+  }
+  return hash;
+}
+
 static uint64_t hash_slot(uint64_t hash, const eg_attr *slot) {
   switch (slot->kind) {
   case EG_ATTR_INT:
@@ -66,15 +95,7 @@ static uint64_t hash_slot(uint64_t hash, const eg_attr *slot) {
   case EG_ATTR_DTYPE: return eg_hash_combine(hash, (uint64_t)slot->i);
   case EG_ATTR_FLOAT: return eg_hash_combine(hash, float_bits(slot->f));
   case EG_ATTR_INTS:
-    hash = eg_hash_combine(hash, slot->ints.len);
-    for (uint32_t i = 0; i < slot->ints.len; i++)
-      hash = eg_hash_combine(hash, (uint64_t)slot->ints.data[i]);
-    return hash;
-  case EG_ATTR_FLOATS:
-    hash = eg_hash_combine(hash, slot->floats.len);
-    for (uint32_t i = 0; i < slot->floats.len; i++)
-      hash = eg_hash_combine(hash, float_bits(slot->floats.data[i]));
-    return hash;
+  case EG_ATTR_FLOATS: return hash_items(hash, list_of(slot));
   case EG_ATTR_STRING: return eg_hash_bytes(hash, slot->text, strlen(slot->text));
   }
   return hash;
@@ -112,29 +133,20 @@ void eg_attr_pool_destroy(eg_attr_pool *pool) {
   eg_free(pool->alloc, pool, 1, sizeof *pool);
 }
 
-static egraph_status copy_ints(eg_arena *arena, eg_ints *inout) {
-  int64_t *data;
-  if (inout->len == 0) return EGRAPH_OK;
-  EG_TRY(eg_arena_alloc(arena, inout->len, sizeof *data, &data));
-  memcpy(data, inout->data, inout->len * sizeof *data);
-  inout->data = data;
-  return EGRAPH_OK;
-}
-
-static egraph_status copy_floats(eg_arena *arena, eg_floats *inout) {
-  double *data;
-  if (inout->len == 0) return EGRAPH_OK;
-  EG_TRY(eg_arena_alloc(arena, inout->len, sizeof *data, &data));
-  memcpy(data, inout->data, inout->len * sizeof *data);
-  inout->data = data;
+static egraph_status copy_list(eg_arena *arena, item_list from, eg_attr *to) {
+  void *data;
+  if (from.len == 0) return EGRAPH_OK;
+  EG_TRY(eg_arena_alloc(arena, from.len, ITEM_BYTES, &data));
+  memcpy(data, from.data, from.len * (size_t)ITEM_BYTES);
+  set_list(to, data, from.len);
   return EGRAPH_OK;
 }
 
 egraph_status eg_attr_copy(eg_arena *arena, const eg_attr *from, eg_attr *to) {
   *to = *from;
   switch (from->kind) {
-  case EG_ATTR_INTS: return copy_ints(arena, &to->ints);
-  case EG_ATTR_FLOATS: return copy_floats(arena, &to->floats);
+  case EG_ATTR_INTS:
+  case EG_ATTR_FLOATS: return copy_list(arena, list_of(from), to);
   case EG_ATTR_STRING:
     return eg_arena_string(arena, from->text, strlen(from->text), &to->text);
   case EG_ATTR_INT:
@@ -179,14 +191,6 @@ static egraph_status check_list(const eg_attrs *attrs) {
   return EGRAPH_OK;
 }
 
-/// The equation of an einsum, canonical where it can be read and is not too long.
-static eg_attr canonical_equation(const eg_attrs *attrs, char text[EG_EINSUM_TEXT]) {
-  eg_attr equation = *eg_attr_at(attrs, EG_A_EINSUM_EQUATION);
-  assert(attrs->count == 1);
-  if (eg_einsum_canonical(equation.text, text)) equation.text = text;
-  return equation;
-}
-
 egraph_status eg_attr_pool_add(eg_attr_pool *pool, const eg_attrs *attrs,
                                eg_attrs_id *out) {
   EG_TRY(check_list(attrs));
@@ -194,7 +198,9 @@ egraph_status eg_attr_pool_add(eg_attr_pool *pool, const eg_attrs *attrs,
   eg_attr equation;
   const eg_attrs einsum = {.op = EG_OP_EINSUM, .count = 1, .slots = &equation};
   if (attrs->op == EG_OP_EINSUM) {
-    equation = canonical_equation(attrs, text);
+    assert(attrs->count == 1);
+    equation = *eg_attr_at(attrs, EG_A_EINSUM_EQUATION);
+    if (eg_einsum_canonical(equation.text, text)) equation.text = text;
     attrs = &einsum;
   }
   uint64_t hash = hash_list(attrs);
@@ -307,33 +313,20 @@ static size_t most_items(const char *text) { return strlen(text) / 2 + 1; }
 static bool ends_list(const char *text) { return text[0] == ']' && text[1] == '\0'; }
 
 // "[1 2 3]". Sets *well_formed.
-static egraph_status parse_ints(eg_arena *arena, const char *text, bool *well_formed,
-                                eg_ints *out) {
+static egraph_status parse_list(eg_arena *arena, const char *text, bool *well_formed,
+                                eg_attr *inout) {
   char number[MAX_NUMBER];
-  int64_t *data;
+  void *data;
   uint32_t len = 0;
   *well_formed = false;
   if (*text != '[') return EGRAPH_OK;
-  EG_TRY(eg_arena_alloc(arena, most_items(text++), sizeof *data, &data));
-  while (next_item(&text, number))
-    if (!eg_parse_int64(number, &data[len++])) return EGRAPH_OK;
+  EG_TRY(eg_arena_alloc(arena, most_items(text++), ITEM_BYTES, &data));
+  for (; next_item(&text, number); len++)
+    if (!(inout->kind == EG_ATTR_INTS ? eg_parse_int64(number, (int64_t *)data + len)
+                                      : eg_parse_double(number, (double *)data + len)))
+      return EGRAPH_OK;
   *well_formed = ends_list(text);
-  *out = (eg_ints){.data = data, .len = len};
-  return EGRAPH_OK;
-}
-
-static egraph_status parse_floats(eg_arena *arena, const char *text, bool *well_formed,
-                                  eg_floats *out) {
-  char number[MAX_NUMBER];
-  double *data;
-  uint32_t len = 0;
-  *well_formed = false;
-  if (*text != '[') return EGRAPH_OK;
-  EG_TRY(eg_arena_alloc(arena, most_items(text++), sizeof *data, &data));
-  while (next_item(&text, number))
-    if (!eg_parse_double(number, &data[len++])) return EGRAPH_OK;
-  *well_formed = ends_list(text);
-  *out = (eg_floats){.data = data, .len = len};
+  set_list(inout, data, len);
   return EGRAPH_OK;
 }
 
@@ -359,14 +352,6 @@ static egraph_status parse_symbol(const eg_op_info *op, const eg_attr_info *info
   return unknown_symbol(op, info, text);
 }
 
-static egraph_status parse_dtype(const eg_op_info *op, const eg_attr_info *info,
-                                 const char *text, int64_t *out) {
-  egraph_dtype dtype;
-  if (!eg_dtype_find(text, &dtype)) return malformed(op, info, text);
-  *out = dtype;
-  return EGRAPH_OK;
-}
-
 egraph_status eg_attr_parse(eg_arena *arena, eg_op op, uint16_t slot, const char *text,
                             eg_attr *out) {
   const eg_op_info *row = eg_op_info_of(op);
@@ -374,15 +359,17 @@ egraph_status eg_attr_parse(eg_arena *arena, eg_op op, uint16_t slot, const char
   const eg_attr_info *info = &row->attrs[slot];
   eg_attr value = {.kind = info->kind};
   bool well_formed = true;
+  egraph_dtype dtype = EGRAPH_FLOAT32;
   switch (info->kind) {
   case EG_ATTR_INT: well_formed = eg_parse_int64(text, &value.i); break;
   case EG_ATTR_FLOAT: well_formed = eg_parse_double(text, &value.f); break;
-  case EG_ATTR_INTS: EG_TRY(parse_ints(arena, text, &well_formed, &value.ints)); break;
-  case EG_ATTR_FLOATS:
-    EG_TRY(parse_floats(arena, text, &well_formed, &value.floats));
-    break;
+  case EG_ATTR_INTS:
+  case EG_ATTR_FLOATS: EG_TRY(parse_list(arena, text, &well_formed, &value)); break;
   case EG_ATTR_SYMBOL: EG_TRY(parse_symbol(row, info, text, &value.i)); break;
-  case EG_ATTR_DTYPE: EG_TRY(parse_dtype(row, info, text, &value.i)); break;
+  case EG_ATTR_DTYPE:
+    well_formed = eg_dtype_find(text, &dtype);
+    value.i = dtype;
+    break;
   case EG_ATTR_STRING: EG_TRY(parse_string(arena, text, &value.text)); break;
   }
   if (!well_formed) return malformed(row, info, text);
@@ -390,20 +377,15 @@ egraph_status eg_attr_parse(eg_arena *arena, eg_op op, uint16_t slot, const char
   return EGRAPH_OK;
 }
 
-static egraph_status print_ints(eg_text *text, eg_ints ints) {
-  EG_TRY(eg_text_append(text, "["));
-  for (uint32_t i = 0; i < ints.len; i++)
-    EG_TRY(eg_text_printf(text, "%s%" PRId64, i == 0 ? "" : " ", ints.data[i]));
-  return eg_text_append(text, "]");
-}
-
-static egraph_status print_floats(eg_text *text, eg_floats floats) {
-  EG_TRY(eg_text_append(text, "["));
-  for (uint32_t i = 0; i < floats.len; i++) {
-    if (i != 0) EG_TRY(eg_text_append(text, " "));
-    EG_TRY(eg_text_double(text, floats.data[i]));
+static egraph_status print_list(eg_text *text, const eg_attr *list) {
+  for (uint32_t i = 0; i < list_of(list).len; i++) {
+    eg_text_append(text, i == 0 ? "[" : " ");
+    if (list->kind == EG_ATTR_INTS)
+      eg_text_printf(text, "%" PRId64, list->ints.data[i]);
+    else
+      eg_text_double(text, list->floats.data[i]);
   }
-  return eg_text_append(text, "]");
+  return eg_text_append(text, list_of(list).len == 0 ? "[]" : "]");
 }
 
 egraph_status eg_attr_print(eg_text *text, eg_op op, uint16_t slot,
@@ -413,8 +395,8 @@ egraph_status eg_attr_print(eg_text *text, eg_op op, uint16_t slot,
   switch (value->kind) {
   case EG_ATTR_INT: return eg_text_printf(text, "%" PRId64, value->i);
   case EG_ATTR_FLOAT: return eg_text_double(text, value->f);
-  case EG_ATTR_INTS: return print_ints(text, value->ints);
-  case EG_ATTR_FLOATS: return print_floats(text, value->floats);
+  case EG_ATTR_INTS:
+  case EG_ATTR_FLOATS: return print_list(text, value);
   case EG_ATTR_SYMBOL: return eg_text_append(text, row->attrs[slot].symbols[value->i]);
   case EG_ATTR_DTYPE: return eg_text_append(text, eg_dtype_name((egraph_dtype)value->i));
   case EG_ATTR_STRING: return eg_text_quoted(text, value->text);
@@ -430,8 +412,8 @@ egraph_status eg_attrs_print(eg_text *text, const eg_attrs *attrs) {
     eg_attr usual = eg_attr_default(op, i);
     bool required = *info->default_text == '\0';
     if (!required && eg_attr_same(&attrs->slots[i], &usual)) continue;
-    EG_TRY(eg_text_printf(text, " :%s ", info->name));
-    EG_TRY(eg_attr_print(text, op, i, &attrs->slots[i]));
+    eg_text_printf(text, " :%s ", info->name);
+    eg_attr_print(text, op, i, &attrs->slots[i]);
   }
-  return EGRAPH_OK;
+  return eg_text_status(text);
 }

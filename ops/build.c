@@ -139,8 +139,11 @@ eg_ref eg_build_transpose(eg_builder *b, eg_ref x, const int64_t *perm) {
 eg_ref eg_build_slice(eg_builder *b, eg_ref x, const int64_t *starts, const int64_t *ends,
                       const int64_t *steps) {
   uint32_t rank = eg_build_type(b, x)->rank;
+  int64_t ones[EGRAPH_MAX_RANK];
+  for (uint32_t i = 0; i < rank; i++)
+    ones[i] = 1;
   const eg_attr slots[] = {eg_ints_attr(starts, rank), eg_ints_attr(ends, rank),
-                           eg_ints_attr(steps, rank)};
+                           eg_ints_attr(steps != NULL ? steps : ones, rank)};
   return eg_build_node(b, EG_OP_SLICE, slots, &x, 1);
 }
 
@@ -183,17 +186,12 @@ eg_ref eg_build_sum_to(eg_builder *b, eg_ref x, const eg_type *type) {
 
 // ---- contractions ---------------------------------------------------------------
 
-static char letter_of_label(uint8_t label) {
-  assert(label < EG_MAX_LABELS);
-  return "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"[label];
-}
-
-static egraph_status append_labels(eg_text *text, const eg_labels *labels) {
+static void append_labels(eg_text *text, const eg_labels *labels) {
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
   for (uint32_t i = 0; i < labels->rank; i++) {
-    char letter = letter_of_label(labels->label[i]);
-    EG_TRY(eg_text_append_bytes(text, &letter, 1));
+    assert(labels->label[i] < EG_MAX_LABELS);
+    eg_text_append_bytes(text, &letters[labels->label[i]], 1);
   }
-  return EGRAPH_OK;
 }
 
 // Leaves out the dimensions that broadcasting repeats.
@@ -212,21 +210,16 @@ static eg_ref without_stretched(eg_builder *b, eg_ref x, const int64_t *sizes,
 
 static eg_ref emit_einsum(eg_builder *b, const eg_ref *operands, const eg_labels *labels,
                           uint32_t count, const eg_labels *to) {
-  eg_text text;
-  eg_text_init(&text, b->alloc);
+  EG_LOCAL(eg_text, text, b->alloc);
   for (uint32_t i = 0; i < count; i++) {
-    if (i != 0) eg_build_keep(b, eg_text_append(&text, ","));
-    eg_build_keep(b, append_labels(&text, &labels[i]));
+    if (i != 0) eg_text_append(&text, ",");
+    append_labels(&text, &labels[i]);
   }
-  eg_build_keep(b, eg_text_append(&text, "->"));
-  eg_build_keep(b, append_labels(&text, to));
-  eg_ref result = EG_REF_NONE;
-  if (b->status == EGRAPH_OK) {
-    const eg_attr equation = {.kind = EG_ATTR_STRING, .text = eg_text_of(&text)};
-    result = eg_build_node(b, EG_OP_EINSUM, &equation, operands, count);
-  }
-  eg_text_deinit(&text);
-  return result;
+  eg_text_append(&text, "->");
+  append_labels(&text, to);
+  eg_build_keep(b, eg_text_status(&text));
+  const eg_attr equation = {.kind = EG_ATTR_STRING, .text = eg_text_of(&text)};
+  return eg_build_node(b, EG_OP_EINSUM, &equation, operands, count);
 }
 
 /// A copy of a contraction without the dimensions of 1 that are broadcast.

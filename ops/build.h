@@ -81,7 +81,7 @@ eg_ref eg_build_cast(eg_builder *b, eg_ref x, egraph_dtype dtype);
 eg_ref eg_build_reshape(eg_builder *b, eg_ref x, uint32_t rank, const int64_t *dims);
 eg_ref eg_build_expand(eg_builder *b, eg_ref x, const eg_type *to);
 eg_ref eg_build_transpose(eg_builder *b, eg_ref x, const int64_t *perm);
-/// Elements [starts, ends) with steps, per dimension.
+/// Elements [starts, ends) with steps, per dimension; steps NULL: all 1.
 eg_ref eg_build_slice(eg_builder *b, eg_ref x, const int64_t *starts, const int64_t *ends,
                       const int64_t *steps);
 /// Zeros before and after every dimension.

@@ -116,13 +116,10 @@ static bool sum_allows(const node_types *node, eg_format format,
                        eg_format_choice *choice) {
   eg_ints axes = eg_attr_at(node->attrs, EG_A_REDUCE_SUM_AXES)->ints;
   const eg_type *x = &node->inputs[0];
-  bool reduced[EGRAPH_MAX_RANK] = {false};
   if (!all_fit(x, 1, format) || x->dims[1] % eg_format_block(format) != 0) return false;
-  for (uint32_t i = 0; i < axes.len; i++)
-    reduced[axes.data[i]] = true;
   choice->input[0] = (uint8_t)format;
   choice->output = EG_FORMAT_PLAIN;
-  return !reduced[1] && reduced[2] && reduced[3];
+  return (eg_axis_bits(x, axes) & ~UINT32_C(1)) == (4U | 8U);
 }
 
 // The group structure must not cut blocks: whole blocks per group, or one

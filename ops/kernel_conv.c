@@ -44,15 +44,9 @@ ADD_PLANE(f32, float, double)
 ADD_PLANE(f64, double, double)
 ADD_PLANE(int, uint64_t, uint64_t)
 
-static void add_plane(const eg_conv *conv, eg_wide wide, const void *plane,
-                      const void *weights, void *to) {
-  if (wide == EG_WIDE_F32)
-    add_plane_f32(conv, plane, weights, to);
-  else if (wide == EG_WIDE_F64)
-    add_plane_f64(conv, plane, weights, to);
-  else
-    add_plane_int(conv, plane, weights, to);
-}
+static void (*const add_plane[EG_WIDE_COUNT])(const eg_conv *conv, const void *plane,
+                                              const void *weights, void *to) = {
+    add_plane_f32, add_plane_f64, add_plane_int, add_plane_int};
 
 // The operands of one output channel: input channels [first, first + inputs), and for
 // each of them the weight plane first_weight + i * weight_step.
@@ -85,9 +79,9 @@ static void run_planes(const eg_kernel_call *call, const eg_conv *conv, int64_t 
       eg_channel_plan plan = channel_plan(call, group, o);
       memset(sums, 0, (size_t)conv->y_plane * sizeof(double));
       for (int64_t i = 0; i < plan.inputs; i++)
-        add_plane(conv, finish->wide, x + (n * channels + plan.first + i) * x_bytes,
-                  w + (plan.first_weight + i * plan.weight_step) * conv->taps * size,
-                  sums);
+        add_plane[finish->wide](
+            conv, x + (n * channels + plan.first + i) * x_bytes,
+            w + (plan.first_weight + i * plan.weight_step) * conv->taps * size, sums);
       eg_finish row = *finish;
       for (uint32_t i = 0; i < row.addends; i++) {
         int64_t at = row.addend[i].step == 0 ? o : (n * outputs + o) * conv->y_plane;

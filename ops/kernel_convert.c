@@ -32,22 +32,7 @@ typedef union eg_strip {
 
 static eg_kind number_kind_of(egraph_dtype dtype) {
   if (eg_dtype_is_float(dtype)) return KIND_FLOAT;
-  switch (dtype) {
-#define CASE(id, type, min, max) case id:
-    SIGNED_LIST(CASE) return KIND_INT;
-#undef CASE
-  case EGRAPH_FLOAT32:
-  case EGRAPH_FLOAT64:
-  case EGRAPH_FLOAT16:
-  case EGRAPH_BFLOAT16:
-  case EGRAPH_UINT8:
-  case EGRAPH_UINT16:
-  case EGRAPH_UINT32:
-  case EGRAPH_UINT64:
-  case EGRAPH_BOOL:
-  case EGRAPH_DTYPE_COUNT: break;
-  }
-  return KIND_UINT;
+  return dtype == EGRAPH_BOOL || eg_dtype_is_unsigned(dtype) ? KIND_UINT : KIND_INT;
 }
 
 static void read_strip(const eg_tensor *from, size_t at, size_t count, eg_strip *strip) {
@@ -98,59 +83,33 @@ static uint64_t saturate_uint(double x, uint64_t max) {
       y[i] = (type)(value);                                                              \
     break;                                                                               \
   }
-#define WRITE_HALVES(value)                                                              \
-  case EGRAPH_FLOAT16:                                                                   \
-  case EGRAPH_BFLOAT16:                                                                  \
-    for (size_t i = 0; i < count; i++)                                                   \
-      eg_tensor_set_double(to, (int64_t)(at + i), (double)(value));                      \
-    break;                                                                               \
-  case EGRAPH_DTYPE_COUNT: break;
-
-static void write_floats(const eg_tensor *to, size_t at, size_t count,
-                         const eg_strip *strip) {
-  switch (to->type.dtype) {
-#define WRITE_SIGNED(id, type, min, max)                                                 \
-  WRITE(id, type, saturate_int(strip->f[i], min, max))
-#define WRITE_UNSIGNED(id, type, min, max)                                               \
-  WRITE(id, type, saturate_uint(strip->f[i], max))
-    WRITE(EGRAPH_FLOAT32, float, strip->f[i])
-    WRITE(EGRAPH_FLOAT64, double, strip->f[i])
-    WRITE(EGRAPH_BOOL, uint8_t, strip->f[i] != 0.0)
-    SIGNED_LIST(WRITE_SIGNED)
-    UNSIGNED_LIST(WRITE_UNSIGNED)
-    WRITE_HALVES(strip->f[i])
-#undef WRITE_UNSIGNED
-#undef WRITE_SIGNED
+#define WRITER(name, slot, SIGNED, UNSIGNED)                                             \
+  static void name(const eg_tensor *to, size_t at, size_t count,                         \
+                   const eg_strip *strip) {                                              \
+    switch (to->type.dtype) {                                                            \
+      WRITE(EGRAPH_FLOAT32, float, strip->slot[i])                                       \
+      WRITE(EGRAPH_FLOAT64, double, strip->slot[i])                                      \
+      WRITE(EGRAPH_BOOL, uint8_t, strip->slot[i] != 0)                                   \
+      SIGNED_LIST(SIGNED)                                                                \
+      UNSIGNED_LIST(UNSIGNED)                                                            \
+    case EGRAPH_FLOAT16:                                                                 \
+    case EGRAPH_BFLOAT16:                                                                \
+      for (size_t i = 0; i < count; i++)                                                 \
+        eg_tensor_set_double(to, (int64_t)(at + i), (double)strip->slot[i]);             \
+      break;                                                                             \
+    case EGRAPH_DTYPE_COUNT: break;                                                      \
+    }                                                                                    \
   }
-}
-
+#define SATURATED_INT(id, type, min, max)                                                \
+  WRITE(id, type, saturate_int(strip->f[i], min, max))
+#define SATURATED_UINT(id, type, min, max)                                               \
+  WRITE(id, type, saturate_uint(strip->f[i], max))
 // Integers go through uint64 into other integers: the conversion to an unsigned type is
 // modular, and so is the one to a signed type in every compiler we build with.
-#define WRITE_WRAPPED(id, type, min, max) WRITE(id, type, (uint64_t)strip->u[i])
-
-static void write_ints(const eg_tensor *to, size_t at, size_t count,
-                       const eg_strip *strip) {
-  switch (to->type.dtype) {
-    WRITE(EGRAPH_FLOAT32, float, strip->i[i])
-    WRITE(EGRAPH_FLOAT64, double, strip->i[i])
-    WRITE(EGRAPH_BOOL, uint8_t, strip->i[i] != 0)
-    SIGNED_LIST(WRITE_WRAPPED)
-    UNSIGNED_LIST(WRITE_WRAPPED)
-    WRITE_HALVES(strip->i[i])
-  }
-}
-
-static void write_uints(const eg_tensor *to, size_t at, size_t count,
-                        const eg_strip *strip) {
-  switch (to->type.dtype) {
-    WRITE(EGRAPH_FLOAT32, float, strip->u[i])
-    WRITE(EGRAPH_FLOAT64, double, strip->u[i])
-    WRITE(EGRAPH_BOOL, uint8_t, strip->u[i] != 0)
-    SIGNED_LIST(WRITE_WRAPPED)
-    UNSIGNED_LIST(WRITE_WRAPPED)
-    WRITE_HALVES(strip->u[i])
-  }
-}
+#define WRAPPED(id, type, min, max) WRITE(id, type, (uint64_t)strip->u[i])
+WRITER(write_floats, f, SATURATED_INT, SATURATED_UINT)
+WRITER(write_ints, i, WRAPPED, WRAPPED)
+WRITER(write_uints, u, WRAPPED, WRAPPED)
 
 void eg_tensor_convert(const eg_tensor *from, const eg_tensor *to) {
   assert(eg_type_elements(&from->type) == eg_type_elements(&to->type));
@@ -160,16 +119,15 @@ void eg_tensor_convert(const eg_tensor *from, const eg_tensor *to) {
     memmove(to->data, from->data, count * eg_dtype_bytes(from->type.dtype));
     return;
   }
+  static void (*const writers[])(const eg_tensor *to, size_t at, size_t count,
+                                 const eg_strip *strip) = {
+      [KIND_FLOAT] = write_floats, [KIND_INT] = write_ints, [KIND_UINT] = write_uints};
   eg_kind kind = number_kind_of(from->type.dtype);
   eg_strip strip;
   for (size_t at = 0; at < count; at += STRIP) {
     size_t some = count - at < STRIP ? count - at : STRIP;
     read_strip(from, at, some, &strip);
-    switch (kind) {
-    case KIND_FLOAT: write_floats(to, at, some, &strip); break;
-    case KIND_INT: write_ints(to, at, some, &strip); break;
-    case KIND_UINT: write_uints(to, at, some, &strip); break;
-    }
+    writers[kind](to, at, some, &strip);
   }
 }
 

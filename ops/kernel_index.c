@@ -7,14 +7,6 @@
 
 #include "ops/kernels.h"
 
-static void copy_element(const eg_tensor *from, int64_t at, const eg_tensor *to,
-                         int64_t place, int64_t count) {
-  assert(from->type.dtype == to->type.dtype);
-  size_t size = eg_dtype_bytes(to->type.dtype);
-  memcpy((unsigned char *)to->data + (size_t)place * size,
-         (const unsigned char *)from->data + (size_t)at * size, (size_t)count * size);
-}
-
 // Entry `at` of the indices, in [0, size).
 static egraph_status index_at(const eg_kernel_call *call, const eg_tensor *indices,
                               int64_t at, int64_t size, int64_t *out) {
@@ -69,7 +61,7 @@ static void combine_elements(reduction how, const eg_tensor *from, int64_t at,
                              const eg_tensor *to, int64_t place, int64_t count) {
   egraph_dtype dtype = to->type.dtype;
   if (how == REDUCE_NONE) {
-    copy_element(from, at, to, place, count);
+    eg_elements_copy(from, at, to, place, count);
     return;
   }
   for (int64_t i = 0; i < count; i++)
@@ -94,7 +86,7 @@ static egraph_status for_elements(const eg_kernel_call *call, int64_t axis,
                                   element_visit visit) {
   const eg_type *data = &call->inputs[0].type, *type = &call->inputs[1].type;
   int64_t strides[EGRAPH_MAX_RANK], index[EGRAPH_MAX_RANK] = {0};
-  uint32_t along = (uint32_t)(axis < 0 ? axis + data->rank : axis);
+  uint32_t along = eg_axis_of(data, axis);
   int64_t count = eg_type_elements(type);
   eg_dims_strides(data->rank, data->dims, strides);
   for (int64_t at = 0; at < count; at++) {
@@ -109,7 +101,7 @@ static egraph_status for_elements(const eg_kernel_call *call, int64_t axis,
 }
 
 static void gather_one(const eg_kernel_call *call, int64_t at, int64_t place) {
-  copy_element(&call->inputs[0], place, &call->outputs[0], at, 1);
+  eg_elements_copy(&call->inputs[0], place, &call->outputs[0], at, 1);
 }
 
 static void scatter_one(const eg_kernel_call *call, int64_t at, int64_t place) {
@@ -176,7 +168,7 @@ egraph_status eg_kernel_gather_nd(const eg_kernel_call *call) {
   for (int64_t n = 0; n < t.count; n++) {
     int64_t place = 0;
     EG_TRY(tuple_place(call, &t, n, &place));
-    copy_element(&call->inputs[0], place, &call->outputs[0], n * t.block, t.block);
+    eg_elements_copy(&call->inputs[0], place, &call->outputs[0], n * t.block, t.block);
   }
   return EGRAPH_OK;
 }
@@ -211,7 +203,7 @@ egraph_status eg_kernel_trilu(const eg_kernel_call *call) {
   for (int64_t row = 0; row < rows; row++) {
     int64_t edge = clamp(row % height + k + !upper, 0, width);
     int64_t from = upper ? edge : 0, to = upper ? width : edge;
-    copy_element(x, row * width + from, y, row * width + from, to - from);
+    eg_elements_copy(x, row * width + from, y, row * width + from, to - from);
   }
   return EGRAPH_OK;
 }
@@ -231,7 +223,7 @@ egraph_status eg_kernel_one_hot(const eg_kernel_call *call) {
                              : eg_tensor_get_int(indices, at);
       if (hot < 0 && hot >= -view.size) hot += view.size;
       for (int64_t k = 0; k < view.size; k++)
-        copy_element(values, k == hot, to, (o * view.size + k) * view.inner + i, 1);
+        eg_elements_copy(values, k == hot, to, (o * view.size + k) * view.inner + i, 1);
     }
   return EGRAPH_OK;
 }
@@ -239,12 +231,12 @@ egraph_status eg_kernel_one_hot(const eg_kernel_call *call) {
 egraph_status eg_kernel_reverse_sequence(const eg_kernel_call *call) {
   const eg_tensor *x = &call->inputs[0], *y = &call->outputs[0];
   uint32_t rank = x->type.rank;
-  int64_t time = eg_attr_at(call->attrs, EG_A_REVERSE_SEQUENCE_TIME_AXIS)->i;
-  int64_t batch = eg_attr_at(call->attrs, EG_A_REVERSE_SEQUENCE_BATCH_AXIS)->i;
+  uint32_t time =
+      eg_axis_of(&x->type, eg_attr_at(call->attrs, EG_A_REVERSE_SEQUENCE_TIME_AXIS)->i);
+  uint32_t batch =
+      eg_axis_of(&x->type, eg_attr_at(call->attrs, EG_A_REVERSE_SEQUENCE_BATCH_AXIS)->i);
   int64_t index[EGRAPH_MAX_RANK] = {0}, strides[EGRAPH_MAX_RANK];
   int64_t count = eg_type_elements(&x->type);
-  if (time < 0) time += rank;
-  if (batch < 0) batch += rank;
   eg_dims_strides(rank, x->type.dims, strides);
   for (int64_t at = 0; at < count; at++) {
     int64_t length = eg_tensor_get_int(&call->inputs[1], index[batch]);
@@ -254,7 +246,7 @@ egraph_status eg_kernel_reverse_sequence(const eg_kernel_call *call) {
           "reverse-sequence: length %lld of batch %lld is not within [0, %lld]",
           (long long)length, (long long)index[batch], (long long)x->type.dims[time]);
     int64_t moved = index[time] < length ? length - 1 - 2 * index[time] : 0;
-    copy_element(x, at + moved * strides[time], y, at, 1);
+    eg_elements_copy(x, at + moved * strides[time], y, at, 1);
     (void)eg_index_next(rank, x->type.dims, index);
   }
   return EGRAPH_OK;

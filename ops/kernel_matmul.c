@@ -73,6 +73,11 @@ PRODUCT(f32, float, double)
 PRODUCT(f64, double, double)
 PRODUCT(int, uint64_t, uint64_t)
 
+typedef void (*product_function)(const eg_product *, const eg_finish *, const int64_t *,
+                                 void *panel, void *result);
+static const product_function products[EG_WIDE_COUNT] = {product_f32, product_f64,
+                                                         product_int, product_int};
+
 // A whole call: products over the batch dimensions. Dimensions m and n are last, of size
 // 1 where an operand of rank 1 has none.
 typedef struct eg_contraction {
@@ -168,12 +173,7 @@ static void run_products(const eg_contraction *work, void *panel, void *result) 
     for (uint32_t i = 0; i < finish.addends; i++)
       finish.addend[i].data = (const unsigned char *)finish.addend[i].data +
                               offset_of(rank, index, work->addend_batch[i]) * size;
-    if (finish.wide == EG_WIDE_F32)
-      product_f32(&product, &finish, work->addend_row, panel, out);
-    else if (finish.wide == EG_WIDE_F64)
-      product_f64(&product, &finish, work->addend_row, panel, out);
-    else
-      product_int(&product, &finish, work->addend_row, panel, out);
+    products[finish.wide](&product, &finish, work->addend_row, panel, out);
     out += product.m * product.n * size;
   } while (eg_index_next(rank, work->batch, index));
 }

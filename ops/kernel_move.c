@@ -69,8 +69,8 @@ egraph_status eg_kernel_expand(const eg_kernel_call *call) {
 
 // numpy's modes: reflect bounces between the ends without repeating them, edge
 // stays at the end.
+enum { CONSTANT, REFLECT, EDGE };
 static int64_t padded_index(int64_t at, int64_t size, int64_t mode) {
-  enum { CONSTANT, REFLECT, EDGE };
   if (at >= 0 && at < size) return at;
   if (mode == CONSTANT) return EG_MOVE_FILL;
   if (mode == EDGE) return at < 0 ? 0 : size - 1;
@@ -78,6 +78,15 @@ static int64_t padded_index(int64_t at, int64_t size, int64_t mode) {
   int64_t period = 2 * (size - 1);
   int64_t phase = (at % period + period) % period;
   return phase < size ? phase : period - phase;
+}
+
+/// Maps dimension d to one of `size` elements that begins at `lead` in it.
+static void map_padded(eg_move *move, uint32_t d, int64_t lead, int64_t size,
+                       int64_t stride, int64_t mode) {
+  for (int64_t i = 0; i < move->dims[d]; i++) {
+    int64_t at = padded_index(i - lead, size, mode);
+    move->map[d][i] = at < 0 ? EG_MOVE_FILL : at * stride;
+  }
 }
 
 static egraph_status fill_pad(const eg_kernel_call *call, eg_move *move,
@@ -95,10 +104,7 @@ static egraph_status fill_pad(const eg_kernel_call *call, eg_move *move,
                      "pad: dimension %u is empty, there is nothing to repeat; use mode "
                      "constant",
                      (unsigned)d);
-    for (int64_t i = 0; i < move->dims[d]; i++) {
-      int64_t at = padded_index(i - pads[d], type->dims[d], mode);
-      move->map[d][i] = at < 0 ? EG_MOVE_FILL : at * strides[d];
-    }
+    map_padded(move, d, pads[d], type->dims[d], strides[d], mode);
   }
   return EGRAPH_OK;
 }
@@ -111,14 +117,9 @@ egraph_status eg_kernel_pad(const eg_kernel_call *call) {
 static egraph_status fill_enlarge(const eg_kernel_call *call, eg_move *move,
                                   const int64_t *strides) {
   const eg_type *type = &call->inputs[0].type;
-  for (uint32_t d = 0; d < move->rank; d++) {
-    int64_t lead = (move->dims[d] - type->dims[d]) / 2;
-    for (int64_t i = 0; i < move->dims[d]; i++) {
-      int64_t at = i - lead;
-      bool is_inside = at >= 0 && at < type->dims[d];
-      move->map[d][i] = is_inside ? at * strides[d] : EG_MOVE_FILL;
-    }
-  }
+  for (uint32_t d = 0; d < move->rank; d++)
+    map_padded(move, d, (move->dims[d] - type->dims[d]) / 2, type->dims[d], strides[d],
+               CONSTANT);
   return EGRAPH_OK;
 }
 

@@ -101,8 +101,7 @@ egraph_status eg_kernel_layer_norm(const eg_kernel_call *call) {
   EG_TRY(check_float(call));
   enum { SLOT_AXIS, SLOT_EPSILON };
   const eg_type *type = &call->inputs[0].type;
-  int64_t axis = eg_kernel_slot(call, SLOT_AXIS)->i;
-  uint32_t from = (uint32_t)(axis < 0 ? axis + (int64_t)type->rank : axis);
+  uint32_t from = eg_axis_of(type, eg_kernel_slot(call, SLOT_AXIS)->i);
   eg_row_norm norm = {.rows = eg_dims_product(type->dims, 0, from),
                       .count = eg_dims_product(type->dims, from, type->rank),
                       .table_rows = 1,

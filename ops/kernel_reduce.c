@@ -19,18 +19,11 @@ typedef struct eg_folding {
   int64_t results, reduced; // elements of the result, and per result
 } eg_folding;
 
-static bool is_axis(const eg_ints *axes, uint32_t rank, uint32_t dim) {
-  for (uint32_t i = 0; i < axes->len; i++)
-    if (axes->data[i] == (int64_t)dim || axes->data[i] + (int64_t)rank == (int64_t)dim)
-      return true;
-  return false;
-}
-
-static eg_folding folding_of(const eg_type *type, const eg_ints *axes) {
+static eg_folding folding_of(const eg_type *type, uint32_t axes) {
   eg_folding folding = {.results = 1, .reduced = 1};
   bool was_reduced = false;
   for (uint32_t d = 0; d < type->rank; d++) {
-    bool reduced = is_axis(axes, type->rank, d);
+    bool reduced = (axes >> d & 1) != 0;
     if (folding.rank == 0 || reduced != was_reduced) folding.dims[folding.rank++] = 1;
     folding.dims[folding.rank - 1] *= type->dims[d];
     folding.strides[folding.rank - 1] = reduced ? 0 : 1;
@@ -162,7 +155,8 @@ egraph_status eg_kernel_reduce(const eg_kernel_call *call) {
   eg_wide wide = EG_WIDE_F32;
   if (!eg_wide_find(x->type.dtype, &wide) || call->outputs[0].type.dtype != x->type.dtype)
     return eg_kernel_refuse(call, call->outputs[0].type.dtype);
-  eg_folding folding = folding_of(&x->type, &eg_kernel_slot(call, SLOT_AXES)->ints);
+  uint32_t axes = eg_axis_bits(&x->type, eg_kernel_slot(call, SLOT_AXES)->ints);
+  eg_folding folding = folding_of(&x->type, axes);
   eg_sum *sums, start = neutral(op, wide);
   EG_TRY(eg_arena_alloc(call->scratch, (size_t)folding.results, sizeof *sums, &sums));
   for (int64_t i = 0; i < folding.results; i++)

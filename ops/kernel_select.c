@@ -103,18 +103,7 @@ static const int64_t *sort_positions(const void *x, eg_rank_before before, int64
   return order;
 }
 
-#define PICK(suffix, type)                                                               \
-  static void pick_##suffix(const void *from, int64_t at, void *to, int64_t place) {     \
-    ((type *)to)[place] = ((const type *)from)[at];                                      \
-  }
-PICK(f32, float)
-PICK(f64, double)
-PICK(i64, int64_t)
-PICK(u64, uint64_t)
-typedef void (*eg_pick)(const void *from, int64_t at, void *to, int64_t place);
-
 static void top_k(const eg_kernel_call *call, eg_wide wide, int64_t *scratch) {
-  static const eg_pick picks[EG_WIDE_COUNT] = {pick_f32, pick_f64, pick_i64, pick_u64};
   const eg_tensor *x = &call->inputs[0];
   int64_t axis = eg_attr_at(call->attrs, EG_A_TOP_K_AXIS)->i;
   eg_axis_view view = eg_axis_view_of(&x->type, axis);
@@ -130,7 +119,7 @@ static void top_k(const eg_kernel_call *call, eg_wide wide, int64_t *scratch) {
           sort_positions(x->data, before, view.size, scratch, scratch + view.size);
       for (int64_t k = 0; k < kept; k++) {
         int64_t place = (o * kept + k) * view.inner + i;
-        picks[wide](x->data, order[k], call->outputs[0].data, place);
+        eg_elements_copy(x, order[k], &call->outputs[0], place, 1);
         eg_tensor_set_int(&call->outputs[1], place, (order[k] - at) / view.inner);
       }
     }

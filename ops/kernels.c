@@ -3,6 +3,7 @@
 #include "ops/kernels.h"
 
 #include <assert.h>
+#include <string.h>
 
 egraph_status eg_kernel_refuse(const eg_kernel_call *call, egraph_dtype dtype) {
   return EG_FAIL(EGRAPH_E_UNSUPPORTED,
@@ -24,7 +25,7 @@ bool eg_wide_find(egraph_dtype dtype, eg_wide *out) {
 // ---- places ---------------------------------------------------------------------------
 
 eg_axis_view eg_axis_view_of(const eg_type *type, int64_t axis) {
-  uint32_t at = (uint32_t)(axis < 0 ? axis + (int64_t)type->rank : axis);
+  uint32_t at = eg_axis_of(type, axis);
   assert(at < type->rank);
   return (eg_axis_view){.outer = eg_dims_product(type->dims, 0, at),
                         .size = type->dims[at],
@@ -46,6 +47,14 @@ void eg_dims_strides(uint32_t rank, const int64_t *dims, int64_t *out_strides) {
     out_strides[d] = stride;
     stride *= dims[d];
   }
+}
+
+void eg_elements_copy(const eg_tensor *from, int64_t at, const eg_tensor *to,
+                      int64_t place, int64_t count) {
+  assert(from->type.dtype == to->type.dtype);
+  size_t size = eg_dtype_bytes(to->type.dtype);
+  memcpy((unsigned char *)to->data + (size_t)place * size,
+         (const unsigned char *)from->data + (size_t)at * size, (size_t)count * size);
 }
 
 bool eg_index_next(uint32_t rank, const int64_t *dims, int64_t *index) {

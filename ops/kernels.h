@@ -68,6 +68,10 @@ void eg_dims_strides(uint32_t rank, const int64_t *dims, int64_t *out_strides);
 /// Steps an odometer over dims; false when it is back at zero. Rank 0 has one index.
 bool eg_index_next(uint32_t rank, const int64_t *dims, int64_t *index);
 
+/// Copies `count` elements, from number `at` on, to number `place` on of a tensor of the
+/// same element type.
+void eg_elements_copy(const eg_tensor *from, int64_t at, const eg_tensor *to,
+                      int64_t place, int64_t count);
 /// Converts every element: floats to integers truncate and saturate (NaN becomes 0),
 /// integers wrap, anything but zero is true. Shapes are equal.
 void eg_tensor_convert(const eg_tensor *from, const eg_tensor *to);

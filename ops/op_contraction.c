@@ -135,14 +135,12 @@ static void factors_product(const eg_typing *node, const eg_type *result,
   out->joint_linear = eg_operand_bits(node->count) & ~eg_operand_bits(2);
 }
 
-void eg_factors_matmul(const eg_typing *node, const eg_type *results,
-                       uint32_t result_count, eg_factors *out) {
-  (void)result_count;
+void eg_factors_matmul(const eg_typing *node, eg_factors *out) {
   product p = product_of(&node->inputs[0], &node->inputs[1],
                          eg_attr_at(node->attrs, EG_A_MATMUL_TRANS_A)->i != 0,
                          eg_attr_at(node->attrs, EG_A_MATMUL_TRANS_B)->i != 0);
   bool keeps_sums = eg_attr_at(node->attrs, EG_A_MATMUL_ACT)->i == EG_ACT_NONE;
-  factors_product(node, results, &p, keeps_sums, out);
+  factors_product(node, node->results, &p, keeps_sums, out);
 }
 
 egraph_status eg_infer_gemm(const eg_typing *node, eg_type *out) {
@@ -157,11 +155,9 @@ egraph_status eg_infer_gemm(const eg_typing *node, eg_type *out) {
   return node->count == 3 ? check_addend(node, 2, out, false) : EGRAPH_OK;
 }
 
-void eg_factors_gemm(const eg_typing *node, const eg_type *results, uint32_t result_count,
-                     eg_factors *out) {
-  (void)result_count;
+void eg_factors_gemm(const eg_typing *node, eg_factors *out) {
   product p = product_of(&node->inputs[0], &node->inputs[1],
                          eg_attr_at(node->attrs, EG_A_GEMM_TRANS_A)->i != 0,
                          eg_attr_at(node->attrs, EG_A_GEMM_TRANS_B)->i != 0);
-  factors_product(node, results, &p, true, out);
+  factors_product(node, node->results, &p, true, out);
 }

@@ -10,26 +10,7 @@
 
 #include "ops/typing.h"
 
-typedef struct conv_attrs {
-  eg_ints strides, pads, dilations;
-  int64_t group;
-} conv_attrs;
-
-static conv_attrs conv_attrs_of(const eg_attrs *attrs) {
-  return (conv_attrs){.strides = eg_attr_at(attrs, EG_A_CONV_STRIDES)->ints,
-                      .pads = eg_attr_at(attrs, EG_A_CONV_PADS)->ints,
-                      .dilations = eg_attr_at(attrs, EG_A_CONV_DILATIONS)->ints,
-                      .group = eg_attr_at(attrs, EG_A_CONV_GROUP)->i};
-}
-
-static conv_attrs transpose_attrs_of(const eg_attrs *attrs) {
-  return (conv_attrs){.strides = eg_attr_at(attrs, EG_A_CONV_TRANSPOSE_STRIDES)->ints,
-                      .pads = eg_attr_at(attrs, EG_A_CONV_TRANSPOSE_PADS)->ints,
-                      .dilations = eg_attr_at(attrs, EG_A_CONV_TRANSPOSE_DILATIONS)->ints,
-                      .group = eg_attr_at(attrs, EG_A_CONV_TRANSPOSE_GROUP)->i};
-}
-
-static egraph_status check_ranks(const eg_typing *node, const conv_attrs *attrs) {
+static egraph_status check_ranks(const eg_typing *node, const eg_windows *attrs) {
   const eg_type *x = &node->inputs[0], *w = &node->inputs[1];
   EG_TRY(eg_typing_same_dtype(node, 1));
   EG_TRY(eg_typing_min_rank(node, 0, 3));
@@ -44,8 +25,9 @@ static egraph_status check_ranks(const eg_typing *node, const conv_attrs *attrs)
     if (w->dims[i] == 0)
       return eg_typing_fail(node, "the kernel of weight %s is empty",
                             eg_type_text_of(w).text);
-  if (attrs->group < 1)
-    return eg_typing_fail(node, "group is %" PRId64 "; the least is 1", attrs->group);
+  int64_t group = eg_typing_groups(node);
+  if (group < 1)
+    return eg_typing_fail(node, "group is %" PRId64 "; the least is 1", group);
   return EGRAPH_OK;
 }
 
@@ -77,16 +59,15 @@ static egraph_status check_bias(const eg_typing *node, int64_t channels) {
 
 egraph_status eg_infer_conv(const eg_typing *node, eg_type *out) {
   const eg_type *x = &node->inputs[0], *w = &node->inputs[1];
-  conv_attrs attrs = conv_attrs_of(node->attrs);
+  eg_windows attrs = eg_typing_windows(node);
   EG_TRY(check_ranks(node, &attrs));
   EG_TRY(eg_typing_activation(node, eg_attr_at(node->attrs, EG_A_CONV_ACT)));
-  EG_TRY(check_channels(node, attrs.group));
+  EG_TRY(check_channels(node, eg_typing_groups(node)));
   EG_TRY(check_bias(node, w->dims[0]));
-  *out = eg_type_of(x->dtype, x->rank, x->dims);
+  *out = eg_type_like(x);
   out->dims[1] = w->dims[0];
   for (uint32_t i = 0; i + 2 < x->rank; i++) {
-    eg_window window =
-        eg_window_of(w->dims[i + 2], attrs.strides, attrs.pads, attrs.dilations, i);
+    eg_window window = eg_window_of(&attrs, w->dims[i + 2], i);
     // Runtimes refuse a window that does not fit.
     EG_TRY(eg_window_fits(node, &window, x->dims[i + 2]));
     EG_TRY(eg_window_positions(node, &window, x->dims[i + 2], false, &out->dims[i + 2]));
@@ -129,18 +110,15 @@ static void add_channels(const eg_typing *node, int64_t group, int co_dim, int c
   summed->input_dim[1] = (int8_t)ci_dim;
 }
 
-void eg_factors_conv(const eg_typing *node, const eg_type *results, uint32_t result_count,
-                     eg_factors *out) {
-  (void)result_count;
+void eg_factors_conv(const eg_typing *node, eg_factors *out) {
   const eg_type *w = &node->inputs[1];
-  conv_attrs attrs = conv_attrs_of(node->attrs);
+  eg_windows attrs = eg_typing_windows(node);
   bool keeps_sums = eg_attr_at(node->attrs, EG_A_CONV_ACT)->i == EG_ACT_NONE;
   eg_factor_kind sum = keeps_sums ? EG_FACTOR_SUM : EG_FACTOR_BLOCKED;
-  add_channels(node, attrs.group, 0, 1, sum, out);
+  add_channels(node, eg_typing_groups(node), 0, 1, sum, out);
   for (uint32_t i = 0; i + 2 < w->rank; i++) {
-    eg_window window =
-        eg_window_of(w->dims[i + 2], attrs.strides, attrs.pads, attrs.dilations, i);
-    eg_factor *slide = eg_factors_add(out, EG_FACTOR_WINDOW, results->dims[i + 2]);
+    eg_window window = eg_window_of(&attrs, w->dims[i + 2], i);
+    eg_factor *slide = eg_factors_add(out, EG_FACTOR_WINDOW, node->results->dims[i + 2]);
     (void)eg_window_reach(&window, &slide->window); // inference checked it
     slide->stride = window.stride;
     slide->pad = window.pad_begin;
@@ -178,23 +156,23 @@ static egraph_status transposed_size(const eg_typing *node, const eg_window *win
 
 egraph_status eg_infer_conv_transpose(const eg_typing *node, eg_type *out) {
   const eg_type *x = &node->inputs[0], *w = &node->inputs[1];
-  conv_attrs attrs = transpose_attrs_of(node->attrs);
+  eg_windows attrs = eg_typing_windows(node);
+  int64_t group = eg_typing_groups(node);
   eg_ints extra = eg_attr_at(node->attrs, EG_A_CONV_TRANSPOSE_OUTPUT_PADDING)->ints;
   EG_TRY(check_ranks(node, &attrs));
   EG_TRY(eg_typing_list(node, "output_padding", extra, x->rank - 2, 0));
   if (!eg_size_agree(x->dims[1], w->dims[0]) || eg_size_is_open(w->dims[0]) ||
-      w->dims[0] % attrs.group != 0)
+      w->dims[0] % group != 0)
     return eg_typing_fail(node,
                           "input has %" PRId64 " channels, the weight wants %" PRId64
                           ", and both must be a multiple of group %" PRId64,
-                          x->dims[1], w->dims[0], attrs.group);
-  *out = eg_type_of(x->dtype, x->rank, x->dims);
-  if (!eg_size_mul(w->dims[1], attrs.group, &out->dims[1]))
+                          x->dims[1], w->dims[0], group);
+  *out = eg_type_like(x);
+  if (!eg_size_mul(w->dims[1], group, &out->dims[1]))
     return eg_typing_fail(node, "the number of result channels overflows");
   EG_TRY(check_bias(node, out->dims[1]));
   for (uint32_t i = 0; i + 2 < x->rank; i++) {
-    eg_window window =
-        eg_window_of(w->dims[i + 2], attrs.strides, attrs.pads, attrs.dilations, i);
+    eg_window window = eg_window_of(&attrs, w->dims[i + 2], i);
     EG_TRY(
         transposed_size(node, &window, x->dims[i + 2], extra.data[i], &out->dims[i + 2]));
   }
@@ -219,17 +197,14 @@ static void try_window(const eg_typing *node, const eg_window *window, uint32_t 
 
 // Spatial factors count input positions, so that the product of all factors is the work;
 // the result positions of each are no further loop.
-void eg_factors_conv_transpose(const eg_typing *node, const eg_type *results,
-                               uint32_t result_count, eg_factors *out) {
-  (void)result_count;
+void eg_factors_conv_transpose(const eg_typing *node, eg_factors *out) {
   const eg_type *x = &node->inputs[0], *w = &node->inputs[1];
-  conv_attrs attrs = transpose_attrs_of(node->attrs);
-  add_channels(node, attrs.group, 1, 0, EG_FACTOR_SUM, out);
+  eg_windows attrs = eg_typing_windows(node);
+  add_channels(node, eg_typing_groups(node), 1, 0, EG_FACTOR_SUM, out);
   for (uint32_t i = 2; i < x->rank; i++) {
-    eg_window window =
-        eg_window_of(w->dims[i], attrs.strides, attrs.pads, attrs.dilations, i - 2);
+    eg_window window = eg_window_of(&attrs, w->dims[i], i - 2);
     eg_factor *slide = eg_factors_add(out, EG_FACTOR_BLOCKED, x->dims[i]);
-    try_window(node, &window, i, results->dims[i], slide);
+    try_window(node, &window, i, node->results->dims[i], slide);
     slide->input_dim[0] = (int8_t)i;
     index_result(node, i, slide);
     eg_factors_add(out, EG_FACTOR_BLOCKED, w->dims[i])->input_dim[1] = (int8_t)i;
@@ -249,7 +224,7 @@ egraph_status eg_infer_enlarge(const eg_typing *node, eg_type *out) {
   eg_ints kernel = eg_attr_at(node->attrs, EG_A_ENLARGE_KERNEL_SHAPE)->ints;
   EG_TRY(eg_typing_min_rank(node, 0, 3));
   EG_TRY(eg_typing_list(node, "kernel_shape", kernel, w->rank - 2, 1));
-  *out = eg_type_of(w->dtype, w->rank, w->dims);
+  *out = eg_type_like(w);
   for (uint32_t i = 0; i < kernel.len; i++) {
     int64_t from = w->dims[i + 2], to = kernel.data[i];
     if (to < from || (to - from) % 2 != 0)
@@ -262,12 +237,8 @@ egraph_status eg_infer_enlarge(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-void eg_factors_enlarge(const eg_typing *node, const eg_type *results,
-                        uint32_t result_count, eg_factors *out) {
-  (void)node, (void)result_count;
-  for (uint32_t dim = 0; dim < results->rank; dim++)
-    eg_factors_add_dim(out, dim < 2 ? EG_FACTOR_PARALLEL : EG_FACTOR_BLOCKED, results,
-                       dim);
+void eg_factors_enlarge(const eg_typing *node, eg_factors *out) {
+  eg_factors_add_dims(out, node->results, ~UINT32_C(3));
   out->linear = eg_operand_bits(1);
 }
 
@@ -282,7 +253,7 @@ egraph_status eg_infer_merge_gconv(const eg_typing *node, eg_type *out) {
                           " groups cannot be merged by %" PRId64
                           "; count must divide group and group the channels",
                           w->dims[0], group, count);
-  *out = eg_type_of(w->dtype, w->rank, w->dims);
+  *out = eg_type_like(w);
   if (!eg_size_mul(w->dims[1], count, &out->dims[1]))
     return eg_typing_fail(node, "the number of channels overflows");
   return EGRAPH_OK;
@@ -290,9 +261,8 @@ egraph_status eg_infer_merge_gconv(const eg_typing *node, eg_type *out) {
 
 // Merged groups are independent of each other; within one, the place of a row depends on
 // its group.
-void eg_factors_merge_gconv(const eg_typing *node, const eg_type *results,
-                            uint32_t result_count, eg_factors *out) {
-  (void)result_count;
+void eg_factors_merge_gconv(const eg_typing *node, eg_factors *out) {
+  const eg_type *results = node->results;
   const eg_type *w = &node->inputs[0];
   int64_t group = eg_attr_at(node->attrs, EG_A_MERGE_GCONV_GROUP)->i;
   int64_t merged = group / eg_attr_at(node->attrs, EG_A_MERGE_GCONV_COUNT)->i;

@@ -292,9 +292,7 @@ static void index_operand(const term *t, const eg_type *type, uint32_t operand,
   *row = dim;
 }
 
-void eg_factors_einsum(const eg_typing *node, const eg_type *results,
-                       uint32_t result_count, eg_factors *out) {
-  (void)result_count;
+void eg_factors_einsum(const eg_typing *node, eg_factors *out) {
   labels all;
   term result, t;
   egraph_status status = read_equation(node, &all, &result);
@@ -303,7 +301,7 @@ void eg_factors_einsum(const eg_typing *node, const eg_type *results,
   for (int label = 0; label < LABELS; label++) {
     if (all.size[label] < 0) continue;
     eg_factor *factor = eg_factors_add(out, EG_FACTOR_SUM, all.size[label]);
-    index_term(&result, results, (uint8_t)label, factor, &factor->output_dim[0]);
+    index_term(&result, node->results, (uint8_t)label, factor, &factor->output_dim[0]);
     if (factor->output_dim[0] != EG_NO_DIM) factor->kind = EG_FACTOR_PARALLEL;
   }
   const char *at = eg_attr_at(node->attrs, EG_A_EINSUM_EQUATION)->text;

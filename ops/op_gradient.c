@@ -9,27 +9,12 @@
 
 // ---- conv-grad-weight -----------------------------------------------------------
 
-typedef struct grad_attrs {
-  eg_ints strides, pads, dilations, kernel;
-  int64_t group;
-} grad_attrs;
-
-static grad_attrs grad_attrs_of(const eg_attrs *attrs) {
-  return (grad_attrs){
-      .strides = eg_attr_at(attrs, EG_A_CONV_GRAD_WEIGHT_STRIDES)->ints,
-      .pads = eg_attr_at(attrs, EG_A_CONV_GRAD_WEIGHT_PADS)->ints,
-      .dilations = eg_attr_at(attrs, EG_A_CONV_GRAD_WEIGHT_DILATIONS)->ints,
-      .kernel = eg_attr_at(attrs, EG_A_CONV_GRAD_WEIGHT_KERNEL_SHAPE)->ints,
-      .group = eg_attr_at(attrs, EG_A_CONV_GRAD_WEIGHT_GROUP)->i};
-}
-
 // The cotangent may have fewer positions than windows fit: the positions of a transposed
 // convolution with output padding.
-static egraph_status check_positions(const eg_typing *node, const grad_attrs *attrs) {
+static egraph_status check_positions(const eg_typing *node, const eg_windows *attrs) {
   const eg_type *x = &node->inputs[0], *d = &node->inputs[1];
   for (uint32_t i = 0; i + 2 < x->rank; i++) {
-    eg_window window = eg_window_of(attrs->kernel.data[i], attrs->strides, attrs->pads,
-                                    attrs->dilations, i);
+    eg_window window = eg_window_of(attrs, attrs->kernel.data[i], i);
     int64_t positions;
     EG_TRY(eg_window_positions(node, &window, x->dims[i + 2], false, &positions));
     if (d->dims[i + 2] > positions)
@@ -44,7 +29,8 @@ static egraph_status check_positions(const eg_typing *node, const grad_attrs *at
 
 egraph_status eg_infer_conv_grad_weight(const eg_typing *node, eg_type *out) {
   const eg_type *x = &node->inputs[0], *d = &node->inputs[1];
-  grad_attrs attrs = grad_attrs_of(node->attrs);
+  eg_windows attrs = eg_typing_windows(node);
+  int64_t group = eg_typing_groups(node);
   EG_TRY(eg_typing_same_dtype(node, 1));
   EG_TRY(eg_typing_min_rank(node, 0, 3));
   uint32_t spatial = x->rank - 2;
@@ -55,15 +41,15 @@ egraph_status eg_infer_conv_grad_weight(const eg_typing *node, eg_type *out) {
   if (d->rank != x->rank || d->dims[0] != x->dims[0])
     return eg_typing_fail(node, "the cotangent %s is not of as many images as %s",
                           eg_type_text_of(d).text, eg_type_text_of(x).text);
-  if (attrs.group < 1 || x->dims[1] % attrs.group != 0 || d->dims[1] % attrs.group != 0)
+  if (group < 1 || x->dims[1] % group != 0 || d->dims[1] % group != 0)
     return eg_typing_fail(node,
                           "%" PRId64 " and %" PRId64 " channels must both be multiples "
                           "of group %" PRId64,
-                          x->dims[1], d->dims[1], attrs.group);
+                          x->dims[1], d->dims[1], group);
   EG_TRY(check_positions(node, &attrs));
-  *out = eg_type_of(x->dtype, x->rank, x->dims);
+  *out = eg_type_like(x);
   out->dims[0] = d->dims[1];
-  out->dims[1] = x->dims[1] / attrs.group;
+  out->dims[1] = x->dims[1] / group;
   for (uint32_t i = 0; i < spatial; i++)
     out->dims[i + 2] = attrs.kernel.data[i];
   return EGRAPH_OK;
@@ -80,25 +66,23 @@ static eg_factor *add_channel(eg_factors *out, int64_t size, int x_dim, int d_di
 
 // Images and positions are sums, whose split leaves partial gradients; positions read
 // windows of x.
-void eg_factors_conv_grad_weight(const eg_typing *node, const eg_type *results,
-                                 uint32_t result_count, eg_factors *out) {
-  (void)result_count;
+void eg_factors_conv_grad_weight(const eg_typing *node, eg_factors *out) {
   const eg_type *x = &node->inputs[0], *d = &node->inputs[1];
-  grad_attrs attrs = grad_attrs_of(node->attrs);
-  int64_t group = attrs.group;
+  eg_windows attrs = eg_typing_windows(node);
+  int64_t group = eg_typing_groups(node);
   add_channel(out, x->dims[0], 0, 0, EG_NO_DIM)->kind = EG_FACTOR_SUM;
   if (group > 1) add_channel(out, group, 1, 1, 0);
   add_channel(out, d->dims[1] / group, EG_NO_DIM, 1, 0);
   add_channel(out, x->dims[1] / group, 1, EG_NO_DIM, 1);
   for (int i = 2; i < (int)x->rank; i++) {
-    eg_window window = eg_window_of(attrs.kernel.data[i - 2], attrs.strides, attrs.pads,
-                                    attrs.dilations, (uint32_t)i - 2);
+    eg_window window = eg_window_of(&attrs, attrs.kernel.data[i - 2], (uint32_t)i - 2);
     eg_factor *slide = add_channel(out, d->dims[i], i, i, EG_NO_DIM);
     slide->kind = EG_FACTOR_WINDOW;
     (void)eg_window_reach(&window, &slide->window); // inference checked it
     slide->stride = window.stride;
     slide->pad = window.pad_begin;
-    add_channel(out, results->dims[i], EG_NO_DIM, EG_NO_DIM, i)->kind = EG_FACTOR_BLOCKED;
+    add_channel(out, node->results->dims[i], EG_NO_DIM, EG_NO_DIM, i)->kind =
+        EG_FACTOR_BLOCKED;
   }
   out->linear = eg_operand_bits(2);
 }
@@ -159,13 +143,12 @@ static bool is_tiled(const eg_typing *node, uint32_t dim, int64_t size, int64_t 
 
 // Windows that overlap, or hang over the border, are blocked: parts of the result would
 // need the sums of several.
-void eg_factors_pool_grad(const eg_typing *node, const eg_type *results,
-                          uint32_t result_count, eg_factors *out) {
-  (void)result_count;
+void eg_factors_pool_grad(const eg_typing *node, eg_factors *out) {
   const eg_type *d = &node->inputs[node->count - 1];
   eg_ints kernel = EG_SHARED(node, MAX_POOL_GRAD, KERNEL_SHAPE)->ints;
-  for (uint32_t dim = 0; dim < results->rank; dim++) {
-    bool is_parallel = dim < 2 || is_tiled(node, dim, results->dims[dim], d->dims[dim]);
+  for (uint32_t dim = 0; dim < node->results->rank; dim++) {
+    bool is_parallel =
+        dim < 2 || is_tiled(node, dim, node->results->dims[dim], d->dims[dim]);
     eg_factor *factor = eg_factors_add_dim(
         out, is_parallel ? EG_FACTOR_PARALLEL : EG_FACTOR_BLOCKED, d, dim);
     if (node->count == 2) factor->input_dim[1] = (int8_t)dim;
@@ -184,9 +167,7 @@ egraph_status eg_infer_gather_grad(const eg_typing *node, eg_type *out) {
   const eg_type *d = &node->inputs[0], *indices = &node->inputs[1];
   int64_t axis = eg_attr_at(node->attrs, EG_A_GATHER_GRAD_AXIS)->i;
   int64_t size = eg_attr_at(node->attrs, EG_A_GATHER_GRAD_SIZE)->i;
-  if (indices->dtype != EGRAPH_INT64 && indices->dtype != EGRAPH_INT32)
-    return eg_typing_fail(node, "indices are %s; they must be int32 or int64",
-                          eg_dtype_name(indices->dtype));
+  EG_TRY(eg_typing_indices(node));
   int64_t end = d->rank - (int64_t)indices->rank;
   bool fits = axis >= 0 && axis <= end;
   for (uint32_t i = 0; fits && i < indices->rank; i++)
@@ -211,9 +192,7 @@ egraph_status eg_infer_gather_grad(const eg_typing *node, eg_type *out) {
 
 // Indices are sums. Every part of the axis adds up the entries that belong to it, and is
 // no further loop.
-void eg_factors_gather_grad(const eg_typing *node, const eg_type *results,
-                            uint32_t result_count, eg_factors *out) {
-  (void)result_count;
+void eg_factors_gather_grad(const eg_typing *node, eg_factors *out) {
   const eg_type *d = &node->inputs[0], *indices = &node->inputs[1];
   uint32_t axis = (uint32_t)eg_attr_at(node->attrs, EG_A_GATHER_GRAD_AXIS)->i;
   for (uint32_t dim = 0; dim < d->rank; dim++) {
@@ -225,7 +204,7 @@ void eg_factors_gather_grad(const eg_typing *node, const eg_type *results,
     if (!summed)
       factor->output_dim[0] = (int8_t)(dim < axis ? dim : dim + 1 - indices->rank);
   }
-  eg_factor *entry = eg_factors_add(out, EG_FACTOR_PARALLEL, results->dims[axis]);
+  eg_factor *entry = eg_factors_add(out, EG_FACTOR_PARALLEL, node->results->dims[axis]);
   entry->output_dim[0] = (int8_t)axis;
   entry->is_no_loop = true;
   out->linear = eg_operand_bits(1);
@@ -247,19 +226,17 @@ egraph_status eg_infer_layer_norm_grad(const eg_typing *node, eg_type *out) {
                           "the scale is %s; normalizing %s from axis %u on needs %s",
                           eg_type_text_of(scale).text, eg_type_text_of(x).text, axis,
                           eg_type_text_of(&normalized).text);
-  *out = eg_type_of(x->dtype, x->rank, x->dims);
+  *out = eg_type_like(x);
   return EGRAPH_OK;
 }
 
-void eg_factors_layer_norm_grad(const eg_typing *node, const eg_type *results,
-                                uint32_t result_count, eg_factors *out) {
-  (void)result_count;
+void eg_factors_layer_norm_grad(const eg_typing *node, eg_factors *out) {
+  const eg_type *results = node->results;
   uint32_t axis = results->rank - node->inputs[2].rank;
+  eg_factor *factors = eg_factors_add_dims(out, results, UINT32_MAX << axis);
   for (uint32_t dim = 0; dim < results->rank; dim++) {
-    eg_factor_kind kind = dim < axis ? EG_FACTOR_PARALLEL : EG_FACTOR_BLOCKED;
-    eg_factor *factor = eg_factors_add_dim(out, kind, results, dim);
-    factor->input_dim[1] = (int8_t)dim;
-    if (dim >= axis) factor->input_dim[2] = (int8_t)(dim - axis);
+    factors[dim].input_dim[1] = (int8_t)dim;
+    if (dim >= axis) factors[dim].input_dim[2] = (int8_t)(dim - axis);
   }
   out->linear = eg_operand_bits(1);
 }
@@ -281,19 +258,17 @@ egraph_status eg_infer_adam_update(const eg_typing *node, eg_type *out) {
                             eg_type_text_of(have).text, eg_type_text_of(want).text);
   }
   for (uint32_t i = 0; i < 3; i++)
-    out[i] = eg_type_of(w->dtype, w->rank, w->dims);
+    out[i] = eg_type_like(w);
   return EGRAPH_OK;
 }
 
 // The scalars are needed whole.
-void eg_factors_adam_update(const eg_typing *node, const eg_type *results,
-                            uint32_t result_count, eg_factors *out) {
-  (void)node;
-  for (uint32_t dim = 0; dim < results->rank; dim++) {
-    eg_factor *factor = eg_factors_add_dim(out, EG_FACTOR_PARALLEL, results, dim);
+void eg_factors_adam_update(const eg_typing *node, eg_factors *out) {
+  eg_factor *factors = eg_factors_add_dims(out, node->results, 0);
+  for (uint32_t dim = 0; dim < node->results->rank; dim++) {
     for (uint32_t i = 1; i < TENSORS; i++)
-      factor->input_dim[i] = (int8_t)dim;
-    for (uint32_t i = 1; i < result_count; i++)
-      factor->output_dim[i] = (int8_t)dim;
+      factors[dim].input_dim[i] = (int8_t)dim;
+    for (uint32_t i = 1; i < node->result_count; i++)
+      factors[dim].output_dim[i] = (int8_t)dim;
   }
 }

@@ -6,19 +6,6 @@
 
 #include "ops/typing.h"
 
-static eg_type like(const eg_type *x) { return eg_type_of(x->dtype, x->rank, x->dims); }
-
-static uint32_t index_axis_of(int64_t axis, uint32_t rank) {
-  return (uint32_t)(axis < 0 ? axis + rank : axis);
-}
-
-static egraph_status check_indices(const eg_typing *node) {
-  egraph_dtype dtype = node->inputs[1].dtype;
-  if (dtype == EGRAPH_INT64 || dtype == EGRAPH_INT32) return EGRAPH_OK;
-  return eg_typing_fail(node, "indices are %s; they must be int32 or int64",
-                        eg_dtype_name(dtype));
-}
-
 static bool is_indexed(const eg_factors *factors, uint32_t operand, uint32_t dim) {
   for (uint32_t i = 0; i < factors->count; i++)
     if (factors->factor[i].input_dim[operand] == (int8_t)dim) return true;
@@ -44,17 +31,12 @@ static void add_other_dims(const eg_typing *node, eg_factors *out) {
 
 egraph_status eg_infer_trilu(const eg_typing *node, eg_type *out) {
   EG_TRY(eg_typing_min_rank(node, 0, 2));
-  *out = like(&node->inputs[0]);
+  *out = eg_type_like(&node->inputs[0]);
   return EGRAPH_OK;
 }
 
-void eg_factors_trilu(const eg_typing *node, const eg_type *results,
-                      uint32_t result_count, eg_factors *out) {
-  (void)node, (void)result_count;
-  for (uint32_t dim = 0; dim < results->rank; dim++)
-    eg_factors_add_dim(out,
-                       dim + 2 < results->rank ? EG_FACTOR_PARALLEL : EG_FACTOR_BLOCKED,
-                       results, dim);
+void eg_factors_trilu(const eg_typing *node, eg_factors *out) {
+  eg_factors_add_dims(out, node->results, UINT32_C(3) << (node->results->rank - 2));
   out->linear = eg_operand_bits(1);
 }
 
@@ -66,7 +48,7 @@ static egraph_status check_elements(const eg_typing *node, int64_t axis) {
   const eg_type *data = &node->inputs[0], *indices = &node->inputs[1];
   uint32_t at;
   EG_TRY(eg_typing_axis(node, axis, data->rank, &at));
-  EG_TRY(check_indices(node));
+  EG_TRY(eg_typing_indices(node));
   bool fits = indices->rank == data->rank;
   for (uint32_t dim = 0; fits && dim < data->rank; dim++)
     fits = dim == at || indices->dims[dim] <= data->dims[dim];
@@ -86,12 +68,10 @@ egraph_status eg_infer_gather_elements(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-void eg_factors_gather_elements(const eg_typing *node, const eg_type *results,
-                                uint32_t result_count, eg_factors *out) {
-  (void)result_count;
+void eg_factors_gather_elements(const eg_typing *node, eg_factors *out) {
+  const eg_type *results = node->results;
   const eg_type *data = &node->inputs[0];
-  uint32_t axis =
-      index_axis_of(eg_attr_at(node->attrs, EG_A_GATHER_ELEMENTS_AXIS)->i, data->rank);
+  uint32_t axis = eg_axis_of(data, eg_attr_at(node->attrs, EG_A_GATHER_ELEMENTS_AXIS)->i);
   for (uint32_t dim = 0; dim < results->rank; dim++) {
     bool alike = data->dims[dim] == results->dims[dim];
     eg_factor *factor =
@@ -105,7 +85,7 @@ void eg_factors_gather_elements(const eg_typing *node, const eg_type *results,
 }
 
 static egraph_status check_reduction(const eg_typing *node) {
-  EG_TRY(check_indices(node));
+  EG_TRY(eg_typing_indices(node));
   if (node->inputs[2].dtype != node->inputs[0].dtype)
     return eg_typing_fail(node, "updates are %s but the data is %s; insert a cast",
                           eg_dtype_name(node->inputs[2].dtype),
@@ -129,16 +109,15 @@ egraph_status eg_infer_scatter_elements(const eg_typing *node, eg_type *out) {
     return eg_typing_fail(node, "indices %s and updates %s differ in shape",
                           eg_type_text_of(&node->inputs[1]).text,
                           eg_type_text_of(&node->inputs[2]).text);
-  *out = like(&node->inputs[0]);
+  *out = eg_type_like(&node->inputs[0]);
   return EGRAPH_OK;
 }
 
-void eg_factors_scatter_elements(const eg_typing *node, const eg_type *results,
-                                 uint32_t result_count, eg_factors *out) {
-  (void)result_count;
+void eg_factors_scatter_elements(const eg_typing *node, eg_factors *out) {
+  const eg_type *results = node->results;
   const eg_type *indices = &node->inputs[1];
-  uint32_t axis = index_axis_of(eg_attr_at(node->attrs, EG_A_SCATTER_ELEMENTS_AXIS)->i,
-                                results->rank);
+  uint32_t axis =
+      eg_axis_of(results, eg_attr_at(node->attrs, EG_A_SCATTER_ELEMENTS_AXIS)->i);
   for (uint32_t dim = 0; dim < results->rank; dim++) {
     bool parallel = dim != axis && indices->dims[dim] == results->dims[dim];
     eg_factor *factor = eg_factors_add_dim(
@@ -154,7 +133,7 @@ void eg_factors_scatter_elements(const eg_typing *node, const eg_type *results,
 // dimensions that indices and data share.
 static egraph_status tuple_length(const eg_typing *node, int64_t batch, uint32_t *out) {
   const eg_type *data = &node->inputs[0], *indices = &node->inputs[1];
-  EG_TRY(check_indices(node));
+  EG_TRY(eg_typing_indices(node));
   EG_TRY(eg_typing_min_rank(node, 0, 1));
   EG_TRY(eg_typing_min_rank(node, 1, 1));
   int64_t length = indices->dims[indices->rank - 1];
@@ -195,9 +174,8 @@ egraph_status eg_infer_gather_nd(const eg_typing *node, eg_type *out) {
   return pointed(node, eg_attr_at(node->attrs, EG_A_GATHER_ND_BATCH_DIMS)->i, out);
 }
 
-void eg_factors_gather_nd(const eg_typing *node, const eg_type *results,
-                          uint32_t result_count, eg_factors *out) {
-  (void)result_count;
+void eg_factors_gather_nd(const eg_typing *node, eg_factors *out) {
+  const eg_type *results = node->results;
   const eg_type *data = &node->inputs[0], *indices = &node->inputs[1];
   uint32_t batch = (uint32_t)eg_attr_at(node->attrs, EG_A_GATHER_ND_BATCH_DIMS)->i;
   uint32_t tuples = indices->rank - 1;
@@ -222,15 +200,12 @@ egraph_status eg_infer_scatter_nd(const eg_typing *node, eg_type *out) {
                           eg_type_text_of(&node->inputs[2]).text,
                           eg_type_text_of(&node->inputs[1]).text,
                           eg_type_text_of(&wanted).text);
-  *out = like(&node->inputs[0]);
+  *out = eg_type_like(&node->inputs[0]);
   return EGRAPH_OK;
 }
 
-void eg_factors_scatter_nd(const eg_typing *node, const eg_type *results,
-                           uint32_t result_count, eg_factors *out) {
-  (void)result_count;
-  for (uint32_t dim = 0; dim < results->rank; dim++)
-    eg_factors_add_dim(out, EG_FACTOR_BLOCKED, results, dim);
+void eg_factors_scatter_nd(const eg_typing *node, eg_factors *out) {
+  eg_factors_add_dims(out, node->results, UINT32_MAX);
   add_other_dims(node, out);
   out->joint_linear = scattered_linearly(node);
 }
@@ -257,11 +232,9 @@ egraph_status eg_infer_one_hot(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-void eg_factors_one_hot(const eg_typing *node, const eg_type *results,
-                        uint32_t result_count, eg_factors *out) {
-  (void)result_count;
-  uint32_t axis =
-      index_axis_of(eg_attr_at(node->attrs, EG_A_ONE_HOT_AXIS)->i, results->rank);
+void eg_factors_one_hot(const eg_typing *node, eg_factors *out) {
+  const eg_type *results = node->results;
+  uint32_t axis = eg_axis_of(results, eg_attr_at(node->attrs, EG_A_ONE_HOT_AXIS)->i);
   for (uint32_t dim = 0; dim < results->rank; dim++) {
     eg_factor *factor = eg_factors_add(
         out, dim == axis ? EG_FACTOR_BLOCKED : EG_FACTOR_PARALLEL, results->dims[dim]);
@@ -284,23 +257,17 @@ egraph_status eg_infer_reverse_sequence(const eg_typing *node, eg_type *out) {
       lengths->dims[0] != x->dims[batch])
     return eg_typing_fail(node, "the lengths are %s; they must be int64, one per batch",
                           eg_type_text_of(lengths).text);
-  *out = like(x);
+  *out = eg_type_like(x);
   return EGRAPH_OK;
 }
 
-void eg_factors_reverse_sequence(const eg_typing *node, const eg_type *results,
-                                 uint32_t result_count, eg_factors *out) {
-  (void)result_count;
-  uint32_t rank = results->rank;
+void eg_factors_reverse_sequence(const eg_typing *node, eg_factors *out) {
+  const eg_type *results = node->results;
   uint32_t time =
-      index_axis_of(eg_attr_at(node->attrs, EG_A_REVERSE_SEQUENCE_TIME_AXIS)->i, rank);
+      eg_axis_of(results, eg_attr_at(node->attrs, EG_A_REVERSE_SEQUENCE_TIME_AXIS)->i);
   uint32_t batch =
-      index_axis_of(eg_attr_at(node->attrs, EG_A_REVERSE_SEQUENCE_BATCH_AXIS)->i, rank);
-  for (uint32_t dim = 0; dim < rank; dim++) {
-    eg_factor *factor = eg_factors_add_dim(
-        out, dim == time ? EG_FACTOR_BLOCKED : EG_FACTOR_PARALLEL, results, dim);
-    if (dim == batch) factor->input_dim[1] = 0;
-  }
+      eg_axis_of(results, eg_attr_at(node->attrs, EG_A_REVERSE_SEQUENCE_BATCH_AXIS)->i);
+  eg_factors_add_dims(out, results, UINT32_C(1) << time)[batch].input_dim[1] = 0;
   out->linear = eg_operand_bits(1);
 }
 
@@ -315,13 +282,9 @@ egraph_status eg_infer_det(const eg_typing *node, eg_type *out) {
 }
 
 // The loops of an elimination are no less than the elements of a matrix.
-void eg_factors_det(const eg_typing *node, const eg_type *results, uint32_t result_count,
-                    eg_factors *out) {
-  (void)result_count;
+void eg_factors_det(const eg_typing *node, eg_factors *out) {
   const eg_type *x = &node->inputs[0];
-  for (uint32_t dim = 0; dim < x->rank; dim++)
-    if (dim < results->rank)
-      eg_factors_add_dim(out, EG_FACTOR_PARALLEL, results, dim);
-    else
-      eg_factors_add(out, EG_FACTOR_BLOCKED, x->dims[dim])->input_dim[0] = (int8_t)dim;
+  eg_factors_add_dims(out, node->results, 0);
+  for (uint32_t dim = node->results->rank; dim < x->rank; dim++)
+    eg_factors_add(out, EG_FACTOR_BLOCKED, x->dims[dim])->input_dim[0] = (int8_t)dim;
 }

@@ -11,35 +11,7 @@ egraph_status eg_infer_leaf(const eg_typing *node, eg_type *out) {
                  "%s: the type of this node is known to its graph only",
                  node->info->name);
 }
-void eg_factors_leaf(const eg_typing *node, const eg_type *results, uint32_t result_count,
-                     eg_factors *out) {
-  (void)node, (void)results, (void)result_count, (void)out;
-}
-
-egraph_status eg_infer_part(const eg_typing *node, eg_type *out) {
-  return eg_infer_leaf(node, out);
-}
-void eg_factors_part(const eg_typing *node, const eg_type *results, uint32_t result_count,
-                     eg_factors *out) {
-  eg_factors_leaf(node, results, result_count, out);
-}
-
-egraph_status eg_infer_opaque(const eg_typing *node, eg_type *out) {
-  return eg_infer_leaf(node, out);
-}
-void eg_factors_opaque(const eg_typing *node, const eg_type *results,
-                       uint32_t result_count, eg_factors *out) {
-  eg_factors_leaf(node, results, result_count, out);
-}
-
-static egraph_status shape_of_ints(const eg_typing *node, egraph_dtype dtype,
-                                   eg_ints dims, eg_type *out) {
-  if (dims.len > EGRAPH_MAX_RANK)
-    return eg_typing_fail(node, "the shape has %u dimensions; at most %d are supported",
-                          dims.len, EGRAPH_MAX_RANK);
-  *out = eg_type_of(dtype, dims.len, dims.data);
-  return EGRAPH_OK;
-}
+void eg_factors_leaf(const eg_typing *node, eg_factors *out) { (void)node, (void)out; }
 
 // [first, second, kernel...] of a generated convolution weight.
 static egraph_status kernel_shape(const eg_typing *node, egraph_dtype dtype,
@@ -77,7 +49,7 @@ egraph_status eg_infer_fill(const eg_typing *node, eg_type *out) {
   const eg_attrs *attrs = node->attrs;
   egraph_dtype dtype = (egraph_dtype)EG_SHARED(node, FILL, DTYPE)->i;
   if (attrs->op == EG_OP_FILL)
-    return shape_of_ints(node, dtype, eg_attr_at(attrs, EG_A_FILL_SHAPE)->ints, out);
+    return eg_typing_shape(node, dtype, eg_attr_at(attrs, EG_A_FILL_SHAPE)->ints, out);
   if (attrs->op == EG_OP_EYE) {
     int64_t n = eg_attr_at(attrs, EG_A_EYE_N)->i;
     *out = eg_type_of(dtype, 2, (int64_t[]){n, n});
@@ -93,13 +65,11 @@ egraph_status eg_infer_fill(const eg_typing *node, eg_type *out) {
 
 // fill: all elements are equal. pool-kernel: all channels are equal. The others
 // have a diagonal.
-void eg_factors_fill(const eg_typing *node, const eg_type *results, uint32_t result_count,
-                     eg_factors *out) {
-  (void)result_count;
+void eg_factors_fill(const eg_typing *node, eg_factors *out) {
   eg_op op = eg_typing_op(node);
-  for (uint32_t dim = 0; dim < results->rank; dim++) {
+  for (uint32_t dim = 0; dim < node->results->rank; dim++) {
     bool alike = op == EG_OP_FILL || (op == EG_OP_POOL_KERNEL && dim == 0);
     eg_factor_kind kind = alike ? EG_FACTOR_PARALLEL : EG_FACTOR_BLOCKED;
-    eg_factors_add(out, kind, results->dims[dim])->output_dim[0] = (int8_t)dim;
+    eg_factors_add(out, kind, node->results->dims[dim])->output_dim[0] = (int8_t)dim;
   }
 }

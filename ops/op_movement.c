@@ -6,12 +6,6 @@
 
 #include "ops/typing.h"
 
-static eg_type like(const eg_type *x) { return eg_type_of(x->dtype, x->rank, x->dims); }
-
-static uint32_t movement_axis_of(int64_t axis, uint32_t rank) {
-  return (uint32_t)(axis < 0 ? axis + rank : axis);
-}
-
 // ---- transpose ------------------------------------------------------------------
 
 egraph_status eg_infer_transpose(const eg_typing *node, eg_type *out) {
@@ -19,7 +13,7 @@ egraph_status eg_infer_transpose(const eg_typing *node, eg_type *out) {
   eg_ints perm = eg_attr_at(node->attrs, EG_A_TRANSPOSE_PERM)->ints;
   EG_TRY(eg_typing_list(node, "perm", perm, x->rank, 0));
   uint32_t seen = 0;
-  *out = like(x);
+  *out = eg_type_like(x);
   for (uint32_t i = 0; i < perm.len; i++) {
     if (perm.data[i] >= x->rank || (seen >> perm.data[i] & 1) != 0)
       return eg_typing_fail(node,
@@ -32,13 +26,11 @@ egraph_status eg_infer_transpose(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-void eg_factors_transpose(const eg_typing *node, const eg_type *results,
-                          uint32_t result_count, eg_factors *out) {
-  (void)result_count;
+void eg_factors_transpose(const eg_typing *node, eg_factors *out) {
   eg_ints perm = eg_attr_at(node->attrs, EG_A_TRANSPOSE_PERM)->ints;
-  for (uint32_t dim = 0; dim < results->rank; dim++)
-    eg_factors_add_dim(out, EG_FACTOR_PARALLEL, results, dim)->input_dim[0] =
-        (int8_t)perm.data[dim];
+  eg_factor *factors = eg_factors_add_dims(out, node->results, 0);
+  for (uint32_t dim = 0; dim < node->results->rank; dim++)
+    factors[dim].input_dim[0] = (int8_t)perm.data[dim];
   out->linear = eg_operand_bits(1);
 }
 
@@ -50,9 +42,9 @@ egraph_status eg_infer_concat(const eg_typing *node, eg_type *out) {
   EG_TRY(eg_typing_same_dtype(node, 1));
   EG_TRY(eg_typing_axis(node, eg_attr_at(node->attrs, EG_A_CONCAT_AXIS)->i, first->rank,
                         &axis));
-  eg_type type = like(first);
+  eg_type type = eg_type_like(first);
   for (uint32_t i = 1; i < node->count; i++) {
-    eg_type part = like(&node->inputs[i]);
+    eg_type part = eg_type_like(&node->inputs[i]);
     int64_t size = part.rank > axis ? part.dims[axis] : 0;
     if (part.rank > axis) part.dims[axis] = type.dims[axis];
     if (!eg_type_agrees(&part, &type))
@@ -66,17 +58,13 @@ egraph_status eg_infer_concat(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-void eg_factors_concat(const eg_typing *node, const eg_type *results,
-                       uint32_t result_count, eg_factors *out) {
-  (void)result_count;
-  uint32_t axis =
-      movement_axis_of(eg_attr_at(node->attrs, EG_A_CONCAT_AXIS)->i, results->rank);
-  for (uint32_t dim = 0; dim < results->rank; dim++) {
-    eg_factor_kind kind = dim == axis ? EG_FACTOR_BLOCKED : EG_FACTOR_PARALLEL;
-    eg_factor *factor = eg_factors_add_dim(out, kind, results, dim);
+void eg_factors_concat(const eg_typing *node, eg_factors *out) {
+  const eg_type *results = node->results;
+  uint32_t axis = eg_axis_of(results, eg_attr_at(node->attrs, EG_A_CONCAT_AXIS)->i);
+  eg_factor *factors = eg_factors_add_dims(out, results, UINT32_C(1) << axis);
+  for (uint32_t dim = 0; dim < results->rank; dim++)
     for (uint32_t i = 1; i < node->count && i < EG_FACTOR_ROWS; i++)
-      factor->input_dim[i] = (int8_t)dim;
-  }
+      factors[dim].input_dim[i] = (int8_t)dim;
   out->joint_linear = eg_operand_bits(node->count);
 }
 
@@ -100,23 +88,19 @@ egraph_status eg_infer_split(const eg_typing *node, eg_type *out) {
         node, "the sizes add up to %" PRId64 " but axis %u of %s has %" PRId64, sum, axis,
         eg_type_text_of(x).text, x->dims[axis]);
   for (uint32_t i = 0; out != NULL && i < sizes.len; i++) {
-    out[i] = like(x);
+    out[i] = eg_type_like(x);
     out[i].dims[axis] = sizes.data[i];
   }
   return EGRAPH_OK;
 }
 
-void eg_factors_split(const eg_typing *node, const eg_type *results,
-                      uint32_t result_count, eg_factors *out) {
-  (void)results;
+void eg_factors_split(const eg_typing *node, eg_factors *out) {
   const eg_type *x = &node->inputs[0];
-  uint32_t axis = movement_axis_of(eg_attr_at(node->attrs, EG_A_SPLIT_AXIS)->i, x->rank);
-  for (uint32_t dim = 0; dim < x->rank; dim++) {
-    eg_factor_kind kind = dim == axis ? EG_FACTOR_BLOCKED : EG_FACTOR_PARALLEL;
-    eg_factor *factor = eg_factors_add_dim(out, kind, x, dim);
-    for (uint32_t i = 1; i < result_count && i < EG_FACTOR_ROWS; i++)
-      factor->output_dim[i] = (int8_t)dim;
-  }
+  uint32_t axis = eg_axis_of(x, eg_attr_at(node->attrs, EG_A_SPLIT_AXIS)->i);
+  eg_factor *factors = eg_factors_add_dims(out, x, UINT32_C(1) << axis);
+  for (uint32_t dim = 0; dim < x->rank; dim++)
+    for (uint32_t i = 1; i < node->result_count && i < EG_FACTOR_ROWS; i++)
+      factors[dim].output_dim[i] = (int8_t)dim;
   out->linear = eg_operand_bits(1);
 }
 
@@ -158,7 +142,7 @@ egraph_status eg_infer_slice(const eg_typing *node, eg_type *out) {
   EG_TRY(eg_typing_list(node, "starts", starts, x->rank, INT64_MIN));
   EG_TRY(eg_typing_list(node, "ends", ends, x->rank, INT64_MIN));
   EG_TRY(eg_typing_list(node, "steps", steps, x->rank, INT64_MIN));
-  *out = like(x);
+  *out = eg_type_like(x);
   for (uint32_t i = 0; i < x->rank; i++)
     if (!sliced_size(x->dims[i], starts.data[i], ends.data[i], steps.data[i],
                      &out->dims[i]))
@@ -172,27 +156,19 @@ egraph_status eg_infer_slice(const eg_typing *node, eg_type *out) {
 }
 
 // Dimensions that pass unchanged are parallel, the others blocked.
-static void add_unchanged(const eg_type *x, const eg_type *result, const bool *changed,
-                          eg_factors *out) {
-  for (uint32_t dim = 0; dim < x->rank; dim++)
-    eg_factors_add_dim(out, changed[dim] ? EG_FACTOR_BLOCKED : EG_FACTOR_PARALLEL, result,
-                       dim);
-}
-
-void eg_factors_slice(const eg_typing *node, const eg_type *results,
-                      uint32_t result_count, eg_factors *out) {
-  (void)result_count;
+void eg_factors_slice(const eg_typing *node, eg_factors *out) {
   const eg_type *x = &node->inputs[0];
   eg_ints steps = eg_attr_at(node->attrs, EG_A_SLICE_STEPS)->ints;
-  bool changed[EGRAPH_MAX_RANK];
+  uint32_t changed = 0;
   for (uint32_t i = 0; i < x->rank; i++)
-    changed[i] = results->dims[i] != x->dims[i] || steps.data[i] < 0;
-  add_unchanged(x, results, changed, out);
+    if (node->results->dims[i] != x->dims[i] || steps.data[i] < 0)
+      changed |= UINT32_C(1) << i;
+  eg_factors_add_dims(out, node->results, changed);
   out->linear = eg_operand_bits(1);
 }
 
-/// True when a dimension has the elements that its pads copy: elements beside the edge
-/// (reflect), or the edge.
+/// True when a dimension has the elements that its pads copy: enough elements next to the
+/// edge (reflect), or an edge.
 static bool can_copy(int64_t size, int64_t begin, int64_t end, bool reflects) {
   int64_t others;
   if (!reflects) return eg_size_reaches(size, 1);
@@ -206,7 +182,7 @@ egraph_status eg_infer_pad(const eg_typing *node, eg_type *out) {
   int64_t mode = eg_attr_at(node->attrs, EG_A_PAD_MODE)->i;
   enum { CONSTANT, REFLECT, EDGE }; // the order of the symbols in the table
   EG_TRY(eg_typing_list(node, "pads", pads, 2 * x->rank, 0));
-  *out = like(x);
+  *out = eg_type_like(x);
   for (uint32_t i = 0; i < x->rank; i++) {
     int64_t begin = pads.data[i], end = pads.data[i + x->rank];
     if (mode != CONSTANT && (begin != 0 || end != 0) &&
@@ -223,19 +199,15 @@ egraph_status eg_infer_pad(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-void eg_factors_pad(const eg_typing *node, const eg_type *results, uint32_t result_count,
-                    eg_factors *out) {
-  (void)result_count;
+void eg_factors_pad(const eg_typing *node, eg_factors *out) {
   const eg_type *x = &node->inputs[0];
-  bool changed[EGRAPH_MAX_RANK], any = false;
-  for (uint32_t i = 0; i < x->rank; i++) {
-    changed[i] = results->dims[i] != x->dims[i];
-    any = any || changed[i];
-  }
-  add_unchanged(x, results, changed, out);
+  uint32_t changed = 0;
+  for (uint32_t i = 0; i < x->rank; i++)
+    if (node->results->dims[i] != x->dims[i]) changed |= UINT32_C(1) << i;
+  eg_factors_add_dims(out, node->results, changed);
   bool zeros = eg_attr_at(node->attrs, EG_A_PAD_VALUE)->f == 0;
   bool copies = eg_attr_at(node->attrs, EG_A_PAD_MODE)->i != 0;
-  if (zeros || copies || !any) out->linear = eg_operand_bits(1);
+  if (zeros || copies || changed == 0) out->linear = eg_operand_bits(1);
 }
 
 // ---- expand and tile ------------------------------------------------------------
@@ -244,7 +216,7 @@ static egraph_status infer_tile(const eg_typing *node, eg_type *out) {
   const eg_type *x = &node->inputs[0];
   eg_ints repeats = eg_attr_at(node->attrs, EG_A_TILE_REPEATS)->ints;
   EG_TRY(eg_typing_list(node, "repeats", repeats, x->rank, 0));
-  *out = like(x);
+  *out = eg_type_like(x);
   for (uint32_t i = 0; i < x->rank; i++)
     if (!eg_size_mul(x->dims[i], repeats.data[i], &out->dims[i]))
       return eg_typing_fail(node, "the size of dimension %u overflows", i);
@@ -255,10 +227,8 @@ egraph_status eg_infer_expand(const eg_typing *node, eg_type *out) {
   if (node->attrs->op == EG_OP_TILE) return infer_tile(node, out);
   const eg_type *x = &node->inputs[0];
   eg_ints shape = eg_attr_at(node->attrs, EG_A_EXPAND_SHAPE)->ints;
-  if (shape.len > EGRAPH_MAX_RANK)
-    return eg_typing_fail(node, "the shape has %u dimensions; at most %d are supported",
-                          shape.len, EGRAPH_MAX_RANK);
-  eg_type type = eg_type_of(x->dtype, shape.len, shape.data);
+  eg_type type;
+  EG_TRY(eg_typing_shape(node, x->dtype, shape, &type));
   if (!eg_broadcasts_to(x, &type))
     return eg_typing_fail(node, "%s does not broadcast to the shape of %s",
                           eg_type_text_of(x).text, eg_type_text_of(&type).text);
@@ -268,16 +238,14 @@ egraph_status eg_infer_expand(const eg_typing *node, eg_type *out) {
 
 // tile: a dimension of the result is (repeat, element), the repeat major
 // and in no operand.
-void eg_factors_expand(const eg_typing *node, const eg_type *results,
-                       uint32_t result_count, eg_factors *out) {
-  (void)result_count;
+void eg_factors_expand(const eg_typing *node, eg_factors *out) {
   out->linear = eg_operand_bits(1);
   if (node->attrs->op == EG_OP_EXPAND) {
-    eg_factors_add_pointwise(node, results, out);
+    eg_factors_add_pointwise(node, node->results, out);
     return;
   }
   eg_ints repeats = eg_attr_at(node->attrs, EG_A_TILE_REPEATS)->ints;
-  for (uint32_t dim = 0; dim < results->rank; dim++) {
+  for (uint32_t dim = 0; dim < node->results->rank; dim++) {
     if (repeats.data[dim] != 1)
       eg_factors_add(out, EG_FACTOR_PARALLEL, repeats.data[dim])->output_dim[0] =
           (int8_t)dim;
@@ -305,9 +273,7 @@ egraph_status eg_infer_gather(const eg_typing *node, eg_type *out) {
   uint32_t axis;
   EG_TRY(eg_typing_axis(node, eg_attr_at(node->attrs, EG_A_GATHER_AXIS)->i, data->rank,
                         &axis));
-  if (indices->dtype != EGRAPH_INT64 && indices->dtype != EGRAPH_INT32)
-    return eg_typing_fail(node, "indices are %s; they must be int32 or int64",
-                          eg_dtype_name(indices->dtype));
+  EG_TRY(eg_typing_indices(node));
   if (data->rank - 1 + indices->rank > EGRAPH_MAX_RANK)
     return eg_typing_fail(node, "gathering %s from %s makes more than %d dimensions",
                           eg_type_text_of(indices).text, eg_type_text_of(data).text,
@@ -327,14 +293,11 @@ egraph_status eg_infer_gather(const eg_typing *node, eg_type *out) {
 }
 
 // The axis is a sum over its entries, of which all but one are zero.
-void eg_factors_gather(const eg_typing *node, const eg_type *results,
-                       uint32_t result_count, eg_factors *out) {
-  (void)result_count;
+void eg_factors_gather(const eg_typing *node, eg_factors *out) {
   const eg_type *data = &node->inputs[0], *indices = &node->inputs[1];
-  uint32_t axis =
-      movement_axis_of(eg_attr_at(node->attrs, EG_A_GATHER_AXIS)->i, data->rank);
-  for (uint32_t dim = 0; dim < results->rank; dim++) {
-    eg_factor *factor = eg_factors_add(out, EG_FACTOR_PARALLEL, results->dims[dim]);
+  uint32_t axis = eg_axis_of(data, eg_attr_at(node->attrs, EG_A_GATHER_AXIS)->i);
+  for (uint32_t dim = 0; dim < node->results->rank; dim++) {
+    eg_factor *factor = eg_factors_add(out, EG_FACTOR_PARALLEL, node->results->dims[dim]);
     factor->output_dim[0] = (int8_t)dim;
     if (dim < axis)
       factor->input_dim[0] = (int8_t)dim;
@@ -365,12 +328,10 @@ egraph_status eg_infer_shape_of(const eg_typing *node, eg_type *out) {
 }
 
 // The result describes the whole tensor, so no dimension is split.
-void eg_factors_shape_of(const eg_typing *node, const eg_type *results,
-                         uint32_t result_count, eg_factors *out) {
-  (void)result_count;
+void eg_factors_shape_of(const eg_typing *node, eg_factors *out) {
   const eg_type *x = &node->inputs[0];
-  for (uint32_t dim = 0; dim < results->rank; dim++)
-    eg_factors_add(out, EG_FACTOR_BLOCKED, results->dims[dim])->output_dim[0] =
+  for (uint32_t dim = 0; dim < node->results->rank; dim++)
+    eg_factors_add(out, EG_FACTOR_BLOCKED, node->results->dims[dim])->output_dim[0] =
         (int8_t)dim;
   for (uint32_t dim = 0; dim < x->rank; dim++)
     eg_factors_add(out, EG_FACTOR_BLOCKED, x->dims[dim])->input_dim[0] = (int8_t)dim;

@@ -28,18 +28,14 @@ egraph_status eg_infer_batch_norm(const eg_typing *node, eg_type *out) {
   EG_TRY(eg_typing_same_dtype(node, 1));
   EG_TRY(eg_typing_min_rank(node, 0, 2));
   EG_TRY(check_per_channel(node));
-  *out = eg_type_of(x->dtype, x->rank, x->dims);
+  *out = eg_type_like(x);
   return EGRAPH_OK;
 }
 
 // At inference the statistics are operands, so nothing is blocked.
-void eg_factors_batch_norm(const eg_typing *node, const eg_type *results,
-                           uint32_t result_count, eg_factors *out) {
-  (void)result_count;
-  for (uint32_t dim = 0; dim < results->rank; dim++) {
-    eg_factor *factor = eg_factors_add_dim(out, EG_FACTOR_PARALLEL, results, dim);
-    if (dim == 1) index_vectors(node, factor);
-  }
+void eg_factors_batch_norm(const eg_typing *node, eg_factors *out) {
+  eg_factor *factors = eg_factors_add_dims(out, node->results, 0);
+  index_vectors(node, &factors[1]);
 }
 
 egraph_status eg_infer_layer_norm(const eg_typing *node, eg_type *out) {
@@ -54,20 +50,17 @@ egraph_status eg_infer_layer_norm(const eg_typing *node, eg_type *out) {
           node, "operand %u is %s; normalizing %s from axis %u on needs %s", i,
           eg_type_text_of(&node->inputs[i]).text, eg_type_text_of(x).text, axis,
           eg_type_text_of(&normalized).text);
-  *out = eg_type_of(x->dtype, x->rank, x->dims);
+  *out = eg_type_like(x);
   return EGRAPH_OK;
 }
 
-void eg_factors_layer_norm(const eg_typing *node, const eg_type *results,
-                           uint32_t result_count, eg_factors *out) {
-  (void)result_count;
+void eg_factors_layer_norm(const eg_typing *node, eg_factors *out) {
+  const eg_type *results = node->results;
   uint32_t axis = results->rank - node->inputs[1].rank;
-  for (uint32_t dim = 0; dim < results->rank; dim++) {
-    eg_factor_kind kind = dim < axis ? EG_FACTOR_PARALLEL : EG_FACTOR_BLOCKED;
-    eg_factor *factor = eg_factors_add_dim(out, kind, results, dim);
-    for (uint32_t i = 1; i < node->count && dim >= axis; i++)
-      factor->input_dim[i] = (int8_t)(dim - axis);
-  }
+  eg_factor *factors = eg_factors_add_dims(out, results, UINT32_MAX << axis);
+  for (uint32_t dim = axis; dim < results->rank; dim++)
+    for (uint32_t i = 1; i < node->count; i++)
+      factors[dim].input_dim[i] = (int8_t)(dim - axis);
   if (node->count == 2) out->linear = 2; // in the scale
 }
 
@@ -88,13 +81,12 @@ egraph_status eg_infer_group_norm(const eg_typing *node, eg_type *out) {
       return eg_typing_fail(node, "%" PRId64 " channels cannot form %" PRId64 " groups",
                             x->dims[1], groups);
   }
-  *out = eg_type_of(x->dtype, x->rank, x->dims);
+  *out = eg_type_like(x);
   return EGRAPH_OK;
 }
 
-void eg_factors_group_norm(const eg_typing *node, const eg_type *results,
-                           uint32_t result_count, eg_factors *out) {
-  (void)result_count;
+void eg_factors_group_norm(const eg_typing *node, eg_factors *out) {
+  const eg_type *results = node->results;
   int64_t groups = groups_of(node);
   eg_factors_add_dim(out, EG_FACTOR_PARALLEL, results, 0);
   eg_factor *group = eg_factors_add_dim(out, EG_FACTOR_PARALLEL, results, 1);
@@ -110,19 +102,14 @@ void eg_factors_group_norm(const eg_typing *node, const eg_type *results,
 egraph_status eg_infer_softmax(const eg_typing *node, eg_type *out) {
   const eg_type *x = &node->inputs[0];
   uint32_t axis;
-  EG_TRY(eg_typing_axis(node, EG_SHARED(node, SOFTMAX, AXIS)->i, x->rank, &axis));
-  *out = eg_type_of(x->dtype, x->rank, x->dims);
-  return EGRAPH_OK;
+  *out = eg_type_like(x);
+  return eg_typing_axis(node, eg_attr_of_role(node->attrs, EG_AR_AXIS)->i, x->rank,
+                        &axis);
 }
 
-void eg_factors_softmax(const eg_typing *node, const eg_type *results,
-                        uint32_t result_count, eg_factors *out) {
-  (void)result_count;
-  int64_t axis = EG_SHARED(node, SOFTMAX, AXIS)->i;
-  uint32_t blocked = (uint32_t)(axis < 0 ? axis + results->rank : axis);
-  for (uint32_t dim = 0; dim < results->rank; dim++)
-    eg_factors_add_dim(out, dim == blocked ? EG_FACTOR_BLOCKED : EG_FACTOR_PARALLEL,
-                       results, dim);
+void eg_factors_softmax(const eg_typing *node, eg_factors *out) {
+  uint32_t axis = eg_axis_of(node->results, EG_SHARED(node, SOFTMAX, AXIS)->i);
+  eg_factors_add_dims(out, node->results, UINT32_C(1) << axis);
 }
 
 egraph_status eg_infer_lrn(const eg_typing *node, eg_type *out) {
@@ -131,18 +118,16 @@ egraph_status eg_infer_lrn(const eg_typing *node, eg_type *out) {
   EG_TRY(eg_typing_min_rank(node, 0, 2));
   if (size < 1)
     return eg_typing_fail(node, "attribute size is %" PRId64 "; the least is 1", size);
-  *out = eg_type_of(x->dtype, x->rank, x->dims);
+  *out = eg_type_like(x);
   return EGRAPH_OK;
 }
 
 // A window over channels; its width only counts work.
-void eg_factors_lrn(const eg_typing *node, const eg_type *results, uint32_t result_count,
-                    eg_factors *out) {
-  (void)result_count;
+void eg_factors_lrn(const eg_typing *node, eg_factors *out) {
   int64_t size = eg_attr_at(node->attrs, EG_A_LRN_SIZE)->i;
-  for (uint32_t dim = 0; dim < results->rank; dim++) {
+  for (uint32_t dim = 0; dim < node->results->rank; dim++) {
     eg_factor_kind kind = dim == 1 ? EG_FACTOR_WINDOW : EG_FACTOR_PARALLEL;
-    eg_factor *factor = eg_factors_add_dim(out, kind, results, dim);
+    eg_factor *factor = eg_factors_add_dim(out, kind, node->results, dim);
     if (dim != 1) continue;
     factor->window = size;
     factor->stride = 1;

@@ -19,10 +19,8 @@ egraph_status eg_infer_classify(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-void eg_factors_classify(const eg_typing *node, const eg_type *results,
-                         uint32_t result_count, eg_factors *out) {
-  (void)result_count;
-  eg_factors_add_pointwise(node, results, out);
+void eg_factors_classify(const eg_typing *node, eg_factors *out) {
+  eg_factors_add_pointwise(node, node->results, out);
 }
 
 egraph_status eg_infer_bit_cast(const eg_typing *node, eg_type *out) {
@@ -35,19 +33,12 @@ egraph_status eg_infer_bit_cast(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-void eg_factors_bit_cast(const eg_typing *node, const eg_type *results,
-                         uint32_t result_count, eg_factors *out) {
-  eg_factors_classify(node, results, result_count, out);
-}
-
-void eg_factors_unary(const eg_typing *node, const eg_type *results,
-                      uint32_t result_count, eg_factors *out) {
-  (void)result_count;
-  eg_factors_add_pointwise(node, results, out);
+void eg_factors_unary(const eg_typing *node, eg_factors *out) {
+  eg_factors_add_pointwise(node, node->results, out);
   eg_op op = eg_typing_op(node);
   // Up to rounding, like every sum of floating-point parts.
   bool rounds = op == EG_OP_CAST && eg_dtype_is_float(node->inputs[0].dtype) &&
-                eg_dtype_is_float(results->dtype);
+                eg_dtype_is_float(node->results->dtype);
   if (op == EG_OP_IDENTITY || op == EG_OP_NEG || rounds) out->linear = eg_operand_bits(1);
 }
 
@@ -73,15 +64,13 @@ egraph_status eg_infer_binary(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-void eg_factors_binary(const eg_typing *node, const eg_type *results,
-                       uint32_t result_count, eg_factors *out) {
-  (void)result_count;
-  eg_factors_add_pointwise(node, results, out);
+void eg_factors_binary(const eg_typing *node, eg_factors *out) {
+  eg_factors_add_pointwise(node, node->results, out);
   eg_op op = eg_typing_op(node);
   if (op == EG_OP_ADD || op == EG_OP_SUB) out->joint_linear = eg_operand_bits(2);
   if (op == EG_OP_MUL) out->linear = eg_operand_bits(2);
   // An integer quotient truncates, so sums of parts do not pass through it.
-  if (op == EG_OP_DIV && eg_dtype_is_float(results->dtype))
+  if (op == EG_OP_DIV && eg_dtype_is_float(node->results->dtype))
     out->linear = eg_operand_bits(1);
 }
 
@@ -94,16 +83,14 @@ egraph_status eg_infer_where(const eg_typing *node, eg_type *out) {
   if (x->dtype != y->dtype)
     return eg_typing_fail(node, "operand 1 is %s but operand 2 is %s; insert a cast",
                           eg_dtype_name(x->dtype), eg_dtype_name(y->dtype));
-  eg_type type = eg_type_of(x->dtype, x->rank, x->dims);
+  eg_type type = eg_type_like(x);
   EG_TRY(eg_typing_broadcast(node, y, &type));
   EG_TRY(eg_typing_broadcast(node, condition, &type));
   *out = type;
   return EGRAPH_OK;
 }
 
-void eg_factors_where(const eg_typing *node, const eg_type *results,
-                      uint32_t result_count, eg_factors *out) {
-  (void)result_count;
-  eg_factors_add_pointwise(node, results, out);
+void eg_factors_where(const eg_typing *node, eg_factors *out) {
+  eg_factors_add_pointwise(node, node->results, out);
   out->joint_linear = 6; // both branches, the condition fixed
 }

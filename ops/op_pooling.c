@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
-#include "ops/meaning.h"
 #include "ops/typing.h"
 
 static bool has_ceil_mode(const eg_typing *node) {
@@ -28,8 +27,7 @@ static egraph_status check_padding(const eg_typing *node, const eg_window *windo
 
 egraph_status eg_infer_pool(const eg_typing *node, eg_type *out) {
   const eg_type *x = &node->inputs[0];
-  eg_windows attrs;
-  (void)eg_op_windows(node->attrs, NULL, 0, &attrs);
+  eg_windows attrs = eg_typing_windows(node);
   EG_TRY(eg_typing_min_rank(node, 0, 3));
   uint32_t spatial = x->rank - 2;
   EG_TRY(eg_typing_list(node, "kernel_shape", attrs.kernel, spatial, 1));
@@ -39,8 +37,7 @@ egraph_status eg_infer_pool(const eg_typing *node, eg_type *out) {
     EG_TRY(eg_typing_list(node, "dilations", attrs.dilations, spatial, 1));
   *out = eg_type_of(x->dtype, x->rank, x->dims);
   for (uint32_t i = 0; i < spatial; i++) {
-    eg_window window =
-        eg_window_of(attrs.kernel.data[i], attrs.strides, attrs.pads, attrs.dilations, i);
+    eg_window window = eg_window_of(&attrs, attrs.kernel.data[i], i);
     EG_TRY(check_padding(node, &window));
     EG_TRY(eg_window_positions(node, &window, x->dims[i + 2], has_ceil_mode(node),
                                &out->dims[i + 2]));
@@ -48,16 +45,13 @@ egraph_status eg_infer_pool(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-void eg_factors_pool(const eg_typing *node, const eg_type *results, uint32_t result_count,
-                     eg_factors *out) {
-  (void)result_count;
-  eg_windows attrs;
-  (void)eg_op_windows(node->attrs, NULL, 0, &attrs);
+void eg_factors_pool(const eg_typing *node, eg_factors *out) {
+  const eg_type *results = node->results;
+  eg_windows attrs = eg_typing_windows(node);
   eg_factors_add_dim(out, EG_FACTOR_PARALLEL, results, 0);
   eg_factors_add_dim(out, EG_FACTOR_PARALLEL, results, 1);
   for (uint32_t i = 0; i + 2 < results->rank; i++) {
-    eg_window window =
-        eg_window_of(attrs.kernel.data[i], attrs.strides, attrs.pads, attrs.dilations, i);
+    eg_window window = eg_window_of(&attrs, attrs.kernel.data[i], i);
     eg_factor *slide = eg_factors_add_dim(out, EG_FACTOR_WINDOW, results, i + 2);
     (void)eg_window_reach(&window, &slide->window); // inference checked it
     slide->stride = window.stride;
@@ -78,13 +72,11 @@ egraph_status eg_infer_global_pool(const eg_typing *node, eg_type *out) {
 
 // A maximum over parts is a maximum of their maxima; a mean is a sum of parts that are
 // divided by the number of all positions (reduce-mean's attribute count).
-void eg_factors_global_pool(const eg_typing *node, const eg_type *results,
-                            uint32_t result_count, eg_factors *out) {
-  (void)result_count;
+void eg_factors_global_pool(const eg_typing *node, eg_factors *out) {
   bool max = node->attrs->op == EG_OP_GLOBAL_MAX_POOL;
   const eg_type *x = &node->inputs[0];
-  eg_factors_add_dim(out, EG_FACTOR_PARALLEL, results, 0);
-  eg_factors_add_dim(out, EG_FACTOR_PARALLEL, results, 1);
+  eg_factors_add_dim(out, EG_FACTOR_PARALLEL, node->results, 0);
+  eg_factors_add_dim(out, EG_FACTOR_PARALLEL, node->results, 1);
   for (uint32_t i = 2; i < x->rank; i++) {
     eg_factors_add(out, EG_FACTOR_PARALLEL, 1)->output_dim[0] = (int8_t)i;
     eg_factors_add(out, max ? EG_FACTOR_MAX : EG_FACTOR_SUM, x->dims[i])->input_dim[0] =
@@ -104,12 +96,9 @@ egraph_status eg_infer_lp_pool(const eg_typing *node, eg_type *out) {
   return eg_infer_pool(node, out);
 }
 
-void eg_factors_lp_pool(const eg_typing *node, const eg_type *results,
-                        uint32_t result_count, eg_factors *out) {
-  (void)result_count;
+void eg_factors_lp_pool(const eg_typing *node, eg_factors *out) {
   eg_ints kernel = eg_attr_at(node->attrs, EG_A_LP_POOL_KERNEL_SHAPE)->ints;
-  for (uint32_t i = 0; i < results->rank; i++)
-    eg_factors_add_dim(out, i < 2 ? EG_FACTOR_PARALLEL : EG_FACTOR_BLOCKED, results, i);
+  eg_factors_add_dims(out, node->results, ~UINT32_C(3));
   for (uint32_t i = 0; i < kernel.len; i++)
     eg_factors_add(out, EG_FACTOR_BLOCKED, kernel.data[i]);
 }
@@ -124,18 +113,11 @@ egraph_status eg_infer_max_pool_indices(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-static void block_all(const eg_type *results, uint32_t result_count, eg_factors *out) {
-  for (uint32_t i = 0; i < results->rank; i++) {
-    eg_factor *factor = eg_factors_add_dim(out, EG_FACTOR_BLOCKED, results, i);
-    for (uint32_t r = 1; r < result_count; r++)
-      factor->output_dim[r] = (int8_t)i;
-  }
-}
-
-void eg_factors_max_pool_indices(const eg_typing *node, const eg_type *results,
-                                 uint32_t result_count, eg_factors *out) {
+void eg_factors_max_pool_indices(const eg_typing *node, eg_factors *out) {
   eg_ints kernel = eg_attr_at(node->attrs, EG_A_MAX_POOL_INDICES_KERNEL_SHAPE)->ints;
-  block_all(results, result_count, out);
+  eg_factor *factors = eg_factors_add_dims(out, node->results, UINT32_MAX);
+  for (uint32_t i = 0; i < node->results->rank; i++)
+    factors[i].output_dim[1] = (int8_t)i;
   for (uint32_t i = 0; i < kernel.len; i++)
     eg_factors_add(out, EG_FACTOR_BLOCKED, kernel.data[i]);
 }
@@ -184,20 +166,17 @@ egraph_status eg_infer_max_unpool(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-void eg_factors_max_unpool(const eg_typing *node, const eg_type *results,
-                           uint32_t result_count, eg_factors *out) {
-  (void)node;
-  block_all(results, result_count, out);
-  for (uint32_t i = 0; i < results->rank; i++)
-    out->factor[i].input_dim[1] = (int8_t)i;
+void eg_factors_max_unpool(const eg_typing *node, eg_factors *out) {
+  eg_factor *factors = eg_factors_add_dims(out, node->results, UINT32_MAX);
+  for (uint32_t i = 0; i < node->results->rank; i++)
+    factors[i].input_dim[1] = (int8_t)i;
 }
 
 /// Checks the windows over images of these sizes, and counts the elements and the places
 /// of one.
 static egraph_status count_columns(const eg_typing *node, const int64_t *image,
                                    uint32_t rank, int64_t *taps, int64_t *places) {
-  eg_windows attrs;
-  (void)eg_op_windows(node->attrs, NULL, 0, &attrs);
+  eg_windows attrs = eg_typing_windows(node);
   bool is_block = eg_typing_op(node) == EG_OP_COL2IM;
   EG_TRY(eg_typing_list(node, is_block ? "block_shape" : "kernel_shape", attrs.kernel,
                         rank, 1));
@@ -206,8 +185,7 @@ static egraph_status count_columns(const eg_typing *node, const int64_t *image,
   EG_TRY(eg_typing_list(node, "pads", attrs.pads, 2 * rank, 0));
   *taps = *places = 1;
   for (uint32_t i = 0; i < rank; i++) {
-    eg_window window =
-        eg_window_of(attrs.kernel.data[i], attrs.strides, attrs.pads, attrs.dilations, i);
+    eg_window window = eg_window_of(&attrs, attrs.kernel.data[i], i);
     int64_t count;
     EG_TRY(eg_window_positions(node, &window, image[i], false, &count));
     if (!eg_size_mul(*taps, window.kernel, taps) || !eg_size_mul(*places, count, places))
@@ -248,10 +226,8 @@ egraph_status eg_infer_im2col(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-void eg_factors_im2col(const eg_typing *node, const eg_type *results,
-                       uint32_t result_count, eg_factors *out) {
-  (void)result_count;
-  factor_columns(&node->inputs[0], results, true, out);
+void eg_factors_im2col(const eg_typing *node, eg_factors *out) {
+  factor_columns(&node->inputs[0], node->results, true, out);
 }
 
 egraph_status eg_infer_col2im(const eg_typing *node, eg_type *out) {
@@ -274,29 +250,18 @@ egraph_status eg_infer_col2im(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-void eg_factors_col2im(const eg_typing *node, const eg_type *results,
-                       uint32_t result_count, eg_factors *out) {
-  (void)result_count;
-  factor_columns(results, &node->inputs[0], false, out);
+void eg_factors_col2im(const eg_typing *node, eg_factors *out) {
+  factor_columns(node->results, &node->inputs[0], false, out);
 }
 
 egraph_status eg_infer_lp_norm(const eg_typing *node, eg_type *out) {
-  const eg_type *x = &node->inputs[0];
   int64_t p = eg_attr_at(node->attrs, EG_A_LP_NORM_P)->i;
-  uint32_t axis;
   if (p != 1 && p != 2) return eg_typing_fail(node, "p is %" PRId64 "; it is 1 or 2", p);
-  EG_TRY(eg_typing_axis(node, eg_attr_at(node->attrs, EG_A_LP_NORM_AXIS)->i, x->rank,
-                        &axis));
-  *out = eg_type_of(x->dtype, x->rank, x->dims);
-  return EGRAPH_OK;
+  return eg_infer_softmax(node, out);
 }
 
-void eg_factors_lp_norm(const eg_typing *node, const eg_type *results,
-                        uint32_t result_count, eg_factors *out) {
-  (void)result_count;
-  int64_t axis = eg_attr_at(node->attrs, EG_A_LP_NORM_AXIS)->i;
-  if (axis < 0) axis += results->rank;
-  for (uint32_t i = 0; i < results->rank; i++)
-    eg_factors_add_dim(out, i == axis ? EG_FACTOR_BLOCKED : EG_FACTOR_PARALLEL, results,
-                       i);
+void eg_factors_lp_norm(const eg_typing *node, eg_factors *out) {
+  uint32_t axis =
+      eg_axis_of(node->results, eg_attr_at(node->attrs, EG_A_LP_NORM_AXIS)->i);
+  eg_factors_add_dims(out, node->results, UINT32_C(1) << axis);
 }

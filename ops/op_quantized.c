@@ -78,23 +78,17 @@ egraph_status eg_infer_quantize(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-void eg_factors_quantize(const eg_typing *node, const eg_type *results,
-                         uint32_t result_count, eg_factors *out) {
-  (void)result_count;
+void eg_factors_quantize(const eg_typing *node, eg_factors *out) {
+  const eg_type *results = node->results;
   const eg_type *scale = &node->inputs[1];
   int64_t block = EG_SHARED(node, QUANTIZE_LINEAR, BLOCK_SIZE)->i;
-  int64_t axis = EG_SHARED(node, QUANTIZE_LINEAR, AXIS)->i;
-  if (axis < 0) axis += results->rank;
-  for (uint32_t dim = 0; dim < results->rank; dim++) {
-    bool is_axis = (int64_t)dim == axis;
-    bool is_blocked = block != 0 && is_axis;
-    eg_factor *factor = eg_factors_add_dim(
-        out, is_blocked ? EG_FACTOR_BLOCKED : EG_FACTOR_PARALLEL, results, dim);
-    if (block != 0)
-      factor->input_dim[1] = factor->input_dim[2] = (int8_t)dim;
-    else if (is_axis && !is_scalar(scale))
-      factor->input_dim[1] = factor->input_dim[2] = 0;
-  }
+  uint32_t axis = eg_axis_of(results, EG_SHARED(node, QUANTIZE_LINEAR, AXIS)->i);
+  eg_factor *factors =
+      eg_factors_add_dims(out, results, block != 0 ? UINT32_C(1) << axis : 0);
+  for (uint32_t dim = 0; dim < results->rank && block != 0; dim++)
+    factors[dim].input_dim[1] = factors[dim].input_dim[2] = (int8_t)dim;
+  if (block == 0 && !is_scalar(scale))
+    factors[axis].input_dim[1] = factors[axis].input_dim[2] = 0;
 }
 
 egraph_status eg_infer_dynamic_quantize(const eg_typing *node, eg_type *out) {
@@ -108,11 +102,8 @@ egraph_status eg_infer_dynamic_quantize(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-void eg_factors_dynamic_quantize(const eg_typing *node, const eg_type *results,
-                                 uint32_t result_count, eg_factors *out) {
-  (void)node, (void)result_count;
-  for (uint32_t dim = 0; dim < results->rank; dim++)
-    eg_factors_add_dim(out, EG_FACTOR_BLOCKED, results, dim);
+void eg_factors_dynamic_quantize(const eg_typing *node, eg_factors *out) {
+  eg_factors_add_dims(out, node->results, UINT32_MAX);
 }
 
 // ---- products -----------------------------------------------------------------------
@@ -321,8 +312,6 @@ static void factors_conv(const eg_typing *node, const eg_type *results, eg_facto
   }
 }
 
-void eg_factors_quantized_product(const eg_typing *node, const eg_type *results,
-                                  uint32_t result_count, eg_factors *out) {
-  (void)result_count;
-  (is_conv(node->attrs) ? factors_conv : factors_matmul)(node, results, out);
+void eg_factors_quantized_product(const eg_typing *node, eg_factors *out) {
+  (is_conv(node->attrs) ? factors_conv : factors_matmul)(node, node->results, out);
 }

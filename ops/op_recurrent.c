@@ -173,9 +173,7 @@ static void index_states(const eg_recurrent *r, eg_factor *factor, int dim) {
   index_operand(factor, r->c, dim);
 }
 
-void eg_factors_recurrent(const eg_typing *node, const eg_type *results,
-                          uint32_t result_count, eg_factors *out) {
-  (void)results;
+void eg_factors_recurrent(const eg_typing *node, eg_factors *out) {
   eg_recurrent r =
       eg_recurrent_of(node->attrs, &node->inputs[0], &node->inputs[1], node->count);
   int state = r.is_batch_first ? 0 : 1;
@@ -194,7 +192,7 @@ void eg_factors_recurrent(const eg_typing *node, const eg_type *results,
   hidden->output_dim[0] = 3;
   index_states(&r, direction, 1 - state);
   index_states(&r, hidden, 2);
-  for (uint32_t i = 1; i < result_count; i++) {
+  for (uint32_t i = 1; i < node->result_count; i++) {
     batch->output_dim[i] = (int8_t)state;
     direction->output_dim[i] = (int8_t)(1 - state);
     hidden->output_dim[i] = 2;

@@ -6,28 +6,22 @@
 
 #include "ops/typing.h"
 
-static bool is_reduced(eg_ints axes, uint32_t dim) {
-  for (uint32_t i = 0; i < axes.len; i++)
-    if (axes.data[i] == dim) return true;
-  return false;
-}
-
 // The shape without the axes, or with ones in their place.
-static eg_type reduced_type(const eg_type *x, egraph_dtype dtype, eg_ints axes,
+static eg_type reduced_type(const eg_type *x, egraph_dtype dtype, uint32_t axes,
                             bool keep) {
   eg_type type = {.dtype = dtype};
   for (uint32_t dim = 0; dim < x->rank; dim++) {
-    bool reduced = is_reduced(axes, dim);
+    bool reduced = (axes >> dim & 1) != 0;
     if (!reduced || keep) type.dims[type.rank++] = reduced ? 1 : x->dims[dim];
   }
   return type;
 }
 
-static void add_factors(const eg_type *x, eg_ints axes, bool keep, eg_factor_kind kind,
+static void add_factors(const eg_type *x, uint32_t axes, bool keep, eg_factor_kind kind,
                         eg_factors *out) {
   int8_t result_dim = 0;
   for (uint32_t dim = 0; dim < x->rank; dim++) {
-    bool reduced = is_reduced(axes, dim);
+    bool reduced = (axes >> dim & 1) != 0;
     if (reduced && keep)
       eg_factors_add(out, EG_FACTOR_PARALLEL, 1)->output_dim[0] = result_dim;
     eg_factor *factor =
@@ -53,19 +47,19 @@ egraph_status eg_infer_reduce(const eg_typing *node, eg_type *out) {
   eg_ints axes = EG_SHARED(node, REDUCE_SUM, AXES)->ints;
   EG_TRY(eg_typing_axes(node, axes, x->rank));
   if (eg_typing_op(node) == EG_OP_REDUCE_MEAN) EG_TRY(check_count(node));
-  *out = reduced_type(x, x->dtype, axes, EG_SHARED(node, REDUCE_SUM, KEEPDIMS)->i != 0);
+  *out = reduced_type(x, x->dtype, eg_axis_bits(x, axes),
+                      EG_SHARED(node, REDUCE_SUM, KEEPDIMS)->i != 0);
   return EGRAPH_OK;
 }
 
-void eg_factors_reduce(const eg_typing *node, const eg_type *results,
-                       uint32_t result_count, eg_factors *out) {
-  (void)results, (void)result_count;
+void eg_factors_reduce(const eg_typing *node, eg_factors *out) {
   eg_op op = eg_typing_op(node);
   bool exact_mean = op == EG_OP_REDUCE_MEAN && eg_dtype_is_float(node->inputs[0].dtype);
   eg_factor_kind kind = EG_FACTOR_BLOCKED;
   if (op == EG_OP_REDUCE_SUM || exact_mean) kind = EG_FACTOR_SUM;
   if (op == EG_OP_REDUCE_MAX) kind = EG_FACTOR_MAX;
-  add_factors(&node->inputs[0], EG_SHARED(node, REDUCE_SUM, AXES)->ints,
+  const eg_type *x = &node->inputs[0];
+  add_factors(x, eg_axis_bits(x, EG_SHARED(node, REDUCE_SUM, AXES)->ints),
               EG_SHARED(node, REDUCE_SUM, KEEPDIMS)->i != 0, kind, out);
   if (op == EG_OP_REDUCE_SUM || exact_mean) out->linear = eg_operand_bits(1);
 }
@@ -77,19 +71,16 @@ egraph_status eg_infer_arg_reduce(const eg_typing *node, eg_type *out) {
   if (x->dims[axis] == 0)
     return eg_typing_fail(node, "axis %u of %s has no element to choose", axis,
                           eg_type_text_of(x).text);
-  eg_ints axes = {.data = (int64_t[]){axis}, .len = 1};
-  *out = reduced_type(x, EGRAPH_INT64, axes, EG_SHARED(node, ARG_MAX, KEEPDIMS)->i != 0);
+  *out = reduced_type(x, EGRAPH_INT64, UINT32_C(1) << axis,
+                      EG_SHARED(node, ARG_MAX, KEEPDIMS)->i != 0);
   return EGRAPH_OK;
 }
 
-void eg_factors_arg_reduce(const eg_typing *node, const eg_type *results,
-                           uint32_t result_count, eg_factors *out) {
-  (void)results, (void)result_count;
+void eg_factors_arg_reduce(const eg_typing *node, eg_factors *out) {
   const eg_type *x = &node->inputs[0];
-  int64_t axis = EG_SHARED(node, ARG_MAX, AXIS)->i;
-  if (axis < 0) axis += x->rank;
-  add_factors(x, (eg_ints){.data = &axis, .len = 1},
-              EG_SHARED(node, ARG_MAX, KEEPDIMS)->i != 0, EG_FACTOR_BLOCKED, out);
+  uint32_t axis = eg_axis_of(x, EG_SHARED(node, ARG_MAX, AXIS)->i);
+  add_factors(x, UINT32_C(1) << axis, EG_SHARED(node, ARG_MAX, KEEPDIMS)->i != 0,
+              EG_FACTOR_BLOCKED, out);
 }
 
 egraph_status eg_infer_top_k(const eg_typing *node, eg_type *out) {
@@ -102,7 +93,7 @@ egraph_status eg_infer_top_k(const eg_typing *node, eg_type *out) {
     return eg_typing_fail(node,
                           "k is %" PRId64 " but axis %u of %s has %" PRId64 " elements",
                           k, axis, eg_type_text_of(x).text, x->dims[axis]);
-  out[0] = eg_type_of(x->dtype, x->rank, x->dims);
+  out[0] = eg_type_like(x);
   out[0].dims[axis] = k;
   out[1] = out[0];
   out[1].dtype = EGRAPH_INT64;
@@ -110,33 +101,16 @@ egraph_status eg_infer_top_k(const eg_typing *node, eg_type *out) {
 }
 
 // The factor of the axis has the operand's size: all of it is searched.
-void eg_factors_top_k(const eg_typing *node, const eg_type *results,
-                      uint32_t result_count, eg_factors *out) {
-  (void)results, (void)result_count;
+void eg_factors_top_k(const eg_typing *node, eg_factors *out) {
   const eg_type *x = &node->inputs[0];
-  int64_t axis = eg_attr_at(node->attrs, EG_A_TOP_K_AXIS)->i;
-  uint32_t blocked = (uint32_t)(axis < 0 ? axis + x->rank : axis);
-  for (uint32_t dim = 0; dim < x->rank; dim++) {
-    eg_factor_kind kind = dim == blocked ? EG_FACTOR_BLOCKED : EG_FACTOR_PARALLEL;
-    eg_factors_add_dim(out, kind, x, dim)->output_dim[1] = (int8_t)dim;
-  }
+  uint32_t axis = eg_axis_of(x, eg_attr_at(node->attrs, EG_A_TOP_K_AXIS)->i);
+  eg_factor *factors = eg_factors_add_dims(out, x, UINT32_C(1) << axis);
+  for (uint32_t dim = 0; dim < x->rank; dim++)
+    factors[dim].output_dim[1] = (int8_t)dim;
 }
 
-egraph_status eg_infer_cum_sum(const eg_typing *node, eg_type *out) {
-  const eg_type *x = &node->inputs[0];
-  uint32_t axis;
-  EG_TRY(eg_typing_axis(node, EG_SHARED(node, CUM_SUM, AXIS)->i, x->rank, &axis));
-  *out = eg_type_of(x->dtype, x->rank, x->dims);
-  return EGRAPH_OK;
-}
-
-void eg_factors_cum_sum(const eg_typing *node, const eg_type *results,
-                        uint32_t result_count, eg_factors *out) {
-  (void)result_count;
-  int64_t axis = EG_SHARED(node, CUM_SUM, AXIS)->i;
-  uint32_t blocked = (uint32_t)(axis < 0 ? axis + results->rank : axis);
-  for (uint32_t dim = 0; dim < results->rank; dim++)
-    eg_factors_add_dim(out, dim == blocked ? EG_FACTOR_BLOCKED : EG_FACTOR_PARALLEL,
-                       results, dim);
+void eg_factors_cum_sum(const eg_typing *node, eg_factors *out) {
+  uint32_t axis = eg_axis_of(node->results, EG_SHARED(node, CUM_SUM, AXIS)->i);
+  eg_factors_add_dims(out, node->results, UINT32_C(1) << axis);
   if (eg_typing_op(node) == EG_OP_CUM_SUM) out->linear = eg_operand_bits(1);
 }

@@ -17,10 +17,8 @@
 static egraph_status infer_reshape(const eg_typing *node, eg_type *out) {
   const eg_type *x = &node->inputs[0];
   eg_ints shape = eg_attr_at(node->attrs, EG_A_RESHAPE_SHAPE)->ints;
-  if (shape.len > EGRAPH_MAX_RANK)
-    return eg_typing_fail(node, "the shape has %u dimensions; at most %d are supported",
-                          shape.len, EGRAPH_MAX_RANK);
-  eg_type type = eg_type_of(x->dtype, shape.len, shape.data);
+  eg_type type;
+  EG_TRY(eg_typing_shape(node, x->dtype, shape, &type));
   egraph_status status = eg_type_check(&type);
   if (status != EGRAPH_OK) return eg_fail_context(status, "%s: shape", node->info->name);
   if (!eg_size_agree(eg_type_elements(&type), eg_type_elements(x)))
@@ -137,13 +135,11 @@ static void block_group(eg_factors *out, side *in, side *result) {
   } while (used_in != used_result && (has_more(in) || has_more(result)));
 }
 
-void eg_factors_reshape(const eg_typing *node, const eg_type *results,
-                        uint32_t result_count, eg_factors *out) {
-  (void)result_count;
-  side in = {.type = &node->inputs[0]}, result = {.type = results};
+void eg_factors_reshape(const eg_typing *node, eg_factors *out) {
+  side in = {.type = &node->inputs[0]}, result = {.type = node->results};
   in.left = has_more(&in) ? in.type->dims[0] : 0;
   result.left = has_more(&result) ? result.type->dims[0] : 0;
-  bool empty = eg_type_elements(results) == 0;
+  bool empty = eg_type_elements(node->results) == 0;
   out->linear = eg_operand_bits(1);
   while (has_more(&in) && has_more(&result)) {
     if (in.left == result.left) {

@@ -23,7 +23,7 @@ egraph_status eg_infer_grid_sample(const eg_typing *node, eg_type *out) {
   if (grid->dims[0] != x->dims[0] || grid->dims[x->rank - 1] != x->rank - 2)
     return eg_typing_fail(node, "places %s do not fit images %s",
                           eg_type_text_of(grid).text, eg_type_text_of(x).text);
-  *out = eg_type_of(x->dtype, x->rank, x->dims);
+  *out = eg_type_like(x);
   for (uint32_t i = 2; i < x->rank; i++) {
     if (x->dims[i] == 0)
       return eg_typing_fail(node, "images %s are empty", eg_type_text_of(x).text);
@@ -32,9 +32,8 @@ egraph_status eg_infer_grid_sample(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-void eg_factors_grid_sample(const eg_typing *node, const eg_type *results,
-                            uint32_t result_count, eg_factors *out) {
-  (void)result_count;
+void eg_factors_grid_sample(const eg_typing *node, eg_factors *out) {
+  const eg_type *results = node->results;
   const eg_type *x = &node->inputs[0];
   eg_factors_add_dim(out, EG_FACTOR_PARALLEL, results, 0)->input_dim[1] = 0;
   eg_factors_add_dim(out, EG_FACTOR_PARALLEL, results, 1);
@@ -70,9 +69,8 @@ egraph_status eg_infer_roi_align(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-void eg_factors_roi_align(const eg_typing *node, const eg_type *results,
-                          uint32_t result_count, eg_factors *out) {
-  (void)result_count;
+void eg_factors_roi_align(const eg_typing *node, eg_factors *out) {
+  const eg_type *results = node->results;
   const eg_type *x = &node->inputs[0];
   eg_factor *region = eg_factors_add(out, EG_FACTOR_PARALLEL, results->dims[0]);
   region->output_dim[0] = region->input_dim[1] = region->input_dim[2] = 0;
@@ -265,9 +263,8 @@ static int64_t repeats(const eg_typing *node, const eg_type *y, uint32_t dim) {
   return is_even && rounds && axis.scale == (float)times ? times : 0;
 }
 
-void eg_factors_resize(const eg_typing *node, const eg_type *results,
-                       uint32_t result_count, eg_factors *out) {
-  (void)result_count;
+void eg_factors_resize(const eg_typing *node, eg_factors *out) {
+  const eg_type *results = node->results;
   const eg_type *x = &node->inputs[0];
   bool fills =
       eg_attr_at(node->attrs, EG_A_RESIZE_EXTRAPOLATION_VALUE)->f != 0.0 &&

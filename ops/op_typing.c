@@ -8,8 +8,7 @@
 
 typedef struct family {
   egraph_status (*infer)(const eg_typing *node, eg_type *out);
-  void (*factors)(const eg_typing *node, const eg_type *results, uint32_t result_count,
-                  eg_factors *out);
+  void (*factors)(const eg_typing *node, eg_factors *out);
 } family;
 
 static const family families[EG_OP_COUNT] = {
@@ -124,11 +123,12 @@ egraph_status eg_op_infer(const eg_attrs *attrs, const eg_type *inputs, uint32_t
 egraph_status eg_op_factors(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
                             eg_factors *out) {
   eg_typing node = typing_of(attrs, inputs, count);
-  uint32_t result_count = eg_op_results(attrs);
   eg_type few[FEW_RESULTS];
   eg_factors factors = {.count = 0};
-  if (result_count <= FEW_RESULTS) {
+  node.result_count = eg_op_results(attrs);
+  if (node.result_count <= FEW_RESULTS) {
     EG_TRY(eg_op_infer(attrs, inputs, count, few));
+    node.results = few;
   } else {
     // A split into many parts is checked without storing them; its factors follow from
     // its operand's dimensions.
@@ -136,8 +136,7 @@ egraph_status eg_op_factors(const eg_attrs *attrs, const eg_type *inputs, uint32
     EG_TRY(check_dtype(&node));
     EG_TRY(families[attrs->op].infer(&node, NULL));
   }
-  families[attrs->op].factors(&node, result_count <= FEW_RESULTS ? few : inputs,
-                              result_count, &factors);
+  families[attrs->op].factors(&node, &factors);
   *out = factors;
   return EGRAPH_OK;
 }

@@ -295,6 +295,14 @@ void eg_op_axis_from_front(eg_op op, uint32_t rank, eg_attr *slots);
 /// results are 0 only by underflow.
 bool eg_op_makes_products(eg_op op);
 
+/// A bit per dimension of a type: set for those in `axes`, which may count from the end.
+static inline uint32_t eg_axis_bits(const eg_type *type, eg_ints axes) {
+  uint32_t bits = 0;
+  for (uint32_t i = 0; i < axes.len; i++)
+    bits |= UINT32_C(1) << eg_axis_of(type, axes.data[i]);
+  return bits;
+}
+
 /// The value of a slot: eg_attr_at(attrs, EG_A_CONV_STRIDES)->ints. Asserts that it
 /// is attrs' operator.
 const eg_attr *eg_attr_at(const eg_attrs *attrs, eg_attr_slot slot);

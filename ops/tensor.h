@@ -42,6 +42,10 @@ typedef struct eg_type {
 
 /// Row-major type. rank <= EGRAPH_MAX_RANK (asserted).
 eg_type eg_type_of(egraph_dtype dtype, uint32_t rank, const int64_t *dims);
+/// The row-major type with the element type and shape of another one.
+static inline eg_type eg_type_like(const eg_type *type) {
+  return eg_type_of(type->dtype, type->rank, type->dims);
+}
 bool eg_type_same(const eg_type *a, const eg_type *b);       // layout included
 bool eg_type_same_shape(const eg_type *a, const eg_type *b); // dims only
 /// Fails with EGRAPH_E_TYPE on a negative dimension or when the bytes overflow.
@@ -58,6 +62,10 @@ size_t eg_type_bytes(const eg_type *type);
 /// Strides in elements, as the tensor is stored; out: [rank]. The type is checked, and
 /// its format has no blocks (asserted).
 void eg_type_strides(const eg_type *type, int64_t *out);
+/// The number of an axis that may count from the end.
+static inline uint32_t eg_axis_of(const eg_type *type, int64_t axis) {
+  return (uint32_t)(axis < 0 ? axis + (int64_t)type->rank : axis);
+}
 uint64_t eg_type_hash(const eg_type *type);
 /// "float32[1,64,56,56]", with "@nhwc" appended for a format other than plain.
 egraph_status eg_type_print(eg_text *text, const eg_type *type);

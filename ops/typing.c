@@ -76,6 +76,22 @@ egraph_status eg_typing_list(const eg_typing *node, const char *name, eg_ints li
   return EGRAPH_OK;
 }
 
+egraph_status eg_typing_indices(const eg_typing *node) {
+  egraph_dtype dtype = node->inputs[1].dtype;
+  if (dtype == EGRAPH_INT64 || dtype == EGRAPH_INT32) return EGRAPH_OK;
+  return eg_typing_fail(node, "indices are %s; they must be int32 or int64",
+                        eg_dtype_name(dtype));
+}
+
+egraph_status eg_typing_shape(const eg_typing *node, egraph_dtype dtype, eg_ints shape,
+                              eg_type *out) {
+  if (shape.len > EGRAPH_MAX_RANK)
+    return eg_typing_fail(node, "the shape has %u dimensions; at most %d are supported",
+                          shape.len, EGRAPH_MAX_RANK);
+  *out = eg_type_of(dtype, shape.len, shape.data);
+  return EGRAPH_OK;
+}
+
 egraph_status eg_typing_axes(const eg_typing *node, eg_ints axes, uint32_t rank) {
   int64_t least = 0;
   for (uint32_t i = 0; i < axes.len; i++) {
@@ -211,6 +227,16 @@ eg_factor *eg_factors_add_dim(eg_factors *factors, eg_factor_kind kind,
   eg_factor *factor = eg_factors_add(factors, kind, result->dims[dim]);
   factor->input_dim[0] = factor->output_dim[0] = (int8_t)dim;
   return factor;
+}
+
+eg_factor *eg_factors_add_dims(eg_factors *factors, const eg_type *result,
+                               uint32_t blocked) {
+  eg_factor *first = &factors->factor[factors->count];
+  for (uint32_t dim = 0; dim < result->rank; dim++)
+    eg_factors_add_dim(factors,
+                       (blocked >> dim & 1) != 0 ? EG_FACTOR_BLOCKED : EG_FACTOR_PARALLEL,
+                       result, dim);
+  return first;
 }
 
 void eg_factors_add_pointwise(const eg_typing *node, const eg_type *result,

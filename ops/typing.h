@@ -13,20 +13,30 @@
 #define EG_OPS_TYPING_H
 
 #include "base/status.h"
+#include "ops/meaning.h"
 #include "ops/ops.h"
 
-/// A node as the families see it.
+/// A node as the families see it; its results are there for factors only.
 typedef struct eg_typing {
   const eg_attrs *attrs;
   const eg_op_info *info;
   const eg_type *inputs;
   uint32_t count;
+  const eg_type *results;
+  uint32_t result_count;
 } eg_typing;
+
+// Families that share a function.
+#define eg_infer_part eg_infer_leaf
+#define eg_infer_opaque eg_infer_leaf
+#define eg_infer_cum_sum eg_infer_softmax
+#define eg_factors_part eg_factors_leaf
+#define eg_factors_opaque eg_factors_leaf
+#define eg_factors_bit_cast eg_factors_classify
 
 #define EG_OP(ID, NAME, ONNX, MIN, MAX, RESULTS, FAMILY, ...)                            \
   egraph_status eg_infer_##FAMILY(const eg_typing *node, eg_type *out);                  \
-  void eg_factors_##FAMILY(const eg_typing *node, const eg_type *results,                \
-                           uint32_t result_count, eg_factors *out);
+  void eg_factors_##FAMILY(const eg_typing *node, eg_factors *out);
 #include "ops/op_table.def"
 
 // ---- messages -------------------------------------------------------------------
@@ -60,6 +70,11 @@ egraph_status eg_typing_list(const eg_typing *node, const char *name, eg_ints li
 /// size, the next slot the part's first entry; both are 0 for a whole axis.
 /// (op_movement.c)
 egraph_status eg_typing_entries(const eg_typing *node, eg_attr_slot whole, int64_t size);
+/// Checks that operand 1 is of indices.
+egraph_status eg_typing_indices(const eg_typing *node);
+/// A type with the dimensions of an attribute.
+egraph_status eg_typing_shape(const eg_typing *node, egraph_dtype dtype, eg_ints shape,
+                              eg_type *out);
 /// Checks that axes are ascending, distinct and within [0, rank).
 egraph_status eg_typing_axes(const eg_typing *node, eg_ints axes, uint32_t rank);
 /// True when `type` broadcasts to `to` without changing it (aligned at
@@ -90,15 +105,26 @@ egraph_status eg_window_positions(const eg_typing *node, const eg_window *window
 /// accept such sizes.
 egraph_status eg_window_fits(const eg_typing *node, const eg_window *window,
                              int64_t size);
-/// Begin and end padding of spatial dimension i of n, from ONNX's order (all
-/// begins, then all ends).
-static inline eg_window eg_window_of(int64_t kernel, eg_ints strides, eg_ints pads,
-                                     eg_ints dilations, uint32_t i) {
+/// The lists that describe the window of a node, from its attributes.
+static inline eg_windows eg_typing_windows(const eg_typing *node) {
+  eg_windows lists;
+  (void)eg_op_windows(node->attrs, NULL, 0, &lists);
+  return lists;
+}
+/// The window along spatial dimension i; pads are in ONNX's order (all begins, then all
+/// ends).
+static inline eg_window eg_window_of(const eg_windows *lists, int64_t kernel,
+                                     uint32_t i) {
   return (eg_window){.kernel = kernel,
-                     .stride = strides.data[i],
-                     .pad_begin = pads.data[i],
-                     .pad_end = pads.data[i + strides.len],
-                     .dilation = dilations.len == 0 ? 1 : dilations.data[i]};
+                     .stride = lists->strides.data[i],
+                     .pad_begin = lists->pads.data[i],
+                     .pad_end = lists->pads.data[i + lists->strides.len],
+                     .dilation =
+                         lists->dilations.len == 0 ? 1 : lists->dilations.data[i]};
+}
+/// The groups of channels of a convolution.
+static inline int64_t eg_typing_groups(const eg_typing *node) {
+  return eg_attr_of_role(node->attrs, EG_AR_GROUPS)->i;
 }
 
 // ---- factors --------------------------------------------------------------------
@@ -108,6 +134,10 @@ eg_factor *eg_factors_add(eg_factors *factors, eg_factor_kind kind, int64_t size
 /// One factor for dimension `dim` of both operand 0 and result 0, of the result's size.
 eg_factor *eg_factors_add_dim(eg_factors *factors, eg_factor_kind kind,
                               const eg_type *result, uint32_t dim);
+/// One such factor per dimension of `result`: BLOCKED where the bit of a dimension is set
+/// in `blocked`, PARALLEL elsewhere. Returns the factor of dimension 0.
+eg_factor *eg_factors_add_dims(eg_factors *factors, const eg_type *result,
+                               uint32_t blocked);
 /// One parallel factor per dimension of `result`, indexing every operand that is
 /// not stretched there.
 void eg_factors_add_pointwise(const eg_typing *node, const eg_type *result,

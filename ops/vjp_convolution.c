@@ -15,12 +15,10 @@ typedef struct window_attrs {
 } window_attrs;
 
 static window_attrs window_attrs_of(const eg_vjp *v) {
-  bool conv = v->attrs->op == EG_OP_CONV;
-  return (window_attrs){
-      .strides = *EG_VJP_SHARED(v, CONV, STRIDES),
-      .pads = *EG_VJP_SHARED(v, CONV, PADS),
-      .dilations = *EG_VJP_SHARED(v, CONV, DILATIONS),
-      .group = *eg_attr_at(v->attrs, conv ? EG_A_CONV_GROUP : EG_A_CONV_TRANSPOSE_GROUP)};
+  return (window_attrs){.strides = *EG_VJP_SHARED(v, CONV, STRIDES),
+                        .pads = *EG_VJP_SHARED(v, CONV, PADS),
+                        .dilations = *EG_VJP_SHARED(v, CONV, DILATIONS),
+                        .group = *eg_attr_of_role(v->attrs, EG_AR_GROUPS)};
 }
 
 static eg_ref grad_weight(const eg_vjp *v, const window_attrs *attrs, eg_ref x,
@@ -46,9 +44,11 @@ static eg_ref conv_data(const eg_vjp *v, const window_attrs *attrs, eg_ref d) {
   const eg_type *x = eg_vjp_type(v, X), *w = eg_vjp_type(v, W);
   const eg_type *y = eg_build_type(v->b, v->results[0]);
   int64_t extra[EGRAPH_MAX_RANK];
+  const eg_windows lists = {.strides = attrs->strides.ints,
+                            .pads = attrs->pads.ints,
+                            .dilations = attrs->dilations.ints};
   for (uint32_t i = 0; i + 2 < x->rank; i++) {
-    eg_window window = eg_window_of(w->dims[i + 2], attrs->strides.ints, attrs->pads.ints,
-                                    attrs->dilations.ints, i);
+    eg_window window = eg_window_of(&lists, w->dims[i + 2], i);
     int64_t reach;
     (void)eg_window_reach(&window, &reach); // inference checked it
     extra[i] = x->dims[i + 2] + window.pad_begin + window.pad_end - reach -
@@ -83,10 +83,8 @@ static eg_ref conv_transpose_data(const eg_vjp *v, const window_attrs *attrs, eg
   eg_ref wide =
       eg_build_node(v->b, EG_OP_CONV, slots, (const eg_ref[]){d, v->inputs[W]}, 2);
   if (eg_type_same_shape(eg_build_type(v->b, wide), x)) return wide;
-  int64_t starts[EGRAPH_MAX_RANK] = {0}, steps[EGRAPH_MAX_RANK];
-  for (uint32_t i = 0; i < EGRAPH_MAX_RANK; i++)
-    steps[i] = 1;
-  return eg_build_slice(v->b, wide, starts, x->dims, steps);
+  const int64_t starts[EGRAPH_MAX_RANK] = {0};
+  return eg_build_slice(v->b, wide, starts, x->dims, NULL);
 }
 
 void eg_vjp_conv_transpose(const eg_vjp *v) {

@@ -24,16 +24,14 @@ void eg_vjp_transpose(const eg_vjp *v) {
 
 static egraph_status concat_rule(const eg_vjp *v, eg_arena *arena) {
   const eg_type *y = eg_build_type(v->b, v->results[0]);
-  int64_t axis = eg_attr_at(v->attrs, EG_A_CONCAT_AXIS)->i, *sizes;
+  uint32_t axis = eg_axis_of(y, eg_attr_at(v->attrs, EG_A_CONCAT_AXIS)->i);
+  int64_t *sizes;
   eg_ref *parts;
-  if (axis < 0) axis += y->rank;
   EG_TRY(eg_arena_alloc(arena, v->input_count, sizeof *sizes, &sizes));
   EG_TRY(eg_arena_alloc(arena, v->input_count, sizeof *parts, &parts));
   for (uint32_t i = 0; i < v->input_count; i++)
     sizes[i] = eg_vjp_type(v, i)->dims[axis];
-  const eg_attr slots[] = {
-      {.kind = EG_ATTR_INT, .i = axis},
-      {.kind = EG_ATTR_INTS, .ints = {.data = sizes, .len = v->input_count}}};
+  const eg_attr slots[] = {eg_int_attr(axis), eg_ints_attr(sizes, v->input_count)};
   eg_build_results(v->b, EG_OP_SPLIT, slots, v->cotangents, 1, parts);
   for (uint32_t i = 0; i < v->input_count; i++)
     if (v->wanted[i]) v->out[i] = parts[i];
@@ -71,16 +69,14 @@ static eg_ref spread_over_axis(const eg_vjp *v, eg_ref x, uint32_t dim, int64_t 
   assert(step >= 1);
   eg_builder *b = v->b;
   eg_type type = *eg_build_type(b, x);
-  int64_t wide[EGRAPH_MAX_RANK], zeros[EGRAPH_MAX_RANK] = {0},
-                                 ends[EGRAPH_MAX_RANK] = {0}, ones[EGRAPH_MAX_RANK];
+  int64_t wide[EGRAPH_MAX_RANK];
+  int64_t zeros[EGRAPH_MAX_RANK] = {0}, ends[EGRAPH_MAX_RANK] = {0};
   if (type.rank == EGRAPH_MAX_RANK) {
     eg_vjp_refuse(v, "with steps for tensors of the highest rank; reshape it first");
     return EG_REF_NONE;
   }
-  for (uint32_t i = 0; i <= type.rank; i++) {
+  for (uint32_t i = 0; i <= type.rank; i++)
     wide[i] = i <= dim ? type.dims[i] : i == dim + 1 ? 1 : type.dims[i - 1];
-    ones[i] = 1;
-  }
   eg_ref apart = eg_build_reshape(b, x, type.rank + 1, wide);
   ends[dim + 1] = step - 1;
   eg_ref padded = eg_build_pad(b, apart, zeros, ends);
@@ -88,7 +84,7 @@ static eg_ref spread_over_axis(const eg_vjp *v, eg_ref x, uint32_t dim, int64_t 
   type.dims[dim] *= step;
   eg_ref flat = eg_build_reshape(b, padded, type.rank, type.dims);
   type.dims[dim] = kept;
-  return eg_build_slice(b, flat, zeros, type.dims, ones);
+  return eg_build_slice(b, flat, zeros, type.dims, NULL);
 }
 
 static eg_ref reverse(eg_builder *b, eg_ref x, uint32_t dim) {
@@ -233,16 +229,14 @@ void eg_vjp_resize(const eg_vjp *v) {
 void eg_vjp_pad(const eg_vjp *v) {
   const eg_type *x = eg_vjp_type(v, 0);
   eg_ints pads = eg_attr_at(v->attrs, EG_A_PAD_PADS)->ints;
-  int64_t ends[EGRAPH_MAX_RANK], steps[EGRAPH_MAX_RANK];
+  int64_t ends[EGRAPH_MAX_RANK];
   if (eg_attr_at(v->attrs, EG_A_PAD_MODE)->i != 0) {
     v->out[0] = back_through_matrices(v, keeps_size, pad_along);
     return;
   }
-  for (uint32_t i = 0; i < x->rank; i++) {
+  for (uint32_t i = 0; i < x->rank; i++)
     ends[i] = pads.data[i] + x->dims[i];
-    steps[i] = 1;
-  }
-  v->out[0] = eg_build_slice(v->b, v->cotangents[0], pads.data, ends, steps);
+  v->out[0] = eg_build_slice(v->b, v->cotangents[0], pads.data, ends, NULL);
 }
 
 // ---- copies ---------------------------------------------------------------------
@@ -276,10 +270,8 @@ void eg_vjp_expand(const eg_vjp *v) {
 
 void eg_vjp_gather(const eg_vjp *v) {
   const eg_type *x = eg_vjp_type(v, 0);
-  int64_t axis = eg_attr_at(v->attrs, EG_A_GATHER_AXIS)->i;
-  if (axis < 0) axis += x->rank;
-  const eg_attr slots[] = {{.kind = EG_ATTR_INT, .i = axis},
-                           {.kind = EG_ATTR_INT, .i = x->dims[axis]},
+  uint32_t axis = eg_axis_of(x, eg_attr_at(v->attrs, EG_A_GATHER_AXIS)->i);
+  const eg_attr slots[] = {eg_int_attr(axis), eg_int_attr(x->dims[axis]),
                            *eg_attr_at(v->attrs, EG_A_GATHER_WHOLE),
                            *eg_attr_at(v->attrs, EG_A_GATHER_FIRST)};
   v->out[0] = eg_build_node(v->b, EG_OP_GATHER_GRAD, slots,
@@ -288,13 +280,12 @@ void eg_vjp_gather(const eg_vjp *v) {
 
 void eg_vjp_enlarge(const eg_vjp *v) {
   const eg_type *x = eg_vjp_type(v, 0), *y = eg_build_type(v->b, v->results[0]);
-  int64_t starts[EGRAPH_MAX_RANK], ends[EGRAPH_MAX_RANK], steps[EGRAPH_MAX_RANK];
+  int64_t starts[EGRAPH_MAX_RANK], ends[EGRAPH_MAX_RANK];
   for (uint32_t i = 0; i < x->rank; i++) {
     starts[i] = (y->dims[i] - x->dims[i]) / 2;
     ends[i] = starts[i] + x->dims[i];
-    steps[i] = 1;
   }
-  v->out[0] = eg_build_slice(v->b, v->cotangents[0], starts, ends, steps);
+  v->out[0] = eg_build_slice(v->b, v->cotangents[0], starts, ends, NULL);
 }
 
 // ---- elements at indices ------------------------------------------------------------
@@ -304,25 +295,22 @@ void eg_vjp_trilu(const eg_vjp *v) {
 }
 
 // Adds every cotangent at the place of its element.
-static eg_ref scatter_back(const eg_vjp *v, eg_op op, const eg_attr *slots) {
-  const eg_ref zeros = eg_build_fill(v->b, eg_vjp_type(v, 0), 0);
-  return eg_build_node(v->b, op, slots,
-                       (const eg_ref[]){zeros, v->inputs[1], v->cotangents[0]}, 3);
-}
-
-void eg_vjp_gather_elements(const eg_vjp *v) {
+static void scatter_back(const eg_vjp *v, eg_op op) {
   enum { ADD = 1 };
   const eg_attr slots[] = {{.kind = EG_ATTR_SYMBOL, .i = ADD}, v->attrs->slots[0]};
-  if (v->wanted[0]) v->out[0] = scatter_back(v, EG_OP_SCATTER_ELEMENTS, slots);
+  if (!v->wanted[0]) return;
+  const eg_ref zeros = eg_build_fill(v->b, eg_vjp_type(v, 0), 0);
+  v->out[0] = eg_build_node(v->b, op, slots,
+                            (const eg_ref[]){zeros, v->inputs[1], v->cotangents[0]}, 3);
 }
 
+void eg_vjp_gather_elements(const eg_vjp *v) { scatter_back(v, EG_OP_SCATTER_ELEMENTS); }
+
 void eg_vjp_gather_nd(const eg_vjp *v) {
-  enum { ADD = 1 };
-  const eg_attr slot = {.kind = EG_ATTR_SYMBOL, .i = ADD};
   if (eg_attr_at(v->attrs, EG_A_GATHER_ND_BATCH_DIMS)->i != 0)
     eg_vjp_refuse(v, "with batch dimensions; gather without them");
-  else if (v->wanted[0])
-    v->out[0] = scatter_back(v, EG_OP_SCATTER_ND, &slot);
+  else
+    scatter_back(v, EG_OP_SCATTER_ND);
 }
 
 // Reversing twice changes nothing.

@@ -23,13 +23,10 @@ eg_ref eg_vjp_share(eg_builder *b, eg_ref x, eg_ref y, eg_ref d, uint32_t dims) 
 void eg_vjp_reduce(const eg_vjp *v) {
   eg_builder *b = v->b;
   const eg_type *x = eg_vjp_type(v, 0);
-  eg_ints axes = EG_VJP_SHARED(v, REDUCE_SUM, AXES)->ints;
-  uint32_t dims = 0;
+  uint32_t dims = eg_axis_bits(x, EG_VJP_SHARED(v, REDUCE_SUM, AXES)->ints);
   int64_t count = 1;
-  for (uint32_t i = 0; i < axes.len; i++) {
-    dims |= UINT32_C(1) << axes.data[i];
-    count *= x->dims[axes.data[i]];
-  }
+  for (uint32_t i = 0; i < x->rank; i++)
+    if ((dims >> i & 1) != 0) count *= x->dims[i];
   eg_op op = (eg_op)v->attrs->op;
   eg_ref d = with_ones(b, v->cotangents[0], x, dims);
   if (op == EG_OP_REDUCE_SUM) {
@@ -57,9 +54,8 @@ void eg_vjp_cum_sum(const eg_vjp *v) {
     eg_vjp_refuse(v, NULL);
     return;
   }
-  eg_attr slots[] = {v->attrs->slots[AXIS], v->attrs->slots[EXCLUSIVE],
-                     v->attrs->slots[REVERSE]};
-  slots[REVERSE].i = slots[REVERSE].i == 0;
+  const eg_attr slots[] = {v->attrs->slots[AXIS], v->attrs->slots[EXCLUSIVE],
+                           eg_int_attr(v->attrs->slots[REVERSE].i == 0)};
   v->out[0] = eg_build_node(v->b, EG_OP_CUM_SUM, slots, &v->cotangents[0], 1);
 }
 
@@ -67,8 +63,7 @@ void eg_vjp_cum_sum(const eg_vjp *v) {
 void eg_vjp_top_k(const eg_vjp *v) {
   eg_builder *b = v->b;
   const eg_type *x = eg_vjp_type(v, 0), *y = eg_build_type(b, v->results[0]);
-  int64_t axis = eg_attr_at(v->attrs, EG_A_TOP_K_AXIS)->i;
-  if (axis < 0) axis += x->rank;
+  uint32_t axis = eg_axis_of(x, eg_attr_at(v->attrs, EG_A_TOP_K_AXIS)->i);
   if (x->rank == EGRAPH_MAX_RANK) {
     eg_vjp_refuse(v, "for tensors of the highest rank; reshape the operand first");
     return;
@@ -134,8 +129,7 @@ static eg_ref sum_channels(eg_builder *b, eg_ref d, const eg_type *x) {
 }
 
 static eg_ref sum_product(eg_builder *b, eg_ref d, eg_ref n, const eg_type *x) {
-  eg_ref product = EG_BUILD(b, EG_OP_MUL, d, n);
-  return sum_channels(b, product, x);
+  return sum_channels(b, EG_BUILD(b, EG_OP_MUL, d, n), x);
 }
 
 // A group is a row: x as [N, groups, members].
@@ -152,8 +146,7 @@ void eg_vjp_group_norm(const eg_vjp *v) {
   for (uint32_t i = 2; i < x->rank; i++)
     dims[2] *= x->dims[i];
   eg_ref d = v->cotangents[0];
-  const eg_attr slots[] = {{.kind = EG_ATTR_INT, .i = 2},
-                           {.kind = EG_ATTR_FLOAT, .f = epsilon}};
+  const eg_attr slots[] = {eg_int_attr(2), {.kind = EG_ATTR_FLOAT, .f = epsilon}};
   const eg_type row = eg_type_of(x->dtype, 1, dims + 2);
   eg_ref flat = EG_REF_NONE;
   if (v->wanted[X] || v->wanted[SCALE]) flat = eg_build_reshape(b, v->inputs[X], 3, dims);
@@ -206,8 +199,7 @@ void eg_vjp_batch_norm(const eg_vjp *v) {
 void eg_vjp_softmax(const eg_vjp *v) {
   eg_builder *b = v->b;
   const eg_type *x = eg_vjp_type(v, X);
-  int64_t axis = EG_VJP_SHARED(v, SOFTMAX, AXIS)->i;
-  uint32_t dims = UINT32_C(1) << (axis < 0 ? axis + x->rank : axis);
+  uint32_t dims = UINT32_C(1) << eg_axis_of(x, EG_VJP_SHARED(v, SOFTMAX, AXIS)->i);
   eg_ref d = v->cotangents[0], y = v->results[0];
   bool is_log = v->attrs->op == EG_OP_LOG_SOFTMAX;
   eg_ref terms = is_log ? d : EG_BUILD(b, EG_OP_MUL, d, y);

@@ -198,23 +198,32 @@ static egraph_status ask_caller(const eg_cost_model *model, const eg_node_spec *
   return EGRAPH_OK;
 }
 
+static eg_profile_entry stored_entry(const entry *e, const char *text, double seconds,
+                                     const eg_evidence *evidence) {
+  return (eg_profile_entry){.spec = text,
+                            .op = eg_op_info_of(e->point.op)->name,
+                            .formatted = e->point.formatted,
+                            .flops = e->point.flops,
+                            .bytes = e->point.bytes,
+                            .seconds = seconds,
+                            .evidence = *evidence};
+}
+
+static void take_measurement(entry *e, const eg_profile_entry *stored) {
+  e->point.seconds = stored->seconds;
+  e->evidence = stored->evidence;
+  e->measured = e->is_fresh = true;
+}
+
 /// Stores a measurement of an entry, whose text is model->key.
 static egraph_status keep_measurement(eg_cost_model *model, uint32_t id, double seconds,
                                       const eg_evidence *evidence) {
   entry *e = &model->entries.data[id];
-  eg_profile_entry stored = {.spec = eg_text_of(&model->key),
-                             .op = eg_op_info_of(e->point.op)->name,
-                             .formatted = e->point.formatted,
-                             .flops = e->point.flops,
-                             .bytes = e->point.bytes,
-                             .seconds = seconds,
-                             .evidence = *evidence};
+  eg_profile_entry stored = stored_entry(e, eg_text_of(&model->key), seconds, evidence);
   model->busy += eg_evidence_is_busy(evidence);
   if (model->db != NULL)
     EG_TRY(eg_profile_db_store(model->db, model->machine, &stored, 1, false));
-  e->point.seconds = stored.seconds;
-  e->evidence = stored.evidence;
-  e->measured = e->is_fresh = true;
+  take_measurement(e, &stored);
   return EGRAPH_OK;
 }
 
@@ -306,14 +315,22 @@ egraph_status eg_cost_counts(eg_cost_model *model, uint32_t *out_entries,
 
 // ---- measuring ------------------------------------------------------------------
 
+/// Finds or adds the entry of a node; EG_COST_NO_ENTRY where the caller prices it, or it
+/// is free.
+static egraph_status find_entry(eg_cost_model *model, const eg_node_spec *spec,
+                                uint32_t *out) {
+  bool given;
+  double cost;
+  *out = EG_COST_NO_ENTRY;
+  EG_TRY(ask_caller(model, spec, &given, &cost));
+  return given || eg_cost_is_free(spec) ? EGRAPH_OK : entry_of(model, spec, out);
+}
+
 /// Appends a request; fills its spec, text and entry.
 static egraph_status note_request(eg_cost_model *model, const eg_node_spec *spec,
                                   request noted) {
-  bool given;
-  double cost;
-  EG_TRY(ask_caller(model, spec, &given, &cost));
-  if (given || eg_cost_is_free(spec)) return EGRAPH_OK;
-  EG_TRY(entry_of(model, spec, &noted.entry));
+  EG_TRY(find_entry(model, spec, &noted.entry));
+  if (noted.entry == EG_COST_NO_ENTRY) return EGRAPH_OK;
   entry *e = &model->entries.data[noted.entry];
   bool is_wanted =
       noted.is_again ? e->measured && isfinite(e->point.seconds) : !e->measured;
@@ -344,26 +361,17 @@ egraph_status eg_cost_request_again(eg_cost_model *model, const eg_node_spec *sp
 egraph_status eg_cost_evidence(eg_cost_model *model, const eg_node_spec *spec,
                                eg_evidence *out) {
   uint32_t id;
-  bool given;
-  double cost;
   *out = (eg_evidence){.samples = 0};
-  EG_TRY(ask_caller(model, spec, &given, &cost));
-  if (given || eg_cost_is_free(spec)) return EGRAPH_OK;
-  EG_TRY(entry_of(model, spec, &id));
-  if (model->entries.data[id].measured) *out = model->entries.data[id].evidence;
+  EG_TRY(eg_cost_measured_entry(model, spec, &id));
+  if (id != EG_COST_NO_ENTRY) *out = model->entries.data[id].evidence;
   return EGRAPH_OK;
 }
 
 egraph_status eg_cost_measured_entry(eg_cost_model *model, const eg_node_spec *spec,
                                      uint32_t *out) {
-  bool given;
-  double cost;
-  *out = EG_COST_NO_ENTRY;
-  EG_TRY(ask_caller(model, spec, &given, &cost));
-  if (given || eg_cost_is_free(spec)) return EGRAPH_OK;
-  uint32_t id;
-  EG_TRY(entry_of(model, spec, &id));
-  if (model->entries.data[id].measured) *out = id;
+  EG_TRY(find_entry(model, spec, out));
+  if (*out != EG_COST_NO_ENTRY && !model->entries.data[*out].measured)
+    *out = EG_COST_NO_ENTRY;
   return EGRAPH_OK;
 }
 
@@ -424,16 +432,10 @@ static egraph_status store_batch(eg_cost_model *model, batch *b) {
   bool replaces[BATCH];
   for (uint32_t i = 0; i < b->count; i++) {
     const request *r = &model->requests.data[b->first + i];
-    const eg_roofline_point *p = &model->entries.data[r->entry].point;
     combine_measurements(model, r, &b->seconds[i], &b->evidence[i]);
     replaces[i] = r->is_again;
-    stored[i] = (eg_profile_entry){.spec = r->text,
-                                   .op = eg_op_info_of(p->op)->name,
-                                   .formatted = p->formatted,
-                                   .flops = p->flops,
-                                   .bytes = p->bytes,
-                                   .seconds = b->seconds[i],
-                                   .evidence = b->evidence[i]};
+    stored[i] = stored_entry(&model->entries.data[r->entry], r->text, b->seconds[i],
+                             &b->evidence[i]);
   }
   uint32_t count = b->count;
   b->count = 0;
@@ -445,9 +447,7 @@ static egraph_status store_batch(eg_cost_model *model, batch *b) {
   }
   for (uint32_t i = 0; i < count; i++) {
     entry *e = &model->entries.data[model->requests.data[b->first + i].entry];
-    e->point.seconds = stored[i].seconds;
-    e->evidence = stored[i].evidence;
-    e->measured = e->is_fresh = true;
+    take_measurement(e, &stored[i]);
     e->requested = false;
   }
   b->first += count;

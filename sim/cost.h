@@ -44,8 +44,8 @@ typedef struct eg_cost_options {
   /// NULL. Asked first, for free nodes too, each time.
   bool (*override_cost)(void *user, const eg_node_spec *spec, double *out);
   void *user;
-  uint32_t formats; // memory formats beside plain that the back-end of these costs has
-                    // kernels for, a bit per eg_format
+  uint32_t formats; // memory formats, plain excepted, for which the back-end has kernels:
+                    // a bit per eg_format
 } eg_cost_options;
 
 /// Opens or creates the database (WAL, schema version checked) and reads the machine's

@@ -129,8 +129,7 @@ static bool add_batch_norm(chain *c, const eg_node_spec *spec, uint32_t index) {
 
 /// Rows of the last dimension, which do not outgrow a block.
 static bool add_softmax(chain *c, const eg_node_spec *spec) {
-  int64_t axis = eg_attr_at(spec->attrs, EG_A_SOFTMAX_AXIS)->i;
-  if (axis < 0) axis += c->type.rank;
+  uint32_t axis = eg_axis_of(&c->type, eg_attr_at(spec->attrs, EG_A_SOFTMAX_AXIS)->i);
   if (c->type.layout.format != EG_FORMAT_PLAIN || axis + 1 != c->type.rank ||
       c->type.dims[axis] > BLOCK)
     return false;

@@ -30,19 +30,13 @@ typedef struct conv_plan {
   bool wants_4x4; // tiles of Winograd's algorithm, where a kernel has them
 } conv_plan;
 
-static void weight_dims(const eg_node_spec *spec, uint32_t *out_rank, int64_t *dims) {
-  const eg_type *w = &spec->inputs[EG_FUSED_W];
-  int64_t group = eg_attr_at(spec->attrs, EG_A_CONV_GROUP)->i;
+uint32_t eg_cpu_weight_dims(const eg_type *w, int64_t group, int64_t *dims) {
   uint32_t rank = 0;
-  if (group != 1) {
-    dims[rank++] = group;
-    dims[rank++] = w->dims[0] / group;
-  } else {
-    dims[rank++] = w->dims[0];
-  }
+  if (group != 1) dims[rank++] = group;
+  dims[rank++] = w->dims[0] / group;
   for (uint32_t d = 1; d < w->rank; d++)
     dims[rank++] = w->dims[d];
-  *out_rank = rank;
+  return rank;
 }
 
 static bool has_tiles_4x4(const_dnnl_primitive_desc_t primitive) {
@@ -86,7 +80,7 @@ static egraph_status describe_conv(eg_cpu_builder *builder, const eg_fused_plan 
 static egraph_status plan_conv(eg_cpu_builder *builder, eg_fused_plan *plan) {
   const eg_node_spec *spec = builder->spec;
   const eg_attrs *attrs = spec->attrs;
-  uint32_t rank, spatial = spec->inputs[EG_FUSED_X].rank - 2;
+  uint32_t spatial = spec->inputs[EG_FUSED_X].rank - 2;
   int64_t dims[EGRAPH_MAX_RANK + 1];
   if (spatial == 0 || spatial > 3)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "conv: oneDNN has 1 to 3 spatial dimensions");
@@ -105,7 +99,8 @@ static egraph_status plan_conv(eg_cpu_builder *builder, eg_fused_plan *plan) {
     plan->act_pass = plan->act;
     plan->act.count = 0;
   }
-  weight_dims(spec, &rank, dims);
+  uint32_t rank = eg_cpu_weight_dims(&spec->inputs[EG_FUSED_W],
+                                     eg_attr_at(attrs, EG_A_CONV_GROUP)->i, dims);
   EG_TRY(eg_dnnl_desc(&builder->descs, &spec->inputs[EG_FUSED_X], &plan->x));
   EG_TRY(eg_dnnl_desc(&builder->descs, &spec->results[0], &plan->result));
   EG_TRY(eg_dnnl_desc_dims(&builder->descs, rank, dims, &plan->weights));

@@ -107,18 +107,6 @@ typedef struct gradient_plan {
   const_dnnl_memory_desc_t any_x, any_cotangent, any; // in formats that oneDNN chooses
 } gradient_plan;
 
-/// Dimensions of the weights as oneDNN has them: [group,] out, in, kernel.
-static uint32_t weight_dims(const eg_node_spec *spec, int64_t *dims) {
-  const eg_type *w = &spec->results[0];
-  int64_t group = eg_attr_at(spec->attrs, EG_A_CONV_GRAD_WEIGHT_GROUP)->i;
-  uint32_t rank = 0;
-  if (group != 1) dims[rank++] = group;
-  dims[rank++] = w->dims[0] / group;
-  for (uint32_t d = 1; d < w->rank; d++)
-    dims[rank++] = w->dims[d];
-  return rank;
-}
-
 /// Rows of padding behind the input that the last window reaches, which may be fewer than
 /// the node says: the cotangent may have fewer windows than fit.
 static int64_t end_padding(const eg_node_spec *spec, uint32_t i) {
@@ -137,7 +125,8 @@ static egraph_status plan_gradient(eg_cpu_builder *builder, gradient_plan *plan)
   const eg_type *x = &spec->inputs[OPERAND_X], *d = &spec->inputs[OPERAND_COTANGENT];
   eg_descs *descs = &builder->descs;
   int64_t dims[EGRAPH_MAX_RANK + 1];
-  uint32_t rank = weight_dims(spec, dims);
+  int64_t group = eg_attr_at(spec->attrs, EG_A_CONV_GRAD_WEIGHT_GROUP)->i;
+  uint32_t rank = eg_cpu_weight_dims(&spec->results[0], group, dims);
   EG_TRY(eg_dnnl_desc(descs, x, &plan->x));
   EG_TRY(eg_dnnl_desc(descs, d, &plan->cotangent));
   EG_TRY(eg_dnnl_desc_dims(descs, rank, dims, &plan->result));

@@ -1,10 +1,9 @@
 // Strided copies, and the operators that consist of them.
 // SPDX-License-Identifier: Apache-2.0
-#include "exec/cpu/copy.h"
+#include "exec/cpu/families.h"
 
 #include <assert.h>
 
-#include "exec/cpu/families.h"
 #include "exec/cpu/kernel_threads.h"
 
 // Rows are cut into pieces of at most PIECE bytes; threads take parts of at least PART
@@ -172,34 +171,22 @@ egraph_status eg_cpu_add_copy(eg_cpu_builder *builder, const eg_loop_nest *nest,
 }
 
 typedef struct fill_payload {
-  int64_t elements;
-  size_t element;
-  unsigned char bytes[sizeof(double)];
+  size_t count;
+  double value;
 } fill_payload;
 
 static egraph_status fill_run(const void *payload, void *const *addresses) {
   const fill_payload *p = payload;
-  char *to = addresses[0];
-  size_t total = (size_t)p->elements * p->element; // families see no empty tensors
-  size_t done = p->element;
-  memcpy(to, p->bytes, done);
-  while (done < total) { // what is filled doubles
-    size_t next = total - done < done ? total - done : done;
-    memcpy(to + done, to, next);
-    done += next;
-  }
-  return EGRAPH_OK;
+  return eg_backend_fill(NULL, addresses[0], EGRAPH_FLOAT32, p->value, p->count);
 }
 
-egraph_status eg_cpu_add_fill(eg_cpu_builder *builder, const eg_type *type, double value,
-                              eg_place to) {
+static egraph_status fill_result(eg_cpu_builder *builder, double value) {
   fill_payload *payload;
   EG_TRY(eg_arena_alloc(builder->arena, 1, sizeof *payload, &payload));
-  payload->elements = eg_type_elements(type);
-  payload->element = eg_dtype_bytes(type->dtype);
-  eg_tensor element = {.type = eg_type_of(type->dtype, 0, NULL), .data = payload->bytes};
-  eg_tensor_set_double(&element, 0, value);
-  return eg_cpu_add_function(builder, &builder->run, fill_run, payload, &to, 1);
+  payload->count = (size_t)eg_type_elements(&builder->spec->results[0]);
+  payload->value = value;
+  return eg_cpu_add_function(builder, &builder->run, fill_run, payload,
+                             (eg_place[]){eg_place_result(0)}, 1);
 }
 
 // ---- concatenation, split, slice, padding, expansion --------------------------------
@@ -245,10 +232,6 @@ static egraph_status add_part(eg_cpu_builder *builder, const eg_type *whole,
                          to_whole ? whole_place : part_place);
 }
 
-static uint32_t positive_axis(int64_t axis, uint32_t rank) {
-  return (uint32_t)(axis < 0 ? axis + rank : axis);
-}
-
 static bool same_storage(const eg_type *a, const eg_type *b) {
   return a->dtype == b->dtype && a->layout.format == b->layout.format;
 }
@@ -258,37 +241,28 @@ static egraph_status refuse_formats(const eg_cpu_builder *builder) {
                  eg_op_info_of((eg_op)builder->spec->attrs->op)->name);
 }
 
-egraph_status eg_cpu_concat(eg_cpu_builder *builder) {
+/// Copies all parts along the axis of the node into its result, or out of its operand.
+static egraph_status add_parts(eg_cpu_builder *builder, bool to_whole) {
   const eg_node_spec *spec = builder->spec;
-  const eg_type *whole = &spec->results[0];
-  uint32_t axis =
-      positive_axis(eg_attr_at(spec->attrs, EG_A_CONCAT_AXIS)->i, whole->rank);
+  const eg_type *whole = to_whole ? &spec->results[0] : &spec->inputs[0];
+  const eg_type *parts = to_whole ? spec->inputs : spec->results;
+  uint32_t count = to_whole ? spec->input_count : spec->result_count;
+  uint32_t axis = eg_axis_of(whole, eg_attr_of_role(spec->attrs, EG_AR_AXIS)->i);
   int64_t start = 0;
-  for (uint32_t i = 0; i < spec->input_count; i++) {
-    const eg_type *part = &spec->inputs[i];
-    if (!same_storage(whole, part)) return refuse_formats(builder);
-    if (eg_type_elements(part) != 0)
-      EG_TRY(add_part(builder, whole, eg_place_result(0), part, eg_cpu_read(builder, i),
-                      axis, start, true));
-    start += part->dims[axis];
+  for (uint32_t i = 0; i < count; i++) {
+    if (!same_storage(whole, &parts[i])) return refuse_formats(builder);
+    EG_TRY(add_part(builder, whole,
+                    to_whole ? eg_place_result(0) : eg_cpu_read(builder, 0), &parts[i],
+                    to_whole ? eg_cpu_read(builder, i) : eg_place_result(i), axis, start,
+                    to_whole));
+    start += parts[i].dims[axis];
   }
   return EGRAPH_OK;
 }
 
-egraph_status eg_cpu_split(eg_cpu_builder *builder) {
-  const eg_node_spec *spec = builder->spec;
-  const eg_type *whole = &spec->inputs[0];
-  uint32_t axis = positive_axis(eg_attr_at(spec->attrs, EG_A_SPLIT_AXIS)->i, whole->rank);
-  int64_t start = 0;
-  for (uint32_t i = 0; i < spec->result_count; i++) {
-    const eg_type *part = &spec->results[i];
-    if (!same_storage(whole, part)) return refuse_formats(builder);
-    EG_TRY(add_part(builder, whole, eg_cpu_read(builder, 0), part, eg_place_result(i),
-                    axis, start, false));
-    start += part->dims[axis];
-  }
-  return EGRAPH_OK;
-}
+egraph_status eg_cpu_concat(eg_cpu_builder *builder) { return add_parts(builder, true); }
+
+egraph_status eg_cpu_split(eg_cpu_builder *builder) { return add_parts(builder, false); }
 
 egraph_status eg_cpu_slice(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;
@@ -338,8 +312,7 @@ egraph_status eg_cpu_pad(eg_cpu_builder *builder) {
   int64_t offset = 0;
   for (uint32_t d = 0; d < from->rank; d++)
     offset += pads[d] * whole.strides[0][d];
-  EG_TRY(eg_cpu_add_fill(builder, to, eg_attr_at(spec->attrs, EG_A_PAD_VALUE)->f,
-                         eg_place_result(0)));
+  EG_TRY(fill_result(builder, eg_attr_at(spec->attrs, EG_A_PAD_VALUE)->f));
   eg_place inside = eg_place_result(0);
   inside.offset = (size_t)offset * sizeof(float);
   return eg_cpu_add_copy(builder, &nest, from->dtype, eg_cpu_read(builder, 0), inside);

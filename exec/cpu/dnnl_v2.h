@@ -33,13 +33,6 @@ static inline dnnl_status_t dnnl_memory_desc_clone(dnnl_memory_desc_t *out,
 
 // ---- primitives -------------------------------------------------------------------
 
-// Begin and end of each function below.
-#define EG_V2_CREATE(init)                                                               \
-  dnnl_status_t status = init;                                                           \
-  return status != dnnl_success                                                          \
-             ? status                                                                    \
-             : dnnl_primitive_desc_create(out, &operation, attr, engine, forward)
-
 /// Finds the kernel after `primitive`'s in oneDNN's list of kernels for the operation;
 /// kernels are known by their names. dnnl_unimplemented: there is none.
 static inline dnnl_status_t dnnl_v2_next_impl(const_dnnl_primitive_desc_t primitive,
@@ -73,146 +66,107 @@ static inline dnnl_status_t dnnl_v2_next_impl(const_dnnl_primitive_desc_t primit
   return status == dnnl_iterator_ends ? dnnl_unimplemented : status;
 }
 
-static inline dnnl_status_t
-dnnl_binary_primitive_desc_create(dnnl_primitive_desc_t *out, dnnl_engine_t engine,
-                                  dnnl_alg_kind_t alg, const_dnnl_memory_desc_t a,
-                                  const_dnnl_memory_desc_t b, const_dnnl_memory_desc_t y,
-                                  const_dnnl_primitive_attr_t attr) {
-  const const_dnnl_primitive_desc_t forward = NULL;
-  dnnl_binary_desc_t operation;
-  EG_V2_CREATE(dnnl_binary_desc_init(&operation, alg, a, b, y));
-}
+// A function of oneDNN 3: its name and the parameters between engine and attributes, then
+// oneDNN 2's type of operation, the call that fills `operation`, and the forward pass
+// that a backward one follows.
+#define EG_V2_CREATE(name, parameters, type, init, forward)                              \
+  static inline dnnl_status_t name(dnnl_primitive_desc_t *out, dnnl_engine_t engine,     \
+                                   EG_V2_LIST parameters,                                \
+                                   const_dnnl_primitive_attr_t attr) {                   \
+    type operation;                                                                      \
+    dnnl_status_t status = init;                                                         \
+    return status != dnnl_success                                                        \
+               ? status                                                                  \
+               : dnnl_primitive_desc_create(out, &operation, attr, engine, forward);     \
+  }
+#define EG_V2_LIST(...) __VA_ARGS__
+// Parameters that several functions have. A result is as x where oneDNN 2 has none.
+#define EG_V2_KIND dnnl_prop_kind_t pass, dnnl_alg_kind_t alg
+#define EG_V2_XY const_dnnl_memory_desc_t x, const_dnnl_memory_desc_t y
+#define EG_V2_WEIGHTED                                                                   \
+  const_dnnl_memory_desc_t x, const_dnnl_memory_desc_t w, const_dnnl_memory_desc_t bias, \
+      const_dnnl_memory_desc_t y, const int64_t *strides, const int64_t *dilates,        \
+      const int64_t *begin, const int64_t *end
+#define EG_V2_POOLED                                                                     \
+  EG_V2_XY, const int64_t *strides, const int64_t *kernel, const int64_t *dilates,       \
+      const int64_t *begin, const int64_t *end
 
-static inline dnnl_status_t dnnl_convolution_forward_primitive_desc_create(
-    dnnl_primitive_desc_t *out, dnnl_engine_t engine, dnnl_prop_kind_t pass,
-    dnnl_alg_kind_t alg, const_dnnl_memory_desc_t x, const_dnnl_memory_desc_t w,
-    const_dnnl_memory_desc_t bias, const_dnnl_memory_desc_t y, const int64_t *strides,
-    const int64_t *dilates, const int64_t *begin, const int64_t *end,
-    const_dnnl_primitive_attr_t attr) {
-  const const_dnnl_primitive_desc_t forward = NULL;
-  dnnl_convolution_desc_t operation;
-  EG_V2_CREATE(dnnl_dilated_convolution_forward_desc_init(
-      &operation, pass, alg, x, w, bias, y, strides, dilates, begin, end));
-}
-
-static inline dnnl_status_t dnnl_convolution_backward_weights_primitive_desc_create(
-    dnnl_primitive_desc_t *out, dnnl_engine_t engine, dnnl_alg_kind_t alg,
-    const_dnnl_memory_desc_t x, const_dnnl_memory_desc_t w, const_dnnl_memory_desc_t bias,
-    const_dnnl_memory_desc_t y, const int64_t *strides, const int64_t *dilates,
-    const int64_t *begin, const int64_t *end, const_dnnl_primitive_desc_t forward,
-    const_dnnl_primitive_attr_t attr) {
-  dnnl_convolution_desc_t operation;
-  EG_V2_CREATE(dnnl_dilated_convolution_backward_weights_desc_init(
-      &operation, alg, x, w, bias, y, strides, dilates, begin, end));
-}
-
-static inline dnnl_status_t dnnl_deconvolution_forward_primitive_desc_create(
-    dnnl_primitive_desc_t *out, dnnl_engine_t engine, dnnl_prop_kind_t pass,
-    dnnl_alg_kind_t alg, const_dnnl_memory_desc_t x, const_dnnl_memory_desc_t w,
-    const_dnnl_memory_desc_t bias, const_dnnl_memory_desc_t y, const int64_t *strides,
-    const int64_t *dilates, const int64_t *begin, const int64_t *end,
-    const_dnnl_primitive_attr_t attr) {
-  const const_dnnl_primitive_desc_t forward = NULL;
-  dnnl_deconvolution_desc_t operation;
-  EG_V2_CREATE(dnnl_dilated_deconvolution_forward_desc_init(
-      &operation, pass, alg, x, w, bias, y, strides, dilates, begin, end));
-}
-
-static inline dnnl_status_t dnnl_eltwise_forward_primitive_desc_create(
-    dnnl_primitive_desc_t *out, dnnl_engine_t engine, dnnl_prop_kind_t pass,
-    dnnl_alg_kind_t alg, const_dnnl_memory_desc_t x, const_dnnl_memory_desc_t y,
-    float alpha, float beta, const_dnnl_primitive_attr_t attr) {
-  const const_dnnl_primitive_desc_t forward = NULL;
-  dnnl_eltwise_desc_t operation;
-  (void)y; // as x
-  EG_V2_CREATE(dnnl_eltwise_forward_desc_init(&operation, pass, alg, x, alpha, beta));
-}
-
-static inline dnnl_status_t dnnl_matmul_primitive_desc_create(
-    dnnl_primitive_desc_t *out, dnnl_engine_t engine, const_dnnl_memory_desc_t a,
-    const_dnnl_memory_desc_t b, const_dnnl_memory_desc_t bias, const_dnnl_memory_desc_t y,
-    const_dnnl_primitive_attr_t attr) {
-  const const_dnnl_primitive_desc_t forward = NULL;
-  dnnl_matmul_desc_t operation;
-  EG_V2_CREATE(dnnl_matmul_desc_init(&operation, a, b, bias, y));
-}
-
-static inline dnnl_status_t dnnl_batch_normalization_forward_primitive_desc_create(
-    dnnl_primitive_desc_t *out, dnnl_engine_t engine, dnnl_prop_kind_t pass,
-    const_dnnl_memory_desc_t x, const_dnnl_memory_desc_t y, float epsilon, unsigned flags,
-    const_dnnl_primitive_attr_t attr) {
-  const const_dnnl_primitive_desc_t forward = NULL;
-  dnnl_batch_normalization_desc_t operation;
-  (void)y; // as x
-  EG_V2_CREATE(
-      dnnl_batch_normalization_forward_desc_init(&operation, pass, x, epsilon, flags));
-}
-
-static inline dnnl_status_t dnnl_layer_normalization_forward_primitive_desc_create(
-    dnnl_primitive_desc_t *out, dnnl_engine_t engine, dnnl_prop_kind_t pass,
-    const_dnnl_memory_desc_t x, const_dnnl_memory_desc_t y,
-    const_dnnl_memory_desc_t statistics, float epsilon, unsigned flags,
-    const_dnnl_primitive_attr_t attr) {
-  const const_dnnl_primitive_desc_t forward = NULL;
-  dnnl_layer_normalization_desc_t operation;
-  (void)y; // as x
-  EG_V2_CREATE(dnnl_layer_normalization_forward_desc_init(&operation, pass, x, statistics,
-                                                          epsilon, flags));
-}
-
-static inline dnnl_status_t dnnl_lrn_forward_primitive_desc_create(
-    dnnl_primitive_desc_t *out, dnnl_engine_t engine, dnnl_prop_kind_t pass,
-    dnnl_alg_kind_t alg, const_dnnl_memory_desc_t x, const_dnnl_memory_desc_t y,
-    int64_t size, float alpha, float beta, float k, const_dnnl_primitive_attr_t attr) {
-  const const_dnnl_primitive_desc_t forward = NULL;
-  dnnl_lrn_desc_t operation;
-  (void)y; // as x
-  EG_V2_CREATE(
-      dnnl_lrn_forward_desc_init(&operation, pass, alg, x, size, alpha, beta, k));
-}
-
-static inline dnnl_status_t dnnl_pooling_forward_primitive_desc_create(
-    dnnl_primitive_desc_t *out, dnnl_engine_t engine, dnnl_prop_kind_t pass,
-    dnnl_alg_kind_t alg, const_dnnl_memory_desc_t x, const_dnnl_memory_desc_t y,
-    const int64_t *strides, const int64_t *kernel, const int64_t *dilates,
-    const int64_t *begin, const int64_t *end, const_dnnl_primitive_attr_t attr) {
-  const const_dnnl_primitive_desc_t forward = NULL;
-  dnnl_pooling_v2_desc_t operation;
-  EG_V2_CREATE(dnnl_pooling_v2_forward_desc_init(&operation, pass, alg, x, y, strides,
-                                                 kernel, dilates, begin, end));
-}
-
-static inline dnnl_status_t dnnl_pooling_backward_primitive_desc_create(
-    dnnl_primitive_desc_t *out, dnnl_engine_t engine, dnnl_alg_kind_t alg,
-    const_dnnl_memory_desc_t x, const_dnnl_memory_desc_t y, const int64_t *strides,
-    const int64_t *kernel, const int64_t *dilates, const int64_t *begin,
-    const int64_t *end, const_dnnl_primitive_desc_t forward,
-    const_dnnl_primitive_attr_t attr) {
-  dnnl_pooling_v2_desc_t operation;
-  EG_V2_CREATE(dnnl_pooling_v2_backward_desc_init(&operation, alg, x, y, strides, kernel,
-                                                  dilates, begin, end));
-}
-
-static inline dnnl_status_t
-dnnl_reduction_primitive_desc_create(dnnl_primitive_desc_t *out, dnnl_engine_t engine,
-                                     dnnl_alg_kind_t alg, const_dnnl_memory_desc_t x,
-                                     const_dnnl_memory_desc_t y, float p, float epsilon,
-                                     const_dnnl_primitive_attr_t attr) {
-  const const_dnnl_primitive_desc_t forward = NULL;
-  dnnl_reduction_desc_t operation;
-  EG_V2_CREATE(dnnl_reduction_desc_init(&operation, alg, x, y, p, epsilon));
-}
-
-static inline dnnl_status_t dnnl_softmax_forward_primitive_desc_create(
-    dnnl_primitive_desc_t *out, dnnl_engine_t engine, dnnl_prop_kind_t pass,
-    dnnl_alg_kind_t alg, const_dnnl_memory_desc_t x, const_dnnl_memory_desc_t y, int axis,
-    const_dnnl_primitive_attr_t attr) {
-  const const_dnnl_primitive_desc_t forward = NULL;
-  dnnl_softmax_v2_desc_t operation;
-  EG_V2_CREATE(dnnl_softmax_v2_forward_desc_init(&operation, pass, alg, x, y, axis));
-}
+EG_V2_CREATE(dnnl_binary_primitive_desc_create,
+             (dnnl_alg_kind_t alg, const_dnnl_memory_desc_t a, const_dnnl_memory_desc_t b,
+              const_dnnl_memory_desc_t y),
+             dnnl_binary_desc_t, dnnl_binary_desc_init(&operation, alg, a, b, y), NULL)
+EG_V2_CREATE(dnnl_convolution_forward_primitive_desc_create, (EG_V2_KIND, EG_V2_WEIGHTED),
+             dnnl_convolution_desc_t,
+             dnnl_dilated_convolution_forward_desc_init(&operation, pass, alg, x, w, bias,
+                                                        y, strides, dilates, begin, end),
+             NULL)
+EG_V2_CREATE(dnnl_convolution_backward_weights_primitive_desc_create,
+             (dnnl_alg_kind_t alg, EG_V2_WEIGHTED, const_dnnl_primitive_desc_t forward),
+             dnnl_convolution_desc_t,
+             dnnl_dilated_convolution_backward_weights_desc_init(&operation, alg, x, w,
+                                                                 bias, y, strides,
+                                                                 dilates, begin, end),
+             forward)
+EG_V2_CREATE(dnnl_deconvolution_forward_primitive_desc_create,
+             (EG_V2_KIND, EG_V2_WEIGHTED), dnnl_deconvolution_desc_t,
+             dnnl_dilated_deconvolution_forward_desc_init(&operation, pass, alg, x, w,
+                                                          bias, y, strides, dilates,
+                                                          begin, end),
+             NULL)
+EG_V2_CREATE(dnnl_eltwise_forward_primitive_desc_create,
+             (EG_V2_KIND, EG_V2_XY, float alpha, float beta), dnnl_eltwise_desc_t,
+             ((void)y,
+              dnnl_eltwise_forward_desc_init(&operation, pass, alg, x, alpha, beta)),
+             NULL)
+EG_V2_CREATE(dnnl_matmul_primitive_desc_create,
+             (const_dnnl_memory_desc_t a, const_dnnl_memory_desc_t b,
+              const_dnnl_memory_desc_t bias, const_dnnl_memory_desc_t y),
+             dnnl_matmul_desc_t, dnnl_matmul_desc_init(&operation, a, b, bias, y), NULL)
+EG_V2_CREATE(dnnl_batch_normalization_forward_primitive_desc_create,
+             (dnnl_prop_kind_t pass, EG_V2_XY, float epsilon, unsigned flags),
+             dnnl_batch_normalization_desc_t,
+             ((void)y, dnnl_batch_normalization_forward_desc_init(&operation, pass, x,
+                                                                  epsilon, flags)),
+             NULL)
+EG_V2_CREATE(dnnl_layer_normalization_forward_primitive_desc_create,
+             (dnnl_prop_kind_t pass, EG_V2_XY, const_dnnl_memory_desc_t statistics,
+              float epsilon, unsigned flags),
+             dnnl_layer_normalization_desc_t,
+             ((void)y,
+              dnnl_layer_normalization_forward_desc_init(&operation, pass, x, statistics,
+                                                         epsilon, flags)),
+             NULL)
+EG_V2_CREATE(dnnl_lrn_forward_primitive_desc_create,
+             (EG_V2_KIND, EG_V2_XY, int64_t size, float alpha, float beta, float k),
+             dnnl_lrn_desc_t,
+             ((void)y,
+              dnnl_lrn_forward_desc_init(&operation, pass, alg, x, size, alpha, beta, k)),
+             NULL)
+EG_V2_CREATE(dnnl_pooling_forward_primitive_desc_create, (EG_V2_KIND, EG_V2_POOLED),
+             dnnl_pooling_v2_desc_t,
+             dnnl_pooling_v2_forward_desc_init(&operation, pass, alg, x, y, strides,
+                                               kernel, dilates, begin, end),
+             NULL)
+EG_V2_CREATE(dnnl_pooling_backward_primitive_desc_create,
+             (dnnl_alg_kind_t alg, EG_V2_POOLED, const_dnnl_primitive_desc_t forward),
+             dnnl_pooling_v2_desc_t,
+             dnnl_pooling_v2_backward_desc_init(&operation, alg, x, y, strides, kernel,
+                                                dilates, begin, end),
+             forward)
+EG_V2_CREATE(dnnl_reduction_primitive_desc_create,
+             (dnnl_alg_kind_t alg, EG_V2_XY, float p, float epsilon),
+             dnnl_reduction_desc_t,
+             dnnl_reduction_desc_init(&operation, alg, x, y, p, epsilon), NULL)
+EG_V2_CREATE(dnnl_softmax_forward_primitive_desc_create, (EG_V2_KIND, EG_V2_XY, int axis),
+             dnnl_softmax_v2_desc_t,
+             dnnl_softmax_v2_forward_desc_init(&operation, pass, alg, x, y, axis), NULL)
 
 #undef EG_V2_CREATE
+#undef EG_V2_LIST
+#undef EG_V2_KIND
+#undef EG_V2_XY
+#undef EG_V2_WEIGHTED
+#undef EG_V2_POOLED
 
 #endif // DNNL_VERSION_MAJOR == 2
 

@@ -8,7 +8,6 @@
 #include <math.h>
 
 #include "exec/cpu/chain.h"
-#include "exec/cpu/copy.h"
 #include "exec/cpu/families.h"
 #include "exec/cpu/kernel_threads.h"
 #include "exec/cpu/loop_nest.h"

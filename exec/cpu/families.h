@@ -5,6 +5,7 @@
 #define EG_EXEC_CPU_FAMILIES_H
 
 #include "exec/cpu/cpu_builder.h"
+#include "exec/cpu/loop_nest.h"
 
 /// Fills the builder with the stages of builder->spec, or
 /// fails with EGRAPH_E_UNSUPPORTED.
@@ -38,6 +39,15 @@ egraph_status eg_cpu_softmax(eg_cpu_builder *builder);
 egraph_status eg_cpu_resize(eg_cpu_builder *builder);
 egraph_status eg_cpu_split(eg_cpu_builder *builder);
 egraph_status eg_cpu_transpose(eg_cpu_builder *builder);
+
+/// Appends the copy from[strides 1] -> to[strides 0] over the nest, which is merged here.
+/// Rows that are contiguous on both sides use memcpy; a float32 permutation without long
+/// rows becomes a reorder of oneDNN.
+egraph_status eg_cpu_add_copy(eg_cpu_builder *builder, const eg_loop_nest *nest,
+                              egraph_dtype dtype, eg_place from, eg_place to);
+/// Dimensions of a convolution's weights as oneDNN has them: [group,] out, in, kernel.
+/// Returns the rank.
+uint32_t eg_cpu_weight_dims(const eg_type *w, int64_t group, int64_t *dims);
 
 /// Makes the node the product of operand 0, [m,k] or turned [k,m], and operand 1, [k,n]
 /// or turned [n,k], that lie packed. Fails with EGRAPH_E_UNSUPPORTED where oneDNN does.

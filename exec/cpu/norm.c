@@ -60,11 +60,10 @@ egraph_status eg_cpu_layer_norm(eg_cpu_builder *builder) {
   const eg_type *type = &spec->inputs[0];
   if (spec->attrs->op != EG_OP_LAYER_NORM || type->dtype != EGRAPH_FLOAT32)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "normalization: no kernel");
-  int64_t axis = eg_attr_at(spec->attrs, EG_A_LAYER_NORM_AXIS)->i;
-  if (axis < 0) axis += type->rank;
+  uint32_t axis = eg_axis_of(type, eg_attr_at(spec->attrs, EG_A_LAYER_NORM_AXIS)->i);
   int64_t dims[2] = {1, 1};
   for (uint32_t d = 0; d < type->rank; d++)
-    dims[d < (uint32_t)axis ? 0 : 1] *= type->dims[d];
+    dims[d < axis ? 0 : 1] *= type->dims[d];
   bool has_shift = spec->input_count > OPERAND_SHIFT;
   for (uint32_t i = 1; i < spec->input_count; i++)
     if (eg_type_elements(&spec->inputs[i]) != dims[1])
@@ -250,14 +249,12 @@ egraph_status eg_cpu_softmax(eg_cpu_builder *builder) {
   if (eg_cpu_chain_fits(&alone)) return eg_cpu_chain(builder, &alone);
   const eg_type *type = &spec->inputs[0];
   bool is_log = spec->attrs->op == EG_OP_LOG_SOFTMAX;
-  int64_t axis =
-      eg_attr_at(spec->attrs, is_log ? EG_A_LOG_SOFTMAX_AXIS : EG_A_SOFTMAX_AXIS)->i;
-  if (axis < 0) axis += type->rank;
+  uint32_t axis = eg_axis_of(type, eg_attr_of_role(spec->attrs, EG_AR_AXIS)->i);
   if (type->dtype != EGRAPH_FLOAT32 || type->layout.format != EG_FORMAT_PLAIN)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "softmax: no kernel for this element type");
   int64_t dims[3] = {1, type->dims[axis], 1}; // outer, axis, inner
   for (uint32_t d = 0; d < type->rank; d++)
-    if (d != (uint32_t)axis) dims[d < (uint32_t)axis ? 0 : 2] *= type->dims[d];
+    if (d != axis) dims[d < axis ? 0 : 2] *= type->dims[d];
   return dims[2] == 1 ? add_rows(builder, dims, is_log)
                       : add_columns(builder, dims, is_log);
 }

@@ -7,6 +7,7 @@
 #include <float.h>
 
 #include "exec/cpu/families.h"
+#include "ops/meaning.h"
 
 // ---- windows ----------------------------------------------------------------------
 
@@ -16,22 +17,6 @@ typedef struct pool_window {
   int64_t kernel[EGRAPH_MAX_RANK], strides[EGRAPH_MAX_RANK], dilates[EGRAPH_MAX_RANK],
       begin[EGRAPH_MAX_RANK], end[EGRAPH_MAX_RANK];
 } pool_window;
-
-/// Slots of the attributes, of the four operators.
-enum { KERNEL, STRIDES, PADS, DILATIONS_OF_MAX, INCLUDE_PAD_OF_AVERAGE = 4 };
-#define EG_HAS_SLOTS(OP)                                                                 \
-  ((int)EG_A_##OP##_KERNEL_SHAPE - (int)EG_A_BASE_##OP == KERNEL &&                      \
-   (int)EG_A_##OP##_STRIDES - (int)EG_A_BASE_##OP == STRIDES &&                          \
-   (int)EG_A_##OP##_PADS - (int)EG_A_BASE_##OP == PADS)
-#define EG_IS_SLOT(OP, NAME, slot) ((int)EG_A_##OP##_##NAME - (int)EG_A_BASE_##OP == slot)
-_Static_assert(EG_HAS_SLOTS(MAX_POOL) && EG_HAS_SLOTS(MAX_POOL_GRAD) &&
-                   EG_HAS_SLOTS(AVERAGE_POOL) && EG_HAS_SLOTS(AVERAGE_POOL_GRAD) &&
-                   EG_IS_SLOT(MAX_POOL, DILATIONS, DILATIONS_OF_MAX) &&
-                   EG_IS_SLOT(MAX_POOL_GRAD, DILATIONS, DILATIONS_OF_MAX) &&
-                   EG_IS_SLOT(AVERAGE_POOL, COUNT_INCLUDE_PAD, INCLUDE_PAD_OF_AVERAGE) &&
-                   EG_IS_SLOT(AVERAGE_POOL_GRAD, COUNT_INCLUDE_PAD,
-                              INCLUDE_PAD_OF_AVERAGE),
-               "one function reads the windows of all");
 
 static egraph_status check_rank(uint32_t rank) {
   return rank >= 3 && rank <= 5
@@ -57,14 +42,15 @@ static egraph_status window_of(const eg_node_spec *spec, pool_window *out) {
   const eg_type *large, *small;
   find_types(spec, &large, &small);
   EG_TRY(check_rank(large->rank));
-  const eg_attr *slots = attrs->slots;
-  const int64_t *pads = slots[PADS].ints.data;
+  eg_windows lists;
+  (void)eg_op_windows(attrs, NULL, 0, &lists);
+  const int64_t *pads = lists.pads.data;
   bool is_longer = false;
   *out = (pool_window){.alg = dnnl_pooling_max, .spatial = large->rank - 2};
   for (uint32_t i = 0; i < out->spatial; i++) {
-    out->kernel[i] = slots[KERNEL].ints.data[i];
-    out->strides[i] = slots[STRIDES].ints.data[i];
-    out->dilates[i] = is_max ? slots[DILATIONS_OF_MAX].ints.data[i] - 1 : 0;
+    out->kernel[i] = lists.kernel.data[i];
+    out->strides[i] = lists.strides.data[i];
+    out->dilates[i] = lists.dilations.len != 0 ? lists.dilations.data[i] - 1 : 0;
     out->begin[i] = pads[i];
     int64_t extent = (out->kernel[i] - 1) * (out->dilates[i] + 1) + 1;
     out->end[i] = (small->dims[i + 2] - 1) * out->strides[i] + extent -
@@ -72,7 +58,10 @@ static egraph_status window_of(const eg_node_spec *spec, pool_window *out) {
     is_longer = is_longer || out->end[i] > pads[out->spatial + i];
   }
   if (is_max) return EGRAPH_OK;
-  bool include = slots[INCLUDE_PAD_OF_AVERAGE].i != 0;
+  eg_attr_slot slot = attrs->op == EG_OP_AVERAGE_POOL
+                          ? EG_A_AVERAGE_POOL_COUNT_INCLUDE_PAD
+                          : EG_A_AVERAGE_POOL_GRAD_COUNT_INCLUDE_PAD;
+  bool include = eg_attr_at(attrs, slot)->i != 0;
   out->alg =
       include ? dnnl_pooling_avg_include_padding : dnnl_pooling_avg_exclude_padding;
   // ONNX does not count the cells that only ceil_mode adds, oneDNN would.

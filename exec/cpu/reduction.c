@@ -16,12 +16,6 @@ typedef struct shape3 {
   int64_t outer, reduced, inner;
 } shape3;
 
-static bool is_reduced(eg_ints axes, uint32_t d, uint32_t rank) {
-  for (uint32_t i = 0; i < axes.len; i++)
-    if (axes.data[i] == (int64_t)d || axes.data[i] + rank == (int64_t)d) return true;
-  return false;
-}
-
 /// The dimensions that remain to be reduced, as they are stored.
 typedef struct remainder {
   uint32_t rank;
@@ -30,11 +24,11 @@ typedef struct remainder {
 } remainder;
 
 static remainder all_of(const eg_type *type, eg_ints axes) {
-  uint32_t logical[EG_MAX_LOOPS];
+  uint32_t logical[EG_MAX_LOOPS], bits = eg_axis_bits(type, axes);
   remainder all = {.rank = 0};
   all.rank = eg_stored_dims(type, all.dims, logical);
   for (uint32_t d = 0; d < all.rank; d++)
-    all.reduced[d] = all.dims[d] != 1 && is_reduced(axes, logical[d], type->rank);
+    all.reduced[d] = all.dims[d] != 1 && (bits >> logical[d] & 1) != 0;
   return all;
 }
 

@@ -14,7 +14,7 @@
 #include "exec/cuda/device_families.h"
 #include "exec/cuda/strided.h"
 
-enum { OPERAND_FIRST, OPERAND_SECOND, OPERAND_BIAS, OPERAND_Z };
+enum { OPERAND_BIAS = 2, OPERAND_Z };
 enum { SLOT_STRIDES, SLOT_PADS, SLOT_DILATIONS }; // of all three operators
 enum { WIDE = 16 };                               // bytes
 
@@ -219,21 +219,33 @@ static egraph_status add_bias(eg_cuda_builder *builder) {
                                2);
 }
 
-static bool allows_winograd(const eg_node_spec *spec, eg_attr_slot algorithm) {
-  return eg_attr_at(spec->attrs, algorithm)->i != EG_CONV_DIRECT;
+/// The tensors of the three operators: which of them is an operand, and which the result.
+static conv_shape shape_of(const eg_node_spec *spec, eg_conv_kind kind) {
+  enum { RESULT = -1 };
+  static const int tensors[][3] = {[EG_CONV_SMALL] = {RESULT, 0, 1},
+                                   [EG_CONV_LARGE] = {0, RESULT, 1},
+                                   [EG_CONV_WEIGHT] = {1, 0, RESULT}};
+  const eg_type *types[3];
+  conv_shape shape = {.kind = kind,
+                      .attrs = spec->attrs,
+                      .allows_winograd =
+                          eg_attr_of_role(spec->attrs, EG_AR_ALGORITHM)->i !=
+                          EG_CONV_DIRECT};
+  for (int i = 0; i < 3; i++) {
+    int operand = tensors[kind][i];
+    types[i] = operand == RESULT ? &spec->results[0] : &spec->inputs[operand];
+    shape.places[i] =
+        operand == RESULT ? eg_device_result(0) : eg_device_operand((uint32_t)operand);
+  }
+  shape.small = types[0];
+  shape.large = types[1];
+  shape.w = types[2];
+  return shape;
 }
 
 egraph_status eg_cuda_conv(eg_cuda_builder *builder) {
   const eg_node_spec *spec = builder->spec;
-  const conv_shape shape = {
-      .kind = EG_CONV_SMALL,
-      .attrs = spec->attrs,
-      .small = &spec->results[0],
-      .large = &spec->inputs[OPERAND_FIRST],
-      .w = &spec->inputs[OPERAND_SECOND],
-      .places = {eg_device_result(0), eg_device_operand(OPERAND_FIRST),
-                 eg_device_operand(OPERAND_SECOND)},
-      .allows_winograd = allows_winograd(spec, EG_A_CONV_ALGORITHM)};
+  const conv_shape shape = shape_of(spec, EG_CONV_SMALL);
   EG_TRY(add_conv(builder, &shape));
   if (spec->input_count > OPERAND_BIAS) EG_TRY(add_bias(builder));
   if (spec->input_count > OPERAND_Z) EG_TRY(eg_cuda_add_addend(builder, OPERAND_Z));
@@ -243,30 +255,12 @@ egraph_status eg_cuda_conv(eg_cuda_builder *builder) {
 }
 
 egraph_status eg_cuda_conv_transpose(eg_cuda_builder *builder) {
-  const eg_node_spec *spec = builder->spec;
-  const conv_shape shape = {
-      .kind = EG_CONV_LARGE,
-      .attrs = spec->attrs,
-      .small = &spec->inputs[OPERAND_FIRST],
-      .large = &spec->results[0],
-      .w = &spec->inputs[OPERAND_SECOND],
-      .places = {eg_device_operand(OPERAND_FIRST), eg_device_result(0),
-                 eg_device_operand(OPERAND_SECOND)},
-      .allows_winograd = allows_winograd(spec, EG_A_CONV_TRANSPOSE_ALGORITHM)};
+  const conv_shape shape = shape_of(builder->spec, EG_CONV_LARGE);
   EG_TRY(add_conv(builder, &shape));
-  return spec->input_count > OPERAND_BIAS ? add_bias(builder) : EGRAPH_OK;
+  return builder->spec->input_count > OPERAND_BIAS ? add_bias(builder) : EGRAPH_OK;
 }
 
 egraph_status eg_cuda_conv_grad_weight(eg_cuda_builder *builder) {
-  const eg_node_spec *spec = builder->spec;
-  const conv_shape shape = {
-      .kind = EG_CONV_WEIGHT,
-      .attrs = spec->attrs,
-      .small = &spec->inputs[OPERAND_SECOND],
-      .large = &spec->inputs[OPERAND_FIRST],
-      .w = &spec->results[0],
-      .places = {eg_device_operand(OPERAND_SECOND), eg_device_operand(OPERAND_FIRST),
-                 eg_device_result(0)},
-      .allows_winograd = allows_winograd(spec, EG_A_CONV_GRAD_WEIGHT_ALGORITHM)};
+  const conv_shape shape = shape_of(builder->spec, EG_CONV_WEIGHT);
   return add_conv(builder, &shape);
 }

@@ -4,31 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cuda/kernel_common.cuh"
 
-__device__ static int64_t offset_of(const int64_t *strides, int64_t first, int64_t second,
-                                    const int64_t *at) {
-  int64_t offset = first * strides[0] + second * strides[1];
-  for (int d = 0; d < EG_POOL_RANK; d++)
-    offset += at[d] * strides[2 + d];
-  return offset;
-}
-
-/// Splits a number into a position of `dims`; returns what is left in front.
-__device__ static int64_t split(int64_t i, const int64_t *dims, int64_t *at) {
-  for (int d = EG_POOL_RANK; d-- > 0;) {
-    at[d] = i % dims[d];
-    i /= dims[d];
-  }
-  return i;
-}
-
 /// The element of the large tensor that entry `tap` of a window meets; false in the
 /// padding.
 __device__ static bool meet(const eg_direct_conv &work, const int64_t *window,
                             const int64_t *tap, int64_t *at) {
-  for (int d = 0; d < EG_POOL_RANK; d++) {
-    at[d] = window[d] * work.stride[d] - work.pad[d] + tap[d] * work.dilation[d];
-    if (at[d] < 0 || at[d] >= work.large[d]) return false;
-  }
+  for (int d = 0; d < EG_POOL_RANK; d++)
+    if (!find_entry(work, d, window[d], tap[d], &at[d])) return false;
   return true;
 }
 
@@ -37,10 +18,6 @@ __device__ static bool find_windows(const eg_direct_conv &work, const int64_t *a
   for (int d = 0; d < EG_POOL_RANK; d++)
     if (!find_window(work, d, at[d], tap[d], &window[d])) return false;
   return true;
-}
-
-__device__ static int64_t product(const int64_t *dims) {
-  return dims[0] * dims[1] * dims[2];
 }
 
 template <typename T>

@@ -28,6 +28,12 @@ enum eg_op {
    cudaGetLastError())
 #endif
 
+// The same for a kernel over the type that sums are computed in, by its eg_compute.
+#define EG_LAUNCH_SUMS(kernel, compute, blocks, stream, ...)                             \
+  ((compute) == EG_COMPUTE_I64                                                           \
+       ? EG_LAUNCH(kernel<int64_t>, blocks, EG_BLOCK, stream, __VA_ARGS__)               \
+       : EG_LAUNCH(kernel<double>, blocks, EG_BLOCK, stream, __VA_ARGS__))
+
 enum { EG_BLOCK = 256, EG_MOST_BLOCKS = 65536 };
 enum { EG_LITTLE = 64 }; // elements that one thread folds
 
@@ -161,6 +167,38 @@ __device__ static inline int64_t multiply(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
 }
 
+// ---- windows over EG_POOL_RANK dimensions -----------------------------------------
+
+__device__ static inline int64_t product(const int64_t *dims) {
+  return dims[0] * dims[1] * dims[2];
+}
+
+/// The place of element `at` of plane (first, second) of a tensor.
+__device__ static inline int64_t offset_of(const int64_t *strides, int64_t first,
+                                           int64_t second, const int64_t *at) {
+  int64_t offset = first * strides[0] + second * strides[1];
+  for (int d = 0; d < EG_POOL_RANK; d++)
+    offset += at[d] * strides[2 + d];
+  return offset;
+}
+
+/// Splits a number into a position of `dims`; returns what is left in front.
+__device__ static inline int64_t split(int64_t i, const int64_t *dims, int64_t *at) {
+  for (int d = EG_POOL_RANK; d-- > 0;) {
+    at[d] = i % dims[d];
+    i /= dims[d];
+  }
+  return i;
+}
+
+/// The place along dimension d of entry `tap` of a window; false in the padding.
+template <typename Work>
+__device__ static inline bool find_entry(const Work &work, int d, int64_t window,
+                                         int64_t tap, int64_t *out) {
+  *out = window * work.stride[d] - work.pad[d] + tap * work.dilation[d];
+  return *out >= 0 && *out < work.large[d];
+}
+
 /// The window along dimension d that has the element `at` as its entry `tap`; false when
 /// there is none.
 template <typename Work>
@@ -169,6 +207,21 @@ __device__ static inline bool find_window(const Work &work, int d, int64_t at,
   const int64_t from = at + work.pad[d] - tap * work.dilation[d];
   *out = from / work.stride[d];
   return from >= 0 && from % work.stride[d] == 0 && *out < work.small[d];
+}
+
+/// Visits what `find` finds for the taps of a window: in order, where it finds a place
+/// along all dimensions.
+template <typename Work, typename Find, typename Visit>
+__device__ static inline void each_tap(const Work &work, Find find, Visit visit) {
+  int64_t at[EG_POOL_RANK];
+  for (int64_t a = 0; a < work.kernel[0]; a++) {
+    if (!find(0, a, &at[0])) continue;
+    for (int64_t b = 0; b < work.kernel[1]; b++) {
+      if (!find(1, b, &at[1])) continue;
+      for (int64_t c = 0; c < work.kernel[2]; c++)
+        if (find(2, c, &at[2])) visit(at);
+    }
+  }
 }
 
 /// Entry n of the indices of a gathering, counted from the front; -1: outside of its

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cuda/device_families.h"
 #include "exec/cuda/strided.h"
+#include "ops/kernels.h"
 
 // ---- pointwise ------------------------------------------------------------------
 
@@ -257,28 +258,26 @@ EG_DEVICE_STAGE(run_gather, "gather kernel",
                 eg_launch_gather(payload, addresses[0], addresses[1], addresses[2],
                                  device->fault, device->stream))
 
-/// `size` is set; `whole` is the slot of that name, `first` is the next one.
-static void set_whole(const eg_attrs *attrs, eg_attr_slot whole, eg_gathering *inout) {
-  int64_t all = eg_attr_at(attrs, whole)->i;
-  inout->whole = all != 0 ? all : inout->size;
-  inout->first = eg_attr_at(attrs, whole + 1)->i;
+/// Gathering along an axis of a table by operand 1; `whole` is the slot of that name.
+static eg_gathering gathering_of(const eg_node_spec *spec, const eg_type *table,
+                                 int64_t axis, eg_attr_slot whole) {
+  const eg_axis_view view = eg_axis_view_of(table, axis);
+  const eg_gather_axis part = eg_gather_axis_of(spec->attrs, whole, view.size);
+  return (eg_gathering){.outer = view.outer,
+                        .count = eg_type_elements(&spec->inputs[1]),
+                        .inner = view.inner,
+                        .size = view.size,
+                        .whole = part.whole,
+                        .first = part.first,
+                        .element_bytes = (int32_t)eg_dtype_bytes(table->dtype),
+                        .index_dtype = (int32_t)spec->inputs[1].dtype};
 }
 
 egraph_status eg_cuda_gather(eg_cuda_builder *builder) {
   const eg_node_spec *spec = builder->spec;
-  const eg_type *table = &spec->inputs[0], *indices = &spec->inputs[1];
-  uint32_t axis = eg_axis_of(table, eg_attr_at(spec->attrs, EG_A_GATHER_AXIS)->i);
-  eg_gathering work = {.outer = 1,
-                       .count = eg_type_elements(indices),
-                       .inner = 1,
-                       .size = table->dims[axis],
-                       .element_bytes = (int32_t)eg_dtype_bytes(table->dtype),
-                       .index_dtype = (int32_t)indices->dtype};
-  set_whole(spec->attrs, EG_A_GATHER_WHOLE, &work);
-  for (uint32_t d = 0; d < axis; d++)
-    work.outer *= table->dims[d];
-  for (uint32_t d = axis + 1; d < table->rank; d++)
-    work.inner *= table->dims[d];
+  eg_gathering work =
+      gathering_of(spec, &spec->inputs[0], eg_attr_at(spec->attrs, EG_A_GATHER_AXIS)->i,
+                   EG_A_GATHER_WHOLE);
   eg_device_place places[] = {eg_device_result(0), eg_device_operand(0),
                               eg_device_operand(1)};
   builder->kernel = "CUDA gather";
@@ -301,19 +300,12 @@ static egraph_status run_gather_grad(const eg_cuda_device *device, const void *p
 
 egraph_status eg_cuda_gather_grad(eg_cuda_builder *builder) {
   const eg_node_spec *spec = builder->spec;
-  const eg_type *result = &spec->results[0], *indices = &spec->inputs[1];
-  uint32_t axis = eg_axis_of(result, eg_attr_at(spec->attrs, EG_A_GATHER_GRAD_AXIS)->i);
-  gather_payload payload = {.work = {.outer = 1,
-                                     .count = eg_type_elements(indices),
-                                     .inner = 1,
-                                     .size = result->dims[axis],
-                                     .index_dtype = (int32_t)indices->dtype},
-                            .dtype = (int32_t)result->dtype};
-  set_whole(spec->attrs, EG_A_GATHER_GRAD_WHOLE, &payload.work);
-  for (uint32_t d = 0; d < axis; d++)
-    payload.work.outer *= result->dims[d];
-  for (uint32_t d = axis + 1; d < result->rank; d++)
-    payload.work.inner *= result->dims[d];
+  const eg_type *result = &spec->results[0];
+  gather_payload payload = {
+      .work =
+          gathering_of(spec, result, eg_attr_at(spec->attrs, EG_A_GATHER_GRAD_AXIS)->i,
+                       EG_A_GATHER_GRAD_WHOLE),
+      .dtype = (int32_t)result->dtype};
   eg_device_place places[] = {
       eg_device_result(0), eg_device_operand(0), eg_device_operand(1),
       eg_cuda_scratch(builder, 2 * sizeof(int64_t) * (size_t)payload.work.count)};

@@ -1,5 +1,5 @@
 // Pointwise operators: one kernel per type of arithmetic; operator and dtypes are the same
-// for all threads, so choosing them inside costs next to nothing beside the memory traffic.
+// for all threads, so choosing them inside costs little compared with the memory traffic.
 // Reference: the formulas of ops/kernel_unary.c and ops/kernel_binary.c.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cuda/kernel_common.cuh"

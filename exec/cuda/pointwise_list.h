@@ -4,7 +4,7 @@
 #ifndef EG_EXEC_POINTWISE_LIST_H
 #define EG_EXEC_POINTWISE_LIST_H
 
-// Of floating-point numbers.
+// Operators on floating-point numbers.
 #define EG_POINTWISE_FLOAT_LIST(X)                                                       \
   X(RELU, x < 0 ? T(0) : x)                                                              \
   X(SIGMOID, 1 / (1 + exp(-x)))                                                          \
@@ -47,7 +47,7 @@
   X(MOD, p != 0 ? fmod(x, y) : floor_mod(x, y))                                          \
   X(PRELU, x < 0 ? x * y : x)
 
-// Of all elements.
+// Operators on elements of any type.
 #define EG_POINTWISE_COMMON_LIST(X)                                                      \
   X(IDENTITY, x)                                                                         \
   X(CAST, x)                                                                             \

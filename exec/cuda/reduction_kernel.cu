@@ -100,20 +100,11 @@ extern "C" cudaError_t eg_launch_reduction(const eg_reduction *work, void *resul
                                            const void *operand, cudaStream_t stream) {
   const bool is_joint = work->folded.count > EG_LITTLE;
   const int64_t blocks = blocks_for(work->kept.count, is_joint ? 1 : EG_BLOCK);
-  const bool is_int = work->compute == EG_COMPUTE_I64;
-  if (work->op == EG_OP_ARG_MAX || work->op == EG_OP_ARG_MIN) {
-    int64_t *to = static_cast<int64_t *>(result);
-    if (is_int)
-      return EG_LAUNCH(arg_kernel<int64_t>, blocks, EG_BLOCK, stream, *work, is_joint, to,
-                       operand);
-    return EG_LAUNCH(arg_kernel<double>, blocks, EG_BLOCK, stream, *work, is_joint, to,
-                     operand);
-  }
-  if (is_int)
-    return EG_LAUNCH(reduction_kernel<int64_t>, blocks, EG_BLOCK, stream, *work, is_joint,
-                     result, operand);
-  return EG_LAUNCH(reduction_kernel<double>, blocks, EG_BLOCK, stream, *work, is_joint,
-                   result, operand);
+  if (work->op == EG_OP_ARG_MAX || work->op == EG_OP_ARG_MIN)
+    return EG_LAUNCH_SUMS(arg_kernel, work->compute, blocks, stream, *work, is_joint,
+                          static_cast<int64_t *>(result), operand);
+  return EG_LAUNCH_SUMS(reduction_kernel, work->compute, blocks, stream, *work, is_joint,
+                        result, operand);
 }
 
 // ---- running sum ----------------------------------------------------------------
@@ -134,12 +125,8 @@ __global__ void cum_sum_kernel(const eg_axis_rows work, void *to, const void *fr
 extern "C" cudaError_t eg_launch_cum_sum(const eg_axis_rows *work, int32_t compute,
                                          void *result, const void *operand,
                                          cudaStream_t stream) {
-  const int64_t blocks = blocks_for(work->rows.count, EG_BLOCK);
-  if (compute == EG_COMPUTE_I64)
-    return EG_LAUNCH(cum_sum_kernel<int64_t>, blocks, EG_BLOCK, stream, *work, result,
-                     operand);
-  return EG_LAUNCH(cum_sum_kernel<double>, blocks, EG_BLOCK, stream, *work, result,
-                   operand);
+  return EG_LAUNCH_SUMS(cum_sum_kernel, compute, blocks_for(work->rows.count, EG_BLOCK),
+                        stream, *work, result, operand);
 }
 
 // ---- contractions -------------------------------------------------------------------
@@ -178,9 +165,6 @@ extern "C" cudaError_t eg_launch_contraction(const eg_contraction *work,
   const int64_t blocks = blocks_for(work->kept.count, is_joint ? 1 : EG_BLOCK);
   const void *b = work->operands > 1 ? addresses[2] : nullptr;
   const void *c = work->operands > 2 ? addresses[3] : nullptr;
-  if (work->compute == EG_COMPUTE_I64)
-    return EG_LAUNCH(contraction_kernel<int64_t>, blocks, EG_BLOCK, stream, *work,
-                     is_joint, addresses[0], addresses[1], b, c);
-  return EG_LAUNCH(contraction_kernel<double>, blocks, EG_BLOCK, stream, *work, is_joint,
-                   addresses[0], addresses[1], b, c);
+  return EG_LAUNCH_SUMS(contraction_kernel, work->compute, blocks, stream, *work, is_joint,
+                        addresses[0], addresses[1], b, c);
 }

@@ -2,13 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cuda/device_families.h"
 #include "exec/cuda/strided.h"
-
-static int64_t product_of_dims(const eg_type *type, uint32_t from, uint32_t to) {
-  int64_t product = 1;
-  for (uint32_t d = from; d < to; d++)
-    product *= type->dims[d];
-  return product;
-}
+#include "ops/kernels.h"
 
 // ---- reductions -----------------------------------------------------------------
 
@@ -57,11 +51,8 @@ static void kept_strides(const eg_type *type, uint32_t folded, int64_t *out) {
 egraph_status eg_cuda_reduction(eg_cuda_builder *builder) {
   enum { SLOT_AXES };
   const eg_node_spec *spec = builder->spec;
-  const eg_ints *axes = &spec->attrs->slots[SLOT_AXES].ints;
-  uint32_t folded = 0;
+  uint32_t folded = eg_axis_bits(&spec->inputs[0], spec->attrs->slots[SLOT_AXES].ints);
   int64_t strides[EGRAPH_MAX_RANK] = {0};
-  for (uint32_t i = 0; i < axes->len; i++)
-    folded |= 1u << eg_axis_of(&spec->inputs[0], axes->data[i]);
   kept_strides(&spec->inputs[0], folded, strides);
   return add_reduction(builder, (eg_op)spec->attrs->op, folded, strides, false);
 }
@@ -164,14 +155,21 @@ static egraph_status run_norm_rows_unshifted(const eg_cuda_device *device,
   return run_norm_rows(device, payload, four);
 }
 
-static egraph_status add_norm_rows(eg_cuda_builder *builder, eg_norm_rows work) {
-  const eg_node_spec *spec = builder->spec;
-  eg_device_place places[4] = {eg_device_result(0)};
-  work.dtype[0] = (int32_t)spec->results[0].dtype;
+/// The places and element types of result 0 and of all operands.
+static void list_tensors(const eg_node_spec *spec, eg_device_place *places,
+                         int32_t *dtypes) {
+  places[0] = eg_device_result(0);
+  dtypes[0] = (int32_t)spec->results[0].dtype;
   for (uint32_t i = 0; i < spec->input_count; i++) {
     places[i + 1] = eg_device_operand(i);
-    work.dtype[i + 1] = (int32_t)spec->inputs[i].dtype;
+    dtypes[i + 1] = (int32_t)spec->inputs[i].dtype;
   }
+}
+
+static egraph_status add_norm_rows(eg_cuda_builder *builder, eg_norm_rows work) {
+  const eg_node_spec *spec = builder->spec;
+  eg_device_place places[4];
+  list_tensors(spec, places, work.dtype);
   builder->kernel = "CUDA normalization";
   return eg_cuda_add(builder,
                      spec->input_count == 3 ? run_norm_rows : run_norm_rows_unshifted,
@@ -184,8 +182,8 @@ egraph_status eg_cuda_layer_norm(eg_cuda_builder *builder) {
   const eg_type *x = &spec->inputs[0];
   uint32_t from = eg_axis_of(x, spec->attrs->slots[SLOT_AXIS].i);
   return add_norm_rows(builder,
-                       (eg_norm_rows){.rows = product_of_dims(x, 0, from),
-                                      .count = product_of_dims(x, from, x->rank),
+                       (eg_norm_rows){.rows = eg_dims_product(x->dims, 0, from),
+                                      .count = eg_dims_product(x->dims, from, x->rank),
                                       .table_rows = 1,
                                       .spread = 1,
                                       .epsilon = spec->attrs->slots[SLOT_EPSILON].f,
@@ -199,7 +197,7 @@ egraph_status eg_cuda_group_norm(eg_cuda_builder *builder) {
   int64_t groups =
       is_group ? eg_attr_at(spec->attrs, EG_A_GROUP_NORM_NUM_GROUPS)->i : x->dims[1];
   eg_attr_slot epsilon = is_group ? EG_A_GROUP_NORM_EPSILON : EG_A_INSTANCE_NORM_EPSILON;
-  int64_t pixels = product_of_dims(x, 2, x->rank);
+  int64_t pixels = eg_dims_product(x->dims, 2, x->rank);
   return add_norm_rows(builder,
                        (eg_norm_rows){.rows = x->dims[0] * groups,
                                       .count = x->dims[1] / groups * pixels,
@@ -227,15 +225,11 @@ EG_DEVICE_STAGE(run_channel_norm, "batch normalization kernel",
 
 egraph_status eg_cuda_batch_norm(eg_cuda_builder *builder) {
   const eg_node_spec *spec = builder->spec;
-  eg_channel_norm work = {.epsilon = eg_attr_at(spec->attrs, EG_A_BATCH_NORM_EPSILON)->f,
-                          .dtype = {(int32_t)spec->results[0].dtype}};
-  eg_device_place places[6] = {eg_device_result(0)};
+  eg_channel_norm work = {.epsilon = eg_attr_at(spec->attrs, EG_A_BATCH_NORM_EPSILON)->f};
+  eg_device_place places[6];
   if (!channel_loop(spec, &work.loop))
     return eg_cuda_refuse(builder, "too many dimensions");
-  for (uint32_t i = 0; i < spec->input_count; i++) {
-    places[i + 1] = eg_device_operand(i);
-    work.dtype[i + 1] = (int32_t)spec->inputs[i].dtype;
-  }
+  list_tensors(spec, places, work.dtype);
   builder->kernel = "CUDA batch normalization";
   return eg_cuda_add(builder, run_channel_norm, &work, sizeof work, NULL, places, 6);
 }
@@ -269,19 +263,15 @@ EG_DEVICE_STAGE(run_norm_grad, "gradient of a normalization kernel",
                 eg_launch_norm_grad(payload, addresses, device->stream))
 
 egraph_status eg_cuda_layer_norm_grad(eg_cuda_builder *builder) {
-  enum { OPERAND_D, OPERAND_X, OPERAND_SCALE, SLOT_EPSILON = 1 };
+  enum { OPERAND_SCALE = 2, SLOT_EPSILON = 1 };
   const eg_node_spec *spec = builder->spec;
   int64_t count = eg_type_elements(&spec->inputs[OPERAND_SCALE]);
   eg_norm_rows work = {.rows = eg_type_elements(&spec->results[0]) / count,
                        .count = count,
                        .epsilon = spec->attrs->slots[SLOT_EPSILON].f,
-                       .is_centred = spec->attrs->op == EG_OP_LAYER_NORM_GRAD,
-                       .dtype = {(int32_t)spec->results[0].dtype}};
-  eg_device_place places[4] = {eg_device_result(0)};
-  for (uint32_t i = OPERAND_D; i <= OPERAND_SCALE; i++) {
-    places[i + 1] = eg_device_operand(i);
-    work.dtype[i + 1] = (int32_t)spec->inputs[i].dtype;
-  }
+                       .is_centred = spec->attrs->op == EG_OP_LAYER_NORM_GRAD};
+  eg_device_place places[4];
+  list_tensors(spec, places, work.dtype);
   builder->kernel = "CUDA gradient of a normalization";
   return eg_cuda_add(builder, run_norm_grad, &work, sizeof work, NULL, places, 4);
 }

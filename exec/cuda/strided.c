@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "ops/meaning.h"
+
 // ---- strides --------------------------------------------------------------------
 
 void eg_spread_strides(const eg_type *result, const eg_type *operand, int64_t *out) {
@@ -210,16 +212,14 @@ egraph_status eg_cuda_add_addend(eg_cuda_builder *builder, uint32_t operand) {
 
 egraph_status eg_cuda_add_act(eg_cuda_builder *builder, eg_act act, double alpha,
                               double beta) {
-#define ACT_OP(id, name, op) [id] = EG_OP_##op,
-  static const eg_op ops[EG_ACT_COUNT] = {EG_ACT_LIST(ACT_OP)};
-#undef ACT_OP
   if (act == EG_ACT_NONE) return EGRAPH_OK;
+  eg_op op = eg_act_operator(act);
   const eg_type *result = &builder->spec->results[0];
   eg_pointwise_operand operand = {eg_device_result(0), result};
   double params[2] = {alpha, beta};
   // These have parameters of their own.
-  if (ops[act] == EG_OP_GELU) params[0] = act == EG_ACT_GELU_TANH;
+  if (op == EG_OP_GELU) params[0] = act == EG_ACT_GELU_TANH;
   eg_compute compute;
   if (!eg_compute_of(result->dtype, &compute)) return eg_cuda_refuse(builder, "uint64");
-  return eg_cuda_add_pointwise(builder, ops[act], params, compute, &operand, 1);
+  return eg_cuda_add_pointwise(builder, op, params, compute, &operand, 1);
 }

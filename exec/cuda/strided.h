@@ -54,9 +54,4 @@ egraph_status eg_cuda_add_addend(eg_cuda_builder *builder, uint32_t operand);
 egraph_status eg_cuda_add_act(eg_cuda_builder *builder, eg_act act, double alpha,
                               double beta);
 
-/// An axis that may count from the end.
-static inline uint32_t eg_axis_of(const eg_type *type, int64_t axis) {
-  return (uint32_t)(axis < 0 ? axis + (int64_t)type->rank : axis);
-}
-
 #endif

@@ -18,57 +18,30 @@ template <typename T> __device__ static T lowest_of() { return T(-HUGE_VAL); }
 template <> __device__ int64_t lowest_of<int64_t>() { return INT64_MIN; }
 
 template <typename T>
-__device__ static T pool_window(const eg_pooling &work, const void *x, int64_t base,
-                                const int64_t *start, T *inside) {
-  T value = work.is_max ? lowest_of<T>() : T(0);
-  int64_t met = 0, at[EG_POOL_RANK];
-  for (int64_t a = 0; a < work.kernel[0]; a++) {
-    at[0] = start[0] + a * work.dilation[0];
-    if (at[0] < 0 || at[0] >= work.large[0]) continue;
-    for (int64_t b = 0; b < work.kernel[1]; b++) {
-      at[1] = start[1] + b * work.dilation[1];
-      if (at[1] < 0 || at[1] >= work.large[1]) continue;
-      for (int64_t c = 0; c < work.kernel[2]; c++) {
-        at[2] = start[2] + c * work.dilation[2];
-        if (at[2] < 0 || at[2] >= work.large[2]) continue;
-        const T next = load<T>(x, work.dtype,
-                               base + at[0] * work.large_strides[2] +
-                                   at[1] * work.large_strides[3] + at[2] * work.large_strides[4]);
-        value = work.is_max ? larger_of()(value, next) : value + next;
-        met++;
-      }
-    }
-  }
-  *inside = static_cast<T>(met);
-  return value;
-}
-
-template <typename T>
 __global__ void pooling_kernel(const eg_pooling work, void *to, const void *x) {
-  const int64_t plane = work.small[0] * work.small[1] * work.small[2];
-  const int64_t count = work.images * work.channels * plane;
+  const int64_t count = work.images * work.channels * product(work.small);
   for (int64_t i = first_item(); i < count; i += item_step()) {
-    const int64_t image = i / plane / work.channels, channel = i / plane % work.channels;
-    const int64_t index[EG_POOL_RANK] = {i % plane / (work.small[1] * work.small[2]),
-                                         i / work.small[2] % work.small[1],
-                                         i % work.small[2]};
-    int64_t start[EG_POOL_RANK], to_at = image * work.small_strides[0] +
-                                         channel * work.small_strides[1];
-    int64_t padded = 1;
-    for (int d = 0; d < EG_POOL_RANK; d++) {
-      start[d] = index[d] * work.stride[d] - work.pad[d];
-      to_at += index[d] * work.small_strides[2 + d];
-      padded *= work.include_pad ? padded_size(work, d, index[d]) : 1;
-    }
-    T inside;
-    T value = pool_window<T>(work, x,
-                             image * work.large_strides[0] + channel * work.large_strides[1],
-                             start, &inside);
+    int64_t window[EG_POOL_RANK], inside = 0, padded = 1;
+    const int64_t outer = split(i, work.small, window);
+    const int64_t image = outer / work.channels, channel = outer % work.channels;
+    T value = work.is_max ? lowest_of<T>() : T(0);
+    const auto find = [&](int d, int64_t tap, int64_t *at) {
+      return find_entry(work, d, window[d], tap, at);
+    };
+    each_tap(work, find, [&](const int64_t *at) {
+      const T next =
+          load<T>(x, work.dtype, offset_of(work.large_strides, image, channel, at));
+      value = work.is_max ? larger_of()(value, next) : value + next;
+      inside++;
+    });
     if (!work.is_max) {
-      const T divisor = work.include_pad ? static_cast<T>(padded) : inside;
+      for (int d = 0; d < EG_POOL_RANK && work.include_pad; d++)
+        padded *= padded_size(work, d, window[d]);
+      const T divisor = static_cast<T>(work.include_pad ? padded : inside);
       value = value / (divisor <= T(0) ? T(1) : divisor);
     }
-    store<T>(to, work.dtype, to_at, value);
+    store<T>(to, work.dtype, offset_of(work.small_strides, image, channel, window),
+             value);
   }
 }
 
@@ -76,10 +49,8 @@ extern "C" cudaError_t eg_launch_pooling(const eg_pooling *work, void *result,
                                          const void *x, cudaStream_t stream) {
   const int64_t count = work->images * work->channels * work->small[0] * work->small[1] *
                         work->small[2];
-  const int64_t blocks = blocks_for(count, EG_BLOCK);
-  if (work->compute == EG_COMPUTE_I64)
-    return EG_LAUNCH(pooling_kernel<int64_t>, blocks, EG_BLOCK, stream, *work, result, x);
-  return EG_LAUNCH(pooling_kernel<double>, blocks, EG_BLOCK, stream, *work, result, x);
+  return EG_LAUNCH_SUMS(pooling_kernel, work->compute, blocks_for(count, EG_BLOCK),
+                        stream, *work, result, x);
 }
 
 // ---- gradients of pooling: every element looks for the windows it is in ------------
@@ -97,66 +68,44 @@ __device__ static double divisor_of(const eg_pooling &work, const int64_t *windo
   return size < 1 ? 1.0 : static_cast<double>(size);
 }
 
-// The place in a plane of the first maximum of a window; NaN is larger than all.
+// The place of the first maximum of a window of a plane; NaN is larger than all.
 __device__ static int64_t first_maximum(const eg_pooling &work, const void *x,
-                                        int64_t base, const int64_t *window) {
-  int64_t at[EG_POOL_RANK], place = -1;
+                                        int64_t image, int64_t channel,
+                                        const int64_t *window) {
+  int64_t place = -1;
   double best = 0.0;
-  for (int64_t a = 0; a < work.kernel[0]; a++) {
-    at[0] = window[0] * work.stride[0] - work.pad[0] + a * work.dilation[0];
-    if (at[0] < 0 || at[0] >= work.large[0]) continue;
-    for (int64_t b = 0; b < work.kernel[1]; b++) {
-      at[1] = window[1] * work.stride[1] - work.pad[1] + b * work.dilation[1];
-      if (at[1] < 0 || at[1] >= work.large[1]) continue;
-      for (int64_t c = 0; c < work.kernel[2]; c++) {
-        at[2] = window[2] * work.stride[2] - work.pad[2] + c * work.dilation[2];
-        if (at[2] < 0 || at[2] >= work.large[2]) continue;
-        const int64_t next = at[0] * work.large_strides[2] +
-                             at[1] * work.large_strides[3] +
-                             at[2] * work.large_strides[4];
-        const double value = load<double>(x, work.dtype, base + next);
-        if (place >= 0 && !(value > best || (value != value && best == best))) continue;
-        place = next;
-        best = value;
-      }
-    }
-  }
+  const auto find = [&](int d, int64_t tap, int64_t *at) {
+    return find_entry(work, d, window[d], tap, at);
+  };
+  each_tap(work, find, [&](const int64_t *at) {
+    const int64_t next = offset_of(work.large_strides, image, channel, at);
+    const double value = load<double>(x, work.dtype, next);
+    if (place >= 0 && !(value > best || (value != value && best == best))) return;
+    place = next;
+    best = value;
+  });
   return place;
 }
 
 __global__ void pool_grad_kernel(const eg_pooling work, void *to, const void *x,
                                  const void *cotangent) {
-  const int64_t plane = work.large[0] * work.large[1] * work.large[2];
-  const int64_t count = work.images * work.channels * plane;
+  const int64_t count = work.images * work.channels * product(work.large);
   for (int64_t i = first_item(); i < count; i += item_step()) {
-    const int64_t image = i / plane / work.channels, channel = i / plane % work.channels;
-    const int64_t base =
-        image * work.large_strides[0] + channel * work.large_strides[1];
-    const int64_t from =
-        image * work.small_strides[0] + channel * work.small_strides[1];
-    const int64_t at[EG_POOL_RANK] = {i % plane / (work.large[1] * work.large[2]),
-                                      i / work.large[2] % work.large[1],
-                                      i % work.large[2]};
-    const int64_t own = at[0] * work.large_strides[2] + at[1] * work.large_strides[3] +
-                        at[2] * work.large_strides[4];
-    int64_t window[EG_POOL_RANK];
+    int64_t at[EG_POOL_RANK];
+    const int64_t outer = split(i, work.large, at);
+    const int64_t image = outer / work.channels, channel = outer % work.channels;
+    const int64_t own = offset_of(work.large_strides, image, channel, at);
     double total = 0.0;
-    for (int64_t a = 0; a < work.kernel[0]; a++) {
-      if (!find_window(work, 0, at[0], a, &window[0])) continue;
-      for (int64_t b = 0; b < work.kernel[1]; b++) {
-        if (!find_window(work, 1, at[1], b, &window[1])) continue;
-        for (int64_t c = 0; c < work.kernel[2]; c++) {
-          if (!find_window(work, 2, at[2], c, &window[2])) continue;
-          if (work.is_max && first_maximum(work, x, base, window) != own) continue;
-          const double d = load<double>(cotangent, work.dtype,
-                                        from + window[0] * work.small_strides[2] +
-                                            window[1] * work.small_strides[3] +
-                                            window[2] * work.small_strides[4]);
-          total += work.is_max ? d : d / divisor_of(work, window);
-        }
-      }
-    }
-    store<double>(to, work.dtype, base + own, total);
+    const auto find = [&](int d, int64_t tap, int64_t *window) {
+      return find_window(work, d, at[d], tap, window);
+    };
+    each_tap(work, find, [&](const int64_t *window) {
+      if (work.is_max && first_maximum(work, x, image, channel, window) != own) return;
+      const double d = load<double>(
+          cotangent, work.dtype, offset_of(work.small_strides, image, channel, window));
+      total += work.is_max ? d : d / divisor_of(work, window);
+    });
+    store<double>(to, work.dtype, own, total);
   }
 }
 

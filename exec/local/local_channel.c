@@ -352,11 +352,8 @@ static egraph_status local_run(eg_channel *base, const eg_collective *what) {
 
 // ---- hub --------------------------------------------------------------------------
 
-static void local_destroy(eg_channel *channel) { (void)channel; }
-
 static const eg_channel_vtable local_vtable = {.name = "local",
                                                .is_ordered = true,
-                                               .destroy = local_destroy,
                                                .run = local_run,
                                                .settle = local_settle,
                                                .end = local_end,

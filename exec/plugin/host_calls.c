@@ -1,5 +1,5 @@
 // Failures of this plugin go to the core's message: eg_fail, eg_fail_context and
-// egraph_last_error are defined here, instead of those of base/status.c, and hand over to
+// egraph_last_error are defined here, instead of in base/status.c, and hand over to
 // the table of the core.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/plugin/plugin_abi.h"
