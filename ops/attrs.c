@@ -39,7 +39,7 @@ typedef struct item_list {
 enum { ITEM_BYTES = sizeof(int64_t) };
 _Static_assert(sizeof(double) == ITEM_BYTES, "items of both kinds of lists");
 
-static item_list list_of(const eg_attr *slot) {
+static item_list attr_items(const eg_attr *slot) {
   if (slot->kind == EG_ATTR_INTS) return (item_list){slot->ints.data, slot->ints.len};
   assert(slot->kind == EG_ATTR_FLOATS);
   return (item_list){slot->floats.data, slot->floats.len};
@@ -65,7 +65,7 @@ bool eg_attr_same(const eg_attr *a, const eg_attr *b) {
   case EG_ATTR_DTYPE: return a->i == b->i;
   case EG_ATTR_FLOAT: return float_bits(a->f) == float_bits(b->f);
   case EG_ATTR_INTS:
-  case EG_ATTR_FLOATS: return same_list(list_of(a), list_of(b));
+  case EG_ATTR_FLOATS: return same_list(attr_items(a), attr_items(b));
   case EG_ATTR_STRING: return strcmp(a->text, b->text) == 0;
   }
   return false;
@@ -95,7 +95,7 @@ static uint64_t hash_slot(uint64_t hash, const eg_attr *slot) {
   case EG_ATTR_DTYPE: return eg_hash_combine(hash, (uint64_t)slot->i);
   case EG_ATTR_FLOAT: return eg_hash_combine(hash, float_bits(slot->f));
   case EG_ATTR_INTS:
-  case EG_ATTR_FLOATS: return hash_items(hash, list_of(slot));
+  case EG_ATTR_FLOATS: return hash_items(hash, attr_items(slot));
   case EG_ATTR_STRING: return eg_hash_bytes(hash, slot->text, strlen(slot->text));
   }
   return hash;
@@ -146,7 +146,7 @@ egraph_status eg_attr_copy(eg_arena *arena, const eg_attr *from, eg_attr *to) {
   *to = *from;
   switch (from->kind) {
   case EG_ATTR_INTS:
-  case EG_ATTR_FLOATS: return copy_list(arena, list_of(from), to);
+  case EG_ATTR_FLOATS: return copy_list(arena, attr_items(from), to);
   case EG_ATTR_STRING:
     return eg_arena_string(arena, from->text, strlen(from->text), &to->text);
   case EG_ATTR_INT:
@@ -378,14 +378,14 @@ egraph_status eg_attr_parse(eg_arena *arena, eg_op op, uint16_t slot, const char
 }
 
 static egraph_status print_list(eg_text *text, const eg_attr *list) {
-  for (uint32_t i = 0; i < list_of(list).len; i++) {
+  for (uint32_t i = 0; i < attr_items(list).len; i++) {
     eg_text_append(text, i == 0 ? "[" : " ");
     if (list->kind == EG_ATTR_INTS)
       eg_text_printf(text, "%" PRId64, list->ints.data[i]);
     else
       eg_text_double(text, list->floats.data[i]);
   }
-  return eg_text_append(text, list_of(list).len == 0 ? "[]" : "]");
+  return eg_text_append(text, attr_items(list).len == 0 ? "[]" : "]");
 }
 
 egraph_status eg_attr_print(eg_text *text, eg_op op, uint16_t slot,

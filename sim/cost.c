@@ -317,8 +317,8 @@ egraph_status eg_cost_counts(eg_cost_model *model, uint32_t *out_entries,
 
 /// Finds or adds the entry of a node; EG_COST_NO_ENTRY where the caller prices it, or it
 /// is free.
-static egraph_status find_entry(eg_cost_model *model, const eg_node_spec *spec,
-                                uint32_t *out) {
+static egraph_status find_cost_entry(eg_cost_model *model, const eg_node_spec *spec,
+                                     uint32_t *out) {
   bool given;
   double cost;
   *out = EG_COST_NO_ENTRY;
@@ -329,7 +329,7 @@ static egraph_status find_entry(eg_cost_model *model, const eg_node_spec *spec,
 /// Appends a request; fills its spec, text and entry.
 static egraph_status note_request(eg_cost_model *model, const eg_node_spec *spec,
                                   request noted) {
-  EG_TRY(find_entry(model, spec, &noted.entry));
+  EG_TRY(find_cost_entry(model, spec, &noted.entry));
   if (noted.entry == EG_COST_NO_ENTRY) return EGRAPH_OK;
   entry *e = &model->entries.data[noted.entry];
   bool is_wanted =
@@ -369,7 +369,7 @@ egraph_status eg_cost_evidence(eg_cost_model *model, const eg_node_spec *spec,
 
 egraph_status eg_cost_measured_entry(eg_cost_model *model, const eg_node_spec *spec,
                                      uint32_t *out) {
-  EG_TRY(find_entry(model, spec, out));
+  EG_TRY(find_cost_entry(model, spec, out));
   if (*out != EG_COST_NO_ENTRY && !model->entries.data[*out].measured)
     *out = EG_COST_NO_ENTRY;
   return EGRAPH_OK;

@@ -1,5 +1,6 @@
 // Expressions are trees no deeper than the reader allows, so recursion is bounded. Kinds
-// were checked by the reader. SPDX-License-Identifier: Apache-2.0
+// were checked by the reader.
+// SPDX-License-Identifier: Apache-2.0
 #include "rewrites/saturation/rule_eval.h"
 
 #include <assert.h>

@@ -1,5 +1,6 @@
 // Numbers, and lists of integers: shapes, permutations, pads. Integers that overflow have
-// no value. SPDX-License-Identifier: Apache-2.0
+// no value.
+// SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 #include <string.h>
 
