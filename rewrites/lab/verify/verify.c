@@ -124,6 +124,14 @@ static egraph_status print_instance(eg_text *text, const eg_verify_instance *ins
 
 // ---- one instance ---------------------------------------------------------------
 
+static bool has_floats(const eg_verify_instance *instance) {
+  for (uint32_t i = 0; i < instance->rule->var_count; i++)
+    if (instance->rule->vars[i].kind == EG_RULE_TENSOR &&
+        eg_dtype_is_float(instance->leaves[i].type.dtype))
+      return true;
+  return false;
+}
+
 static egraph_status compare_types(verification *run,
                                    const eg_verify_instance *instance) {
   const eg_rule *rule = run->rule;
@@ -178,7 +186,7 @@ static egraph_status check_data(verification *run, const eg_verify_instance *ins
                    "its sides differ as only class %s allows, but it claims class %s, ",
                    eg_rule_class_name(result.math), eg_rule_class_name(run->rule->math));
   // Integers of data with NaN are drawn up to the ends of their range.
-  bool is_whole = data == EG_VERIFY_NOT_FINITE && !eg_dtype_is_float(result.dtype);
+  bool is_whole = data == EG_VERIFY_NOT_FINITE && !has_floats(instance);
   if (data != EG_VERIFY_ORDINARY)
     eg_text_append(&run->text, names[is_whole ? EG_VERIFY_EXTREME : data]);
   return eg_text_append(&run->text, eg_text_of(&where));
