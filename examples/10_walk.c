@@ -1,5 +1,5 @@
-// Walks a model, or a plan (a file that ends in .json), and prints what is in it in the
-// words of `egraph explain`, without what explains a step. Usage: 10_walk FILE
+// Loads a model, or a plan (a file that ends in .json), and prints its nodes or steps as
+// `egraph explain` does, without the explanations of steps. Usage: 10_walk FILE
 // SPDX-License-Identifier: Apache-2.0
 #include <egraph.h>
 #include <inttypes.h>

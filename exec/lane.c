@@ -154,7 +154,8 @@ static const eg_channel_vtable lane_vtable = {.name = "lane",
 
 // ---- life ---------------------------------------------------------------------------
 
-/// Handlers of signals run where they ran before.
+/// The new thread begins with all signals blocked: handlers still run in the threads of
+/// the caller.
 static int start_thread(eg_lane *lane) {
   sigset_t all, before;
   (void)sigfillset(&all);

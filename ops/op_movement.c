@@ -292,7 +292,8 @@ egraph_status eg_infer_gather(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// The axis is a sum over its entries, of which all but one are zero.
+// A gather is a sum over the gathered axis in which all terms but one are zero: splitting
+// the axis leaves partial sums.
 void eg_factors_gather(const eg_typing *node, eg_factors *out) {
   const eg_type *data = &node->inputs[0], *indices = &node->inputs[1];
   uint32_t axis = eg_axis_of(data, eg_attr_at(node->attrs, EG_A_GATHER_AXIS)->i);

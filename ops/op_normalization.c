@@ -32,7 +32,8 @@ egraph_status eg_infer_batch_norm(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// At inference the statistics are operands, so nothing is blocked.
+// Mean and variance are operands here, not computed of the data, so that every dimension
+// can be split.
 void eg_factors_batch_norm(const eg_typing *node, eg_factors *out) {
   eg_factor *factors = eg_factors_add_dims(out, node->results, 0);
   index_vectors(node, &factors[1]);

@@ -66,7 +66,7 @@ egraph_status eg_task_graph_depend(eg_task_graph *graph, uint32_t task, uint32_t
 egraph_status eg_task_graph_set_seconds(eg_task_graph *graph, uint32_t task,
                                         double seconds);
 egraph_status eg_task_graph_set_bytes(eg_task_graph *graph, uint32_t task, double bytes);
-/// All weights are 1 then.
+/// Replaces the links of a flow; each new link has the weight 1.
 egraph_status eg_task_graph_set_links(eg_task_graph *graph, uint32_t task,
                                       const uint32_t *links, size_t link_count);
 /// Removes one dependency that eg_task_graph_depend added. Fails with EGRAPH_E_ARGUMENT

@@ -122,9 +122,9 @@ const char *with_plugin(const char *name);
 /// True when a target is this host, its ranks threads or processes; also for NULL.
 bool is_this_host(const char *machine);
 
-/// The costs of plans for a machine: of this host measured, unless that is not wanted,
-/// and kept in the profile database; of others what the database that is named has. *out
-/// NULL: the machine's figures.
+/// Opens the costs of plans for a machine. For this host, operators are measured, unless
+/// flags say otherwise, and kept in the profile database; for another machine, costs are
+/// read from the database that flags name. *out NULL: the machine's figures.
 egraph_status open_plan_costs(const cost_flags *flags, const char *machine,
                               egraph_costs **out);
 

@@ -50,9 +50,10 @@ static double float_attr(const eg_attrs *attrs, eg_attr_slot slot) {
   return eg_attr_at(attrs, slot)->f;
 }
 
-// Operators without attributes. Other operators are egraph's loops (pointwise.c): oneDNN
-// turns NaN into numbers in relu, exp and clip, and infinities where bounds are infinite;
-// its logarithm of 2 is not the closest float, its tanh is slow.
+// Operators without attributes that oneDNN computes; chain_of_op adds those with
+// attributes. All others run as egraph's loops (pointwise.c): oneDNN turns NaN into
+// numbers in relu, exp and clip, its logarithm of 2 is not the closest float, its tanh is
+// slow.
 typedef struct simple_row {
   eg_op op;
   eg_eltwise step;

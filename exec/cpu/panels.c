@@ -12,7 +12,8 @@ enum {
   SMALL_WEIGHTS = 1 << 17 // elements of b that each thread may read
 };
 
-/// The i-th of `count` shares of a whole, which differ by one at most.
+/// The beginning of share i where `whole` elements are divided into `count` shares whose
+/// sizes differ by at most one; of share `count`: the end.
 static int64_t share_begin(int64_t whole, int64_t count, int64_t i) {
   assert(count > 0 && i >= 0 && i <= count);
   int64_t each = whole / count, more = whole % count;

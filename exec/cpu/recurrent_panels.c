@@ -161,7 +161,8 @@ static void pack_gates(const recurrent_plan *p, const eg_panels *panels, int64_t
     }
 }
 
-/// The bias of W, and of R but where the reset is a factor of it.
+/// Packs the sum of the biases of W and R. Where the reset gate of a GRU multiplies the
+/// bias of R (linear_before_reset), that part goes to `last_bias` alone.
 static void pack_bias(const recurrent_plan *p, int64_t slice, const float *bias,
                       float *to) {
   int64_t hidden = p->layer.hidden, gates = p->layer.gates;

@@ -29,7 +29,8 @@ typedef struct device_product {
 
 enum { MOST_LOOPS = 1024 }; // calls for one product
 
-/// A stage. Addresses: result, a, b, then bias and z if they go along.
+/// A stage that computes a product. Addresses: result, a, b, then bias and z if it has
+/// them.
 typedef struct product_payload {
   cublasLtMatmulDesc_t desc;
   cublasLtMatrixLayout_t a, b, result; // as the library sees them

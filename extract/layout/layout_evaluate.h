@@ -1,6 +1,7 @@
-// An index of a layout problem for the solver: inverse rows, and the measures that are
-// minimized or limited. It turns chosen strategies into a solution: the needed values,
-// the cheapest arcs, the sums.
+// Tables of a layout problem for the solver: the strategies of a value, the arcs and
+// users of a place, and the weights of each measure that is minimized or limited (cost,
+// rows of memory). They turn chosen strategies into a solution: the needed values, the
+// cheapest arcs, the sums.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_EVALUATE_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_EVALUATE_H

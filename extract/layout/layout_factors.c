@@ -520,7 +520,7 @@ egraph_status eg_factor_tree(eg_layout_factors *f, uint32_t number, double *out)
   steiner->to = f->arc_to.data;
   steiner->cost = f->arc_weight.data;
   steiner->source = f->source.data;
-  // Sets of users, each with its ways along arcs, backward and forward.
+  // For each set of users, paths are extended along the arcs in both directions.
   f->steps += (UINT64_C(6) << tree->user_count) * (steiner->layouts + steiner->arcs);
   EG_TRY(solve_tree(steiner, out));
   fill_source(steiner, f->least.data + f->links.data[tree->source].price);

@@ -186,7 +186,8 @@ static egraph_status explain_bound(cutting *c, double *price) {
   return EGRAPH_OK;
 }
 
-/// An explanation is as long as all rows in use, so it must drop many nodes.
+/// Explains the bound, which drops nodes, if it reaches the cutoff or drops at least one
+/// in PROOF_SHARE of the nodes left: an explanation lists all rows in use.
 static egraph_status fix_in_proof(cutting *c, double *price) {
   double more = 0;
   EG_TRY(ascend_from_prices(c, ROUND_ASCENT_CUTS, &more));

@@ -51,7 +51,8 @@ void eg_subproblem_adopt(const eg_subproblem *subproblem, uint32_t *choice);
 // Subproblems run in batches of a fixed size. Before a batch each subproblem receives a
 // cutoff and the sum of the bounds of the others; after the batch the whole receives the
 // solutions and bounds of each. So no subproblem sees the progress of another, and the
-// result is the same for any number of threads. A batch of one reports at once.
+// result is the same for any number of threads. The only subproblem of a batch reports
+// each better solution as it finds it.
 
 typedef struct eg_batches {
   egraph_allocator alloc;

@@ -186,8 +186,8 @@ static bool is_ahead(uint32_t n, uint32_t other, bool forward) {
   return forward ? other > n : other < n;
 }
 
-/// Sums up messages in `unary`; the rounding uses the table entries of neighbours that
-/// have chosen instead of their messages.
+/// Sums the messages of a node into `unary`. A second sum, for rounding, takes the table
+/// entry of the choice of each neighbour that has one, instead of its message.
 static void collect_messages(eg_shard_dual *dual, uint32_t n, bool forward) {
   assert(dual->model->nodes.data[n].count != 0);
   const eg_shard_model *model = dual->model;

@@ -114,7 +114,7 @@ egraph_status eg_onnx_emit_plain(const eg_onnx_call *call, eg_op op,
 egraph_status eg_onnx_emit_fresh(const eg_onnx_call *call, eg_attr_list list,
                                  const eg_onnx_ref *operands, uint32_t count,
                                  eg_onnx_ref *out);
-/// Nodes in a row: x, reshaped.
+/// Emits one node, which reshapes the operand to `dims`.
 egraph_status eg_onnx_emit_reshape(const eg_onnx_call *call, eg_onnx_ref operand,
                                    const int64_t *dims, uint32_t rank,
                                    eg_onnx_ref result);

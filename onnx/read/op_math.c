@@ -42,7 +42,7 @@ egraph_status eg_onnx_import_mean(const eg_onnx_call *call) {
 
 // ---- clip ---------------------------------------------------------------------------
 
-// Bounds that are computed, or of integers: min(max(x, low), high).
+// Emits a clip as min(max(x, low), high), where a bound is computed or x has integers.
 static egraph_status emit_clip_chain(const eg_onnx_call *call) {
   eg_onnx_ref low = eg_onnx_input(call, 1), high = eg_onnx_input(call, 2);
   eg_onnx_ref pair[2] = {eg_onnx_input(call, 0), low}, result = eg_onnx_output(call, 0);

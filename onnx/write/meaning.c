@@ -1,6 +1,7 @@
-// Writes operators that ONNX does not have as standard operators: the bodies of our
-// functions. A call has all attributes and says exactly what the node is, for us to read
-// back; the function, one per distinct signature, says the same for everybody else.
+// Writes operators that standard ONNX lacks: each node becomes a call of a function of
+// the model. The call has all attributes, so that the reader makes the same node of it;
+// the body of the function, one per distinct signature, computes it by standard
+// operators.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <inttypes.h>

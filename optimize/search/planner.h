@@ -112,8 +112,8 @@ typedef struct eg_planning {
   double saturate_seconds, space_seconds, solve_seconds; // the last with the cut
   bool has_plan;
   eg_emitted_plan emitted;
-  // Plans of a folded step whose limit of memory binds, the cheapest at prices of memory
-  // a little too high and too low, to be mixed (plan_folded.h).
+  // For a folded step whose memory limit may bind: the cheapest plans at memory prices
+  // slightly above and slightly below the best prices. plan_folded.h mixes them.
   bool has_mates;
   eg_emitted_plan mates[EG_MATES];
   char seed[EG_RIVAL_NAME_SIZE]; // baseline whose plan this is; "": the search's

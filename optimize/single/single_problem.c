@@ -223,8 +223,9 @@ eg_format eg_single_format(const eg_single_problem *single, uint32_t class) {
 
 // ---- the graph as a choice --------------------------------------------------------
 
-// Follows the graph from its inputs on, in the formats that it carries. The first node of
-// a class is chosen; its operands were chosen before, so that the choice is acyclic.
+// Finds the given graph among its variants: visits its nodes from the inputs on, first in
+// the formats that the graph carries, then row-major, and chooses the first node of each
+// class. Its operands were chosen before, so that the choice is acyclic.
 
 #define NONE EG_SPACE_NONE
 

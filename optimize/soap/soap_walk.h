@@ -12,9 +12,9 @@
 typedef struct eg_soap_walk {
   eg_soap *soap;                    // borrowed
   const eg_plan_question *question; // borrowed
-  bool changes_alike; // half of the proposals change all leads that are alike, half let
-                      // what is kept near them follow; none takes more memory than the
-                      // problem's limits. Else as published
+  bool changes_alike; // a proposal, with probability 1/2 each, changes all leads that are
+                      // alike, and changes the values kept near a changed lead with it;
+                      // none exceeds the problem's limits. False: as FlexFlow published
   eg_u32s choice;     // [leads] option, where the walk is
   eg_u32s best, best_kept;  // of the shortest step; empty: no plan yet
   double current, shortest; // seconds

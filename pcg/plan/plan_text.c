@@ -109,7 +109,8 @@ static egraph_status print_node_step(printer *p, const eg_plan_step *step) {
 
 // ---- moves ----------------------------------------------------------------------------
 
-/// A move as one or two parallel operators, or as none.
+/// How a move is printed in Unity's words: one or two parallel operators. Where the first
+/// is EG_PARALLEL_KINDS, none, the name of the transition is printed.
 static const eg_parallel_kind UNITY[EG_TRANSITION_KINDS][2] = {
     [EG_TRANSITION_SLICE] = {EG_PARALLEL_PARTITION, EG_PARALLEL_KINDS},
     [EG_TRANSITION_MASK] = {EG_PARALLEL_REPLICATE, EG_PARALLEL_KINDS},

@@ -6,8 +6,9 @@
 
 #include "rewrites/lab/basis/owned.h"
 
-/// A set whose texts are checked: what they claim of layouts, and, after
-/// eg_rules_set_verified, whether they hold. Fails with EGRAPH_E_MEMORY.
+/// Creates a set that checks the rules of each text it reads: what they claim about
+/// layouts, and, after eg_rules_set_verified, whether they hold. Fails with
+/// EGRAPH_E_MEMORY.
 egraph_status eg_rules_create_checked(const egraph_allocator *alloc, eg_rules **out);
 
 /// Reads a text into a checked set of its own. *out is NULL where it has no rule, or

@@ -227,8 +227,8 @@ static egraph_status add_exchange_rounds(maker *m, uint32_t run, const eg_plan_s
   return EGRAPH_OK;
 }
 
-/// A run that takes no time is on no stream, and waits for the last computing of the turn
-/// before its own.
+/// Lets a run that takes no time, and is on no stream, wait for the last run on stream 0
+/// of the turns before its own, unless computing has already passed its turn.
 static egraph_status wait_for_turn(maker *m, uint32_t task, uint32_t turn, uint32_t last,
                                    uint32_t class) {
   uint32_t on = turn > m->turn ? last : m->turn_end;

@@ -72,8 +72,9 @@ typedef struct eg_tensor_form {
 /// that our operators compute; `buffer` holds names in that reason.
 const char *eg_tensor_form_read(const eg_substitution *subst, eg_tensor_form *out,
                                 char buffer[96]);
-/// Exchanges the sides, before freedoms are taken and guards found; false when the right
-/// one cannot be a left one.
+/// Exchanges the sides; call it before freedoms are taken and guards found. False, and no
+/// change, when the right side cannot be a left side: it is a bare variable, or lacks a
+/// variable of the left side.
 bool eg_tensor_form_flip(eg_tensor_form *form);
 /// The index of a variable of the file; it is there.
 uint32_t eg_tensor_form_variable(const eg_tensor_form *form, int32_t variable);

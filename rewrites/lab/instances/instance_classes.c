@@ -149,7 +149,8 @@ bool eg_instance_is_open_number(const eg_rule *rule, uint32_t term, uint16_t slo
          is_open_slot(rule, term, slot);
 }
 
-/// Counts numbers that may depend on each other: bounds, slopes, factors.
+/// Counts the numbers (bounds, slopes, factors) that the left side leaves open: where
+/// there are several, they may depend on each other.
 uint32_t eg_instance_open_numbers(const eg_rule *rule) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < rule->pattern_term_count; i++) {

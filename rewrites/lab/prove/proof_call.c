@@ -58,7 +58,8 @@ static eg_scalar even(eg_proof *p, eg_op op, eg_scalar x) {
   return eg_scalar_opaque(p, op, &x, 1);
 }
 
-// sigmoid(-x) = 1 - sigmoid(x), which loses small ones
+// sigmoid(-x) = 1 - sigmoid(x), in class fast only: the difference rounds small values to
+// 0
 static eg_scalar sigmoid(eg_proof *p, eg_scalar x) {
   if (!p->laws.is_fast || !leads_minus(p, x))
     return eg_scalar_opaque(p, EG_OP_SIGMOID, &x, 1);

@@ -154,14 +154,14 @@ typedef struct eg_proof {
   // Scalars (proof_scalar.c).
   eg_scalar_nodes scalars;
   uint32_t scalar_heads[1024];
-  eg_memos simple;                      // by scalar
-  bool is_exact;                        // only what keeps every bit
-  bool is_fast;                         // what holds of ordinary numbers, too
-  eg_laws laws;                         // of real numbers, at the moment
-  eg_domain domain;                     // of the expression that is being made
-  const bool *is_weight;                // [variables]: finite ones
-  uint64_t finite_reals, ordered_reals; // bits of the first symbols for real numbers:
-                                        // known to be finite, not to be NaN
+  eg_memos simple;         // by scalar
+  bool is_exact;           // only what keeps every bit
+  bool is_fast;            // what holds of ordinary numbers, too
+  eg_laws laws;            // of real numbers, at the moment
+  eg_domain domain;        // of the expression that is being made
+  const bool *is_weight;   // [variables]: finite ones
+  uint64_t finite_reals;   // bit i: the i-th real symbol is known to be finite
+  uint64_t ordered_reals;  // bit i: it is known not to be NaN
   eg_scalar_pairs orders;  // reals of which the first is not above the second
   eg_tensor_sizes tensors; // by tensor variable
   eg_poly wish;            // a size whose being 1 or not would decide a comparison

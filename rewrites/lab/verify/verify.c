@@ -15,9 +15,9 @@
 #include "rewrites/language/rule_schema.h"
 #include "rewrites/language/rules.h"
 
-// LEAST_SHARE: the part of the wanted instances that suffices to judge.
-// DRAWS_PER_INSTANCE: draws for each of them. Cases with many operands, whose draws take
-// long, get few of both.
+// A rule is judged if 1/LEAST_SHARE of the wanted instances were found, in at most
+// DRAWS_PER_INSTANCE draws for each wanted instance. Cases with many operands, whose
+// draws are slow, use the two LARGE_ values.
 enum {
   LEAST_SHARE = 12,
   DRAWS_PER_INSTANCE = 160,
