@@ -1,7 +1,7 @@
 // Instances are drawn as the verifier draws them, with degrees for the axes and
-// dimensions for the layout variables. Most decide nothing, because a size does not
-// divide; a few that hold are enough, because layouts depend on operators and their
-// attributes, hardly on sizes.
+// dimensions for the layout variables. Most instances decide nothing, because a size does
+// not divide. A few that hold are enough, because layouts depend on operators and their
+// attributes, seldom on sizes.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/claims/layout_check.h"
 
@@ -12,7 +12,8 @@
 #include "rewrites/lab/claims/rank_run.h"
 #include "rewrites/lab/instances/instance_draw.h"
 
-// Open degrees are tried from LEAST_DEGREE on: READ_DEGREES of them when a rule is read.
+// LEAST_DEGREE: the first number tried for an open degree. READ_DEGREES: how many numbers
+// are tried when a rule is read.
 enum {
   ENOUGH = 4,
   MOST_RUNS = 64,
@@ -24,15 +25,15 @@ enum {
 typedef struct check {
   const eg_rule *rule;
   eg_verify_draws_own draws;
-  eg_arena arena; // of one instance
+  eg_arena arena; // memory of one instance
   eg_rng rng;
   uint32_t drawn, degree_index;
   uint32_t holds[EG_LAYOUT_DEGREES], runs[EG_LAYOUT_DEGREES];
-  eg_rank_evidence *ranks; // NULL: nothing is run
-  eg_text reason;          // why the first instance without layouts has none
+  eg_rank_evidence *ranks; // NULL: the ranks are not simulated
+  eg_text reason;          // why the first instance without layouts has no layouts
   eg_text *text;
-  uint32_t move;        // that `reason` is about
-  bool has_good_reason; // not only that a size does not divide
+  uint32_t move;        // the parallel operator that `reason` is about
+  bool has_good_reason; // the reason is not only a size that does not divide
   bool is_refuted;
 } check;
 
@@ -48,7 +49,7 @@ static uint32_t most_rank(const eg_claim_case *of) {
   return most;
 }
 
-/// Makes the environment of the instance with dimensions for the layout variables.
+/// Creates the environment of the instance, with dimensions for the layout variables.
 static egraph_status set_layout_vars(check *c, const eg_claim_case *of,
                                      const eg_verify_instance *instance,
                                      eg_rule_env *out) {
@@ -88,8 +89,8 @@ static void set_mesh(const check *c, eg_mesh *out) {
   }
 }
 
-/// Sets the mesh and the parallel operators; *out_ok is false where a dimension does not
-/// exist.
+/// Sets the mesh and the parallel operators; *out_ok is false when a dimension does
+/// not exist.
 static egraph_status set_moves(check *c, eg_rule_env *env, eg_claim_case *out,
                                bool *out_ok) {
   const eg_rule *rule = c->rule;
@@ -130,7 +131,7 @@ static egraph_status keep_reason(check *c, const eg_claim_case *of) {
   return eg_text_append(&c->reason, eg_text_of(&text));
 }
 
-/// True when too few instances of a degree were run, of those that can be run.
+/// True when too few runnable instances of a degree have been run.
 static bool needs_run(const check *c, uint32_t i) {
   const eg_rank_evidence *ranks = c->ranks;
   if (ranks == NULL || c->runs[i] == MOST_RUNS) return false;
@@ -138,7 +139,7 @@ static bool needs_run(const check *c, uint32_t i) {
   return ranks->forward[i] < ENOUGH || !has_backward;
 }
 
-/// Runs the instance on simulated ranks; the reason says how the sides differ there.
+/// Runs the instance on simulated ranks; the reason says how the sides differ.
 static egraph_status run_ranks(check *c, const eg_claim_case *of,
                                const eg_verify_instance *instance,
                                const eg_claim_way *way, eg_rank_verdict *out) {
@@ -210,8 +211,7 @@ static egraph_status judge_instance(check *c, const eg_verify_instance *instance
   return ok ? judge_claim(c, &of, instance) : EGRAPH_OK;
 }
 
-/// Counts the numbers of ranks that are tried: of several where the rule leaves a degree
-/// open.
+/// Returns the number of degrees to try: several when the rule leaves a degree open.
 static uint32_t degrees_of(const check *c) {
   for (uint32_t a = 0; a < c->rule->axis_count; a++)
     if (c->rule->axes[a].degree == 0)

@@ -8,26 +8,28 @@
 
 typedef struct eg_layout_finding {
   bool holds;
-  uint32_t line, column; // of what is wrong
+  uint32_t line, column; // place of the error
 } eg_layout_finding;
 
-/// The instances on which a rule was run (rank_run.h), for each number of ranks an axis.
+/// Counts the instances on which a rule was run (rank_run.h), by the number of ranks of
+/// an axis.
 enum { EG_LAYOUT_DEGREES = 3 };
 typedef struct eg_rank_evidence {
   uint32_t count;
   uint32_t degree[EG_LAYOUT_DEGREES];
-  uint32_t forward[EG_LAYOUT_DEGREES], backward[EG_LAYOUT_DEGREES]; // instances
-  eg_text no_backward; // why there are instances without a gradient, or empty
+  uint32_t forward[EG_LAYOUT_DEGREES], backward[EG_LAYOUT_DEGREES]; // instance counts
+  eg_text no_backward; // why instances have no gradient, or empty
 } eg_rank_evidence;
 
 /// Appends to `text` the number of instances on which the claim holds, or the reason why
 /// it does not and the remedy. With `ranks` (may be NULL; its text is initialized, all
-/// else zero) instances are also run on simulated ranks, and a difference refutes the
-/// rule. Equal seeds give equal findings. Fails with EGRAPH_E_MEMORY.
+/// else zero) the function also runs the instances on simulated ranks, and a difference
+/// refutes the rule. Equal seeds give equal findings. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_verify(const egraph_allocator *alloc, const eg_rule *rule,
                                uint64_t seed, eg_text *text, eg_rank_evidence *ranks,
                                eg_layout_finding *out);
-/// Fails with EGRAPH_E_PARSE "file:line:col: ..." when the claim does not hold.
+/// Verifies the claim with a fixed seed. Fails with EGRAPH_E_PARSE "file:line:col: ..."
+/// when the claim does not hold.
 egraph_status eg_layout_check(const egraph_allocator *alloc, const eg_rule *rule);
 
 #endif

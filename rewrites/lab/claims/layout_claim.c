@@ -1,6 +1,6 @@
-// A term has ways: a layout of the term, with the layouts of its operands. The search
-// takes a way per term, users before their operands, so that the layout that a user needs
-// rules out most ways; a layout that is bound to a variable rules out others.
+// A way of a term is a layout of the term together with the layouts of its operands. The
+// search takes a way per term, users before their operands: the layout that a user needs
+// excludes most ways, and so does a layout already bound to a variable.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/claims/layout_claim.h"
 
@@ -11,20 +11,22 @@
 
 enum { MOST_STEPS = 1 << 18 };
 
-/// `core` without, `outer` with the parallel operators around the term.
+/// `core` is the layout before the parallel operators around the term, `outer`
+/// after them.
 typedef struct way {
   eg_layout core, outer;
-  uint32_t inputs;   // of `layouts`: one per operand
-  uint32_t strategy; // of `strategies`, or EG_RULE_NONE
+  uint32_t inputs;   // begin in `layouts`: one per operand
+  uint32_t strategy; // index in `strategies`, or EG_RULE_NONE
 } way;
 EG_VEC_DEFINE(way_list, way);
 EG_VEC_DEFINE(layout_list, eg_layout);
 
-/// The layouts of the variables begin at `begin` of `assigned`.
+/// The layouts that an assignment gives to the variables: the entries of `assigned` from
+/// `begin` on.
 typedef struct assignment {
   uint32_t begin;
-  uint32_t picks; // the first ways taken, of those where the sides lie alike if any do
-  bool agrees;    // the sides lie alike in at least one combination of ways
+  uint32_t picks; // the first ways taken, preferring ways with equal layouts of the sides
+  bool agrees;    // the sides have equal layouts in at least one combination of ways
 } assignment;
 EG_VEC_DEFINE(assignment_list, assignment);
 
@@ -40,8 +42,8 @@ typedef struct search {
   assignment_list assignments;
   eg_strategies strategies;
   eg_u32s picks;
-  uint32_t *begin;   // ways of a term, by term; one more
-  uint32_t *pick;    // the way taken, by term
+  uint32_t *begin;   // by term: its first way; one entry more
+  uint32_t *pick;    // by term: the way taken
   uint32_t *let;     // by term: the let variable that names it, or EG_RULE_NONE
   eg_layout *needed; // by term: the layout that its user needs, if it `is_needed`
   bool *is_needed;
@@ -93,7 +95,7 @@ egraph_status eg_claim_strategies(const eg_claim_case *of, uint32_t term,
   return eg_spread_strategies(&spread, &of->mesh, scratch, inout);
 }
 
-/// Adds a way, unless a parallel operator around the term does not apply. `inputs`: by
+/// Adds a way, unless a parallel operator around the term does not apply. `inputs` are by
 /// row of factors.
 static egraph_status push_way(search *s, uint32_t term, const eg_layout *core,
                               const eg_layout *inputs, const eg_strategy *strategy) {
@@ -112,7 +114,7 @@ static egraph_status push_way(search *s, uint32_t term, const eg_layout *core,
   return way_list_push(&s->ways, made);
 }
 
-/// The next layout of a tensor of that rank; false after the last.
+/// Moves to the next layout of a tensor of that rank; returns false after the last.
 static bool next_layout(const eg_mesh *mesh, uint32_t rank, eg_layout *inout) {
   for (uint32_t a = mesh->axis_count; a-- > 0;) {
     if (++inout->sharding[a] < EG_SHARD_S0 + rank) return true;
@@ -121,7 +123,8 @@ static bool next_layout(const eg_mesh *mesh, uint32_t rank, eg_layout *inout) {
   return false;
 }
 
-/// Terms of any layout: variables, and parts, which lie as the whole does.
+/// Adds the ways of a term that may have any layout: a variable, or a part of a tuple,
+/// which has the layout of the tuple.
 static egraph_status push_free_ways(search *s, uint32_t term) {
   eg_layout layout = {.format = EG_FORMAT_PLAIN};
   uint32_t rank = s->of->terms[term].types[0].rank;
@@ -241,7 +244,7 @@ static egraph_status note_assignment(search *s) {
   return EGRAPH_OK;
 }
 
-/// Takes every combination of ways.
+/// Visits every combination of ways.
 static egraph_status take_all_ways(search *s, bool *out_all) {
   uint32_t count = s->of->rule->term_count, term = count - 1;
   s->pick[term] = s->begin[term];
@@ -293,7 +296,8 @@ static egraph_status reserve(search *s, eg_arena *arena) {
   return eg_arena_alloc(arena, s->of->rule->var_count, sizeof *s->bound, &s->bound);
 }
 
-/// Sets the way to assignment out->number among the assignments that (do not) agree.
+/// Sets the way to assignment number out->number among the assignments that agree (or
+/// that do not).
 static void set_way(const search *s, bool agrees, eg_claim_way *out) {
   uint32_t count = 0;
   for (size_t i = 0; i < s->assignments.len; i++)
@@ -331,16 +335,16 @@ egraph_status eg_claim_run(const eg_claim_case *of, eg_arena *scratch,
 }
 
 // ---- explaining ---------------------------------------------------------------------
-//
-// A walk from the variables, in the layouts that the parallel operators around them ask
-// for, to the results: the first term without a layout is the reason.
+// Explains a failure by a walk from the variables, in the layouts that the parallel
+// operators around them require, to the results: the first term without a layout is
+// the reason.
 
-/// The layouts that terms can have, parallel operators around them included.
+/// The layouts that terms can have after the parallel operators around them.
 typedef struct explanation {
   const eg_claim_case *of;
   eg_arena *arena;
   layout_list *layouts;
-  uint32_t *begin; // by term; one more
+  uint32_t *begin; // by term: its first layout; one entry more
   eg_text *text;
   uint32_t move;
   bool is_stuck, is_size;
@@ -389,7 +393,7 @@ static void print_move_remedy(eg_text *text, const eg_parallel_op *op, uint8_t d
   }
 }
 
-/// Says why a parallel operator around the term does not apply to the layout `found`.
+/// Explains why a parallel operator around the term does not apply to the layout `found`.
 static void explain_move(explanation *e, uint32_t term, const eg_layout *found) {
   const eg_rule_term *node = &e->of->rule->terms[term];
   const eg_parallel_op *op = &e->of->moves[e->move];
@@ -416,7 +420,7 @@ static void explain_move(explanation *e, uint32_t term, const eg_layout *found) 
   print_move_remedy(e->text, op, digit);
 }
 
-/// Keeps a layout if the parallel operators around the term take it.
+/// Adds a layout if the parallel operators around the term apply to it.
 static egraph_status keep_layout(explanation *e, uint32_t term, eg_layout layout,
                                  bool *inout_any, eg_layout *out_refused) {
   uint32_t move;
@@ -431,7 +435,8 @@ static egraph_status keep_layout(explanation *e, uint32_t term, eg_layout layout
   return layout_list_push(e->layouts, layout);
 }
 
-/// The layout that the innermost parallel operators around a variable ask for, by axis.
+/// Returns the layout that the innermost parallel operators around a variable require,
+/// by axis.
 static eg_layout likely_layout(const eg_claim_case *of, uint32_t var) {
   eg_layout layout = {.format = EG_FORMAT_PLAIN};
   bool is_known[EG_MAX_MESH_AXES] = {false};
@@ -453,7 +458,7 @@ static bool is_among(const explanation *e, uint32_t term, const eg_layout *layou
   return false;
 }
 
-/// Says that no strategy of the operator takes the layouts of its operands.
+/// Explains that no strategy of the operator accepts the layouts of its operands.
 static void explain_node(explanation *e, uint32_t term) {
   const eg_rule_term *node = &e->of->rule->terms[term];
   e->is_stuck = true;
@@ -491,7 +496,7 @@ static egraph_status walk_node(explanation *e, uint32_t term) {
   return EGRAPH_OK;
 }
 
-/// A term that lies as another term, which precedes it.
+/// Gives a term the layouts of an earlier term that it equals.
 static egraph_status walk_alias(explanation *e, uint32_t term, uint32_t of) {
   bool any = false;
   eg_layout refused = {.format = EG_FORMAT_PLAIN};

@@ -2,9 +2,9 @@
 //
 // An assignment says how the variables of the rule lie on a mesh. It defines a side when
 // every operator on it has a strategy for the layouts of its operands
-// (pcg/parallel/strategy.h), and every parallel operator takes the layout that it finds.
-// The claim holds when some assignment defines both sides, and the sides lie alike for
-// each that does.
+// (pcg/parallel/strategy.h), and every parallel operator applies to the layout of its
+// operand. The claim holds when some assignment defines both sides, and for each such
+// assignment both sides have the same layout.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_LAYOUT_CLAIM_H
 #define EG_REWRITES_LAYOUT_CLAIM_H
@@ -15,14 +15,14 @@
 /// A term in an instance of a rule.
 typedef struct eg_claim_term {
   const eg_attrs *attrs; // NULL: a variable
-  const eg_type *types;  // of its results
+  const eg_type *types;  // types of its results
   uint32_t type_count;
 } eg_claim_term;
 
 /// An instance of a rule. Everything is borrowed.
 typedef struct eg_claim_case {
   const eg_rule *rule;
-  eg_mesh mesh;                // with the axes of the rule
+  eg_mesh mesh;                // a mesh with the axes of the rule
   const eg_claim_term *terms;  // [rule->term_count]
   const eg_parallel_op *moves; // [rule->move_count]
 } eg_claim_case;
@@ -30,36 +30,36 @@ typedef struct eg_claim_case {
 typedef enum eg_claim_verdict {
   EG_CLAIM_EMPTY, // no assignment defines both sides
   EG_CLAIM_HOLDS,
-  EG_CLAIM_BROKEN, // the sides lie differently
+  EG_CLAIM_BROKEN, // the sides have different layouts
   EG_CLAIM_LARGE   // there are too many assignments
 } eg_claim_verdict;
 
-/// The layouts of the terms of an instance in one assignment, inside the parallel
-/// operators around each. Caller's memory, [rule->term_count] each.
+/// The layouts of the terms of an instance in one assignment, before the parallel
+/// operators around each term are applied. Caller's memory, [rule->term_count] each.
 typedef struct eg_claim_way {
   eg_layout *layouts;
-  eg_strategy *strategies; // of operators; other entries are not set. May be NULL
-  uint64_t number;         // given: the number of the assignment, modulo their count
+  eg_strategy *strategies; // for operators; other entries are not set. May be NULL
+  uint64_t number; // input: the number of the assignment, modulo the count of assignments
 } eg_claim_way;
 
-/// Decides the claim for one instance. inout_way (may be NULL) is set where the claim
-/// holds to an assignment for which the sides lie alike; where it is broken, to one for
-/// which they do not. Fails with EGRAPH_E_MEMORY.
+/// Decides the claim for one instance. Sets *inout_way (may be NULL) to an assignment
+/// that gives both sides the same layout when the claim holds, and to one that gives
+/// different layouts when it is broken. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_claim_run(const eg_claim_case *of, eg_arena *scratch,
                            eg_claim_way *inout_way, eg_claim_verdict *out);
 
-/// Appends why the claim does not hold, with the remedy: the first term without a layout
-/// when variables have their likeliest layouts, or the difference of the sides. *out_move
-/// is the parallel operator at fault, or EG_RULE_NONE; *out_is_size: the only reason is a
-/// size that does not divide.
+/// Appends the reason why the claim does not hold and the remedy: the first term without
+/// a layout when variables have their likeliest layouts, or the difference of the sides.
+/// Sets *out_move to the parallel operator at fault, or EG_RULE_NONE, and *out_is_size
+/// when the only reason is a size that does not divide.
 egraph_status eg_claim_explain(const eg_claim_case *of, eg_arena *scratch, eg_text *text,
                                uint32_t *out_move, bool *out_is_size);
 
 /// Appends the strategies of an operator: layouts of its operands and result.
 egraph_status eg_claim_strategies(const eg_claim_case *of, uint32_t term,
                                   eg_arena *scratch, eg_strategies *inout);
-/// Applies the parallel operators around a term to a layout: false when one of them,
-/// *out_move, does not apply to the layout that it finds, which is *inout then.
+/// Applies the parallel operators around a term to a layout. Returns false when one of
+/// them, *out_move, does not apply; *inout is then the layout before that operator.
 bool eg_claim_move(const eg_claim_case *of, uint32_t term, eg_layout *inout,
                    uint32_t *out_move);
 

@@ -1,4 +1,5 @@
-// Blocks are copied element by element: instances are small, and one loop serves all.
+// Copies blocks element by element: instances are small, and one loop serves
+// all transfers.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/claims/rank_parts.h"
 
@@ -16,7 +17,7 @@ typedef enum transfer {
   TRANSFER_TAKE_ADD, // block += part of the whole
   TRANSFER_PUT,      // part of the whole = block
   TRANSFER_PUT_ADD,  // part of the whole += block
-  TRANSFER_PUT_MOST  // part of the whole = the larger
+  TRANSFER_PUT_MOST  // part of the whole = maximum of it and the block
 } transfer;
 
 static void add_element(const eg_tensor *to, int64_t i, const eg_tensor *of, int64_t k) {
@@ -48,7 +49,7 @@ static void set_element(const eg_tensor *to, int64_t i, const eg_tensor *of, int
          bytes);
 }
 
-/// `offset`: where the block begins in the whole, by dimension.
+/// Transfers a block. `offset`: the begin of the block in the whole, by dimension.
 static void move_block(transfer how, const eg_tensor *whole, const int64_t *offset,
                        const eg_tensor *block) {
   int64_t strides[EGRAPH_MAX_RANK], at[EGRAPH_MAX_RANK] = {0};
@@ -97,7 +98,7 @@ egraph_status eg_rank_zeros(eg_arena *arena, const eg_mesh *mesh, const eg_type 
   return new_parts(arena, mesh, &local, &out->parts);
 }
 
-/// Where the block of a rank begins in the whole.
+/// Computes the begin of a rank's block in the whole.
 static void block_offset(const eg_mesh *mesh, const eg_layout *layout, uint32_t rank,
                          const eg_type *local, int64_t out[EGRAPH_MAX_RANK]) {
   memset(out, 0, EGRAPH_MAX_RANK * sizeof *out);
@@ -112,7 +113,7 @@ static void block_offset(const eg_mesh *mesh, const eg_layout *layout, uint32_t 
 
 // ---- wholes and parts -----------------------------------------------------------------
 
-/// Numbers a rank along the axes whose digit is one of these.
+/// Returns the number of a rank along the axes whose digit satisfies `is_one`.
 static uint32_t number_along(const eg_mesh *mesh, const eg_layout *layout, uint32_t rank,
                              bool (*is_one)(uint8_t digit)) {
   uint32_t number = 0;
@@ -146,7 +147,7 @@ uint32_t eg_rank_copies(const eg_mesh *mesh, const eg_layout *layout, bool is_co
   return count_along(mesh, layout, is_cotangent ? is_summed : is_copied);
 }
 
-/// Draws shares that combine to the whole: all but one are random, and one is the rest.
+/// Draws shares that combine to the whole: all are random except one, which is the rest.
 static void draw_shares(eg_rng *rng, const eg_layout *layout, const eg_mesh *mesh,
                         bool is_plain, const eg_tensor *whole, eg_tensor *shares,
                         uint32_t count) {
@@ -246,9 +247,9 @@ void eg_rank_join_cotangent(const eg_mesh *mesh, const eg_rank_value *value,
 
 // ---- parallel operators ---------------------------------------------------------------
 
-/// The devices along an axis with a rank; peer k is first + k * stride.
+/// The devices of a rank's group along an axis; peer k is first + k * stride.
 typedef struct peers {
-  uint32_t first, stride, count, own; // own: the place of the rank
+  uint32_t first, stride, count, own; // own: the position of the rank
 } peers;
 
 static peers peers_of(const eg_mesh *mesh, uint32_t rank, uint32_t axis) {
@@ -335,7 +336,7 @@ void eg_rank_move_back(const eg_mesh *mesh, const eg_parallel_op *op,
 
 // ---- halos --------------------------------------------------------------------------
 
-/// Rows of a part, from `row` on, as a tensor of their own.
+/// Creates a tensor for `count` rows of a part.
 static egraph_status new_rows(eg_arena *arena, const eg_tensor *of, uint32_t dim,
                               int64_t count, eg_tensor *out) {
   eg_type type = of->type;
@@ -406,17 +407,17 @@ egraph_status eg_rank_halo_back(eg_arena *arena, const eg_mesh *mesh, const eg_h
 
 // ---- operators ------------------------------------------------------------------
 
-// Rows of neighbours are put around a part one axis after the other, so corners come by
-// way of the neighbour on the first axis; backwards in the reverse order.
+// Adds rows of neighbours to a part, one axis after the other: corners then arrive via
+// the neighbour on the first axis. The adjoint takes the axes in reverse order.
 
-/// A node on all ranks: operand 0 with the rows of neighbours.
+/// A node on all ranks; operand 0 includes the rows of neighbours.
 typedef struct local_run {
   const eg_rank_node *of;
   eg_arena *arena;
   eg_spread spread;
   eg_halo halos[EG_MAX_MESH_AXES];
   uint32_t halo_count;
-  const eg_tensor *first; // parts of operand 0
+  const eg_tensor *first; // parts of operand 0, by rank
 } local_run;
 
 static egraph_status begin_local_run(eg_arena *arena, const eg_rank_node *node,
@@ -434,7 +435,7 @@ static egraph_status begin_local_run(eg_arena *arena, const eg_rank_node *node,
   return EGRAPH_OK;
 }
 
-/// Operands of a rank, and what it runs.
+/// Lists the operands of a rank, and the node that it runs.
 static egraph_status rank_operands(const local_run *run,
                                    const eg_rank_value *const *inputs, uint32_t rank,
                                    eg_node_spec *out_spec, eg_tensor **out) {
@@ -476,7 +477,7 @@ egraph_status eg_rank_node_run(eg_arena *arena, const eg_rank_node *node,
 
 // ---- backwards ------------------------------------------------------------------------
 
-/// The gradient of a rank's part, as a graph of it.
+/// The gradient of a rank's part, as a graph.
 typedef struct part_gradient {
   const eg_node_spec *spec;
   const eg_tensor *operands, *result_cotangents;
@@ -524,8 +525,8 @@ static egraph_status run_graph_node(part_gradient *g, eg_graph_node_info node) {
                        node.result_count);
 }
 
-/// Inputs of the graph are the operands and then the cotangents of floating-point
-/// results.
+/// Runs the graph. Its inputs are the operands, then the cotangents of
+/// floating-point results.
 static egraph_status run_graph(part_gradient *g) {
   uint32_t values = eg_graph_value_count(g->graph), next = 0;
   EG_NEW(g->arena, values, g->values);
@@ -545,7 +546,7 @@ static egraph_status run_graph(part_gradient *g) {
   return EGRAPH_OK;
 }
 
-/// wanted[i].id of UINT32_MAX: zero.
+/// Builds the graph of the gradient. An id of UINT32_MAX in `wanted` means zero.
 static egraph_status differentiate(part_gradient *g) {
   eg_node_cons cons = {.graph = NULL};
   EG_NEW(g->arena, (size_t)g->spec->input_count + 1, g->inputs);

@@ -1,6 +1,6 @@
-// Terms follow their operands, terms of the left side first: a pass forward computes all
-// values, a pass back hands cotangents from results to variables. One device is a mesh
-// without axes, on which every tensor is whole and parallel operators do nothing.
+// Terms follow their operands, and terms of the left side come first. A forward pass
+// computes all values; a backward pass carries cotangents from results to variables. One
+// device is a mesh without axes: every tensor is whole and parallel operators do nothing.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/claims/rank_run.h"
 
@@ -12,18 +12,18 @@
 #include "rewrites/lab/basis/tensors.h"
 #include "rewrites/lab/claims/rank_parts.h"
 
-/// The largest difference, relative to the largest number in the run.
+/// The largest allowed difference, relative to the largest number in the run.
 #define RANK_BOUND 1e-9
 
-/// Values of a term: stages[move * count + result], before its first parallel operator,
-/// behind it, and so on; cotangents of the same, `given` where there are any.
+/// The values of a term: stages[move * count + result], before its first parallel
+/// operator, after it, and so on; their cotangents, `given` when there are any.
 typedef struct rank_term {
   eg_rank_value *stages, *cotangents;
   uint32_t count, moves;
   bool given;
 } rank_term;
 
-/// A rule on one mesh.
+/// A run of a rule on one mesh.
 typedef struct rank_run {
   const eg_claim_case *of;
   const eg_verify_instance *instance;
@@ -33,10 +33,10 @@ typedef struct rank_run {
   const eg_claim_way *way; // NULL: one device
   const eg_tensor *leaves; // by variable, whole
   rank_term *terms;
-  uint32_t *meaning;   // term that a variable names, by variable, or EG_RULE_NONE
-  eg_rank_value *vars; // of leaves, by variable; parts NULL: not cut yet
+  uint32_t *meaning;   // by variable: the term that it names, or EG_RULE_NONE
+  eg_rank_value *vars; // by variable: values of leaves; parts NULL: not cut yet
   eg_rank_value *var_cotangents;
-  double scale; // largest number on the way
+  double scale; // largest number in the run
 } rank_run;
 
 // ---- terms ---------------------------------------------------------------------------
@@ -93,7 +93,7 @@ egraph_status eg_rank_widen(const eg_rule *rule, eg_arena *arena, eg_claim_term 
 
 // ---- data -----------------------------------------------------------------------------
 
-/// Small whole numbers, or numbers of which no two are equal.
+/// Draws a small whole number, or a number that differs from all others.
 static double draw_number(eg_rng *rng, bool is_whole, bool is_positive) {
   double unit = eg_rng_unit(rng);
   if (is_whole) return is_positive ? 1 + floor(3 * unit) : floor(7 * unit) - 3;
@@ -143,7 +143,7 @@ static void note_scale(rank_run *run, const eg_rank_value *value) {
   }
 }
 
-/// The values of a term with its parallel operators.
+/// Returns the values of a term after its parallel operators.
 static eg_rank_value *outer(const rank_term *term) {
   return term->stages + (size_t)term->moves * term->count;
 }
@@ -185,7 +185,7 @@ static egraph_status node_of(const rank_run *run, uint32_t term, eg_rank_node *o
   return EGRAPH_OK;
 }
 
-/// The value of the part that a term takes of a tuple.
+/// Returns the number of the part that a term takes from a tuple.
 static uint32_t part_of(const rank_run *run, uint32_t term) {
   return (uint32_t)run->of->terms[term].attrs->slots[0].i;
 }
@@ -251,7 +251,7 @@ static egraph_status run_forward(rank_run *run) {
 
 // ---- backward -------------------------------------------------------------------------
 
-/// Makes the cotangents of a term, zeros, at the first call.
+/// Allocates the cotangents of a term as zeros at the first call.
 static egraph_status give(rank_run *run, uint32_t t) {
   rank_term *term = &run->terms[t];
   if (term->given) return EGRAPH_OK;
@@ -323,7 +323,7 @@ static egraph_status back_term(rank_run *run, uint32_t t) {
 }
 
 /// Computes the cotangents of the variables from the cotangents of the results of one
-/// side. `seeds`: whole, by result.
+/// side. `seeds`: whole cotangents, by result.
 static egraph_status run_backward(rank_run *run, const eg_rule_root *roots,
                                   const eg_tensor *seeds) {
   const eg_rule *rule = run->of->rule;
@@ -349,7 +349,7 @@ static egraph_status run_backward(rank_run *run, const eg_rule_root *roots,
 
 // ---- comparing ------------------------------------------------------------------------
 
-/// Appends the first element that differs; *out_differ.
+/// Appends the first element that differs and sets *out_differ.
 static egraph_status compare_tensors(const eg_tensor *ranks, const eg_tensor *one,
                                      double bound, eg_text *text, bool *out_differ) {
   int64_t count = eg_type_elements(&one->type);
@@ -377,7 +377,7 @@ typedef struct rank_pair {
   bool differs;
 } rank_pair;
 
-/// Puts in front of the text of a difference where it is.
+/// Inserts the place of a difference in front of its text.
 static egraph_status print_difference(rank_pair *pair, const char *what, uint32_t index,
                                       const char *name) {
   EG_LOCAL(eg_text, where, pair->text->chars.alloc);
@@ -393,7 +393,7 @@ static egraph_status print_difference(rank_pair *pair, const char *what, uint32_
   return eg_text_append(pair->text, eg_text_of(&where));
 }
 
-/// The results of a side, put together as the left side lies.
+/// Compares the results of a side, joined in the layouts of the left side.
 static egraph_status compare_side(rank_pair *pair, const eg_rule_root *roots,
                                   const char *what) {
   const eg_rule *rule = pair->many->of->rule;
@@ -465,8 +465,8 @@ static egraph_status draw_seeds(rank_pair *pair, eg_tensor **out) {
 
 // ---- the whole ------------------------------------------------------------------------
 
-/// True for partial sums of partial maxima, which are not the maxima of the sums: such a
-/// value, one copy and zeros, is not drawn.
+/// True for partial sums of partial maxima, which are not the maxima of the sums.
+/// Instances with such a layout are not run.
 static bool is_mixed(const eg_mesh *mesh, const eg_layout *layout) {
   bool has_sum = false, has_most = false;
   for (uint32_t a = 0; a < mesh->axis_count; a++) {
@@ -476,8 +476,8 @@ static bool is_mixed(const eg_mesh *mesh, const eg_layout *layout) {
   return has_sum && has_most;
 }
 
-/// Both sides backwards against the left side on one device. EGRAPH_E_UNSUPPORTED: no
-/// gradient.
+/// Compares the gradients of both sides with the left side on one device. Fails with
+/// EGRAPH_E_UNSUPPORTED when there is no gradient.
 static egraph_status check_backward(rank_pair *pair) {
   const eg_rule *rule = pair->many->of->rule;
   eg_tensor *seeds;
@@ -491,7 +491,8 @@ static egraph_status check_backward(rank_pair *pair) {
   return compare_gradients(pair, "the gradient of the right side by", wanted);
 }
 
-/// Results that are integers, or partial maxima, have no gradient to compare.
+/// True when there is a gradient to compare: results that are integers or partial maxima
+/// have none.
 static bool has_gradient(const rank_pair *pair, const char **out_why) {
   const eg_rule *rule = pair->many->of->rule;
   bool is_float = false;
@@ -516,7 +517,7 @@ static egraph_status check_data(rank_pair *pair, const eg_tensor *leaves, bool b
   egraph_status status = run_forward(pair->one);
   if (status == EGRAPH_OK) status = run_forward(pair->many);
   *out = EG_RANK_NOT_RUN;
-  // The kernel does not have this type, or an operand is empty that must not be.
+  // The kernel does not support this type, or an operand is empty that must not be.
   if (status == EGRAPH_E_UNSUPPORTED || status == EGRAPH_E_ARGUMENT) return EGRAPH_OK;
   EG_TRY(status);
   EG_TRY(compare_side(pair, rule->lhs, "left result"));

@@ -2,12 +2,11 @@
 //
 // Forward: every variable is cut into parts as an assignment says (layout_claim.h), every
 // rank runs its part of every operator, parallel operators move parts between ranks, and
-// the parts of each result, joined in the layout of the left side, must be the left
-// side's result on one device, for each copy that there is. So a missing reduce is seen
-// as the partial sum that some rank has. Backward: the gradient of a random linear
-// function of the results with respect to each variable, through the gradients of the
-// parts of operators and the adjoints of parallel operators, must equal the gradient of
-// one device.
+// the parts of each result, joined in the layout of the left side, must equal the left
+// side's result on one device, for each copy. A missing reduce therefore shows as the
+// partial sum of some rank. Backward: the gradient of a random linear function of the
+// results with respect to each variable, through the gradients of the parts of operators
+// and the adjoints of parallel operators, must equal the gradient of one device.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_RANK_RUN_H
 #define EG_REWRITES_RANK_RUN_H
@@ -16,24 +15,25 @@
 #include "rewrites/lab/instances/instance_draw.h"
 
 typedef enum eg_rank_verdict {
-  EG_RANK_NOT_RUN,  // no kernel for it, or more ranks than are simulated
-  EG_RANK_FORWARD,  // equal; there is no gradient, and the text says of what where
-                    // results are floating-point numbers
+  EG_RANK_NOT_RUN,  // an operator has no kernel, or there are too many ranks to simulate
+  EG_RANK_FORWARD,  // equal forward; an operator has no gradient, which the text names
+                    // when results are floating-point numbers
   EG_RANK_BOTH,     // equal forward and backward
-  EG_RANK_DIFFERENT // the text says where
+  EG_RANK_DIFFERENT // the sides differ; the text says where
 } eg_rank_verdict;
 
-/// Runs an instance. Floating-point types of the case are float64 (eg_rank_widen). Equal
-/// seeds give equal verdicts. Fails with EGRAPH_E_MEMORY.
+/// Runs both sides of an instance and compares them. The floating-point types of
+/// the case are float64 (eg_rank_widen). Equal seeds give equal verdicts. Fails
+/// with EGRAPH_E_MEMORY.
 egraph_status eg_rank_check(const eg_claim_case *of, const eg_verify_instance *instance,
                             const eg_claim_way *way, uint64_t seed, eg_arena *scratch,
                             eg_text *text, eg_rank_verdict *out);
 
-/// The terms of an instance, in the arena.
+/// Lists the terms of an instance, in the arena.
 egraph_status eg_rank_terms(const eg_verify_instance *instance, eg_arena *arena,
                             eg_claim_term **out);
-/// Makes the floating-point types of terms float64, so that sums in another order differ
-/// by little; of a rule with bit-cast, which no rank runs, they stay.
+/// Changes the floating-point types of terms to float64: sums in another order then
+/// differ by little. Types stay in a rule with bit-cast, which no rank runs.
 egraph_status eg_rank_widen(const eg_rule *rule, eg_arena *arena, eg_claim_term *terms);
 
 #endif
