@@ -1,19 +1,20 @@
-// Forms are tried in the order of the table, each with all numbers in all places. A form
-// that is wrong for an instance is left at once, so nearly all of them take one step.
+// Tries the forms in the order of the table, each with all numbers in all places. A
+// form is left at the first instance for which it is wrong, so nearly all of them take
+// one step.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/correct/partial.h"
 
 #include <assert.h>
 #include <string.h>
 
-// No tensor has larger numbers, and products of smaller ones do not overflow.
+// Tensors have no larger numbers, and products of smaller ones do not overflow.
 enum { MOST_NUMBER = 1 << 20, PLACES = 3 };
 
 static int64_t floor_div(int64_t a, int64_t b) {
   return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-// Name, count of numbers, value, text; A, B, C are the numbers.
+// The table of forms: name, count of numbers, value, text; A, B, C are the numbers.
 #define FORMS(X)                                                                         \
   X(zero, 0, 0, "0")                                                                     \
   X(number, 1, a, "A")                                                                   \
@@ -54,7 +55,7 @@ typedef struct search {
   const eg_partial *partial;
   uint32_t axis;
   bool is_end;
-  uint32_t form, place[PLACES]; // being tried
+  uint32_t form, place[PLACES]; // form and numbers that are being tried
   uint32_t best_form, best_place[PLACES];
   bool found, is_exact;
   int64_t best_slack;
@@ -65,7 +66,7 @@ static int64_t border_of_row(const search *s, size_t row) {
   return s->is_end ? r->to[s->axis] : r->from[s->axis];
 }
 
-/// False: the form has no value for the row.
+/// Evaluates the form for a row; returns false when it has no value.
 static bool value_of_form(const search *s, uint32_t form, const uint32_t *place,
                           size_t row, int64_t *out) {
   const int64_t *atoms = s->partial->rows.data[row].atoms;
@@ -74,7 +75,7 @@ static bool value_of_form(const search *s, uint32_t form, const uint32_t *place,
     at[i] = atoms[place[i]];
     if (at[i] > MOST_NUMBER || at[i] < -MOST_NUMBER) return false;
   }
-  // The divisor, at place 1 or 2, must not be 0.
+  // A divisor, at place 1 or 2, must not be 0.
   bool divides = strstr(forms[form].text, "floor-div") != NULL;
   if (divides && at[forms[form].count - 1] <= 0) return false;
   if (divides && forms[form].count == 3 && at[1] == 0) return false;
@@ -84,8 +85,8 @@ static bool value_of_form(const search *s, uint32_t form, const uint32_t *place,
   return true;
 }
 
-/// The sum over all rows of the distance between the form and the border, plus a price
-/// for its numbers. Negative: the form leaves a box, or another form is better.
+/// Returns the sum over all rows of the distance between the form and the border, plus a
+/// price for its numbers. Negative: the form leaves a box, or another form is better.
 static int64_t slack_of(const search *s) {
   int64_t slack = 0;
   uint32_t kept = 0;
@@ -100,7 +101,7 @@ static int64_t slack_of(const search *s) {
     kept += s->is_end ? value > r->from[s->axis] : value < r->to[s->axis];
   }
   if (2 * kept < s->partial->rows.len) return -1;
-  // A form with more numbers must gain something: it may fit by accident.
+  // A form with more numbers may fit by accident, so it must fit better to be chosen.
   int64_t price =
       slack == 0 ? 0 : (int64_t)s->partial->rows.len * forms[s->form].count / 4;
   return s->found && slack + price >= s->best_slack ? -1 : slack + price;
@@ -159,7 +160,7 @@ static egraph_status describe_border(const search *s, eg_partial *partial,
   EG_TRY(eg_text_status(&text));
   const char *whole = eg_text_of(&text);
   size_t length = text.chars.len;
-  if (!is_clamped) { // without "(max 0 " and ")"
+  if (!is_clamped) { // only the form inside of (max 0 ...)
     size_t skip = s->is_end ? strlen("(min  ") + strlen(partial->atoms.data[s->axis])
                             : strlen("(max 0 ");
     whole += skip;

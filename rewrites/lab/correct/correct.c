@@ -1,5 +1,5 @@
-// Corrected rules of a pair that is equal on a box of its result: the right side inside
-// of the box, the left side outside of it, put together.
+// Writes corrected rules of a pair that is equal on a box of its result: the right side
+// inside of the box and the left side outside of it, concatenated.
 //
 //      0   from  to  size            (concat :axis 0
 //   0  +----------------+              LEFT[0, from)
@@ -7,7 +7,7 @@
 //      +----+-----+-----+              LEFT[to, size))
 //      |left|right|left |
 //      +----+-----+-----+            One rule for each set of sides that have a left
-//      part. |      left      |
+//      |      left      |            part.
 //      +----------------+
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/correct/correct.h"
@@ -27,13 +27,14 @@ typedef struct eg_box {
 
 enum { EG_MOST_CORRECTED = 4 };
 
-/// Which sides of the box have a left part, two bits a dimension: before, behind. The
-/// sets that instances have, the one that most have first; those of few are left out.
+/// The sets of box sides that have a left part. A set has two bits a dimension: before,
+/// behind. The set of most instances comes first; sets of few instances are left out.
 typedef struct eg_box_sides {
   uint32_t count, sides[EG_MOST_CORRECTED];
 } eg_box_sides;
 
-// LEAST_SHARE: a set of sides needs one of so many instances with a box to get a rule.
+// LEAST_SHARE: at least one of so many instances with a box must have a set of sides for
+// it to get a rule.
 enum { LEAST_SHARE = 20, MOST_SETS = 64 };
 
 typedef struct assembly {
@@ -42,7 +43,7 @@ typedef struct assembly {
   const eg_box *box;
   uint32_t sides;
   const eg_sexpr *right;
-  const char *from[EGRAPH_MAX_RANK], *to[EGRAPH_MAX_RANK]; // borders by name
+  const char *from[EGRAPH_MAX_RANK], *to[EGRAPH_MAX_RANK]; // names of the borders
   const char *whole;
   eg_text *text;
 } assembly;
@@ -53,7 +54,8 @@ static uint32_t behind_bit(uint32_t d) { return 2U << (2 * d); }
 
 // ---- sides ----------------------------------------------------------------------------
 
-/// False: the box of the row is empty as the borders have it.
+/// Finds the sides of the box with a left part. Returns false when the borders make the
+/// row's box empty.
 static bool sides_of_row(const eg_partial *partial, const eg_box *box, size_t row,
                          uint32_t *out) {
   *out = 0;
@@ -66,8 +68,8 @@ static bool sides_of_row(const eg_partial *partial, const eg_box *box, size_t ro
   return true;
 }
 
-/// The sets of sides that instances have, the one that most have first; those of few are
-/// left out.
+/// Collects the sets of sides that instances have, most frequent first, and drops
+/// rare sets.
 static eg_box_sides box_sides_of(const eg_partial *partial, const eg_box *box) {
   uint32_t sets[MOST_SETS], counts[MOST_SETS] = {0}, set_count = 0, all = 0;
   eg_box_sides out = {.count = 0};
@@ -109,7 +111,7 @@ static egraph_status print_right(assembly *a, const eg_region *region) {
   return eg_text_status(a->text);
 }
 
-/// The part of the result where the dimensions before `d` are within the box.
+/// Appends the part of the result whose dimensions before `d` are within the box.
 static egraph_status assemble(assembly *a, uint32_t d, eg_region *region) {
   while (d < a->partial->rank && (a->sides & (before_bit(d) | behind_bit(d))) == 0)
     d++;
@@ -155,7 +157,8 @@ static egraph_status copy_clauses(const eg_sexpr *form, const char *head, bool i
   return eg_text_status(text);
 }
 
-/// Names the borders, and says which sides of the box the rule is for.
+/// Names the borders, and appends conditions for the sides of the box that the
+/// rule covers.
 static egraph_status name_borders(assembly *a) {
   eg_text *conditions = &a->writer.conditions;
   for (uint32_t d = 0; d < a->partial->rank; d++) {
@@ -178,7 +181,7 @@ static egraph_status name_borders(assembly *a) {
   return eg_text_status(conditions);
 }
 
-/// Appends the rule for a set of sides. `form` is the pair as it is printed.
+/// Appends the rule for a set of sides. `form` is the printed pair.
 static egraph_status print_rule(assembly *a, uint32_t number, const eg_sexpr *form,
                                 eg_text *out) {
   const eg_rule *rule = a->partial->rule;
@@ -206,10 +209,10 @@ typedef struct correcting {
   egraph_allocator alloc;
   uint64_t seed;
   eg_arena arena;
-  eg_sexpr forms; // of all rules, as they are printed
+  eg_sexpr forms; // all rules, as printed
   eg_text *out, detail;
-  uint32_t rules;    // written of this pair
-  uint32_t verified; // instances of the last rule
+  uint32_t rules;    // number of rules written for this pair
+  uint32_t verified; // number of instances on which the last rule was verified
   bool is_whole;
 } correcting;
 
@@ -227,7 +230,7 @@ static const char *const reasons[] = {
 
 static const char file_head[] = "(egraph-rules 1)\n";
 
-// A border that fits the instances that were drawn may be wrong for others.
+// Number of seeds: a border that fits the drawn instances may be wrong for others.
 enum { SEEDS = 3 };
 
 typedef struct verdict {
@@ -241,8 +244,8 @@ static void on_evidence(void *user, const egraph_rule_evidence *evidence) {
   if (!evidence->is_accepted) eg_text_append(to->reason, evidence->detail);
 }
 
-/// Verifies a file of rules with several seeds; the reason of a rejection is appended to
-/// `reason`.
+/// Verifies a file of rules with several seeds; appends the reason of a rejection
+/// to `reason`.
 static egraph_status verify_rules(correcting *c, const eg_text *file, eg_text *reason,
                                   bool *out_holds) {
   EG_LOCAL(eg_rules_own, rules, c->alloc);
@@ -251,7 +254,7 @@ static egraph_status verify_rules(correcting *c, const eg_text *file, eg_text *r
   eg_verify_options options = {
       .instances = EG_VERIFY_INSTANCES, .evidence = on_evidence, .evidence_user = &to};
   EG_TRY(eg_rules_try_text(c->alloc, "corrected", file, &rules));
-  if (rules == NULL) // the pair uses a name that is written
+  if (rules == NULL) // the pair already uses a name that is written
     return eg_text_append(reason, egraph_last_error());
   for (uint32_t i = 0; i < SEEDS && rejected == 0; i++) {
     options.seed = c->seed + i;
@@ -304,7 +307,7 @@ static egraph_status find_borders(eg_partial *partial, eg_box *out, eg_text *det
   return EGRAPH_OK;
 }
 
-/// "dimension 3 from (at ?p 1) to (- (dim ?whole 3) (at ?p 3))".
+/// Appends "dimension 3 from (at ?p 1) to (- (dim ?whole 3) (at ?p 3))".
 static egraph_status print_box(const eg_partial *partial, const eg_box *box,
                                eg_text *text) {
   bool is_first = true;

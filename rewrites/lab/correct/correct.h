@@ -1,8 +1,8 @@
-// Partially equivalent pairs corrected (PET, OSDI'21): of a pair whose sides have one
-// type and differ on a part of the result, the box in which they agree is found on
-// instances (partial.h), its borders are expressed by sizes and attributes (border.h),
-// and rules are written that compute the rest by the left side, and
-// verified.
+// Corrects pairs that are only partially equivalent (PET, OSDI'21). When the sides
+// have one type and differ on a part of the result, the box in which they agree is
+// found on instances (partial.h), and its borders are expressed by sizes and
+// attributes (border.h). Then rules are written that compute the rest by the left
+// side, and verified.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_CORRECT_H
 #define EG_REWRITES_CORRECT_H
@@ -14,12 +14,12 @@ typedef struct eg_correction {
   const char *rule;
   bool is_corrected;
   const char *detail; // the box and the evidence; or why there is no corrected rule
-  uint32_t rules;     // that were written
+  uint32_t rules;     // number of rules written
 } eg_correction;
 
-/// Looks at every rule, a both-ways one once, and appends the corrected rules, each of
-/// which is verified: a file of rules. Equal seeds, equal texts. Fails with
-/// EGRAPH_E_MEMORY.
+/// Tries to correct every rule, a both-ways rule once, and appends a file of the
+/// corrected rules, each of which is verified. Equal seeds give equal texts. Fails
+/// with EGRAPH_E_MEMORY.
 egraph_status eg_rules_correct(const eg_rules *rules, uint64_t seed,
                                void (*report)(void *user, const eg_correction *found),
                                void *user, eg_text *out);

@@ -1,9 +1,9 @@
-// Both sides are evaluated on whole numbers, which float64 holds exactly; an element
-// differs when its values differ for one of several draws. The box of an instance is the
-// largest box that grows, axis by axis, from an element that agrees. Sums of products of
-// numbers drawn from two thousand agree by chance in one of a hundred draws at most, and
-// hardly ever in several (Schwartz-Zippel). Elements outside of the box may agree, too:
-// windows at the corners of an image, for example.
+// Evaluates both sides on whole numbers, which float64 holds exactly; an element differs
+// when its values differ for one of several draws. The box of an instance is the largest
+// box grown, axis by axis, from an element that agrees. Sums of products of numbers drawn
+// from two thousand agree by chance in at most one of a hundred draws, and hardly ever in
+// several (Schwartz-Zippel). Elements outside of the box may agree, too, for example
+// windows at the corners of an image.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/correct/partial.h"
 
@@ -14,8 +14,8 @@
 #include "rewrites/lab/basis/tensors.h"
 #include "rewrites/lab/claims/rank_run.h"
 
-// LARGEST: a whole number of an operand. ENOUGH_ROWS: instances with a box. SEEDS:
-// elements of which boxes grow.
+// LARGEST: largest whole number in an operand. ENOUGH_ROWS: number of instances with a
+// box. SEEDS: number of elements from which boxes grow.
 enum {
   DRAWS = 6000,
   ROWS = 240,
@@ -28,7 +28,7 @@ enum {
   MOST_ENTRIES = 6
 };
 
-// Linear in each operand, or data movement.
+// Operators that are linear in each operand, or move data.
 static const eg_op linear_ops[] = {EG_OP_CONV,       EG_OP_CONV_TRANSPOSE,
                                    EG_OP_MATMUL,     EG_OP_EINSUM,
                                    EG_OP_ADD,        EG_OP_SUB,
@@ -44,18 +44,19 @@ static const eg_op linear_ops[] = {EG_OP_CONV,       EG_OP_CONV_TRANSPOSE,
 
 typedef struct finder {
   eg_partial *to;
-  eg_arena arena; // of one instance
+  eg_arena arena; // memory of one instance
   eg_verify_draws_own draws;
   eg_rng rng;
   const char *whole;
-  uint32_t tensors; // atoms that are sizes of the result come first
-  // By element of the result: some draw has another number on the right, and some number
-  // that is not 0. An element that never has one says nothing.
+  uint32_t tensors; // number of atoms that are sizes of the result; they come first
+  // By element of the result: `differs` when some draw gives the sides different
+  // numbers, `says` when some draw gives a number that is not 0. An element that is
+  // always 0 is no evidence.
   bool *differs, *says;
   int64_t elements;
-  uint32_t *lens; // by variable: entries of a list in all instances
+  uint32_t *lens; // by variable: length of a list, the same in all instances
   bool is_first;
-  uint32_t everywhere, nowhere, small; // instances; small: without a large box
+  uint32_t everywhere, nowhere, small; // numbers of instances; small: without a large box
 } finder;
 
 EG_OWNER_DEFINE_STATIC(finder, (eg_arena, arena), (eg_verify_draws_own, draws))
@@ -107,7 +108,7 @@ static egraph_status fill_leaves(finder *f, const eg_verify_instance *instance,
   return EGRAPH_OK;
 }
 
-/// Values of all terms, of several results a tensor each.
+/// Computes the values of all terms; a term with several results has a tensor for each.
 static egraph_status run_terms(finder *f, const eg_verify_instance *instance,
                                const eg_claim_term *terms, eg_tensor *vars,
                                eg_tensor **values) {
@@ -161,7 +162,8 @@ typedef struct grown {
   int64_t from[EGRAPH_MAX_RANK], to[EGRAPH_MAX_RANK];
 } grown;
 
-/// How many elements of a box say something; -1: some of its elements differ.
+/// Counts the elements of a box that are evidence (`says`); -1: some of its
+/// elements differ.
 static int64_t count_box(const finder *f, const eg_type *type, const grown *box) {
   int64_t strides[EGRAPH_MAX_RANK], at[EGRAPH_MAX_RANK], count = 0;
   eg_type_strides(type, strides);
@@ -181,7 +183,7 @@ static int64_t count_box(const finder *f, const eg_type *type, const grown *box)
   }
 }
 
-/// True when the plane before or behind a box agrees; the box has it then.
+/// Extends a box by the plane before or behind it when the plane agrees.
 static bool grow_by_plane(const finder *f, const eg_type *type, uint32_t d,
                           bool is_behind, grown *box) {
   grown plane = *box;
@@ -211,9 +213,9 @@ static grown grow_from(const finder *f, const eg_type *type, const int64_t *elem
   return box;
 }
 
-/// The largest box of elements that agree, of those that grow of some of them; false when
-/// it has no more than half of the elements that say something, so that there may be
-/// another one.
+/// Finds the largest box of agreeing elements that grows from one of some elements.
+/// Returns false when it has at most half of the elements that are evidence, because
+/// there may then be another box.
 static bool find_box(const finder *f, const eg_type *type, eg_partial_row *out) {
   int64_t at[EGRAPH_MAX_RANK] = {0}, most = 0, all = 0, step = f->elements / SEEDS + 1,
           passed = 0;
@@ -242,7 +244,7 @@ static bool find_box(const finder *f, const eg_type *type, eg_partial_row *out) 
 
 // ---- numbers of instances -------------------------------------------------------------
 
-/// Adds a number by its name: "?n", or "(dim ?x 2)" where there is a function.
+/// Adds a number by its name: "?n", or "(dim ?x 2)" when there is a function.
 static egraph_status push_atom(finder *f, const char *name, const char *function,
                                uint32_t index) {
   const char *kept;
@@ -257,8 +259,8 @@ static egraph_status push_atom(finder *f, const char *name, const char *function
                                        : EGRAPH_OK;
 }
 
-/// How many numbers a variable has that every instance has; the rank of a tensor may not
-/// change.
+/// Returns how many numbers of a variable every instance has; requires that the rank of a
+/// tensor is the same in all instances.
 static uint32_t numbers_of(const finder *f, const eg_verify_instance *instance,
                            uint32_t v) {
   const eg_rule_var *var = &f->to->rule->vars[v];
@@ -279,7 +281,7 @@ static int64_t instance_number(const finder *f, const eg_verify_instance *instan
   return instance->leaves[v].type.dims[k];
 }
 
-/// The names of all numbers, as the first instance has them.
+/// Names all numbers of the first instance.
 static egraph_status name_atoms(finder *f, const eg_verify_instance *instance,
                                 const eg_type *type) {
   const eg_rule *rule = f->to->rule;
@@ -299,7 +301,7 @@ static egraph_status name_atoms(finder *f, const eg_verify_instance *instance,
   return EGRAPH_OK;
 }
 
-/// Adds an instance; one with other ranks than the first is passed over.
+/// Adds an instance; skips one whose ranks differ from the first.
 static egraph_status push_row(finder *f, const eg_verify_instance *instance,
                               const eg_type *type, eg_partial_row *row) {
   int64_t *atoms;
@@ -314,7 +316,7 @@ static egraph_status push_row(finder *f, const eg_verify_instance *instance,
   return eg_partial_rows_push(&f->to->rows, *row);
 }
 
-/// True when ranks and lengths of lists are as in the first instance.
+/// True when ranks and lengths of lists are the same as in the first instance.
 static bool is_like_first(const finder *f, const eg_verify_instance *instance,
                           const eg_type *type) {
   bool is_like = type->rank == f->to->rank;
@@ -403,8 +405,8 @@ static eg_partial_outcome outcome_of(const finder *f) {
 }
 
 static egraph_status draw_instances(finder *f, eg_partial_outcome *out) {
-  // Dimensions that instances have half of the time, so that some are larger than
-  // windows.
+  // Half of the dimensions of instances come from this list, so that some are larger
+  // than windows.
   static const int64_t preferred[] = {0, 5, 7, 9, 11, 13, 15, 12};
   for (uint32_t i = 0; i < DRAWS && f->to->rows.len < ROWS; i++) {
     bool found, typed, has_types = true;

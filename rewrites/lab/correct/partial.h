@@ -1,5 +1,5 @@
-// Pairs of terms that are equal on a part of their result (PET, OSDI'21): instances of a
-// pair, and the box of each in which the sides agree.
+// Finds pairs of terms that are equal on a part of their result (PET, OSDI'21): draws
+// instances of a pair and finds, for each, the box in which the sides agree.
 //
 //   sides agree (+) or differ (-)      box: rows [1, 3), columns [0, 3)
 //     - - - -
@@ -13,58 +13,58 @@
 #include "base/vec.h"
 #include "rewrites/language/rule_ast.h"
 
-/// Numbers that an instance has, in the order of eg_partial.atoms, and its box.
+/// The numbers of an instance, in the order of eg_partial.atoms, and its box.
 typedef struct eg_partial_row {
   const int64_t *atoms;
   int64_t size[EGRAPH_MAX_RANK], from[EGRAPH_MAX_RANK], to[EGRAPH_MAX_RANK];
 } eg_partial_row;
 EG_VEC_DEFINE(eg_partial_rows, eg_partial_row);
 
-/// A number that an instance of the pair has: "(dim ?x 2)", "(at ?p 0)", "?n".
+/// An expression for a number of an instance: "(dim ?x 2)", "(at ?p 0)", "?n".
 EG_VEC_DEFINE(eg_partial_atoms, const char *);
 
 typedef enum eg_partial_outcome {
-  EG_PARTIAL_BOXES,      // rows have them
+  EG_PARTIAL_BOXES,      // eg_partial.rows has the boxes
   EG_PARTIAL_UNFIT,      // the pair cannot be compared; `why` has the reason
   EG_PARTIAL_EVERYWHERE, // the sides agree everywhere
-  EG_PARTIAL_NOWHERE,    // nowhere
-  EG_PARTIAL_NO_BOX,     // not on a box of more than half of the result
-  EG_PARTIAL_FEW         // too few instances
+  EG_PARTIAL_NOWHERE,    // the sides agree nowhere
+  EG_PARTIAL_NO_BOX, // the sides do not agree on a box of more than half of the result
+  EG_PARTIAL_FEW     // too few instances
 } eg_partial_outcome;
 
 typedef struct eg_partial {
   const eg_rule *rule;
   eg_arena arena;
-  uint32_t rank; // of the result, in all instances
+  uint32_t rank; // rank of the result, in all instances
   eg_partial_atoms atoms;
   eg_partial_rows rows; // instances with a box
-  uint32_t instances;   // that were compared
-  bool *same_shape;     // by term: all its operands have its shape, in all instances
-  uint32_t *ranks;      // by term: its rank, or EG_RULE_NONE: several
+  uint32_t instances;   // number of instances compared
+  bool *same_shape;     // by term: all its operands have its shape in all instances
+  uint32_t *ranks;      // by term: its rank, or EG_RULE_NONE when it has several
   eg_text why;
 } eg_partial;
 
-/// The rule is to be set afterwards.
+/// Initializes the pair without its rule; the caller sets `rule` afterwards.
 void eg_partial_init(eg_partial *partial, egraph_allocator alloc);
 void eg_partial_deinit(eg_partial *partial);
-/// Draws instances and compares their sides. `whole`: the name of the left side's result.
-/// Equal seeds, equal boxes. Fails with EGRAPH_E_MEMORY.
+/// Draws instances, compares their sides and finds the boxes. `whole` is the name of the
+/// left side's result. Equal seeds give equal boxes. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_partial_find(eg_partial *inout, const char *whole, uint64_t seed,
                               eg_partial_outcome *out);
 
 // ---- borders (border.c) ---------------------------------------------------------------
 
-// Borders of boxes as expressions of sizes and attributes: of a closed table of forms,
-// the first one that gives the border of every instance, or else one that keeps every
+// Expresses borders of boxes by sizes and attributes. From a closed table of forms, takes
+// the first form that gives the border of every instance, or else one that keeps every
 // instance within its box.
 typedef struct eg_border {
   const char *text;      // an expression, in the arena of the pair
-  bool is_exact;         // it is the border of every instance
-  const int64_t *values; // by row
+  bool is_exact;         // the expression is the border of every instance
+  const int64_t *values; // values by row
 } eg_border;
 
-/// Where the box begins (`is_end`: ends) along an axis. False in *out_found: no form
-/// fits.
+/// Finds an expression for the begin (`is_end`: the end) of the box along an axis.
+/// *out_found is false when no form fits.
 egraph_status eg_border_find(eg_partial *partial, uint32_t axis, bool is_end,
                              eg_border *out, bool *out_found);
 

@@ -1,6 +1,6 @@
 // A window reads rows [from * stride - pad, (to - 1) * stride + window - pad) of its
-// operand: the slice of those that there are, and the rest as padding. A transposed
-// window is the other way round: rows of the operand whose windows reach into the part.
+// operand: the term slices the rows that exist and pads the rest. A transposed window
+// slices the rows of the operand whose windows reach into the part.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/correct/region.h"
 
@@ -18,7 +18,7 @@ EG_OWNER_DEFINE(eg_region_writer, (eg_text, lets, conditions), (eg_partial_atoms
 
 // ---- names ----------------------------------------------------------------------------
 
-/// Keeps formatted text in the arena of the writer.
+/// Formats text into the arena of the writer.
 static egraph_status keep_args(eg_region_writer *w, const char **out, const char *format,
                                va_list args) {
   char *room;
@@ -72,7 +72,7 @@ egraph_status eg_region_class(eg_region_writer *w, uint32_t term, const char **o
   return keep(w, out, "?inner%" PRIu32, term);
 }
 
-/// Appends the value of an attribute: what the pattern binds or says.
+/// Appends the value of an attribute as the pattern has it: a variable or a value.
 static egraph_status print_slot(const eg_region_writer *w, uint32_t term, uint16_t slot,
                                 eg_text *text) {
   const eg_rule *rule = w->partial->rule;
@@ -87,7 +87,8 @@ static egraph_status print_slot(const eg_region_writer *w, uint32_t term, uint16
   return eg_text_printf(text, "?any%" PRIu32 "-%u", term, slot);
 }
 
-/// The value of an attribute as text; NULL when the operator has no such attribute.
+/// Returns the value of an attribute as text; NULL when the operator has no
+/// such attribute.
 static egraph_status slot_text(eg_region_writer *w, uint32_t term, const char *name,
                                const char **out) {
   uint16_t slot;
@@ -98,8 +99,8 @@ static egraph_status slot_text(eg_region_writer *w, uint32_t term, const char *n
   return keep(w, out, "%s", eg_text_of(&text));
 }
 
-/// True when an attribute is written as this integer, or left out where it is the
-/// default.
+/// True when the rule gives the attribute this integer, or leaves it out and this is
+/// its default.
 static bool slot_is(const eg_region_writer *w, uint32_t term, const char *name,
                     int64_t value) {
   const eg_rule_term *node = &w->partial->rule->terms[term];
@@ -109,7 +110,7 @@ static bool slot_is(const eg_region_writer *w, uint32_t term, const char *name,
           node->slots[slot].literal.i == value);
 }
 
-/// Appends all attributes of a term, but those named (a list that ends with NULL).
+/// Appends all attributes of a term except the named ones (a list that ends with NULL).
 static egraph_status print_slots(const eg_region_writer *w, uint32_t term,
                                  const char *const *but, eg_text *text) {
   const eg_rule_term *node = &w->partial->rule->terms[term];
@@ -171,7 +172,7 @@ void eg_region_slice(eg_text *text, uint32_t rank, const eg_region *region,
   eg_text_printf(text, "] %s)", of);
 }
 
-/// Slices the class that the pattern has matched: nothing is computed again.
+/// Appends a slice of the class that the pattern has matched: nothing is computed again.
 static egraph_status slice_class(eg_region_writer *w, uint32_t term,
                                  const eg_region *region, eg_text *text) {
   const char *name;
@@ -185,12 +186,12 @@ static egraph_status slice_class(eg_region_writer *w, uint32_t term,
 // ---- windows --------------------------------------------------------------------------
 
 typedef struct window {
-  const char *strides, *pads, *dilations, *kernel; // lists
+  const char *strides, *pads, *dilations, *kernel; // expressions of lists
   const char *operand;                             // class of operand 0
   uint32_t axes;
 } window;
 
-/// Rows of the window along axis k, as an expression.
+/// Writes the number of rows that the window covers along axis k as an expression.
 static egraph_status window_rows(eg_region_writer *w, const window *of, uint32_t k,
                                  const char **out) {
   if (of->dilations == NULL) return keep(w, out, "(at %s %" PRIu32 ")", of->kernel, k);
@@ -198,7 +199,7 @@ static egraph_status window_rows(eg_region_writer *w, const window *of, uint32_t
               of->kernel, k, of->dilations, k);
 }
 
-/// The part of operand 0 along axis k, and what is padded.
+/// Finds the part of operand 0 along axis k, and the padding before and after it.
 static egraph_status window_part(eg_region_writer *w, const window *of, uint32_t k,
                                  eg_region *operand, const char *from, const char *to,
                                  const char **out_before, const char **out_after) {
@@ -218,7 +219,7 @@ static egraph_status window_part(eg_region_writer *w, const window *of, uint32_t
   return eg_text_printf(&w->conditions, " (< %s %s)", begin, end);
 }
 
-/// The same of a transposed window: `out` are pads, which cut off.
+/// Does the same for a transposed window; `out` gets pads, which cut rows off.
 static egraph_status transposed_part(eg_region_writer *w, const window *of, uint32_t k,
                                      eg_region *operand, const char *from, const char *to,
                                      const char **out_before, const char **out_after) {
@@ -304,7 +305,7 @@ static egraph_status print_window(eg_region_writer *w, uint32_t term,
       EG_TRY(keep(w, &after[k], "(at %s %" PRIu32 ")", of.pads, k + of.axes));
       continue;
     }
-    if (from == NULL) { // all rows, which output_padding may have a part in
+    if (from == NULL) { // all rows, including those from output_padding
       const char *whole;
       EG_TRY(eg_region_class(w, term, &whole));
       EG_TRY(keep(w, &to, "(dim %s %" PRIu32 ")", whole, k + 2));
@@ -330,8 +331,8 @@ static egraph_status print_window(eg_region_writer *w, uint32_t term,
 
 // ---- other operators ------------------------------------------------------------------
 
-/// Appends the operator, its attributes, operand 0 on one region and the others on
-/// another.
+/// Appends the operator with its attributes, operand 0 on one region and the other
+/// operands on another.
 static egraph_status print_operator(eg_region_writer *w, uint32_t term,
                                     const eg_region *first, const eg_region *others,
                                     eg_text *text) {
@@ -345,7 +346,7 @@ static egraph_status print_operator(eg_region_writer *w, uint32_t term,
   return eg_text_append(text, ")");
 }
 
-/// True for a window whose part can be computed from parts of the operands.
+/// True for a window operator whose part can be computed from parts of the operands.
 static bool is_window(const eg_region_writer *w, uint32_t term) {
   const eg_rule_term *node = &w->partial->rule->terms[term];
   bool is_conv = node->op == EG_OP_CONV || node->op == EG_OP_CONV_TRANSPOSE;
