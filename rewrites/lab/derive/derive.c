@@ -13,8 +13,8 @@
 
 enum { DRAWS = 400, INSTANCES = 12, BEST = 4, MAX_BYTES = 1 << 24 };
 
-/// How far the e-graph of an instance may grow: the second time rules over operators that
-/// the rule does not have are used, too.
+/// The limits of an instance's e-graph in each stage. The second stage also uses rules
+/// with operators that the rule does not have.
 static const struct {
   bool is_filtered;
   uint32_t nodes, iterations;
@@ -26,7 +26,7 @@ typedef struct derivation {
   const eg_rule *rule;
   egraph_allocator alloc;
   eg_arena arena;
-  bool *is_used; // [rules] in the current stage
+  bool *is_used; // [rules] used in the current stage
   eg_side_graphs kept[INSTANCES];
   uint32_t merits[INSTANCES], count;
   eg_derivation_verdict *out;
@@ -46,16 +46,17 @@ static void derivation_deinit(derivation *d) {
 
 // ---- instances ------------------------------------------------------------------------
 
-/// Keeps the best ones in order, and after them the first ones of any kind.
+/// Keeps the instances of highest merit in order, followed by the first instances of
+/// any merit.
 static egraph_status offer_instance(derivation *d, const eg_verify_instance *instance) {
   eg_side_graphs sides;
   egraph_status status = eg_side_graphs_make(d->alloc, instance, &sides);
-  if (status == EGRAPH_E_TYPE) return EGRAPH_OK; // a graph has no such value
+  if (status == EGRAPH_E_TYPE) return EGRAPH_OK; // a graph cannot contain such a value
   EG_TRY(status);
   uint32_t merit = eg_side_graphs_merit(&sides), at = 0;
   while (at < BEST && at < d->count && d->merits[at] >= merit)
     at++;
-  if (at == BEST) at = d->count; // none of the best ones: of any kind
+  if (at == BEST) at = d->count; // kept as an instance of any merit
   if (merit == 0 || at == INSTANCES) {
     eg_side_graphs_deinit(&sides);
     return EGRAPH_OK;
@@ -89,7 +90,7 @@ static egraph_status draw_instances(derivation *d, uint64_t seed) {
 
 // ---- one instance ---------------------------------------------------------------------
 
-/// The e-graph of the left side gets the nodes of the right one.
+/// The e-graph of the left side, to which the nodes of the right side are added.
 typedef struct union_of_sides {
   const eg_side_graphs *sides;
   eg_tensor_egraph_own egraph;
@@ -157,7 +158,7 @@ static egraph_status saturate_sides(derivation *d, eg_tensor_egraph *egraph,
   eg_saturation_options options = EG_SATURATION_OPTIONS_DEFAULT;
   options.node_limit = stages[stage].nodes;
   options.iteration_limit = stages[stage].iterations;
-  options.time_limit_seconds = 600; // limits that do not depend on the machine end it
+  options.time_limit_seconds = 600; // limits independent of the machine end it first
   options.math = d->rule->math;
   options.use_rule = uses_rule;
   options.use_rule_user = d->is_used;
@@ -212,7 +213,8 @@ static egraph_status replay_equality(derivation *d, const union_of_sides *u) {
   return status;
 }
 
-/// *out_same: both sides are the same terms, which says nothing about the rule.
+/// Derives one instance. *out_same: both sides are the same term, which is no evidence
+/// for the rule.
 static egraph_status derive_instance(derivation *d, const eg_side_graphs *sides,
                                      uint32_t stage, bool *out_same, bool *out_equal) {
   EG_LOCAL(union_of_sides, u, d->alloc);

@@ -5,13 +5,13 @@
 
 enum { MOST_SIZES = 32 };
 
-/// A side in the making: the values of terms.
+/// A side under construction: the values of its terms.
 typedef struct side {
   const eg_verify_instance *instance;
   eg_graph *graph;
   eg_arena *arena;
-  eg_value **terms; // [term_count] results of each
-  eg_value **vars;  // [var_count] of leaves, and of parts of the left side with a name
+  eg_value **terms; // [term_count] results of each term
+  eg_value **vars;  // [var_count] values of leaves, and of named parts of the left side
 } side;
 
 static egraph_status add_leaves(side *s) {
@@ -19,7 +19,7 @@ static egraph_status add_leaves(side *s) {
   for (uint32_t i = 0; i < rule->var_count; i++) {
     const eg_verify_leaf *leaf = &s->instance->leaves[i];
     const char *name = rule->vars[i].name + 1;
-    bool is_leaf = false; // and no name of a part of the left side
+    bool is_leaf = false; // nor is it a named part of the left side
     for (uint32_t t = 0; t < rule->pattern_term_count; t++)
       is_leaf = is_leaf || (rule->terms[t].is_var && rule->terms[t].var == i);
     if (!is_leaf) continue;

@@ -9,22 +9,23 @@
 #include "ops/meaning.h"
 #include "rewrites/lab/generate/field_plan.h"
 
-// Instances are small: a definition for each element, a product for each pair of a sum. A
-// constant of more bits than LARGEST_SURE may be rounded in its last ones.
+// Instances are small, because each element gets a definition, and each pair of a sum a
+// product. A constant with more bits than LARGEST_SURE may have been rounded.
 enum { DRAWS = 400, MOST_ELEMENTS = 160, LARGEST_PART = 1 << 30, LARGEST_SURE = 1 << 20 };
 
-// Why "sat" may say nothing; of the last one "unsat" holds for the quotients.
+// The reasons why "sat" may be inconclusive; for the last one, "unsat" holds for
+// the quotients.
 static const char not_defined[] = "with functions that are not defined";
 static const char perhaps_rounded[] = "with constants that may be rounded";
 static const char taken_as_quotients[] =
     "with rounded constants, taken as quotients (0.333333 as 1/3)";
 
-/// Operators that are written as they are; others by their formulas (ops/meaning.h). In a
-/// text, @, & and $ are operands.
+/// Operators that are written directly; others are written by their formulas
+/// (ops/meaning.h). In a text, @, & and $ are operands.
 static const struct primitive {
   eg_op op;
   const char *text;
-  bool is_unknown; // the solver knows little of it
+  bool is_unknown; // the solver knows few properties of it
 } primitives[] = {{EG_OP_IDENTITY, "@", false},
                   {EG_OP_ADD, "(+ @ &)", false},
                   {EG_OP_MUL, "(* @ &)", false},
@@ -49,7 +50,8 @@ static const struct primitive {
                   {EG_OP_ERF, "(erf @)", true},
                   {EG_OP_SIN, "(sin @)", true},
                   {EG_OP_COS, "(cos @)", true}};
-// Functions are odd, even, or unknown but for these definitions.
+// The first lines of a script. Functions are odd, even, or unknown except for
+// these definitions.
 static const char prelude[] =
     "(set-logic ALL)\n"
     "(define-fun largest ((a Real) (b Real)) Real (ite (>= a b) a b))\n"
@@ -75,13 +77,13 @@ typedef struct script {
   eg_text *out;
   eg_arena *arena;
   eg_smt_question *question;
-  const eg_graph *graph; // of the current side
+  const eg_graph *graph; // the current side
   char side;             // 'l' or 'r'
 } script;
 
 // ---- names and numbers ----------------------------------------------------------------
 
-/// An element of a value: leaves have the same names on both sides.
+/// Prints the name of an element of a value; leaves have the same names on both sides.
 static egraph_status print_element(script *s, eg_value value, uint32_t element) {
   const eg_value_info *info = eg_graph_value(s->graph, value);
   if (info->kind == EG_VALUE_COMPUTED)
@@ -101,7 +103,7 @@ static egraph_status print_quotient(script *s, int64_t n, int64_t d) {
   return eg_text_printf(s->out, " %" PRId64 ".0)", d);
 }
 
-/// The quotient of small parts that a number of the field represents (Wang's
+/// Finds the quotient of small integers that a number of the field represents (Wang's
 /// reconstruction by Euclid's algorithm).
 static bool quotient_of(uint64_t number, int64_t *n, int64_t *d) {
   int64_t factor, rest = eg_field_euclid(number, LARGEST_PART, &factor);
@@ -110,7 +112,7 @@ static bool quotient_of(uint64_t number, int64_t *n, int64_t *d) {
   return factor != 0 && *d <= LARGEST_PART;
 }
 
-/// A factor of a sum, as the kernel has it.
+/// Prints a factor of a sum as the kernel has it.
 static egraph_status print_number(script *s, uint64_t number) {
   int64_t n, d;
   if (!quotient_of(number, &n, &d))
@@ -124,7 +126,7 @@ static void doubt(script *s, const char *why) {
     s->question->doubt = why;
 }
 
-/// A double is an integer times a power of 2.
+/// Prints a double exactly, as an integer times a power of 2.
 static egraph_status print_exact(script *s, double value) {
   int exponent;
   int64_t whole = (int64_t)ldexp(frexp(value, &exponent), DBL_MANT_DIG);
@@ -145,15 +147,16 @@ static egraph_status print_exact(script *s, double value) {
   return EGRAPH_OK;
 }
 
-/// 0.333... is meant for 1/3: n/d to the last bit of a float32 or float64. So constants
-/// that differ in one type are written as different numbers.
+/// True when a value is n/d rounded in its last bit as a float32 or float64: 0.333...
+/// means 1/3. Constants that differ within one type are therefore written as
+/// different numbers.
 static bool is_rounded(double value, int64_t n, int64_t d) {
   double quotient = (double)n / (double)d;
   bool is_sum_of_halves = (d & (d - 1)) == 0;
   return !is_sum_of_halves && (value == quotient || value == (double)(float)quotient);
 }
 
-/// One of an attribute or a weight.
+/// Prints a constant of an attribute or a weight.
 static egraph_status print_constant(script *s, double value) {
   uint64_t number;
   int64_t n, d;
@@ -166,7 +169,7 @@ static egraph_status print_constant(script *s, double value) {
   return print_quotient(s, n, d);
 }
 
-/// The same as a text of its own.
+/// Returns the text that print_constant writes.
 static egraph_status constant_text(const script *s, double value, const char **out) {
   EG_LOCAL(eg_text, text, s->arena->alloc);
   script own = *s;
@@ -175,7 +178,7 @@ static egraph_status constant_text(const script *s, double value, const char **o
   return eg_arena_string(s->arena, eg_text_of(&text), text.chars.len, out);
 }
 
-/// The name of an element with an ending.
+/// Returns the name of an element with an ending.
 static egraph_status element_text(const script *s, eg_value value, uint32_t element,
                                   const char *end, const char **out) {
   EG_LOCAL(eg_text, text, s->arena->alloc);
@@ -188,7 +191,7 @@ static egraph_status element_text(const script *s, eg_value value, uint32_t elem
 
 // ---- nodes ----------------------------------------------------------------------------
 
-/// The result of a node that is being defined.
+/// The result of a node, which is being defined.
 typedef struct definition {
   script *s;
   const eg_graph_node_info *node;
@@ -239,8 +242,8 @@ static egraph_status print_lattice(const definition *d, uint32_t element) {
   return EGRAPH_OK;
 }
 
-/// Writes an operator on operands that are texts; `attrs` are numbers of attributes, by
-/// slot. A NULL text is a bound that bounds nothing.
+/// Writes an operator on operands that are texts; `attrs` are numeric attributes, by
+/// slot. A NULL text is an infinite bound.
 static egraph_status operator_text(script *s, eg_op op, const char *const *args,
                                    const double *attrs, const char **out) {
   EG_LOCAL(eg_text, text, s->out->chars.alloc);
@@ -291,14 +294,15 @@ static egraph_status print_pair(const definition *d, uint32_t element) {
   return eg_text_append(d->s->out, text);
 }
 
-/// The function of a number that is defined under the name of the element and "a".
+/// Prints the function of a plan applied to a number, which is defined under the name of
+/// the element and "a".
 static egraph_status print_function(const definition *d, eg_value value,
                                     uint32_t element) {
   const eg_field_function *f = &d->plan->function;
   const double attrs[2] = {f->real_a, f->real_b};
   const char *x, *text;
   EG_TRY(element_text(d->s, value, element, "a", &x));
-  if (f->op == EG_OP_GELU) { // of which nothing is said
+  if (f->op == EG_OP_GELU) { // an unknown function
     doubt(d->s, not_defined);
     return eg_text_printf(d->s->out, f->has_a ? "(gelu_tanh %s)" : "(gelu %s)", x);
   }
@@ -334,7 +338,7 @@ static egraph_status forbid_zero(const definition *d, eg_value value, uint32_t e
 
 static egraph_status define(const definition *d, eg_value value, uint32_t element) {
   script *s = d->s;
-  // Functions of two and three operands are the pairs and choices themselves.
+  // Functions of two and three operands are printed by the pairs and choices themselves.
   bool has_function = d->plan->has_function && d->plan->kind == EG_FIELD_POLYNOMIAL;
   s->question->definitions++;
   eg_text_append(s->out, "(define-fun ");
@@ -350,8 +354,8 @@ static egraph_status define(const definition *d, eg_value value, uint32_t elemen
   return eg_text_append(s->out, ")\n");
 }
 
-/// The script does not round as integers do. 0 and 1 are false and true; a cast of other
-/// numbers to bool would move them.
+/// Fails for types whose rounding the script cannot express, such as integers. 0 and 1
+/// stand for false and true, so a cast of other numbers to bool would change them.
 static egraph_status check_types(const script *s, const eg_graph_node_info *node) {
   const char *name = eg_op_info_of((eg_op)node->attrs->op)->name;
   bool is_cast = node->attrs->op == EG_OP_CAST || node->attrs->op == EG_OP_BIT_CAST;
@@ -380,7 +384,7 @@ static egraph_status print_graph_node(script *s, eg_graph_node id) {
     const definition d = {.s = s, .node = &node, .plan = &plan};
     egraph_status status =
         eg_field_plan_make(s->arena, node.attrs, types, node.input_count, r, 1, &plan);
-    if (status == EGRAPH_E_TYPE) // an operand that cannot be of floating point
+    if (status == EGRAPH_E_TYPE) // an operand cannot have a floating-point type
       return EG_FAIL(EGRAPH_E_UNSUPPORTED, "operator %s",
                      eg_op_info_of((eg_op)node.attrs->op)->name);
     EG_TRY(status);
@@ -499,7 +503,7 @@ static egraph_status choose_sides(eg_verify_draws *draws, egraph_allocator alloc
     EG_TRY(eg_verify_draw(draws, &found, &typed, &instance));
     if (!found || !typed) continue;
     egraph_status status = eg_side_graphs_make(alloc, &instance, &sides);
-    if (status == EGRAPH_E_TYPE) continue; // a graph has no such value
+    if (status == EGRAPH_E_TYPE) continue; // a graph cannot contain such a value
     EG_TRY(status);
     uint32_t merit = eg_side_graphs_merit(&sides);
     bool is_better = merit > best_merit && has_few_elements(sides.left) &&

@@ -1,20 +1,19 @@
-// A rule's instance as a question to another prover: an SMT-LIB 2.6 script over the real
-// numbers that is satisfiable where the sides differ for some data.
+// Writes a rule's instance as a question to another prover: an SMT-LIB 2.6 script over
+// the real numbers that is satisfiable when the sides differ for some data.
 //
 //   every element of an input or weight    a constant
-//   every element of a node's result       a definition; which ones it is made of is read
-//                                          off the reference kernel (field_plan.h)
+//   every element of a node's result       a definition; the reference kernel says which
+//                                          elements it depends on (field_plan.h)
 //   relu, max, clip, ...                   (ite ...)
-//   a constant                             exact, a quotient of integers; one that is n/d
-//                                          rounded (0.333...) is written as n/d
-//   exp, tanh, erf, ...                    functions of which next to nothing is known:
-//                                          odd or even; exp(-x) = 1 / exp x; sigmoid by
-//                                          tanh
+//   a constant                             exact, a quotient of integers; a rounded n/d
+//                                          (0.333...) is written as n/d
+//   exp, tanh, erf, ...                    functions with few known properties: odd or
+//                                          even; exp(-x) = 1 / exp x; sigmoid by tanh
 //
-// "unsat": the sides are equal for all real data of these sizes with which neither
-// divides by 0, and with n/d for the constants that `doubt` tells of. "sat" says
-// something where no such function and no constant that may be a rounded one (1/6, the
-// root of 1/2) occurs.
+// "unsat": the sides are equal for all real data of these sizes for which no divisor is
+// 0, with n/d for the constants that `doubt` names. "sat" is conclusive only when the
+// script has no function of the last row and no constant that may be rounded (1/6, the
+// root of 1/2).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_EXPLAIN_SMT_H
 #define EG_REWRITES_EXPLAIN_SMT_H
@@ -23,18 +22,19 @@
 #include "rewrites/lab/derive/derive.h"
 
 typedef struct eg_smt_question {
-  bool is_decisive;  // no such function, and no constant that may be a rounded one
-  const char *doubt; // why not: a static string; "" where it is
+  bool is_decisive;  // true when a "sat" is conclusive (see above)
+  const char *doubt; // why "sat" is not conclusive, a static string; "" when it is
   uint32_t definitions;
 } eg_smt_question;
 
-/// Appends the script. Fails with EGRAPH_E_UNSUPPORTED, naming the operator, type or
-/// constant that has no such meaning, or where shapes of the sides differ;
-/// EGRAPH_E_MEMORY.
+/// Appends the script. Fails with EGRAPH_E_UNSUPPORTED, which names the operator,
+/// type or constant that the script cannot express, or when the sides differ in
+/// shape; EGRAPH_E_MEMORY.
 egraph_status eg_smt_print(const eg_side_graphs *sides, egraph_allocator alloc,
                            eg_text *out, eg_smt_question *question);
-/// Writes the instance with most different sizes among the drawn instances with few
-/// elements. Fails as eg_smt_print, and with EGRAPH_E_UNSUPPORTED when there is none.
+/// Draws instances and writes the script of the one with the most distinct sizes among
+/// those with few elements. Fails as eg_smt_print does, and with EGRAPH_E_UNSUPPORTED
+/// when there is none.
 egraph_status eg_smt_print_rule(const eg_rule *rule, egraph_allocator alloc,
                                 uint64_t seed, eg_text *out, eg_smt_question *question);
 
