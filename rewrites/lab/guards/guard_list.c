@@ -1,5 +1,5 @@
-// Conditions by the kinds of their variables: $a and $b are two variables, $x a class
-// variable.
+// The list of conditions, by the kinds of their variables: $a and $b are two variables,
+// $x is a class variable.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/guards/guards.h"
 
@@ -52,7 +52,7 @@ static const char *const of_one[][2] = {
     {"i", "(= $a 1)"},
     {"i", "(odd $a)"},
     {"i", "(even $a)"},
-    {"l", "(perm-identity $a)"}, // of equal conditions the first one is reported
+    {"l", "(perm-identity $a)"}, // the first of equal conditions is reported
     {"l", "(all-equal $a 0)"},
     {"l", "(all-equal $a 1)"},
     {"l", "(all-equal $a (at $a 0))"},
@@ -104,7 +104,7 @@ static const char *const of_two[][2] = {
     {"tt", "(= (dim $a 1) (elements $b))"},
     {"tt", "(<= (elements $a) (dim $b -1))"},
     {"tt", "(>= (dim $a -1) (elements $b))"},
-    {"tt", "(= (elements $a) (dim $a (- 1 (rank $b))))"}, // a number for each channel
+    {"tt", "(= (elements $a) (dim $a (- 1 (rank $b))))"}, // one number for each channel
     {"tt", "(= (elements $b) (dim $b (- 1 (rank $a))))"},
     {"tt", "(= (take (shape $a) (- (rank $a) 1)) (take (shape $b) (- (rank $b) 1)))"},
     {"tt", "(= (drop (shape $a) 1) (drop (shape $b) 1))"},
@@ -162,15 +162,15 @@ static const char *const of_two[][2] = {
     {"ff", "(<= $b $a)"},
 };
 
-/// Two tensors and an axis that both have.
+/// Conditions on two tensors and an axis of both.
 static const char *const of_one_axis[][2] = {{"itt", "(= (dim $x $a) (dim $b $a))"},
                                              {"itt", "(= (axis $x $a) (axis $b $a))"}};
 
-/// A tensor and two of its axes.
+/// Conditions on a tensor and two of its axes.
 static const char *const of_two_axes[][2] = {{"iit", "(= (axis $x $a) (axis $x $b))"},
                                              {"iit", "(!= (axis $x $a) (axis $x $b))"}};
 
-/// By the kinds of $a, $b and $x.
+/// Conditions on three variables, by the kinds of $a, $b and $x.
 static const char *const of_three[][2] = {
     {"lit", "(= $a [(axis $x $b)])"},
     {"llt", "(= $a (+ $b (shape $x)))"},
@@ -205,7 +205,7 @@ static char kind_letter(const eg_rule_var *var) {
   return '\0';
 }
 
-/// `names` of $a, $b, $x.
+/// Appends a condition with the names of $a, $b and $x.
 static egraph_status add_text(lister *l, const char *pattern,
                               const char *const names[3]) {
   char text[GUARD_BYTES];
@@ -214,7 +214,7 @@ static egraph_status add_text(lister *l, const char *pattern,
   for (const char *c = pattern; *c != '\0'; c++) {
     const char *name = c[0] != '$' ? NULL : names[c[1] == 'a' ? 0 : c[1] == 'b' ? 1 : 2];
     size_t length = name == NULL ? 1 : strlen(name);
-    if (used + length >= sizeof text) return EGRAPH_OK; // such names get no guards
+    if (used + length >= sizeof text) return EGRAPH_OK; // names this long get no guards
     memcpy(text + used, name == NULL ? c : name, length);
     used += length;
     c += name != NULL;
@@ -224,7 +224,8 @@ static egraph_status add_text(lister *l, const char *pattern,
   return eg_guard_texts_push(l->out, kept);
 }
 
-/// Each symbol of the attribute that binds the variable, and all but it.
+/// Adds two conditions for each symbol of the attribute that binds the variable: that it
+/// is this symbol, and that it is another one.
 static egraph_status add_symbols(lister *l, uint32_t var) {
   const eg_rule *rule = l->rule;
   for (uint32_t t = 0; t < rule->pattern_term_count; t++) {
@@ -244,7 +245,7 @@ static egraph_status add_symbols(lister *l, uint32_t var) {
   return EGRAPH_OK;
 }
 
-/// The rows whose letters are the kinds of the variables, up to three.
+/// Adds the rows whose letters are the kinds of the variables, up to three.
 static egraph_status add_rows(lister *l, const char *const (*rows)[2], size_t count,
                               const uint32_t vars[3]) {
   const char *names[3] = {"", "", ""};

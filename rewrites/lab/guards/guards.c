@@ -1,6 +1,6 @@
-// A rule is drawn with its own conditions; all conditions of the list are evaluated on
-// each instance. An instance shows of each condition whether it keeps an instance on
-// which the rule fails, or drops one on which it holds.
+// Draws instances of a rule with its own conditions, and evaluates all conditions of the
+// list on each instance. A bad instance (the rule fails) should be dropped by a guard,
+// and a good one (the rule holds) kept.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/guards/guards.h"
 
@@ -13,16 +13,17 @@
 #include "rewrites/lab/verify/verify.h"
 #include "rewrites/language/rule_forms.h"
 
-// INSTANCES of each kind are kept in mind. FEW conditions are tried in pairs and threes,
-// TRIALS guards verified with SEEDS seeds each.
+// INSTANCES of each kind are stored. FEW conditions are tried in pairs and threes, TRIALS
+// guards are verified with SEEDS seeds each.
 enum { INSTANCES = 4096, WORDS = INSTANCES / 64, FEW = 48, TRIALS = 16, SEEDS = 3 };
-// Conditions of a guard; of as many as SET_PARTS all sets are tried.
+// MAX_PARTS: most conditions of a guard. For up to SET_PARTS conditions, all sets
+// are tried.
 enum { MAX_PARTS = 6, SET_PARTS = 3 };
 
-/// Which instances a condition keeps.
+/// A condition, and the instances that it keeps.
 typedef struct condition {
   const char *text;
-  uint64_t *kept[2]; // of those on which the rule holds not, and holds
+  uint64_t *kept[2]; // bits of bad and good instances
   uint32_t count[2];
 } condition;
 
@@ -32,11 +33,11 @@ typedef struct search {
   const eg_rule *rule;
   const eg_sexpr *form;
   uint64_t seed;
-  const eg_guard_search *how; // NULL: any guard is wanted
+  const eg_guard_search *how; // NULL: the caller accepts any guard
   bool *is_left_out;          // [conditions of the rule]
   condition *list;
-  uint32_t count, own; // own: conditions of the rule that stay
-  uint32_t seen[2];    // instances: on which the rule holds not, and holds
+  uint32_t count, own; // own: number of the rule's conditions that stay
+  uint32_t seen[2];    // numbers of bad and good instances
 } search;
 EG_OWNER_DEFINE_STATIC(search, (eg_arena, arena))
 
@@ -48,7 +49,7 @@ const char *eg_guard_outcome_name(eg_guard_outcome outcome) {
 
 // ---- variants of a rule ---------------------------------------------------------------
 
-/// Writes the rule without the conditions that are left out, and with others.
+/// Writes the rule without the conditions that are left out, and with further ones.
 static egraph_status write_variant(const search *s, const char *const *more,
                                    uint32_t count, eg_text *out) {
   const eg_sexpr *when = NULL;
@@ -71,7 +72,7 @@ static egraph_status write_variant(const search *s, const char *const *more,
   return eg_text_append(out, "))");
 }
 
-/// *out is NULL when the variant cannot be read.
+/// Reads the rule with other conditions; *out is NULL when it cannot be read.
 static egraph_status read_variant(const search *s, const char *const *more,
                                   uint32_t count, eg_rules **out) {
   EG_LOCAL(eg_text, text, s->alloc);
@@ -82,7 +83,7 @@ static egraph_status read_variant(const search *s, const char *const *more,
 
 typedef struct judgement {
   bool is_rejected;
-  eg_text *detail; // of the first rejection; may be NULL
+  eg_text *detail; // reason of the first rejection; may be NULL
 } judgement;
 
 static void note_verdict(void *user, const char *rule, bool accepted,
@@ -130,8 +131,8 @@ static void on_instance(void *user, const eg_verify_instance *instance, bool hol
   }
 }
 
-/// Drops conditions that cannot be read together with the rule, one by one if not all
-/// together are read.
+/// Drops conditions that cannot be read together with the rule; tries them one by one if
+/// they cannot be read all together.
 static egraph_status read_conditions(search *s, eg_guard_texts *texts, eg_rules **out) {
   EG_TRY(read_variant(s, texts->data, (uint32_t)texts->len, out));
   if (*out != NULL) return EGRAPH_OK;
@@ -157,8 +158,8 @@ static egraph_status make_list(search *s, const eg_guard_texts *texts) {
   return EGRAPH_OK;
 }
 
-/// Draws instances of the rule, and notes which conditions keep which. `beside` (may be
-/// NULL): the condition that comes first in the list.
+/// Draws instances of the rule and records which conditions keep which instances.
+/// `beside` (may be NULL) becomes the first condition of the list.
 static egraph_status draw_guard_instances(search *s, const char *beside) {
   EG_LOCAL(eg_guard_texts, texts, s->alloc);
   EG_LOCAL(eg_rules_own, rules, s->alloc);
@@ -179,10 +180,10 @@ static egraph_status draw_guard_instances(search *s, const char *beside) {
 #define NONE UINT32_MAX
 typedef struct guard {
   uint32_t parts[MAX_PARTS], part_count;
-  uint32_t keeps; // instances on which the rule holds
+  uint32_t keeps; // number of good instances that it keeps
 } guard;
 
-/// Instances that all conditions of a guard keep.
+/// Counts the instances that all conditions of a guard keep.
 static uint32_t count_kept(const search *s, const guard *g, int holds) {
   uint32_t count = 0;
   if (g->part_count == 0) return s->seen[holds];
@@ -195,12 +196,13 @@ static uint32_t count_kept(const search *s, const guard *g, int holds) {
   return count;
 }
 
-/// Grows with the instances that a guard keeps, and falls with its conditions.
+/// Returns the value of a guard: higher for more good instances, lower for
+/// more conditions.
 static double value_of_guard(const guard *g) {
   return (double)g->keeps / (8 + g->part_count);
 }
 
-/// Keeps the best ones in order; of equal ones the first.
+/// Keeps the best guards in order; among equal ones, the earlier comes first.
 static void offer_guard(guard *best, uint32_t *inout_count, guard found) {
   uint32_t at = *inout_count;
   while (at > 0 && value_of_guard(&best[at - 1]) < value_of_guard(&found))
@@ -221,13 +223,14 @@ static uint32_t choose_single(const search *s, uint32_t first, guard *best) {
   return count;
 }
 
-/// The share of good instances that a condition keeps, less the share of bad ones.
+/// Returns the share of good instances that a condition keeps, minus the share of
+/// bad ones.
 static double value_of_condition(const search *s, const condition *c) {
   if (s->seen[0] == 0 || s->seen[1] == 0) return 0;
   return (double)c->count[1] / s->seen[1] - (double)c->count[0] / s->seen[0];
 }
 
-/// The FEW conditions of most value.
+/// Chooses the FEW conditions with the highest value.
 static uint32_t choose_few(const search *s, uint32_t few[FEW]) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < s->count; i++) {
@@ -245,8 +248,8 @@ static uint32_t choose_few(const search *s, uint32_t few[FEW]) {
   return count;
 }
 
-/// Offers guards of `part` and further conditions, from `from` on, up to `size`
-/// conditions. At most MAX_PARTS deep.
+/// Offers all guards of `size` conditions that extend `part` by conditions from `from`
+/// on. The recursion is at most MAX_PARTS deep.
 static void offer_sets(const search *s, const uint32_t *few, uint32_t few_count,
                        uint32_t from, uint32_t size, guard part, guard *best,
                        uint32_t *inout_count) {
@@ -279,7 +282,7 @@ static egraph_status ask_caller(const search *s, const guard *g, bool *out) {
   return s->how->wants(s->how->user, eg_text_of(&text), out);
 }
 
-/// The first of the guards that is wanted and that verification confirms.
+/// Finds the first guard that the caller accepts and verification confirms.
 static egraph_status confirm(search *s, const guard *best, uint32_t count,
                              const guard **out) {
   *out = NULL;
@@ -295,8 +298,8 @@ static egraph_status confirm(search *s, const guard *best, uint32_t count,
   return EGRAPH_OK;
 }
 
-/// The condition that drops most of what must go and is left, and least of what may stay,
-/// in shares of both; NONE where none drops any of it.
+/// Returns the condition that drops the largest share of the bad instances left and the
+/// smallest share of the good ones; NONE when no condition drops a bad instance.
 static uint32_t choose_next(const search *s, const guard *g, const bool *is_passed_over) {
   double best = 0;
   uint32_t next = NONE, bad = count_kept(s, g, 0), good = count_kept(s, g, 1);
@@ -313,7 +316,7 @@ static uint32_t choose_next(const search *s, const guard *g, const bool *is_pass
   return next;
 }
 
-/// A guard of more conditions, one after the other, each of which the caller accepts.
+/// Builds a guard of several conditions one after the other; the caller must accept each.
 static egraph_status choose_one_by_one(search *s, guard *out, uint32_t *out_count) {
   guard g = {.part_count = 0};
   bool *is_passed_over;
@@ -335,7 +338,7 @@ static egraph_status choose_one_by_one(search *s, guard *out, uint32_t *out_coun
 
 // ---- alternatives of a guard ----------------------------------------------------------
 
-/// True when the guard names a tensor; only then alternatives are searched.
+/// True when the guard names a tensor; alternatives are searched only then.
 static bool speaks_of_tensors(const search *s, const guard *g) {
   for (uint32_t i = 0; i < s->rule->var_count; i++)
     for (uint32_t k = 0; k < g->part_count; k++)
@@ -352,8 +355,8 @@ static uint32_t count_new(const condition *c, const uint64_t covered[WORDS]) {
   return count;
 }
 
-/// The condition that keeps most instances that are not covered, and none on which the
-/// rule does not hold; NULL where that is too few.
+/// Returns the condition that keeps most good instances that are not covered and no bad
+/// one; NULL when it keeps too few.
 static const condition *choose_other(const search *s, const uint64_t covered[WORDS]) {
   const condition *best = NULL;
   uint32_t most = s->seen[1] / s->how->share;
@@ -366,8 +369,8 @@ static const condition *choose_other(const search *s, const uint64_t covered[WOR
   return best;
 }
 
-/// Appends conditions that verification confirms alone. Instances of one that it refutes
-/// count as covered, too: no other condition is tried for them.
+/// Appends conditions that verification confirms on their own. Instances of a refuted
+/// condition count as covered, too, so no other condition is tried for them.
 static egraph_status print_others(const search *s, const guard *g, eg_text *out) {
   uint64_t covered[WORDS];
   for (uint32_t i = 0; i < WORDS; i++) {
@@ -387,7 +390,7 @@ static egraph_status print_others(const search *s, const guard *g, eg_text *out)
   return EGRAPH_OK;
 }
 
-/// The guard, or (or GUARD CONDITION ...) where other conditions can replace it.
+/// Prints the guard, or (or GUARD CONDITION ...) when other conditions can replace it.
 static egraph_status print_with_others(const search *s, const guard *g, eg_text *out) {
   if (s->how == NULL || !speaks_of_tensors(s, g)) return print_guard(s, g, out);
   EG_LOCAL(eg_text, own, s->alloc);
@@ -401,7 +404,7 @@ static egraph_status print_with_others(const search *s, const guard *g, eg_text 
 
 // ---- a rule that does not hold --------------------------------------------------------
 
-/// How many of the guards keep a share of the instances.
+/// Returns how many of the guards keep at least one of `share` instances.
 static uint32_t drop_narrow(const search *s, const guard *best, uint32_t count,
                             uint32_t share) {
   while (count > 0 && best[count - 1].keeps * share < s->seen[0] + s->seen[1])
@@ -435,7 +438,7 @@ static egraph_status find_widest_guard(search *s, uint32_t share, eg_text *text,
 
 // ---- conditions of a rule that holds -------------------------------------------------
 
-/// Conditions that say when a rule is worth while, not when it holds.
+/// True for a condition that says when a rule is useful, not when it holds.
 static bool is_steering(const eg_rule *rule, uint32_t expr) {
   return eg_rule_calls(rule, expr, EG_RULE_FN_BEFORE) ||
          eg_rule_calls(rule, expr, EG_RULE_FN_IS_CONCAT) ||
@@ -443,8 +446,8 @@ static bool is_steering(const eg_rule *rule, uint32_t expr) {
          eg_rule_calls(rule, expr, EG_RULE_FN_WEIGHT_ONLY);
 }
 
-/// Finds a weaker replacement of condition `at`. *out_weaker: there is one; an empty
-/// `text` means that no condition is necessary.
+/// Finds a weaker replacement of condition `at`. Sets *out_weaker when there is one; an
+/// empty `text` means that no condition is necessary.
 static egraph_status weaken(search *s, uint32_t at, const char *own, eg_text *text,
                             bool *out_weaker) {
   guard best[TRIALS];
@@ -491,7 +494,7 @@ static egraph_status weaken_all(search *s, eg_text *guard_text, eg_text *detail,
 
 // ---- one rule -------------------------------------------------------------------------
 
-/// Reads the first case of the rule as it is printed.
+/// Reads the first case of the rule, as printed.
 static egraph_status set_rule(search *s, const eg_rule *from) {
   eg_sexpr *forms;
   eg_rule *rule;
@@ -547,7 +550,7 @@ egraph_status eg_guards_check(const eg_rules *rules, uint64_t seed,
     EG_LOCAL(eg_text, text, alloc);
     EG_TRY(check_rule(alloc, rule, seed, &found));
     bool has_detail = found.detail.chars.len > 0;
-    if (rule->schema != NULL) // of a rule with parameters, one case was checked
+    if (rule->schema != NULL) // only one case of a rule with parameters was checked
       eg_text_append(&text, has_detail ? "its first case: " : "its first case");
     EG_TRY(eg_text_append(&text, eg_text_of(&found.detail)));
     report(user, &(eg_guard_finding){.rule = rule->name,
