@@ -1,16 +1,15 @@
-// Both sides are evaluated with the reference kernels, and compared.
+// Evaluates both sides with the reference kernels and compares them.
 //
-// Data are small whole numbers half of the time: as long as every number on the way stays
-// whole and below 2^53 (2^24 for float32), or a simple fraction, floating-point
-// arithmetic is exact and the sides must be equal bit for bit. Otherwise float64 results
-// may be some of their own units in the last place apart. Where they are farther apart,
-// rounding is measured: both sides are computed again, with every number, given or
-// computed, moved by one unit in its last place at random; an element may be apart by
-// some times its movement. So a difference shows however small it is beside other
-// numbers, of other elements too, and errors that grow in differences of nearly equal
-// numbers are allowed. Types with
-// fewer digits get a bound relative to the largest number of the evaluation, and the same
-// numbers are evaluated in float64 as well.
+// Half of the data are small whole numbers: as long as every intermediate number is whole
+// and below 2^53 (2^24 for float32), or a simple fraction, floating-point arithmetic is
+// exact and the sides must be equal bit for bit. Otherwise float64 results may differ by
+// some of their own units in the last place. When they differ by more, rounding is
+// measured: both sides are computed again with every number, given or computed, moved by
+// one unit in its last place at random; an element may then differ by some times its
+// movement. A difference therefore shows however small it is compared with other numbers,
+// even of other elements, while errors that grow in differences of nearly equal numbers
+// are allowed. Types with fewer digits get a bound relative to the largest number of the
+// evaluation, and the same numbers are also evaluated in float64.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/verify/compare.h"
 
@@ -25,23 +24,24 @@
 #include "ops/meaning.h"
 #include "rewrites/lab/basis/tensors.h"
 
-// Rounding of float64 is measured, rounding of other types estimated.
+// Limits of scale: rounding of float64 is measured, rounding of other types is estimated.
 #define LARGEST_SCALE 1e5
 #define LARGEST_MEASURED_SCALE 1e300
 
 enum {
-  MAX_ELEMENTS = 1 << 18, // of a tensor; rules may ask for any shape
-  MAX_PRODUCTS = 1 << 26, // of elements of a result and an operand
-  MAX_PLACES = 1 << 21,   // of windows of all elements of a result
+  MAX_ELEMENTS = 1 << 18, // largest size of a tensor; rules may require any shape
+  MAX_PRODUCTS = 1 << 26, // largest product of the elements of a result and an operand
+  MAX_PLACES = 1 << 21,   // largest total number of window places of a result
   BLOCK = 256             // numbers that are read together
 };
 
-// NUDGES: how often the numbers move. NUDGE_SLACK: the sides may be apart by so many
-// times the movement of an element. UNITS: units in the last place of the element, plus
-// one for each number that is summed: sums of equal numbers round one way.
+// NUDGES: how often the numbers are moved. NUDGE_SLACK: the sides may differ by so many
+// times the movement of an element. UNITS: allowed units in the last place of the
+// element, plus one for each summed number, because sums of equal numbers all round the
+// same way.
 enum { NUDGES = 16, NUDGE_SLACK = 16, UNITS = 64, FEW_PARTS = 2 };
 
-/// Results of one term.
+/// The results of one term.
 typedef struct term_value {
   eg_tensor *parts;
   uint32_t count;
@@ -55,27 +55,29 @@ typedef struct evaluation {
   eg_verify_source source;
   term_value *terms; // by term index
   term_value *vars;  // leaves, by variable
-  double scale;      // largest finite absolute value
-  bool exact;        // so far
-  // Some number was not whole; was too large for exact sums and products of such ones.
+  double scale;      // largest finite absolute value so far
+  bool exact;        // no number was rounded so far
+  // is_broken: some number was not whole. is_large: some number was too large for exact
+  // sums and products of such numbers.
   bool is_broken, is_large;
-  bool is_subnormal; // some number was below the normal ones of its type
+  bool is_subnormal; // some number was subnormal in its type
   bool is_narrow;    // some number has a floating-point type other than float64
-  bool is_short;     // or one of 16 bits
-  int raised;        // what floating-point arithmetic of either side raised
-  bool is_beyond;    // some node takes the kernels too long
-  int64_t longest;   // numbers that a kernel sums, at most
-  bool is_widened;   // floating-point numbers are float64, whatever the types say
-  eg_rng *nudge;     // moves all numbers by some units, up or down; NULL: as they are
-  const term_value *moved[NUDGES]; // of all terms, when numbers had moved
+  bool is_short;     // some number has a 16-bit floating-point type
+  int raised;        // floating-point exceptions that either side raised
+  bool is_beyond;    // some node would take the kernels too long
+  int64_t longest;   // largest count of numbers that a kernel sums
+  bool is_widened;   // floating-point numbers are computed in float64, whatever type
+  eg_rng *nudge;     // moves all numbers by some units, up or down; NULL: no movement
+  const term_value *moved[NUDGES]; // values of all terms with moved numbers
   uint32_t moved_count;
 } evaluation;
 
-/// Limits of a floating-point type. `bound`: how far values may be apart, relative to the
-/// largest number on either side (every node rounds, and constants of rules are matched
-/// up to one unit in the last place); 0: results and movements decide. `whole`: whole
-/// numbers below it are exact. With broken numbers, arithmetic is exact as long as all
-/// are multiples of 1 / parts, and below `broken`: products of two fit.
+/// Limits of a floating-point type. `bound`: allowed difference of values, relative to
+/// the largest number on either side (every node rounds, and constants of rules are
+/// matched within one unit in the last place); 0: own results and movements decide.
+/// `whole`: whole numbers below it are exact. Arithmetic on broken numbers is exact as
+/// long as all are multiples of 1 / parts and below `broken`, because the product of two
+/// then fits.
 typedef struct precision {
   double bound, whole, parts, broken;
 } precision;
@@ -88,15 +90,17 @@ static const precision precisions[EGRAPH_DTYPE_COUNT] = {
 
 // ---- what was computed ----------------------------------------------------------
 
-/// Positive numbers are ordered as their bits are, with infinity and NaN at the end.
+/// A summary of the numbers seen. Positive numbers have the order of their bits, with
+/// infinity and NaN at the end.
 typedef struct seen_numbers {
   uint64_t largest;         // bits of the largest finite absolute value
-  uint64_t smallest_less_1; // of the smallest one but 0, less 1: 0 is beyond all others
+  uint64_t smallest_less_1; // bits of the smallest nonzero one, less 1: this makes 0
+                            // larger than all others
   bool is_broken;           // some number is not whole
-  bool is_fine;             // all are whole after they are multiplied by `parts`
+  bool is_fine;             // all are whole after multiplication by `parts`
 } seen_numbers;
 
-/// Infinity and NaN count as whole.
+/// True for whole numbers, infinities and NaN.
 static inline bool is_whole(double value) {
   return floor(value) == value || value != value;
 }
@@ -138,7 +142,7 @@ static void see_fractions(const double *values, int64_t count, double parts,
   seen->is_fine = seen->is_fine && finer == 0;
 }
 
-/// The numbers from `first` on, `BLOCK` at most, as float64.
+/// Returns the numbers from `first` on, at most `BLOCK`, as float64.
 static const double *as_doubles(const eg_tensor *tensor, int64_t first, int64_t count,
                                 double *block) {
   if (tensor->type.dtype == EGRAPH_FLOAT64) return (const double *)tensor->data + first;
@@ -147,10 +151,10 @@ static const double *as_doubles(const eg_tensor *tensor, int64_t first, int64_t 
   return block;
 }
 
-/// Notes the numbers that decide whether arithmetic is exact; they are rounded as numbers
-/// of type `like`.
+/// Records the properties of numbers that decide whether arithmetic is exact; the numbers
+/// are rounded as numbers of type `like`.
 static void note_numbers(evaluation *run, const eg_tensor *tensor, egraph_dtype like) {
-  if (!eg_dtype_is_float(tensor->type.dtype)) return; // exact, wrapping included
+  if (!eg_dtype_is_float(tensor->type.dtype)) return; // integers wrap exactly
   const precision *p = &precisions[like];
   seen_numbers seen = {.smallest_less_1 = (UINT64_C(0x7ff) << 52) - 1, .is_fine = true};
   int64_t count = eg_type_elements(&tensor->type);
@@ -173,7 +177,8 @@ static void note_numbers(evaluation *run, const eg_tensor *tensor, egraph_dtype 
   run->exact = largest < p->whole && seen.is_fine && !(run->is_broken && run->is_large);
 }
 
-/// Attributes that are broken numbers may round results to whole ones; halves do not.
+/// Records attributes that are not whole: they can round results to whole numbers.
+/// Halves cannot.
 static void note_attrs(evaluation *run, const eg_attrs *attrs) {
   for (uint16_t i = 0; i < attrs->count; i++)
     if (attrs->slots[i].kind == EG_ATTR_FLOAT && isfinite(attrs->slots[i].f) &&
@@ -202,8 +207,9 @@ static egraph_status new_value(evaluation *run, const eg_tensor_fact *fact,
 
 // ---- data -----------------------------------------------------------------------
 
-/// Moves every number by one or two units of its own, in `dtype`, or of `least` where
-/// that is larger. Two sizes, because movements of one size cancel often.
+/// Moves every number by one or two units in its last place in `dtype`, or by units of
+/// `least` when that is larger. There are two sizes because movements of one size
+/// often cancel.
 static void nudge(eg_rng *rng, const eg_tensor *tensor, egraph_dtype dtype,
                   double least) {
   if (!eg_dtype_is_float(tensor->type.dtype)) return;
@@ -217,7 +223,7 @@ static void nudge(eg_rng *rng, const eg_tensor *tensor, egraph_dtype dtype,
   }
 }
 
-/// The number that a constant of this type is.
+/// Returns the number that a constant becomes in this type.
 static double held_by(egraph_dtype dtype, double meant) {
   double storage = 0;
   const eg_tensor scalar = {.type = {.dtype = dtype}, .data = &storage};
@@ -226,7 +232,7 @@ static double held_by(egraph_dtype dtype, double meant) {
 }
 
 /// Moves a constant by one or two units of its type: conditions and attributes compute
-/// exactly with the number that its type holds, or with the number that was meant. In
+/// exactly, either with the number that its type holds or with the intended number. In
 /// float64 the movement is divided by the slack. A number that becomes infinite or zero
 /// in its type is lost, not rounded.
 static void note_constant(evaluation *run, const eg_tensor *tensor, egraph_dtype dtype,
@@ -252,7 +258,7 @@ static egraph_status fill_leaf(evaluation *run, uint32_t var) {
   EG_TRY(alloc_tensor(run, &leaf->type, value->parts));
   eg_tensor drawn = *value->parts;
   int64_t count = eg_type_elements(&leaf->type);
-  if (drawn.type.dtype != leaf->type.dtype) // the same numbers, rounded to its own type
+  if (drawn.type.dtype != leaf->type.dtype) // the numbers, rounded to the leaf's type
     EG_TRY(eg_arena_tensor(run->arena, &leaf->type, &drawn));
   eg_verify_fill(&run->source, leaf, &drawn);
   for (int64_t i = 0; i < count && drawn.data != value->parts->data; i++)
@@ -272,8 +278,9 @@ static bool sums_operands(const eg_kernel_call *call) {
   return (flags & (EG_OPF_POINTWISE | EG_OPF_MOVES)) == 0;
 }
 
-/// Kernels that sum products read an operand at most once for each element of the result.
-/// Windows have too many places, whether they are in the operand or beyond it.
+/// Marks an evaluation as too long (is_beyond) by its number of products. Kernels that
+/// sum products read an operand at most once for each element of the result. Windows can
+/// have too many places, both inside and outside of the operand.
 static egraph_status check_work(evaluation *run, const eg_kernel_call *call) {
   int64_t elements = eg_type_elements(&call->outputs[0].type);
   double places = (double)elements;
@@ -291,7 +298,8 @@ static egraph_status check_work(evaluation *run, const eg_kernel_call *call) {
              : EGRAPH_OK;
 }
 
-/// The smallest operand has all numbers that a kernel sums for an element, or more.
+/// Records how many numbers a kernel sums for an element: at most the elements of the
+/// smallest operand.
 static void note_sums(evaluation *run, const eg_kernel_call *call) {
   int64_t least = INT64_MAX;
   if (!sums_operands(call) || call->input_count == 0) return;
@@ -302,7 +310,7 @@ static void note_sums(evaluation *run, const eg_kernel_call *call) {
   if (least > run->longest) run->longest = least;
 }
 
-/// True when the operator or its activation rounds numbers on the way that are larger
+/// True when the operator or its activation rounds intermediate numbers that are larger
 /// than its results, such as differences of nearly equal numbers.
 static bool rounds_inside(const eg_attrs *attrs) {
   const eg_attr *act = eg_attr_of_role(attrs, EG_AR_ACT);
@@ -390,7 +398,7 @@ static egraph_status run_right(evaluation *run) {
 
 // ---- comparison -----------------------------------------------------------------
 
-/// Elements of both sides that differ.
+/// The element in which the sides differ.
 typedef struct disagreement {
   uint32_t root;
   int64_t element;
@@ -399,17 +407,18 @@ typedef struct disagreement {
 
 typedef struct comparison {
   const evaluation *run;
-  // Zeros or infinities of some node; infinities of computed values, and of leaves.
+  // Results of searches: for zeros or infinities in any node; for infinities in computed
+  // values, and in leaves.
   enum { NOT_LOOKED_FOR, FOUND, MISSING } limit, infinity[2];
-  uint32_t terms[2], part; // of the sides
+  uint32_t terms[2], part; // terms of both sides, and part
   eg_verify_data data;
-  bool spreads; // the rule says so
-  double bound; // absolute, of every element
-  double units; // relative to the element
-  bool finite;  // something finite was compared
+  bool spreads; // the rule declares it
+  double bound; // absolute bound of every element
+  double units; // bound relative to the element
+  bool finite;  // some finite number was compared
   int64_t elements;
   bool differ;
-  egraph_math math; // of the current element
+  egraph_math math; // class of the current element
   disagreement worst;
 } comparison;
 
@@ -418,7 +427,7 @@ static double element(const eg_tensor *tensor, int64_t i) {
                                               : eg_tensor_get_double(tensor, i);
 }
 
-/// How far element i of a side moved from x, at most.
+/// Returns the largest movement of element i of a side away from x.
 static double movement(const comparison *state, uint32_t side, int64_t i, double x) {
   double most = 0;
   for (uint32_t n = 0; n < state->run->moved_count; n++) {
@@ -441,7 +450,7 @@ static bool is_rounding(const comparison *state, int64_t i, double x, double y) 
                                                            movement(state, 1, i, y));
 }
 
-/// Zero, or an infinity.
+/// True when the tensor has a zero or an infinity.
 static bool has_limit(const eg_tensor *tensor) {
   int64_t count = eg_type_elements(&tensor->type), i = 0;
   bool is_float = eg_dtype_is_float(tensor->type.dtype);
@@ -450,7 +459,7 @@ static bool has_limit(const eg_tensor *tensor) {
   return is_float && i < count;
 }
 
-/// Both 0: results are equal bit for bit.
+/// Sets the bounds. Both bounds 0 mean that results must be equal bit for bit.
 static void set_bounds(comparison *state, egraph_dtype dtype) {
   const evaluation *run = state->run;
   state->bound = state->units = 0;
@@ -461,20 +470,20 @@ static void set_bounds(comparison *state, egraph_dtype dtype) {
     state->units = (UNITS + (double)run->longest) * DBL_EPSILON;
 }
 
-/// True when sides must have equal numbers. What is made with a constant that is not
-/// finite decides the class alone, as such data do.
+/// True when sides must have equal numbers. Results computed from an infinite or NaN
+/// constant only decide the class, as other data that are not plain do.
 static bool has_plain_data(const evaluation *run) {
   return eg_verify_is_plain(run->source.data) &&
          run->instance->special != EG_SPECIAL_NOT_FINITE;
 }
 
-/// Plain numbers with which intermediate results may overflow, or lose digits.
+/// True for plain numbers for which intermediate results may overflow or lose digits.
 static bool is_sized(const evaluation *run) {
   return has_plain_data(run) && (run->source.data != EG_VERIFY_ORDINARY ||
                                  run->instance->special == EG_SPECIAL_EXTREME);
 }
 
-/// Searches leaves and constants, or computed values.
+/// True when there is an infinity in leaves and constants, or in computed values.
 static bool find_infinity(const evaluation *run, bool of_leaves) {
   for (uint32_t i = 0; i < run->rule->term_count; i++) {
     const eg_rule_term *term = &run->rule->terms[i];
@@ -495,16 +504,16 @@ static bool has_infinity(comparison *state, bool of_leaves) {
   return state->infinity[of_leaves] == FOUND;
 }
 
-/// True when numbers of 16 bits overflowed, as integers that are cast to them do.
+/// True when 16-bit numbers overflowed, such as integers cast to them.
 static bool has_short_overflow(comparison *state) {
   return state->run->is_short && has_infinity(state, false) && !has_infinity(state, true);
 }
 
-/// The class that a rule is in at best which makes y of x, element i.
+/// Returns the best class that a rule can have if it changes element i from x to y.
 static egraph_math class_of_change(comparison *state, int64_t i, double x, double y) {
   if ((isnan(x) && isnan(y)) || (x == y && signbit(x) == signbit(y)))
     return EGRAPH_MATH_EXACT;
-  if (is_sized(state->run)) // they are no numbers where something overflows: of no class
+  if (is_sized(state->run)) // after an overflow it is no number and gives no class
     return isfinite(x) && isfinite(y) ? EGRAPH_MATH_ASSOCIATIVE : EGRAPH_MATH_EXACT;
   if (state->data == EG_VERIFY_EXTREME) return EGRAPH_MATH_ASSOCIATIVE;
   if (isfinite(x) && !isfinite(y) && state->spreads) return EGRAPH_MATH_ASSOCIATIVE;
@@ -515,8 +524,9 @@ static egraph_math class_of_change(comparison *state, int64_t i, double x, doubl
   return is_rounding(state, i, x, y) ? EGRAPH_MATH_ASSOCIATIVE : EGRAPH_MATH_FAST;
 }
 
-/// In data that are not ordinary, an infinity may be a number that is too large, a zero
-/// one that is too small, and NaN a result of both.
+/// True when numbers of the data may have left the range: an infinity may then stand
+/// for a number that is too large, a zero for one that is too small, and NaN for a
+/// result of both.
 static bool may_have_left_range(comparison *state) {
   const evaluation *run = state->run;
   if (has_plain_data(run) && !is_sized(run)) return false;
@@ -527,9 +537,9 @@ static bool may_have_left_range(comparison *state) {
   return state->limit == FOUND;
 }
 
-/// True when two numbers may differ because numbers on the way left the range: numbers of
-/// 16 bits, which raise nothing and whose squares soon overflow (float64 decides then),
-/// or numbers next to constants of that size.
+/// True when two numbers may differ because intermediate numbers left the range. These
+/// are 16-bit numbers, which raise no exception and whose squares soon overflow (float64
+/// decides then), or numbers next to extreme constants.
 static bool may_differ(comparison *state) {
   const evaluation *run = state->run;
   bool is_extreme = run->instance->special == EG_SPECIAL_EXTREME;
@@ -537,8 +547,9 @@ static bool may_differ(comparison *state) {
   return (is_extreme || (is_sized(run) && run->is_short)) && has_infinity(state, false);
 }
 
-/// Where one side has no number (division by zero, the root of a negative number), the
-/// other must have none either; which of infinity and NaN it is decides the class.
+/// Compares an element. When one side has no number there (division by zero, the root of
+/// a negative number), the other must have none either; a change between infinity and NaN
+/// decides the class.
 static bool elements_agree(const eg_tensor *a, const eg_tensor *b, int64_t i,
                            comparison *state) {
   if (!eg_dtype_is_float(a->type.dtype)) {
@@ -555,7 +566,7 @@ static bool elements_agree(const eg_tensor *a, const eg_tensor *b, int64_t i,
   return is_rounding(state, i, x, y) || may_differ(state);
 }
 
-/// Integers are finite.
+/// True when some element is finite; integers are finite.
 static bool has_finite(const eg_tensor *tensor) {
   int64_t count = eg_type_elements(&tensor->type), i = 0;
   bool is_float = eg_dtype_is_float(tensor->type.dtype);
@@ -564,8 +575,8 @@ static bool has_finite(const eg_tensor *tensor) {
   return i < count;
 }
 
-/// Compares until something differs; of what only moves the rule to a lower class the
-/// worst is kept.
+/// Compares until an element differs. Keeps the worst of the changes that only lower the
+/// class of the rule.
 static void compare_tensors(const eg_tensor *left, const eg_tensor *right, uint32_t root,
                             comparison *state, eg_verify_comparison *out) {
   int64_t count = eg_type_elements(&left->type);
@@ -586,8 +597,8 @@ static void compare_tensors(const eg_tensor *left, const eg_tensor *right, uint3
   }
 }
 
-/// Beyond it rounding leaves little to compare. A rule that names a larger number is
-/// compared beyond that, too.
+/// True when numbers are so large that rounding leaves little to compare. A rule that
+/// names a larger number is still compared.
 static bool is_beyond_scale(const evaluation *run) {
   double most = run->is_narrow ? LARGEST_SCALE : LARGEST_MEASURED_SCALE;
   if (run->exact || run->scale <= most) return false;
@@ -658,13 +669,13 @@ static egraph_status evaluate(evaluation *run, eg_verify_comparison *out, eg_tex
   run->raised = fetestexcept(FE_OVERFLOW | FE_UNDERFLOW);
   *out = (eg_verify_comparison){.verdict = EG_VERIFY_VACUOUS, .math = EGRAPH_MATH_EXACT};
   out->is_large = run->is_beyond;
-  if (is_defined && status == EGRAPH_E_ARGUMENT) { // a difference, whatever the data are
+  if (is_defined && status == EGRAPH_E_ARGUMENT) { // a difference for all data
     out->verdict = EG_VERIFY_DIFFERENT;
     eg_text_clear(text);
     return eg_text_printf(text, "the right side fails where the left side does not: %s",
                           egraph_last_error());
   }
-  // The kernel does not have this dtype, or an operand is empty that must not be.
+  // The kernel does not support this type, or an operand is empty that must not be.
   if (status == EGRAPH_E_UNSUPPORTED || status == EGRAPH_E_ARGUMENT) return EGRAPH_OK;
   EG_TRY(status);
   EG_TRY(compare_roots(run, out, text));
@@ -679,8 +690,8 @@ static egraph_status evaluate(evaluation *run, eg_verify_comparison *out, eg_tex
   return EGRAPH_OK;
 }
 
-/// Other instances of the rule are of float64, and no less different, unless something
-/// depends on the element type.
+/// True when the rule depends on the element type. Otherwise its float64 instances show
+/// the same differences.
 static bool decides_by_dtype(const eg_rule *rule) {
   for (uint32_t i = 0; i < rule->expr_count; i++)
     if (rule->exprs[i].kind == EG_RULE_DTYPE) return true;
@@ -693,7 +704,7 @@ static bool decides_by_dtype(const eg_rule *rule) {
   return false;
 }
 
-/// Terms that make nothing else of numbers of another size, and do not round them.
+/// True when the terms compute the same in a wider type, and do not round.
 static bool may_widen(const eg_verify_instance *instance) {
   if (!decides_by_dtype(instance->rule)) return false;
   for (uint32_t i = 0; i < instance->rule->term_count; i++) {

@@ -1,4 +1,4 @@
-// Counts instances by class, and describes what kept a rule from a class.
+// Counts instances by class, and describes why a rule has no instances in a class.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/verify/coverage.h"
 

@@ -1,4 +1,5 @@
-// Which classes of instances a rule was compared on, and why not on others.
+// Records the classes of instances on which a rule was compared, and why it was not
+// compared on others.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_VERIFY_COVERAGE_H
 #define EG_REWRITES_VERIFY_COVERAGE_H
@@ -8,14 +9,14 @@
 /// The outcome of an instance.
 typedef enum eg_instance_outcome {
   EG_INSTANCE_COMPARED,
-  EG_INSTANCE_UNBUILT, // its right side is ill-typed
+  EG_INSTANCE_UNBUILT, // the right side is ill-typed
   EG_INSTANCE_VACUOUS  // there was nothing to compare
 } eg_instance_outcome;
 
 typedef struct eg_coverage_row {
   eg_instance_aim aim;
-  uint32_t compared, unbuilt, vacuous; // instances
-  eg_verify_obstacle obstacle;         // of draws that were steered to it
+  uint32_t compared, unbuilt, vacuous; // numbers of instances
+  eg_verify_obstacle obstacle;         // obstacle to draws that were steered to the class
 } eg_coverage_row;
 
 typedef struct eg_coverage {
@@ -25,7 +26,7 @@ typedef struct eg_coverage {
   uint32_t count;
 } eg_coverage;
 
-/// Kept by reference: the rule.
+/// Opens the coverage of a rule, which is kept by reference.
 egraph_status eg_coverage_open(eg_coverage *coverage, const eg_rule *rule);
 void eg_coverage_init(eg_coverage *coverage, egraph_allocator alloc);
 void eg_coverage_deinit(eg_coverage *coverage);
@@ -33,7 +34,7 @@ void eg_coverage_deinit(eg_coverage *coverage);
 void eg_coverage_note(eg_coverage *coverage, const eg_verify_instance *instance,
                       eg_instance_outcome outcome);
 uint32_t eg_coverage_reached(const eg_coverage *coverage);
-/// The classes in words, with reasons; memory is the coverage's.
+/// Lists the classes in words, with reasons; the coverage owns the memory.
 egraph_status eg_coverage_classes(eg_coverage *coverage, egraph_rule_class **out);
 
 #endif

@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <math.h>
 
-/// A number of which sums of products of four stay in range.
+/// Returns a number such that sums of products of four of them stay in range.
 static double large(egraph_dtype dtype) { return dtype == EGRAPH_FLOAT16 ? 4 : 1000; }
 
 // ---- the numbers of an instance -------------------------------------------------------
@@ -79,9 +79,10 @@ static double extreme(eg_verify_source *source, egraph_dtype dtype) {
   return eg_rng_below(&source->rng, 2) == 0 ? value : -value;
 }
 
-#define WIDE_LOG 12.434 // of 10^5.4
+#define WIDE_LOG 12.434 // log of 10^5.4
 
-/// A number of either sign and any size from 1e-3 to beyond bounds such as 50 and 100.
+/// Draws a number of either sign and any size from 1e-3 to beyond bounds such as 50
+/// and 100.
 static double wide(eg_verify_source *source, bool is_positive) {
   double size = 1e-3 * exp(WIDE_LOG * eg_rng_unit(&source->rng));
   bool is_whole = source->kind < 5, is_negative = eg_rng_below(&source->rng, 2) == 0;
@@ -89,16 +90,16 @@ static double wide(eg_verify_source *source, bool is_positive) {
   return is_negative && !is_positive ? -size : size;
 }
 
-/// As small as numbers that are added so that nothing is divided by zero. Squares stay
-/// normal.
+/// Draws a number as small as those added to avoid a division by zero. Its square
+/// is normal.
 static double tiny(eg_verify_source *source, egraph_dtype dtype, bool is_positive) {
   double unit = dtype == EGRAPH_FLOAT16 ? 1e-2 : 1e-5;
   double size = unit * (0.5 + 2 * eg_rng_unit(&source->rng));
   return is_positive || eg_rng_below(&source->rng, 2) == 0 ? size : -size;
 }
 
-/// Whole numbers, or what lies between two of them. Zeros have either sign, and often
-/// nothing is above them, or nothing below.
+/// Draws a whole number, or one between two of them. Zeros have either sign, and often no
+/// number is above them, or none below.
 static double tied(eg_verify_source *source, bool is_positive) {
   uint64_t count = source->kind < 3 ? 3 : source->kind < 5 ? 8 : 4;
   double number = (double)eg_rng_below(&source->rng, count);
@@ -109,28 +110,28 @@ static double tied(eg_verify_source *source, bool is_positive) {
   return number == 0 && eg_rng_below(&source->rng, 2) == 0 ? -0.0 : number;
 }
 
-#define LARGEST_POWER 20.0 // of e
+#define LARGEST_POWER 20.0 // the exponent of e
 
 static double near_one(eg_verify_source *source) {
   return source->near[eg_rng_below(&source->rng, source->near_count)];
 }
 
-/// The choice of leaf number `leaf` in a turn, among `count`: first all leaves choose the
-/// same, then pairs of leaves take every pair of choices.
+/// Returns the choice of leaf number `leaf` in a turn, among `count`: first all leaves
+/// choose the same, then pairs of leaves take every pair of choices.
 static uint32_t taken(uint32_t turn, uint32_t leaf, uint32_t count) {
   return (turn + leaf * (turn / count)) % count;
 }
 
-/// The number that the numbers of a leaf are near to.
+/// The kinds of numbers near which the numbers of a leaf are drawn.
 typedef enum around_kind {
-  AROUND_NUMBER,     // one of the instance
-  AROUND_RECIPROCAL, // which a product makes 1 of
-  AROUND_ROOT,       // which a square makes that number of
-  AROUND_PRODUCT,    // of two
+  AROUND_NUMBER,     // a number of the instance
+  AROUND_RECIPROCAL, // a number whose product with it is 1
+  AROUND_ROOT,       // a number whose square is it
+  AROUND_PRODUCT,    // product of two
   AROUND_QUOTIENT,
-  AROUND_POWER, // of e
+  AROUND_POWER, // power of e
   AROUND_ONE,
-  AROUND_EACH // each of another one
+  AROUND_EACH // another one for each element
 } around_kind;
 
 static double around_of(eg_verify_source *source, around_kind kind, double number) {
@@ -147,8 +148,8 @@ static double around_of(eg_verify_source *source, around_kind kind, double numbe
   return number;
 }
 
-/// Mostly one number of the instance, so that no large number hides a difference. Leaves
-/// may be near different numbers.
+/// Chooses the number for a leaf, mostly one number of the instance, so that no large
+/// number hides a difference. Leaves may be near different numbers.
 static void begin_near(eg_verify_source *source) {
   static const around_kind kinds[] = {AROUND_NUMBER,  AROUND_ROOT,       AROUND_NUMBER,
                                       AROUND_EACH,    AROUND_RECIPROCAL, AROUND_NUMBER,
@@ -162,7 +163,8 @@ static void begin_near(eg_verify_source *source) {
   source->sign = signs[taken(turn, leaf, 3)];
 }
 
-/// Some are the number itself, others from 0 to twice that, whole ones half of the time.
+/// Draws a number near that of the leaf: some are the number itself, others lie between 0
+/// and twice that number, half of them whole.
 static double near_number(eg_verify_source *source, egraph_dtype dtype,
                           bool is_variance) {
   if (source->near_count == 0) return wide(source, is_variance);
@@ -177,8 +179,8 @@ static double near_number(eg_verify_source *source, egraph_dtype dtype,
   return is_negative && !is_variance ? -size : size;
 }
 
-/// A quarter of all are zero, or where exponentials leave the range: beyond the largest
-/// number and the smallest.
+/// Draws a large number. A quarter of all are zero, or where exponentials leave the
+/// range: above the largest number or below the smallest.
 static double large_number(eg_verify_source *source, egraph_dtype dtype) {
   double unit = eg_rng_unit(&source->rng), most = large(dtype);
   double border = floor(log(eg_dtype_largest(dtype)) * (1 + 0.05 * unit));
@@ -212,8 +214,8 @@ static double float_number(eg_verify_source *source, const eg_verify_leaf *leaf,
 
 // ---- integers -------------------------------------------------------------------------
 
-/// The bits of an integer at an end of its range, or near one, or near 0; at or near a
-/// power of two; or any, as many as there may be.
+/// Draws the bits of an integer: at or near an end of its range, near 0, at or near a
+/// power of two, or any bits.
 static int64_t extreme_int(eg_verify_source *source, egraph_dtype dtype) {
   uint32_t bits = 8 * (uint32_t)eg_dtype_bytes(dtype);
   uint64_t way = eg_rng_below(&source->rng, 4), some = eg_rng_below(&source->rng, bits);
@@ -226,14 +228,16 @@ static int64_t extreme_int(eg_verify_source *source, egraph_dtype dtype) {
   return (int64_t)values[eg_rng_below(&source->rng, sizeof values / sizeof *values)];
 }
 
-/// A whole number of any size up to 120, negative ones where the type has them.
+/// Draws a whole number of any size up to 120; half of them are negative if the type
+/// is signed.
 static double whole_number(eg_verify_source *source, egraph_dtype dtype) {
   double size = floor(pow(120, eg_rng_unit(&source->rng)));
   bool may = !eg_dtype_is_unsigned(dtype);
   return may && eg_rng_below(&source->rng, 2) == 0 ? -size : size;
 }
 
-/// From 0 to twice one of the numbers, as far as the type goes and float64 is exact.
+/// Draws a whole number from 0 to twice one of the numbers, within the type and the exact
+/// range of float64.
 static double near_whole(eg_verify_source *source, egraph_dtype dtype) {
   uint32_t bits = 8 * (uint32_t)eg_dtype_bytes(dtype);
   double most = 2 * near_one(source);
@@ -250,7 +254,7 @@ static double near_whole(eg_verify_source *source, egraph_dtype dtype) {
 static double leaf_number(eg_verify_source *source, const eg_verify_leaf *leaf) {
   bool is_positive = source->kind % 2 == 1 || leaf->variance;
   if (leaf->splat) return leaf->splat_value;
-  if (leaf->index_bound > 0) // negative ones count from the end
+  if (leaf->index_bound > 0) // negative indices count from the end
     return (double)eg_rng_below(&source->rng, 2 * (uint64_t)leaf->index_bound) -
            (double)leaf->index_bound;
   if (leaf->type.dtype == EGRAPH_BOOL) return (double)eg_rng_below(&source->rng, 2);

@@ -1,5 +1,5 @@
-// A test becomes a graph of its given tensors, an e-graph of that, and terms
-// added to the e-graph.
+// Runs tests of rules. A test becomes a graph of its given tensors, an e-graph of that
+// graph, and terms added to the e-graph.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/verify/verify.h"
 
@@ -61,7 +61,7 @@ static egraph_status build_given(test_run *run) {
   EG_NEW(&run->arena, body->var_count, run->env.vars);
   EG_NEW(&run->arena, 1, run->env.scratch);
   for (uint32_t i = 0; i < run->test->given_count; i++) {
-    eg_value value = {.id = i}; // values were added in this order
+    eg_value value = {.id = i}; // values have the order in which they were added
     run->env.vars[i] =
         (eg_rule_value){.kind = EG_RULE_TENSOR,
                         .tensor = eg_tensor_egraph_value_class(run->egraph, value)};
@@ -96,7 +96,7 @@ static egraph_status check_rule_names(test_run *run) {
 static egraph_status saturate_test(test_run *run) {
   eg_saturation_options options = EG_SATURATION_OPTIONS_DEFAULT;
   options.iteration_limit = run->test->iterations;
-  options.time_limit_seconds = 60; // the iterations are to end a test, not the clock
+  options.time_limit_seconds = 60; // iterations should end a test, not the clock
   options.math = EGRAPH_MATH_FAST;
   options.use_rule = uses_rule;
   options.use_rule_user = run;
@@ -141,8 +141,8 @@ static egraph_status compare_roots(test_run *run, const eg_rule_claim *claim,
   return EGRAPH_OK;
 }
 
-// Equal terms must be reached from the given ones alone. Different ones get every chance
-// to become equal: they are saturated as well.
+// Checks a claim of a test. Equal terms must be reached from the given tensors alone.
+// Different terms get every chance to become equal: they are saturated as well.
 static egraph_status check_claim(test_run *run, const eg_rule_claim *claim,
                                  const eg_class *terms) {
   eg_class *others;

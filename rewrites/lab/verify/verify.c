@@ -1,6 +1,7 @@
-// One rule after the other: draw, type, evaluate with the reference kernels, compare,
-// until enough instances agree or one does not. First at random; then draws are steered
-// to each class of instances that is still missing.
+// Verifies one rule after the other: draws an instance, types and evaluates it with the
+// reference kernels, and compares the sides, until enough instances agree or one does
+// not. The first draws are random; later ones are steered to each class of instances that
+// is still missing.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/verify/verify.h"
 
@@ -15,9 +16,9 @@
 #include "rewrites/language/rule_schema.h"
 #include "rewrites/language/rules.h"
 
-// A rule is judged if 1/LEAST_SHARE of the wanted instances were found, in at most
-// DRAWS_PER_INSTANCE draws for each wanted instance. Cases with many operands, whose
-// draws are slow, use the two LARGE_ values.
+// A rule is judged if 1/LEAST_SHARE of the requested instances were found, in at most
+// DRAWS_PER_INSTANCE draws for each. Cases with many operands, whose draws are slow, use
+// the two LARGE_ values.
 enum {
   LEAST_SHARE = 12,
   DRAWS_PER_INSTANCE = 160,
@@ -25,8 +26,8 @@ enum {
   LARGE_DRAWS_PER_INSTANCE = 16
 };
 
-/// Instances of each class, and draws for it. Attributes depend on each other more than
-/// dimensions and types do.
+/// The number of instances for each class, and of draws for it. Attributes depend on each
+/// other more than dimensions and types do.
 typedef struct effort {
   uint32_t instances, draws;
 } effort;
@@ -37,35 +38,36 @@ static const effort efforts[] = {
     [EG_INSTANCE_WAY] = {24, 96},       [EG_INSTANCE_NAMED] = {20, 80},
     [EG_INSTANCE_BETWEEN] = {20, 80},   [EG_INSTANCE_SPECIAL] = {20, 80},
     [EG_INSTANCE_DTYPE] = {8, 64}};
-/// When a rule is loaded; for classes that are large, or that other classes cover.
+/// For a rule that is loaded; for classes that are large, or that other classes cover.
 static const effort loading = {1, 3}, reduced = {12, 48};
-// Draws after which a class is given up: more for operands that depend on each other and
-// for special constants, which are rare; fewer for ranks, which are drawn as aimed at;
-// very few for classes that conditions are known to exclude.
+// The number of draws after which a class is given up: more for operands that depend on
+// each other and for special constants, which are rare; fewer for ranks, which a draw
+// hits at once; very few for classes that conditions are known to exclude.
 enum { HOPELESS = 24, HOPELESS_OPERANDS = 80, HOPELESS_RANK = 12, HOPELESS_EXCLUDED = 2 };
 
 typedef struct verification {
   const eg_rule *rule;
   eg_rule as_claimed; // the rule with the class that is verified
   eg_verify_draws_own draws;
-  eg_arena arena; // of a comparison
+  eg_arena arena; // memory of a comparison
   eg_verify_options options;
   uint32_t drawn, found, ill_typed, equal, exact;
-  uint32_t near; // evaluations with data near the numbers of the rule
+  uint32_t near; // number of evaluations with data near the numbers of the rule
   bool is_large_case;
-  uint32_t vacuous, large;             // nothing to compare; of these, too large
-  uint32_t dtypes[EGRAPH_DTYPE_COUNT]; // instances
-  uint32_t largest_rank;               // of operands that were compared
+  uint32_t vacuous, large; // numbers of instances with nothing to compare, and of those
+                           // that are too large
+  uint32_t dtypes[EGRAPH_DTYPE_COUNT]; // numbers of instances
+  uint32_t largest_rank;               // largest rank of operands that were compared
   int64_t largest_dim;
-  egraph_math math; // found so far
+  egraph_math math; // class found so far
   eg_coverage coverage;
-  eg_rank_evidence ranks; // of rules with parallel operators
-  eg_text layouts;        // what was found about their layouts
+  eg_rank_evidence ranks; // results for rules with parallel operators
+  eg_text layouts;        // results for their layouts
   bool rejected;
-  bool is_of_other_class;     // rejected for what another class allows
-  bool is_unseen;             // rejected for want of instances
-  eg_text text;               // the detail
-  eg_verify_witness *witness; // gets instances, which reject nothing then; NULL: none
+  bool is_of_other_class;     // rejected only because of the declared class
+  bool is_unseen;             // rejected because there were too few instances
+  eg_text text;               // detail of the report
+  eg_verify_witness *witness; // receives instances, which then reject nothing; NULL: none
   void *user;
 } verification;
 
@@ -149,7 +151,8 @@ static egraph_status compare_types(verification *run,
   return EGRAPH_OK;
 }
 
-/// The text says what is different; a class that the rule does not declare is no mistake.
+/// Compares an instance on one kind of data. The text describes a difference; a class
+/// that the rule does not declare is no mistake.
 static egraph_status check_data(verification *run, const eg_verify_instance *instance,
                                 eg_verify_data data, eg_verify_comparison *out) {
   static const char *const names[EG_VERIFY_DATA_COUNT] = {
@@ -185,21 +188,22 @@ static egraph_status check_data(verification *run, const eg_verify_instance *ins
     eg_text_printf(&run->text,
                    "its sides differ as only class %s allows, but it claims class %s, ",
                    eg_rule_class_name(result.math), eg_rule_class_name(run->rule->math));
-  // Integers of data with NaN are drawn up to the ends of their range.
+  // For integers, data with NaN are drawn as extreme data instead.
   bool is_whole = data == EG_VERIFY_NOT_FINITE && !has_floats(instance);
   if (data != EG_VERIFY_ORDINARY)
     eg_text_append(&run->text, names[is_whole ? EG_VERIFY_EXTREME : data]);
   return eg_text_append(&run->text, eg_text_of(&where));
 }
 
-/// Kinds of data in addition to the ordinary ones, which take turns. Constants at the
-/// ends of their range take one kind; infinite constants also take data with zeros.
+/// The kinds of data in addition to the ordinary ones, which take turns. Constants at the
+/// ends of their range use one kind; infinite constants also use data with zeros.
 typedef struct data_kinds {
   eg_verify_data kinds[2];
   uint32_t count;
 } data_kinds;
 
-/// Infinity times an empty sum is NaN, which no other data show.
+/// True when a leaf is empty: infinity times an empty sum is NaN, which no other
+/// data show.
 static bool has_empty_leaf(const eg_verify_instance *instance) {
   const eg_rule *rule = instance->rule;
   for (uint32_t i = 0; i < rule->var_count; i++)
@@ -216,7 +220,7 @@ static data_kinds other_data(const verification *run,
                                          EG_VERIFY_TIES};
   static const eg_verify_data named[] = {EG_VERIFY_NEAR, EG_VERIFY_WIDE, EG_VERIFY_NEAR,
                                          EG_VERIFY_TINY, EG_VERIFY_NEAR, EG_VERIFY_TIES};
-  // For rules that keep the sign of zero.
+  // The kinds for rules that must keep the sign of zero.
   static const eg_verify_data exact[] = {EG_VERIFY_WIDE, EG_VERIFY_TIES, EG_VERIFY_TINY,
                                          EG_VERIFY_TIES, EG_VERIFY_NEAR, EG_VERIFY_TIES};
   bool is_exact = run->rule->math == EGRAPH_MATH_EXACT;
@@ -251,7 +255,7 @@ static bool is_taken(eg_op op, const eg_type *types, uint32_t count, uint32_t *o
   return true;
 }
 
-/// True when every term of the left side has element types that ONNX has for it.
+/// True when ONNX supports the element types of every term of the left side.
 static bool is_left_legal(const eg_verify_instance *instance) {
   const eg_rule *rule = instance->rule;
   eg_type types[EG_VERIFY_MAX_OPERANDS];
@@ -265,8 +269,8 @@ static bool is_left_legal(const eg_verify_instance *instance) {
   return true;
 }
 
-/// A right side may not need an element type that ONNX does not have for an operator
-/// where the left side does not either.
+/// Rejects a rule whose right side needs an element type that ONNX does not support for
+/// an operator, unless the left side does, too.
 static egraph_status check_legal(verification *run, const eg_verify_instance *instance) {
   const eg_rule *rule = run->rule;
   eg_type types[EG_VERIFY_MAX_OPERANDS];
@@ -288,7 +292,7 @@ static egraph_status check_legal(verification *run, const eg_verify_instance *in
   return EGRAPH_OK;
 }
 
-/// Larger ranks and dimensions were not compared.
+/// Records the largest ranks and dimensions that were compared.
 static void note_largest_sizes(verification *run, const eg_verify_instance *instance) {
   const eg_rule *rule = run->rule;
   for (uint32_t i = 0; i < rule->var_count; i++) {
@@ -300,8 +304,8 @@ static void note_largest_sizes(verification *run, const eg_verify_instance *inst
   }
 }
 
-/// The reference kernel sorts always, others need not: sides that differ in that are not
-/// equal, whatever the kernel says.
+/// Rejects a rule whose sides differ in sorting. The reference kernel always sorts, other
+/// kernels need not, so such sides are not equal.
 static egraph_status check_order(verification *run, const eg_verify_instance *instance) {
   const eg_rule *rule = run->rule;
   uint32_t count[2] = {0, 0};
@@ -357,7 +361,7 @@ static egraph_status verify_draw(verification *run) {
   return found ? check_instance(run, &instance, typed) : EGRAPH_OK;
 }
 
-/// Many tries in the class failed, and no draw found an instance of it.
+/// True when many tries in the class failed, and no draw found an instance of it.
 static bool is_hopeless(const verification *run, const eg_coverage_row *row,
                         uint32_t draws) {
   eg_verify_obstacle by = eg_verify_obstacle_of(run->draws);
@@ -369,12 +373,12 @@ static bool is_hopeless(const verification *run, const eg_coverage_row *row,
                   : eg_verify_excludes(run->draws, &row->aim) ? HOPELESS_EXCLUDED
                   : is_rank                                   ? HOPELESS_RANK
                                                               : HOPELESS;
-  bool is_way = row->aim.subject == EG_INSTANCE_WAY; // chance finds it, or nothing
+  bool is_way = row->aim.subject == EG_INSTANCE_WAY; // only chance finds one
   return draws >= most && (is_known || is_way) &&
          row->compared + row->unbuilt + row->vacuous == 0;
 }
 
-/// Draws for each class that has too few instances.
+/// Draws instances for each class that has too few.
 static egraph_status verify_classes(verification *run) {
   for (uint32_t i = 0; i < run->coverage.count; i++) {
     eg_coverage_row *row = &run->coverage.rows[i];
@@ -420,7 +424,7 @@ static egraph_status print_acceptance(verification *run) {
   return eg_text_status(text);
 }
 
-/// Rejects a rule of which too few instances were found to judge.
+/// Rejects a rule with too few instances to judge it.
 static egraph_status judge_draws(verification *run) {
   uint32_t accepted = run->equal + run->exact;
   if (run->rejected) return EGRAPH_OK;
@@ -446,8 +450,8 @@ static egraph_status verify_rule(verification *run) {
   return judge_draws(run);
 }
 
-/// An implied rule has no values to compare: its sides are equal, or sides of a rule that
-/// is verified itself.
+/// Verifies the layouts of an implied rule. It has no values to compare: its sides are
+/// equal, or are sides of a rule that is verified itself.
 static egraph_status verify_layouts(verification *run, egraph_allocator alloc) {
   eg_layout_finding finding;
   eg_rank_evidence *ranks = run->options.is_loading ? NULL : &run->ranks;
@@ -484,8 +488,7 @@ static void claim_class(verification *run, const eg_rule *rule, egraph_math math
   run->rule = &run->as_claimed;
 }
 
-/// Verifies a case of a rule other than its first one, with as many draws as for a rule
-/// that is loaded.
+/// Verifies a further case of a rule, with as many draws as for a rule that is loaded.
 static egraph_status verify_case(verification *run, const eg_rule *rule, bool is_large,
                                  eg_text *unreached) {
   egraph_allocator alloc = run->text.chars.alloc;
@@ -537,7 +540,7 @@ static egraph_status verify_cases(verification *run, const eg_rules *rules,
   return eg_text_status(&run->text);
 }
 
-/// True when rule `number`, implied ones after the others, holds as of that class.
+/// Verifies rule `number` (implied rules come after the others) with `math` as its class.
 static egraph_status verify_as(verification *run, const eg_rules *rules, uint32_t number,
                                egraph_math math) {
   uint32_t count = eg_rules_count(rules);
@@ -556,8 +559,8 @@ static egraph_status verify_as(verification *run, const eg_rules *rules, uint32_
   return EGRAPH_OK;
 }
 
-/// A rule that is not of the class it declares may hold in another class, or not at all;
-/// then the text becomes the reason.
+/// Looks for a class in which a rule holds that is not in its declared class. It may hold
+/// in no class; the text then becomes the reason.
 static egraph_status find_class(verification *run, const eg_rules *rules, uint32_t number,
                                 egraph_rule_evidence *inout) {
   bool is_open = run->rejected && run->is_of_other_class;
