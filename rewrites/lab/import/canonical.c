@@ -1,5 +1,6 @@
-// The least text over all names of the variables. A sum is the sorted list of its
-// summands, however it is nested; a product of matrices the list of its factors.
+// Finds the least text over all names of the variables. A sum is written as the
+// sorted list of its summands, however it is nested; a product of matrices as the
+// list of its factors.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/import/substitution.h"
 
@@ -11,7 +12,7 @@ enum { MAX_NAMED = 6, MAX_VARIABLES = 32, MAX_PARTS = 32, MAX_TEXT = 4096 };
 typedef struct canon {
   const eg_substitution *subst;
   int32_t variables[MAX_VARIABLES];
-  uint32_t names[MAX_VARIABLES]; // of the variables
+  uint32_t names[MAX_VARIABLES]; // current names of the variables
   uint32_t variable_count;
   bool by_laws;
   bool is_too_large;
@@ -46,7 +47,8 @@ static uint32_t name_of_variable(const canon *c, int32_t variable) {
   return c->names[i];
 }
 
-/// The next permutation of the names in lexicographic order; false after the last.
+/// Moves to the next permutation of the names in lexicographic order; returns false after
+/// the last.
 static bool next_names(canon *c) {
   uint32_t *names = c->names, count = c->variable_count;
   uint32_t i = count, k = count;
@@ -97,7 +99,8 @@ static void parts_deinit(parts *list) {
     eg_text_deinit(&list->items[i]);
 }
 
-/// Prints the operands, and in place of a nested operator of the same law its operands.
+/// Prints the operands; in place of a nested operator with the same law, prints
+/// its operands.
 static egraph_status add_parts(canon *c, const eg_subst_side *side, const eg_subst_op *op,
                                parts *list) {
   for (uint32_t i = 0; i < op->input_count; i++) {
@@ -127,13 +130,13 @@ static void print_parameters(const eg_subst_op *op, eg_text *out) {
   for (size_t i = 0; i < sizeof printed / sizeof *printed; i++)
     if (op->parameter[printed[i]] != 0)
       eg_text_printf(out, ".%" PRId32 "=%" PRId32, printed[i], op->parameter[printed[i]]);
-  if (op->kind != EG_SUBST_CONV) // whose kernel is an operand
+  if (op->kind != EG_SUBST_CONV) // the kernel of a convolution is an operand
     eg_text_printf(out, ".%" PRId32 "x%" PRId32, op->parameter[EG_SUBST_PM_KERNEL_H],
                    op->parameter[EG_SUBST_PM_KERNEL_W]);
 }
 
-// Recursion ends after EG_SUBST_OPS; the length of the text limits terms that are shared
-// too often.
+// Prints a tensor. The recursion is at most EG_SUBST_OPS deep; the length limit stops
+// terms that share too often.
 static egraph_status print_tensor(canon *c, const eg_subst_side *side,
                                   eg_subst_tensor tensor, eg_text *out) {
   c->is_too_large = c->is_too_large || out->chars.len > MAX_TEXT;
@@ -155,7 +158,8 @@ static egraph_status print_tensor(canon *c, const eg_subst_side *side,
 
 // ---- substitutions --------------------------------------------------------------------
 
-/// The results as "left = right", in order; with the sides exchanged if is_flipped.
+/// Prints the results as "left = right", in order; with the sides exchanged
+/// if is_flipped.
 static egraph_status print_named(canon *c, bool is_flipped, eg_text *out,
                                  bool *out_are_same) {
   const eg_subst_side *left = is_flipped ? &c->subst->right : &c->subst->left;

@@ -1,6 +1,6 @@
-// An instance is good evidence when sizes that may differ do: of the instances drawn,
-// those with most distinct sizes are kept. Which rules it took is found by leaving others
-// out.
+// An instance with many distinct sizes is good evidence, so the best of the drawn
+// instances are kept. The rules that an instance needs are found by leaving other
+// rules out.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/import/implied.h"
 
@@ -12,8 +12,8 @@
 #include "rewrites/saturation/saturate.h"
 #include "rewrites/saturation/tensor_facts.h"
 
-// INSTANCES of those drawn must all be found equal; more of them where a rule is left out
-// for it.
+// All of INSTANCES drawn instances must be found equal; more of them when a rule is left
+// out because of the result.
 enum {
   DRAWS = 600,
   MOST_DRAWS = 20 * DRAWS,
@@ -24,16 +24,16 @@ enum {
   MAX_ROOTS = 16
 };
 
-/// Rules of a stage by their operators: only operators of the rule, with some that take
-/// values apart and put them together, or any.
+/// Selects the rules of a stage by their operators: only operators of the rule, also
+/// operators that split and join values, or any operators.
 typedef enum stage_filter {
   OWN_OPERATORS,
   RELATED_OPERATORS,
   ANY_OPERATORS
 } stage_filter;
 
-/// Rules of a stage and its limits. Rules over other operators seldom help, and fill the
-/// e-graph: they come later. Generated sets of rules are large.
+/// The rules of a stage and its limits. Rules with other operators seldom help and fill
+/// the e-graph, so they come later. Generated sets of rules are large.
 typedef struct stage {
   bool is_exploring, is_of_sets;
   stage_filter filter;
@@ -85,11 +85,11 @@ egraph_status eg_implied_checker_copy(eg_implied_checker *checker,
 
 // ---- instances ------------------------------------------------------------------------
 
-/// The variables of an instance: tensors, and values of the others.
+/// The variables of an instance: its tensors and the values of its other variables.
 typedef struct sample {
   uint32_t merit;
   eg_verify_leaf *leaves; // [var_count]
-  eg_attrs *attrs;        // [pattern_term_count] of operators
+  eg_attrs *attrs;        // [pattern_term_count] set for operators
   eg_rule_value *values;  // [var_count]
 } sample;
 
@@ -98,17 +98,17 @@ typedef struct check {
   const eg_rule *rule;
   eg_arena arena;
   sample samples[MOST_INSTANCES];
-  uint32_t sample_count, most; // samples, and how many are wanted
+  uint32_t sample_count, most; // numbers of samples, and of samples wanted
   bool is_kernel[MAX_VARIABLES];
   const stage *stage;
-  bool *is_used;            // [rules] of those that may be used
+  bool *is_used;            // [rules] rules that may be used
   eg_rule_value *vars;      // [var_count] of the current trial
-  eg_rule_scratch *scratch; // of the current trial
+  eg_rule_scratch *scratch; // memory of the current trial
 } check;
 
 EG_OWNER_DEFINE_STATIC(check, (eg_arena, arena))
 
-/// Variables of which the left side makes kernels of convolutions.
+/// Marks variables from which the left side computes kernels of convolutions.
 static void mark_kernels(check *c) {
   const eg_rule *rule = c->rule;
   for (uint32_t i = rule->pattern_term_count; i-- > 0;) {
@@ -128,9 +128,9 @@ static void mark_kernels(check *c) {
   }
 }
 
-/// Distinct sizes above 1 of tensors of float64, and one for being there. Others are
-/// worse than these: they serve rules that have none of float64. 0 where a tensor is
-/// empty.
+/// Returns how good an instance is: the number of distinct sizes above 1 of its float64
+/// tensors, plus one if it has any. Instances of other types are worse; they serve rules
+/// without float64. 0 when a tensor is empty.
 static uint32_t merit_of(const eg_verify_instance *instance) {
   const eg_rule *rule = instance->rule;
   int64_t sizes[MAX_DISTINCT];
@@ -162,7 +162,8 @@ static egraph_status keep_value(check *c, const eg_rule_value *from, eg_rule_val
   return EGRAPH_OK;
 }
 
-/// A pattern may leave attributes open (`_`), an instance has them.
+/// Copies the attributes of an instance, including those that the pattern leaves
+/// open (`_`).
 static egraph_status keep_attrs(check *c, const eg_attrs *from, eg_attrs *to) {
   eg_attr *slots;
   EG_NEW(&c->arena, from->count, slots);
@@ -190,7 +191,7 @@ static egraph_status keep_sample(check *c, const eg_verify_instance *instance,
   return EGRAPH_OK;
 }
 
-/// Keeps the best ones in order.
+/// Keeps the best samples in order.
 static egraph_status offer_sample(check *c, const eg_verify_instance *instance) {
   uint32_t merit = merit_of(instance), at = c->sample_count;
   while (at > 0 && c->samples[at - 1].merit < merit)
@@ -227,7 +228,7 @@ typedef struct trial {
   eg_rule_env env;
   eg_rule_builder builder;
   eg_class roots[2][MAX_ROOTS];
-  bool *was_useful; // [rules] those that did something; NULL: not wanted
+  bool *was_useful; // [rules] rules that changed the e-graph; NULL: not recorded
 } trial;
 EG_OWNER_DEFINE_STATIC(trial, (eg_rule_builder, builder), (eg_tensor_egraph_own, egraph),
                        (eg_graph_own, graph))
@@ -263,14 +264,15 @@ static egraph_status build_instance(trial *t) {
   for (uint32_t i = 0; i < rule->var_count; i++) {
     t->env.vars[i] = t->sample->values[i];
     if (!eg_verify_is_leaf(rule, i)) continue;
-    eg_value value = {.id = seen++}; // values were added in this order
+    eg_value value = {.id = seen++}; // values have the order in which they were added
     t->env.vars[i] = (eg_rule_value){
         .kind = EG_RULE_TENSOR, .tensor = eg_tensor_egraph_value_class(t->egraph, value)};
   }
   return EGRAPH_OK;
 }
 
-/// Facts move when nodes are added, and classes are united by saturation.
+/// Updates facts and classes of built terms: facts move when nodes are added, and
+/// saturation unites classes.
 static void refresh(trial *t, uint32_t end) {
   const eg_engine *engine = eg_tensor_egraph_engine_of(t->egraph);
   for (uint32_t i = 0; i < end; i++) {
@@ -280,7 +282,7 @@ static void refresh(trial *t, uint32_t end) {
   }
 }
 
-/// Adds the left side of the instance; names of its parts then name classes.
+/// Adds the left side of the instance; names of its parts then refer to classes.
 static egraph_status add_left(trial *t) {
   const eg_rule *rule = t->check->rule;
   for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
@@ -301,7 +303,7 @@ static egraph_status add_left(trial *t) {
   return EGRAPH_OK;
 }
 
-/// Terms [first, end) of the right side, one by one.
+/// Adds the terms [first, end) of the right side, one by one.
 static egraph_status add_right_terms(trial *t, uint32_t first, uint32_t end,
                                      bool *out_ok) {
   const eg_rule *rule = t->check->rule;
@@ -335,7 +337,7 @@ static egraph_status saturate_trial(trial *t) {
   eg_saturation_options options = EG_SATURATION_OPTIONS_DEFAULT;
   options.node_limit = t->check->stage->node_limit;
   options.iteration_limit = t->check->stage->iteration_limit;
-  options.time_limit_seconds = 600; // limits that do not depend on the machine end it
+  options.time_limit_seconds = 600; // limits independent of the machine end it first
   options.math = EGRAPH_MATH_FAST;
   options.use_rule = uses_rule;
   options.use_rule_user = t->check->is_used;
@@ -349,7 +351,8 @@ static egraph_status saturate_trial(trial *t) {
   return status;
 }
 
-/// *out_level: 0 the left side reaches the right one, 1 both meet, 2 neither.
+/// Saturates an instance. *out_level: 0 when the left side reaches the right one, 1 when
+/// both meet, 2 otherwise.
 static egraph_status run_trial(trial *t, uint32_t most, uint32_t *out_level) {
   const eg_rule *rule = t->check->rule;
   bool ok;
@@ -376,13 +379,13 @@ static egraph_status try_sample(check *c, const sample *s, uint32_t most,
   t.was_useful = was_useful;
   egraph_status status = run_trial(&t, most, out_level);
   if (status != EGRAPH_E_TYPE) return status;
-  *out_level = 2; // a limit of the attributes, or of a rule that does not fit
+  *out_level = 2; // a limit of attributes, or a rule does not fit
   return EGRAPH_OK;
 }
 
 // ---- which rules ----------------------------------------------------------------------
 
-/// The worst level of all instances.
+/// Runs all samples and returns the worst level.
 static egraph_status try_samples(check *c, uint32_t *out_level) {
   *out_level = c->sample_count == 0 ? 2 : 0;
   for (uint32_t i = 0; i < c->sample_count && *out_level < 2; i++) {
@@ -393,7 +396,8 @@ static egraph_status try_samples(check *c, uint32_t *out_level) {
   return EGRAPH_OK;
 }
 
-/// Leaves rules [first, end) of the list out if the first instance stays equal.
+/// Leaves out the rules [first, end) of the list if the sides of the first instance stay
+/// equal without them.
 static egraph_status leave_out(check *c, uint32_t level, eg_u32s *list, size_t first,
                                size_t end) {
   uint32_t reached;
@@ -410,8 +414,8 @@ static egraph_status leave_out(check *c, uint32_t level, eg_u32s *list, size_t f
   return EGRAPH_OK;
 }
 
-/// Halves, quarters and so on are tried first: few rules are needed of many that did
-/// something.
+/// Leaves out halves, quarters and so on first, because few of the useful rules
+/// are needed.
 static egraph_status leave_out_all(check *c, uint32_t level, eg_u32s *list) {
   for (size_t size = (list->len + 1) / 2; size >= 1; size /= 2)
     for (size_t end = list->len; end > 0;) {
@@ -434,7 +438,7 @@ static egraph_status list_useful(check *c, uint32_t level, eg_u32s *list) {
   return EGRAPH_OK;
 }
 
-/// Appends the names of rules of which none can be left out.
+/// Appends the names of rules none of which can be left out.
 static egraph_status name_rules(check *c, uint32_t level, eg_text *names) {
   EG_LOCAL(eg_u32s, list, c->arena.alloc);
   EG_TRY(list_useful(c, level, &list));

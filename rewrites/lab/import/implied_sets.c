@@ -1,9 +1,8 @@
-// Which rules of a set the others imply, and which rules other sets find again.
+// Finds rules of a set that the others imply, and rules that other sets imply.
 //
-// Minimizing is greedy: the largest rule that is left is dropped if the rest implies it.
-// A rule that was dropped early may have been implied by way of one that was dropped
-// later, within limits that the longer way exceeds: so all dropped rules are tried once
-// more at the end.
+// Minimizing is greedy: the largest rule left is dropped if the rest implies it. An early
+// dropped rule may have been implied via a rule dropped later, and the longer way may
+// exceed the limits. All dropped rules are therefore tried once more at the end.
 // SPDX-License-Identifier: Apache-2.0
 #include <stdlib.h>
 #include <string.h>
@@ -15,17 +14,17 @@
 
 // ---- the smallest set -----------------------------------------------------------------
 
-/// A rule form: one or two directions, which follow each other.
+/// A rule form: one or two directions, stored one after the other.
 typedef struct form {
   uint32_t first, count;
-  uint32_t size; // terms
+  uint32_t size; // number of terms
   bool is_dropped;
   const char *by; // names of rules that imply it
 } form;
 
 typedef struct minimizer {
   eg_arena arena;
-  eg_implied_checker checker; // over a copy in which all rules are switched on
+  eg_implied_checker checker; // checks a copy in which all rules are enabled
   form *forms;
   uint32_t count;
 } minimizer;
@@ -71,7 +70,7 @@ static egraph_status try_drop(minimizer *m, form *f) {
   return EGRAPH_OK;
 }
 
-/// Large ones first; of equal ones the later.
+/// Orders large forms first; among equal ones, the later first.
 static int compare_sizes(const void *a, const void *b) {
   const form *x = *(form *const *)a, *y = *(form *const *)b;
   if (x->size != y->size) return x->size < y->size ? 1 : -1;
@@ -117,7 +116,7 @@ egraph_status eg_rules_minimize(egraph_allocator alloc, const eg_rules *rules,
 
 typedef struct finder {
   egraph_allocator alloc;
-  eg_rules_own rules; // of all sets, once each
+  eg_rules_own rules; // rules of all sets, each once
   eg_implied_checker checker;
   bool has_op[EG_OP_COUNT]; // operators of these rules
 } finder;
@@ -130,7 +129,8 @@ static bool has_key(const eg_rules *rules, const char *key) {
   return false;
 }
 
-/// Adds a rule under another name: files of different families may use one name.
+/// Adds a rule under another name, because files of different families may use the
+/// same name.
 static egraph_status add_rule(finder *f, const eg_rule *rule, uint32_t number) {
   eg_rule renamed = *rule;
   char name[64];
@@ -172,7 +172,7 @@ static bool has_constants(const eg_rule *rule) {
   return false;
 }
 
-/// True when the right side has attributes that are no values of the left side.
+/// True when the right side has attributes that are not simply values of the left side.
 static bool computes_attributes(const eg_rule *rule) {
   for (uint32_t i = rule->pattern_term_count; i < rule->term_count; i++) {
     const eg_rule_term *term = &rule->terms[i];
@@ -183,7 +183,7 @@ static bool computes_attributes(const eg_rule *rule) {
   return false;
 }
 
-/// The first reason that applies.
+/// Returns the first reason that applies.
 static const char *reason_of(const finder *f, const eg_rule *rule) {
   if (rule->move_count != 0) return "parallel operators";
   for (uint32_t i = 0; i < rule->term_count; i++)

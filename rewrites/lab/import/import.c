@@ -1,4 +1,4 @@
-// Substitutions of a file, one after the other: names, duplicates, verdicts.
+// Imports the substitutions of a file one after the other: names, duplicates, verdicts.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/import/import.h"
 
@@ -27,9 +27,9 @@ static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c ==
 
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-// A message of protocol buffers begins with the key of its first field, 0x0a, which is a
-// blank as well; its length follows, which may be any byte, and then keys, which are no
-// characters of a text.
+// True for a text. A protocol buffer message begins with the key of its first field,
+// 0x0a, which also is a blank; then comes its length, any byte, and then keys, which are
+// no characters of a text.
 static bool is_text(const char *bytes, size_t size) {
   size_t at = 0;
   while (at < size && is_blank(bytes[at]))
@@ -63,8 +63,8 @@ egraph_status eg_subst_file_parse(const char *name, const char *bytes, size_t si
 
 // ---- one substitution -----------------------------------------------------------------
 
-/// "taso-graph-subst-17": whose file, its stem, the number. Unity's has been published in
-/// one file alone.
+/// Names a rule "taso-graph-subst-17": origin, stem of the file, number. Unity's
+/// substitutions were published in one file only.
 static void name_rule(eg_importer *in) {
   const char *prefix = eg_subst_origin_prefix(in->file->origin), *slash = in->path;
   char stem[48];

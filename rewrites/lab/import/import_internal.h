@@ -1,4 +1,4 @@
-// An import at work, shared by the two kinds of substitutions.
+// The state of an import, shared by the two kinds of substitutions.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_IMPORT_INTERNAL_H
 #define EG_REWRITES_IMPORT_INTERNAL_H
@@ -16,12 +16,12 @@ typedef struct eg_importer {
   const char *path;
   const eg_subst_file *file;
   eg_implied_checker checker;
-  eg_strmap known; // canonical texts: number of the first one
+  eg_strmap known; // canonical text -> number of its first substitution
   // The current substitution.
   uint32_t number;
   const eg_substitution *subst;
-  char name[EG_IMPORT_NAME]; // of its rule
-  eg_text text;              // of a rule file with the rule
+  char name[EG_IMPORT_NAME]; // name of its rule
+  eg_text text;              // text of a rule file with the rule
   eg_import_outcome outcome;
   eg_text detail;
 } eg_importer;
@@ -29,24 +29,24 @@ typedef struct eg_importer {
 /// The outcome of a trial.
 typedef enum eg_import_trial {
   EG_TRIAL_HOLDS,
-  EG_TRIAL_NO_RULE,     // it is no rule: `detail` has the message
+  EG_TRIAL_NO_RULE,     // the text is not a valid rule: `detail` has the message
   EG_TRIAL_DIFFERENT,   // `detail` has the counterexample
-  EG_TRIAL_NO_INSTANCES // too few tensors fit it
+  EG_TRIAL_NO_INSTANCES // too few tensors fit the rule
 } eg_import_trial;
 
 // ---- trials (import_trial.c) --------------------------------------------------------
 
-/// Reads the text into a set of its own and verifies it on so many instances. *out_trial
-/// (may be NULL) is the set, to be destroyed, when it holds.
+/// Reads the text into a new set and verifies it on so many instances. When it holds,
+/// *out_trial (may be NULL) is the set, which the caller destroys.
 egraph_status eg_import_try(eg_importer *in, uint32_t instances, uint64_t seed,
                             eg_import_trial *out, eg_rules **out_trial);
-/// Adds the text, which holds, to the rules: sets the outcome, and `detail` when it is a
-/// duplicate.
+/// Adds the text, which holds, to the rules. Sets the outcome, and `detail` when it is
+/// a duplicate.
 egraph_status eg_import_add(eg_importer *in, eg_import_outcome outcome);
 egraph_status eg_import_decide(eg_importer *in, eg_import_outcome outcome,
                                const char *detail);
 
-/// Decide what becomes of the current substitution.
+/// Decide the outcome of the current substitution.
 egraph_status eg_import_unity(eg_importer *in);
 egraph_status eg_import_tensors(eg_importer *in);
 

@@ -1,5 +1,5 @@
-// A substitution is written as the text of a rule and read back, so that it passes the
-// checks of any other.
+// Tries a substitution by writing it as the text of a rule and reading it back, so it
+// passes the checks of any other rule.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 
@@ -29,11 +29,11 @@ static egraph_status verify_trial(eg_importer *in, const eg_rules *trial,
   eg_verify_options options = {.seed = seed, .instances = instances};
   uint32_t rejected;
   *out = EG_TRIAL_HOLDS;
-  if (eg_rules_count(trial) == 0) return EGRAPH_OK; // layouts imply it
+  if (eg_rules_count(trial) == 0) return EGRAPH_OK; // layouts imply the rule
   EG_TRY(eg_rules_verify(trial, &options, on_verified, &v, NULL));
   EG_TRY(eg_text_status(&in->detail));
   if (!v.is_rejected) return EGRAPH_OK;
-  options.is_loading = true; // then too few instances are no reason
+  options.is_loading = true; // then too few instances are no reason to reject
   EG_TRY(eg_rules_verify(trial, &options, NULL, NULL, &rejected));
   *out = rejected != 0 ? EG_TRIAL_DIFFERENT : EG_TRIAL_NO_INSTANCES;
   return EGRAPH_OK;
@@ -69,10 +69,10 @@ egraph_status eg_import_decide(eg_importer *in, eg_import_outcome outcome,
   return eg_text_append(&in->detail, detail);
 }
 
-/// It has been read once: only another rule can be in the way.
+/// The text was already read once, so it can only fail because of another rule.
 egraph_status eg_import_add(eg_importer *in, eg_import_outcome outcome) {
   uint32_t count = eg_rules_count(in->rules), implied = eg_rules_implied_count(in->rules);
-  bool verified = eg_rules_set_verified(in->rules, false); // the trial was
+  bool verified = eg_rules_set_verified(in->rules, false); // the trial has verified it
   egraph_status status = parse(in, in->path, in->rules);
   (void)eg_rules_set_verified(in->rules, verified);
   if (status == EGRAPH_E_PARSE)

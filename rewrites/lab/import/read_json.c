@@ -1,5 +1,5 @@
-// FlexFlow's JSON: the messages of its protocol buffers as objects with a kind ("_t"), by
-// names instead of numbers.
+// Reads FlexFlow's JSON: the messages of its protocol buffers as objects with a kind
+// ("_t"), with names instead of numbers.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json_fields.h"
 #include "rewrites/lab/import/substitution.h"
@@ -23,7 +23,7 @@ static const json_name parameter_names[] = {
 #undef EG_SUBST_PM
 };
 
-/// The substitution, side and operator that are being read.
+/// The substitution, side and operator being read.
 typedef struct json_file {
   eg_subst_file *file;
   eg_substitution *rule;
@@ -45,7 +45,7 @@ typedef struct result_record {
 
 // ---- values ---------------------------------------------------------------------------
 
-/// A name of the table; -1 for another one.
+/// Reads a name of the table; -1 for another name.
 static egraph_status read_name(eg_json_fields_reader *reader, const json_name *names,
                                size_t count, int32_t *out) {
   const char *text;
@@ -83,7 +83,7 @@ READ_INT(read_left_output, result_record, left_output)
 READ_INT(read_right, result_record, right)
 READ_INT(read_right_output, result_record, right_output)
 
-/// A function that reads an array, an object per element.
+/// Defines a function that reads an array of objects.
 #define READ_ARRAY(function, read_element)                                               \
   static egraph_status function(eg_json_fields_reader *reader, void *record) {           \
     return eg_json_fields_array(reader, read_element, record);                           \

@@ -1,17 +1,17 @@
-// Protocol buffers, read by hand: numbers and messages are all that these files have.
-// TASO and FlexFlow share the messages, and give operators above 25 to different numbers.
+// Reads protocol buffers without a library: these files only have numbers and messages.
+// TASO and FlexFlow share the messages, but use numbers above 25 for different operators.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/import/substitution.h"
 
-/// A stretch of the file: a message.
+/// A range of bytes of the file: a message.
 typedef struct span {
   const unsigned char *at, *end;
 } span;
 
 typedef struct field {
   uint32_t number;
-  int64_t value; // of a number
-  span message;  // of a message
+  int64_t value; // value of a number
+  span message;  // bytes of a message
 } field;
 
 static bool read_varint(span *s, uint64_t *out) {
@@ -38,7 +38,8 @@ static bool read_field(span *s, field *out) {
   return true;
 }
 
-/// Fields 1 to `count` of a message of numbers; false when one is out of range.
+/// Reads fields 1 to `count` of a message of numbers; returns false when a number is out
+/// of range.
 static bool read_numbers(span message, int32_t *out, uint32_t count) {
   bool are_small = true;
   while (message.at != message.end) {
@@ -76,7 +77,7 @@ static bool add_op(span message, eg_substitution *rule, eg_subst_side *side) {
          eg_subst_add_op(rule, side, &op);
 }
 
-/// Left operator and result, then right ones: fields 1, 3, 2, 4.
+/// Reads a result: fields 1, 3 are the left operator and its output, 2, 4 the right ones.
 static bool add_result(span message, eg_substitution *inout) {
   int32_t n[4] = {0, 0, 0, 0};
   if (!read_numbers(message, n, 4)) return false;
@@ -108,7 +109,7 @@ static egraph_status fail(const char *name) {
 
 // ---- whose file it is -----------------------------------------------------------------
 
-/// FlexFlow's parallel operators have a degree, which nothing of TASO's has, and its
+/// True for operators that only FlexFlow has: its parallel operators have a degree, its
 /// products have weights.
 static bool is_flexflow_op(const eg_subst_op *op) {
   bool has_degree = (op->said >> EG_SUBST_PM_DEGREE & 1) != 0;

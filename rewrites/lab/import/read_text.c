@@ -1,11 +1,11 @@
-// Tensat's texts: equations of calls, "f(x,g(y))==z", one after the other without a
+// Reads Tensat's texts: equations of calls, "f(x,g(y))==z", one after the other without a
 // separator, and rules of S-expressions, "(f x (g y))=>z". One grammar reads both:
 //
 //   file := (term ("==" | "=>") term)*
 //   term := input_N | ?input_N | number | name | name(term, ...) | (name term ...)
 //
-// In a file of rules with two results every two equations are one rule: a right side has
-// variables there which its left side lacks, and which the other one has.
+// In a file of rules with two results, every two equations are one rule: a right side may
+// use variables that only the left side of the other equation has.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/import/substitution.h"
 
@@ -14,8 +14,9 @@ enum { MAX_DEPTH = 64, MAX_NUMBERS = 6, MAX_NAME = 32 };
 typedef struct text_op {
   const char *name;
   int32_t kind;
-  uint32_t operands, least;        // operands; numbers at least
-  int32_t parameters[MAX_NUMBERS]; // of the numbers, in order; 0, which no text has, ends
+  uint32_t operands, least; // numbers of operands, and of number arguments at least
+  int32_t parameters[MAX_NUMBERS]; // parameters that the numbers set, in order; ends with
+                                   // 0, which is never one of them
 } text_op;
 
 #define PM(ID) EG_SUBST_PM_##ID
@@ -58,7 +59,7 @@ static const text_op text_ops[] = {
 #undef PM
 
 typedef struct text_reader {
-  const char *name; // of the file
+  const char *name; // name of the file
   const char *at, *end, *line_start;
   uint32_t line;
   eg_substitution *rule;
@@ -116,7 +117,7 @@ static egraph_status read_whole(text_reader *r, int32_t *out) {
 
 // ---- terms ----------------------------------------------------------------------------
 
-/// An operator that is there already is shared.
+/// Adds an operator, or shares an equal one.
 static egraph_status add_op(text_reader *r, const eg_subst_op *op, int32_t output,
                             text_term *out) {
   uint32_t at = 0;
@@ -130,7 +131,7 @@ static egraph_status add_op(text_reader *r, const eg_subst_op *op, int32_t outpu
 
 static egraph_status read_text_term(text_reader *r, uint32_t depth, text_term *out);
 
-/// The numbers and operands of an operator, up to the bracket that ends them.
+/// Reads the numbers and operands of an operator up to its closing bracket.
 static egraph_status read_arguments(text_reader *r, uint32_t depth, bool has_commas,
                                     eg_subst_op *op, int32_t *numbers, uint32_t *count) {
   while (!take(r, ')')) {
@@ -149,7 +150,7 @@ static egraph_status read_arguments(text_reader *r, uint32_t depth, bool has_com
   return EGRAPH_OK;
 }
 
-/// `split_0(axis, x)`, or around a split.
+/// Ends a part of a split: `split_0(axis, x)`, or split_0 around a split.
 static egraph_status end_part(text_reader *r, eg_subst_op *op, int32_t output,
                               const int32_t *numbers, uint32_t count, text_term *out) {
   if (op->input_count != 1 || count > 1)
@@ -159,7 +160,7 @@ static egraph_status end_part(text_reader *r, eg_subst_op *op, int32_t output,
     eg_subst_set(op, EG_SUBST_PM_AXIS, numbers[0]);
     return add_op(r, op, output, out);
   }
-  if (r->rule->is_too_large) return EGRAPH_OK; // of which no operators are kept
+  if (r->rule->is_too_large) return EGRAPH_OK; // its operators are not kept
   int32_t of = op->inputs[0].op;
   if (of < 0 || r->side->ops[of].kind != EG_SUBST_SPLIT)
     return fail(r, "split_0 and split_1 take a split");
@@ -216,7 +217,8 @@ static egraph_status read_operator(text_reader *r, uint32_t depth, bool is_list,
                  r->line, name);
 }
 
-/// Equations follow each other without a blank: these names end by themselves.
+/// Reads the name of a constant. Equations follow each other without a blank, so these
+/// names must end by themselves.
 static bool take_constant(text_reader *r, eg_subst_op *out) {
   if (take_word(r, "Imatmul"))
     out->kind = EG_SUBST_MATMUL_ONE;
@@ -271,8 +273,8 @@ static egraph_status read_equation(text_reader *r, eg_substitution *out) {
 // ---- rules of two results -------------------------------------------------------------
 
 typedef struct freedom {
-  bool any;     // a right side has a variable that its left side lacks
-  bool is_said; // and the left side of the other equation has it
+  bool any;     // some right side has a variable that its left side lacks
+  bool is_said; // the left side of the other equation has it
 } freedom;
 
 static void note_free(const eg_substitution *rule, const eg_substitution *other,
@@ -300,7 +302,7 @@ static eg_subst_tensor moved(eg_subst_tensor tensor, const int32_t *places) {
   return tensor;
 }
 
-/// Adds the operators of a side to another one, the same ones once; the result there.
+/// Adds the operators of another side, equal ones once; returns the result among them.
 static eg_subst_tensor join_side(eg_substitution *into, eg_subst_side *side,
                                  const eg_subst_side *other) {
   int32_t places[EG_SUBST_OPS];

@@ -1,5 +1,4 @@
-// A substitution that others published: two sides that compute the same results, as their
-// files hold it.
+// A published substitution: two sides that compute the same results, as its file has it.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_IMPORT_SUBSTITUTION_H
 #define EG_REWRITES_IMPORT_SUBSTITUTION_H
@@ -9,13 +8,13 @@
 
 // Larger substitutions are read and get the verdict "too large".
 enum {
-  EG_SUBST_OPS = 24,    // of a side
+  EG_SUBST_OPS = 24,    // operators of a side
   EG_SUBST_TENSORS = 8, // operands of an operator, results of a substitution
   EG_SUBST_PARAMETERS = 18
 };
 
-// Operators, by their numbers in files of protocol buffers; FlexFlow's own, whose numbers
-// TASO uses for others, are 100 higher (subst_ops.def).
+// Operators, by their numbers in protocol buffer files. FlexFlow's own operators, whose
+// numbers TASO uses for others, are 100 higher (subst_ops.def).
 typedef enum eg_subst_kind {
 #define EG_SUBST_OP(ID, NUMBER, WORDS, JSON) EG_SUBST_##ID = NUMBER,
 #include "rewrites/lab/import/subst_ops.def"
@@ -38,7 +37,7 @@ enum {
   EG_SUBST_ACT_TANH
 };
 
-/// Result `output` of the operator `op` of the same side; op < 0: the variable -op.
+/// A tensor of a side: result `output` of the operator `op`; op < 0: the variable -op.
 typedef struct eg_subst_tensor {
   int32_t op, output;
 } eg_subst_tensor;
@@ -47,8 +46,8 @@ typedef struct eg_subst_op {
   int32_t kind; // eg_subst_kind, or another number
   eg_subst_tensor inputs[EG_SUBST_TENSORS];
   uint32_t input_count;
-  int32_t parameter[EG_SUBST_PARAMETERS]; // 0 where the file says nothing
-  uint32_t said;                          // bits of the parameters that it has
+  int32_t parameter[EG_SUBST_PARAMETERS]; // 0 when the file does not give it
+  uint32_t said;                          // bits of the parameters that the file gives
 } eg_subst_op;
 
 typedef struct eg_subst_side {
@@ -63,25 +62,26 @@ typedef struct eg_substitution {
   bool is_too_large;
 } eg_substitution;
 
-/// "conv2d" and so on; "operator 99" (of `buffer`) for a number that no file explains.
+/// Returns the name, "conv2d" and so on; for an unknown number, "operator 99"
+/// in `buffer`.
 const char *eg_subst_kind_name(int32_t kind, char buffer[32]);
 // ---- for readers of files ------------------------------------------------------------
 
-/// A parameter that is not in the table is passed over.
+/// Sets a parameter; ignores one that is not in the table.
 void eg_subst_set(eg_subst_op *op, int32_t parameter, int32_t value);
-/// False when it has too many operands.
+/// Adds an operand; returns false when there are too many.
 bool eg_subst_add_input(eg_subst_op *op, eg_subst_tensor input);
-/// Adds an operator to a side of the substitution. False when an operand does not precede
-/// it; beyond the limit the substitution becomes too large.
+/// Adds an operator to a side of the substitution. Returns false when one of its operands
+/// does not come first. Beyond the limit, marks the substitution as too large.
 bool eg_subst_add_op(eg_substitution *subst, eg_subst_side *side, const eg_subst_op *op);
 void eg_subst_add_result(eg_substitution *subst, eg_subst_tensor left,
                          eg_subst_tensor right);
-/// True when there are results, and the operators that make them.
+/// True when the substitution has results, and the operators that compute them.
 bool eg_subst_is_complete(const eg_substitution *subst);
 
 // ---- for readers of sides -------------------------------------------------------------
 
-/// True when an operand of an operator of the side, or a result, is the variable.
+/// True when the variable is an operand of an operator of the side, or a result.
 bool eg_subst_side_has(const eg_subst_side *side, uint32_t results, int32_t variable);
 /// True when a result needs the operator.
 bool eg_subst_side_needs(const eg_subst_side *side, uint32_t results, uint32_t op);
@@ -89,32 +89,32 @@ bool eg_subst_side_needs(const eg_subst_side *side, uint32_t results, uint32_t o
 /// Overwrites `out` with one text for all substitutions that are equal up to the names of
 /// variables, the direction, the order of results, and the laws of sums and products:
 /// sums and products of elements are commutative and associative, matrix products
-/// associative. These laws are not applied where they alone make both sides the same:
-/// such substitutions are instances of the laws, and differ. "" for a substitution that
-/// is too large. Fails with EGRAPH_E_MEMORY. O(n! n log n) for n <= 6 variables; more
-/// variables keep the order of their first occurrence, which finds fewer duplicates.
+/// associative. The laws are not applied when they alone make both sides the same: such a
+/// substitution is an instance of the laws and keeps its own text. "" for a substitution
+/// that is too large. Fails with EGRAPH_E_MEMORY. O(n! n log n) for n <= 6 variables;
+/// with more variables, keeps the order of first occurrence and finds fewer duplicates.
 egraph_status eg_subst_canonical(const eg_substitution *subst, egraph_allocator alloc,
                                  eg_text *out);
 
 // ---- files ----------------------------------------------------------------------------
 
-// Files are hostile: sizes, nesting and numbers are bounded, operands precede their
+// Files may be hostile: sizes, nesting and numbers are bounded, operands precede their
 // users, variables and results exist.
 
-/// Substitutions of a file, and the largest number of a variable, at most.
+/// The largest number of substitutions of a file, and the largest number of a variable.
 enum { EG_SUBST_MOST = 10000, EG_SUBST_VARIABLES = 1000000 };
 
 EG_VEC_DEFINE(eg_substitutions, eg_substitution);
 
 typedef enum eg_subst_origin {
   EG_SUBST_FROM_TASO,   // protocol buffers of TASO
-  EG_SUBST_FROM_UNITY,  // of FlexFlow: tensors of copies, rows, columns
+  EG_SUBST_FROM_UNITY,  // FlexFlow's: tensors of copies, rows, columns
   EG_SUBST_FROM_TENSAT, // texts
   EG_SUBST_ORIGINS
 } eg_subst_origin;
-/// "TASO (SOSP'19)" and so on: for the source of a rule.
+/// Returns "TASO (SOSP'19)" and so on, for the source of a rule.
 const char *eg_subst_origin_words(eg_subst_origin origin);
-/// "taso" and so on: how names of rules begin.
+/// Returns "taso" and so on, the prefix of rule names.
 const char *eg_subst_origin_prefix(eg_subst_origin origin);
 
 typedef struct eg_subst_file {
@@ -124,7 +124,7 @@ typedef struct eg_subst_file {
 
 void eg_subst_file_init(eg_subst_file *file, egraph_allocator alloc);
 void eg_subst_file_deinit(eg_subst_file *file);
-/// Reads a text or bytes in any of the formats into an empty file; `name` is for
+/// Reads a text or bytes in any of these formats into an empty file; `name` is for
 /// messages. Fails with EGRAPH_E_PARSE or EGRAPH_E_MEMORY.
 egraph_status eg_subst_file_parse(const char *name, const char *bytes, size_t size,
                                   eg_subst_file *out);

@@ -20,8 +20,8 @@ const char *eg_freedom_words(eg_freedom freedom) {
 typedef struct op_shape {
   int32_t kind;
   uint32_t operands;
-  int8_t rank;    // of results and operands; UNKNOWN: all the same; 0: see below
-  uint32_t frees; // bits of freedoms
+  int8_t rank; // rank of results and operands; UNKNOWN: all have the same; 0: see below
+  uint32_t frees; // bits of its freedoms
 } op_shape;
 
 #define BIT(id) (UINT32_C(1) << (id))
@@ -59,7 +59,7 @@ static bool is_from_to(int32_t value, int32_t least, int32_t most) {
   return value >= least && value <= most;
 }
 
-/// Why an operator has no meaning, or NULL.
+/// Returns the reason why an operator has no meaning, or NULL.
 static const char *fault_of(const eg_subst_op *op, char buffer[96]) {
   const op_shape *shape = op_shape_of(op->kind);
   const int32_t *p = op->parameter;
@@ -84,7 +84,7 @@ static const char *fault_of(const eg_subst_op *op, char buffer[96]) {
   return buffer;
 }
 
-/// The same for strides and kernels.
+/// Does the same for strides and kernels.
 static const char *fault_of_numbers(const eg_subst_op *op, char buffer[96]) {
   const int32_t *p = op->parameter;
   char name[32];
@@ -131,7 +131,7 @@ uint32_t eg_tensor_form_variable(const eg_tensor_form *form, int32_t variable) {
   return i;
 }
 
-/// True when every variable of a side is one of the other side.
+/// True when the other side has every variable of this side.
 static bool uses_variables_of(const eg_tensor_form *form, const eg_subst_side *side,
                               const eg_subst_side *other) {
   for (uint32_t i = 0; i < form->variable_count; i++)
@@ -162,8 +162,8 @@ static uint32_t constants_of(const eg_subst_side *side) {
   return count;
 }
 
-/// Constants are better made than matched: of equal sides that is the right one with more
-/// of them.
+/// Chooses the left side. Constants are better created than matched: if both sides are
+/// possible, the right side is the one with more constants.
 static const char *choose_left(eg_tensor_form *form) {
   bool can_stay = can_be_left(form, form->left, form->right);
   bool can_flip = can_be_left(form, form->right, form->left);
@@ -209,8 +209,8 @@ static void unify_ranks(rank_state *state, int8_t *a, int8_t *b) {
   set_rank(state, b, *a);
 }
 
-/// One of Iewmul's is a number, which goes with every shape; the other operand of a
-/// product with a number is one, too.
+/// True for a number: one of Iewmul is a number that fits every shape, and so is the
+/// other operand of a product with a number.
 static bool is_number_term(const eg_subst_side *side, eg_subst_tensor tensor) {
   if (tensor.op < 0) return false;
   const eg_subst_op *op = &side->ops[tensor.op];
@@ -237,7 +237,8 @@ static void rank_op(eg_tensor_form *form, const eg_subst_side *side, uint32_t in
   }
 }
 
-/// A concatenation whose rank the file does not say was found on matrices.
+/// Assumes matrices for concatenations whose rank the file does not determine: they were
+/// found on matrices.
 static void assume_matrices(eg_tensor_form *form, const eg_subst_side *side,
                             rank_state *state) {
   for (uint32_t i = 0; i < side->op_count; i++) {
@@ -272,7 +273,7 @@ static const char *infer_ranks(eg_tensor_form *form) {
 bool eg_tensor_form_flip(eg_tensor_form *form) {
   if (!can_be_left(form, form->right, form->left)) return false;
   exchange_sides(form);
-  (void)infer_ranks(form); // which has succeeded
+  (void)infer_ranks(form); // has succeeded before
   return true;
 }
 

@@ -1,8 +1,8 @@
-// How a substitution over tensors (TASO, Tensat) is written as a rule of ours: which side
-// is the left one, of what rank its variables are, what of its attributes is made
-// variable, and under which guards it stands.
+// The form in which a substitution over tensors (TASO, Tensat) is written as a rule: the
+// side that is the left one, the ranks of its variables, the attributes that are made
+// variable, and its guards.
 //
-// Files say what was found on one instance: convolutions of stride 1 with padding that
+// Files have what was found on one instance: convolutions of stride 1 with padding that
 // keeps sizes, axis 0 or 1, matrices. A form begins with exactly that. Its freedoms are
 // tried one by one (tensor_import.c).
 // SPDX-License-Identifier: Apache-2.0
@@ -36,12 +36,12 @@ typedef enum eg_freedom { EG_FREEDOM_LIST(EG_FREEDOM_ENUM) EG_FREEDOMS } eg_free
 const char *eg_freedom_words(eg_freedom freedom);
 
 typedef enum eg_guard_kind {
-  EG_GUARD_SAME_DIM,      // of variables a and b
-  EG_GUARD_SAME_GROUPS,   // of convolutions a and b
-  EG_GUARD_SAME_CHANNELS, // of convolutions a and b: channels of a group
-  EG_GUARD_ODD_KERNELS,   // of all kernels that are variables
-  EG_GUARD_SAME_SHAPE,    // of variables a and b
-  EG_GUARD_NO_GROUPS      // of all convolutions
+  EG_GUARD_SAME_DIM,      // variables a and b have the same size in dimension `dim`
+  EG_GUARD_SAME_GROUPS,   // convolutions a and b have the same number of groups
+  EG_GUARD_SAME_CHANNELS, // convolutions a and b have the same channels per group
+  EG_GUARD_ODD_KERNELS,   // all kernels that are variables have odd sizes
+  EG_GUARD_SAME_SHAPE,    // variables a and b have the same shape
+  EG_GUARD_NO_GROUPS      // all convolutions have one group
 } eg_guard_kind;
 
 /// A condition of a closed list. Convolutions are numbered as operators of the left side.
@@ -54,39 +54,40 @@ typedef struct eg_guard {
 typedef struct eg_tensor_form {
   const eg_substitution *subst;
   const eg_subst_side *left, *right; // as the rule has them
-  bool is_flipped;                   // they are the other way round in the file
+  bool is_flipped;                   // the file has the sides in the other order
   int32_t variables[EG_FORM_VARIABLES];
   uint32_t variable_count;
-  int8_t variable_ranks[EG_FORM_VARIABLES]; // EG_FORM_UNKNOWN where nothing says it
+  int8_t variable_ranks[EG_FORM_VARIABLES]; // EG_FORM_UNKNOWN when nothing determines it
   int8_t left_ranks[EG_SUBST_OPS], right_ranks[EG_SUBST_OPS];
-  bool is_kernel[EG_FORM_VARIABLES]; // or is part of one
-  uint32_t possible;                 // bits of freedoms that make a difference
-  uint32_t freedoms;                 // bits of those taken
+  bool is_kernel[EG_FORM_VARIABLES]; // the variable is a kernel or a part of one
+  uint32_t possible;                 // bits of the freedoms that make a difference
+  uint32_t freedoms;                 // bits of the freedoms taken
   eg_guard guards[2];
   uint32_t guard_count;
   const char *condition; // in addition to the guards, in the rule language; NULL: none
   egraph_math math;
 } eg_tensor_form;
 
-/// Reads the substitution (kept by reference). Returns NULL, or why it is none of tensors
-/// that our operators compute; `buffer` holds names in that reason.
+/// Reads the substitution (kept by reference). Returns NULL, or the reason why the
+/// library has no operators for it; `buffer` holds names in that reason.
 const char *eg_tensor_form_read(const eg_substitution *subst, eg_tensor_form *out,
                                 char buffer[96]);
-/// Exchanges the sides; call it before freedoms are taken and guards found. False, and no
-/// change, when the right side cannot be a left side: it is a bare variable, or lacks a
-/// variable of the left side.
+/// Exchanges the sides; call it before freedoms are taken and guards found. Returns
+/// false, without a change, when the right side cannot be a left side: it is a bare
+/// variable, or lacks a variable of the left side.
 bool eg_tensor_form_flip(eg_tensor_form *form);
-/// The index of a variable of the file; it is there.
+/// Returns the index of a variable of the file, which the form must have.
 uint32_t eg_tensor_form_variable(const eg_tensor_form *form, int32_t variable);
 int8_t eg_tensor_form_rank(const eg_tensor_form *form, const eg_subst_side *side,
                            eg_subst_tensor tensor);
-/// The guards to try, weakest first; at most EG_FORM_GUARDS.
+/// Lists the guards to try, weakest first; at most EG_FORM_GUARDS.
 uint32_t eg_tensor_form_guards(const eg_tensor_form *form, eg_guard *out);
 
 // ---- text (tensor_text.c) -----------------------------------------------------------
 
-/// Overwrites `text` with a rule file of one rule. *out_fault is NULL, or why the form
-/// has no text: sizes that cannot be said, or too long. Fails with EGRAPH_E_MEMORY.
+/// Overwrites `text` with a rule file of one rule. *out_fault is NULL, or the reason why
+/// the form has no text: it has sizes that the language cannot express, or is too long.
+/// Fails with EGRAPH_E_MEMORY.
 egraph_status eg_tensor_form_write(const eg_tensor_form *form, const char *name,
                                    const char *source, eg_text *text,
                                    const char **out_fault);

@@ -1,9 +1,9 @@
 // Substitutions over tensors (TASO, Tensat).
 //
-// First the rule is read as its file has it. When it does not hold, guards of a closed
-// list are tried, weakest first, one by one and in pairs, then those that any rule may
-// need (rewrites/lab/guards). What holds is made general: one
-// attribute after the other becomes a variable, if the rule still holds then.
+// First the rule is tried as its file has it. If it does not hold, guards of a closed
+// list are tried, weakest first, one by one and in pairs, then general guards
+// (rewrites/lab/guards). A rule that holds is generalized: one attribute after the other
+// becomes a variable, if the rule still holds then.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/owner.h"
 #include "rewrites/lab/guards/guards.h"
@@ -15,15 +15,16 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-// Guards of which pairs are tried; instances to find one, and of how many the condition
-// that is found keeps one.
+// NAMED_GUARDS: guards that are tried in pairs. GUARD_INSTANCES: instances on which a
+// guard is found. At least one of GUARD_SHARE instances must satisfy a condition that
+// is found.
 enum { NAMED_GUARDS = 16, GUARD_INSTANCES = 24, GUARD_SHARE = 4 };
 
 typedef struct attempt {
   eg_importer *in;
   eg_tensor_form form;
-  eg_text why;       // the first trial does not hold
-  eg_text condition; // that form.condition points to
+  eg_text why;       // why the first trial does not hold
+  eg_text condition; // text of form.condition
   eg_import_trial base;
 } attempt;
 
@@ -69,7 +70,7 @@ static egraph_status try_form(attempt *a, uint32_t instances, uint64_t seed,
 
 // ---- guards ---------------------------------------------------------------------------
 
-/// A guard is found on few instances, and believed on many.
+/// Tries a guard on few instances, then confirms it on many.
 static egraph_status holds_guarded(attempt *a, bool *out) {
   eg_import_trial trial;
   EG_TRY(try_form(a, GUARD_INSTANCES, 1, &trial));
@@ -79,15 +80,16 @@ static egraph_status holds_guarded(attempt *a, bool *out) {
   return EGRAPH_OK;
 }
 
-/// A rule of tensors that one number fills is none of a file whose rules are of shapes.
+/// Rejects guards on tensors filled with one number: rules of these files are
+/// about shapes.
 static egraph_status is_of_shapes(void *user, const char *guard, bool *out) {
   (void)user;
   *out = strstr(guard, "(splat") == NULL;
   return EGRAPH_OK;
 }
 
-/// Finds a condition of the general list (rewrites/lab/guards) for the rule in its
-/// present form.
+/// Finds a condition of the general list (rewrites/lab/guards) for the current form of
+/// the rule.
 static egraph_status find_condition(attempt *a, bool *out_found) {
   eg_importer *in = a->in;
   const char *fault;
@@ -141,7 +143,8 @@ static egraph_status generalize(attempt *a, uint32_t first, uint32_t end) {
   return EGRAPH_OK;
 }
 
-/// The strictest class that it keeps, and the text of it.
+/// Finds the strictest class in which the rule holds, and writes its text with
+/// that class.
 static egraph_status find_class(attempt *a, eg_import_trial *out) {
   static const egraph_math classes[] = {EGRAPH_MATH_EXACT, EGRAPH_MATH_ASSOCIATIVE,
                                         EGRAPH_MATH_FAST};
@@ -167,8 +170,7 @@ static egraph_status describe_form(attempt *a, eg_text *out) {
   return eg_text_status(out);
 }
 
-/// As in the file, in the operators that our rules are written with: what it says beyond
-/// that is ours.
+/// Checks whether rules imply the rule with its first freedoms only.
 static egraph_status check_implied(attempt *a, eg_implied *out, eg_text *names) {
   EG_LOCAL(eg_rules_own, trial, a->in->alloc);
   eg_import_trial held;
@@ -197,7 +199,7 @@ static egraph_status add_general(attempt *a) {
   eg_import_trial trial;
   EG_TRY(generalize(a, EG_FREE_STRIDE, EG_FREEDOMS));
   EG_TRY(find_class(a, &trial));
-  if (trial != EG_TRIAL_HOLDS) { // some freedom was believed too early
+  if (trial != EG_TRIAL_HOLDS) { // a freedom was accepted too early
     a->form.freedoms = 0;
     EG_TRY(find_class(a, &trial));
   }
@@ -230,7 +232,7 @@ egraph_status eg_import_tensors(eg_importer *in) {
   if (fault != NULL) return eg_import_decide(in, EG_IMPORT_FOREIGN, fault);
   EG_TRY(try_form(&a, EG_VERIFY_INSTANCES, 1, &a.base));
   if (a.base == EG_TRIAL_NO_INSTANCES && eg_tensor_form_flip(&a.form))
-    EG_TRY(try_form(&a, EG_VERIFY_INSTANCES, 1, &a.base)); // the other side may be easier
+    EG_TRY(try_form(&a, EG_VERIFY_INSTANCES, 1, &a.base)); // the other way may hold
   if (a.base == EG_TRIAL_HOLDS) return judge_true(&a);
   EG_TRY(eg_text_append(&a.why, eg_text_of(&in->detail)));
   if (a.base != EG_TRIAL_DIFFERENT)

@@ -1,21 +1,21 @@
-// Terms that are shared are written out; the first operand of a sum on the left is named
-// (as ?t0 ...), because sums are of equal shapes in the files and broadcast with us.
+// Writes shared terms in full. Names the first operand of a sum on the left (?t0 ...): in
+// the files, operands of sums have equal shapes; in this language they may broadcast.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/import/tensor_form.h"
 
 #include <inttypes.h>
 
-// Terms that are shared are written out, which may be many.
+// Largest length of a text: shared terms are written in full and may be many.
 enum { MAX_TEXT = 1 << 14 };
 
 typedef struct writer {
   const eg_tensor_form *form;
-  const eg_subst_side *side; // being written
+  const eg_subst_side *side; // side being written
   eg_text *text;
   const char *fault;
-  bool is_named[EG_SUBST_OPS]; // of the left side: ?t<i> has been written
-  bool axis_is_free;           // sizes of parts, along an axis that is a variable
-  uint32_t depth;              // of sizes that are said by others
+  bool is_named[EG_SUBST_OPS]; // ?t<i> of the left side has been written
+  bool axis_is_free;           // sizes of parts along an axis that is a variable
+  uint32_t depth;              // nesting of sizes that other sizes determine
 } writer;
 
 static bool has_freedom(const writer *w, eg_freedom freedom) {
@@ -46,15 +46,15 @@ static bool is_constant_op(int32_t kind) {
 
 // ---- constants ------------------------------------------------------------------------
 
-/// Where a constant is used, which says how large it is.
+/// The use of a constant, which determines its size.
 typedef struct use {
   bool is_known;
   eg_subst_tensor sibling, convolved, multiplied;
   bool has_sibling, has_convolved, has_multiplied;
-  uint32_t place; // of the constant in the product: 0 or 1
+  uint32_t place; // position of the constant in the product: 0 or 1
 } use;
 
-/// Follows the constant to the operator that decides its size.
+/// Follows the constant to the operator that determines its size.
 static use use_of(const writer *w, int32_t constant) {
   use found = {.is_known = false};
   for (int32_t i = constant + 1; i < (int32_t)w->side->op_count; i++) {
@@ -104,7 +104,7 @@ static egraph_status write_two_dims(writer *w, const char *head, eg_subst_tensor
   return eg_text_append(w->text, tail);
 }
 
-/// The first operand that has the size of the result.
+/// Returns the first operand that has the size of the result.
 static eg_subst_tensor sized_operand(const writer *w, const eg_subst_op *op) {
   const eg_subst_op *first = op_of(w, op->inputs[0]);
   bool is_two = op->kind == EG_SUBST_ADD || op->kind == EG_SUBST_MUL;
@@ -138,7 +138,7 @@ static egraph_status write_variable_dim(writer *w, eg_subst_tensor tensor, int32
   return eg_text_printf(w->text, "%" PRId32 ")", rank == 2 ? axis - 2 : axis);
 }
 
-/// The sizes of the halves that a split makes: what was last joined along its axis, or
+/// Finds the sizes of the halves of a split: the parts last joined along its axis, or
 /// equal halves.
 static bool find_halves(const writer *w, eg_subst_tensor tensor, int32_t axis,
                         eg_subst_tensor halves[2], int32_t *out_axis) {
@@ -196,7 +196,8 @@ static egraph_status write_op_dim(writer *w, eg_subst_tensor tensor, int32_t axi
   return write_dim(w, sized_operand(w, op), axis);
 }
 
-// Two constants may each say the size of the other.
+// Writes a size. The depth is limited because two constants may determine each
+// other's size.
 static egraph_status write_dim(writer *w, eg_subst_tensor tensor, int32_t axis) {
   int8_t rank = eg_tensor_form_rank(w->form, w->side, tensor);
   if (w->depth == 2 * EG_SUBST_OPS)
@@ -269,8 +270,8 @@ static uint32_t first_conv(const eg_subst_side *side) {
   return i;
 }
 
-/// Files do not say groups: a group count is the channels of the image over the channels
-/// of a kernel.
+/// Writes a group count. Files do not have it: it is the channels of the image divided by
+/// the channels of a kernel.
 static egraph_status write_group(writer *w, uint32_t index) {
   const eg_subst_op *op = &w->side->ops[index];
   bool is_one = has_guard(w, EG_GUARD_NO_GROUPS);
@@ -301,7 +302,7 @@ static egraph_status write_axis(writer *w, eg_subst_tensor self) {
   return eg_text_printf(w->text, " :axis %d", is_from_end ? axis - rank : axis);
 }
 
-/// Zeros around a kernel, the odd one behind it.
+/// Pads a kernel with zeros; an odd zero goes behind it.
 static egraph_status write_enlarge(writer *w, const eg_subst_op *op) {
   int32_t size[2] = {op->parameter[EG_SUBST_PM_KERNEL_H],
                      op->parameter[EG_SUBST_PM_KERNEL_W]};
@@ -342,7 +343,7 @@ static egraph_status write_one(writer *w, int32_t index) {
   return eg_text_append(w->text, ")");
 }
 
-/// "(conv :strides [1 1]", and so on.
+/// Writes "(conv :strides [1 1]", and so on.
 static egraph_status write_tensor_head(writer *w, eg_subst_tensor self) {
   const eg_subst_op *op = op_of(w, self);
   switch (op->kind) {
@@ -387,7 +388,8 @@ static egraph_status write_split(writer *w, eg_subst_tensor self) {
   return eg_text_append(w->text, "]");
 }
 
-/// True when the left side names it: an operand of a sum whose shape is spoken of.
+/// True when the left side must name it: it is an operand of a sum, and conditions
+/// mention its shape.
 static bool is_operand_of_sum(const writer *w, int32_t index) {
   if (!is_left(w) || has_freedom(w, EG_FREE_SHAPES)) return false;
   for (uint32_t i = 0; i < w->side->op_count; i++) {
@@ -398,7 +400,8 @@ static bool is_operand_of_sum(const writer *w, int32_t index) {
   return false;
 }
 
-// Recursion ends after EG_SUBST_OPS: operands precede the operators that use them.
+// Writes a tensor. The recursion is at most EG_SUBST_OPS deep: operands precede
+// their users.
 static egraph_status write_tensor(writer *w, eg_subst_tensor tensor) {
   if (has_ended(w)) return EGRAPH_OK;
   if (tensor.op < 0) return eg_text_printf(w->text, "?x%" PRId32, -tensor.op);
@@ -455,7 +458,7 @@ static void write_name(writer *w, eg_subst_tensor tensor) {
                  tensor.op < 0 ? -tensor.op : tensor.op);
 }
 
-/// " (= size size)", unless it goes without saying or cannot be said.
+/// Writes " (= size size)", unless the equality is trivial or cannot be expressed.
 static void write_same_dim(writer *w, eg_subst_tensor a, eg_subst_tensor b, int32_t dim) {
   size_t start = w->text->chars.len;
   const char *fault = w->fault;
@@ -545,7 +548,7 @@ static egraph_status write_guard(writer *w, const eg_guard *guard) {
     write_name(w, a);
     write_name(w, b);
     return eg_text_append(w->text, ")");
-  case EG_GUARD_NO_GROUPS: break; // is what an attribute that is left out says
+  case EG_GUARD_NO_GROUPS: break; // expressed by leaving the attribute out
   }
   return EGRAPH_OK;
 }

@@ -1,9 +1,10 @@
-// Substitutions of Unity, as rules with parallel operators.
+// Writes substitutions of Unity as rules with parallel operators.
 //
-// Their tensors have three dimensions: copies, rows, columns. What treats copies as
-// copies has a meaning on a mesh: replicate and reduce along them, partition and combine
-// along the others. The rest are tiles and stacks of copies. On which axis of a mesh a
-// parallel operator works is not said; axes are tried until the layouts fit.
+// Their tensors have three dimensions: copies, rows, columns. A substitution has a
+// meaning on a mesh when it replicates and reduces along copies only, and partitions and
+// combines along the other dimensions. The other substitutions are about tiles and stacks
+// of copies. The files do not name the mesh axis of a parallel operator; axes are tried
+// until the layouts fit.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/import/unity.h"
 
@@ -14,7 +15,7 @@
 
 // ---- text ---------------------------------------------------------------------------
 
-// Terms that are shared are written out, which may be many.
+// Largest length of a text: shared terms are written in full and may be many.
 enum { MAX_TEXT = 1 << 14 };
 
 typedef struct writer {
@@ -31,7 +32,8 @@ static bool is_parallel(const eg_subst_op *op) {
   return op->kind >= EG_SUBST_PARTITION && op->kind <= EG_SUBST_REDUCE;
 }
 
-/// Why an operator has none, or NULL. Dimensions of tiles are 0, 1, 2, with one meaning.
+/// Returns the reason why an operator has no meaning, or NULL. Dimensions of tiles are 0,
+/// 1, 2 and are equivalent.
 static const char *fault_of(const eg_subst_op *op, bool as_tiles) {
   int32_t dim = op->parameter[EG_SUBST_PM_PARALLEL_DIM],
           axis = op->parameter[EG_SUBST_PM_AXIS];
@@ -100,7 +102,7 @@ typedef struct sized {
   eg_subst_tensor tensor;
 } sized;
 
-/// The first of the dimensions copies, rows, columns that tensors have.
+/// Returns the first of the dimensions copies, rows, columns that tensors have.
 static int first_dim(const writer *w) { return w->form->as_tiles ? 0 : 1; }
 
 static egraph_status write_dim(writer *w, const eg_subst_side *side,
@@ -122,7 +124,7 @@ static egraph_status write_dim(writer *w, const eg_subst_side *side,
   if (w->is_too_long) return EGRAPH_OK;
   if (tensor.op < 0) return eg_text_printf(w->text, "(dim ?x%d %d)", -tensor.op, dim);
   const eg_subst_op *op = &side->ops[tensor.op];
-  int along = dim + first_dim(w); // as the file counts
+  int along = dim + first_dim(w); // in the numbering of the file
   bool is_cut = op->parameter[EG_SUBST_PM_AXIS] == along;
   bool is_moved = op->parameter[EG_SUBST_PM_PARALLEL_DIM] == along && w->form->as_tiles;
   if (op->kind == EG_SUBST_LINEAR && along == 2)
@@ -168,7 +170,7 @@ static egraph_status write_parallel(writer *w, const eg_subst_side *side, int32_
   return eg_text_append(w->text, is_second ? " :axis b" : " :axis a");
 }
 
-/// "(matmul :transB 1", and so on.
+/// Writes "(matmul :transB 1", and so on.
 static egraph_status write_unity_head(writer *w, const eg_subst_side *side,
                                       eg_subst_tensor tensor) {
   const eg_subst_op *op = &side->ops[tensor.op];
@@ -188,7 +190,7 @@ static egraph_status write_unity_head(writer *w, const eg_subst_side *side,
   }
 }
 
-/// Half of an operand along a dimension.
+/// Writes half of an operand along a dimension.
 static egraph_status write_half(writer *w, const eg_subst_side *side, eg_subst_tensor of,
                                 int dim, int index) {
   EG_TRY(
@@ -220,7 +222,8 @@ static egraph_status write_tiles(writer *w, const eg_subst_side *side,
   return eg_text_append(w->text, ")");
 }
 
-// Recursion ends after EG_SUBST_OPS: operands precede the operators that use them.
+// Writes a tensor. The recursion is at most EG_SUBST_OPS deep: operands precede
+// their users.
 static egraph_status write_tensor(writer *w, const eg_subst_side *side,
                                   eg_subst_tensor tensor) {
   w->is_too_long = w->is_too_long || w->text->chars.len > MAX_TEXT;
@@ -245,7 +248,7 @@ static void write_side(writer *w, const char *clause, const eg_subst_side *side)
   eg_text_append(w->text, ")");
 }
 
-/// " (= size size)" for both dimensions, unless that goes without saying.
+/// Writes " (= size size)" for both dimensions, unless the equality is trivial.
 static void write_same_shape(writer *w, sized a, sized b) {
   for (int dim = 0; dim + first_dim(w) < 3; dim++) {
     size_t start = w->text->chars.len;
@@ -264,7 +267,8 @@ static void write_same_shape(writer *w, sized a, sized b) {
   }
 }
 
-/// Sums and products are of equal shapes there: nothing is broadcast.
+/// Requires equal shapes for operands of sums and products: in these files nothing
+/// is broadcast.
 static void write_same_operands(writer *w, const eg_subst_side *side) {
   for (uint32_t i = 0; i < side->op_count; i++) {
     const eg_subst_op *op = &side->ops[i];
@@ -273,7 +277,8 @@ static void write_same_operands(writer *w, const eg_subst_side *side) {
   }
 }
 
-/// The copies of an operand and of a weight are products of their own.
+/// Requires equal numbers of copies of operand and weight: each copy is a product of
+/// its own.
 static void write_same_copies(writer *w, const eg_subst_side *side) {
   for (uint32_t i = 0; i < side->op_count && w->form->as_tiles; i++) {
     const eg_subst_op *op = &side->ops[i];
@@ -283,7 +288,7 @@ static void write_same_copies(writer *w, const eg_subst_side *side) {
   }
 }
 
-/// Some substitutions hold for operands of matching sizes only.
+/// Requires equal shapes of results: some substitutions hold for matching sizes only.
 static void write_same_results(writer *w) {
   const eg_subst_side *left = &w->rule->left, *right = &w->rule->right;
   for (uint32_t i = 0; i < w->rule->result_count; i++)
@@ -352,7 +357,7 @@ egraph_status eg_unity_write(const eg_substitution *rule, uint32_t number,
 
 enum { MAX_PARALLEL = 8, TILE_INSTANCES = 24 };
 
-/// The next choice of axes; false after the last.
+/// Moves to the next choice of axes; returns false after the last.
 static bool next_axes(eg_unity_form *form, uint32_t count) {
   if (count < 2 ||
       (form->axes == EG_UNITY_TWO_AXES && ++form->second >> (count - 1) != 0))
@@ -372,9 +377,9 @@ static egraph_status try_form(eg_importer *in, const eg_unity_form *form,
   return eg_import_decide(in, EG_IMPORT_FOREIGN, "is too large");
 }
 
-/// Tries the substitution as published, then under the guard that sizes are the same;
-/// sides that differ may do so only in numbers that are not finite. A guard that nothing
-/// satisfies is none.
+/// Tries the substitution as published, then with the guard that sizes are the same.
+/// Sides may differ in numbers that are not finite (class fast). A guard that no instance
+/// satisfies does not count.
 static egraph_status try_guards(eg_importer *in, eg_unity_form *form,
                                 eg_import_trial *out) {
   static const egraph_math classes[] = {EGRAPH_MATH_ASSOCIATIVE, EGRAPH_MATH_FAST};
@@ -391,8 +396,8 @@ static egraph_status try_guards(eg_importer *in, eg_unity_form *form,
   return eg_import_decide(in, EG_IMPORT_REFUTED, eg_text_of(&first));
 }
 
-/// A substitution without a meaning on a mesh may still be true or false of its values; a
-/// true one becomes no rule.
+/// Judges a substitution without a meaning on a mesh as tiles. If it is true, it still
+/// becomes no rule.
 static egraph_status judge_tiles(eg_importer *in, const char *fault) {
   eg_unity_form form = {.as_tiles = true};
   eg_import_trial trial;
@@ -416,7 +421,7 @@ egraph_status eg_import_unity(eg_importer *in) {
   if (count > MAX_PARALLEL)
     return eg_import_decide(in, EG_IMPORT_FOREIGN, "has too many parallel operators");
   EG_LOCAL(eg_text, why,
-           in->alloc); // of the first choice: most substitutions mean one axis
+           in->alloc); // text of the first choice: most substitutions mean one axis
   eg_unity_form form = {.axes = EG_UNITY_ONE_AXIS};
   do {
     eg_import_trial trial;
