@@ -14,11 +14,11 @@ enum { SECOND_POINT = 2, MORE_POINTS = 2, MAX_SUBTERMS = 32 };
 
 // ---- floating-point numbers -----------------------------------------------------
 
-// Terms that are equal in the field because of the signs of its numbers, or because of
-// how it extends a function, may differ in floating point.
+// Sifts candidates. Terms that are equal in the field because of the signs of its
+// numbers, or because of how the field extends a function, may differ in floating point.
 
-/// Numbers from `least` on, `step` apart or (0) any. Ranges cover both signs, one sign,
-/// ties, small and large numbers.
+/// Random numbers from `least` on, in steps of `step` (0: any). Ranges cover both signs,
+/// one sign, ties, small and large numbers.
 typedef struct number_range {
   double least, width, step;
 } number_range;
@@ -33,7 +33,7 @@ typedef struct evaluation {
   uint64_t seed;
 } evaluation;
 
-/// Fills a leaf; a leaf has the same numbers in every term.
+/// Fills the tensor of a leaf; a leaf has the same numbers in every term.
 static egraph_status fill_leaf(evaluation *e, uint32_t number, eg_tensor *out) {
   const eg_family_leaf *leaf = &eg_term_space_family(e->space)->leaves[number];
   const number_range *range = e->range;
@@ -52,7 +52,7 @@ static egraph_status fill_leaf(evaluation *e, uint32_t number, eg_tensor *out) {
 static egraph_status compute_term(evaluation *e, const eg_space_term *term,
                                   eg_tensor *out);
 
-/// At most EG_TERM_MAX_SIZE deep.
+/// Runs an operator on its operands. The recursion is at most EG_TERM_MAX_SIZE deep.
 static egraph_status run_operator(evaluation *e, const eg_space_term *term,
                                   eg_tensor *out) {
   const eg_variant *v = eg_term_space_variant(e->space, term->variant);
@@ -133,10 +133,10 @@ typedef struct sieve {
   eg_term_space *space;
   eg_values left, right;
   eg_text text;
-  eg_flatmap seen; // hash of the text of a candidate
+  eg_flatmap seen; // hash of a candidate's text
   eg_values hashes;
   eg_candidates *out;
-  size_t first; // of this sifting in `out`
+  size_t first; // first candidate of this sifting in `out`
   eg_candidate_counts *counts;
 } sieve;
 EG_OWNER_DEFINE_STATIC(sieve, (eg_values, left, right, hashes), (eg_text, text),
@@ -158,7 +158,7 @@ typedef struct subterms {
   uint32_t count;
 } subterms;
 
-// At most EG_TERM_MAX_SIZE deep.
+// Lists a term and its subterms. The recursion is at most EG_TERM_MAX_SIZE deep.
 static void list_below(const eg_term_space *space, uint32_t term, subterms *out) {
   if (term == EG_TERM_NONE) return;
   const eg_space_term *t = eg_term_space_at(space, term);
@@ -174,8 +174,8 @@ static void list_below(const eg_term_space *space, uint32_t term, subterms *out)
   if (out->count < MAX_SUBTERMS) out->terms[out->count++] = term;
 }
 
-/// Operators and constants of a side; the whole of it too where it is kept (a variable in
-/// its place would be the rule's other side alone).
+/// Lists operators and constants of a side, and the whole side if it is kept (with a
+/// variable in place of the whole, the rule would be the other side alone).
 static void list_of(const eg_term_space *space, eg_term_code code, subterms *out) {
   eg_space_term term;
   out->count = 0;
@@ -210,8 +210,8 @@ static bool same_hash(const void *user, uint32_t id, const void *key) {
   return ((const sieve *)user)->hashes.data[id] == *(const uint64_t *)key;
 }
 
-/// Adds a candidate unless one of the same text exists. Texts are compared by 64 bits of
-/// hash: a clash would lose a candidate, with a probability of n^2 / 2^65.
+/// Adds a candidate unless there is one with the same text. Texts are compared by 64-bit
+/// hashes: a collision loses a candidate, with a probability of n^2 / 2^65.
 static egraph_status add_candidate(sieve *s, const eg_draft *draft) {
   eg_text_clear(&s->text);
   EG_TRY(eg_draft_print_sides(draft, &s->text));

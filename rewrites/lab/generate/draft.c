@@ -13,8 +13,8 @@ static const eg_family_leaf *leaf_of(const eg_term_space *space, uint32_t leaf) 
   return &eg_term_space_family(space)->leaves[leaf];
 }
 
-/// A variable of the left side that is no constant; var_count where there is none, or
-/// none of that shape (NULL: any).
+/// Finds a variable of the left side that is not a constant and has the shape (NULL:
+/// any); returns var_count when there is none.
 static uint32_t find_variable(const eg_term_space *space, const eg_space_term *left,
                               const eg_type *shape) {
   uint32_t i = 0;
@@ -26,8 +26,8 @@ static uint32_t find_variable(const eg_term_space *space, const eg_space_term *l
   return i;
 }
 
-/// True when the left side binds every variable of the right side. Missing constants can
-/// be made where they are numbers, or where a variable has their shape.
+/// True when the left side binds every variable of the right side. The right side can
+/// create a missing constant when it is a scalar, or when a variable has its shape.
 static bool binds(const eg_term_space *space, const eg_space_term *left,
                   const eg_space_term *right) {
   const eg_family *family = eg_term_space_family(space);
@@ -50,7 +50,7 @@ bool eg_draft_of(const eg_term_space *space, eg_term_code a, eg_term_code b,
   bool a_binds = binds(space, &first, &second), b_binds = binds(space, &second, &first);
   const eg_family *family = eg_term_space_family(space);
   if (!a_binds && !b_binds) return false;
-  // From the side that has the constants, so that they are conditions.
+  // Start from the side that has the constants, so that they become conditions.
   bool a_fills = (second.leaves & ~first.leaves & family->constants) != 0;
   bool b_fills = (first.leaves & ~second.leaves & family->constants) != 0;
   bool is_better = a_fills == b_fills ? first.size >= second.size : b_fills;
@@ -59,7 +59,7 @@ bool eg_draft_of(const eg_term_space *space, eg_term_code a, eg_term_code b,
                     .left = from_a ? a : b,
                     .right = from_a ? b : a,
                     .class_text = "fast"};
-  // A constant alone is no pattern.
+  // A constant alone is not a valid pattern.
   return (from_a ? first : second).size > 0;
 }
 
@@ -79,7 +79,7 @@ static const eg_attrs *attrs_of(const eg_draft *draft, const eg_space_term *term
 
 // ---- groups ---------------------------------------------------------------------
 
-/// The value as text; false where it is too long to be compared.
+/// Writes the value as text; *out_fits is false when it is too long to compare.
 static egraph_status print_slot(const eg_attrs *attrs, uint16_t slot, eg_text *text,
                                 bool *out_fits) {
   eg_text_clear(text);
@@ -117,7 +117,8 @@ typedef struct listing {
   eg_text *text;
 } listing;
 
-/// Operands first. At most EG_TERM_MAX_SIZE deep.
+/// Lists the attribute values of a term, those of operands first. The recursion is at
+/// most EG_TERM_MAX_SIZE deep.
 static egraph_status list_slots(const listing *l, const eg_space_term *term) {
   if (term->variant == EG_TERM_NONE) return EGRAPH_OK;
   const uint32_t operands[2] = {term->a, term->b};
@@ -165,19 +166,20 @@ static uint32_t variable_of(const eg_space_term *left, uint32_t leaf) {
   return 0;
 }
 
-/// The state of writing a side.
+/// The state while a side is written.
 typedef struct printer {
   const eg_draft *draft;
-  eg_space_term left; // of the rule
+  eg_space_term left; // left side of the rule
   eg_text *out, *scratch;
   const char *const *lifted;     // by place; NULL: by groups
-  uint32_t named;                // bits of operators
-  uint32_t place, next_operator; // numbers
-  bool is_shape;                 // of values only symbols are written, and `detail`
+  uint32_t named;                // bits of the operators that get a name
+  uint32_t place, next_operator; // next numbers
+  bool is_shape; // of values, only symbols and the details of `detail` are written
   eg_draft_detail detail;
 } printer;
 
-/// Finds the text that the value at the next place is lifted to; NULL: it is not lifted.
+/// Finds the text that replaces the value at the next place; NULL: the value is
+/// not lifted.
 static egraph_status find_lifted(printer *p, const eg_attrs *attrs, uint16_t slot,
                                  bool usual, const char **out) {
   static const char *const NAMES[EG_DRAFT_GROUPS] = {
@@ -214,7 +216,7 @@ static egraph_status print_attributes(printer *p, const eg_attrs *attrs) {
   return EGRAPH_OK;
 }
 
-/// Appends the number of a constant, or the text that it is lifted to.
+/// Appends the number of a constant, or the text that replaces it.
 static void print_number(printer *p, const eg_family_leaf *leaf) {
   const char *lifted = p->lifted != NULL ? p->lifted[p->place] : NULL;
   p->place++;
@@ -269,7 +271,7 @@ static egraph_status print_operator(printer *p, const eg_space_term *term) {
   return eg_text_append(p->out, ")");
 }
 
-// At most EG_TERM_MAX_SIZE deep.
+// Appends a term. The recursion is at most EG_TERM_MAX_SIZE deep.
 static egraph_status print_subterm(printer *p, const eg_space_term *term) {
   if (term->variant == EG_TERM_NONE) {
     print_variable(p, term);
@@ -286,7 +288,7 @@ static egraph_status print_subterm(printer *p, const eg_space_term *term) {
   return eg_text_append(p->out, is_named ? ")" : "");
 }
 
-/// Appends one side; `how` says what is written of values.
+/// Appends one side; `how` selects how values are written.
 static egraph_status print_side(const eg_draft *draft, bool is_left, const printer *how,
                                 eg_text *out) {
   EG_LOCAL(eg_text, scratch, out->chars.alloc);
@@ -324,7 +326,8 @@ egraph_status eg_draft_print_shape(const eg_draft *draft, eg_draft_detail detail
 static egraph_status list_places(const eg_draft *draft, const eg_space_term *left,
                                  const eg_space_term *term, eg_draft_places *out);
 
-/// Places are listed as print_leaf and print_operator write them.
+/// Appends the places of a leaf, in the order in which print_leaf and print_operator
+/// write them.
 static egraph_status list_leaf(const eg_draft *draft, const eg_space_term *left,
                                uint32_t number, eg_draft_places *out) {
   uint16_t slot;
@@ -336,7 +339,7 @@ static egraph_status list_leaf(const eg_draft *draft, const eg_space_term *left,
                             .value = &leaf_of(draft->space, number)->fill});
 }
 
-// At most EG_TERM_MAX_SIZE deep.
+// Appends the places of a term. The recursion is at most EG_TERM_MAX_SIZE deep.
 static egraph_status list_places(const eg_draft *draft, const eg_space_term *left,
                                  const eg_space_term *term, eg_draft_places *out) {
   if (term->variant == EG_TERM_NONE) return list_leaf(draft, left, term->a, out);
@@ -380,7 +383,7 @@ static void print_same_shapes(const eg_draft *draft, const eg_space_term *left,
       if (!eg_type_same_shape(type_of_var(draft, left, i), type_of_var(draft, left, k)))
         continue;
       eg_text_printf(out, " (same-shape ?x%" PRIu32 " ?x%" PRIu32 ")", i + 1, k + 1);
-      break; // chains say it of all
+      break; // one chain covers all variables
     }
 }
 
@@ -398,8 +401,8 @@ static void print_kernels(const eg_draft *draft, const eg_space_term *left,
   }
 }
 
-/// Appends that a variable is a constant of any number, which broadcasts as the constant
-/// of the instance does.
+/// Appends conditions that a variable is a constant of any number and broadcasts like the
+/// constant of the instance.
 static void print_any_number(const eg_draft *draft, const eg_space_term *left,
                              uint32_t var, eg_text *out) {
   uint32_t to = find_variable(draft->space, left, NULL);
@@ -408,7 +411,7 @@ static void print_any_number(const eg_draft *draft, const eg_space_term *left,
   eg_text_printf(out, " (broadcasts-to ?x%" PRIu32 " ?x%" PRIu32 ")", var + 1, to + 1);
 }
 
-/// Appends which variables are constants.
+/// Appends conditions that say which variables are constants.
 static void print_constants(const eg_draft *draft, const eg_space_term *left,
                             eg_text *out) {
   uint32_t splats = draft->lift != NULL ? draft->lift->splats : 0;
@@ -462,7 +465,7 @@ static void print_guard(const eg_draft *draft, const eg_space_term *left, eg_tex
     eg_text_append(out, ")");
     return;
   }
-  out->chars.len = before; // no conditions
+  out->chars.len = before; // there are no conditions
   out->chars.data[before] = '\0';
 }
 

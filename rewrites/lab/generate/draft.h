@@ -1,18 +1,18 @@
-// The draft of a rule: two terms of one value, with the values of the instance that the
-// rule generalizes.
+// The draft of a rule: two terms with one value, and the attribute values of the instance
+// that the rule generalizes.
 //
-// Leaves become variables, and constants become variables whose elements are all that
-// number; the right side makes a constant that the left side does not have. An attribute
-// value of the left side is kept, or lifted: a variable replaces it wherever an attribute
-// of that name has the value. Guards are further conditions.
+// Leaves become variables, and constants become variables all of whose elements are that
+// number; a constant that only the right side has is created there by a `fill`. An
+// attribute value of the left side is kept, or lifted: a variable replaces it wherever an
+// attribute of that name has the value. Guards are further conditions.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_GENERATE_DRAFT_H
 #define EG_REWRITES_GENERATE_DRAFT_H
 
 #include "rewrites/lab/generate/term_space.h"
 
-/// Conditions of a rule on top of those of its constants. State files have their numbers,
-/// so new ones come last.
+/// The conditions of a rule in addition to those of its constants. State files contain
+/// these numbers, so new guards are added at the end.
 typedef enum eg_guard {
   EG_GUARD_NONE,
   EG_GUARD_FLOAT,
@@ -20,10 +20,10 @@ typedef enum eg_guard {
   EG_GUARD_RANK,
   EG_GUARD_RANK_FLOAT,
   EG_GUARD_RANK_SAME_SHAPE,
-  EG_GUARD_KERNEL,     // ranks, kernel sizes
-  EG_GUARD_BROADCASTS, // constants broadcast to the first variable that is none
+  EG_GUARD_KERNEL,     // on ranks and kernel sizes
+  EG_GUARD_BROADCASTS, // constants broadcast to the first variable that is no constant
   EG_GUARD_BROADCASTS_FLOAT,
-  EG_GUARD_VALUES, // of attributes
+  EG_GUARD_VALUES, // on values of attributes
   EG_GUARD_SHAPES,
   EG_GUARD_COUNT
 } eg_guard;
@@ -34,12 +34,12 @@ enum { EG_DRAFT_GROUPS = 16, EG_DRAFT_VALUE = 48 };
 typedef struct eg_draft_group {
   const char *name;
   char value[EG_DRAFT_VALUE];
-  bool is_default; // of its attributes: not written unless it is lifted
+  bool is_default; // written only when lifted: the value is the default of its attributes
   bool on_left, on_right;
 } eg_draft_group;
 
-/// An attribute of an operator of a side, a `fill` that makes a constant among them.
-/// Places are numbered as they are written.
+/// An attribute of an operator of a side, including a `fill` that creates a constant.
+/// Places are numbered in writing order.
 typedef struct eg_draft_place {
   eg_op op;
   uint16_t slot;
@@ -48,42 +48,44 @@ typedef struct eg_draft_place {
 } eg_draft_place;
 EG_VEC_DEFINE(eg_draft_places, eg_draft_place);
 
-/// Texts that replace values of the instance, and further conditions: for drafts whose
+/// Texts that replace values of the instance, and further conditions, for drafts whose
 /// attributes are computed (infer.h).
 typedef struct eg_lift {
   const char *const *left, *const *right; // by place; NULL: the value of the instance
-  uint32_t named;                         // bits of operators of the left side: "?t1"
-  uint32_t splats;                        // bits of variables: constants of any number
-  const char *conditions;                 // "" or " (...) ..."
+  uint32_t named;         // bits of operators of the left side that get a name: "?t1"
+  uint32_t splats;        // bits of variables that are constants of any number
+  const char *conditions; // "" or " (...) ..."
 } eg_lift;
 
 typedef struct eg_draft {
   const eg_term_space *space;
-  eg_term_code left, right; // every leaf of the right side is one of the left
+  eg_term_code left, right; // every leaf of the right side also occurs on the left
   eg_draft_group groups[EG_DRAFT_GROUPS];
-  uint32_t group_count; // groups that can be lifted: they occur on the left
-  uint32_t lifted;      // bits of groups
-  const eg_lift *lift;  // instead of groups; may be NULL
+  uint32_t group_count; // number of groups that can be lifted: they occur on the left
+  uint32_t lifted;      // bits of the groups that are lifted
+  const eg_lift *lift;  // used instead of the groups; may be NULL
   eg_guard guard;
-  const char *class_text; // "exact"
+  const char *class_text; // for example "exact"
   bool both_ways;
 } eg_draft;
 
-/// A draft of two terms with nothing lifted, in the direction in which every variable is
-/// bound, from the larger term where both are. False where there is no direction.
+/// Makes a draft of two terms with nothing lifted, in the direction in which every
+/// variable is bound; if both directions do, from the larger term. Returns false when
+/// none does.
 bool eg_draft_of(const eg_term_space *space, eg_term_code a, eg_term_code b,
                  eg_draft *out);
 /// True when the rule can be used backwards, too: both sides have the same variables.
 bool eg_draft_can_turn(const eg_draft *draft);
-/// Bits of groups of values that are the defaults of their attributes, or that are not.
+/// Returns bits of the groups whose values are (or are not) the defaults of
+/// their attributes.
 uint32_t eg_draft_groups_of(const eg_draft *draft, bool are_defaults);
 /// Lists the groups. Fails with EGRAPH_E_MEMORY only.
 egraph_status eg_draft_list_groups(eg_draft *draft);
 /// Appends the places of one side. Fails with EGRAPH_E_MEMORY only.
 egraph_status eg_draft_list_places(const eg_draft *draft, eg_term_code side,
                                    eg_draft_places *out);
-/// Appends both sides without values of attributes, symbols apart: drafts of one shape
-/// read alike. NUMBERS says what numbers constants are, LENGTHS also how long lists are.
+/// Appends both sides without attribute values other than symbols: drafts of one shape
+/// read alike. NUMBERS adds the numbers of constants, LENGTHS also the lengths of lists.
 typedef enum eg_draft_detail {
   EG_DRAFT_OPERATORS,
   EG_DRAFT_NUMBERS,

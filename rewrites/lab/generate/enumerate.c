@@ -1,13 +1,13 @@
-// Enumerates the terms of one size over those that are kept.
+// Enumerates the terms of one size over the kept terms.
 //
 // A term of size k over a and b has k - 1 operators in a and b together: their sizes add
 // up to k - 1 and they share nothing, or one contains the other one's operator, or (k =
-// 4) two of size 2 share one. The fingerprint of a term is <weights, value> mod p. Where
-// an operator is linear in its first operand, that is <c, a> + rest, and c is computed
-// once for all a.
+// 4) two of size 2 share one. The fingerprint of a term is <weights, value> mod p. For an
+// operator that is linear in its first operand a, it equals <c, a> + rest, and c is
+// computed once for all a.
 //
-// Jobs make terms on any number of threads; their terms are compared in the order of
-// jobs.
+// Jobs make terms on any number of threads; their terms are compared in the order
+// of jobs.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <inttypes.h>
@@ -33,17 +33,17 @@ typedef struct job {
   job_kind kind;
   uint8_t size_a, size_b;
   uint32_t typed;      // UNARY, CROSS
-  uint32_t begin, end; // UNARY: places of a in its bucket; CROSS: of b; OVERLAP: terms
+  uint32_t begin, end; // UNARY: positions of a in its bucket; CROSS: of b; OVERLAP: terms
 } job;
 EG_VEC_DEFINE(jobs, job);
 
-/// Terms by size and type, and of size 2 by the operators that they have.
+/// Terms by size and type; terms of size 2 also by their operators.
 typedef struct term_index {
   eg_u32s all, canonical; // terms
   uint32_t all_begin[BUCKETS + 1], canonical_begin[BUCKETS + 1];
   eg_u32s by_types;     // typed variants of two operands, by (a, b)
   eg_u32s types_begin;  // [1024 * 1024 + 1]
-  eg_u32s pairs_of_app; // terms of size 2
+  eg_u32s pairs_of_app; // terms of size 2 by operator
   eg_u32s pairs_begin;  // [apps + 1]
 } term_index;
 EG_OWNER_DEFINE_STATIC(term_index, (eg_u32s, all, canonical, by_types, types_begin,
@@ -56,8 +56,8 @@ typedef struct slot {
 
 typedef struct growth {
   eg_term_space *space;
-  uint32_t size, largest;  // of the terms that are made; of all
-  bool keeps, is_counting; // keeps: terms are kept
+  uint32_t size, largest;  // size of the terms being made, and of the largest
+  bool keeps, is_counting; // keeps: the new terms are kept
   const eg_enumeration *how;
   term_index in;
   jobs list;
@@ -65,10 +65,10 @@ typedef struct growth {
   uint64_t counted[JOBS_AT_ONCE];
   size_t first_job;
   uint32_t passes, pass;
-  slot *slots; // free: all bits are set
+  slot *slots; // all bits set: the slot is free
   size_t slot_count;
   eg_term_pairs *pairs;
-  size_t pass_pairs; // pairs of this pass begin here; .first is the fingerprint
+  size_t pass_pairs; // first pair of this pass; its .first is a fingerprint
   eg_enumeration_counts counts;
 } growth;
 
@@ -114,7 +114,7 @@ static egraph_status index_types(growth *g) {
       begin[k + 1] += begin[k];
     EG_TRY(eg_u32s_resize(&g->in.by_types, begin[1024 * 1024]));
   }
-  // Filling moved every beginning to its end: move them back.
+  // Filling moved every begin to the end of its list: move them back.
   memmove(begin + 1, begin, 1024 * 1024 * sizeof *begin);
   begin[0] = 0;
   return EGRAPH_OK;
@@ -157,7 +157,7 @@ static void first_operands(const growth *g, uint32_t size, uint16_t type,
   *out_count = begin[b + 1] - begin[b];
 }
 
-/// True when operands are leaves where the template requires leaves.
+/// True when operands are leaves where the template requires it.
 static bool has_leaves(const growth *g, const eg_variant *v, uint32_t a, uint32_t b) {
   uint32_t leaves = g->space->family->templates[v->template].leaves;
   const eg_space_term *terms = g->space->terms.data;
@@ -166,9 +166,9 @@ static bool has_leaves(const growth *g, const eg_variant *v, uint32_t a, uint32_
          (!second || terms[b].variant == EG_TERM_NONE);
 }
 
-/// True for x + (y + z) with an operator that commutes. Such terms are made with all
-/// names of leaves: one of them has the value of the canonical term, which is
-/// associativity.
+/// True for x + (y + z) with an operator that commutes. Such terms are made with every
+/// choice of leaves: one of them has the value of the canonical term, which is how
+/// associativity is found.
 static bool is_nested(const growth *g, const eg_variant *v, uint32_t a, uint32_t b) {
   const eg_term_vec *terms = &g->space->terms;
   if (!v->commutes || terms->data[a].size != 0) return false;
@@ -183,13 +183,13 @@ static bool is_disjoint(const eg_space_term *a, const eg_space_term *b) {
   return true;
 }
 
-/// True when a term has a leaf that is no constant, and its leaves are in canonical
+/// True when a term has a leaf that is not a constant, and its leaves are in canonical
 /// order: leaves of b and the extras continue the order of a.
 static bool goes_on(const growth *g, const eg_variant *v, const eg_space_term *a,
                     const eg_space_term *b) {
   uint64_t with_b = b != NULL ? a->leaves | b->leaves : a->leaves;
   bool is_known = with_b != 0 && (with_b & ~g->space->family->constants) == 0;
-  if (is_known && v->operand_count == v->free_count) return false; // to be folded
+  if (is_known && v->operand_count == v->free_count) return false; // is folded
   if (g->keeps) return true;
   const eg_family_leaf *leaves = g->space->family->leaves;
   uint64_t seen = a->leaves;
@@ -284,7 +284,7 @@ static egraph_status run_cross(growth *g, const job *j, size_t at) {
       *seconds = g->in.all.data + g->in.all_begin[bucket_of(j->size_b, typed->b)];
   uint32_t count;
   first_operands(g, j->size_a, typed->a, &firsts, &count);
-  if (v->commutes && j->size_a == 0) { // all leaves, for is_nested
+  if (v->commutes && j->size_a == 0) { // a may be any leaf, for is_nested
     uint32_t leaves = bucket_of(0, typed->a);
     firsts = g->in.all.data + g->in.all_begin[leaves];
     count = g->in.all_begin[leaves + 1] - g->in.all_begin[leaves];
@@ -296,7 +296,7 @@ static egraph_status run_cross(growth *g, const job *j, size_t at) {
     c.is_there = false;
     for (uint32_t i = 0; i < count; i++) {
       uint32_t a = firsts[i];
-      if (v->commutes && a > b) break; // firsts are sorted
+      if (v->commutes && a > b) break; // the first operands are sorted
       if (!has_leaves(g, v, a, b)) continue;
       if (!is_nested(g, v, a, b) &&
           !((g->keeps || terms[a].is_canonical) && goes_on(g, v, &terms[a], &terms[b])))
@@ -310,7 +310,7 @@ static egraph_status run_cross(growth *g, const job *j, size_t at) {
   return EGRAPH_OK;
 }
 
-/// All variants over a pair of operands that share operators.
+/// Emits all variants over a pair of operands that share operators.
 static egraph_status emit_pair(growth *g, size_t at, uint32_t a, uint32_t b) {
   const eg_space_term *terms = g->space->terms.data;
   if (!g->keeps && !terms[a].is_canonical) return EGRAPH_OK;
@@ -326,14 +326,14 @@ static egraph_status emit_pair(growth *g, size_t at, uint32_t a, uint32_t b) {
   return EGRAPH_OK;
 }
 
-/// Makes the terms over a term of size k - 1 and a term of one of its operators.
+/// Emits the terms over a term of size k - 1 and a subterm of it.
 static egraph_status emit_contained(growth *g, size_t at, uint32_t whole) {
   const eg_space_term *t = &g->space->terms.data[whole];
   for (uint32_t i = 0; i < t->size; i++) {
     uint32_t part = g->space->apps.data[t->apps[i]].first_term;
     for (; part != EG_TERM_NONE; part = g->space->terms.data[part].next_of_app) {
       EG_TRY(emit_pair(g, at, whole, part));
-      // The other order; of equal sizes it comes up from the other side.
+      // The other order; if sizes are equal, the other term emits it.
       if (g->space->terms.data[part].size < t->size)
         EG_TRY(emit_pair(g, at, part, whole));
     }
@@ -444,7 +444,7 @@ static egraph_status keep_found(growth *g, const found_term *found) {
     return is_wanted ? push_pair(g, EG_TERM_KEPT(first), found->code) : EGRAPH_OK;
   }
   g->counts.distinct++;
-  // Values of canonical terms are read often, values of the others seldom: these are
+  // Values of canonical terms are read often and are stored; values of other terms are
   // computed on demand.
   if (g->size + 1 == g->largest && !term.is_canonical)
     return eg_term_space_keep(g->space, &term, found->fingerprint, NULL);
@@ -477,11 +477,12 @@ static egraph_status meet_found(growth *g, const found_term *found) {
   }
 }
 
-/// The first term of a value is known once all have been met.
+/// Replaces fingerprints in pairs by the first term of that value, once all terms have
+/// been seen.
 static void name_firsts(growth *g) {
   for (size_t i = g->pass_pairs; i < g->pairs->len; i++) {
     eg_term_pair *pair = &g->pairs->data[i];
-    if (pair->first >> 52 == 0xfff) continue; // kept: fingerprints have 63 bits
+    if (pair->first >> 52 == 0xfff) continue; // already kept: fingerprints have 63 bits
     size_t at = home(g, pair->first);
     while (g->slots[at].fingerprint != pair->first)
       at = at + 1 == g->slot_count ? 0 : at + 1;
@@ -524,13 +525,14 @@ static egraph_status run_jobs(growth *g) {
 
 // ---- the largest terms ----------------------------------------------------------
 
-/// As many passes as the table needs within the limit, each for a part of the values.
+/// Opens the table with as many passes as the memory limit requires; each pass covers a
+/// part of the values.
 static egraph_status open_table(growth *g, uint64_t terms) {
   EG_TRY(check_bytes(g));
   size_t room = (size_t)(terms + terms / 3 + 64) * sizeof *g->slots;
   size_t used = g->counts.peak_bytes, limit = g->how->byte_limit;
   if (limit != 0) {
-    // Half of what is left is for the table, the rest for pairs.
+    // Half of the remaining memory is for the table, the rest for pairs.
     size_t left = limit > used ? (limit - used) / 2 : 0;
     while (left != 0 && room / g->passes > left && g->passes < 256)
       g->passes *= 2;

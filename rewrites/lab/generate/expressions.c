@@ -1,6 +1,6 @@
-// Expressions are enumerated by how deep functions are nested. One of depth n has an
-// argument of depth n - 1; the others are atoms, or of any depth where the function
-// joins two like values.
+// Enumerates expressions by the nesting depth of functions. An expression of depth n has
+// an argument of depth n - 1; its other arguments are atoms, or have any depth when the
+// function joins two similar values.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/generate/infer.h"
 
@@ -25,8 +25,8 @@ enum { MAX_DEPTH = 3, MAX_ARGS = 3, MAX_NODES = 6000, MAX_TRIALS = 400000 };
   static bool name(eg_rule_env *env, const eg_rule_value *args,                          \
                    EG_MAYBE_UNUSED uint32_t count, eg_rule_value *out)
 
-/// The dimensions of the operand that a transpose moves to given dimensions: result[i] =
-/// a[b[i]].
+/// Computes the dimensions of the operand that a transpose moves to given dimensions:
+/// result[i] = a[b[i]].
 FORM_EVALUATOR(eval_moved_axes) {
   const eg_ints *perm = &args[0].ints, *axes = &args[1].ints;
   int64_t *moved = eg_rule_ints(env, axes->len);
@@ -48,7 +48,7 @@ FORM_EVALUATOR(eval_two_moved_axes) {
          CALL1(sort, moved);
 }
 
-/// Both halves of a list, each in the order of a permutation: pads.
+/// Permutes both halves of a list, such as pads.
 FORM_EVALUATOR(eval_moved_halves) {
   uint32_t half = args[0].ints.len;
   eg_rule_value halves[2] = {args[1], args[1]}, moved[2];
@@ -62,7 +62,7 @@ FORM_EVALUATOR(eval_moved_halves) {
   return CALL2(append, moved[0], moved[1]);
 }
 
-/// The pads of an image without the pads of batch and channels, which are 0.
+/// Removes the pads of batch and channels, which are 0, from the pads of an image.
 FORM_EVALUATOR(eval_image_pads) {
   eg_rule_value first = args[0], second = args[0];
   uint32_t half = args[0].ints.len / 2;
@@ -74,7 +74,7 @@ FORM_EVALUATOR(eval_image_pads) {
   return CALL2(append, first, second);
 }
 
-/// A permutation after which the last two dimensions change places.
+/// Exchanges the last two dimensions in a permutation.
 FORM_EVALUATOR(eval_swapped_last) {
   uint32_t len = args[0].ints.len;
   if (len < 2) return false;
@@ -85,14 +85,14 @@ FORM_EVALUATOR(eval_swapped_last) {
   return eg_rule_eval_list(env, end, 2, &swapped) && CALL2(append, rest, swapped);
 }
 
-/// The permutation that exchanges the last two of so many dimensions.
+/// Makes the permutation that exchanges the last two of so many dimensions.
 FORM_EVALUATOR(eval_swap_last) {
   const eg_rule_value three[] = {args[0], eg_rule_int(args[0].i - 2),
                                  eg_rule_int(args[0].i - 1)};
   return args[0].i >= 2 && eg_rule_eval_perm_swap(env, three, 3, out);
 }
 
-/// A matrix of all rows of a shape.
+/// Makes the shape of a matrix that has all rows of a shape.
 FORM_EVALUATOR(eval_all_rows) {
   eg_rule_value rows = args[0], size[2];
   if (rows.ints.len == 0) return false;
@@ -108,7 +108,7 @@ FORM_EVALUATOR(eval_set_last) {
   return eg_rule_eval_set_at(env, three, 3, out);
 }
 
-/// One element of a list, more or less.
+/// Changes one element of a list by `by` (plus or minus).
 static bool eval_moved_element(eg_rule_env *env, const eg_rule_value *args,
                                eg_rule_evaluator *by, eg_rule_value *out) {
   eg_rule_value pair[2] = {args[0], args[2]}, three[3] = {args[0], args[1], args[2]};
@@ -122,8 +122,8 @@ FORM_EVALUATOR(eval_lowered) {
   return eval_moved_element(env, args, eg_rule_eval_sub, out);
 }
 
-/// The shape of numbers for each channel, of so many dimensions: of the result, and of
-/// the image, of a convolution.
+/// Makes the shape, with so many dimensions, of numbers per channel, for the result and
+/// for the image of a convolution.
 FORM_EVALUATOR(eval_of_results) {
   const eg_rule_value ones[] = {eg_rule_int(1), eg_rule_int(args[1].i - 1)};
   eg_rule_value first, rest;
@@ -146,8 +146,9 @@ FORM_EVALUATOR(eval_opposite) { return CALL1(sub, args[0]); }
 
 // ---- the table --------------------------------------------------------------------
 
-/// Letters: i whole number, l list, f number. `joins`: both arguments may be deep. A row
-/// is a function of the language, or a form with the arguments $a and $b.
+/// The table of functions. Letters: i whole number, l list, f number. `joins`: both
+/// arguments may be deep. A row is a function of the language, or a form with the
+/// arguments $a and $b.
 typedef struct trial_row {
   eg_rule_function function;
   const char *letters;
@@ -210,10 +211,10 @@ static const trial_row TRIED[] = {
     FORM("(set-at $a $b (- (at $a $b) $c))", "lii", eval_lowered),
 };
 
-/// An atom, or a row of the table on other nodes.
+/// An atom, or a row of the table applied to other nodes.
 typedef struct node {
-  const char *text;     // of an atom
-  const trial_row *row; // else
+  const char *text;     // text of an atom, or NULL
+  const trial_row *row; // table row of a call, or NULL
   uint32_t args[MAX_ARGS];
   uint32_t depth;
   eg_rule_kind kind;
@@ -222,11 +223,11 @@ typedef struct node {
 EG_VEC_DEFINE(node_vec, node);
 
 typedef struct search {
-  eg_arena *arena; // of the texts
-  eg_arena own;    // of values
+  eg_arena *arena; // holds the texts
+  eg_arena own;    // holds values
   const eg_fit *fit;
   node_vec nodes;                // by depth
-  uint32_t first[MAX_DEPTH + 1]; // node of each depth
+  uint32_t first[MAX_DEPTH + 1]; // first node of each depth
   uint64_t *hashes;              // [target_count]
   eg_flatmap seen;               // by values
   eg_rule_scratch *scratch;
@@ -258,7 +259,7 @@ static uint64_t hash_values(const search *s, const eg_rule_value *values) {
     if (v->kind == EG_RULE_INTS)
       hash = eg_hash_bytes(hash, v->ints.data, v->ints.len * sizeof *v->ints.data);
     else if (v->kind == EG_RULE_FLOAT)
-      hash = eg_hash_bytes(hash, &(double){v->f + 0.0}, sizeof v->f); // -0 is 0
+      hash = eg_hash_bytes(hash, &(double){v->f + 0.0}, sizeof v->f); // -0 counts as 0
     else
       hash = eg_hash_combine(hash, (uint64_t)v->i);
   }
@@ -267,7 +268,7 @@ static uint64_t hash_values(const search *s, const eg_rule_value *values) {
 
 // ---- texts ------------------------------------------------------------------------
 
-// At most MAX_DEPTH deep.
+// Appends an expression. The recursion is at most MAX_DEPTH deep.
 static void print_expression(const search *s, const node *n, eg_text *out) {
   if (n->text != NULL) {
     eg_text_append(out, n->text);
@@ -316,7 +317,7 @@ static uint32_t count_bits(uint32_t bits) {
   return count;
 }
 
-/// Records the members that these values fit, where no earlier expression fits as many.
+/// Records the members that these values fit, unless an earlier expression fits as many.
 static void note_most(const search *s, const eg_rule_value *values) {
   for (uint32_t i = 0; i < s->fit->target_count; i++) {
     eg_fit_target *target = &s->fit->targets[i];
@@ -346,7 +347,7 @@ static egraph_status keep_values(search *s, const eg_rule_value *values,
   return EGRAPH_OK;
 }
 
-/// Offers an expression to the targets, and keeps it unless another one has these values,
+/// Offers an expression to the targets. Keeps it unless another one has these values,
 /// which are borrowed.
 static egraph_status offer_values(search *s, node n, const eg_rule_value *values) {
   uint32_t id;
@@ -376,15 +377,15 @@ static egraph_status try_call(search *s, const trial_row *row, const uint32_t *a
     eg_rule_value operands[MAX_ARGS];
     for (uint32_t k = 0; k < count; k++)
       operands[k] = s->nodes.data[args[k]].values[i];
-    if (!row->eval(&env, operands, count, &values[i])) return EGRAPH_OK; // has none
+    if (!row->eval(&env, operands, count, &values[i])) return EGRAPH_OK; // has no value
   }
   node n = {.row = row, .depth = depth};
   memcpy(n.args, args, count * sizeof *args);
   return offer_values(s, n, values);
 }
 
-/// Calls over nodes before `end`, of which the deepest has depth - 1. At most MAX_ARGS
-/// deep.
+/// Tries calls whose arguments are nodes before `end`, the deepest of depth - 1. The
+/// recursion is at most MAX_ARGS deep.
 static egraph_status try_row(search *s, const trial_row *row, uint32_t *args, uint32_t at,
                              uint32_t deep, uint32_t depth, uint32_t end) {
   if (at == MAX_ARGS || row->letters[at] == '\0')

@@ -76,7 +76,7 @@ static egraph_status read_leaves(reader *r, const eg_sexpr *form, bool is_weight
   return EGRAPH_OK;
 }
 
-/// A weight of one known number, which the field has, too.
+/// Reads a constant: a weight of one known number, which the field must have, too.
 static egraph_status read_constant(reader *r, const eg_sexpr *form) {
   double number;
   uint64_t in_field;
@@ -106,7 +106,7 @@ static egraph_status read_constant(reader *r, const eg_sexpr *form) {
 
 // ---- templates ------------------------------------------------------------------
 
-/// One attribute with its values.
+/// An attribute with the values to choose from.
 typedef struct choice {
   uint16_t slot;
   const eg_sexpr *values;
@@ -330,7 +330,7 @@ egraph_status eg_families_read_builtin(eg_arena *arena, eg_family_visit *visit,
 }
 
 typedef struct family_search {
-  const char *name; // NULL: the first one
+  const char *name; // NULL: take the first family
   eg_family *out;
   bool found;
   eg_spelling spelling;

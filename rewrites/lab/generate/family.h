@@ -8,10 +8,10 @@
 //   this template := (OP choice* (:operands N)? (:leaves [i ...])? (:kernel [n ...])?)
 //   choice   := :attribute value | :attribute (each value value ...)
 //
-// A template with `each` makes one template for every combination. `:operands` is the
-// number of operands, by default the fewest that the operator takes. Operands that
-// `:leaves` numbers are inputs or weights, not computed; so are all but the first two of
-// the others. `:kernel` gives the last dimensions of the second operand. An operator
+// A template with `each` expands to one template for every combination. `:operands` is
+// the number of operands, by default the fewest that the operator takes. Operands listed
+// in `:leaves` are inputs or weights, not computed; so are all other operands except the
+// first two. `:kernel` gives the last dimensions of the second operand. An operator
 // without operands is a constant. Results of more than `elements` elements are left out.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_GENERATE_FAMILY_H
@@ -26,44 +26,44 @@ typedef struct eg_family_leaf {
   const char *name; // "a2"
   eg_type type;
   bool is_weight, is_constant;
-  double number;        // of a constant: every element
-  eg_attr fill;         // that number, as the value of a fill
-  uint32_t group, rank; // the rank-th leaf of its group, a line of the file
+  double number;        // constant: the value of every element
+  eg_attr fill;         // the same number as the value of a fill
+  uint32_t group, rank; // leaf number `rank` of its group; a group is a line of the file
 } eg_family_leaf;
 
 typedef struct eg_family_template {
   eg_attrs attrs;
   uint32_t operand_count;
-  uint32_t leaves; // bit of an operand: it is an input or weight
-  eg_ints ends;    // last dimensions of operand 1; none: any
+  uint32_t leaves; // bits of operands that are inputs or weights
+  eg_ints ends;    // last dimensions of operand 1; empty: any
 } eg_family_template;
 
-/// Lives in the arena it was read into.
+/// A family, in the arena into which it was read.
 typedef struct eg_family {
   const char *name, *about;
   uint32_t max_elements;
   eg_family_leaf *leaves;
   uint32_t leaf_count;
-  uint64_t constants; // bits of leaves
+  uint64_t constants; // bits of the leaves that are constants
   eg_family_template *templates;
   uint32_t template_count;
-  uint64_t hash; // of its canonical text: a state file is of one family
+  uint64_t hash; // hash of its canonical text: a state file belongs to one family
 } eg_family;
 
-/// Families of a text, or those shipped with the library. `visit` may be NULL.
+/// Reads the families of a text and calls `visit` (may be NULL) for each.
 typedef egraph_status eg_family_visit(void *user, const eg_family *family);
 egraph_status eg_families_read(eg_arena *arena, const char *file, const char *text,
                                size_t size, eg_family_visit *visit, void *user);
 egraph_status eg_families_read_builtin(eg_arena *arena, eg_family_visit *visit,
                                        void *user);
-/// A shipped family, or, where the name ends with ".family", the first one of that file.
-/// Fails with EGRAPH_E_ARGUMENT, which lists the names.
+/// Finds a shipped family, or the first family of a file when the name ends with
+/// ".family". Fails with EGRAPH_E_ARGUMENT, whose message lists the names.
 egraph_status eg_family_find(eg_arena *arena, const char *name, eg_family *out);
 
 /// The families shipped with the library; the list is generated at build time
 /// (cmake/EmbedFiles.cmake).
 typedef struct eg_builtin_family_file {
-  const char *name; // "convolution.family"
+  const char *name; // for example "convolution.family"
   const unsigned char *text;
   size_t size;
 } eg_builtin_family_file;

@@ -1,5 +1,5 @@
-// Odd and even functions are made of keyed permutations of the field; exp and log are
-// powers of a primitive root. A function that is defined by others is computed so.
+// Odd and even functions use keyed permutations of the field; exp and log are powers of a
+// primitive root. A function defined by other functions is computed from them.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/generate/field.h"
 
@@ -33,18 +33,19 @@ int64_t eg_field_euclid(uint64_t a, int64_t least, int64_t *out_factor) {
   return r1;
 }
 
-// Euclid: half the time of a power.
+// Euclid's algorithm takes half the time of a power.
 uint64_t eg_field_inverse(uint64_t a) {
   int64_t factor;
   return eg_field_euclid(a, 2, &factor) == 1 ? eg_field_of_int(factor) : 0;
 }
 
-// p = 3 mod 4: a root of a square, and of any product the product of this of its factors.
+// p = 3 mod 4: this is a root of a square, and the root of a product is the product of
+// the roots of its factors.
 uint64_t eg_field_sqrt(uint64_t x) { return eg_field_pow(x, (EG_FIELD_P + 1) / 4); }
 
 // ---- constants ------------------------------------------------------------------
 
-/// Continued fraction of a number in [0, 2^31).
+/// Approximates a number in [0, 2^31) by a quotient, using its continued fraction.
 static bool to_quotient(double value, double tolerance, int64_t *out_n, int64_t *out_d) {
   double rest = value;
   int64_t n0 = 0, n1 = 1, d0 = 1, d1 = 0;
@@ -91,7 +92,7 @@ static uint64_t permute(uint64_t key, uint64_t x) {
   x = turn(turn(x) * MULTIPLIER_1 & EG_FIELD_P);
   return turn(x * MULTIPLIER_2 & EG_FIELD_P);
 }
-// 2^61 - 1 itself is no element: permute again until the number is one.
+// 2^61 - 1 is not an element of the field: permute again until the result is one.
 static uint64_t any(uint64_t key, uint64_t x) {
   do
     x = permute(key, x);
@@ -109,7 +110,8 @@ uint64_t eg_field_exp(uint64_t x) {
                       exponent < 0 ? (uint64_t)exponent + ORDER : (uint64_t)exponent);
 }
 
-/// Pohlig and Hellman's: modulo each of the coprime factors of the order, put together.
+/// Uses the method of Pohlig and Hellman: logarithms modulo each coprime factor of the
+/// order, combined.
 uint64_t eg_field_log(uint64_t x) {
   static const uint64_t FACTORS[] = {2, 9, 25, 7, 11, 13, 31, 41, 61, 151, 331, 1321};
   const uint64_t no_value = UINT64_C(0x1b873593cc9e2d);
@@ -124,11 +126,11 @@ uint64_t eg_field_log(uint64_t x) {
       digit++;
     log = (log + digit * inverse % factor * rest) % ORDER;
   }
-  return log > ORDER / 2 ? log + 1 : log; // as the exponent: ORDER is 0, and P too
+  return log > ORDER / 2 ? log + 1 : log; // as an exponent: both ORDER and P are 0
 }
 
-// A quotient without a value must not be equal to anything: a rule from it would be about
-// nothing.
+// The quotient for a divisor 0 must not equal anything else, or a rule would follow
+// from it.
 uint64_t eg_field_divide(uint64_t a, uint64_t b) {
   const uint64_t no_value = UINT64_C(0x5bd1e995c0ffee);
   return b == 0 ? any(no_value, a) : eg_field_mul(a, eg_field_inverse(b));
@@ -147,7 +149,7 @@ uint64_t eg_field_power(uint64_t a, uint64_t b) {
 
 // ---- functions ------------------------------------------------------------------
 
-/// Whole numbers of the order are multiples of 2^20.
+/// Rounds down to a whole number; whole numbers of the order are multiples of 2^20.
 static uint64_t floor_of(uint64_t x) {
   int64_t unit = INT64_C(1) << INTEGER_BITS, value = eg_field_signed(x);
   int64_t rest = ((value % unit) + unit) % unit;
@@ -160,7 +162,7 @@ static uint64_t round_of(uint64_t x) {
   return eg_field_of_int(value < 0 ? -whole : whole);
 }
 
-/// An odd or even function, made of a keyed permutation.
+/// Evaluates an odd or even function that is built from a keyed permutation.
 static uint64_t keyed(uint64_t key, eg_op op, uint64_t x) {
   uint64_t k = eg_hash_combine(key, (uint64_t)op + 1);
   uint64_t plus = any(k, x), minus = any(k, eg_field_neg(x));
@@ -168,7 +170,7 @@ static uint64_t keyed(uint64_t key, eg_op op, uint64_t x) {
   return is_odd ? eg_field_sub(plus, minus) : eg_field_add(plus, minus);
 }
 
-// Truth values are 0 and 1.
+// The operators of the field. Truth values are 0 and 1.
 #define EG_FIELD_OPERATORS(X)                                                            \
   X(ADD, eg_field_add(x, y))                                                             \
   X(MUL, eg_field_mul(x, y))                                                             \
@@ -223,18 +225,18 @@ uint64_t eg_field_apply(const eg_field_function *f, const uint64_t *operands) {
 
 // ---- operators as steps ---------------------------------------------------------
 
-/// The steps of an operator, and its attributes.
+/// The steps of an operator under construction, and its attributes.
 typedef struct builder {
   const eg_attrs *attrs;
   uint64_t key;
   eg_field_step steps[EG_FIELD_STEPS];
   uint32_t count;
-  bool holds; // the field has all of it
+  bool holds; // the field can express the whole operator
 } builder;
-/// A step, or an infinite number, which the field does not have.
+/// A step, or an infinity, which the field does not have.
 typedef struct operand {
   uint32_t step;
-  int infinite; // its sign
+  int infinite; // sign of the infinity, or 0
 } operand;
 
 static operand push_step(builder *b, eg_field_step step) {
@@ -244,7 +246,8 @@ static operand push_step(builder *b, eg_field_step step) {
   return (operand){.step = b->count++};
 }
 
-/// A number, or the root of a number, or else a number that depends on the value.
+/// Adds a number: the field's number, else the root of one, else a number that depends on
+/// the value.
 static operand push_number(builder *b, double value, bool is_attribute, bool is_rounded) {
   eg_field_step step = {.kind = EG_FORMULA_NUMBER};
   if (isinf(value)) return (operand){.infinite = value > 0 ? 1 : -1};
@@ -267,7 +270,7 @@ static operand push_attribute(builder *b, uint8_t slot) {
 
 static operand push_call(builder *b, eg_op op, const operand *kids, uint32_t count);
 
-/// At most EG_FORMULA_TERMS deep.
+/// Adds the steps of a term of a formula. The recursion is at most EG_FORMULA_TERMS deep.
 static operand push_term(builder *b, const eg_formula *formula, uint32_t at,
                          const operand *given) {
   const eg_formula_term *t = &formula->terms[at];
@@ -286,12 +289,12 @@ static operand push_term(builder *b, const eg_formula *formula, uint32_t at,
   return push_call(b, t->op, kids, t->count);
 }
 
-/// Formulas are at most four operators deep.
+/// Adds the steps of a call. Formulas are at most four operators deep.
 static operand push_call(builder *b, eg_op op, const operand *kids, uint32_t count) {
   eg_formula formula;
   if (!b->holds) return (operand){.step = 0};
   if (op == EG_OP_MAX || op == EG_OP_MIN)
-    for (uint32_t i = 0; i < count; i++) // a bound that is none
+    for (uint32_t i = 0; i < count; i++) // an infinite bound has no effect
       if (kids[i].infinite == (op == EG_OP_MAX ? -1 : 1) && count == 2)
         return kids[1 - i];
   for (uint32_t i = 0; i < count; i++)
@@ -305,7 +308,7 @@ static operand push_call(builder *b, eg_op op, const operand *kids, uint32_t cou
   return push_step(b, step);
 }
 
-/// The numeric attributes as doubles; hard-swish has numbers instead.
+/// Sets the numeric attributes as doubles; hard-swish has fixed numbers instead.
 static void set_attributes(eg_field_function *f, const eg_attrs *attrs) {
   double values[2] = {1.0 / 6, 0.5};
   for (uint16_t i = 0; i < attrs->count && i < 2; i++) {

@@ -191,9 +191,10 @@ void eg_field_plan_adjoint(const eg_field_plan *plan, const uint64_t *const *ope
 
 // ---- reading off kernels --------------------------------------------------------
 
-/// A kernel under observation: operands and results of float64 (indices, bool: as is).
+/// A kernel run to observe it: operands and results are float64 (indices and bool keep
+/// their type).
 typedef struct probe {
-  eg_arena *arena; // of the plan
+  eg_arena *arena; // arena of the plan
   eg_arena scratch;
   const eg_attrs *attrs;
   uint32_t count, result, result_count;
@@ -213,7 +214,7 @@ static egraph_status run_probe(probe *p) {
 static double *data_of(const probe *p, uint32_t operand) {
   return p->inputs[operand].data;
 }
-/// Casts have results of other types.
+/// Returns an element of the result; casts have results of other types.
 static double result_at(const probe *p, uint32_t element) {
   return eg_tensor_get_double(&p->results[p->result], element);
 }
@@ -243,7 +244,7 @@ typedef struct entry {
 } entry;
 EG_VEC_DEFINE(entries, entry);
 
-/// Entries by element, in the order they were found.
+/// Sorts entries by element, in the order in which they were found.
 static egraph_status sort_entries(probe *p, const entries *all, eg_field_terms *out) {
   bool has_factors = false;
   for (size_t i = 0; i < all->len; i++)
@@ -272,8 +273,8 @@ static egraph_status sort_entries(probe *p, const entries *all, eg_field_terms *
   return EGRAPH_OK;
 }
 
-/// Reads the terms that an operand adds to the results while the others are zero. An
-/// operator that moves elements is run once, on elements that are their numbers.
+/// Reads the terms that an operand adds to the results while the other operands are zero.
+/// An operator that moves elements is run once, on elements that are numbered.
 static egraph_status read_linear(probe *p, uint32_t operand, bool moves, entries *all) {
   double *data = data_of(p, operand);
   for (uint32_t j = 0; j < (moves ? 1 : p->sizes[operand]); j++) {
@@ -299,7 +300,8 @@ static egraph_status read_linear(probe *p, uint32_t operand, bool moves, entries
   return EGRAPH_OK;
 }
 
-/// For every element of operand 1 alone: each result is one element of operand 0, or 0.
+/// Reads products: sets one element of operand 1 at a time; each result is then one
+/// element of operand 0, or 0.
 static egraph_status read_products(probe *p, entries *all) {
   double *a = data_of(p, 0), *b = data_of(p, 1);
   for (uint32_t i = 0; i < p->sizes[0]; i++)
@@ -334,7 +336,7 @@ static egraph_status read_terms(probe *p, bool has_products, bool moves,
 
 // ---- comparing with the kernel --------------------------------------------------
 
-/// Random whole numbers in operands and field; results that are whole must agree.
+/// Compares plan and kernel on random whole numbers; results that are whole must agree.
 /// Sums of quotients (means) are compared times their denominators by the field itself.
 static egraph_status compare_with_kernel(probe *p, const eg_field_plan *plan) {
   uint64_t *operands[EG_FIELD_MAX_OPERANDS], *out;
@@ -386,7 +388,8 @@ static bool is_one_of(const eg_op *list, size_t count, eg_op op) {
   return false;
 }
 
-/// Reads the sums of an operator on the same operands. *out_elements: of its result.
+/// Reads the sums of another operator on the same operands. *out_elements is the size of
+/// its result.
 static egraph_status read_as(const probe *p, const eg_attrs *attrs, const eg_type *types,
                              eg_field_terms *out, uint32_t *out_elements) {
   EG_LOCAL(probe, other, p->scratch.alloc);
@@ -401,8 +404,8 @@ static egraph_status read_as(const probe *p, const eg_attrs *attrs, const eg_typ
   return EGRAPH_OK;
 }
 
-/// Reads the elements that a pointwise operator of so many operands reads: as identity,
-/// or addition, does.
+/// Reads the elements that a pointwise operator uses: the same as identity (or addition)
+/// with as many operands.
 static egraph_status read_pointwise(const probe *p, const eg_type *types,
                                     eg_field_terms *out) {
   uint32_t elements;
@@ -410,7 +413,7 @@ static egraph_status read_pointwise(const probe *p, const eg_type *types,
   return read_as(p, &like, types, out, &elements);
 }
 
-/// The element of an operand that is broadcast to an element of the result.
+/// Returns the element of an operand that is broadcast to an element of the result.
 static uint32_t broadcast_place(const eg_type *operand, const eg_type *result,
                                 const int64_t *index) {
   uint32_t at = 0, first = result->rank - operand->rank;
@@ -438,7 +441,8 @@ static egraph_status plan_choice(probe *p, const eg_type *types, eg_field_plan *
   return EGRAPH_OK;
 }
 
-/// A maximum reads what the sum of the same attributes reads.
+/// Plans a maximum or minimum, which reads the elements that a sum with the same
+/// attributes reads.
 static egraph_status plan_lattice(probe *p, const eg_type *types, eg_field_plan *out) {
   eg_attr slots[8];
   eg_attrs sum = {.op = EG_OP_REDUCE_SUM, .slots = slots};
@@ -466,7 +470,8 @@ static egraph_status plan_lattice(probe *p, const eg_type *types, eg_field_plan 
   return read_as(p, &sum, types, &out->sums, &elements);
 }
 
-/// Rows of softmax and layer-normalization: the elements that a sum over the axes reads.
+/// Lists the rows of softmax and layer-normalization: the elements that a sum over the
+/// axes reads.
 static egraph_status read_row_sums(probe *p, const eg_type *types, int64_t first,
                                    int64_t last, eg_field_plan *out) {
   int64_t axes[EGRAPH_MAX_RANK];
@@ -481,7 +486,7 @@ static egraph_status read_row_sums(probe *p, const eg_type *types, int64_t first
   return read_as(&alone, &sum, types, &out->sums, &out->row_count);
 }
 
-/// Groups of channels are contiguous.
+/// Lists the rows of groups of channels, which are contiguous.
 static egraph_status read_groups(probe *p, const eg_type *x, uint32_t groups,
                                  eg_field_plan *out) {
   uint32_t *begin, *from;
@@ -500,7 +505,7 @@ static egraph_status plan_row_elements(probe *p, const eg_type *types,
                                        eg_field_plan *out) {
   const eg_type *x = &types[0];
   const eg_attr *first = &p->attrs->slots[0];
-  if (out->op == EG_OP_BATCH_NORM) return EGRAPH_OK; // no element needs another one
+  if (out->op == EG_OP_BATCH_NORM) return EGRAPH_OK; // no element depends on another one
   if (out->op == EG_OP_INSTANCE_NORM) return read_groups(p, x, (uint32_t)x->dims[1], out);
   if (out->op == EG_OP_GROUP_NORM) return read_groups(p, x, (uint32_t)first->i, out);
   bool is_softmax = out->op == EG_OP_SOFTMAX || out->op == EG_OP_LOG_SOFTMAX;
@@ -512,7 +517,7 @@ static egraph_status plan_rows(probe *p, const eg_type *types, eg_field_plan *ou
   const eg_type *x = &types[0];
   uint16_t slot;
   EG_TRY(plan_row_elements(p, types, out));
-  if (!eg_op_find_attr(out->op, "epsilon", &slot)) return EGRAPH_OK; // softmax
+  if (!eg_op_find_attr(out->op, "epsilon", &slot)) return EGRAPH_OK; // true for softmax
   const eg_attr *epsilon = &p->attrs->slots[slot];
   if (!eg_field_of_double(epsilon->f, true, &out->epsilon))
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "epsilon %g is no quotient of small integers",
@@ -547,7 +552,7 @@ static bool is_unary_function(const probe *p, const eg_field_plan *plan) {
 
 static egraph_status plan_terms(probe *p, const eg_type *types, eg_field_plan *out) {
   unsigned flags = eg_op_info_of(out->op)->flags;
-  bool is_equation = out->op == EG_OP_EINSUM; // a sum of one operand, a product of two
+  bool is_equation = out->op == EG_OP_EINSUM; // one operand: a sum; two: a product
   bool moves = (flags & EG_OPF_MOVES) != 0;
   bool products = IS_ONE_OF(PRODUCTS, out->op) || (is_equation && p->count == 2);
   if (is_unary_function(p, out)) return read_pointwise(p, types, &out->sums);
@@ -575,7 +580,7 @@ static egraph_status plan_kind(probe *p, const eg_type *types, eg_field_plan *ou
   return plan_terms(p, types, out);
 }
 
-/// Takes the fused activation out of `slots`, a copy of the attributes.
+/// Moves the fused activation from `slots`, a copy of the attributes, to the plan.
 static egraph_status take_activation(eg_arena *arena, eg_attr *slots, uint64_t key,
                                      eg_field_plan *out) {
   uint16_t act, alpha, beta;
@@ -615,7 +620,8 @@ static egraph_status plan_operator(probe *p, const eg_type *types, eg_field_plan
   out->type = results[p->result];
   EG_TRY(check_field_sizes(p->attrs, &out->type, 1));
   out->elements = (uint32_t)eg_type_elements(&out->type);
-  // Pointwise operators read the elements that a sum reads, so their kernels are not run.
+  // Pointwise operators read the elements that a sum reads; their own kernels are
+  // not run.
   if (out->kind == EG_FIELD_POLYNOMIAL && !is_unary_function(p, out))
     EG_TRY(open_probe(p, types));
   return plan_kind(p, types, out);

@@ -1,6 +1,7 @@
-// Operators in the field. The elements that a result is made of are found by running the
-// reference kernel on unit vectors in float64; then the kernel and the plan are compared
-// on random numbers. So an operator means here what it means everywhere else.
+// Plans of operators in the field. A plan finds the elements on which a result depends
+// by running the reference kernel on unit vectors in float64; then the kernel and the
+// plan are compared on random numbers. An operator therefore means the same in the field
+// as elsewhere.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_GENERATE_FIELD_PLAN_H
 #define EG_REWRITES_GENERATE_FIELD_PLAN_H
@@ -9,23 +10,23 @@
 
 enum { EG_FIELD_MAX_OPERANDS = 6, EG_FIELD_MAX_ELEMENTS = 1024 };
 
-/// For element i the entries [begin[i], begin[i + 1]): a product of two elements, or an
-/// element times a factor.
+/// The terms of a sum. Element i has the entries [begin[i], begin[i + 1]): each is a
+/// product of two elements, or an element times a factor.
 typedef struct eg_field_terms {
   uint32_t *begin;   // [elements + 1]
-  uint32_t *from;    // of a product: element of operand 0; else EG_FIELD_PLACE
-  uint32_t *other;   // of a product: element of operand 1; else NULL
-  uint64_t *factors; // NULL: all are 1
+  uint32_t *from;    // products: element of operand 0; else EG_FIELD_PLACE
+  uint32_t *other;   // products: element of operand 1; else NULL
+  uint64_t *factors; // NULL: all factors are 1
 } eg_field_terms;
-/// Operand and element in one number.
+/// Packs an operand and an element into one number.
 #define EG_FIELD_PLACE(operand, element) ((uint32_t)(operand) << 24 | (element))
 
 typedef enum eg_field_kind {
   EG_FIELD_POLYNOMIAL, // function(sum of products + sum of elements)
   EG_FIELD_PAIRWISE,   // function of two elements: quotient, maximum, comparison
-  EG_FIELD_CHOICE,     // function of three elements: the second or third, by the first
+  EG_FIELD_CHOICE,     // the second or third of three elements, selected by the first
   EG_FIELD_LATTICE,    // maximum or minimum of elements
-  EG_FIELD_ROWS,       // softmax and normalization: of all elements of a row
+  EG_FIELD_ROWS,       // softmax and normalization: function of all elements of a row
   EG_FIELD_CONSTANT
 } eg_field_kind;
 
@@ -34,38 +35,40 @@ typedef enum eg_field_kind {
 typedef struct eg_field_plan {
   eg_field_kind kind;
   eg_op op;
-  eg_type type;      // of the result, as the operands' dtypes give it
-  uint32_t elements; // of the result
+  eg_type type;      // type of the result, inferred from the operands' dtypes
+  uint32_t elements; // number of elements of the result
   uint32_t operand_count;
   bool has_function;
   eg_field_function function;
   bool has_products;
   eg_field_terms products,
-      sums; // PAIRWISE: two elements each; CHOICE: three; LATTICE: those of a window
-  // ROWS: sums has the elements of each row; by element its scale, bias, ...
+      sums; // elements of a result: PAIRWISE two, CHOICE three, LATTICE a window
+  // ROWS: `sums` has the elements of each row; `channel` has the entry of scale, bias,
+  // ... for each element.
   uint32_t *channel;
   uint32_t row_count;
   uint64_t epsilon;
-  uint64_t *constants; // CONSTANT
-  double *reals;       // the same as the kernel has them
+  uint64_t *constants; // CONSTANT: its elements
+  double *reals;       // the same elements as the kernel computes them
 } eg_field_plan;
 
-/// Plans result number `result`. Fails with EGRAPH_E_TYPE where inference does, and with
-/// EGRAPH_E_UNSUPPORTED: "top-k has no meaning in the field; leave it out of the family",
-/// or where a type has more than EG_FIELD_MAX_ELEMENTS elements.
+/// Plans result number `result`. Fails with EGRAPH_E_TYPE when inference does, and
+/// with EGRAPH_E_UNSUPPORTED when the field lacks the operator ("top-k has no meaning
+/// in the field; leave it out of the family") or a type has more than
+/// EG_FIELD_MAX_ELEMENTS elements.
 egraph_status eg_field_plan_make(eg_arena *arena, const eg_attrs *attrs,
                                  const eg_type *types, uint32_t count, uint32_t result,
                                  uint64_t key, eg_field_plan *out);
 /// Computes the result; out: [plan->elements].
 void eg_field_plan_run(const eg_field_plan *plan, const uint64_t *const *operands,
                        uint64_t *out);
-/// For a polynomial without function: finds the numbers c with <c, operand 0> + *out_rest
-/// = <weights, result>, where operand 1 (NULL where there is none) and the operands after
-/// it are given; out: [elements of operand 0].
+/// For a polynomial plan without function: finds the numbers c with <c, operand 0> +
+/// *out_rest = <weights, result>, given operand 1 (NULL when there is none) and the
+/// operands after it. out: [elements of operand 0].
 void eg_field_plan_adjoint(const eg_field_plan *plan, const uint64_t *const *operands,
                            const uint64_t *weights, uint32_t count, uint64_t *out,
                            uint64_t *out_rest);
-/// Sum of a[i] b[i].
+/// Returns the sum of a[i] b[i].
 uint64_t eg_field_dot(const uint64_t *a, const uint64_t *b, uint32_t count);
 
 #endif

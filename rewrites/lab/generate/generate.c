@@ -12,13 +12,13 @@
 #include "rewrites/lab/rule_checks.h"
 #include "rewrites/language/rule_forms.h"
 
-// Candidates per e-graph, and its limits.
+// The number of candidates per e-graph, and its limits.
 enum { BATCH = 16, ITERATIONS = 4, NODES_OF_A_PAIR = 500, INSTANCES = 128 };
 enum { NAME_BYTES = 128 };
 EG_OWNED_POINTER(eg_term_space);
-// The first candidates of a shape are generalized together with all of that shape;
-// conditions are searched for as many of the remaining ones: conditions that keep most
-// instances may exclude another candidate.
+// The first FIRST_OF_A_SHAPE candidates of a shape are generalized together with all
+// candidates of that shape. Conditions are searched for GUARDED_OF_A_SHAPE of them:
+// conditions that keep most instances may exclude another candidate.
 enum { FIRST_OF_A_SHAPE = 2, GUARDED_OF_A_SHAPE = 3 };
 static const double SECONDS_BETWEEN_STATES = 10;
 
@@ -30,12 +30,12 @@ typedef struct run {
   eg_family family;
   eg_term_space_own space;
   eg_generate_state state;
-  eg_rules_own rules; // shipped, then kept
+  eg_rules_own rules; // shipped rules, then kept rules
   eg_judge_options judge;
-  eg_merged_rules merged;             // rules of the file
-  eg_values shapes[EG_DRAFT_DETAILS]; // hashes by candidate
+  eg_merged_rules merged;             // rules of the output file
+  eg_values shapes[EG_DRAFT_DETAILS]; // hashes of shapes by candidate
   bool is_stopped;
-  double written; // clock of the last state
+  double written; // time when the state was last written
 } run;
 EG_OWNER_DEFINE_STATIC(run,
                        (eg_values, shapes[EG_DRAFT_OPERATORS], shapes[EG_DRAFT_NUMBERS],
@@ -63,7 +63,8 @@ static egraph_status enumerate(run *r, uint32_t from, uint32_t to, eg_term_pairs
   return EGRAPH_OK;
 }
 
-/// Terms below the largest are there afterwards, in any case; candidates, too.
+/// Finds the candidates, unless the state file has them. Afterwards the space always has
+/// the terms below the largest size.
 static egraph_status find_candidates(run *r, eg_term_pairs *pairs) {
   double start = eg_clock_seconds();
   EG_TRY(enumerate(r, 1, r->options->operators - 1, pairs));
@@ -82,7 +83,8 @@ static egraph_status find_candidates(run *r, eg_term_pairs *pairs) {
 
 // ---- rules ----------------------------------------------------------------------
 
-/// Adds the text of a rule to those that imply others; false where it adds none.
+/// Adds the text of a rule to the rules that imply others; *out_added is false when it
+/// adds none.
 static egraph_status use_rule(run *r, const char *text, bool *out_added) {
   EG_LOCAL(eg_text, file, r->alloc);
   uint32_t before = eg_rules_count(r->rules);
@@ -90,11 +92,11 @@ static egraph_status use_rule(run *r, const char *text, bool *out_added) {
   egraph_status status =
       eg_rules_parse(r->rules, r->family.name, eg_text_of(&file), file.chars.len);
   *out_added = status == EGRAPH_OK && eg_rules_count(r->rules) != before;
-  return status == EGRAPH_E_PARSE ? EGRAPH_OK : status; // equal to one that is there
+  return status == EGRAPH_E_PARSE ? EGRAPH_OK : status; // equal to an earlier rule
 }
 
-/// True when conditions speak of shapes: an instance that fits them says little about
-/// other shapes.
+/// True when conditions depend on shapes: an instance that satisfies them is no evidence
+/// for other shapes.
 static bool says_shapes(const eg_rule *rule) {
   static const eg_rule_function OF_SHAPES[] = {
       EG_RULE_FN_DIM,   EG_RULE_FN_RANK,       EG_RULE_FN_ELEMENTS,
@@ -105,7 +107,8 @@ static bool says_shapes(const eg_rule *rule) {
   return false;
 }
 
-/// Under a name of its own: files of different runs may use one name.
+/// Adds a rule of another file under a new name, because files of different runs may use
+/// the same name.
 static egraph_status use_other(run *r, const eg_rule *rule, eg_text *text) {
   uint32_t before = eg_rules_count(r->rules);
   eg_rule renamed = *rule;
@@ -120,7 +123,8 @@ static egraph_status use_other(run *r, const eg_rule *rule, eg_text *text) {
   return eg_rules_enable(r->rules, name, false);
 }
 
-/// Rules of another file imply, too, where they hold whatever the shapes are.
+/// Adds the rules of another file whose conditions do not depend on shapes; they may
+/// imply candidates, too.
 static egraph_status use_file(run *r, const char *path) {
   EG_LOCAL(eg_text, text, r->alloc);
   EG_LOCAL(eg_rules_own, rules, r->alloc);
@@ -137,13 +141,13 @@ static egraph_status open_rules(run *r) {
   EG_TRY(eg_rules_create_checked(&r->alloc, &r->rules));
   if (!r->options->is_alone) {
     EG_TRY(eg_rules_add_builtin(r->rules));
-    for (uint32_t i = 0; i < eg_rules_count(r->rules); i++) // explorative ones, too
+    for (uint32_t i = 0; i < eg_rules_count(r->rules); i++) // explorative rules, too
       EG_TRY(eg_rules_enable(r->rules, eg_rule_name(r->rules, i), true));
   }
   for (size_t i = 0; i < r->options->beside_count; i++)
     EG_TRY(use_file(r, r->options->beside[i]));
   EG_TRY(eg_rules_add_commutativity(r->rules, r->family.name));
-  (void)eg_rules_set_verified(r->rules, true); // rules of a state file need verification
+  (void)eg_rules_set_verified(r->rules, true); // later rules from a file need it
   for (size_t i = 0; i < r->state.rules.len; i++) {
     bool added;
     EG_TRY(use_rule(r, r->state.rules.data[i].text, &added));
@@ -162,7 +166,8 @@ static size_t name_rule(const run *r, uint64_t candidate, char out[NAME_BYTES]) 
                           candidate + 1);
 }
 
-/// A rule that unites different types ends saturation with an error that names it.
+/// Drops the rule that united different types: saturation ends with an error that
+/// names it.
 static egraph_status drop_unsound(run *r, bool *out_dropped) {
   char message[EG_MESSAGE_BYTES];
   (void)snprintf(message, sizeof message, "%s", egraph_last_error());
@@ -201,9 +206,9 @@ static egraph_status enable_kept(run *r, size_t rule, bool on) {
   return eg_rules_enable(r->rules, name, on);
 }
 
-/// True for guards that only restrict constants or attribute values: where terms are
-/// compared a constant is a number, which broadcasts to all shapes, and the attributes
-/// have the values of the instance.
+/// True for guards that only restrict constants or attribute values. When terms are
+/// compared, a constant is a number, which broadcasts to all shapes, and attributes have
+/// the values of the instance.
 static bool is_general(uint32_t guard) {
   return guard == EG_GUARD_NONE || guard == EG_GUARD_BROADCASTS ||
          guard == EG_GUARD_VALUES;
@@ -238,12 +243,12 @@ static egraph_status keep_rule(run *r, const eg_candidate *c, const eg_draft *dr
 
 enum { NO_RULE = -1 };
 
-/// Switches on, besides shipped ones, what may imply a rule with that guard wherever it
-/// holds: rules with a general guard, or with the same; not `but`.
+/// Enables, in addition to shipped rules, the rules that may imply a rule with that guard
+/// wherever it holds: those with a general guard or the same guard, except rule `but`.
 static egraph_status enable_general(run *r, uint32_t guard, ptrdiff_t but) {
   for (size_t i = 0; i < r->state.rules.len; i++) {
     uint32_t other = r->state.rules.data[i].guard;
-    bool is_same = other == guard && guard != EG_GUARD_SHAPES; // each has its own
+    bool is_same = other == guard && guard != EG_GUARD_SHAPES; // each has its own guard
     bool on = is_general(other) || is_same;
     EG_TRY(enable_kept(r, i, on && (ptrdiff_t)i != but));
   }
@@ -254,11 +259,11 @@ static bool is_fast(const eg_draft *draft) {
   return strcmp(draft->class_text, "fast") == 0;
 }
 
-/// Decides whether rules that are general enough imply a draft that the verifier accepts.
+/// Decides whether sufficiently general rules imply a draft that the verifier accepts.
 static egraph_status ask_accepted(run *r, const eg_draft *draft, bool *out) {
   const eg_draft *list[] = {draft};
   egraph_math math = is_fast(draft) ? EGRAPH_MATH_FAST : EGRAPH_MATH_ASSOCIATIVE;
-  if (is_general(draft->guard) && !is_fast(draft)) return EGRAPH_OK; // decided before
+  if (is_general(draft->guard) && !is_fast(draft)) return EGRAPH_OK; // already decided
   EG_TRY(enable_general(r, draft->guard, NO_RULE));
   EG_TRY(ask_implied(r, math, list, 1, out));
   return enable_general(r, EG_GUARD_NONE, NO_RULE);
@@ -282,13 +287,13 @@ static egraph_status list_shapes(run *r) {
   return EGRAPH_OK;
 }
 
-/// Drafts of the shape of a candidate, itself among them.
+/// The drafts that have the shape of a candidate, including its own.
 typedef struct alike {
   eg_draft drafts[EG_FIT_MEMBERS];
   const eg_draft *list[EG_FIT_MEMBERS];
   uint32_t count;
-  // Candidates of this shape before this one; how many of them have had conditions
-  // searched.
+  // `before`: candidates of this shape before this one. `guarded`: those for which
+  // conditions have been searched.
   uint32_t before, guarded;
 } alike;
 
@@ -299,8 +304,8 @@ static uint32_t count_alike(const eg_values *shapes, uint64_t candidate) {
   return count;
 }
 
-/// Finds drafts of the shape of a candidate. Of many it takes some from all over the
-/// list: neighbours differ in one number only.
+/// Finds drafts of the shape of a candidate. If there are many, takes some from all over
+/// the list, because neighbours differ in one number only.
 static void find_alike(const run *r, const eg_values *shapes, uint64_t candidate,
                        alike *out) {
   uint64_t all = count_alike(shapes, candidate), share = EG_FIT_MEMBERS - 1, at = 0;
@@ -357,8 +362,8 @@ static egraph_status infer_rule(run *r, eg_infer_step step, eg_draft *draft,
   return EGRAPH_OK;
 }
 
-/// The most general rule first: without guards, then under conditions, then of the ranks
-/// of the instance alone.
+/// Finds the most general rule for a draft: first without guards, then under conditions,
+/// then for the ranks of the instance only.
 static egraph_status generalize(run *r, eg_draft *draft, bool *out_accepted) {
   int step = 0;
   for (; step < EG_INFER_GUARDED && !*out_accepted; step++)
@@ -370,7 +375,7 @@ static egraph_status generalize(run *r, eg_draft *draft, bool *out_accepted) {
   return EGRAPH_OK;
 }
 
-/// `is_fresh`: no rule was kept since `implied` was decided.
+/// Judges one candidate. `is_fresh`: no rule was kept since `implied` was decided.
 static egraph_status judge_one(run *r, eg_draft *draft, bool is_fresh, bool implied) {
   const eg_candidate *c = &r->state.candidates.data[r->state.next];
   const eg_draft *list[] = {draft};
@@ -405,7 +410,7 @@ static egraph_status judge_batch(run *r, uint32_t count) {
                    r->state.next, r->state.candidates.len, r->state.rules.len);
     (void)report_progress(r, line);
     if (r->is_stopped && r->options->state == NULL)
-      return EGRAPH_OK; // with a state it ends where it can go on: between batches
+      return EGRAPH_OK; // with a state file, a run ends between batches
   }
   return EGRAPH_OK;
 }
@@ -424,8 +429,8 @@ static egraph_math class_of(const run *r, size_t rule) {
                                                 : EGRAPH_MATH_EXACT;
 }
 
-/// Decides whether the enabled rules imply the candidate of a rule, or all candidates of
-/// its shape where the rule was inferred.
+/// Decides whether the enabled rules imply the candidate of a rule, or, for an inferred
+/// rule, all candidates of its shape.
 static egraph_status ask_needless(run *r, size_t rule, bool *out) {
   const eg_kept_rule *kept = &r->state.rules.data[rule];
   const eg_candidate *c = &r->state.candidates.data[kept->candidate];
@@ -441,7 +446,7 @@ static egraph_status ask_needless(run *r, size_t rule, bool *out) {
   return EGRAPH_OK;
 }
 
-/// Takes out what the others imply: a rule that came later may be the more general one.
+/// Drops rules that the others imply: a later rule may be more general.
 static egraph_status drop_implied_rules(run *r) {
   for (size_t i = 0; i < r->state.rules.len && !r->is_stopped;) {
     size_t before = r->state.rules.len;
@@ -449,7 +454,7 @@ static egraph_status drop_implied_rules(run *r) {
     bool implied = false;
     EG_TRY(enable_general(r, r->state.rules.data[i].guard, (ptrdiff_t)i));
     EG_TRY(ask_needless(r, i, &implied));
-    if (r->state.rules.len != before) continue; // one was unsound: begin anew with i
+    if (r->state.rules.len != before) continue; // one rule was unsound: try rule i again
     if (implied) {
       EG_TRY(enable_kept(r, i, false));
       eg_generate_state_drop(&r->state, i);
@@ -467,7 +472,8 @@ static egraph_status drop_implied_rules(run *r) {
 static egraph_status judge_candidates(run *r) {
   uint64_t all = r->state.candidates.len, end = all;
   uint64_t limit = r->options->candidates;
-  // Whole batches, so that what a run finds does not depend on where others ended.
+  // Runs end after whole batches, so that the results do not depend on where earlier
+  // runs ended.
   if (limit != 0 && limit < all - r->state.next)
     end = r->state.next + (limit + BATCH - 1) / BATCH * BATCH;
   if (end > all) end = all;
@@ -514,7 +520,7 @@ static void count_rules(run *r) {
   }
 }
 
-/// Hashes the rules of other files: a state belongs to a run with these rules.
+/// Hashes the rules of other files: a state file belongs to a run with these rules.
 static egraph_status hash_files(egraph_allocator alloc, eg_generate_options *options) {
   enum { MAX_RULES_BYTES = 1 << 26 };
   for (size_t i = 0; i < options->beside_count; i++) {

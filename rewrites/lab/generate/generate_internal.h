@@ -1,4 +1,4 @@
-// The state file of a generation: candidates, how far they are judged, rules kept.
+// The state file of a generation: the candidates, the number judged, and the rules kept.
 //
 //   (egraph-generate 1)
 //   (run FAMILY HASH OPERATORS SEED ALONE HASH)
@@ -11,13 +11,13 @@
 
 #include "rewrites/lab/generate/generate.h"
 
-/// Text of a rule, and what the report counts of it.
+/// The text of a rule, and the properties that the report counts.
 typedef struct eg_kept_rule {
-  const char *text;   // in the arena of the state
-  uint32_t candidate; // that it was
+  const char *text;   // text in the arena of the state
+  uint32_t candidate; // candidate from which the rule was made
   uint32_t guard;
   bool both_ways;
-  bool is_inferred; // of all candidates of one shape (infer.h)
+  bool is_inferred; // made from all candidates of one shape (infer.h)
 } eg_kept_rule;
 EG_VEC_DEFINE(eg_kept_rules, eg_kept_rule);
 
@@ -25,7 +25,7 @@ typedef struct eg_generate_state {
   eg_arena arena;
   eg_candidates candidates;
   eg_kept_rules rules;
-  uint64_t next; // candidate
+  uint64_t next; // next candidate to judge
 } eg_generate_state;
 
 void eg_generate_state_init(eg_generate_state *state, egraph_allocator alloc);
@@ -33,16 +33,16 @@ void eg_generate_state_deinit(eg_generate_state *state);
 
 /// Adds a rule; the text is copied.
 egraph_status eg_generate_state_keep(eg_generate_state *state, const eg_kept_rule *rule);
-/// Takes a rule out.
+/// Removes a rule.
 void eg_generate_state_drop(eg_generate_state *state, size_t rule);
-/// Reads a state of this run; *out_found is false where there is no file. Checks that
-/// candidates are terms of the space. Fails with EGRAPH_E_PARSE, "FILE: it is the state
-/// of another run ...; remove it".
+/// Reads the state file of this run; *out_found is false when there is no file. Checks
+/// that candidates are terms of the space. Fails with EGRAPH_E_PARSE, "FILE: it is the
+/// state of another run ...; remove it".
 egraph_status eg_generate_state_read(eg_generate_state *state, const char *path,
                                      const eg_generate_options *options,
                                      eg_term_space *space, eg_generate_report *report,
                                      bool *out_found);
-/// Replaces the file at once.
+/// Replaces the state file in one atomic step.
 egraph_status eg_generate_state_write(const eg_generate_state *state, const char *path,
                                       const eg_generate_options *options,
                                       const eg_term_space *space,
@@ -51,17 +51,17 @@ egraph_status eg_generate_state_write(const eg_generate_state *state, const char
 // ---- rules that are the same but for one pointwise operator, as one rule with an
 // operator variable (merge.c) ----
 
-/// A rule of the file that is written.
+/// A rule of the output file.
 typedef struct eg_merged_rule {
   const char *text;
   bool both_ways;
-  uint32_t count; // rules that it replaces
+  uint32_t count; // number of rules that it replaces
 } eg_merged_rule;
 EG_VEC_DEFINE(eg_merged_rules, eg_merged_rule);
 
-/// Merges rules where the verifier accepts the merged rule, the largest groups first. A
-/// merged rule takes the place and the name of its first rule. Texts are in the arena, or
-/// texts of `rules`. Fails with EGRAPH_E_MEMORY only.
+/// Merges groups of rules, the largest first, when the verifier accepts the merged rule.
+/// A merged rule takes the place and the name of its first rule. Texts are in the arena,
+/// or texts of `rules`. Fails with EGRAPH_E_MEMORY only.
 egraph_status eg_rules_merge(eg_arena *arena, const eg_kept_rules *rules, uint64_t seed,
                              eg_merged_rules *out);
 

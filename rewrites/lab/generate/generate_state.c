@@ -31,7 +31,7 @@ void eg_generate_state_drop(eg_generate_state *state, size_t rule) {
 
 enum { COUNTS = 9 + 3 * EG_TERM_MAX_SIZE };
 
-/// The counts of a report that a run that goes on does not find again.
+/// Lists the counts of a report that a continued run does not compute again.
 static uint32_t list_counts(eg_generate_report *report, uint64_t *out[COUNTS]) {
   uint64_t *all[] = {
       &report->sieve.pairs,      &report->sieve.accidents, &report->sieve.generalized,
@@ -88,8 +88,8 @@ static egraph_status check_run(const reader *r, const eg_sexpr *form) {
                          "beside)");
 }
 
-/// True in *out when a candidate is a pair of terms of the space with one type; sets its
-/// sizes.
+/// Checks that a candidate is a pair of terms of the space with one type, and sets
+/// its sizes.
 static egraph_status check_candidate(const reader *r, eg_candidate *c, eg_values *left,
                                      eg_values *right, bool *out) {
   const eg_term_point point = {.seed = CHECK_POINT, .given = EG_TERM_NONE};
@@ -103,7 +103,8 @@ static egraph_status check_candidate(const reader *r, eg_candidate *c, eg_values
   EG_TRY(eg_term_space_value(r->space, c->right, &point, right));
   c->size_left = a.size;
   c->size_right = b.size;
-  // A few are accidents of signs at two points: the verifier finds them. Types must fit.
+  // The values of a few accidental pairs differ here; the verifier finds these. Types
+  // must be equal.
   *out = a.type == b.type && left->len == right->len;
   return EGRAPH_OK;
 }

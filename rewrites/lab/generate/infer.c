@@ -10,12 +10,12 @@
 #include "rewrites/language/rules.h"
 #include "rewrites/saturation/rule_eval.h"
 
-// Choices of expressions that are verified, and of those for which conditions are looked
-// for. A guard is kept by one of GUARD_SHARE instances at least.
+// The largest number of choices of expressions that are verified, and of those for which
+// conditions are searched. At least one of GUARD_SHARE instances must satisfy a guard.
 enum { MAX_CHOICES = 24, MAX_GUARDED = 2, GUARD_SHARE = 512, MAX_PLACES = 64 };
 
-/// The attempts of a step. Values that are equal in all members share a variable, or have
-/// one each.
+/// The attempts of a step. Values that are equal in all members share a variable, or each
+/// has its own.
 static const struct {
   bool is_shared, is_guarded;
   uint32_t choices;
@@ -30,7 +30,7 @@ static const struct {
 EG_VEC_DEFINE(atom_vec, eg_fit_atom);
 EG_VEC_DEFINE(target_vec, eg_fit_target);
 
-/// Texts in place of the values of both sides, by place; NULL: the value.
+/// Texts that replace the values of both sides, by place; NULL: the value stays.
 typedef struct place_texts {
   const char *left[MAX_PLACES], *right[MAX_PLACES];
 } place_texts;
@@ -39,14 +39,14 @@ typedef struct inference {
   const eg_judge_options *options;
   eg_arena *arena;
   const eg_draft *members[EG_FIT_MEMBERS];
-  uint32_t count, must; // of the members; which of them the draft is
-  eg_draft_places left[EG_FIT_MEMBERS], right[EG_FIT_MEMBERS]; // of each member
+  uint32_t count, must; // number of members, and the member that is the draft
+  eg_draft_places left[EG_FIT_MEMBERS], right[EG_FIT_MEMBERS]; // places of each member
   eg_draft *draft;
   eg_lift lift;
   place_texts texts;
   atom_vec atoms;
   target_vec targets;
-  uint32_t target_places[MAX_PLACES]; // of the right side
+  uint32_t target_places[MAX_PLACES]; // places on the right side
 } inference;
 
 static void inference_init(inference *n, egraph_allocator alloc) {
@@ -143,8 +143,8 @@ static egraph_status add_atom(inference *n, const char *text,
   return atom_vec_push(&n->atoms, (eg_fit_atom){.text = text, .values = values});
 }
 
-/// Makes values of the left side variables; equal attributes share one, or have one each.
-/// *out_shares: some share one.
+/// Replaces values of the left side by variables; equal attributes share one, or each has
+/// its own. *out_shares: some variable is shared.
 static egraph_status lift_left(inference *n, bool is_shared, bool *out_shares) {
   *out_shares = false;
   memset(n->texts.left, 0, sizeof n->texts.left);
@@ -164,7 +164,7 @@ static egraph_status lift_left(inference *n, bool is_shared, bool *out_shares) {
   return EGRAPH_OK;
 }
 
-/// A constant that is not one number in all members may be any number.
+/// Allows any number for a constant that differs between members.
 static egraph_status lift_constant(inference *n, uint32_t variable) {
   eg_rule_value *values;
   const char *text;
@@ -194,7 +194,7 @@ static egraph_status lift_constants(inference *n) {
 
 // ---- sizes ------------------------------------------------------------------------
 
-/// The type of a variable, or of an operator, of a member.
+/// Returns the type of a variable, or of an operator, of a member.
 typedef const eg_type *typed_part(const eg_draft *member, uint32_t part);
 
 static const eg_type *type_of_variable(const eg_draft *member, uint32_t part) {
@@ -202,7 +202,8 @@ static const eg_type *type_of_variable(const eg_draft *member, uint32_t part) {
   return &eg_term_space_family(member->space)->leaves[left.vars[part]].type;
 }
 
-// At most EG_TERM_MAX_SIZE deep.
+// Finds an operator of a term by its number in writing order. The recursion is at most
+// EG_TERM_MAX_SIZE deep.
 static const eg_space_term *find_operator(const eg_term_space *space,
                                           const eg_space_term *term, uint32_t *left) {
   if (term->variant == EG_TERM_NONE) return NULL;
@@ -272,8 +273,8 @@ static egraph_status add_sizes(inference *n) {
 
 // ---- values of the right side -----------------------------------------------------
 
-/// Makes the value itself an option where all members have it: the first option where
-/// they are many, the second where they are few.
+/// Adds the value itself as an option when all members have it: as the first option when
+/// there are many members, as the second when there are few.
 static egraph_status add_literal(inference *n, eg_fit_target *target, size_t place) {
   enum { MANY = 3 };
   const eg_draft_place *at = eg_draft_places_at(&n->right[0], place);
@@ -299,7 +300,8 @@ static bool is_namesake(const inference *n, const char *option, size_t place) {
   return false;
 }
 
-/// Attributes of other names have equal values by chance: strides and dilations.
+/// Moves options from attributes of the same name to the front. Attributes with other
+/// names, such as strides and dilations, have equal values by chance.
 static void put_namesakes_first(const inference *n, eg_fit_target *target, size_t place) {
   uint32_t first = 0;
   for (uint32_t i = 0; i < target->option_count; i++) {
@@ -343,7 +345,7 @@ static egraph_status find_expressions(inference *n, uint32_t depth) {
 
 static uint32_t names_in(const char *text, uint32_t bits) {
   for (const char *at = strstr(text, "?t"); at != NULL; at = strstr(at + 1, "?t"))
-    bits |= 1u << (at[2] - '1'); // EG_TERM_MAX_SIZE operators at most
+    bits |= 1u << (at[2] - '1'); // at most EG_TERM_MAX_SIZE operators
   return bits;
 }
 
@@ -354,11 +356,11 @@ static void name_operators(inference *n) {
       n->lift.named = names_in(n->texts.right[p], n->lift.named);
 }
 
-/// Called with a choice; true ends it.
+/// Tries a choice; sets *out_done to true to end the search.
 typedef egraph_status try_choice(inference *n, bool *out_done);
 
-/// Choices of which the numbers of the options sum up to `rest`, from target `at` on. At
-/// most MAX_PLACES deep.
+/// Tries all choices from target `at` on whose option numbers have the sum `rest`. The
+/// recursion is at most MAX_PLACES deep.
 static egraph_status try_choices(inference *n, size_t at, uint32_t rest, uint32_t *budget,
                                  try_choice *visit, bool *out_done) {
   if (*budget == 0 || *out_done) return EGRAPH_OK;
@@ -397,8 +399,8 @@ static egraph_status set_conditions(inference *n, const char *guard) {
                          &n->lift.conditions);
 }
 
-/// True in *out when the instance of the draft keeps the guard: the rule with it makes
-/// both sides equal.
+/// Sets *out to true when the instance of the draft satisfies the guard: the rule with
+/// the guard makes both sides equal.
 static egraph_status keeps_instance(void *user, const char *guard, bool *out) {
   inference *n = user;
   const eg_draft bare = {
@@ -431,8 +433,8 @@ static egraph_status find_instance_guard(inference *n, const eg_rule *rule,
                                            : status;
 }
 
-/// A rule under conditions on values of attributes alone holds wherever these hold;
-/// conditions on shapes may fit the instance by chance.
+/// Classifies conditions. A rule under conditions on attribute values alone holds
+/// wherever they hold; conditions on shapes may fit the instance by chance.
 static eg_guard guard_of(const char *conditions) {
   static const char *const SHAPES[] = {"(rank ", "(dim ",      "(elements ",  "(shape ",
                                        "shape ", "broadcasts", "(same-type ", "splat"};
@@ -444,7 +446,7 @@ static eg_guard guard_of(const char *conditions) {
 static egraph_status accept_guarded(inference *n, bool *out_done) {
   EG_LOCAL(eg_rules_own, rules, n->arena->alloc);
   eg_space_term left = left_of(n->draft);
-  n->lift.named = (1u << left.size) - 1; // conditions may speak of results, too
+  n->lift.named = (1u << left.size) - 1; // conditions may also refer to results
   EG_TRY(eg_judge_read(n->draft, &rules));
   if (rules != NULL) EG_TRY(find_instance_guard(n, eg_rules_at(rules, 0), out_done));
   name_operators(n);
@@ -455,8 +457,8 @@ static egraph_status accept_guarded(inference *n, bool *out_done) {
   return EGRAPH_OK;
 }
 
-/// Makes a value that the rule need not fix a variable: a default, or a symbol, on the
-/// right side, too, and, where it is shared, at other places of the left side.
+/// Replaces a value that the rule need not fix (a default, or a symbol) by a variable, on
+/// the right side, too, and, when it is shared, at other places of the left side.
 static egraph_status lift_place(inference *n, size_t place, bool is_shared) {
   const char *variable;
   EG_TRY(print_into(n->arena, "?v%u", (uint32_t)place + 1, &variable));
@@ -469,14 +471,14 @@ static egraph_status lift_place(inference *n, size_t place, bool is_shared) {
   return EGRAPH_OK;
 }
 
-/// How the places [first, end) are lifted.
+/// The places [first, end) to lift, and how.
 typedef struct lifting {
   size_t first, end;
   bool is_shared;
   eg_lift_care care;
 } lifting;
 
-/// Lifts the places that are fixed, or none.
+/// Lifts the fixed places of a range, or none.
 static egraph_status lift_places(inference *n, const lifting *how, bool *out) {
   const place_texts before = n->texts;
   bool is_any = false;
@@ -493,7 +495,7 @@ static egraph_status lift_places(inference *n, const lifting *how, bool *out) {
   return EGRAPH_OK;
 }
 
-/// All at once, else one by one, then with those that are alike.
+/// Lifts all remaining places at once, or else one by one, then together with equal ones.
 static egraph_status lift_rest(inference *n, eg_lift_care care) {
   lifting how = {.end = n->left[0].len, .care = care};
   size_t count = how.end;
@@ -506,7 +508,8 @@ static egraph_status lift_rest(inference *n, eg_lift_care care) {
   return EGRAPH_OK;
 }
 
-/// The draft with all that can be lifted, else as it was accepted.
+/// Settles the draft with all values lifted that can be lifted, or else as it
+/// was accepted.
 static egraph_status settle_draft(inference *n, bool *out_accepted) {
   const place_texts before = n->texts;
   *out_accepted = false;
@@ -522,13 +525,13 @@ static egraph_status settle_draft(inference *n, bool *out_accepted) {
   return EGRAPH_OK;
 }
 
-/// Tries the expressions that fit.
+/// Tries choices of the expressions that fit.
 static egraph_status try_expressions(inference *n, eg_infer_step step, uint32_t depth,
                                      bool *out_accepted) {
   bool is_guarded = STEPS[step].is_guarded, shares;
   n->atoms.len = 0;
   EG_TRY(lift_left(n, STEPS[step].is_shared, &shares));
-  if (STEPS[step].is_shared && !shares) return EGRAPH_OK; // it was tried
+  if (STEPS[step].is_shared && !shares) return EGRAPH_OK; // an earlier step tried it
   EG_TRY(lift_constants(n));
   bool is_only = n->atoms.len == 0;
   EG_TRY(add_sizes(n));
@@ -540,7 +543,7 @@ static egraph_status try_expressions(inference *n, eg_infer_step step, uint32_t 
 
 // ---- members that fit together --------------------------------------------------------
 
-/// Keeps the members of the bits, in order.
+/// Keeps only the members of the bits, in order.
 static void keep_members(inference *n, uint32_t bits) {
   uint32_t to = 0;
   for (uint32_t i = 0; i < n->count; i++) {
@@ -558,9 +561,9 @@ static void keep_members(inference *n, uint32_t bits) {
   n->count = to;
 }
 
-/// Where no expression of a value fits all members, keeps the members of the expression
+/// When no expression of a value fits all members, keeps the members of the expression
 /// that fits most: the others are equal for another reason, or have another right side of
-/// the same size. False when no member is dropped, or few are left.
+/// the same size. Returns false when no member is dropped, or few are left.
 static bool give_up_members(inference *n) {
   enum { FEW = 3 };
   for (size_t i = 0; i < n->targets.len; i++) {
@@ -573,7 +576,7 @@ static bool give_up_members(inference *n) {
   return false;
 }
 
-/// Tries small expressions, then, where no condition is searched, larger ones.
+/// Tries small expressions, then larger ones if no condition is searched.
 static egraph_status infer_draft(inference *n, eg_infer_step step, bool *out_accepted) {
   enum { SMALL = 1, LARGE = 2 };
   uint32_t most = STEPS[step].choices < MAX_CHOICES ? SMALL : LARGE;

@@ -1,9 +1,9 @@
-// Attributes of the right side as expressions of the left one, read off several drafts of
-// one shape; and conditions under which a draft holds that some instances refute.
+// Infers attributes of the right side as expressions of the left side from several drafts
+// of one shape, and the conditions under which a draft holds that some instances refute.
 //
 // Drafts of one shape differ in values of attributes and in sizes only. Values of the
-// left side become variables; of the values of the right side expressions are looked for
-// that fit all of the drafts. The verifier decides.
+// left side become variables; for values of the right side, the search looks for
+// expressions that fit all drafts. The verifier decides.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_GENERATE_INFER_H
 #define EG_REWRITES_GENERATE_INFER_H
@@ -13,56 +13,57 @@
 
 /// The attempts, in order; guarded ones take longest.
 typedef enum eg_infer_step {
-  EG_INFER_PLAIN,        // a variable for every value
-  EG_INFER_SHARED_FIRST, // one for values that are equal, and the plainest expressions
-  EG_INFER_GUARDED,      // conditions that eg_guard_find finds
+  EG_INFER_PLAIN,        // one variable for every value
+  EG_INFER_SHARED_FIRST, // one variable for equal values, and the simplest expressions
+  EG_INFER_GUARDED,      // with conditions found by eg_guard_find
   EG_INFER_SHARED,
   EG_INFER_SHARED_GUARDED,
   EG_INFER_STEPS
 } eg_infer_step;
 
-/// Makes `draft`, one of the members, the rule of all members where the verifier accepts
-/// one. What it refers to is in the arena; a draft that is not accepted is left as it
-/// was.
+/// Replaces `draft`, one of the members, by a rule for all members when the verifier
+/// accepts such a rule; otherwise leaves it as it was. The texts of the draft are in
+/// the arena.
 egraph_status eg_infer(const eg_judge_options *options, eg_arena *arena,
                        const eg_draft *const *members, uint32_t count, eg_infer_step step,
                        eg_draft *draft, bool *out_accepted);
 
 // ---- expressions (expressions.c) ------------------------------------------------
 
-// Which expressions of the rule language have given values: a closed list of functions,
-// tried on given atoms, smallest first. Values are vectors, one element for each instance
-// of a rule. Among expressions that agree on all instances only one is extended; all of
-// them are answers.
+// Finds expressions of the rule language that have given values, from a closed list of
+// functions applied to given atoms, the smallest first. Values are vectors, one element
+// for each instance of a rule. Among expressions that agree on all instances, only one is
+// extended further; all of them are results.
 
 enum { EG_FIT_OPTIONS = 6, EG_FIT_MEMBERS = 24 };
 
-/// Something that expressions may name: its text, and its value in every instance.
+/// A leaf of expressions: its text, and its value in every instance.
 typedef struct eg_fit_atom {
   const char *text;
   const eg_rule_value *values; // [members], all of one kind: INT, INTS or FLOAT
 } eg_fit_atom;
 
-/// Values for which an expression is searched.
+/// Values, and the expressions found for them.
 typedef struct eg_fit_target {
   const eg_rule_value *values; // [members]
   const char *options[EG_FIT_OPTIONS];
-  uint32_t option_count; // those that were there before come first
-  uint32_t most;         // bits of the members that one expression fits, eg_fit.must too
+  uint32_t option_count; // number of options; options set by the caller come first
+  uint32_t most; // largest set of members (bits) that one expression fits; the set
+                 // includes eg_fit.must
 } eg_fit_target;
 
 typedef struct eg_fit {
-  uint32_t members; // EG_FIT_MEMBERS at most
-  uint32_t must;    // member that is never given up
+  uint32_t members; // at most EG_FIT_MEMBERS
+  uint32_t must;    // member that every expression must fit
   const eg_fit_atom *atoms;
   uint32_t atom_count;
   eg_fit_target *targets;
   uint32_t target_count;
-  uint32_t depth; // functions are nested so deep; 0: until every target has an option
+  uint32_t depth; // largest nesting of functions; 0: until every target has an option
 } eg_fit;
 
-/// Adds options to the targets, and sets `most` of each: the members of the expression
-/// that fits most of them. Texts are in the arena. Expressions beyond the limits are not
+/// Adds options to the targets, and sets `most` of each target to the members that its
+/// best expression fits. Texts are in the arena. Expressions beyond the limits are not
 /// tried. Fails with EGRAPH_E_MEMORY only.
 egraph_status eg_expressions_fit(eg_arena *arena, const eg_fit *fit);
 

@@ -14,11 +14,11 @@
 
 EG_VEC_DEFINE(value_vec, eg_value);
 
-/// A graph of both sides of drafts over the leaves of their family.
+/// A graph with both sides of drafts over the leaves of their family.
 typedef struct side_graph {
   eg_graph_own graph;
   const eg_term_space *space;
-  eg_u32s terms; // that have a value, and which
+  eg_u32s terms; // terms that have a value in the graph
   value_vec values;
 } side_graph;
 
@@ -36,7 +36,7 @@ static egraph_status add_leaves(side_graph *g) {
       EG_TRY(leaf->is_weight
                  ? eg_graph_add_weight(g->graph, leaf->name, &leaf->type, NULL, &value)
                  : eg_graph_add_input(g->graph, leaf->name, &leaf->type, &value));
-    EG_TRY(eg_u32s_push(&g->terms, i)); // leaves are the first terms
+    EG_TRY(eg_u32s_push(&g->terms, i)); // leaves are the first terms of the space
     EG_TRY(value_vec_push(&g->values, value));
   }
   return EGRAPH_OK;
@@ -44,7 +44,7 @@ static egraph_status add_leaves(side_graph *g) {
 
 static egraph_status add_side_term(side_graph *g, uint32_t id, eg_value *out);
 
-// At most EG_TERM_MAX_SIZE deep.
+// Adds the nodes of a term. The recursion is at most EG_TERM_MAX_SIZE deep.
 static egraph_status add_side_operator(side_graph *g, const eg_space_term *term,
                                        eg_value *out) {
   const eg_variant *v = eg_term_space_variant(g->space, term->variant);
@@ -92,7 +92,7 @@ static egraph_status compare_sides(side_graph *g, const eg_rules *rules,
   eg_saturation_options limits = EG_SATURATION_OPTIONS_DEFAULT;
   limits.iteration_limit = options->iterations;
   limits.node_limit = options->nodes_of_a_pair * count;
-  limits.time_limit_seconds = 3600; // the other limits end it: reproducible
+  limits.time_limit_seconds = 3600; // the other limits end it: results are reproducible
   limits.math = options->math;
   eg_saturation_report report;
   egraph_status status = eg_saturate(egraph, rules, &limits, &report);
@@ -131,8 +131,8 @@ egraph_status eg_judge_read(const eg_draft *draft, eg_rules **out) {
   return eg_rules_try_text(eg_allocator_heap(), "draft.rules", &text, out);
 }
 
-/// True in *out when the verifier accepts the rule of the draft; false for a text that it
-/// cannot read.
+/// Sets *out to true when the verifier accepts the rule of the draft; false for a text
+/// that it cannot read.
 static egraph_status is_accepted(const eg_verify_options *how, const eg_draft *draft,
                                  bool *out) {
   EG_LOCAL(eg_rules_own, rules, eg_allocator_heap());
@@ -162,7 +162,7 @@ egraph_status eg_judge_accepts(const eg_judge_options *options, const eg_draft *
   return *out_accepted ? is_accepted(&all, draft, out_accepted) : EGRAPH_OK;
 }
 
-/// Drafts that were refused, by the hash of their text: another guard may say the same.
+/// The rejected drafts, by the hash of their text: another guard may give the same text.
 typedef struct tries {
   const eg_judge_options *options;
   uint64_t refused[MAX_TRIES];
@@ -190,7 +190,8 @@ static egraph_status try_draft(tries *t, eg_draft *draft, eg_guard guard, uint32
   return EGRAPH_OK;
 }
 
-/// With nothing lifted: the ranks of the instance, then what says more.
+/// Finds a guard that passes with nothing lifted: first the ranks of the instance, then
+/// stronger guards.
 static egraph_status find_passing_guard(tries *t, eg_draft *draft, bool *out_accepted) {
   static const eg_guard ORDER[] = {EG_GUARD_RANK, EG_GUARD_RANK_FLOAT,
                                    EG_GUARD_RANK_SAME_SHAPE, EG_GUARD_KERNEL};
@@ -202,7 +203,7 @@ static egraph_status find_passing_guard(tries *t, eg_draft *draft, bool *out_acc
   return EGRAPH_OK;
 }
 
-/// Lifts values of a draft that passes, then says less in its guard.
+/// Lifts values of a draft that passes, then tries weaker guards.
 static egraph_status loosen(tries *t, eg_draft *draft) {
   static const eg_guard ORDER[] = {EG_GUARD_NONE, EG_GUARD_FLOAT, EG_GUARD_BROADCASTS,
                                    EG_GUARD_BROADCASTS_FLOAT, EG_GUARD_SAME_SHAPE};
@@ -223,8 +224,8 @@ static egraph_status loosen(tries *t, eg_draft *draft) {
   return EGRAPH_OK;
 }
 
-/// Verifies with other seeds, too, each on instances of every class: another seed refutes
-/// 1 to 2 % of the rules that pass one seed.
+/// Verifies with further seeds, each on instances of every class: another seed refutes 1
+/// to 2 % of the rules that pass one seed.
 static egraph_status confirm(const eg_judge_options *options, const eg_draft *draft,
                              bool *out) {
   *out = true;
@@ -251,11 +252,11 @@ egraph_status eg_judge_settle(const eg_judge_options *options, eg_draft *draft,
   return EGRAPH_OK;
 }
 
-/// Lifts defaults: all that few instances do not refute, or those that the verifier
-/// accepts one by one, or none.
+/// Lifts defaults: all defaults that few instances do not refute, or those that the
+/// verifier accepts one by one, or none.
 static egraph_status lift_defaults(const eg_judge_options *options, eg_draft *draft,
                                    eg_lift_care care) {
-  bool can_turn = eg_draft_can_turn(draft), holds; // what can be turned stays so
+  bool can_turn = eg_draft_can_turn(draft), holds; // a rule that can be turned stays so
   for (uint32_t i = 0; i < draft->group_count && care != EG_LIFT_NOTHING; i++) {
     const eg_draft_group *group = &draft->groups[i];
     if (!group->is_default || (can_turn && !group->on_right)) continue;
@@ -297,7 +298,7 @@ egraph_status eg_judge_guard(const eg_judge_options *options, eg_draft *draft,
   draft->both_ways = false;
   EG_TRY(find_passing_guard(&t, draft, out_accepted));
   if (!*out_accepted) return EGRAPH_OK;
-  eg_draft narrow = *draft; // in case that what is loosened does not last
+  eg_draft narrow = *draft; // kept in case the looser draft fails
   EG_TRY(loosen(&t, draft));
   EG_TRY(lift_and_settle(options, draft, out_accepted));
   if (*out_accepted) return EGRAPH_OK;

@@ -8,45 +8,48 @@
 #include "rewrites/language/rules.h"
 
 typedef struct eg_judge_options {
-  uint32_t iterations, nodes_of_a_pair; // of a saturation
-  uint32_t instances;                   // of a rule that is kept
+  uint32_t iterations, nodes_of_a_pair; // limits of a saturation
+  uint32_t instances; // number of instances on which a kept rule is verified
   uint64_t seed;
-  egraph_math math; // classes of rules that imply: this one and those before it
+  egraph_math math; // the class of the rules that may imply a draft; stricter classes are
+                    // used, too
 } eg_judge_options;
 
-/// How values that need not be fixed are lifted; tried in order until the result passes.
+/// The ways to lift values that need not be fixed, tried in order until the
+/// result passes.
 typedef enum eg_lift_care {
-  EG_LIFT_UNREFUTED, // by few instances
-  EG_LIFT_ACCEPTED,  // one by one
+  EG_LIFT_UNREFUTED, // lift values while few instances do not refute the rule
+  EG_LIFT_ACCEPTED,  // lift values one by one while the verifier accepts the rule
   EG_LIFT_NOTHING
 } eg_lift_care;
 
 /// Decides for each draft whether the enabled rules make its sides equal, all drafts in
-/// one e-graph. False: not within the limits.
+/// one e-graph. False: the sides did not become equal within the limits.
 egraph_status eg_judge_implied(const eg_rules *rules, const eg_judge_options *options,
                                const eg_draft *const *drafts, uint32_t count,
                                bool *out_implied);
 
-/// Reads the rule that a draft is; *out is NULL where the text is none. The caller
-/// destroys *out.
+/// Reads the text of a draft as a rule; *out is NULL when the text is not a rule. The
+/// caller destroys *out.
 egraph_status eg_judge_read(const eg_draft *draft, eg_rules **out);
-/// False in *out when few instances refute the rule: most drafts fail so.
+/// Tests the rule on few instances; *out is false when they refute it, as they do for
+/// most drafts.
 egraph_status eg_judge_may_hold(const eg_judge_options *options, const eg_draft *draft,
                                 bool *out);
 /// Decides whether the verifier accepts the rule: on few instances, then on more.
 egraph_status eg_judge_accepts(const eg_judge_options *options, const eg_draft *draft,
                                bool *out_accepted);
-/// The strictest class that passes, and backwards, too, where that does; verified with
-/// three seeds more on instances of every class.
+/// Finds the strictest class that passes, and makes the rule both-ways when the reverse
+/// passes, too; then verifies it with three more seeds on instances of every class.
 egraph_status eg_judge_settle(const eg_judge_options *options, eg_draft *draft,
                               bool *out_accepted);
 
-/// Leaves as much of the instance out as the verifier lets: every value of an attribute
-/// that is on the left, without a guard; else *out_accepted is false.
+/// Generalizes a draft as far as the verifier accepts it without a guard: lifts every
+/// value of an attribute of the left side. *out_accepted is false when it accepts none.
 egraph_status eg_judge_generalize(const eg_judge_options *options, eg_draft *draft,
                                   bool *out_accepted);
-/// Finds what can be left out where that does not hold: values that are lifted one by one
-/// under the guard that is needed. *out_accepted is false where no guard does.
+/// Generalizes a draft that holds only under a guard: lifts values one by one, and adds
+/// the guard that is needed. *out_accepted is false when no guard helps.
 egraph_status eg_judge_guard(const eg_judge_options *options, eg_draft *draft,
                              bool *out_accepted);
 

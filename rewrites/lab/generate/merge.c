@@ -1,6 +1,6 @@
-// A rule is read as text: `(rule NAME`, then (source ...), (class ...), (lhs ...),
-// (rhs ...), and what else it says. With "?f" in the place of one of its operators
-// everywhere, what follows the class is the key under which like ones meet.
+// Merges rules as texts: `(rule NAME`, then (source ...), (class ...), (lhs ...), (rhs
+// ...), and further clauses. With "?f" in place of one of its operators everywhere, the
+// text after the class is the key of a rule; rules with equal keys are merged.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/generate/generate_internal.h"
 
@@ -15,7 +15,7 @@
 
 enum { SEEDS = 3 };
 
-/// One operator of one rule.
+/// An operator of a rule that may become a variable.
 typedef struct occurrence {
   uint32_t rule;
   eg_op op;
@@ -28,12 +28,13 @@ typedef struct merger {
   const eg_kept_rules *rules;
   uint64_t seed;
   occurrence_vec all; // by key
-  const char **texts; // [rules] of those that begin a merged one
-  uint32_t *counts;   // [rules] rules of the text; 0: merged into another rule
+  const char **texts; // [rules] texts of merged rules, at the first rule of each
+  uint32_t *counts;   // [rules] number of rules in the text; 0: merged into another rule
 } merger;
 EG_OWNER_DEFINE_STATIC(merger, (occurrence_vec, all))
 
-/// The operator whose name begins after a parenthesis; its length, or 0.
+/// Reads the operator whose name begins after a parenthesis; returns the length of the
+/// name, or 0.
 static size_t read_operator(const char *at, eg_op *out) {
   size_t length = strcspn(at, " ()\n");
   char name[32];
@@ -77,7 +78,7 @@ static egraph_status list_occurrences(merger *m) {
     for (const char *at = sides_of(m->rules->data[rule].text); *at != '\0'; at++) {
       eg_op op;
       if (*at != '(' || read_operator(at + 1, &op) == 0) continue;
-      // An operator variable says nothing of attributes.
+      // An operator variable cannot have attributes.
       const eg_op_info *info = eg_op_info_of(op);
       if ((info->flags & EG_OPF_POINTWISE) != 0 && info->attr_count == 0 &&
           info->max_inputs <= 2 && op != EG_OP_IDENTITY)
@@ -96,17 +97,17 @@ static int by_key(const void *a, const void *b) {
 
 // ---- a merged rule ----------------------------------------------------------------
 
-/// Occurrences [first, end) have one key.
+/// The occurrences [first, end), which have one key.
 typedef struct group {
   size_t first, end;
-  uint32_t count; // of them whose rule is not merged yet
+  uint32_t count; // number of them whose rule is not merged yet
 } group;
 
 static bool is_unmerged(const merger *m, const occurrence *o) {
   return m->texts[o->rule] == NULL && m->counts[o->rule] == 1;
 }
 
-/// The group of most rules, at least two; of equal ones the first.
+/// Finds the group with most rules, at least two; among equal groups, the first.
 static bool find_largest(const merger *m, const bool *is_tried, group *out) {
   *out = (group){.count = 1};
   for (size_t first = 0, end; first < m->all.len; first = end) {

@@ -32,7 +32,8 @@ static egraph_status add_type(eg_term_space *space, const eg_type *type, uint16_
 
 // ---- variants -------------------------------------------------------------------
 
-/// Lists the free operands: of more than two the first two that are no leaves.
+/// Lists the free operands: if there are more than two operands, the first two that are
+/// not leaves.
 static void list_free(const eg_family_template *from, eg_variant *out) {
   uint32_t leaves = from->operand_count > 2 ? from->leaves : 0;
   out->free[1] = 1;
@@ -40,7 +41,8 @@ static void list_free(const eg_family_template *from, eg_variant *out) {
     if ((leaves >> i & 1) == 0) out->free[out->free_count++] = i;
 }
 
-/// The operands that are not free, as digits over the leaves.
+/// Adds the variants of a template. The operands that are not free count through the
+/// leaves like digits.
 static egraph_status add_variants(eg_term_space *space, uint32_t template) {
   const eg_family_template *from = &space->family->templates[template];
   uint32_t leaves = space->family->leaf_count, extras[EG_TERM_MAX_EXTRAS] = {0}, at;
@@ -131,8 +133,8 @@ static egraph_status plan_variant(eg_term_space *space, uint32_t number, uint16_
   return EGRAPH_OK;
 }
 
-/// Types up to the last one that a kept term has: results of the largest terms come
-/// after.
+/// Counts the types up to the last one of a kept term; types of results of the largest
+/// terms come after it.
 static uint32_t count_kept_types(const eg_term_space *space) {
   uint32_t count = 0;
   for (size_t i = 0; i < space->terms.len; i++)
@@ -156,8 +158,8 @@ egraph_status eg_term_space_plan_all(eg_term_space *space) {
 
 // ---- terms ----------------------------------------------------------------------
 
-// Terms of at most two operators have values at the leaves of the recursion, so it is at
-// most three deep.
+// Terms of at most two operators have stored values, so the recursion is at most
+// three deep.
 const uint64_t *eg_term_values(const eg_term_space *space, uint32_t term,
                                eg_value_room *room) {
   const eg_space_term *t = &space->terms.data[term];
@@ -194,7 +196,8 @@ static bool add_variable(const eg_term_space *space, eg_space_term *term, uint32
   return true;
 }
 
-/// Union of sorted lists; false when it has more than EG_TERM_MAX_SIZE.
+/// Forms the union of sorted lists; returns false when it has more than
+/// EG_TERM_MAX_SIZE entries.
 static bool unite_apps(const eg_space_term *a, const eg_space_term *b,
                        eg_space_term *out) {
   uint32_t i = 0, k = 0, count = 0;
@@ -306,10 +309,10 @@ egraph_status eg_term_space_keep(eg_term_space *space, const eg_space_term *term
 
 // ---- leaves and constants -------------------------------------------------------
 
-/// A constant is its number, at every point.
+/// Sets the value of a constant, which is its number at every point.
 static void set_constant(const eg_type *type, double number, uint64_t *out) {
   uint64_t value = 0;
-  (void)eg_field_of_double(number, false, &value); // it was when it was read
+  (void)eg_field_of_double(number, false, &value); // succeeds as it did in reading
   for (int64_t i = 0; i < eg_type_elements(type); i++)
     out[i] = value;
 }
@@ -434,15 +437,15 @@ bool eg_term_space_decode(const eg_term_space *space, eg_term_code code,
 
 // ---- values at other points -----------------------------------------------------
 
-/// Terms below a code, each once, operands before users, with their values.
+/// The terms below a code, each once, operands before users, with their values.
 typedef struct point_run {
   uint32_t terms[64];
-  size_t places[64]; // of `values`
+  size_t places[64]; // indices in `values`
   uint32_t count;
   eg_values *values;
 } point_run;
 
-// Sizes are at most EG_TERM_MAX_SIZE, so this is at most that deep.
+// Lists the terms below a term. The recursion is at most EG_TERM_MAX_SIZE deep.
 static void list_terms(const eg_term_space *space, uint32_t term, uint32_t given,
                        point_run *out) {
   if (term == EG_TERM_NONE) return;

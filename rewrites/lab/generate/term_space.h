@@ -1,10 +1,10 @@
-// Terms over the operators of a family: what is enumerated, each with its value at one
-// random point of the field.
+// Enumerates terms over the operators of a family, each with its value at one random
+// point of the field.
 //
-// A term of size k has k operators, shared ones counted once (results of one split are of
-// one operator); a constant is one. Terms of several operators have a leaf. Only the
-// first term of every value is kept and built upon: a term over another one of that value
-// is equal to the same term over the first.
+// A term of size k has k operators. A shared operator counts once (so does a split,
+// whatever results are used); a constant counts as an operator. A term with several
+// operators has a leaf. Only the first term with a value is kept and extended: a term
+// over another term of that value equals the same term over the first.
 //
 // Among terms that differ only in the names of leaves, the canonical one has the leaves
 // of every group in order of their first occurrence, from the left.
@@ -19,17 +19,18 @@ enum { EG_TERM_MAX_SIZE = 4, EG_TERM_MAX_VARS = 12, EG_TERM_MAX_EXTRAS = 4 };
 enum { EG_TERM_MAX_TYPES = 1023 };
 #define EG_TERM_NONE UINT32_MAX
 
-/// A template, one of its results, and the leaves that are its operands besides two.
+/// An operator template, one of its results, and the leaves that are its third and
+/// later operands.
 typedef struct eg_variant {
   uint32_t template, result;
-  uint32_t operand_count;              // of all
-  uint32_t free_count;                 // min(operand_count, 2): these are terms,
-  uint32_t free[2];                    // and which they are
-  uint32_t extras[EG_TERM_MAX_EXTRAS]; // leaves, the other operands
-  bool commutes;                       // the free ones do
+  uint32_t operand_count;              // number of all operands
+  uint32_t free_count;                 // min(operand_count, 2): operands that are terms
+  uint32_t free[2];                    // numbers of these operands
+  uint32_t extras[EG_TERM_MAX_EXTRAS]; // leaves that are the other operands
+  bool commutes;                       // the operands that are terms commute
 } eg_variant;
 
-/// The term that is operand i of a variant over a and b.
+/// Returns operand i of a variant over the terms a and b.
 static inline uint32_t eg_variant_operand(const eg_variant *v, uint32_t i, uint32_t a,
                                           uint32_t b) {
   if (v->free_count > 0 && i == v->free[0]) return a;
@@ -37,26 +38,26 @@ static inline uint32_t eg_variant_operand(const eg_variant *v, uint32_t i, uint3
   return v->extras[i - (i > v->free[0]) - (i > v->free[1])];
 }
 
-/// A variant on operands of these types.
+/// A variant on operands of certain types.
 typedef struct eg_typed_variant {
   uint32_t variant;
-  uint16_t a, b; // types; b is 0 where there is one operand
-  uint16_t type; // of the result
+  uint16_t a, b; // types; b is 0 when there is one operand
+  uint16_t type; // type of the result
   eg_field_plan plan;
 } eg_typed_variant;
 
 typedef struct eg_space_term {
-  uint32_t variant; // EG_TERM_NONE: a leaf, number a
+  uint32_t variant; // EG_TERM_NONE: the term is leaf number a
   uint32_t a, b;    // terms, or EG_TERM_NONE
-  uint32_t app;     // application that it is a result of; EG_TERM_NONE of size 0
+  uint32_t app;     // application that computes it; EG_TERM_NONE for a leaf
   uint32_t next_of_app;
   uint16_t type;
   uint8_t size, var_count;
   bool is_canonical;
-  uint8_t vars[EG_TERM_MAX_VARS];  // leaves as they first occur
-  uint64_t leaves;                 // their bits
-  uint32_t apps[EG_TERM_MAX_SIZE]; // sorted, [size]
-  size_t values;                   // place of them, or EG_TERM_NO_VALUES
+  uint8_t vars[EG_TERM_MAX_VARS];  // leaves in order of first occurrence
+  uint64_t leaves;                 // bits of these leaves
+  uint32_t apps[EG_TERM_MAX_SIZE]; // its applications, sorted, [size]
+  size_t values;                   // index of its values, or EG_TERM_NO_VALUES
 } eg_space_term;
 
 #define EG_TERM_NO_VALUES SIZE_MAX
@@ -64,8 +65,8 @@ typedef struct eg_space_term {
 EG_VEC_DEFINE(eg_term_vec, eg_space_term);
 EG_VEC_DEFINE(eg_values, uint64_t);
 
-/// A term that need not be kept: a kept one, or a variant over kept ones, in 64 bits.
-/// Smaller codes of one size come first.
+/// Names a term in 64 bits without storing it: a kept term, or a variant over kept terms.
+/// A smaller code comes first among terms of one size.
 typedef uint64_t eg_term_code;
 #define EG_TERM_KEPT(id) (UINT64_C(0xfff) << 52 | (id))
 #define EG_TERM_CODE(variant, a, b)                                                      \
@@ -74,8 +75,8 @@ enum { EG_TERM_MAX_VARIANTS = 0xffe, EG_TERM_MAX_TERMS = (1 << 26) - 2 };
 
 typedef struct eg_term_space eg_term_space;
 
-/// Leaves of a family (kept by reference). Fails with EGRAPH_E_UNSUPPORTED
-/// where the family has what the field does not know.
+/// Creates a space with the leaves of a family (kept by reference). Fails with
+/// EGRAPH_E_UNSUPPORTED when the family has a number or operator that the field lacks.
 egraph_status eg_term_space_create(const egraph_allocator *alloc, const eg_family *family,
                                    uint64_t seed, eg_term_space **out);
 void eg_term_space_destroy(eg_term_space *space);
@@ -86,8 +87,8 @@ const eg_space_term *eg_term_space_at(const eg_term_space *space, uint32_t term)
 const eg_variant *eg_term_space_variant(const eg_term_space *space, uint32_t variant);
 const eg_type *eg_term_space_type(const eg_term_space *space, uint32_t type);
 
-/// Makes the operators known on all types that there are, so that codes of larger terms
-/// can be read; growing does it by itself.
+/// Plans the operators on all types that occur, so that codes of larger terms can be
+/// read; eg_term_space_grow does this itself.
 egraph_status eg_term_space_plan_all(eg_term_space *space);
 
 /// Describes the term of a code that this space made; false for other codes (of a file).
@@ -95,7 +96,7 @@ egraph_status eg_term_space_plan_all(eg_term_space *space);
 bool eg_term_space_decode(const eg_term_space *space, eg_term_code code,
                           eg_space_term *out);
 
-/// Two terms of one value: the first term with it, and another.
+/// Two terms with one value: the first term that had it, and another.
 typedef struct eg_term_pair {
   eg_term_code first, other;
 } eg_term_pair;
@@ -103,29 +104,30 @@ EG_VEC_DEFINE(eg_term_pairs, eg_term_pair);
 
 typedef struct eg_enumeration {
   uint32_t threads;
-  size_t byte_limit;                              // of terms, table and pairs
-  bool (*progress)(void *user, const char *line); // true: stop. May be NULL
+  size_t byte_limit; // memory limit of terms, table and pairs
+  bool (*progress)(void *user, const char *line); // returns true to stop. May be NULL
   void *user;
 } eg_enumeration;
 
 typedef struct eg_enumeration_counts {
-  uint64_t terms;    // whose value was computed
-  uint64_t distinct; // values
+  uint64_t terms;    // terms whose value was computed
+  uint64_t distinct; // number of distinct values
   uint64_t pairs;
-  uint32_t passes; // over the largest terms, each for a part of the values
+  uint32_t passes; // passes over the largest terms; each pass covers a part of the values
   size_t peak_bytes;
 } eg_enumeration_counts;
 
-/// Enumerates terms of `size`, those of size - 1 having been, and adds the pairs found,
-/// in order. Those of a size below `largest` are kept for larger ones; of the largest
-/// only canonical ones are made and none is kept. Fails with EGRAPH_E_LIMIT or
-/// EGRAPH_E_CANCELLED.
+/// Enumerates terms of `size`, after the terms of size - 1, and appends the pairs found,
+/// in order. Keeps terms of sizes below `largest`, from which larger terms are made; of
+/// the largest terms it makes canonical ones only and keeps none. Fails with
+/// EGRAPH_E_LIMIT or EGRAPH_E_CANCELLED.
 egraph_status eg_term_space_grow(eg_term_space *space, uint32_t size, uint32_t largest,
                                  const eg_enumeration *how, eg_term_pairs *out,
                                  eg_enumeration_counts *counts);
 
-/// Values at another point: leaves by a seed, and given values of one term (EG_TERM_NONE:
-/// none) in place of its own. *out is borrowed until the next call.
+/// A point at which a term has another value: the seed draws the leaves, and the term
+/// `given` (EG_TERM_NONE: none) takes given values instead of its own. *out is borrowed
+/// until the next call.
 typedef struct eg_term_point {
   uint64_t seed;
   uint32_t given;

@@ -10,7 +10,7 @@
 typedef struct eg_typed_type {
   eg_type type;
   uint32_t elements;
-  uint64_t *weights; // [elements] of the fingerprint, random
+  uint64_t *weights; // [elements] random weights of the fingerprint
 } eg_typed_type;
 
 EG_VEC_DEFINE(eg_typed_types, eg_typed_type);
@@ -26,35 +26,35 @@ EG_VEC_DEFINE(eg_applications, eg_application);
 
 struct eg_term_space {
   egraph_allocator alloc;
-  eg_arena arena; // plans, weights
+  eg_arena arena; // holds plans and weights
   const eg_family *family;
   uint64_t seed;
   eg_typed_types types;
   eg_variants variants;
   eg_typed_variants typed;
-  uint32_t tried_types; // all pairs of types below have their typed variants
+  uint32_t tried_types; // types below this number have typed variants for all their pairs
   eg_flatmap typed_map; // (variant, a, b) -> typed
   eg_term_vec terms;
   eg_values values;
   eg_applications apps;
   eg_flatmap app_map;
   eg_flatmap by_value;      // fingerprint -> term
-  eg_values fingerprints;   // of terms
-  eg_values scratch_values; // of eg_term_space_value
+  eg_values fingerprints;   // by term
+  eg_values scratch_values; // memory for eg_term_space_value
 };
 
-/// Room for values of two operands that are not kept.
+/// Memory for the values of two operands whose values are not kept.
 typedef struct eg_value_room {
   uint64_t values[4][EG_FIELD_MAX_ELEMENTS];
   uint32_t used;
 } eg_value_room;
-/// Values of a term: kept, or computed into the room.
+/// Returns the values of a term: kept values, or values computed into the room.
 const uint64_t *eg_term_values(const eg_term_space *space, uint32_t term,
                                eg_value_room *room);
-/// Values of a variant over terms; out: [elements of its result].
+/// Computes the values of a variant over terms; out: [elements of its result].
 void eg_term_space_run(const eg_term_space *space, const eg_typed_variant *typed,
                        uint32_t a, uint32_t b, eg_value_room *room, uint64_t *out);
-/// The fingerprint of a value, by its type and <weights, value>: 63 bits.
+/// Returns the fingerprint of a value from its type and <weights, value>: 63 bits.
 static inline uint64_t eg_term_fingerprint(uint16_t type, uint64_t dot) {
   return eg_hash_combine(dot, type) >> 1;
 }
@@ -67,17 +67,17 @@ static inline uint32_t eg_term_a(eg_term_code code) {
   return a == 0x3ffffff ? EG_TERM_NONE : a;
 }
 
-/// NULL where the operands do not fit.
+/// Finds a variant on operands of these types; NULL when the types do not fit.
 const eg_typed_variant *eg_term_space_typed(const eg_term_space *space, uint32_t variant,
                                             uint16_t a, uint16_t b);
-/// Fills variables, operators (apps) and size of a term; false when it has more than
-/// EG_TERM_MAX_SIZE operators or EG_TERM_MAX_VARS leaves. Its own operator is counted,
-/// but not in apps.
+/// Fills variables, operators (apps) and size of a term; returns false when it has more
+/// than EG_TERM_MAX_SIZE operators or EG_TERM_MAX_VARS leaves. The size counts the term's
+/// own operator, which is not in apps.
 bool eg_term_space_describe(const eg_term_space *space, uint32_t variant, uint32_t a,
                             uint32_t b, eg_space_term *out);
-/// The kept term of a fingerprint, or EG_TERM_NONE.
+/// Returns the kept term with a fingerprint, or EG_TERM_NONE.
 uint32_t eg_term_space_find(const eg_term_space *space, uint64_t fingerprint);
-/// `values` may be NULL: they are computed on demand.
+/// Keeps a term. `values` may be NULL: they are then computed on demand.
 egraph_status eg_term_space_keep(eg_term_space *space, const eg_space_term *term,
                                  uint64_t fingerprint, const uint64_t *values);
 
