@@ -1,10 +1,11 @@
-// Classes of permutations and of axes: what they test, and one drawn of each.
+// Tests classes of permutations and of axes, and draws members of them.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/instances/instance_tests.h"
 
 // ---- permutations -------------------------------------------------------------------
 
-/// Counts positions that are not moved; `is_own`: the permutation is its own inverse.
+/// Counts positions that do not move; sets *is_own when the permutation is its
+/// own inverse.
 static uint32_t kept_of(eg_ints perm, bool *is_own) {
   uint32_t kept = 0;
   *is_own = true;
@@ -62,14 +63,14 @@ static void swap(int64_t *perm, uint32_t a, uint32_t b) {
   perm[b] = kept;
 }
 
-/// Puts positions from `first` to before `end` into any order.
+/// Shuffles the positions from `first` to before `end`.
 static void shuffle(eg_verify_choice *choice, int64_t *perm, uint32_t first,
                     uint32_t end) {
   for (uint32_t i = end; i > first + 1; i--)
     swap(perm, i - 1, first + eg_verify_below(choice, i - first));
 }
 
-/// Two pairs change places, side by side or across each other.
+/// Exchanges two pairs, which are adjacent or cross each other.
 static void swap_pairs(eg_verify_choice *choice, int64_t *perm, uint32_t rank) {
   if (rank < 4) return;
   uint32_t first = eg_verify_below(choice, rank - 3);
@@ -151,7 +152,7 @@ EG_CLASS_HOLDS(holds_permutation) {
 
 EG_CLASS_PUT(put_permutation) { attr->ints = draw_perm((eg_perm_kind)row->low, choice); }
 
-/// One axis, or a list of them.
+/// Returns the axes of an attribute that is one axis or a list of axes.
 static eg_ints axes_of(const eg_attr *attr) {
   return attr->kind == EG_ATTR_INTS ? attr->ints : (eg_ints){.data = &attr->i, .len = 1};
 }
@@ -161,7 +162,7 @@ EG_CLASS_HOLDS(holds_axes) {
   return rank >= row->high && axes_are((eg_axis_kind)row->low, axes_of(attr), rank);
 }
 
-/// Axes that are removed or put in depend on the sizes.
+/// Draws axes, except for squeeze and unsqueeze, whose axes depend on the sizes.
 EG_CLASS_PUT(put_axes) {
   uint32_t rank = choice->types[0].rank;
   if (choice->op == EG_OP_SQUEEZE || choice->op == EG_OP_UNSQUEEZE) return;
@@ -172,7 +173,7 @@ EG_CLASS_PUT(put_axes) {
     attr->i = axes.data[0] - (eg_verify_chance(choice, 50) ? (int64_t)rank : 0);
 }
 
-/// Every result is of no element.
+/// True when every element of the result reduces no elements.
 EG_CLASS_HOLDS(holds_empty_axes) {
   const eg_type *x = &node->types[0];
   bool is_empty = false, has_result = true;
@@ -196,7 +197,8 @@ EG_CLASS_PUT(put_empty_axes) {
   if (len > 0) attr->ints = (eg_ints){.data = axes, .len = len};
 }
 
-/// Half of the dimensions are equal, so that only data show where each one went.
+/// Prepares many dimensions. Half of the draws make them equal, so that only data show
+/// where each one went.
 EG_CLASS_PREPARE(prepare_many_dims) {
   if (row->high <= 0) return;
   choice->rank = (uint32_t)row->high + eg_verify_below(choice, 3);

@@ -1,6 +1,6 @@
-// First an operand, so that attributes can be drawn for its shape, then the other
-// operands for both. Shapes are small (at most MAX_ELEMENTS), ranks follow the attributes
-// that are known; ones and equal sizes are frequent, because rules ask for them.
+// Draws an operand first, so that attributes can be drawn for its shape, then the other
+// operands for both. Shapes are small (at most MAX_ELEMENTS), and ranks fit the known
+// attributes; ones and equal sizes are frequent, because rules require them.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/instances/instance_choose.h"
 
@@ -9,7 +9,7 @@
 
 // ---- operand types -----------------------------------------------------------
 
-enum { EG_VERIFY_FRESH_RANK = 5, FEW_PARTS = 4 }; // at most
+enum { EG_VERIFY_FRESH_RANK = 5, FEW_PARTS = 4 }; // upper limits
 
 typedef struct rank_range {
   uint32_t low, high;
@@ -21,7 +21,7 @@ static void at_least(rank_range *range, uint32_t rank) {
 
 static void exactly(rank_range *range, uint32_t rank) { range->low = range->high = rank; }
 
-// Ranks that suit an operator, whatever its attributes are.
+// Returns the ranks that suit an operator, whatever its attributes are.
 static rank_range ranks_of_op(eg_op op) {
   static const struct {
     eg_op op;
@@ -57,12 +57,12 @@ static void fit_axes(const eg_verify_choice *choice, rank_range *range) {
       at_least(range, (uint32_t)axes->ints.data[i] + 1);
   const eg_attr *axis = eg_verify_known(choice, "axis");
   if (axis != NULL) {
-    uint64_t number = (uint64_t)axis->i; // of any size
+    uint64_t number = (uint64_t)axis->i; // may be any number
     at_least(range, (uint32_t)(axis->i < 0 ? 0 - number : number + 1));
   }
 }
 
-// Ranks that also suit the known attributes and what the draw asks of the operand.
+// Returns the ranks that also suit the known attributes and the requirements of the draw.
 static rank_range ranks_of_first(const eg_verify_choice *choice) {
   rank_range range = ranks_of_op(choice->op);
   bool is_pad = choice->op == EG_OP_PAD;
@@ -77,7 +77,7 @@ static rank_range ranks_of_first(const eg_verify_choice *choice) {
   at_least(&range, choice->min_rank[0]);
   if (choice->min_rank[0] == choice->max_rank[0]) exactly(&range, choice->min_rank[0]);
   if (range.high > choice->max_rank[0]) range.high = choice->max_rank[0];
-  uint32_t most = EG_VERIFY_FRESH_RANK; // but where more is asked for
+  uint32_t most = EG_VERIFY_FRESH_RANK; // unless more is required
   if (choice->min_rank[0] > most) most = choice->min_rank[0];
   if (range.low > most && range.low <= EGRAPH_MAX_RANK) most = range.low;
   if (range.high > most) range.high = most;
@@ -85,7 +85,7 @@ static rank_range ranks_of_first(const eg_verify_choice *choice) {
   return range;
 }
 
-// LARGE_ELEMENTS: where large dimensions are wanted, or room.
+// LARGE_ELEMENTS: when large dimensions, or room for windows, are required.
 enum { FEW_ELEMENTS = 100, MAX_ELEMENTS = 400, LARGE_ELEMENTS = 1500 };
 
 // ---- fresh types ----------------------------------------------------------------
@@ -96,13 +96,14 @@ static egraph_dtype dtype_for(const eg_verify_choice *choice) {
   return is_mask || (is_bool && !choice->is_dtype_aimed) ? EGRAPH_BOOL : choice->dtype;
 }
 
-/// Most dimensions of many are ones.
+/// Draws a dimension; most dimensions of a high rank are ones.
 static int64_t dim_of_rank(eg_verify_choice *choice, uint32_t rank) {
   bool is_one = rank > EG_VERIFY_FRESH_RANK && eg_verify_chance(choice, 60);
   return is_one ? 1 : eg_verify_dim(choice);
 }
 
-/// In this order, whatever order a compiler gives to the sides of an assignment.
+/// Draws a dimension at a random position, in this order: compilers may evaluate the
+/// sides of an assignment in either order.
 static void set_one_dim(eg_verify_choice *choice, eg_type *type) {
   uint32_t at = eg_verify_below(choice, type->rank);
   type->dims[at] = eg_verify_dim(choice);
@@ -126,7 +127,7 @@ static eg_type random_type(eg_verify_choice *choice, egraph_dtype dtype,
   return type;
 }
 
-// Channels that can be grouped, and room for a kernel.
+// Draws an image whose channels can be grouped and which has room for a kernel.
 static eg_type random_image(eg_verify_choice *choice, rank_range range) {
   static const int64_t channels[] = {1, 2, 2, 3, 4, 4, 6};
   if (range.low < range.high && range.low <= 4 && range.high >= 4 &&
@@ -146,12 +147,12 @@ static eg_type random_image(eg_verify_choice *choice, rank_range range) {
     type.dims[i] =
         i > 4 ? 1 + (int64_t)eg_verify_chance(choice, 20)
               : (is_roomy ? 4 : 1) + eg_verify_below(choice, type.rank >= 5 ? 3 : 5);
-  if (choice->dim_count > 0) // one of them
+  if (choice->dim_count > 0) // one of the preferred dimensions
     set_one_dim(choice, &type);
   return type;
 }
 
-// A shape with as many elements as the shape that is wanted.
+// Draws a shape with as many elements as the given shape.
 static eg_type type_for_shape(eg_verify_choice *choice, eg_ints shape) {
   eg_type type = {.dtype = choice->dtype};
   int64_t elements = 1;
@@ -203,8 +204,8 @@ static eg_type random_stretch(eg_verify_choice *choice, eg_type type) {
   return type;
 }
 
-// One that broadcasts with `type`: the same, a scalar, a vector, one number per channel,
-// something else.
+// Draws a shape that broadcasts with `type`: the same, a scalar, a vector, one number per
+// channel, or another one.
 static eg_type companion(eg_verify_choice *choice, eg_type type) {
   uint32_t kind = eg_verify_below(choice, 100);
   if (kind < 34) return type;
@@ -237,7 +238,7 @@ static int64_t flag(const eg_verify_choice *choice, const char *name) {
 
 // ---- matrix products ------------------------------------------------------------
 
-// The factor that goes with `known`; `summed` is the size that both share.
+// Draws the other factor of a product with `known`; `summed` is the size that both share.
 static eg_type other_factor(eg_verify_choice *choice, const eg_type *known,
                             int64_t summed, bool sum_is_last) {
   eg_type type = {.dtype = known->dtype};
@@ -270,7 +271,7 @@ static int64_t summed_size(const eg_type *type, bool is_left, bool transposed) {
   return type->dims[type->rank - (last ? 1 : 2)];
 }
 
-/// The factor that goes with factor `known`, 0 or 1.
+/// Draws the other factor of a product whose factor `known` (0 or 1) has a type.
 static eg_type factor_beside(eg_verify_choice *choice, uint32_t known) {
   bool is_left = known == 0,
        swaps[2] = {flag(choice, "transA") != 0, flag(choice, "transB") != 0};
@@ -306,7 +307,7 @@ static eg_type vector_of(const eg_verify_choice *choice, int64_t size) {
   return (eg_type){.dtype = choice->types[0].dtype, .rank = 1, .dims = {size}};
 }
 
-/// A number that is small, because work grows with it.
+/// Draws a number that must be small because the work grows with it.
 static int64_t few(eg_verify_choice *choice) {
   if (choice->few > 0 && eg_verify_chance(choice, 50)) return choice->few;
   return 1 + eg_verify_below(choice, 3);
@@ -332,7 +333,7 @@ static eg_type conv_weight(eg_verify_choice *choice) {
   return type;
 }
 
-// The input of a convolution whose weight is known.
+// Draws the input of a convolution whose weight is known.
 static eg_type conv_input(eg_verify_choice *choice) {
   eg_type type = choice->types[1];
   if (type.rank < 3) return type;
@@ -364,7 +365,8 @@ static eg_type where_operand(eg_verify_choice *choice, uint32_t index) {
 
 // ---- choosing -------------------------------------------------------------------
 
-/// A number for each channel, or for each place in the dimensions from the axis on.
+/// Returns the shape of a vector with a number for each channel, or for each position of
+/// the dimensions from the axis on.
 static eg_type normalized_vector(eg_verify_choice *choice) {
   eg_type type = choice->types[0];
   uint16_t slot;
@@ -386,7 +388,7 @@ static eg_type index_operand(eg_verify_choice *choice) {
 
 static bool is_product(eg_op op) { return op == EG_OP_MATMUL || op == EG_OP_GEMM; }
 
-// Operand `index` > 0 for operand 0 and the attributes.
+// Draws operand `index` > 0 to fit operand 0 and the attributes.
 static eg_type other_operand(eg_verify_choice *choice, uint32_t index) {
   eg_op op = choice->op;
   if (is_product(op))
@@ -401,7 +403,7 @@ static eg_type other_operand(eg_verify_choice *choice, uint32_t index) {
   if (eg_op_role(op, 0) == EG_ROLE_MASK) return where_operand(choice, index);
   eg_type type = companion(choice, choice->types[0]);
   keep_last(&type, choice->max_rank[index]);
-  while (type.rank < choice->min_rank[index]) { // ones in front broadcast
+  while (type.rank < choice->min_rank[index]) { // ones in front still broadcast
     memmove(type.dims + 1, type.dims, type.rank * sizeof *type.dims);
     type.dims[0] = eg_verify_chance(choice, 50) ? 1 : eg_verify_dim(choice);
     type.rank++;
@@ -409,7 +411,7 @@ static eg_type other_operand(eg_verify_choice *choice, uint32_t index) {
   return type;
 }
 
-// Operand 0 from one that is known.
+// Draws operand 0 to fit a known operand.
 static eg_type first_from(eg_verify_choice *choice, uint32_t known) {
   const eg_type *type = &choice->types[known];
   bool is_part = eg_op_role(choice->op, 0) == EG_ROLE_PART;
@@ -421,7 +423,8 @@ static eg_type first_from(eg_verify_choice *choice, uint32_t known) {
   return like;
 }
 
-// Rules relate their variables: the same type, or one that differs in one dimension.
+// Copies the type of another variable, perhaps with one different dimension, because
+// rules relate their variables.
 static bool copy_model(eg_verify_choice *choice, rank_range range, eg_type *out) {
   const eg_type *model = choice->model;
   if (model == NULL || model->rank < range.low || model->rank > range.high ||
@@ -432,8 +435,8 @@ static bool copy_model(eg_verify_choice *choice, rank_range range, eg_type *out)
   return true;
 }
 
-/// Mostly; false leaves the operand to chance. A dimension of 1 may be one that is
-/// stretched.
+/// Copies the type of another part in most draws; false leaves the operand to chance. A
+/// dimension of 1 may be one that broadcasts.
 static bool copy_part(eg_verify_choice *choice, uint32_t operand) {
   const eg_type *like = choice->like[operand];
   if (like == NULL || like->rank < choice->min_rank[operand] ||
@@ -457,7 +460,7 @@ static eg_type fresh_first(eg_verify_choice *choice) {
   if (shape != NULL) return type_for_shape(choice, shape->ints);
   if (of_op.low == 3) return random_image(choice, range);
   eg_type type = random_type(choice, dtype_for(choice), range);
-  if (is_squeeze && type.rank > 0) // something to squeeze
+  if (is_squeeze && type.rank > 0) // a dimension to squeeze
     type.dims[eg_verify_below(choice, type.rank)] = 1;
   const eg_attr *axes = is_squeeze ? eg_verify_known(choice, "axes") : NULL;
   for (uint32_t i = 0; axes != NULL && i < axes->ints.len; i++)
@@ -506,13 +509,13 @@ static void choose_other_operands(eg_verify_choice *choice) {
   }
 }
 
-/// Decides before operands are drawn, so that all operands of a term follow; sometimes
-/// none does.
+/// Decides how the parts of a term differ before its operands are drawn, so that all
+/// follow; sometimes none does.
 static void choose_part_size(eg_verify_choice *choice) {
   bool is_part = false;
   for (uint32_t i = 0; i < choice->count; i++)
     is_part = is_part || choice->like[i] != NULL;
-  uint32_t percent = choice->count > FEW_PARTS ? 50 : 15; // chance alone makes few alike
+  uint32_t percent = choice->count > FEW_PARTS ? 50 : 15; // chance makes few alike
   choice->are_parts_alike =
       eg_op_role(choice->op, 0) == EG_ROLE_PART && eg_verify_chance(choice, percent);
   choice->part_size = is_part && eg_verify_chance(choice, 60) ? eg_verify_dim(choice) : 0;

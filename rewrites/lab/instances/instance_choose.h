@@ -1,5 +1,6 @@
-// Chooses what is missing of a node: random attributes and operand types that are likely
-// to fit each other and what is already known. Nothing is promised; inference decides.
+// Chooses what is missing in a node: random attributes and operand types that
+// probably fit each other and what is already known. They may still not fit; type
+// inference decides.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_VERIFY_CHOOSE_H
 #define EG_REWRITES_VERIFY_CHOOSE_H
@@ -9,7 +10,7 @@
 
 enum { EG_VERIFY_INTS = 1 << 12, EG_VERIFY_FLOATS = 1 << 9, EG_VERIFY_MAX_OPERANDS = 64 };
 
-/// Room for the lists of one draw.
+/// Memory for the lists of one draw.
 typedef struct eg_verify_lists {
   int64_t ints[EG_VERIFY_INTS];
   double floats[EG_VERIFY_FLOATS];
@@ -23,52 +24,53 @@ typedef enum eg_special {
   EG_SPECIAL_EXTREME
 } eg_special;
 
-/// A node under choice. What `*_set` says is given; the rest is filled in.
+/// A node whose attributes and types are being chosen. Members with a `*_set` flag are
+/// given; the rest is filled in.
 typedef struct eg_verify_choice {
   eg_rng *rng;
   eg_verify_lists *lists;
   eg_op op;
   const eg_op_info *info;
-  egraph_dtype dtype;   // of fresh operands
+  egraph_dtype dtype;   // element type of fresh operands
   const eg_type *model; // a fresh operand 0 may look like this one; may be NULL
   eg_attr slots[EG_RULE_MAX_ATTRS];
   bool slot_set[EG_RULE_MAX_ATTRS];
-  uint32_t count; // operands, at most EG_VERIFY_MAX_OPERANDS
+  uint32_t count; // number of operands, at most EG_VERIFY_MAX_OPERANDS
   eg_type types[EG_VERIFY_MAX_OPERANDS];
   bool type_set[EG_VERIFY_MAX_OPERANDS];
   uint32_t min_rank[EG_VERIFY_MAX_OPERANDS],
-      max_rank[EG_VERIFY_MAX_OPERANDS]; // of fresh ones
-  // For a fresh operand another part of its concatenation (or NULL). The parts of a draw
-  // may differ in one common dimension, counted from the last.
+      max_rank[EG_VERIFY_MAX_OPERANDS]; // largest rank of fresh operands
+  // `like`: for a fresh operand, another part of its concatenation (or NULL). The parts
+  // of a draw may differ in one common dimension, counted from the last.
   const eg_type *like[EG_VERIFY_MAX_OPERANDS];
-  const eg_type *wanted[EG_VERIFY_MAX_OPERANDS]; // of a fresh operand, or NULL: any
+  const eg_type *wanted[EG_VERIFY_MAX_OPERANDS]; // type of a fresh operand, or NULL: any
   uint32_t part_axis;
   int64_t part_size;    // 0: the same
   bool are_parts_alike; // operands of a concatenation have one size
-  // The aim of the draw; zeros aim at nothing.
-  const struct eg_instance_aim *aim; // of this term, or NULL
+  // The class to which the draw is steered; zeros mean no class.
+  const struct eg_instance_aim *aim; // aim for this term, or NULL
   // Puts an attribute into the class; called before and after operand 0 is chosen.
   void (*put)(const struct eg_instance_aim *aim, struct eg_verify_choice *choice);
-  // Puts an operand into the class once it is chosen, where `fit_aim` is of it.
+  // Puts an operand into the class once it is chosen, when `fit_aim` has an aim for it.
   void (*fit)(const struct eg_instance_aim *aim, struct eg_verify_choice *choice,
               uint32_t operand);
   const struct eg_instance_aim *fit_aim[EG_VERIFY_MAX_OPERANDS];
-  bool is_dtype_aimed; // operands have `dtype`, whatever the operator takes
+  bool is_dtype_aimed; // operands have `dtype`, whatever types the operator takes
   bool is_roomy;       // images have room for wide windows
-  bool is_window;      // other attributes of windows are seldom plain
+  bool is_window;      // other attributes of windows seldom have plain values
   bool is_grouped;     // channels have divisors
   bool is_between;     // numbers lie between `whole` and the next whole number
-  eg_special special;  // that numbers are half of the time
+  eg_special special;  // kind of constants that half of the numbers have
   double whole;
-  int64_t dims[8]; // of which dimensions are half of the time
+  int64_t dims[8]; // half of the dimensions are taken from these
   uint32_t dim_count;
-  uint32_t rank;    // of fresh operands, where they may have it; 0: any
-  int64_t same_dim; // of all dimensions of a fresh operand 0; 0: any
-  int64_t channels; // of an image; 0: any
-  int64_t few;      // of filters and indices, whose number is small; 0: any small one
-  int64_t kernel[EGRAPH_MAX_RANK]; // of a fresh weight; 0: any
-  const char *equation;            // of operands of an einsum that are drawn together
-  int64_t step, start; // of slices; 0: any. start < 0: from 0 on, > 0: behind it
+  uint32_t rank;    // rank of fresh operands, when they may have it; 0: any
+  int64_t same_dim; // size of all dimensions of a fresh operand 0; 0: any
+  int64_t channels; // channels of an image; 0: any
+  int64_t few;      // number of filters and indices, which is small; 0: any small number
+  int64_t kernel[EGRAPH_MAX_RANK]; // kernel sizes of a fresh weight; 0: any
+  const char *equation;            // equation of einsum operands that are drawn together
+  int64_t step, start; // 0: any step. start < 0: from 0 on, start > 0: after 0
 } eg_verify_choice;
 
 /// Fills in every slot and type that is not set.
@@ -78,30 +80,33 @@ void eg_verify_choose(eg_verify_choice *choice);
 
 uint32_t eg_verify_below(eg_verify_choice *choice, uint32_t bound);
 bool eg_verify_chance(eg_verify_choice *choice, uint32_t percent);
-/// From 1 to 6, small ones more often, unless the draw is steered to others.
+/// Draws a dimension from 1 to 6, small ones more often, unless the draw is steered
+/// to others.
 int64_t eg_verify_dim(eg_verify_choice *choice);
-/// Room for a list; too many of them overwrite the last one, which inference then finds
-/// ill-typed.
+/// Returns memory for a list. When it is used up, returns the memory of the last list
+/// again; type inference then rejects the node.
 int64_t *eg_verify_list(eg_verify_choice *choice, uint32_t count);
 double *eg_verify_floats(eg_verify_choice *choice, uint32_t count);
-/// Slot with this name, or NULL when the operator has none or (`missing`) it is set.
+/// Returns the slot with this name. eg_verify_known returns NULL when the operator has no
+/// such slot, eg_verify_missing also when it is set.
 const eg_attr *eg_verify_known(const eg_verify_choice *choice, const char *name);
 eg_attr *eg_verify_missing(eg_verify_choice *choice, const char *name);
 
 // ---- attributes (instance_choose_attrs.c) ---------------------------------------------
 
-/// Slots that are not set; operand 0 has a type.
+/// Fills in the slots that are not set; operand 0 has a type.
 void eg_verify_choose_attrs(eg_verify_choice *choice);
-/// Entries that an index may name: of a table along its axis, along each of its axes
-/// where tuples point at them, or of the result of a gradient.
+/// Returns the number of entries that an index may select: entries of a table along
+/// its axis, along each of its axes when tuples index them, or entries of the result
+/// of a gradient.
 int64_t eg_verify_entries(const eg_verify_choice *choice);
-/// The slot with this name, if there is one that is not set.
+/// Chooses the slot with this name if there is one and it is not set.
 void eg_verify_choose_slot(eg_verify_choice *choice, const char *name);
 const char *eg_default_activations(eg_op op);
-/// Activations of a recurrent layer: the default, or others.
+/// Returns activations of a recurrent layer: the default ones, or others.
 const char *eg_activations_draw(eg_verify_choice *choice, bool is_default);
-/// A number for each of the activations, which are drawn now where they are not set, or
-/// none.
+/// Draws a number for each activation, or no numbers; first draws the activations when
+/// they are not set.
 void eg_activation_numbers_draw(eg_verify_choice *choice, bool is_default, eg_attr *attr);
 
 // ---- equations (instance_equations.c) -------------------------------------------------
@@ -109,15 +114,15 @@ void eg_activation_numbers_draw(eg_verify_choice *choice, bool is_default, eg_at
 enum { EG_EQUATION_BYTES = 96 };
 
 typedef enum eg_equation_kind {
-  EG_EQUATION_IN_ORDER, // the result has its letters in the order of the operands,
-  EG_EQUATION_SWAP,     // in one that is its own reverse,
-  EG_EQUATION_CYCLE,    // or in one that is not
-  EG_EQUATION_SUM,      // over a letter of one operand
-  EG_EQUATION_DIAGONAL, // a letter twice in an operand
+  EG_EQUATION_IN_ORDER, // the result has its letters in the order of the operands
+  EG_EQUATION_SWAP,     // the result has them in an order that is its own inverse
+  EG_EQUATION_CYCLE,    // the result has them in an order that is not its own inverse
+  EG_EQUATION_SUM,      // sums over a letter of one operand
+  EG_EQUATION_DIAGONAL, // has a letter twice in an operand
   EG_EQUATION_DOTS,
-  EG_EQUATION_PRODUCTS_SUMMED, // over a letter of several operands
-  EG_EQUATION_BATCH,           // a letter of several operands in the result
-  EG_EQUATION_OUTER            // letters of one operand each in the result
+  EG_EQUATION_PRODUCTS_SUMMED, // sums over a letter of several operands
+  EG_EQUATION_BATCH,           // has a letter of several operands in the result
+  EG_EQUATION_OUTER // has letters that each belong to one operand in the result
 } eg_equation_kind;
 
 /// True when a well-formed equation with "->" is of the kind.

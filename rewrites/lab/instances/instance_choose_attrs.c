@@ -1,4 +1,4 @@
-// Attributes, by name: operators share what their attributes mean.
+// Chooses attributes by name, because an attribute means the same for all operators.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <math.h>
@@ -11,14 +11,15 @@
 
 enum { MOST_SMALL = 1 << 20, MOST_SIZE = 1 << 30, MOST_ACTIVATIONS = 16 };
 
-/// Makes the attribute a list of `len`, which the caller fills.
+/// Creates a list of `len` numbers for the attribute; the caller fills it.
 static int64_t *new_list(eg_verify_choice *choice, eg_attr *attr, uint32_t len) {
   int64_t *list = eg_verify_list(choice, len);
   attr->ints = (eg_ints){.data = list, .len = len};
   return list;
 }
 
-/// A rule may name numbers of any size; what they are added up with is small.
+/// Limits a number: rules may name numbers of any size, but sums with them must
+/// stay small.
 static int64_t within(int64_t number, int64_t most) {
   return number > most ? most : number < -most ? -most : number;
 }
@@ -27,7 +28,8 @@ static uint32_t rank_of(const eg_verify_choice *choice) {
   return choice->count > 0 ? choice->types[0].rank : 0;
 }
 
-/// Columns do not say of how many dimensions their images are; the block does.
+/// Returns the number of spatial dimensions. The columns of col2im do not determine it;
+/// the block does.
 static uint32_t spatial_of(const eg_verify_choice *choice) {
   uint32_t rank = rank_of(choice);
   if (choice->op == EG_OP_COL2IM) {
@@ -39,7 +41,7 @@ static uint32_t spatial_of(const eg_verify_choice *choice) {
 
 // ---- axes and permutations ------------------------------------------------------
 
-/// The last dimension in which operands that are known differ, or `rank`.
+/// Returns the last dimension in which known operands differ, or `rank`.
 static uint32_t differing_axis(const eg_verify_choice *choice, uint32_t rank) {
   uint32_t axis = rank;
   for (uint32_t i = 1; i < choice->count; i++)
@@ -71,7 +73,7 @@ static void choose_axes(eg_verify_choice *choice, eg_attr *attr) {
   if (choice->op == EG_OP_UNSQUEEZE) rank += 1 + eg_verify_below(choice, 2);
   uint32_t wanted = rank - (choice->op == EG_OP_UNSQUEEZE ? rank_of(choice) : 0);
   int64_t *axes = new_list(choice, attr, rank + 1);
-  if (choice->op == EG_OP_UNSQUEEZE) { // exactly `wanted` ones, ascending
+  if (choice->op == EG_OP_UNSQUEEZE) { // exactly `wanted` axes, ascending
     for (uint32_t i = 0; i < rank && len < wanted; i++)
       if (eg_verify_below(choice, rank - i) < wanted - len) axes[len++] = i;
   } else if (rank > 0 && eg_verify_chance(choice, 60)) {
@@ -138,7 +140,7 @@ static void choose_dilations(eg_verify_choice *choice, eg_attr *attr) {
   choose_steps(choice, attr, 75);
 }
 
-/// Below the stride, where that is known.
+/// Draws numbers below the stride, if that is known.
 static void choose_output_padding(eg_verify_choice *choice, eg_attr *attr) {
   uint32_t len = spatial_of(choice);
   int64_t *list = new_list(choice, attr, len);
@@ -166,7 +168,7 @@ static void choose_group(eg_verify_choice *choice, eg_attr *attr) {
 
 // ---- shapes ---------------------------------------------------------------------
 
-// Merges or splits dimensions, or puts in ones.
+// Draws a shape that merges or splits dimensions, or adds ones.
 static void choose_reshape(eg_verify_choice *choice, eg_attr *attr) {
   const eg_type *x = &choice->types[0];
   int64_t *shape = new_list(choice, attr, 3 * EGRAPH_MAX_RANK);
@@ -187,7 +189,7 @@ static void choose_reshape(eg_verify_choice *choice, eg_attr *attr) {
   attr->ints.len = len;
 }
 
-// A shape that operand 0 broadcasts to, or the same one.
+// Draws a shape to which operand 0 broadcasts, or its own.
 static void choose_expand(eg_verify_choice *choice, eg_attr *attr) {
   const eg_type *x = &choice->types[0];
   int64_t *shape = new_list(choice, attr, EGRAPH_MAX_RANK + 1);
@@ -200,7 +202,7 @@ static void choose_expand(eg_verify_choice *choice, eg_attr *attr) {
   attr->ints.len = len;
 }
 
-// Images mostly keep batch and channels.
+// Draws new sizes; images keep batch and channels in most draws.
 static void choose_resize(eg_verify_choice *choice, eg_attr *attr) {
   const eg_type *x = &choice->types[0];
   int64_t *shape = new_list(choice, attr, x->rank);
@@ -214,8 +216,8 @@ static void choose_resize(eg_verify_choice *choice, eg_attr *attr) {
   }
 }
 
-/// Scales of every dimension, near the quotients of sizes: the fraction that is cut off
-/// matters as well.
+/// Draws a scale for every dimension, near the quotient of the sizes: the fraction that
+/// is cut off also matters.
 static void choose_scales(eg_verify_choice *choice, eg_attr *attr) {
   static const double beside[] = {0.25, 0.5, 0.75, -0.5};
   const eg_type *x = &choice->types[0];
@@ -233,7 +235,7 @@ static void choose_scales(eg_verify_choice *choice, eg_attr *attr) {
   attr->floats = (eg_floats){.data = scales, .len = x->rank};
 }
 
-/// Starts, then ends, within the operand or beyond it.
+/// Draws starts, then ends, within the operand or beyond it.
 static void choose_roi(eg_verify_choice *choice, eg_attr *attr) {
   static const double starts[] = {0, 0, 0.25, 0.125, -0.25};
   static const double ends[] = {1, 1, 0.75, 0.5, 1.25};
@@ -262,8 +264,8 @@ static int64_t number_at(const eg_verify_choice *choice, const char *name, uint3
   return list != NULL && i < list->ints.len ? within(list->ints.data[i], MOST_SMALL) : 0;
 }
 
-/// The size, or a little more, on which a window takes so many places along spatial
-/// dimension i.
+/// Returns the size, or a little more, on which a window has that many positions along
+/// spatial dimension i.
 static int64_t unwindowed(eg_verify_choice *choice, const char *kernel, uint32_t i,
                           int64_t places) {
   int64_t dilation = number_at(choice, "dilations", i);
@@ -274,7 +276,8 @@ static int64_t unwindowed(eg_verify_choice *choice, const char *kernel, uint32_t
          (int64_t)eg_verify_below(choice, 2);
 }
 
-/// A gradient's shape is of the spatial dimensions alone.
+/// Draws the shape that pooling had; the shape of a gradient has the spatial
+/// dimensions only.
 static void choose_unpooled(eg_verify_choice *choice, eg_attr *attr) {
   const eg_type *x = &choice->types[0];
   uint32_t first = choice->op == EG_OP_MAX_UNPOOL ? 0 : 2;
@@ -286,13 +289,13 @@ static void choose_unpooled(eg_verify_choice *choice, eg_attr *attr) {
   }
 }
 
-/// One of 1 to 4 that divides the number.
+/// Draws a divisor of the number from 1 to 4.
 static int64_t some_divisor(eg_verify_choice *choice, int64_t number) {
   int64_t divisor = 1 + eg_verify_below(choice, 4);
   return number % divisor == 0 ? divisor : 1;
 }
 
-/// Its elements divide the channels of the columns.
+/// Draws a block whose sizes divide the channels of the columns.
 static void choose_block(eg_verify_choice *choice, eg_attr *attr) {
   uint32_t len = 1 + (uint32_t)eg_verify_chance(choice, 40);
   int64_t *block = new_list(choice, attr, len);
@@ -320,7 +323,7 @@ static void choose_kernel(eg_verify_choice *choice, eg_attr *attr) {
   }
 }
 
-/// Has a place for each column.
+/// Draws an image that has a position for each column.
 static void choose_image(eg_verify_choice *choice, eg_attr *attr) {
   static const char *const needed[] = {"strides", "pads", "dilations"};
   for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
@@ -368,7 +371,7 @@ static void choose_sizes(eg_verify_choice *choice, eg_attr *attr) {
 
 // ---- slices ---------------------------------------------------------------------
 
-// Mostly one axis with step 1; steps may be negative.
+// Draws slices, mostly of one axis with step 1; steps may be negative.
 static void choose_ranges(eg_verify_choice *choice) {
   uint32_t rank = rank_of(choice);
   int64_t *starts = eg_verify_list(choice, rank), *ends = eg_verify_list(choice, rank);
@@ -445,7 +448,7 @@ static int64_t choose_symbol(eg_verify_choice *choice, uint16_t slot) {
   uint32_t count = 0;
   while (symbols[count] != NULL)
     count++;
-  // The first two (no activation and relu, plain modes) are what most rules are about.
+  // Most rules are about the first two values (no activation and relu, plain modes).
   uint32_t few = count > 2 ? 2 : count;
   return eg_verify_below(choice, eg_verify_chance(choice, 60) ? few : count);
 }
@@ -477,7 +480,7 @@ int64_t eg_verify_entries(const eg_verify_choice *choice) {
   return least < 0 ? 0 : within(least, MOST_SIZE);
 }
 
-/// The end of a range of dimensions that begins at `start`.
+/// Draws the end of a range of dimensions that begins at `start`.
 static int64_t choose_end(eg_verify_choice *choice) {
   int64_t rank = rank_of(choice), start = known_int(choice, "start");
   if (start < 0 || start > rank || eg_verify_chance(choice, 60)) return rank;
@@ -493,7 +496,7 @@ const char *eg_default_activations(eg_op op) {
              : "";
 }
 
-/// As many as the layer has by default; half of them take numbers.
+/// Draws as many activations as the layer has by default; half of them take numbers.
 const char *eg_activations_draw(eg_verify_choice *choice, bool is_default) {
   static const char *const others[][2] = {
       {"Relu", "HardSigmoid"},
@@ -545,7 +548,7 @@ static int64_t choose_int(eg_verify_choice *choice, const char *name) {
   if (strcmp(name, "start") == 0)
     return eg_verify_chance(choice, 50) ? 0 : eg_verify_below(choice, rank + 1);
   if (strcmp(name, "end") == 0) return choose_end(choice);
-  if (strcmp(name, "whole") == 0) // 0, or a whole axis of which the table has a part
+  if (strcmp(name, "whole") == 0) // 0, or a whole axis of which the table is a part
     return eg_verify_chance(choice, 60)
                ? 0
                : eg_verify_entries(choice) + 1 + eg_verify_below(choice, 4);
@@ -553,7 +556,7 @@ static int64_t choose_int(eg_verify_choice *choice, const char *name) {
     int64_t left = known_int(choice, "whole") - eg_verify_entries(choice);
     return left > 0 ? eg_verify_below(choice, (uint32_t)left + 1) : 0;
   }
-  return eg_verify_below(choice, 2); // flags
+  return eg_verify_below(choice, 2); // a flag
 }
 
 // ---- by name --------------------------------------------------------------------
@@ -579,7 +582,7 @@ static void choose_attr(eg_verify_choice *choice, uint16_t slot) {
   const eg_attr_info *info = &choice->info->attrs[slot];
   eg_attr *attr = &choice->slots[slot];
   if (choice->op == EG_OP_COL2IM && strcmp(info->name, "block_shape") != 0)
-    eg_verify_choose_slot(choice, "block_shape"); // it says how long lists are
+    eg_verify_choose_slot(choice, "block_shape"); // it determines the lengths of lists
   switch (info->kind) {
   case EG_ATTR_INTS: choose_list(choice, info->role, attr); break;
   case EG_ATTR_FLOAT: attr->f = choose_number(choice, info->name); break;

@@ -1,4 +1,4 @@
-// The rows of classes, the classes that a rule has, and how draws are steered to one.
+// Lists the rows of classes and the classes that a rule has, and steers draws to a class.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/instances/instance_aims.h"
 
@@ -27,7 +27,8 @@ enum { CLASSES = sizeof classes / sizeof *classes };
 
 // ---- the classes of a rule ----------------------------------------------------------
 
-/// Numbers that are small by their nature have classes of their own.
+/// True for numbers that may have any size; numbers that are small by nature have classes
+/// of their own.
 static bool is_any_number(const eg_attr_info *info) {
   return info->kind == EG_ATTR_FLOAT && strcmp(info->name, "epsilon") != 0;
 }
@@ -45,7 +46,8 @@ static bool is_of_slot(const eg_instance_class *row, eg_op op, const eg_attr_inf
   return row->op == op || (row->op == (eg_op)EG_OP_ANY && !has_own_rows(op, info->name));
 }
 
-/// A slot that is a literal, computed, or bound before has no classes of its own.
+/// True for an open slot: a slot that is a literal, computed, or bound before has no
+/// classes of its own.
 static bool is_open_slot(const eg_rule *rule, uint32_t term, uint16_t slot) {
   const eg_rule_slot *at = &rule->terms[term].slots[slot];
   if (at->form != EG_RULE_SLOT_VAR) return at->form == EG_RULE_SLOT_ANY;
@@ -73,8 +75,8 @@ bool eg_instance_is_flag(const char *name) {
   return false;
 }
 
-/// Adds classes at, below and above each number that the rule compares the attribute
-/// with.
+/// Adds classes at, below and above each number with which the rule compares
+/// the attribute.
 static egraph_status add_named(const eg_rule *rule, uint32_t term, uint16_t slot,
                                eg_instance_aims *out) {
   const eg_rule_slot *at = &rule->terms[term].slots[slot];
@@ -108,7 +110,8 @@ static egraph_status add_slot(const eg_rule *rule, uint32_t term, uint16_t slot,
   return EGRAPH_OK;
 }
 
-/// Two operands that are one variable have one shape.
+/// True when the operands of a term can have different shapes; two operands that are one
+/// variable cannot.
 static bool does_broadcast(const eg_rule *rule, const eg_rule_term *term,
                            const eg_instance_class *row) {
   bool is_pointwise = (eg_op_info_of(term->op)->flags & EG_OPF_POINTWISE) != 0;
@@ -149,8 +152,8 @@ bool eg_instance_is_open_number(const eg_rule *rule, uint32_t term, uint16_t slo
          is_open_slot(rule, term, slot);
 }
 
-/// Counts the numbers (bounds, slopes, factors) that the left side leaves open: where
-/// there are several, they may depend on each other.
+/// Counts the numbers (bounds, slopes, factors) that the left side leaves open: several
+/// numbers may depend on each other.
 uint32_t eg_instance_open_numbers(const eg_rule *rule) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
@@ -199,7 +202,8 @@ bool eg_instance_are_between(const eg_rule *rule, const eg_attrs *const *attrs) 
   return count > 1;
 }
 
-/// One number of a list is enough.
+/// True when the attribute has the number on the aim's side; one number of a list
+/// is enough.
 static bool is_beside(const eg_instance_aim *aim, const eg_attr *attr) {
   eg_instance_class row = {.low = aim->number, .high = aim->number};
   if (aim->value < 0) row.low = -INFINITY, row.high = nextafter(aim->number, -INFINITY);
@@ -297,7 +301,7 @@ egraph_status eg_instance_aim_print(eg_text *text, const eg_rule *rule,
 
 // ---- steering -------------------------------------------------------------------------
 
-/// Numbers of the row; one is enough where it is large.
+/// Makes draws prefer dimensions of the row; only one of them if they are large.
 static void prepare_dims(const eg_instance_class *row, eg_verify_choice *choice) {
   for (uint32_t i = 0; i < 4; i++)
     choice->dims[i] = row->low > 100 && i > 0 ? i : eg_whole_between(row, choice);
@@ -379,11 +383,11 @@ static void put_beside(const eg_instance_aim *aim, eg_verify_choice *choice) {
 }
 
 void eg_instance_put(const eg_instance_aim *aim, eg_verify_choice *choice) {
-  if (aim->subject == EG_INSTANCE_OPERANDS) return; // they are fitted
+  if (aim->subject == EG_INSTANCE_OPERANDS) return; // operands are fitted instead
   bool has_operand = choice->count == 0 || choice->type_set[0];
   bool is_kernel = aim->subject == EG_INSTANCE_KERNEL;
   const char *name = is_kernel ? "" : choice->info->attrs[aim->slot].name;
-  // Factors are chosen for how they are transposed.
+  // Factors are chosen to fit how they are transposed, so this attribute comes first.
   if (!has_operand && strncmp(name, "trans", 5) != 0) return;
   if (aim->subject == EG_INSTANCE_NAMED) {
     if (has_operand) put_beside(aim, choice);
@@ -395,7 +399,7 @@ void eg_instance_put(const eg_instance_aim *aim, eg_verify_choice *choice) {
   }
   if (choice->slot_set[aim->slot]) return;
   bool is_step = aim->subject == EG_INSTANCE_ATTR && has_steps(choice->op);
-  if (is_step && strcmp(name, "steps") == 0) // starts and ends go with it
+  if (is_step && strcmp(name, "steps") == 0) // starts and ends must fit the steps
     choice->step = eg_whole_between(aim->row, choice);
   if (is_step && strcmp(name, "starts") == 0) choice->start = aim->row->low > 0 ? 1 : -1;
   eg_verify_choose_slot(choice, name);

@@ -1,9 +1,9 @@
 // A draw walks the left side in its order, children first. For every term it chooses what
 // is still free (attributes, types of class variables that occur first here), infers its
-// type, and decides the conditions that can be decided by then; when something does not
-// fit it chooses again, a few times. So the cost is the sum of what terms and conditions
-// are hard to meet, not the product. Most tries fail, and a walk needs facts of tensors
-// alone: only a left side that is complete is added to an e-graph.
+// type, and evaluates the conditions that are decidable by then, and chooses again a few
+// times when something does not fit. The cost is therefore the sum, not the product, of
+// the tries for all terms and conditions. Most tries fail and a walk only needs the facts
+// of tensors, so only complete left sides are added to an e-graph.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/instances/instance_draw_internal.h"
 
@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "rewrites/lab/instances/instance_numbers.h"
 
-// PART_AXES: parts may differ on one of so many dimensions, counted from the last one.
+// PART_AXES: parts may differ in one of the last PART_AXES dimensions.
 enum { TRIES_PER_TERM = 24, DTYPE_TRIES = 8, PART_AXES = 4 };
 
 // ---- choosing one term --------------------------------------------------------------
@@ -21,7 +21,7 @@ static bool eval(eg_verify_draws *draws, uint32_t expr, eg_rule_value *out) {
   return eg_verify_can_eval(draws, expr) && eg_rule_eval(&draws->env, expr, out);
 }
 
-// The slots whose values are known before anything is chosen.
+// Sets the slots whose values are known before anything is chosen.
 static void set_known_slots(eg_verify_draws *draws, const eg_rule_term *term) {
   eg_verify_choice *choice = &draws->choice;
   for (uint16_t i = 0; i < choice->info->attr_count; i++) {
@@ -46,7 +46,7 @@ static void set_known_slots(eg_verify_draws *draws, const eg_rule_term *term) {
   }
 }
 
-/// A leaf that is drawn for its class.
+/// Steers the choice of a leaf to its class.
 static void aim_at_leaf(eg_verify_draws *draws, uint32_t var, uint32_t operand) {
   const eg_instance_aim *aim = draws->aim;
   eg_verify_choice *choice = &draws->choice;
@@ -58,7 +58,7 @@ static void aim_at_leaf(eg_verify_draws *draws, uint32_t var, uint32_t operand) 
     choice->min_rank[operand] = choice->max_rank[operand] = eg_instance_rank(aim, choice);
 }
 
-/// The rank that conditions or the class ask for.
+/// Requires the rank that conditions or the class need.
 static void aim_at_rank(eg_verify_draws *draws, uint32_t operand) {
   eg_verify_choice *choice = &draws->choice;
   if (choice->rank >= choice->min_rank[operand] &&
@@ -66,7 +66,7 @@ static void aim_at_rank(eg_verify_draws *draws, uint32_t operand) {
     choice->min_rank[operand] = choice->max_rank[operand] = choice->rank;
 }
 
-/// A first operand that has the axis that is aimed at.
+/// Requires a rank of the first operand that has the aimed axis.
 static void aim_at_axis(eg_verify_draws *draws) {
   eg_verify_choice *choice = &draws->choice;
   uint32_t rank = eg_verify_axis_rank(draws);
@@ -120,9 +120,9 @@ static double ordinary_splat(eg_verify_draws *draws) {
   return values[eg_rng_below(&draws->rng, sizeof values / sizeof *values)];
 }
 
-/// A number whose reciprocal does not overflow, unless special constants are wanted. Next
-/// to operands without elements it is infinite, or 0 or -1, where functions may become
-/// infinite.
+/// Draws a number whose reciprocal does not overflow, unless special constants are aimed
+/// at. Next to operands without elements it is infinite, or 0 or -1, at which functions
+/// may become infinite.
 static double random_splat(eg_verify_draws *draws, uint32_t var, egraph_dtype dtype) {
   eg_special special = eg_verify_special_of(draws->aim);
   bool is_empty = draws->aim != NULL && eg_instance_is_empty(draws->aim);
@@ -157,7 +157,7 @@ static void set_role(eg_verify_draws *draws, uint32_t var, eg_verify_leaf *leaf)
     leaf->splat_value = eg_rule_number(&value);
 }
 
-// A rule may ask for shapes whose neighbours overflow.
+// True when all types are valid: shapes near those that a rule requires may overflow.
 static bool types_fit(const eg_verify_choice *choice) {
   for (uint32_t i = 0; i < choice->count; i++)
     if (choice->types[i].rank > EGRAPH_MAX_RANK ||
@@ -166,7 +166,8 @@ static bool types_fit(const eg_verify_choice *choice) {
   return true;
 }
 
-/// One index of all elements, where the rule asks for it: any that every dimension has.
+/// Draws an index for a leaf that has one value for all elements, if the rule requires
+/// that: an index valid for every dimension.
 static void set_index_role(eg_verify_draws *draws, uint32_t var, const eg_type *table,
                            eg_verify_leaf *leaf) {
   if (draws->hints.vars[var].splat != WISH_YES || table->rank == 0) return;
@@ -197,7 +198,7 @@ static void bind_fresh_leaves(eg_verify_draws *draws, const eg_rule_term *term) 
   }
 }
 
-// One of the leaves so far.
+// Returns one of the leaves drawn so far.
 static const eg_type *draw_model(eg_verify_draws *draws) {
   const eg_type *model = NULL;
   uint32_t seen = 0;
@@ -208,7 +209,7 @@ static const eg_type *draw_model(eg_verify_draws *draws) {
   return model;
 }
 
-// The slot before `slot` with the same variable, or `slot`.
+// Returns the slot before `slot` with the same variable, or `slot`.
 static uint16_t first_slot_of(const eg_rule_term *term, uint16_t slot) {
   for (uint16_t i = 0; i < slot; i++)
     if (term->slots[i].form == EG_RULE_SLOT_VAR &&
@@ -217,8 +218,8 @@ static uint16_t first_slot_of(const eg_rule_term *term, uint16_t slot) {
   return slot;
 }
 
-// Attributes that must equal something that is known now: computed ones, variables that
-// the term has twice, and mostly variables for which a condition says so.
+// Sets attributes that must equal a known value: computed ones, variables that the term
+// has twice, and mostly variables for which a condition requires it.
 static void settle_slots(eg_verify_draws *draws, const eg_rule_term *term) {
   eg_verify_choice *choice = &draws->choice;
   for (uint16_t i = 0; i < choice->info->attr_count; i++) {
@@ -239,7 +240,7 @@ static void settle_slots(eg_verify_draws *draws, const eg_rule_term *term) {
   }
 }
 
-/// *out_ok is false when the node as chosen has no type.
+/// Infers the type of the chosen node; *out_ok is false when it has none.
 static egraph_status infer_node(eg_verify_draws *draws, uint32_t index, bool *out_ok) {
   const eg_rule_term *term = &draws->rule->terms[index];
   const eg_verify_choice *choice = &draws->choice;
@@ -263,7 +264,7 @@ static egraph_status infer_node(eg_verify_draws *draws, uint32_t index, bool *ou
 
 // ---- conditions -----------------------------------------------------------------
 
-// The slot must be what its expression says, once that can be known.
+// True when slots have the values of their expressions, as far as these are known.
 static bool slots_agree(eg_verify_draws *draws, uint32_t index) {
   const eg_rule_term *term = &draws->rule->terms[index];
   for (uint16_t i = 0; i < draws->attrs[index]->count; i++) {
@@ -294,7 +295,7 @@ static bool conditions_hold(eg_verify_draws *draws, uint32_t index) {
 
 // ---- the walk -------------------------------------------------------------------
 
-/// Indices are drawn within the entries of the indexed dimension.
+/// Limits indices to the entries of the indexed dimension.
 static void bound_indices(eg_verify_draws *draws, const eg_rule_term *term) {
   const eg_attr *whole = eg_verify_known(&draws->choice, "whole");
   for (uint32_t i = 0; i < term->child_count; i++) {
@@ -306,7 +307,7 @@ static void bound_indices(eg_verify_draws *draws, const eg_rule_term *term) {
   }
 }
 
-/// False when conditions have given a flag another number than 0 and 1.
+/// False when conditions have given a flag a number other than 0 and 1.
 static bool flags_fit(const eg_verify_choice *choice) {
   for (uint16_t i = 0; i < choice->info->attr_count; i++)
     if (choice->info->attrs[i].kind == EG_ATTR_INT &&
@@ -316,7 +317,7 @@ static bool flags_fit(const eg_verify_choice *choice) {
   return true;
 }
 
-/// Attributes, operands and leaves; `bound` are the variables that stay as they are.
+/// Chooses attributes, operands and leaves; the variables in `bound` do not change.
 static bool choose_term(eg_verify_draws *draws, const eg_rule_term *term,
                         uint64_t bound) {
   draws->repaired = 0;
@@ -345,7 +346,7 @@ static egraph_status try_term(eg_verify_draws *draws, uint32_t index, bool *out_
   draws->env.scratch->value_count = 0;
   *out_ok = choose_term(draws, term, bound);
   uint64_t repaired = draws->repaired;
-  if (*out_ok && repaired != 0) { // attributes and other operands follow
+  if (*out_ok && repaired != 0) { // attributes and other operands must follow
     draws->bound = bound | repaired;
     *out_ok = choose_term(draws, term, bound | repaired);
   }
@@ -378,7 +379,7 @@ static egraph_status draw_term(eg_verify_draws *draws, uint32_t index, bool *out
   return EGRAPH_OK;
 }
 
-// A left side that is a bare variable, as rules about layouts have it: any tensor.
+// Draws a left side that is a bare variable, as in rules about layouts: any tensor.
 static bool try_variable(eg_verify_draws *draws, uint32_t index) {
   eg_verify_choice *choice = &draws->choice;
   uint32_t var = draws->rule->terms[index].var;
@@ -419,7 +420,7 @@ static bool draw_variable(eg_verify_draws *draws, uint32_t index) {
   return found;
 }
 
-/// One of the types that the rule decides by.
+/// Returns one of the element types that the rule names.
 static egraph_dtype named_dtype(eg_verify_draws *draws) {
   uint32_t seen = 0;
   egraph_dtype found = EGRAPH_FLOAT64;
@@ -438,14 +439,14 @@ static egraph_dtype random_integer(eg_verify_draws *draws) {
   return dtype;
 }
 
-/// Mostly float64, which separates rounding from mistakes best.
+/// Draws an element type, mostly float64, which separates rounding from mistakes best.
 static egraph_dtype draw_dtype(eg_verify_draws *draws) {
   const eg_instance_aim *aim = draws->aim;
   if (aim != NULL && aim->subject == EG_INSTANCE_DTYPE) return (egraph_dtype)aim->value;
   if (draws->hints.named_dtypes != 0 && eg_rng_below(&draws->rng, 4) == 0)
     return named_dtype(draws);
   uint32_t kind = (uint32_t)eg_rng_below(&draws->rng, 100);
-  bool is_empty = aim != NULL && eg_instance_is_empty(aim); // nothing is rounded
+  bool is_empty = aim != NULL && eg_instance_is_empty(aim); // rounding is impossible
   if (is_empty) kind = 100;
   bool is_whole = aim != NULL && aim->subject == EG_INSTANCE_BETWEEN && aim->value != 0;
   if (is_whole) return random_integer(draws);
@@ -485,7 +486,7 @@ egraph_status eg_verify_draw(eg_verify_draws *draws, bool *out_found, bool *out_
   uint32_t missing;
   *out_typed = false;
   EG_TRY(eg_verify_renew_egraph(draws));
-  bool before = eg_type_messages_enable(false); // many draws have no type
+  bool before = eg_type_messages_enable(false); // messages would take much time
   egraph_status status = draw_left(draws, out_found);
   if (status == EGRAPH_OK && *out_found) {
     status = eg_verify_add_left(draws);

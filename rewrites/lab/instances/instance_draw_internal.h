@@ -1,4 +1,4 @@
-// One walk that draws an instance, for instance_*.c.
+// The state of a walk that draws an instance, for instance_*.c.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_INSTANCE_DRAW_INTERNAL_H
 #define EG_REWRITES_INSTANCE_DRAW_INTERNAL_H
@@ -7,11 +7,11 @@
 
 #include "rewrites/lab/instances/instance_draw.h"
 
-// Hints that the conditions of a rule give about its variables, so that draws are likely
-// to satisfy them. Only conditions that must all hold are read; alternatives (or) are
-// left to chance.
+// Hints about variables that the conditions of a rule give, so that draws are likely
+// to satisfy them. Only conditions that must all hold are read; alternatives (or)
+// are ignored.
 
-// MAX_VARS: bits of a word. EG_VERIFY_SPLAT_ELEMENTS: their data are written out.
+// MAX_VARS: bits of a word. EG_VERIFY_SPLAT_ELEMENTS: largest size of data written out.
 enum { MAX_VARS = 64, MAX_SIZES = 8, EG_VERIFY_SPLAT_ELEMENTS = 1 << 16 };
 
 typedef enum wish_state { WISH_MAYBE, WISH_YES, WISH_NO } wish_state;
@@ -20,30 +20,31 @@ typedef struct var_hint {
   wish_state weight, splat;
   uint32_t splat_value;        // expression, or EG_RULE_NONE
   uint32_t equals;             // expression that a value variable must equal, or NONE
-  uint32_t min_rank, max_rank; // of a class variable
-  uint32_t like; // class variable at the same place of the first part, or NONE
-  // The term of an operator whose operands are drawn together, and which operand of it is
-  // computed from the variable element by element; or NONE.
+  uint32_t min_rank, max_rank; // ranks of a class variable
+  uint32_t like; // class variable at the same place in the first part, or NONE
+  // The term whose operands are drawn together, and the operand of it that is computed
+  // from this variable element by element; or NONE.
   uint32_t layer, layer_operand;
 } var_hint;
 
 typedef struct rule_hints {
-  var_hint *vars;           // [rule->var_count]
-  uint64_t *needs;          // variables that an expression needs, by expression
-  uint64_t *bound;          // variables bound once a term is done, by pattern term
-  int64_t sizes[MAX_SIZES]; // dimensions that the rule may ask for
+  var_hint *vars;  // [rule->var_count]
+  uint64_t *needs; // by expression: bits of the variables that it needs
+  uint64_t *bound; // by pattern term: bits of the variables bound once it is done
+  int64_t sizes[MAX_SIZES]; // dimensions that the rule compares with
   uint32_t size_count;
-  double numbers[MAX_SIZES]; // that splats may be compared with
+  double numbers[MAX_SIZES]; // numbers with which the rule may compare splats
   uint32_t number_count;
-  bool has_parts;            // a concatenation of computed operands
-  bool has_layers;           // some variable has a `layer`
-  uint32_t rank;             // that conditions ask for, where it is seldom; 0: any
-  uint32_t dtypes;           // bits of the element types that are left
-  uint32_t named_dtypes;     // bits of those that the rule compares with
-  uint32_t *condition_terms; // first pattern term after which a condition can be decided
+  bool has_parts;  // the rule concatenates computed operands
+  bool has_layers; // some variable has a `layer`
+  uint32_t rank;   // rank that conditions require, when it is an unusual one; 0: any
+  uint32_t dtypes; // bits of the element types that conditions allow
+  uint32_t named_dtypes;     // bits of the element types that the rule compares with
+  uint32_t *condition_terms; // by condition: first pattern term that decides it
 } rule_hints;
 
-/// Memory comes from the arena. Fails with EGRAPH_E_UNSUPPORTED beyond MAX_VARS.
+/// Reads the hints of a rule into the arena. Fails with EGRAPH_E_UNSUPPORTED
+/// beyond MAX_VARS.
 egraph_status eg_verify_read_hints(const eg_rule *rule, eg_arena *arena, rule_hints *out);
 
 struct eg_verify_draws {
@@ -54,34 +55,33 @@ struct eg_verify_draws {
   rule_hints hints;
   eg_graph *graph;
   eg_tensor_egraph *egraph;
-  uint32_t age; // draws since the e-graph was begun
+  uint32_t age; // number of draws since the e-graph was created
   eg_rule_env env;
-  eg_rule_tensors tensors; // of a walk: numbers of facts, by variable, then by term
+  eg_rule_tensors tensors; // facts of the tensors of a walk, by variable, then by term
   eg_tensor_fact *facts;
   eg_rule_builder builder;
   eg_verify_choice choice;
   eg_verify_lists lists;
   eg_verify_leaf *leaves;
   eg_type *layers; // EG_VERIFY_MAX_OPERANDS for each pattern term
-  // Equations of einsums by pattern term, and room for drawn ones.
+  // The equations of einsums by pattern term, and memory for drawn equations.
   const char **equations;
   char (*drawn_equations)[EG_EQUATION_BYTES];
   const eg_attrs **attrs; // by pattern term
-  eg_class *classes;      // by pattern term; tensors while the walk lasts
-  uint64_t bound;         // variables
-  uint64_t repaired; // leaves of the current term whose types conditions have changed
+  eg_class *classes;      // by pattern term; tensor numbers during the walk
+  uint64_t bound;         // bits of the bound variables
+  uint64_t repaired;      // bits of leaves of the current term that conditions changed
   egraph_dtype dtype;
-  int64_t preferred_dim; // or 0
+  int64_t preferred_dim; // 0: none
   const eg_instance_aim *aim;
-  uint32_t refused; // condition by which the last try failed, or EG_RULE_NONE
-  // Tries in the class of the aim that failed: by condition, and by term of ill-typed
-  // ones.
+  uint32_t refused; // condition at which the last try failed, or EG_RULE_NONE
+  // Numbers of failed tries in the class of the aim: by condition, and by ill-typed term.
   uint32_t *refusals, *ill_typed;
 };
 
 // ---- the state of a walk --------------------------------------------------------------
 
-/// Tensors of a walk are numbered: variables, then terms.
+/// Returns the number of a term's tensor in a walk: variables come first, then terms.
 static inline eg_class eg_verify_tensor_of_term(const eg_verify_draws *draws,
                                                 uint32_t term) {
   return (eg_class){draws->rule->var_count + term};
@@ -106,55 +106,58 @@ static inline bool eg_verify_can_eval(const eg_verify_draws *draws, uint32_t exp
 
 // ---- instance_walk.c ------------------------------------------------------------------
 
-/// Begins a new e-graph after some draws, which keeps it small.
+/// Creates a new e-graph after a number of draws, to keep it small.
 egraph_status eg_verify_renew_egraph(eg_verify_draws *draws);
 /// Adds leaves and nodes of a complete left side to the e-graph; variables and terms then
-/// name classes of the e-graph.
+/// refer to classes of the e-graph.
 egraph_status eg_verify_add_left(eg_verify_draws *draws);
 /// Binds the variables of attributes that are not bound yet.
 void eg_verify_bind_slots(eg_verify_draws *draws, const eg_rule_term *term,
                           const eg_attr *slots);
-/// Evaluates the values that conditions name, as far as variables are bound. False: one
-/// has no value, and its value of an earlier try is gone.
+/// Evaluates the values that conditions name, as far as variables are bound. Returns
+/// false when one has no value; its value from an earlier try is then removed.
 bool eg_verify_bind_lets(eg_verify_draws *draws);
-/// Binds a variable to its leaf, which has changed.
+/// Binds a variable to its leaf again after the leaf has changed.
 void eg_verify_bind_leaf(eg_verify_draws *draws, uint32_t var);
 
 // ---- operands that are drawn together (instance_layers.c) -----------------------------
 
-/// True when operands of the term are drawn together: few drawn shapes fit its operator.
+/// True when the operands of the term are drawn together because few random shapes fit
+/// its operator.
 bool eg_is_layer(const eg_rule *rule, const eg_rule_term *term);
-/// The slot of the equation, of an einsum; what a rule computes has no equation yet.
+/// Finds the slot of the equation when the term is an einsum; false when the rule
+/// computes the equation, which then has no value yet.
 bool eg_equation_slot(const eg_rule_term *term, uint16_t *out);
 
-/// Operands and equations of all layers, before any of them is chosen.
+/// Draws operands and equations of all layers before any of them is chosen.
 void eg_verify_draw_layers(eg_verify_draws *draws);
-/// Operands that are not chosen yet go with a first one, or an equation, that came out
-/// otherwise.
+/// Redraws the operands that are not chosen yet when the first operand, or the equation,
+/// differs from the drawn one.
 void eg_verify_follow_first(eg_verify_draws *draws, const eg_rule_term *term);
-/// Sets the equation that was drawn for an einsum, if the term has one that is open.
+/// Sets the equation that was drawn for an einsum, if the equation of the term is open.
 void eg_verify_set_equation(eg_verify_draws *draws, const eg_rule_term *term);
-/// The type that was drawn for a fresh variable; sometimes NULL, which leaves the operand
-/// to chance.
+/// Returns the type that was drawn for a fresh variable; sometimes NULL, and the operand
+/// is then chosen at random.
 const eg_type *eg_verify_operand_of_layer(eg_verify_draws *draws, uint32_t var);
 
 // ---- instance_steer.c, instance_repair.c ----------------------------------------------
 
-/// The rank of a first operand that has the axis of the class that is aimed at, or 0:
-/// any.
+/// Returns a rank of the first operand for which the axis of the aimed class exists, or
+/// 0: any.
 uint32_t eg_verify_axis_rank(eg_verify_draws *draws);
 
-/// Prepares the choice of a term for the class that is aimed at; nothing of the last term
-/// steers it.
+/// Prepares the choice of a term for the aimed class, and clears the steering for the
+/// last term.
 void eg_verify_steer(eg_verify_draws *draws, uint32_t term);
 eg_special eg_verify_special_of(const eg_instance_aim *aim);
-/// True when some constant that the rule binds is of the kind.
+/// True when the rule binds a constant of the kind.
 bool eg_verify_has_special(const eg_verify_instance *instance, eg_special kind);
-/// A try that failed says something of its class if it was in it.
+/// Counts a failed try for its class, if it was in the class.
 void eg_verify_note_obstacle(eg_verify_draws *draws, uint32_t term);
 
-/// Changes what this term has chosen until the conditions that can be decided hold, where
-/// they can be solved for one attribute or one leaf. What is bound before `bound` stays.
+/// Changes the attributes and leaves of this term until the conditions that can be
+/// decided hold, when they can be solved for one attribute or one leaf. Variables bound
+/// before `bound` do not change.
 void eg_verify_repair(eg_verify_draws *draws, const eg_rule_term *term, uint64_t bound);
 
 #endif

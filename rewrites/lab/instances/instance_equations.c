@@ -1,23 +1,24 @@
-// An equation is drawn operand by operand: each dimension is a letter that is new, or one
-// of an operand before it, seldom one of the same operand. The result has some of them.
+// Draws an equation operand by operand: each dimension is a new letter, or a letter of an
+// earlier operand, seldom one of the same operand. The result has some of the letters.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/instances/instance_choose.h"
 
 #include <assert.h>
 #include <string.h>
 
-// MOST_RANK: of an operand that is drawn. MOST_OPERANDS: whose letters fit the text.
+// MOST_RANK: largest rank of a drawn operand. MOST_OPERANDS: most operands whose letters
+// fit the text.
 enum { LETTERS = 26, MOST_RANK = 4, MOST_OPERANDS = 6 };
 
 // ---- what an equation is ------------------------------------------------------------
 
 typedef struct equation_letters {
-  uint32_t operands[LETTERS]; // that have the letter
+  uint32_t operands[LETTERS]; // number of operands that have the letter
   bool is_twice;              // some operand has a letter twice
-  uint32_t seen;              // letters
-  uint32_t first[LETTERS];    // by letter: how many were seen before
+  uint32_t seen;              // number of letters seen
+  uint32_t first[LETTERS];    // by letter: number of letters seen before it
   uint32_t result[LETTERS];   // letters of the result, in order
-  uint32_t count;             // of these
+  uint32_t count;             // number of letters in the result
 } equation_letters;
 
 static bool is_letter(char c) { return c >= 'a' && c <= 'z'; }
@@ -42,7 +43,7 @@ static void read_letters(const char *equation, equation_letters *out) {
       out->result[out->count++] = (uint32_t)(*at - 'a');
 }
 
-/// Counts letters of one operand, or of several, that are in the result, or are not.
+/// Counts the letters of one operand (or of several) that the result has (or lacks).
 static uint32_t count_letters(const equation_letters *all, bool of_several,
                               bool in_result) {
   uint32_t count = 0, result = 0; // bits of the letters of the result
@@ -54,7 +55,7 @@ static uint32_t count_letters(const equation_letters *all, bool of_several,
   return count;
 }
 
-/// How many letters of the result come before this one in the operands.
+/// Returns how many letters of the result come before this one in the operands.
 static uint32_t result_place(const equation_letters *all, uint32_t i) {
   uint32_t place = 0;
   for (uint32_t k = 0; k < all->count; k++)
@@ -94,7 +95,7 @@ bool eg_equation_is(eg_equation_kind kind, const char *equation) {
 typedef struct equation_draw {
   eg_verify_choice *choice;
   char *at;
-  uint32_t letters; // so far
+  uint32_t letters; // number of letters so far
   bool has_dots;
 } equation_draw;
 
@@ -109,7 +110,8 @@ static void write_letter(equation_draw *draw, uint32_t letter) {
   *draw->at = '\0';
 }
 
-/// A letter of the operands before is one that this operand does not have.
+/// Draws a letter: a new one, one of an earlier operand that this operand lacks, or
+/// seldom one of this operand.
 static uint32_t next_letter(equation_draw *draw, uint32_t before, uint32_t *here) {
   uint32_t seldom = eg_verify_below(draw->choice, 100), found = draw->letters;
   if (seldom < 6 && *here != 0) {
@@ -132,7 +134,7 @@ static void draw_operand(equation_draw *draw, uint32_t rank) {
     write_letter(draw, next_letter(draw, before, &here));
 }
 
-/// All letters, or some; in order, or not.
+/// Draws the result: all letters or some, in order or not.
 static void draw_result(equation_draw *draw) {
   uint32_t letters[LETTERS], count = 0;
   bool has_all = eg_verify_chance(draw->choice, 35);
@@ -153,7 +155,8 @@ static uint32_t some_rank(equation_draw *draw, uint32_t most) {
   return eg_verify_chance(draw->choice, 6) ? 0 : 1 + eg_verify_below(draw->choice, most);
 }
 
-/// `...` covers some dimensions of the first operand.
+/// Returns the number of letters for the first operand; `...` covers its
+/// other dimensions.
 static uint32_t first_rank(equation_draw *draw, const eg_type *first) {
   if (first == NULL) return some_rank(draw, MOST_RANK);
   if (first->rank > MOST_RANK) draw->has_dots = true;

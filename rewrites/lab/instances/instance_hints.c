@@ -1,5 +1,5 @@
-// Reads conditions before anything is drawn: what they say of variables, which variables
-// expressions need, and after which term a condition can be decided.
+// Reads conditions before anything is drawn: hints about variables, the variables that
+// expressions need, and the term after which a condition is decidable.
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
@@ -44,7 +44,7 @@ static void wish_splat(const eg_rule *rule, const eg_rule_expr *call, wish_state
   if (call->function == EG_RULE_FN_SPLAT_IS) vars[var].splat_value = call->args[1];
 }
 
-// `wish` is NO below a `not`.
+// Reads the hints of a condition. `wish` is NO below a `not`.
 static void read_condition(const eg_rule *rule, uint32_t expr, wish_state wish,
                            var_hint *vars) {
   const eg_rule_expr *call = &rule->exprs[expr];
@@ -68,7 +68,7 @@ static void read_condition(const eg_rule *rule, uint32_t expr, wish_state wish,
   if (function == EG_RULE_FN_EQ) wish_equal(rule, call, vars);
 }
 
-/// Element types that a condition allows for its variables.
+/// Returns the element types that a condition allows for its variables.
 static uint32_t dtypes_left(const eg_rule *rule, uint32_t expr) {
   const eg_rule_expr *call = &rule->exprs[expr];
   uint32_t left = 0, all = (1u << EGRAPH_DTYPE_COUNT) - 1;
@@ -93,8 +93,9 @@ static uint32_t dtypes_left(const eg_rule *rule, uint32_t expr) {
 
 enum { LARGEST_SIZE = 2000 };
 
-/// Whole numbers above the usual dimensions, and the numbers after them: what is cut or
-/// compared there has room. Broken numbers, as those that splats are compared with.
+/// Collects whole numbers above the usual dimensions, and the numbers after them, so that
+/// slices and comparisons have room. Also collects fractions, because splats are compared
+/// with them.
 static void read_constant(const eg_rule_expr *at, rule_hints *out) {
   if (at->form != EG_RULE_EXPR_CONSTANT) return;
   if (at->kind == EG_RULE_FLOAT && out->number_count < MAX_SIZES)
@@ -105,7 +106,7 @@ static void read_constant(const eg_rule_expr *at, rule_hints *out) {
   out->sizes[out->size_count++] = size + 1;
 }
 
-/// Element types that a rule decides by.
+/// Returns the element types that a rule names.
 static uint32_t named_dtypes_of(const eg_rule *rule) {
   uint32_t named = 0;
   for (uint32_t i = 0; i < rule->expr_count; i++)
@@ -115,7 +116,7 @@ static uint32_t named_dtypes_of(const eg_rule *rule) {
   return named;
 }
 
-/// Element types of a first operand.
+/// Returns the element types that an operator takes as its first operand.
 static uint32_t dtypes_taken(eg_op op) {
   unsigned flags = eg_op_info_of(op)->flags;
   uint32_t taken = 0;
@@ -131,8 +132,8 @@ static uint32_t dtypes_taken(eg_op op) {
   return taken;
 }
 
-/// Element types that conditions allow and, if any remains, that the operators of
-/// variables take.
+/// Returns the element types that conditions allow; of these only types that the
+/// operators of variables take, if any remains.
 static uint32_t dtypes_of(const eg_rule *rule) {
   uint32_t left = (1u << EGRAPH_DTYPE_COUNT) - 1, taken = left;
   for (uint32_t i = 0; i < rule->condition_count; i++)
@@ -158,7 +159,8 @@ static void pair_leaves(const eg_rule *rule, uint32_t first, uint32_t other,
     pair_leaves(rule, a->children[i], b->children[i], vars);
 }
 
-/// Operands of a concatenation must be alike; those that are leaves are drawn together.
+/// Marks operands of a concatenation that are leaves: operands must be alike, so these
+/// leaves are drawn together.
 static void read_parts(const eg_rule *rule, rule_hints *out) {
   out->has_parts = false;
   for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
@@ -180,7 +182,7 @@ static bool keeps_type(eg_op op) {
   return (flags & EG_OPF_POINTWISE) != 0 && (flags & changes) == 0;
 }
 
-/// The variable that a term computes element by element, or NONE.
+/// Returns the variable from which a term is computed element by element, or NONE.
 static uint32_t source_of(const eg_rule *rule, uint32_t term) {
   const eg_rule_term *at = &rule->terms[term];
   while (!at->is_var && at->child_count == 1 && keeps_type(at->op))
@@ -193,13 +195,13 @@ static void read_layers(const eg_rule *rule, rule_hints *out) {
   for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
     const eg_rule_term *term = &rule->terms[i];
     if (term->is_var || !eg_is_layer(rule, term)) continue;
-    uint16_t slot; // an equation that is open is drawn with the operands
+    uint16_t slot; // an open equation is drawn with the operands
     bool has_equation = eg_equation_slot(term, &slot);
     if (has_equation && term->slots[slot].form != EG_RULE_SLOT_LITERAL)
       out->has_layers = true;
     bool is_product = eg_op_role(term->op, 0) == EG_ROLE_FACTOR;
     for (uint32_t k = 0; k < term->child_count; k++) {
-      // The shape of an addend follows from the factors.
+      // The factors determine the shape of an addend.
       if (is_product && eg_op_role(term->op, k) != EG_ROLE_FACTOR) continue;
       uint32_t var = source_of(rule, term->children[k]);
       if (var == EG_RULE_NONE || out->vars[var].layer != EG_RULE_NONE) continue;
@@ -214,7 +216,8 @@ static void read_layers(const eg_rule *rule, rule_hints *out) {
 
 static uint64_t bit(uint32_t var) { return UINT64_C(1) << var; }
 
-// Arguments precede their calls. A let value needs the variables of its expression.
+// Finds the variables that each expression needs. Arguments precede their calls. A let
+// value needs the variables of its expression.
 static void read_needs(const eg_rule *rule, uint64_t *needs) {
   for (uint32_t i = 0; i < rule->expr_count; i++) {
     const eg_rule_expr *expr = &rule->exprs[i];
@@ -244,7 +247,8 @@ static void read_bound(const eg_rule *rule, uint64_t *bound) {
   }
 }
 
-/// A variable below an operator is drawn with that, so nothing is decided at it.
+/// True when conditions can be decided at the term: a variable below an operator is drawn
+/// with the operator.
 static bool decides(const eg_rule *rule, uint32_t term) {
   for (uint32_t i = 0; i < rule->root_count; i++)
     if (rule->lhs[i].term == term) return true;

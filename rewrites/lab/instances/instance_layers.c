@@ -1,6 +1,6 @@
-// Operands of operators that few drawn shapes fit: all of a node, drawn together before
-// the walk, and again where they do not fit what the walk has found. An equation that is
-// open is drawn with them.
+// Draws operands of operators that few random shapes fit: all operands of a node together
+// before the walk, and again when they do not fit what the walk has found. An open
+// equation is drawn with them.
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
@@ -20,7 +20,7 @@ static int64_t literal(const eg_rule_term *term, const char *name, int64_t other
   return is_known ? term->slots[slot].literal.i : other;
 }
 
-/// Seldom 1, where many mistakes do not show.
+/// Draws a small size, seldom 1, because a size of 1 hides many mistakes.
 static int64_t some(eg_verify_choice *choice) {
   static const int64_t sizes[] = {1, 2, 2, 2, 3, 3, 3};
   return sizes[eg_verify_below(choice, 7)];
@@ -40,14 +40,14 @@ static eg_type shaped(egraph_dtype dtype, uint32_t rank, int64_t a, int64_t b,
   return eg_type_of(dtype, rank, (const int64_t[]){a, b, c});
 }
 
-/// A number, or one for each of `size`.
+/// Returns the type of a scalar, or of a vector with `size` elements.
 static eg_type scalar_or(eg_verify_choice *choice, egraph_dtype dtype, int64_t size) {
   return shaped(dtype, eg_verify_chance(choice, 50), size, 0, 0);
 }
 
 // ---- recurrent layers -----------------------------------------------------------------
 
-enum { BIDIRECTIONAL = 2 }; // the order of the symbols
+enum { BIDIRECTIONAL = 2 }; // the order of the attribute's symbols
 
 LAYER_MAKER(recurrent_operands) {
   bool is_lstm = term->op == EG_OP_LSTM, has_x = first != NULL && first->rank == 3;
@@ -57,7 +57,7 @@ LAYER_MAKER(recurrent_operands) {
   int64_t directions = both == BIDIRECTIONAL ? 2 : 1, hidden = some(choice);
   bool swaps = literal(term, "layout", eg_verify_below(choice, 2)) != 0;
   int64_t steps = term->child_count > lengths ? 3 : some(choice), batch = some(choice);
-  if (eg_verify_chance(choice, 10)) steps = batch = directions; // all layouts have types
+  if (eg_verify_chance(choice, 10)) steps = batch = directions; // all layouts need types
   int64_t rows = gates * hidden;
   out[0] = shaped(dtype, 3, swaps ? batch : steps, swaps ? steps : batch, some(choice));
   if (has_x) out[0] = *first;
@@ -112,7 +112,7 @@ LAYER_MAKER(product_operands) {
   out[7] = scalar_or(choice, byte_of(choice), rows);
 }
 
-/// One image or two, and filters of up to three places.
+/// Draws one or two images, and filters with up to three positions.
 LAYER_MAKER(image_product_operands) {
   egraph_dtype dtype = float_of(choice), x = byte_of(choice), w = byte_of(choice);
   int64_t group = literal(term, "group", 1), places = 1 + eg_verify_below(choice, 3);
@@ -137,7 +137,7 @@ LAYER_MAKER(image_product_operands) {
 
 // ---- places in images -----------------------------------------------------------------
 
-enum { IMAGES = 4 }; // above the indices of ordinary data
+enum { IMAGES = 4 }; // larger than the indices of ordinary data
 
 LAYER_MAKER(roi_operands) {
   int64_t regions = some(choice), side = 2 + eg_verify_below(choice, 4);
@@ -164,7 +164,7 @@ static eg_type some_table(eg_verify_choice *choice, const eg_type *first, uint32
   return table;
 }
 
-/// The cotangent of a gather: dimensions of the indices replace the axis.
+/// Draws the cotangent of a gather: dimensions of the indices replace the axis.
 LAYER_MAKER(gather_grad_operands) {
   uint32_t axis = (uint32_t)literal(term, "axis", eg_verify_below(choice, 2));
   uint32_t count = eg_verify_below(choice, 3);
@@ -178,7 +178,7 @@ LAYER_MAKER(gather_grad_operands) {
     indices->dims[indices->rank++] = read->dims[i];
 }
 
-/// A table, indices into its elements, and updates.
+/// Draws a table, indices of its elements, and updates.
 LAYER_MAKER(element_operands) {
   out[0] = some_table(choice, first, 1);
   out[1] = out[0];
@@ -191,8 +191,8 @@ LAYER_MAKER(element_operands) {
 
 enum { MOST_BATCH = 3 };
 
-/// A table, tuples of indices into it, and updates. The table begins with the dimensions
-/// of the batch.
+/// Draws a table, tuples of indices into it, and updates. The table begins with the
+/// batch dimensions.
 LAYER_MAKER(tuple_operands) {
   uint32_t open = eg_verify_chance(choice, 50) ? 0 : 1 + eg_verify_below(choice, 2);
   int64_t batch = literal(term, "batch_dims", open);
@@ -204,7 +204,7 @@ LAYER_MAKER(tuple_operands) {
   if (eg_verify_chance(choice, 60)) out[1].dims[out[1].rank++] = some(choice);
   uint32_t left = out[0].rank > batch ? out[0].rank - (uint32_t)batch : 0;
   uint32_t length = left > 0 ? 1 + eg_verify_below(choice, left) : 0;
-  out[2] = out[1]; // what the tuples point at, behind their own dimensions
+  out[2] = out[1]; // the dimensions to which the tuples point come after their own
   out[2].dtype = out[0].dtype;
   out[1].dims[out[1].rank++] = length;
   for (uint32_t i = (uint32_t)batch + length; i < out[0].rank; i++)
@@ -221,7 +221,7 @@ LAYER_MAKER(sequence_operands) {
 
 // ---- sums of products -----------------------------------------------------------------
 
-/// A batch of matrices, mostly of one, after which the last two are dimensions `a`, `b`.
+/// Returns a batch of a x b matrices; replaces some batch dimensions by 1.
 static eg_type matrices(eg_verify_choice *choice, const eg_type *batch, int64_t a,
                         int64_t b) {
   eg_type type = *batch;
@@ -254,7 +254,7 @@ LAYER_MAKER(matmul_operands) {
 
 enum { LETTERS = 128, MOST_PRODUCTS = 1500 };
 
-/// The sizes of all letters, few products of which are summed.
+/// Draws the sizes of all letters so that few products are summed.
 static void draw_letters(eg_verify_choice *choice, const char *equation, int64_t *sizes) {
   int64_t products = MOST_PRODUCTS + 1;
   for (uint32_t tries = 0; products > MOST_PRODUCTS; tries++) {
@@ -271,7 +271,7 @@ static void draw_letters(eg_verify_choice *choice, const char *equation, int64_t
   }
 }
 
-/// One dimension for each letter; `...` covers the dimensions of a batch. A known first
+/// Draws one dimension for each letter; `...` covers batch dimensions. A known first
 /// operand stays as it is.
 LAYER_MAKER(einsum_operands) {
   int64_t sizes[LETTERS];
@@ -305,8 +305,8 @@ bool eg_equation_slot(const eg_rule_term *term, uint16_t *out) {
 
 // ---- by operator ----------------------------------------------------------------------
 
-/// MADE: where an operand is computed; EQUATION: where an equation is known or drawn.
-/// Others are chosen one by one.
+/// When operands are drawn together. MADE: if an operand is computed; EQUATION: if the
+/// equation is known or drawn. Other operands are chosen one by one.
 typedef enum layer_use { ALWAYS, MADE, EQUATION } layer_use;
 
 static const struct {
@@ -355,7 +355,7 @@ static eg_type *operands_of_layer(eg_verify_draws *draws, uint32_t term) {
   return draws->layers + (size_t)term * EG_VERIFY_MAX_OPERANDS;
 }
 
-/// The equation that the rule or an earlier term gives, or NULL.
+/// Returns the equation that the rule or an earlier term gives, or NULL.
 static const char *known_equation(const eg_verify_draws *draws, uint32_t index,
                                   uint16_t slot) {
   const eg_rule_slot *at = &draws->rule->terms[index].slots[slot];
@@ -373,7 +373,7 @@ static const char *known_equation(const eg_verify_draws *draws, uint32_t index,
   return NULL;
 }
 
-/// In the class that is aimed at, if that is of this equation.
+/// Draws an equation, of the aimed class if that is about this equation.
 static const char *draw_equation(eg_verify_draws *draws, uint32_t index, uint16_t slot,
                                  const eg_type *first) {
   char *equation = draws->drawn_equations[index];

@@ -1,4 +1,4 @@
-// Tests of numbers, lists, windows and texts.
+// Tests numbers, lists, windows and texts.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/instances/instance_tests.h"
 
@@ -20,7 +20,7 @@ EG_CLASS_HOLDS(holds_number) {
   return eg_is_between(row, attr->kind == EG_ATTR_FLOAT ? attr->f : (double)attr->i);
 }
 
-/// An axis stays within the rank.
+/// Puts a number into the class; an axis stays within the rank.
 EG_CLASS_PUT(put_number) {
   uint32_t rank = choice->count > 0 ? choice->types[0].rank : 0;
   if (attr->kind == EG_ATTR_FLOAT) {
@@ -68,7 +68,8 @@ static bool has_margins(const eg_verify_choice *choice) {
   return eg_op_find_role(choice->op, EG_AR_MARGINS, &slot);
 }
 
-/// Where one number of a list is changed. Images are padded in their spatial dimensions.
+/// Returns the position at which one number of a list is changed. Images are padded in
+/// their spatial dimensions.
 static uint32_t place_in(eg_verify_choice *choice, const eg_attr *attr) {
   uint32_t half = attr->ints.len / 2;
   if (!has_margins(choice) || half < 3 || eg_verify_chance(choice, 20))
@@ -77,7 +78,7 @@ static uint32_t place_in(eg_verify_choice *choice, const eg_attr *attr) {
   return side * half + 2 + eg_verify_below(choice, half - 2);
 }
 
-/// Often everywhere, because rules ask for equal numbers.
+/// Puts one number into the class; often all numbers, because rules require equal ones.
 EG_CLASS_PUT(put_some) {
   if (attr->ints.len == 0) return;
   if (eg_verify_chance(choice, has_margins(choice) ? 10 : 40)) {
@@ -91,7 +92,8 @@ EG_CLASS_PUT(put_some) {
 
 EG_CLASS_HOLDS(holds_length) { return eg_is_between(row, attr->ints.len); }
 
-/// Ascending axes, or the first parts with the rest in the last one.
+/// Gives the list the length of the class: ascending axes, or the first parts with the
+/// rest in the last one.
 EG_CLASS_PUT(put_length) {
   uint32_t rank = choice->types[0].rank, len = (uint32_t)row->low;
   bool is_axes = strcmp(row->attr, "axes") == 0;
@@ -124,7 +126,7 @@ bool eg_has_weight_window(eg_op op) {
          eg_op_find_role(op, EG_AR_STRIDES, &slot);
 }
 
-/// Window along spatial dimension i; 0: not known.
+/// Returns the window size along spatial dimension i, or 0 when it is not known.
 static int64_t kernel_at(const eg_instance_node *node, uint32_t i) {
   uint16_t slot;
   if (eg_op_find_attr(node->op, "kernel_shape", &slot)) {
@@ -135,7 +137,7 @@ static int64_t kernel_at(const eg_instance_node *node, uint32_t i) {
   return has_weight && node->types[1].rank > i + 2 ? node->types[1].dims[i + 2] : 0;
 }
 
-/// Numbers of one end: pads have two for each dimension.
+/// Returns how many dimensions a list is for: pads have two numbers for each dimension.
 static uint32_t dims_of_list(const eg_instance_class *row, const eg_attr *attr) {
   return strcmp(row->attr, "pads") == 0 ? attr->ints.len / 2 : attr->ints.len;
 }
@@ -163,7 +165,8 @@ EG_CLASS_PUT(put_beside_kernel) {
   if (high >= low) list[at] = low + eg_verify_below(choice, (uint32_t)(high - low) + 1);
 }
 
-/// A dilated window may reach across what is between two borders.
+/// True when two steps of a dilation exceed the image, so that a window can reach across
+/// both of its borders.
 EG_CLASS_HOLDS(holds_beside_image) {
   for (uint32_t i = 0; i < attr->ints.len && i + 2 < node->types[0].rank; i++)
     if (2 * attr->ints.data[i] > node->types[0].dims[i + 2] && attr->ints.data[i] > 1 &&
@@ -172,7 +175,7 @@ EG_CLASS_HOLDS(holds_beside_image) {
   return false;
 }
 
-/// Two elements of a window that are so far apart that the image just holds it.
+/// Makes the dilation so large that the image just holds two elements of a window.
 EG_CLASS_PUT(put_beside_image) {
   const eg_type *x = &choice->types[0];
   uint16_t slot;
@@ -204,7 +207,7 @@ EG_CLASS_PUT(put_uneven) {
   list[at] = list[(at + half) % attr->ints.len] + 1;
 }
 
-/// True when a group has all channels, some of several, or one each.
+/// A group has all channels, some of several, or one.
 enum { GROUP_ONE, GROUP_BETWEEN, GROUP_CHANNEL };
 
 EG_CLASS_PREPARE(prepare_group) { choice->is_grouped = (int)row->low == GROUP_BETWEEN; }

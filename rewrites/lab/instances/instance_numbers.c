@@ -1,6 +1,7 @@
-// A rule names a number for a variable when both are in operands of one call. Data are
-// drawn with infinities and at the ends of the range; so are the constants that
-// conditions and attributes bind, which decide as much.
+// Numbers next to which a rule may decide. A rule compares a number with a variable when
+// both are in operands of one call. Data are drawn with infinities and at the ends of the
+// range; the constants that conditions and attributes bind are, too, because they matter
+// as much.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/instances/instance_numbers.h"
 
@@ -24,7 +25,7 @@ static bool depends_on(const eg_rule *rule, uint32_t expr, uint32_t var) {
   return false;
 }
 
-/// Lists of which one number may be any.
+/// True for lists in which one number may have any value.
 static bool is_free_list(const eg_attr_info *info) {
   static const char *const names[] = {"strides", "dilations", "pads",
                                       "steps",   "repeats",   "kernel_shape"};
@@ -58,7 +59,8 @@ uint32_t eg_named_numbers(const eg_rule *rule, uint32_t var, const eg_attr_info 
   uint32_t count = 0;
   for (uint32_t i = 0; i < rule->expr_count; i++) {
     const eg_rule_expr *call = &rule->exprs[i];
-    // A number of `at` and `dim` says which element or dimension is meant.
+    // A number in `at` or `dim` selects an element or dimension; it is no value to
+    // compare with.
     if (call->form != EG_RULE_EXPR_CALL || call->function == EG_RULE_FN_AT ||
         call->function == EG_RULE_FN_DIM || !depends_on(rule, i, var))
       continue;
@@ -109,7 +111,7 @@ bool eg_special_is_constant(const eg_rule *rule, uint32_t var) {
 static double largest_whole(egraph_dtype dtype) {
   uint32_t bits = 8 * (uint32_t)eg_dtype_bytes(dtype);
   if (dtype == EGRAPH_BOOL) return 1;
-  if (bits > 32) return 0x1p62; // exact
+  if (bits > 32) return 0x1p62; // an exact double
   return ldexp(1, (int)bits - !eg_dtype_is_unsigned(dtype)) - 1;
 }
 
@@ -120,7 +122,8 @@ static double extreme_whole(eg_rng *rng, egraph_dtype dtype) {
   return values[eg_rng_below(rng, 4)];
 }
 
-/// The largest number itself cannot be moved by a unit, which measures rounding.
+/// Draws an extreme number. The largest number itself is left out: moving it by a unit,
+/// which measures rounding, would overflow.
 static double extreme(eg_rng *rng, egraph_dtype dtype) {
   double largest = eg_dtype_largest(dtype), normal = eg_dtype_normal(dtype);
   const double values[] = {

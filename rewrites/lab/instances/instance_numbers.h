@@ -1,5 +1,6 @@
-// Numbers that decide: those that a rule names next to the variable of an attribute, and
-// special constants that a rule binds (numbers of `splat?` operands, and of attributes).
+// Numbers on which decisions depend: numbers that a rule compares with the variable of an
+// attribute, and special constants that a rule binds (numbers of `splat?` operands, and
+// of attributes).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_INSTANCE_NUMBERS_H
 #define EG_REWRITES_INSTANCE_NUMBERS_H
@@ -9,15 +10,15 @@
 
 // ---- numbers that a rule names --------------------------------------------------------
 
-// LARGEST_DIM: up to which operands have dimensions as large as the number.
+// LARGEST_DIM: the largest number for which operands get a dimension of that size.
 enum { EG_NAMED_NUMBERS = 4, EG_NAMED_LARGEST_DIM = 130 };
 
 /// Collects the numbers that expressions and conditions of the rule compare with the
-/// value variable of an attribute, but for small ones, which have classes of their own.
-/// At most EG_NAMED_NUMBERS; returns how many.
+/// value variable of an attribute, except small ones, which have classes of their own.
+/// Returns how many, at most EG_NAMED_NUMBERS.
 uint32_t eg_named_numbers(const eg_rule *rule, uint32_t var, const eg_attr_info *info,
                           double *out);
-/// Makes room for dimensions as large as the number, or a little larger.
+/// Allows dimensions as large as the number, or a little larger.
 void eg_named_prepare(double number, eg_verify_choice *choice);
 /// Returns the number (side 0), a whole one next to it, or one that is a little or much
 /// farther away.
@@ -26,18 +27,19 @@ double eg_named_draw(double number, int64_t side, bool is_whole,
 
 // ---- special constants ----------------------------------------------------------------
 
-/// True when the rule asks for the number of all elements of a leaf.
+/// True when the rule reads the number that all elements of a leaf have.
 bool eg_special_is_constant(const eg_rule *rule, uint32_t var);
-/// Draws a number of the kind; for integers, one at the ends of their range.
+/// Draws a number of the kind; for integers, a number at an end of their range.
 double eg_special_draw(eg_rng *rng, eg_special kind, egraph_dtype dtype);
-/// Draws such a number for an attribute next to operands of this type: a float32; no NaN
-/// for a bound, and no bound of integers beyond their range.
+/// Draws such a number for an attribute next to operands of this type. The number is a
+/// float32; a bound is never NaN, and a bound of integers is within their range.
 double eg_special_draw_attr(eg_rng *rng, eg_special kind, egraph_dtype dtype,
                             const char *name);
-/// Draws the sign of a zero; another number stays as it is.
+/// Draws the sign of a zero; returns any other number unchanged.
 double eg_special_zero(eg_rng *rng, double number);
 bool eg_special_is(double number, eg_special kind, egraph_dtype dtype);
-/// False for a bound that bounds nothing, such as a least number of -inf.
+/// Like eg_special_is, but false for a bound that excludes nothing, such as a minimum
+/// of -inf.
 bool eg_special_is_of_attr(double number, eg_special kind, const char *name);
 
 #endif

@@ -1,6 +1,6 @@
-// Conditions that do not hold are solved for one attribute or one leaf of the current
-// term: equations by instance_solve.c, inequalities by a number of the interval that all
-// of them leave. Success is not promised; the conditions are decided afterwards.
+// Solves conditions that do not hold for one attribute or one leaf of the current term:
+// equations by instance_solve.c, inequalities by a number in the interval that all of
+// them allow. The result may still be wrong; the conditions are evaluated afterwards.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 #include <stdlib.h>
@@ -15,8 +15,7 @@ typedef struct interval {
   bool low_open, high_open;
 } interval;
 
-/// Narrows the interval by an inequality that must hold; the expression is on side
-/// `side`.
+/// Narrows the interval of side `side` of an inequality that must hold.
 static void narrow_by_bound(repair *r, const eg_rule_expr *call, uint32_t side,
                             interval *inout) {
   eg_rule_value other;
@@ -111,7 +110,7 @@ static bool solve_unequal(repair *r, const eg_rule_expr *call) {
   return false;
 }
 
-/// The second is a multiple of the first.
+/// Makes the second operand a multiple of the first, or not.
 static bool solve_divides(repair *r, const eg_rule_expr *call, bool wanted) {
   int64_t divisor, multiple;
   if (eg_repair_int_of(r, call->args[0], &divisor) && divisor > 0 && divisor < 1000) {
@@ -137,7 +136,7 @@ static int compare_ints(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/// all-equal, all-odd, sorted, perm-identity: every element follows from the condition.
+/// Solves all-equal, all-odd, sorted and perm-identity, which determine every element.
 static bool solve_elements_of(repair *r, const eg_rule_expr *call) {
   eg_rule_value list;
   int64_t value = 0;
@@ -168,7 +167,7 @@ static bool solve_contains(repair *r, const eg_rule_expr *call) {
 
 // ---- types --------------------------------------------------------------------------
 
-/// The first gets dims that broadcast to `dims`.
+/// Gives the first tensor dimensions that broadcast to `dims`.
 static bool shrink_to(repair *r, uint32_t expr, eg_ints dims) {
   uint32_t var;
   const eg_verify_leaf *leaf = eg_repair_leaf(r, expr, &var);
@@ -222,7 +221,8 @@ static bool solve_same_type(repair *r, const eg_rule_expr *call) {
 
 static bool satisfy(repair *r, uint32_t condition, bool wanted);
 
-/// All operands of `and`, one of `or`; the other way round where none is wanted.
+/// Makes all operands of `and` hold, or one of `or`; to make it fail, one of `and`, or
+/// all of `or`.
 static bool satisfy_operands(repair *r, const eg_rule_expr *call, bool wanted) {
   bool all = (call->function == EG_RULE_FN_AND) == wanted, done = true;
   if (!all) return satisfy(r, call->args[eg_repair_below(r, call->arg_count)], wanted);
@@ -282,7 +282,7 @@ static bool satisfy(repair *r, uint32_t condition, bool wanted) {
   return satisfy_call(r, call, wanted);
 }
 
-/// The way that is aimed at, once this term decides it.
+/// Makes the expression go the aimed way, once this term decides it.
 static void go_way(repair *r, uint64_t bound) {
   eg_verify_draws *draws = r->draws;
   const eg_instance_aim *aim = draws->aim;

@@ -1,4 +1,4 @@
-// Tests of shapes, sizes and dimensions.
+// Tests shapes, sizes and dimensions.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/instances/instance_tests.h"
 
@@ -68,7 +68,7 @@ EG_CLASS_PUT(put_more_dims) {
 
 enum { SCALES_NONE, SCALES_EXACT, SCALES_BESIDE };
 
-/// True when some scale makes another size than the one that is asked for.
+/// True when some scale gives a size other than the attribute's.
 static bool is_beside_size(const eg_instance_node *node, eg_floats scales) {
   uint16_t slot;
   if (!eg_op_find_attr(node->op, "shape", &slot)) return false;
@@ -87,7 +87,7 @@ EG_CLASS_HOLDS(holds_scales) {
   return kind == (int)row->low;
 }
 
-/// Up to one element may be cut off.
+/// Draws scales that cut off up to one element.
 EG_CLASS_PUT(put_scales) {
   static const double beside[] = {0.25, 0.5, 0.75, -0.25};
   const eg_type *x = &choice->types[0];
@@ -105,8 +105,8 @@ EG_CLASS_PUT(put_scales) {
   attr->floats = (eg_floats){.data = scales, .len = x->rank};
 }
 
-/// Sizes whose quotient is rounded so that it does not give the second one back. Some of
-/// their positions lie in the middle between two elements, others on one.
+/// Sizes whose rounded quotient does not give the second size back. Some of their
+/// positions are in the middle between two elements, others on one.
 static const struct {
   int64_t from, to;
 } rounded_sizes[] = {{22, 13}, {14, 31}, {22, 29}, {11, 13}, {13, 7}};
@@ -174,10 +174,11 @@ EG_CLASS_HOLDS(holds_prime) {
 
 // ---- operands that broadcast ----------------------------------------------------------
 
-/// The operand that is stretched: 0, 1, or both.
+/// The operand that broadcasts: 0, 1, or both.
 enum { BOTH_OPERANDS = 2 };
 
-/// Dimension `i` of the broadcast shape of rank `rank`; a missing one is 1.
+/// Returns dimension `i` of the shape aligned to `rank` dimensions; a missing dimension
+/// is 1.
 static int64_t aligned(const eg_type *type, uint32_t rank, uint32_t i) {
   uint32_t missing = rank - type->rank;
   return i < missing ? 1 : type->dims[i - missing];
@@ -192,7 +193,8 @@ static bool is_stretched(const eg_type *type, const eg_type *by) {
   return is;
 }
 
-/// True when operand `which` is stretched and, if `is_empty`, has no elements.
+/// True when broadcasting enlarges operand `which` and, if `is_empty`, it has
+/// no elements.
 static bool are_stretched(const eg_type *types, uint32_t which, bool is_empty) {
   bool is[2] = {is_stretched(&types[0], &types[1]), is_stretched(&types[1], &types[0])};
   if (which == BOTH_OPERANDS) return is[0] && is[1];
@@ -206,7 +208,8 @@ static eg_type batch_of(const eg_type *type) {
   return batch;
 }
 
-/// Makes `other` larger than `like` in one dimension: where that is 1, or in a new one.
+/// Makes `other` larger than `like` in one dimension: one that is 1 in `like`, or a
+/// new one.
 static void stretch(eg_verify_choice *choice, const eg_type *like, eg_type *other) {
   uint32_t ones[EGRAPH_MAX_RANK], count = 0;
   for (uint32_t i = 0; i < other->rank; i++)
@@ -222,7 +225,8 @@ static void stretch(eg_verify_choice *choice, const eg_type *like, eg_type *othe
   }
 }
 
-/// Makes `type` smaller than the other operand in one dimension, or leaves some out.
+/// Makes `type` smaller than the other operand in one dimension, or drops
+/// some dimensions.
 static void shrink(eg_verify_choice *choice, eg_type *type) {
   if (type->rank == 0) return;
   uint32_t at = eg_verify_below(choice, type->rank);
@@ -234,13 +238,13 @@ static void shrink(eg_verify_choice *choice, eg_type *type) {
   type->rank -= at + 1;
 }
 
-/// True when the operand is one of the first two and the other one is known.
+/// True when the operand is one of the first two and the other one of them is known.
 static bool has_other(const eg_verify_choice *choice, uint32_t operand) {
   return operand < 2 && (operand > 0 || choice->type_set[1]);
 }
 
-/// Keeps the matrices of a factor, and changes its batch next to that of the other
-/// factor.
+/// Keeps the matrices of a factor, and makes its batch broadcast with that of the
+/// other factor.
 EG_CLASS_FIT(fit_stretched_batch) {
   if (!has_other(choice, operand)) return;
   eg_type *type = &choice->types[operand];
@@ -301,7 +305,7 @@ EG_CLASS_HOLDS(holds_stretched_batch) {
   return are_stretched(batches, (uint32_t)row->low, false);
 }
 
-/// Every result is a sum of nothing.
+/// True when every element of the result is a sum without terms.
 EG_CLASS_HOLDS(holds_no_sum) {
   bool is_empty = false;
   eg_type result;
@@ -334,7 +338,8 @@ EG_CLASS_PREPARE(prepare_equal) {
   choice->dim_count = 1;
 }
 
-/// Room to stretch, and no elements where the class asks for none.
+/// Makes draws prefer a dimension that broadcasts, and an empty one if the class
+/// requires it.
 EG_CLASS_PREPARE(prepare_stretched) {
   choice->dims[choice->dim_count++] = 1;
   if (row->high > 0) choice->dims[choice->dim_count++] = 0;

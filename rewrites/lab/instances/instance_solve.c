@@ -1,5 +1,5 @@
-// Equations are inverted: a value that an expression should have is passed down to its
-// operands until one attribute or one leaf of the term gets a value.
+// Inverts equations: passes the required value of an expression down to its operands
+// until one attribute or one leaf of the term gets a value.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/instances/instance_repair.h"
 
@@ -42,8 +42,8 @@ static bool is_permutation(eg_ints list) {
   return seen == (UINT64_C(1) << list.len) - 1;
 }
 
-/// Replaces a list by a permutation that has the elements in which the list differs from
-/// `perm`, as far as one can: the list may be no permutation, or have another length.
+/// Replaces a list that is no permutation by one that has the changed elements of the
+/// list and otherwise agrees with `perm`, if possible.
 static void keep_permutation(repair *r, eg_ints perm, eg_rule_value *inout) {
   eg_ints list = inout->ints;
   if (perm.len != list.len || !is_permutation(perm) || is_permutation(list)) return;
@@ -79,7 +79,7 @@ bool eg_repair_solve_int(repair *r, uint32_t expr, int64_t number) {
 
 // ---- variables --------------------------------------------------------------------
 
-/// The class that the draw is steered to stays.
+/// True for the attribute to which the draw is steered; it does not change.
 static bool is_aimed_at(const repair *r, uint16_t slot) {
   const eg_instance_aim *aim = r->draws->choice.aim;
   bool has_slot = aim != NULL &&
@@ -87,7 +87,8 @@ static bool is_aimed_at(const repair *r, uint16_t slot) {
   return has_slot && aim->slot == slot;
 }
 
-/// Parts have the size that was cut up: others make up for those that change.
+/// Keeps the sum of the parts equal to the size that is cut: other parts compensate for
+/// changed ones.
 static void keep_sum(repair *r, const eg_attr *slot, eg_rule_value *inout) {
   eg_ints from = slot->ints, to = inout->ints;
   if (from.len != to.len || to.len == 0) return;
@@ -143,7 +144,7 @@ eg_verify_leaf *eg_repair_leaf(repair *r, uint32_t expr, uint32_t *out_var) {
   return &r->draws->leaves[at->var];
 }
 
-/// True when a leaf that is in the class that the draw is steered to stays in it.
+/// True unless the change takes the leaf out of the class to which the draw is steered.
 static bool keeps_aim(const repair *r, uint32_t var, const eg_type *from,
                       const eg_type *to) {
   const eg_instance_aim *aim = r->draws->aim;
@@ -187,7 +188,7 @@ const eg_type *eg_repair_type_of(repair *r, uint32_t expr) {
   return fact != NULL ? &fact->type : NULL;
 }
 
-/// A solver that is one expression.
+/// Defines a solver that is one expression.
 #define SOLVER(name, solved)                                                             \
   static bool name(repair *r, const eg_rule_expr *call, const eg_rule_value *value) {    \
     return solved;                                                                       \
@@ -232,7 +233,7 @@ bool eg_repair_combine(repair *r, arithmetic how, const eg_rule_value *a,
   return result != NULL;
 }
 
-/// One operand of a sum or product, from the value and all others.
+/// Solves for one operand of a sum or product, from the value and all other operands.
 static bool solve_operand(repair *r, const eg_rule_expr *call, const eg_rule_value *value,
                           arithmetic inverse) {
   for (uint32_t i = 0; i < call->arg_count; i++) {
@@ -252,7 +253,7 @@ static bool solve_operand(repair *r, const eg_rule_expr *call, const eg_rule_val
 SOLVER(solve_add, solve_operand(r, call, value, MINUS))
 SOLVER(solve_mul, solve_operand(r, call, value, OVER))
 
-/// a (how) b = value: a is value (inverse) b, and b is a (how) value.
+/// Solves a (how) b = value: a is value (inverse) b, and b is a (how) value.
 static bool solve_pair(repair *r, const eg_rule_expr *call, const eg_rule_value *value,
                        arithmetic how, arithmetic inverse) {
   eg_rule_value other, result;
@@ -381,7 +382,7 @@ static bool solve_at(repair *r, const eg_rule_expr *call, const eg_rule_value *v
          eg_repair_solve_element(r, call->args[0], list.ints, at, value->i);
 }
 
-/// The first `count` elements, or all but these, are the value's.
+/// Solves for a list whose first `count` elements (or whose others) are the value.
 static bool solve_piece(repair *r, const eg_rule_expr *call, const eg_rule_value *value,
                         bool is_first) {
   eg_rule_value list;
@@ -404,7 +405,7 @@ static bool solve_piece(repair *r, const eg_rule_expr *call, const eg_rule_value
 SOLVER(solve_take, solve_piece(r, call, value, true))
 SOLVER(solve_drop, solve_piece(r, call, value, false))
 
-/// The elements of (list a b ...), one by one.
+/// Solves for the elements of (list a b ...), one by one.
 static bool solve_list(repair *r, const eg_rule_expr *call, const eg_rule_value *value) {
   if (value->kind != EG_RULE_INTS || value->ints.len != call->arg_count) return false;
   bool all = true;
@@ -416,7 +417,8 @@ static bool solve_list(repair *r, const eg_rule_expr *call, const eg_rule_value 
   return all;
 }
 
-/// One element makes the sum, or the product; half of the time the others are drawn anew.
+/// Solves for one element of a sum or product over a list; half of the time draws the
+/// other elements anew.
 static bool solve_total(repair *r, const eg_rule_expr *call, const eg_rule_value *value,
                         arithmetic inverse) {
   eg_rule_value list;
@@ -443,7 +445,7 @@ SOLVER(solve_product, solve_total(r, call, value, OVER))
 
 // ---- lengths ------------------------------------------------------------------------
 
-/// Lists that have a number for each dimension, or for each but the first two.
+/// Lists that have a number for each dimension (or for each dimension but the first two).
 static const struct {
   const char *name;
   uint32_t beside;
@@ -451,7 +453,7 @@ static const struct {
                      {"steps", 0},     {"repeats", 0},     {"strides", 2},
                      {"dilations", 2}, {"kernel_shape", 2}};
 
-/// The operand gets the rank; the list is drawn for it afterwards.
+/// Gives the operand the rank; the list is then drawn for it.
 static bool solve_rank_of_list(repair *r, const char *name, int64_t len) {
   const eg_rule_term *child = &r->draws->rule->terms[r->term->children[0]];
   bool is_own = child->is_var && (r->before >> child->var & 1) == 0;
@@ -465,7 +467,8 @@ static bool solve_rank_of_list(repair *r, const char *name, int64_t len) {
   return false;
 }
 
-/// The same sum in other parts, most of which are not empty where there are enough.
+/// Divides the same sum into other parts, most of them not empty if the sum is
+/// large enough.
 static void share(repair *r, eg_ints list, int64_t *out, uint32_t len) {
   int64_t left = 0;
   for (uint32_t i = 0; i < list.len; i++)
@@ -476,7 +479,7 @@ static void share(repair *r, eg_ints list, int64_t *out, uint32_t len) {
     out[eg_rng_below(&r->draws->rng, len)]++;
 }
 
-/// Axes from the front, ones behind a shape.
+/// Extends a list: axes count from the front, a shape gets ones at its end.
 static void stretch(eg_ints list, bool is_axes, int64_t *out, uint32_t len) {
   for (uint32_t i = 0; is_axes && i < len; i++)
     out[i] = i;
@@ -539,7 +542,7 @@ static bool solve_reverse(repair *r, const eg_rule_expr *call,
   return eg_repair_solve_list(r, call->args[0], copy, len);
 }
 
-/// The list is the value but for the element that is set.
+/// Solves for the list: the value, except for the element that is set.
 static bool solve_set_at(repair *r, const eg_rule_expr *call,
                          const eg_rule_value *value) {
   eg_rule_value list;
@@ -563,7 +566,7 @@ static int64_t *inverse_of(repair *r, eg_ints perm) {
   return inverse;
 }
 
-/// result[i] = list[perm[i]], or NULL.
+/// Returns the list with result[i] = list[perm[i]], or NULL.
 static int64_t *permuted(repair *r, eg_ints list, eg_ints perm) {
   bool fits = is_permutation(perm) && list.len == perm.len;
   int64_t *copy = fits ? eg_repair_copy(r, list, list.len) : NULL;
@@ -577,8 +580,8 @@ SOLVER(solve_perm_inverse,
            eg_repair_solve_list(r, call->args[0], inverse_of(r, value->ints),
                                 value->ints.len))
 
-/// Applying and composing: list[perm[i]] = value[i]: the list is the value permuted back;
-/// the permutation looks every element up.
+/// Solves list[perm[i]] = value[i] (applying and composing): the list is the value
+/// permuted back; the permutation is found by looking up every element.
 static bool solve_apply(repair *r, uint32_t perm, uint32_t list, eg_ints value) {
   eg_rule_value is;
   if (eg_repair_value_of(r, perm, &is) && is_permutation(is.ints) &&

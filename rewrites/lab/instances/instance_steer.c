@@ -1,5 +1,5 @@
-// Steers draws to a class of instances, says whether an instance is in one, and what kept
-// tries from it.
+// Steers draws to a class of instances, decides whether an instance is in the class, and
+// reports the obstacle of failed tries.
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
@@ -24,8 +24,8 @@ static void add_named_sizes(const eg_verify_draws *draws, eg_verify_choice *choi
     choice->dims[choice->dim_count++] = 2 * hints->sizes[i];
 }
 
-/// A way may depend on a size that the rule names, on equal dimensions, or on a window,
-/// which needs room.
+/// Prepares a choice for a way, which may depend on a size that the rule names, on equal
+/// dimensions, or on a window, which needs room.
 static void prepare_way(eg_verify_draws *draws, eg_verify_choice *choice) {
   uint32_t kind = eg_verify_below(choice, 8);
   if (kind < 3) add_named_sizes(draws, choice);
@@ -141,8 +141,8 @@ bool eg_verify_excludes(const eg_verify_draws *draws, const eg_instance_aim *aim
          eg_instance_most_rank(aim) < hints->vars[aim->var].min_rank;
 }
 
-// The term that tries came to at most decides; there, a condition: a try that reached it
-// was well-typed.
+// Returns the obstacle at the last term that a try reached: the condition that failed
+// most often there, or else the type (a try that reached a condition was well-typed).
 eg_verify_obstacle eg_verify_obstacle_of(const eg_verify_draws *draws) {
   eg_verify_obstacle found = {EG_RULE_NONE, EG_RULE_NONE};
   uint32_t last = 0, most = 0;

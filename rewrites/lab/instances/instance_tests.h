@@ -1,5 +1,5 @@
-// Tests of the rows of instance_classes.def: each one recognizes members of a class and
-// turns a choice into a member.
+// Tests of the rows of instance_classes.def. Each test recognizes members of a class and
+// can change a choice into a member.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_INSTANCE_TESTS_H
 #define EG_REWRITES_INSTANCE_TESTS_H
@@ -7,16 +7,17 @@
 #include "rewrites/lab/instances/instance_aims.h"
 
 typedef struct eg_class_test {
-  /// True when the attribute of the node is in the class. Of operands, `attr` is NULL;
-  /// of a class variable, it is the list of its dimensions and `node` is NULL.
+  /// True when the attribute of the node is in the class. For operands, `attr` is NULL;
+  /// for a class variable, `attr` is the list of its dimensions and `node` is NULL.
   bool (*holds)(const eg_instance_class *row, const eg_instance_node *node,
                 const eg_attr *attr);
-  /// Changes an attribute so that it is in the class, or leaves it where the operand has
-  /// no room for that. NULL: attributes are drawn with the operands of their term.
+  /// Changes an attribute so that it is in the class; does nothing when the operand has
+  /// no room for it. NULL: attributes are drawn with the operands of their term.
   void (*put)(const eg_instance_class *row, eg_verify_choice *choice, eg_attr *attr);
   /// Prepares a choice before operands are drawn. NULL: nothing to prepare.
   void (*prepare)(const eg_instance_class *row, eg_verify_choice *choice);
-  /// Changes an operand so that the operands are in the class. For classes of operands.
+  /// Changes an operand so that the operands are in the class. Only for classes
+  /// of operands.
   void (*fit)(const eg_instance_class *row, eg_verify_choice *choice, uint32_t operand);
 } eg_class_test;
 
@@ -27,10 +28,10 @@ struct eg_instance_class {
   eg_op op; // EG_OP_COUNT: any
   const eg_class_test *test;
   double low, high;
-  bool is_flag; // one of the two numbers of a flag
+  bool is_flag; // true for the two numbers of a flag
 };
 
-// Heads of the functions of a test: few of them read all parameters.
+// Heads of the functions of a test; few of the functions read all parameters.
 #define EG_CLASS_HOLDS(name)                                                             \
   static bool name(EG_MAYBE_UNUSED const eg_instance_class *row,                         \
                    EG_MAYBE_UNUSED const eg_instance_node *node,                         \
@@ -47,11 +48,11 @@ struct eg_instance_class {
 // ---- numbers, lists, windows and texts (instance_lists.c) ----------------------------
 
 bool eg_is_between(const eg_instance_class *row, double value);
-/// A whole number from `low` to `high`.
+/// Draws a whole number from `low` to `high`.
 int64_t eg_whole_between(const eg_instance_class *row, eg_verify_choice *choice);
 /// Replaces a list by a copy that may be changed.
 int64_t *eg_own_list(eg_verify_choice *choice, eg_attr *attr);
-/// True when the window of the operator is given by its weight.
+/// True when the weight of the operator determines its window.
 bool eg_has_weight_window(eg_op op);
 
 extern const eg_class_test eg_test_NUMBER, eg_test_ALL, eg_test_SOME, eg_test_LENGTH,
@@ -60,7 +61,7 @@ extern const eg_class_test eg_test_NUMBER, eg_test_ALL, eg_test_SOME, eg_test_LE
 
 // ---- shapes and operands that broadcast (instance_shapes.c) ---------------------------
 
-/// Prepares an empty dimension, and one that is not.
+/// Makes draws prefer the dimensions 0 and 2.
 void eg_prepare_empty(const eg_instance_class *row, eg_verify_choice *choice);
 
 extern const eg_class_test eg_test_SAME_SIZES, eg_test_SIZES, eg_test_MORE_DIMS,
@@ -69,15 +70,15 @@ extern const eg_class_test eg_test_SAME_SIZES, eg_test_SIZES, eg_test_MORE_DIMS,
 
 // ---- permutations and axes (instance_axes.c) ------------------------------------------
 
-// "Cycles" are permutations that differ from their inverses.
+// The kinds of permutations. "Cycles" are permutations that differ from their inverses.
 typedef enum eg_perm_kind {
   EG_PERM_NONE,
   EG_PERM_SWAP, // is its own inverse
   EG_PERM_CYCLE,
-  EG_PERM_ADJACENT, // two neighbours change places
+  EG_PERM_ADJACENT, // exchanges two neighbours
   EG_PERM_ROTATION,
   EG_PERM_REVERSAL,
-  EG_PERM_SWAPS, // several pairs
+  EG_PERM_SWAPS, // exchanges several pairs
   EG_PERM_FIRST_KEPT,
   EG_PERM_LAST_KEPT,
   EG_PERM_ENDS_KEPT,
@@ -88,7 +89,7 @@ typedef enum eg_axis_kind {
   EG_AXIS_FIRST,
   EG_AXIS_LAST,
   EG_AXIS_BETWEEN,
-  EG_AXES_ADJACENT, // several, without a gap
+  EG_AXES_ADJACENT, // several neighbouring axes
   EG_AXES_APART
 } eg_axis_kind;
 

@@ -1,5 +1,5 @@
-// The state of draws: tensors of a walk, leaves, and the e-graph that complete left sides
-// are added to.
+// The state of draws: tensors of a walk, leaves, and the e-graph to which complete left
+// sides are added.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/instances/instance_draw_internal.h"
 
@@ -10,7 +10,7 @@
 #include "rewrites/lab/instances/instance_numbers.h"
 #include "rewrites/saturation/tensor_facts.h"
 
-// MAX_AGE: draws after which the e-graph is dropped and a new one begun.
+// MAX_AGE: number of draws after which a new e-graph replaces the old one.
 enum { MAX_AGE = 256, NAME_BYTES = 24 };
 
 // ---- tensors of a walk ----------------------------------------------------------------
@@ -20,7 +20,7 @@ static const eg_tensor_fact *fact_of(const void *self, eg_class tensor) {
   return &draws->facts[tensor.id];
 }
 
-/// The order of tensors only steers a search: draws alternate it.
+/// Orders tensors; the order only steers a search, so draws alternate it.
 static bool precedes(const void *self, eg_class a, eg_class b) {
   const eg_verify_draws *draws = self;
   return draws->age % 2 == 0 ? a.id < b.id : a.id > b.id;
@@ -62,7 +62,8 @@ egraph_status eg_verify_draws_create(const egraph_allocator *alloc, const eg_rul
   draws->alloc = heap;
   draws->rule = rule;
   draws->env.rule = rule;
-  // By name, so that adding a rule does not change what others are tested on.
+  // The seed includes the name, so that adding a rule does not change the tests
+  // of others.
   draws->rng.state = eg_hash_bytes(seed, rule->name, strlen(rule->name));
   eg_arena_init(&draws->arena, heap);
   eg_rule_builder_init(&draws->builder, heap);

@@ -62,7 +62,7 @@ bool eg_same_expr(const eg_rule *rule, uint32_t a, uint32_t b) {
 
 // ---- the ways of a rule -------------------------------------------------------------
 
-/// True when `expr` is `condition` or one of its operands that must hold, or must fail.
+/// True when `expr` is `condition`, or an operand of it that must hold or must fail.
 static bool is_settled_by(const eg_rule *rule, uint32_t condition, uint32_t expr) {
   const eg_rule_expr *call = &rule->exprs[condition];
   if (eg_same_expr(rule, condition, expr)) return true;
@@ -73,7 +73,8 @@ static bool is_settled_by(const eg_rule *rule, uint32_t condition, uint32_t expr
   return false;
 }
 
-/// Bits 0 to 2: below, at, above; what a comparison that must hold leaves.
+/// Returns the ways (bits 0 to 2: below, at, above) that a comparison which must
+/// hold allows.
 static unsigned ways_left(const eg_rule *rule, uint32_t expr) {
   static const unsigned left[EG_RULE_FN_COUNT] = {
       [EG_RULE_FN_NE] = 5, [EG_RULE_FN_LT] = 1,  [EG_RULE_FN_LE] = 3, [EG_RULE_FN_GT] = 4,
@@ -95,7 +96,8 @@ static bool is_constant(const eg_rule *rule, uint32_t expr) {
   return true;
 }
 
-/// True when the length of a list of parts is meant, which has nothing to do with ranks.
+/// True when the expression is the length of a list of parts, which does not depend
+/// on ranks.
 static bool counts_parts(const eg_rule *rule, uint32_t expr) {
   const eg_rule_expr *call = eg_rule_call_of(rule, expr, EG_RULE_FN_LEN);
   uint32_t list = call != NULL ? eg_rule_var_of(rule, call->args[0]) : EG_RULE_NONE;
@@ -109,7 +111,7 @@ static bool counts_parts(const eg_rule *rule, uint32_t expr) {
   return false;
 }
 
-/// The largest rank that an index, a number of elements or a list asks for.
+/// Returns the largest rank that an index, a number of elements or a list requires.
 static uint32_t rank_of_expr(const eg_rule *rule, uint32_t expr, int64_t way) {
   const eg_rule_expr *at = &rule->exprs[expr];
   int64_t rank = 0;
@@ -135,7 +137,7 @@ static uint32_t rank_of_expr(const eg_rule *rule, uint32_t expr, int64_t way) {
   return rank <= EGRAPH_MAX_RANK ? (uint32_t)rank : 0;
 }
 
-enum { USUAL_RANK = 4 }; // what is found without being asked for
+enum { USUAL_RANK = 4 }; // larger ranks must be aimed at
 
 uint32_t eg_rank_of_conditions(const eg_rule *rule) {
   uint32_t most = 0;
@@ -172,7 +174,8 @@ bool eg_way_leads_through(const eg_rule *rule, uint32_t expr, uint32_t choice,
   return *out_wanted || holds_expr(rule, at->args[2], expr);
 }
 
-/// With the rank of the choices on the way to the expression.
+/// Makes the aim of a way, with the rank that the choices on the path to the
+/// expression require.
 static eg_instance_aim way_of(const eg_rule *rule, uint32_t expr, int64_t way) {
   eg_instance_aim aim = {.subject = EG_INSTANCE_WAY,
                          .expr = expr,
@@ -220,7 +223,7 @@ static bool is_reached(eg_rule_env *env, uint32_t expr) {
   return true;
 }
 
-/// True when the expression goes the way, whether or not it is reached.
+/// True when the expression goes that way, even if it is not reached.
 static bool takes(eg_rule_env *env, const eg_instance_aim *aim) {
   const eg_rule_expr *call = &env->rule->exprs[aim->expr];
   eg_way_kind kind = eg_way_kind_of(env->rule, aim->expr);

@@ -1,6 +1,6 @@
-// Ways that expressions of a rule can go: a comparison below, at and above equality, a
-// condition that may fail, a division with and without remainder. A rule that decides by
-// one is compared on both sides of the decision.
+// Ways that expressions of a rule can go: a comparison with its sides below, at and above
+// equality; a condition that can fail; a division with and without remainder. A rule that
+// branches on an expression is compared on each way.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_INSTANCE_WAYS_H
 #define EG_REWRITES_INSTANCE_WAYS_H
@@ -10,18 +10,18 @@
 
 typedef enum eg_way_kind {
   EG_WAY_NONE,
-  EG_WAY_ORDER,    // of two numbers: -1, 0, 1
-  EG_WAY_TRUTH,    // 0, 1
-  EG_WAY_REMAINDER // 0: none
+  EG_WAY_ORDER,    // order of two numbers: -1, 0, 1
+  EG_WAY_TRUTH,    // truth value: 0, 1
+  EG_WAY_REMAINDER // remainder; 0: none
 } eg_way_kind;
 
 eg_way_kind eg_way_kind_of(const eg_rule *rule, uint32_t expr);
-/// Appends the ways that the conditions of a rule leave.
+/// Appends the ways that the conditions of a rule allow.
 egraph_status eg_instance_ways_of(const eg_rule *rule, eg_instance_aims *out);
-/// True when the variables make the expression go that way, and choices lead to it.
+/// True when the variables make the expression go that way, and choices (if) lead to it.
 bool eg_way_is_gone(const eg_rule_env *env, const eg_instance_aim *aim);
-/// True when `choice` is an `if` and one of its branches contains the expression;
-/// *out_wanted: the first branch does.
+/// True when `choice` is an `if` and one of its branches contains the expression; sets
+/// *out_wanted when it is the first branch.
 bool eg_way_leads_through(const eg_rule *rule, uint32_t expr, uint32_t choice,
                           bool *out_wanted);
 /// Appends "(len ?p) at 5" or "(odd ?k) true".
@@ -29,9 +29,10 @@ egraph_status eg_way_print(eg_text *text, const eg_rule *rule,
                            const eg_instance_aim *aim);
 bool eg_same_expr(const eg_rule *rule, uint32_t a, uint32_t b);
 
-/// The rank that the conditions of a rule ask for if it is above the usual ones, or 0.
+/// Returns the rank that the conditions of a rule require if it is above the usual ones,
+/// or 0.
 uint32_t eg_rank_of_conditions(const eg_rule *rule);
-/// The rank, or one whose windows or pads have as many numbers.
+/// Returns the rank, or a rank for which windows or pads have that many numbers.
 uint32_t eg_rank_beside(uint32_t rank, eg_verify_choice *choice);
 
 #endif
