@@ -1,4 +1,5 @@
-// Pointwise operators, constants, and data movement: where an element comes from.
+// Pointwise operators, constants, and data movement: finds the operand element of a
+// result element.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/prove/proof_case.h"
 
@@ -21,7 +22,7 @@ void eg_type_pointwise(eg_case *c, uint32_t term) {
   }
   c->shapes[term] = shape;
   for (uint16_t i = 0; i < eg_op_info_of(t->op)->attr_count; i++)
-    (void)eg_slot_scalar(c, term, i); // binds variables
+    (void)eg_slot_scalar(c, term, i); // binds its variables
   uint32_t first = t->op == EG_OP_WHERE ? 1 : 0;
   if (t->op == EG_OP_WHERE)
     eg_kind_mark(c, c->kinds[eg_kid(c, term, 0)], false, false, true);
@@ -52,7 +53,7 @@ eg_scalar eg_case_pointwise(eg_case *c, uint32_t term,
   uint32_t count = t->child_count;
   for (uint16_t i = 0; i < eg_op_info_of(t->op)->attr_count; i++)
     kids[count++] = eg_slot_scalar(c, term, i);
-  // A number equals itself, unless it is NaN.
+  // A number equals itself unless it is NaN.
   const eg_kind_of_numbers *kind =
       &c->numbers[eg_kind_root(c, c->kinds[eg_kid(c, term, 0)])];
   bool compares = t->op == EG_OP_EQUAL || t->op == EG_OP_LESS_OR_EQUAL ||
@@ -83,7 +84,7 @@ eg_scalar eg_element_fill(eg_case *c, uint32_t term, const eg_poly *at) {
   return eg_case_number(c, c->kinds[term], eg_slot_scalar(c, term, EG_SLOT(FILL, VALUE)));
 }
 
-// Returns 1 where two indices are equal, else 0.
+// Returns 1 when two indices are equal, else 0.
 static eg_scalar delta(eg_case *c, eg_poly a, eg_poly b) {
   eg_proof *p = c->p;
   eg_scalar zero = eg_scalar_number(p, 0);
@@ -146,7 +147,7 @@ void eg_type_conv_identity(eg_case *c, uint32_t term) {
   eg_poly of_group = eg_case_over(c, channels, group, true);
   eg_shape shape = {.rank = len + 2, .dims = {channels, of_group}};
   for (uint32_t i = 0; i < len; i++) {
-    eg_poly half = eg_poly_symbol(p, true); // kernels are odd
+    eg_poly half = eg_poly_symbol(p, true); // only odd kernels
     eg_case_need_equal(c, kernel[i],
                        eg_poly_add(p, eg_poly_scale(p, half, 2), eg_one(c)));
     shape.dims[i + 2] = eg_poly_canonical(p, kernel[i]);
@@ -158,7 +159,7 @@ eg_scalar eg_element_conv_identity(eg_case *c, uint32_t term, const eg_poly *at)
   eg_proof *p = c->p;
   const eg_shape *shape = &c->shapes[term];
   eg_poly of_group = eg_poly_canonical(p, shape->dims[1]);
-  // There is an element, so of_group >= 1.
+  // The element exists, so of_group >= 1.
   eg_assume_natural(p, eg_poly_sub(p, of_group, eg_one(c)));
   eg_scalar made = delta(c, eg_poly_mod(p, at[0], of_group), at[1]);
   for (uint32_t i = 2; i < shape->rank; i++) {
@@ -225,11 +226,12 @@ eg_scalar eg_element_concat(eg_case *c, uint32_t term, const eg_poly *at) {
   eg_scalar made = 0;
   for (uint32_t i = t->child_count; i-- > 0;) {
     place[axis] = eg_poly_sub(p, at[axis], begins[i]);
-    eg_branch branch = eg_branch_open(p); // it is read where the index is in its range
+    eg_branch branch = eg_branch_open(p); // read only where the index is in range
     eg_case_assume_inside(c, place[axis], eg_kid_shape(c, term, i)->dims[axis]);
     eg_scalar own = eg_case_element(c, eg_kid(c, term, i), place);
     eg_branch_close(p, branch);
-    // From the last one down: at or after where the next one begins.
+    // From the last operand down: use what is built so far at or after the begin of the
+    // next one.
     made = i + 1 == t->child_count
                ? own
                : eg_scalar_choice(p, eg_poly_sub(p, at[axis], begins[i + 1]), made, own);
@@ -254,7 +256,7 @@ void eg_type_split(eg_case *c, uint32_t term) {
   c->shapes[term] = *x;
 }
 
-// A split has no elements: parts read its operand.
+// A split as a whole has no elements: its parts read its operand.
 eg_scalar eg_element_split(eg_case *c, uint32_t term, const eg_poly *at) {
   (void)term, (void)at;
   eg_case_give_up(c, "%s without part", "split");
@@ -304,14 +306,14 @@ eg_scalar eg_element_part(eg_case *c, uint32_t term, const eg_poly *at) {
 
 // ---- slice and pad ----------------------------------------------------------------
 
-// Counts the elements start, start + step, ... before end. The sign of the step is chosen
-// where the facts leave it open.
+// Counts the elements start, start + step, ... before end. Chooses the sign of the step
+// when the facts do not determine it.
 static eg_poly sliced(eg_case *c, eg_poly size, eg_poly start, eg_poly end,
                       eg_poly step) {
   eg_proof *p = c->p;
   bool up = eg_is_natural(p, eg_poly_sub(p, step, eg_one(c)));
   bool down = eg_is_natural(p, eg_poly_sub(p, eg_poly_const(p, -1), step));
-  if (!up && !down) { // a case each
+  if (!up && !down) { // one case for each sign
     up = eg_proof_choose(p, 2) == 0;
     eg_case_need_natural(c, up ? eg_poly_sub(p, step, eg_one(c))
                                : eg_poly_sub(p, eg_poly_const(p, -1), step));
@@ -324,7 +326,7 @@ static eg_poly sliced(eg_case *c, eg_poly size, eg_poly start, eg_poly end,
     eg_case_need_natural(c, bounds[i]);
   eg_poly span = up ? eg_poly_sub(p, end, start) : eg_poly_sub(p, start, end);
   eg_poly stride = up ? step : eg_poly_scale(p, step, -1);
-  if (!eg_is_natural(p, span)) { // empty or not: a case each
+  if (!eg_is_natural(p, span)) { // one case for empty, one for not empty
     if (eg_proof_choose(p, 2) == 0) {
       eg_case_need_natural(c, eg_poly_scale(p, span, -1));
       return eg_poly_const(p, 0);
@@ -412,7 +414,7 @@ eg_scalar eg_element_tile(eg_case *c, uint32_t term, const eg_poly *at) {
   eg_proof *p = c->p;
   const eg_shape *x = eg_kid_shape(c, term, 0);
   eg_poly place[EGRAPH_MAX_RANK];
-  for (uint32_t i = 0; i < x->rank; i++) { // there is an element: sizes are 1 or more
+  for (uint32_t i = 0; i < x->rank; i++) { // the element exists, so sizes are 1 or more
     eg_poly size = eg_poly_canonical(p, x->dims[i]);
     eg_assume_natural(p, eg_poly_sub(p, size, eg_one(c)));
     place[i] = eg_poly_mod(p, eg_poly_canonical(p, at[i]), eg_poly_canonical(p, size));
@@ -483,7 +485,7 @@ eg_scalar eg_element_reshape(eg_case *c, uint32_t term, const eg_poly *at) {
   return eg_case_flat(c, eg_kid(c, term, 0), eg_shape_offset(c, &c->shapes[term], at));
 }
 
-// The other axes keep their indices in order; squeezed axes have index 0.
+// Removes squeezed axes, whose index is 0; the other axes keep their indices in order.
 eg_scalar eg_element_squeeze(eg_case *c, uint32_t term, const eg_poly *at) {
   const eg_shape *x = eg_kid_shape(c, term, 0);
   uint32_t bits = eg_slot_axes(c, term, EG_SLOT(SQUEEZE, AXES), x->rank);
@@ -513,7 +515,7 @@ void eg_type_trilu(eg_case *c, uint32_t term) {
   (void)eg_slot_int(c, term, EG_SLOT(TRILU, K));
 }
 
-// upper: column - row >= k; else column - row <= k.
+// Keeps elements with column - row >= k if `upper`, else with column - row <= k.
 eg_scalar eg_element_trilu(eg_case *c, uint32_t term, const eg_poly *at) {
   eg_proof *p = c->p;
   uint32_t rank = c->shapes[term].rank;

@@ -1,4 +1,4 @@
-// Products, convolutions and pooling: sums and maxima over products of elements.
+// Products, convolutions and pooling as sums and maxima over products of elements.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,7 @@ static eg_scalar zero(eg_case *c) { return eg_scalar_number(c->p, 0); }
 static eg_scalar activated(eg_case *c, eg_scalar x, eg_scalar act, eg_scalar alpha,
                            eg_scalar beta, eg_domain domain) {
   eg_proof *p = c->p;
-  if (eg_scalar_at(p, act)->kind != EG_SCALAR_NUMBER) // any one: a function without laws
+  if (eg_scalar_at(p, act)->kind != EG_SCALAR_NUMBER) // a function without laws
     return eg_scalar_opaque(p, EG_OP_OPAQUE, (eg_scalar[]){x, act, alpha, beta}, 4);
   eg_act which = (eg_act)eg_scalar_at(p, act)->value;
   if (which == EG_ACT_NONE) return x;
@@ -25,16 +25,16 @@ static eg_scalar activated(eg_case *c, eg_scalar x, eg_scalar act, eg_scalar alp
                         1 + info->attr_count, domain);
 }
 
-/// The addends of a kernel that sums from 0 on and rounds once.
+/// The addends of a kernel that starts its sum at 0 and rounds once.
 typedef struct summed {
-  eg_scalar parts[8]; // the sum, then what is added to it
+  eg_scalar parts[8]; // the sum, then its addends
   uint32_t count;
 } summed;
 
 static void add_part(summed *s, eg_scalar part) { s->parts[s->count++] = part; }
 
-// The sum of the parts; where bits count a function of the parts, the same for all
-// contractions.
+// Returns the sum of the parts; when results must be equal bit by bit, a function of the
+// parts, the same for all contractions.
 static eg_scalar rounded(eg_case *c, const summed *s) {
   eg_scalar made = s->parts[0];
   if (eg_case_is_bitwise(c))
@@ -44,7 +44,7 @@ static eg_scalar rounded(eg_case *c, const summed *s) {
   return made;
 }
 
-// The activation comes before the result is rounded.
+// Applies the activation, which comes before the result is rounded.
 static eg_scalar with_activation(eg_case *c, uint32_t term, uint16_t act, summed *s) {
   eg_scalar number = eg_slot_scalar(c, term, act);
   if (eg_case_is_bitwise(c) && !eg_scalar_is_number(c->p, number, EG_ACT_NONE)) {
@@ -60,7 +60,8 @@ static eg_scalar with_activation(eg_case *c, uint32_t term, uint16_t act, summed
 
 // ---- matrix products --------------------------------------------------------------
 
-/// The axes of rows, columns and the sum in operands; -1: a vector does not have it.
+/// The axes of rows, columns and the sum in both operands; -1: the operand is a vector
+/// without that axis.
 typedef struct product {
   int a_row, a_sum, b_sum, b_column;
   uint32_t a_batch, b_batch, batch;
@@ -88,7 +89,7 @@ static void type_product(eg_case *c, uint32_t term, const product *m) {
   const eg_shape *a = eg_kid_shape(c, term, 0), *b = eg_kid_shape(c, term, 1);
   eg_kid_equate(c, term, 1);
   eg_case_need_equal(c, a->dims[m->a_sum], b->dims[m->b_sum]);
-  eg_shape batch_a = *a, batch_b = *b; // the batch is in front
+  eg_shape batch_a = *a, batch_b = *b; // the batch axes come first
   batch_a.rank = m->a_batch;
   batch_b.rank = m->b_batch;
   eg_shape shape = eg_shape_stretched(c, &batch_a, &batch_b);
@@ -162,12 +163,12 @@ void eg_type_gemm(eg_case *c, uint32_t term) {
   if (eg_case_term(c, term)->child_count == 3) type_addend(c, term, 2, false);
 }
 
-// alpha a b + beta c
+// Computes alpha a b + beta c.
 eg_scalar eg_element_gemm(eg_case *c, uint32_t term, const eg_poly *at) {
   eg_proof *p = c->p;
   product m = product_axes(c, term, eg_slot_flag(c, term, EG_SLOT(GEMM, TRANS_A)),
                            eg_slot_flag(c, term, EG_SLOT(GEMM, TRANS_B)));
-  if (!eg_kind_is_real(c, c->kinds[term])) // factors may be fractions
+  if (!eg_kind_is_real(c, c->kinds[term])) // alpha may be a fraction
     eg_case_give_up(c, "%s of integers", "gemm");
   if (eg_case_is_bitwise(c)) eg_case_give_up(c, "%s in class exact", "gemm");
   eg_scalar made = element_product(c, term, &m, at);
@@ -182,7 +183,7 @@ eg_scalar eg_element_gemm(eg_case *c, uint32_t term, const eg_poly *at) {
 
 enum { LETTERS = 128, LABELS = 16 };
 
-/// The letters of operands, then of the result.
+/// The letters of the operands, then of the result.
 typedef struct equation {
   char labels[LABELS][EGRAPH_MAX_RANK + 1];
   uint32_t count;
@@ -282,8 +283,8 @@ static eg_poly reach_of(eg_case *c, const window *w) {
   return eg_poly_canonical(c->p, eg_poly_add(c->p, last, eg_one(c)));
 }
 
-// As eg_window_positions: with ceil_mode a last window may hang over the end, but begins
-// before the end padding.
+// Counts the positions of a window like eg_window_positions: with ceil_mode the last
+// window may extend beyond the end, but begins before the end padding.
 static eg_poly positions(eg_case *c, const window *w, bool ceil_mode) {
   eg_proof *p = c->p;
   eg_poly padded = eg_poly_add(p, w->size, eg_poly_add(p, w->begin, w->end));
@@ -295,7 +296,8 @@ static eg_poly positions(eg_case *c, const window *w, bool ceil_mode) {
   eg_poly more = eg_poly_sub(p, eg_poly_add(p, room, stride), eg_one(c));
   eg_poly rounded = eg_poly_add(p, eg_poly_div(p, more, stride), eg_one(c));
   eg_poly last = eg_poly_sub(p, eg_poly_add(p, w->size, w->begin), eg_one(c));
-  // With nothing in front of the end padding C's division would round towards zero.
+  // If there is nothing before the end padding, the division in C would round
+  // towards zero.
   if (!eg_is_natural(p, last)) eg_case_give_up(c, "%s over nothing", "ceil_mode");
   eg_poly most =
       eg_poly_add(p, eg_poly_div(p, eg_poly_canonical(p, last), stride), eg_one(c));
@@ -310,7 +312,7 @@ static eg_poly tap_place(eg_case *c, const window *w, eg_poly position, eg_poly 
   return eg_poly_canonical(p, eg_poly_sub(p, place, w->begin));
 }
 
-// Slots of max-pool and average-pool begin alike.
+// Reads a window; the first slots of max-pool and average-pool are the same.
 static window window_of(eg_case *c, uint32_t term, uint32_t i) {
   const eg_shape *x = eg_kid_shape(c, term, 0);
   eg_op op = eg_case_term(c, term)->op;
@@ -343,7 +345,7 @@ void eg_type_conv(eg_case *c, uint32_t term) {
   (void)eg_slot_list(c, term, EG_SLOT(CONV, STRIDES), spatial, 1);
   (void)eg_slot_list(c, term, EG_SLOT(CONV, DILATIONS), spatial, 1);
   (void)eg_slot_list(c, term, EG_SLOT(CONV, PADS), 2 * spatial, 0);
-  for (uint16_t i = 0; i < 4; i++) // and the algorithm, which computes the same
+  for (uint16_t i = 0; i < 4; i++) // and the algorithm, which does not affect the result
     (void)eg_slot_scalar(c, term, (uint16_t)(EG_SLOT(CONV, ACT) + i));
   eg_poly group = eg_slot_int(c, term, EG_SLOT(CONV, GROUP));
   eg_case_need_positive(c, group);
@@ -370,7 +372,7 @@ eg_scalar eg_element_conv(eg_case *c, uint32_t term, const eg_poly *at) {
   const eg_shape *x = eg_kid_shape(c, term, 0), *w = eg_kid_shape(c, term, 1);
   uint32_t spatial = x->rank - 2;
   eg_poly of_group = eg_poly_canonical(p, c->extra[term]);
-  // There is an output channel, so of_group >= 1.
+  // The output channel exists, so of_group >= 1.
   eg_assume_natural(p, eg_poly_sub(p, of_group, eg_one(c)));
   eg_poly group = eg_poly_div(p, eg_poly_canonical(p, at[1]), of_group);
   // Output channels are below group x of_group.
@@ -437,8 +439,8 @@ void eg_type_average_pool(eg_case *c, uint32_t term) {
   type_pool(c, term, ceil_mode);
 }
 
-// Folds the elements of a window that are inside the input; where `counts`, counts its
-// places inside the input, or inside the padded input (`wide`).
+// Folds the elements of a window that are inside the input; if `counts`, counts its
+// positions inside the input, or inside the padded input (`wide`).
 static eg_scalar pooled(eg_case *c, uint32_t term, const eg_poly *at, eg_fold fold,
                         bool counts, bool wide) {
   eg_proof *p = c->p;
@@ -458,7 +460,7 @@ static eg_scalar pooled(eg_case *c, uint32_t term, const eg_poly *at, eg_fold fo
                                   zero(c))
                 : eg_case_guarded(c, from[i + 2], of.size, made, zero(c));
   }
-  if (!counts) // key 500: the lowest value of the type
+  if (!counts) // key 500 stands for the lowest value of the type
     made = eg_case_padded(c, term, 2, from,
                           fold == EG_FOLD_MAX ? eg_scalar_key(p, 500) : zero(c));
   for (uint32_t i = spatial; i-- > 0;)
@@ -474,7 +476,7 @@ eg_scalar eg_element_average_pool(eg_case *c, uint32_t term, const eg_poly *at) 
   bool wide = eg_slot_flag(c, term, EG_SLOT(AVERAGE_POOL, COUNT_INCLUDE_PAD));
   eg_scalar sum = pooled(c, term, at, EG_FOLD_SUM, false, false);
   eg_scalar count = pooled(c, term, at, EG_FOLD_SUM, true, wide);
-  if (eg_case_is_bitwise(c)) // the quotient is what is rounded
+  if (eg_case_is_bitwise(c)) // only the quotient is rounded
     return eg_scalar_opaque(c->p, EG_OP_AVERAGE_POOL, (eg_scalar[]){sum, count}, 2);
   return eg_scalar_call(c->p, EG_OP_DIV, (eg_scalar[]){sum, count}, 2, EG_DOMAIN_REAL);
 }

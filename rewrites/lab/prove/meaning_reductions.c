@@ -1,4 +1,4 @@
-// Reductions, softmax and normalizations.
+// Elements of reductions, softmax and normalizations.
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
@@ -13,7 +13,7 @@ static eg_scalar call2(eg_case *c, eg_op op, eg_scalar x, eg_scalar y) {
 
 // ---- reductions -------------------------------------------------------------------
 
-void eg_type_reduce(eg_case *c, uint32_t term) { // the slots of the family begin alike
+void eg_type_reduce(eg_case *c, uint32_t term) { // all have the same first slots
   const eg_shape *x = eg_kid_shape(c, term, 0);
   uint32_t bits = eg_slot_axes(c, term, EG_SLOT(REDUCE_SUM, AXES), x->rank);
   bool keep = eg_slot_flag(c, term, EG_SLOT(REDUCE_SUM, KEEPDIMS));
@@ -64,7 +64,7 @@ eg_scalar eg_case_reduced(eg_case *c, eg_op op, eg_scalar fold, eg_poly inner) {
   return eg_scalar_opaque(c->p, op, (eg_scalar[]){fold, apart}, 2);
 }
 
-// Counts the elements behind the last axis of `bits`.
+// Returns the product of the dimensions after the last axis in `bits`.
 static eg_poly inner_of(eg_case *c, const eg_shape *x, uint32_t bits) {
   eg_poly inner = eg_one(c);
   for (uint32_t i = x->rank; i-- > 0 && (bits >> i & 1) == 0;)
@@ -104,7 +104,7 @@ void eg_type_softmax(eg_case *c, uint32_t term) {
 
 static eg_scalar exponential(eg_case *c, eg_scalar x) { return call1(c, EG_OP_EXP, x); }
 
-/// A larger addend rounds the elements of a row away.
+/// A larger addend could round the elements of a row away.
 #define LARGEST_SHIFT 1e3
 
 // True when s is the fold over the row whose element at `index` is x.
@@ -117,9 +117,9 @@ static bool is_of_row(eg_proof *p, eg_scalar s, eg_fold fold, eg_poly index, eg_
          eg_scalar_rename(p, n->kids[2], n->kids[0], index) == x;
 }
 
-// Returns the row without its largest element, or a number, that is subtracted from every
-// element: the softmax is the same. NaN, infinite numbers, and rows of -inf alone make
-// NaN of both.
+// Removes the largest element of the row, or a number, that is subtracted from every
+// element: the softmax is the same. If the row has NaN, infinite numbers, or only -inf,
+// both results are NaN.
 static eg_scalar unshifted(eg_case *c, eg_scalar x, eg_poly index, eg_poly size) {
   eg_proof *p = c->p;
   const eg_scalar_node *n = eg_scalar_at(p, x);
@@ -162,7 +162,7 @@ eg_scalar eg_element_softmax(eg_case *c, uint32_t term, const eg_poly *at) {
   eg_scalar x = eg_case_element(c, kid, at);
   eg_scalar sum =
       eg_case_folded(c, kid, UINT32_C(1) << axis, at, EG_FOLD_SUM, &count, exponential);
-  // A function of an element and its row: the formula leaves the range.
+  // A function of an element and its row, because the formula can leave the range.
   if (eg_case_is_bitwise(c))
     sum = eg_case_reduced(c, op, sum, inner_of(c, &c->shapes[kid], UINT32_C(1) << axis));
   if (!c->p->laws.is_fast) return eg_scalar_opaque(c->p, op, (eg_scalar[]){x, sum}, 2);
@@ -185,7 +185,7 @@ void eg_type_batch_norm(eg_case *c, uint32_t term) {
   c->shapes[term] = *x;
 }
 
-// (x - mean) scale / sqrt(variance + epsilon) + bias
+// Computes (x - mean) scale / sqrt(variance + epsilon) + bias.
 eg_scalar eg_element_batch_norm(eg_case *c, uint32_t term, const eg_poly *at) {
   if (c->p->is_exact) eg_case_give_up(c, "%s in class exact", "a normalization");
   eg_scalar x = eg_case_element(c, eg_kid(c, term, 0), at), per_channel[5];
@@ -215,7 +215,8 @@ void eg_type_layer_norm(eg_case *c, uint32_t term) {
 
 static eg_scalar squared(eg_case *c, eg_scalar x) { return call2(c, EG_OP_MUL, x, x); }
 
-// The mean of squares less the square of the mean is the variance, of real numbers.
+// Computes the variance as the mean of squares minus the square of the mean, which is
+// exact for real numbers.
 eg_scalar eg_element_layer_norm(eg_case *c, uint32_t term, const eg_poly *at) {
   eg_proof *p = c->p;
   if (p->is_exact) eg_case_give_up(c, "%s in class exact", "a normalization");

@@ -1,7 +1,7 @@
-// Normal forms of sums, products, folds over an index and choices; scalars simplified by
-// the facts. A number precedes the factors of a product. A factor is distributed over a
-// sum where this holds for infinities, too (the factor is finite), or where the laws
-// allow it.
+// Computes normal forms of sums, products, folds over an index and choices, and
+// simplifies scalars by the facts. A number is the first factor of a product. A factor is
+// distributed over a sum when this also holds for infinities (the factor is finite), or
+// when the laws allow it.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <math.h>
@@ -13,18 +13,19 @@ enum { KIDS = 64 };
 
 // ---- sums -----------------------------------------------------------------------
 
-/// A sum in the making.
+/// A sum under construction.
 typedef struct draft {
   uint32_t kids[KIDS];
   double factors[KIDS];
   uint32_t count;
   eg_number constant;
-  uint32_t marks; // of factors
+  uint32_t marks; // marks of the factors
 } draft;
 
 static draft *new_draft(eg_proof *p) { return eg_proof_memory(p, 1, sizeof(draft)); }
 
-// s - s = 0: of integers, of what is known to be finite, or where the laws say so.
+// True when s - s = 0: for integers, for numbers known to be finite, or when the laws
+// allow it.
 static bool cancels(eg_proof *p, eg_scalar s) {
   const eg_scalar_node *n = eg_scalar_at(p, s);
   return n->is_ordinary &&
@@ -250,7 +251,7 @@ eg_scalar eg_scalar_factors(eg_proof *p, eg_scalar a, eg_scalar b) {
   uint32_t left, right;
   if (p->laws.is_fast && has_opposite_powers(p, &f, &left, &right)) // exp y exp -y = 1
     return without(p, &f, left, right, eg_scalar_number(p, 1));
-  for (uint32_t i = 0; i + 1 < f.count; i++) // |x| |x| = x x
+  for (uint32_t i = 0; i + 1 < f.count; i++) // here, too, |x| |x| = x x
     if (f.kids[i] == f.kids[i + 1] && eg_scalar_is_call(p, f.kids[i], EG_OP_ABS)) {
       eg_scalar x = eg_scalar_at(p, f.kids[i])->kids[0];
       return without(p, &f, i, i + 1, eg_scalar_mul(p, x, x));
@@ -310,7 +311,7 @@ static eg_scalar into_total(eg_proof *p, const eg_scalar_node *n, eg_scalar b) {
   uint32_t symbol = n->kids[0];
   eg_scalar body = n->kids[2];
   eg_poly size = n->kids[1];
-  if (eg_scalar_has(p, b, symbol)) { // the same index twice
+  if (eg_scalar_has(p, b, symbol)) { // both use the same index
     uint32_t other = eg_scalar_index(p, body, b);
     body = eg_scalar_rename(p, body, symbol, p->symbols.data[other].own);
     symbol = other;
@@ -404,7 +405,7 @@ uint32_t eg_scalar_index(eg_proof *p, eg_scalar a, eg_scalar b) {
 
 // ---- totals and choices -----------------------------------------------------------
 
-static eg_poly minus_one(eg_proof *p, eg_poly a) { // of -a - 1 >= 0: not a >= 0
+static eg_poly minus_one(eg_proof *p, eg_poly a) { // -a - 1 >= 0: negates a >= 0
   return eg_poly_sub(p, eg_poly_const(p, -1), a);
 }
 
@@ -432,14 +433,14 @@ eg_scalar eg_scalar_choice(eg_proof *p, eg_poly condition, eg_scalar yes, eg_sca
                                             .kids = (uint32_t[]){condition, yes, no}});
 }
 
-// condition = +-symbol + rest, rest without the symbol: the sum over i from 0 below
-// `size` of a choice becomes two sums, if the place where it changes is known to be
-// within.
+// Splits the sum of a choice over i from 0 below `size` into two sums. condition =
+// +-symbol + rest, where the rest does not have the symbol, and the place where the
+// choice changes must be known to be within the range.
 static bool parted(eg_proof *p, uint32_t symbol, eg_poly size, const eg_scalar_node *n,
                    eg_scalar *out) {
   eg_poly own = p->symbols.data[symbol].own, place;
   eg_poly minus = eg_poly_sub(p, n->kids[0], own), plus = eg_poly_add(p, n->kids[0], own);
-  bool above = !eg_poly_has(p, minus, symbol); // i >= place; else i < place
+  bool above = !eg_poly_has(p, minus, symbol); // true for i >= place, else i < place
   if (above)
     place = eg_poly_scale(p, minus, -1);
   else if (!eg_poly_has(p, plus, symbol))
@@ -469,7 +470,7 @@ static eg_scalar total_of(eg_proof *p, eg_scalar kid, const void *with) {
   return eg_scalar_total(p, EG_FOLD_SUM, over->symbol, over->size, kid);
 }
 
-// True when the total of equal numbers is size times the number: not where that may be 0
+// True when the total of equal numbers is size times the number; false when that may be 0
 // times infinity.
 static bool is_repeated(eg_proof *p, uint32_t symbol, eg_poly size, eg_scalar body) {
   const eg_scalar_node *n = eg_scalar_at(p, body);
@@ -513,8 +514,8 @@ eg_scalar eg_scalar_total(eg_proof *p, eg_fold fold, uint32_t symbol, eg_poly si
 
 // ---- with facts -------------------------------------------------------------------
 
-// Gives a total the first index that is free here, so that equal totals are one scalar
-// wherever they were made.
+// Gives a total the first index that is free here, so that equal totals become
+// one scalar.
 static eg_scalar with_first_index(eg_proof *p, uint32_t *symbol, eg_scalar body) {
   uint32_t first = eg_scalar_index(p, body, EG_PROOF_NONE);
   for (uint32_t i = 0; p->indices[i] != first; i++)
@@ -566,7 +567,7 @@ static eg_scalar rebuild_scalar(eg_proof *p, eg_scalar s) {
   case EG_SCALAR_TOTAL: {
     eg_poly size = eg_poly_canonical(p, n->kids[1]);
     uint32_t symbol = n->kids[0];
-    if (is_in_use(p, symbol)) // what is known of it is of another fold
+    if (is_in_use(p, symbol)) // its facts are about another fold
       eg_proof_leave(p, EG_PROOF_GIVEN_UP, "sums in one another with one index");
     eg_scalar body = with_first_index(p, &symbol, n->kids[2]);
     p->symbols.data[symbol].is_bound = true;

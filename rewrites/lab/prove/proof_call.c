@@ -1,7 +1,7 @@
-// Operators on numbers in the normal form that the axioms of the rule's class give them.
-// An axiom holds for every number (infinities, NaN, integers that wrap) as the class
-// requires (tests/data/axioms.rules), never only where an operand is not zero or not
-// negative.
+// Applies operators to numbers, in the normal form that the axioms of the rule's class
+// give. An axiom holds for every number (infinities, NaN, integers that wrap) as the
+// class requires (tests/data/axioms.rules), and never requires an operand that is not
+// zero or not negative.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <math.h>
@@ -29,7 +29,7 @@ eg_scalar eg_scalar_opaque(eg_proof *p, eg_op op, const eg_scalar *kids, uint32_
   assert(count != 0);
   eg_scalar_node node = {
       .kind = EG_SCALAR_CALL, .which = (uint32_t)op, .count = count, .kids = kids};
-  // max(0, -0) is not max(-0, 0): the order of maxima stays in the exact class.
+  // max(0, -0) is not max(-0, 0), so maxima keep their order in the exact class.
   bool ordered = p->is_exact && (op == EG_OP_MAX || op == EG_OP_MIN);
   const eg_scalar turned[2] = {kids[count - 1], kids[0]};
   bool commutes = (eg_op_info_of(op)->flags & EG_OPF_COMMUTES) != 0;
@@ -39,7 +39,7 @@ eg_scalar eg_scalar_opaque(eg_proof *p, eg_op op, const eg_scalar *kids, uint32_
 
 // ---- activations as formulas ------------------------------------------------------
 
-// True when x is below 0 by its sign; sums have the sign of their first factor.
+// True when x has a negative sign; a sum has the sign of its first factor.
 static bool leads_minus(const eg_proof *p, eg_scalar x) {
   const eg_scalar_node *n = eg_scalar_at(p, x);
   if (n->kind == EG_SCALAR_NUMBER) return n->value < 0;
@@ -58,8 +58,8 @@ static eg_scalar even(eg_proof *p, eg_op op, eg_scalar x) {
   return eg_scalar_opaque(p, op, &x, 1);
 }
 
-// sigmoid(-x) = 1 - sigmoid(x), in class fast only: the difference rounds small values to
-// 0
+// Applies sigmoid(-x) = 1 - sigmoid(x) in class fast only, because the difference rounds
+// small values to 0.
 static eg_scalar sigmoid(eg_proof *p, eg_scalar x) {
   if (!p->laws.is_fast || !leads_minus(p, x))
     return eg_scalar_opaque(p, EG_OP_SIGMOID, &x, 1);
@@ -68,7 +68,7 @@ static eg_scalar sigmoid(eg_proof *p, eg_scalar x) {
   return eg_scalar_add(p, eg_scalar_number(p, 1), eg_scalar_neg(p, other));
 }
 
-static eg_scalar tangent(eg_proof *p, eg_scalar x) { // 2 sigmoid(2 x) - 1
+static eg_scalar tangent(eg_proof *p, eg_scalar x) { // tanh x = 2 sigmoid(2 x) - 1
   if (!p->laws.is_fast) return odd(p, EG_OP_TANH, x);
   eg_scalar s = sigmoid(p, eg_scalar_scale(p, x, 2));
   return eg_scalar_add(p, eg_scalar_scale(p, s, 2), eg_scalar_number(p, -1));
@@ -82,7 +82,7 @@ static bool is_positive(const eg_proof *p, eg_scalar x) {
   return eg_scalar_is_call(p, x, EG_OP_EXP);
 }
 
-// Makes a rounded number; false when the value leaves the range of numbers.
+// Makes a rounded number; returns false when the value leaves the range of numbers.
 static bool is_folded(eg_proof *p, double value, eg_scalar *out) {
   if (!isfinite(value) || value == 0) return false;
   *out = eg_scalar_rounded(p, value);
@@ -121,7 +121,7 @@ static eg_scalar power_of_term(eg_proof *p, eg_scalar x) { // exp(a + b) = exp a
   return made;
 }
 
-// x = exp(*out_power).
+// True when x = exp(*out_power).
 static bool is_power(eg_proof *p, eg_scalar x, eg_scalar *out_power) {
   if (eg_scalar_is_call(p, x, EG_OP_EXP)) {
     *out_power = eg_scalar_at(p, x)->kids[0];
@@ -169,7 +169,7 @@ static eg_scalar without_powers(eg_proof *p, eg_scalar x, eg_scalar *out_power) 
     *(eg_scalar_has(p, inner, symbol) ? &counted : out_power) = inner;
   }
   if (eg_scalar_is_number(p, *out_power, 0)) return x;
-  *out_power = eg_scalar_simple(p, *out_power); // it is no longer within this sum
+  *out_power = eg_scalar_simple(p, *out_power); // it now lies outside of this sum
   body = eg_scalar_mul(p, body, exponential(p, counted));
   return eg_scalar_total(p, EG_FOLD_SUM, symbol, size, body);
 }
@@ -201,11 +201,11 @@ static eg_scalar reciprocal(eg_proof *p, eg_scalar x) {
   return eg_scalar_opaque(p, EG_OP_RECIPROCAL, &x, 1);
 }
 
-// log(exp a b) = a + log b; log(1 / x) = -log x
+// Applies log(exp a b) = a + log b and log(1 / x) = -log x.
 static eg_scalar logarithm(eg_proof *p, eg_scalar x) {
   eg_scalar powers = eg_scalar_number(p, 0), rest = x;
   if (p->laws.is_fast) rest = without_powers(p, x, &powers);
-  // At -inf and -0 only one side is NaN.
+  // At -inf and -0 only one side is NaN, so this needs class fast.
   if (p->laws.is_fast && eg_scalar_is_call(p, rest, EG_OP_RECIPROCAL))
     rest = eg_scalar_neg(p, logarithm(p, eg_scalar_at(p, rest)->kids[0]));
   else if (!eg_scalar_is_number(p, rest, 1))
@@ -233,7 +233,7 @@ static eg_scalar power(eg_proof *p, eg_scalar x, eg_scalar y) {
     if (exponent == 3 && !p->is_exact) return eg_scalar_mul(p, eg_scalar_mul(p, x, x), x);
     if (exponent == -1 && !p->is_exact && p->domain == EG_DOMAIN_REAL)
       return reciprocal(p, x);
-    // The power of -inf is infinite, its root is NaN.
+    // The power of -inf is infinite, but its root is NaN.
     if (exponent == 0.5 && p->laws.distributes) return root(p, x);
     if (exponent == -0.5 && p->laws.is_fast) return reciprocal(p, root(p, x));
   }
@@ -275,8 +275,8 @@ static bool is_of_two(const eg_proof *p, eg_scalar a, eg_scalar b, compared *out
   return false;
 }
 
-// a < min(b, c): a < b and a < c. a < max(b, c): a < b or a < c, which is another thing
-// where one of them is NaN, unless that is a itself.
+// Applies a < min(b, c): a < b and a < c. Also a < max(b, c): a < b or a < c, which
+// differs when b or c is NaN, unless that one is a itself.
 static bool less_than_each(eg_proof *p, eg_scalar a, eg_scalar b, eg_scalar *out) {
   compared side;
   if (p->is_exact || !is_of_two(p, a, b, &side)) return false;
@@ -294,7 +294,7 @@ static bool less_than_each(eg_proof *p, eg_scalar a, eg_scalar b, eg_scalar *out
 
 static eg_scalar less(eg_proof *p, eg_scalar a, eg_scalar b) {
   if (a == b) return eg_scalar_number(p, 0);
-  double x, y; // numbers that differ may be one in a type of less bits
+  double x, y; // different numbers may become equal in a type with fewer bits
   if (eg_scalar_is_bound(p, a, &x) && eg_scalar_is_bound(p, b, &y) &&
       (!(x < y) || (eg_number_is_plain(x) && eg_number_is_plain(y))))
     return eg_scalar_number(p, x < y);
@@ -311,7 +311,7 @@ static eg_scalar where(eg_proof *p, const eg_scalar *k) {
     eg_scalar turned[3] = {eg_scalar_at(p, k[0])->kids[0], k[2], k[1]};
     return where(p, turned);
   }
-  // x > 0 ? x : 0, of a real number.
+  // x > 0 ? x : 0 is a maximum for real numbers.
   if (!p->is_exact && eg_is_without_nan(p) && eg_scalar_is_call(p, k[0], EG_OP_LESS)) {
     const eg_scalar_node *n = eg_scalar_at(p, k[0]);
     if (n->kids[0] == k[2] && n->kids[1] == k[1])
@@ -336,7 +336,7 @@ static eg_scalar whole(eg_proof *p, eg_op op, eg_scalar x) { // floor, ceil, rou
   return eg_scalar_opaque(p, op, &x, 1);
 }
 
-// True when x is neither below 0 nor -0: a maximum with 0, or a square of a real number
+// True when x is neither negative nor -0: a maximum with 0, or a square of a real number
 // (squares of integers wrap).
 static bool is_above_zero(const eg_proof *p, eg_scalar x) {
   const eg_scalar_node *n = eg_scalar_at(p, x);
@@ -356,12 +356,12 @@ static eg_scalar magnitude(eg_proof *p, eg_scalar x) {
   if (p->is_exact)
     return eg_scalar_is_call(p, x, EG_OP_NEG) ? magnitude(p, n->kids[0])
                                               : eg_scalar_opaque(p, EG_OP_ABS, &x, 1);
-  // |-x| is not |x| of unsigned integers.
+  // For unsigned integers, |-x| is not |x|.
   return p->domain == EG_DOMAIN_REAL ? even(p, EG_OP_ABS, x)
                                      : eg_scalar_opaque(p, EG_OP_ABS, &x, 1);
 }
 
-// A floored remainder may be rounded to the divisor.
+// Computes a remainder; a floored remainder may be rounded to the divisor.
 static eg_scalar remainder_of(eg_proof *p, const eg_scalar *k, uint32_t count) {
   const eg_scalar_node *n = eg_scalar_at(p, k[0]);
   if (!eg_is_without_nan(p) && !(count == 3 && eg_scalar_is_number(p, k[2], 1)))
@@ -375,7 +375,7 @@ static eg_scalar remainder_of(eg_proof *p, const eg_scalar *k, uint32_t count) {
 static eg_scalar quotient(eg_proof *p, const eg_scalar *k) {
   bool is_real = p->domain == EG_DOMAIN_REAL;
   if (eg_scalar_is_number(p, k[1], 1)) return k[0];
-  // The reciprocal of a number below the normal ones is infinite, and 0 times it NaN.
+  // The reciprocal of a subnormal number is infinite, and 0 times it is NaN.
   const eg_scalar_node *over = eg_scalar_at(p, k[0]);
   bool is_by_reciprocal = p->laws.is_fast || eg_scalar_at(p, k[1])->is_tame ||
                           (over->kind == EG_SCALAR_NUMBER && over->value != 0);
@@ -398,18 +398,19 @@ static eg_scalar call(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count)
 typedef struct formula_run {
   eg_formula formula;
   const eg_scalar *operands, *attributes;
-  bool holds; // in the class of the rule
+  bool holds; // the formula holds in the class of the rule
 } formula_run;
 
-// A number that conversion to every type keeps, or no bound at all: bounds of integers
-// are rounded, and saturate.
+// True for a number that every type represents, or for an infinite bound. Other bounds of
+// integers are rounded and saturate.
 static bool is_whole_constant(const eg_proof *p, eg_scalar s) {
   if (!is_known(p, s)) return false;
   double value = known_value(p, s);
   return isinf(value) || (value == floor(value) && value >= 0 && value <= 127);
 }
 
-// An infinite factor makes NaN of a computed 0, where the operator may not.
+// False for a factor that may be infinite: it turns a computed 0 into NaN, which the
+// operator may not do.
 static bool is_safe_factor(eg_proof *p, const formula_run *run,
                            const eg_formula_term *product, uint32_t i, eg_scalar value) {
   const eg_formula_term *factor = &run->formula.terms[product->kids[i]];
@@ -419,7 +420,7 @@ static bool is_safe_factor(eg_proof *p, const formula_run *run,
   return !is_given || !is_computed || p->laws.is_fast || eg_scalar_is_finite(p, value);
 }
 
-// At most EG_FORMULA_TERMS deep.
+// Evaluates a term of a formula. The recursion is at most EG_FORMULA_TERMS deep.
 static eg_scalar formula_value(eg_proof *p, formula_run *run, uint32_t at) {
   const eg_formula_term *t = &run->formula.terms[at];
   eg_scalar kids[EG_FORMULA_OPERANDS], value;
@@ -466,7 +467,8 @@ static bool by_formula(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count
 
 // ---- all operators ------------------------------------------------------------------
 
-// Maxima associate; which of two zeros a maximum is depends on the numbers between them.
+// Makes a maximum with its operands in order. Maxima associate, but the sign of a zero
+// result depends on the order of the operands.
 static eg_scalar in_order(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count) {
   eg_members all = {.count = 0};
   for (uint32_t i = 0; i < count; i++) {
@@ -481,12 +483,12 @@ static eg_scalar in_order(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t co
   return eg_scalar_join(p, op, &all);
 }
 
-// Operators with a normal form of their own, in every class.
+// Applies operators that have their own normal form in every class.
 static bool in_every_class(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count,
                            eg_scalar *out) {
   switch ((int)op) {
   case EG_OP_ADD: *out = eg_scalar_add(p, k[0], k[1]); return true;
-  case EG_OP_SUB: // else by its formula
+  case EG_OP_SUB: // otherwise by its formula
     *out = k[0];
     return p->is_exact && eg_scalar_is_number(p, k[1], 0);
   case EG_OP_MUL: *out = eg_scalar_mul(p, k[0], k[1]); return true;
@@ -537,7 +539,7 @@ static bool in_algebra(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count
                        eg_scalar *out) {
   switch ((int)op) {
   case EG_OP_MAX:
-  case EG_OP_MIN: // of any number of operands
+  case EG_OP_MIN: // with any number of operands
     *out = k[0];
     for (uint32_t i = 1; i < count; i++)
       *out = eg_scalar_extreme(p, op, *out, k[i]);
@@ -558,7 +560,7 @@ static eg_scalar call(eg_proof *p, eg_op op, const eg_scalar *k, uint32_t count)
   if (in_every_class(p, op, k, count, &made)) return made;
   if ((p->is_exact ? in_exact : in_algebra)(p, op, k, count, &made)) return made;
   if (by_formula(p, op, k, count, &made)) return made;
-  // In class exact zeros of bfloat16 differ in sign, but for erf.
+  // In class exact, zeros of bfloat16 differ in sign, except for erf.
   bool is_odd = (flags & EG_OPF_ODD) != 0 && (!p->is_exact || op == EG_OP_ERF);
   if (count == 1 && is_odd) return odd(p, op, k[0]);
   if (count == 1 && (flags & EG_OPF_EVEN) != 0 && !p->is_exact) return even(p, op, k[0]);

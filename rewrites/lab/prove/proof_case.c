@@ -1,7 +1,6 @@
-// Kinds of numbers, and terms of one rank: what is known of a case before its terms are
-// typed. Ranks are chosen once for all terms whose ranks are the same wherever the rule
-// applies, because typing or a condition asks it: a case with other ranks could not
-// occur.
+// Prepares a case before its terms are typed: kinds of numbers, and terms of one rank. A
+// rank is chosen once for all terms that have the same rank in every instance, because
+// typing or a condition requires it: a case with other ranks cannot occur.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/prove/proof_case.h"
 
@@ -114,7 +113,8 @@ eg_domain eg_kind_domain(const eg_case *c, uint32_t kind) {
   return n->is_int || n->is_bool ? EG_DOMAIN_WHOLE : EG_DOMAIN_ANY;
 }
 
-// The largest number that conversion to every type of a kind keeps.
+// Returns the largest number such that all numbers up to it are exact in every type of
+// a kind.
 static double largest_of(const eg_case *c, uint32_t kind) {
   const eg_kind_of_numbers *n = &c->numbers[eg_kind_root(c, kind)];
   if (n->is_bool) return 1;
@@ -131,7 +131,7 @@ static bool keeps_number(const eg_case *c, uint32_t kind, eg_scalar s) {
          n->value <= largest_of(c, kind);
 }
 
-// The number that all elements of a tensor of this kind are.
+// True when s is the number of a constant tensor (splat) of this kind.
 static bool is_splat_of(const eg_case *c, uint32_t kind, eg_scalar s) {
   for (uint32_t i = 0; i < c->rule->var_count; i++)
     if (c->splats[i] == s && c->vars[i].kind == EG_DATUM_TENSOR &&
@@ -148,7 +148,7 @@ eg_scalar eg_case_number(eg_case *c, uint32_t kind, eg_scalar s) {
   const eg_scalar_node *n = eg_scalar_at(p, s);
   bool is_given = n->kind == EG_SCALAR_REAL || n->kind == EG_SCALAR_SIZE ||
                   (n->kind == EG_SCALAR_NUMBER && n->which == 0);
-  if (!is_real && !is_given) // a rounded one may be truncated to another integer
+  if (!is_real && !is_given) // a rounded number may be truncated to another integer
     eg_case_give_up(c, "%s as an integer", "a computed number");
   eg_domain before = p->domain;
   p->domain = EG_DOMAIN_ANY;
@@ -174,7 +174,7 @@ eg_poly eg_shape_offset(eg_case *c, const eg_shape *shape, const eg_poly *at) {
   return eg_poly_canonical(c->p, offset);
 }
 
-// Dimension i of n, counted as if there were ones in front.
+// Returns dimension i of n, as if the shape had ones in front.
 static eg_poly aligned(eg_case *c, const eg_shape *shape, uint32_t i, uint32_t n) {
   return i + shape->rank < n ? eg_poly_const(c->p, 1) : shape->dims[i + shape->rank - n];
 }
@@ -222,7 +222,7 @@ static void fix(eg_case *c, uint32_t term, int64_t rank) {
   c->rank_of[rank_root(c, term)] = rank;
 }
 
-/// Joins the ranks of a term and its operands where typing makes them equal.
+/// Joins the ranks of a term and its operands when typing makes them equal.
 static void join_operands(eg_case *c, uint32_t term) {
   const eg_rule_term *t = eg_case_term(c, term);
   if (t->is_var) return;
@@ -239,12 +239,12 @@ static void join_operands(eg_case *c, uint32_t term) {
     if (role == EG_ROLE_TERM ||
         (is_kept && (role == EG_ROLE_PART || role == EG_ROLE_WEIGHT)))
       join_ranks(c, term, t->children[i]);
-    else if ((axes & EG_AXES_WINDOWS) != 0) // by channel
+    else if ((axes & EG_AXES_WINDOWS) != 0) // per-channel operands
       fix(c, t->children[i], 1);
   }
 }
 
-// The term of a variable, or EG_RULE_NONE: an expression ?x, or (rank ?x) and the like.
+// Returns the term of a variable in an expression (?x), or EG_RULE_NONE.
 static uint32_t term_named(const eg_case *c, const eg_rule_expr *e) {
   if (e->form != EG_RULE_EXPR_VAR || e->kind != EG_RULE_TENSOR) return EG_RULE_NONE;
   for (uint32_t i = 0; i < c->rule->term_count; i++)
@@ -282,7 +282,7 @@ void eg_case_find_ranks(eg_case *c) {
     c->rank_of[i] = -1;
   }
   for (uint32_t i = 0; i < rule->term_count; i++) {
-    uint32_t var = eg_case_term(c, i)->var; // of a variable, or of `as`
+    uint32_t var = eg_case_term(c, i)->var; // a variable, or a name by `as`
     for (uint32_t k = 0; k < i && var != EG_RULE_NONE; k++)
       if (eg_case_term(c, k)->var == var) join_ranks(c, i, k);
   }

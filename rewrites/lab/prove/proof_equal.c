@@ -1,4 +1,5 @@
-// Equality of two scalars, in every branch of conditions that the facts leave open.
+// Decides equality of two scalars, in every branch of conditions that the facts
+// leave open.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/prove/proof_scalar.h"
 
@@ -8,7 +9,8 @@ enum { MEMBERS = 64, NESTED = 12, BRANCHES = 40, SIZES = 6 };
 
 // ---- what is still open -----------------------------------------------------------
 
-// A condition outside of totals that the facts leave open, or EG_PROOF_NONE.
+// Finds a condition outside of totals that the facts leave open, or
+// returns EG_PROOF_NONE.
 static eg_poly open_condition(const eg_proof *p, eg_scalar s) {
   const eg_scalar_node *n = eg_scalar_at(p, s);
   if (n->kind == EG_SCALAR_CHOICE) return n->kids[0];
@@ -22,7 +24,7 @@ static eg_poly open_condition(const eg_proof *p, eg_scalar s) {
   return EG_PROOF_NONE;
 }
 
-// Finds a size that may be 1 or not and decides which element is read.
+// Finds a size that may be 1 and that then changes which element is read.
 static eg_poly open_size(eg_proof *p, eg_scalar s) {
   const eg_scalar_node *n = eg_scalar_at(p, s);
   eg_poly found = EG_PROOF_NONE;
@@ -42,7 +44,7 @@ static eg_poly open_size(eg_proof *p, eg_scalar s) {
   }
 }
 
-// True when the difference is 0 whether sizes are 1 or not.
+// True when the difference is 0, both for sizes that are 1 and for others.
 static bool is_nothing(eg_proof *p, eg_poly difference, uint32_t depth) {
   difference = eg_poly_canonical(p, difference);
   if (p->is_impossible || eg_is_zero(p, difference)) return true;
@@ -82,7 +84,7 @@ static bool values_agree(const eg_proof *p, const eg_scalar_node *a,
 static bool match_all(eg_proof *p, const eg_scalar_node *a, const eg_scalar_node *b) {
   bool used[MEMBERS] = {false}, done[MEMBERS] = {false};
   if (a->count != b->count || a->count > MEMBERS) return false;
-  for (uint32_t i = 0; i < a->count; i++) // the same ones first: no other way is better
+  for (uint32_t i = 0; i < a->count; i++) // try identical operands first
     for (uint32_t k = 0; k < b->count && !done[i]; k++)
       if (!used[k] && a->kids[i] == b->kids[k] &&
           (a->factors == NULL || factors_agree(p, a, i, b, k)))
@@ -126,7 +128,7 @@ static bool match_reads(eg_proof *p, const eg_scalar_node *a, const eg_scalar_no
   return same_integer(p, offset_of(p, a), offset_of(p, b));
 }
 
-/// Totals of one kind, each the body of the one before.
+/// Nested totals of one kind; each one is the body of the previous one.
 typedef struct nest {
   uint32_t symbols[NESTED];
   eg_poly sizes[NESTED];
@@ -147,8 +149,8 @@ static nest nest_of(const eg_proof *p, eg_scalar s) {
   return made;
 }
 
-// Replaces the symbols of a nest that are known (bits) by these indices. The symbols
-// differ, and nothing within the nest binds them again.
+// Replaces the known symbols (bits) of a nest by these indices. The symbols differ, and
+// nothing within the nest binds them again.
 static eg_branch put_indices(eg_proof *p, const nest *n, const eg_poly *indices,
                              uint32_t known) {
   eg_branch branch = eg_branch_open(p);
@@ -172,13 +174,13 @@ static eg_poly size_at(eg_proof *p, const nest *n, uint32_t i, const eg_poly *in
   return made;
 }
 
-/// Indices of two nests: index k of one side may be any of the other.
+/// The indices of two nests: index k of one side may correspond to any index of
+/// the other.
 typedef struct pairing {
   eg_poly a[NESTED], b[NESTED];
 } pairing;
 
-// Pairs the indices of a from `next` on with indices of b that are not taken, then
-// compares the bodies.
+// Pairs the indices of a from `next` on with free indices of b, then compares the bodies.
 static bool match_nests(eg_proof *p, const nest *a, const nest *b, pairing *at,
                         uint32_t next, uint32_t taken) {
   if (next == a->count)
@@ -235,7 +237,7 @@ static bool match(eg_proof *p, eg_scalar a, eg_scalar b) {
     return x->domain == y->domain && values_agree(p, x, y) && match_all(p, x, y);
   case EG_SCALAR_PRODUCT: return x->domain == y->domain && match_all(p, x, y);
   case EG_SCALAR_TOTAL: return match_totals(p, a, b);
-  default: return false; // REAL, KEY: they are not the same one; CHOICE: was split
+  default: return false; // REAL, KEY: they are different; CHOICE: was split before
   }
 }
 

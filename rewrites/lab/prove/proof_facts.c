@@ -1,6 +1,6 @@
-// Consequences of the facts: linear arithmetic over products of symbols, each product a
-// variable of its own (Fourier and Motzkin's elimination, with integer bounds rounded).
-// "True" is always a proof; "false" may mean that none was found.
+// Derives consequences of the facts by linear arithmetic over products of symbols; each
+// product is a variable (elimination by Fourier and Motzkin, with integer bounds
+// rounded). "True" is always proved; "false" may mean that no proof was found.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <string.h>
@@ -8,12 +8,12 @@
 #include "rewrites/lab/prove/proof_work.h"
 
 enum {
-  VARIABLES = 40,   // products in one question
-  ROWS = 160,       // inequalities at a time
-  ROUNDS = 3,       // how far from the question facts are taken
-  DEPTH = 2,        // questions within questions
-  NESTED = 64,      // canonical forms within canonical forms
-  LARGEST = 1 << 20 // factor in a row; rows with larger ones are left out
+  VARIABLES = 40,   // largest number of products in a question
+  ROWS = 160,       // largest number of inequalities at a time
+  ROUNDS = 3,       // how many steps from the question facts may be
+  DEPTH = 2,        // nesting of questions
+  NESTED = 64,      // nesting of canonical forms
+  LARGEST = 1 << 20 // largest factor in a row; rows with larger factors are left out
 };
 
 static const eg_polynomial *poly(const eg_proof *p, eg_poly a) {
@@ -52,7 +52,7 @@ static eg_poly single(const eg_proof *p, uint32_t symbol) {
 static eg_poly rebuild_poly(eg_proof *p, eg_poly a) {
   eg_poly sum = eg_poly_const(p, 0);
   for (uint32_t i = 0; i < poly(p, a)->count; i++) {
-    const eg_product *term = &poly(p, a)->terms[i]; // of the arena: stays
+    const eg_product *term = &poly(p, a)->terms[i]; // in the arena, so it stays valid
     eg_poly part = eg_poly_const(p, term->factor);
     for (uint32_t k = 0; k < term->degree; k++) {
       eg_poly value = canonical_symbol(p, term->symbols[k]);
@@ -86,7 +86,7 @@ eg_poly eg_poly_canonical(eg_proof *p, eg_poly a) {
 
 // ---- operations that polynomials do not say ---------------------------------------
 
-// a = *whole b + *rest with 0 <= rest < b, if the facts say so.
+// True when the facts imply a = *whole b + *rest with 0 <= rest < b.
 static bool divided(eg_proof *p, eg_poly a, eg_poly b, eg_poly *whole, eg_poly *rest) {
   int64_t x, y;
   if (eg_poly_is_const(p, a, &x) && eg_poly_is_const(p, b, &y) && y >= 1) {
@@ -110,7 +110,7 @@ static bool divided(eg_proof *p, eg_poly a, eg_poly b, eg_poly *whole, eg_poly *
 eg_poly eg_poly_div(eg_proof *p, eg_poly a, eg_poly b) {
   eg_poly whole, rest;
   if (divided(p, a, b, &whole, &rest)) return whole;
-  // Multiples of b leave the quotient: floor((q b + r) / b) = q + floor(r / b).
+  // Move multiples of b out of the quotient: floor((q b + r) / b) = q + floor(r / b).
   if (!eg_poly_split(p, a, b, &whole, &rest)) {
     whole = eg_poly_const(p, 0);
     rest = a;
@@ -138,7 +138,7 @@ eg_poly eg_poly_at(eg_proof *p, eg_poly index, eg_poly size) {
   if (eg_poly_is_const(p, index, &number) && number == 0) return index;
   if (size == one) return eg_poly_const(p, 0);
   eg_poly room = eg_poly_sub(p, eg_poly_sub(p, size, index), one);
-  for (size_t i = 0; i < p->facts.len; i++) // an index of the operand itself
+  for (size_t i = 0; i < p->facts.len; i++) // the index is one of the operand itself
     if (p->facts.data[i].n == room && p->facts.data[i].kind == EG_FACT_NATURAL)
       return index;
   if (eg_is_nonzero(p, eg_poly_sub(p, size, one))) return index;
@@ -154,7 +154,7 @@ eg_poly eg_poly_stretched(eg_proof *p, eg_poly a, eg_poly b) {
   for (size_t i = 0; i < p->pairings.len && !p->in_pairings; i++) {
     eg_pairing pair = p->pairings.data[i];
     if (!pair.one_way) continue;
-    p->in_pairings = true; // sizes of pairings may be stretched ones
+    p->in_pairings = true; // sizes of pairings may be results of broadcasting
     eg_poly from = eg_poly_canonical(p, pair.a), to = eg_poly_canonical(p, pair.b);
     p->in_pairings = false;
     if (from == a && to == b) return b;
@@ -167,7 +167,7 @@ eg_poly eg_poly_stretched(eg_proof *p, eg_poly a, eg_poly b) {
 
 static bool symbol_is_natural(eg_proof *p, uint32_t at, uint32_t depth);
 
-// True when every term is a natural number by its factors.
+// True when every term is a natural number because all of its factors are.
 static bool is_plainly_natural(eg_proof *p, eg_poly a, uint32_t depth) {
   for (uint32_t i = 0; i < poly(p, a)->count; i++) {
     const eg_product *term = &poly(p, a)->terms[i];
@@ -183,7 +183,7 @@ static bool symbol_is_natural(eg_proof *p, uint32_t at, uint32_t depth) {
   if (depth == 0) return false;
   switch ((int)s.kind) {
   case EG_SYMBOL_FREE: return s.is_natural;
-  case EG_SYMBOL_STRETCHED: return true; // of sizes
+  case EG_SYMBOL_STRETCHED: return true; // a size
   case EG_SYMBOL_MAX:
     return is_plainly_natural(p, s.a, depth - 1) || is_plainly_natural(p, s.b, depth - 1);
   case EG_SYMBOL_MIN:
@@ -192,11 +192,11 @@ static bool symbol_is_natural(eg_proof *p, uint32_t at, uint32_t depth) {
   }
 }
 
-/// A question: rows that cannot all hold.
+/// A question: a set of rows; the answer is whether they contradict each other.
 struct eg_question {
   eg_product variables[VARIABLES];
   uint32_t variable_count;
-  int64_t rows[ROWS][VARIABLES + 1]; // factors; the last one is the constant. Sum >= 0
+  int64_t rows[ROWS][VARIABLES + 1]; // each states sum >= 0: factors, then constant
   uint32_t row_count;
 };
 typedef eg_question question;
@@ -218,7 +218,7 @@ static void add_inequality(eg_proof *p, question *q, eg_poly n) {
     const eg_product *term = &poly(p, n)->terms[i];
     if (term->factor > LARGEST || term->factor < -LARGEST) return;
     uint32_t at = term->degree == 0 ? VARIABLES : find_variable(q, term, true);
-    if (at == EG_PROOF_NONE) return; // one fact less
+    if (at == EG_PROOF_NONE) return; // then the question has one fact less
     row[at] = term->factor;
   }
   if (q->row_count < ROWS / 2) memcpy(q->rows[q->row_count++], row, sizeof row);
@@ -251,7 +251,7 @@ static void add_definition(eg_proof *p, question *q, uint32_t at) {
     add_inequality(p, q, eg_poly_sub(p, own, s.a));
     add_inequality(p, q, eg_poly_sub(p, own, s.b));
     break;
-  case EG_SYMBOL_AT: // 0 or the index
+  case EG_SYMBOL_AT: // the value is 0 or the index
     if (is_plainly_natural(p, s.a, 3)) add_inequality(p, q, eg_poly_sub(p, s.a, own));
     break;
   case EG_SYMBOL_FREE:
@@ -259,7 +259,8 @@ static void add_definition(eg_proof *p, question *q, uint32_t at) {
   }
 }
 
-// A fact about a symbol, times the other (natural) symbols of a product that has it.
+// Adds a fact about a symbol, multiplied by the other (natural) symbols of a product with
+// that symbol.
 static void add_multiples(eg_proof *p, question *q, const eg_product *of, eg_poly fact) {
   for (uint32_t k = 0; k < of->degree; k++) {
     if (k != 0 && of->symbols[k] == of->symbols[k - 1]) continue;
@@ -317,8 +318,8 @@ static int64_t gcd(int64_t a, int64_t b) {
   return a < 0 ? -a : a;
 }
 
-// Divides by the common factor and rounds the constant down. False: the row holds always,
-// or its numbers are too large.
+// Divides by the common factor and rounds the constant down. Returns false when the row
+// always holds or its numbers are too large.
 static bool tidy(int64_t *row) {
   int64_t common = 0;
   for (uint32_t i = 0; i < VARIABLES; i++) {
@@ -341,7 +342,8 @@ static bool is_contradiction(const int64_t *row) {
   return row[VARIABLES] < 0;
 }
 
-// Eliminates the variable with the fewest pairs. 1: contradiction, 0: go on, -1: no more.
+// Eliminates the variable with the fewest pairs. Returns 1 for a contradiction, 0 to go
+// on, -1 when no variable is left.
 static int eliminate_variable(question *q, bool *done) {
   uint32_t best = EG_PROOF_NONE, best_pairs = UINT32_MAX;
   for (uint32_t v = 0; v < q->variable_count; v++) {
@@ -381,7 +383,7 @@ static int eliminate_variable(question *q, bool *done) {
   return 0;
 }
 
-// True when the facts exclude that `a` is below 0.
+// True when the facts imply a >= 0.
 static bool follows(eg_proof *p, eg_poly a) {
   assert(p->depth != 0 && p->depth <= DEPTH);
   question **own = &p->questions[p->depth - 1];
@@ -412,7 +414,8 @@ bool eg_is_natural(eg_proof *p, eg_poly a) {
   p->depth++;
   bool result = follows(p, a);
   p->depth--;
-  // A question within another one, or about a fact itself, may be answered too weakly.
+  // Do not store a negative answer to a nested question, or to one about a fact: it may
+  // be too weak.
   if (result || (p->depth == 0 && !p->in_facts && !p->in_pairings))
     note(p, &p->natural, a, (eg_memo){.version = version, .result = result});
   return result;
@@ -434,7 +437,7 @@ bool eg_is_nonzero(eg_proof *p, eg_poly a) {
   eg_poly minus = eg_poly_scale(p, a, -1);
   for (size_t i = 0; i < p->facts.len && !p->in_facts; i++) {
     if (p->facts.data[i].kind != EG_FACT_NONZERO) continue;
-    p->in_facts = true; // a fact may ask what it says itself
+    p->in_facts = true; // a fact must not be used to prove itself
     eg_poly n = eg_poly_canonical(p, p->facts.data[i].n);
     p->in_facts = false;
     if (n == a || n == minus) return true;
@@ -490,7 +493,7 @@ void eg_assume_natural(eg_proof *p, eg_poly a) {
   push_fact(p, (eg_fact){.kind = EG_FACT_NATURAL, .n = a});
 }
 
-// The symbol that an equation a = 0 gives a value, or EG_PROOF_NONE.
+// Returns the symbol for which the equation a = 0 can be solved, or EG_PROOF_NONE.
 static uint32_t solved_symbol(eg_proof *p, eg_poly a, eg_poly *out_value) {
   const eg_polynomial *n = poly(p, a);
   for (uint32_t i = n->count; i-- > 0;) {
@@ -507,7 +510,7 @@ static uint32_t solved_symbol(eg_proof *p, eg_poly a, eg_poly *out_value) {
   return EG_PROOF_NONE;
 }
 
-// Finds facts that a replacement turned into false ones.
+// Finds facts that a replacement has made false.
 static void check_facts(eg_proof *p) {
   for (size_t i = 0; i < p->facts.len && !p->is_impossible; i++) {
     int64_t number;
@@ -528,8 +531,8 @@ bool eg_facts_contradict(eg_proof *p) {
   return p->is_impossible;
 }
 
-/// Assumes a = b, unless it is known: an equation that solves for no symbol would be
-/// assumed again and again.
+/// Assumes a = b unless it is known: an equation that cannot be solved for a symbol would
+/// be assumed again and again.
 static void assume_equal(eg_proof *p, eg_poly a, eg_poly b) {
   eg_poly difference = eg_poly_sub(p, a, b);
   if (eg_is_zero(p, difference)) return;
@@ -566,7 +569,7 @@ static bool is_known_pairing(const eg_proof *p, eg_pairing pair) {
   return false;
 }
 
-// a = s b with a symbol s that is not 0: b = 0.
+// If a = s b with a symbol s that is not 0, returns b: a = 0 then means b = 0.
 static eg_poly without_factors(eg_proof *p, eg_poly a) {
   if (poly(p, a)->count == 0) return a;
   eg_product first = poly(p, a)->terms[0],
@@ -579,7 +582,8 @@ static eg_poly without_factors(eg_proof *p, eg_poly a) {
   return a;
 }
 
-// A product of natural numbers is 1 only if each of them is.
+// If a = 0 says that a product of natural numbers is 1, assumes that each factor is 1 and
+// returns true.
 static bool assume_ones(eg_proof *p, eg_poly a) {
   const eg_polynomial *n = poly(p, a);
   if (n->count != 2 || n->terms[0].degree != 0 || n->terms[1].degree < 2) return false;

@@ -1,5 +1,5 @@
-// Scalars, each once; constants, exact or marked as rounded; maxima and minima, a
-// distributive lattice.
+// Stores each scalar once; computes with constants, exact or marked as rounded; and with
+// maxima and minima, a distributive lattice.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/prove/proof_scalar.h"
 
@@ -69,15 +69,15 @@ static void find_marks(const eg_proof *p, eg_scalar_node *n) {
     n->is_tame = n->is_tame && kid->is_tame;
     n->is_of_weights = n->is_of_weights || kid->is_of_weights;
   }
-  // Operators that make an infinity or NaN of some number. Results of weights are folded,
-  // and known to be finite.
+  // Operators that can turn a number into an infinity or NaN. Results of weights are
+  // folded and known to be finite.
   static const bool HAS_POLE[EG_OP_COUNT] = {
       [EG_OP_DIV] = true,   [EG_OP_MOD] = true,  [EG_OP_RECIPROCAL] = true,
       [EG_OP_RSQRT] = true, [EG_OP_SQRT] = true, [EG_OP_LOG] = true,
       [EG_OP_POW] = true};
   if (n->kind == EG_SCALAR_CALL && HAS_POLE[n->which] && !n->is_of_weights)
     n->is_finite = false;
-  // A number that is added hides small ones.
+  // Adding a nonzero number hides subnormal ones.
   if (is_sum && n->value != 0) n->is_tame = true;
 }
 
@@ -106,7 +106,7 @@ eg_scalar eg_scalar_make(eg_proof *p, eg_scalar_node node) {
 }
 
 eg_scalar eg_scalar_marked(eg_proof *p, eg_number number) {
-  if (number.value == 0 && !p->is_exact) number.value = 0; // one zero
+  if (number.value == 0 && !p->is_exact) number.value = 0; // both zeros are the same
   return eg_scalar_make(p, (eg_scalar_node){.kind = EG_SCALAR_NUMBER,
                                             .which = number.marks,
                                             .value = number.value});
@@ -182,8 +182,8 @@ bool eg_scalar_has(const eg_proof *p, eg_scalar s, uint32_t symbol) {
 
 // ---- constants ------------------------------------------------------------------
 
-// Below LEAST the remainder of a product may be lost itself.
-enum { SMALLEST_INTEGER = 127 }; // the largest that every integer type has
+// Below LEAST, the rounding error of a product may be lost.
+enum { SMALLEST_INTEGER = 127 }; // the largest number that every integer type has
 static const double TOLERANCE = 4e-15, LEAST = 1e-290;
 
 bool eg_numbers_agree(const eg_proof *p, double a, double b, uint32_t marks) {
@@ -200,7 +200,8 @@ bool eg_number_is_plain(double value) {
   return bits == floor(bits) && exponent > -14 && exponent <= 15;
 }
 
-// The value of a and b, off by `error`; out of the range of numbers where `is_lost`.
+// Finishes a computed number from a and b with the rounding error `error`; `is_lost`: it
+// is out of the range of numbers.
 static eg_number settled(eg_proof *p, eg_number a, eg_number b, double value,
                          double error, bool is_lost) {
   uint32_t marks = a.marks | b.marks;
@@ -217,7 +218,7 @@ static eg_number settled(eg_proof *p, eg_number a, eg_number b, double value,
   return (eg_number){.value = value, .marks = marks};
 }
 
-// The rounding error of the sum (Knuth): the parts of a and b that it lacks.
+// Computes the rounding error of the sum (Knuth): the parts of a and b that it lacks.
 eg_number eg_number_add(eg_proof *p, eg_number a, eg_number b) {
   double sum = a.value + b.value, part = sum - a.value;
   return settled(p, a, b, sum, (a.value - (sum - part)) + (b.value - part), false);
@@ -237,13 +238,13 @@ eg_number eg_number_over(eg_proof *p, eg_number a, eg_number b) {
 
 // ---- the lattice ----------------------------------------------------------------
 
-// A member that another one covers is removed where no NaN is lost with it.
+// Removes a member that another one covers, unless a NaN is lost with it.
 
 bool eg_is_without_nan(const eg_proof *p) {
   return p->laws.is_fast || p->domain == EG_DOMAIN_WHOLE;
 }
 
-// 0 or 1, whatever the operands.
+// True when the value is always 0 or 1.
 static bool is_truth(const eg_proof *p, eg_scalar s) {
   const eg_scalar_node *n = eg_scalar_at(p, s);
   if (n->kind != EG_SCALAR_CALL) return false;
@@ -320,7 +321,7 @@ static bool has_item(const eg_proof *p, eg_op inner, eg_scalar member, eg_scalar
   return false;
 }
 
-// True when each item of a removed member that may be NaN is part of another member.
+// True when each item of a removed member that may be NaN is also part of another member.
 static bool keeps_nan(const eg_proof *p, eg_op op, eg_scalar left_out,
                       const eg_members *m) {
   eg_op inner = op == EG_OP_MAX ? EG_OP_MIN : EG_OP_MAX;
@@ -378,7 +379,7 @@ eg_scalar eg_scalar_join(eg_proof *p, eg_op op, const eg_members *m) {
                                             .kids = m->list});
 }
 
-// Maxima of minima: minima distribute over maxima.
+// Computes a maximum of minima: minima distribute over maxima.
 eg_scalar eg_scalar_extreme(eg_proof *p, eg_op op, eg_scalar a, eg_scalar b) {
   eg_members made = {.count = 0};
   eg_members of_a = eg_scalar_members(p, EG_OP_MAX, a),

@@ -1,12 +1,12 @@
-// An element of a tensor: an expression over elements of the variables, in normal form as
-// far as the axioms of the rule's class lead.
+// An element of a tensor: an expression over elements of the variables, in a normal form
+// under the axioms of the rule's class.
 //
-//   fast: numbers of a commutative ring (reals; integers modulo 2^n), maxima and minima
-//   of
-//     a distributive lattice, division as a product with the reciprocal (reals only),
-//     activations by their formulas; sums over indices outermost, of products
-//   associative: of these, what holds of infinities and NaN, too (`eg_laws`)
-//   exact: what keeps every bit: + and x commute, signs move out of products, x 1 = x
+//   fast: numbers of a commutative ring (reals; integers modulo 2^n), maxima and
+//     minima of a distributive lattice, division as a product with the reciprocal (reals
+//     only), activations by their formulas; sums over indices outermost, of products
+//   associative: the axioms of these that also hold for infinities and NaN (`eg_laws`)
+//   exact: axioms that keep every bit: + and x commute, signs move out of products,
+//     x 1 = x
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_PROOF_SCALAR_H
 #define EG_REWRITES_PROOF_SCALAR_H
@@ -15,18 +15,17 @@
 #include "rewrites/lab/prove/proof_work.h"
 
 typedef enum eg_scalar_kind {
-  EG_SCALAR_NUMBER,  // value; `which`: its marks
-  EG_SCALAR_REAL,    // symbol `which`
-  EG_SCALAR_SIZE,    // polynomial `which` as a number
-  EG_SCALAR_KEY,     // `which` of the things that are no numbers: symbols, element types
-  EG_SCALAR_READ,    // tensor variable `which` at the polynomials `kids`
-  EG_SCALAR_FLAT,    // ... at the offset kids[0] in row-major order
-  EG_SCALAR_CALL,    // operator `which` of the scalars `kids`
-  EG_SCALAR_SUM,     // value + sum of factors[i] kids[i], none of them 0 or infinite;
-                     // `which`: marks of its numbers
-  EG_SCALAR_PRODUCT, // of kids, ascending
-  EG_SCALAR_TOTAL, // fold `which` over symbol kids[0] from 0 below polynomial kids[1] of
-                   // kids[2]
+  EG_SCALAR_NUMBER, // value; `which` has its marks
+  EG_SCALAR_REAL,   // symbol `which`
+  EG_SCALAR_SIZE,   // polynomial number `which` as a scalar
+  EG_SCALAR_KEY,    // no number: symbol or element type number `which`
+  EG_SCALAR_READ,   // tensor variable `which` at the polynomials `kids`
+  EG_SCALAR_FLAT,   // the same at offset kids[0] in row-major order
+  EG_SCALAR_CALL,   // operator `which` on the scalars `kids`
+  EG_SCALAR_SUM,    // value + sum of factors[i] kids[i], no factor 0 or infinite; `which`
+                    // has marks of its numbers
+  EG_SCALAR_PRODUCT, // product of kids, ascending
+  EG_SCALAR_TOTAL, // fold `which` of kids[2] over symbol kids[0] below polynomial kids[1]
   EG_SCALAR_CHOICE // kids[1] where polynomial kids[0] >= 0, else kids[2]
 } eg_scalar_kind;
 
@@ -35,13 +34,13 @@ typedef enum eg_fold {
   EG_FOLD_MAX,
   EG_FOLD_MIN,
   EG_FOLD_PRODUCT,
-  EG_FOLD_WIDE // a sum of integers that does not wrap where they do: no law of rings
+  EG_FOLD_WIDE // a sum of integers in a wider type, which does not wrap: no ring laws
 } eg_fold;
 
-/// Marks of a number that was computed.
+/// Marks of a computed number.
 enum {
-  EG_NUMBER_ROUNDED = 1, // floating point alone: it agrees with one that is 4e-15 apart
-  EG_NUMBER_WRAPS = 2    // perhaps an integer: modulo 2^n, with no place in an order
+  EG_NUMBER_ROUNDED = 1, // floating point only; numbers within 4e-15 are equal to it
+  EG_NUMBER_WRAPS = 2    // may be an integer modulo 2^n, which has no place in an order
 };
 typedef struct eg_number {
   double value;
@@ -50,17 +49,17 @@ typedef struct eg_number {
 
 struct eg_scalar_node {
   eg_scalar_kind kind;
-  eg_domain domain;   // CALL, SUM, PRODUCT, TOTAL, CHOICE: of what it was made
-  bool is_finite;     // of weights, sizes and finite numbers alone
-  bool is_of_weights; // of a weight, among others
-  bool is_ordinary;   // no number in it is infinite or NaN
-  bool is_tame; // of ordinary data it is not below the normal numbers, but perhaps 0
+  eg_domain domain;   // CALL, SUM, PRODUCT, TOTAL, CHOICE: domain of its numbers
+  bool is_finite;     // computed from weights, sizes and finite numbers only
+  bool is_of_weights; // computed from a weight and perhaps others
+  bool is_ordinary;   // contains no number that is infinite or NaN
+  bool is_tame;       // never a subnormal number for ordinary data, but may be 0
   uint32_t which;
   double value;
   uint32_t count;
   const uint32_t *kids;
-  const double *factors; // SUM
-  uint32_t next;         // of equal hash
+  const double *factors; // SUM: factors
+  uint32_t next;         // next node with the same hash
 };
 
 static inline const eg_scalar_node *eg_scalar_at(const eg_proof *p, eg_scalar s) {
@@ -71,33 +70,36 @@ static inline bool eg_scalar_is_call(const eg_proof *p, eg_scalar s, eg_op op) {
   const eg_scalar_node *n = eg_scalar_at(p, s);
   return n->kind == EG_SCALAR_CALL && n->which == (uint32_t)op;
 }
-/// An operator, sum, product, fold or choice: its numbers are of a domain.
+/// True for an operator, sum, product, fold or choice, whose numbers have a domain.
 bool eg_scalar_is_compound(eg_scalar_kind kind);
 bool eg_scalar_is_number(const eg_proof *p, eg_scalar s, double value);
-/// Finite by its marks, or one over sizes that the facts show not to be 0.
+/// True when the scalar is finite by its marks, or is one over sizes that are nonzero by
+/// the facts.
 bool eg_scalar_is_finite(eg_proof *p, eg_scalar s);
-/// The same value, and in class exact the same zero; or within rounding of one another
-/// where one of them was rounded.
+/// True when both are the same value (in class exact also the same zero), or agree within
+/// rounding and one of them was rounded.
 bool eg_numbers_agree(const eg_proof *p, double a, double b, uint32_t marks);
-/// Leave where the result is not in the range of numbers, or rounded and perhaps an
-/// integer.
+/// Compute a number. They leave the proof when the result is out of range, or is rounded
+/// and may be an integer.
 eg_number eg_number_add(eg_proof *p, eg_number a, eg_number b);
 eg_number eg_number_mul(eg_proof *p, eg_number a, eg_number b);
 eg_number eg_number_over(eg_proof *p, eg_number a, eg_number b);
-/// Every floating-point type has it, and where it is a whole number every other one.
+/// True when every floating-point type represents the value and, if it is whole, every
+/// other type does, too.
 bool eg_number_is_plain(double value);
 
-eg_scalar eg_scalar_make(eg_proof *p, eg_scalar_node node); // as it is; lists are copied
+eg_scalar eg_scalar_make(eg_proof *p, eg_scalar_node node); // copies lists
 eg_scalar eg_scalar_number(eg_proof *p, double value);
 eg_scalar eg_scalar_marked(eg_proof *p, eg_number number);
-eg_scalar eg_scalar_rounded(eg_proof *p, double value); // an irrational one, rounded
-eg_scalar eg_scalar_real(eg_proof *p);                  // a new one
+eg_scalar eg_scalar_rounded(eg_proof *p, double value); // an irrational number, rounded
+eg_scalar eg_scalar_real(eg_proof *p);                  // a new real symbol
 eg_scalar eg_scalar_size(eg_proof *p, eg_poly size);
 eg_scalar eg_scalar_key(eg_proof *p, uint32_t key);
 eg_scalar eg_scalar_read(eg_proof *p, uint32_t tensor, const eg_poly *at, uint32_t rank);
 
-/// The first symbol for the index of a fold that is neither in use nor part of a or b
-/// (EG_PROOF_NONE: nothing), so that folds that are nested alike are one scalar.
+/// Returns the first symbol for the index of a fold that is neither in use nor a part
+/// of a or b (EG_PROOF_NONE: no scalar). Folds with the same nesting therefore become
+/// one scalar.
 uint32_t eg_scalar_index(eg_proof *p, eg_scalar a, eg_scalar b);
 
 eg_scalar eg_scalar_add(eg_proof *p, eg_scalar a, eg_scalar b);
@@ -105,26 +107,27 @@ eg_scalar eg_scalar_scale(eg_proof *p, eg_scalar a, double factor);
 eg_scalar eg_scalar_times(eg_proof *p, eg_scalar a, eg_number factor);
 eg_scalar eg_scalar_neg(eg_proof *p, eg_scalar a);
 eg_scalar eg_scalar_mul(eg_proof *p, eg_scalar a, eg_scalar b);
-/// A product as it is, its factors in order.
+/// Makes a product without further rewriting, its factors in order.
 eg_scalar eg_scalar_factors(eg_proof *p, eg_scalar a, eg_scalar b);
-/// The sum of a function of the terms of a sum (1 for its constant), with their factors.
+/// Applies a function to the terms of a sum (and to 1 for its constant) and returns the
+/// sum of the results with the same factors.
 eg_scalar eg_scalar_each(eg_proof *p, eg_scalar sum,
                          eg_scalar (*of)(eg_proof *p, eg_scalar kid, const void *with),
                          const void *with);
-/// A sum without the number that is in front of all of its terms, which is *out.
+/// Divides a sum by the number that all of its terms have as a factor, *out.
 eg_scalar eg_scalar_primitive(eg_proof *p, eg_scalar sum, eg_number *out);
 eg_scalar eg_scalar_total(eg_proof *p, eg_fold fold, uint32_t symbol, eg_poly size,
                           eg_scalar body);
 eg_scalar eg_scalar_choice(eg_proof *p, eg_poly condition, eg_scalar yes, eg_scalar no);
-/// An operator of op_table.def on numbers; kids: operands, then numeric attributes, then
-/// keys.
+/// Applies an operator of op_table.def to numbers. kids: operands, then numeric
+/// attributes, then keys.
 eg_scalar eg_scalar_call(eg_proof *p, eg_op op, const eg_scalar *kids, uint32_t count,
                          eg_domain domain);
 /// True when the operator turns an infinity into a finite number: comparisons, casts.
 bool eg_op_hides_infinity(eg_op op);
-/// A CALL as it is, its operands in order where they may change places.
+/// Makes a CALL without rewriting, with its operands in order when the operator commutes.
 eg_scalar eg_scalar_opaque(eg_proof *p, eg_op op, const eg_scalar *kids, uint32_t count);
-/// Members of a maximum or minimum; of another scalar itself.
+/// The members of a maximum or minimum; another scalar is its own only member.
 enum { EG_MOST_MEMBERS = 16 };
 typedef struct eg_members {
   eg_scalar list[EG_MOST_MEMBERS];
@@ -132,21 +135,21 @@ typedef struct eg_members {
 } eg_members;
 eg_members eg_scalar_members(const eg_proof *p, eg_op op, eg_scalar s);
 eg_scalar eg_scalar_join(eg_proof *p, eg_op op, const eg_members *m);
-/// True for a number whose place in the order every type keeps.
+/// True for a number whose place in the order is the same in every type.
 bool eg_scalar_is_bound(const eg_proof *p, eg_scalar s, double *out);
-/// True when no number is NaN: integers; class fast, which ignores NaN.
+/// True when no number can be NaN: for integers, and in class fast, which ignores NaN.
 bool eg_is_without_nan(const eg_proof *p);
-/// Maximum or minimum in a lattice (EG_OP_MAX, EG_OP_MIN).
+/// Computes a maximum or minimum in a lattice (EG_OP_MAX, EG_OP_MIN).
 eg_scalar eg_scalar_extreme(eg_proof *p, eg_op op, eg_scalar a, eg_scalar b);
 bool eg_scalar_not_above(eg_proof *p, eg_scalar low, eg_scalar high);
 
 bool eg_scalar_has(const eg_proof *p, eg_scalar s, uint32_t symbol);
-/// The scalar simplified by the facts.
+/// Simplifies the scalar by the facts.
 eg_scalar eg_scalar_simple(eg_proof *p, eg_scalar s);
-/// The scalar with a symbol replaced.
+/// Replaces a symbol in the scalar.
 eg_scalar eg_scalar_rename(eg_proof *p, eg_scalar s, uint32_t symbol, eg_poly by);
 
-/// True only if both are the same number by the facts and the axioms.
+/// True only if both are proved to be the same number by the facts and the axioms.
 bool eg_scalar_equal(eg_proof *p, eg_scalar a, eg_scalar b);
 
 #endif

@@ -1,5 +1,5 @@
-// Terms: attributes (literals, variables that are bound when they are first met, and
-// expressions); typing and elements by the table of operators; elements at offsets.
+// Terms of a case: attributes (literals, variables that their first use binds, and
+// expressions), types and elements by the table of operators, and elements at offsets.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 
@@ -36,8 +36,7 @@ static eg_datum literal(eg_case *c, const eg_attr *attr) {
   eg_case_give_up(c, "an attribute of %s", eg_op_info_of(EG_OP_IDENTITY)->name);
 }
 
-// Reads an attribute for the first time; an open variable is returned for the caller to
-// bind.
+// Reads an attribute for the first time; returns an open variable for the caller to bind.
 static eg_datum *first_look(eg_case *c, uint32_t term, uint16_t slot) {
   const eg_rule_slot *s = &eg_case_term(c, term)->slots[slot];
   eg_datum *own = eg_proof_memory(c->p, 1, sizeof *own);
@@ -58,7 +57,7 @@ static eg_datum *first_look(eg_case *c, uint32_t term, uint16_t slot) {
     if (c->wanted_count == 32) eg_case_give_up(c, "too many computed %s", "attributes");
     c->wanted[c->wanted_count].expr = s->index;
     return &c->wanted[c->wanted_count++].value;
-  case EG_RULE_SLOT_ANY: break; // open
+  case EG_RULE_SLOT_ANY: break; // stays open
   }
   return own;
 }
@@ -106,8 +105,8 @@ uint32_t eg_slot_axis(eg_case *c, uint32_t term, uint16_t slot, uint32_t rank) {
   return (uint32_t)axis;
 }
 
-// Finds the number that, by a condition, all items of a list variable are: known before
-// typing, it saves cases.
+// Finds the number that all items of a list variable have by a condition; knowing it
+// before typing saves cases.
 static bool all_the_same(const eg_case *c, const eg_rule_slot *slot, int64_t *out) {
   if (slot->form != EG_RULE_SLOT_VAR) return false;
   for (uint32_t i = 0; i < c->rule->condition_count; i++) {
@@ -165,7 +164,7 @@ eg_shape eg_slot_shape(eg_case *c, uint32_t term, uint16_t slot) {
   return shape;
 }
 
-// The n-th permutation of rank items.
+// Chooses a permutation of `rank` items.
 static void choose_perm(eg_case *c, uint32_t rank, eg_poly *list) {
   bool used[EGRAPH_MAX_RANK] = {false};
   for (uint32_t i = 0; i < rank; i++) {
@@ -261,7 +260,7 @@ static const eg_meaning *meaning(eg_case *c, uint32_t term) {
 
 static void type_of_variable(eg_case *c, uint32_t term) {
   uint32_t var = eg_case_term(c, term)->var;
-  if (c->vars[var].kind == EG_DATUM_TENSOR) { // met before, `as` or let
+  if (c->vars[var].kind == EG_DATUM_TENSOR) { // was bound before, by `as` or let
     uint32_t other = c->vars[var].which;
     c->shapes[term] = c->shapes[other];
     c->kinds[term] = c->kinds[other];
@@ -362,7 +361,7 @@ static void unflatten(eg_case *c, const eg_shape *shape, eg_poly offset, eg_poly
     eg_assume_natural(p, eg_poly_sub(p, shape->dims[i], eg_poly_const(p, 1)));
   offset = eg_poly_canonical(p, offset);
   for (uint32_t i = shape->rank; i-- > 0;) {
-    if (i == 0) { // below the size: nothing is left over
+    if (i == 0) { // the offset is below the size, so no remainder is needed
       at[0] = offset;
       break;
     }
@@ -385,7 +384,7 @@ eg_scalar eg_case_flat(eg_case *c, uint32_t term, eg_poly offset) {
   if (eg_op_keeps_order(t->op)) return eg_case_flat(c, eg_kid(c, term, 0), offset);
   bool unary = (eg_op_info_of(t->op)->flags & EG_OPF_POINTWISE) != 0;
   if (unary && t->child_count == 1) {
-    // Pointwise: the element of the operand at the same offset.
+    // A pointwise operator reads its operand at the same offset.
     eg_laws_before before = eg_laws_narrow(c->p, eg_op_hides_infinity(t->op));
     eg_scalar kids[EG_POINTWISE_KIDS] = {eg_case_flat(c, eg_kid(c, term, 0), offset)};
     eg_laws_restore(c->p, before);

@@ -1,5 +1,6 @@
-// Expressions of rules over symbols; conditions and equalities as facts. A condition on
-// other things than values and sizes makes no fact: a proof without it holds with it.
+// Evaluates expressions of rules over symbols, and turns conditions and equalities into
+// facts. A condition that is not about values and sizes gives no fact: a proof without it
+// is also valid with it.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/prove/proof_case.h"
 #include "rewrites/saturation/rule_eval.h"
@@ -56,7 +57,7 @@ static uint32_t index_of(eg_case *c, eg_datum v, uint32_t len) {
   return (uint32_t)index;
 }
 
-// The quotient is exact, or there is no instance.
+// Returns the quotient, which must be exact; without remainder 0 there is no instance.
 static eg_poly exact_quotient(eg_case *c, eg_poly a, eg_poly b) {
   eg_assume_nonzero(c->p, b);
   if (c->p->is_impossible) eg_case_vacuous(c);
@@ -125,9 +126,9 @@ static eg_datum arithmetic(eg_case *c, eg_rule_function f, const eg_datum *args,
 }
 
 /// Functions that move items of lists are evaluated on the numbers of polynomials.
-/// Letters of arguments (the last one repeats) and results: l a list and n an item, which
-/// move; others are known: i an index, e a length, b a bound; p the items of a
-/// permutation, s items to sort.
+/// Letters of arguments (the last one repeats) and results: l (a list) and n (an item)
+/// are only moved; the others must be known: i an index, e a length, b a bound, p the
+/// items of a permutation, s items to sort.
 typedef struct list_row {
   eg_rule_function function;
   eg_rule_evaluator *eval;
@@ -153,7 +154,8 @@ static const list_row list_rows[] = {
     {EG_RULE_FN_TAKE, eg_rule_eval_take, "le", 'l'},
     {EG_RULE_FN_DROP, eg_rule_eval_drop, "le", 'l'}};
 
-// Words for an argument with that letter, which must be known; NULL: it only moves.
+// Returns words for an argument with that letter, which must be known, or NULL for one
+// that is only moved.
 static const char *known_words(char letter) {
   static const char *const words[] = {
       ['i'] = "an index",        ['e'] = "a length",
@@ -234,7 +236,7 @@ static eg_datum tensor_function(eg_case *c, eg_rule_function f, const eg_datum *
   }
 }
 
-// The variable whose splat a call asks for, or EG_RULE_NONE.
+// Returns the variable whose splat a call reads, or EG_RULE_NONE.
 static uint32_t splat_var(const eg_case *c, const eg_rule_expr *call) {
   uint32_t var = eg_rule_var_of(c->rule, call->args[0]);
   bool is_matched =
@@ -247,8 +249,8 @@ static eg_scalar any_splat(eg_case *c, uint32_t var) {
   return c->splats[var];
 }
 
-// The number that all elements of a tensor are. A rule that names it holds only where
-// there is one and it is not NaN.
+// Returns the number of a constant tensor. A rule that reads it applies only if all
+// elements are one number that is not NaN.
 static eg_datum splat(eg_case *c, const eg_rule_expr *call) {
   uint32_t var = splat_var(c, call);
   if (var == EG_RULE_NONE) eg_case_give_up(c, "%s of a term", "splat");
@@ -316,7 +318,7 @@ void eg_case_equate(eg_case *c, eg_datum a, eg_datum b) {
   }
 }
 
-/// Assumes that two values differ; true when they cannot.
+/// Assumes that two values differ; returns true when they cannot.
 static bool cannot_differ(eg_case *c, eg_datum a, eg_datum b) {
   if (a.kind == EG_DATUM_INT && b.kind == EG_DATUM_INT) {
     eg_assume_nonzero(c->p, eg_poly_sub(c->p, a.number, b.number));
@@ -346,7 +348,8 @@ static void assume_order(eg_case *c, eg_rule_function f, eg_datum a, eg_datum b,
                          bool holds) {
   bool less = f == EG_RULE_FN_LT || f == EG_RULE_FN_LE;
   bool strictly = f == EG_RULE_FN_LT || f == EG_RULE_FN_GT;
-  // A comparison with NaN is false both ways.
+  // A comparison with NaN is false, and so is its opposite, so its negation gives
+  // no fact.
   if (!holds && !(a.kind == EG_DATUM_INT && b.kind == EG_DATUM_INT)) return;
   if (less == holds)
     ordered(c, a, b, strictly == holds);
@@ -397,7 +400,7 @@ static void finite(eg_case *c, const eg_rule_expr *e) {
   c->p->scalars.data[s]->is_finite = true;
 }
 
-// a divides b, or its remainder is `rest` (of 2).
+// Assumes that a divides b, or that the remainder is `rest` (for a = 2).
 static void divisible(eg_case *c, eg_poly a, eg_poly b, int64_t rest) {
   eg_proof *p = c->p;
   bool natural = eg_is_natural(p, a) && eg_is_natural(p, b);
@@ -406,7 +409,7 @@ static void divisible(eg_case *c, eg_poly a, eg_poly b, int64_t rest) {
   eg_case_need_equal(c, b, other);
 }
 
-// A positive number of elements: no size is 0.
+// Assumes that no size is 0 when the number of elements is positive.
 static void has_elements(eg_case *c, const eg_rule_expr *e) {
   const eg_rule_expr *of = eg_rule_call_of(c->rule, e->args[0], EG_RULE_FN_ELEMENTS);
   const eg_rule_expr *number = &c->rule->exprs[e->args[1]];
@@ -468,7 +471,7 @@ static void assume_true(eg_case *c, const eg_rule_expr *e) {
     for (uint32_t i = 0; i < a[0].count; i++)
       eg_case_need_equal(c, a[0].list[i], eg_poly_const(c->p, i));
     break;
-  default: break; // of classes of the e-graph, or of no use here
+  default: break; // about classes of the e-graph, or of no use here
   }
 }
 
@@ -504,7 +507,7 @@ void eg_case_assume(eg_case *c, uint32_t expr, bool holds) {
     if (all)
       for (uint32_t i = 0; i < e->arg_count; i++)
         eg_case_assume(c, e->args[i], holds);
-    else // one of them: a case each
+    else // one case for each alternative
       eg_case_assume(c, e->args[eg_proof_choose(c->p, e->arg_count)], holds);
     return;
   case EG_RULE_FN_SPLAT_IS:

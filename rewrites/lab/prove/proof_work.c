@@ -1,5 +1,5 @@
-// The workspace: memory, leaving, the choices that make up a case; polynomials over
-// symbols, each once.
+// The workspace: memory, leaving a proof, the choices of a case, and polynomials over
+// symbols, each stored once.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/prove/proof_work.h"
 
@@ -83,7 +83,7 @@ eg_laws_before eg_laws_narrow(eg_proof *p, bool hides) {
 void eg_laws_restore(eg_proof *p, eg_laws_before before) {
   if (same_laws(p->laws, before.laws)) return;
   p->laws = before.laws;
-  // With facts that were added in between nothing of before is the same version.
+  // If facts were added in between, no earlier version is valid.
   p->version = p->version == before.inner ? before.version : ++p->versions;
 }
 
@@ -99,12 +99,12 @@ uint32_t eg_proof_choose(eg_proof *p, uint32_t count) {
     p->options[at] = count;
     p->choices++;
   }
-  assert(p->options[at] == count); // a case makes the same choices again
+  assert(p->options[at] == count); // a case repeats the same choices
   return p->choice[at];
 }
 
 bool eg_proof_next_case(eg_proof *p) {
-  p->choices = p->chosen; // what was not reached is open again
+  p->choices = p->chosen; // choices that were not reached are open again
   while (p->choices != 0) {
     uint32_t last = p->choices - 1;
     if (++p->choice[last] < p->options[last]) return true;
@@ -115,7 +115,7 @@ bool eg_proof_next_case(eg_proof *p) {
 
 // ---- polynomials ----------------------------------------------------------------
 
-// Products of two factors are at most 2^60: one more does not overflow.
+// Products of two factors are at most 2^60, so adding one more does not overflow.
 static const int64_t MOST = INT64_C(1) << 61;
 
 static int compare_products(const eg_product *a, const eg_product *b) {
@@ -145,7 +145,8 @@ static bool same(const eg_polynomial *a, const eg_product *terms, uint32_t count
   return true;
 }
 
-// Terms that are in order, without equal products and factors 0.
+// Finds or stores the polynomial of terms that are in order, without equal products or
+// factors 0.
 static eg_poly intern(eg_proof *p, const eg_product *terms, uint32_t count) {
   uint32_t *head = &p->poly_heads[hash_terms(terms, count)];
   for (uint32_t at = *head; at != EG_PROOF_NONE; at = p->polys.data[at].next)
@@ -159,7 +160,7 @@ static eg_poly intern(eg_proof *p, const eg_product *terms, uint32_t count) {
   return made;
 }
 
-/// Terms in the making.
+/// Terms under construction.
 typedef struct draft {
   eg_product terms[EG_PROOF_TERMS];
   uint32_t count;
@@ -288,7 +289,7 @@ eg_poly eg_poly_mul(eg_proof *p, eg_poly a, eg_poly b) {
   return intern_draft(p, &d);
 }
 
-// a / b as products: true when b divides a.
+// Divides product a by product b; returns true when b divides a.
 static bool quotient(const eg_product *a, const eg_product *b, eg_product *out) {
   if (b->factor == 0 || a->factor % b->factor != 0) return false;
   *out = (eg_product){.factor = a->factor / b->factor};
@@ -303,7 +304,7 @@ static bool quotient(const eg_product *a, const eg_product *b, eg_product *out) 
   return k == b->degree;
 }
 
-// Long division by the last (largest) term of b.
+// Divides a by b by long division with the last (largest) term of b.
 bool eg_poly_divide(eg_proof *p, eg_poly a, eg_poly b, eg_poly *out) {
   if (poly(p, b)->count == 0) return false;
   eg_poly result = eg_poly_const(p, 0);

@@ -1,4 +1,4 @@
-// A rule is proved when in every case both sides have the same type, and the same element
+// Proves a rule: in every case both sides must have the same type, and the same element
 // at every index.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/prove/prove.h"
@@ -11,7 +11,7 @@
 #include "rewrites/language/rules.h"
 #include "rewrites/saturation/rule_eval.h"
 
-enum { MOST_CASES = 50000, STEPS = 6000000 }; // of a rule
+enum { MOST_CASES = 50000, STEPS = 6000000 }; // limits for a rule
 
 static const eg_meaning MEANINGS[EG_OP_COUNT] = {
 #define EG_MEANING(ID, name, axes)                                                       \
@@ -39,8 +39,8 @@ static void init_case(eg_case *c, eg_proof *p, const eg_rule *rule, uint32_t max
   eg_case_find_ranks(c);
 }
 
-// Types the left side, assumes the conditions, types the right side: otherwise the rule
-// does not apply.
+// Types the left side, assumes the conditions, and types the right side; leaves a case to
+// which the rule does not apply.
 static void state_case(eg_case *c) {
   const eg_rule *rule = c->rule;
   for (uint32_t i = 0; i < rule->pattern_term_count; i++)
@@ -60,7 +60,7 @@ static void state_case(eg_case *c) {
     eg_case_type(c, i);
 }
 
-// Sizes of tensors, for offsets of their elements.
+// Records the sizes of tensors, for offsets of their elements.
 static void note_tensors(eg_case *c) {
   const eg_rule *rule = c->rule;
   for (uint32_t i = 0; i < rule->var_count; i++) {
@@ -73,7 +73,7 @@ static void note_tensors(eg_case *c) {
   }
 }
 
-// Ranks of the variables, as "?x 2, ?y 1".
+// Returns the ranks of the variables, as "?x 2, ?y 1".
 static const char *ranks_text(eg_case *c) {
   char *text = eg_proof_memory(c->p, 120, 1);
   size_t len = 0;
@@ -88,7 +88,8 @@ static const char *ranks_text(eg_case *c) {
   return text;
 }
 
-/// Laws beyond those that hold both ways: of the left side, of the right side.
+/// Laws beyond those that hold in both directions: `distributes` for the left side,
+/// `cancels` for the right side.
 typedef struct laws_of_sides {
   bool distributes, cancels;
 } laws_of_sides;
@@ -117,8 +118,8 @@ static void prove_root(eg_case *c, uint32_t root, const laws_of_sides *laws) {
     at[i] = eg_poly_symbol(p, true);
     eg_assume_below(p, at[i], x->dims[i]);
   }
-  // From left to right an infinity may become NaN, as distributed products do; where the
-  // rule spreads, terms may cancel on the right.
+  // From left to right, an infinity may become NaN, as it does when a product is
+  // distributed; if the rule spreads, terms may cancel on the right.
   const eg_laws all = p->laws;
   eg_laws of_left = all, of_right = all;
   of_left.distributes = all.is_fast || laws->distributes;
@@ -133,13 +134,13 @@ static void prove_root(eg_case *c, uint32_t root, const laws_of_sides *laws) {
   eg_branch_close(p, branch);
 }
 
-// 0: proved.
+// Proves one case; returns 0 when it is proved.
 static int prove_case(eg_proof *p, const eg_rule *rule, egraph_math math,
                       uint32_t max_rank, uint32_t at) {
   eg_proof_clear(p);
   int left = setjmp(p->leave);
   if (left != 0) return left;
-  (void)eg_poly_const(p, 0); // its number is 0
+  (void)eg_poly_const(p, 0); // the zero polynomial gets the number 0
   p->is_exact = math == EGRAPH_MATH_EXACT;
   bool is_fast = math == EGRAPH_MATH_FAST;
   p->laws = (eg_laws){is_fast, is_fast, is_fast};
@@ -193,7 +194,7 @@ static void prove_cases(eg_proof *p, const eg_rule *rule, egraph_math math,
     out->is_proved = true;
 }
 
-// Reports when the rule is proved for ordinary numbers alone.
+// Reports whether the rule is proved at least for ordinary numbers.
 static void prove_as_fast(eg_proof *p, const eg_rule *rule, eg_proof_verdict *out,
                           int *out_left) {
   eg_proof_verdict fast = {.ranks = out->ranks};
@@ -228,7 +229,7 @@ egraph_status eg_rule_prove(const eg_rule *rule, egraph_allocator alloc,
 
 // ---- rules with parameters ----------------------------------------------------------
 
-/// Joins the verdict of a case with those before it.
+/// Combines the verdict of a case with the earlier ones.
 static void join_verdicts(eg_proof_verdict *all, const eg_proof_verdict *one,
                           const char *name) {
   all->cases += one->cases;

@@ -1,6 +1,6 @@
 // An axis is plain when no operator names it: every operator does the same for it alone
-// (PROOFS.md, "Ranks"). The bound counts the axes that are named, and the plain ones that
-// a counterexample may need.
+// (PROOFS.md, "Ranks"). The bound is the number of named axes plus the number of plain
+// axes that a counterexample may need.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/meaning.h"
 #include "rewrites/lab/prove/proof_case.h"
@@ -21,16 +21,16 @@ static uint32_t axes_of(eg_op op) {
 typedef struct axes_count {
   const eg_rule *rule;
   bool is_plain;
-  uint32_t paths, pads; // from the roots to variables, as places differ; through pads
-  uint64_t unmoved;     // variables with a path on which no plain axis moves
+  uint32_t paths, pads; // paths that differ in places; paths through pads
+  uint64_t unmoved;     // bits of variables with a path on which no plain axis moves
   uint32_t visits;
-  uint32_t products;    // matrix products
-  uint32_t nested;      // of them on a path
-  uint32_t named;       // axes that a term or a list names
-  uint32_t front, back; // axes that are named by their place
-  uint32_t free_axes;   // lists of axes of any length
-  bool only_pointwise;  // except reductions and transposes
-  bool is_aligned;      // no operator moves axes, counted from the last one
+  uint32_t products;    // number of matrix products
+  uint32_t nested;      // largest number of them on a path
+  uint32_t named;       // number of axes that a term or a list names
+  uint32_t front, back; // number of axes named by place, from each end
+  uint32_t free_axes;   // number of lists of axes of any length
+  bool only_pointwise;  // every operator but reductions and transposes is pointwise
+  bool is_aligned;      // no operator moves axes when they are counted from the last one
   bool has_windows;
 } axes_count;
 
@@ -56,8 +56,8 @@ static void count_paths(axes_count *n, uint32_t term, uint32_t depth, uint32_t p
     return;
   }
   // On a plain axis most operators read their operand at the index of the result, or at 0
-  // where its size is 1: whatever the path, at one place. Products are not among them:
-  // where an operand is a vector, axes of the other one shift.
+  // where its size is 1: the same for every path. Products do not: if an operand is a
+  // vector, axes of the other one shift.
   bool is_product = (axes_of(t->op) & EG_AXES_PRODUCT) != 0;
   bool is_still = (axes_of(t->op) & EG_AXES_STILL) != 0;
   n->pads += t->op == EG_OP_PAD;
@@ -67,7 +67,7 @@ static void count_paths(axes_count *n, uint32_t term, uint32_t depth, uint32_t p
                 moved || !(is_still || (is_product && i >= 2)));
 }
 
-/// Places from the last one: -1 is the first of them.
+/// Records a place from the back: 1 is the last axis.
 static void note_back(axes_count *n, int64_t places) {
   if (places > (int64_t)n->back) n->back = (uint32_t)places;
 }
@@ -95,7 +95,7 @@ static void count_term_axes(axes_count *n, const eg_rule_term *t) {
     if (slot->literal.kind == EG_ATTR_INT && (axes & no_axes) == 0)
       note_literal(n, slot->literal.i);
     if (slot->literal.kind != EG_ATTR_INTS) continue;
-    n->named += slot->literal.ints.len; // as many axes as it names, or has
+    n->named += slot->literal.ints.len; // the number of axes that it names, or has
     for (uint32_t k = 0; k < slot->literal.ints.len && (axes & EG_AXES_LISTED) == 0; k++)
       note_literal(n, slot->literal.ints.data[k]);
   }
@@ -140,8 +140,8 @@ static bool is_per_axis(eg_rule_function f) {
   }
 }
 
-// The number of axes, more or less a constant: a list of that length loses the entry of
-// an axis that is removed.
+// True for the number of axes, plus or minus a constant: a list of that length loses one
+// entry when an axis is removed.
 static bool is_of_rank(const eg_rule *rule, const eg_rule_expr *e) {
   if (e->form == EG_RULE_EXPR_VAR) {
     uint32_t let = eg_rule_let_expr(rule, e->var);
@@ -154,8 +154,7 @@ static bool is_of_rank(const eg_rule *rule, const eg_rule_expr *e) {
          rule->exprs[e->args[1]].form == EG_RULE_EXPR_CONSTANT;
 }
 
-/// True when every use of an expression, as operand k of e, passes the test, and there is
-/// one.
+/// True when an expression is used, and every use, as operand k of e, passes the test.
 typedef bool use_test(const eg_rule *rule, const eg_rule_expr *e, uint32_t k);
 static bool is_used_as(const eg_rule *rule, const eg_rule_expr *of, use_test *test) {
   bool found = false;
@@ -168,14 +167,14 @@ static bool is_used_as(const eg_rule *rule, const eg_rule_expr *of, use_test *te
   return found;
 }
 
-// A number of elements that is compared with 0: no size is 0.
+// True for a number of elements compared with 0: this says that no size is 0.
 static bool is_of_no_size(const eg_rule *rule, const eg_rule_expr *e, uint32_t k) {
   if (k != 0 || e->function != EG_RULE_FN_GT) return false;
   const eg_rule_expr *number = &rule->exprs[e->args[1]];
   return number->form == EG_RULE_EXPR_CONSTANT && number->constant.i == 0;
 }
 
-// A number that is compared with ranks.
+// True for a number that is compared with ranks.
 static bool is_rank(const eg_rule *rule, const eg_rule_expr *e, uint32_t k) {
   bool compares = e->function == EG_RULE_FN_EQ || e->function == EG_RULE_FN_GE;
   return compares && k == 1 && eg_rule_call_of(rule, e->args[0], EG_RULE_FN_RANK) != NULL;
@@ -189,7 +188,7 @@ static bool has_lists(const eg_rule *rule, const eg_rule_expr *e) {
   return false;
 }
 
-static bool is_of_egraph(eg_rule_function f) { // nothing is assumed of these
+static bool is_of_egraph(eg_rule_function f) { // these give no facts
   return f == EG_RULE_FN_WEIGHT_ONLY || f == EG_RULE_FN_IS_CONCAT ||
          f == EG_RULE_FN_IS_CONV || f == EG_RULE_FN_BEFORE || f == EG_RULE_FN_IS_SPLAT ||
          f == EG_RULE_FN_SPLAT_IS;
@@ -205,14 +204,14 @@ static bool says_nothing(const eg_rule *rule, const eg_rule_expr *e) {
   return nothing;
 }
 
-// True when the items are axes of other lists, which are counted there.
+// True when the items are axes of other lists, where they are counted.
 static bool lists_axes(const eg_rule *rule, const eg_rule_expr *e) {
   for (uint32_t i = 0; i < e->arg_count; i++)
     if (eg_rule_call_of(rule, e->args[i], EG_RULE_FN_AT) == NULL) return false;
   return true;
 }
 
-// A place in a list of axes, which is no axis.
+// True for a position in a list of axes, which is no axis.
 static bool is_place_in_axes(const eg_rule *rule, const eg_rule_expr *e, uint32_t k) {
   const eg_rule_expr *list = &rule->exprs[e->args[0]];
   if (k != 1 || e->function != EG_RULE_FN_AT || list->form != EG_RULE_EXPR_VAR)
@@ -235,7 +234,7 @@ static void count_expr_axes(axes_count *n, const eg_rule_expr *e) {
   if (e->form == EG_RULE_EXPR_CONSTANT) {
     if (e->kind != EG_RULE_INT || is_used_as(n->rule, e, is_place_in_axes)) {
     } else if (is_used_as(n->rule, e, is_rank) &&
-               e->constant.i >= 0) { // so many axes stay
+               e->constant.i >= 0) { // that many axes stay
       if (e->constant.i == 0) return;
       if (n->is_aligned && !n->has_windows)
         note_back(n, e->constant.i);
@@ -260,7 +259,7 @@ static void count_expr_axes(axes_count *n, const eg_rule_expr *e) {
   if (e->function == EG_RULE_FN_LIST && !lists_axes(n->rule, e) &&
       !is_sizes_of_parts(n->rule, e))
     n->named += e->arg_count;
-  // Two lists may differ on the removed axis alone.
+  // Two lists may differ in the removed axis only.
   if ((e->function == EG_RULE_FN_NE && has_lists(n->rule, e)) ||
       (e->function == EG_RULE_FN_NOT &&
        !says_nothing(n->rule, &n->rule->exprs[e->args[0]])))
@@ -269,25 +268,25 @@ static void count_expr_axes(axes_count *n, const eg_rule_expr *e) {
 
 // ---- windows --------------------------------------------------------------------
 
-// Rules with convolutions and pooling. On an axis that a window slides over, strides,
-// pads, kernels and places are entries of their own, so that an element is a sum of
-// terms, each a product over these axes of vectors: the taps on the axis, with the places
-// that they read. Terms that read different variables say nothing of each other. Take the
+// Rules with convolutions and pooling. Each axis over which a window slides has its own
+// entries of strides, pads, kernels and places. An element is therefore a sum of terms,
+// and each term is a product over these axes of vectors: the taps on the axis, with the
+// places that they read. Terms that read different variables are independent. Take the
 // difference of both sides, T terms with the same variables, with values a_tj of the
-// vectors under any functionals, and a smallest set S of axes on which it is not 0 (one
-// axis at least: no window is without). On every smaller set it is, so for an axis s in S
-// and any numbers c
+// vectors under any functionals, and a smallest set S of axes on which it is not 0 (at
+// least one axis: every window has one). On every smaller set the difference is 0, so for
+// an axis s in S and any numbers c
 //
 //   sum_t a_ts prod_{j in S - s} (a_tj - c_j) = sum_t prod_{j in S} a_tj != 0,
 //
-// and with |S| > T numbers c can be chosen that make every term 0. So T axes are enough.
-// (One axis less is not: a factor 0.5 in place of a mean of two is right on one axis.)
-// For a maximum the terms are sets of places, products of sets over the axes: what
-// is in one set and in none of the others is so on one axis for each of these, and that a
-// set is empty shows on one axis, too. In class exact nothing is added up: where each
-// side is one fold, what both read at a tap differs on one axis. A function of one
-// argument at the roots changes nothing: the listed ones tell numbers above 0 (or between
-// the bounds of clip) apart.
+// and with |S| > T numbers c can be chosen that make every term 0. T axes are therefore
+// enough. (T - 1 axes are not: a factor 0.5 in place of a mean of two is right on one
+// axis.) For a maximum the terms are sets of places, products of sets over the axes: a
+// place of one set is missing in each other set on some axis, and an empty set is empty
+// on some axis. In class exact no terms are added: if each side is one fold, the places
+// that both read at a tap differ on some axis. A function of one argument at the roots
+// makes no difference: the functions of the list map different numbers above 0 (or within
+// the bounds of clip) to different results.
 
 enum { MOST_KINDS = 24, MOST_TERMS = 64, DEEPEST = 32 };
 
@@ -296,7 +295,7 @@ typedef struct expansion {
   bool is_known, has_sums, has_maxima, has_pointwise;
 } expansion;
 
-/// Terms of a sum, by the variables that they read.
+/// The terms of a sum, grouped by the variables that they read.
 typedef struct terms {
   uint32_t kinds;
   uint64_t vars[MOST_KINDS];
@@ -332,8 +331,8 @@ static terms plus(expansion *e, terms a, terms b) {
   return a;
 }
 
-// A variable that is read twice in one product: the reads change places on all axes at
-// once, which the argument above does not cover.
+// Multiplies terms. Fails for a variable that occurs twice in one product: its reads
+// change places on all axes at once, which the argument above does not cover.
 static terms multiply_terms(expansion *e, terms a, terms b) {
   terms all = {.kinds = 0};
   for (uint32_t i = 0; i < a.kinds && e->is_known; i++)
@@ -353,7 +352,7 @@ static bool is_literal(const eg_rule_slot *slot, int64_t value) {
 
 static terms expand_term(expansion *e, uint32_t term, uint32_t depth);
 
-// EXP, or the operator of a fused activation.
+// True for EXP and for operators of fused activations.
 static bool is_activation(eg_op op) {
   bool found = op == EG_OP_EXP;
   for (int act = 0; act < EG_ACT_COUNT && !found; act++)
@@ -377,7 +376,8 @@ static terms expand_conv(expansion *e, const eg_rule_term *t, uint32_t depth) {
   return all;
 }
 
-// (x - mean) scale / sqrt(variance + epsilon) + bias: the quotient is read by channel.
+// Expands (x - mean) scale / sqrt(variance + epsilon) + bias: the quotient is read
+// by channel.
 static terms expand_batch_norm(expansion *e, const eg_rule_term *t, uint32_t depth) {
   terms x = expand_term(e, t->children[0], depth),
         scale = expand_term(e, t->children[1], depth);
@@ -412,7 +412,7 @@ static terms expand_term(expansion *e, uint32_t term, uint32_t depth) {
   case EG_OP_MAX_POOL:
   case EG_OP_GLOBAL_MAX_POOL:
   case EG_OP_MAX: e->has_maxima = true; return expand_all(e, t, depth);
-  case EG_OP_PAD: { // in x + (1 - in) v
+  case EG_OP_PAD: { // contributes to x + (1 - in) v
     terms x = expand_all(e, t, depth);
     if (!is_literal(&t->slots[EG_SLOT(PAD, MODE)], 0)) return give_up(e);
     if (!is_literal(&t->slots[EG_SLOT(PAD, VALUE)], 0)) count_terms(e, &x, 0, 2);
@@ -427,7 +427,8 @@ static terms expand_term(expansion *e, uint32_t term, uint32_t depth) {
   return expand_all(e, t, depth);
 }
 
-// The root without a function of one argument; a concatenation is one of its operands.
+// Expands a root after removing a function of one argument; for a concatenation, expands
+// one of its operands.
 static terms expand_root(expansion *e, uint32_t term, uint32_t depth) {
   const eg_rule_term *t = &e->rule->terms[eg_term_meant(e->rule, term)];
   bool picks = !t->is_var &&
@@ -462,8 +463,9 @@ static uint32_t window_bound(const eg_rule *rule, uint32_t paths, uint32_t pads)
 
 // ---- the bound --------------------------------------------------------------------
 
-// Axes that are reduced by the same lists and have the same sizes in all variables are
-// one axis of the product of their sizes; there are this many kinds of them.
+// Returns the number of kinds of reduced axes. Axes that are reduced by the same lists
+// and have the same sizes in all variables act as one axis, whose size is the product of
+// their sizes.
 static uint32_t kinds_of_reduced(const axes_count *n, uint32_t tensors) {
   if (n->free_axes > 3) return EGRAPH_MAX_RANK;
   uint32_t kinds = (UINT32_C(1) << n->free_axes) - 1;
@@ -486,21 +488,21 @@ uint32_t eg_rank_bound(const eg_rule *rule) {
     count_term_axes(&n, &rule->terms[i]);
   for (uint32_t i = 0; i < rule->expr_count; i++)
     count_expr_axes(&n, &rule->exprs[i]);
-  for (uint32_t i = 0; i < rule->root_count; i++) { // every variable is in one at least
+  for (uint32_t i = 0; i < rule->root_count; i++) { // a root has each variable
     count_paths(&n, rule->lhs[i].term, 0, 0, false);
     count_paths(&n, rule->rhs[i].term, 0, 0, false);
   }
   if (!n.is_plain || !eg_perms_are_plain(rule)) return EGRAPH_MAX_RANK;
   if (n.has_windows) {
     uint32_t windows = window_bound(rule, n.paths, n.pads);
-    uint32_t front = n.front > 2 ? n.front : 2; // batch and channels
+    uint32_t front = n.front > 2 ? n.front : 2; // 2: batch and channels
     if (windows >= EGRAPH_MAX_RANK || n.products != 0 || n.free_axes != 0)
       return EGRAPH_MAX_RANK;
     windows += front + n.back + n.named;
     return windows < EGRAPH_MAX_RANK ? windows : EGRAPH_MAX_RANK;
   }
-  // A product names the last two axes of its operands; where one is a vector, the last
-  // one of the result stands where the other operand has the last but one.
+  // A product names the last two axes of its operands. If one operand is a vector, the
+  // last axis of the result is the last but one of the other operand.
   if (n.is_aligned && n.nested != 0)
     note_back(&n, 1 + n.nested);
   else

@@ -1,9 +1,9 @@
-// Decides whether permutations carry each axis to one axis of every term. The axes of a
-// term are a space; a permutation maps the space of its operand to the space of its
-// result, and operators that move no axis have operands and results in one space. Where a
-// chain of permutations closes, as in (transpose ?p (transpose ?p ?x)) = ?x, an axis is
-// tied to other axes of the same term: the order of ?p matters, and all ranks must be
-// checked.
+// Decides whether permutations carry each axis to one axis of every term. The axes of
+// a term form a space; a permutation maps the space of its operand to the space of its
+// result, and operators that move no axis have operands and results in one space. If a
+// chain of permutations closes, as in (transpose ?p (transpose ?p ?x)) = ?x, an axis
+// is tied to other axes of the same term: the order of ?p matters, and all ranks must
+// be checked.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/prove/proof_case.h"
 
@@ -61,13 +61,13 @@ bool eg_has_rank_zero(const eg_rule *rule, uint32_t var) {
 
 enum { SPACES = 1024 };
 
-/// Spaces: of terms, then of expressions, then of variables, then those between two
-/// permutations that are composed.
+/// The spaces: of terms, then of expressions, then of variables, then between two
+/// composed permutations.
 typedef struct spaces {
   const eg_rule *rule;
-  uint32_t same[SPACES];             // one space
-  uint32_t linked[SPACES];           // one way through permutations at least
-  uint32_t from[SPACES], to[SPACES]; // of a variable that is a permutation
+  uint32_t same[SPACES];             // union-find of equal spaces
+  uint32_t linked[SPACES];           // union-find of spaces connected by permutations
+  uint32_t from[SPACES], to[SPACES]; // spaces of a permutation variable
   bool is_perm[SPACES];              // by variable
   uint32_t count;
   bool is_plain;
@@ -129,7 +129,8 @@ static void lead_by_variable(spaces *s, uint32_t var, uint32_t from, uint32_t to
   s->to[var] = to;
 }
 
-// Functions that move named axes leave the others in their space.
+// Leads a permutation from a space to a space. Functions that move named axes leave the
+// others in their space.
 static void lead(spaces *s, uint32_t expr, uint32_t from, uint32_t to) {
   const eg_rule_expr *e = &s->rule->exprs[expr];
   if (e->form == EG_RULE_EXPR_VAR) {
@@ -195,7 +196,7 @@ static bool takes_permutations(eg_rule_function f) {
          f == EG_RULE_FN_PERM_COMPOSE || f == EG_RULE_FN_PERM_IDENTITY;
 }
 
-// Lists and tensors of one call are of one space.
+// Unites the spaces of lists and tensors of one call.
 static void note_expr_spaces(spaces *s, uint32_t expr) {
   const eg_rule_expr *e = &s->rule->exprs[expr];
   if (e->form == EG_RULE_EXPR_VAR && has_axes(e->kind))
@@ -210,7 +211,8 @@ static void note_expr_spaces(spaces *s, uint32_t expr) {
       unite_spaces(s->same, space_of_expr(s, expr), space_of_expr(s, e->args[i]));
 }
 
-// A permutation that is an operand of another function is used as a list of numbers.
+// Rejects permutations that are operands of other functions, where they are used as lists
+// of numbers.
 static void check_uses(spaces *s) {
   const eg_rule *rule = s->rule;
   for (uint32_t i = 0; i < rule->expr_count; i++) {
@@ -228,7 +230,7 @@ static void check_uses(spaces *s) {
   }
 }
 
-/// No chain of different permutations closes.
+/// True when no chain of different permutations closes.
 static bool is_forest(spaces *s) {
   for (uint32_t i = 0; i < s->rule->var_count; i++)
     if (s->is_perm[i] && s->from[i] != s->to[i] && is_identity(s->rule, i))
