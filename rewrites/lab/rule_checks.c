@@ -11,7 +11,7 @@
 
 typedef struct rejection {
   const eg_rules *rules;
-  char message[EG_MESSAGE_BYTES]; // of the first one
+  char message[EG_MESSAGE_BYTES]; // of the first error
 } rejection;
 
 static void note_rejection(void *user, const char *name, bool accepted,
@@ -94,7 +94,8 @@ static bool may_use(const eg_rule *rule, eg_op op, bool with_parts) {
   return false;
 }
 
-/// An operator of a rule with parameters is one of several: one that may be used will do.
+/// True when a rule may use the operator of the spot. An operator parameter is one of
+/// several operators: one usable operator is enough.
 static bool may_use_spot(const eg_rule *rule, const eg_rule_schema *schema,
                          const eg_rule_spot *spot, bool with_parts) {
   if (spot->parameter == EG_RULE_NONE) return may_use(rule, spot->op, with_parts);
@@ -125,7 +126,7 @@ egraph_status eg_rules_add_commutativity(eg_rules *rules, const char *file) {
                  "(lhs (%s ?x ?y)) (rhs (%s ?y ?x)))",
                  info->name, info->name, info->name);
     egraph_status status = eg_rules_parse(rules, file, text, (size_t)length);
-    if (status != EGRAPH_E_PARSE) EG_TRY(status); // equal to one that is there
+    if (status != EGRAPH_E_PARSE) EG_TRY(status); // equal to a rule that is already there
   }
   return EGRAPH_OK;
 }

@@ -1,5 +1,5 @@
-// Owners of what other rooms create: pointers for EG_LOCAL and EG_OWNER_DEFINE, NULL
-// until something is created.
+// Owned pointers (EG_LOCAL, EG_OWNER_DEFINE) to objects that other modules create; they
+// are NULL until an object is created.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_LAB_BASIS_OWNED_H
 #define EG_REWRITES_LAB_BASIS_OWNED_H

@@ -1,5 +1,5 @@
-// Tensors in an arena, kernels on them, and the same types with float64 in place of other
-// floating-point types.
+// Creates tensors in an arena, runs kernels on them, and widens floating-point types
+// to float64.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_LAB_BASIS_TENSORS_H
 #define EG_REWRITES_LAB_BASIS_TENSORS_H
@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "ops/ops.h"
 
-/// All elements are 0.
+/// Creates a tensor of zeros.
 egraph_status eg_arena_tensor(eg_arena *arena, const eg_type *type, eg_tensor *out);
 
 egraph_status eg_kernel_run(eg_arena *arena, const eg_attrs *attrs,
