@@ -1,13 +1,12 @@
-// Computations as nodes: a vocabulary that emits into a graph, an e-graph, or any other
-// holder, which this module does not know.
+// Functions that emit computations as nodes into a holder: a graph, an e-graph, or
+// another one. The holder is behind two function pointers.
 //
 //   eg_ref t = EG_FORMULA(b, "(mul d (sub 1 (square y)))", "dy", d, y);
 //   eg_ref sum = eg_build_sum_to(b, t, type);
 //
-// A failure is kept in the builder: every later call does nothing and returns
-// EG_REF_NONE, and the caller reads `status` at the end. So computations
-// read as formulas. At most one argument of a call may emit, because C leaves their order
-// open.
+// The builder keeps the first failure: every later call does nothing and returns
+// EG_REF_NONE, and the caller reads `status` at the end. At most one argument of a call
+// may emit, because C does not fix the order in which arguments are evaluated.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPS_BUILD_H
 #define EG_OPS_BUILD_H
@@ -22,7 +21,7 @@ typedef struct eg_ref {
 static inline bool eg_ref_exists(eg_ref ref) { return ref.id != UINT32_MAX; }
 
 typedef struct eg_builder {
-  void *self; /* required, and handed to both functions */
+  void *self; /* required; the first argument of both functions */
   /* required: adds a node, or finds the equal one. out_results has room for
    * eg_op_results(attrs). */
   egraph_status (*emit)(void *self, const eg_attrs *attrs, const eg_ref *inputs,
@@ -41,18 +40,18 @@ static inline eg_attr eg_int_attr(int64_t value) {
   return (eg_attr){.kind = EG_ATTR_INT, .i = value};
 }
 
-/// Keeps a failure, unless there is one already.
+/// Keeps a failure, unless the builder has one already.
 void eg_build_keep(eg_builder *b, egraph_status status);
-/// The type of a value; a scalar's type for EG_REF_NONE.
+/// Returns the type of a value; for EG_REF_NONE, a scalar type.
 const eg_type *eg_build_type(eg_builder *b, eg_ref value);
 
-/// A node; slots[0 .. attr_count) are its attributes, NULL: the defaults.
+/// Emits a node; slots[0 .. attr_count) are its attributes, NULL: the defaults.
 void eg_build_results(eg_builder *b, eg_op op, const eg_attr *slots, const eg_ref *inputs,
                       uint32_t count, eg_ref *out_results);
-/// The same for nodes with one result.
+/// Emits a node with one result, in the same way.
 eg_ref eg_build_node(eg_builder *b, eg_op op, const eg_attr *slots, const eg_ref *inputs,
                      uint32_t count);
-/// A node with default attributes: EG_BUILD(b, EG_OP_ADD, x, y).
+/// Emits a node with default attributes: EG_BUILD(b, EG_OP_ADD, x, y).
 #define EG_BUILD(b, op, ...)                                                             \
   eg_build_node((b), (op), NULL, (const eg_ref[]){__VA_ARGS__},                          \
                 sizeof((const eg_ref[]){__VA_ARGS__}) / sizeof(eg_ref))
@@ -64,31 +63,31 @@ eg_ref eg_build_formula(eg_builder *b, const char *formula, const char *names,
                         const eg_ref *values);
 #define EG_FORMULA(b, formula, names, ...)                                               \
   eg_build_formula((b), (formula), (names), (const eg_ref[]){__VA_ARGS__})
-/// The same for a formula that may name numeric attributes; `attrs` NULL: it does not.
+/// Emits a formula that may also name numeric attributes of `attrs`; NULL: it names none.
 eg_ref eg_build_formula_of(eg_builder *b, const char *formula, const eg_attrs *attrs,
                            const char *names, const eg_ref *values);
 /// True when a formula has this variable.
 bool eg_formula_uses(const char *formula, char name);
 
-/// A tensor of equal elements, and a scalar of the builder's dtype.
+/// Emits a tensor of equal elements, or a scalar of the builder's dtype.
 eg_ref eg_build_fill(eg_builder *b, const eg_type *type, double value);
 eg_ref eg_build_number(eg_builder *b, double value);
-/// 0, 1, ... n - 1 in int64.
+/// Emits 0, 1, ... n - 1 in int64.
 eg_ref eg_build_range(eg_builder *b, int64_t n);
 eg_ref eg_build_cast(eg_builder *b, eg_ref x, egraph_dtype dtype);
-/// The same elements in another shape, and in one that x broadcasts to. No node when x
-/// has that shape. dtypes are ignored.
+/// Reshapes x, or broadcasts it to the shape of `to`, whose dtype is ignored. Emits no
+/// node when x has that shape.
 eg_ref eg_build_reshape(eg_builder *b, eg_ref x, uint32_t rank, const int64_t *dims);
 eg_ref eg_build_expand(eg_builder *b, eg_ref x, const eg_type *to);
 eg_ref eg_build_transpose(eg_builder *b, eg_ref x, const int64_t *perm);
-/// Elements [starts, ends) with steps, per dimension; steps NULL: all 1.
+/// Takes elements [starts, ends) with steps, per dimension; steps NULL: all 1.
 eg_ref eg_build_slice(eg_builder *b, eg_ref x, const int64_t *starts, const int64_t *ends,
                       const int64_t *steps);
-/// Zeros before and after every dimension.
+/// Adds zeros before and after every dimension.
 eg_ref eg_build_pad(eg_builder *b, eg_ref x, const int64_t *begins, const int64_t *ends);
-/// A reduction over the dimensions whose bit is set; no node when there is none.
+/// Reduces x over the dimensions whose bit is set; emits no node when no bit is set.
 eg_ref eg_build_reduce(eg_builder *b, eg_op op, eg_ref x, uint32_t dims, bool keep);
-/// Sums x over everything that broadcasting from `type` to x's shape repeats. This turns
+/// Sums x over all dimensions that broadcasting `type` to x's shape repeats. This turns
 /// the cotangent of a result into the cotangent of a broadcast operand.
 eg_ref eg_build_sum_to(eg_builder *b, eg_ref x, const eg_type *type);
 
@@ -99,10 +98,11 @@ typedef struct eg_labels {
 } eg_labels;
 enum { EG_MAX_LABELS = 52 };
 
-/// The sum of products of operands over all labels that `to` lacks, as an einsum. A
-/// dimension of 1 under a label of another size is broadcast. Labels of `to` that no
-/// operand has are repeated; a label that it has twice is a diagonal, with zeros
-/// elsewhere. The result has type `type`; `sizes` says how long labels are.
+/// Emits the product of the operands, summed over all labels that `to` lacks, as an
+/// einsum does. A dimension of 1 under a label of another size is broadcast. The result
+/// is repeated along labels that only `to` has; a label that `to` has twice is a
+/// diagonal, with zeros elsewhere. The result has type `type`; `sizes` are the sizes of
+/// the labels.
 eg_ref eg_build_contract(eg_builder *b, const eg_ref *operands, const eg_labels *labels,
                          uint32_t count, const int64_t *sizes, const eg_labels *to,
                          const eg_type *type);

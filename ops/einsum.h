@@ -1,4 +1,4 @@
-// Einsums: the equation as labels, and its loop nest.
+// Einsums: reads an equation as labels, and describes its loop nest.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPS_EINSUM_H
 #define EG_OPS_EINSUM_H
@@ -6,34 +6,34 @@
 #include "ops/build.h"
 
 typedef struct eg_einsum {
-  eg_labels *operands; // one per operand; the caller's memory
+  eg_labels *operands; // [operands] memory of the caller
   eg_labels result;
   int64_t sizes[EG_MAX_LABELS]; // of every label
 } eg_einsum;
 
-/// Reads the equation of a node that inference accepted. Labels count from 0.
+/// Reads the equation of a node that inference accepted. Labels are numbered from 0.
 egraph_status eg_einsum_labels(const eg_attrs *attrs, const eg_type *inputs,
                                uint32_t count, eg_einsum *out);
 /// Fails with EGRAPH_E_PARSE where a term names more dimensions than a tensor can have.
 egraph_status eg_einsum_check(const char *equation);
 enum { EG_EINSUM_TEXT = 1024 };
-/// The canonical text of an equation: letters a, b, .. in the order in which they appear
-/// first, the result written down, no spaces. Equal up to names, equal text. False, and
-/// `out` undefined, for an equation that is malformed or too long; inference checks the
-/// operands.
+/// Writes the canonical text of an equation: letters a, b, .. in the order in which they
+/// first appear, an explicit result, no spaces. Equations that differ only in letters get
+/// the same text. False, and `out` undefined, for an equation that is malformed or too
+/// long; inference checks the operands.
 bool eg_einsum_canonical(const char *equation, char out[EG_EINSUM_TEXT]);
 
 // ---- nests ----------------------------------------------------------------------------
 
-// An einsum as a loop nest, and, where it is one batched matrix product, its labels in
-// groups. Every label has a stride per tensor, 0 in tensors without it: diagonals and
-// broadcast dimensions need no case of their own. An einsum of two operands is a product
-// when every label is in one of four groups:
+// An einsum is described as a loop nest; if it is one batched matrix product, its labels
+// are also sorted into groups. Every label has a stride per tensor, 0 in tensors without
+// it: diagonals and broadcast dimensions need no special case. An einsum of two operands
+// is a product when every label is in one of four groups:
 //
 //   found in      result, a, b     result, a     result, b     a, b
 //   is            batch            row           column        summed
 
-/// Tensors of a nest: the result, then the operands, three at most.
+/// Tensors of a nest: the result, then at most three operands.
 enum { EG_EINSUM_RESULT, EG_EINSUM_A, EG_EINSUM_B, EG_EINSUM_TENSORS = 4 };
 
 typedef struct eg_einsum_nest {
@@ -55,22 +55,23 @@ typedef struct eg_einsum_groups {
   eg_einsum_group batch, rows, columns, summed;
 } eg_einsum_groups;
 
-/// The nest of a node that inference accepted, in plain memory. Fails with
-/// EGRAPH_E_UNSUPPORTED where it has more operands than a nest.
+/// Describes the nest of a node that inference accepted. Fails with EGRAPH_E_UNSUPPORTED
+/// when the node has more than three operands.
 egraph_status eg_einsum_nest_of(const eg_attrs *attrs, const eg_type *inputs,
                                 uint32_t count, const eg_type *result,
                                 eg_einsum_nest *out);
-/// Labels of size 1 are in no group. Rows, columns and batch are in the order of the
-/// result, summed labels in the order of a. False unless it is a product of two operands.
+/// Sorts the labels into groups; labels of size 1 are in no group. Rows, columns and
+/// batch are in the order of the result, summed labels in the order of a. False unless
+/// the einsum is a product of two operands.
 bool eg_einsum_group_labels(const eg_einsum_nest *nest, eg_einsum_groups *out);
 /// True when a tensor is a batch of matrices with these rows and columns whose rows or
-/// columns are contiguous. *out_step: from row to row or, where *out_is_turned, from
-/// column to column.
+/// columns are contiguous. *out_step is the stride from row to row or, if *out_is_turned,
+/// from column to column.
 bool eg_einsum_is_matrix(const eg_einsum_nest *nest, uint32_t tensor,
                          const eg_einsum_group *rows, const eg_einsum_group *columns,
                          int64_t *out_step, bool *out_is_turned);
-/// Labels of a tensor in the order batch, rows, columns, and their strides when it is
-/// packed so. Returns how many there are.
+/// Lists the labels of a tensor in the order batch, rows, columns, with their strides
+/// when the tensor is packed in this order. Returns the number of labels.
 uint32_t eg_einsum_packed(const eg_einsum_nest *nest, const eg_einsum_groups *groups,
                           const eg_einsum_group *rows, const eg_einsum_group *columns,
                           uint32_t *out_labels, int64_t *out_strides);

@@ -37,7 +37,7 @@ enum { EG_MATH_LANES = 8, EG_MATH_WIDE_LANES = 32 };
       (total) = combine((total), lanes_[l]);                                             \
   } while (0)
 #define EG_MATH_ADD(y, x) ((y) + (x))
-// NaN wins. Without a short-circuit, which would keep the loop from becoming vector code.
+// NaN wins. `|`, not `||`: a short-circuit would keep the loop from becoming vector code.
 #define EG_MATH_LARGER(y, x) ((((x) > (y)) | ((x) != (x))) ? (x) : (y))
 #define EG_MATH_SMALLER(y, x) ((((x) < (y)) | ((x) != (x))) ? (x) : (y))
 
@@ -48,9 +48,9 @@ static inline double eg_math_clamp(double x, double low, double high) {
 
 static inline double eg_math_abs(double x) { return x < 0.0 ? -x : x; }
 
-// exp(x) = 2^n (1 + q), as 2^n and q = exp(r) - 1 with |r| <= ln(2) / 2. Adding 1.5 *
-// 2^52 rounds to the nearest integer and leaves it in the low bits, from where it goes
-// to the exponent.
+// exp(x) = 2^n (1 + q), with scale = 2^n and q = exp(r) - 1, |r| <= ln(2) / 2. Adding 1.5
+// * 2^52 rounds to the nearest integer n and leaves n in the low bits; the shift then
+// moves n to the exponent.
 typedef struct eg_math_power {
   double scale, q;
 } eg_math_power;
@@ -95,7 +95,7 @@ static inline double eg_math_tanh(double x) {
   return twice / (twice + 2.0);
 }
 
-/// log(1 + y) for y in [0, 1]: 2 atanh(y / (2 + y)).
+/// Returns log(1 + y) for y in [0, 1], as 2 atanh(y / (2 + y)).
 static inline double eg_math_log1p(double y) {
   const double s = y / (2.0 + y), z = s * s;
   double sum = 1.0 / 17.0;
@@ -109,9 +109,9 @@ static inline double eg_math_log1p(double y) {
   return 2.0 * s * (sum * z + 1.0);
 }
 
-// Up to 1 a polynomial in x^2, above it 1 - exp(-polynomial); both fitted with a minimax
-// criterion (errors 3.3e-11 and 2.1e-11). Beyond 4, erf is 1 in float32;
-// beyond 6 it is 1, so that 1 + erf(-infinity) is 0.
+// For |x| <= 1 a polynomial in x^2, above that 1 - exp(-polynomial); both fitted with a
+// minimax criterion (errors 3.3e-11 and 2.1e-11). For |x| > 4, erf rounds to 1 in
+// float32; for |x| > 6 this function returns exactly 1, so that 1 + erf(-infinity) is 0.
 static inline double eg_math_erf(double x) {
   const double z = eg_math_clamp(x * x, 0.0, 1.0);
   double small = -9.6801346914643371e-06;

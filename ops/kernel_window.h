@@ -1,5 +1,6 @@
-// Sliding windows: the pairs of output and input positions that meet at each place of the
-// kernel. Convolution, transposed convolution and pooling all run over this list of rows.
+// Sliding windows: lists the pairs of output and input positions that meet at each
+// place of the kernel, as rows. Convolution, transposed convolution and pooling run
+// over these rows.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPS_KERNEL_WINDOW_H
 #define EG_OPS_KERNEL_WINDOW_H
@@ -30,7 +31,8 @@ egraph_status eg_window_init(eg_window *window, const eg_type *small,
                              const eg_type *large, const int64_t *kernel,
                              const int64_t *strides, const int64_t *pads,
                              const int64_t *dilations);
-/// The same for the window that the attributes, or the weight, of a node describe.
+/// Sets the dimensions from the window that the attributes, or the weight, of a
+/// node describe.
 egraph_status eg_window_of_node(eg_window *window, const eg_kernel_call *call,
                                 const eg_type *small, const eg_type *large);
 /// Appends the rows of all taps, in tap order. Rows that continue each other are merged:
@@ -39,9 +41,9 @@ egraph_status eg_window_list(const eg_window *window, eg_window_rows *out);
 int64_t eg_window_small(const eg_window *window); // positions in the small plane
 int64_t eg_window_large(const eg_window *window);
 int64_t eg_window_taps(const eg_window *window);
-/// The divisor of each window's sum in average-pool: its number of elements, with or
-/// without the padding. A divisor of 0 becomes 1: the sum is 0 there. `out` is zero
-/// before.
+/// Computes the divisor of each window's sum in average-pool: the number of elements of
+/// the window, with or without the padding. A divisor of 0 becomes 1, because that sum is
+/// 0. The caller sets `out` to zeros before.
 void eg_window_divisors(const eg_window *window, const eg_window_rows *rows,
                         const int64_t *pad_ends, bool include_pad, double *out);
 

@@ -17,8 +17,7 @@ typedef egraph_status (*eg_kernel)(const eg_kernel_call *call);
   egraph_status eg_kernel_##FAMILY(const eg_kernel_call *call);
 #include "ops/op_table.def"
 
-// The wide element types: suffix, C type, type in which float32 sums
-// are accumulated, dtype.
+// The wide element types: suffix, C type, C type of accumulators, dtype.
 #define EG_WIDE_LIST(X)                                                                  \
   X(F32, float, double, EGRAPH_FLOAT32)                                                  \
   X(F64, double, double, EGRAPH_FLOAT64)                                                 \
@@ -28,13 +27,13 @@ typedef egraph_status (*eg_kernel)(const eg_kernel_call *call);
 typedef enum eg_wide { EG_WIDE_LIST(EG_WIDE_ENUM) EG_WIDE_COUNT } eg_wide;
 #undef EG_WIDE_ENUM
 
-/// The wide type of a tensor; false when its dtype is a storage type (or bool).
+/// Finds the wide type of a dtype; false for a storage type and for bool.
 bool eg_wide_find(egraph_dtype dtype, eg_wide *out);
 /// Fails with EGRAPH_E_UNSUPPORTED: the operator has no meaning for this element type.
 egraph_status eg_kernel_refuse(const eg_kernel_call *call, egraph_dtype dtype);
 
-/// The slot of this number within the operator; families share slot
-/// numbers, not slot names.
+/// Returns slot number `slot` of the operator. Operators of a family share slot numbers,
+/// not slot names.
 static inline const eg_attr *eg_kernel_slot(const eg_kernel_call *call, uint32_t slot) {
   return &call->attrs->slots[slot];
 }
@@ -42,7 +41,8 @@ static inline eg_op eg_kernel_op(const eg_kernel_call *call) {
   return (eg_op)call->attrs->op;
 }
 
-/// A tensor around one axis (negative axes count from the end): [outer, size, inner].
+/// A tensor seen around one axis: [outer, size, inner]. A negative axis counts from
+/// the end.
 typedef struct eg_axis_view {
   int64_t outer, size, inner;
 } eg_axis_view;
@@ -52,39 +52,40 @@ eg_axis_view eg_axis_view_of(const eg_type *type, int64_t axis);
 typedef struct eg_gather_axis {
   int64_t size, whole, first;
 } eg_gather_axis;
-/// The part that attributes describe; `whole` is the slot of that name, the next slot is
-/// `first`.
+/// Returns the part that attributes describe; `whole` is the slot of that name, the next
+/// slot is `first`.
 eg_gather_axis eg_gather_axis_of(const eg_attrs *attrs, eg_attr_slot whole, int64_t size);
-/// Reads entry `at` of the indices, which count in the whole axis, negative ones from its
-/// end, as a place in this part; -1 for a place in another part. Fails with
-/// EGRAPH_E_ARGUMENT outside of the whole axis.
+/// Converts entry `at` of the indices to a place in this part; -1 for a place in another
+/// part. Indices count in the whole axis, negative ones from its end; one outside of the
+/// whole axis fails with EGRAPH_E_ARGUMENT.
 egraph_status eg_gather_index(const eg_tensor *indices, int64_t at,
                               const eg_gather_axis *axis, int64_t *out);
 
-/// Product of dims[from .. to).
+/// Returns the product of dims[from .. to).
 int64_t eg_dims_product(const int64_t *dims, uint32_t from, uint32_t to);
-/// Row-major strides, in elements.
+/// Computes row-major strides, in elements.
 void eg_dims_strides(uint32_t rank, const int64_t *dims, int64_t *out_strides);
-/// Steps an odometer over dims; false when it is back at zero. Rank 0 has one index.
+/// Advances `index` to the next one in row-major order; false when it wraps to zeros.
+/// Rank 0 has one index.
 bool eg_index_next(uint32_t rank, const int64_t *dims, int64_t *index);
 
-/// Copies `count` elements, from number `at` on, to number `place` on of a tensor of the
-/// same element type.
+/// Copies `count` elements, beginning at element `at`, to elements `place` and following
+/// of a tensor of the same element type.
 void eg_elements_copy(const eg_tensor *from, int64_t at, const eg_tensor *to,
                       int64_t place, int64_t count);
-/// Converts every element: floats to integers truncate and saturate (NaN becomes 0),
-/// integers wrap, anything but zero is true. Shapes are equal.
+/// Converts every element between tensors of equal shape: floats to integers truncate and
+/// saturate (NaN becomes 0), integers wrap, and to bool all but zero is true.
 void eg_tensor_convert(const eg_tensor *from, const eg_tensor *to);
-/// The elements of a tensor as doubles, in the arena. Fails with EGRAPH_E_MEMORY.
+/// Converts the elements of a tensor to doubles in the arena. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_kernel_load_doubles(eg_arena *arena, const eg_tensor *from,
                                      const double **out);
-/// Sets every element to a value, converted in the same way.
+/// Sets every element to a value, which is converted as by eg_tensor_convert.
 void eg_tensor_fill(const eg_tensor *tensor, double value);
 
-// Compiled twice where the machine can choose: for every x86-64 and for AVX2. Nothing
-// contracts to fused multiply-adds, so both give the same bits. Not with sanitizers,
-// which are not ready when the choice is made, and not with clang, whose resolvers of
-// static functions collide.
+// Compiles a function twice, for every x86-64 and for AVX2; the loader chooses one. No
+// operations are contracted to fused multiply-adds, so both give the same bits. Not used
+// with sanitizers, which are not ready when the loader chooses, nor with clang, whose
+// resolvers of static functions collide.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) &&                   \
     defined(__GLIBC__) && defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) &&     \
     !defined(__SANITIZE_THREAD__)
@@ -94,8 +95,8 @@ void eg_tensor_fill(const eg_tensor *tensor, double value);
 #define EG_KERNEL_CLONES
 #endif
 
-// Before a loop whose rounds read and write only their own elements: the loop becomes
-// vector code although results may overlay operands.
+// Put before a loop in which each round reads and writes only its own elements: the loop
+// becomes vector code although results may overlay operands.
 #if defined(__clang__)
 #define EG_KERNEL_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
@@ -113,11 +114,12 @@ typedef void (*eg_row_unary)(const void *x, void *out, size_t count,
 typedef void (*eg_row_binary)(const void *a, const void *b, void *out, size_t count,
                               const double params[2]);
 
-/// Comparisons write bool, everything else the operand type.
+/// Finds the row function of an operator. Comparisons write bool, other operators the
+/// operand type.
 eg_row_binary eg_row_binary_of(eg_op op, eg_wide wide);
-/// Rows over bool: and, or, xor; NULL for other operators.
+/// Finds the row function over bool of and, or, xor; NULL for other operators.
 eg_row_binary eg_row_logic_of(eg_op op);
-/// The params of a node: its first two numeric attributes.
+/// Reads the params of a node: its first two numeric attributes.
 void eg_row_params(const eg_attrs *attrs, double out_params[2]);
 
 /// A fused activation: a row function with its params; row is NULL for none.
@@ -133,15 +135,16 @@ egraph_status eg_row_act_find(const eg_kernel_call *call, eg_act act, double alp
 
 // ---- finishing a contraction ------------------------------------------------
 
-/// An addend of a row of accumulators: factor * data[i * step], elements of the result's
-/// type.
+/// An addend of a row of accumulators: factor * data[i * step]. data has the result's
+/// element type.
 typedef struct eg_addend {
   const void *data;
   int64_t step; // 0 or 1
   double factor;
 } eg_addend;
 
-/// result = act(scale * sum + addends). Scale and factors of integers are whole numbers.
+/// result = act(scale * sum + addends). For integers, scale and factors are
+/// whole numbers.
 typedef struct eg_finish {
   eg_wide wide;
   double scale;
@@ -169,19 +172,20 @@ typedef struct eg_broadcast {
   int64_t index[EGRAPH_MAX_RANK];
 } eg_broadcast;
 
-/// Strides of an operand in the result's dimensions; 0 where it is broadcast.
+/// Computes the strides of an operand along the result's dimensions; 0 where the operand
+/// is broadcast.
 void eg_broadcast_strides(const eg_type *result, const eg_type *input,
                           int64_t *out_strides);
-/// Length of a row.
+/// Returns the length of a row.
 static inline int64_t eg_broadcast_row(const eg_broadcast *loop) {
   return loop->dims[loop->rank - 1];
 }
 
 // ---- moves of elements ------------------------------------------------------
 
-/// result[i0, i1, ...] = input[map[0][i0] + map[1][i1] + ...], or the fill element
-/// when one of the map entries is EG_MOVE_FILL. Every operator that only picks
-/// elements is one of these.
+/// result[i0, i1, ...] = input[map[0][i0] + map[1][i1] + ...], or the fill element when
+/// one of the map entries is EG_MOVE_FILL. Every operator that only picks elements is
+/// such a move.
 enum { EG_MOVE_FILL = -1 };
 typedef struct eg_move {
   uint32_t rank;

@@ -1,4 +1,5 @@
-// Tensor operators: the rows of the operator table, and the questions that a row answers.
+// Tensor operators: the rows of the operator table, and functions that answer questions
+// about an operator or a node from its row.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPS_OPS_H
 #define EG_OPS_OPS_H
@@ -9,8 +10,9 @@
 
 // ---- attributes -------------------------------------------------------------------
 
-// A fixed list of typed slots per operator (op_table.def), interned so that equal lists
-// have one id. Ids are the payloads of e-nodes and graph nodes.
+// Every operator has a fixed list of typed attribute slots (op_table.def). Lists of
+// values are interned: equal lists have one id. Ids are the payloads of e-nodes and
+// graph nodes.
 
 // Kinds of attribute: id, meaning of the text in the table and in rule files.
 #define EG_ATTR_KIND_LIST(X)                                                             \
@@ -43,8 +45,9 @@ typedef enum eg_attr_kind { EG_ATTR_KIND_LIST(EG_ATTR_KIND_ENUM) } eg_attr_kind;
 typedef enum eg_act { EG_ACT_LIST(EG_ACT_ENUM) EG_ACT_COUNT } eg_act;
 #undef EG_ACT_ENUM
 
-/// Attribute `algorithm` of convolutions and their gradients, in the order of its
-/// symbols. Winograd's has tiles of any size, or (`conv` alone) of 4x4 results.
+/// Values of the attribute `algorithm` of convolutions and their gradients, in the order
+/// of its symbols. WINOGRAD leaves the tile size open; WINOGRAD_4X4, of `conv` alone, has
+/// tiles of 4x4 results.
 typedef enum eg_conv_algorithm {
   EG_CONV_DIRECT,
   EG_CONV_WINOGRAD,
@@ -61,8 +64,8 @@ typedef struct eg_floats {
   uint32_t len;
 } eg_floats;
 
-/// One attribute value. INTS, FLOATS and STRING point into the pool (or,
-/// before interning, anywhere).
+/// One attribute value. INTS, FLOATS and STRING point into the pool; before interning, to
+/// memory of the caller.
 typedef struct eg_attr {
   eg_attr_kind kind;
   union {
@@ -85,8 +88,8 @@ typedef struct eg_attrs_id {
   uint32_t id;
 } eg_attrs_id;
 
-/// Interns attribute lists. Pointers stay valid for the life of the pool; ids
-/// count up from 0. Equations of einsums become canonical (einsum.h).
+/// A set of interned attribute lists. Pointers stay valid for the life of the pool; ids
+/// count up from 0. Adding a list makes the equation of an einsum canonical (einsum.h).
 typedef struct eg_attr_pool eg_attr_pool;
 
 egraph_status eg_attr_pool_create(const egraph_allocator *alloc, eg_attr_pool **out);
@@ -98,7 +101,7 @@ size_t eg_attr_pool_bytes(const eg_attr_pool *pool);
 
 bool eg_attr_same(const eg_attr *a, const eg_attr *b); // floats compare bitwise
 bool eg_attrs_same(const eg_attrs *a, const eg_attrs *b);
-/// A value whose lists and strings are in the arena.
+/// Copies a value; its lists and strings are copied to the arena.
 egraph_status eg_attr_copy(eg_arena *arena, const eg_attr *from, eg_attr *to);
 
 // ---- operators --------------------------------------------------------------------
@@ -109,8 +112,8 @@ typedef enum eg_op {
   EG_OP_COUNT
 } eg_op;
 
-// EG_A_<OP>_<SLOT>: a global number per attribute; EG_A_BASE_<OP> is where
-// an operator's begin.
+// EG_A_<OP>_<SLOT>: a global number per attribute; EG_A_BASE_<OP>: the first number of
+// an operator.
 #define EG_OP(ID, ...) EG_A_BASE_##ID, EG_A_BEFORE_##ID = EG_A_BASE_##ID - 1,
 #define EG_ATTR(ID, SLOT, ...) EG_A_##ID##_##SLOT,
 typedef enum eg_attr_slot {
@@ -126,40 +129,40 @@ enum {
   EG_OPF_LEAF = 8,            // no operands
   EG_OPF_FLOAT = 16,          // operand 0 is floating point;
   EG_OPF_BOOL = 32,           // ... bool;
-  EG_OPF_ANY = 64,            // ... of any dtype. None of these: any dtype but bool
+  EG_OPF_ANY = 64,            // ... of any dtype. None of the three: any dtype but bool
   EG_OPF_PREDICATE = 128,     // the result is bool
   EG_OPF_MOVES = 256,         // copies or makes data, computes nothing: no flops
   EG_OPF_COSTLY = 512,        // EG_COSTLY_FLOPS operations per point instead of one
   EG_OPF_MULTIPLY_ADD = 1024, // two operations per point
-  EG_OPF_UPDATES = 2048, // result i is what operand i becomes: it may be written over it
-  EG_OPF_SIGNED = 4096,  // operand 0 is no unsigned integer
-  EG_OPF_INTEGER = 8192, // operand 0 is an integer
-  EG_OPF_STORED = 1 << 14, // the kernel takes elements as they are stored; so do MOVES
-  EG_OPF_OPEN = 1 << 15,   // inference computes with open sizes; so do POINTWISE
+  EG_OPF_UPDATES = 2048,      // result i updates operand i, and may be written over it
+  EG_OPF_SIGNED = 4096,       // operand 0 is not an unsigned integer
+  EG_OPF_INTEGER = 8192,      // operand 0 is an integer
+  EG_OPF_STORED = 1 << 14,    // the kernel takes elements as they are stored; so do MOVES
+  EG_OPF_OPEN = 1 << 15,      // inference computes with open sizes; so do POINTWISE
   EG_OPF_OPEN_ATTRS = 1 << 16, // attributes may be open sizes
-  EG_OPF_SINGLE = 1 << 17, // computes in float32 whatever the types, as ONNX Runtime does
-  EG_OPF_CANCELS = 1 << 18, // rounds numbers on the way that are larger than its results
-  EG_OPF_ODD = 1 << 19,     // one operand: f(-x) = -f(x), but for the sign of 0
-  EG_OPF_EVEN = 1 << 20,    // one operand: f(-x) = f(x)
-  EG_OPF_GROWS = 1 << 21,   // one operand: f never falls while x grows
-  EG_OPF_PICKS = 1 << 22    // elements of results are elements of operand 0
+  EG_OPF_SINGLE = 1 << 17,     // computes in float32 for all types, as ONNX Runtime does
+  EG_OPF_CANCELS = 1 << 18,    // rounds intermediate numbers larger than its results
+  EG_OPF_ODD = 1 << 19,        // one operand: f(-x) = -f(x), except for the sign of 0
+  EG_OPF_EVEN = 1 << 20,       // one operand: f(-x) = f(x)
+  EG_OPF_GROWS = 1 << 21,      // one operand: f never falls while x grows
+  EG_OPF_PICKS = 1 << 22       // elements of results are elements of operand 0
 };
 
 /// Operations per point of an exponential, a root, or a normalization.
 enum { EG_COSTLY_FLOPS = 8 };
 
-/// Which memory formats a node may have; see eg_op_formats.
+/// The rule for the memory formats that a node may have; see eg_op_formats.
 typedef enum eg_format_rule {
-  EG_FORMATS_PLAIN, // row-major everywhere
-  EG_FORMATS_SAME,  // any one format, the same for all operands of the result's shape and
-                    // the result
+  EG_FORMATS_PLAIN,      // row-major everywhere
+  EG_FORMATS_SAME,       // any one format, shared by the result and all operands of the
+                         // result's shape
   EG_FORMATS_SAME_FIRST, // operand 0 and result share any format, the others are plain
   EG_FORMATS_ALL,        // all operands and results share any format
-  EG_FORMATS_CONCAT,     // as ALL; blocked: parts of the channels are whole blocks
+  EG_FORMATS_CONCAT,     // as ALL; if blocked, each part of the channels is whole blocks
   EG_FORMATS_TRANSPOSE,  // between plain [N,H,W,C] and channels-last [N,C,H,W]
-  EG_FORMATS_SUM,        // over all pixels; the result is plain
-  EG_FORMATS_CONV, // data operands and result; weights and bias are plain here, packed at
-                   // load
+  EG_FORMATS_SUM,        // sums over all pixels; the result is plain
+  EG_FORMATS_CONV, // data operands and result share a format; weights and bias are plain
+                   // here, packed at load
   EG_FORMATS_CONV_TRANSPOSE,  // likewise
   EG_FORMATS_CONV_GRAD_WEIGHT // both operands; the result is plain, as weights are
 } eg_format_rule;
@@ -167,7 +170,7 @@ typedef enum eg_format_rule {
 // Roles of operands: id, word of op_table.def, meaning. A wrong role fails in
 // tests/unit/test_ops_meaning.c where types or kernels can tell.
 #define EG_ROLE_LIST(X)                                                                  \
-  X(DATA, "data")           /* none of the following */                                  \
+  X(DATA, "data")           /* no other role fits */                                     \
   X(FACTOR, "factor")       /* of a sum of products */                                   \
   X(WEIGHT, "weight")       /* kernel of a convolution, matrix of a recurrent layer */   \
   X(BIAS, "bias")           /* added to a result, per channel or column */               \
@@ -180,18 +183,18 @@ typedef enum eg_format_rule {
   X(MASK, "mask")           /* bool: which of two operands is taken */                   \
   X(TABLE, "table")         /* indexed by the operand with role INDICES */               \
   X(INDICES, "indices")     /* integers: entries of operand 0, or of the result */       \
-  X(PLACES, "places")       /* integers: other places that must exist, such as 0 */      \
+  X(PLACES, "places")       /* integers: other places that must exist; 0 always does */  \
   X(UPDATES, "updates")     /* elements that are put at indices */                       \
   X(PART, "part")           /* of a concatenation */                                     \
   X(STATE, "state")         /* before the first step */                                  \
   X(PEEPHOLE, "peephole")   /* weights of the cell state in gates */                     \
   X(LENGTHS, "lengths")     /* integers: steps per sequence */                           \
-  X(QUANTA, "quanta")       /* integers that stand for numbers */                        \
-  X(QUANTUM, "quantum")     /* the number that one quantum stands for */                 \
+  X(QUANTA, "quanta")       /* integers that represent quantized numbers */              \
+  X(QUANTUM, "quantum")     /* the number that one quantum represents */                 \
   X(ZERO, "zero")           /* the quantum of 0 */                                       \
   X(GRID, "grid")           /* places of samples */                                      \
   X(REGIONS, "regions")     /* corners of boxes */                                       \
-  X(VALUES, "values")       /* what a one-hot is made of: off, on */                     \
+  X(VALUES, "values")       /* elements of a one-hot: off, on */                         \
   X(COTANGENT, "cotangent") /* of a result, or of a weight */                            \
   X(PARAMETER, "parameter") /* trained: becomes result 0 */                              \
   X(MOMENT, "moment")       /* of an update, becomes a result */                         \
@@ -202,7 +205,8 @@ typedef enum eg_format_rule {
 typedef enum eg_role { EG_ROLE_LIST(EG_ROLE_ENUM) EG_ROLE_COUNT } eg_role;
 #undef EG_ROLE_ENUM
 
-/// Roles of attributes. Lists have an entry per dimension of what they name.
+/// Roles of attributes. Lists have an entry per dimension, or per axis, of the thing that
+/// the comment names.
 typedef enum eg_attr_role {
   EG_AR_NAME,
   EG_AR_DTYPE,
@@ -260,42 +264,44 @@ typedef struct eg_op_info {
   const eg_attr_info *attrs;
   uint16_t attr_count;
   const char *formula;         // of its elements (ops/meaning.h), or NULL
-  egraph_math formula_math;    // in which class of rules it equals the operator
-  eg_gradient_row gradient[2]; // [1]: where the first attribute is not 0, if there is one
+  egraph_math formula_math;    // class of rules in which the formula equals the operator
+  eg_gradient_row gradient[2]; // [1]: if the first attribute exists and is not 0
   const char *operand_roles;   // words of EG_ROLE_LIST, or NULL: data
   const char *why_whole;       // why a dimension of its tensors is not split, or NULL
 } eg_op_info;
 
-/// The row of an operator.
+/// Returns the row of an operator.
 const eg_op_info *eg_op_info_of(eg_op op);
-/// Bit r: result r may be written over operand r where both have one type, because every
-/// kernel reads an element before it writes it, and not again.
+/// Returns a bit per result: result r may be written over operand r if their types are
+/// equal, because every kernel reads an element only before it writes that element.
 uint32_t eg_op_in_place(eg_op op);
 bool eg_op_find(const char *name, eg_op *out);
-/// The name of the operator, or of the attribute, that is spelt most alike; NULL: none is
-/// close.
+/// Returns the name of the operator, or of the attribute, with the most similar spelling;
+/// NULL: no name is close.
 const char *eg_op_nearest(const char *name);
 const char *eg_op_nearest_attr(eg_op op, const char *name);
-/// Slot number of an attribute within its operator, or false.
+/// Finds the slot number of an attribute within its operator, or returns false.
 bool eg_op_find_attr(eg_op op, const char *name, uint16_t *out_slot);
-/// The first slot with this role, or false.
+/// Finds the first slot with this role, or returns false.
 bool eg_op_find_role(eg_op op, eg_attr_role role, uint16_t *out_slot);
-/// The first value with this role, or NULL.
+/// Returns the first value with this role, or NULL.
 const eg_attr *eg_attr_of_role(const eg_attrs *attrs, eg_attr_role role);
-/// The role of an operand, which need not be one that a node has.
+/// Returns the role of operand number `operand`, which a node may lack. The last role of
+/// the row repeats.
 eg_role eg_op_role(eg_op op, uint32_t operand);
 /// True when result 0 has the elements of operand 0 in the same row-major order: views,
 /// but not parts.
 bool eg_op_keeps_order(eg_op op);
 /// Counts a negative "axis" from the front, so that equal nodes have equal attributes. An
-/// axis that operand 0, of that rank, does not have is not changed.
+/// axis outside of `rank`, the rank of operand 0, is not changed.
 void eg_op_axis_from_front(eg_op op, uint32_t rank, eg_attr *slots);
 
-/// True for products, quotients and powers: of finite operands that are not 0 their
+/// True for products, quotients and powers: if their operands are finite and not 0, their
 /// results are 0 only by underflow.
 bool eg_op_makes_products(eg_op op);
 
-/// A bit per dimension of a type: set for those in `axes`, which may count from the end.
+/// Returns a bit per dimension of a type, set for dimensions in `axes`, which may count
+/// from the end.
 static inline uint32_t eg_axis_bits(const eg_type *type, eg_ints axes) {
   uint32_t bits = 0;
   for (uint32_t i = 0; i < axes.len; i++)
@@ -303,31 +309,32 @@ static inline uint32_t eg_axis_bits(const eg_type *type, eg_ints axes) {
   return bits;
 }
 
-/// The value of a slot: eg_attr_at(attrs, EG_A_CONV_STRIDES)->ints. Asserts that it
-/// is attrs' operator.
+/// Returns the value of a slot: eg_attr_at(attrs, EG_A_CONV_STRIDES)->ints. Asserts that
+/// the slot belongs to the operator of `attrs`.
 const eg_attr *eg_attr_at(const eg_attrs *attrs, eg_attr_slot slot);
 
-/// The default of a slot; a required one gets a zero value of its kind ("" for a string).
+/// Returns the default of a slot; for a required slot, a zero value of its kind ("" for
+/// a string).
 eg_attr eg_attr_default(eg_op op, uint16_t slot);
 /// Fills slots[0 .. attr_count) with the defaults.
 void eg_attrs_defaults(eg_op op, eg_attr *slots);
-/// Parses one value of a slot from text, as rule files and graph text write it ("[1
-/// 1]", "same", "0.5"). Memory for lists and strings comes from the arena. Fails with
-/// EGRAPH_E_PARSE naming operator and attribute.
+/// Parses one value of a slot from text, as rule files and graph text write it ("[1 1]",
+/// "same", "0.5"). Memory for lists and strings comes from the arena. Fails with
+/// EGRAPH_E_PARSE and a message that names operator and attribute.
 egraph_status eg_attr_parse(eg_arena *arena, eg_op op, uint16_t slot, const char *text,
                             eg_attr *out);
-/// Appends a value in that form.
+/// Appends a value in the form that eg_attr_parse reads.
 egraph_status eg_attr_print(eg_text *text, eg_op op, uint16_t slot, const eg_attr *value);
 /// Appends " :name value" for every slot that differs from its default.
 egraph_status eg_attrs_print(eg_text *text, const eg_attrs *attrs);
 
 // ---- typing ---------------------------------------------------------------------
 
-/// Number of results of a node with these attributes.
+/// Returns the number of results of a node with these attributes.
 uint32_t eg_op_results(const eg_attrs *attrs);
-/// Infers the result types (results of them) from operand types; layouts are plain. LEAF
-/// operators INPUT and WEIGHT, PART and OPAQUE are typed by their owner, not here
-/// (EGRAPH_E_ARGUMENT). Fails with EGRAPH_E_TYPE: "conv: input has 64 channels but the
+/// Infers the types of all results from operand types; layouts are plain. The owner of
+/// INPUT, WEIGHT, PART and OPAQUE nodes sets their types: here they fail with
+/// EGRAPH_E_ARGUMENT. Fails with EGRAPH_E_TYPE: "conv: input has 64 channels but the
 /// weight wants 32 x group 1; ...".
 egraph_status eg_op_infer(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
                           eg_type *out_results);
@@ -352,9 +359,9 @@ typedef enum eg_factor_kind {
 
 enum { EG_MAX_FACTORS = 24, EG_FACTOR_ROWS = 16, EG_NO_DIM = -1 };
 
-/// The row of an operand (of a result). The first operands have a row each; all others
-/// share the last row, because operators with any number of operands, such as concat,
-/// treat them alike.
+/// Returns the row of an operand, or of a result. The first operands have a row each; all
+/// others share the last row, because operators with any number of operands, such as
+/// concat, treat them alike.
 static inline uint32_t eg_factor_row(uint32_t operand) {
   return operand < EG_FACTOR_ROWS ? operand : EG_FACTOR_ROWS - 1;
 }
@@ -374,10 +381,10 @@ typedef struct eg_factor {
   eg_factor_kind kind;
   int64_t size;
   int64_t window, stride, pad;       // WINDOW only; window includes dilation
-  int8_t input_dim[EG_FACTOR_ROWS];  // by row: dimension it indexes in the operand, or
-                                     // EG_NO_DIM
+  int8_t input_dim[EG_FACTOR_ROWS];  // by row: dimension that the factor indexes in the
+                                     // operand, or EG_NO_DIM
   int8_t output_dim[EG_FACTOR_ROWS]; // ... in the result
-  bool is_no_loop;                   // a place in the result that nothing is computed for
+  bool is_no_loop;                   // a place in the result that needs no computation
 } eg_factor;
 
 /// Factors and linearity. The results are partial sums on a mesh axis exactly when
@@ -393,30 +400,30 @@ typedef struct eg_factor {
 typedef struct eg_factors {
   uint32_t count;
   eg_factor factor[EG_MAX_FACTORS];
-  uint32_t linear; // bit of a row: the results are linear in its operand, the others
-                   // fixed; never of a row that several operands share
+  uint32_t linear; // bit of a row: the results are linear in its operand when the others
+                   // are fixed; never set for a row that several operands share
   uint32_t joint_linear; // the results are linear in these operands together
 } eg_factors;
 
-/// Finds the loop factors of a node; the sizes of those that are loops multiply to its
-/// points of work. Operands and results from number EG_FACTOR_ROWS - 1 on share the last
-/// row; an index of an einsum that these operands have in different dimensions is
-/// BLOCKED. Fails with EGRAPH_E_TYPE for ill-typed operands.
+/// Finds the loop factors of a node. The product of the sizes of factors that are loops
+/// is the number of points of work. Operands and results from number EG_FACTOR_ROWS - 1
+/// on share the last row; an index of an einsum that these operands have in different
+/// dimensions is BLOCKED. Fails with EGRAPH_E_TYPE for ill-typed operands.
 egraph_status eg_op_factors(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
                             eg_factors *out);
 
-/// Why some dimension of the operator's tensors may not be split, in a few words; ""
-/// where all may.
+/// Returns, in a few words, why some dimension of the operator's tensors must not be
+/// split; "" if all may be.
 const char *eg_op_why_whole(eg_op op);
 
 // ---- cost figures ---------------------------------------------------------------
 
-/// Floating-point operations (a multiply-add is two): points of work times the operations
-/// per point that the flags of the row give. 0 for data movement, and for nodes that
-/// inference cannot type.
+/// Returns the number of floating-point operations (a multiply-add is two): points of
+/// work times the operations per point that the flags of the row give. 0 for data
+/// movement, and for nodes that inference cannot type.
 double eg_op_flops(const eg_attrs *attrs, const eg_type *inputs, uint32_t count);
-/// Bytes read and written at least once; 0 for views. Gather and slice read only
-/// what they return.
+/// Returns the number of bytes that are read or written at least once; 0 for views.
+/// Gather and slice read only the elements that they return.
 double eg_op_bytes(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
                    const eg_type *results, uint32_t result_count);
 
@@ -448,8 +455,8 @@ bool eg_format_fits(const eg_type *type, eg_format format);
 
 // ---- reference kernels ----------------------------------------------------------
 
-/// One call: row-major host tensors; the results' types are inferred and
-/// their data allocated.
+/// One call on row-major host tensors; the caller has inferred the types of the results
+/// and allocated their data.
 typedef struct eg_kernel_call {
   const eg_attrs *attrs;
   const eg_tensor *inputs;
@@ -460,13 +467,13 @@ typedef struct eg_kernel_call {
   eg_arena *scratch;      // of one run: set by eg_op_run, which frees it
 } eg_kernel_call;
 
-/// Runs the reference kernel of the operator, in plain C. Float32 accumulates in float64
-/// where it reduces; integers and float64 are exact in their own type (wrapping in
-/// unsigned arithmetic). Fails with EGRAPH_E_UNSUPPORTED for leaves, OPAQUE, and dtypes
-/// an operator has no meaning for.
+/// Runs the reference kernel of the operator, in plain C. Reductions of float32
+/// accumulate in float64; float64 and integers are computed in their own type, integers
+/// with wrapping. Fails with EGRAPH_E_UNSUPPORTED for leaves, OPAQUE, and dtypes for
+/// which an operator has no meaning.
 egraph_status eg_op_run(const eg_kernel_call *call);
 
-/// Copies a rank-4 tensor between memory formats (padding channels are zeroed).
+/// Copies a rank-4 tensor between memory formats; padding channels become zero.
 egraph_status eg_tensor_reorder(const eg_tensor *from, const eg_tensor *to);
 
 #endif

@@ -1,5 +1,5 @@
-// Products of quantized numbers: the numbers of their operands, and the product of plain
-// integers that they contain.
+// Products of quantized numbers: the positions of their operands, and the product of
+// plain integers that they contain.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPS_QUANTIZED_H
 #define EG_OPS_QUANTIZED_H
@@ -8,21 +8,21 @@
 
 enum { EG_NO_OPERAND = -1 };
 
-/// Numbers of operands; EG_NO_OPERAND: absent.
+/// Positions of operands; EG_NO_OPERAND: absent.
 typedef struct eg_quantized_operands {
   int x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias;
 } eg_quantized_operands;
 eg_quantized_operands eg_quantized_operands_of(const eg_attrs *attrs, uint32_t count);
 
 enum { EG_QUANTIZED_SLOTS = 16 };
-/// The attributes of the plain product: matmul or conv without an activation.
+/// Returns the attributes of the plain product: matmul or conv without an activation.
 eg_attrs eg_quantized_product(const eg_attrs *attrs, eg_attr slots[EG_QUANTIZED_SLOTS]);
 
-/// The type of a scale or zero point of operand `of`, so that it broadcasts against that
-/// operand (`is_weight`: the second one of the product); the elements stay.
+/// Returns the shape in which a scale or zero point broadcasts against its operand `of`
+/// (`is_weight`: the second operand of the product); the elements stay in order.
 eg_type eg_quantized_view(const eg_attrs *attrs, const eg_type *vector, const eg_type *of,
                           bool is_weight);
-/// The same against the result of the product.
+/// Returns the shape in which the scale or zero point broadcasts against the result.
 eg_type eg_quantized_result_view(const eg_attrs *attrs, const eg_type *vector,
                                  const eg_type *result, bool is_weight);
 

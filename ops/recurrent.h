@@ -7,8 +7,8 @@
 
 #include "ops/ops.h"
 
-// Activations of a gate: id, name in ONNX, whether it takes alpha and beta, their
-// defaults (NaN: runtimes differ, it must be given), the value at x.
+// Activations of a gate: id, name in ONNX, takes alpha, takes beta (0 or 1), their
+// defaults (NaN: runtimes differ, the model must give it), the value at x.
 #define EG_GATE_LIST(X)                                                                  \
   X(SIGMOID, "Sigmoid", 0, 0, 0.0, 0.0, 1.0 / (1.0 + exp(-x)))                           \
   X(TANH, "Tanh", 0, 0, 0.0, 0.0, tanh(x))                                               \
@@ -40,7 +40,7 @@ typedef struct eg_activation {
   double alpha, beta;
 } eg_activation;
 
-/// A layer, read from its attributes and operand types.
+/// A recurrent layer, read from its attributes and operand types.
 typedef struct eg_recurrent {
   int64_t steps, batch, inputs, hidden, directions;
   uint32_t gates;       // matrices per direction: 1, 3 (gru), 4 (lstm)
@@ -54,7 +54,7 @@ typedef struct eg_recurrent {
 eg_recurrent eg_recurrent_of(const eg_attrs *attrs, const eg_type *x, const eg_type *w,
                              uint32_t count);
 
-/// The number of activations of an operator per direction.
+/// Returns the number of activations of an operator per direction.
 uint32_t eg_recurrent_activations(eg_op op);
 
 #endif

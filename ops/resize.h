@@ -1,4 +1,4 @@
-// Positions of the samples of a resized dimension.
+// Resized dimensions: finds the positions of the operand that a result position samples.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPS_RESIZE_H
 #define EG_OPS_RESIZE_H
@@ -36,17 +36,19 @@ typedef struct eg_resize_axis {
   eg_resize_rounding rounding;
 } eg_resize_axis;
 
-/// Dimension `dim` of a node whose sizes are not 0.
+/// Describes dimension `dim` of a node whose sizes are not 0.
 eg_resize_axis eg_resize_axis_of(const eg_attrs *attrs, const eg_type *x,
                                  const eg_type *y, uint32_t dim);
-/// floor(size * scale) for a size that is open, where 32-bit numbers compute it exactly.
+/// Computes floor(size * scale) for an open size; false where a 32-bit float does not
+/// compute it exactly.
 bool eg_resize_scaled_size(int64_t size, double scale, int64_t *out);
-/// The place of result position i among the positions of the operand: in float32, with
-/// the operations of ONNX Runtime, since rounding decides between neighbours.
+/// Returns the place of result position i among the positions of the operand.
+/// Computed in float32 with the operations of ONNX Runtime, since rounding decides
+/// between neighbours.
 float eg_resize_source(const eg_resize_axis *axis, int64_t i);
-/// The nearest position to `at`, within the operand.
+/// Returns the position of the operand that is nearest to `at`.
 int64_t eg_resize_nearest(const eg_resize_axis *axis, float at);
-/// True when a dimension is copied as it is.
+/// True when a dimension is copied unchanged.
 bool eg_resize_is_copy(const eg_resize_axis *axis);
 
 /// `count` taps for every position of the result: positions within the operand, and the

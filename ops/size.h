@@ -5,14 +5,16 @@
 //   eg_size_mul(n, 12, &m);              m: 12*seq
 //   eg_size_add(4, 8, &m);               m: 12; numbers are their own value
 //
-// The handle of an expression is a number beyond all sizes. It names its owner, so that
-// code that computes with dimensions need not know whether they are open; arithmetic that
-// is not one of these functions makes a number that is no size (eg_size_is_broken).
+// The handle of an expression is a number beyond all sizes. It identifies its owner, so
+// that code that computes with dimensions need not know whether they are open.
+// Arithmetic on a handle by other means than these functions gives a number that is not
+// a size (eg_size_is_broken).
 //
 // Expressions are polynomials over atoms: open dimensions, dimensions of tensors that
 // cannot be computed, floor(p / q), max(p, 0), and broadcast(p, q). Equal polynomials
 // have one handle. An order or equality is true only if it holds for all values >= 1 of
-// open dimensions that the model admits (what its own operators ask for: facts).
+// open dimensions that the model admits: those that meet its facts, the conditions of its
+// own operators.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPS_SIZE_H
 #define EG_OPS_SIZE_H
@@ -26,51 +28,53 @@ typedef struct eg_open_sizes eg_open_sizes;
 
 /// An open dimension of an input.
 typedef struct eg_open_dim {
-  const char *name;  // of the file; "INPUT.AXIS" for one without a name
-  bool is_named;     // by the file
+  const char *name;  // in the file; "INPUT.AXIS" for a dimension without a name
+  bool is_named;     // in the file
   const char *input; // the first input that has it
-  uint32_t axis;     // and where
+  uint32_t axis;     // its axis there
   int64_t example;   // the size at which the graph is priced
 } eg_open_dim;
 
-/// The owner of expressions, shared by graphs: released by all, freed by the last.
-/// Fails with EGRAPH_E_MEMORY; EGRAPH_E_UNSUPPORTED where some thousand owners exist.
+/// Creates an owner of expressions, which graphs share: each releases it, the last one
+/// frees it. Fails with EGRAPH_E_MEMORY; EGRAPH_E_UNSUPPORTED where some thousand
+/// owners exist.
 egraph_status eg_open_sizes_create(egraph_allocator alloc, eg_open_sizes **out);
 eg_open_sizes *eg_open_sizes_retain(eg_open_sizes *sizes); // NULL is allowed
 void eg_open_sizes_release(eg_open_sizes *sizes);          // NULL is allowed
 /// Adds an open dimension; texts are copied.
 egraph_status eg_open_sizes_add_dim(eg_open_sizes *sizes, const eg_open_dim *dim,
                                     int64_t *out);
-/// Adds the dimension `axis` of a tensor whose operator is not known; costs are computed
+/// Adds dimension `axis` of a tensor whose operator is not known; costs are computed
 /// with `example`.
 egraph_status eg_open_sizes_add_unknown(eg_open_sizes *sizes, const char *tensor,
                                         uint32_t axis, int64_t example, int64_t *out);
 uint32_t eg_open_sizes_dim_count(const eg_open_sizes *sizes);
 const eg_open_dim *eg_open_sizes_dim(const eg_open_sizes *sizes, uint32_t index);
-/// While a model is read, what its operators ask for is a fact: two sizes that must be
-/// equal are, at all sizes that the model admits. From now on there are no more facts.
+/// Ends the collection of facts. While a model is read, each condition of its operators
+/// becomes a fact: two sizes that must be equal are then equal at all sizes that the
+/// model admits.
 void eg_open_sizes_close(eg_open_sizes *sizes);
 /// Changes examples that are not `given` ([dim count] flags) until all facts hold and, if
-/// possible, none of `filled` [count] is 0. *out_found: all facts hold.
+/// possible, no size in `filled` [count] is 0. *out_found: all facts hold.
 egraph_status eg_open_sizes_choose_examples(eg_open_sizes *sizes, const bool *given,
                                             const int64_t *filled, uint32_t count,
                                             bool *out_found);
 /// True when all facts hold where open dimensions are `dims` [dim count].
 bool eg_open_sizes_admit(const eg_open_sizes *sizes, const int64_t *dims);
 void eg_open_sizes_set_example(eg_open_sizes *sizes, uint32_t dim, int64_t example);
-/// Records whether the model can be read at the example: nodes that are not known have no
-/// facts, and may need other sizes. Readable until a call says otherwise.
+/// Records whether the model can be read at the example: unknown nodes have no facts, and
+/// may need other sizes. Without a call, the model counts as readable.
 void eg_open_sizes_tell_readable(eg_open_sizes *sizes, bool is_readable);
 bool eg_open_sizes_is_readable(const eg_open_sizes *sizes);
-/// Counts the facts so far, and forgets all but `count`: the facts of an operator that is
-/// not read after all.
+/// Return the number of facts, and remove all facts after the first `count`, which
+/// removes the facts of an operator that could not be read.
 uint32_t eg_open_sizes_fact_count(const eg_open_sizes *sizes);
 void eg_open_sizes_forget_facts(eg_open_sizes *sizes, uint32_t count);
 /// EGRAPH_E_MEMORY when a function below failed for lack of memory.
 egraph_status eg_open_sizes_status(const eg_open_sizes *sizes);
 
 bool eg_size_is_open(int64_t size);
-/// The owner of the expression, borrowed; NULL for a number.
+/// Returns the owner of the expression, borrowed; NULL for a number.
 eg_open_sizes *eg_size_owner(int64_t size);
 /// True for a number that was computed from a handle by arithmetic other than eg_size_*.
 bool eg_size_is_broken(int64_t size);
@@ -81,42 +85,43 @@ bool eg_size_any_open(const int64_t *sizes, uint32_t count);
 bool eg_size_add(int64_t a, int64_t b, int64_t *out);
 bool eg_size_sub(int64_t a, int64_t b, int64_t *out);
 bool eg_size_mul(int64_t a, int64_t b, int64_t *out);
-/// The largest whole number not above a / b, b >= 1; the least one not below it.
+/// Round a / b, b >= 1, down and up to a whole number.
 bool eg_size_floor_div(int64_t a, int64_t b, int64_t *out);
 bool eg_size_ceil_div(int64_t a, int64_t b, int64_t *out);
-/// a / b where b divides a: shown, or (while a model is read) a fact.
+/// Computes a / b if b is shown to divide a; while a model is read, this becomes a fact.
 bool eg_size_exact_div(int64_t a, int64_t b, int64_t *out);
 bool eg_size_min(int64_t a, int64_t b, int64_t *out);
 bool eg_size_max(int64_t a, int64_t b, int64_t *out);
-/// The size of two dimensions that meet in a pointwise operator: equal, or one of them 1.
+/// Computes the result size where two dimensions meet in a pointwise operator: they are
+/// equal, or one of them is 1.
 bool eg_size_broadcast(int64_t a, int64_t b, int64_t *out);
 
 // ---- order: true if it holds at all sizes --------------------------------------------
 
 bool eg_size_same(int64_t a, int64_t b);
 bool eg_size_at_least(int64_t a, int64_t b);
-/// True when the two are equal at no size.
+/// True when a and b are equal at no value of the open dimensions.
 bool eg_size_differs(int64_t a, int64_t b);
-// While a model is read, also true, and from then on a fact, where it is not wrong at all
-// sizes: an operator of the model asks for it.
-bool eg_size_agree(int64_t a, int64_t b);   // a = b; a size that meets a 1 may be
-                                            // stretched there, which makes no fact
+// While a model is read, these are also true, and become facts, unless the relation is
+// wrong at all sizes: an operator of the model requires it.
+bool eg_size_agree(int64_t a, int64_t b); // a = b; no fact where one of the two is 1,
+                                          // because the other may be stretched there
 bool eg_size_reaches(int64_t a, int64_t b); // a >= b
-/// Records a wish, no fact: the size should not be negative at the example.
+/// Records a wish (not a fact): the size should not be negative at the example.
 void eg_size_wish(int64_t size);
-/// True when a dimension broadcasts to one without changing it.
+/// True when dimension `size` broadcasts to dimension `to` without changing `to`.
 bool eg_size_stretches_to(int64_t size, int64_t to);
 
 // ---- values and parts ----------------------------------------------------------------
 
-/// The value at the example.
+/// Returns the value at the example.
 int64_t eg_size_example(int64_t size);
-/// The value where open dimensions are `dims` [dim count]; atoms that are unknown have
+/// Returns the value where open dimensions are `dims` [dim count]; unknown atoms have
 /// their example.
 int64_t eg_size_at(int64_t size, const int64_t *dims);
-/// True when open dimensions determine the value: no atom of it is unknown.
+/// True when open dimensions determine the value: it has no unknown atom.
 bool eg_size_is_determined(int64_t size);
-/// True when every unknown atom of it is in one of the others, too.
+/// True when every unknown atom of `size` also occurs in one of `others`.
 bool eg_size_is_told_by(int64_t size, const int64_t *others, uint32_t count);
 /// Appends the expression: "2*seq + 1".
 egraph_status eg_size_print(eg_text *text, int64_t size);
@@ -139,14 +144,14 @@ typedef struct eg_size_atom {
 
 enum { EG_SIZE_DEGREE = 8 };
 
-/// coefficient * product of atoms; none: a constant.
+/// coefficient * product of atoms; without atoms, a constant.
 typedef struct eg_size_term {
   int64_t coefficient;
   uint32_t count;
   eg_size_atom atoms[EG_SIZE_DEGREE];
 } eg_size_term;
 
-/// An open size is the sum of its terms.
+/// Return the number of terms, and one term. An open size is the sum of its terms.
 uint32_t eg_size_term_count(int64_t size);
 void eg_size_term_at(int64_t size, uint32_t index, eg_size_term *out);
 

@@ -1,4 +1,4 @@
-// The owner of expressions, for size*.c.
+// The struct behind eg_open_sizes, and its functions, for size*.c.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPS_SIZE_INTERNAL_H
 #define EG_OPS_SIZE_INTERNAL_H
@@ -21,16 +21,17 @@ typedef struct eg_size_row {
 EG_VEC_DEFINE(eg_size_rows, eg_size_row);
 EG_VEC_DEFINE(eg_size_atoms, eg_size_atom);
 
-/// Values at a few sizes of the dimensions: an order that fails at one of them is refuted
-/// without a proof. INT64_MAX: too large.
+/// Values of an atom at a few choices of the dimensions: an order that fails at one of
+/// these points is refuted without a proof. INT64_MAX: too large.
 enum { EG_SIZE_POINTS = 7 };
 typedef struct eg_size_points {
   int64_t at[EG_SIZE_POINTS];
 } eg_size_points;
 EG_VEC_DEFINE(eg_size_points_list, eg_size_points);
 EG_VEC_DEFINE(eg_open_dims, eg_open_dim);
-/// A property of a size wherever the model runs: it is 0; it is not negative; it is the
-/// size at which two dimensions meet that are equal except that one may be 1.
+/// A property of a size that holds whenever the model runs: the size is 0; it is not
+/// negative; or it is the size at which two dimensions meet that are equal or one of
+/// which is 1.
 typedef enum eg_size_fact_kind {
   EG_SIZE_IS_ZERO,
   EG_SIZE_IS_NONNEGATIVE,
@@ -51,7 +52,7 @@ EG_VEC_DEFINE(eg_size_answers, eg_size_answer);
 
 struct eg_open_sizes {
   egraph_allocator alloc;
-  pthread_mutex_t lock; // of all below: searches on several threads compute sizes
+  pthread_mutex_t lock; // guards all below: several threads compute sizes
   uint32_t owners, slot;
   bool is_closed, has_failed, is_unreadable; // at the example
   eg_arena arena;
@@ -61,7 +62,7 @@ struct eg_open_sizes {
   eg_size_rows rows;
   eg_flatmap map;              // hash of an expression -> its row
   eg_size_facts facts, wishes; // of the example alone
-  eg_size_answers answers;     // to earlier questions, once no fact is added
+  eg_size_answers answers;     // to earlier questions, kept once no more facts are added
   eg_flatmap answered;
 };
 
@@ -72,32 +73,33 @@ static inline int64_t eg_size_floor(int64_t a, int64_t b) {
 
 // Callers hold the lock.
 
-/// The owner of the open one of two sizes; NULL when both are numbers.
+/// Returns the owner of the size that is open; NULL when both are numbers.
 eg_open_sizes *eg_open_sizes_of(int64_t a, int64_t b);
 void eg_size_load(const eg_open_sizes *sizes, int64_t size, eg_size_poly *out);
-/// False for lack of memory, and for numbers beyond all sizes.
+/// Stores an expression and returns its handle, or its number. False for lack of memory,
+/// and for numbers beyond all sizes.
 bool eg_size_store(eg_open_sizes *sizes, const eg_size_poly *p, int64_t *out);
-/// Finds the number of an atom, equal for equal kind and operands. `adds`: appends an
-/// atom that is new.
+/// Finds the number of an atom; atoms with equal kind and operands have one number.
+/// `adds`: appends a new atom.
 bool eg_size_find_atom(eg_open_sizes *sizes, const eg_size_atom *atom, bool adds,
                        uint16_t *out);
 
-/// The value at a point.
+/// Returns the value of an expression at a point.
 int64_t eg_size_poly_at_point(const eg_open_sizes *sizes, const eg_size_poly *p,
                               uint32_t point);
 eg_size_points eg_size_atom_points(const eg_open_sizes *sizes, const eg_size_atom *atom);
 
-/// False for lack of memory.
+/// Appends a fact that is new. False for lack of memory.
 bool eg_size_note_fact(eg_open_sizes *sizes, eg_size_fact_kind kind, int64_t size);
-/// While the model is read, notes the fact; later, true when it was noted.
+/// While the model is read, notes the fact; later, returns whether it was noted.
 bool eg_size_admits(eg_open_sizes *sizes, eg_size_fact_kind kind, int64_t size);
 
 /// True when an expression is >= 0 at all sizes; independent of facts, so that arithmetic
 /// gives the same results before and after facts are noted.
 bool eg_size_poly_is_nonnegative(const eg_open_sizes *sizes, const eg_size_poly *p);
-/// True when it is 0 at all sizes that the model admits.
+/// True when an expression is 0 at all sizes that the model admits.
 bool eg_size_poly_is_zero(const eg_open_sizes *sizes, const eg_size_poly *p);
-/// floor(p / b) for a number b >= 1, max(p, 0); `out` is no operand.
+/// Compute floor(p / b) for a number b >= 1, and max(p, 0); `out` must not be `p`.
 bool eg_size_poly_floor_div(eg_open_sizes *sizes, const eg_size_poly *p, int64_t b,
                             eg_size_poly *out);
 bool eg_size_poly_positive(eg_open_sizes *sizes, const eg_size_poly *p,

@@ -1,5 +1,5 @@
-// Polynomials with whole coefficients over numbered atoms, in working memory: sums of
-// terms, the largest first (by degree, then by the atoms), no two alike.
+// Polynomials with whole coefficients over numbered atoms, in structs of fixed size: sums
+// of terms with different atoms, the largest first (by degree, then by the atoms).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPS_SIZE_POLY_H
 #define EG_OPS_SIZE_POLY_H
@@ -24,28 +24,28 @@ typedef struct eg_size_poly {
 } eg_size_poly;
 
 uint32_t eg_size_monomial_degree(const eg_size_monomial *m);
-/// Below 0: `a` comes first.
+/// Compares two terms; below 0: `a` comes first.
 int eg_size_monomial_compare(const eg_size_monomial *a, const eg_size_monomial *b);
 
 void eg_size_poly_constant(int64_t number, eg_size_poly *out);
 void eg_size_poly_atom(uint16_t atom, eg_size_poly *out);
 bool eg_size_poly_is_constant(const eg_size_poly *p, int64_t *out);
-// Each is false where coefficients overflow, or terms or degrees are too many. `out` may
-// be an operand.
-/// a + factor * b
+// Each returns false where coefficients overflow, or there are too many terms or degrees.
+// `out` may be an operand.
+/// Computes a + factor * b.
 bool eg_size_poly_add(const eg_size_poly *a, const eg_size_poly *b, int64_t factor,
                       eg_size_poly *out);
 bool eg_size_poly_mul(const eg_size_poly *a, const eg_size_poly *b, eg_size_poly *out);
-/// The quotient where `b` divides `a` without rest.
+/// Computes the quotient; false where `b` does not divide `a` without remainder.
 bool eg_size_poly_divide(const eg_size_poly *a, const eg_size_poly *b, eg_size_poly *out);
-/// Reduces `a` by `b`, which is zero: replaces every multiple of the first term of `b` by
-/// the negated rest of `b`. The first coefficient of `b` must divide; else the term
-/// stays.
+/// Reduces `a` by `b`, which is known to be zero: replaces every multiple of the first
+/// term of `b` by the negated rest of `b`. A term that the first coefficient of `b` does
+/// not divide stays.
 bool eg_size_poly_reduce(const eg_size_poly *a, const eg_size_poly *b, eg_size_poly *out);
-/// The largest number that divides all coefficients, or all coefficients of terms with
-/// atoms.
+/// Returns the largest number that divides all coefficients; without `with_constant`, all
+/// coefficients of terms with atoms.
 int64_t eg_size_poly_content(const eg_size_poly *p, bool with_constant);
-/// p = with * atom + without; false where the atom has a power above 1.
+/// Splits p = with * atom + without; false where the atom has a power above 1.
 bool eg_size_poly_split(const eg_size_poly *p, uint16_t atom, eg_size_poly *with,
                         eg_size_poly *without);
 

@@ -40,9 +40,9 @@ typedef struct eg_type {
   eg_layout layout;
 } eg_type;
 
-/// Row-major type. rank <= EGRAPH_MAX_RANK (asserted).
+/// Returns a row-major type. rank <= EGRAPH_MAX_RANK (asserted).
 eg_type eg_type_of(egraph_dtype dtype, uint32_t rank, const int64_t *dims);
-/// The row-major type with the element type and shape of another one.
+/// Returns the row-major type with the element type and shape of `type`.
 static inline eg_type eg_type_like(const eg_type *type) {
   return eg_type_of(type->dtype, type->rank, type->dims);
 }
@@ -53,23 +53,23 @@ egraph_status eg_type_check(const eg_type *type);
 bool eg_type_agrees(const eg_type *a, const eg_type *b); // dims only: eg_size_agree
 /// True when a dimension is open (ops/size.h).
 bool eg_type_is_open(const eg_type *type);
-/// The type where open dimensions are `dims` (eg_size_at); NULL: their example.
+/// Returns the type where open dimensions are `dims` (eg_size_at); NULL: their example.
 eg_type eg_type_at(const eg_type *type, const int64_t *dims);
-/// Elements (a size) and bytes of a checked type; blocked formats count their padding in
-/// bytes. Bytes of an open type are SIZE_MAX.
+/// Return the number of elements (a size) and of bytes of a checked type; the bytes of a
+/// blocked format include its padding. The bytes of an open type are SIZE_MAX.
 int64_t eg_type_elements(const eg_type *type);
 size_t eg_type_bytes(const eg_type *type);
-/// Strides in elements, as the tensor is stored; out: [rank]. The type is checked, and
-/// its format has no blocks (asserted).
+/// Computes strides in elements, as the tensor is stored; out: [rank]. The type is
+/// checked, and its format has no blocks (asserted).
 void eg_type_strides(const eg_type *type, int64_t *out);
-/// The number of an axis that may count from the end.
+/// Returns the number of an axis, which may count from the end.
 static inline uint32_t eg_axis_of(const eg_type *type, int64_t axis) {
   return (uint32_t)(axis < 0 ? axis + (int64_t)type->rank : axis);
 }
 uint64_t eg_type_hash(const eg_type *type);
-/// "float32[1,64,56,56]", with "@nhwc" appended for a format other than plain.
+/// Prints "float32[1,64,56,56]", with "@nhwc" appended for a format other than plain.
 egraph_status eg_type_print(eg_text *text, const eg_type *type);
-/// Reads that form back; `where` is for messages ("file:line:col").
+/// Parses text that eg_type_print wrote; `where` is for messages ("file:line:col").
 egraph_status eg_type_parse(const char *where, const char *text, eg_type *out);
 
 const char *eg_dtype_name(egraph_dtype dtype);
@@ -78,14 +78,14 @@ size_t eg_dtype_bytes(egraph_dtype dtype);
 int eg_dtype_onnx(egraph_dtype dtype);
 bool eg_dtype_from_onnx(int onnx, egraph_dtype *out);
 bool eg_dtype_is_float(egraph_dtype dtype);
-/// The largest number, and the smallest normal number, of a floating-point type.
+/// Return the largest number, and the smallest normal number, of a floating-point type.
 double eg_dtype_largest(egraph_dtype dtype);
 double eg_dtype_normal(egraph_dtype dtype);
-/// The unit in the last place that a number has in a type; 0 for integers and bool.
+/// Returns the unit in the last place of a number in a type; 0 for integers and bool.
 double eg_dtype_unit(egraph_dtype dtype, double value);
-/// True when a tensor can hold a finite number: a whole one within the range of integers;
-/// in floating point one that rounds neither to infinity nor to a number below the normal
-/// ones (0 is held).
+/// True when a tensor can hold a finite number. Integers hold whole numbers in their
+/// range; floating-point types hold 0, and numbers that round neither to infinity nor to
+/// a subnormal number.
 bool eg_dtype_holds(egraph_dtype dtype, double value);
 /// True for an integer without a sign; false for bool.
 bool eg_dtype_is_unsigned(egraph_dtype dtype);
@@ -101,12 +101,11 @@ typedef struct eg_tensor {
   void *data;
 } eg_tensor;
 
-/// Element access through the widest type of its kind; float16/bfloat16 convert (round
-/// to nearest even).
+/// Read and write an element as double or int64. Writing rounds to float16 and bfloat16,
+/// to nearest even.
 double eg_tensor_get_double(const eg_tensor *tensor, int64_t index);
 void eg_tensor_set_double(const eg_tensor *tensor, int64_t index, double value);
-/// Sets an element; in types without infinities the lowest and highest number replace
-/// them.
+/// Sets an element; types without infinities get their lowest or highest number instead.
 void eg_tensor_set_fill(const eg_tensor *tensor, int64_t index, double value);
 int64_t eg_tensor_get_int(const eg_tensor *tensor, int64_t index);
 void eg_tensor_set_int(const eg_tensor *tensor, int64_t index, int64_t value);

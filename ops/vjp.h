@@ -1,13 +1,13 @@
-// Gradients in reverse mode ("vector-Jacobian products"): from the cotangents of a node's
-// results to the cotangents of its operands. They are nodes of the same table, so that
-// everything known about operators holds for a backward pass, too.
+// Gradients in reverse mode ("vector-Jacobian products"): emits the cotangents of a
+// node's operands from the cotangents of its results. They are nodes of the same operator
+// table, so that rules, costs and kernels also apply to a backward pass.
 //
 // Operators without a gradient: `merge-gconv`, `opaque`, and those that only occur in
 // backward passes and updates. Results that are not floating point have no cotangents, so
-// comparisons and indices need no rule. Where a function has a kink, one of its slopes is
-// taken: 0 for relu, clip and abs, the first operand for max and min of equals; maxima
-// over a dimension share among equals, max-pool takes the first one. `reduce-prod` gives
-// NaN for elements of 0.
+// comparisons and indices need no rule. At a kink, one slope is taken: 0 for relu, clip
+// and abs; max and min of equal operands take the first operand; maxima over a dimension
+// share the cotangent among equal elements, max-pool takes the first one. `reduce-prod`
+// gives NaN for elements of 0.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPS_VJP_H
 #define EG_OPS_VJP_H
@@ -25,9 +25,8 @@ typedef struct eg_vjp {
   eg_ref *out;              // [input_count] cotangents; EG_REF_NONE: zero
 } eg_vjp;
 
-/// Emits the cotangents of the wanted inputs, nothing for the others. They have the types
-/// of the inputs. Fails with EGRAPH_E_UNSUPPORTED "merge-gconv: is not differentiable;
-/// ...".
+/// Emits the cotangents of the wanted inputs only. Each has the type of its input. Fails
+/// with EGRAPH_E_UNSUPPORTED "merge-gconv: is not differentiable; ...".
 egraph_status eg_op_vjp(const eg_vjp *call);
 
 #endif

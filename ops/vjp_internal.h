@@ -1,7 +1,7 @@
-// The gradient rules of the operator families: eg_vjp_<family>. A rule writes into
-// v->out the cotangents of wanted inputs; the dispatch has set them to EG_REF_NONE (zero)
-// and passes only nodes with at least one cotangent and one wanted float input. Failures
-// are kept in the builder.
+// The gradient rules of the operator families: eg_vjp_<family>. A rule writes the
+// cotangents of wanted inputs into v->out, which the dispatch has set to EG_REF_NONE
+// (zero). The dispatch passes only nodes with at least one cotangent and one wanted float
+// input. The builder keeps failures.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPS_VJP_INTERNAL_H
 #define EG_OPS_VJP_INTERNAL_H
@@ -9,7 +9,8 @@
 #include "ops/typing.h"
 #include "ops/vjp.h"
 
-/// Fails: the operator, or this use of it (`why`, or NULL), has no gradient.
+/// Fails because the operator has no gradient (`why` is NULL), or none in this
+/// use (`why`).
 static inline void eg_vjp_refuse(const eg_vjp *v, const char *why) {
   const char *remedy =
       "; express it by other operators, or keep trained weights out of what it reads";
@@ -17,7 +18,7 @@ static inline void eg_vjp_refuse(const eg_vjp *v, const char *why) {
                               eg_op_info_of((eg_op)v->attrs->op)->name,
                               why != NULL ? " " : "", why != NULL ? why : remedy));
 }
-/// The rule of operators without one.
+/// Refuses: the rule of operators without a gradient.
 void eg_vjp_none(const eg_vjp *v);
 
 // Families without a gradient.
@@ -54,25 +55,27 @@ void eg_vjp_none(const eg_vjp *v);
   void eg_vjp_##FAMILY(const eg_vjp *v);
 #include "ops/op_table.def"
 
-/// Type of an input.
+/// Returns the type of an input.
 static inline const eg_type *eg_vjp_type(const eg_vjp *v, uint32_t input) {
   return eg_build_type(v->b, v->inputs[input]);
 }
 static inline bool eg_vjp_wants(const eg_vjp *v, uint32_t input) {
   return input < v->input_count && v->wanted[input];
 }
-/// The slot that the operators of a family share: EG_VJP_SHARED(v, REDUCE_SUM, AXES).
+/// Points to a slot that the operators of a family share: EG_VJP_SHARED(v,
+/// REDUCE_SUM, AXES).
 #define EG_VJP_SHARED(v, ID, SLOT)                                                       \
   (&(v)->attrs->slots[(int)EG_A_##ID##_##SLOT - (int)EG_A_BASE_##ID])
 
-/// The cotangent of x, where y is the maximum (minimum) of x over the dimensions in
-/// `dims`, kept as ones: equal elements share d.
+/// Emits the cotangent of x, where y is the maximum (minimum) of x over the dimensions in
+/// `dims`, which y keeps with size 1: elements equal to y share d.
 eg_ref eg_vjp_share(eg_builder *b, eg_ref x, eg_ref y, eg_ref d, uint32_t dims);
-/// Cotangent of x for y = op(x), a unary operator: pointwise, of x's shape.
+/// Emits the cotangent of x for y = op(x), a unary pointwise operator.
 eg_ref eg_vjp_unary_rule(eg_builder *b, const eg_attrs *attrs, eg_ref x, eg_ref y,
                          eg_ref d);
-/// For the operators with a fused activation (matmul, conv): the cotangent of the
-/// activation's operand, which is recomputed where y alone does not determine the slope.
+/// Emits, for an operator with a fused activation (matmul, conv), the cotangent of
+/// the activation's operand. The operand is recomputed if y alone does not determine
+/// the slope.
 eg_ref eg_vjp_before_activation(const eg_vjp *v, eg_attr_slot act, eg_attr_slot alpha,
                                 eg_attr_slot beta);
 
