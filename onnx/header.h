@@ -1,5 +1,5 @@
-// The header of a graph that was read from an ONNX file: what the model says beside its
-// nodes, as a model without them.
+// The header of a graph that was read from an ONNX file: an ONNX model without nodes,
+// with the names, documentation and metadata of the file.
 //
 // model        producer, domain, version, documentation, metadata (but for ours), device
 //              configurations
@@ -12,18 +12,18 @@
 #include "pcg/graph/graph.h"
 #include "third_party/onnx/onnx-ml.pb-c.h"
 
-/// Producer and graph name of what no file was read for.
+/// Producer and graph name of models that were not read from a file.
 #define EG_ONNX_OWN_NAME "egraph"
-/// Keys of metadata that belong to us begin so; they are written anew.
+/// Prefix of our own metadata keys; these entries are not kept, but written anew.
 #define EG_ONNX_OWN_PREFIX "egraph."
 
-/// Sets the header of the graph, which has the model's outputs, from the model; none
-/// where the model says nothing. `arena` is for what is made on the way.
+/// Sets the header of the graph, which has the model's outputs already; no header if the
+/// model has nothing to keep. `arena` is for scratch.
 egraph_status eg_onnx_header_read(eg_arena *arena, const Onnx__ModelProto *model,
                                   eg_graph *graph);
-/// Puts what a header says into a model: `header` must live as long. What the model has
-/// already (metadata, inputs, outputs, value_info, initializer) stays; lists that grow
-/// are in `arena`.
+/// Copies the entries of a header into a model, which then points into `header`. The
+/// model keeps its own metadata, inputs, outputs, value_info and initializers; lists that
+/// grow are in `arena`.
 egraph_status eg_onnx_header_write(eg_arena *arena, const Onnx__ModelProto *header,
                                    Onnx__ModelProto *inout);
 

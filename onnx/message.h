@@ -1,8 +1,8 @@
-// ONNX messages in memory: unpacked and packed through our allocator, safe against
-// nesting.
+// ONNX messages in memory: unpacks and packs them through our allocator, and refuses
+// deep nesting.
 //
-// protobuf-c unpacks by recursion, so that a hostile file could overflow the stack;
-// nesting is measured beforehand, without recursion.
+// protobuf-c unpacks by recursion, so that a hostile file could overflow the stack; we
+// first measure the nesting, without recursion.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_ONNX_MESSAGE_H
 #define EG_ONNX_MESSAGE_H
@@ -14,7 +14,7 @@ enum { EG_ONNX_MAX_DEPTH = 64 };
 /// The domain of our fused operators.
 #define EG_ONNX_DOMAIN "egraph"
 
-/// A protobuf-c allocator over ours. Must not move while messages made with it live.
+/// A protobuf-c allocator over ours. Must not move while messages that it allocated live.
 typedef struct eg_onnx_heap {
   ProtobufCAllocator base;
   egraph_allocator alloc;
@@ -39,25 +39,25 @@ void eg_onnx_bytes_free(eg_onnx_heap *heap, ProtobufCBinaryData *bytes);
 /// are left as they are.
 egraph_status eg_onnx_fill_strings(eg_onnx_heap *heap, Onnx__ModelProto *model);
 
-/// A string as protobuf-c wants it, which packing only reads.
+/// Casts a string to the type of protobuf-c fields; packing only reads it.
 static inline char *eg_onnx_borrowed(const char *text) { return (char *)(uintptr_t)text; }
 
-/// The attribute of this name, or NULL.
+/// Returns the attribute of this name, or NULL.
 const Onnx__AttributeProto *
 eg_onnx_find_attribute(Onnx__AttributeProto *const *attributes, size_t count,
                        const char *name);
-/// The name of a node, or of its first result; NULL: "".
+/// Returns the name of a node, or else of its first result; "" where a name is NULL.
 const char *eg_onnx_name_of(const Onnx__NodeProto *node);
 
-/// The tensor type of a declared value; NULL: there is none, or no value.
+/// Returns the tensor type of a declared value; NULL if it has none, or `info` is NULL.
 const Onnx__TypeProto__Tensor *eg_onnx_declared_tensor(const Onnx__ValueInfoProto *info);
 
-/// An optional string of a message; "" when it is absent.
+/// Returns an optional string of a message; "" when it is absent.
 static inline const char *eg_onnx_text(const char *text) {
   return text != NULL ? text : "";
 }
 
-/// A model in a heap of its own; zeros before it is unpacked.
+/// A model in its own heap; all zeros before it is unpacked.
 typedef struct eg_onnx_unpacked {
   eg_onnx_heap heap;
   Onnx__ModelProto *model;
@@ -68,7 +68,7 @@ egraph_status eg_onnx_model_unpack(egraph_allocator alloc, const char *file,
                                    eg_onnx_unpacked *out);
 void eg_onnx_unpacked_deinit(eg_onnx_unpacked *unpacked);
 
-/// The bytes of a message; zeros before it is packed.
+/// The bytes of a message; all zeros before it is packed.
 typedef struct eg_onnx_packed {
   egraph_allocator alloc;
   unsigned char *data;
@@ -77,7 +77,7 @@ typedef struct eg_onnx_packed {
 egraph_status eg_onnx_message_pack(egraph_allocator alloc,
                                    const ProtobufCMessage *message, eg_onnx_packed *out);
 void eg_onnx_packed_deinit(eg_onnx_packed *packed);
-/// True when two messages have the same bytes.
+/// Compares two messages; *out: they have the same bytes.
 egraph_status eg_onnx_is_same_message(egraph_allocator alloc, const ProtobufCMessage *a,
                                       const ProtobufCMessage *b, bool *out);
 
@@ -92,29 +92,30 @@ egraph_status eg_onnx_copy(eg_arena *arena, const void *message, void *out_point
 /// Copies the messages of a list of pointers, and the list.
 egraph_status eg_onnx_copy_list(eg_arena *arena, const void *list, size_t count,
                                 void *out_list);
-/// A tensor type of this shape, `element` being of TensorProto.
+/// Makes a tensor type of this shape; `element` is a TensorProto.DataType.
 egraph_status eg_onnx_type_message(eg_arena *arena, int element, uint32_t rank,
                                    const int64_t *dims, Onnx__TypeProto **out);
-/// A tensor with these bytes (borrowed; NULL: without data).
+/// Makes a tensor with these bytes (borrowed; NULL: without data).
 egraph_status eg_onnx_tensor_message(eg_arena *arena, const eg_type *type,
                                      const void *data, Onnx__TensorProto **out);
-/// Metadata "<prefix><name>" = value (borrowed).
+/// Makes the metadata entry "<prefix><name>" = value (borrowed).
 egraph_status eg_onnx_entry_message(eg_arena *arena, const char *prefix, const char *name,
                                     const char *value,
                                     Onnx__StringStringEntryProto **out);
 
 // ---- graphs within nodes ------------------------------------------------------------
 
-/// A walk over the graphs of a node's attributes; begins as zeros.
+/// An iterator over the graphs in a node's attributes; begins as all zeros.
 typedef struct eg_onnx_graphs {
   const Onnx__GraphProto *graph;
   size_t attribute, next;
 } eg_onnx_graphs;
-/// Steps to the next graph; false: there is none.
+/// Moves to the next graph; false at the end.
 bool eg_onnx_next_graph(const Onnx__NodeProto *node, eg_onnx_graphs *inout);
 
-/// Moves the raw data of the tensors into "<model_path>.data" and points the tensors
-/// there; small ones stay. The file is replaced as a whole. Fails with EGRAPH_E_IO.
+/// Moves the raw data of the tensors into "<model_path>.data" and points the
+/// tensors there; small tensors keep their data. The file is replaced as a whole.
+/// Fails with EGRAPH_E_IO.
 egraph_status eg_onnx_data_file_write(eg_arena *arena, const char *model_path,
                                       Onnx__TensorProto **tensors, size_t count);
 

@@ -1,5 +1,5 @@
-// Instances of bodies: the nodes of a function, a branch or a loop, copied into the graph
-// that they run in, under names that nothing else has.
+// Instances of bodies: copies the nodes of a function, a branch or a loop into the graph
+// in which they run, under unique names.
 //
 // The files are hostile: bodies may call each other so that their copies grow
 // exponentially. All copies of an import together have a limit of memory.
@@ -12,10 +12,10 @@
 
 typedef struct eg_onnx_instance {
   eg_onnx_reader *reader;
-  const eg_onnx_scope *scope; // of its nodes
-  const char *stem;           // of its names
-  // A function has attributes by reference, and names of its own only. Both NULL: a graph
-  // within a node, which sees the names around it.
+  const eg_onnx_scope *scope; // scope of its nodes
+  const char *stem;           // beginning of its new names
+  // For a function, which may refer to attributes of its call and sees only its own
+  // names. Both NULL: a graph within a node, which sees the names around it.
   const Onnx__NodeProto *call;
   const Onnx__FunctionProto *function;
   eg_onnx_scopes index; // name in the body -> place in `names`
@@ -29,15 +29,15 @@ void eg_onnx_instance_deinit(eg_onnx_instance *instance);
 egraph_status eg_onnx_instance_bind(eg_onnx_instance *instance, const char *formal,
                                     const char *name);
 bool eg_onnx_instance_is_bound(const eg_onnx_instance *instance, const char *formal);
-/// The name for a name of the body (NULL is ""): what it is bound to; else a new one in a
-/// function, and itself in a graph.
+/// Finds the name for a name of the body (NULL is ""): the name that it is bound to;
+/// otherwise a new one in a function, and the same one in a graph.
 egraph_status eg_onnx_instance_name(eg_onnx_instance *instance, const char *formal,
                                     const char **out);
-/// Binds a name of the body to a new one.
+/// Binds a name of the body to a new name.
 egraph_status eg_onnx_instance_make(eg_onnx_instance *instance, const char *formal,
                                     const char **out);
-/// A copy of a tensor under this name; data is shared, and strings that readers rely on
-/// are there.
+/// Copies a tensor under this name; the copy shares the data, and strings that readers
+/// rely on are never NULL.
 egraph_status eg_onnx_instance_tensor(eg_onnx_instance *instance,
                                       const Onnx__TensorProto *old, const char *name,
                                       Onnx__TensorProto **out);
@@ -48,10 +48,10 @@ egraph_status eg_onnx_instance_add(eg_onnx_instance *instance,
 /// Adds the types that a body declares for its tensors.
 egraph_status eg_onnx_instance_declare(eg_onnx_instance *instance,
                                        Onnx__ValueInfoProto *const *infos, size_t count);
-/// Says before an import that the tensor of this name is to become `to`: it is used, and
-/// what the file declares for `to` holds for it.
+/// Announces, before an import, that the tensor of this name becomes `to`: marks the
+/// tensor as used, and gives it the type that the file declares for `to`.
 egraph_status eg_onnx_expect(eg_onnx_reader *reader, const char *name, eg_onnx_ref to);
-/// Makes `to` the same tensor as the one of this name, which must exist.
+/// Makes `to` the same tensor as the tensor of this name, which must exist.
 egraph_status eg_onnx_alias(eg_onnx_reader *reader, const char *name, eg_onnx_ref to);
 
 #endif

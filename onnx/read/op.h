@@ -1,5 +1,5 @@
 // The importers of single ONNX operators, one per function named in read/ops.def, and
-// what they share.
+// their shared functions.
 //
 // An importer reads attributes and operands and emits nodes; the node that defines a
 // result of the ONNX node comes last, so that an importer that gives up
@@ -15,9 +15,9 @@ typedef egraph_status (*eg_onnx_importer)(const eg_onnx_call *call);
 #define EG_ONNX(NAME, FUNCTION, OP, ATTRS)                                               \
   egraph_status eg_onnx_import_##FUNCTION(const eg_onnx_call *call);
 #include "onnx/read/ops.def"
-/// A node of formulas.def, by its formula.
+/// Imports a node of formulas.def, by its formula.
 egraph_status eg_onnx_import_formula(const eg_onnx_call *call);
-/// The generic importer: the same operator, attributes by the same names.
+/// Imports a node as the operator of the same name, with attributes of the same names.
 egraph_status eg_onnx_import_same(const eg_onnx_call *call);
 
 /// Fills a list from the attributes of the same names.
@@ -25,16 +25,16 @@ egraph_status eg_onnx_read_slots(const eg_onnx_call *call, eg_attr_list *list);
 static inline int64_t eg_onnx_clamp(int64_t value, int64_t low, int64_t high) {
   return value < low ? low : value > high ? high : value;
 }
-/// Declines a node of integers, which our operator does not take and ONNX's does.
+/// Declines a node on integers: ONNX's operator takes integers, ours does not.
 egraph_status eg_onnx_want_floats(const eg_onnx_call *call);
 
-/// The node becomes opaque: `return eg_onnx_decline("...")`.
+/// Declines the node, which becomes opaque: `return eg_onnx_decline("...")`.
 egraph_status eg_onnx_decline(const char *why);
 
 /// A value for a slot of the operator under construction: EG_INT(TRILU_K, k).
 typedef struct eg_onnx_slot {
   eg_attr_slot slot;
-  eg_attr value; // of a symbol: its text
+  eg_attr value; // a symbol as text
 } eg_onnx_slot;
 #define EG_SLOT_(SLOT, KIND, ...)                                                        \
   ((eg_onnx_slot){EG_A_##SLOT, {.kind = EG_ATTR_##KIND, __VA_ARGS__}})
@@ -44,8 +44,8 @@ typedef struct eg_onnx_slot {
 #define EG_TEXT(SLOT, value) EG_SLOT_(SLOT, STRING, .text = (value))
 #define EG_SYMBOL(SLOT, value) EG_SLOT_(SLOT, SYMBOL, .text = (value))
 #define EG_INTS(SLOT, data, len) EG_SLOT_(SLOT, INTS, .ints = {(data), (len)})
-/// The attributes of an operator: EG_LIST(TRILU, EG_INT(TRILU_K, k)); others are the
-/// defaults.
+/// Lists the attributes of an operator: EG_LIST(TRILU, EG_INT(TRILU_K, k)). Slots that
+/// are not given have their defaults.
 eg_attr_list eg_onnx_list(eg_op op, const eg_onnx_slot *slots, size_t count);
 #define EG_LIST(OP, ...) EG_LIST_OF(EG_OP_##OP, __VA_ARGS__)
 #define EG_PLAIN(OP) eg_onnx_list(EG_OP_##OP, NULL, 0)
@@ -53,57 +53,60 @@ eg_attr_list eg_onnx_list(eg_op op, const eg_onnx_slot *slots, size_t count);
   eg_onnx_list((op), (const eg_onnx_slot[]){__VA_ARGS__},                                \
                sizeof((const eg_onnx_slot[]){__VA_ARGS__}) / sizeof(eg_onnx_slot))
 
-/// Emits with the node's operands (absent ones at the end left out) and its results.
+/// Emits an operator on all operands of the node, without absent ones at the end, with
+/// the node's results.
 egraph_status eg_onnx_emit_node(const eg_onnx_call *call, eg_attr_list list);
-/// The same with its first `count` operands, and with these operands.
+/// Emit an operator on the first `count` operands of the node, and on the operands given.
 egraph_status eg_onnx_emit_first(const eg_onnx_call *call, uint32_t count,
                                  eg_attr_list list);
 egraph_status eg_onnx_emit_on(const eg_onnx_call *call, const eg_onnx_ref *operands,
                               uint32_t count, eg_attr_list list);
-/// True when something uses the result.
+/// True when a node or a model output uses the result.
 bool eg_onnx_is_used(const eg_onnx_call *call, uint32_t output);
-/// Integers that older opsets have as attribute `name` and newer ones as operand `index`.
+/// Reads integers that are attribute `name` in older opsets and operand `index` in
+/// newer ones.
 egraph_status eg_onnx_ints(const eg_onnx_call *call, const char *name, uint32_t index,
                            bool *out_present, eg_ints *out);
-/// The same, of which some may be open sizes.
+/// Reads integers in the same way; some may be open sizes.
 egraph_status eg_onnx_sizes(const eg_onnx_call *call, const char *name, uint32_t index,
                             bool *out_present, eg_ints *out);
-/// Sorted, distinct axes in [0, rank) from ones that may be negative; arena memory.
+/// Makes sorted, distinct axes in [0, rank) from axes that may be negative; arena memory.
 egraph_status eg_onnx_sorted_axes(const eg_onnx_call *call, eg_ints axes, uint32_t rank,
                                   eg_ints *out);
-/// An operand whose bytes are known; declines the node for the reason `why` otherwise.
+/// Returns an operand whose bytes are known; otherwise declines the node with `why`.
 egraph_status eg_onnx_known_operand(const eg_onnx_call *call, uint32_t index,
                                     const char *why, eg_tensor *out);
-/// The only element of a constant operand. Fails with EGRAPH_E_PARSE ("k is no scalar")
-/// where it has another number of elements, or is absent and not optional. An absent
-/// optional one leaves *inout as it is.
+/// Reads the only element of a constant operand. Fails with EGRAPH_E_PARSE ("k is no
+/// scalar") if the operand has another number of elements, or is absent and not optional.
+/// If it is absent and optional, *inout stays.
 egraph_status eg_onnx_const_int(const eg_onnx_call *call, uint32_t index,
                                 const char *what, bool is_optional, int64_t *inout);
 egraph_status eg_onnx_const_double(const eg_onnx_call *call, uint32_t index,
                                    const char *what, bool is_optional, double *inout);
-/// An axis in [0, rank) from attribute "axis".
+/// Reads attribute "axis" as an axis in [0, rank).
 egraph_status eg_onnx_attr_axis(const eg_onnx_call *call, int64_t fallback, uint32_t rank,
                                 int64_t *out);
-/// Attribute "axis", which before set 13 meant all dimensions from it on: *out_old.
-/// Declines, as "<what> over no dimension", an old one behind all dimensions.
+/// Reads attribute "axis". *out_old: the set is before 13, where it means all
+/// dimensions from the axis on; then declines an axis after the last dimension, as
+/// "<what> over no dimension".
 egraph_status eg_onnx_matrix_axis(const eg_onnx_call *call, const char *what,
                                   uint32_t rank, bool *out_old, int64_t *out);
-/// The element type of a number of ONNX; false: we do not have it.
+/// Finds the element type of a TensorProto.DataType; false: we do not have it.
 bool eg_onnx_find_dtype(int64_t number, egraph_dtype *out);
-/// A list of `count` integers in arena memory, all equal to `value`.
+/// Makes a list of `count` integers in arena memory, all equal to `value`.
 egraph_status eg_onnx_repeat(const eg_onnx_call *call, int64_t value, uint32_t count,
                              int64_t **out);
-/// Makes `inout` a constant of zeros, whose elements are to be set through `out`;
-/// EG_ONNX_NONE: a new nameless tensor. Declined where the type is open.
+/// Makes *inout (EG_ONNX_NONE: a new nameless tensor) a constant of zeros; the caller
+/// sets its elements through `out`. Declines the node if the type is open.
 egraph_status eg_onnx_array(const eg_onnx_call *call, const eg_type *type,
                             eg_onnx_ref *inout, eg_tensor *out);
-/// Makes a result a constant with a copy of these bytes, unless it is absent.
+/// Makes a result a constant with a copy of these bytes, unless the result is absent.
 egraph_status eg_onnx_define_result(const eg_onnx_call *call, uint32_t index,
                                     const eg_type *type, const void *data);
-/// A nameless scalar constant.
+/// Makes a nameless scalar constant.
 egraph_status eg_onnx_scalar(const eg_onnx_call *call, egraph_dtype dtype, double value,
                              eg_onnx_ref *out);
-/// A nameless constant: a list of int64.
+/// Makes a nameless constant, a list of int64.
 egraph_status eg_onnx_constant_list(const eg_onnx_call *call, const int64_t *data,
                                     uint32_t count, eg_onnx_ref *out);
 /// Emits an operator with default attributes and one result.
@@ -118,11 +121,11 @@ egraph_status eg_onnx_emit_fresh(const eg_onnx_call *call, eg_attr_list list,
 egraph_status eg_onnx_emit_reshape(const eg_onnx_call *call, eg_onnx_ref operand,
                                    const int64_t *dims, uint32_t rank,
                                    eg_onnx_ref result);
-/// Zeros of a type, as a fresh tensor.
+/// Emits zeros of a type, as a fresh tensor.
 egraph_status eg_onnx_emit_zeros(const eg_onnx_call *call, const eg_type *type,
                                  eg_onnx_ref *out);
-/// Emits on two operands and their zero points; the first zero point is 0 where only it
-/// is absent.
+/// Emits an operator on two operands and their zero points, as far as present. If only
+/// the first zero point is absent, it becomes 0.
 egraph_status eg_onnx_emit_integers(const eg_onnx_call *call, eg_attr_list list);
 
 #endif

@@ -1,5 +1,5 @@
-// Records of opaque nodes: an ONNX model around the one thing that is kept, so that the
-// exporter can put it back.
+// Records of opaque nodes: an ONNX model around the one node, input or initializer that
+// is kept, so that the exporter can write it back.
 //
 // node     graph.node[0] as it was read; graph.value_info: declared types of its results;
 //          graph.input: names of tensors that its sub-graphs use (they are operands
@@ -17,11 +17,10 @@
 #include "onnx/message.h"
 #include "pcg/graph/graph.h"
 
-/// The value of names within nodes in maps of names.
+/// The value that names of sub-graphs have in maps of names.
 enum { EG_ONNX_INNER_NAME = 1 };
 
-/// Adds the names that are made in the sub-graphs of a node to `out`, where it has not
-/// got them.
+/// Adds the names that sub-graphs of a node define to `out`, unless `out` has them.
 egraph_status eg_onnx_inner_names(egraph_allocator alloc, const Onnx__NodeProto *node,
                                   eg_strmap *out);
 

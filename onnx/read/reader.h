@@ -1,4 +1,4 @@
-// The state of an import, and what the importers of single operators use of it.
+// The state of an import, and its functions for importers of single operators.
 //
 //   ONNX tensor name -> eg_onnx_tensor: its type, its bytes when they are known, its
 //   graph value once it has one
@@ -22,8 +22,8 @@ typedef struct eg_onnx_ref {
 #define EG_ONNX_NONE ((eg_onnx_ref){UINT32_MAX})
 
 typedef struct eg_onnx_tensor {
-  const char *name; // "" for an intermediate of ours
-  bool used;        // as an output of the model, or an output depends on it
+  const char *name; // "" for an intermediate result of ours
+  bool used;        // an output of the model, or an output depends on it
   bool made;        // an input, an initializer, or the result of a node that was imported
   bool typed;
   eg_type type;
@@ -31,7 +31,7 @@ typedef struct eg_onnx_tensor {
   // Elements, as sizes (ops/size.h), of a small tensor of integers that a node computes
   // from open dimensions (read/sizes.c), or NULL
   const int64_t *sizes;
-  bool constant;  // becomes a weight when it is needed (data may be absent)
+  bool constant;  // becomes a weight when needed (data may be absent)
   eg_value value; // EG_VALUE_NONE until it is needed
   const Onnx__ValueInfoProto *declared;
   uint32_t producer; // index of the ONNX node, or UINT32_MAX
@@ -42,10 +42,11 @@ EG_VEC_DEFINE(eg_onnx_refs, eg_onnx_ref);
 
 EG_VEC_DEFINE(eg_onnx_dims, eg_onnx_dim);
 
-/// Bodies within bodies (functions, branches, loops): they are read by recursion.
+/// Limits the depth of bodies within bodies (functions, branches, loops), which are read
+/// by recursion.
 enum { EG_ONNX_MAX_BODIES = 100 };
 
-/// The bindings of the nodes of a body: the model, or one call of a function.
+/// The operator sets for the nodes of a body: the model, or one call of a function.
 typedef struct eg_onnx_scope {
   const struct eg_onnx_scope *outer;   // of the call; NULL: the model
   const Onnx__FunctionProto *function; // NULL: the model
@@ -75,7 +76,7 @@ typedef struct eg_onnx_reader {
   eg_onnx_places nodes;       // the model's, then nodes of bodies that were inlined
   eg_onnx_tensors tensors;
   eg_strmap names;
-  eg_strmap reserved;  // names within graphs of nodes
+  eg_strmap reserved;  // names within sub-graphs of nodes
   eg_strmap functions; // of the model, by domain, name and overload
   size_t copied_bytes; // of bodies that were inlined
   uint32_t depth;      // of bodies under import
@@ -86,13 +87,13 @@ typedef struct eg_onnx_reader {
   bool needs_pruning;
 } eg_onnx_reader;
 
-/// The bytes of a tensor of the model (eg_onnx_tensor_data). Fails with EGRAPH_E_IO where
-/// they are in a file that does not exist, unless the options draw weights.
+/// Reads the bytes of a tensor of the model (eg_onnx_tensor_data). Fails with EGRAPH_E_IO
+/// if their file does not exist, unless the options draw weights.
 egraph_status eg_onnx_data_of(const eg_onnx_reader *reader,
                               const Onnx__TensorProto *proto, const eg_type *type,
                               eg_buffer **out);
 
-/// The dense bytes of a sparse initializer of the model (the caller's).
+/// Computes the dense bytes of a sparse initializer of the model; the caller owns them.
 /// Fails with EGRAPH_E_PARSE where its indices do not fit. (read/sparse.c)
 egraph_status eg_onnx_sparse_data(const eg_onnx_reader *reader,
                                   const Onnx__SparseTensorProto *proto, eg_type *out_type,
@@ -112,38 +113,39 @@ typedef struct eg_onnx_call {
 // ---- tensors ------------------------------------------------------------------------
 
 eg_onnx_tensor *eg_onnx_tensor_at(eg_onnx_reader *reader, eg_onnx_ref ref);
-/// The known bytes of a tensor, to be read only.
+/// Returns the known bytes of a tensor, only for reading.
 eg_tensor eg_onnx_view(const eg_onnx_tensor *tensor);
-/// Operand or result number `index`, or EG_ONNX_NONE.
+/// Return operand or result number `index`, or EG_ONNX_NONE.
 eg_onnx_ref eg_onnx_input(const eg_onnx_call *call, uint32_t index);
 eg_onnx_ref eg_onnx_output(const eg_onnx_call *call, uint32_t index);
-/// Type of an operand that must be there (EGRAPH_E_PARSE). Fails with
-/// EGRAPH_E_UNSUPPORTED when its type is not known: the node then becomes opaque.
+/// Reads the type of an operand. Fails with EGRAPH_E_PARSE if the operand is absent, with
+/// EGRAPH_E_UNSUPPORTED if its type is not known: the node then becomes opaque.
 egraph_status eg_onnx_input_type(const eg_onnx_call *call, uint32_t index, eg_type *out);
-/// A nameless tensor, to be the result of an intermediate node.
+/// Makes a nameless tensor, for the result of an intermediate node.
 egraph_status eg_onnx_fresh(const eg_onnx_call *call, eg_onnx_ref *out);
 /// Makes `ref` a constant with these bytes (retained; NULL: absent).
 egraph_status eg_onnx_define_constant(eg_onnx_reader *reader, eg_onnx_ref ref,
                                       const eg_type *type, eg_buffer *data);
-/// The graph value of a tensor; a constant becomes a weight.
+/// Finds the graph value of a tensor; a constant becomes a weight.
 egraph_status eg_onnx_value(eg_onnx_reader *reader, eg_onnx_ref ref, eg_value *out);
-/// The type that the file declares for a tensor; false when it is absent, no tensor, or
-/// has open dimensions.
+/// Reads the type that the file declares for a tensor; false when it is absent, is not a
+/// tensor type, or has open dimensions.
 bool eg_onnx_declared_type(const eg_onnx_reader *reader,
                            const Onnx__ValueInfoProto *declared, eg_type *out);
-/// The same of the result of a node that is kept: a dimension without a number is an open
-/// size of its own, whatever its name, because nothing checks what files say.
+/// Reads the declared type of a result of a node that is kept. Each dimension without a
+/// number becomes a new open size, whatever its name, because nothing checks the
+/// declarations of files.
 egraph_status eg_onnx_kept_type(const eg_onnx_reader *reader,
                                 const Onnx__ValueInfoProto *declared, bool *out_known,
                                 eg_type *out);
 
 // ---- open dimensions (read/sizes.c) ---------------------------------------------------
 
-/// Returns whether a size of the node's operands is open, or an element of them.
+/// True when a size or an element of the node's operands is open.
 bool eg_onnx_reads_open(const eg_onnx_call *call);
-/// Computes the integers that a node makes of sizes: *out_done where all of them are
-/// numbers, which are then a constant; else they are noted in its result, which has to
-/// be imported.
+/// Computes the integers that a node computes from sizes. *out_done: all are numbers, and
+/// the result is a constant; otherwise notes them in the result, and the caller imports
+/// the node.
 egraph_status eg_onnx_compute_sizes(const eg_onnx_call *call, bool *out_done);
 
 // ---- symbolic dimensions --------------------------------------------------------------
@@ -153,30 +155,31 @@ typedef struct eg_onnx_symbol {
   const char *name; // of the file, or "INPUT.AXIS"
   bool is_named;    // by the file
   const char *input;
-  uint32_t axis; // where it is first
+  uint32_t axis; // of its first use
   uint32_t rank; // of that input
 } eg_onnx_symbol;
 EG_VEC_DEFINE(eg_onnx_symbols, eg_onnx_symbol);
 
-/// The symbolic dimensions of all inputs without an initializer, each once, in order;
-/// names live in the arena. (read/dims.c)
+/// Lists the symbolic dimensions of all inputs without an initializer, each once, in
+/// order; names live in the arena. (read/dims.c)
 egraph_status eg_onnx_list_symbols(eg_arena *arena, const Onnx__ModelProto *model,
                                    eg_onnx_symbols *out);
-/// The same of a file. (read/load.c)
+/// Lists the symbolic dimensions of a file. (read/load.c)
 egraph_status eg_onnx_file_symbols(eg_arena *arena, const char *path,
                                    const eg_onnx_import_options *options,
                                    eg_onnx_symbols *out);
 /// True when the options give the size of a symbolic dimension.
 bool eg_onnx_has_size(const eg_onnx_import_options *options, const char *name);
 /// Fills reader->dims from the options. Fails with EGRAPH_E_ARGUMENT for a name that no
-/// dimension has, and for a batch where several are without a size.
+/// dimension has, and for a batch if several dimensions have no size.
 egraph_status eg_onnx_resolve_dims(eg_onnx_reader *reader);
-/// The size of a dimension of a declared type: its own, or that of its symbol. False
-/// where it has none. `input` is the graph input that has it, or NULL.
+/// Finds the size of a dimension of a declared type: its number, or the size of its
+/// symbol; false if it has neither. `input` is the graph input with this dimension,
+/// or NULL.
 bool eg_onnx_dim_size(const eg_onnx_reader *reader,
                       const Onnx__TensorShapeProto__Dimension *dim, const char *input,
                       uint32_t axis, int64_t *out);
-/// The error of a dimension without a size.
+/// Fails: the dimension has no size.
 egraph_status eg_onnx_refuse_open(const Onnx__TensorShapeProto__Dimension *dim,
                                   const char *input, uint32_t axis);
 
@@ -191,36 +194,36 @@ egraph_status eg_onnx_read_initializer(eg_onnx_reader *reader, Onnx__TensorProto
                                        const char *name);
 /// Registers the results of the nodes from `first` on.
 egraph_status eg_onnx_register_results(eg_onnx_reader *reader, uint32_t first);
-/// Notes what a file declares for the tensor of this name, if there is one; the first
-/// declaration holds.
+/// Notes the declaration of a file for the tensor of this name, if the tensor exists;
+/// only the first declaration counts.
 void eg_onnx_declare(eg_onnx_reader *reader, const char *name,
                      const Onnx__ValueInfoProto *declared);
-/// Reads a model, whose opaque nodes are not weighed (eg_onnx_weigh). `base` is the
-/// folder of external data; NULL: none. Fails as eg_onnx_parse.
+/// Reads a model without weighing its opaque nodes (eg_onnx_weigh). `base` is the folder
+/// of external data; NULL: none. Fails as eg_onnx_parse.
 egraph_status eg_onnx_read(egraph_allocator alloc, const char *name, const void *data,
                            size_t size, const char *base,
                            const eg_onnx_import_options *options, eg_graph **out);
 /// Sorts and imports the nodes from `first` on, whose results are registered.
 egraph_status eg_onnx_import_from(eg_onnx_reader *reader, uint32_t first);
-/// Puts the file and what it is about ("input", "initializer", ...) in front of the
+/// Puts the file, `what` ("input", "initializer", ...) and its name in front of the
 /// message of a failure.
 egraph_status eg_onnx_about(const eg_onnx_reader *reader, egraph_status status,
                             const char *what, const char *name);
-/// The same for a node of the file.
+/// Puts the file and one of its nodes in front of the message of a failure.
 egraph_status eg_onnx_in_node(const eg_onnx_reader *reader, uint32_t index,
                               egraph_status status);
 
 // ---- constant operands --------------------------------------------------------------
 
-/// The integers of a small operand whose bytes are known (rank 0 or 1, any integer type),
-/// in arena memory. *out_present is false for an absent operand; fails with
-/// EGRAPH_E_UNSUPPORTED when it is computed.
+/// Reads the integers of a small operand whose bytes are known (rank 0 or 1, any integer
+/// type) into arena memory. *out_present is false for an absent operand; fails with
+/// EGRAPH_E_UNSUPPORTED if the operand is computed.
 egraph_status eg_onnx_const_ints(const eg_onnx_call *call, uint32_t index,
                                  bool *out_present, eg_ints *out);
-/// The same, of which some may be open sizes.
+/// Reads the integers of an operand in the same way; some may be open sizes.
 egraph_status eg_onnx_const_sizes(const eg_onnx_call *call, uint32_t index,
                                   bool *out_present, eg_ints *out);
-/// The same as eg_onnx_const_ints for numbers.
+/// Reads numbers as eg_onnx_const_ints reads integers.
 egraph_status eg_onnx_const_doubles(const eg_onnx_call *call, uint32_t index,
                                     bool *out_present, const double **out,
                                     uint32_t *out_count);
@@ -241,13 +244,13 @@ egraph_status eg_onnx_attr_floats(const eg_onnx_call *call, const char *name,
                                   bool *out_present, eg_floats *out);
 egraph_status eg_onnx_attr_string(const eg_onnx_call *call, const char *name,
                                   const char *fallback, const char **out);
-/// Axis in [0, rank), from one that may be negative. Fails with EGRAPH_E_PARSE.
+/// Converts an axis that may be negative to one in [0, rank). Fails with EGRAPH_E_PARSE.
 egraph_status eg_onnx_axis(int64_t axis, uint32_t rank, int64_t *out);
 
 // ---- emission -----------------------------------------------------------------------
 
 /// Adds a node to the graph, or computes it when its operands are small and known.
-/// Results are defined; those that are EG_ONNX_NONE get a nameless tensor. Fails with
+/// Defines the results; a result that is EG_ONNX_NONE gets a nameless tensor. Fails with
 /// EGRAPH_E_UNSUPPORTED when an operand has no type.
 egraph_status eg_onnx_emit(const eg_onnx_call *call, const eg_attr_list *list,
                            const eg_onnx_ref *operands, uint32_t count,
@@ -256,34 +259,35 @@ egraph_status eg_onnx_emit_attrs(const eg_onnx_call *call, const eg_attrs *attrs
                                  const eg_onnx_ref *operands, uint32_t count,
                                  const eg_onnx_ref *results, uint32_t result_count);
 
-/// The function of the model that a node calls; UINT32_MAX: none. (read/functions.c)
+/// Finds the function of the model that a node calls; UINT32_MAX:
+/// none. (read/functions.c)
 egraph_status eg_onnx_function_of(const eg_onnx_reader *reader,
                                   const Onnx__NodeProto *node, uint32_t *out);
-/// Fills reader->functions. Fails with EGRAPH_E_PARSE where they call themselves, or the
-/// model is too large with all calls written out.
+/// Fills reader->functions. Fails with EGRAPH_E_PARSE if functions call themselves, or
+/// inlining all calls makes the model too large.
 egraph_status eg_onnx_register_functions(eg_onnx_reader *reader);
 /// Imports the body of a function in place of a call. (read/bodies.c)
 egraph_status eg_onnx_import_function(const eg_onnx_call *call,
                                       const Onnx__FunctionProto *function);
-/// Imports If with a condition that is known, and Loop with a known number of steps, as
-/// the nodes that run. EGRAPH_E_UNSUPPORTED: it is none of these. (read/bodies.c)
+/// Imports an If with a known condition, and a Loop with a known number of steps, as the
+/// nodes that run. EGRAPH_E_UNSUPPORTED for any other node. (read/bodies.c)
 egraph_status eg_onnx_import_control(const eg_onnx_call *call);
 
 /// Imports a node by the table of operators (read/dispatch.c). Fails with
 /// EGRAPH_E_UNSUPPORTED when nothing in the table covers it.
 egraph_status eg_onnx_import_node(const eg_onnx_call *call);
-/// Reads a node of the domain "egraph" back, when its function (NULL: the file has none)
-/// is the function that export writes.
+/// Imports a node of the domain "egraph" as our operator, if its function (NULL: the file
+/// has none) is the one that export writes.
 egraph_status eg_onnx_import_own(const eg_onnx_call *call,
                                  const Onnx__FunctionProto *function);
-/// Adds the node as an opaque one, with its record.
+/// Adds the node as an opaque node, with its record.
 egraph_status eg_onnx_import_opaque(const eg_onnx_call *call);
-/// Adds a graph input or an initializer (the other one is NULL) that is no tensor of ours
+/// Adds a graph input or an initializer (the other one is NULL) with a type that we lack,
 /// as an opaque node without operands.
 egraph_status eg_onnx_import_foreign(eg_onnx_reader *reader, Onnx__ValueInfoProto *input,
                                      Onnx__TensorProto *initializer);
-/// Tensors of the model that the sub-graphs of a node use, each once, in the order of
-/// first use.
+/// Lists the tensors of the model that sub-graphs of a node use, each once, in the order
+/// of first use.
 egraph_status eg_onnx_captures(eg_onnx_reader *reader, const Onnx__NodeProto *node,
                                eg_onnx_refs *out);
 

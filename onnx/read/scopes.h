@@ -1,6 +1,6 @@
-// Names in graphs within nodes: each graph has a scope, in which what it defines hides
-// what is around it. The order of nodes does not matter: a valid file has no name that is
-// used before its graph defines it.
+// Names in graphs within nodes: each graph has a scope, and the names that it defines
+// hide equal names around it. The order of nodes does not matter: in a valid file no name
+// is used before its graph defines it.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_ONNX_READ_SCOPES_H
 #define EG_ONNX_READ_SCOPES_H
@@ -11,7 +11,7 @@
 
 EG_VEC_DEFINE(eg_onnx_strings, const char *);
 
-/// A name, and what it stood for around the scope that defines it.
+/// A name, and its value outside of the scope that defines it.
 typedef struct eg_onnx_hidden {
   const char *name; // borrowed
   uint32_t before;
@@ -19,7 +19,7 @@ typedef struct eg_onnx_hidden {
 EG_VEC_DEFINE(eg_onnx_hidden_names, eg_onnx_hidden);
 
 typedef struct eg_onnx_scopes {
-  eg_strmap names; // UINT32_MAX: not here
+  eg_strmap names; // UINT32_MAX: not defined
   eg_onnx_hidden_names hidden;
 } eg_onnx_scopes;
 
@@ -28,18 +28,18 @@ void eg_onnx_scopes_deinit(eg_onnx_scopes *scopes);
 /// Defines a name until the scope is left; `value` is not UINT32_MAX.
 egraph_status eg_onnx_scopes_define(eg_onnx_scopes *scopes, const char *name,
                                     uint32_t value);
-/// Defines a name for good, unless a scope hides it.
+/// Defines a name permanently; a scope may still hide it.
 egraph_status eg_onnx_scopes_keep(eg_onnx_scopes *scopes, const char *name,
                                   uint32_t value);
 bool eg_onnx_scopes_find(const eg_onnx_scopes *scopes, const char *name, uint32_t *out);
-/// Restores the names as they were at the mark, an earlier length of `hidden`.
+/// Restores the names that were defined at the mark, an earlier length of `hidden`.
 void eg_onnx_scopes_leave(eg_onnx_scopes *scopes, size_t mark);
 
 /// Appends the names of a graph's initializers.
 egraph_status eg_onnx_initializer_names(const Onnx__GraphProto *graph,
                                         eg_onnx_strings *out);
-/// Appends the names that a graph defines itself: initializers (*out_initializers of
-/// them; NULL: not wanted), then operands and results.
+/// Appends the names that a graph defines: first *out_initializers initializers (NULL:
+/// not wanted), then operands and results.
 egraph_status eg_onnx_defined_names(const Onnx__GraphProto *graph, eg_onnx_strings *out,
                                     size_t *out_initializers);
 
