@@ -2,8 +2,8 @@
 //
 //   lists: id -> eg_attrs in the arena (stable pointers)     index: contents -> id
 //
-// An entry is only visible when everything it needs was allocated; what a failed call
-// leaves behind in the arena is freed with the pool.
+// An entry becomes visible only after all its memory is allocated; memory that a failed
+// call leaves in the arena is freed with the pool.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/ops.h"
 
@@ -294,8 +294,8 @@ static bool is_separator(char c) { return c == ' ' || c == '\t' || c == '\n'; }
 
 enum { MAX_NUMBER = 40 };
 
-/// Copies the next number of a list as text and moves *cursor behind it; false at the end
-/// of the list, or at anything else.
+/// Copies the next number of a list as text and moves *cursor behind it; false if no
+/// number follows.
 static bool next_item(const char **cursor, char number[MAX_NUMBER]) {
   while (is_separator(**cursor))
     ++*cursor;
@@ -312,7 +312,7 @@ static size_t most_items(const char *text) { return strlen(text) / 2 + 1; }
 /// True when both the list and the text end here.
 static bool ends_list(const char *text) { return text[0] == ']' && text[1] == '\0'; }
 
-// "[1 2 3]". Sets *well_formed.
+// Parses "[1 2 3]". Sets *well_formed.
 static egraph_status parse_list(eg_arena *arena, const char *text, bool *well_formed,
                                 eg_attr *inout) {
   char number[MAX_NUMBER];
@@ -330,7 +330,7 @@ static egraph_status parse_list(eg_arena *arena, const char *text, bool *well_fo
   return EGRAPH_OK;
 }
 
-// A literal in quotes, or any other text as it is.
+// Parses a literal in quotes; any other text is the string itself.
 static egraph_status parse_string(eg_arena *arena, const char *text, const char **out) {
   size_t length = strlen(text);
   if (*text != '"') return eg_arena_string(arena, text, length, out);

@@ -172,7 +172,8 @@ eg_ref eg_build_reduce(eg_builder *b, eg_op op, eg_ref x, uint32_t dims, bool ke
   return count == 0 ? x : eg_build_node(b, op, slots, &x, 1);
 }
 
-// First the dimensions that `type` lacks, then those where it has 1.
+// Sums first over the dimensions that `type` lacks, then over those in which `type`
+// has 1.
 eg_ref eg_build_sum_to(eg_builder *b, eg_ref x, const eg_type *type) {
   if (b->status != EGRAPH_OK) return EG_REF_NONE;
   const eg_type *from = eg_build_type(b, x);
@@ -194,7 +195,7 @@ static void append_labels(eg_text *text, const eg_labels *labels) {
   }
 }
 
-// Leaves out the dimensions that broadcasting repeats.
+// Removes the dimensions of x that broadcasting stretches.
 static eg_ref without_stretched(eg_builder *b, eg_ref x, const int64_t *sizes,
                                 const eg_labels *labels, eg_labels *out) {
   int64_t dims[EGRAPH_MAX_RANK];
@@ -231,8 +232,8 @@ typedef struct contraction {
   int64_t sizes[EG_MAX_LABELS];
 } contraction;
 
-// Gives the second dimension of a label in the result a label of its own, which an
-// identity matrix ties to the first.
+// If the result has a label twice, gives its second dimension a new label; an identity
+// matrix as a further operand makes the new label equal to the old one.
 static void untie_diagonals(eg_builder *b, contraction *c, egraph_dtype dtype) {
   for (uint32_t d = 0; d < c->to.rank; d++)
     for (uint32_t e = 0; e < d; e++) {
@@ -248,8 +249,8 @@ static void untie_diagonals(eg_builder *b, contraction *c, egraph_dtype dtype) {
     }
 }
 
-// Emits the einsum of the labels that operands have, then ones in place of the others,
-// then their repetition.
+// Emits the einsum over the labels that operands have, then a reshape that gives all
+// other labels size 1, then an expand that repeats them.
 static eg_ref finish_contraction(eg_builder *b, const contraction *c,
                                  const eg_type *type) {
   uint64_t known = 0;

@@ -11,7 +11,7 @@ static void note_tensor_term(eg_einsum_nest *nest, uint32_t tensor, const eg_typ
   eg_type_strides(type, strides);
   for (uint32_t d = 0; d < term->rank; d++) {
     int64_t *stride = &nest->strides[tensor][term->label[d]];
-    if (type->dims[d] == 1) continue; // broadcast, or nowhere to go
+    if (type->dims[d] == 1) continue; // broadcast, or only one element
     nest->has_diagonal = nest->has_diagonal || *stride != 0;
     *stride += strides[d];
   }
@@ -76,7 +76,7 @@ bool eg_einsum_group_labels(const eg_einsum_nest *nest, eg_einsum_groups *out) {
 
 // ---- matrices -----------------------------------------------------------------------
 
-/// The step from element to element of a group that is one dimension of a tensor.
+/// Finds the stride of a group, if its labels together are one dimension of the tensor.
 static bool step_of_group(const eg_einsum_nest *nest, uint32_t tensor,
                           const eg_einsum_group *group, int64_t *out) {
   const int64_t *strides = nest->strides[tensor];

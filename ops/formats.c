@@ -1,8 +1,9 @@
-// Memory formats: which assignments of formats to operands and results a node allows.
+// Memory formats: lists the assignments of formats to operands and results that a
+// node allows.
 //
-// Weights and biases stay plain here: a back-end packs them when it loads them. Another
-// operand than the data operands may be plain only if it is one value or one value per
-// channel, because those read the same from every format.
+// Weights and biases stay plain here: a back-end packs them when it loads them. Any other
+// operand may be plain next to data in another format only if it is one value or one
+// value per channel, because such an operand reads the same in every format.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <string.h>
@@ -10,8 +11,7 @@
 #include "ops/kernels.h"
 #include "ops/ops.h"
 
-/// A first convolution reads its few channels from plain memory rather than
-/// from a padded block.
+/// A convolution of fewer channels may read plain memory instead of a padded block.
 enum { FEW_CHANNELS = 8 };
 
 typedef struct node_types {
@@ -35,7 +35,8 @@ static bool all_fit(const eg_type *types, uint32_t count, eg_format format) {
   return true;
 }
 
-// One value, or shape [1,C,1,1] or [C,1,1] for the result's C channels.
+// True when an operand is one value, or has shape [1,C,1,1] or [C,1,1] for the result's
+// C channels.
 static bool reads_alike(const eg_type *operand, const eg_type *result) {
   if (eg_type_elements(operand) == 1) return true;
   uint32_t rank = operand->rank;
@@ -110,8 +111,8 @@ static bool transpose_allows(const node_types *node, eg_format format,
          all_fit(node->results, 1, format);
 }
 
-// Sums over all pixels, of a channel or of an image's channel: few numbers, which are
-// plain. Padding channels would be among them.
+// Allows sums over all pixels, with or without the images; the few results are plain.
+// There must be no padding channels, because they would be among the results.
 static bool sum_allows(const node_types *node, eg_format format,
                        eg_format_choice *choice) {
   eg_ints axes = eg_attr_at(node->attrs, EG_A_REDUCE_SUM_AXES)->ints;
@@ -122,23 +123,23 @@ static bool sum_allows(const node_types *node, eg_format format,
   return (eg_axis_bits(x, axes) & ~UINT32_C(1)) == (4U | 8U);
 }
 
-// The group structure must not cut blocks: whole blocks per group, or one
-// channel per group.
+// True when groups do not cut blocks: there are whole blocks per group, or one channel
+// per group.
 static bool groups_allow(int64_t group, int64_t in, int64_t made, int64_t block) {
   if (group == 1) return true;
   bool depthwise = group == in && group == made;
   return depthwise || (in / group % block == 0 && made / group % block == 0);
 }
 
-// Winograd kernels transform whole blocks of channels; elsewhere the
-// algorithm is not offered.
+// Allows Winograd only for blocks of 16 channels, which its kernels transform as a whole.
 static bool algorithm_allows(const node_types *node, eg_attr_slot algorithm,
                              eg_format format) {
   return eg_attr_at(node->attrs, algorithm)->i == EG_CONV_DIRECT ||
          format == EG_FORMAT_NCHW16C;
 }
 
-// With 4x4 results there are kernels for blocks of 8 channels, too.
+// Allows Winograd with 4x4 results also for blocks of 8 channels, which have
+// kernels, too.
 static bool conv_algorithm_allows(const node_types *node, eg_format format) {
   return algorithm_allows(node, EG_A_CONV_ALGORITHM, format) ||
          (eg_attr_at(node->attrs, EG_A_CONV_ALGORITHM)->i == EG_CONV_WINOGRAD_4X4 &&
@@ -176,7 +177,7 @@ static bool conv_transpose_allows(const node_types *node, eg_format format,
                       eg_format_block(format));
 }
 
-// The gradient of the weights is plain, as they are.
+// The gradient of the weights is plain, as the weights are.
 static bool grad_weight_allows(const node_types *node, eg_format format,
                                eg_format_choice *choice) {
   bool fits = operands_allow(node, format, choice);
@@ -199,7 +200,8 @@ static bool first_grad_weight_allows(const node_types *node, eg_format format,
 typedef bool (*allows_fn)(const node_types *node, eg_format format,
                           eg_format_choice *choice);
 
-/// The formats of a rule, and a second list for nodes that read few channels.
+/// The formats that a rule allows, and those that it also allows to nodes that read
+/// few channels.
 typedef struct format_rule {
   allows_fn allows, few_allow;
 } format_rule;
@@ -217,7 +219,7 @@ static const format_rule rules[] = {
     [EG_FORMATS_CONV_GRAD_WEIGHT] = {grad_weight_allows, first_grad_weight_allows},
 };
 
-// Appends the choices of one rule, a format each.
+// Appends the choices that one rule allows, at most one per format.
 static uint32_t append_choice(const node_types *node, allows_fn allows, uint32_t mask,
                               uint32_t found, eg_format_choice *out) {
   for (int i = EG_FORMAT_PLAIN + 1; i < EG_FORMAT_COUNT && allows != NULL; i++) {
@@ -266,8 +268,8 @@ bool eg_op_allows_formats(const eg_attrs *attrs, const eg_type *inputs, uint32_t
 
 // Copies between memory formats. An element (n, c, pixel) of any format is at
 //   n * image + c / block * group + c % block * channel + pixel * pixel_step
-// so one loop serves all pairs. It goes in tiles of channels by pixels, which keeps both
-// sides in the cache whichever of the two is contiguous.
+// so one loop serves all pairs of formats. It runs in tiles of channels by pixels, which
+// keeps both sides in the cache, whether channels or pixels are contiguous.
 
 enum { CHANNEL_TILE = 16, PIXEL_TILE = 64 };
 
@@ -301,7 +303,7 @@ static int64_t channel_offset(const eg_placement *place, int64_t channel) {
   return channel / place->block * place->group + channel % place->block * place->channel;
 }
 
-// One tile; channels from `have` on are padding.
+// Copies one tile; channels from `have` on are padding.
 static void copy_tile(const eg_reorder *job, const unsigned char *from, unsigned char *to,
                       int64_t channel, int64_t pixel) {
   int64_t from_at[CHANNEL_TILE], to_at[CHANNEL_TILE];

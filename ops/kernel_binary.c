@@ -1,5 +1,5 @@
-// Pointwise operators of two operands, as rows: both operands contiguous
-// (kernel_broadcast.c repeats a broadcast element into a strip first). Integers wrap; a
+// Row functions of pointwise operators with two operands, both contiguous
+// (kernel_broadcast.c first repeats a broadcast element into a strip). Integers wrap; a
 // division by zero gives 0.
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
@@ -61,14 +61,14 @@
   X(OR, x != 0 || y != 0)                                                                \
   X(XOR, (x != 0) != (y != 0))
 
-// The remainder with the sign of the divisor, as Python's.
+// Returns the remainder with the sign of the divisor, as in Python.
 static double floor_mod(double x, double y) {
   double rest = fmod(x, y);
   if (rest == 0.0) return copysign(0.0, y);
   return rest != 0.0 && (rest < 0.0) != (y < 0.0) ? rest + y : rest;
 }
 
-// INT64_MIN / -1 does not fit and wraps to itself.
+// Divides; INT64_MIN / -1 does not fit and wraps to INT64_MIN.
 static int64_t int_div(int64_t x, int64_t y) {
   if (y == 0) return 0;
   return y == -1 ? (int64_t)(0 - (uint64_t)x) : x / y;
@@ -81,8 +81,8 @@ static int64_t int_mod(int64_t x, int64_t y) {
   return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
 }
 
-// Narrower integers are shifted as int64 and narrowed; bits that leave the type are lost
-// either way.
+// Shifts. Narrower integers are shifted as int64 and then narrowed, which gives the
+// same bits.
 static int64_t int_shift(int64_t x, int64_t y, bool is_right) {
   if (y < 0 || y > 63) return is_right && x < 0 ? -1 : 0;
   if (!is_right) return (int64_t)((uint64_t)x << y);
@@ -118,8 +118,9 @@ static int64_t int_pow(int64_t x, int64_t y) {
 #define ROW(id, formula) ROW_OUT(id, T, formula)
 #define ROW_BOOL(id, formula) ROW_OUT(id, uint8_t, formula)
 
-// pow with one exponent for the whole row, as a broadcast one is: the cheap cases without
-// pow. The square root differs from pow at -inf and -0, hence the extra terms.
+// Computes pow. If the exponent is the same in the whole row, as after broadcasting,
+// cheap exponents need no call of pow. The square root differs from pow at -inf and -0,
+// hence the extra terms.
 #define POW_ROW(name, type)                                                              \
   EG_KERNEL_CLONES static void name(const void *a, const void *b, void *to,              \
                                     size_t count, const double params[2]) {              \

@@ -1,8 +1,8 @@
-// Broadcasting: the loop nest over operands of different shapes, and the kernels of two
-// and three operands on top of it. Neighbouring dimensions in which every operand behaves
-// alike are merged, so that [8,128,768] + [768] is 1024 rows of 768 and a scalar is one
-// row. An operand with one element for the row is repeated into a strip, and every row
-// function is a plain contiguous loop.
+// Broadcasting: the loop nest over operands of different shapes, and the kernels with two
+// and three operands that use it. Neighbouring dimensions that no operand treats
+// differently are merged: [8,128,768] + [768] is 1024 rows of 768, and a scalar operand
+// leaves one row. An operand with one element per row is repeated into a strip, so that
+// every row function is a plain contiguous loop.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <string.h>
@@ -68,13 +68,14 @@ static bool next_broadcast(eg_broadcast *loop) {
   return false;
 }
 
-// The operand of a row: in place, or one element repeated over a strip.
+// The elements of an operand for a row: in the tensor, or one element repeated in
+// a strip.
 typedef struct eg_row_source {
   const unsigned char *data;
   size_t step; // bytes from strip to strip
 } eg_row_source;
 
-// Repeats one element of a size the compiler knows.
+// Repeats one element, whose size the compiler knows.
 #define REPEAT(name, type)                                                               \
   static void name(const unsigned char *from, uint64_t *to, size_t count) {              \
     type element;                                                                        \
@@ -132,7 +133,7 @@ static void run_rows(const eg_kernel_call *call, eg_row_binary row,
   } while (next_broadcast(&loop));
 }
 
-// A base and an exponent of different types meet in float64; the result has
+// Computes pow of a base and an exponent of different types in float64; the result has
 // the base's type.
 static egraph_status mixed_pow(const eg_kernel_call *call) {
   eg_arena *arena = call->scratch;
@@ -170,7 +171,8 @@ egraph_status eg_kernel_binary(const eg_kernel_call *call) {
   return EGRAPH_OK;
 }
 
-// Elements of any type move through memcpy of a constant size, which is one instruction.
+// Selects elements of any type of this size; memcpy of a constant size is
+// one instruction.
 #define WHERE_ROW(name, type)                                                            \
   static void name(const uint8_t *choose, const unsigned char *x,                        \
                    const unsigned char *y, unsigned char *out, size_t count) {           \

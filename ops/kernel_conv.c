@@ -1,8 +1,8 @@
 // Convolution and transposed convolution of any number of spatial dimensions, with
-// groups, strides, dilations and explicit padding. One plane of accumulators per (image,
-// output channel); every input channel of the group adds its weighted rows to it
-// (kernel_window.h lists them once per call), so the inner loop is a multiply-add of
-// contiguous rows and the plane stays in the cache.
+// groups, strides, dilations and explicit padding. There is one plane of accumulators per
+// image and output channel; every input channel of the group adds its weighted rows
+// (listed once per call, kernel_window.h) to this plane. The inner loop is a multiply-add
+// of contiguous rows, and the plane stays in the cache.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <string.h>
@@ -113,7 +113,7 @@ static egraph_status run_conv(const eg_kernel_call *call, const eg_window *windo
   return EGRAPH_OK;
 }
 
-// Bias is one element per channel, z has the result's shape.
+// Sets up the finish of rows: the bias has one element per channel, z the result's shape.
 static egraph_status init_finish(const eg_kernel_call *call, eg_finish *finish) {
   *finish = (eg_finish){.scale = 1.0, .addends = call->input_count - 2};
   for (uint32_t i = 0; i < finish->addends; i++)

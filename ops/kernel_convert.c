@@ -1,7 +1,6 @@
-// Conversion between element types, in strips: every type is read into the widest
-// type of its kind (double, int64, uint64) and written from there, so there are 13
-// readers and 3 x 13 writers instead of 169 loops. int to float32 rounds once,
-// straight from the integer.
+// Converts element types, in strips: every type is read into the widest type of its kind
+// (double, int64, uint64) and written from there. This takes 13 readers and 3 x 13
+// writers instead of 169 loops. An integer becomes float32 directly, with one rounding.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-// Einsum: a loop nest over the labels of the equation, the labels of the result outside
-// and the summed ones inside. A label has one stride per operand, the sum over its
-// dimensions, so diagonals and broadcast "..." need no case of their own.
+// Einsum: a loop nest over the labels of the equation, labels of the result outside,
+// summed labels inside. A label has one stride per operand, the sum of the strides of its
+// dimensions; therefore diagonals and broadcast "..." need no special case.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 
@@ -23,8 +23,8 @@ static void add_loop(eg_nest *nest, int64_t size, int64_t *stride) {
   nest->stride[nest->labels++] = stride;
 }
 
-// Sets strides[label] of the labels of an operand. A dimension of size 1 is not stepped
-// through, whatever size the label has elsewhere.
+// Sets strides[label] for the labels of an operand. A dimension of size 1 has stride 0,
+// even if the label has another size elsewhere.
 static egraph_status note_operand(const eg_kernel_call *call, uint32_t operand,
                                   const eg_labels *labels, int64_t **strides) {
   const eg_type *type = &call->inputs[operand].type;
@@ -61,11 +61,12 @@ static egraph_status read_nest(const eg_kernel_call *call, eg_nest *nest) {
     if (strides[label] != NULL) add_loop(nest, einsum.sizes[label], strides[label]);
   if (nest->labels > rank) return EGRAPH_OK;
   EG_TRY(eg_arena_alloc(call->scratch, count, sizeof *none, &none));
-  add_loop(nest, 1, none); // nothing is summed: a loop of one step
+  add_loop(nest, 1, none); // no label is summed: a loop of one step
   return EGRAPH_OK;
 }
 
-// Moves one step of an odometer over loops [from, to), and the operands' offsets with it.
+// Advances the index of loops [from, to) to the next place, and the operands' offsets
+// with it; false when the index wraps.
 static bool next_place(const eg_nest *nest, uint32_t from, uint32_t to, int64_t *index,
                        int64_t *offsets) {
   for (uint32_t loop = to; loop-- > from;) {
@@ -79,8 +80,8 @@ static bool next_place(const eg_nest *nest, uint32_t from, uint32_t to, int64_t 
   return false;
 }
 
-// The sum of products over the last loop, from the current offsets on. Two operands have
-// their own loop because nearly every equation has two.
+// Sums the products over the last loop, from the current offsets on. Two operands have a
+// separate loop because nearly every equation has two.
 #define EINSUM(suffix, type, sum)                                                        \
   static sum sum_row_##suffix(const eg_nest *nest, const int64_t *offsets) {             \
     const int64_t count = nest->size[nest->labels - 1];                                  \

@@ -1,5 +1,5 @@
-// Kernels of the operators of backward passes and updates of training steps.
-// Sums are taken in float64.
+// Kernels of operators in backward passes and in updates of training steps. Sums are
+// computed in float64.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "ops/kernel_window.h"
 #include "ops/kernels.h"
 
-// A plane or table of sums as elements of a tensor, from element `at` on.
+// Stores a plane or table of sums in a tensor, from element `at` on.
 static void store_sums(const double *sums, int64_t count, const eg_tensor *to,
                        int64_t at) {
   for (int64_t i = 0; i < count; i++)
@@ -62,15 +62,15 @@ egraph_status eg_kernel_conv_grad_weight(const eg_kernel_call *call) {
 
 // ---- pooling --------------------------------------------------------------------
 
-/// Scratch of a plane: per window the maximum and its place, or the divisor; per element
-/// the sum.
+/// Scratch of a plane: `best` and `place` have the maximum of each window and its place,
+/// or `best` the divisor; `sums` has a sum per element.
 typedef struct plane {
   double *best, *sums;
   int64_t *place;
 } plane;
 
-// The place of the first maximum of every window; NaN is larger than all. -1: a window in
-// the padding.
+// Finds the place of the first maximum of every window; NaN is larger than all numbers.
+// -1: the window has only padding.
 static void find_maxima(const eg_window_rows *rows, const double *x, int64_t windows,
                         plane *p) {
   for (int64_t i = 0; i < windows; i++)
@@ -92,7 +92,7 @@ static void add_at_maxima(const plane *p, const double *d, int64_t windows) {
     if (p->place[i] >= 0) p->sums[p->place[i]] += d[i];
 }
 
-// Every element of a window gets an equal share.
+// Adds to every element of a window an equal share of the window's cotangent.
 static void add_shares(const eg_window_rows *rows, const double *d, const plane *p) {
   for (size_t r = 0; r < rows->len; r++) {
     const eg_window_row row = rows->data[r];
@@ -155,7 +155,7 @@ egraph_status eg_kernel_gather_grad(const eg_kernel_call *call) {
   for (int64_t n = 0; n < count; n++) {
     int64_t index = 0;
     EG_TRY(eg_gather_index(indices, n, &axis, &index));
-    if (index < 0) continue; // of another part
+    if (index < 0) continue; // an entry of another part
     for (int64_t o = 0; o < view.outer; o++)
       for (int64_t i = 0; i < view.inner; i++)
         sums[(o * view.size + index) * view.inner + i] +=
@@ -175,8 +175,8 @@ typedef struct norm_rows {
   bool is_centred; // the mean is subtracted
 } norm_rows;
 
-// With h = d scale, n = (x - mean) r and r = 1 / sqrt(variance + epsilon):
-// x' = r (h - mean(h) - n mean(h n)), without mean(h) where nothing is centred.
+// With h = d scale, n = (x - mean) r and r = 1 / sqrt(variance + epsilon): x' = r (h -
+// mean(h) - n mean(h n)), without mean(h) if rows are not centred.
 #define NORM_GRAD(suffix, type)                                                          \
   EG_KERNEL_CLONES static void norm_grad_##suffix(                                       \
       const norm_rows *of, const type *d, const type *x, const type *scale, type *out) { \
@@ -229,8 +229,8 @@ egraph_status eg_kernel_layer_norm_grad(const eg_kernel_call *call) {
 #pragma clang diagnostic ignored "-Wpass-failed"
 #endif
 
-// The numbers of an update, computed in float64. `added` times the weight is added to the
-// gradient; the weight is multiplied by `kept`.
+// The coefficients of an update, computed in float64. `added` times the weight is added
+// to the gradient; the weight is multiplied by `kept`.
 typedef struct adam_numbers {
   double beta1, rest1, beta2, rest2, epsilon;
   double added, kept;

@@ -1,5 +1,5 @@
-// Elements at indices, of any element type; combined ones through double or int64, which
-// for integers wraps as their own type does.
+// Reads and writes elements of any type at indices. Elements are combined as double or
+// int64; int64 wraps to the same bits as a narrower integer type.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <math.h>
@@ -7,7 +7,7 @@
 
 #include "ops/kernels.h"
 
-// Entry `at` of the indices, in [0, size).
+// Reads entry `at` of the indices as a number in [0, size).
 static egraph_status index_at(const eg_kernel_call *call, const eg_tensor *indices,
                               int64_t at, int64_t size, int64_t *out) {
   int64_t index = eg_tensor_get_int(indices, at);
@@ -79,7 +79,8 @@ static void combine_elements(reduction how, const eg_tensor *from, int64_t at,
 
 // ---- elements along an axis ---------------------------------------------------------
 
-// Calls for every entry of the indices: `at` there, `place` in the data.
+// Called for every entry of the indices: `at` is its number, `place` the element of
+// the data.
 typedef void (*element_visit)(const eg_kernel_call *call, int64_t at, int64_t place);
 
 static egraph_status for_elements(const eg_kernel_call *call, int64_t axis,
@@ -127,8 +128,8 @@ egraph_status eg_kernel_scatter_elements(const eg_kernel_call *call) {
 
 // ---- tuples of indices --------------------------------------------------------------
 
-// The data as [batch, indexed dimensions, block], for the place that tuple number t
-// points to.
+// The data seen as [batch, indexed dimensions, block], to find the block that a tuple of
+// indices points to.
 typedef struct tuples {
   int64_t count, per_batch, length, block;
   int64_t strides[EGRAPH_MAX_RANK];
@@ -218,7 +219,7 @@ egraph_status eg_kernel_one_hot(const eg_kernel_call *call) {
     for (int64_t i = 0; i < view.inner; i++) {
       int64_t at = o * view.inner + i;
       double real = is_float ? eg_tensor_get_double(indices, at) : 0;
-      bool sane = fabs(real) < 0x1p62; // what is not is no index
+      bool sane = fabs(real) < 0x1p62; // any other number is no index
       int64_t hot = is_float ? (sane ? (int64_t)real : -view.size - 1)
                              : eg_tensor_get_int(indices, at);
       if (hot < 0 && hot >= -view.size) hot += view.size;

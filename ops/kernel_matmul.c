@@ -1,7 +1,7 @@
-// matmul and gemm: result = act(scale * a b + addends), with broadcast batch dimensions
-// and operands read through strides, so that a transposition is only another pair of
-// strides. A panel of COLUMNS columns of b is packed once in the accumulators' type; then
-// groups of ROWS rows of a run over it, and the inner loop is contiguous in all cases.
+// matmul and gemm: result = act(scale * a b + addends), with broadcast batch dimensions.
+// Operands are read through strides, so that a transposition only swaps two strides. A
+// panel of COLUMNS columns of b is packed once in the accumulators' type and then
+// multiplied by ROWS rows of a at a time; the inner loop is always contiguous.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 
@@ -78,8 +78,8 @@ typedef void (*product_function)(const eg_product *, const eg_finish *, const in
 static const product_function products[EG_WIDE_COUNT] = {product_f32, product_f64,
                                                          product_int, product_int};
 
-// A whole call: products over the batch dimensions. Dimensions m and n are last, of size
-// 1 where an operand of rank 1 has none.
+// A whole call: a product for every index of the batch dimensions. m or n is 1 for an
+// operand of rank 1.
 typedef struct eg_contraction {
   eg_product product;
   eg_finish finish;
@@ -90,8 +90,8 @@ typedef struct eg_contraction {
   int64_t addend_row[2];
 } eg_contraction;
 
-// Sets the strides of a matrix operand and of its batch dimensions,
-// which are right-aligned.
+// Sets the row and column stride of a matrix operand, and the strides of its batch
+// dimensions, which are right-aligned.
 static void place_operand(const eg_type *type, bool transpose, uint32_t batch_rank,
                           int64_t *row, int64_t *column, int64_t *batch) {
   int64_t strides[EGRAPH_MAX_RANK] = {0};
@@ -105,7 +105,7 @@ static void place_operand(const eg_type *type, bool transpose, uint32_t batch_ra
   }
 }
 
-// A vector becomes a matrix: a row on the left, a column on the right.
+// Returns a vector as a matrix: a row on the left, a column on the right.
 static eg_type as_matrix(const eg_type *type, bool is_left) {
   if (type->rank != 1) return *type;
   int64_t dims[2] = {is_left ? 1 : type->dims[0], is_left ? type->dims[0] : 1};
@@ -116,7 +116,7 @@ static void place_operands(eg_contraction *work, const eg_kernel_call *call, boo
                            bool trans_b) {
   const eg_type a = as_matrix(&call->inputs[0].type, true);
   const eg_type b = as_matrix(&call->inputs[1].type, false);
-  // A vector has nothing to transpose.
+  // A vector is not transposed.
   trans_a = trans_a && call->inputs[0].type.rank > 1;
   trans_b = trans_b && call->inputs[1].type.rank > 1;
   eg_product *product = &work->product;
@@ -134,8 +134,8 @@ static void place_operands(eg_contraction *work, const eg_kernel_call *call, boo
     work->batch[d] = call->outputs[0].type.dims[d];
 }
 
-// An addend broadcasts to the result as it is, without the unit dimensions
-// of vector operands.
+// Places an addend, which broadcasts to the result without the dimensions of size 1 that
+// vector operands got.
 static void place_addend(eg_contraction *work, const eg_kernel_call *call,
                          const eg_tensor *addend, double factor) {
   int64_t strides[EGRAPH_MAX_RANK] = {0};

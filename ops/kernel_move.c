@@ -1,6 +1,7 @@
-// Operators that only pick elements. All but the whole-block copies (reshape, concat,
-// split) are separable: the input offset is a sum of one table entry per result dimension
-// (eg_move). Also leaves with a formula, and operators that only read types.
+// Kernels of operators that only pick elements. All but the copies of whole blocks
+// (reshape, concat, split) are separable: the input offset is a sum of one table entry
+// per result dimension (eg_move). Also kernels of leaves with a formula, and of operators
+// that read only types.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <string.h>
@@ -50,8 +51,8 @@ egraph_status eg_kernel_slice(const eg_kernel_call *call) {
   return move_with(call, fill_slice);
 }
 
-// Expand repeats dimensions of size 1, tile repeats whole dimensions; both are i
-// modulo the size.
+// Fills the maps of expand, which repeats dimensions of size 1, and tile, which repeats
+// whole dimensions: both read element i modulo the size.
 static egraph_status fill_expand(const eg_kernel_call *call, eg_move *move,
                                  const int64_t *strides) {
   const eg_type *type = &call->inputs[0].type;
@@ -67,8 +68,8 @@ egraph_status eg_kernel_expand(const eg_kernel_call *call) {
   return move_with(call, fill_expand);
 }
 
-// numpy's modes: reflect bounces between the ends without repeating them, edge
-// stays at the end.
+// Returns the index that a padded position copies, with numpy's modes: reflect bounces
+// between the ends without repeating them, edge repeats the end element.
 enum { CONSTANT, REFLECT, EDGE };
 static int64_t padded_index(int64_t at, int64_t size, int64_t mode) {
   if (at >= 0 && at < size) return at;
@@ -80,7 +81,8 @@ static int64_t padded_index(int64_t at, int64_t size, int64_t mode) {
   return phase < size ? phase : period - phase;
 }
 
-/// Maps dimension d to one of `size` elements that begins at `lead` in it.
+/// Maps dimension d of the result to an input dimension of `size` elements, which begins
+/// at position `lead`.
 static void map_padded(eg_move *move, uint32_t d, int64_t lead, int64_t size,
                        int64_t stride, int64_t mode) {
   for (int64_t i = 0; i < move->dims[d]; i++) {
@@ -113,7 +115,7 @@ egraph_status eg_kernel_pad(const eg_kernel_call *call) {
   return move_with(call, fill_pad);
 }
 
-// Puts a smaller kernel into the middle of zeros.
+// Puts a kernel into the middle of zeros.
 static egraph_status fill_enlarge(const eg_kernel_call *call, eg_move *move,
                                   const int64_t *strides) {
   const eg_type *type = &call->inputs[0].type;
@@ -181,7 +183,7 @@ egraph_status eg_kernel_reshape(const eg_kernel_call *call) {
   return EGRAPH_OK;
 }
 
-// Bytes of one outer step of a tensor around an axis.
+// Returns the bytes of one outer step of a tensor around an axis.
 static size_t step_bytes(const eg_type *type, int64_t axis) {
   eg_axis_view view = eg_axis_view_of(type, axis);
   return (size_t)(view.size * view.inner) * eg_dtype_bytes(type->dtype);
@@ -218,8 +220,8 @@ egraph_status eg_kernel_split(const eg_kernel_call *call) {
   return EGRAPH_OK;
 }
 
-// Output channel o of a weight with `group` groups belongs to group g; of every `count`
-// groups one is made, in which g's channels keep their place and meet zeros elsewhere.
+// Merges each `count` groups of a weight into one: the input channels of group g are at
+// place g modulo `count` of the merged group, with zeros at all other places.
 egraph_status eg_kernel_merge_gconv(const eg_kernel_call *call) {
   const eg_type *type = &call->inputs[0].type;
   int64_t group = eg_attr_at(call->attrs, EG_A_MERGE_GCONV_GROUP)->i;
@@ -239,8 +241,8 @@ egraph_status eg_kernel_merge_gconv(const eg_kernel_call *call) {
 
 // ---- fills --------------------------------------------------------------------------
 
-// [c, c / group, kernel]: output channel o copies channel o, which is channel o mod (c /
-// group) of its group, through the middle of the kernel.
+// Fills a weight [c, c / group, kernel] with which output channel o copies input channel
+// o, number o mod (c / group) of its group: 1 in the middle of the kernel.
 static void fill_conv_identity(const eg_tensor *to) {
   const eg_type *type = &to->type;
   int64_t window = eg_dims_product(type->dims, 2, type->rank), inputs = type->dims[1];
@@ -302,8 +304,8 @@ egraph_status eg_move_init(eg_move *move, eg_arena *arena, const eg_type *result
   return EGRAPH_OK;
 }
 
-// A move without its contiguous tail: blocks of `block` bytes at outer x
-// rows x columns places. Unused dimensions are of size 1.
+// A move without its contiguous tail: copies blocks of `block` bytes at outer x rows x
+// columns places. Unused dimensions have size 1.
 typedef struct walk {
   const eg_move *move;
   uint32_t outer; // dimensions walked by the odometer
@@ -354,10 +356,9 @@ static void fill_bytes(unsigned char *to, size_t bytes, const eg_move *move) {
     memcpy(to + i, move->fill, move->element);
 }
 
-// One tile of elements of a size the compiler knows, through a buffer: column by column
-// in, row by row out. In a transposition both sides are then read and written along
-// their lines, which matters when the distance of lines is a power of two and they
-// share a cache set.
+// Copies one tile of elements, whose size the compiler knows, through a buffer: column by
+// column in, row by row out. A transposition then accesses both sides along their cache
+// lines, which matters when lines are a power of two apart and share a cache set.
 #define TILE_OF(name, size)                                                              \
   static void name(const walk *w, const unsigned char *from, unsigned char *to,          \
                    int64_t row, int64_t column, int64_t row_end, int64_t column_end) {   \
@@ -401,8 +402,8 @@ static void copy_tiles(const walk *w, const unsigned char *from, unsigned char *
   }
 }
 
-// The number of columns from `c` on that are one piece: all fill, or contiguous blocks of
-// the input.
+// Returns how many columns from `c` on are one piece: all are fill, or contiguous blocks
+// of the input.
 static int64_t piece_of(const walk *w, int64_t c) {
   const int64_t *map = w->column_map;
   int64_t step = (int64_t)(w->block / w->move->element), count = 1;

@@ -1,6 +1,6 @@
-// Normalizations over rows: layer, RMS, group and instance normalization share one loop
+// Normalizations. Layer, RMS, group and instance normalization share one loop over rows
 // (statistics of a contiguous row in float64, then scale and shift); batch normalization
-// has its statistics given; LRN sums over neighbouring channels.
+// reads its statistics from operands; LRN sums over neighbouring channels.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
@@ -14,7 +14,7 @@ static egraph_status check_float(const eg_kernel_call *call) {
              : eg_kernel_refuse(call, dtype);
 }
 
-// y = (x - mean) * scale + shift over a row.
+// Computes y = (x - mean) * scale + shift over a row.
 #define AFFINE_ROW(suffix, type)                                                         \
   EG_KERNEL_CLONES static void affine_##suffix(                                          \
       const type *x, int64_t count, double mean, double scale, double shift, type *y) {  \
@@ -48,7 +48,7 @@ egraph_status eg_kernel_batch_norm(const eg_kernel_call *call) {
 }
 
 // Rows of `count` elements; scale and shift for element i of row r are at r % table_rows
-// * table_step + i / spread. Without a shift table it is 0.
+// * table_step + i / spread. `shift` NULL: all 0.
 typedef struct eg_row_norm {
   int64_t rows, count;
   int64_t table_rows, table_step, spread;
@@ -115,7 +115,7 @@ egraph_status eg_kernel_layer_norm(const eg_kernel_call *call) {
   return EGRAPH_OK;
 }
 
-// x [N, C, ...] as N * groups rows of C / groups channels.
+// Normalizes x [N, C, ...] as N * groups rows of C / groups channels each.
 egraph_status eg_kernel_group_norm(const eg_kernel_call *call) {
   EG_TRY(check_float(call));
   const eg_type *type = &call->inputs[0].type;
@@ -144,9 +144,9 @@ egraph_status eg_kernel_group_norm(const eg_kernel_call *call) {
 
 enum { COLUMNS = 64 };
 
-// A row is the axis of one column when inner is 1; otherwise COLUMNS of them go together,
-// so that all loops are contiguous. Sums are taken in float64. A column of only -inf
-// gives NaN, as exp(-inf + inf) does.
+// If inner is 1, each column along the axis is a contiguous row; otherwise COLUMNS
+// columns are computed together, so that all loops are contiguous. Sums are computed in
+// float64. A column of only -inf gives NaN, as exp(-inf + inf) does.
 #define SOFTMAX(suffix, type, exp_of)                                                    \
   EG_KERNEL_CLONES static void softmax_row_##suffix(const type *x, int64_t count,        \
                                                     bool is_log, type *y) {              \
@@ -214,8 +214,8 @@ egraph_status eg_kernel_softmax(const eg_kernel_call *call) {
 
 // ---- local response normalization --------------------------------------------------
 
-// y = x / (bias + alpha / size * sum of x^2 over the `size` channels around) ^ beta, a
-// plane of one channel at a time.
+// y = x / (bias + alpha / size * sum of x^2 over `size` neighbouring channels) ^ beta,
+// computed one channel plane at a time.
 typedef struct eg_lrn {
   int64_t channels, plane, size;
   double alpha, beta, bias;

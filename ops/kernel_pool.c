@@ -1,8 +1,8 @@
-// Pooling over any number of spatial dimensions, plane by plane on the rows of
-// kernel_window.h. average-pool divides by the positions inside of the input, or, with
-// count_include_pad, inside of the padded input: what ceil_mode adds beyond the
-// padding never counts. A window that meets no input at all gives the lowest value
-// (max) or zero (average).
+// Pooling over any number of spatial dimensions, plane by plane, over the rows of
+// kernel_window.h. average-pool divides by the number of positions inside of the input
+// or, with count_include_pad, of the padded input; positions that ceil_mode adds
+// beyond the padding never count. A window without input gives the lowest value (max)
+// or zero (average).
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <inttypes.h>
@@ -118,7 +118,7 @@ egraph_status eg_kernel_pool(const eg_kernel_call *call) {
                 : run_average(call, &window, wide, &rows);
 }
 
-// The whole plane is one window: a row of `pixels` per result.
+// Averages whole planes: each result is the mean of `pixels` elements.
 #define GLOBAL_AVERAGE(suffix, type)                                                     \
   EG_KERNEL_CLONES static void global_average_##suffix(const type *x, int64_t planes,    \
                                                        int64_t pixels, type *y) {        \
@@ -171,7 +171,7 @@ egraph_status eg_kernel_global_pool(const eg_kernel_call *call) {
 
 // ---- places, unpooling, columns, norms ------------------------------------------------
 
-/// The state of one of these kernels.
+/// The state of a kernel on windows.
 typedef struct work {
   const eg_kernel_call *call;
   eg_window window;
@@ -201,7 +201,7 @@ static egraph_status run_work(const eg_kernel_call *call,
   return run(&w);
 }
 
-/// Windows of the slots that pools share.
+/// Lists the windows that the slots shared by all pools describe.
 static egraph_status list_pool(work *w) {
   const eg_type *x = &w->call->inputs[0].type, *y = &w->call->outputs[0].type;
   EG_TRY(eg_window_of_node(&w->window, w->call, y, x));
@@ -233,7 +233,7 @@ egraph_status eg_kernel_lp_pool(const eg_kernel_call *call) {
   return run_work(call, run_lp);
 }
 
-/// The place in the order in which the first spatial dimension runs fastest.
+/// Converts a place to the order in which the first spatial dimension runs fastest.
 static int64_t transposed_place(const eg_window *window, int64_t place) {
   int64_t index[EGRAPH_MAX_RANK], out = 0;
   for (uint32_t d = window->rank; d-- > 0; place /= window->large[d])
@@ -278,8 +278,8 @@ egraph_status eg_kernel_max_pool_indices(const eg_kernel_call *call) {
   return run_work(call, run_indices);
 }
 
-// Places count in the shape that the kernel unpools to, which is at the front of the
-// result.
+// Puts elements at their places. Places count in the shape that the kernel unpools to,
+// which is the front part of the result.
 static egraph_status run_unpool(work *w) {
   const eg_type *x = &w->call->inputs[0].type, *y = &w->call->outputs[0].type;
   const eg_attrs *attrs = w->call->attrs;
@@ -314,7 +314,7 @@ egraph_status eg_kernel_max_unpool(const eg_kernel_call *call) {
   return run_work(call, run_unpool);
 }
 
-/// Windows that columns are made of.
+/// Lists the windows of which im2col makes columns.
 static egraph_status list_columns(const eg_kernel_call *call, const eg_type *image,
                                   eg_window *window, eg_window_rows *rows) {
   eg_windows w;

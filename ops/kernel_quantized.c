@@ -1,7 +1,7 @@
-// Quantized numbers. Products subtract the zero points and use the kernels of plain
-// products on 64-bit integers; results that are quantized again are scaled in float32,
-// with the operations of ONNX Runtime. Conversion to integers saturates
-// (eg_tensor_convert).
+// Kernels on quantized numbers. Products subtract the zero points and then run the
+// kernels of plain products on 64-bit integers; a result that is quantized again is
+// scaled in float32, with the operations of ONNX Runtime. Conversion to integers
+// saturates (eg_tensor_convert).
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 #include <string.h>
@@ -130,7 +130,7 @@ static egraph_status cast(const work *w, eg_tensor x, egraph_dtype dtype,
   return run_step(w, &attrs, &x, 1, out);
 }
 
-/// Operand `of` as int64, less its zero point.
+/// Converts operand `of` to int64 and subtracts its zero point.
 static egraph_status less_zero(const work *w, int of, int zero, bool is_weight,
                                eg_tensor *out) {
   eg_tensor shift;
@@ -160,7 +160,7 @@ static egraph_status float_view(const work *w, int operand, const eg_type *resul
   return EGRAPH_OK;
 }
 
-/// round(sum * (x scale * w scale / y scale)) + y zero point.
+/// Computes round(sum * (x scale * w scale / y scale)) + y zero point.
 static egraph_status quantize_again(const work *w, eg_tensor *inout) {
   const eg_type *result = &w->call->outputs[0].type;
   eg_attrs round = {.op = EG_OP_ROUND};

@@ -1,5 +1,5 @@
 // Recurrent layers, sequence by sequence: the gates of a step are W x + R h + biases,
-// clipped, then one of the three cells makes the next state. All is computed in float64.
+// clipped; then one of three cells computes the next state. All is computed in float64.
 // Formulas and order of gates: ONNX (RNN, GRU, LSTM).
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
@@ -17,8 +17,8 @@ typedef struct sequence {
   bool is_coupled, is_linear_before_reset;
   const double *w, *recurrence, *bias, *peepholes;
   double *h, *c; // state
-  double *row;   // gates hidden: of x, then of gates
-  double *other; // gates hidden: of h
+  double *row;   // [gates hidden] W x + bias, then the gates
+  double *other; // [gates hidden] R h + bias
 } sequence;
 
 static double dot(const double *a, const double *b, int64_t count) {
@@ -27,7 +27,7 @@ static double dot(const double *a, const double *b, int64_t count) {
   return total;
 }
 
-/// out = matrix v (+ bias).
+/// Computes out = matrix v (+ bias).
 static void multiply_row(const double *matrix, const double *v, const double *bias,
                          int64_t rows, int64_t columns, double *out) {
   for (int64_t i = 0; i < rows; i++)
@@ -46,7 +46,8 @@ static void rnn_cell(sequence *s) {
     s->h[i] = gate_at(s, 0, s->row[i] + s->other[i]);
 }
 
-// Gates z, r, h. With linear_before_reset r is applied to R h and its bias.
+// Computes the next state of a GRU: gates z, r, h. With linear_before_reset, r multiplies
+// R h and its bias.
 static void gru_cell(sequence *s) {
   int64_t n = s->r->hidden;
   double *z = s->row, *reset = s->row + n, *next = s->row + 2 * n;
@@ -67,7 +68,8 @@ static void gru_cell(sequence *s) {
   }
 }
 
-// Gates i, o, f, c; peepholes i, o, f. Coupled: f = 1 - i.
+// Computes the next state of an LSTM: gates i, o, f, c; peepholes i, o, f. Coupled: f = 1
+// - i.
 static void lstm_cell(sequence *s) {
   int64_t n = s->r->hidden;
   const double *p = s->peepholes;
@@ -154,7 +156,7 @@ static sequence sequence_of(const layer *l, int64_t direction, double *scratch) 
                     .other = scratch + rows};
 }
 
-// Place of [direction, batch, 0] in a state.
+// Returns the place of [direction, batch, 0] in a state.
 static int64_t state_at(const eg_recurrent *r, int64_t direction, int64_t b) {
   return (r->is_batch_first ? b * r->directions + direction : direction * r->batch + b) *
          r->hidden;

@@ -10,8 +10,8 @@
 
 enum { SLOT_AXES = 0 };
 
-// The input as alternating groups of dimensions; `strides` step in the
-// accumulators, 0 when reduced.
+// The input as groups of dimensions, alternately kept and reduced; `strides` are steps in
+// the accumulators, 0 for a reduced group.
 typedef struct eg_folding {
   uint32_t rank;
   int64_t dims[EGRAPH_MAX_RANK];
@@ -41,7 +41,8 @@ static eg_folding folding_of(const eg_type *type, uint32_t axes) {
   return folding;
 }
 
-// A row of input meets one accumulator (step 0) or as many (step 1).
+// Folds a row of input into one accumulator (step 0), or into one accumulator per element
+// (step 1).
 typedef void (*eg_fold_row)(const void *x, int64_t count, void *to, int64_t step);
 
 #define MULTIPLY(y, x) ((y) * (x))
@@ -94,7 +95,7 @@ typedef union eg_sum {
   uint64_t u;
 } eg_sum;
 
-// The result of an empty reduction.
+// Returns the result of an empty reduction.
 static eg_sum neutral(eg_op op, eg_wide wide) {
   bool is_float = wide == EG_WIDE_F32 || wide == EG_WIDE_F64;
   if (op == EG_OP_REDUCE_PROD) return is_float ? (eg_sum){.f = 1.0} : (eg_sum){.u = 1};
@@ -126,8 +127,8 @@ static void fold_all(const eg_folding *folding, const eg_tensor *x, eg_fold_row 
   } while (eg_index_next(inner, folding->dims, index));
 }
 
-// The mean of integers truncates, in their own type; the mean of no elements is NaN,
-// or 0 for integers.
+// Writes sums divided by `divisor`. The mean of integers truncates; the mean of no
+// elements is NaN, or 0 for integers.
 static void write_sums(eg_wide wide, const eg_sum *sums, const eg_folding *folding,
                        int64_t divisor, void *to) {
   for (int64_t i = 0; i < folding->results; i++) {
@@ -168,8 +169,8 @@ egraph_status eg_kernel_reduce(const eg_kernel_call *call) {
 
 // ---- running sums and products -------------------------------------------------------
 
-/// A running sum over [outer, size, inner], from the end if `reverse`; an exclusive sum
-/// leaves the element itself out.
+/// A running sum over [outer, size, inner], from the end if `reverse`; an `exclusive` sum
+/// does not include the current element.
 typedef struct running {
   eg_axis_view view;
   bool exclusive, reverse;

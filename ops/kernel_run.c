@@ -1,5 +1,5 @@
-// Dispatch of the reference kernels, and the widening that keeps them few: a kernel that
-// computes is called on wide element types only.
+// Calls the reference kernels. Arithmetic kernels are called on wide element types only;
+// operands and results of other types are converted here.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 
@@ -48,7 +48,8 @@ static egraph_dtype wide_dtype(egraph_dtype dtype) {
   return dtype;
 }
 
-// Bool results are written as they are: only comparisons have them.
+// True when a kernel writes results of this type itself. Bool results, which only
+// comparisons have, are not widened.
 static bool is_wide_result(egraph_dtype dtype) {
   return dtype == EGRAPH_BOOL || wide_dtype(dtype) == dtype;
 }
@@ -63,7 +64,7 @@ static bool needs_widening(const eg_kernel_call *call) {
   return false;
 }
 
-// A tensor of the wide type with its own data, or the tensor itself.
+// Returns a tensor of the wide type with new data, or the tensor itself if it is wide.
 static egraph_status widen(eg_arena *arena, const eg_tensor *from, bool is_result,
                            eg_tensor *out) {
   assert(arena != NULL);

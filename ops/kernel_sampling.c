@@ -1,5 +1,6 @@
-// Samples between the elements of images. Coordinates are in float32 with the operations
-// of ONNX Runtime, since rounding decides between neighbours; sums in float64.
+// Kernels that sample between the elements of images. Coordinates are computed in
+// float32 with the operations of ONNX Runtime, since rounding decides between
+// neighbours; sums in float64.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <math.h>
@@ -20,7 +21,7 @@ typedef struct sampler {
   int64_t size[EGRAPH_MAX_RANK], stride[EGRAPH_MAX_RANK];
 } sampler;
 
-/// Places along one dimension with their weights; OUTSIDE counts as 0.
+/// Places along one dimension with their weights; the element at place OUTSIDE is 0.
 typedef struct taps {
   uint32_t count;
   int64_t place[MOST_TAPS];
@@ -57,7 +58,8 @@ static double cubic(double x) {
   return ((a * x - 5.0 * a) * x + 8.0 * a) * x - 4.0 * a;
 }
 
-/// The place of a grid entry along a dimension; *out_is_out: it is beyond the border.
+/// Returns the place of a grid entry along a dimension. Sets *out_is_out if it is beyond
+/// the border.
 static float source_of(const sampler *s, uint32_t dim, float grid, bool *out_is_out) {
   float size = (float)s->size[dim], low, high;
   float at = s->aligns ? (grid + 1.0f) / 2.0f * (size - 1.0f)
@@ -85,8 +87,9 @@ static void set_taps(const sampler *s, uint32_t dim, float at, taps *out) {
   }
 }
 
-// A place beyond a border is moved onto it along all dimensions, one within is not; a
-// cubic has neighbours beyond the border anyhow, and only these are moved.
+// Computes the taps of all dimensions. With padding at the border, a place beyond a
+// border in some dimension is clamped in all dimensions; for cubic samples only the taps
+// are clamped.
 static void set_all_taps(const sampler *s, const double *grid, taps *out) {
   float at[EGRAPH_MAX_RANK];
   bool is_out = false;
@@ -99,7 +102,7 @@ static void set_all_taps(const sampler *s, const double *grid, taps *out) {
   }
 }
 
-// The sum over all combinations of taps.
+// Sums over all combinations of taps.
 static double sample(const sampler *s, const taps *t, const double *image) {
   uint32_t index[EGRAPH_MAX_RANK] = {0}, dim = 0;
   double total = 0.0;
@@ -148,7 +151,7 @@ egraph_status eg_kernel_grid_sample(const eg_kernel_call *call) {
 
 enum { MOST_SAMPLES = 4096 }; // per bin and dimension
 
-/// A region along one dimension: bins of `samples` samples.
+/// A region along one dimension: its bins have size `bin` and `samples` samples each.
 typedef struct side {
   float start, bin;
   int64_t samples;
@@ -167,11 +170,11 @@ static egraph_status set_side(const eg_kernel_call *call, float from, float to,
   if (!(samples <= (float)MOST_SAMPLES))
     return EG_FAIL(EGRAPH_E_ARGUMENT, "roi-align: a region takes %g samples per bin",
                    (double)samples);
-  out->samples = samples > 0 ? (int64_t)samples : 0; // of a region turned around: none
+  out->samples = samples > 0 ? (int64_t)samples : 0; // a reversed region has no samples
   return EGRAPH_OK;
 }
 
-/// Two neighbours of a place and their weights; false outside of the image.
+/// Two neighbours of a place and their weights.
 typedef struct pair {
   int64_t low, high;
   float low_weight, high_weight;
@@ -191,8 +194,8 @@ static bool neighbours(float at, int64_t size, pair *out) {
   return true;
 }
 
-// The mean of the samples of a bin; or, as all runtimes do, the largest of their weighted
-// neighbours.
+// Returns the mean of the samples of a bin; for max, as in all runtimes, the largest
+// weighted neighbour of a sample.
 static double bin_value(const double *image, const int64_t *size, const side *rows,
                         const side *columns, int64_t row, int64_t column, bool is_max) {
   double total = 0.0, largest = 0.0;
@@ -251,8 +254,8 @@ egraph_status eg_kernel_roi_align(const eg_kernel_call *call) {
 
 // ---- taps of resize -------------------------------------------------------------------
 
-// Taps of resized dimensions. Filters of antialiased samples stretch with the operand;
-// taps beyond the border read the element on it.
+// Taps of resized dimensions. With antialias, filters are wider when the result is
+// smaller; taps beyond the border read the border element.
 
 static int64_t symbol_of(const eg_attrs *attrs, eg_attr_slot slot) {
   return eg_attr_at(attrs, slot)->i;
@@ -260,7 +263,7 @@ static int64_t symbol_of(const eg_attrs *attrs, eg_attr_slot slot) {
 
 typedef struct filter {
   eg_resize_mode mode;
-  double a;       // of the cubic
+  double a;       // coefficient of the cubic filter
   double stretch; // below 1: the filter is wider by its inverse
   bool excludes;
   bool normalizes;
@@ -284,8 +287,8 @@ static filter filter_of(const eg_attrs *attrs, const eg_resize_axis *axis) {
                   .normalizes = antialias || excludes};
 }
 
-/// A place as an integer, at most one operand's size outside: all further places are
-/// equivalent.
+/// Converts a place to an integer and bounds it at about one operand size outside of the
+/// operand: all places further out are equivalent.
 static int64_t bounded(double place, int64_t size) {
   double low = -(double)size - 4.0, high = 2.0 * (double)size + 4.0;
   return (int64_t)(!(place > low) ? low : place > high ? high : place);
@@ -345,9 +348,9 @@ egraph_status eg_resize_taps_of(const eg_attrs *attrs, const eg_resize_axis *axi
 
 // ---- resize ---------------------------------------------------------------------------
 
-// Resize to the result's shape. All modes are separable: per dimension and result
-// position there are taps (resize.h). Nearest moves elements as they are stored. The
-// others go dimension by dimension, so their cost does not grow with 2^rank.
+// Resizes to the result's shape. All modes are separable: taps (resize.h) exist per
+// dimension and result position. Nearest moves elements in their stored type. The other
+// modes run dimension by dimension, so that their cost does not grow with 2^rank.
 
 static double fill_of(const eg_kernel_call *call) {
   return eg_attr_at(call->attrs, EG_A_RESIZE_EXTRAPOLATION_VALUE)->f;
@@ -358,7 +361,7 @@ static eg_resize_axis resize_axis_of(const eg_kernel_call *call, uint32_t dim) {
                            dim);
 }
 
-// Only cropping has a value for places outside.
+// True when the place gets the extrapolation value, which only cropping uses.
 static bool is_outside(const eg_resize_axis *axis, float at) {
   return axis->coordinates == EG_RESIZE_TF_CROP_AND_RESIZE &&
          !(at >= 0.0f && at <= (float)(axis->from - 1));
@@ -390,7 +393,7 @@ static egraph_status run_nearest(const eg_kernel_call *call, eg_arena *arena) {
 
 // ---- filters ------------------------------------------------------------------------
 
-// Resizes one dimension of [outer, from, inner] doubles to `to`, which is zero before.
+// Resizes one dimension of [outer, from, inner] doubles to size `to`; y is zero before.
 static void resize_dim(const double *x, const eg_axis_view *view, int64_t to,
                        const eg_resize_taps *t, double *y) {
   for (int64_t o = 0; o < view->outer; o++)
@@ -405,7 +408,7 @@ static void resize_dim(const double *x, const eg_axis_view *view, int64_t to,
     }
 }
 
-// Fills the results whose place is outside along some dimension.
+// Fills the results whose place along dimension `dim` is outside.
 static void fill_outside(const eg_kernel_call *call, uint32_t dim,
                          const eg_resize_axis *axis) {
   const eg_tensor *y = &call->outputs[0];

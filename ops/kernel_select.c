@@ -1,6 +1,6 @@
-// Positions of extreme elements along an axis: arg-max, arg-min, top-k. NaN ranks
-// above everything, as in numpy; of equal elements the one with the lower index comes
-// first, unless select_last_index; of NaN the first one, as in ONNX Runtime.
+// Finds positions of extreme elements along an axis: arg-max, arg-min, top-k. NaN ranks
+// above all numbers, as in numpy. Among equal elements, the lower index comes first,
+// unless select_last_index is set; among NaN, always the first, as in ONNX Runtime.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/kernels.h"
 
@@ -29,10 +29,10 @@ static eg_rank_before rank_before_of(eg_wide wide, bool is_largest) {
   return is_largest ? larger[wide] : smaller[wide];
 }
 
-// The same for every attribute list of the family.
+// Slot numbers that all operators of the family share.
 enum { SLOT_AXIS = 0, SLOT_SELECT_LAST = 2 };
 
-// numpy's argmin also stops at a NaN, so NaN is extreme in both directions here.
+// True for NaN, which is extreme in both directions: numpy's argmin also stops at a NaN.
 static bool is_nan_at(const eg_tensor *x, int64_t at) {
   if (!eg_dtype_is_float(x->type.dtype)) return false;
   double value = eg_tensor_get_double(x, at);
@@ -87,7 +87,7 @@ static void merge_runs(const void *x, eg_rank_before before, const int64_t *orde
   }
 }
 
-// Sorts `order`, using `spare` of the same length; returns the one with the result.
+// Sorts `order`, using `spare` of the same length; returns the array with the result.
 static const int64_t *sort_positions(const void *x, eg_rank_before before, int64_t count,
                                      int64_t *order, int64_t *spare) {
   for (int64_t width = 1; width < count; width *= 2) {

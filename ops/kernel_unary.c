@@ -1,7 +1,6 @@
-// Pointwise operators of one operand. One formula per operator and kind of element: the
-// float table is instantiated for float and double through <tgmath.h>, the integer
-// table for int64 and uint64. NaN goes through comparisons as numpy's minimum and
-// maximum let it through.
+// Pointwise operators with one operand. One formula per operator and kind of element: the
+// float table is instantiated for float and double through <tgmath.h>, the integer table
+// for int64 and uint64. Comparisons pass NaN on, as numpy's minimum and maximum do.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <string.h>
@@ -42,8 +41,8 @@
   X(LEAKY_RELU, x < 0 ? p * x : x)                                                       \
   X(CLIP, x<p ? (p < q ? p : q) : x> q ? q : x)
 
-// Formulas over x of type double, through exp, expm1, tanh, erf and log1p: libm's for
-// float64 rows, the vectorizable ones of kernel_math.h for float32 rows.
+// Formulas over x of type double, with exp, expm1, tanh, erf and log1p. float64 rows use
+// the functions of libm, float32 rows the vectorizable functions of kernel_math.h.
 #define SMOOTH_LIST(X)                                                                   \
   X(SIGMOID, 1 / (1 + F(exp)(-x)))                                                       \
   X(TANH, F(tanh)(x))                                                                    \
@@ -112,7 +111,7 @@ GELU_LIST(SMOOTH_ROW)
 #undef T
 #undef BOUND
 
-// The attribute selects one of the two forms.
+// Computes gelu in the form that the attribute selects.
 static void GELU_f32(const void *x, void *out, size_t count, const double params[2]) {
   (params[0] != 0 ? GELU_TANH_f32 : GELU_ERF_f32)(x, out, count, params);
 }
@@ -120,7 +119,8 @@ static void GELU_f64(const void *x, void *out, size_t count, const double params
   (params[0] != 0 ? GELU_TANH_f64 : GELU_ERF_f64)(x, out, count, params);
 }
 
-// The integers within float bounds: [ceil(lower), floor(upper)], saturated.
+// Converts a float bound to an integer: ceil of a lower bound, floor of an upper
+// bound, saturated.
 static int64_t bound_int(double value, bool is_lower) {
   double whole = is_lower ? ceil(value) : floor(value);
   if (whole <= (double)INT64_MIN) return INT64_MIN;
@@ -141,8 +141,7 @@ INT_LIST(ROW)
 #undef T
 #undef BOUND
 
-// Without a sign, relu, abs and sign are simpler; the shared formulas would compare with
-// x < 0.
+// Formulas for unsigned integers: relu, abs and sign need no comparison x < 0.
 #define UINT_LIST(X)                                                                     \
   X(RELU, x)                                                                             \
   X(SQUARE, x *x)                                                                        \
@@ -159,7 +158,7 @@ UINT_LIST(ROW)
 #undef T
 #undef BOUND
 
-/// NULL when the operator has no meaning for the type.
+/// Finds the row function; NULL when the operator has no meaning for the type.
 static eg_row_unary row_unary_of(eg_op op, eg_wide wide) {
 #define ROW_F32(id, formula) [EG_OP_##id] = id##_f32,
 #define ROW_F64(id, formula) [EG_OP_##id] = id##_f64,

@@ -1,5 +1,5 @@
-// Lists the rows of a sliding window: one odometer over the taps, one over all spatial
-// dimensions but the last, whose valid range has a closed form.
+// Lists the rows of a sliding window: loops over the taps and over all spatial dimensions
+// except the last, whose valid range has a closed form.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/kernel_window.h"
 
@@ -44,8 +44,8 @@ egraph_status eg_window_of_node(eg_window *window, const eg_kernel_call *call,
                         w.dilations.data);
 }
 
-// The range [first, end) of small positions of the last dimension that stay inside
-// of the large one.
+// Computes the range [first, end) of small positions in the last dimension whose large
+// position is inside.
 static void inner_range(const eg_window *window, int64_t tap, int64_t *first,
                         int64_t *end) {
   assert(window->rank > 0 && window->stride[window->rank - 1] > 0);
@@ -57,7 +57,7 @@ static void inner_range(const eg_window *window, int64_t tap, int64_t *first,
   if (*end > window->small[d]) *end = window->small[d];
 }
 
-// The large position of a row of small positions, without the last dimension;
+// Computes the large position of a row of small positions, without the last dimension;
 // false in the padding.
 static bool outer_offset(const eg_window *window, const int64_t *tap,
                          const int64_t *index, int64_t *out) {
@@ -132,7 +132,7 @@ int64_t eg_window_taps(const eg_window *window) {
   return eg_dims_product(window->kernel, 0, window->rank);
 }
 
-// Positions of one window inside of the padded input.
+// Counts the positions of one window inside of the padded input.
 static double padded_count(const eg_window *window, const int64_t *pad_ends,
                            const int64_t *index) {
   double count = 1.0;

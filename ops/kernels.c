@@ -1,4 +1,5 @@
-// Shared functions of reference kernels: element types, places, the end of contractions.
+// Shared functions of reference kernels: element types, places, the last steps
+// of contractions.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/kernels.h"
 
@@ -68,8 +69,8 @@ bool eg_index_next(uint32_t rank, const int64_t *dims, int64_t *index) {
 
 // ---- the end of contractions ----------------------------------------------------------
 
-// Finishes one row of accumulators: scale, add bias and z, activate, round. All but the
-// rounding is done in the accumulators' type.
+// Finishes one row of accumulators: scales, adds bias and z, activates, rounds. All but
+// the rounding is computed in the accumulators' type.
 
 #define FINISH(suffix, type, sum, factor_type)                                           \
   EG_KERNEL_CLONES static void add_##suffix(const eg_addend *addend, sum *sums,          \

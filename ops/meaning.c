@@ -9,8 +9,8 @@ enum { MAX_DEPTH = 16, MAX_WORD = 32, MANY_DIGITS = 16 };
 
 // ---- formulas -----------------------------------------------------------------------
 
-// "(mul d (sub 1 (square y)))" is read from left to right with a stack of the calls
-// whose operands are being collected.
+// Reads "(mul d (sub 1 (square y)))" from left to right, with a stack of the calls that
+// still collect operands.
 typedef struct reader {
   const char *at;
   const char *names;      // letters of operands
@@ -18,7 +18,7 @@ typedef struct reader {
   eg_formula *out;
 } reader;
 
-// Copies the next word and moves behind it.
+// Copies the next word and moves the cursor behind it.
 static void read_word(reader *r, char out[MAX_WORD]) {
   size_t length = strcspn(r->at, " ()");
   assert(length != 0 && length < MAX_WORD && "a formula of this program");
@@ -33,7 +33,8 @@ static uint8_t add_formula_term(reader *r, const eg_formula_term *term) {
   return (uint8_t)r->out->count++;
 }
 
-// A literal with so many digits is the nearest double to a number such as 1/6.
+// True for a literal with so many digits that it stands for a number such as 1/6, rounded
+// to a double.
 static bool has_many_digits(const char *word) {
   uint32_t digits = 0;
   for (; *word != '\0'; word++)

@@ -4,16 +4,16 @@
 //           dimensions broadcast
 //   gemm    the same for rank 2
 //
-// The result is linear in each of a and b. Bias and z are added, so they must be partial
-// sums whenever the result is one (joint_linear). With an activation nothing may stay
-// partial: then k is blocked.
+// The result is linear in a and in b. Bias and z are added, so they must be partial sums
+// whenever the result is a partial sum (joint_linear). With an activation there must be
+// no partial sums: then k is blocked.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
 #include "ops/typing.h"
 
-/// The dimensions of the loop indices of a product; EG_NO_DIM for indices that vectors
-/// lack.
+/// The dimensions that the loop indices of a product have in a and b; EG_NO_DIM if a
+/// vector lacks the index.
 typedef struct product {
   int a_row, a_sum, b_sum, b_column;
   uint32_t a_batch, b_batch; // leading batch dimensions
@@ -88,7 +88,7 @@ egraph_status eg_infer_matmul(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// An addend is indexed like a pointwise operand by the factor of result dimension `dim`.
+// Makes a factor index result dimension `dim`, and the addends like pointwise operands.
 static void index_result(const eg_typing *node, const eg_type *result, uint32_t dim,
                          eg_factor *factor) {
   factor->output_dim[0] = (int8_t)dim;
@@ -96,8 +96,8 @@ static void index_result(const eg_typing *node, const eg_type *result, uint32_t 
     factor->input_dim[i] = (int8_t)eg_broadcast_dim(&node->inputs[i], result, dim);
 }
 
-// Batch dimension `dim` of the result is in an operand unless it is
-// absent or stretched.
+// Returns the dimension of an operand for batch dimension `dim` of the result; EG_NO_DIM
+// if it is absent or stretched.
 static int batch_dim(const eg_type *operand, uint32_t batch, uint32_t result_batch,
                      uint32_t dim, int64_t size) {
   uint32_t shift = result_batch - batch;

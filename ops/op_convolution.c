@@ -2,9 +2,9 @@
 //
 //   conv  x (n, g ci, s...), w (g co, ci, k...) -> (n, g co, o...)
 //
-//   n, g, co parallel; ci and k sums; o slides over s as a window. Two factors on one
-//   dimension mean that it is their product, the earlier one major. Addends as for
-//   matmul; with an activation the sums are blocked.
+//   n, g, co are parallel; ci and k are sums; o slides over s as a window. A dimension
+//   with two factors is their product, the earlier one major. Addends as for matmul; with
+//   an activation the sums are blocked.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
@@ -68,7 +68,7 @@ egraph_status eg_infer_conv(const eg_typing *node, eg_type *out) {
   out->dims[1] = w->dims[0];
   for (uint32_t i = 0; i + 2 < x->rank; i++) {
     eg_window window = eg_window_of(&attrs, w->dims[i + 2], i);
-    // Runtimes refuse a window that does not fit.
+    // Runtimes refuse a window larger than the padded input.
     EG_TRY(eg_window_fits(node, &window, x->dims[i + 2]));
     EG_TRY(eg_window_positions(node, &window, x->dims[i + 2], false, &out->dims[i + 2]));
   }
@@ -79,16 +79,16 @@ egraph_status eg_infer_conv(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// Makes a factor of result dimension `dim` index the addends: bias [Co], z
-// like the result.
+// Makes the factor of result dimension `dim` index the addends: bias [Co], z like
+// the result.
 static void index_result(const eg_typing *node, uint32_t dim, eg_factor *factor) {
   factor->output_dim[0] = (int8_t)dim;
   if (node->count > 2 && dim == 1) factor->input_dim[2] = 0;
   if (node->count > 3) factor->input_dim[3] = (int8_t)dim;
 }
 
-// Factors n, g, co and ci; co_dim and ci_dim are the dimensions of the weight with the
-// output and the summed channels (g is major in its dimension 0).
+// Adds factors n, g, co and ci; co_dim and ci_dim are the dimensions of the weight with
+// the output and the summed channels (g is major in dimension 0 of the weight).
 static void add_channels(const eg_typing *node, int64_t group, int co_dim, int ci_dim,
                          eg_factor_kind sum, eg_factors *out) {
   const eg_type *x = &node->inputs[0], *w = &node->inputs[1];
@@ -133,7 +133,7 @@ void eg_factors_conv(const eg_typing *node, eg_factors *out) {
 
 // ---- conv-transpose -------------------------------------------------------------
 
-// stride (in - 1) + output padding + reach - padding
+// Computes stride (in - 1) + output padding + reach - padding.
 static egraph_status transposed_size(const eg_typing *node, const eg_window *window,
                                      int64_t size, int64_t output_padding, int64_t *out) {
   int64_t reach, grown, padding;
@@ -179,9 +179,9 @@ egraph_status eg_infer_conv_transpose(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// With a result that is `stride` times as long as the operand, as gradients of
-// convolutions have it, the `stride` positions of the result from o * stride on read the
-// operand from floor((reach - 1 - padding) / stride) before o on.
+// Makes a factor a WINDOW if the result is `stride` times as long as the operand, as in
+// gradients of convolutions: the `stride` result positions from o * stride on then read
+// the operand from o - floor((reach - 1 - padding) / stride) on.
 static void try_window(const eg_typing *node, const eg_window *window, uint32_t dim,
                        int64_t result_size, eg_factor *out) {
   int64_t reach, stride = window->stride, size = node->inputs[0].dims[dim];
@@ -196,7 +196,7 @@ static void try_window(const eg_typing *node, const eg_window *window, uint32_t 
 }
 
 // Spatial factors count input positions, so that the product of all factors is the work;
-// the result positions of each are no further loop.
+// the result positions of an input position are no additional loop.
 void eg_factors_conv_transpose(const eg_typing *node, eg_factors *out) {
   const eg_type *x = &node->inputs[0], *w = &node->inputs[1];
   eg_windows attrs = eg_typing_windows(node);
@@ -259,8 +259,8 @@ egraph_status eg_infer_merge_gconv(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// Merged groups are independent of each other; within one, the place of a row depends on
-// its group.
+// Merged groups are parallel; within a merged group, the place of a row depends on its
+// old group.
 void eg_factors_merge_gconv(const eg_typing *node, eg_factors *out) {
   const eg_type *results = node->results;
   const eg_type *w = &node->inputs[0];

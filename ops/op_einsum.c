@@ -1,8 +1,8 @@
-// Einsum: every letter of the equation is a factor; letters that are not in the result
+// Einsum: every letter of the equation is a factor; letters that the result lacks
 // are sums.
 //
-// Letters are numbered 0-51; the dimensions under "..." get the numbers from 52 on,
-// counted from the last one, because that is how they are aligned between operands.
+// Letters have numbers 0-51; dimensions under "..." have numbers from 52 on, counted from
+// the last dimension, because operands are aligned there.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <inttypes.h>
@@ -46,7 +46,7 @@ static egraph_status add_dots(const eg_typing *node, const char *at, uint32_t do
   return EGRAPH_OK;
 }
 
-// Letters of the term at `at`, not counting "...".
+// Counts the letters of the term at `at`, without "...".
 static uint32_t count_letters(const char *at) {
   uint32_t count = 0;
   for (; *at != '\0' && *at != ',' && *at != '-'; at++)
@@ -96,7 +96,7 @@ static bool write_dots(renaming *r) {
   return write_char(r, '.') && write_char(r, '.') && write_char(r, '.');
 }
 
-/// The result that an equation without "->" has.
+/// Writes the result of an equation without "->".
 static bool write_result(renaming *r) {
   uint32_t uses[LETTERS];
   memcpy(uses, r->uses, sizeof uses);
@@ -133,8 +133,9 @@ bool eg_einsum_canonical(const char *equation, char out[EG_EINSUM_TEXT]) {
 
 // ---- inference ----------------------------------------------------------------------
 
-// Reads one term; `rank` (or -1) says how many dimensions it has, which gives the size of
-// "..."; without it, "..." has `dots` of them. Leaves *cursor at ',', '-' or the end.
+// Reads one term of a tensor of rank `rank`, which gives the number of dimensions under
+// "..."; if `rank` is -1, "..." has `dots` dimensions. Leaves *cursor at ',', '-' or
+// the end.
 static egraph_status read_term(const eg_typing *node, const char **cursor, int64_t rank,
                                uint32_t dots, term *out) {
   const char *at = *cursor;
@@ -167,8 +168,8 @@ static egraph_status read_term(const eg_typing *node, const char **cursor, int64
   return EGRAPH_OK;
 }
 
-/// Sizes of a letter are equal. A size that may be 1 may be stretched there, which makes
-/// no fact.
+/// True when two sizes of a letter agree. Sizes that may be 1 may be stretched, so they
+/// make no fact.
 static bool letter_agrees(int64_t a, int64_t b) {
   return eg_size_same(a, b) ||
          (eg_size_at_least(a, 2) && eg_size_at_least(b, 2) && eg_size_agree(a, b));
@@ -193,7 +194,8 @@ static egraph_status note_label_sizes(const eg_typing *node, uint32_t operand,
   return EGRAPH_OK;
 }
 
-// Without "->": the dimensions of "...", then the letters that occur once, in order.
+// Makes the result of an equation without "->": the dimensions of "...", then the letters
+// that occur once, in order.
 static egraph_status implicit_result(const eg_typing *node, const labels *all,
                                      uint32_t dots, term *out) {
   *out = (term){.dots = dots};
@@ -271,7 +273,7 @@ egraph_status eg_infer_einsum(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// Marks the dimensions of a term that have a label. A diagonal (a label twice in one
+// Finds the dimension of a term that has a label. A diagonal (a label twice in one
 // operand) has no single dimension to split, so its factor is blocked.
 static void index_term(const term *t, const eg_type *type, uint8_t label,
                        eg_factor *factor, int8_t *out_dim) {
@@ -282,8 +284,8 @@ static void index_term(const term *t, const eg_type *type, uint8_t label,
   }
 }
 
-// Strategies treat the operands of the last row alike: an index that is elsewhere in
-// another of them cannot be split.
+// Makes a factor index an operand. Strategies treat all operands of the last row alike:
+// an index in different dimensions of these operands is blocked.
 static void index_operand(const term *t, const eg_type *type, uint32_t operand,
                           uint8_t label, eg_factor *factor) {
   int8_t dim = EG_NO_DIM, *row = &factor->input_dim[eg_factor_row(operand)];
@@ -313,14 +315,16 @@ void eg_factors_einsum(const eg_typing *node, eg_factors *out) {
         index_operand(&t, &node->inputs[i], i, (uint8_t)label, factor++);
     at += i + 1 < node->count; // the comma
   }
-  // Operands that share a row are not: only one of them may be a partial sum.
+  // The result is linear in an operand only if the operand has its own row: of operands
+  // that share a row only one may be a partial sum.
   uint32_t alone = node->count <= EG_FACTOR_ROWS ? node->count : EG_FACTOR_ROWS - 1;
   out->linear = eg_operand_bits(alone);
 }
 
 // ---- for gradients --------------------------------------------------------------
 
-// Numbers the labels in use from 0: at most EG_MAX_FACTORS.
+// Writes the labels of a term with new numbers: labels in use count from 0, at most
+// EG_MAX_FACTORS of them.
 static void number_term(const term *t, const uint8_t *number, eg_labels *out) {
   *out = (eg_labels){.rank = t->rank};
   for (uint32_t i = 0; i < t->rank; i++)

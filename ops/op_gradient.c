@@ -9,8 +9,8 @@
 
 // ---- conv-grad-weight -----------------------------------------------------------
 
-// The cotangent may have fewer positions than windows fit: the positions of a transposed
-// convolution with output padding.
+// Checks that the cotangent has at most as many positions as windows fit; it has fewer
+// after a transposed convolution with output padding.
 static egraph_status check_positions(const eg_typing *node, const eg_windows *attrs) {
   const eg_type *x = &node->inputs[0], *d = &node->inputs[1];
   for (uint32_t i = 0; i + 2 < x->rank; i++) {
@@ -64,7 +64,7 @@ static eg_factor *add_channel(eg_factors *out, int64_t size, int x_dim, int d_di
   return factor;
 }
 
-// Images and positions are sums, whose split leaves partial gradients; positions read
+// Images and positions are sums: splitting them leaves partial gradients. Positions read
 // windows of x.
 void eg_factors_conv_grad_weight(const eg_typing *node, eg_factors *out) {
   const eg_type *x = &node->inputs[0], *d = &node->inputs[1];
@@ -89,7 +89,8 @@ void eg_factors_conv_grad_weight(const eg_typing *node, eg_factors *out) {
 
 // ---- pooling --------------------------------------------------------------------
 
-// The forward node, whose slots the gradient's begin with, and the type it pools.
+// The forward node, whose slots are the first slots of the gradient, and the type that
+// it pools.
 typedef struct pooled {
   eg_attrs attrs;
   eg_type type;
@@ -141,8 +142,8 @@ static bool is_tiled(const eg_typing *node, uint32_t dim, int64_t size, int64_t 
          size / kernel.data[i] == count;
 }
 
-// Windows that overlap, or hang over the border, are blocked: parts of the result would
-// need the sums of several.
+// A dimension with windows that overlap, or extend over the border, is blocked: a part of
+// the result would need sums from several parts.
 void eg_factors_pool_grad(const eg_typing *node, eg_factors *out) {
   const eg_type *d = &node->inputs[node->count - 1];
   eg_ints kernel = EG_SHARED(node, MAX_POOL_GRAD, KERNEL_SHAPE)->ints;
@@ -190,8 +191,8 @@ egraph_status eg_infer_gather_grad(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// Indices are sums. Every part of the axis adds up the entries that belong to it, and is
-// no further loop.
+// Indices are sums. The result axis is no additional loop: every part of it adds up only
+// the entries that belong to it.
 void eg_factors_gather_grad(const eg_typing *node, eg_factors *out) {
   const eg_type *d = &node->inputs[0], *indices = &node->inputs[1];
   uint32_t axis = (uint32_t)eg_attr_at(node->attrs, EG_A_GATHER_GRAD_AXIS)->i;
@@ -262,7 +263,7 @@ egraph_status eg_infer_adam_update(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// The scalars are needed whole.
+// All dimensions are parallel; the scalars are needed whole.
 void eg_factors_adam_update(const eg_typing *node, eg_factors *out) {
   eg_factor *factors = eg_factors_add_dims(out, node->results, 0);
   for (uint32_t dim = 0; dim < node->results->rank; dim++) {

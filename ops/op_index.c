@@ -1,6 +1,5 @@
 // Operators that read or write single elements at indices, or on diagonals. Dimensions
-// along which nothing is looked up are parallel; an axis that indices go into is needed
-// whole.
+// without indices are parallel; an indexed axis is needed whole.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
@@ -42,8 +41,8 @@ void eg_factors_trilu(const eg_typing *node, eg_factors *out) {
 
 // ---- elements along an axis ---------------------------------------------------------
 
-// Checks that indices have the rank of the data and, except along the axis, are no
-// larger.
+// Checks that the indices have the rank of the data and, except along the axis, no
+// larger dimensions.
 static egraph_status check_elements(const eg_typing *node, int64_t axis) {
   const eg_type *data = &node->inputs[0], *indices = &node->inputs[1];
   uint32_t at;
@@ -95,7 +94,8 @@ static egraph_status check_reduction(const eg_typing *node) {
   return eg_typing_fail(node, "bool elements cannot be combined; use reduction none");
 }
 
-// Elements that replace or are added are linear in data and updates together.
+// Returns the operands in which the result is jointly linear: data and updates, if
+// updates replace elements or are added to them.
 static uint32_t scattered_linearly(const eg_typing *node) {
   enum { NONE, ADD };
   int64_t reduction = node->attrs->slots[0].i;
@@ -129,8 +129,8 @@ void eg_factors_scatter_elements(const eg_typing *node, eg_factors *out) {
 
 // ---- tuples of indices --------------------------------------------------------------
 
-// The length of a tuple, which the last dimension of the indices has, after `batch`
-// dimensions that indices and data share.
+// Checks and returns the length of an index tuple: the last dimension of the indices.
+// Indices and data share the first `batch` dimensions.
 static egraph_status tuple_length(const eg_typing *node, int64_t batch, uint32_t *out) {
   const eg_type *data = &node->inputs[0], *indices = &node->inputs[1];
   EG_TRY(eg_typing_indices(node));
@@ -152,8 +152,8 @@ static egraph_status tuple_length(const eg_typing *node, int64_t batch, uint32_t
   return EGRAPH_OK;
 }
 
-// The shape of the entries that the tuples point to: [indices without the last, rest of
-// the data].
+// Finds the shape of the entries that the tuples point to: [dimensions of the indices
+// except the last, remaining dimensions of the data].
 static egraph_status pointed(const eg_typing *node, int64_t batch, eg_type *out) {
   const eg_type *data = &node->inputs[0], *indices = &node->inputs[1];
   uint32_t length = 0, first;
@@ -281,7 +281,8 @@ egraph_status eg_infer_det(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// The loops of an elimination are no less than the elements of a matrix.
+// Counts the elements of a matrix as its work, a lower bound for the loops of
+// an elimination.
 void eg_factors_det(const eg_typing *node, eg_factors *out) {
   const eg_type *x = &node->inputs[0];
   eg_factors_add_dims(out, node->results, 0);

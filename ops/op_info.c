@@ -1,4 +1,4 @@
-// The operator table as data: rows, attribute slots, symbol sets.
+// The operator table as C arrays: rows, attribute slots, symbol sets.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 #include "base/spelling.h"
 #include "ops/ops.h"
 
-// One struct per operator with a member per slot, only for counting: its
-// size is slots + 1.
+// One struct per operator with a member per slot, only to count slots: its size is slots
+// + 1.
 #define EG_OP(ID, ...)                                                                   \
   char end;                                                                              \
   }                                                                                      \
@@ -23,7 +23,8 @@ struct slots_before_the_first {
 #define ACT_NAME(id, name, op) name,
 #define EG_ACT_NAMES EG_ACT_LIST(ACT_NAME) NULL
 
-// Members are set one by one because rows complete the entries of rows before them.
+// Members are set one by one because later rows of the table complete the entries of
+// earlier rows.
 #define EG_ATTR(ID, SLOT, NAME, KIND, DEFAULT, ROLE)                                     \
   [EG_A_##ID##_##SLOT].name = NAME, [EG_A_##ID##_##SLOT].kind = EG_ATTR_##KIND,          \
   [EG_A_##ID##_##SLOT].role = EG_AR_##ROLE, [EG_A_##ID##_##SLOT].default_text = DEFAULT,
@@ -56,8 +57,8 @@ const eg_op_info *eg_op_info_of(eg_op op) {
   return &op_rows[op];
 }
 
-// About a hundred short names: a scan costs less than keeping an index
-// without mutable globals.
+// A scan over about a hundred short names is cheaper than an index, which would need a
+// mutable global.
 bool eg_op_find(const char *name, eg_op *out) {
   for (int i = 0; i < EG_OP_COUNT; i++)
     if (strcmp(op_rows[i].name, name) == 0) {

@@ -1,5 +1,5 @@
-// Leaves and structure: constants computed from attributes, and nodes that their owner
-// types. A constant may be split along a dimension in which all its parts are equal.
+// Leaves and structure: constants computed from attributes, and nodes whose owner sets
+// their types. A constant may be split along a dimension if all its parts are equal.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
@@ -13,7 +13,7 @@ egraph_status eg_infer_leaf(const eg_typing *node, eg_type *out) {
 }
 void eg_factors_leaf(const eg_typing *node, eg_factors *out) { (void)node, (void)out; }
 
-// [first, second, kernel...] of a generated convolution weight.
+// Makes the type [first, second, kernel...] of a generated convolution weight.
 static egraph_status kernel_shape(const eg_typing *node, egraph_dtype dtype,
                                   int64_t first, int64_t second, eg_ints kernel,
                                   eg_type *out) {
@@ -63,8 +63,8 @@ egraph_status eg_infer_fill(const eg_typing *node, eg_type *out) {
                       eg_attr_at(attrs, EG_A_POOL_KERNEL_KERNEL_SHAPE)->ints, out);
 }
 
-// fill: all elements are equal. pool-kernel: all channels are equal. The others
-// have a diagonal.
+// Dimensions with equal parts are parallel: all of fill, the channels of pool-kernel. The
+// other operators have a diagonal.
 void eg_factors_fill(const eg_typing *node, eg_factors *out) {
   eg_op op = eg_typing_op(node);
   for (uint32_t dim = 0; dim < node->results->rank; dim++) {

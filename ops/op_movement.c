@@ -1,5 +1,6 @@
-// Data movement. Dimensions that are concatenated, split or resized are blocked, the
-// gathered axis is a sum, all others are parallel; all operators are linear in the data.
+// Data movement: types and factors. Concatenated, split, sliced and padded dimensions are
+// blocked, the gathered axis is a sum, all others are parallel. All operators are linear
+// in the data.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <inttypes.h>
@@ -110,7 +111,8 @@ void eg_factors_split(const eg_typing *node, eg_factors *out) {
 /// overflow.
 enum { MOST_OPEN_STEP = 1 << 20 };
 
-// Elements of start, start + step, ... before end; false when the bounds leave [0, size].
+// Counts the elements start, start + step, ... before end; false when the bounds leave
+// [0, size].
 static bool sliced_size(int64_t size, int64_t start, int64_t end, int64_t step,
                         int64_t *out) {
   int64_t low = step > 0 ? 0 : -1, high, span;
@@ -119,13 +121,13 @@ static bool sliced_size(int64_t size, int64_t start, int64_t end, int64_t step,
       !eg_size_at_least(end, low) || !eg_size_at_least(high, end) ||
       !eg_size_sub(step > 0 ? end : start, step > 0 ? start : end, &span))
     return false;
-  // An open end that is -1 at some sizes has no spelling in ONNX.
+  // ONNX cannot express an open end that is -1 at some sizes.
   if (step < 0 && eg_size_is_open(end) && !eg_size_at_least(end, 0)) return false;
   if (eg_size_is_open(size) || eg_size_is_open(span))
     return step > -MOST_OPEN_STEP && step < MOST_OPEN_STEP &&
            eg_size_max(span, 0, &span) &&
            eg_size_ceil_div(span, step > 0 ? step : -step, out);
-  // Steps beyond the span take one element; -INT64_MIN is never formed.
+  // Larger steps take one element, too; this never computes -INT64_MIN.
   int64_t stride = step > size    ? size + 1
                    : step < -size ? size + 1
                    : step > 0     ? step
@@ -155,7 +157,7 @@ egraph_status eg_infer_slice(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// Dimensions that pass unchanged are parallel, the others blocked.
+// Dimensions that stay unchanged are parallel, the others blocked.
 void eg_factors_slice(const eg_typing *node, eg_factors *out) {
   const eg_type *x = &node->inputs[0];
   eg_ints steps = eg_attr_at(node->attrs, EG_A_SLICE_STEPS)->ints;
@@ -236,8 +238,7 @@ egraph_status eg_infer_expand(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// tile: a dimension of the result is (repeat, element), the repeat major
-// and in no operand.
+// A result dimension of tile is (repeat, element): the repeat is major and in no operand.
 void eg_factors_expand(const eg_typing *node, eg_factors *out) {
   out->linear = eg_operand_bits(1);
   if (node->attrs->op == EG_OP_EXPAND) {

@@ -1,4 +1,5 @@
-// Normalizations: dimensions of the statistics are blocked, all others are parallel.
+// Normalizations: dimensions over which statistics are computed are blocked, all others
+// are parallel.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
@@ -65,7 +66,7 @@ void eg_factors_layer_norm(const eg_typing *node, eg_factors *out) {
   if (node->count == 2) out->linear = 2; // in the scale
 }
 
-// Groups of channels: one channel each for instance normalization.
+// Returns the number of groups; in instance normalization every channel is a group.
 static int64_t groups_of(const eg_typing *node) {
   if (node->attrs->op == EG_OP_INSTANCE_NORM) return node->inputs[0].dims[1];
   return eg_attr_at(node->attrs, EG_A_GROUP_NORM_NUM_GROUPS)->i;
@@ -123,7 +124,7 @@ egraph_status eg_infer_lrn(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// A window over channels; its width only counts work.
+// The channels are a window; a factor for its width only counts work.
 void eg_factors_lrn(const eg_typing *node, eg_factors *out) {
   int64_t size = eg_attr_at(node->attrs, EG_A_LRN_SIZE)->i;
   for (uint32_t dim = 0; dim < node->results->rank; dim++) {

@@ -1,5 +1,5 @@
-// Pointwise operators: one parallel factor per result dimension; an operand that is
-// stretched by broadcasting along a dimension is not indexed by its factor.
+// Pointwise operators: one parallel factor per result dimension; it does not index an
+// operand that broadcasting stretches there.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
@@ -36,7 +36,8 @@ egraph_status eg_infer_bit_cast(const eg_typing *node, eg_type *out) {
 void eg_factors_unary(const eg_typing *node, eg_factors *out) {
   eg_factors_add_pointwise(node, node->results, out);
   eg_op op = eg_typing_op(node);
-  // Up to rounding, like every sum of floating-point parts.
+  // A cast between floating-point types is linear up to rounding, like every sum of
+  // floating-point parts.
   bool rounds = op == EG_OP_CAST && eg_dtype_is_float(node->inputs[0].dtype) &&
                 eg_dtype_is_float(node->results->dtype);
   if (op == EG_OP_IDENTITY || op == EG_OP_NEG || rounds) out->linear = eg_operand_bits(1);

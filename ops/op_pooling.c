@@ -1,5 +1,5 @@
-// Pooling: n and c parallel, positions slide as windows; the kernel only counts work (it
-// indexes no operand, so it is blocked).
+// Pooling: n and c are parallel, positions slide as windows. The factor of the kernel
+// only counts work: it indexes no operand and is blocked.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
@@ -11,7 +11,7 @@ static bool has_ceil_mode(const eg_typing *node) {
   return found && node->attrs->slots[slot].i != 0;
 }
 
-// Refuses windows that lie in the padding alone and would have no elements.
+// Refuses padding as large as the window: some windows would have only padding.
 static egraph_status check_padding(const eg_typing *node, const eg_window *window) {
   int64_t reach, most;
   if (!eg_window_reach(window, &reach) || !eg_size_sub(reach, 1, &most))
@@ -70,8 +70,8 @@ egraph_status eg_infer_global_pool(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// A maximum over parts is a maximum of their maxima; a mean is a sum of parts that are
-// divided by the number of all positions (reduce-mean's attribute count).
+// Positions are a MAX factor for the maximum, a SUM factor for the mean: a part of a mean
+// is divided by the number of all positions (reduce-mean's attribute count).
 void eg_factors_global_pool(const eg_typing *node, eg_factors *out) {
   bool max = node->attrs->op == EG_OP_GLOBAL_MAX_POOL;
   const eg_type *x = &node->inputs[0];
@@ -87,8 +87,8 @@ void eg_factors_global_pool(const eg_typing *node, eg_factors *out) {
 
 // ---- places, unpooling, columns, norms ------------------------------------------------
 
-// Windows with other results than pools: places of maxima, elements put back to places,
-// sums of columns, norms. Images are independent; places count in the whole operand.
+// Operators with windows that are not plain pools: places of maxima, unpooling, columns,
+// norms. Images are independent; places count in the whole operand.
 
 egraph_status eg_infer_lp_pool(const eg_typing *node, eg_type *out) {
   if (eg_attr_at(node->attrs, EG_A_LP_POOL_P)->i < 1)
@@ -122,7 +122,7 @@ void eg_factors_max_pool_indices(const eg_typing *node, eg_factors *out) {
     eg_factors_add(out, EG_FACTOR_BLOCKED, kernel.data[i]);
 }
 
-/// Checks that the shape that the kernel unpools to is not empty; places count in it.
+/// Checks that the shape that the kernel unpools to, in which places count, is not empty.
 static egraph_status check_unpooled(const eg_typing *node) {
   const eg_type *x = &node->inputs[0];
   uint32_t spatial = x->rank - 2;
@@ -172,8 +172,8 @@ void eg_factors_max_unpool(const eg_typing *node, eg_factors *out) {
     factors[i].input_dim[1] = (int8_t)i;
 }
 
-/// Checks the windows over images of these sizes, and counts the elements and the places
-/// of one.
+/// Checks the windows over images of these sizes, and counts the elements of a window
+/// (`taps`) and the windows (`places`).
 static egraph_status count_columns(const eg_typing *node, const int64_t *image,
                                    uint32_t rank, int64_t *taps, int64_t *places) {
   eg_windows attrs = eg_typing_windows(node);
@@ -195,8 +195,9 @@ static egraph_status count_columns(const eg_typing *node, const int64_t *image,
   return EGRAPH_OK;
 }
 
-/// Images and channels are independent; channels are major in dimension 1 of the columns.
-/// Taps and places count the work, pixels do not.
+/// Adds the factors of im2col and col2im. Images and channels are independent;
+/// channels are major in dimension 1 of the columns. Taps and places count the work,
+/// pixels do not.
 static void factor_columns(const eg_type *image, const eg_type *columns, bool to_columns,
                            eg_factors *out) {
   eg_factors_add_dim(out, EG_FACTOR_PARALLEL, image, 0);

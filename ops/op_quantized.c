@@ -142,12 +142,12 @@ eg_attrs eg_quantized_product(const eg_attrs *attrs, eg_attr slots[EG_QUANTIZED_
   eg_op op = is_conv(attrs) ? EG_OP_CONV : EG_OP_MATMUL;
   eg_attrs_defaults(op, slots);
   for (uint16_t i = 0; i < attrs->count; i++)
-    slots[i] = attrs->slots[i]; // the slots of conv begin in the same way
+    slots[i] = attrs->slots[i]; // the first slots are conv's
   return (eg_attrs){
       .op = (uint16_t)op, .count = eg_op_info_of(op)->attr_count, .slots = slots};
 }
 
-// A vector has an entry per row of a matrix, or per channel in dimension `dim`.
+// Returns the type of a vector as a tensor of rank `rank`, with the entries along `dim`.
 static eg_type along(const eg_type *vector, uint32_t rank, uint32_t dim) {
   eg_type view = {.dtype = vector->dtype, .rank = rank};
   for (uint32_t i = 0; i < rank; i++)
@@ -169,7 +169,8 @@ eg_type eg_quantized_result_view(const eg_attrs *attrs, const eg_type *vector,
   return is_weight || result->rank < 2 ? *vector : along(vector, 2, 0);
 }
 
-// Checks a scalar, or a vector of rows of x (not of a convolution) or of columns of w.
+// Checks that an operand is a scalar, a vector of columns of w, or, unless it is a
+// convolution, a vector of rows of x.
 static egraph_status check_fits(const eg_typing *node, int operand, bool is_weight,
                                 const eg_type *view, const eg_type *of) {
   const eg_type *vector = &node->inputs[operand];
@@ -182,7 +183,7 @@ static egraph_status check_fits(const eg_typing *node, int operand, bool is_weig
                         eg_type_text_of(of).text);
 }
 
-// A zero point has the element type of its operand and broadcasts to it.
+// Checks that a zero point has the element type of its operand and broadcasts to it.
 static egraph_status check_zero(const eg_typing *node, int operand, int of,
                                 bool is_weight) {
   if (operand == EG_NO_OPERAND) return EGRAPH_OK;
@@ -243,8 +244,8 @@ egraph_status eg_infer_quantized_product(const eg_typing *node, eg_type *out) {
   return check_result(node, &at, out);
 }
 
-// Scales and zero points that have an entry per row of x (matmul), or per column
-// (channel) of w, which the bias has, too.
+// Makes a factor index the scales and zero points with an entry per row of x (matmul), or
+// per column (channel) of w; the bias is one of the latter.
 static void index_vectors(const eg_typing *node, const eg_quantized_operands *at,
                           bool is_weight, eg_factor *factor) {
   const int of_x[] = {at->x_scale, at->x_zero, at->y_scale, at->y_zero};
@@ -256,8 +257,8 @@ static void index_vectors(const eg_typing *node, const eg_quantized_operands *at
       factor->input_dim[operands[i]] = 0;
 }
 
-// The dimension of an operand of a matrix product that is batch dimension `dim` of the
-// result.
+// Returns the dimension of an operand of a matrix product for batch dimension `dim` of
+// the result.
 static int batch_dim(const eg_type *operand, const eg_type *result, uint32_t batch,
                      uint32_t dim) {
   uint32_t own = operand->rank > 2 ? operand->rank - 2 : 0, shift = batch - own;

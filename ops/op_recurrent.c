@@ -37,8 +37,8 @@ static eg_floats numbers_of(const eg_attrs *attrs, eg_attr_slot slot) {
   return attrs->slots[(int)slot - (int)EG_A_BASE_RNN].floats;
 }
 
-/// Reads the activations in the order of their names. Returns their number; 0 for an
-/// unknown name, or too many.
+/// Reads the activations, in the order of the names. Returns their number; 0 for an
+/// unknown name, or too many names.
 static uint32_t read_gates(const eg_attrs *attrs, eg_activation out[EG_MAX_GATES]) {
   const char *at = attrs->slots[EG_A_RNN_ACTIVATIONS - EG_A_BASE_RNN].text;
   eg_floats alpha = numbers_of(attrs, EG_A_RNN_ACTIVATION_ALPHA);
@@ -197,7 +197,7 @@ void eg_factors_recurrent(const eg_typing *node, eg_factors *out) {
     direction->output_dim[i] = (int8_t)(1 - state);
     hidden->output_dim[i] = 2;
   }
-  // The sum of an element of a gate, and the gates.
+  // One factor for the sum that gives an element of a gate, one for the gates.
   eg_factor *sum = eg_factors_add(out, EG_FACTOR_BLOCKED, r.inputs + r.hidden);
   sum->input_dim[0] = sum->input_dim[1] = 2;
   eg_factor *gates = eg_factors_add(out, EG_FACTOR_BLOCKED, r.gates);

@@ -1,12 +1,12 @@
-// Reductions. A sum (maximum) over parts of an axis leaves partial sums (maxima), a mean
-// leaves partial sums of elements divided by the number of all elements. Products, minima
+// Reductions. Splitting the axis of a sum (maximum) leaves partial sums (maxima); of a
+// mean, partial sums of elements divided by the number of all elements. Products, minima
 // and means of integers have no partial form here: their axes are blocked.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
 #include "ops/typing.h"
 
-// The shape without the axes, or with ones in their place.
+// Returns the type without the axes, or (`keep`) with size 1 in their place.
 static eg_type reduced_type(const eg_type *x, egraph_dtype dtype, uint32_t axes,
                             bool keep) {
   eg_type type = {.dtype = dtype};
@@ -100,7 +100,7 @@ egraph_status eg_infer_top_k(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// The factor of the axis has the operand's size: all of it is searched.
+// The factor of the axis has the operand's size, because the whole axis is searched.
 void eg_factors_top_k(const eg_typing *node, eg_factors *out) {
   const eg_type *x = &node->inputs[0];
   uint32_t axis = eg_axis_of(x, eg_attr_at(node->attrs, EG_A_TOP_K_AXIS)->i);

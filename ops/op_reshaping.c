@@ -6,8 +6,8 @@
 //
 //   4 in (in 0, out 0)   2 in (in 1, out 0)   3 in (in 1, out 1)
 //
-// Sizes that do not divide each other ([2,3] -> [3,2]) are blocked up to where
-// both are used up.
+// Sizes that do not divide each other ([2,3] -> [3,2]) are blocked, up to the next point
+// where the products of both shapes agree.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <inttypes.h>
@@ -147,7 +147,7 @@ void eg_factors_reshape(const eg_typing *node, eg_factors *out) {
       next_factor(&in);
       next_factor(&result);
     } else if (empty) {
-      break; // products of empty dimensions say nothing about where the others went
+      break; // products of 0 do not show which dimensions correspond
     } else if (in.left == 1) {
       eg_factors_add(out, EG_FACTOR_PARALLEL, 1)->input_dim[0] = (int8_t)in.dim;
       next_factor(&in);

@@ -1,5 +1,5 @@
-// Samples between the elements of images: types and factors. Images and channels are
-// independent; a place may be anywhere in its image.
+// Operators that sample between the elements of images: types and factors. Images and
+// channels are independent; a sample may be anywhere in its image.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <math.h>
@@ -85,9 +85,10 @@ void eg_factors_roi_align(const eg_typing *node, eg_factors *out) {
 
 // ---- resize ---------------------------------------------------------------------------
 
-// Resize: positions of its samples, types and factors.
+// Resize: positions of samples, types and factors.
 
-// Scales beyond this are hostile: the taps of an antialiased sample grow with them.
+// Refuses larger scales as hostile: the taps of an antialiased sample grow with
+// the scale.
 static const double max_scale = 1 << 20;
 
 static int64_t symbol_of(const eg_attrs *attrs, eg_attr_slot slot) {
@@ -160,7 +161,7 @@ bool eg_resize_is_copy(const eg_resize_axis *axis) {
 }
 
 bool eg_resize_scaled_size(int64_t size, double scale, int64_t *out) {
-  // A product with so few digits is exact in 32-bit numbers, for sizes below 2^18.
+  // A product with so few binary digits is exact in 32-bit floats, for sizes below 2^18.
   enum { DENOMINATOR = 1 << 10, LARGEST = 1 << 12, MOST_ODD = 1 << 6 };
   double numerator = scale * DENOMINATOR;
   int64_t scaled, odd;
@@ -249,8 +250,8 @@ egraph_status eg_infer_resize(const eg_typing *node, eg_type *out) {
 
 // ---- factors ------------------------------------------------------------------------
 
-// The number of times that every element of a dimension is repeated in a row, so that
-// positions of the operand can be split; 0 when the result is no such repetition.
+// Returns how often a resize repeats each element of a dimension, if that is all it does:
+// then positions of the operand can be split. 0 otherwise.
 static int64_t repeats(const eg_typing *node, const eg_type *y, uint32_t dim) {
   eg_resize_axis axis = eg_resize_axis_of(node->attrs, &node->inputs[0], y, dim);
   if (eg_resize_is_copy(&axis)) return 1;

@@ -1,5 +1,5 @@
-// Types, factors and work of a node: checks that hold for all operators, then the
-// functions of its family.
+// Types, factors and work of a node: runs the checks for all operators, then the
+// functions of the node's family.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static egraph_status check_operands(const eg_typing *node) {
   return EGRAPH_OK;
 }
 
-// The flags of a row say which dtypes operand 0 may have.
+// Checks the dtype of operand 0 against the flags of the row.
 static egraph_status check_dtype(const eg_typing *node) {
   unsigned flags = node->info->flags;
   if (node->count == 0 || (flags & EG_OPF_ANY) != 0) return EGRAPH_OK;
@@ -111,7 +111,8 @@ egraph_status eg_op_infer(const eg_attrs *attrs, const eg_type *inputs, uint32_t
   EG_TRY(check_dtype(&node));
   EG_TRY(check_open(&node));
   uint32_t results = eg_op_results(attrs);
-  // Only split has more results; its parts are never larger than the operand it checked.
+  // Only split has more results; its parts need no check, because they are not larger
+  // than the operand.
   if (results > FEW_RESULTS) return families[attrs->op].infer(&node, out_results);
   eg_type found[FEW_RESULTS] = {0};
   EG_TRY(families[attrs->op].infer(&node, found));
@@ -130,8 +131,8 @@ egraph_status eg_op_factors(const eg_attrs *attrs, const eg_type *inputs, uint32
     EG_TRY(eg_op_infer(attrs, inputs, count, few));
     node.results = few;
   } else {
-    // A split into many parts is checked without storing them; its factors follow from
-    // its operand's dimensions.
+    // A split into many parts is checked without storing their types; its factors follow
+    // from the dimensions of the operand.
     EG_TRY(check_operands(&node));
     EG_TRY(check_dtype(&node));
     EG_TRY(families[attrs->op].infer(&node, NULL));
@@ -149,7 +150,7 @@ static double flops_per_point(unsigned flags) {
   return (flags & EG_OPF_MULTIPLY_ADD) != 0 ? 2 : 1;
 }
 
-// The factors of a node are its loops.
+// The sizes of the factors that are loops multiply to the points of work.
 double eg_op_flops(const eg_attrs *attrs, const eg_type *inputs, uint32_t count) {
   double flops = flops_per_point(eg_op_info_of((eg_op)attrs->op)->flags);
   eg_factors factors;

@@ -7,7 +7,7 @@
 
 // ---- arithmetic ----------------------------------------------------------------------
 
-/// Computes in working memory; the result is then stored.
+/// Computes a polynomial in working memory; on_expressions stores the result.
 typedef bool compute(eg_open_sizes *sizes, const eg_size_poly *a, const eg_size_poly *b,
                      eg_size_poly *out);
 
@@ -57,7 +57,7 @@ bool eg_size_mul(int64_t a, int64_t b, int64_t *out) {
 
 // ---- quotients -----------------------------------------------------------------------
 
-/// p = b * quotient + rest, coefficients of the rest in [0, b).
+/// Splits p = b * quotient + rest, with coefficients of the rest in [0, b).
 static void divide_coefficients(const eg_size_poly *p, int64_t b, eg_size_poly *quotient,
                                 eg_size_poly *rest) {
   assert(b > 0);
@@ -71,8 +71,8 @@ static void divide_coefficients(const eg_size_poly *p, int64_t b, eg_size_poly *
   }
 }
 
-/// True when a rest is floor(a / c) + constant: then its floor over b is the floor of
-/// (a + constant * c) over b * c.
+/// True when a rest is floor(a / c) + constant: then floor(rest / b) is the floor of *out
+/// = a + constant * c over *out_b = b * c.
 static bool is_nested(const eg_open_sizes *sizes, const eg_size_poly *rest, int64_t b,
                       int64_t *out_b, eg_size_poly *out) {
   const eg_size_monomial *first = &rest->term[0];
@@ -89,7 +89,7 @@ static bool is_nested(const eg_open_sizes *sizes, const eg_size_poly *rest, int6
          eg_size_poly_add(out, &constant, atom->b, out);
 }
 
-/// True when a rest is max(a, 0) + constant: its floor is the larger one of two floors.
+/// True when a rest is max(a, 0) + constant: then divide_maximum computes its quotient.
 static bool is_maximum(const eg_open_sizes *sizes, const eg_size_poly *rest,
                        int64_t *out_constant, eg_size_poly *out) {
   const eg_size_monomial *first = &rest->term[0];
@@ -104,7 +104,8 @@ static bool is_maximum(const eg_open_sizes *sizes, const eg_size_poly *rest,
   return true;
 }
 
-/// floor((max(a, 0) + c) / b) = max(floor((a + c) / b) - floor(c / b), 0) + floor(c / b)
+/// Computes floor((max(a, 0) + c) / b), as max(floor((a + c) / b) - floor(c / b), 0) +
+/// floor(c / b).
 static bool divide_maximum(eg_open_sizes *sizes, const eg_size_poly *a, int64_t c,
                            int64_t b, eg_size_poly *out) {
   eg_size_poly sum, quotient, least;
@@ -118,8 +119,8 @@ static bool divide_maximum(eg_open_sizes *sizes, const eg_size_poly *a, int64_t 
          eg_size_poly_add(out, &least, 1, out);
 }
 
-/// Divides a rest and its divisor by their common factor; the constant is rounded
-/// down, which changes nothing.
+/// Divides a rest and its divisor by their common factor and returns the new divisor. The
+/// constant is rounded down, which does not change the floor of the quotient.
 static int64_t shorten(eg_size_poly *rest, int64_t b) {
   int64_t common = b;
   uint32_t kept = 0;
@@ -136,7 +137,7 @@ static int64_t shorten(eg_size_poly *rest, int64_t b) {
   return b / common;
 }
 
-/// 0 <= p < b
+/// True when 0 <= p < b at all sizes.
 static bool is_below(const eg_open_sizes *sizes, const eg_size_poly *p, int64_t b) {
   eg_size_poly limit;
   eg_size_poly_constant(b - 1, &limit);
@@ -222,8 +223,8 @@ static void divide_by(eg_size_poly *p, int64_t divisor) {
     p->term[i].coef /= divisor;
 }
 
-/// max(p, 0) = max(-p, 0) + p: of the two, the one whose first coefficient is positive
-/// is the atom.
+/// Computes max(p, 0), which equals max(-p, 0) + p: the atom is the maximum whose first
+/// coefficient is positive.
 bool eg_size_poly_positive(eg_open_sizes *sizes, const eg_size_poly *p,
                            eg_size_poly *out) {
   assert(p != out);
@@ -276,8 +277,8 @@ bool eg_size_min(int64_t a, int64_t b, int64_t *out) {
 
 // ---- dimensions that meet ------------------------------------------------------------
 
-/// Ignores facts, so that dimensions meet in the same size before and after facts are
-/// noted.
+/// True when a size is above 1 at all sizes. Ignores facts, so that dimensions meet in
+/// the same size before and after facts are noted.
 static bool is_above_one(int64_t size) {
   eg_open_sizes *sizes = eg_size_owner(size);
   eg_size_poly p, two;
@@ -311,7 +312,7 @@ static bool find_meeting(int64_t a, int64_t b, int64_t *out) {
   return found;
 }
 
-/// True when `to` is the size at which `size` and another one meet.
+/// True when `to` is the size at which `size` and another size meet.
 static bool is_meeting_of(int64_t size, int64_t to) {
   eg_size_term term;
   if (!eg_size_is_open(to) || eg_size_term_count(to) != 1) return false;
@@ -330,10 +331,10 @@ bool eg_size_broadcast(int64_t a, int64_t b, int64_t *out) {
     return true;
   }
   if (is_above_one(a) && is_above_one(b)) {
-    *out = a < b ? a : b; // in whatever order they meet
+    *out = a < b ? a : b; // the same for both orders of a and b
     return eg_size_agree(a, b);
   }
-  // Where one of them is above 1 at all sizes, it is the result.
+  // A size that is above 1 at all sizes is the result.
   bool is_a = is_above_one(a), is_b = is_above_one(b);
   if (!find_meeting(a, b, out)) return false;
   if (is_a || is_b) *out = is_a ? a : b;

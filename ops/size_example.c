@@ -1,7 +1,7 @@
-// Sizes of the example: the proposed ones, changed until all facts hold and nothing is
-// empty. A random walk: one variable of a goal that does not hold takes the size at which
-// the fewest goals fail, where equations are solved for variables that are single terms.
-// Now and then it takes any size.
+// Chooses the sizes of the example: changes the proposed sizes until all facts hold and
+// no tensor is empty, by a random walk. In each step one variable of a goal that fails
+// takes the size at which the fewest goals fail, after equations are solved for variables
+// that are single terms. Sometimes it takes a random size.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
@@ -21,18 +21,18 @@ typedef struct chooser {
   const bool *given;   // [dims]
   eg_size_facts goals; // facts, then wishes, then sizes that should not be 0
   eg_rng rng;
-  const int64_t *pinned; // the example that moves by itself
+  const int64_t *pinned; // the example that settle_example must not change
 } chooser;
 
-/// The distance of sizes from all goals.
+/// How far sizes are from meeting all goals.
 typedef struct distance {
-  size_t facts, wishes; // that do not hold
+  size_t facts, wishes; // number that fail
   double lack;          // of facts: digits
 } distance;
 
 EG_VEC_DEFINE(eg_size_numbers, int64_t);
 
-/// The example of a variable that may change, or NULL.
+/// Returns the example of variable `id` if it may change, or NULL.
 static int64_t *example_of(const chooser *c, uint16_t id) {
   eg_size_atom *atom = &c->sizes->atoms.data[id];
   bool is_dim = atom->kind == EG_SIZE_DIM && !c->given[atom->index];
@@ -41,8 +41,8 @@ static int64_t *example_of(const chooser *c, uint16_t id) {
   return example != c->pinned ? example : NULL;
 }
 
-/// The amount by which a fact fails at sizes of open dimensions, or (NULL) at the
-/// example.
+/// Returns the amount by which a fact fails at sizes `dims` of open dimensions; NULL: at
+/// the example.
 static int64_t lack_of(const eg_size_fact *fact, const int64_t *dims) {
   int64_t value = eg_size_at(fact->size, dims);
   if (fact->kind == EG_SIZE_IS_ZERO) return value < 0 ? -value : value;
@@ -64,7 +64,7 @@ bool eg_open_sizes_admit(const eg_open_sizes *sizes, const int64_t *dims) {
   return true;
 }
 
-/// Moves the variable of a term so that an equation holds.
+/// Changes the variable of a term so that an equation holds.
 static bool solve_for(const chooser *c, const eg_size_fact *fact,
                       const eg_size_monomial *term) {
   int64_t *example =
@@ -78,8 +78,8 @@ static bool solve_for(const chooser *c, const eg_size_fact *fact,
   return false;
 }
 
-/// Moves one variable so that an equation holds: first one that is alone on its side, as
-/// `all` of all = past + new.
+/// Changes one variable so that an equation holds; first tries a variable that is alone
+/// on its side, such as `all` in all = past + new.
 static bool solve_for_atom(const chooser *c, const eg_size_fact *fact) {
   eg_size_poly p;
   uint32_t positive = 0;
@@ -158,13 +158,13 @@ static void restore_examples(const chooser *c, const eg_size_numbers *kept) {
 
 // ---- the walk -------------------------------------------------------------------------
 
-/// Examples that a size depends on, and that may change.
+/// The examples on which a size depends and that may change.
 typedef struct variables {
   int64_t *at[MOST_VARIABLES];
   uint32_t count;
 } variables;
 
-/// Recursion is as deep as floors and maxima are nested.
+/// Adds the variables of a size. Recursion is as deep as floors and maxima are nested.
 static void add_variables(const chooser *c, int64_t size, variables *out) {
   if (!eg_size_is_open(size)) return;
   eg_size_poly p;
@@ -180,7 +180,7 @@ static void add_variables(const chooser *c, int64_t size, variables *out) {
     }
 }
 
-/// A variable of a goal that does not hold; NULL: none of it may change.
+/// Draws a variable of a goal that fails; NULL: no such variable may change.
 static int64_t *draw_variable(chooser *c) {
   size_t start = eg_rng_below(&c->rng, c->goals.len);
   for (size_t i = 0; i < c->goals.len; i++) {
@@ -195,12 +195,13 @@ static int64_t *draw_variable(chooser *c) {
 
 static int64_t candidate(uint32_t i) { return i < SMALL ? i + 1 : usual[i - SMALL]; }
 
-/// The quotient of the larger and the smaller.
+/// Returns the quotient of the larger and the smaller number.
 static double ratio(int64_t a, int64_t b) {
   return a > b ? (double)a / (double)b : (double)b / (double)a;
 }
 
-/// Gives a variable a size; equations move others.
+/// Sets the size of a variable; equations then change other variables. Returns
+/// the distance.
 static distance set(chooser *c, int64_t *variable, int64_t size) {
   *variable = size;
   c->pinned = variable;
@@ -209,7 +210,8 @@ static distance set(chooser *c, int64_t *variable, int64_t size) {
   return distance_of(c);
 }
 
-/// The size at which a variable is best, the nearest of these.
+/// Finds the size of a variable with the least distance; among equals, the one nearest to
+/// the present size.
 static int64_t find_best(chooser *c, int64_t *variable, const eg_size_numbers *now) {
   const int64_t old = *variable;
   int64_t best = old;

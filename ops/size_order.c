@@ -1,28 +1,29 @@
-// Orders that hold at all sizes: lower bounds of polynomials.
+// Proves orders that hold at all sizes, by lower bounds of polynomials.
 //
-// An atom that is no variable is eliminated from a polynomial, the newest first (its
-// operands are older), by its bounds:
+// An atom that is no variable is eliminated from a polynomial by its bounds, the newest
+// atom first (its operands are older):
 //
 //   floor(a / b)       between (a - b + 1) / b and a / b
 //   max(a, 0)          not below 0 and a; it is one of the two
 //   b where a is 1     it is one of the two
 //
 // The remaining polynomial has open dimensions, at least 1, and unknown dimensions, at
-// least 0. With n' + 1 for every open dimension n, it is not negative if no coefficient
-// is, alone or after subtracting a known fact over variables.
-// Sufficient, not necessary: an order that is not shown is not used.
+// least 0. After n' + 1 replaces every open dimension n, the polynomial is not
+// negative if no coefficient is negative, directly or after subtracting a known fact
+// over variables. The test is sufficient, not necessary: an order without a proof
+// counts as false.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/hash.h"
 #include "ops/size_internal.h"
 
-/// The most steps of one proof: nested maxima have exponentially many cases.
+/// Limits the steps of one proof: nested maxima have exponentially many cases.
 enum { MOST_STEPS = 400 };
 
 /// A proof in progress.
 typedef struct proof {
   const eg_open_sizes *sizes;
-  uint32_t steps;  // that are left
-  bool uses_facts; // once atoms are taken out
+  uint32_t steps;  // left to use
+  bool uses_facts; // after atoms are eliminated
 } proof;
 
 static bool is_nonnegative(proof *t, const eg_size_poly *p);
@@ -31,7 +32,7 @@ static bool is_variable(const eg_size_atom *atom) {
   return atom->kind == EG_SIZE_DIM || atom->kind == EG_SIZE_UNKNOWN;
 }
 
-/// The newest atom that is no variable, or false.
+/// Finds the newest atom that is no variable, or returns false.
 static bool newest_atom(const eg_open_sizes *sizes, const eg_size_poly *p,
                         uint16_t *out) {
   bool found = false;
@@ -45,7 +46,7 @@ static bool newest_atom(const eg_open_sizes *sizes, const eg_size_poly *p,
   return found;
 }
 
-/// p with n + 1 in the place of every open dimension n.
+/// Replaces every open dimension n in p by n + 1.
 static bool shift_dims(const eg_open_sizes *sizes, const eg_size_poly *p,
                        eg_size_poly *out) {
   out->count = 0;
@@ -75,8 +76,8 @@ static bool is_variable_sum_nonnegative(const eg_open_sizes *sizes,
   return true;
 }
 
-/// f * p - p' * f' >= 0 for coefficients f, p' >= 1 of one monomial: then p is not
-/// negative where f' is not.
+/// True when f * p - p' * fact >= 0 for the coefficients f, p' >= 1 of one monomial in
+/// `fact` and in p: then p is not negative, because the fact is not.
 static bool is_above_fact(const eg_open_sizes *sizes, const eg_size_poly *p,
                           const eg_size_poly *fact) {
   enum { MOST_FACTOR = 1 << 16 };
@@ -108,7 +109,7 @@ static bool is_leaf_nonnegative(const proof *t, const eg_size_poly *p) {
   return false;
 }
 
-/// scale * without + with * value
+/// Computes scale * without + with * value.
 static bool replace_atom(const eg_size_poly *with, const eg_size_poly *value,
                          const eg_size_poly *without, int64_t scale, eg_size_poly *out) {
   eg_size_poly product, zero;
@@ -126,7 +127,7 @@ static bool holds_at(proof *t, const eg_size_poly *with, const eg_size_poly *val
 
 // ---- atoms at their least -------------------------------------------------------------
 
-/// A lower bound of a size; LEAST: none is known.
+/// Bounds of lower bounds; LEAST: no lower bound is known.
 enum { LEAST = INT32_MIN, MOST = INT32_MAX };
 
 static int64_t least_of(const eg_open_sizes *sizes, int64_t size);
@@ -159,7 +160,8 @@ static int64_t least_of(const eg_open_sizes *sizes, int64_t size) {
   return sum < MOST ? sum : MOST;
 }
 
-/// with * atom + without, for a factor that is not negative.
+/// True when with * atom + without is not negative with the atom at its lower bound;
+/// `with` is not negative.
 static bool holds_at_least(proof *t, const eg_size_atom *atom, const eg_size_poly *with,
                            const eg_size_poly *without) {
   eg_size_poly least;
@@ -171,9 +173,9 @@ static bool holds_at_least(proof *t, const eg_size_atom *atom, const eg_size_pol
 
 // ---- atoms by what they are made of ---------------------------------------------------
 
-/// True when factor * floor(a / b) + without is not negative: for a factor 1 when
-/// a + b * without is not, because a whole number is at most a / b if and only if it is
-/// at most the floor; for a factor -1 when b * without + b - 1 - a is not.
+/// True when factor * floor(a / b) + without is not negative: for factor 1, when a + b *
+/// without is not negative, because a whole number is at most a / b if and only if it is
+/// at most the floor; for factor -1, when b * without + b - 1 - a is not negative.
 static bool is_floor_nonnegative(proof *t, const eg_size_atom *atom,
                                  const eg_size_poly *with, const eg_size_poly *without) {
   eg_size_poly a, constant, minus, zero;
@@ -203,12 +205,12 @@ static bool is_choice_nonnegative(proof *t, const eg_size_atom *atom,
   bool at_b = holds_at(t, with, &b, without, 1);
   if (at_a && at_b) return true;
   if (!is_nonnegative(t, with)) return false;
-  // The larger of the two; or no less than its least.
+  // The maximum is at least each of its two operands, and at least its lower bound.
   return (atom->kind == EG_SIZE_POSITIVE && (at_a || at_b)) ||
          holds_at_least(t, atom, with, without);
 }
 
-/// True when it fails at one of the points.
+/// True when p is negative at one of the points.
 static bool is_refuted(const eg_open_sizes *sizes, const eg_size_poly *p) {
   for (uint32_t i = 0; i < EG_SIZE_POINTS; i++)
     if (eg_size_poly_at_point(sizes, p, i) < 0) return true;
@@ -232,8 +234,9 @@ bool eg_size_poly_is_nonnegative(const eg_open_sizes *sizes, const eg_size_poly 
   return is_nonnegative(&t, p);
 }
 
-/// A whole number p is not negative if k * p + k - 1 is not, to which a fact f = 0 may be
-/// added: of n = 4 * floor(n / 4) it follows that floor(n / 4) is not 0.
+/// True when p is not negative given the fact f = 0. A whole number p is not negative if
+/// k * p + k - 1 is not, to which f may be added: n = 4 * floor(n / 4) implies that
+/// floor(n / 4) is not 0.
 static bool is_admitted_beside_zero(const eg_open_sizes *sizes, const eg_size_poly *p,
                                     const eg_size_poly *fact) {
   enum { MOST_FACTOR = 1 << 16 };
@@ -266,7 +269,7 @@ static bool has_bounds(const eg_open_sizes *sizes) {
   return false;
 }
 
-/// True when p is not negative by itself, or given one of the facts.
+/// True when p is not negative, without facts or given one of the facts.
 static bool is_admitted(const eg_open_sizes *sizes, const eg_size_poly *p) {
   proof t = {.sizes = sizes, .steps = MOST_STEPS, .uses_facts = true};
   if (eg_size_poly_is_nonnegative(sizes, p)) return true;
@@ -276,7 +279,7 @@ static bool is_admitted(const eg_open_sizes *sizes, const eg_size_poly *p) {
   return false;
 }
 
-/// True by one fact alone, or by all facts in order.
+/// Reduces p by each fact alone, and by all facts in order.
 bool eg_size_poly_is_zero(const eg_open_sizes *sizes, const eg_size_poly *p) {
   eg_size_poly rest = *p, fact, alone;
   for (size_t i = 0; i < sizes->facts.len && rest.count != 0; i++) {
@@ -290,7 +293,7 @@ bool eg_size_poly_is_zero(const eg_open_sizes *sizes, const eg_size_poly *p) {
 
 // ---- pairs of sizes ------------------------------------------------------------------
 
-/// a - b - less
+/// Computes a - b - less.
 static bool load_difference(const eg_open_sizes *sizes, int64_t a, int64_t b,
                             int64_t less, eg_size_poly *out) {
   eg_size_poly y, constant;
@@ -314,7 +317,8 @@ static egraph_status keep_answer(eg_open_sizes *sizes, uint64_t hash,
   return EGRAPH_OK;
 }
 
-/// Kept answers: rules ask the same question for many classes.
+/// True when a - b - less is never negative. Keeps answers, because rules ask the same
+/// question for many classes.
 static bool is_at_least(eg_open_sizes *sizes, int64_t a, int64_t b, int64_t less) {
   eg_size_answer answer = {.a = a, .b = b, .less = less};
   uint64_t hash =

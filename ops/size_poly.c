@@ -92,7 +92,7 @@ static bool multiply_terms(const eg_size_monomial *a, const eg_size_monomial *b,
   return true;
 }
 
-/// sum + m * b
+/// Computes sum + m * b.
 static bool add_multiple(const eg_size_poly *sum, const eg_size_monomial *m,
                          const eg_size_poly *b, eg_size_poly *out) {
   eg_size_poly product;
@@ -114,7 +114,7 @@ bool eg_size_poly_mul(const eg_size_poly *a, const eg_size_poly *b, eg_size_poly
 
 // ---- quotients -----------------------------------------------------------------------
 
-/// a = b * out; false where b does not divide a.
+/// Divides two terms, a = b * out; false where b does not divide a.
 static bool divide_terms(const eg_size_monomial *a, const eg_size_monomial *b,
                          eg_size_monomial *out) {
   uint32_t x = eg_size_monomial_degree(a), y = eg_size_monomial_degree(b), used = 0,

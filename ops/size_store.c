@@ -3,7 +3,8 @@
 //   bit 62   52          28                 0
 //        1 │ owner (10) │ expression (24) │ check (28)
 //
-// The check is a hash of the rest, so that a handle plus one, or twice a handle, is none.
+// The check is a hash of the other bits, so that a handle plus 1, or twice a handle, is
+// not a handle.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <inttypes.h>
@@ -18,7 +19,7 @@ enum { OWNER_BITS = 10, ROW_BITS = 24, CHECK_BITS = 28 };
 enum { MOST_OWNERS = (1 << OWNER_BITS) - 1, MOST_ROWS = 1 << ROW_BITS };
 enum { MOST_ATOMS = EG_SIZE_POLY_NO_ATOM };
 
-/// Larger numbers are no sizes.
+/// Larger numbers are not sizes.
 static const int64_t LARGEST_SIZE = INT64_C(1) << 48;
 
 static _Atomic(eg_open_sizes *) owners[MOST_OWNERS];
@@ -91,7 +92,7 @@ egraph_status eg_open_sizes_create(egraph_allocator alloc, eg_open_sizes **out) 
                    "%d graphs with open dimensions are held at once; free some",
                    MOST_OWNERS);
   }
-  (void)pthread_mutex_init(&sizes->lock, NULL); // of the default kind: cannot fail
+  (void)pthread_mutex_init(&sizes->lock, NULL); // cannot fail for the default kind
   *out = sizes;
   return EGRAPH_OK;
 }
@@ -159,7 +160,8 @@ int64_t eg_size_poly_at_point(const eg_open_sizes *sizes, const eg_size_poly *p,
   return sum;
 }
 
-/// Small sizes, one that is odd, a large one; neighbours that are far apart.
+/// Returns the size of dimension `index` at a point: small sizes, odd ones, a large one;
+/// at the last two points neighbouring dimensions have very different sizes.
 static int64_t dim_at_point(uint32_t index, uint32_t point) {
   static const int64_t usual[EG_SIZE_POINTS] = {1, 2, 3, 7, 997, 1, 40};
   bool is_other = index % 2 != 0;
@@ -256,7 +258,7 @@ bool eg_size_find_atom(eg_open_sizes *sizes, const eg_size_atom *atom, bool adds
   return !sizes->has_failed;
 }
 
-/// The size that consists of an atom.
+/// Makes a size that consists of one atom.
 static bool store_atom(eg_open_sizes *sizes, const eg_size_atom *atom, int64_t *out) {
   uint16_t id;
   eg_size_poly p;

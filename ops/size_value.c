@@ -1,4 +1,4 @@
-// Values, parts and texts of sizes.
+// Computes values of sizes, and reads their terms and text.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <inttypes.h>
@@ -7,8 +7,8 @@
 
 static int64_t value_at(const eg_open_sizes *sizes, int64_t size, const int64_t *dims);
 
-// Operands of an atom are older than it, so that recursion ends; it is as deep as floors
-// and maxima are nested.
+// Returns the value of an atom. Operands are older than their atom, so that recursion
+// ends; it is as deep as floors and maxima are nested.
 static int64_t atom_at(const eg_open_sizes *sizes, const eg_size_atom *atom,
                        const int64_t *dims) {
   if (atom->kind == EG_SIZE_UNKNOWN) return atom->example;
@@ -30,7 +30,7 @@ static int64_t value_at(const eg_open_sizes *sizes, int64_t size, const int64_t 
       if (__builtin_mul_overflow(
               product, atom_at(sizes, &sizes->atoms.data[p.term[i].atom[k]], dims),
               &product))
-        return INT64_MAX; // no size: refused by whoever takes it for one
+        return INT64_MAX; // not a size: users of sizes refuse it
     if (__builtin_add_overflow(sum, product, &sum)) return INT64_MAX;
   }
   return sum;

@@ -94,7 +94,8 @@ uint64_t eg_type_hash(const eg_type *type) {
   return eg_hash_bytes(hash, type->layout.sharding, sizeof type->layout.sharding);
 }
 
-// Size of a dimension in memory: blocked formats pad the channels to whole blocks.
+// Returns the size of a dimension in memory: blocked formats pad the channels to
+// whole blocks.
 static int64_t stored_dim(const eg_type *type, uint32_t axis) {
   int64_t block = formats[type->layout.format].block, dim = type->dims[axis];
   if (axis != 1 || block == 1) return dim;
@@ -112,7 +113,7 @@ egraph_status eg_type_check(const eg_type *type) {
   if (type->layout.format != EG_FORMAT_PLAIN && type->rank != 4)
     return EG_FAIL(EGRAPH_E_TYPE, "memory format %s needs rank 4, not %u",
                    eg_format_name((eg_format)type->layout.format), type->rank);
-  // Empty dimensions count as one here, so that strides of an empty tensor fit as well.
+  // Empty dimensions count as 1 here, so that the strides of an empty tensor fit as well.
   ptrdiff_t bytes = (ptrdiff_t)eg_dtype_bytes(type->dtype);
   for (uint32_t i = 0; i < type->rank; i++) {
     if (eg_size_is_open(type->dims[i])) continue;
@@ -241,7 +242,7 @@ egraph_status eg_type_parse(const char *where, const char *text, eg_type *out) {
 
 // ---- element types --------------------------------------------------------------------
 
-// Element types: names, sizes, and access to single elements.
+// Element types: their names and sizes, and access to single elements.
 //
 // float16 and bfloat16 are storage formats. Narrowing goes straight from double to the
 // 16-bit form with one rounding (to nearest, ties to even), so no value is rounded twice.
@@ -292,7 +293,7 @@ bool eg_dtype_from_onnx(int onnx, egraph_dtype *out) {
 }
 
 /// Floating-point types: the largest, the smallest normal and the smallest number, and
-/// the bits behind the leading one.
+/// the number of bits after the leading 1.
 static const struct {
   double largest, normal, least;
   int bits;
@@ -334,15 +335,16 @@ bool eg_dtype_is_float(egraph_dtype dtype) {
 
 // ---- 16-bit floating point ------------------------------------------------------
 
-/// Shape of a small binary format: bits of the fraction, and the bias of the exponent.
+/// A small binary floating-point format: bits of the fraction, and the bias of
+/// the exponent.
 typedef struct small_float {
   int fraction_bits, bias;
 } small_float;
 
 static const small_float half_format = {10, 15}, brain_format = {7, 127};
 
-// The significand (with its hidden bit) is shifted by the exponent and rounded; a carry
-// out of the fraction then increments the exponent field by itself.
+// Rounds a double to a small format: shifts the significand (with its hidden bit) and
+// rounds; a carry out of the fraction increments the exponent field.
 static uint16_t narrow_float(small_float to, double value) {
   uint64_t bits;
   memcpy(&bits, &value, sizeof bits);
@@ -378,7 +380,8 @@ static double widen(small_float from, uint16_t bits) {
 
 // ---- elements -------------------------------------------------------------------
 
-// Conversions of values out of range saturate instead of being undefined; NaN becomes 0.
+// Converts to int64. Values out of range saturate instead of being undefined; NaN
+// becomes 0.
 static int64_t int_of(double value) {
   if (isnan(value)) return 0;
   if (value >= 0x1p63) return INT64_MAX;

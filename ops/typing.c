@@ -140,7 +140,8 @@ egraph_status eg_typing_broadcast(const eg_typing *node, const eg_type *type,
 
 egraph_status eg_typing_activation(const eg_typing *node, const eg_attr *act) {
   assert(act->kind == EG_ATTR_SYMBOL && act->i < EG_ACT_COUNT);
-  // Integers wrap before an activation, and accumulators hold more than they do.
+  // Integers wrap before an activation, but accumulators, to which it is applied,
+  // are wider.
   if (act->i == EG_ACT_NONE || eg_dtype_is_float(node->inputs[0].dtype)) return EGRAPH_OK;
   return eg_typing_fail(node,
                         "activation number %" PRId64 " needs floating point, not %s",
@@ -154,8 +155,8 @@ bool eg_window_reach(const eg_window *window, int64_t *out) {
          eg_size_mul(gaps, window->dilation, &gaps) && eg_size_add(gaps, 1, out);
 }
 
-/// Positions over an open size at which the kernel may not fit: runtimes round the
-/// quotient towards zero and refuse a negative result.
+/// Computes the window positions for an open size that the kernel may exceed: runtimes
+/// round the quotient towards zero and refuse a negative result.
 static bool cut_positions(int64_t span, int64_t stride, int64_t *out) {
   int64_t lack;
   return eg_size_sub(0, span, &lack) && eg_size_max(lack, 0, &lack) &&
@@ -164,8 +165,8 @@ static bool cut_positions(int64_t span, int64_t stride, int64_t *out) {
          eg_size_add(*out, 1, out) && eg_size_reaches(*out, 0);
 }
 
-/// With ceil_mode a window that hangs over the end counts, if it begins before the end
-/// padding.
+/// Counts the positions of a window. With ceil_mode a window that extends over the end
+/// counts if it begins before the end padding.
 static bool count_positions(const eg_window *window, int64_t size, int64_t span,
                             bool ceil_mode, int64_t *out) {
   int64_t begins, whole, most;

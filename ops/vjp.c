@@ -1,4 +1,4 @@
-// Dispatch of gradients to the rules of the families.
+// Calls the gradient rule of an operator's family.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 

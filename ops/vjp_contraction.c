@@ -1,7 +1,7 @@
 // Gradients of matrix products and einsums. The backward pass reads a weight as it is
-// stored, transposed by attribute, and needs no second copy. Where one operand has fewer
-// dimensions than the result (a weight under a batch), the sum over the others is one
-// einsum: each of them is a sum that may be split.
+// stored, transposed by attribute, and needs no second copy. If an operand has fewer
+// dimensions than the result (a weight under a batch), its gradient is one einsum that
+// sums over the others, so that each of these sums may be split.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <string.h>
@@ -24,7 +24,8 @@ static eg_ref emit_matmul(eg_builder *b, eg_ref x, eg_ref y, bool trans_x, bool 
   return eg_build_node(b, EG_OP_MATMUL, slots, (const eg_ref[]){x, y}, 2);
 }
 
-// d = op(a) op(b): a' = d op(b)^T, or its transpose; b' = op(a)^T d, or its transpose.
+// Emit the cotangents for y = op(a) op(b), where d is the cotangent of y: a' = d op(b)^T,
+// b' = op(a)^T d, or their transposes.
 static eg_ref matmul_a(eg_builder *b, const product *p) {
   if (p->trans_a) return emit_matmul(b, p->b, p->d, p->trans_b, true);
   return emit_matmul(b, p->d, p->b, false, !p->trans_b);
@@ -79,7 +80,7 @@ static eg_ref contract_operand(const eg_vjp *v, const product *p, uint32_t opera
   note_einsum_sizes(b, &of[B], sizes);
   eg_ref operands[] = {operand == A ? p->d : p->a, operand == A ? p->b : p->d};
   eg_labels labels[] = {operand == A ? result : of[A], operand == A ? of[B] : result};
-  // Rows before columns, as in a matrix product.
+  // The operand with the rows of the result comes first, as in a matrix product.
   if (operand == A ? p->trans_a : p->trans_b) {
     const eg_ref first = operands[0];
     const eg_labels first_labels = labels[0];
@@ -146,8 +147,8 @@ void eg_vjp_gemm(const eg_vjp *v) {
 
 // ---- einsum ---------------------------------------------------------------------
 
-// The cotangent of operand `at`: the product of all other operands and the cotangent of
-// the result.
+// Emits the cotangent of operand `at`: the product of all other operands and the
+// cotangent of the result.
 static eg_ref einsum_operand(const eg_vjp *v, const eg_einsum *terms, uint32_t at,
                              eg_ref *operands, eg_labels *labels) {
   assert(at < v->input_count);

@@ -1,6 +1,6 @@
 // Gradients of convolutions and pooling. The cotangent of a convolution's data is a
-// transposed convolution with the same weight; the cotangent of its weight is an operator
-// of its own.
+// transposed convolution with the same weight; the cotangent of its weight is a
+// separate operator.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/vjp_internal.h"
 
@@ -8,8 +8,7 @@ enum { X, W, BIAS, Z };
 
 static const eg_attr DIRECT = {.kind = EG_ATTR_SYMBOL, .i = EG_CONV_DIRECT};
 
-/// The shared attributes of a convolution, a transposed convolution and the weight
-/// gradient.
+/// Attributes that a convolution, a transposed convolution and the weight gradient share.
 typedef struct window_attrs {
   eg_attr strides, pads, dilations, group;
 } window_attrs;
@@ -39,7 +38,8 @@ static eg_ref sum_channels(eg_builder *b, eg_ref d) {
   return eg_build_reduce(b, EG_OP_REDUCE_SUM, d, all & ~UINT32_C(2), false);
 }
 
-// The elements behind the last window are the output padding.
+// Emits the cotangent of the data of a convolution. Elements behind the last window are
+// the output padding.
 static eg_ref conv_data(const eg_vjp *v, const window_attrs *attrs, eg_ref d) {
   const eg_type *x = eg_vjp_type(v, X), *w = eg_vjp_type(v, W);
   const eg_type *y = eg_build_type(v->b, v->results[0]);
@@ -71,7 +71,8 @@ void eg_vjp_conv(const eg_vjp *v) {
   if (eg_vjp_wants(v, Z)) v->out[Z] = d;
 }
 
-// With output padding a window more may fit than the operand has elements.
+// Emits the cotangent of the data of a transposed convolution. With output padding, more
+// windows may fit than the operand has elements.
 static eg_ref conv_transpose_data(const eg_vjp *v, const window_attrs *attrs, eg_ref d) {
   eg_attr slots[16];
   const eg_type *x = eg_vjp_type(v, X);
@@ -130,8 +131,8 @@ void eg_vjp_global_pool(const eg_vjp *v) {
 
 // ---- columns ----------------------------------------------------------------------
 
-// Each operator is the gradient of the other: they share all slots but the image's shape,
-// which is col2im's first.
+// im2col and col2im are the gradients of each other: they share all slots except the
+// image's shape, which is the first slot of col2im.
 
 void eg_vjp_im2col(const eg_vjp *v) {
   const eg_type *x = eg_vjp_type(v, X);

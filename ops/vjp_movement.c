@@ -1,5 +1,5 @@
-// Gradients of data movement: the movement back, with a sum where elements were copied
-// and zeros where they were dropped.
+// Gradients of data movement: move the cotangent back, with a sum where elements were
+// copied and zeros where they were dropped.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 
@@ -38,7 +38,7 @@ static egraph_status concat_rule(const eg_vjp *v, eg_arena *arena) {
   return v->b->status;
 }
 
-// Parts without a cotangent are zeros.
+// Concatenates the cotangents of the parts; parts without a cotangent are zeros.
 static egraph_status split_rule(const eg_vjp *v, eg_arena *arena) {
   eg_ref *parts;
   EG_TRY(eg_arena_alloc(arena, v->result_count, sizeof *parts, &parts));
@@ -104,7 +104,7 @@ void eg_vjp_slice(const eg_vjp *v) {
   const eg_type *x = eg_vjp_type(v, 0), *y = eg_build_type(b, v->results[0]);
   eg_ints starts = eg_attr_at(v->attrs, EG_A_SLICE_STARTS)->ints;
   eg_ints steps = eg_attr_at(v->attrs, EG_A_SLICE_STEPS)->ints;
-  if (eg_type_elements(y) == 0) return; // nothing of x is read
+  if (eg_type_elements(y) == 0) return; // no element of x is read
   int64_t begins[EGRAPH_MAX_RANK], ends[EGRAPH_MAX_RANK];
   eg_ref d = v->cotangents[0];
   for (uint32_t i = 0; i < x->rank; i++) {
@@ -120,9 +120,9 @@ void eg_vjp_slice(const eg_vjp *v) {
 
 // ---- by a matrix per dimension --------------------------------------------------
 
-// A separable, linear operator, applied to dimension 0 of an identity matrix [n, n],
-// gives its matrix [m, n]; the gradient multiplies by its transpose. The matrix is made
-// of constants.
+// Multiplies d along a dimension by the transpose of `matrix` [m, n]: the result of a
+// separable, linear operator on dimension 0 of an identity matrix [n, n]. The matrix is
+// computed from constants.
 static eg_ref apply_transposed(eg_builder *b, eg_ref d, uint32_t dim, eg_ref matrix) {
   assert(dim < eg_build_type(b, d)->rank || b->status != EGRAPH_OK);
   eg_type type = *eg_build_type(b, d);
@@ -149,14 +149,14 @@ static eg_ref identity(eg_builder *b, int64_t n) {
   return eg_build_node(b, EG_OP_EYE, slots, NULL, 0);
 }
 
-/// Room for lists of the operator on the matrix of a dimension.
+/// Memory for list attributes of the operator on the matrix of a dimension.
 typedef struct along_room {
   int64_t list[4];
   double scales[2], roi[4];
 } along_room;
-/// The attributes of the operator on the matrix of dimension `dim`.
+/// Fills the attributes of the operator on the matrix of dimension `dim`.
 typedef void (*along)(const eg_vjp *v, uint32_t dim, along_room *room, eg_attr *slots);
-/// True when the operator leaves a dimension as it is.
+/// True when the operator does not change a dimension.
 typedef bool (*copies)(const eg_vjp *v, uint32_t dim);
 
 static eg_ref back_through_matrices(const eg_vjp *v, copies is_copy, along attrs_along) {
@@ -241,7 +241,7 @@ void eg_vjp_pad(const eg_vjp *v) {
 
 // ---- copies ---------------------------------------------------------------------
 
-// A dimension of the result is (repeat, element).
+// Sums over the repeats: a dimension of the result is (repeat, element).
 static eg_ref tile_rule(const eg_vjp *v) {
   const eg_type *x = eg_vjp_type(v, 0);
   eg_ints repeats = eg_attr_at(v->attrs, EG_A_TILE_REPEATS)->ints;
@@ -294,7 +294,7 @@ void eg_vjp_trilu(const eg_vjp *v) {
   v->out[0] = eg_build_node(v->b, EG_OP_TRILU, v->attrs->slots, &v->cotangents[0], 1);
 }
 
-// Adds every cotangent at the place of its element.
+// Adds every cotangent at the place of its element in x.
 static void scatter_back(const eg_vjp *v, eg_op op) {
   enum { ADD = 1 };
   const eg_attr slots[] = {{.kind = EG_ATTR_SYMBOL, .i = ADD}, v->attrs->slots[0]};
@@ -313,7 +313,7 @@ void eg_vjp_gather_nd(const eg_vjp *v) {
     scatter_back(v, EG_OP_SCATTER_ND);
 }
 
-// Reversing twice changes nothing.
+// Reverses the cotangent: reversing twice gives the same elements.
 void eg_vjp_reverse_sequence(const eg_vjp *v) {
   v->out[0] = eg_build_node(v->b, EG_OP_REVERSE_SEQUENCE, v->attrs->slots,
                             (const eg_ref[]){v->cotangents[0], v->inputs[1]}, 2);

@@ -1,6 +1,6 @@
-// Gradients of pointwise operators, by the formulas of op_table.def. Where the result
-// determines the slope, the formula reads y instead of x: x need not be kept for the
-// backward pass.
+// Gradients of pointwise operators, by the formulas of op_table.def. If the result y
+// determines the slope, the formula reads y instead of x, so that x need not be kept for
+// the backward pass.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "ops/meaning.h"
 #include "ops/vjp_internal.h"
 
-/// The row that holds for these attributes, or NULL.
+/// Returns the gradient row that applies with these attributes, or NULL.
 static const eg_gradient_row *gradient_of(const eg_attrs *attrs) {
   const eg_gradient_row *rows = eg_op_info_of((eg_op)attrs->op)->gradient;
   bool is_other = rows[1].common != NULL && attrs->slots[0].i != 0;
@@ -40,7 +40,7 @@ void eg_vjp_unary(const eg_vjp *v) {
 
 // ---- fused activations ----------------------------------------------------------
 
-// The result without the activation: the node once more, with `act` none.
+// Emits the node again with `act` none: its result is the operand of the activation.
 static eg_ref recompute(const eg_vjp *v, eg_attr_slot act) {
   eg_attr slots[16];
   memcpy(slots, v->attrs->slots, v->attrs->count * sizeof *slots);

@@ -4,7 +4,7 @@
 
 #include "ops/vjp_internal.h"
 
-// A reduced tensor with ones in place of the reduced dimensions of x.
+// Reshapes a reduced tensor to have size 1 in place of the reduced dimensions of x.
 static eg_ref with_ones(eg_builder *b, eg_ref reduced, const eg_type *x, uint32_t dims) {
   assert(x->rank <= EGRAPH_MAX_RANK);
   eg_type type = *x;
@@ -47,7 +47,8 @@ void eg_vjp_reduce(const eg_vjp *v) {
     v->out[0] = eg_vjp_share(b, v->inputs[0], y, d, dims);
 }
 
-// Element i is in the sums from i on: the gradient is a sum in the other direction.
+// Element i is in all sums from i on: the gradient is a running sum in the
+// other direction.
 void eg_vjp_cum_sum(const eg_vjp *v) {
   enum { AXIS, EXCLUSIVE, REVERSE };
   if (v->attrs->op == EG_OP_CUM_PROD) {
@@ -59,7 +60,8 @@ void eg_vjp_cum_sum(const eg_vjp *v) {
   v->out[0] = eg_build_node(v->b, EG_OP_CUM_SUM, slots, &v->cotangents[0], 1);
 }
 
-// The places of the k values, compared with all positions [k, n] of the axis.
+// Compares the indices of the k values with all positions of the axis, [k, n], to put
+// each cotangent at its position.
 void eg_vjp_top_k(const eg_vjp *v) {
   eg_builder *b = v->b;
   const eg_type *x = eg_vjp_type(v, 0), *y = eg_build_type(b, v->results[0]);
@@ -83,12 +85,13 @@ void eg_vjp_top_k(const eg_vjp *v) {
 
 // ---- normalizations -------------------------------------------------------------------
 
-// Gradients of normalizations. With n = (x - mean) r normalized over rows, the scale gets
-// the sums of d n; n is the normalization once more, with a scale of ones.
+// Gradients of normalizations. With n = (x - mean) r, the normalized rows, the cotangent
+// of the scale is the sum of d n; n is emitted as the normalization with a scale of ones.
 
 enum { X, SCALE, BIAS, MEAN, VARIANCE };
 
-// Normalized rows of x, without scale and bias; the slots are layer-normalization's.
+// Emits the normalized rows of x, without scale and bias; the slots
+// are layer-normalization's.
 static eg_ref normalize(eg_builder *b, eg_op op, const eg_attr *slots, eg_ref x,
                         const eg_type *scale) {
   eg_ref ones = eg_build_fill(b, scale, 1);
@@ -115,7 +118,7 @@ void eg_vjp_layer_norm(const eg_vjp *v) {
 
 // ---- per channel ----------------------------------------------------------------
 
-// A vector of channels as [C, 1, ...], so that it broadcasts to x.
+// Reshapes a vector of channels to [C, 1, ...], which broadcasts to x.
 static eg_ref per_channel(eg_builder *b, eg_ref vector, const eg_type *x) {
   int64_t dims[EGRAPH_MAX_RANK] = {x->dims[1]};
   for (uint32_t i = 1; i + 1 < x->rank; i++)
@@ -132,7 +135,7 @@ static eg_ref sum_product(eg_builder *b, eg_ref d, eg_ref n, const eg_type *x) {
   return sum_channels(b, EG_BUILD(b, EG_OP_MUL, d, n), x);
 }
 
-// A group is a row: x as [N, groups, members].
+// Treats each group as a row: x is [N, groups, members].
 void eg_vjp_group_norm(const eg_vjp *v) {
   eg_builder *b = v->b;
   const eg_type *x = eg_vjp_type(v, X);
@@ -166,7 +169,7 @@ void eg_vjp_group_norm(const eg_vjp *v) {
   if (v->wanted[BIAS]) v->out[BIAS] = sum_channels(b, d, x);
 }
 
-// The statistics are operands like the others.
+// Mean and variance are operands, which may need cotangents, too.
 void eg_vjp_batch_norm(const eg_vjp *v) {
   eg_builder *b = v->b;
   const eg_type *x = eg_vjp_type(v, X);
@@ -210,8 +213,8 @@ void eg_vjp_softmax(const eg_vjp *v) {
 
 // ---- local response -------------------------------------------------------------
 
-// The mean over a window of channels that begins `begin` before each of them: x as planes
-// [channels, rest], pooled.
+// Emits the mean over a window of channels that begins `begin` channels before each
+// channel, as an average pool of x as planes [channels, rest].
 static eg_ref window_mean(eg_builder *b, eg_ref x, int64_t size, int64_t begin) {
   assert(size > 0);
   const eg_type *type = eg_build_type(b, x);
