@@ -14,7 +14,7 @@
 
 static bool is_text(const char *text) { return text != NULL && text[0] != '\0'; }
 
-/// True for the name of a graph that we made, and for none: it says nothing.
+/// True for the name of a graph that we made, and for no name: neither is kept.
 static bool is_ours(const char *name) {
   return name == NULL || strcmp(name, EG_ONNX_OWN_NAME) == 0;
 }
@@ -41,8 +41,8 @@ static egraph_status pick_metadata(eg_arena *arena, const Onnx__ModelProto *mode
   return EGRAPH_OK;
 }
 
-/// Appends what is said of these tensors beside their types; where they are the outputs
-/// `of` a graph, what the file declares of those without a known type, too.
+/// Appends the documentation and metadata of these tensors. If they are the outputs of
+/// graph `of`, also appends the declared types of outputs whose type the graph lacks.
 static egraph_status pick_infos(eg_arena *arena, const eg_graph *of,
                                 Onnx__ValueInfoProto *const *infos, size_t count,
                                 Onnx__GraphProto *out) {
@@ -143,7 +143,7 @@ static void put_infos(const eg_strmap *places, const Onnx__GraphProto *header,
 
 static egraph_status put_values(const Onnx__GraphProto *header, eg_strmap *places,
                                 Onnx__GraphProto *inout) {
-  for (size_t i = header->n_value_info; i-- != 0;) // the first of a name counts
+  for (size_t i = header->n_value_info; i-- != 0;) // the first entry of a name wins
     if (header->value_info[i]->name != NULL)
       EG_TRY(eg_strmap_put(places, header->value_info[i]->name, (uint32_t)i));
   put_infos(places, header, inout->input, inout->n_input);

@@ -5,7 +5,7 @@
 
 #include "base/owner.h"
 
-// protobuf-c frees without sizes, so that each block carries its own in front.
+// protobuf-c frees blocks without giving their size, so each block has its size in front.
 typedef union block_head {
   size_t size;
   max_align_t align;
@@ -66,7 +66,7 @@ static bool read_varint(wire *w, size_t end, uint64_t *out) {
 
 typedef enum wire_result { WIRE_OK, WIRE_MALFORMED, WIRE_TOO_DEEP } wire_result;
 
-// A field with a length: steps over it, or into it when it is a message.
+// Skips a field with a length, or enters it when it is a message.
 static wire_result step_delimited(wire *w, uint64_t tag) {
   const wire_level *level = &w->level[w->depth - 1];
   uint64_t length;

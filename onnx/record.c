@@ -7,7 +7,7 @@
 #include "onnx/message.h"
 #include "onnx/sets/versions.h"
 
-/// Names are free, but a place that is left out is left out in both.
+/// True when the same places are left out in both lists; names may differ.
 static bool has_same_places(char *const *a, char *const *b, size_t count) {
   for (size_t i = 0; i < count; i++)
     if ((eg_onnx_text(a[i])[0] == '\0') != (eg_onnx_text(b[i])[0] == '\0')) return false;
@@ -23,7 +23,7 @@ static egraph_status has_same_attributes(egraph_allocator alloc, const Onnx__Nod
   return EGRAPH_OK;
 }
 
-/// Sub-graphs name what they capture, which are operands in this order.
+/// True when the sub-graphs capture the same names in the same order.
 static bool has_same_captures(const Onnx__GraphProto *a, const Onnx__GraphProto *b) {
   bool is_same = a->n_input == b->n_input;
   for (size_t i = 0; is_same && i < a->n_input; i++)
@@ -32,9 +32,9 @@ static bool has_same_captures(const Onnx__GraphProto *a, const Onnx__GraphProto 
   return is_same;
 }
 
-/// Returns whether the node, and all in its sub-graphs, mean the same in two sets of the
-/// standard domain, the earlier one first: later ones have more types. The depth of
-/// messages is bounded by their reader.
+/// True when the node, and all nodes in its sub-graphs, mean the same in set `second` of
+/// the standard domain as in set `first`, which is older. The reader of messages bounds
+/// the depth of the recursion.
 static bool means_same_in(const Onnx__NodeProto *node, int64_t first, int64_t second) {
   if (eg_onnx_is_standard(node->domain) &&
       !eg_onnx_sets_have(eg_onnx_sets_of(eg_onnx_text(node->op_type), first), second))
@@ -53,7 +53,7 @@ static const Onnx__OperatorSetIdProto *set_of(const Onnx__ModelProto *model,
   return NULL;
 }
 
-/// True when the second has the operator sets of the first outside the standard domain.
+/// True when `b` has all operator sets of `a` outside of the standard domain.
 static bool has_other_sets(const Onnx__ModelProto *a, const Onnx__ModelProto *b) {
   for (size_t i = 0; i < a->n_opset_import; i++) {
     const Onnx__OperatorSetIdProto *set = a->opset_import[i];
@@ -64,7 +64,7 @@ static bool has_other_sets(const Onnx__ModelProto *a, const Onnx__ModelProto *b)
   return true;
 }
 
-/// Functions are written for the set of their model, so that this is the same as well.
+/// Compares the functions of two models by their bytes.
 static egraph_status has_same_functions(egraph_allocator alloc, const Onnx__ModelProto *a,
                                         const Onnx__ModelProto *b, bool *out) {
   *out = a->n_functions == b->n_functions;
@@ -114,5 +114,5 @@ egraph_status eg_onnx_is_same_record(egraph_allocator alloc, const void *a, size
   if (status == EGRAPH_OK)
     status = compare_records(alloc, first.model, second.model, out);
   return status == EGRAPH_E_PARSE ? EGRAPH_OK
-                                  : status; // no records of ours: not the same
+                                  : status; // not records of ours: not the same
 }

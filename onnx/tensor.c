@@ -1,5 +1,5 @@
-// The type and the bytes of a TensorProto. A file with external data must lie in the
-// model's directory: what links say is asked of the file system (realpath).
+// Reads the type and the bytes of a TensorProto. A file with external data must be in the
+// model's directory, also after the file system resolves links (realpath).
 // SPDX-License-Identifier: Apache-2.0
 #define _XOPEN_SOURCE 700
 #include "onnx/tensor.h"
@@ -17,7 +17,7 @@
 #include "onnx/onnx.h"
 #include "pcg/graph/graph.h"
 
-// Checks a path without asking the file system: it is relative, and never goes upwards.
+// True when the text of a path is relative and has no part "..".
 static bool stays_inside(const char *location) {
   if (location[0] == '\0' || location[0] == '/' || strchr(location, '\\') != NULL)
     return false;
@@ -80,7 +80,7 @@ egraph_status eg_onnx_tensor_type(const Onnx__TensorProto *proto, bool *out_know
 
 // ---- data in the message ------------------------------------------------------------
 
-// One of the typed lists of a TensorProto.
+// A typed list of a TensorProto, such as float_data.
 typedef struct typed_list {
   const void *data;
   size_t count, width; // bytes per entry
@@ -127,7 +127,7 @@ static egraph_status embedded_data(egraph_allocator alloc, const Onnx__TensorPro
 
 typedef struct external_place {
   const char *location;
-  int64_t offset, length; // length -1: as the shape asks
+  int64_t offset, length; // length -1: the bytes of the shape
 } external_place;
 
 static egraph_status parse_place(const Onnx__TensorProto *proto, external_place *out) {
@@ -154,7 +154,8 @@ const char *eg_onnx_tensor_location(const Onnx__TensorProto *proto) {
   return location;
 }
 
-// Elements must be aligned for their type; a file need not care.
+// Copies a buffer whose elements are not aligned for their type, which a file does
+// not ensure.
 static egraph_status align_buffer(egraph_allocator alloc, size_t width,
                                   eg_buffer **inout) {
   if ((uintptr_t)eg_buffer_data(*inout) % width == 0) return EGRAPH_OK;

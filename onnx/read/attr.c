@@ -1,4 +1,4 @@
-// Attributes of ONNX nodes, with their kinds checked.
+// Reads attributes of ONNX nodes and checks their kinds.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <string.h>
@@ -13,7 +13,8 @@ static egraph_status wrong_kind(const char *name, const char *wanted) {
   return EG_FAIL(EGRAPH_E_PARSE, "attribute '%s' must be %s", name, wanted);
 }
 
-// Old files leave the kind out; then what is present decides.
+// True when an attribute has this kind. Old files lack the kind: then `present` decides,
+// the presence of a value.
 static bool has_kind(const Onnx__AttributeProto *attr,
                      Onnx__AttributeProto__AttributeType kind, bool present) {
   return attr->has_type ? attr->type == kind : present;

@@ -1,8 +1,8 @@
-// Nodes that become the nodes within them: calls of functions, the branch of an If whose
+// Imports nodes as the nodes within them: calls of functions, the branch of an If whose
 // condition is known, the steps of a short Loop.
 //
-// Every call is inlined, because a runtime does with a function what its body says. The
-// function is written again only when a kept sub-graph calls it.
+// Every call is inlined, because a runtime computes a function by its body. The function
+// is written again only when a kept sub-graph calls it.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "onnx/sets/versions.h"
 #include "onnx/tensor.h"
 
-// Longer loops stay: nodes times steps.
+// Limits nodes times steps; longer loops are kept.
 enum { MAX_UNROLLED_NODES = 1024 };
 
 // ---- graphs within nodes ------------------------------------------------------------
@@ -23,7 +23,7 @@ static const Onnx__GraphProto *graph_of(const eg_onnx_call *call, const char *na
   return attr != NULL ? attr->g : NULL;
 }
 
-// True when a body can run in the graph around it.
+// True when the nodes of a body can be copied into the graph around it.
 static bool is_plain(const Onnx__GraphProto *graph) {
   bool known = graph->n_sparse_initializer == 0;
   for (size_t i = 0; known && i < graph->n_initializer; i++) {
@@ -38,7 +38,7 @@ static bool is_plain(const Onnx__GraphProto *graph) {
   return known;
 }
 
-/// The search for an initializer that hides something (read/scopes.h).
+/// The search for an initializer that hides a tensor around it (read/scopes.h).
 typedef struct hiding {
   const eg_onnx_reader *reader;
   eg_onnx_scopes scopes;
@@ -66,7 +66,7 @@ static egraph_status search_hiding(hiding *h, const Onnx__GraphProto *graph) {
   return EGRAPH_OK;
 }
 
-/// Declines a body in which an initializer hides something, there or further within.
+/// Declines a body in which an initializer, there or in an inner graph, hides a tensor.
 static egraph_status check_initializers(const eg_onnx_call *call,
                                         const Onnx__GraphProto *body) {
   EG_LOCAL(hiding, h, call->reader->alloc);
@@ -84,8 +84,8 @@ static egraph_status add_initializer(eg_onnx_instance *instance,
   return eg_onnx_read_initializer(instance->reader, copy, name);
 }
 
-// Adds the nodes of a graph: what it makes has new names, all else is around it. Formal
-// operands are bound already.
+// Adds the initializers and nodes of a graph. Tensors that the graph defines get new
+// names, other names stay; formal operands are bound already.
 static egraph_status add_graph(eg_onnx_instance *instance,
                                const Onnx__GraphProto *graph) {
   const char *name;
@@ -102,7 +102,7 @@ static egraph_status add_graph(eg_onnx_instance *instance,
   return eg_onnx_instance_declare(instance, graph->value_info, graph->n_value_info);
 }
 
-// The names of the graph's results, which are used.
+// Finds the names of the graph's results, and marks them as used.
 static egraph_status name_results(eg_onnx_instance *instance,
                                   const Onnx__GraphProto *graph, const char ***out) {
   eg_onnx_reader *r = instance->reader;
@@ -118,17 +118,17 @@ static egraph_status name_results(eg_onnx_instance *instance,
   return EGRAPH_OK;
 }
 
-/// Imports the nodes from `first` on. What the body declares of its results holds where
-/// nothing was said of them before.
+/// Imports the nodes from `first` on. The types that the body declares for its results
+/// count only if no earlier declaration exists.
 static egraph_status import_graph_body(eg_onnx_instance *instance,
                                        const Onnx__GraphProto *graph, uint32_t first) {
   EG_TRY(eg_onnx_instance_declare(instance, graph->output, graph->n_output));
   egraph_status status = eg_onnx_import_from(instance->reader, first);
-  // A refusal within is none of this node's form.
+  // A refusal of an inner node does not mean that the form of this node is unsupported.
   return status == EGRAPH_E_UNSUPPORTED ? EGRAPH_E_PARSE : status;
 }
 
-/// A small operand whose value is known: one number.
+/// Reads an operand that is one known integer; false otherwise.
 static bool known_number(const eg_onnx_call *call, eg_onnx_ref ref, int64_t *out) {
   const eg_onnx_tensor *tensor =
       ref.id != EG_ONNX_NONE.id ? eg_onnx_tensor_at(call->reader, ref) : NULL;
@@ -190,7 +190,7 @@ typedef struct loop {
 } loop;
 EG_OWNER_DEFINE_STATIC(loop, (eg_onnx_refs, rows))
 
-/// The node count of a graph and those within, as far as `limit`.
+/// Counts the nodes of a graph and of graphs within, up to about `limit`.
 static size_t count_nodes(const Onnx__GraphProto *graph, size_t limit) {
   size_t count = graph->n_node;
   for (size_t n = 0; n < graph->n_node && count < limit; n++)
@@ -227,7 +227,7 @@ static egraph_status plan_loop(loop *l) {
   return EGRAPH_OK;
 }
 
-// A constant under a new name, to be a formal operand.
+// Makes a constant under a new name, and binds a formal operand to it.
 static egraph_status bind_constant(eg_onnx_instance *instance, const char *formal,
                                    egraph_dtype dtype, int64_t value) {
   const char *name;
@@ -244,7 +244,8 @@ static egraph_status bind_constant(eg_onnx_instance *instance, const char *forma
   return eg_onnx_read_initializer(instance->reader, &proto, name);
 }
 
-/// The declarations of the loop's results in the file hold for the last step.
+/// Gives the results of the last step the types that the file declares for the
+/// loop's results.
 static egraph_status expect_results(const loop *l, const char *const *names) {
   const eg_onnx_call *call = l->call;
   if (l->steps + 1 != l->limit) return EGRAPH_OK;
@@ -283,7 +284,7 @@ static egraph_status run_step(loop *l, eg_onnx_instance *instance) {
   return EGRAPH_OK;
 }
 
-// One stack: the rows with an axis before them, in a row.
+// Stacks a value of all steps: each row gets a front axis, then all are concatenated.
 static egraph_status stack(loop *l, uint32_t index, eg_onnx_ref result) {
   const eg_onnx_call *call = l->call;
   const int64_t front = 0;
@@ -336,7 +337,7 @@ egraph_status eg_onnx_import_control(const eg_onnx_call *call) {
 
 // ---- calls of functions -------------------------------------------------------------
 
-/// The scope of the function's nodes.
+/// Makes the scope of the function's nodes.
 static egraph_status enter_function(eg_onnx_reader *r,
                                     const Onnx__FunctionProto *function,
                                     const eg_onnx_scope **out) {
@@ -358,8 +359,9 @@ static egraph_status enter_function(eg_onnx_reader *r,
   return EGRAPH_OK;
 }
 
-// Operands that the call leaves out are absent in the body. A result has the name that
-// the caller gave it, unless it is an operand or another result, too.
+// Binds the operands and results of a function to names of the caller. Operands that the
+// call leaves out are absent in the body. A result that is also an operand or another
+// result is not bound again.
 static egraph_status bind_formals(eg_onnx_instance *instance, const eg_onnx_call *call) {
   const Onnx__FunctionProto *function = instance->function;
   for (size_t i = 0; i < function->n_input; i++)
@@ -372,7 +374,8 @@ static egraph_status bind_formals(eg_onnx_instance *instance, const eg_onnx_call
   return EGRAPH_OK;
 }
 
-/// The tensor of the caller that a result is, where it has another name there.
+/// Finds the caller's name of the tensor that a result of the body is, if it differs from
+/// the name in the call; NULL otherwise.
 static egraph_status name_of_result(eg_onnx_instance *instance, const eg_onnx_call *call,
                                     uint32_t index, const char **out) {
   const char *name;

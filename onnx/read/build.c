@@ -36,7 +36,7 @@ static egraph_status emit(void *self, const eg_attrs *attrs, const eg_ref *input
   return EGRAPH_OK;
 }
 
-// A copy in the arena: tensors move when there are more of them.
+// Copies the type to the arena, because the list of tensors moves when it grows.
 static const eg_type *type_of(void *self, eg_ref value) {
   static const eg_type none = {.dtype = EGRAPH_FLOAT32};
   const eg_onnx_builder *write = self;
@@ -64,7 +64,7 @@ eg_ref eg_onnx_operand(const eg_onnx_builder *write, uint32_t index) {
   return (eg_ref){eg_onnx_input(write->call, index).id};
 }
 
-// The intermediate result becomes the result: it takes over its name.
+// Makes the intermediate result `from` the result `to`, whose name it gets.
 static egraph_status hand_over(eg_onnx_builder *write, eg_onnx_ref from, eg_onnx_ref to) {
   eg_onnx_reader *reader = write->call->reader;
   const eg_onnx_tensor source = *eg_onnx_tensor_at(reader, from);

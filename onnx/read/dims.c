@@ -16,7 +16,7 @@ static bool is_named(const Onnx__TensorShapeProto__Dimension *dim) {
          dim->dim_param[0] != '\0';
 }
 
-/// Returns whether a symbol is the dimension: of its name, or at its place.
+/// True when a symbol names the dimension, by its name in the file or as "INPUT.AXIS".
 static bool is_of(const char *symbol, const Onnx__TensorShapeProto__Dimension *dim,
                   const char *input, uint32_t axis) {
   char number[16];
@@ -102,7 +102,8 @@ static egraph_status refuse_symbol(const eg_onnx_reader *r,
                  symbols->len != 0 ? eg_text_of(&names) : "(none)");
 }
 
-/// Sizes by name first; the batch is of the one that is left.
+/// Takes the sizes that are given by name, then the batch for the only symbol that
+/// is left.
 static egraph_status take_sizes(eg_onnx_reader *r, const eg_onnx_symbols *symbols) {
   const eg_onnx_import_options *o = &r->options;
   for (uint32_t i = 0; i < o->dim_count; i++) {

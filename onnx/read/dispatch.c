@@ -1,5 +1,5 @@
-// The tables of ONNX operators: which importer reads a node. It knows all importers, and
-// only import.c knows it.
+// Finds the importer of a node in the tables of ONNX operators. This file depends on all
+// importers; only import.c depends on it.
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
@@ -38,7 +38,8 @@ static bool op_of_onnx(const char *name, eg_op *out) {
   return false;
 }
 
-/// Importers that compute with sizes by eg_size_*, or not at all. Others take numbers.
+/// Importers that accept open sizes: they compute with sizes only by eg_size_*. Other
+/// importers need numbers.
 static const eg_onnx_importer takes_open[] = {
     eg_onnx_import_conv,          eg_onnx_import_conv_transpose,
     eg_onnx_import_max_pool,      eg_onnx_import_average_pool,
@@ -91,7 +92,7 @@ egraph_status eg_onnx_import_node(const eg_onnx_call *call) {
   return row->import(&inner);
 }
 
-// Fails unless the function is the function that export writes for a node with these
+// Fails unless the function equals the one that export writes for a node with these
 // attributes and operands.
 static egraph_status check_own_body(const eg_onnx_call *call, const eg_attrs *attrs,
                                     const Onnx__FunctionProto *function) {
@@ -117,7 +118,7 @@ static egraph_status check_own_body(const eg_onnx_call *call, const eg_attrs *at
   return is_own ? EGRAPH_OK : eg_onnx_decline("its function says something else");
 }
 
-// "conv.3" in our domain: operator conv, all attributes on the node.
+// Imports "conv.3" of our domain as operator conv, with all attributes of the node.
 egraph_status eg_onnx_import_own(const eg_onnx_call *call,
                                  const Onnx__FunctionProto *function) {
   const char *type = call->node->op_type, *dot = strrchr(type, '.');
@@ -135,7 +136,8 @@ egraph_status eg_onnx_import_own(const eg_onnx_call *call,
   eg_attrs attrs = eg_attr_list_attrs(&list);
   if (status == EGRAPH_OK && function != NULL)
     status = check_own_body(&inner, &attrs, function);
-  // A node that does not fit is read by its function; without one it is an error.
+  // A node that does not fit is imported by its function; without a function it is
+  // an error.
   if (status != EGRAPH_OK && status != EGRAPH_E_MEMORY && function != NULL)
     return EGRAPH_E_UNSUPPORTED;
   EG_TRY(status);

@@ -1,5 +1,5 @@
 // The functions of a model: finds the function that a node calls, and refuses models that
-// are too large with all calls written out.
+// are too large after all calls are inlined.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 // ---- the functions of the model -----------------------------------------------------
 
-/// "domain\nname\noverload"; the two names of the standard domain are one.
+/// Writes "domain\nname\noverload"; the two names of the standard domain give one key.
 static egraph_status write_key(eg_text *out, const char *domain, const char *name,
                                const char *overload) {
   eg_text_clear(out);
@@ -44,7 +44,7 @@ enum { MAX_NODES = 1 << 18, NOT_WEIGHED = INT32_MAX, OPEN = INT32_MAX - 1 };
 
 typedef struct scale {
   eg_onnx_reader *reader;
-  uint32_t *weight; // [functions] nodes of its body with all calls written out
+  uint32_t *weight; // [functions] nodes of the body after inlining
   uint32_t depth;
 } scale;
 
@@ -80,7 +80,8 @@ static egraph_status weigh_node(scale *s, const Onnx__NodeProto *node, uint32_t 
   return EGRAPH_OK;
 }
 
-// By recursion, over functions and graphs within nodes.
+// Adds the number of nodes after inlining, by recursion over functions and graphs
+// within nodes.
 static egraph_status weigh_nodes(scale *s, Onnx__NodeProto *const *nodes, size_t count,
                                  uint32_t *inout) {
   if (s->depth == EG_ONNX_MAX_BODIES)
@@ -93,7 +94,7 @@ static egraph_status weigh_nodes(scale *s, Onnx__NodeProto *const *nodes, size_t
   return EGRAPH_OK;
 }
 
-/// Fails where functions call themselves, or are too large written out.
+/// Fails if functions call themselves, or the model is too large after inlining.
 static egraph_status weigh_model(eg_onnx_reader *r) {
   const Onnx__GraphProto *graph = r->model->graph;
   scale s = {.reader = r};

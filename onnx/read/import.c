@@ -1,4 +1,4 @@
-// ONNX import: names, order, one importer per node, outputs.
+// ONNX import, in four steps:
 //
 //   1. every name of the file gets a tensor: graph inputs, initializers, results of nodes
 //   2. nodes are put in an order in which operands come first (files need not have one)
@@ -26,7 +26,7 @@
 
 typedef struct sorter {
   eg_onnx_reader *reader;
-  uint32_t begin, count; // the nodes to be sorted; those before are done
+  uint32_t begin, count; // the nodes to sort; earlier ones are done
   eg_u32s users;         // [tensor pairs] nodes that wait for a node: (first, next) lists
   uint32_t *missing;     // [count] operands that are not made yet
   uint32_t *first;       // [count] head of the list of users, or UINT32_MAX
@@ -39,7 +39,7 @@ EG_OWNER_DEFINE_STATIC(sorter, (eg_u32s, users), (eg_event_queue, ready),
 static egraph_status add_dependency(sorter *s, uint32_t node, eg_onnx_ref ref) {
   const eg_onnx_tensor *tensor = eg_onnx_tensor_at(s->reader, ref);
   if (tensor->made) return EGRAPH_OK;
-  if (tensor->producer == UINT32_MAX || tensor->producer < s->begin) // a body's result
+  if (tensor->producer == UINT32_MAX || tensor->producer < s->begin) // made in a body
     return eg_onnx_in_node(
         s->reader, s->begin + node,
         EG_FAIL(EGRAPH_E_PARSE, "its operand '%.200s' does not exist", tensor->name));
@@ -51,7 +51,8 @@ static egraph_status add_dependency(sorter *s, uint32_t node, eg_onnx_ref ref) {
   return EGRAPH_OK;
 }
 
-/// All that a node reads: its operands, and what its graphs read from around them.
+/// Lists the tensors that a node reads: its operands, and tensors that its
+/// graphs capture.
 static egraph_status list_operands(eg_onnx_reader *r, uint32_t n, eg_onnx_refs *out) {
   const Onnx__NodeProto *node = r->nodes.data[n].node;
   eg_onnx_ref ref;
@@ -97,7 +98,8 @@ static bool is_read(eg_onnx_reader *r, const Onnx__NodeProto *node) {
   return false;
 }
 
-/// Marks the tensors that an output depends on, readers first; `begin`: in the order.
+/// Marks the tensors on which an output depends, in reverse order of the nodes; `begin`
+/// is the first node in reader->order.
 static egraph_status mark_read(sorter *s, size_t begin) {
   eg_onnx_reader *r = s->reader;
   for (size_t i = r->order.len; i-- > begin;) {
@@ -133,9 +135,9 @@ static egraph_status sort_nodes(eg_onnx_reader *r, uint32_t first) {
   return mark_read(&s, begin);
 }
 
-// The newest set whose operators the table knows. A node that means something else in an
-// older set has attributes that the table does not know, and becomes opaque; so does one
-// that a newer set changed.
+// The newest set whose operators the table covers. A node of an older set with another
+// meaning has attributes that the table lacks, and becomes opaque; so does a node whose
+// operator a newer set changed.
 enum { KNOWN_OPSET = 28 };
 
 // ---- opset --------------------------------------------------------------------------
@@ -161,7 +163,7 @@ static egraph_status read_opset(eg_onnx_reader *r) {
                  r->file, opset, newest);
 }
 
-// Reads from the metadata which inputs replace absent weights.
+// Reads the names of inputs that replace absent weights from the metadata.
 static egraph_status read_metadata(eg_onnx_reader *r) {
   const size_t absent = sizeof EG_ONNX_ABSENT_PREFIX - 1;
   for (size_t i = 0; i < r->model->n_metadata_props; i++) {
@@ -196,15 +198,15 @@ static bool is_typed(const eg_onnx_call *call) {
   return true;
 }
 
-/// Returns whether a node of a set newer than ours means what it meant in ours.
+/// False when the set of a node is newer than KNOWN_OPSET and its operator changed since.
 static bool is_as_known(const eg_onnx_call *call) {
   int64_t opset = call->reader->opset;
   return opset <= KNOWN_OPSET ||
          eg_onnx_sets_have(eg_onnx_sets_of(call->node->op_type, KNOWN_OPSET), opset);
 }
 
-/// A node that holds at some sizes of open dimensions only is none of ours, and what its
-/// operator asks of sizes is then no fact.
+/// Imports a node of the standard domain. If that fails, as for a node that is valid only
+/// at some sizes of open dimensions, removes the facts that its importer noted.
 static egraph_status import_standard(const eg_onnx_call *call) {
   eg_open_sizes *sizes = call->reader->options.sizes;
   uint32_t facts = sizes != NULL ? eg_open_sizes_fact_count(sizes) : 0;
@@ -216,7 +218,8 @@ static egraph_status import_standard(const eg_onnx_call *call) {
   return eg_onnx_reads_open(call) ? EGRAPH_E_UNSUPPORTED : status;
 }
 
-// By the table where it covers the node; as what runs of its graphs; as it is.
+// Imports a node by the table if it covers the node, else as the nodes of its graphs that
+// run, else as an opaque node.
 static egraph_status import_operator(const eg_onnx_call *call) {
   eg_onnx_reader *r = call->reader;
   const char *domain = call->node->domain;
@@ -260,8 +263,8 @@ static egraph_status check_attributes(const eg_onnx_reader *r,
   return EGRAPH_OK;
 }
 
-/// True for a node that no output depends on, and that reads a result which is not made,
-/// because no other node reads it: a mask, indices.
+/// Finds out if no output depends on a node that reads a missing result: such a result,
+/// for example a mask, was not computed because no needed node reads it.
 static egraph_status lacks_operands(eg_onnx_reader *r, uint32_t n, bool *out) {
   *out = false;
   if (is_read(r, r->nodes.data[n].node)) return EGRAPH_OK;
@@ -292,7 +295,7 @@ static egraph_status import_one(eg_onnx_reader *r, uint32_t n) {
   r->scope = r->nodes.data[n].scope;
   r->opset = r->scope->opset;
   EG_TRY(import_call(&call));
-  // Unused results that the operator does not have stay unmade.
+  // An unused result that the operator lacks stays undefined.
   for (uint32_t i = 0; i < call.output_count; i++)
     if (outputs[i].id != EG_ONNX_NONE.id && !eg_onnx_tensor_at(r, outputs[i])->made &&
         eg_onnx_tensor_at(r, outputs[i])->used)
@@ -310,7 +313,7 @@ egraph_status eg_onnx_import_from(eg_onnx_reader *r, uint32_t first) {
   r->depth++;
   EG_TRY(sort_nodes(r, first));
   for (size_t i = begin, end = r->order.len; i < end; i++) {
-    uint32_t n = r->order.data[i]; // the list grows by bodies
+    uint32_t n = r->order.data[i]; // bodies extend the list
     egraph_status status = import_one(r, n);
     if (status == EGRAPH_E_MEMORY) return status;
     if (status != EGRAPH_OK) return eg_onnx_in_node(r, n, status);
@@ -321,7 +324,7 @@ egraph_status eg_onnx_import_from(eg_onnx_reader *r, uint32_t first) {
   return EGRAPH_OK;
 }
 
-/// The nodes of the model, their results, and what the file says of these.
+/// Registers the nodes of the model, their results, and the declarations of results.
 static egraph_status register_nodes(eg_onnx_reader *r) {
   const Onnx__GraphProto *graph = r->model->graph;
   for (size_t n = 0; n < graph->n_node; n++) {
@@ -365,8 +368,8 @@ static egraph_status add_outputs(eg_onnx_reader *r) {
   return EGRAPH_OK;
 }
 
-// "egraph.format:<tensor>" in the metadata is the memory format of a tensor. Unknown
-// tensors are left out: other tools may have changed the graph and kept the metadata.
+// Sets memory formats from the metadata "egraph.format:<tensor>". Skips unknown tensors:
+// other tools may have changed the graph and kept the metadata.
 static egraph_status set_formats(eg_onnx_reader *r) {
   const size_t length = sizeof EG_ONNX_FORMAT_PREFIX - 1;
   for (size_t i = 0; i < r->model->n_metadata_props; i++) {

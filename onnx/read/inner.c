@@ -9,14 +9,14 @@
 #include "onnx/read/scopes.h"
 #include "onnx/tensor.h"
 
-// Larger tensors need no content: no type follows from it.
+// Larger tensors are entered without content: types do not depend on it.
 enum { MAX_CONTENT_ELEMENTS = 64 };
 
 EG_VEC_DEFINE(info_list, Onnx__ValueInfoProto *);
 EG_VEC_DEFINE(tensor_list, Onnx__TensorProto *);
 EG_VEC_DEFINE(entry_list, Onnx__StringStringEntryProto *);
 
-/// The model that is made of an inner graph.
+/// The model that is made from an inner graph.
 typedef struct maker {
   eg_arena *arena;
   const eg_onnx_inner *inner;
@@ -32,7 +32,7 @@ EG_OWNER_DEFINE_STATIC(maker, (info_list, inputs, outputs), (tensor_list, initia
 
 // ---- leaves -------------------------------------------------------------------------
 
-/// An input; of a value that is not of our types only the bytes matter.
+/// Adds an input; a value without a type of ours becomes a list of as many bytes.
 static egraph_status add_input(maker *m, const char *name, const eg_onnx_entering *from) {
   Onnx__ValueInfoProto *info;
   EG_TRY(eg_onnx_new(m->arena, &onnx__value_info_proto__descriptor, &info));
@@ -48,7 +48,7 @@ static egraph_status add_input(maker *m, const char *name, const eg_onnx_enterin
   return info_list_push(&m->inputs, info);
 }
 
-/// A weight without data.
+/// Adds a weight without data.
 static egraph_status add_absent(maker *m, const char *name, const eg_type *type) {
   const eg_onnx_entering weight = {.name = name, .type = type};
   Onnx__StringStringEntryProto *entry;
@@ -75,7 +75,7 @@ static egraph_status add_entering(maker *m, const eg_onnx_entering *from) {
   return add_input(m, from->name, from);
 }
 
-/// The graph's own weights, without the content of large ones.
+/// Adds the graph's own weights, without the content of large ones.
 static egraph_status add_initializers(maker *m) {
   const Onnx__GraphProto *graph = m->inner->graph;
   for (size_t i = 0; i < graph->n_initializer; i++) {
@@ -101,8 +101,8 @@ static egraph_status find_own_names(maker *m) {
   return EGRAPH_OK;
 }
 
-/// Formal operands, and captures that this graph means: not those of another one of the
-/// node, whose names it makes itself.
+/// Adds formal operands, and captures except those whose names this graph defines itself:
+/// another graph of the node captures these.
 static egraph_status add_all_entering(maker *m) {
   const eg_onnx_inner *inner = m->inner;
   uint32_t ignored;

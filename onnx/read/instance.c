@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-// Names and nodes of all copies of an import; a node takes some hundred bytes.
+// Limits the bytes of names and nodes in all copies of an import; a node takes some
+// hundred bytes.
 static const size_t max_copied_bytes = (size_t)1 << 28;
 
 void eg_onnx_instance_init(eg_onnx_instance *instance, const eg_onnx_call *call) {
@@ -54,7 +55,8 @@ static bool is_taken(const eg_onnx_reader *r, const char *name) {
          eg_graph_find_value(r->graph, name, &value);
 }
 
-// "conv1/x", then "conv1/x.1", ...: `reserved` has the last number under the plain name.
+// Makes "conv1/x", then "conv1/x.1", ...: `reserved` has the last number under the
+// plain name.
 egraph_status eg_onnx_instance_make(eg_onnx_instance *instance, const char *formal,
                                     const char **out) {
   eg_onnx_reader *r = instance->reader;
@@ -140,7 +142,8 @@ static egraph_status copy_infos(eg_onnx_instance *instance,
   return EGRAPH_OK;
 }
 
-/// Gives what a graph within a node defines names of its own, until its scope is left.
+/// Gives the tensors that a graph within a node defines new names, until its scope
+/// is left.
 static egraph_status define_names(eg_onnx_instance *instance,
                                   const Onnx__GraphProto *graph) {
   EG_LOCAL(eg_onnx_strings, names, instance->reader->alloc);
@@ -179,7 +182,7 @@ static egraph_status copy_initializers(eg_onnx_instance *instance,
   return EGRAPH_OK;
 }
 
-// A graph within a node of the body. What it defines gets names that nothing else has.
+// Copies a graph within a node of the body. The tensors that it defines get unique names.
 static egraph_status copy_graph(eg_onnx_instance *instance, const Onnx__GraphProto *old,
                                 Onnx__GraphProto **out) {
   eg_arena *arena = &instance->reader->arena;
@@ -220,8 +223,8 @@ static egraph_status copy_attribute(eg_onnx_instance *instance,
   return EGRAPH_OK;
 }
 
-// An attribute that refers to one of the function: what the call gives, which belongs to
-// the caller; else the function's default; else none (*out NULL).
+// Resolves an attribute that refers to an attribute of the function: the value in the
+// call, which belongs to the caller; else the function's default; else none (*out NULL).
 static egraph_status refer_attribute(eg_onnx_instance *instance,
                                      const Onnx__AttributeProto *old,
                                      Onnx__AttributeProto **out) {

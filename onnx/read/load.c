@@ -1,4 +1,4 @@
-// Models from files and memory: reads the model, then weighs its opaque nodes.
+// Loads models from files and memory: reads the model, then weighs its opaque nodes.
 // SPDX-License-Identifier: Apache-2.0
 #define _POSIX_C_SOURCE 200809L
 #include <string.h>
@@ -19,7 +19,7 @@ egraph_status eg_onnx_parse(const egraph_allocator *alloc, const char *name,
   EG_HAND_OVER(eg_onnx_weigh(graph), graph, eg_graph_destroy, out);
 }
 
-/// The bytes of a model, and what keeps them: NULL, the caller.
+/// The bytes of a model; `file` owns them, or the caller does (NULL).
 typedef struct model_bytes {
   const void *data;
   size_t size;

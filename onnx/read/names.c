@@ -1,4 +1,4 @@
-// Every name of a model gets a tensor: initializers, graph inputs, results of nodes.
+// Gives every name of a model a tensor: initializers, graph inputs, results of nodes.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <string.h>
@@ -76,7 +76,7 @@ static egraph_status read_sparse(eg_onnx_reader *r,
   return status;
 }
 
-// Why a graph input has no type of ours, when it is a tensor.
+// Fails with the reason why a graph input, a tensor, has no type of ours.
 static egraph_status explain_input(const eg_onnx_reader *r,
                                    const Onnx__ValueInfoProto *info) {
   const Onnx__TypeProto__Tensor *tensor = info->type->tensor_type;
@@ -95,7 +95,7 @@ static egraph_status explain_input(const eg_onnx_reader *r,
   return EG_FAIL(EGRAPH_E_PARSE, "its size overflows");
 }
 
-// A value that the caller fixed, or NULL.
+// Returns the value that the caller fixed for an input, or NULL.
 static const eg_onnx_fixed_input *fixed_input(const eg_onnx_reader *r, const char *name) {
   for (uint32_t i = 0; i < r->options.fixed_count; i++)
     if (strcmp(r->options.fixed[i].name, name) == 0) return &r->options.fixed[i];
@@ -113,9 +113,9 @@ static egraph_status fix_input(eg_onnx_reader *r, eg_onnx_ref ref,
   return eg_onnx_define_constant(r, ref, &fixed->type, fixed->data);
 }
 
-// An input with an initializer has a default value that a caller may replace: what it is
-// computed into is not known. Before version 4 of the format every initializer was listed
-// as an input, and none could be replaced.
+// Reads an input with an initializer: a default value that callers may replace, so that
+// results computed from it are not known. Before version 4 of the format every
+// initializer was also listed as an input, and none could be replaced.
 static egraph_status read_default(eg_onnx_reader *r, eg_onnx_ref ref) {
   eg_onnx_tensor *tensor = eg_onnx_tensor_at(r, ref);
   if (tensor->value.id != EG_VALUE_NONE.id)
@@ -163,7 +163,7 @@ egraph_status eg_onnx_register_leaves(eg_onnx_reader *r) {
     Onnx__TensorProto *proto = graph->initializer[i];
     EG_TRY(eg_onnx_about(r, eg_onnx_read_initializer(r, proto, proto->name),
                          "initializer", proto->name));
-    // Two copies of every weight would be in memory otherwise.
+    // Frees the bytes in the message, so that no weight is in memory twice.
     eg_onnx_bytes_free(&r->unpacked.heap, &proto->raw_data);
     proto->has_raw_data = false;
   }
@@ -189,7 +189,8 @@ egraph_status eg_onnx_in_node(const eg_onnx_reader *r, uint32_t index,
   return eg_fail_context(status, "%s: node %s", r->file, what);
 }
 
-// A result of a call that its function's body makes is the body's from now on.
+// Registers a result of a node. If a body defines the result of its call, the node of the
+// body becomes the producer.
 static egraph_status register_result(eg_onnx_reader *r, const char *name, uint32_t node,
                                      uint32_t first) {
   eg_onnx_ref ref;

@@ -1,5 +1,5 @@
-// Helpers of the importers of operators, and the generic importer: same operator,
-// attributes by the same names.
+// Shared functions of importers, and the generic importer: same operator, attributes of
+// the same names.
 // SPDX-License-Identifier: Apache-2.0
 #include "onnx/read/op.h"
 #include "onnx/sets/versions.h"
@@ -264,7 +264,7 @@ static egraph_status read_float(const eg_onnx_call *call, const char *name,
   return eg_onnx_attr_float(call, name, out->f, &out->f);
 }
 
-// One slot from the attribute of the same name; *inout holds the default.
+// Reads one slot from the attribute of the same name; *inout has the default before.
 static egraph_status read_slot(const eg_onnx_call *call, const eg_attr_info *info,
                                eg_attr *inout) {
   bool present;
@@ -293,7 +293,7 @@ egraph_status eg_onnx_read_slots(const eg_onnx_call *call, eg_attr_list *list) {
   return EGRAPH_OK;
 }
 
-// Axes are counted from the front, so that equal nodes have equal attributes.
+// Counts the axis from the front, so that equal nodes have equal attributes.
 static egraph_status normalize_axis(const eg_onnx_call *call, eg_attr_list *list) {
   uint16_t slot;
   eg_type type;
@@ -302,7 +302,8 @@ static egraph_status normalize_axis(const eg_onnx_call *call, eg_attr_list *list
   return eg_onnx_axis(list->slots[slot].i, type.rank, &list->slots[slot].i);
 }
 
-// Roots, logarithms and the like of integers, which ONNX has for some operators.
+// Declines integers if ONNX allows them: some operators, such as roots and logarithms,
+// take them there.
 egraph_status eg_onnx_want_floats(const eg_onnx_call *call) {
   eg_type x;
   EG_TRY(eg_onnx_input_type(call, 0, &x));

@@ -1,6 +1,6 @@
-// Import of attention and operators around it in language models: rotated positions,
-// causal convolutions with a state, linear attention. Positions that are known become
-// constants, so that a causal mask is one.
+// Import of attention and related operators of language models: rotary embedding, causal
+// convolution with a state, linear attention. Known positions become constants, and so
+// does a causal mask.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <math.h>
@@ -8,7 +8,8 @@
 
 #include "onnx/read/build.h"
 
-// [batch, length, heads * size] -> [batch, heads, length, size]; four dimensions stay.
+// Reshapes [batch, length, heads * size] to [batch, heads, length, size]; a tensor with
+// four dimensions stays.
 static eg_ref split_heads(eg_onnx_builder *write, eg_ref x, int64_t heads) {
   static const int64_t perm[4] = {0, 2, 1, 3};
   const eg_type *type = eg_build_type(&write->b, x);
@@ -26,7 +27,7 @@ static eg_ref join_heads(eg_onnx_builder *write, eg_ref x) {
                          type.dims[1] * type.dims[3]);
 }
 
-// Every head `times` times in a row.
+// Repeats every head `times` times.
 static eg_ref repeat_heads(eg_onnx_builder *write, eg_ref x, int64_t times) {
   eg_type type = *eg_build_type(&write->b, x), wide = type;
   if (times == 1) return x;
@@ -46,8 +47,8 @@ static eg_ref repeat_heads(eg_onnx_builder *write, eg_ref x, int64_t times) {
 typedef struct attention {
   int64_t causal, heads, key_heads, left, right, mode, precision;
   double scale, softcap;
-  int64_t length, keys, past; // positions: of queries, of all keys, of those before
-  eg_ref mask, valid;         // operands: added scores or bool, keys that are no padding
+  int64_t length, keys, past; // numbers of positions: queries, all keys, past keys
+  eg_ref mask, valid;         // operands: added scores or bool; number of valid keys
 } attention;
 
 enum { AFTER_PRODUCT, AFTER_SOFTCAP, AFTER_MASK, AFTER_SOFTMAX };
@@ -64,7 +65,7 @@ static egraph_status read_attention(const eg_onnx_call *call, attention *a) {
   return eg_onnx_attr_float(call, "scale", 0, &a->scale);
 }
 
-// The shapes of query, key and value, with heads where they are written into one.
+// Checks the shapes of query, key and value, whose heads may be joined in one dimension.
 static egraph_status check_heads(const eg_onnx_call *call, attention *a) {
   eg_type type[3];
   for (uint32_t i = 0; i < 3; i++) {
@@ -90,13 +91,14 @@ static egraph_status check_heads(const eg_onnx_call *call, attention *a) {
   return EGRAPH_OK;
 }
 
-// Scores that are added, of the dtype of the queries: zero, or minus infinity.
+// Emits the scores to add, in the dtype of the queries: 0 where allowed, else
+// minus infinity.
 static eg_ref bias_of(eg_onnx_builder *write, eg_ref allowed) {
   eg_ref never = eg_build_number(&write->b, -INFINITY);
   return EG_FORMULA(&write->b, "(where a 0 n)", "an", allowed, never);
 }
 
-// The mask as added scores for all keys: those that it does not reach are left out.
+// Emits the mask as scores to add for all keys: keys beyond the mask get minus infinity.
 static eg_ref mask_scores(eg_onnx_builder *write, const attention *a) {
   eg_ref mask = a->mask;
   eg_type type = *eg_build_type(&write->b, mask);
@@ -114,7 +116,7 @@ static eg_ref both(eg_builder *b, eg_ref x, eg_ref y) {
   return EG_BUILD(b, EG_OP_AND, x, y);
 }
 
-// Which keys [.., length, keys] a query may see, by position; EG_REF_NONE: all.
+// Emits, by position, which keys [.., length, keys] a query may see; EG_REF_NONE: all.
 static eg_ref allowed_keys(eg_onnx_builder *write, const attention *a) {
   eg_builder *b = &write->b;
   eg_ref allowed = EG_REF_NONE, valid = EG_REF_NONE;
@@ -147,7 +149,7 @@ static eg_ref allowed_keys(eg_onnx_builder *write, const attention *a) {
   return allowed;
 }
 
-// Softmax; a query that may see nothing gets zeros.
+// Emits the softmax of the scores; a query that may see no key gets zeros.
 static eg_ref probabilities(eg_onnx_builder *write, const attention *a, eg_ref scores,
                             eg_ref bias) {
   eg_builder *b = &write->b;
@@ -166,7 +168,8 @@ static eg_ref probabilities(eg_onnx_builder *write, const attention *a, eg_ref s
   return EG_FORMULA(b, "(where (equal m n) 0 s)", "mns", best, never, scores);
 }
 
-// Queries [batch, heads, length, size], keys and values [batch, heads, keys, ..].
+// Emits attention of queries [batch, heads, length, size] to keys and values [batch,
+// heads, keys, ..].
 static void emit_attention(eg_onnx_builder *write, const attention *a, eg_ref query,
                            eg_ref key, eg_ref value, eg_ref *out_y, eg_ref *out_scores) {
   static const int64_t swapped[4] = {0, 1, 3, 2};
@@ -234,7 +237,8 @@ egraph_status eg_onnx_import_attention(const eg_onnx_call *call) {
 
 // ---- rotated positions --------------------------------------------------------------
 
-// The cosines or sines [batch or 1, length, 1, half], by position where these are given.
+// Emits the cosines or sines [batch or 1, length, 1, half], gathered by position if
+// positions are given.
 static eg_ref angles_of(eg_onnx_builder *write, uint32_t operand, eg_ref positions) {
   eg_builder *b = &write->b;
   eg_ref angles = eg_onnx_operand(write, operand);
@@ -244,7 +248,8 @@ static eg_ref angles_of(eg_onnx_builder *write, uint32_t operand, eg_ref positio
   return EG_ONNX_RESHAPE(write, angles, type->dims[0], type->dims[1], 1, type->dims[2]);
 }
 
-// Pairs of the last dimension, which are halves of it or neighbours, turned by angles.
+// Rotates pairs of elements of the last dimension by angles. Pairs are neighbours
+// (interleaved), or element i of both halves.
 static eg_ref rotate(eg_onnx_builder *write, eg_ref x, eg_ref cosine, eg_ref sine,
                      bool interleaved) {
   eg_builder *b = &write->b;
@@ -346,20 +351,20 @@ typedef struct linear {
   eg_ref query, key, value, decay, beta; // [batch, heads, steps, ..] in float32
 } linear;
 
-// [batch, steps, n] -> [batch, heads, steps, n / heads], in float32.
+// Converts an operand [batch, steps, n] to [batch, heads, steps, n / heads], in float32.
 static eg_ref unpacked(eg_onnx_builder *write, uint32_t operand, int64_t heads) {
   eg_ref x = split_heads(write, eg_onnx_operand(write, operand), heads);
   return eg_build_cast(&write->b, x, EGRAPH_FLOAT32);
 }
 
-// Step `at` of x, as a column [.., n, 1] or a row [.., 1, n].
+// Takes step `at` of x, as a column [.., n, 1] or a row [.., 1, n].
 static eg_ref step_of(eg_onnx_builder *write, eg_ref x, int64_t at, bool is_column) {
   static const int64_t swapped[4] = {0, 1, 3, 2};
   x = eg_onnx_range_of(write, x, 2, at, at + 1, 1);
   return is_column ? eg_build_transpose(&write->b, x, swapped) : x;
 }
 
-// state [batch, heads, key, value] after a step.
+// Emits the state [batch, heads, key, value] after a step.
 static eg_ref next_state(eg_onnx_builder *write, const linear *a, eg_ref state,
                          int64_t at) {
   eg_builder *b = &write->b;

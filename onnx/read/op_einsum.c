@@ -1,4 +1,4 @@
-// Einsum: three operands and more as products of pairs, as they can be computed fast.
+// Import of Einsum: three or more operands become products of pairs, which are fast.
 // SPDX-License-Identifier: Apache-2.0
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,7 @@ typedef struct pairs {
   eg_ref values[MAX_OPERANDS];
   uint32_t count;
   term result;
-  double sizes[UINT8_MAX + 1]; // by letter; 1 where they are open and have no say
+  double sizes[UINT8_MAX + 1]; // by letter
   double most;                 // elements of the largest operand, or of the result
 } pairs;
 
@@ -30,7 +30,8 @@ static const char *read_term(const char *at, term *out) {
   return at + length;
 }
 
-/// False unless every operand has a term, and none "...".
+/// Splits the equation into terms. False unless every operand has a term, and no term
+/// has "...".
 static bool read_pairs(const char *equation, uint32_t operands, pairs *out) {
   const char *at = equation;
   *out = (pairs){.count = operands};
@@ -50,7 +51,7 @@ static double count_elements(const pairs *p, const term *t) {
   return count;
 }
 
-/// Open dimensions count as their example.
+/// Reads the sizes of letters; open dimensions count as their example.
 static egraph_status read_types(const eg_onnx_call *call, pairs *p, bool *out_narrow) {
   *out_narrow = false;
   for (size_t i = 0; i <= UINT8_MAX; i++)
@@ -79,7 +80,8 @@ static bool is_wanted(const pairs *p, uint32_t a, uint32_t b, char letter) {
   return is;
 }
 
-/// The letters of two operands that others or the result have. False: they are too many.
+/// Joins the letters of two operands that other operands or the result have. False: too
+/// many letters.
 static bool join(const pairs *p, uint32_t a, uint32_t b, term *out) {
   const char *const texts[] = {p->terms[a].text, p->terms[b].text};
   uint32_t length = 0;
@@ -93,8 +95,8 @@ static bool join(const pairs *p, uint32_t a, uint32_t b, term *out) {
   return true;
 }
 
-/// The pair whose product has the fewest dimensions, of these the fewest elements, of
-/// these the first one.
+/// Chooses the pair whose product has the fewest dimensions, then the fewest elements,
+/// then comes first.
 static bool choose(const pairs *p, uint32_t *out_a, uint32_t *out_b, term *out) {
   size_t least = EGRAPH_MAX_RANK + 1;
   double fewest = 0;
@@ -124,7 +126,8 @@ static eg_ref write_pair(eg_onnx_builder *write, const pairs *p, uint32_t a, uin
                        operands, 2);
 }
 
-/// False: some product has too many dimensions, or more elements than any operand.
+/// Emits products of pairs until two operands are left. False: a product has too many
+/// dimensions, or more elements than any operand and the result.
 static bool write_pairs(eg_onnx_builder *write, pairs *p) {
   uint32_t a = 0, b = 0;
   term result;
@@ -157,7 +160,8 @@ egraph_status eg_onnx_import_einsum(const eg_onnx_call *call) {
   EG_ONNX_BUILDER(write, call);
   for (uint32_t i = 0; i < p.count; i++)
     p.values[i] = eg_onnx_operand(&write, i);
-  // Operands that do not fit are reported for the node of the file.
+  // If operands do not fit, the einsum of the file is emitted, so that messages are about
+  // that node.
   bool is_written = write_pairs(&write, &p);
   bool failed = write.b.status != EGRAPH_OK && write.b.status != EGRAPH_E_MEMORY;
   if (!is_written || failed) return eg_onnx_emit_node(call, list);

@@ -1,4 +1,5 @@
-// Import of samples and regions of images; boxes that are constants are chosen here.
+// Import of samples and regions of images; non-maximum suppression of constant boxes is
+// computed here.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <math.h>
@@ -8,7 +9,8 @@
 
 // ---- samples ------------------------------------------------------------------------
 
-// Up to set 19 modes have the names of two dimensions.
+// Accepts the mode names of sets up to 19, such as "bilinear", which name two
+// dimensions, too.
 egraph_status eg_onnx_import_grid_sample(const eg_onnx_call *call) {
   static const char *const modes[][2] = {
       {"bilinear", "linear"}, {"linear", "linear"}, {"nearest", "nearest"},
@@ -34,7 +36,7 @@ egraph_status eg_onnx_import_grid_sample(const eg_onnx_call *call) {
                                          EG_INT(GRID_SAMPLE_ALIGN_CORNERS, aligns != 0)));
 }
 
-// Before set 16 regions were not moved by half a pixel.
+// Before set 16 regions are not shifted by half a pixel.
 egraph_status eg_onnx_import_roi_align(const eg_onnx_call *call) {
   const char *usual = call->reader->opset < 16 ? "output_half_pixel" : "half_pixel";
   const char *way, *mode;
@@ -58,7 +60,7 @@ egraph_status eg_onnx_import_roi_align(const eg_onnx_call *call) {
                                          EG_FLOAT(ROI_ALIGN_SPATIAL_SCALE, scale)));
 }
 
-/// A list of `count` integers; all `usual` where it is absent.
+/// Reads a list of `count` integers; if it is absent, all are `usual`.
 static egraph_status read_ints_of(const eg_onnx_call *call, const char *name,
                                   uint32_t count, int64_t usual, eg_ints *out) {
   bool present;
@@ -90,8 +92,8 @@ egraph_status eg_onnx_import_col2im(const eg_onnx_call *call) {
 
 // ---- non-maximum suppression --------------------------------------------------------
 
-// How many boxes are kept is only known where boxes and scores are: over constants the
-// result is computed here, elsewhere the node is kept.
+// The number of boxes in the result is known only if boxes and scores are known: then the
+// result is computed here, otherwise the node is kept.
 typedef struct boxes {
   eg_tensor box, score;
   int64_t batches, classes, count, most;
@@ -101,7 +103,7 @@ typedef struct boxes {
 
 enum { MOST_BOXES = 1 << 14 };
 
-/// A number that an operand may have.
+/// Reads the number in an optional operand; `usual` without it.
 static egraph_status threshold(const eg_onnx_call *call, uint32_t index, double usual,
                                double *out) {
   const double *list;
@@ -135,7 +137,7 @@ static egraph_status read_boxes(const eg_onnx_call *call, boxes *out) {
   return EGRAPH_OK;
 }
 
-/// Corners with the smaller coordinates first.
+/// Computes the corners of a box, smaller coordinates first.
 static void corners(const boxes *b, int64_t at, float out[4]) {
   float v[4];
   for (int64_t i = 0; i < 4; i++)
@@ -164,7 +166,7 @@ static bool overlaps(const boxes *b, int64_t first, int64_t second) {
          area(common) / all > (float)b->overlap;
 }
 
-/// The best box that is left, or -1.
+/// Returns the remaining box with the highest score, or -1.
 static int64_t best_of(const boxes *b, int64_t scores, const bool *gone) {
   int64_t best = -1;
   double most = b->least;
@@ -177,7 +179,8 @@ static int64_t best_of(const boxes *b, int64_t scores, const bool *gone) {
   return best;
 }
 
-/// Appends the boxes of one class: batch, class, box.
+/// Appends the chosen boxes of one class as triples (batch, class, box). Returns
+/// their number.
 static int64_t choose(const boxes *b, int64_t batch, int64_t class, bool *gone,
                       int64_t *out) {
   int64_t kept = 0, scores = (batch * b->classes + class) * b->count;

@@ -1,5 +1,5 @@
-// Import of operators on single elements: triangles, one-hot, tuples of indices, and what
-// is made of them.
+// Import of operators on single elements: triangles, one-hot, elements at indices, and
+// operators that are built from these.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <string.h>
@@ -31,7 +31,7 @@ egraph_status eg_onnx_import_one_hot(const eg_onnx_call *call) {
                                  EG_INT(ONE_HOT_AXIS, axis)));
 }
 
-// One at the first maximum, zero elsewhere.
+// Emits 1 at the first maximum along an axis, 0 elsewhere.
 static eg_ref hardmax(eg_onnx_builder *write, eg_ref x, int64_t axis) {
   const eg_type *type = eg_build_type(&write->b, x);
   egraph_dtype dtype = write->b.dtype;
@@ -48,7 +48,7 @@ static eg_ref hardmax(eg_onnx_builder *write, eg_ref x, int64_t axis) {
   return eg_onnx_write(write, hot, (const eg_ref[]){place, values}, 2);
 }
 
-// Before opset 13 the input was seen as a matrix: [dims before axis, dims from axis on].
+// Before opset 13 the input counts as a matrix: [dims before axis, dims from axis on].
 egraph_status eg_onnx_import_hardmax(const eg_onnx_call *call) {
   eg_type x;
   int64_t axis;
@@ -61,14 +61,15 @@ egraph_status eg_onnx_import_hardmax(const eg_onnx_call *call) {
   int64_t matrix[2] = {1, 1};
   for (uint32_t i = 0; i < x.rank; i++)
     matrix[i >= (uint32_t)axis] *= x.dims[i];
-  // The place in a vector would be a scalar, which OneHot does not take.
+  // In a vector the position of the maximum would be a scalar, which OneHot does
+  // not take.
   if (!old && x.rank > 1) return eg_onnx_finish(&write, 0, hardmax(&write, input, axis));
   eg_ref rows = eg_build_reshape(&write.b, input, 2, matrix);
   return eg_onnx_finish(
       &write, 0, eg_build_reshape(&write.b, hardmax(&write, rows, 1), x.rank, x.dims));
 }
 
-// With a condition that is known these are the elements at its true places.
+// Imports Compress with a known condition as a gather of the elements at its true places.
 egraph_status eg_onnx_import_compress(const eg_onnx_call *call) {
   eg_type x;
   eg_ints condition;
@@ -94,7 +95,7 @@ egraph_status eg_onnx_import_compress(const eg_onnx_call *call) {
   return eg_onnx_finish(&write, 0, taken);
 }
 
-// An update [batch, .., length, ..] written into a cache from an index per batch on.
+// Writes an update [batch, .., length, ..] into a cache, from a start index per batch on.
 egraph_status eg_onnx_import_tensor_scatter(const eg_onnx_call *call) {
   eg_type cache, update, starts = {.rank = 1};
   int64_t axis;
@@ -128,7 +129,7 @@ egraph_status eg_onnx_import_tensor_scatter(const eg_onnx_call *call) {
   return eg_onnx_finish(&write, 0, eg_onnx_write(&write, list, operands, 3));
 }
 
-// [begin, end) of a wanted size around the middle of each axis; what is missing is zero.
+// Cuts each axis around its middle to the wanted size, or pads it with zeros.
 egraph_status eg_onnx_import_center_crop_pad(const eg_onnx_call *call) {
   eg_type x;
   eg_ints shape, axes;

@@ -1,5 +1,5 @@
-// Import of operators whose results have sizes that depend on values: computed here where
-// the operand is known, kept as they are elsewhere.
+// Import of operators whose result sizes depend on values: the result is computed here if
+// the operand is known, otherwise the node is kept.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static bool is_zero(const eg_tensor *x, int64_t at) {
                                           : eg_tensor_get_int(x, at) == 0;
 }
 
-// [rank, n]: where the elements are that are not zero, in order.
+// Computes [rank, n]: the positions of the elements that are not zero, in order.
 egraph_status eg_onnx_import_non_zero(const eg_onnx_call *call) {
   eg_tensor x, out;
   EG_TRY(known_operand(call, &x));
@@ -53,7 +53,7 @@ static int64_t place_of(const slices *s, int64_t slice, int64_t element) {
   return (o * s->count + slice) * s->inner + i;
 }
 
-// NaN is equal to itself, and last.
+// Compares two elements. NaN equals NaN and is larger than all numbers.
 static int compare_elements(const eg_tensor *x, int64_t a, int64_t b) {
   if (eg_dtype_is_float(x->type.dtype)) {
     double left = eg_tensor_get_double(x, a), right = eg_tensor_get_double(x, b);
@@ -73,7 +73,7 @@ static int compare_slices(const slices *s, int64_t a, int64_t b) {
   return order;
 }
 
-// A stable merge sort; the sorted one of the two lists is returned.
+// Sorts the slices by a stable merge sort; returns the list with the result.
 static int64_t *sort_slices(const slices *s, int64_t *order, int64_t *spare) {
   for (int64_t width = 1; width < s->count; width *= 2) {
     for (int64_t from = 0; from < s->count; from += 2 * width) {
@@ -94,8 +94,8 @@ static int64_t *sort_slices(const slices *s, int64_t *order, int64_t *spare) {
   return order;
 }
 
-/// Groups of equal slices: first[g] is the first slice of group g, group[s] that of slice
-/// s. Groups come sorted, or in the order of their first slices.
+/// Groups of equal slices: first[g] is the first slice of group g, group[s] the group of
+/// slice s. Groups are sorted, or in the order of their first slices.
 typedef struct groups {
   int64_t count, *first, *group, *size;
 } groups;
@@ -116,7 +116,7 @@ static egraph_status find_groups(eg_arena *arena, const slices *s, bool sorted,
     if (begins) out->first[out->count++] = order[i];
     out->group[order[i]] = out->count - 1;
   }
-  if (!sorted) { // renumbered: a group is met first at its first slice
+  if (!sorted) { // renumber groups by their first slices
     int64_t *rank, met = 0;
     EG_TRY(eg_arena_alloc(arena, (size_t)n, sizeof *rank, &rank));
     for (int64_t i = 0; i < n; i++)

@@ -9,7 +9,7 @@ typedef enum reduction { LOSS_NONE, LOSS_SUM, LOSS_MEAN } reduction;
 typedef struct loss {
   reduction reduction;
   bool has_ignored;
-  int64_t ignored; // class whose places do not count
+  int64_t ignored; // a place with this class does not count
 } loss;
 
 static egraph_status read_loss(const eg_onnx_call *call, loss *out) {
@@ -36,7 +36,7 @@ static eg_ref sum_of(eg_builder *b, eg_op op, eg_ref x) {
   return eg_build_reduce(b, op, x, (UINT32_C(1) << rank) - 1, false);
 }
 
-// -log_probability[n, class[n, ..], ..]
+// Emits -log_probability[n, class[n, ..], ..].
 static eg_ref pick(eg_onnx_builder *write, eg_ref log_probability, eg_ref classes) {
   eg_type column = *eg_build_type(&write->b, classes), flat = column;
   memmove(column.dims + 2, column.dims + 1, (column.rank - 1) * sizeof *column.dims);
@@ -50,7 +50,7 @@ static eg_ref pick(eg_onnx_builder *write, eg_ref log_probability, eg_ref classe
   return eg_build_reshape(&write->b, picked, flat.rank, flat.dims);
 }
 
-// The loss of log probabilities, with classes [N, ..] and optional weights [C].
+// Emits the loss of log probabilities, with classes [N, ..] and optional weights [C].
 static eg_ref emit_loss(eg_onnx_builder *write, const loss *how, eg_ref scores) {
   eg_builder *b = &write->b;
   egraph_dtype dtype = eg_build_type(b, scores)->dtype;

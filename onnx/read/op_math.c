@@ -9,7 +9,7 @@
 
 static const double PI = 3.14159265358979323846;
 
-// ((a + b) + c) + d; all but the last sum are intermediate.
+// Emits ((a + b) + c) + d; all sums but the last are intermediate results.
 static egraph_status emit_chain(const eg_onnx_call *call, eg_op op, eg_onnx_ref result) {
   if (call->input_count == 0) return EG_FAIL(EGRAPH_E_PARSE, "there are no operands");
   if (call->input_count == 1)
@@ -59,7 +59,8 @@ static egraph_status emit_clip_chain(const eg_onnx_call *call) {
   return has_high ? eg_onnx_emit_plain(call, EG_OP_MIN, pair, 2, result) : EGRAPH_OK;
 }
 
-// A bound that is a constant: attribute (before opset 11) or operand.
+// Reads a constant bound, an attribute before opset 11, else an operand. *out_constant is
+// false if the operand is computed.
 static egraph_status read_bound(const eg_onnx_call *call, const char *name,
                                 uint32_t operand, double fallback, double *out,
                                 bool *out_constant) {
@@ -100,7 +101,7 @@ egraph_status eg_onnx_import_cast_like(const eg_onnx_call *call) {
   return eg_onnx_emit_first(call, 1, EG_LIST(CAST, EG_DTYPE(CAST_TO, like.dtype)));
 }
 
-// In inference a dropout is the identity; its mask is not computed.
+// Imports a dropout as the identity, which it is in inference; declines a used mask.
 egraph_status eg_onnx_import_dropout(const eg_onnx_call *call) {
   eg_ints training;
   bool present;
@@ -112,8 +113,8 @@ egraph_status eg_onnx_import_dropout(const eg_onnx_call *call) {
   return eg_onnx_emit_plain(call, EG_OP_IDENTITY, &input, 1, eg_onnx_output(call, 0));
 }
 
-// The remainder with the divisor's sign, which sets from 28 on have for floating point
-// as well.
+// Imports a remainder. From set 28 on, it may have the divisor's sign for floating
+// point, too.
 egraph_status eg_onnx_import_mod(const eg_onnx_call *call) {
   eg_type x;
   int64_t fmod;
@@ -131,7 +132,8 @@ static eg_attr_list softmax_list(eg_op op, int64_t axis) {
                              : EG_LIST(LOG_SOFTMAX, EG_INT(LOG_SOFTMAX_AXIS, axis));
 }
 
-// Before opset 13 the input was seen as a matrix: [dims before axis, dims from axis on].
+// Emits softmax as before opset 13, where the input counts as a matrix: [dims before
+// axis, dims from axis on].
 static egraph_status emit_matrix_softmax(const eg_onnx_call *call, int64_t axis,
                                          const eg_type *x) {
   eg_attr_list flatten = EG_LIST(FLATTEN, EG_INT(FLATTEN_AXIS, axis));
@@ -151,9 +153,9 @@ egraph_status eg_onnx_import_softmax(const eg_onnx_call *call) {
   return eg_onnx_emit_first(call, 1, softmax_list(call->op, axis));
 }
 
-/// In float64 ONNX computes the approximation with numbers of float32, and runtimes do as
-/// it says: 6e-9 from `gelu`, whose numbers are exact. In float32 they have kernels with
-/// exact ones.
+/// For float64, ONNX defines the approximation with coefficients rounded to float32, and
+/// so do runtimes: results differ by 6e-9 from `gelu`, whose coefficients are exact. For
+/// float32, runtimes have kernels with exact coefficients.
 egraph_status eg_onnx_import_gelu(const eg_onnx_call *call) {
   static const char text[] = "(mul (mul 0.5 x) (add 1 (tanh (mul b (add x (mul a (mul "
                              "(square x) x)))))))";
@@ -188,7 +190,7 @@ static const formula *formula_of(const char *name) {
   return NULL;
 }
 
-// The value of attribute number `index` of the list.
+// Reads the value of attribute number `index` of the list, or its default.
 static egraph_status read_number(const eg_onnx_call *call, const formula *f,
                                  uint32_t index, double *out) {
   char name[16];

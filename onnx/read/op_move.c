@@ -1,4 +1,4 @@
-// Import of data movement: every position made explicit.
+// Import of data movement: all positions become explicit attributes.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <string.h>
@@ -21,8 +21,8 @@ egraph_status eg_onnx_import_transpose(const eg_onnx_call *call) {
 
 // ---- split --------------------------------------------------------------------------
 
-// Without sizes: `count` parts of one size, the last one smaller where that does not come
-// out even.
+// Computes the sizes of a split into `count` equal parts; from set 18 on the last part
+// may be smaller.
 static egraph_status even_sizes(const eg_onnx_call *call, int64_t size, int64_t count,
                                 eg_ints *out) {
   int64_t *sizes;
@@ -64,9 +64,8 @@ egraph_status eg_onnx_import_split(const eg_onnx_call *call) {
 
 // ---- slice --------------------------------------------------------------------------
 
-// A bound that may be negative, clamped as ONNX says: start into [0, size - 1] or [0,
-// size], end into
-// [-1, size - 1] or [0, size].
+// Clamps a bound, which may be negative, as ONNX does: a start into [0, size - 1] or [0,
+// size], an end into [-1, size - 1] or [0, size].
 static int64_t clamp_bound(int64_t bound, int64_t size, int64_t step, bool is_end) {
   if (bound < 0) bound += size;
   if (step > 0) return eg_onnx_clamp(bound, 0, size);
@@ -102,14 +101,14 @@ static egraph_status emit_slice(const eg_onnx_call *call, uint32_t rank,
   return eg_onnx_emit(call, &list, &input, 1, &result, 1);
 }
 
-/// The same where the bound or the size is open; false where the bound counts from the
-/// front at some sizes and from the end at others, or nothing tells where it lies.
+/// Clamps in the same way when the bound or the size is open; false if the bound counts
+/// from the front at some sizes and from the end at others, or is not known to be either.
 static bool clamp_open(int64_t bound, int64_t size, int64_t step, bool is_end,
                        int64_t *out) {
   int64_t low = step > 0 ? 0 : is_end ? -1 : 0, high;
   if (!eg_size_sub(size, step > 0 ? 0 : 1, &high)) return false;
   if (step < 0 && !eg_size_at_least(size, 1)) return false;
-  // Bounds of this size and more are the ends of any dimension.
+  // Bounds of at least this size are beyond the ends of any dimension.
   if (!eg_size_is_open(bound) && (bound >= INT32_MAX || bound <= -INT32_MAX)) {
     *out = bound > 0 ? high : low;
     return true;
@@ -123,7 +122,7 @@ static bool clamp_open(int64_t bound, int64_t size, int64_t step, bool is_end,
 /// One axis of a slice.
 typedef struct slice_axis {
   int64_t size, step;
-  int64_t start, end; // of the file, then within the dimension
+  int64_t start, end; // as in the file, then clamped
 } slice_axis;
 
 static egraph_status clamp_axis(slice_axis *a) {
@@ -162,7 +161,7 @@ egraph_status eg_onnx_import_slice(const eg_onnx_call *call) {
                     .start = lists.starts.data[i],
                     .end = lists.ends.data[i]};
     EG_TRY(clamp_axis(&a));
-    // All empty slices are spelled alike.
+    // All empty slices get the same attributes.
     if (eg_size_at_least(step > 0 ? a.start : a.end, step > 0 ? a.end : a.start))
       a = (slice_axis){.size = a.size, .step = 1};
     starts[axis] = a.start;
@@ -174,7 +173,7 @@ egraph_status eg_onnx_import_slice(const eg_onnx_call *call) {
 
 // ---- pad ----------------------------------------------------------------------------
 
-// One entry per dimension and end, from a list that may speak of some axes only.
+// Reads one pad per dimension and end, from a list that may be for some axes only.
 static egraph_status read_pads(const eg_onnx_call *call, uint32_t rank, int64_t *out) {
   eg_ints pads, axes;
   bool present, has_axes;
@@ -196,14 +195,15 @@ static egraph_status read_pads(const eg_onnx_call *call, uint32_t rank, int64_t 
   return EGRAPH_OK;
 }
 
-/// Splits a pad into the part that it adds, which is not negative, and the part it cuts.
+/// Splits a pad into the size that it adds and the size that it cuts, both not negative.
 static bool split_pad(int64_t *pad, int64_t *out_cut) {
   return eg_size_sub(0, *pad, out_cut) && eg_size_max(*out_cut, 0, out_cut) &&
          eg_size_max(*pad, 0, pad);
 }
 
-/// Returns whether a dimension has what pads cut of it. Runtimes ask that what is left is
-/// not negative, which is less where the other end grows.
+/// Checks that a dimension is as large as the pads cut. Runtimes require only that the
+/// result size is not negative, which is weaker if the other end grows; then the node is
+/// declined unless the check holds at all sizes.
 static egraph_status check_cut(const eg_type *x, uint32_t dim, const int64_t *grown,
                                int64_t cut_begin, int64_t cut_end, bool is_constant) {
   bool grows = is_constant && (grown[dim] != 0 || grown[x->rank + dim] != 0);
@@ -215,8 +215,8 @@ static egraph_status check_cut(const eg_type *x, uint32_t dim, const int64_t *gr
   return EG_FAIL(EGRAPH_E_PARSE, "pads cut more than dimension %" PRIu32 " has", dim);
 }
 
-// Negative pads cut: a slice comes first. *inout_input is then its result, and pads are
-// not negative.
+// Emits a slice for negative pads, which cut. Then *inout_input is the slice, and no pad
+// is negative.
 static egraph_status cut_negative(const eg_onnx_call *call, const eg_type *x,
                                   bool is_constant, int64_t *pads,
                                   eg_onnx_ref *inout_input) {
@@ -236,7 +236,8 @@ static egraph_status cut_negative(const eg_onnx_call *call, const eg_type *x,
   return emit_slice(call, x->rank, starts, ends, steps, *inout_input);
 }
 
-// Every dimension as a ring: what is before the front is the end. Pads are not negative.
+// Emits a pad in mode "wrap": every dimension is a ring, whose end comes before its
+// front. Pads are not negative.
 static egraph_status emit_ring(const eg_onnx_call *call, const eg_type *x,
                                const int64_t *pads) {
   EG_ONNX_BUILDER(write, call);

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "onnx/read/build.h"
 
-// Defaults of ONNX have 32 bits.
+// ONNX gives this default as a 32-bit float.
 static const double usual_epsilon = 1e-5F;
 
-// In training: by the statistics of this batch, which move the running ones.
-// Operands: x, scale, bias, running mean and variance; results: y and the latter two.
+// Emits batch normalization in training: it uses the statistics of this batch, and
+// updates the running ones. Operands: x, scale, bias, running mean and variance; results:
+// y, new running mean and variance.
 static egraph_status emit_batch_norm_training(const eg_onnx_call *call, double epsilon) {
   eg_type x;
   double momentum;
@@ -59,8 +60,8 @@ static egraph_status read_axis_and_epsilon(const eg_onnx_call *call, int64_t *ou
   return eg_onnx_attr_float(call, "epsilon", usual_epsilon, out_epsilon);
 }
 
-// x -> mean, and 1 / sqrt(mean((x - mean)^2) + epsilon): the second and third result of
-// the ONNX operator.
+// Emits mean and 1 / sqrt(mean((x - mean)^2) + epsilon) of x: the second and third result
+// of the ONNX operator.
 static egraph_status emit_statistics(const eg_onnx_call *call, int64_t axis,
                                      double epsilon) {
   eg_type x;
@@ -106,7 +107,7 @@ egraph_status eg_onnx_import_rms_norm(const eg_onnx_call *call) {
                                          EG_FLOAT(RMS_NORM_EPSILON, epsilon)));
 }
 
-// Up to opset 20 scale and bias were per group, which is another operator.
+// Declines sets up to 20, where scale and bias are per group: that is another operator.
 egraph_status eg_onnx_import_group_norm(const eg_onnx_call *call) {
   int64_t groups;
   double epsilon;

@@ -1,5 +1,5 @@
-// Import of quantized numbers: zero points that are absent are zeros, of the element type
-// that the result has then. (Convolutions: read/op_window.c.)
+// Import of operators on quantized numbers. An absent zero point becomes zeros, in the
+// element type that the result then has. (Convolutions: read/op_window.c.)
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
@@ -16,7 +16,7 @@ static bool is_scalar(const eg_type *type) {
   return type->rank == 0 || (type->rank == 1 && type->dims[0] == 1);
 }
 
-// The axis matters only where there are several scales.
+// Reads axis and block size. With one scale the axis has no effect, and is set to 1.
 static egraph_status read_axis(const eg_onnx_call *call, const eg_type *x,
                                const eg_type *scale, int64_t *axis, int64_t *block) {
   EG_TRY(eg_onnx_attr_int(call, "axis", 1, axis));
@@ -28,7 +28,7 @@ static egraph_status read_axis(const eg_onnx_call *call, const eg_type *x,
   return eg_onnx_axis(*axis, x->rank, axis);
 }
 
-/// The element type that an attribute names; `usual` where it is absent or 0.
+/// Reads an element type from an attribute; `usual` if it is absent or 0.
 static egraph_status read_dtype(const eg_onnx_call *call, const char *name,
                                 egraph_dtype usual, egraph_dtype *out) {
   int64_t number;
@@ -41,7 +41,8 @@ static egraph_status read_dtype(const eg_onnx_call *call, const char *name,
                  number);
 }
 
-/// One zero point has the shape of its one scale: writers mix scalars with lists of one.
+/// Gives a single zero point the shape of its single scale: files mix scalars with lists
+/// of one element.
 static egraph_status match_scale(const eg_onnx_call *call, const eg_type *scale,
                                  eg_onnx_ref *zero) {
   eg_type type;
@@ -53,7 +54,8 @@ static egraph_status match_scale(const eg_onnx_call *call, const eg_type *scale,
   return eg_onnx_emit_reshape(call, operand, scale->dims, scale->rank, *zero);
 }
 
-// Operands x, scale, zero point (of `dtype` where it is absent).
+// Emits an operator on x, scale and zero point; an absent zero point becomes zeros
+// of `dtype`.
 static egraph_status emit_linear(const eg_onnx_call *call, egraph_dtype dtype) {
   eg_type x, scale;
   int64_t axis, block;
@@ -117,8 +119,8 @@ egraph_status eg_onnx_emit_integers(const eg_onnx_call *call, eg_attr_list list)
   return eg_onnx_emit_on(call, operands, count, list);
 }
 
-// Scales and zero points are scalars or vectors; matrices' own ones, one per row of each,
-// are not taken.
+// Checks that scales and zero points are scalars or vectors; declines those of higher
+// rank, with one per row of each matrix.
 static egraph_status check_vectors(const eg_onnx_call *call, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
     bool is_factor = call->op == EG_OP_MATMUL_INTEGER ? i < 2 : i == 0 || i == 3;

@@ -1,5 +1,5 @@
-// Import and export of recurrent layers. Our operands are ordered by how often
-// they are present: an absent one before a present one becomes zeros.
+// Import and export of recurrent layers. Our operands are ordered by how often they are
+// present; an absent operand before a present one becomes zeros.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 
 enum { MOST_OPERANDS = 8, MOST_TEXT = 128 };
 
-/// Operands in the order of ours by their numbers in ONNX.
+/// The numbers that our operands, in our order, have in ONNX.
 typedef struct order {
   uint32_t count;
   uint32_t onnx[MOST_OPERANDS];
@@ -31,7 +31,7 @@ static eg_attr_slot slot_of(eg_op op, eg_attr_slot of_rnn) {
 
 // ---- activations --------------------------------------------------------------------
 
-/// Names by direction and gate, with their numbers.
+/// Activations by direction and gate: names, with alpha and beta.
 typedef struct gates {
   char text[MOST_TEXT];
   double alpha[EG_MAX_GATES], beta[EG_MAX_GATES];
@@ -39,7 +39,7 @@ typedef struct gates {
   bool has_numbers;
 } gates;
 
-/// Numbers are consumed by those functions that take one.
+/// Returns the next number of a list if the function takes one, else `usual`.
 static double next_number(eg_floats list, uint32_t *cursor, bool takes, double usual,
                           bool *has_numbers) {
   if (!takes || *cursor >= list.len) return usual;
@@ -86,7 +86,8 @@ static egraph_status read_gates(const eg_onnx_call *call, gates *out) {
   return EGRAPH_OK;
 }
 
-/// Both directions have the first one's, or what is usual: then less is written down.
+/// Sets the attributes for activations. If both directions have the same names and no
+/// unusual numbers, only one direction is stored.
 static void set_gates(eg_attr_list *list, gates *g) {
   eg_attr_slot names = slot_of(list->op, EG_A_RNN_ACTIVATIONS);
   uint32_t half = eg_recurrent_activations(list->op);
@@ -124,7 +125,7 @@ static egraph_status read_rest(const eg_onnx_call *call, int64_t hidden,
     return EG_FAIL(EGRAPH_E_PARSE, "attribute 'direction' is '%.40s'", direction);
   eg_attr_list_set_symbol(list, slot_of(op, EG_A_RNN_DIRECTION), direction);
   eg_attr_list_set_int(list, slot_of(op, EG_A_RNN_LAYOUT), layout != 0);
-  // Old files have 0 for no limit.
+  // Old files write 0 for no limit.
   eg_attr_list_set_float(list, slot_of(op, EG_A_RNN_CLIP),
                          clip > 0.0 ? clip : (double)INFINITY);
   if (op == EG_OP_RNN) return EGRAPH_OK;
@@ -136,7 +137,7 @@ static egraph_status read_rest(const eg_onnx_call *call, int64_t hidden,
   return EGRAPH_OK;
 }
 
-/// The type of an absent operand of ours.
+/// Returns the type that an absent operand of ours would have.
 static eg_type absent_type(const eg_attr_list *list, uint32_t operand, const eg_type *x,
                            const eg_type *r) {
   eg_attrs attrs = eg_attr_list_attrs(list);
@@ -183,7 +184,7 @@ egraph_status eg_onnx_import_recurrent(const eg_onnx_call *call) {
 
 // ---- export -------------------------------------------------------------------------
 
-/// Attributes of activations that are not the usual ones.
+/// Writes the attributes of activations that are not the default.
 static egraph_status put_gates(eg_onnx_body *body, Onnx__NodeProto *node,
                                const eg_onnx_item *item) {
   eg_op op = (eg_op)item->attrs->op;

@@ -4,7 +4,8 @@
 
 #include "onnx/read/build.h"
 
-// Axes from attribute or operand; none means all, or nothing when the node says so.
+// Reads axes from attribute or operand. An empty list means all axes; with
+// noop_with_empty_axes, no axis.
 static egraph_status read_axes(const eg_onnx_call *call, uint32_t rank, eg_ints *out) {
   bool present;
   int64_t noop, *all;
@@ -34,7 +35,7 @@ static egraph_status emit_reduce(const eg_onnx_call *call, eg_onnx_ref input,
   return eg_onnx_emit(call, &list, &input, 1, &result, 1);
 }
 
-// The maximum of bool is "or", the minimum "and": computed on the numbers 0 and 1.
+// Emits the maximum ("or") or minimum ("and") of bool, computed on the numbers 0 and 1.
 static egraph_status emit_reduce_bool(const eg_onnx_call *call) {
   eg_attr_list to_number = EG_LIST(CAST, EG_DTYPE(CAST_TO, EGRAPH_UINT8));
   eg_onnx_ref input = eg_onnx_input(call, 0), number, most;
@@ -53,7 +54,7 @@ egraph_status eg_onnx_import_reduce(const eg_onnx_call *call) {
   return emit_reduce(call, eg_onnx_input(call, 0), eg_onnx_output(call, 0));
 }
 
-// A pointwise operator, then the sum.
+// Emits a pointwise operator, then the sum.
 static egraph_status emit_sum_of(const eg_onnx_call *call, eg_op op, eg_onnx_ref result) {
   eg_onnx_ref input = eg_onnx_input(call, 0), mapped;
   EG_TRY(eg_onnx_emit_fresh(call, eg_onnx_list(op, NULL, 0), &input, 1, &mapped));
@@ -125,7 +126,7 @@ static eg_ref reduced(eg_onnx_builder *write, eg_op op, eg_ref x, eg_ints axes,
   return eg_build_reduce(&write->b, op, x, dims, keep);
 }
 
-// log(sum(exp(x - m))) + m, where m is the maximum; 0 where that is not finite.
+// Emits log(sum(exp(x - m))) + m, where m is the maximum, or 0 if that is not finite.
 egraph_status eg_onnx_import_log_sum_exp(const eg_onnx_call *call) {
   eg_type x;
   eg_ints axes;
@@ -148,7 +149,7 @@ egraph_status eg_onnx_import_log_sum_exp(const eg_onnx_call *call) {
   return eg_onnx_finish(&write, 0, y);
 }
 
-// (x - mean(x)) / (sqrt(mean(x^2) - mean(x)^2) + 1e-9), as ONNX defines it.
+// Emits (x - mean(x)) / (sqrt(mean(x^2) - mean(x)^2) + 1e-9), as ONNX defines it.
 egraph_status eg_onnx_import_mean_variance(const eg_onnx_call *call) {
   static const int64_t usual[3] = {0, 2, 3};
   eg_type x;

@@ -1,8 +1,9 @@
 // Import of Resize and Upsample.
 //
-// Shapes are static, so the maps from result positions to operand positions are compared:
-// a way to place samples becomes the simplest one that has the same map in every
-// dimension, so that equal nodes have equal attributes, and older sets have it.
+// For fixed shapes, placements of samples are compared by their maps from result
+// positions to operand positions. A placement becomes the simplest one with the same map
+// in every dimension, so that equal nodes have equal attributes and older sets can
+// express them.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <math.h>
@@ -18,7 +19,7 @@ typedef struct resize {
   int64_t shape[EGRAPH_MAX_RANK];
   double scales[EGRAPH_MAX_RANK]; // 32-bit numbers
   double roi[2 * EGRAPH_MAX_RANK];
-  bool has_scales; // which differ from the ratios of sizes
+  bool has_scales; // scales differ from the ratios of sizes
   eg_resize_coordinates coordinates;
   eg_resize_rounding rounding;
   eg_resize_mode mode;
@@ -90,7 +91,7 @@ static float clamp_to(float at, int64_t size) {
   return !(at > 0.0f) ? 0.0f : at > last ? last : at;
 }
 
-// Returns whether two resizes of one operand to one shape read the same places.
+// True when two resizes of the same operand to the same shape read the same places.
 static bool same_map(const resize *a, const resize *b) {
   for (uint32_t dim = 0; dim < a->x.rank; dim++) {
     eg_resize_axis p = axis_of(a, dim), q = axis_of(b, dim);
@@ -98,7 +99,8 @@ static bool same_map(const resize *a, const resize *b) {
       float there = eg_resize_source(&p, i), here = eg_resize_source(&q, i);
       bool same = a->mode == EG_RESIZE_NEAREST
                       ? eg_resize_nearest(&p, there) == eg_resize_nearest(&q, here)
-                      // A linear sample moves by less than 32-bit rounding then.
+                      // Such a small step moves a linear sample by less than
+                      // 32-bit rounding.
                       : fabsf(clamp_to(there, p.from) - clamp_to(here, p.from)) <= 1e-6f;
       if (!same) return false;
     }
@@ -106,7 +108,7 @@ static bool same_map(const resize *a, const resize *b) {
   return true;
 }
 
-// Tries the plain placements; filters depend on scales, too.
+// Replaces a placement by an equal plain one. Not for filters that also depend on scales.
 static void simplify(resize *r) {
   if (eg_type_is_open(&r->x) || eg_size_any_open(r->shape, r->x.rank)) return;
   static const eg_resize_coordinates plain[] = {
@@ -127,8 +129,8 @@ static void simplify(resize *r) {
     }
 }
 
-// ONNX Runtime copies dimensions, or whole tensors, that keep their size, although a
-// region or a scale says something else.
+// True when a dimension keeps its size although a region or a scale would move samples:
+// ONNX Runtime copies such dimensions, or whole tensors.
 static bool is_ambiguous(const resize *r) {
   bool crops = r->coordinates == EG_RESIZE_TF_CROP_AND_RESIZE, moves = false, same = true;
   for (uint32_t i = 0; i < r->x.rank; i++) {
@@ -180,7 +182,7 @@ static egraph_status emit_resize(const eg_onnx_call *call, resize *r) {
 
 // ---- sizes and scales ---------------------------------------------------------------
 
-/// Axes that scales, sizes and the region speak of.
+/// The axes for which scales, sizes and the region have entries.
 typedef struct axes {
   int64_t at[EGRAPH_MAX_RANK];
   uint32_t count;
@@ -209,8 +211,8 @@ static egraph_status check_count(const char *what, uint32_t count, const axes *a
                  what, a->count);
 }
 
-/// By 1, by 2 or more, or a part: ONNX Runtime copies what a scale in between leaves at
-/// its size.
+/// Scales an open size by at most 1, or by 2 or more. Declines scales between 1 and 2:
+/// ONNX Runtime copies a dimension whose size such a scale does not change.
 static egraph_status scale_open(resize *r, int64_t dim, double scale) {
   if ((scale > 1.0 && scale < 2.0) ||
       !eg_resize_scaled_size(r->x.dims[dim], scale, &r->shape[dim]))
@@ -229,7 +231,7 @@ static egraph_status set_scales(resize *r, const axes *a, const double *scales,
       EG_TRY(scale_open(r, dim, scales[i]));
       continue;
     }
-    // Scales are 32-bit numbers, and so is the product that is cut to a size.
+    // Scales are 32-bit floats, and so is the product, which is rounded down to a size.
     float size = floorf((float)r->x.dims[dim] * (float)scales[i]);
     if (!(scales[i] > 0.0) || size > (float)MAX_RESULT_SIZE)
       return EG_FAIL(EGRAPH_E_PARSE, "scale %g of dimension %" PRId64 " is out of range",
@@ -241,7 +243,8 @@ static egraph_status set_scales(resize *r, const axes *a, const double *scales,
   return EGRAPH_OK;
 }
 
-// Takes the sizes as they are, or (not_larger, not_smaller) scales all axes alike.
+// Sets the given sizes; with policy not_larger or not_smaller, scales all axes equally to
+// fit them.
 static egraph_status set_sizes(const eg_onnx_call *call, resize *r, const axes *a,
                                eg_ints sizes) {
   const char *policy;
@@ -309,7 +312,8 @@ static egraph_status start_resize(const eg_onnx_call *call, resize *out) {
   return EGRAPH_OK;
 }
 
-// Before set 11 nothing is said of rounding; ONNX Runtime rounds up where it shrinks.
+// Sets the rounding for sets before 11, which do not define it: ONNX Runtime rounds up
+// when it shrinks.
 static egraph_status round_as_before(resize *r) {
   bool grows = false, shrinks = false;
   if (r->mode == EG_RESIZE_CUBIC)

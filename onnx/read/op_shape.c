@@ -58,7 +58,7 @@ egraph_status eg_onnx_import_constant(const eg_onnx_call *call) {
   return define_list(call, EGRAPH_INT64, ints.data, ints.len, 1);
 }
 
-// The one element of attribute `value`, float32 zero without it.
+// Reads the only element of attribute `value`; float32 zero without the attribute.
 static egraph_status read_fill_value(const eg_onnx_call *call, egraph_dtype *out_dtype,
                                      double *out) {
   const Onnx__AttributeProto *attr = eg_onnx_attr(call, "value");
@@ -78,7 +78,7 @@ static egraph_status read_fill_value(const eg_onnx_call *call, egraph_dtype *out
   eg_tensor tensor = {.type = type, .data = eg_buffer_writable(buffer)};
   *out_dtype = type.dtype;
   *out = eg_tensor_get_double(&tensor, 0);
-  // Beyond 2^53 doubles skip integers.
+  // Doubles beyond 2^53 do not represent every integer.
   bool exact = eg_dtype_is_float(type.dtype) ||
                (fabs(*out) < 0x1p63 && (int64_t)*out == eg_tensor_get_int(&tensor, 0));
   eg_buffer_release(buffer);
@@ -99,8 +99,8 @@ egraph_status eg_onnx_import_fill(const eg_onnx_call *call) {
                                     EG_FLOAT(FILL_VALUE, value)));
 }
 
-// Ones on diagonal k of [rows, columns]: a part of the identity matrix, whose element
-// [i + down, j + right] is on its diagonal where j - i is k.
+// Emits ones on diagonal k of [rows, columns], as a part of an identity matrix: element
+// [i + down, j + right] is on its diagonal if j - i is k.
 static egraph_status emit_eye(const eg_onnx_call *call, egraph_dtype dtype, int64_t rows,
                               int64_t columns, int64_t k) {
   k = k < -rows ? -rows : k > columns ? columns : k;
@@ -132,7 +132,7 @@ egraph_status eg_onnx_import_eye(const eg_onnx_call *call) {
 
 enum { MOST_OF_A_RANGE = 1 << 20 };
 
-// Integers from start on, below (above) limit; UINT64_MAX where there are too many.
+// Counts the integers of a range: from start on, below (above) limit.
 static uint64_t count_ints(int64_t start, int64_t limit, int64_t step) {
   bool up = step > 0;
   if (up ? start >= limit : start <= limit) return 0;
@@ -158,7 +158,7 @@ static egraph_status emit_int_range(const eg_onnx_call *call, egraph_dtype dtype
   return EGRAPH_OK;
 }
 
-// In the operator's own precision, but for 16 bits, which are computed in float32.
+// Computes a range in the precision of its dtype; in float32 for 16-bit types.
 static egraph_status emit_float_range(const eg_onnx_call *call, egraph_dtype dtype) {
   double bound[3];
   for (uint32_t i = 0; i < 3; i++)
@@ -190,7 +190,7 @@ egraph_status eg_onnx_import_range(const eg_onnx_call *call) {
                                        : emit_int_range(call, type.dtype);
 }
 
-// ---- shapes: known at once, where no dimension is open ------------------------------
+// ---- shapes: known, unless a dimension is open ---------------------------------------
 
 egraph_status eg_onnx_import_shape(const eg_onnx_call *call) {
   eg_type x;
@@ -218,9 +218,9 @@ egraph_status eg_onnx_import_size(const eg_onnx_call *call) {
 
 // ---- reshapes -----------------------------------------------------------------------
 
-/// Divides the elements by all entries but the one at `open`, which is -1. It divides by
-/// one entry after the other: a product of open sizes is harder to show to be other than
-/// 0.
+/// Divides the number of elements by all entries except the one at `open`, which is -1.
+/// It divides by open entries one by one, because a product of open sizes is harder to
+/// prove different from 0.
 static bool find_rest(int64_t elements, const int64_t *entries, uint32_t count,
                       uint32_t open, int64_t *out) {
   int64_t number = 1;
@@ -234,7 +234,7 @@ static bool find_rest(int64_t elements, const int64_t *entries, uint32_t count,
   return number != 0 && eg_size_exact_div(elements, number, out);
 }
 
-// Replaces 0 by the operand's dimension and -1 by what is left.
+// Replaces an entry 0 by the operand's dimension, and -1 by the remaining size.
 static egraph_status resolve_shape(const eg_type *x, eg_ints shape, bool allow_zero,
                                    int64_t *out) {
   int64_t known = 1, elements = eg_type_elements(x);
@@ -270,16 +270,16 @@ static egraph_status resolve_shape(const eg_type *x, eg_ints shape, bool allow_z
   return EGRAPH_OK;
 }
 
-/// True when the bytes of a tensor are in the file, and not computed from shapes.
+/// True when a tensor is a constant of the file, not computed from shapes.
 static bool is_in_file(const eg_onnx_reader *r, eg_onnx_ref ref) {
   uint32_t producer = r->tensors.data[ref.id].producer;
   return producer == UINT32_MAX ||
          strcmp(r->nodes.data[producer].node->op_type, "Constant") == 0;
 }
 
-/// Changes a shape that the file has for another batch (onnx/read/open.c). The operand
-/// has one dimension that changed with the batch; the entry of the shape that has as many
-/// elements before it as that dimension changes with it.
+/// Changes a constant shape of the file for another batch (onnx/read/open.c). The operand
+/// has one dimension that changed with the batch; the entry of the shape with as many
+/// elements before it as before that dimension changes with it.
 static egraph_status follow_batch(const eg_onnx_call *call, const eg_type *x,
                                   eg_ints shape, bool allow_zero, int64_t *dims,
                                   bool *out_followed) {

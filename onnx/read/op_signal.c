@@ -1,5 +1,5 @@
-// Import of windows, Fourier transforms and sampling grids: what does not depend on the
-// operands is a constant.
+// Import of windows, Fourier transforms and sampling grids: numbers that do not depend on
+// operands become constants.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <math.h>
@@ -48,14 +48,14 @@ egraph_status eg_onnx_import_window(const eg_onnx_call *call) {
 
 // ---- Fourier transforms -------------------------------------------------------------
 
-/// A transform of `length` points, of which the operand has `given` and the result has
-/// `kept`; the last dimension of both is real parts, or real and imaginary ones.
+/// A transform of `length` points. The operand has `given` points and the result `kept`;
+/// the last dimension of both has real parts, or real and imaginary parts.
 typedef struct transform {
   int64_t length, given, kept, parts_in, parts_out;
   bool inverse, onesided;
 } transform;
 
-// The factor by which part `in` at t is added to part `out` at k.
+// Returns the weight of part `in` at point t in part `out` at point k.
 static double weight_of(const transform *f, int64_t t, int64_t in, int64_t k,
                         int64_t out) {
   if (t >= f->length) return 0;
@@ -90,8 +90,8 @@ static egraph_status make_matrix(const eg_onnx_call *call, const transform *f,
   return EGRAPH_OK;
 }
 
-// Operand and result have letters a, b, .. per dimension; the axis of the result is y,
-// and its last dimension z.
+// Emits the transform as an einsum. The operand has letters a, b, .., one per dimension;
+// in the result, the axis is y and the last dimension z.
 static eg_ref emit_transform(eg_onnx_builder *write, eg_onnx_ref matrix, uint32_t axis) {
   char equation[4 * EGRAPH_MAX_RANK], *at = equation;
   uint32_t rank = eg_build_type(&write->b, eg_onnx_operand(write, 0))->rank;
@@ -143,7 +143,8 @@ egraph_status eg_onnx_import_dft(const eg_onnx_call *call) {
 
 // ---- sampling grids -----------------------------------------------------------------
 
-// Homogeneous coordinates (x, y, .., 1) of all positions, each within [-1, 1].
+// Makes a constant of the homogeneous coordinates (x, y, .., 1) of all positions, each
+// within [-1, 1].
 static egraph_status make_grid(const eg_onnx_call *call, uint32_t spatial,
                                const int64_t *sizes, bool align, egraph_dtype dtype,
                                eg_onnx_ref *out) {

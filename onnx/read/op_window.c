@@ -1,18 +1,19 @@
-// Import of convolutions and pooling: kernel geometry made explicit.
+// Import of convolutions and pooling: pads, strides, dilations and kernel sizes
+// become explicit.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <string.h>
 
 #include "onnx/read/op.h"
 
-// One entry per spatial dimension; pads: all begins, then all ends.
+// A window: lists with one entry per spatial dimension; pads: all begins, then all ends.
 typedef struct window {
   uint32_t spatial;
   int64_t kernel[EGRAPH_MAX_RANK], strides[EGRAPH_MAX_RANK], dilations[EGRAPH_MAX_RANK];
   int64_t pads[2 * EGRAPH_MAX_RANK];
 } window;
 
-// Sizes beyond this are hostile; below it no product of two overflows.
+// Larger sizes are refused as hostile; a product of two smaller ones does not overflow.
 static const int64_t max_extent = INT32_MAX;
 
 static egraph_status read_window_list(const eg_onnx_call *call, const char *name,
@@ -32,15 +33,16 @@ static egraph_status read_window_list(const eg_onnx_call *call, const char *name
   return EGRAPH_OK;
 }
 
-// Halves what a dimension is padded by; an odd cell goes to the end (upper) or begin.
+// Splits the padding of a dimension in two halves; an odd element goes to the end (upper)
+// or to the begin.
 static void split_pads(window *w, uint32_t dim, int64_t total, bool upper) {
   int64_t less = total / 2, more = total - less;
   w->pads[dim] = upper ? less : more;
   w->pads[w->spatial + dim] = upper ? more : less;
 }
 
-// SAME: as many results as strides fit into the input; an odd cell goes to the end
-// (upper) or begin (lower).
+// Sets the pads of mode SAME, where the result has as many positions as strides fit into
+// the input; an odd element goes to the end (upper) or to the begin (lower).
 static egraph_status pad_same(window *w, const eg_type *x, bool upper) {
   for (uint32_t i = 0; i < w->spatial; i++) {
     int64_t size = x->dims[2 + i], stride = w->strides[i];
@@ -73,8 +75,9 @@ static egraph_status resolve_pads(const eg_onnx_call *call, window *w, const eg_
   return pad_same(w, x, upper);
 }
 
-// `weight` is the operand with the kernel, or NULL when attribute kernel_shape must give
-// it. The window lives in the arena: lists of attributes point into it.
+// Reads the window of a node. `weight` is the operand with the kernel, or NULL when
+// attribute kernel_shape must give the kernel. The window lives in the arena: lists of
+// attributes point into it.
 static egraph_status read_window(const eg_onnx_call *call, const eg_type *x,
                                  const eg_type *weight, window **out_window) {
   bool given;
@@ -107,7 +110,7 @@ static eg_attr ints_attr(const int64_t *data, uint32_t len) {
   return (eg_attr){.kind = EG_ATTR_INTS, .ints = {data, len}};
 }
 
-// The attributes of a convolution, whose first slots are the first slots of conv.
+// Reads the attributes of an operator whose first slots are those of conv.
 static egraph_status conv_attrs(const eg_onnx_call *call, uint32_t weight_operand,
                                 eg_attr_list *list) {
   eg_type x, weight;
@@ -132,7 +135,7 @@ egraph_status eg_onnx_import_conv(const eg_onnx_call *call) {
 }
 
 egraph_status eg_onnx_import_qlinear_conv(const eg_onnx_call *call) {
-  return eg_onnx_import_conv(call); // which takes open sizes, as this one does not
+  return eg_onnx_import_conv(call); // not in takes_open, unlike conv
 }
 
 egraph_status eg_onnx_import_conv_integer(const eg_onnx_call *call) {
@@ -141,8 +144,8 @@ egraph_status eg_onnx_import_conv_integer(const eg_onnx_call *call) {
   return eg_onnx_emit_integers(call, list);
 }
 
-// An explicit output shape fixes the pads: what the full result has too much is cut off
-// at both ends.
+// Computes the pads from an explicit output shape: they cut the full result at both ends
+// to this shape.
 static egraph_status transpose_pads(const eg_onnx_call *call, const eg_type *x,
                                     const int64_t *output_padding, window *w) {
   const char *mode;
@@ -186,9 +189,9 @@ egraph_status eg_onnx_import_conv_transpose(const eg_onnx_call *call) {
               EG_INT(CONV_TRANSPOSE_GROUP, group)));
 }
 
-/// Declines a pool whose window is larger than the padded input: what it gives then
-/// depends on the rounding, and is for whoever runs it. Of an open size ONNX Runtime does
-/// not ask that the window fits: its number of positions has an expression for all.
+/// Declines a pool whose window is larger than the padded input: its result depends on
+/// how a runtime rounds. Open sizes are not checked, because the number of positions has
+/// an expression that is right at all sizes.
 static egraph_status check_reach(const window *w, const eg_type *x) {
   for (uint32_t i = 0; i < w->spatial; i++) {
     int64_t size = x->dims[2 + i], pads = w->pads[i] + w->pads[w->spatial + i];
@@ -199,7 +202,7 @@ static egraph_status check_reach(const window *w, const eg_type *x) {
   return EGRAPH_OK;
 }
 
-// The slots that pools with dilations begin with.
+// Reads the slots with which all pools with dilations begin.
 static egraph_status pool_attrs(const eg_onnx_call *call, eg_op op, eg_attr_list *list) {
   eg_type x;
   window *w;
@@ -237,7 +240,7 @@ egraph_status eg_onnx_import_lp_pool(const eg_onnx_call *call) {
   return eg_onnx_emit_node(call, list);
 }
 
-// One window over everything.
+// Imports a global pool as a pool with one window over all positions.
 egraph_status eg_onnx_import_global_lp_pool(const eg_onnx_call *call) {
   eg_type x;
   int64_t p, *ones, *zeros;

@@ -1,4 +1,5 @@
-// Import of what the table does not cover: kept as it is.
+// Import of nodes, inputs and initializers that the tables do not cover: they are kept
+// unchanged, as opaque nodes.
 // SPDX-License-Identifier: Apache-2.0
 #include "onnx/read/opaque.h"
 
@@ -20,7 +21,7 @@ static egraph_status push_graphs(const Onnx__NodeProto *node, graph_list *out) {
   return EGRAPH_OK;
 }
 
-// All graphs below the node, outer ones first; the list is its own work list.
+// Lists all graphs within the node, outer ones first; *out is also the work list.
 static egraph_status collect_graphs(const Onnx__NodeProto *node, graph_list *out) {
   EG_TRY(push_graphs(node, out));
   for (size_t i = 0; i < out->len; i++)
@@ -43,16 +44,16 @@ egraph_status eg_onnx_inner_names(egraph_allocator alloc, const Onnx__NodeProto 
   return EGRAPH_OK;
 }
 
-/// The search for what graphs within a node use of what is around it.
+/// The search for tensors of the model that graphs within a node use.
 typedef struct capture_search {
   eg_onnx_reader *reader;
-  eg_onnx_scopes scopes; // what is defined, and what was found already
+  eg_onnx_scopes scopes; // names that are defined, or found already
   eg_onnx_strings names; // scratch
   eg_onnx_refs *out;
 } capture_search;
 EG_OWNER_DEFINE_STATIC(capture_search, (eg_onnx_scopes, scopes), (eg_onnx_strings, names))
 
-// A name that is not made inside.
+// Adds the tensor of a name that the graphs do not define.
 static egraph_status add_capture(capture_search *s, const char *name) {
   uint32_t ignored;
   eg_onnx_ref ref;
@@ -65,7 +66,7 @@ static egraph_status add_capture(capture_search *s, const char *name) {
   return eg_onnx_refs_push(s->out, ref);
 }
 
-/// Fails where a name is made twice. An initializer may have the name of an input.
+/// Fails if a graph defines a name twice. An initializer may have the name of an input.
 static egraph_status check_made_once(capture_search *s, size_t initializers) {
   EG_LOCAL(eg_strmap, made, s->reader->alloc);
   for (size_t i = initializers; i < s->names.len; i++) {
@@ -126,8 +127,8 @@ typedef struct node_span {
 } node_span;
 EG_VEC_DEFINE(node_spans, node_span);
 
-// Spans of what the graphs of a node hold, and of the functions that are called there;
-// the list is its own work list. `is_called` [functions of the model].
+// Adds the nodes in graphs of the listed nodes, and in functions that they call, to
+// `spans`, which is also the work list. Sets is_called [functions of the model].
 static egraph_status search_calls(const eg_onnx_reader *r, graph_list *graphs,
                                   node_spans *spans, bool *is_called) {
   for (size_t s = 0, g = 0; s < spans->len; s++)
@@ -147,7 +148,7 @@ static egraph_status search_calls(const eg_onnx_reader *r, graph_list *graphs,
   return EGRAPH_OK;
 }
 
-/// Functions that are called in the graphs of a node, there and from there.
+/// Marks the functions that the graphs of a node call, directly or through functions.
 static egraph_status mark_called(eg_onnx_reader *r, const Onnx__NodeProto *node,
                                  bool *is_called) {
   EG_LOCAL(graph_list, graphs, r->alloc);
@@ -157,10 +158,10 @@ static egraph_status mark_called(eg_onnx_reader *r, const Onnx__NodeProto *node,
   return search_calls(r, &graphs, &spans, is_called);
 }
 
-// The model of a record around `graph`, which the caller fills, with the operator sets. A
-// node of another domain, or with sub-graphs (`node` may be NULL), brings sets of other
-// domains along; one with sub-graphs the standard one, and the functions that are called
-// there.
+// Makes the model of a record, with operator sets, around `graph`, which the caller
+// fills. For a node of another domain, or with sub-graphs (`node` may be NULL), it has
+// the sets of other domains; for a node with sub-graphs also the standard set, and the
+// functions that the sub-graphs call.
 static egraph_status record_model(eg_onnx_reader *r, Onnx__GraphProto *graph,
                                   const Onnx__NodeProto *node, Onnx__ModelProto *out) {
   static char standard_domain[] = "";
@@ -224,7 +225,7 @@ static egraph_status add_opaque(eg_onnx_reader *r, const opaque_node *node,
   return EGRAPH_OK;
 }
 
-// Operands: the formal ones that are present, then what sub-graphs use.
+// Gathers the operands: present formal operands, then tensors that sub-graphs use.
 static egraph_status gather_operands(const eg_onnx_call *call,
                                      const eg_onnx_refs *captures, opaque_node *out) {
   eg_onnx_reader *r = call->reader;
@@ -238,7 +239,7 @@ static egraph_status gather_operands(const eg_onnx_call *call,
   return EGRAPH_OK;
 }
 
-/// Fails where the file declares another element type of a result than the node computes.
+/// Fails if the file declares another element type for a result than the node computes.
 static egraph_status check_declared(const eg_onnx_call *call, const int *dtype,
                                     uint32_t result) {
   const Onnx__ValueInfoProto *info =
@@ -268,7 +269,7 @@ static egraph_status check_results(const eg_onnx_call *call) {
   return EGRAPH_OK;
 }
 
-/// Results have the types that are known of them, or else those that the file declares.
+/// Gathers the results, with their known types, or else the types that the file declares.
 static egraph_status gather_results(const eg_onnx_call *call, opaque_node *out) {
   eg_onnx_reader *r = call->reader;
   EG_TRY(eg_arena_alloc(&r->arena, call->output_count, sizeof(eg_type *), &out->types));
@@ -281,7 +282,7 @@ static egraph_status gather_results(const eg_onnx_call *call, opaque_node *out) 
     eg_type *type;
     EG_TRY(eg_arena_alloc(&r->arena, 1, sizeof *type, &type));
     uint32_t at = out->result_count++;
-    // Declared types hold for the batch of the file.
+    // Declared types are only right for the batch of the file.
     bool is_known = tensor->typed;
     if (!is_known && r->options.as_in_file == NULL)
       EG_TRY(eg_onnx_kept_type(r, tensor->declared, &is_known, type));
@@ -293,8 +294,8 @@ static egraph_status gather_results(const eg_onnx_call *call, opaque_node *out) 
   return EGRAPH_OK;
 }
 
-// The graph of a node's record: the node, the declared types of its results, the names of
-// what it captures.
+// Fills the graph of a node's record: the node, the declared types of its results, the
+// names of the tensors that it captures.
 static egraph_status fill_record(const eg_onnx_call *call, const eg_onnx_refs *captures,
                                  Onnx__GraphProto *graph) {
   eg_onnx_reader *r = call->reader;

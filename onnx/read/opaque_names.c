@@ -1,7 +1,7 @@
-// Names within opaque nodes: what their graphs use of the model has the name that it has
-// now, and what they define hides nothing: it gets another name where the model, or a
-// graph around, has that one. Only initializers that hide something hide it again
-// (read/scopes.h).
+// Renames within the graphs of opaque nodes. Tensors of the model that they use get their
+// present names. A tensor that they define gets a new name if the model, or a graph
+// around, has its name, so that it hides no other tensor. Only initializers that hid a
+// tensor still hide it (read/scopes.h).
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
@@ -11,9 +11,9 @@
 #include "onnx/write/writer.h"
 
 typedef struct renaming {
-  eg_onnx_body *body; // of the node
+  eg_onnx_body *body; // to which the node is written
   eg_onnx_writer *writer;
-  eg_strmap initializers; // names of those within
+  eg_strmap initializers; // names of initializers in the graphs
   eg_onnx_scopes scopes;  // old name -> place in `fresh`
   eg_onnx_strings fresh;
 } renaming;
@@ -57,7 +57,8 @@ static egraph_status rename_sparse(renaming *r, size_t count,
   return EGRAPH_OK;
 }
 
-// A name that the model has, or a graph around, is made another one.
+// Defines a name; if the model, or a graph around, has the same name, it becomes a
+// new one.
 static egraph_status define(renaming *r, const char *name, bool is_initializer) {
   eg_onnx_body body = {.writer = r->writer, .stem = name};
   const char *fresh = name;
@@ -153,10 +154,10 @@ static bool is_alone(const char *const *captures, size_t count, size_t at) {
   return true;
 }
 
-// Binds the name by which the node's graphs read a tensor of the model. They keep the old
-// name: where the tensor is renamed, or another one has that name, a copy under the old
-// name is read, so that captures stay as many. A tensor that an initializer may hide gets
-// a name that no other has.
+// Binds the name by which the node's graphs read a tensor of the model. If the tensor has
+// another name now, the graphs read a copy under the old name, or under a new name if the
+// old one is taken, so that the number of captures stays. A tensor that an initializer
+// may hide gets such a copy unless it is captured once.
 static egraph_status bind_capture(renaming *r, const Onnx__GraphProto *record,
                                   const char *const *captures, size_t at) {
   const char *old = record->input[at]->name, *present = captures[at];

@@ -1,6 +1,6 @@
-// Models whose symbolic dimensions stay open: read once, with expressions for sizes
-// (ops/size.h), and again at a few sizes, to see that these are the sizes that are
-// computed there.
+// Loads models whose symbolic dimensions stay open: reads a model once with expressions
+// for sizes (ops/size.h), and again at a few fixed sizes, to check that the expressions
+// give the sizes that are computed there.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 // ---- the example ----------------------------------------------------------------------
 
-/// About as large as batches, sequences and images are.
+/// Typical sizes of batches, sequences and images.
 enum { USUAL_BATCH = 8, USUAL_LENGTH = 128, USUAL_IMAGE = 224 };
 
 static int64_t usual_size(const eg_onnx_symbol *symbol) {
@@ -25,7 +25,7 @@ typedef struct opening {
   eg_arena *arena;
   const char *path;
   const eg_onnx_import_options *options;
-  eg_onnx_symbols symbols; // without a size
+  eg_onnx_symbols symbols; // those without a size
   eg_onnx_dim *dims;       // those with a size, then the symbols
   bool *given;             // [symbols] the caller gives the example
   eg_open_sizes *sizes;
@@ -89,7 +89,7 @@ static bool is_determined(const eg_type *type) {
   return true;
 }
 
-/// Outputs have the types that expressions tell.
+/// Fails if an output, read at `sizes`, has another type than its expressions give.
 static egraph_status compare_outputs(const opening *o, const eg_graph *at,
                                      const int64_t *sizes) {
   for (uint32_t i = 0; i < eg_graph_output_count(o->graph); i++) {
@@ -110,8 +110,8 @@ static uint32_t count_kept(const eg_graph *graph) {
   return count;
 }
 
-/// A model that does not admit these sizes is not read at them. A node that is kept there
-/// alone (a window larger than its input) is of the type that the file declares, which
+/// Reads the model at `sizes`, if it admits them, and compares the outputs. If a node
+/// is kept only at these sizes (a window larger than its input), its declared type
 /// proves nothing.
 static egraph_status try_sizes(const opening *o, const int64_t *sizes, eg_onnx_dim *dims,
                                bool *out_read) {
@@ -130,7 +130,7 @@ static egraph_status try_sizes(const opening *o, const int64_t *sizes, eg_onnx_d
   return status;
 }
 
-/// The last trial is the example.
+/// Returns the size of a dimension in a trial; the last trial is the example.
 static int64_t size_on_trial(const opening *o, uint32_t trial, uint32_t dim) {
   if (trial == 0) return 1;
   return trial == 1 ? 3 + 2 * dim : eg_open_sizes_dim(o->sizes, dim)->example;
@@ -171,8 +171,8 @@ static egraph_status list_sizes(const eg_graph *graph, eg_onnx_sizes *out) {
   return EGRAPH_OK;
 }
 
-/// Where no sizes are found at which all facts hold, pricing tells which operator does
-/// not (eg_spec_at_example).
+/// Chooses the examples. If no sizes are found at which all facts hold, pricing later
+/// reports the operator that fails (eg_spec_at_example).
 static egraph_status choose_examples(opening *o) {
   EG_LOCAL(eg_onnx_sizes, filled, o->alloc);
   bool ignored;
@@ -215,11 +215,11 @@ egraph_status eg_onnx_load_open(const egraph_allocator *alloc, const char *path,
 
 // ---- another batch ------------------------------------------------------------------
 
-// A model whose batch is fixed, read with another one. Inputs get the new first
-// dimension. Shapes that are computed follow it by themselves; constant ones of the file
-// follow by where the batch stands in the operand (read/op_shape.c), which the model as
-// it is in the file tells. Every output must then be as before but for one dimension,
-// which has grown like the batch.
+// Reads a model whose batch is fixed with another batch. Inputs get the new first
+// dimension. Computed shapes follow without help; constant shapes of the file are changed
+// by the position of the batch in the operand, found in the model as read with the old
+// batch (read/op_shape.c). Every output must then keep its type, except for one dimension
+// that has grown like the batch.
 
 static egraph_status find_batch(const eg_graph *graph, const char *file, int64_t *out) {
   *out = 0;
@@ -237,8 +237,8 @@ static egraph_status find_batch(const eg_graph *graph, const char *file, int64_t
   return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: no input has a batch", file);
 }
 
-/// Returns whether `now` is `old` with at most one dimension that has grown from `from`
-/// to `to`.
+/// True when `now` is `old`, except that at most one dimension has grown by the factor
+/// `to` / `from`.
 static bool has_followed(const eg_type *old, const eg_type *now, int64_t from,
                          int64_t to) {
   uint32_t grown = 0;

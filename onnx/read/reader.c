@@ -1,4 +1,5 @@
-// Tensors, constants and emission; attributes are in read/attr.c.
+// Functions of importers: tensors, constants and emission; for attributes
+// see read/attr.c.
 // SPDX-License-Identifier: Apache-2.0
 #include "onnx/read/reader.h"
 
@@ -10,11 +11,10 @@
 /// The size that costs assume for a dimension of unknown size.
 enum { USUAL_SIZE = 16 };
 
-/// Operands whose dimensions may give the sizes of attributes.
+/// The number of operands whose dimensions may determine open sizes of attributes.
 enum { ASKED_OPERANDS = 4 };
-/// The most elements of a constant that is computed while importing. Shapes are integers;
-/// larger constants, and those of floating point, are left to folding, which knows what
-/// it may cost.
+/// The most elements of a constant that is computed while importing; shapes are integers.
+/// Larger constants are left to folding, which has a limit of work.
 enum { MAX_KNOWN_INTEGERS = 4096, MAX_KNOWN_FLOATS = 64 };
 
 eg_onnx_tensor *eg_onnx_tensor_at(eg_onnx_reader *reader, eg_onnx_ref ref) {
@@ -69,8 +69,8 @@ egraph_status eg_onnx_define_constant(eg_onnx_reader *reader, eg_onnx_ref ref,
   return EGRAPH_OK;
 }
 
-// Names of ours must not take one that the file uses later on: "relu1.1", "relu1.2", ...
-// until one is free.
+// Makes up a name that the file does not use: the first free one of "relu1.1",
+// "relu1.2", ...
 static egraph_status made_up_name(eg_onnx_reader *reader, const char *stem,
                                   const char **out) {
   size_t room = strlen(stem) + 16;
@@ -101,7 +101,8 @@ egraph_status eg_onnx_value(eg_onnx_reader *reader, eg_onnx_ref ref, eg_value *o
   return EGRAPH_OK;
 }
 
-/// Shape and element type of a declared tensor that we have room for, or NULL.
+/// Returns the type of a declared tensor, with its element type, if we can represent both
+/// its rank and element type; else NULL.
 static const Onnx__TypeProto__Tensor *
 declared_tensor(const Onnx__ValueInfoProto *declared, egraph_dtype *out_dtype) {
   const Onnx__TypeProto__Tensor *tensor = eg_onnx_declared_tensor(declared);
@@ -223,7 +224,7 @@ typedef struct emission {
   const eg_attrs *attrs;
   const eg_onnx_ref *operands;
   uint32_t count;
-  const eg_onnx_ref *results; // none absent any more
+  const eg_onnx_ref *results; // all present
   uint32_t result_count;
   eg_type *operand_types, *result_types;
 } emission;
@@ -241,7 +242,8 @@ static egraph_status gather_operand_types(emission *e) {
   return EGRAPH_OK;
 }
 
-// Fills are folded when they are integers: shapes, indices.
+// True when the results can be computed now: operands are known, and all tensors are
+// small. Fills are folded when they are integers: shapes, indices.
 static bool is_foldable(const emission *e) {
   for (uint32_t i = 0; i < e->count; i++)
     if (eg_onnx_tensor_at(e->call->reader, e->operands[i])->data == NULL ||
@@ -273,8 +275,7 @@ static egraph_status run_kernel(const emission *e, eg_tensor *tensors,
   return eg_op_run(&kernel);
 }
 
-// Computes the results now. *out_done is false when the kernel has no meaning for these
-// types.
+// Computes the results now. *out_done is false when no kernel exists for these types.
 static egraph_status fold(const emission *e, bool *out_done) {
   eg_onnx_reader *reader = e->call->reader;
   eg_tensor *tensors;
@@ -328,7 +329,7 @@ static egraph_status add_node(const emission *e) {
   return EGRAPH_OK;
 }
 
-// Every result has a tensor: unused ones get a nameless one.
+// Gives every unused result a nameless tensor.
 static egraph_status complete_results(emission *e, const eg_onnx_ref *given) {
   eg_onnx_ref *refs;
   EG_TRY(eg_arena_alloc(&e->call->reader->arena, e->result_count, sizeof *refs, &refs));
@@ -340,8 +341,8 @@ static egraph_status complete_results(emission *e, const eg_onnx_ref *given) {
   return EGRAPH_OK;
 }
 
-/// A size that comes from a tensor which is kept is known where its operands depend on
-/// that tensor; the node as it is in the file reads it by itself.
+/// True when the operands' dimensions determine all open sizes of the attributes. If not,
+/// the node is kept unchanged, because in the file it reads the size from a tensor.
 static bool knows_sizes(const emission *e) {
   int64_t dims[ASKED_OPERANDS * EGRAPH_MAX_RANK];
   uint32_t count = 0;

@@ -28,7 +28,7 @@ egraph_status eg_onnx_scopes_define(eg_onnx_scopes *scopes, const char *name,
 void eg_onnx_scopes_leave(eg_onnx_scopes *scopes, size_t mark) {
   while (scopes->hidden.len > mark) {
     const eg_onnx_hidden *hidden = &scopes->hidden.data[--scopes->hidden.len];
-    // The name is there, so that nothing is allocated.
+    // The name exists in the map, so that this allocates nothing.
     (void)eg_strmap_put(&scopes->names, hidden->name, hidden->before);
   }
 }

@@ -4,8 +4,8 @@
 //   Gather(that, [1])  [seq]
 //   Mul(that, [12])    [12*seq]
 //
-// A list of them that is numbers alone is a constant. Others stay nodes of the graph,
-// which are pruned where importers need nothing but what is noted here.
+// A list of numbers only becomes a constant. Other results stay nodes of the graph, which
+// are pruned if importers need only the sizes noted here.
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
@@ -13,7 +13,7 @@
 
 enum { MOST_ELEMENTS = 256 };
 
-/// A scalar or a list.
+/// A scalar or a list of integers.
 typedef struct list {
   uint32_t rank, count;
   int64_t *at;
@@ -21,7 +21,7 @@ typedef struct list {
 
 typedef struct computing {
   const eg_onnx_call *call;
-  list operands[4]; // the first ones
+  list operands[4]; // the first four
   list result;      // of the first result; room for MOST_ELEMENTS
 } computing;
 
@@ -92,7 +92,7 @@ static bool compute_size(computing *c) {
   return c->result.at[0] != INT64_MAX;
 }
 
-/// The elements as they are, in a list or a scalar.
+/// Copies the elements of operand 0 to a list or a scalar.
 static bool copy(computing *c, uint32_t rank) {
   const list *x = &c->operands[0];
   if (!is_read(x) || rank > 1 || (rank == 0 && x->count != 1)) return false;
@@ -133,7 +133,7 @@ static bool compute_gather(computing *c) {
   return true;
 }
 
-/// Bounds that are numbers, of the only axis.
+/// Computes a slice of a list, whose bounds are numbers.
 static bool compute_slice(computing *c) {
   const list *x = &c->operands[0];
   eg_ints starts, ends, steps;
@@ -173,7 +173,8 @@ static bool compute_concat(computing *c) {
 
 typedef bool operation(int64_t a, int64_t b, int64_t *out);
 
-/// ONNX cuts a quotient towards zero, and a remainder has the sign of the divisor.
+/// Computes a quotient. ONNX rounds it towards zero, and a remainder has the sign of the
+/// divisor: expressions exist only for a dividend that is not negative.
 static bool quotient(int64_t a, int64_t b, int64_t *out) {
   return eg_size_at_least(a, 0) && eg_size_floor_div(a, b, out);
 }
@@ -218,7 +219,7 @@ static bool compute_arithmetic(computing *c) {
   return true;
 }
 
-/// All elements, by one operation.
+/// Reduces all elements by one operation.
 static bool reduce(computing *c, operation *apply, int64_t start) {
   const list *x = &c->operands[0];
   int64_t keeps;
@@ -271,7 +272,8 @@ static egraph_dtype dtype_of(const eg_onnx_call *call) {
   return dtype;
 }
 
-/// Integers of 32 bits hold sizes as long as these are sizes of tensors there are.
+/// Makes the result a constant. Integers of 32 bits can hold the sizes of
+/// existing tensors.
 static egraph_status define(const eg_onnx_call *call, const list *result) {
   const int64_t count = result->count;
   eg_type type = eg_type_of(dtype_of(call), result->rank, &count);
@@ -293,7 +295,7 @@ egraph_status eg_onnx_compute_sizes(const eg_onnx_call *call, bool *out_done) {
   EG_TRY(eg_arena_alloc(&call->reader->arena, MOST_ELEMENTS, sizeof *c.result.at,
                         &c.result.at));
   if (!compute(&c)) return EGRAPH_OK;
-  call->reader->needs_pruning = true; // what computes sizes that are noted
+  call->reader->needs_pruning = true; // nodes whose sizes are noted may be unused
   *out_done = !eg_size_any_open(c.result.at, c.result.count);
   if (*out_done) return define(call, &c.result);
   eg_onnx_tensor_at(call->reader, result)->sizes = c.result.at;

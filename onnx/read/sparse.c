@@ -1,4 +1,4 @@
-// Sparse initializers are read as dense ones: zero where no value is given.
+// Reads sparse initializers as dense ones, with zeros where no value is given.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "onnx/read/reader.h"
 #include "onnx/tensor.h"
 
-// A file of some bytes may name a tensor of any size.
+// Limits dense bytes: a file of some bytes may declare a tensor of any size.
 static const size_t max_dense_bytes = (size_t)1 << 30;
 
 typedef struct sparse {
@@ -45,7 +45,8 @@ static egraph_status read_types(const Onnx__SparseTensorProto *proto, sparse *ou
                        max_dense_bytes);
 }
 
-/// The place of a value in the dense tensor, by one index or one for each dimension.
+/// Finds the place of a value in the dense tensor, by one index or one index
+/// per dimension.
 static bool find_place(const sparse *s, int64_t value, int64_t *out) {
   const int64_t *indices = eg_buffer_data(s->index_data);
   *out = indices[value];

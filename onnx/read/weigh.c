@@ -10,7 +10,7 @@
 #include "onnx/sets/versions.h"
 #include "pcg/graph/graph_copy.h"
 
-/// One node, and its record.
+/// The weighing of one opaque node.
 typedef struct weigher {
   eg_graph *graph;
   eg_graph_node_info node;
@@ -24,7 +24,7 @@ typedef struct weigher {
 // ---- bytes of foreign types ---------------------------------------------------------
 
 static const struct {
-  int element; // of TensorProto
+  int element; // TensorProto.DataType
   double bits;
 } foreign[] = {{ONNX__TENSOR_PROTO__DATA_TYPE__COMPLEX64, 64},
                {ONNX__TENSOR_PROTO__DATA_TYPE__COMPLEX128, 128},
@@ -41,7 +41,7 @@ static const struct {
                {ONNX__TENSOR_PROTO__DATA_TYPE__INT2, 2},
                {ONNX__TENSOR_PROTO__DATA_TYPE__UINT2, 2}};
 
-/// Bits of an element; of strings they are not known.
+/// Returns the bits of an element; EG_BYTES_UNKNOWN for strings.
 static double bits_of(int element) {
   egraph_dtype dtype;
   if (eg_dtype_from_onnx(element, &dtype)) return 8.0 * (double)eg_dtype_bytes(dtype);
@@ -75,7 +75,8 @@ static double initializer_bytes(const Onnx__TensorProto *tensor) {
   return ceil(bits / 8);
 }
 
-/// The name of a result of the node: the record leaves out what the node does not give.
+/// Returns the name of result `index` of the graph node, which counts only
+/// present results.
 static const char *result_name(const Onnx__NodeProto *proto, uint32_t index) {
   for (size_t i = 0; i < proto->n_output; i++)
     if (proto->output[i][0] != '\0' && index-- == 0) return proto->output[i];
@@ -103,7 +104,8 @@ static egraph_status weigh_results(weigher *w) {
   return EGRAPH_OK;
 }
 
-/// Notes what a graph within tells of an output of the node, where its record does not.
+/// Notes the bytes of an output of the node, found in a graph within, unless they
+/// are known.
 static void learn_output(weigher *w, size_t output, double bytes) {
   uint32_t at = 0;
   if (output >= w->proto->n_output || w->proto->output[output][0] == '\0') return;
@@ -114,12 +116,12 @@ static void learn_output(weigher *w, size_t output, double bytes) {
 
 // ---- graphs within ------------------------------------------------------------------
 
-/// A graph within the node, once it is read.
+/// A graph within the node, after reading it.
 typedef struct inner_graph {
   const Onnx__GraphProto *proto;
   const uint32_t *places;
   eg_graph *graph; // NULL: it cannot be read
-  double bytes;    // of one trip
+  double bytes;    // moved in one trip
 } inner_graph;
 
 static egraph_status note_unsized(weigher *w, uint32_t count, const char *name) {
@@ -155,7 +157,8 @@ static egraph_status add_node(weigher *w, const eg_graph *graph, eg_graph_node n
   return EGRAPH_OK;
 }
 
-/// Adds what the nodes move in one trip. What weights alone make is computed once.
+/// Adds the bytes that the nodes move in one trip. Values computed only from weights are
+/// computed once and are not counted.
 static egraph_status add_nodes(weigher *w, const eg_graph *graph, double *inout) {
   bool *is_constant;
   EG_TRY(eg_arena_alloc(w->arena, eg_graph_value_count(graph), sizeof *is_constant,
@@ -169,8 +172,8 @@ static egraph_status add_nodes(weigher *w, const eg_graph *graph, double *inout)
   return EGRAPH_OK;
 }
 
-/// An operand as a graph within sees it if it changes from trip to trip. `type` has room
-/// for its type.
+/// Describes an operand that changes from trip to trip, for a graph within. `type` has
+/// room for its type.
 static eg_onnx_entering state_of(const weigher *w, uint32_t operand, eg_type *type) {
   const eg_value value = w->node.inputs[operand];
   const eg_value_info *info = eg_graph_value(w->graph, value);
@@ -179,7 +182,7 @@ static eg_onnx_entering state_of(const weigher *w, uint32_t operand, eg_type *ty
                             .bytes = eg_graph_value_bytes(w->graph, value)};
 }
 
-/// The same of one that does not.
+/// Describes an operand that does not change from trip to trip.
 static eg_onnx_entering capture_of(const weigher *w, uint32_t operand, eg_type *type) {
   const eg_value_info *info = eg_graph_value(w->graph, w->node.inputs[operand]);
   eg_onnx_entering capture = state_of(w, operand, type);
@@ -188,7 +191,7 @@ static eg_onnx_entering capture_of(const weigher *w, uint32_t operand, eg_type *
   return capture;
 }
 
-/// A formal operand as the graph declares it.
+/// Describes a formal operand as the graph declares it.
 static eg_onnx_entering declared_formal(const Onnx__ValueInfoProto *info, eg_type *type) {
   eg_onnx_entering formal = {.bytes = declared_bytes(info)};
   egraph_dtype dtype;
@@ -206,8 +209,8 @@ static eg_onnx_entering declared_formal(const Onnx__ValueInfoProto *info, eg_typ
 }
 
 /// Reads a graph within. `formals` are its first operands, without names; unknown ones,
-/// and further operands, are as the graph declares them. A graph that cannot be read has
-/// outputs of unknown size.
+/// and all further operands, have the type that the graph declares. If the graph cannot
+/// be read, its outputs have unknown size.
 static egraph_status read_inner(weigher *w, const Onnx__GraphProto *proto,
                                 const eg_onnx_entering *formals, size_t formal_count,
                                 inner_graph *out) {
@@ -247,14 +250,16 @@ static const Onnx__AttributeProto *find_attribute(const Onnx__NodeProto *node,
   return eg_onnx_find_attribute(node->attribute, node->n_attribute, name);
 }
 
-/// The bytes of an output of a graph within; EG_BYTES_UNKNOWN where it was not read.
+/// Returns the bytes of an output of a graph within; EG_BYTES_UNKNOWN if the graph was
+/// not read.
 static double output_bytes(const inner_graph *inner, size_t index) {
   if (inner->graph == NULL || index >= inner->proto->n_output) return EG_BYTES_UNKNOWN;
   return eg_graph_value_bytes(inner->graph,
                               eg_graph_output(inner->graph, inner->places[index], NULL));
 }
 
-/// The dearer branch; results as large as the larger ones.
+/// Weighs an If: the bytes of the more expensive branch, and for each result the
+/// larger size.
 static egraph_status weigh_if(weigher *w) {
   static const char *const branches[] = {"then_branch", "else_branch"};
   inner_graph inner;
@@ -276,7 +281,7 @@ static egraph_status weigh_if(weigher *w) {
   return EGRAPH_OK;
 }
 
-/// The trips of a graph of an unknown operator are unknown; one is counted.
+/// Weighs graphs of other operators, whose number of trips is unknown; counts one trip.
 static egraph_status weigh_others(weigher *w) {
   for (eg_onnx_graphs g = {0}; eg_onnx_next_graph(w->proto, &g);) {
     inner_graph inner;
@@ -292,7 +297,7 @@ static egraph_status weigh_others(weigher *w) {
 
 #define TRIPS_UNKNOWN (-1.0)
 
-/// A body of a loop: states and rows enter, states and rows leave.
+/// The body of a loop: states and rows enter and leave it.
 typedef struct loop_body {
   inner_graph inner;
   const eg_onnx_entering *formals;
@@ -300,8 +305,8 @@ typedef struct loop_body {
   double trips;
 } loop_body;
 
-/// Notes the loop's results, and states whose sizes change: later trips are not as the
-/// first one, and the last state is not known.
+/// Notes the sizes of the loop's results. A state whose size changes makes later trips
+/// differ from the first one, and its last size is not known.
 static egraph_status weigh_outputs(weigher *w, const loop_body *body) {
   const inner_graph *inner = &body->inner;
   const size_t first = body->first_output;
@@ -332,7 +337,7 @@ static egraph_status weigh_body(weigher *w, loop_body *body) {
   return status;
 }
 
-/// One integer that is known beforehand.
+/// Reads a weight that is one integer; false for any other value.
 static bool known_number(const eg_graph *graph, eg_value value, int64_t *out) {
   const eg_value_info *info = eg_graph_value(graph, value);
   if (info->kind != EG_VALUE_WEIGHT || info->data == NULL ||
@@ -344,7 +349,8 @@ static bool known_number(const eg_graph *graph, eg_value value, int64_t *out) {
   return true;
 }
 
-/// An operand of a loop that may be absent; false where it is not known.
+/// Reads an optional operand of a loop, `absent` if it is absent; false if it is
+/// not known.
 static bool known_operand(const weigher *w, size_t index, uint32_t *inout_at,
                           int64_t absent, int64_t *out) {
   *out = absent;
@@ -352,7 +358,7 @@ static bool known_operand(const weigher *w, size_t index, uint32_t *inout_at,
   return known_number(w->graph, w->node.inputs[(*inout_at)++], out);
 }
 
-/// How often the body runs: up to a limit, while its first output is true.
+/// Counts how often the body runs: up to a limit, while its first output is true.
 static double count_trips(const weigher *w, const inner_graph *inner) {
   const int64_t endless = INT64_MAX;
   int64_t limit, begins, goes_on;
@@ -398,7 +404,8 @@ static egraph_status weigh_loop(weigher *w) {
   return weigh_body(w, &loop);
 }
 
-/// Makes of a scanned operand a row of it; the trips are its rows.
+/// Replaces a scanned operand by one of its rows; the number of rows is the number
+/// of trips.
 static void take_row(const weigher *w, size_t index, eg_onnx_entering *inout,
                      eg_type *type, double *inout_trips) {
   *inout = (eg_onnx_entering){.type = inout->type, .bytes = EG_BYTES_UNKNOWN};
@@ -454,7 +461,7 @@ static egraph_status weigh_graphs(weigher *w) {
   if (!w->work.has_graphs) return EGRAPH_OK;
   for (size_t i = 0; i < proto->n_input; i++)
     w->work.formals += proto->input[i][0] != '\0';
-  // A text may have a record that does not belong to its node.
+  // A graph from text may have a record that does not fit its node.
   if (w->work.formals > w->node.input_count) {
     w->work.formals = w->node.input_count;
     return weigh_others(w);

@@ -1,5 +1,5 @@
-// Tensors of a model are replaced by copies for as long as it takes to pack it; the
-// message itself stays as it was read.
+// Writes weights: moves data to a file next to the model, and replaces values in a copy
+// of a model file. Tensors of the message are replaced by copies only while it is packed.
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 #include <inttypes.h>
@@ -15,8 +15,8 @@
 
 // ---- the file with the weights of a model -------------------------------------------
 
-// Tensors below this size stay in the model, where tools look for shapes and scalars.
-// Others begin at multiples of a cache line, so that a mapped file can be used as it is.
+// Smaller tensors stay in the model, where tools look for shapes and scalars. Others
+// begin at multiples of a cache line, so that a mapped file can be used directly.
 enum { MIN_EXTERNAL_BYTES = 1024, ALIGNMENT = 64 };
 
 static egraph_status put_number(eg_arena *arena, const char *key, uint64_t value,
@@ -80,8 +80,8 @@ static egraph_status suffixed(eg_arena *arena, const char *path, const char *suf
   return EGRAPH_OK;
 }
 
-// A file of another name is written and then renamed: an old data file may be mapped by
-// the very graph that is written.
+// Writes a file under another name and then renames it, because the graph that is written
+// may map the old data file.
 egraph_status eg_onnx_data_file_write(eg_arena *arena, const char *model_path,
                                       Onnx__TensorProto **tensors, size_t count) {
   char *path, *fresh;
@@ -104,13 +104,13 @@ egraph_status eg_onnx_data_file_write(eg_arena *arena, const char *model_path,
 static const uint64_t MOST_EMBEDDED = UINT64_C(1500000000);
 static const size_t MOST_BYTES = (size_t)1 << 31;
 
-/// A place of the message that holds a tensor.
+/// A pointer in the message to a tensor, and the original tensor.
 typedef struct tensor_slot {
   Onnx__TensorProto **at, *original;
-  eg_buffer *data; // that lay beside the model; NULL: none
+  eg_buffer *data; // external data of the model; NULL: none
 } tensor_slot;
 EG_VEC_DEFINE(tensor_slots, tensor_slot);
-/// The same of a node.
+/// A pointer in the message to a node, and the original node.
 typedef struct node_slot {
   Onnx__NodeProto **at, *original;
 } node_slot;
@@ -119,20 +119,20 @@ EG_VEC_DEFINE(tensor_rows, Onnx__TensorProto *);
 
 typedef struct replacer {
   egraph_allocator alloc;
-  const char *file, *path; // that is read, that is written
-  char *base;              // directory of the former
+  const char *file, *path; // model that is read; model to write
+  char *base;              // directory of `file`
   const eg_arrays *arrays;
   eg_arena arena;
   tensor_slots slots;
   node_slots nodes;
   tensor_rows tensors; // copies
   uint64_t bytes;
-  eg_u32s used; // [arrays] how many tensors have their values
+  eg_u32s used; // [arrays] number of tensors that got its values
 } replacer;
 EG_OWNER_DEFINE_STATIC(replacer, (eg_arena, arena), (tensor_slots, slots),
                        (node_slots, nodes), (tensor_rows, tensors), (eg_u32s, used))
 
-/// The copy without data, in the place of the tensor.
+/// Puts a copy without data in the place of the tensor.
 static egraph_status put_copy(replacer *r, Onnx__TensorProto **at,
                               Onnx__TensorProto **out) {
   Onnx__TensorProto *copy;
@@ -168,7 +168,7 @@ static egraph_status check_type(const replacer *r, const eg_array *array, bool i
                  eg_type_text_of(have).text);
 }
 
-/// Embeds data that lies beside the model, so that the copy needs no other file.
+/// Embeds external data of a tensor, so that the copy of the model needs no other file.
 static egraph_status embed(replacer *r, Onnx__TensorProto **at, const eg_type *type) {
   eg_buffer *data = NULL;
   Onnx__TensorProto *copy, *original = *at;
@@ -215,8 +215,8 @@ static egraph_status visit_node(replacer *r, const Onnx__NodeProto *node) {
   return EGRAPH_OK;
 }
 
-/// A node whose value was known before training, such as a copy of an initializer,
-/// becomes a constant of its name.
+/// Replaces a node whose value was known before training, such as a copy of an
+/// initializer, by a constant of the same name.
 static egraph_status put_constant(replacer *r, Onnx__NodeProto **at,
                                   const eg_array *array) {
   static char type[] = "Constant", value[] = "value", domain[] = "";

@@ -1,5 +1,5 @@
-// Operator sets: since when an operator is as it is (sets/versions.def), and the element
-// types that kernels of ONNX Runtime's CPU provider have (sets/runtime.def).
+// Operator sets: looks up the versions of operators (sets/versions.def), and the element
+// types for which ONNX Runtime's CPU provider has kernels (sets/runtime.def).
 // SPDX-License-Identifier: Apache-2.0
 #include "onnx/sets/versions.h"
 
@@ -20,7 +20,7 @@ typedef struct version {
   int32_t min_inputs, max_inputs, max_outputs; // -1: any number
   const char *attributes;                      // separated by blanks
   const char *results;                         // element types, separated by blanks
-  uint32_t types[MOST_INPUTS]; // bits of TensorProto.DataType; 0: no tensor
+  uint32_t types[MOST_INPUTS]; // bits of TensorProto.DataType; 0: not a tensor
 } version;
 
 #define EG_ONNX_SET(opset, ir)
@@ -59,7 +59,7 @@ int64_t eg_onnx_standard_opset(Onnx__OperatorSetIdProto *const *imports, size_t 
   return 0;
 }
 
-/// The row of `count` rows of `size` bytes that holds in a set, or NULL.
+/// Finds the row of `count` rows of `size` bytes that applies in a set, or NULL.
 static const void *row_of(const void *rows, size_t count, size_t size, const char *name,
                           int64_t opset) {
   size_t low = 0, high = count;
@@ -115,7 +115,7 @@ egraph_status eg_onnx_narrow(egraph_allocator alloc, Onnx__NodeProto *const *nod
                              size_t count, int64_t opset,
                              eg_onnx_sets (*sets_of)(const char *, int64_t),
                              eg_onnx_span *inout) {
-  EG_LOCAL(node_spans, open, alloc); // its own work list
+  EG_LOCAL(node_spans, open, alloc); // also the work list
   EG_TRY(node_spans_push(&open, (node_span){nodes, count}));
   for (size_t i = 0; i < open.len; i++)
     for (size_t n = 0; n < open.data[i].count; n++) {
@@ -141,7 +141,7 @@ bool eg_onnx_has_word(const char *words, const char *word) {
   return false;
 }
 
-/// The types of an operand; those after the last formal one are its repetitions.
+/// Returns the types of an operand; operands after the last formal one repeat it.
 static uint32_t types_of(const version *row, size_t input) {
   size_t formal = input < MOST_INPUTS ? input : MOST_INPUTS - 1;
   while (formal > 0 && row->max_inputs < 0 && row->types[formal] == 0)
@@ -190,7 +190,7 @@ bool eg_onnx_takes(eg_op op, uint32_t operand, egraph_dtype dtype) {
 
 // ---- element types of results -------------------------------------------------------
 
-/// Results of the element type that an attribute says.
+/// Results whose element type an attribute gives.
 static const struct {
   const char *op_type, *attribute;
   int otherwise; // without the attribute; 0: not known
@@ -280,9 +280,9 @@ bool eg_onnx_is_loaded(const Onnx__NodeProto *node, const int *dtype, int64_t op
   return (row->types >> dtype[row->operand] & 1) != 0;
 }
 
-/// Returns whether a type that is loaded in some sets is loaded in none of these. A row
-/// holds up to the next one of its name; below the first one, the operator is written as
-/// others.
+/// True when a type that is loaded in other sets is loaded in none of `among`. A row
+/// applies up to the next row of its name; in sets before the first row we write the
+/// operator by other operators.
 static bool is_of_other_sets(const char *name, int dtype, eg_onnx_sets among) {
   const runtime_row *last = runtime_row_of(name, newest_set);
   size_t at = last != NULL ? (size_t)(last - rows) + 1 : 0;

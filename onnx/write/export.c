@@ -1,4 +1,5 @@
-// ONNX export: the graph as one model message, with big weights in a file beside it.
+// ONNX export: writes the graph as one model message, with big weights in a file next
+// to it.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <inttypes.h>
@@ -14,7 +15,8 @@
 #include "onnx/sets/versions.h"
 #include "onnx/write/writer.h"
 
-// Protobuf messages end at 2 GB; weights are most of a model.
+// Limits embedded weights: a protobuf message may have at most 2 GB, most of which
+// are weights.
 static const uint64_t max_embedded_bytes = UINT64_C(1500000000);
 
 #define TEXT_OF(number) TEXT_OF_VALUE(number)
@@ -24,8 +26,8 @@ static const char version[] = TEXT_OF(EGRAPH_VERSION_MAJOR) "." TEXT_OF(
 
 // ---- names --------------------------------------------------------------------------
 
-// A computed value that is an output under another name is renamed; an output of its own
-// name wins over others.
+// Names the outputs: a value keeps its own name if one of its outputs has it; otherwise a
+// computed value takes the name of its first output.
 static egraph_status name_outputs(eg_onnx_writer *w) {
   const eg_graph *graph = w->graph;
   for (uint32_t pass = 0; pass < 2; pass++)
@@ -46,7 +48,8 @@ static egraph_status name_outputs(eg_onnx_writer *w) {
   return EGRAPH_OK;
 }
 
-// All names are known before any is made up.
+// Names all values: first those that have names, so that no made-up name equals one
+// of them.
 static egraph_status name_values(eg_onnx_writer *w) {
   const eg_graph *graph = w->graph;
   uint32_t count = eg_graph_value_count(graph), ignored;
@@ -89,7 +92,7 @@ static egraph_status write_data(eg_onnx_writer *w, uint32_t id) {
   return eg_onnx_initializers_push(&w->initializers, tensor);
 }
 
-// An input with a default value is an initializer, too.
+// Writes an input; with a default value it is also an initializer.
 static egraph_status write_input(eg_onnx_writer *w, uint32_t id) {
   Onnx__ValueInfoProto *message;
   const eg_value_info *info = eg_graph_value(w->graph, (eg_value){id});
@@ -98,8 +101,8 @@ static egraph_status write_input(eg_onnx_writer *w, uint32_t id) {
   return info->data != NULL ? write_data(w, id) : EGRAPH_OK;
 }
 
-// A weight without data is an input that the metadata marks: the model is complete, and
-// the weight is absent again when it is read.
+// Writes a weight. A weight without data becomes an input that the metadata marks: the
+// model is complete, and the reader makes the weight absent again.
 static egraph_status write_weight(eg_onnx_writer *w, uint32_t id) {
   if (eg_graph_value(w->graph, (eg_value){id})->data != NULL) return write_data(w, id);
   EG_TRY(eg_onnx_put_metadata(w, EG_ONNX_ABSENT_PREFIX, w->value_names[id], "weight"));
@@ -111,7 +114,7 @@ static bool is_foreign_input(const eg_onnx_writer *w, eg_graph_node node) {
          strcmp(eg_graph_opaque_type(w->graph, node), EG_ONNX_FOREIGN_INPUT) == 0;
 }
 
-// Weights, and inputs in their order, foreign ones among them.
+// Writes weights, and inputs in their order, including those of foreign types.
 static egraph_status write_leaves(eg_onnx_body *body) {
   eg_onnx_writer *w = body->writer;
   for (uint32_t i = 0; i < eg_graph_value_count(w->graph); i++) {
@@ -139,7 +142,7 @@ static egraph_status types_of(eg_onnx_writer *w, const eg_value *values, uint32_
   EG_TRY(eg_arena_alloc(&w->arena, count, sizeof **out, out));
   for (uint32_t i = 0; i < count; i++) {
     (*out)[i] = eg_graph_value(w->graph, values[i])->type;
-    (*out)[i].layout = (eg_layout){.format = EG_FORMAT_PLAIN}; // not a matter of ONNX
+    (*out)[i].layout = (eg_layout){.format = EG_FORMAT_PLAIN}; // ONNX has no layouts
   }
   return EGRAPH_OK;
 }
@@ -166,8 +169,8 @@ static egraph_status write_known(eg_onnx_body *body, const eg_graph_node_info *n
   return eg_onnx_check_nodes(body, first, &item);
 }
 
-// Types of computed tensors: for readers that do not infer through our functions, and for
-// opaque results.
+// Writes the types of computed tensors, for readers that do not infer through our
+// functions, and for opaque results.
 static egraph_status write_infos(eg_onnx_writer *w) {
   for (uint32_t i = 0; i < eg_graph_value_count(w->graph); i++) {
     const eg_value_info *info = eg_graph_value(w->graph, (eg_value){i});
@@ -186,7 +189,8 @@ static egraph_status write_infos(eg_onnx_writer *w) {
 
 // ---- outputs ------------------------------------------------------------------------
 
-// The type of an opaque result in its record, which may be no tensor type.
+// Returns the type that an opaque result has in its record, which may not be a
+// tensor type.
 static const Onnx__TypeProto *foreign_type(const eg_onnx_writer *w, const char *name) {
   for (size_t i = 0; i < w->infos.len; i++)
     if (w->infos.data[i]->name == name) return w->infos.data[i]->type;
@@ -252,7 +256,8 @@ static egraph_status write_header(eg_onnx_writer *w, Onnx__ModelProto *inout) {
   return eg_onnx_header_write(&w->arena, said, inout);
 }
 
-// The message as bytes. `data_path`: the model's path when its weights go beside it.
+// Packs the message. `data_path` is the model's path when its weights go to a file next
+// to it.
 static egraph_status pack_model(eg_onnx_body *body, const char *data_path,
                                 eg_onnx_packed *out) {
   static char name[] = EG_ONNX_OWN_NAME, producer[] = EG_ONNX_OWN_NAME;
@@ -293,8 +298,8 @@ static uint64_t weight_bytes(const eg_graph *graph) {
 
 // ---- operator sets ------------------------------------------------------------------
 
-// The oldest set that is written where nodes that are kept want no older one; the oldest
-// of all.
+// The set to try first, unless kept nodes need another one; the oldest set that is
+// ever written.
 enum { USUAL_OPSET = 13, FIRST_OPSET = 7 };
 
 static egraph_status no_common_set(const eg_onnx_span *span) {
@@ -309,8 +314,8 @@ static egraph_status no_common_set(const eg_onnx_span *span) {
       span->sets.first);
 }
 
-/// The sets in which all nodes that are kept mean what they meant, or (`converts`) can be
-/// made to.
+/// Finds the sets in which all kept nodes mean the same as in their file, or (`converts`)
+/// do so after conversion.
 static egraph_status sets_of_kept(const eg_graph *graph, bool converts,
                                   eg_onnx_sets *out) {
   EG_OWNED(eg_onnx_writer, w);
@@ -323,9 +328,9 @@ static egraph_status sets_of_kept(const eg_graph *graph, bool converts,
   return span.sets.first <= span.sets.last ? EGRAPH_OK : no_common_set(&span);
 }
 
-/// The sets in which all nodes that a graph keeps mean what they meant, or else can be
-/// made to: a model is written in one of them. All sets where there is none, or a node is
-/// of no model.
+/// Finds the sets in which a model of the graph can be written: kept nodes mean the
+/// same there, or else do so after conversion. All sets if there is none, or a record
+/// is not ONNX.
 static egraph_status kept_sets(const eg_graph *graph, eg_onnx_sets *out) {
   egraph_status status = sets_of_kept(graph, false, out);
   if (status == EGRAPH_E_UNSUPPORTED) status = sets_of_kept(graph, true, out);
@@ -366,12 +371,13 @@ egraph_status eg_onnx_loaded_types(const eg_graph *graph, uint32_t *out_types,
 
 /// The outcome of writing in one operator set.
 typedef struct attempt {
-  bool is_faulty;    // a node of ours is none of the set
-  uint32_t unloaded; // nodes that ONNX Runtime does not load there
+  bool is_faulty;    // the set lacks a node of ours
+  uint32_t unloaded; // nodes that ONNX Runtime does not load in the set
   eg_onnx_packed packed;
 } attempt;
 
-/// Packs the model where no more than `most_unloaded` nodes are unloaded.
+/// Writes the graph in a set. Packs the model if at most `most_unloaded` of its nodes are
+/// not loaded by ONNX Runtime.
 static egraph_status export_in(const eg_graph *graph, int64_t opset,
                                uint32_t most_unloaded, const char *data_path,
                                attempt *out) {
@@ -392,7 +398,8 @@ static egraph_status export_in(const eg_graph *graph, int64_t opset,
   return status;
 }
 
-/// The set to try after this one: up from the usual one, then down; 0: none.
+/// Returns the set to try after `opset` (0: the first): up from the usual set, then down;
+/// 0 at the end.
 static int64_t next_opset(eg_onnx_sets sets, int64_t opset) {
   int64_t start = sets.first > USUAL_OPSET ? sets.first : USUAL_OPSET;
   if (start > sets.last) start = sets.last;
@@ -402,8 +409,8 @@ static int64_t next_opset(eg_onnx_sets sets, int64_t opset) {
   return below >= sets.first ? below : 0;
 }
 
-/// Where no set is free of nodes that ONNX Runtime does not load: the one with the
-/// fewest.
+/// Writes the graph in the first set whose nodes ONNX Runtime loads; if there is none, in
+/// the set with the fewest nodes that it does not load.
 static egraph_status export_best(const eg_graph *graph, eg_onnx_sets sets,
                                  const char *data_path, attempt *out) {
   egraph_status status = EGRAPH_OK;
@@ -424,8 +431,8 @@ static egraph_status export_best(const eg_graph *graph, eg_onnx_sets sets,
                  sets.first, sets.last, egraph_last_error());
 }
 
-/// In the oldest operator set in which every node is legal, means what it should, and is
-/// loaded by ONNX Runtime; where there is none, nodes that are kept are converted.
+/// Writes the graph in a set in which every node is legal and kept nodes mean the same;
+/// if no set exists, converts kept nodes.
 static egraph_status export_graph(const eg_graph *graph, const char *data_path,
                                   unsigned char **out, size_t *out_size) {
   egraph_status status = EGRAPH_OK;

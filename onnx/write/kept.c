@@ -1,7 +1,7 @@
-// Opaque nodes go back into a model: the record as it was read, with the names that
-// tensors have now. A newer operator set than theirs is written where the conversion is
-// known: lists that were attributes became operands (axes of reductions, sizes of Split),
-// or what is new has a default that says what was.
+// Writes opaque nodes into a model: the record as it was read, with the present names of
+// tensors. A node can be converted to a newer operator set if the change is known: an
+// attribute became an operand (axes of reductions, sizes of Split), or the new attributes
+// have defaults with the old meaning.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 // ---- conversion to a newer set ----------------------------------------------------
 
-/// An attribute that is an operand from an operator set on: a list, or one number.
+/// An attribute, a list or one number, that is an operand from an operator set on.
 typedef struct moved {
   const char *op_type;
   int64_t since;
@@ -27,7 +27,7 @@ static const moved moves[] = {
     {"Slice", 10, "axes", 3},           {"TopK", 10, "k", 1},
     {"ReduceSum", 13, "axes", 1},       {"Squeeze", 13, "axes", 1},
     {"Unsqueeze", 13, "axes", 1},       {"Split", 13, "split", 1},
-    {"Split", 18, "num_outputs", 0}, // must be there where sizes are not
+    {"Split", 18, "num_outputs", 0}, // required without sizes
     {"ReduceL1", 18, "axes", 1},        {"ReduceL2", 18, "axes", 1},
     {"ReduceLogSum", 18, "axes", 1},    {"ReduceLogSumExp", 18, "axes", 1},
     {"ReduceMax", 18, "axes", 1},       {"ReduceMean", 18, "axes", 1},
@@ -36,8 +36,7 @@ static const moved moves[] = {
 };
 enum { MOVES = sizeof moves / sizeof *moves };
 
-/// Operators that got attributes or operands which may be left out, and are without them
-/// as they were.
+/// Operators that got optional attributes or operands, and without them mean the same.
 static const struct {
   const char *op_type;
   int64_t since;
@@ -79,7 +78,8 @@ eg_onnx_sets eg_onnx_reach_of(const char *op_type, int64_t opset) {
 
 // ---- one node -----------------------------------------------------------------------
 
-/// Removes an attribute from the node's list, which is a copy; NULL: it is absent.
+/// Removes an attribute from the node's list, which is a copy, and returns it; NULL: it
+/// is absent.
 static const Onnx__AttributeProto *take_attribute(Onnx__NodeProto *node,
                                                   const char *name) {
   const Onnx__AttributeProto *found = NULL;
@@ -110,7 +110,7 @@ static egraph_status put_operand_at(eg_onnx_body *body, Onnx__NodeProto *node, s
 static egraph_status move_attribute(eg_onnx_body *body, const moved *move,
                                     Onnx__NodeProto *node) {
   const char *name;
-  if (move->operand == 0) { // equal parts are as many as results
+  if (move->operand == 0) { // one equal part per result
     bool has_sizes = node->n_input > 1 && node->input[1][0] != '\0';
     return has_sizes
                ? EGRAPH_OK
@@ -151,10 +151,9 @@ static egraph_status copy_attributes(eg_onnx_writer *w, int64_t from,
   return EGRAPH_OK;
 }
 
-// Brings a node from an operator set into the one that is written, and the nodes of
-// graphs within it; constants go before it into the body. `inout` is a copy of the
-// caller's whose lists may be replaced. Nothing happens to nodes that mean the same
-// there.
+// Converts a node, and nodes of graphs within it, from set `from` to the set that is
+// written; new constants go into the body before the node. `inout` is a copy whose lists
+// may be replaced. A node that means the same in both sets stays.
 static egraph_status convert_node(eg_onnx_body *body, int64_t from,
                                   Onnx__NodeProto *inout) {
   int64_t opset = body->writer->opset;
@@ -180,7 +179,7 @@ static egraph_status convert_nodes(eg_onnx_body *body, int64_t from,
   return eg_onnx_take_nodes(body, &inout->node, &inout->n_node);
 }
 
-// A copy of the graph; its constants are nodes.
+// Replaces *inout by a converted copy of the graph; its new constants are nodes.
 static egraph_status convert_graph(eg_onnx_writer *w, int64_t from,
                                    Onnx__GraphProto **inout) {
   EG_TRY(eg_onnx_copy(&w->arena, *inout, inout));
@@ -219,7 +218,7 @@ static bool has_function(const eg_onnx_writer *w, const Onnx__FunctionProto *fun
   return false;
 }
 
-// Operator sets and functions that the node may need.
+// Adds the operator sets and functions that the node may need.
 static egraph_status add_surroundings(eg_onnx_writer *w, const Onnx__ModelProto *record) {
   for (size_t i = 0; i < record->n_opset_import; i++) {
     const Onnx__OperatorSetIdProto *opset = record->opset_import[i];
@@ -235,8 +234,8 @@ static egraph_status add_surroundings(eg_onnx_writer *w, const Onnx__ModelProto 
   return EGRAPH_OK;
 }
 
-// Replaces the names that are present, in order. False when there are not enough fresh
-// ones.
+// Replaces the names that are present, in order. False when there are too few
+// fresh names.
 static bool rename_present(char **names, size_t count, const char *const *fresh,
                            uint32_t fresh_count, char ***inout, size_t *out_used) {
   size_t used = 0;
@@ -256,7 +255,8 @@ static egraph_status damaged(const eg_onnx_writer *w, eg_graph_node node) {
       eg_graph_opaque_type(w->graph, node), eg_graph_node_at(w->graph, node).name);
 }
 
-// Declared types of results that are no tensors of ours, under the present names.
+// Adds the declared types of results that are not tensors of ours, under their
+// present names.
 static egraph_status add_foreign_types(eg_onnx_writer *w, const Onnx__NodeProto *old,
                                        const Onnx__NodeProto *fresh,
                                        const Onnx__GraphProto *record,
@@ -277,8 +277,8 @@ static egraph_status add_foreign_types(eg_onnx_writer *w, const Onnx__NodeProto 
   return EGRAPH_OK;
 }
 
-/// Returns whether ONNX Runtime loads a standard node, by the operands that are tensors
-/// of ours.
+/// Counts a standard node if ONNX Runtime does not load it, by the types of operands that
+/// are tensors of ours.
 static egraph_status note_loading(eg_onnx_writer *w, const Onnx__NodeProto *fresh,
                                   const eg_graph_node_info *node) {
   int *dtype;
@@ -362,7 +362,7 @@ egraph_status eg_onnx_unpack_record(eg_onnx_writer *w, const char *what,
   return eg_onnx_fill_strings(&w->heap, (Onnx__ModelProto *)message);
 }
 
-/// Each record is unpacked once.
+/// Unpacks the record of a node, only once.
 static egraph_status read_record(eg_onnx_writer *w, eg_graph_node node,
                                  const Onnx__ModelProto **out) {
   size_t size;
@@ -402,7 +402,7 @@ egraph_status eg_onnx_narrow_to_opaque(eg_onnx_writer *w, eg_graph_node node,
   if (opset != 0)
     EG_TRY(eg_onnx_narrow(w->alloc, record->graph->node, record->graph->n_node, opset,
                           converts ? eg_onnx_reach_of : eg_onnx_sets_of, inout));
-  for (size_t i = 0; i < record->n_functions; i++) { // these have sets of their own
+  for (size_t i = 0; i < record->n_functions; i++) { // functions name their own sets
     const Onnx__FunctionProto *function = record->functions[i];
     opset = eg_onnx_standard_opset(function->opset_import, function->n_opset_import);
     if (opset != 0)

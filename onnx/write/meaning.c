@@ -81,7 +81,7 @@ static egraph_status put_silu(eg_onnx_body *body, const char *x, const char *res
   return binary(body, "Mul", x, gate, result, NULL);
 }
 
-// x/2 (1 + erf(x / sqrt 2)), or x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
+// Emits x/2 (1 + erf(x / sqrt 2)), or x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
 static egraph_status put_gelu(eg_onnx_body *body, const char *x, egraph_dtype dtype,
                               bool approximate, const char *result) {
   const char *inner, *curve, *half;
@@ -106,7 +106,7 @@ static egraph_status mean_gelu(eg_onnx_body *body, const eg_onnx_item *item) {
                   int_of(item, EG_A_GELU_APPROXIMATE) != 0, item->result_names[0]);
 }
 
-// A standard operator with one float attribute.
+// Emits a standard operator with attribute alpha.
 static egraph_status put_alpha(eg_onnx_body *body, const char *op, const char *x,
                                double alpha, const char *result) {
   Onnx__NodeProto *node;
@@ -114,7 +114,7 @@ static egraph_status put_alpha(eg_onnx_body *body, const char *op, const char *x
   return eg_onnx_put_float(body, node, "alpha", alpha);
 }
 
-// x clip(x/6 + 1/2, 0, 1): ONNX has it from operator set 14 on.
+// Emits x clip(x/6 + 1/2, 0, 1), or HardSwish, which ONNX has from operator set 14 on.
 static egraph_status put_hardswish(eg_onnx_body *body, const char *x,
                                    const char *result) {
   const char *gate;
@@ -148,7 +148,7 @@ static egraph_status put_act(eg_onnx_body *body, eg_act act, double alpha, doubl
 
 // ---- contractions -------------------------------------------------------------------
 
-// act(x + z), where operand 3 is z.
+// Emits act(x + z), where z is operand 3, if present.
 static egraph_status finish_sum(eg_onnx_body *body, const eg_onnx_item *item,
                                 const char *x, eg_attr_slot act, eg_attr_slot alpha,
                                 eg_attr_slot beta) {
@@ -176,7 +176,7 @@ static egraph_status mean_conv_transpose(eg_onnx_body *body, const eg_onnx_item 
   return eg_onnx_write_standard(body, &plain);
 }
 
-// Swaps the last two dimensions; a vector has nothing to swap.
+// Swaps the last two dimensions; a vector stays.
 static egraph_status swap_last(eg_onnx_body *body, const char *x, uint32_t rank,
                                const char **out) {
   int64_t perm[EGRAPH_MAX_RANK];
@@ -217,7 +217,7 @@ static egraph_status reduce_mean(eg_onnx_body *body, const char *x, uint32_t fir
   return eg_onnx_put_int(body, node, "keepdims", 1);
 }
 
-// x / sqrt(mean(x^2) + epsilon) over dimensions from `first` on.
+// Emits x / sqrt(mean(x^2) + epsilon), with the mean over dimensions from `first` on.
 static egraph_status scale_to_one(eg_onnx_body *body, const char *x, egraph_dtype dtype,
                                   uint32_t first, uint32_t rank, double epsilon,
                                   const char **out) {
@@ -246,13 +246,12 @@ static egraph_status reshape(eg_onnx_body *body, const char *x, const int64_t *d
   return binary(body, "Reshape", x, shape, result, out);
 }
 
-// Rows [N, groups, rest] are centred and scaled, then every channel gets its scale and
-// bias.
+// Centres and scales rows [N, groups, rest], then applies scale and bias per channel.
 static egraph_status mean_group_norm(eg_onnx_body *body, const eg_onnx_item *item) {
   const eg_type *x = &item->inputs[0];
   int64_t per_channel[EGRAPH_MAX_RANK];
   int64_t groups = int_of(item, EG_A_GROUP_NORM_NUM_GROUPS);
-  const int64_t rows[3] = {0, groups, -1}; // 0: as it is
+  const int64_t rows[3] = {0, groups, -1}; // 0: the dimension of the operand
   const char *row, *mean, *scale, *bias, *shape;
   for (uint32_t i = 0; i < x->rank; i++)
     per_channel[i] = i == 1 ? x->dims[1] : 1;
@@ -288,8 +287,8 @@ static egraph_status mean_enlarge(eg_onnx_body *body, const eg_onnx_item *item) 
                  item->result_names[0], NULL);
 }
 
-// Group g of the weight takes place g modulo count in its merged group; zeros stand in
-// the other places.
+// Pads group g of the weight with zeros, so that it is at place g modulo count of its
+// merged group.
 static egraph_status place_group(eg_onnx_body *body, const eg_onnx_item *item, int64_t g,
                                  const char *rows, const char **out) {
   const eg_type *w = &item->inputs[0];
@@ -361,7 +360,7 @@ static egraph_status mean_pool_kernel(eg_onnx_body *body, const eg_onnx_item *it
                   item->result_names[0], NULL);
 }
 
-// The identity matrix of one group, in the middle of the kernel, once per group.
+// Emits the identity matrix of one group, in the middle of the kernel, once per group.
 static egraph_status mean_conv_identity(eg_onnx_body *body, const eg_onnx_item *item) {
   const eg_type *result = &item->results[0];
   int64_t shape[EGRAPH_MAX_RANK], pads[2 * EGRAPH_MAX_RANK] = {0},
@@ -381,8 +380,8 @@ static egraph_status mean_conv_identity(eg_onnx_body *body, const eg_onnx_item *
 
 // ---- columns ------------------------------------------------------------------------
 
-// Dimension `axis`, of `size` elements, becomes windows: tap-major, places within.
-// Returns the number of places.
+// Gathers the windows along dimension `axis`, of `size` elements: the taps are major,
+// then the places. *places is the number of places.
 static egraph_status gather_windows(eg_onnx_body *body, const char **inout, uint32_t axis,
                                     int64_t size, const eg_windows *w, int64_t *places) {
   uint32_t i = axis - 2;
@@ -400,8 +399,8 @@ static egraph_status gather_windows(eg_onnx_body *body, const char **inout, uint
   return eg_onnx_put_int(body, node, "axis", axis);
 }
 
-// Taps of all dimensions come before their places. A convolution with an identity kernel
-// would multiply infinities by zeros.
+// Emits im2col as gathers, then moves the taps of all dimensions before the places. A
+// convolution with an identity kernel would multiply infinities by zeros.
 static egraph_status mean_im2col(eg_onnx_body *body, const eg_onnx_item *item) {
   const eg_type *x = &item->inputs[0], *y = &item->results[0];
   int64_t pads[2 * EGRAPH_MAX_RANK] = {0}, perm[2 * EGRAPH_MAX_RANK] = {0, 1};
@@ -430,7 +429,8 @@ static egraph_status mean_im2col(eg_onnx_body *body, const eg_onnx_item *item) {
   return reshape(body, columns, y->dims, y->rank, item->result_names[0], NULL);
 }
 
-// Reductions over no axis; ONNX takes an empty list for all axes.
+// Emits a reduction over no axis as Identity, because in ONNX an empty list means
+// all axes.
 static egraph_status mean_nothing(eg_onnx_body *body, const eg_onnx_item *item) {
   return unary(body, "Identity", item->input_names[0], item->result_names[0], NULL);
 }
@@ -461,10 +461,12 @@ static const meaning_writer meanings[EG_OP_COUNT] = {
 #undef MEANING_ENTRY
 };
 
-// Sets without a younger operator have its formula: few runtimes load young sets.
+// Operators that are newer than this set are written as their formula in sets without
+// them: few runtimes load new sets.
 enum { ESTABLISHED_OPSET = 17 };
 
-/// NULL: the set has the operator.
+/// Returns the function that writes the meaning of an operator; NULL: the set has
+/// the operator.
 static meaning_writer meaning_of(eg_op op, int64_t opset) {
   const eg_op_info *info = eg_op_info_of(op);
   if (meanings[op] != NULL || info->formula == NULL) return meanings[op];
@@ -473,8 +475,8 @@ static meaning_writer meaning_of(eg_op op, int64_t opset) {
   return is_standard ? NULL : mean_formula;
 }
 
-// True when every fused part of a contraction is absent, nothing is transposed, and
-// nothing is said about the algorithm, which standard operators could not keep.
+// True when a contraction has no fused part, no transposition and the direct algorithm:
+// standard operators have none of these.
 static bool is_plain_contraction(const eg_onnx_item *item) {
   if (item->attrs->op == EG_OP_CONV_TRANSPOSE)
     return int_of(item, EG_A_CONV_TRANSPOSE_ALGORITHM) == EG_CONV_DIRECT;
@@ -503,7 +505,8 @@ egraph_status eg_onnx_write_meaning(eg_onnx_body *body, const eg_onnx_item *item
 
 // ---- calls --------------------------------------------------------------------------
 
-// Attributes and operand types decide the body.
+// Prints the signature of a function: attributes and operand types, which determine
+// the body.
 static egraph_status print_signature(const eg_onnx_item *item, eg_text *out) {
   eg_node_spec spec = {.attrs = item->attrs,
                        .inputs = item->inputs,
@@ -557,8 +560,8 @@ static bool is_function_name(const eg_onnx_writer *w, const char *name) {
   return false;
 }
 
-// "conv.1", "conv.2", ... in the order of first use; the names start from 1 in every
-// model.
+// Names functions "conv.1", "conv.2", ... in the order of first use, from 1 in
+// every model.
 static egraph_status name_function(eg_onnx_writer *w, const char *op, const char **out) {
   size_t room = strlen(op) + 16, length = strlen(op);
   uint32_t number = 0;
@@ -586,7 +589,7 @@ static egraph_status add_function(eg_onnx_writer *w, const eg_onnx_item *item,
   function->n_opset_import = 1;
   EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *function->opset_import,
                         &function->opset_import));
-  function->opset_import[0] = w->opsets.data[0]; // the standard one is the first
+  function->opset_import[0] = w->opsets.data[0]; // the standard set comes first
   eg_onnx_body body = {
       .writer = w, .is_function = true, .has_constant_nodes = true, .stem = "t"};
   eg_onnx_nodes_init(&body.nodes, w->alloc);
@@ -632,7 +635,7 @@ egraph_status eg_onnx_is_own_body(egraph_allocator alloc, const eg_onnx_item *it
   eg_onnx_nodes_init(&body.nodes, alloc);
   egraph_status status = fill_function(&w, item, &body, &own);
   if (status == EGRAPH_OK) status = compare_bodies(alloc, &own, function, out);
-  if (w.is_faulty) status = EGRAPH_OK; // a set in which we would not write it
+  if (w.is_faulty) status = EGRAPH_OK; // we would not write the item in this set
   eg_onnx_nodes_deinit(&body.nodes);
   eg_onnx_writer_deinit(&w);
   return status;
@@ -651,7 +654,7 @@ static egraph_status find_function(eg_onnx_writer *w, const eg_onnx_item *item,
   return eg_strmap_put(&w->signatures, signature, (uint32_t)w->functions.len - 1);
 }
 
-// Numbers are written as text: an ONNX float has 32 bits, our attributes have 64.
+// Writes a number as text: an ONNX float has 32 bits, our attributes have 64.
 static egraph_status put_own_float(eg_onnx_body *body, Onnx__NodeProto *node,
                                    const char *name, double value) {
   EG_LOCAL(eg_text, text, body->writer->alloc);

@@ -1,6 +1,6 @@
-// Models with open dimensions are written with sizes as they are, expressions among them;
-// then lists that have some are computed instead of stored, from the dimensions of
-// inputs, and of tensors that are kept.
+// Models with open dimensions are first written with handles of expressions as sizes.
+// Then each list with open sizes is replaced by nodes that compute it from the dimensions
+// of inputs, and of tensors that are kept.
 //
 //   graph      Reshape(x, [batch seq 12 64])
 //   written    batch = Gather(Shape(x), [0]), seq = Gather(Shape(x), [1])
@@ -16,10 +16,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-/// The sets in which Max takes integers, and Reshape an entry 0 for what it is.
+/// The first sets in which Max takes integers, and in which Reshape can take 0 as a size.
 enum { MAX_OF_INTEGERS = 12, ALLOWZERO = 14 };
 
-/// A size as a list of one element, known before the node `place`.
+/// A size as a tensor, a list of one element, which is computed before node `place`.
 typedef struct computed {
   int64_t size;
   const char *tensor;
@@ -31,9 +31,9 @@ typedef struct opener {
   eg_onnx_body *body;
   eg_onnx_writer *writer;
   eg_onnx_body head;      // nodes that compute sizes
-  eg_u32s places;         // the node that each of these comes before
-  computed_list computed; // each size once
-  eg_strmap makers;       // results of nodes: the node
+  eg_u32s places;         // [head.nodes] the node before which each is inserted
+  computed_list computed; // sizes that have a tensor, each once
+  eg_strmap makers;       // result of a node -> the node
 } opener;
 EG_OWNER_DEFINE_STATIC(opener, (eg_onnx_nodes, head.nodes), (eg_u32s, places),
                        (computed_list, computed), (eg_strmap, makers))
@@ -45,7 +45,7 @@ static egraph_status depends(const char *what, const char *name) {
                  what, name);
 }
 
-/// Another set may have it.
+/// Fails: this set lacks the form that is needed, but another one may have it.
 static egraph_status needs_set(opener *o, const char *what, const char *name) {
   o->writer->is_faulty = true;
   return depends(what, name);
@@ -55,7 +55,7 @@ static egraph_status needs_set(opener *o, const char *what, const char *name) {
 
 static egraph_status put_size(opener *o, int64_t size, computed *out);
 
-/// Writes an operator on sizes; its place is the later place of the two.
+/// Writes an operator on two sizes; its place is the later of their places.
 static egraph_status put_on(opener *o, const char *op, const computed *a,
                             const computed *b, computed *out) {
   const char *const operands[2] = {a->tensor, b->tensor};
@@ -88,7 +88,8 @@ static egraph_status put_unknown(opener *o, const eg_size_atom *atom, computed *
   return read_dim(o, tensor, atom->index, out);
 }
 
-/// Div of ONNX cuts towards zero, and what Mod leaves has the sign of the divisor.
+/// Writes floor(a / b). Div of ONNX rounds towards zero; a - Mod(a, b), where Mod has the
+/// sign of the divisor, is divided without remainder.
 static egraph_status put_floor(opener *o, const eg_size_atom *atom, computed *out) {
   computed a, b, rest;
   EG_TRY(put_size(o, atom->a, &a));
@@ -135,7 +136,7 @@ static egraph_status put_atom(opener *o, const eg_size_atom *atom, computed *out
   return EGRAPH_E_INTERNAL;
 }
 
-/// An atom is a size of its own, which is computed once.
+/// Writes an atom, only once: an atom is also a size.
 static egraph_status put_shared_atom(opener *o, const eg_size_atom *atom, computed *out) {
   for (size_t i = 0; i < o->computed.len; i++) {
     eg_size_term term;
@@ -154,7 +155,7 @@ static egraph_status put_shared_atom(opener *o, const eg_size_atom *atom, comput
   return put_atom(o, atom, out);
 }
 
-/// |coefficient| * atoms
+/// Writes |coefficient| * atoms.
 static egraph_status put_term(opener *o, const eg_size_term *term, computed *out) {
   int64_t factor = term->coefficient < 0 ? -term->coefficient : term->coefficient;
   computed next;
@@ -200,14 +201,14 @@ static egraph_status put_size(opener *o, int64_t size, computed *out) {
 
 // ---- lists ----------------------------------------------------------------------------
 
-/// A list of integers, some of them open, and who has it as an operand.
+/// A list of integers, some of them open, and the nodes that use it.
 typedef struct open_list {
   const char *name;
   int64_t *data;
   uint32_t count;
-  uint32_t first_user;    // a node, or behind all
-  bool is_shape;          // of reshapes only
-  Onnx__NodeProto *slice; // the only user, whose ends it is
+  uint32_t first_user;    // a node; the number of nodes if none
+  bool is_shape;          // all users are reshapes
+  Onnx__NodeProto *slice; // the only user, if the list is the ends of a slice
 } open_list;
 
 static void find_users(const opener *o, open_list *list) {
@@ -227,7 +228,7 @@ static void find_users(const opener *o, open_list *list) {
   list->is_shape = list->is_shape && users != 0;
 }
 
-/// Where the shape of a reshape has one open entry, ONNX infers it.
+/// Replaces the only open entry of the shape of a reshape by -1, so that ONNX infers it.
 static bool infer_one(open_list *list) {
   uint32_t open = 0, at = 0;
   for (uint32_t i = 0; i < list->count; i++) {
@@ -257,7 +258,8 @@ static const Onnx__TensorShapeProto *declared_shape(const eg_onnx_writer *w,
   return shape != NULL ? shape : shape_among(&w->outputs, name);
 }
 
-/// Ends of slices, of all axes in order, that are the ends of dimensions need no size.
+/// Replaces ends of a slice over all axes by INT64_MAX if they are the ends of
+/// dimensions: these need no size.
 static bool end_at_ends(const opener *o, open_list *list) {
   const Onnx__TensorShapeProto *shape =
       list->slice != NULL ? declared_shape(o->writer, list->slice->input[0]) : NULL;
@@ -267,7 +269,7 @@ static bool end_at_ends(const opener *o, open_list *list) {
   return !eg_size_any_open(list->data, list->count);
 }
 
-/// An entry that may be 0 is no copy of a dimension.
+/// Sets allowzero if an entry of a shape may be 0, which must not copy a dimension.
 static egraph_status allow_zero(opener *o, const open_list *list) {
   bool may_be_zero = false;
   for (uint32_t i = 0; i < list->count; i++)
@@ -285,7 +287,8 @@ static egraph_status allow_zero(opener *o, const open_list *list) {
   return EGRAPH_OK;
 }
 
-/// The list's elements joined, under its name; numbers in a row are one constant.
+/// Writes a concatenation of the list's elements under its name; adjacent numbers are
+/// one constant.
 static egraph_status put_list(opener *o, const open_list *list) {
   const char **parts;
   uint32_t place = 0, count = 0;
@@ -339,7 +342,7 @@ static egraph_status open_tensor(opener *o, Onnx__TensorProto *tensor, bool *out
   find_users(o, &list);
   *out_stays = infer_one(&list) || end_at_ends(o, &list);
   if (!*out_stays) return put_list(o, &list);
-  tensor->raw_data.data = (uint8_t *)list.data; // numbers alone now
+  tensor->raw_data.data = (uint8_t *)list.data; // only numbers now
   return EGRAPH_OK;
 }
 
@@ -351,7 +354,7 @@ static egraph_status open_tensors(opener *o) {
     EG_TRY(open_tensor(o, w->initializers.data[i], &stays));
     if (stays) w->initializers.data[kept++] = w->initializers.data[i];
   }
-  // Initializers that the computation of sizes has added follow.
+  // Keeps the initializers that the computation of sizes has added.
   for (size_t i = count; i < w->initializers.len; i++)
     w->initializers.data[kept++] = w->initializers.data[i];
   w->initializers.len = kept;
@@ -391,7 +394,7 @@ static egraph_status check_nodes(opener *o) {
 
 // ---- declared types -------------------------------------------------------------------
 
-/// The symbol that a size is, or NULL.
+/// Returns the name of the open dimension that a size is, or NULL.
 static const char *symbol_of(const opener *o, int64_t size) {
   eg_size_term term;
   if (eg_size_term_count(size) != 1) return NULL;
@@ -430,7 +433,7 @@ static egraph_status note_makers(opener *o) {
   return EGRAPH_OK;
 }
 
-/// Nodes that compute sizes come before the node of their place, in their own order.
+/// Inserts the nodes that compute sizes before the nodes of their places, in order.
 static egraph_status merge_nodes(opener *o) {
   EG_LOCAL(eg_onnx_nodes, all, o->writer->alloc);
   eg_onnx_nodes *nodes = &o->body->nodes, old = *nodes;
@@ -440,7 +443,7 @@ static egraph_status merge_nodes(opener *o) {
     if (n < old.len) EG_TRY(eg_onnx_nodes_push(&all, old.data[n]));
   }
   *nodes = all;
-  all = old; // is freed
+  all = old; // freed at the end
   return EGRAPH_OK;
 }
 

@@ -1,4 +1,4 @@
-// Reads back what is written: names and types of the message, then the message itself.
+// Checks a written model: names and types in the message, then imports the message.
 //
 //   names   every name is made once in its scope; in the model, and in functions of ours,
 //           before it is used; graphs within kept nodes hide nothing
@@ -25,10 +25,10 @@ typedef struct checker {
   const Onnx__ModelProto *model;
   int64_t opset;
   eg_arena *arena;
-  eg_onnx_scopes scopes; // tensor -> element type of TensorProto, 0: not known
+  eg_onnx_scopes scopes; // tensor -> TensorProto.DataType, 0: not known
   eg_onnx_strings names; // scratch
-  eg_strmap functions;   // of ours, by name
-  eg_strmap made;        // by nodes of the model, also by later ones
+  eg_strmap functions;   // our functions, by name
+  eg_strmap made;        // names that nodes of the model define, earlier or later
 } checker;
 EG_OWNER_DEFINE_STATIC(checker, (eg_onnx_scopes, scopes), (eg_onnx_strings, names),
                        (eg_strmap, functions, made))
@@ -84,8 +84,9 @@ static egraph_status check_declared(const checker *c, const Onnx__ValueInfoProto
 
 // ---- graphs within nodes
 
-/// Initializers may hide what is around (read/scopes.h). ONNX Runtime refuses names that
-/// the model makes later, too.
+/// Defines the names of a graph within a node. Initializers may hide names around it
+/// (read/scopes.h); operands and results may not, not even names that the model defines
+/// later, which ONNX Runtime refuses.
 static egraph_status define_within(checker *c, const Onnx__GraphProto *graph) {
   size_t initializers;
   c->names.len = 0;
@@ -124,7 +125,7 @@ static egraph_status check_graph_within(checker *c, const Onnx__NodeProto *aroun
 static egraph_status check_call(checker *c, const Onnx__NodeProto *node, const int *dtype,
                                 int *result);
 
-/// The element types of a node's results.
+/// Finds the element types of a node's results.
 static egraph_status result_types(checker *c, const Onnx__NodeProto *node,
                                   const int *dtype, int *result) {
   if (eg_onnx_is_standard(node->domain)) {
@@ -154,11 +155,12 @@ static egraph_status check_nodes(checker *c, Onnx__NodeProto *const *nodes,
   return EGRAPH_OK;
 }
 
-/// A call of a function of ours: its body on these operands. It sees nothing around it.
+/// Checks a call of our function: its body, with the types of these operands. The body
+/// sees no names around it.
 static egraph_status check_call(checker *c, const Onnx__NodeProto *call, const int *dtype,
                                 int *result) {
   uint32_t index;
-  if (!eg_strmap_find(&c->functions, call->op_type, &index)) return EGRAPH_OK; // kept
+  if (!eg_strmap_find(&c->functions, call->op_type, &index)) return EGRAPH_OK; // not ours
   const Onnx__FunctionProto *function = c->model->functions[index];
   EG_LOCAL(checker, inner, c->arena->alloc);
   inner.model = c->model;
@@ -175,7 +177,8 @@ static egraph_status check_call(checker *c, const Onnx__NodeProto *call, const i
   return EGRAPH_OK;
 }
 
-/// The initializer of an input is its default value.
+/// Defines inputs and initializers. An initializer with the name of an input is
+/// its default.
 static egraph_status check_leaves(checker *c, const Onnx__GraphProto *graph) {
   EG_LOCAL(eg_strmap, inputs, c->arena->alloc);
   for (size_t i = 0; i < graph->n_input; i++) {
@@ -216,10 +219,11 @@ static egraph_status check_names(eg_onnx_writer *w, const Onnx__ModelProto *mode
 
 // ---- the message without its weights --------------------------------------------------
 
-// Larger tensors are left out; numbers that shapes are computed from are integers.
+// Larger tensors are left out; integers, from which shapes are computed, have a
+// higher limit.
 enum { MOST_BYTES = 4096, MOST_INTEGER_BYTES = 65536 };
 
-/// A copy whose large weights are in a file that does not exist.
+/// Copies the model; large weights of the copy refer to a file that does not exist.
 static egraph_status copy_without_weights(eg_onnx_writer *w, const Onnx__ModelProto *old,
                                           Onnx__ModelProto *out) {
   Onnx__GraphProto *graph;
@@ -247,14 +251,15 @@ static egraph_status copy_without_weights(eg_onnx_writer *w, const Onnx__ModelPr
 
 // ---- the interface --------------------------------------------------------------------
 
-/// The message, read again.
+/// The graph, and the graph that was read back.
 typedef struct reading {
   const eg_graph *graph, *again;
-  eg_open_sizes *sizes;    // of what is read; NULL: it is read at the example
+  eg_open_sizes *sizes;    // of `again`; NULL: it was read at the example
   int64_t *ones, *example; // sizes of open dimensions
 } reading;
 
-/// Sizes that the model does not admit tell nothing.
+/// True when both sizes are equal where open dimensions are `dims`, or a model does not
+/// admit these dimensions.
 static bool is_same_at(const reading *r, int64_t wanted, int64_t read,
                        const int64_t *dims) {
   return !eg_open_sizes_admit(r->sizes, dims) ||
@@ -262,8 +267,8 @@ static bool is_same_at(const reading *r, int64_t wanted, int64_t read,
          eg_size_at(read, dims) == eg_size_at(wanted, dims);
 }
 
-/// Dimensions that depend on more than open ones are not compared: a file may not tell
-/// them.
+/// True when a dimension was read back as the same size. Does not compare dimensions that
+/// open ones do not determine: a file need not give them.
 static bool is_read_as_size(const reading *r, int64_t wanted, int64_t read) {
   if (!eg_size_is_determined(wanted)) return true;
   if (r->sizes == NULL) return read == eg_size_example(wanted);
@@ -276,7 +281,8 @@ static bool is_read_as(const reading *r, const eg_value_info *wanted,
   bool is_told = true;
   for (uint32_t d = 0; d < wanted->type.rank; d++)
     is_told &= eg_size_is_determined(wanted->type.dims[d]);
-  // A table that is too large at the example is kept there, and is of no type.
+  // A node may be kept at the example, for example because a table is too large there;
+  // then its result has no type.
   if (!read->typed)
     return !wanted->typed || !is_told || eg_graph_open_sizes(r->graph) != NULL;
   if (!wanted->typed) return true;

@@ -1,5 +1,5 @@
-// Nodes in standard ONNX of the operator set that is written: most by the same attribute
-// names, some with lists that newer sets have as operands.
+// Writes nodes of standard ONNX in the chosen operator set: most with the same attribute
+// names, some with lists that are operands in newer sets.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <inttypes.h>
@@ -31,7 +31,8 @@ static const eg_op_info *info_of(const eg_onnx_item *item) {
   return eg_op_info_of((eg_op)item->attrs->op);
 }
 
-// The node itself: name, operands of the item and then `extra`, results of the item.
+// Appends the node without attributes: name, operands of the item and then `extra`,
+// results of the item.
 static egraph_status put_item(eg_onnx_body *body, const eg_onnx_item *item,
                               const char *const *extra, uint32_t extra_count,
                               Onnx__NodeProto **out) {
@@ -55,7 +56,7 @@ static egraph_status put_slot(eg_onnx_body *body, Onnx__NodeProto *node,
                           &item->attrs->slots[slot]);
 }
 
-/// The node with the slots [from, to) as attributes of the same names.
+/// Appends the node with slots [from, to) as attributes of the same names.
 static egraph_status write_slots(eg_onnx_body *body, const eg_onnx_item *item,
                                  const char *const *extra, uint32_t extra_count,
                                  uint32_t from, uint32_t to) {
@@ -76,7 +77,8 @@ static egraph_status write_same(eg_onnx_body *body, const eg_onnx_item *item) {
   return write_slots(body, item, NULL, 0, 0, op->attr_count);
 }
 
-/// Attributes of parts of tensors, which follow the `count` that ONNX has.
+/// Fails if a slot from `count` on is set: these describe parts of tensors, which
+/// ONNX lacks.
 static egraph_status check_rest(const eg_onnx_item *item, uint16_t count) {
   const eg_op_info *op = info_of(item);
   for (uint16_t i = count; i < op->attr_count; i++)
@@ -92,7 +94,7 @@ static egraph_status write_gather(eg_onnx_body *body, const eg_onnx_item *item) 
   return write_slots(body, item, NULL, 0, 0, 1);
 }
 
-/// Up to set 14 only whole shapes are taken.
+/// Writes a shape; up to set 14, where ONNX has no range, a part of it is a slice.
 static egraph_status write_shape(eg_onnx_body *body, const eg_onnx_item *item) {
   enum { WITH_RANGE = 15, WITH_OPERANDS = 10 };
   int64_t start = int_of(item, EG_A_SHAPE_START), end = int_of(item, EG_A_SHAPE_END);
@@ -111,7 +113,7 @@ static egraph_status write_shape(eg_onnx_body *body, const eg_onnx_item *item) {
   return eg_onnx_put_int(body, node, "end", end);
 }
 
-/// With a list of integers (eg_onnx_put_list).
+/// Appends the node with a list of integers (eg_onnx_put_list).
 static egraph_status write_with_list(eg_onnx_body *body, const eg_onnx_item *item,
                                      const char *name, int64_t since, eg_ints list,
                                      Onnx__NodeProto **out) {
@@ -154,7 +156,7 @@ static egraph_status write_conv(eg_onnx_body *body, const eg_onnx_item *item) {
   return eg_onnx_put_ints(body, node, "strides", strides.data, strides.len);
 }
 
-/// All slots but the last one, the algorithm.
+/// Writes all slots except the last one, the algorithm.
 static egraph_status write_conv_transpose(eg_onnx_body *body, const eg_onnx_item *item) {
   return write_slots(body, item, NULL, 0, 0, info_of(item)->attr_count - 1U);
 }
@@ -163,7 +165,7 @@ static egraph_status write_matmul(eg_onnx_body *body, const eg_onnx_item *item) 
   return write_slots(body, item, NULL, 0, 0, 0);
 }
 
-/// Axes and keepdims, in the first two slots.
+/// Writes a reduction: axes and keepdims are the first two slots.
 static egraph_status write_reduce(eg_onnx_body *body, const eg_onnx_item *item) {
   int64_t since = item->attrs->op == EG_OP_REDUCE_SUM ? 13 : 18;
   Onnx__NodeProto *node;
@@ -172,7 +174,7 @@ static egraph_status write_reduce(eg_onnx_body *body, const eg_onnx_item *item) 
   return eg_onnx_put_int(body, node, "keepdims", item->attrs->slots[1].i);
 }
 
-/// The operator set has the operator, but not this use of it.
+/// Fails: the operator set has the operator, but not this use of it.
 static egraph_status refuse_set(const eg_onnx_body *body, const eg_onnx_item *item,
                                 const char *why) {
   body->writer->is_faulty = true;
@@ -180,7 +182,8 @@ static egraph_status refuse_set(const eg_onnx_body *body, const eg_onnx_item *it
                  info_of(item)->name, item->result_names[0], body->writer->opset, why);
 }
 
-/// Before operator set 13 all dimensions from the axis on are one.
+/// Writes a softmax. Before set 13 it is over all dimensions from the axis on, so the
+/// axis must be the last one.
 static egraph_status write_softmax(eg_onnx_body *body, const eg_onnx_item *item) {
   bool is_last = item->attrs->slots[0].i + 1 == item->inputs[0].rank;
   if (body->writer->opset < 13 && !is_last)
@@ -188,7 +191,8 @@ static egraph_status write_softmax(eg_onnx_body *body, const eg_onnx_item *item)
   return write_same(body, item);
 }
 
-/// Before operator set 28 a floating-point remainder has the sign of the dividend.
+/// Writes a remainder. Before operator set 28 it has the sign of the dividend in
+/// floating point.
 static egraph_status write_mod(eg_onnx_body *body, const eg_onnx_item *item) {
   bool is_new =
       int_of(item, EG_A_MOD_FMOD) == 0 && eg_dtype_is_float(item->inputs[0].dtype);
@@ -197,7 +201,7 @@ static egraph_status write_mod(eg_onnx_body *body, const eg_onnx_item *item) {
   return write_same(body, item);
 }
 
-/// Attributes that old sets do not have are left out where they say nothing.
+/// Writes only attributes that differ from their defaults, because old sets lack some.
 static egraph_status write_unless_default(eg_onnx_body *body, const eg_onnx_item *item) {
   Onnx__NodeProto *node;
   EG_TRY(put_item(body, item, NULL, 0, &node));
@@ -207,7 +211,7 @@ static egraph_status write_unless_default(eg_onnx_body *body, const eg_onnx_item
   return EGRAPH_OK;
 }
 
-/// Maxima and minima came with operator set 18.
+/// Writes a scatter. Maxima and minima exist from operator set 18 on.
 static egraph_status write_scatter(eg_onnx_body *body, const eg_onnx_item *item) {
   enum { SLOT_REDUCTION, MUL = 2 };
   if (item->attrs->slots[SLOT_REDUCTION].i > MUL && body->writer->opset < 18)
@@ -243,7 +247,7 @@ static egraph_status write_top_k(eg_onnx_body *body, const eg_onnx_item *item) {
   return eg_onnx_put_int(body, node, "sorted", int_of(item, EG_A_TOP_K_SORTED));
 }
 
-/// Running sums and products: axis, exclusive, reverse.
+/// Writes a running sum or product: axis (an operand), exclusive, reverse.
 static egraph_status write_running(eg_onnx_body *body, const eg_onnx_item *item) {
   const eg_attr *slots = item->attrs->slots;
   const char *axis;
@@ -254,7 +258,7 @@ static egraph_status write_running(eg_onnx_body *body, const eg_onnx_item *item)
   return slots[2].i != 0 ? eg_onnx_put_int(body, node, "reverse", slots[2].i) : EGRAPH_OK;
 }
 
-// A zero in the shape is a size, not "copy the dimension".
+// Writes a reshape. A zero in our shape is a size, not "copy the dimension".
 static egraph_status write_reshape(eg_onnx_body *body, const eg_onnx_item *item) {
   eg_ints shape = ints_of(item, EG_A_RESHAPE_SHAPE);
   Onnx__NodeProto *node;
@@ -265,7 +269,7 @@ static egraph_status write_reshape(eg_onnx_body *body, const eg_onnx_item *item)
   return zero ? eg_onnx_put_int(body, node, "allowzero", 1) : EGRAPH_OK;
 }
 
-/// The only slot is such a list.
+/// Writes an operator whose only slot is a list of integers.
 static egraph_status write_list(eg_onnx_body *body, const eg_onnx_item *item) {
   eg_op op = (eg_op)item->attrs->op;
   int64_t since = op == EG_OP_EXPAND ? 8 : op == EG_OP_TILE ? 6 : 13;
@@ -289,8 +293,8 @@ static egraph_status write_slice(eg_onnx_body *body, const eg_onnx_item *item) {
   Onnx__NodeProto *node;
   assert(starts.len <= EGRAPH_MAX_RANK);
   for (uint32_t i = 0; i < starts.len; i++) {
-    // "Before the first" is beyond the front in ONNX, where -1 counts from the end;
-    // nothing begins there.
+    // In ONNX -1 counts from the end, so an end "before the first element" is written as
+    // -1 - size. A slice that begins there is empty.
     bool is_empty = starts.data[i] < 0;
     first[i] = is_empty ? 0 : starts.data[i];
     int64_t size = item->inputs[0].dims[i];
@@ -323,7 +327,7 @@ static egraph_status write_pad(eg_onnx_body *body, const eg_onnx_item *item) {
   return EGRAPH_OK;
 }
 
-/// Returns whether ONNX makes one size of the other by a scale.
+/// True when ONNX computes size `to` from size `from` by the scale.
 static bool is_scaled(int64_t from, double scale, int64_t to) {
   int64_t scaled;
   if (eg_size_is_open(from))
@@ -331,7 +335,7 @@ static bool is_scaled(int64_t from, double scale, int64_t to) {
   return floorf((float)from * (float)scale) == (float)to;
 }
 
-/// Operands roi, scales, sizes of a resize; "" for absent ones.
+/// Makes the operands roi, scales and sizes of a resize; "" for an absent operand.
 static egraph_status resize_operands(eg_onnx_body *body, const eg_onnx_item *item,
                                      const char *out[3]) {
   eg_ints shape = ints_of(item, EG_A_RESIZE_SHAPE);
@@ -350,7 +354,7 @@ static egraph_status resize_operands(eg_onnx_body *body, const eg_onnx_item *ite
   return eg_onnx_constant_floats(body, scales, &out[1]);
 }
 
-/// A symbol in the words of ONNX.
+/// Writes a symbol in the spelling of ONNX.
 static egraph_status put_symbol(eg_onnx_body *body, Onnx__NodeProto *node,
                                 const eg_onnx_item *item, eg_attr_slot slot,
                                 const char *name) {
@@ -400,7 +404,7 @@ static egraph_status write_resize(eg_onnx_body *body, const eg_onnx_item *item) 
                            float_of(item, EG_A_RESIZE_EXTRAPOLATION_VALUE));
 }
 
-/// Slots axis and block size, where they matter.
+/// Writes axis and block size only if they have an effect.
 static egraph_status write_quantize(eg_onnx_body *body, const eg_onnx_item *item) {
   const eg_type *scale = &item->inputs[1];
   bool has_axis = scale->rank > 1 || (scale->rank == 1 && scale->dims[0] != 1);
@@ -410,8 +414,8 @@ static egraph_status write_quantize(eg_onnx_body *body, const eg_onnx_item *item
   return item->attrs->slots[1].i != 0 ? put_slot(body, node, item, 1) : EGRAPH_OK;
 }
 
-/// Slots that are lists of ones, or numbers that are 0, are usual and left out: older
-/// sets do not have them.
+/// Writes a pool without dilations of 1 and numbers that are 0: these are defaults, and
+/// older sets lack the attributes.
 static egraph_status write_pool(eg_onnx_body *body, const eg_onnx_item *item) {
   Onnx__NodeProto *node;
   EG_TRY(put_item(body, item, NULL, 0, &node));
@@ -442,7 +446,7 @@ static egraph_status write_max_unpool(eg_onnx_body *body, const eg_onnx_item *it
   return write_slots(body, item, &operand, is_usual ? 0 : 1, 0, 3);
 }
 
-/// Up to set 19 modes have the names of two dimensions.
+/// Writes a grid-sample; up to set 19 modes have names for two dimensions.
 static egraph_status write_grid_sample(eg_onnx_body *body, const eg_onnx_item *item) {
   static const char *const old[] = {"nearest", "bilinear", "bicubic"};
   Onnx__NodeProto *node;
@@ -455,7 +459,7 @@ static egraph_status write_grid_sample(eg_onnx_body *body, const eg_onnx_item *i
   return EGRAPH_OK;
 }
 
-/// The first two slots are operands.
+/// Writes a col2im, whose first two slots are operands in ONNX.
 static egraph_status write_col2im(eg_onnx_body *body, const eg_onnx_item *item) {
   const char *operands[2];
   for (uint16_t i = 0; i < 2; i++) {
@@ -465,7 +469,7 @@ static egraph_status write_col2im(eg_onnx_body *body, const eg_onnx_item *item) 
   return write_slots(body, item, operands, 2, 2, item->attrs->count);
 }
 
-// Operators that differ from "the same attributes": id, writer.
+// Operators that are not written as "the same attributes": id, writer.
 #define STANDARD_LIST(X)                                                                 \
   X(FILL, write_fill)                                                                    \
   X(CLIP, write_clip)                                                                    \

@@ -15,7 +15,7 @@
       (eg_onnx_opsets, opsets), (eg_onnx_entries, metadata),                             \
       (eg_strmap, names, signatures)
 
-/// A tensor of a body; `dtype` as of eg_onnx_fault.
+/// A tensor of a body; `dtype` as for eg_onnx_fault.
 typedef struct eg_onnx_typed_name {
   const char *name;
   int dtype;
@@ -95,7 +95,7 @@ egraph_status eg_onnx_take_nodes(const eg_onnx_body *body, Onnx__NodeProto ***ou
 
 // ---- attributes ---------------------------------------------------------------------
 
-// Attributes are few; their array grows by one.
+// Appends an attribute; the array grows by one, because attributes are few.
 #define PUT_ATTRIBUTE(KIND, out)                                                         \
   EG_TRY(put_attribute(body, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__##KIND,  \
                        out))
@@ -222,8 +222,8 @@ static egraph_status put_constant(eg_onnx_body *body, const eg_type *type,
   }
   Onnx__NodeProto *node, **nodes;
   EG_TRY(eg_onnx_put(body, "Constant", NULL, 0, name, NULL, &node));
-  // Functions must be in topological order, and a constant may be made after its user:
-  // it comes first.
+  // A constant may be added after its user, but functions must be in topological order:
+  // the constant is moved to the front.
   nodes = body->nodes.data;
   memmove(nodes + 1, nodes, (body->nodes.len - 1) * sizeof *nodes);
   nodes[0] = node;
@@ -261,7 +261,7 @@ egraph_status eg_onnx_constant_scalar(eg_onnx_body *body, egraph_dtype dtype,
 
 // ---- forms that depend on the operator set ------------------------------------------
 
-// Operands are few; their array grows by one.
+// Appends an operand; the array grows by one, because operands are few.
 static egraph_status put_operand(eg_onnx_body *body, Onnx__NodeProto *node,
                                  const char *name) {
   char **grown;
@@ -282,7 +282,7 @@ egraph_status eg_onnx_put_list(eg_onnx_body *body, Onnx__NodeProto *node,
   return put_operand(body, node, operand);
 }
 
-/// A number that is an operand from operator set 11 on, and an attribute before.
+/// Appends a number: an operand from operator set 11 on, an attribute before.
 static egraph_status put_number(eg_onnx_body *body, Onnx__NodeProto *node,
                                 const char *name, egraph_dtype dtype, double value) {
   const char *operand;
@@ -295,8 +295,8 @@ egraph_status eg_onnx_put_clip(eg_onnx_body *body, const char *x, egraph_dtype d
                                double low, double high, const char *result,
                                Onnx__NodeProto **out) {
   Onnx__NodeProto *node;
-  // The largest numbers are ONNX's bounds where none are given, and infinity exceeds
-  // them.
+  // Without a bound, ONNX clips to the largest finite numbers: infinite bounds are
+  // written if possible.
   bool is_explicit = eg_dtype_is_float(dtype) && body->writer->opset >= 11;
   bool has_low = low != -INFINITY || is_explicit;
   bool has_high = high != INFINITY || is_explicit;
@@ -324,14 +324,14 @@ egraph_status eg_onnx_put_pad(eg_onnx_body *body, const char *x, egraph_dtype dt
 
 // ---- what the operator set allows ---------------------------------------------------
 
-/// The element type of a tensor, among those that are known; 0: it is none of them.
+/// Returns the element type of a tensor; 0: not known.
 static int type_of(const eg_onnx_typed_names *known, const char *name) {
   for (size_t i = known->len; i-- != 0;)
     if (strcmp(known->data[i].name, name) == 0) return known->data[i].dtype;
   return 0;
 }
 
-/// Checks a node, and adds its results to the types that are known.
+/// Checks a node, and adds its results to `known`.
 static egraph_status check_node(eg_onnx_body *body, const Onnx__NodeProto *node,
                                 const eg_onnx_item *item, eg_onnx_typed_names *known) {
   eg_onnx_writer *w = body->writer;
