@@ -232,8 +232,8 @@ typedef struct contraction {
   int64_t sizes[EG_MAX_LABELS];
 } contraction;
 
-// If the result has a label twice, gives its second dimension a new label; an identity
-// matrix as a further operand makes the new label equal to the old one.
+// Gives the second dimension of a label that the result has twice a new label, and adds
+// an identity matrix as operand that makes it equal to the old one.
 static void untie_diagonals(eg_builder *b, contraction *c, egraph_dtype dtype) {
   for (uint32_t d = 0; d < c->to.rank; d++)
     for (uint32_t e = 0; e < d; e++) {

@@ -29,7 +29,7 @@ typedef struct eg_builder {
   /* required: the type of a value; valid as long as the holder */
   const eg_type *(*type_of)(void *self, eg_ref value);
   egraph_allocator alloc; // for scratch
-  egraph_dtype dtype;     // of the numbers in formulas
+  egraph_dtype dtype;     // dtype of numbers in formulas
   egraph_status status;   // the first failure
 } eg_builder;
 

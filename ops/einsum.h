@@ -8,7 +8,7 @@
 typedef struct eg_einsum {
   eg_labels *operands; // [operands] memory of the caller
   eg_labels result;
-  int64_t sizes[EG_MAX_LABELS]; // of every label
+  int64_t sizes[EG_MAX_LABELS]; // size of every label
 } eg_einsum;
 
 /// Reads the equation of a node that inference accepted. Labels are numbered from 0.

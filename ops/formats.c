@@ -94,8 +94,8 @@ static bool concat_allows(const node_types *node, eg_format format,
   return true;
 }
 
-// In channels-last memory the two transpositions between [N,C,H,W] and [N,H,W,C] move
-// nothing: both are stored alike.
+// Allows the two transpositions between plain [N,H,W,C] and channels-last [N,C,H,W]: both
+// are stored in the same order, so no data moves.
 static bool transpose_allows(const node_types *node, eg_format format,
                              eg_format_choice *choice) {
   static const int64_t to_last[] = {0, 2, 3, 1}, to_second[] = {0, 3, 1, 2};
@@ -177,7 +177,8 @@ static bool conv_transpose_allows(const node_types *node, eg_format format,
                       eg_format_block(format));
 }
 
-// The gradient of the weights is plain, as the weights are.
+// Allows formats for the operands; the gradient of the weights is plain, as the
+// weights are.
 static bool grad_weight_allows(const node_types *node, eg_format format,
                                eg_format_choice *choice) {
   bool fits = operands_allow(node, format, choice);

@@ -96,7 +96,8 @@ static uint64_t uint_pow(uint64_t x, uint64_t y) {
   return power;
 }
 
-// A negative exponent gives the truncated reciprocal: 0 unless the base is 1 or -1.
+// Computes a power. A negative exponent gives the truncated reciprocal: 0 unless the base
+// is 1 or -1.
 static int64_t int_pow(int64_t x, int64_t y) {
   if (y >= 0) return (int64_t)uint_pow((uint64_t)x, (uint64_t)y);
   if (x == 1) return 1;

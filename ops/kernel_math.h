@@ -109,9 +109,10 @@ static inline double eg_math_log1p(double y) {
   return 2.0 * s * (sum * z + 1.0);
 }
 
-// For |x| <= 1 a polynomial in x^2, above that 1 - exp(-polynomial); both fitted with a
-// minimax criterion (errors 3.3e-11 and 2.1e-11). For |x| > 4, erf rounds to 1 in
-// float32; for |x| > 6 this function returns exactly 1, so that 1 + erf(-infinity) is 0.
+// Computes erf: for |x| <= 1 by a polynomial in x^2, above that by 1 - exp(-polynomial);
+// both are fitted with a minimax criterion (errors 3.3e-11 and 2.1e-11). For |x| > 4, erf
+// rounds to 1 in float32; for |x| > 6 this function returns exactly 1, so that 1 +
+// erf(-infinity) is 0.
 static inline double eg_math_erf(double x) {
   const double z = eg_math_clamp(x * x, 0.0, 1.0);
   double small = -9.6801346914643371e-06;

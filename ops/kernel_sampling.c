@@ -11,7 +11,7 @@
 // ---- grid-sample --------------------------------------------------------------------
 
 enum { NEAREST, LINEAR, CUBIC };    // the order of the symbols
-enum { ZEROS, BORDER, REFLECTION }; // likewise
+enum { ZEROS, BORDER, REFLECTION }; // the order of the symbols
 enum { MOST_TAPS = 4, OUTSIDE = -1 };
 
 typedef struct sampler {

@@ -168,7 +168,7 @@ typedef struct eg_broadcast {
   uint32_t rank, operands;
   int64_t dims[EGRAPH_MAX_RANK];
   int64_t strides[EG_BROADCAST_OPERANDS][EGRAPH_MAX_RANK];
-  int64_t offsets[EG_BROADCAST_OPERANDS]; // of the current row
+  int64_t offsets[EG_BROADCAST_OPERANDS]; // where the current row begins
   int64_t index[EGRAPH_MAX_RANK];
 } eg_broadcast;
 
@@ -189,7 +189,7 @@ static inline int64_t eg_broadcast_row(const eg_broadcast *loop) {
 enum { EG_MOVE_FILL = -1 };
 typedef struct eg_move {
   uint32_t rank;
-  int64_t dims[EGRAPH_MAX_RANK]; // of the result
+  int64_t dims[EGRAPH_MAX_RANK]; // dimensions of the result
   int64_t *map[EGRAPH_MAX_RANK]; // offsets in elements, dims[d] of them
   size_t element;                // bytes: 1, 2, 4 or 8
   unsigned char fill[8];

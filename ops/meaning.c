@@ -14,7 +14,7 @@ enum { MAX_DEPTH = 16, MAX_WORD = 32, MANY_DIGITS = 16 };
 typedef struct reader {
   const char *at;
   const char *names;      // letters of operands
-  const eg_op_info *info; // whose attributes words may name, or NULL
+  const eg_op_info *info; // operator whose attributes words may name, or NULL
   eg_formula *out;
 } reader;
 

@@ -57,8 +57,7 @@ const eg_op_info *eg_op_info_of(eg_op op) {
   return &op_rows[op];
 }
 
-// A scan over about a hundred short names is cheaper than an index, which would need a
-// mutable global.
+// Scans about a hundred short names: an index would need a mutable global.
 bool eg_op_find(const char *name, eg_op *out) {
   for (int i = 0; i < EG_OP_COUNT; i++)
     if (strcmp(op_rows[i].name, name) == 0) {

@@ -63,7 +63,7 @@ void eg_factors_layer_norm(const eg_typing *node, eg_factors *out) {
   for (uint32_t dim = axis; dim < results->rank; dim++)
     for (uint32_t i = 1; i < node->count; i++)
       factors[dim].input_dim[i] = (int8_t)(dim - axis);
-  if (node->count == 2) out->linear = 2; // in the scale
+  if (node->count == 2) out->linear = 2; // linear in the scale
 }
 
 // Returns the number of groups; in instance normalization every channel is a group.

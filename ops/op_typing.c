@@ -150,7 +150,7 @@ static double flops_per_point(unsigned flags) {
   return (flags & EG_OPF_MULTIPLY_ADD) != 0 ? 2 : 1;
 }
 
-// The sizes of the factors that are loops multiply to the points of work.
+// Multiplies the sizes of all factors that are loops, which gives the points of work.
 double eg_op_flops(const eg_attrs *attrs, const eg_type *inputs, uint32_t count) {
   double flops = flops_per_point(eg_op_info_of((eg_op)attrs->op)->flags);
   eg_factors factors;

@@ -163,7 +163,7 @@ typedef enum eg_format_rule {
   EG_FORMATS_SUM,        // sums over all pixels; the result is plain
   EG_FORMATS_CONV, // data operands and result share a format; weights and bias are plain
                    // here, packed at load
-  EG_FORMATS_CONV_TRANSPOSE,  // likewise
+  EG_FORMATS_CONV_TRANSPOSE,  // as CONV
   EG_FORMATS_CONV_GRAD_WEIGHT // both operands; the result is plain, as weights are
 } eg_format_rule;
 
@@ -171,21 +171,21 @@ typedef enum eg_format_rule {
 // tests/unit/test_ops_meaning.c where types or kernels can tell.
 #define EG_ROLE_LIST(X)                                                                  \
   X(DATA, "data")           /* no other role fits */                                     \
-  X(FACTOR, "factor")       /* of a sum of products */                                   \
+  X(FACTOR, "factor")       /* factor in a sum of products */                            \
   X(WEIGHT, "weight")       /* kernel of a convolution, matrix of a recurrent layer */   \
   X(BIAS, "bias")           /* added to a result, per channel or column */               \
-  X(TERM, "term")           /* of a sum or product element by element */                 \
-  X(SCALE, "scale")         /* of a normalized value */                                  \
+  X(TERM, "term")           /* operand of a pointwise sum or product */                  \
+  X(SCALE, "scale")         /* factor of a normalized value */                           \
   X(MEAN, "mean")           /* subtracted by a normalization */                          \
-  X(VARIANCE, "variance")   /* of a normalization: not below 0 */                        \
+  X(VARIANCE, "variance")   /* in a normalization, >= 0 */                               \
   X(SLOPE, "slope")         /* factor of negative elements */                            \
-  X(EXPONENT, "exponent")   /* of operand 0 */                                           \
+  X(EXPONENT, "exponent")   /* exponent of operand 0 */                                  \
   X(MASK, "mask")           /* bool: which of two operands is taken */                   \
   X(TABLE, "table")         /* indexed by the operand with role INDICES */               \
   X(INDICES, "indices")     /* integers: entries of operand 0, or of the result */       \
   X(PLACES, "places")       /* integers: other places that must exist; 0 always does */  \
   X(UPDATES, "updates")     /* elements that are put at indices */                       \
-  X(PART, "part")           /* of a concatenation */                                     \
+  X(PART, "part")           /* part of a concatenation */                                \
   X(STATE, "state")         /* before the first step */                                  \
   X(PEEPHOLE, "peephole")   /* weights of the cell state in gates */                     \
   X(LENGTHS, "lengths")     /* integers: steps per sequence */                           \
@@ -195,12 +195,12 @@ typedef enum eg_format_rule {
   X(GRID, "grid")           /* places of samples */                                      \
   X(REGIONS, "regions")     /* corners of boxes */                                       \
   X(VALUES, "values")       /* elements of a one-hot: off, on */                         \
-  X(COTANGENT, "cotangent") /* of a result, or of a weight */                            \
+  X(COTANGENT, "cotangent") /* gradient of a result or weight */                         \
   X(PARAMETER, "parameter") /* trained: becomes result 0 */                              \
-  X(MOMENT, "moment")       /* of an update, becomes a result */                         \
+  X(MOMENT, "moment")       /* state of an optimizer: becomes a result */                \
   X(RATE, "rate")           /* learning rate */                                          \
   X(STEP, "step")           /* number of the training step */                            \
-  X(UNKNOWN, "unknown")     /* of an operator that the table does not know */
+  X(UNKNOWN, "unknown")     /* operand of an opaque operator */
 #define EG_ROLE_ENUM(id, word) EG_ROLE_##id,
 typedef enum eg_role { EG_ROLE_LIST(EG_ROLE_ENUM) EG_ROLE_COUNT } eg_role;
 #undef EG_ROLE_ENUM
@@ -211,33 +211,33 @@ typedef enum eg_attr_role {
   EG_AR_NAME,
   EG_AR_DTYPE,
   EG_AR_SWITCH,    // 0 or 1
-  EG_AR_CHOICE,    // one of symbols
-  EG_AR_NUMBER,    // of a formula
-  EG_AR_NUMBERS,   // a list of them
+  EG_AR_CHOICE,    // a symbol of a set
+  EG_AR_NUMBER,    // a parameter of the formula
+  EG_AR_NUMBERS,   // a list of numbers
   EG_AR_WORDS,     // names of activations
-  EG_AR_AXIS,      // of operand 0, or of the result where that has more
+  EG_AR_AXIS,      // axis of operand 0, or of the result if that has more
   EG_AR_AXES,      // ascending
   EG_AR_PERM,      // axes of operand 0 in the order of the result's
-  EG_AR_SHAPE,     // of the result, or of its spatial dimensions
-  EG_AR_SIZES,     // of results along the axis
-  EG_AR_REPEATS,   // of every dimension
-  EG_AR_STARTS,    // of a slice
-  EG_AR_ENDS,      // of a slice
-  EG_AR_STEPS,     // of a slice
-  EG_AR_MARGINS,   // of every dimension: all begins, then all ends
+  EG_AR_SHAPE,     // sizes of the result, or of its spatial dimensions
+  EG_AR_SIZES,     // sizes of the results along the axis
+  EG_AR_REPEATS,   // repeats of every dimension
+  EG_AR_STARTS,    // starts of a slice
+  EG_AR_ENDS,      // ends of a slice
+  EG_AR_STEPS,     // steps of a slice
+  EG_AR_MARGINS,   // pads of every dimension: all begins, then all ends
   EG_AR_KERNEL,    // sizes of a window over spatial dimensions
-  EG_AR_STRIDES,   // of that window
-  EG_AR_PADS,      // of spatial dimensions: all begins, then all ends
-  EG_AR_DILATIONS, // of that window
+  EG_AR_STRIDES,   // strides of that window
+  EG_AR_PADS,      // pads of spatial dimensions: all begins, then all ends
+  EG_AR_DILATIONS, // dilations of that window
   EG_AR_OUTPUT_PADDING,
-  EG_AR_GROUPS, // of channels
+  EG_AR_GROUPS, // number of groups of channels
   EG_AR_EQUATION,
   EG_AR_EPSILON,    // added to a variance
   EG_AR_EXTENT,     // a size or a count
   EG_AR_PLACE,      // an entry, a dimension, or a diagonal to begin or end at
   EG_AR_ORDER,      // p of a p-norm
   EG_AR_ACT,        // fused activation (eg_act)
-  EG_AR_ACT_NUMBER, // of its parameters, in order
+  EG_AR_ACT_NUMBER, // a parameter of the activation, in order
   EG_AR_ALGORITHM   // eg_conv_algorithm
 } eg_attr_role;
 
@@ -263,7 +263,7 @@ typedef struct eg_op_info {
   unsigned flags; // EG_OPF_*
   const eg_attr_info *attrs;
   uint16_t attr_count;
-  const char *formula;         // of its elements (ops/meaning.h), or NULL
+  const char *formula;         // formula of the elements (ops/meaning.h), or NULL
   egraph_math formula_math;    // class of rules in which the formula equals the operator
   eg_gradient_row gradient[2]; // [1]: if the first attribute exists and is not 0
   const char *operand_roles;   // words of EG_ROLE_LIST, or NULL: data
@@ -434,7 +434,7 @@ enum { EG_MAX_FORMAT_OPERANDS = 16 };
 /// One legal assignment of formats to operands and results of a node.
 typedef struct eg_format_choice {
   uint8_t input[EG_MAX_FORMAT_OPERANDS]; // eg_format per operand
-  uint8_t output;                        // of every result
+  uint8_t output;                        // format of every result
 } eg_format_choice;
 
 enum { EG_MAX_FORMAT_CHOICES = 16 };
@@ -463,8 +463,8 @@ typedef struct eg_kernel_call {
   uint32_t input_count;
   const eg_tensor *outputs;
   uint32_t output_count;
-  egraph_allocator alloc; // of scratch
-  eg_arena *scratch;      // of one run: set by eg_op_run, which frees it
+  egraph_allocator alloc; // for scratch
+  eg_arena *scratch;      // for one run: eg_op_run sets and frees it
 } eg_kernel_call;
 
 /// Runs the reference kernel of the operator, in plain C. Reductions of float32

@@ -18,7 +18,7 @@ typedef enum eg_resize_coordinates {
   EG_RESIZE_PYTORCH_HALF_PIXEL,
   EG_RESIZE_HALF_PIXEL_SYMMETRIC,
   EG_RESIZE_TF_CROP_AND_RESIZE,
-  EG_RESIZE_TF_HALF_PIXEL_FOR_NN // of old files only
+  EG_RESIZE_TF_HALF_PIXEL_FOR_NN // in old files only
 } eg_resize_coordinates;
 typedef enum eg_resize_rounding {
   EG_RESIZE_PREFER_FLOOR,
@@ -55,7 +55,7 @@ bool eg_resize_is_copy(const eg_resize_axis *axis);
 /// weights of the elements there. Nearest has one tap of weight 1.
 typedef struct eg_resize_taps {
   int64_t count;
-  int64_t *place; // of tap k of position i: i * count + k
+  int64_t *place; // tap k of position i is at i * count + k
   double *weight;
 } eg_resize_taps;
 /// Computes the taps of a dimension that is not a copy.

@@ -104,8 +104,8 @@ bool eg_size_at_least(int64_t a, int64_t b);
 bool eg_size_differs(int64_t a, int64_t b);
 // While a model is read, these are also true, and become facts, unless the relation is
 // wrong at all sizes: an operator of the model requires it.
-bool eg_size_agree(int64_t a, int64_t b); // a = b; no fact where one of the two is 1,
-                                          // because the other may be stretched there
+bool eg_size_agree(int64_t a, int64_t b);   // a = b; no fact where one of the two is 1,
+                                            // because the other may be stretched there
 bool eg_size_reaches(int64_t a, int64_t b); // a >= b
 /// Records a wish (not a fact): the size should not be negative at the example.
 void eg_size_wish(int64_t size);
@@ -139,7 +139,7 @@ typedef struct eg_size_atom {
   int64_t a, b;
   uint32_t index;
   const char *tensor;
-  int64_t example; // of UNKNOWN
+  int64_t example; // UNKNOWN: its size at the example
 } eg_size_atom;
 
 enum { EG_SIZE_DEGREE = 8 };

@@ -27,7 +27,7 @@ typedef struct chooser {
 /// How far sizes are from meeting all goals.
 typedef struct distance {
   size_t facts, wishes; // number that fail
-  double lack;          // of facts: digits
+  double lack;          // binary digits by which facts fail, summed
 } distance;
 
 EG_VEC_DEFINE(eg_size_numbers, int64_t);

@@ -61,8 +61,8 @@ struct eg_open_sizes {
   eg_size_points_list points; // [atoms]
   eg_size_rows rows;
   eg_flatmap map;              // hash of an expression -> its row
-  eg_size_facts facts, wishes; // of the example alone
-  eg_size_answers answers;     // to earlier questions, kept once no more facts are added
+  eg_size_facts facts, wishes; // wishes are for the example only
+  eg_size_answers answers;     // kept after the last fact is added
   eg_flatmap answered;
 };
 

@@ -171,7 +171,7 @@ static bool holds_at_least(proof *t, const eg_size_atom *atom, const eg_size_pol
   return holds_at(t, with, &least, without, 1);
 }
 
-// ---- atoms by what they are made of ---------------------------------------------------
+// ---- atoms by their operands ----------------------------------------------------------
 
 /// True when factor * floor(a / b) + without is not negative: for factor 1, when a + b *
 /// without is not negative, because a whole number is at most a / b if and only if it is

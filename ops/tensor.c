@@ -138,7 +138,7 @@ int64_t eg_type_elements(const eg_type *type) {
   for (uint32_t i = 0; i < type->rank; i++)
     if (type->dims[i] == 0) return 0;
   for (uint32_t i = 0; i < type->rank; i++)
-    if (!eg_size_mul(count, type->dims[i], &count)) return INT64_MAX; // of open ones
+    if (!eg_size_mul(count, type->dims[i], &count)) return INT64_MAX; // only if open
   return count;
 }
 

@@ -140,8 +140,8 @@ egraph_status eg_typing_broadcast(const eg_typing *node, const eg_type *type,
 
 egraph_status eg_typing_activation(const eg_typing *node, const eg_attr *act) {
   assert(act->kind == EG_ATTR_SYMBOL && act->i < EG_ACT_COUNT);
-  // Integers wrap before an activation, but accumulators, to which it is applied,
-  // are wider.
+  // Refuses integers: they should wrap before the activation, but accumulators, to which
+  // it is applied, are wider.
   if (act->i == EG_ACT_NONE || eg_dtype_is_float(node->inputs[0].dtype)) return EGRAPH_OK;
   return eg_typing_fail(node,
                         "activation number %" PRId64 " needs floating point, not %s",

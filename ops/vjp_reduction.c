@@ -236,9 +236,9 @@ static eg_ref window_mean(eg_builder *b, eg_ref x, int64_t size, int64_t begin) 
   return eg_build_reshape(b, pooled, type->rank, type->dims);
 }
 
-// y = x s^-beta with s = bias + alpha mean(x^2), the mean over a window of channels:
-// x' = d s^-beta - 2 alpha beta x mean'(d x s^(-beta - 1)), mean' over the mirrored
-// window.
+// For y = x s^-beta with s = bias + alpha mean(x^2), the mean over a window of channels,
+// emits x' = d s^-beta - 2 alpha beta x mean'(d x s^(-beta - 1)), mean' over the
+// mirrored window.
 void eg_vjp_lrn(const eg_vjp *v) {
   eg_builder *b = v->b;
   eg_ref x = v->inputs[X], d = v->cotangents[0];
