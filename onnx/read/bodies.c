@@ -184,7 +184,7 @@ typedef struct loop {
   uint32_t carried, stacked;
   const char **values; // [carried] names of their present tensors
   eg_onnx_refs rows;   // [steps][stacked]
-  int64_t limit;       // of steps
+  int64_t limit;       // most steps
   bool goes_on;        // the condition after the last step
   uint32_t steps;
 } loop;

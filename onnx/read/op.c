@@ -15,7 +15,7 @@ egraph_status eg_onnx_decline(const char *why) {
   return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s", why);
 }
 
-// ---- what importers share -----------------------------------------------------------
+// ---- shared functions of importers --------------------------------------------------
 
 bool eg_onnx_is_used(const eg_onnx_call *call, uint32_t output) {
   eg_onnx_ref ref = eg_onnx_output(call, output);

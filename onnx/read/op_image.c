@@ -36,7 +36,7 @@ egraph_status eg_onnx_import_grid_sample(const eg_onnx_call *call) {
                                          EG_INT(GRID_SAMPLE_ALIGN_CORNERS, aligns != 0)));
 }
 
-// Before set 16 regions are not shifted by half a pixel.
+// Imports RoiAlign. Before set 16 regions are not shifted by half a pixel.
 egraph_status eg_onnx_import_roi_align(const eg_onnx_call *call) {
   const char *usual = call->reader->opset < 16 ? "output_half_pixel" : "half_pixel";
   const char *way, *mode;

@@ -48,7 +48,8 @@ static eg_ref hardmax(eg_onnx_builder *write, eg_ref x, int64_t axis) {
   return eg_onnx_write(write, hot, (const eg_ref[]){place, values}, 2);
 }
 
-// Before opset 13 the input counts as a matrix: [dims before axis, dims from axis on].
+// Imports Hardmax. Before opset 13 the input counts as a matrix: [dims before axis, dims
+// from axis on].
 egraph_status eg_onnx_import_hardmax(const eg_onnx_call *call) {
   eg_type x;
   int64_t axis;

@@ -153,9 +153,9 @@ egraph_status eg_onnx_import_softmax(const eg_onnx_call *call) {
   return eg_onnx_emit_first(call, 1, softmax_list(call->op, axis));
 }
 
-/// For float64, ONNX defines the approximation with coefficients rounded to float32, and
-/// so do runtimes: results differ by 6e-9 from `gelu`, whose coefficients are exact. For
-/// float32, runtimes have kernels with exact coefficients.
+/// Imports Gelu. For float64, ONNX and runtimes compute the approximation with
+/// coefficients rounded to float32: results differ by 6e-9 from `gelu`, whose
+/// coefficients are exact. For float32, runtimes have kernels with exact coefficients.
 egraph_status eg_onnx_import_gelu(const eg_onnx_call *call) {
   static const char text[] = "(mul (mul 0.5 x) (add 1 (tanh (mul b (add x (mul a (mul "
                              "(square x) x)))))))";

@@ -48,11 +48,11 @@ enum { EG_ONNX_MAX_BODIES = 100 };
 
 /// The operator sets for the nodes of a body: the model, or one call of a function.
 typedef struct eg_onnx_scope {
-  const struct eg_onnx_scope *outer;   // of the call; NULL: the model
+  const struct eg_onnx_scope *outer;   // scope of the call; NULL: the model
   const Onnx__FunctionProto *function; // NULL: the model
   Onnx__OperatorSetIdProto *const *imports;
   size_t import_count;
-  int64_t opset; // of the standard domain; 0: none
+  int64_t opset; // version of the standard domain; 0: none
 } eg_onnx_scope;
 
 /// A node to be imported, and its scope.
@@ -71,18 +71,18 @@ typedef struct eg_onnx_reader {
   eg_arena arena;
   Onnx__ModelProto *model;    // = unpacked.model
   eg_onnx_scope whole;        // the model's
-  const eg_onnx_scope *scope; // of the node under import
-  int64_t opset;              // its scope's
+  const eg_onnx_scope *scope; // scope of the node under import
+  int64_t opset;              // opset of that scope
   eg_onnx_places nodes;       // the model's, then nodes of bodies that were inlined
   eg_onnx_tensors tensors;
   eg_strmap names;
   eg_strmap reserved;  // names within sub-graphs of nodes
-  eg_strmap functions; // of the model, by domain, name and overload
-  size_t copied_bytes; // of bodies that were inlined
-  uint32_t depth;      // of bodies under import
+  eg_strmap functions; // functions of the model, by domain, name and overload
+  size_t copied_bytes; // bytes of bodies that were inlined
+  uint32_t depth;      // nesting of bodies under import
   eg_strmap absent;    // inputs that replace weights without data
   eg_onnx_dims dims;   // sizes of symbolic dimensions (read/dims.c)
-  eg_u32s order;       // of `nodes`: the model's, topological; then body by body
+  eg_u32s order;       // numbers in `nodes`: the model's, topological; then body by body
   eg_graph *graph;
   bool needs_pruning;
 } eg_onnx_reader;
@@ -152,11 +152,11 @@ egraph_status eg_onnx_compute_sizes(const eg_onnx_call *call, bool *out_done);
 
 /// A symbolic dimension of the inputs of a model.
 typedef struct eg_onnx_symbol {
-  const char *name; // of the file, or "INPUT.AXIS"
-  bool is_named;    // by the file
+  const char *name; // in the file, or "INPUT.AXIS"
+  bool is_named;    // in the file
   const char *input;
-  uint32_t axis; // of its first use
-  uint32_t rank; // of that input
+  uint32_t axis; // its axis in `input`
+  uint32_t rank; // rank of `input`
 } eg_onnx_symbol;
 EG_VEC_DEFINE(eg_onnx_symbols, eg_onnx_symbol);
 

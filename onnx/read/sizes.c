@@ -66,7 +66,7 @@ static egraph_status read_size_list(const eg_onnx_call *call, uint32_t index, li
 
 static bool is_read(const list *l) { return l->at != NULL; }
 
-// ---- what nodes compute ---------------------------------------------------------------
+// ---- integers that nodes compute ------------------------------------------------------
 
 static bool compute_shape(computing *c) {
   const eg_onnx_tensor *x = operand_of(c->call, 0);

@@ -129,7 +129,7 @@ egraph_status eg_onnx_narrow(egraph_allocator alloc, Onnx__NodeProto *const *nod
   return EGRAPH_OK;
 }
 
-// ---- what a set allows --------------------------------------------------------------
+// ---- checks against a set -----------------------------------------------------------
 
 bool eg_onnx_has_word(const char *words, const char *word) {
   size_t length = strlen(word);
@@ -236,7 +236,7 @@ int eg_onnx_result_type(const Onnx__NodeProto *node, const int *dtype, size_t re
   return operand < node->n_input ? dtype[operand] : 0;
 }
 
-// ---- what ONNX Runtime loads --------------------------------------------------------
+// ---- operators that ONNX Runtime loads ----------------------------------------------
 
 typedef struct runtime_row {
   row_key key;

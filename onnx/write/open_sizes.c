@@ -361,7 +361,7 @@ static egraph_status open_tensors(opener *o) {
   return EGRAPH_OK;
 }
 
-// ---- what ONNX has fixed --------------------------------------------------------------
+// ---- sizes that ONNX needs as numbers -------------------------------------------------
 
 static bool is_no_number(int64_t value) {
   return eg_size_is_open(value) || ((uint64_t)value >> 62 == 1 && value < INT64_MAX);

@@ -322,7 +322,7 @@ egraph_status eg_onnx_put_pad(eg_onnx_body *body, const char *x, egraph_dtype dt
   return eg_onnx_put_string(body, node, "mode", mode);
 }
 
-// ---- what the operator set allows ---------------------------------------------------
+// ---- checks against the operator set ------------------------------------------------
 
 /// Returns the element type of a tensor; 0: not known.
 static int type_of(const eg_onnx_typed_names *known, const char *name) {

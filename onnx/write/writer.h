@@ -28,7 +28,7 @@ typedef struct eg_onnx_writer {
   uint32_t unloaded;     // nodes that ONNX Runtime does not load in the set
   egraph_allocator alloc;
   eg_arena arena;
-  eg_onnx_heap heap; // of unpacked records
+  eg_onnx_heap heap; // memory of unpacked records
   eg_onnx_messages records;
   const Onnx__ModelProto **record_of; // [nodes] records of opaque nodes that are unpacked
   eg_onnx_initializers initializers;
@@ -36,8 +36,8 @@ typedef struct eg_onnx_writer {
   eg_onnx_functions functions;
   eg_onnx_opsets opsets;
   eg_onnx_entries metadata;
-  eg_strmap names; // of all tensors; 0: in the model, EG_ONNX_INNER_NAME: in sub-graphs
-  eg_strmap signatures;     // of our functions: text to index in `functions`
+  eg_strmap names; // names of tensors; 0: in the model, EG_ONNX_INNER_NAME: in sub-graphs
+  eg_strmap signatures;     // signature of our function -> index in `functions`
   const char **value_names; // [values]
   bool *is_output;          // [values] an output under the tensor's own name
 } eg_onnx_writer;
