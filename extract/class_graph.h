@@ -8,8 +8,8 @@
 #include "extract/containers.h"
 #include "extract/problem.h"
 
-/// members[member_begin[c] .. member_begin[c+1]) are the nodes of class c, users likewise
-/// the nodes with child c (as often as they name it), both in ascending order.
+/// members[member_begin[c] .. member_begin[c+1]) are the nodes of class c; users holds
+/// likewise the nodes with child c, once per mention. Both lists are ascending.
 typedef struct eg_class_index {
   eg_u32s member_begin, members;
   eg_u32s user_begin, users;
@@ -22,7 +22,8 @@ void eg_class_index_deinit(eg_class_index *index);
 egraph_status eg_class_index_build(eg_class_index *index,
                                    const eg_extract_problem *problem);
 
-/// Visit the nodes of a class, and the nodes that use it; `item` is the loop variable.
+/// Loops over the nodes of a class, and over the nodes that use the class; `item` is the
+/// loop variable.
 #define EG_EACH_MEMBER(index, class, item)                                               \
   EG_EACH_OF_ROW_((index)->member_begin.data, (index)->members.data, class, item)
 #define EG_EACH_USER(index, class, item)                                                 \
@@ -39,15 +40,15 @@ static inline uint32_t eg_class_index_user_count(const eg_class_index *index,
 
 // ---- strongly connected components ------------------------------------------------
 
-/// component[class], numbered so that edges never lead to a higher number; order lists
-/// the classes by component, children first. O(nodes + edges), iterative.
+/// Fills component[class], numbered so that no edge leads to a higher number, and
+/// `order`, the classes by component, children first. O(nodes + edges), iterative.
 egraph_status eg_components_find(const eg_extract_problem *problem,
                                  const eg_class_index *index, eg_u32s *component,
                                  eg_u32s *order);
 
 // ---- users by their class ---------------------------------------------------------
 
-// Rows of linear programs that are aggregated by class are written from these groups.
+// Linear programs take their rows aggregated by class from these groups.
 
 /// After find: group g is in class classes[g], and its nodes, ascending, are
 /// nodes[begin[g] .. begin[g + 1]).

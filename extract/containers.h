@@ -22,7 +22,7 @@ static inline void eg_bits_put(uint64_t *row, uint32_t bit) {
 static inline void eg_bits_clear(uint64_t *row, uint32_t bit) {
   row[bit >> 6] &= ~(UINT64_C(1) << (bit & 63));
 }
-/// Position of the lowest bit; word != 0.
+/// Returns the position of the lowest bit; word != 0.
 static inline uint32_t eg_bits_lowest(uint64_t word) {
 #if defined(__GNUC__)
   return (uint32_t)__builtin_ctzll(word);
@@ -34,7 +34,7 @@ static inline uint32_t eg_bits_lowest(uint64_t word) {
 #endif
 }
 
-/// Resizes `items` to `count` entries UINT32_MAX, which means none.
+/// Resizes `items` to `count` entries and sets each to UINT32_MAX, which means none.
 static inline egraph_status eg_fill_none(eg_u32s *items, size_t count) {
   EG_TRY(eg_u32s_resize(items, count));
   for (size_t i = 0; i < count; i++)
@@ -52,7 +52,7 @@ static inline egraph_status eg_fill_none(eg_u32s *items, size_t count) {
                     bit##_once = 1;                                                      \
            bit##_once != 0; bit##_once = 0)
 
-/// A random permutation of the items.
+/// Shuffles the items: every order is equally likely.
 static inline void eg_shuffle(eg_rng *rng, uint32_t *items, size_t count) {
   for (size_t i = count; i > 1; i--) {
     size_t j = eg_rng_below(rng, i);

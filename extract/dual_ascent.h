@@ -2,9 +2,10 @@
 //
 // For a set S of classes that contains a root, every solution has a chosen node of a
 // class in S with no child in S (else the choice below the root would never leave S, and
-// be infinite or cyclic). So its cheapest price may be charged once and taken off all
-// nodes of that cut; repeated until every root is derivable for free. Wong 1984 does
-// this for Steiner arborescences, LM-cut (Helmert, Domshlak 2009) in planning.
+// be infinite or cyclic). The nodes without a child in S are the cut of S. Each step
+// charges the cheapest price in a cut to the bound and subtracts it from all nodes of the
+// cut, until every root is derivable for free. Wong 1984 does this for Steiner
+// arborescences, LM-cut (Helmert, Domshlak 2009) in planning.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_DUAL_ASCENT_H
 #define EG_EXTRACT_DUAL_ASCENT_H
@@ -16,8 +17,8 @@
 typedef struct eg_ascent_limits {
   uint32_t max_cuts;
   uint64_t max_work;              // nodes visited, some 1e8 a second
-  double deadline;                // of eg_clock_seconds()
-  struct eg_incumbent *incumbent; // asked whether to stop
+  double deadline;                // a time of eg_clock_seconds()
+  struct eg_incumbent *incumbent; // the search to ask whether to stop
 } eg_ascent_limits;
 
 /// Serves the roots in the order given. `price` holds the costs on entry and reduced
@@ -31,14 +32,15 @@ egraph_status eg_dual_ascent_run(const eg_extract_problem *problem,
 
 // ---- in bulk: ascent by levels ----------------------------------------------------
 
-// Dual ascent in bulk: a whole family of nested cuts at a time, for problems too large
-// for one cut after the other.
+// Charges a whole family of nested cuts at a time, for problems too large for one cut
+// after the other.
 
-/// `price` holds costs (>= 0) on entry and reduced costs on return; every solution costs
-/// at least *out_bound beyond its reduced costs, INFINITY when a root has no derivation.
-/// Each round serves the root that is hardest to derive. Ends after `max_rounds`, after a
-/// round that gains little, or when patience ends; bound and prices are valid in each
-/// case. O(edges + nodes log nodes) a round. Fails with EGRAPH_E_MEMORY.
+/// Raises a lower bound by levels. `price` holds costs (>= 0) on entry and reduced costs
+/// on return; every solution costs at least *out_bound beyond its reduced costs,
+/// INFINITY when a root has no derivation. Each round serves the root that is hardest to
+/// derive. Ends after `max_rounds`, after a round that gains little, or when patience
+/// ends; bound and prices are valid in each case. O(edges + nodes log nodes) a round.
+/// Fails with EGRAPH_E_MEMORY.
 egraph_status eg_level_ascent_run(egraph_allocator alloc,
                                   const eg_extract_problem *problem,
                                   const eg_class_index *index, uint32_t max_rounds,

@@ -2,10 +2,10 @@
 //
 //   minimize cost x,  0 <= x <= 1,  every row: sum of coefficient * x >= lower
 //
-// This module and its users never see glpk.h. GLPK aborts the process on errors; here
-// they come back as EGRAPH_E_INTERNAL with GLPK's own words, and the program is dead
-// then. GLPK keeps one environment per thread, and freeing it is the only way out of an
-// error, so use one program at a time per thread.
+// This module and its users never see glpk.h. GLPK aborts the process on errors; this
+// module returns EGRAPH_E_INTERNAL with GLPK's message instead, and the program is
+// unusable afterwards. GLPK keeps one environment per thread, and an error can only be
+// left by freeing the environment: use one program at a time per thread.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_ILP_GLPK_H
 #define EG_EXTRACT_ILP_GLPK_H
@@ -33,14 +33,15 @@ egraph_status eg_lp_rows_end(eg_lp_rows *rows, double lower);
 typedef enum eg_lp_state {
   EG_LP_OPTIMAL,
   EG_LP_INFEASIBLE, // by a ray that our own arithmetic has checked
-  EG_LP_LIMIT       // time, iterations, the objective passed the limit, or GLPK finds no
-                    // solution but a ray that does not prove it
+  EG_LP_LIMIT       // time, iterations or objective passed a limit, or GLPK reports no
+                    // solution, but its ray does not prove this
 } eg_lp_state;
 
 typedef struct eg_lp eg_lp;
 
-/// Yours; destroy it. Costs finite, best of the order of 1 to 1000 (GLPK's tolerances are
-/// absolute). Fails with EGRAPH_E_MEMORY or EGRAPH_E_INTERNAL.
+/// Creates a program without rows; the caller destroys it. Costs must be finite,
+/// best between 1 and 1000 (GLPK's tolerances are absolute). Fails with
+/// EGRAPH_E_MEMORY or EGRAPH_E_INTERNAL.
 egraph_status eg_lp_create(egraph_allocator alloc, uint32_t columns, const double *cost,
                            eg_lp **out);
 void eg_lp_destroy(eg_lp *lp);
@@ -53,9 +54,9 @@ egraph_status eg_lp_fix_zero(eg_lp *lp, uint32_t column);
 egraph_status eg_lp_set_range(eg_lp *lp, uint32_t column, double lower, double upper);
 /// Deletes rows from `first` on whose slack is above `slack`.
 egraph_status eg_lp_purge(eg_lp *lp, uint32_t first, double slack);
-/// Simplex iterations of each of the next solves at most; 0: no limit.
+/// Limits the simplex iterations of each later solve; 0: no limit.
 void eg_lp_limit_iterations(eg_lp *lp, uint32_t iterations);
-/// Steps of work (base/work.h): of one iteration, about; of all solves so far.
+/// Return steps of work (base/work.h): of one iteration, estimated; of all solves so far.
 uint64_t eg_lp_iteration_steps(const eg_lp *lp);
 uint64_t eg_lp_steps(const eg_lp *lp);
 /// While a solve runs, `stop` is called now and then; when it returns true that solve and
@@ -66,15 +67,15 @@ void eg_lp_interrupt(eg_lp *lp, bool (*stop)(void *user), void *user);
 egraph_status eg_lp_solve(eg_lp *lp, double seconds, double objective_limit,
                           eg_lp_state *out);
 const double *eg_lp_values(const eg_lp *lp);
-/// Reduced costs by the multipliers that the bound uses.
+/// Returns the reduced costs under the multipliers that the bound uses.
 const double *eg_lp_reduced_costs(const eg_lp *lp);
-/// Lower bound recomputed from the multipliers (Neumaier, Shcherbina 2004), less what
-/// rounding may have added: valid however wrong GLPK's basis may be. With
-/// EG_LP_INFEASIBLE the ray is part of the multipliers, so that the bound is above any
-/// objective.
+/// Returns a lower bound recomputed from the multipliers (Neumaier, Shcherbina 2004),
+/// less the possible rounding error: the bound is valid however wrong GLPK's basis may
+/// be. With EG_LP_INFEASIBLE the ray is part of the multipliers, and the bound exceeds
+/// any objective.
 double eg_lp_bound(const eg_lp *lp);
 uint32_t eg_lp_row_count(const eg_lp *lp);
-/// The rows that the program has, and the multiplier of each that the bound uses.
+/// Return the rows of the program, and for each row the multiplier that the bound uses.
 const eg_lp_rows *eg_lp_rows_of(const eg_lp *lp);
 const double *eg_lp_multipliers(const eg_lp *lp);
 

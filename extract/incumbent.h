@@ -1,7 +1,7 @@
-// The state of a solve: the best solution of its problem, a lower bound, and how much
-// work and time are left. Problems nest: the incumbent of a subproblem or a window
-// reports to the incumbent of the problem around it. The CPU time of the parts of a solve
-// is counted here, too.
+// The state of a solve: the best solution of its problem, a lower bound, and the work and
+// time that are left. Problems nest: the incumbent of a subproblem or a window reports to
+// the incumbent of the problem around it. This file also counts the CPU time of each part
+// of a solve.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_INCUMBENT_H
 #define EG_EXTRACT_INCUMBENT_H
@@ -22,7 +22,7 @@
 // Parts nest: a function enters its part and, at its end, the part that ran before; the
 // functions that it calls may do the same. For reports only, no result depends on it.
 
-/// The clock of one thread, which alone may touch it while it runs.
+/// The clock of one thread. While the clock runs, only this thread may access it.
 typedef struct eg_part_clock {
   double seconds[EGRAPH_PART_COUNT];
   egraph_extract_part part; // now running
@@ -34,13 +34,13 @@ void eg_part_clock_start(eg_part_clock *clock, egraph_extract_part part);
 /// Counts the time since the last change and returns the part that ran. Afterwards
 /// `clock` may be read and started again, in another thread too.
 egraph_extract_part eg_part_clock_stop(eg_part_clock *clock);
-/// `part` runs from now on; returns the part that ran before, for eg_part_back. `clock`
-/// may be NULL: the time is not counted. Some 0.3 us.
+/// Starts `part` and returns the part that ran before, for eg_part_back. `clock` may be
+/// NULL: the time is not counted. Takes about 0.3 us.
 egraph_extract_part eg_part_enter(eg_part_clock *clock, egraph_extract_part part);
 static inline void eg_part_back(eg_part_clock *clock, egraph_extract_part before) {
   (void)eg_part_enter(clock, before);
 }
-/// EG_TRY of a call that runs in a part.
+/// EG_TRY of a call whose time counts for a part.
 #define EG_TRY_IN_PART(clock, part, call)                                                \
   do {                                                                                   \
     egraph_extract_part eg_before_ = eg_part_enter((clock), (part));                     \
@@ -59,7 +59,8 @@ typedef struct eg_incumbent {
   eg_u32s choice;       // [class], meaningful when cost is finite
   double cost;          // INFINITY before the first solution
   double bound;         // valid lower bound of the optimum
-  double unit;          // every cost is a multiple of it, or 0 (costs are not integers)
+  double unit;          // every cost is a multiple of this number; 0: costs are
+                        // not integers
   eg_work work;         // done here and in searches inside
   bool apart;           // the outer incumbent counts this work after the batch
   double start_seconds; // eg_clock_seconds() at the start
@@ -67,13 +68,14 @@ typedef struct eg_incumbent {
   double asked_seconds; // when progress was last called
   atomic_bool asking;   // one thread does
   atomic_bool stopped;  // deadline passed, gap reached, or progress asked to stop
-  eg_part_clock *clock; // of the current thread; NULL: no time is counted; borrowed
-  /// The problem that this one is a part of, or NULL. It receives the bound here plus
-  /// outer_rest, the sum of the bounds of everything else; -INFINITY: it receives nothing
-  /// (another thread works on it, or more is open there than this part).
+  eg_part_clock *clock; // clock of the current thread, borrowed; NULL: no time is counted
+  /// The problem that contains this one, or NULL. It receives this bound plus outer_rest,
+  /// the sum of the bounds of all other parts. outer_rest -INFINITY: it receives no bound
+  /// (another thread works on it, or other parts of it have no bound yet).
   struct eg_incumbent *outer;
   double outer_rest;
-  /// Cost and bound of the rest of the outer problem, for the gap; INFINITY: ignored.
+  /// Cost and bound of the other parts of the outer problem, for the gap;
+  /// INFINITY: ignored.
   double rest_cost, rest_bound;
   egraph_status (*on_better)(void *user); // after each improvement, or NULL
   void *on_better_user;
@@ -84,20 +86,23 @@ typedef struct eg_incumbent {
   eg_u32s stack, cursor, trial;
 } eg_incumbent;
 
-/// Greatest common divisor of integer costs whose sum is exact in a double; else 0.
+/// Returns the greatest common divisor of the costs when they are integers whose sum is
+/// exact in a double; else 0.
 double eg_cost_unit_of(const eg_extract_problem *problem);
-/// The least multiple of the unit that is not below `bound`, rounding aside; 0: none.
+/// Returns the least multiple of the unit that is not below `bound`, up to rounding; unit
+/// 0: returns `bound`.
 static inline double eg_round_to_unit(double bound, double unit) {
   return unit > 0 && isfinite(bound) ? ceil(bound / unit - 1e-6) * unit : bound;
 }
-/// Borrows both pointers; starts the clock. Fails with EGRAPH_E_MEMORY.
+/// Starts the clock. Borrows both pointers. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_incumbent_init(eg_incumbent *incumbent, egraph_allocator alloc,
                                 const eg_extract_problem *problem,
                                 const eg_extract_options *options);
 void eg_incumbent_deinit(eg_incumbent *incumbent);
 
-/// Cost of the classes that the roots need under `choice`; INFINITY when it is incomplete
-/// or cyclic. Classes that are not needed become EG_EXTRACT_NONE. O(classes + edges).
+/// Computes the cost of the classes that the roots need under `choice`; INFINITY when the
+/// choice is incomplete or cyclic. Sets classes that are not needed to EG_EXTRACT_NONE.
+/// O(classes + edges).
 egraph_status eg_incumbent_evaluate(eg_incumbent *incumbent, uint32_t *choice,
                                     double *out_cost);
 /// Keeps a copy of `choice` when it is cheaper than the best so far. Fails with
@@ -107,37 +112,38 @@ egraph_status eg_incumbent_offer(eg_incumbent *incumbent, const uint32_t *choice
 /// Raises the lower bound, rounded up to the unit: no solution that is cheaper than the
 /// best one costs less than `bound`.
 void eg_incumbent_raise(eg_incumbent *incumbent, double bound);
-/// Only solutions strictly below this are of interest: the next multiple of the unit
-/// below the cost, or the cost less a relative 1e-9.
+/// Returns the cutoff: only solutions strictly below it are of interest. It is the next
+/// multiple of the unit below the cost, or the cost less a relative 1e-9.
 double eg_incumbent_cutoff(const eg_incumbent *incumbent);
-/// The cutoff for any cost of a part of the problem.
+/// Returns the cutoff that belongs to a cost of this problem or of a part of it.
 double eg_incumbent_cutoff_of(const eg_incumbent *incumbent, double cost);
 /// True once the work or a deadline, here or of an outer problem, has passed, the gap is
 /// small enough, or the caller wants to stop; calls progress at most ten times a second.
 /// Incumbents in several threads may share an outer one if outer_rest is -INFINITY.
 bool eg_incumbent_stop(eg_incumbent *incumbent);
-/// Counts steps of the search for this incumbent, unless NULL.
+/// Adds steps of work to the count of this incumbent; NULL: does nothing.
 void eg_incumbent_count(eg_incumbent *incumbent, uint64_t steps);
-/// Steps of work left, the least of this problem and the outer ones.
+/// Returns the steps of work left: the least over this problem and the outer ones.
 uint64_t eg_incumbent_work_left(const eg_incumbent *incumbent);
 /// Seconds to the earliest of the deadlines: for steps that cannot be counted.
 double eg_incumbent_seconds_left(const eg_incumbent *incumbent);
-/// The earliest of the deadlines, a time of eg_clock_seconds().
+/// Returns the earliest of the deadlines, a time of eg_clock_seconds().
 double eg_incumbent_deadline(const eg_incumbent *incumbent);
 
 // ---- patience of a step -----------------------------------------------------------
 
-// How long a step may go on: until a deadline, or until the incumbent stops.
+// A limit on the time of a step: it ends at a deadline, or when the incumbent stops.
 
 typedef struct eg_patience {
-  double deadline;                // of eg_clock_seconds(); INFINITY: none
-  struct eg_incumbent *incumbent; // asked whether to stop; or NULL; borrowed
+  double deadline;                // a time of eg_clock_seconds(); INFINITY: none
+  struct eg_incumbent *incumbent; // the search to ask whether to stop, borrowed; or NULL
 } eg_patience;
 
 /// Reads the clock each time, and may call progress: for places that are passed some
 /// 1,000 times a second.
 bool eg_patience_ended(const eg_patience *patience);
-/// The incumbent's deadline, and its other reasons to stop.
+/// Returns the deadline of the incumbent, with the incumbent itself to ask for other
+/// reasons to stop.
 eg_patience eg_patience_of(struct eg_incumbent *incumbent);
 
 #endif

@@ -1,8 +1,8 @@
-// The proof of a plain bound as records that tools/check_certificate/plain.c reads (its
-// head describes them). A search in proof mode reports here every node that it drops,
-// every split and every closed state; this module keeps the state that the checker will
-// have, over the nodes of the original problem, and writes only records that the checker
-// will accept.
+// Writes the proof of a plain bound as records that tools/check_certificate/plain.c reads
+// (the head of that file describes them). A search in proof mode reports here every node
+// that it drops, every split and every closed state. This module tracks the state of the
+// checker, over the nodes of the original problem, and writes only records that the
+// checker will accept.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_PLAIN_PROOF_H
 #define EG_EXTRACT_PLAIN_PROOF_H
@@ -29,7 +29,7 @@ typedef struct eg_plain_proof {
   const eg_extract_problem *problem; // borrowed
   double target; // a bound from here on closes a state, or drops a node
   eg_text text;
-  size_t max_bytes; // of text; a longer proof has failed
+  size_t max_bytes; // limit of the text; a longer proof has failed
   bool failed, done;
   bool closed; // the current state
   eg_class_index index;
@@ -51,25 +51,26 @@ egraph_status eg_plain_proof_init(eg_plain_proof *proof, egraph_allocator alloc,
                                   const eg_extract_problem *problem, double target);
 void eg_plain_proof_deinit(eg_plain_proof *proof);
 
-// Nodes are those of the original problem throughout. All fail with EGRAPH_E_MEMORY.
+// Nodes are numbered as in the original problem. All functions fail with EGRAPH_E_MEMORY.
 
-/// Drops node `n` if node `m` of its class can replace it; *out_gone says so.
+/// Drops node `n` if node `m` of its class can replace it; *out_gone: it was dropped.
 egraph_status eg_plain_proof_worse(eg_plain_proof *proof, uint32_t n, uint32_t m,
                                    bool *out_gone);
 /// Starts a weighted sum of rows.
 egraph_status eg_plain_proof_begin(eg_plain_proof *proof);
-/// Adds: sum of `above` >= 1, or, unless `below` (nodes of one class) is empty, sum of
-/// `above` >= sum of `below`. Rows that cannot be explained are left out.
-/// O(nodes + edges) at most.
+/// Adds the row: sum of `above` >= 1, or, unless `below` (nodes of one class) is empty,
+/// sum of `above` >= sum of `below`. Leaves out a row that it cannot explain. O(nodes +
+/// edges) at most.
 egraph_status eg_plain_proof_row(eg_plain_proof *proof, double weight,
                                  const uint32_t *above, uint32_t above_count,
                                  const uint32_t *below, uint32_t below_count);
 /// Adds the cuts of a dual ascent with their charges. `part` gives the original node of
-/// each node of the cuts, `price` the prices at the start; they become the final prices.
+/// each node of the cuts. `price` holds the prices at the start, and on return the
+/// final prices.
 egraph_status eg_plain_proof_cuts(eg_plain_proof *proof, const uint32_t *part,
                                   const eg_cuts *cuts, double *price);
-/// Ends the sum and drops the nodes that it rules out; sets proof->closed when it reaches
-/// the target.
+/// Ends the sum and drops the nodes that the sum rules out; sets proof->closed when the
+/// sum reaches the target.
 egraph_status eg_plain_proof_end(eg_plain_proof *proof);
 /// Splits the state in two; `side` of the class or node is searched first.
 egraph_status eg_plain_proof_split(eg_plain_proof *proof, eg_proof_split side,

@@ -1,6 +1,6 @@
-// A lower bound, solutions and deletions by dual ascent over the factors of a layout
-// problem (layout_factors.h), without a linear program: simplex takes minutes on the
-// relaxation of problems with many layouts.
+// Dual ascent over the factors of a layout problem (layout_factors.h): finds a lower
+// bound, solutions and deletions without a linear program, because simplex takes minutes
+// on the relaxation of problems with many layouts.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_ASCENT_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_ASCENT_H
@@ -9,7 +9,8 @@
 #include "extract/layout/layout_eliminate.h"
 #include "extract/layout/layout_prices.h"
 
-/// The least cost beyond `bound` of a solution with a strategy or arc in it.
+/// For each strategy and arc, the cost by which every solution that contains it exceeds
+/// `bound`, at least.
 typedef struct eg_layout_excess {
   eg_doubles strategy, arc; // INFINITY: in no solution
   double bound;
@@ -21,36 +22,37 @@ typedef struct eg_layout_ascent eg_layout_ascent;
 
 enum { EG_LAYOUT_MOST_PASSES = 400 }; // enough for any climb
 
-/// Creates an ascent over the active strategies and arcs, which are presolved; landmarks
-/// become required there, and more may be deleted later. Borrows both. Fails with
-/// EGRAPH_E_MEMORY.
+/// Creates an ascent over the active strategies and arcs, which must be presolved.
+/// Requires the landmarks in `active`; later calls may delete more from it. Borrows both.
+/// Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_ascent_create(eg_layout_search *search, eg_layout_active *active,
                                       eg_layout_ascent **out);
 void eg_layout_ascent_destroy(eg_layout_ascent *ascent);
 EG_HOLDER_DEFINE(eg_layout_ascent)
 /// Raises search->bound, offers solutions, and fills the excess of all active strategies
 /// and arcs. Stops after `passes` passes, when the bound hardly rises or meets the best
-/// solution, or with the clock; continues from there when called again. Limits on other
-/// measures count at prices; the first call checks that they can be kept, unless a known
-/// solution stays far below. *out_any: false when no solution is active. Fails with
-/// EGRAPH_E_MEMORY.
+/// solution, or at the deadline; the next call continues from there. Limited measures
+/// count at their prices; the first call checks that the limits can be kept, unless a
+/// known solution is far below them. *out_any: false when no solution is active. Fails
+/// with EGRAPH_E_MEMORY.
 egraph_status eg_layout_ascent_climb(eg_layout_ascent *ascent, int passes,
                                      eg_layout_excess *out, bool *out_any);
-/// The limited measures, and the prices of the next climb, 0 at first. Borrowed.
+/// Returns the limited measures and the prices of the next climb, 0 at first. Borrowed.
 const eg_layout_weights *eg_layout_ascent_weights(const eg_layout_ascent *ascent);
 /// Sets prices from the next climb on. `price`: [limited measures], >= 0.
 void eg_layout_ascent_set_prices(eg_layout_ascent *ascent, const double *price);
-/// Keeps labels even if the best solution is cheaper, so that proofs do not depend on it.
+/// Keeps labels even when they cost more than the best solution, so that proofs do not
+/// depend on this solution.
 void eg_layout_ascent_keep_all(eg_layout_ascent *ascent);
-/// The best bound of all climbs, -INFINITY before the first.
+/// Returns the best bound of all climbs, -INFINITY before the first.
 double eg_layout_ascent_best(const eg_layout_ascent *ascent);
-/// Finds the prices of the best bound by the use of greedy solutions; the next climb uses
-/// them.
+/// Finds the prices with the best bound, guided by the memory that greedy solutions use;
+/// the next climb uses these prices.
 egraph_status eg_layout_ascent_find_prices(eg_layout_ascent *ascent);
-/// Restricts the ascent to a part of the active strategies and arcs, borrowed, until
-/// released, which restores the prices. Until then proofs of climb and eliminate,
-/// search->bound included, hold for the part only. Fails with EGRAPH_E_MEMORY, without an
-/// effect.
+/// Restricts the ascent to a part of the active strategies and arcs, until
+/// eg_layout_ascent_release, which restores the prices. Meanwhile proofs of climb and
+/// eliminate, search->bound included, hold for the part only. Borrows `part`. Fails with
+/// EGRAPH_E_MEMORY and then changes nothing.
 egraph_status eg_layout_ascent_restrict(eg_layout_ascent *ascent,
                                         const eg_layout_active *part);
 void eg_layout_ascent_release(eg_layout_ascent *ascent);
@@ -58,9 +60,9 @@ void eg_layout_ascent_release(eg_layout_ascent *ascent);
 /// EGRAPH_E_MEMORY.
 egraph_status eg_layout_ascent_potentials(eg_layout_ascent *ascent,
                                           eg_layout_potentials *out);
-/// The factors. Borrowed.
+/// Returns the factors, borrowed.
 const eg_layout_factors *eg_layout_ascent_factors(const eg_layout_ascent *ascent);
-/// After climb: exact search within `room` of the bound, see eg_layout_eliminate.
+/// Searches exactly within `room` of the bound, after a climb; see eg_layout_eliminate.
 egraph_status eg_layout_ascent_eliminate(eg_layout_ascent *ascent,
                                          const eg_layout_excess *excess, double room,
                                          uint32_t rows, eg_layout_eliminated *out);

@@ -23,7 +23,7 @@
 
 typedef struct eg_layout_dual {
   eg_text text; // its lines
-  double bound; // proven by them
+  double bound; // the bound that these lines prove
 } eg_layout_dual;
 
 static inline void eg_layout_dual_init(eg_layout_dual *dual, egraph_allocator alloc) {
@@ -68,13 +68,15 @@ typedef struct eg_layout_bound_options {
 } eg_layout_bound_options;
 
 typedef struct eg_layout_bounded {
-  double bound;                        // INFINITY: there is no solution; else finite
-  double price[EG_LAYOUT_MEMORY_ROWS]; // at which it was reached
-  uint64_t work;                       // steps done
+  double bound;                        // receives potentials; holds the seams of an open
+                                       // problem. The bound then holds for rows of
+                                       // copies, and no dual is written. NULL: none
+  double price[EG_LAYOUT_MEMORY_ROWS]; // finite; INFINITY: there is no solution
+  uint64_t work;                       // prices at which the bound was reached
 } eg_layout_bounded;
 
-/// `dual`, initialized, is filled with the proof when there are solutions; NULL:
-/// none. Fails with EGRAPH_E_ARGUMENT (options), EGRAPH_E_MEMORY.
+/// Computes the bound. When there are solutions, fills `dual` (initialized, or NULL) with
+/// the proof. Fails with EGRAPH_E_ARGUMENT (options), EGRAPH_E_MEMORY.
 egraph_status eg_layout_bound(egraph_allocator alloc, const eg_layout_problem *problem,
                               const eg_layout_bound_options *options,
                               eg_layout_bounded *out, eg_layout_dual *dual);
@@ -104,23 +106,24 @@ egraph_status eg_layout_bound(egraph_allocator alloc, const eg_layout_problem *p
 typedef struct eg_open_options {
   uint64_t work_limit;       // steps (base/work.h); 0: none
   double time_limit_seconds; // > 0
-  double ceiling; // of a search: > 0, its bound goes up to here; may be INFINITY
+  double ceiling; // the search raises its bound at most to here; > 0, may be INFINITY
   bool (*progress)(void *user, double cost, double bound, double seconds);
   void *user;     // as in eg_layout_options; `cost` is INFINITY
-  uint64_t *done; // likewise
+  uint64_t *done; // as in eg_layout_options
 } eg_open_options;
 
-/// Bounds all rows of copies by dual ascent, and fills its potentials, which are
-/// initialized with the seams and empty. INFINITY: there is no row. The problem has no
-/// memory limits. *out_work: steps done. Fails with EGRAPH_E_ARGUMENT (options,
-/// seams), EGRAPH_E_MEMORY.
+/// Computes a bound of all rows of copies by dual ascent, and fills the potentials, which
+/// are initialized with the seams and empty. Bound INFINITY: there is no row. The problem
+/// must have no memory limits. *out_work: steps done. Fails with EGRAPH_E_ARGUMENT
+/// (options, seams), EGRAPH_E_MEMORY.
 egraph_status eg_layout_open_climb(egraph_allocator alloc,
                                    const eg_layout_problem *problem,
                                    const eg_open_options *options,
                                    eg_layout_potentials *potentials, double *out_bound,
                                    uint64_t *out_work);
-/// Bounds them by an exact search of the open problem at potentials, whose costs it adds
-/// to the problem. Fails as eg_layout_open_climb, and with EGRAPH_E_INTERNAL.
+/// Computes a bound of all rows of copies by exact search of the open problem, after it
+/// has added the costs of the potentials to the problem. Fails as eg_layout_open_climb,
+/// and with EGRAPH_E_INTERNAL.
 egraph_status eg_layout_open_search(egraph_allocator alloc, eg_layout_problem *problem,
                                     const eg_open_options *options,
                                     const eg_layout_potentials *potentials,

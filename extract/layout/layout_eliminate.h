@@ -16,7 +16,7 @@ typedef enum eg_layout_reach {
 } eg_layout_reach;
 
 typedef struct eg_layout_elimination {
-  const eg_doubles *strategy_excess, *arc_excess; // of eg_layout_excess
+  const eg_doubles *strategy_excess, *arc_excess; // from eg_layout_excess
   double constant;                                // to be added to the sum of the factors
   double room;   // above the bound, finite: rows that cost more are left out
   uint32_t rows; // most rows of a relation, the cheapest
@@ -25,12 +25,13 @@ typedef struct eg_layout_elimination {
 typedef struct eg_layout_eliminated {
   eg_layout_reach reach;
   bool found;                     // a choice of strategies is in search->trial
-  double sum[EG_LAYOUT_MEASURES]; // of this choice
+  double sum[EG_LAYOUT_MEASURES]; // sums of this choice
 } eg_layout_eliminated;
 
 /// Offers the best solution found, and raises search->bound to the bound that the
-/// factors' prices and the elimination prove. It ignores cycles and limits, which the
-/// offer checks: the bound holds, the solution may not. Fails with EGRAPH_E_MEMORY.
+/// factors' prices and the elimination prove. The elimination ignores cycles and limits:
+/// its bound is valid, but its solution may break them, so the offer checks it. Fails
+/// with EGRAPH_E_MEMORY.
 egraph_status eg_layout_eliminate(eg_layout_search *search, eg_layout_factors *factors,
                                   const eg_layout_elimination *options,
                                   eg_layout_eliminated *out);

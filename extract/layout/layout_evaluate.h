@@ -1,7 +1,7 @@
 // Tables of a layout problem for the solver: the strategies of a value, the arcs and
 // users of a place, and the weights of each measure that is minimized or limited (cost,
-// rows of memory). They turn chosen strategies into a solution: the needed values, the
-// cheapest arcs, the sums.
+// rows of memory). Functions turn chosen strategies into a solution: they find the needed
+// values, the cheapest arcs, and the sums.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_EVALUATE_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_EVALUATE_H
@@ -12,12 +12,12 @@
 /// memory row when no solution keeps the limits; memory rows are limited.
 typedef enum eg_layout_measure {
   EG_LAYOUT_COST,
-  EG_LAYOUT_MEMORY, // of all rows together
+  EG_LAYOUT_MEMORY, // all rows together
   EG_LAYOUT_ROW,    // + r: memory row r
   EG_LAYOUT_MEASURES = EG_LAYOUT_ROW + EG_LAYOUT_MEMORY_ROWS
 } eg_layout_measure;
 
-/// `count` entries EG_LAYOUT_NONE. Fails with EGRAPH_E_MEMORY.
+/// Resizes the list to `count` entries EG_LAYOUT_NONE. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_fill_none(eg_u32s *list, size_t count);
 
 /// Row i is items begin[i] .. begin[i + 1).
@@ -40,20 +40,20 @@ egraph_status eg_layout_rows_fill(eg_layout_rows *rows, size_t row_count,
 
 typedef struct eg_layout_view {
   const eg_layout_problem *problem;
-  const eg_layout_seam_list *seams; // of an open problem, for its bound; NULL: none
+  const eg_layout_seam_list *seams; // seams of an open problem, for its bound; NULL: none
   eg_u32s place_value;              // [places]
   eg_u32s arc_value;                // [arcs]
   eg_u32s op_of, value_of;          // [strategies]
-  eg_layout_rows strategies;        // of a value
+  eg_layout_rows strategies;        // [value]
   eg_layout_rows out, in;           // arcs of a place
   eg_layout_rows value_arcs;        // arcs of a value
   eg_layout_rows users;             // strategies that need a place, once per mention
-  eg_layout_rows ties;              // of a value, once per mention
-  // For the measures in use; empty for the others.
+  eg_layout_rows ties;              // [value], once per mention
+  // Weights of the measures in use; empty for the other measures.
   eg_doubles strategy_weight[EG_LAYOUT_MEASURES], arc_weight[EG_LAYOUT_MEASURES];
 } eg_layout_view;
 
-/// Measures below this number are in use.
+/// Returns the number of measures in use: the first ones of the enumeration.
 static inline int eg_layout_measure_count(const eg_layout_view *view) {
   return EG_LAYOUT_ROW + (int)view->problem->memory_rows;
 }
@@ -63,7 +63,7 @@ egraph_status eg_layout_view_init(eg_layout_view *view, egraph_allocator alloc,
                                   const eg_layout_problem *problem);
 void eg_layout_view_deinit(eg_layout_view *view);
 
-/// The layout that a strategy produces, numbered within its value.
+/// Returns the layout that a strategy produces, numbered within its value.
 static inline uint32_t eg_layout_output(const eg_layout_view *view, uint32_t strategy) {
   return view->problem->output.data[strategy] -
          view->problem->place_begin.data[view->value_of.data[strategy]];
@@ -79,7 +79,7 @@ typedef struct eg_layout_choice {
 
 void eg_layout_choice_init(eg_layout_choice *choice, egraph_allocator alloc);
 void eg_layout_choice_deinit(eg_layout_choice *choice);
-/// Sizes the choice for the view's values and arcs; chooses none.
+/// Sizes the choice for the view's values and arcs, and empties it.
 egraph_status eg_layout_choice_clear(eg_layout_choice *choice,
                                      const eg_layout_view *view);
 egraph_status eg_layout_choice_copy(eg_layout_choice *to, const eg_layout_choice *from);
@@ -93,11 +93,11 @@ EG_VEC_DEFINE(eg_layout_needs, eg_layout_need);
 typedef struct eg_layout_evaluator {
   const eg_layout_view *view;
   eg_bytes state;        // [value]
-  eg_u32s stack, cursor; // of the walk
+  eg_u32s stack, cursor; // stack and positions of the walk
   eg_u32s order;         // needed values, inputs first
   eg_u32s need_first;    // [value] 1 + entry in needs, 0: none
   eg_layout_needs needs;
-  eg_u32s terminals; // of one value, items as above
+  eg_u32s terminals; // needed places of one value, items as above
   eg_doubles table;  // [set of terminals][place of the value]
   eg_u32s back;      // same shape: the choice that led to each entry
   eg_bytes reached;  // [places of the value]

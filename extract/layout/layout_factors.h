@@ -25,7 +25,8 @@
 typedef enum eg_link_kind {
   EG_LINK_USE,    // an input of an operator; the far end is an arborescence
   EG_LINK_ROOT,   // a root: no producers at its end, its prices do not change
-  EG_LINK_SOURCE, // the layout that a value is produced in; the far end is a tree of it
+  EG_LINK_SOURCE, // the layout that a value is produced in; the far end is one of
+                  // its trees
   EG_LINK_TIE,    // the same layout; the far end is a tie
   EG_LINK_SEAM,   // the same layout; the far end is a seam
   EG_LINK_CUT     // "the chosen operator is in the cut"
@@ -33,7 +34,7 @@ typedef enum eg_link_kind {
 
 typedef struct eg_link {
   eg_link_kind kind;
-  uint32_t value;     // whose layouts are its labels; the label after them: none
+  uint32_t value;     // the value whose layouts are the labels; the last label means none
   uint32_t producers; // value, or NONE: a root
   uint32_t far;       // tree, tie, seam or cut
   uint32_t price;     // index of its first price
@@ -42,9 +43,9 @@ EG_VEC_DEFINE(eg_links, eg_link);
 
 enum { EG_STEINER_USERS = 4 };
 
-/// The arborescences of one value, priced: from the layout that it is produced in to a
+/// Priced arborescences of one value: from the layout in which the value is produced to a
 /// layout for each of a few users. Prices are finite or INFINITY; entry `layouts` is the
-/// price of having no layout. If a value has no layout, neither have its users.
+/// price of having no layout. If a value has no layout, its users have none.
 typedef struct eg_steiner {
   uint32_t layouts, arcs, users;
   const uint32_t *from, *to; // [arcs] layouts
@@ -55,11 +56,11 @@ typedef struct eg_steiner {
   eg_doubles inside, outside;
 } eg_steiner;
 
-/// An arborescence: users are links.
+/// One arborescence of a value; its users are links.
 typedef struct eg_tree_factor {
   uint32_t value, source; // link
   uint32_t users[EG_STEINER_USERS];
-  uint32_t user_count, share; // of the arcs' costs: 1 / share
+  uint32_t user_count, share; // the tree counts 1 / share of the arcs' costs
 } eg_tree_factor;
 EG_VEC_DEFINE(eg_tree_factors, eg_tree_factor);
 
@@ -75,12 +76,13 @@ typedef struct eg_layout_factors {
   eg_layout_rows links_of_tie;
   eg_layout_rows links_of_seam; // before, first, last, after
   eg_layout_rows links_of_cut;
-  eg_u32s use;             // [inputs of operators] link; operators of a value share it
+  eg_u32s use;             // [inputs of operators] link, shared by the operators of
+                           // a value
   eg_doubles price, least; // [labels of links]; `least`: of the last solved factor
   eg_bytes dead;           // [labels of links] in no solution
   eg_doubles front, back;  // [labels of links] of seams' values `before`: potentials
   uint64_t steps;          // done by the functions below
-  // One value's active arcs and prices, for a tree.
+  // Active arcs and prices of one value, for a tree.
   eg_u32s arc_from, arc_to, arc_number;
   eg_doubles arc_weight, source, users[EG_STEINER_USERS];
   eg_steiner steiner;
@@ -96,7 +98,7 @@ void eg_layout_factors_deinit(eg_layout_factors *factors);
 /// Labels of a link to a cut.
 enum { EG_CUT_CHOSEN, EG_CUT_NOT, EG_CUT_LABELS };
 
-/// Labels of a link: its value's layouts and none.
+/// Returns the number of labels of a link: the layouts of its value, and none.
 static inline uint32_t eg_link_labels(const eg_layout_factors *factors,
                                       const eg_link *link) {
   if (link->kind == EG_LINK_CUT) return EG_CUT_LABELS;
@@ -113,7 +115,8 @@ static inline bool eg_link_cuts(const eg_layout_factors *factors, const eg_link 
   return false;
 }
 
-/// Price of a label at either end of a link; INFINITY when it is in no solution.
+/// Return the price of a label at either end of a link; INFINITY when the label is in
+/// no solution.
 static inline double eg_link_near_price(const eg_layout_factors *factors, uint32_t link,
                                         uint32_t label) {
   uint32_t at = factors->links.data[link].price + label;
@@ -125,24 +128,27 @@ static inline double eg_link_far_price(const eg_layout_factors *factors, uint32_
   return factors->dead.data[at] ? INFINITY : -factors->price.data[at];
 }
 
-// Each of these fills `least` for the links of one factor with the least cost of the
-// factor per label, and *out with the least of all. INFINITY: it has no solution.
+// Each of these functions fills `least`, for the links of one factor, with the least
+// cost of the factor per label, and *out with the least of all. INFINITY: the factor has
+// no solution.
 void eg_factor_producers(eg_layout_factors *factors, uint32_t value, double *out);
 egraph_status eg_factor_tree(eg_layout_factors *factors, uint32_t tree, double *out);
 void eg_factor_tie(eg_layout_factors *factors, uint32_t tie, double *out);
 void eg_factor_cut(eg_layout_factors *factors, uint32_t cut, double *out);
-/// A seam: the least cost of one of its values is not the cost of one copy, so its links
-/// get new prices instead: potentials, which leave it *out.
+/// Sets new prices on the links of a seam: potentials, which leave the seam the cost
+/// *out. It fills no `least`: the least cost of one of its values is not the cost of
+/// one copy.
 void eg_factor_seam(eg_layout_factors *factors, uint32_t seam, double *out);
 
-/// Cost of its producers' factor when a value is not produced.
+/// Returns the cost of the producers' factor of a value when the value is not produced.
 double eg_factor_nothing(const eg_layout_factors *factors, uint32_t value);
-/// Price of a member for a tie's label: it has the label, or is not produced, the
-/// cheaper.
+/// Returns the price of a member for a label of its tie: the lower of having this label
+/// and of not being produced.
 double eg_factor_member(const eg_layout_factors *factors, uint32_t link, uint32_t label);
-/// Cost of a strategy in its factor, prices included; INFINITY: impossible.
+/// Returns the cost of a strategy in its factor, prices included; INFINITY: impossible.
 double eg_factor_strategy(const eg_layout_factors *factors, uint32_t strategy);
-/// After eg_factor_tree: least cost of the tree with one of its arcs (arc_number) in use.
+/// Returns the least cost of the tree of the last eg_factor_tree with one of its arcs
+/// (arc_number) in use.
 double eg_factor_arc(const eg_layout_factors *factors, uint32_t position);
 
 #endif

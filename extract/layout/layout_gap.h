@@ -14,23 +14,22 @@ typedef struct eg_layout_pool {
 void eg_layout_pool_init(eg_layout_pool *pool, egraph_allocator alloc);
 void eg_layout_pool_deinit(eg_layout_pool *pool);
 
-/// Raises search->bound and offers solutions. Strategies and arcs that are in no better
-/// solution are deleted from `active`, on which the ascent works; `excess` is the excess
-/// of the last ascent. active->infeasible: there is no better solution. Fails with
-/// EGRAPH_E_MEMORY.
+/// Raises search->bound and offers solutions. Deletes from `active`, which the ascent
+/// shares, strategies and arcs that are in no better solution; `excess` is from the last
+/// climb. active->infeasible: there is no better solution. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_close_gap(eg_layout_search *search, eg_layout_active *active,
                                   eg_layout_ascent *ascent, eg_layout_excess *excess,
                                   eg_layout_pool *pool);
 
-/// Deletes from `active` strategies and arcs that exceed the bound by more than the best
-/// solution does; returns the share of strategies that it deleted.
+/// Deletes from `active` the strategies and arcs that exceed the bound by more than the
+/// best solution does; returns the share of strategies that it deleted.
 double eg_layout_delete_costly(eg_layout_search *search, eg_layout_active *active,
                                const eg_layout_excess *excess);
 
-/// Large neighbourhood search (Shaw 1998) around the best solution, if there is one, with
+/// Searches large neighbourhoods (Shaw 1998) of the best solution, if there is one:
 /// windows of `size` values all over the problem, until none gives a better solution.
-/// `active` belongs to the ascent, whose prices it restores, like search->bound. Fails
-/// with EGRAPH_E_MEMORY.
+/// `active` belongs to the ascent. Restores search->bound and the prices of the ascent.
+/// Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_neighbours(eg_layout_search *search,
                                    const eg_layout_active *active,
                                    eg_layout_ascent *ascent, size_t size);

@@ -2,16 +2,16 @@
 // large e-graphs with many alternatives.
 //
 // Landmarks are parts of every solution, whatever its layouts: values that every
-// derivation of the roots needs (presolve/landmarks.h), and cuts, sets of operators of
-// which every solution has one. Operators are the nodes of a plain problem, each at the
-// cost of its cheapest strategy, and the cuts are found by dual ascent on it
-// (dual_ascent.h). Bounds over layouts see one value and its users at a time:
-// alternatives that share inputs each seem to pay only a part of these; a cut says that
-// one of them pays in full.
+// derivation of the roots needs (presolve/landmarks.h), and cuts: sets of operators of
+// which every solution has one. Cuts are found by dual ascent (dual_ascent.h) on a plain
+// problem whose nodes are the operators, each at the cost of its cheapest strategy.
+// Bounds over layouts see one value and its users at a time: alternatives that share
+// inputs each seem to pay only a part of the inputs; a cut says that one alternative pays
+// in full.
 //
 // The relaxation has a class per place, a node per strategy and per arc. It ignores ties,
-// limits, and that a value has only one producer, so its bound holds; often its solution
-// satisfies all of these, and is optimal.
+// limits, and that a value has only one producer. So its bound is valid, and its solution
+// is optimal when it satisfies all three, which is often so.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_PLAIN_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_PLAIN_H
@@ -33,9 +33,9 @@ egraph_status eg_layout_landmarks_init(eg_layout_landmarks *landmarks,
                                        egraph_allocator alloc);
 void eg_layout_landmarks_deinit(eg_layout_landmarks *landmarks);
 /// Finds landmarks of the active part, with at most `max_work` visits of nodes for cuts
-/// (0: no limit); they stay true when more is deleted. Finds none when the deadline is
-/// near. Time and memory: see eg_landmarks_find and eg_dual_ascent_run. Fails with
-/// EGRAPH_E_MEMORY.
+/// (0: no limit). They stay landmarks when more is deleted from `active`. Finds none when
+/// the deadline is near. Time and memory: see eg_landmarks_find and eg_dual_ascent_run.
+/// Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_landmarks_find(eg_layout_landmarks *landmarks,
                                        const eg_layout_active *active,
                                        const eg_layout_task *task, double deadline,

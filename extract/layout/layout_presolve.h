@@ -9,14 +9,14 @@
 #include "extract/layout/layout_evaluate.h"
 #include "extract/layout/layout_solve.h"
 
-/// One minimization.
+/// One minimization: its objective and limits.
 typedef struct eg_layout_task {
   eg_layout_measure objective;
   double limit[EG_LAYOUT_MEASURES];    // INFINITY: none
   const eg_layout_solutions *excluded; // solutions to avoid
 } eg_layout_task;
 
-/// Without limits.
+/// Returns a task without limits.
 static inline eg_layout_task eg_layout_task_of(eg_layout_measure objective) {
   eg_layout_task task = {.objective = objective};
   for (int m = 0; m < EG_LAYOUT_MEASURES; m++)
@@ -42,11 +42,11 @@ typedef struct eg_layout_active {
 egraph_status eg_layout_active_init(eg_layout_active *active, egraph_allocator alloc,
                                     const eg_layout_view *view);
 void eg_layout_active_deinit(eg_layout_active *active);
-/// Copies between two of the same view.
+/// Copies between two active parts of the same view.
 void eg_layout_active_copy(eg_layout_active *to, const eg_layout_active *from);
 /// True when an operator has an active strategy.
 bool eg_layout_active_has(const eg_layout_active *active, uint32_t op);
-/// Number of used values.
+/// Returns the number of used values.
 size_t eg_layout_active_values(const eg_layout_active *active);
 /// Deletes, until nothing changes: places that cannot be derived or are not needed,
 /// layouts that a required member of a tie lacks, and strategies and arcs that are

@@ -10,8 +10,8 @@
 #include "extract/layout/layout_search.h"
 
 /// Costs of strategies and arcs in an ascent: the objective, and each limited measure at
-/// a price. The memory of all rows together has a price, too, so that the least memory
-/// wins among equal costs; it is so low that all memory costs less than the tolerance of
+/// its price. The memory of all rows together has a price, too, so that the least memory
+/// wins among equal costs. This price is low: all memory costs less than the tolerance of
 /// a proof.
 typedef struct eg_layout_weights {
   int objective;   // measure
@@ -19,11 +19,11 @@ typedef struct eg_layout_weights {
   int limited[EG_LAYOUT_MEMORY_ROWS];
   double price[EG_LAYOUT_MEMORY_ROWS];
   double objective_weight; // 0: limited measures alone
-  double tie_price;        // of memory
+  double tie_price;        // price of all memory
   double tie_slack;        // all memory at tie_price: bounds are too high by this
 } eg_layout_weights;
 
-/// The task's objective; its limited measures at price 0.
+/// Returns weights with the task's objective, and its limited measures at price 0.
 eg_layout_weights eg_layout_weights_of(const eg_layout_search *search,
                                        const eg_layout_active *active);
 /// Minus prices times limits, to be added to a bound.
@@ -42,7 +42,7 @@ EG_VEC_DEFINE(eg_layout_trades, eg_layout_trade);
 
 typedef struct eg_layout_prices {
   const eg_layout_search *search; // borrowed
-  uint32_t count;                 // of limited measures
+  uint32_t count;                 // limited measures
   int measure[EG_LAYOUT_MEMORY_ROWS];
   double limit[EG_LAYOUT_MEMORY_ROWS];
   double price[EG_LAYOUT_MEMORY_ROWS]; // the next to try
@@ -57,8 +57,8 @@ void eg_layout_prices_init(eg_layout_prices *prices, const eg_layout_search *sea
 void eg_layout_prices_deinit(eg_layout_prices *prices);
 /// True when `sum` ([measures]) exceeds a limit.
 bool eg_layout_prices_exceeds(const eg_layout_prices *prices, const double *sum);
-/// Adds a choice with these sums, the least known at the current prices, and moves the
-/// prices. *out_moved: false when there are no other prices to try. Fails with
+/// Adds a choice with these sums, the cheapest known at the current prices, and changes
+/// the prices. *out_moved: false when there are no other prices to try. Fails with
 /// EGRAPH_E_MEMORY or EGRAPH_E_INTERNAL (GLPK).
 egraph_status eg_layout_prices_next(eg_layout_prices *prices, const double *sum,
                                     bool *out_moved);

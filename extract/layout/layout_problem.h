@@ -32,9 +32,9 @@
 
 enum { EG_LAYOUT_MEMORY_ROWS = 10 }; // at most
 
-/// Rows in compressed form: row i is items begin[i] .. begin[i + 1). Layouts are numbers
-/// within their value, places through all values. Fill it with the functions below; the
-/// solver and the checker read the fields.
+/// Rows in compressed form: row i is items begin[i] .. begin[i + 1). Layouts are numbered
+/// within their value, places over all values. Fill the problem with the functions below;
+/// the solver and the checker read its fields.
 typedef struct eg_layout_problem {
   eg_u32s place_begin;                 // [values + 1]
   eg_doubles cost_times, memory_times; // [values] factors on its producers and arcs
@@ -135,7 +135,7 @@ typedef struct eg_layout_strategy {
 /// Adds a strategy to the operator added last.
 egraph_status eg_layout_problem_add_strategy(eg_layout_problem *problem,
                                              const eg_layout_strategy *strategy);
-/// Requires the value in one of `count` layouts; count 0: in any.
+/// Requires the value in one of `count` layouts; count 0: in any layout.
 egraph_status eg_layout_problem_add_root(eg_layout_problem *problem, uint32_t value,
                                          const uint32_t *layouts, uint32_t count);
 /// Ties the values: they are produced in the same layout.

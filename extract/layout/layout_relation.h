@@ -36,8 +36,8 @@ static inline double eg_label_cost(const eg_label_costs *costs, uint32_t var,
   return costs->cost.data[costs->begin.data[var] + label];
 }
 
-/// Builds one relation after another. `lost` bounds all rows that were left out: no
-/// solution with such a row costs less.
+/// Builds one relation after another. `lost` is a bound of all rows left out: no solution
+/// with such a row costs less.
 typedef struct eg_relation_maker {
   eg_relation *to;
   double base;      // cost of every solution on top of rows and labels
@@ -51,10 +51,10 @@ typedef struct eg_relation_maker {
   bool takes_out;   // rows have a choice
   bool is_distinct; // no two rows have equal labels
   eg_flatmap seen;  // rows by labels
-  eg_u32s next, first, last; // of a join: rows that agree
-  eg_labels row;             // of a join
+  eg_u32s next, first, last; // for a join: rows that agree
+  eg_labels row;             // row of a join
   uint64_t steps;            // done
-  bool (*stop)(void *user);  // called now and then, or NULL; true: gives up
+  bool (*stop)(void *user);  // called now and then; true: the join gives up; or NULL
   void *user;
 } eg_relation_maker;
 
@@ -70,21 +70,20 @@ static inline const uint16_t *eg_relation_row(const eg_relation *relation, uint3
 void eg_relation_maker_init(eg_relation_maker *maker, egraph_allocator alloc);
 void eg_relation_maker_deinit(eg_relation_maker *maker);
 
-/// An empty relation over these variables (ascending, at most EG_RELATION_VARS), to which
-/// rows are added.
+/// Begins an empty relation over these variables (ascending, at most EG_RELATION_VARS).
 egraph_status eg_relation_begin(eg_relation_maker *maker, eg_relation *to,
                                 const uint32_t *vars, uint32_t count, bool takes_out);
-/// Adds a row; of rows with equal labels it keeps the cheapest.
+/// Adds a row; keeps the cheapest of rows with equal labels.
 egraph_status eg_relation_add(eg_relation_maker *maker, const uint16_t *labels,
                               uint16_t choice, double cost);
 egraph_status eg_relation_finish(eg_relation_maker *maker);
 /// Records that rows of this cost, base not included, are left out.
 void eg_relation_lose(eg_relation_maker *maker, double cost);
-/// True when a bound has room while the base is 0; else records it as left out.
+/// True when a bound has room while the base is 0; else records the bound as left out.
 bool eg_relation_has_room(eg_relation_maker *maker, double bound);
 
-/// Raises rows by the costs of their labels, and drops rows that exceed room; lowers them
-/// by these costs.
+/// Adds the costs of labels to the rows, and drops rows that exceed room; the second
+/// function subtracts these costs again.
 void eg_relation_raise(eg_relation_maker *maker, const eg_label_costs *costs,
                        eg_relation *relation);
 void eg_relation_lower(const eg_label_costs *costs, eg_relation *relation);
@@ -93,14 +92,13 @@ void eg_relation_lower(const eg_label_costs *costs, eg_relation *relation);
 void eg_relation_fix(eg_relation_maker *maker, eg_relation *relation, uint32_t var,
                      uint16_t label);
 
-/// Joins two raised relations into a raised one and eliminates `out` (unless
+/// Joins two raised relations into a raised one and eliminates variable `out` (unless
 /// EG_RELATION_NONE). Sorts b. Gives up, or fails, when the result has too many
 /// variables. O(pairs of agreeing rows that are kept).
 egraph_status eg_relation_join(eg_relation_maker *maker, const eg_label_costs *costs,
                                const eg_relation *a, eg_relation *b, uint32_t out,
                                eg_relation *to);
-/// Finds the choice of the row whose labels are those in `label_of` ([variables]).
-/// O(rows).
+/// Finds the row with the labels in `label_of` ([variables]), and its choice. O(rows).
 bool eg_relation_choice(const eg_relation *relation, const uint16_t *label_of,
                         uint16_t *out);
 
@@ -119,8 +117,8 @@ EG_VEC_DEFINE(eg_relations, eg_relation);
 enum { EG_NETWORK_FREE = UINT16_MAX };
 
 typedef struct eg_cost_network {
-  eg_label_costs costs;   // of labels; the number of variables
-  eg_relations relations; // lowered; fill them through eg_cost_network_add
+  eg_label_costs costs;   // costs of the labels, and the number of variables
+  eg_relations relations; // lowered relations; fill them through eg_cost_network_add
   eg_bytes used;          // [relation] joined into another, or in the base
   eg_u32s first;          // [variable] entry, or EG_RELATION_NONE
   eg_u32s entry, next;    // lists of relations by variable
@@ -142,8 +140,8 @@ static inline double *eg_cost_network_costs(const eg_cost_network *network,
                                             uint32_t var) {
   return network->costs.cost.data + network->costs.begin.data[var];
 }
-/// Begins an empty relation over some variables, ascending; then the maker takes its
-/// rows, label costs included, and eg_cost_network_finish ends it.
+/// Begins an empty relation over some variables, ascending. Add its rows through the
+/// maker, label costs included; end it with eg_cost_network_finish.
 egraph_status eg_cost_network_begin(eg_cost_network *network, const uint32_t *vars,
                                     uint32_t count);
 egraph_status eg_cost_network_finish(eg_cost_network *network);

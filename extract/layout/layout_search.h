@@ -1,5 +1,5 @@
-// The state of one minimization: the best solution, the bound, and the limits of its
-// clock; and the entry points of the algorithms that work on it.
+// The state of one minimization (the best solution, the bound, the limits of work and
+// time), and the entry points of the algorithms that work on this state.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_SEARCH_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_SEARCH_H
@@ -7,11 +7,11 @@
 #include "base/work.h"
 #include "extract/layout/layout_presolve.h"
 
-/// A relative difference that counts as rounding.
+/// The relative difference up to which costs count as equal.
 #define EG_LAYOUT_TOLERANCE 1e-9
 
 typedef struct eg_layout_clock {
-  double start_seconds, deadline; // of eg_clock_seconds()
+  double start_seconds, deadline; // times of eg_clock_seconds()
   double asked_seconds;           // when progress was last called
   uint64_t asked_work;            // steps done then
   bool by_work;                   // eg_layout_options
@@ -36,13 +36,14 @@ typedef struct eg_layout_search {
   bool has_best;
   double least; // objective of the cheapest solution so far
   double bound; // valid lower bound of the objective
-  double whole; // the bound while a part is searched, whose own bound does not hold for
-                // the rest; else INFINITY
-  double cut;   // least cost of the solutions that were deleted because they are no
-                // cheaper than the best; INFINITY: none
-  double rounding;                     // of sums of the objective's weights, at most
-  double price[EG_LAYOUT_MEMORY_ROWS]; // of memory rows, of the best bounds
-  double unit;                         // the objective is a multiple of it; 0: unknown
+  double whole; // the bound of the whole while only a part is searched; else INFINITY
+  double cut;   // least cost of the solutions deleted because they are not cheaper than
+                // the best; INFINITY: none
+  double rounding;                     // largest rounding error of sums of the
+                                       // objective's weights
+  double price[EG_LAYOUT_MEMORY_ROWS]; // prices of memory rows at the best bounds
+  double unit;                         // the objective is a multiple of this unit;
+                                       // 0: unknown
 } eg_layout_search;
 
 /// Borrows everything. Fails with EGRAPH_E_MEMORY.
@@ -58,10 +59,10 @@ static inline bool eg_layout_search_wants_bound(const eg_layout_search *search) 
 /// Fills search->trial.strategy with the strategies of `strategy` ([value]) that the user
 /// allows.
 void eg_layout_search_take(eg_layout_search *search, const uint32_t *strategy);
-/// Completes search->trial.strategy (user-allowed strategies only) with arcs of least
-/// weight and keeps the choice if it is better than the best. *out_ok: it is a solution
-/// within the limits, not excluded. Fails with EGRAPH_E_INTERNAL when it costs less than
-/// the bound.
+/// Completes search->trial.strategy (strategies that the user allows) with arcs of least
+/// weight, and keeps the choice if it is better than the best. *out_ok: the choice is a
+/// solution within the limits, not excluded. Fails with EGRAPH_E_INTERNAL when it costs
+/// less than the bound.
 egraph_status eg_layout_search_offer(eg_layout_search *search, bool *out_ok);
 /// As eg_layout_search_offer, but with arcs of finite `weight` only.
 egraph_status eg_layout_search_offer_arcs(eg_layout_search *search, const double *weight,
@@ -69,21 +70,21 @@ egraph_status eg_layout_search_offer_arcs(eg_layout_search *search, const double
 /// Keeps a copy of a whole solution when it is better than the best.
 egraph_status eg_layout_search_adopt(eg_layout_search *search,
                                      const eg_layout_choice *choice);
-/// Objective of the best solution, INFINITY before there is one.
+/// Returns the objective of the best solution, INFINITY before there is one.
 double eg_layout_search_value(const eg_layout_search *search);
-/// Solutions from here on are ignored.
+/// Returns the cutoff: solutions of this cost or more are ignored.
 double eg_layout_search_cutoff(const eg_layout_search *search);
-/// The cutoff for deleting strategies and arcs whose solutions cost as much: up to it,
-/// bounds of the rest are bounds of the whole.
+/// Returns the cutoff for deleting strategies and arcs whose solutions cost as much: up
+/// to this cutoff, a bound of the remaining problem bounds the whole.
 double eg_layout_search_cut(eg_layout_search *search);
 /// Raises the bound: no remaining solution costs less. Fails with EGRAPH_E_INTERNAL when
 /// a known solution does.
 egraph_status eg_layout_search_raise(eg_layout_search *search, double bound);
-/// Ends the search: the best solution is optimal, or there is none.
+/// Closes the search: the best solution is optimal, or there is none.
 void eg_layout_search_close(eg_layout_search *search);
 /// Counts work.
 void eg_layout_search_work(eg_layout_search *search, uint64_t steps);
-/// One `part`th of the remaining work; 0: there is no limit.
+/// Returns one `part`th of the remaining work; 0: there is no limit.
 uint64_t eg_layout_search_share(const eg_layout_search *search, uint64_t part);
 /// True when work, deadline, gap or the caller ends the search; calls progress at most
 /// ten times a second.

@@ -1,7 +1,7 @@
-// Sets of layouts that one value may be needed in, each with the cost of the cheapest
-// arborescence to all of its layouts from every layout that the value may be produced in
-// (Dreyfus and Wagner 1971, over sets instead of users), within a limit; and all ways to
-// provide a value.
+// Finds the sets of layouts in which one value may be needed. For each set and each
+// layout in which the value may be produced: the cost of the cheapest arborescence to all
+// layouts of the set (Dreyfus and Wagner 1971, over sets instead of users), within a
+// limit. Also finds all ways to provide a value.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_SETS_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_SETS_H
@@ -11,7 +11,8 @@
 
 enum { EG_LAYOUT_SET_TARGETS = 255, EG_LAYOUT_SET_SIZE = 8 };
 
-/// A set of targets: bytes from the lowest on, ascending, each 1 + a target's number.
+/// A set of targets: its bytes, from the lowest on, are 1 + the targets'
+/// numbers, ascending.
 typedef uint64_t eg_layout_set;
 
 static inline uint32_t eg_layout_set_member(eg_layout_set set, uint32_t position) {
@@ -35,7 +36,7 @@ typedef struct eg_layout_sets {
   uint32_t target_count;     // <= EG_LAYOUT_SET_TARGETS
   const double *base;        // [layouts] cost of producing the value there, or INFINITY
   double room;               // sets that cost more from everywhere are left out
-  uint32_t size, most;       // of a set, at most EG_LAYOUT_SET_SIZE; sets, >= 1
+  uint32_t size, most;       // members of a set, at most EG_LAYOUT_SET_SIZE; sets, >= 1
   // Out. The empty set is the first.
   eg_words members; // [sets] eg_layout_set
   eg_doubles way;   // [sets][layouts]
@@ -47,10 +48,11 @@ void eg_layout_sets_init(eg_layout_sets *sets, egraph_allocator alloc);
 void eg_layout_sets_deinit(eg_layout_sets *sets);
 /// Fails with EGRAPH_E_MEMORY. O(sets (2^size + arcs) layouts).
 egraph_status eg_layout_sets_find(eg_layout_sets *sets);
-/// The set without its member at a position. (All parts of a set are found with it.)
+/// Returns the set without its member at a position. (Every subset of a found set
+/// is found.)
 uint32_t eg_layout_sets_without(const eg_layout_sets *sets, uint32_t set,
                                 uint32_t position);
-/// Cost of a set from a layout.
+/// Returns the cost of a set when the value is produced in a layout.
 static inline double eg_layout_sets_cost(const eg_layout_sets *sets, uint32_t set,
                                          uint32_t layout) {
   return sets->way.data[(size_t)set * sets->layouts + layout];
@@ -74,11 +76,12 @@ typedef struct eg_layout_provision {
   eg_relation_maker *maker;     // room, rows, lost
   // The current value:
   uint32_t value, layouts;
-  const double *source; // [layouts + 1] cost of producing it so, above the least
-  double least;         // of its arborescences
-  bool fits;            // false: it has, or its users need, too many layouts
-  eg_u32s users;        // links that use it
-  eg_u32s targets;      // layouts that they may need
+  const double *source; // [layouts + 1] cost above the least of producing the value in
+                        // this layout
+  double least;         // least cost of the value's arborescences
+  bool fits;            // false: the value has, or its users need, too many layouts
+  eg_u32s users;        // links that use the value
+  eg_u32s targets;      // layouts that the users may need
   eg_words sets;        // eg_layout_set of targets; numbered
   eg_layout_ways ways;
   // Scratch.
@@ -94,13 +97,13 @@ void eg_layout_provision_deinit(eg_layout_provision *provision);
 /// EGRAPH_E_MEMORY.
 egraph_status eg_layout_provision_find(eg_layout_provision *provision, uint32_t value,
                                        const double *source);
-/// Price of a layout for a user; INFINITY: it never needs this layout.
+/// Returns the price of a layout for a user; INFINITY: the user never needs this layout.
 double eg_layout_provision_price(const eg_layout_provision *provision, uint32_t link,
                                  uint32_t target);
-/// Price of no layout for a user.
+/// Returns the price of no layout for a user.
 double eg_layout_provision_price_of_none(const eg_layout_provision *provision,
                                          uint32_t link);
-/// Price of the cheapest label for a user, of a layout in a set or none.
+/// Returns the price of the cheapest label for a user: none, or a layout of the set.
 double eg_layout_provision_least(const eg_layout_provision *provision, uint32_t link,
                                  eg_layout_set set);
 

@@ -1,4 +1,5 @@
-// The best solutions of a layout problem, each with a proven bound and a certificate.
+// Finds the best solutions of a layout problem, each with a proven bound and
+// a certificate.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_SOLVE_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_SOLVE_H
@@ -24,9 +25,10 @@ typedef struct eg_layout_options {
   uint64_t late_work;        // 0: late_gap is unused
   double ceiling;            // > 0: find only a bound, up to this one; may be INFINITY.
                              // Solutions of this cost or more are not searched
-  uint32_t solutions;        // to find, cheapest first; they differ in strategies; >= 1
-  const uint32_t *incumbent; // strategy per value (EG_LAYOUT_NONE: none), or NULL;
-                             // ignored when it is no solution
+  uint32_t solutions;        // number to find, >= 1; cheapest first, with
+                             // different strategies
+  const uint32_t *incumbent; // strategy per value (EG_LAYOUT_NONE: none); ignored when
+                             // this is no solution; or NULL
   /// Called at most ten times a second, or with by_work at fixed numbers of steps, with
   /// the best cost (INFINITY before there is one) and bound of the current solution; true
   /// stops. May be NULL.
@@ -39,7 +41,7 @@ typedef struct eg_layout_options {
 
 typedef struct eg_layout_solution {
   double cost, memory[EG_LAYOUT_MEMORY_ROWS]; // by the certificate
-  double bound;      // of the cost of all solutions but the previous ones
+  double bound;      // bound of the cost of all solutions except the previous ones
   bool is_proven;    // bound meets cost
   eg_u32s strategy;  // [value] numbered through, EG_LAYOUT_NONE: not needed
   eg_bytes arc_used; // [arc]
@@ -48,18 +50,18 @@ EG_VEC_DEFINE(eg_layout_solutions, eg_layout_solution);
 void eg_layout_solution_deinit(eg_layout_solution *solution);
 
 typedef struct eg_layout_result {
-  eg_layout_status status; // of the first solution
-  double cost, bound, gap; // likewise; gap = (cost - bound) / cost
-  /// Status NO_MEMORY, else 0: the rows of the solution found whose largest excess over a
-  /// limit is least.
+  eg_layout_status status; // status of the first solution
+  double cost, bound, gap; // of the first solution; gap = (cost - bound) / cost
+  /// With status NO_MEMORY (else 0): the memory of the found solution whose largest
+  /// excess over a limit is least.
   double least_memory[EG_LAYOUT_MEMORY_ROWS];
-  eg_u32s least; // its strategies by value
-  double
-      price[EG_LAYOUT_MEMORY_ROWS]; // of memory, at the best bound of the first solution
-  bool is_least_memory_proven;      // no solution exceeds the limits by less
-  uint64_t work;                    // steps done
-  eg_layout_solutions solutions;    // may be fewer than options->solutions
-  bool is_complete;                 // there are no other solutions
+  eg_u32s least;                       // its strategies by value
+  double price[EG_LAYOUT_MEMORY_ROWS]; // prices of memory at the best bound of the
+                                       // first solution
+  bool is_least_memory_proven;         // no solution exceeds the limits by less
+  uint64_t work;                       // steps done
+  eg_layout_solutions solutions;       // may be fewer than options->solutions
+  bool is_complete;                    // there are no other solutions
 } eg_layout_result;
 
 void eg_layout_result_init(eg_layout_result *result, egraph_allocator alloc);
@@ -75,17 +77,17 @@ egraph_status eg_layout_solve(egraph_allocator alloc, const eg_layout_problem *p
 /// Turns strategies into solutions by adding the arcs of least cost.
 typedef struct eg_layout_completer eg_layout_completer;
 
-/// A completer serves many choices of one problem, which it borrows. O(problem). Fails
-/// with EGRAPH_E_MEMORY.
+/// Creates a completer for many choices of one problem, which it borrows. O(problem).
+/// Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_completer_create(egraph_allocator alloc,
                                          const eg_layout_problem *problem,
                                          eg_layout_completer **out);
 void eg_layout_completer_destroy(eg_layout_completer *completer);
 EG_HOLDER_DEFINE(eg_layout_completer)
-/// `strategy`: [value], EG_LAYOUT_NONE where unknown; values that are not needed are left
-/// out. *out_is_solution: every need is reached, ties and memory limits hold, and no
-/// forbidden item is used; the caller owns *out then, which eg_layout_certify has
-/// checked. Fails with EGRAPH_E_MEMORY, EGRAPH_E_INTERNAL.
+/// Completes a choice. `strategy`: [value], EG_LAYOUT_NONE where unknown; leaves out
+/// values that are not needed. *out_is_solution: every need is met, ties and memory
+/// limits hold, and no forbidden item is used; then eg_layout_certify has checked *out,
+/// and the caller owns it. Fails with EGRAPH_E_MEMORY, EGRAPH_E_INTERNAL.
 egraph_status eg_layout_complete(eg_layout_completer *completer, const uint32_t *strategy,
                                  eg_layout_solution *out, bool *out_is_solution);
 

@@ -28,7 +28,7 @@ typedef struct eg_layout_fix {
 } eg_layout_fix;
 EG_VEC_DEFINE(eg_layout_fixes, eg_layout_fix);
 
-/// A node is its parent and fixes begin .. end of the tree's list.
+/// A node of the search tree: its parent, and fixes begin .. end of the tree's list.
 typedef struct eg_layout_node {
   uint32_t parent; // EG_LAYOUT_NONE: the root
   uint32_t begin, end;
@@ -49,7 +49,7 @@ typedef struct eg_layout_tree {
   eg_layout_cuts cuts;
   eg_lp *lp;
   eg_layout_nodes nodes;
-  eg_layout_fixes fixes;   // of all nodes
+  eg_layout_fixes fixes;   // fixes of all nodes
   eg_layout_fixes extra;   // found in the current node, for its children
   eg_layout_fixes in, out; // the two sides of a split
   eg_cost_heap open;       // nodes by bound
@@ -57,14 +57,14 @@ typedef struct eg_layout_tree {
   eg_bytes next_low, next_high;
   eg_doubles favour;     // [strategy] value in the program
   eg_doubles arc_weight; // scratch
-  double bound;          // of the current node
+  double bound;          // bound of the current node
   uint32_t visited;
   uint32_t visit_limit; // 0: none. Of a tree over a part of the problem, whose bounds are
                         // no bounds of the whole
 } eg_layout_tree;
 
-/// Builds model and program of all active strategies and arcs. Fails with EGRAPH_E_MEMORY
-/// or EGRAPH_E_INTERNAL; needs eg_layout_tree_deinit then, too.
+/// Builds model and program of all active strategies and arcs. Call eg_layout_tree_deinit
+/// after a failure, too. Fails with EGRAPH_E_MEMORY or EGRAPH_E_INTERNAL.
 egraph_status eg_layout_tree_init(eg_layout_tree *tree, eg_layout_search *search,
                                   eg_layout_active *active);
 void eg_layout_tree_deinit(eg_layout_tree *tree);
@@ -73,12 +73,13 @@ void eg_layout_tree_deinit(eg_layout_tree *tree);
 /// rounds of cuts for a fractional solution.
 egraph_status eg_layout_tree_solve(eg_layout_tree *tree, uint32_t rounds,
                                    eg_layout_outcome *out);
-/// Offers the current solution, rounded when it is fractional and `round` is set.
-/// *out_done: this node has no better one.
+/// Offers the current solution; a fractional one is rounded first, when `round` is set,
+/// or not offered. *out_done: this node has no better solution.
 egraph_status eg_layout_tree_offer(eg_layout_tree *tree, bool round, bool *out_done);
 /// Appends to `extra` the fixes by reduced costs.
 egraph_status eg_layout_tree_fix(eg_layout_tree *tree);
-/// Branch and bound below the root, which has bound tree->bound and the fixes in `extra`.
+/// Runs branch and bound below the root, which has bound tree->bound and the fixes
+/// in `extra`.
 egraph_status eg_layout_tree_run(eg_layout_tree *tree, bool *out_closed);
 
 #endif
