@@ -41,8 +41,8 @@ static inline uint32_t eg_extract_node_count(const eg_extract_problem *problem) 
   return (uint32_t)problem->node_class.len;
 }
 bool eg_extract_has_negative_cost(const eg_extract_problem *problem);
-/// Sum of the magnitudes of the costs of a choice [class]: the rounding of its cost is a
-/// share of this.
+/// Returns the sum of the magnitudes of the costs of a choice [class], to which the
+/// rounding error of the cost of the choice is proportional.
 double eg_extract_magnitude(const eg_extract_problem *problem, const uint32_t *choice);
 /// Visits the children of a node; `item` is the loop variable.
 #define EG_EACH_CHILD(problem, node, item)                                               \
@@ -55,7 +55,7 @@ double eg_extract_magnitude(const eg_extract_problem *problem, const uint32_t *c
 /// their magnitudes is not finite.
 egraph_status eg_extract_problem_check(const eg_extract_problem *problem);
 
-/// Rows of nodes: in row r at least one node is chosen.
+/// Rows of nodes: every solution contains at least one node of each row.
 typedef struct eg_cuts {
   eg_u32s begin, nodes;
 } eg_cuts;
@@ -72,7 +72,7 @@ static inline uint32_t eg_cuts_count(const eg_cuts *cuts) {
 
 // ---- options and result -----------------------------------------------------------
 
-// id, spelling, meaning.
+// Methods: id, spelling, meaning.
 #define EG_EXTRACT_METHOD_LIST(X)                                                        \
   X(EG_EXTRACT_TREE, "tree", "bottom-up, tree cost (Knuth)")                             \
   X(EG_EXTRACT_DAG, "dag", "greedy on DAG cost")                                         \
@@ -83,9 +83,9 @@ typedef enum eg_extract_method {
 } eg_extract_method;
 #undef EG_EXTRACT_METHOD_ENUM
 
-// id, spelling, function eg_pass_<...>, stage, meaning. Stage 0 repeats until nothing
-// changes, then stage 1 (which needs landmarks) runs, and stage 2 when stage 1 changes
-// nothing either. Any subset gives the same optimum.
+// Presolve passes: id, spelling, function eg_pass_<...>, stage, meaning. Stage 0 repeats
+// until nothing changes, then stage 1 (which needs landmarks) runs, and stage 2 when
+// stage 1 changes nothing either. Any subset gives the same optimum.
 #define EG_EXTRACT_PASS_LIST(X)                                                          \
   X(EG_PASS_REACH, "reach", reach, 0, "drop what no root reaches or nothing derives")    \
   X(EG_PASS_DOMINATED, "dominated", dominated, 0,                                        \
@@ -119,10 +119,10 @@ typedef struct eg_extract_options {
                              // 0: 400 for each second of the time limit
   double relative_gap;       // stop when (cost - bound) / cost is at most this; 0 proves
                              // optimality
-  uint64_t seed;             // of perturbed re-extraction
+  uint64_t seed;             // seed of the perturbed greedy runs
   const uint32_t *incumbent; // node per class (EG_EXTRACT_NONE: none), or NULL
   /// Called with the best cost and bound; returns true to stop. May be NULL. With several
-  /// threads it is called from any of them, one at a time.
+  /// threads any thread may call it, one at a time.
   bool (*progress)(void *user, double cost, double bound, double seconds);
   void *user;
   const char *certificate;  // file to write a certificate to, or NULL
@@ -138,21 +138,21 @@ typedef struct eg_extract_result {
   double cost;                // DAG cost of the choice, re-computed by the checker
   double bound;               // valid lower bound; for the greedy methods the trivial one
   double gap;                 // (cost - bound) / |cost|; 0 when optimal
-  double tree_cost, dag_cost; // of the two greedy methods alone
+  double tree_cost, dag_cost; // costs of the choices of the two greedy methods
   double seconds;
   uint64_t work;                           // steps
   double part_seconds[EGRAPH_PART_COUNT];  // CPU, all threads together
   uint32_t reduced_nodes, reduced_classes; // after presolve
   double certified; // the bound that the certificate proves; -INFINITY: none was written
-  eg_u32s choice;   // [class_count] node, or EG_EXTRACT_NONE where not needed
+  eg_u32s choice;   // [class_count] node, or EG_EXTRACT_NONE for classes that are
+                    // not needed
 } eg_extract_result;
 
 void eg_extract_result_init(eg_extract_result *result, egraph_allocator alloc);
 void eg_extract_result_deinit(eg_extract_result *result);
 
-/// Independent certificate: recomputes the DAG cost of a choice and verifies that it
-/// covers the roots, is closed and acyclic. Shares no code with the solver. Fails with
-/// EGRAPH_E_INTERNAL.
+/// Checks independently that a choice covers the roots and is closed and acyclic, and
+/// recomputes its DAG cost. Shares no code with the solver. Fails with EGRAPH_E_INTERNAL.
 egraph_status eg_extract_certify(egraph_allocator alloc,
                                  const eg_extract_problem *problem,
                                  const uint32_t *choice, double *out_cost);
@@ -164,7 +164,7 @@ egraph_status eg_extract_certify(egraph_allocator alloc,
 /// Names of classes and nodes in the file, by their numbers in the problem.
 typedef struct eg_gym_names {
   eg_chars text;           // names, each with its NUL
-  eg_sizes class_, node;   // where a name begins in text
+  eg_sizes class_, node;   // places in `text` where the names begin
   uint32_t roots_left_out; // roots of the file whose class has no node
 } eg_gym_names;
 
@@ -186,7 +186,7 @@ static inline const char *eg_gym_node_name(const eg_gym_names *names, uint32_t n
 /// GiB of text.
 egraph_status eg_gym_json_read(const char *path, eg_extract_problem *problem,
                                eg_gym_names *names);
-/// As eg_gym_json_read, from memory; messages name the file `path`.
+/// As eg_gym_json_read, from memory; `path` names the text in messages.
 egraph_status eg_gym_json_parse(const char *path, const char *text, size_t size,
                                 eg_extract_problem *problem, eg_gym_names *names);
 

@@ -2,10 +2,10 @@
 //
 //   Nec(c) = {c} u  intersection over the nodes n of c of  union of Nec(children of n)
 //
-// The greatest fixpoint holds all landmarks (Hoffmann, Porteous, Sebastia 2004; causal
-// landmarks of Keyder, Richter, Helmert 2010). On small problems rows are bits and the
-// fixpoint is found; on large ones they are sets with shared structure, and a search that
-// becomes too large may leave landmarks out. Readers may rely on:
+// The greatest fixpoint contains all landmarks (Hoffmann, Porteous, Sebastia 2004; causal
+// landmarks of Keyder, Richter, Helmert 2010). On small problems rows are bits, and the
+// search reaches the fixpoint; on large problems rows are sets with shared structure, and
+// a search that becomes too large may miss landmarks. Readers may rely on:
 //   - truth: every class of a row is in every derivation; a row may lack some;
 //   - support: every class of the row of c, other than c, is in the row of some child of
 //     every node of c. So "the classes that need d" is a set with a valid S-cut.
@@ -18,8 +18,9 @@
 #include "extract/incumbent.h"
 #include "extract/presolve/shared_sets.h"
 
-/// Rows of large problems. Rows of bits take classes^2 / 8 bytes; here a row takes only
-/// the memory of its parts that no other row has, and all rows together have a limit.
+/// Rows of large problems. Rows of bits take classes^2 / 8 bytes; a row here takes only
+/// the memory of the parts that it shares with no other row, and all rows together have
+/// a limit.
 typedef struct eg_landmark_sets {
   eg_sets sets;
   eg_u32s row;      // [class] set of positions
@@ -29,35 +30,36 @@ typedef struct eg_landmark_sets {
 } eg_landmark_sets;
 
 /// Limits of a search for landmarks. A strongly connected part of the class graph that
-/// exceeds its steps, and all rows after the nodes are used up, get fewer landmarks than
-/// there are.
+/// exceeds its steps misses some landmarks, and so do all rows found after the set nodes
+/// are used up.
 typedef struct eg_landmark_limits {
   uint32_t set_nodes;      // some 25 to 35 bytes each; one per class comes on top
-  uint64_t steps_per_edge; // of a strongly connected part
+  uint64_t steps_per_edge; // steps for a strongly connected part
   eg_patience patience;
 } eg_landmark_limits;
 
 typedef struct eg_landmarks {
   size_t dense_bytes;        // limit of bit rows; larger problems have shared sets
-  eg_landmark_limits limits; // of shared sets; patience is set by find
+  eg_landmark_limits limits; // limits for shared sets; find sets `patience`
   bool dense;
-  size_t words;  // of dense rows: words per row
+  size_t words;  // words per row, when dense
   eg_words rows; // [class][words]
   eg_landmark_sets shared;
 } eg_landmarks;
 
-/// With the usual limits: 2 MiB of bit rows, some 100 MiB of sets.
+/// Initializes with the usual limits: 2 MiB of bit rows, about 100 MiB of sets.
 void eg_landmarks_init(eg_landmarks *landmarks, egraph_allocator alloc);
 void eg_landmarks_deinit(eg_landmarks *landmarks);
-/// Bit rows take O(rounds * edges * classes / 64) time, sets what the limits allow; when
-/// they strike, later calls have fewer steps.
-/// *out_done: before patience ended; else the rows mean nothing.
+/// Finds the landmarks of all classes. Bit rows take O(rounds * edges * classes / 64)
+/// time, sets as much as the limits allow; when a limit is reached, later calls have
+/// fewer steps.
+/// *out_done: false when patience ended first; the rows are then undefined.
 egraph_status eg_landmarks_find(eg_landmarks *landmarks,
                                 const eg_extract_problem *problem,
                                 const eg_class_index *index, eg_patience patience,
                                 bool *out_done);
 
-/// Row of a class, when landmarks->dense.
+/// Returns the row of a class; needs landmarks->dense.
 static inline const uint64_t *eg_landmarks_of(const eg_landmarks *landmarks,
                                               uint32_t class) {
   return landmarks->rows.data + (size_t) class * landmarks->words;
@@ -83,7 +85,7 @@ static inline bool eg_landmarks_node_has(const eg_landmarks *landmarks,
   }
   return false;
 }
-/// out = union of Nec over the children of `node`, when landmarks->dense.
+/// Fills out with the union of Nec over the children of `node`; needs landmarks->dense.
 void eg_landmarks_closure(const eg_landmarks *landmarks,
                           const eg_extract_problem *problem, uint32_t node,
                           uint64_t *out);
@@ -95,7 +97,7 @@ typedef struct eg_landmark_sums {
   const double *weight; // [class], >= 0
   const uint64_t *paid; // [class] bits: weights that do not count
   eg_words row;         // scratch, of dense landmarks
-  eg_doubles sum;       // [set node], of shared ones
+  eg_doubles sum;       // [set node], for shared landmarks
 } eg_landmark_sums;
 
 void eg_landmark_sums_init(eg_landmark_sums *sums, egraph_allocator alloc);
@@ -105,9 +107,9 @@ egraph_status eg_landmark_sums_start(eg_landmark_sums *sums,
                                      const eg_landmarks *landmarks,
                                      const eg_extract_problem *problem,
                                      const double *weight, const uint64_t *paid);
-/// Sum of the weights of the landmarks of the children of `node`, without paid classes
-/// and the node's own class. With shared landmarks it may be less: only some children
-/// count.
+/// Returns the sum of the weights of the landmarks of the children of `node`, without
+/// paid classes and the node's own class. With shared landmarks the sum may be lower,
+/// because only some children count.
 double eg_landmark_sums_of(eg_landmark_sums *sums, uint32_t node);
 
 #endif

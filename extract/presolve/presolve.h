@@ -2,8 +2,8 @@
 // show that nothing is cheaper than the cutoff.
 //
 // "Keep" means: the smaller problem has a solution as cheap as the cheapest solution of
-// the larger problem, or the latter costs at least the cutoff. Passes compose and may run
-// in any order; any subset of them gives the same optimum.
+// the larger problem, or the larger problem has no solution below the cutoff. Passes may
+// run in any order; any subset of them gives the same optimum.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_PRESOLVE_PRESOLVE_H
 #define EG_EXTRACT_PRESOLVE_PRESOLVE_H
@@ -18,29 +18,30 @@ typedef struct eg_presolve {
   egraph_allocator alloc;
   eg_parts *parts; // borrowed
   eg_reduced model, spare;
-  eg_class_index index; // of model
+  eg_class_index index; // index of model
   eg_landmarks landmarks;
   bool has_landmarks;      // valid for the current class numbers
   bool closed;             // nothing below the cutoff
-  double cutoff;           // of the total, offset included
+  double cutoff;           // cutoff of the total, offset included
   double bound;            // lower bound of the total, from the passes
   uint32_t disabled;       // bit per eg_extract_pass
-  double deadline;         // of eg_clock_seconds(): passes end after it
-  eg_incumbent *incumbent; // asked whether to stop, and whose clock counts; or NULL
+  double deadline;         // a time of eg_clock_seconds(); passes end after it
+  eg_incumbent *incumbent; // the search to ask whether to stop, and whose clock counts;
+                           // or NULL
   bool late;               // time to end
-  bool bulk_done;          // pass_dual has made its ascent in bulk
+  bool bulk_done;          // pass_dual has run its ascent in bulk
   uint32_t polls;
 } eg_presolve;
 
 egraph_status eg_presolve_init(eg_presolve *presolve, egraph_allocator alloc,
                                eg_parts *parts);
 void eg_presolve_deinit(eg_presolve *presolve);
-/// Takes options, deadline and clock of an incumbent.
+/// Copies options, deadline and clock from an incumbent.
 void eg_presolve_serve(eg_presolve *presolve, eg_incumbent *incumbent);
 /// Copies `model` in.
 egraph_status eg_presolve_load(eg_presolve *presolve, const eg_reduced *model);
-/// Runs the passes until none changes anything, or `closed`, or it is time to end (the
-/// model is valid after every pass).
+/// Runs the passes until none changes anything, the model is closed, or it is time to end
+/// (the model is valid after every pass).
 egraph_status eg_presolve_run(eg_presolve *presolve);
 
 // ---- for the passes ----------------------------------------------------------------
@@ -48,15 +49,15 @@ egraph_status eg_presolve_run(eg_presolve *presolve);
 /// True when it is time to end; cheap enough for inner loops. A pass then returns with
 /// the reductions that it has found.
 bool eg_presolve_late(eg_presolve *presolve);
-/// The same for places that are rarely passed: reads the clock each time.
+/// As eg_presolve_late for rare calls: reads the clock each time.
 bool eg_presolve_late_now(eg_presolve *presolve);
-/// How long a step that polls by itself may go on.
+/// Returns the limits of time for a step that checks them itself.
 eg_patience eg_presolve_patience(const eg_presolve *presolve);
-/// The clock of the incumbent, or NULL.
+/// Returns the clock of the incumbent, or NULL.
 static inline eg_part_clock *eg_presolve_clock(const eg_presolve *presolve) {
   return presolve->incumbent != NULL ? presolve->incumbent->clock : NULL;
 }
-/// The proof of a search in proof mode, or NULL.
+/// Returns the proof of a search in proof mode, or NULL.
 static inline struct eg_plain_proof *eg_presolve_proof(const eg_presolve *presolve) {
   return presolve->incumbent != NULL ? presolve->incumbent->proof : NULL;
 }
@@ -64,7 +65,8 @@ static inline struct eg_plain_proof *eg_presolve_proof(const eg_presolve *presol
 /// nothing when it is time to end.
 egraph_status eg_presolve_filter(eg_presolve *presolve, const uint8_t *drop_node,
                                  const uint8_t *drop_edge);
-/// The same at the end of a pass that flagged `dropped` of them; *changed is set if any.
+/// As eg_presolve_filter at the end of a pass that set `dropped` flags; sets *changed if
+/// `dropped` is not 0.
 static inline egraph_status eg_presolve_drop(eg_presolve *presolve,
                                              const uint8_t *drop_node,
                                              const uint8_t *drop_edge, size_t dropped,
@@ -78,12 +80,14 @@ egraph_status eg_presolve_swap(eg_presolve *presolve);
 /// Finds landmarks unless they are valid; has_landmarks stays false when it is
 /// time to end.
 egraph_status eg_presolve_need_landmarks(eg_presolve *presolve);
-/// Flags nodes whose price, with the cheapest members of all classes that they and the
-/// roots need, on top of `base` reaches the cutoff; raises the bound; may set closed.
+/// Flags the nodes whose bound reaches the cutoff. The bound of a node is `base`, its
+/// price, and the cheapest members of all other classes that the node and the roots need.
+/// Raises the lower bound; may set closed.
 egraph_status eg_presolve_mark_costly(eg_presolve *presolve, const double *price,
                                       double base, uint8_t *drop_node, size_t *dropped);
 
-/// A pass that is one call with a structure (base/owner.h) that has a member presolve.
+/// Defines a pass that calls `run` with a structure (base/owner.h) that has a
+/// member `presolve`.
 #define EG_PASS_DEFINE(name, type, run)                                                  \
   egraph_status eg_pass_##name(eg_presolve *presolve, bool *changed) {                   \
     EG_LOCAL(type, pass, presolve->alloc);                                               \
@@ -98,21 +102,21 @@ EG_EXTRACT_PASS_LIST(EG_EXTRACT_PASS_DECLARE)
 
 // ---- statistics of the passes -----------------------------------------------------
 
-// Reductions and seconds of every presolve pass. Presolve itself keeps no statistics;
-// this runs the passes in its order, on a copy, one at a time, until none changes
-// anything.
+// Measures reductions and seconds of every presolve pass. Presolve itself keeps no
+// statistics; this function runs the passes in the same order, on a copy, one at a time,
+// until none changes anything.
 
 typedef struct eg_pass_statistics {
   uint32_t runs;
   double seconds;
-  // Removed, in sum over the runs; negative where merging added some.
+  // Numbers removed, summed over the runs; negative where merging added items.
   int64_t nodes, classes, edges;
 } eg_pass_statistics;
 
 /// Fills out[EG_PASS_COUNT] and the sizes that remain. `best_cost` is the cost of any
 /// choice (INFINITY: none known); passes that need a cutoff use it. Takes as long as
-/// presolve; stops at options->time_limit_seconds. Costs must be >= 0. Fails with
-/// EGRAPH_E_ARGUMENT for negative ones, EGRAPH_E_MEMORY.
+/// presolve; stops at options->time_limit_seconds. Fails with EGRAPH_E_ARGUMENT when a
+/// cost is negative, EGRAPH_E_MEMORY.
 egraph_status eg_pass_statistics_run(egraph_allocator alloc,
                                      const eg_extract_problem *problem,
                                      const eg_extract_options *options, double best_cost,

@@ -30,31 +30,31 @@ typedef struct eg_parts {
 
 void eg_parts_init(eg_parts *parts, egraph_allocator alloc, uint32_t leaf_count);
 void eg_parts_deinit(eg_parts *parts);
-/// The part of both together; EG_EXTRACT_NONE is the empty part.
+/// Returns in *out the part that contains both parts; EG_EXTRACT_NONE is the empty part.
 egraph_status eg_parts_join(eg_parts *parts, uint32_t a, uint32_t b, uint32_t *out);
 /// Records a cut: solutions contain one of `count` parts. eg_reduced.cuts lists the cuts
 /// of a model.
 egraph_status eg_parts_add_cut(eg_parts *parts, const uint32_t *cut, uint32_t count,
                                uint32_t *out);
 
-/// Children of a node are ascending and distinct, and never its own class; roots are
-/// distinct. A class may be empty: then nothing uses it.
+/// A reduced problem. Children of a node are ascending and distinct, and never its own
+/// class; roots are distinct. A class may be empty; then no node uses it.
 typedef struct eg_reduced {
   eg_extract_problem problem;
   eg_u32s part;   // [node]
-  eg_u32s cuts;   // of eg_parts, that every solution of this model meets
+  eg_u32s cuts;   // cuts of eg_parts that every solution of this model meets
   uint32_t fixed; // part of all nodes that are decided
   double offset;  // its cost
 } eg_reduced;
 
 egraph_status eg_reduced_init(eg_reduced *reduced, egraph_allocator alloc);
 void eg_reduced_deinit(eg_reduced *reduced);
-/// Empties `reduced` but keeps its memory; it has `class_count` classes then.
+/// Empties `reduced` and gives it `class_count` classes; keeps its memory.
 void eg_reduced_clear(eg_reduced *reduced, uint32_t class_count);
-/// The whole original problem: the part of node n is n.
+/// Copies the whole original problem: the part of node n is n.
 egraph_status eg_reduced_from(eg_reduced *reduced, const eg_extract_problem *original);
 egraph_status eg_reduced_copy(eg_reduced *to, const eg_reduced *from);
-/// The same, but keeps the decided nodes of `from`.
+/// As eg_reduced_clear, but takes over the decided nodes of `from`.
 void eg_reduced_start(eg_reduced *reduced, const eg_reduced *from, uint32_t class_count);
 /// Adds a node with its children sorted. Nodes that are their own child are left out.
 egraph_status eg_reduced_add_node(eg_reduced *reduced, uint32_t class, double cost,
@@ -70,19 +70,19 @@ egraph_status eg_reduced_expand(const eg_reduced *reduced, eg_parts *parts,
 
 // ---- cuts on the way through presolve ---------------------------------------------
 
-// Rows of nodes of which every solution has one, found on an earlier model and still
-// valid. Presolve turns the landmarks of the roots into roots and drops the edges to
-// them; the linear program and the dual ascent cannot find again that some node must use
-// them. On sums closed under associativity and commutativity these rows close most of the
-// gap.
+// Cuts: rows of nodes of which every solution has one, found on an earlier model and
+// still valid. Presolve turns the landmarks of the roots into roots and drops the edges
+// to them; afterwards linear program and dual ascent cannot see that some node must use
+// them. On sums closed under associativity and commutativity these cuts close most of
+// the gap.
 
 /// Appends the cuts of `reduced` as rows of its nodes. A node is in a row when its part
 /// contains a part of the cut; cuts that the fixed part meets are left out.
 /// O(parts + nodes * parts of a node that are in cuts).
 egraph_status eg_reduced_list_cuts(const eg_reduced *reduced, const eg_parts *parts,
                                    eg_cuts *out);
-/// The inverse: turns rows of nodes of a problem into cuts of the model that copies it
-/// (eg_reduced_from).
+/// Turns rows of nodes of a problem into cuts of the model that copies the problem
+/// (eg_reduced_from): the inverse of eg_reduced_list_cuts.
 egraph_status eg_reduced_load_cuts(eg_reduced *reduced, eg_parts *parts,
                                    const eg_cuts *cuts);
 

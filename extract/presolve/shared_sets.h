@@ -19,7 +19,7 @@
 /// of word w; a branch ends in as many zero bits as it has levels below.
 typedef struct eg_set_node {
   uint32_t code;
-  uint32_t left, right; // of a leaf: lower and upper half of its word
+  uint32_t left, right; // of a leaf: lower and upper half of its word; else child nodes
 } eg_set_node;
 EG_VEC_DEFINE(eg_set_nodes, eg_set_node);
 
@@ -31,8 +31,8 @@ EG_VEC_DEFINE(eg_set_memos, eg_set_memo);
 typedef struct eg_sets {
   eg_set_nodes nodes; // [0]: the empty set
   eg_flatmap known;
-  eg_set_memos memo; // of results, overwritten at will
-  uint64_t steps;    // of all operations so far
+  eg_set_memos memo; // results, overwritten at any time
+  uint64_t steps;    // steps of all operations so far
 } eg_sets;
 
 void eg_sets_init(eg_sets *sets, egraph_allocator alloc);
@@ -44,7 +44,7 @@ egraph_status eg_sets_start(eg_sets *sets);
 void eg_sets_finish(eg_sets *sets);
 
 egraph_status eg_sets_single(eg_sets *sets, uint32_t member, uint32_t *out);
-/// {0 .. count - 1}. O(count).
+/// Makes the set {0 .. count - 1}. O(count).
 egraph_status eg_sets_range(eg_sets *sets, uint32_t count, uint32_t *out);
 /// O(part in which a and b differ).
 egraph_status eg_sets_union(eg_sets *sets, uint32_t a, uint32_t b, uint32_t *out);
@@ -61,8 +61,8 @@ static inline uint64_t eg_sets_word(const eg_set_node *leaf) {
 bool eg_sets_has(const eg_sets *sets, uint32_t set, uint32_t member);
 /// Appends the members, ascending.
 egraph_status eg_sets_list(const eg_sets *sets, uint32_t set, eg_u32s *out);
-/// The part of `set` in the range of words of `code`: 0, a node in that range or with
-/// that code, or a node above the range when `set` reaches beyond it there.
+/// Returns the part of `set` in the range of words of `code`: 0, a node in that range or
+/// with that code, or, when `set` reaches beyond that range, a node above it.
 uint32_t eg_sets_narrow(const eg_sets *sets, uint32_t set, uint32_t code);
 
 #endif

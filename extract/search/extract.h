@@ -16,16 +16,16 @@ egraph_status eg_extract_solve(egraph_allocator alloc, const eg_extract_problem 
                                const eg_extract_options *options,
                                eg_extract_result *result);
 
-/// Writes costs to `cost` [node] such that every choice costs as much as before, less
-/// *out_offset. *out_done: none is negative. O(nodes + edges) and landmarks of at most
-/// 64 MiB. Fails with EGRAPH_E_MEMORY.
+/// Writes shifted costs to `cost` [node]: every choice costs the same as before, less
+/// *out_offset. *out_done: no shifted cost is negative. O(nodes + edges) and landmarks of
+/// at most 64 MiB. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_cost_shift_find(egraph_allocator alloc,
                                  const eg_extract_problem *problem, eg_patience patience,
                                  eg_doubles *cost, double *out_offset, bool *out_done);
 
-/// Appends the certificate of a result; result->certified becomes the bound that it
-/// proves. Takes at most the time limit. Fails with EGRAPH_E_MEMORY,
-/// EGRAPH_E_INTERNAL.
+/// Appends the certificate of a result, and sets result->certified to the bound
+/// that the certificate proves. Takes at most the time limit. Fails with
+/// EGRAPH_E_MEMORY, EGRAPH_E_INTERNAL.
 egraph_status eg_plain_certificate_make(egraph_allocator alloc,
                                         const eg_extract_problem *problem,
                                         const eg_extract_options *options,

@@ -11,8 +11,8 @@
 
 typedef struct eg_extract_search {
   egraph_allocator alloc;
-  eg_incumbent *incumbent; // of the subproblem, borrowed
-  uint32_t depth;          // of nested searches
+  eg_incumbent *incumbent; // incumbent of the subproblem, borrowed
+  uint32_t depth;          // number of searches around this one
   double outer_cutoff;     // only solutions below are of use, whatever the incumbent
   eg_parts parts;
   eg_rng rng;
@@ -31,12 +31,12 @@ egraph_status eg_extract_search_solve_lp(eg_incumbent *incumbent, eg_lp *lp,
 /// Offers the choice of a reduced model to the incumbent; *out_cost is its cost.
 egraph_status eg_extract_search_offer(eg_extract_search *search, const eg_reduced *model,
                                       const uint32_t *reduced_choice, double *out_cost);
-/// Greedy extraction of the presolved model with the given node costs, both kinds.
+/// Runs both greedy methods on the presolved model with the given node costs.
 egraph_status eg_extract_search_greedy(eg_extract_search *search,
                                        const eg_presolve *presolve, const double *cost);
 
-/// Greedy extraction on the reduced costs of dual ascents with the roots in `rounds`
-/// different orders: nodes that a bound leaves free make a good choice.
+/// Runs greedy extraction on the reduced costs of dual ascents, which serve the roots in
+/// `rounds` different orders: nodes that a bound leaves free make a good choice.
 egraph_status eg_extract_search_ascend(eg_extract_search *search,
                                        const eg_presolve *presolve, uint32_t rounds);
 
@@ -47,12 +47,12 @@ egraph_status eg_extract_search_ascend(eg_extract_search *search,
 typedef enum eg_relax_outcome {
   EG_RELAX_CLOSED, // nothing below the cutoff
   EG_RELAX_SHRUNK, // many nodes can be dropped: presolve again
-  EG_RELAX_OPEN,   // x is as good as the cuts make it: branch
+  EG_RELAX_OPEN,   // cuts improve x no more: branch
   EG_RELAX_STOPPED // out of time
 } eg_relax_outcome;
 
 typedef struct eg_relax {
-  double bound;   // of the total, offset included
+  double bound;   // bound of the total, offset included
   eg_doubles x;   // [node]
   eg_bytes drop;  // [node] cannot be in a solution below the cutoff
   size_t dropped; // how many
@@ -60,8 +60,8 @@ typedef struct eg_relax {
 
 void eg_relax_init(eg_relax *relax, egraph_allocator alloc);
 void eg_relax_deinit(eg_relax *relax);
-/// Uses presolve's landmarks if it has any. Fails with EGRAPH_E_MEMORY or
-/// EGRAPH_E_INTERNAL (GLPK).
+/// Solves the relaxation; uses presolve's landmarks if there are any. Fails with
+/// EGRAPH_E_MEMORY or EGRAPH_E_INTERNAL (GLPK).
 egraph_status eg_relax_run(eg_relax *relax, eg_extract_search *search,
                            eg_presolve *presolve, eg_relax_outcome *out);
 

@@ -21,7 +21,7 @@
 typedef struct eg_formulation {
   eg_reduced reduced; // nodes that can be in a solution; part: node of the original
   eg_class_index index;
-  eg_bytes pays; // [class] a node of negative cost is in it or below it
+  eg_bytes pays; // [class] a node of the class or below the class has a negative cost
 } eg_formulation;
 
 egraph_status eg_formulation_init(eg_formulation *model, egraph_allocator alloc);
@@ -32,8 +32,8 @@ egraph_status eg_formulation_build(eg_formulation *model,
                                    const eg_extract_problem *original);
 /// Appends all rows but the loop formulas.
 egraph_status eg_formulation_rows(const eg_formulation *model, eg_lp_rows *rows);
-/// Appends at most `max_rows` violated loop formulas. An integral x whose choice is
-/// cyclic always gets one. O(nodes + edges) for each.
+/// Appends at most `max_rows` violated loop formulas: at least one when x is integral and
+/// its choice cyclic. O(nodes + edges) for each.
 egraph_status eg_formulation_cuts(const eg_formulation *model, const double *x,
                                   uint32_t max_rows, eg_lp_rows *rows);
 

@@ -19,10 +19,10 @@
 typedef struct eg_frontier_options {
   double limit;    // solutions from here on are ignored
   uint32_t states; // most states at a time, about; the dearest are dropped
-  uint64_t steps;  // of work, after which the walk ends without a result
-  /// An edge to a class with an earlier place is on a cycle. false: nodes that have one
-  /// are left out. true: such edges are ignored, the result is a lower bound, and the
-  /// walk ends where it would drop a state.
+  uint64_t steps;  // work after which the walk ends without a result
+  /// An edge to a class with an earlier place lies on a cycle. false: the walk leaves out
+  /// nodes with such edges. true: it ignores such edges, its result is a lower bound, and
+  /// it ends when it would drop a state.
   bool ignores_cycles;
   /// Bounds of the open classes (lookahead.h): states that the limit excludes are left
   /// out, and states are compared by cost and bound together. NULL: by cost alone.
@@ -30,17 +30,18 @@ typedef struct eg_frontier_options {
 } eg_frontier_options;
 
 typedef struct eg_frontier_result {
-  bool has_ended;   // else the rest is meaningless
+  bool has_ended;   // false: the other fields are undefined
   bool is_complete; // no state was dropped
   bool has_cycle;   // some edge is on a cycle
-  double cost;      // of the best solution; the limit if none is below it
+  double cost;      // cost of the best solution; the limit if no solution is below
+                    // the limit
   eg_u32s choice;   // [class], empty if there is none
 } eg_frontier_result;
 
 void eg_frontier_result_init(eg_frontier_result *result, egraph_allocator alloc);
 void eg_frontier_result_deinit(eg_frontier_result *result);
-/// Walks once. Costs must be >= 0. Counts its work for the incumbent, which may stop it;
-/// NULL: none does. Fails with EGRAPH_E_MEMORY.
+/// Walks once. Costs must be >= 0. Adds its work to the count of the incumbent, which may
+/// stop the walk; the incumbent may be NULL. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_frontier_run(const eg_frontier *frontier, eg_incumbent *incumbent,
                               const eg_frontier_options *options,
                               eg_frontier_result *out);

@@ -1,5 +1,5 @@
-// Greedy extraction: fast and always acyclic. It gives the first upper bounds, and
-// choices from reduced costs and relaxations.
+// Greedy extraction: fast and always acyclic. Gives the first upper bounds, and choices
+// from reduced costs and relaxations.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SEARCH_GREEDY_H
 #define EG_EXTRACT_SEARCH_GREEDY_H
@@ -11,11 +11,12 @@ typedef enum eg_greedy_kind {
   EG_GREEDY_DAG   // a shared class is paid once below each candidate
 } eg_greedy_kind;
 
-/// Fills choice[class_count] with the node each derivable class settles on, or
-/// EG_EXTRACT_NONE. `cost` replaces the problem's costs (one per node); negative ones
-/// count as zero. Classes settle in the order of their cost, so the choice is acyclic.
-/// TREE: O(edges + nodes log nodes). DAG: O(nodes * classes / 64) and class_count^2 / 8
-/// bytes; past `dag_memory_bytes` it silently does TREE. Fails with EGRAPH_E_MEMORY.
+/// Greedy extraction fills choice[class_count] with the node on which each derivable
+/// class settles, or EG_EXTRACT_NONE. `cost` (one per node) replaces the problem's costs;
+/// negative costs count as zero. Classes settle in the order of their cost, so the choice
+/// is acyclic. TREE: O(edges + nodes log nodes). DAG: O(nodes * classes / 64) and
+/// class_count^2 / 8 bytes; if this exceeds `dag_memory_bytes`, TREE runs instead,
+/// without notice. Fails with EGRAPH_E_MEMORY.
 typedef struct eg_greedy {
   egraph_allocator alloc;
   const eg_extract_problem *problem;
@@ -25,17 +26,17 @@ typedef struct eg_greedy {
 
 /// True when the problem is small enough for DAG.
 bool eg_greedy_fits(const eg_greedy *greedy);
-/// Approximate steps of both kinds together.
+/// Returns the approximate steps of both kinds together.
 uint64_t eg_greedy_steps(const eg_greedy *greedy);
 
 egraph_status eg_greedy_run(const eg_greedy *greedy, eg_greedy_kind kind,
                             const double *cost, uint32_t *choice);
-/// As eg_greedy_run, but DAG becomes TREE when it is not done by `deadline`, a time of
-/// eg_clock_seconds().
+/// As eg_greedy_run, but TREE replaces DAG when DAG does not end by `deadline`, a time
+/// of eg_clock_seconds().
 egraph_status eg_greedy_run_until(const eg_greedy *greedy, eg_greedy_kind kind,
                                   const double *cost, double deadline, uint32_t *choice);
-/// TREE, but classes not reached by `deadline` get no choice. The choice of the others is
-/// acyclic.
+/// Runs TREE until `deadline`; classes not reached by then get no choice. The choice of
+/// the other classes is acyclic.
 egraph_status eg_greedy_run_some(const eg_greedy *greedy, const double *cost,
                                  double deadline, uint32_t *choice);
 

@@ -1,6 +1,6 @@
-// Better choices from the best one. Local search by reference counts, known as exact area
-// recovery in technology mapping, finds the sharing that greedy choices do not see, in
-// near-linear time. Greedy runs on perturbed costs leave its optimum.
+// Improves the best choice. Local search by reference counts, known as exact area
+// recovery in technology mapping, finds in near-linear time sharing that greedy choices
+// miss. Greedy runs on perturbed costs leave its local optimum.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SEARCH_LOCAL_SEARCH_H
 #define EG_EXTRACT_SEARCH_LOCAL_SEARCH_H
@@ -10,10 +10,10 @@
 #include "extract/incumbent.h"
 #include "extract/search/greedy.h"
 
-/// Improves the incumbent's solution by sweeps over all classes until they gain little or
-/// `steps` of work are done. O(edges) a sweep, times the classes that a switch of a node
-/// adds and removes: at first 64 at most, later more. Costs must be >= 0. Fails with
-/// EGRAPH_E_MEMORY.
+/// Improves the incumbent's solution by sweeps over all classes until they gain little
+/// or `steps` of work are done. A sweep takes O(edges), times the classes that a switch
+/// of a node adds and removes: at first at most 64, later more. Costs must be >= 0.
+/// Fails with EGRAPH_E_MEMORY.
 egraph_status eg_local_search_run(const eg_greedy *greedy, eg_incumbent *incumbent,
                                   uint64_t steps);
 
@@ -30,9 +30,9 @@ egraph_status eg_perturb_run(const eg_greedy *greedy, eg_incumbent *incumbent,
 
 typedef struct eg_lns_options {
   uint64_t seed;
-  uint32_t window_classes; // first window; it adapts
+  uint32_t window_classes; // size of the first window; later sizes adapt
   uint32_t max_failures;   // windows in a row without improvement
-  uint64_t steps;          // of work, at most
+  uint64_t steps;          // limit of work
   /// Improves the incumbent of a window; *out_nodes is the size after presolve, a measure
   /// of its difficulty.
   egraph_status (*solve)(egraph_allocator alloc, eg_incumbent *window,

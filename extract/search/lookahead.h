@@ -1,6 +1,6 @@
-// The order of a walk over states (frontier.h): parents before children but for cycles,
-// with few open classes. A class is open from the first class that needs it until its own
-// place in the order.
+// Finds the order of a walk over states (frontier.h): parents before children except on
+// cycles, with few open classes. A class is open from the first class that needs it until
+// its own place in the order.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SEARCH_LOOKAHEAD_H
 #define EG_EXTRACT_SEARCH_LOOKAHEAD_H
@@ -8,20 +8,20 @@
 #include "extract/class_graph.h"
 #include "extract/incumbent.h"
 
-/// The order of the classes, and the bits that they have in a state.
+/// The order of the classes, and the bit of each class in a state.
 typedef struct eg_frontier {
   const eg_extract_problem *problem; // borrowed, as the index
   const eg_class_index *index;
   eg_u32s order; // classes, parents first but for cycles
   eg_u32s place; // [class] in order
-  eg_u32s slot;  // [class] its bit, or EG_EXTRACT_NONE: no class before it needs it
+  eg_u32s slot;  // [class] its bit, or EG_EXTRACT_NONE: no earlier class needs it
   uint32_t width, mean_width; // open classes: at most (bits of a state), on average
 } eg_frontier;
 
 void eg_frontier_init(eg_frontier *frontier, egraph_allocator alloc);
 void eg_frontier_deinit(eg_frontier *frontier);
-/// Takes the order with the fewest open classes of two. O(nodes + edges). Fails with
-/// EGRAPH_E_MEMORY.
+/// Computes two orders and takes the one with fewer open classes. O(nodes + edges). Fails
+/// with EGRAPH_E_MEMORY.
 egraph_status eg_frontier_find(eg_frontier *frontier, const eg_extract_problem *problem,
                                const eg_class_index *index);
 
@@ -38,13 +38,13 @@ egraph_status eg_frontier_find(eg_frontier *frontier, const eg_extract_problem *
 // Haslum, Geffner 2000, "Admissible Heuristics for Optimal Planning" (h^m); the search
 // adds the cost of a few classes together before their descendants part or join.
 
-/// Classes are named by their places in the order. Edges to earlier places are ignored,
-/// as on a walk that ignores cycles.
+/// Lower bounds, by place: classes are named by their places in the order. Edges to
+/// earlier places are ignored, as on a walk that ignores cycles.
 typedef struct eg_lookahead {
   const eg_frontier *frontier; // borrowed
   eg_u32s slot;                // [place]
-  eg_u32s opened;              // [place] 1 + place of the first class that needs it;
-                               // 0: a root; EG_EXTRACT_NONE: never needed
+  eg_u32s opened;              // [place] 1 + place of the first class that needs this
+                               // class; 0: a root; EG_EXTRACT_NONE: never needed
   eg_u32s node_begin;          // [place + 1]
   eg_doubles cost;             // [node]
   eg_u32s child_begin;         // [node + 1]
@@ -54,20 +54,22 @@ typedef struct eg_lookahead {
 } eg_lookahead;
 
 typedef struct eg_lookahead_options {
-  uint32_t states; // of a search, at most
+  uint32_t states; // most states of a search
   bool in_pairs;   // bounds of two classes, too: memory is places * width
-  uint64_t steps;  // of work, after which the run ends; the bounds are valid then, too
+  uint64_t steps;  // work after which the run ends; the bounds are valid then, too
 } eg_lookahead_options;
 
 void eg_lookahead_init(eg_lookahead *ahead, egraph_allocator alloc);
 void eg_lookahead_deinit(eg_lookahead *ahead);
-/// All bounds are 0 then. O(nodes + edges log edges). Fails with EGRAPH_E_MEMORY.
+/// Copies the problem in the order of the frontier, with all bounds 0. O(nodes + edges
+/// log edges). Fails with EGRAPH_E_MEMORY.
 egraph_status eg_lookahead_build(eg_lookahead *ahead, const eg_frontier *frontier);
-/// Approximate steps of a run.
+/// Returns the approximate steps of a run.
 uint64_t eg_lookahead_steps(const eg_lookahead *ahead,
                             const eg_lookahead_options *options);
-/// Raises the bounds, and *out_bound to a bound of the roots. Counts its work for the
-/// incumbent, which may stop it; NULL: none does. Fails with EGRAPH_E_MEMORY.
+/// Raises the bounds, and *out_bound to a bound of the roots. Adds its work to the
+/// count of the incumbent, which may stop the run; the incumbent may be NULL. Fails
+/// with EGRAPH_E_MEMORY.
 egraph_status eg_lookahead_run(eg_lookahead *ahead, eg_incumbent *incumbent,
                                const eg_lookahead_options *options, double *out_bound);
 
@@ -76,7 +78,7 @@ static inline double eg_lookahead_of_pair(const eg_lookahead *a, uint32_t p, uin
   return a->pairs.data[(size_t)first * a->frontier->width + a->slot.data[last]];
 }
 
-/// Lower bound of the cost of classes that are open at the same time.
+/// Returns a lower bound of the cost of classes that are open at the same time.
 static inline double eg_lookahead_of(const eg_lookahead *a, const uint32_t *places,
                                      size_t count) {
   double most = 0;

@@ -52,7 +52,7 @@ typedef struct eg_separate_options {
   eg_rng *rng;
 } eg_separate_options;
 
-/// Appends violated rows to `rows`. An integral x that is cyclic always gets one. Fails
+/// Appends violated rows to `rows`: at least one when x is integral and cyclic. Fails
 /// with EGRAPH_E_MEMORY.
 egraph_status eg_separate_run(egraph_allocator alloc, const eg_separate_options *options,
                               eg_lp_rows *rows);

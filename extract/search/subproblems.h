@@ -1,5 +1,5 @@
-// The connected subproblems of a presolved model. Only the sum of their costs ties them
-// together, so each is a problem of its own, with its own best solution and bound.
+// The connected subproblems of a presolved model. Only the sum of their costs connects
+// them, so each subproblem is solved by itself and has its own best solution and bound.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SEARCH_SUBPROBLEMS_H
 #define EG_EXTRACT_SEARCH_SUBPROBLEMS_H
@@ -18,10 +18,11 @@ typedef struct eg_subproblem {
   eg_class_index index;
   eg_u32s class_of, node_of; // in the model
   eg_cuts cuts;              // rows of its nodes
-  eg_incumbent incumbent;    // of problem; its bound is the subproblem's
+  eg_incumbent incumbent;    // of `problem`; its bound is the bound of the subproblem
   eg_subproblem_state state;
-  double outer_cutoff; // left by the others: solutions from here on do not help
-  eg_part_clock clock; // of its thread
+  double outer_cutoff; // cutoff that the other subproblems leave: solutions of this cost
+                       // or more do not help
+  eg_part_clock clock; // clock of its thread
 } eg_subproblem;
 
 EG_VEC_DEFINE(eg_subproblems, eg_subproblem);
@@ -35,13 +36,13 @@ egraph_status eg_subproblems_split(eg_subproblems *subproblems,
                                    eg_incumbent *whole);
 /// Deinits every subproblem and the vector.
 void eg_subproblems_destroy(eg_subproblems *subproblems);
-/// Sum of the bounds of all subproblems but one (NULL: of all).
+/// Returns the sum of the bounds of all subproblems except `without` (NULL: of all).
 double eg_subproblems_bound(const eg_subproblems *subproblems,
                             const eg_subproblem *without);
 /// Offers the subproblem its share of a choice of the model.
 egraph_status eg_subproblem_seed(eg_subproblem *subproblem,
                                  const eg_extract_problem *model, const uint32_t *choice);
-/// A first bound, by dual ascent.
+/// Raises the bound of the subproblem by dual ascent.
 egraph_status eg_subproblem_bound(eg_subproblem *subproblem);
 /// Writes the best choice of the subproblem into a choice of the model.
 void eg_subproblem_adopt(const eg_subproblem *subproblem, uint32_t *choice);
@@ -51,8 +52,8 @@ void eg_subproblem_adopt(const eg_subproblem *subproblem, uint32_t *choice);
 // Subproblems run in batches of a fixed size. Before a batch each subproblem receives a
 // cutoff and the sum of the bounds of the others; after the batch the whole receives the
 // solutions and bounds of each. So no subproblem sees the progress of another, and the
-// result is the same for any number of threads. The only subproblem of a batch reports
-// each better solution as it finds it.
+// result is the same for any number of threads. Only a subproblem that is alone in its
+// batch reports each better solution at once.
 
 typedef struct eg_batches {
   egraph_allocator alloc;
@@ -65,8 +66,8 @@ typedef struct eg_batches {
   bool exhausted; // result: some subproblem is exhausted
 } eg_batches;
 
-/// Writes only the subproblem, and reads only constant parts of the others. May run in
-/// any thread.
+/// A step of one subproblem. It writes only this subproblem, reads only constant parts of
+/// the others, and may run in any thread.
 typedef egraph_status (*eg_subproblem_step)(void *user, eg_subproblem *subproblem);
 
 /// Runs `step` on every open subproblem, until the whole stops or one subproblem is

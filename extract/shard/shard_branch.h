@@ -1,5 +1,5 @@
-// Rounds of reductions, message passing and filters on one model, and branch and bound
-// over models: the values of a node are split in two.
+// Tightens one model in rounds of reductions, message passing and filters; and branches
+// and bounds over models: a branch splits the values of a node in two.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SHARD_SHARD_BRANCH_H
 #define EG_EXTRACT_SHARD_SHARD_BRANCH_H
@@ -8,8 +8,8 @@
 
 // ---- one model --------------------------------------------------------------------
 
-// Tightening of one model: message passing, roundings, filter and reductions in turn,
-// then an attempt to finish it by elimination and search.
+// Tightens one model by message passing, roundings, filter and reductions in turn; then
+// tries to finish it by elimination and search.
 
 typedef struct eg_shard_tools {
   eg_shard_search *search;
@@ -23,18 +23,18 @@ typedef struct eg_shard_tools {
 typedef struct eg_shard_effort {
   uint32_t sweeps; // per round
   uint32_t rounds;
-  size_t cap;      // of a table of the elimination; 0: no attempt
-  uint64_t visits; // of the search
+  size_t cap;      // most entries of a table of the elimination; 0: no attempt
+  uint64_t visits; // most visits of the search
   bool root;       // the model is the whole problem: its bound is the search's
 } eg_shard_effort;
 
 void eg_shard_tools_init(eg_shard_tools *tools, eg_shard_search *search);
 void eg_shard_tools_deinit(eg_shard_tools *tools);
-/// Tightens the model until it is closed, the rounds gain little, or time is up. The
-/// model's cutoff follows the search's cost. *inout_bound (valid for the model) rises.
+/// Tightens the model until it is closed, the rounds gain little, or time is up. Sets the
+/// model's cutoff to the search's cost. Raises *inout_bound, a bound of the model.
 egraph_status eg_shard_tighten(eg_shard_tools *tools, eg_shard_model *model,
                                const eg_shard_effort *effort, int64_t *inout_bound);
-/// Size of the model: values and table entries.
+/// Returns the size of the model: values plus table entries.
 size_t eg_shard_size_of(const eg_shard_model *model);
 
 // ---- branching --------------------------------------------------------------------
@@ -75,8 +75,8 @@ enum {
 
 typedef struct eg_shard_block {
   eg_shard_search *whole;
-  eg_shard_options options; // of the inner search
-  eg_shard_search search;   // of the block: its core is the block
+  eg_shard_options options; // options of the inner search
+  eg_shard_search search;   // search of the block: its core is the block
   eg_shard_tools tools;
   eg_shard_branch branch;
   eg_shard_model root;
@@ -85,7 +85,7 @@ typedef struct eg_shard_block {
   int64_t cost;
   eg_i64s left;    // [row] capacity less the load of `choice`
   eg_doubles part; // [node] excess of choices over the bound, summed up over nodes
-  eg_u32s nodes;   // of the block
+  eg_u32s nodes;   // nodes of the block
   eg_u32s place;   // [node of model] in the block, or EG_SHARD_NONE
   eg_u32s values;  // [node of the block] value
   eg_u32s scratch;
@@ -99,8 +99,8 @@ void eg_shard_block_deinit(eg_shard_block *block);
 egraph_status eg_shard_block_enter(eg_shard_block *block, eg_shard_model *model,
                                    const uint32_t *choice, int64_t cost,
                                    const eg_shard_dual *dual);
-/// Solves one block; counts its work in the whole search. A better choice is offered to
-/// the whole search and replaces the choice.
+/// Solves one block, and adds its work to the whole search. Offers a better choice to the
+/// whole search and keeps it as `choice`.
 egraph_status eg_shard_block_improve(eg_shard_block *block, bool *out_better);
 
 #endif

@@ -1,8 +1,9 @@
 // Message passing: the dual of the relaxation, in floating point.
 //
 // Messages move cost between the ends of an edge and its table, prices charge memory
-// rows; the sum of all minima is then a lower bound. Floating point only searches it; the
-// bound in integers (below) is the valid part. TRW-S: Kolmogorov 2006.
+// rows; the sum of all minima is then a lower bound. Floating point only searches for
+// messages and prices; the bound in integers (below) is the valid one. TRW-S:
+// Kolmogorov 2006.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SHARD_SHARD_DUAL_H
 #define EG_EXTRACT_SHARD_SHARD_DUAL_H
@@ -20,7 +21,7 @@ typedef struct eg_shard_dual {
   eg_doubles best_price;      // [row]
   eg_doubles scratch;
   double big;
-  double bound, best_bound; // of the last pass, and of the best prices
+  double bound, best_bound; // bound of the last pass; bound at the best prices
   double step;              // factor of the next price step
   uint32_t stalled;         // steps since the best bound rose
   uint64_t work;            // table entries visited
@@ -45,11 +46,11 @@ void eg_shard_dual_return(eg_shard_dual *dual);
 // The proof by the dual solution, in exact integers: a lower bound, and the values and
 // pairs that no solution below the cutoff has.
 
-/// Computes a lower bound of the model's cost by its messages and prices, which are
-/// rounded to fixed point first and summed up exactly: valid whatever they are. *out is
-/// at most the cutoff. With `filter` drops values and pairs that cannot be in a solution
-/// below the cutoff, and sets *changed if there are any; the model may become closed.
-/// O(entries + items + rows). Fails with EGRAPH_E_MEMORY.
+/// Computes a lower bound of the model's cost from its messages and prices, rounded to
+/// fixed point and summed exactly: valid for any messages and prices. *out is at most the
+/// cutoff. With `filter`, drops values and pairs that are in no solution below the cutoff
+/// and then sets *changed; the model may become closed. O(entries + items + rows). Fails
+/// with EGRAPH_E_MEMORY.
 egraph_status eg_shard_bound_run(eg_shard_model *model, bool filter, int64_t *out,
                                  bool *changed);
 
@@ -66,10 +67,11 @@ void eg_shard_prices_init(eg_shard_prices *prices, egraph_allocator alloc);
 void eg_shard_prices_deinit(eg_shard_prices *prices);
 egraph_status eg_shard_prices_fix(eg_shard_prices *prices, const eg_shard_model *model,
                                   int scale);
-/// Node cost and charge in units of 2^-scale, at most `most` <= 2^61.
+/// Returns node cost plus charge in units of 2^-scale, at most `most` <= 2^61.
 int64_t eg_shard_prices_of(const eg_shard_prices *prices, const eg_shard_model *model,
                            uint32_t node, uint32_t value, int64_t most);
-/// Largest scale, at most 20, at which all costs below the cutoff stay below 2^55.
+/// Returns the largest scale, at most 20, at which all costs below the cutoff stay
+/// below 2^55.
 int eg_shard_scale_of(const eg_shard_model *model);
 
 #endif

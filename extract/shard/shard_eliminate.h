@@ -1,6 +1,6 @@
-// Elimination of nodes, one after the other: exact minima under the prices of memory,
-// while tables stay within a cap. The tables then guide a search that is exact for
-// memory, too.
+// Eliminates nodes, one after the other. The minima are exact under the prices of memory
+// while tables stay within a cap. The tables then guide a search that respects the memory
+// limits exactly.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SHARD_SHARD_ELIMINATE_H
 #define EG_EXTRACT_SHARD_SHARD_ELIMINATE_H
@@ -9,14 +9,14 @@
 #include "extract/shard/shard_model.h"
 #include "extract/shard/shard_search.h"
 
-/// Most nodes of an order: neighbourhoods take a bit per pair.
+/// The most nodes in an order: neighbourhoods take a bit per pair of nodes.
 #define EG_SHARD_MOST_VARIABLES 8000
 
-/// Sums saturate here; two fit.
+/// Sums saturate at this value; the sum of two such values fits.
 #define EG_SHARD_CAP (INT64_C(1) << 61)
 
-/// A table over variables, named by their place in the order, ascending; the first runs
-/// fastest.
+/// A table over variables, named by their places in the order, ascending; the index of
+/// the first variable changes fastest.
 typedef struct eg_shard_factor {
   uint32_t scope, arity; // place in `scopes`
   uint32_t next;         // in the same bucket
@@ -30,13 +30,13 @@ typedef struct eg_shard_elimination {
   eg_shard_prices prices;
   eg_u32s order;       // [place] node
   eg_u32s place;       // [node], or EG_SHARD_NONE: fixed
-  eg_u32s fixed;       // [node] value where fixed
+  eg_u32s fixed;       // [node] value of a fixed node
   eg_u32s value_begin; // [place + 1]
   eg_u32s values;      // allowed values
   eg_shard_factors factors;
   eg_u32s scopes;
   eg_i64s table;
-  eg_u32s bucket;        // [place] first factor whose first variable it is
+  eg_u32s bucket;        // [place] first factor whose first variable is this place
   eg_u32s result_begin;  // [place + 1] in `results`
   eg_u32s results;       // factors from the elimination of a place
   int64_t constant;      // sum of factors without variables, scaled, without the base
@@ -53,15 +53,15 @@ typedef struct eg_shard_elimination {
 void eg_shard_elimination_init(eg_shard_elimination *x, egraph_allocator alloc);
 void eg_shard_elimination_deinit(eg_shard_elimination *x);
 /// Orders the nodes of the model that have more than one allowed value (`allowed` flags
-/// values like model->cost; NULL: all). With `held` a node whose elimination would exceed
-/// the cap is fixed to held[node] instead (which must be allowed); without, tables are
-/// split and the minimum becomes a bound. With more than EG_SHARD_MOST_VARIABLES nodes it
-/// sets too_large and does not order. Fails with EGRAPH_E_MEMORY.
+/// values like model->cost; NULL: all). With `held`, fixes a node whose elimination would
+/// exceed the cap to held[node] (which must be allowed); without `held`, splits tables,
+/// and the minimum becomes a bound. With more than EG_SHARD_MOST_VARIABLES nodes, sets
+/// too_large and does not order. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_shard_elimination_order(eg_shard_elimination *x, eg_shard_model *model,
                                          const uint8_t *allowed, const uint32_t *held,
                                          size_t cap, size_t total_cap);
-/// Eliminates with the model's current prices. bound is valid for all choices of allowed
-/// values that agree with the fixed ones.
+/// Eliminates with the model's current prices. `bound` is valid for all choices of
+/// allowed values that contain the fixed values.
 egraph_status eg_shard_elimination_run(eg_shard_elimination *x);
 /// Fills the choice [node] of least cost by the tables.
 egraph_status eg_shard_elimination_trace(eg_shard_elimination *x, uint32_t *choice);
@@ -70,7 +70,8 @@ static inline uint32_t eg_shard_elimination_width(const eg_shard_elimination *x,
                                                   uint32_t place) {
   return x->value_begin.data[place + 1] - x->value_begin.data[place];
 }
-/// A factor's line for the values at[place]: an entry per value of its first variable.
+/// Returns the line of a factor for the values at[place]: an entry per value of its
+/// first variable.
 static inline const int64_t *eg_shard_factor_at(const eg_shard_elimination *x,
                                                 const eg_shard_factor *factor,
                                                 const uint32_t *at) {
@@ -90,8 +91,8 @@ static inline int64_t eg_shard_capped(int64_t a, int64_t b) {
 
 typedef struct eg_shard_enumeration {
   eg_shard_slack slack;
-  eg_i64s cost;            // of the children, like elimination->values
-  eg_u32s child;           // values in the order of their cost, likewise
+  eg_i64s cost;            // costs of the children, like elimination->values
+  eg_u32s child;           // values in the order of their cost, like elimination->values
   eg_u32s at, next, count; // [place]
   eg_i64s sum;             // [place + 1] bound of the decided places
   eg_i64s charge;          // like elimination->values: part of the sum by memory prices
@@ -102,10 +103,10 @@ typedef struct eg_shard_enumeration {
 
 void eg_shard_enumeration_init(eg_shard_enumeration *x, egraph_allocator alloc);
 void eg_shard_enumeration_deinit(eg_shard_enumeration *x);
-/// Visits every fitting choice whose bound by the elimination (which has run) stays below
-/// the model's cutoff, cheapest bound first. A cheaper choice goes to `found`, is offered
-/// to the search, and its cost becomes the model's cutoff; *out_better is then set.
-/// *out_complete: all were visited, within `limit` visited values.
+/// Visits every choice that fits and whose bound by the elimination (which has run) is
+/// below the model's cutoff, cheapest bound first. A cheaper choice goes to `found` and
+/// to the search, and its cost becomes the model's cutoff; sets *out_better then.
+/// *out_complete: it visited all within `limit` visited values.
 egraph_status eg_shard_enumerate(eg_shard_enumeration *x, eg_shard_elimination *tables,
                                  eg_shard_search *search, uint64_t limit,
                                  bool *out_better, bool *out_complete);

@@ -25,7 +25,7 @@ typedef struct eg_shard_node {
   uint32_t half;      // first half-edge, or EG_SHARD_NONE
   uint32_t degree;    // edges that are not dead
   uint32_t item;      // first item, or EG_SHARD_NONE
-  uint32_t row_first; // rows of the node when it was built
+  uint32_t row_first; // rows of the node in the built model
   uint32_t row_last;
   size_t values; // index of the first in the pools `cost` and `id`
 } eg_shard_node;
@@ -44,8 +44,9 @@ typedef struct eg_shard_item {
   size_t usage;
 } eg_shard_item;
 
-/// `node` (ids of the parent model) took value values[i * width + j], where i and j are
-/// the ids of the values of of[0] and of[1] (EG_SHARD_NONE: does not depend on it).
+/// A step of the way back: `node` (ids of the parent model) takes value values[i * width
+/// + j], where i and j are the ids of the values of of[0] and of[1] (EG_SHARD_NONE: the
+/// value does not depend on this node).
 typedef struct eg_shard_step {
   uint32_t node, of[2];
   uint32_t width;
@@ -63,7 +64,7 @@ typedef struct eg_shard_model {
   eg_shard_edges edges;
   eg_shard_items items;
   eg_i64s cost;
-  eg_u32s id; // of a value among the first values of its node
+  eg_u32s id; // [value] its number among the first values of its node
   eg_i64s table, usage;
   eg_doubles message;
   eg_i64s moved;    // like message: cost that reductions moved from tables to nodes
@@ -78,7 +79,8 @@ typedef struct eg_shard_model {
   bool closed;                  // no solution below the cutoff remains
   struct eg_shard_proof *proof; // records every removal; NULL: no certificate
   int64_t range;                // with a proof: bounds the scale of fixed point; 0: none
-  double deadline;              // of eg_clock_seconds(): reductions stop then; 0: none
+  double deadline;              // a time of eg_clock_seconds(), at which reductions stop;
+                                // 0: none
   uint64_t work;                // steps of the reductions
   // Scratch: nodes that changed since their last consistency check.
   eg_u32s queue;
@@ -94,9 +96,9 @@ void eg_shard_model_deinit(eg_shard_model *model);
 /// Fails with EGRAPH_E_ARGUMENT when usages add up beyond 2^62.
 egraph_status eg_shard_model_build(eg_shard_model *model,
                                    const eg_shard_problem *problem);
-/// Copies without the unused parts of pools. Unless old_node is NULL removed nodes and
-/// steps are left out and ids restart: the copy's parent is then `from`, its node i is
-/// old_node[i] there.
+/// Copies a model without the unused parts of pools. Unless old_node is NULL, leaves out
+/// removed nodes and steps, and restarts ids: `from` becomes the copy's parent, and
+/// old_node[i] its node for node i of the copy.
 egraph_status eg_shard_model_copy(eg_shard_model *to, const eg_shard_model *from,
                                   eg_u32s *old_node);
 /// Parts of a copy: the items of node n, for the new `node`, and an edge whose ends are
@@ -162,7 +164,7 @@ typedef struct eg_shard_view {
   uint32_t own_count, other_count;
 } eg_shard_view;
 
-/// Valid until a table is added.
+/// Returns the table of a half-edge, valid until a table is added.
 eg_shard_view eg_shard_view_of(const eg_shard_model *model, uint32_t half);
 
 /// Queues a changed node for the consistency pass.
@@ -171,12 +173,12 @@ egraph_status eg_shard_touch(eg_shard_model *model, uint32_t node);
 egraph_status eg_shard_add_edge(eg_shard_model *model, uint32_t a, uint32_t b,
                                 uint32_t *out);
 void eg_shard_kill_edge(eg_shard_model *model, uint32_t edge);
-/// Adds up the edges of `node` that lead to the same neighbour.
+/// Merges the edges of `node` that lead to the same neighbour, adding their tables.
 egraph_status eg_shard_join_parallel(eg_shard_model *model, uint32_t node);
-/// Keeps the values flagged in model->keep; closes the model when none is left.
+/// Keeps the values flagged in model->keep; closes the model when no value is left.
 egraph_status eg_shard_keep_values(eg_shard_model *model, uint32_t node);
-/// Makes `gone` a function of `node`: it takes value of[v] when node takes v. Its costs,
-/// edges and memory move to `node`; `edge`, which joins the two, is removed.
+/// Makes `gone` a function of `node`: `gone` takes value of[v] when `node` takes v. Moves
+/// its costs, edges and memory to `node`; removes `edge`, which joins the two.
 egraph_status eg_shard_absorb(eg_shard_model *model, uint32_t node, uint32_t gone,
                               uint32_t edge, const uint32_t *of);
 
@@ -197,7 +199,7 @@ egraph_status eg_shard_slack_start(eg_shard_slack *slack, const eg_shard_model *
 /// Adds to rows [first, last). O(log rows).
 void eg_shard_slack_add(eg_shard_slack *slack, uint32_t first, uint32_t last,
                         int64_t amount);
-/// Takes (sign = -1) or frees (+1) the memory of a value.
+/// Takes (sign = -1) or frees (+1) the memory that a value uses.
 void eg_shard_slack_value(eg_shard_slack *slack, const eg_shard_model *model,
                           uint32_t node, uint32_t value, int64_t sign);
 /// True when no row is below 0.
@@ -209,7 +211,7 @@ static inline bool eg_shard_slack_fits(const eg_shard_slack *slack) {
 // Exact reductions: after each the model keeps an optimal solution, or has none below the
 // cutoff.
 
-// id, name, meaning. Any subset gives the same optimum.
+// Reductions: id, name, meaning. Any subset gives the same optimum.
 #define EG_SHARD_PASS_LIST(X)                                                            \
   X(EG_SHARD_PASS_SHIFT, shift, "move minima from tables to nodes to the base")          \
   X(EG_SHARD_PASS_CONSISTENCY, consistency, "drop values without a partner")             \

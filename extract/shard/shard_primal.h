@@ -1,4 +1,4 @@
-// Better choices: roundings of the dual solution, and blocks of nodes that are solved
+// Finds better choices: by rounding the dual solution, and by solving blocks of nodes
 // while the other nodes are fixed.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SHARD_SHARD_PRIMAL_H
@@ -9,13 +9,13 @@
 
 enum { EG_SHARD_POOL = 6, EG_SHARD_ARMS = 18 };
 
-/// A kind of block: its gains, and their effort.
+/// Gains and effort of one kind of block.
 typedef struct eg_shard_arm {
   double reward, effort;
 } eg_shard_arm;
 
-/// Chooses one of `count` kinds: at random, or the kind with the best rate. Every kind
-/// gets a share `optimism` of all rewards on top, and `least_effort`.
+/// Chooses one of `count` kinds: at random, or the kind with the best rate. Adds to every
+/// kind a share `optimism` of all rewards, and `least_effort`.
 uint32_t eg_shard_arm_choose(const eg_shard_arm *arms, uint32_t count, double optimism,
                              double least_effort, eg_rng *rng);
 /// Adds a trial; earlier trials fade by `decay`.
@@ -31,7 +31,7 @@ typedef struct eg_shard_primal {
   eg_shard_elimination tables;
   eg_shard_enumeration walk;
   eg_shard_slack slack;
-  int64_t cost; // of `best`, EG_SHARD_INFINITE: none
+  int64_t cost; // cost of `best`; EG_SHARD_INFINITE: none
   eg_u32s best; // [node] value, of this model
   eg_u32s ids;  // [node] `best` in ids, across reductions
   eg_u32s pool; // [EG_SHARD_POOL * node] roundings, the oldest is replaced
@@ -48,15 +48,15 @@ void eg_shard_primal_init(eg_shard_primal *primal, eg_shard_search *search);
 void eg_shard_primal_deinit(eg_shard_primal *primal);
 /// Stores the best choice in ids, before the model is reduced.
 egraph_status eg_shard_primal_leave(eg_shard_primal *primal);
-/// Starts on a model. Finds the stored choice (or the search's best) in it if it still
-/// has all values; `fresh`: the model does not descend from the last one.
+/// Starts on a model, from the search's best choice or, if a value of that choice is
+/// gone, from the stored choice; `fresh`: the model does not descend from the last one.
 egraph_status eg_shard_primal_enter(eg_shard_primal *primal, eg_shard_model *model,
                                     bool fresh);
 /// Offers the dual's rounding, and a rounding within memory.
 egraph_status eg_shard_primal_round(eg_shard_primal *primal, const eg_shard_dual *dual);
-/// Solves a part and keeps a better choice: the nodes around a random node, or, of all
-/// nodes, the values of the pool and the values that the dual (which has swept this
-/// model) rates nearly as good. Kind and size adapt to their gains.
+/// Solves a part and keeps a better choice. The part is the nodes around a random node,
+/// or all nodes with the values of the pool and the values that the dual (which has swept
+/// this model) rates nearly as good. Kind and size adapt to their gains.
 egraph_status eg_shard_primal_improve(eg_shard_primal *primal, const eg_shard_dual *dual,
                                       bool *out_better);
 

@@ -14,7 +14,7 @@
 
 EG_VEC_DEFINE(eg_i64s, int64_t);
 
-/// Costs from here on are forbidden; sums saturate there.
+/// Costs of this value or more are forbidden; sums saturate at this value.
 #define EG_SHARD_INFINITE INT64_C(1000000000000000000)
 
 /// Strategies of node n: strategy_begin[n] .. strategy_begin[n + 1], at least one. The
@@ -50,11 +50,11 @@ egraph_status eg_shard_problem_add_edge(eg_shard_problem *problem, uint32_t a, u
 /// a cost, a usage or the limit is negative.
 egraph_status eg_shard_problem_check(const eg_shard_problem *problem);
 
-/// Independent certificate: cost and peak memory of a choice ([node] index of its
+/// Checks independently: computes cost and peak memory of a choice ([node] index of its
 /// strategy, from 0), in exact integers. Shares no code with the solver. *out_cost is
-/// EG_SHARD_INFINITE when a forbidden entry is chosen; a larger peak becomes INT64_MAX.
-/// The problem must pass eg_shard_problem_check. Fails with EGRAPH_E_INTERNAL when the
-/// choice has an index out of range.
+/// EG_SHARD_INFINITE when a forbidden entry is chosen; a peak that overflows becomes
+/// INT64_MAX. The problem must pass eg_shard_problem_check. Fails with EGRAPH_E_INTERNAL
+/// when the choice has an index out of range.
 egraph_status eg_shard_certify(egraph_allocator alloc, const eg_shard_problem *problem,
                                const uint32_t *choice, int64_t *out_cost,
                                int64_t *out_peak);
@@ -74,7 +74,7 @@ egraph_status eg_shard_certify(egraph_allocator alloc, const eg_shard_problem *p
 /// EGRAPH_E_PARSE naming the file and the mistake; the problem then needs only its
 /// deinit. Memory: the problem and 16 bytes per node and edge.
 egraph_status eg_iopddl_read(const char *path, eg_shard_problem *problem);
-/// As eg_iopddl_read, from `size` bytes of text; messages name it `name`.
+/// As eg_iopddl_read, from `size` bytes of text; `name` names the text in messages.
 egraph_status eg_iopddl_parse(const char *name, const char *text, size_t size,
                               eg_shard_problem *problem);
 

@@ -1,5 +1,5 @@
-// The state of a solve: the best choice, certified, the bound, the work done, and the
-// clock.
+// The state of a solve: the best choice, certified, the bound, the count of work, and
+// the clock.
 //
 // A search of a block (shard_branch.h) has no problem of its own: its core is given, and
 // its choices are checked against this core.
@@ -18,7 +18,7 @@ typedef struct eg_shard_search {
   const eg_shard_options *options;
   uint32_t disabled;            // passes that are switched off (shard_model.h)
   bool tiny;                    // small tables and searches (eg_shard_solve_without)
-  struct eg_shard_proof *proof; // of the bound, or NULL
+  struct eg_shard_proof *proof; // proof of the bound, or NULL
   eg_shard_model whole;         // the problem, reduced
   eg_shard_model core;          // the same, dense; node i is old_node[i] of `whole`
   eg_u32s old_node;
@@ -43,18 +43,18 @@ egraph_status eg_shard_search_begin_block(eg_shard_search *search,
                                           const uint32_t *choice, int64_t cost,
                                           uint64_t limit);
 void eg_shard_search_deinit(eg_shard_search *search);
-/// Reduces the problem to `core`. Also takes the caller's incumbent.
+/// Takes the caller's incumbent, and reduces the problem to `core`.
 egraph_status eg_shard_search_start(eg_shard_search *search);
-/// Offers a choice (value indices [node]) of a model that descends from `core`. Keeps it
-/// when it fits and is cheaper than the best. Fails with EGRAPH_E_INTERNAL when the
-/// certificate disagrees.
+/// Offers a choice (value indices [node]) of a model that descends from `core`. Keeps the
+/// choice when it fits and is cheaper than the best. Fails with EGRAPH_E_INTERNAL when
+/// the certificate disagrees.
 egraph_status eg_shard_search_offer(eg_shard_search *search, eg_shard_model *model,
                                     const uint32_t *choice, bool *out_better);
-/// Raises the bound. Fails with EGRAPH_E_INTERNAL when it is above the cost.
+/// Raises the bound. Fails with EGRAPH_E_INTERNAL when the bound exceeds the cost.
 egraph_status eg_shard_search_raise(eg_shard_search *search, int64_t bound);
 /// Steps of base/work.h per entry of a table, on average over the phases.
 enum { EG_SHARD_STEPS_PER_ENTRY = 8 };
-/// Counts visited table entries, or work that takes as long.
+/// Counts visited table entries, or other work in the same unit.
 static inline void eg_shard_search_work(eg_shard_search *search, uint64_t entries) {
   eg_work_add(&search->work, EG_SHARD_STEPS_PER_ENTRY * entries);
 }

@@ -1,5 +1,5 @@
-// The cheapest choice of strategies, with a proven bound: the front end of the sharding
-// solver.
+// Finds the cheapest choice of strategies, with a proven bound: the entry point of the
+// sharding solver.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SHARD_SHARD_SOLVE_H
 #define EG_EXTRACT_SHARD_SHARD_SOLVE_H
