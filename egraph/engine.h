@@ -31,12 +31,13 @@ EG_VEC_DEFINE(eg_classes, eg_class);
 
 static inline bool eg_class_same(eg_class a, eg_class b) { return a.id == b.id; }
 
-/// Reason of an addition or a union: a rule number of the caller, or one of these.
+/// The reason of an addition or a union: a rule number of the caller, or one of
+/// these two.
 #define EG_REASON_SEED (UINT32_MAX >> 1)
 #define EG_REASON_CONGRUENCE (EG_REASON_SEED - 1)
 
-/// A node to be added, or a view of a stored one (children borrowed until
-/// the next change).
+/// A term to add, or a view of a stored node (then the children are borrowed until the
+/// next change).
 typedef struct eg_term {
   uint32_t op, payload, arity;
   const eg_class *children;
@@ -77,22 +78,22 @@ egraph_status eg_engine_create(const egraph_allocator *alloc,
 void eg_engine_destroy(eg_engine *engine);
 EG_HOLDER_DEFINE(eg_engine)
 
-/// Interns a term; `reason` (at most EG_REASON_SEED) is recorded when it is new.
-/// *out_class is canonical. A new term becomes a node of a new class; the indexes contain
-/// them after the next rebuild. Fails with EGRAPH_E_ARGUMENT (operator, arity or reason
-/// too large, unknown child), EGRAPH_E_MEMORY, or as the analysis does; then it adds
-/// nothing.
+/// Interns a term; records `reason` (at most EG_REASON_SEED) when the term is new.
+/// *out_class is canonical. A new term becomes a node of a new class; the indexes
+/// contain both after the next rebuild. Fails with EGRAPH_E_ARGUMENT (operator, arity or
+/// reason too large, unknown child), EGRAPH_E_MEMORY, or as the analysis does, and then
+/// adds nothing.
 egraph_status eg_engine_add(eg_engine *engine, const eg_term *term, uint32_t reason,
                             eg_class *out_class);
-/// States that a term is in a class: adds it there, or unites its class with `class`.
-/// Cheaper than adding and uniting: a new term needs no class. *out_changed: false when
-/// the engine knew this. Fails as eg_engine_add and eg_engine_unite; it may have added
-/// the term then.
+/// States that a term is in a class: adds the term there, or unites its class with
+/// `class`. Cheaper than adding and uniting: a new term needs no class of its own.
+/// *out_changed: false when the engine already knew this. Fails as eg_engine_add and
+/// eg_engine_unite; after a failure the term may have been added.
 egraph_status eg_engine_add_to(eg_engine *engine, const eg_term *term, eg_class class,
                                uint32_t reason, bool *out_changed);
 
-/// Terms with one head, to be added together: their look-ups overlap, which on large
-/// e-graphs takes half the time.
+/// Terms with one head, to be added together: their look-ups overlap, which halves the
+/// time on large e-graphs.
 enum { EG_ENGINE_BATCH = 64 };
 typedef struct eg_term_batch {
   uint32_t op, payload, arity;
@@ -111,24 +112,24 @@ egraph_status eg_engine_add_batch_to(eg_engine *engine, const eg_term_batch *bat
 /// Looks a term up without adding it.
 bool eg_engine_find_term(const eg_engine *engine, const eg_term *term,
                          eg_class *out_class);
-/// States that two classes are equal. Congruence is restored by the next rebuild. The
-/// class with more parents and members survives, the older one of equal classes. Unites
-/// nothing on failure.
+/// States that two classes are equal. The next rebuild restores congruence. The class
+/// with more parents and members survives; between equals, the older one. Unites nothing
+/// on failure.
 egraph_status eg_engine_unite(eg_engine *engine, eg_class a, eg_class b, uint32_t reason,
                               bool *out_changed);
-/// Restores congruence, the hash-cons, the operator index and the analysis. Afterwards
-/// is_clean. After a failure (EGRAPH_E_MEMORY, or an analysis that contradicts itself)
-/// the engine is dirty but consistent: eg_engine_check holds, more may be added, and
-/// rebuild may be called again to continue. Without options.record it may renumber nodes
-/// (their order stays); classes keep their ids.
+/// Restores congruence, the hash-cons, the operator index and the analysis; then
+/// eg_engine_is_clean is true. After a failure (EGRAPH_E_MEMORY, or an analysis that
+/// contradicts itself) the engine is dirty but consistent: eg_engine_check holds, the
+/// caller may add more, and may call rebuild again to continue. Without options.record it
+/// may renumber nodes (their order stays); classes keep their ids.
 egraph_status eg_engine_rebuild(eg_engine *engine);
-/// Number of heads (operator, payload, number of operands) of all nodes so far, numbered
-/// in order of appearance; operator and number of operands of a head.
+/// Return the number of heads (operator, payload, number of operands) of all nodes so
+/// far, numbered in order of appearance; and operator and number of operands of a head.
 uint32_t eg_engine_head_count(const eg_engine *engine);
 void eg_engine_head_at(const eg_engine *engine, uint32_t head, uint32_t *out_op,
                        uint32_t *out_arity);
-/// The nodes of an operator that were live at the last rebuild, oldest first, borrowed
-/// until the next rebuild.
+/// Returns the nodes of an operator that were live at the last rebuild, oldest first,
+/// borrowed until the next rebuild.
 const uint32_t *eg_engine_op_nodes(const eg_engine *engine, uint32_t op,
                                    uint32_t *out_count);
 /// True when a rebuild has no work.
@@ -139,17 +140,20 @@ bool eg_engine_is_clean(const eg_engine *engine);
 /// the matches with a fresh node or class. May be called while additions and unions wait
 /// for a rebuild: their changes are fresh in the new epoch. O(nodes fresh before).
 void eg_engine_start_epoch(eg_engine *engine);
-/// Number of epochs begun.
+/// Returns the number of epochs begun.
 uint32_t eg_engine_epochs(const eg_engine *engine);
 
-/// Canonical representative.
+/// Returns the canonical representative of a class.
 eg_class eg_engine_find(const eg_engine *engine, eg_class class);
-/// False for a class that eg_engine_prune has dropped: it must not be used any more.
+/// False for a class that eg_engine_prune has dropped; such a class must not be used
+/// any more.
 bool eg_engine_has_class(const eg_engine *engine, eg_class class);
-/// Canonical classes and distinct canonical nodes; exact after a rebuild.
+/// Return the numbers of canonical classes and of distinct canonical nodes; exact after
+/// a rebuild.
 uint32_t eg_engine_class_count(const eg_engine *engine);
 uint32_t eg_engine_node_count(const eg_engine *engine);
-/// Every class and node id is below these; not every number is a node.
+/// Return limits: every class id and every node id is below its limit; not every number
+/// below is a node.
 uint32_t eg_engine_class_limit(const eg_engine *engine);
 uint32_t eg_engine_node_limit(const eg_engine *engine);
 /// Bytes in use, pushed states included.
@@ -159,23 +163,23 @@ size_t eg_engine_bytes(const eg_engine *engine);
 /// c.id != EG_CLASS_NONE.id; c = eg_engine_next(g, c))`.
 eg_class eg_engine_first(const eg_engine *engine);
 eg_class eg_engine_next(const eg_engine *engine, eg_class class);
-// The indexes below are as the last rebuild left them; after a failed rebuild they must
-// not be read.
+// The functions below read indexes as the last rebuild left them; do not call them after
+// a failed rebuild.
 
-/// The distinct nodes of a class, oldest first (large classes: by head, and oldest first
-/// among equal heads); borrowed until the next rebuild.
+/// Returns the distinct nodes of a class, oldest first (large classes: by head, and
+/// oldest first among equal heads); borrowed until the next rebuild.
 const eg_node *eg_engine_class_nodes(const eg_engine *engine, eg_class class,
                                      uint32_t *out_count);
 /// Iterates the live nodes, oldest first: `for (eg_node n = eg_engine_first_node(g);
 /// n.id != EG_NODE_NONE.id; n = eg_engine_next_node(g, n))`.
 eg_node eg_engine_first_node(const eg_engine *engine);
 eg_node eg_engine_next_node(const eg_engine *engine, eg_node node);
-/// View of a node; its children are canonical on a clean engine.
+/// Returns a view of a node; its children are canonical on a clean engine.
 eg_term eg_engine_term(const eg_engine *engine, eg_node node);
 eg_class eg_engine_class_of(const eg_engine *engine, eg_node node);
-/// The (node, child position) pairs whose child is this class, in a fixed order,
-/// by an intrusive list: `for (eg_parent p = eg_engine_parents(g, c); p.node.id !=
-/// EG_NODE_NONE.id; p = eg_engine_next_parent(g, p))`. Skips dead nodes.
+/// A parent of a class: a (node, child position) pair whose child is this class. Iterate
+/// in a fixed order with `for (eg_parent p = eg_engine_parents(g, c); p.node.id !=
+/// EG_NODE_NONE.id; p = eg_engine_next_parent(g, p))`, which skips dead nodes.
 typedef struct eg_parent {
   eg_node node;
   uint32_t position;
@@ -183,18 +187,19 @@ typedef struct eg_parent {
 } eg_parent;
 eg_parent eg_engine_parents(const eg_engine *engine, eg_class class);
 eg_parent eg_engine_next_parent(const eg_engine *engine, eg_parent parent);
-/// The reason of the node's addition. Needs options.record.
+/// Returns the reason for which the node was added. Needs options.record.
 uint32_t eg_engine_node_reason(const eg_engine *engine, eg_node node);
 /// Analysis data of a class (any of its ids); borrowed until the next change.
 /// NULL without analysis.
 const void *eg_engine_data(const eg_engine *engine, eg_class class);
-/// Joins data of the caller into the data of a class; as after a union, rebuild computes
-/// the data of the terms above it again. Fails as `join`, or with EGRAPH_E_MEMORY.
+/// Joins the caller's data into the data of a class; as after a union, rebuild
+/// then computes the data of the terms above the class again. Fails as `join`, or
+/// with EGRAPH_E_MEMORY.
 egraph_status eg_engine_join_data(eg_engine *engine, eg_class class, const void *data);
 
-/// A union in the log of unions (empty without options.record), oldest first: the two
+/// A record of the log of unions (empty without options.record; oldest first): the two
 /// classes (as given by the caller; for congruence the two nodes' own classes) and the
-/// reason. Explanations derive from it and the nodes' reasons.
+/// reason. Explanations are derived from these records and the nodes' reasons.
 typedef struct eg_union {
   eg_class a, b;
   uint32_t reason;
@@ -204,8 +209,8 @@ typedef struct eg_union {
 /// O(size). Fails with EGRAPH_E_INTERNAL naming the first violation.
 egraph_status eg_engine_check(const eg_engine *engine);
 
-/// Graphviz, one cluster per class; `spell` appends the text of a node's head (any
-/// characters; the printer escapes them). Clean engine.
+/// Appends the e-graph as Graphviz text, one cluster per class; `spell` appends the text
+/// of a node's head (any characters; the printer escapes them). Clean engine.
 egraph_status eg_engine_dot(const eg_engine *engine,
                             egraph_status (*spell)(void *user, const eg_term *,
                                                    eg_text *),
@@ -226,11 +231,11 @@ egraph_status eg_engine_dot(const eg_engine *engine,
 /// give the same results on both. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_engine_clone(const eg_engine *engine, eg_engine **out);
 
-/// Saves the state. Fails with EGRAPH_E_MEMORY; it saves nothing then.
+/// Saves the state. Fails with EGRAPH_E_MEMORY and then saves nothing.
 egraph_status eg_engine_push(eg_engine *engine);
-/// Restores the state saved last, and removes it from the saved ones. Fails with
-/// EGRAPH_E_ARGUMENT when there is none. Borrowed pointers into the engine become
-/// invalid.
+/// Restores the state saved last, and removes it from the saved states. Fails with
+/// EGRAPH_E_ARGUMENT when no state is saved. Borrowed pointers into the engine
+/// become invalid.
 egraph_status eg_engine_pop(eg_engine *engine);
 /// Keeps the current state and drops the state saved last. Fails as eg_engine_pop.
 egraph_status eg_engine_drop(eg_engine *engine);
@@ -244,11 +249,11 @@ egraph_status eg_engine_drop(eg_engine *engine);
 // nodes stay fresh; reasons, the log of unions, the log of explanations (explain_log.h)
 // and analysis data stay. Pushed states do not change.
 
-/// Keeps the live nodes for which `keep` is true; NULL: all. *out_map (may be NULL;
-/// initialized) gets the new id of each node, [old eg_engine_node_limit], EG_NODE_NONE
-/// for removed nodes. Clean engine. O(its size); holds a second copy during the call.
-/// Fails with EGRAPH_E_ARGUMENT (a dirty engine) or EGRAPH_E_MEMORY; it removes nothing
-/// then.
+/// Keeps the live nodes for which `keep` is true; NULL: all. Fills *out_map (initialized,
+/// or NULL) with the new id of each node, [old eg_engine_node_limit], EG_NODE_NONE for
+/// removed nodes. Clean engine. O(size of the engine); holds a second copy during the
+/// call. Fails with EGRAPH_E_ARGUMENT (a dirty engine) or EGRAPH_E_MEMORY, and then
+/// removes nothing.
 egraph_status eg_engine_prune(eg_engine *engine,
                               bool (*keep)(void *user, const eg_engine *, eg_node),
                               void *user, eg_u32s *out_map);

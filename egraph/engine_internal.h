@@ -42,7 +42,7 @@
 #define EG_FRESH_BIT (UINT32_C(1) << 30)
 #define EG_DEAD_BIT (UINT32_C(1) << 29)
 #define EG_HEAD_MASK (EG_DEAD_BIT - 1)
-/// End of a parents list, no class: the largest word without EG_NODE_BIT.
+/// The end of a parents list, or no class: the largest word without EG_NODE_BIT.
 #define EG_NONE (EG_NODE_BIT - 1)
 
 enum { EG_CLASS_WORD = 1, EG_FIRST_CHILD = 2 };
@@ -60,8 +60,8 @@ typedef struct eg_head {
 
 typedef struct eg_class_record {
   uint32_t parents;      // first child word, or EG_NONE
-  uint32_t parent_count; // of the list, dead ones included
-  uint32_t begin, len;   // of the members; len 0: no root, or not indexed yet
+  uint32_t parent_count; // length of the list, dead nodes included
+  uint32_t begin, len;   // place of the members; len 0: no root, or not indexed yet
 } eg_class_record;
 
 EG_VEC_DEFINE(eg_heads, eg_head);
@@ -70,7 +70,7 @@ EG_VEC_DEFINE(eg_flags, uint8_t);
 EG_VEC_DEFINE(eg_unions, eg_union);
 EG_VEC_DEFINE(eg_keys, uint64_t);
 
-/// A growing list of nodes; one node needs no block of its own.
+/// A growing list of nodes; a list of one node needs no block.
 typedef struct eg_node_list {
   union {
     uint32_t one;
@@ -89,8 +89,10 @@ static inline void eg_node_list_deinit(eg_node_list *list, egraph_allocator allo
 }
 
 typedef struct eg_op_index {
-  eg_node_list nodes;   // live ones; those from `fresh_from` on were made in this epoch
-  eg_node_list changed; // older ones that changed in this epoch, perhaps dead since
+  eg_node_list nodes;   // live nodes; nodes from `fresh_from` on were created in
+                        // this epoch
+  eg_node_list changed; // older nodes that changed in this epoch; they may have
+                        // died since
   uint32_t fresh_from;
   uint32_t first_dead; // lowest dead node still listed, or UINT32_MAX
 } eg_op_index;
@@ -107,7 +109,7 @@ enum { EG_SEGMENT_SIZES = 32 };
 struct eg_engine {
   egraph_allocator alloc;
   eg_analysis analysis; // data_size 0: none
-  bool is_rebuilding;   // a rebuild failed half-way, so the indexes are not whole
+  bool is_rebuilding;   // a rebuild failed half-way: the indexes are incomplete
   bool record;          // nodes have a reason word, and unions are logged
   eg_u32s nodes;
   uint32_t indexed;         // nodes from here on are in no index yet
@@ -118,20 +120,21 @@ struct eg_engine {
   eg_flags flags;
   eg_class_records classes;
   eg_u32s members;
-  // By log2 of the capacity; linked by their first words.
+  // Free segments by log2 of their capacity, linked by their first words.
   uint32_t free_segments[EG_SEGMENT_SIZES];
   eg_op_indexes ops;
   eg_flatmap table;
   eg_unions unions;
   bool has_log;         // see explain_log.h
   uint32_t own_reasons; // unions for reasons below are not logged
-  eg_u32s log_classes;  // per class: head number and canonical children of what made it
+  eg_u32s log_classes;  // per class: head number and canonical children of the term that
+                        // created it
   eg_unions log_unions;
   eg_u32s log_notes;           // words of the caller
   unsigned char *data;         // data_size bytes per class
   size_t data_cap;             // in classes
   unsigned char *scratch_data; // room for the data of two classes
-  size_t child_words;          // of all nodes
+  size_t child_words;          // child words of all nodes
   size_t dead_words;           // child words of dead nodes, perhaps still linked
   size_t swept_words;          // child words that are certainly unlinked
   eg_u32s repairs;             // stack of classes that lost their root-hood
@@ -141,19 +144,19 @@ struct eg_engine {
   eg_classes scratch; // children of the term being added
   eg_keys sort_scratch;
   uint32_t class_count;
-  uint32_t last_head;   // of the last term added
+  uint32_t last_head;   // head of the last term added
   uint32_t epoch_class; // classes from here on were created in this epoch
-  uint32_t epochs;      // begun so far
+  uint32_t epochs;      // epochs begun so far
   size_t checked_size;  // words and unions at the last check (check level 2)
   eg_engine *saved;     // the newest state that was pushed; its own `saved` is older
 };
 
-/// A function whose body only prefetches: without this GCC takes its calls for dead code.
+/// Marks a function that only prefetches: without this GCC treats its calls as dead code.
 #define EG_PREFETCHING static inline __attribute__((always_inline)) void
 
 // Member and type of every array of the engine, for create, destroy, bytes and clone. A
-// new array must be listed here. These are copied byte by byte, unlike `ops`, which owns
-// lists, and `data`, which has no type.
+// new array must be listed here. The engine copies these arrays byte by byte; `ops`,
+// which owns lists, and `data`, which has no type, are copied apart.
 #define EG_ENGINE_STATE_ARRAYS(X)                                                        \
   X(nodes, eg_u32s)                                                                      \
   X(heads, eg_heads)                                                                     \
@@ -215,17 +218,17 @@ static inline bool eg_engine_is_dead(const eg_engine *engine, uint32_t node) {
 static inline bool eg_engine_is_fresh(const eg_engine *engine, uint32_t node) {
   return (engine->nodes.data[node] & EG_FRESH_BIT) != 0;
 }
-/// The class of a node at the last rebuild; for a newer node, its original class.
+/// Returns the class of a node at the last rebuild; for a newer node, its original class.
 static inline uint32_t eg_engine_class_word(const eg_engine *engine, uint32_t node) {
   return engine->nodes.data[node + EG_CLASS_WORD];
 }
-/// Stored children; they may be stale on a dirty engine.
+/// Returns the stored children, which may be stale on a dirty engine.
 static inline uint32_t *eg_engine_children(const eg_engine *engine, uint32_t node) {
   return engine->nodes.data + node + EG_FIRST_CHILD;
 }
 static inline eg_term eg_engine_stored(const eg_engine *engine, uint32_t node) {
   const eg_head *head = eg_engine_head(engine, node);
-  // An eg_class is its one uint32_t member.
+  // Valid because an eg_class is its one uint32_t member.
   return (eg_term){.op = head->op,
                    .payload = head->payload,
                    .arity = head->arity,
@@ -234,11 +237,12 @@ static inline eg_term eg_engine_stored(const eg_engine *engine, uint32_t node) {
 static inline uint32_t eg_engine_node_words(const eg_engine *engine, uint32_t arity) {
   return EG_FIRST_CHILD + 2 * arity + engine->record;
 }
-/// The node after this one in the pool; all nodes: from 0 while below nodes.len.
+/// Returns the node after this one in the pool. Visit all nodes from 0 while
+/// below nodes.len.
 static inline uint32_t eg_engine_node_after(const eg_engine *engine, uint32_t node) {
   return node + eg_engine_node_words(engine, eg_engine_head(engine, node)->arity);
 }
-/// The node that a child word belongs to.
+/// Finds the node that contains a child word.
 static inline uint32_t eg_engine_node_of_word(const eg_engine *engine, uint32_t word) {
   const uint32_t *words = engine->nodes.data;
   while ((words[word] & EG_NODE_BIT) == 0)
@@ -257,7 +261,7 @@ uint64_t eg_engine_hash(const eg_term *term);
 bool eg_engine_find_head(const eg_engine *engine, eg_head head, uint32_t *out);
 /// Adds a new head, and room for its operator. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_engine_add_head(eg_engine *engine, eg_head head, uint32_t *out);
-/// The live node whose stored form is `term`, which has this head, word by word.
+/// Finds the live node with head `head` whose stored form equals `term`, word by word.
 bool eg_engine_find_stored(const eg_engine *engine, uint32_t head, const eg_term *term,
                            uint64_t hash, uint32_t *out_node);
 /// Copies a term into engine->scratch, with canonical children, and hashes it. Fails with
@@ -267,8 +271,8 @@ egraph_status eg_engine_canonical(eg_engine *engine, const eg_term *term, eg_ter
 
 // ---- indexes (engine_index.c) ----------------------------------------------------
 
-/// Classes from this size on have their members grouped by head, so that a search need
-/// not look at all of them.
+/// Classes with at least this many members have them grouped by head, so that a search
+/// need not look at all members.
 enum { EG_GROUPED_MEMBERS = 32 };
 
 /// Words of the segment of a class with `len` members.
@@ -276,22 +280,23 @@ static inline uint32_t eg_members_capacity(uint32_t len) {
   return len < 2 ? 0 : UINT32_C(1) << (32 - __builtin_clz(len - 1));
 }
 
-/// The members of a root: *out_count nodes, in order on a clean engine.
+/// Returns the members of a root: *out_count nodes, in order on a clean engine.
 static inline const uint32_t *eg_members_of(const eg_engine *engine, uint32_t root,
                                             uint32_t *out_count) {
   const eg_class_record *class = &engine->classes.data[root];
   *out_count = class->len;
   return class->len < 2 ? &class->begin : engine->members.data + class->begin;
 }
-/// The members with this head (EG_NONE: any), perhaps with others. Clean engine.
+/// Returns the members with this head (EG_NONE: any); in small classes all members.
+/// Clean engine.
 const uint32_t *eg_members_with_head(const eg_engine *engine, uint32_t root,
                                      uint32_t head, uint32_t *out_count);
 /// True when a comes before b in a class of `len` members.
 bool eg_members_in_order(const eg_engine *engine, uint32_t a, uint32_t b, uint32_t len);
-/// Appends a node. Fails with EGRAPH_E_MEMORY; adds nothing then.
+/// Appends a node. Fails with EGRAPH_E_MEMORY and then adds nothing.
 egraph_status eg_members_append(eg_engine *engine, uint32_t root, uint32_t node);
-/// Appends the members of `from` to the members of `into`; *out_in_order: they are in
-/// order then. Fails with EGRAPH_E_MEMORY; moves nothing then.
+/// Appends the members of `from` to the members of `into`; *out_in_order: the result is
+/// in order. Fails with EGRAPH_E_MEMORY and then moves nothing.
 egraph_status eg_members_move(eg_engine *engine, uint32_t into, uint32_t from,
                               bool *out_in_order);
 /// Drops dead members and sorts the rest. Fails with EGRAPH_E_MEMORY.
@@ -310,27 +315,28 @@ void eg_index_link_parents(eg_engine *engine);
 
 /// Builds the classes, all indexes and the hash-cons of an engine that has only nodes
 /// (live nodes under roots, with canonical children), heads, union-find and data; fresh
-/// nodes stay fresh. O(its size). Fails with EGRAPH_E_MEMORY; the engine can then only be
-/// destroyed.
+/// nodes stay fresh. O(size of the engine). Fails with EGRAPH_E_MEMORY; the engine can
+/// then only be destroyed.
 egraph_status eg_engine_reindex(eg_engine *engine);
 
 // ---- the log (explain_log.c) -----------------------------------------------------
 
-/// True when unions for this reason are logged.
+/// True when unions for this reason go into the log.
 static inline bool eg_engine_logs(const eg_engine *engine, uint32_t reason) {
   return engine->has_log && reason >= engine->own_reasons &&
          reason != EG_REASON_CONGRUENCE;
 }
 /// Makes room for the class of a term of this arity.
 egraph_status eg_log_reserve_class(eg_engine *engine, uint32_t arity);
-/// Logs a class; room has been made, and the children are canonical.
+/// Logs a class. eg_log_reserve_class must have made room, and the children must
+/// be canonical.
 void eg_log_class(eg_engine *engine, uint32_t head, const eg_term *term);
 
 // ---- unions (engine.c) ----------------------------------------------------------------
 
 /// Makes room for all records of one union (every list that a union or a death can grow).
 egraph_status eg_engine_reserve_union(eg_engine *engine);
-/// Marks a root for eg_members_clean; room must have been made.
+/// Marks a root for eg_members_clean; eg_engine_reserve_union must have made room.
 static inline void eg_engine_touch(eg_engine *engine, uint32_t root) {
   if ((engine->flags.data[root] & EG_FLAG_TOUCHED) != 0) return;
   engine->flags.data[root] |= EG_FLAG_TOUCHED;

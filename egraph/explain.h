@@ -19,17 +19,19 @@
 #include "base/owner.h"
 #include "egraph/ground.h"
 
-/// One application of one equation, below `depth` levels of the term.
+/// One application of an equation to the subterm `depth` levels below the root of
+/// the term.
 typedef struct eg_step {
   uint32_t before, after; // whole terms, of eg_explanation.terms
-  uint32_t reason;        // of the equation
+  uint32_t reason;        // reason of the equation
   bool backward;          // from its right to its left side
-  uint32_t position;      // of the first of `depth` child numbers, from the root on
+  uint32_t position;      // place of the first of `depth` child numbers, from the root on
   uint32_t depth;
 } eg_step;
 EG_VEC_DEFINE(eg_steps, eg_step);
 
-/// A path from one term to another without repeated terms. It owns all its data.
+/// A path from one term to another without repeated terms. The explanation owns all
+/// its data.
 typedef struct eg_explanation {
   eg_ground_terms terms;
   uint32_t from, to;
@@ -71,9 +73,9 @@ egraph_status eg_explainer_explain(eg_explainer *explainer, uint32_t from, uint3
                                    size_t max_words, eg_explanation *out);
 enum { EG_EXPLAIN_MAX_WORDS = 1 << 27 };
 
-/// Reasons of some equalities, without the steps: of the equations from which they follow
-/// by congruence, each once, where steps would repeat them. For terms of one explainer,
-/// which states no equation meanwhile.
+/// The reasons of some equalities, without steps: the reason of each equation that the
+/// equalities use, also through congruence, once, where the steps would repeat it. The
+/// terms belong to one explainer, to which no equation is added meanwhile.
 typedef struct eg_reasons {
   eg_u32s reasons;    // each once
   eg_u32s seen;       // [edges] 1: visited
@@ -81,8 +83,9 @@ typedef struct eg_reasons {
 } eg_reasons;
 void eg_reasons_init(eg_reasons *reasons, egraph_allocator alloc);
 void eg_reasons_deinit(eg_reasons *reasons);
-/// Adds the reasons that make two terms equal. O(length of paths not visited before).
-/// Fails with EGRAPH_E_ARGUMENT when they are not known to be equal, or EGRAPH_E_MEMORY.
+/// Adds the reasons that make two terms equal. O(length of paths not visited
+/// before). Fails with EGRAPH_E_ARGUMENT when the terms are not known to be equal,
+/// or EGRAPH_E_MEMORY.
 egraph_status eg_explainer_collect(eg_explainer *explainer, uint32_t from, uint32_t to,
                                    eg_reasons *inout);
 

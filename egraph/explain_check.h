@@ -1,5 +1,5 @@
-// Replaying an explanation: every step must be one rule applied at one place. The checker
-// matches syntactically and knows neither e-graph nor explainer.
+// Replays an explanation: every step must apply one rule at one place. The checker
+// matches syntactically and uses neither e-graph nor explainer.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EGRAPH_EXPLAIN_CHECK_H
 #define EG_EGRAPH_EXPLAIN_CHECK_H
@@ -17,7 +17,7 @@ typedef struct eg_equation {
 
 typedef struct eg_check_rules {
   void *user;
-  /// The equation with this reason. False: there is none.
+  /// Finds the equation with this reason. False: there is none.
   bool (*equation)(void *user, uint32_t reason, eg_equation *out);
   /// True when two ground terms were stated to be equal; called if there is no equation.
   /// May be NULL: no equalities were stated.

@@ -1,7 +1,7 @@
-// The log from which equalities of an e-graph can be explained: the term that created
-// each class, and the unions requested. A class number names this term forever; other
-// terms have no number. The log has no congruences: they follow again from the equations,
-// in an explainer that is created for a question.
+// The log from which equalities of an e-graph are explained: the term that created each
+// class, and the unions requested. A class number names this term forever; other terms
+// have no number. The log has no congruences: an explainer, created for a question,
+// derives them again from the equations.
 //
 // The caller who applies rules keeps the equations of the rules, as rule and classes of
 // the variables; a node that is added directly to a class then needs no number.
@@ -20,26 +20,27 @@
 /// EGRAPH_E_ARGUMENT when the e-graph has classes already, or an analysis that unites.
 egraph_status eg_engine_start_log(eg_engine *engine, uint32_t own_reasons);
 bool eg_engine_has_log(const eg_engine *engine);
-/// The unions of the log, oldest first: none without a log.
+/// Return the number of unions in the log (0 without a log), and a union; the oldest
+/// is first.
 size_t eg_engine_logged_count(const eg_engine *engine);
 eg_union eg_engine_logged_at(const eg_engine *engine, size_t index);
 
-/// Appends words of the caller that are saved and restored with the state of the e-graph,
-/// like its log: the caller's own equations.
+/// Appends words of the caller, which are saved and restored with the state of the
+/// e-graph, like its log. Use: the caller's own equations.
 egraph_status eg_engine_note(eg_engine *engine, const uint32_t *words, size_t count);
-/// All notes, oldest first; borrowed until the next note.
+/// Returns all notes, oldest first; borrowed until the next note.
 const uint32_t *eg_engine_notes(const eg_engine *engine, size_t *out_count);
 /// Removes the last `count` words.
 void eg_engine_forget_notes(eg_engine *engine, size_t count);
 
-/// Reads a log into an explainer; both are borrowed. It reads each entry once, so that an
-/// explainer can follow an e-graph that grows; it cannot follow it back to a saved state.
+/// Reads a log into an explainer; both are borrowed. It reads each entry once, so the
+/// e-graph may grow between reads, but must not go back to a saved state.
 typedef struct eg_log_reader {
   const eg_engine *engine;
   eg_explainer *explainer;
-  eg_u32s terms;   // of the explainer, per class
+  eg_u32s terms;   // [class] its term in the explainer
   eg_u32s kids;    // scratch
-  size_t word;     // of the next class in the log
+  size_t word;     // place of the next class in the log
   size_t equation; // the next
 } eg_log_reader;
 

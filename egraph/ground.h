@@ -14,7 +14,8 @@ typedef struct eg_ground_terms {
   eg_flatmap map;
 } eg_ground_terms;
 
-/// A term, or a view of a stored one (children borrowed until the next addition).
+/// A term, or a view of a stored term (then the children are borrowed until the
+/// next addition).
 typedef struct eg_ground {
   uint32_t op, payload, arity;
   const uint32_t *children;
@@ -26,12 +27,12 @@ static inline uint32_t eg_ground_count(const eg_ground_terms *terms) {
   return (uint32_t)terms->offsets.len;
 }
 
-/// Interns a term: *out is its number, new or not. The children, which exist, must not be
-/// borrowed from `terms`. O(arity) expected. Fails with EGRAPH_E_MEMORY; adds nothing
-/// then.
+/// Interns a term: *out is its number, new or not. The children must exist, and their
+/// array must not be borrowed from `terms`. O(arity) expected. Fails with EGRAPH_E_MEMORY
+/// and then adds nothing.
 egraph_status eg_ground_add(eg_ground_terms *terms, const eg_ground *term, uint32_t *out);
 eg_ground eg_ground_at(const eg_ground_terms *terms, uint32_t term);
-/// Interns the term with another child at `position`. Overwrites `scratch`.
+/// Interns the term with the child at `position` replaced. Overwrites `scratch`.
 egraph_status eg_ground_replace(eg_ground_terms *terms, uint32_t term, uint32_t position,
                                 uint32_t child, eg_u32s *scratch, uint32_t *out);
 
@@ -44,7 +45,7 @@ typedef struct eg_ground_copier {
   eg_u32s stack, row; // scratch
 } eg_ground_copier;
 
-/// The caller sets `from` and `to`.
+/// Initializes a copier; the caller then sets `from` and `to`.
 void eg_ground_copier_init(eg_ground_copier *copier, egraph_allocator alloc);
 void eg_ground_copier_deinit(eg_ground_copier *copier);
 /// Copies a term. O(subterms not copied before). Fails with EGRAPH_E_MEMORY.

@@ -1,8 +1,8 @@
 // Patterns, their compilation to matching programs, and the matcher.
 //
-// A pattern has one root or several (multi-pattern); class variables are shared between
-// the roots, and several roots are joined on them through an index, never as a Cartesian
-// product when they share one. Terms that the pattern's own arena lists are numbered; a
+// A pattern has one root or several (multi-pattern). Roots share class variables; the
+// matcher joins several roots on shared variables through an index, never as a Cartesian
+// product when they share one. Terms are numbered as in the pattern's array `terms`; a
 // match reports the class of every variable and root, and the e-node matched by every
 // NODE term, so that the caller can read payloads. Source: de Moura & Bjorner, "Efficient
 // E-matching" (CADE'07); egg machine; Tensat section 4 (multi).
@@ -33,7 +33,7 @@ typedef struct eg_pattern {
   uint32_t term_count;
   const uint32_t *children; // term indices
   uint32_t child_count;
-  // Term indices, one or more; a VAR root that no other term binds is any class.
+  // Term indices, one or more. A VAR root that no other term binds matches every class.
   const uint32_t *roots;
   uint32_t root_count;
   uint32_t var_count;
@@ -49,14 +49,15 @@ typedef struct eg_match {
 
 typedef struct eg_matcher eg_matcher;
 
-/// Compiles (and copies) a pattern. A term may be the child of several others: then they
-/// share its class. Terms that no root reaches are ignored. Fails with EGRAPH_E_ARGUMENT
+/// Compiles (and copies) a pattern. A term may be the child of several other terms, which
+/// then share its class. Ignores terms that no root reaches. Fails with EGRAPH_E_ARGUMENT
 /// when the pattern is malformed (an index out of range, no root, a term below itself).
 egraph_status eg_matcher_create(const egraph_allocator *alloc, const eg_pattern *pattern,
                                 eg_matcher **out);
 void eg_matcher_destroy(eg_matcher *program);
 EG_HOLDER_DEFINE(eg_matcher)
-/// The NODE terms in the order in which a search matches them: [*out_count], borrowed.
+/// Returns the NODE terms in the order in which a search matches them:
+/// [*out_count], borrowed.
 const uint32_t *eg_matcher_order(const eg_matcher *program, uint32_t *out_count);
 
 typedef struct eg_search {
@@ -66,16 +67,16 @@ typedef struct eg_search {
   /// Receives each match once, in a deterministic order; sets *pause to pause the search
   /// after this match.
   egraph_status (*on_match)(void *user, const eg_match *match, bool *pause);
-  /// Called when a NODE term was matched: `step` counts as in eg_matcher_order, `so_far`
+  /// Called when a NODE term has matched: `step` counts as in eg_matcher_order; `so_far`
   /// has the nodes of this and earlier steps, the variables that are their operands, and
-  /// no roots. False skips the candidate. May be NULL.
+  /// no roots. Returns false to skip the candidate. May be NULL.
   bool (*is_possible)(void *user, uint32_t step, const eg_match *so_far);
   void *user;
   bool fresh_only; // only fresh matches (see eg_engine_start_epoch)
 } eg_search;
 
-/// Finds all matches on a clean engine, which stays unchanged; a pause ends it. A match
-/// is one choice of nodes for the NODE terms and classes for the variables. Scratch
+/// Finds all matches on a clean engine, which stays unchanged; a pause ends the search. A
+/// match is one choice of nodes for the NODE terms and classes for the variables. Scratch
 /// memory does not grow with the number of matches. Fails with EGRAPH_E_ARGUMENT (a guard
 /// without `accept`, a dirty engine), EGRAPH_E_MEMORY, or as on_match does.
 egraph_status eg_matcher_search(const eg_matcher *program, const eg_engine *engine,
@@ -90,15 +91,15 @@ egraph_status eg_matcher_search(const eg_matcher *program, const eg_engine *engi
 
 typedef struct eg_part {
   uint32_t plan, first, count;
-  bool in_changed; // of the changed nodes, not of the new ones
-  bool is_full;    // the plan visits all nodes, not only the fresh ones
+  bool in_changed; // first nodes are changed nodes; false: new nodes
+  bool is_full;    // the plan visits all nodes; false: only fresh nodes
 } eg_part;
 EG_VEC_DEFINE(eg_parts, eg_part);
 
-/// Appends parts of `candidates` first nodes each, more when there are very many; none
-/// when there is no match. The search enters at the term with the fewest nodes, or, with
-/// fresh_only, at fresh nodes. Fails with EGRAPH_E_ARGUMENT (a guard without `accept`, a
-/// rebuild that failed) or EGRAPH_E_MEMORY.
+/// Appends parts with `candidates` first nodes each (more when there are very many
+/// nodes); none when there is no match. The search enters at the term with the fewest
+/// nodes, or, with fresh_only, at fresh nodes. Fails with EGRAPH_E_ARGUMENT (a guard
+/// without `accept`, a rebuild that failed) or EGRAPH_E_MEMORY.
 egraph_status eg_matcher_split(const eg_matcher *program, const eg_engine *engine,
                                const eg_search *search, uint32_t candidates,
                                eg_parts *inout_parts);
@@ -112,9 +113,10 @@ egraph_status eg_cursor_create(egraph_allocator alloc, const eg_matcher *program
                                eg_part part, eg_cursor **out);
 void eg_cursor_destroy(eg_cursor *cursor);
 EG_HOLDER_DEFINE(eg_cursor)
-/// Runs until the part is done, on_match pauses it, or after `max_steps`.
+/// Runs until the part is done, on_match pauses the search, or `max_steps` are done.
 egraph_status eg_cursor_run(eg_cursor *cursor, uint64_t max_steps, bool *out_done);
-/// Number of candidates visited so far: its work, independent of the clock.
+/// Returns the number of candidates visited so far, a measure of work independent of
+/// the clock.
 uint64_t eg_cursor_looked_at(const eg_cursor *cursor);
 
 #endif

@@ -30,7 +30,8 @@ typedef struct eg_step {
   uint32_t term;
   uint32_t source, position;
   bool is_class_known; // the term's register is compared, not set
-  bool must_be_old;    // in a search for fresh matches: another plan finds fresh ones
+  bool must_be_old;    // in a search for fresh matches, the node must not be fresh:
+                       // another plan finds those matches
   uint32_t first_move, move_count;
   uint32_t order; // among the steps that match a term
 } eg_step;
@@ -56,12 +57,12 @@ struct eg_matcher {
   egraph_allocator alloc;
   eg_arena arena; // all below
   eg_pattern pattern;
-  uint32_t *registers; // of each term
-  bool *is_reachable;  // of each term
+  uint32_t *registers; // [term]
+  bool *is_reachable;  // [term]
   bool has_guard;
   uint32_t register_count, max_arity, max_steps;
   eg_match_plan *plans;
-  uint32_t plan_count; // 1: too many terms for the others
+  uint32_t plan_count; // 1: the pattern has too many terms for plans 1 + k
   uint32_t *order;     // term of each step of plan 0 that matches one
   uint32_t order_count;
 };
