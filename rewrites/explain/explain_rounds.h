@@ -1,6 +1,6 @@
-// The explanation of rounds of a search: each round's rewrites turn the graph that it
-// starts from into the one that it found, and the terms of all rounds are terms over the
-// given graph. Weights that a round computes ahead are constants of the next one.
+// Explains the rounds of a search: the rewrites of each round turn the graph that it
+// starts from into the graph that it found. The terms of all rounds are terms over the
+// given graph. Weights that a round computes ahead are constants of the next round.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_EXPLAIN_ROUNDS_H
 #define EG_REWRITES_EXPLAIN_ROUNDS_H
@@ -10,24 +10,25 @@
 #include "rewrites/saturation/tensor_egraph.h"
 
 typedef struct eg_explained_rounds {
-  eg_explained explained; // of the graph that was found last
+  eg_explained explained; // explanation of the graph found last
   eg_u32s values;         // [values of that graph] terms
   uint32_t noted;         // rewrites in the e-graphs of the rounds that were explained
 } eg_explained_rounds;
 
-/// Starts with the given graph. Free it after a failure, too.
+/// Starts with the given graph. Call eg_explained_rounds_deinit after a failure, too.
 egraph_status eg_explained_rounds_init(eg_explained_rounds *rounds,
                                        egraph_allocator alloc, const eg_graph *given);
 void eg_explained_rounds_deinit(eg_explained_rounds *rounds);
 
-/// A round, which turns the graph of its e-graph, the one found last, into another.
+/// One round: it turns the graph of its e-graph, which the previous round found,
+/// into another.
 typedef struct eg_explained_round {
   eg_tensor_egraph *egraph; // an explained one (eg_tensor_egraph_create_explained)
-  const eg_rules *rules;    // of its saturation
+  const eg_rules *rules;    // rules of its saturation
   const eg_graph *emitted;  // by extraction
   const eg_graph *found;    // the same with weights computed ahead, by their names
 } eg_explained_round;
-/// Adds a round. Fails with EGRAPH_E_INTERNAL where an output is not known to be equal,
+/// Adds a round. Fails with EGRAPH_E_INTERNAL when an output is not known to be equal,
 /// or EGRAPH_E_MEMORY.
 egraph_status eg_explained_rounds_add(eg_explained_rounds *rounds,
                                       const eg_explained_round *round);

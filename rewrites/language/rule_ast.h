@@ -57,7 +57,7 @@ typedef enum eg_rule_expr_form {
 
 typedef struct eg_rule_expr {
   eg_rule_expr_form form;
-  eg_rule_kind kind;         // of its value
+  eg_rule_kind kind;         // kind of its value
   eg_rule_value constant;    // CONSTANT
   uint32_t var;              // VAR
   eg_rule_function function; // CALL
@@ -81,7 +81,7 @@ typedef struct eg_rule_slot {
 
 typedef struct eg_rule_term {
   bool is_var;
-  uint32_t var; // is_var: the class variable; else that of `as`, or EG_RULE_NONE
+  uint32_t var; // is_var: the class variable; else the variable of `as`, or EG_RULE_NONE
   eg_op op;
   const eg_rule_slot *slots; // one per attribute of op
   const uint32_t *children;  // term indices
@@ -93,7 +93,7 @@ typedef enum eg_rule_var_origin {
   EG_RULE_VAR_AS,      // names a sub-pattern
   EG_RULE_VAR_LET_VALUE,
   EG_RULE_VAR_LET_TERM,
-  EG_RULE_VAR_LAYOUT // of parallel operators alone: any dimension
+  EG_RULE_VAR_LAYOUT // only in parallel operators: any dimension
 } eg_rule_var_origin;
 
 typedef struct eg_rule_var {
@@ -119,15 +119,15 @@ typedef struct eg_rule_root {
 /// The most axes that a rule can name, and the largest degree of an axis.
 enum { EG_RULE_MAX_AXES = 3, EG_RULE_MAX_DEGREE = 1024 };
 
-/// A parallel operator around a term. It is no term of the rule: it says how the value
-/// lies on a mesh, which is verified (layout_check.h) and has no effect otherwise.
+/// A parallel operator around a term. It is not a term of the rule: it says how the value
+/// is distributed on a mesh. That is verified (layout_check.h) and has no other effect.
 typedef struct eg_rule_move {
-  uint32_t term; // whose value it moves
+  uint32_t term; // term whose value it moves
   eg_parallel_kind kind;
   bool keeps_one;  // REPLICATE
-  uint32_t dim;    // expression; EG_RULE_NONE where the operator has none
-  uint32_t axis;   // of eg_rule.axes
-  uint32_t degree; // of the axis; 0: not given here
+  uint32_t dim;    // expression; EG_RULE_NONE: the operator has no dimension
+  uint32_t axis;   // index in eg_rule.axes
+  uint32_t degree; // degree of the axis; 0: not given here
   uint32_t line, column;
 } eg_rule_move;
 
@@ -140,11 +140,12 @@ typedef struct eg_rule_axis {
 /// Parameters of a rule (rule_schema.h).
 typedef struct eg_rule_schema eg_rule_schema;
 
-/// One direction of a `rule` form; of a form with parameters, its first case.
+/// One direction of a `rule` form, or of the first case of a form with parameters.
 typedef struct eg_rule {
   const char *name, *source, *file;
   uint32_t line;
-  bool both_ways; // of such a form; the other direction is the next or previous rule
+  bool both_ways; // the form has both directions; the other one is the next or
+                  // previous rule
   bool reversed;  // this is the second direction
   bool enabled;
   bool is_shipped;  // with the library
@@ -152,8 +153,10 @@ typedef struct eg_rule {
   bool spreads;     // associative, but NaN and infinities reach more results than before
   const char *key;  // canonical text with renamed variables: equal keys, equal rules
   const char *parallel_key; // the same with parallel operators, which `key` leaves out
-  bool implied;             // without its parallel operators both sides are the same term
-  const char *known_as;     // the rule that it is without them, if any, or NULL
+  bool implied;             // both sides are the same term when parallel operators
+                            // are removed
+  const char *known_as;     // the rule that this one equals without parallel operators,
+                            // or NULL
   const eg_rule_var *vars;
   uint32_t var_count, pattern_var_count;
   const eg_rule_term *terms;
@@ -171,8 +174,8 @@ typedef struct eg_rule {
   uint32_t move_count;
   const eg_rule_axis *axes; // in the order of moves
   uint32_t axis_count;
-  const eg_rule_schema *schema; // NULL: it has no parameters
-  const uint32_t *values;       // of the parameters, in this case
+  const eg_rule_schema *schema; // NULL: the rule has no parameters
+  const uint32_t *values;       // values of the parameters in this case
 } eg_rule;
 
 /// True for rules that are not applied (eg_rules_implied_count).
@@ -210,14 +213,14 @@ typedef struct eg_rule_test {
   uint32_t claim_count;
 } eg_rule_test;
 
-/// The expression if it is a call of that function, else NULL.
+/// Returns the expression if it calls `function`, else NULL.
 const eg_rule_expr *eg_rule_call_of(const eg_rule *rule, uint32_t expr,
                                     eg_rule_function function);
-/// True when the expression, or one within it, is such a call.
+/// True when the expression, or one within it, calls `function`.
 bool eg_rule_calls(const eg_rule *rule, uint32_t expr, eg_rule_function function);
-/// The variable that an expression is, or EG_RULE_NONE.
+/// Returns the variable if the expression is one, else EG_RULE_NONE.
 uint32_t eg_rule_var_of(const eg_rule *rule, uint32_t expr);
-/// The expression, or the term, that `let` gives a variable, or EG_RULE_NONE.
+/// Return the expression, or the term, that `let` gives a variable, or EG_RULE_NONE.
 uint32_t eg_rule_let_expr(const eg_rule *rule, uint32_t var);
 uint32_t eg_rule_let_term(const eg_rule *rule, uint32_t var);
 
@@ -233,7 +236,7 @@ typedef struct eg_rule_function_info {
 const eg_rule_function_info *eg_rule_function_info_of(eg_rule_function function);
 bool eg_rule_function_find(const char *name, eg_rule_function *out);
 
-/// "exact" and so on; NULL for an unknown number.
+/// Returns "exact" and so on; NULL for an unknown number.
 const char *eg_rule_class_name(egraph_math math);
 /// False when the name is unknown.
 bool eg_rule_class_find(const char *name, egraph_math *out);

@@ -1,4 +1,4 @@
-// The forms of a rule file, read and printed: (rule ...), (test ...) and (for ...).
+// Reads and prints the forms of a rule file: (rule ...), (test ...) and (for ...).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_RULE_FORMS_H
 #define EG_REWRITES_RULE_FORMS_H
@@ -7,8 +7,8 @@
 #include "rewrites/language/rule_ast.h"
 
 typedef struct eg_rule_source_text {
-  eg_arena *arena;          // receives what the rule keeps
-  egraph_allocator scratch; // of working memory
+  eg_arena *arena;          // memory for everything that the rule keeps
+  egraph_allocator scratch; // working memory
   const char *file;
   bool is_of_case; // the form is a case: no keys are needed
 } eg_rule_source_text;
@@ -16,7 +16,7 @@ typedef struct eg_rule_source_text {
 /// Reads one direction of a rule form. Fails with EGRAPH_E_PARSE.
 egraph_status eg_rule_read(const eg_rule_source_text *from, const eg_sexpr *form,
                            bool reversed, eg_rule *out);
-/// The same for a form without parameters (rule_schema.h).
+/// As eg_rule_read for a form without parameters (rule_schema.h).
 egraph_status eg_rule_read_plain(const eg_rule_source_text *from, const eg_sexpr *form,
                                  bool reversed, eg_rule *out);
 egraph_status eg_rule_test_read(const eg_rule_source_text *from, const eg_sexpr *form,
@@ -28,7 +28,7 @@ egraph_status eg_rule_test_print(eg_text *text, const eg_rule_test *test);
 /// Appends the text by which rules are compared: with variables renamed, without names
 /// and sources; with parallel operators if `parallel`.
 egraph_status eg_rule_print_key(eg_text *text, const eg_rule *rule, bool parallel);
-/// Says whether both sides are the same terms without their parallel operators.
+/// Sets *out when both sides are the same terms without their parallel operators.
 /// Overwrites `scratch`.
 egraph_status eg_rule_same_sides(eg_text *scratch, const eg_rule *rule, bool *out);
 

@@ -32,7 +32,7 @@ typedef struct eg_rule_late_move {
 EG_VEC_DEFINE(eg_rule_late_moves, eg_rule_late_move);
 
 typedef struct eg_rule_reader {
-  eg_arena *arena; // of everything that the rule keeps
+  eg_arena *arena; // memory for everything that the rule keeps
   const char *file;
   bool in_pattern;
   uint32_t pattern_vars;
@@ -51,7 +51,7 @@ typedef struct eg_rule_reader {
 void eg_rule_reader_init(eg_rule_reader *reader, egraph_allocator scratch);
 void eg_rule_reader_deinit(eg_rule_reader *reader);
 
-/// The number of a variable, or EG_RULE_NONE.
+/// Finds the number of a variable, or EG_RULE_NONE.
 uint32_t eg_rule_reader_find(const eg_rule_reader *reader, const char *name);
 egraph_status eg_rule_reader_declare(eg_rule_reader *reader, const char *name,
                                      eg_rule_kind kind, eg_rule_var_origin origin,
@@ -72,7 +72,7 @@ egraph_status eg_rule_read_term(eg_rule_reader *reader, const eg_sexpr *expr,
 /// Reads an expression of any kind.
 egraph_status eg_rule_read_expr(eg_rule_reader *reader, const eg_sexpr *expr,
                                 uint32_t *out_expr);
-/// Fails unless the expression has this kind, or is a constant that can have it.
+/// Fails unless the expression has this kind, or is a constant that can have this kind.
 egraph_status eg_rule_want_kind(eg_rule_reader *reader, const eg_sexpr *at, uint32_t expr,
                                 eg_rule_kind kind);
 /// True when the value of a let is a term and no expression.
@@ -80,8 +80,8 @@ bool eg_rule_reads_as_term(const eg_rule_reader *reader, const eg_sexpr *expr);
 /// Reads the postponed attributes of patterns.
 egraph_status eg_rule_read_late(eg_rule_reader *reader);
 
-/// Reads the postponed attributes of parallel operators, and sets those of the rule.
-/// Variables that occur nowhere else become layout variables.
+/// Reads the postponed attributes of parallel operators, and sets the parallel operators
+/// of the rule. Variables that occur nowhere else become layout variables.
 egraph_status eg_rule_read_moves(eg_rule_reader *reader, eg_rule *rule);
 
 /// True for an atom of small letters, digits and '-'.
@@ -89,7 +89,7 @@ bool eg_rule_is_name(const eg_sexpr *expr);
 /// Fails unless the second word of the form is a name; `what` is the first word.
 egraph_status eg_rule_check_name(const char *file, const eg_sexpr *form,
                                  const char *what);
-/// The name of the second direction of a rule.
+/// Makes the name of the second direction of a rule.
 egraph_status eg_rule_reversed_name(eg_arena *arena, const char *name, const char **out);
 /// Reads the children of a clause after its head as roots.
 egraph_status eg_rule_read_roots(eg_rule_reader *reader, const eg_sexpr *side);

@@ -16,8 +16,8 @@
 #include "rewrites/replay/explained.h"
 #include "rewrites/replay/replay_terms.h"
 
-/// Says whether two records of opaque nodes are of one operator. Fails with
-/// EGRAPH_E_MEMORY.
+/// Sets *out when two records of opaque nodes describe the same operator. Fails
+/// with EGRAPH_E_MEMORY.
 typedef egraph_status eg_record_compare(egraph_allocator alloc, const void *a,
                                         size_t a_size, const void *b, size_t b_size,
                                         bool *out);
@@ -32,17 +32,17 @@ typedef struct eg_replay_input {
 
 /// Counts of a replay.
 typedef struct eg_replay_report {
-  uint32_t steps, rules, terms, constants; // rules: different ones
+  uint32_t steps, rules, terms, constants; // rules: number of different rules
   egraph_math math;                        // the loosest class of any of the rules
 } eg_replay_report;
 
-/// Succeeds when the result is equal. Otherwise fails with EGRAPH_E_ARGUMENT, naming the
-/// first step, term, output or value that is wrong; EGRAPH_E_UNSUPPORTED (a constant has
-/// no kernel), EGRAPH_E_MEMORY. Where dimensions are open: of their first sizes.
+/// Checks that the result is equal to the given graph. Fails with EGRAPH_E_ARGUMENT,
+/// naming the first step, term, output or value that is wrong; EGRAPH_E_UNSUPPORTED (a
+/// constant has no kernel), EGRAPH_E_MEMORY. Open dimensions have their first sizes.
 egraph_status eg_replay(egraph_allocator alloc, const eg_replay_input *input,
                         eg_replay_report *out);
 
-/// Checks that the outputs of a graph are these terms, value by value. Fails as
+/// Checks that the outputs of a graph are the terms `outputs`, value by value. Fails as
 /// eg_replay. (replay_result.c)
 egraph_status eg_replay_follow(eg_replay_terms *terms, const eg_graph *result,
                                eg_record_compare *is_same_record,

@@ -1,4 +1,5 @@
-// The equalities of terms that follow from equations, as equal operands make equal terms.
+// Finds the equalities of terms that follow from equations, because equal operands make
+// equal terms.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_REPLAY_CLOSURE_H
 #define EG_REWRITES_REPLAY_CLOSURE_H
@@ -9,8 +10,8 @@ typedef struct eg_replay_closure {
   const eg_ground_terms *terms; // borrowed; no more are added
   eg_u32s up;                   // [terms] towards the representative, which is its own
   eg_u32s uses, next;  // [terms] first use of a representative; [operands] the next use
-  eg_u32s last, sizes; // [terms] last use of a representative; how many uses it has
-  eg_u32s user;        // [operands] the term that it is an operand of
+  eg_u32s last, sizes; // [terms] last use of a representative; number of its uses
+  eg_u32s user;        // [operands] the term that has this operand
   eg_flatmap table;    // terms by operator, payload and representatives of the operands
   eg_u32s pending;     // pairs to be united
 } eg_replay_closure;

@@ -13,15 +13,15 @@ EG_VEC_DEFINE(eg_replay_buffers, eg_buffer *);
 typedef struct eg_replay_terms {
   egraph_allocator alloc;
   const eg_graph *given; // borrowed
-  size_t max_bytes;      // of all data that one constant is computed with
+  size_t max_bytes;      // limit of all data from which one constant is computed
   eg_attr_pool *attrs;
   eg_ground_terms ground; // payloads are ids of `attrs`; constants as in an explanation
   eg_replay_facts facts;  // [terms]
   eg_tensor_facts of;
   eg_u32s values;       // [values of the given graph] terms
   uint32_t given_count; // terms of the given graph, which come first
-  // [terms] one more than the place of the first result in `buffers`, or 0: of constants,
-  // and of terms while a constant is computed.
+  // [terms] 1 + place of the first result in `buffers`; only constants, and terms while a
+  // constant is computed, have one; 0: none.
   eg_u32s data;
   eg_replay_buffers buffers;
   eg_u32s made, stack, operands; // scratch
@@ -32,29 +32,29 @@ void eg_replay_terms_init(eg_replay_terms *terms, egraph_allocator alloc);
 egraph_status eg_replay_terms_start(eg_replay_terms *terms, const eg_graph *given,
                                     size_t max_bytes);
 void eg_replay_terms_deinit(eg_replay_terms *terms);
-/// The number of a term on operands that have one. Fails with EGRAPH_E_TYPE when it is
-/// ill-typed, or no such leaf of the given graph; EGRAPH_E_MEMORY.
+/// Adds a term over numbered operands, new or not. Fails with EGRAPH_E_TYPE when the term
+/// is ill-typed, or a leaf that the given graph lacks; EGRAPH_E_MEMORY.
 egraph_status eg_replay_terms_add(eg_replay_terms *terms, const eg_attrs *attrs,
                                   const uint32_t *operands, uint32_t count,
                                   uint32_t *out);
 /// Adds a weight with the value of a term, which the reference kernels compute. Fails
-/// with EGRAPH_E_ARGUMENT when it needs more than weights with data and fills, or more
-/// than max_bytes; EGRAPH_E_UNSUPPORTED, EGRAPH_E_MEMORY.
+/// with EGRAPH_E_ARGUMENT when the value needs more than weights with data and fills, or
+/// more than max_bytes; EGRAPH_E_UNSUPPORTED, EGRAPH_E_MEMORY.
 egraph_status eg_replay_terms_add_constant(eg_replay_terms *terms, uint32_t of,
                                            uint32_t *out);
-/// The bytes of a tensor that weights and fills alone make; the caller releases them.
-/// Fails as eg_replay_terms_add_constant.
+/// Computes the bytes of a tensor that depends on weights and fills only; the caller
+/// releases them. Fails as eg_replay_terms_add_constant.
 egraph_status eg_replay_terms_compute(eg_replay_terms *terms, uint32_t term,
                                       eg_buffer **out);
-/// *out_fit: a term that is not of the given graph has only constants that their types
-/// hold, as right sides of rules must. Fails with EGRAPH_E_MEMORY.
+/// Checks a term that the given graph does not have: *out_fit is true when its types can
+/// hold all its constants, as right sides of rules require. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_replay_terms_fit(const eg_replay_terms *terms, uint32_t term,
                                   bool *out_fit);
 
 /// Attributes; NULL of a constant.
 const eg_attrs *eg_replay_terms_attrs(const eg_replay_terms *terms, uint32_t term);
 const eg_tensor_fact *eg_replay_terms_fact(const eg_replay_terms *terms, uint32_t term);
-/// The bytes of a weight or constant; NULL: absent, or another term.
+/// Returns the bytes of a weight or constant; NULL: absent, or another term.
 const eg_buffer *eg_replay_terms_data(const eg_replay_terms *terms, uint32_t term);
 
 #endif

@@ -1,7 +1,7 @@
 // The saturation loop, for any kind of rules: search all, apply all, rebuild, until
-// nothing changes or a budget ends it. It knows iterations, schedulers, limits, threads
-// and statistics; only the rules know matches: to the loop a match is a number of words,
-// fixed per rule.
+// nothing changes or a budget ends it. The loop handles iterations, schedulers, limits,
+// threads and statistics; only the rules interpret matches: to the loop a match is a
+// number of words, fixed per rule.
 //
 // Matches are applied while the search goes on (pattern.h says why that is the same): in
 // each turn of a rule some lanes look for matches, at the same time when there are
@@ -16,12 +16,12 @@
 #include "rewrites/saturation/saturation.h"
 
 typedef struct eg_apply_result {
-  uint32_t applied;   // matches, the first ones, rejected ones included; fewer than were
-                      // handed over: the next would exceed max_new_nodes
-  uint32_t held;      // of those: kept for `finish`
+  uint32_t applied;   // matches applied, from the first on, rejected ones included; when
+                      // fewer than given: the next one would exceed max_new_nodes
+  uint32_t held;      // of these, matches kept for `finish`
   uint32_t unions;    // and additions to classes
   uint32_t rejected;  // by types
-  uint64_t looked_at; // by `finish`: ways to join what was kept
+  uint64_t looked_at; // ways to join the kept matches that `finish` tried
 } eg_apply_result;
 
 enum { EG_DRIVER_LANES = 16, EG_DRIVER_BATCH = 64 };
@@ -33,21 +33,20 @@ typedef struct eg_lane eg_lane;
 typedef struct eg_driver_rules {
   void *self;
   uint32_t count;
-  /// The left sides of a rule in this iteration: later ones may be added, none is
-  /// removed. *out_count 0: the rule is off. The words of a match begin with the number
-  /// of its left side where a rule can have several.
+  /// Finds the left sides of a rule in this iteration: later iterations may add left
+  /// sides, but remove none. *out_count 0: the rule is off. The words of a match begin
+  /// with the number of its left side when a rule can have several.
   egraph_status (*matchers)(void *self, uint32_t rule,
                             const eg_matcher *const **out_matchers, uint32_t *out_count);
-  uint32_t (*match_words)(
-      void *self, uint32_t rule); // called after `matchers`
-                                  /// True: conditions depend on more than freshness
-                                  /// tracks; all matches are applied always.
-  /// NULL: no rule does.
+  /// Returns the words of a match. Called after `matchers`.
+  uint32_t (*match_words)(void *self, uint32_t rule);
+  /// True: conditions depend on more than freshness tracks; all matches are always
+  /// applied. NULL: false for every rule.
   bool (*needs_all)(void *self, uint32_t rule);
   /// True: every right side has fewer operators than its left side. Called after
   /// `matchers`. NULL: unknown of any rule.
   bool (*shrinks)(void *self, uint32_t rule);
-  /// Fills in the callbacks of a search for a left side; on_match calls eg_lane_take,
+  /// Sets the callbacks of a search for a left side: on_match must call eg_lane_take,
   /// is_possible may call eg_lane_reject. Searches on different lanes (number <
   /// EG_DRIVER_LANES) run at the same time.
   void (*search)(void *self, uint32_t rule, uint32_t matcher, uint32_t number,
@@ -55,8 +54,8 @@ typedef struct eg_driver_rules {
   /// Applies up to `count` <= EG_DRIVER_BATCH matches, which lie behind each other.
   egraph_status (*apply)(void *self, uint32_t rule, const uint32_t *matches,
                          uint32_t count, uint32_t max_new_nodes, eg_apply_result *out);
-  /// Called when all matches of a rule in an iteration were applied, for rules that join
-  /// them. *out_fits false: the next would exceed max_new_nodes.
+  /// Called after all matches of a rule in an iteration, for rules that join their
+  /// matches. *out_fits false: the next one would exceed max_new_nodes.
   egraph_status (*finish)(void *self, uint32_t rule, uint32_t max_new_nodes,
                           eg_apply_result *out, bool *out_fits);
   size_t (*bytes)(void *self);
@@ -69,7 +68,8 @@ void eg_lane_reject(eg_lane *lane);
 egraph_status eg_lane_take(eg_lane *lane, const eg_match *match, uint32_t **out_words,
                            bool *out_pause);
 
-/// See eg_saturate. The report's rule statistics are those of `rules`.
+/// Runs saturation as eg_saturate does. The report's rule statistics are indexed
+/// as `rules`.
 egraph_status eg_driver_run(const egraph_allocator *alloc, eg_engine *engine,
                             const eg_driver_rules *rules,
                             const eg_saturation_options *options,

@@ -1,16 +1,17 @@
-// Right sides: planned first (attributes, look-ups, types), added only when all terms are
-// well-typed.
+// Builds right sides: plans all terms first (attributes, look-ups, types), and adds them
+// only when all are well-typed.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_RULE_BUILD_H
 #define EG_REWRITES_RULE_BUILD_H
 
 #include "rewrites/saturation/rule_eval.h"
 
-/// One term of a right side. `class` is EG_CLASS_NONE while the e-graph does not hold it.
+/// One term of a right side. `class` is EG_CLASS_NONE while the e-graph does not
+/// contain it.
 typedef struct eg_built_term {
   eg_class class;
   uint32_t op, payload;
-  const eg_tensor_fact *fact; // of the class, or `inferred`
+  const eg_tensor_fact *fact; // fact of the class, or `inferred`
   eg_tensor_fact inferred;
 } eg_built_term;
 
@@ -18,7 +19,7 @@ typedef struct eg_built_term {
 typedef struct eg_rule_builder {
   egraph_allocator alloc;
   eg_built_term *terms; // by term index
-  uint32_t *alias;      // term that a let variable stands for, by variable
+  uint32_t *alias;      // [variable] the term that a let variable names
   eg_class *classes;    // operands of the current term
   const eg_tensor_fact **facts;
   uint32_t term_cap, var_cap, class_cap, fact_cap;
@@ -30,13 +31,13 @@ void eg_rule_builder_init(eg_rule_builder *builder, egraph_allocator alloc);
 void eg_rule_builder_deinit(eg_rule_builder *builder);
 egraph_status eg_rule_builder_reserve(eg_rule_builder *builder, const eg_rule *rule);
 
-/// Plans the terms [first, end) of env->rule. *out_ok is false when one is ill-typed or a
-/// value is missing; then nothing was added. *out_missing is the most terms that would be
-/// new. Class variables must be bound in env.
+/// Plans the terms [first, end) of env->rule, and adds none. *out_ok is false when a term
+/// is ill-typed or a value is missing. *out_missing is the largest number of terms that
+/// would be new. Class variables must be bound in env.
 egraph_status eg_rule_plan(eg_rule_builder *builder, eg_rule_env *env,
                            eg_tensor_egraph *egraph, uint32_t first, uint32_t end,
                            bool *out_ok, uint32_t *out_missing);
-/// Adds the planned terms; builder->terms[i].class is set for all of them.
+/// Adds the planned terms, and sets builder->terms[i].class for all of them.
 egraph_status eg_rule_commit(eg_rule_builder *builder, const eg_rule *rule,
                              eg_tensor_egraph *egraph, uint32_t first, uint32_t end,
                              uint32_t reason);

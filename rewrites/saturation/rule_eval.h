@@ -1,10 +1,10 @@
 // Evaluates expressions of rules: conditions and computed attributes. Evaluation
-// allocates nothing: lists and arguments are in fixed working memory. An expression that
-// does not fit, or that has no value for other reasons (index out of range, inexact
-// division), only keeps its rule from being applied.
+// allocates nothing: lists and arguments are in fixed working memory. If an expression
+// exceeds this memory, or has no value for other reasons (index out of range, inexact
+// division), its rule is not applied.
 //
-// rule_values.c compares and converts values, rule_eval_numbers.c and rule_eval_tensors.c
-// have the functions, rule_eval.c the table of these and the evaluation.
+// rule_values.c compares and converts values; rule_eval_numbers.c and rule_eval_tensors.c
+// contain the functions; rule_eval.c contains the table of functions and the evaluation.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_RULE_EVAL_H
 #define EG_REWRITES_RULE_EVAL_H
@@ -21,8 +21,7 @@ typedef struct eg_rule_scratch {
   uint32_t int_count, value_count;
 } eg_rule_scratch;
 
-/// Look-ups for the tensors that class variables stand for, where these are not classes
-/// of an e-graph.
+/// Look-ups for the tensors of class variables, when these are not classes of an e-graph.
 typedef struct eg_rule_tensors {
   const void *self;
   const eg_tensor_fact *(*fact)(const void *self, eg_class tensor);
@@ -42,10 +41,11 @@ typedef struct eg_rule_env {
 bool eg_rule_eval(eg_rule_env *env, uint32_t expr, eg_rule_value *out);
 /// True when the condition has the value true.
 bool eg_rule_holds(eg_rule_env *env, uint32_t expr);
-/// The value of an attribute of a right side; false when it has none.
+/// Computes an attribute of a right side; false when it has no value.
 bool eg_rule_eval_slot(eg_rule_env *env, const eg_rule_term *term, uint16_t attr,
                        eg_attr *out);
-/// True when an attribute has the value of the expression that a left side has for it.
+/// True when an attribute has the value of the expression that the left side has for
+/// this attribute.
 bool eg_rule_slot_equals(eg_rule_env *env, const eg_rule_term *term, uint16_t attr,
                          const eg_attr *found);
 
@@ -59,11 +59,13 @@ bool eg_rule_close(double a, double b, egraph_dtype dtype);
 bool eg_rule_literal_fits(const eg_attr *literal, const eg_attr *found);
 bool eg_rule_values_equal(const eg_rule_env *env, const eg_rule_value *a,
                           const eg_rule_value *b);
-/// The same value exactly, as two occurrences of one variable must have. Not for tensors.
+/// True when two values are exactly the same, as for two occurrences of one variable. Not
+/// for tensors.
 bool eg_rule_values_identical(const eg_rule_value *a, const eg_rule_value *b);
-/// The value of an attribute, borrowed.
+/// Returns the value of an attribute, borrowed.
 eg_rule_value eg_rule_value_of_attr(eg_op op, uint16_t slot, const eg_attr *attr);
-/// The attribute with that value; false when it is not in the slot's set of symbols.
+/// Makes the attribute with a value; false when the slot's set of symbols lacks
+/// the value.
 bool eg_rule_attr_of_value(eg_op op, uint16_t slot, const eg_rule_value *value,
                            eg_attr *out);
 
@@ -75,11 +77,12 @@ typedef bool eg_rule_evaluator(eg_rule_env *env, const eg_rule_value *args,
   eg_rule_evaluator eg_rule_eval_##EVAL;
 #include "rewrites/language/rule_functions.def"
 
-/// The head of the evaluator of a function. Few of them read all parameters.
+/// The head of a function that evaluates a rule function. Few of them read
+/// all parameters.
 #define EG_RULE_EVALUATOR(name)                                                          \
   bool eg_rule_eval_##name(EG_MAYBE_UNUSED eg_rule_env *env, const eg_rule_value *args,  \
                            EG_MAYBE_UNUSED uint32_t count, eg_rule_value *out)
-/// An evaluator that is one expression.
+/// Defines such a function whose body is one expression.
 #define EG_RULE_ROW(name, expression)                                                    \
   EG_RULE_EVALUATOR(name) { return expression; }
 static inline bool eg_rule_give(eg_rule_value value, eg_rule_value *out) {
@@ -87,20 +90,20 @@ static inline bool eg_rule_give(eg_rule_value value, eg_rule_value *out) {
   return true;
 }
 
-/// Room for a list; NULL when the working memory is used up.
+/// Reserves memory for a list; NULL when the working memory is used up.
 int64_t *eg_rule_ints(eg_rule_env *env, uint32_t count);
-double eg_rule_number(const eg_rule_value *value); // of INT or FLOAT
+double eg_rule_number(const eg_rule_value *value); // the value must be INT or FLOAT
 eg_rule_value eg_rule_bool(bool value);
 eg_rule_value eg_rule_int(int64_t value);
 eg_rule_value eg_rule_float(double value);
-/// Index counted from the end when negative; false when out of range.
+/// Computes an index, counted from the end when negative; false when out of range.
 bool eg_rule_index(int64_t index, uint32_t len, uint32_t *out);
-/// Decides if two lists of sizes are the same; no value where they are at some sizes of
-/// open dimensions only.
+/// Decides if two lists of sizes are the same; gives no value when they are the same only
+/// at some sizes of open dimensions.
 bool eg_rule_decide_same(eg_ints a, eg_ints b, eg_rule_value *out);
-/// The facts of a tensor.
+/// Returns the facts of a tensor.
 const eg_tensor_fact *eg_rule_fact(const eg_rule_env *env, eg_class tensor);
-/// Facts of a tensor with one known type, or NULL.
+/// Returns the facts of a tensor with one known type, else NULL.
 const eg_tensor_fact *eg_rule_tensor(const eg_rule_env *env, const eg_rule_value *value);
 
 #endif

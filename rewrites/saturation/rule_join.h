@@ -1,5 +1,5 @@
-// Rules whose left side is (each ...): the search finds matches of one element, which are
-// joined here. Elements that agree in the shared variables, and for which the conditions
+// Joins the matches of rules whose left side is (each ...): the search finds matches of
+// one element. Elements that agree in the shared variables, and for which the conditions
 // hold, form a set. The rule is applied to each whole set, and to each pair of a small
 // set, so that a search for the cheapest graph has a choice.
 // SPDX-License-Identifier: Apache-2.0
@@ -14,7 +14,7 @@
 typedef struct eg_rule_element {
   const eg_rule *rule;
   uint32_t depth;
-  size_t first;          // of its words
+  size_t first;          // place of its first word
   const uint32_t *words; // once all are there
   uint32_t word_count;
 } eg_rule_element;
@@ -29,14 +29,14 @@ EG_VEC_DEFINE(eg_rule_sets, eg_rule_set);
 
 typedef struct eg_rule_join {
   eg_rule_elements elements;
-  eg_u32s words;  // of the elements
+  eg_u32s words;  // words of the elements
   eg_u32s next;   // per element the next of its set, or EG_RULE_NONE
   eg_u32s shared; // places of the words that are the same in a set of the current rule
   eg_rule_sets sets;
   eg_flatmap by_shared; // the first set of each kind, of the current rule
   eg_u32s chosen;       // elements of the current match
   eg_u32s match;
-  const eg_rule *last_element, *last_case; // with so many elements:
+  const eg_rule *last_element, *last_case; // case used last, with this many elements:
   uint32_t last_count;
   eg_rule_value *vars; // [var_cap]
   uint32_t var_cap;
@@ -46,24 +46,24 @@ typedef struct eg_rule_join {
 void eg_rule_join_init(eg_rule_join *join, egraph_allocator alloc);
 void eg_rule_join_deinit(eg_rule_join *join);
 size_t eg_rule_join_bytes(const eg_rule_join *join);
-/// `count`: words of a match of the rule. Fails with EGRAPH_E_MEMORY.
+/// Adds an element with the `count` words of its match. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_rule_join_add(eg_rule_join *join, const eg_rule *rule, uint32_t depth,
                                const uint32_t *words, uint32_t count);
 
-/// Takes a case and a match of it, whose conditions hold.
+/// Receives a case and its match, whose conditions hold.
 typedef egraph_status eg_rule_joined(void *user, const eg_rule *rule, uint32_t depth,
                                      const uint32_t *match, bool *out_stop);
 typedef struct eg_rule_joining {
   const eg_tensor_egraph *egraph;
   eg_rule_cases *cases;
-  uint32_t rule; // whose elements they are
+  uint32_t rule; // the rule of the elements
   eg_rule_scratch *scratch;
   eg_rule_joined *take;
   void *user;
 } eg_rule_joining;
 
-/// Joins the elements, and forgets them. Their order does not matter, only that of the
-/// rules. Fails as `take`, or as eg_rule_cases_get.
+/// Joins the elements, and then drops them. The order of rules matters, the order of
+/// elements does not. Fails as `take`, or as eg_rule_cases_get.
 egraph_status eg_rule_join_all(eg_rule_join *join, const eg_rule_joining *how);
 
 #endif

@@ -27,7 +27,7 @@ typedef struct eg_rule_check {
 /// The checks of one step of the search.
 typedef struct eg_rule_step {
   uint32_t term; // whose node was matched
-  bool is_below; // it is an operand of another term
+  bool is_below; // another term has it as an operand
   uint32_t first_check, check_count;
 } eg_rule_step;
 
@@ -35,7 +35,7 @@ typedef struct eg_rule_steps {
   eg_rule_step *steps; // [step_count]
   uint32_t step_count;
   eg_rule_check *checks; // grouped by step
-  uint32_t *bound_at;    // per variable: the step that binds it
+  uint32_t *bound_at;    // [variable] the step that binds it
 } eg_rule_steps;
 
 /// Plans the checks of a rule for the order in which the matcher works. Memory
@@ -43,9 +43,9 @@ typedef struct eg_rule_steps {
 egraph_status eg_rule_steps_plan(const eg_rule *rule, const eg_matcher *matcher,
                                  eg_arena *arena, eg_rule_steps *out);
 /// Binds the variables that step `step` has matched, and makes its checks; the steps
-/// before it must have passed. After the last step every variable of the left side and
-/// every value is bound, and the match fits. `marks` ([step_count], zero at first)
-/// belongs to the search, as env does.
+/// before must have passed. After the last step every variable of the left side and every
+/// value is bound, and the match fits. `marks` ([step_count], zero at first) and `env`
+/// belong to the search.
 bool eg_rule_steps_pass(const eg_rule_steps *checks, eg_rule_env *env, uint32_t *marks,
                         uint32_t step, const eg_match *so_far);
 
@@ -58,10 +58,10 @@ bool eg_rule_steps_pass(const eg_rule_steps *checks, eg_rule_env *env, uint32_t 
 uint32_t eg_rule_match_words(const eg_rule *rule, bool keeps_all);
 void eg_rule_match_pack(const eg_rule *rule, const eg_match *match, bool keeps_all,
                         uint32_t *out_words);
-/// The class that a root matched.
+/// Returns the class that a root matched.
 eg_class eg_rule_match_root(const eg_rule *rule, const uint32_t *words, uint32_t root);
 /// Binds env->vars from a kept match, then the lets that are values. False when the match
-/// does not fit after all.
+/// no longer fits.
 bool eg_rule_match_bind(eg_rule_env *env, const uint32_t *words);
 
 #endif

@@ -1,5 +1,6 @@
-// The left sides that are searched: one for a rule without parameters; for a rule with
-// parameters one for each case whose operators and numbers of operands the e-graph has.
+// The left sides that are searched: a rule without parameters has one; a rule with
+// parameters has one for each case whose operators and numbers of operands occur in
+// the e-graph.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_RULE_SIDES_H
 #define EG_REWRITES_RULE_SIDES_H
@@ -9,8 +10,9 @@
 #include "rewrites/language/rules.h"
 #include "rewrites/saturation/rule_match.h"
 
-/// The operators with numbers of operands that an e-graph has, or had; and, below some
-/// operators, those in each place. Only cases made of these are searched.
+/// The (operator, number of operands) pairs that an e-graph contains or contained;
+/// and, below some operators, the pairs in each place. Only cases made of these pairs
+/// are searched.
 typedef struct eg_rule_census {
   uint64_t operands[EG_OP_COUNT]; // bit n: of nodes with n operands, fewer than 64
   uint32_t heads_seen, pair_count;
@@ -34,9 +36,9 @@ EG_VEC_DEFINE(eg_matcher_list, const eg_matcher *);
 
 typedef struct eg_rule_sides {
   eg_rule_side_list list;
-  eg_matcher_list matchers; // of the list
+  eg_matcher_list matchers; // matchers of the list
   size_t known;             // size of the census when the cases were listed
-  uint32_t match_words;     // most words of a match of any of them
+  uint32_t match_words;     // most words of a match of any matcher
 } eg_rule_sides;
 
 void eg_rule_sides_init(eg_rule_sides *sides, egraph_allocator alloc);
@@ -45,7 +47,7 @@ void eg_rule_sides_deinit(eg_rule_sides *sides);
 egraph_status eg_rule_sides_add(eg_rule_sides *sides, const eg_rule *rule, bool keeps_all,
                                 eg_arena *arena);
 /// Adds the cases of rule number `rule` whose operators are all in the census, once each.
-/// Where (each ...) is the whole left side, only the case with one element is added.
+/// When (each ...) is the whole left side, adds only the case with one element.
 egraph_status eg_rule_sides_extend(eg_rule_sides *sides, eg_rule_cases *cases,
                                    const eg_rule_schema *schema, uint32_t rule,
                                    eg_rule_census *census, const eg_tensor_egraph *egraph,

@@ -5,10 +5,10 @@
 
 #include "base/memory.h"
 
-// Why saturation ended: id, spelling in reports, words behind "saturation". After
-// "saturated" the e-graph holds all variants that the rules derive from its terms; after
-// anything else, the variants reached. "depth-limit": only rules with several left sides
-// have matches left, which multi_depth forbids to build upon each other.
+// Why saturation ended: id, spelling in reports, words after "saturation". After
+// "saturated" the e-graph contains all variants that the rules derive from its terms;
+// after any other end, the variants reached. "depth-limit": only rules with several left
+// sides still have matches, which multi_depth forbids to build upon each other.
 #define EG_STOP_LIST(X)                                                                  \
   X(EG_STOP_SATURATED, "saturated", "ended")                                             \
   X(EG_STOP_NODE_LIMIT, "node-limit", "stopped at its node limit")                       \
@@ -22,7 +22,7 @@
 typedef enum eg_stop { EG_STOP_LIST(EG_STOP_ENUM) } eg_stop;
 #undef EG_STOP_ENUM
 
-// How many matches a rule may have (scheduler.h): id, spelling.
+// Schedulers, which limit the matches of a rule (scheduler.h): id, spelling.
 #define EG_SCHEDULER_LIST(X)                                                             \
   X(EG_SCHEDULER_SIMPLE, "simple")                                                       \
   X(EG_SCHEDULER_BACKOFF, "backoff")                                                     \
@@ -37,60 +37,61 @@ egraph_status eg_scheduler_find(const char *name, eg_scheduler *out);
 /// Priority and cost that the caller gives a rule.
 typedef struct eg_rule_policy {
   int32_t priority; // rules with more come first in every iteration
-  double cost;      // > 0: a match counts as so many under a match limit
+  double cost;      // > 0: a match counts this much towards a match limit
 } eg_rule_policy;
 
 /// One iteration: counts at its end, CPU seconds of its parts (all threads together).
 typedef struct eg_iteration_stats {
   uint32_t nodes, classes;
-  uint64_t matches; // found; with incremental search, those that are new
+  uint64_t matches; // matches found; with incremental search, new matches only
   double search_seconds, apply_seconds, rebuild_seconds;
 } eg_iteration_stats;
 
 typedef struct eg_saturation_options {
   uint32_t node_limit, iteration_limit; // 0 is legal: nothing is added
-  /// The node limit is at least this many times the nodes at the start; 0: node_limit.
+  /// The node limit is at least this number times the nodes at the start; 0: the limit
+  /// is node_limit.
   uint32_t node_limit_growth;
-  /// A rule's match limit is at least the nodes at the start divided by this; 0:
-  /// match_limit.
+  /// A rule's match limit is at least the nodes at the start divided by this number; 0:
+  /// the limit is match_limit.
   uint32_t match_limit_share;
-  /// Where the node limit is below this many times the nodes at the start, rules whose
+  /// When the node limit is below this number times the nodes at the start, rules whose
   /// right sides have fewer operators than their left sides first run alone, for up to
-  /// iteration_limit iterations of their own and without match limits: other rules
-  /// cannot take their room. 0: never.
+  /// iteration_limit iterations of their own and without match limits, so that other
+  /// rules cannot take their room. 0: never.
   uint32_t shrink_first_below;
   double time_limit_seconds;
   uint64_t work_limit; // steps (base/work.h); 0: none
   size_t byte_limit;
   eg_scheduler scheduler;
-  uint32_t match_limit, ban_length; // of "backoff" and "yield" (egg: 1000, 5)
-  /// How many rules with several left sides may build upon each other: a node that
-  /// such a rule made has depth one more than the nodes it matched, and none match
-  /// at this depth (0: they are off). Their results grow doubly exponentially
-  /// otherwise (Tensat, k_multi).
+  uint32_t match_limit, ban_length; // for "backoff" and "yield" (egg: 1000, 5)
+  /// Limits how deep rules with several left sides build upon each other: a node that
+  /// such a rule adds has depth one more than the nodes it matched, and these rules match
+  /// no node of this depth (0: they are off). Without the limit their results grow doubly
+  /// exponentially (Tensat, k_multi).
   uint32_t multi_depth;
-  /// Called after every iteration and now and then inside; returns true to
-  /// cancel. May be NULL.
+  /// Called after every iteration and sometimes within; returns true to cancel. May
+  /// be NULL.
   bool (*progress)(void *user, uint32_t iteration, uint32_t nodes, uint32_t classes);
   void *user;
   /// Called at the end of every iteration. May be NULL.
   void (*on_iteration)(void *user, const eg_iteration_stats *stats);
   void *on_iteration_user;
-  /// Searches for all matches in every iteration, not only for those that are new. The
-  /// e-graph is the same after each ("yield" may decide otherwise: what a rule adds
-  /// depends on the order of its matches).
+  /// Searches for all matches in every iteration, not only for new ones. The e-graph is
+  /// the same after each iteration, except with "yield", where the rule's additions
+  /// depend on the order of its matches.
   bool naive;
-  uint32_t threads; // of the search; 0: 1. The e-graph does not depend on it
-  /// An iteration that a limit, a cancellation or a failure interrupts is undone: the
-  /// e-graph is as it was at the end of the iteration before. A copy of the e-graph is
-  /// held during each iteration for that; its bytes count.
+  uint32_t threads; // threads of the search; 0: 1. They do not change the e-graph
+  /// Undoes an iteration that a limit, a cancellation or a failure interrupts: the
+  /// e-graph is then as at the end of the iteration before. For this a copy of the
+  /// e-graph is held during each iteration; its bytes count.
   bool rollback;
-  egraph_math math; // classes of rules to use: this one and those before it
-  /// Which rules to use besides their own switch; may be NULL: all.
+  egraph_math math; // uses rules of this class and of the classes before it
+  /// True for rules to use, besides their own switch; NULL: all.
   bool (*use_rule)(void *user, uint32_t rule);
   void *use_rule_user;
-  /// Cases of the rules, which saturations that follow each other share, so that each is
-  /// read once; may be NULL.
+  /// Cases of the rules, shared by successive saturations, so that each case is read
+  /// once; or NULL.
   struct eg_rule_cases *cases;
   /// May be NULL: priority 0, cost 1.
   eg_rule_policy (*policy)(void *user, uint32_t rule);
@@ -118,8 +119,8 @@ typedef struct eg_saturation_report {
   double seconds;
   uint64_t work; // steps: the same whatever the clock says, and with any threads
   size_t peak_bytes;
-  bool rolled_back; // the iteration that was ended in the middle; it is not counted, but
-                    // rules have what they did in it
+  bool rolled_back;     // an interrupted iteration was undone; it is not counted, but the
+                        // statistics of rules include it
   eg_rule_stats *rules; // [eg_rules_count]
   uint32_t rule_count;
   egraph_allocator alloc;
@@ -129,8 +130,8 @@ void eg_saturation_report_deinit(eg_saturation_report *report);
 const char *eg_stop_name(eg_stop stop);
 /// Completes "saturation ...": "stopped at its node limit".
 const char *eg_stop_words(eg_stop stop);
-/// The scope of a bound on the terms of the e-graph: "all variants" (that the rules
-/// derive) after saturation, otherwise "variants reached".
+/// Returns the scope of a bound on the terms of the e-graph: "all variants" (that the
+/// rules derive) after saturation, otherwise "variants reached".
 const char *eg_proven_over(eg_stop stop);
 
 #endif

@@ -1,13 +1,13 @@
 // Decides which rules are searched in an iteration, and how many matches each may have.
 //
-// Back-off: a rule with more than match_limit << bans matches loses them all and rests
-// for ban_length << bans iterations. Before saturation is believed, every resting rule
-// gets its turn. As egg's BackoffScheduler (run.rs).
+// Back-off: a rule with more than match_limit << bans matches loses all of them and rests
+// for ban_length << bans iterations. Saturation is reported only after every resting rule
+// has had its turn. As egg's BackoffScheduler (run.rs).
 //
-// Yield: as back-off, but matches are weighed by what the rule has added so far. A
-// rule that mostly finds terms which are there already, and unites their classes, is
-// cheap however often it matches; one that adds twice as many nodes as the mean of all
-// rules gets half the limit.
+// Yield: as back-off, but matches are weighed by the nodes that the rule has added so
+// far. A rule that mostly finds existing terms, and unites their classes, is cheap
+// however often it matches; a rule that adds twice as many nodes as the mean of all rules
+// gets half the limit.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_SCHEDULER_H
 #define EG_REWRITES_SCHEDULER_H
@@ -17,7 +17,7 @@
 typedef struct eg_schedule_entry {
   eg_rule_policy policy;
   uint32_t bans;
-  uint64_t banned_until; // first iteration in which it may run again
+  uint64_t banned_until; // first iteration in which the rule may run again
 } eg_schedule_entry;
 
 typedef struct eg_schedule {
@@ -31,19 +31,20 @@ typedef struct eg_schedule {
 
 egraph_status eg_schedule_init(eg_schedule *schedule, egraph_allocator alloc,
                                const eg_saturation_options *options, uint32_t count);
-/// Raises the match limit to at least this.
+/// Raises the match limit to at least `match_limit`.
 void eg_schedule_raise(eg_schedule *schedule, uint32_t match_limit);
 void eg_schedule_deinit(eg_schedule *schedule);
 bool eg_schedule_allows(const eg_schedule *schedule, uint32_t rule, uint64_t iteration);
-/// The rules, by falling priority: [count].
+/// Returns the rules by falling priority: [count].
 const uint32_t *eg_schedule_order(const eg_schedule *schedule);
-/// The most matches that the rule may have now; `stats` [count] are of all rules so far.
+/// Returns the most matches that the rule may have now; `stats` [count] are the
+/// statistics of all rules so far.
 uint64_t eg_schedule_limit(const eg_schedule *schedule, uint32_t rule,
                            const eg_rule_stats *stats);
-/// Call it when a rule has more matches than its limit.
+/// Bans a rule that has more matches than its limit.
 void eg_schedule_ban(eg_schedule *schedule, uint32_t rule, uint64_t iteration);
-/// Call it after an iteration without change. False when a rule rested in it; then the
-/// first one to wake may run in the next.
+/// True when saturation may stop after an iteration without change. False when a rule
+/// rested in it; the first rule to wake may then run in the next iteration.
 bool eg_schedule_can_stop(eg_schedule *schedule, uint64_t iteration);
 
 #endif

@@ -15,17 +15,18 @@
 
 typedef struct eg_tensor_egraph eg_tensor_egraph;
 
-/// Seeds an e-graph with a graph (kept by reference: it must live as long). Roots are its
-/// outputs, in order.
+/// Creates an e-graph from a graph, which must live as long (it is kept by reference).
+/// Roots are its outputs, in order.
 egraph_status eg_tensor_egraph_create(const egraph_allocator *alloc,
                                       const eg_graph *graph, eg_tensor_egraph **out);
-/// The same, with everything that explains its equalities (tensor_explain.h): the log of
-/// the engine, the rewrites that saturation notes, and terms that show a fact.
+/// As eg_tensor_egraph_create, and records the data that explain equalities
+/// (tensor_explain.h): the log of the engine, the rewrites that saturation notes, and
+/// terms that show a fact.
 egraph_status eg_tensor_egraph_create_explained(const egraph_allocator *alloc,
                                                 const eg_graph *graph,
                                                 eg_tensor_egraph **out);
-/// Creates one without nodes or roots. Terms that are added have the leaves and opaque
-/// nodes of the graph, which is kept by reference, too.
+/// Creates an e-graph without nodes or roots. Added terms have the leaves and opaque
+/// nodes of the graph, which is kept by reference.
 egraph_status eg_tensor_egraph_create_empty(const egraph_allocator *alloc,
                                             const eg_graph *graph,
                                             eg_tensor_egraph **out);
@@ -42,7 +43,7 @@ const eg_attrs *eg_tensor_egraph_attrs_at(const eg_tensor_egraph *egraph,
                                           uint32_t payload);
 const eg_tensor_fact *eg_tensor_egraph_fact(const eg_tensor_egraph *egraph,
                                             eg_class class);
-/// The class of the i-th graph output; of a graph value.
+/// Return the class of the i-th graph output, and of a graph value.
 eg_class eg_tensor_egraph_root(const eg_tensor_egraph *egraph, uint32_t output);
 eg_class eg_tensor_egraph_value_class(const eg_tensor_egraph *egraph, eg_value value);
 /// Finds the value that a node of the seed computes (the first one where the graph has
@@ -50,28 +51,29 @@ eg_class eg_tensor_egraph_value_class(const eg_tensor_egraph *egraph, eg_value v
 /// O(log nodes).
 bool eg_tensor_egraph_seed_value(const eg_tensor_egraph *egraph, eg_node node,
                                  eg_value *out);
-/// From now on patterns match nodes of this class only as a root, so that no rule spans
-/// both the operators that produce the value and those that use it. Classes united with
-/// it are sealed, too. Rebuild afterwards. Fails with EGRAPH_E_MEMORY.
+/// Seals a class: from now on patterns match its nodes only as a root, so that no rule
+/// spans both the operators that produce the value and the operators that use it. Classes
+/// united with it become sealed, too. Rebuild afterwards. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_tensor_egraph_seal(eg_tensor_egraph *egraph, eg_class class);
-/// From now on only nodes with kernels enter, so that whatever runs the graph runs every
-/// variant, too. Does nothing where a node of the graph itself has no kernel. Fails as
-/// `kernels`.
+/// From now on refuses nodes without kernels, so that a back-end that runs the graph can
+/// run every variant. Does nothing when a node of the graph itself has no kernel. Fails
+/// as `kernels`.
 egraph_status eg_tensor_egraph_restrict(eg_tensor_egraph *egraph,
                                         eg_kernel_types *kernels);
-/// How often a node was refused for lack of a kernel.
+/// Returns how many times a node was refused for lack of a kernel.
 uint64_t eg_tensor_egraph_left_out(const eg_tensor_egraph *egraph);
 /// Adds an operator node (attributes are interned), checked by the analysis.
 egraph_status eg_tensor_egraph_add(eg_tensor_egraph *egraph, const eg_attrs *attrs,
                                    const eg_class *children, uint32_t count,
                                    uint32_t reason, eg_class *out);
-/// The fact that a node would have if it were added. Fails with EGRAPH_E_TYPE.
+/// Computes the fact that a node would have if it were added. Fails with EGRAPH_E_TYPE.
 egraph_status eg_tensor_egraph_infer(eg_tensor_egraph *egraph, const eg_attrs *attrs,
                                      const eg_tensor_fact *const *children,
                                      uint32_t count, eg_tensor_fact *out);
 bool eg_tensor_egraph_is_explained(const eg_tensor_egraph *egraph);
-/// Terms that show facts (eg_tensor_fact.weight_term, splat_term): operators with
-/// payloads, and EG_WITNESS_CLASS for the term that made the class of that number.
+/// Returns the terms that show facts (eg_tensor_fact.weight_term, splat_term):
+/// operators with payloads, and EG_WITNESS_CLASS for the term that created the class of
+/// that number.
 const eg_ground_terms *eg_tensor_egraph_witnesses(const eg_tensor_egraph *egraph);
 #define EG_WITNESS_CLASS UINT32_MAX
 /// Bytes held by engine, attributes and facts.

@@ -1,4 +1,4 @@
-// Explains why terms of a tensor e-graph are equal: by which rewrites.
+// Finds the rewrites that make terms of a tensor e-graph equal.
 //
 // An explained e-graph (eg_tensor_egraph_create_explained) notes every rewrite that
 // united something: the rule, the tensors of its variables, the attributes of all nodes
@@ -15,11 +15,12 @@
 #include "rewrites/language/rules.h"
 #include "rewrites/saturation/tensor_egraph.h"
 
-/// A rewrite that is noted.
+/// A noted rewrite.
 typedef struct eg_tensor_rewrite {
   uint32_t rule;
-  const uint32_t *classes;  // [pattern_var_count] that were matched, as they were then
-  const uint32_t *payloads; // [term_count] of those that are operators
+  const uint32_t *classes;  // [pattern_var_count] matched classes, by their ids at
+                            // the match
+  const uint32_t *payloads; // [term_count] payloads of the terms that are operators
 } eg_tensor_rewrite;
 
 /// Notes a rewrite in the log of the engine; *out_words is for eg_engine_forget_notes.
@@ -29,29 +30,28 @@ egraph_status eg_tensor_rewrite_note(eg_tensor_egraph *egraph, const eg_rule *ru
 
 typedef struct eg_tensor_explainer eg_tensor_explainer;
 
-/// Reads what an explained e-graph has noted; `rules` are those of its saturation. Both
-/// are borrowed, and the e-graph may not change meanwhile, but for attributes. O(what was
-/// noted). Fails with EGRAPH_E_ARGUMENT (not an explained e-graph), EGRAPH_E_MEMORY.
+/// Reads the notes of an explained e-graph; `rules` are the rules of its saturation. Both
+/// are borrowed; meanwhile the e-graph may change only its attributes. O(notes). Fails
+/// with EGRAPH_E_ARGUMENT (not an explained e-graph), EGRAPH_E_MEMORY.
 egraph_status eg_tensor_explainer_create(egraph_allocator alloc, eg_tensor_egraph *egraph,
                                          const eg_rules *rules,
                                          eg_tensor_explainer **out);
 void eg_tensor_explainer_destroy(eg_tensor_explainer *explainer); // NULL is allowed
 EG_HOLDER_DEFINE(eg_tensor_explainer)
 /// Adds a term over numbered operands. An identity is its operand, except in the terms of
-/// the e-graph. Fails with EGRAPH_E_MEMORY; then the explainer
-/// can only be destroyed.
+/// the e-graph. Fails with EGRAPH_E_MEMORY; the explainer can then only be destroyed.
 egraph_status eg_tensor_explainer_add(eg_tensor_explainer *explainer,
                                       const eg_attrs *attrs, const uint32_t *operands,
                                       uint32_t count, uint32_t *out);
 /// Terms: operators with payloads of the e-graph's attributes. Borrowed until a term is
 /// added.
 const eg_ground_terms *eg_tensor_explainer_terms(const eg_tensor_explainer *explainer);
-/// Marks the rewrites that make two terms equal. Fails with EGRAPH_E_ARGUMENT when they
-/// are not known to be.
+/// Marks the rewrites that make two terms equal. Fails with EGRAPH_E_ARGUMENT when the
+/// terms are not known to be equal.
 egraph_status eg_tensor_explainer_mark(eg_tensor_explainer *explainer, uint32_t a,
                                        uint32_t b);
-/// Visits the marked rewrites in the order in which they were applied: the rule, or the
-/// case of one, and the terms that its left sides matched.
+/// Visits the marked rewrites in the order in which they were applied: the rule or its
+/// case, and the terms that its left sides matched.
 typedef egraph_status eg_tensor_rewrite_visit(void *user, const eg_rule *rule,
                                               const uint32_t *roots, uint32_t count);
 egraph_status eg_tensor_explainer_visit(eg_tensor_explainer *explainer,

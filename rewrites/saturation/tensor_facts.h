@@ -10,8 +10,8 @@
 #include "pcg/graph/graph.h"
 
 /// The facts of a class or term. Types are plain in layout: extraction chooses memory
-/// formats. A node of split, top-k, or of an opaque operator with other than one result
-/// makes a tuple; PART nodes take its results.
+/// formats. A node of split, top-k, or of an opaque operator whose results are not
+/// exactly one makes a tuple; PART nodes take its results.
 typedef struct eg_tensor_fact {
   bool typed;   // false: result of an opaque node, of unknown type; no rule applies
   eg_type type; // typed, not a tuple
@@ -22,8 +22,8 @@ typedef struct eg_tensor_fact {
   bool splat; // every element (of every part) equals splat_value (known data or fill)
   double splat_value;
   bool is_sealed; // rules do not look into the class: eg_tensor_egraph_seal
-  // In an explained e-graph (eg_tensor_egraph_create_explained): one more than the number
-  // of a term of the class that is weight-only, or a splat, by itself.
+  // In an explained e-graph (eg_tensor_egraph_create_explained): 1 + the number of a term
+  // of the class that shows by itself that the class is weight-only, or a splat.
   uint32_t weight_term, splat_term;
 } eg_tensor_fact;
 
@@ -37,14 +37,15 @@ typedef struct eg_type_list {
 } eg_type_list;
 EG_VEC_DEFINE(eg_type_list_vec, eg_type_list);
 
-/// The state from which facts are computed. Facts borrow from it.
+/// The state from which facts are computed. Facts borrow from this state.
 typedef struct eg_tensor_facts {
   egraph_allocator alloc;
   const eg_graph *graph;
   bool is_restricted;            // to nodes with kernels
-  uint32_t kernels[EG_OP_COUNT]; // then: bits of element types, see eg_kernel_types
+  uint32_t kernels[EG_OP_COUNT]; // if restricted: bits of element types,
+                                 // see eg_kernel_types
   uint64_t left_out;             // nodes that were refused for that
-  eg_arena arena;                // of type lists
+  eg_arena arena;                // memory of type lists
   eg_type_list_vec lists;
   eg_flatmap map; // hash of a list -> its place in `lists`
 } eg_tensor_facts;
@@ -53,14 +54,14 @@ void eg_tensor_facts_init(eg_tensor_facts *facts, egraph_allocator alloc,
                           const eg_graph *graph);
 void eg_tensor_facts_deinit(eg_tensor_facts *facts);
 size_t eg_tensor_facts_bytes(const eg_tensor_facts *facts);
-/// Says, per operator, for operands of which element types there is a kernel: bit `dtype`
-/// of out_types[op], for the dtype of the first operand that is not bool, bool where all
-/// are. *out_has_all: there is one for every node of the graph. Fails with
-/// EGRAPH_E_MEMORY.
+/// Finds, per operator, the element types of operands for which there is a kernel:
+/// bit `dtype` of out_types[op], for the dtype of the first operand that is not bool,
+/// bool when all are bool. *out_has_all: every node of the graph has a kernel. Fails
+/// with EGRAPH_E_MEMORY.
 typedef egraph_status eg_kernel_types(const eg_graph *graph, uint32_t *out_types,
                                       bool *out_has_all);
 
-/// The fact of a node on operands with these facts. Fails with EGRAPH_E_TYPE.
+/// Computes the fact of a node on operands with these facts. Fails with EGRAPH_E_TYPE.
 egraph_status eg_tensor_facts_of_node(eg_tensor_facts *facts, const eg_attrs *attrs,
                                       const eg_tensor_fact *const *children,
                                       uint32_t count, eg_tensor_fact *out);
@@ -71,15 +72,15 @@ void eg_tensor_facts_of_splat(const eg_type *type, double value, eg_tensor_fact 
 /// Sets the fact of a weight with these bytes (NULL: absent).
 void eg_tensor_facts_of_data(const eg_type *type, const eg_buffer *data,
                              eg_tensor_fact *out);
-/// *out_fit is false where a node on finite known constants yields a number that is not
-/// finite or not normal, or where a fill exceeds its type. `fact` is the fact of the
-/// node. Fails with EGRAPH_E_MEMORY.
+/// Checks a node: *out_fit is false when the node, on finite known constants, yields a
+/// number that is not finite or not normal, or when a fill exceeds its type. `fact` is
+/// the fact of the node. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_tensor_constants_fit(egraph_allocator alloc, const eg_attrs *attrs,
                                       const eg_tensor_fact *const *children,
                                       uint32_t count, const eg_tensor_fact *fact,
                                       bool *out_fit);
-/// True when the two have the same type or the same types of parts; unknown
-/// types agree with all.
+/// True when two facts have the same type or the same types of parts; an unknown type
+/// agrees with all types.
 bool eg_tensor_fact_same_type(const eg_tensor_fact *a, const eg_tensor_fact *b);
 /// Appends the type: "float32[2,3]", "(float32[1], int64[1])" for a tuple, or "unknown".
 egraph_status eg_tensor_fact_print(eg_text *text, const eg_tensor_fact *fact);

@@ -1,5 +1,5 @@
-// Saturation of plain terms: heads are any atoms, with any number of operands, and mean
-// nothing. The same engine, matcher, loop and budgets as for tensors, without types.
+// Saturates plain terms: heads are any atoms, with any number of operands, and have no
+// meaning. Uses the same engine, matcher, loop and budgets as for tensors, without types.
 //
 //   (egraph-rules 1 symbolic)
 //   (rule distribute (lhs (* ?a (+ ?b ?c))) (rhs (+ (* ?a ?b) (* ?a ?c))) both-ways)
@@ -21,7 +21,7 @@ void eg_symbolic_destroy(eg_symbolic *symbolic);
 EG_HOLDER_DEFINE(eg_symbolic)
 
 /// Adds the rules of a text. Fails with EGRAPH_E_PARSE "file:line:col: what; remedy" and
-/// then adds none of them.
+/// then adds no rule.
 egraph_status eg_symbolic_add_rules(eg_symbolic *symbolic, const char *file,
                                     const char *text, size_t size);
 uint32_t eg_symbolic_rule_count(const eg_symbolic *symbolic);
@@ -29,15 +29,15 @@ uint32_t eg_symbolic_rule_count(const eg_symbolic *symbolic);
 /// Adds one term without variables.
 egraph_status eg_symbolic_add_term(eg_symbolic *symbolic, const char *file,
                                    const char *text, size_t size, eg_class *out);
-/// As eg_saturate; report->rules is indexed by rule. options->use_rule is heeded,
-/// multi_depth is not.
+/// Saturates as eg_saturate does; report->rules is indexed by rule. Uses
+/// options->use_rule, ignores multi_depth.
 egraph_status eg_symbolic_saturate(eg_symbolic *symbolic,
                                    const eg_saturation_options *options,
                                    eg_saturation_report *out_report);
 
 /// Appends the smallest term of a class, and counts its nodes (each occurrence). Clean
-/// e-graph. O(nodes) in practice. Fails with EGRAPH_E_UNSUPPORTED when it has more than
-/// EG_SYMBOLIC_MAX_PRINTED nodes.
+/// e-graph. O(nodes) in practice. Fails with EGRAPH_E_UNSUPPORTED when the term has more
+/// than EG_SYMBOLIC_MAX_PRINTED nodes.
 egraph_status eg_symbolic_smallest(const eg_symbolic *symbolic, eg_class class,
                                    eg_text *out, uint64_t *out_size);
 enum { EG_SYMBOLIC_MAX_PRINTED = 1 << 20 };
@@ -51,20 +51,20 @@ egraph_status eg_symbolic_smallest_each(const eg_symbolic *symbolic,
                                         size_t count, eg_smallest_report report,
                                         void *user);
 
-/// Save the terms, their equalities, and the number of rules; see egraph/engine.h. pop
-/// drops the rules added since; symbols keep their numbers. (Do not mix them with push
-/// and pop of the engine.)
+/// Save, restore, and forget the terms, their equalities, and the number of rules; see
+/// egraph/engine.h. pop drops the rules added since the push; symbols keep their numbers.
+/// (Do not mix these calls with push and pop of the engine.)
 egraph_status eg_symbolic_push(eg_symbolic *symbolic);
 egraph_status eg_symbolic_pop(eg_symbolic *symbolic);
 egraph_status eg_symbolic_drop(eg_symbolic *symbolic);
 
 eg_engine *eg_symbolic_engine(eg_symbolic *symbolic);
 const eg_engine *eg_symbolic_engine_of(const eg_symbolic *symbolic);
-/// The number of a symbol, which is new or known; no node is added. Fails with
-/// EGRAPH_E_ARGUMENT when the text is no symbol (blanks, brackets, quotes, a variable),
-/// EGRAPH_E_UNSUPPORTED (too many symbols), EGRAPH_E_MEMORY. O(length) expected.
+/// Finds or makes the number of a symbol; adds no node. Fails with EGRAPH_E_ARGUMENT when
+/// the text is no symbol (blanks, brackets, quotes, a variable), EGRAPH_E_UNSUPPORTED
+/// (too many symbols), EGRAPH_E_MEMORY. O(length) expected.
 egraph_status eg_symbolic_symbol(eg_symbolic *symbolic, const char *text, uint32_t *out);
-/// The atom that an operator number of the engine stands for.
+/// Returns the atom that belongs to an operator number of the engine.
 const char *eg_symbolic_atom(const eg_symbolic *symbolic, uint32_t op);
 
 typedef struct eg_symbolic_pattern {

@@ -1,11 +1,11 @@
 // Explains why two plain terms are equal: a sequence of rule applications turns one into
 // the other.
 //
-// It is on or off per e-graph. When on, the e-graph keeps which rule was applied with
-// which classes for its variables, wherever that changed something, and the term that
-// each class was created with. An explainer replays this: every application is an
-// equation between two ground terms, the left and the right side of the rule. It stops
-// when the equations make the two terms equal.
+// Explanations are on or off per e-graph. When on, the e-graph records every application
+// of a rule that changed something, with the classes of its variables, and the term that
+// created each class. An explainer replays these records: every application is an
+// equation between two ground terms, the left and the right side of the rule. The replay
+// stops when the equations make the two terms equal.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_SYMBOLIC_EXPLAIN_H
 #define EG_REWRITES_SYMBOLIC_EXPLAIN_H
@@ -16,8 +16,8 @@
 /// Fails with EGRAPH_E_ARGUMENT when terms were added already.
 egraph_status eg_symbolic_keep_explanations(eg_symbolic *symbolic);
 
-/// Follows an e-graph, which is borrowed and may grow meanwhile, but not go back to a
-/// saved state.
+/// Follows an e-graph, which it borrows. The e-graph may grow meanwhile, but not go back
+/// to a saved state.
 typedef struct eg_symbolic_explainer eg_symbolic_explainer;
 
 /// Fails with EGRAPH_E_ARGUMENT when no explanations are kept, EGRAPH_E_MEMORY.
@@ -26,23 +26,23 @@ egraph_status eg_symbolic_explainer_create(const egraph_allocator *alloc,
                                            eg_symbolic_explainer **out);
 void eg_symbolic_explainer_destroy(eg_symbolic_explainer *explainer);
 
-/// The number of a term without variables, which the e-graph need not have. Fails as
-/// eg_symbolic_add_term. After EGRAPH_E_MEMORY, here and below, an explainer can only be
-/// destroyed.
+/// Reads a term without variables, which the e-graph need not contain, and returns its
+/// number. Fails as eg_symbolic_add_term. After EGRAPH_E_MEMORY, here and below, an
+/// explainer can only be destroyed.
 egraph_status eg_symbolic_explainer_read(eg_symbolic_explainer *explainer,
                                          const char *file, const char *text, size_t size,
                                          uint32_t *out_term);
-/// The number of the term that a class was created with.
+/// Finds the number of the term that created a class.
 egraph_status eg_symbolic_explainer_class(eg_symbolic_explainer *explainer,
                                           eg_class class, uint32_t *out_term);
-/// As eg_explainer_explain; reasons are numbers for eg_symbolic_reason_of. O(what was
-/// applied until the terms became equal), less what was replayed before.
+/// As eg_explainer_explain; reasons are numbers for eg_symbolic_reason_of. O(applications
+/// until the terms became equal), without those replayed before.
 egraph_status eg_symbolic_explainer_explain(eg_symbolic_explainer *explainer,
                                             uint32_t from, uint32_t to, size_t max_words,
                                             eg_explanation *out);
 
-/// The rule of a reason, and the number of its left side. False: the caller has united
-/// the terms.
+/// Finds the rule of a reason, and the number of its left side. False: the caller has
+/// united the terms.
 bool eg_symbolic_reason_of(uint32_t reason, uint32_t *out_rule, uint32_t *out_root);
 /// Replays an explanation with the checker of egraph/explain_check.h: every step is an
 /// instance of its rule, or a union of the log. Fails with EGRAPH_E_INTERNAL otherwise.
@@ -50,7 +50,7 @@ egraph_status eg_symbolic_check_explanation(const egraph_allocator *alloc,
                                             const eg_symbolic *symbolic,
                                             const eg_explanation *explanation);
 
-/// Appends a term as text. Fails with EGRAPH_E_UNSUPPORTED when it has more than
+/// Appends a term as text. Fails with EGRAPH_E_UNSUPPORTED when the term has more than
 /// EG_SYMBOLIC_MAX_PRINTED nodes, each occurrence counted.
 egraph_status eg_symbolic_print_ground(const eg_symbolic *symbolic,
                                        const eg_ground_terms *terms, uint32_t term,

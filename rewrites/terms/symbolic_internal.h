@@ -1,4 +1,5 @@
-// The inside of an eg_symbolic: its atoms and rules, and reading these and terms.
+// The inside of an eg_symbolic: its atoms and rules, and the functions that read rules
+// and terms.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_SYMBOLIC_RULES_H
 #define EG_REWRITES_SYMBOLIC_RULES_H
@@ -19,7 +20,7 @@ typedef struct eg_atoms {
   eg_flatmap map;
 } eg_atoms;
 
-/// Set `arena` afterwards.
+/// Initializes atoms; the caller then sets `arena`.
 void eg_atoms_init(eg_atoms *atoms, egraph_allocator alloc);
 void eg_atoms_deinit(eg_atoms *atoms);
 egraph_status eg_atoms_add(eg_atoms *atoms, const char *text, uint32_t *out);
@@ -34,7 +35,7 @@ EG_VEC_DEFINE(eg_pattern_terms, eg_pattern_term);
 typedef struct eg_symbolic_terms {
   eg_pattern_terms terms;
   eg_u32s children;
-  eg_atom_vec names; // of variables
+  eg_atom_vec names; // names of variables
 } eg_symbolic_terms;
 
 void eg_symbolic_terms_init(eg_symbolic_terms *terms, egraph_allocator alloc);
@@ -43,8 +44,8 @@ void eg_symbolic_terms_deinit(eg_symbolic_terms *terms);
 /// Which variables a term may have.
 typedef enum eg_symbolic_variables {
   EG_SYMBOLIC_NONE, // none at all
-  EG_SYMBOLIC_BIND, // new ones are bound
-  EG_SYMBOLIC_BOUND // only bound ones
+  EG_SYMBOLIC_BIND, // new variables are bound
+  EG_SYMBOLIC_BOUND // only bound variables
 } eg_symbolic_variables;
 
 egraph_status eg_symbolic_read_term(eg_atoms *atoms, const char *file,
@@ -78,8 +79,8 @@ egraph_allocator eg_symbolic_allocator(const eg_symbolic *symbolic);
 uint32_t eg_symbolic_atom_count(const eg_symbolic *symbolic);
 /// Bytes of its engine, atoms and rules.
 size_t eg_symbolic_bytes(const eg_symbolic *symbolic);
-/// Takes an engine, whose operators are its atoms, in the place of its own, which is
-/// destroyed with the states that were pushed.
+/// Replaces the engine of `symbolic` by `engine`, whose operators are its atoms, and
+/// destroys the old engine with its pushed states.
 void eg_symbolic_adopt(eg_symbolic *symbolic, eg_engine *engine);
 
 #endif
