@@ -46,7 +46,8 @@ static egraph_status collect_needed(walk *w) {
   return EGRAPH_OK;
 }
 
-/// Parents of every needed class, in rows, so that removal is linear.
+/// Parents of every needed class, in rows, so that removing a class takes time linear in
+/// its parents.
 typedef struct reverse {
   eg_u32s begin, parents;
 } reverse;
@@ -98,7 +99,8 @@ static egraph_status remove_all(walk *w, const reverse *r) {
   return EGRAPH_OK;
 }
 
-/// A compensated sum (Neumaier): independent of the order of the classes.
+/// Sums the costs with compensation (Neumaier), so that the order of the classes does
+/// not matter.
 static double total(const walk *w) {
   double sum = 0.0, lost = 0.0;
   for (size_t at = 0; at < w->needed.len; at++) {

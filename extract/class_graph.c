@@ -16,8 +16,9 @@ static egraph_status size_rows(eg_u32s *begin, eg_u32s *items, size_t rows,
   return eg_u32s_resize(items, count);
 }
 
-/// begin[row + 2] holds the row's length on entry; afterwards begin[row + 1] is where the
-/// row is filled next, so that filling leaves the final offsets behind.
+/// Turns lengths into offsets: begin[row + 2] holds the row's length on entry;
+/// afterwards begin[row + 1] is the place to fill next in the row, and after filling it
+/// is the final offset.
 static void offsets(eg_u32s *begin) {
   for (size_t i = 1; i < begin->len; i++)
     begin->data[i] += begin->data[i - 1];
@@ -79,7 +80,7 @@ static egraph_status enter_class(tarjan *t, uint32_t class) {
   return frames_push(&t->stack, (frame){class, member, UINT32_MAX});
 }
 
-/// The next child of the frame's class, or EG_EXTRACT_NONE at the end.
+/// Returns the next child of the frame's class, or EG_EXTRACT_NONE at the end.
 static uint32_t next_child(const tarjan *t, frame *f) {
   for (; f->member < t->index->member_begin.data[f->class + 1]; f->member++) {
     uint32_t node = t->index->members.data[f->member];
@@ -145,8 +146,8 @@ egraph_status eg_components_find(const eg_extract_problem *problem,
 
 EG_OWNER_DEFINE(eg_user_groups, (eg_u32s, classes, begin, nodes, group_of))
 
-// begin[g + 2] counts group g, becomes where the group after it is filled next, and is
-// its end when all are filled.
+// begin[g + 2] first counts group g, then holds the place to fill next in group g + 1,
+// and at the end the end of group g + 1.
 egraph_status eg_user_groups_find(eg_user_groups *groups,
                                   const eg_extract_problem *problem,
                                   const eg_class_index *index, uint32_t child) {
@@ -188,7 +189,7 @@ egraph_status eg_derivable_find(const eg_extract_problem *problem,
                                 const eg_class_index *index, const double *x,
                                 double threshold, eg_bytes *derivable, eg_u32s *waiting,
                                 eg_u32s *queue) {
-  assert(index->is_root.len == problem->class_count); // built for it
+  assert(index->is_root.len == problem->class_count); // built for this problem
   uint32_t nodes = eg_extract_node_count(problem);
   derivable->len = waiting->len = queue->len = 0;
   EG_TRY(eg_bytes_resize(derivable, problem->class_count));

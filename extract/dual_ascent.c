@@ -3,12 +3,12 @@
 // of a class in S must not be in the cut, so its child with the largest h (which is above
 // zero) joins S. Prices only fall, so h is kept by relaxation from above.
 //
-// Only "h is zero" is kept exact, which is all that correctness needs, and S is repaired
-// from cut to cut: classes that became free leave it, and so do classes that only they
-// supported. Repair leaves cycles behind that weaken the cuts, hence a new S now and
-// then. (Exact h, and S built anew for each cut, give bounds 2.5 % higher but take
-// quadratic time on deep graphs: 90 % of 5.2 s for Inception-v3 went there; now it takes
-// 0.6 s.)
+// Only "h is zero" is kept exact, which suffices for correctness, and S is repaired from
+// cut to cut: classes that became free leave S, and so do classes that only they
+// supported. Repair leaves cycles behind that weaken the cuts; therefore S is built anew
+// now and then. (Exact h, and S built anew for each cut, give bounds 2.5 % higher but
+// take quadratic time on deep graphs: 90 % of 5.2 s for Inception-v3 went there; now the
+// whole takes 0.6 s.)
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/dual_ascent.h"
 
@@ -33,9 +33,9 @@ typedef struct ascent {
   eg_bytes in_set;   // [class]
   eg_u32s set;       // classes that joined since S was built anew
   eg_u32s leavers;   // classes of S that are free, or may support no node
-  eg_u32s leaning;   // [class] nodes that lean on it
+  eg_u32s leaning;   // [class] nodes that lean on this class
   eg_u32s inside;    // [node] children in S
-  eg_u32s support;   // [node of S] the child in S that it leans on
+  eg_u32s support;   // [node of S] the child in S that the node leans on
   eg_u32s cut, lean; // nodes without a child in S: with a price, and free
   eg_u32s listed;    // [node] == stamp: already seen in cut
   uint32_t stamp;
@@ -86,7 +86,7 @@ static egraph_status relax_node(ascent *a, uint32_t node) {
 }
 
 /// Takes classes cheapest first, so that a class is final when it is taken. A user whose
-/// dearest child is another one keeps its value; most do.
+/// dearest child is another class keeps its value; most users do.
 static egraph_status propagate(ascent *a) {
   while (a->fallen.len != 0 && !ascent_is_late(a)) {
     eg_cost_entry top = eg_cost_heap_take(&a->fallen);
@@ -129,9 +129,9 @@ static void lean_on(ascent *a, uint32_t node, uint32_t class) {
   a->leaning.data[class]++;
 }
 
-/// Enters a node of S that has no support: it leans on a child in S if there is one, else
-/// it joins the cut, or, if it is free, the nodes that need a child in S. Classes that
-/// join later may outdate both lists; their readers check.
+/// Handles a node of S that has no support: it leans on a child in S if there is one;
+/// otherwise it joins the cut, or, if it is free, the list of nodes that need a child in
+/// S. Classes that join later may outdate both lists; their readers check.
 static egraph_status expose(ascent *a, uint32_t node) {
   a->work++;
   bool is_free = !(a->price[node] > 0);
@@ -153,8 +153,8 @@ static egraph_status join_set(ascent *a, uint32_t class) {
   return EGRAPH_OK;
 }
 
-/// Removes a class. Classes that only it supported may leave, too; nodes that leaned on
-/// it look for another child.
+/// Removes a class from S. Classes that only this class supported may leave, too; nodes
+/// that leaned on it look for another child.
 static egraph_status leave_set(ascent *a, uint32_t class) {
   a->in_set.data[class] = 0;
   a->leaning.data[class] = 0;
@@ -174,7 +174,7 @@ static egraph_status leave_set(ascent *a, uint32_t class) {
   return EGRAPH_OK;
 }
 
-/// The child that is hardest to derive.
+/// Returns the child that is hardest to derive.
 static uint32_t hardest_child(const ascent *a, uint32_t node) {
   uint32_t best = EG_EXTRACT_NONE;
   EG_EACH_CHILD(a->problem, node, child) {
@@ -303,8 +303,8 @@ egraph_status eg_dual_ascent_run(const eg_extract_problem *problem,
 // min(l, h of its hardest child). A node's charge is level(class) - the highest level of
 // a child. The prices that remain serve the next round.
 
-static const double LEAST_GAIN = 1e-3; // of the bound, to go on
-static const double ROUNDING = 1e-12;  // of H: prices below are zero
+static const double LEAST_GAIN = 1e-3; // least gain to continue, relative to the bound
+static const double ROUNDING = 1e-12;  // relative to H: smaller prices count as zero
 
 typedef struct levels {
   const eg_extract_problem *problem;
@@ -336,8 +336,8 @@ static egraph_status offer_level(levels *l, uint32_t node, double most) {
   return eg_cost_heap_add(&l->heap, h, class);
 }
 
-/// Knuth's generalization of Dijkstra's algorithm: a node is ready with its last child,
-/// which is its hardest.
+/// Finds h by Knuth's generalization of Dijkstra's algorithm: a node is ready with its
+/// last child, which is its hardest.
 static egraph_status find_h(levels *l) {
   const eg_extract_problem *problem = l->problem;
   for (uint32_t c = 0; c < problem->class_count; c++)
@@ -357,7 +357,7 @@ static egraph_status find_h(levels *l) {
   return EGRAPH_OK;
 }
 
-/// One child of `node` gets the level that it needs to support a class at `level`.
+/// Raises one child of `node` to the level that it needs to support a class at `level`.
 static egraph_status support_class(levels *l, uint32_t node, double level) {
   assert(level > 0);
   double needed = fmin(level, l->most.data[node]);

@@ -1,6 +1,6 @@
-// The only file that includes glpk.h. Every call into GLPK happens inside guard(), which
-// holds the one setjmp; jobs keep what they own in the program, never in locals, so that
-// the jump loses nothing.
+// Wraps GLPK; no other file includes glpk.h. Every call into GLPK happens inside guard(),
+// which holds the one setjmp; jobs keep their memory in the program, never in locals, so
+// that the jump loses nothing.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/ilp_glpk.h"
 
@@ -21,11 +21,12 @@ struct eg_lp {
   glp_prob *problem; // NULL once GLPK has failed
   bool owns_environment;
   uint32_t columns;
-  eg_lp_rows rows; // what GLPK holds, for the bound
+  eg_lp_rows rows; // rows that GLPK has, for the bound
   eg_doubles cost, values, reduced, duals;
   eg_doubles floor, ceiling; // [column] bounds
   eg_doubles ray;            // [row] of a basis that shows there is no solution
-  eg_doubles slop;           // [column] scratch: what rounding errors are a share of
+  eg_doubles slop;           // [column] scratch: magnitudes to which rounding errors
+                             // are relative
   eg_u32s doomed;            // rows to delete
   double bound;
   jmp_buf *escape;
@@ -74,7 +75,7 @@ static void on_error(void *info) {
   longjmp(*lp->escape, 1);
 }
 
-// Collects GLPK's last message; a non-zero result keeps GLPK from printing it. The
+// Keeps GLPK's last message; a non-zero result prevents GLPK from printing it. The
 // simplex writes every OUTPUT_EVERY iterations, which is the only chance to interrupt it.
 static int on_text(void *info, const char *text) {
   eg_lp *lp = info;
@@ -291,8 +292,8 @@ egraph_status eg_lp_purge(eg_lp *lp, uint32_t first, double slack) {
   return EGRAPH_OK;
 }
 
-/// Finds the ray of an infeasible basis: no values of the other variables within their
-/// bounds bring some basic variable within its bounds. The ray is the row of this
+/// Finds a ray that shows an infeasible basis: no values of the other variables within
+/// their bounds bring some basic variable within its bounds. The ray is the row of this
 /// variable in the tableau, a combination of the program's rows.
 static void find_ray(eg_lp *lp) {
   glp_prob *p = lp->problem;
@@ -346,11 +347,10 @@ static void solve_job(eg_lp *lp) {
     lp->duals.data[r] = glp_get_row_dual(lp->problem, (int)r + 1);
 }
 
-/// The sum of the lower sides, less the largest amount that each column can take away,
-/// less the rounding that may be in it: each operation errs by at most a share
-/// DBL_EPSILON of its result. `reduced` holds the costs and becomes the reduced costs.
-/// Multipliers of
-/// ">=" rows must not be negative: negative ones are left out.
+/// Computes a safe bound: the sum of the lower sides, less the largest amount that each
+/// column can subtract, less the possible rounding error: each operation errs by at most
+/// DBL_EPSILON times its result. `reduced` holds the costs and becomes the reduced costs.
+/// Multipliers of ">=" rows must not be negative: negative ones are left out.
 static double safe_bound(const eg_lp_rows *rows, uint32_t columns, const double *floor,
                          const double *ceiling, const double *multiplier,
                          double *restrict reduced, double *restrict slop) {
@@ -392,7 +392,7 @@ bool eg_lp_ray_proves(const eg_lp_rows *rows, uint32_t columns, const double *fl
   return *out_value > 0;
 }
 
-/// Keeps EG_LP_INFEASIBLE only if the ray proves it; then enough of the ray is added to
+/// Keeps EG_LP_INFEASIBLE only if the ray proves it, and then adds enough of the ray to
 /// the multipliers for a bound above any objective.
 static void confirm_infeasible(eg_lp *lp) {
   double value, most = 1 + fabs(lp->limit < DBL_MAX ? lp->limit : 0);

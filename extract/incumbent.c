@@ -37,7 +37,7 @@ void eg_part_clock_merge(eg_part_clock *to, const eg_part_clock *from) {
 
 // ---- the best solution, the bound, the limits -------------------------------------
 
-// Relative differences up to this count as rounding: the tolerance of every proof here.
+// The tolerance of every proof here: relative differences up to this count as rounding.
 static const double TOLERANCE = 1e-9;
 
 static uint64_t common_divisor(uint64_t a, uint64_t b) {
@@ -61,10 +61,11 @@ double eg_cost_unit_of(const eg_extract_problem *problem) {
   return (double)unit;
 }
 
-// Measured: half of the time is spent in steps that are not counted.
+// Measured: half of the time goes into steps that are not counted.
 static const double MILLIONS_PER_SECOND = 400;
 
-/// Never above 2^63, so that sums of a few do not overflow.
+/// Returns the limit of steps, at most 2^63, so that sums of a few limits do
+/// not overflow.
 static uint64_t work_limit(const eg_extract_options *options) {
   double millions = options->work_limit != 0
                         ? (double)options->work_limit
@@ -167,8 +168,9 @@ egraph_status eg_incumbent_evaluate(eg_incumbent *incumbent, uint32_t *choice,
   return EGRAPH_OK;
 }
 
-/// A solution below a proven bound disproves the proof. The rounding of a sum is a share
-/// of the magnitudes of its terms, which with costs of both signs exceed the sum.
+/// Checks the proof: a solution below a proven bound disproves it. The rounding error of
+/// a sum is proportional to the magnitudes of its terms, which exceed the sum when costs
+/// have both signs.
 static egraph_status check_proof(const eg_incumbent *incumbent) {
   double bound = incumbent->bound, cost = incumbent->cost;
   if (!(bound > cost)) return EGRAPH_OK;
@@ -233,7 +235,8 @@ static bool gap_is_small(const eg_incumbent *incumbent) {
   return gap > 0 && isfinite(cost) && cost - bound <= gap * fabs(cost);
 }
 
-/// One thread calls progress at a time; the others continue.
+/// Asks the caller whether to stop. One thread calls progress at a time; the
+/// others continue.
 static bool caller_stops(eg_incumbent *incumbent, double now) {
   const eg_extract_options *options = incumbent->options;
   if (options->progress == NULL || atomic_exchange(&incumbent->asking, true))

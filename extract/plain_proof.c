@@ -1,7 +1,8 @@
-// All rows but one kind are explained in the same way: without the nodes on its greater
-// side ("above"), some needed class, or some child of every node on the other side, has
-// no derivation. From there a set S of classes without derivations is grown: every node
-// that is not above has a child without derivation, which joins S.
+// Explains rows. All rows except one kind are explained in the same way: without the
+// nodes on its greater side ("above"), some needed class, or some child of every node
+// on the other side, has no derivation. From this class grows a set S of classes
+// without derivations: every node that is not above has a child without derivation,
+// which joins S.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/plain_proof.h"
 
@@ -49,8 +50,8 @@ static bool in_set(const eg_plain_proof *proof, uint32_t class) {
   return proof->set_stamp.data[class] == proof->stamp;
 }
 
-// Not by %a, which writes the locale's decimal point: an integer times a power of two is
-// the same number. Whole numbers stay readable.
+// Writes an integer times a power of two, because %a would write the locale's decimal
+// point. Whole numbers stay readable.
 egraph_status eg_certificate_double(eg_text *text, double value) {
   int exponent = 0;
   if (!isfinite(value))
@@ -105,8 +106,8 @@ static egraph_status join_set(eg_plain_proof *proof, uint32_t class) {
   return eg_u32s_push(&proof->set, class);
 }
 
-/// Some child of `node` is in the set, after a child without derivation has joined it;
-/// *out_leans: false when there is none.
+/// Ensures that some child of `node` is in the set: a child without derivation joins if
+/// none is. *out_leans: false when there is no such child.
 static egraph_status lean_on_child(eg_plain_proof *proof, uint32_t node,
                                    bool *out_leans) {
   const eg_extract_problem *problem = proof->problem;
@@ -123,7 +124,7 @@ static egraph_status lean_on_child(eg_plain_proof *proof, uint32_t node,
 }
 
 /// Grows the set until every node of its classes is in the cut or has a child in the set.
-/// Its classes have no derivation, so that such a child always exists.
+/// Classes of the set have no derivation, so such a child always exists.
 static egraph_status grow_set(eg_plain_proof *proof) {
   for (size_t at = 0; at < proof->set.len; at++) {
     uint32_t class = proof->set.data[at];
@@ -175,8 +176,8 @@ static bool has_child_in_set(const eg_plain_proof *proof, uint32_t node) {
   return false;
 }
 
-/// Takes the weight off alive nodes of the set without a child in it, as the checker
-/// will.
+/// Subtracts the weight from alive nodes of the set without a child in the set, as the
+/// checker will.
 static void take_off_cut(eg_plain_proof *proof, double weight, uint32_t except) {
   for (size_t s = 0; s < proof->set.len; s++) {
     uint32_t class = proof->set.data[s];
@@ -219,7 +220,8 @@ static egraph_status write_row_record(eg_plain_proof *proof, double weight,
   return eg_text_status(&proof->text);
 }
 
-/// The common case: all alive nodes of one class are above, and all nodes below use it.
+/// True in the common case: all alive nodes of one class are above, and all nodes below
+/// use this class.
 static bool is_child_row(const eg_plain_proof *proof, uint32_t child,
                          const uint32_t *below, uint32_t below_count) {
   EG_EACH_MEMBER(&proof->index, child, member) {

@@ -185,7 +185,7 @@ static egraph_status hand_over(eg_egraph_json *json, eg_gym_names *out) {
   return EGRAPH_OK;
 }
 
-/// Takes the open file.
+/// Reads the file that `json` has opened.
 static egraph_status read_open(eg_egraph_json *json, eg_extract_problem *problem,
                                eg_gym_names *names) {
   uint32_t roots_left_out = 0;

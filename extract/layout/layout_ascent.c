@@ -1,12 +1,12 @@
 // Sequential reweighted message passing (TRW-S, SRMP: Kolmogorov 2006, 2015). Factors are
 // in the order of the values, inputs first: the producers of a value, then its
 // arborescences; at the end ties, seams and cuts. A pass visits them forward, the next
-// pass backward. A factor hands the costs of its labels above its least cost to the
-// factors that come later in the pass, in equal parts. Its own least cost does not sink
-// and the others can only rise: the sum of all, the bound, never goes down. (Subgradient
-// steps from the point where it stalls were tried and gained nothing.) After a backward
-// pass the prices of a value's source estimate its cost to all users, and a greedy walk
-// forward by these prices gives a solution.
+// pass backward. A factor hands the costs of its labels above its least cost, in equal
+// parts, to the factors that come later in the pass. The least cost of this factor does
+// not fall, and the least costs of the others can only rise, so the bound, the sum of
+// all, never falls. (Subgradient steps from the point where it stalls were tried and
+// gained nothing.) After a backward pass the prices of a value's source estimate its cost
+// to all users, and a greedy walk forward by these prices gives a solution.
 //
 // Limited measures are added to the costs at prices, and limits times prices are
 // subtracted from the bound; the prices follow the use of the solutions.
@@ -23,11 +23,12 @@ enum {
   DECODE_EVERY = 4,
   MOST_PRICES = 14,
   LIMIT_PASSES = 60,
-  CUTS_SHARE = 200, // of the remaining work, ten steps for a visit of a node
-  STEP = 2          // of work per step of factors (measured)
+  CUTS_SHARE = 200, // one part of the remaining work, at ten steps for a visit of a node
+  STEP = 2          // steps of work for a step of factors (measured)
 };
 static const double FAR_BELOW = 0.5; // share of a limit
-// Share of the gap, or of the bound before there is a solution, per PATIENCE passes.
+// Least gain of PATIENCE passes, relative to the gap, or to the bound before there is
+// a solution.
 static const double STANDSTILL = 0.004, BARE_STANDSTILL = 1e-5;
 #define NONE EG_LAYOUT_NONE
 
@@ -46,11 +47,11 @@ struct eg_layout_ascent {
   double room;     // labels of more excess are in no better solution
   bool keeps_all;  // room stays infinite
   bool infeasible;
-  // A greedy walk:
+  // State of a greedy walk:
   eg_doubles far;        // [places] distance from a value's source
   eg_u32s source;        // [value] layout, or NONE
   eg_u32s label;         // [tie] layout, or NONE
-  eg_doubles kept_price; // of the factors, while the ascent is restricted
+  eg_doubles kept_price; // prices of the factors, while the ascent is restricted
   eg_bytes kept_dead;
 };
 typedef eg_layout_ascent ascent;
@@ -237,7 +238,7 @@ static egraph_status run_ascent_pass(ascent *a, bool forward) {
 
 // ---- greedy walk --------------------------------------------------------------------
 
-/// Finds the distances from the layout that a value is produced in to its others.
+/// Finds the distances from the layout in which a value is produced to its other layouts.
 static void find_distances(ascent *a, uint32_t value) {
   const eg_layout_problem *p = a->search->view->problem;
   const eg_layout_rows *arcs = &a->search->view->value_arcs;
@@ -288,7 +289,7 @@ static double strategy_score(const ascent *a, uint32_t s) {
   return score;
 }
 
-/// The best strategy of a value, given the layouts of its inputs.
+/// Chooses the cheapest strategy of a value, given the layouts of its inputs.
 static uint32_t choose_strategy(const ascent *a, uint32_t value) {
   const eg_layout_view *view = a->search->view;
   uint32_t chosen = NONE;
@@ -368,7 +369,7 @@ static egraph_status solve_far_ends(eg_layout_factors *f, eg_doubles *excess) {
   return EGRAPH_OK;
 }
 
-/// The excess of the factors around a strategy, each counted once.
+/// Sums the excess of the factors around a strategy, each counted once.
 static double excess_around(const eg_layout_factors *f, const eg_doubles *excess,
                             uint32_t s) {
   const eg_layout_problem *p = f->view->problem;
@@ -415,7 +416,8 @@ static egraph_status fill_arc_excess(eg_layout_factors *f, eg_doubles *out) {
     double least;
     EG_TRY(eg_factor_tree(f, t, &least));
     for (uint32_t i = 0; i < f->arc_number.len; i++) {
-      double excess = eg_factor_arc(f, i) - least; // of several trees any may use it
+      double excess = eg_factor_arc(f, i) - least; // if a value has several trees, any of
+                                                   // them may use the arc
       double *least_excess = &out->data[f->arc_number.data[i]];
       if (excess < *least_excess) *least_excess = excess;
     }
@@ -453,15 +455,16 @@ static bool is_closed(const ascent *a) {
   return a->search->bound >= eg_layout_search_cutoff(a->search);
 }
 
-/// The bound of an open problem holds for rows of copies: its own solutions cost less.
+/// True for an open problem: its bound holds for rows of copies, and its own solutions
+/// may cost less.
 static bool is_of_open_problem(const ascent *a) { return a->search->view->seams != NULL; }
 
-/// Largest rounding of the bound, a sum of many terms.
+/// Returns the largest rounding error of the bound, a sum of many terms.
 static double rounding_of(const ascent *a) {
   return 1e-12 * (fabs(a->bound) + fabs(a->constant));
 }
 
-/// Raises the search's bound, and records the prices of memory at which it was found.
+/// Raises the search's bound, and records the prices of memory that gave it.
 static egraph_status raise_bound(ascent *a) {
   eg_layout_search *search = a->search;
   const eg_layout_weights *w = &a->weights;
@@ -473,7 +476,7 @@ static egraph_status raise_bound(ascent *a) {
   return EGRAPH_OK;
 }
 
-/// Runs passes at one price until the bound stalls.
+/// Runs passes at fixed prices of memory until the bound stalls.
 static egraph_status climb_at_prices(ascent *a, int passes) {
   assert(passes > 0);
   double mark = -INFINITY;
@@ -504,8 +507,8 @@ static egraph_status climb_at_prices(ascent *a, int passes) {
 }
 
 /// Checks by a few passes whether limits can be kept: minimizes the sum of limited
-/// measures at these prices, without the objective. Offers solutions that use little of
-/// them.
+/// measures at these prices, without the objective. Offers solutions that need little of
+/// these measures.
 static egraph_status check_limits_at(ascent *a, const double *price) {
   a->weights.objective_weight = 0;
   memcpy(a->weights.price, price, sizeof a->weights.price);
@@ -522,11 +525,11 @@ static egraph_status check_limits_at(ascent *a, const double *price) {
   a->weights.objective_weight = 1;
   memset(a->weights.price, 0, sizeof a->weights.price);
   for (size_t i = 0; i < a->factors.price.len; i++)
-    a->factors.price.data[i] = 0; // they are in another unit
+    a->factors.price.data[i] = 0; // the old prices are in another unit
   return EGRAPH_OK;
 }
 
-/// Checks each limit alone, then all of them, each in its own measure.
+/// Checks each limit alone, then all limits together, each measure divided by its limit.
 static egraph_status check_limits(ascent *a) {
   double together[EG_LAYOUT_MEMORY_ROWS] = {0};
   for (uint32_t i = 0; i < a->weights.limits && !a->infeasible; i++) {
@@ -628,7 +631,7 @@ void eg_layout_ascent_destroy(eg_layout_ascent *a) {
   eg_free(a->search->alloc, a, 1, sizeof *a);
 }
 
-/// True when the best solution stays far below the limits, which then hardly bind.
+/// True when the best solution is far below the limits, which then hardly matter.
 static bool keeps_far_below(const ascent *a) {
   const eg_layout_search *search = a->search;
   bool is_far = search->has_best;

@@ -83,7 +83,7 @@ static void write_demands(const eg_layout_problem *p, eg_text *text) {
 }
 
 static void write_problem(const eg_layout_problem *p, eg_text *text) {
-  // The last size but one, of forced strategies, is 0.
+  // The last size but one counts forced strategies, which is 0 here.
   eg_text_printf(text, "sizes %u %u %u %u %zu %u %zu %zu %zu %u %zu 0 %u\n",
                  eg_layout_value_count(p), eg_layout_place_count(p),
                  eg_layout_arc_count(p), eg_layout_operator_count(p), p->inputs.len,
@@ -112,8 +112,8 @@ static void write_solution(const eg_layout_solution *solution, eg_text *text) {
 
 // ---- dual ---------------------------------------------------------------------------
 
-/// Numbers links: a USE link among the inputs of its operator that are the same value, a
-/// ROOT link by its root.
+/// Numbers the links: a USE link by its position among the inputs of its operator with
+/// the same value, a ROOT link by its root.
 static egraph_status number_uses(const eg_layout_factors *f, eg_u32s *nth) {
   const eg_layout_problem *p = f->view->problem;
   EG_TRY(eg_u32s_resize(nth, f->links.len));
@@ -256,7 +256,7 @@ static egraph_status climb_bound(bounder *b, eg_layout_ascent *ascent) {
   if (any && b->options->potentials != NULL)
     EG_TRY(eg_layout_ascent_potentials(ascent, b->options->potentials));
   if (!any || b->dual == NULL) return EGRAPH_OK;
-  // Less the largest rounding when another program adds it up.
+  // The largest rounding error is subtracted, because another program adds the terms up.
   double constant = eg_layout_weights_constant(weights, &b->task);
   b->dual->bound = b->excess.bound - 1e-10 * (fabs(b->excess.bound) + fabs(constant)) -
                    10 * b->search.rounding;
@@ -266,8 +266,9 @@ static egraph_status climb_bound(bounder *b, eg_layout_ascent *ascent) {
 
 static egraph_status run_bounder(bounder *b) {
   EG_HELD(eg_layout_ascent, ascent);
-  // Each copy of a row solves the open problem, so reductions that keep its solutions are
-  // valid; ends of seams have no arcs, so that none of their layouts dominates another.
+  // Each copy of a row solves the open problem, so reductions that keep solutions of the
+  // open problem are valid. Ends of seams have no arcs, so none of their layouts
+  // dominates another.
   EG_TRY(b->options->potentials != NULL ? eg_layout_presolve(&b->active, &b->task)
                                         : eg_layout_presolve_apart(&b->active));
   if (b->active.infeasible) {
@@ -353,7 +354,8 @@ egraph_status eg_layout_open_climb(egraph_allocator alloc,
 typedef struct opener {
   eg_layout_problem *problem;
   const eg_open_options *options;
-  double constant; // of the potentials, not in the costs: to be added to a bound
+  double constant; // part of the potentials that is not in the costs: to be added to
+                   // a bound
   double rounding;
 } opener;
 
@@ -362,7 +364,7 @@ static bool produces(const eg_layout_problem *p, uint32_t strategy, uint32_t val
   return place >= p->place_begin.data[value] && place < p->place_begin.data[value + 1];
 }
 
-/// Potentials of one end of a seam, by layout.
+/// The potentials of one end of a seam, by layout.
 typedef struct end {
   uint32_t value;
   double times;
@@ -384,7 +386,7 @@ static void add_end(opener *o, const end *e) {
     least = fmin(least, e->times * e->potential[layout]);
     most = fmax(most, fabs(e->times * e->potential[layout]));
   }
-  if (isinf(least)) return; // no strategy produces it
+  if (isinf(least)) return; // no strategy produces the value
   for (uint32_t s = 0; s < count; s++)
     if (produces(p, s, e->value))
       p->cost.data[s] += (e->times * e->potential[p->output.data[s] - first] - least) /

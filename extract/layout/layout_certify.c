@@ -21,7 +21,7 @@ typedef struct walk {
 } walk;
 EG_OWNER_DEFINE_STATIC(walk, (eg_u32s, op, needed), (eg_bytes, seen, reached))
 
-/// The row that contains an item: begin[row] <= item < begin[row + 1].
+/// Finds the row that contains an item: begin[row] <= item < begin[row + 1].
 static uint32_t find_row(const eg_u32s *begin, uint32_t item) {
   size_t low = 0, high = begin->len - 1;
   while (low + 1 < high) {
@@ -162,7 +162,7 @@ static egraph_status check_acyclic(walk *w) {
   return EG_FAIL(EGRAPH_E_INTERNAL, "certificate: %zu values need themselves", left);
 }
 
-/// A compensated sum (Neumaier): independent of the order of its terms.
+/// A sum with compensation (Neumaier): the order of its terms does not matter.
 typedef struct total {
   double sum, lost;
 } total;

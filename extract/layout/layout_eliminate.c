@@ -1,8 +1,8 @@
-// Variables are eliminated in the order of the fewest labels that their neighbours have
+// The next variable to eliminate is the one whose neighbours have the fewest labels
 // together (min-weight). The relations of a variable are joined, smallest first, and the
-// last join minimizes over it; the base is the least cost once all variables are
-// eliminated. Whenever relations have grown, diffusion over them raises the base, so that
-// fewer rows have room.
+// last join minimizes over the variable; the base is the least cost once all variables
+// are eliminated. Whenever relations have grown, diffusion over them raises the base, so
+// that fewer rows have room.
 //
 // At first only variables are eliminated whose joins have few enough rows to keep them
 // all: the base is then a bound (mini-bucket elimination with diffusion between the
@@ -43,13 +43,13 @@ typedef struct encoding {
   // Variables, or EG_LAYOUT_NONE.
   eg_u32s source, set; // [value]
   eg_u32s need;        // [link]
-  double bound;        // of every solution
+  double bound;        // bound of every solution
   bool fits; // false: a value has too many layouts or an operator too many inputs, and
              // the network is incomplete
-  // The producers being joined:
+  // State while the producers of a value are joined:
   eg_u32s uses;   // links of their inputs and cuts
-  eg_u32s vars;   // of their relation: source, then the needs of `uses`
-  eg_labels row;  // of a strategy in it
+  eg_u32s vars;   // variables of their relation: source, then the needs of `uses`
+  eg_labels row;  // labels of one strategy in the relation
   double nearest; // their least cost
   eg_bytes asked; // [labels of links that use] by a strategy or root
   eg_layout_provision provision;
@@ -96,7 +96,7 @@ static egraph_status list_vars(encoding *e, uint32_t value) {
   return eg_labels_resize(&e->row, e->vars.len);
 }
 
-/// The labels of a value that is not produced: no input is needed.
+/// Fills the labels for a value that is not produced: it needs no input.
 static void fill_nothing(encoding *e, uint32_t value) {
   const eg_layout_factors *f = e->factors;
   e->row.data[0] = (uint16_t)eg_layout_layout_count(f->view->problem, value);
@@ -105,8 +105,8 @@ static void fill_nothing(encoding *e, uint32_t value) {
         (uint16_t)(eg_link_labels(f, &f->links.data[e->uses.data[i]]) - 1);
 }
 
-/// The labels of a strategy: operators that are not chosen need no input and are in no
-/// cut.
+/// Fills the labels of a strategy: operators that are not chosen need no input and are in
+/// no cut.
 static void fill_row(encoding *e, uint32_t s) {
   assert(e->row.len == e->vars.len);
   const eg_layout_factors *f = e->factors;
@@ -175,8 +175,8 @@ static egraph_status add_producers(encoding *e, uint32_t value) {
   return eg_cost_network_finish(e->network);
 }
 
-/// Finds the cheapest strategy of a value with the labels of `label_of` ([variables]), or
-/// NONE.
+/// Finds the cheapest strategy of a value that has the labels in `label_of`
+/// ([variables]), or NONE.
 static egraph_status decode_strategy(encoding *e, uint32_t value,
                                      const uint16_t *label_of, uint32_t *out) {
   const eg_layout_factors *f = e->factors;
@@ -199,8 +199,8 @@ static egraph_status decode_strategy(encoding *e, uint32_t value,
 
 // ---- layout sets --------------------------------------------------------------------
 
-/// Adds the sets in which a user of the current value finds the layout that it needs,
-/// with the cost of its label above the cheapest label in the set.
+/// Adds the sets that contain a layout for a user of the current value. A set costs as
+/// much as its cheapest label for the user exceeds the cheapest of all.
 static egraph_status add_use(encoding *e, uint32_t link) {
   assert(e->need.data[link] != NONE);
   const eg_layout_provision *h = &e->provision;
@@ -340,8 +340,8 @@ static egraph_status mark_roots(encoding *e) {
   return EGRAPH_OK;
 }
 
-/// Fills the network with the active strategies and arcs that have room, and records the
-/// others as left out.
+/// Fills the network with the active strategies and arcs that have room; records the
+/// other ones as left out.
 static egraph_status encode_problem(encoding *e) {
   const eg_layout_factors *f = e->factors;
   const eg_layout_problem *p = f->view->problem;
@@ -370,7 +370,7 @@ static egraph_status encode_problem(encoding *e) {
 }
 
 // ---- elimination --------------------------------------------------------------------
-enum { STEP = 4 }; // of work per step of relations (measured)
+enum { STEP = 4 }; // steps of work for a step of relations (measured)
 enum { MOST_VARIABLES = 1 << 14, PASSES = 20, FEW_ROWS = 500 };
 enum { FEWEST_CONDENSED = 1 << 10, MOST_CONDENSED = 1 << 16, GROWTH = 4 };
 static const double STANDSTILL = 0.01; // share of the room above the base, per PASSES
@@ -469,7 +469,7 @@ static void forget_variable(eliminator *e, uint32_t var) {
 
 // ---- elimination --------------------------------------------------------------------
 
-/// The smallest unused relation with a variable, or NONE.
+/// Returns the smallest unused relation with a variable, or NONE.
 static uint32_t find_smallest(const eg_cost_network *n, uint32_t var) {
   uint32_t best = NONE;
   for (uint32_t i = n->first.data[var]; i != NONE; i = n->next.data[i]) {
@@ -492,7 +492,7 @@ static egraph_status hold_next(eliminator *e, uint32_t var, uint32_t *next) {
   return EGRAPH_OK;
 }
 
-/// Joins the relations of a variable into `out`, without it.
+/// Joins the relations of a variable into `out` and eliminates the variable.
 static egraph_status join_all(eliminator *e, uint32_t var, eg_relation *out) {
   eg_cost_network *n = &e->network;
   uint32_t next = find_smallest(n, var);
@@ -521,7 +521,7 @@ static egraph_status replace_by_result(eliminator *e, uint32_t var, eg_relation 
   assert(e->order.len == e->result.len);
   eg_cost_network *n = &e->network;
   for (uint32_t i = n->costs.begin.data[var]; i < n->costs.begin.data[var + 1]; i++)
-    n->costs.cost.data[i] = 0; // the rows include them now
+    n->costs.cost.data[i] = 0; // the rows now include these costs
   EG_TRY(eg_cost_network_add(n, result));
   uint32_t number = (uint32_t)n->relations.len - 1;
   EG_TRY(eg_cost_network_settle(n, number));
@@ -626,7 +626,7 @@ static egraph_status condense(eliminator *e, double constant, uint32_t most,
   }
 }
 
-/// *out_found: every relation has a row left.
+/// Eliminates all variables. *out_found: every relation has a row left.
 static egraph_status run_elimination(eliminator *e, double constant, uint32_t rows,
                                      bool *out_found) {
   eg_cost_network *n = &e->network;
@@ -667,7 +667,7 @@ static egraph_status offer_labels(eliminator *e, eg_layout_eliminated *out) {
   return EGRAPH_OK;
 }
 
-/// The reach of a run; its least cost is INFINITY when it found no solution.
+/// Returns the reach of a run; `least` is INFINITY when it found no solution.
 static eg_layout_reach reach_of(const eliminator *e, double least) {
   const eg_relation_maker *maker = &e->network.maker;
   if (maker->gave_up || e->search->clock->stopped) return EG_LAYOUT_REACH_NONE;

@@ -52,8 +52,8 @@ static egraph_status index_strategies(eg_layout_view *view) {
                              &view->value_of);
 }
 
-/// Rows of the owners of items, by key: item i has key[i], and the row of `begin` that
-/// contains it is its owner.
+/// Fills rows of owners, by the key of their items: the owner of item i is the row of
+/// `begin` that contains i, and it enters row key[i].
 static egraph_status invert_rows(eg_layout_rows *rows, size_t row_count,
                                  const eg_u32s *begin, const eg_u32s *key) {
   EG_LOCAL(eg_u32s, owner, rows->begin.alloc);
@@ -67,7 +67,7 @@ static egraph_status invert_rows(eg_layout_rows *rows, size_t row_count,
   return EGRAPH_OK;
 }
 
-/// Weights in one memory row, and in all of them together.
+/// Sets the weights in one memory row, and adds them to the weights of all rows together.
 static void weigh_row(eg_layout_view *view, uint32_t row) {
   const eg_layout_problem *p = view->problem;
   eg_doubles *own = &view->strategy_weight[EG_LAYOUT_ROW + row];
@@ -145,7 +145,7 @@ void eg_layout_view_deinit(eg_layout_view *view) {
 
 enum { EXACT_TERMINALS = 6 };
 #define ROOT_BIT (UINT32_C(1) << 31)
-// Entries of `back`: 0 unreached, END a terminal, SPLIT | set, else 2 + arc.
+// Entries of `back`: 0 not reached, END a terminal, SPLIT | set, else 2 + arc.
 #define END UINT32_C(1)
 #define SPLIT (UINT32_C(1) << 31)
 
@@ -251,7 +251,7 @@ static egraph_status list_needs(eg_layout_evaluator *e, const eg_layout_choice *
   const eg_layout_problem *p = e->view->problem;
   memset(e->need_first.data, 0, e->need_first.len * sizeof(uint32_t));
   e->needs.len = 0;
-  // Lists are read from the back, so roots, which other terminals may serve, come last.
+  // Lists are read from the back. So roots come last: other terminals may serve them.
   for (uint32_t r = 0; r < p->root_value.len; r++)
     if (p->root_begin.data[r + 1] - p->root_begin.data[r] == 1)
       EG_TRY(
@@ -296,7 +296,7 @@ static egraph_status list_terminals(eg_layout_evaluator *e, uint32_t value,
 typedef struct steiner {
   eg_layout_evaluator *e;
   const double *weight;
-  uint32_t first, places; // of the value
+  uint32_t first, places; // places of the value
   const uint32_t *arcs;
   uint32_t arc_count;
 } steiner;

@@ -18,11 +18,11 @@ static uint32_t none_of(const eg_layout_factors *f, uint32_t link) {
 typedef struct builder {
   eg_layout_factors *f;
   eg_u32s last_tree; // [values] its tree that has room, or NONE
-  eg_u32s last_tie;  // [values] 1 + the last tie that it has joined, or 0
+  eg_u32s last_tie;  // [values] 1 + the last tie that the value has joined, or 0
 } builder;
 EG_OWNER_DEFINE_STATIC(builder, (eg_u32s, last_tree, last_tie))
 
-/// `producers`: the value, or NONE.
+/// Adds a link. `producers`: the value whose producers it connects, or NONE.
 static egraph_status add_link(eg_layout_factors *f, eg_link_kind kind, uint32_t value,
                               uint32_t producers, uint32_t far, uint32_t *out) {
   assert(value < eg_layout_value_count(f->view->problem));
@@ -61,8 +61,8 @@ static egraph_status add_user(builder *b, eg_link_kind kind, uint32_t value,
 }
 
 /// Finds the link by which producers of `value` use `input`, for the nth input of an
-/// operator that is the same value; `first`: the first link that its producers have
-/// added.
+/// operator that is the value `input`; `first`: the first link that the producers
+/// have added.
 static egraph_status find_use(builder *b, uint32_t value, uint32_t input, uint32_t nth,
                               size_t first, uint32_t *out) {
   const eg_link *links = b->f->links.data;
@@ -261,7 +261,7 @@ static bool is_source(const eg_link *link) {
          link->kind == EG_LINK_SEAM;
 }
 
-/// The strategy's own cost, with the prices of its output and its inputs.
+/// Returns the strategy's own cost, plus the prices of its output and its inputs.
 static double strategy_alone(const eg_layout_factors *f, uint32_t s) {
   const eg_layout_problem *p = f->view->problem;
   uint32_t op = f->view->op_of.data[s], layout = eg_layout_output(f->view, s);
@@ -287,8 +287,8 @@ static void lower_strategy(eg_layout_factors *f, uint32_t s, double cost) {
                 p->needs.data[n] - p->place_begin.data[p->inputs.data[i]], cost);
 }
 
-/// True when the label of a link depends on the operator alone; *out_label is this label:
-/// none if the operator does not use the link, or its membership in a cut.
+/// True when the label of a link depends on the operator alone. *out_label is then the
+/// label: none if the operator does not use the link, or its membership in a cut.
 static bool label_by_operator(const eg_layout_factors *f, uint32_t op, uint32_t number,
                               uint32_t *out_label) {
   const eg_layout_problem *p = f->view->problem;
@@ -367,7 +367,7 @@ static double *table_row(const eg_steiner *s, const eg_doubles *table, uint32_t 
 static double smaller(double a, double b) { return a < b ? a : b; }
 
 /// Extends ways along arcs, against their direction (inside) or with it. Ways are short,
-/// so that a few rounds suffice.
+/// so a few rounds suffice.
 static void relax_ways(const eg_steiner *s, double *table, bool is_inside) {
   const uint32_t *near = is_inside ? s->from : s->to, *far = is_inside ? s->to : s->from;
   for (bool changed = true; changed;) {
@@ -408,7 +408,7 @@ static void serve_set(const eg_steiner *s, uint32_t set) {
 
 static uint32_t all_users(const eg_steiner *s) { return (UINT32_C(1) << s->users) - 1; }
 
-/// The price when no user has a layout.
+/// Returns the price of the case that no user has a layout.
 static double price_of_none(const eg_steiner *s) {
   double price = s->source[s->layouts];
   for (uint32_t u = 0; u < s->users; u++)
@@ -601,7 +601,8 @@ typedef struct seam {
   double least[EG_SEAM_ENDS]; // u, v, w, x
 } seam;
 
-/// The price that an end has handed over, per copy for the part; INFINITY: impossible.
+/// Returns the price that an end has handed over, per copy for the part;
+/// INFINITY: impossible.
 static double handed(const seam *s, int end, uint32_t label) {
   double price = eg_link_far_price(s->f, s->links[end], label);
   if (isinf(price)) return INFINITY;
@@ -622,7 +623,7 @@ static double least_met(const seam *s, int end, int other) {
   return least;
 }
 
-/// The middle of two prices; the finite one if the other is infinite.
+/// Returns the middle of two prices; the finite price if the other is infinite.
 static double between(double low, double high) {
   if (isinf(low)) return isinf(high) ? 0 : high;
   return isinf(high) ? low : low + (high - low) / 2;
@@ -679,8 +680,8 @@ void eg_factor_cut(eg_layout_factors *f, uint32_t cut, double *out) {
   uint32_t begin = f->links_of_cut.begin.data[cut];
   uint32_t end = f->links_of_cut.begin.data[cut + 1];
   const uint32_t *links = f->links_of_cut.items.data;
-  // The cheapest labels, and the least extra cost of choosing an operator: over all links
-  // (first), and over all but the link of `first` (second).
+  // Sums the cheapest labels, and finds the least extra cost of choosing an operator:
+  // `first` over all links, `second` over all links except the link of `first`.
   double all = 0, first = INFINITY, second = INFINITY;
   for (uint32_t i = begin; i < end; i++) {
     double with = eg_link_far_price(f, links[i], EG_CUT_CHOSEN);

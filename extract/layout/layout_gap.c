@@ -1,9 +1,9 @@
-// Large neighbourhood search (Shaw 1998) finds better solutions, elimination proves that
-// there is none within some room above the bound. Limited measures have prices: the sum
-// of cost and priced measures, less limits times prices, bounds the cost from below at
-// all prices, and elimination finds its minimum exactly. Every minimum is a cut that
-// gives the next prices (layout_prices.h); the prices are optimal when the next minimum
-// is no lower than the cuts allow.
+// Large neighbourhood search (Shaw 1998) finds better solutions; elimination proves that
+// there is none within some room above the bound. Limited measures have prices: at all
+// prices, the minimum of the cost plus priced measures, less limits times prices, is a
+// lower bound of the cost, and elimination finds this minimum exactly. Every minimum is a
+// cut that gives the next prices (layout_prices.h); the prices are optimal when the next
+// minimum is no lower than the cuts allow.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_gap.h"
 
@@ -29,12 +29,13 @@ typedef struct neighbours {
   eg_layout_ascent *ascent;
   const eg_layout_factors *factors;
   eg_u32s window;          // values, nearest to the seed first
-  eg_bytes inside, beside; // [value] in the window; in it or used by a value in it
+  eg_bytes inside, beside; // [value] in the window; in the window or used by a value
+                           // in it
   eg_bytes covered;        // [value] near the seed of a window of this round
   eg_u32s before;          // [value] strategy before a window was searched
-  eg_u32s changed;         // [value] number of the window that changed it last
-  eg_u32s searched;        // [value] number of the last window that grew from it
-  uint32_t number;         // of windows so far
+  eg_u32s changed;         // [value] number of the last window that changed the value
+  eg_u32s searched;        // [value] number of the last window that grew from the value
+  uint32_t number;         // number of windows so far
   eg_layout_active part;
   eg_layout_excess excess;
 } neighbours;
@@ -46,8 +47,8 @@ static egraph_status enter_window(neighbours *n, uint32_t value) {
   return eg_u32s_push(&n->window, value);
 }
 
-/// Extends the window to the inputs of a value's operators, the values whose operators
-/// use it, and the values that it is tied to.
+/// Extends the window by the inputs of a value's operators, the values whose operators
+/// use it, and the values tied to it.
 static egraph_status spread_window(neighbours *n, uint32_t value) {
   const eg_layout_factors *f = n->factors;
   EG_EACH_ITEM(number, f->links_of, value) {
@@ -193,18 +194,18 @@ egraph_status eg_layout_neighbours(eg_layout_search *search,
 
 enum { MOST_PRICES = 10 };
 enum { NEAREST = 40 };           // values of the smallest windows
-static const double NEAR = 0.02; // of a price
+static const double NEAR = 0.02; // relative difference of a price
 static const double LIKELY_GAP = 0.02;
 // Limits of eliminations.
 enum {
   SWEEP_ROWS = 1 << 10,
-  MOST_DOUBLINGS = 4, // of the room of sweeps
+  MOST_DOUBLINGS = 4, // doublings of the room of sweeps
   FIRST_ROOM = 64,
   FEWEST_ROWS = 1 << 12,
   MOST_ROWS = 1 << 22
 };
 enum { TIDY_ROWS = 1 << 16 };
-// From this many rows on, more room is expensive.
+// A relation with this many rows makes more room expensive.
 enum { MANY_ROWS = 1 << 16 };
 static const double FINE_STEP = 1.25;
 
@@ -214,7 +215,7 @@ typedef struct closer {
   eg_layout_ascent *ascent;
   eg_layout_excess *excess;
   eg_layout_pool *pool;
-  eg_layout_prices *prices;  // of the ascent
+  eg_layout_prices *prices;  // prices of the ascent
   eg_layout_eliminated last; // elimination; reach NONE: none since the last ascent
 } closer;
 
@@ -252,8 +253,9 @@ static egraph_status eliminate_within(closer *c, double room, uint32_t rows) {
   return eg_layout_ascent_eliminate(c->ascent, c->excess, room, rows, &c->last);
 }
 
-/// The room above the last ascent's bound that contains all solutions that cost no more
-/// than the best, with the rounding of a bound; a guess before there is a solution.
+/// Returns the room above the last ascent's bound that contains all solutions no dearer
+/// than the best, plus the rounding error of a bound. Before there is a solution it
+/// returns a guess.
 static double room_above(const closer *c) {
   double cutoff = eg_layout_search_cutoff(c->search);
   double room = cutoff - c->excess->bound + 2 * EG_LAYOUT_TOLERANCE * fabs(cutoff);
@@ -265,14 +267,15 @@ static double room_above(const closer *c) {
   return room;
 }
 
-/// The room above the bound, but at most the usual distance of an ascent's bound from the
-/// optimum.
+/// Returns room_above, but at most the usual distance of an ascent's bound from
+/// the optimum.
 static double likely_room(const closer *c) {
   double room = room_above(c), likely = LIKELY_GAP * fabs(c->excess->bound);
   return likely > 0 && likely < room ? likely : room;
 }
 
-/// Finds good solutions: the cheapest rows of much room, of more while there is none.
+/// Finds good solutions: keeps the cheapest rows of a large room, and enlarges the room
+/// while there is no solution.
 static egraph_status sweep_rooms(closer *c) {
   double room = likely_room(c) / 2;
   for (int more = MOST_DOUBLINGS;; room *= 2, more--) {
@@ -284,7 +287,7 @@ static egraph_status sweep_rooms(closer *c) {
                                                : EGRAPH_OK;
 }
 
-/// Proves a bound: little room at first, then more, with up to `most` rows.
+/// Proves a bound: little room at first, then more, with at most `most` rows.
 static egraph_status widen_room(closer *c, uint32_t most) {
   eg_layout_search *search = c->search;
   double known = search->bound - c->excess->bound;
@@ -312,7 +315,7 @@ static egraph_status descend(closer *c) {
   c->active->infeasible = !any;
   if (is_over(c)) return EGRAPH_OK;
   if (eg_layout_search_wants_bound(c->search)) {
-    // Few rows at first: in wide problems many take too long.
+    // Few rows at first, because many rows take too long in wide problems.
     EG_TRY(eliminate_within(c, room_above(c), SWEEP_ROWS));
     return is_over(c) ? EGRAPH_OK : eliminate_within(c, room_above(c), MANY_ROWS);
   }
@@ -372,8 +375,8 @@ static egraph_status settle_prices(closer *c) {
   return EGRAPH_OK;
 }
 
-/// If the bound met a solution, another one of the same cost may take less memory: the
-/// ascent's costs distinguish them.
+/// Searches for less memory at equal cost: if the bound met a solution, another solution
+/// of the same cost may take less memory, which the ascent's costs distinguish.
 static egraph_status save_memory(closer *c) {
   const eg_layout_search *search = c->search;
   bool is_priced = false;
@@ -387,7 +390,7 @@ static egraph_status save_memory(closer *c) {
 
 // ---- the whole ----------------------------------------------------------------------
 
-/// Searches near the best solution; then runs the ascent again if it found a better one.
+/// Searches near the best solution; runs the ascent again if this found a better one.
 static egraph_status search_near(closer *c, size_t size) {
   double before = eg_layout_search_value(c->search);
   EG_TRY(eg_layout_neighbours(c->search, c->active, c->ascent, size));
@@ -395,8 +398,8 @@ static egraph_status search_near(closer *c, size_t size) {
                                                                      : descend(c);
 }
 
-/// If no limit binds: searches near and then farther from the best solution; in between a
-/// proof, if the bound is near enough.
+/// Searches near and then farther from the best solution, when no limit binds. In between
+/// it tries a proof, if the bound is near enough.
 static egraph_status improve_nearby(closer *c) {
   size_t values = eg_layout_active_values(c->active);
   EG_TRY(search_near(c, NEAREST));

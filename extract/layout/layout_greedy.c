@@ -1,8 +1,8 @@
-// Greedy: places settle in the order of their tree cost (Knuth), which ranks the values.
-// Then from the roots down, values of high rank first, each needed value takes the
-// strategy that costs least together with the arcs to the layouts that are needed so far.
-// It uses only inputs of lower rank, so that the choice is acyclic, and respects the
-// layouts that ties have taken.
+// Greedy solutions. Places settle in the order of their tree cost (Knuth), which ranks
+// the values. Then values are visited from the roots down, high rank first: each needed
+// value takes the strategy that costs least together with the arcs to the layouts needed
+// so far. The strategy uses only inputs of lower rank, so the choice is acyclic, and it
+// respects the layouts that ties have taken.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/owner.h"
 #include "extract/containers.h"
@@ -27,7 +27,7 @@ EG_OWNER_DEFINE_STATIC(greedy, (eg_doubles, cost, sum, far),
                        (eg_u32s, waiting, rank, by_rank, label),
                        (eg_bytes, settled, needed, value_needed), (eg_cost_heap, heap))
 
-/// Weight of a strategy or arc: the objective, and memory at its prices.
+/// Returns the weight of a strategy or arc: the objective, plus memory at its prices.
 static double priced_weight(const greedy *g, const eg_doubles *weight, uint32_t at) {
   double cost = weight[g->search->task->objective].data[at];
   for (uint32_t r = 0; r < g->search->view->problem->memory_rows; r++)
@@ -89,7 +89,7 @@ static egraph_status settle_all(greedy *g) {
   return EGRAPH_OK;
 }
 
-/// Fills far[place]: the least cost from there to place `to`.
+/// Fills far[place]: the least cost from each place to place `to`.
 static void spread_back(greedy *g, uint32_t value, uint32_t to) {
   const eg_layout_view *view = g->search->view;
   const eg_layout_problem *p = view->problem;

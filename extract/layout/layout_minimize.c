@@ -1,9 +1,9 @@
-// One minimization. Presolve, greedy, the plain relaxation, ascent; then the linear
-// relaxation with cuts. If a gap remains, better solutions are searched in small parts of
-// the problem: the strategies in the relaxation, then the strategies of low reduced cost,
-// both with the strategies of the best solution. Reduced costs delete strategies that are
-// in no better solution, and all steps repeat while these are many; branch and bound
-// comes last.
+// Performs one minimization: presolve, greedy, the plain relaxation, ascent; then the
+// linear relaxation with cuts. If a gap remains, it searches small parts of the problem
+// for better solutions: the strategies in the relaxation, then the strategies of low
+// reduced cost, both with the strategies of the best solution. Reduced costs delete
+// strategies that are in no better solution, and all steps repeat while they delete many;
+// branch and bound comes last.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/owner.h"
 #include "extract/layout/layout_gap.h"
@@ -13,9 +13,9 @@
 
 enum { RESTARTS = 6, ROOT_ROUNDS = 40, PART_VISITS = 150 };
 static const double SHRINKING = 0.1, NEARLY = 0.25;
-// Shares of all work for the plain extractor: before everything else, and after the
+// Shares of all work for the plain extractor: before all other steps, and after the
 // ascent. It runs first if there are at most MOST_PLAIN_NODES strategies and arcs, and at
-// least VALUES_PER_TIE values to a tie.
+// least VALUES_PER_TIE values per tie.
 static const double EARLY_SHARE = 0.1, LATE_SHARE = 0.3;
 enum { MOST_PLAIN_NODES = 1 << 18, VALUES_PER_TIE = 32 };
 // Linear programs on the remaining strategies close a gap below this.
@@ -26,9 +26,9 @@ typedef enum root_state { CLOSED, OPEN, STOPPED } root_state;
 typedef struct minimizer {
   eg_layout_search *search;
   eg_layout_active active;
-  eg_doubles x;             // of the last root, per strategy
+  eg_doubles x;             // [strategy] values in the last root's relaxation
   eg_layout_excess reduced; // by the last root or the ascent, in the objective's unit
-  eg_layout_pool pool;      // of the solutions of the ascent
+  eg_layout_pool pool;      // solutions of the ascent
 } minimizer;
 #define OWNED (eg_doubles, x), (eg_layout_excess, reduced), (eg_layout_pool, pool)
 
@@ -114,8 +114,9 @@ static bool is_best(const eg_layout_search *search, uint32_t s) {
   return search->has_best && search->best.strategy.data[value] == s;
 }
 
-/// Searches the strategies in the relaxation, in the best solution, or of reduced cost at
-/// most `most`; and such arcs if `most` is not negative.
+/// Searches the part with the strategies in the relaxation, in the best solution, or
+/// of reduced cost at most `most`, and with the arcs of such reduced cost if `most` is
+/// not negative.
 static egraph_status try_part(minimizer *m, double most) {
   assert(m->x.len == m->active.strategy.len);
   EG_OWNED(eg_layout_active, part);
@@ -144,7 +145,8 @@ static egraph_status try_pool(minimizer *m) {
   return search_part(m, &part);
 }
 
-/// One part after the first is enough if a solution is known; else they widen.
+/// Searches parts: one part after the first is enough if a solution is known; otherwise
+/// the parts grow.
 static egraph_status try_parts(minimizer *m) {
   EG_TRY(try_part(m, -INFINITY));
   for (int i = 1; i <= 3; i++) {
@@ -163,7 +165,7 @@ static int compare_amounts(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/// *out: on average, `per_value` strategies of each value have at most this excess.
+/// Finds an excess: on average, `per_value` strategies of each value have at most *out.
 static egraph_status excess_of_few(const minimizer *m, uint32_t per_value, double *out) {
   assert(m->reduced.strategy.len == m->active.strategy.len);
   EG_LOCAL(eg_doubles, sorted, m->search->alloc);
@@ -192,7 +194,8 @@ static egraph_status try_few(minimizer *m) {
   return EGRAPH_OK;
 }
 
-/// The ascent, with prices of limited measures and their solutions; then small parts.
+/// Runs the ascent, with prices of limited measures and their solutions; then tries
+/// small parts.
 static egraph_status climb_and_try(minimizer *m) {
   eg_layout_search *search = m->search;
   EG_HELD(eg_layout_ascent, ascent);

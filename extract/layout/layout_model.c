@@ -93,8 +93,8 @@ static egraph_status add_value_rows(eg_layout_model *model, uint32_t value) {
 //
 // Consumers of a value, and rows of conservation for each of them.
 
-/// One place that a consumer of a value may need, and the column that says so (NONE: it
-/// is always needed). Owner (a value, or values + root) and turn identify a consumer.
+/// One place that a consumer of a value may need, and the column that says if it does
+/// (NONE: always). Owner (a value, or values + root) and turn identify a consumer.
 typedef struct want {
   uint32_t value, owner, turn, place, column;
 } want;
@@ -123,7 +123,8 @@ static int compare_wants(const void *a, const void *b) {
   return 0;
 }
 
-/// A place named again at a later turn needs no other column.
+/// Lists the places that a strategy needs. A place named again at a later turn needs no
+/// other column.
 static egraph_status list_strategy(flows *f, uint32_t s) {
   const eg_layout_view *view = f->model->view;
   const eg_layout_problem *p = view->problem;
@@ -323,7 +324,7 @@ static egraph_status add_flows(eg_layout_model *model) {
 
 // ---- ties --------------------------------------------------------------------------
 
-/// Adds the strategies of a value that produce it in this layout to the current row.
+/// Adds to the current row the strategies that produce a value in a layout.
 static egraph_status add_layout(eg_layout_model *model, uint32_t value, uint32_t layout,
                                 double coefficient, bool *any) {
   const eg_layout_view *view = model->view;
@@ -341,7 +342,8 @@ static void forget_row(eg_lp_rows *rows) {
   rows->columns.len = rows->coefficients.len = rows->begin.data[rows->begin.len - 1];
 }
 
-/// Adds rows: a member has the label only if the hub has it (or t, if the hub is NONE).
+/// Adds rows: a member has the label only if the hub has the label (or t, if the hub
+/// is NONE).
 static egraph_status add_agreement(eg_layout_model *model, uint32_t tie, uint32_t label,
                                    uint32_t hub, uint32_t t) {
   const eg_layout_problem *p = model->view->problem;

@@ -17,7 +17,7 @@ typedef struct finder {
   uint64_t max_work;
   eg_extract_problem problem; // a class per value
   eg_u32s op;                 // [node]
-  eg_u32s inputs;             // of an operator, distinct
+  eg_u32s inputs;             // distinct inputs of an operator
   eg_doubles price;           // [node]
   eg_class_index index;
   eg_landmarks landmarks;
@@ -33,8 +33,8 @@ static void finder_deinit(finder *f) {
   eg_extract_problem_deinit(&f->problem);
 }
 
-/// Adds a node of the plain problem at the cost of its cheapest active strategy, if any;
-/// it names a child once.
+/// Adds an operator as a node of the plain problem, at the cost of its cheapest active
+/// strategy, if it has one. The node names each child once.
 static egraph_status add_operator_node(finder *f, uint32_t op) {
   const eg_layout_problem *p = f->active->view->problem;
   const eg_doubles *weight = &f->active->view->strategy_weight[f->task->objective];
@@ -75,8 +75,8 @@ static egraph_status keep_cut(finder *f, const uint32_t *nodes, uint32_t count) 
   return eg_u32s_push(&out->cut_begin, (uint32_t)out->cut_ops.len);
 }
 
-// Finds the values that required values need, which become roots; then cuts of these
-// roots.
+// Finds the values that required values need; these become roots. Then finds cuts of
+// the roots.
 egraph_status eg_layout_landmarks_find(eg_layout_landmarks *landmarks,
                                        const eg_layout_active *active,
                                        const eg_layout_task *task, double deadline,
@@ -130,18 +130,18 @@ void eg_layout_landmarks_deinit(eg_layout_landmarks *landmarks) {
 // ---- relaxation ---------------------------------------------------------------------
 
 enum { MAX_PRICES = 12 };
-// A solve may take LEAST_WORK million steps, even if its share of the work is smaller,
-// but at most MOST_SHARE of the remaining work.
+// Limits of a solve, in million steps and as a share: it may take LEAST_WORK even if its
+// share of the work is smaller, but at most MOST_SHARE of the remaining work.
 static const double LEAST_WORK = 100, MOST_SHARE = 0.25;
 
 typedef struct expansion {
   eg_layout_search *search;
   const eg_layout_active *active;
   double share[EG_LAYOUT_MEMORY_ROWS]; // limited memory rows count as one sum
-  double limit;                        // of that sum
+  double limit;                        // limit of that sum
   double most;                         // share of the remaining time, and of all work
-  // The current solve:
-  double price; // of the sum
+  // State of the current solve:
+  double price; // price of the sum
   eg_extract_problem *plain;
   eg_u32s item; // [node] strategy, or strategies + arc; EG_LAYOUT_NONE: serves a root
 } expansion;
@@ -152,7 +152,8 @@ typedef struct point {
   double cost, memory;
 } point;
 
-/// Limited rows, each divided by its limit, in the unit of the first.
+/// Sets the share of each limited row: its usage divided by its limit, in the unit of the
+/// first row.
 static void find_shares(expansion *x) {
   const eg_layout_task *task = x->search->task;
   double unit = 0;
@@ -239,7 +240,8 @@ static bool on_plain_progress(void *user, double cost, double bound, double seco
   return !search->clock->by_work && eg_layout_search_stop(search);
 }
 
-/// Sums cost and memory of the plain solution, and offers its strategies as a solution.
+/// Sums the cost and memory of the plain solution, and offers its strategies as
+/// a solution.
 static egraph_status offer_plain(expansion *x, const eg_u32s *choice, point *out) {
   assert(choice->len == x->plain->class_count);
   eg_layout_search *search = x->search;
@@ -261,7 +263,7 @@ static egraph_status offer_plain(expansion *x, const eg_u32s *choice, point *out
   return eg_layout_search_offer(search, &ignored);
 }
 
-/// *out_exact: the optimum of the relaxation was found.
+/// Solves the relaxation. *out_exact: the optimum was found.
 static egraph_status solve_expansion(expansion *x, point *out, bool *out_exact) {
   eg_layout_clock *clock = x->search->clock;
   double left = clock->deadline - eg_clock_seconds();
@@ -282,7 +284,7 @@ static egraph_status solve_expansion(expansion *x, point *out, bool *out_exact) 
   if (result.status == EG_EXTRACT_INFEASIBLE) return EGRAPH_OK;
   EG_TRY(offer_plain(x, &result.choice, out));
   double slack = x->price > 0 ? x->price * x->limit : 0;
-  // The slack may be far larger than the remaining bound: subtract its rounding.
+  // The slack may be far larger than the remaining bound: subtract its rounding error.
   double bound = result.bound - slack - 1e-13 * (fabs(result.bound) + slack);
   return eg_layout_search_raise(x->search, slack > 0 ? bound : result.bound);
 }
@@ -330,7 +332,7 @@ egraph_status eg_layout_expand(eg_layout_search *search, const eg_layout_active 
       under.memory += x.share[r] * search->best.sum[EG_LAYOUT_ROW + r];
     return climb_prices(&x, over, under);
   }
-  // A price at which a unit of memory outweighs any cost.
+  // At this price a unit of memory outweighs any cost.
   double price = 1e3 * (1 + over.cost) / (1 + over.memory);
   EG_TRY(solve_at(&x, price, &under, &exact));
   return exact && under.memory <= x.limit ? climb_prices(&x, over, under) : EGRAPH_OK;

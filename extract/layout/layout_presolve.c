@@ -1,5 +1,5 @@
-// Two fixpoints, from the sources up (places that can be derived) and from the roots down
-// (places that are needed), then ties and domination, until nothing changes.
+// Repeats until nothing changes: two fixpoints, from the sources up (places that can be
+// derived) and from the roots down (places that are needed); then ties and domination.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_presolve.h"
 
@@ -101,7 +101,8 @@ static egraph_status queue_place(eg_layout_active *active, eg_bytes *flags,
   return eg_u32s_push(&active->queue, place);
 }
 
-/// Least fixpoint: also drops places that only a cycle could derive.
+/// Finds the derivable places, as a least fixpoint, and drops the others: also places
+/// that only a cycle could derive.
 static egraph_status find_derivable(eg_layout_active *active, bool *changed) {
   const eg_layout_view *view = active->view;
   const eg_layout_problem *p = view->problem;
@@ -371,7 +372,7 @@ static void measure_paths(domination *d, uint32_t value) {
     }
 }
 
-// Room for the paths of every value; false when they take too much.
+// Reserves memory for the paths of every value; false when they take too much.
 static egraph_status begin_paths(domination *d, bool *out_fits) {
   const eg_layout_problem *p = d->active->view->problem;
   size_t total = 0;
@@ -388,7 +389,7 @@ static egraph_status begin_paths(domination *d, bool *out_fits) {
   return EGRAPH_OK;
 }
 
-// The cheapest way from a need of `s` to the place; NULL when there is none.
+// Returns the cheapest way from a need of `s` to the place; NULL when there is none.
 static const double *way_from(const domination *d, uint32_t s, uint32_t place) {
   const eg_layout_view *view = d->active->view;
   const eg_layout_problem *p = view->problem;
@@ -487,7 +488,8 @@ static bool has_roots(const eg_layout_active *active) {
   return true;
 }
 
-/// Sets all flags by the strategies and arcs that are left, and deletes by them.
+/// Sets all flags by the strategies and arcs that are left, and deletes items by
+/// these flags.
 static egraph_status settle_flags(eg_layout_active *active, bool *changed) {
   EG_TRY(find_derivable(active, changed));
   EG_TRY(find_needed(active, changed));
@@ -513,7 +515,7 @@ egraph_status eg_layout_presolve(eg_layout_active *active, const eg_layout_task 
       drop_disagreeing(active, t, &changed);
     if (!changed && !active->infeasible) EG_TRY(drop_dominated(active, task, &changed));
   }
-  // The last round may have been cut short: leave the flags consistent.
+  // The last round may have been interrupted: make the flags consistent.
   bool ignored = false;
   EG_TRY(settle_flags(active, &ignored));
   if (!has_roots(active)) active->infeasible = true;

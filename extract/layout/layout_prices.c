@@ -1,7 +1,8 @@
 // With one limit two choices give the next price, one that keeps the limit and one that
-// does not: the price at which both cost the same. With several limits it is a linear
-// program over the prices and the level: the highest level that all cuts allow. Prices
-// quadruple at most from one step to the next, so that they stay near known cuts.
+// exceeds it: the price at which both cost the same. With several limits a linear
+// program over the prices and the level gives the next prices: the highest level that
+// all cuts allow. Prices at most quadruple from one step to the next, so that they stay
+// near known cuts.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_prices.h"
 
@@ -15,7 +16,7 @@ static const double SAME = 1e-9;
 
 // ---- costs at prices ----------------------------------------------------------------
 
-/// Upper bound of the memory of all solutions.
+/// Returns an upper bound of the memory of all solutions.
 static double most_memory(const eg_layout_active *active) {
   const eg_layout_view *view = active->view;
   const eg_layout_rows *rows = &view->strategies;
@@ -123,8 +124,8 @@ static bool is_cheaper(const eg_layout_prices *p, const eg_layout_trade *a,
   return a->cost + p->price[0] * a->used[0] < b->cost + p->price[0] * b->used[0];
 }
 
-/// Uses the best solution as the choice within the limit until a price gives one: it may
-/// be the minimum at no price.
+/// Finds the next price for one limit. Until a price gives a choice within the limit, it
+/// uses the best solution instead, which may be the minimum at no price.
 static bool next_of_one(eg_layout_prices *p, const eg_layout_trade *now) {
   assert(p->count == 1);
   bool has_over = isfinite(p->over.used[0]);
@@ -146,7 +147,7 @@ static bool next_of_one(eg_layout_prices *p, const eg_layout_trade *now) {
 
 // ---- several ------------------------------------------------------------------------
 
-/// Highest next prices.
+/// Sets the highest next prices.
 static void find_box(const eg_layout_prices *p, double *box) {
   double cost = fabs(p->trades.data[0].cost);
   for (uint32_t i = 0; i < p->count; i++) {
@@ -170,7 +171,8 @@ static void find_range(const eg_layout_prices *p, const double *box, double *low
   }
 }
 
-/// Column 0 is the distance of the level below `high`, the others are shares of the box.
+/// Solves the program of the next prices. Column 0 is the distance of the level below
+/// `high`; the other columns are fractions of the box.
 static egraph_status solve_price_program(eg_layout_prices *p, eg_lp *lp, eg_lp_rows *rows,
                                          const double *box, double low, double high) {
   double range = high - low;

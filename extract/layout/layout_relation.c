@@ -45,7 +45,7 @@ static void sort_by_digit(const costed *from, costed *to, size_t count, int shif
     to[begin[from[i].key >> shift & (DIGITS - 1)]++] = from[i];
 }
 
-/// Sorts by cost, stably. `spare` has room for as many.
+/// Sorts by cost, stably. `spare` must have room for as many items.
 static void sort_costed(costeds *order, costeds *spare) {
   if (order->len <= FEW_ROWS) {
     if (order->len != 0)
@@ -161,7 +161,7 @@ static void give_up(eg_relation_maker *m) {
   m->lost = 0;
 }
 
-/// Keeps the cheapest rows when there are too many.
+/// Ends the relation; keeps the cheapest rows when there are too many.
 egraph_status eg_relation_finish(eg_relation_maker *m) {
   eg_relation *to = m->to;
   if (to->cost.len <= m->rows) return EGRAPH_OK;
@@ -251,7 +251,7 @@ static size_t column_of(const eg_relation *r, uint32_t var) {
   return column;
 }
 
-/// Moves row `from` to `to`, without one column.
+/// Copies row `from` to row `to`, without one column.
 static void move_row(eg_relation *r, size_t from, size_t to, size_t column) {
   size_t width = r->vars.len;
   uint16_t *row = r->labels.data + to * (width - 1);
@@ -283,13 +283,13 @@ void eg_relation_fix(eg_relation_maker *m, eg_relation *r, uint32_t var, uint16_
 enum {
   MOST_VARS = EG_RELATION_VARS,
   ASK_EVERY = 1 << 12,
-  STEPS_PER_ROW = 1 << 10 // of a join that keeps all
+  STEPS_PER_ROW = 1 << 10 // for a join that keeps all rows
 };
 
 /// How rows of two relations fit together.
 typedef struct joint {
   const eg_relation *a, *b;
-  uint32_t vars[2 * MOST_VARS]; // of the result
+  uint32_t vars[2 * MOST_VARS]; // variables of the result
   uint32_t from[2 * MOST_VARS]; // column of a, or width of a + column of b
   uint32_t common_a[MOST_VARS], common_b[MOST_VARS];
   uint32_t count, common, choice_from; // as `from`, or NONE
@@ -349,7 +349,7 @@ static void pick_labels(const uint16_t *row, const uint32_t *columns, uint32_t c
 static egraph_status group_rows(eg_relation_maker *m, const joint *j, eg_flatmap *map) {
   uint32_t rows = (uint32_t)eg_relation_rows(j->b);
   uint16_t key[MOST_VARS];
-  m->steps += 32 * (uint64_t)rows; // and sorting them
+  m->steps += 32 * (uint64_t)rows; // includes sorting
   m->first.len = m->last.len = m->next.len = 0;
   EG_TRY(eg_u32s_resize(&m->next, rows));
   for (uint32_t i = 0; i < rows; i++) {
@@ -596,7 +596,7 @@ static bool goes_on(const eg_relation *r, uint32_t var, bool forward) {
   return false;
 }
 
-/// Moves a part of the costs of labels to the rows that have them.
+/// Moves a part of the costs of labels to the rows that have these labels.
 static void hand_out_costs(eg_cost_network *n, eg_relation *r, uint32_t var,
                            double part) {
   const double *cost = eg_cost_network_costs(n, var);
@@ -606,7 +606,7 @@ static void hand_out_costs(eg_cost_network *n, eg_relation *r, uint32_t var,
 }
 
 /// Moves the costs of a variable's labels to the relations that come later; in the last
-/// pass they stay.
+/// pass the costs stay.
 static egraph_status diffuse_variable(eg_cost_network *n, uint32_t var, bool forward,
                                       bool is_last) {
   uint32_t later = 0;
@@ -632,7 +632,7 @@ static egraph_status diffuse_variable(eg_cost_network *n, uint32_t var, bool for
 
 // ---- variables of one label ---------------------------------------------------------
 
-/// The only label of a variable that has room, or EG_NETWORK_FREE.
+/// Returns the only label of a variable that has room, or EG_NETWORK_FREE.
 static uint16_t only_label(const eg_cost_network *n, uint32_t var) {
   const double *cost = eg_cost_network_costs(n, var);
   uint32_t labels = n->costs.begin.data[var + 1] - n->costs.begin.data[var];

@@ -33,7 +33,7 @@ static double unit_of(const eg_layout_view *view, int measure) {
   return (double)unit;
 }
 
-/// The largest cost of a solution, about: bounds are sums of terms of that size.
+/// Estimates the largest cost of a solution: bounds are sums of terms of that size.
 static double largest_cost(const eg_layout_search *search) {
   const eg_layout_view *view = search->view;
   const eg_doubles *strategy = &view->strategy_weight[search->task->objective];
@@ -107,8 +107,8 @@ static bool is_excluded(const eg_layout_search *search) {
   return false;
 }
 
-/// True when the trial is cheaper, or as cheap as the cheapest solution, up to rounding,
-/// and takes less memory.
+/// True when the trial is cheaper than the best, or, up to rounding, as cheap as the
+/// cheapest solution and takes less memory.
 static bool is_better_trial(const eg_layout_search *search) {
   int objective = (int)search->task->objective;
   const double *now = search->trial.sum, *best = search->best.sum;
@@ -118,7 +118,8 @@ static bool is_better_trial(const eg_layout_search *search) {
          now[EG_LAYOUT_MEMORY] < best[EG_LAYOUT_MEMORY];
 }
 
-/// A later solution may be cheaper than a proven optimum by the tolerance of the proof.
+/// Checks a cost against the bound: a later solution may be cheaper than a proven optimum
+/// by the tolerance of the proof.
 static egraph_status check_bound(const eg_layout_search *search, double bound,
                                  double cost) {
   if (isfinite(bound)) bound -= EG_LAYOUT_TOLERANCE * fabs(bound) + search->rounding;
@@ -148,8 +149,8 @@ void eg_layout_search_take(eg_layout_search *search, const uint32_t *strategy) {
   }
 }
 
-/// *out_ends: the strategies are no solution with any arcs. *out_ok: with these arcs they
-/// are one within the limits.
+/// Offers the trial with arcs of least weight. *out_ends: the strategies are no solution
+/// with any arcs. *out_ok: with these arcs they are a solution within the limits.
 static egraph_status offer_with(eg_layout_search *search, const double *weight,
                                 bool *out_ends, bool *out_ok) {
   // Needed values and the arcs of each, a few times.
@@ -170,7 +171,7 @@ egraph_status eg_layout_search_offer(eg_layout_search *search, bool *out_ok) {
   bool ends, ignored;
   EG_TRY(offer_with(search, search->arc_weight.data, &ends, out_ok));
   // Arcs of least objective may exceed a limit that other arcs keep: then the measure
-  // gets a price so high that it decides.
+  // gets a price that outweighs the objective.
   for (int m = 0; m < EG_LAYOUT_MEASURES && !ends && !*out_ok; m++) {
     if (!(search->trial.sum[m] > search->task->limit[m])) continue;
     for (size_t a = 0; a < search->arc_weight.len; a++) // infinite where forbidden
@@ -193,7 +194,7 @@ double eg_layout_search_value(const eg_layout_search *search) {
   return search->has_best ? search->best.sum[search->task->objective] : INFINITY;
 }
 
-/// Solutions of this cost are no better than the cheapest.
+/// Returns the cost from which solutions are no better than the cheapest.
 static double no_better(const eg_layout_search *search) {
   if (!search->has_best) return INFINITY;
   if (search->unit > 0) return search->least - search->unit * (1 - 1e-6);
@@ -220,7 +221,7 @@ egraph_status eg_layout_search_raise(eg_layout_search *search, double bound) {
   if (search->unit > 0 && isfinite(bound))
     bound = ceil(bound / search->unit - 1e-6) * search->unit;
   if (bound > search->cut) bound = search->cut;
-  // The best solution may lie outside of the part.
+  // The best solution may lie outside the part.
   if (isinf(search->whole)) EG_TRY(check_bound(search, bound, value));
   if (bound >= no_better(search)) bound = value; // up to the tolerance
   bound = below_ceiling(search, bound);
@@ -241,8 +242,8 @@ uint64_t eg_layout_search_share(const eg_layout_search *search, uint64_t part) {
   return work->limit == 0 ? 0 : 1 + eg_work_left(work) / part;
 }
 
-// The caller may stop because of a result: with by_work it is asked after the same steps
-// in every run.
+// The caller may stop because of a result, so with by_work it is asked after the same
+// number of steps in every run.
 enum { ASK_STEPS = 10000000 };
 
 bool eg_layout_search_stop(eg_layout_search *search) {

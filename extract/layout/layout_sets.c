@@ -23,7 +23,7 @@ static bool find_set(const eg_layout_sets *s, eg_layout_set set, uint32_t *out) 
   return eg_flatmap_find(&s->index, eg_hash_mix(set), &set, has_members, s, out);
 }
 
-/// The members of a set at the positions in a mask.
+/// Returns the members of a set at the positions in a mask.
 static eg_layout_set part_of(eg_layout_set set, uint32_t positions) {
   eg_layout_set part = 0;
   for (uint32_t i = 0, shift = 0; positions >> i != 0; i++) {
@@ -55,7 +55,8 @@ static void relax_set_ways(const eg_layout_sets *s, double *way) {
 /// out.
 static bool join_parts(const eg_layout_sets *s, eg_layout_set set, double *way) {
   uint32_t all = (UINT32_C(1) << eg_layout_set_count(set)) - 1, a, b;
-  for (uint32_t part = 2; part < all; part += 2) { // the first member is in the rest
+  for (uint32_t part = 2; part < all; part += 2) { // the first member is in
+                                                   // the complement
     if (!find_set(s, part_of(set, part), &a) ||
         !find_set(s, part_of(set, all ^ part), &b))
       return false;
@@ -75,7 +76,7 @@ static double least_cost(const eg_layout_sets *s, eg_layout_set set, const doubl
   return least + extra;
 }
 
-/// Keeps a set that has room; *out_full: there are too many.
+/// Keeps a set that has room; *out_full: there are too many sets.
 static egraph_status keep_set(eg_layout_sets *s, eg_layout_set members, bool *out_full) {
   assert(s->way.len >= (s->members.len + 1) * s->layouts);
   size_t set = s->members.len;
@@ -106,7 +107,7 @@ static egraph_status add_set(eg_layout_sets *s, eg_layout_set set, uint32_t targ
   return keep_set(s, set, out_full);
 }
 
-/// Adds all sets with one more target after its last.
+/// Adds all sets that extend a set by one target after its last member.
 static egraph_status extend_set(eg_layout_sets *s, size_t at, bool *out_full) {
   eg_layout_set set = s->members.data[at];
   uint32_t count = eg_layout_set_count(set);
@@ -133,7 +134,7 @@ egraph_status eg_layout_sets_find(eg_layout_sets *s) {
     EG_TRY(extend_set(s, at, &full));
     if (full) break;
   }
-  // A set that was not reached has a part that was not extended.
+  // A set that was not reached has a subset that was not extended.
   for (; full && at < s->members.len; at++)
     s->lost = fmin(s->lost, least_cost(s, s->members.data[at], ways_of(s, at)));
   return EGRAPH_OK;
@@ -155,7 +156,7 @@ EG_OWNER_DEFINE(eg_layout_provision, (eg_u32s, users, targets, from, to),
                 (eg_doubles, arc_cost, base, extra, users_cost), (eg_words, sets),
                 (eg_bytes, dominated), (eg_layout_ways, ways), (eg_layout_sets, finder))
 
-// Numbers of layouts and sets are labels, none is one of them.
+// Labels are numbers of layouts and sets, plus one for none.
 enum { MOST_SETS = UINT16_MAX, MOST_LAYOUTS = UINT16_MAX };
 
 static egraph_status find_arcs(eg_layout_provision *h) {
@@ -208,7 +209,7 @@ double eg_layout_provision_least(const eg_layout_provision *h, uint32_t link,
   return least;
 }
 
-/// Price of the cheapest of all labels for a user.
+/// Returns the price of the cheapest of all labels for a user.
 static double least_price_of_all(const eg_layout_provision *h, uint32_t link) {
   double least = eg_layout_provision_price_of_none(h, link);
   for (uint32_t t = 0; t < h->targets.len; t++)
@@ -224,7 +225,7 @@ static double price_of_source(const eg_layout_provision *h, uint32_t layout) {
   return price;
 }
 
-/// Sum of the cheapest labels of all users of a value that is provided in a set.
+/// Sums the cheapest labels of all users of a value that is provided in a set.
 static double users_cost(const eg_layout_provision *h, eg_layout_set set) {
   double sum = 0;
   for (size_t i = 0; i < h->users.len; i++)
@@ -232,9 +233,9 @@ static double users_cost(const eg_layout_provision *h, eg_layout_set set) {
   return sum;
 }
 
-/// Finds the least cost of each target above the cheapest label of a user that may need
-/// it: in a minimal set every target serves a user of its own. *out_sum: of the cheapest
-/// labels.
+/// Finds, for each target, its least cost above the cheapest label of a user that may
+/// need it: in a minimal set every target serves a user of its own. *out_sum: the sum of
+/// the cheapest labels.
 static egraph_status price_targets(eg_layout_provision *h, double *out_sum) {
   *out_sum = 0;
   h->extra.len = 0;
@@ -251,7 +252,7 @@ static egraph_status price_targets(eg_layout_provision *h, double *out_sum) {
   return EGRAPH_OK;
 }
 
-/// Least cost of sets that are wider than EG_LAYOUT_SET_SIZE.
+/// Returns the least cost of sets with more than EG_LAYOUT_SET_SIZE members.
 static double least_of_wide(const eg_layout_provision *h) {
   double least = INFINITY;
   for (uint32_t k = 0; k < h->finder.members.len; k++) {
@@ -289,7 +290,8 @@ static egraph_status run_sets(eg_layout_provision *h) {
   return EGRAPH_OK;
 }
 
-/// Marks the states of which a larger set costs no more; it has room when they have.
+/// Marks the (set, source) states for which a larger set costs no more; the larger set
+/// has room when they have.
 static egraph_status find_dominated(eg_layout_provision *h) {
   const eg_layout_sets *sets = &h->finder;
   uint32_t count = (uint32_t)sets->members.len;
@@ -306,7 +308,7 @@ static egraph_status find_dominated(eg_layout_provision *h) {
   return EGRAPH_OK;
 }
 
-/// Lists the ways with the sets that were found, each set numbered when it is first kept.
+/// Lists the ways with the sets that were found; numbers a set when it is first kept.
 static egraph_status list_ways(eg_layout_provision *h) {
   const eg_words *members = &h->finder.members;
   EG_TRY(find_dominated(h));
@@ -328,7 +330,7 @@ static egraph_status list_ways(eg_layout_provision *h) {
   return EGRAPH_OK;
 }
 
-/// The way not to produce the value.
+/// Adds the way of not producing the value.
 static egraph_status add_nothing(eg_layout_provision *h) {
   double cost = price_of_source(h, h->layouts) + users_cost(h, 0) - h->least;
   if (!(cost + h->source[h->layouts] < INFINITY)) return EGRAPH_OK;

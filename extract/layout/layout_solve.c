@@ -1,6 +1,6 @@
-// Every pass minimizes one measure under limits on others: first the cost under the
-// memory limits. The k-th best solution excludes the k - 1 before. If no solution keeps
-// the limits, memory rows are minimized.
+// Every pass minimizes one measure under limits on others; the first pass minimizes the
+// cost under the memory limits. The pass for the k-th best solution excludes the k - 1
+// solutions before. If no solution keeps the limits, memory rows are minimized.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_solve.h"
 
@@ -60,8 +60,8 @@ typedef struct solver {
   eg_layout_result *result;
   eg_layout_view view;
   eg_layout_clock clock;
-  eg_layout_choice best; // of the last pass
-  bool has_best, closed; // likewise
+  eg_layout_choice best; // solution of the last pass
+  bool has_best, closed; // of the last pass
   double bound;
 } solver;
 
@@ -70,7 +70,7 @@ static void solver_deinit(solver *s) {
   eg_layout_choice_deinit(&s->best);
 }
 
-/// One pass; its solution, if any, becomes s->best.
+/// Runs one pass; its solution, if any, becomes s->best.
 static egraph_status run_layout_pass(solver *s, const eg_layout_task *task) {
   bool is_cost = task->objective == EG_LAYOUT_COST;
   EG_OWNED(eg_layout_search, search);
@@ -137,7 +137,7 @@ enum { MOST_RISES = 24 };
 
 typedef struct least_rise {
   double known, proven; // largest rise of a row of some solution; lower bound
-  uint32_t row;         // of the known rise
+  uint32_t row;         // row of the known rise
 } least_rise;
 
 static bool is_limited(const solver *s, uint32_t row) {
@@ -179,8 +179,8 @@ static egraph_status minimize_rows(solver *s, least_rise *least, bool *out_any) 
   return EGRAPH_OK;
 }
 
-/// Decides whether one row keeps a rise that the others must keep. *out_known: false when
-/// the pass could not decide.
+/// Decides whether one row can keep a rise while the other rows keep it. *out_known:
+/// false when the pass could not decide.
 static egraph_status try_rise(solver *s, double rise, least_rise *least,
                               bool *out_known) {
   assert(least->row < s->problem->memory_rows);

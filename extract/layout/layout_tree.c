@@ -1,6 +1,7 @@
 // A node is solved by the dual simplex from the basis of the previous node; only columns
-// whose ranges differ change. Depth first: the side that looks better is visited at once,
-// the other goes to the heap; when a branch ends, the open node of least bound is next.
+// with other ranges change. The search goes depth first: it visits the more promising
+// side at once and puts the other side into the heap; when a branch ends, the open node
+// of least bound is next.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_tree.h"
 
@@ -280,8 +281,8 @@ static void take_arcs(eg_layout_tree *tree) {
   }
 }
 
-/// Offers an integral solution as it is, and with the best arcs for its strategies.
-/// *out_done: this node has no better one.
+/// Offers an integral solution unchanged, and with the best arcs for its strategies.
+/// *out_done: this node has no better solution.
 static egraph_status offer_integral(eg_layout_tree *tree, bool *out_done) {
   eg_layout_search *search = tree->search;
   bool ok = false, also = false;
@@ -425,8 +426,8 @@ static void consider_all(splitter *s) {
   }
 }
 
-/// When no column is clearly fractional: any integral column that is not fixed, a
-/// positive one first.
+/// Takes any integral column that is not fixed, a positive one first; used when no column
+/// is clearly fractional.
 static bool take_any_column(splitter *s) {
   const eg_layout_model *model = &s->tree->model;
   uint32_t found = EG_LAYOUT_NONE;
@@ -472,7 +473,7 @@ static egraph_status fill_sides(eg_layout_tree *tree, const candidate *c) {
   return add_fix(tree, &tree->in, tree->model.x_of.data[c->key], 1);
 }
 
-/// Bounds one side by a few iterations.
+/// Bounds one side by a few simplex iterations.
 static egraph_status probe_side(eg_layout_tree *tree, const eg_layout_fixes *side,
                                 double *out_bound) {
   eg_layout_fixes *undo = &tree->extra;
