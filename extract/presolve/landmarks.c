@@ -1,7 +1,7 @@
-// Two representations. On small problems rows of bits: all start full and shrink; a class
-// is visited again when a child's row shrank. The first sweep goes children first, so
-// that acyclic parts are final after one visit. On large problems sets with shared
-// structure.
+// Finds landmarks in two representations. On small problems rows are bits: all start full
+// and shrink; a class is visited again when a child's row shrank. The first sweep goes
+// children first, so that acyclic parts are final after one visit. On large problems rows
+// are sets with shared structure.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/presolve/landmarks.h"
 
@@ -30,7 +30,8 @@ typedef struct finder {
   const eg_class_index *index;
   eg_landmark_limits limits;
   eg_u32s component; // [class]
-  eg_u32s queue;     // of a part: circular, holds each class at most once
+  eg_u32s queue;     // classes of a part to visit: circular, holds each class at
+                     // most once
   eg_bytes queued;   // [class]
   size_t head, waiting;
   uint32_t first, last; // the part: positions
@@ -47,13 +48,13 @@ static bool finder_is_late(finder *f) {
   return f->late;
 }
 
-/// The set of all classes, which is kept behind the rows.
+/// Returns the set of all classes, which is stored behind the rows.
 static uint32_t everything(const finder *f) {
   return f->to->row.data[f->problem->class_count];
 }
 
-/// Takes from *meet the classes that no child of `node` needs; none if a child has no row
-/// yet.
+/// Removes from *meet the classes that no child of `node` needs; removes none if a child
+/// has no row yet.
 static egraph_status meet_node(finder *f, uint32_t node, uint32_t *meet) {
   eg_sets *sets = &f->to->sets;
   uint32_t first = f->problem->child_begin.data[node];
@@ -69,7 +70,7 @@ static egraph_status meet_node(finder *f, uint32_t node, uint32_t *meet) {
   return EGRAPH_OK;
 }
 
-/// *row shrinks to the classes that all nodes of `class` need.
+/// Shrinks *row to the classes that all nodes of `class` need.
 static egraph_status meet_class(finder *f, uint32_t class, uint32_t *row) {
   eg_sets *sets = &f->to->sets;
   uint32_t own;
@@ -119,7 +120,8 @@ static bool leaves_part(const finder *f, uint32_t node) {
   return true;
 }
 
-/// Enqueues the classes where derivations of the part begin; returns its edges.
+/// Enqueues the classes where derivations of the part begin; returns the number of
+/// its edges.
 static uint64_t enqueue_starts(finder *f) {
   uint64_t edges = 0;
   f->head = f->waiting = 0;
@@ -186,7 +188,7 @@ static bool is_cyclic(const finder *f) {
   return false;
 }
 
-/// Finds the rows of one part. Once the memory is full, they are {c}.
+/// Finds the rows of one part. Once the memory is full, each row is {c}.
 static egraph_status find_part(finder *f) {
   if (f->full) return reset_part(f, false);
   if (!is_cyclic(f)) {
@@ -220,7 +222,8 @@ static egraph_status prepare_finder(finder *f) {
   return eg_sets_range(&to->sets, classes, &to->row.data[classes]);
 }
 
-/// *out_done: before patience ended; else the rows mean nothing.
+/// Finds the rows of all parts. *out_done: false when patience ended first; the rows are
+/// then undefined.
 static egraph_status find_sets(eg_landmark_sets *landmarks,
                                const eg_extract_problem *problem,
                                const eg_class_index *index, eg_landmark_limits limits,
@@ -245,8 +248,8 @@ static egraph_status find_sets(eg_landmark_sets *landmarks,
 
 // ---- rows of bits, and the choice between the two -------------------------------------
 
-// 2 MiB are 4,096 classes; beyond that sets were measured faster. No e-graph of
-// extraction-gym needs more than 8 steps per edge.
+// 2 MiB are 4,096 classes; beyond that size sets were measured to be faster. No e-graph
+// of extraction-gym needs more than 8 steps per edge.
 enum { DENSE_BYTES = 2 << 20, SET_NODES = 11 << 18, STEPS_PER_EDGE = 32 };
 
 void eg_landmarks_init(eg_landmarks *landmarks, egraph_allocator alloc) {
@@ -384,8 +387,9 @@ egraph_status eg_landmarks_find(eg_landmarks *landmarks,
 
 // ---- sums over landmarks ----------------------------------------------------------
 
-// Bit rows are united and summed up. For shared sets the sum of every part is computed
-// first, so that only the common parts of the children's rows are walked.
+// Rows of bits are united, and the union is summed up. For shared sets the sum of
+// every part is computed first, so that only the common parts of the children's rows
+// are walked.
 
 enum { MAX_CHILDREN = 8 };
 
@@ -438,8 +442,8 @@ static double sum_dense(eg_landmark_sums *sums, uint32_t node) {
   return sum;
 }
 
-/// The sum over `set` without the `count` sets in `others`, each of which may reach
-/// beyond it.
+/// Sums over `set` without the `count` sets in `others`, each of which may extend
+/// beyond `set`.
 static double sum_rest(const eg_landmark_sums *sums, uint32_t set, const uint32_t *others,
                        uint32_t count) {
   const eg_sets *sets = &sums->landmarks->shared.sets;
@@ -462,8 +466,8 @@ static double sum_rest(const eg_landmark_sums *sums, uint32_t set, const uint32_
                   &(eg_set_node){node->code, (uint32_t)word, (uint32_t)(word >> 32)});
 }
 
-/// A node that needs its own class is in no solution, so that counting the class does no
-/// harm.
+/// Sums over shared sets. It also counts the node's own class, which is harmless: a node
+/// that needs its own class is in no solution.
 static double sum_shared(const eg_landmark_sums *sums, uint32_t node) {
   assert(!sums->landmarks->dense);
   uint32_t rows[MAX_CHILDREN], count = 0;

@@ -37,8 +37,8 @@ static egraph_status drop_cyclic(scan *s, bool *changed) {
   return eg_presolve_drop(presolve, s->drop.data, NULL, s->dropped, changed);
 }
 
-/// Two children that need each other: only children that are still there count, so that
-/// one of them stays.
+/// Drops children that another child needs. Of two children that need each other one
+/// stays, because only children not yet dropped count.
 static egraph_status drop_implied(scan *s, bool *changed) {
   eg_presolve *presolve = s->presolve;
   const eg_extract_problem *problem = &presolve->model.problem;
@@ -59,7 +59,7 @@ static egraph_status drop_implied(scan *s, bool *changed) {
   return eg_presolve_drop(presolve, NULL, s->drop.data, s->dropped, changed);
 }
 
-/// s->roots = Nec of all roots, without empty classes.
+/// Sets s->roots to the union of Nec over all roots, without empty classes.
 static egraph_status find_forced(scan *s) {
   eg_presolve *presolve = s->presolve;
   const eg_extract_problem *problem = &presolve->model.problem;
@@ -75,9 +75,9 @@ static egraph_status find_forced(scan *s) {
   return EGRAPH_OK;
 }
 
-/// True for a user of a forced class d whose other children do not need d: one of these
-/// users is chosen, by the cut of the set of classes that need d. Detaching d hides the
-/// cut from later passes, so it is kept.
+/// True for a user of a forced class d whose other children do not need d: every solution
+/// contains such a user, by the cut of the set of classes that need d. Detaching d would
+/// hide the cut from later passes, so the cut is kept.
 static bool is_last_need(const scan *s, uint32_t node, uint32_t needed) {
   assert(s->presolve->has_landmarks);
   const eg_landmarks *landmarks = &s->presolve->landmarks;
@@ -89,8 +89,8 @@ static bool is_last_need(const scan *s, uint32_t node, uint32_t needed) {
   return true;
 }
 
-/// Fills s->cut; *out_useful: false when a root is sure to meet the cut, because all its
-/// nodes are in it.
+/// Fills s->cut; *out_useful: false when a root always meets the cut, because all its
+/// nodes are in the cut.
 static egraph_status fill_cut(scan *s, uint32_t class, bool *out_useful) {
   const eg_presolve *presolve = s->presolve;
   const eg_class_index *index = &presolve->index;
@@ -137,7 +137,7 @@ static egraph_status root_forced(scan *s, bool *changed) {
   return EGRAPH_OK;
 }
 
-/// Cheapest price of each class; 0 for an empty class.
+/// Finds the cheapest price of each class; 0 for an empty class.
 static egraph_status find_least_prices(scan *s, const double *price) {
   const eg_class_index *index = &s->presolve->index;
   EG_TRY(eg_doubles_resize(&s->least, s->presolve->model.problem.class_count));
@@ -153,8 +153,7 @@ static egraph_status find_least_prices(scan *s, const double *price) {
   return EGRAPH_OK;
 }
 
-/// A lower bound of any solution that uses `node`, beyond the classes that the roots
-/// need.
+/// Returns a lower bound of the cost that `node` adds to the classes that the roots need.
 static double extra_of(scan *s, const double *price, uint32_t node) {
   const eg_presolve *presolve = s->presolve;
   uint32_t class = presolve->model.problem.node_class.data[node];
@@ -227,7 +226,8 @@ typedef struct trial {
 EG_OWNER_DEFINE_STATIC(trial, (eg_u32s, component, order, roots), (eg_doubles, price),
                        (eg_bytes, drop))
 
-/// Roots children first, in reverse, and shuffled. Fixed seed: same input, same result.
+/// Orders the roots: children first, reversed, or shuffled, depending on `which`. Fixed
+/// seed: same input, same result.
 static egraph_status order_roots(trial *t, uint32_t which) {
   t->roots.len = 0;
   for (size_t i = 0; i < t->order.len; i++) {
@@ -256,8 +256,8 @@ static egraph_status ascend_roots(trial *t, bool bulk, double *out_bound) {
   return EGRAPH_OK;
 }
 
-/// Proof mode: reports the ascent's cuts if they rule a node out; only nodes that the
-/// proof rules out are dropped.
+/// In proof mode: reports the ascent's cuts if they rule a node out, and drops only nodes
+/// that the proof rules out.
 static egraph_status ascend_in_proof(trial *t, eg_plain_proof *proof) {
   eg_presolve *presolve = t->presolve;
   const eg_reduced *model = &presolve->model;
@@ -314,7 +314,7 @@ egraph_status eg_pass_dual(eg_presolve *presolve, bool *changed) {
   EG_LOCAL_WITH(trial, t, presolve->alloc, .presolve = presolve, .cuts = &cuts);
   EG_TRY(eg_components_find(problem, &presolve->index, &t.component, &t.order));
   EG_TRY(eg_bytes_resize(&t.drop, eg_extract_node_count(problem)));
-  // One root has one order.
+  // One root has only one order.
   uint32_t orders = problem->roots.len < ORDERS ? (uint32_t)problem->roots.len : ORDERS;
   for (uint32_t which = 0; which < orders && !presolve->closed; which++)
     EG_TRY(run_order(&t, which, false));

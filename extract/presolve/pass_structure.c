@@ -9,7 +9,7 @@
 
 typedef struct sweep {
   eg_presolve *presolve;
-  eg_u32s waiting; // [node] children without a derivation so far; 0: node can be used
+  eg_u32s waiting; // [node] children that have no derivation yet; 0: the node can be used
   eg_u32s queue;   // classes
   eg_bytes derived, reached;
   eg_u32s number; // [class] new number
@@ -85,8 +85,9 @@ static egraph_status sweep_all(sweep *s, bool *changed) {
   return rebuild_reached(s, classes);
 }
 
-/// A root is derived in any case. An edge to it matters only where it could be part of a
-/// cycle, that is inside a strongly connected component; elsewhere it is dropped.
+/// A root is derived in any case. An edge to a root matters only where it could be
+/// part of a cycle, that is inside a strongly connected component; other edges to
+/// roots are dropped.
 
 typedef struct detaching {
   eg_presolve *presolve;
@@ -152,7 +153,8 @@ static bool covers(const duel *d, uint32_t node, uint32_t other) {
   return true;
 }
 
-/// In proof mode only dominations that can be explained count.
+/// True when another node dominates `node`; in proof mode the domination must
+/// be explained.
 static egraph_status is_dominated(const duel *d, uint32_t first, uint32_t last,
                                   uint32_t node, bool *out) {
   const eg_class_index *index = &d->presolve->index;
@@ -170,7 +172,7 @@ static egraph_status is_dominated(const duel *d, uint32_t first, uint32_t last,
   return EGRAPH_OK;
 }
 
-/// Backwards, so that the first of two equal nodes stays.
+/// Goes backwards, so that the first of two equal nodes stays.
 static egraph_status duel_class(duel *d, uint32_t class) {
   assert(class < d->presolve->model.problem.class_count);
   const eg_class_index *index = &d->presolve->index;
@@ -250,7 +252,8 @@ static uint32_t only_node(const batch *b, uint32_t class) {
   return b->presolve->index.members.data[b->presolve->index.member_begin.data[class]];
 }
 
-/// Users take the children of the class instead of it; their rows grow little.
+/// True when replacing a class by its children in all its users enlarges the rows
+/// only little.
 static bool is_small_product(const batch *b, uint32_t class, uint32_t children) {
   uint32_t users = eg_class_index_user_count(&b->presolve->index, class);
   return children < 2 || users < 2 ||
@@ -298,7 +301,7 @@ static egraph_status substitute_node(batch *b, uint32_t node) {
                              (uint32_t)b->row.len);
 }
 
-/// Children of a collapsed root become roots.
+/// Replaces collapsed roots by their children.
 static egraph_status substitute_roots(batch *b) {
   const eg_extract_problem *problem = &b->presolve->model.problem;
   b->row.len = 0;
@@ -536,7 +539,7 @@ static egraph_status store_bench(bench *b) {
   return eg_presolve_swap(presolve);
 }
 
-/// The work is bounded: each merge removes a node for good.
+/// The work has a bound: each merge removes a node for ever.
 static egraph_status merge_classes(bench *b, bool *changed) {
   EG_TRY(load_bench(b));
   for (uint32_t class = 0; class < b->classes.len; class ++)

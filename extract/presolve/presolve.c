@@ -79,8 +79,8 @@ egraph_status eg_presolve_run(eg_presolve *presolve) {
 
 // ---- statistics of the passes -----------------------------------------------------
 
-// Presolve with all passes but one switched off runs that pass to its own fixpoint;
-// sweeps over the table go on until a sweep changes nothing.
+// All passes except one are switched off, so that presolve runs this pass to its own
+// fixpoint; sweeps over the table go on until a sweep changes nothing.
 
 enum { MAX_SWEEPS = 40 };
 static const double MARGIN = 1e-6; // the cutoff lies above the best by this share

@@ -1,5 +1,5 @@
-// The state of a presolve and what all passes call: loading, filtering, landmarks, and
-// the question whether it is time to end.
+// The state of a presolve and the functions that all passes call: loading, filtering,
+// landmarks, and checks if it is time to end.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/presolve/presolve.h"
 
@@ -63,7 +63,7 @@ egraph_status eg_presolve_swap(eg_presolve *presolve) {
   assert(presolve->spare.part.len == eg_extract_node_count(&presolve->spare.problem));
   eg_reduced filled = presolve->spare;
   eg_u32s none = filled.cuts;
-  filled.cuts = presolve->model.cuts; // they hold after every pass
+  filled.cuts = presolve->model.cuts; // cuts stay valid after every pass
   presolve->model.cuts = none;
   presolve->spare = presolve->model;
   presolve->model = filled;
@@ -90,7 +90,7 @@ egraph_status eg_presolve_filter(eg_presolve *presolve, const uint8_t *drop_node
                                  const uint8_t *drop_edge) {
   const eg_reduced *model = &presolve->model;
   eg_reduced *next = &presolve->spare;
-  if (eg_presolve_late_now(presolve)) return EGRAPH_OK; // the model is valid as it is
+  if (eg_presolve_late_now(presolve)) return EGRAPH_OK; // the model is valid unchanged
   eg_reduced_start(next, model, model->problem.class_count);
   EG_TRY(eg_u32s_append(&next->problem.roots, model->problem.roots.data,
                         model->problem.roots.len));

@@ -1,6 +1,7 @@
-// In half words a subtree with middle c covers (c - s, c + s), s the lowest bit of c: the
-// lower half is left, the upper one right. So one number gives place and size, and the
-// node where two disjoint parts meet has the bits on which they agree, then a one.
+// In half words a subtree with middle c covers (c - s, c + s), where s is the lowest bit
+// of c: the lower half is left, the upper half right. So one number gives place and size.
+// The node that joins two disjoint parts has, as its code, the bits on which they agree,
+// followed by a one.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/presolve/shared_sets.h"
 
@@ -81,7 +82,7 @@ static uint32_t highest_bit(uint32_t x) {
 #endif
 }
 
-/// The node above two disjoint parts.
+/// Finds or makes the node that joins two disjoint parts.
 static egraph_status join_disjoint(eg_sets *sets, uint32_t a, uint32_t b, uint32_t *out) {
   assert(a != 0 && b != 0);
   uint32_t x = sets->nodes.data[a].code, y = sets->nodes.data[b].code;
@@ -189,7 +190,7 @@ egraph_status eg_sets_range(eg_sets *sets, uint32_t count, uint32_t *out) {
 
 // ---- compaction ------------------------------------------------------------------
 
-/// number[id] = 1 for all parts of the sets ids[0 .. count).
+/// Sets number[id] = 1 for all parts of the sets ids[0 .. count).
 static void mark_parts(const eg_sets *sets, const uint32_t *ids, size_t count,
                        eg_u32s *number) {
   for (size_t i = 0; i < count; i++)

@@ -1,9 +1,10 @@
-// Depth first over reduced models. A node of the tree is presolved with the current
-// cutoff and bounded by the relaxation. When it splits into subproblems, each is searched
-// for itself (deep networks split as soon as the format of one value in the middle is
-// decided; without this their blocks multiply). Else it branches on a class: needed (it
-// becomes a root) or not (it is dropped, with its users); once every class is decided, on
-// a node of a class. The presolve does the propagation.
+// Searches reduced models depth first. A node of the tree is presolved with the current
+// cutoff and bounded by the relaxation. When the model splits into subproblems, each is
+// searched by itself (deep networks split as soon as the format of one value in the
+// middle is decided; without this their blocks multiply). Otherwise the node branches on
+// a class: needed (the class becomes a root) or not (the class is dropped, with its
+// users); once every class is decided, it branches on a node of a class. The presolve
+// does the propagation.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/search/exact.h"
 
@@ -39,7 +40,8 @@ static void tree_deinit(tree *t) {
   eg_presolve_deinit(&t->presolve);
 }
 
-/// The lowest bound of the open nodes, but never above the cutoff.
+/// Raises the incumbent's bound to the lowest bound of the open nodes, at most
+/// the cutoff.
 static void update_bound(tree *t) {
   double bound = eg_extract_search_cutoff(t->search);
   if (t->current < bound) bound = t->current;
@@ -58,9 +60,10 @@ static egraph_status push_model(tree *t, const eg_reduced *model, double bound) 
   return eg_reduced_copy(&node->model, model);
 }
 
-/// An undecided class with y near 1/2 and many users; else the largest node of the root
-/// with the most divided x. (Preferring the middle of the graph, so that the rest splits
-/// into subproblems early, was worse: 20 s and open instead of 0.6 s on ResNet-50.)
+/// A split: on an undecided class with y near 1/2 and many users; if there is none, on
+/// the largest node of the root with the most divided x. (Preferring the middle of the
+/// graph, so that the rest splits into subproblems early, was worse: 20 s and open
+/// instead of 0.6 s on ResNet-50.)
 typedef struct decision {
   uint32_t class; // EG_EXTRACT_NONE: split on node
   uint32_t node;
@@ -116,8 +119,8 @@ static decision decide_split(const tree *t) {
   return best.class != EG_EXTRACT_NONE ? best : decide_node(t);
 }
 
-/// Pushes the model without the dropped nodes, with one more root unless EG_EXTRACT_NONE.
-/// presolve.spare is free between passes.
+/// Pushes the model without the dropped nodes, and with one more root (EG_EXTRACT_NONE:
+/// no more). presolve.spare is free between passes.
 static egraph_status push_child(tree *t, const uint8_t *drop, uint32_t root) {
   assert(drop != NULL);
   const eg_extract_problem *problem = &t->presolve.model.problem;
@@ -133,7 +136,7 @@ static egraph_status push_child(tree *t, const uint8_t *drop, uint32_t root) {
   return push_model(t, rest, t->current);
 }
 
-/// Proof mode: the side that is pushed last is searched first.
+/// Reports a split to the proof: the side that is pushed last is searched first.
 static egraph_status report_split(tree *t, decision d) {
   assert(t->search->incumbent->proof != NULL);
   const eg_class_index *index = &t->presolve.index;
@@ -148,8 +151,9 @@ static egraph_status report_split(tree *t, decision d) {
                               proof->problem->node_class.data[member]);
 }
 
-/// The likelier side is pushed last and explored first. Both inherit the nodes that the
-/// relaxation has ruled out. Without a class its members and users are dropped.
+/// Splits the model. The likelier side is pushed last and explored first. Both sides
+/// inherit the nodes that the relaxation has ruled out. On the side without a class its
+/// members and users are dropped.
 static egraph_status split_model(tree *t) {
   const eg_class_index *index = &t->presolve.index;
   const eg_bytes *ruled_out = &t->relax.drop;
@@ -193,7 +197,8 @@ static egraph_status search_subproblem(tree *t, eg_subproblems *subproblems,
   return EGRAPH_OK;
 }
 
-/// Small subproblems first; one with nothing below its cutoff closes the node.
+/// Searches the subproblems, small ones first; a subproblem with nothing below its cutoff
+/// closes the node.
 static egraph_status search_subproblems(tree *t, eg_subproblems *subproblems,
                                         eg_relax_outcome *out) {
   const eg_reduced *model = &t->presolve.model;
@@ -236,7 +241,7 @@ static egraph_status try_subproblems(tree *t, bool *out_done, eg_relax_outcome *
   return *out_done ? search_subproblems(t, &subproblems, out) : EGRAPH_OK;
 }
 
-/// Presolve and relaxation in turn, while the relaxation removes a good share.
+/// Runs presolve and relaxation in turn, while the relaxation removes many nodes.
 static egraph_status bound_current(tree *t, eg_relax_outcome *out) {
   for (;;) {
     t->presolve.cutoff = eg_extract_search_cutoff(t->search);
@@ -244,7 +249,7 @@ static egraph_status bound_current(tree *t, eg_relax_outcome *out) {
     if (t->presolve.bound > t->current) t->current = t->presolve.bound;
     *out = EG_RELAX_CLOSED;
     if (t->presolve.closed) return EGRAPH_OK;
-    t->search->best_cost = INFINITY; // of another model
+    t->search->best_cost = INFINITY; // it belongs to another model
     EG_TRY(eg_extract_search_greedy(t->search, &t->presolve,
                                     t->presolve.model.problem.cost.data));
     if (!isfinite(t->search->best_cost)) return EGRAPH_OK; // a root has no derivation
@@ -264,7 +269,7 @@ static egraph_status bound_current(tree *t, eg_relax_outcome *out) {
   }
 }
 
-/// Bounds a popped node, which it frees once it is loaded.
+/// Bounds a popped node, and frees it once it is loaded.
 static egraph_status load_and_bound(tree *t, eg_reduced *model, eg_relax_outcome *out) {
   *out = EG_RELAX_CLOSED;
   egraph_status status = EGRAPH_OK;
@@ -275,7 +280,8 @@ static egraph_status load_and_bound(tree *t, eg_reduced *model, eg_relax_outcome
   return is_open ? bound_current(t, out) : EGRAPH_OK;
 }
 
-/// Takes the top of the stack. *out_done: false when time ran out there.
+/// Takes the top of the stack and bounds or splits it. *out_done: false when time ran
+/// out meanwhile.
 static egraph_status work_on_top(tree *t, bool *out_done) {
   assert(t->open.len != 0);
   open_node node = t->open.data[--t->open.len];

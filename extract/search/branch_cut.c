@@ -36,7 +36,7 @@ typedef struct descent {
   const eg_u32s *candidate_begin; // [class + 1], rows of `candidates`
   const eg_u32s *candidates;      // nodes of the original problem that a class may take
   eg_rng *rng;
-  uint64_t budget; // of work, in classes and edges walked
+  uint64_t budget; // limit of work, in classes and edges walked
   eg_u32s current, best, trial;
   eg_u32s movable; // classes in use with a choice, shuffled
   double cost, best_cost;
@@ -134,9 +134,9 @@ static egraph_status kick_classes(descent *d) {
   return EGRAPH_OK;
 }
 
-/// Improves `choice` (a node for every class that a change may need) while the change of
-/// one class does, then changes a few at random and tries again until the budget is used
-/// up. Every better choice goes to the incumbent.
+/// Improves `choice` (a node for every class that a change may need) while changing one
+/// class helps; then changes a few classes at random and tries again until the budget is
+/// used up. Every better choice goes to the incumbent.
 static egraph_status search_choices(descent *d, eg_u32s *choice) {
   EG_TRY(eg_u32s_append(&d->current, choice->data, choice->len));
   EG_TRY(eg_u32s_resize(&d->best, choice->len));
@@ -162,13 +162,13 @@ enum {
   ROOT_ROUNDS = 100,
   NODE_ROUNDS = 10,
   CUTS_PER_ROUND = 50,
-  SPARE_ROWS = 2000, // cuts kept before slack ones are purged
+  SPARE_ROWS = 2000, // cuts beyond which slack cuts are purged
   ROUNDING_EVERY = 20
 };
 static const double SCALED_COST = 100, INTEGRAL = 1e-6, ROUNDING = 1e-9;
 static const uint64_t FIRST_WORK = 400000000, LATER_WORK = 2000000;
 
-// A node of the tree fixes one column on top of its parent's.
+// A node of the tree: it fixes one column more than its parent.
 typedef struct tree_node {
   uint32_t parent, column;
   uint8_t value;
@@ -192,7 +192,7 @@ typedef struct solver {
   eg_doubles bent; // costs for the rounding
   eg_u32s choice;
   eg_rng rng;
-  double bound; // of the current node, INFINITY between nodes
+  double bound; // bound of the current node, INFINITY between nodes
 } solver;
 #define SOLVER_MEMBERS                                                                   \
   (eg_u32s, candidates, touched, choice), (eg_doubles, low, high, bent),                 \
@@ -205,7 +205,7 @@ static void solver_deinit(solver *s) {
   EG_DEINIT_MEMBERS(s, SOLVER_MEMBERS);
 }
 
-/// Solutions from here on are ignored.
+/// Returns the cutoff: solutions of this cost or more are ignored.
 static double cutoff(const solver *s) {
   return eg_incumbent_cutoff(s->incumbent) - s->rounding;
 }
@@ -218,8 +218,8 @@ static void update_bound(solver *s) {
 
 // ---- upper bounds ----------------------------------------------------------------
 
-/// Local search; classes without a choice take the first candidate, so that a change may
-/// need them.
+/// Runs local search; classes without a choice take the first candidate, so that a change
+/// may need them.
 static egraph_status improve_choice(solver *s, uint64_t work) {
   const eg_class_index *index = &s->model.index;
   for (uint32_t class = 0; class < s->choice.len; class ++)
@@ -234,8 +234,8 @@ static egraph_status improve_choice(solver *s, uint64_t work) {
   return EGRAPH_OK;
 }
 
-/// Derives the classes cheapest first, where a node costs more the smaller its x is:
-/// acyclic whatever x is.
+/// Derives the classes cheapest first, where a node costs more the smaller its x is: the
+/// choice is acyclic for any x.
 static egraph_status round_solution(solver *s, const double *x, uint64_t work) {
   const eg_extract_problem *problem = &s->model.reduced.problem;
   uint32_t nodes = eg_extract_node_count(problem);
@@ -330,7 +330,8 @@ static egraph_status bound_node(solver *s, int max_rounds, node_outcome *out) {
   return EGRAPH_OK;
 }
 
-/// A column whose reduced cost takes the bound past the cutoff keeps its current side.
+/// Fixes a column to its current side when its reduced cost raises the bound past
+/// the cutoff.
 static egraph_status fix_by_reduced_costs(solver *s) {
   assert(s->touched.len == 0);
   const double *reduced = eg_lp_reduced_costs(s->lp);
@@ -369,7 +370,8 @@ static bool is_touched(const solver *s, uint32_t column) {
   return false;
 }
 
-/// Most divided and most connected; when all are integral, any undecided one.
+/// Picks the most divided and most connected column; when all are integral, any
+/// undecided one.
 static uint32_t pick_column(const solver *s, const double *x) {
   const eg_extract_problem *problem = &s->model.reduced.problem;
   uint32_t best = EG_EXTRACT_NONE;
@@ -396,7 +398,8 @@ static egraph_status push_side(solver *s, uint32_t parent, uint32_t column,
   return eg_cost_heap_add(&s->open, s->bound, EG_EXTRACT_NONE - 1 - at);
 }
 
-/// A node without a free column has one solution, which it offers.
+/// Splits a node on a column. A node without a free column has one solution, which
+/// is offered.
 static egraph_status split_on_column(solver *s, uint32_t at) {
   const double *x = eg_lp_values(s->lp);
   uint32_t column = pick_column(s, x);
@@ -414,7 +417,7 @@ static egraph_status work_on_node(solver *s, uint32_t at, uint32_t count,
   *out_done = true;
   EG_TRY(enter_tree_node(s, at));
   EG_TRY(bound_node(s, at == EG_EXTRACT_NONE ? ROOT_ROUNDS : NODE_ROUNDS, &outcome));
-  // Multiples of the unit, so that equal bounds make a dive.
+  // Bounds are multiples of the unit, so that nodes with equal bounds make a dive.
   s->bound = eg_round_to_unit(s->bound, s->incumbent->unit);
   update_bound(s);
   if (outcome == NODE_STOPPED) *out_done = false;

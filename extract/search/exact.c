@@ -1,9 +1,9 @@
-// Presolve of the whole problem, then its connected subproblems.
+// Presolves the whole problem, then solves its connected subproblems.
 //
-// A subproblem is solved against the cutoff that the bounds of the others leave it.
-// Either all subproblems are solved, and their optima add up to the optimum; or one has
-// nothing below its cutoff, and the best solution so far is optimal. After a bound for
-// each subproblem come phases, each over all subproblems (subproblems.h), small ones
+// A subproblem is solved against the cutoff that the bounds of the others leave for it.
+// Either all subproblems are solved, and the sum of their optima is the optimum; or one
+// has nothing below its cutoff, and the best solution so far is optimal. After a bound
+// for each subproblem come phases, each over all subproblems (subproblems.h), small ones
 // first, so that no large subproblem keeps the others from a good solution:
 //   0. a walk over few states of a frontier (frontier.h), which closes narrow ones;
 //   1. greedy; branch and bound, for larger subproblems only the root of the tree;
@@ -34,12 +34,14 @@ enum {
   FEW_STEPS = 4000, // per class, of the first walks over states
   DAG_MEMORY_BYTES = 64 << 20
 };
-static const double WINDOW_SHARE = 0.4;  // of the remaining work, for phase 2
-static const double RECOVER_SHARE = 0.3; // of it, for each local search
-static const double AHEAD_SHARE = 0.4;   // of it, for walks that look ahead
+static const double WINDOW_SHARE = 0.4;  // share of the remaining work, for phase 2
+static const double RECOVER_SHARE = 0.3; // share of the remaining work, for each
+                                         // local search
+static const double AHEAD_SHARE = 0.4;   // share of the remaining work, for walks that
+                                         // look ahead
 
 typedef struct exact {
-  eg_extract_search search; // of the whole problem
+  eg_extract_search search; // search on the whole problem
   eg_presolve presolve;
   eg_subproblems subproblems;
   eg_u32s choice; // [model class], best known
@@ -52,7 +54,7 @@ static void exact_deinit(exact *e) {
   eg_u32s_deinit(&e->choice);
 }
 
-/// Better choices in subproblems make a better choice of the whole.
+/// Offers the whole the choice made of the subproblems' best choices.
 static egraph_status adopt_subproblems(void *user) {
   exact *e = user;
   double cost;
@@ -84,7 +86,8 @@ static egraph_status walk_frontier(eg_incumbent *incumbent, const eg_class_index
   return EGRAPH_OK;
 }
 
-/// For the whole problem, before presolve: both take near-linear time.
+/// Improves the solution of the whole problem before presolve; both methods take
+/// near-linear time.
 static egraph_status improve_whole(exact *e, bool *out_closed) {
   eg_incumbent *whole = e->search.incumbent;
   uint64_t few = (uint64_t)FEW_STEPS * whole->problem->class_count;
@@ -110,7 +113,8 @@ static bool is_huge(const eg_subproblem *subproblem) {
   return subproblem->node_of.len > TREE_NODES;
 }
 
-/// Large subproblems get more of the time, in proportion.
+/// Slides windows over a subproblem, which gets a share of the work in proportion to
+/// its size.
 static egraph_status slide_windows(exact *e, eg_subproblem *subproblem) {
   double share = (double)subproblem->node_of.len / (double)e->presolve.model.part.len;
   if (!is_huge(subproblem)) share *= WINDOW_SHARE;
@@ -124,7 +128,7 @@ static egraph_status slide_windows(exact *e, eg_subproblem *subproblem) {
                     &options);
 }
 
-// Nothing is left of the subproblem.
+// Closes a subproblem: nothing below its cutoff is left.
 static void close_subproblem(eg_subproblem *subproblem) {
   eg_incumbent *incumbent = &subproblem->incumbent;
   bool better = incumbent->cost < subproblem->outer_cutoff;
@@ -132,7 +136,7 @@ static void close_subproblem(eg_subproblem *subproblem) {
   if (better) eg_incumbent_raise(incumbent, incumbent->cost);
 }
 
-/// Branch and bound with at most `tree_limit` nodes; 0: all.
+/// Runs branch and bound with at most `tree_limit` nodes; 0: no limit.
 static egraph_status branch_on_subproblem(exact *e, eg_subproblem *subproblem,
                                           uint32_t tree_limit) {
   eg_incumbent *incumbent = &subproblem->incumbent;
@@ -195,7 +199,8 @@ static egraph_status phase_root(void *user, eg_subproblem *subproblem) {
                               subproblem->node_of.len > WHOLE_TREE_NODES ? 1 : 0);
 }
 
-/// Windows are solved by eg_exact_run again; their tree limit ends them after phase 1.
+/// Improves a subproblem by windows, which eg_exact_run solves; their tree limit ends
+/// them after phase 1.
 static egraph_status phase_windows(void *user, eg_subproblem *subproblem) {
   exact *e = user;
   if (e->search.incumbent->tree_limit != 0 || subproblem->node_of.len <= WHOLE_TREE_NODES)

@@ -25,8 +25,8 @@
 // classes. When that takes too long or too much memory, the certificate proves the bound
 // of the root of its tree.
 
-// The claimed bound is lower than the bound of the search by this share: room for
-// directed rounding. The solver's own tolerance is 1e-9.
+// The claimed bound is lower than the bound of the search by this relative amount, which
+// leaves room for directed rounding. The solver's own tolerance is 1e-9.
 static const double CLAIM_ROOM = 1e-9;
 
 typedef struct writer {
@@ -40,10 +40,11 @@ typedef struct writer {
 
 static void writer_deinit(writer *w) { eg_plain_proof_deinit(&w->proof); }
 
-/// Does not search subproblems for themselves; tree_limit says so.
+/// Searches again, in proof mode. It does not search subproblems apart; tree_limit tells
+/// the search so.
 static egraph_status prove_again(writer *w) {
   if (eg_extract_has_negative_cost(w->problem)) {
-    // A sum without rows: the least node of each class, if that is negative.
+    // This sum has no rows: only the least node of each class, if its cost is negative.
     EG_TRY(eg_plain_proof_begin(&w->proof));
     return eg_plain_proof_end(&w->proof);
   }
@@ -63,8 +64,8 @@ static egraph_status prove_again(writer *w) {
   return eg_branch_run(w->alloc, &incumbent, w->proof.target, 0, &closed);
 }
 
-/// The largest bound that the text proves: with all of it, or by the best sum before any
-/// split.
+/// Returns the largest bound that the text proves: all of it, or the best sum before
+/// any split.
 static double claim_bound(writer *w) {
   eg_plain_proof *proof = &w->proof;
   double bound = w->result->bound;
@@ -149,7 +150,7 @@ egraph_status eg_plain_certificate_make(egraph_allocator alloc,
 
 typedef struct shift {
   eg_formulation *model;
-  eg_bytes forced; // [class] every choice needs it
+  eg_bytes forced; // [class] every choice needs this class
   eg_u32s queue;   // classes that may have become negative
   double offset;
 } shift;
@@ -249,8 +250,8 @@ static egraph_status solve_shifted(egraph_allocator alloc, eg_incumbent *outer,
   return EGRAPH_OK;
 }
 
-/// Solves a problem with negative costs by eg_exact_run (exact.h) if they can be shifted
-/// away; *out_done: they can. Fails as eg_exact_run does.
+/// Solves a problem with negative costs by eg_exact_run (exact.h), if shifting can remove
+/// them; *out_done: it can. Fails as eg_exact_run does.
 static egraph_status run_cost_shift(egraph_allocator alloc, eg_incumbent *incumbent,
                                     eg_extract_result *result, bool *out_done) {
   EG_LOCAL(eg_doubles, cost, alloc);
@@ -281,7 +282,8 @@ static egraph_status check_options(const eg_extract_problem *problem,
   return EGRAPH_OK;
 }
 
-/// Every root needs a node of its own; elsewhere only negative costs count.
+/// Computes a bound: every root needs a node of its own; of other classes only negative
+/// costs count.
 static egraph_status trivial_bound(egraph_allocator alloc,
                                    const eg_extract_problem *problem, double *out) {
   EG_LOCAL(eg_doubles, least, alloc);
@@ -304,8 +306,8 @@ static egraph_status trivial_bound(egraph_allocator alloc,
   return EGRAPH_OK;
 }
 
-/// The caller's incumbent is only a hint: if it does not fit, it is ignored, so its
-/// entries are checked before they are used as indices.
+/// Offers the caller's incumbent, which is only a hint: it is ignored if it does not fit,
+/// and its entries are checked before they are used as indices.
 static egraph_status offer_hint(eg_incumbent *incumbent, const uint32_t *hint) {
   const eg_extract_problem *problem = incumbent->problem;
   for (uint32_t class = 0; class < problem->class_count; class ++)
@@ -317,7 +319,8 @@ static egraph_status offer_hint(eg_incumbent *incumbent, const uint32_t *hint) {
   return eg_incumbent_offer(incumbent, hint, &cost);
 }
 
-/// Reports the certificate's cost, so that equal choices have equal costs everywhere.
+/// Runs one greedy method. It reports the certificate's cost, so that equal choices have
+/// equal costs everywhere.
 static egraph_status run_greedy(const eg_greedy *greedy, eg_incumbent *incumbent,
                                 eg_greedy_kind kind, double *out_cost) {
   EG_LOCAL(eg_u32s, choice, greedy->alloc);
@@ -353,7 +356,8 @@ static egraph_status search_problem(egraph_allocator alloc, eg_incumbent *incumb
   EG_TRY(trivial_bound(alloc, problem, &incumbent->bound));
   if (options->method != EG_EXTRACT_DAG)
     EG_TRY(run_greedy(&greedy, incumbent, EG_GREEDY_TREE, &result->tree_cost));
-  // Too large for DAG cost, or out of time: it would be the tree's choice again.
+  // When the problem is too large for DAG cost, or time is up, the greedy choice is that
+  // of the tree again.
   bool again = options->method == EG_EXTRACT_ILP &&
                (!eg_greedy_fits(&greedy) || eg_incumbent_stop(incumbent));
   if (again) result->dag_cost = result->tree_cost;
@@ -366,8 +370,9 @@ static egraph_status search_problem(egraph_allocator alloc, eg_incumbent *incumb
   return eg_incumbent_stop(incumbent) ? EGRAPH_OK : prove_bound(alloc, incumbent, result);
 }
 
-/// The solver's cost must be the certificate's. They may differ, and the bound may be
-/// above the cost, by the rounding of a sum of these costs.
+/// Checks and concludes the result: the solver's cost must equal the certificate's. The
+/// two may differ, and the bound may exceed the cost, by the rounding error of a sum of
+/// these costs.
 static egraph_status conclude_result(egraph_allocator alloc, eg_incumbent *incumbent,
                                      eg_extract_result *result) {
   assert(result->choice.len == 0);

@@ -8,7 +8,7 @@
 #include "extract/search/greedy.h"
 
 enum { DAG_MEMORY_BYTES = 64 << 20, ASCENT_CUTS = 20000, ASCENT_WORK = 50000000 };
-// Share of the true cost that breaks ties between nodes with reduced cost zero.
+// Share of the true cost that is added to reduced costs, to break ties between zeros.
 static const double TIE_SHARE = 0.02;
 
 #define SEARCH_MEMBERS (eg_u32s, choice, reduced_choice, best_choice)

@@ -198,7 +198,8 @@ static bool leaves_set(const eg_extract_problem *problem, uint32_t node,
   return true;
 }
 
-/// Members of `class` that leave the set are on both sides and cancel out.
+/// Adds the loop formula of a set for `class`. Members of `class` that leave the set are
+/// on both sides and cancel out.
 static egraph_status add_loop_row(const eg_formulation *model, const double *x,
                                   const eg_u32s *classes, const uint8_t *set,
                                   uint32_t class, eg_lp_rows *rows) {

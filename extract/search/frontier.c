@@ -27,10 +27,10 @@ typedef struct state_list {
 EG_OWNER_DEFINE_STATIC(state_list, (eg_words, bits), (eg_doubles, cost, rest),
                        (eg_u32s, last))
 
-enum { MOST_WORDS = 1 << 24 }; // of states, at a time
+enum { MOST_WORDS = 1 << 24 }; // most words of states at a time
 
 typedef struct ranked {
-  double cost; // with the rest
+  double cost; // cost including a bound of the rest
   uint32_t state;
 } ranked;
 EG_VEC_DEFINE(rankeds, ranked);
@@ -41,8 +41,8 @@ typedef struct walk {
   eg_incumbent *incumbent;
   uint32_t words;
   state_list now, next;
-  eg_flatmap map; // of next
-  eg_words row;   // of the new state
+  eg_flatmap map; // index of the next states
+  eg_words row;   // bits of the new state
   eg_u32s holder; // [slot] place of the class that is, or was last, open there
   eg_u32s open;   // places, of a row
   rankeds ranks;
@@ -100,8 +100,8 @@ static void swap_states(walk *w) {
   w->next = swapped;
 }
 
-/// Fills the row of a state after it chose a node. False when this order cannot express
-/// it: a child with an earlier place is on a cycle.
+/// Fills w->row for a state after it chose a node. False when this order cannot express
+/// the choice: a child with an earlier place is on a cycle.
 static bool choose_node(walk *w, uint32_t state, uint32_t class, uint32_t node) {
   assert(eg_bits_has(bits_of(w, &w->now, state), w->frontier->slot.data[class]));
   const eg_frontier *f = w->frontier;
@@ -125,7 +125,7 @@ static bool is_spent(const walk *w) {
   return w->work > w->options->steps || w->next.bits.len > MOST_WORDS;
 }
 
-/// Children of the class are open from now on.
+/// Adds the children of the class to the open classes.
 static void hold_children(walk *w, uint32_t class) {
   const eg_frontier *f = w->frontier;
   EG_EACH_MEMBER(f->index, class, node) {
@@ -136,7 +136,7 @@ static void hold_children(walk *w, uint32_t class) {
   }
 }
 
-/// Lower bound of the classes of w->row.
+/// Finds a lower bound of the classes of w->row.
 static egraph_status find_rest(walk *w, double *out) {
   *out = 0;
   if (w->options->ahead == NULL) return EGRAPH_OK;
@@ -192,8 +192,8 @@ static bool supersedes(const walk *w, uint32_t state, uint32_t other) {
   return true;
 }
 
-/// Cheapest first, without states whose classes include those of a cheaper state, up to
-/// one more than may be kept.
+/// Ranks the states cheapest first, without states whose classes include those of a
+/// cheaper state, up to one more than the limit.
 static egraph_status rank_states(walk *w) {
   w->ranks.len = 0;
   for (uint32_t s = 0; s < w->now.cost.len; s++)
@@ -343,7 +343,7 @@ typedef struct improvement {
   bool looks_ahead;
   eg_incumbent *incumbent;
   double outer_cutoff;
-  uint64_t until; // work to leave to others
+  uint64_t until; // work to leave for later steps
 } improvement;
 EG_OWNER_DEFINE_STATIC(improvement, (eg_frontier, frontier), (eg_frontier_result, result),
                        (eg_lookahead, ahead))
@@ -353,12 +353,12 @@ static uint64_t steps_left(const improvement *i) {
   return left > i->until ? left - i->until : 0;
 }
 
-/// Solutions from here on are ignored.
+/// Returns the limit: solutions of this cost or more are ignored.
 static double limit_of(const improvement *i) {
   return fmin(i->outer_cutoff, eg_incumbent_cutoff(i->incumbent));
 }
 
-/// Approximate steps of a walk.
+/// Returns the approximate steps of a walk.
 static uint64_t steps_of(const improvement *i, uint32_t states) {
   uint64_t words = eg_bits_words(i->frontier.width) + 8;
   return words * 3 * states * i->frontier.order.len;
@@ -386,12 +386,12 @@ enum {
   MOST_POOR = 2,        // small gains in a row
   MOST_PAIRS = 1 << 24, // 128 MB
 };
-static const double AHEAD_GAIN = 0.125; // share of the gap: a small gain is below it
+static const double AHEAD_GAIN = 0.125; // relative to the gap: a smaller gain is small
 static const double AHEAD_HELPS = 0.5;  // share of the limit: a walk needs this bound
-static const double WALK_SHARE = 0.25;  // of the remaining work, for walks
+static const double WALK_SHARE = 0.25;  // share of the remaining work, for walks
 
-/// Returns the cheaper kind of the next run; *out_fits: work suffices for it and for
-/// walks.
+/// Returns the cheaper kind for the next run; *out_fits: the work that is left suffices
+/// for this run and for walks.
 static eg_lookahead_options *next_kind(const improvement *i, eg_lookahead_options *kinds,
                                        bool *out_fits) {
   uint64_t alone = eg_lookahead_steps(&i->ahead, &kinds[0]);
@@ -402,8 +402,8 @@ static eg_lookahead_options *next_kind(const improvement *i, eg_lookahead_option
   return &kinds[is_pairs];
 }
 
-/// Raises bounds until they reach the limit, or gain little. *out_helps: they are high
-/// enough to guide walks.
+/// Raises bounds until they reach the limit, or gain little. *out_helps: the bounds are
+/// high enough to guide walks.
 static egraph_status raise_bounds(improvement *i, bool *out_closed, bool *out_helps) {
   eg_lookahead_options kinds[] = {{.states = AHEAD_ALONE},
                                   {.states = AHEAD_IN_PAIRS, .in_pairs = true}};
@@ -432,7 +432,7 @@ static egraph_status raise_bounds(improvement *i, bool *out_closed, bool *out_he
 // ---- more and more states -------------------------------------------------------------
 
 enum { FEWEST_STATES = 16, MORE = 4, MOST_STATES = 1 << 16, NARROW = 16 };
-static const double NARROW_SHARE = 0.2; // of the work, if no more classes are open
+static const double NARROW_SHARE = 0.2; // share of the work, if no more classes are open
 
 /// Walks with more and more states until none is dropped; *out_states 0: not enough work.
 static egraph_status find_solutions(improvement *i, uint32_t *out_states) {
@@ -447,7 +447,8 @@ static egraph_status find_solutions(improvement *i, uint32_t *out_states) {
   return EGRAPH_OK;
 }
 
-/// If cycles hide solutions from this order, a walk that ignores cycles gives a bound.
+/// Improves the incumbent by walks. If cycles hide solutions from this order, a walk that
+/// ignores cycles gives a bound.
 static egraph_status improve_incumbent(improvement *i, const eg_class_index *index,
                                        uint64_t steps, bool *out_closed) {
   uint32_t states;

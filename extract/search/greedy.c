@@ -1,7 +1,7 @@
 // Both kinds settle classes cheapest first. A node becomes a candidate when its last
-// child settles, and the cost of a candidate is never below that of its children, so the
-// first candidate of a class that leaves the heap is the best one there will be: no
-// fixpoint iteration is needed, and a chosen node only has children that settled earlier.
+// child settles, and a candidate never costs less than its children. So the first
+// candidate of a class that leaves the heap is the best one: no fixpoint iteration is
+// needed, and a chosen node only has children that settled earlier.
 //
 // DAG cost is summed over the union of the children's closures, kept as bit rows. The
 // usual fixpoint version (extraction-gym's faster-greedy-dag) can return a cyclic choice,
@@ -57,7 +57,8 @@ static double unite_closures(const run *r, uint64_t *to, const uint64_t *from) {
   return added;
 }
 
-/// Cost of `node` with the closures of its settled children; their union is in scratch.
+/// Returns the cost of `node` with the closures of its settled children; leaves their
+/// union in scratch.
 static double dag_cost(run *r, uint32_t node) {
   const eg_extract_problem *problem = r->greedy->problem;
   uint32_t first = problem->child_begin.data[node];
@@ -141,7 +142,7 @@ static egraph_status prepare_run(run *r) {
   return EGRAPH_OK;
 }
 
-/// Reads the clock now and then.
+/// True when the deadline has passed; reads the clock only sometimes.
 static bool run_is_late(run *r, uint32_t step) {
   uint32_t ask_every = r->kind == EG_GREEDY_DAG ? 64 : 4096;
   if (step % ask_every == 0 && isfinite(r->deadline))

@@ -23,7 +23,7 @@ enum {
   LAST_WALK = 4096,
   STEPS_PER_COUNT = 8
 };
-// Two sweeps that gain less than this share ask for longer walks.
+// When two sweeps gain less than this relative amount, walks may become longer.
 static const double LEAST_GAIN = 2e-3;
 
 typedef struct recovery {
@@ -42,9 +42,9 @@ typedef struct recovery {
 EG_OWNER_DEFINE_STATIC(recovery, (eg_u32s, choice, count, place, order, waiting, raised,
                                   lowered, stack))
 
-/// Counts the children of `node` once more (or once less); *cost grows by the classes
-/// that become needed (or unneeded). *out_done: false when more than `limit` counts
-/// change; the caller takes it back then.
+/// Counts the children of `node` once more (or once less); adds to *cost the classes that
+/// become needed (or unneeded). *out_done: false when more than `limit` counts change;
+/// the caller must then undo the change.
 static egraph_status count_children(recovery *r, uint32_t node, bool more, size_t limit,
                                     double *cost, bool *out_done) {
   const eg_extract_problem *problem = r->problem;
@@ -100,7 +100,7 @@ static egraph_status try_node(recovery *r, uint32_t class, uint32_t node) {
   return EGRAPH_OK;
 }
 
-/// A class that is not needed gets a user during the trials.
+/// Tries the nodes of a class. A class that is not needed gets a user during the trials.
 static egraph_status try_class(recovery *r, uint32_t class) {
   bool idle = r->count.data[class] == 0, done = true;
   double ignored = 0;
@@ -121,8 +121,8 @@ static egraph_status try_class(recovery *r, uint32_t class) {
   return EGRAPH_OK;
 }
 
-/// The greedy choice, replaced by the best solution in its classes. No class of the
-/// solution needs a class outside, so this is acyclic.
+/// Chooses nodes: the greedy choice, replaced by the best solution in the classes of this
+/// solution. They need no class outside the solution, so the whole is acyclic.
 static egraph_status choose_all(recovery *r, const eg_greedy *greedy) {
   EG_TRY(eg_u32s_resize(&r->choice, r->problem->class_count));
   EG_TRY(eg_greedy_run_some(greedy, r->problem->cost.data,
@@ -137,8 +137,8 @@ static bool recovery_is_late(recovery *r) {
   return r->steps > r->limit || eg_incumbent_stop(r->incumbent);
 }
 
-/// Orders classes children first; `deep`: as late as possible after them, else as early.
-/// Classes not reached in time are not in the order.
+/// Orders classes children first; `deep`: each as late as possible, otherwise as early as
+/// possible. Classes not reached in time are not in the order.
 static egraph_status order_classes(recovery *r, bool deep) {
   const eg_extract_problem *problem = r->problem;
   r->order.len = r->stack.len = 0;
@@ -165,7 +165,8 @@ static egraph_status order_classes(recovery *r, bool deep) {
   return EGRAPH_OK;
 }
 
-/// Takes users before the classes they use, so that counts are final when they are read.
+/// Visits users before the classes that they use, so that counts are final when they
+/// are read.
 static void count_users(recovery *r) {
   const eg_extract_problem *problem = r->problem;
   for (uint32_t class = 0; class < problem->class_count; class ++)
@@ -306,7 +307,7 @@ typedef struct lns {
   eg_u32s number;  // [class] in the window's problem, or NONE
   eg_u32s node_of; // [window node]
   eg_u32s row, choice;
-  eg_extract_problem *problem; // of the window
+  eg_extract_problem *problem; // problem of the window
   size_t window;
 } lns;
 EG_OWNER_DEFINE_STATIC(lns, (eg_u32s, chosen, ball, number, node_of, row, choice),

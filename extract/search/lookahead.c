@@ -32,7 +32,7 @@ static egraph_status open_class(eg_frontier *f, slots *s, uint32_t class) {
   return EGRAPH_OK;
 }
 
-/// A class has a bit from the first class that needs it until its own place.
+/// Gives each class a bit from the first class that needs it until its own place.
 static egraph_status take_slots(eg_frontier *f, slots *s) {
   const eg_extract_problem *problem = f->problem;
   uint64_t sum = 0;
@@ -62,22 +62,22 @@ static egraph_status measure_order(eg_frontier *f, const eg_u32s *order) {
   return take_slots(f, &s);
 }
 
-/// Two orders: components one after the other, and by depth.
+/// Two orders of the classes: components one after the other, and by depth.
 typedef struct orders {
   const eg_extract_problem *problem;
   const eg_class_index *index;
   eg_u32s component, children_first;
   eg_u32s waiting, queue, rank; // rank: [class] in the queue, children first
   eg_bytes derivable;
-  eg_u32s depth; // [class] edges to it at most
+  eg_u32s depth; // [class] most edges on a path to it
   eg_u32s begin, parents_first, by_depth;
 } orders;
 EG_OWNER_DEFINE_STATIC(orders, (eg_bytes, derivable),
                        (eg_u32s, component, children_first, waiting, queue, rank, depth,
                         begin, parents_first, by_depth))
 
-/// On a cycle an edge leads on when its child is derivable earlier: every class has such
-/// an edge, by the node that derives it first.
+/// True for an edge that leaves its component, or whose child is derivable earlier: on a
+/// cycle every class has such an edge, by the node that derives it first.
 static bool leads_on(const orders *o, uint32_t class, uint32_t child) {
   return o->component.data[class] != o->component.data[child] ||
          o->rank.data[child] < o->rank.data[class];
@@ -169,7 +169,7 @@ static int compare_places(const void *a, const void *b) {
   return p < q ? -1 : p > q;
 }
 
-/// A node that needs its own class is in no solution.
+/// Adds a node, unless it needs its own class: then it is in no solution.
 static egraph_status add_place_node(eg_lookahead *a, uint32_t place, uint32_t node) {
   const eg_frontier *f = a->frontier;
   size_t begin = a->children.len, end = begin;
@@ -230,7 +230,7 @@ typedef struct search {
   eg_lookahead *ahead;
   eg_incumbent *incumbent;
   eg_u32s begin, places; // state s is places[begin[s] .. begin[s + 1]), ascending
-  eg_doubles cost;       // [state] of the nodes that led to it
+  eg_doubles cost;       // [state] cost of the nodes that led to it
   eg_cost_heap open;     // by the lower bounds of states
   eg_u32s holder;        // [slot] place of the class that is open there
   eg_u32s set;
@@ -272,9 +272,9 @@ static egraph_status expand_state(search *s, eg_cost_entry top) {
   return EGRAPH_OK;
 }
 
-enum { MOST_PLACES = 1 << 23 }; // of states, at a time
+enum { MOST_PLACES = 1 << 23 }; // most places of states at a time
 
-/// Bound of s->set, which is ascending; INFINITY: it has no derivation.
+/// Finds a bound of s->set, which is ascending; INFINITY: the set has no derivation.
 static egraph_status bound_set(search *s, uint32_t states, double *out) {
   assert(s->set.len != 0 || s->ahead->frontier->problem->roots.len == 0);
   s->begin.len = s->places.len = s->cost.len = s->open.len = 0;
@@ -293,7 +293,8 @@ static egraph_status bound_set(search *s, uint32_t states, double *out) {
 
 // ---- all sets, from the last class up -------------------------------------------------
 
-/// The class at `place` is open now, and the classes that it opens are not yet.
+/// Moves one place back: the class at `place` is now open, and the classes that it opens
+/// are no longer open.
 static void step_back(search *s, uint32_t place) {
   const eg_lookahead *a = s->ahead;
   for (uint32_t n = a->node_begin.data[place]; n < a->node_begin.data[place + 1]; n++)
@@ -345,7 +346,8 @@ static egraph_status bound_all_classes(search *s, const eg_lookahead_options *op
   return EGRAPH_OK;
 }
 
-/// The bound of the roots may take as many states as the bounds of all classes together.
+/// Bounds the roots. This search may take as many states as the bounds of all
+/// classes together.
 static egraph_status bound_roots(search *s, double *out_bound) {
   const eg_lookahead *a = s->ahead;
   s->set.len = 0;
@@ -359,7 +361,7 @@ static egraph_status bound_roots(search *s, double *out_bound) {
 
 uint64_t eg_lookahead_steps(const eg_lookahead *ahead,
                             const eg_lookahead_options *options) {
-  enum { STEPS_ALONE = 100, STEPS_IN_PAIRS = 150 }; // of a state, on average
+  enum { STEPS_ALONE = 100, STEPS_IN_PAIRS = 150 }; // steps of a state, on average
   uint64_t states = (uint64_t)options->states * ahead->alone.len;
   if (!options->in_pairs) return STEPS_ALONE * states;
   return STEPS_IN_PAIRS * states * (ahead->frontier->mean_width + 1);

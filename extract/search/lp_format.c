@@ -9,18 +9,19 @@
 #include "extract/search/formulation.h"
 
 enum { TERMS_PER_LINE = 8 };
-// The cutoff of presolve is above the best cost by this share, so that optima stay.
+// The cutoff of presolve is above the best cost by this relative amount, so that
+// optima stay.
 static const double MARGIN = 1e-6;
 
 typedef struct printer {
   eg_text *text;
   const eg_extract_problem *problem;
   eg_class_index index;
-  eg_u32s component, order; // of the strongly connected components
+  eg_u32s component, order; // strongly connected components
   eg_u32s size;             // [component] classes
   eg_user_groups groups;
   bool any_sign;  // some cost is negative
-  uint32_t terms; // of the current row
+  uint32_t terms; // terms of the current row
 } printer;
 EG_OWNER_DEFINE_STATIC(printer, (eg_class_index, index),
                        (eg_u32s, component, order, size), (eg_user_groups, groups))
@@ -41,7 +42,7 @@ static void print_term(printer *p, double factor, char letter, uint32_t number) 
   eg_text_printf(p->text, "%c%u", letter, number);
 }
 
-/// Starts a row; its second number is EG_EXTRACT_NONE if one number names it.
+/// Starts a row; its second number is EG_EXTRACT_NONE if one number suffices as a name.
 static void start_row(printer *p, const char *kind, uint32_t a, uint32_t b) {
   p->terms = 0;
   eg_text_printf(p->text, " %s_%u", kind, a);
@@ -64,7 +65,8 @@ static void print_objective(printer *p, double offset) {
   eg_text_append(p->text, "\nSubject To\n fixed: fixed_cost = 1\n");
 }
 
-/// A root without nodes makes the program infeasible, as it should.
+/// Prints the rows of a class. A root without nodes correctly makes the
+/// program infeasible.
 static void print_class_rows(printer *p, uint32_t class) {
   uint32_t count = eg_class_index_member_count(&p->index, class);
   bool is_root = p->index.is_root.data[class] != 0;
@@ -169,10 +171,10 @@ egraph_status eg_lp_format_reduced(egraph_allocator alloc,
   EG_TRY(eg_presolve_load(&presolve, &presolve.spare));
   presolve.disabled = options->disabled_passes;
   presolve.deadline = eg_clock_seconds() + options->time_limit_seconds;
-  // An optimum of 0 leaves no room for a share.
+  // With an optimum of 0 a relative margin would be empty.
   presolve.cutoff = best_cost > 0 ? best_cost * (1 + MARGIN) : INFINITY;
   EG_TRY(eg_presolve_run(&presolve));
-  // Closed: some root cannot be derived, and the problem itself says so.
+  // Closed: some root cannot be derived; the problem itself shows this.
   if (presolve.closed) return print_plain(alloc, problem, text);
   return eg_lp_format_print(text, &presolve.model.problem, presolve.model.offset);
 }

@@ -1,4 +1,5 @@
-// Columns are nodes; y_c, the sum of the nodes of class c, is written out. Rows:
+// The linear relaxation. Columns are nodes; y_c stands for the sum of the nodes of class
+// c, written out. Rows:
 //   root c:                     sum of c's nodes >= 1
 //   class p, child class d:     nodes of p with child d  <=  y_d      (aggregated)
 //   cuts of one dual ascent, then the rows of separation.
@@ -43,8 +44,8 @@ typedef struct cutting {
   eg_doubles price; // reduced costs in original scale
   eg_user_groups users;
   eg_u32s above, below; // nodes on the two sides of a row
-  eg_u32s roots;        // in the order that dual ascent serves them
-  eg_cuts cuts;         // of the last dual ascent
+  eg_u32s roots;        // in the order in which dual ascent serves them
+  eg_cuts cuts;         // cuts of the last dual ascent
   double scale;
   uint32_t base_rows;
   double stall_bound;
@@ -89,7 +90,7 @@ static egraph_status order_roots(cutting *c) {
   return EGRAPH_OK;
 }
 
-/// Adds the cuts as rows, without those that would make the program too long.
+/// Adds the cuts as rows, except those that would make the program too long.
 static egraph_status add_cut_rows(cutting *c) {
   size_t items = c->rows.columns.len;
   for (uint32_t r = 0; r < eg_cuts_count(&c->cuts); r++) {
@@ -102,7 +103,7 @@ static egraph_status add_cut_rows(cutting *c) {
   return EGRAPH_OK;
 }
 
-/// Dual ascent from c->price, which become reduced costs; its cuts become rows.
+/// Runs dual ascent from c->price, which becomes the reduced costs; its cuts become rows.
 static egraph_status ascend_from_prices(cutting *c, uint32_t max_cuts,
                                         double *out_bound) {
   eg_cuts_clear(&c->cuts);
@@ -186,8 +187,8 @@ static egraph_status explain_bound(cutting *c, double *price) {
   return EGRAPH_OK;
 }
 
-/// Explains the bound, which drops nodes, if it reaches the cutoff or drops at least one
-/// in PROOF_SHARE of the nodes left: an explanation lists all rows in use.
+/// Explains the bound, which drops nodes, if the bound reaches the cutoff or drops at
+/// least one in PROOF_SHARE of the nodes left: an explanation lists all rows in use.
 static egraph_status fix_in_proof(cutting *c, double *price) {
   double more = 0;
   EG_TRY(ascend_from_prices(c, ROUND_ASCENT_CUTS, &more));
@@ -243,7 +244,8 @@ static egraph_status fix_nodes(cutting *c) {
   return EGRAPH_OK;
 }
 
-/// Greedy extraction with cheap nodes where x is large: softly, then by rounding.
+/// Runs greedy extraction with cheap nodes where x is large: first softly, then
+/// by rounding.
 static egraph_status guess_choices(cutting *c) {
   assert(c->relax->x.len == c->presolve->model.problem.cost.len);
   const eg_extract_problem *problem = &c->presolve->model.problem;
@@ -336,7 +338,7 @@ egraph_status eg_relax_run(eg_relax *relax, eg_extract_search *search,
   EG_TRY(eg_cuts_init(&c.cuts, search->alloc));
   EG_TRY(prepare_cutting(&c));
   EG_TRY(run_rounds(&c, out));
-  // The proof decides whether the model is closed, not a bound that it could not explain.
+  // The proof decides if the model is closed, not a bound that it could not explain.
   if (proof_of(&c) != NULL && !proof_of(&c)->closed && !(relax->bound < presolve->cutoff))
     relax->bound = nextafter(presolve->cutoff, -INFINITY);
   return EGRAPH_OK;

@@ -38,8 +38,8 @@ egraph_status eg_flow_add(eg_flow *flow, uint32_t from, uint32_t to, double capa
   return add_arc(flow, to, from, 0.0);
 }
 
-/// Breadth first from `start`; backwards: along arcs whose reverse has room. Fills via;
-/// true when it reaches `goal` (goal == start: explores everything).
+/// Searches breadth first from `start`; backwards: along arcs whose reverse has capacity
+/// left. Fills via; true when it reaches `goal` (goal == start: explores everything).
 static bool explore_arcs(eg_flow *flow, uint32_t start, uint32_t goal, bool backwards) {
   const eg_flow_arc *arcs = flow->arcs.data;
   memset(flow->via.data, 0, flow->via.len * sizeof(uint32_t));
@@ -96,7 +96,7 @@ typedef struct separator {
   const eg_separate_options *options;
   eg_lp_rows *rows;
   eg_extract_problem *support; // nodes with x > 0
-  eg_class_index index;        // of support
+  eg_class_index index;        // index of support
   eg_doubles x;                // [support node]
   eg_doubles y;                // [class]
   eg_doubles reach;            // [class] estimate of the derivable part of y
@@ -104,7 +104,7 @@ typedef struct separator {
   eg_flow flow;
   eg_bytes in_set, best_set; // [class]
   eg_u32s inside;            // [support node] children in the set
-  eg_u32s tabu;              // [class] step until which it must not move
+  eg_u32s tabu;              // [class] step until which the class must not move
   eg_u32s targets, needed;
   uint32_t target, found;
 } separator;
@@ -135,8 +135,8 @@ static egraph_status build_support(separator *s) {
   return eg_class_index_build(&s->index, s->support);
 }
 
-/// reach(n) = min(x_n, reach of its children), reach(c) = sum over its nodes: at most the
-/// derivable part, from below, in a few sweeps up and down.
+/// Estimates from below, in a few sweeps up and down, how far classes are derived:
+/// reach(n) = min(x_n, reach of its children), reach(c) = sum over its nodes.
 static egraph_status estimate_reach(separator *s) {
   enum { SWEEPS = 50 };
   EG_TRY(eg_doubles_resize(&s->reach, s->support->class_count));
@@ -160,8 +160,8 @@ static egraph_status estimate_reach(separator *s) {
   return EGRAPH_OK;
 }
 
-/// The child that a node leans on: the child with the least reach in the first trial,
-/// else often a random one.
+/// Returns the child that a node leans on: in the first trial the child with the least
+/// reach, later often a random one.
 static uint32_t supporter(separator *s, uint32_t node, uint32_t trial) {
   assert(s->support->child_begin.data[node] != s->support->child_begin.data[node + 1]);
   uint32_t first = s->support->child_begin.data[node];
@@ -175,7 +175,7 @@ static uint32_t supporter(separator *s, uint32_t node, uint32_t trial) {
   return best;
 }
 
-/// Start set: the sink side of a minimum cut to the target.
+/// Fills the start set: the sink side of a minimum cut to the target.
 static egraph_status flow_set(separator *s, uint32_t trial) {
   assert(s->target < s->support->class_count);
   uint32_t source = s->support->class_count;
@@ -201,7 +201,7 @@ static double count_inside(separator *s) {
   return value;
 }
 
-/// Change of the cut value when `class` moves in or out.
+/// Returns the change of the cut value when `class` moves in or out.
 static double change_of(const separator *s, uint32_t class) {
   double own = 0, others = 0;
   uint32_t threshold = s->in_set.data[class];
@@ -290,7 +290,8 @@ static egraph_status try_target(separator *s, uint32_t target) {
   return EGRAPH_OK;
 }
 
-/// Roots first, then other classes, both shuffled; fully derived classes are no targets.
+/// Orders the targets: roots first, then other classes, both shuffled; leaves out fully
+/// derived classes.
 static egraph_status order_targets(separator *s) {
   for (int roots = 1; roots >= 0; roots--) {
     size_t from = s->targets.len;
@@ -330,7 +331,7 @@ static egraph_status add_landmark_rows(separator *s) {
   return EGRAPH_OK;
 }
 
-/// Rows of classes that are derived more than they are used.
+/// Adds usage rows for classes that are derived more than they are used.
 static egraph_status add_usage_rows(separator *s) {
   const eg_class_index *index = &s->options->presolve->index;
   for (size_t i = 0; i < s->active.len; i++) {

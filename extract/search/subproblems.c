@@ -18,7 +18,7 @@ static uint32_t find_representative(uint32_t *parent, uint32_t class) {
   return class;
 }
 
-/// subproblem_of becomes the number of the subproblem of each class.
+/// Fills subproblem_of with the number of the subproblem of each class.
 static egraph_status label_classes(const eg_extract_problem *model,
                                    eg_u32s *subproblem_of, uint32_t *out_count) {
   EG_TRY(eg_u32s_resize(subproblem_of, model->class_count));
@@ -132,8 +132,8 @@ static int compare_sizes(const void *a, const void *b) {
   return p->class_of.data[0] < q->class_of.data[0] ? -1 : 1;
 }
 
-/// Incumbents point to the problem next to them, so they come once the subproblems do not
-/// move any more.
+/// Adds the incumbents. They point to the problem next to them, so this happens after the
+/// last move of a subproblem.
 static egraph_status add_incumbents(eg_subproblems *subproblems, eg_incumbent *whole) {
   assert(whole->problem != NULL);
   for (size_t i = 0; i < subproblems->len; i++) {
@@ -237,7 +237,8 @@ typedef struct batch {
   atomic_bool exhausted;
 } batch;
 
-/// Takes the next unsolved subproblems from *inout_at on, and moves it past them.
+/// Collects the next unsolved subproblems from *inout_at on, and moves *inout_at
+/// past them.
 static void gather_batch(batch *w, size_t *inout_at) {
   eg_subproblems *all = w->batches->subproblems;
   w->count = 0;

@@ -13,8 +13,8 @@
 
 // ---- one model --------------------------------------------------------------------
 
-// Another round follows when values were dropped, or the bound closed a good part of the
-// gap. Prices and messages survive the reductions, so that a round continues the last.
+// Another round follows when values were dropped, or the bound closed much of the gap.
+// Prices and messages survive the reductions, so a round continues the last one.
 
 void eg_shard_tools_init(eg_shard_tools *tools, eg_shard_search *search) {
   *tools = (eg_shard_tools){.search = search, .step = 1};
@@ -42,7 +42,7 @@ size_t eg_shard_size_of(const eg_shard_model *model) {
   return size;
 }
 
-/// Polyak's target: the cost to be proven, or a little above the best bound.
+/// Returns Polyak's target: the cost to be proven, or a little above the best bound.
 static double find_target(const eg_shard_tools *tools) {
   const eg_shard_dual *dual = &tools->dual;
   int64_t cost = tools->search->cost;
@@ -166,7 +166,7 @@ egraph_status eg_shard_branch_add(eg_shard_branch *branch, const eg_shard_model 
   eg_shard_open *open = &branch->open.data[branch->open.len];
   eg_shard_model_init(&open->model, branch->tools->search->alloc);
   open->bound = bound;
-  branch->open.len++; // the branch frees it, even if the copy fails
+  branch->open.len++; // the branch now frees it, even if the copy fails
   return eg_shard_model_copy(&open->model, model, NULL);
 }
 
@@ -175,7 +175,7 @@ static int compare_doubles(const void *left, const void *right) {
   return a < b ? -1 : a > b;
 }
 
-/// Least marginal of the dearer half, above the cheapest.
+/// Returns the least marginal of the dearer half, relative to the cheapest.
 static double split_at(const double *unary, uint32_t count, eg_doubles *sorted) {
   sorted->len = 0;
   if (eg_doubles_append(sorted, unary, count) != EGRAPH_OK) return 0;
@@ -217,7 +217,7 @@ static egraph_status flag_half(eg_shard_model *model, const eg_shard_dual *dual,
   return EGRAPH_OK;
 }
 
-/// Closes a model of one choice in the proof: by memory, or by its cost.
+/// Closes a model with one choice in the proof: by memory, or by its cost.
 static egraph_status prove_only(eg_shard_branch *branch, eg_shard_model *model) {
   assert(model->proof != NULL);
   bool changed;
@@ -239,7 +239,8 @@ static egraph_status offer_only(eg_shard_branch *branch, eg_shard_model *model) 
   return model->proof == NULL ? EGRAPH_OK : prove_only(branch, model);
 }
 
-/// The dual solution of the split belongs to the model before the split.
+/// Splits a model in two. The dual solution of the split belongs to the model before
+/// the split.
 static egraph_status split_model(eg_shard_branch *branch, eg_shard_model *model,
                                  int64_t bound) {
   assert(!model->closed);
@@ -298,7 +299,7 @@ enum { BY_EDGES, BY_TIME, BY_BOTH, SPREAD };
 
 static const uint32_t sizes[EG_SHARD_BLOCK_SIZES] = {12, 30, 80, 200, 500, 1200};
 static const eg_shard_effort effort_of_a_block = {24, 4, 100000, 3000, true};
-#define STEPS_PER_NODE 320000 // of a block
+#define STEPS_PER_NODE 320000 // steps per node of a block
 
 #define SHARD_BLOCK_MEMBERS                                                              \
   (eg_shard_model, root), (eg_u32s, choice, nodes, place, values, scratch),              \
@@ -415,7 +416,7 @@ static egraph_status grow_by_edges(eg_shard_block *block, size_t from, uint32_t 
   return EGRAPH_OK;
 }
 
-/// The row of the node with the least free memory, of a few random rows.
+/// Returns the row with the least free memory among a few random rows of the node.
 static uint32_t tight_row(eg_shard_block *block, uint32_t n) {
   const eg_shard_model *model = block->model;
   uint32_t best = EG_SHARD_NONE;
@@ -429,7 +430,7 @@ static uint32_t tight_row(eg_shard_block *block, uint32_t n) {
   return best;
 }
 
-/// Adds nodes that use memory in `row`, each with the same chance.
+/// Adds nodes that use memory in `row`; all have the same chance.
 static egraph_status grow_by_time(eg_shard_block *block, uint32_t row, uint32_t size) {
   const eg_shard_model *model = block->model;
   eg_u32s *alive = &block->scratch;

@@ -1,8 +1,8 @@
-// A node collects its messages and gives an equal share of the sum to every edge that
-// comes later, and each of these edges passes on the best of its lines. After a pass
-// every table has minimum 0, so that the bound is the sum of these minima and of the
-// remaining node costs, less prices times capacities. Both orders of every table are
-// kept, so that minima run along memory in both directions.
+// A node collects its messages and gives an equal part of the sum to every edge that
+// comes later; each of these edges passes on the least entry of each line. After a pass
+// every table has minimum 0, so the bound is the sum of these minima and of the remaining
+// node costs, less prices times capacities. Both orders of every table are stored, so
+// that minima read memory in sequence in both directions.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/shard/shard_dual.h"
 
@@ -24,7 +24,8 @@ static size_t table_size(const eg_shard_model *model, const eg_shard_edge *edge)
          model->nodes.data[edge->ends[1]].count;
 }
 
-/// Larger than any sum of finite entries, or than the distance to the cutoff.
+/// Returns a number larger than any sum of finite entries, or than the distance to
+/// the cutoff.
 static double find_big(const eg_shard_model *model) {
   double sum = 1, left = (double)(model->cutoff - model->base);
   for (uint32_t n = 0; n < model->nodes.len; n++) {
@@ -122,7 +123,7 @@ egraph_status eg_shard_dual_start(eg_shard_dual *dual, eg_shard_model *model) {
 /// Fills `priced` from the model's costs and prices.
 static void price_all(eg_shard_dual *dual) {
   const eg_shard_model *model = dual->model;
-  double *sum = dual->load.data; // of the prices of earlier rows
+  double *sum = dual->load.data; // sums of the prices of earlier rows
   sum[0] = 0;
   for (size_t r = 0; r < model->capacity.len; r++)
     sum[r + 1] = sum[r] + model->price.data[r];
@@ -144,8 +145,8 @@ static void price_all(eg_shard_dual *dual) {
   }
 }
 
-/// The edge passes on min over v of (table[v][w] - message[v]), less the minimum of
-/// these, which is returned.
+/// Sets the message of an edge to min over v of (table[v][w] - message[v]), less the
+/// minimum of these numbers; returns this minimum.
 static double pass_on(eg_shard_dual *dual, uint32_t half) {
   eg_shard_model *model = dual->model;
   const eg_shard_edge *edge = &model->edges.data[half >> 1];
@@ -331,7 +332,8 @@ __extension__ typedef __int128 wide;
 
 EG_OWNER_DEFINE(eg_shard_prices, (eg_i64s, sum))
 
-/// Largest number of a proof in fixed point: costs, and amounts moved from tables.
+/// Returns the largest number of a proof in fixed point: costs, and amounts moved
+/// from tables.
 static int64_t largest_of(const eg_shard_model *model) {
   int64_t largest = model->cutoff;
   for (size_t i = 0; i < model->moved.len; i++) {
@@ -410,7 +412,7 @@ int64_t eg_shard_prices_of(const eg_shard_prices *prices, const eg_shard_model *
   return sum < most ? (int64_t)sum : most;
 }
 
-/// State of one call. Numbers in units of 2^-scale.
+/// State of one call, with numbers in units of 2^-scale.
 typedef struct exact {
   eg_shard_model *model;
   eg_shard_prices prices;
@@ -469,7 +471,8 @@ static void sum_node(exact *x, uint32_t n) {
     if (value[v] < HUGE_COST) value[v] -= (int64_t)least;
 }
 
-/// Residual of an entry, or HUGE_COST when it alone reaches the cutoff.
+/// Returns the residual of an entry, or HUGE_COST when the entry alone reaches
+/// the cutoff.
 static inline int64_t residual(const exact *x, int64_t entry, int64_t both) {
   if (entry >= x->left) return HUGE_COST;
   return entry * (INT64_C(1) << x->prices.scale) - both;

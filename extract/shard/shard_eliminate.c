@@ -39,7 +39,7 @@ static int64_t scale_entry(const eg_shard_elimination *x, int64_t entry) {
   return entry * (INT64_C(1) << x->prices.scale);
 }
 
-/// The node's cost and charge, and the costs of its edges to fixed nodes.
+/// Returns the node's cost and charge, plus the costs of its edges to fixed nodes.
 static int64_t price_value(const eg_shard_elimination *x, uint32_t n, uint32_t v) {
   const eg_shard_model *model = x->model;
   int64_t sum = eg_shard_prices_of(&x->prices, model, n, v, EG_SHARD_CAP);
@@ -76,7 +76,8 @@ static egraph_status load_edge(eg_shard_elimination *x, uint32_t e) {
   const uint32_t *ends = x->model->edges.data[e].ends;
   uint32_t at[2] = {x->place.data[ends[0]], x->place.data[ends[1]]};
   if (at[0] == EG_SHARD_NONE || at[1] == EG_SHARD_NONE) return EGRAPH_OK;
-  uint32_t half = 2 * e + (at[0] < at[1] ? 0 : 1); // of the end with the first place
+  uint32_t half = 2 * e + (at[0] < at[1] ? 0 : 1); // half-edge at the end with the
+                                                   // first place
   uint32_t scope[2] = {at[half & 1], at[~half & 1]}, factor;
   EG_TRY(add_factor(x, scope, 2, &factor));
   eg_shard_view view = eg_shard_view_of(x->model, half);
@@ -127,7 +128,7 @@ static bool join_factor(const eg_shard_elimination *x, part *p, uint32_t factor)
   return true;
 }
 
-/// A position in the tables of a part. cursor[k]: in the table of factor k.
+/// A position in the tables of a part; cursor[k] points into the table of factor k.
 typedef struct walk {
   const int64_t *cursor[MAX_PARTS];
   size_t stride[MAX_PARTS][MAX_ARITY]; // per variable of the scope
@@ -223,7 +224,7 @@ static size_t factor_size(const eg_shard_elimination *x, uint32_t factor) {
   return size;
 }
 
-// The bucket's factors in x->trial, largest first.
+// Lists the bucket's factors in x->trial, largest first.
 static egraph_status list_bucket(eg_shard_elimination *x, uint32_t place) {
   x->trial.len = 0;
   for (uint32_t f = x->bucket.data[place]; f != EG_SHARD_NONE;
@@ -301,7 +302,7 @@ egraph_status eg_shard_elimination_trace(eg_shard_elimination *x, uint32_t *choi
 
 // ---- the order --------------------------------------------------------------------
 
-// The order of elimination: smallest table first. Neighbourhoods are bit rows over the
+// Orders the elimination: smallest table first. Neighbourhoods are bit rows over the
 // variables; eliminating a variable joins its neighbours.
 
 typedef struct ordering {
@@ -386,7 +387,7 @@ static void take_variable(ordering *o, uint32_t variable, bool join) {
   o->x->weight.data[variable] = INFINITY;
 }
 
-/// The neighbour of `variable` with the most values and neighbours, to be fixed.
+/// Returns the neighbour of `variable` with the most values and neighbours, to be fixed.
 static uint32_t widest_near(const ordering *o, uint32_t variable) {
   const uint64_t *row = graph_row(o, variable);
   uint32_t best = variable;
@@ -459,7 +460,7 @@ EG_OWNER_DEFINE(eg_shard_enumeration, (eg_shard_slack, slack),
                 (eg_i64s, cost, sum, charge, charged),
                 (eg_u32s, child, at, next, count, choice, found))
 
-/// Largest scaled sum below the cutoff.
+/// Returns the largest scaled sum below the cutoff.
 static int64_t largest_sum(const eg_shard_elimination *tables) {
   const eg_shard_model *model = tables->model;
   return (model->cutoff - 1 - model->base) * (INT64_C(1) << tables->prices.scale) +
@@ -517,7 +518,8 @@ static egraph_status offer_leaf(eg_shard_enumeration *x, eg_shard_elimination *t
   return EGRAPH_OK;
 }
 
-/// Part of the priced cost of a value by memory prices; 0 if the value is forbidden.
+/// Returns the part of a value's priced cost that memory prices cause; 0 if the value
+/// is forbidden.
 static int64_t charge_of(const eg_shard_elimination *tables, uint32_t n, uint32_t v) {
   const eg_shard_model *model = tables->model;
   int64_t cost = model->cost.data[model->nodes.data[n].values + v];
@@ -594,7 +596,7 @@ static bool advance_place(eg_shard_enumeration *x, const eg_shard_elimination *t
   return false;
 }
 
-/// `place` is the current place; places above it are decided.
+/// Walks the choices. `place` is the current place; places above it are decided.
 static egraph_status walk_places(eg_shard_enumeration *x, eg_shard_elimination *tables,
                                  eg_shard_search *search, uint64_t limit,
                                  bool *out_better, bool *out_complete) {

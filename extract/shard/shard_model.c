@@ -1,6 +1,6 @@
-// Building: rows are the maximal times of the interval graph. A sweep over the times,
-// ends before starts, adds a row at the first end after a start; the nodes alive then
-// include the nodes alive at every time since the last row.
+// Builds a model: rows are the maximal times of the interval graph. A sweep over the
+// times, ends before starts, adds a row at the first end after a start; the nodes alive
+// then include the nodes alive at every time since the last row.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/shard/shard_model.h"
 
@@ -82,7 +82,8 @@ static egraph_status add_problem_node(eg_shard_model *model,
   return eg_shard_nodes_push(&model->nodes, node);
 }
 
-/// Forbids strategies that alone exceed the limit, so that no sum overflows.
+/// Adds the item of a node. Forbids strategies that alone exceed the limit, so that no
+/// sum overflows.
 static egraph_status add_item(eg_shard_model *model, const eg_shard_problem *problem,
                               uint32_t n, int64_t *total) {
   eg_shard_node *node = &model->nodes.data[n];
@@ -527,8 +528,8 @@ static egraph_status move_items(eg_shard_model *model, uint32_t n, uint32_t gone
   return EGRAPH_OK;
 }
 
-/// The half-edge of `node` that leads to `other`, or EG_SHARD_NONE; walks the shorter
-/// list.
+/// Finds the half-edge of `node` that leads to `other`, or EG_SHARD_NONE; walks the
+/// shorter list.
 static uint32_t find_half(eg_shard_model *model, uint32_t node, uint32_t other) {
   assert(node != other);
   bool swap = model->nodes.data[other].degree < model->nodes.data[node].degree;

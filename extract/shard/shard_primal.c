@@ -1,4 +1,4 @@
-// Block solves: a block is eliminated under the prices of memory, then searched for a
+// Solves blocks: a block is eliminated under the prices of memory, then searched for a
 // cheaper choice that fits; when the search finds none, the prices move along the
 // violation of the minimum, a few times. A bandit chooses the kind of block by its gains
 // per effort.
@@ -94,8 +94,8 @@ static egraph_status keep_choice(eg_shard_primal *primal, const uint32_t *choice
   return eg_shard_search_offer(primal->search, primal->model, choice, &better);
 }
 
-/// Cost of value v of n by prices, by tables towards smaller numbers (which have chosen),
-/// and by messages from larger numbers.
+/// Returns the cost of value v of n by prices, by tables towards smaller numbers (which
+/// have chosen), and by messages from larger numbers.
 static double price_against(const eg_shard_dual *dual, uint32_t n, uint32_t v,
                             const uint32_t *choice) {
   const eg_shard_model *model = dual->model;

@@ -52,7 +52,7 @@ static size_t strategy_count(const eg_shard_problem *problem, uint32_t node) {
 egraph_status eg_shard_problem_add_edge(eg_shard_problem *problem, uint32_t a, uint32_t b,
                                         const int64_t *table) {
   assert(a != b);
-  // Both factors are below 2^32.
+  // No overflow: both factors are below 2^32.
   size_t size = strategy_count(problem, a) * strategy_count(problem, b);
   size_t edges = problem->table_begin.len - 1;
   if (edges >= UINT32_MAX - 1 || size > SIZE_MAX / sizeof *table - problem->table.len)

@@ -84,7 +84,7 @@ static egraph_status pass_shift(eg_shard_model *model, bool *changed) {
   }
   for (uint32_t n = 0; n < model->nodes.len; n++)
     shift_node(model, n);
-  // With a proof the filter forbids entries, and records it.
+  // With a proof the filter forbids entries instead, and records this.
   return model->closed || model->proof != NULL ? EGRAPH_OK : forbid_entries(model);
 }
 
@@ -133,7 +133,7 @@ static egraph_status pass_consistency(eg_shard_model *model, bool *changed) {
 // When every line of a table has one finite entry, the neighbour is a function of the
 // node (in practice a bijection, as between an operator and its elementwise user).
 
-/// Fills of[]; false unless the other end is a function of this one.
+/// Fills of[]; false unless the other end is a function of this end.
 static bool find_value_map(const eg_shard_model *model, uint32_t half, uint32_t *of) {
   assert(!eg_shard_is_dead(&model->edges.data[half >> 1]));
   eg_shard_view view = eg_shard_view_of(model, half);
@@ -150,8 +150,8 @@ static bool find_value_map(const eg_shard_model *model, uint32_t half, uint32_t 
   return true;
 }
 
-/// Tables of a node that takes over grow if it has more values; a large table may grow at
-/// most fourfold.
+/// True when the tables grow little enough: tables of a node that absorbs another grow if
+/// it has more values; a large table may grow at most fourfold.
 static bool is_affordable(const eg_shard_model *model, uint32_t n, uint32_t gone) {
   size_t before = 0, after = 0;
   size_t own = model->nodes.data[n].count, old = model->nodes.data[gone].count;
@@ -292,7 +292,7 @@ static egraph_status drop_by_memory(eg_shard_model *model, bool *changed) {
   return EGRAPH_OK;
 }
 
-/// An item that ends (or starts) between row `at` - 1 and row `at`.
+/// An end (or start) of an item between row `at` - 1 and row `at`.
 typedef struct border {
   uint32_t at, node, item;
   bool ends;
@@ -459,7 +459,7 @@ static egraph_status pass_rows(eg_shard_model *model, bool *changed) {
 //   <= cost[v],  and w uses at most as much in every item.
 // Only remaining values count, so that one of two equal values stays.
 
-/// Largest excess of w over v on this edge, at most EG_SHARD_INFINITE.
+/// Returns the largest excess of w over v on this edge, at most EG_SHARD_INFINITE.
 static int64_t worst_excess(const eg_shard_view *view, uint32_t v, uint32_t w) {
   const int64_t *of_v = view->data + v * view->own_stride;
   const int64_t *of_w = view->data + w * view->own_stride;
@@ -531,7 +531,7 @@ static egraph_status pass_dominated(eg_shard_model *model, bool *changed) {
 
 typedef struct replies {
   uint32_t other[2];
-  uint32_t half[2];  // of the eliminated node
+  uint32_t half[2];  // half-edges of the eliminated node
   uint32_t count[2]; // 1 without a neighbour
 } replies;
 
@@ -627,7 +627,8 @@ static egraph_status eliminate_node(eg_shard_model *model, uint32_t n) {
   return EGRAPH_OK;
 }
 
-/// With two neighbours: false when the new table is large and larger than the old ones.
+/// True when eliminating a node is cheap: false when, with two neighbours, the new table
+/// is large and larger than the old tables.
 static bool is_cheap_to_eliminate(const eg_shard_model *model, uint32_t n) {
   const eg_shard_node *node = &model->nodes.data[n];
   if (node->count == 0 || node->item != EG_SHARD_NONE || node->degree > 2) return false;
@@ -652,7 +653,7 @@ static egraph_status pass_degree(eg_shard_model *model, bool *changed) {
 
 // ---- rounds -----------------------------------------------------------------------
 
-// With more values than this, a round that removes less than 0.2 % of them is the last.
+// In a model with more values, a round that removes less than 0.2 % of them is the last.
 #define MANY 5000
 
 typedef egraph_status (*pass_function)(eg_shard_model *model, bool *changed);

@@ -156,7 +156,7 @@ egraph_status eg_shard_search_raise(eg_shard_search *search, int64_t bound) {
 }
 
 bool eg_shard_search_stop(eg_shard_search *search) {
-  // With a proof, closed models are still to be recorded.
+  // With a proof, closed models must still be recorded.
   if (search->stopped) return true;
   if (search->proof == NULL && search->bound >= search->cost) return true;
   if (eg_work_is_spent(&search->work)) search->stopped = true;

@@ -1,6 +1,6 @@
 // Order of work: reduce; message passing with filter on the whole; if a gap remains,
 // search for better choices and branch in turn (or continue with message passing if the
-// model is too large to be copied). Shares are measured in work, not time, so that the
+// model is too large to be copied). Work is measured in steps, not in time, so that the
 // course does not depend on the clock.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/shard/shard_solve.h"
@@ -9,7 +9,7 @@
 #include "extract/shard/shard_branch.h"
 #include "extract/shard/shard_proof.h"
 
-// Larger models are not branched on.
+// Models larger than this are not branched on.
 enum { LARGE = 300000 };
 
 /// Chooses the model for better choices: the tightened model while it contains the best
@@ -22,7 +22,7 @@ static egraph_status enter_blocks(eg_shard_tools *tools, eg_shard_block *block,
   if (primal->cost <= tools->search->cost && primal->cost < EG_SHARD_INFINITE)
     return eg_shard_block_enter(block, model, primal->best.data, primal->cost,
                                 &tools->dual);
-  // The core may not contain the caller's incumbent.
+  // The core may lack values of the caller's incumbent.
   eg_shard_search *search = tools->search;
   int64_t cost;
   bool fits;
@@ -42,7 +42,7 @@ typedef struct course {
   eg_shard_branch branch;
   eg_shard_block block;
   eg_shard_model root;
-  int64_t bound;          // of the root
+  int64_t bound;          // bound of the root
   bool large;             // the root is not branched on
   uint64_t spent[PHASES]; // work
 } course;
@@ -172,7 +172,8 @@ static egraph_status close_all(course *c) {
   assert(c->search->proof != NULL);
   static const eg_shard_effort small = {120, 40, 0, 0, true},
                                large = {250, 4, 0, 0, true};
-  static const eg_shard_effort tiny = {1, 1, 0, 0, true}; // so that the proof has cases
+  static const eg_shard_effort tiny = {1, 1, 0, 0, true}; // few sweeps, so that the proof
+                                                          // has cases
   eg_shard_search *search = c->search;
   EG_TRY(eg_shard_model_copy(&c->root, &search->core, NULL));
   c->large = eg_shard_size_of(&c->root) > LARGE;
@@ -194,7 +195,7 @@ static egraph_status close_all(course *c) {
 
 static egraph_status prove_again(eg_shard_search *found, eg_shard_search *again,
                                  const char *path, int64_t *out_bound) {
-  // Sums of huge numbers would saturate, so they get no proof.
+  // Sums of huge numbers would saturate, so problems with such numbers get no proof.
   if (eg_shard_proof_most(found->problem) < EG_SHARD_INFINITE)
     EG_TRY(run_course(again, close_all));
   // Without a choice the cost is only an upper bound of all costs.
@@ -279,7 +280,7 @@ egraph_status eg_shard_solve_without(egraph_allocator alloc,
   eg_shard_search_init(&search, alloc, problem, options);
   search.disabled = disabled;
   search.tiny = tiny;
-  // A quarter of the work is for the certificate if a gap remains.
+  // The certificate gets a quarter of the work if a gap remains.
   uint64_t limit = search.work.limit;
   if (options->certificate != NULL && limit != EG_WORK_UNLIMITED)
     search.work.limit = limit / 4 * 3;
