@@ -1,4 +1,4 @@
-// Creating, destroying, uniting, reading.
+// Creates, destroys, unites and reads.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <string.h>
@@ -116,7 +116,7 @@ static egraph_status join_data(eg_engine *engine, uint32_t keep, uint32_t drop,
   EG_TRY(analysis->join(analysis->self, engine->scratch_data, data_at(engine, drop),
                         out_changed));
   // `join` reports a change of `keep` only. Unequal bytes may mean equal data; then the
-  // data of the parents are computed again in vain.
+  // data of the parents are computed again needlessly.
   if (memcmp(engine->scratch_data, data_at(engine, drop), size) != 0) *out_changed = true;
   return EGRAPH_OK;
 }
@@ -153,7 +153,7 @@ egraph_status eg_engine_unite(eg_engine *engine, eg_class a, eg_class b, uint32_
   EG_TRY(join_data(engine, keep, drop, &data_changed));
   if (engine->analysis.data_size != 0)
     memcpy(data_at(engine, keep), engine->scratch_data, engine->analysis.data_size);
-  // The members and the parents of `drop` move in rebuild.
+  // Rebuild moves the members and the parents of `drop`.
   engine->up.data[drop] = keep;
   engine->classes.data[keep].parent_count += engine->classes.data[drop].parent_count;
   engine->class_count--;
@@ -230,7 +230,7 @@ const eg_node *eg_engine_class_nodes(const eg_engine *engine, eg_class class,
                                      uint32_t *out_count) {
   assert(!engine->is_rebuilding);
   if (engine->classes.data[class.id].len == 0) class = eg_engine_find(engine, class);
-  // An eg_node is its one uint32_t member.
+  // Valid because an eg_node is its one uint32_t member.
   return (const eg_node *)eg_members_of(engine, class.id, out_count);
 }
 
@@ -268,7 +268,7 @@ const void *eg_engine_data(const eg_engine *engine, eg_class class) {
          (size_t)eg_engine_find(engine, class).id * engine->analysis.data_size;
 }
 
-/// The first pair from `word` on whose node is live.
+/// Returns the first pair, from `word` on, whose node is live.
 static eg_parent live_parent(const eg_engine *engine, uint32_t word) {
   assert(word == EG_NONE || word < engine->nodes.len);
   while (word != EG_NONE) {

@@ -1,5 +1,5 @@
-// The invariants of engine_internal.h, verified one by one. The first group holds always,
-// the second on a clean engine. Allocates the data of two classes only.
+// Verifies the invariants of engine_internal.h one by one. The first group always holds,
+// the second on a clean engine. Allocates only the data of two classes.
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
@@ -12,7 +12,8 @@
 
 // ---- always ---------------------------------------------------------------------------
 
-/// The pool is a row of complete nodes with existing children, marked as in the layout.
+/// Checks that the pool is a row of complete nodes with existing children, marked as in
+/// the layout.
 static egraph_status check_pool(const eg_engine *engine) {
   const uint32_t *words = engine->nodes.data;
   size_t len = engine->nodes.len, child_words = 0;
@@ -88,7 +89,8 @@ static egraph_status check_table(const eg_engine *engine) {
 
 // ---- clean engines --------------------------------------------------------------------
 
-/// Each live node has canonical children and is found as itself, so no two are congruent.
+/// Checks that each live node has canonical children and that its look-up finds this
+/// node, so that no two nodes are congruent.
 static egraph_status check_congruence(const eg_engine *engine) {
   for (uint32_t node = 0; node < engine->nodes.len;
        node = eg_engine_node_after(engine, node)) {
@@ -175,8 +177,8 @@ static egraph_status check_ops(const eg_engine *engine) {
   return EGRAPH_OK;
 }
 
-/// Each child word of a live node is in the list of its class: so the lists are disjoint,
-/// and their total length proves that they are complete.
+/// Checks that each child word of a live node is in the list of its class: so the lists
+/// are disjoint, and their total length proves that they are complete.
 static egraph_status check_parents(const eg_engine *engine) {
   uint64_t listed = 0, living = 0, steps = 0;
   for (uint32_t root = 0; root < engine->up.len; root++) {
@@ -208,7 +210,7 @@ static egraph_status check_parents(const eg_engine *engine) {
   return EGRAPH_OK;
 }
 
-/// The data of a class already contain the data of each of its nodes.
+/// Checks that the data of a class already contain the data of each of its nodes.
 static egraph_status check_node_data(const eg_engine *engine, uint32_t node,
                                      unsigned char *made, unsigned char *joined) {
   const eg_analysis *analysis = &engine->analysis;

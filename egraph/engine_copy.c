@@ -1,5 +1,6 @@
-// A clone is the engine's structure with its own arrays. Pushed states are clones, linked
-// newest first; pop swaps the structures, so that it needs no memory and cannot fail.
+// Copies engines. A clone is the engine's structure with its own arrays. Pushed states
+// are clones, linked newest first; pop swaps the structures, so it needs no memory and
+// cannot fail.
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
@@ -39,7 +40,7 @@ static egraph_status copy_node_list(egraph_allocator alloc, const eg_node_list *
 }
 
 static egraph_status copy_ops(const eg_engine *engine, eg_engine *copy) {
-  // Marking an operator relies on this room.
+  // A later mark of an operator needs this room.
   EG_TRY(eg_u32s_reserve(&copy->ops_dirty, engine->ops.len));
   EG_TRY(eg_op_indexes_reserve(&copy->ops, engine->ops.len));
   for (size_t i = 0; i < engine->ops.len; i++) {
@@ -125,7 +126,8 @@ egraph_status eg_engine_drop(eg_engine *engine) {
 
 typedef struct pruning {
   eg_engine *engine;
-  eg_u32s map;   // of old nodes: EG_NONE: removed; until copied, their own ids
+  eg_u32s map;   // [old nodes] new ids; until a node is copied, its own id;
+                 // EG_NONE: removed
   eg_u32s left;  // remaining nodes of each class
   eg_u32s empty; // stack of classes without nodes
 } pruning;
@@ -236,7 +238,7 @@ static egraph_status copy_rest(pruning *p, eg_engine *out) {
   return eg_engine_reindex(out);
 }
 
-/// `other` becomes the engine, except for the pushed states, and the old engine `other`.
+/// Exchanges the engine and `other`, except for the pushed states.
 static void replace_engine(eg_engine *engine, eg_engine *other) {
   assert(eg_engine_is_clean(other));
   eg_engine old = *engine;

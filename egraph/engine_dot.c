@@ -1,5 +1,5 @@
-// Graphviz: one dashed cluster per class, one box per node, one arc per child, to the
-// first node of the child's class (clipped at its cluster).
+// Prints Graphviz: one dashed cluster per class, one box per node, one arc per child, to
+// the first node of the child's class (clipped at its cluster).
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 
@@ -22,7 +22,7 @@ typedef struct dot {
   const eg_engine *engine;
   egraph_status (*spell)(void *user, const eg_term *, eg_text *);
   void *user;
-  eg_text head; // of one node, before escaping
+  eg_text head; // text of one node's head, before escaping
   eg_text *out;
 } dot;
 EG_OWNER_DEFINE_STATIC(dot, (eg_text, head))
@@ -55,7 +55,8 @@ static void print_arcs(dot *d, eg_node node) {
     uint32_t to = term.children[i].id, count;
     const eg_node *targets = eg_engine_class_nodes(d->engine, term.children[i], &count);
     eg_text_printf(d->out, "  n%u -> n%u [", node.id, targets[0].id);
-    // Graphviz warns about an arc that is clipped at a cluster it starts in.
+    // Without this test Graphviz warns: an arc cannot be clipped at the cluster in which
+    // it starts.
     if (to != from) eg_text_printf(d->out, "lhead=cluster_%u", to);
     if (term.arity > 1)
       eg_text_printf(d->out, "%slabel=\"%u\"", to != from ? "," : "", i);

@@ -1,6 +1,7 @@
-// Reading: every number is compared with its bound before it is used; then the indexes
-// are built (engine_index.c), and the invariants of a clean engine verified, which find
-// errors that bounds do not: congruent nodes, empty classes, incomplete data.
+// Reads and writes engines. Reading compares every number with its bound before it uses
+// the number, then builds the indexes (engine_index.c) and verifies the invariants of a
+// clean engine, which find errors that bounds do not find: congruent nodes, empty
+// classes, incomplete data.
 // SPDX-License-Identifier: Apache-2.0
 #include "egraph/engine_file.h"
 
@@ -101,7 +102,8 @@ static egraph_status get_info(const eg_chunk_reader *reader, info *out) {
   return EGRAPH_OK;
 }
 
-/// Memory for operators is bounded by the chunk that has a number for each.
+/// Reads the heads. The chunk with a number for each operator bounds the memory
+/// for operators.
 static egraph_status get_heads(loading *l) {
   const eg_chunk_reader *reader = l->reader;
   const char *bytes;

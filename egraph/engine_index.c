@@ -93,7 +93,7 @@ egraph_status eg_members_move(eg_engine *engine, uint32_t into, uint32_t from,
 
 // ---- sorting --------------------------------------------------------------------------
 
-/// Members are in ascending order of this key.
+/// Returns the key by which members are in ascending order.
 static uint64_t member_key(const eg_engine *engine, uint32_t node, uint32_t len) {
   if (len < EG_GROUPED_MEMBERS) return node;
   return (uint64_t)(engine->nodes.data[node] & EG_HEAD_MASK) << 32 | node;
@@ -118,8 +118,8 @@ static void merge_runs(uint64_t *keys, size_t middle, size_t end, uint64_t *scra
   memcpy(keys + out, scratch + a, (middle - a) * sizeof *keys);
 }
 
-/// Natural merge sort: members arrive as a few sorted runs. Merges neighbours until one
-/// run is left.
+/// Sorts by natural merge sort, because members arrive as a few sorted runs: merges
+/// neighbours until one run is left.
 static void sort_keys(uint64_t *keys, size_t len, uint64_t *scratch) {
   while (run_end(keys, 0, len) < len) {
     for (size_t begin = 0; begin < len;) {
@@ -168,7 +168,7 @@ egraph_status eg_members_clean(eg_engine *engine, uint32_t root) {
 
 // ---- members with one head -------------------------------------------------------
 
-/// The first member whose head is not below `head`.
+/// Returns the position of the first member whose head is not below `head`.
 static uint32_t first_from(const eg_engine *engine, const uint32_t *nodes, uint32_t len,
                            uint32_t head) {
   uint32_t low = 0, high = len;
@@ -210,7 +210,7 @@ static uint32_t *list_data(eg_node_list *list) {
   return list->cap == 0 ? &list->one : list->many;
 }
 
-/// Room has been made.
+/// Appends a node. list_reserve must have made room.
 static void list_push(eg_node_list *list, uint32_t node) {
   list_data(list)[list->len++] = node;
 }
@@ -221,8 +221,9 @@ static eg_op_index *index_of(eg_engine *engine, uint32_t node) {
   return &engine->ops.data[eg_engine_head(engine, node)->op];
 }
 
-/// A child may have lost its root-hood since the node was added. The word still enters
-/// the list of the child, which waits on the repairs stack, but counts for the root.
+/// Links the child words of a node. A child may no longer be a root since the node was
+/// added. The word still enters the list of the child, which waits on the repairs stack,
+/// but counts for the root.
 static void link_children(eg_engine *engine, uint32_t node) {
   uint32_t arity = eg_engine_head(engine, node)->arity;
   uint32_t *children = eg_engine_children(engine, node);
@@ -306,7 +307,7 @@ void eg_engine_start_epoch(eg_engine *engine) {
 
 // ---- the dead -------------------------------------------------------------------------
 
-/// Position of the first node >= `node` in a sorted list.
+/// Returns the position of the first node >= `node` in a sorted list.
 static uint32_t lower_bound(const uint32_t *nodes, uint32_t len, uint32_t node) {
   uint32_t low = 0, high = len;
   while (low < high) {
@@ -337,7 +338,7 @@ void eg_index_clean_ops(eg_engine *engine) {
     clean_op(engine, &engine->ops.data[eg_u32s_pop(&engine->ops_dirty)]);
 }
 
-// In the order of the pool, which is far faster than following the old lists.
+// Links in the order of the pool, which is far faster than following the old lists.
 void eg_index_link_parents(eg_engine *engine) {
   for (uint32_t root = 0; root < engine->up.len; root++) {
     eg_class_record *class = &engine->classes.data[root];
@@ -425,8 +426,8 @@ static egraph_status make_list(eg_engine *engine, eg_node_list *list) {
   return EGRAPH_OK;
 }
 
-/// The trailing run of fresh nodes was created in this epoch; other fresh nodes have
-/// changed.
+/// Splits the fresh nodes of a list: the last run of fresh nodes was created in this
+/// epoch; the other fresh nodes have changed.
 static egraph_status split_fresh(eg_engine *engine, eg_op_index *op) {
   const uint32_t *nodes = eg_node_list_data(&op->nodes);
   op->fresh_from = op->nodes.len;

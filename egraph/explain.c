@@ -40,13 +40,13 @@ typedef struct eg_vertex {
   uint32_t uses;  // roots: first of the list
   uint32_t link;  // edge of the proof forest
   uint32_t edges; // first edge of the vertex
-  uint32_t slot;  // of a search: index in `visits`, valid if that entry names the vertex
+  uint32_t slot;  // index in `visits` of a search, valid if that entry names the vertex
   bool is_keyed;  // in the table
   bool is_copy;   // congruent to another vertex; in no table and no list
 } eg_vertex;
 EG_VEC_DEFINE(eg_vertices, eg_vertex);
 
-/// A visited vertex of a search.
+/// A vertex that a search has visited.
 typedef struct eg_visit {
   uint32_t vertex;
   uint32_t via;      // edge that led here, or EG_VERTEX_NONE
@@ -88,7 +88,7 @@ static uint32_t other_end(const eg_edge *edge, uint32_t vertex) {
 // parts.
 
 enum {
-  ESTIMATE_VISITS = 64, // of a walk; a longer path counts as this
+  ESTIMATE_VISITS = 64, // vertices of a walk; a longer path counts as this many steps
   SEARCH_EDGES = 1 << 13
 };
 
@@ -151,8 +151,8 @@ static uint32_t cost_up_to(const eg_explainer *explainer, uint32_t vertex,
   return total;
 }
 
-/// Estimates the steps of the path from a to b through the proof forest, which contains
-/// both; cuts off long walks.
+/// Estimates the steps of the path from a to b through the proof forest, which must
+/// contain both; cuts off long walks.
 static egraph_status estimate_way(eg_explainer *explainer, uint32_t a, uint32_t b,
                                   uint32_t *out_cost) {
   uint32_t meeting;
@@ -163,7 +163,7 @@ static egraph_status estimate_way(eg_explainer *explainer, uint32_t a, uint32_t 
   return EGRAPH_OK;
 }
 
-/// An edge with its direction from `vertex`.
+/// Returns an edge with its direction from `vertex`.
 static uint32_t item_from(const eg_explainer *explainer, uint32_t edge, uint32_t vertex) {
   return 2 * edge + (explainer->edges.data[edge].ends[0] != vertex);
 }
@@ -210,7 +210,7 @@ static uint64_t pop_key(eg_keys *heap) {
   return least;
 }
 
-/// Records that a vertex can be reached, unless it is known to be as near or nearer.
+/// Records that a vertex can be reached, unless a path of at most this cost is known.
 static egraph_status reach_vertex(eg_explainer *explainer, eg_visit visit) {
   uint32_t index;
   if (find_visit(explainer, visit.vertex, &index)) {
@@ -273,8 +273,8 @@ static egraph_status read_search(const eg_explainer *explainer, uint32_t a, uint
   return EGRAPH_OK;
 }
 
-/// Finds a path from a to b, which are connected by edges below `bound`, over such edges:
-/// appends 2 * edge + (1 from right to left).
+/// Finds a path from a to b, which edges below `bound` connect, over these edges: appends
+/// 2 * edge + (1 from right to left).
 static egraph_status find_way(eg_explainer *explainer, uint32_t a, uint32_t b,
                               uint32_t bound, eg_u32s *inout_way) {
   uint32_t meeting;
@@ -290,11 +290,11 @@ static egraph_status find_way(eg_explainer *explainer, uint32_t a, uint32_t b,
 
 // ---- the congruence closure ---------------------------------------------------------
 
-// A new term is looked up by its signature; if the table has it, the two are congruent. A
-// union puts the smaller tree of the proof forest, turned around, below the larger one,
-// and then visits the uses of the smaller class: each leaves the table under its old
-// signature and returns under the new one, or is congruent to the term there, and the
-// pair becomes a pending union.
+// A new term is looked up by its signature; if the table has the signature, the two terms
+// are congruent. A union puts the smaller tree of the proof forest, turned around, below
+// the larger one, and then visits the uses of the smaller class: each use leaves the
+// table under its old signature and returns under the new one, or is congruent to the
+// term there, and the pair becomes a pending union.
 
 enum { MAX_COST = 1 << 20 };
 
@@ -358,7 +358,7 @@ static bool has_signature(const void *user, uint32_t vertex, const void *key) {
   return true;
 }
 
-/// Room has been made.
+/// Adds a use of a class. A caller must have made room.
 static void push_use(eg_explainer *explainer, uint32_t root, uint32_t vertex) {
   assert(explainer->free_uses != EG_VERTEX_NONE ||
          explainer->uses.len < explainer->uses.cap);
@@ -415,8 +415,8 @@ static egraph_status add_edge(eg_explainer *explainer, uint32_t a, uint32_t b,
   return EGRAPH_OK;
 }
 
-/// Removes the uses of a class from the table, under their signatures before the class is
-/// united with another.
+/// Removes the uses of a class from the table, under their current signatures, before the
+/// class is united with another.
 static void unkey_uses(eg_explainer *explainer, uint32_t root) {
   for (uint32_t use = explainer->vertices.data[root].uses; use != EG_VERTEX_NONE;
        use = explainer->uses.data[use].next) {
@@ -428,7 +428,7 @@ static void unkey_uses(eg_explainer *explainer, uint32_t root) {
   }
 }
 
-/// Enters a vertex under its signature, or queues it with a congruent vertex.
+/// Enters a vertex under its signature; if a congruent vertex is there, queues the pair.
 static egraph_status key_vertex(eg_explainer *explainer, uint32_t vertex) {
   assert(!explainer->vertices.data[vertex].is_keyed);
   eg_ground term = eg_ground_at(&explainer->terms, vertex);
@@ -541,16 +541,16 @@ egraph_status eg_explainer_add(eg_explainer *explainer, const eg_ground *term,
 // a congruence goes down into child i, and an equation writes the whole term anew along
 // the position. At the end, if a term occurs twice, the steps between are cut out.
 
-/// A way from the lower to the higher term number.
+/// A path from the lower to the higher term number.
 typedef struct way {
   uint32_t ends[2], bound, begin, count;
 } way;
 EG_VEC_DEFINE(way_vec, way);
 
-/// A position of the walk in a way.
+/// A position of the walk within a way.
 typedef struct frame {
   uint32_t way, done; // done: items passed
-  uint32_t child;     // of the current congruence
+  uint32_t child;     // child of the current congruence
   bool reversed;
 } frame;
 EG_VEC_DEFINE(frame_vec, frame);
@@ -560,7 +560,7 @@ typedef struct writer {
   size_t max_words;
   way_vec ways;
   eg_flatmap map; // pair of terms -> way
-  eg_u32s items;  // of all ways
+  eg_u32s items;  // items of all ways
   frame_vec stack;
   eg_u32s position; // child numbers down to the top frame
   eg_u32s levels;   // terms of `out` at each level of the position, the whole one first
@@ -589,8 +589,8 @@ static egraph_status fill_way(writer *w, way *out) {
   return EGRAPH_OK;
 }
 
-/// Finds the way between two terms over edges below `bound`. A way for a larger bound may
-/// use edges beyond this one; then another is found, and both are valid.
+/// Finds the way between two terms over edges below `bound`. A known way for a larger
+/// bound may use later edges; then another way is found, and both are valid.
 static egraph_status way_between(writer *w, uint32_t a, uint32_t b, uint32_t bound,
                                  uint32_t *out) {
   way wanted = {.ends = {a < b ? a : b, a < b ? b : a}, .bound = bound};
@@ -704,7 +704,8 @@ static egraph_status write_steps(writer *w, uint32_t from, uint32_t to) {
   return EGRAPH_OK;
 }
 
-/// Continues from the last step that leaves the same term, each time.
+/// Cuts out cycles: after each step, continues from the last step that leaves the
+/// same term.
 static egraph_status cut_cycles(eg_explanation *e, eg_u32s *last) {
   EG_TRY(eg_u32s_resize(last, eg_ground_count(&e->terms)));
   for (size_t i = 0; i < e->steps.len; i++)

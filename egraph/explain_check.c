@@ -1,8 +1,9 @@
-// A step is followed down its position in the terms before and after it: heads and all
-// other children must agree. There, one side of the equation is matched against the
-// subterm before, the other against the subterm after, with the same variables; so
-// variables that occur on one side only need no guess. Children of pattern terms come
-// before their parents, hence matching is a loop from the root down.
+// Checks explanations. The checker follows the position of a step down the terms before
+// and after the step: heads and all other children must agree. At the position it matches
+// one side of the equation against the subterm before, and the other side against the
+// subterm after, with the same variables; so variables that occur on one side only need
+// no guess. Children of pattern terms come before their parents, so matching is a loop
+// from the root down.
 // SPDX-License-Identifier: Apache-2.0
 #include "egraph/explain_check.h"
 

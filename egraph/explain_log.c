@@ -1,6 +1,6 @@
-// The log is a row of words, appended per new class and per union, and never changed:
-// repairs change the nodes of the engine, so it is a copy. The number of a class is the
-// position of its entry in the row.
+// The log is a row of words, which grows with every new class and union and never
+// changes; it is a copy, because repairs change the nodes of the engine. The number of a
+// class is the position of its entry in the row.
 // SPDX-License-Identifier: Apache-2.0
 #include "egraph/explain_log.h"
 

@@ -1,5 +1,5 @@
-// One pool of words, and a hash table over it. Copying walks the graph with its own
-// stack: terms may be deeper than the call stack.
+// Stores terms in one pool of words, with a hash table over it. Copying walks the graph
+// with its own stack: terms may be deeper than the call stack.
 // SPDX-License-Identifier: Apache-2.0
 #include "egraph/ground.h"
 

@@ -1,5 +1,5 @@
-// The hash-cons, which maps terms to live nodes; adding one term, and many terms of one
-// head, whose look-ups overlap.
+// The hash-cons maps terms to live nodes. Functions here add one term, or many terms of
+// one head, whose look-ups overlap.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static uint64_t hash_step(uint64_t hash, uint32_t word) {
   return (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/// Copies `count` classes as their roots; extends the hash by them.
+/// Copies the roots of `count` classes, and extends the hash by these roots.
 static uint64_t copy_roots(eg_engine *engine, uint64_t hash, const eg_class *from,
                            uint32_t count, eg_class *to) {
   for (uint32_t i = 0; i < count; i++) {
@@ -55,7 +55,7 @@ static bool is_head(const void *user, uint32_t id, const void *key) {
 static egraph_status reserve_op(eg_engine *engine, uint32_t op) {
   if (op < engine->ops.len) return EGRAPH_OK;
   EG_TRY(eg_op_indexes_reserve(&engine->ops, (size_t)op + 1));
-  // Every operator can become dirty once, so that marking never allocates.
+  // Makes room for marking every operator once, so that marking never allocates.
   EG_TRY(eg_u32s_reserve(&engine->ops_dirty, (size_t)op + 1));
   while (engine->ops.len <= op)
     engine->ops.data[engine->ops.len++] = (eg_op_index){.first_dead = UINT32_MAX};
@@ -135,7 +135,7 @@ static bool is_sound(const eg_engine *engine, const eg_term *term, uint32_t reas
   return sound;
 }
 
-/// Fails with EGRAPH_E_ARGUMENT, naming what is out of range.
+/// Fails with EGRAPH_E_ARGUMENT, naming the number that is out of range.
 static egraph_status refuse_term(const eg_engine *engine, const eg_term *term,
                                  uint32_t reason) {
   if (term->op > EG_ENGINE_MAX_OP)
@@ -180,7 +180,7 @@ static egraph_status reserve_class(eg_engine *engine) {
   return eg_u32s_reserve(&engine->modify.items, engine->modify.items.len + 1);
 }
 
-/// Room has been made.
+/// Appends a class. Room must have been made.
 static uint32_t append_class(eg_engine *engine) {
   assert(engine->up.len < engine->up.cap);
   uint32_t class = (uint32_t)engine->up.len++;
@@ -195,7 +195,7 @@ static uint32_t append_class(eg_engine *engine) {
   return class;
 }
 
-/// Room has been made; the term has canonical children.
+/// Appends a node. Room must have been made; the term must have canonical children.
 static void append_node(eg_engine *engine, const eg_term *term, uint64_t hash,
                         uint32_t head, uint32_t class, uint32_t reason) {
   assert(engine->nodes.len + eg_engine_node_words(engine, term->arity) <=
@@ -329,8 +329,8 @@ bool eg_engine_find_term(const eg_engine *engine, const eg_term *term,
 
 // ---- many terms of one head ---------------------------------------------------------
 
-/// A batch with canonical children, and its hashes; the slots of its terms are being
-/// fetched into the cache.
+/// A batch with canonical children, and its hashes. The slots of its terms are being
+/// loaded into the cache.
 typedef struct looked_up {
   eg_term term; // with the children of the first
   uint32_t head;
@@ -343,7 +343,7 @@ EG_PREFETCHING prefetch(const eg_engine *engine, const looked_up *l, uint32_t co
   if (table->capacity == 0) return;
   for (uint32_t i = 0; i < count; i++) {
     __builtin_prefetch(eg_flatmap_home(table, l->hashes[i]));
-    __builtin_prefetch(eg_flatmap_home(table, l->hashes[i]) + 7); // where a miss ends
+    __builtin_prefetch(eg_flatmap_home(table, l->hashes[i]) + 7); // a miss ends here
   }
   for (uint32_t i = 0; i < count; i++) {
     uint32_t id = eg_flatmap_home(table, l->hashes[i])->id_plus_one;
@@ -388,7 +388,8 @@ static egraph_status look_up(eg_engine *engine, const eg_term_batch *batch,
   return EGRAPH_OK;
 }
 
-/// Term `i`. Earlier terms of the batch may have united its children with others.
+/// Returns term `i`. Earlier terms of the batch may have united its children with
+/// other classes.
 static eg_term term_at(eg_engine *engine, looked_up *l, uint32_t i) {
   eg_term term = l->term;
   eg_class *children = l->children + (size_t)i * term.arity;

@@ -1,4 +1,4 @@
-// The matching machine: runs the steps of a plan with backtracking, without recursion. It
+// The matching machine runs the steps of a plan with backtracking, without recursion. It
 // enters at the term with the fewest nodes, or, for fresh matches, at fresh nodes.
 //
 // A frame per step holds the position of its enumeration. A step that finds a candidate
@@ -34,7 +34,7 @@ struct eg_cursor {
   eg_class *registers;
   eg_class *roots;
   eg_node *nodes;
-  eg_class *children; // of a lookup
+  eg_class *children; // children for a look-up
   uint32_t *heads;    // per step: required head, EG_NONE: any head of the operator
   frame *frames;
   uint64_t visited; // candidates
@@ -48,7 +48,7 @@ static const eg_pattern_term *term_of(const eg_cursor *c, const eg_step *step) {
 
 // ---- starting a step ------------------------------------------------------------------
 
-/// The entry of the plan visits its part only.
+/// Starts a scan. The entry of the plan visits only its part of the nodes.
 static void start_scan(const eg_cursor *c, uint32_t at, frame *f) {
   const eg_op_index *op = &c->engine->ops.data[term_of(c, &c->plan->steps[at])->op];
   const eg_node_list *list = &op->nodes;
@@ -65,7 +65,7 @@ static void start_rise(const eg_cursor *c, uint32_t at, frame *f) {
   const eg_step *step = &c->plan->steps[at];
   const eg_op_index *op = &c->engine->ops.data[term_of(c, step)->op];
   const eg_class_record *class = &c->engine->classes.data[c->registers[step->source].id];
-  // A hub can have more parents than there are nodes of the operator.
+  // A class can have more parents than the operator has nodes.
   if (class->parent_count > op->nodes.len)
     *f = (frame){.nodes = eg_node_list_data(&op->nodes), .count = op->nodes.len};
   else
@@ -319,7 +319,7 @@ static bool has_every_head(const eg_matcher *program, const eg_engine *engine) {
   return true;
 }
 
-/// The nodes (or classes) where a plan enters.
+/// Ranges of the nodes (or classes) where a plan enters.
 typedef struct entry {
   uint32_t made_from, made_to; // in the list of the operator
   uint32_t changed;
@@ -363,12 +363,12 @@ static egraph_status split_fresh(const eg_matcher *program, const eg_engine *eng
   return EGRAPH_OK;
 }
 
-/// The order of conditions belongs to plan 0.
+/// True when the search may choose a plan: is_possible requires the order of plan 0.
 static bool may_choose_plan(const eg_matcher *program, const eg_search *search) {
   return program->plan_count > 1 && search->is_possible == NULL;
 }
 
-/// True when there are fewer fresh nodes than nodes to visit by the full plan.
+/// True when there are fewer fresh nodes than nodes that the full plan visits.
 static bool enters_at_fresh(const eg_matcher *program, const eg_engine *engine,
                             const eg_search *search, uint32_t full) {
   if (!search->fresh_only || !may_choose_plan(program, search)) return false;
@@ -380,7 +380,8 @@ static bool enters_at_fresh(const eg_matcher *program, const eg_engine *engine,
   return fresh < full;
 }
 
-/// Going up from a term takes longer than going down: such a term must be much rarer.
+/// Going up from a term takes longer than going down, so such a term must have far
+/// fewer nodes.
 enum { RISE_COST = 4 };
 
 static uint32_t choose_full_plan(const eg_matcher *program, const eg_engine *engine,

@@ -33,7 +33,7 @@ static inline uint32_t child_of(const eg_pattern *pattern, uint32_t term,
                                 uint32_t position) {
   return pattern->children[pattern->terms[term].children + position];
 }
-/// 0 for variables.
+/// Returns the arity of a term; 0 for variables.
 static inline uint32_t arity_of(const eg_pattern *pattern, uint32_t term) {
   return pattern->terms[term].kind == EG_PATTERN_NODE ? pattern->terms[term].arity : 0;
 }
@@ -85,7 +85,8 @@ static void emit_step(compiler *c, eg_step_kind kind, uint32_t term, uint32_t so
   step->move_count = c->plan->move_count - step->first_move;
 }
 
-/// `except` is the term where the plan enters, or UINT32_MAX.
+/// Emits look-ups of ground terms. `except` is the term where the plan enters,
+/// or UINT32_MAX.
 static void emit_ground_terms(compiler *c, uint32_t except) {
   for (uint32_t i = 0; i < c->order_count; i++) {
     uint32_t t = c->order[i];
@@ -115,8 +116,8 @@ static void emit_agenda(compiler *c) {
   }
 }
 
-/// The shallowest term below `root` with a known child (a ground child only if `ground`).
-/// Leaves the path back up in `above`.
+/// Finds the term nearest to `root`, below it, that has a known child: a ground child if
+/// `ground`, else one that is not ground. Leaves the path back up in `above`.
 static bool find_entry(compiler *c, uint32_t root, bool ground, uint32_t *out_term,
                        uint32_t *out_position) {
   uint32_t head = 0, tail = 0;
@@ -269,8 +270,8 @@ static egraph_status make_fresh_plan(compiler *c, uint32_t number) {
   return EGRAPH_OK;
 }
 
-/// True when a variable root may be any class: it can be fresh by itself, which only the
-/// full plan finds.
+/// True when a variable root may match any class: such a match can be fresh by itself,
+/// and only the full plan finds it.
 static bool has_free_variables(const eg_match_plan *plan) {
   for (uint32_t i = 0; i < plan->step_count; i++)
     if (plan->steps[i].kind == EG_STEP_CLASSES) return true;
@@ -383,8 +384,8 @@ static egraph_status prepare_program(compiler *c, eg_matcher *program) {
 
 // ---- order ----------------------------------------------------------------------------
 
-/// Depth-first from one root; `next` counts the visited children of each
-/// term on the stack.
+/// Orders the terms below one root depth-first; `next` counts the visited children of
+/// each term on the stack.
 static egraph_status order_below(compiler *c, uint32_t root, uint32_t *stack,
                                  uint32_t *next, bool *is_open) {
   bool *seen = c->program->is_reachable;

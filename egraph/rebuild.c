@@ -113,7 +113,7 @@ static bool has_canonical_children(const eg_engine *engine, const eg_term *term)
   return true;
 }
 
-/// Room has been made.
+/// Kills a node. Room must have been made.
 static void kill_node(eg_engine *engine, uint32_t node) {
   assert(!eg_engine_is_dead(engine, node));
   const eg_head *head = eg_engine_head(engine, node);
@@ -127,7 +127,8 @@ static void kill_node(eg_engine *engine, uint32_t node) {
                   eg_engine_root_halving(engine, eg_engine_class_word(engine, node)));
 }
 
-/// `node` has become equal to `other`, which is in the table under their common key.
+/// Merges `node` into `other`: they have become equal, and `other` is in the table under
+/// their common key.
 static egraph_status merge_nodes(eg_engine *engine, uint32_t node, uint32_t other) {
   assert(node != other);
   bool changed;
@@ -168,8 +169,8 @@ static egraph_status repair_node(eg_engine *engine, uint32_t node) {
   return EGRAPH_OK;
 }
 
-/// Repairs the node of the first word in the list of `class`, which is no root, and moves
-/// the word to the list of the class that it names.
+/// Repairs the node of the first word in the list of `class`, which is not a root, and
+/// moves the word to the list of the class that the word names.
 static egraph_status repair_parent(eg_engine *engine, uint32_t class) {
   uint32_t word = engine->classes.data[class].parents;
   uint32_t node = eg_engine_node_of_word(engine, word);
@@ -181,8 +182,8 @@ static egraph_status repair_parent(eg_engine *engine, uint32_t class) {
     engine->swept_words++;
     return EGRAPH_OK;
   }
-  // The child was a root when the node was repaired. If this repair united it, it is on
-  // the stack now and passes the word on.
+  // The child was a root when the node was repaired. If this repair united it, the child
+  // is now on the stack and passes the word on.
   eg_class_record *target = &engine->classes.data[engine->nodes.data[word]];
   *link = target->parents;
   target->parents = word;
@@ -200,7 +201,8 @@ static egraph_status mark_members(eg_engine *engine, uint32_t root) {
   return EGRAPH_OK;
 }
 
-/// Moves the members of a class that lost its root-hood to its root; they become fresh.
+/// Moves the members of a class that is no longer a root to its root; the members
+/// become fresh.
 static egraph_status move_members(eg_engine *engine, uint32_t class) {
   assert(engine->up.data[class] != class);
   uint32_t root = eg_engine_root_halving(engine, class);
@@ -269,11 +271,11 @@ static egraph_status modify_class(eg_engine *engine, uint32_t class) {
                           (eg_class){eg_engine_root_halving(engine, class)});
 }
 
-/// Processes the oldest item of a queue. The item stays if this fails.
+/// Processes the oldest item of a queue. On failure the item stays.
 static egraph_status step_queue(eg_engine *engine, eg_queue *queue, uint8_t flag,
                                 egraph_status (*step)(eg_engine *, uint32_t)) {
   uint32_t class = queue->items.data[queue->next];
-  engine->flags.data[class] &= (uint8_t)~flag; // it may be queued again while it is done
+  engine->flags.data[class] &= (uint8_t)~flag; // a step may queue its own class again
   egraph_status status = step(engine, class);
   if (status != EGRAPH_OK) {
     engine->flags.data[class] |= flag;
@@ -307,15 +309,15 @@ static egraph_status clean_members(eg_engine *engine) {
   return EGRAPH_OK;
 }
 
-/// Compaction costs some visits of each live node and makes later work fit into the
-/// cache. Recorded nodes keep their names.
+/// True when compaction pays: it costs some visits of each live node and makes later work
+/// fit into the cache. Recorded nodes keep their names.
 static bool should_compact(const eg_engine *engine) {
   size_t dead = engine->dead_words + engine->swept_words;
   return !engine->record && dead > engine->child_words / 2;
 }
 
-/// Waiting until dead words are a quarter of all words keeps the parents lists linear in
-/// the live nodes at a constant cost per death.
+/// True when a quarter of all words are dead: waiting for that keeps the parents lists
+/// linear in the live nodes at a constant cost per death.
 static bool should_sweep(const eg_engine *engine) {
   size_t linked = engine->child_words - engine->swept_words;
   return engine->dead_words > (linked + engine->up.len) / 4;
@@ -341,7 +343,7 @@ egraph_status eg_engine_rebuild(eg_engine *engine) {
     compact_nodes(engine);
   else if (should_sweep(engine))
     eg_index_link_parents(engine);
-  // The stacks are empty between rebuilds; only small ones are worth keeping.
+  // The stacks are empty between rebuilds; keep the memory of small stacks only.
   enum { SMALL = 4096 };
   if (engine->repairs.cap > SMALL) eg_u32s_deinit(&engine->repairs);
   if (engine->touched.cap > SMALL) eg_u32s_deinit(&engine->touched);
