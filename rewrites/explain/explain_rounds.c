@@ -14,13 +14,13 @@ typedef struct walk {
   const eg_graph *start;           // that the round starts from
   eg_tensor_explainer *explainer;
   eg_u32s started, emitted, found; // [values] terms: of the explainer; of the explanation
-  eg_u32s translated; // [terms of the explainer] one more than those of the explanation
+  eg_u32s translated; // [terms of the explainer] 1 + the term in the explanation
   eg_u32s stack, operands, roots;
 } walk;
 EG_OWNER_DEFINE_STATIC(walk, (eg_u32s, started, emitted, found, translated, stack,
                               operands, roots))
 
-/// Adds a term to one of the two sets.
+/// Adds a term to the explainer or to the explanation.
 typedef egraph_status add_term(walk *w, const eg_attrs *attrs, const uint32_t *operands,
                                uint32_t count, uint32_t *out);
 
@@ -42,7 +42,7 @@ static egraph_status missing(const char *name) {
 
 // ---- nodes -----------------------------------------------------------------------
 
-/// Finds the opaque node of the start that has a result of this name.
+/// Finds the opaque node of the start that has a result with this name.
 static egraph_status find_opaque(const walk *w, const char *name,
                                  eg_graph_node_info *out) {
   eg_value value;
@@ -53,7 +53,8 @@ static egraph_status find_opaque(const walk *w, const char *name,
   return out->attrs->op == EG_OP_OPAQUE ? EGRAPH_OK : missing(name);
 }
 
-/// The attributes of an opaque node in the explanation, with the key of the given graph.
+/// Returns the attributes of an opaque node in the explanation, with the key of the
+/// given graph.
 static const eg_attrs *given_opaque(const walk *w, const eg_graph_node_info *node) {
   const eg_explained *e = &w->rounds->explained;
   uint32_t term = w->rounds->values.data[node->results[0].id];
@@ -63,7 +64,7 @@ static const eg_attrs *given_opaque(const walk *w, const eg_graph_node_info *nod
              : eg_explained_attrs(e, eg_ground_at(&e->terms, term).children[0]);
 }
 
-/// The attributes that a node of a graph has in a set of terms.
+/// Finds the attributes of a graph's node in the explainer, or in the explanation.
 static egraph_status attrs_in(const walk *w, const eg_graph *graph,
                               const eg_graph_node_info *node, bool is_explained,
                               const eg_attrs **out) {
@@ -108,7 +109,8 @@ static egraph_status walk_leaf(walk *w, const eg_value_info *info, add_term *add
   return add(w, &attrs, NULL, 0, out);
 }
 
-/// Walks a graph; `leaf` (NULL: walk_leaf) says what weights are.
+/// Walks a graph, and adds its values as terms; `weight` (NULL: walk_leaf)
+/// translates weights.
 static egraph_status walk_graph(walk *w, const eg_graph *graph, add_term *add,
                                 egraph_status (*weight)(walk *, const eg_value_info *,
                                                         uint32_t *),
@@ -130,7 +132,7 @@ static egraph_status walk_graph(walk *w, const eg_graph *graph, add_term *add,
 
 // ---- from the explainer to the explanation ---------------------------------------
 
-/// A weight of the start is the term that it has there.
+/// Translates a weight of the start into its term there.
 static egraph_status translate_leaf(walk *w, const eg_attrs *attrs, uint32_t *out_term,
                                     bool *out_is_term) {
   eg_value value;
@@ -152,7 +154,8 @@ static egraph_status translate_opaque(const walk *w, const eg_attrs **inout_attr
   return EGRAPH_OK;
 }
 
-/// Translates a term whose operands are translated; puts others of them on the stack.
+/// Translates a term if its operands are translated; else pushes the other operands onto
+/// the stack.
 static egraph_status translate_one(walk *w, uint32_t term) {
   eg_ground ground = eg_ground_at(eg_tensor_explainer_terms(w->explainer), term);
   const eg_attrs *attrs = eg_tensor_egraph_attrs_at(w->round->egraph, ground.payload);

@@ -1,6 +1,6 @@
-// A case of a rule with parameters is its form with values in place of the parameters,
-// read like any other form. This file writes cases, lists them, or some that stand for
-// all, and compares them with other rules.
+// Makes cases. A case of a rule with parameters is its form with values in place of the
+// parameters, read like any other form. This file writes cases, lists all or sample
+// cases, and compares them with other rules.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/language/rule_schema.h"
 
@@ -71,7 +71,7 @@ eg_op eg_rule_spot_op(const eg_rule_spot *spot, const uint32_t *values) {
   return spot->parameter == EG_RULE_NONE ? spot->op : (eg_op)values[spot->parameter];
 }
 
-/// True when the operator of a spot can have so many operands.
+/// True when the operator of a spot can have the number of operands that `values` gives.
 static bool is_spot_legal(const eg_rule_schema *schema, const eg_rule_spot *spot,
                           const uint32_t *values) {
   const eg_op_info *info = eg_op_info_of(eg_rule_spot_op(spot, values));
@@ -91,7 +91,7 @@ bool eg_rule_case_is_legal(const eg_rule_schema *schema, const uint32_t *values)
   return true;
 }
 
-/// The first operator that a parameter can be, with the lengths that `values` has.
+/// Chooses the first operator that a parameter can be with the lengths in `values`.
 static bool choose_operator(const eg_rule_schema *schema, uint32_t parameter,
                             uint32_t *values) {
   const eg_rule_parameter *p = &schema->parameters[parameter];
@@ -129,7 +129,7 @@ typedef struct writing {
   const eg_rule_source_text *from;
   const eg_rule_schema *schema;
   const uint32_t *values;
-  uint32_t element; // of the current `each`, from 1; 0: outside
+  uint32_t element; // element of the current `each`, from 1; 0: outside
 } writing;
 
 static uint32_t length_written(const writing *w, const eg_sexpr *expr) {
@@ -168,7 +168,7 @@ static const char *digits_of(uint32_t number, char digits[5]) {
   return at;
 }
 
-/// Writes ?x.1 ?x.2 and so on for ?x..., in `each` only the current one.
+/// Writes ?x.1 ?x.2 and so on for ?x...; within `each` only the current element.
 static egraph_status write_elements(const writing *w, const eg_sexpr *from,
                                     expressions *out) {
   uint32_t first = w->element != 0 ? w->element : 1;
@@ -237,7 +237,8 @@ static egraph_status write_children(writing *w, const eg_sexpr *from, eg_sexpr *
   return EG_RULE_KEEP(w->from->arena, children, &out->children);
 }
 
-/// Finds the number that (count ?x...) or (index ?x...) is; a third word is added to it.
+/// Finds the number that (count ?x...) or (index ?x...) means; a third word is added
+/// to it.
 static bool find_number(const writing *w, const eg_sexpr *from, uint32_t *out) {
   bool is_count = eg_sexpr_is_form(from, "count");
   if (from->count < 2 || from->count > 3 || !eg_rule_is_sequence(&from->children[1]))
@@ -284,8 +285,8 @@ static bool is_same_form(const eg_sexpr *a, const eg_sexpr *b) {
   return true;
 }
 
-/// True for a condition that compares an expression with itself, as one on the elements
-/// of a sequence does when it is written for the first of them.
+/// True for a condition that compares an expression with itself. A condition on the
+/// elements of a sequence does so when it is written for the first element.
 static bool says_nothing(const eg_sexpr *condition) {
   bool is_likeness = eg_sexpr_is_form(condition, "=") ||
                      eg_sexpr_is_form(condition, "same-shape") ||
@@ -295,7 +296,7 @@ static bool says_nothing(const eg_sexpr *condition) {
          is_same_form(&condition->children[1], &condition->children[2]);
 }
 
-/// Removes conditions that say nothing, and the clause if there are no others.
+/// Removes conditions that say nothing, and the clause if no condition is left.
 static void clear_conditions(eg_sexpr *form) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < form->count; i++) {
@@ -360,8 +361,8 @@ static egraph_status add_with_count(const eg_rule *rule, uint32_t count, uint32_
   return add_sample(rule, values, out);
 }
 
-/// Adds a case for every choice of operators; numbers of elements go round from one case
-/// to the next.
+/// Adds a case for every choice of operators; the number of elements changes from one
+/// case to the next.
 static egraph_status sample_operators(const eg_rule *rule, uint32_t parameter,
                                       uint32_t chosen, uint32_t *values, eg_u32s *out) {
   const eg_rule_schema *schema = rule->schema;
@@ -395,7 +396,7 @@ static egraph_status add_case_product(const eg_rule *rule, const uint32_t *choic
   return EGRAPH_OK;
 }
 
-/// The most operands of any operator that a spot can be; UINT32_MAX: any number.
+/// Returns the most operands of any operator that a spot can be; UINT32_MAX: any number.
 static uint32_t most_operands(const eg_rule_schema *schema, const eg_rule_spot *spot) {
   if (spot->parameter == EG_RULE_NONE)
     return (uint32_t)eg_op_info_of(spot->op)->max_inputs;
@@ -408,7 +409,8 @@ static uint32_t most_operands(const eg_rule_schema *schema, const eg_rule_spot *
   return most;
 }
 
-/// The most elements that a sequence can have as operands of the operators around it.
+/// Returns the most elements that a sequence can have as operands of the operators
+/// around it.
 static uint32_t most_elements(const eg_rule_schema *schema, uint32_t parameter) {
   uint32_t most = UINT32_MAX;
   for (uint32_t i = 0; i < schema->spot_count && parameter != schema->sides; i++) {
@@ -453,8 +455,8 @@ egraph_status eg_rule_cases_sample(const eg_rule *rule, eg_u32s *out, bool *out_
   return sample_operators(rule, 0, 0, values, out);
 }
 
-/// Lists large numbers of elements: 9 and 17, the numbers in the rule, and one more than
-/// each of these.
+/// Lists large numbers of elements: 9, 17, the numbers in the rule, and each of these
+/// plus one.
 static uint32_t large_counts(const eg_rule *rule, uint32_t *out) {
   uint32_t count = 0;
   out[count++] = 9;

@@ -1,6 +1,6 @@
-// An environment is a list of bindings, the innermost first. Expressions of a body are
-// copied with the values in place of the names; values of an inner `for` are expressions
-// of the outer body, so they are copied before they are bound.
+// Expands `for`. An environment is a list of bindings, the innermost first. Expressions
+// of a body are copied with the values in place of the names. Values of an inner `for`
+// are expressions of the outer body, so they are copied before they are bound.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/language/rule_forms.h"
 
@@ -20,8 +20,8 @@ EG_VEC_DEFINE(expressions, eg_sexpr);
 typedef struct expansion {
   eg_arena *arena;
   const char *file;
-  expressions *forms; // of the result
-  uint32_t count;     // of expressions, at most EG_RULE_FOR_MOST
+  expressions *forms; // forms of the result
+  uint32_t count;     // number of expressions, at most EG_RULE_FOR_MOST
 } expansion;
 
 static size_t name_length(const char *text) { // of "$act-bias": 4
@@ -108,7 +108,8 @@ static egraph_status copy_expression(expansion *e, const binding *env,
     const eg_sexpr *value = NULL;
     EG_TRY(find_value(e, env, from, from->text, &value));
     bool is_list = value->kind == EG_SEXPR_LIST;
-    for (uint32_t i = 0; is_list && i < value->count; i++) // copied when it was bound
+    for (uint32_t i = 0; is_list && i < value->count; i++) // the value was copied when it
+                                                           // was bound
       EG_TRY(copy_expression(e, NULL, &value->children[i], depth, out));
     if (is_list) return EGRAPH_OK;
     made = *value;

@@ -1,6 +1,6 @@
-// Rules and tests as text: attributes in table order, defaults left out, one clause per
-// line. The same printer with variables renamed in order of appearance gives the key by
-// which duplicates are found.
+// Prints rules and tests: attributes in table order, without defaults, one clause per
+// line. The same printer, with variables renamed in order of appearance, gives the key
+// that shows duplicates.
 //
 // Recursion follows the nesting of the rule, which its reader limits.
 // SPDX-License-Identifier: Apache-2.0
@@ -14,7 +14,8 @@
 typedef struct printer {
   eg_text *text;
   const eg_rule *rule;
-  // For keys: the number of each variable, EG_RULE_NONE before it appears; else NULL.
+  // For keys: the number of each variable, EG_RULE_NONE before the variable appears;
+  // else NULL.
   uint32_t *numbers;
   uint32_t next;
   bool parallel; // with parallel operators
@@ -30,7 +31,7 @@ static void print_var(printer *p, uint32_t var) {
   eg_text_printf(p->text, "?%u", p->numbers[var]);
 }
 
-/// The reader makes constants of these kinds only.
+/// Prints a constant. The reader makes constants of these kinds only.
 static void print_constant(eg_text *text, const eg_rule_value *value) {
   switch (value->kind) {
   case EG_RULE_INT: eg_text_printf(text, "%" PRId64, value->i); return;

@@ -150,7 +150,8 @@ static egraph_status keep_keys(eg_rule_reader *reader, eg_rule *rule) {
   return EGRAPH_OK;
 }
 
-/// A left side that is a variable inside parallel operators would match everything.
+/// Refuses a left side that is a variable within parallel operators: it would
+/// match everything.
 static egraph_status check_patterns(const eg_rule_reader *reader, const eg_sexpr *side,
                                     const eg_rule *rule) {
   for (uint32_t i = 0; i < rule->root_count && !rule->implied; i++)
@@ -182,7 +183,7 @@ static egraph_status read_direction(eg_rule_reader *reader, const eg_sexpr *form
   return check_patterns(reader, left, rule);
 }
 
-/// (class NAME), or (class associative spreads).
+/// Reads (class NAME), or (class associative spreads).
 static egraph_status read_rule_class(const char *file, const eg_sexpr *clause,
                                      eg_rule *rule) {
   rule->math = EGRAPH_MATH_ASSOCIATIVE;

@@ -1,6 +1,6 @@
-// Patterns and terms: operators with keyworded attributes, children before parents; and
-// the parallel operators around them, (partition :dim 0 :axis gpu ?x), which are kept
-// beside the terms, so that only layouts depend on them.
+// Reads patterns and terms: operators with attributes by keyword, children before
+// parents; and the parallel operators around terms, (partition :dim 0 :axis gpu ?x),
+// which are stored apart from the terms, so that they affect only layouts.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/language/rule_reader.h"
 
@@ -34,8 +34,8 @@ static egraph_status find_op(eg_rule_reader *reader, const eg_sexpr *head, eg_op
   return EGRAPH_OK;
 }
 
-/// Fails because an operator has no attribute like `key`. `nearest` is the likely one, or
-/// NULL; `first` is any.
+/// Fails because an operator has no attribute like `key`. `nearest` is the most similar
+/// attribute, or NULL; `first` is any attribute.
 static egraph_status fail_attr(const eg_rule_reader *reader, const eg_sexpr *key,
                                const char *op, const char *nearest, const char *first) {
   if (nearest != NULL)
@@ -74,8 +74,8 @@ static bool is_literal(const eg_sexpr *expr) {
   return true;
 }
 
-/// Makes an equation canonical, as the pool of attributes does, so that it matches
-/// whatever its indices are called.
+/// Makes an equation canonical, as the pool of attributes does, so that it matches for
+/// any names of its indices.
 static egraph_status read_equation(eg_rule_reader *reader, eg_attr *inout) {
   char text[EG_EINSUM_TEXT];
   EG_TRY(eg_einsum_check(inout->text));
@@ -242,9 +242,9 @@ static bool has_negative(const eg_attr *attr) {
   return false;
 }
 
-/// Graphs count axes from the front, so a pattern with an axis that is counted from the
-/// end matches nothing. On a right side `axis` is recounted when the term is built, but
-/// not `axes`.
+/// Checks axes. Graphs count axes from the front, so a pattern with an axis counted from
+/// the end matches nothing. On a right side `axis` is recounted when the term is built,
+/// but `axes` is not.
 static egraph_status check_axes(eg_rule_reader *reader, const eg_sexpr *expr,
                                 const node_parts *parts) {
   const eg_op_info *info = eg_op_info_of(parts->op);
@@ -396,9 +396,9 @@ static bool is_tensor_variable(const eg_rule_reader *reader, const eg_sexpr *exp
   return var != EG_RULE_NONE && reader->vars.data[var].kind == EG_RULE_TENSOR;
 }
 
-// Some names are both an operator and a function (exp, max, shape): with attributes, or a
-// tensor as the innermost first operand, it is the operator. The operator shape needs
-// :end.
+// Decides for names of both an operator and a function (exp, max, shape): the expression
+// is a term if it has attributes, or a tensor as the innermost first operand. The
+// operator shape needs :end.
 bool eg_rule_reads_as_term(const eg_rule_reader *reader, const eg_sexpr *expr) {
   for (;;) {
     if (expr->kind != EG_SEXPR_LIST) return is_tensor_variable(reader, expr);

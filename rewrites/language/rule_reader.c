@@ -1,5 +1,5 @@
-// Reads variables, names and expressions of rules, and keeps the arrays of a rule. Kinds
-// are checked here, so that evaluation only meets values of the right kind.
+// Reads variables, names and expressions of rules, and keeps the arrays of a rule. Checks
+// kinds, so that evaluation only meets values of the right kind.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/language/rule_reader.h"
 
@@ -172,8 +172,9 @@ egraph_status eg_rule_want_kind(eg_rule_reader *reader, const eg_sexpr *at, uint
                        eg_rule_kind_words(node->kind), eg_rule_kind_words(kind));
 }
 
-/// Joins the kind of one more argument into *inout_kind, EG_RULE_BOOL before the first.
-/// False when they have no kind in common. `lists`: lists and integers have one.
+/// Joins the kind of one more argument into *inout_kind, which is EG_RULE_BOOL before the
+/// first argument. False when the two have no common kind. `lists`: lists and integers
+/// have a common kind.
 static bool join_numbers(eg_rule_kind *inout_kind, eg_rule_kind kind, bool lists) {
   bool is_numeric = kind == EG_RULE_INT || kind == EG_RULE_FLOAT;
   if (!is_numeric && !(kind == EG_RULE_INTS && lists)) return false;
@@ -189,7 +190,8 @@ static bool join_numbers(eg_rule_kind *inout_kind, eg_rule_kind kind, bool lists
   return true;
 }
 
-/// Joins the kind of an argument of any kind; all of a call have one.
+/// Joins the kind of an argument of any kind; all arguments of a call must have the
+/// same kind.
 static egraph_status join_any(eg_rule_reader *reader, const eg_sexpr *at, uint32_t expr,
                               bool first, eg_rule_kind *inout_kind) {
   eg_rule_kind kind = reader->exprs.data[expr].kind;
@@ -209,7 +211,7 @@ typedef struct joined {
   bool has_any;
 } joined;
 
-/// The kind that a letter of rule_functions.def stands for. False for letters of several.
+/// Finds the kind of a letter of rule_functions.def. False for letters of several kinds.
 static bool find_letter(char letter, eg_rule_kind *out) {
   static const struct {
     char letter;

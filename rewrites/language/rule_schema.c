@@ -26,7 +26,8 @@ static const struct {
 };
 enum { OPERATOR_SETS = sizeof operator_sets / sizeof *operator_sets };
 
-/// Other rules remove identities, so no set has them.
+/// True when an operator is in a set. Identities are in no set, because other rules
+/// remove them.
 static bool is_in_set(const eg_op_info *info, eg_op op, uint32_t set) {
   return (info->flags & operator_sets[set].flags) != 0 && op != EG_OP_IDENTITY &&
          info->min_inputs >= operator_sets[set].least &&
@@ -62,7 +63,8 @@ typedef struct scan {
   eg_rule_parameter parameters[EG_RULE_MAX_PARAMETERS];
   uint32_t parameter_count;
   const char *sequences[MOST_SEQUENCES];
-  // First the number of another sequence of the same length, at the end a parameter.
+  // While scanning, the number of another sequence of the same length; at the end,
+  // a parameter.
   uint32_t lengths[MOST_SEQUENCES];
   uint32_t sequence_count;
   spot_list spots;
@@ -158,7 +160,7 @@ static egraph_status scan_operators(scan *s, const eg_sexpr *clause) {
   return keep_operators(s, clause, &list, &without);
 }
 
-/// Numbers the sequences. Sequences in one `each` have the length of the first of them.
+/// Numbers the sequences. Sequences in one `each` have the same length as the first one.
 static egraph_status scan_sequences(scan *s, const eg_sexpr *expr, bool in_each,
                                     uint32_t *inout_first) {
   if (eg_rule_is_sequence(expr)) {
@@ -236,11 +238,11 @@ static uint32_t length_of(const scan *s, const eg_sexpr *expr) {
 
 // ---- operators of both sides --------------------------------------------------------
 
-/// The place of a term.
+/// The place of a term in the form.
 typedef struct position {
   bool is_left;
-  uint32_t each;  // the length of the `each` around it, or EG_RULE_NONE
-  uint32_t above; // spot whose operand it is
+  uint32_t each;  // the length of the `each` around the term, or EG_RULE_NONE
+  uint32_t above; // spot that has the term as an operand
   eg_rule_sum place;
 } position;
 
@@ -270,7 +272,8 @@ static egraph_status scan_operands(scan *s, const eg_sexpr *expr, position at,
   return EGRAPH_OK;
 }
 
-/// Notes the operators of a side. Skips unknown ones, which reading a case reports.
+/// Records the operators of a side. Skips unknown operators, which reading a
+/// case reports.
 static egraph_status scan_term(scan *s, const eg_sexpr *expr, position at) {
   if (expr->text != NULL) {
     if (find_operator(s, expr) == EG_RULE_NONE) return EGRAPH_OK;
@@ -335,7 +338,7 @@ static egraph_status scan_form(scan *s, const eg_sexpr *form) {
   for (uint32_t i = 2; i < form->count; i++)
     if (eg_sexpr_is_form(&form->children[i], "operators"))
       EG_TRY(scan_operators(s, &form->children[i]));
-  for (uint32_t i = 2; i < form->count; i++) // they are numbered as on the left side
+  for (uint32_t i = 2; i < form->count; i++) // numbered as on the left side
     if (eg_sexpr_is_form(&form->children[i], "lhs"))
       EG_TRY(scan_sequences(s, &form->children[i], false, &none));
   EG_TRY(scan_sequences(s, form, false, &none));

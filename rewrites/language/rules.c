@@ -1,4 +1,4 @@
-// Rules of one text are added one by one, and taken out again when one of them fails.
+// Adds the rules of a text one by one, and removes them again when one of them fails.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/language/rules.h"
 
@@ -18,7 +18,7 @@
 EG_VEC_DEFINE(eg_rule_tests, eg_rule_test *);
 EG_VEC_DEFINE(eg_rule_list, eg_rule *);
 
-/// Rules in order, found by name and by what they say.
+/// Rules in order, with look-ups by name and by key.
 typedef struct rule_index {
   eg_rule_list list;
   eg_flatmap names, keys;
@@ -64,13 +64,13 @@ static bool find_name(const rule_index *index, const char *name, uint32_t *out) 
   return eg_flatmap_find(&index->names, hash_text(name), name, same_name, index, out);
 }
 
-// Finds the rule that says the same up to names of variables.
+// Finds the rule with the same key, in which variables are renamed.
 static bool find_equal(const rule_index *index, const eg_rule *rule, uint32_t *out) {
   const char *key = key_in_index(index, rule);
   return eg_flatmap_find(&index->keys, hash_text(key), key, same_key, index, out);
 }
 
-// Adds a copy, which lies in the arena. Neither name nor key may be in use.
+// Adds a copy in the arena. Neither name nor key may be in use.
 static egraph_status add_to_index(rule_index *index, eg_arena *arena,
                                   const eg_rule *rule) {
   eg_rule *kept;
@@ -186,9 +186,9 @@ static egraph_status already_there(const eg_rule *rule, const eg_rule *first,
                        rule->name, first->name, first->file, first->line);
 }
 
-/// Takes a rule of a user that says the same as a shipped rule, so that a file of rules
-/// survives a release that ships one of them: switches the shipped rule on, and keeps the
-/// other one to be printed, unless both have one name.
+/// Accepts a user's rule that equals a shipped rule, so that a file of rules remains
+/// valid when a later release ships one of them: switches the shipped rule on, and keeps
+/// the user's rule for printing, unless both have the same name.
 static egraph_status note_shipped(eg_rules *rules, const eg_rule *rule, uint32_t shipped,
                                   const eg_sexpr *form) {
   eg_rule *first = rules->rules.list.data[shipped];
@@ -203,8 +203,8 @@ static egraph_status note_shipped(eg_rules *rules, const eg_rule *rule, uint32_t
   return add_to_index(&rules->implied, &rules->arena, &known);
 }
 
-/// Finds the rule that says the same, itself or in one of its cases; EG_RULE_NONE: none
-/// does.
+/// Finds the rule that equals `rule`, or has a case that does; EG_RULE_NONE: there
+/// is none.
 static egraph_status find_saying(const eg_rules *rules, const eg_rule *rule,
                                  uint32_t *out) {
   bool is_there = find_equal(&rules->rules, rule, out);
@@ -245,8 +245,8 @@ static egraph_status add_implied(eg_rules *rules, const eg_rule *rule,
   return add_to_index(&rules->implied, &rules->arena, rule);
 }
 
-/// Finds the name of the rule to which a direction adds nothing but parallel operators,
-/// or NULL. Fails with EGRAPH_E_MEMORY.
+/// Finds the name of the rule that equals `rule` without parallel operators, or NULL.
+/// Fails with EGRAPH_E_MEMORY.
 static egraph_status find_known(const eg_rules *rules, const eg_rule *rule,
                                 const char **out_name) {
   uint32_t other = EG_RULE_NONE;
@@ -284,7 +284,7 @@ static rules_mark mark_rules(const eg_rules *rules) {
                       .tests = rules->tests.len};
 }
 
-/// Removes what a failed text has added.
+/// Removes everything that a failed text has added.
 static void shrink_rules(eg_rules *rules, rules_mark to) {
   assert(to.rules <= rules->rules.list.len && to.implied <= rules->implied.list.len);
   assert(to.tests <= rules->tests.len);
@@ -498,7 +498,7 @@ struct eg_rule_cases {
   egraph_allocator alloc;
   const eg_rules *rules;
   eg_arena arena;
-  eg_u32s numbers; // of the rules, by case
+  eg_u32s numbers; // numbers of the rules, by case
   case_list list;
 };
 
@@ -556,7 +556,7 @@ egraph_status eg_rule_cases_get(eg_rule_cases *cases, uint32_t rule,
   egraph_status status =
       eg_rule_case_read(&from, whole->schema, values, whole->reversed, made);
   *out = NULL;
-  if (status == EGRAPH_E_PARSE) return EGRAPH_OK; // no such case
+  if (status == EGRAPH_E_PARSE) return EGRAPH_OK; // there is no such case
   EG_TRY(status);
   EG_TRY(name_case(cases, made));
   made->key = made->parallel_key = made->name;
@@ -568,7 +568,7 @@ egraph_status eg_rule_cases_get(eg_rule_cases *cases, uint32_t rule,
   return case_list_push(&cases->list, made);
 }
 
-/// Reads values as in "relu:3". False when they are no values of the parameters.
+/// Reads values such as "relu:3". False when they are no values of the parameters.
 static bool parse_values(const eg_rule_schema *schema, const char *text, uint32_t *out) {
   for (uint32_t i = 0; i < schema->parameter_count; i++) {
     char word[64];

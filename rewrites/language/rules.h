@@ -18,7 +18,7 @@ egraph_allocator eg_rules_allocator(const eg_rules *rules);
 /// Returns the number of implied rules, which are verified and printed but never applied:
 /// rules with parallel operators (rules/LANGUAGE.md) that, without those operators, have
 /// the same term on both sides or equal another rule of the set; and rules of a user that
-/// are shipped, too.
+/// equal a shipped rule.
 uint32_t eg_rules_implied_count(const eg_rules *rules);
 
 /// Returns the number of rules, one per direction: a `both-ways` rule counts as two, the

@@ -55,7 +55,7 @@ const eg_attrs *eg_explained_attrs(const eg_explained *explained, uint32_t term)
 
 // ---- printing --------------------------------------------------------------------
 
-/// Numbers the terms that are needed in their order, from 1; others get 0.
+/// Numbers the needed terms in their order, from 1; other terms get 0.
 static egraph_status number_terms(const eg_explained *e, eg_u32s *out) {
   uint32_t count = eg_ground_count(&e->terms), next = 0;
   EG_TRY(eg_u32s_resize(out, count));
@@ -116,8 +116,8 @@ typedef struct reader {
   eg_explained *out;
   const char *file;
   eg_arena arena;
-  eg_u32s terms;    // of `out`, by number in the text
-  eg_u32s operands; // of the current form
+  eg_u32s terms;    // terms of `out`, by number in the text
+  eg_u32s operands; // operands of the current form
   eg_text text;
 } reader;
 EG_OWNER_DEFINE_STATIC(reader, (eg_arena, arena), (eg_u32s, terms, operands),
@@ -131,7 +131,7 @@ static egraph_status fail_at(const reader *r, const eg_sexpr *expr,
   return EGRAPH_E_PARSE;
 }
 
-/// Reads numbers of terms, the rest of a form from child `first` on.
+/// Reads numbers of terms: the children of a form from child `first` on.
 static egraph_status read_numbers(reader *r, const eg_sexpr *form, uint32_t first) {
   r->operands.len = 0;
   for (uint32_t i = first; i < form->count; i++) {

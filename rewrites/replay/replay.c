@@ -11,7 +11,7 @@ typedef struct replay {
   eg_replay_terms terms;
   eg_u32s numbers;      // [terms of the explanation] terms
   eg_u32s equations;    // pairs of terms
-  eg_u32s roots, right; // of the current step
+  eg_u32s roots, right; // terms of the current step
   eg_u32s is_used;      // [rules]
   eg_rule_cases *cases;
   eg_replay_report *report;

@@ -1,6 +1,6 @@
-// A term is in the table under the representatives that its operands had when it was
-// entered. Whenever one of these loses its class, the term is entered again; a term that
-// is found there, with the same operands, is equal to it.
+// Closes the equalities of terms. A term is in the table under the representatives that
+// its operands had at the time. Whenever one of these loses its class, the term is
+// entered again; if the table has a term with the same operands, the two are equal.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/replay/replay_closure.h"
 
@@ -41,7 +41,7 @@ static bool is_congruent(const void *user, uint32_t id, const void *key) {
   return true;
 }
 
-/// Enters a term, or notes the term that it is equal to.
+/// Enters a term, or records the equal term that the table has.
 static egraph_status enter_term(eg_replay_closure *c, uint32_t term) {
   eg_ground ground = eg_ground_at(c->terms, term);
   uint64_t hash = hash_congruent(c, &ground);

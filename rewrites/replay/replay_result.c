@@ -14,9 +14,9 @@ typedef struct follower {
   eg_replay_terms *terms;
   const eg_graph *given, *result;
   eg_record_compare *is_same_record;
-  eg_u32s term_of;  // [values] one more, or 0
-  eg_u32s tuple_of; // [nodes] likewise: of nodes with several results
-  eg_u32s node_of;  // [terms] one more: the opaque node that it is
+  eg_u32s term_of;  // [values] 1 + term, or 0
+  eg_u32s tuple_of; // [nodes with several results] 1 + term, or 0
+  eg_u32s node_of;  // [terms] 1 + the opaque node that it is, or 0
   eg_u32s waiting;  // values
 } follower;
 
@@ -100,8 +100,9 @@ static egraph_status follow_weight(const follower *f, eg_value value, uint32_t t
 
 static bool is_same_bits(double a, double b) { return memcmp(&a, &b, sizeof a) == 0; }
 
-/// A number of the result, which files have in float32, or, where it is an operand there,
-/// in the element type of the node; the sign of a zero counts.
+/// True when a number of the result equals the number of the term, exactly, rounded to
+/// float32 as in files, or rounded to the element type of the node as for an operand. The
+/// sign of a zero counts.
 static bool is_same_number(double mine, double term, egraph_dtype dtype) {
   double stored = term;
   eg_tensor tensor = {.type = eg_type_of(dtype, 0, NULL), .data = &stored};
@@ -129,7 +130,7 @@ static bool is_same_operator(const eg_attrs *a, const eg_attrs *b, egraph_dtype 
 }
 
 /// True when the results of an unknown operator have the declared types of the given
-/// ones, which nothing else determines.
+/// results; nothing else determines these types.
 static bool has_same_results(const follower *f, eg_graph_node node, eg_graph_node given) {
   eg_graph_node_info mine = eg_graph_node_at(f->result, node);
   eg_graph_node_info other = eg_graph_node_at(f->given, given);
@@ -142,7 +143,7 @@ static bool has_same_results(const follower *f, eg_graph_node node, eg_graph_nod
   return is_same;
 }
 
-/// Says whether an unknown operator is the given one, which the result has once.
+/// Checks that an unknown operator is the given one, and occurs only once in the result.
 static egraph_status is_same_opaque(follower *f, eg_graph_node node, uint32_t term,
                                     const eg_attrs *attrs, bool *out) {
   eg_graph_node given;
@@ -165,7 +166,8 @@ static egraph_status is_same_opaque(follower *f, eg_graph_node node, uint32_t te
   return EGRAPH_OK;
 }
 
-/// Follows the operands of a node that is a term, but for its results.
+/// Follows the operands of a node whose operator must be that of its term. Ignores
+/// its results.
 static egraph_status follow_node(follower *f, eg_value value, uint32_t term) {
   eg_graph_node id = eg_graph_value(f->result, value)->node;
   eg_graph_node_info node = eg_graph_node_at(f->result, id);
@@ -184,7 +186,7 @@ static egraph_status follow_node(follower *f, eg_value value, uint32_t term) {
   return EGRAPH_OK;
 }
 
-/// A result of several: the term is a part.
+/// Follows one of several results of a node: its term must be a part.
 static egraph_status follow_part(follower *f, eg_value value, uint32_t term) {
   const eg_value_info *info = eg_graph_value(f->result, value);
   const eg_attrs *attrs = eg_replay_terms_attrs(f->terms, term);
@@ -206,7 +208,8 @@ static egraph_status follow_value(follower *f, eg_value value) {
   if (info->kind == EG_VALUE_INPUT) return follow_input(f, value, term);
   if (info->kind == EG_VALUE_WEIGHT) return follow_weight(f, value, term);
   eg_graph_node_info node = eg_graph_node_at(f->result, info->node);
-  // An identity, which is also how a memory format changes, is its operand.
+  // An identity, which also represents a change of memory format, has the term of
+  // its operand.
   if (node.attrs->op == EG_OP_IDENTITY) return follow_later(f, node.inputs[0], term);
   return node.result_count == 1 ? follow_node(f, value, term)
                                 : follow_part(f, value, term);

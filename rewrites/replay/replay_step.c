@@ -1,5 +1,5 @@
-// Children come before their parents in the terms of a rule: matching is a loop from a
-// root down, building a loop up.
+// Matches and builds by loops, because children come before their parents in the terms of
+// a rule: matching goes from a root down, building goes up.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/replay/replay_step.h"
 
@@ -17,9 +17,9 @@ static const eg_tensor_fact *find_fact(const void *self, eg_class tensor) {
   return eg_replay_terms_fact(s->terms, tensor.id);
 }
 
-// Some conditions only steer a search and are no property of tensors: which of two comes
-// first, and which operators are known to compute one. Either answer is right
-// (condition_holds), because a rule holds for all tensors.
+// Some conditions only guide a search and are no property of tensors: which of two
+// tensors comes first, and which operators are known to compute a tensor. Either answer
+// is right (condition_holds), because a rule holds for all tensors.
 
 static bool answer_before(const void *self, eg_class a, eg_class b) {
   const eg_replay_stepper *s = self;
@@ -85,7 +85,7 @@ static bool node_matches(eg_replay_stepper *s, const eg_rule_term *pattern,
 static bool matches(eg_replay_stepper *s, uint32_t first, uint32_t root, uint32_t term) {
   s->found.data[root] = term + 1;
   for (uint32_t i = root + 1; i-- > first;) {
-    if (s->found.data[i] == 0) return false; // below no root: no such rule is read
+    if (s->found.data[i] == 0) return false; // term below no root: no such rule is read
     const eg_rule_term *pattern = &s->rule->terms[i];
     uint32_t found = s->found.data[i] - 1;
     if (!eg_replay_terms_fact(s->terms, found)->typed) return false;
@@ -171,7 +171,7 @@ static egraph_status build_node(eg_replay_stepper *s, const eg_rule_term *term,
              : REFUSE("its %s makes a number that the type does not hold", op->name);
 }
 
-/// The term of the rule that a name behind `let` stands for.
+/// Finds the term of the rule that a name behind `let` means.
 static uint32_t let_term(const eg_rule *rule, uint32_t var) {
   for (uint32_t i = 0; i < rule->let_count; i++)
     if (rule->lets[i].is_term && rule->lets[i].var == var) return rule->lets[i].term;

@@ -1,5 +1,5 @@
-// A constant is computed operands first, with an explicit stack; intermediate results are
-// released, other constants kept.
+// Adds, computes and checks terms. A constant is computed operands first, with an
+// explicit stack; intermediate results are released, other constants kept.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/replay/replay_terms.h"
 
@@ -90,7 +90,7 @@ egraph_status eg_replay_terms_fit(const eg_replay_terms *terms, uint32_t term,
   const eg_tensor_fact *facts[MOST];
   *out_fit = true;
   bool is_checked = term >= terms->given_count && ground.op != EG_EXPLAINED_CONSTANT &&
-                    ground.arity <= MOST; // of more operands no operator is pointwise
+                    ground.arity <= MOST; // no pointwise operator has more operands
   if (!is_checked) return EGRAPH_OK;
   for (uint32_t i = 0; i < ground.arity; i++)
     facts[i] = eg_replay_terms_fact(terms, ground.children[i]);
@@ -110,7 +110,7 @@ static egraph_status add_given_leaf(eg_replay_terms *terms, const eg_value_info 
   return eg_replay_terms_add(terms, &attrs, NULL, 0, out);
 }
 
-/// Adds the terms of a node: of several results, parts of one term.
+/// Adds the terms of a node; if the node has several results, they are parts of one term.
 static egraph_status add_given_node(eg_replay_terms *terms,
                                     const eg_graph_node_info *node) {
   uint32_t made;
@@ -161,10 +161,10 @@ egraph_status eg_replay_terms_start(eg_replay_terms *terms, const eg_graph *give
 
 typedef struct computer {
   eg_replay_terms *terms;
-  size_t bytes; // so far
+  size_t bytes; // bytes so far
 } computer;
 
-/// Notes the last `count` buffers as the results of a term.
+/// Records the last `count` buffers as the results of a term.
 static egraph_status note_results(computer *c, uint32_t term, uint32_t count) {
   c->terms->data.data[term] = (uint32_t)(c->terms->buffers.len - count) + 1;
   return eg_u32s_push(&c->terms->made, term);
@@ -214,7 +214,7 @@ static egraph_status run_kernel(computer *c, uint32_t term, const eg_ground *gro
   EG_LOCAL(eg_arena, arena, terms->alloc);
   eg_tensor *tensors;
   EG_TRY(eg_arena_alloc(&arena, count, sizeof *tensors, &tensors));
-  // Kernels only read their operands, so that shared and mapped bytes are safe here.
+  // Shared and mapped bytes are safe here, because kernels only read their operands.
   for (uint32_t i = 0; i < ground->arity; i++)
     tensors[i] = (eg_tensor){.type = *result_type(terms, ground->children[i], 0),
                              .data = (void *)(uintptr_t)eg_buffer_data(
@@ -245,7 +245,8 @@ static egraph_status take_weight(computer *c, uint32_t term, const eg_attrs *att
   return note_results(c, term, 1);
 }
 
-/// Computes a term whose operands are computed; puts others of them on the stack.
+/// Computes a term if its operands are computed; else pushes the other operands onto
+/// the stack.
 static egraph_status compute_one(computer *c, uint32_t term) {
   eg_replay_terms *terms = c->terms;
   const eg_attrs *attrs = eg_replay_terms_attrs(terms, term);
@@ -277,8 +278,8 @@ static egraph_status compute_term(computer *c, uint32_t root) {
   return EGRAPH_OK;
 }
 
-/// Releases what was computed; *out_kept (may be NULL) gets the result of `root`,
-/// retained.
+/// Releases the computed results; *out_kept (may be NULL) gets the result of
+/// `root`, retained.
 static void release_results(eg_replay_terms *terms, size_t buffers, uint32_t root,
                             eg_buffer **out_kept) {
   if (out_kept != NULL) *out_kept = eg_buffer_retain(result_of(terms, root, 0));

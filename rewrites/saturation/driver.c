@@ -30,20 +30,20 @@
 #include "egraph/engine.h"
 #include "rewrites/saturation/scheduler.h"
 
-/// The current rule.
+/// State of the current rule.
 typedef struct driver_turn {
   uint32_t rule, words_per_match;
   const eg_matcher *const *matchers; // left sides
   uint32_t matcher_count;
   uint64_t limit, found; // matches; limit UINT64_MAX: none
   bool fresh_only;       // are looked for
-  bool apply_fresh;      // of all that are found, only fresh ones are applied
+  bool apply_fresh;      // apply only the fresh matches of all that are found
 } driver_turn;
 
 struct eg_lane {
   const driver_turn *turn;
   eg_cursor *cursor; // NULL: idle
-  eg_u32s words;     // of the matches of this turn that are to be applied
+  eg_u32s words;     // words of the matches to apply in this turn
   uint64_t found, rejected;
   uint64_t looked_at; // candidates: its work
 };
@@ -54,17 +54,17 @@ typedef struct lane_set {
   const eg_driver_rules *rules;
   uint32_t threads;
   driver_turn turn;
-  eg_parts parts;   // of the rule's search
+  eg_parts parts;   // parts of the rule's search
   eg_u32s sides;    // per part: the left side that is searched
   size_t next_part; // the first that no lane has
-  uint32_t count;   // at work, the first ones
+  uint32_t count;   // number of working lanes, the first ones
   eg_lane all[EG_DRIVER_LANES];
 } lane_set;
 
 enum {
   PART_CANDIDATES = 256,  // first nodes that a lane takes at a time, at least
-  LANE_WORDS = 1 << 15,   // of matches, after which a lane pauses
-  LANE_STEPS = 1 << 18,   // of a search, after which it pauses
+  LANE_WORDS = 1 << 15,   // words of matches after which a lane pauses
+  LANE_STEPS = 1 << 18,   // steps of a search after which it pauses
   THREAD_CANDIDATES = 512 // a turn with fewer is not worth a thread
 };
 
@@ -123,7 +123,7 @@ static eg_search search_on(lane_set *lanes, uint32_t side, uint32_t number) {
   return search;
 }
 
-// Splits the search of the turn. Fails as eg_matcher_split.
+// Splits the search of the turn into parts. Fails as eg_matcher_split.
 static egraph_status start_lanes(lane_set *lanes) {
   lanes->parts.len = lanes->next_part = lanes->sides.len = 0;
   lanes->count = lanes->turn.limit == UINT64_MAX ? EG_DRIVER_LANES : 1;
@@ -137,7 +137,7 @@ static egraph_status start_lanes(lane_set *lanes) {
   return EGRAPH_OK;
 }
 
-/// Gives parts to idle lanes. Returns how many lanes are busy, the first ones.
+/// Gives parts to idle lanes. *out_busy: the busy lanes are among the first so many.
 static egraph_status fill_lanes(lane_set *lanes, uint32_t *out_busy,
                                 uint64_t *out_candidates) {
   *out_busy = 0;
@@ -152,7 +152,7 @@ static egraph_status fill_lanes(lane_set *lanes, uint32_t *out_busy,
                               &search, part, &lane->cursor));
       *out_candidates += part.count;
     } else if (lane->cursor != NULL) {
-      *out_candidates += THREAD_CANDIDATES; // it had so much to do that it paused
+      *out_candidates += THREAD_CANDIDATES; // a paused lane still has much work
     }
     lane->found = lane->rejected = lane->looked_at = lane->words.len = 0;
     if (lane->cursor != NULL) *out_busy = i + 1;
@@ -175,8 +175,8 @@ static egraph_status run_lane(void *user, size_t index, uint32_t worker) {
   return EGRAPH_OK;
 }
 
-// Lets the lanes search until each has finished its part or pauses. *out_busy: the first
-// so many lanes have searched; 0: nothing was left to do. Fails as eg_cursor_run.
+// Lets each lane search until it finishes its part or pauses. *out_busy: the first so
+// many lanes have searched; 0: no work was left. Fails as eg_cursor_run.
 static egraph_status search_lanes(lane_set *lanes, uint32_t *out_busy) {
   uint64_t candidates;
   EG_TRY(fill_lanes(lanes, out_busy, &candidates));
@@ -200,7 +200,7 @@ enum {
   CANDIDATE_STEPS = 40,
   MATCH_STEPS = 200,
   APPLY_STEPS = 2000,
-  CHANGE_STEPS = 3000 // of a node or a union, rebuilding included
+  CHANGE_STEPS = 3000 // for a node or a union, rebuilding included
 };
 
 typedef struct driver_state {
@@ -213,12 +213,12 @@ typedef struct driver_state {
   double start, last_progress;
   uint32_t node_limit;
   uint32_t polls, iteration;
-  uint32_t first_iteration; // of those that iteration_limit counts
+  uint32_t first_iteration; // first iteration that iteration_limit counts
   bool only_shrinking;      // rules that do not shrink terms wait
   bool stopped, changed;    // changed: by this iteration
   eg_stop stop;
   bool *is_seen;   // per rule: searched and applied completely in the last iteration
-  uint64_t *known; // per rule that is seen: at most so many matches were there
+  uint64_t *known; // per seen rule: an upper bound of its old matches
   lane_set lanes;  // with the current rule
   eg_u32s held;    // matches of a rule with a limit
   eg_iteration_stats current;
@@ -282,7 +282,7 @@ static egraph_status apply_batch(driver_state *driver, const uint32_t *words,
   return EGRAPH_OK;
 }
 
-/// Lets a rule join the matches that it has kept.
+/// Lets a rule join its kept matches.
 static egraph_status finish_rule(driver_state *driver) {
   const eg_driver_rules *rules = driver->rules;
   uint32_t before = eg_engine_node_count(driver->engine);
@@ -311,7 +311,7 @@ static egraph_status apply_all(driver_state *driver, const eg_u32s *words) {
 
 // ---- rules ----------------------------------------------------------------------
 
-/// Counts the matches of the lanes, and holds or applies them.
+/// Counts the matches of the lanes, and keeps or applies them.
 static egraph_status empty_lanes(driver_state *driver, uint32_t busy) {
   driver_turn *turn = &driver->lanes.turn;
   eg_rule_stats *stats = &driver->report->rules[turn->rule];
@@ -346,7 +346,7 @@ static egraph_status search_parts(driver_state *driver) {
   }
 }
 
-/// Searches for the matches of the turn; applies or holds them.
+/// Searches for the matches of the turn, and applies or keeps them.
 static egraph_status run_turn(driver_state *driver) {
   const eg_driver_rules *rules = driver->rules;
   driver_turn *turn = &driver->lanes.turn;
@@ -369,7 +369,8 @@ static egraph_status run_seen_rule(driver_state *driver, uint64_t known) {
     turn->limit = all.limit;
     return EGRAPH_OK;
   }
-  driver->report->rules[turn->rule].matches -= turn->found; // they are found again
+  driver->report->rules[turn->rule].matches -= turn->found; // the next turn finds
+                                                            // them again
   driver->current.matches -= turn->found;
   *turn = all;
   turn->apply_fresh = true;
@@ -474,8 +475,8 @@ static egraph_status iterate(driver_state *driver) {
   driver->last_progress = 0; // the end of an iteration is always reported
   check_budgets(driver);
   bool is_still = complete && !driver->changed;
-  // An iteration that was done completely and changed nothing proves saturation, whatever
-  // the clock says by now.
+  // A complete iteration that changed nothing proves saturation, even if time is up
+  // by now.
   if (is_still && !driver->only_shrinking &&
       eg_schedule_can_stop(driver->schedule, driver->iteration)) {
     driver->stopped = true;

@@ -1,6 +1,6 @@
-// A plan does not change the e-graph: a term whose operands all exist is looked up; the
-// type of any other term is inferred from the facts of its operands, which are stored or
-// inferred, too.
+// Plans and adds right sides. A plan does not change the e-graph: a term whose operands
+// all exist is looked up; the type of any other term is inferred from the facts of its
+// operands, which are stored or inferred, too.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/saturation/rule_build.h"
 

@@ -1,5 +1,5 @@
-// Expressions are trees no deeper than the reader allows, so recursion is bounded. Kinds
-// were checked by the reader.
+// Evaluates by recursion: expressions are trees no deeper than the reader allows. The
+// reader has checked kinds.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/saturation/rule_eval.h"
 
@@ -11,7 +11,7 @@ static eg_rule_evaluator *const evaluators[EG_RULE_FN_COUNT] = {
 #include "rewrites/language/rule_functions.def"
 };
 
-// Evaluates and, or, if: operands only as far as they are needed.
+// Evaluates and, or, if: evaluates only the operands that it needs.
 static bool eval_lazily(eg_rule_env *env, const eg_rule_expr *expr, eg_rule_value *out) {
   if (expr->function == EG_RULE_FN_IF) {
     eg_rule_value condition;

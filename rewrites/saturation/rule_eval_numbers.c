@@ -6,7 +6,7 @@
 
 #include "rewrites/saturation/rule_eval.h"
 
-// One operation: on integers, on open sizes, on floating-point numbers.
+// An operation in three versions: on integers, on open sizes, on floating-point numbers.
 typedef struct operation {
   bool (*on_ints)(int64_t a, int64_t b, int64_t *out);
   bool (*on_sizes)(int64_t a, int64_t b, int64_t *out);
@@ -24,7 +24,8 @@ static bool sub_ints(int64_t a, int64_t b, int64_t *out) {
   return true;
 }
 static bool mul_ints(int64_t a, int64_t b, int64_t *out) {
-  // Magnitudes, so that one check serves all signs; the least integer is given up.
+  // Works on magnitudes, so that one check serves all signs; the least integer
+  // is refused.
   if (a == INT64_MIN || b == INT64_MIN) return false;
   int64_t x = a < 0 ? -a : a, y = b < 0 ? -b : b;
   if (y != 0 && x > INT64_MAX / y) return false;
@@ -54,7 +55,7 @@ static bool max_ints(int64_t a, int64_t b, int64_t *out) {
   return true;
 }
 
-// Quotients of open sizes: the rest, and the quotient without one.
+// The remainder of open sizes, and their quotient when there is no remainder.
 static bool mod_sizes(int64_t a, int64_t b, int64_t *out) {
   return eg_size_floor_div(a, b, out) && eg_size_mul(*out, b, out) &&
          eg_size_sub(a, *out, out);
@@ -155,7 +156,7 @@ REAL(pow, pow(a, eg_rule_number(&args[1])))
 
 EG_RULE_EVALUATOR(whole) {
   if (is_open_value(&args[0])) return false;
-  const double most = 9007199254740992; // 2^53: beyond it floats skip whole numbers
+  const double most = 9007199254740992; // 2^53: above it floats skip whole numbers
   double a = eg_rule_number(&args[0]);
   if (!(fabs(a) <= most) || a != floor(a)) return false;
   *out = eg_rule_int((int64_t)a);
@@ -169,7 +170,7 @@ static bool decide_truth(bool holds, bool fails, eg_rule_value *out) {
   return holds || fails;
 }
 
-/// Decides a < b; false when one is NaN, as every comparison.
+/// Decides a < b; false when one is NaN, as for every comparison.
 static bool decide_less(const eg_rule_value *a, const eg_rule_value *b,
                         eg_rule_value *out) {
   int64_t more;
@@ -232,7 +233,7 @@ EG_RULE_ROW(eq, decide_equal(env, &args[0], &args[1], out))
 EG_RULE_ROW(ne, negate(decide_equal(env, &args[0], &args[1], out), out))
 EG_RULE_ROW(not, decide_truth(args[0].i == 0, args[0].i != 0, out))
 
-/// Decides if the rest of a division is a number.
+/// Decides if the remainder of a division equals `wanted`.
 static bool decide_rest(int64_t a, int64_t b, int64_t wanted, eg_rule_value *out) {
   int64_t rest;
   if (!apply_to_ints(op_mod, a, b, &rest)) return false;
@@ -357,8 +358,8 @@ EG_RULE_EVALUATOR(remove_at) {
   return true;
 }
 
-// The index may be the length: then the item comes last. Negative indices count in the
-// result.
+// The index may be the length: then the item comes last. A negative index counts from the
+// end of the result.
 EG_RULE_EVALUATOR(insert_at) {
   uint32_t index, len = args[0].ints.len;
   if (!eg_rule_index(args[1].i, len + 1, &index)) return false;
@@ -379,7 +380,7 @@ EG_RULE_EVALUATOR(reverse) {
   return true;
 }
 
-// By insertion: the lists are axes and shapes.
+// Sorts by insertion, because the lists are axes and shapes.
 EG_RULE_EVALUATOR(sort) {
   uint32_t len = args[0].ints.len;
   if (len > 64 || (len > 1 && eg_size_any_open(args[0].ints.data, len))) return false;
@@ -438,8 +439,8 @@ EG_RULE_EVALUATOR(perm_swap) {
 
 // ---- conditions -----------------------------------------------------------------
 
-/// Decides if all items pass a test. No value where some pass at some sizes of open
-/// dimensions only.
+/// A test of an item. The list function that uses it decides if all items pass; it gives
+/// no value when some pass only at some sizes of open dimensions.
 typedef bool item_test(int64_t item, int64_t other);
 
 static bool decide_all(eg_ints list, item_test *holds, item_test *fails,
@@ -465,7 +466,7 @@ EG_RULE_EVALUATOR(perm_identity) {
 EG_RULE_ROW(all_equal,
             decide_all(args[0].ints, eg_size_same, eg_size_differs, &args[1].i, 0, out))
 
-/// True when the rest of an item divided by two is `rest`, at all sizes.
+/// True when the remainder of an item divided by two is `rest`, at all sizes.
 static bool has_parity(int64_t item, int64_t rest) {
   return !eg_size_is_open(item) && (item % 2 != 0) == (rest != 0);
 }

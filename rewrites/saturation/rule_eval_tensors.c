@@ -11,8 +11,9 @@ static const eg_type *type_of_operand(const eg_rule_env *env,
   return fact != NULL ? &fact->type : NULL;
 }
 
-// Functions of the one known type of a tensor, `type`, or of two, `a` and `b`; and of the
-// facts of a class, `fact`. A tensor without one known type makes no value.
+// Define functions of one tensor's known type, `type`; of two tensors' types, `a` and
+// `b`; and of the facts of a class, `fact`. There is no value for a tensor without one
+// known type.
 #define OF_TYPE(name, result)                                                            \
   EG_RULE_EVALUATOR(name) {                                                              \
     const eg_type *type = type_of_operand(env, &args[0]);                                \
@@ -73,7 +74,7 @@ static bool decide_same_shape(const eg_type *a, const eg_type *b, eg_rule_value 
   return eg_rule_decide_same(dims_of_type(a), dims_of_type(b), out);
 }
 
-/// No value where the number of elements is too large to be one.
+/// Gives a number of elements; no value when the number is too large.
 static bool give_elements(const eg_type *type, eg_rule_value *out) {
   *out = eg_rule_int(eg_type_elements(type));
   return out->i != INT64_MAX;
@@ -95,7 +96,7 @@ OF_TYPES(same_dtype, give_bool(a->dtype == b->dtype, out))
 
 // ---- broadcasting ---------------------------------------------------------------
 
-// Dimension i of `dims` counted from the last one, as if there were ones in front.
+// Returns dimension i of `dims`, counted from the last one, as if ones preceded `dims`.
 static int64_t dim_from_end(eg_ints dims, uint32_t i) {
   return i < dims.len ? dims.data[dims.len - 1 - i] : 1;
 }
@@ -110,7 +111,8 @@ static bool give_broadcast(eg_rule_env *env, eg_ints a, eg_ints b, eg_rule_value
   return give_list(env, (eg_ints){.data = dims, .len = rank}, out);
 }
 
-/// No value where some sizes of open dimensions broadcast and others do not.
+/// Decides if sizes broadcast; no value when they do at some sizes of open
+/// dimensions only.
 static bool decide_broadcasts_to(eg_ints from, eg_ints to, eg_rule_value *out) {
   bool holds = from.len <= to.len, fails = from.len > to.len;
   for (uint32_t i = 0; !fails && i < from.len; i++) {
@@ -150,8 +152,8 @@ static bool has_node_of(const eg_rule_env *env, eg_class class, eg_op op) {
   return false;
 }
 
-/// An order of classes: symmetric rules match once instead of once per order. Matched
-/// classes are canonical as of the last rebuild.
+/// Orders classes: symmetric rules match once instead of once per order. Matched classes
+/// are canonical as of the last rebuild.
 static bool comes_before(const eg_rule_env *env, eg_class a, eg_class b) {
   return env->tensors != NULL ? env->tensors->is_before(env->tensors->self, a, b)
                               : a.id < b.id;

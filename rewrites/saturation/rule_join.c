@@ -48,7 +48,8 @@ egraph_status eg_rule_join_add(eg_rule_join *join, const eg_rule *rule, uint32_t
 
 // ---- matches of several elements ---------------------------------------------------
 
-/// Finds the case with `count` elements like this one, mostly the same as the last time.
+/// Finds the case with `count` elements of this kind; mostly it is the same case as
+/// last time.
 static egraph_status find_case(eg_rule_join *join, const eg_rule_joining *how,
                                const eg_rule *element, uint32_t count,
                                const eg_rule **out) {
@@ -64,8 +65,8 @@ static egraph_status find_case(eg_rule_join *join, const eg_rule_joining *how,
   return EGRAPH_OK;
 }
 
-/// Copies the classes of the variables of one root from an element. False when a
-/// shared one is another class.
+/// Copies the classes of one root's variables from an element. False when a shared
+/// variable already has another class.
 static bool take_classes(const eg_rule *rule, uint32_t root,
                          const eg_rule_element *element, uint32_t *words) {
   uint32_t first = rule->lhs[root].first_term;
@@ -82,8 +83,8 @@ static bool take_classes(const eg_rule *rule, uint32_t root,
   return true;
 }
 
-/// Writes the match of the chosen elements to join->match. *out_fits false: they differ
-/// in what they share.
+/// Writes the match of the chosen elements to join->match. *out_fits false: elements
+/// differ in a shared variable.
 static egraph_status write_match(eg_rule_join *join, const eg_rule *rule,
                                  bool *out_fits) {
   uint32_t vars = rule->pattern_var_count;
@@ -123,7 +124,7 @@ static egraph_status check_conditions(eg_rule_join *join, const eg_rule_joining 
   return EGRAPH_OK;
 }
 
-/// Finds out whether the rule matches the chosen elements; then join->match is the match.
+/// Checks if a case matches the chosen elements; then join->match is the match.
 static egraph_status match_chosen(eg_rule_join *join, const eg_rule_joining *how,
                                   const eg_rule **out_rule, bool *out_fits) {
   assert(join->chosen.len != 0);
@@ -153,7 +154,7 @@ static egraph_status take_chosen(eg_rule_join *join, const eg_rule_joining *how,
 
 static int by_words(const void *a, const void *b) {
   const eg_rule_element *x = a, *y = b;
-  if (x->rule != y->rule) // those of one rule come together
+  if (x->rule != y->rule) // elements of one rule are neighbours
     return x->rule->values[0] != y->rule->values[0]
                ? (x->rule->values[0] < y->rule->values[0] ? -1 : 1)
                : strcmp(x->rule->name, y->rule->name);
@@ -175,8 +176,8 @@ static void sort_elements(eg_rule_join *join) {
   elements->len = kept;
 }
 
-/// The words of an element that all elements of a set have in common. *out_joins false:
-/// the rule has no case with two elements.
+/// Finds the words that all elements of a set have in common. *out_joins false: the rule
+/// has no case with two elements.
 static egraph_status find_shared(eg_rule_join *join, const eg_rule_joining *how,
                                  const eg_rule *element, bool *out_joins) {
   const eg_rule *pair;
@@ -210,7 +211,7 @@ static bool has_shared(const void *user, uint32_t set, const void *key) {
   return true;
 }
 
-/// Finds out whether an element can be joined with the first one of a set.
+/// Checks if an element can be joined with the first element of a set.
 static egraph_status fits_set(eg_rule_join *join, const eg_rule_joining *how,
                               uint32_t set, uint32_t element, bool *out_fits) {
   const eg_rule *rule;
@@ -225,8 +226,8 @@ static egraph_status begin_set(eg_rule_join *join, uint32_t element) {
   return eg_rule_sets_push(&join->sets, set);
 }
 
-/// Places an element in the first set that it fits, of those with the same shared words,
-/// or in a new one.
+/// Adds an element to the first set that it fits among the sets with the same shared
+/// words, or to a new set.
 static egraph_status place_element(eg_rule_join *join, const eg_rule_joining *how,
                                    uint32_t element) {
   const eg_rule_element *it = &join->elements.data[element];
@@ -251,7 +252,7 @@ static egraph_status place_element(eg_rule_join *join, const eg_rule_joining *ho
 }
 
 static egraph_status find_sets(eg_rule_join *join, const eg_rule_joining *how) {
-  const eg_rule *rule = NULL; // of the current elements
+  const eg_rule *rule = NULL; // rule of the current elements
   bool joins = false;
   join->sets.len = join->next.len = 0;
   for (uint32_t i = 0; i < join->elements.len; i++) {
@@ -279,7 +280,8 @@ static egraph_status take_pairs(eg_rule_join *join, const eg_rule_joining *how,
   return EGRAPH_OK;
 }
 
-/// The whole set, in parts where it is too large for one, and its pairs if it is small.
+/// Takes the whole set, in parts when it is too large for one case, and its pairs if it
+/// is small.
 static egraph_status take_set(eg_rule_join *join, const eg_rule_joining *how,
                               uint32_t first, bool *out_stop) {
   uint32_t size = 0;

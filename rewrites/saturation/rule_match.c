@@ -1,5 +1,5 @@
-// A variable is known from the step of the first term that binds it on, an expression
-// from the last step of its variables on.
+// Plans and makes checks. A variable is known from the step of the first term that binds
+// it; an expression is known from the last step of its variables.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/saturation/rule_match.h"
 
@@ -31,7 +31,7 @@ static void note_variables(planner *p) {
       if (term->slots[i].form == EG_RULE_SLOT_VAR) bind_at(p, term->slots[i].index, step);
     for (uint32_t i = 0; i < term->child_count; i++) {
       const eg_rule_term *child = &p->rule->terms[term->children[i]];
-      // A name is bound by its own term only, not where it occurs again.
+      // Only its own term binds a name; later occurrences of the name do not.
       if (child->is_var && p->rule->vars[child->var].origin == EG_RULE_VAR_MATCHED)
         bind_at(p, child->var, step);
     }
@@ -88,7 +88,7 @@ static egraph_status add_checks(const planner *p, uint32_t step, check_list *out
   return EGRAPH_OK;
 }
 
-/// True when a term is an operand of another one, itself or by its name.
+/// True when another term has this term as an operand, directly or by its name.
 static bool is_operand(const eg_rule *rule, uint32_t term) {
   uint32_t name = rule->terms[term].var;
   for (uint32_t i = 0; i < rule->pattern_term_count; i++)
@@ -161,7 +161,8 @@ static bool bind_classes(const eg_rule_env *env, const eg_rule_term *term, eg_no
   return is_typed(env, own);
 }
 
-// Sets a value variable by the first slot of its step; compares it everywhere else.
+// Sets a value variable by the first slot of its step; compares the variable with all
+// other slots.
 static bool bind_values(const eg_rule_steps *checks, eg_rule_env *env, uint32_t step,
                         const eg_rule_term *term, eg_node node) {
   const eg_attrs *attrs = attrs_of_node(env, node);
@@ -198,13 +199,12 @@ static bool make_check(const eg_rule_check *check, eg_rule_env *env,
   return false;
 }
 
-// marks[step] is the working memory in use before that step.
+// marks[step] records the working memory in use before that step.
 bool eg_rule_steps_pass(const eg_rule_steps *checks, eg_rule_env *env, uint32_t *marks,
                         uint32_t step, const eg_match *so_far) {
   assert(step < checks->step_count);
   const eg_rule_step *at = &checks->steps[step];
-  // Keeps the lists of earlier steps, and drops the lists of other candidates of this
-  // step.
+  // Keeps the lists of earlier steps; drops the lists of this step's other candidates.
   env->scratch->value_count = 0;
   env->scratch->int_count = marks[step];
   const eg_rule_term *term = &env->rule->terms[at->term];
@@ -258,8 +258,8 @@ eg_class eg_rule_match_root(const eg_rule *rule, const uint32_t *words, uint32_t
 
 // ---- binding --------------------------------------------------------------------
 
-/// Binds a value variable by the first slot that has it, and compares it in all others.
-/// Its kind is TENSOR before it is bound.
+/// Binds a value variable by the first slot that has it, and compares the variable with
+/// all other slots. Its kind is TENSOR before it is bound.
 static bool bind_slots(eg_rule_env *env, const eg_rule_term *term,
                        const eg_attrs *attrs) {
   for (uint16_t i = 0; i < attrs->count; i++) {

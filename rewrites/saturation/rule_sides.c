@@ -17,7 +17,8 @@ static bool has_guard(const eg_rule_term *term) {
   return false;
 }
 
-// Where the name of a sub-pattern occurs again, the pattern shares the sub-pattern.
+// Finds the named term: where the name of a sub-pattern occurs again, the pattern shares
+// the sub-pattern.
 static uint32_t named_term(const eg_rule *rule, uint32_t index) {
   const eg_rule_term *term = &rule->terms[index];
   if (!term->is_var || rule->vars[term->var].origin != EG_RULE_VAR_AS) return index;
@@ -30,8 +31,8 @@ static void lower_term(const eg_rule *rule, uint32_t index, eg_pattern_term *out
                        uint32_t *children, uint32_t *inout_child_count) {
   const eg_rule_term *term = &rule->terms[index];
   if (term->is_var) {
-    // A name has no variable; its own term is shared instead, and this
-    // one is not reached.
+    // The name of a sub-pattern is no variable of the pattern: its own term is shared,
+    // and the search does not reach this one.
     uint32_t var = rule->vars[term->var].pattern_var;
     *out =
         (eg_pattern_term){.kind = EG_PATTERN_VAR, .var = var == EG_RULE_NONE ? 0 : var};
@@ -46,7 +47,8 @@ static void lower_term(const eg_rule *rule, uint32_t index, eg_pattern_term *out
     children[(*inout_child_count)++] = named_term(rule, term->children[i]);
 }
 
-// The pattern of a left side; its arrays come from the arena. Guards are term indices.
+// Makes the pattern of a left side; its arrays come from the arena. Guards are
+// term indices.
 static egraph_status pattern_of_rule(const eg_rule *rule, eg_arena *arena,
                                      eg_pattern *out) {
   uint32_t child_count = 0, count = rule->pattern_term_count;
@@ -157,8 +159,8 @@ static egraph_status note_operand(eg_rule_census *census, const eg_engine *engin
   return EGRAPH_OK;
 }
 
-/// Notes the operands of all nodes of an operator, once an epoch: indexes do not change
-/// within one.
+/// Records the operands of all nodes of an operator, once per epoch, because indexes do
+/// not change within an epoch.
 static egraph_status note_operands(eg_rule_census *census, const eg_engine *engine,
                                    uint32_t above) {
   uint32_t count, epoch = eg_engine_epochs(engine) + 1;
@@ -206,8 +208,8 @@ static uint32_t sum_in_case(const listing *l, const eg_rule_sum *sum) {
   return eg_rule_sum_of(sum, l->schema->parameter_count, l->values);
 }
 
-/// True when the census knows what is in the place of a spot: an operand of an operator
-/// that is no parameter.
+/// True when the census knows the operators in the place of a spot: its parent's operator
+/// must not be a parameter.
 static bool has_place(const eg_rule_schema *schema, const eg_rule_spot *spot) {
   return spot->is_left && spot->above != EG_RULE_NONE &&
          schema->spots[spot->above].parameter == EG_RULE_NONE &&
@@ -244,7 +246,7 @@ static egraph_status add_case(listing *l) {
   return eg_rule_sides_add(l->sides, rule, l->keeps_all, l->arena);
 }
 
-/// True when no node has as many operands as a spot has with the values so far.
+/// True when no node has as many operands as some spot has with the current values.
 static bool is_too_many(const listing *l) {
   for (uint32_t i = 0; i < l->schema->spot_count; i++)
     if (l->schema->spots[i].is_left &&
@@ -253,7 +255,7 @@ static bool is_too_many(const listing *l) {
   return false;
 }
 
-/// Adds the cases with all values of the parameters from `parameter` on, which are few.
+/// Adds the cases with all values of the parameters from `parameter` on; there are few.
 /// These values are 0 before and after.
 static egraph_status add_cases(listing *l, uint32_t parameter) {
   bool is_last = parameter == l->schema->parameter_count;

@@ -58,7 +58,7 @@ static bool is_simple(double number) {
 bool eg_rule_close(double a, double b, egraph_dtype dtype) {
   if (a == b || (isnan(a) && isnan(b))) return true;
   bool is_wide =
-      eg_dtype_bytes(dtype) >= 4; // others hold few numbers that are not simple
+      eg_dtype_bytes(dtype) >= 4; // narrower types have few numbers that are not simple
   if (isinf(a) || isinf(b) || is_simple(b) || (is_wide && is_simple(a))) return false;
   return fabs(a - b) <= eg_dtype_unit(dtype, fmax(fabs(a), fabs(b)));
 }

@@ -1,5 +1,5 @@
-// Tensor rules under the saturation loop. Left sides become patterns of the engine, which
-// matches modulo equality; attributes, types and conditions are checked here.
+// Applies tensor rules in the saturation loop. Left sides become patterns of the engine,
+// which matches modulo equality; attributes, types and conditions are checked here.
 //
 // A match is the number of its left side, its depth, and its words by rule_match.h.
 // SPDX-License-Identifier: Apache-2.0
@@ -19,20 +19,20 @@
 
 // ---- state -----------------------------------------------------------------------
 
-/// Working memory of one search, or of applying. Sized for any rule.
+/// Working memory for one search, or for applying. It is large enough for every rule.
 typedef struct context {
   eg_rule_value *vars;
   uint32_t *marks;
   eg_rule_scratch *scratch;
-  // The current rule:
+  // State of the current rule:
   const struct tensor_rules *all;
   const eg_rule *rule;
   const eg_rule_steps *checks;
-  uint32_t side;       // which left side it is
+  uint32_t side;       // number of the left side
   uint32_t ways;       // that were tried from its first node
   eg_lane *lane;       // NULL: any depth, for look_deeper
   bool is_depth_bound; // a node was skipped for its depth
-  void *user;          // of searches without a lane
+  void *user;          // user data of searches without a lane
 } context;
 
 typedef struct tensor_rules {
@@ -42,16 +42,17 @@ typedef struct tensor_rules {
   const eg_saturation_options *options;
   eg_arena arena;
   eg_rule_cases *cases;
-  eg_rule_census census; // of the e-graph, for rules with parameters
+  eg_rule_census census; // operators in the e-graph, for rules with parameters
   eg_rule_sides *sides;  // [count], empty for rules that are off
   bool *is_on;           // [count]
-  eg_rule_join join;     // of the current rule with (each ...) as its left side
+  eg_rule_join join;     // matches of the current rule whose left side is (each ...)
   uint32_t count;
   context lanes[EG_DRIVER_LANES], applying;
   uint32_t var_cap, step_cap; // most of any rule
   eg_rule_builder builder;
-  eg_u32s depths; // of nodes: how many rules with several left sides led to them
-  eg_u32s note;   // of the current match, in an explained e-graph
+  eg_u32s depths; // [nodes] number of rules with several left sides on the way to
+                  // the node
+  eg_u32s note;   // note of the current match, in an explained e-graph
 } tensor_rules;
 
 #define OWNED                                                                            \
@@ -71,15 +72,15 @@ static bool is_multiple(const eg_rule *rule) {
   return rule->root_count > 1 || is_joined(rule);
 }
 
-enum { MATCH_SIDE, MATCH_DEPTH, MATCH_WORDS }; // what a match begins with
+enum { MATCH_SIDE, MATCH_DEPTH, MATCH_WORDS }; // first words of a match
 
 static uint32_t match_words(void *self, uint32_t rule) {
   const tensor_rules *all = self;
   return MATCH_WORDS + all->sides[rule].match_words;
 }
 
-/// True when conditions read the nodes of a class: no match becomes fresh when an operand
-/// gains one.
+/// True when conditions read the nodes of a class: then a new node of an operand makes no
+/// match fresh.
 static bool needs_all(void *self, uint32_t index) {
   const tensor_rules *all = self;
   const eg_rule *rule = eg_rules_at(all->rules, index);
@@ -99,8 +100,8 @@ static uint32_t count_operators(const eg_rule *rule, uint32_t first, uint32_t en
   return count;
 }
 
-/// False for rules that join left sides: they do so in several ways, not all of which
-/// shrink terms.
+/// False for rules that join left sides: they join in several ways, and some of these do
+/// not shrink terms.
 static bool shrinks(void *self, uint32_t index) {
   const tensor_rules *all = self;
   const eg_rule_sides *sides = &all->sides[index];
@@ -134,7 +135,7 @@ static egraph_status prepare_context(tensor_rules *all, context *c) {
   EG_TRY(eg_arena_alloc(arena, all->var_cap, sizeof *c->vars, &c->vars));
   EG_TRY(eg_arena_alloc(arena, all->step_cap, sizeof *c->marks, &c->marks));
   if (c->scratch != NULL) return EGRAPH_OK;
-  // Large, and hardly used in most contexts: it is not cleared.
+  // The scratch is large, and most contexts hardly use it, so it is not cleared.
   EG_TRY(eg_resize(all->alloc, 0, 1, sizeof *c->scratch, &c->scratch));
   c->scratch->int_count = c->scratch->value_count = 0;
   return EGRAPH_OK;
@@ -220,8 +221,9 @@ static bool is_hidden(const context *c, uint32_t step, uint32_t node) {
   return eg_tensor_egraph_fact(egraph, class)->is_sealed;
 }
 
-/// Operands of a sequence that have several matching nodes each match in as many ways as
-/// the product of their numbers: only so many are tried from each first node.
+/// When the operands of a sequence have several matching nodes each, the number of
+/// matches is the product of their numbers: at most this many are tried from each
+/// first node.
 enum { MOST_WAYS = 256 };
 
 static bool is_candidate_possible(void *user, uint32_t step, const eg_match *so_far) {
@@ -294,8 +296,8 @@ static bool is_open_fact(const eg_tensor_fact *fact) {
   return fact->part_count == 0 && eg_type_is_open(&fact->type);
 }
 
-/// *out_ok is false where expressions of open sizes differ: they may be equal at all
-/// sizes, but no proof was found.
+/// Checks the types of roots. *out_ok is false when expressions of open sizes differ:
+/// they may be equal at all sizes, but no proof was found.
 static egraph_status check_root_types(const tensor_rules *all, const eg_rule *rule,
                                       const uint32_t *match, bool *out_ok) {
   for (uint32_t i = 0; i < rule->root_count; i++) {
@@ -327,7 +329,7 @@ static egraph_status unite_roots(tensor_rules *all, const eg_rule *rule, uint32_
   return EGRAPH_OK;
 }
 
-/// Unites roots and notes what explains it (tensor_explain.h), unless nothing changed.
+/// Unites roots, and notes the explanation (tensor_explain.h) unless nothing changed.
 static egraph_status unite_noted(tensor_rules *all, const eg_rule *rule, uint32_t index,
                                  const uint32_t *match, uint32_t *inout_unions) {
   eg_engine *engine = eg_tensor_egraph_engine(all->egraph);
@@ -349,8 +351,8 @@ static egraph_status unite_noted(tensor_rules *all, const eg_rule *rule, uint32_
   return EGRAPH_OK;
 }
 
-// Nodes from `first` on get the depth of the match that added them. Nodes past the end of
-// the list have depth 0.
+// Gives nodes from `first` on the depth of the match that added them. Nodes past the end
+// of the list have depth 0.
 static egraph_status note_depths(tensor_rules *all, uint32_t first, uint32_t depth) {
   uint32_t limit = eg_engine_node_limit(eg_tensor_egraph_engine(all->egraph));
   if (depth == 0 || first == limit) return EGRAPH_OK;
@@ -363,7 +365,7 @@ static egraph_status note_depths(tensor_rules *all, uint32_t first, uint32_t dep
 typedef enum apply_outcome {
   APPLIED, // or nothing was to be done
   REJECTED,
-  NO_ROOM // it would exceed max_new_nodes; nothing was added
+  NO_ROOM // the match would exceed max_new_nodes; nothing was added
 } apply_outcome;
 
 /// Plans the right side of a match. *out_ok is false when the match does not fit.
@@ -379,7 +381,7 @@ static egraph_status plan_match(tensor_rules *all, const eg_rule *rule,
   return *out_ok ? check_root_types(all, rule, match, out_ok) : EGRAPH_OK;
 }
 
-/// Applies a match of `rule`, which is number `index` or a case of it.
+/// Applies a match of `rule`, which is rule number `index` or its case.
 static egraph_status apply_match(tensor_rules *all, uint32_t index, const eg_rule *rule,
                                  uint32_t depth, const uint32_t *match,
                                  uint32_t max_new_nodes, uint32_t *inout_unions,
@@ -450,7 +452,7 @@ static egraph_status apply_joined(void *user, const eg_rule *rule, uint32_t dept
   return EGRAPH_OK;
 }
 
-/// Calls `take` for the sets of left sides that fit together.
+/// Calls `take` for the sets of left sides that can be joined.
 static egraph_status join_all(tensor_rules *all, uint32_t rule, eg_rule_joined *take,
                               void *user) {
   const eg_rule_joining how = {.egraph = all->egraph,
@@ -483,7 +485,7 @@ static egraph_status finish_joins(void *self, uint32_t rule, uint32_t max_new_no
 
 enum { DEEP_MATCHES = 1 << 16 }; // are tried, at most
 
-/// The search for a match that would change the e-graph but for the depth limit.
+/// A search for a match that would change the e-graph if the depth had no limit.
 typedef struct deep_search {
   context *context;
   tensor_rules *all;
@@ -493,7 +495,7 @@ typedef struct deep_search {
 } deep_search;
 EG_OWNER_DEFINE_STATIC(deep_search, (eg_u32s, packed))
 
-/// Packs a match into *out, or, of a rule that joins its matches, adds it to them.
+/// Packs a match into *out; for a rule that joins its matches, also adds it to these.
 static egraph_status take_match(tensor_rules *all, const eg_rule *rule, uint32_t depth,
                                 const eg_match *match, eg_u32s *out) {
   EG_TRY(eg_u32s_resize(out, eg_rule_match_words(rule, keeps_all(all))));
@@ -512,7 +514,7 @@ static bool adds_nothing(tensor_rules *all, const eg_rule *rule, const uint32_t 
   return true;
 }
 
-/// Finds out whether a match would change the e-graph.
+/// Checks if a match would change the e-graph; too many tries count as a change.
 static egraph_status try_match(deep_search *s, const eg_rule *rule,
                                const uint32_t *match) {
   bool ok;
@@ -564,9 +566,8 @@ static egraph_status look_deeper_by(deep_search *s, uint32_t rule,
   return join_all(all, rule, on_deep_joined, s);
 }
 
-/// Finds out whether rules with several left sides would change the saturated e-graph if
-/// nothing limited their depth. *out_found is also true when there are too many matches
-/// to try.
+/// Checks if rules with several left sides would change the saturated e-graph if their
+/// depth had no limit. *out_found is also true when there are too many matches to try.
 static egraph_status look_deeper(tensor_rules *all, bool *out_found) {
   EG_LOCAL_WITH(deep_search, s, all->alloc, .context = &all->lanes[0], .all = all);
   s.context->user = &s;
@@ -746,7 +747,7 @@ egraph_status eg_rewriter_visit(eg_rewriter *rewriter, eg_tensor_egraph *egraph,
   assert(rule < all->count);
   assert(eg_engine_is_clean(eg_tensor_egraph_engine(egraph)));
   all->egraph = egraph;
-  eg_rule_census_forget(&all->census); // it may be another one
+  eg_rule_census_forget(&all->census); // the next e-graph may be another one
   rewriter->rule = rule;
   rewriter->visitor = *visitor;
   rewriter->is_stopped = false;

@@ -27,8 +27,9 @@ struct eg_tensor_egraph {
   eg_classes scratch; // operands of the node being seeded
   seed_entries seeds;
   bool is_explained;
-  eg_ground_terms witnesses; // terms that show a fact; EG_WITNESS_CLASS: made the class
-  eg_u32s operands;          // of a witness
+  eg_ground_terms witnesses; // terms that show a fact; EG_WITNESS_CLASS: the term that
+                             // created the class
+  eg_u32s operands;          // operands of a witness
 };
 
 #define OWNED                                                                            \
@@ -37,15 +38,15 @@ struct eg_tensor_egraph {
 
 // ---- the analysis ---------------------------------------------------------------
 
-/// One more than the number of the term by which an operand shows a fact, or 0. A splat
-/// is moved by its first operand.
+/// Returns 1 + the number of the term by which an operand shows a fact, or 0. Operators
+/// move the splat of their first operand.
 static uint32_t shown_by(const eg_tensor_fact *fact, uint32_t operand, bool of_splat) {
   if (!of_splat) return fact->weight_term;
   return operand == 0 ? fact->splat_term : 0;
 }
 
-/// Adds the term that shows a fact: over the terms of operands that show it, too, and the
-/// terms that created the classes of the others.
+/// Adds the term that shows a fact. Operands that show the fact, too, are their showing
+/// terms; other operands are the terms that created their classes.
 static egraph_status add_witness(eg_tensor_egraph *egraph, const eg_term *term,
                                  bool of_splat, uint32_t *out) {
   EG_TRY(eg_u32s_resize(&egraph->operands, term->arity));
@@ -94,8 +95,8 @@ static egraph_status make_fact(void *self, const eg_engine *engine, const eg_ter
   return status;
 }
 
-// Splat values that come by different ways through float32 differ by rounding; more than
-// that means that a rule is wrong.
+// True when two splats agree up to rounding: values computed in different ways in float32
+// differ by rounding. A larger difference means that a rule is wrong.
 static bool splats_agree(double a, double b) {
   if (a == b || (isnan(a) && isnan(b))) return true;
   return fabs(a - b) <= 1e-3 * fmax(fabs(a), fabs(b));
@@ -164,13 +165,13 @@ egraph_status eg_tensor_egraph_add(eg_tensor_egraph *egraph, const eg_attrs *att
 
 // ---- seeding --------------------------------------------------------------------
 
-/// Adds a node of the graph and notes the value that it computes.
+/// Adds a node of the graph and records the value that it computes.
 static egraph_status add_seed(eg_tensor_egraph *egraph, eg_value value,
                               const eg_attrs *attrs, const eg_class *children,
                               uint32_t count, eg_class *out) {
   uint32_t next = eg_engine_node_limit(egraph->engine);
   EG_TRY(eg_tensor_egraph_add(egraph, attrs, children, count, EG_REASON_SEED, out));
-  if (eg_engine_node_limit(egraph->engine) == next) return EGRAPH_OK; // it was there
+  if (eg_engine_node_limit(egraph->engine) == next) return EGRAPH_OK; // the node existed
   assert(egraph->seeds.len == 0 || egraph->seeds.data[egraph->seeds.len - 1].node < next);
   return seed_entries_push(&egraph->seeds, (seed_entry){.node = next, .value = value});
 }

@@ -1,6 +1,7 @@
-// A note is a row of words: the rule; the values of its parameters, if it has any; per
-// class variable of the left side a class, or, with the highest bit, a term that shows a
-// fact (a witness of the e-graph); per operator of both sides, in order, its payload.
+// Writes and reads notes. A note is a row of words: the rule; the values of its
+// parameters, if there are any; per class variable of the left side a class, or, with the
+// highest bit, a term that shows a fact (a witness of the e-graph); per operator of both
+// sides, in order, its payload.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/saturation/tensor_explain.h"
 
@@ -11,7 +12,7 @@
 #include "rewrites/language/rules.h"
 
 #define WITNESS_BIT (UINT32_C(1) << 31)
-/// Reason of the equations identity(x) = x, which no rule is needed for.
+/// The reason of the equations identity(x) = x, which need no rule.
 #define NO_RULE EG_EXPLAIN_MAX_REASON
 
 // ---- noting ----------------------------------------------------------------------
@@ -76,7 +77,7 @@ struct eg_tensor_explainer {
   eg_log_reader log;
   eg_u32s witnesses;             // [witnesses of the e-graph] term + 1, or 0
   eg_u32s notes;                 // first word of each rewrite
-  eg_u32s vars, built, operands; // of the current rewrite
+  eg_u32s vars, built, operands; // terms of the current rewrite
   eg_u32s stack, marks;
   eg_reasons reasons;
 };
@@ -104,8 +105,8 @@ egraph_status eg_tensor_explainer_add(eg_tensor_explainer *explainer,
   return eg_explainer_add(explainer->closure, &ground, out);
 }
 
-/// Adds the term of a witness whose operands were added; puts others of them on the
-/// stack.
+/// Adds the term of a witness if its operands were added; else pushes the other operands
+/// onto the stack.
 static egraph_status add_witness(eg_tensor_explainer *e, uint32_t witness) {
   eg_ground ground = eg_ground_at(eg_tensor_egraph_witnesses(e->egraph), witness);
   size_t waiting = e->stack.len;
@@ -148,7 +149,7 @@ static egraph_status find_tensor(eg_tensor_explainer *e, uint32_t word, uint32_t
 
 // ---- rewrites --------------------------------------------------------------------
 
-/// The term that a name of a sub-pattern, or of a term behind `let`, stands for.
+/// Returns the term that a name means: a sub-pattern, or a term behind `let`.
 static uint32_t named_term(const eg_rule *rule, uint32_t var) {
   for (uint32_t i = 0; i < rule->let_count; i++)
     if (rule->lets[i].is_term && rule->lets[i].var == var) return rule->lets[i].term;
@@ -172,7 +173,7 @@ static egraph_status build_term(eg_tensor_explainer *e, const eg_rule *rule, uin
   return eg_explainer_add(e->closure, &ground, &e->built.data[i]);
 }
 
-/// The rule, or case of one, of the note that begins at `words`.
+/// Finds the rule, or its case, of the note that begins at `words`.
 static egraph_status rule_of(eg_tensor_explainer *e, const uint32_t *words,
                              const eg_rule **out) {
   EG_TRY(eg_rule_cases_get(e->cases, words[0], words + 1, out));
@@ -181,7 +182,7 @@ static egraph_status rule_of(eg_tensor_explainer *e, const uint32_t *words,
 }
 
 /// Builds the terms of both sides of the rewrite whose note begins at `words`; *out_end:
-/// behind it.
+/// the end of the note.
 static egraph_status build_sides(eg_tensor_explainer *e, const eg_rule *rule,
                                  const uint32_t *words, const uint32_t **out_end) {
   words += 1 + (rule->schema != NULL ? rule->schema->parameter_count : 0);

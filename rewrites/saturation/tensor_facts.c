@@ -1,5 +1,6 @@
-// Splat values follow data only through operators that move elements: the rules ask for
-// scales, epsilons and exponents that were expanded or reshaped, and moving never rounds.
+// Computes facts. Splat values follow data only through operators that move elements:
+// rules need scales, epsilons and exponents that were expanded or reshaped, and moving
+// never rounds.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/saturation/tensor_facts.h"
 
@@ -32,7 +33,7 @@ static bool same_list(const void *user, uint32_t id, const void *key) {
   return true;
 }
 
-// *out is borrowed and stays valid for the life of the facts.
+// Interns a list of types: *out is borrowed and stays valid for the life of the facts.
 static egraph_status intern_type_list(eg_tensor_facts *facts, const eg_type *types,
                                       uint32_t count, const eg_type **out) {
   eg_type_list list = {.types = types, .count = count};
@@ -61,7 +62,7 @@ size_t eg_tensor_facts_bytes(const eg_tensor_facts *facts) {
 }
 
 enum { MAX_SPLAT_ELEMENTS = 1000000, INLINE_CHILDREN = 8 };
-/// A double holds integers of smaller magnitude exactly.
+/// A double holds integers below this magnitude exactly.
 #define MAX_SPLAT_INT 0x1p53
 
 // ---- unknown types --------------------------------------------------------------
@@ -88,7 +89,8 @@ void eg_tensor_facts_of_leaf(const eg_type *type, bool is_weight, eg_tensor_fact
   out->weight_only = is_weight;
 }
 
-/// Notes that every element is this one, unless it is an integer that a double rounds.
+/// Records that every element equals this one, unless it is an integer that a
+/// double rounds.
 static void note_splat(const eg_tensor *element, eg_tensor_fact *fact) {
   assert(eg_type_elements(&element->type) == 1);
   fact->splat_value = eg_tensor_get_double(element, 0);
@@ -162,7 +164,8 @@ static egraph_status opaque_parts(eg_tensor_facts *facts, const eg_graph_node_in
   return intern_type_list(facts, types, node->result_count, &out->parts);
 }
 
-// An opaque operator may be random, so that it is never weight-only.
+// Sets the fact of an opaque operator, which is never weight-only, because it may
+// be random.
 static egraph_status opaque_fact(eg_tensor_facts *facts, const eg_attrs *attrs,
                                  eg_tensor_fact *out) {
   const char *key = eg_attr_at(attrs, EG_A_OPAQUE_KEY)->text;
@@ -203,8 +206,8 @@ static bool moves_elements(eg_op op) {
   return false;
 }
 
-// Converting keeps small non-negative integers as they are in every type, and any number
-// in floating-point types (up to the rounding that comparisons allow for).
+// True when converting keeps a value: every type keeps small non-negative integers, and
+// floating-point types keep any number (up to the rounding that comparisons allow).
 static bool cast_keeps(egraph_dtype to, double value) {
   if (eg_dtype_is_float(to)) return true;
   double most = to == EGRAPH_BOOL ? 1 : 100;

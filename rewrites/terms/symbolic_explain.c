@@ -1,4 +1,4 @@
-// Replaying goes through the applications once, in their order. Each builds both sides of
+// Replays the applications once, in their order. Each application builds both sides of
 // its rule from the terms of the classes of its variables; equalities that the search
 // used follow by congruence from the applications before.
 //
@@ -17,7 +17,7 @@
 
 // ---- ground terms as text ----------------------------------------------------
 
-// Terms can be deeper than any call stack, so the stack is a vector.
+// A frame of an explicit stack: terms can be deeper than any call stack.
 typedef struct frame {
   uint32_t term, next; // operand
 } frame;
@@ -207,9 +207,9 @@ typedef struct given_pairs {
   eg_log_reader reader;
   eg_ground_terms terms;
   eg_ground_copier of_log, of_explanation;
-  eg_u32s pairs; // of `terms`
+  eg_u32s pairs; // pairs of terms in `terms`
   eg_flatmap map;
-  egraph_status status; // of callbacks, which cannot return it to the checker
+  egraph_status status; // status of callbacks, which cannot return it to the checker
   bool is_made;
 } given_pairs;
 
@@ -273,7 +273,7 @@ static bool is_given(void *user, const eg_ground_terms *terms, uint32_t left,
                      uint32_t right) {
   given_pairs *given = user;
   bool found = false;
-  (void)terms; // those of the explanation
+  (void)terms; // the terms of the explanation
   if (given->status == EGRAPH_OK) given->status = find_pair(given, left, right, &found);
   return found;
 }

@@ -1,6 +1,7 @@
-// The smallest term of a class: costs go up from the leaves through a queue of nodes,
-// each node again whenever an operand became cheaper. Sizes only fall and are integers,
-// so it ends; ties are won by the first node found, so it is deterministic.
+// Finds the smallest term of a class: costs go up from the leaves through a queue of
+// nodes; a node is queued again whenever an operand becomes cheaper. Sizes only fall and
+// are integers, so the search ends; between equal sizes the first node found wins, so it
+// is deterministic.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <string.h>
@@ -51,7 +52,7 @@ static egraph_status improve_class(size_search *s, eg_node node) {
   return push_parents(s, class);
 }
 
-// Drops the part of the queue that was read, when it is most of it.
+// Drops the part of the queue that was read, when it is more than half of the queue.
 static void compact(size_search *s) {
   if (s->next < 1024 || s->next < s->queue.len / 2) return;
   memmove(s->queue.data, s->queue.data + s->next,
@@ -93,7 +94,8 @@ static egraph_status open_class(const eg_symbolic *symbolic, const size_search *
   return frame_vec_push(stack, (frame){.node = node});
 }
 
-// Terms can be deeper than any call stack, so the stack is a vector.
+// Prints the best term with a vector as its stack: terms can be deeper than any
+// call stack.
 static egraph_status print_best(const eg_symbolic *symbolic, const size_search *s,
                                 eg_class class, frame_vec *stack, eg_text *out) {
   EG_TRY(open_class(symbolic, s, class, stack, out));

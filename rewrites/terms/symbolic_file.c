@@ -17,7 +17,8 @@
 
 // ---- rules as text --------------------------------------------------------------------
 
-/// Recursion follows the nesting of the rule, which its reader limits.
+/// Prints a term of a rule. Recursion follows the nesting of the rule, which its
+/// reader limits.
 static void print_rule_term(const eg_symbolic *symbolic, const eg_symbolic_rule *rule,
                             uint32_t index, eg_text *out) {
   const eg_pattern_term *term = &rule->terms[index];
@@ -242,7 +243,7 @@ typedef struct reader {
   eg_u32s child_begin; // [node], and one more: the end
   eg_u32s children;
   eg_u32s roots;
-  uint32_t op; // of the node being read
+  uint32_t op; // operator of the node being read
 } reader;
 
 static egraph_status on_op(void *user, const eg_egraph_json *json, const char *op) {
@@ -275,7 +276,8 @@ static egraph_status on_node(void *user, const eg_egraph_json *json,
 static egraph_status read_json_nodes(reader *r) {
   eg_egraph_json_sink sink = {.user = r, .on_op = on_op, .on_node = on_node};
   EG_TRY(eg_u32s_push(&r->child_begin, 0));
-  EG_TRY(eg_u32s_reserve(&r->children, 1)); // leaves alone have an offset in it, too
+  EG_TRY(eg_u32s_reserve(&r->children, 1)); // so that data is not NULL if all nodes
+                                            // are leaves
   EG_TRY(eg_egraph_json_read(&r->json, &sink));
   EG_TRY(eg_egraph_json_resolve(&r->json, r->child_begin.data, r->children.data));
   return eg_egraph_json_roots(&r->json, &r->roots, NULL);
@@ -309,7 +311,7 @@ static egraph_status build_graph(reader *r) {
     const json_node *node = &r->nodes.data[i];
     const uint32_t *begin = &r->child_begin.data[i];
     bool changed;
-    // An eg_class is its one uint32_t member.
+    // Valid because an eg_class is its one uint32_t member.
     eg_term term = {.op = node->op,
                     .arity = begin[1] - begin[0],
                     .children = (const eg_class *)(r->children.data + begin[0])};
@@ -331,7 +333,7 @@ static egraph_status read_and_build(reader *r, eg_classes *roots) {
 
 #define OWNED (json_nodes, nodes), (eg_u32s, child_begin, children, roots)
 
-/// Reads the open file, and closes it.
+/// Reads the file that the reader has opened, and closes it.
 static egraph_status read_open(reader *r, egraph_allocator alloc, eg_classes *roots,
                                eg_symbolic **out) {
   r->op = NO_OP;

@@ -1,5 +1,5 @@
-// Recursion follows the nesting of the text, which base/sexpr.h
-// limits to EG_SEXPR_MAX_DEPTH.
+// Reads terms and rules by recursion, which follows the nesting of the text; base/sexpr.h
+// limits it to EG_SEXPR_MAX_DEPTH.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/terms/symbolic_internal.h"
 

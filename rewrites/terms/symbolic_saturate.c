@@ -1,5 +1,5 @@
-// The rules of an eg_symbolic as the driver sees them. A right side is looked up before
-// anything of it is added, so that a budget is never exceeded by half of one.
+// Gives the rules of an eg_symbolic to the driver. A right side is looked up before any
+// of its terms is added, so that a budget never leaves half a right side.
 // SPDX-License-Identifier: Apache-2.0
 #include "egraph/explain_log.h"
 
@@ -8,7 +8,7 @@
 #include "rewrites/terms/symbolic_internal.h"
 #include <assert.h>
 
-/// The state of one lane of the search.
+/// State of one lane of the search.
 typedef struct lane_context {
   const eg_symbolic_rule *rule;
   eg_lane *lane;
@@ -43,7 +43,7 @@ static size_t bytes_held(void *self) {
   return eg_symbolic_bytes(all->symbolic);
 }
 
-/// Classes of variables, then of roots.
+/// Packs a match: the classes of variables, then of roots.
 static egraph_status on_match(void *user, const eg_match *match, bool *out_pause) {
   const lane_context *context = user;
   const eg_symbolic_rule *rule = context->rule;
@@ -100,7 +100,8 @@ static eg_term_batch batch_of(saturation *all, const eg_symbolic_rule *rule,
                          .children = all->operands.data};
 }
 
-// A root that is no variable goes straight into the class that it is equal to.
+// Adds a right side. A root that is no variable goes straight into the class that it is
+// equal to.
 static egraph_status apply_root(saturation *all, uint32_t index, uint32_t root,
                                 const uint32_t *matches, uint32_t count,
                                 uint32_t *inout_unions) {
@@ -140,7 +141,8 @@ static egraph_status apply_batch(saturation *all, uint32_t index, const uint32_t
   return EGRAPH_OK;
 }
 
-// Looks terms up, so that a right side which would exceed the budget adds nothing.
+// Counts the terms that are missing, so that a right side which would exceed the budget
+// adds nothing.
 static uint32_t count_missing(saturation *all, const eg_symbolic_rule *rule,
                               const uint32_t *match) {
   uint32_t missing = 0;
@@ -165,7 +167,8 @@ static uint32_t count_missing(saturation *all, const eg_symbolic_rule *rule,
   return missing;
 }
 
-/// Notes an application before it changes anything: a failure may leave half of it.
+/// Notes an application before it changes anything, because a failure may leave half
+/// of it.
 static egraph_status apply_noted(saturation *all, uint32_t index, const uint32_t *match,
                                  uint32_t *inout_unions) {
   eg_engine *engine = all->engine;
@@ -190,7 +193,7 @@ static egraph_status apply_matches(void *self, uint32_t index, const uint32_t *m
     out->applied = count;
     return apply_batch(all, index, matches, count, &out->unions);
   }
-  // Near the limit, or with explanations: one by one.
+  // Near the limit, or with explanations, applies matches one by one.
   uint32_t limit = eg_engine_node_count(engine) + max_new_nodes;
   for (; out->applied < count; out->applied++) {
     const uint32_t *match = matches + out->applied * match_words(self, index);
