@@ -298,10 +298,10 @@ egraph_status eg_dual_ascent_run(const eg_extract_problem *problem,
 // paid at once: H more for the bound, by two searches in the manner of Dijkstra.
 //
 // Charging classes that the root does not lean on wastes their prices. So the sets shrink
-// to what is reached from the root: level(c) <= h(c) is the t up to which class c is in.
-// The root has level H, and every node of a class with level l needs one child with level
-// min(l, h of its hardest child). A node's charge is level(class) - the highest level of
-// a child. The prices that remain serve the next round.
+// to the classes reached from the root: level(c) <= h(c) is the t up to which class c is
+// in the set. The root has level H, and every node of a class with level l needs one
+// child with level min(l, h of its hardest child). A node's charge is level(class) - the
+// highest level of a child. The remaining prices serve the next round.
 
 static const double LEAST_GAIN = 1e-3; // least gain to continue, relative to the bound
 static const double ROUNDING = 1e-12;  // relative to H: smaller prices count as zero

@@ -32,7 +32,7 @@ egraph_status eg_lp_rows_end(eg_lp_rows *rows, double lower);
 
 typedef enum eg_lp_state {
   EG_LP_OPTIMAL,
-  EG_LP_INFEASIBLE, // by a ray that our own arithmetic has checked
+  EG_LP_INFEASIBLE, // proven by a ray that our own arithmetic has checked
   EG_LP_LIMIT       // time, iterations or objective passed a limit, or GLPK reports no
                     // solution, but its ray does not prove this
 } eg_lp_state;
@@ -59,8 +59,8 @@ void eg_lp_limit_iterations(eg_lp *lp, uint32_t iterations);
 /// Return steps of work (base/work.h): of one iteration, estimated; of all solves so far.
 uint64_t eg_lp_iteration_steps(const eg_lp *lp);
 uint64_t eg_lp_steps(const eg_lp *lp);
-/// While a solve runs, `stop` is called now and then; when it returns true that solve and
-/// all later ones end with EG_LP_LIMIT.
+/// Sets a function that solves call from time to time; when it returns true, the current
+/// solve and all later ones end with EG_LP_LIMIT.
 void eg_lp_interrupt(eg_lp *lp, bool (*stop)(void *user), void *user);
 /// Solves from the last basis. Values, reduced costs and bound are valid afterwards, in
 /// any state.

@@ -20,7 +20,8 @@
 // CPU time of a solve by part: at every moment exactly one part runs.
 //
 // Parts nest: a function enters its part and, at its end, the part that ran before; the
-// functions that it calls may do the same. For reports only, no result depends on it.
+// functions that it calls may do the same. Only reports use the times; no result depends
+// on them.
 
 /// The clock of one thread. While the clock runs, only this thread may access it.
 typedef struct eg_part_clock {
@@ -65,7 +66,7 @@ typedef struct eg_incumbent {
   bool apart;           // the outer incumbent counts this work after the batch
   double start_seconds; // eg_clock_seconds() at the start
   double reserve;       // seconds of the limit kept for the steps after the search
-  double asked_seconds; // when progress was last called
+  double asked_seconds; // time of the last call of progress
   atomic_bool asking;   // one thread does
   atomic_bool stopped;  // deadline passed, gap reached, or progress asked to stop
   eg_part_clock *clock; // clock of the current thread, borrowed; NULL: no time is counted

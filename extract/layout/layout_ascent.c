@@ -481,7 +481,7 @@ static egraph_status climb_at_prices(ascent *a, int passes) {
   assert(passes > 0);
   double mark = -INFINITY;
   EG_TRY(set_costs(a));
-  a->room = INFINITY; // until the bound at these costs is known
+  a->room = INFINITY; // unknown until the bound at these costs is known
   for (int i = 0; i < passes; i++) {
     EG_TRY(run_ascent_pass(a, i % 2 == 0));
     if (a->infeasible) return EGRAPH_OK;

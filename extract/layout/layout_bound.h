@@ -1,10 +1,9 @@
 // Certificates of bounds: a layout problem, a solution of it, and the prices of an ascent
 // (a dual), as text that another program checks (tools/check_certificate/README.md).
 //
-// Whatever the prices are, they prove a bound (layout_factors.h says why). A dual has a
-// line for every link between two factors, with its prices by label (layouts of the
-// value, then none). A price counts at the producers of a value, and with the other sign
-// at the far end:
+// Any prices prove a bound (layout_factors.h says why). A dual has a line for every link
+// between two factors, with its prices by label (layouts of the value, then none). A
+// price is added at the producers of a value, and subtracted at the far end:
 //
 //   made TREE                 the layout in which the value of the tree is produced
 //   used TREE PRODUCERS NTH   the nth input (from 0) of an operator of value PRODUCERS
@@ -64,7 +63,7 @@ typedef struct eg_layout_bound_options {
   eg_layout_potentials *potentials; // to fill, with the seams of an open problem: the
                                     // bound is for rows of copies then, without a dual;
                                     // NULL: none
-  uint64_t *done;                   // as in eg_layout_options
+  uint64_t *done;                   // as eg_layout_options.done
 } eg_layout_bound_options;
 
 typedef struct eg_layout_bounded {
@@ -109,7 +108,7 @@ typedef struct eg_open_options {
   double ceiling; // the search raises its bound at most to here; > 0, may be INFINITY
   bool (*progress)(void *user, double cost, double bound, double seconds);
   void *user;     // as in eg_layout_options; `cost` is INFINITY
-  uint64_t *done; // as in eg_layout_options
+  uint64_t *done; // as eg_layout_options.done
 } eg_open_options;
 
 /// Computes a bound of all rows of copies by dual ascent, and fills the potentials, which

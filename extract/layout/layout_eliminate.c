@@ -418,7 +418,7 @@ static void index_variables(eliminator *e) {
   const eg_cost_network *n = &e->network;
   memset(e->near.data, 0, e->near.len * sizeof *e->near.data);
   for (uint32_t v = 0; v < e->vars; v++) {
-    uint32_t labels = 0; // that have room
+    uint32_t labels = 0; // labels that have room
     for (uint32_t i = n->costs.begin.data[v]; i < n->costs.begin.data[v + 1]; i++)
       labels += n->costs.cost.data[i] + n->maker.base <= n->maker.room;
     e->width.data[v] = log2(labels + 1e-3);

@@ -265,7 +265,7 @@ enum { MAX_STRATEGIES = 600, MAX_ENTRIES = 1 << 20, MAX_PLACES = 256 };
 typedef struct domination {
   eg_layout_active *active;
   const eg_layout_task *task;
-  int measures[EG_LAYOUT_MEASURES], count; // that count; the objective first
+  int measures[EG_LAYOUT_MEASURES], count; // measures that count; the objective first
   eg_sizes begin;                          // [values + 1] in far
   eg_doubles far; // [value][from][to][measure] of one cheapest path
   eg_u32s arc_at; // [from][to] of one value: 1 + arc

@@ -164,7 +164,7 @@ static void find_range(const eg_layout_prices *p, const double *box, double *low
   *low = *high = INFINITY;
   for (size_t k = 0; k < p->trades.len; k++) {
     double most = p->trades.data[k].cost;
-    *low = fmin(*low, most); // at prices 0
+    *low = fmin(*low, most); // the level at prices 0
     for (uint32_t i = 0; i < p->count; i++)
       most += box[i] * fmax(p->trades.data[k].used[i] - p->limit[i], 0);
     *high = fmin(*high, most);

@@ -10,17 +10,17 @@
 //   tie       values produced in the same layout, if they are part of the solution
 //
 // Choose strategies and arcs so that every root is served, every needed value has exactly
-// one strategy, chosen arcs lead from the layout it is produced in to every layout needed
-// of it, no value needs itself, ties hold, and the memory of all chosen items is within
-// the limit of every memory row; minimize the sum of the costs. A plain e-graph has one
-// layout per value.
+// one strategy, chosen arcs lead from the layout in which a value is produced to every
+// layout that users need, no value needs itself, ties hold, and the memory of all chosen
+// items is within the limit of every memory row; minimize the sum of the costs. A plain
+// e-graph has one layout per value.
 //
-// A memory row is a sum of its own, for example the bytes that are alive at one moment of
-// a step. A strategy or arc takes memory in each row.
+// Each memory row is a separate sum, for example the bytes that are alive at one moment
+// of a step. A strategy or arc takes memory in each row.
 //
-// A value kept across a phase (stashed for backward) is a value of its own, produced by
-// an operator whose strategies keep each layout as it is and take memory. A weight that
-// must leave a step in the layout of its entry: tie the entry value with the kept value
+// A value kept across a phase (stashed for backward) is a separate value, produced by an
+// operator whose strategies keep each layout unchanged and take memory. If a weight must
+// leave a step in the layout in which it entered, tie the entry value to the kept value
 // of the update.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_PROBLEM_H
@@ -30,7 +30,7 @@
 
 #define EG_LAYOUT_NONE UINT32_MAX
 
-enum { EG_LAYOUT_MEMORY_ROWS = 10 }; // at most
+enum { EG_LAYOUT_MEMORY_ROWS = 10 }; // most memory rows
 
 /// Rows in compressed form: row i is items begin[i] .. begin[i + 1). Layouts are numbered
 /// within their value, places over all values. Fill the problem with the functions below;
@@ -55,7 +55,7 @@ typedef struct eg_layout_problem {
   eg_u32s root_value;                           // [roots]
   eg_u32s root_begin, root_places;              // [roots + 1]; an empty row: any layout
   eg_u32s tie_begin, tie_members;               // [ties + 1]
-  uint32_t memory_rows; // in use, 1 .. EG_LAYOUT_MEMORY_ROWS; 1 at first
+  uint32_t memory_rows; // rows in use, 1 .. EG_LAYOUT_MEMORY_ROWS; 1 at first
   double memory_limit[EG_LAYOUT_MEMORY_ROWS]; // INFINITY: none
 } eg_layout_problem;
 

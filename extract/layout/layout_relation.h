@@ -16,7 +16,7 @@
 EG_VEC_DEFINE(eg_labels, uint16_t);
 
 #define EG_RELATION_NONE UINT32_MAX
-enum { EG_RELATION_VARS = 256 }; // at most
+enum { EG_RELATION_VARS = 256 }; // most variables of a relation
 
 typedef struct eg_relation {
   eg_u32s vars;     // ascending
@@ -45,7 +45,7 @@ typedef struct eg_relation_maker {
   double most;      // highest cost of a row in the current relation, without base
   double lost;      // over all relations, INFINITY at first
   bool gave_up;     // a join was too wide or stopped: the result is void
-  uint32_t rows;    // at most, the cheapest; >= 1
+  uint32_t rows;    // most rows, the cheapest; >= 1
   bool keeps_all;   // joins that have more rows, or take too long, fail instead
   bool failed;      // the last join failed
   bool takes_out;   // rows have a choice

@@ -12,13 +12,13 @@
 
 typedef struct eg_layout_clock {
   double start_seconds, deadline; // times of eg_clock_seconds()
-  double asked_seconds;           // when progress was last called
+  double asked_seconds;           // time of the last call of progress
   uint64_t asked_work;            // steps done then
   bool by_work;                   // eg_layout_options
   bool (*progress)(void *user, double cost, double bound, double seconds);
   void *user;
   bool stopped;
-  eg_work work; // the first limit, the same on a busy machine; limit 0: none
+  eg_work work; // the first limit, independent of the machine's load; limit 0: none
 } eg_layout_clock;
 
 typedef struct eg_layout_search {

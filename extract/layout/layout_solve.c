@@ -179,8 +179,8 @@ static egraph_status minimize_rows(solver *s, least_rise *least, bool *out_any) 
   return EGRAPH_OK;
 }
 
-/// Decides whether one row can keep a rise while the other rows keep it. *out_known:
-/// false when the pass could not decide.
+/// Decides if one row can keep a rise while the other rows keep it. *out_known: false
+/// when the pass could not decide.
 static egraph_status try_rise(solver *s, double rise, least_rise *least,
                               bool *out_known) {
   assert(least->row < s->problem->memory_rows);
@@ -293,7 +293,7 @@ struct eg_layout_completer {
   eg_layout_view view;
   eg_layout_task task;
   eg_layout_clock clock;
-  eg_layout_search search; // for its legal strategies and its evaluator
+  eg_layout_search search; // gives legal strategies and the evaluator
 };
 
 egraph_status eg_layout_completer_create(egraph_allocator alloc,

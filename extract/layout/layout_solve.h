@@ -40,7 +40,7 @@ typedef struct eg_layout_options {
   { .time_limit_seconds = 20.0, .solutions = 1 }
 
 typedef struct eg_layout_solution {
-  double cost, memory[EG_LAYOUT_MEMORY_ROWS]; // by the certificate
+  double cost, memory[EG_LAYOUT_MEMORY_ROWS]; // computed by the certificate
   double bound;      // bound of the cost of all solutions except the previous ones
   bool is_proven;    // bound meets cost
   eg_u32s strategy;  // [value] numbered through, EG_LAYOUT_NONE: not needed

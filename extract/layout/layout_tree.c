@@ -336,7 +336,7 @@ typedef enum set_kind {
 typedef struct candidate {
   set_kind kind;
   uint32_t key;   // operator, place, place, strategy, column
-  uint32_t value; // whose strategies these are
+  uint32_t value; // the value of these strategies
   double fraction, score;
 } candidate;
 

@@ -13,12 +13,12 @@
 // final. Classes are numbered in that order, so that neighbours in the graph share words.
 //
 // Within a part rows start at "everything" and only shrink. A class is visited when all
-// children of one of its nodes have rows, so that the first rows are those of shallow
-// derivations, and small. Rows of a part in progress can be far larger than the final
-// ones; when they take too many steps or too much memory, the part starts over from
-// below: rows {c} that grow in two sweeps. Both ways every entry of a row is, for every
-// node of the class, an entry of some child's row, which is what makes rows true (the
-// greatest such rows are all landmarks there are).
+// children of one of its nodes have rows, so that the first rows belong to shallow
+// derivations and are small. Rows of a part in progress can be far larger than the final
+// rows; when they take too many steps or too much memory, the part starts over from
+// below: rows {c} that grow in two sweeps. In both cases every entry of a row is, for
+// every node of the class, an entry of some child's row; therefore the rows are true (the
+// greatest such rows contain all landmarks).
 
 enum { SWEEPS = 2 };
 

@@ -219,7 +219,7 @@ typedef struct trial {
   eg_presolve *presolve;
   eg_u32s component, order, roots;
   eg_doubles price;
-  eg_cuts *cuts; // in proof mode
+  eg_cuts *cuts; // cuts, in proof mode
   eg_bytes drop;
   size_t dropped;
 } trial;

@@ -363,7 +363,7 @@ enum { MERGE_GROWTH = 6 };
 typedef struct bench_node {
   double cost;
   uint32_t class, part, begin, count; // children in pool
-  uint32_t next;                      // member of the same class
+  uint32_t next;                      // next member of the same class
   bool alive;
 } bench_node;
 EG_VEC_DEFINE(bench_nodes, bench_node);
@@ -434,8 +434,8 @@ static egraph_status load_bench(bench *b) {
   return EGRAPH_OK;
 }
 
-/// row = children of `user` without `class`, then the children of `member`, distinct.
-/// *out_useful: false when the product would be its own child.
+/// Sets the row to the children of `user` without `class`, then the children of `member`,
+/// distinct. *out_useful: false when the product would be its own child.
 static egraph_status unite_children(bench *b, uint32_t user, uint32_t member,
                                     bool *out_useful) {
   const bench_node *u = &b->nodes.data[user], *m = &b->nodes.data[member];
@@ -539,7 +539,7 @@ static egraph_status store_bench(bench *b) {
   return eg_presolve_swap(presolve);
 }
 
-/// The work has a bound: each merge removes a node for ever.
+/// Merges classes. The work has a bound: each merge removes a node for ever.
 static egraph_status merge_classes(bench *b, bool *changed) {
   EG_TRY(load_bench(b));
   for (uint32_t class = 0; class < b->classes.len; class ++)

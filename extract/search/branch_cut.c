@@ -1,7 +1,7 @@
 // One linear program serves the whole tree: a node of the tree sets the ranges of the
-// columns on its path, and the dual simplex goes on from the current basis. Cuts hold
-// everywhere and stay. Nodes are taken in the order of their bounds, the newest first
-// among equal ones; at equal bounds that is a dive. Bounds come from the multipliers
+// columns on its path, and the dual simplex continues from the current basis. Cuts are
+// valid everywhere and stay. Nodes are taken in the order of their bounds, the newest
+// first among equal bounds, which makes a dive. Bounds come from the multipliers
 // (ilp_glpk.h), so they are valid whatever GLPK's tolerances; solutions are evaluated on
 // the original problem.
 // SPDX-License-Identifier: Apache-2.0
@@ -56,7 +56,7 @@ static uint32_t candidate_count(const descent *d, uint32_t class) {
   return d->candidate_begin->data[class + 1] - d->candidate_begin->data[class];
 }
 
-/// The last evaluation leaves in d->trial only classes in use.
+/// Collects the classes in use: the last evaluation leaves only these in d->trial.
 static egraph_status collect_movable(descent *d) {
   double cost;
   EG_TRY(evaluate(d, &cost));
@@ -336,7 +336,7 @@ static egraph_status fix_by_reduced_costs(solver *s) {
   assert(s->touched.len == 0);
   const double *reduced = eg_lp_reduced_costs(s->lp);
   double slack = (cutoff(s) - eg_lp_bound(s->lp) / s->scale) * s->scale;
-  if (slack < 0) return EGRAPH_OK; // by rounding alone: the node is open
+  if (slack < 0) return EGRAPH_OK; // negative by rounding alone: the node is open
   slack += 1e-6 * (1 + fabs(slack));
   for (uint32_t j = 0; j < s->low.len; j++) {
     if (s->low.data[j] == s->high.data[j]) continue;
@@ -477,7 +477,7 @@ egraph_status eg_branch_cut_run(egraph_allocator alloc, eg_incumbent *incumbent,
     if (eg_incumbent_stop(s.incumbent)) return EGRAPH_OK;
     eg_cost_entry entry = eg_cost_heap_take(&s.open);
     s.bound = entry.cost;
-    if (s.bound >= cutoff(&s)) break; // as are all other nodes
+    if (s.bound >= cutoff(&s)) break; // all other nodes have at least this bound
     EG_TRY(work_on_node(&s, EG_EXTRACT_NONE - 1 - entry.item, count, &done));
     if (!done) return EGRAPH_OK;
     s.bound = INFINITY;

@@ -19,11 +19,11 @@
 
 // ---- certificate ------------------------------------------------------------------
 
-// The choice, its cost, and a proof of the bound on the original problem. The proof is
-// found anew: with the cost known, a search in proof mode (plain_proof.h) takes only
-// steps that can be explained on the original problem; it neither merges nor collapses
-// classes. When that takes too long or too much memory, the certificate proves the bound
-// of the root of its tree.
+// A certificate contains the choice, its cost, and a proof of the bound on the original
+// problem. A second search finds the proof: with the cost known, a search in proof mode
+// (plain_proof.h) takes only steps that can be explained on the original problem; it
+// neither merges nor collapses classes. When that takes too much time or memory, the
+// certificate proves the bound of the root of its tree.
 
 // The claimed bound is lower than the bound of the search by this relative amount, which
 // leaves room for directed rounding. The solver's own tolerance is 1e-9.
@@ -142,7 +142,8 @@ egraph_status eg_plain_certificate_make(egraph_allocator alloc,
 //   - from every choice, when the roots always need the class;
 //   - from the nodes that use it, when they all lie in one class: one of them at most is
 //     chosen, and the class is needed when one is.
-// Pushed upwards like this, a negative cost often ends where it makes nothing negative.
+// When it is moved up like this, a negative cost often ends where it makes
+// nothing negative.
 //
 // Classes that only one class uses form a forest below the other classes, so costs move
 // up a tree and never come back. Nodes that no choice can contain are not counted as

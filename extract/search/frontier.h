@@ -1,7 +1,7 @@
-// Extraction by states of a frontier: classes are derived parents first, and a state is
-// the set of classes that are needed and not yet derived, with the least cost that leads
-// to it. A state that needs a superset of the classes of a cheaper state is dropped. If
-// few classes are open at a time few states remain, and the walk is dynamic programming
+// Extracts by states of a frontier: classes are derived parents first, and a state is the
+// set of classes that are needed and not yet derived, with the least cost that leads to
+// it. A state is dropped when it needs a superset of the classes of a cheaper state. If
+// few classes are open at a time, few states remain, and the walk is dynamic programming
 // over a path decomposition, linear in the size of the problem; with a limit of states it
 // is a beam search.
 //

@@ -1,8 +1,8 @@
-// Finding the best S looks hard (nodes with several children make the cut value neither
-// sub- nor supermodular). So every node leans on one of its children only: then S-cuts
-// are cuts of a graph, and a maximum flow gives the best one. It starts a tabu search
-// that moves one class in or out, with the true value. Only nodes with x > 0 matter, and
-// they are few.
+// The best S looks hard to find (nodes with several children make the cut value neither
+// sub- nor supermodular). So every node leans on only one of its children: then S-cuts
+// are cuts of a graph, and a maximum flow gives the best one. From this S starts a tabu
+// search, which moves one class in or out and uses the true value. Only nodes with x > 0
+// matter, and there are few.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/search/separate.h"
 
@@ -259,7 +259,7 @@ static double tabu_search(separator *s) {
 }
 
 /// Adds the row over all nodes, not only those with x > 0. Members of a target that is no
-/// root are on both sides; those in the cut cancel.
+/// root are on both sides; members in the cut cancel out.
 static egraph_status emit_set(separator *s) {
   const eg_presolve *presolve = s->options->presolve;
   const eg_extract_problem *problem = &presolve->model.problem;

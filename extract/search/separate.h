@@ -1,4 +1,4 @@
-// Separation: rows that all solutions satisfy and the current fractional x does not.
+// Finds rows that all solutions satisfy and the current fractional x does not.
 //
 // S-cut (loop formula, directed cut): for a class set S and a class c in S,
 //   sum { x_n : class(n) in S, no child of n in S }  >=  y_c,   y_c = sum of c's nodes

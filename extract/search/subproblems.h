@@ -16,7 +16,7 @@ typedef enum eg_subproblem_state {
 typedef struct eg_subproblem {
   eg_extract_problem problem;
   eg_class_index index;
-  eg_u32s class_of, node_of; // in the model
+  eg_u32s class_of, node_of; // class and node in the model
   eg_cuts cuts;              // rows of its nodes
   eg_incumbent incumbent;    // of `problem`; its bound is the bound of the subproblem
   eg_subproblem_state state;
@@ -28,9 +28,8 @@ typedef struct eg_subproblem {
 EG_VEC_DEFINE(eg_subproblems, eg_subproblem);
 
 /// Splits a model into its subproblems, small ones first; `subproblems` is initialized
-/// and empty. Rows of `cuts` within a subproblem become cuts of it; those across
-/// subproblems are lost. Incumbents report to `whole` and start from bound 0. O(nodes +
-/// edges).
+/// and empty. Rows of `cuts` within a subproblem become its cuts; rows across subproblems
+/// are lost. Incumbents report to `whole` and start from bound 0. O(nodes + edges).
 egraph_status eg_subproblems_split(eg_subproblems *subproblems,
                                    const eg_extract_problem *model, const eg_cuts *cuts,
                                    eg_incumbent *whole);

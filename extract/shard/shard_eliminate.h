@@ -19,7 +19,7 @@
 /// the first variable changes fastest.
 typedef struct eg_shard_factor {
   uint32_t scope, arity; // place in `scopes`
-  uint32_t next;         // in the same bucket
+  uint32_t next;         // next factor of the same bucket
   size_t table;          // place in `table`
 } eg_shard_factor;
 EG_VEC_DEFINE(eg_shard_factors, eg_shard_factor);

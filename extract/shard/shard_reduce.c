@@ -222,7 +222,7 @@ static int compare_items(const void *left, const void *right) {
 }
 
 /// Sorts the items of a node by range, adds up items with equal ranges, shifts them, and
-/// drops those that are empty or the same for all values.
+/// drops items that are empty or the same for all values.
 static egraph_status join_items(eg_shard_model *model, uint32_t n, eg_shard_items *order,
                                 int64_t *delta) {
   eg_shard_node *node = &model->nodes.data[n];

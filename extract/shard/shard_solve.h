@@ -23,14 +23,15 @@ typedef struct eg_shard_options {
 
 typedef struct eg_shard_result {
   eg_extract_status status; // OPTIMAL only with an integer-safe proof
-  int64_t cost;             // by the certificate; EG_SHARD_INFINITE when there is none
+  int64_t cost;             // computed by the certificate; EG_SHARD_INFINITE when there
+                            // is no choice
   int64_t bound;            // valid lower bound, only rounded down
   int64_t checked;          // the part of the bound that the certificate proves
   int64_t peak;             // most memory in use at any time
   double gap;               // (cost - bound) / cost
-  double seconds;           // in total
+  double seconds;           // total time
   uint64_t work;            // steps in total
-  double best_seconds;      // when the best choice was found
+  double best_seconds;      // time when the best choice was found
   uint32_t reduced_nodes, reduced_strategies; // after the exact reductions
   eg_u32s choice;                             // [node] strategy
 } eg_shard_result;
@@ -43,9 +44,9 @@ egraph_status eg_shard_solve(egraph_allocator alloc, const eg_shard_problem *pro
 void eg_shard_result_init(eg_shard_result *result, egraph_allocator alloc);
 void eg_shard_result_deinit(eg_shard_result *result);
 
-/// For tests: eg_shard_solve without the passes in `disabled`: bit 1 << eg_shard_pass
-/// (shard_model.h). `tiny`: tables of a few entries and searches of a few visits, so
-/// that small problems split tables and branch. The optimum depends on neither.
+/// As eg_shard_solve without the passes in `disabled`, for tests: bit 1 << eg_shard_pass
+/// (shard_model.h). `tiny`: tables of a few entries and searches of a few visits, so that
+/// small problems split tables and branch. The optimum depends on neither.
 egraph_status eg_shard_solve_without(egraph_allocator alloc,
                                      const eg_shard_problem *problem,
                                      const eg_shard_options *options, uint32_t disabled,
