@@ -15,17 +15,17 @@
 //   ops       per operator the live nodes, oldest first, and those that changed
 //   table     hash-cons over the live nodes, keyed by their *stored* children
 //
-// Members, operator lists and parents lists are indexes: they, and the class words of
-// nodes, change in rebuild only. Between two rebuilds additions and unions do not change
-// them (nodes from `indexed` on are in the hash-cons and in no index; the union-find is
-// ahead of the class words), so that a search sees the graph of the last rebuild while
-// its matches are already applied.
+// Members, operator lists and parents lists are indexes. Indexes, and the class words of
+// nodes, change in rebuild only, not with additions and unions: new nodes (from
+// `indexed` on) are in the hash-cons but in no index, and the union-find is ahead of the
+// class words. So a search sees the graph of the last rebuild while its matches are
+// already applied.
 //
-// A node dies when another node has become equal to it; its words stay until they are a
-// good part of the pool (with `record`, forever, because nodes keep their names then).
-// The stored children of live nodes may be stale until the next rebuild; then the class
-// they name is on the `repairs` stack, and its parents list still contains these child
-// words.
+// A node dies when another node has become equal to it; its words stay until dead words
+// are a large part of the pool (with `record`, forever, because nodes then keep their
+// names). The stored children of live nodes may be stale until the next rebuild; then the
+// class that they name is on the `repairs` stack, and its parents list still contains
+// these child words.
 //
 // A node is fresh when it was created, or its class or children changed, since
 // eg_engine_start_epoch: incremental search visits fresh nodes.
@@ -132,7 +132,7 @@ struct eg_engine {
   eg_unions log_unions;
   eg_u32s log_notes;           // words of the caller
   unsigned char *data;         // data_size bytes per class
-  size_t data_cap;             // in classes
+  size_t data_cap;             // capacity in classes
   unsigned char *scratch_data; // room for the data of two classes
   size_t child_words;          // child words of all nodes
   size_t dead_words;           // child words of dead nodes, perhaps still linked

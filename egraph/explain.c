@@ -9,9 +9,9 @@
 //            is the edge towards the root of its tree. There is no path compression: the
 //            path through the tree is the explanation.
 //
-// A congruence f(a1..) = f(b1..) was found when ai and bi were connected already, by
-// older edges; explanations of ai = bi below it use older edges only. So no explanation
-// needs itself, whichever edges of the graph it takes.
+// A congruence f(a1..) = f(b1..) was found when older edges already connected ai and bi;
+// the explanations of ai = bi below it use older edges only. So no explanation needs
+// itself, whichever edges of the graph it uses.
 // SPDX-License-Identifier: Apache-2.0
 #include "egraph/explain.h"
 
@@ -24,7 +24,7 @@
 
 typedef struct eg_edge {
   uint32_t ends[2]; // left and right side
-  uint32_t next[2]; // edge of the same end, or EG_VERTEX_NONE
+  uint32_t next[2]; // next edge of the same end, or EG_VERTEX_NONE
   uint32_t reason;
   uint32_t cost; // estimated steps, at least 1
 } eg_edge;
@@ -41,7 +41,7 @@ typedef struct eg_vertex {
   uint32_t link;  // edge of the proof forest
   uint32_t edges; // first edge of the vertex
   uint32_t slot;  // index in `visits` of a search, valid if that entry names the vertex
-  bool is_keyed;  // in the table
+  bool is_keyed;  // the vertex is in the table
   bool is_copy;   // congruent to another vertex; in no table and no list
 } eg_vertex;
 EG_VEC_DEFINE(eg_vertices, eg_vertex);
@@ -81,11 +81,11 @@ static uint32_t other_end(const eg_edge *edge, uint32_t vertex) {
 
 // ---- paths between equal terms ------------------------------------------------------
 
-// The proof forest has exactly one path; it is found by walking up from both ends in
-// turn, so that the cost follows the length of the path. Dijkstra's algorithm then
-// searches a path over all edges with a lower estimate, within this estimate and a fixed
-// number of edges, so that an explanation stays linear in the number of its different
-// parts.
+// Finds paths. The proof forest has exactly one path; walking up from both ends in
+// turn finds it, at a cost that follows the length of the path. Dijkstra's algorithm
+// then searches all edges for a path with a lower estimate, within this estimate and a
+// fixed number of edges, so that an explanation stays linear in the number of its
+// different parts.
 
 enum {
   ESTIMATE_VISITS = 64, // vertices of a walk; a longer path counts as this many steps

@@ -24,7 +24,7 @@
 typedef struct eg_step {
   uint32_t before, after; // whole terms, of eg_explanation.terms
   uint32_t reason;        // reason of the equation
-  bool backward;          // from its right to its left side
+  bool backward;          // from the right to the left side of the equation
   uint32_t position;      // place of the first of `depth` child numbers, from the root on
   uint32_t depth;
 } eg_step;

@@ -332,7 +332,7 @@ bool eg_engine_find_term(const eg_engine *engine, const eg_term *term,
 /// A batch with canonical children, and its hashes. The slots of its terms are being
 /// loaded into the cache.
 typedef struct looked_up {
-  eg_term term; // with the children of the first
+  eg_term term; // with the children of the first term
   uint32_t head;
   eg_class *children;
   uint64_t hashes[EG_ENGINE_BATCH];

@@ -321,7 +321,7 @@ static bool has_every_head(const eg_matcher *program, const eg_engine *engine) {
 
 /// Ranges of the nodes (or classes) where a plan enters.
 typedef struct entry {
-  uint32_t made_from, made_to; // in the list of the operator
+  uint32_t made_from, made_to; // range in the operator's list of nodes
   uint32_t changed;
 } entry;
 
@@ -337,7 +337,7 @@ static entry entry_of(const eg_matcher *program, const eg_engine *engine, uint32
   return (entry){op->fresh_from, op->nodes.len, op->changed.len};
 }
 
-enum { MOST_PARTS = 64 }; // of one list
+enum { MOST_PARTS = 64 }; // most parts of one list
 
 static egraph_status split_list(eg_part part, uint32_t from, uint32_t to,
                                 uint32_t candidates, eg_parts *parts) {

@@ -1,4 +1,4 @@
-// From a pattern to a matching program: checked, its terms ordered, plans made.
+// Compiles a pattern into a matching program: checks it, orders its terms, makes plans.
 //
 // Order of the steps: ground terms (lookups, once per search); then root after root. A
 // root whose tree contains a known class is reached from this class, upwards through the
@@ -17,7 +17,7 @@
 typedef struct compiler {
   eg_matcher *program;
   const eg_pattern *pattern;
-  eg_match_plan *plan; // in construction
+  eg_match_plan *plan; // plan in construction
   uint32_t *order;     // reachable terms, children first
   uint32_t order_count;
   bool *is_ground; // terms

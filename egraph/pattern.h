@@ -61,8 +61,7 @@ EG_HOLDER_DEFINE(eg_matcher)
 const uint32_t *eg_matcher_order(const eg_matcher *program, uint32_t *out_count);
 
 typedef struct eg_search {
-  /// Decides whether a payload fits guard number `guard`; may be NULL when no
-  /// term has a guard.
+  /// True when a payload fits guard number `guard`; may be NULL when no term has a guard.
   bool (*accept)(void *user, uint32_t guard, uint32_t op, uint32_t payload);
   /// Receives each match once, in a deterministic order; sets *pause to pause the search
   /// after this match.

@@ -18,9 +18,9 @@
 
 // ---- compaction: frees the words of dead nodes --------------------------------------
 
-// Live nodes move down in the pool, in order, so that "oldest first" still holds. While
-// references are rewritten, the class word of a node holds its new place; the class is
-// found again through the members of the classes. Needs no memory, and cannot fail.
+// Moves live nodes down in the pool, in order, so that "oldest first" still holds. While
+// references are rewritten, the class word of a node holds its new place; afterwards the
+// members of the classes give the class again. Needs no memory, and cannot fail.
 static uint32_t new_place(const eg_engine *engine, uint32_t node) {
   return eg_engine_class_word(engine, node);
 }
@@ -134,7 +134,8 @@ static egraph_status merge_nodes(eg_engine *engine, uint32_t node, uint32_t othe
   bool changed;
   eg_class a = {eg_engine_class_word(engine, node)};
   eg_class b = {eg_engine_class_word(engine, other)};
-  EG_TRY(eg_engine_reserve_union(engine)); // for the death below, which must not fail
+  EG_TRY(eg_engine_reserve_union(engine)); // room for the death below, which must
+                                           // not fail
   EG_TRY(eg_engine_unite(engine, a, b, EG_REASON_CONGRUENCE, &changed));
   eg_term stale = eg_engine_stored(engine, node);
   eg_flatmap_remove(&engine->table, eg_engine_hash(&stale), node);
