@@ -11,7 +11,7 @@
 typedef struct walk {
   eg_explained_rounds *rounds;
   const eg_explained_round *round; // NULL: of the given graph
-  const eg_graph *start;           // that the round starts from
+  const eg_graph *start;           // the graph that the round starts from
   eg_tensor_explainer *explainer;
   eg_u32s started, emitted, found; // [values] terms: of the explainer; of the explanation
   eg_u32s translated; // [terms of the explainer] 1 + the term in the explanation

@@ -25,8 +25,8 @@ void eg_explained_rounds_deinit(eg_explained_rounds *rounds);
 typedef struct eg_explained_round {
   eg_tensor_egraph *egraph; // an explained one (eg_tensor_egraph_create_explained)
   const eg_rules *rules;    // rules of its saturation
-  const eg_graph *emitted;  // by extraction
-  const eg_graph *found;    // the same with weights computed ahead, by their names
+  const eg_graph *emitted;  // result of extraction
+  const eg_graph *found;    // `emitted`, with weights computed ahead, which have names
 } eg_explained_round;
 /// Adds a round. Fails with EGRAPH_E_INTERNAL when an output is not known to be equal,
 /// or EGRAPH_E_MEMORY.

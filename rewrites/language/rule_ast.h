@@ -148,11 +148,11 @@ typedef struct eg_rule {
                   // previous rule
   bool reversed;  // this is the second direction
   bool enabled;
-  bool is_shipped;  // with the library
+  bool is_shipped;  // part of the library
   egraph_math math; // its class, "associative" unless the form declares another
   bool spreads;     // associative, but NaN and infinities reach more results than before
   const char *key;  // canonical text with renamed variables: equal keys, equal rules
-  const char *parallel_key; // the same with parallel operators, which `key` leaves out
+  const char *parallel_key; // key with the parallel operators, which `key` leaves out
   bool implied;             // both sides are the same term when parallel operators
                             // are removed
   const char *known_as;     // the rule that this one equals without parallel operators,
@@ -195,7 +195,7 @@ typedef struct eg_rule_given {
 } eg_rule_given;
 
 typedef struct eg_rule_claim {
-  bool equal; // `equals`; else `differs`
+  bool equal; // true: `equals`; false: `differs`
   const eg_rule_root *roots;
   uint32_t line;
 } eg_rule_claim;

@@ -1,8 +1,9 @@
-// (rule ...): clauses may come in any order; the left side is read first, then lets,
-// right side and conditions. The second direction of a both-ways rule is read from the
-// same text with the sides exchanged.
+// Reads (rule ...): clauses may come in any order; the left side is read first, then
+// lets, right side and conditions. The second direction of a both-ways rule is read from
+// the same text with the sides exchanged.
 //
-// (test ...): given tensors, terms, and what must or must not be found equal to them.
+// Reads (test ...): given tensors, terms, and claims of terms that must or must not be
+// found equal to these.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/language/rule_forms.h"
 

@@ -47,7 +47,7 @@ typedef struct eg_rule_reader {
   eg_text scratch;
 } eg_rule_reader;
 
-/// Set arena and file afterwards.
+/// Initializes a reader; the caller then sets arena and file.
 void eg_rule_reader_init(eg_rule_reader *reader, egraph_allocator scratch);
 void eg_rule_reader_deinit(eg_rule_reader *reader);
 

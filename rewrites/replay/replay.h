@@ -6,8 +6,9 @@
 //                        ▼            the right sides, unite                  rule files
 //   result ──follow──▶ terms of the outputs, equal to those of the given graph?
 //
-// It shares the readers, the operator table with its types and reference kernels, and the
-// functions of rules with the search; matching, building and congruence are its own.
+// The replay and the search share the readers, the operator table with its types and
+// reference kernels, and the functions of rules; the replay has its own matching,
+// building and congruence.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_REPLAY_H
 #define EG_REWRITES_REPLAY_H
@@ -26,8 +27,8 @@ typedef struct eg_replay_input {
   const eg_graph *given, *result;
   const eg_rules *rules; // switched off or not
   const eg_explained *explained;
-  size_t max_bytes;                  // that a constant may be computed with
-  eg_record_compare *is_same_record; // NULL: records with the same bytes are
+  size_t max_bytes;                  // most bytes from which a constant may be computed
+  eg_record_compare *is_same_record; // NULL: two records are the same if their bytes are
 } eg_replay_input;
 
 /// Counts of a replay.

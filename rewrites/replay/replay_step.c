@@ -155,7 +155,7 @@ static egraph_status build_node(eg_replay_stepper *s, const eg_rule_term *term,
   EG_TRY(eg_u32s_resize(&s->operands, term->child_count));
   for (uint32_t i = 0; i < term->child_count; i++)
     s->operands.data[i] = s->found.data[term->children[i]] - 1;
-  if (term->child_count != 0) { // as saturation does
+  if (term->child_count != 0) { // saturation does the same
     const eg_tensor_fact *first = eg_replay_terms_fact(s->terms, s->operands.data[0]);
     if (first->typed) eg_op_axis_from_front(term->op, first->type.rank, slots);
   }

@@ -3,23 +3,24 @@
 // held.
 //
 // In incremental search a rule that was searched completely in the iteration before needs
-// its fresh matches only: the others were applied then. With a match limit the old ones
-// count, too, so that the scheduler decides as it would otherwise: old matches become
-// fewer by unions, never more, so that their number then and the fresh ones now are a
-// bound. Where that is beyond the limit, all are looked for and counted.
+// only its fresh matches: the others were applied then. With a match limit the old
+// matches count, too, so that the scheduler decides as in a full search: unions can only
+// reduce the old matches, so their number then plus the fresh ones now is an upper bound.
+// When this bound exceeds the limit, the driver searches and counts all matches.
 //
 // Budgets are checked between turns and every POLL_EVERY batches of applied matches,
-// because one explosive rule can take longer than all others together. A stop leaves the
-// rest of the iteration undone and rebuilds, so that the e-graph is always whole; with
-// options.rollback it goes back to the end of the iteration before, a saved state.
+// because one explosive rule can take longer than all others together. A stop skips the
+// rest of the iteration and rebuilds, so that the e-graph is always complete; with
+// options.rollback the e-graph returns to a saved state, the end of the iteration before.
 //
-// In an e-graph that is large for its node limit, rules that shrink terms saturate first
-// (options.shrink_first_below), so that a limit that binds does not cost their gain.
+// In an e-graph that is large for its node limit, rules that shrink terms saturate
+// first (options.shrink_first_below), so that their gain is not lost when the limit
+// stops the search.
 //
-// Lanes are the searches of one rule that run side by side. The parts of the search are
-// given to idle lanes; a lane pauses when its buffer is full, and its matches are taken,
-// in the order of the lanes, before they go on. A turn with a limit begins with one lane
-// and doubles them, because most rules that go beyond their limit do so soon.
+// Lanes are the parallel searches of one rule. Idle lanes get parts of the search; a lane
+// pauses when its buffer is full, and the matches of all lanes are taken, in the order of
+// the lanes, before the lanes continue. A turn with a limit begins with one lane and
+// doubles their number, because most rules that exceed their limit do so soon.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/saturation/driver.h"
 
@@ -36,7 +37,7 @@ typedef struct driver_turn {
   const eg_matcher *const *matchers; // left sides
   uint32_t matcher_count;
   uint64_t limit, found; // matches; limit UINT64_MAX: none
-  bool fresh_only;       // are looked for
+  bool fresh_only;       // search for fresh matches only
   bool apply_fresh;      // apply only the fresh matches of all that are found
 } driver_turn;
 
@@ -181,7 +182,7 @@ static egraph_status search_lanes(lane_set *lanes, uint32_t *out_busy) {
   uint64_t candidates;
   EG_TRY(fill_lanes(lanes, out_busy, &candidates));
   if (*out_busy == 0) return EGRAPH_OK;
-  if (lanes->count < EG_DRIVER_LANES) lanes->count *= 2; // from the next time on
+  if (lanes->count < EG_DRIVER_LANES) lanes->count *= 2; // for the next time
   uint32_t threads = candidates < THREAD_CANDIDATES ? 1 : lanes->threads;
   return eg_parallel_for(lanes->alloc, threads, *out_busy, run_lane, lanes);
 }
@@ -219,7 +220,7 @@ typedef struct driver_state {
   eg_stop stop;
   bool *is_seen;   // per rule: searched and applied completely in the last iteration
   uint64_t *known; // per seen rule: an upper bound of its old matches
-  lane_set lanes;  // with the current rule
+  lane_set lanes;  // lanes, with the current rule
   eg_u32s held;    // matches of a rule with a limit
   eg_iteration_stats current;
 } driver_state;

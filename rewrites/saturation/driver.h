@@ -20,7 +20,7 @@ typedef struct eg_apply_result {
                       // fewer than given: the next one would exceed max_new_nodes
   uint32_t held;      // of these, matches kept for `finish`
   uint32_t unions;    // and additions to classes
-  uint32_t rejected;  // by types
+  uint32_t rejected;  // matches rejected because of types
   uint64_t looked_at; // ways to join the kept matches that `finish` tried
 } eg_apply_result;
 

@@ -18,7 +18,7 @@ typedef struct eg_built_term {
 /// Working memory for the right sides of one rule set; sized by eg_rule_builder_reserve.
 typedef struct eg_rule_builder {
   egraph_allocator alloc;
-  eg_built_term *terms; // by term index
+  eg_built_term *terms; // [term]
   uint32_t *alias;      // [variable] the term that a let variable names
   eg_class *classes;    // operands of the current term
   const eg_tensor_fact **facts;

@@ -1,6 +1,6 @@
-// Matches of left sides: the checks that the search makes as early as it can, and matches
-// as they are kept until they are applied. When a pattern has several roots, a condition
-// on the first of them rules out all combinations with the others.
+// Matches of left sides: the checks that the search makes as early as possible, and the
+// form of matches until they are applied. When a pattern has several roots, a condition
+// on the first root rules out all combinations with the others.
 //
 //   step 0 matches (conv ... ?x ?w)   ?x ?w and the attributes are bound,
 //                                     (weight-only ?w) is checked
@@ -26,7 +26,7 @@ typedef struct eg_rule_check {
 
 /// The checks of one step of the search.
 typedef struct eg_rule_step {
-  uint32_t term; // whose node was matched
+  uint32_t term; // the term whose node was matched
   bool is_below; // another term has it as an operand
   uint32_t first_check, check_count;
 } eg_rule_step;

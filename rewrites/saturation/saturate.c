@@ -29,7 +29,7 @@ typedef struct context {
   const eg_rule *rule;
   const eg_rule_steps *checks;
   uint32_t side;       // number of the left side
-  uint32_t ways;       // that were tried from its first node
+  uint32_t ways;       // ways tried from its first node
   eg_lane *lane;       // NULL: any depth, for look_deeper
   bool is_depth_bound; // a node was skipped for its depth
   void *user;          // user data of searches without a lane
@@ -483,7 +483,7 @@ static egraph_status finish_joins(void *self, uint32_t rule, uint32_t max_new_no
 
 // ---- matches beyond the depth limit ----------------------------------------------
 
-enum { DEEP_MATCHES = 1 << 16 }; // are tried, at most
+enum { DEEP_MATCHES = 1 << 16 }; // most matches tried
 
 /// A search for a match that would change the e-graph if the depth had no limit.
 typedef struct deep_search {
@@ -658,7 +658,7 @@ struct eg_rewriter {
   eg_u32s packed;   // the current match
   eg_classes roots; // its classes
   uint32_t rule;    // the current one
-  bool is_stopped;  // by the visitor
+  bool is_stopped;  // the visitor has stopped
   eg_rewrite_visitor visitor;
 };
 

@@ -117,7 +117,7 @@ typedef struct eg_saturation_report {
   eg_stop stop;
   uint32_t iterations, nodes, classes;
   double seconds;
-  uint64_t work; // steps: the same whatever the clock says, and with any threads
+  uint64_t work; // steps, independent of the clock and of the number of threads
   size_t peak_bytes;
   bool rolled_back;     // an interrupted iteration was undone; it is not counted, but the
                         // statistics of rules include it

@@ -5,8 +5,8 @@
 // of both sides. A tensor is the term that created its class; or, where the rule has a
 // condition on a fact, a term that shows the fact by itself. So a noted rewrite is an
 // equation between two terms that holds by its rule alone, whatever else is in the
-// e-graph; the explainer (egraph/explain.h) states them all, and says which ones an
-// equality needs.
+// e-graph; the explainer (egraph/explain.h) gets all these equations, and finds the ones
+// that an equality needs.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_TENSOR_EXPLAIN_H
 #define EG_REWRITES_TENSOR_EXPLAIN_H

@@ -1,6 +1,6 @@
-// Facts of a tensor, computed from the operator that produces it and the facts of its
-// operands: its type, whether it depends on weights only, and splat values. Leaves and
-// opaque nodes belong to a graph.
+// Facts of a tensor: its type, if it depends on weights only, and splat values. They are
+// computed from the operator that produces the tensor and the facts of its operands.
+// Leaves and opaque nodes belong to a graph.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_TENSOR_FACTS_H
 #define EG_REWRITES_TENSOR_FACTS_H

@@ -1,5 +1,5 @@
 // Binary files store rules as text, so that the rule reader checks them, and symbols
-// before them, so that both keep their numbers.
+// before the rules, so that both keep their numbers.
 //
 // In JSON nodes may name children that come later, and classes may lie on cycles. So
 // every class begins with a placeholder, a leaf that is nothing else; when all nodes are
