@@ -113,7 +113,7 @@ struct eg_engine {
   bool record;          // nodes have a reason word, and unions are logged
   eg_u32s nodes;
   uint32_t indexed;         // nodes from here on are in no index yet
-  uint32_t indexed_classes; // classes from here on neither
+  uint32_t indexed_classes; // classes from here on are in no index yet
   eg_heads heads;
   eg_flatmap head_table;
   eg_u32s up;

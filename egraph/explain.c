@@ -49,7 +49,7 @@ EG_VEC_DEFINE(eg_vertices, eg_vertex);
 /// A vertex that a search has visited.
 typedef struct eg_visit {
   uint32_t vertex;
-  uint32_t via;      // edge that led here, or EG_VERTEX_NONE
+  uint32_t via;      // edge by which the search came, or EG_VERTEX_NONE
   uint32_t distance; // or the side, in a walk through the forest
 } eg_visit;
 EG_VEC_DEFINE(eg_visits, eg_visit);
@@ -563,7 +563,7 @@ typedef struct writer {
   eg_u32s items;  // items of all ways
   frame_vec stack;
   eg_u32s position; // child numbers down to the top frame
-  eg_u32s levels;   // terms of `out` at each level of the position, the whole one first
+  eg_u32s levels;   // terms of `out` at each level of the position, the whole term first
   eg_ground_copier copier;
   eg_u32s scratch;
   eg_explanation *out;

@@ -166,7 +166,7 @@ static egraph_status repair_node(eg_engine *engine, uint32_t node) {
   memcpy(eg_engine_children(engine, node), canonical.children,
          canonical.arity * sizeof *canonical.children);
   eg_index_mark_changed(engine, node);
-  eg_flatmap_put(&engine->table, hash, node); // one was removed
+  eg_flatmap_put(&engine->table, hash, node); // has room, because an entry was removed
   return EGRAPH_OK;
 }
 

@@ -24,7 +24,7 @@ struct eg_lp {
   eg_lp_rows rows; // rows that GLPK has, for the bound
   eg_doubles cost, values, reduced, duals;
   eg_doubles floor, ceiling; // [column] bounds
-  eg_doubles ray;            // [row] of a basis that shows there is no solution
+  eg_doubles ray;            // [row] multipliers that show that there is no solution
   eg_doubles slop;           // [column] scratch: magnitudes to which rounding errors
                              // are relative
   eg_u32s doomed;            // rows to delete

@@ -62,12 +62,12 @@ typedef struct eg_incumbent {
   double bound;         // valid lower bound of the optimum
   double unit;          // every cost is a multiple of this number; 0: costs are
                         // not integers
-  eg_work work;         // done here and in searches inside
+  eg_work work;         // work of this search and the searches inside
   bool apart;           // the outer incumbent counts this work after the batch
   double start_seconds; // eg_clock_seconds() at the start
   double reserve;       // seconds of the limit kept for the steps after the search
   double asked_seconds; // time of the last call of progress
-  atomic_bool asking;   // one thread does
+  atomic_bool asking;   // a thread is calling progress
   atomic_bool stopped;  // deadline passed, gap reached, or progress asked to stop
   eg_part_clock *clock; // clock of the current thread, borrowed; NULL: no time is counted
   /// The problem that contains this one, or NULL. It receives this bound plus outer_rest,

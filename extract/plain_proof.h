@@ -27,7 +27,7 @@ EG_VEC_DEFINE(eg_proof_frames, eg_proof_frame);
 
 typedef struct eg_plain_proof {
   const eg_extract_problem *problem; // borrowed
-  double target; // a bound from here on closes a state, or drops a node
+  double target; // a bound of this value or more closes a state, or drops a node
   eg_text text;
   size_t max_bytes; // limit of the text; a longer proof has failed
   bool failed, done;

@@ -60,18 +60,16 @@ typedef struct eg_layout_bound_options {
   const double *price;       // [memory rows] per unit, >= 0, of the last solve; NULL: 0
   const uint32_t *target; // a solution's strategies ([value]), or NULL: the bound stops
                           // at its cost
-  eg_layout_potentials *potentials; // to fill, with the seams of an open problem: the
-                                    // bound is for rows of copies then, without a dual;
-                                    // NULL: none
+  eg_layout_potentials *potentials; // receives potentials; holds the seams of an open
+                                    // problem. The bound then holds for rows of copies,
+                                    // and no dual is written. NULL: none
   uint64_t *done;                   // as eg_layout_options.done
 } eg_layout_bound_options;
 
 typedef struct eg_layout_bounded {
-  double bound;                        // receives potentials; holds the seams of an open
-                                       // problem. The bound then holds for rows of
-                                       // copies, and no dual is written. NULL: none
-  double price[EG_LAYOUT_MEMORY_ROWS]; // finite; INFINITY: there is no solution
-  uint64_t work;                       // prices at which the bound was reached
+  double bound;                        // finite; INFINITY: there is no solution
+  double price[EG_LAYOUT_MEMORY_ROWS]; // prices at which the bound was reached
+  uint64_t work;                       // steps done
 } eg_layout_bounded;
 
 /// Computes the bound. When there are solutions, fills `dual` (initialized, or NULL) with

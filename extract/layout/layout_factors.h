@@ -81,7 +81,7 @@ typedef struct eg_layout_factors {
   eg_doubles price, least; // [labels of links]; `least`: of the last solved factor
   eg_bytes dead;           // [labels of links] in no solution
   eg_doubles front, back;  // [labels of links] of seams' values `before`: potentials
-  uint64_t steps;          // done by the functions below
+  uint64_t steps;          // steps that the functions below have done
   // Active arcs and prices of one value, for a tree.
   eg_u32s arc_from, arc_to, arc_number;
   eg_doubles arc_weight, source, users[EG_STEINER_USERS];

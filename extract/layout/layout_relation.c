@@ -19,7 +19,7 @@ EG_OWNER_DEFINE_FROM(eg_relation_maker,
 // ---- order of rows ------------------------------------------------------------------
 
 typedef struct costed {
-  uint64_t key; // orders as the cost, which is >= 0
+  uint64_t key; // has the order of the cost, which is >= 0
   uint32_t row;
 } costed;
 EG_VEC_DEFINE(costeds, costed);

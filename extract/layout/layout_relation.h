@@ -53,7 +53,7 @@ typedef struct eg_relation_maker {
   eg_flatmap seen;  // rows by labels
   eg_u32s next, first, last; // for a join: rows that agree
   eg_labels row;             // row of a join
-  uint64_t steps;            // done
+  uint64_t steps;            // steps done
   bool (*stop)(void *user);  // called now and then; true: the join gives up; or NULL
   void *user;
 } eg_relation_maker;

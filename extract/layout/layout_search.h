@@ -13,7 +13,7 @@
 typedef struct eg_layout_clock {
   double start_seconds, deadline; // times of eg_clock_seconds()
   double asked_seconds;           // time of the last call of progress
-  uint64_t asked_work;            // steps done then
+  uint64_t asked_work;            // steps done at that call
   bool by_work;                   // eg_layout_options
   bool (*progress)(void *user, double cost, double bound, double seconds);
   void *user;

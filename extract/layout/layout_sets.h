@@ -34,7 +34,8 @@ typedef struct eg_layout_sets {
   const uint32_t *targets;   // layouts
   const double *extra;       // [targets] >= 0, cost of a target on top
   uint32_t target_count;     // <= EG_LAYOUT_SET_TARGETS
-  const double *base;        // [layouts] cost of producing the value there, or INFINITY
+  const double *base;        // [layouts] cost of producing the value in this layout,
+                             // or INFINITY
   double room;               // sets that cost more from everywhere are left out
   uint32_t size, most;       // members of a set, at most EG_LAYOUT_SET_SIZE; sets, >= 1
   // Out. The empty set is the first.

@@ -33,7 +33,7 @@ typedef struct eg_landmark_sets {
 /// exceeds its steps misses some landmarks, and so do all rows found after the set nodes
 /// are used up.
 typedef struct eg_landmark_limits {
-  uint32_t set_nodes;      // some 25 to 35 bytes each; one per class comes on top
+  uint32_t set_nodes;      // about 25 to 35 bytes each; besides, one per class
   uint64_t steps_per_edge; // steps for a strongly connected part
   eg_patience patience;
 } eg_landmark_limits;

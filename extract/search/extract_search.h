@@ -55,7 +55,7 @@ typedef struct eg_relax {
   double bound;   // bound of the total, offset included
   eg_doubles x;   // [node]
   eg_bytes drop;  // [node] cannot be in a solution below the cutoff
-  size_t dropped; // how many
+  size_t dropped; // number of flags set in `drop`
 } eg_relax;
 
 void eg_relax_init(eg_relax *relax, egraph_allocator alloc);

@@ -30,7 +30,7 @@ typedef struct recovery {
   const eg_extract_problem *problem;
   const eg_class_index *index;
   eg_incumbent *incumbent;
-  uint64_t steps, limit;   // done, and at most
+  uint64_t steps, limit;   // steps done, and their limit
   size_t walk;             // most counts to change on each side of a switch
   eg_u32s choice;          // [class]
   eg_u32s count;           // [class] needed users
@@ -293,7 +293,7 @@ egraph_status eg_perturb_run(const eg_greedy *greedy, eg_incumbent *incumbent,
 // the size after presolve, not the clock, so that results repeat.
 
 enum { EASY_NODES = 150, HARD_NODES = 400, MIN_WINDOW = 20, TREE_LIMIT = 2 };
-static const uint64_t WINDOW_WORK = 1000; // million steps; a window rarely gets there
+static const uint64_t WINDOW_WORK = 1000; // million steps; a window rarely takes as many
 
 typedef struct lns {
   egraph_allocator alloc;

@@ -10,7 +10,7 @@
 
 /// The order of the classes, and the bit of each class in a state.
 typedef struct eg_frontier {
-  const eg_extract_problem *problem; // borrowed, as the index
+  const eg_extract_problem *problem; // borrowed, like the index
   const eg_class_index *index;
   eg_u32s order; // classes, parents first but for cycles
   eg_u32s place; // [class] in order

@@ -226,7 +226,7 @@ static int compare_items(const void *left, const void *right) {
 static egraph_status join_items(eg_shard_model *model, uint32_t n, eg_shard_items *order,
                                 int64_t *delta) {
   eg_shard_node *node = &model->nodes.data[n];
-  order->len = 0; // items with their number in place of the next one
+  order->len = 0; // copies of the items, whose field `next` holds their number
   for (uint32_t i = node->item; i != EG_SHARD_NONE; i = model->items.data[i].next) {
     eg_shard_item item = model->items.data[i];
     item.next = i;

@@ -16,7 +16,7 @@ enum {
 };
 
 typedef struct eg_rule_parameter {
-  const char *name;       // ?f, or the first of the sequences that are as long
+  const char *name;       // ?f, or the first of the sequences with this length
   const eg_op *operators; // operators that ?f may be; NULL: the parameter is a number
                           // of elements
   uint32_t operator_count;

@@ -15,7 +15,7 @@ typedef struct eg_rule_element {
   const eg_rule *rule;
   uint32_t depth;
   size_t first;          // place of its first word
-  const uint32_t *words; // once all are there
+  const uint32_t *words; // set when all words are there
   uint32_t word_count;
 } eg_rule_element;
 EG_VEC_DEFINE(eg_rule_elements, eg_rule_element);

@@ -363,7 +363,7 @@ static egraph_status note_depths(tensor_rules *all, uint32_t first, uint32_t dep
 }
 
 typedef enum apply_outcome {
-  APPLIED, // or nothing was to be done
+  APPLIED, // or there was nothing to do
   REJECTED,
   NO_ROOM // the match would exceed max_new_nodes; nothing was added
 } apply_outcome;
@@ -657,7 +657,7 @@ struct eg_rewriter {
   eg_saturation_options options;
   eg_u32s packed;   // the current match
   eg_classes roots; // its classes
-  uint32_t rule;    // the current one
+  uint32_t rule;    // number of the current rule
   bool is_stopped;  // the visitor has stopped
   eg_rewrite_visitor visitor;
 };

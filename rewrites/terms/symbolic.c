@@ -18,7 +18,7 @@ struct eg_symbolic {
   eg_arena arena;
   eg_atoms atoms;
   symbolic_rules rules;
-  eg_u32s saved_rules; // how many there were at each push
+  eg_u32s saved_rules; // number of rules at each push
   eg_engine *engine;
 };
 
