@@ -25,9 +25,9 @@ typedef struct eg_check_rules {
                    uint32_t right);
 } eg_check_rules;
 
-/// Fails with EGRAPH_E_INTERNAL naming the first step that is no application of its rule,
-/// or does not start at the previous term; or with EGRAPH_E_MEMORY. O(steps * their depth
-/// and arities).
+/// Checks every step. Fails with EGRAPH_E_INTERNAL naming the first step that is no
+/// application of its rule, or does not start at the previous term; or with
+/// EGRAPH_E_MEMORY. O(steps * their depth and arities).
 egraph_status eg_explanation_check(const eg_explanation *explanation,
                                    const eg_check_rules *rules);
 

@@ -106,7 +106,7 @@ egraph_status eg_matcher_split(const eg_matcher *program, const eg_engine *engin
 /// A search that can be paused.
 typedef struct eg_cursor eg_cursor;
 
-/// Fails with EGRAPH_E_MEMORY. `search` is copied.
+/// Creates a cursor at the start of a part; copies `search`. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_cursor_create(egraph_allocator alloc, const eg_matcher *program,
                                const eg_engine *engine, const eg_search *search,
                                eg_part part, eg_cursor **out);

@@ -77,8 +77,9 @@ static egraph_status fill_reverse(walk *w, reverse *r) {
   return EGRAPH_OK;
 }
 
-/// Fails when the choice is cyclic. The parents of position p are
-/// r->parents[r->begin[p] .. r->begin[p + 1]).
+/// Removes every class whose children are all removed; fails when a class remains: the
+/// choice is cyclic. The parents of position p are r->parents[r->begin[p] .. r->begin[p
+/// + 1]).
 static egraph_status remove_all(walk *w, const reverse *r) {
   assert(w->waiting.len == w->needed.len);
   EG_LOCAL(eg_u32s, ready, w->needed.alloc);

@@ -14,7 +14,7 @@ egraph_status eg_extract_problem_init(eg_extract_problem *problem,
   problem->class_count = 0;
   EG_INIT_MEMBERS(problem, alloc, EXTRACT_PROBLEM_MEMBERS);
   egraph_status status = eg_u32s_push(&problem->child_begin, 0);
-  // Never NULL, so that a pointer to an empty row is valid.
+  // Reserves memory so that `children` is never NULL: a pointer to an empty row is valid.
   if (status == EGRAPH_OK) status = eg_u32s_reserve(&problem->children, 1);
   if (status != EGRAPH_OK) eg_extract_problem_deinit(problem);
   return status;

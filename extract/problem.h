@@ -51,8 +51,8 @@ double eg_extract_magnitude(const eg_extract_problem *problem, const uint32_t *c
   for (uint32_t item##_at = (begin)[row], item##_end = (begin)[(row) + 1], item = 0;     \
        item##_at < item##_end && (item = (items)[item##_at], true); item##_at++)
 
-/// Fails with EGRAPH_E_ARGUMENT when an index is out of range, or a cost or the sum of
-/// their magnitudes is not finite.
+/// Checks a problem: fails with EGRAPH_E_ARGUMENT when an index is out of range, or a
+/// cost or the sum of their magnitudes is not finite.
 egraph_status eg_extract_problem_check(const eg_extract_problem *problem);
 
 /// Rows of nodes: every solution contains at least one node of each row.

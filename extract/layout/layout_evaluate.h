@@ -58,7 +58,7 @@ static inline int eg_layout_measure_count(const eg_layout_view *view) {
   return EG_LAYOUT_ROW + (int)view->problem->memory_rows;
 }
 
-/// Borrows the problem. O(size). Fails with EGRAPH_E_MEMORY.
+/// Builds the tables of a problem, which it borrows. O(size). Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_view_init(eg_layout_view *view, egraph_allocator alloc,
                                   const eg_layout_problem *problem);
 void eg_layout_view_deinit(eg_layout_view *view);

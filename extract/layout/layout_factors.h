@@ -88,7 +88,8 @@ typedef struct eg_layout_factors {
   eg_steiner steiner;
 } eg_layout_factors;
 
-/// Borrows all but the allocator. Needs eg_layout_factors_deinit, after a failure too.
+/// Builds the factors. Borrows all arguments but the allocator. Call
+/// eg_layout_factors_deinit after a failure, too.
 egraph_status eg_layout_factors_init(eg_layout_factors *factors, egraph_allocator alloc,
                                      const eg_layout_view *view,
                                      const eg_layout_active *active,

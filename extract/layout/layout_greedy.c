@@ -123,7 +123,7 @@ static bool may_take(const greedy *g, uint32_t value, uint32_t s) {
   return true;
 }
 
-/// False when ties leave no strategy.
+/// Takes the cheapest strategy of a value; false when ties leave none.
 static bool take_strategy(greedy *g, uint32_t value) {
   assert(g->rank.data[value] != 0);
   const eg_layout_view *view = g->search->view;
@@ -157,7 +157,7 @@ static bool take_strategy(greedy *g, uint32_t value) {
   return true;
 }
 
-/// Needs the cheapest layout of each root.
+/// Marks the cheapest layout of each root as needed.
 static void need_roots(greedy *g) {
   const eg_layout_problem *p = g->search->view->problem;
   for (uint32_t r = 0; r < p->root_value.len; r++) {

@@ -231,7 +231,8 @@ static egraph_status build_expansion(expansion *x) {
   return EGRAPH_OK;
 }
 
-/// Called by the clock. With by_work the plain solver ends by its own steps.
+/// True when the search must stop; the plain solver calls this as its progress. With
+/// by_work the plain solver ends by its own steps.
 static bool on_plain_progress(void *user, double cost, double bound, double seconds) {
   eg_layout_search *search = user;
   (void)cost;

@@ -46,7 +46,7 @@ typedef struct eg_layout_search {
                                        // 0: unknown
 } eg_layout_search;
 
-/// Borrows everything. Fails with EGRAPH_E_MEMORY.
+/// Starts a minimization. Borrows all arguments. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_search_init(eg_layout_search *search, egraph_allocator alloc,
                                     const eg_layout_view *view,
                                     const eg_layout_task *task, eg_layout_clock *clock);

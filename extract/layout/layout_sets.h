@@ -47,7 +47,8 @@ typedef struct eg_layout_sets {
 
 void eg_layout_sets_init(eg_layout_sets *sets, egraph_allocator alloc);
 void eg_layout_sets_deinit(eg_layout_sets *sets);
-/// Fails with EGRAPH_E_MEMORY. O(sets (2^size + arcs) layouts).
+/// Finds the sets and their costs. Fails with EGRAPH_E_MEMORY. O(sets (2^size +
+/// arcs) layouts).
 egraph_status eg_layout_sets_find(eg_layout_sets *sets);
 /// Returns the set without its member at a position. (Every subset of a found set
 /// is found.)

@@ -58,7 +58,7 @@ static void cuts_deinit(eg_layout_cuts *cuts) {
                     (eg_presolve, presolve), (eg_parts, parts))
 }
 
-/// O(size). Needs cuts_deinit, after a failure too.
+/// Initializes the cuts. O(size). Call cuts_deinit after a failure, too.
 static egraph_status cuts_init(eg_layout_cuts *cuts, egraph_allocator alloc,
                                const eg_layout_model *model) {
   uint32_t values = eg_layout_value_count(model->view->problem);

@@ -102,7 +102,7 @@ typedef struct eg_landmark_sums {
 
 void eg_landmark_sums_init(eg_landmark_sums *sums, egraph_allocator alloc);
 void eg_landmark_sums_deinit(eg_landmark_sums *sums);
-/// Borrows all pointers. O(rows) for shared landmarks.
+/// Prepares sums for these weights. Borrows all pointers. O(rows) for shared landmarks.
 egraph_status eg_landmark_sums_start(eg_landmark_sums *sums,
                                      const eg_landmarks *landmarks,
                                      const eg_extract_problem *problem,

@@ -46,7 +46,7 @@ void eg_sets_finish(eg_sets *sets);
 egraph_status eg_sets_single(eg_sets *sets, uint32_t member, uint32_t *out);
 /// Makes the set {0 .. count - 1}. O(count).
 egraph_status eg_sets_range(eg_sets *sets, uint32_t count, uint32_t *out);
-/// O(part in which a and b differ).
+/// Make the union, and the intersection, of a and b. O(part in which a and b differ).
 egraph_status eg_sets_union(eg_sets *sets, uint32_t a, uint32_t b, uint32_t *out);
 egraph_status eg_sets_intersection(eg_sets *sets, uint32_t a, uint32_t b, uint32_t *out);
 /// Drops every set that is no part of sets[ids[0 .. count)], and renumbers the ids.
@@ -57,7 +57,7 @@ static inline bool eg_sets_is_leaf(const eg_set_node *node) { return node->code 
 static inline uint64_t eg_sets_word(const eg_set_node *leaf) {
   return leaf->left | (uint64_t)leaf->right << 32;
 }
-/// O(log numbers).
+/// True when the set contains `member`. O(log numbers).
 bool eg_sets_has(const eg_sets *sets, uint32_t set, uint32_t member);
 /// Appends the members, ascending.
 egraph_status eg_sets_list(const eg_sets *sets, uint32_t set, eg_u32s *out);

@@ -339,7 +339,7 @@ static egraph_status read_part(reader *r, part p) {
   return read_members(r, p);
 }
 
-// Recurses through PART_OF only.
+// Reads the members of an object. Recurses through PART_OF only.
 static egraph_status read_members(reader *r, part parent) {
   size_t count = 0;
   EG_TRY(eg_json_scan_enter(&r->scan, '{'));

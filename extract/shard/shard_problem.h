@@ -46,8 +46,8 @@ egraph_status eg_shard_problem_add_node(eg_shard_problem *problem, int64_t first
 /// Adds an edge with its table in row-major order (a, b: nodes that exist, a != b).
 egraph_status eg_shard_problem_add_edge(eg_shard_problem *problem, uint32_t a, uint32_t b,
                                         const int64_t *table);
-/// Fails with EGRAPH_E_ARGUMENT when an index is out of range, a node has no strategy, or
-/// a cost, a usage or the limit is negative.
+/// Checks a problem: fails with EGRAPH_E_ARGUMENT when an index is out of range, a node
+/// has no strategy, or a cost, a usage or the limit is negative.
 egraph_status eg_shard_problem_check(const eg_shard_problem *problem);
 
 /// Checks independently: computes cost and peak memory of a choice ([node] index of its

@@ -238,7 +238,7 @@ bool eg_rule_function_find(const char *name, eg_rule_function *out);
 
 /// Returns "exact" and so on; NULL for an unknown number.
 const char *eg_rule_class_name(egraph_math math);
-/// False when the name is unknown.
+/// Finds the class with a name. False when the name is unknown.
 bool eg_rule_class_find(const char *name, egraph_math *out);
 
 /// Appends an expression of a rule.

@@ -37,7 +37,7 @@ typedef struct eg_rule_env {
   eg_rule_scratch *scratch;
 } eg_rule_env;
 
-/// False when the expression has no value.
+/// Evaluates an expression. False when it has no value.
 bool eg_rule_eval(eg_rule_env *env, uint32_t expr, eg_rule_value *out);
 /// True when the condition has the value true.
 bool eg_rule_holds(eg_rule_env *env, uint32_t expr);

@@ -13,14 +13,15 @@
 #include "egraph/explain_log.h"
 #include "rewrites/terms/symbolic.h"
 
-/// Fails with EGRAPH_E_ARGUMENT when terms were added already.
+/// Switches explanations on. Fails with EGRAPH_E_ARGUMENT when terms were added already.
 egraph_status eg_symbolic_keep_explanations(eg_symbolic *symbolic);
 
 /// Follows an e-graph, which it borrows. The e-graph may grow meanwhile, but not go back
 /// to a saved state.
 typedef struct eg_symbolic_explainer eg_symbolic_explainer;
 
-/// Fails with EGRAPH_E_ARGUMENT when no explanations are kept, EGRAPH_E_MEMORY.
+/// Creates an explainer. Fails with EGRAPH_E_ARGUMENT when no explanations are
+/// kept, EGRAPH_E_MEMORY.
 egraph_status eg_symbolic_explainer_create(const egraph_allocator *alloc,
                                            eg_symbolic *symbolic,
                                            eg_symbolic_explainer **out);
