@@ -52,12 +52,12 @@ enum { EG_ENGINE_MAX_OP = (1 << 20) - 1, EG_ENGINE_MAX_ARITY = (1 << 20) - 1 };
 /// bytes that the engine copies, data_size > 0. `make` computes the data of a term from
 /// the data of its children; it may refuse with EGRAPH_E_TYPE: eg_engine_add then fails
 /// with this status and adds nothing. When the data of a class change, rebuild computes
-/// the data of the terms above it again and joins the result. `join` merges `from` into
-/// `into`, reports a change of `into`, and fails with EGRAPH_E_TYPE when the two
-/// contradict each other; then the calling union (or rebuild) fails and unites nothing.
-/// `modify` (may be NULL) is called by rebuild, once congruence holds, for each class
-/// that is new or whose data changed; it may read data, look up, add and unite, but not
-/// rebuild.
+/// the data of the terms above the class again and joins the result. `join` merges
+/// `from` into `into`, reports if `into` changed, and fails with EGRAPH_E_TYPE when the
+/// two contradict each other; the calling union (or rebuild) then fails and unites
+/// nothing. Rebuild calls `modify` (may be NULL), once congruence holds, for each class
+/// that is new or whose data changed; `modify` may read data, look up, add and unite,
+/// but not rebuild.
 typedef struct eg_analysis {
   void *self;
   size_t data_size; // bytes per class

@@ -1,14 +1,14 @@
-// Engines in files (base/chunks.h).
+// Saves engines in files and reads them (base/chunks.h).
 //
 //   HEAD  heads: operator, payload, arity      UP    root of each class
 //   OPS   live nodes of each operator          NODE  per node: head and bits, class,
 //   INFO  sizes                                      children, (reason)
 //   DATA  analysis data, if any                UNIO  the log of unions, if kept
 //
-// Indexes and the hash-cons are not stored but built again. Ids of classes and nodes,
-// reasons, the log, and the freshness of nodes are kept. The order of parents lists is
-// not, so that later classes may be numbered differently than without saving. Pushed
-// states and the log of explanations (explain_log.h) are not saved.
+// Indexes and the hash-cons are not stored; reading builds them again. Ids of classes and
+// nodes, reasons, the log, and the freshness of nodes are kept. The order of parents
+// lists is not kept, so later classes may be numbered differently than without saving.
+// Pushed states and the log of explanations (explain_log.h) are not saved.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EGRAPH_ENGINE_FILE_H
 #define EG_EGRAPH_ENGINE_FILE_H

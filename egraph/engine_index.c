@@ -1,7 +1,7 @@
 // The indexes over nodes: members of classes, nodes of operators, parents of classes; and
 // the freshness of nodes. Members are segments of one pool. The capacity of a segment is
-// the next power of two of its length, so that it needs no word of its own; freed
-// segments are reused by size. A class with one member needs no segment.
+// the next power of two of its length, so it need not be stored; freed segments are
+// reused by size. A class with one member needs no segment.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <string.h>

@@ -63,12 +63,12 @@ egraph_status eg_explainer_state(eg_explainer *explainer, uint32_t left, uint32_
 bool eg_explainer_are_equal(const eg_explainer *explainer, uint32_t a, uint32_t b);
 const eg_ground_terms *eg_explainer_terms(const eg_explainer *explainer);
 
-/// Explains the equality of two terms with few steps: the path is short in the graph of
-/// all stated equations, where a congruence counts as its estimated number of steps; it
-/// is not always the shortest. *out must have been initialized. Fails with
-/// EGRAPH_E_ARGUMENT when the terms are not equal, EGRAPH_E_UNSUPPORTED when steps and
-/// terms together exceed max_words words (the number of steps can be exponential), or
-/// EGRAPH_E_MEMORY.
+/// Explains the equality of two terms with few steps. The path is short, but not
+/// always the shortest, in the graph of all stated equations, where a congruence
+/// counts as its estimated number of steps. *out must have been initialized. Fails
+/// with EGRAPH_E_ARGUMENT when the terms are not equal, EGRAPH_E_UNSUPPORTED when
+/// steps and terms together exceed max_words words (the number of steps can be
+/// exponential), or EGRAPH_E_MEMORY.
 egraph_status eg_explainer_explain(eg_explainer *explainer, uint32_t from, uint32_t to,
                                    size_t max_words, eg_explanation *out);
 enum { EG_EXPLAIN_MAX_WORDS = 1 << 27 };

@@ -5,10 +5,10 @@
 //
 // Registers: one per variable (r0 ?x, r1 ?y), then one per term for its class.
 //
-// Each step enumerates candidates for one term (or variable); a candidate must have the
-// term's operator, arity and payload and pass the moves, which set a register or compare
-// with it. Shared by the compiler (pattern.c) and the matcher (matcher.c)
-// only.
+// Each step enumerates candidates for one term (or variable). A candidate must have
+// the term's operator, arity and payload, and pass the moves: each sets a register or
+// compares with it. Only the compiler (pattern.c) and the matcher (matcher.c) use
+// this header.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EGRAPH_PATTERN_INTERNAL_H
 #define EG_EGRAPH_PATTERN_INTERNAL_H

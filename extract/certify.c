@@ -1,10 +1,10 @@
-// The certificate: the cost of a choice, and that it is a solution, from the problem's
+// Computes the cost of a choice and checks that it is a solution, from the problem's
 // rows alone.
 //
-// It deliberately uses nothing of the solver (not even its index or its evaluation), so
-// that an error there cannot hide here. The first walk collects the needed classes from
-// the roots and checks closure; the second removes classes whose children are all removed
-// (Kahn). Classes that remain lie on a cycle.
+// The check deliberately uses nothing of the solver (not even its index or its
+// evaluation), so that an error in the solver cannot hide here. The first walk collects
+// the needed classes from the roots and checks closure; the second removes classes whose
+// children are all removed (Kahn). Classes that remain lie on a cycle.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/problem.h"
 

@@ -1,6 +1,6 @@
 // The class graph of a problem: the nodes of a class, the nodes that use it, its strongly
-// connected components, and the users of a class grouped by the class that they are in.
-// Every algorithm of extraction walks it.
+// connected components, and the users of a class grouped by their own class. Every
+// algorithm of extraction walks this graph.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_CLASS_GRAPH_H
 #define EG_EXTRACT_CLASS_GRAPH_H

@@ -107,7 +107,7 @@ void eg_incumbent_deinit(eg_incumbent *incumbent);
 egraph_status eg_incumbent_evaluate(eg_incumbent *incumbent, uint32_t *choice,
                                     double *out_cost);
 /// Keeps a copy of `choice` when it is cheaper than the best so far. Fails with
-/// EGRAPH_E_INTERNAL when it is below the proven bound by more than rounding.
+/// EGRAPH_E_INTERNAL when its cost is below the proven bound by more than rounding.
 egraph_status eg_incumbent_offer(eg_incumbent *incumbent, const uint32_t *choice,
                                  double *out_cost);
 /// Raises the lower bound, rounded up to the unit: no solution that is cheaper than the

@@ -1,9 +1,10 @@
-// The extraction problem, whatever e-graph or file it comes from.
+// The extraction problem, for any source: an e-graph or a file.
 //
-// Choose nodes so that every root class has one, every child class of a chosen node has
-// one, and the choice is acyclic; minimize the sum of the costs of the distinct chosen
-// nodes (DAG cost). Memory formats (and later shardings) are expanded by the caller: a
-// class is then (value, layout) and a transition between layouts is an ordinary node.
+// Choose nodes so that every root class has a chosen node, every child class of a chosen
+// node has a chosen node, and the choice is acyclic; minimize the sum of the costs of the
+// distinct chosen nodes (DAG cost). The caller expands memory formats (and later
+// shardings): a class is then (value, layout), and a transition between layouts is an
+// ordinary node.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_PROBLEM_H
 #define EG_EXTRACT_PROBLEM_H

@@ -324,7 +324,7 @@ static egraph_status descend(closer *c) {
   return EGRAPH_OK;
 }
 
-/// Finds the minimum at the ascent's prices, as far as ascent and elimination go.
+/// Finds the minimum at the ascent's prices, if ascent and elimination can.
 static egraph_status minimize_at_prices(closer *c) {
   EG_TRY(descend(c));
   return is_over(c) || is_exact(c) ? EGRAPH_OK : widen_room(c, MOST_ROWS);

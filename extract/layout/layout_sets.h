@@ -68,8 +68,8 @@ typedef struct eg_layout_way {
 } eg_layout_way;
 EG_VEC_DEFINE(eg_layout_ways, eg_layout_way);
 
-/// All ways to provide one value: the layout it is produced in, the set of layouts it is
-/// converted to, and the cost above the cheapest way.
+/// All ways to provide one value: the layout in which it is produced, the set of layouts
+/// into which it is converted, and the cost above the cheapest way.
 typedef struct eg_layout_provision {
   // Borrowed.
   eg_layout_factors *factors;

@@ -77,8 +77,8 @@ static inline egraph_status eg_presolve_drop(eg_presolve *presolve,
 }
 /// Puts `spare`, filled by the pass, in the place of `model`.
 egraph_status eg_presolve_swap(eg_presolve *presolve);
-/// Finds landmarks unless they are valid; has_landmarks stays false when it is
-/// time to end.
+/// Finds landmarks unless the current ones are valid; has_landmarks stays false when it
+/// is time to end.
 egraph_status eg_presolve_need_landmarks(eg_presolve *presolve);
 /// Flags the nodes whose bound reaches the cutoff. The bound of a node is `base`, its
 /// price, and the cheapest members of all other classes that the node and the roots need.

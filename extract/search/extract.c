@@ -269,8 +269,8 @@ static egraph_status run_cost_shift(egraph_allocator alloc, eg_incumbent *incumb
 
 enum { DAG_MEMORY_BYTES = 256 << 20, PERTURB_ROUNDS = 12 };
 
-// The steps after time is up (a last choice, its certificate) take about as long as this
-// many certificates.
+// Time reserved for the steps after the search (a last choice, its certificate), in
+// certificates: these steps take about as long as this many.
 static const double RESERVE = 2;
 
 static egraph_status check_options(const eg_extract_problem *problem,

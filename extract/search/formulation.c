@@ -1,7 +1,8 @@
-// Cuts: a class is founded at threshold t when it is derivable through nodes with x > t.
-// The other classes are a set S that only nodes with x <= t leave, so its loop formula is
-// violated by every class of S with a larger sum. Reducing S to the classes that this
-// class reaches through nodes in use keeps the violation and makes the row shorter.
+// Finds cuts. A class is founded at threshold t when it is derivable through nodes with
+// x > t. The other classes are a set S that only nodes with x <= t leave. Therefore
+// every class of S with a larger sum violates the loop formula of S. Reducing S to the
+// classes that such a class reaches through nodes in use keeps the violation and makes
+// the row shorter.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/search/formulation.h"
 

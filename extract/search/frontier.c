@@ -12,7 +12,7 @@ EG_OWNER_DEFINE(eg_frontier_result, (eg_u32s, choice))
 
 // ---- states ---------------------------------------------------------------------------
 
-/// The node that led to a state, and the record before it.
+/// The node that led to a state, and the record of the state before.
 typedef struct record {
   uint32_t before, node;
 } record;

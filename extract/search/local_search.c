@@ -1,12 +1,13 @@
 // Every class has a choice, needed or not, and a count of the needed users of that
-// choice. Switching a class to another node then costs the classes whose count rises from
-// 0, with the new node, less the classes whose count falls to 0, with the old node.
-// Adding before removing keeps both walks short when the two nodes share most of their
-// descendants. Classes that are not needed search their best node, too: it makes them
+// choice. Switching a class to another node costs the classes whose count rises from 0
+// with the new node, less the classes whose count falls to 0 without the old node. Adding
+// before removing keeps both walks short when the two nodes share most of their
+// descendants. Classes that are not needed search their best node, too, which makes them
 // attractive in the next sweep.
 //
-// Acyclic because a sweep fixes an order of the classes in which chosen children come
-// first, and only takes nodes that agree with it; the next sweep finds another order.
+// The choice is acyclic: a sweep fixes an order of the classes in which chosen children
+// come first, and only takes nodes that agree with this order; the next sweep finds
+// another order.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/search/local_search.h"
 
@@ -223,13 +224,13 @@ egraph_status eg_local_search_run(const eg_greedy *greedy, eg_incumbent *incumbe
 
 // ---- greedy runs on perturbed costs -----------------------------------------------
 
-// A greedy walk over- or under-estimates sharing. Three bends of the costs, in turn:
-// divide the cost of a node by the number of users its class has in the best solution
-// (the share of a user if they shared evenly); make the nodes of the best solution cheap,
-// so that others join them; and random noise on top of both.
+// A greedy walk over- or under-estimates sharing. The costs are changed in three ways in
+// turn: divide the cost of a node by the number of users of its class in the best
+// solution (each user's equal share); make the nodes of the best solution cheap, so that
+// other nodes join them; and add random noise to both.
 
-// On larger problems one round takes as long as a sweep of the local search above, which
-// gains a hundred times more there.
+// On larger problems one round takes as long as a sweep of the local search above, and
+// the sweep gains a hundred times more.
 enum { MAX_NODES = 100000 };
 
 typedef struct bend {

@@ -34,8 +34,8 @@ static egraph_status label_classes(const eg_extract_problem *model,
     }
   for (uint32_t class = 0; class < model->class_count; class ++)
     parent[class] = find_representative(parent, class);
-  // Representatives are the smallest classes of their subproblems, so they are numbered
-  // first.
+  // Representatives are the smallest classes of their subproblems, so each gets its
+  // number before the other classes.
   uint32_t count = 0;
   for (uint32_t class = 0; class < model->class_count; class ++)
     parent[class] = parent[class] == class ? count++ : parent[parent[class]];

@@ -1,6 +1,6 @@
-// Depth first, so that few models are in memory. The node to split has many values, and
-// the min-marginals of its dearer half are far above the cheapest, so that this half
-// closes early.
+// Searches depth first, so that few models are in memory. It splits a node with many
+// values where the min-marginals of the dearer half are far above the cheapest, so that
+// this half closes early.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/shard/shard_branch.h"
 

@@ -12,8 +12,9 @@
 
 // ---- minima -----------------------------------------------------------------------
 
-/// Subtracts the least entry of every line across `half` and adds it to its end's cost.
-/// The message follows, so that the dual solution does not change.
+/// Subtracts the least entry of every line across `half` from the line, and adds it to
+/// the cost of the value at that end. The message changes by the same amount, so that the
+/// dual solution does not change.
 static void shift_lines(eg_shard_model *model, uint32_t half) {
   eg_shard_view view = eg_shard_view_of(model, half);
   const eg_shard_edge *edge = &model->edges.data[half >> 1];

@@ -66,7 +66,7 @@ egraph_status eg_rules_load(eg_rules *rules, const char *path);
 /// of explore-*.rules off: they only make variants.
 egraph_status eg_rules_add_builtin(eg_rules *rules);
 
-/// The cases of a set of rules, each read when it is first needed.
+/// The cases of a set of rules; each case is read when it is first needed.
 typedef struct eg_rule_cases eg_rule_cases;
 egraph_status eg_rule_cases_create(egraph_allocator alloc, const eg_rules *rules,
                                    eg_rule_cases **out);

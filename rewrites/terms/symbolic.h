@@ -74,8 +74,8 @@ typedef struct eg_symbolic_pattern {
   uint32_t var_count, root_count;
 } eg_symbolic_pattern;
 
-/// Reads one pattern or several. Deinit it after a failure, too. Fails with
-/// EGRAPH_E_PARSE "file:line:col: what; remedy".
+/// Reads one pattern or several. Call eg_symbolic_pattern_deinit after a failure, too.
+/// Fails with EGRAPH_E_PARSE "file:line:col: what; remedy".
 egraph_status eg_symbolic_pattern_init(eg_symbolic_pattern *pattern,
                                        eg_symbolic *symbolic, egraph_allocator alloc,
                                        const char *file, const char *text, size_t size);
