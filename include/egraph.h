@@ -4,12 +4,14 @@
 // - Fallible functions return egraph_status; egraph_last_error() describes the last
 //   failure of the calling thread and is meaningful only right after it. Outputs are
 //   untouched on failure.
-// - A returned pointer is borrowed from the object it came from. `T **out` of a create,
-//   load or run function is owned by the caller: destroy it (NULL is allowed). `const T
-//   *` arguments are not kept unless said otherwise.
-// - A pointer is required unless its function says that it may be NULL; an array without
-//   elements may be. A NULL that is not allowed fails with ARGUMENT, naming it; functions
-//   without a status then say 0, false or NULL, as they do past the end of a list.
+// - A returned pointer is borrowed from the object it came from. The caller owns the
+//   object in `T **out` of a create, load or run function, and destroys it (NULL is
+//   allowed). The library does not keep `const T *` arguments unless a function says that
+//   it does.
+// - A pointer must not be NULL unless its function allows NULL; an array without elements
+//   may be NULL. For a NULL that is not allowed, a function fails with ARGUMENT and names
+//   the argument; a function without a status returns 0, false or NULL, as past the end
+//   of a list.
 // - Objects are thread-compatible: different objects may be used from different threads.
 // - Times are in seconds, sizes in bytes, shapes in elements, row-major, ONNX operator
 //   semantics.
@@ -66,24 +68,25 @@ extern "C" {
 /// How a call ended: EGRAPH_STATUS_LIST.
 typedef enum egraph_status { EGRAPH_STATUS_LIST(EGRAPH_STATUS_ENUM) } egraph_status_code;
 #undef EGRAPH_STATUS_ENUM
-/// The same under the name that functions have.
+/// The return type of functions: the same type under another name.
 typedef egraph_status_code egraph_status;
 
-/// "out of memory" and so on; never NULL.
+/// Returns the name of a status, such as "out of memory"; never NULL.
 EGRAPH_API const char *egraph_status_name(egraph_status status);
-/// Message of the last failure of this thread: what is wrong, where, and
-/// what to do about it.
+/// Returns the message of the last failure of this thread: what is wrong, where, and what
+/// to do about it.
 EGRAPH_API const char *egraph_last_error(void);
-/// "0.1.0".
+/// Returns the version of the library, "0.1.0".
 EGRAPH_API const char *egraph_version(void);
 
 // ---- memory ---------------------------------------------------------------------
 
-/// One function allocates, resizes and frees. new_size 0 frees and returns NULL; pointer
-/// NULL allocates; otherwise the block of old_size bytes is resized and may move. NULL
-/// for a new_size > 0 means out of memory; the old block then stays valid. NULL in place
-/// of an allocator means the C heap. When options ask for several threads, all of them
-/// call the function at once, so it must allow that, as the C heap does.
+/// An allocator: `resize` allocates, resizes and frees. new_size 0 frees and returns
+/// NULL; pointer NULL allocates; otherwise the block of old_size bytes is resized and may
+/// move. `resize` returns NULL for a new_size > 0 when memory is lacking; the old block
+/// then stays valid. NULL in place of an allocator means the C heap. When options ask for
+/// several threads, all of them call `resize` at once; it must allow that, as the C
+/// heap does.
 typedef struct egraph_allocator {
   void *self;
   void *(*resize)(void *self, void *pointer, size_t old_size, size_t new_size);
@@ -100,8 +103,9 @@ typedef struct egraph_allocator {
 //   options.batch = 8;
 //
 // In C, {.size = sizeof options, .batch = 8} is equivalent where the other defaults are
-// 0. Seeds default to 1; egraph_search, egraph_training, egraph_terms_options and
-// egraph_generate_options have other defaults than 0.
+// 0. Seeds default to 1, except in egraph_extract_options and egraph_shard_options (0);
+// egraph_search, egraph_training, egraph_terms_options and egraph_generate_options also
+// have other defaults than 0.
 #define EGRAPH_OPTIONS_LIST(X)                                                           \
   X(EGRAPH_LOAD_OPTIONS, egraph_load_options)                                            \
   X(EGRAPH_COSTS_OPTIONS, egraph_costs_options)                                          \
@@ -127,8 +131,8 @@ typedef enum egraph_options_kind {
 #undef EGRAPH_OPTIONS_ENUM
 /// Fills the first `size` bytes of a struct of options with the defaults, and its size.
 EGRAPH_API void egraph_options_fill(egraph_options_kind kind, void *out, size_t size);
-/// Defines <name>_default() for a struct. It is compiled with the caller, so the size is
-/// the size in the caller's header.
+/// Defines <name>_default() for a struct. The function is compiled with the caller; the
+/// size is therefore the size in the caller's header.
 #define EGRAPH_OPTIONS_DEFAULT(id, name)                                                 \
   static inline name name##_default(void) {                                              \
     name options;                                                                        \
@@ -173,9 +177,10 @@ typedef struct egraph_tensor {
   void *data;
 } egraph_tensor;
 
-/// "float32" and so on.
+/// Returns the name of an element type, such as "float32".
 EGRAPH_API const char *egraph_dtype_name(egraph_dtype dtype);
-/// Bytes of a row-major tensor; 0 when a dimension is negative or the product overflows.
+/// Returns the bytes of a row-major tensor; 0 when a dimension is negative or the
+/// product overflows.
 EGRAPH_API size_t egraph_tensor_bytes(const egraph_tensor *tensor);
 
 // ---- graphs ---------------------------------------------------------------------
@@ -187,17 +192,18 @@ typedef struct egraph_value {
   uint32_t id;
 } egraph_value;
 
-/// An empty graph; add inputs, weights, operators and outputs, in any topological order.
+/// Creates an empty graph; add inputs, weights, operators and outputs to it, in any
+/// topological order.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_graph_create(const egraph_allocator *alloc, egraph_graph **out);
-/// Frees it; NULL is allowed.
+/// Frees the graph; NULL is allowed.
 EGRAPH_API void egraph_graph_destroy(egraph_graph *graph);
 
 /// The size of a symbolic dimension of a model's inputs.
 typedef struct egraph_dim {
   const char *name; // its name in the file; without a name "INPUT.AXIS" ("x.0")
   int64_t size;
-  const char *input; // set by egraph_graph_open_dim: the first input that has it,
+  const char *input; // set by egraph_graph_open_dim: first input with the dimension,
   uint32_t axis;     // and the axis there; not read elsewhere
 } egraph_dim;
 
@@ -217,7 +223,7 @@ typedef struct egraph_load_options {
   const egraph_dim *examples; // example sizes of dimensions that stay open
   uint32_t example_count;
 } egraph_load_options;
-/// The defaults.
+/// Defines egraph_load_options_default.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_LOAD_OPTIONS, egraph_load_options)
 
 /// Reads a model: ONNX, or the text form when the name ends in ".egraph" (whose weights
@@ -237,14 +243,16 @@ EGRAPH_OPTIONS_DEFAULT(EGRAPH_LOAD_OPTIONS, egraph_load_options)
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_graph_load(const egraph_allocator *alloc, const char *path,
                   const egraph_load_options *options, egraph_graph **out);
-/// As egraph_graph_load, from memory. `name` replaces the file name: in messages, to
-/// choose the format by its ending, and to find the folder of external data.
+/// Reads a model from memory, otherwise like egraph_graph_load. `name` replaces the file
+/// name: in messages, for the choice of the format by its ending, and for the folder of
+/// external data.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_graph_parse(const egraph_allocator *alloc, const char *name, const void *bytes,
                    size_t size, const egraph_load_options *options, egraph_graph **out);
-/// The number of open dimensions of a graph.
+/// Returns the number of open dimensions of a graph.
 EGRAPH_API uint32_t egraph_graph_open_dims(const egraph_graph *graph);
-/// An open dimension, with its example size. Fails with ARGUMENT past the end.
+/// Fills *out with an open dimension and its example size. Fails with ARGUMENT past
+/// the end.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_open_dim(const egraph_graph *graph,
                                                                 uint32_t index,
                                                                 egraph_dim *out);
@@ -253,8 +261,9 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_open_dim(const egraph_gra
 /// data beyond the limit of 2 GB goes to "<path>.data" next to it.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_save(const egraph_graph *graph,
                                                             const char *path);
-/// Writes the ONNX file to memory, with all data; egraph_graph_text writes the text form.
-/// Free with egraph_bytes_free. Fails with UNSUPPORTED beyond the limit of 2 GB.
+/// Writes a graph as ONNX to memory, with all data; egraph_graph_text writes the text
+/// form. Free the result with egraph_bytes_free. Fails with UNSUPPORTED beyond the limit
+/// of 2 GB.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_pack(const egraph_allocator *alloc,
                                                             const egraph_graph *graph,
                                                             void **out, size_t *out_size);
@@ -263,8 +272,8 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_pack(const egraph_allocat
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_graph_add_input(egraph_graph *graph, const char *name, egraph_dtype dtype,
                        uint32_t rank, const int64_t *dims, egraph_value *out);
-/// Declares a weight; `data` (row-major) is copied. NULL: absent; its values are drawn
-/// from its name and a seed where they are needed.
+/// Declares a weight; `data` (row-major) is copied. NULL: the weight is absent; its
+/// values are drawn from its name and a seed when they are needed.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_add_weight(
     egraph_graph *graph, const char *name, egraph_dtype dtype, uint32_t rank,
     const int64_t *dims, const void *data, egraph_value *out);
@@ -290,11 +299,11 @@ typedef struct egraph_graph_info {
   double flops;            // of one run, without nodes that depend on weights alone
   size_t weight_bytes;     // absent weights included
 } egraph_graph_info;
-/// Counts of a graph. O(its size).
+/// Returns the figures of a graph. O(size of the graph).
 EGRAPH_API egraph_graph_info egraph_graph_info_of(const egraph_graph *graph);
-/// The index-th input or output: its name (borrowed) and its type (data is NULL). Fails
-/// with ARGUMENT past the end, UNSUPPORTED for an output whose type is unknown (of an
-/// opaque operator).
+/// Returns name (borrowed) and type (data is NULL) of the index-th input or output. Fails
+/// with ARGUMENT past the end, UNSUPPORTED for an output whose type is unknown (a result
+/// of an opaque operator).
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_input(const egraph_graph *graph,
                                                              uint32_t index,
                                                              const char **out_name,
@@ -303,8 +312,8 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_output(const egraph_graph
                                                               uint32_t index,
                                                               const char **out_name,
                                                               egraph_tensor *out_type);
-/// The index-th weight: its name, type and row-major data, borrowed; data is NULL when
-/// the weight is absent. Fails with ARGUMENT past the end. O(values of the graph).
+/// Returns name, type and row-major data of the index-th weight, borrowed; data is NULL
+/// when the weight is absent. Fails with ARGUMENT past the end. O(values of the graph).
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_weight(const egraph_graph *graph,
                                                               uint32_t index,
                                                               const char **out_name,
@@ -316,8 +325,9 @@ egraph_graph_find_weight(const egraph_graph *graph, const char *name, egraph_ten
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_text(const egraph_allocator *alloc,
                                                             const egraph_graph *graph,
                                                             char **out);
-/// The operator table, one line each: spelling, operands, results, attributes with their
-/// defaults, and the ONNX operator. Free with egraph_string_free.
+/// Returns the operator table as text, one line for each operator: spelling, operands,
+/// results, attributes with their defaults, and the ONNX operator. Free
+/// with egraph_string_free.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_operators_text(const egraph_allocator *alloc, char **out);
 /// Frees a text that this library returned (NULL is allowed); `alloc` is the allocator of
@@ -342,18 +352,18 @@ typedef enum egraph_math {
   EGRAPH_MATH_ASSOCIATIVE = 0, // the default
   EGRAPH_MATH_FAST = 1
 } egraph_math;
-/// "exact" and so on; NULL for another number.
+/// Returns the name of a class, such as "exact"; NULL for another number.
 EGRAPH_API const char *egraph_math_name(egraph_math math);
-/// Returns false when no class has that name.
+/// Finds a class by name; returns false when no class has that name.
 EGRAPH_API bool egraph_math_find(const char *name, egraph_math *out);
 
 /// A set of rewrite rules.
 typedef struct eg_rules egraph_rules;
 
-/// An empty rule set; add the shipped rules, files, or text to it.
+/// Creates an empty rule set; add the shipped rules, files, or text to it.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_rules_create(const egraph_allocator *alloc, egraph_rules **out);
-/// Frees it; NULL is allowed.
+/// Frees the rules; NULL is allowed.
 EGRAPH_API void egraph_rules_destroy(egraph_rules *rules);
 /// Adds the rules shipped with the library. Rules of the files explore-*, which only make
 /// variants, are off; switch them on with egraph_rules_enable.
@@ -369,7 +379,8 @@ EGRAPH_API void egraph_rules_trust(egraph_rules *rules, bool trust);
 /// and is listed by egraph_rules_implied_at under its own name.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_add_file(egraph_rules *rules,
                                                                 const char *path);
-/// As egraph_rules_add_file, from memory; `name` replaces the file name in messages.
+/// Adds rules from memory, otherwise like egraph_rules_add_file; `name` replaces the file
+/// name in messages.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_add_text(egraph_rules *rules,
                                                                 const char *name,
                                                                 const char *text);
@@ -388,7 +399,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_import(
 /// when there is none.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_enable(egraph_rules *rules,
                                                               const char *name, bool on);
-/// Where a rule comes from.
+/// The origin and the state of a rule.
 typedef struct egraph_rule_info {
   const char *name, *source, *file; // borrowed
   uint32_t line;
@@ -396,16 +407,16 @@ typedef struct egraph_rule_info {
   egraph_math math;     // its declared class
   bool is_on;           // egraph_rules_enable; applied when its class is allowed, too
 } egraph_rule_info;
-/// Directions count separately: a two-way rule is two.
+/// Counts rules; a two-way rule counts as two.
 EGRAPH_API uint32_t egraph_rules_count(const egraph_rules *rules);
-/// index < egraph_rules_count.
+/// Returns the index-th rule; index < egraph_rules_count.
 EGRAPH_API egraph_rule_info egraph_rules_at(const egraph_rules *rules, uint32_t index);
 /// Counts implied rules: rules with parallel operators that follow from layouts (without
 /// these operators both sides are the same term, or the rule exists already), and rules
 /// of a user that are shipped. They are verified and printed; optimizing and planning do
 /// not need them.
 EGRAPH_API uint32_t egraph_rules_implied_count(const egraph_rules *rules);
-/// index < egraph_rules_implied_count.
+/// Returns the index-th implied rule; index < egraph_rules_implied_count.
 EGRAPH_API egraph_rule_info egraph_rules_implied_at(const egraph_rules *rules,
                                                     uint32_t index);
 /// Verifies the rules: types and evaluates both sides with the reference kernels on small
@@ -423,8 +434,9 @@ typedef struct egraph_rule_class {
   uint32_t instances; // instances compared
   const char *reason; // why no instance was compared; NULL: some were, or unknown
 } egraph_rule_class;
-/// Instances of a rule with parallel operators that ran on `ranks` simulated ranks per
-/// axis and gave what one device computes: results (forward), and gradients (backward).
+/// Counts of instances of a rule with parallel operators. The instances ran on `ranks`
+/// simulated ranks per axis and gave the same results (forward) and gradients (backward)
+/// as one device.
 typedef struct egraph_rank_runs {
   uint32_t ranks, forward, backward;
 } egraph_rank_runs;
@@ -433,12 +445,13 @@ typedef struct egraph_rule_evidence {
   const char *rule;
   bool is_accepted;
   const char *detail;               // as egraph_rules_verify reports it
-  uint32_t instances, exact;        // compared; of these without any rounding
+  uint32_t instances, exact;        // instances compared; the part compared
+                                    // without rounding
   const egraph_rule_class *classes; // [class_count]: all classes of the left side
   uint32_t class_count, reached;    // reached: classes with an instance
   uint32_t largest_rank;            // of the operands compared
   int64_t largest_dim;
-  const egraph_rank_runs *rank_runs; // [rank_run_count]: 0 without parallel operators
+  const egraph_rank_runs *rank_runs; // [rank_run_count]; none without parallel operators
   uint32_t rank_run_count;
   const char *no_backward; // why instances have no gradient; NULL: all have one
   /// "tested": it holds on all instances, in its declared class; "holds-as": only in the
@@ -468,22 +481,25 @@ typedef struct egraph_rule_proof {
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_prove(
     const egraph_rules *rules, void (*report)(void *user, const egraph_rule_proof *proof),
     void *user, uint32_t *out_proved);
-/// The derivation of a rule from proved rules, on instances: it holds for all data of
-/// these instances, by steps that were replayed (egraph_replay), not for all sizes.
+/// The derivation of a rule from proved rules, on instances. It shows that the rule holds
+/// for all data of these instances, not for all sizes; its steps were
+/// replayed (egraph_replay).
 typedef struct egraph_rule_derivation {
   const char *rule;
-  bool is_proved;  // for all sizes: it is an axiom for other rules, nothing is derived
-  bool is_derived; // on all instances tried, of different sizes where the rule allows it
-  const char *reason; // why it is neither
+  bool is_proved;     // proved for all sizes: the rule is an axiom for other rules and is
+                      // not derived itself
+  bool is_derived;    // derived on all instances tried, of different sizes if the rule
+                      // allows them
+  const char *reason; // why the rule is neither proved nor derived
   const char *from;   // the proved rules that the steps use
   uint32_t instances, steps;
 } egraph_rule_derivation;
-/// Proves every rule, and derives the others from proved rules of the same or a stricter
-/// class; of a rule with parameters only the first case. Calls `report` (may be NULL)
-/// once per rule that layouts do not imply; its arguments are valid during the call.
-/// *out_derived counts the rules that are derived and not proved. Equal seeds give equal
-/// reports. Fails with INTERNAL when an equality is found that its explanation does not
-/// show, and with MEMORY.
+/// Tries to prove every rule, and derives unproved rules from proved rules of the same or
+/// a stricter class; only the first case of a rule with parameters. Calls `report` (may
+/// be NULL) once per rule that layouts do not imply; its arguments are valid during the
+/// call. *out_derived counts the rules that are derived and not proved. Equal seeds give
+/// equal reports. Fails with INTERNAL when an equality is found that its explanation does
+/// not show, and with MEMORY.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_rules_derive(const egraph_rules *rules, uint64_t seed,
                     void (*report)(void *user, const egraph_rule_derivation *derivation),
@@ -493,17 +509,18 @@ egraph_rules_derive(const egraph_rules *rules, uint64_t seed,
 typedef struct egraph_rule_question {
   const char *rule;
   const char *script; // NULL: the rule cannot be exported
-  const char *reason; // why it cannot; or why the script is not decisive
+  const char *reason; // why the rule cannot be exported, or why the script is
+                      // not decisive
   bool is_decisive; // "sat" means that the rule is wrong: the script contains no function
                     // with missing identities (exp, ...) and no rounded constant
 } egraph_rule_question;
-/// Writes the script of every rule that layouts do not imply; of a rule with parameters
-/// only the first case. The arguments of `report` (may be NULL) are valid during the
+/// Reports the script of every rule that layouts do not imply; only the first case of a
+/// rule with parameters. The arguments of `report` (may be NULL) are valid during the
 /// call. Equal seeds give equal scripts. Fails with MEMORY.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_smt(
     const egraph_rules *rules, uint64_t seed,
     void (*report)(void *user, const egraph_rule_question *question), void *user);
-/// Canonical text of all rules; free with egraph_string_free.
+/// Returns the canonical text of all rules; free it with egraph_string_free.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_text(const egraph_allocator *alloc,
                                                             const egraph_rules *rules,
                                                             char **out);
@@ -513,7 +530,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_text(const egraph_allocat
 /// Costs of operators: a profile database, and a machine to measure on.
 typedef struct egraph_costs egraph_costs;
 
-/// One node as the cost override sees it. Borrowed during the call.
+/// A node as override_cost sees it. Borrowed during the call.
 typedef struct egraph_cost_query {
   const char *op;
   const char *text; // the key of the profile database: operator, attributes, and the
@@ -535,11 +552,12 @@ typedef struct egraph_costs_options {
   /// INFINITY: cannot run), or false to use the model. May be NULL, as may `progress`.
   bool (*override_cost)(void *user, const egraph_cost_query *query, double *out_seconds);
   /// Called while measuring for one device; returns true to stop measuring (the rest is
-  /// estimated). Searches for plans measure as they go and ask egraph_options.progress.
+  /// estimated). Searches for plans measure on demand and call
+  /// egraph_options.progress instead.
   bool (*progress)(void *user, uint32_t done, uint32_t total);
   void *user;
 } egraph_costs_options;
-/// The defaults.
+/// Defines egraph_costs_options_default.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_COSTS_OPTIONS, egraph_costs_options)
 
 /// Opens costs. `options` may be NULL: costs are estimated, nothing is stored. Fails with
@@ -548,12 +566,12 @@ EGRAPH_OPTIONS_DEFAULT(EGRAPH_COSTS_OPTIONS, egraph_costs_options)
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_costs_create(const egraph_allocator *alloc, const egraph_costs_options *options,
                     egraph_costs **out);
-/// Frees it; NULL is allowed.
+/// Frees the costs; NULL is allowed.
 EGRAPH_API void egraph_costs_destroy(egraph_costs *costs);
-/// The text that identifies this machine, back-end and thread count in the database;
-/// borrowed.
+/// Returns the text (borrowed) that identifies this machine, back-end and thread count in
+/// the database.
 EGRAPH_API const char *egraph_costs_machine(const egraph_costs *costs);
-/// Entries of this machine in the database.
+/// Counts the entries of this machine in the database.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_entries(egraph_costs *costs,
                                                                uint32_t *out);
 /// Predicts the seconds of one run of a graph, in its memory formats.
@@ -568,9 +586,10 @@ typedef struct egraph_cost_entry {
   double seconds;     // INFINITY: the back-end cannot run it
   const char *source; // "given", "measured", "estimated", "free", or
                       // "unpriced": outside the table, estimated from its bytes
-  uint32_t samples;   // timings, whose median is the cost; 0: unknown, as the rest
+  uint32_t samples;   // timings, whose median is the cost; 0: unknown, as are the
+                      // fields below
   double spread;      // seconds: half of the interquartile range
-  double load;        // tasks of other programs that ran meanwhile, per core
+  double load;        // tasks of other programs during the timings, per core
   int64_t date;       // seconds since 1970
 } egraph_cost_entry;
 /// Calls `each` for every operator of a graph, in order. Strings are valid during the
@@ -582,15 +601,15 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_visit(
 // ---- execution ------------------------------------------------------------------
 
 /// Lets the kernels of back-end "cpu" run on threads of egraph instead of the threads of
-/// the OpenMP runtime that oneDNN calls. It holds for back-ends created from now on
+/// the OpenMP runtime that oneDNN calls. The call affects back-ends created later
 /// (sessions, costs, ranks), until the process ends. Use it where several ranks or busy
 /// programs share the processors: an OpenMP thread that waits spins for milliseconds,
-/// unless OMP_WAIT_POLICY is "passive" in the environment. With one thread nothing
-/// changes. Results have the same bits. The change rewrites six entries of oneDNN's own
-/// table of imported functions ("GOMP_parallel" and others); calls of other objects stay
-/// as they are, and calls of oneDNN by threads that run no back-end of egraph go on to
-/// the runtime. False, with nothing changed, where the system or this build of oneDNN
-/// does not allow it.
+/// unless OMP_WAIT_POLICY is "passive" in the environment. With one thread the call
+/// changes nothing. Results have the same bits. The change rewrites six entries of
+/// oneDNN's own table of imported functions ("GOMP_parallel" and others); calls of other
+/// objects stay as they are, and calls of oneDNN by threads that run no back-end of
+/// egraph still reach the OpenMP runtime. Returns false, with nothing changed, when the
+/// system or this build of oneDNN does not allow the change.
 EGRAPH_API bool egraph_use_own_threads(void);
 
 /// A graph that is ready to run.
@@ -602,18 +621,18 @@ typedef struct egraph_session_options {
   const char *backend; // NULL: "cpu"; "reference": plain C kernels; "cuda": the plugin
                        // next to the library, "cuda:FILE": the plugin FILE
   uint32_t threads;    // 0: 1
-  uint64_t seed;       // of absent weights
+  uint64_t seed;       // seed of the values of absent weights
 } egraph_session_options;
-/// Seed 1.
+/// Defines egraph_session_options_default: seed 1, everything else 0.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_SESSION_OPTIONS, egraph_session_options)
 
-/// Compiles a graph: weights packed, memory planned. The graph must live as long as the
-/// session. `options` may be NULL: the defaults, seed 1. Fails with UNSUPPORTED naming an
-/// operator that cannot run, ARGUMENT for an unknown back-end.
+/// Compiles a graph: packs its weights and plans its memory. The graph must live as long
+/// as the session. `options` may be NULL: the defaults, seed 1. Fails with UNSUPPORTED
+/// naming an operator that cannot run, ARGUMENT for an unknown back-end.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_session_create(const egraph_allocator *alloc, const egraph_graph *graph,
                       const egraph_session_options *options, egraph_session **out);
-/// Frees it; NULL is allowed.
+/// Frees the session; NULL is allowed.
 EGRAPH_API void egraph_session_destroy(egraph_session *session);
 /// Runs the graph once. inputs[i] and outputs[i] are its i-th input and output, of their
 /// declared types. Allocates nothing; signals for the calling thread are delivered after
@@ -635,12 +654,12 @@ typedef struct egraph_compare_options {
   uint32_t threads, repeats; // 0: 1 thread, 10 repeats
   uint64_t seed;
 } egraph_compare_options;
-/// Seed 1.
+/// Defines egraph_compare_options_default: seed 1, everything else 0.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_COMPARE_OPTIONS, egraph_compare_options)
 /// The difference between the results of two graphs, and their times.
 typedef struct egraph_comparison {
-  // The largest over all outputs of: the largest absolute difference, divided by the
-  // largest absolute value of a's output; infinite when only one of two values is NaN, or
+  // The largest error of any output: its largest absolute difference, divided by the
+  // largest absolute value of a's output. Infinite when only one of two values is NaN, or
   // infinities differ.
   double max_error;
   // For quantized outputs (int8 and the like, or after a DequantizeLinear): the largest
@@ -649,19 +668,19 @@ typedef struct egraph_comparison {
   // rounding error of a half, and earlier quantizations do not move it that far.
   double max_steps;
   uint64_t quanta_differ, quanta_unexplained;
-  double plain_error;                  // as max_error, over all other outputs
+  double plain_error;                  // as max_error, over the outputs that are
+                                       // not quantized
   uint64_t not_finite_a, not_finite_b; // elements of the outputs: NaN or infinite
   double time_a, time_b; // median seconds of one run, measured in turn in this process
 } egraph_comparison;
-/// Runs two graphs on the same seeded data and compares their outputs. The i-th input of
-/// one gets the data of the i-th input of the other (names may differ). `options` may be
-/// NULL: the defaults, seed 1. Fails with ARGUMENT when the number or the types of inputs
-/// or outputs differ.
+/// Runs two graphs on the same seeded data and compares their outputs. The i-th inputs of
+/// both graphs get the same data (names may differ). `options` may be NULL: the defaults,
+/// seed 1. Fails with ARGUMENT when the number or the types of inputs or outputs differ.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_compare(
     const egraph_allocator *alloc, const egraph_graph *a, const egraph_graph *b,
     const egraph_compare_options *options, egraph_comparison *out);
 
-/// The cost of one step of a session, and the step. Borrowed strings.
+/// A step of a session and its cost. Strings are borrowed.
 typedef struct egraph_step {
   const char *node, *op, *kernel;
   double seconds, flops, bytes;
@@ -672,7 +691,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_session_steps(egraph_session *session, uint64_t seed, uint32_t repeats,
                      void (*report)(void *user, const egraph_step *step), void *user);
 
-/// How well the cost model predicts what runs.
+/// The predicted and the measured seconds of a graph.
 typedef struct egraph_validation {
   double predicted;        // seconds of one run: the sum over its operators
   double measured;         // measured seconds: the median of whole runs
@@ -680,7 +699,8 @@ typedef struct egraph_validation {
                            // outputs
   double steps;            // sum of the operators' median times inside a run
   double rank_correlation; // Spearman, predicted against measured, over operators
-  double mean_error; // of operators: sum of |predicted - measured| over sum of measured
+  double mean_error; // over operators: the sum of |predicted - measured| divided by the
+                     // sum of measured
   uint32_t operators;
 } egraph_validation;
 /// Runs a graph `repeats` times (0: once) on inputs drawn from the seed and compares

@@ -16,21 +16,22 @@ typedef struct egraph_arrays egraph_arrays;
 /// Creates an empty list of arrays.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_arrays_create(const egraph_allocator *alloc, egraph_arrays **out);
-/// Frees it; NULL is allowed.
+/// Frees the arrays; NULL is allowed.
 EGRAPH_API void egraph_arrays_destroy(egraph_arrays *arrays);
-/// Reads a whole archive of numpy.savez or numpy.savez_compressed. Element types are
-/// those of egraph_dtype, little-endian; bfloat16, which NumPy lacks, is stored as two
+/// Reads a whole archive of numpy.savez or numpy.savez_compressed. Element types are the
+/// types of egraph_dtype, little-endian; bfloat16, which NumPy lacks, is stored as two
 /// bytes without a type ("|V2"). Fails with IO, PARSE ("data.npz: array 'x': what is
 /// wrong; what to do").
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_arrays_load(const egraph_allocator *alloc, const char *path, egraph_arrays **out);
-/// Writes such an archive, uncompressed and atomically; the same arrays make the same
-/// bytes. Fails with IO.
+/// Writes the arrays as an archive of numpy.savez, uncompressed and atomically; the same
+/// arrays give the same bytes. Fails with IO.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_arrays_save(const egraph_arrays *arrays,
                                                              const char *path);
-/// The number of arrays.
+/// Returns the number of arrays.
 EGRAPH_API uint32_t egraph_arrays_count(const egraph_arrays *arrays);
-/// index < egraph_arrays_count: name, type and data, borrowed.
+/// Returns name, type and data of the index-th array, borrowed; index
+/// < egraph_arrays_count.
 EGRAPH_API egraph_tensor egraph_arrays_at(const egraph_arrays *arrays, uint32_t index,
                                           const char **out_name);
 /// Finds an array by name; returns false when there is none.

@@ -12,15 +12,15 @@ extern "C" {
 
 // ---- extraction from any e-graph --------------------------------------------------
 
-/// An e-graph read from a file, and the last choice extracted from it.
+/// An e-graph that was read from a file, and the last choice extracted from it.
 typedef struct egraph_extraction egraph_extraction;
 
 /// Reads an e-graph in the JSON of egraph-serialize (the format of extraction-gym), plain
 /// or gzip. Roots whose class contains no node are omitted, and counted in the report.
-/// Fails with IO, or PARSE naming file and node, or the root when none remains.
+/// Fails with IO, or with PARSE, naming file and node, or the root when no root remains.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_extraction_load(
     const egraph_allocator *alloc, const char *path, egraph_extraction **out);
-/// Frees it; NULL is allowed.
+/// Frees the extraction; NULL is allowed.
 EGRAPH_API void egraph_extraction_destroy(egraph_extraction *extraction);
 
 /// Options of an extraction.
@@ -29,20 +29,20 @@ typedef struct egraph_extract_options {
   const char *extractor; // NULL: "ilp" (exact); or "dag", "tree" (greedy)
   double time_limit;     // seconds; 0: 20
   /// Millions of deterministic steps after which the search ends, each about a
-  /// millisecond of a core; its parts get shares of them. 0: 400 for each second of the
-  /// time limit, about the speed of an idle machine. Unless the time limit strikes first,
-  /// results do not depend on the load of the machine.
+  /// millisecond of a core; the parts of the search share them. 0: 400 for each second of
+  /// the time limit, about the speed of an idle machine. Unless the time limit strikes
+  /// first, results do not depend on the load of the machine.
   uint64_t work_limit;
   double relative_gap; // stop at (cost - bound) / |cost|; 0: prove the optimum
   uint64_t seed;
   /// Presolve passes by name: "reach,merge" runs only these, "-merge,-dual" all but
   /// these. NULL: all. See egraph_extract_pass.
   const char *passes;
-  uint32_t
-      threads; // 0: 1. The result is the same with any number, unless a limit strikes
+  uint32_t threads; // 0: 1. The result is the same with any number of threads, unless a
+                    // limit strikes
   /// Called now and then with the best cost so far (INFINITY: none) and a lower bound;
-  /// returns true to stop with the best choice so far. With several threads any of them
-  /// calls it, one at a time.
+  /// returns true to stop with the best choice so far. With several threads, any thread
+  /// may call it, but only one at a time.
   bool (*progress)(void *user, double cost, double bound, double seconds);
   void *user;
   /// A file to write a certificate to, or NULL: the choice and a proof of a lower bound,
@@ -51,10 +51,10 @@ typedef struct egraph_extract_options {
   /// file is removed before the search.
   const char *certificate;
 } egraph_extract_options;
-/// The defaults.
+/// Defines egraph_extract_options_default.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_EXTRACT_OPTIONS, egraph_extract_options)
 /// Chooses a node for every class that the roots need, without cycles, so that the sum of
-/// their costs is least. A limit that is reached is no error. `options` may be NULL: the
+/// their costs is least. Reaching a limit is no error. `options` may be NULL: the
 /// defaults. Costs may have any sign; with negative costs the proof takes much longer.
 /// Fails with ARGUMENT for an unknown extractor or pass or a limit out of range, MEMORY,
 /// INTERNAL.
@@ -82,7 +82,7 @@ typedef enum egraph_extract_part {
 /// The result of an extraction, and its effort.
 typedef struct egraph_extract_report {
   const char *status; // "optimal", "feasible", "infeasible"; "none" before the first run
-  double cost;        // of the choice; INFINITY when there is none
+  double cost;        // cost of the choice; INFINITY when there is no choice
   double bound, gap;  // proven lower bound; (cost - bound) / |cost|
   double tree_cost, dag_cost; // costs of the greedy extractors; INFINITY: not run
   double seconds;
@@ -96,7 +96,7 @@ typedef struct egraph_extract_report {
   uint64_t work;           // millions of steps
   uint32_t roots_left_out; // roots of the file whose class contains no node
 } egraph_extract_report;
-/// The result of egraph_extraction_run.
+/// Returns the result of the last egraph_extraction_run.
 EGRAPH_API egraph_extract_report
 egraph_extraction_report(const egraph_extraction *extraction);
 
@@ -104,15 +104,16 @@ egraph_extraction_report(const egraph_extraction *extraction);
 typedef struct egraph_extract_choice {
   const char *class_name, *node_name;
 } egraph_extract_choice;
-/// The number of classes with a choice: the classes that the roots need.
+/// Returns the number of classes with a choice: the classes that the roots need.
 EGRAPH_API uint32_t egraph_extraction_choice_count(const egraph_extraction *extraction);
-/// The index-th choice, in the order of the file. index < egraph_extraction_choice_count.
+/// Returns the index-th choice, in the order of the file. index
+/// < egraph_extraction_choice_count.
 EGRAPH_API egraph_extract_choice
 egraph_extraction_choice(const egraph_extraction *extraction, uint32_t index);
 
-/// Writes the problem after presolve as a mixed-integer program in CPLEX LP format; its
-/// optimum is the optimum of the e-graph. A run before makes it smaller. Fails with IO,
-/// and as egraph_extraction_run.
+/// Writes the problem after presolve as a mixed-integer program in CPLEX LP format; the
+/// optimum of the program is the optimum of the e-graph. An earlier egraph_extraction_run
+/// makes the program smaller. Fails with IO, and as egraph_extraction_run.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_extraction_save_lp(egraph_extraction *extraction,
                           const egraph_extract_options *options, const char *path);
@@ -121,7 +122,7 @@ egraph_extraction_save_lp(egraph_extraction *extraction,
 typedef struct egraph_extract_pass_info {
   const char *name, *text;
 } egraph_extract_pass_info;
-/// The index-th presolve pass; both texts are NULL past the last.
+/// Returns the index-th presolve pass; both texts are NULL past the last.
 EGRAPH_API egraph_extract_pass_info egraph_extract_pass(uint32_t index);
 
 /// Nodes and classes that one presolve pass removes in all its runs (negative: it adds).
@@ -130,9 +131,9 @@ typedef struct egraph_extract_pass_report {
   double seconds;
   int64_t nodes, classes, edges;
 } egraph_extract_pass_report;
-/// Runs the presolve passes one by one on a copy, with the cutoff that the last run has
-/// found, and reports each in the order of egraph_extract_pass. Fails with ARGUMENT for
-/// negative costs, MEMORY.
+/// Runs the presolve passes one by one on a copy, with the cutoff that the last run
+/// found, and reports each pass in the order of egraph_extract_pass. Fails with ARGUMENT
+/// for negative costs, MEMORY.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_extraction_try_passes(
     egraph_extraction *extraction, const egraph_extract_options *options,
     void (*report)(void *user, uint32_t pass, const egraph_extract_pass_report *detail),
@@ -145,28 +146,28 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_extraction_try_passes(
 /// memory in use must stay within a limit at all times. All numbers are exact integers.
 typedef struct egraph_shard egraph_shard;
 
-/// Costs of at least this are forbidden.
+/// A cost of at least this value is forbidden.
 #define EGRAPH_SHARD_INFINITE INT64_C(1000000000000000000)
 
-/// An empty problem without a limit.
+/// Creates an empty problem without a memory limit.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_shard_create(const egraph_allocator *alloc, egraph_shard **out);
-/// Frees it; NULL is allowed.
+/// Frees the problem; NULL is allowed.
 EGRAPH_API void egraph_shard_destroy(egraph_shard *shard);
 /// Reads a file of the contest, JSON or gzipped JSON. Fails with IO, or PARSE naming the
 /// file, the error and its position.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_shard_load(const egraph_allocator *alloc,
                                                             const char *path,
                                                             egraph_shard **out);
-/// Adds a node that is alive in [first, last) (empty: it takes no memory), with the cost
-/// and the memory of each of its strategies. out_node may be NULL. Fails with ARGUMENT
-/// when there is no strategy or a number is negative.
+/// Adds a node that is alive in [first, last) (an empty interval: it takes no memory),
+/// with the cost and the memory of each of its strategies. out_node may be NULL. Fails
+/// with ARGUMENT when there is no strategy or a number is negative.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_shard_add_node(
     egraph_shard *shard, int64_t first, int64_t last, const int64_t *cost,
     const int64_t *usage, uint32_t count, uint32_t *out_node);
 /// Adds a table of costs between two different nodes: a row per strategy of `a`, a column
-/// per strategy of `b`. Several tables of the same nodes add up. Fails with ARGUMENT for
-/// an unknown node or a negative cost.
+/// per strategy of `b`. Several tables of the same two nodes add up. Fails with ARGUMENT
+/// for an unknown node or a negative cost.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_shard_add_edge(egraph_shard *shard,
                                                                 uint32_t a, uint32_t b,
                                                                 const int64_t *table);
@@ -180,12 +181,13 @@ typedef struct egraph_shard_info {
   size_t entries; // of all tables
   int64_t limit;  // INT64_MAX: none
 } egraph_shard_info;
-/// The size of a problem.
+/// Returns the size of a problem.
 EGRAPH_API egraph_shard_info egraph_shard_info_of(const egraph_shard *shard);
 
-/// Evaluates a choice (choice[node] counts from 0): its cost and peak memory, whether it
-/// fits the limit or not; the cost is EGRAPH_SHARD_INFINITE when it includes a forbidden
-/// cost. `count` is the number of nodes. Fails with ARGUMENT for an invalid choice.
+/// Computes cost and peak memory of a choice (choice[node] counts from 0), also when the
+/// choice exceeds the limit; the cost is EGRAPH_SHARD_INFINITE when it includes a
+/// forbidden cost. `count` is the number of nodes. Fails with ARGUMENT for an
+/// invalid choice.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_shard_evaluate(const egraph_shard *shard,
                                                                 const uint32_t *choice,
                                                                 uint32_t count,
@@ -210,7 +212,7 @@ typedef struct egraph_shard_options {
   bool (*progress)(void *user, int64_t cost, int64_t bound, double seconds);
   void *user;
 } egraph_shard_options;
-/// The defaults.
+/// Defines egraph_shard_options_default.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_SHARD_OPTIONS, egraph_shard_options)
 
 /// A choice of strategies, one for each node.
@@ -237,11 +239,12 @@ typedef struct egraph_shard_report {
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_shard_solve(const egraph_allocator *alloc, const egraph_shard *shard,
                    const egraph_shard_options *options, egraph_shard_plan **out);
-/// Frees it; NULL is allowed.
+/// Frees the choice; NULL is allowed.
 EGRAPH_API void egraph_shard_plan_destroy(egraph_shard_plan *plan);
 EGRAPH_API const egraph_shard_report *
 egraph_shard_plan_report(const egraph_shard_plan *plan);
-/// The choice, a strategy per node; borrowed. NULL when there is no choice, or no node.
+/// Returns the choice, a strategy per node, borrowed; NULL when there is no choice, or
+/// no node.
 EGRAPH_API const uint32_t *egraph_shard_plan_choice(const egraph_shard_plan *plan);
 
 #ifdef __cplusplus

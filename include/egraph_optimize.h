@@ -1,7 +1,7 @@
 // The public API, part: optimization, for one device or many. Conventions as in egraph.h,
 // which includes this.
 // SPDX-License-Identifier: Apache-2.0
-#include "egraph.h" // which includes this before what needs it
+#include "egraph.h" // it includes this header before the headers that need it
 
 #ifndef EGRAPH_OPTIMIZE_H
 #define EGRAPH_OPTIMIZE_H
@@ -25,7 +25,7 @@ typedef struct egraph_target {
                     // devices. NULL: every mesh of the machine; the cheapest plan wins
   double memory_limit; // bytes per device; 0: the memory of the machine's devices
 } egraph_target;
-/// "host", all meshes.
+/// Defines egraph_target_default: "host", all meshes.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_TARGET, egraph_target)
 
 /// A training step of the graph, instead of the graph itself.
@@ -49,7 +49,7 @@ typedef struct egraph_training {
   uint32_t freeze_count, train_only_count;
   bool mixed_precision; // computes in bfloat16 with float32 weights and states
 } egraph_training;
-/// "sgd", everything else 0.
+/// Defines egraph_training_default: "sgd", everything else 0.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_TRAINING, egraph_training)
 
 #define EGRAPH_OPTION(type, name, initial, low, high, readers, help) type name;
@@ -81,7 +81,7 @@ typedef struct egraph_search {
   bool explain; // record the rewrites that lead to the result
                 // (egraph_result_explanation)
 } egraph_search;
-/// The defaults of egraph_search.def.
+/// Defines egraph_search_default: the defaults of egraph_search.def.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_SEARCH, egraph_search)
 
 /// Constraints of a plan, as a file, as statements, or both: "(pin w gpu=S0) (deliver y
@@ -126,7 +126,7 @@ typedef struct egraph_options {
   bool (*progress)(void *user, const char *phase, const char *line);
   void *user;
 } egraph_options;
-/// The defaults: all groups NULL.
+/// Defines egraph_options_default: all groups NULL.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_OPTIMIZE_OPTIONS, egraph_options)
 
 // ---- the search -----------------------------------------------------------------
@@ -168,29 +168,31 @@ typedef struct egraph_result egraph_result;
 /// alone are computed once and cost nothing. In a training step, those that rules derive
 /// from frozen weights are recomputed in every step.
 ///
-/// Limits are reported, and are no errors; nor is it an error that no plan fits. The
-/// result depends on the clock only when a time limit strikes, or when a search for a
-/// plan ends without a proof: its parts have time limits, so a busy machine may return
-/// another plan. With a limit of work and none of time, only saturation has a time limit.
-/// `options` may be NULL: the defaults. Fails with ARGUMENT (an option out of range, an
-/// unknown algorithm, a mesh with another number of devices, nothing to train,
-/// constraints that name nothing or leave no plan: "file:line:col: ..."), PARSE (machine,
-/// mesh, constraints, database), IO, BUSY (database), TYPE (an unsound rule, a loss that
-/// does not fit the output), UNSUPPORTED (for a plan: open dimensions, operators without
-/// a gradient or of unknown type, an algorithm that finds graphs; for one device: an
-/// algorithm that finds plans), MEMORY, INTERNAL when two proofs contradict each other.
+/// A limit that ends the search is reported and is no error; nor is it an error when no
+/// plan fits. The result depends on the clock only when a time limit strikes, or when a
+/// search for a plan ends without a proof: its parts have time limits, so a busy machine
+/// may return another plan. With a work limit and without a time limit, only saturation
+/// has a time limit. `options` may be NULL: the defaults. Fails with ARGUMENT (an option
+/// out of range, an unknown algorithm, a mesh with another number of devices, nothing to
+/// train, constraints that name nothing or leave no plan: "file:line:col: ..."), PARSE
+/// (machine, mesh, constraints, database), IO, BUSY (database), TYPE (an unsound rule, a
+/// loss that does not fit the output), UNSUPPORTED (for a plan: open dimensions,
+/// operators without a gradient or of unknown type, an algorithm that finds graphs; for
+/// one device: an algorithm that finds plans), MEMORY, INTERNAL when two proofs
+/// contradict each other.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_optimize(
     const egraph_allocator *alloc, const egraph_graph *graph, const egraph_rules *rules,
     egraph_costs *costs, const egraph_options *options, egraph_result **out);
-/// Frees it; NULL is allowed.
+/// Frees the result; NULL is allowed.
 EGRAPH_API void egraph_result_destroy(egraph_result *result);
 
 /// Counts of operators by the source of their cost: given by override_cost; measured on
 /// this machine; estimated by a model fitted to such measurements; or guessed from the
 /// figures of a machine or the model of a plain CPU core, because nothing similar was
 /// measured (or one second, because no back-end runs the operator). Operators that cost
-/// nothing are not counted. For a plan it counts the steps of one device, reorders
-/// included; egraph_report.compared counts the strategies of operators on all meshes.
+/// nothing are not counted. For a plan the counts are of the steps of one device,
+/// reorders included; egraph_report.compared counts the strategies of operators on
+/// all meshes.
 typedef struct egraph_cost_basis {
   uint32_t given, measured, estimated, guessed;
   uint32_t unpriced; // operators outside the table: estimated from their bytes alone
@@ -209,14 +211,15 @@ typedef struct egraph_cost_basis {
 /// what is priced" in place of the two statuses below, and "nothing is priced" when there
 /// are no others, so that nothing is proven (the bound is 0).
 ///
-/// The status is "optimal" when the bound meets the cost over all variants (for a plan:
-/// no plan of the whole step, all blocks free, whose peak memory is within the limit is
-/// cheaper), "optimal of the variants reached" when it meets it over those variants, and
-/// "feasible" otherwise. A search for a plan may also end with "infeasible" (proven: no
-/// plan fits) or "unknown" (no plan found). Texts are borrowed from the result.
+/// The status is "optimal" when the bound over all variants equals the cost (for a plan:
+/// no cheaper plan of the whole step, with all blocks free, has its peak memory within
+/// the limit), "optimal of the variants reached" when the bound over the variants reached
+/// equals the cost, and "feasible" otherwise. A search for a plan may also end with
+/// "infeasible" (proven: no plan fits) or "unknown" (no plan found). Texts are borrowed
+/// from the result.
 typedef struct egraph_report {
-  double cost_before; // of the graph on one device; for a plan the least cost on one
-                      // device, rules included (0: unknown)
+  double cost_before; // cost of the given graph on one device; for a plan the least cost
+                      // on one device, rules included (0: unknown)
   double cost_after;  // INFINITY: there is no plan
   double bound, gap;  // lower bound on cost_after (for a plan, over all meshes tried; 0:
                       // unknown); (cost_after - bound) / cost_after
@@ -232,14 +235,16 @@ typedef struct egraph_report {
   // Why the search ended: "proven" (the bound meets the cost), "settled" (one device: the
   // last round gained nothing), "gap" (relative_gap), "round-limit", "node-limit",
   // "byte-limit" (of the last round's saturation), "work-limit" or "time-limit" (the
-  // nearer of the two), "cancelled". With another algorithm (egraph_search.algorithm) the
-  // same as `stop`.
+  // nearer of the two), "cancelled". With another algorithm (egraph_search.algorithm) it
+  // is the same as `stop`.
   const char *ended;
-  egraph_math math; // class of the rules that were applied; EGRAPH_MATH_EXACT whatever is
-                    // allowed, when constants that other rules fold would overflow
-  uint32_t nodes, classes, iterations; // of the e-graphs of all rounds together
-  uint32_t nodes_before, nodes_after;  // of the graph, weight-only nodes excluded; of a
-                                       // training step all nodes, as given and as planned
+  egraph_math math; // class of the rules that were applied; EGRAPH_MATH_EXACT, even if
+                    // more is allowed, when constants that other rules fold
+                    // would overflow
+  uint32_t nodes, classes, iterations; // sums over the e-graphs of all rounds
+  uint32_t nodes_before, nodes_after;  // nodes of the graph, weight-only nodes excluded;
+                                       // for a training step all nodes, as given and
+                                       // as planned
   uint32_t measured;                   // operators measured in this call
   egraph_cost_basis basis;             // of the operators of the optimized graph
   egraph_cost_basis compared;          // of all variants of operators that were compared
@@ -260,10 +265,10 @@ typedef struct egraph_report {
   double tree_cost, dag_cost;         // costs of the greedy extractors
   double saturate_work, extract_work; // millions of steps, whatever the load
   double saturate_seconds, profile_seconds, extract_seconds;
-  double explain_seconds;  // for the explanation (egraph_search.explain)
+  double explain_seconds;  // seconds for the explanation (egraph_search.explain)
   uint32_t measured_again; // measurements repeated because they decide (settle_limit)
-  bool is_order_clear; // no rival is within the measurement error of the optimum; true
-                       // when nothing is measured in this call
+  bool is_order_clear; // no other variant is within the measurement error of the optimum;
+                       // true when this call measures nothing
   uint32_t busy;       // measurements of this call during which other programs used a
                        // quarter of the machine or more
 
@@ -274,8 +279,8 @@ typedef struct egraph_report {
   uint64_t graphs_visited; // graphs whose rewrites were enumerated
   uint64_t graphs_queued;  // graphs to visit, the given one included
   uint64_t rewrites_tried; // matches of rules whose conditions hold
-  double search_work;    // millions of steps, whatever the load. Also set for a plan: of
-                         // all searches for layouts, or of another algorithm
+  double search_work;    // millions of steps, independent of the load. For a plan: of all
+                         // searches for layouts, or of another algorithm
   double search_seconds; // without the choice of memory formats
   // For another algorithm for plans, which visits no graphs. `stop` then belongs to
   // saturation, `ended` to the search on the last mesh: "exhausted", "no-gain",
@@ -298,24 +303,25 @@ typedef struct egraph_report {
   const char *uncertified; // why a requested certificate is missing, and the remedy; NULL
   double prepare_seconds, space_seconds, solve_seconds, certify_seconds;
   // With egraph_search.overlap or another algorithm, otherwise 0: seconds of the step
-  // with overlap (without, if it fits in memory only so); a lower bound on these seconds
-  // over all plans that fit in memory without overlap (with a baseline, over its plans)
-  // and the same variants; the number of plans simulated.
+  // with overlap (without overlap, if the plan fits in memory only without it); a lower
+  // bound on these seconds over all plans that fit in memory without overlap (with a
+  // baseline, over its plans) and the same variants; the number of plans simulated.
   double overlapped, overlap_bound;
   uint32_t overlap_plans;
 } egraph_report;
-/// The figures of a search.
+/// Returns the figures of a search, borrowed.
 EGRAPH_API const egraph_report *egraph_result_report(const egraph_result *result);
-/// The optimized graph, borrowed; for a plan the step that it splits (egraph_plan_graph).
-/// NULL when the search found no plan, or the plan was taken.
+/// Returns the optimized graph, borrowed; for a plan the step that the plan splits
+/// (egraph_plan_graph). Returns NULL when the search found no plan, or the plan
+/// was taken.
 EGRAPH_API const egraph_graph *egraph_result_graph(const egraph_result *result);
 
-/// Operators of the optimized graph that are outside the table (other domains, element
-/// types, strings, sequences, control flow). They are kept and written; their cost is
-/// estimated from bytes (for a loop or branch, from the bytes of its body), and the
-/// executor does not run them. `index` counts the different operators from 0. Returns the
-/// number of nodes of that operator and sets *out_operator (may be NULL; borrowed);
-/// returns 0 past the last. O(nodes) times unpriced operators.
+/// Finds the operators of the optimized graph that are outside the table (other domains,
+/// element types, strings, sequences, control flow). Such operators are kept and written;
+/// their cost is estimated from bytes (for a loop or branch, from the bytes of its body),
+/// and the executor does not run them. `index` counts the different operators from 0.
+/// Returns the number of nodes of that operator and sets *out_operator (may be NULL;
+/// borrowed); returns 0 past the last. O(nodes) times unpriced operators.
 EGRAPH_API uint32_t egraph_result_unpriced(const egraph_result *result, uint32_t index,
                                            const char **out_operator);
 
@@ -323,27 +329,27 @@ EGRAPH_API uint32_t egraph_result_unpriced(const egraph_result *result, uint32_t
 /// exchanges that this needs, the order of steps, their memory and their seconds
 /// (egraph_plan.h).
 typedef struct egraph_plan egraph_plan;
-/// The plan, borrowed; also for one device. NULL: there is none (egraph_result_take_plan
-/// says why).
+/// Returns the plan, borrowed; also for one device. Returns NULL when there is no plan
+/// (egraph_result_take_plan says why).
 EGRAPH_API const egraph_plan *egraph_result_plan(const egraph_result *result);
-/// Moves the plan, with its graph, to the caller; it no longer depends on the result,
-/// which then has neither. Fails with ARGUMENT when there is no plan, with the reason and
-/// a remedy: nothing fits, the limits ended the search, it was taken, or the graph has
-/// open dimensions or operators of unknown type.
+/// Moves the plan, with its graph, to the caller. The plan no longer depends on the
+/// result, which then has no plan and no graph. Fails with ARGUMENT when there is no
+/// plan, with the reason and a remedy: no plan fits, the limits ended the search, the
+/// plan was taken, or the graph has open dimensions or operators of unknown type.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_result_take_plan(egraph_result *result,
                                                                   egraph_plan **out);
 
-/// A proof that the program check_certificate verifies: the plan as a choice of layouts
-/// on its mesh, its cost, and a lower bound on the cost of all plans on that mesh
+/// Returns a proof that the program check_certificate verifies: the plan as a choice of
+/// layouts on its mesh, its cost, and a lower bound on the cost of all plans on that mesh
 /// (egraph_report.checked). Borrowed text. Fails with ARGUMENT when there is no
 /// certificate: none was requested, there is no plan, or for the reason in
 /// egraph_report.uncertified.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_result_certificate(const egraph_result *result, const char **out);
 
-/// Why the result equals the given graph, as a text for egraph_replay: instances of
-/// rules, and weights computed ahead. Borrowed. Fails with ARGUMENT unless
-/// egraph_search.explain was set.
+/// Returns a text for egraph_replay, borrowed, that explains why the result equals the
+/// given graph: instances of rules, and weights computed ahead. Fails with ARGUMENT
+/// unless egraph_search.explain was set.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_result_explanation(const egraph_result *result, const char **out);
 
@@ -370,17 +376,18 @@ egraph_replay(const egraph_allocator *alloc, const egraph_graph *given,
               const egraph_graph *result, const egraph_rules *rules, const char *file,
               const char *explanation, egraph_replay_report *out);
 
-/// The content of egraph_result_stages: the best pipeline with its stages; all pipelines
-/// that were compared, too; or all of it as one JSON object.
+/// The content of egraph_result_stages: the best pipeline with its stages; also all
+/// pipelines that were compared; or everything as one JSON object.
 typedef enum egraph_stages_form {
   EGRAPH_STAGES_BEST,
   EGRAPH_STAGES_ALL,
   EGRAPH_STAGES_JSON
 } egraph_stages_form;
-/// The pipelines of a training step that an algorithm of that kind found ("alpa-stages",
-/// "megatron-grid", "min-cut"). Their seconds are simulated; they cannot be run as a
-/// plan. egraph_report.cost_after is the time of the best pipeline, whether it fits or
-/// not. Free with egraph_string_free. Fails with ARGUMENT after any other search.
+/// Returns as text the pipelines of a training step that an algorithm for pipelines found
+/// ("alpa-stages", "megatron-grid", "min-cut"). Their seconds are simulated; they cannot
+/// be run as a plan. egraph_report.cost_after is the time of the best pipeline, whether
+/// it fits or not. Free with egraph_string_free. Fails with ARGUMENT after any
+/// other search.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_result_stages(const egraph_allocator *alloc, const egraph_result *result,
                      egraph_stages_form form, char **out);
@@ -389,20 +396,20 @@ egraph_result_stages(const egraph_allocator *alloc, const egraph_result *result,
 /// result.
 typedef struct egraph_rule_report {
   const char *name;
-  uint64_t matches;  // with conditions that hold
+  uint64_t matches;  // matches whose conditions hold
   uint64_t rejected; // candidates that conditions rejected, and matches of wrong type
-  uint32_t nodes, unions; // made by its matches
+  uint32_t nodes, unions; // nodes added and unions made by its matches
   uint32_t bans;          // how often the scheduler suspended it
   double seconds;
 } egraph_rule_report;
-/// For one device the number of rules of the set, in its order; for a plan 0.
+/// Returns for one device the number of rules of the set, in its order; for a plan 0.
 EGRAPH_API uint32_t egraph_result_rule_count(const egraph_result *result);
-/// index < egraph_result_rule_count.
+/// Returns the effect of the index-th rule; index < egraph_result_rule_count.
 EGRAPH_API egraph_rule_report egraph_result_rule(const egraph_result *result,
                                                  uint32_t index);
-/// For one device the origins of all nodes (egraph_result_origin) as text, one line per
-/// node. For a plan its steps (egraph_plan_print). Free with egraph_string_free. Fails
-/// with ARGUMENT when there is no graph (egraph_result_graph).
+/// Returns as text, for one device, the origins of all nodes (egraph_result_origin), one
+/// line per node; for a plan its steps (egraph_plan_print). Free with egraph_string_free.
+/// Fails with ARGUMENT when there is no graph (egraph_result_graph).
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_result_explain(
     const egraph_allocator *alloc, const egraph_result *result, char **out);
 
@@ -416,12 +423,12 @@ typedef struct egraph_model_weight {
   bool is_trained;
   bool is_absent; // it has no data
 } egraph_model_weight;
-/// Calls `report` for every such weight, in the order of the graph: the weights that a
-/// training step of the first output can train. The uses of a weight decide what it is:
-/// operands of products and convolutions, scales and biases, embedding tables. Of
-/// `training` (may be NULL) only freeze and train_only are read. Fails with ARGUMENT for
-/// a pattern that matches no weight, naming the closest name, and for a graph without
-/// outputs.
+/// Calls `report` for every floating-point weight that the loss depends on, in the order
+/// of the graph: the weights that a training step of the first output can train. The uses
+/// of a weight decide its kind: operand of a product or convolution, scale or bias,
+/// embedding table. Of `training` (may be NULL) only freeze and train_only are read.
+/// Fails with ARGUMENT for a pattern that matches no weight, naming the closest name, and
+/// for a graph without outputs.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_training_weights(
     const egraph_graph *graph, const egraph_training *training,
     void (*report)(void *user, const egraph_model_weight *weight), void *user);
@@ -434,10 +441,10 @@ typedef struct egraph_tied_weight {
   const char *const *ops; // [use_count] operators that use it, in the order of the graph
   const char *const *nodes; // [use_count] names of their first results
 } egraph_tied_weight;
-/// Calls `report` for every such weight, in the order of the graph. Some ties are
+/// Calls `report` for every tied weight, in the order of the graph. Some ties are
 /// intended: an embedding that is also the output projection. Others come from an
 /// exporter that merges weights of equal initial values (PyTorch's: all gains of ones) by
-/// shared names or Identity nodes; they are trained as one weight unless
+/// shared names or Identity nodes; such weights are trained as one unless
 /// egraph_training_untie separates them. `training` as in egraph_training_weights; the
 /// arrays are borrowed during the call.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_training_ties(
@@ -445,9 +452,9 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_training_ties(
     void (*report)(void *user, const egraph_tied_weight *weight), void *user);
 /// Copies a model so that each use of the tied weights that match one of `count` patterns
 /// ("*": all) has its own weight with the same data, ready to plan, train and save. The
-/// first use keeps the name; the others take the name of the Identity through which they
-/// read it, or "name_2" and so on. Fails with ARGUMENT for a pattern that matches no tied
-/// weight, and as egraph_training_weights.
+/// first use keeps the name; the other uses take the name of the Identity through which
+/// they read the weight, or "name_2" and so on. Fails with ARGUMENT for a pattern that
+/// matches no tied weight, and as egraph_training_weights.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_training_untie(const egraph_graph *graph, const egraph_training *training,
                       const char *const *patterns, uint32_t count, egraph_graph **out);

@@ -12,24 +12,24 @@ extern "C" {
 
 // ---- plans ------------------------------------------------------------------------
 
-// egraph_optimize makes a plan (egraph_result_take_plan), or it is read from a file. It
-// does not depend on the graph and options that it was made from.
-/// Frees it; NULL is allowed.
+// A plan comes from egraph_optimize (egraph_result_take_plan) or from a file. It does not
+// depend on the graph and options that it was made from.
+/// Frees the plan; NULL is allowed.
 EGRAPH_API void egraph_plan_destroy(egraph_plan *plan);
 
 /// Figures of a plan. Costs are predicted seconds of one step with all its micro-batches,
 /// without overlap.
 typedef struct egraph_plan_info {
   double cost;         // the sum of its steps
-  double memory;       // bytes of a device at the peak: the sum of the stores of
-                       // egraph_plan_account
-  double memory_limit; // the limit it was planned for, or of the machine it was priced
-                       // for; INFINITY: none
+  double memory;       // bytes of a device at the peak: the sum of the stores that
+                       // egraph_plan_account reports
+  double memory_limit; // the limit that the plan was made for, or the limit of the
+                       // machine that it was priced for; INFINITY: none
   const char *mesh;    // "node=2,gpu=4"; "": a single device. Borrowed from the plan
   uint32_t devices, micro_batches;
   uint32_t nodes; // of the step
 } egraph_plan_info;
-/// The figures of a plan.
+/// Returns the figures of a plan.
 EGRAPH_API egraph_plan_info egraph_plan_info_of(const egraph_plan *plan);
 
 /// Writes a machine file (machines/README.md) for this host with `ranks` ranks (1 to
@@ -47,10 +47,10 @@ egraph_machine_probe(const egraph_allocator *alloc, uint32_t ranks, char **out);
 /// from others (write that graph as ONNX).
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_plan_take_weights(egraph_plan *plan, const egraph_graph *model);
-/// The planned step as one graph, borrowed. For training, its inputs are the inputs of
-/// the forward graph, "target", "learning_rate", "step" (with Adam), and every trained
-/// weight and optimizer state; its outputs are the loss and the new weights and states,
-/// under the same names.
+/// Returns the planned step as one graph, borrowed. For training, its inputs are the
+/// inputs of the forward graph, "target", "learning_rate", "step" (with Adam), and every
+/// trained weight and optimizer state; its outputs are the loss and the new weights and
+/// states, under the same names.
 EGRAPH_API const egraph_graph *egraph_plan_graph(const egraph_plan *plan);
 
 /// Exchanges of one kind along one axis, in one step of training.
@@ -77,14 +77,14 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_account(
     void (*on_exchange)(void *user, const egraph_plan_exchange *exchange),
     void (*on_store)(void *user, const egraph_plan_store *store), void *user);
 
-/// Describes a plan for people, as text: seconds of a step, speedup, share of the
-/// machine's peak, memory, warnings; the blocks of the model with layouts in words;
-/// exchanges; remarks. Or only the remarks, as a JSON object: "baselines" (plans it was
-/// compared with), "uneven" (splits excluded because sizes do not divide, where they cost
-/// most), "repeated" (operators that no axis can split, with the reason), "delivered"
-/// (the layout of each output that no later step reads), "useful_devices" (how many
-/// devices would do the same), "idle_axes", "single_device_seconds", "peak_seconds" (of
-/// all devices at their peak). Free with egraph_string_free.
+/// Writes a description of a plan for people, as text: seconds of a step, speedup, share
+/// of the machine's peak, memory, warnings; the blocks of the model with layouts in
+/// words; exchanges; remarks. Or only the remarks, as a JSON object: "baselines" (plans
+/// it was compared with), "uneven" (splits excluded because sizes do not divide, where
+/// they cost most), "repeated" (operators that no axis can split, with the reason),
+/// "delivered" (the layout of each output that no later step reads), "useful_devices"
+/// (how many devices would do the same), "idle_axes", "single_device_seconds",
+/// "peak_seconds" (of all devices at their peak). Free with egraph_string_free.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_remarks(
     const egraph_allocator *alloc, const egraph_plan *plan, bool json, char **out);
 /// Prices every step again, with the figures of a machine: for a plan that was edited in
@@ -101,17 +101,17 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_price(egraph_plan *plan,
 /// beyond 64 elements is omitted. Fails with IO.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_save(const egraph_plan *plan,
                                                            const char *path);
-/// Reads such a file, plain or gzip, and checks the whole plan. Fails with IO, PARSE
-/// ("file:line:col: ...", or "file: ...; at $.steps[3].phase").
+/// Reads a file of egraph_plan_save, plain or gzip, and checks the whole plan. Fails with
+/// IO, PARSE ("file:line:col: ...", or "file: ...; at $.steps[3].phase").
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_load(const egraph_allocator *alloc,
                                                            const char *path,
                                                            egraph_plan **out);
-/// Writes the file to memory; free with egraph_string_free.
+/// Writes the text of that file to memory; free it with egraph_string_free.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_pack(const egraph_allocator *alloc,
                                                            const egraph_plan *plan,
                                                            char **out);
-/// As egraph_plan_load for a plain file, from memory; `name` replaces the file name in
-/// messages.
+/// Reads the text of a plain file from memory, otherwise like egraph_plan_load; `name`
+/// replaces the file name in messages.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_parse(const egraph_allocator *alloc,
                                                             const char *name,
                                                             const char *text, size_t size,
@@ -128,7 +128,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_print(const egraph_allocat
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_summary_json(
     const egraph_allocator *alloc, const egraph_plan *plan, char **out);
 /// Compares two plans of graphs whose values have the same names: layouts, exchanges,
-/// figures. As text, or as a JSON object.
+/// figures. Returns text, or a JSON object.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_diff(const egraph_allocator *alloc,
                                                            const egraph_plan *before,
                                                            const egraph_plan *after,
@@ -136,7 +136,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_diff(const egraph_allocato
 
 /// The time of one step of a run.
 typedef struct egraph_plan_step {
-  uint32_t step, rank; // from 0; rank of this process (of threads: 0)
+  uint32_t step, rank; // from 0; rank of this process (0 for threads)
   double seconds;      // until the last rank ended; without copying outputs
   double busy_seconds; // processor time of this rank's thread: less than `seconds` when
                        // it waited for messages or for other programs
@@ -149,9 +149,9 @@ typedef struct egraph_plan_run_options {
   const char *transport; // between devices, with back-end "cuda": "nccl" (sums are then
                          // not combined in the order of the ranks), or "nccl:FILE", the
                          // plugin in FILE. NULL: data goes through host memory
-  uint32_t threads;      // of each rank; 0: 1
+  uint32_t threads;      // threads of each rank; 0: 1
   uint64_t seed;         // of absent weights
-  uint32_t steps;        // of the same inputs, one after the other; 0: 1
+  uint32_t steps;        // steps on the same inputs, one after the other; 0: 1
   /// How long ranks wait for each other, on_step included. After that the run fails with
   /// CANCELLED on all ranks that wait. In (0, 10^6]; 0: 60.
   double deadline_seconds;
@@ -170,7 +170,7 @@ typedef struct egraph_plan_run_options {
   /// allows calls from another thread.
   const char *issue;
 } egraph_plan_run_options;
-/// Seed 1.
+/// Defines egraph_plan_run_options_default: seed 1, everything else 0.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_PLAN_RUN_OPTIONS, egraph_plan_run_options)
 /// Runs a plan in this process, one thread per device: compiles, runs, and frees
 /// everything. Tensors are whole, in the order of egraph_plan_graph: one row of inputs
@@ -185,22 +185,23 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_run_local(
     const egraph_allocator *alloc, const egraph_plan *plan,
     const egraph_plan_run_options *options, const egraph_tensor *inputs,
     uint32_t input_count, const egraph_tensor *outputs, uint32_t output_count);
-/// Runs one rank of a plan in this process, one of as many processes as the plan has
+/// Runs one rank of a plan in this process; there are as many processes as the plan has
 /// devices. `channel` selects how they communicate: "mpi" for processes that mpirun
 /// started. All processes call this with the same input data; outputs are written in the
-/// process of rank 0 (*out_rank, also set after a failure when the rank is known). MPI is
-/// initialized and finalized by the call unless the caller has initialized it; so only
-/// once per process. Fails also with ARGUMENT (another number of processes; different
-/// plans, steps or seeds), UNSUPPORTED (the channel's plugin, libegraph_mpi.so, cannot be
-/// loaded).
+/// process of rank 0 (*out_rank, also set after a failure when the rank is known). The
+/// call initializes and finalizes MPI unless the caller has initialized it; a call that
+/// finalizes MPI is the last one of the process. Fails also with ARGUMENT (another number
+/// of processes; different plans, steps or seeds), UNSUPPORTED (the channel's plugin,
+/// libegraph_mpi.so, cannot be loaded).
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_run_rank(
     const egraph_allocator *alloc, const egraph_plan *plan, const char *channel,
     const egraph_plan_run_options *options, const egraph_tensor *inputs,
     uint32_t input_count, const egraph_tensor *outputs, uint32_t output_count,
     uint32_t *out_rank);
 
-/// Compares training steps that a plan ran with the same steps on one device, relative to
-/// rounding: to the effect of moving values by a few units in the last place.
+/// A check that compares training steps that a plan ran with the same steps on one
+/// device. Differences are relative to rounding: the effect of moving values by a few
+/// units in the last place.
 typedef struct egraph_step_check egraph_step_check;
 /// The difference between ranks and one device.
 typedef struct egraph_step_verdict {
@@ -217,21 +218,21 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_step_check_create(const egraph_allocator *alloc, const egraph_graph *step,
                          const egraph_session_options *options, uint32_t micro_batches,
                          egraph_step_check **out);
-/// Frees it; NULL is allowed.
+/// Frees the check; NULL is allowed.
 EGRAPH_API void egraph_step_check_destroy(egraph_step_check *check);
-/// Compares one step; runs it three times on one device, up to nine times when it
-/// differs. `inputs` as given to egraph_plan_run_*, with weights and states from before
-/// the step in the first row; `outputs` as the step left them (data NULL: not compared).
-/// Fails with ARGUMENT (counts).
+/// Compares one step; runs the step three times on one device, up to nine times when the
+/// results differ. `inputs` as given to egraph_plan_run_*, with weights and states from
+/// before the step in the first row; `outputs` as the step left them (data NULL: not
+/// compared). Fails with ARGUMENT (counts).
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_step_check_run(
     egraph_step_check *check, const egraph_tensor *inputs, uint32_t input_count,
     const egraph_tensor *outputs, uint32_t output_count, egraph_step_verdict *out);
 /// Fills a tensor with seeded values for the weight `name` of a model.
 EGRAPH_API void egraph_draw_weight(const char *name, uint64_t seed,
                                    const egraph_tensor *tensor);
-/// The largest absolute difference of two tensors of one type, divided by the largest
-/// absolute value of the first. INFINITY when only one of them has a NaN, or an infinity,
-/// at some index.
+/// Returns the largest absolute difference of two tensors of one type, divided by the
+/// largest absolute value of the first; INFINITY when only one of them has a NaN, or an
+/// infinity, at some index.
 EGRAPH_API double egraph_tensor_error(const egraph_tensor *want,
                                       const egraph_tensor *have);
 /// Counts elements that are NaN or infinite.

@@ -14,17 +14,17 @@ extern "C" {
 /// The weakest condition under which a rule holds, from a closed list.
 typedef struct egraph_rule_guard {
   const char *rule;
-  /// "holds": with its conditions, and with no weaker ones; "weaker": with the weaker
-  /// conditions of `guard`; "holds-if": only with `guard`; "refuted": no condition of the
-  /// list helps
+  /// The rule "holds": with its conditions, and with no weaker conditions; "weaker": with
+  /// the weaker conditions of `guard`; "holds-if": only with `guard`; "refuted": with no
+  /// condition of the list
   const char *outcome;
   const char *guard;  // conditions of the rule language; "": none
-  const char *detail; // in words; of a refuted rule the counterexample
+  const char *detail; // explanation in words; for a refuted rule the counterexample
 } egraph_rule_guard;
 /// Finds the weakest guard of every rule that does not hold, and weaker conditions for
 /// rules that hold. Candidates are ranked by the instances that they keep, and confirmed
-/// by verification. A both-ways rule counts as one; of a rule with parameters only the
-/// first case is tried; rules with parallel operators are skipped. The arguments of
+/// by verification. A both-ways rule counts as one; only the first case of a rule with
+/// parameters is tried; rules with parallel operators are skipped. The arguments of
 /// `report` (may be NULL) are valid during the call.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_guards(
     const egraph_rules *rules, uint64_t seed,
@@ -35,13 +35,13 @@ typedef struct egraph_rule_correction {
   const char *rule;
   bool is_corrected;
   const char *detail; // where the sides agree; or why there is no corrected rule
-  uint32_t rules;     // rules written
+  uint32_t rules;     // number of rules written
 } egraph_rule_correction;
 /// Takes every rule as a pair whose sides may differ on a part of the result, finds the
-/// box in which they agree, and writes rules that compute the rest by the left side (PET,
-/// OSDI'21). Operators must move data or be linear in each operand. Every written rule is
-/// verified. Load the pairs without verification (egraph_rules_trust). `report` may be
-/// NULL. Returns a file of the corrected rules; free with egraph_string_free.
+/// box in which the sides agree, and writes rules that compute the rest by the left side
+/// (PET, OSDI'21). Operators must move data or be linear in each operand. Every written
+/// rule is verified. Load the pairs without verification (egraph_rules_trust). `report`
+/// may be NULL. Returns a file of the corrected rules; free with egraph_string_free.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_correct(
     const egraph_allocator *alloc, const egraph_rules *rules, uint64_t seed,
     void (*report)(void *user, const egraph_rule_correction *found), void *user,
@@ -65,10 +65,10 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_minimize(
 /// The result for a rule that other rules may imply.
 typedef struct egraph_rule_found {
   const char *rule, *file;
-  uint32_t operators; // of its larger side
+  uint32_t operators; // number of operators of its larger side
   bool is_found;
   const char *by;     // the rules that imply it, each with its count; ""
-  const char *reason; // what it contains that generated rules lack; ""
+  const char *reason; // the feature of the rule that generated rules lack; ""
 } egraph_rule_found;
 /// Reports for every rule of `of` whether the `by_count` sets together imply it, by
 /// saturation (within limits of nodes and iterations, on up to eight instances) and

@@ -1,12 +1,12 @@
 // The public API, part: simulation of a plan's step with overlap of exchanges and
 // computing. Conventions as in egraph.h, which includes this.
 //
-// egraph_plan_info.cost adds up all steps of a plan: that is how egraph_plan_run_local
-// and egraph_plan_run_rank run it without overlap. A simulation runs exchanges on streams
-// of their own, starts reductions as soon as their operand exists, and gathers weights
-// ahead of their readers. It reports the gain, the exchanges for which computing still
-// waits, and the memory over time. All devices do the same at the same time, so the
-// figures hold for each.
+// egraph_plan_info.cost adds up the seconds of all steps of a plan, as
+// egraph_plan_run_local and egraph_plan_run_rank run it without overlap. A simulation
+// runs exchanges on streams of their own, starts reductions as soon as their operand
+// exists, and gathers weights ahead of their readers. It reports the gain, the exchanges
+// for which computing still waits, and the memory over time. All devices do the same at
+// the same time; the figures hold for each device.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EGRAPH_SIMULATE_H
 #define EGRAPH_SIMULATE_H
@@ -19,14 +19,14 @@ extern "C" {
 
 /// The order in which exchanges are issued.
 typedef enum egraph_issue {
-  EGRAPH_ISSUE_AHEAD_4,    // whatever is ready, in the order of the plan; weights are
-                           // gathered up to four readers ahead
+  EGRAPH_ISSUE_AHEAD_4,    // every exchange that is ready, in the order of the plan;
+                           // weights are gathered up to four readers ahead
   EGRAPH_ISSUE_AHEAD_2,    // the same, two readers ahead
   EGRAPH_ISSUE_AHEAD,      // the same, one reader ahead
   EGRAPH_ISSUE_REDUCTIONS, // reductions as soon as possible, everything else in order
   EGRAPH_ISSUE_IN_ORDER,   // no overlap
-  EGRAPH_ISSUE_SHORTEST    // the order with the shortest step among those within the
-                           // plan's memory limit; in order, when none is
+  EGRAPH_ISSUE_SHORTEST    // the order with the shortest step among the orders within the
+                           // plan's memory limit; IN_ORDER when none is within it
 } egraph_issue;
 
 /// The model of exchanges.
@@ -43,9 +43,10 @@ typedef enum egraph_rounds {
 /// How a plan is simulated.
 typedef struct egraph_simulate_options {
   size_t size;         // of this struct; set by its default
-  const char *machine; // as egraph_target.machine: exchanges over the same class of its
-                       // links wait for each other, others do not. NULL: all exchanges
-                       // wait for each other. Steps keep their costs (egraph_plan_price)
+  const char *machine; // as egraph_target.machine: exchanges over one class of its links
+                       // wait for each other, exchanges over different classes do not.
+                       // NULL: all exchanges wait for each other. Steps keep their
+                       // costs (egraph_plan_price)
   egraph_issue issue;
   egraph_rounds
       rounds;    // with a machine: messages share the links that its file describes
@@ -68,12 +69,12 @@ typedef struct egraph_simulation egraph_simulation;
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_simulate(const egraph_allocator *alloc, const egraph_plan *plan,
                 const egraph_simulate_options *options, egraph_simulation **out);
-/// Frees it; NULL is allowed.
+/// Frees the simulation; NULL is allowed.
 EGRAPH_API void egraph_simulation_destroy(egraph_simulation *simulation);
 
-/// Figures of a simulated step. It takes at least `most_busy` under every order of issue
-/// with overlap, and at most `in_order`, unless exchanges slow down each other (rounds)
-/// or computing.
+/// Figures of a simulated step. The step takes at least `most_busy` under every order of
+/// issue with overlap, and at most `in_order`, unless exchanges slow down each other
+/// (rounds) or computing.
 typedef struct egraph_simulation_info {
   egraph_issue issue; // the order of issue; never EGRAPH_ISSUE_SHORTEST
   double seconds;     // of the step
@@ -85,19 +86,19 @@ typedef struct egraph_simulation_info {
   uint32_t closed; // exchanges that took their closed form
   double most_busy;    // busy seconds of the busiest stream
   double peak_bytes;   // of a device
-  double peak_seconds; // when that is first reached
+  double peak_seconds; // time at which the peak is first reached
   uint32_t streams, tasks, waits, memory_points, alive;
 } egraph_simulation_info;
-/// The figures, and the lengths of the lists below.
+/// Returns the figures of a simulation, and the lengths of the lists below.
 EGRAPH_API egraph_simulation_info
 egraph_simulation_info_of(const egraph_simulation *simulation);
 
-/// Stream 0 computes; others exchange.
+/// A stream: stream 0 computes, the other streams exchange.
 typedef struct egraph_simulation_stream {
   const char *name; // "compute", the class of links, with rounds the axis, or "exchanges"
   double busy, idle;
 } egraph_simulation_stream;
-/// All zero past the end, like the following.
+/// Returns the index-th stream; all zero past the end, as do the functions below.
 EGRAPH_API egraph_simulation_stream
 egraph_simulation_stream_at(const egraph_simulation *simulation, uint32_t index);
 
@@ -113,7 +114,7 @@ typedef struct egraph_simulation_task {
   double bytes;                 // of the tensor that a group of devices exchanges
   bool is_critical;             // on the critical path
 } egraph_simulation_task;
-/// The index-th task.
+/// Returns the index-th task.
 EGRAPH_API egraph_simulation_task
 egraph_simulation_task_at(const egraph_simulation *simulation, uint32_t index);
 
@@ -124,7 +125,7 @@ typedef struct egraph_simulation_wait {
   double seconds;
   uint32_t count; // exchanges that computing waits for
 } egraph_simulation_wait;
-/// The index-th wait, the longest first.
+/// Returns the index-th wait, the longest first.
 EGRAPH_API egraph_simulation_wait
 egraph_simulation_wait_at(const egraph_simulation *simulation, uint32_t index);
 
@@ -132,17 +133,17 @@ egraph_simulation_wait_at(const egraph_simulation *simulation, uint32_t index);
 typedef struct egraph_simulation_memory {
   double seconds, bytes;
 } egraph_simulation_memory;
-/// The index-th point of the curve.
+/// Returns the index-th point of the curve.
 EGRAPH_API egraph_simulation_memory
 egraph_simulation_memory_at(const egraph_simulation *simulation, uint32_t index);
 
 /// A value that a device holds at the peak.
 typedef struct egraph_simulation_alive {
-  const char *name;  // of the value; "" of scratch
+  const char *name;  // name of the value; "" for scratch
   const char *store; // as egraph_plan_store.kind
   double bytes;
 } egraph_simulation_alive;
-/// The index-th value, the largest first.
+/// Returns the index-th value, the largest first.
 EGRAPH_API egraph_simulation_alive
 egraph_simulation_alive_at(const egraph_simulation *simulation, uint32_t index);
 
@@ -180,17 +181,17 @@ typedef struct egraph_exchange_basis {
   int64_t date;  // of the oldest measurement, seconds since 1970; 0: nothing is measured
   double beside; // factor by which an exchange slows down computing of a rank; 0: not
                  // measured
-  bool stood_still; // computing almost stopped during that measurement, because ranks
-                    // share processors or other programs ran. Overlap then gains nothing;
-                    // an idle machine may give another factor
+  bool stood_still; // computing almost stopped during the measurement of `beside`,
+                    // because ranks share processors or other programs ran. Overlap then
+                    // gains nothing; an idle machine may give another factor
 } egraph_exchange_basis;
 
 /// Measures every kind and size of exchange between `ranks` ranks of this host, for some
 /// seconds, and replaces older measurements in the database of the costs. channel:
-/// "local", threads of this process (NULL: the same); "mpi", where this process is one
-/// rank (*out_rank) and rank 0 stores. Plans for "host*RANKS", or "host-mpi*RANKS", are
-/// then priced with them. Fails with ARGUMENT without a writable database, or with fewer
-/// than two ranks.
+/// "local" (or NULL) for threads of this process; "mpi" when this process is one rank
+/// (*out_rank), of which rank 0 stores. Plans for "host*RANKS", or "host-mpi*RANKS", are
+/// then priced with these measurements. Fails with ARGUMENT without a writable database,
+/// or with fewer than two ranks.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_measure_exchanges(
     egraph_costs *costs, const char *channel, uint32_t ranks, uint32_t *out_rank);
 /// Calls `each` (may be NULL) for every class of exchanges of this host in the database

@@ -26,10 +26,10 @@ typedef struct egraph_symbol {
   uint32_t id;
 } egraph_symbol;
 
-/// An e-graph without terms and rules.
+/// Creates an e-graph without terms and rules.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_terms_create(const egraph_allocator *alloc, egraph_terms **out);
-/// Frees it; NULL is allowed.
+/// Frees the e-graph; NULL is allowed.
 EGRAPH_API void egraph_terms_destroy(egraph_terms *terms);
 
 /// Adds the rules of a text, "(egraph-rules 1 symbolic) (rule name (lhs ...) (rhs ...))"
@@ -39,10 +39,11 @@ EGRAPH_API void egraph_terms_destroy(egraph_terms *terms);
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_add_rule_text(egraph_terms *terms,
                                                                      const char *name,
                                                                      const char *text);
-/// As egraph_terms_add_rule_text, from a file. Fails with IO too.
+/// Adds the rules of a file, otherwise like egraph_terms_add_rule_text. Fails with
+/// IO too.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_add_rule_file(egraph_terms *terms,
                                                                      const char *path);
-/// Directions count separately: a two-way rule is two.
+/// Counts rules; a two-way rule counts as two.
 EGRAPH_API uint32_t egraph_terms_rule_count(const egraph_terms *terms);
 
 /// Adds one term without variables. Fails with PARSE as rules do.
@@ -62,7 +63,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_symbol(egraph_terms *term
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_terms_add_node(egraph_terms *terms, egraph_symbol symbol,
                       const egraph_class *children, uint32_t count, egraph_class *out);
-/// As egraph_terms_add_node for `count` nodes of one symbol; `children` holds the
+/// Adds `count` nodes of one symbol, like egraph_terms_add_node; `children` holds the
 /// children of each node in turn ([count * arity]). Look-ups overlap: on large e-graphs
 /// this takes a third of the time. On failure, nodes before the failing node may have
 /// been added.
@@ -103,18 +104,20 @@ EGRAPH_API egraph_terms_info egraph_terms_info_of(const egraph_terms *terms);
 /// Counts at the end of one iteration, and CPU seconds of its parts (all threads).
 typedef struct egraph_terms_iteration {
   uint32_t iteration, nodes, classes; // iteration counts from 0
-  uint64_t matches;                   // found; with incremental search only new matches
+  uint64_t matches;                   // matches found; with incremental search only
+                                      // new matches
   double search_seconds, apply_seconds, rebuild_seconds;
 } egraph_terms_iteration;
 
-/// The answer of options.policy for a rule.
+/// The policy for a rule, which options.policy returns.
 typedef struct egraph_rule_policy {
   bool enabled;
   int32_t priority; // in every iteration rules of higher priority come first
   double cost;      // > 0: the weight of a match under a match limit
 } egraph_rule_policy;
 
-/// Options of saturation. A limit that is reached is no error; 0 is a limit like others.
+/// Options of saturation. Reaching a limit is no error; 0 is a limit like any
+/// other number.
 typedef struct egraph_terms_options {
   size_t size; // of this struct; set by its default
   uint32_t node_limit, iteration_limit;
@@ -126,9 +129,10 @@ typedef struct egraph_terms_options {
                   // "yield": the same, with matches weighed by the share of
                   // nodes that the rule adds; or "simple": every rule in every iteration
   uint32_t match_limit, ban_length; // of "backoff" and "yield"
-  bool naive;       // search for all matches again in every iteration, not for new ones;
-                    // the e-graph is the same after each (but not with "yield")
-  uint32_t threads; // of the search; 0: 1. The e-graph does not depend on it
+  bool naive;       // search for all matches in every iteration, not only for new ones;
+                    // the e-graph is the same after each iteration (except with "yield")
+  uint32_t threads; // threads of the search; 0: 1. The e-graph does not depend on
+                    // their number
   bool rollback;    // undo an iteration that ends in the middle: the e-graph is as after
                     // the iteration before. Copies the e-graph in every iteration
   /// Called after every iteration; returns true to stop. May be NULL, as may `progress`.
@@ -139,13 +143,13 @@ typedef struct egraph_terms_options {
   egraph_rule_policy (*policy)(void *user, uint32_t rule);
   void *user;
 } egraph_terms_options;
-/// 20000 nodes, 20 iterations, 20 seconds, 2 GiB, "backoff" with 1000 matches and 5
-/// iterations.
+/// Defines egraph_terms_options_default: 20000 nodes, 20 iterations, 20 seconds, 2 GiB,
+/// "backoff" with 1000 matches and 5 iterations.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_TERMS_OPTIONS, egraph_terms_options)
 
 /// The result of saturation, and its effort.
 typedef struct egraph_terms_report {
-  const char *stop; // why it ended: as egraph_report.stop
+  const char *stop; // why saturation ended: as egraph_report.stop
   uint32_t iterations, nodes, classes;
   uint64_t matches; // of all rules and iterations
   double seconds;
@@ -171,10 +175,10 @@ typedef struct egraph_terms_match {
   const char *const *names;      // of the variables, "?x"
   uint32_t root_count, variable_count;
 } egraph_terms_match;
-/// Searches for one pattern, or for several at once that share variables: "(* ?x ?y) (*
-/// ?x ?z)". Calls `report` (may be NULL) for each match until it returns true, and counts
-/// them (out_count may be NULL). A match is one choice of nodes. Fails with PARSE,
-/// "pattern:line:col: ...".
+/// Searches for one pattern, or for several patterns at once that share variables: "(* ?x
+/// ?y) (* ?x ?z)". Calls `report` (may be NULL) for each match until `report` returns
+/// true, and counts the matches (out_count may be NULL). A match is one choice of nodes.
+/// Fails with PARSE, "pattern:line:col: ...".
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_terms_search(egraph_terms *terms, const char *pattern,
                     bool (*report)(void *user, const egraph_terms_match *match),
@@ -202,16 +206,17 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_smallest_each(
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_dot(const egraph_allocator *alloc,
                                                            const egraph_terms *terms,
                                                            char **out);
-/// Verifies every invariant of the e-graph. O(its size). Fails with INTERNAL naming the
-/// first violation.
+/// Verifies every invariant of the e-graph. O(size of the e-graph). Fails with INTERNAL
+/// naming the first violation.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_check(const egraph_terms *terms);
 
-/// Saves the state of an e-graph: a copy in memory, O(its size). Calls may be nested.
-/// Fails with MEMORY and then saves nothing.
+/// Saves the state of an e-graph: a copy in memory, O(size of the e-graph). Calls may be
+/// nested. Fails with MEMORY and then saves nothing.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_push(egraph_terms *terms);
-/// Restores the state saved last and removes it from the saved states: later terms,
-/// unions and rules are gone, and later additions get the same classes as if these had
-/// never existed. Symbols keep their numbers. Fails with ARGUMENT when no state is saved.
+/// Restores the state saved last and removes it from the saved states: terms, unions and
+/// rules that were added since are gone, and later additions get the same classes as if
+/// those had never existed. Symbols keep their numbers. Fails with ARGUMENT when no state
+/// is saved.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_pop(egraph_terms *terms);
 /// Keeps the current state and removes the state saved last. Fails with ARGUMENT when no
 /// state is saved.
@@ -222,17 +227,19 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_drop(egraph_terms *terms)
 /// (a rebuild is needed), IO, MEMORY; the file is then unchanged.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_save(const egraph_terms *terms,
                                                             const char *path);
-/// Reads such a file; symbols, classes and rules keep their numbers. The file may be
-/// hostile: it is verified, and memory stays within a small multiple of its size. Fails
-/// with IO, PARSE ("path: section: what; remedy"), MEMORY.
+/// Reads a file of egraph_terms_save; symbols, classes and rules keep their numbers. The
+/// file may be hostile: it is verified, and memory stays within a small multiple of its
+/// size. Fails with IO, PARSE ("path: section: what; remedy"), MEMORY.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_load(const egraph_allocator *alloc,
                                                             const char *path,
                                                             egraph_terms **out);
-/// Writes the file to memory; free with egraph_bytes_free. Fails as egraph_terms_save.
+/// Writes the content of that file to memory; free it with egraph_bytes_free. Fails
+/// as egraph_terms_save.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_pack(const egraph_allocator *alloc,
                                                             const egraph_terms *terms,
                                                             void **out, size_t *out_size);
-/// As egraph_terms_load, from memory; `name` replaces the file name in messages.
+/// Reads an e-graph from memory, otherwise like egraph_terms_load; `name` replaces the
+/// file name in messages.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_terms_parse(const egraph_allocator *alloc, const char *name, const void *bytes,
                    size_t size, egraph_terms **out);
@@ -242,16 +249,16 @@ egraph_terms_parse(const egraph_allocator *alloc, const char *name, const void *
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_terms_save_json(const egraph_terms *terms, const egraph_class *roots,
                        uint32_t root_count, const char *path);
-/// Reads such a file, plain or gzip, into a new e-graph without rules, and restores
-/// congruence; costs are ignored. Calls `on_root` (may be NULL) for each root, in order.
-/// Fails with IO, PARSE ("path:line:col: ..."), MEMORY.
+/// Reads a JSON file of that format, plain or gzip, into a new e-graph without rules, and
+/// restores congruence; costs are ignored. Calls `on_root` (may be NULL) for each root,
+/// in order. Fails with IO, PARSE ("path:line:col: ..."), MEMORY.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_load_json(
     const egraph_allocator *alloc, const char *path,
     void (*on_root)(void *user, egraph_class root), void *user, egraph_terms **out);
 
-/// Records the data of explanations from now on. Call it before the first term is added;
-/// later it fails with ARGUMENT. Files do not contain this data. It takes about a quarter
-/// more memory; an e-graph without it pays nothing.
+/// Records the data of explanations from now on. Call this function before the first term
+/// is added; later it fails with ARGUMENT. Files do not contain this data. The data takes
+/// about a quarter more memory; an e-graph without it pays nothing.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_terms_keep_explanations(egraph_terms *terms);
 /// One step: a rule applied at one position, given by child numbers (from 0) down from
@@ -266,7 +273,7 @@ typedef struct egraph_terms_step {
 /// Explains why two terms are equal, by steps that lead from one to the other, few but
 /// not always the fewest, without repeating a term. The terms are texts as for
 /// egraph_terms_add; the e-graph need not contain them. Calls `report` (may be NULL) for
-/// each step until it returns true, and counts all steps (out_count may be NULL). A
+/// each step until `report` returns true, and counts all steps (out_count may be NULL). A
 /// checker that knows only the rules has replayed every explanation. The call replays
 /// saturation up to the point at which the terms became equal: it takes that time, and
 /// temporarily a multiple of that memory. Fails with ARGUMENT when the terms are not

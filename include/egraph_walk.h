@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/// As in egraph_plan.h.
+/// A plan (egraph_plan.h).
 typedef struct egraph_plan egraph_plan;
 
 /// No value, or no state.
@@ -27,10 +27,10 @@ typedef struct egraph_node {
   uint32_t id;
 } egraph_node;
 
-/// The numbers of nodes and values of a graph.
+/// Returns the number of nodes, or of values, of a graph.
 EGRAPH_API uint32_t egraph_graph_node_count(const egraph_graph *graph);
 EGRAPH_API uint32_t egraph_graph_value_count(const egraph_graph *graph);
-/// The index-th input or output as a value.
+/// Returns the index-th input or output as a value.
 EGRAPH_API egraph_value egraph_graph_input_value(const egraph_graph *graph,
                                                  uint32_t index);
 EGRAPH_API egraph_value egraph_graph_output_value(const egraph_graph *graph,
@@ -45,28 +45,28 @@ typedef enum egraph_value_kind {
   EGRAPH_VALUE_WEIGHT,
   EGRAPH_VALUE_COMPUTED // by a node
 } egraph_value_kind;
-/// The kind of a value; INPUT past the end.
+/// Returns the kind of a value; INPUT past the end.
 EGRAPH_API egraph_value_kind egraph_value_kind_of(const egraph_graph *graph,
                                                   egraph_value value);
-/// The name of a value, unique in the graph.
+/// Returns the name of a value, unique in the graph.
 EGRAPH_API const char *egraph_value_name(const egraph_graph *graph, egraph_value value);
-/// The type of a value, and in `data` the row-major bytes of a weight or of the default
-/// of an input (NULL: absent, or computed; do not write to them). Returns false when the
+/// Fills *out with the type of a value; `data` is the row-major bytes of a weight or of
+/// the default of an input (read only; NULL: absent, or computed). Returns false when the
 /// type is unknown: a result of an opaque node.
 EGRAPH_API bool egraph_value_type(const egraph_graph *graph, egraph_value value,
                                   egraph_tensor *out);
-/// The memory format of a computed value: "plain" (row-major), "nhwc", "nChw8c" or
-/// "nChw16c".
+/// Returns the memory format of a computed value: "plain" (row-major), "nhwc", "nChw8c"
+/// or "nChw16c".
 EGRAPH_API const char *egraph_value_format(const egraph_graph *graph, egraph_value value);
-/// The node that computes a value, and the number of the result (out_result may be NULL);
-/// false for inputs and weights.
+/// Finds the node that computes a value, and the number of the result (out_result may be
+/// NULL); returns false for inputs and weights.
 EGRAPH_API bool egraph_value_producer(const egraph_graph *graph, egraph_value value,
                                       egraph_node *out, uint32_t *out_result);
 
-/// The name of a node; "" without a name.
+/// Returns the name of a node; "" without a name.
 EGRAPH_API const char *egraph_node_name(const egraph_graph *graph, egraph_node node);
-/// The operator of a node, as the operator table spells it ("conv"); for an opaque node
-/// as in its file ("NonMaxSuppression").
+/// Returns the operator of a node, as the operator table spells it ("conv"); for an
+/// opaque node as in its file ("NonMaxSuppression").
 EGRAPH_API const char *egraph_node_operator(const egraph_graph *graph, egraph_node node);
 EGRAPH_API uint32_t egraph_node_operand_count(const egraph_graph *graph,
                                               egraph_node node);
@@ -102,10 +102,11 @@ typedef struct egraph_attribute {
   const double *numbers;
   const char *text;
 } egraph_attribute;
-/// The number of attributes of a node.
+/// Returns the number of attributes of a node.
 EGRAPH_API uint32_t egraph_node_attribute_count(const egraph_graph *graph,
                                                 egraph_node node);
-/// The index-th attribute, in the order of the operator table; false past the end.
+/// Fills *out with the index-th attribute, in the order of the operator table; returns
+/// false past the end.
 EGRAPH_API bool egraph_node_attribute(const egraph_graph *graph, egraph_node node,
                                       uint32_t index, egraph_attribute *out);
 
@@ -116,7 +117,7 @@ typedef struct egraph_origin {
   const char *made_by; // borrowed from the result
   double seconds;
 } egraph_origin;
-/// The origin of a node of egraph_result_graph. O(1).
+/// Returns the origin of a node of egraph_result_graph. O(1).
 EGRAPH_API egraph_origin egraph_result_origin(const egraph_result *result,
                                               egraph_node node);
 
@@ -139,7 +140,7 @@ typedef enum egraph_digit_kind {
 /// A layout along one axis.
 typedef struct egraph_digit {
   egraph_digit_kind kind;
-  uint32_t dim; // of SHARDED
+  uint32_t dim; // the sharded dimension, for SHARDED
 } egraph_digit;
 /// The layout of a value: a digit per axis of the mesh.
 typedef struct egraph_layout {
@@ -166,30 +167,32 @@ typedef struct egraph_action {
   char text[16]; // "split 2"
 } egraph_action;
 
-/// The number of axes of the mesh, the coarsest first (0: a single device); the name and
-/// the size of an axis.
+/// Return the number of axes of the mesh (0: a single device), and the name and the size
+/// of an axis. The coarsest axis comes first.
 EGRAPH_API uint32_t egraph_plan_axis_count(const egraph_plan *plan);
 EGRAPH_API const char *egraph_plan_axis(const egraph_plan *plan, uint32_t axis,
                                         uint32_t *out_size);
 
-/// The number of states of a plan.
+/// Returns the number of states of a plan.
 EGRAPH_API uint32_t egraph_plan_state_count(const egraph_plan *plan);
-/// The value of a state, in egraph_plan_graph.
+/// Returns the value of a state, in egraph_plan_graph.
 EGRAPH_API egraph_value egraph_plan_state_value(const egraph_plan *plan,
                                                 egraph_state state);
-/// The layout of a state; false past the end.
+/// Fills *out with the layout of a state; returns false past the end.
 EGRAPH_API bool egraph_plan_state_layout(const egraph_plan *plan, egraph_state state,
                                          egraph_layout *out);
-/// The type of the block that one device holds (data is NULL); false past the end.
+/// Fills *out with the type of the block that one device holds (data is NULL); returns
+/// false past the end.
 EGRAPH_API bool egraph_plan_state_type(const egraph_plan *plan, egraph_state state,
                                        egraph_tensor *out);
-/// The step that produces a state; false for an entry of the step.
+/// Finds the step that produces a state; returns false for an entry of the step.
 EGRAPH_API bool egraph_plan_state_step(const egraph_plan *plan, egraph_state state,
                                        uint32_t *out_step);
-/// The state in which the index-th output leaves the step.
+/// Returns the state in which the index-th output leaves the step.
 EGRAPH_API egraph_state egraph_plan_output_state(const egraph_plan *plan, uint32_t index);
-/// Values that leave a step and enter the next step in the same layout: their number, and
-/// for each the number of the output and the input or weight. False past the end.
+/// Values that leave a step may enter the next step in the same layout. The first
+/// function counts such values; the second finds the output and the input or weight of
+/// one, and returns false past the end.
 EGRAPH_API uint32_t egraph_plan_carried_count(const egraph_plan *plan);
 EGRAPH_API bool egraph_plan_carried(const egraph_plan *plan, uint32_t index,
                                     uint32_t *out_output, egraph_value *out_value);
@@ -198,12 +201,12 @@ EGRAPH_API bool egraph_plan_carried(const egraph_plan *plan, uint32_t index,
 /// along one axis or to another memory format, operand 0 to result 0.
 EGRAPH_API uint32_t egraph_plan_step_count(const egraph_plan *plan);
 EGRAPH_API bool egraph_plan_step_is_move(const egraph_plan *plan, uint32_t step);
-/// The phase of a step: "forward", "backward", or "update".
+/// Returns the phase of a step: "forward", "backward", or "update".
 EGRAPH_API const char *egraph_plan_step_phase(const egraph_plan *plan, uint32_t step);
-/// The operator, or the kind of the move: "slice", "mask", "reorder" (to another memory
-/// format), "all-gather", "reduce-scatter", "all-reduce", or "all-to-all".
+/// Returns the operator, or the kind of the move: "slice", "mask", "reorder" (to another
+/// memory format), "all-gather", "reduce-scatter", "all-reduce", or "all-to-all".
 EGRAPH_API const char *egraph_plan_step_operator(const egraph_plan *plan, uint32_t step);
-/// The node, of egraph_plan_graph; false for a move.
+/// Finds the node of a step, in egraph_plan_graph; returns false for a move.
 EGRAPH_API bool egraph_plan_step_node(const egraph_plan *plan, uint32_t step,
                                       egraph_node *out);
 EGRAPH_API uint32_t egraph_plan_step_operand_count(const egraph_plan *plan,
@@ -213,17 +216,18 @@ EGRAPH_API egraph_state egraph_plan_step_operand(const egraph_plan *plan, uint32
 EGRAPH_API uint32_t egraph_plan_step_result_count(const egraph_plan *plan, uint32_t step);
 EGRAPH_API egraph_state egraph_plan_step_result(const egraph_plan *plan, uint32_t step,
                                                 uint32_t index);
-/// The action of a node along an axis; false for a move, and past the end.
+/// Fills *out with the action of a node along an axis; returns false for a move, and past
+/// the end.
 EGRAPH_API bool egraph_plan_step_action(const egraph_plan *plan, uint32_t step,
                                         uint32_t axis, egraph_action *out);
-/// The axis of a move; EGRAPH_NONE for a node, and a reorder.
+/// Returns the axis of a move; EGRAPH_NONE for a node, and for a reorder.
 EGRAPH_API uint32_t egraph_plan_step_axis(const egraph_plan *plan, uint32_t step);
-/// Bytes of a move: of the whole tensor that a group of devices exchanges; 0 for a node,
-/// and for a move without communication.
+/// Returns the bytes of the whole tensor that a group of devices exchanges in a move; 0
+/// for a node, and for a move without communication.
 EGRAPH_API double egraph_plan_step_bytes(const egraph_plan *plan, uint32_t step);
-/// Predicted seconds of one execution, in one block.
+/// Returns the predicted seconds of one execution of a step, in one block.
 EGRAPH_API double egraph_plan_step_seconds(const egraph_plan *plan, uint32_t step);
-/// Blocks of a folded plan that the step represents; otherwise 1.
+/// Returns the number of blocks of a folded plan that the step represents; otherwise 1.
 EGRAPH_API uint32_t egraph_plan_step_blocks(const egraph_plan *plan, uint32_t step);
 /// Calls `each` for every step with the bytes that a device holds while it runs.
 /// O(states). Fails with ARGUMENT when there is no plan, MEMORY.
