@@ -1,5 +1,5 @@
-// The checksum takes eight bytes a step through a bijection of its state, so that a
-// change within one step is always found.
+// Each step of the checksum takes eight bytes and is a bijection of the state; a change
+// within one step is therefore always found.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/chunks.h"
 
@@ -119,7 +119,8 @@ static egraph_status check_header(const eg_chunk_reader *reader, const char *kin
   return EGRAPH_OK;
 }
 
-/// The chunk at *inout_at; false at the end, or when it goes beyond it.
+/// Finds the chunk at *inout_at; false at the end of the file, or when the chunk goes
+/// beyond the end.
 static bool next_chunk(const eg_chunk_reader *reader, size_t *inout_at,
                        chunk_header *out) {
   size_t rest = reader->size - CHECKSUM_BYTES - *inout_at;

@@ -3,11 +3,11 @@
 #ifndef EG_BASE_CLOCK_H
 #define EG_BASE_CLOCK_H
 
-/// Monotonic time in seconds.
+/// Returns monotonic time in seconds.
 double eg_clock_seconds(void);
-/// CPU seconds of the calling thread.
+/// Returns CPU seconds of the calling thread.
 double eg_clock_thread_seconds(void);
-/// CPU seconds of this process, all threads together.
+/// Returns CPU seconds of this process, all threads together.
 double eg_clock_cpu_seconds(void);
 
 #endif

@@ -156,7 +156,7 @@ static egraph_status read_nodes(const reader *r) {
   }
 }
 
-// Names only: the classes may come later.
+// Reads only the names of the root classes: the classes may come later in the file.
 static egraph_status read_roots(eg_egraph_json *json) {
   if (json->has_roots)
     return eg_json_scan_fail(&json->scan, "\"root_eclasses\" for the second time");

@@ -3,12 +3,12 @@
 //   {"nodes": {"<id>": {"op": "+", "children": ["<id>", ...], "eclass": "<class>",
 //              "cost": 1.0}, ...}, "root_eclasses": ["<class>", ...]}
 //
-// Children are named by any node of the child class. Other keys are passed over.
+// Children are named by any node of the child class. Other keys are skipped.
 //
-// One pass, value by value: a tree of a file would take twenty times the memory of the
-// e-graph. What becomes of classes and nodes the caller decides. A node may name children
-// that come later, so children are the numbers of their names at first, and become
-// classes when all has been read (eg_egraph_json_resolve).
+// The reader makes one pass, value by value: a tree of the file would take twenty times
+// the memory of the e-graph. The caller decides how to store classes and nodes. A node
+// may name children that come later. Children are therefore numbers of names at first;
+// eg_egraph_json_resolve turns them into classes after the whole file has been read.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_EGRAPH_JSON_H
 #define EG_BASE_EGRAPH_JSON_H
@@ -23,7 +23,7 @@ typedef struct eg_egraph_json {
   eg_strmap classes;      // name -> class, in the order of the file
   eg_strmap ids;          // node id -> number, in the order of first mention
   eg_chars names;         // of classes and nodes, each with its NUL
-  eg_sizes class_name;    // [class] where it begins in names
+  eg_sizes class_name;    // [class] where its name begins in `names`
   eg_sizes id_name;       // [number]
   eg_u32s class_of;       // [number] EG_EGRAPH_JSON_NONE: mentioned only
   eg_u32s number_of;      // [node] nodes count in the order of the file
@@ -43,14 +43,14 @@ typedef struct eg_egraph_json_node {
   uint32_t child_count;
 } eg_egraph_json_node;
 
-/// Receives what is read. A failure ends the reading; eg_json_scan_fail(&json->scan, ...)
-/// names the place.
+/// Receives classes and nodes while the file is read. A failure of a function ends the
+/// reading; eg_json_scan_fail(&json->scan, ...) names the place.
 typedef struct eg_egraph_json_sink {
   void *user;
   bool has_costs; // costs are read; otherwise they may be any value
-  /// A class is mentioned for the first time. May be NULL.
+  /// Called when a class is mentioned for the first time. May be NULL.
   egraph_status (*on_class)(void *user);
-  /// The "op" of the node whose turn is next. NULL: it may be absent, or any value.
+  /// Called with the "op" of the next node. NULL: "op" may be absent, or any value.
   egraph_status (*on_op)(void *user, const eg_egraph_json *json, const char *op);
   egraph_status (*on_node)(void *user, const eg_egraph_json *json,
                            const eg_egraph_json_node *node);
@@ -60,22 +60,24 @@ typedef struct eg_egraph_json_sink {
 /// close. Fails with EGRAPH_E_IO or EGRAPH_E_MEMORY; there is then nothing to close.
 egraph_status eg_egraph_json_open(eg_egraph_json *json, egraph_allocator alloc,
                                   const char *path);
-/// The same over `size` bytes of text in memory (borrowed until close); `path` stands for
-/// the file in messages.
+/// Opens `size` bytes of text in memory (borrowed until close); `path` replaces the file
+/// name in messages.
 egraph_status eg_egraph_json_open_bytes(eg_egraph_json *json, egraph_allocator alloc,
                                         const char *path, const char *text, size_t size);
 void eg_egraph_json_close(eg_egraph_json *json);
 
 // The following fail with EGRAPH_E_PARSE, naming file, place and node.
 
-/// Reads everything, or fails as the sink does, with EGRAPH_E_IO or EGRAPH_E_MEMORY too.
+/// Reads the whole file. Fails also as the sink does, or with EGRAPH_E_IO
+/// or EGRAPH_E_MEMORY.
 egraph_status eg_egraph_json_read(eg_egraph_json *json, const eg_egraph_json_sink *sink);
-/// Numbers become classes: children[begin[n] .. begin[n + 1]) are those of node n.
+/// Turns children from numbers into classes; children[begin[n] .. begin[n + 1]) are the
+/// children of node n.
 egraph_status eg_egraph_json_resolve(const eg_egraph_json *json, const uint32_t *begin,
                                      uint32_t *children);
-/// Appends the classes of the roots, in order. Roots that are the class of no node are
-/// left out and counted in *out_left_out; NULL: they are an error, and so it is when no
-/// other root is left.
+/// Appends the classes of the roots, in order. Roots whose class has no node are skipped
+/// and counted in *out_left_out; with NULL such a root is an error. It is also an error
+/// when no other root remains.
 egraph_status eg_egraph_json_roots(const eg_egraph_json *json, eg_u32s *out,
                                    uint32_t *out_left_out);
 

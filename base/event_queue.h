@@ -1,5 +1,6 @@
 // Pending events of a simulation: a binary heap of (time, event), in which an event
-// stands once and can be moved or removed by its number. Ties go to the smaller number.
+// occurs once and can be moved or removed by its number. Of equal times the smaller
+// number is first.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_EVENT_QUEUE_H
 #define EG_BASE_EVENT_QUEUE_H
@@ -21,15 +22,16 @@ typedef struct eg_event_queue {
 
 void eg_event_queue_init(eg_event_queue *queue, egraph_allocator alloc);
 void eg_event_queue_deinit(eg_event_queue *queue);
-/// Makes room for events of numbers below `count`; setting one of them cannot fail then.
+/// Makes room for events of numbers below `count`; afterwards setting such an event
+/// cannot fail.
 egraph_status eg_event_queue_reserve(eg_event_queue *queue, uint32_t count);
-/// Puts an event at a time, or moves it there. O(log n).
+/// Adds an event at a time, or moves it to that time. O(log n).
 void eg_event_queue_set(eg_event_queue *queue, uint32_t number, double time);
-/// Does nothing where it is not pending.
+/// Removes an event; does nothing when it is not pending.
 void eg_event_queue_remove(eg_event_queue *queue, uint32_t number);
-/// INFINITY where it is not pending.
+/// Returns the time of an event; INFINITY when it is not pending.
 double eg_event_queue_time(const eg_event_queue *queue, uint32_t number);
-/// The earliest event stays in the queue. The queue must not be empty.
+/// Returns the earliest event and leaves it in the queue, which must not be empty.
 eg_event eg_event_queue_first(const eg_event_queue *queue);
 bool eg_event_queue_is_empty(const eg_event_queue *queue);
 void eg_event_queue_clear(eg_event_queue *queue);

@@ -14,7 +14,7 @@
 
 #include "base/vec.h"
 
-// Reads to the end rather than as many bytes as the size says: files of /proc say 0.
+// Reads to the end of the file and ignores its size: files of /proc report size 0.
 static egraph_status read_to_end(int file, const char *path, size_t max_size,
                                  eg_chars *out) {
   for (;;) {
@@ -49,7 +49,7 @@ static egraph_status read_regular(int file, const char *path, size_t max_size,
 
 egraph_status eg_file_read(egraph_allocator alloc, const char *path, size_t max_size,
                            char **out, size_t *out_size) {
-  // Without O_NONBLOCK opening a FIFO would wait for its writer.
+  // Without O_NONBLOCK, opening a FIFO would wait for its writer.
   int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (file < 0) return EG_FAIL(EGRAPH_E_IO, "%s: %s", path, strerror(errno));
   eg_chars data;
@@ -92,7 +92,7 @@ static egraph_status write_direct(const char *path, const void *data, size_t siz
   return written ? EGRAPH_OK : cannot_write(path, error);
 }
 
-// Creates a file beside `path` that was not there; its name goes to `temporary`.
+// Creates a new file next to `path` and stores its name in `temporary`.
 static int create_temporary(const char *path, char temporary[PATH_MAX]) {
   for (int n = 0; n < 1000; n++) {
     int length = snprintf(temporary, PATH_MAX, "%s.%ld-%d.tmp", path, (long)getpid(), n);
@@ -106,7 +106,8 @@ static int create_temporary(const char *path, char temporary[PATH_MAX]) {
   return -1;
 }
 
-// `old` is the file that is replaced, or NULL.
+// Writes a temporary file and renames it to `path`. `old` is the file that is replaced,
+// or NULL.
 static egraph_status write_renaming(const char *path, const struct stat *old,
                                     const void *data, size_t size) {
   char temporary[PATH_MAX];
@@ -133,7 +134,7 @@ egraph_status eg_file_write(const char *path, const void *data, size_t size) {
   if (stat(path, &info) != 0) return write_renaming(path, NULL, data, size);
   if (S_ISDIR(info.st_mode)) return cannot_write(path, EISDIR);
   if (!S_ISREG(info.st_mode)) return write_direct(path, data, size);
-  // Replace the file itself, not a link that leads to it.
+  // Replace the file itself, not a link to it.
   char *target = realpath(path, NULL);
   if (target == NULL) return cannot_write(path, errno);
   egraph_status status = access(target, W_OK) == 0

@@ -11,15 +11,14 @@
 /// max_size) or EGRAPH_E_MEMORY.
 egraph_status eg_file_read(egraph_allocator alloc, const char *path, size_t max_size,
                            char **out, size_t *out_size);
-/// Writes to a temporary file beside `path` and renames it, so that an interrupted write
-/// never leaves half a file; a symbolic link keeps pointing, permissions are kept.
-/// Devices and pipes (/dev/stdout) are written directly. Fails with EGRAPH_E_IO; `path`
-/// is then as it was.
+/// Writes to a temporary file next to `path` and renames it: an interrupted write never
+/// leaves half a file. Symbolic links and permissions are kept. Devices and pipes
+/// (/dev/stdout) are written directly. Fails with EGRAPH_E_IO; `path` is then unchanged.
 egraph_status eg_file_write(const char *path, const void *data, size_t size);
-/// Removes a regular file; that there is none is no error, and devices and pipes stay.
-/// Fails with EGRAPH_E_IO.
+/// Removes a regular file; an absent file is no error, and devices and pipes stay. Fails
+/// with EGRAPH_E_IO.
 egraph_status eg_file_remove(const char *path);
-/// The folder of a path, "." without one; free with eg_string_free.
+/// Returns the folder of a path, "." without a folder; free it with eg_string_free.
 egraph_status eg_file_folder(egraph_allocator alloc, const char *path, char **out);
 
 #endif

@@ -1,13 +1,13 @@
-// Open addressing from a 32-bit tag (the upper half of the hash) to a 32-bit id: the one
-// hash table of the hot path.
+// A hash table with open addressing from a 32-bit tag (the upper half of the hash) to a
+// 32-bit id. It is the only hash table of the hot path.
 //
 //   slots: | id+1, tag | 0, - | id+1, tag | ...
 //   power of two many, load <= 3/4, linear probing
 //
-// The entries themselves live in the caller's vector; the map only stores their
-// index, so equality is decided by the caller's `equal`. The tag alone gives the home
-// slot, so that growing and removing never look at an entry. Removal shifts back:
-// there are no tombstones.
+// The entries live in the caller's vector; the map stores only their indices, and the
+// caller's `equal` compares entries. The tag alone determines the home slot; growing and
+// removing therefore never read an entry. Removal shifts later slots back: there are
+// no tombstones.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_FLATMAP_H
 #define EG_BASE_FLATMAP_H
@@ -33,13 +33,14 @@ void eg_flatmap_init(eg_flatmap *map, egraph_allocator alloc);
 void eg_flatmap_deinit(eg_flatmap *map);
 /// Forgets every entry, keeps the memory.
 void eg_flatmap_clear(eg_flatmap *map);
-/// Makes room for len entries. Fails with EGRAPH_E_MEMORY; the map is then unchanged.
+/// Makes room for `len` entries. Fails with EGRAPH_E_MEMORY; the map is then unchanged.
 egraph_status eg_flatmap_reserve(eg_flatmap *map, uint32_t len);
 
 /// True when entry `id` equals the key that is looked up.
 typedef bool (*eg_flat_equal)(const void *user, uint32_t id, const void *key);
 
-/// The slot where the search for a hash begins; the map must have slots. For prefetching.
+/// Returns the slot where the search for a hash begins, for prefetching; the map must
+/// have slots.
 static inline const eg_flat_slot *eg_flatmap_home(const eg_flatmap *map, uint64_t hash) {
   return &map->slots[(uint32_t)(hash >> 32) & (map->capacity - 1)];
 }
@@ -66,7 +67,7 @@ static inline egraph_status eg_flatmap_reserve_one(eg_flatmap *map) {
   return eg_flatmap_reserve(map, map->len + 1);
 }
 
-/// Inserts `id` (not UINT32_MAX), whose key is known to be absent; room has been made.
+/// Inserts `id` (not UINT32_MAX), whose key must be absent; the caller has made room.
 /// Expected O(1).
 static inline void eg_flatmap_put(eg_flatmap *map, uint64_t hash, uint32_t id) {
   uint32_t mask = map->capacity - 1, tag = (uint32_t)(hash >> 32), i = tag & mask;
@@ -76,8 +77,8 @@ static inline void eg_flatmap_put(eg_flatmap *map, uint64_t hash, uint32_t id) {
   map->len++;
 }
 
-/// Makes room and inserts. Amortized O(1). Fails with EGRAPH_E_MEMORY; the map is then
-/// unchanged.
+/// Makes room and inserts `id`. Amortized O(1). Fails with EGRAPH_E_MEMORY; the map is
+/// then unchanged.
 static inline egraph_status eg_flatmap_insert(eg_flatmap *map, uint64_t hash,
                                               uint32_t id) {
   EG_TRY(eg_flatmap_reserve_one(map));

@@ -1,13 +1,13 @@
-// Items by the row that they belong to, in compressed form.
+// Groups items by the row that they belong to, in compressed form.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_GROUPS_H
 #define EG_BASE_GROUPS_H
 
 #include "base/vec.h"
 
-/// `row` is the row of each item, or UINT32_MAX: in none. The items of row r are
-/// items[begin[r] .. begin[r + 1]), in ascending order. Both lists are empty before.
-/// O(items + rows). Fails with EGRAPH_E_MEMORY.
+/// Groups items: row[i] is the row of item i, or UINT32_MAX for no row. The items of row
+/// r become items[begin[r] .. begin[r + 1]), in ascending order. Both lists must be empty
+/// before. O(items + rows). Fails with EGRAPH_E_MEMORY.
 static inline egraph_status eg_group_items(const eg_u32s *row, size_t rows,
                                            eg_u32s *begin, eg_u32s *items) {
   EG_TRY(eg_u32s_resize(begin, rows + 2));

@@ -28,8 +28,8 @@ egraph_status eg_gzip_open(const char *path, eg_gzip *out) {
   return status;
 }
 
-// gzread passes plain files through unchanged. It calls a stream that ends too early a
-// short read; gzerror knows better.
+// gzread passes plain files through unchanged. For a stream that ends too early it
+// reports only a short read; gzerror reports the error.
 egraph_status eg_gzip_read(eg_gzip *file, char *buffer, size_t size, size_t *out_got) {
   unsigned wanted = size < INT_MAX ? (unsigned)size : INT_MAX;
   int got = gzread(file->stream, buffer, wanted), code = Z_OK;
@@ -56,7 +56,7 @@ static unsigned chunk_of(size_t left) {
 }
 
 bool eg_inflate(const void *packed, size_t packed_size, void *out, size_t size) {
-  unsigned char none; // where nothing is wanted, inflate still needs an address
+  unsigned char none; // inflate needs an address even when no bytes are asked for
   z_stream stream = {.next_in = (Bytef *)(uintptr_t)packed,
                      .next_out = size != 0 ? out : &none};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return false;

@@ -1,4 +1,4 @@
-// Hash functions of contents (never of addresses), and the project's seeded generator.
+// Hash functions of contents (never of addresses), and the seeded random generator.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_HASH_H
 #define EG_BASE_HASH_H
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Finalizer with full avalanche (splitmix64).
+/// Mixes all bits of a number (the finalizer of splitmix64).
 static inline uint64_t eg_hash_mix(uint64_t x) {
   x ^= x >> 30;
   x *= UINT64_C(0xbf58476d1ce4e5b9);
@@ -15,8 +15,8 @@ static inline uint64_t eg_hash_mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// Not symmetric, and different for (1, 4) and (2, 3): operators and ids
-/// are small numbers.
+/// Combines two hashes. It is not symmetric, and differs for (1, 4) and (2, 3): operators
+/// and ids are small numbers.
 static inline uint64_t eg_hash_combine(uint64_t seed, uint64_t value) {
   return eg_hash_mix((seed + 1) * UINT64_C(0x9e3779b97f4a7c15) + value);
 }
@@ -28,8 +28,8 @@ static inline uint64_t eg_hash_bytes(uint64_t seed, const void *data, size_t siz
   return eg_hash_mix(seed ^ size);
 }
 
-/// Small deterministic generator (splitmix64). Same seed, same sequence,
-/// on every machine.
+/// A small deterministic random generator (splitmix64). The same seed gives the same
+/// sequence on every machine.
 typedef struct eg_rng {
   uint64_t state;
 } eg_rng;
@@ -38,11 +38,11 @@ static inline uint64_t eg_rng_next(eg_rng *rng) {
   rng->state += UINT64_C(0x9e3779b97f4a7c15);
   return eg_hash_mix(rng->state);
 }
-/// Uniform in [0, bound); bound > 0. The bias is below bound / 2^64.
+/// Returns a uniform number in [0, bound); bound > 0. The bias is below bound / 2^64.
 static inline uint64_t eg_rng_below(eg_rng *rng, uint64_t bound) {
   return eg_rng_next(rng) % bound;
 }
-/// Uniform in [0, 1).
+/// Returns a uniform number in [0, 1).
 static inline double eg_rng_unit(eg_rng *rng) {
   return (double)(eg_rng_next(rng) >> 11) * 0x1.0p-53;
 }

@@ -1,8 +1,8 @@
-// Objects with known keys from a JSON file, in any order: a table of keys per object, and
-// the path of what is being read ("$.steps[3].phase") for messages.
+// Reads JSON objects with known keys in any order: a table of keys for each object, and
+// the path of the current value ("$.steps[3].phase") for messages.
 //
-// The function of a field keeps what it reads in the caller's record; checks that depend
-// on another key run when the whole file has been read.
+// The function of a field stores its value in the caller's record; checks that depend on
+// another key run after the whole file has been read.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_JSON_FIELDS_H
 #define EG_BASE_JSON_FIELDS_H
@@ -23,7 +23,7 @@ typedef struct eg_json_fields_reader {
   eg_arena *arena;    // texts live here
   eg_chars scratch;
   uint32_t depth;
-  eg_json_place path[EG_JSON_FIELDS_DEPTH]; // stays where a failure was
+  eg_json_place path[EG_JSON_FIELDS_DEPTH]; // keeps the place of a failure
 } eg_json_fields_reader;
 
 typedef egraph_status (*eg_json_read_fn)(eg_json_fields_reader *reader, void *record);
@@ -48,14 +48,14 @@ egraph_status eg_json_fields_object(eg_json_fields_reader *reader,
 egraph_status eg_json_fields_array(eg_json_fields_reader *reader, eg_json_read_fn element,
                                    void *record);
 egraph_status eg_json_fields_text(eg_json_fields_reader *reader, const char **out);
-/// An integer of [least, UINT32_MAX - 1].
+/// Reads an integer of [least, UINT32_MAX - 1].
 egraph_status eg_json_fields_u32(eg_json_fields_reader *reader, uint32_t least,
                                  uint32_t *out);
-/// A number of seconds or bytes: from 0 to EG_JSON_AMOUNT_MAX.
+/// The most seconds or bytes that eg_json_fields_amount accepts; the least is 0.
 #define EG_JSON_AMOUNT_MAX 1e21
 egraph_status eg_json_fields_amount(eg_json_fields_reader *reader, double *out);
-/// Puts "; at $.steps[3]" behind the message of a failure that the file is to blame for,
-/// and returns `status` unchanged.
+/// Appends "; at $.steps[3]" to the message of a failure that the file causes, and
+/// returns `status` unchanged.
 egraph_status eg_json_fields_tell(const eg_json_fields_reader *reader,
                                   egraph_status status);
 

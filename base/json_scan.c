@@ -1,6 +1,6 @@
-// Every token but a string lies in the buffer as a whole: peek refills it before fewer
-// than TOKEN bytes are left, so that the loops over digits need no test for its end but
-// the NUL behind it.
+// Every token except a string lies in the buffer as a whole: peek refills the buffer
+// before fewer than TOKEN bytes remain. Loops over digits therefore stop at the NUL
+// behind the buffer and need no other test for its end.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json_scan.h"
 
@@ -47,7 +47,7 @@ egraph_status eg_json_scan_fail(const eg_json_scan *scan, const char *format, ..
                  text);
 }
 
-// Up to `size` bytes; none at the end only.
+// Reads up to `size` bytes; reads none only at the end of the file.
 static egraph_status read_bytes(eg_json_scan *scan, char *out, size_t size,
                                 size_t *out_got) {
   if (scan->file.stream != NULL) return eg_gzip_read(&scan->file, out, size, out_got);
@@ -99,7 +99,7 @@ static egraph_status peek(eg_json_scan *scan, char *out) {
   }
 }
 
-// Fails with the text that is here instead of what was expected.
+// Fails with the text at the current position and the text that was expected.
 static egraph_status fail_at(const eg_json_scan *scan, const char *expected) {
   if (scan->at >= scan->end)
     return eg_json_scan_fail(
@@ -166,7 +166,8 @@ static egraph_status append_code(eg_chars *out, uint32_t code) {
   return eg_chars_append(out, bytes, count);
 }
 
-// Four hexadecimal digits; false otherwise. The NUL behind the buffer ends the look.
+// Reads four hexadecimal digits; false otherwise. The NUL behind the buffer ends
+// the loop.
 static bool read_hex(const char *text, uint32_t *out) {
   static const char DIGITS[] = "0123456789abcdef0123456789ABCDEF";
   *out = 0;
@@ -178,7 +179,8 @@ static bool read_hex(const char *text, uint32_t *out) {
   return true;
 }
 
-// After the backslash and 'u', both in the buffer; two halves for what is beyond 16 bits.
+// Reads the code after a backslash and 'u', both in the buffer; a character beyond 16
+// bits has two halves.
 static egraph_status read_code(eg_json_scan *scan, eg_chars *out) {
   const char *text = scan->buffer + scan->at;
   uint32_t code, low;
@@ -205,7 +207,7 @@ static egraph_status read_escape(eg_json_scan *scan, eg_chars *out) {
   return eg_chars_push(out, BYTES[found - NAMES]);
 }
 
-// The decoded string, from its opening quote.
+// Reads a string from its opening quote and decodes it.
 static egraph_status read_text(eg_json_scan *scan, eg_chars *out) {
   out->len = 0;
   for (scan->at++;;) {
@@ -285,7 +287,8 @@ egraph_status eg_json_scan_int64(eg_json_scan *scan, int64_t *out) {
   return EGRAPH_OK;
 }
 
-// -?(0|[1-9][0-9]*)(.[0-9]+)?([eE][+-]?[0-9]+)?; what strtod and its kind take is wider.
+// True for -?(0|[1-9][0-9]*)(.[0-9]+)?([eE][+-]?[0-9]+)?; strtod and the like
+// accept more.
 static bool is_json_number(const char *text) {
   text += *text == '-';
   if (!is_digit(*text) || (text[0] == '0' && is_digit(text[1]))) return false;
@@ -322,7 +325,7 @@ egraph_status eg_json_scan_double(eg_json_scan *scan, double *out) {
   return EGRAPH_OK;
 }
 
-// Numbers that are skipped are not checked beyond their characters.
+// Skips a number; checks only that its characters occur in numbers.
 static egraph_status skip_number(eg_json_scan *scan) {
   for (;; scan->at++) {
     EG_TRY(fill_buffer(scan));
@@ -349,7 +352,8 @@ egraph_status eg_json_scan_skip(eg_json_scan *scan) {
   size_t depth = 0;
   do {
     char c = 0;
-    size_t count = 1; // of the innermost bracket, so far; beyond 1 it does not matter
+    size_t count = 1; // elements so far in the innermost bracket; 1 stands for all
+                      // larger numbers
     EG_TRY(peek(scan, &c));
     if (c == '[' || c == '{') {
       if (depth == EG_JSON_SCAN_DEPTH)

@@ -16,7 +16,8 @@ size_t eg_utf8_length(const char *text) {
   return valid ? length : 0;
 }
 
-/// Remembers a failure that is not the text's own, as base/text.h says.
+/// Stores a failure of this file in the text, which remembers its first
+/// one (base/text.h).
 static egraph_status fail(eg_text *text, egraph_status status) {
   if (text->status == EGRAPH_OK) text->status = status;
   return text->status;
@@ -45,7 +46,7 @@ egraph_status eg_text_json_double(eg_text *text, double value) {
   if (!isfinite(value))
     return fail(text,
                 EG_FAIL(EGRAPH_E_ARGUMENT, "JSON has no number that is not finite"));
-  // Whole numbers as such: "520", not "5.2e+02".
+  // Prints whole numbers without an exponent: "520", not "5.2e+02".
   if (fabs(value) < 9007199254740992.0 && !(trunc(value) < value) &&
       !(trunc(value) > value))
     return eg_text_printf(text, "%" PRId64, (int64_t)value);

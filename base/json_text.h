@@ -1,14 +1,14 @@
-// Strings and numbers as JSON text.
+// Writes strings and numbers as JSON text.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_JSON_TEXT_H
 #define EG_BASE_JSON_TEXT_H
 
 #include "base/text.h"
 
-/// Bytes of the UTF-8 character at `c`; 0 when it is none (too long, a surrogate, ...).
-/// The text ends with a NUL.
+/// Returns the bytes of the UTF-8 character at `c`; 0 when it is invalid (too long, a
+/// surrogate, ...). The text ends with a NUL.
 size_t eg_utf8_length(const char *c);
-/// Appends a string in quotes. Fails with EGRAPH_E_ARGUMENT when it is no UTF-8.
+/// Appends a string in quotes. Fails with EGRAPH_E_ARGUMENT when it is not UTF-8.
 egraph_status eg_text_json_string(eg_text *text, const char *string);
 /// Appends a number that reads back as the same double (-0 as 0). Fails with
 /// EGRAPH_E_ARGUMENT when it is not finite.

@@ -69,10 +69,10 @@ void eg_string_free(egraph_allocator alloc, char *text) {
   if (text != NULL) eg_free(alloc, text, strlen(text) + 1, 1);
 }
 
-// An arena is a list of blocks, each twice as large as the one before up to a most: one
-// that is filled and emptied many times clears little. A request larger than half of the
-// most gets a block of its own, put behind the newest one so that the room left there
-// stays in use.
+// An arena is a list of blocks. Each block is twice as large as the block before, up to a
+// maximum; an arena that is filled and emptied many times therefore clears little. A
+// request larger than half of the maximum gets its own block, which is put behind the
+// newest block: the room left in the newest block stays in use.
 struct eg_arena_block {
   struct eg_arena_block *next;
   size_t size; // bytes of payload
@@ -153,7 +153,7 @@ static egraph_status alloc_shared(eg_arena *arena, size_t bytes, void **out) {
   return EGRAPH_OK;
 }
 
-// Blocks come zeroed and their bytes are handed out once.
+// Blocks come zeroed, and each byte is handed out only once.
 egraph_status eg_arena_alloc(eg_arena *arena, size_t count, size_t size,
                              void *out_pointer) {
   const size_t align = _Alignof(max_align_t);

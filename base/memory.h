@@ -8,9 +8,9 @@
 
 #include "base/status.h"
 
-/// The C heap; used wherever a caller passes NULL for an allocator.
+/// Returns the C heap, which replaces a NULL allocator.
 egraph_allocator eg_allocator_heap(void);
-/// `*alloc`, or the C heap when `alloc` is NULL.
+/// Returns `*alloc`, or the C heap when `alloc` is NULL.
 egraph_allocator eg_allocator_or_heap(const egraph_allocator *alloc);
 
 /// Allocates count * size zeroed bytes. A zero size yields NULL and EGRAPH_OK.
@@ -24,9 +24,9 @@ egraph_status eg_resize(egraph_allocator alloc, size_t old_count, size_t new_cou
 /// Frees count * size bytes at pointer. NULL is allowed.
 void eg_free(egraph_allocator alloc, void *pointer, size_t count, size_t size);
 
-/// A local variable that type_init(&name, alloc) makes and type_deinit(&name) frees where
-/// its scope ends, however it ends: functions that own what they use return from
-/// anywhere.
+/// Declares a local variable, initialized by type_init(&name, alloc). type_deinit(&name)
+/// frees it at every exit of the scope: functions that own objects may return
+/// from anywhere.
 #define EG_LOCAL(type, name, alloc)                                                      \
   __attribute__((cleanup(type##_deinit))) type name;                                     \
   type##_init(&name, alloc)
@@ -46,12 +46,13 @@ typedef struct eg_arena {
 void eg_arena_init(eg_arena *arena, egraph_allocator alloc);
 /// Frees every block; the arena can be used again.
 void eg_arena_deinit(eg_arena *arena);
-/// Gives back what was allocated, but keeps the newest block for what comes.
+/// Frees all allocations, but keeps the newest block for later allocations.
 void eg_arena_clear(eg_arena *arena);
-/// count * size zeroed bytes aligned for any object. Fails with EGRAPH_E_MEMORY.
+/// Allocates count * size zeroed bytes, aligned for any object. Fails
+/// with EGRAPH_E_MEMORY.
 egraph_status eg_arena_alloc(eg_arena *arena, size_t count, size_t size,
                              void *out_pointer);
-/// Copy of length bytes of text, terminated by a NUL.
+/// Copies length bytes of text and appends a NUL.
 egraph_status eg_arena_string(eg_arena *arena, const char *text, size_t length,
                               const char **out);
 

@@ -1,5 +1,5 @@
-// strtod and printf follow LC_NUMERIC of the process, which belongs to the program around
-// us. So the grammar is checked here and only the decimal point is translated for them.
+// strtod and printf follow LC_NUMERIC of the process, which the calling program sets.
+// Therefore this file checks the grammar itself and translates only the decimal point.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/number.h"
 
@@ -12,8 +12,8 @@
 
 enum { POINT_CHARS = 16 };
 
-// The decimal point of the current locale; one or more bytes. Found by printing, because
-// localeconv is not safe in threads.
+// Finds the decimal point of the current locale (one or more bytes) by printing a number,
+// because localeconv is not thread-safe.
 static size_t locale_point(char point[POINT_CHARS]) {
   char half[POINT_CHARS];
   int length = snprintf(half, sizeof half, "%.1f", 0.5);
@@ -105,7 +105,7 @@ static void make_point_plain(char *number) {
   memmove(point + 1, rest, strlen(rest) + 1);
 }
 
-/// Returns whether that many digits are read back as the same number.
+/// Returns whether a number printed with that many digits reads back as the same number.
 static bool print_digits(double value, int digits, char out[EG_DOUBLE_TEXT_CHARS]) {
   double back;
   (void)snprintf(out, EG_DOUBLE_TEXT_CHARS - 2, "%.*g", digits, value);
@@ -118,7 +118,8 @@ void eg_double_print(double value, char out[EG_DOUBLE_TEXT_CHARS]) {
     strcpy(out, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
     return;
   }
-  // Doubles tell all decimals of 15 digits apart: what these do not give, fewer do not.
+  // Different decimals of 15 digits are different doubles. When 15 digits do not read
+  // back as the same number, fewer digits do not either.
   int digits = print_digits(value, DBL_DIG, out) ? 1 : DBL_DIG + 1;
   while (!print_digits(value, digits, out) && digits < DBL_DECIMAL_DIG)
     digits++;

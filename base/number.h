@@ -1,4 +1,4 @@
-// Numbers from and to text, whatever the program's locale is.
+// Converts numbers from and to text, independent of the program's locale.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_NUMBER_H
 #define EG_BASE_NUMBER_H
@@ -9,8 +9,8 @@
 
 enum { EG_NUMBER_MAX_CHARS = 1000, EG_DOUBLE_TEXT_CHARS = 40 };
 
-/// Whole-string conversions; false when the text is not exactly one number in range, and
-/// *out is then untouched.
+/// Convert a whole string; false when the text is not exactly one number in range; *out
+/// is then untouched.
 ///   int64:  -?[0-9]+
 ///   double: -?([0-9]+.?[0-9]*|.[0-9]+)([eE][+-]?[0-9]+)?, -?inf, -?nan; at most
 ///           EG_NUMBER_MAX_CHARS long. Underflow rounds, overflow is out of range.

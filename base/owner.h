@@ -6,21 +6,22 @@
 //   typedef struct eg_arcs { eg_u32s from, to; eg_doubles cost; bool is_sorted; }
 //   eg_arcs; EG_OWNER_DEFINE(eg_arcs, (eg_u32s, from, to), (eg_doubles, cost))
 //
-// EG_OWNER_DEFINE_STATIC does the same for a structure of one file. Functions by hand use
-// EG_INIT_MEMBERS and EG_DEINIT_MEMBERS.
+// EG_OWNER_DEFINE_STATIC does the same for a structure of one file. Handwritten functions
+// use EG_INIT_MEMBERS and EG_DEINIT_MEMBERS.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_OWNER_H
 #define EG_BASE_OWNER_H
 
 #include "base/memory.h"
 
-/// A local variable of zeros that type_deinit(&name) frees where its scope ends, however
-/// it ends: as EG_LOCAL, for types that a function fills, or whose initialization can
-/// fail. type_deinit must accept zeros.
+/// Declares a local variable of zeros that type_deinit(&name) frees at every exit of its
+/// scope. It replaces EG_LOCAL for types that a function fills, or whose initialization
+/// can fail. type_deinit must accept zeros.
 #define EG_OWNED(type, name) __attribute__((cleanup(type##_deinit))) type name = {0}
 
 #define EG_OWNER_DEFINE(type, ...) EG_OWNER_DEFINE_FROM(type, (0), __VA_ARGS__)
-/// Where other fields begin with other values: (.cost = INFINITY, .alloc = alloc).
+/// Like EG_OWNER_DEFINE, with initial values of other fields: (.cost = INFINITY, .alloc
+/// = alloc).
 #define EG_OWNER_DEFINE_FROM(type, values, ...)                                          \
   void type##_init(type *self, egraph_allocator alloc) {                                 \
     *self = (type){EG_UNPACK_ values};                                                   \
@@ -28,8 +29,8 @@
   }                                                                                      \
   void type##_deinit(type *self) { EG_DEINIT_MEMBERS(self, __VA_ARGS__) }
 
-/// Returns `made`, the status of filling a new object: the object goes to *out, or is
-/// destroyed where that failed.
+/// Returns `made`, the status of filling a new object; *out gets the object, or it is
+/// destroyed after a failure.
 #define EG_HAND_OVER(made, object, destroy, out)                                         \
   do {                                                                                   \
     egraph_status eg_made_ = (made);                                                     \
@@ -40,8 +41,9 @@
     return eg_made_;                                                                     \
   } while (0)
 
-/// A local pointer, at first NULL, to an object that type_destroy frees where the scope
-/// ends, unless type_take(&name) hands it over; after EG_HOLDER_DEFINE(type).
+/// Declares a local pointer, at first NULL. type_destroy frees its object at the end of
+/// the scope, unless type_take(&name) hands the object over. EG_HOLDER_DEFINE(type) must
+/// come before.
 #define EG_HELD(type, name) __attribute__((cleanup(type##_unhold))) type *name = NULL
 #define EG_HOLDER_DEFINE(type)                                                           \
   __attribute__((unused)) static inline void type##_unhold(type **held) {                \
@@ -53,8 +55,8 @@
     return taken;                                                                        \
   }
 
-/// As EG_LOCAL, with values of other fields: EG_LOCAL_WITH(writer, w, alloc, .out = out);
-/// for types of EG_OWNER_DEFINE_STATIC.
+/// Like EG_LOCAL, with values of other fields: EG_LOCAL_WITH(writer, w, alloc, .out =
+/// out); for types of EG_OWNER_DEFINE_STATIC.
 #define EG_LOCAL_WITH(type, name, alloc, ...)                                            \
   __attribute__((cleanup(type##_deinit))) type name = {__VA_ARGS__};                     \
   type##_init_members(&name, alloc)

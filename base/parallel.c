@@ -1,13 +1,13 @@
-// Turns are handed out by a counter, in ascending order. A failing index becomes the new
-// end of the loop: whatever lies above it is not begun any more, whatever lies below it
-// has been begun already and will end. So the lowest failing index is the same in every
-// run.
+// A counter hands out turns in ascending order. A failing index becomes the new end of
+// the loop: no turn above it begins any more; every turn below it has begun already and
+// will end. The lowest failing index is therefore the same in every run.
 //
-// Where all turns run at once they wait at a gate until every thread is there, so that
-// none begins when one is missing.
+// When all turns run at once, they wait at a gate until every thread has started: no turn
+// begins when a thread is missing.
 //
-// Each thread stops at its first failure, so one message per thread is enough. Messages
-// are thread-local; that of the lowest index is handed to the caller's thread at the end.
+// Each thread stops at its first failure; one message per thread is therefore enough.
+// Messages are thread-local; at the end the caller's thread gets the message of the
+// lowest index.
 // SPDX-License-Identifier: Apache-2.0
 #define _POSIX_C_SOURCE 200809L // pthread_sigmask
 #include "base/parallel.h"
@@ -31,7 +31,7 @@ typedef struct loop {
   atomic_size_t next, end;
   eg_parallel_step step;
   void *user;
-  // All at once:
+  // The gate, when all turns run at once:
   pthread_mutex_t lock;
   pthread_cond_t moved;
   gate gate;
@@ -89,8 +89,8 @@ static void move_gate(loop *l, gate to) {
   (void)pthread_mutex_unlock(&l->lock);
 }
 
-// Threads inherit the mask, so it is set before they begin. Returns how many there are,
-// the caller included.
+// Starts threads; returns their number, the caller included. Threads inherit the signal
+// mask, which is therefore set before they begin.
 static uint32_t start(worker *workers, uint32_t threads, void *(*body)(void *)) {
   sigset_t held, before;
   eg_signals_asynchronous(&held);

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/// The rounding error that sums of numbers of this size may have.
+/// Returns the rounding error that sums of numbers of this size may have.
 static double rounding_of(double a, double b) {
   return EG_PROOF_ROUNDING * fmax(fabs(a), fabs(b));
 }

@@ -1,4 +1,4 @@
-// Quantiles of measurements: sorted in place, no NaN among them.
+// Quantiles of measurements, which are sorted in place and contain no NaN.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_QUANTILE_H
 #define EG_BASE_QUANTILE_H
@@ -11,15 +11,15 @@ static inline int eg_compare_doubles(const void *a, const void *b) {
   return (*x > *y) - (*x < *y);
 }
 
-/// The measurement next to `part` (0 to 1) of the way from the lowest to the highest of
-/// count > 0 values. Sorts them: O(count log count).
+/// Returns the measurement nearest to `part` (0 to 1) of the way from the lowest to the
+/// highest of count > 0 values. Sorts the values: O(count log count).
 static inline double eg_quantile(double *values, size_t count, double part) {
   qsort(values, count, sizeof *values, eg_compare_doubles);
   return values[(size_t)((double)(count - 1) * part + 0.5)];
 }
 
-/// The median of count > 0 values, for an even count the mean of the two in the middle.
-/// Sorts them: O(count log count).
+/// Returns the median of count > 0 values; for an even count the mean of the two middle
+/// values. Sorts the values: O(count log count).
 static inline double eg_median(double *values, size_t count) {
   qsort(values, count, sizeof *values, eg_compare_doubles);
   size_t middle = count / 2;

@@ -1,6 +1,6 @@
-// Parsing is iterative: open lists wait on a stack; a closing bracket copies the
-// children that gathered on a shared vector since its opening into the arena, so every
-// list is contiguous.
+// Parsing is iterative. Open lists wait on a stack; their children gather on a shared
+// vector. A closing bracket copies the children of its list to the arena; every list is
+// therefore contiguous.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/sexpr.h"
 

@@ -1,5 +1,4 @@
-// Reader of S-expressions with positions: the one text reader of rule files
-// and graph files.
+// Reads S-expressions with positions: the only text reader of rule files and graph files.
 //
 //   file := expr*      expr := atom | string | '(' expr* ')' | '[' expr* ']'
 //   `;` starts a comment. Strings: "..." with \" \\ \n \t escapes. Atoms: any run of
@@ -30,7 +29,7 @@ typedef struct eg_sexpr {
   eg_sexpr_kind kind;
   uint32_t line, column;     // 1-based
   const char *text;          // atom or decoded string; NULL for lists
-  struct eg_sexpr *children; // count of them, contiguous
+  struct eg_sexpr *children; // contiguous, `count` of them
   uint32_t count;
 } eg_sexpr;
 

@@ -1,5 +1,5 @@
-// Levenshtein distance, where letters that are swapped are one error, on three rows.
-// Names longer than a row are never close.
+// Computes the Levenshtein distance on three rows; two swapped letters count as one
+// error. Names longer than a row are never close.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/spelling.h"
 
@@ -31,7 +31,7 @@ static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 }
 
 eg_spelling eg_spelling_start(const char *wanted) {
-  // A third of the letters may be wrong, and one in any case, but never all of them.
+  // A third of the letters may be wrong, and at least one, but never all of them.
   size_t len = strlen(wanted);
   return (eg_spelling){.wanted = wanted, .distance = (len < 6 ? 1 : len / 3) + 1};
 }
@@ -45,8 +45,8 @@ void eg_spelling_offer(eg_spelling *spelling, const char *candidate) {
   spelling->distance = d;
 }
 
-// Each star takes as little as it can; when the rest does not fit, the last one takes
-// more.
+// Each star matches as few characters as possible; when the rest does not match, the last
+// star takes one character more.
 bool eg_wildcard_matches(const char *pattern, const char *name) {
   const char *star = NULL, *from = NULL;
   while (*name != '\0') {

@@ -1,4 +1,4 @@
-// "Did you mean": the closest of a list of names, by edit distance.
+// Finds the closest of a list of names by edit distance, for "did you mean".
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_SPELLING_H
 #define EG_BASE_SPELLING_H
@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/// Candidates are offered one after the other; `best` is borrowed, NULL while nothing
-/// is close enough.
+/// A search for the closest name; candidates are offered one by one. `best` is borrowed,
+/// and NULL while no name is close enough.
 typedef struct eg_spelling {
   const char *wanted;
   const char *best;
@@ -17,8 +17,8 @@ typedef struct eg_spelling {
 eg_spelling eg_spelling_start(const char *wanted);
 void eg_spelling_offer(eg_spelling *spelling, const char *candidate);
 
-/// Returns whether a name is as the pattern says. O(length of the pattern * length of the
-/// name).
+/// Returns whether a name matches a pattern with '*'. O(length of the pattern * length of
+/// the name).
 bool eg_wildcard_matches(const char *pattern, const char *name);
 
 #endif

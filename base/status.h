@@ -17,23 +17,23 @@
 #define EG_PRINTF(fmt, args)
 #endif
 
-/// Longer messages are cut.
+/// Longer messages are truncated.
 enum { EG_MESSAGE_BYTES = 1024 };
 
-/// Stores the message and returns `code`.
+/// Stores the message of a failure and returns `code`.
 egraph_status eg_fail(egraph_status code, const char *format, ...) EG_PRINTF(2, 3);
 /// Puts "text: " in front of the stored message and returns `code` unchanged.
 egraph_status eg_fail_context(egraph_status code, const char *format, ...)
     EG_PRINTF(2, 3);
 
-/// Turns messages of failures with EGRAPH_E_TYPE on or off for this thread; returns what
-/// was set before. A thread that only asks whether something has a type does without:
-/// making messages takes longer than typing. In plugins they are always on.
+/// Turns messages of failures with EGRAPH_E_TYPE on or off for this thread; returns the
+/// setting before. A thread that only tests whether operands have a type turns messages
+/// off: making messages takes longer than typing. In plugins messages are always on.
 bool eg_type_messages_enable(bool on);
 bool eg_type_messages_are_on(void);
 
-/// A constant `code` is in sight of the compiler: it sees that the call does not return
-/// EGRAPH_OK.
+/// Fails with a constant `code`, which the compiler can see: it knows that the call does
+/// not return EGRAPH_OK.
 #define EG_FAIL(code, ...) ((void)eg_fail((code), __VA_ARGS__), (egraph_status)(code))
 /// Returns from the enclosing function when `call` fails.
 #define EG_TRY(call)                                                                     \

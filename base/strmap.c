@@ -18,7 +18,7 @@
 struct eg_strmap_entry {
   UT_hash_handle hh;
   uint32_t value;
-  size_t bytes; // of key, terminator included
+  size_t bytes; // bytes of the key, terminator included
   char key[];
 };
 

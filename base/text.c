@@ -62,7 +62,7 @@ egraph_status eg_text_printf(eg_text *text, const char *format, ...) {
   return status;
 }
 
-/// Line ends from a place on become \x0a.
+/// Replaces line ends from a place on by \x0a.
 static egraph_status escape_line_ends(eg_text *text, size_t from) {
   static const char ESCAPE[] = "\\x0a";
   size_t more = 0, at = text->chars.len;

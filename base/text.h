@@ -11,9 +11,9 @@
 #include "base/number.h"
 #include "base/vec.h"
 
-/// Text under construction, NUL-terminated. A text remembers its first failure: every
-/// call after it appends nothing and returns it, until eg_text_clear or eg_text_deinit.
-/// So only the last of a row of calls, or eg_text_status, need be checked.
+/// Text under construction, NUL-terminated. A text remembers its first failure: later
+/// calls append nothing and return that failure, until eg_text_clear or eg_text_deinit.
+/// Check therefore only the last of several calls, or eg_text_status.
 typedef struct eg_text {
   eg_chars chars;
   egraph_status status; // of the first call that failed
@@ -26,16 +26,17 @@ egraph_status eg_text_status(const eg_text *text);
 egraph_status eg_text_append(eg_text *text, const char *string);
 egraph_status eg_text_append_bytes(eg_text *text, const char *bytes, size_t count);
 egraph_status eg_text_printf(eg_text *text, const char *format, ...) EG_PRINTF(2, 3);
-/// As eg_text_printf, for names in a line of text for people: line ends of the arguments
-/// are written \x0a. The format has line ends at its end only.
+/// Like eg_text_printf, for names in a line of text for people: line ends in the
+/// arguments are written as \x0a. The format may have line ends only at its end.
 egraph_status eg_text_print_names(eg_text *text, const char *format, ...) EG_PRINTF(2, 3);
-/// The shortest decimal form that reads back as the same double; always has a '.', 'e',
-/// "inf" or "nan". Independent of the locale (eg_text_printf("%g") is not).
+/// Appends the shortest decimal form that reads back as the same double; always has a
+/// '.', 'e', "inf" or "nan". Independent of the locale (eg_text_printf("%g") is not).
 egraph_status eg_text_double(eg_text *text, double value);
-/// Borrowed, valid until the next change; "" when empty. Check the status first.
+/// Returns the text: borrowed, valid until the next change; "" when empty. Check the
+/// status first.
 const char *eg_text_of(const eg_text *text);
-/// Hands the characters over as a string to be freed with eg_string_free; the
-/// text is then empty. Fails as the text has failed.
+/// Moves the characters to *out, a string to be freed with eg_string_free; the text is
+/// then empty. Returns the failure that the text remembers, if any.
 egraph_status eg_text_take(eg_text *text, char **out);
 
 #endif

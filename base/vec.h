@@ -1,4 +1,4 @@
-// EG_VEC_DEFINE(name, type): a growable array `name` of `type`, typed functions with it.
+// EG_VEC_DEFINE(name, type) defines a growable array `name` of `type`, and its functions.
 //
 //   EG_VEC_DEFINE(eg_ids, uint32_t)
 //   eg_ids ids; eg_ids_init(&ids, alloc);

@@ -1,9 +1,9 @@
 // Work: the deterministic limit of a search. A clock strikes earlier on a busy machine;
 // work does not.
 //
-// A step is an elementary one: an arc relaxed, an entry of a table filled, a nonzero of
-// a pivot. Steps are counted where they are done, in bulk, before the loop that does them
-// is left; a million steps take about a millisecond of one core.
+// A step is elementary: an arc relaxed, an entry of a table filled, a nonzero of a pivot.
+// The loop that makes steps counts them in bulk before it ends; a million steps take
+// about a millisecond of one core.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_WORK_H
 #define EG_BASE_WORK_H
@@ -26,7 +26,8 @@ static inline bool eg_work_is_spent(const eg_work *work) {
 static inline uint64_t eg_work_left(const eg_work *work) {
   return work->limit > work->done ? work->limit - work->done : 0;
 }
-/// A share of a limit, at least a step; 0 is no limit, and stays so.
+/// Returns a share of a limit, at least one step; a limit of 0, which means none,
+/// stays 0.
 static inline uint64_t eg_work_share(uint64_t limit, double share) {
   return limit == 0 ? 0 : 1 + (uint64_t)(share * (double)limit);
 }

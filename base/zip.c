@@ -1,5 +1,4 @@
-// Zip64 fields are read where an entry has them, and always written: one form for all
-// sizes.
+// Zip64 fields are read if an entry has them, and always written: one form for all sizes.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/zip.h"
 
@@ -19,7 +18,7 @@ enum {
   DATE = 33,    // 1 January 1980: the same archive every time
   STORED = 0,
   DEFLATED = 8,
-  MOST_RATIO = 1040 // that deflate reaches
+  MOST_RATIO = 1040 // the most that deflate reaches
 };
 static const uint32_t LOCAL_MAGIC = 0x04034b50, ENTRY_MAGIC = 0x02014b50;
 static const uint32_t END_MAGIC = 0x06054b50, END64_MAGIC = 0x06064b50;
@@ -49,7 +48,7 @@ static bool is_inside(const eg_zip *zip, uint64_t at, uint64_t size) {
 
 // ---- reading ------------------------------------------------------------------------
 
-/// The end record is the last one that its comment lets reach the end of the file.
+/// Finds the last end record whose comment reaches the end of the file.
 static bool find_end(const eg_zip *zip, uint64_t *out) {
   for (uint64_t comment = 0; comment <= MOST_COMMENT; comment++) {
     if (zip->size < END_SIZE + comment) return false;
@@ -63,7 +62,8 @@ static bool find_end(const eg_zip *zip, uint64_t *out) {
   return false;
 }
 
-/// The directory as the zip64 end record before the end record has it, if there is one.
+/// Reads the place of the directory from the zip64 end record before the end record, if
+/// there is one.
 static egraph_status read_end64(eg_zip *zip, uint64_t end) {
   if (end < LOCATOR_SIZE || word_at(zip->data + end - LOCATOR_SIZE) != LOCATOR_MAGIC)
     return EGRAPH_OK;
@@ -93,7 +93,8 @@ egraph_status eg_zip_open(const char *file, const void *data, size_t size, eg_zi
   return EGRAPH_OK;
 }
 
-/// Takes sizes and offset from the zip64 field, as many as the entry leaves to it.
+/// Reads sizes and offset from the zip64 field, for the fields that the entry itself
+/// leaves out.
 static bool read_zip64(const unsigned char *extra, size_t length, uint64_t *const *fields,
                        size_t count) {
   for (size_t at = 0; at + 4 <= length;) {
@@ -114,7 +115,7 @@ static bool read_zip64(const unsigned char *extra, size_t length, uint64_t *cons
   return true;
 }
 
-/// Where the data of an entry begins: behind its local header.
+/// Finds where the data of an entry begins: behind its local header.
 static egraph_status find_data(const eg_zip *zip, uint64_t local, eg_zip_entry *entry) {
   if (!is_inside(zip, local, LOCAL_SIZE) || word_at(zip->data + local) != LOCAL_MAGIC)
     return damaged(zip, "an entry is outside of the archive");
@@ -192,7 +193,8 @@ static void put(unsigned char **at, uint64_t number, int bytes) {
     *(*at)++ = (unsigned char)(number >> 8 * i);
 }
 
-/// Version to length of the zip64 field: what local header and directory have alike.
+/// Writes the part that a local header and the directory have in common: from the version
+/// to the length of the zip64 field.
 static void put_common(unsigned char **at, uint32_t checksum, size_t name, int fields) {
   put(at, VERSION, 2);
   put(at, 0, 2); // flags
@@ -257,7 +259,7 @@ egraph_status eg_zip_writer_finish(eg_zip_writer *writer) {
   uint64_t start = writer->file.len, size = writer->directory.len;
   EG_TRY(append(&writer->file, writer->directory.data, writer->directory.len));
   put(&at, END64_MAGIC, 4);
-  put(&at, END64_SIZE - 12, 8); // behind this field
+  put(&at, END64_SIZE - 12, 8); // size of the record after this field
   put(&at, VERSION, 2);
   put(&at, VERSION, 2);
   put(&at, 0, 8); // disks
