@@ -1,5 +1,4 @@
-// Checks of arguments, and the table of all structs of options: their names, sizes and
-// defaults.
+// Checks arguments; the table of all structs of options: their names, sizes and defaults.
 // SPDX-License-Identifier: Apache-2.0
 #include "api/arguments.h"
 
@@ -7,7 +6,7 @@
 
 #include "rewrites/saturation/saturate.h"
 
-/// One of any kind.
+/// A struct of options of any kind.
 typedef union any_options {
 #define MEMBER(id, name) name name##_;
   EGRAPH_OPTIONS_LIST(MEMBER)
@@ -81,7 +80,8 @@ void egraph_options_fill(egraph_options_kind kind, void *out, size_t size) {
   if ((unsigned)kind >= EGRAPH_OPTIONS_KINDS || out == NULL || size < sizeof size) return;
   memset(&options, 0, sizeof options);
   if (FILLS[kind] != NULL) FILLS[kind](&options);
-  // A caller of a newer header learns from the size what this library does not know.
+  // A caller with a newer header sees from `size` that this library does not know
+  // the rest.
   memset(out, 0, size);
   memcpy(out, &options, size < ROWS[kind].size ? size : ROWS[kind].size);
   memcpy(out, &size, sizeof size);

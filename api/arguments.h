@@ -1,6 +1,5 @@
-// Arguments of public functions: pointers that are NULL are named, with the function;
-// structs of options may be those of an older version, which have the defaults for what
-// they lack.
+// Arguments of public functions. Messages name a NULL pointer and the function. Structs
+// of options may be of an older version; members that they lack have their defaults.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_API_ARGUMENTS_H
 #define EG_API_ARGUMENTS_H
@@ -16,20 +15,21 @@ egraph_status eg_require(const char *function, const char *names,
 #define EG_REQUIRE(...)                                                                  \
   EG_TRY(eg_require(__func__, #__VA_ARGS__, (const void *const[]){__VA_ARGS__},          \
                     sizeof((const void *const[]){__VA_ARGS__}) / sizeof(void *)))
-/// As EG_REQUIRE, of a callback.
+/// Like EG_REQUIRE, for a callback.
 #define EG_REQUIRE_CALL(callback)                                                        \
   EG_TRY(eg_require(__func__, #callback,                                                 \
                     (const void *const[]){(callback) != NULL ? __func__ : NULL}, 1))
-/// As EG_REQUIRE, of an array: one without elements may be NULL.
+/// Like EG_REQUIRE, for an array: an array without elements may be NULL.
 #define EG_REQUIRE_ARRAY(array, count)                                                   \
   EG_TRY(eg_require(__func__, #array,                                                    \
                     (const void *const[]){(count) != 0 ? (array) : (void *)__func__},    \
                     1))
 
 /// Fills *out, the whole struct of this library, from the caller's (NULL: the defaults).
-/// Fails with EGRAPH_E_ARGUMENT for a size that no version of the struct has had.
+/// Fails with EGRAPH_E_ARGUMENT for a size that no version of the struct has.
 egraph_status eg_options_take(egraph_options_kind kind, const void *given, void *out);
-/// Fails with EGRAPH_E_ARGUMENT for a list of patterns that is NULL, or has NULL in it.
+/// Checks the lists of patterns. Fails with EGRAPH_E_ARGUMENT when a list is NULL or
+/// contains NULL.
 egraph_status eg_training_patterns_check(const egraph_training *training);
 
 #endif

@@ -1,5 +1,5 @@
 // Public functions of costs. egraph_costs joins the cost model with the profiler that
-// feeds it: planning knows the latter as a table of functions (price/target_machine.h).
+// feeds it: planning knows the profiler as a table of functions (price/target_machine.h).
 // SPDX-License-Identifier: Apache-2.0
 #include "api/arguments.h"
 #include "api/costs.h"
@@ -11,7 +11,7 @@
 
 enum { MAX_PROBED_RANKS = 256 };
 
-/// Asks the caller's own function.
+/// Calls override_cost of the caller.
 static bool override(void *user, const eg_node_spec *spec, double *out) {
   egraph_costs *costs = user;
   EG_LOCAL(eg_text, text, costs->alloc);
@@ -23,7 +23,8 @@ static bool override(void *user, const eg_node_spec *spec, double *out) {
   return costs->options.override_cost(costs->options.user, &query, out);
 }
 
-// The strings of the options are the caller's: they are copied.
+// Opens model and profiler. Copies the strings of the options, which belong to
+// the caller.
 static egraph_status open_costs(egraph_costs *costs, const egraph_costs_options *o) {
   eg_profiler_options profiler = EG_PROFILER_OPTIONS_DEFAULT;
   EG_TRY(eg_text_append(&costs->backend,

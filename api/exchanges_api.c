@@ -1,5 +1,5 @@
-// Public functions of exchanges between ranks of this host, and of how good estimates
-// are.
+// Public functions of exchanges between ranks of this host, and of the errors
+// of estimates.
 // SPDX-License-Identifier: Apache-2.0
 #include "api/arguments.h"
 #include "api/costs.h"

@@ -1,4 +1,4 @@
-// Public graph functions: thin translations onto pcg.
+// Public graph functions, which call functions of pcg/.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <string.h>
@@ -57,11 +57,11 @@ static egraph_status load_text(const egraph_allocator *alloc, const char *path,
 /// The source of a model: a file, or memory under a name.
 typedef struct model_source {
   const char *path;
-  const void *bytes; // NULL: of the file
+  const void *bytes; // NULL: read the file
   size_t size;
 } model_source;
 
-/// True when all inputs have this batch already.
+/// True when all inputs already have this batch.
 static bool has_batch(const eg_graph *graph, int64_t batch) {
   for (uint32_t i = 0; i < eg_graph_input_count(graph); i++) {
     const eg_type *type = &eg_graph_value(graph, eg_graph_input(graph, i))->type;
@@ -70,14 +70,15 @@ static bool has_batch(const eg_graph *graph, int64_t batch) {
   return true;
 }
 
-/// The batch of the options: given as such, or as a dimension of that name.
+/// Returns the batch of the options: member `batch`, or the dimension with the
+/// name "batch".
 static int64_t batch_of(const egraph_load_options *options) {
   for (uint32_t i = 0; options->batch <= 0 && i < options->dim_count; i++)
     if (strcmp(options->dims[i].name, "batch") == 0) return options->dims[i].size;
   return options->batch;
 }
 
-/// A model without symbolic dimensions gets the batch in the place of its own.
+/// Replaces the fixed batch of a model without symbolic dimensions.
 static egraph_status change_batch(const egraph_allocator *alloc, const char *path,
                                   const eg_onnx_import_options *import, int64_t batch,
                                   egraph_graph **inout) {
@@ -269,7 +270,7 @@ static egraph_status fail_unknown_attr(eg_op op, const char *name) {
                  name);
 }
 
-// Attributes come as ":name value" pairs; a value is one expression of the reader.
+// Reads attributes, pairs ":name value"; each value is one expression of the reader.
 static egraph_status parse_attributes(eg_arena *arena, eg_op op, const char *text,
                                       eg_attr *slots) {
   eg_sexpr list;
@@ -295,7 +296,7 @@ static egraph_status parse_attributes(eg_arena *arena, eg_op op, const char *tex
     given[slot] = true;
   }
   bool is_operator = op != EG_OP_INPUT && op != EG_OP_WEIGHT && op != EG_OP_PART &&
-                     op != EG_OP_OPAQUE; // those are no nodes that are added so
+                     op != EG_OP_OPAQUE; // callers cannot add these operators as nodes
   for (uint16_t i = 0; i < info->attr_count; i++)
     if (is_operator && !given[i] && info->attrs[i].default_text[0] == '\0')
       return EG_FAIL(EGRAPH_E_PARSE, "%s needs the attribute :%s", info->name,
@@ -370,7 +371,7 @@ egraph_graph_info egraph_graph_info_of(const egraph_graph *graph) {
     info.absent_weights += value->data == NULL;
     info.weight_bytes += eg_type_bytes(&value->type);
   }
-  // Only an allocation can fail here; the figure is then a lower bound.
+  // Only an allocation can fail here; `flops` is then a lower bound.
   (void)!eg_graph_visit_specs(graph, eg_graph_allocator(graph), add_flops, &info.flops);
   return info;
 }

@@ -1,4 +1,4 @@
-// Public functions that walk a graph: views of what pcg keeps.
+// Public functions that walk a graph: they return views of data of pcg/.
 // SPDX-License-Identifier: Apache-2.0
 #include "api/tensors.h"
 #include "pcg/graph/graph.h"
@@ -80,7 +80,7 @@ bool egraph_value_producer(const egraph_graph *graph, egraph_value value,
 
 // ---- nodes ------------------------------------------------------------------------
 
-/// Zeros where the graph has no such node.
+/// Returns a node of the graph; zeros when there is no such node.
 static eg_graph_node_info node_info(const egraph_graph *graph, egraph_node node) {
   return node.id < egraph_graph_node_count(graph)
              ? eg_graph_node_at(graph, (eg_graph_node){node.id})
@@ -141,7 +141,7 @@ uint32_t egraph_node_attribute_count(const egraph_graph *graph, egraph_node node
   return attrs != NULL && attrs->op != EG_OP_OPAQUE ? attrs->count : 0;
 }
 
-/// The public view of a slot: kind by kind, what it points at.
+/// Converts an attribute to its public form, kind by kind.
 static egraph_attribute view_attribute(const eg_attr_info *row, const eg_attr *value) {
   egraph_attribute out = {.name = row->name};
   switch (value->kind) {

@@ -1,4 +1,4 @@
-// The operator table as text, for people who write graphs and rules.
+// Prints the operator table as text, for people who write graphs and rules.
 // SPDX-License-Identifier: Apache-2.0
 #include "api/arguments.h"
 #include "base/text.h"
@@ -33,7 +33,7 @@ static void append_operator(eg_text *text, const eg_op_info *info) {
 egraph_status egraph_operators_text(const egraph_allocator *alloc, char **out) {
   EG_REQUIRE(out);
   EG_LOCAL(eg_text, text, eg_allocator_or_heap(alloc));
-  // Inputs, weights, parts and opaque nodes are made by functions of their own.
+  // Inputs, weights, parts and opaque nodes are not added by egraph_graph_add.
   for (unsigned op = 0; op < EG_OP_COUNT; op++)
     if (op != EG_OP_INPUT && op != EG_OP_WEIGHT && op != EG_OP_PART && op != EG_OP_OPAQUE)
       append_operator(&text, eg_op_info_of((eg_op)op));

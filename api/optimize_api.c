@@ -1,4 +1,4 @@
-// The public function of optimization: options, checked and converted, and the result.
+// The public function of optimization: checks and converts options, and runs the search.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 #include <string.h>
@@ -12,7 +12,8 @@
 
 // ---- the request ----------------------------------------------------------------
 
-/// The groups of the options, complete, and what was read of them: a request points here.
+/// The complete groups of the options, and values read from them; a request points
+/// to both.
 typedef struct option_groups {
   egraph_options options;
   egraph_target target;
@@ -87,7 +88,7 @@ static egraph_status read_training(const egraph_training *o, eg_training_options
   return EGRAPH_OK;
 }
 
-/// Reads the groups that belong to a plan into the request.
+/// Reads into the request the groups that only a plan has.
 static egraph_status read_plan_groups(option_groups *own, eg_request *request) {
   const egraph_options *o = &own->options;
   EG_TRY(eg_optimize_check_plannable(request->graph));
@@ -115,7 +116,8 @@ static egraph_status read_plan_groups(option_groups *own, eg_request *request) {
 
 // ---- calls ----------------------------------------------------------------------
 
-/// One device needs rules and costs: NULL rules are no rules, NULL costs are estimates.
+/// Optimizes for one device, which needs rules and costs: NULL rules become an empty set,
+/// NULL costs become estimates.
 static egraph_status optimize_device(eg_request *request, eg_optimized *out) {
   egraph_rules *no_rules = NULL;
   egraph_costs *estimates = NULL;
@@ -134,7 +136,7 @@ static egraph_status optimize_device(eg_request *request, eg_optimized *out) {
   return status;
 }
 
-/// A search for pipelines, and where its result goes.
+/// A search for pipelines and the place of its result.
 typedef struct stage_call {
   const eg_algorithm *algorithm;
   eg_staged *out;
@@ -145,7 +147,8 @@ static egraph_status search_stages(void *self, const eg_plan_call *call) {
   return stages->algorithm->stages(call, stages->out);
 }
 
-/// The report of a search for pipelines: nothing is saturated, and nothing proven.
+/// Fills the report of a search for pipelines, which saturates nothing and
+/// proves nothing.
 static void report_stages(egraph_result *result, const char *algorithm) {
   const eg_staged *staged = &result->staged;
   bool has_any = staged->best != UINT32_MAX;
@@ -167,7 +170,7 @@ static void report_stages(egraph_result *result, const char *algorithm) {
                                         .total_seconds = staged->search_seconds};
 }
 
-/// The plan of what was made, as an object of its own.
+/// Moves the plan of the search to an object of its own.
 static egraph_status take_plan(egraph_result *result) {
   eg_plan_search *search = &result->made.search;
   bool is_of_device = result->made.optimization != NULL;
@@ -178,8 +181,8 @@ static egraph_status take_plan(egraph_result *result) {
                            &result->plan);
 }
 
-/// Fills an empty result by the search that the request asks for. `algorithm`: NULL: the
-/// product's own search.
+/// Runs the search that the request asks for and fills an empty result. `algorithm` NULL:
+/// the product's own search.
 static egraph_status run_request(option_groups *own, eg_request *request,
                                  const eg_algorithm *algorithm, egraph_result *result) {
   const eg_graph_searcher graphs = {.run = eg_algorithm_optimize, .self = algorithm};

@@ -101,7 +101,7 @@ static egraph_status run_plan(plan_runner *r, const egraph_allocator *alloc,
                    "blocks of this plan stand for several, so it cannot run; plan again");
   EG_TRY(check_counts(planned, input_count, output_count));
   egraph_allocator heap = eg_allocator_or_heap(alloc);
-  EG_LOCAL(eg_tensors, tensors, heap); // of the caller
+  EG_LOCAL(eg_tensors, tensors, heap); // tensors of the caller
   EG_TRY(eg_tensors_resize(&tensors, (size_t)input_count + output_count + 1));
   EG_TRY(eg_tensors_take(inputs, input_count, tensors.data));
   EG_TRY(eg_tensors_take(outputs, output_count, tensors.data + input_count));
@@ -140,7 +140,7 @@ egraph_status egraph_plan_run_rank(const egraph_allocator *alloc, const egraph_p
 
 struct egraph_step_check {
   eg_step_check *check;
-  eg_tensors tensors; // of the caller, inputs then outputs
+  eg_tensors tensors; // tensors of the caller, inputs then outputs
   uint32_t inputs, outputs;
 };
 

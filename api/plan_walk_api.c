@@ -1,4 +1,4 @@
-// Public functions that walk a plan: views of what pcg keeps.
+// Public functions that walk a plan: they return views of data of pcg/.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <string.h>
@@ -56,7 +56,8 @@ static egraph_digit digit_of(uint8_t digit) {
   return (egraph_digit){KINDS[digit], 0};
 }
 
-/// Prints a text into the room of the caller, which fits the longest text.
+/// Prints an object to a text. print_into copies the text to `out`, which has room for
+/// the longest one.
 typedef egraph_status (*print_one)(eg_text *text, const void *what, const eg_mesh *mesh);
 
 static bool print_into(const egraph_plan *plan, print_one print, const void *what,
@@ -167,7 +168,7 @@ const char *egraph_plan_step_operator(const egraph_plan *plan, uint32_t step) {
   return row != NULL ? eg_transition_name(row->transition.kind) : NULL;
 }
 
-/// The operands of a step, or its results.
+/// Finds the operands or the results of a step.
 static uint32_t states_of(const egraph_plan *plan, uint32_t step, bool are_results,
                           const uint32_t **out) {
   const eg_plan_step *row = step_of(plan, step);
@@ -265,7 +266,7 @@ typedef struct memory_visit {
 
 static void add_stores(void *user, uint32_t step, const double *now) {
   const memory_visit *v = user;
-  double bytes = 0; // whole ones: the sum is exact
+  double bytes = 0; // a sum of whole numbers, therefore exact
   for (int s = 0; s < EG_STORES; s++)
     bytes += now[s];
   if (step < v->steps) v->each(v->user, step, bytes);

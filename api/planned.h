@@ -12,7 +12,8 @@ struct egraph_plan {
   eg_loaded_plan planned;
 };
 
-/// Takes the plan over, whatever it returns, and sums it up.
+/// Creates a public plan and computes its figures. Takes `planned` over, also when
+/// it fails.
 egraph_status eg_planned_create(egraph_allocator alloc, eg_loaded_plan *planned,
                                 double memory_limit, egraph_plan **out);
 

@@ -1,4 +1,4 @@
-// Public functions on plans that are there: files, figures, prices, texts.
+// Public functions on existing plans: files, figures, prices, texts.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <math.h>
@@ -73,7 +73,8 @@ egraph_status egraph_plan_save(const egraph_plan *plan, const char *path) {
   return eg_file_write(path, text.chars.data, text.chars.len);
 }
 
-/// Reads the text under the name `path`; NULL: the file at `path`.
+/// Loads a plan: from `text` under the name `path`, or, if `text` is NULL, from the file
+/// at `path`.
 static egraph_status load_plan(const egraph_allocator *alloc, const char *path,
                                const char *text, size_t size, egraph_plan **out) {
   egraph_allocator heap = eg_allocator_or_heap(alloc);
@@ -149,7 +150,7 @@ egraph_status egraph_plan_price(egraph_plan *plan, const egraph_target *target,
                               costs != NULL ? &of_host : NULL, &plan->info.memory_limit));
   double limit = plan->info.memory_limit;
   plan->planned.plan.memory_limit = isfinite(limit) ? limit : 0;
-  plan->planned.plan.single_seconds = 0; // of the machine before
+  plan->planned.plan.single_seconds = 0; // belongs to the machine before
   return sum_up(plan);
 }
 

@@ -1,5 +1,5 @@
-// A copy of the graph also hands out, for each quantized output: t, the step in the unit
-// of the output, and the quantum.
+// Runs a copy of the graph with three more outputs for each quantized output: t, the step
+// in the unit of the output, and the quantum.
 // SPDX-License-Identifier: Apache-2.0
 #include "api/quanta.h"
 
@@ -13,9 +13,9 @@
 #include "ops/quantized.h"
 #include "pcg/graph/node_cons.h"
 
-enum { TRIALS = 3, EXTRAS = 3 }; // EXTRAS: outputs for each quantized one
+enum { TRIALS = 3, EXTRAS = 3 }; // EXTRAS: additional outputs for each quantized output
 static const double ROUNDING = EG_QUANTA_ROUNDING;
-static const double FEW_STEPS = 3; // that chance may add
+static const double FEW_STEPS = 3; // steps that chance may add
 // Steps of a mean element; above, noise hides errors that rounding does not make.
 static const double MOST_NOISE = 0x1p-6;
 static const double MOST_SMOOTH_NOISE = 0x1p-4; // steps; above, nothing is known
@@ -31,7 +31,8 @@ static bool is_requantizing(eg_op op) {
   return op == EG_OP_QLINEAR_CONV || op == EG_OP_QLINEAR_MATMUL;
 }
 
-/// Blocks have scales of another rank; memory formats another order.
+/// False for blocks, whose scales have another rank, and for memory formats, whose
+/// order differs.
 static bool is_plain(const eg_graph *graph, const eg_graph_node_info *node) {
   bool is_whole = is_requantizing((eg_op)node->attrs->op) || !eg_smooth_has_blocks(node);
   return is_whole &&
@@ -72,7 +73,7 @@ typedef struct probe {
   eg_value *map; // [values of from]
 } probe;
 
-/// A scale that is changed by ROUNDING, up or down.
+/// Copies a scale, changed by ROUNDING up or down.
 static egraph_status move_scale(probe *p, eg_value scale, eg_value *out) {
   const eg_type *type = &eg_graph_value(p->to, scale)->type;
   eg_rng rng = {p->random++};
@@ -94,8 +95,8 @@ static egraph_status move_scale(probe *p, eg_value scale, eg_value *out) {
   return eg_graph_add_node(p->to, NULL, &mul, (eg_value[]){scale, factor}, 2, names, out);
 }
 
-/// The operand of a node of `from` that is the scale of its result, or -1. What quantizes
-/// an input has no noise.
+/// Returns the operand of a node of `from` that is the scale of its result, or -1. A node
+/// that quantizes an input has no noise.
 static int scale_operand(const eg_graph *from, const eg_graph_node_info *node) {
   eg_op op = (eg_op)node->attrs->op;
   if (is_requantizing(op))
@@ -136,7 +137,7 @@ static egraph_status copy_any(probe *p, uint32_t v) {
 
 // ---- what it hands out --------------------------------------------------------------
 
-/// A scale or zero point as float32, in the shape in which it broadcasts.
+/// Builds a scale or zero point as float32, in the shape in which it broadcasts.
 static eg_ref spread(eg_builder *b, eg_ref vector, const eg_type *view) {
   eg_ref number = eg_build_cast(b, vector, EGRAPH_FLOAT32);
   return eg_build_reshape(b, number, view->rank, view->dims);
@@ -181,7 +182,7 @@ static eg_ref quantum_of_product(const probe *p, eg_builder *b,
                   spread_result(p, b, node, at.y_zero, false));
 }
 
-/// The step of a DequantizeLinear at each element; 1 without one.
+/// Builds the step of a DequantizeLinear at each element; 1 without a DequantizeLinear.
 static eg_ref step_of(const probe *p, eg_builder *b, const last_quantum *last,
                       eg_value quantum) {
   bool is_back = last->dequantize.id != UINT32_MAX;
@@ -224,7 +225,7 @@ static egraph_status fill_probe(probe *p, eg_node_cons *cons) {
   return EGRAPH_OK;
 }
 
-/// Runs the copy; `out` gets what it hands out.
+/// Runs the copy; `out` gets its outputs.
 static egraph_status run_probe(probe *p, const eg_session_options *options,
                                const eg_tensors *inputs, eg_tensors *out) {
   egraph_allocator alloc = eg_graph_allocator(p->from);
@@ -246,7 +247,8 @@ static egraph_status run_probe(probe *p, const eg_session_options *options,
 // ---- noise --------------------------------------------------------------------------
 
 typedef struct noise {
-  double largest, sum; // of all trials; of elements, the mean over trials
+  double largest, sum; // the largest over all trials; the sum over elements of the mean
+                       // over trials
 } noise;
 
 static void add_noise(const eg_tensor *t, const eg_tensor *moved, noise *inout) {
@@ -276,7 +278,7 @@ static egraph_status try_moved(probe *p, const eg_session_options *options,
 /// The verdict on an output of two graphs in which nothing is rounded.
 typedef enum verdict { SMOOTH_UNKNOWN, SMOOTH_AGREES, SMOOTH_DIFFERS } verdict;
 
-/// The largest difference of two outputs, in steps.
+/// Returns the largest difference of two outputs, in steps.
 static double largest_steps(const eg_tensor *a, const eg_tensor *b,
                             const eg_tensor *step) {
   double largest = 0;
@@ -288,7 +290,7 @@ static double largest_steps(const eg_tensor *a, const eg_tensor *b,
   return largest;
 }
 
-/// Both graphs without rounding, and the first with moved scales.
+/// Runs of both graphs without rounding, and of the first graph with moved scales.
 typedef struct smooth_runs {
   bool is_there, has_same_quantizers;
   eg_owned_tensors a, b, moved[TRIALS];
@@ -321,7 +323,7 @@ static verdict judge_smooth(const smooth_runs *runs, uint32_t output,
 
 // ---- comparing ----------------------------------------------------------------------
 
-/// Elements of both outputs, and what the copy hands out of the first.
+/// Elements of both outputs, and of the additional outputs for the first one.
 typedef struct quantum_rows {
   const eg_tensor *a, *b, *extras;
   double range; // quanta of the type
@@ -331,11 +333,11 @@ typedef struct quantum_rows {
 } quantum_rows;
 
 typedef struct tally {
-  double steps;   // of elements that earlier quantizations explain, together
-  uint64_t moved; // those
+  double steps;   // sum over elements that earlier quantizations explain
+  uint64_t moved; // number of these elements
 } tally;
 
-/// True when noise of earlier quantizations can make a difference of so many steps.
+/// True when noise of earlier quantizations can explain a difference of `steps` steps.
 static bool is_noise(const quantum_rows *rows, double steps, double excess) {
   if (rows->smooth == SMOOTH_UNKNOWN) return excess <= rows->noise.largest;
   return rows->smooth == SMOOTH_AGREES && steps <= 2 * rows->noise.largest + 1;

@@ -1,18 +1,18 @@
 // Quantized outputs of two graphs, compared in steps of their last quantization.
 //
-// An output is quantized if QuantizeLinear or a QLinear product makes it, or what a
-// DequantizeLinear makes it of; reshapes may lie between. Let t be the quantum before it
-// is rounded, computed by the first graph. A quantum q of the second graph that differs
-// is explained by rounding if |q - t| - 1/2 is
+// An output is quantized if QuantizeLinear or a QLinear product computes it, or if a
+// DequantizeLinear computes it from such a value; reshapes may lie between. Let t be the
+// quantum before it is rounded, computed by the first graph. A quantum q of the second
+// graph that differs is explained by rounding if |q - t| - 1/2 is
 //   at most ROUNDING of the range: t is within rounding error of a half; or
 //   of the size of the noise of t, where earlier quantizations make any (how far t moves
 //   when their scales change by ROUNDING), all such steps together are at most twice the
 //   noise, and both graphs agree where nothing is rounded (quanta_smooth.h). Where that
 //   cannot be tried, or the graphs do not have the same quantizations, the noise is at
 //   most 1/64 step of a mean element: more hides errors.
-// A rounded quantum moves others, so that the noise grows with each layer, up to dozens
-// of steps after eight; without rounding, differences stay as small as rounding errors
-// are.
+// A rounded quantum moves later quanta: the noise grows with each layer, up to dozens of
+// steps after eight layers. Without rounding, differences stay as small as
+// rounding errors.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_API_QUANTA_H
 #define EG_API_QUANTA_H
@@ -25,8 +25,8 @@ typedef struct eg_quanta {
   uint64_t differ, unexplained; // elements
 } eg_quanta;
 
-/// Compares outputs of `a` with those of `b`, computed from the same inputs; fills
-/// out[outputs]. Runs both up to nine times where a quantized output differs.
+/// Compares the outputs of `a` and `b` for the same inputs; fills out[outputs]. Runs both
+/// graphs up to nine times when a quantized output differs.
 egraph_status eg_quanta_compare(const eg_graph *a, const eg_graph *b,
                                 const eg_session_options *options,
                                 const eg_tensors *inputs, const eg_tensors *outputs_a,

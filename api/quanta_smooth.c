@@ -1,5 +1,5 @@
-// Values are copied in order. `is_smooth` marks those that were quanta and are float32
-// now; operators that move them, compare them or add them take them as they are.
+// Copies values in order. `is_smooth` marks values that were quanta and are float32 in
+// the copy; operators that move, compare, add or multiply values take them unchanged.
 // SPDX-License-Identifier: Apache-2.0
 #include "api/quanta_smooth.h"
 
@@ -56,7 +56,7 @@ static eg_ref as_float(smoother *s, eg_value value) {
   return eg_build_cast(&s->b, eg_ref_of(s->map[value.id]), EGRAPH_FLOAT32);
 }
 
-/// A scale or zero point in the shape in which it broadcasts.
+/// Builds a scale or zero point in the shape in which it broadcasts.
 static eg_ref spread(smoother *s, eg_value value, eg_type view) {
   return eg_build_reshape(&s->b, as_float(s, value), view.rank, view.dims);
 }
@@ -66,7 +66,7 @@ static eg_ref number(smoother *s, double value) {
   return eg_build_fill(&s->b, &scalar, value);
 }
 
-/// A quantum before its zero point, moved as drawn.
+/// Moves a quantum, before its zero point is added, by drawn noise.
 static eg_ref with_noise(smoother *s, eg_ref quantum) {
   if (s->noise == 0) return quantum;
   bool is_up = eg_rng_unit(&s->rng) < 0.5;
@@ -74,7 +74,7 @@ static eg_ref with_noise(smoother *s, eg_ref quantum) {
   return EG_BUILD(&s->b, EG_OP_MUL, quantum, number(s, factor));
 }
 
-/// Within the numbers of an integer type of up to 32 bits.
+/// Limits a quantum to the range of an integer type of up to 32 bits.
 static eg_ref saturated(smoother *s, eg_ref quantum, egraph_dtype dtype) {
   const int bits = (int)(8 * eg_dtype_bytes(dtype));
   const bool is_signed =
@@ -112,7 +112,7 @@ static void smooth_dequantize(smoother *s, const eg_graph_node_info *node) {
   set_result(s, node, x, false);
 }
 
-/// An operand of a product without its zero point.
+/// Builds an operand of a product without its zero point.
 static eg_ref factor_of(smoother *s, const eg_graph_node_info *node, int operand,
                         int zero, bool is_weight) {
   eg_ref x = as_float(s, node->inputs[operand]);
@@ -152,7 +152,8 @@ static void smooth_product(smoother *s, const eg_graph_node_info *node) {
   set_result(s, node, y, true);
 }
 
-/// Wider integers hold the same numbers.
+/// Copies a cast of quanta to floats, or to int32 or int64, which hold the same numbers;
+/// declines other types.
 static void smooth_cast(smoother *s, const eg_graph_node_info *node) {
   const egraph_dtype dtype = type_of(s, node->results[0])->dtype;
   eg_ref x = eg_ref_of(s->map[node->inputs[0].id]);
@@ -166,7 +167,8 @@ static void smooth_cast(smoother *s, const eg_graph_node_info *node) {
 
 // ---- all operators ------------------------------------------------------------------
 
-/// Operators that give what they take, or differences and larger ones of it.
+/// True for operators that do the same with floats as with quanta: they move, compare,
+/// add or multiply values.
 static bool takes_smooth(eg_op op) {
   static const eg_op all[] = {
       EG_OP_RESHAPE,   EG_OP_SQUEEZE, EG_OP_UNSQUEEZE, EG_OP_FLATTEN, EG_OP_IDENTITY,
@@ -184,7 +186,8 @@ static bool reads_smooth(const smoother *s, const eg_graph_node_info *node) {
   return false;
 }
 
-/// A node as it is; of smooth operands, others of their element type become float32 too.
+/// Copies a node unchanged. If one operand is smooth, the other operands of its element
+/// type become float32 too.
 static egraph_status copy_node(smoother *s, const eg_graph_node_info *node) {
   EG_LOCAL(eg_arena, arena, eg_graph_allocator(s->from));
   const bool is_smooth = reads_smooth(s, node);
@@ -271,13 +274,13 @@ egraph_status eg_smooth_run(const eg_graph *graph, const eg_session_options *opt
   *out_done = status == EGRAPH_OK && !s.is_declined;
   eg_node_cons_deinit(&s.cons);
   eg_graph_destroy(s.to);
-  // An element type or operator that floats do not have.
+  // A graph with an element type or operator that floats do not have is no failure.
   return status == EGRAPH_E_TYPE || status == EGRAPH_E_UNSUPPORTED ? EGRAPH_OK : status;
 }
 
 // ---- the quantizers of two graphs ---------------------------------------------------
 
-/// The scale and the zero point with which a node quantizes; false: it does not.
+/// Finds scale and zero point of a node that quantizes; false when it does not quantize.
 static bool quantizer_of(const eg_graph *graph, uint32_t n, eg_value out[2],
                          egraph_dtype *out_dtype) {
   const eg_graph_node_info node = eg_graph_node_at(graph, (eg_graph_node){n});
@@ -340,7 +343,7 @@ static egraph_status match_quantizers(const eg_graph *a, const eg_graph *b, bool
 }
 
 egraph_status eg_smooth_same_quantizers(const eg_graph *a, const eg_graph *b, bool *out) {
-  eg_graph *first, *second; // without nodes that no output needs
+  eg_graph *first, *second; // copies without nodes that no output needs
   EG_TRY(eg_graph_pruned(a, &first));
   egraph_status status = eg_graph_pruned(b, &second);
   if (status == EGRAPH_OK) {

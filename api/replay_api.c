@@ -9,7 +9,8 @@
 #include "onnx/onnx.h"
 #include "rewrites/replay/replay.h"
 
-static const size_t MAX_BYTES = (size_t)4 << 30; // as searches compute ahead, by default
+static const size_t MAX_BYTES = (size_t)4 << 30; // the default of searches for weights
+                                                 // computed ahead
 
 egraph_status egraph_replay(const egraph_allocator *alloc, const egraph_graph *given,
                             const egraph_graph *result, const egraph_rules *rules,

@@ -1,4 +1,4 @@
-// The public result: the plan of one device or of many, and how it came about.
+// The public result: a plan for one device or many, and the data of its search.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_API_RESULT_H
 #define EG_API_RESULT_H
@@ -11,7 +11,7 @@ struct egraph_result {
   egraph_allocator alloc;
   eg_optimized made;
   egraph_plan *plan; // NULL: none, or taken
-  bool is_staged;    // by a search for pipelines
+  bool is_staged;    // the result of a search for pipelines
   eg_staged staged;
 };
 

@@ -30,7 +30,7 @@ static bool is_unpriced(const eg_graph *graph, uint32_t node) {
          eg_graph_opaque_estimate(graph, (eg_graph_node){node}).bytes > 0;
 }
 
-/// How many unpriced nodes before `end` have the operator.
+/// Counts the unpriced nodes before `end` that have the operator.
 static uint32_t count_unpriced(const eg_graph *graph, const char *name, uint32_t end) {
   uint32_t count = 0;
   for (uint32_t n = 0; n < end; n++)

@@ -101,7 +101,7 @@ egraph_rule_info egraph_rules_implied_at(const egraph_rules *rules, uint32_t ind
   return info_of(eg_rules_implied_at(rules, index));
 }
 
-/// Runs the tests of the rules, and reports each line of failures as a rejection.
+/// Runs the tests of the rules, and reports each line of their failures as a rejection.
 static egraph_status verify_tests(const egraph_rules *rules,
                                   void (*report)(void *user, const char *rule,
                                                  bool accepted, const char *detail),
@@ -186,7 +186,8 @@ egraph_status egraph_rules_prove(const egraph_rules *rules,
 
 typedef void on_derivation(void *user, const egraph_rule_derivation *derivation);
 
-/// Proves the rules of a copy that has all switched on, then derives those that are not.
+/// Proves the rules of a copy in which all rules are switched on, then derives the
+/// unproved rules.
 static egraph_status derive_all(const eg_rules *rules, uint64_t seed, bool *is_proved,
                                 bool *both_ways, on_derivation *report, void *user,
                                 uint32_t *out_derived) {

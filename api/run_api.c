@@ -59,7 +59,7 @@ void egraph_session_destroy(egraph_session *session) {
   eg_free(alloc, session, 1, sizeof *session);
 }
 
-/// False where the caller's tensor is none, or has no data.
+/// Converts the caller's tensor; false when it is NULL, has no valid type or has no data.
 static bool view_of(const egraph_tensor *tensor, eg_tensor *out) {
   if (tensor == NULL || eg_type_from_tensor(tensor, &out->type) != EGRAPH_OK)
     return false;
@@ -153,7 +153,7 @@ double egraph_tensor_error(const egraph_tensor *want, const egraph_tensor *have)
   return relative_error(&a, &b);
 }
 
-/// An input or output of another type in the second graph.
+/// Fails for an input or output that has another type in the second graph.
 static egraph_status refuse_types(const eg_graph *a, const char *what, uint32_t index,
                                   const char *name, const eg_type *x, const eg_type *y) {
   EG_LOCAL(eg_text, text, eg_graph_allocator(a));

@@ -9,7 +9,7 @@
 
 // ---- saturation ------------------------------------------------------------------
 
-// A caller's functions, and whether one of them asked to stop.
+// The caller's functions, and whether one of them asked to stop.
 typedef struct listener {
   const egraph_terms_options *options;
   uint32_t iteration;
@@ -173,8 +173,8 @@ egraph_status egraph_terms_search(egraph_terms *terms, const char *pattern,
 
 // ---- plain expressions -----------------------------------------------------------
 
-// The node limit alone ends the search (and the bytes that a machine can spare): with a
-// time limit the answer would depend on the machine.
+// Simplifies one term. Only the node limit (and the available memory) ends the search:
+// with a time limit the answer would depend on the machine.
 static egraph_status simplify(egraph_terms *terms, const char *rules_text,
                               const char *term, uint32_t node_limit, char **out) {
   egraph_class root;

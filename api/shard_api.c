@@ -11,7 +11,7 @@
 
 static_assert(EGRAPH_SHARD_INFINITE == EG_SHARD_INFINITE, "one infinity");
 
-static const double MOST_SECONDS = 1e6;     // where work is the limit
+static const double MOST_SECONDS = 1e6;     // used when only work is limited
 static const uint64_t DEFAULT_WORK = 60000; // million steps
 static const uint64_t MILLION = 1000000;
 

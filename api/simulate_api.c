@@ -14,11 +14,11 @@ struct egraph_simulation {
   egraph_allocator alloc;
   const eg_plan *plan;
   eg_plan_labels labels;
-  eg_machine machine; // zeroed where none was named
+  eg_machine machine; // zeroed when no machine was named
   eg_machine_mesh links;
   eg_plan_simulation result;
   double in_order, closed_form;
-  double beside; // of computing; 0: not known
+  double beside; // slowdown of computing; 0: not known
   simulation_waits waits;
   uint8_t *is_critical; // [tasks]
 };
@@ -46,7 +46,7 @@ static egraph_status list_waits(egraph_simulation *s) {
   return EGRAPH_OK;
 }
 
-// The algorithm of each kind of rounds; AUTO has the one of the closed form.
+// The algorithm of each kind of rounds; AUTO uses the algorithm of the closed form.
 static const eg_collective_algorithm algorithms[] = {
     [EGRAPH_ROUNDS_NONE] = EG_ALGORITHM_NONE,
     [EGRAPH_ROUNDS_AUTO] = EG_ALGORITHM_NONE,
@@ -66,7 +66,8 @@ static egraph_status simulate_seconds(const egraph_simulation *s,
   return EGRAPH_OK;
 }
 
-/// In order, closed forms add up; rounds are simulated.
+/// Computes the seconds without overlap, and the seconds with all exchanges in closed
+/// form. Without a machine the sum of the tasks is the time without overlap.
 static egraph_status compare(egraph_simulation *s, const eg_simulation_setup *setup) {
   eg_simulation_setup other = *setup;
   s->closed_form = s->result.seconds;
@@ -176,7 +177,7 @@ egraph_simulation_info egraph_simulation_info_of(const egraph_simulation *s) {
                                   .alive = (uint32_t)r->alive.len};
 }
 
-/// The class of links of a stream of exchanges; in rounds, its axis.
+/// Returns the class of links of a stream of exchanges; with rounds, its axis.
 static const char *link_name(const egraph_simulation *s, uint32_t stream) {
   const eg_mesh *mesh = &s->plan->mesh;
   for (uint32_t a = 0; a < mesh->axis_count && s->result.tasks.is_in_rounds; a++)

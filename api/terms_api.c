@@ -86,7 +86,8 @@ egraph_status egraph_terms_symbol(egraph_terms *terms, const char *text,
   return eg_symbolic_symbol(terms->symbolic, text, &out->id);
 }
 
-// The term symbol(children...), its classes in `few` or, where they are more, in `many`.
+// Makes the term symbol(children...); its classes are in `few` or, if there are more,
+// in `many`.
 static egraph_status make_term(egraph_symbol symbol, const egraph_class *children,
                                uint32_t count, eg_class few[FEW_CHILDREN],
                                eg_classes *many, eg_term *out) {
@@ -276,7 +277,7 @@ egraph_status egraph_terms_push(egraph_terms *terms) {
 egraph_status egraph_terms_pop(egraph_terms *terms) {
   EG_REQUIRE(terms);
   EG_TRY(eg_symbolic_pop(terms->symbolic));
-  // Rules that are gone have no statistics.
+  // Rules that were removed have no statistics.
   eg_saturation_report_deinit(&terms->last);
   return EGRAPH_OK;
 }

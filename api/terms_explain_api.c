@@ -15,11 +15,11 @@ egraph_status egraph_terms_keep_explanations(egraph_terms *terms) {
 typedef struct reporting {
   const egraph_terms *terms;
   const eg_explanation *explanation;
-  eg_text before, after; // the terms before and after every second step
+  eg_text before, after; // texts before and after every second step
 } reporting;
 EG_OWNER_DEFINE_STATIC(reporting, (eg_text, before, after))
 
-/// The text of a term, or NULL when it is too large.
+/// Writes a term as text; NULL when it is too large.
 static egraph_status spell(reporting *r, eg_text *text, uint32_t term, const char **out) {
   eg_text_clear(text);
   egraph_status status =
@@ -76,7 +76,8 @@ egraph_status egraph_terms_explain(egraph_terms *terms, const char *from, const 
   EG_LOCAL(eg_explanation, explanation, terms->alloc);
   EG_TRY(eg_symbolic_explainer_create(&terms->alloc, terms->symbolic, &explainer));
   egraph_status status = explain(explainer, from, to, &explanation);
-  eg_symbolic_explainer_destroy(explainer); // its memory, before the checker takes some
+  eg_symbolic_explainer_destroy(explainer); // frees its memory before the
+                                            // checker allocates
   EG_TRY(status);
   EG_TRY(eg_symbolic_check_explanation(&terms->alloc, terms->symbolic, &explanation));
   EG_TRY(report_all(terms, &explanation, report, user));

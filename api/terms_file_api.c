@@ -13,7 +13,7 @@ egraph_status egraph_terms_save(const egraph_terms *terms, const char *path) {
   return eg_symbolic_save(terms->symbolic, path);
 }
 
-/// `symbolic`, which has no rules yet, becomes the e-graph.
+/// Makes the public e-graph from `symbolic`, which has no rules yet.
 static egraph_status wrap(egraph_allocator alloc, eg_symbolic *symbolic,
                           egraph_terms **out) {
   egraph_terms *terms;
@@ -28,7 +28,7 @@ static egraph_status wrap(egraph_allocator alloc, eg_symbolic *symbolic,
   return EGRAPH_OK;
 }
 
-/// Rules that were read as text are added last.
+/// Completes an e-graph: adds the rules that were read as text.
 static egraph_status finish(egraph_allocator alloc, const char *path,
                             eg_symbolic *symbolic, const eg_text *rules,
                             egraph_terms **out) {

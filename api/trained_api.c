@@ -26,7 +26,7 @@ egraph_status eg_training_patterns_check(const egraph_training *training) {
   return check_patterns("train_only", training->train_only, training->train_only_count);
 }
 
-/// Reads from the caller's options which weights are trained.
+/// Reads from the caller's options which weights to train.
 static egraph_status take_wish(const egraph_training *given, eg_parameter_wish *out) {
   egraph_training own;
   EG_TRY(eg_options_take(EGRAPH_TRAINING, given, &own));

@@ -1,4 +1,4 @@
-// Predicted against measured, operator by operator.
+// Compares predicted with measured seconds, operator by operator.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ EG_VEC_DEFINE(samples, sample);
 typedef struct validation {
   egraph_costs *costs;
   const eg_graph *graph;
-  double *measured; // [nodes] seconds, or -1 where the node has no step of its own
+  double *measured; // [nodes] seconds, or -1 for a node without a step of its own
   samples samples;
   egraph_validation *out;
 } validation;
@@ -62,7 +62,7 @@ static void rank(samples *s, int of) {
   }
 }
 
-/// Spearman's coefficient: Pearson's on ranks. Overwrites the samples.
+/// Computes Spearman's coefficient: Pearson's on ranks. Overwrites the samples.
 static double rank_correlation(samples *s) {
   if (s->len == 0) return 1.0;
   rank(s, PREDICTED);
@@ -90,9 +90,9 @@ static void summarize(validation *v) {
 
 // ---- measuring ------------------------------------------------------------------
 
-enum { FIGURES = 2 }; // of a whole run, behind the figures of its steps
+enum { FIGURES = 2 }; // figures of a whole run, after the figures of its steps
 
-/// times[step * repeats + run]; the first run is not counted.
+/// Runs the graph and fills times[step * repeats + run]; the first run is not counted.
 static egraph_status run_timed(eg_session *session, const eg_tensor *inputs,
                                const eg_tensor *outputs, uint32_t repeats,
                                double *times) {
@@ -118,7 +118,7 @@ static egraph_status measure(validation *v, eg_session *session, const eg_tensor
   eg_rank_program_set_timing(eg_session_program(session), false);
   EG_TRY(status);
   double *whole = times + (size_t)steps * repeats, *transfers = whole + repeats;
-  for (uint32_t r = 0; r < repeats; r++) { // of all steps together
+  for (uint32_t r = 0; r < repeats; r++) { // whole runs, without the time of each step
     double start = eg_clock_seconds();
     EG_TRY(eg_session_run(session, inputs, outputs));
     whole[r] = eg_rank_program_steps_seconds(eg_session_program(session));
