@@ -17,7 +17,8 @@ static bool complain_about(const command *cmd, const char *what, const char *abo
   return complain("%s '%s'; see egraph %s --help", what, about, cmd->name);
 }
 
-/// The end of a complaint of a word: the closest one, or where all are.
+/// Prints the end of a complaint about a word: the closest known word, or the help that
+/// lists all.
 static bool suggest(const command *cmd, const eg_spelling *spelling) {
   if (spelling->best != NULL)
     fprintf(stderr, "; did you mean '%s'?\n", spelling->best);
@@ -61,8 +62,8 @@ static bool complain_of_number(const command *cmd, const flag *f, const char *wh
                   value, cmd->name);
 }
 
-// Digits are read as an integer, because a double has too few bits for seeds; "1e6" is a
-// whole number too.
+// Reads a whole number. Digits are read as an integer, because a double has too few bits
+// for seeds; "1e6" is a whole number too.
 static bool read_whole(const char *value, double number, uint64_t *out) {
   if (strspn(value, "0123456789") == strlen(value)) {
     errno = 0;
@@ -139,7 +140,8 @@ static const flag *find_flag(const command *cmd, const char *text, size_t length
   return NULL;
 }
 
-// "--name value", "--name=value" or a switch; *index is moved past what was used.
+// Reads "--name value", "--name=value" or a switch; *index becomes the last
+// argument read.
 static bool parse_flag(const command *cmd, int argc, char **argv, int *index,
                        positional *out) {
   const char *text = argv[*index];
@@ -157,7 +159,8 @@ static bool parse_flag(const command *cmd, int argc, char **argv, int *index,
   return set_flag(cmd, f, argv[++*index]);
 }
 
-/// An option without its dashes, where the command takes files.
+/// True when the text is an option without its dashes, and the command takes files but
+/// there is no such file.
 static bool is_bare_flag(const command *cmd, const char *text) {
   char dashed[MAX_SPELLING];
   const int length = snprintf(dashed, sizeof dashed, "--%s", text);

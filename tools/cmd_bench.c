@@ -1,8 +1,8 @@
 // egraph bench extract: one row of measurements per instance in a folder.
 //
-// Every instance runs in a process of its own, as `egraph extract --json`. Rows are
-// appended to the output as instances end, and instances with a row are not run again, so
-// that a long measurement can be interrupted and gone on with.
+// Every instance runs in its own process, as `egraph extract --json`. A row is appended
+// to the output when an instance ends; instances with a row are not run again. A long
+// measurement can therefore be interrupted and resumed.
 // SPDX-License-Identifier: Apache-2.0
 #define _DEFAULT_SOURCE // wait4
 #include <dirent.h>
@@ -25,7 +25,8 @@
 
 // ---- children -------------------------------------------------------------------
 
-// Output goes to unlinked temporary files, which need no reader, unlike pipes.
+// The output of children goes to unlinked temporary files, which unlike pipes need
+// no reader.
 
 typedef struct child {
   pid_t pid; // 0: none
@@ -35,7 +36,7 @@ typedef struct child {
 } child;
 
 typedef struct child_end {
-  bool killed; // by us: patience ran out
+  bool killed; // by this process: patience ran out
   int exit;    // exit status, or -signal
   double wall_seconds, cpu_seconds;
   uint64_t peak_bytes; // of resident memory
@@ -88,8 +89,8 @@ static double seconds_of(struct timeval t) {
   return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
 }
 
-/// Returns whether it has ended; then fills `out` and frees the slot. Kills it when its
-/// patience is at an end.
+/// Returns whether a child has ended; then fills `out` and frees the slot. Kills the
+/// child when its time is over.
 static bool poll_child(child *c, child_end *out) {
   int status;
   struct rusage used;
@@ -120,13 +121,13 @@ static bool poll_child(child *c, child_end *out) {
 
 typedef struct result_table {
   text_array columns; // "name" first; "status", "cost" and "cpu_seconds" are counted
-  text_array done;    // names of the rows that were there
+  text_array done;    // names of the rows that the file had before
   text_array peers;   // name, cost, seconds in turn
   FILE *file;         // NULL: rows are only counted
   int write_error;    // errno of the first row that could not be written, or 0
-  uint32_t measured;  // rows of this run; the following are of all rows
-  uint32_t counts[4]; // of optimal, feasible, infeasible and failed ones
-  uint32_t worse;     // dearer than the peer
+  uint32_t measured;  // rows of this run; the members below count all rows
+  uint32_t counts[4]; // of optimal, feasible, infeasible and failed rows
+  uint32_t worse;     // rows with a higher cost than the peer's
   double cpu_seconds;
 } result_table;
 
@@ -139,7 +140,7 @@ static size_t find_cell(const text_array *cells, const char *name) {
   return i;
 }
 
-/// Cost (1) or seconds (2) of the peer; "" without one.
+/// Returns the cost (`which` 1) or the seconds (2) of the peer; "" without a peer.
 static const char *peer_cell(const result_table *t, const char *name, size_t which) {
   for (size_t i = 0; i < t->peers.count; i += 3)
     if (strcmp(t->peers.items[i], name) == 0) return t->peers.items[i + which];
@@ -151,7 +152,7 @@ static const char *cell_of(const result_table *t, const text_array *cells,
   return cells->items[find_cell(&t->columns, column)];
 }
 
-/// Counts a row by its cells.
+/// Adds a row to the counts.
 static void count_row(result_table *t, const text_array *cells) {
   static const struct {
     const char *status;
@@ -178,7 +179,7 @@ static void write_cells(result_table *t, const text_array *cells) {
   if (fflush(t->file) != 0 && t->write_error == 0) t->write_error = errno;
 }
 
-/// Names of the rows that are there; what follows the last whole row is cut off.
+/// Reads the names of the rows in the file; cuts off the bytes after the last whole row.
 static bool read_rows(result_table *t, const char *path) {
   text_array cells = {NULL, 0, 0};
   bool complete = true, fine = true;
@@ -201,9 +202,9 @@ static bool read_rows(result_table *t, const char *path) {
   return fseek(t->file, whole, SEEK_SET) == 0 && ftruncate(fileno(t->file), whole) == 0;
 }
 
-/// Opens or creates `path`; what follows its last whole row is cut off. NULL: standard
+/// Opens or creates `path`; cuts off the bytes after its last whole row. NULL: standard
 /// output, or nowhere when `quiet`. `columns` must be filled. False, with a message, when
-/// it cannot be opened or holds something else.
+/// the file cannot be opened or is no such table.
 static bool open_table(result_table *t, const char *path, bool quiet) {
   if (path == NULL) {
     t->file = quiet ? NULL : stdout;
@@ -212,7 +213,7 @@ static bool open_table(result_table *t, const char *path, bool quiet) {
   }
   t->file = fopen(path, "a+");
   if (t->file == NULL) return complain_of_file(path);
-  // A device or a pipe has no rows to go on from, and its reading may never end.
+  // A device or a pipe has no rows to resume from, and reading it may never end.
   struct stat found;
   bool resumes = fstat(fileno(t->file), &found) == 0 && S_ISREG(found.st_mode);
   if (resumes && !read_rows(t, path)) return false;
@@ -220,8 +221,8 @@ static bool open_table(result_table *t, const char *path, bool quiet) {
   return true;
 }
 
-/// Reads name, cost and seconds (optional) of every row of another table. Before
-/// open_table, so that its rows are compared too.
+/// Reads name, cost and seconds (optional) of every row of a peer's table. Called before
+/// open_table: the rows of the file are compared too.
 static bool read_peers(result_table *t, const char *path) {
   FILE *file = fopen(path, "r");
   if (file == NULL) return complain_of_file(path);
@@ -241,14 +242,14 @@ static bool read_peers(result_table *t, const char *path) {
   return fine || complain("%s: the first row has no columns \"name\" and \"cost\"", path);
 }
 
-/// Frees everything; false, with a message, when some row could not be written.
+/// Frees the table; false, with a message, when some row could not be written.
 static bool close_table(result_table *t, const char *path) {
   text_array_free(&t->peers);
   text_array_free(&t->done);
   text_array_free(&t->columns);
   FILE *file = t->file;
   t->file = NULL;
-  if (file == NULL || file == stdout) return true; // main looks after that one
+  if (file == NULL || file == stdout) return true; // main checks standard output
   if (fclose(file) != 0 && t->write_error == 0) t->write_error = errno;
   errno = t->write_error;
   return t->write_error == 0 || complain_of_file(path);
@@ -256,7 +257,7 @@ static bool close_table(result_table *t, const char *path) {
 
 enum { MAX_JOBS = 256, MAX_PATH_BYTES = 4096, MAX_CELL = MAX_PATH_BYTES };
 
-// Cells of a row: those of the child's JSON by their key, others by name.
+// Columns of a row: most are keys of the child's JSON.
 #define PART_COLUMN(id, name, text) , name "_seconds"
 static const char *const COLUMN_NAMES[] = {
     "name",
@@ -292,7 +293,7 @@ typedef struct bench_flags {
 typedef struct job {
   child process;
   const char *path; // NULL: the slot is free
-  bool is_shard;    // of an IOPDDL file
+  bool is_shard;    // the file is an IOPDDL problem
 } job;
 
 typedef struct bench {
@@ -341,7 +342,7 @@ static bool find_instances(bench *b) {
   return fine;
 }
 
-/// Path below the folder, without ".json" and ".gz".
+/// Writes the path below the folder, without ".json" and ".gz".
 static void name_of_file(const bench *b, const char *path, char name[MAX_PATH_BYTES]) {
   size_t skip = strlen(b->flags->folder);
   while (skip > 1 && b->flags->folder[skip - 1] == '/')
@@ -353,8 +354,8 @@ static void name_of_file(const bench *b, const char *path, char name[MAX_PATH_BY
 
 // ---- one instance ----------------------------------------------------------------
 
-/// The value of a key of the child's JSON, which is flat and our own; "" when absent or
-/// null.
+/// Finds the value of a key in the child's JSON, a flat object that this program prints;
+/// "" when the key is absent or null.
 static void json_cell(const char *json, const char *key, char cell[MAX_CELL]) {
   char pattern[64];
   (void)snprintf(pattern, sizeof pattern, "\"%s\":", key);
@@ -425,14 +426,15 @@ static bool start_job(bench *b, job *j, const char *path, bool is_shard) {
                            seed,      "--extractor", b->flags->extractor, "--",  path,
                            NULL};
   const char *shard[] = {"shard", "--json", "--time-limit", limit, "--", path, NULL};
-  // The limit is for solving; reading comes on top.
+  // The time limit is only for solving; reading takes additional time.
   double patience = 2 * b->flags->time_limit + 60;
   j->path = path;
   j->is_shard = is_shard;
   return start_child(&j->process, is_shard ? shard : extract, patience);
 }
 
-/// False when a process cannot be started.
+/// Writes the row of a child that ended, or restarts it as `egraph shard`. False when a
+/// process cannot be started.
 static bool finish_job(bench *b, job *j, child_end *end) {
   const char *message = end->message != NULL ? end->message : "";
   bool again = !j->is_shard && end->exit == EXIT_FAILED && !end->killed &&
@@ -458,7 +460,8 @@ static void show_progress(const bench *b, const char *path) {
                       b->paths.count, b->running, name);
 }
 
-/// Starts what is due in a free slot; *inout_next is the first path not looked at.
+/// Starts the next instance without a row in a free slot; *inout_next is the first path
+/// that was not considered yet.
 static bool fill_slot(bench *b, job *j, size_t *inout_next) {
   while (*inout_next < b->paths.count && !interrupted()) {
     const char *path = b->paths.items[(*inout_next)++];

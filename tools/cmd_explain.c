@@ -1,4 +1,5 @@
-// egraph explain: which rule made every operator of a model, or what a plan does.
+// egraph explain: prints the rule that made each operator of a model, or the steps of
+// a plan.
 // SPDX-License-Identifier: Apache-2.0
 #include <stdio.h>
 
@@ -68,7 +69,7 @@ int command_explain(int argc, char **argv) {
   PARSE_ARGUMENTS(models, &cmd, argc, argv);
   view.json = flags.json;
   view.costs = &flags.costs;
-  // A plan is read here, and priced where a machine is named; egraph plan makes it.
+  // A plan file is read, and priced if a machine is named; only egraph plan makes plans.
   if (is_plan_file(models.items[0]))
     return given_flags_matter(&cmd, &models, PLAN, "a plan that is there",
                               "give it to egraph plan")

@@ -1,4 +1,4 @@
-// egraph extract: the cheapest acyclic choice in an e-graph read from a file.
+// egraph extract: finds the cheapest acyclic choice in an e-graph read from a file.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ static bool show_extraction(void *user, double cost, double bound, double second
                        bound, 100 * gap, seconds);
 }
 
-/// The largest resident memory of this process, in bytes; 0: not known.
+/// Returns the largest resident memory of this process, in bytes; 0: not known.
 static uint64_t peak_bytes(void) {
   struct rusage used;
   return getrusage(RUSAGE_SELF, &used) == 0 ? (uint64_t)used.ru_maxrss * 1024 : 0;
@@ -51,7 +51,8 @@ static const struct {
 } PARTS[] = {EGRAPH_EXTRACT_PART_LIST(PART_ROW)};
 #undef PART_ROW
 
-/// A certificate proves bounds up to rounding.
+/// True when the certificate proves less than the bound. A certificate proves bounds up
+/// to rounding.
 static bool is_unchecked(const egraph_extract_report *r) {
   return r->certified < r->bound - 3e-9 * fabs(r->bound);
 }
@@ -145,7 +146,7 @@ static egraph_status extract(const extract_flags *flags, const char *path) {
   return (flags->json ? print_extraction_json : print_extraction_text)(flags, extraction);
 }
 
-/// The names of the passes, for --help.
+/// Writes the names of the passes, for --help.
 static void list_passes(char *text, size_t size) {
   size_t used =
       (size_t)snprintf(text, size, "presolve passes to run, or with '-' to leave out:");

@@ -1,4 +1,4 @@
-// egraph rules generate: makes rewrite rules by machine.
+// egraph rules generate: generates rewrite rules.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ static bool show_line(void *user, const char *line) {
   return progress_line("generate", "%s", line);
 }
 
-/// Why not all candidates are judged, and how to go on.
+/// Prints why some candidates are not judged, and how to resume.
 static void print_rest(FILE *file, const egraph_generate_options *options) {
   if (!interrupted())
     fprintf(file, "; not all candidates are judged\n");
@@ -72,7 +72,7 @@ static int print_families(void) {
   return outcome_of(status);
 }
 
-/// An output is no file that the run reads, or goes on from.
+/// True when the output is no file that the run reads or resumes from.
 static bool output_is_free(const egraph_generate_options *options, const char *path) {
   bool is_apart = file_is_apart(path, options->family, "the family") &&
                   file_is_apart(path, options->state, "the state");

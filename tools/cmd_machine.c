@@ -1,4 +1,4 @@
-// egraph machine: this host as a machine file, measured.
+// egraph machine: measures this host and writes a machine file.
 // SPDX-License-Identifier: Apache-2.0
 #include <stdio.h>
 #include <string.h>

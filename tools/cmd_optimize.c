@@ -1,6 +1,6 @@
-// egraph optimize and egraph plan: the cheapest graph for one device, or the cheapest
-// plan for many. They are one command; plan is for the devices of this host where no flag
-// names a target.
+// egraph optimize and egraph plan find the cheapest graph for one device, or the cheapest
+// plan for many. They are one command; without a flag for the target, plan takes the
+// devices of this host.
 // SPDX-License-Identifier: Apache-2.0
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
@@ -15,14 +15,14 @@
 #include "tools/text_file.h"
 #include "tools/trained_weights.h"
 
-#define DEMANDS_NAME "constraints" // of a text of statements, in messages
+#define DEMANDS_NAME "constraints" // names the statements in messages
 enum { MAX_DEMANDS = 1 << 14 };
 
 typedef struct file_flags {
   optimize_flags run;
   const char *output, *certificate, *explanation;
   text_list pins, deliveries, bans;
-  char demands[MAX_DEMANDS]; // the same as statements
+  char demands[MAX_DEMANDS]; // pins, bans and deliveries as statements
   bool text, unity;
 } file_flags;
 
@@ -93,7 +93,7 @@ static void add_comparison_flags(command *cmd, optimize_flags *o) {
              "choose the graph for one device first, and split that one");
 }
 
-/// Appended to the flags of the output, which are the last.
+/// Adds the last flags of the output.
 static void add_file_flags(command *cmd, file_flags *f) {
   add_text(cmd, "-o FILE", &f->output,
            "write the plan (.json), or the graph (.onnx or .egraph)");
@@ -118,7 +118,7 @@ static bool training_fits(const optimize_flags *f) {
                   "--untie, --untie-only and --decay are of training; give --train too");
 }
 
-/// Writes "(pin A)\n(pin B)\n" behind what there is; false: too long.
+/// Appends "(pin A)\n(pin B)\n" to the statements; false: too long.
 static bool write_demands(file_flags *f, const char *verb, const text_list *list) {
   size_t length = strlen(f->demands);
   for (size_t i = 0; i < list->count; i++) {
@@ -126,7 +126,7 @@ static bool write_demands(file_flags *f, const char *verb, const text_list *list
                         verb, list->items[i]);
     if (more < 0 || (size_t)more >= sizeof f->demands - length) return false;
     for (char *c = f->demands + length; c[1] != '\0'; c++)
-      if (*c == '\n') *c = ' '; // a statement a line: find_demand counts them
+      if (*c == '\n') *c = ' '; // one line for each statement: find_demand counts lines
     length += (size_t)more;
   }
   return true;
@@ -139,14 +139,16 @@ static bool demands_fit(file_flags *f) {
                     "--constraints");
   if (f->demands[0] == '\0') return true;
   f->run.constraints.text = f->demands;
-  // The library calls a text "constraints"; a file of that name needs another one.
+  // The library calls the text of statements "constraints"; a file with that name gets
+  // another path.
   const char *file = f->run.constraints.file;
   if (file != NULL && strcmp(file, DEMANDS_NAME) == 0)
     f->run.constraints.file = "./" DEMANDS_NAME;
   return true;
 }
 
-/// The flag of statement `line` (from 1) of those that write_demands wrote.
+/// Finds the flag of the statement in line `line` (from 1) of the text that
+/// write_demands wrote.
 static bool find_demand(const file_flags *f, size_t line, const char **out_flag,
                         const char **out_text) {
   const struct {
@@ -165,7 +167,8 @@ static bool find_demand(const file_flags *f, size_t line, const char **out_flag,
   return false;
 }
 
-/// An error of a statement names its flag, not a line that nobody wrote.
+/// Prints an error; for a statement it names the flag, not the line of a text that the
+/// user has not written.
 static int report_demand(const file_flags *f, egraph_status status) {
   static const char place[] = DEMANDS_NAME ":";
   const char *message = egraph_last_error(), *flag_name, *text;
@@ -181,8 +184,8 @@ static int report_demand(const file_flags *f, egraph_status status) {
   return EXIT_FAILED;
 }
 
-/// Statements about a value that the plan has no longer under its name: it is equal to
-/// another one, or part of an operator.
+/// Warns of statements about a value that the plan no longer has under its name: the
+/// value is equal to another one, or part of an operator.
 static void note_fused(const char *flag_name, const text_list *list,
                        const egraph_graph *step) {
   for (size_t i = 0; i < list->count; i++) {
@@ -204,8 +207,8 @@ static void note_fused(const char *flag_name, const text_list *list,
 
 // ---- files ------------------------------------------------------------------------
 
-/// Returns whether the name of an output says what is to be written. A device takes a
-/// model.
+/// True when the name of an output determines the form to write; otherwise complains. A
+/// device takes any form.
 static bool says_its_form(const char *path) {
   struct stat info;
   if (path == NULL) return true;
@@ -228,7 +231,7 @@ static bool files_can_be_written(const file_flags *f, const char *model) {
          file_can_be_written(f->certificate) && file_can_be_written(f->explanation);
 }
 
-/// Writes a graph; notes weights that are too large for the text form.
+/// Writes a graph; warns of weights that are too large for the text form.
 static egraph_status save_graph(const egraph_graph *graph, const char *path) {
   OWNED(egraph_graph, written);
   EG_TRY(egraph_graph_save(graph, path));
@@ -242,29 +245,29 @@ static egraph_status save_graph(const egraph_graph *graph, const char *path) {
   return EGRAPH_OK;
 }
 
-/// Fails, saying why there is no plan.
+/// Fails with the reason why there is no plan.
 static egraph_status fail_without_plan(egraph_result *result) {
   egraph_plan *none;
   return egraph_result_take_plan(result, &none);
 }
 
-/// Writes a plan or a graph, as the name of the file says.
+/// Writes a plan or a graph, depending on the name of the file.
 static egraph_status write_output(egraph_result *result, const char *path) {
   const egraph_plan *plan = egraph_result_plan(result);
   if (!is_plan_file(path)) return save_graph(egraph_result_graph(result), path);
   return plan != NULL ? egraph_plan_save(plan, path) : fail_without_plan(result);
 }
 
-/// A certificate or explanation of another run is not to be taken for that of this one;
-/// what is no plain file stays.
+/// Removes a certificate or explanation of an earlier run, which could be mistaken for
+/// the result of this run; keeps devices and pipes.
 static void remove_old_proof(const char *path) {
   struct stat info;
   if (path != NULL && lstat(path, &info) == 0 && S_ISREG(info.st_mode))
     (void)remove(path);
 }
 
-/// Writes a certificate or an explanation; false, with a message, when it cannot. Why
-/// there is none is printed later.
+/// Writes a certificate or an explanation; false, with a message, when it cannot. When
+/// there is no proof, the reason is printed later.
 static bool write_proof(const egraph_result *result, const char *path,
                         egraph_status (*proof)(const egraph_result *, const char **)) {
   const char *text;
@@ -329,16 +332,16 @@ static egraph_status hand_out(const file_flags *f, const optimize_session *sessi
   return EGRAPH_OK;
 }
 
-/// False where no pipeline is possible, as the report says, and, with a message, where a
-/// plan is not certified: it is handed out all the same.
+/// False when no pipeline is possible (the report says so), and, with a message, when a
+/// plan lacks a requested certificate; the plan is written in any case.
 static bool is_certified(const egraph_result *result) {
   const char *why = egraph_result_report(result)->uncertified;
   if (strcmp(egraph_result_report(result)->status, "unknown") == 0) return false;
   return why == NULL || complain("%s", why);
 }
 
-/// Loads the model, searches, and hands the result out; *out_good: all files are written,
-/// and what was asked for is certified.
+/// Loads the model, searches, and writes the result; *out_good: all proofs are written,
+/// and a requested certificate exists.
 static egraph_status optimize(const file_flags *f, const char *model,
                               optimize_session *session, bool *out_good) {
   EG_TRY(optimize_load(&f->run, model, session));

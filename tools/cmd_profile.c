@@ -1,4 +1,5 @@
-// egraph profile: what operators cost, measured into the profile database.
+// egraph profile: measures the costs of operators and stores them in the
+// profile database.
 // SPDX-License-Identifier: Apache-2.0
 #include <stdio.h>
 
@@ -79,7 +80,7 @@ static egraph_status add_error(void *user, const egraph_estimate_error *error) {
   return EGRAPH_OK;
 }
 
-/// Prints how far estimates are off where there are measurements.
+/// Prints the errors of estimates for operators with measurements.
 static void print_estimates(const optimize_session *session, bool shows, bool json) {
   estimate_errors all = {.lists = shows, .json = json};
   if (json)
@@ -94,7 +95,7 @@ static void print_estimates(const optimize_session *session, bool shows, bool js
            all.count, 100 * all.sum / all.count, shows ? "" : "; --show lists them");
 }
 
-/// `validation` is NULL when none was asked for.
+/// Prints the profile; `validation` is NULL when it was not requested.
 static void print_profile(const optimize_session *session, uint32_t entries,
                           const egraph_validation *validation, bool shows, bool json) {
   const egraph_report *r = egraph_result_report(session->result);

@@ -1,4 +1,5 @@
-// egraph replay: whether a result follows from a model by an explanation and rules alone.
+// egraph replay: checks that a result follows from a model by an explanation and
+// rules alone.
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@ typedef struct replay_flags {
   bool trust, json;
 } replay_flags;
 
-/// Dimensions of the flags that are open in a graph.
+/// Returns the dimensions of the flags that are open in a graph.
 static text_list open_dims_of(const egraph_graph *graph, const text_list *dims) {
   text_list found = {.count = 0};
   for (size_t i = 0; i < dims->count; i++)
@@ -31,8 +32,8 @@ static text_list open_dims_of(const egraph_graph *graph, const text_list *dims) 
   return found;
 }
 
-/// Loads the result at the sizes that it was made for; the examples of open sizes are
-/// those of the model.
+/// Loads the result at the sizes that it was made for; open sizes have the examples of
+/// the model.
 static egraph_status load_result(const load_flags *flags, const egraph_graph *given,
                                  const char *path, egraph_graph **out) {
   load_flags as_written = *flags;
@@ -104,7 +105,7 @@ int command_replay(int argc, char **argv) {
   int outcome = outcome_of(status);
   bool has_sizes = flags.load.dims.count != 0 || flags.load.batch != 0 ||
                    (given != NULL && egraph_graph_open_dims(given) != 0);
-  // An explanation has shapes as they were.
+  // An explanation contains the shapes at its sizes.
   if (status == EGRAPH_E_ARGUMENT && has_sizes)
     note("an explanation is of the sizes that the model was optimized for; give the same "
          "--dim and --batch");

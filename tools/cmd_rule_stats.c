@@ -1,4 +1,5 @@
-// egraph rules stats: which rules fire on models, and which make the results.
+// egraph rules stats: prints which rules fire on models, and which rules explain
+// the results.
 // SPDX-License-Identifier: Apache-2.0
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,11 +9,11 @@
 #include "tools/lists.h"
 #include "tools/result_print.h"
 
-/// Sums over all models. The name is the set's.
+/// Sums over all models. The rule set owns the name.
 typedef struct rule_row {
   char *name;
   uint64_t matches, nodes, unions;
-  uint32_t models, steps; // in which it fired; of explanations
+  uint32_t models, steps; // models in which the rule fired; steps of explanations
 } rule_row;
 
 typedef struct rule_table {
@@ -39,7 +40,8 @@ static bool make_rows(rule_table *table, const egraph_result *result) {
   return table->rows != NULL;
 }
 
-/// Steps are the lines " (RULE TERM ...)" between "(steps" and "(outputs".
+/// Counts the steps of each rule: the lines " (RULE TERM ...)" between "(steps"
+/// and "(outputs".
 static void count_steps(rule_table *table, const char *explanation) {
   const char *line = strstr(explanation, "\n(steps");
   const char *end = line == NULL ? NULL : strstr(line, "\n(outputs");

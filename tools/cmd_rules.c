@@ -25,7 +25,7 @@ typedef struct import_row {
 } import_row;
 
 typedef struct import_report {
-  const char *file; // that is being read
+  const char *file; // the file that is being read
   uint32_t count[OUTCOMES];
   import_row *rows;
   size_t row_count, room;
@@ -197,8 +197,8 @@ static void add_rules_flags(command *cmd, rules_flags *f) {
 static egraph_status run_rules(rules_flags *f, const positional *files) {
   rule_request *request = &f->request;
   bool is_silent = f->imported.count != 0 || f->output != NULL;
-  // The first row whose flag is given answers; the last two show rules, the others
-  // examine them, so that a wrong rule is a result and no error.
+  // The first row whose flag is given runs. The last two rows print rules; the other rows
+  // examine rules, for which a wrong rule is a result and no error.
   const struct {
     bool is_given, examines;
     egraph_status (*answer)(rule_request *request);

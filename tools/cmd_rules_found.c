@@ -1,4 +1,5 @@
-// egraph rules found: which rules those of other files find again, and why not others.
+// egraph rules found: prints which rules of other files the given rules imply, and why
+// not the rest.
 // SPDX-License-Identifier: Apache-2.0
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 
 enum { MAX_REASONS = 16, MAX_FILES = 64, FOUND = 0 };
 
-/// Rules of one file by outcome: found, then by reason.
+/// Counts of the rules of one file by outcome: found, or a reason why not.
 typedef struct file_row {
   const char *file;
   uint32_t all, count[1 + MAX_REASONS];
@@ -20,7 +21,7 @@ typedef struct found_table {
   file_row sum;
   const char *reasons[MAX_REASONS];
   uint32_t reason_count;
-  uint64_t operators; // of a side at most
+  uint64_t operators; // operators of a side, at most
   bool json;
 } found_table;
 
@@ -72,8 +73,8 @@ static void print_row(const found_table *table, const char *name, const file_row
   printf("\n");
 }
 
-/// Reads the shipped rules where the path is NULL. Rules of files are trusted: they only
-/// imply others here, on tensors.
+/// Reads the rules of a file; NULL: the shipped rules. Rules of files are trusted: here
+/// they only imply other rules.
 static egraph_status read_rules(const char *path, egraph_rules **out) {
   return load_rules(path == NULL, true, &path, path != NULL, out);
 }

@@ -1,5 +1,5 @@
-// Rules made from others: egraph rules correct, rules that hold on a part of their
-// result, corrected; egraph rules minimize, the smallest set that implies others.
+// Makes rules from other rules: egraph rules correct corrects rules that hold on a part
+// of their result; egraph rules minimize finds a small set that implies the others.
 // SPDX-License-Identifier: Apache-2.0
 #include <stdio.h>
 
@@ -9,17 +9,17 @@
 #include "tools/text_file.h"
 
 typedef struct rules_job {
-  egraph_rules *rules; // that are read
+  egraph_rules *rules; // the rules read
   uint64_t seed;
-  const char *path; // of the rules that are made; NULL: none
+  const char *path; // file for the new rules; NULL: none
   bool json;
   uint32_t pairs, made;   // rules correct
   uint32_t kept, implied; // rules minimize
-  bool is_done;           // there are rules, and they are written
+  bool is_done;           // there are new rules, and they are written
 } rules_job;
 
-/// Reads the files of a command's arguments, and makes rules of them. `trust`: wrong
-/// rules are read, too.
+/// Reads the rule files of the arguments, and makes new rules from them. `trust`: reads
+/// wrong rules too.
 static int make_rules(const command *cmd, int argc, char **argv, rules_job *job,
                       bool trust,
                       egraph_status (*make)(rules_job *job, const positional *files)) {
@@ -49,7 +49,7 @@ static void on_correction(void *user, const egraph_rule_correction *found) {
     return;
   }
   progress_clear();
-  // Without a file standard output has the rules alone.
+  // Without an output file, standard output contains only the rules.
   show(job->path == NULL ? stderr : stdout, "%-13s  %s: %s\n",
        found->is_corrected ? "corrected" : "not corrected", found->rule, found->detail);
 }

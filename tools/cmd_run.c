@@ -14,7 +14,7 @@
 
 // ---- comparing ------------------------------------------------------------------
 
-/// Loads the other model of a comparison, at its own sizes where it has fixed ones.
+/// Loads the second model of a comparison; it keeps its own sizes if they are fixed.
 static egraph_status load_other(const char *path, const load_flags *flags,
                                 egraph_graph **out) {
   load_flags as_written = *flags;
@@ -80,7 +80,7 @@ typedef struct run_state {
   egraph_graph_info info;
   egraph_tensor *inputs, *outputs;
   const char **output_names;
-  double *seconds, *busy; // of each run; of the processor
+  double *seconds, *busy; // of each run; busy: of the processor
 } run_state;
 
 static egraph_status allocate(const run_state *state, tensor_getter get, uint32_t index,
@@ -178,7 +178,7 @@ static void free_state(run_state *state) {
   egraph_graph_destroy(state->graph);
 }
 
-/// Runs a model; *out_good: all files of the flags could be read and written.
+/// Runs a model; *out_good: all files of the flags were read and written.
 static egraph_status run_model(run_state *state, run_flags *flags, const char *model,
                                bool *out_good) {
   egraph_session_options options = {.size = sizeof options,
@@ -214,8 +214,8 @@ enum {
   RUNS = ONE_DEVICE | PLANS
 };
 
-/// True when the flags fit the mode; run_ranks.c prints more about plans and training
-/// than that a flag has no effect.
+/// True when the flags fit the mode. run_ranks.c checks plans and training, with more
+/// specific messages.
 static bool run_flags_matter(const command *cmd, const run_flags *flags,
                              const positional *given) {
   if (flags->compare)

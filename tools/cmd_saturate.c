@@ -14,8 +14,9 @@
 
 // ---- why two terms are equal ----------------------------------------------------
 
-/// Splits a question, "(+ a b) (+ b a)"; *out_from is the caller's. False: it has one
-/// term. The first term ends at the first blank outside brackets.
+/// Splits a question, "(+ a b) (+ b a)", into two terms; the caller frees *out_from.
+/// False when there is only one term. The first term ends at the first blank
+/// outside brackets.
 static bool split_question(const char *text, char **out_from, const char **out_to) {
   size_t depth = 0;
   text += strspn(text, " \t");
@@ -54,8 +55,8 @@ static bool write_step(void *user, const egraph_terms_step *step) {
   return false;
 }
 
-/// Explains why two terms are equal: steps are printed as they are reported, their
-/// number, which is known then, behind them.
+/// Explains why two terms are equal: prints each step when it is reported, and the number
+/// of steps at the end.
 static egraph_status answer(egraph_terms *terms, const char *from, const char *to,
                             bool json) {
   uint64_t count;
@@ -109,7 +110,7 @@ typedef struct saturation {
   egraph_terms_report report;
   egraph_terms_iteration rows[MAX_ITERATIONS_SHOWN];
   uint32_t row_count;
-  uint32_t kept_rules; // of the e-graph that was loaded, while others are read
+  uint32_t kept_rules; // number of rules of the loaded e-graph
 } saturation;
 
 // ---- input -----------------------------------------------------------------------
@@ -126,9 +127,9 @@ static void add_root(void *user, const char *term, egraph_class root) {
   text_array_add(&s->texts, term, strcspn(term, "\r"));
 }
 
-/// JSON begins with a bracket, perhaps behind blanks, or is gzip. Everything else, a file
-/// that cannot be read too, is left to the reader of binary files, which says what is
-/// wrong.
+/// True for a file that begins with a bracket, perhaps after blanks, or is gzip. The
+/// reader of binary files gets all other files, also unreadable ones, and reports
+/// the error.
 static bool is_json(const char *path) {
   FILE *file = fopen(path, "rb");
   if (file == NULL) return false;
@@ -140,8 +141,8 @@ static bool is_json(const char *path) {
   return byte == '{' || byte == '[' || byte == GZIP_FIRST;
 }
 
-/// Calls back with the smallest term of each start term; the text is NULL where it is too
-/// large to write.
+/// Calls `report` with the smallest term equal to each start term; the text is NULL when
+/// it is too large.
 static egraph_status
 each_smallest(saturation *s, void (*report)(void *, size_t, const char *, uint64_t)) {
   return egraph_terms_smallest_each(NULL, s->terms, s->roots, s->root_count, report, s);
@@ -154,8 +155,8 @@ static void name_root(void *user, size_t index, const char *text, uint64_t size)
   text_array_add(&s->texts, shown(text), strlen(shown(text)));
 }
 
-/// Starts from an e-graph with rules, as --save writes it, or from egraph-serialize JSON,
-/// whose roots become start terms; without either from nothing.
+/// Starts from a file of --save (an e-graph with rules), or from egraph-serialize JSON,
+/// whose roots become start terms, or, without a file, from an empty e-graph.
 static egraph_status start_saturation(saturation *s) {
   const char *path = s->flags->load_file;
   if (path == NULL) {
@@ -318,8 +319,8 @@ static egraph_status print_saturation_json(saturation *s) {
   return status;
 }
 
-/// Writes the files of the flags; *out_good is false, with a message, when Graphviz's
-/// cannot be written.
+/// Writes the files of the flags; *out_good is false, with a message, when the Graphviz
+/// file cannot be written.
 static egraph_status write_files(const saturation *s, bool *out_good) {
   const saturate_flags *flags = s->flags;
   OWNED_TEXT(dot);
@@ -335,7 +336,7 @@ static egraph_status write_files(const saturation *s, bool *out_good) {
 
 // ---- command ---------------------------------------------------------------------
 
-/// *out_good: false where a message says already what is wrong.
+/// Runs the command; *out_good is false when a message has already reported an error.
 static egraph_status run_with(saturation *s, const positional *files, bool *out_good) {
   EG_TRY(start_saturation(s));
   s->kept_rules = egraph_terms_rule_count(s->terms);
@@ -376,7 +377,7 @@ static saturate_flags default_flags(void) {
                           .threads = 1};
 }
 
-/// Conditions that the table of flags cannot express: an exit status.
+/// Checks conditions that the table of flags cannot express; returns an exit status.
 static int check_flags(const saturate_flags *flags, const positional *files) {
   if (flags->load_file == NULL && files->count == 0)
     return refuse("a file is missing; usage: egraph saturate " USAGE);

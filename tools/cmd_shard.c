@@ -1,4 +1,4 @@
-// egraph shard: the cheapest choice of strategies in a sharding problem.
+// egraph shard: finds the cheapest choice of strategies in a sharding problem.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <math.h>
@@ -23,7 +23,7 @@ static bool show_sharding(void *user, int64_t cost, int64_t bound, double second
       bound, cost > 0 ? 100 * (double)(cost - bound) / (double)cost : 0);
 }
 
-/// A member that is null where the value is infinite.
+/// Returns a member that is null when the value is infinite.
 static json_field finite(const char *key, int64_t value, int64_t infinity) {
   return value >= infinity ? json_field_real(key, INFINITY)
                            : json_field_int(key, (uint64_t)value);
@@ -49,7 +49,7 @@ static void print_sharding_json(egraph_shard_info info, const egraph_shard_plan 
   json_end();
 }
 
-/// Prints the last line that the contest asks for; empty brackets: no choice.
+/// Prints the last line of the contest's format; empty brackets: no choice.
 static void print_choices(uint32_t nodes, const uint32_t *choice) {
   printf("[");
   for (uint32_t node = 0; choice != NULL && node < nodes; node++)

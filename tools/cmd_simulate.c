@@ -1,5 +1,5 @@
-// egraph simulate: how long the step of a plan takes when exchanges overlap with
-// computing.
+// egraph simulate: computes the time of a plan's step when exchanges overlap
+// with computing.
 // SPDX-License-Identifier: Apache-2.0
 #include <stdio.h>
 #include <string.h>
@@ -60,7 +60,7 @@ static void print_memory(const simulated_plan *s, const egraph_simulation_info *
            "--issue in-order the least\n");
 }
 
-/// Prints the rounds of messages that the seconds rest on.
+/// Prints the rounds of messages that determine the seconds.
 static void print_rounds(const simulated_plan *s, const egraph_simulation_info *info) {
   if (info->messages > 0) {
     printf("rounds      %.4g messages of %u devices", info->messages,
@@ -105,7 +105,7 @@ static const char *const rounds_names[] = {"none",     "auto", "ring",  "halving
                                            "doubling", "tree", "levels"};
 enum { ROUNDS_NAMES = sizeof rounds_names / sizeof *rounds_names };
 
-/// The place of a name in a list; `otherwise`: it is NULL.
+/// Returns the index of a name in a list, or `otherwise` for a NULL name.
 static int number_of(const char *name, const char *const *names, int count,
                      int otherwise) {
   for (int i = 0; name != NULL && i < count; i++)

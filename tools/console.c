@@ -17,8 +17,8 @@
 
 // ---- text of others ---------------------------------------------------------------
 
-/// Writes `text` to `to`, which has room for four bytes of each of its own; returns the
-/// end.
+/// Writes `text` to `to`, which has room for four bytes for each byte of the text;
+/// returns the end.
 static char *append_shown(char *to, const unsigned char *text, bool keeps_lines) {
   static const char DIGITS[] = "0123456789abcdef";
   for (const unsigned char *c = text; *c != '\0';) {
@@ -38,13 +38,14 @@ static char *append_shown(char *to, const unsigned char *text, bool keeps_lines)
   return to;
 }
 
-/// Writes a text and line ends after it; `shown` is room for four bytes of each.
+/// Writes a text and then line ends; `shown` has room for four bytes for each byte
+/// of both.
 static void write_shown(FILE *file, char *shown, const char *text, bool keeps_lines,
                         size_t ends) {
   char *end = append_shown(shown, (const unsigned char *)text, keeps_lines);
   while (ends-- != 0)
     *end++ = '\n';
-  // At once: standard error has no buffer, and ranks that fail together share it.
+  // One write: standard error has no buffer, and ranks that fail together share it.
   (void)fwrite(shown, 1, (size_t)(end - shown), file);
 }
 
@@ -57,7 +58,7 @@ void show(FILE *file, const char *format, ...) {
   va_copy(again, args);
   int length = vsnprintf(NULL, 0, format, args);
   va_end(args);
-  // The text, and behind it the text as it is shown.
+  // The buffer holds the text, and behind it the text as it is printed.
   size_t size = (size_t)length + 1;
   char *text = length >= 0 ? malloc(5 * size) : NULL;
   if (text != NULL) (void)vsnprintf(text, size, format, again);
@@ -112,7 +113,8 @@ typedef struct unit {
   const char *name;
 } unit;
 
-/// In the largest unit in which it is 1 or more; the last unit is for less.
+/// Formats a value in the largest unit in which it is at least 1; smaller values take the
+/// last unit.
 static amount_text in_units(double value, const unit *units, size_t count) {
   amount_text out;
   while (count > 1 && value < units->size * 0.9995) {
@@ -193,14 +195,14 @@ void json_to(FILE *file) { json_file = file; }
 
 static FILE *out_file(void) { return json_file != NULL ? json_file : stdout; }
 
-// Names of models may hold any bytes; what is no UTF-8 becomes U+FFFD.
+// Prints a JSON string. Names of models may hold any bytes; invalid UTF-8 becomes U+FFFD.
 static void print_string(const char *text) {
   (void)fputc('"', out_file());
   for (const unsigned char *c = (const unsigned char *)text; *c != '\0';) {
     size_t length = eg_utf8_length((const char *)c);
     if (*c == '"' || *c == '\\')
       fprintf(out_file(), "\\%c", *c);
-    else if (*c < 0x20 || (*c == '<' && json_file != NULL)) // may stand in a page
+    else if (*c < 0x20 || (*c == '<' && json_file != NULL)) // may be inside an HTML page
       fprintf(out_file(), "\\u%04x", *c);
     else if (length == 0)
       fprintf(out_file(), "\\ufffd");

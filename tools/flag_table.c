@@ -14,7 +14,7 @@ command new_command(const char *name, const char *usage, size_t least, size_t mo
                    .max_positional = most};
 }
 
-/// Adds a row, with the value of its target as the default that help prints.
+/// Adds a row; the value of its target is the default that help prints.
 static void add_row(command *cmd, flag row) {
   assert(cmd->flag_count < MAX_FLAGS);
   row.modes = cmd->modes;

@@ -9,7 +9,7 @@ enum { LAST_COLUMN = 90, HELP_COLUMN = 29 };
 static const flag HELP_FLAG = {
     .kind = FLAG_SWITCH, .spelling = "--help", .help = "print this text; -h does, too"};
 
-/// The flags of a command, and --help at last.
+/// Returns the index-th flag of a command; the last one is --help.
 static const flag *flag_at(const command *cmd, size_t index) {
   if (index < cmd->flag_count) return &cmd->flags[index];
   return index == cmd->flag_count ? &HELP_FLAG : NULL;
@@ -17,8 +17,8 @@ static const flag *flag_at(const command *cmd, size_t index) {
 
 // ---- text ------------------------------------------------------------------------
 
-/// Prints the words of a text in lines that begin at `indent`, the first from `column`
-/// on, and returns where the last one ends.
+/// Prints the words of a text in lines that begin at `indent`, the first line from
+/// `column` on, and returns the column where the last line ends.
 static size_t wrap(const char *text, size_t column, size_t indent) {
   while (*text != '\0') {
     size_t length = strcspn(text, " ");
@@ -100,7 +100,8 @@ static void print_manual(const command *cmd) {
 
 // ---- completion ------------------------------------------------------------------
 
-/// Prints a text inside single quotes of a shell; a backslash before each of `special`.
+/// Prints a text inside single quotes of a shell, with a backslash before each character
+/// of `special`.
 static void print_shell(const char *text, const char *special) {
   for (; *text != '\0'; text++)
     if (*text == '\'')
@@ -113,13 +114,14 @@ static bool has_words(const flag *f) {
   return f->kind == FLAG_CHOICE || f->words != NULL;
 }
 
-/// The words of a choice, or those that stand beside other values.
+/// Prints the words of a choice, or the words that completion offers besides
+/// other values.
 static void print_words(const flag *f) {
   for (const char *c = f->words != NULL ? f->words : flag_value(f); *c != '\0'; c++)
     (void)putchar(*c == '|' ? ' ' : *c);
 }
 
-/// A case of `$words`: sets `flags`, and `values` behind a flag with words.
+/// Prints a case of `$words`, which sets `flags`, and `values` after a flag with words.
 static void print_bash(const command *cmd) {
   char name[MAX_SPELLING];
   printf("  '%s '*)\n    flags='", cmd->name);
@@ -138,7 +140,8 @@ static void print_bash(const command *cmd) {
   printf("    esac ;;\n");
 }
 
-/// A choice has no other values; beside words there may be files.
+/// Prints the completion of a value. A choice has no other values; besides other words a
+/// file may follow.
 static void print_zsh_value(const flag *f) {
   const char *before = f->kind == FLAG_CHOICE ? ":("
                        : f->words != NULL     ? ":{compadd -- "
@@ -149,7 +152,7 @@ static void print_zsh_value(const flag *f) {
   printf("%s", f->kind == FLAG_CHOICE ? ")" : f->words != NULL ? "; _files}" : "");
 }
 
-/// A case of `$line`: calls _arguments.
+/// Prints a case of `$line`, which calls _arguments.
 static void print_zsh(const command *cmd) {
   char name[MAX_SPELLING];
   printf("  '%s '*)\n    _arguments -s", cmd->name);

@@ -1,4 +1,4 @@
-// Lists that grow, and texts of their own. Running out of memory ends the program.
+// Lists that grow, and lists of texts. Running out of memory ends the program.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_TOOLS_LISTS_H
 #define EG_TOOLS_LISTS_H
@@ -6,13 +6,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/// The items of a list, with room for one more, each of `size` bytes.
+/// Returns the items of a list, moved if needed, with room for one more; each has
+/// `size` bytes.
 void *list_grow(void *items, size_t count, size_t *inout_room, size_t size);
-/// A copy of so many characters; free() it.
+/// Copies `length` characters; free() the copy.
 char *text_copy(const char *text, size_t length);
 bool text_ends_with(const char *text, const char *end);
 
-/// Texts of its own, in the order they were added.
+/// A list that owns its texts, in the order in which they were added.
 typedef struct text_array {
   char **items;
   size_t count, room;

@@ -14,7 +14,7 @@ static const char TITLE[] = "optimizes deep-learning graphs by equality saturati
 
 static command_function command_help;
 
-// The first of two words names a group.
+// The commands. In a name of two words the first word names a group.
 static const struct command_row {
   const char *name;
   command_function *run;
@@ -65,7 +65,7 @@ static const command_row *find_command(int argc, char **argv) {
   return NULL;
 }
 
-/// The commands of a group, "bench"; of all where `group` is NULL.
+/// Prints the commands of a group, such as "bench", or, if `group` is NULL, all commands.
 static void print_commands(FILE *file, char **group) {
   for (size_t i = 0; i < COMMAND_COUNT; i++)
     if (group == NULL || begins_with(1, group, COMMANDS[i].name, 1))
@@ -79,14 +79,15 @@ static void print_usage(FILE *file) {
   fprintf(file, "\n`egraph help COMMAND` describes a command; -V prints the version.\n");
 }
 
-/// True when the first argument is a command, or the first word of one.
+/// True when the first argument is a command, or the first word of a command.
 static bool is_group(int argc, char **argv) {
   for (size_t i = 0; i < COMMAND_COUNT; i++)
     if (begins_with(argc, argv, COMMANDS[i].name, 1)) return true;
   return false;
 }
 
-/// `group`: whose commands are close; "": none.
+/// Prints an error for an unknown command; `group` is the group whose help lists similar
+/// commands, or "".
 static int refuse_name(const char *given, const char *group) {
   eg_spelling spelling = eg_spelling_start(given);
   for (size_t i = 0; i < COMMAND_COUNT; i++)
@@ -99,7 +100,8 @@ static int refuse_name(const char *given, const char *group) {
   return EXIT_USAGE;
 }
 
-/// Commands that are begun with alone, "bench".
+/// Prints an error for a group without a command, such as "bench", and lists
+/// its commands.
 static int refuse_group(char **argv) {
   bool is_first = true;
   show(stderr, "egraph: '%s' needs one more word:", argv[0]);
@@ -153,8 +155,8 @@ static int run_command(int argc, char **argv) {
 
 // ---- help ------------------------------------------------------------------------
 
-/// Prints the help of a command, of one or two words, or of a group, in one of its forms
-/// (tools/help.h). Nothing else of the name reaches a command.
+/// Prints the help of a command (one or two words) or of a group, in one of its forms
+/// (tools/help.h). No other word of the name reaches a command.
 static int describe(const char *name, const char *form) {
   char copy[MAX_NAME], last[16];
   (void)snprintf(copy, sizeof copy, "%s", name);
@@ -165,7 +167,7 @@ static int describe(const char *name, const char *form) {
   return strchr(name, ' ') == NULL ? run_command(2, argv) : refuse_name(name, "");
 }
 
-/// "egraph-bench-extract", in capitals or not.
+/// Prints the name of a manual page, "egraph-bench-extract", in capitals or not.
 static void print_page_name(const char *name, bool capitals) {
   char page[MAX_NAME];
   (void)snprintf(page, sizeof page, "egraph%s%s", *name != '\0' ? "-" : "", name);
@@ -182,7 +184,7 @@ static void print_page_head(const char *name, const char *text) {
   printf(" \\- %s\n", text);
 }
 
-/// The page of a command; of egraph itself where `name` is "".
+/// Prints the manual page of a command, or, if `name` is "", of egraph itself.
 static int print_manual(const char *name) {
   for (size_t i = 0; i < COMMAND_COUNT; i++) {
     if (strcmp(name, COMMANDS[i].name) != 0) continue;
@@ -201,7 +203,8 @@ static int print_manual(const char *name) {
   return EXIT_DONE;
 }
 
-/// Words that may follow: those of a group, or the first of every name.
+/// Lists the words that may come next: the commands of a group, or the first word of
+/// every name.
 static const char *next_words(const char *group, char out[MAX_WORDS]) {
   const char *last = "";
   int used = 0;

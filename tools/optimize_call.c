@@ -77,7 +77,7 @@ void add_cost_flags(command *cmd, cost_flags *flags) {
            "threads of the executor, in each rank");
 }
 
-/// The flag of a limit: two are short.
+/// Returns the spelling of the flag of a limit; two limits have short names.
 static const char *spelling_of(const char *spelling) {
   if (strcmp(spelling, "--work_limit N") == 0) return "--work N";
   return strcmp(spelling, "--relative_gap X") == 0 ? "--gap X" : spelling;
@@ -85,7 +85,7 @@ static const char *spelling_of(const char *spelling) {
 
 void add_search_flags(command *cmd, egraph_search *search) {
   add_heading(cmd, "Search");
-// A default below 0 means that the flag is not given.
+// A default below 0 means that the flag is not given; its value is 0 or more.
 #define EGRAPH_OPTION(type, name, initial, low, high, readers, help)                     \
   _Generic(search->name, double                                                          \
            : add_real, uint64_t                                                          \
@@ -194,14 +194,14 @@ static void note_repeated(const egraph_rules *rules, uint32_t first) {
   }
 }
 
-/// The class of rules that --math names.
+/// Returns the class of rules that --math names.
 static egraph_math rule_flags_math(const rule_flags *flags) {
   egraph_math math = EGRAPH_MATH_ASSOCIATIVE;
   if (flags->math != NULL) (void)egraph_math_find(flags->math, &math); // a choice
   return math;
 }
 
-/// Says which rules of the user's files are of a class that --math does not allow.
+/// Notes which rules of the user's files have a class that --math does not allow.
 static void note_not_allowed(const egraph_rules *rules, uint32_t first,
                              egraph_math allowed) {
   for (uint32_t i = first; i < egraph_rules_count(rules); i++) {
@@ -230,7 +230,7 @@ egraph_status load_rules(bool builtin, bool trust, const char *const *files, siz
   return add_rule_files(*out, files, count);
 }
 
-/// Loads the rules that the flags name; destroy *out whatever it returns.
+/// Loads the rules that the flags name; destroy *out also after a failure.
 static egraph_status rule_flags_load(const rule_flags *flags, egraph_rules **out) {
   *out = NULL;
   EG_TRY(load_rules(!flags->no_builtin, flags->trust, NULL, 0, out));
@@ -283,8 +283,8 @@ egraph_status open_plan_costs(const cost_flags *flags, const char *machine,
 
 bool is_graph_text(const char *path) { return text_ends_with(path, ".egraph"); }
 
-/// "NAME=N"; names may hold '='. What is no such text is a name of size 0, which the
-/// library refuses.
+/// Reads "NAME=N", in which the name may contain '='. Another text becomes a name with
+/// size 0, which the library refuses.
 static void read_dim(const char *text, char *name, size_t room, egraph_dim *out) {
   const char *equals = strrchr(text, '=');
   size_t length = equals != NULL ? (size_t)(equals - text) : strlen(text);
@@ -322,7 +322,7 @@ egraph_status load_model(const char *path, const load_flags *flags, egraph_graph
   return EGRAPH_OK;
 }
 
-/// Loads a model for a plan, which needs the sizes of weights, not their data.
+/// Loads a model for a plan, which needs the sizes of weights but not their data.
 static egraph_status load_sizes(const char *path, const load_flags *flags,
                                 egraph_graph **out) {
   load_flags load = *flags;

@@ -1,4 +1,4 @@
-// One call of egraph_optimize, as optimize, plan, profile, explain and run make it:
+// One call of egraph_optimize by the commands optimize, plan, profile, explain and run:
 // flags, loading, the call.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_TOOLS_OPTIMIZE_CALL_H
@@ -7,7 +7,7 @@
 #include "tools/console.h"
 #include "tools/flag_table.h"
 
-// For completion; flags that take such names list them in their help, too.
+// Words for completion; flags that take such names also list them in their help.
 #define MACHINE_WORDS "host alpa dgx-a100 dgx-h100 p3-16xlarge"
 #define LOSS_WORDS                                                                       \
   "softmax-cross-entropy softmax-cross-entropy-of-probabilities mean-squared-error"
@@ -21,47 +21,48 @@ typedef struct load_flags {
   text_list dims; // NAME=N
   uint64_t batch;
   bool draw_weights, fix_defaults;
-  const egraph_dim *examples; // no flag: sizes of open dimensions, to be tried first
+  const egraph_dim *examples; // without a flag: example sizes of open dimensions,
+                              // tried first
   uint32_t example_count;
 } load_flags;
 void add_load_flags(command *cmd, load_flags *flags);
 
-/// Which rules are used.
+/// The rules to use.
 typedef struct rule_flags {
   text_list files, enabled, disabled;
   bool no_builtin, trust;
   const char *math; // a class; NULL: the default
 } rule_flags;
 
-/// The trained weights, and their decay.
+/// The trained weights and their decay.
 typedef struct training_flags {
   text_list freeze, train_only, untie_only;
   double decay;
   bool untie;
 } training_flags;
 void add_training_flags(command *cmd, training_flags *flags);
-/// Borrows from the flags.
+/// Fills `training` with values that it borrows from the flags.
 void training_flags_give(const training_flags *flags, egraph_training *out);
 bool training_flags_untie(const training_flags *flags);
 
-/// Whose costs, and from where.
+/// The source of costs.
 typedef struct cost_flags {
   bool no_measure, read_only, again;
   const char *database, *backend;
   uint64_t threads; // of the executor; 0: 1
 } cost_flags;
 
-/// One call of egraph_optimize. Groups that no flag asks for are not given.
+/// One call of egraph_optimize. It passes only the groups that a flag asks for.
 typedef struct optimize_flags {
   egraph_search search;
   rule_flags rules;
   cost_flags costs;
   load_flags load;
   bool json;
-  // Groups of plans: where they are not zeros.
+  // Groups of options for plans; used unless they are all zeros.
   egraph_target target;
-  bool is_targeted;      // for a target, though no flag names one: this host
-  const char *optimizer; // of a training step; NULL: the graph itself
+  bool is_targeted;      // passes `target` even if no flag names one: this host
+  const char *optimizer; // optimizer of a training step; NULL: the graph itself
   egraph_training training;
   training_flags trained;
   uint64_t micro_batches;
@@ -74,61 +75,61 @@ typedef struct optimize_session {
   egraph_rules *rules;
   egraph_costs *costs; // NULL: the target's figures
   egraph_result *result;
-  egraph_math math;         // that was asked for
-  egraph_training training; // of a training step
-  const char *baseline;     // whose plans alone are searched; NULL: all
+  egraph_math math;         // the requested class of rules
+  egraph_training training; // options of a training step
+  const char *baseline;     // the only baseline whose plans are searched; NULL: all plans
 } optimize_session;
 
 void optimize_flags_init(optimize_flags *flags);
-/// The flags of rules, costs, the search, and of all of these with the output, which
-/// every command has that optimizes.
+/// Add the flags of rules, of costs, of the search, and of all of these with the output,
+/// which every optimizing command has.
 void add_rule_flags(command *cmd, rule_flags *flags);
 void add_cost_flags(command *cmd, cost_flags *flags);
 void add_search_flags(command *cmd, egraph_search *search);
 void add_optimize_flags(command *cmd, optimize_flags *flags);
-/// True for the name of a graph in text form.
+/// True when the path names a graph in text form.
 bool is_graph_text(const char *path);
-/// Loads the shipped rules and those of files. Destroy *out whatever it returns.
+/// Loads the shipped rules and rules of files. Destroy *out also after a failure.
 egraph_status load_rules(bool builtin, bool trust, const char *const *files, size_t count,
                          egraph_rules **out);
-/// Loads a model; notes on standard error that it has no outputs.
+/// Loads a model; prints a note on standard error when it has no outputs.
 egraph_status load_model(const char *path, const load_flags *flags, egraph_graph **out);
 /// True when the call needs a plan, not a graph for one device of this host.
 bool optimize_flags_plan(const optimize_flags *flags);
-/// Loads the model (NULL: none), rules and database. optimize_close must follow whatever
-/// it returns.
+/// Loads the model (NULL: none), rules and database. Call optimize_close in every case.
 egraph_status optimize_load(const optimize_flags *flags, const char *model,
                             optimize_session *out);
-/// Optimizes what was loaded.
+/// Optimizes the loaded model.
 egraph_status optimize_search(const optimize_flags *flags, optimize_session *session);
-/// Loads and optimizes. optimize_close must follow whatever it returns.
+/// Loads a model and optimizes it. Call optimize_close in every case.
 egraph_status optimize_run(const optimize_flags *flags, const char *model,
                            optimize_session *out);
 void optimize_close(optimize_session *session);
-/// Closes, and gives the exit status of a command that ended so.
+/// Closes a session and returns the exit status of a command that ended with `status`.
 int optimize_finish(optimize_session *session, egraph_status status);
 
-/// Shows the progress of egraph_optimize; true: the user wants to stop.
+/// Shows the progress of egraph_optimize; true when the user wants to stop.
 bool show_search_progress(void *user, const char *phase, const char *line);
 
-/// Path of the profile database when --db is not given: below the user's cache folder
-/// (created). NULL when there is none; the database is then in memory.
+/// Returns the path of the profile database without --db: below the user's cache folder,
+/// which is created. NULL when there is no such folder; the database is then in memory.
 const char *default_database(void);
 
-/// The name of a back-end or transport (may be NULL) as the library takes it: with the
-/// file of its plugin where EGRAPH_CUDA_PLUGIN or EGRAPH_NCCL_PLUGIN names one.
+/// Returns the name of a back-end or transport (may be NULL) for the library: with the
+/// file of its plugin if EGRAPH_CUDA_PLUGIN or EGRAPH_NCCL_PLUGIN names it.
 const char *with_plugin(const char *name);
 
-/// True when a target is this host, its ranks threads or processes; also for NULL.
+/// True when a target is this host, with threads or processes as ranks; also for NULL.
 bool is_this_host(const char *machine);
 
 /// Opens the costs of plans for a machine. For this host, operators are measured, unless
 /// flags say otherwise, and kept in the profile database; for another machine, costs are
-/// read from the database that flags name. *out NULL: the machine's figures.
+/// read from the database that flags name. *out is NULL when the machine's figures are
+/// the costs.
 egraph_status open_plan_costs(const cost_flags *flags, const char *machine,
                               egraph_costs **out);
 
-/// A command: its arguments, behind its name; an exit status.
+/// Runs a command with the arguments after its name; returns an exit status.
 typedef int command_function(int argc, char **argv);
 command_function command_optimize, command_profile, command_explain, command_replay,
     command_simulate, command_plan, command_machine, command_run, command_rules,

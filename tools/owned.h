@@ -1,14 +1,14 @@
-// Local variables that own an object of the library: it is destroyed where their scope
-// ends, however it ends.
+// Local variables that own an object of the library, which is destroyed at every exit of
+// their scope.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_TOOLS_OWNED_H
 #define EG_TOOLS_OWNED_H
 
 #include "include/egraph.h"
 
-/// OWNED(egraph_rules, rules): `egraph_rules *rules`, NULL at first.
+/// OWNED(egraph_rules, rules) declares `egraph_rules *rules`, NULL at first.
 #define OWNED(kind, name) __attribute__((cleanup(kind##_drop))) kind *name = NULL
-/// Likewise `char *name`, a text that the library makes.
+/// Declares `char *name` in the same way, for a text that the library returns.
 #define OWNED_TEXT(name) __attribute__((cleanup(owned_text_drop))) char *name = NULL
 
 #define OWNED_KIND(kind, destroy)                                                        \

@@ -1,7 +1,7 @@
-// A tensor that is carried from step to step has one name as input and as output
-// (pcg/training/training.h): weights begin as in the model, sums "w.sum" and states of
-// the optimizer "w.m" as zeros. Inputs that are drawn differ between micro-batches, not
-// between steps, but for "step".
+// A tensor that passes from step to step has the same name as input and as output
+// (pcg/training/training.h). Weights begin with the model's values; sums "w.sum" and
+// optimizer states "w.m" begin as zeros. Drawn inputs differ between micro-batches but
+// not between steps, except "step".
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/rank_tensors.h"
 
@@ -24,7 +24,7 @@ bool rank_run_carries(const rank_run *r, uint32_t input) {
   return find_text(r->output_names, r->output_count, r->input_names[input]) >= 0;
 }
 
-// "w.m" where "w" is an input, too.
+// True for names like "w.m", if "w" is an input, too.
 bool rank_run_is_state(const rank_run *r, uint32_t input) {
   const char *name = r->input_names[input], *dot = strrchr(name, '.');
   for (uint32_t i = 0; dot != NULL && i < r->input_count; i++) {
@@ -49,7 +49,7 @@ bool rank_tensors_allocate(const rank_run *r, egraph_tensor *tensors, uint32_t c
   return true;
 }
 
-/// Fills a weight with its first values: the checkpoint's, the model's, or drawn ones.
+/// Fills a weight with its first values: from the checkpoint, from the model, or drawn.
 static void fill_carried(rank_run *r, uint32_t index) {
   const char *name = r->input_names[index];
   const egraph_tensor *tensor = &r->inputs[index];
@@ -104,7 +104,8 @@ void rank_run_take_batch(const rank_run *r, uint64_t step) {
   }
 }
 
-/// A file has the rows of all micro-batches, one behind the other.
+/// Reads an input from a file that contains the rows of all micro-batches, one after
+/// the other.
 static bool read_input(const rank_run *r, uint32_t index, const char *path) {
   uint32_t rows = rank_run_carries(r, index) ? 1 : r->rows;
   size_t bytes = egraph_tensor_bytes(&r->inputs[index]);
@@ -123,7 +124,8 @@ static bool is_wanted(const rank_run *r, uint32_t output) {
          tensor_file(&r->flags->outputs, r->output_names[output]) != NULL;
 }
 
-/// Outputs that are wanted have data in the last row, the loss in every row.
+/// Makes room for outputs: wanted outputs have data in the last row, the loss has data in
+/// every row.
 static bool make_outputs(rank_run *r) {
   for (uint32_t o = 0; o < r->output_count; o++) {
     if (!rank_tensors_allocate(r, r->outputs, r->output_count, o, true)) return false;

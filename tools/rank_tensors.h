@@ -1,5 +1,5 @@
 // The flags of egraph run, a run of a plan, and the tensors that its steps read and
-// leave: begun with, fed with batches, kept in files.
+// write: their first values, batches, and files.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_TOOLS_RANK_TENSORS_H
 #define EG_TOOLS_RANK_TENSORS_H
@@ -22,7 +22,7 @@ typedef struct run_flags {
   const char *database;
   // training
   training_flags training;
-  const char *weights; // model whose weights are begun with
+  const char *weights; // model that gives weights their first values
   const char *data;    // batches
   const char *save, *checkpoint, *resume;
 } run_flags;
@@ -30,71 +30,72 @@ typedef struct run_flags {
 typedef struct rank_run {
   const run_flags *flags;
   egraph_plan *plan;
-  const char *model_path; // of the model that is run, or of --weights; NULL: a plan alone
-  egraph_graph *model;    // of that path
-  bool is_untied;         // `model` has weights that the file lacks
-  egraph_arrays *batches; // --data
-  uint64_t batch_count;   // of it
-  egraph_arrays *resumed; // --resume
-  uint64_t first_step;    // steps that were done before this run
-  uint32_t drawn;         // weights without data
-  const egraph_graph *graph; // of the plan
+  const char *model_path;    // path of the model that is run, or of --weights; NULL: only
+                             // a plan
+  egraph_graph *model;       // the model at that path
+  bool is_untied;            // `model` has weights that the file lacks
+  egraph_arrays *batches;    // --data
+  uint64_t batch_count;      // number of batches in --data
+  egraph_arrays *resumed;    // --resume
+  uint64_t first_step;       // steps done before this run
+  uint32_t drawn;            // weights without data
+  const egraph_graph *graph; // graph of the plan
   uint32_t input_count, output_count, rows, rank;
   egraph_tensor *inputs, *outputs; // a row per micro-batch
   const char **input_names, **output_names;
-  int32_t *entry; // [outputs] the input that it becomes in the next step, or -1
+  int32_t *entry; // [outputs] the input that the output becomes in the next step, or -1
   int32_t loss;   // output, or -1
   double *seconds, *busy;
   size_t step_count, done;
-  // --verify: steps of training as they are run, all else afterwards
+  // --verify: training is checked step by step, other runs once afterwards
   egraph_step_check *check;
   egraph_status check_status;
   egraph_step_verdict verdict; // the worst of all steps
   double *alone;               // [steps] seconds on one device
 } rank_run;
 
-/// Looks the graph of the plan up; r->inputs and r->outputs then have types, no data.
+/// Reads the graph of the plan; r->inputs and r->outputs then have types but no data.
 egraph_status rank_run_describe(rank_run *r);
-/// Draws or reads inputs, makes room for outputs. *out_read is false when something given
-/// by the user could not be read (already reported).
+/// Draws or reads inputs, makes room for outputs. *out_read is false when a file of the
+/// user could not be read (already reported).
 egraph_status rank_run_fill(rank_run *r, bool *out_read);
 /// Frees all that a run owns.
 void rank_run_close(rank_run *r);
-/// The place of an input; -1: there is none of that name.
+/// Returns the index of an input; -1: there is no input of that name.
 int32_t rank_run_find_input(const rank_run *r, const char *name);
-/// True when an input is an output of the step before.
+/// True when an input is an output of the previous step.
 bool rank_run_carries(const rank_run *r, uint32_t input);
 /// Sets the input "step" of the optimizer, if there is one.
 void rank_run_count_step(const rank_run *r, double number);
 /// Fills the inputs of all micro-batches of a step (from 0, of this run) from --data.
 void rank_run_take_batch(const rank_run *r, uint64_t step);
-/// Returns whether an input is carried as a state of the optimizer or a sum of gradients,
-/// not as a weight.
+/// True when an input that passes from step to step is an optimizer state or a sum of
+/// gradients, not a weight.
 bool rank_run_is_state(const rank_run *r, uint32_t input);
-/// Zeroed data of tensors[index] in each of r->rows rows of `count`, or in the first one
-/// only; false when there is no memory.
+/// Allocates zeroed data for tensors[index] in each of r->rows rows of `count`, or in the
+/// first row only; false when memory is lacking.
 bool rank_tensors_allocate(const rank_run *r, egraph_tensor *tensors, uint32_t count,
                            uint32_t index, bool all_rows);
 void rank_tensors_free(const rank_run *r, egraph_tensor *tensors, uint32_t count);
 
-/// Opens --data and --resume, and compares names and types with the plan's; false with a
+/// Opens --data and --resume, and compares names and types with the plan; false with a
 /// message. (run_files.c)
 bool rank_run_open_files(rank_run *r);
-/// Returns whether --save will be possible: tries it before anything is trained, beside
-/// the file. False with a message. (run_files.c)
+/// True when --save will be possible: tries to write next to the file before training
+/// starts. False with a message. (run_files.c)
 bool rank_run_can_save(const rank_run *r);
 /// Writes --checkpoint and --save, after the last step; false with a message.
 bool rank_run_write_files(const rank_run *r);
-/// Says in a line each what is trained, and which weights were begun with.
-/// (trained_weights.c)
+/// Prints which weights are trained, and where weights get their first values, a line for
+/// each. (trained_weights.c)
 void rank_run_print_weights(const rank_run *r);
 
-/// Before a run that is verified. (run_alone.c)
+/// Opens the check before a verified run. (run_alone.c)
 egraph_status rank_run_open_check(rank_run *r);
-/// After each step of training: compares it with one device, and keeps what it left for
-/// the next one. False: stop, r->check_status says why.
+/// Compares a step of training with one device, and keeps its results for the check of
+/// the next step. False: stop; r->check_status is the reason.
 bool rank_run_check_step(rank_run *r, uint32_t step);
-/// After the run, of what is no training: r->verdict.
+/// Verifies a run that is no training, after its end; fills r->verdict.
 egraph_status rank_run_verify(rank_run *r);
 
 #endif

@@ -7,13 +7,14 @@
 
 enum { MOST_TASKS = 20000, KEPT = 2 };
 
-/// Tasks of a step, by micro-batch.
+/// The tasks of a step, grouped by micro-batch.
 typedef struct batches {
   const egraph_simulation *simulation;
   uint32_t count;
-  uint32_t *begin; // [micro-batch] of `tasks`; one more ends the last
+  uint32_t *begin; // [micro-batch] where its tasks begin in `tasks`; one more entry ends
+                   // the last
   uint32_t *tasks;
-  double tolerance; // times that differ by less are the same
+  double tolerance; // seconds; times that differ by less are equal
 } batches;
 
 static bool sort_tasks(batches *b, uint32_t task_count) {
@@ -46,7 +47,8 @@ static bool is_same_work(const egraph_simulation_task *x,
          x->stream == y->stream && x->bytes == y->bytes;
 }
 
-/// By how much later than a micro-batch the next one does the same; NAN: it does not.
+/// Returns how much later the next micro-batch does the same tasks; NAN when it does
+/// other tasks.
 static double delay_of_next(const batches *b, uint32_t batch) {
   uint32_t count = b->begin[batch + 1] - b->begin[batch];
   double delay = NAN;
@@ -70,7 +72,7 @@ static double first_start(const batches *b, uint32_t batch) {
   return first;
 }
 
-/// The longest run; `out_end` is behind its last micro-batch.
+/// Finds the longest run of equal micro-batches; `out_end` is one after its last.
 static void find_run(const batches *b, uint32_t *out_begin, uint32_t *out_end) {
   double delay = NAN;
   uint32_t begin = 0;

@@ -28,7 +28,7 @@ static void explanation_json(const egraph_result *result) {
   }
 }
 
-/// Writes figures of a search that is not the product's own.
+/// Writes the figures of a search by another algorithm.
 static void search_json(const egraph_report *r) {
   JSON_OBJECT("search", JSON("algorithm", r->algorithm),
               JSON("graphs_visited", r->graphs_visited),
@@ -108,7 +108,7 @@ static void print_basis_text(const char *name, const egraph_cost_basis *basis) {
   if (basis->unpriced != 0) printf(", %u unpriced", basis->unpriced);
 }
 
-/// Why the search ended, and the flag that lets it go on.
+/// Returns the reason why the search ended, with the flag that lets it continue.
 static const char *end_words(const egraph_report *r) {
   static const struct {
     const char *ended, *words;
@@ -128,8 +128,8 @@ static const char *end_words(const egraph_report *r) {
   return all[i].words;
 }
 
-/// How good the result is: "optimal: proven, over all variants", "within 0.3 % of the
-/// optimum, over the variants reached".
+/// Prints the quality of the result: "optimal: proven, over all variants", "within 0.3 %
+/// of the optimum, over the variants reached".
 static void print_status(const egraph_report *r) {
   bool is_all = strcmp(r->proven_over, "variants reached") != 0;
   bool is_named = strcmp(r->status, "optimal of the variants reached") == 0;
@@ -146,7 +146,7 @@ static void print_status(const egraph_report *r) {
   if (!is_named) printf(", over %s", is_all ? r->proven_over : "the variants reached");
 }
 
-/// Dimensions that stay open, with the sizes that costs are of.
+/// Prints the dimensions that stay open, with the example sizes of the costs.
 static void print_open_dims(const egraph_graph *graph) {
   uint32_t count = egraph_graph_open_dims(graph);
   for (uint32_t i = 0; i < count; i++) {
@@ -158,7 +158,7 @@ static void print_open_dims(const egraph_graph *graph) {
   }
 }
 
-/// Only where there is something to say.
+/// Prints notes on measurements, if there are any.
 static void print_measuring(const egraph_report *r) {
   if (r->measured_again != 0 || !r->is_order_clear)
     printf("measured    %u again, because they decide; %s\n", r->measured_again,
@@ -176,7 +176,8 @@ static bool is_unpriced(const egraph_report *r) {
   return strcmp(r->status, "nothing is priced") == 0;
 }
 
-/// Prints operators without a price, the limits of their estimate, and that run refuses.
+/// Prints the operators without a price, the gaps of their estimate, and that egraph run
+/// refuses them.
 static void print_unpriced(const egraph_result *result) {
   const egraph_report *r = egraph_result_report(result);
   const char *name;
@@ -232,7 +233,7 @@ static void print_rounds_time(const egraph_report *r) {
       r->total_seconds);
 }
 
-/// Prints figures of a search that is not the product's own.
+/// Prints the figures of a search by another algorithm.
 static void print_algorithm(const egraph_report *r) {
   printf("proven      nothing: search %s looks at single graphs\n", r->algorithm);
   printf("search      %s: %s, %" PRIu64 " graphs visited, %" PRIu64 " queued, %" PRIu64
@@ -298,7 +299,7 @@ static bool is_certified(const egraph_report *r) {
   return isfinite(r->cost_after) && r->uncertified == NULL;
 }
 
-/// Writes figures of a search that is not the product's own.
+/// Writes the figures of a search by another algorithm.
 static void plan_search_json(const egraph_report *r) {
   JSON_OBJECT("search", JSON("algorithm", r->algorithm), JSON("proposals", r->proposals),
               JSON("work", r->search_work), JSON("seconds", r->search_seconds),
@@ -371,7 +372,7 @@ egraph_status print_plan_json(const optimize_session *session, const char *certi
 
 // ---- plans: text ------------------------------------------------------------------
 
-/// Prints the time by which the plan was chosen, and a bound of that time.
+/// Prints the time that decided between plans, and a bound on that time.
 static void print_overlap(const optimize_session *session) {
   const egraph_report *r = egraph_result_report(session->result);
   printf("overlapped  %s with exchanges beside computing",
@@ -384,7 +385,7 @@ static void print_overlap(const optimize_session *session) {
   printf("; plans simulated: %u\n", r->overlap_plans);
 }
 
-/// Prints the work of another search, and by how much its plan exceeds memory.
+/// Prints the work of another algorithm, and by how much its plan exceeds memory.
 static void print_searched(const optimize_session *session) {
   const egraph_report *r = egraph_result_report(session->result);
   if (r->algorithm == NULL) {
@@ -402,7 +403,8 @@ static void print_searched(const optimize_session *session) {
            r->excess_memory);
 }
 
-/// The flag that lets saturation go on, behind why it ended; "" if there is none.
+/// Returns the flag that lets saturation continue, as the end of a reason; "" if there
+/// is none.
 static const char *stop_remedy(const egraph_report *r) {
   static const struct {
     const char *stop, *words;

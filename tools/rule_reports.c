@@ -7,11 +7,11 @@
 #include "tools/console.h"
 #include "tools/tensor_files.h"
 
-/// Counts of one report, which its callbacks share.
+/// Counts of one report, shared by its callbacks.
 typedef struct report {
   rule_request *request;
   uint32_t all, proved, written;
-  uint32_t guards[4]; // by outcome
+  uint32_t guards[4]; // counts by outcome
 } report;
 
 static report begin_report(rule_request *request, const char *key) {
@@ -90,7 +90,7 @@ egraph_status print_derivations(rule_request *request) {
 
 // ---- questions for a solver -------------------------------------------------------
 
-/// Writes a script to the file that is named after its rule.
+/// Writes a script to a file with the name of its rule.
 static bool write_script(const char *folder, const egraph_rule_question *question) {
   char path[4096];
   int length = snprintf(path, sizeof path, "%s/%s.smt2", folder, question->rule);
@@ -136,7 +136,7 @@ egraph_status write_questions(rule_request *request) {
 
 // ---- guards -----------------------------------------------------------------------
 
-// In the order of the summary.
+// Outcomes in the order of the summary.
 static const char *const outcomes[] = {"holds", "weaker", "holds-if", "refuted"};
 enum { OUTCOMES = sizeof outcomes / sizeof *outcomes };
 

@@ -1,5 +1,5 @@
-// Verifies rules and says one word of each: proved, tested, holds as another class, holds
-// if a condition is added, refuted; or untested, where no instance was found.
+// Verifies rules and prints a verdict for each: proved, tested, holds as another class,
+// holds if a condition is added, refuted, or untested when no instance was found.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/rule_reports.h"
 
@@ -10,9 +10,9 @@
 #include "tools/console.h"
 #include "tools/lists.h"
 
-/// Results about a rule from before it is verified.
+/// Results about a rule that were found before it is verified.
 typedef struct finding {
-  char *rule, *guard; // guard: of a rule that does not hold; NULL: none was found
+  char *rule, *guard; // guard: for a rule that does not hold; NULL: none was found
   bool is_proved;
 } finding;
 
@@ -25,7 +25,7 @@ typedef struct verdicts {
 
 // ---- proofs and guards ----------------------------------------------------------------
 
-/// The row of a rule; NULL: there is none.
+/// Finds the row of a rule; NULL: there is none.
 static finding *find_row(const verdicts *all, const char *rule) {
   for (size_t i = 0; i < all->count; i++)
     if (strcmp(all->rows[i].rule, rule) == 0) return &all->rows[i];
@@ -57,8 +57,8 @@ static bool is_guarded(const egraph_rule_evidence *evidence, const finding *foun
   return found->guard != NULL && !evidence->is_accepted;
 }
 
-/// A proof is about numbers: what is proved and of another class than it declares holds
-/// as that.
+/// Returns the verdict on a rule. A proof is about real numbers: a proved rule that is
+/// not in its declared class is not "proved".
 static const char *verdict_of(const egraph_rule_evidence *evidence,
                               const finding *found) {
   if (evidence->is_accepted && found->is_proved) return "proved";

@@ -1,5 +1,5 @@
-// Steps of training are checked one by one, as they are run; a forward graph once, after
-// the run.
+// Compares a run with one device: steps of training one by one during the run, a forward
+// graph once after the run.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ bool rank_run_check_step(rank_run *r, uint32_t step) {
   if (r->check_status != EGRAPH_OK) return false;
   keep_verdict(r, &verdict);
   r->alone[step] = verdict.seconds;
-  // The next step begins with what this one left.
+  // The next step begins with the results of this step.
   const egraph_tensor *last = r->outputs + (size_t)(r->rows - 1) * r->output_count;
   for (uint32_t o = 0; o < r->output_count; o++)
     if (r->entry[o] >= 0)

@@ -1,8 +1,8 @@
-// Files of a training run: batches that it is fed with, the checkpoint that it goes on
-// from and the one that it leaves, the model with trained weights.
+// Files of a training run: batches, the checkpoint to resume from, the checkpoint that it
+// writes, the model with trained weights.
 //
-// A checkpoint is an archive of NumPy: every weight and every state of the optimizer
-// under its name in the plan, whole, and "egraph.step", how many steps were done.
+// A checkpoint is a NumPy archive. It contains every weight and every optimizer state,
+// whole and under its name in the plan, and "egraph.step", the number of steps done.
 // SPDX-License-Identifier: Apache-2.0
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
@@ -18,7 +18,8 @@
 
 static const char STEP_NAME[] = "egraph.step";
 
-/// True for tensors of a checkpoint: sums begin each step as zeros and are not in it.
+/// True for tensors of a checkpoint. Sums are not in it: they are zeros at the start of
+/// each step.
 static bool is_kept(const rank_run *r, uint32_t input) {
   bool is_sum =
       rank_run_is_state(r, input) && text_ends_with(r->input_names[input], ".sum");
@@ -46,7 +47,8 @@ static bool complain_of_type(const char *path, const char *name,
 
 // ---- batches --------------------------------------------------------------------
 
-/// Inputs that --data may have: all that a step is given, except scalars.
+/// True for inputs that --data may contain: all inputs of a step that are not carried,
+/// except scalars.
 static bool is_fed(const rank_run *r, uint32_t input) {
   const char *name = r->input_names[input];
   bool is_scalar = strcmp(name, "learning_rate") == 0 || strcmp(name, "step") == 0;
@@ -59,13 +61,13 @@ static void list_fed(const rank_run *r) {
   fprintf(stderr, "\n");
 }
 
-/// Counts the batches of an array, one behind the other along the first dimension. False,
-/// with a message, where it has none.
+/// Counts the batches of an array, which follow each other along the first dimension.
+/// False, with a message, when there is none.
 static bool count_batches(const rank_run *r, const char *name, const egraph_tensor *all,
                           const egraph_tensor *one, uint64_t *out) {
   static const char remedy[] =
       "give it as many batches, one behind the other along the first dimension";
-  bool is_series = one->rank == 0 && all->rank == 1; // of scalars
+  bool is_series = one->rank == 0 && all->rank == 1; // a series of scalars
   bool fits = all->dtype == one->dtype && (is_series || all->rank == one->rank);
   for (uint32_t i = 1; fits && i < one->rank; i++)
     fits = all->dims[i] == one->dims[i];
@@ -179,7 +181,7 @@ bool rank_run_open_files(rank_run *r) {
 
 // ---- what a run leaves ----------------------------------------------------------
 
-/// Adds weights, and with `states` those of the optimizer, as the last step left them.
+/// Adds the weights, and with `states` the optimizer states, as the last step left them.
 static egraph_status collect(const rank_run *r, bool states, egraph_arrays *out) {
   const egraph_tensor *last = r->outputs + (size_t)(r->rows - 1) * r->output_count;
   for (uint32_t o = 0; o < r->output_count; o++)
@@ -201,7 +203,8 @@ static egraph_status write_checkpoint(const rank_run *r) {
 
 enum { MOST_PATH = 4096 };
 
-/// The name of a file next to another one, with room for ".data"; false: it is too long.
+/// Writes the name of a file next to another one, with room for ".data"; false: it is
+/// too long.
 static bool name_beside(const char *path, const char *end, char out[MOST_PATH]) {
   int length = snprintf(out, MOST_PATH, "%s.%ld.%s.onnx", path, (long)getpid(), end);
   return length > 0 && (size_t)length + sizeof ".data" <= MOST_PATH;
@@ -214,8 +217,8 @@ static void remove_model(char *path) {
   (void)remove(path);
 }
 
-/// Saves a copy of the model with the trained weights. A model that was untied is written
-/// next to the copy first: its file lacks some of the weights.
+/// Saves a copy of the model with the trained weights. An untied model is first written
+/// next to the copy, because the model's file lacks some of its weights.
 static egraph_status save_model(const rank_run *r, const char *path) {
   char whole[MOST_PATH];
   OWNED(egraph_arrays, arrays);

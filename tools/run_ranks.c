@@ -27,23 +27,23 @@ static bool is_channel(const run_flags *flags, const char *name) {
   return flags->channel != NULL && strcmp(flags->channel, name) == 0;
 }
 
-/// Returns whether mpirun started this process as one of several: as Open MPI says, and
-/// as MPICH and those like it do.
+/// True when mpirun started this process as one of several, according to the variables of
+/// Open MPI or of MPICH and its relatives.
 static bool is_started_by_mpi(void) {
   const char *open_mpi = getenv("OMPI_COMM_WORLD_SIZE"), *pmi = getenv("PMI_SIZE");
   const char *size = open_mpi != NULL ? open_mpi : pmi;
   return size != NULL && strcmp(size, "1") != 0;
 }
 
-/// Otherwise ranks are threads.
+/// True when ranks are processes; otherwise they are threads.
 static bool has_process_ranks(const run_flags *flags) {
   return is_channel(flags, "mpi") || (is_channel(flags, "nccl") && is_started_by_mpi());
 }
 
 // ---- the plan -------------------------------------------------------------------
 
-/// The plan that egraph plan makes for as many ranks of this host, by its defaults. Costs
-/// are those of back-end cpu; others are planned for as if they were like it.
+/// Makes the plan that egraph plan makes by default for as many ranks of this host. Costs
+/// are the costs of back-end cpu, also for other back-ends.
 static egraph_status plan_model(rank_run *r, egraph_graph *graph) {
   const run_flags *flags = r->flags;
   bool is_cpu = flags->backend == NULL || strcmp(flags->backend, "cpu") == 0;
@@ -66,12 +66,13 @@ static egraph_status plan_model(rank_run *r, egraph_graph *graph) {
   session.graph = graph;
   if (status == EGRAPH_OK) status = optimize_search(&plan, &session);
   if (status == EGRAPH_OK) status = egraph_result_take_plan(session.result, &r->plan);
-  session.graph = NULL; // the caller's
+  session.graph = NULL; // belongs to the caller
   optimize_close(&session);
   return status;
 }
 
-/// The size of an open dimension of the model in the plan; 0: its input is not there.
+/// Returns the size of an open dimension of the model in the plan; 0: the plan lacks
+/// its input.
 static int64_t size_in_plan(const egraph_graph *step, const egraph_dim *dim) {
   for (uint32_t i = 0; i < egraph_graph_info_of(step).inputs; i++) {
     const char *name;
@@ -83,7 +84,8 @@ static int64_t size_in_plan(const egraph_graph *step, const egraph_dim *dim) {
   return 0;
 }
 
-/// Takes constants that a model computes from its open dimensions, at the plan's sizes.
+/// Takes over constants that the model computes from its open dimensions, at the sizes of
+/// the plan.
 static egraph_status take_sized_weights(rank_run *r) {
   const egraph_graph *step = egraph_plan_graph(r->plan);
   uint32_t count = egraph_graph_open_dims(r->model);
@@ -102,13 +104,13 @@ static egraph_status take_sized_weights(rank_run *r) {
   return egraph_plan_take_weights(r->plan, sized);
 }
 
-/// Unties what the flags say in a model that is trained.
+/// Unties the weights that the flags name in a model to be trained.
 static egraph_status untie_trained(rank_run *r, egraph_graph **inout) {
   r->is_untied = training_flags_untie(&r->flags->training);
   return untie_model(&r->flags->training, inout);
 }
 
-/// Loads the model of --weights, with weights as the plan has them.
+/// Loads the model of --weights, with its weights tied or untied as in the plan.
 static egraph_status open_weights(rank_run *r, bool is_plan) {
   const run_flags *flags = r->flags;
   EG_TRY(load_model(flags->weights, &flags->load, &r->model));
@@ -117,8 +119,8 @@ static egraph_status open_weights(rank_run *r, bool is_plan) {
   return is_plan ? untie_as_plan(r->plan, &r->model, &r->is_untied) : EGRAPH_OK;
 }
 
-/// Opens the plan, and the model whose weights are begun with: --weights, or the one that
-/// is planned.
+/// Opens the plan, and the model that gives weights their first values: --weights, or the
+/// planned model.
 static egraph_status open_plan(rank_run *r, const char *path) {
   const run_flags *flags = r->flags;
   bool is_plan = is_plan_file(path);
@@ -145,7 +147,7 @@ static egraph_status open_plan(rank_run *r, const char *path) {
   return egraph_graph_open_dims(r->model) != 0 ? take_sized_weights(r) : EGRAPH_OK;
 }
 
-/// Says what does not fit before anything is run.
+/// True when the flags fit the plan; otherwise complains, before the run.
 static bool plan_fits(const rank_run *r, const char *path) {
   const egraph_plan_info info = egraph_plan_info_of(r->plan);
   if (r->flags->ranks != 0 && r->flags->ranks != info.devices)
@@ -169,7 +171,7 @@ static bool plan_fits(const rank_run *r, const char *path) {
 
 // ---- steps ----------------------------------------------------------------------
 
-/// The mean over the micro-batches.
+/// Returns the mean loss over the micro-batches.
 static double loss_of(const rank_run *r) {
   double sum = 0;
   for (uint32_t m = 0; m < r->rows; m++) {
@@ -219,7 +221,7 @@ static bool on_step(void *user, const egraph_plan_step *step) {
 
 static egraph_status run_steps(rank_run *r) {
   const char *transport = is_channel(r->flags, "nccl") ? with_plugin("nccl") : NULL;
-  // Ranks wait while one device runs the same step.
+  // With --verify, ranks wait while one device runs the same step.
   double deadline = r->flags->deadline;
   if (deadline == 0 && r->flags->verify) deadline = VERIFY_DEADLINE;
   const egraph_plan_run_options options = {.size = sizeof options,
@@ -243,12 +245,13 @@ static egraph_status run_steps(rank_run *r) {
 
 // ---- what came out --------------------------------------------------------------
 
-/// The first step also touches memory for the first time, so that it does not count.
+/// Prints the time of steps without the first one, which also touches memory for the
+/// first time.
 static void print_time(const rank_run *r) {
   double predicted = egraph_plan_info_of(r->plan).cost;
   size_t first = r->done > 1 ? 1 : 0;
   double median = eg_quantile(r->seconds + first, r->done - first, 0.5);
-  double least = r->seconds[first]; // they are sorted
+  double least = r->seconds[first]; // sorted by eg_quantile
   double busy = eg_quantile(r->busy + first, r->done - first, 0.5);
   if (r->flags->json) {
     json_close(']');
@@ -281,7 +284,7 @@ static bool print_verdict(const rank_run *r) {
 
 // ---- the command ----------------------------------------------------------------
 
-/// Ends the output that was begun. Ctrl-C is no failure of a rank.
+/// Ends output that has begun. Ctrl-C is no failure of a rank.
 static int end_early(const rank_run *r, egraph_status status) {
   bool has_begun = r->rank == 0 && r->done != 0;
   if (has_begun) print_time(r);
@@ -292,7 +295,7 @@ static int end_early(const rank_run *r, egraph_status status) {
   return EXIT_FAILED;
 }
 
-/// Only rank 0 has something to say.
+/// Runs the plan; only rank 0 prints.
 static int run_and_print(rank_run *r) {
   bool good = true;
   egraph_status status = rank_run_open_check(r);
@@ -351,8 +354,8 @@ static bool flags_fit(const run_flags *flags, const char *path) {
   return true;
 }
 
-/// Opens what the run needs; *out_good is false, with a message, where something given by
-/// the user is wrong.
+/// Opens all inputs of the run; *out_good is false, with a message, when an input of the
+/// user is wrong.
 static egraph_status prepare_run(rank_run *r, const char *path, bool *out_good) {
   const run_flags *flags = r->flags;
   EG_TRY(open_plan(r, path));

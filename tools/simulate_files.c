@@ -39,7 +39,7 @@ const char *const issue_names[] = {[EGRAPH_ISSUE_AHEAD_4] = "ahead-4",
 
 // ---- figures ----------------------------------------------------------------------
 
-/// Writes one entry for all devices, which do the same.
+/// Writes one entry for all devices, because all do the same.
 static void write_devices(const simulated_plan *s, const egraph_simulation_info *info) {
   const egraph_simulation *simulation = s->simulation;
   json_open("devices", '[');
@@ -128,7 +128,8 @@ static bool report_no_memory(const char *path) {
   return complain("%s: there is not enough memory for it", path);
 }
 
-/// Writes an event for micro-batches that repeat the one before, on a row of its own.
+/// Writes an event for micro-batches that repeat the micro-batch before, in a row of
+/// its own.
 static void write_left_out_event(const repeated_batches *left, uint32_t row) {
   char name[96];
   (void)snprintf(name, sizeof name, "micro-batches %u to %u repeat the one before",
@@ -169,7 +170,7 @@ bool trace_write(const char *path, const simulated_plan *s) {
 
 // ---- report -----------------------------------------------------------------------
 
-/// Texts that tasks have in common, each once.
+/// A table of texts that tasks share, each text once.
 typedef struct text_table {
   const char **texts;
   uint32_t count;
@@ -202,8 +203,8 @@ static uint32_t text_number(const text_table *table, const char *text) {
   return (uint32_t)(found - table->texts);
 }
 
-/// [name, what, axis, phase, micro-batch, stream, start, seconds, bytes, critical]: a
-/// page of a large plan stays small.
+/// Writes [name, what, axis, phase, micro-batch, stream, start, seconds, bytes,
+/// critical], which keeps the page of a large plan small.
 static void write_task(const text_table *texts, const egraph_simulation_task *task) {
   json_open(NULL, '[');
   json_int(NULL, text_number(texts, task->name));
@@ -241,7 +242,7 @@ static void write_data(const simulated_plan *s, const report_parts *parts) {
   JSON_BEGIN(JSON("plan", s->path), JSON("mesh", plan.mesh),
              JSON("memory_limit", plan.memory_limit));
   simulation_json(s);
-  // The page counts the micro-batch before the first for each of them.
+  // The page counts the micro-batch before `first` once for each omitted one.
   JSON_OBJECT("left_out", JSON("first", left->first), JSON("count", left->count),
               JSON("from", left->from), JSON("until", left->until));
   write_memory(s->simulation, "memory", left);

@@ -1,5 +1,5 @@
-// A simulated step as files: a trace for Perfetto and Chrome (chrome://tracing), and a
-// report that a browser opens without a network.
+// Writes a simulated step to files: a trace for Perfetto and Chrome (chrome://tracing),
+// and a report that a browser opens without a network.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_TOOLS_SIMULATE_FILES_H
 #define EG_TOOLS_SIMULATE_FILES_H
@@ -11,11 +11,12 @@ typedef struct report_file {
   const unsigned char *text; // NUL-terminated
   size_t size;
 } report_file;
-/// The report's page, of which "@DATA@" is to be replaced. Ends with a NULL name.
+/// Files of the report's page, in which "@DATA@" is replaced. The list ends with a
+/// NULL name.
 extern const report_file report_files[];
 extern const size_t report_file_count;
 
-/// Names of orders of issue, as --issue has them.
+/// Names of the orders of issue, as --issue takes them.
 extern const char *const issue_names[EGRAPH_ISSUE_SHORTEST];
 
 typedef struct simulated_plan {
@@ -26,14 +27,14 @@ typedef struct simulated_plan {
   egraph_simulation *simulation, *in_order;
 } simulated_plan;
 
-/// The Trace Event Format: a complete event for every task that takes time, a row for
-/// every stream, a counter of memory; microseconds. False, with a message, when the file
-/// cannot be written.
+/// Writes the Trace Event Format, in microseconds: a complete event for every task that
+/// takes time, a row for every stream, a counter of memory. False, with a message, when
+/// the file cannot be written.
 bool trace_write(const char *path, const simulated_plan *simulated);
-/// The report.
+/// Writes the report; false, with a message, when the file cannot be written.
 bool report_write(const char *path, const simulated_plan *simulated);
-/// The members of a JSON object: figures, streams, waits, the critical path's length,
-/// what is alive at the peak.
+/// Writes the members of a JSON object: figures, streams, waits, the length of the
+/// critical path, the values held at the peak.
 void simulation_json(const simulated_plan *simulated);
 
 #endif

@@ -1,5 +1,5 @@
-// A term is read alone, so its mistakes seem to be in line 1; a term with a mistake is
-// read again behind as many empty lines as stand before it.
+// Each term is read alone; its errors would therefore be in line 1. A term with an error
+// is read again after as many empty lines as there are lines before it.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/term_lines.h"
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_WEIGHTS = 4, MOST_USES = 3 }; // that the warning names
+enum { MOST_WEIGHTS = 4, MOST_USES = 3 }; // numbers that the warning names
 
 static const char *const EVERYTHING[] = {"*"};
 
@@ -26,7 +26,7 @@ static egraph_status replace_by_untied(const egraph_training *training,
 }
 
 egraph_status untie_model(const training_flags *flags, egraph_graph **inout) {
-  // A pattern of what is frozen is one of the model before it is untied, too.
+  // The frozen patterns may match names of the model before it is untied.
   egraph_training training = training_of(flags);
   if (flags->untie) return replace_by_untied(&training, EVERYTHING, 1, inout);
   if (flags->untie_only.count == 0) return EGRAPH_OK;

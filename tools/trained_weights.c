@@ -10,14 +10,15 @@
 #include "tools/rank_tensors.h"
 #include "tools/trained_weights.h"
 
-enum { MOST_NAMES = 8 }; // of one reason, in text
+enum { MOST_NAMES = 8 }; // names printed for one reason
 
 typedef struct weight_row {
-  const char *name, *why; // why NULL: not known
+  const char *name, *why; // why NULL: unknown
 } weight_row;
 
 typedef struct weight_list {
-  const rank_run *run; // whose plan says what is trained; NULL: the library does
+  const rank_run *run; // run whose plan determines the trained weights; NULL: the
+                       // library does
   weight_row *rest;
   size_t rest_count, room;
   uint64_t trained;
@@ -48,7 +49,7 @@ static bool is_float(egraph_dtype dtype) {
          dtype == EGRAPH_BFLOAT16;
 }
 
-/// Notes the weights of a plan alone, which has no reasons.
+/// Notes the trained weights of a plan without a model, which gives no reasons.
 static void note_plan(weight_list *list) {
   const rank_run *r = list->run;
   for (uint32_t i = 0; i < r->input_count; i++) {
@@ -73,7 +74,7 @@ static bool same_why(const weight_row *a, const weight_row *b) {
          (a->why != NULL && b->why != NULL && strcmp(a->why, b->why) == 0);
 }
 
-/// Prints all rows that have the reason of row `first`.
+/// Prints all rows with the same reason as row `first`.
 static void print_reason(const weight_list *list, size_t first) {
   size_t count = 0;
   for (size_t i = first; i < list->rest_count; i++) {
