@@ -21,7 +21,7 @@ static bool is_own(const compare_row *row) {
          (search->kind == SEARCH_OWN || search->kind == SEARCH_OWN_OVERLAP);
 }
 
-/// Rows of one panel: all of the key but the search.
+/// True when two rows belong to one panel: their keys agree in all but the search.
 static bool is_same_panel(const compare_row *a, const compare_row *b) {
   static const compare_column columns[] = {COL_MODEL, COL_MACHINE, COL_DEVICES,
                                            COL_SCALING, COL_TYPE};
@@ -45,8 +45,8 @@ double rows_own_seconds(const compare_row *const *rows, size_t count,
   return best;
 }
 
-/// The seconds that the bars of a panel are relative to: of the product's own best row,
-/// or of the best of all where the product has none; NAN: no row fits.
+/// Returns the seconds that the bars of a panel are relative to: the seconds of the
+/// product's own best row, or of the best row if the product has none; NAN: no row fits.
 static double panel_unit(const compare_row *const *rows, size_t count,
                          const compare_row *row) {
   double own = rows_own_seconds(rows, count, row), best = NAN;
@@ -62,13 +62,13 @@ enum {
   PANEL_WIDTH = 400,
   LINE_HEIGHT = 17,
   NAME_WIDTH = 112,
-  BAR_WIDTH = 150, // of MOST_RATIO
+  BAR_WIDTH = 150, // for MOST_RATIO
   MARGIN = 12,
   HEAD_HEIGHT = 58
 };
 static const double MOST_RATIO = 3;
 
-/// Text inside an element: nothing of it is markup, or a character that XML lacks.
+/// Writes text inside an element: without markup, and without characters that XML lacks.
 static void write_escaped(FILE *file, const char *text) {
   for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++) {
     if (*c == '&')
@@ -89,7 +89,7 @@ static void write_text(FILE *file, double x, double y, const char *class,
   fprintf(file, "</text>\n");
 }
 
-/// The bar of a row with its label; `unit` is the seconds that bars are relative to.
+/// Writes the bar of a row with its label; bars are relative to `unit` seconds.
 static void write_bar(FILE *file, const compare_row *row, double unit, double x,
                       double y) {
   char label[96];
@@ -130,7 +130,7 @@ static bool begins_panel(const compare_row *const *rows, size_t at) {
   return true;
 }
 
-/// Writes the panel that row `first` begins, or only counts its rows (file NULL).
+/// Writes the panel that begins with row `first`; with file NULL it only counts the rows.
 static size_t write_panel(FILE *file, const compare_row *const *rows, size_t count,
                           size_t first, double x, double y) {
   char title[160];
@@ -151,8 +151,8 @@ static size_t write_panel(FILE *file, const compare_row *const *rows, size_t cou
   return in_panel;
 }
 
-/// Writes the panels, or only finds out how low they reach (file NULL): each goes to the
-/// column that is the shortest.
+/// Writes the panels, each below the shortest column; with file NULL it only computes
+/// their lower end.
 static double write_panels(FILE *file, const compare_row *const *rows, size_t count) {
   double bottom[PANELS_ABREAST], lowest = HEAD_HEIGHT;
   for (int i = 0; i < PANELS_ABREAST; i++)

@@ -1,4 +1,4 @@
-// egraph bench compare: models, machines and searches side by side.
+// egraph bench compare: compares models, machines and searches.
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 #include <math.h>
@@ -23,22 +23,22 @@ typedef struct compare_flags {
   bool no_builtin, resumes, lists;
 } compare_flags;
 
-/// A row to be, or one that is there.
+/// A row to measure, or a row of an earlier run.
 typedef struct compare_entry {
   compare_case what;
-  char machine[MAX_MACHINE]; // with its number of nodes
+  char machine[MAX_MACHINE]; // machine with its number of nodes
   compare_row row;
-  bool is_done; // it has its results
+  bool is_done; // the row has its results
 } compare_entry;
 
-/// A run: the lists that flags name, and the rows that they make.
+/// A run: the lists that flags name, and the rows that result.
 typedef struct comparison {
   const compare_flags *flags;
   text_array models, machines, nodes, types, searches;
   compare_entry *entries; // owned
   size_t count, room;
   compare_table table;
-  size_t made; // in this run; the others were there
+  size_t made; // rows of this run; the other rows are of earlier runs
 } comparison;
 
 // ---- lists -----------------------------------------------------------------------
@@ -52,7 +52,7 @@ static void split_list(const char *text, text_array *out) {
   }
 }
 
-/// The names that a list may have, by index; NULL behind the last.
+/// Returns the index-th name that a list may contain; NULL after the last.
 typedef const char *(*names)(uint32_t index);
 
 static const char *model_name(uint32_t i) {
@@ -68,7 +68,7 @@ static const char *type_name(uint32_t i) {
   return i < sizeof TYPES / sizeof *TYPES ? TYPES[i] : NULL;
 }
 
-/// Complains about a word of a list that is none of its names.
+/// Complains about a word of a list that is not one of its names.
 static bool refuse_word(const char *spelled, const char *word, names name_at) {
   eg_spelling spelling = eg_spelling_start(word);
   for (uint32_t i = 0; name_at(i) != NULL; i++)
@@ -81,7 +81,7 @@ static bool refuse_word(const char *spelled, const char *word, names name_at) {
   return false;
 }
 
-/// Reads a list of names, each once; NULL: all of them.
+/// Reads a list of names, each only once; NULL: all names.
 static bool read_names(const char *spelled, const char *text, names name_at,
                        text_array *out) {
   if (text != NULL) split_list(text, out);
@@ -99,7 +99,7 @@ static bool read_names(const char *spelled, const char *text, names name_at,
   return true;
 }
 
-/// Reads numbers of nodes; NULL: one entry, "", which is as many as the machine has.
+/// Reads numbers of nodes; NULL: one entry "", which stands for all nodes of the machine.
 static bool read_nodes(const char *text, text_array *out) {
   split_list(text != NULL ? text : "", out);
   if (text == NULL) return true;
@@ -150,10 +150,10 @@ static void print_row(const compare_row *row) {
 
 // ---- which -----------------------------------------------------------------------
 
-/// The common part of the rows of one model on one machine.
+/// The data that rows of one model on one machine share.
 typedef struct entry_place {
   const zoo_model *model;
-  const char *machine; // "": one device, by estimated costs
+  const char *machine; // "": one device, with estimated costs
   uint32_t devices;
   const char *type;
 } entry_place;
@@ -194,7 +194,7 @@ static void add_searches(comparison *c, const entry_place *place) {
     add_search(c, place, c->searches.items[i]);
 }
 
-/// Rows of the models that are trained, on one machine.
+/// Adds rows for the models with training, on one machine.
 static void add_trained(comparison *c, const char *machine, uint32_t devices) {
   for (size_t m = 0; m < c->models.count; m++) {
     const zoo_model *model = zoo_find(c->models.items[m]);
@@ -203,7 +203,7 @@ static void add_trained(comparison *c, const char *machine, uint32_t devices) {
   }
 }
 
-/// Fills the entries: model by model on each machine, then the graphs for one device.
+/// Fills the entries: first model by model on each machine, then graphs for one device.
 static bool list_entries(comparison *c) {
   bool trains = false;
   for (size_t m = 0; m < c->models.count; m++)
@@ -235,7 +235,7 @@ static bool list_entries(comparison *c) {
                   "--list says which do");
 }
 
-/// Takes over rows that are there; false when one was made with other settings.
+/// Takes over rows of earlier runs; false when one has other settings.
 static bool take_kept(comparison *c) {
   for (size_t i = 0; i < c->count; i++) {
     compare_entry *entry = &c->entries[i];
@@ -267,8 +267,8 @@ static void measure_all(comparison *c) {
   }
 }
 
-/// Prints where another search is ahead of the product's own, or has a plan where the
-/// product's own was asked and has none.
+/// Prints the rows in which another search beats the product's own search, or has a plan
+/// when the product's own search found none.
 static void print_behind(const compare_row *const *rows, size_t count) {
   static const double ROUNDING = 1e-6;
   size_t behind = 0;
@@ -305,7 +305,7 @@ static void print_summary(const comparison *c, const compare_row *const *rows,
 
 typedef void (*rows_writer)(FILE *file, const compare_row *const *rows, size_t count);
 
-/// Writes the rows to the file of a flag; NULL: it is not given.
+/// Writes the rows to the file of a flag; does nothing for NULL.
 static bool write_rows(const char *path, rows_writer write,
                        const compare_row *const *rows, size_t count) {
   if (path == NULL) return true;
@@ -341,7 +341,7 @@ static int run_comparison(const compare_flags *flags) {
   int outcome = is_fine ? EXIT_FAILED : EXIT_USAGE;
   is_fine =
       is_fine && list_entries(&c) && table_open(&c.table, flags->csv, flags->resumes);
-  // Empty files now, so that what cannot be written is reported before the run.
+  // Empties the files now: a file that cannot be written is reported before the run.
   is_fine = is_fine && take_kept(&c) && write_rows(flags->json, NULL, NULL, 0) &&
             write_rows(flags->svg, NULL, NULL, 0);
   if (is_fine) {
@@ -365,7 +365,8 @@ static int run_comparison(const compare_flags *flags) {
 
 enum { MAX_NAMES = 1024 };
 
-/// Offers all names of a list for the flag added last, whose lifetime `words` must have.
+/// Offers all names of a list for the flag added last; `words` must live as long as
+/// the flag.
 static void offer_names(command *cmd, names name_at, char words[MAX_NAMES]) {
   size_t used = 0;
   words[0] = '\0';
@@ -377,7 +378,7 @@ static void offer_names(command *cmd, names name_at, char words[MAX_NAMES]) {
 
 // ---- the command -----------------------------------------------------------------
 
-/// "64 per device", "1024", and micro-batches.
+/// Prints a batch, "64 per device" or "1024", and its micro-batches.
 static void print_batch(const zoo_model *model) {
   if (model->per_device != 0)
     printf("batch of a device %lld", (long long)model->per_device);
@@ -389,7 +390,7 @@ static void print_batch(const zoo_model *model) {
     printf(", %lld micro-batches", (long long)model->micro_batches);
 }
 
-/// A size: for how many devices it was published, and what it has.
+/// Prints a size: the number of devices for which it was published, and its contents.
 static egraph_status print_size(const zoo_model *model, const zoo_size *size) {
   zoo_case c = zoo_choose(model, size->devices != 0 ? size->devices : 1, false);
   OWNED(egraph_graph, graph);

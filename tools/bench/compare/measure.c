@@ -1,5 +1,5 @@
-// The process writes its row to a pipe and ends without cleaning up; whatever happens to
-// it (out of memory, a crash) becomes the message of a failed row.
+// The child process writes its row to a pipe and ends without cleaning up. Any failure of
+// the process (out of memory, a crash) becomes the message of a failed row.
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
 #include "tools/bench/compare/measure.h"
@@ -21,7 +21,7 @@
 
 // ---- machines --------------------------------------------------------------------
 
-/// A plan of the smallest graph says how many devices there are.
+/// Plans the smallest graph, whose plan contains the number of devices.
 static egraph_status plan_one_node(const egraph_graph *graph, const char *machine,
                                    uint32_t *out) {
   egraph_target target = egraph_target_default();
@@ -61,7 +61,7 @@ typedef struct optimize_call {
   egraph_baselines baselines;
 } optimize_call;
 
-static const double NO_CLOCK = 1e6; // seconds, the most that options take
+static const double NO_CLOCK = 1e6; // seconds, the most that the options accept
 static const char *const FROZEN[] = {"mask"};
 
 static void prepare_call(const compare_case *c, const egraph_graph *graph,
@@ -74,12 +74,14 @@ static void prepare_call(const compare_case *c, const egraph_graph *graph,
                           .search = egraph_search_default(),
                           .baselines = egraph_baselines_default()};
   call->search.work_limit = c->work_limit;
-  call->search.saturate_time_limit = NO_CLOCK; // nodes and iterations limit it
+  call->search.saturate_time_limit = NO_CLOCK; // limits on nodes and iterations
+                                               // end saturation
   call->search.seed = c->seed;
   call->options.search = &call->search;
   if (c->search->kind == SEARCH_ALGORITHM) call->search.algorithm = c->search->name;
   call->search.overlap = c->search->kind == SEARCH_OWN_OVERLAP;
-  // Work limits a search for a plan alone; one for a graph has a clock where none is set.
+  // A search for a plan has only a work limit; a search for a graph would have a default
+  // time limit.
   if (!zoo_trains(model)) {
     call->search.time_limit = NO_CLOCK;
     return;
@@ -110,7 +112,7 @@ static egraph_status simulate(const egraph_plan *plan, const char *machine, doub
   return EGRAPH_OK;
 }
 
-/// Sets the status of a row, and the bytes that memory is short of (0 or less: none).
+/// Sets the status of a row, and the bytes of memory that are missing (0 or less: none).
 static void tell_fit(compare_row *row, double short_bytes, compare_status otherwise) {
   bool is_short = short_bytes > 0;
   row_set(row, COL_STATUS, compare_status_word(is_short ? STATUS_TOO_LARGE : otherwise));
@@ -129,14 +131,14 @@ static egraph_status tell_plan(const compare_case *c, const egraph_plan *plan,
   return EGRAPH_OK;
 }
 
-/// A pipeline has no plan: it was simulated by its search.
+/// Sets the results of a pipeline, which has no plan: its search simulated it.
 static void tell_pipeline(const egraph_report *report, compare_row *row) {
   tell_fit(row, report->excess_memory, STATUS_FITS);
   row_set_real(row, COL_SIMULATED, report->overlapped);
   row_set_real(row, COL_MEMORY, report->peak_memory);
 }
 
-/// There is no plan: for lack of memory, or because a limit came first.
+/// Sets the status of a row without a plan: memory is lacking, or a limit came first.
 static void tell_absence(egraph_result *result, compare_row *row) {
   const egraph_report *report = egraph_result_report(result);
   egraph_plan *none;
@@ -144,7 +146,7 @@ static void tell_absence(egraph_result *result, compare_row *row) {
   tell_fit(row, short_bytes, STATUS_NONE_FOUND);
   if (short_bytes > 0) row_set_real(row, COL_MEMORY, report->least_memory);
   if (egraph_result_take_plan(result, &none) == EGRAPH_OK)
-    egraph_plan_destroy(none); // there was one after all
+    egraph_plan_destroy(none); // there was a plan after all
   else
     row_set(row, COL_MESSAGE, egraph_last_error());
 }
@@ -161,7 +163,7 @@ static void tell_report(const egraph_report *report, compare_row *row) {
   row_set_real(row, COL_SECONDS, report->total_seconds);
 }
 
-/// Shows what the search says behind the name of the row.
+/// Shows the progress line of the search after the name of the row.
 static bool show_progress(void *user, const char *phase, const char *line) {
   (void)phase;
   (void)progress_line("bench", "%s: %s", (const char *)user, line);
@@ -222,7 +224,7 @@ static void run_child(const compare_case *c, compare_row *row, int to) {
   _exit(fclose(out) == 0 ? EXIT_DONE : EXIT_FAILED);
 }
 
-/// All that the child writes, up to its end. False: interrupted, or it took too long.
+/// Reads the output of the child to its end. False: interrupted, or out of time.
 static bool read_all(int from, double patience, FILE *to) {
   double end = eg_clock_seconds() + patience;
   char bytes[4096];

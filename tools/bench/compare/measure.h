@@ -1,5 +1,5 @@
-// One row of a comparison: a model is built, a search plans it in a process of its own,
-// and the plan is simulated.
+// Measures one row of a comparison: builds a model, plans it by a search in its own
+// process, and simulates the plan.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_TOOLS_BENCH_COMPARE_MEASURE_H
 #define EG_TOOLS_BENCH_COMPARE_MEASURE_H
@@ -17,13 +17,13 @@ typedef struct compare_case {
   bool has_rules;
   uint64_t work_limit; // millions of steps
   uint64_t seed;
-  double patience; // seconds, after which the process is ended; 0: none
+  double patience; // seconds after which the process is ended; 0: none
 } compare_case;
 
-/// Devices of a machine. Fails as egraph_optimize does for a machine that is none.
+/// Counts the devices of a machine. Fails as egraph_optimize does for an invalid machine.
 egraph_status machine_devices(const char *machine, uint32_t *out);
 
-/// Fills the results of a row whose keys and settings are there. False: the user wants to
+/// Fills the results of a row whose keys and settings are set. False: the user wants to
 /// stop, and there is no result.
 bool measure_row(const compare_case *c, compare_row *row);
 

@@ -1,5 +1,5 @@
-// All searches that can be compared, from the tables that the library expands: its own,
-// the baselines, and the algorithms of others.
+// All searches that can be compared, from the tables that the library expands: its own
+// search, the baselines, and published algorithms.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_TOOLS_BENCH_COMPARE_SEARCHES_H
 #define EG_TOOLS_BENCH_COMPARE_SEARCHES_H
@@ -19,9 +19,10 @@ typedef struct search_entry {
   bool finds_plans, finds_graphs; // pipelines count as plans
 } search_entry;
 
-/// In the order of the rows, the product's own first; NULL behind the last.
+/// Returns the searches in the order of the rows, the product's own first; NULL after
+/// the last.
 const search_entry *search_at(uint32_t index);
-/// NULL: there is none of that name.
+/// Finds a search by name; NULL: there is none.
 const search_entry *search_find(const char *name);
 
 #endif

@@ -80,7 +80,8 @@ void row_write(FILE *file, const compare_row *row) {
   (void)fputc('\n', file);
 }
 
-/// Digits, and of a real number point and exponent: not negative, not infinite.
+/// True for digits, and in a real number also point and exponent: not negative,
+/// not infinite.
 static bool is_amount(const char *text, bool is_real) {
   if (*text == '\0') return true;
   if (strspn(text, is_real ? "0123456789.e+-" : "0123456789") != strlen(text) ||
@@ -92,7 +93,8 @@ static bool is_amount(const char *text, bool is_real) {
   return *end == '\0' && errno == 0 && isfinite(value);
 }
 
-/// The first column whose cell cannot be one of this command; COMPARE_COLUMNS: none.
+/// Returns the first column whose cell this command cannot have written;
+/// COMPARE_COLUMNS: none.
 static size_t find_wrong_cell(const text_array *cells) {
   for (size_t c = 0; c < COMPARE_COLUMNS; c++) {
     const char *text = cells->items[c];
@@ -145,7 +147,7 @@ static bool read_header(compare_table *t) {
          refuse_table(t, "no table of egraph bench compare; choose another --csv");
 }
 
-/// Reads the rows; cuts off the rest behind the last whole one, which a killed run left.
+/// Reads the rows; cuts off the bytes of a killed run after the last whole row.
 static bool read_rows(compare_table *t) {
   char wrong[160], message[256];
   if (!read_header(t)) return false;

@@ -1,5 +1,6 @@
 // The table of a comparison: a row for each model, machine, number of devices, type and
-// search, as comma-separated values that a later run goes on with, and as JSON.
+// search. It is written as comma-separated values, which a later run continues, and
+// as JSON.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_TOOLS_BENCH_COMPARE_TABLE_H
 #define EG_TOOLS_BENCH_COMPARE_TABLE_H
@@ -9,8 +10,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-// Columns: id, name, kind of its cells, role. Rows of one key are the same row; settings
-// are what it was made with; only the last column differs from run to run.
+// Columns: id, name, kind of its cells, role. Rows with equal keys are the same row;
+// settings are the options with which the row was measured; only the last column differs
+// from run to run.
 #define COMPARE_COLUMN_LIST(X)                                                           \
   X(COL_MODEL, "model", TEXT, KEY)                                                       \
   X(COL_MACHINE, "machine", TEXT, KEY)                                                   \
@@ -55,51 +57,49 @@ typedef enum compare_status {
 #undef COMPARE_STATUS_ENUM
 const char *compare_status_word(compare_status status);
 
-/// Cells are texts of their own; "": nothing to say. Starts as zeros.
+/// A row; it owns the texts of its cells. "": no value. Starts as zeros.
 typedef struct compare_row {
   char *cell[COMPARE_COLUMNS];
 } compare_row;
-/// The text of a cell, never NULL.
+/// Returns the text of a cell, never NULL.
 const char *row_cell(const compare_row *row, compare_column column);
-/// The number in a cell; NAN where there is none.
+/// Returns the number in a cell; NAN when there is none.
 double row_number(const compare_row *row, compare_column column);
 bool row_is(const compare_row *row, compare_status status);
-/// Running out of memory ends the program.
+/// Sets a cell. Running out of memory ends the program.
 void row_set(compare_row *row, compare_column column, const char *text);
 void row_set_count(compare_row *row, compare_column column, uint64_t count);
-/// Sets "" for a value that is not finite.
+/// Sets a cell to a number, or to "" for a value that is not finite.
 void row_set_real(compare_row *row, compare_column column, double value);
 void row_copy(compare_row *row, const compare_row *from);
 void row_free(compare_row *row);
-/// One line of comma-separated values.
+/// Writes one line of comma-separated values.
 void row_write(FILE *file, const compare_row *row);
-/// Reads one such line; false at the end of the file, and for a line that is not whole or
-/// has cells that are no numbers where numbers stand: *out_wrong then says what,
-/// otherwise it is empty.
+/// Reads one such line; false at the end of the file, and for an incomplete line or one
+/// with invalid numbers: *out_wrong then contains the error, otherwise it is empty.
 bool row_read(FILE *file, compare_row *out, char *out_wrong, size_t room);
 
 typedef struct compare_table {
-  compare_row *rows; // of earlier runs
+  compare_row *rows; // rows of earlier runs
   size_t count, room;
   FILE *file; // NULL: rows are not kept
   const char *path;
   int write_error; // errno of the first row that could not be written, or 0
 } compare_table;
 
-/// Opens the file that keeps the rows. `resumes`: reads those that are there, and cuts
-/// off what follows the last whole one; otherwise there must not be any. False, with a
-/// message on standard error, when it cannot be opened or holds something else. NULL:
-/// none.
+/// Opens the file that keeps the rows; NULL: no file. `resumes`: reads its rows and cuts
+/// off the bytes after the last whole row; otherwise the file must have no rows. False,
+/// with a message on standard error, when it cannot be opened or is no such table.
 bool table_open(compare_table *table, const char *path, bool resumes);
-/// The row of an earlier run of the same key; NULL: there is none.
+/// Finds the row of an earlier run with the same key; NULL: there is none.
 const compare_row *table_find(const compare_table *table, const compare_row *row);
-/// Returns whether a row was made with the settings of another; otherwise says on
-/// standard error which one differs, and what to do.
+/// True when two rows have the same settings; otherwise prints on standard error the
+/// setting that differs, and a remedy.
 bool table_settings_match(const compare_table *table, const compare_row *have,
                           const compare_row *want);
 /// Writes a row to the file.
 void table_write(compare_table *table, const compare_row *row);
-/// Frees everything; false, with a message, when some row could not be written.
+/// Frees the table; false, with a message, when some row could not be written.
 bool table_close(compare_table *table);
 /// Writes rows as one JSON object (schema/compare-report.json).
 void rows_write_json(FILE *file, const compare_row *const *rows, size_t count);

@@ -35,7 +35,7 @@ bool bench_file_names(const char *folder, text_array *out) {
   return true;
 }
 
-/// The text of a file by its name; free() it. NULL when there is none.
+/// Reads the text of a file by its name; free() it. NULL when there is no such file.
 static char *file_text(const char *folder, const char *name) {
   if (folder != NULL) {
     char path[MAX_PATH_BYTES];
@@ -77,7 +77,7 @@ static bool read_u32(const char *text, uint32_t limit, uint32_t *out) {
   return true;
 }
 
-// "nodes/classes" or "nodes/classes/matches".
+// Reads "nodes/classes" or "nodes/classes/matches".
 static bool read_counts(const char **text, bench_counts *out) {
   uint64_t nodes, classes, matches = UINT64_MAX;
   if (!read_number(text, UINT32_MAX, &nodes) || *(*text)++ != '/' ||
@@ -101,7 +101,7 @@ static bool read_all_counts(const char *text, bench_spec *spec) {
 
 // ---- raw structures --------------------------------------------------------------
 
-// The counts at the end.
+// Returns the counts at the end of a raw benchmark.
 static bench_counts counts_of_raw(raw_kind kind, uint32_t n) {
   switch (kind) {
   case RAW_ADD:

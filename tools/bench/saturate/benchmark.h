@@ -12,8 +12,7 @@
 //
 // Empty lines and lines that begin with ; are passed over.
 //
-// The files of this folder are in the command as they were when it was built
-// (cmake/EmbedFiles.cmake).
+// The build embeds the files of this folder in the command (cmake/EmbedFiles.cmake).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_TOOLS_BENCH_SATURATE_BENCHMARK_H
 #define EG_TOOLS_BENCH_SATURATE_BENCHMARK_H
@@ -28,12 +27,12 @@ typedef struct bench_file {
   size_t size;
 } bench_file;
 
-/// Ends with a NULL name; in natural order.
+/// The embedded files, in natural order. The list ends with a NULL name.
 extern const bench_file bench_files[];
 extern const size_t bench_file_count;
 
-/// Names of the benchmarks: the files NAME.bench of a folder, sorted, or the built-in
-/// ones. False, with a message, when the folder cannot be read.
+/// Lists the names of the benchmarks: the files NAME.bench of a folder, sorted, or the
+/// built-in files. False, with a message, when the folder cannot be read.
 bool bench_file_names(const char *folder, text_array *out);
 
 enum { MAX_BENCH_NAME = 64, MAX_BENCH_ROWS = 64 };
@@ -70,8 +69,8 @@ typedef struct bench_spec {
 } bench_spec;
 
 /// Reads a benchmark by name; a raw one of another size, "add-5000", needs no file.
-/// False, with a message, when there is none or it has a mistake. bench_spec_free either
-/// way.
+/// False, with a message, when there is none or it has a mistake. Call bench_spec_free in
+/// both cases.
 bool bench_spec_read(const char *folder, const char *name, bench_spec *out);
 void bench_spec_free(bench_spec *spec);
 

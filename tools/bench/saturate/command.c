@@ -1,5 +1,5 @@
-// egraph bench saturate: known saturation problems, their counts checked against those
-// that the rules imply, in turn with another program where one is given.
+// egraph bench saturate: runs known saturation problems and compares their counts with
+// the expected counts; runs another program, if one is given, in turn.
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 #include <fnmatch.h>
@@ -20,9 +20,10 @@ typedef struct bench_measurement {
   const bench_spec *spec;
   bench_result best;                      // the run with the least CPU seconds
   double seconds[MAX_BENCH_REPEATS];      // CPU, run by run
-  double peer_seconds[MAX_BENCH_REPEATS]; // of the peer, in turn with ours
+  double peer_seconds[MAX_BENCH_REPEATS]; // CPU seconds of the peer, in turn with
+                                          // this program
   peer_result peer;                       // its last run
-  uint32_t runs, peer_runs;               // peer_runs: 0, or as many
+  uint32_t runs, peer_runs;               // peer_runs: 0, or equal to runs
   bool compare_matches;                   // the search was for all matches
 } bench_measurement;
 
@@ -43,7 +44,8 @@ static double per(double amount, uint64_t count) {
   return count != 0 ? amount / (double)count : (double)NAN;
 }
 
-/// Seconds of the peer over ours, pair by pair: how many times as fast we are.
+/// Returns the seconds of the peer divided by the seconds of this program, in one pair
+/// of runs.
 static double ratio(const bench_measurement *m, uint32_t pair) {
   return m->peer_seconds[pair] / m->seconds[pair];
 }
@@ -77,8 +79,8 @@ static void say_difference(FILE *file, const bench_measurement *m, uint32_t row)
   fprintf(file, "\n");
 }
 
-/// Counts that differ from those expected, or from the peer's; prints each on `file`
-/// unless that is NULL.
+/// Returns how many counts differ from the expected counts, or from the peer's; prints
+/// each difference on `file` unless that is NULL.
 static uint32_t count_mismatches(const bench_measurement *m, FILE *file) {
   const bench_spec *spec = m->spec;
   const bench_result *r = &m->best;
@@ -105,7 +107,7 @@ static uint32_t count_mismatches(const bench_measurement *m, FILE *file) {
   return count;
 }
 
-/// Nodes, classes and matches after each iteration.
+/// Prints nodes, classes and matches after each iteration.
 static void print_counts(const bench_measurement *m) {
   printf("  nodes/classes/matches");
   for (uint32_t i = 0; i < m->best.row_count; i++) {
@@ -126,7 +128,8 @@ static void print_head(bool has_peer) {
   printf("\n");
 }
 
-// Fewer decimals for larger values, so that columns keep their width.
+// Prints a number, with fewer decimals for larger values, so that columns keep
+// their width.
 static void print_cell(int width, double value) {
   if (isfinite(value))
     printf(" %*.*f", width, value < 10 ? 2 : value < 100 ? 1 : 0, value);
@@ -242,7 +245,7 @@ static bool choose(const saturate_bench_flags *flags, const positional *words,
 
 // ---- one benchmark ---------------------------------------------------------------
 
-// Ours, then the peer's, and again: what disturbs the machine meets both.
+// Runs this program, then the peer, and so on: disturbances of the machine affect both.
 static bool run_pairs(saturate_bench *b, bench_measurement *m) {
   bool has_peer = b->flags->peer != NULL;
   for (uint64_t i = 0; i < b->flags->repeats && !interrupted(); i++) {

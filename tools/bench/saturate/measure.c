@@ -1,4 +1,4 @@
-// Our run: the child writes its result to a pipe and ends without cleaning up.
+// Runs a benchmark: the child writes its result to a pipe and ends without cleaning up.
 // SPDX-License-Identifier: Apache-2.0
 #define _DEFAULT_SOURCE
 #include "tools/bench/saturate/measure.h"
@@ -73,8 +73,9 @@ static egraph_status add_cell(nasrnn *n, uint32_t number) {
   return add(n->terms, "tanh", &m[6], 1, &n->state);
 }
 
-/// NASRNN as in Tensat, unrolled: per cell 8 combinations of input and state with fresh
-/// weights, joined by activations, sums and products. Its text would be exponential.
+/// Adds Tensat's NASRNN, unrolled: each cell has 8 combinations of input and state with
+/// fresh weights, joined by activations, sums and products. As text the term would
+/// be exponential.
 static egraph_status add_nasrnn(egraph_terms *terms, uint32_t cells) {
   nasrnn n = {.terms = terms};
   EG_TRY(add(terms, "0", NULL, 0, &n.zero));
@@ -86,18 +87,19 @@ static egraph_status add_nasrnn(egraph_terms *terms, uint32_t cells) {
 
 // ---- raw structures --------------------------------------------------------------
 
-/// The structure that a raw benchmark works on.
+/// The structure on which a raw benchmark works.
 typedef struct raw_bench {
   raw_kind kind;
   uint32_t size;
-  egraph_class *ids; // of the structure; owned
+  egraph_class *ids; // classes of the structure; owned
   egraph_symbol plus, f, times;
   uint64_t operations;
 } raw_bench;
 
 enum { FIRST_SUMS = 16 };
 
-// ids[k] = ids[k - 1] + an older one of the last sixteen; all are different.
+// Finds the operands of ids[k] = ids[k - 1] + an older one of the last sixteen; all sums
+// are different.
 static void sides_of(const egraph_class *ids, uint32_t k, egraph_class sides[2]) {
   sides[0] = ids[k - 1];
   sides[1] = ids[k - FIRST_SUMS + (k * 7) % FIRST_SUMS];
@@ -112,7 +114,7 @@ static egraph_status add_sums(egraph_terms *terms, raw_bench *raw) {
   return EGRAPH_OK;
 }
 
-// The same, when they are there already, many at a time.
+// Finds the existing sums again, many at a time.
 static egraph_status find_sums(egraph_terms *terms, raw_bench *raw) {
   enum { MANY = 1024 };
   egraph_class sides[2 * MANY];
@@ -188,8 +190,8 @@ static egraph_status search_groups(egraph_terms *terms, raw_bench *raw) {
   return egraph_terms_search(terms, "(* ?x ?y) (* ?x ?z)", NULL, NULL, &raw->operations);
 }
 
-// build: the structure, which is not timed; operate: the timed operations but for the
-// last rebuild.
+// build makes the structure, which is not timed; operate runs the timed operations except
+// the last rebuild.
 static const struct {
   egraph_status (*build)(egraph_terms *terms, raw_bench *raw);
   egraph_status (*operate)(egraph_terms *terms, raw_bench *raw);
@@ -201,7 +203,7 @@ static const struct {
            [RAW_WIDE_EACH] = {build_wide, unite_wide},
            [RAW_MULTI] = {build_groups, search_groups}};
 
-/// Builds the structure. Free its ids whatever it returns.
+/// Builds the structure. Free its ids also after a failure.
 static egraph_status build_raw(egraph_terms *terms, raw_kind kind, uint32_t size,
                                raw_bench *out) {
   *out = (raw_bench){.kind = kind, .size = size, .operations = size};
@@ -216,7 +218,8 @@ static egraph_status build_raw(egraph_terms *terms, raw_kind kind, uint32_t size
 
 // ---- memory ----------------------------------------------------------------------
 
-/// Reads a line of /proc/self/status, "VmRSS:" for instance, in bytes; 0: there is none.
+/// Reads a line of /proc/self/status, such as "VmRSS:", in bytes; 0: there is no
+/// such line.
 static uint64_t memory_of_process(const char *key) {
   FILE *file = fopen("/proc/self/status", "r");
   char line[256];
@@ -247,7 +250,7 @@ static bool on_iteration(void *user, const egraph_terms_iteration *iteration) {
 }
 
 static egraph_status add_taso_rules(egraph_terms *terms, const char *text) {
-  enum { AROUND = 64 }; // what a rule has more than its line
+  enum { AROUND = 64 }; // bytes of a rule in addition to its line
   size_t room = strlen(text) + 2 * AROUND, used;
   for (const char *c = text; *c != '\0'; c++)
     room += *c == '\n' ? AROUND : 0;

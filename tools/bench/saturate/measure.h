@@ -1,12 +1,12 @@
-// One run of a benchmark of saturation, in a process of its own: its memory is then that
-// of the benchmark alone. And the same of another program: `CMD NAME` runs one benchmark
-// once and prints one line:
+// Runs a saturation benchmark once, in its own process, whose memory is then the
+// benchmark's alone. Also runs another program: `CMD NAME` runs one benchmark once and
+// prints one line:
 //
 //   {"bench":"ac7","nodes":1939,"classes":127,"cpu_seconds":0.0045,"peak_bytes":1318912}
 //
-// cpu_seconds are those of the timed part alone (bench/README.md), peak_bytes are above
-// what the process held before it. A peer that lacks a benchmark exits with a status
-// other than 0.
+// cpu_seconds are the seconds of the timed part alone (bench/README.md); peak_bytes are
+// the bytes beyond the memory of the process before the timed part. A peer that lacks a
+// benchmark exits with a status other than 0.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_TOOLS_BENCH_SATURATE_MEASURE_H
 #define EG_TOOLS_BENCH_SATURATE_MEASURE_H
@@ -17,11 +17,12 @@ typedef struct bench_result {
   char stop[24]; // why saturation ended; "" for raw structures
   uint32_t nodes, classes, iterations;
   uint64_t matches; // raw structures: operations
-  // The timed part, all threads together, which contains the parts of an iteration.
+  // Seconds of the timed part, all threads together; the part contains the parts of
+  // an iteration.
   double cpu_seconds, wall_seconds, search_seconds, apply_seconds, rebuild_seconds;
-  // Resident memory above that before the benchmark: at its peak, and at the end when the
-  // heap has given back what it can; and what e-graph (and matches, at their peak; 0 for
-  // raw structures) say that they hold.
+  // Resident memory beyond the memory before the benchmark: at its peak, and at the end
+  // after the heap has returned free memory. The bytes that the e-graph counts itself, at
+  // the end and (with matches; 0 for raw structures) at the peak.
   uint64_t peak_bytes, kept_bytes, engine_bytes, engine_peak_bytes;
   bench_counts rows[MAX_BENCH_ROWS]; // after each iteration
   uint32_t row_count;
@@ -33,7 +34,7 @@ typedef struct bench_mode {
   uint32_t threads;
 } bench_mode;
 
-/// False, with a message on standard error, when something fails.
+/// Runs a benchmark. False, with a message on standard error, when something fails.
 bool bench_run(const bench_spec *spec, const bench_mode *mode, bench_result *out);
 
 typedef struct peer_result {
@@ -41,8 +42,8 @@ typedef struct peer_result {
   double cpu_seconds;
 } peer_result;
 
-/// `name` consists of letters, digits and -. False when the peer fails; with a message
-/// when what it prints is not understood.
+/// Runs the peer; `name` consists of letters, digits and -. False when the peer fails,
+/// with a message when its output is not understood.
 bool peer_run(const char *command, const char *name, peer_result *out);
 
 #endif

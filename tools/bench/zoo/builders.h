@@ -1,4 +1,4 @@
-// The networks of the zoo, each written down for a batch and a size.
+// The networks of the zoo; each function builds one for a batch and a size.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_TOOLS_BENCH_ZOO_BUILDERS_H
 #define EG_TOOLS_BENCH_ZOO_BUILDERS_H

@@ -37,7 +37,8 @@ void zoo_build_resnext50(zoo_net *net, int64_t batch, const zoo_size *size) {
 
 // ---- Inception-v3 ------------------------------------------------------------------
 
-/// Convolutions of one branch, one after the other: {height, width, channels}.
+/// A convolution of a branch, whose convolutions follow each other: {height,
+/// width, channels}.
 typedef struct branch_step {
   int64_t height, width, channels;
 } branch_step;
@@ -54,7 +55,7 @@ static zoo_tensor branch(zoo_net *net, zoo_tensor x, const branch_step *steps,
   return x;
 }
 
-/// A convolution of 3x3 that halves the size, without pads.
+/// Adds a convolution of 3x3 that halves the size, without pads.
 static zoo_tensor halve(zoo_net *net, zoo_tensor x, int64_t channels) {
   return zoo_conv_relu(net, x, zoo_square(3, 2, false), channels, 1);
 }
@@ -128,7 +129,7 @@ void zoo_build_inception(zoo_net *net, int64_t batch, const zoo_size *size) {
 
 // ---- Wide-ResNet -------------------------------------------------------------------
 
-/// A convolution, and a batch normalization whose statistics are given.
+/// Adds a convolution, and a batch normalization with given statistics.
 static zoo_tensor normalized(zoo_net *net, zoo_tensor x, zoo_window window,
                              int64_t channels) {
   zoo_tensor operands[5] = {zoo_conv(net, x, window, channels, 1)};
@@ -139,7 +140,7 @@ static zoo_tensor normalized(zoo_net *net, zoo_tensor x, zoo_window window,
   return zoo_op(net, "batch-normalization", NULL, operands, 5, shape);
 }
 
-/// The convolution of 3x3 alone is wider by a factor.
+/// Adds a block in which only the convolution of 3x3 is wider, by a factor.
 static zoo_tensor wide_block(zoo_net *net, zoo_tensor x, int64_t channels, int64_t inner,
                              int64_t stride) {
   int64_t out = 4 * channels;

@@ -100,7 +100,7 @@ zoo_tensor zoo_norm(zoo_net *net, zoo_tensor x) {
                 shape_of(x));
 }
 
-/// " :name [1 2 3]" behind what there is.
+/// Appends " :name [1 2 3]" to the text.
 static void add_ints(char text[MAX_ATTRIBUTES], const char *name, const int64_t *numbers,
                      uint32_t count) {
   size_t used = strlen(text);

@@ -56,7 +56,7 @@ static const zoo_size WIDE_RESNET[] = {
 #define ARTIFACT UNITY "; layers and widths of its artifact"
 #define ALPA "Alpa (OSDI'22), tables of its end-to-end evaluation"
 // A row is a model: name, network, sizes, optimizer, then members that are not 0: loss,
-// rows of the batch, source, and what differs from it.
+// rows of the batch, source, and differences from the source.
 #define MODEL(text, network, table, steps_by, ...)                                       \
   {                                                                                      \
     .name = text, .build = network, .sizes = table, .size_count = COUNT(table),          \
@@ -120,7 +120,8 @@ const zoo_model *zoo_find(const char *name) {
 
 zoo_case zoo_choose(const zoo_model *model, uint32_t devices, bool is_strong) {
   uint32_t scale = is_strong ? ZOO_STRONG_DEVICES : devices, at = 0;
-  // The largest size that was published for so many devices, or the smallest.
+  // Take the largest size that was published for at most `scale` devices, or the
+  // smallest size.
   while (at + 1 < model->size_count && model->sizes[at + 1].devices <= scale)
     at++;
   zoo_case out = {.model = model, .size = &model->sizes[at], .micro_batches = 1};

@@ -10,7 +10,7 @@ static zoo_tensor dense_stack(zoo_net *net, zoo_tensor x, int layers, int64_t un
   return x;
 }
 
-/// Two towers of eight layers, added up.
+/// Builds two towers of eight layers and adds them up.
 void zoo_build_mlp(zoo_net *net, int64_t batch, const zoo_size *size) {
   zoo_tensor sides[2];
   for (int i = 0; i < 2; i++) {
@@ -22,7 +22,7 @@ void zoo_build_mlp(zoo_net *net, int64_t batch, const zoo_size *size) {
   zoo_output(net, zoo_binary(net, "add", sides[0], sides[1]));
 }
 
-/// Five inputs go through towers, two doses beside them.
+/// Builds towers for five inputs and concatenates their results with two doses.
 void zoo_build_candle_uno(zoo_net *net, int64_t batch, const zoo_size *size) {
   static const struct {
     const char *name;

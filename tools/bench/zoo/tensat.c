@@ -17,7 +17,7 @@ static zoo_tensor product(zoo_net *net, zoo_tensor a, zoo_tensor b) {
   return zoo_binary(net, "mul", a, b);
 }
 
-/// A convolution with pads and relu.
+/// Adds a convolution with pads and relu.
 static zoo_tensor same(zoo_net *net, zoo_tensor x, int64_t size, int64_t channels) {
   return zoo_conv_relu(net, x, zoo_square(size, 1, true), channels, 1);
 }
@@ -175,7 +175,7 @@ void zoo_build_tensat_nasnet(zoo_net *net, int64_t batch, const zoo_size *size) 
 
 // ---- inception -------------------------------------------------------------------
 
-/// A convolution of a window that need not be square, with pads and relu.
+/// Adds a convolution of a window that need not be square, with pads and relu.
 static zoo_tensor flat(zoo_net *net, zoo_tensor x, int64_t height, int64_t width,
                        int64_t channels) {
   return zoo_conv_relu(net, x, (zoo_window){height, width, 1, true}, channels, 1);
@@ -272,7 +272,7 @@ void zoo_build_tensat_squeezenet(zoo_net *net, int64_t batch, const zoo_size *si
   zoo_output(net, flat_output(net, x));
 }
 
-/// A product with a weight that is given by output and input, and transposed.
+/// Adds a product with a weight [output, input], which is transposed first.
 static zoo_tensor turned_dense(zoo_net *net, zoo_tensor x, int64_t units) {
   zoo_tensor w = zoo_weight(net, (zoo_shape){2, {units, x.dims[1]}});
   return zoo_matmul(net, x, zoo_transpose(net, w, "10"), false);

@@ -8,19 +8,20 @@
 typedef struct transformer {
   zoo_net *net;
   int64_t batch, tokens, width, heads, inner; // inner: width of the two dense layers
-  zoo_tensor words;                           // embeddings: of the first and last layer
+  zoo_tensor words;                           // embeddings, used by the first and the
+                                              // last layer
   zoo_tensor mask;                            // added to scores
   bool is_causal;                             // there is a mask
 } transformer;
 
-/// [batch, tokens, width] to [batch, heads, tokens, part].
+/// Splits [batch, tokens, width] into [batch, heads, tokens, part].
 static zoo_tensor split_heads(const transformer *t, zoo_tensor x) {
   zoo_tensor wide = zoo_dense(t->net, x, t->width, true, NULL);
   zoo_shape shape = {4, {t->batch, t->tokens, t->heads, t->width / t->heads}};
   return zoo_transpose(t->net, zoo_reshape(t->net, wide, shape), "0213");
 }
 
-/// A tensor of one element.
+/// Adds a tensor of one element.
 static zoo_tensor number(zoo_net *net, double value) {
   float data = (float)value;
   return zoo_constant(net, (zoo_shape){1, {1}}, &data);
@@ -66,7 +67,8 @@ static zoo_tensor embed(const transformer *t) {
 
 // ---- BERT ------------------------------------------------------------------------
 
-/// Normalization after each sum; the classifier of masked words stands over all tokens.
+/// Builds blocks with a normalization after each sum, and a classifier of masked words
+/// over all tokens.
 void zoo_build_bert_large(zoo_net *net, int64_t batch, const zoo_size *size) {
   const transformer t = start_transformer(net, batch, size, 4 * size->width);
   zoo_tensor x = zoo_norm(net, embed(&t));
@@ -94,7 +96,7 @@ static void predict_words(const transformer *t, zoo_tensor x) {
   zoo_output(t->net, zoo_matmul(t->net, zoo_norm(t->net, x), t->words, true));
 }
 
-/// Normalization before each layer.
+/// Builds blocks with a normalization before each layer.
 void zoo_build_gpt(zoo_net *net, int64_t batch, const zoo_size *size) {
   const transformer t = start_causal(net, batch, size, 4 * size->width);
   zoo_tensor x = embed(&t);
@@ -107,15 +109,16 @@ void zoo_build_gpt(zoo_net *net, int64_t batch, const zoo_size *size) {
 
 // ---- a mixture of experts ----------------------------------------------------------
 
-/// Tokens in groups, each sent to two experts, as far as these have room.
+/// Tokens in groups; each token goes to two experts, as far as these have room.
 typedef struct router {
-  int64_t groups, tokens, experts, capacity; // tokens, capacity: of a group
+  int64_t groups, tokens, experts, capacity; // tokens, capacity: of one group
   zoo_tensor off_on;                         // {0, 1}
 } router;
 
 enum { GROUP_TOKENS = 2048 };
 
-/// One-hot over the experts of the one with the largest gate: [groups, tokens, experts].
+/// Returns, one-hot over the experts, the expert with the largest gate: [groups,
+/// tokens, experts].
 static zoo_tensor choose_expert(zoo_net *net, const router *r, zoo_tensor gates) {
   zoo_tensor best = zoo_op(net, "arg-max", ":axis 2 :keepdims 0", &gates, 1,
                            (zoo_shape){2, {r->groups, r->tokens}});
@@ -130,8 +133,8 @@ static zoo_tensor sum_over(zoo_net *net, zoo_tensor x, const char *attributes,
   return zoo_op(net, "reduce-sum", attributes, &x, 1, shape);
 }
 
-/// How many tokens the experts of `mask` have got before, those of `before` included:
-/// one-hot over their room, all zeros beyond it.
+/// Returns the place of each token at its expert, the number of earlier tokens (with the
+/// tokens of `before`): one-hot over the room of the expert, all zeros beyond it.
 static zoo_tensor place_tokens(zoo_net *net, const router *r, zoo_tensor mask,
                                const zoo_tensor *before) {
   zoo_shape whole = {3, {r->groups, r->tokens, r->experts}};
@@ -151,7 +154,8 @@ static zoo_tensor place_tokens(zoo_net *net, const router *r, zoo_tensor mask,
                 (zoo_shape){3, {r->groups, r->tokens, r->capacity}});
 }
 
-/// The gate of the chosen expert, at its place: [groups, tokens, experts, capacity].
+/// Returns the gate of the chosen expert, at the place of the token: [groups, tokens,
+/// experts, capacity].
 static zoo_tensor combine_weights(zoo_net *net, const router *r, zoo_tensor gates,
                                   zoo_tensor mask, zoo_tensor place) {
   zoo_tensor gate = zoo_binary(net, "mul", gates, mask);
@@ -176,7 +180,7 @@ static zoo_tensor experts_of(const transformer *t, zoo_tensor x, int64_t experts
       net, "add",
       combine_weights(net, &r, gates, first, place_tokens(net, &r, first, NULL)),
       combine_weights(net, &r, gates, second, place_tokens(net, &r, second, &first)));
-  // A gate is positive where a token is sent.
+  // A gate is positive when its token goes to that expert.
   zoo_tensor dispatch = zoo_unary(net, "sign", combine);
   zoo_tensor inner = zoo_weight(net, (zoo_shape){3, {experts, t->width, t->inner}});
   zoo_tensor outer = zoo_weight(net, (zoo_shape){3, {experts, t->inner, t->width}});
@@ -195,7 +199,7 @@ static zoo_tensor experts_of(const transformer *t, zoo_tensor x, int64_t experts
   return zoo_reshape(net, y, (zoo_shape){3, {t->batch, t->tokens, t->width}});
 }
 
-/// Every second block has experts in place of its dense layers.
+/// Builds blocks of which every second one has experts in place of its dense layers.
 void zoo_build_moe(zoo_net *net, int64_t batch, const zoo_size *size) {
   const transformer t = start_causal(net, batch, size, 8 * size->width);
   zoo_tensor x = embed(&t);
