@@ -66,7 +66,7 @@ bool certificate_index(certificate *c, const char *what, uint32_t limit, uint32_
   return true;
 }
 
-// This program never sets a locale, so that the decimal point is a point.
+// This program never sets a locale; the decimal point is therefore a point.
 bool certificate_double(certificate *c, const char *what, double *out) {
   const char *word;
   if (!certificate_name(c, what, &word)) return false;
@@ -84,7 +84,7 @@ bool certificate_line_ends(certificate *c) {
   return word == NULL || certificate_refuse(c, "'%.40s' is not expected here", word);
 }
 
-// A kind without a check is known to other versions of this program.
+// An unknown kind may be a kind of another version of this program.
 static const struct {
   const char *name;
   certificate_check *check;

@@ -1,6 +1,6 @@
 // A certificate: one record per line, words separated by spaces, first line
-// `egraph-certificate 1 KIND`. Numbers are integers or C hexadecimal floats, so that they
-// are exact. Lines are read once, front to back; nothing is trusted.
+// `egraph-certificate 1 KIND`. Numbers are integers or C hexadecimal floats, and
+// therefore exact. Lines are read once, from first to last; nothing is trusted.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef CHECK_CERTIFICATE_H
 #define CHECK_CERTIFICATE_H
@@ -9,10 +9,10 @@
 
 typedef struct certificate {
   input in;
-  char *next_line; // NULL: the present line is the last one
-  char *at;        // next character of the present line
+  char *next_line; // NULL: the current line is the last one
+  char *at;        // next character of the current line
   size_t line;     // from 1
-  input *problem;  // the problem's text, where it is in memory already; or NULL
+  input *problem;  // the problem's text, if it is already in memory; or NULL
 } certificate;
 
 /// Results of a check, as text: costs are doubles in some kinds and integers in others.
@@ -20,30 +20,31 @@ typedef struct verdict {
   char cost[64], bound[64], remark[160];
 } verdict;
 
-/// A kind of certificate. `problem` is the path of the problem's file, or NULL. True:
-/// everything that the certificate claims was derived, and *out says what. False: a
-/// reason was noted (certificate_refuse).
+/// Checks a certificate of one kind. `problem` is the path of the problem's file, or
+/// NULL. True: all claims of the certificate were derived, and *out contains them. False:
+/// a reason was noted (certificate_refuse).
 typedef bool certificate_check(certificate *c, const char *problem, verdict *out);
 certificate_check check_plain, check_sharding, check_layout;
 
 /// Reads the head line and runs the check of its kind. The certificate is an open input.
 bool certificate_run(input *in, const char *problem, verdict *out);
-/// The same with a problem in memory, an open input whose text is changed.
+/// Runs the check with a problem in memory, an open input whose text is changed.
 bool certificate_run_on(input *in, input *problem, verdict *out);
 
 /// Goes to the next line that is not empty; false at the end.
 bool certificate_next(certificate *c);
-/// The next word of the line, NUL-terminated, or NULL at its end. Borrowed until close.
+/// Returns the next word of the line, NUL-terminated, or NULL at the end of the line.
+/// Borrowed until close.
 const char *certificate_word(certificate *c);
 
-// The following note a reason and return false where the next word is absent or is not
-// what is asked for; `what` names it in the message.
+// The functions below note a reason and return false when the next word is absent or of
+// another form; `what` names the word in the message.
 
 bool certificate_name(certificate *c, const char *what, const char **out);
-/// An integer below `limit`.
+/// Reads an integer below `limit`.
 bool certificate_index(certificate *c, const char *what, uint32_t limit, uint32_t *out);
 bool certificate_int64(certificate *c, const char *what, int64_t *out);
-/// A finite number, hexadecimal or decimal.
+/// Reads a finite number, hexadecimal or decimal.
 bool certificate_double(certificate *c, const char *what, double *out);
 /// True when no word follows in the line.
 bool certificate_line_ends(certificate *c);

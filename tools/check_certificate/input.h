@@ -1,4 +1,4 @@
-// Input of the checker: files in memory, memory that is freed at once, and the one
+// Input of the checker: files in memory, memory that is freed together with them, and the
 // reason for which a certificate is refused.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef CHECK_INPUT_H
@@ -14,7 +14,7 @@
 #define CHECK_PRINTF(string, first)
 #endif
 
-/// Why a certificate is not accepted; the first reason stays.
+/// Why a certificate is refused; only the first reason is kept.
 typedef struct refusal {
   char text[640];
 } refusal;
@@ -24,27 +24,27 @@ typedef struct input {
   const char *path; // borrowed
   char *text;
   size_t size;
-  void *blocks; // what input_allocate gave out
+  void *blocks; // allocated by input_allocate
   refusal *why; // borrowed
 } input;
 
-/// Reads a regular file, plain or gzip, of at most 4 GiB of text. False: *why says what
-/// is wrong, and there is nothing to close.
+/// Reads a regular file, plain or gzip, of at most 4 GiB of text. False: *why contains
+/// the reason, and there is nothing to close.
 bool input_open(input *in, const char *path, refusal *why);
-/// A copy of `size` bytes; `path` stands for the file in messages.
+/// Copies `size` bytes; `path` names the input in messages.
 bool input_open_bytes(input *in, const char *path, const char *bytes, size_t size,
                       refusal *why);
-/// Frees the text and all memory that was given out.
+/// Frees the text and all memory that input_allocate returned.
 void input_close(input *in);
 
-/// count * size zeroed bytes that live until input_close; NULL (and a reason) when there
-/// is no memory or the size overflows. Never NULL for a count of 0.
+/// Allocates count * size zeroed bytes that live until input_close; NULL (and a reason)
+/// when memory is lacking or the size overflows. A count of 0 does not give NULL.
 void *input_allocate(input *in, size_t count, size_t size);
-/// Points at `count` zeroed items of the pointer's type; false, with a reason.
+/// Makes `pointer` point to `count` zeroed items of its type; false, with a reason.
 #define INPUT_ROOM(in, pointer, count)                                                   \
   (((pointer) = input_allocate(in, (size_t)(count), sizeof *(pointer))) != NULL)
-/// Sorts items by key, of keys below `keys`; items of a larger key are left out. Those of
-/// key k are grouped[begin[k] .. begin[k + 1]). False, with a reason.
+/// Groups items by key; omits items whose key is `keys` or larger. The items of key k are
+/// grouped[begin[k] .. begin[k + 1]). False, with a reason.
 bool input_group(input *in, const uint32_t *key, size_t items, uint32_t keys,
                  uint32_t **begin, uint32_t **grouped);
 

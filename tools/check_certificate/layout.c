@@ -1,21 +1,22 @@
 // Certificates of layout problems: the cheapest choice of operators and layouts, and of
 // transitions between layouts of a value.
 //
-// A solution needs the values of the roots and, of each needed value, one strategy of one
-// operator that makes it: a layout (place) of the value, and a place of each input. Arcs
-// in use lead from where a value is made to where it is needed. It costs its strategies
-// and arcs, and takes memory in rows with limits.
+// A solution needs the values of the roots. For each needed value it has one strategy of
+// one operator that computes the value: a layout (place) of the value, and a place of
+// each input. Used arcs lead from the place where a value is computed to the places where
+// it is needed. The cost of a solution is the cost of its strategies and arcs; it takes
+// memory in rows with limits.
 //
 // The bound is a sum of minima. A link is a variable, the layout of a value at one place
 // of use or `none`, with a price per label; prices count at the producers of one value
-// and, with the other sign, at a tree, tie or cut. So for every solution the costs of all
-// factors, prices included, add up to its cost, and the least cost of each factor alone
-// to a lower bound. Memory counts in the costs at prices >= 0, less limits times prices.
-// Factors: the producers of a value; a tree (an arborescence from where the value is made
-// to some of its users; trees of a value share the costs of its arcs); a tie; a cut (one
-// of its operators is in every solution).
+// and, with the other sign, at a tree, tie or cut. Therefore, for every solution, the
+// costs of all factors, prices included, add up to its cost; the least costs of the
+// single factors add up to a lower bound. Memory counts in the costs at prices >= 0, less
+// limits times prices. Factors: the producers of a value; a tree (an arborescence from
+// the place where the value is computed to some of its users; the trees of a value share
+// the costs of its arcs); a tie; a cut (one of its operators is in every solution).
 //
-// Sums are rounded down, so that the bound holds.
+// Sums are rounded down; the bound therefore holds.
 // SPDX-License-Identifier: Apache-2.0
 #include <stdio.h>
 #include <string.h>
@@ -23,8 +24,8 @@
 #include "tools/check_certificate/layout_claims.h"
 #include "tools/check_certificate/rounding.h"
 
-/// a + b rounded down, b >= 0 or any; never below a when b >= 0, so that sums along
-/// cycles do not sink.
+/// Adds a and b, rounded down; the sum is not below a when b >= 0, so that sums along
+/// cycles do not decrease.
 static double plus(double a, double b) {
   if (a == INFINITY || b == INFINITY) return INFINITY;
   if (b == 0) return a;
@@ -42,7 +43,7 @@ static double far_price(const layout_check *k, const link *l, uint32_t label) {
   return k->dead[l->label + label] ? INFINITY : -k->price[l->label + label];
 }
 
-/// The label that a strategy gives a link of its value's producers.
+/// Returns the label that a strategy gives to a link of its value's producers.
 static uint32_t label_of(const layout_check *k, const link *l, uint32_t s) {
   const layout_text *t = &k->t;
   uint32_t op = t->op_of[s], nth = 0;
@@ -65,7 +66,7 @@ static uint32_t label_of(const layout_check *k, const link *l, uint32_t s) {
   return 0;
 }
 
-/// A cost and the price of its memory, both of a value.
+/// Returns the cost of a strategy or arc of a value, with the price of its memory.
 static double cost_with_memory(const layout_check *k, uint32_t value, double cost,
                                const double *memory) {
   double sum = multiply_down(cost, k->t.cost_times[value]);
@@ -76,8 +77,8 @@ static double cost_with_memory(const layout_check *k, uint32_t value, double cos
   return sum;
 }
 
-/// Adds the prices of the links of a value's producers, at the labels of a strategy;
-/// LAYOUT_NONE: at those of a value that is not made.
+/// Adds the prices of the links of a value's producers: at the labels of a strategy, or,
+/// for LAYOUT_NONE, at the labels of a value that is not computed.
 static double add_prices(const layout_check *k, uint32_t v, uint32_t s, double cost) {
   for (uint32_t i = k->link_begin[v]; i < k->link_begin[v + 1]; i++) {
     const link *l = &k->link[k->link_of[i]];
@@ -95,12 +96,12 @@ static double cost_of_strategy(const layout_check *k, uint32_t s) {
       cost_with_memory(k, v, k->t.cost[s], k->t.memory + (size_t)s * LAYOUT_ROWS));
 }
 
-/// The cost of the producers of a value when it is not made.
+/// Returns the cost of the producers of a value when it is not computed.
 static double cost_of_nothing(const layout_check *k, uint32_t v) {
   return k->required[v] ? INFINITY : add_prices(k, v, LAYOUT_NONE, 0);
 }
 
-/// The share of an arc in each of the trees of its value.
+/// Returns the share of an arc's cost in each of the trees of its value.
 static double share_of_arc(const layout_check *k, uint32_t a) {
   const layout_text *t = &k->t;
   uint32_t v = t->place_value[t->arc_from[a]];
@@ -110,8 +111,8 @@ static double share_of_arc(const layout_check *k, uint32_t a) {
   return fmax(cost, 0);
 }
 
-/// A tree's tables: [subset of users][layouts], the least cost of serving the users from
-/// a layout (Dreyfus and Wagner 1971).
+/// Computes the minimum of a tree by tables [subset of users][layouts]: the least cost of
+/// serving the users from a layout (Dreyfus and Wagner 1971).
 static double minimum_of_tree(layout_check *k, uint32_t tree) {
   const layout_text *t = &k->t;
   const link *made = &k->link[k->tree_made[tree]];
@@ -145,7 +146,7 @@ static double minimum_of_tree(layout_check *k, uint32_t tree) {
     for (uint32_t l = 0; user != NULL && l < layouts; l++)
       row[l] = fmin(row[l], far_price(k, user, layouts));
   }
-  double least = far_price(k, made, layouts); // nobody has a layout
+  double least = far_price(k, made, layouts); // no link has a layout
   for (uint32_t u = 0; u < users; u++)
     least =
         plus(least, far_price(k, &k->link[k->tree_user[(size_t)tree * MOST_USERS + u]],
@@ -156,7 +157,7 @@ static double minimum_of_tree(layout_check *k, uint32_t tree) {
   return least;
 }
 
-/// Members that are there have one layout.
+/// Computes the minimum of a tie, whose computed members have one layout.
 static double minimum_of_tie(const layout_check *k, const uint32_t *links,
                              uint32_t count) {
   uint32_t labels = 0;
@@ -176,7 +177,7 @@ static double minimum_of_tie(const layout_check *k, const uint32_t *links,
   return count == 0 ? 0 : least;
 }
 
-/// Returns whether links are of all values of a cut.
+/// True when the links cover all values of a cut.
 static bool is_whole(const layout_check *k, uint32_t cut, const uint32_t *links,
                      uint32_t count) {
   for (uint32_t i = k->cut_begin[cut]; i < k->cut_begin[cut + 1]; i++) {
@@ -188,7 +189,8 @@ static bool is_whole(const layout_check *k, uint32_t cut, const uint32_t *links,
   return true;
 }
 
-/// At least one is chosen, if links are of all values of the cut.
+/// Computes the minimum of a cut: at least one operator is chosen, if the links cover all
+/// values of the cut.
 static double minimum_of_cut(const layout_check *k, uint32_t cut, const uint32_t *links,
                              uint32_t count) {
   double sum = 0, more = INFINITY;
@@ -204,7 +206,7 @@ static double minimum_of_cut(const layout_check *k, uint32_t cut, const uint32_t
 
 // ---- labels in no solution ----------------------------------------------------------
 
-/// Labels of a link that are not supported are dead from now on.
+/// Marks the labels of a link without support as dead.
 static bool bury(layout_check *k, const link *l, const uint8_t *support) {
   bool changed = false;
   for (uint32_t i = l->label; i < l->label + l->labels; i++) {
@@ -239,7 +241,8 @@ static bool bury_producers(layout_check *k, uint32_t v, uint8_t *support,
   return changed;
 }
 
-/// Returns whether a user can be served from what is reached, and how, into its support.
+/// True when a user can be served from the reached places; marks its possible labels
+/// in `support`.
 static bool serve(const layout_check *k, const link *user, const uint8_t *reached,
                   uint8_t *support) {
   bool any = false;
@@ -282,7 +285,7 @@ static bool bury_tree(layout_check *k, uint32_t tree, uint8_t *support,
   return changed;
 }
 
-/// Members of a tie that are there have one layout.
+/// Buries labels of a tie, whose computed members have one layout.
 static bool bury_tie(layout_check *k, const uint32_t *links, uint32_t count,
                      uint8_t *support) {
   bool changed = false;
@@ -310,7 +313,7 @@ static bool bury_tie(layout_check *k, const uint32_t *links, uint32_t count,
   return changed;
 }
 
-/// The only operator of a cut that may be chosen is.
+/// If only one operator of a cut may be chosen, it must be: its other label is dead.
 static bool bury_cut(layout_check *k, uint32_t cut, const uint32_t *links,
                      uint32_t count) {
   uint32_t chosen = 0, last = 0;
@@ -324,7 +327,7 @@ static bool bury_cut(layout_check *k, uint32_t cut, const uint32_t *links,
   return true;
 }
 
-/// Roots have one of the layouts that they ask for.
+/// Buries the labels of roots that are not among their requested layouts.
 static void bury_roots(layout_check *k) {
   const layout_text *t = &k->t;
   for (uint32_t i = 0; i < k->links; i++) {
@@ -347,7 +350,7 @@ typedef struct lists {
   uint8_t *support, *reached;
 } lists;
 
-/// Groups the links of a kind by the tie or cut that they are in.
+/// Groups the links of a kind by their tie or cut.
 static bool group_links(layout_check *k, link_kind kind, uint32_t *key, uint32_t keys,
                         uint32_t **begin, uint32_t **links) {
   for (uint32_t i = 0; i < k->links; i++)
@@ -375,7 +378,7 @@ static bool make_lists(layout_check *k, lists *out) {
          INPUT_ROOM(in, out->reached, t->places) && INPUT_ROOM(in, k->table, table);
 }
 
-/// Labels that no solution has, as far as factors tell each other.
+/// Buries labels that no solution has, as far as single factors show.
 static void bury_labels(layout_check *k, const lists *all) {
   enum { MOST_ROUNDS = 30 };
   bool changed = true;

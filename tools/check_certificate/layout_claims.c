@@ -1,6 +1,6 @@
-// The claims of a layout certificate. Nothing is taken on trust: that a value is in every
-// solution, or one of a cut's operators, is found by deleting and deriving (a least
-// fixpoint over places).
+// The claims of a layout certificate. Nothing is trusted: to show that a value, or an
+// operator of a cut, is in every solution, the checker deletes it and derives the
+// remaining places (a least fixpoint).
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/check_certificate/layout_claims.h"
 
@@ -9,8 +9,9 @@
 
 // ---- what may be in a solution ------------------------------------------------------
 
-/// Least fixpoint over alive strategies and arcs: places that can be had, without the
-/// operators of cut `cut` and the value `without` (or LAYOUT_NONE). Sweeps go both ways.
+/// Derives the places that alive strategies and arcs can reach, without the operators of
+/// cut `cut` and the value `without` (or LAYOUT_NONE): a least fixpoint. Sweeps go in
+/// both directions.
 static void derive(layout_check *k, uint32_t cut, uint32_t without) {
   const layout_text *t = &k->t;
   uint8_t *out = k->in_cut; // has a strategy in the cut
@@ -39,7 +40,7 @@ static void derive(layout_check *k, uint32_t cut, uint32_t without) {
   }
 }
 
-/// Returns whether places that are derived serve all roots.
+/// True when the derived places serve all roots.
 static bool serves_roots(const layout_check *k) {
   const layout_text *t = &k->t;
   for (uint32_t r = 0; r < t->roots; r++) {
@@ -56,7 +57,7 @@ static bool serves_roots(const layout_check *k) {
   return true;
 }
 
-/// Places that lead to a need, from the roots down.
+/// Marks the places that lead to a need, from the roots down.
 static void want(layout_check *k) {
   const layout_text *t = &k->t;
   memset(k->wanted, 0, t->places);
@@ -106,7 +107,8 @@ static void obey_user(layout_check *k) {
     k->arc_alive[a] = !t->place_out[t->arc_from[a]] && !t->place_out[t->arc_to[a]];
 }
 
-/// Takes away what cannot be derived or leads to nothing, until nothing changes.
+/// Removes strategies and arcs that cannot be derived or lead to no need, until
+/// nothing changes.
 static void settle(layout_check *k) {
   const layout_text *t = &k->t;
   for (bool changed = true; changed;) {
@@ -138,10 +140,11 @@ static bool uses(const layout_text *t, uint32_t op, uint32_t value) {
   return false;
 }
 
-/// Roots are in every solution, and what all alive operators of such a value use.
+/// Marks values that are in every solution: the roots, and inputs that all alive
+/// operators of such a value use.
 static bool require_inputs(layout_check *k) {
   const layout_text *t = &k->t;
-  uint32_t *value, *begin, *ops; // value: of operators with alive strategies
+  uint32_t *value, *begin, *ops; // value: the values of operators with alive strategies
   if (!INPUT_ROOM(&k->c->in, value, t->operators)) return false;
   for (uint32_t op = 0; op < t->operators; op++)
     value[op] = LAYOUT_NONE;
@@ -201,7 +204,7 @@ static bool check_required(layout_check *k) {
   return true;
 }
 
-/// Derives that one of the operators is in every solution.
+/// Derives that one of the operators of a cut is in every solution.
 static bool check_cut(layout_check *k, uint32_t number) {
   uint32_t count, begin = k->cut_begin[number];
   if (!certificate_index(k->c, "count", k->cut_ops - begin + 1, &count)) return false;
@@ -277,7 +280,7 @@ static bool read_link(layout_check *k, const char *word, uint32_t number,
   return true;
 }
 
-/// Labels and their prices; those that are not named have price 0.
+/// Reads labels and their prices; other labels have price 0.
 static bool read_prices(layout_check *k, const link *l) {
   certificate *c = k->c;
   for (;;) {
@@ -293,7 +296,7 @@ static bool read_prices(layout_check *k, const link *l) {
   }
 }
 
-/// Makes room for the prices of one more link: twice as much each time.
+/// Makes room for the prices of one more link; doubles the room when it is full.
 static bool make_room(layout_check *k, size_t *room) {
   if (k->labels <= *room) return true;
   size_t more = 2 * (size_t)k->labels + 1024;

@@ -1,6 +1,6 @@
-// A layout certificate while it is checked: the problem, the dual that it states, and
-// what has been derived. layout_claims.c reads the dual and derives what it claims of
-// every solution; layout.c derives the bound from both.
+// A layout certificate while it is checked: the problem, the stated dual, and the facts
+// derived so far. layout_claims.c reads the dual and derives its claims about every
+// solution; layout.c derives the bound from both.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef CHECK_LAYOUT_CLAIMS_H
 #define CHECK_LAYOUT_CLAIMS_H
@@ -21,7 +21,7 @@ typedef struct layout_check {
   certificate *c;
   layout_text t;
   uint8_t *alive;            // [strategies] may be in a solution
-  uint8_t *arc_alive;        // [arcs]
+  uint8_t *arc_alive;        // [arcs] may be in a solution
   uint8_t *derived, *wanted; // [places]
   uint8_t *in_cut;           // [values] scratch of claims
   uint8_t *required;         // [values] in every solution
@@ -29,19 +29,20 @@ typedef struct layout_check {
   uint32_t trees, links, cuts, cut_ops;
   double price_of_row[LAYOUT_ROWS];
   uint32_t *tree_value, *tree_made, *tree_users, *tree_user; // MOST_USERS per tree
-  uint32_t *trees_of;                                        // [values] how many
+  uint32_t *trees_of;                                        // [values] number of
+                                                             // its trees
   uint32_t *cut_begin, *cut_op;
   link *link;
   uint32_t labels; // of all links
   double *price;
   uint8_t *dead;                  // [labels] in no solution
-  uint32_t *link_begin, *link_of; // of the producers of a value
+  uint32_t *link_begin, *link_of; // links of the producers of a value
   double bound, *table;
 } layout_check;
 
-/// Takes away what no solution has, reads the dual, and derives that the values, and an
-/// operator of each cut, that it names are in every solution. `word` is the first of the
-/// present line.
+/// Removes strategies and arcs that no solution has, reads the dual, and derives that
+/// every solution contains the values that the dual names, and an operator of each cut.
+/// `word` is the first word of the current line.
 bool layout_read_claims(layout_check *k, const char *word);
 
 static inline bool layout_refuse(layout_check *k, const char *what) {

@@ -27,7 +27,7 @@ static bool expect(certificate *c, const char *word, const char *wanted) {
          certificate_refuse(c, "'%s' is expected, but there is '%.40s'", wanted, word);
 }
 
-/// >= 0, or INFINITY for the word none.
+/// Reads a number >= 0, or INFINITY for the word `none`.
 static bool read_amount(certificate *c, const char *what, bool may_be_none, double *out) {
   char *at = c->at + strspn(c->at, " \t\r");
   if (may_be_none && strncmp(at, "none", 4) == 0 && strchr(" \t\r", at[4]) != NULL) {
@@ -211,7 +211,7 @@ static bool read_roots_and_ties(certificate *c, layout_text *t) {
   return true;
 }
 
-/// Reads the user's wishes and the solution, up to its cost.
+/// Reads the user's constraints and the solution, up to its cost.
 static bool read_rest(certificate *c, layout_text *t) {
   const char *word;
   uint32_t at, forced = 0;

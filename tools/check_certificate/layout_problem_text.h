@@ -1,5 +1,5 @@
-// A layout problem and a solution of it as a certificate has them (layout.c says what
-// they mean), read line by line with every number checked.
+// A layout problem and a solution in a certificate (layout.c explains them), read line by
+// line; every number is checked.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef CHECK_LAYOUT_PROBLEM_TEXT_H
 #define CHECK_LAYOUT_PROBLEM_TEXT_H
@@ -9,7 +9,7 @@
 enum { LAYOUT_ROWS = 4 };
 #define LAYOUT_NONE UINT32_MAX
 
-/// Row i of a list: items begin[i] .. begin[i + 1).
+/// The text of a problem and a solution. Row i of a list: items begin[i] .. begin[i + 1).
 typedef struct layout_text {
   uint32_t values, places, arcs, operators, inputs, strategies, needs, roots, root_places,
       ties, members, forced_count, rows;
@@ -17,7 +17,8 @@ typedef struct layout_text {
   uint32_t *place_begin;     // [values + 1]
   uint32_t *place_value;     // [places]
   double *cost_times, *memory_times;
-  uint32_t *arc_from, *arc_to;   // places of one value, those of a value together
+  uint32_t *arc_from, *arc_to;   // places of one value; the arcs of a value
+                                 // are contiguous
   uint32_t *arc_begin;           // [values + 1] into arc_of
   uint32_t *arc_of;              // [arcs]
   double *arc_cost, *arc_memory; // memory: [arc * LAYOUT_ROWS + row]
@@ -36,18 +37,19 @@ typedef struct layout_text {
   double claimed_cost;
 } layout_text;
 
-/// Reads up to and with the line of the cost. `word` is the first of the line after.
+/// Reads everything up to and including the line of the cost. `word` is the first word of
+/// the next line.
 bool layout_text_read(certificate *c, layout_text *out, const char **word);
-/// Next line and its first word; false, with a reason, at the end.
+/// Goes to the next line and reads its first word; false, with a reason, at the end.
 bool layout_text_line(certificate *c, const char **word);
 
-/// Checks that the solution is one, keeps the limits, and costs as much as is claimed.
+/// Checks that the solution is valid, keeps the limits, and has the claimed cost.
 bool layout_text_check_solution(certificate *c, const layout_text *t);
 
-/// Marks the places of a value that usable arcs lead to from marked ones.
+/// Marks the places of a value that usable arcs reach from marked places.
 void layout_text_spread(const layout_text *t, uint32_t value, const uint8_t *usable,
                         uint8_t *marked);
-/// The value that a strategy makes.
+/// Returns the value that a strategy computes.
 static inline uint32_t layout_text_value_of(const layout_text *t, uint32_t strategy) {
   return t->op_value[t->op_of[strategy]];
 }

@@ -1,4 +1,4 @@
-// The solution of a certificate: it is one, and costs what is claimed.
+// Checks that the solution of a certificate is valid and has the claimed cost.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 typedef struct solution_check {
   certificate *c;
   const layout_text *t;
-  uint8_t *needed;          // [values] 1 while its inputs are looked at, 2 after that
-  uint8_t *derived;         // [places] reached from where values are made
+  uint8_t *needed;          // [values] 1 while its inputs are visited, 2 after that
+  uint8_t *derived;         // [places] reached from the places where values are computed
   uint32_t *stack, *cursor; // [values]
 } solution_check;
 
@@ -18,7 +18,7 @@ static bool refuse(solution_check *k, const char *what) {
   return certificate_refuse(k->c, "%s", what);
 }
 
-/// Depth first over the needed values: each has a strategy, none needs itself.
+/// Walks the needed values depth first: each must have a strategy, none may need itself.
 static bool walk_solution(solution_check *k, uint32_t root) {
   const layout_text *t = k->t;
   uint32_t depth = 0, next = root;
@@ -59,7 +59,7 @@ static bool find_needed(solution_check *k) {
   return true;
 }
 
-/// Marks the places that used arcs reach from where values are made.
+/// Marks the places that used arcs reach from the places where values are computed.
 static bool reach_places(solution_check *k) {
   const layout_text *t = k->t;
   for (uint32_t v = 0; v < t->values; v++) {
@@ -113,7 +113,7 @@ static bool keep_ties(solution_check *k) {
   return true;
 }
 
-/// Low and high bound of what the solution costs or takes.
+/// Lower and upper bound of the cost or memory of the solution.
 typedef struct interval {
   double low, high;
 } interval;

@@ -1,5 +1,5 @@
-// check_certificate CERTIFICATE [PROBLEM]: derives again, from the problem alone, what a
-// certificate of the egraph command claims. It shares no code with the solvers.
+// check_certificate CERTIFICATE [PROBLEM] derives the claims of a certificate of the
+// egraph command from the problem alone. It shares no code with the solvers.
 // SPDX-License-Identifier: Apache-2.0
 #include <stdio.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 // chosen node has one, and the choice is acyclic; the cost is the sum over chosen nodes.
 //
 // A proof that nothing costs less than `bound` walks a tree. Its state is a smaller
-// problem of the same kind: nodes that are still alive, and classes that are needed. Each
-// record below is checked for itself and keeps this true: if a solution below `bound`
-// exists, one exists in the present state or in a side of a split that is still to come.
+// problem of the same kind: the nodes still alive, and the needed classes. Each record
+// below is checked alone and keeps this invariant: if a solution below `bound` exists,
+// one exists in the current state or in a side of a split that comes later.
 //
 //   worse n m          node n goes: m of its class costs no more and needs nothing else
 //   needs e k S...     (before worse) every derivation of class e contains class k
@@ -31,11 +31,11 @@
 #include "tools/check_certificate/plain_problem.h"
 #include "tools/check_certificate/rounding.h"
 
-// The sides of a split differ in the lowest bit.
+// Kinds of splits; the two sides of a split differ in the lowest bit.
 typedef enum split_kind { CLASS_USED, CLASS_UNUSED, NODE_WITHOUT, NODE_ONLY } split_kind;
 
 typedef struct split {
-  split_kind now; // the side at work
+  split_kind now; // the current side
   uint32_t item;
   bool last; // the other side is done
 } split;
@@ -43,16 +43,17 @@ typedef struct split {
 typedef struct proof {
   certificate *c;
   const plain_problem *p;
-  double bound;        // as claimed
-  double unit;         // every cost is a multiple of it, or 0
+  double bound;        // the claimed bound
+  double unit;         // every cost is a multiple of the unit; 0: there is no unit
   bool may_exchange;   // no cost is negative
-  uint32_t *gone_at;   // [node] 1 + depth of the split where it went, 0: alive
-  uint32_t *needed_at; // [class] likewise
+  uint32_t *gone_at;   // [node] 1 + depth of the split at which the node was dropped;
+                       // 0: alive
+  uint32_t *needed_at; // [class] 1 + depth at which it became needed; 0: not needed
   split *splits;
   uint32_t depth, room;
   bool closed, clean;
   bool done; // the last state is closed
-  // The set of the record at hand.
+  // The set of the current record.
   uint32_t *set, *stamp_of, stamp, set_size;
   // The rows since the last `bound`.
   double sum;
@@ -60,7 +61,7 @@ typedef struct proof {
   bool summing;
   uint32_t (*fact)[2];
   uint32_t facts, max_facts;
-  // Scratch of clean_up.
+  // Scratch memory of clean_up.
   uint32_t *waiting, *queue;
   uint8_t *derived, *reached;
 } proof;
@@ -90,7 +91,8 @@ static bool read_counts(certificate *c, const plain_problem *p) {
   return certificate_line_ends(c);
 }
 
-/// Covers the roots, closed and acyclic: classes leave when all their children have left.
+/// Checks that a choice covers the roots, is closed and acyclic: classes leave when all
+/// their children have left.
 static bool check_choice(proof *q, const uint32_t *choice, double *low, double *high) {
   const plain_problem *p = q->p;
   uint32_t count = 0, done = 0;
@@ -160,7 +162,7 @@ static uint64_t common_divisor(uint64_t a, uint64_t b) {
   return a;
 }
 
-// The unit of costs that are integers whose sum is exact; 0: there is none.
+// Returns the unit of costs that are integers with an exact sum; 0: there is none.
 static double unit_of(const plain_problem *p) {
   uint64_t unit = 0;
   double sum = 0;
@@ -173,7 +175,7 @@ static double unit_of(const plain_problem *p) {
   return (double)unit;
 }
 
-// Returns whether no solution of cost at least `value` is below the bound. The bound is a
+// True when no solution of cost at least `value` is below the bound: the bound is a
 // multiple of the unit, if there is one.
 static bool reaches(const proof *q, double value) {
   return value >= q->bound || (q->unit > 0 && value > q->bound - q->unit);
@@ -243,7 +245,7 @@ static void clean_up(proof *q) {
 
 // ---- rows ---------------------------------------------------------------------------
 
-// The rest of the line, distinct classes.
+// Reads the rest of the line, distinct classes.
 static bool read_set(proof *q) {
   q->set_size = 0;
   if (++q->stamp == 0) {
@@ -284,7 +286,7 @@ static bool read_weight(proof *q, double *weight) {
          certificate_refuse(q->c, "the weight %.17g is negative", *weight);
 }
 
-// Takes the weight off K(S); nodes of class `except` stay.
+// Subtracts the weight from K(S), except from nodes of class `except`.
 static void take_off_cut(proof *q, double weight, uint32_t except) {
   const plain_problem *p = q->p;
   for (uint32_t s = 0; s < q->set_size; s++) {
@@ -337,7 +339,8 @@ static bool read_use(proof *q) {
     return false;
   if (q->needed_at[class] != 0)
     return certificate_refuse(q->c, "class %u is needed, used or not", class);
-  // A user that names the class twice loses the weight twice: less, but true.
+  // A user that contains the class twice loses the weight twice: the bound is lower, but
+  // still true.
   for (uint32_t i = p->user_begin[class]; i < p->user_begin[class + 1]; i++)
     q->rest[p->user[i]] = add_down(q->rest[p->user[i]], -weight);
   for (uint32_t m = p->member_begin[class]; m < p->member_begin[class + 1]; m++)
@@ -345,7 +348,8 @@ static bool read_use(proof *q) {
   return true;
 }
 
-// At most one node of a class is chosen, so that only the least rest of each counts.
+// Reads `bound`. At most one node of a class is chosen; therefore only the least rest of
+// each class counts.
 static bool read_bound(proof *q) {
   const plain_problem *p = q->p;
   if (!certificate_line_ends(q->c)) return false;
@@ -368,8 +372,8 @@ static bool read_bound(proof *q) {
 
 // ---- nodes that others replace ------------------------------------------------------
 
-// Without class k, nothing in S can be derived: every other class has a child in S in
-// each of its nodes.
+// Reads `needs`. Without class k, nothing in S can be derived: every other class has a
+// child in S in each of its nodes.
 static bool read_needs(proof *q) {
   const plain_problem *p = q->p;
   uint32_t class, needed;
@@ -478,7 +482,7 @@ static bool read_split(proof *q) {
   return true;
 }
 
-// Brings back what went at the present depth or below.
+// Restores nodes and classes that changed at the current depth or below.
 static void undo(proof *q) {
   for (uint32_t n = 0; n < q->p->nodes; n++)
     if (q->gone_at[n] > q->depth) q->gone_at[n] = 0;
@@ -546,7 +550,7 @@ static bool prepare_proof(proof *q) {
   return true;
 }
 
-// A root without a derivation: nothing is to be proved but that.
+// Checks infeasibility: a root must have no derivation; nothing else is proved.
 static bool check_infeasible(proof *q, verdict *out) {
   clean_up(q);
   if (!q->closed) return certificate_refuse(q->c, "every root can be derived");

@@ -22,7 +22,7 @@ typedef struct reader {
   uint32_t edges, max_nodes, max_edges;
   const char **root_name;
   uint32_t root_names, max_roots;
-  bool seen[3]; // members of the present node
+  bool seen[3]; // members of the current node
 } reader;
 
 static uint32_t hash_of(const char *name) {
@@ -32,7 +32,7 @@ static uint32_t hash_of(const char *name) {
   return (uint32_t)(hash ^ hash >> 32);
 }
 
-// `room` names fit.
+// Makes a table with room for `room` names.
 static bool table_open(reader *r, name_table *table, uint32_t room) {
   table->slots = 16;
   while (table->slots / 2 < room)
@@ -48,7 +48,8 @@ static uint32_t *table_slot(const name_table *table, const char *name) {
   return &table->slot[at];
 }
 
-// Every name is counted when the rooms are sized, so that there is always a free slot.
+// Returns the number of a name. size_rooms counted every name; there is therefore always
+// a free slot.
 static uint32_t table_number(name_table *table, const char *name) {
   uint32_t *slot = table_slot(table, name);
   if (*slot == 0) {
@@ -58,7 +59,8 @@ static uint32_t table_number(name_table *table, const char *name) {
   return *slot - 1;
 }
 
-// Upper limits of all counts: every node, name and child has a colon or a quoted string.
+// Allocates room by upper limits of all counts: every node, name and child has a colon or
+// a quoted string.
 static bool size_rooms(reader *r) {
   input *in = &r->json.in;
   size_t quotes = 0, colons = 0;
@@ -83,7 +85,7 @@ static bool size_rooms(reader *r) {
   return table_open(r, &r->ids, names) && table_open(r, &r->classes, names);
 }
 
-// Children are numbers of names until every node is known.
+// Reads a child. Children are numbers of names until every node is known.
 static bool read_child(problem_json *json, void *user) {
   reader *r = user;
   const char *name;
@@ -93,7 +95,7 @@ static bool read_child(problem_json *json, void *user) {
   return true;
 }
 
-// A member of the node that was counted last.
+// Reads a member of the last counted node.
 static bool read_field(problem_json *json, const char *key, void *user) {
   static const char *const KEYS[] = {"eclass", "children", "cost"};
   reader *r = user;
@@ -118,7 +120,7 @@ static bool read_node(problem_json *json, const char *name, void *user) {
   if (p->nodes == r->max_nodes) return json_refuse(json, "too many nodes");
   uint32_t id = table_number(&r->ids, name), node = p->nodes++;
   if (r->class_of_id[id] != NONE) return json_refuse(json, "a node named twice");
-  p->cost[node] = 1; // where the file has none
+  p->cost[node] = 1; // when the file has no cost
   memset(r->seen, 0, sizeof r->seen);
   if (!json_object(json, read_field, r)) return false;
   if (!r->seen[0]) return json_refuse(json, "a node has no \"eclass\"");

@@ -6,9 +6,9 @@
 
 #include "tools/check_certificate/input.h"
 
-/// Children of node n: child[child_begin[n] .. child_begin[n + 1]); members and users of
-/// a class likewise. A node that names a class twice among its children is twice in the
-/// users of that class.
+/// The problem. The children of node n are child[child_begin[n] .. child_begin[n + 1]);
+/// members and users of a class likewise. A node that contains a class twice among its
+/// children is twice in the users of that class.
 typedef struct plain_problem {
   uint32_t nodes, classes, roots, roots_left_out;
   double *cost;
@@ -17,8 +17,8 @@ typedef struct plain_problem {
   uint32_t *root; // distinct
 } plain_problem;
 
-/// Reads the text of `in`, which is changed; arrays live until `in` is closed. Roots that
-/// are the class of no node are left out and counted. False: a reason was noted.
+/// Reads the text of `in`, which is changed; arrays live until `in` is closed. Roots
+/// whose class has no node are skipped and counted. False: a reason was noted.
 bool plain_problem_read(input *in, plain_problem *out);
 
 #endif

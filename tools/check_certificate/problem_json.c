@@ -10,7 +10,8 @@
 
 enum { MAX_DEPTH = 64 };
 
-// Line breaks stand between values only, so those before `at` are still there.
+// Line breaks occur only between values; the line breaks before `at` are therefore
+// unchanged and can be counted.
 bool json_refuse(problem_json *json, const char *format, ...) {
   char text[384];
   size_t line = 1;
@@ -23,7 +24,7 @@ bool json_refuse(problem_json *json, const char *format, ...) {
   return input_refuse(&json->in, line, "%s", text);
 }
 
-// A NUL inside of the text is like its end.
+// Skips blanks and returns the next byte. A NUL inside the text acts as its end.
 char json_peek(problem_json *json) {
   while (json->at < json->in.size && strchr(" \t\r\n", json->in.text[json->at]) != NULL &&
          json->in.text[json->at] != '\0')
@@ -44,7 +45,7 @@ static bool read_key(problem_json *json, const char **out) {
 }
 
 /// Returns whether an element, or a key, follows; reads the comma before it, or the
-/// bracket `close`. *inout_count counts them, 0 before the first call.
+/// bracket `close`. *inout_count counts elements; it is 0 before the first call.
 static bool next_element(problem_json *json, char close, size_t *inout_count,
                          bool *out_more) {
   char found = json_peek(json);
@@ -91,8 +92,8 @@ static bool hexadecimal(const char *text, uint32_t *out) {
   return true;
 }
 
-// At least as long as it was written: \uXXXX takes six bytes and at most three in UTF-8,
-// a pair twelve and four.
+// Writes a character in UTF-8. It is never longer than its escape: \uXXXX takes six bytes
+// and at most three in UTF-8, a pair twelve and four.
 static size_t put_utf8(char *out, uint32_t code) {
   if (code < 0x80) {
     out[0] = (char)code;
@@ -105,7 +106,7 @@ static size_t put_utf8(char *out, uint32_t code) {
   return length;
 }
 
-// The escape behind a backslash at json->at.
+// Decodes the escape after a backslash at json->at.
 static bool escape(problem_json *json, char **to) {
   static const char FROM[] = "\"\\/bfnrt", INTO[] = "\"\\/\b\f\n\r\t";
   const char *text = json->in.text;
@@ -205,7 +206,7 @@ bool json_skip(problem_json *json) {
     } else if (!skip_scalar(json)) {
       return false;
     }
-    // The element is over, and so may be those around it.
+    // The element has ended, and so may the lists and objects around it.
     while (depth != 0) {
       bool more;
       const char *key;

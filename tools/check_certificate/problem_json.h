@@ -1,5 +1,5 @@
-// JSON of a problem file, value by value: the caller asks for what must come next.
-// Names are decoded in place. The depth of calls is that of the known keys.
+// Reads the JSON of a problem file value by value: the caller asks for the value that
+// must come next. Names are decoded in place. Calls nest only as deep as the known keys.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef CHECK_PROBLEM_JSON_H
 #define CHECK_PROBLEM_JSON_H
@@ -11,8 +11,8 @@ typedef struct problem_json {
   size_t at; // next byte
 } problem_json;
 
-// The following note "FILE:LINE: what is wrong" and return false where something else
-// stands.
+// The functions below note "FILE:LINE: what is wrong" and return false when another
+// value follows.
 
 /// Reads an array; `element` reads one of its values.
 bool json_array(problem_json *json, bool (*element)(problem_json *json, void *user),
@@ -21,17 +21,17 @@ bool json_array(problem_json *json, bool (*element)(problem_json *json, void *us
 bool json_object(problem_json *json,
                  bool (*member)(problem_json *json, const char *key, void *user),
                  void *user);
-/// A string without NUL, decoded, borrowed until the input is closed.
+/// Reads a string without NUL, decoded, borrowed until the input is closed.
 bool json_string(problem_json *json, const char **out);
-/// A finite number.
+/// Reads a finite number.
 bool json_double(problem_json *json, double *out);
-/// An integer: no fraction, no exponent, 64 bits.
+/// Reads an integer: no fraction, no exponent, 64 bits.
 bool json_int64(problem_json *json, int64_t *out);
-/// The first byte of the next value; 0 at the end.
+/// Returns the first byte of the next value; 0 at the end.
 char json_peek(problem_json *json);
 /// Reads any value, nested to at most 64, and drops it.
 bool json_skip(problem_json *json);
-/// Only blanks follow.
+/// Checks that only blanks follow.
 bool json_end(problem_json *json);
 /// Notes "FILE:LINE: what is wrong"; always returns false.
 bool json_refuse(problem_json *json, const char *format, ...) CHECK_PRINTF(2, 3);

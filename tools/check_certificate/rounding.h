@@ -1,7 +1,7 @@
-// Arithmetic rounded in a direction: the result of _down is at most, of _up at least the
-// exact result. One step to the neighbouring double after a rounding to nearest is enough
-// for any rounding mode; an overflow stays an infinity on the safe side or becomes the
-// largest double.
+// Arithmetic with directed rounding: the result of _down is at most the exact result, the
+// result of _up is at least the exact result. One step to the neighbouring double after a
+// rounding to nearest is enough for any rounding mode; an overflow stays an infinity on
+// the safe side or becomes the largest double.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef CHECK_ROUNDING_H
 #define CHECK_ROUNDING_H

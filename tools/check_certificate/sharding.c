@@ -1,23 +1,23 @@
 // Certificates of sharding problems. Everything is exact: integers of 128 bits, and a
 // refusal where even those overflow.
 //
-// Claim: no choice within the limit costs less than the cutoff, the cost of the choice
-// (of infeasibility: one more than any choice can cost). The state holds what such a
-// choice may still be made of: strategies that are alive, and pairs of them whose table
-// entry is finite. A record takes something away, for a reason that is checked here:
+// Claim: no choice within the limit costs less than the cutoff, which is the cost of the
+// given choice (for infeasibility: one more than any choice can cost). The state contains
+// the strategies (alive) and pairs of strategies (finite table entry) that such a choice
+// may still use. A record removes some, for a reason that is checked here:
 //
-// - a strategy without a partner in some table goes (arc consistency), unasked;
-// - merge N G: every strategy of N has one partner in G at most, so that G is a function
-//   of N; its costs, tables and memory become N's;
-// - memory: a strategy goes that, beside the least that all others use, exceeds the limit
-//   at some time;
+// - a strategy without a partner in some table goes (arc consistency), without a record;
+// - merge N G: every strategy of N has at most one partner in G: G is a function of N.
+//   The costs, tables and memory of G are added to N;
+// - memory: a strategy goes if, with the least memory of all other nodes, it exceeds the
+//   limit at some time;
 // - filter: any messages m and prices p >= 0 prove that a choice costs at least
 //     sum over nodes of min (cost + charge + messages)
 //     + sum over tables of min (entry - both messages) - sum of p * limit,
 //   and a choice with a given strategy or pair at least that plus its reduced costs; what
 //   reaches the cutoff goes;
 // - branch N K S ...: N takes one of these strategies, or another one: two cases, one
-//   after the other; closed: nothing is left of a case.
+//   after the other; closed: the current case has no choice left.
 //
 // A bound below the cutoff is claimed for the filters before the first branch.
 // SPDX-License-Identifier: Apache-2.0
@@ -28,7 +28,7 @@
 
 #include "tools/check_certificate/sharding_state.h"
 
-// Tables and messages below these, that sums of three fit 64 bits.
+// Tables and messages are below this limit: sums of three fit 64 bits.
 #define MOST_SCALED (INT64_C(1) << 60)
 enum { MOST_DEPTH = 10000 };
 
@@ -41,7 +41,7 @@ static bool check_merge(checker *k) {
 
 // ---- memory --------------------------------------------------------------------------
 
-// Where a node's usage changes: slot, and which item begins or ends.
+// Where a node's usage changes: the slot, and the item that begins or ends.
 typedef struct border {
   uint32_t slot, item;
   bool ends;
@@ -76,7 +76,8 @@ static bool list_borders(checker *k, uint32_t n, profile *list) {
   return true;
 }
 
-// The largest load in slots [first, last), which is not empty: a tree over the slots.
+// Returns the largest load in slots [first, last), which is not empty, by a tree over
+// the slots.
 static wide most_load(const checker *k, uint32_t first, uint32_t last) {
   wide most = k->load[k->p->slots + first];
   for (size_t a = (size_t)first + k->p->slots, b = (size_t)last + k->p->slots; a < b;
@@ -87,15 +88,16 @@ static wide most_load(const checker *k, uint32_t first, uint32_t last) {
   return most;
 }
 
-// Visits the node's stretches of equal usage: adds its least to the load, or (`drop`)
-// takes away what does not fit beside the least of the others.
+// Visits the intervals in which the node's usage is constant: adds its least usage to the
+// load, or (`drop`) removes strategies that do not fit next to the least usage of the
+// other nodes.
 static void walk_profile(checker *k, uint32_t n, const profile *list, bool drop) {
   uint32_t count = width(k, n);
   const uint8_t *alive = k->s.alive + k->p->begin[n];
   wide *load = k->load + k->p->slots;
   memset(k->sum, 0, count * sizeof *k->sum);
   for (uint32_t v = 0; v < count; v++)
-    k->of[v] = alive[v]; // as it was when the load was added up
+    k->of[v] = alive[v]; // as they were when the load was added up
   for (size_t i = 0; i < list->count;) {
     uint32_t slot = list->at[i].slot;
     for (; i < list->count && list->at[i].slot == slot; i++) {
@@ -107,10 +109,10 @@ static void walk_profile(checker *k, uint32_t n, const profile *list, bool drop)
     wide least = -1;
     for (uint32_t v = 0; v < count; v++)
       if (k->of[v] && (least < 0 || k->sum[v] < least)) least = k->sum[v];
-    if (least < 0) return; // nothing is left of the node
+    if (least < 0) return; // no strategy of the node is left
     if (!drop) {
       load[slot] += least;
-      load[list->at[i].slot] -= least; // the last slot is followed by one more
+      load[list->at[i].slot] -= least; // there is one slot after the last
       continue;
     }
     wide most = most_load(k, slot, list->at[i].slot);
@@ -153,7 +155,7 @@ static bool check_memory(checker *k) {
 typedef struct filter {
   uint32_t scale, shift;
   wide total; // the bound, in units of 2^-(scale + shift)
-  wide most;  // what a choice below the cutoff can cost
+  wide most;  // the most that a choice below the cutoff can cost
   bool overflow;
 } filter;
 
@@ -245,7 +247,8 @@ static bool read_filter(checker *k, filter *f) {
   return true;
 }
 
-// The sums of node n into k->sum, less the least of them, which goes into the total.
+// Computes the sums of node n in k->sum, less the least of them, which is added to
+// the total.
 static void price_node(checker *k, filter *f, uint32_t n) {
   state *s = &k->s;
   uint32_t begin = k->p->begin[n];
@@ -276,7 +279,8 @@ static int64_t residual(const checker *k, const filter *f, uint32_t e, uint32_t 
          k->message.at[d->message[0] + v] - k->message.at[d->message[1] + w];
 }
 
-// Least residuals of the table, of its lines above that, and the total.
+// Computes the least residual of the table, which is added to the total, and the
+// residuals of its lines above it.
 static void price_edge(checker *k, filter *f, uint32_t e) {
   const edge *d = &k->s.edges[e];
   const uint8_t *alive[2];
@@ -313,7 +317,7 @@ static void price_edge(checker *k, filter *f, uint32_t e) {
     }
 }
 
-// Pairs whose reduced cost reaches the cutoff become forbidden.
+// Forbids pairs whose reduced cost reaches the cutoff.
 static void drop_pairs(checker *k, filter *f, uint32_t e) {
   const edge *d = &k->s.edges[e];
   const wide *sum[2] = {k->sum + k->p->begin[d->ends[0]],
@@ -354,7 +358,7 @@ static bool check_filter(checker *k) {
   for (uint32_t e = 0; e < s->edge_count; e++)
     if (s->edges[e].ends[0] != NONE) price_edge(k, &f, e);
   f.most = (wide)(k->cutoff - 1) * ((wide)1 << (f.scale + f.shift));
-  wide room = (wide)1 << 124; // so that sums of a few cannot overflow below
+  wide room = (wide)1 << 124; // sums of a few such numbers cannot overflow
   if (f.overflow || f.total > room || f.total < -room || f.most > room)
     return certificate_refuse(k->c, "the filter's numbers are too large");
   for (size_t i = 0; i < k->p->cost.count; i++)
@@ -460,14 +464,14 @@ static bool run_records(checker *k) {
   return certificate_refuse(k->c, "the certificate is cut off");
 }
 
-// A line that begins with `name`.
+// Reads a line that begins with `name`.
 static bool expect_line(certificate *c, const char *name) {
   const char *word;
   if (!certificate_next(c) || !certificate_name(c, name, &word)) return false;
   return strcmp(word, name) == 0 || certificate_refuse(c, "'%s' is expected here", name);
 }
 
-// An integer, or `none`, which is FORBIDDEN.
+// Reads an integer, or `none`, which is FORBIDDEN.
 static bool read_amount(certificate *c, const char *what, int64_t *out) {
   char *at = c->at + strspn(c->at, " ");
   *out = FORBIDDEN;
@@ -547,6 +551,6 @@ bool check_sharding(certificate *c, const char *problem, verdict *out) {
   if (c->problem == NULL)
     input_close(&json.in);
   else
-    c->problem->blocks = json.in.blocks; // whoever opened it frees them
+    c->problem->blocks = json.in.blocks; // the owner of the input frees them
   return good;
 }

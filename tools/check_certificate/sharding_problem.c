@@ -106,7 +106,8 @@ uint32_t sharding_slot(const sharding_problem *p, int64_t time) {
   return low;
 }
 
-// Slots: between any two times at which some node appears or goes.
+// Computes the slots: the intervals between consecutive times at which a node begins
+// or ends.
 static bool take_intervals(problem_json *json, const lists *l, sharding_problem *out) {
   size_t count = 0;
   if (!INPUT_ROOM(&json->in, out->time, 2 * (size_t)out->nodes + 2) ||
@@ -240,7 +241,7 @@ bool sharding_evaluate(problem_json *json, const sharding_problem *p,
   return true;
 }
 
-// The largest finite number of a row, added to the sum.
+// Adds the largest finite number of a row to the sum.
 static bool add_largest(const int64_t *at, size_t count, int64_t *sum) {
   int64_t largest = 0;
   for (size_t i = 0; i < count; i++)

@@ -1,11 +1,11 @@
-// A sharding problem as the IOPDDL file states it, and what a choice costs in it.
+// A sharding problem of an IOPDDL file, and the cost of a choice in it.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef CHECK_SHARDING_PROBLEM_H
 #define CHECK_SHARDING_PROBLEM_H
 
 #include "tools/check_certificate/problem_json.h"
 
-/// Costs from here on are forbidden.
+/// Costs from this value on are forbidden.
 #define FORBIDDEN INT64_C(1000000000000000000)
 
 __extension__ typedef __int128 wide;
@@ -15,8 +15,8 @@ typedef struct numbers {
   size_t count, capacity;
 } numbers;
 
-/// Node n has strategies begin[n] .. begin[n + 1]; it is alive in slots first[n] ..
-/// last[n], where slot s lasts from time[s] to time[s + 1].
+/// The problem. Node n has strategies begin[n] .. begin[n + 1]; it is alive in slots
+/// first[n] .. last[n], where slot s lasts from time[s] to time[s + 1].
 typedef struct sharding_problem {
   uint32_t nodes, edges, slots;
   uint32_t *begin;        // [nodes + 1]
@@ -29,15 +29,16 @@ typedef struct sharding_problem {
   int64_t limit; // INT64_MAX: none
 } sharding_problem;
 
-/// Reads the file. Memory is that of `json`, but for the numbers: sharding_close.
+/// Reads the file. Memory belongs to `json`, except the numbers, which
+/// sharding_close frees.
 bool sharding_read(problem_json *json, sharding_problem *out);
 void sharding_close(sharding_problem *problem);
-/// The slot of a time, which must be in one.
+/// Finds the slot of a time, which must be in a slot.
 uint32_t sharding_slot(const sharding_problem *problem, int64_t time);
-/// Cost and peak of a choice; FORBIDDEN, INT64_MAX: larger than that.
+/// Computes cost and peak of a choice; FORBIDDEN and INT64_MAX stand for larger values.
 bool sharding_evaluate(problem_json *json, const sharding_problem *problem,
                        const uint32_t *choice, int64_t *out_cost, int64_t *out_peak);
-/// No choice with finite costs costs more; FORBIDDEN beyond 2^58.
+/// Returns a cost that no choice with finite costs exceeds; FORBIDDEN beyond 2^58.
 int64_t sharding_most(const sharding_problem *problem);
 
 #endif

@@ -101,7 +101,8 @@ static bool has_partner(const checker *k, uint32_t h, uint32_t v) {
   return false;
 }
 
-// Neighbours of nodes that changed, and those nodes themselves, until nothing changes.
+// Removes strategies without a partner: visits the neighbours of each changed node, until
+// nothing changes.
 void sharding_make_consistent(checker *k) {
   state *s = &k->s;
   while (k->queue_count != 0) {
@@ -123,7 +124,7 @@ void sharding_make_consistent(checker *k) {
 
 // ---- merging -------------------------------------------------------------------------
 
-// Fills k->of: the partner in g of each strategy of n; false when one has two.
+// Fills k->of with the partner in g of each strategy of n; false when a strategy has two.
 static bool find_function(checker *k, uint32_t h, uint32_t n, uint32_t g) {
   for (uint32_t v = 0; v < width(k, n); v++) {
     uint32_t found = 0;
@@ -140,8 +141,8 @@ static bool find_function(checker *k, uint32_t h, uint32_t n, uint32_t g) {
   return true;
 }
 
-// The table of half-edge h (at g) gets a line per strategy of n; forbidden ones for those
-// that are not alive.
+// Moves half-edge h from g to n: its table gets a line per strategy of n; a strategy that
+// is not alive gets a forbidden line.
 static bool move_edge(checker *k, uint32_t h, uint32_t n, uint32_t g) {
   state *s = &k->s;
   uint32_t x = other_end(s, h), own = width(k, n), old = width(k, g), lines = width(k, x);
@@ -269,7 +270,7 @@ bool sharding_start(checker *k) {
   return true;
 }
 
-// A copy without edges that are gone.
+// Copies the state without removed edges.
 bool sharding_copy(checker *k, state *to) {
   const state *from = &k->s;
   size_t nodes = k->p->nodes, strategies = k->p->cost.count;

@@ -1,7 +1,7 @@
-// A sharding certificate while it is checked: what a choice below the cutoff may still be
-// made of (strategies that are alive, pairs of them whose table entry is finite), and the
-// two ways to take from it that need no numbers of the certificate: arc consistency and
-// merging. sharding.c checks the records.
+// A sharding certificate while it is checked. The state contains the strategies (alive)
+// and pairs of strategies (finite table entry) that a choice below the cutoff may still
+// use. Two reductions need no numbers of the certificate: arc consistency and merging.
+// sharding.c checks the records.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef CHECK_SHARDING_STATE_H
 #define CHECK_SHARDING_STATE_H
@@ -11,14 +11,15 @@
 
 #define NONE UINT32_MAX
 
-// Half-edge h is side h & 1 of edge h >> 1; `table` and `message` are places in pools.
+// An edge. Half-edge h is side h & 1 of edge h >> 1; `table` and `message` are places
+// in pools.
 typedef struct edge {
-  uint32_t ends[2]; // ends[0] == NONE: gone
+  uint32_t ends[2]; // ends[0] == NONE: removed
   uint32_t next[2];
   size_t table, message[2];
 } edge;
 
-// Slots in which the node uses memory: usage[0] .. of each of its strategies.
+// Slots in which a node uses memory; usage[0] .. are the bytes of each of its strategies.
 typedef struct item {
   uint32_t first, last, next;
   size_t usage;
@@ -26,7 +27,7 @@ typedef struct item {
 
 typedef struct state {
   uint8_t *alive;                 // [strategies]
-  uint8_t *gone;                  // [nodes] merged
+  uint8_t *gone;                  // [nodes] merged into another node
   int64_t *cost;                  // [strategies]
   uint32_t *half, *item, *degree; // [nodes]
   edge *edges;
@@ -46,15 +47,15 @@ typedef struct checker {
   certificate *c;
   const sharding_problem *p;
   state s;
-  states open;    // cases that come later
-  int64_t cutoff; // only choices below it count
-  int64_t bound;  // of the filters before the first branch
+  states open;    // cases that are checked later
+  int64_t cutoff; // only choices below the cutoff count
+  int64_t bound;  // bound by the filters before the first branch
   bool branched, complete;
   size_t bytes;    // of all states
   uint32_t *queue; // nodes that lost strategies or pairs
   uint8_t *queued; // [nodes]
   size_t queue_count;
-  uint32_t *of;     // scratch, a strategy each
+  uint32_t *of;     // scratch: a strategy for each strategy of a node
   wide *sum, *load; // scratch: [strategies], [2 * slots]
   numbers scratch, message, line, least;
   int64_t *price; // [slots + 1]
@@ -64,7 +65,7 @@ static inline uint32_t width(const checker *k, uint32_t n) {
   return k->p->begin[n + 1] - k->p->begin[n];
 }
 
-/// Visits the half-edges of node n that are not gone.
+/// Visits the half-edges of node n that are not removed.
 #define EACH_HALF(s, n, h)                                                               \
   for (uint32_t h = live(s, (s)->half[n]); h != NONE;                                    \
        h = live(s, (s)->edges[h >> 1].next[h & 1]))
@@ -79,7 +80,8 @@ static inline uint32_t other_end(const state *s, uint32_t h) {
   return s->edges[h >> 1].ends[~h & 1];
 }
 
-/// Entry of a table: strategy v of the end of half-edge h, w of the other.
+/// Returns the table entry of strategy v at the end of half-edge h and strategy w at the
+/// other end.
 static inline int64_t *entry(const checker *k, const state *s, uint32_t h, uint32_t v,
                              uint32_t w) {
   const edge *e = &s->edges[h >> 1];
@@ -92,24 +94,24 @@ static inline int64_t capped(int64_t a, int64_t b) { // both are at most FORBIDD
   return a + b < FORBIDDEN ? a + b : FORBIDDEN;
 }
 
-// The following refuse the certificate when memory ends, and return false.
+// The functions below refuse the certificate when memory is lacking, and return false.
 
-/// Makes a list longer; counts its bytes among those of all states.
+/// Makes a list longer; adds its bytes to the bytes of all states.
 bool sharding_grow(checker *k, numbers *list, size_t count);
-/// The state that the problem begins with. k->p and k->cutoff are set.
+/// Makes the initial state of the problem. k->p and k->cutoff are set.
 bool sharding_start(checker *k);
-/// A copy of the present state without edges that are gone.
+/// Copies the current state without removed edges.
 bool sharding_copy(checker *k, state *to);
 void sharding_free(checker *k, state *s);
 
-/// The half-edge of a that leads to b, or NONE.
+/// Finds the half-edge from a to b, or NONE.
 uint32_t sharding_find_half(state *s, uint32_t a, uint32_t b);
 /// Notes that node n lost strategies or pairs.
 void sharding_touch(checker *k, uint32_t n);
 void sharding_kill(checker *k, uint32_t n, uint32_t v);
-/// Takes away strategies without a partner until nothing changes.
+/// Removes strategies without a partner until nothing changes.
 void sharding_make_consistent(checker *k);
-/// g becomes part of n, of which it must be a function.
+/// Merges g into n; g must be a function of n.
 bool sharding_merge(checker *k, uint32_t n, uint32_t g);
 
 #endif
