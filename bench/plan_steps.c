@@ -1,14 +1,13 @@
-// Where the seconds of a plan are wrong: seconds of its steps as planned, and as its
-// ranks (threads) take them, by
-// operator and by kind of exchange. The least of many runs counts, of the rank that took
-// least: others who use the processors only add time, and ranks that wait for each other
-// do not count what the last one did.
+// Finds errors in the seconds of a plan: compares planned and measured seconds of its
+// steps on ranks (threads), by operator and by kind of exchange. The measured value is
+// the least of many runs and of all ranks, because other programs and waiting for slower
+// ranks only add time.
 //
 //   plan_steps PLAN.json [RUNS [ISSUE]]      default 50, in order
 //
-// With an order of issue exchanges run beside computing: the seconds of a step are then
-// those in which its rank is busy with it, and the memory of ranks stands beside what the
-// plan says.
+// With an order of issue, exchanges overlap with computing: the seconds of a step are
+// then the seconds in which its rank is busy with it. The memory of ranks is printed next
+// to the planned memory.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 #include <stdio.h>
@@ -30,8 +29,8 @@ typedef struct bench {
   uint32_t runs;
   eg_issue issue;
   size_t arena[MAX_RANKS];  // bytes of a rank
-  double *steps[MAX_RANKS]; // [plan steps] least
-  double least[MAX_RANKS];  // of a whole step, untimed
+  double *steps[MAX_RANKS]; // [plan steps] least seconds
+  double least[MAX_RANKS];  // least seconds of a whole step, without timing its parts
 } bench;
 
 static void fill_tensor(const char *name, const eg_tensor *tensor) {

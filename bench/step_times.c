@@ -1,8 +1,8 @@
-// Seconds of a training step on two ranks, one thread each: the plan that is chosen, the
-// best data-parallel one, and one device; predicted from measured operators and messages,
-// and measured in turn. Beside the time on the clock stands the processor time of a rank,
-// which tells more where others use the processors, too: it leaves out when a rank waits
-// for one of them (and for messages).
+// Prints seconds of a training step on two ranks, one thread each: for the chosen plan,
+// the best data-parallel plan, and one device. Seconds are predicted from measured
+// operators and messages, and measured in turn. The processor time of a rank is printed
+// next to the elapsed time. It is the better measure when other programs use the
+// processors: it excludes waiting for them (and for messages).
 //
 //   step_times [ROUNDS]      default 5
 // SPDX-License-Identifier: Apache-2.0
@@ -37,7 +37,7 @@ typedef struct bench {
   uint32_t rounds;
 } bench;
 
-/// A variant's plan, and how long its steps took.
+/// The plan of a variant, and the times of its steps.
 typedef struct timed {
   double predicted;
   eg_emitted_plan plan;
@@ -100,7 +100,7 @@ static const model models[] = {{"mlp", print_mlp}, {"transformer block", print_b
 
 // ---- costs --------------------------------------------------------------------------
 
-/// Notes what planning asks for.
+/// Requests the measurement of each node that planning prices.
 static egraph_status note_node(void *self, const eg_node_spec *local,
                                eg_node_price *out) {
   out->seconds = 1;
@@ -151,7 +151,7 @@ static bool is_whole(const eg_mesh *mesh, const eg_layout *layout) {
   return eg_layout_same(mesh, layout, &whole);
 }
 
-/// Leaves the strategies that read weights and states of the optimizer whole.
+/// Keeps only the strategies that read weights and optimizer states whole.
 static void keep_data_parallel(eg_plan_space *space) {
   for (uint32_t o = 0; o < space->operators.len; o++) {
     eg_space_operator *op = &space->operators.data[o];
@@ -218,7 +218,7 @@ static egraph_status plan_variant(const bench *b, eg_tensor_egraph *egraph,
 
 static egraph_status note_step(void *user, const eg_step_report *report) {
   timed *t = user;
-  if (report->step == 0) return EGRAPH_OK; // memory is touched for the first time
+  if (report->step == 0) return EGRAPH_OK; // touches memory for the first time
   t->seconds[t->count] = report->seconds;
   t->busy[t->count++] = report->busy_seconds;
   return EGRAPH_OK;

@@ -1,5 +1,6 @@
-// The simulator of task graphs: seconds of large graphs, and what a simulation after one
-// change looks at and takes, beside one of the whole graph.
+// Measures the simulator of task graphs: the seconds of large graphs, and the tasks and
+// seconds of a simulation after one change, compared with a simulation of the
+// whole graph.
 //
 //   task_graphs [SEED]      default 1
 // SPDX-License-Identifier: Apache-2.0
@@ -16,7 +17,7 @@ typedef struct builder {
   eg_task_graph *graph;
   eg_rng rng;
   uint32_t compute[DEVICES], communicate[DEVICES], links[64];
-  uint32_t computes[MOST_TASKS]; // what is changed
+  uint32_t computes[MOST_TASKS]; // the tasks that are changed
   uint32_t compute_count;
 } builder;
 
@@ -37,7 +38,7 @@ static void start_graph(builder *b, uint64_t seed, uint32_t links) {
     must(eg_task_graph_add_link(b->graph, 1, &b->links[l]));
 }
 
-/// A compute of about `seconds`: devices differ by up to a tenth.
+/// Adds a compute task of about `seconds`; devices differ by up to a tenth.
 static uint32_t compute(builder *b, uint32_t device, double seconds) {
   uint32_t task;
   seconds *= 0.9 + 0.2 * eg_rng_unit(&b->rng);
@@ -55,7 +56,8 @@ static uint32_t all_reduce(builder *b, const uint32_t *after, double seconds) {
   return task;
 }
 
-/// A step of data parallel training: gradients are reduced while backward goes on.
+/// Builds a step of data-parallel training: gradients are reduced while
+/// backward continues.
 static void data_parallel(builder *b) {
   enum { LAYERS = 40 };
   uint32_t reduced[LAYERS], last[DEVICES];
@@ -72,7 +74,7 @@ static void data_parallel(builder *b) {
       must(eg_task_graph_depend(b->graph, compute(b, d, 0.1), reduced[l]));
 }
 
-/// Every operator of every device waits for a collective of all.
+/// Builds operators on every device that each wait for a collective of all devices.
 static void tensor_parallel(builder *b) {
   uint32_t last[DEVICES], task = 0;
   for (int l = 0; l < 111; l++) {
@@ -84,7 +86,7 @@ static void tensor_parallel(builder *b) {
   }
 }
 
-/// Eight branches that meet after every 31 operators.
+/// Builds eight branches that meet after every 31 operators.
 static void branches(builder *b) {
   uint32_t last[DEVICES];
   for (int l = 0; l < 124; l++) {
@@ -108,8 +110,8 @@ static double whole_seconds(builder *b, int rounds) {
   return least;
 }
 
-/// Two devices send to each other over one link after every operator: their flows share
-/// it.
+/// Builds two devices that send to each other over one link after every operator; their
+/// flows share the link.
 static void shared_link(builder *b) {
   uint32_t flow = 0;
   for (int l = 0; l < 72; l++)
@@ -122,8 +124,8 @@ static void shared_link(builder *b) {
     }
 }
 
-/// Every operator in turn takes half to one and a half times as long, and as before
-/// again; after each change the graph is simulated. Returns the seconds of one change.
+/// Changes every operator in turn to half to one and a half times its seconds, and back;
+/// simulates the graph after each change. Returns the seconds of one change.
 static double change_seconds(builder *b, uint64_t seed,
                              egraph_status (*simulate)(eg_task_graph *),
                              double *out_looked_at) {
@@ -142,8 +144,8 @@ static double change_seconds(builder *b, uint64_t seed,
   return (eg_clock_thread_seconds() - from) / (2.0 * b->compute_count);
 }
 
-/// The same changes, followed and with simulations of the whole graph: the least of
-/// several rounds.
+/// Measures the same changes with simulations of the changed part and of the whole graph:
+/// the least of several rounds.
 static void measure_changes(const char *name, void (*build)(builder *), uint64_t seed) {
   static builder b;
   start_graph(&b, seed, DEVICES / 2);
@@ -163,8 +165,8 @@ static void measure_changes(const char *name, void (*build)(builder *), uint64_t
   eg_task_graph_destroy(b.graph);
 }
 
-/// 100,000 tasks in layers over 64 streams, of which `flows` are flows over three of
-/// `links`.
+/// Measures `tasks` tasks in layers over 64 streams, of which `flows` are flows over
+/// three of `link_count` links.
 static void measure_large(const char *name, uint32_t tasks, uint32_t flows,
                           uint32_t link_count, uint64_t seed) {
   static builder b;

@@ -1,5 +1,5 @@
-// Saturates a symbolic expression with a handful of rules and prints the smallest equal
-// one.
+// Saturates a symbolic expression with a few rules and prints the smallest
+// equal expression.
 // SPDX-License-Identifier: Apache-2.0
 #include "egraph.h"
 

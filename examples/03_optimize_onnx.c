@@ -1,4 +1,4 @@
-// Optimizes an ONNX file, writes the result, runs both and compares them.
+// Optimizes an ONNX file, writes the result, runs both graphs and compares their outputs.
 //   03_optimize_onnx model.onnx optimized.onnx
 // SPDX-License-Identifier: Apache-2.0
 #include "egraph.h"
@@ -14,7 +14,7 @@ static egraph_status optimize(objects *o, const char *path) {
   // With a database on disk, operators are measured once per machine.
   egraph_costs_options costs = {
       .size = sizeof costs, .database = "profile.db", .measure = true};
-  egraph_load_options load = {.size = sizeof load, .batch = 1}; // of symbolic dimensions
+  egraph_load_options load = {.size = sizeof load, .batch = 1}; // symbolic dimension
   egraph_status status = egraph_graph_load(NULL, path, &load, &o->graph);
   if (status == EGRAPH_OK) status = egraph_rules_create(NULL, &o->rules);
   if (status == EGRAPH_OK) status = egraph_rules_add_builtin(o->rules);

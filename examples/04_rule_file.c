@@ -1,5 +1,5 @@
-// Loads a rule file of one's own, verifies its rules, and shows what the loader says of a
-// mistake.
+// Loads a rule file, verifies its rules, and shows the message of the loader for
+// a mistake.
 // SPDX-License-Identifier: Apache-2.0
 #include "egraph.h"
 

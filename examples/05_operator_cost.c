@@ -1,5 +1,5 @@
-// Prices operators oneself: every one costs a microsecond, and a separate GELU more and
-// more. The fused form is one operator whatever the separate one costs.
+// Sets the costs of operators: every operator costs a microsecond, and a separate GELU
+// more. A fused GELU is part of an operator that still costs a microsecond.
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// An e-graph of plain terms from C: nodes without text, rules, a question and an answer.
+// Builds an e-graph of plain terms: nodes without text, rules, a question and its answer.
 //
 //   06_terms
 // SPDX-License-Identifier: Apache-2.0
@@ -12,7 +12,7 @@ static const char rules[] =
     "(rule associate (lhs (+ ?a (+ ?b ?c))) (rhs (+ (+ ?a ?b) ?c)))\n"
     "(rule twice (lhs (+ ?a ?a)) (rhs (double ?a)))\n";
 
-// a + (a + (a + a)), by numbers instead of text.
+// Builds a + (a + (a + a)), from symbols and classes instead of text.
 static egraph_status build(egraph_terms *terms, egraph_class *out_sum) {
   egraph_symbol plus, a;
   egraph_class leaf = {0};

@@ -1,5 +1,5 @@
-// A training step split over four devices, and run on four threads: the losses are those
-// of one device.
+// Splits a training step over four devices and runs it on four threads: the losses are
+// equal to the losses of one device.
 //
 //   07_plan_training
 // SPDX-License-Identifier: Apache-2.0
@@ -11,7 +11,7 @@
 
 enum { STEPS = 3, MAX_TENSORS = 16 };
 
-// x[64,32] -> 128 units with relu -> y[64,16].
+// Builds x[64,32] -> 128 units with relu -> y[64,16].
 static egraph_status build(egraph_graph *graph) {
   egraph_value x, w1, w2, y;
   egraph_status s =
@@ -30,7 +30,7 @@ static egraph_status build(egraph_graph *graph) {
   return s == EGRAPH_OK ? egraph_graph_add_output(graph, "y", y) : s;
 }
 
-// What a step reads and leaves.
+// The tensors that a step reads and writes.
 typedef struct buffers {
   egraph_tensor inputs[MAX_TENSORS], outputs[MAX_TENSORS];
   const char *input_names[MAX_TENSORS], *output_names[MAX_TENSORS];
@@ -65,7 +65,7 @@ static void free_buffers(buffers *b) {
   }
 }
 
-// What leaves a step enters the next one under the same name. Returns the loss.
+// Copies each output to the input of the same name, for the next step. Returns the loss.
 static double next_step(buffers *b) {
   double loss = NAN;
   for (uint32_t o = 0; o < b->output_count; o++) {

@@ -1,5 +1,5 @@
-// A GPT of four layers, 268 million weights, planned for eight nodes of eight H100: how a
-// training step is split, and what is exchanged.
+// Plans a GPT of four layers, 268 million weights, for eight nodes of eight H100, and
+// prints how a training step is split and which bytes are exchanged.
 //
 //   08_plan_gpt [MACHINE]      a shipped machine or a file: "my.machine*4"
 // SPDX-License-Identifier: Apache-2.0
@@ -10,11 +10,11 @@
 
 enum { LAYERS = 4, BATCH = 64, TOKENS = 1024, WIDTH = 2048, HEADS = 16, CLASSES = 32768 };
 
-// The first failure sticks; later calls do nothing.
+// A graph under construction. The first failure stays; later calls do nothing.
 typedef struct builder {
   egraph_graph *graph;
   egraph_status status;
-  int made; // weights, for their names
+  int made; // number of weights, for their names
 } builder;
 
 static egraph_value weight(builder *b, uint32_t rank, int64_t rows, int64_t columns) {
@@ -45,7 +45,7 @@ static egraph_value normalize(builder *b, egraph_value x) {
   return add(b, "layer-normalization", NULL, 3, (egraph_value[]){x, scale, bias});
 }
 
-// [batch, tokens, width] -> [batch, heads, tokens, width / heads]
+// Reshapes [batch, tokens, width] to [batch, heads, tokens, width / heads].
 static egraph_value heads(builder *b, egraph_value x) {
   char shape[64];
   (void)snprintf(shape, sizeof shape, ":shape [%d %d %d %d]", BATCH, TOKENS, HEADS,
@@ -77,7 +77,8 @@ static egraph_value perceive(builder *b, egraph_value x) {
   return add(b, "add", NULL, 2, (egraph_value[]){x, out});
 }
 
-// Embedded tokens [batch, tokens, width] and the causal mask in, classes of tokens out.
+// Builds the network from embedded tokens [batch, tokens, width] and the causal mask to
+// classes of tokens.
 static egraph_status build(builder *b) {
   egraph_value x = {0}, mask = {0};
   b->status = egraph_graph_add_input(b->graph, "x", EGRAPH_FLOAT32, 3,
@@ -91,7 +92,7 @@ static egraph_status build(builder *b) {
   return b->status == EGRAPH_OK ? egraph_graph_add_output(b->graph, "y", x) : b->status;
 }
 
-// Of one phase along one axis; exchanges come in this order.
+// The bytes of one phase along one axis; exchanges come in this order.
 typedef struct traffic {
   const char *phase, *axis;
   double bytes;

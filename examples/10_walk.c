@@ -1,5 +1,5 @@
-// Loads a model, or a plan (a file that ends in .json), and prints its nodes or steps as
-// `egraph explain` does, without the explanations of steps. Usage: 10_walk FILE
+// Loads a model, or a plan (a file that ends in .json), and prints its nodes or steps
+// like `egraph explain`, without the explanations of steps. Usage: 10_walk FILE
 // SPDX-License-Identifier: Apache-2.0
 #include <egraph.h>
 #include <inttypes.h>
@@ -55,7 +55,7 @@ static egraph_status walk_model(const char *path) {
 
 // ---- a plan -------------------------------------------------------------------------
 
-/// Three digits at most: "4.25 MB", "13 us".
+/// Prints three digits at most: "4.25 MB", "13 us".
 static void print_amount(double amount, double unit, const char *const *names) {
   while (amount < unit * 0.9995 && names[1] != NULL) {
     unit /= 1000;
@@ -64,7 +64,7 @@ static void print_amount(double amount, double unit, const char *const *names) {
   printf(", %.3g %s", amount / unit, *names);
 }
 
-/// "x@S0,R": a value in a layout.
+/// Prints a value in a layout: "x@S0,R".
 static void print_state(const egraph_plan *plan, egraph_state state) {
   egraph_layout layout;
   printf("%s", egraph_value_name(egraph_plan_graph(plan),

@@ -1,5 +1,5 @@
-// One program for one device, for eight and for 512: a multilayer perceptron, optimized
-// for this host, and a step of its training planned for nodes of eight H100.
+// Uses one program for one device, for eight and for 512: optimizes a multilayer
+// perceptron for this host, and plans a step of its training for nodes of eight H100.
 //
 //   11_targets
 // SPDX-License-Identifier: Apache-2.0

@@ -1,5 +1,5 @@
-// Intra-operator sharding without a file: strategies of nodes, costs between them, a
-// limit of memory, and the cheapest choice with its bound.
+// Solves a sharding problem without a file: strategies of nodes, costs between them, a
+// memory limit, and the cheapest choice with its bound.
 //
 //   12_shard
 // SPDX-License-Identifier: Apache-2.0
@@ -7,9 +7,9 @@
 
 #include <inttypes.h>
 
-// A chain of three nodes. Each is split (strategy 0) or replicated (1): a split node
-// costs more and takes half of the memory; neighbours of different strategies pay an
-// exchange.
+// Builds a chain of three nodes. Each node is split (strategy 0) or replicated (1): a
+// split node costs more and takes half of the memory; neighbours with different
+// strategies pay for an exchange.
 static egraph_status build_chain(egraph_shard *shard) {
   static const int64_t cost[] = {4, 1}, usage[] = {8, 16}, exchange[] = {0, 5, 5, 0};
   uint32_t node[3];

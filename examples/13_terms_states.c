@@ -1,4 +1,4 @@
-// An e-graph of plain terms that tries something and takes it back: states, look-ups, the
+// Tries a union in an e-graph of plain terms and undoes it: saved states, look-ups, the
 // checker of invariants, and the e-graph as bytes.
 //
 //   13_terms_states
@@ -34,7 +34,7 @@ static void print_images(const scene *s, const char *when) {
              : "different");
 }
 
-/// Unites a and b on top of a saved state; the caller keeps or drops the union.
+/// Unites a and b after saving the state; the caller keeps or drops the union.
 static egraph_status try_union(scene *s) {
   egraph_status status = egraph_terms_push(s->terms);
   if (status == EGRAPH_OK) status = egraph_terms_unite(s->terms, s->a, s->b, NULL);

@@ -1,5 +1,5 @@
-// Models and plans without files: a graph becomes ONNX in memory and is read back, a plan
-// of it becomes JSON in memory and is read back; both are walked.
+// Uses models and plans without files: writes a graph as ONNX to memory and reads it
+// back, writes a plan as JSON to memory and reads it back, and walks both.
 //
 //   14_bytes
 // SPDX-License-Identifier: Apache-2.0
@@ -14,7 +14,7 @@ static const char model[] = "(egraph-graph 1)\n"
                             "(let h (matmul x w)) (let y (relu h))\n"
                             "(output y)\n";
 
-/// Prints the operators on the way from an output back to the first input.
+/// Prints the operators on the path from an output back to the first input.
 static void print_way_back(const egraph_graph *graph) {
   egraph_value value = egraph_graph_output_value(graph, 0);
   egraph_node node;

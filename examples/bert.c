@@ -1,4 +1,4 @@
-// A BERT encoder as exporters write it: layer normalization and GELU spelled out in
+// Builds a BERT encoder as exporters write it: layer normalization and GELU consist of
 // elementary operators.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>

@@ -1,5 +1,5 @@
-// ResNet-50: a stem, 16 bottleneck blocks in four stages, global pooling and a
-// classifier.
+// Builds ResNet-50: a stem, 16 bottleneck blocks in four stages, global pooling and
+// a classifier.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
