@@ -7,9 +7,9 @@
 //   at most ROUNDING of the range: t is within rounding error of a half; or
 //   of the size of the noise of t, where earlier quantizations make any (how far t moves
 //   when their scales change by ROUNDING), all such steps together are at most twice the
-//   noise, and both graphs agree where nothing is rounded (quanta_smooth.h). Where that
-//   cannot be tried, or the graphs do not have the same quantizations, the noise is at
-//   most 1/64 step of a mean element: more hides errors.
+//   noise, and both graphs agree without rounding (quanta_smooth.h). When they cannot run
+//   without rounding, or do not have the same quantizations, the noise must be at most
+//   1/64 step of a mean element: more noise hides errors.
 // A rounded quantum moves later quanta: the noise grows with each layer, up to dozens of
 // steps after eight layers. Without rounding, differences stay as small as
 // rounding errors.
