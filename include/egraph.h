@@ -201,7 +201,8 @@ EGRAPH_API void egraph_graph_destroy(egraph_graph *graph);
 
 /// The size of a symbolic dimension of a model's inputs.
 typedef struct egraph_dim {
-  const char *name; // its name in the file; without a name "INPUT.AXIS" ("x.0")
+  const char *name; // name of the dimension in the file; if it has none,
+                    // "INPUT.AXIS" ("x.0")
   int64_t size;
   const char *input; // set by egraph_graph_open_dim: first input with the dimension,
   uint32_t axis;     // and the axis there; not read elsewhere
@@ -209,7 +210,7 @@ typedef struct egraph_dim {
 
 /// How a model is read.
 typedef struct egraph_load_options {
-  size_t size;   // of this struct; set by its default
+  size_t size;   // size of this struct; its _default function sets it
   int64_t batch; // the size of the only symbolic dimension that `dims` does not name; in
                  // a model without symbolic dimensions the first dimension of every
                  // input. 0: not given
@@ -296,7 +297,8 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_add_output(egraph_graph *
 typedef struct egraph_graph_info {
   uint32_t nodes, opaque_nodes, inputs, outputs, weights;
   uint32_t absent_weights; // declared without data
-  double flops;            // of one run, without nodes that depend on weights alone
+  double flops;            // operations of one run, without nodes that depend on
+                           // weights alone
   size_t weight_bytes;     // absent weights included
 } egraph_graph_info;
 /// Returns the figures of a graph. O(size of the graph).
@@ -318,7 +320,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_weight(const egraph_graph
                                                               uint32_t index,
                                                               const char **out_name,
                                                               egraph_tensor *out);
-/// Finds a weight by name. Fails with ARGUMENT when there is none.
+/// Finds a weight by name. Fails with ARGUMENT when the graph has no such weight.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_graph_find_weight(const egraph_graph *graph, const char *name, egraph_tensor *out);
 /// Writes the text form of a graph; free with egraph_string_free and the same allocator.
@@ -396,7 +398,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_import(
     void (*report)(void *user, uint32_t number, const char *outcome, const char *detail),
     void *user);
 /// Switches a rule, or all rules of a file by its stem, on or off. Fails with ARGUMENT
-/// when there is none.
+/// when there is no such rule or file.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_enable(egraph_rules *rules,
                                                               const char *name, bool on);
 /// The origin and the state of a rule.
@@ -444,12 +446,12 @@ typedef struct egraph_rank_runs {
 typedef struct egraph_rule_evidence {
   const char *rule;
   bool is_accepted;
-  const char *detail;               // as egraph_rules_verify reports it
+  const char *detail;               // detail that egraph_rules_verify reports
   uint32_t instances, exact;        // instances compared; the part compared
                                     // without rounding
   const egraph_rule_class *classes; // [class_count]: all classes of the left side
   uint32_t class_count, reached;    // reached: classes with an instance
-  uint32_t largest_rank;            // of the operands compared
+  uint32_t largest_rank;            // largest rank of the operands compared
   int64_t largest_dim;
   const egraph_rank_runs *rank_runs; // [rank_run_count]; none without parallel operators
   uint32_t rank_run_count;
@@ -540,16 +542,17 @@ typedef struct egraph_cost_query {
 
 /// Where costs come from.
 typedef struct egraph_costs_options {
-  size_t size;          // of this struct; set by its default
+  size_t size;          // size of this struct; its _default function sets it
   const char *database; // profile database (SQLite); NULL: in memory
   const char *backend;  // as in egraph_session_options
-  uint32_t threads;     // of the profiled executor; 0: 1
+  uint32_t threads;     // threads of the profiled executor; 0: 1
   bool read_only;       // never write to the database
   bool measure;         // measure operators that the database lacks; otherwise estimate
   bool again;           // with `measure`, for one device: also measure operators of the
                         // database once more, and replace their entries
-  /// The caller's cost of an operator: returns true and sets *out_seconds (0 or more, or
-  /// INFINITY: cannot run), or false to use the model. May be NULL, as may `progress`.
+  /// The caller's cost of an operator: the function returns true and sets *out_seconds (0
+  /// or more, or INFINITY: cannot run), or false to use the model. May be NULL, as
+  /// may `progress`.
   bool (*override_cost)(void *user, const egraph_cost_query *query, double *out_seconds);
   /// Called while measuring for one device; returns true to stop measuring (the rest is
   /// estimated). Searches for plans measure on demand and call
@@ -617,7 +620,7 @@ typedef struct egraph_session egraph_session;
 
 /// How a graph runs.
 typedef struct egraph_session_options {
-  size_t size;         // of this struct; set by its default
+  size_t size;         // size of this struct; its _default function sets it
   const char *backend; // NULL: "cpu"; "reference": plain C kernels; "cuda": the plugin
                        // next to the library, "cuda:FILE": the plugin FILE
   uint32_t threads;    // 0: 1
@@ -649,7 +652,7 @@ EGRAPH_API void egraph_draw_input(const char *name, uint64_t seed,
 
 /// How two graphs are compared.
 typedef struct egraph_compare_options {
-  size_t size;               // of this struct; set by its default
+  size_t size;               // size of this struct; its _default function sets it
   const char *backend;       // as in egraph_session_options
   uint32_t threads, repeats; // 0: 1 thread, 10 repeats
   uint64_t seed;

@@ -25,7 +25,7 @@ EGRAPH_API void egraph_extraction_destroy(egraph_extraction *extraction);
 
 /// Options of an extraction.
 typedef struct egraph_extract_options {
-  size_t size;           // of this struct; set by its default
+  size_t size;           // size of this struct; its _default function sets it
   const char *extractor; // NULL: "ilp" (exact); or "dag", "tree" (greedy)
   double time_limit;     // seconds; 0: 20
   /// Millions of deterministic steps after which the search ends, each about a
@@ -87,7 +87,7 @@ typedef struct egraph_extract_report {
   double tree_cost, dag_cost; // costs of the greedy extractors; INFINITY: not run
   double seconds;
   double part_seconds[EGRAPH_PART_COUNT];  // CPU time of the parts, all threads together
-  uint32_t nodes, classes;                 // of the file
+  uint32_t nodes, classes;                 // counts of the file
   uint32_t reduced_nodes, reduced_classes; // after presolve; 0 unless exact
   /// The lower bound that the certificate proves: `bound` minus a relative 2e-9 for
   /// rounding (exactly `bound` when costs are integers), or less when the proof would be
@@ -178,7 +178,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_shard_set_limit(egraph_shard *s
 /// The size of a sharding problem.
 typedef struct egraph_shard_info {
   uint32_t nodes, edges, strategies;
-  size_t entries; // of all tables
+  size_t entries; // number of entries of all tables
   int64_t limit;  // INT64_MAX: none
 } egraph_shard_info;
 /// Returns the size of a problem.
@@ -196,7 +196,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_shard_evaluate(const egraph_sha
 
 /// Options of solving a sharding problem.
 typedef struct egraph_shard_options {
-  size_t size;         // of this struct; set by its default
+  size_t size;         // size of this struct; its _default function sets it
   double time_limit;   // seconds; 0: none
   uint64_t work_limit; // millions of steps, about a millisecond each; 0: none, or 60,000
                        // when there is no time limit either. The same work gives the

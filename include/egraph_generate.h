@@ -16,7 +16,7 @@ extern "C" {
 
 /// Options of the generation of rules.
 typedef struct egraph_generate_options {
-  size_t size;         // of this struct; set by its default
+  size_t size;         // size of this struct; its _default function sets it
   const char *family;  // a shipped family (egraph_families_text), or a file *.family
   uint32_t operators;  // operators per side, at most: 1 to 4
   uint32_t threads;    // threads of the enumeration; 0: 1. The rules do not depend on
@@ -50,8 +50,8 @@ typedef struct egraph_generate_report {
   uint64_t minimized;           // dropped later, implied by rules found after it
   uint64_t rules, both_ways;    // rules returned; of these valid in both directions
   uint32_t passes;              // passes over the largest terms, to respect byte_limit
-  size_t peak_bytes;            // of the enumeration in this call
-  double enumerate_seconds, sift_seconds, judge_seconds; // of this call
+  size_t peak_bytes;            // peak memory of the enumeration in this call
+  double enumerate_seconds, sift_seconds, judge_seconds; // seconds of this call
   bool is_complete;                                      // every candidate is judged
   uint64_t merged; // rules that are cases of a rule with an operator variable
 } egraph_generate_report;

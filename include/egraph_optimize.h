@@ -14,7 +14,7 @@ extern "C" {
 
 /// The machine to optimize for.
 typedef struct egraph_target {
-  size_t size;         // of this struct; set by its default
+  size_t size;         // size of this struct; its _default function sets it
   const char *machine; // a shipped machine ("dgx-h100"), this host ("host", one rank per
                        // processor), or a file (its name contains '/' or ends in
                        // ".machine"). A suffix "*8" sets the number of nodes, of "host"
@@ -30,9 +30,9 @@ EGRAPH_OPTIONS_DEFAULT(EGRAPH_TARGET, egraph_target)
 
 /// A training step of the graph, instead of the graph itself.
 typedef struct egraph_training {
-  size_t size;           // of this struct; set by its default
+  size_t size;           // size of this struct; its _default function sets it
   const char *optimizer; // "sgd", "momentum", "adam", "adamw". NULL: "sgd"
-  const char *loss;      // of the first output: "softmax-cross-entropy",
+  const char *loss;      // loss of the first output: "softmax-cross-entropy",
                     // "softmax-cross-entropy-of-probabilities", "mean-squared-error".
                     // NULL: "softmax-cross-entropy"
   uint32_t micro_batches; // per step, each with the batch of the graph; 0: 1
@@ -56,7 +56,7 @@ EGRAPH_OPTIONS_DEFAULT(EGRAPH_TRAINING, egraph_training)
 /// Limits and options of the search. A search for a plan ignores the options that are
 /// marked "one device".
 typedef struct egraph_search {
-  size_t size; // of this struct; set by its default
+  size_t size; // size of this struct; its _default function sets it
 #include "egraph_search.def"
   const char *extractor; // one device: "ilp" (default), "dag" or "tree"
   const char *scheduler; // "backoff" (default), "yield" or "simple"
@@ -91,15 +91,15 @@ EGRAPH_OPTIONS_DEFAULT(EGRAPH_SEARCH, egraph_search)
 /// replicated, or leaves in the layout in which it enters the next step.
 /// egraph_plan_run_* return whole outputs in every case.
 typedef struct egraph_constraints {
-  size_t size;             // of this struct; set by its default
+  size_t size;             // size of this struct; its _default function sets it
   const char *file, *text; // NULL: nothing
 } egraph_constraints;
-/// None.
+/// Defines egraph_constraints_default: no constraints.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_CONSTRAINTS, egraph_constraints)
 
 /// Well-known plans to compare with.
 typedef struct egraph_baselines {
-  size_t size; // of this struct; set by its default
+  size_t size; // size of this struct; its _default function sets it
   bool all; // also plan a single device, data parallelism, ZeRO-1, -2, -3 and a Megatron
             // grid on every mesh (egraph_plan_remarks)
   // Plan this baseline only: "single-device", "data-parallel", "zero-1", "zero-2",
@@ -109,15 +109,15 @@ typedef struct egraph_baselines {
   // is an error. NULL: every plan
   const char *only;
 } egraph_baselines;
-/// None.
+/// Defines egraph_baselines_default: no baselines.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_BASELINES, egraph_baselines)
 
 /// Groups of options, borrowed during the call; each may be NULL.
 typedef struct egraph_options {
-  size_t size;                           // of this struct; set by its default
-  const egraph_target *target;           // NULL: one device of this host
-  const egraph_training *training;       // NULL: inference
-  const egraph_search *search;           // NULL: the defaults
+  size_t size;                     // size of this struct; its _default function sets it
+  const egraph_target *target;     // NULL: one device of this host
+  const egraph_training *training; // NULL: inference
+  const egraph_search *search;     // NULL: the defaults
   const egraph_constraints *constraints; // NULL: none
   const egraph_baselines *compare;       // NULL: no baselines
   /// Called now and then with the phase ("saturate", "search", "profile", "extract",
@@ -246,8 +246,9 @@ typedef struct egraph_report {
                                        // for a training step all nodes, as given and
                                        // as planned
   uint32_t measured;                   // operators measured in this call
-  egraph_cost_basis basis;             // of the operators of the optimized graph
-  egraph_cost_basis compared;          // of all variants of operators that were compared
+  egraph_cost_basis basis;             // counts for the operators of the optimized graph
+  egraph_cost_basis compared;          // counts for all variants of operators that
+                                       // were compared
   double total_seconds;
 
   // For one device; otherwise 0.
@@ -275,7 +276,7 @@ typedef struct egraph_report {
   // For another algorithm; otherwise 0 and NULL. `stop` is then "exhausted",
   // "no-gain", "graph-limit", "time-limit", "work-limit", "byte-limit" or "cancelled",
   // and no bound is known.
-  const char *algorithm;   // its name
+  const char *algorithm;   // name of the algorithm
   uint64_t graphs_visited; // graphs whose rewrites were enumerated
   uint64_t graphs_queued;  // graphs to visit, the given one included
   uint64_t rewrites_tried; // matches of rules whose conditions hold
@@ -421,7 +422,7 @@ typedef struct egraph_model_weight {
                     // batch normalization), "a constant"
   int64_t elements;
   bool is_trained;
-  bool is_absent; // it has no data
+  bool is_absent; // the weight has no data
 } egraph_model_weight;
 /// Calls `report` for every floating-point weight that the loss depends on, in the order
 /// of the graph: the weights that a training step of the first output can train. The uses

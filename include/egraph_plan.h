@@ -27,7 +27,7 @@ typedef struct egraph_plan_info {
                        // machine that it was priced for; INFINITY: none
   const char *mesh;    // "node=2,gpu=4"; "": a single device. Borrowed from the plan
   uint32_t devices, micro_batches;
-  uint32_t nodes; // of the step
+  uint32_t nodes; // nodes of the step
 } egraph_plan_info;
 /// Returns the figures of a plan.
 EGRAPH_API egraph_plan_info egraph_plan_info_of(const egraph_plan *plan);
@@ -57,9 +57,9 @@ EGRAPH_API const egraph_graph *egraph_plan_graph(const egraph_plan *plan);
 typedef struct egraph_plan_exchange {
   const char *phase; // "forward", "backward", "update"
   const char *kind;  // "all-gather", "reduce-scatter", "all-reduce", "all-to-all", "halo"
-  const char *axis;  // of the mesh
+  const char *axis;  // axis of the mesh
   uint64_t count;
-  double bytes;   // of the whole tensors that a group of devices exchanges, added up
+  double bytes;   // sum over the whole tensors that a group of devices exchanges
   double seconds; // 0 for halos, whose time is part of their operators
 } egraph_plan_exchange;
 /// Bytes that a device holds for one purpose, without shared storage: "carried" (weights
@@ -68,7 +68,8 @@ typedef struct egraph_plan_exchange {
 /// kernels).
 typedef struct egraph_plan_store {
   const char *kind;
-  double at_peak, most; // at the peak of all stores together; the peak of this store
+  double at_peak, most; // bytes at the peak of all stores together; bytes at the peak of
+                        // this store
 } egraph_plan_store;
 /// Calls on_exchange for every exchange and on_store for every store (both may be NULL),
 /// in a fixed order.
@@ -136,21 +137,21 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_diff(const egraph_allocato
 
 /// The time of one step of a run.
 typedef struct egraph_plan_step {
-  uint32_t step, rank; // from 0; rank of this process (0 for threads)
+  uint32_t step, rank; // step from 0; rank of this process (0 for threads)
   double seconds;      // until the last rank ended; without copying outputs
   double busy_seconds; // processor time of this rank's thread: less than `seconds` when
                        // it waited for messages or for other programs
 } egraph_plan_step;
 /// How a plan runs.
 typedef struct egraph_plan_run_options {
-  size_t size;         // of this struct; set by its default
+  size_t size;         // size of this struct; its _default function sets it
   const char *backend; // as in egraph_session_options; with "cuda", rank r uses device r
                        // of its host, modulo the number of devices
   const char *transport; // between devices, with back-end "cuda": "nccl" (sums are then
                          // not combined in the order of the ranks), or "nccl:FILE", the
                          // plugin in FILE. NULL: data goes through host memory
   uint32_t threads;      // threads of each rank; 0: 1
-  uint64_t seed;         // of absent weights
+  uint64_t seed;         // seed of the values of absent weights
   uint32_t steps;        // steps on the same inputs, one after the other; 0: 1
   /// How long ranks wait for each other, on_step included. After that the run fails with
   /// CANCELLED on all ranks that wait. In (0, 10^6]; 0: 60.
@@ -210,7 +211,7 @@ typedef struct egraph_step_verdict {
   double noise;   // the largest such error that rounding explains
   double excess;  // the largest difference, relative to the allowed one
   bool equal;     // excess is at most 1: rounding explains all differences
-  double seconds; // of the step on one device
+  double seconds; // seconds of the step on one device
 } egraph_step_verdict;
 /// Creates a check. `step` (egraph_plan_graph of a training plan) is borrowed; `options`
 /// may be NULL: the defaults, seed 1. Fails like egraph_session_create.

@@ -42,7 +42,7 @@ typedef enum egraph_rounds {
 
 /// How a plan is simulated.
 typedef struct egraph_simulate_options {
-  size_t size;         // of this struct; set by its default
+  size_t size;         // size of this struct; its _default function sets it
   const char *machine; // as egraph_target.machine: exchanges over one class of its links
                        // wait for each other, exchanges over different classes do not.
                        // NULL: all exchanges wait for each other. Steps keep their
@@ -54,7 +54,7 @@ typedef struct egraph_simulate_options {
   double beside; // factor by which exchanges slow down computing on the same device
                  // (egraph_exchange_basis); 0: as the machine file says
 } egraph_simulate_options;
-/// EGRAPH_ISSUE_SHORTEST, no machine, no rounds.
+/// Defines egraph_simulate_options_default: EGRAPH_ISSUE_SHORTEST, no machine, no rounds.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_SIMULATE_OPTIONS, egraph_simulate_options)
 
 /// A simulated step. It borrows from the plan, which must outlive it.
@@ -77,7 +77,7 @@ EGRAPH_API void egraph_simulation_destroy(egraph_simulation *simulation);
 /// (rounds) or computing.
 typedef struct egraph_simulation_info {
   egraph_issue issue; // the order of issue; never EGRAPH_ISSUE_SHORTEST
-  double seconds;     // of the step
+  double seconds;     // seconds of the step
   double in_order;    // seconds without overlap: the sum of its tasks
   double closed_form; // seconds if all exchanges took their closed form
   double messages;    // between all devices, with rounds; 0: none
@@ -85,7 +85,7 @@ typedef struct egraph_simulation_info {
   uint32_t kinds;  // kinds of devices; one device of each kind is simulated
   uint32_t closed; // exchanges that took their closed form
   double most_busy;    // busy seconds of the busiest stream
-  double peak_bytes;   // of a device
+  double peak_bytes;   // bytes of a device at the peak
   double peak_seconds; // time at which the peak is first reached
   uint32_t streams, tasks, waits, memory_points, alive;
 } egraph_simulation_info;
@@ -105,14 +105,14 @@ egraph_simulation_stream_at(const egraph_simulation *simulation, uint32_t index)
 /// An execution of a step of the plan in a micro-batch, in the order of issue. With
 /// overlap, steps that take no time (views, slices) are on no stream.
 typedef struct egraph_simulation_task {
-  const char *name; // of the first result, or of the value exchanged
+  const char *name; // name of the first result, or of the value exchanged
   const char *what; // operator, or kind of exchange
-  const char *axis; // of the mesh; "" for an operator
+  const char *axis; // axis of the mesh; "" for an operator
   const char *phase;
   uint32_t micro_batch, stream; // EGRAPH_NONE: no stream
   double start, end;            // seconds
-  double bytes;                 // of the tensor that a group of devices exchanges
-  bool is_critical;             // on the critical path
+  double bytes;                 // bytes of the tensor that a group of devices exchanges
+  bool is_critical;             // the task is on the critical path
 } egraph_simulation_task;
 /// Returns the index-th task.
 EGRAPH_API egraph_simulation_task
@@ -140,7 +140,7 @@ egraph_simulation_memory_at(const egraph_simulation *simulation, uint32_t index)
 /// A value that a device holds at the peak.
 typedef struct egraph_simulation_alive {
   const char *name;  // name of the value; "" for scratch
-  const char *store; // as egraph_plan_store.kind
+  const char *store; // kind of store, as egraph_plan_store.kind
   double bytes;
 } egraph_simulation_alive;
 /// Returns the index-th value, the largest first.
@@ -168,19 +168,20 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_estimate_errors(
 typedef struct egraph_exchange_class {
   const char *exchange; // "all-gather", "reduce-scatter", "all-reduce", "all-to-all",
                         // "halo"
-  uint32_t devices;     // in a group
+  uint32_t devices;     // devices in a group
   const char *size;     // "small", "medium", "large"
   double most_bytes;    // the largest size of this class; the last class has no limit
   double latency_seconds, seconds_per_byte;
   uint32_t points;                // measurements; 0: taken from a neighbouring class
-  double mean_error, worst_error; // of the fit, relative to the measurements
+  double mean_error, worst_error; // errors of the fit, relative to the measurements
 } egraph_exchange_class;
 
 /// The measurements behind the seconds of exchanges.
 typedef struct egraph_exchange_basis {
-  int64_t date;  // of the oldest measurement, seconds since 1970; 0: nothing is measured
-  double beside; // factor by which an exchange slows down computing of a rank; 0: not
-                 // measured
+  int64_t date;     // date of the oldest measurement, seconds since 1970; 0: nothing
+                    // is measured
+  double beside;    // factor by which an exchange slows down computing of a rank; 0:
+                    // not measured
   bool stood_still; // computing almost stopped during the measurement of `beside`,
                     // because ranks share processors or other programs ran. Overlap then
                     // gains nothing; an idle machine may give another factor

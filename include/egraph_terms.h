@@ -33,9 +33,9 @@ egraph_terms_create(const egraph_allocator *alloc, egraph_terms **out);
 EGRAPH_API void egraph_terms_destroy(egraph_terms *terms);
 
 /// Adds the rules of a text, "(egraph-rules 1 symbolic) (rule name (lhs ...) (rhs ...))"
-/// with variables ?x; `name` stands for the file in messages. A rule with several
-/// left sides matches all of them at once (multi-pattern). Fails with PARSE,
-/// "file:line:col: what is wrong; what to do", and then adds none of them.
+/// with variables ?x; `name` is the file name in messages. A rule with several left sides
+/// matches all of them at once (multi-pattern). Fails with PARSE, "file:line:col: what is
+/// wrong; what to do", and then adds no rule.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_add_rule_text(egraph_terms *terms,
                                                                      const char *name,
                                                                      const char *text);
@@ -96,7 +96,7 @@ EGRAPH_API bool egraph_terms_are_equal(const egraph_terms *terms, egraph_class a
 /// The size of an e-graph.
 typedef struct egraph_terms_info {
   uint32_t nodes, classes; // distinct and canonical; exact when the e-graph is rebuilt
-  size_t bytes;            // of memory
+  size_t bytes;            // bytes of memory
 } egraph_terms_info;
 /// Returns the current size of an e-graph.
 EGRAPH_API egraph_terms_info egraph_terms_info_of(const egraph_terms *terms);
@@ -119,7 +119,7 @@ typedef struct egraph_rule_policy {
 /// Options of saturation. Reaching a limit is no error; 0 is a limit like any
 /// other number.
 typedef struct egraph_terms_options {
-  size_t size; // of this struct; set by its default
+  size_t size; // size of this struct; its _default function sets it
   uint32_t node_limit, iteration_limit;
   double time_limit; // seconds; INFINITY: none
   size_t byte_limit;
@@ -128,7 +128,7 @@ typedef struct egraph_terms_options {
                   // each time) rests for ban_length iterations (also doubled);
                   // "yield": the same, with matches weighed by the share of
                   // nodes that the rule adds; or "simple": every rule in every iteration
-  uint32_t match_limit, ban_length; // of "backoff" and "yield"
+  uint32_t match_limit, ban_length; // limits of "backoff" and "yield"
   bool naive;       // search for all matches in every iteration, not only for new ones;
                     // the e-graph is the same after each iteration (except with "yield")
   uint32_t threads; // threads of the search; 0: 1. The e-graph does not depend on
@@ -151,9 +151,9 @@ EGRAPH_OPTIONS_DEFAULT(EGRAPH_TERMS_OPTIONS, egraph_terms_options)
 typedef struct egraph_terms_report {
   const char *stop; // why saturation ended: as egraph_report.stop
   uint32_t iterations, nodes, classes;
-  uint64_t matches; // of all rules and iterations
+  uint64_t matches; // matches of all rules and iterations
   double seconds;
-  size_t peak_bytes; // of e-graph and matches together
+  size_t peak_bytes; // peak bytes of e-graph and matches together
   bool rolled_back; // the last iteration was undone (options.rollback) and is not counted
 } egraph_terms_report;
 /// Applies the rules until nothing changes or a limit strikes. `options` may be NULL: the
@@ -163,8 +163,8 @@ typedef struct egraph_terms_report {
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_terms_saturate(egraph_terms *terms, const egraph_terms_options *options,
                       egraph_terms_report *out_report);
-/// The effect of a rule in the last saturation; only its name when there was none, or the
-/// rule was added later. index < egraph_terms_rule_count.
+/// Returns the effect of a rule in the last saturation; only its name when there was no
+/// saturation, or the rule was added later. index < egraph_terms_rule_count.
 EGRAPH_API egraph_rule_report egraph_terms_rule(const egraph_terms *terms,
                                                 uint32_t index);
 
@@ -172,7 +172,7 @@ EGRAPH_API egraph_rule_report egraph_terms_rule(const egraph_terms *terms,
 typedef struct egraph_terms_match {
   const egraph_class *roots;     // one per pattern
   const egraph_class *variables; // in order of first occurrence
-  const char *const *names;      // of the variables, "?x"
+  const char *const *names;      // names of the variables, "?x"
   uint32_t root_count, variable_count;
 } egraph_terms_match;
 /// Searches for one pattern, or for several patterns at once that share variables: "(* ?x
@@ -264,7 +264,8 @@ egraph_terms_keep_explanations(egraph_terms *terms);
 /// One step: a rule applied at one position, given by child numbers (from 0) down from
 /// the root of the term. Borrowed during the call.
 typedef struct egraph_terms_step {
-  const char *rule;         // its name; NULL: egraph_terms_unite united the two
+  const char *rule;         // name of the rule; NULL: egraph_terms_unite united the
+                            // two terms
   bool backward;            // applied from its right to its left side
   const uint32_t *position; // [depth]
   uint32_t depth;

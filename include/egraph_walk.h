@@ -17,7 +17,7 @@ extern "C" {
 /// A plan (egraph_plan.h).
 typedef struct egraph_plan egraph_plan;
 
-/// No value, or no state.
+/// Stands for no value, or no state.
 #define EGRAPH_NONE UINT32_MAX
 
 // ---- graphs -----------------------------------------------------------------------
@@ -43,7 +43,7 @@ EGRAPH_API bool egraph_graph_find_value(const egraph_graph *graph, const char *n
 typedef enum egraph_value_kind {
   EGRAPH_VALUE_INPUT,
   EGRAPH_VALUE_WEIGHT,
-  EGRAPH_VALUE_COMPUTED // by a node
+  EGRAPH_VALUE_COMPUTED // computed by a node
 } egraph_value_kind;
 /// Returns the kind of a value; INPUT past the end.
 EGRAPH_API egraph_value_kind egraph_value_kind_of(const egraph_graph *graph,
@@ -94,10 +94,10 @@ typedef enum egraph_attribute_kind {
 } egraph_attribute_kind;
 /// An attribute of a node.
 typedef struct egraph_attribute {
-  const char *name; // as rule files and the text form spell it
+  const char *name; // name in rule files and in the text form
   egraph_attribute_kind kind;
-  bool is_default; // its value is the default
-  uint32_t count;  // of integers or numbers
+  bool is_default; // the value is the default
+  uint32_t count;  // number of integers or numbers
   const int64_t *integers;
   const double *numbers;
   const char *text;
