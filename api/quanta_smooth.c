@@ -321,7 +321,7 @@ static egraph_status match_quantizers(const eg_graph *a, const eg_graph *b, bool
   EG_LOCAL(eg_arena, arena, eg_graph_allocator(a));
   const uint32_t nodes_a = eg_graph_node_count(a), nodes_b = eg_graph_node_count(b);
   uint32_t left = 0;
-  bool *is_taken; // of b
+  bool *is_taken; // [nodes of b]
   eg_value ignored[2];
   egraph_dtype dtype;
   EG_TRY(eg_arena_alloc(&arena, nodes_b, sizeof *is_taken, &is_taken));

@@ -22,7 +22,7 @@ typedef struct eg_egraph_json {
   eg_json_scan scan;
   eg_strmap classes;      // name -> class, in the order of the file
   eg_strmap ids;          // node id -> number, in the order of first mention
-  eg_chars names;         // of classes and nodes, each with its NUL
+  eg_chars names;         // names of classes and nodes, each with its NUL
   eg_sizes class_name;    // [class] where its name begins in `names`
   eg_sizes id_name;       // [number]
   eg_u32s class_of;       // [number] EG_EGRAPH_JSON_NONE: mentioned only
@@ -66,7 +66,7 @@ egraph_status eg_egraph_json_open_bytes(eg_egraph_json *json, egraph_allocator a
                                         const char *path, const char *text, size_t size);
 void eg_egraph_json_close(eg_egraph_json *json);
 
-// The following fail with EGRAPH_E_PARSE, naming file, place and node.
+// The functions below fail with EGRAPH_E_PARSE, naming file, place and node.
 
 /// Reads the whole file. Fails also as the sink does, or with EGRAPH_E_IO
 /// or EGRAPH_E_MEMORY.

@@ -31,7 +31,7 @@ typedef struct eg_flatmap {
 
 void eg_flatmap_init(eg_flatmap *map, egraph_allocator alloc);
 void eg_flatmap_deinit(eg_flatmap *map);
-/// Forgets every entry, keeps the memory.
+/// Removes every entry, but keeps the memory.
 void eg_flatmap_clear(eg_flatmap *map);
 /// Makes room for `len` entries. Fails with EGRAPH_E_MEMORY; the map is then unchanged.
 egraph_status eg_flatmap_reserve(eg_flatmap *map, uint32_t len);

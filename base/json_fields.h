@@ -38,7 +38,7 @@ void eg_json_fields_init(eg_json_fields_reader *reader, egraph_allocator alloc,
                          eg_json_scan *scan, eg_arena *arena);
 void eg_json_fields_deinit(eg_json_fields_reader *reader);
 
-// The following fail with EGRAPH_E_PARSE, EGRAPH_E_IO or EGRAPH_E_MEMORY.
+// The functions below fail with EGRAPH_E_PARSE, EGRAPH_E_IO or EGRAPH_E_MEMORY.
 
 /// Reads an object; unknown, doubled and missing keys are errors. At most
 /// EG_JSON_FIELDS_MAX fields.

@@ -41,7 +41,7 @@ egraph_status eg_json_scan_open_bytes(eg_json_scan *scan, egraph_allocator alloc
                                       const char *name, const char *bytes, size_t size);
 void eg_json_scan_close(eg_json_scan *scan);
 
-// The following fail with EGRAPH_E_PARSE ("file:line:col: ...") or EGRAPH_E_IO.
+// The functions below fail with EGRAPH_E_PARSE ("file:line:col: ...") or EGRAPH_E_IO.
 
 /// Reads the bracket `open` ('[' or '{').
 egraph_status eg_json_scan_enter(eg_json_scan *scan, char open);

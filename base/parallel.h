@@ -3,7 +3,7 @@
 #ifndef EG_BASE_PARALLEL_H
 #define EG_BASE_PARALLEL_H
 
-#include <sys/select.h> // sigset_t, also where <signal.h> is that of ISO C
+#include <sys/select.h> // sigset_t, also when <signal.h> is the header of ISO C
 
 #include "base/memory.h"
 

@@ -11,7 +11,7 @@
 typedef struct eg_spelling {
   const char *wanted;
   const char *best;
-  size_t distance; // of best
+  size_t distance; // distance of `best`
 } eg_spelling;
 
 eg_spelling eg_spelling_start(const char *wanted);

@@ -16,7 +16,7 @@
 /// Check therefore only the last of several calls, or eg_text_status.
 typedef struct eg_text {
   eg_chars chars;
-  egraph_status status; // of the first call that failed
+  egraph_status status; // status of the first call that failed
 } eg_text;
 
 void eg_text_init(eg_text *text, egraph_allocator alloc);

@@ -39,7 +39,7 @@ typedef struct child_end {
   bool killed; // by this process: patience ran out
   int exit;    // exit status, or -signal
   double wall_seconds, cpu_seconds;
-  uint64_t peak_bytes; // of resident memory
+  uint64_t peak_bytes; // peak of resident memory
   char *output;        // all of standard output; free() it
   char *message;       // last line of standard error; free() it
 } child_end;
@@ -126,7 +126,7 @@ typedef struct result_table {
   FILE *file;         // NULL: rows are only counted
   int write_error;    // errno of the first row that could not be written, or 0
   uint32_t measured;  // rows of this run; the members below count all rows
-  uint32_t counts[4]; // of optimal, feasible, infeasible and failed rows
+  uint32_t counts[4]; // counts of optimal, feasible, infeasible and failed rows
   uint32_t worse;     // rows with a higher cost than the peer's
   double cpu_seconds;
 } result_table;

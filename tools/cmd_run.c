@@ -80,7 +80,7 @@ typedef struct run_state {
   egraph_graph_info info;
   egraph_tensor *inputs, *outputs;
   const char **output_names;
-  double *seconds, *busy; // of each run; busy: of the processor
+  double *seconds, *busy; // seconds of each run; busy: processor time
 } run_state;
 
 static egraph_status allocate(const run_state *state, tensor_getter get, uint32_t index,

@@ -233,7 +233,7 @@ static void write_memory(const egraph_simulation *simulation, const char *key,
 typedef struct report_parts {
   text_table texts;
   char *explanation;
-  repeated_batches left, left_in_order; // of the two simulations
+  repeated_batches left, left_in_order; // repeated micro-batches of the two simulations
 } report_parts;
 
 static void write_data(const simulated_plan *s, const report_parts *parts) {

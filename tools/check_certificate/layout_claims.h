@@ -14,7 +14,8 @@ typedef enum link_kind { MADE, USED, ASKED, TIED, IN_CUT } link_kind;
 typedef struct link {
   link_kind kind;
   uint32_t value, producers, nth, at; // at: tree, tie or cut; nth: use, or root
-  uint32_t label, labels;             // its labels are label .. label + labels
+  uint32_t label, labels;             // the labels of the link are label .. label
+                                      // + labels
 } link;
 
 typedef struct layout_check {
@@ -25,7 +26,7 @@ typedef struct layout_check {
   uint8_t *derived, *wanted; // [places]
   uint8_t *in_cut;           // [values] scratch of claims
   uint8_t *required;         // [values] in every solution
-  // The dual.
+  // The dual solution.
   uint32_t trees, links, cuts, cut_ops;
   double price_of_row[LAYOUT_ROWS];
   uint32_t *tree_value, *tree_made, *tree_users, *tree_user; // MOST_USERS per tree
@@ -33,7 +34,7 @@ typedef struct layout_check {
                                                              // its trees
   uint32_t *cut_begin, *cut_op;
   link *link;
-  uint32_t labels; // of all links
+  uint32_t labels; // labels of all links
   double *price;
   uint8_t *dead;                  // [labels] in no solution
   uint32_t *link_begin, *link_of; // links of the producers of a value

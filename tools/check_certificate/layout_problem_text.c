@@ -45,7 +45,8 @@ static bool read_rows(certificate *c, uint32_t rows, bool may_be_none, double *o
   return true;
 }
 
-// Every record takes a line of some bytes, which bounds the sizes by that of the file.
+// Every record takes a line of some bytes; the size of the file therefore limits
+// all sizes.
 /// Reads the next line up to its first word, which must be `wanted`.
 static bool expect_line(certificate *c, const char *wanted) {
   const char *word;

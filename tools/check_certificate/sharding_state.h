@@ -51,7 +51,7 @@ typedef struct checker {
   int64_t cutoff; // only choices below the cutoff count
   int64_t bound;  // bound by the filters before the first branch
   bool branched, complete;
-  size_t bytes;    // of all states
+  size_t bytes;    // bytes of all states
   uint32_t *queue; // nodes that lost strategies or pairs
   uint8_t *queued; // [nodes]
   size_t queue_count;

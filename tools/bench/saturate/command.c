@@ -22,7 +22,7 @@ typedef struct bench_measurement {
   double seconds[MAX_BENCH_REPEATS];      // CPU, run by run
   double peer_seconds[MAX_BENCH_REPEATS]; // CPU seconds of the peer, in turn with
                                           // this program
-  peer_result peer;                       // its last run
+  peer_result peer;                       // last run of the peer
   uint32_t runs, peer_runs;               // peer_runs: 0, or equal to runs
   bool compare_matches;                   // the search was for all matches
 } bench_measurement;

@@ -25,8 +25,8 @@ typedef struct zoo_model {
   zoo_builder *build;
   const zoo_size *sizes;
   uint32_t size_count;
-  const char *optimizer, *loss; // of the training step; optimizer NULL: inference on
-                                // one device
+  const char *optimizer, *loss; // optimizer and loss of the training step; optimizer
+                                // NULL: inference on one device
   // Rows of a step: `per_device` for each device, or, if that is 0, `batch` in total.
   int64_t per_device, batch;
   int64_t micro_per_device;  // rows of a micro-batch for each device; 0: see the next
@@ -49,7 +49,7 @@ enum { ZOO_STRONG_DEVICES = 64 };
 typedef struct zoo_case {
   const zoo_model *model;
   const zoo_size *size;
-  int64_t batch; // of a micro-batch
+  int64_t batch; // rows of a micro-batch
   uint32_t micro_batches;
   char name[48]; // "gpt-39B"
 } zoo_case;
