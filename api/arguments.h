@@ -7,7 +7,7 @@
 #include "base/status.h"
 
 /// Fails with ARGUMENT when one of `count` pointers is NULL: "<function>: <name> is
-/// NULL". `names` are their names, separated by commas.
+/// NULL". `names` are the names of the pointers, separated by commas.
 egraph_status eg_require(const char *function, const char *names,
                          const void *const *pointers, size_t count);
 

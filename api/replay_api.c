@@ -9,8 +9,7 @@
 #include "onnx/onnx.h"
 #include "rewrites/replay/replay.h"
 
-static const size_t MAX_BYTES = (size_t)4 << 30; // the default of searches for weights
-                                                 // computed ahead
+static const size_t MAX_BYTES = (size_t)4 << 30; // default fold_bytes of searches
 
 egraph_status egraph_replay(const egraph_allocator *alloc, const egraph_graph *given,
                             const egraph_graph *result, const egraph_rules *rules,

@@ -11,7 +11,7 @@ struct egraph_terms {
   eg_saturation_report last; // of the last saturation; empty before the first
 };
 
-/// Fails with EGRAPH_E_ARGUMENT when unions await a rebuild.
+/// Fails with EGRAPH_E_ARGUMENT when unions of the e-graph await a rebuild.
 egraph_status eg_terms_check_clean(const egraph_terms *terms);
 
 #endif

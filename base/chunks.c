@@ -1,5 +1,5 @@
-// Each step of the checksum takes eight bytes and is a bijection of the state; a change
-// within one step is therefore always found.
+// Each step of the checksum takes eight bytes and is a bijection of the state; it
+// therefore always finds a change within one step.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/chunks.h"
 

@@ -5,10 +5,10 @@
 
 #include "base/memory.h"
 
-/// Reads a file into *out (terminated by a NUL that *out_size does not count; the
-/// bytes may contain others). Free with eg_free(alloc, *out, *out_size + 1, 1).
-/// Fails with EGRAPH_E_IO (absent, unreadable, not a regular file, larger than
-/// max_size) or EGRAPH_E_MEMORY.
+/// Reads a file into *out, terminated by a NUL that *out_size does not count; the file
+/// may contain more NULs. Free it with eg_free(alloc, *out, *out_size + 1, 1). Fails with
+/// EGRAPH_E_IO (absent, unreadable, not a regular file, larger than max_size)
+/// or EGRAPH_E_MEMORY.
 egraph_status eg_file_read(egraph_allocator alloc, const char *path, size_t max_size,
                            char **out, size_t *out_size);
 /// Writes to a temporary file next to `path` and renames it: an interrupted write never

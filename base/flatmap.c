@@ -69,7 +69,7 @@ void eg_flatmap_remove(eg_flatmap *map, uint64_t hash, uint32_t id) {
   uint32_t mask = map->capacity - 1, hole = slot_of(map, hash, id);
   for (uint32_t i = (hole + 1) & mask; map->slots[i].id_plus_one != 0;
        i = (i + 1) & mask) {
-    // The entry at i may move back to the hole unless its home lies after the hole.
+    // The entry at i may move back to the hole unless its home slot is after the hole.
     uint32_t home = map->slots[i].tag & mask;
     if (((i - home) & mask) < ((i - hole) & mask)) continue;
     map->slots[hole] = map->slots[i];

@@ -171,7 +171,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_shard_add_node(
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_shard_add_edge(egraph_shard *shard,
                                                                 uint32_t a, uint32_t b,
                                                                 const int64_t *table);
-/// Sets the limit of memory; INT64_MAX: none. Fails with ARGUMENT when it is negative.
+/// Sets the limit of memory; INT64_MAX: none. Fails with ARGUMENT for a negative limit.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_shard_set_limit(egraph_shard *shard,
                                                                  int64_t limit);
 

@@ -30,8 +30,7 @@ typedef struct layout_check {
   uint32_t trees, links, cuts, cut_ops;
   double price_of_row[LAYOUT_ROWS];
   uint32_t *tree_value, *tree_made, *tree_users, *tree_user; // MOST_USERS per tree
-  uint32_t *trees_of;                                        // [values] number of
-                                                             // its trees
+  uint32_t *trees_of;                                        // [values] tree count
   uint32_t *cut_begin, *cut_op;
   link *link;
   uint32_t labels; // labels of all links

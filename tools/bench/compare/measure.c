@@ -74,8 +74,7 @@ static void prepare_call(const compare_case *c, const egraph_graph *graph,
                           .search = egraph_search_default(),
                           .baselines = egraph_baselines_default()};
   call->search.work_limit = c->work_limit;
-  call->search.saturate_time_limit = NO_CLOCK; // limits on nodes and iterations
-                                               // end saturation
+  call->search.saturate_time_limit = NO_CLOCK; // other limits end saturation
   call->search.seed = c->seed;
   call->options.search = &call->search;
   if (c->search->kind == SEARCH_ALGORITHM) call->search.algorithm = c->search->name;

@@ -20,8 +20,7 @@ typedef struct bench_measurement {
   const bench_spec *spec;
   bench_result best;                      // the run with the least CPU seconds
   double seconds[MAX_BENCH_REPEATS];      // CPU, run by run
-  double peer_seconds[MAX_BENCH_REPEATS]; // CPU seconds of the peer, in turn with
-                                          // this program
+  double peer_seconds[MAX_BENCH_REPEATS]; // CPU seconds of the peer, in turn
   peer_result peer;                       // last run of the peer
   uint32_t runs, peer_runs;               // peer_runs: 0, or equal to runs
   bool compare_matches;                   // the search was for all matches

@@ -8,8 +8,7 @@
 typedef struct transformer {
   zoo_net *net;
   int64_t batch, tokens, width, heads, inner; // inner: width of the two dense layers
-  zoo_tensor words;                           // embeddings, used by the first and the
-                                              // last layer
+  zoo_tensor words;                           // embeddings, of first and last layer
   zoo_tensor mask;                            // added to scores
   bool is_causal;                             // there is a mask
 } transformer;
