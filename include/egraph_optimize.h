@@ -211,12 +211,12 @@ typedef struct egraph_cost_basis {
 /// what is priced" in place of the two statuses below, and "nothing is priced" when there
 /// are no others, so that nothing is proven (the bound is 0).
 ///
-/// The status is "optimal" when the bound over all variants equals the cost (for a plan:
+/// The status is "optimal" when the bound over all variants reaches the cost (for a plan:
 /// no cheaper plan of the whole step, with all blocks free, has its peak memory within
 /// the limit), "optimal of the variants reached" when the bound over the variants reached
-/// equals the cost, and "feasible" otherwise. A search for a plan may also end with
-/// "infeasible" (proven: no plan fits) or "unknown" (no plan found). Texts are borrowed
-/// from the result.
+/// does, and "feasible" otherwise. A search for a plan may also end with "infeasible"
+/// (proven: no plan fits) or "unknown" (no plan found). Texts are borrowed from
+/// the result.
 typedef struct egraph_report {
   double cost_before; // cost of the given graph on one device; for a plan the least cost
                       // on one device, rules included (0: unknown)
