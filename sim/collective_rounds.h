@@ -1,6 +1,6 @@
-// Exchanges of a group of devices, message by message. Devices are places 0 .. n-1 of the
-// group. A message is sent when both of its devices have sent and received all their
-// messages of earlier rounds; they wait for no other device.
+// Lists the messages of an exchange among a group of n devices, round by round. Devices
+// are places 0 .. n-1 of the group. A message is sent when its two devices have sent and
+// received all their messages of earlier rounds; they wait for no other device.
 //
 //                      ring                 halving                  doubling
 //   all-gather         n-1 to the next      L, blocks double         as halving
@@ -15,8 +15,9 @@
 //                 all-to-alls each level on its own
 //
 // L is log2 n, rounded up. Where n is no power of two, halving goes round the circle by
-// distances 1, 2, 4, ... (Bruck et al., 1997), and an all-reduce by doubling first takes
-// the data of surplus devices to a partner, and back at the end: two more rounds.
+// distances 1, 2, 4, ... (Bruck et al., 1997). An all-reduce by doubling then has two
+// more rounds: surplus devices first send their data to a partner, and get the result
+// back at the end.
 //
 // Sources: as sim/collective.h. Two trees: Sanders, Speck, Träff, "Two-tree algorithms
 // for full bandwidth broadcast, reduction and scan", 2009; the trees are NCCL's.
@@ -29,14 +30,14 @@
 
 enum { EG_ROUNDS_PIECES = 8, EG_ROUNDS_MOST_MESSAGES = 1 << 22 };
 
-/// A part of the exchange's bytes (eg_transition_bytes) from one place to another.
+/// A message between two places; `share`: part of the exchange's eg_transition_bytes.
 typedef struct eg_message {
   uint32_t from, to;
   double share;
 } eg_message;
 EG_VEC_DEFINE(eg_messages, eg_message);
 
-/// Messages that are sent `repeat` times, a round each.
+/// A list of messages that is sent `repeat` times, one round each time.
 typedef struct eg_round {
   uint32_t first, count, repeat;
 } eg_round;
@@ -49,16 +50,18 @@ typedef struct eg_rounds {
 
 void eg_rounds_init(eg_rounds *rounds, egraph_allocator alloc);
 void eg_rounds_deinit(eg_rounds *rounds);
-/// The rounds of an exchange that is not local, by an algorithm other than
+/// Appends the rounds of an exchange that is not local, by an algorithm other than
 /// EG_ALGORITHM_NONE. `levels`: sizes of a hierarchy, the innermost first, whose product
-/// is n; read by EG_ALGORITHM_HIERARCHICAL alone. `out` is initialized and empty. Fails
-/// with EGRAPH_E_ARGUMENT on more than EG_ROUNDS_MOST_MESSAGES.
+/// is n; only EG_ALGORITHM_HIERARCHICAL reads them. `out` is initialized and empty. Fails
+/// with EGRAPH_E_ARGUMENT on more than EG_ROUNDS_MOST_MESSAGES messages.
 egraph_status eg_rounds_make(eg_collective_algorithm algorithm, eg_transition_kind kind,
                              uint32_t n, const uint32_t *levels, uint32_t level_count,
                              eg_rounds *out);
-/// Place 0 sends everything to all others: L rounds along a binomial tree.
+/// Appends the rounds of a broadcast: place 0 sends all data to all others, in L rounds
+/// along a binomial tree.
 egraph_status eg_rounds_make_broadcast(uint32_t n, eg_rounds *out);
-/// Halos: all send to the next place, then to the one before, but not around the ends.
+/// Appends the two rounds of a halo exchange: each place sends to the next one, then to
+/// the previous one; the first and the last place are no neighbours.
 egraph_status eg_rounds_make_neighbours(uint32_t n, eg_rounds *out);
 
 #endif

@@ -1,13 +1,12 @@
-// The cost of a node in seconds: the one interface through which search and extraction
-// see costs.
+// Prices a node in seconds. Search and extraction see costs only through this interface.
 //
-// Order of sources: the caller's own function; free nodes; the profile database (measured
-// on this machine or loaded from another one); a roofline calibrated on these entries.
-// Leaves, views that change no memory format, and nodes with only weights as operands
-// (folded before the first run) are free. Only the bytes of opaque nodes are known: they
-// cost what the roofline estimates for these, and are never measured. Nothing here
-// touches a device: missing entries are collected, and the owner of a device measures
-// them, later or on demand.
+// Sources of a cost, in this order: the caller's own function; free nodes; the profile
+// database (measured on this machine or loaded from another one); a roofline that is
+// calibrated on the database's entries. Leaves, views that change no memory format, and
+// nodes with only weights as operands (folded before the first run) are free. Only the
+// bytes of an opaque node are known: the roofline estimates its cost from them, and it is
+// never measured. This module touches no device: it collects missing entries, and the
+// owner of a device measures them, later or on demand.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_SIM_COST_H
 #define EG_SIM_COST_H
@@ -26,8 +25,8 @@ typedef enum eg_cost_source {
 typedef struct eg_cost_model eg_cost_model;
 
 /// Measures a node at the first request for its cost. Sets *out_seconds (INFINITY: the
-/// back-end cannot run it) and *out_done, or leaves *out_done false: the node is then
-/// estimated, and offered again at the next request.
+/// back-end cannot run the node) and *out_done. If it leaves *out_done false, the node is
+/// estimated now and offered again at the next request.
 typedef struct eg_cost_prober {
   egraph_status (*probe)(void *self, const eg_node_spec *spec, double estimate,
                          double *out_seconds, eg_evidence *out_evidence, bool *out_done);
@@ -37,11 +36,11 @@ typedef struct eg_cost_prober {
 typedef struct eg_cost_options {
   const char *database; // path of the profile database; NULL or ":memory:": none on disk
   const char *machine;  // fingerprint, not NULL: entries of other machines are not used
-  bool read_only;       // measurements are then kept for this model only
-  double busy_seconds;  // how long to wait for a locked database; 0: 5 seconds
+  bool read_only;       // measurements are kept for this model only
+  double busy_seconds;  // seconds to wait for a locked database; 0: 5 seconds
   bool again; // requested nodes are measured again if this model has not measured them
   /// Overrides the cost of a node: returns true and sets *out (>= 0, or INFINITY). May be
-  /// NULL. Asked first, for free nodes too, each time.
+  /// NULL. It is called first at every request, also for free nodes.
   bool (*override_cost)(void *user, const eg_node_spec *spec, double *out);
   void *user;
   uint32_t formats; // memory formats, plain excepted, for which the back-end has kernels:
@@ -49,16 +48,16 @@ typedef struct eg_cost_options {
 } eg_cost_options;
 
 /// Opens or creates the database (WAL, schema version checked) and reads the machine's
-/// entries: what other processes add later is not seen. Fails with EGRAPH_E_IO,
-/// EGRAPH_E_BUSY (locked), EGRAPH_E_PARSE (another schema or not a database), each naming
-/// the path and the remedy.
+/// entries; entries that other processes add later are not seen. Fails with EGRAPH_E_IO,
+/// EGRAPH_E_BUSY (locked), EGRAPH_E_PARSE (another schema or not a database); the message
+/// names the path and the remedy.
 egraph_status eg_cost_model_create(const egraph_allocator *alloc,
                                    const eg_cost_options *options, eg_cost_model **out);
 void eg_cost_model_destroy(eg_cost_model *model);
 
-/// Seconds of one execution; INFINITY for a node the back-end cannot run. Memoized.
-/// Deterministic for the same database. Fails with EGRAPH_E_ARGUMENT when the caller's
-/// function gives no cost at all (negative, NaN), and as a prober does.
+/// Returns the seconds of one execution; INFINITY for a node the back-end cannot run.
+/// Memoized. Deterministic for the same database. Fails with EGRAPH_E_ARGUMENT when the
+/// caller's function gives an invalid cost (negative, NaN), and as the prober does.
 egraph_status eg_cost_seconds(eg_cost_model *model, const eg_node_spec *spec,
                               double *out_seconds, eg_cost_source *out_source);
 
@@ -66,31 +65,31 @@ egraph_status eg_cost_seconds(eg_cost_model *model, const eg_node_spec *spec,
 /// assumes a plain CPU core.
 bool eg_cost_is_calibrated(const eg_cost_model *model, const eg_node_spec *spec);
 
-/// Errors of the estimates of one operator, at the measurements that they are fitted to.
+/// The errors of one operator's estimates at the measurements to which they are fitted.
 typedef struct eg_estimate_error {
   uint32_t count;     // measurements; 0: none, nothing is known
   double mean, worst; // of |estimated / measured - 1|
 } eg_estimate_error;
-/// O(entries).
+/// Computes the errors of the estimates of every operator. O(entries).
 void eg_cost_estimate_errors(const eg_cost_model *model,
                              eg_estimate_error out[EG_OP_COUNT]);
 
-/// From now on a borrowed prober measures unknown nodes on demand; NULL, as at first:
-/// they are estimated.
+/// Sets a borrowed prober that measures unknown nodes on demand; NULL, the initial state:
+/// unknown nodes are estimated.
 void eg_cost_set_prober(eg_cost_model *model, const eg_cost_prober *prober);
-/// True when the caller's own function or a prober answers for nodes without an entry.
+/// True when the caller's own function or a prober can price nodes without an entry.
 bool eg_cost_is_asked_for(const eg_cost_model *model);
 
-/// Memory formats other than plain for which the back-end has kernels, a bit per
-/// eg_format.
+/// Returns the memory formats other than plain for which the back-end has kernels, a bit
+/// per eg_format.
 uint32_t eg_cost_formats(const eg_cost_model *model);
 
-/// True for free and opaque nodes: neither is measured.
+/// True for a free or opaque node, which is never measured.
 bool eg_cost_is_free(const eg_node_spec *spec);
 
-/// Measures a node on a device. *out_supported false: this back-end cannot run it in
-/// these formats (it is then priced as infinity and never asked again). *out_evidence is
-/// all 0 before.
+/// Measures a node on a device. *out_supported false: the back-end cannot run the node in
+/// these formats; its cost is then infinite and it is not measured again. *out_evidence
+/// is all 0 before the call.
 typedef struct eg_measurer {
   egraph_status (*measure)(void *self, const eg_node_spec *spec, double *out_seconds,
                            bool *out_supported, eg_evidence *out_evidence);
@@ -99,36 +98,37 @@ typedef struct eg_measurer {
 
 /// Requests the measurement of a node unless it is known, free or already requested.
 egraph_status eg_cost_request(eg_cost_model *model, const eg_node_spec *spec);
-/// How a second measurement changes a cost: it replaces the first, or the smaller of both
-/// stays (other processes only add time), with all samples.
+/// How a second measurement changes a cost: it replaces the first one, or the smaller of
+/// both stays (other processes only add time) and the samples are added up.
 typedef enum eg_cost_again { EG_AGAIN_REPLACE, EG_AGAIN_SMALLER } eg_cost_again;
-/// Requests a second measurement of a measured node. Costs of unsupported nodes and of
-/// other sources stay.
+/// Requests a second measurement of a measured node. Nodes that are unsupported or priced
+/// by another source keep their cost.
 egraph_status eg_cost_request_again(eg_cost_model *model, const eg_node_spec *spec,
                                     eg_cost_again how);
-/// The evidence of a node's cost: all 0 where it is not measured.
+/// Finds the evidence of a node's cost: all 0 where the node is not measured.
 egraph_status eg_cost_evidence(eg_cost_model *model, const eg_node_spec *spec,
                                eg_evidence *out);
-/// The measurement of a node's cost, EG_COST_NO_ENTRY where it is of another source.
-/// Entries count up from 0 and keep their numbers.
+/// Finds the measured entry of a node; EG_COST_NO_ENTRY where its cost has another
+/// source. Entries count up from 0 and keep their numbers.
 #define EG_COST_NO_ENTRY UINT32_MAX
 egraph_status eg_cost_measured_entry(eg_cost_model *model, const eg_node_spec *spec,
                                      uint32_t *out);
 uint32_t eg_cost_entry_count(const eg_cost_model *model);
 double eg_cost_entry_seconds(const eg_cost_model *model, uint32_t entry);
-/// The standard error of an entry, which is a median, from its spread and samples; 0
-/// where they are not known.
+/// Returns the standard error of an entry, which is a median, from its spread and
+/// samples; 0 where they are not known.
 double eg_cost_error(const eg_cost_model *model, uint32_t entry);
-/// Measurements of this model on a busy machine (EG_BUSY_LOAD).
+/// Returns how many measurements this model took on a busy machine (EG_BUSY_LOAD).
 uint32_t eg_cost_busy(const eg_cost_model *model);
 uint32_t eg_cost_requested(const eg_cost_model *model);
 /// Forgets all requests.
 void eg_cost_withdraw(eg_cost_model *model);
 /// Measures all requested nodes, in the order of the requests, and stores the results in
-/// the database (one transaction per few entries or half a second, so that an interrupted
-/// run loses little); then calibrates anew. progress may be NULL; returning true stops
-/// early, which is no failure: the other requests remain. Fails as the measurer does, or
-/// with EGRAPH_E_BUSY or EGRAPH_E_IO; requests whose results were not stored remain.
+/// the database; then calibrates anew. Each transaction stores a few entries or half a
+/// second of work, so that an interrupted run loses little. progress may be NULL; when it
+/// returns true, measuring stops early without failure and the other requests remain.
+/// Fails as the measurer does, or with EGRAPH_E_BUSY or EGRAPH_E_IO; requests whose
+/// results were not stored remain.
 egraph_status eg_cost_measure(eg_cost_model *model, const eg_measurer *measurer,
                               bool (*progress)(void *user, uint32_t done, uint32_t total),
                               void *user);

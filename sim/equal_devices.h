@@ -1,19 +1,20 @@
-// Classes of devices that have the same times, found from the flows of exchanges.
+// Finds classes of devices that have the same times, from the flows of exchanges.
 //
-// All devices of a mesh do the same. Devices are in one class when they send the same,
-// over links of the same classes, to devices of the same class, in every round of every
-// exchange; links are in one class when they carry as many flows of every class. Refined
-// until nothing changes (color refinement), classes are equitable: every flow of a class
-// passes equally many links of a class, every link of a class carries equally many flows
-// of a class, and flows of a class wait for flows of the same classes. Then one flow of
-// each class, weighted on one link of each class by the number of flows that really pass
-// it, has the rate of all flows of the class: these rates make all flows max-min fair,
-// and max-min fair rates are unique. So a simulation of one device of each class gives
+// All devices of a mesh do the same work. Devices are in one class when, in every round
+// of every exchange, they send the same shares over links of the same classes to devices
+// of the same class. Links are in one class when they carry equally many flows of every
+// class. Refined until nothing changes (color refinement), classes are equitable: every
+// flow of a class passes equally many links of a class, every link of a class carries
+// equally many flows of a class, and flows of a class wait for flows of the same classes.
+// Take one flow of each class, and on one link of each class weight it by the number of
+// the class's flows that pass this link. This flow has the rate of all flows of its
+// class: these rates make all flows max-min fair, and max-min fair rates are unique.
+// Therefore a simulation of one device of each class gives the times of all devices.
 // the times of all devices.
 //
-// On a switch all devices of a ring are one class; on a fat tree the devices at the same
-// place below their switch are. `all` makes a class of each device: the simulation of all
-// devices.
+// On a switch all devices of a ring are one class; on a fat tree, the devices in the same
+// position below their switches are. With `all` (exchange_flows.h) each device is a
+// class: the simulation covers all devices.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_SIM_EQUAL_DEVICES_H
 #define EG_SIM_EQUAL_DEVICES_H
@@ -33,15 +34,16 @@ typedef struct eg_equal_devices {
   eg_real_flows flows;
   eg_u32s links;        // of flows
   eg_u32s device_class; // [devices]
-  eg_u32s link_class;   // [links of the machine]; given: links that differ from the start
+  eg_u32s link_class;   // [links of the machine]; on entry: links with different numbers
+                        // stay in different classes
   uint32_t device_classes, flow_classes, link_classes;
 } eg_equal_devices;
 
 void eg_equal_devices_init(eg_equal_devices *devices, egraph_allocator alloc);
 void eg_equal_devices_deinit(eg_equal_devices *devices);
-/// Finds the coarsest equitable classes that refine the given ones: numbers from 0, for
-/// devices in the order of the first device of each class. O(rounds of refinement x flows
-/// log flows).
+/// Finds the coarsest equitable classes that refine the given ones. Classes of devices
+/// are numbered from 0 in the order of their first devices. O(rounds of refinement x
+/// flows log flows).
 egraph_status eg_equal_devices_find(eg_equal_devices *devices);
 
 #endif

@@ -1,5 +1,5 @@
-// A curve through measured exchanges: for each class of sizes the latency and the seconds
-// per byte whose relative errors are least, in squares.
+// Fits a curve to measured exchanges: for each class of sizes, the latency and the
+// seconds per byte with the least squares of relative errors.
 //
 //   class    up to     points of 256, 1 K, 4 K .. 16 MiB
 //   small    16 KiB    4
@@ -12,16 +12,16 @@
 
 #include "pcg/parallel/machine.h"
 
-/// The relative errors of a class at its points.
+/// The relative errors of a fitted class at its points.
 typedef struct eg_fit_error {
   uint32_t points;
   double mean, worst;
 } eg_fit_error;
 
-/// Fits the classes of a curve that have a point; the others copy the nearest class
-/// before them, or the first one with a point. Exchange and devices of the curve stay.
-/// Points are of one exchange and sorted by bytes, at least one. Points of 0 seconds
-/// count as a tenth of a microsecond.
+/// Fits the classes of a curve that have a point; the other classes copy the nearest
+/// class before them, or else the first class with a point. Exchange and devices of the
+/// curve stay. There is at least one point; all points are of one exchange, sorted by
+/// bytes. Points of 0 seconds count as a tenth of a microsecond.
 void eg_link_fit(const eg_exchange_point *points, size_t count, eg_link_curve *inout,
                  eg_fit_error out_errors[EG_SIZE_CLASSES]);
 const char *eg_size_class_name(uint32_t index);

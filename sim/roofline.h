@@ -1,18 +1,17 @@
-// Estimated seconds of a node that was not measured: a roofline, scaled per operator.
+// Estimates the seconds of a node that was not measured: a roofline, scaled per operator.
 //
 //   seconds = max(flops / peak, bytes / bandwidth) * ratio(operator, formatted)
 //             + overhead
 //
 // All figures are fitted to the measured nodes, by medians and quantiles, so that a few
-// wild measurements change nothing; without any, they are the figures of a plain CPU
-// core.
+// wild measurements change nothing. Without measurements they describe a plain CPU core.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_SIM_ROOFLINE_H
 #define EG_SIM_ROOFLINE_H
 
 #include "ops/ops.h"
 
-/// The figures of a node; `seconds` only where it was measured.
+/// The figures of a node; `seconds` is set only where the node was measured.
 typedef struct eg_roofline_point {
   eg_op op;
   bool formatted; // some memory format other than plain takes part
@@ -27,11 +26,11 @@ typedef struct eg_roofline {
   bool is_calibrated[EG_OP_COUNT][2]; // the ratio was fitted; otherwise it is 1
 } eg_roofline;
 
-/// Fits to measured points; the order of the points does not matter. Cost O(points x
-/// operators). Fails with EGRAPH_E_MEMORY, *out is then untouched.
+/// Fits the figures to measured points; the order of the points does not matter. O(points
+/// x operators). Fails with EGRAPH_E_MEMORY; *out is then untouched.
 egraph_status eg_roofline_fit(eg_roofline *out, egraph_allocator alloc,
                               const eg_roofline_point *points, size_t count);
-/// Seconds, > 0 and finite for finite figures.
+/// Returns the seconds of a node, > 0 and finite for finite figures.
 double eg_roofline_estimate(const eg_roofline *roofline, const eg_roofline_point *point);
 
 #endif

@@ -1,8 +1,8 @@
-// Seconds of a step of a pipeline: its schedule as a task graph (sim/task_graph.h). A
+// Simulates a step of a pipeline: its schedule becomes a task graph (sim/task_graph.h). A
 // stage is a stream, which runs passes in the order of the schedule, and then its update.
-// A message from part to part is a flow: a latency in which it takes nothing, then bytes
-// through the port out of its stage and the port into the next one. It occupies no stage,
-// so a stage computes while its messages are on their way.
+// A message from part to part is a flow: first a latency without bandwidth, then bytes
+// through the port out of its stage and the port into the next one. It occupies no stage:
+// a stage computes while its messages are on their way.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_SIM_PIPELINE_H
 #define EG_SIM_PIPELINE_H
@@ -15,18 +15,19 @@ typedef struct eg_pipeline_message {
 
 typedef struct eg_pipeline {
   const eg_pipeline_schedule *schedule;
-  // [parts = stages * chunks], in the order in which a micro-batch passes them
+  // [parts = stages * chunks], in the order in which a micro-batch passes the parts
   const double *forward, *backward; // seconds of a micro-batch
-  const double *update;             // [stages] seconds, once; NULL: none
-  // [parts - 1]: sent from part i to part i + 1, and back; NULL: nothing. Two chunks of
+  const double *update;             // [stages] seconds, once per step; NULL: none
+  // [parts - 1]: messages from part i to part i + 1, and back; NULL: none. Two chunks of
   // one stage send nothing to each other.
   const eg_pipeline_message *activations, *gradients;
-  double port_bytes; // a second, each way, of all messages of a stage; with messages
+  double port_bytes; // bytes per second, each way, of all messages of a stage; read if
+                     // there are messages
 } eg_pipeline;
 
 typedef struct eg_pipeline_times {
   double seconds; // of the step
-  double busiest; // of the stage that computes most
+  double busiest; // seconds of the stage that computes most
 } eg_pipeline_times;
 
 /// Simulates a step whose schedule passes eg_pipeline_schedule_check. Fails with

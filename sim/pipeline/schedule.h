@@ -1,10 +1,10 @@
-// Schedules of a pipeline: in which order each stage runs the forward and backward passes
-// of all micro-batches. Pure rules; nothing here knows seconds.
+// Schedules of a pipeline: the order in which each stage runs the forward and backward
+// passes of all micro-batches. The rules do not depend on seconds.
 //
 // A model is cut into stages * chunks parts; part c * stages + s is chunk c of stage s,
 // so that with several chunks a micro-batch goes round all stages several times. A stage
-// runs some forward passes ahead, then forward and backward passes in turn, then the
-// backward passes that are left:
+// runs some forward passes ahead, then a forward and a backward pass in turn, then the
+// remaining backward passes:
 //
 //   gpipe         ahead: all (GPipe, NeurIPS'19)
 //   1f1b          ahead: one for each stage behind (PipeDream-Flush, DAPPLE, Megatron-LM)
@@ -32,7 +32,7 @@ typedef enum eg_pipeline_schedule_kind {
 #undef EG_SCHEDULE_ENUM
 const char *eg_pipeline_schedule_name(eg_pipeline_schedule_kind kind);
 
-/// Passes of all stages together, at most.
+/// The most passes of all stages together.
 enum { EG_SCHEDULE_MOST_PASSES = 1 << 26 };
 
 typedef struct eg_pipeline_schedule_pass {
@@ -50,7 +50,7 @@ void eg_pipeline_schedule_init(eg_pipeline_schedule *schedule, egraph_allocator 
 void eg_pipeline_schedule_deinit(eg_pipeline_schedule *schedule);
 /// Fills an initialized schedule. Fails with EGRAPH_E_ARGUMENT where a number is 0, there
 /// are too many passes, a schedule other than interleaved has several chunks, or the
-/// micro-batches of an interleaved one are no multiple of its stages. O(passes).
+/// micro-batches of an interleaved schedule are no multiple of its stages. O(passes).
 egraph_status eg_pipeline_schedule_make(eg_pipeline_schedule_kind kind, uint32_t stages,
                                         uint32_t chunks, uint32_t micro_batches,
                                         eg_pipeline_schedule *out);
@@ -59,9 +59,9 @@ eg_pipeline_schedule_passes_of_stage(const eg_pipeline_schedule *schedule) {
   return 2 * schedule->chunks * schedule->micro_batches;
 }
 /// Checks that each stage runs every pass once, and that no stage waits forever for a
-/// message of another one. out_peaks[stages]: the most forward passes, each of a chunk,
-/// whose backward pass is still to come, at any time. Fails with EGRAPH_E_INTERNAL,
-/// naming the pass. O(passes * stages).
+/// message of another stage. Sets out_peaks[stages] to the most forward passes (of one
+/// chunk each) that wait for their backward pass at one time. Fails with
+/// EGRAPH_E_INTERNAL, naming the pass. O(passes * stages).
 egraph_status eg_pipeline_schedule_check(const eg_pipeline_schedule *schedule,
                                          egraph_allocator alloc, uint32_t *out_peaks);
 

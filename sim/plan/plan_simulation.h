@@ -1,5 +1,5 @@
-// The simulation of a plan's step: the times of every task, the waits of computing, a
-// lower bound on the step, and the memory of a device over time.
+// Simulates a step of a plan: the times of every task, the waits of computing, a lower
+// bound on the step, and the memory of a device over time.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_SIM_PLAN_SIMULATION_H
 #define EG_SIM_PLAN_SIMULATION_H
@@ -7,13 +7,13 @@
 #include "pcg/plan/plan_cost.h"
 #include "sim/plan/plan_tasks.h"
 
-/// Idle time of computing in which it waits for exchanges of one kind.
+/// The idle time of computing while it waits for exchanges of one kind.
 typedef struct eg_plan_wait {
   double seconds;
-  uint32_t count; // exchanges
+  uint32_t count; // number of exchanges
 } eg_plan_wait;
 
-/// From `seconds` on a device holds `bytes`.
+/// A point of the memory curve: a device holds `bytes` from `seconds` on.
 typedef struct eg_memory_point {
   double seconds, bytes;
 } eg_memory_point;
@@ -23,31 +23,33 @@ typedef struct eg_plan_simulation {
   eg_plan_tasks tasks;               // simulated
   double seconds;                    // when the last task ends
   double busy[EG_MAX_MESH_AXES + 1]; // [streams]
-  double most_busy; // the most of all streams, and of links of rounds: no order of issue
-                    // makes the step shorter
+  double most_busy; // most seconds of a stream or, with rounds, of a link, without
+                    // slowdowns: a lower bound on the step in any order of issue
   eg_plan_wait wait[EG_PHASE_COUNT][EG_MAX_MESH_AXES][EG_TRANSITION_KINDS];
-  eg_u32s critical; // tasks, each of which begins when the one before it ends; the last
+  eg_u32s critical; // tasks, each of which begins when the previous one ends; the last
                     // one ends the step
   eg_memory_curve memory;
   double peak_bytes, peak_seconds;
   double wanted_bytes; // peak of the shortest order of issue, regardless of the limit
-  eg_lives alive;      // at the peak, the largest first; steps as in the plan
+  eg_lives alive;      // lives at the peak, the largest first; steps as in the plan
 } eg_plan_simulation;
 
 void eg_plan_simulation_init(eg_plan_simulation *simulation, egraph_allocator alloc);
 void eg_plan_simulation_deinit(eg_plan_simulation *simulation);
-/// Simulates a plan that passes eg_plan_check; `out` is initialized. Arguments and errors
-/// of eg_plan_tasks_make. O(tasks log tasks + lives log lives).
+/// Simulates a plan that passes eg_plan_check; `out` is initialized. Takes the arguments
+/// of eg_plan_tasks_make, and fails as it does. O(tasks log tasks + lives log lives).
 egraph_status eg_plan_simulate(const eg_plan *plan, const eg_machine_mesh *links,
                                eg_issue issue, eg_plan_simulation *out);
-/// The same with a setup. Arguments and errors of eg_plan_tasks_make_as.
+/// Simulates a plan with a setup. Takes the arguments of eg_plan_tasks_make_as, and fails
+/// as it does.
 egraph_status eg_plan_simulate_as(const eg_plan *plan, const eg_simulation_setup *setup,
                                   eg_plan_simulation *out);
-/// The same in the order of issue with the shortest step, among the orders that stay
-/// within the limit; in order, where none does. Takes as many simulations as orders.
+/// Simulates a plan in the order of issue with the shortest step among the orders that
+/// stay within the memory limit; in order, where no order does. Takes as many simulations
+/// as there are orders.
 egraph_status eg_plan_simulate_shortest(const eg_plan *plan, const eg_machine_mesh *links,
                                         double memory_limit, eg_plan_simulation *out);
-/// The same with a setup, whose order of issue is ignored.
+/// Like eg_plan_simulate_shortest, with a setup, whose order of issue is ignored.
 egraph_status eg_plan_simulate_shortest_as(const eg_plan *plan,
                                            const eg_simulation_setup *setup,
                                            double memory_limit, eg_plan_simulation *out);
