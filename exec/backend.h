@@ -1,14 +1,14 @@
 // A back-end owns device memory, compiles single nodes into programs, binds programs to
-// memory and runs them. Executor and profiler use nothing else, so that the profiler
-// measures what the executor runs.
+// memory and runs them. The executor and the profiler both run nodes only through this
+// interface, so that the profiler measures the programs that the executor runs.
 //
 //   node spec --compile--> program --bind(addresses)--> launch --run, run, run
 //                             '--prepare(weights)--> constants (packed once at load)
 //
-// A program is shared by all nodes with equal specs; a launch belongs to one node.
-// Addresses are device addresses: callers may add byte offsets to them but never read
-// through them (host_memory back-ends excepted). Thread-compatible: one back-end object
-// per thread of use.
+// All nodes with equal specs share one program; a launch belongs to one node. Addresses
+// are device addresses: callers may add byte offsets to them but never read through them
+// (except for back-ends with host_memory). Thread-compatible: one back-end object per
+// thread of use.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_BACKEND_H
 #define EG_EXEC_BACKEND_H
@@ -22,7 +22,7 @@ typedef struct eg_launch eg_launch;
 
 /// Alignment of device memory and of everything the memory plan places, in bytes.
 enum { EG_DEVICE_ALIGNMENT = 64 };
-/// Bytes rounded up to that alignment.
+/// Returns `bytes`, rounded up to EG_DEVICE_ALIGNMENT.
 static inline size_t eg_device_aligned(size_t bytes) {
   return (bytes + EG_DEVICE_ALIGNMENT - 1) & ~(size_t)(EG_DEVICE_ALIGNMENT - 1);
 }
@@ -30,33 +30,33 @@ static inline size_t eg_device_aligned(size_t bytes) {
 typedef struct eg_device_memory {
   void *address; // aligned to EG_DEVICE_ALIGNMENT; NULL when bytes is 0
   size_t bytes;
-  void *owner; // of the back-end
+  void *owner; // private to the back-end
 } eg_device_memory;
 
 typedef struct eg_backend_options {
   uint32_t threads; // host threads a kernel may use; 0: as many as the machine has
-  bool is_eager;    // launch every node by itself, also where the device could replay a
+  bool is_eager;    // launch every node separately, even where the device could replay a
                     // whole series of runs at once
-  uint32_t device;  // which of several, modulo their number
+  uint32_t device;  // number of the device, modulo the number of devices
 } eg_backend_options;
 
-/// The queue that takes the work of a back-end, for other code that works on its device
-/// memory.
+/// The queue to which a back-end submits its work, for other code that works on the
+/// back-end's device memory.
 typedef struct eg_device_queue {
-  int32_t device; // as the driver counts
+  int32_t device; // the driver's number of the device
   void *stream;   // cudaStream_t
 } eg_device_queue;
 
-/// A node whose operand `operand` is the result of the node before it, and the only
-/// reader of that result.
+/// A node that is the only reader of the result of the node before it; this result is its
+/// operand `operand`.
 typedef struct eg_chain_link {
   const eg_node_spec *spec;
   uint32_t operand;
 } eg_chain_link;
 
-/// A node, or a chain of nodes of one result each. A chain's program has the operands of
-/// the first node, then the operands of each link without the passed result; its result
-/// is the last link's.
+/// A node, or a chain of nodes of one result each. A chain's program takes the operands
+/// of the first node, then the operands of each link without the passed result; its
+/// result is the result of the last link.
 typedef struct eg_compile_request {
   const eg_node_spec *spec;
   uint64_t dying; // bit i: result 0 may take over the memory of operand i, which has
@@ -65,8 +65,7 @@ typedef struct eg_compile_request {
   uint32_t link_count;
 } eg_compile_request;
 
-/// The properties of a program. Constants are tensors derived from weight operands at
-/// load.
+/// The properties of a program. Its constants are tensors computed from weights at load.
 typedef struct eg_program_info {
   const char *kernel; // "oneDNN brgconv:avx512_core", "reference"
   bool native;        // false: the device has no kernel, so the reference kernel runs
@@ -74,15 +73,14 @@ typedef struct eg_program_info {
                      // no operand
   uint64_t in_place; // bit r: result r may share the memory of operand r, of its type,
                      // which has no later reader; otherwise neither overlaps anything
-  uint64_t kept; // weight operands that a launch reads as they are; the others only feed
-                 // prepare
+  uint64_t kept;     // bits of the weight operands that a launch reads as they are; only
+                     // prepare reads the other ones
   const size_t *constant_bytes;
   uint32_t constant_count;
-  size_t scratch_bytes; // needed while a launch runs; launches may share it
+  size_t scratch_bytes; // needed while a launch runs; several launches may share it
 } eg_program_info;
 
-/// Device addresses of one node. Entries of weight operands that are not
-/// kept may be NULL.
+/// The device addresses of one node. Entries of weights that are not kept may be NULL.
 typedef struct eg_bindings {
   void *const *operands;
   void *const *results;
@@ -93,10 +91,11 @@ typedef struct eg_bindings {
 typedef struct eg_program_vtable {
   void (*destroy)(eg_program *program); // required
   /// optional: NULL means no constants. Computes the constants from the weight operands
-  /// (row-major, device addresses; others NULL). Between begin and end of the back-end.
+  /// (row-major, device addresses; other operands are NULL). Called between begin and end
+  /// of the back-end.
   egraph_status (*prepare)(const eg_program *program, void *const *operands,
                            void *const *constants);
-  /// required. The launch borrows program and memory.
+  /// required. The launch borrows the program and the memory.
   egraph_status (*bind)(const eg_program *program, const eg_bindings *bindings,
                         eg_launch **out);
 } eg_program_vtable;
@@ -108,7 +107,7 @@ struct eg_program {
 
 typedef struct eg_launch_vtable {
   void (*destroy)(eg_launch *launch); // required
-  /// required. Between begin and end of the back-end.
+  /// required. Called between begin and end of the back-end.
   egraph_status (*run)(eg_launch *launch);
 } eg_launch_vtable;
 
@@ -123,13 +122,13 @@ typedef struct eg_backend_vtable {
   egraph_status (*create)(egraph_allocator alloc, const eg_backend_options *options,
                           eg_backend **out);
   void (*destroy)(eg_backend *backend); // required
-  /// required. Appends what kernels depend on: device model, instruction set,
-  /// library version, threads.
+  /// required. Appends the properties on which kernels depend: device model, instruction
+  /// set, library version, threads.
   egraph_status (*describe)(const eg_backend *backend, eg_text *out);
-  /// required. Memory formats worth considering on this device, a bit per
+  /// required. Returns the memory formats worth considering on this device, a bit per
   /// eg_format (plain included).
   uint32_t (*formats)(const eg_backend *backend);
-  /// required. Zeroed device memory. Fails with EGRAPH_E_MEMORY.
+  /// required. Allocates zeroed device memory. Fails with EGRAPH_E_MEMORY.
   egraph_status (*memory_create)(eg_backend *backend, size_t bytes,
                                  eg_device_memory *out);
   void (*memory_destroy)(eg_backend *backend, eg_device_memory *memory); // required
@@ -137,30 +136,30 @@ typedef struct eg_backend_vtable {
   egraph_status (*upload)(eg_backend *backend, void *to, const void *from, size_t bytes);
   egraph_status (*download)(eg_backend *backend, void *to, const void *from,
                             size_t bytes);
-  /// optional: NULL means host_memory. Within device memory, in order with runs: `count`
-  /// rows of `bytes` bytes, from row to row the steps in bytes; and `count` times a
-  /// value, where -infinity is the lowest number there is.
+  /// optional: NULL means host_memory. They work within device memory, in order with
+  /// runs. copy_rows copies `count` rows of `bytes` bytes; rows begin `to_step` and
+  /// `from_step` bytes apart. fill writes `value` `count` times; -infinity means the
+  /// lowest number of the dtype.
   egraph_status (*copy_rows)(eg_backend *backend, void *to, size_t to_step,
                              const void *from, size_t from_step, size_t bytes,
                              size_t count);
   egraph_status (*fill)(eg_backend *backend, void *to, egraph_dtype dtype, double value,
                         size_t count);
-  /// optional: NULL means host_memory. Work that is put on the queue then comes after all
-  /// runs so far, and before all later ones.
+  /// optional: NULL means host_memory. Returns a queue; work that is put on it runs after
+  /// all runs so far, and before all later runs.
   egraph_status (*queue)(eg_backend *backend, eg_device_queue *out);
-  /// required. Every typed node but leaves without a kernel and opaque ones compiles, if
-  /// need be on its reference kernel; those fail with EGRAPH_E_UNSUPPORTED.
+  /// required. Compiles any typed node, if need be on its reference kernel; fails with
+  /// EGRAPH_E_UNSUPPORTED for opaque nodes and leaves without a kernel.
   egraph_status (*compile)(eg_backend *backend, const eg_compile_request *request,
                            eg_program **out);
-  /// optional: NULL means no chains. Whether `compile` has one kernel for a chain. It
-  /// depends on the request alone, without `dying`.
+  /// optional: NULL means no chains. True when `compile` has one kernel for a chain. The
+  /// answer depends on the request alone, without `dying`.
   bool (*fuses)(const eg_backend *backend, const eg_compile_request *request);
-  /// optional: NULL means nothing to do. Around a series of runs, on one thread: thread
-  /// count, signals, stream, and at the end all work done.
+  /// optional: NULL means nothing to do. They enclose a series of runs on one thread:
+  /// begin sets thread count, signals and stream; after end all work is done.
   egraph_status (*begin)(eg_backend *backend);
   egraph_status (*end)(eg_backend *backend);
-  /// optional: NULL means launches are done when run returns. Waits for all
-  /// launches so far.
+  /// optional: NULL means run returns when its launch is done. Waits for all launches.
   egraph_status (*wait)(eg_backend *backend);
 } eg_backend_vtable;
 
@@ -168,17 +167,17 @@ struct eg_backend {
   const eg_backend_vtable *vtable;
   egraph_allocator alloc;
   uint32_t threads;   // as resolved from the options
-  size_t cache_bytes; // of the device's last cache; 0: host memory, or not known
-  size_t total_bytes; // of the device's memory, all of it; 0: host memory, or not known
+  size_t cache_bytes; // of the device's last cache; 0: host memory, or unknown
+  size_t total_bytes; // of all the device's memory; 0: host memory, or unknown
 };
 
 // ---- registry -------------------------------------------------------------------
 
-/// Back-ends that can run here, in the order of registry.c, last the plugin of this name
-/// ("cuda", "cuda:FILE"; NULL: none); NULL past the last one.
+/// Returns the back-ends that can run here, in the order of registry.c, then the plugin
+/// of this name ("cuda", "cuda:FILE"; NULL: none); NULL past the last one.
 const eg_backend_vtable *eg_backend_at(uint32_t index, const char *plugin);
 /// Creates a back-end by name (NULL: "cpu"; "cuda:FILE": the plugin in FILE). Fails with
-/// EGRAPH_E_ARGUMENT, listing the names there are, and with EGRAPH_E_UNSUPPORTED when the
+/// EGRAPH_E_ARGUMENT, listing the known names, and with EGRAPH_E_UNSUPPORTED when the
 /// plugin cannot run.
 egraph_status eg_backend_create(const egraph_allocator *alloc, const char *name,
                                 const eg_backend_options *options, eg_backend **out);
@@ -190,7 +189,7 @@ egraph_status eg_backend_upload(eg_backend *backend, void *to, const void *from,
                                 size_t bytes);
 egraph_status eg_backend_download(eg_backend *backend, void *to, const void *from,
                                   size_t bytes);
-/// For these two the back-end may be NULL, too: host memory.
+/// In the next two functions `backend` may be NULL, too: host memory.
 egraph_status eg_backend_copy_rows(eg_backend *backend, void *to, size_t to_step,
                                    const void *from, size_t from_step, size_t bytes,
                                    size_t count);
@@ -207,38 +206,38 @@ void eg_launch_destroy(eg_launch *launch);    // NULL is allowed
 // ---- back-ends ------------------------------------------------------------------
 
 /// Runs every node on the reference kernel of its operator, in one thread and in any
-/// memory format (operands are brought to row-major first): the oracle of the other
-/// back-ends.
+/// memory format (operands are first converted to row-major). Other back-ends are tested
+/// against it.
 extern const eg_backend_vtable eg_reference_backend;
-/// oneDNN, with the reference kernels for what oneDNN lacks (cpu/).
+/// Runs nodes on oneDNN, and on reference kernels where oneDNN has no kernel (cpu/).
 extern const eg_backend_vtable eg_cpu_backend;
-/// Lets CPU back-ends created from now on run kernels on teams of their own instead of
-/// the OpenMP runtime's threads (cpu/onednn_imports.c). False, with nothing changed,
-/// where oneDNN's imports cannot be changed. Lasts until the process ends.
+/// Lets CPU back-ends created from now on run kernels on their own teams of threads
+/// instead of the OpenMP runtime's threads (cpu/onednn_imports.c). Returns false and
+/// changes nothing where oneDNN's imports are fixed. Lasts until the process ends.
 bool eg_cpu_use_own_threads(void);
 
-/// Compiles a node for host memory on its reference kernel; the fallback of host
-/// back-ends. Fails with EGRAPH_E_UNSUPPORTED for leaves that the caller owns and
-/// for opaque operators.
+/// Compiles a node for host memory on its reference kernel, when a host back-end has no
+/// other kernel. Fails with EGRAPH_E_UNSUPPORTED for leaves that the caller owns and for
+/// opaque operators.
 egraph_status eg_reference_compile(egraph_allocator alloc, const eg_node_spec *spec,
                                    eg_program **out);
 
 #define EG_CUDA_BACKEND_NAME "cuda" // a plugin (plugins.c)
 
-/// True when `name` is the CUDA back-end's, with or without a file.
+/// True when `name` means the CUDA back-end, with or without a file.
 bool eg_cuda_plugin_is_asked(const char *name);
 /// Loads the CUDA back-end and checks that there is a device. Fails with
-/// EGRAPH_E_UNSUPPORTED, saying what is missing and what to do.
+/// EGRAPH_E_UNSUPPORTED; the message says what is missing and how to install it.
 egraph_status eg_cuda_plugin_open(const char *name, const eg_backend_vtable **out);
 
 // ---- host memory ----------------------------------------------------------------
 
-/// memory_create and memory_destroy for such back-ends: zeroed, aligned to
-/// EG_DEVICE_ALIGNMENT, from the back-end's allocator.
+/// Implement memory_create and memory_destroy for back-ends with host memory: the memory
+/// is zeroed, aligned to EG_DEVICE_ALIGNMENT, from the back-end's allocator.
 egraph_status eg_host_memory_create(eg_backend *backend, size_t bytes,
                                     eg_device_memory *out);
 void eg_host_memory_destroy(eg_backend *backend, eg_device_memory *memory);
-/// Processors of this machine that are online.
+/// Returns the number of this machine's processors that are online.
 uint32_t eg_host_processors(void);
 /// Appends the processor's model, family and widest vector instruction set: "AMD
 /// EPYC 25.17 avx512".

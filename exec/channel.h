@@ -1,24 +1,24 @@
-// The ranks of a mesh exchange data over channels. A channel belongs to one rank; along
+// Channels carry data between the ranks of a mesh. A channel belongs to one rank; along
 // an axis it reaches the ranks that differ in that coordinate only (the group, in the
 // order of the coordinate).
 //
 //   mesh node=2,gpu=3     rank 4 = (1, 1)     group along gpu: 3 4 5     along node: 1 4
 //
 // Collectives work on contiguous buffers in host memory, or in the memory of a back-end.
-// Every rank of a group begins the same collectives in the same order. Where the channel
-// is ordered, reductions combine in the order of the group, so the result has the same
-// bits on every rank and in every run.
+// Every rank of a group begins the same collectives in the same order. If the channel is
+// ordered, reductions combine values in the order of the group, so the result has the
+// same bits on every rank and in every run.
 //
-// No call waits for ever: a rank that does not come within the deadline, or that aborts,
-// ends every pending and later collective of all ranks with one error. A collective that
-// all ranks of a group have begun is finished by all of them, so buffers are free when a
-// call returns, also when it fails (over processes the channel copies what it sends; a
-// transport between devices gives up its part).
+// No call waits for ever: when a rank does not come within the deadline, or aborts, every
+// pending and later collective of all ranks fails with one error. When all ranks of a
+// group have begun a collective, all of them finish it. Therefore buffers are free when a
+// call returns, also when it fails (between processes the channel copies the data that it
+// sends; a transport between devices gives up its part).
 //
-// A collective may lend its buffers instead: the rank must then not write or free the
+// A collective may lend its buffers instead. Then the rank must not write or free the
 // memory that others read (its send buffer, and the result of an all-reduce) before it
-// settles, or before it begins the next collective of the group, which the others join
-// after they have read. To settle is to wait for readers only, so it never fails.
+// settles or begins the next collective of the group, which the others join after they
+// have read. Settling only waits for readers, so it never fails.
 //
 // Thread-compatible: one thread at a time per channel.
 // SPDX-License-Identifier: Apache-2.0
@@ -28,7 +28,7 @@
 #include "exec/backend.h"
 #include "pcg/parallel/mesh.h"
 
-// Kind, spelling. `count` elements, group of n, own place i:
+// Kind, spelling. `count`: elements of a part; the group has n ranks; own place i:
 #define EG_COLLECTIVE_LIST(X)                                                            \
   /* send [count], recv [n][count]: what everyone sent. MPI_Allgather, ncclAllGather */  \
   X(EG_COLLECTIVE_ALL_GATHER, "all-gather")                                              \
@@ -59,9 +59,9 @@ typedef struct eg_collective {
   uint32_t axis;          // of the mesh; BARRIER: not read
   egraph_dtype dtype;
   size_t count, count_back;
-  const void *send; // buffers do not overlap, but for ALL_REDUCE in place
+  const void *send; // buffers do not overlap, except for ALL_REDUCE in place
   void *recv;
-  bool lends; // what others read stays lent when the call returns
+  bool lends; // memory that others read stays lent when the call returns
 } eg_collective;
 
 typedef struct eg_channel eg_channel;
@@ -70,12 +70,12 @@ typedef struct eg_channel_vtable {
   const char *name;
   bool is_ordered;                      // reductions combine in the order of the group
   void (*destroy)(eg_channel *channel); // optional: NULL where another object owns it
-  /// required. Arguments are checked; in host memory the group has two ranks or more.
+  /// required. Arguments are checked; in host memory the group has at least two ranks.
   egraph_status (*run)(eg_channel *channel, const eg_collective *what);
   void (*settle)(eg_channel *channel); // optional: NULL means that nothing is ever lent
   /// required. Ends the channel for all ranks; the first end or missed deadline counts.
   void (*end)(eg_channel *channel, egraph_status status, const char *message);
-  /// required. Fails if the channel has ended, with its error; never waits.
+  /// required. Fails with the channel's error if the channel has ended; never waits.
   egraph_status (*look)(eg_channel *channel);
 } eg_channel_vtable;
 
@@ -85,12 +85,12 @@ struct eg_channel {
   eg_mesh mesh;
   uint32_t rank;
   double deadline_seconds; // > 0
-  eg_backend *backend;     // whose device memory buffers lie in; NULL: host memory
-  bool is_bound;           // only the thread that opened it may use it
+  eg_backend *backend;     // its memory holds the buffers; NULL: host memory
+  bool is_bound;           // only the thread that opened the channel may use it
 };
 
 typedef struct eg_channel_options {
-  double deadline_seconds; // how long a rank is waited for
+  double deadline_seconds; // how long ranks wait for another rank
 } eg_channel_options;
 #define EG_CHANNEL_OPTIONS_DEFAULT                                                       \
   { .deadline_seconds = 60 }
@@ -101,32 +101,32 @@ typedef egraph_status eg_channel_create(const egraph_allocator *alloc,
                                         const eg_mesh *mesh,
                                         const eg_channel_options *options,
                                         eg_channel **out);
-/// Opens the channel of this process, one of several that are ranks: "mpi", a plugin
+/// Opens the channel of this process, which is one of several ranks: "mpi", a plugin
 /// (exec/plugins.c). Fails with EGRAPH_E_UNSUPPORTED when the plugin cannot be loaded,
-/// with EGRAPH_E_ARGUMENT for other names. (Ranks that are threads:
-/// local/local_channel.h.)
+/// with EGRAPH_E_ARGUMENT for other names. (local/local_channel.h: ranks as threads.)
 egraph_status eg_channel_open(const egraph_allocator *alloc, const char *name,
                               const eg_mesh *mesh, const eg_channel_options *options,
                               eg_channel **out);
 void eg_channel_destroy(eg_channel *channel); // NULL is allowed
-/// Runs a collective. Fails with EGRAPH_E_ARGUMENT when the ranks do not agree on it, and
-/// as the rank that ended the channel did: EGRAPH_E_CANCELLED for a missed deadline.
+/// Runs a collective. Fails with EGRAPH_E_ARGUMENT when the ranks begin different ones,
+/// and with the error with which a rank ended the channel: EGRAPH_E_CANCELLED for a
+/// missed deadline.
 egraph_status eg_channel_run(eg_channel *channel, const eg_collective *what);
-/// Waits until no rank reads memory that this rank has lent, whether or not the channel
+/// Waits until no rank reads memory that this rank has lent; works also after the channel
 /// has ended.
 void eg_channel_settle(eg_channel *channel);
 egraph_status eg_channel_barrier(eg_channel *channel);
-/// Ends the channel for all ranks, because this one failed: with `status`, and the last
-/// error's message behind "rank 2 failed". Returns `status`.
+/// Ends the channel for all ranks, because this rank failed: with `status`, and a message
+/// of "rank 2 failed" and the last error. Returns `status`.
 egraph_status eg_channel_abort(eg_channel *channel, egraph_status status);
 
 // ---- groups -----------------------------------------------------------------------
 
-/// The ranks along an axis: rank(i) = first + i * stride, i < size; own place `place`.
+/// The ranks along an axis: rank(i) = first + i * stride, i < size; `place` is the own i.
 typedef struct eg_group {
   uint32_t first, stride, size, place;
 } eg_group;
-/// All ranks for a BARRIER.
+/// Returns the ranks along the collective's axis; all ranks for a BARRIER.
 eg_group eg_group_of(const eg_channel *channel, const eg_collective *what);
 static inline uint32_t eg_group_rank(const eg_group *group, uint32_t place) {
   return group->first + place * group->stride;
@@ -134,19 +134,20 @@ static inline uint32_t eg_group_rank(const eg_group *group, uint32_t place) {
 
 // ---- for implementations ----------------------------------------------------------
 
-/// out[i] = parts[0][i] + parts[1][i] + ..., or the maximum, in this order. 16-bit floats
-/// are added in float32 and rounded once; integers wrap; the maximum of anything and NaN
-/// is NaN. Not for bool. part_count >= 1; `out` may be one of the parts.
+/// Sets out[i] = parts[0][i] + parts[1][i] + ..., or the maximum, in this order. 16-bit
+/// floats are added in float32 and rounded once; integers wrap; a maximum is NaN if an
+/// element is. Not for bool. part_count >= 1; `out` may be one of the parts.
 void eg_combine(egraph_dtype dtype, eg_combining combining, const void *const *parts,
                 uint32_t part_count, size_t count, void *out);
 
 /// True when the collectives of two ranks match.
 bool eg_collective_matches(const eg_collective *a, const eg_collective *b);
-/// EGRAPH_E_ARGUMENT: "rank 1 begins all-gather of 3 float32 along 'gpu', rank 0 ...".
+/// Fails with EGRAPH_E_ARGUMENT: "rank 1 begins all-gather of 3 float32 along 'gpu', rank
+/// 0 ...".
 egraph_status eg_collective_mismatch(const eg_channel *channel, uint32_t rank,
                                      const eg_collective *a, uint32_t other,
                                      const eg_collective *b);
-/// EGRAPH_E_CANCELLED: "rank 3 did not come to ... within 5 s".
+/// Fails with EGRAPH_E_CANCELLED: "rank 3 did not come to ... within 5 s".
 egraph_status eg_collective_missed(const eg_channel *channel, uint32_t rank,
                                    const eg_collective *what);
 

@@ -1,12 +1,12 @@
-// A thread that runs the exchanges of a rank, in the order in which they are started,
-// while the rank computes. Collectives on the lane's channel run after the exchanges
-// started before, and wait. The owner of a lane uses the channel below it only while the
-// lane is idle.
+// A thread that runs the exchanges of a rank in the order in which the rank starts them,
+// while the rank computes. Collectives on the lane's channel run after the exchanges that
+// were started before, and the caller waits for them. The owner of a lane uses the
+// channel below it only while the lane is idle.
 //
 //   rank      start x   kernel   kernel   start y   kernel   wait y
 //   lane              [x .............]           [y .........]
 //
-// A failed exchange fails the next wait, and later exchanges are not run. A lane starts
+// A failed exchange fails the next wait, and later exchanges are not run. A lane creates
 // its thread at creation, and allocates nothing later.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_LANE_H
@@ -15,21 +15,23 @@
 #include "exec/channel.h"
 
 typedef struct eg_lane eg_lane;
-/// The work of the lane, over the channel below it.
+/// The function that runs an exchange, over the channel below the lane.
 typedef egraph_status (*eg_lane_work)(void *user, const void *what, eg_channel *channel);
 
-/// `below` is borrowed, in host memory. Fails with EGRAPH_E_UNSUPPORTED where only the
-/// thread that opened it may use it, with EGRAPH_E_MEMORY where there is no thread.
+/// Creates a lane. `below` is borrowed and in host memory. Fails with
+/// EGRAPH_E_UNSUPPORTED where only the thread that opened `below` may use it, with
+/// EGRAPH_E_MEMORY where no thread can be created.
 egraph_status eg_lane_create(egraph_allocator alloc, eg_channel *below, eg_lane **out);
-/// Runs what was started, unless something has failed, and ends. NULL is allowed.
+/// Runs the started exchanges, unless one failed, then ends the thread. NULL is allowed.
 void eg_lane_destroy(eg_lane *lane);
-/// Borrowed; destroying it does nothing.
+/// Returns the lane's channel, which is borrowed; destroying it does nothing.
 eg_channel *eg_lane_channel(eg_lane *lane);
 
-/// Returns a number to wait for. `what` is borrowed until then. Waits only where very
-/// many are started that have not ended.
+/// Starts an exchange; returns its number for eg_lane_wait. `what` is borrowed until that
+/// wait. Blocks only while very many started exchanges have not ended.
 uint32_t eg_lane_start(eg_lane *lane, eg_lane_work work, void *user, const void *what);
-/// Waits until this and all that was started before has ended. Fails as that did.
+/// Waits until this exchange and all earlier ones have ended. Fails with the error of a
+/// failed one.
 egraph_status eg_lane_wait(eg_lane *lane, uint32_t number);
 
 #endif

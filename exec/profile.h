@@ -1,4 +1,4 @@
-// Measures single nodes on a back-end, for the cost model (sim/cost.h has the
+// Measures single nodes on a back-end, for the cost model (sim/cost.h defines the
 // matching function type).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_PROFILE_H
@@ -12,7 +12,7 @@ typedef struct eg_profiler eg_profiler;
 typedef struct eg_profiler_options {
   const char *backend;
   uint32_t threads;
-  uint32_t warmup, repeats;        // at least; more repeats until min_seconds is spent
+  uint32_t warmup, repeats;        // minimum; repeats go on until min_seconds is spent
   double min_seconds, max_seconds; // per node
 } eg_profiler_options;
 #define EG_PROFILER_OPTIONS_DEFAULT                                                      \
@@ -24,21 +24,21 @@ typedef struct eg_profiler_options {
 egraph_status eg_profiler_create(const egraph_allocator *alloc,
                                  const eg_profiler_options *options, eg_profiler **out);
 void eg_profiler_destroy(eg_profiler *profiler);
-/// Median seconds of one execution of the node exactly as the executor runs it (packed
-/// weights, cold-ish data). *out_supported is false when the back-end cannot run it in
-/// these formats; a node without primitive runs on its reference kernel. *out_evidence
-/// stays as it was for a node that is not timed (a view). Signature of
-/// eg_measurer.measure with self = profiler.
+/// Measures the median seconds of one execution of the node exactly as the executor runs
+/// it (packed weights, mostly cold data). *out_supported is false when the back-end
+/// cannot run the node in these formats; a node without primitive runs on its reference
+/// kernel. *out_evidence stays unchanged for a node that is not timed (a view). Has the
+/// signature of eg_measurer.measure, with self = profiler.
 egraph_status eg_profiler_measure(void *profiler, const eg_node_spec *spec,
                                   double *out_seconds, bool *out_supported,
                                   eg_evidence *out_evidence);
-/// Fingerprint of this machine and setting: CPU model, instruction set, back-end and
-/// its version, threads.
+/// Appends the fingerprint of this machine and setting: CPU model, instruction set,
+/// back-end and its version, threads.
 egraph_status eg_profiler_machine(const eg_profiler *profiler, eg_text *out);
-/// Memory formats worth considering on this machine (bit per eg_format).
+/// Returns the memory formats worth considering on this machine (bit per eg_format).
 uint32_t eg_profiler_formats(const eg_profiler *profiler);
-/// True when nodes run on a device with its own memory; *out_bytes: the size of that
-/// memory, 0 where it is not known.
+/// True when nodes run on a device with its own memory; *out_bytes: size of that memory,
+/// 0 where unknown.
 bool eg_profiler_is_device(const eg_profiler *profiler, size_t *out_bytes);
 
 #endif

@@ -1,6 +1,6 @@
-// How a rank's program is put together, in the order of these functions; for rank_*.c and
-// session.c only. Time is counted in steps of the plan: step s runs at s + 1, inputs are
-// there at 0, outputs are read at step_count + 1.
+// The parts from which a rank's program is built, by the functions below in their order;
+// for rank_*.c and session.c only. Time is counted in steps of the plan: step s runs at s
+// + 1, inputs exist from 0, outputs are read at step_count + 1.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_RANK_PROGRAM_INTERNAL_H
 #define EG_EXEC_RANK_PROGRAM_INTERNAL_H
@@ -17,19 +17,19 @@
 typedef struct eg_rank_state {
   eg_type type;    // local
   uint32_t region; // EG_REGION_NONE: a constant
-  bool is_kept;    // a constant that launches or moves read as it is
-  bool is_carried; // the entry of something carried
-  uint32_t carry;  // an exit: the entry state; EG_PLAN_NONE: none
-  bool is_placed;  // an exit that lies in its entry, whatever makes it
+  bool is_kept;    // a constant that launches or moves read without packing
+  bool is_carried; // the entry of a carried value
+  uint32_t carry;  // the entry state of an exit; EG_PLAN_NONE: no exit
+  bool is_placed;  // an exit whose producer writes it into the memory of its entry
   void *address;   // NULL: a constant that is not loaded, or only packed
 } eg_rank_state;
 
-/// A strip of a window's block (strips.h), as it runs.
+/// A strip of a window's block (strips.h), compiled.
 typedef struct eg_rank_strip {
   eg_strip strip;
   eg_program *program; // borrowed from the cache
   eg_launch *launch;
-  size_t operand, result; // in the scratch memory of the step
+  size_t operand, result; // offsets in the scratch memory of the step
 } eg_rank_strip;
 
 /// A step of the plan as it runs: a view, the launch of a program, or a relayout.
@@ -38,26 +38,26 @@ typedef struct eg_rank_step {
   const uint32_t *operands, *results; // states, in the plan
   uint32_t operand_count, result_count;
   bool is_view;
-  bool is_update;  // of phase UPDATE, wherever it is issued
-  bool settles;    // before it runs: it writes where other ranks may still read
-  bool lends;      // to other ranks
-  bool overlaps;   // an exchange that the lane runs
-  uint32_t until;  // step up to which memory that it uses is its own
-  uint32_t awaits; // step whose exchange has to end before this runs; EG_PLAN_NONE
-  uint32_t ticket; // of the exchange, once it is started
+  bool is_update;  // of phase UPDATE, even when issued elsewhere
+  bool settles;    // before it runs: it overwrites memory that others may read
+  bool lends;      // lends memory to other ranks
+  bool overlaps;   // an exchange that runs on the lane
+  uint32_t until;  // last step during which its memory is not reused
+  uint32_t awaits; // step whose exchange must end before this step runs; EG_PLAN_NONE
+  uint32_t ticket; // number of the exchange on the lane, once started
   // a node, or a move between formats
   eg_program *program; // borrowed from the cache; NULL: a view or a relayout
   eg_launch *launch;
   uint32_t halo_count;
-  const eg_halo_move *halos; // in the arena; the last one's result is operand 0, but for
-                             // strips
+  const eg_halo_move *halos; // in the arena; the last result is operand 0 without strips
   const void *halo_from;
-  bool has_strips; // of the only halo: operand 0 is the block as it is
+  bool has_strips; // its only halo is read as strips: operand 0 is the block itself
   uint32_t strip_count;
   eg_rank_strip *strips; // in the arena
   // any other move
   eg_relayout move;
-  // of programs, then of the halos' or strips' tensors and exchange; of the relayout
+  // memory of programs, then of the tensors and the exchange of halos or strips; or of
+  // the relayout
   size_t scratch_bytes, exchange; // offset of the exchange's scratch memory
   uint32_t scratch_region;        // EG_REGION_NONE: none
   char *scratch;
@@ -67,11 +67,11 @@ EG_VEC_DEFINE(eg_memory_list, eg_device_memory);
 
 /// The local node of a step.
 typedef struct eg_rank_part {
-  eg_node_spec spec; // local; attrs NULL: a relayout
+  eg_node_spec spec; // local; attrs NULL: the step is a relayout
   eg_halo halos[EG_MAX_MESH_AXES];
   uint32_t halo_count;
-  eg_strips strips;          // used: the spec describes the block
-  const eg_node_spec *first; // of a chain that ends here (rank_compile.c); NULL: alone
+  eg_strips strips;          // if used, the spec describes the block
+  const eg_node_spec *first; // of a chain that ends here (rank_compile.c); NULL: no chain
   const eg_chain_link *links;
   uint32_t link_count;
 } eg_rank_part;
@@ -79,11 +79,11 @@ typedef struct eg_rank_part {
 /// A carried value: its entry and exit states.
 typedef struct eg_rank_carry {
   uint32_t entry, exit;
-  bool is_summed; // from micro-batch to micro-batch
+  bool is_summed; // summed over micro-batches
 } eg_rank_carry;
 EG_VEC_DEFINE(eg_rank_carries, eg_rank_carry);
 
-/// Compiled programs by what they compute: equal specs share one.
+/// Compiled programs by their specs: nodes with equal specs share one.
 EG_VEC_DEFINE(eg_program_refs, eg_program *);
 
 typedef struct eg_program_cache {
@@ -94,11 +94,11 @@ typedef struct eg_program_cache {
 struct eg_rank_program {
   egraph_allocator alloc;
   const eg_plan *given;
-  eg_plan issued;             // the same in the order of issue
-  const eg_plan *plan;        // that which runs: one of both
-  eg_lane *lane;              // NULL: exchanges run in their turn
+  eg_plan issued;             // `given` in the order of issue
+  const eg_plan *plan;        // the plan that runs: `given` or `issued`
+  eg_lane *lane;              // NULL: exchanges run on the rank's own thread
   eg_channel *channel;        // NULL: the plan is for a mesh without axes
-  eg_channel *device_channel; // over the one given; NULL: the back-end has host memory
+  eg_channel *device_channel; // uses `channel`; NULL: the back-end has host memory
   eg_rank_options options;
   eg_backend *backend;
   eg_arena arena;
@@ -113,12 +113,13 @@ struct eg_rank_program {
   eg_memory_list constants; // kept and packed
   eg_device_memory memory;  // the arena of all regions
   size_t arena_bytes, kept_bytes, packed_bytes;
-  char *room; // for inputs on their way in, and outputs on their way out
+  char *room; // host memory for inputs and outputs on their way
   size_t room_bytes;
-  uint32_t body;        // steps in phases FORWARD and BACKWARD; in an order of issue all
+  uint32_t body; // number of steps in FORWARD and BACKWARD; with an order of issue, of
+                 // all steps
   bool skips_update;    // in this micro-batch
-  uint32_t last_ticket; // of an exchange that was started
-  double steps_seconds; // of the last run
+  uint32_t last_ticket; // number of the exchange started last
+  double steps_seconds; // seconds of the last run
   bool is_bound, is_loaded, is_timed;
 };
 
@@ -133,8 +134,8 @@ static inline const eg_value_info *eg_rank_value(const eg_rank_program *program,
   return eg_graph_value(program->plan->graph, program->plan->states.data[state].value);
 }
 
-/// Adds the bytes of one more piece, aligned. Fails with EGRAPH_E_MEMORY where sums would
-/// wrap: a plan may have tensors of any size.
+/// Adds the bytes of one more piece, aligned. Fails with EGRAPH_E_MEMORY where the sum
+/// would wrap: a plan may have tensors of any size.
 static inline egraph_status eg_rank_room_add(size_t *inout, size_t bytes) {
   const size_t limit = PTRDIFF_MAX - (EG_DEVICE_ALIGNMENT - 1);
   if (bytes > limit || *inout > limit - bytes)
@@ -144,31 +145,31 @@ static inline egraph_status eg_rank_room_add(size_t *inout, size_t bytes) {
   return EGRAPH_OK;
 }
 
-/// A place in the memory that a step takes while it runs; NULL: it takes none.
+/// Returns an address in the scratch memory of a step; NULL: the step has none.
 static inline void *eg_rank_scratch(const eg_rank_step *step, size_t offset) {
   return step->scratch == NULL ? NULL : step->scratch + offset;
 }
 
-/// Describes states, carried values, lifetimes, and the local parts of nodes.
+/// Finds states, carried values, lifetimes, and the local parts of nodes.
 egraph_status eg_rank_analyse(eg_rank_program *program);
-/// Finds shared memory, compiles programs, plans memory.
+/// Finds values that share memory, compiles programs, plans memory.
 egraph_status eg_rank_compile(eg_rank_program *program);
-/// Finds the steps that settle and lend, once memory is placed.
+/// Finds the steps that settle and the steps that lend; call it once memory is placed.
 void eg_rank_find_loans(eg_rank_program *program);
-/// Finds the exchange that each step waits for, once memory is placed.
+/// Finds the exchange that each step waits for; call it once memory is placed.
 egraph_status eg_rank_find_waits(eg_rank_program *program);
 /// Allocates the memory of regions, and room for values that enter and leave.
 egraph_status eg_rank_place(eg_rank_program *program);
 /// Computes, cuts and packs constants; binds launches.
 egraph_status eg_rank_bind(eg_rank_program *program);
 void eg_rank_unbind(eg_rank_program *program);
-/// Puts "step 3, matmul 'fc1'" in front of the message of a failure.
+/// Puts "step 3, matmul 'fc1'" before the message of a failure.
 egraph_status eg_rank_blame(const eg_rank_program *program, uint32_t step,
                             egraph_status status);
 
 // ---- rank_values.c: what enters and leaves a rank ---------------------------------
 
-/// Bytes of the arena; begin == end: none.
+/// A range of bytes in the arena; begin == end: empty.
 typedef struct eg_rank_span {
   size_t begin, end;
 } eg_rank_span;
@@ -192,17 +193,16 @@ static inline bool eg_rank_spans_meet(eg_rank_span a, eg_rank_span b) {
   return a.begin < b.end && b.begin < a.end;
 }
 
-/// Copies what the rank holds of a global row-major tensor to `to`, which is as the state
-/// is stored.
+/// Copies the rank's part of a global row-major tensor to `to`, in the type of the state.
 egraph_status eg_rank_store(eg_rank_program *program, uint32_t state,
                             const eg_tensor *tensor, void *to);
-/// Bytes of host memory that a state needs on its way in, or out where it is an output.
+/// Finds the bytes of host memory that a state needs on its way in, or out.
 egraph_status eg_rank_room_in(const eg_rank_program *program, uint32_t state,
                               size_t *out);
 egraph_status eg_rank_room_out(const eg_rank_program *program, uint32_t state,
                                size_t *out);
 
-/// The functions of rank_program.h, without the abort of a failure.
+/// The functions of rank_program.h, but a failure does not abort the channel.
 egraph_status eg_rank_load_carried(eg_rank_program *program);
 egraph_status eg_rank_put_value(eg_rank_program *program, eg_value value,
                                 const eg_tensor *tensor);
@@ -217,7 +217,7 @@ egraph_status eg_rank_check_output(const eg_rank_program *program, uint32_t outp
 void eg_program_cache_init(eg_program_cache *cache, egraph_allocator alloc);
 /// Destroys the programs; before the back-end goes.
 void eg_program_cache_deinit(eg_program_cache *cache);
-/// The program of a request, compiled or found. Borrowed from the cache.
+/// Finds or compiles the program of a request. The cache owns it.
 egraph_status eg_program_cache_find(eg_program_cache *cache, eg_backend *backend,
                                     const eg_compile_request *request, eg_program **out);
 

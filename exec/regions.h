@@ -1,6 +1,6 @@
-// Regions: which values of a graph share memory. Every value starts as a region of its
-// own, alive from its definition to its last use; joining puts a region inside another
-// one at an offset, and the outer one then lives as long as both.
+// Regions say which values of a graph share memory. Every value starts as its own region,
+// alive from its definition to its last use. Joining puts a region inside another one at
+// an offset; the outer one then lives as long as both.
 //
 //   concat(a, b) -> c:          a at c + 0,  b at c + |a|
 //   relu(x) -> y in place:      y at x + 0
@@ -17,39 +17,38 @@
 
 typedef struct eg_region {
   size_t bytes;
-  uint32_t first, last; // lifetime in steps, both included; of roots
-  uint32_t parent;      // itself: a root
-  size_t offset;        // in the parent; of a root: see eg_regions_place
+  uint32_t first, last; // lifetime in steps, both included; valid for roots
+  uint32_t parent;      // its own index for a root
+  size_t offset;        // in the parent; for a root see eg_regions_place
 } eg_region;
 EG_VEC_DEFINE(eg_regions, eg_region);
 #define EG_REGION_NONE UINT32_MAX
 
-/// Where a region lies: its root and the offset in it.
+/// The place of a region: its root and the offset in the root.
 typedef struct eg_region_place {
   uint32_t root;
   size_t offset;
 } eg_region_place;
 
-/// Appends a root. Fails with EGRAPH_E_MEMORY.
+/// Appends a root region. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_regions_add(eg_regions *regions, size_t bytes, uint32_t first,
                              uint32_t last);
 eg_region_place eg_regions_find(eg_regions *regions, uint32_t region);
 /// Lays `inner` over [offset, offset + its bytes) of `outer`, or, when offset is 0 and
-/// both have the same bytes, the other way round. False (and nothing changed) when
-/// neither is a whole root, or both are in one already.
+/// both have the same bytes, `outer` over `inner`. Returns false and changes nothing when
+/// neither is a whole root, or both are in one root.
 bool eg_regions_join(eg_regions *regions, uint32_t inner, uint32_t outer, size_t offset);
-/// True when eg_regions_join(inner, outer, any offset) would lay inner, a whole
-/// root, into outer.
+/// True when the region is a whole root: eg_regions_join can lay it into another one.
 bool eg_regions_is_whole(eg_regions *regions, uint32_t region);
-/// Returns a bit for each operand that the result may be laid over: it has no reader
-/// after `time`, no other operand shares its memory, and operand or result is whole.
-/// Operands without a region are EG_REGION_NONE; operands past 63 have no bit.
+/// Returns a bit for each operand over which the result may be laid: the operand has no
+/// reader after `time`, no other operand shares its memory, and operand or result is a
+/// whole root. EG_REGION_NONE: operands without a region. Operands past 63 have no bit.
 uint64_t eg_regions_dying(eg_regions *regions, const uint32_t *operands, uint32_t count,
                           uint32_t result, uint32_t time);
-/// Places all roots in one block of memory of *out_bytes. From then on
-/// the `offset` of a root is its place in the block. Fails with EGRAPH_E_MEMORY.
+/// Places all roots in one block of memory of *out_bytes, and sets the `offset` of each
+/// root to its place in the block. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_regions_place(eg_regions *regions, size_t *out_bytes);
-/// The most bytes of roots that are alive in one step: no block can be smaller. O(n^2).
+/// Returns the most bytes of roots alive in one step: no block can be smaller. O(n^2).
 size_t eg_regions_bound(const eg_regions *regions);
 
 // ---- placing buffers with known lifetimes in one block of memory --------------------
@@ -66,31 +65,31 @@ typedef struct eg_plan_buffer {
   size_t offset; // result of eg_memory_plan
 } eg_plan_buffer;
 
-/// Sets the offsets (multiples of `alignment`, a power of two) so that buffers alive in
-/// the same step do not overlap, and *out_bytes to the size of the block. Largest first,
-/// each into the smallest gap that holds it. O(n^2). Fails with EGRAPH_E_MEMORY, also
-/// when the block would not fit the address space.
+/// Sets *out_bytes to the size of the block, and the offsets (multiples of `alignment`, a
+/// power of two) so that buffers alive in the same step do not overlap. Places the
+/// largest buffers first, each into the smallest gap that holds it. O(n^2). Fails with
+/// EGRAPH_E_MEMORY, also when the block would not fit the address space.
 egraph_status eg_memory_plan(egraph_allocator alloc, eg_plan_buffer *buffers,
                              uint32_t count, size_t alignment, size_t *out_bytes);
-/// Verifies a plan; EGRAPH_E_INTERNAL names the first two buffers that overlap.
+/// Verifies a plan. Fails with EGRAPH_E_INTERNAL, naming the first overlapping buffers.
 egraph_status eg_memory_plan_check(const eg_plan_buffer *buffers, uint32_t count,
                                    size_t alignment, size_t bytes);
 
 // ---- views --------------------------------------------------------------------------
 
-// Nodes that move no bytes: the result is a region of the operand as it lies in memory,
-// or the operands are regions of the result. The executor gives them shared memory
-// instead of a step, and the profiler prices them at nothing.
+// Views are nodes that move no bytes: the result is a region of the operand's memory, or
+// the operands are regions of the result's memory. The executor gives them shared memory
+// instead of a step, and the profiler prices them at 0.
 
-/// True when result `index` is the region of operand 0 that starts *out_offset bytes into
-/// it: reshapes, identities, transpositions that move only dimensions of length 1, parts
-/// of a split or slice along the outermost dimension.
+/// True when result `index` is the region of operand 0 that starts at byte *out_offset of
+/// the operand: reshapes, identities, transpositions that move only dimensions of length
+/// 1, parts of a split or slice along the outermost dimension.
 bool eg_view_of(const eg_node_spec *spec, uint32_t index, size_t *out_offset);
 /// True when every result is such a view.
 bool eg_node_is_view(const eg_node_spec *spec);
-/// True when the operands of a concatenation lie behind each other in the result, so
-/// that their producers can write there. Operand i starts after the bytes of the
-/// operands before it.
+/// True when the operands of a concatenation lie one after the other in the result, so
+/// that their producers can write there. Operand i starts after the bytes of the operands
+/// before it.
 bool eg_concat_is_region(const eg_node_spec *spec);
 
 #endif

@@ -1,6 +1,5 @@
-// Failures of this plugin go to the core's message: eg_fail, eg_fail_context and
-// egraph_last_error are defined here, instead of in base/status.c, and hand over to
-// the table of the core.
+// Passes this plugin's failures to the core's message: defines eg_fail, eg_fail_context
+// and egraph_last_error in place of base/status.c, and calls the table of the core.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/plugin/plugin_abi.h"
 

@@ -1,15 +1,15 @@
-// The interface between the core and its plugins. A plugin is a shared object of its own,
-// so that one library serves machines with and without a vendor's libraries; it uses none
-// of the library's symbols. What it must share with the core (the message of the last
-// error, the reference kernels) it gets as a table when it is opened.
+// The interface between the core and its plugins. A plugin is its own shared object, so
+// that one library serves machines with and without a vendor's libraries. A plugin uses
+// no symbol of the library. When it is opened, it gets a table of the functions that it
+// must share with the core (the message of the last error, the reference kernels).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_PLUGIN_ABI_H
 #define EG_EXEC_PLUGIN_ABI_H
 
 #include "exec/device_channel.h"
 
-/// Changes whenever an interface that crosses the border does: counted up by hand, and
-/// with the tables and structs that do.
+/// Changes whenever an interface between core and plugin changes: a hand-counted number,
+/// and the sizes of shared tables and structs.
 #define EG_PLUGIN_ABI                                                                    \
   (UINT64_C(6) << 56 | (uint64_t)EG_OP_COUNT << 40 | (uint64_t)EG_A_COUNT << 24 |        \
    (uint64_t)(sizeof(eg_backend_vtable) + sizeof(eg_program_info) + sizeof(eg_type) +    \
@@ -25,12 +25,12 @@ typedef struct eg_plugin_host {
                                      eg_program **out);
 } eg_plugin_host;
 
-/// The export of a plugin, under one of the names below. It has a back-end, a transport
-/// or a channel between processes.
+/// The export of a plugin, under one of the names below. It contains a back-end, a
+/// transport or a channel between processes.
 typedef struct eg_plugin_entry {
-  uint64_t abi; // EG_PLUGIN_ABI of its build
-  /// Checks that the machine can run it, and keeps `host`, which lives as long as the
-  /// process. Fails with EGRAPH_E_UNSUPPORTED: no driver, no device.
+  uint64_t abi; // EG_PLUGIN_ABI when the plugin was built
+  /// Checks that the machine can run the plugin, and keeps `host`, which lives as long as
+  /// the process. Fails with EGRAPH_E_UNSUPPORTED: no driver, no device.
   egraph_status (*open)(const eg_plugin_host *host);
   const eg_backend_vtable *backend;
   const eg_transport_vtable *transport;
@@ -43,7 +43,7 @@ typedef struct eg_plugin_entry {
 
 // ---- for the files of plugins only --------------------------------------------------
 
-/// The table given when the plugin was opened.
+/// Returns the table given when the plugin was opened.
 const eg_plugin_host *eg_plugin_host_get(void);
 void eg_plugin_host_set(const eg_plugin_host *host);
 
