@@ -1,12 +1,12 @@
-// Chains of pointwise operators in one pass: a block of elements that stays in the cache
-// goes through all of them before the next one is read.
+// Runs a chain of pointwise operators in one pass: a block of elements goes through all
+// operators while it stays in the cache, then the next block is read.
 //
 //   batch-normalization, relu      x -> x s -> (x s) + t -> max(0, .)     1 read, 1 write
 //   as separate kernels                                                   3 of each
 //
 // Each operator is one of egraph's loops (pointwise.h), so the bits are the same as with
-// separate loops. Chains consist of operators with such a loop, add, sub, mul and div
-// with tensors that are broadcast along the chain, softmax of short rows, and batch
+// separate loops. Chains consist of operators with such a loop; of add, sub, mul and div
+// with tensors that are broadcast along the chain; of softmax of short rows; and of batch
 // normalization with constant statistics.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_CHAIN_H
@@ -14,14 +14,13 @@
 
 #include "exec/cpu/cpu_builder.h"
 
-/// True when there is a pass for the node of a request and all linked nodes.
+/// True when one pass can run the node of a request and all its linked nodes.
 bool eg_cpu_chain_fits(const eg_compile_request *request);
-/// Makes one node with all operands of a chain, from which families read types and
-/// weights.
+/// Makes one node with all operands of a chain; families read types and weights from it.
 egraph_status eg_cpu_chain_spec(eg_arena *arena, const eg_compile_request *request,
                                 eg_node_spec *out);
-/// Appends the pass; builder->spec is made by eg_cpu_chain_spec. Fails with
-/// EGRAPH_E_UNSUPPORTED where there is none.
+/// Appends the pass; eg_cpu_chain_spec has made builder->spec. Fails with
+/// EGRAPH_E_UNSUPPORTED where no pass can run the chain.
 egraph_status eg_cpu_chain(eg_cpu_builder *builder, const eg_compile_request *request);
 
 #endif

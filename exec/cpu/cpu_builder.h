@@ -1,22 +1,22 @@
-// The stages of a node program of the CPU back-end: two lists over numbered places.
-// `prepare` turns weight operands into constants once, `run` computes the results. A
+// The stages of a node program of the CPU back-end: two lists over numbered places. The
+// list `prepare` turns weight operands into constants once, `run` computes the results. A
 // stage is a oneDNN primitive or one of egraph's functions.
 //
 //   conv (plain):  prepare  reorder      operand 1 -> constant 0
 //                  run      convolution  operand 0, constant 0 -> result 0
 //                           binary       result 0, operand 3 -> result 0
 //
-// Some kernels of oneDNN turn NaN into numbers. Where their floating-point flag says so
-// (kernel_threads.h), a third list computes the results again or corrects them; it is
-// empty where kernels keep NaN:
+// Some kernels of oneDNN turn NaN into numbers. Where their floating-point flag reports
+// this (kernel_threads.h), a third list computes the results again or corrects them; it
+// is empty where kernels keep NaN:
 //
 //   conv+relu (nhwc):  run    convolution, relu fused   operand 0, constant 0 -> result 0
 //                      again  convolution               operand 0, constant 0 -> result 0
 //                             relu, egraph's loop       result 0 -> result 0
 //
-// The builder is filled by one function per operator family (family files of this
-// folder). A family that has no kernel for a node returns EGRAPH_E_UNSUPPORTED; the node
-// then runs on its reference kernel.
+// One function per operator family (in this folder's family files) fills the builder. A
+// family that has no kernel for a node returns EGRAPH_E_UNSUPPORTED; the node then runs
+// on its reference kernel.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_BUILDER_H
 #define EG_EXEC_CPU_BUILDER_H
@@ -32,15 +32,15 @@ typedef enum eg_place_kind {
   EG_PLACE_SCRATCH
 } eg_place_kind;
 
-/// Memory a stage touches: the address of an operand, result or constant, or of the
-/// scratch memory, plus offset.
+/// Memory that a stage reads or writes: the address of an operand, a result, a constant
+/// or the scratch memory, plus offset.
 typedef struct eg_place {
   eg_place_kind kind;
   uint32_t index;
   size_t offset; // bytes
 } eg_place;
 
-/// One argument of a primitive: DNNL_ARG_*, where it lies and how.
+/// One argument of a primitive: DNNL_ARG_*, its place and its format.
 typedef struct eg_stage_arg {
   int name;
   eg_place place;
@@ -49,8 +49,8 @@ typedef struct eg_stage_arg {
 
 enum { EG_MAX_STAGE_ARGS = 8 };
 
-/// One of egraph's functions as a stage: `addresses` in the order of the places it was
-/// added with.
+/// One of egraph's functions as a stage; `addresses` are in the order of the places that
+/// were given when the stage was added.
 typedef egraph_status (*eg_stage_function)(const void *payload, void *const *addresses);
 
 typedef struct eg_stage {
@@ -69,12 +69,12 @@ typedef struct eg_stage_list {
 } eg_stage_list;
 
 typedef struct eg_cpu_builder {
-  const eg_node_spec *spec; // of the request
+  const eg_node_spec *spec; // spec of the request
   uint64_t dying;
   dnnl_engine_t engine;
   dnnl_primitive_attr_t plain; // attributes of primitives without post-ops
   egraph_allocator alloc;
-  eg_descs descs;        // until the program is built
+  eg_descs descs;        // valid until the program is built
   eg_arena *arena;       // of the program under construction
   eg_descs *stage_descs; // likewise
   eg_stage_list prepare, run, again;
@@ -91,11 +91,11 @@ static inline eg_place eg_place_operand(uint32_t index) {
 static inline eg_place eg_place_result(uint32_t index) {
   return (eg_place){.kind = EG_PLACE_RESULT, .index = index};
 }
-/// Allots scratch memory for the run of this node.
+/// Reserves scratch memory for the run of this node.
 eg_place eg_cpu_scratch(eg_cpu_builder *builder, size_t bytes);
-/// Allots a constant, to be written by a stage of `prepare`.
+/// Reserves a constant, which a stage of `prepare` must write.
 egraph_status eg_cpu_constant(eg_cpu_builder *builder, size_t bytes, eg_place *out);
-/// The place of operand `index` for a run stage; a weight is then kept.
+/// Returns the place of operand `index` for a run stage; a weight is then kept.
 eg_place eg_cpu_read(eg_cpu_builder *builder, uint32_t index);
 /// True when result 0 may overwrite operand `index`, which has the same bytes.
 bool eg_cpu_may_overlay(const eg_cpu_builder *builder, uint32_t index);
@@ -109,9 +109,9 @@ egraph_status eg_cpu_add_function(eg_cpu_builder *builder, eg_stage_list *list,
                                   eg_stage_function function, const void *payload,
                                   const eg_place *places, uint32_t count);
 
-/// Where operand `index` can be read in the wanted form: the operand itself when
-/// `have` equals `want`, otherwise a constant (weights) or scratch memory (data)
-/// filled by a reorder.
+/// Finds the place where operand `index` can be read in the form `want`: the operand
+/// itself when `have` equals `want`, otherwise a constant (weights) or scratch memory
+/// (data) that a reorder fills.
 egraph_status eg_cpu_read_as(eg_cpu_builder *builder, uint32_t index,
                              const_dnnl_memory_desc_t have, const_dnnl_memory_desc_t want,
                              eg_place *out);
@@ -120,23 +120,25 @@ egraph_status eg_cpu_add_reorder(eg_cpu_builder *builder, eg_stage_list *list,
                                  eg_place from, const_dnnl_memory_desc_t from_desc,
                                  eg_place to, const_dnnl_memory_desc_t to_desc);
 
-/// Exchanges `run` and `again`: stages for `again` are appended between two calls. They
-/// find operands as `run` did (so nothing overlays what they read), and its results.
+/// Exchanges `run` and `again`; call it before and after the stages for `again` are
+/// appended. These stages find the operands as `run` did (so nothing overlays operands
+/// that they read), and the results of `run`.
 void eg_cpu_exchange_lists(eg_cpu_builder *builder);
 /// Appends the reference kernel of the node to builder->run.
 egraph_status eg_cpu_add_reference(eg_cpu_builder *builder);
 
-/// Makes attributes whose scratchpads the caller provides, as for all primitives here;
-/// destroy with dnnl_primitive_attr_destroy.
+/// Makes the attributes of all primitives here: the caller provides their scratchpads.
+/// Destroy them with dnnl_primitive_attr_destroy.
 egraph_status eg_cpu_attr_create(dnnl_primitive_attr_t *out);
-/// Name of the kernel oneDNN picked, "brgconv:avx512_core"; borrowed from the descriptor.
+/// Returns the name of the kernel that oneDNN chose, "brgconv:avx512_core"; borrowed from
+/// the descriptor.
 const char *eg_cpu_kernel_of(const_dnnl_primitive_desc_t desc);
-/// True when oneDNN would run its own slow reference kernel.
+/// True when oneDNN would run its slow reference kernel.
 bool eg_cpu_is_slow(const_dnnl_primitive_desc_t desc);
 /// True when a primitive with post-ops is as fast as without: its kernel is generated,
-/// and is no product of matrices with a pass behind it.
+/// and is no matrix product followed by a pass.
 bool eg_cpu_fuses_well(const_dnnl_primitive_desc_t desc);
-/// Makes the kernel of this primitive the name of the program.
+/// Makes the name of this primitive's kernel the name of the program.
 egraph_status eg_cpu_name(eg_cpu_builder *builder, const_dnnl_primitive_desc_t desc);
 
 #endif

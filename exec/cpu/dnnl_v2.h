@@ -1,6 +1,6 @@
-// oneDNN 3's calls, as far as this folder uses them, implemented with oneDNN 2's calls,
-// which describe an operation first, and then a primitive. Empty with oneDNN 3. Only
-// dnnl_support.h includes this.
+// Implements the calls of oneDNN 3 that this folder uses with the calls of oneDNN 2,
+// which describes an operation first, and then a primitive. Empty with oneDNN 3. Only
+// dnnl_support.h includes this file.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_DNNL_V2_H
 #define EG_EXEC_CPU_DNNL_V2_H
@@ -66,9 +66,9 @@ static inline dnnl_status_t dnnl_v2_next_impl(const_dnnl_primitive_desc_t primit
   return status == dnnl_iterator_ends ? dnnl_unimplemented : status;
 }
 
-// A function of oneDNN 3: its name and the parameters between engine and attributes, then
-// oneDNN 2's type of operation, the call that fills `operation`, and the forward pass
-// that a backward one follows.
+// Defines a function of oneDNN 3: its name and the parameters between engine and
+// attributes, then oneDNN 2's type of operation, the call that fills `operation`, and the
+// forward pass of a backward one.
 #define EG_V2_CREATE(name, parameters, type, init, forward)                              \
   static inline dnnl_status_t name(dnnl_primitive_desc_t *out, dnnl_engine_t engine,     \
                                    EG_V2_LIST parameters,                                \
@@ -80,7 +80,8 @@ static inline dnnl_status_t dnnl_v2_next_impl(const_dnnl_primitive_desc_t primit
                : dnnl_primitive_desc_create(out, &operation, attr, engine, forward);     \
   }
 #define EG_V2_LIST(...) __VA_ARGS__
-// Parameters that several functions have. A result is as x where oneDNN 2 has none.
+// Parameters that several functions have. Where oneDNN 2 has no description of the
+// result, the result is like x.
 #define EG_V2_KIND dnnl_prop_kind_t pass, dnnl_alg_kind_t alg
 #define EG_V2_XY const_dnnl_memory_desc_t x, const_dnnl_memory_desc_t y
 #define EG_V2_WEIGHTED                                                                   \

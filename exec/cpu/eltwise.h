@@ -1,5 +1,5 @@
-// Pointwise functions of one operand as oneDNN knows them: alone, as a chain, or fused
-// behind another primitive; arithmetic of two operands that broadcast.
+// Pointwise functions of one operand, as oneDNN has them: alone, as a chain, or fused
+// into another primitive; also arithmetic of two operands that broadcast.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_ELTWISE_H
 #define EG_EXEC_CPU_ELTWISE_H
@@ -13,23 +13,23 @@ typedef struct eg_eltwise {
 
 enum { EG_MAX_ELTWISE_CHAIN = 3 };
 
-/// One to three functions applied in order; count 0: nothing.
+/// One to three functions, applied in order; count 0: no function.
 typedef struct eg_eltwise_chain {
   eg_eltwise step[EG_MAX_ELTWISE_CHAIN];
   uint32_t count;
 } eg_eltwise_chain;
 
-/// The fused activation of a node (act, act_alpha, act_beta).
+/// Returns the fused activation of a node (act, act_alpha, act_beta).
 eg_eltwise_chain eg_eltwise_of_act(eg_act act, double alpha, double beta);
-/// True when oneDNN's function turns NaN into numbers: relu and clip. Its kernels raise
-/// the flag then (kernel_threads.h).
+/// True when oneDNN's function turns NaN into numbers: relu and clip. Its kernels then
+/// raise the floating-point flag (kernel_threads.h).
 bool eg_eltwise_loses_nan(const eg_eltwise_chain *chain);
-/// True when oneDNN's function makes NaN of infinities: it must not be fused.
+/// True when oneDNN's function turns infinities into NaN, so that it must not be fused.
 bool eg_eltwise_loses_infinities(const eg_eltwise_chain *chain);
 /// True when egraph's loop (pointwise.h) is faster than oneDNN's kernel; fusing such a
-/// function costs more than a pass of its own.
+/// function costs more than a separate pass.
 bool eg_eltwise_is_slow(const eg_eltwise_chain *chain);
-/// True when a pass of its own runs egraph's loop, for one of these reasons.
+/// True when a separate pass runs egraph's loop, for one of the three reasons above.
 bool eg_eltwise_has_loop(const eg_eltwise_chain *chain);
 /// True when f(0) is 0, as padding channels demand.
 bool eg_eltwise_keeps_zero(const eg_eltwise_chain *chain);
@@ -37,29 +37,29 @@ bool eg_eltwise_keeps_zero(const eg_eltwise_chain *chain);
 /// be the same place.
 egraph_status eg_cpu_add_eltwise(eg_cpu_builder *builder, const eg_eltwise_chain *chain,
                                  int64_t elements, eg_place from, eg_place to);
-/// Attributes (scratchpads ours) with the chain as post-ops.
+/// Makes attributes (with scratchpads of the caller) that have the chain as post-ops.
 egraph_status eg_cpu_attr_with_chain(const eg_eltwise_chain *chain,
                                      dnnl_primitive_attr_t *out);
-/// Attributes of a fused operator: an addend in the format `z` (NULL: none) is added by a
-/// binary post-op or, with `sums`, lies in the result already; then the chain follows.
+/// Makes attributes of a fused operator. An addend in the format `z` (NULL: none) is
+/// added by a binary post-op or, with `sums`, lies in the result; then the chain follows.
 egraph_status eg_cpu_attr_with_epilogue(const_dnnl_memory_desc_t z, bool sums,
                                         const eg_eltwise_chain *chain,
                                         dnnl_primitive_attr_t *out);
 
-/// Takes a relu or a clip out of the chain, for a kernel that has one; where the chain is
-/// something else the bounds are infinite.
+/// Takes a relu or a clip out of the chain and returns its bounds, for a kernel that
+/// clips; for any other chain the bounds are infinite.
 void eg_eltwise_take_clip(eg_eltwise_chain *chain, float *out_low, float *out_high);
 
 // ---- binary operators ---------------------------------------------------------------
 
-/// A float32 tensor somewhere.
+/// A float32 tensor and its place.
 typedef struct eg_placed {
   eg_place place;
   const eg_type *type;
 } eg_placed;
 
-/// Appends out = act(alg(a, b)); a and b broadcast to out's type. Result and operands of
-/// its type may share memory.
+/// Appends out = act(alg(a, b)); a and b broadcast to out's type. The result may share
+/// memory with operands of its type.
 egraph_status eg_cpu_add_binary(eg_cpu_builder *builder, dnnl_alg_kind_t alg, eg_placed a,
                                 eg_placed b, eg_placed out, const eg_eltwise_chain *act);
 

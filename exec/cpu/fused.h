@@ -1,20 +1,20 @@
-// A convolution or a matrix product and what follows it: act(kernel(x, w) + bias + z).
-// The kernel of oneDNN takes z and the activation along (as post-ops) where that is fast
-// and keeps NaN. Otherwise they follow as passes over the result.
+// Runs a convolution or a matrix product and the operations after it: act(kernel(x, w) +
+// bias + z). Where it is fast and keeps NaN, the kernel of oneDNN includes z and the
+// activation (as post-ops). Otherwise passes over the result add z and apply the
+// activation.
 //
-//   fused          kernel: bias, z, act                   again: kernel, + z, act (for
-//   NaN) not fused      kernel: bias              + z, act act_pass       kernel: bias, z
-//   act
+//   fused      kernel: bias, z, act           where NaN was lost: kernel: bias, + z, act
+//   not fused  kernel: bias, + z, act         each + and act: a pass
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_FUSED_H
 #define EG_EXEC_CPU_FUSED_H
 
 #include "exec/cpu/eltwise.h"
 
-/// Operands of both operators.
+/// The operands of both operators.
 enum { EG_FUSED_X, EG_FUSED_W, EG_FUSED_BIAS, EG_FUSED_Z };
 
-/// The part of a plan that both families have; their own plans begin with it.
+/// The part of a plan that both families have; each family's plan begins with it.
 typedef struct eg_fused_plan {
   const char *op; // for messages
   /// Describes the kernel for the given weights and attributes.
@@ -22,42 +22,42 @@ typedef struct eg_fused_plan {
                             const_dnnl_memory_desc_t weights,
                             const_dnnl_primitive_attr_t attr, dnnl_primitive_desc_t *out);
   const_dnnl_memory_desc_t x, weights, result;
-  const_dnnl_memory_desc_t any_weights; // in a format that oneDNN chooses
-  const_dnnl_memory_desc_t bias;        // that the kernel adds; NULL: none
-  bool bias_follows;                    // the kernel takes no such bias
+  const_dnnl_memory_desc_t any_weights; // weights in a format that oneDNN chooses
+  const_dnnl_memory_desc_t bias;        // bias that the kernel adds; NULL: none
+  bool bias_follows; // the bias is added by a pass, as the kernel cannot add it
   bool has_z;
-  eg_eltwise_chain act;      // to be fused
-  eg_eltwise_chain act_pass; // or as a pass of its own
+  eg_eltwise_chain act;      // activation to be fused
+  eg_eltwise_chain act_pass; // or activation as a separate pass
 } eg_fused_plan;
 
-/// The primitives of a plan.
+/// The primitives chosen for a plan.
 typedef struct eg_fused_choice {
   dnnl_primitive_desc_t primitive;
-  dnnl_primitive_desc_t again; // not fused, for the same weights; NULL: none is needed
-  bool is_fused;               // false: z and the activation follow
+  dnnl_primitive_desc_t again; // not fused, for the same weights; NULL: not needed
+  bool is_fused;               // false: passes add z and the activation
   bool sums;                   // the result is laid over z
 } eg_fused_choice;
 
-/// Describes the kernel with all post-ops; z lies in the result with `sums`.
+/// Describes the kernel with all post-ops; with `sums`, z already lies in the result.
 egraph_status eg_fused_describe(eg_cpu_builder *builder, const eg_fused_plan *plan,
                                 bool sums, dnnl_primitive_desc_t *out);
-/// Chooses the primitives. *inout says whether post-ops are allowed (is_fused), and
-/// whether the result may be laid over z (sums).
+/// Chooses the primitives. On entry, *inout says whether post-ops are allowed (is_fused),
+/// and whether the result may be laid over z (sums).
 egraph_status eg_fused_choose(eg_cpu_builder *builder, const eg_fused_plan *plan,
                               eg_fused_choice *inout);
 /// Appends the stages of a choice.
 egraph_status eg_cpu_add_fused(eg_cpu_builder *builder, const eg_fused_plan *plan,
                                const eg_fused_choice *choice);
 
-/// The passes behind a kernel: out = act(out + operands ...), in place.
+/// The passes after a kernel: out = act(out + operands ...), in place.
 typedef struct eg_epilogue {
   uint32_t addends[2]; // operand numbers
   uint32_t count;
   eg_eltwise_chain act;
 } eg_epilogue;
 egraph_status eg_cpu_add_epilogue(eg_cpu_builder *builder, const eg_epilogue *epilogue);
-/// The passes behind one of egraph's kernels, which adds bias and z and clips to *low and
-/// *high; its result may lie over z.
+/// Returns the passes after one of egraph's kernels, which adds bias and z and clips to
+/// *low and *high; its result may lie over z.
 eg_epilogue eg_cpu_epilogue_of_own(eg_cpu_builder *builder, const eg_fused_plan *plan,
                                    float *low, float *high);
 

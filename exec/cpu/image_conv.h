@@ -1,4 +1,4 @@
-// Convolutions of images on egraph's kernels, in memory with blocks of 8 channels: by
+// Convolutions of images on egraph's kernels, with channels in blocks of 8 in memory: by
 // Winograd's algorithm (winograd.c), and in groups (grouped.c).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_IMAGE_CONV_H
@@ -11,49 +11,49 @@
 
 typedef struct eg_image_conv {
   int64_t images, groups;
-  int64_t channels, made; // of a group: of x and of the result
-  int64_t height, width;  // of x
+  int64_t channels, made; // per group: channels of x and of the result
+  int64_t height, width;  // of the image x
   int64_t rows, columns;  // of the result
   int64_t kernel[2], strides[2], dilations[2];
   int64_t top, left; // padding
   bool has_bias, has_z;
-  float low, high; // of the clip; infinite: none
+  float low, high; // bounds of the clip; infinite: none
 } eg_image_conv;
 
 // ---- Winograd's algorithm -----------------------------------------------------------
 
-// Convolutions by 3x3 kernels of stride 1 by Winograd's minimal filtering, 4x4 results at
-// a time (Lavin and Gray, Fast Algorithms for Convolutional Neural Networks), in memory
-// with blocks of 8 channels, by a processor with AVX2:
+// Computes convolutions by 3x3 kernels of stride 1 with Winograd's minimal filtering, 4x4
+// results at a time (Lavin and Gray, Fast Algorithms for Convolutional Neural Networks).
+// Channels are in blocks of 8 in memory; the processor must have AVX2:
 //
 //   6x6 pixels of C channels  ->  a row of each of 36 matrices
 //   36 products               ->  [patches, C] [C, K], on panels (panels.h)
 //   a row of each of 36 sums  ->  4x4 results of K channels, bias, z, clip
 //
-// It takes 36 multiplications for 16 results instead of 144. A chunk of patches stays in
-// the cache from step to step.
+// The algorithm takes 36 multiplications for 16 results instead of 144. A chunk of
+// patches stays in the cache from step to step.
 
-/// False where blocks are not the processor's vectors, or channels do not fill them.
+/// False where vectors differ from blocks, or channels do not fill the blocks.
 bool eg_winograd_fits(const eg_image_conv *conv);
-/// Appends the convolution of operands x, w, bias and z, of which w is a weight. z may
-/// lie where the result does.
+/// Appends the convolution of operands x, w, bias and z; w is a weight. z may lie in the
+/// memory of the result.
 egraph_status eg_cpu_add_winograd(eg_cpu_builder *builder, const eg_image_conv *conv,
                                   const uint32_t operands[4]);
 
 // ---- groups -------------------------------------------------------------------------
 
-// Convolutions in groups, of constant kernels, in memory with blocks of 8 channels, by a
-// processor with AVX2: the sums of a few pixels of a block are registers, to which the
-// channels of the group are added one after the other. oneDNN's kernel is made for many
-// channels; a group has few.
+// Computes convolutions in groups with constant kernels; channels are in blocks of 8 in
+// memory, and the processor must have AVX2. The sums of a few pixels of a block stay in
+// registers; the products with the group's channels are added to them one after the
+// other. oneDNN's kernel is made for many channels; a group has few.
 //
-// Rows of x are copied with their padding first, a band of them at a time, so that all
-// pixels are computed alike.
+// A band of rows of x is first copied with its padding, so that all pixels are computed
+// in the same way.
 
-/// False where blocks are not the processor's vectors, or a group does not fill them.
+/// False where vectors differ from blocks, or a group does not fill the blocks.
 bool eg_grouped_fits(const eg_image_conv *conv);
-/// Appends the convolution of operands x, w, bias and z, of which w is a weight. z may
-/// lie where the result does.
+/// Appends the convolution of operands x, w, bias and z; w is a weight. z may lie in the
+/// memory of the result.
 egraph_status eg_cpu_add_grouped(eg_cpu_builder *builder, const eg_image_conv *conv,
                                  const uint32_t operands[4]);
 

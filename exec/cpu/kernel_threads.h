@@ -1,9 +1,10 @@
 // The threads of kernels, oneDNN's and egraph's. oneDNN calls an OpenMP runtime (GNU's,
 // or LLVM's by the same names), whose threads spin for milliseconds when they wait: with
-// fewer processors than threads every parallel region takes that long. Once egraph
-// answers these calls (onednn_imports.c, on request), oneDNN's regions run on a team; on
-// threads without a team, such as a host program's that uses oneDNN itself, the call goes
-// on to the runtime. Otherwise all regions run on the runtime's threads.
+// fewer processors than threads every parallel region takes that long. After
+// eg_cpu_use_own_threads (onednn_imports.c) egraph answers these calls, and oneDNN's
+// regions run on a team. On threads without a team, such as those of a host program that
+// uses oneDNN itself, egraph passes the call to the runtime. Otherwise all regions run on
+// the runtime's threads.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_KERNEL_THREADS_H
 #define EG_EXEC_CPU_KERNEL_THREADS_H
@@ -15,37 +16,38 @@
 #include "exec/cpu/team.h"
 
 typedef struct eg_omp_runtime {
-  void (*set_threads)(int); // of the calling thread's parallel regions
+  void (*set_threads)(int); // for the calling thread's parallel regions
   int (*max_threads)(void);
   void (*parallel)(void (*body)(void *), void *argument, unsigned threads,
                    unsigned flags);
 } eg_omp_runtime;
 
-/// False when there is none: oneDNN was built on another threading runtime.
+/// Finds the OpenMP runtime. False: there is none, as oneDNN was built on another
+/// threading runtime.
 bool eg_omp_find(eg_omp_runtime *out);
 /// Finds a function among the loaded objects; `out` is a function pointer variable.
 bool eg_function_find(const char *name, void *out);
 /// True when oneDNN's regions can run on teams: eg_cpu_use_own_threads has succeeded.
 bool eg_omp_takes_teams(void);
-/// From now on regions of the calling thread run on `team`, or, NULL, on the runtime's
-/// threads. Returns the team before.
+/// Makes regions of the calling thread run on `team`, or, if NULL, on the runtime's
+/// threads, from now on. Returns the previous team.
 eg_team *eg_omp_lend(eg_team *team);
-/// The team that the calling thread's regions run on, or NULL.
+/// Returns the team on which the calling thread's regions run, or NULL.
 eg_team *eg_omp_lent(void);
-/// Threads of the calling thread's parallel regions, 0 when unknown.
+/// Returns the threads of the calling thread's parallel regions; 0 when unknown.
 uint32_t eg_omp_threads(void);
-/// Calls body(argument) `threads` times, at the same time on as many threads as are free.
+/// Calls body(argument) `threads` times, on as many threads at the same time as are free.
 void eg_omp_run(void (*body)(void *), void *argument, uint32_t threads);
 /// Calls body(argument) once on each thread whose floating-point flags belong to the
-/// calling thread's regions, of `threads` threads: the calling one, and the runtime's.
+/// calling thread's regions of `threads` threads: the calling thread, and the runtime's.
 void eg_omp_run_on_each(void (*body)(void *), void *argument, uint32_t threads);
 
 // ---- parts of a loop ----------------------------------------------------------------
 
-// Parts of one of egraph's loops that the threads of a region share. A thread begins with
-// its own share of them, in a row as oneDNN's kernels divide their loops, so that most of
-// its data is in its own cache since the region before; then it takes the remaining parts
-// of other threads, which may have no processor.
+// The threads of a region share the parts of one of egraph's loops. A thread begins with
+// its own share of consecutive parts, as oneDNN's kernels divide their loops, so that
+// most of its data is in its own cache since the previous region. Then it takes the
+// remaining parts of other threads, which may have no processor.
 //
 //   parts       0 1 2 3 | 4 5 6 7
 //   thread 0    0 1 2 3         7
@@ -57,19 +59,19 @@ enum { EG_MAX_SHARES = 32 };
 typedef struct eg_parts {
   int64_t count;
   uint32_t shares;
-  atomic_uint entered; // threads that know no number of theirs
+  atomic_uint entered; // threads that entered without a number of their own
   atomic_llong taken[EG_MAX_SHARES];
 } eg_parts;
 
-/// Units of a part of `whole`: at most `most`; where there are several parts, so many
-/// that all threads take equally many.
+/// Returns the number of units in a part of `whole`, at most `most`; where there are
+/// several parts, all threads get equally many.
 int64_t eg_parts_size(int64_t whole, int64_t most, uint32_t threads);
-/// Calls body(argument), which takes parts of `parts`, on at most `threads` threads.
+/// Calls body(argument), which takes parts from `parts`, on at most `threads` threads.
 void eg_parts_run(eg_parts *parts, int64_t count, void (*body)(void *), void *argument,
                   uint32_t threads);
-/// Within the body: the share that the calling thread begins with.
+/// Called in the body: returns the share with which the calling thread begins.
 uint32_t eg_parts_enter(eg_parts *parts);
-/// Takes the next part; *share may become another thread's. False: none is left.
+/// Takes the next part; *share may become another thread's share. False: none is left.
 bool eg_parts_take(eg_parts *parts, uint32_t *share, int64_t *out);
 /// Calls body(user, begin, end) for ranges of `step` units (the last may be shorter) that
 /// cover [0, whole), on at most `threads` threads.
@@ -80,18 +82,20 @@ void eg_parts_each(int64_t whole, int64_t step, uint32_t threads,
 // ---- the flag "invalid operation" ---------------------------------------------------
 
 // The floating-point flag "invalid operation". On x86 every minimum, maximum and ordered
-// comparison with a NaN raises it, and so does every operation that turns numbers into a
-// NaN: a kernel that did not raise it has read no NaN, and thus lost none. Reading the
-// flag costs nothing, whereas a check of the operands would be one more pass over memory.
+// comparison with a NaN raises the flag, and so does every operation that turns numbers
+// into a NaN. Therefore a kernel that did not raise it has read no NaN, and has lost
+// none. Reading the flag costs nothing, whereas checking the operands would take one more
+// pass over memory.
 //
-// Each thread has its own flag. A team hands it to the calling thread; threads of an
-// OpenMP runtime are asked.
+// Each thread has its own flag. A team hands the flag to the calling thread; flags of an
+// OpenMP runtime's threads are read on these threads.
 
-/// True where kernels on `threads` threads (0: unknown) leave flags that can be read.
+/// True where the flags that kernels on `threads` threads (0: unknown) raise can be read.
 bool eg_invalid_flag_works(uint32_t threads);
-/// Takes the flag down on the threads of the calling thread's parallel regions.
+/// Clears the flag on the threads of the calling thread's parallel regions.
 void eg_invalid_flag_clear(uint32_t threads);
-/// True when one of these threads has raised it since, and where that cannot be known.
+/// True when one of these threads has raised the flag since it was cleared, or when that
+/// cannot be known.
 bool eg_invalid_flag_is_up(uint32_t threads);
 
 #endif

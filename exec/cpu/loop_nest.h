@@ -1,6 +1,6 @@
-// Loop nests over tensor elements: dimensions in the order they lie in memory, with the
-// strides of up to eight tensors. Merging neighbouring loops brings every memory format
-// to a few plain dimensions, which is where oneDNN's fast kernels and memcpy apply:
+// Loop nests over tensor elements: dimensions in the order in which they lie in memory,
+// with the strides of up to eight tensors. Merging neighbouring loops reduces every
+// memory format to a few plain dimensions, for oneDNN's fast kernels and memcpy:
 //
 //   [1,12,128,128] + [1,12,128,1]     dims 1536 x 128     strides (128 1) (1 0)
 //   nChw16c [1,64,56,56] + [64,1,1]   dims 4 x 3136 x 16  strides (50176 16 1) (16 0 1)
@@ -20,20 +20,20 @@ typedef struct eg_loop_nest {
   int64_t strides[EG_MAX_LOOP_TENSORS][EG_MAX_LOOPS];
 } eg_loop_nest;
 
-/// The dimensions of `type` in the order they lie in memory, and the logical dimension
-/// behind each; a blocked format has channels twice, first the blocks, last within a
-/// block. Both: [EG_MAX_LOOPS]; returns how many there are.
+/// Fills the dimensions of `type` in the order in which they lie in memory, and the
+/// logical dimension of each. A blocked format has channels twice: first the blocks, last
+/// the channels within a block. Both: [EG_MAX_LOOPS]. Returns the number of dimensions.
 uint32_t eg_stored_dims(const eg_type *type, int64_t *out_dims, uint32_t *out_logical);
-/// Loops over the elements of `type` as it is stored; strides[0] are its own. A blocked
-/// format counts its padding channels too.
+/// Sets up loops over the elements of `type` as it is stored; strides[0] are its own
+/// strides. For a blocked format the loops include padding channels.
 void eg_loop_nest_init(eg_loop_nest *nest, const eg_type *type);
 /// Sets strides[tensor] for an operand that broadcasts to `type` (of init). False when
-/// they cannot be expressed: the formats differ, or padding channels would be read beyond
-/// a plain operand.
+/// strides cannot express this: the formats differ, or padding channels would be read
+/// beyond a plain operand.
 bool eg_loop_nest_add(eg_loop_nest *nest, const eg_type *type, uint32_t tensor,
                       const eg_type *operand);
-/// Drops loops of one step and merges neighbours that are contiguous in tensors [0,
-/// count). The rank is then at least 1.
+/// Drops loops of one step and merges neighbouring loops that are contiguous in tensors
+/// [0, count). At least one loop remains.
 void eg_loop_nest_merge(eg_loop_nest *nest, uint32_t count);
 /// True when the channels of a blocked format do not fill its last block.
 bool eg_type_has_padding(const eg_type *type);

@@ -1,9 +1,9 @@
-// The innermost loops of products and of convolutions, once for each width of
-// vectors: tiles.inc is compiled for AVX2 and for AVX-512, and the host's is taken.
+// The innermost loops of products and of convolutions, once for each width of vectors:
+// tiles.inc is compiled for AVX2 and for AVX-512, and the host's version is used.
 //
-// A tile of a product is a few rows of c times a few vectors, computed in registers;
-// c = clip(a b + bias + z). It takes elements of a row in the order of depth, so the bits
-// do not depend on how rows are divided into tiles.
+// A tile of a product is a few rows of c times a few vectors, computed in registers; c =
+// clip(a b + bias + z). A tile adds the products of a row in the order of depth, so the
+// bits do not depend on how rows are divided into tiles.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_TILES_H
 #define EG_EXEC_CPU_TILES_H
@@ -18,56 +18,56 @@ static inline int64_t eg_quotient_up(int64_t a, int64_t b) { return (a + b - 1) 
 enum { EG_TILE_MOST_ROWS = 12, EG_TILE_WIDEST = 4 };
 
 typedef struct eg_tile {
-  const float *a, *b, *bias, *z; // bias, z: NULL, none
+  const float *a, *b, *bias, *z; // bias or z NULL: none
   float *c;
   int64_t a_row, c_row, depth;
-  bool is_first, is_last; // of the blocks of depth
+  bool is_first, is_last; // first or last of the blocks of depth
   float low, high;
   int64_t last;      // elements of the last vector
-  const char *ahead; // what to ask for,
-  int64_t each;      // bytes in four steps
+  const char *ahead; // memory to prefetch
+  int64_t each;      // bytes to prefetch in four steps
 } eg_tile;
 
 typedef void (*eg_tile_function)(const eg_tile *t);
 
-/// Points of Winograd's algorithm besides 0 and infinity: +-A and +-B.
+/// The points of Winograd's algorithm besides 0 and infinity: +-A and +-B.
 #define EG_WINOGRAD_A 0.625f
 #define EG_WINOGRAD_B 1.5f
 
-/// 6x6 pixels, or 4x4 results, of an image. Those from `top` and `left` to before
+/// 6x6 pixels, or 4x4 results, of an image. Pixels from `top` and `left` up to before
 /// `bottom` and `right` lie in the image.
 typedef struct eg_patch {
   int64_t top, left, bottom, right;
-  int64_t origin;     // where the first pixel is, or would be
-  int64_t row, block; // from one to the next; blocks of a vector of channels
+  int64_t origin;     // place of the first pixel, also when it is outside of the image
+  int64_t row, block; // steps between rows, and between blocks of a vector of channels
   int64_t channels;
 } eg_patch;
 
 /// Transforms a patch; element (i, j) of the result is a row of the (6 i + j)-th matrix.
-/// `matrix`: from matrix to matrix.
+/// `matrix`: step from matrix to matrix.
 typedef void (*eg_patch_in)(const eg_patch *patch, const float *x, float *row,
                             int64_t matrix);
 
-/// Operands added to the sums: bias and z (NULL: none), then the clip.
+/// The operations after the sums: add bias and z (NULL: none), then clip.
 typedef struct eg_patch_rest {
   const float *bias, *z;
   float low, high;
 } eg_patch_rest;
 
-/// Makes 4x4 results of the rows of 36 sums.
+/// Computes 4x4 results from the rows of 36 sums.
 typedef void (*eg_patch_out)(const eg_patch *patch, const float *row, int64_t matrix,
                              const eg_patch_rest *rest, float *y);
 
 enum { EG_MOST_PIXELS = 14, EG_MOST_STRIDE = 2 };
 
 /// A few neighbouring pixels of a vector of channels, the results of a convolution: c =
-/// clip(sum of a b over blocks, lines and taps of the kernel + bias + z). Of b, [block,
-/// line, tap, channel, vector], lines may be left out at the ends.
+/// clip(sum of a b over blocks, lines and taps of the kernel + bias + z). b is [block,
+/// line, tap, channel, vector]; lines at its ends may be left out.
 typedef struct eg_pixels {
-  const float *a, *b, *bias, *z; // bias, z: NULL, none
+  const float *a, *b, *bias, *z; // bias or z NULL: none
   float *c;
-  int64_t blocks, lines, taps;    // blocks: of a vector of channels
-  int64_t a_block, a_line, a_tap; // from one to the next
+  int64_t blocks, lines, taps;    // blocks of a vector of channels
+  int64_t a_block, a_line, a_tap; // steps from one to the next
   int64_t b_block, b_line;
   float low, high;
 } eg_pixels;
@@ -75,10 +75,10 @@ typedef struct eg_pixels {
 typedef void (*eg_pixels_function)(const eg_pixels *t);
 
 typedef struct eg_tile_set {
-  int64_t vector;                  // elements
-  int64_t widest;                  // vectors of a tile at most, if it has many rows
-  int64_t depth;                   // of a panel that stays in the cache
-  int64_t cached;                  // elements of a that do
+  int64_t vector;                  // elements of a vector
+  int64_t widest;                  // most vectors of a tile with many rows
+  int64_t depth;                   // depth of a panel that stays in the cache
+  int64_t cached;                  // elements of a that stay in the cache
   int64_t heights[EG_TILE_WIDEST]; // rows of the highest tile, by width - 1
   eg_tile_function tiles[EG_TILE_WIDEST][EG_TILE_MOST_ROWS];
   eg_patch_in patch_in;
@@ -87,7 +87,7 @@ typedef struct eg_tile_set {
 } eg_tile_set;
 
 extern const eg_tile_set eg_tiles_avx2, eg_tiles_avx512;
-/// The sets for vectors that the processor has, the widest first; NULL: no more.
+/// Returns the sets for vectors that the processor has, the widest first; NULL: no more.
 const eg_tile_set *eg_tile_set_at(uint32_t index);
 
 #endif

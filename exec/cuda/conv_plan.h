@@ -1,6 +1,6 @@
-// Convolutions and their gradients as graphs of cuDNN: problem, choice of an engine,
-// execution. The only file that speaks to cuDNN's graph interface. Also works without a
-// device, for the properties of one in text form, up to the plan.
+// Plans convolutions and their gradients as graphs of cuDNN: describes the problem,
+// chooses an engine, executes. Only conv_plan.c calls cuDNN's graph interface. All steps
+// before execution also work without a device, from device properties in text form.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CONV_PLAN_H
 #define EG_EXEC_CONV_PLAN_H
@@ -11,7 +11,7 @@
 /// Dimensions of a tensor: N, C and two or three spatial ones.
 enum { EG_CONV_MAX_RANK = 5 };
 
-/// x is the large tensor, y the small one, whichever of the three is the result.
+/// x is the large tensor, y the small one; any of x, w and y may be the result.
 typedef struct eg_conv_problem {
   eg_conv_kind kind;
   egraph_dtype dtype;
@@ -21,7 +21,7 @@ typedef struct eg_conv_problem {
   int64_t y_strides[EG_CONV_MAX_RANK];
   int64_t pads[EG_CONV_MAX_RANK], pads_end[EG_CONV_MAX_RANK]; // [rank - 2]
   int64_t strides[EG_CONV_MAX_RANK], dilations[EG_CONV_MAX_RANK];
-  int64_t alignment; // of all addresses, bytes
+  int64_t alignment; // alignment of all addresses, bytes
   bool allows_winograd;
 } eg_conv_problem;
 
@@ -30,10 +30,10 @@ typedef struct eg_conv_plan {
   int64_t workspace_bytes;
 } eg_conv_plan;
 
-/// The first plan of cuDNN's heuristics that is deterministic, exact for the element type
-/// (no TF32 for float32) and needs no more than EG_CUDA_WORKSPACE. `handle` is of the
-/// device, or NULL, and then `device_properties` is a finalized descriptor of one. Fails
-/// with EGRAPH_E_UNSUPPORTED when there is none.
+/// Makes the first plan of cuDNN's heuristics that is deterministic, exact for the
+/// element type (no TF32 for float32) and needs at most EG_CUDA_WORKSPACE. `handle` is
+/// the device's; if it is NULL, `device_properties` is a finalized descriptor of a
+/// device. Fails with EGRAPH_E_UNSUPPORTED when there is no such plan.
 egraph_status eg_conv_plan_create(cudnnHandle_t handle,
                                   cudnnBackendDescriptor_t device_properties,
                                   const eg_conv_problem *problem, eg_conv_plan *out);

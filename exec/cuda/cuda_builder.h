@@ -1,10 +1,10 @@
 // The stages of a node program of the CUDA back-end: a list over numbered places. A stage
-// is a call of a library or one of egraph's kernels, put on the back-end's stream.
+// is a library call or one of egraph's kernels, put on the back-end's stream.
 //
 //   matmul + gelu:  product    operands 0, 1 -> result 0    cuBLASLt, with bias
 //                   pointwise  result 0 -> result 0
 //
-// The builder is filled by one function per operator family (device_families.c). A family
+// One function per operator family (device_families.c) fills the builder. A family
 // without a kernel for a node returns EGRAPH_E_UNSUPPORTED; the node then runs on its
 // reference kernel, on copies in host memory (cuda_program.c).
 // SPDX-License-Identifier: Apache-2.0
@@ -21,7 +21,7 @@ typedef enum eg_device_place_kind {
   EG_DEVICE_SCRATCH
 } eg_device_place_kind;
 
-/// Memory a stage touches: an operand, a result or scratch memory, plus offset.
+/// Memory that a stage reads or writes: operand, result or scratch memory, plus offset.
 typedef struct eg_device_place {
   eg_device_place_kind kind;
   uint32_t index;
@@ -30,17 +30,17 @@ typedef struct eg_device_place {
 
 enum { EG_MAX_STAGE_PLACES = EG_MOST_JOINED + 1 };
 
-/// Puts the work on the device's stream; `addresses` in the order of the places.
+/// Puts the work on the device's stream; `addresses` are in the order of the places.
 typedef egraph_status (*eg_device_function)(const eg_cuda_device *device,
                                             const void *payload, void *const *addresses);
-/// Defines such a function that launches a kernel; `launch` is an expression of device,
-/// payload and addresses, `what` the kernel's name in messages.
+/// Defines a stage function that launches a kernel; `launch` is an expression of device,
+/// payload and addresses, `what` is the kernel's name in messages.
 #define EG_DEVICE_STAGE(name, what, launch)                                              \
   static egraph_status name(const eg_cuda_device *device, const void *payload,           \
                             void *const *addresses) {                                    \
     return eg_cuda_check((launch), what);                                                \
   }
-/// Releases what a payload holds outside of the arena.
+/// Releases resources that a payload holds outside of the arena.
 typedef void (*eg_device_release)(void *payload);
 
 typedef struct eg_device_stage {
@@ -53,7 +53,7 @@ typedef struct eg_device_stage {
 } eg_device_stage;
 
 typedef struct eg_cuda_builder {
-  const eg_node_spec *spec; // of the request
+  const eg_node_spec *spec; // spec of the request
   uint64_t dying;
   const eg_cuda_device *device;
   eg_arena *arena; // of the program under construction
@@ -70,21 +70,21 @@ static inline eg_device_place eg_device_operand(uint32_t index) {
 static inline eg_device_place eg_device_result(uint32_t index) {
   return (eg_device_place){.kind = EG_DEVICE_RESULT, .index = index};
 }
-/// Allots scratch memory for the run of this node.
+/// Reserves scratch memory for the run of this node.
 eg_device_place eg_cuda_scratch(eg_cuda_builder *builder, size_t bytes);
-/// Appends a stage; the payload is copied. `release` gets the copy when the program ends;
-/// it may be NULL. When this call fails, the payload stays the caller's.
+/// Appends a stage; the payload is copied. `release`, which may be NULL, gets the copy
+/// when the program ends. When this call fails, the caller still owns the payload.
 egraph_status eg_cuda_add(eg_cuda_builder *builder, eg_device_function function,
                           const void *payload, size_t payload_bytes,
                           eg_device_release release, const eg_device_place *places,
                           uint32_t count);
-/// Releases what the payloads of a stage and those behind it hold.
+/// Releases the resources held by the payloads of a stage and of all later stages.
 void eg_device_stages_release(const eg_device_stage *from);
-/// Takes back what was appended since `mark`, a copy of the builder.
+/// Removes all stages that were appended since `mark`, a copy of the builder.
 void eg_cuda_rewind(eg_cuda_builder *builder, const eg_cuda_builder *mark);
 /// True when result 0 may overwrite operand `index`, which has the same bytes.
 bool eg_cuda_may_overlay(const eg_cuda_builder *builder, uint32_t index);
-/// EGRAPH_E_UNSUPPORTED: the node runs on its reference kernel.
+/// Fails with EGRAPH_E_UNSUPPORTED: the node runs on its reference kernel.
 egraph_status eg_cuda_refuse(const eg_cuda_builder *builder, const char *why);
 
 #endif

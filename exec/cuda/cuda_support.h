@@ -1,5 +1,5 @@
-// Shared by all files of the back-end: its state on the device, and one translation of
-// status codes per library. The one place that includes the headers of the CUDA runtime,
+// Shared by all files of the back-end: its state on the device, and a translation of
+// status codes for each library. Only this file includes the headers of the CUDA runtime,
 // cuBLASLt and cuDNN.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CUDA_SUPPORT_H
@@ -14,7 +14,7 @@
 
 #include "exec/plugin/plugin_abi.h"
 
-/// One device as a back-end uses it: work goes to one stream, in order.
+/// A device of a back-end: all work goes to one stream, in order.
 typedef struct eg_cuda_device {
   int ordinal;
   int major, minor; // compute capability
@@ -22,14 +22,14 @@ typedef struct eg_cuda_device {
   cublasLtHandle_t blas;
   cudnnHandle_t dnn; // NULL: cuDNN does not run here, convolutions have no kernel
   void *workspace;   // of cuBLASLt and cuDNN, EG_CUDA_WORKSPACE bytes
-  int32_t *fault;    // on the device; 1: an index was outside of its table
+  int32_t *fault;    // in device memory; 1: an index was outside of its table
   const eg_plugin_host *host;
 } eg_cuda_device;
 
 enum { EG_CUDA_WORKSPACE = 256 << 20 };
 
-/// EGRAPH_OK, or a failure that names the call and what the library says: out of memory
-/// is EGRAPH_E_MEMORY, everything else EGRAPH_E_UNSUPPORTED.
+/// Returns EGRAPH_OK, or a failure that names the call and the library's message:
+/// EGRAPH_E_MEMORY when out of memory, otherwise EGRAPH_E_UNSUPPORTED.
 egraph_status eg_cuda_check(cudaError_t code, const char *what);
 egraph_status eg_cublas_check(cublasStatus_t code, const char *what);
 egraph_status eg_cudnn_check(cudnnStatus_t code, const char *what);

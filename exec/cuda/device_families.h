@@ -7,10 +7,10 @@
 #include "exec/cuda/cuda_builder.h"
 
 /// Fills the builder with the stages of builder->spec, or fails with
-/// EGRAPH_E_UNSUPPORTED. No tensor is empty or in blocks of channels.
+/// EGRAPH_E_UNSUPPORTED. It gets no tensor that is empty or in blocks of channels.
 typedef egraph_status (*eg_cuda_family)(eg_cuda_builder *builder);
 
-/// NULL: no family, the operator runs on its reference kernel.
+/// Returns the family of an operator; NULL: the operator runs on its reference kernel.
 eg_cuda_family eg_cuda_family_of(eg_op op);
 
 egraph_status eg_cuda_adam_update(eg_cuda_builder *builder);

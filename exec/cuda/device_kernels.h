@@ -1,6 +1,6 @@
-// The kernels of this folder, as C sees them: plain structs that say what to compute, and
-// one launcher each, which puts the kernel on a stream and returns the runtime's code.
-// Strides and offsets are in elements. Addresses are device addresses.
+// The kernels of this folder, as seen from C: plain structs that describe the work, and
+// one launcher for each, which puts the kernel on a stream and returns the runtime's
+// code. Strides and offsets are in elements. Addresses are device addresses.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_DEVICE_KERNELS_H
 #define EG_EXEC_DEVICE_KERNELS_H
@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/// Dimensions of a loop nest after merging, and tensors it can step through.
+/// The most dimensions of a merged loop nest, and the most tensors that it steps through.
 enum { EG_LOOP_RANK = 8, EG_LOOP_TENSORS = 4 };
 
 /// A loop nest; tensor t is at sum of index[d] * strides[t][d].
@@ -24,12 +24,12 @@ typedef struct eg_device_loop {
   int64_t strides[EG_LOOP_TENSORS][EG_LOOP_RANK];
 } eg_device_loop;
 
-/// The type arithmetic happens in.
+/// The type in which arithmetic is done.
 typedef enum eg_compute { EG_COMPUTE_F32, EG_COMPUTE_F64, EG_COMPUTE_I64 } eg_compute;
 
-/// result = op(operands), point by point; reference: ops/kernel_unary.c, kernel_binary.c.
-/// Tensor 0 of the loop is the result. EG_OP_FILL writes params[0]. The rest of a chain,
-/// value = op(value, operand), follows in the same pass.
+/// Computes result = op(operands), point by point; reference: ops/kernel_unary.c,
+/// kernel_binary.c. Tensor 0 of the loop is the result. EG_OP_FILL writes params[0]. The
+/// rest of a chain, value = op(value, operand), follows in the same pass.
 enum { EG_POINTWISE_CHAIN = 2 };
 typedef struct eg_pointwise {
   eg_device_loop loop;
@@ -39,7 +39,7 @@ typedef struct eg_pointwise {
   double params[2];               // the operator's numeric attributes
   int32_t chained;
   struct {
-    int32_t op, tensor; // 0: no operand but the value
+    int32_t op, tensor; // tensor 0: the value is the only operand
     double params[2];
   } chain[EG_POINTWISE_CHAIN];
 } eg_pointwise;
@@ -50,10 +50,10 @@ cudaError_t eg_launch_pointwise(const eg_pointwise *work, void *const *addresses
 cudaError_t eg_launch_move(const eg_device_loop *loop, int32_t element_bytes, void *to,
                            const void *from, cudaStream_t stream);
 
-/// Rows that lie side by side in one tensor and apart in others: joined, or split.
+/// Joins rows that are separate tensors into rows of one tensor, or splits them.
 enum { EG_MOST_JOINED = 32 };
 typedef struct eg_join {
-  int64_t rows, whole_step;     // of the one tensor, from row to row, bytes
+  int64_t rows, whole_step;     // bytes from row to row of the whole tensor
   int64_t ends[EG_MOST_JOINED]; // bytes of a row up to the end of part p
   int32_t parts, is_split;
 } eg_join;
@@ -61,20 +61,21 @@ typedef struct eg_join {
 cudaError_t eg_launch_join(const eg_join *work, void *const *addresses,
                            cudaStream_t stream);
 
-/// result[kept] = fold over `folded`; reference: ops/kernel_reduce.c, kernel_select.c.
-/// Tensor 0 is the result, 1 the operand. ARG_MAX and ARG_MIN write int64 positions.
+/// Computes result[kept] = fold over `folded`; reference: ops/kernel_reduce.c,
+/// kernel_select.c. Tensor 0 is the result, 1 the operand. ARG_MAX and ARG_MIN write
+/// int64 positions.
 typedef struct eg_reduction {
   eg_device_loop kept, folded;
   int32_t op; // EG_OP_REDUCE_*, EG_OP_ARG_*
   int32_t compute, dtype;
-  int32_t take_last; // ARG_*: of equal ones the last
+  int32_t take_last; // ARG_*: take the last of equal elements
   int64_t divisor;   // REDUCE_MEAN
 } eg_reduction;
 cudaError_t eg_launch_reduction(const eg_reduction *work, void *result,
                                 const void *operand, cudaStream_t stream);
 
-/// result[kept] = sum over `folded` of the product of the operands; reference:
-/// ops/kernel_einsum.c. Tensor 0 is the result, the operands follow: one to three.
+/// Computes result[kept] = sum over `folded` of the product of the operands; reference:
+/// ops/kernel_einsum.c. Tensor 0 is the result, one to three operands follow.
 typedef struct eg_contraction {
   eg_device_loop kept, folded;
   int32_t operands, compute, dtype;
@@ -83,11 +84,12 @@ typedef struct eg_contraction {
 cudaError_t eg_launch_contraction(const eg_contraction *work, void *const *addresses,
                                   cudaStream_t stream);
 
-/// Rows along an axis; reference: ops/kernel_norm.c, ops/kernel_reduce.c (running sum).
+/// Computes rows along an axis; reference: ops/kernel_norm.c, ops/kernel_reduce.c
+/// (running sum).
 typedef struct eg_axis_rows {
   eg_device_loop rows; // tensor 0: result, 1: operand
   int64_t size;        // of the axis
-  int64_t steps[2];    // along the axis, as the tensors
+  int64_t steps[2];    // strides of the two tensors along the axis
   int32_t dtype;
 } eg_axis_rows;
 cudaError_t eg_launch_softmax(const eg_axis_rows *work, int32_t is_log, void *result,
@@ -95,7 +97,7 @@ cudaError_t eg_launch_softmax(const eg_axis_rows *work, int32_t is_log, void *re
 cudaError_t eg_launch_cum_sum(const eg_axis_rows *work, int32_t compute, void *result,
                               const void *operand, cudaStream_t stream);
 
-/// Contiguous rows, normalized; scale and shift of element i of row r are at r %
+/// Normalizes contiguous rows; scale and shift of element i of row r are at r %
 /// table_rows * table_step + i / spread. Reference: ops/kernel_norm.c.
 typedef struct eg_norm_rows {
   int64_t rows, count, table_rows, table_step, spread;
@@ -107,8 +109,8 @@ typedef struct eg_norm_rows {
 cudaError_t eg_launch_norm_rows(const eg_norm_rows *work, void *const *addresses,
                                 cudaStream_t stream);
 
-/// Tensor 0: result, 1: x, 2: the channel number. addresses: result, x, scale, shift,
-/// mean, variance.
+/// Normalizes channels. Tensor 0: result, 1: x, 2: the channel number. addresses: result,
+/// x, scale, shift, mean, variance.
 typedef struct eg_channel_norm {
   eg_device_loop loop;
   double epsilon;
@@ -117,7 +119,7 @@ typedef struct eg_channel_norm {
 cudaError_t eg_launch_channel_norm(const eg_channel_norm *work, void *const *addresses,
                                    cudaStream_t stream);
 
-/// Local response normalization; loop as eg_channel_norm.
+/// Local response normalization; the loop is like the loop of eg_channel_norm.
 typedef struct eg_channel_window {
   eg_device_loop loop;
   int64_t channels, step, size; // step: between channels of x
@@ -140,15 +142,15 @@ typedef struct eg_pooling {
 cudaError_t eg_launch_pooling(const eg_pooling *work, void *result, const void *x,
                               cudaStream_t stream);
 
-/// Cotangent of the pooled tensor, from the result's cotangent; reference:
+/// Computes the cotangent of the pooled tensor from the result's cotangent; reference:
 /// ops/kernel_gradient.c. The small tensor is the cotangent, the large ones are x (not
 /// read by averages) and the result.
 cudaError_t eg_launch_pool_grad(const eg_pooling *work, void *result, const void *x,
                                 const void *cotangent, cudaStream_t stream);
 
-/// Convolutions without cuDNN; reference: ops/kernel_conv.c, ops/kernel_gradient.c. The
-/// large tensor is what a convolution reads, the small one what it gives, and any of the
-/// three may be the result. Up to three spatial dimensions.
+/// Computes convolutions without cuDNN; reference: ops/kernel_conv.c,
+/// ops/kernel_gradient.c. A convolution reads the large tensor and computes the small
+/// one; any of the three tensors may be the result. Up to three spatial dimensions.
 typedef enum eg_conv_kind {
   EG_CONV_SMALL, // convolution
   EG_CONV_LARGE, // transposed convolution
@@ -166,9 +168,9 @@ typedef struct eg_direct_conv {
 cudaError_t eg_launch_direct_conv(const eg_direct_conv *work, void *small, void *large,
                                   void *weight, cudaStream_t stream);
 
-/// result [outer, count, inner] from table [outer, size, inner], which holds the entries
-/// from `first` on of `whole` entries; the others are zero. An index outside of the whole
-/// sets *fault and reads nothing. Reference: ops/kernel_move.c.
+/// Gathers result [outer, count, inner] from table [outer, size, inner], which holds the
+/// entries from `first` on of `whole` entries; missing entries give zeros. An index
+/// outside of `whole` sets *fault and reads nothing. Reference: ops/kernel_move.c.
 typedef struct eg_gathering {
   int64_t outer, count, inner, size, whole, first;
   int32_t element_bytes, index_dtype;
@@ -176,21 +178,21 @@ typedef struct eg_gathering {
 cudaError_t eg_launch_gather(const eg_gathering *work, void *result, const void *table,
                              const void *indices, int32_t *fault, cudaStream_t stream);
 
-/// The sum of cotangent [outer, count, inner] by index, into a result [outer, size,
-/// inner] of zeros, in the order of the indices. `links` is scratch memory of 2 * count
-/// int64. Faults as gathering does. Reference: ops/kernel_gradient.c.
+/// Sums cotangent [outer, count, inner] by index into a result [outer, size, inner] of
+/// zeros, in the order of the indices. `links` is scratch memory of 2 * count int64.
+/// Faults like eg_launch_gather. Reference: ops/kernel_gradient.c.
 cudaError_t eg_launch_gather_grad(const eg_gathering *work, int32_t dtype, void *result,
                                   const void *cotangent, const void *indices,
                                   int64_t *links, int32_t *fault, cudaStream_t stream);
 
-/// Cotangent of x of a normalization of contiguous rows; reference:
+/// Computes the cotangent of x of a normalization of contiguous rows; reference:
 /// ops/kernel_gradient.c. addresses: result, cotangent, x, scale.
 cudaError_t eg_launch_norm_grad(const eg_norm_rows *work, void *const *addresses,
                                 cudaStream_t stream);
 
-/// Adam's step on `count` elements; reference: ops/kernel_gradient.c. addresses: weight
-/// and moments after it, weight, moments, gradient, learning rate and number of the step
-/// (float64). The new weight may lie over the old one.
+/// Runs Adam's step on `count` elements; reference: ops/kernel_gradient.c. addresses:
+/// weight and moments after the step, then weight, moments, gradient, learning rate and
+/// number of the step (float64). The new weight may lie over the old one.
 typedef struct eg_adam {
   int64_t count;
   double beta1, beta2, epsilon, decay;

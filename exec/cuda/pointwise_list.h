@@ -1,5 +1,5 @@
-// Pointwise operators with a device kernel, and their formulas over operands x, y, z and
-// parameters p, q of type T. Families take the operators, the kernel takes the formulas.
+// Lists pointwise operators with a device kernel, and their formulas over operands x, y,
+// z and parameters p, q of type T. Families use the operators, the kernel the formulas.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_POINTWISE_LIST_H
 #define EG_EXEC_POINTWISE_LIST_H

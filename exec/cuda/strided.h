@@ -1,13 +1,13 @@
-// Tensors as strides, and the stages made of them. Row-major and nhwc are strides, so are
-// broadcast, transposed and sliced operands: most operators that move or combine elements
-// are one loop over strides.
+// Tensors as strides, and the stages that use them. Strides describe row-major and nhwc
+// tensors, and broadcast, transposed and sliced operands, so most operators that move or
+// combine elements are one loop over strides.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_STRIDED_H
 #define EG_EXEC_STRIDED_H
 
 #include "exec/cuda/cuda_builder.h"
 
-/// Strides of an operand in the dimensions of a result that it broadcasts to.
+/// Fills the strides of an operand in the dimensions of a result to which it broadcasts.
 void eg_spread_strides(const eg_type *result, const eg_type *operand, int64_t *out);
 
 /// Dimensions of a loop before merging.
@@ -18,22 +18,23 @@ typedef struct eg_loop_plan {
 } eg_loop_plan;
 /// Appends a dimension; strides[t] for each tensor.
 void eg_loop_add(eg_loop_plan *plan, int64_t dim, const int64_t *strides);
-/// Puts the dimensions in the order of tensor 0's memory and merges them. False when more
-/// than EG_LOOP_RANK remain.
+/// Orders the dimensions as in tensor 0's memory and merges them. False when more than
+/// EG_LOOP_RANK remain.
 bool eg_loop_merge(const eg_loop_plan *plan, eg_device_loop *out);
 
-/// The type arithmetic of a dtype happens in; uint64 has none.
+/// Finds the type in which arithmetic of a dtype is done; false for uint64.
 bool eg_compute_of(egraph_dtype dtype, eg_compute *out);
-/// The same for what accumulates: floats in float64.
+/// Finds the type in which sums of a dtype are accumulated: float64 for floats; false for
+/// uint64 and bool.
 bool eg_accumulation_of(egraph_dtype dtype, eg_compute *out);
 
-/// A block of elements of a tensor: where it begins, strides of its dimensions.
+/// A block of elements of a tensor: its beginning, and the strides of its dimensions.
 typedef struct eg_block {
   eg_device_place place;
   int64_t offset; // elements
   int64_t strides[2 * EGRAPH_MAX_RANK];
 } eg_block;
-/// Appends a copy of a block of `dims`, elements of the given bytes.
+/// Appends a copy of a block of `dims`, with elements of `element_bytes`.
 egraph_status eg_cuda_add_move(eg_cuda_builder *builder, uint32_t rank,
                                const int64_t *dims, size_t element_bytes,
                                const eg_block *to, const eg_block *from);
@@ -48,8 +49,8 @@ egraph_status eg_cuda_add_pointwise(eg_cuda_builder *builder, eg_op op,
 /// Appends result 0 = value.
 egraph_status eg_cuda_add_fill(eg_cuda_builder *builder, double value);
 
-/// Stages behind a contraction that did not include them: result 0 = act(result 0 + scale
-/// * addend ...), stage by stage.
+/// Append stages after a contraction that did not include them: result 0 = act(result 0 +
+/// scale * addend ...), stage by stage.
 egraph_status eg_cuda_add_addend(eg_cuda_builder *builder, uint32_t operand);
 egraph_status eg_cuda_add_act(eg_cuda_builder *builder, eg_act act, double alpha,
                               double beta);
