@@ -14,7 +14,8 @@ static double levels(uint32_t n) {
   return count;
 }
 
-/// Ones in the binary forms of all numbers below n: bit k is set in 2^k of every 2^(k+1).
+/// Counts the ones in the binary forms of all numbers below n: bit k is set in 2^k of
+/// every 2^(k+1).
 static double ones_below(uint32_t n) {
   uint64_t count = 0;
   for (uint64_t bit = 1; bit < n; bit *= 2) {
@@ -37,10 +38,10 @@ static double ones_of_block(uint32_t n) { return ones_below(n) / n / n; }
 // ---- the table of collective.h ----------------------------------------------------
 
 typedef struct formula {
-  unsigned used_by; // bit per eg_collectives
+  unsigned used_by; // a bit per eg_collectives
   eg_transition_kind kind;
   eg_collective_algorithm algorithm;
-  bool is_far; // devices send to others than their neighbours
+  bool is_far; // devices send not only to their neighbours
   figure *rounds, *volume;
   double constant;
 } formula;
@@ -79,7 +80,7 @@ const char *eg_collective_algorithm_name(eg_collective_algorithm algorithm) {
   return names[algorithm];
 }
 
-/// The cheapest formula; NULL where the transition is free.
+/// Finds the cheapest formula; returns NULL where the transition is free.
 static const formula *cheapest(const eg_machine_mesh *mesh,
                                const eg_transition *transition, double bytes,
                                double *out_seconds) {
@@ -106,8 +107,8 @@ static const formula *cheapest(const eg_machine_mesh *mesh,
 
 // ---- measured -----------------------------------------------------------------------
 
-/// Finds the measured seconds of an exchange; false: it was not measured between so many
-/// devices.
+/// Finds the measured seconds of an exchange; false: the exchange was not measured
+/// between that many devices.
 static bool find_measured(const eg_machine_mesh *mesh, uint32_t axis, uint32_t exchange,
                           double bytes, double *out_seconds) {
   const eg_mesh_link *link = &mesh->links[axis];

@@ -5,7 +5,7 @@
 
 EG_OWNER_DEFINE(eg_rounds, (eg_messages, messages), (eg_round_list, rounds))
 
-/// A group of n devices; `levels` of a hierarchy.
+/// A group of n devices; `levels` are the sizes of its hierarchy.
 typedef struct group {
   uint32_t n, level_count;
   const uint32_t *levels;
@@ -32,7 +32,7 @@ static egraph_status send(const group *g, uint32_t from, uint32_t to, double sha
 
 static bool is_power_of_two(uint32_t n) { return (n & (n - 1)) == 0; }
 
-/// The largest power of two that is not above n.
+/// Returns the largest power of two that is not above n.
 static uint32_t power_below(uint32_t n) {
   uint32_t power = 1;
   while (power <= n / 2)
@@ -42,8 +42,8 @@ static uint32_t power_below(uint32_t n) {
 
 // ---- rings, of all or of a level of a hierarchy -----------------------------------
 
-/// Devices `stride` places from each other, `size` of them, send to the next one,
-/// `repeat` times.
+/// Adds rounds in which each ring of `size` devices, `stride` places from each other,
+/// sends to its next devices, `repeat` times.
 static egraph_status go_round(const group *g, uint32_t size, uint32_t stride,
                               uint32_t repeat, double share) {
   if (repeat == 0) return EGRAPH_OK;
@@ -55,7 +55,7 @@ static egraph_status go_round(const group *g, uint32_t size, uint32_t stride,
   return EGRAPH_OK;
 }
 
-/// Every device sends to each other of its ring of `size`, one after the other.
+/// Adds rounds in which every device sends to each other device of its ring of `size`.
 static egraph_status send_to_each(const group *g, uint32_t size, uint32_t stride,
                                   double share) {
   for (uint32_t distance = 1; distance < size; distance++) {
@@ -82,7 +82,8 @@ static egraph_status pairwise(const group *g) {
 
 // ---- halving and doubling ---------------------------------------------------------
 
-/// Blocks double: after a round of distance k a device has the blocks of 2k devices.
+/// Adds rounds in which blocks double: after a round of distance k a device has the
+/// blocks of 2k devices.
 static egraph_status double_blocks(const group *g) {
   for (uint32_t k = 1; k < g->n; k *= 2) {
     EG_TRY(begin_round(g, 1));
@@ -94,7 +95,7 @@ static egraph_status double_blocks(const group *g) {
   return EGRAPH_OK;
 }
 
-/// The same backwards in time.
+/// Adds the rounds of double_blocks in reverse order and direction.
 static egraph_status halve_blocks(const group *g) {
   for (uint32_t k = power_below(g->n - 1); k > 0; k /= 2) {
     EG_TRY(begin_round(g, 1));
@@ -129,7 +130,7 @@ static egraph_status double_whole(const group *g) {
   return EGRAPH_OK;
 }
 
-/// Moves each block by the powers of two in its distance.
+/// Adds a round per power of two: each block moves by the powers of two in its distance.
 static egraph_status travel_by_ones(const group *g) {
   for (uint32_t bit = 1; bit < g->n; bit *= 2) {
     uint32_t blocks = 0;
@@ -146,14 +147,14 @@ static egraph_status travel_by_ones(const group *g) {
 
 enum { TREES = 2 };
 
-/// The parent in NCCL's binary tree, of which 0 is the root.
+/// Returns the parent in NCCL's binary tree, whose root is 0.
 static uint32_t parent_in_tree(uint32_t n, uint32_t d) {
   uint32_t bit = d & (~d + 1), up = (d ^ bit) | bit << 1;
   return up < n ? up : d ^ bit;
 }
 
-/// The second tree is the first one mirrored or shifted, so that no device is an inner
-/// node of both.
+/// Returns the parent in one of two trees. The second tree is the first one mirrored or
+/// shifted, so that no device is an inner node of both.
 static uint32_t parent_of(uint32_t n, int tree, uint32_t d) {
   if (tree == 0) return parent_in_tree(n, d);
   if (n % 2 == 0) return n - 1 - parent_in_tree(n, n - 1 - d);
@@ -175,7 +176,7 @@ static bool is_turn(uint32_t round, uint32_t begin) {
   return round >= begin && round - begin < EG_ROUNDS_PIECES;
 }
 
-/// Sends piece after piece up the trees, one level a round, and down again.
+/// Adds rounds that send piece after piece up the trees, a level per round, then down.
 static egraph_status two_trees(const group *g) {
   const double share = 1.0 / TREES / EG_ROUNDS_PIECES;
   uint32_t deepest = 0;

@@ -1,5 +1,5 @@
-// Every requested node has one entry, found by its text: either measured, or priced from
-// its figures by the current roofline, so that a new calibration outdates nothing.
+// Every requested node has one entry, found by its text. The entry is either measured, or
+// the current roofline prices it from its figures: a new calibration outdates nothing.
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cost.h"
 
@@ -21,10 +21,10 @@ typedef struct entry {
 
 typedef struct request {
   eg_node_spec spec; // own copy, in the arena
-  const char *text;  // its key, in the arena
+  const char *text;  // key of its entry, in the arena
   uint32_t entry;
   bool is_again;
-  eg_cost_again how; // of one that is
+  eg_cost_again how; // read if is_again
 } request;
 
 EG_VEC_DEFINE(entries, entry);
@@ -36,10 +36,10 @@ struct eg_cost_model {
   eg_cost_options options;      // its strings are not used after create
   const eg_cost_prober *prober; // NULL: none
   char *machine;
-  eg_profile_db *db; // NULL: read-only, measurements are not stored
+  eg_profile_db *db; // NULL: read-only, measurements are not stored on disk
   entries entries;
   eg_strmap index;   // text of a spec -> entry
-  requests requests; // noted, not yet measured
+  requests requests; // noted, not measured yet
   eg_arena memory;   // of the requests; reset when there are none
   eg_roofline roofline;
   eg_text key;   // scratch
@@ -82,7 +82,7 @@ static egraph_status entry_of(eg_cost_model *model, const eg_node_spec *spec,
   return add_entry(model, text, (entry){.point = point_of(spec)}, out);
 }
 
-/// Adds a stored entry. Entries of operators that this build does not know are skipped.
+/// Adds a stored entry; skips it when this build does not know its operator.
 static egraph_status load_entry(void *user, const eg_profile_entry *stored) {
   eg_cost_model *model = user;
   eg_op op;
@@ -215,7 +215,7 @@ static void take_measurement(entry *e, const eg_profile_entry *stored) {
   e->measured = e->is_fresh = true;
 }
 
-/// Stores a measurement of an entry, whose text is model->key.
+/// Stores a measurement of the entry whose text is in model->key.
 static egraph_status keep_measurement(eg_cost_model *model, uint32_t id, double seconds,
                                       const eg_evidence *evidence) {
   entry *e = &model->entries.data[id];
@@ -280,7 +280,7 @@ egraph_status eg_cost_seconds(eg_cost_model *model, const eg_node_spec *spec,
   eg_cost_source source = EG_COST_USER;
   EG_TRY(ask_caller(model, spec, &given, &seconds));
   if (spec->attrs->op == EG_OP_OPAQUE && spec->opaque_bytes > 0) {
-    // Nodes of other graphs may have the same key: no entry.
+    // Nodes of other graphs may have the same key, so there is no entry.
     eg_roofline_point point = point_of(spec);
     source = EG_COST_UNPRICED;
     seconds = eg_roofline_estimate(&model->roofline, &point);
@@ -315,8 +315,8 @@ egraph_status eg_cost_counts(eg_cost_model *model, uint32_t *out_entries,
 
 // ---- measuring ------------------------------------------------------------------
 
-/// Finds or adds the entry of a node; EG_COST_NO_ENTRY where the caller prices it, or it
-/// is free.
+/// Finds or adds the entry of a node; EG_COST_NO_ENTRY where the node is free or the
+/// caller prices it.
 static egraph_status find_cost_entry(eg_cost_model *model, const eg_node_spec *spec,
                                      uint32_t *out) {
   bool given;
@@ -386,8 +386,8 @@ double eg_cost_entry_seconds(const eg_cost_model *model, uint32_t id) {
 double eg_cost_error(const eg_cost_model *model, uint32_t id) {
   const eg_evidence *evidence = &entries_at(&model->entries, id)->evidence;
   if (evidence->samples == 0) return 0;
-  // With normal samples: sigma = spread / 0.6745, error of the median = 1.2533 sigma /
-  // sqrt(n).
+  // For normally distributed samples: sigma = spread / 0.6745, error of the median =
+  // 1.2533 sigma / sqrt(n).
   return 1.858 * evidence->spread / sqrt(evidence->samples);
 }
 
@@ -419,14 +419,13 @@ static void combine_measurements(const eg_cost_model *model, const request *r,
   if (!is_smaller) {
     *seconds = e->point.seconds;
     evidence->load = e->evidence.load;
-    // An old measurement without evidence takes the spread of the new one.
+    // An old measurement without evidence gets the spread of the new one.
     if (e->evidence.samples != 0) evidence->spread = e->evidence.spread;
   }
   evidence->samples = samples;
 }
 
-/// Stores a batch. Afterwards it is empty; after a success it begins behind the stored
-/// requests.
+/// Stores a batch and empties it; after a success the batch begins at the next request.
 static egraph_status store_batch(eg_cost_model *model, batch *b) {
   eg_profile_entry stored[BATCH];
   bool replaces[BATCH];

@@ -1,6 +1,6 @@
-// Outline: every device, link and flow has a color, a number; its signature is this color
-// and the sorted colors around it. Equal signatures get equal colors, until the number of
-// colors stays.
+// Outline: every device, link and flow has a number, its color. Its signature is this
+// color and the sorted colors around it. Equal signatures get equal colors, until the
+// number of colors no longer changes.
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/equal_devices.h"
 
@@ -17,7 +17,7 @@ typedef struct signature {
 } signature;
 EG_VEC_DEFINE(signatures, signature);
 
-/// Words of all items, one item after the other.
+/// The words of all signatures, one item after the other.
 typedef struct palette {
   eg_u32s first; // [items + 1]
   eg_u32s words;
@@ -49,7 +49,7 @@ static egraph_status push_double(eg_u32s *words, double value) {
   return eg_u32s_append(words, halves, 2);
 }
 
-/// Gives items of the same words the same color, in the order of words.
+/// Gives items with equal words the same color; colors are in the order of words.
 static egraph_status color_items(palette *p, uint32_t *colors, uint32_t *out_count) {
   size_t items = p->first.len - 1;
   uint32_t next = 0;
@@ -87,7 +87,8 @@ static egraph_status color_flows(eg_equal_devices *d, palette *p, uint32_t *colo
   return color_items(p, colors, &d->flow_classes);
 }
 
-/// Makes room for the color and `counts[i]` words of every item, and writes the colors.
+/// Makes room for the color and `counts[i]` further words of every item, and writes the
+/// old colors.
 static egraph_status begin_items(palette *p, const eg_u32s *old, const eg_u32s *counts) {
   EG_TRY(eg_u32s_resize(&p->first, old->len + 1));
   uint32_t at = 0;
@@ -144,7 +145,7 @@ static egraph_status color_links(eg_equal_devices *d, palette *p, eg_u32s *count
   return color_items(p, d->link_class.data, &d->link_classes);
 }
 
-/// Numbers classes of devices anew, in the order of their first ones.
+/// Renumbers classes of devices in the order of their first devices.
 static egraph_status number_devices(eg_equal_devices *d, eg_u32s *scratch) {
   uint32_t next = 0;
   scratch->len = 0;

@@ -1,11 +1,11 @@
-// Max-min fair rates by progressive filling: the link with the smallest fair share fixes
-// the rates of its flows; then the same among the rest (Bertsekas, Gallager, 6.5.2). A
-// flow of weight w on a link counts as w flows there.
+// Finds max-min fair rates by progressive filling: the link with the smallest fair share
+// fixes the rates of its flows; this repeats among the remaining flows (Bertsekas,
+// Gallager, 6.5.2). A flow of weight w on a link counts as w flows there.
 //
-// Flows that links connect make a component. An event of a component changes rates in it
-// alone, and bytes left are counted anew for its flows alone: what is computed for a flow
-// depends on its component, and on nothing that happens elsewhere. That is why a
-// simulation of a part of the flows gives the same bits.
+// Flows connected by links make a component. An event in a component changes rates, and
+// the bytes left, of its flows alone. The values computed for a flow depend only on its
+// component, and on nothing elsewhere. Therefore a simulation of a part of the flows
+// gives the same bits.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 #include <stdlib.h>
@@ -61,8 +61,8 @@ static egraph_status visit_link(eg_task_graph *graph, uint32_t l) {
 }
 
 /// Gathers the component of a link: its links in `visited`, its flows in `flows`, sorted.
-/// Flows that end now are still on their links, and in a replay of the past later flows
-/// are already on theirs.
+/// Flows that end now are still on their links; in a replay of the past, later flows are
+/// already on theirs.
 static egraph_status gather_component(eg_task_graph *graph, uint32_t first, double now) {
   graph->visited.len = graph->flows.len = 0;
   EG_TRY(visit_link(graph, first));
@@ -87,8 +87,8 @@ static egraph_status gather_component(eg_task_graph *graph, uint32_t first, doub
   return EGRAPH_OK;
 }
 
-/// The link with the least share for flows without a rate; EG_TASK_NONE: all flows have a
-/// rate.
+/// Finds the link with the least share for flows without a rate; EG_TASK_NONE: all flows
+/// have a rate.
 static uint32_t tightest_link(const eg_task_graph *graph, double *out_share) {
   uint32_t tightest = EG_TASK_NONE;
   *out_share = INFINITY;
@@ -109,7 +109,7 @@ static void fix_rate(eg_task_graph *graph, eg_task *task, double rate) {
     eg_task_link *link = &graph->links.data[graph->flow_links.data[task->first_link + i]];
     double weight = graph->flow_weights.data[task->first_link + i], taken = weight * rate;
     link->open -= weight;
-    link->free = link->free > taken ? link->free - taken : 0; // less by rounding only
+    link->free = link->free > taken ? link->free - taken : 0; // below 0 by rounding only
   }
 }
 
@@ -146,7 +146,7 @@ static egraph_status update_component(eg_task_graph *graph, uint32_t link, doubl
   for (size_t i = 0; i < graph->flows.len; i++) {
     eg_task *task = &graph->tasks.data[graph->flows.data[i]];
     double sent = task->rate * (now - task->since);
-    task->left = task->left > sent ? task->left - sent : 0; // less by rounding only
+    task->left = task->left > sent ? task->left - sent : 0; // below 0 by rounding only
     task->since = now;
   }
   fill_rates(graph);

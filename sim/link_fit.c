@@ -22,10 +22,10 @@ static double positive_seconds(const eg_exchange_point *point) {
   return fmax(point->seconds, LEAST_SECONDS);
 }
 
-/// Least squares of (latency + bytes * per_byte) / seconds - 1: with u = 1 / seconds and
-/// v = bytes / seconds, of latency * u + per_byte * v - 1. The slope is never negative;
-/// nor is the intercept, except for sizes beyond the caches (`is_far`), where seconds
-/// grow faster than bytes.
+/// Fits least squares of (latency + bytes * per_byte) / seconds - 1, that is, with u = 1
+/// / seconds and v = bytes / seconds, of latency * u + per_byte * v - 1. The slope is
+/// never negative; nor is the intercept, except for sizes beyond the caches (`is_far`),
+/// where seconds grow faster than bytes.
 static void fit_class(const eg_exchange_point *points, size_t count, bool is_far,
                       eg_size_class *out) {
   double uu = 0, uv = 0, vv = 0, u1 = 0, v1 = 0;

@@ -1,6 +1,6 @@
 // The identity of a file is checked before anything is written to it: application_id
-// identifies profile databases, user_version the schema. WAL lets readers and one writer
-// work at the same time; synchronous NORMAL is safe against killed processes.
+// identifies profile databases, user_version the schema. In WAL mode readers and one
+// writer work at the same time; with synchronous NORMAL a killed process does no damage.
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/profile_db.h"
 
@@ -16,7 +16,7 @@
 #include "base/text.h"
 
 enum { APPLICATION_ID = 0x45475052 }; // "EGPR"
-enum { FIRST_SCHEMA = 1 };            // without evidence
+enum { FIRST_SCHEMA = 1 };            // its entries have no evidence
 
 struct eg_profile_db {
   egraph_allocator alloc;
@@ -27,7 +27,7 @@ struct eg_profile_db {
   bool has_evidence; // schema 2
 };
 
-// The one place where SQLite's codes become ours.
+// Turns SQLite's codes into ours; no other place does.
 static egraph_status sqlite_fail(const eg_profile_db *db, int code) {
   const char *text =
       db->handle != NULL ? sqlite3_errmsg(db->handle) : sqlite3_errstr(code);
@@ -43,8 +43,7 @@ static egraph_status sqlite_fail(const eg_profile_db *db, int code) {
         EGRAPH_E_PARSE,
         "%s: not a profile database (%s); name another file or delete this one", db->path,
         text);
-  case SQLITE_ERROR: // of statements that are ours: tables or columns are not as we make
-                     // them
+  case SQLITE_ERROR: // of our statements: tables or columns differ from those we create
   case SQLITE_SCHEMA:
   case SQLITE_TOOBIG:
   case SQLITE_MISMATCH:
@@ -105,16 +104,16 @@ static egraph_status open_handle(eg_profile_db *db, const char *name, int flags)
   return code == SQLITE_OK ? EGRAPH_OK : sqlite_fail(db, code);
 }
 
-// Ends a transaction: commits when all went well, else rolls back and keeps the message.
+// Ends a transaction: commits when all calls succeeded, otherwise rolls back and keeps
+// the error message.
 static egraph_status end_transaction(const eg_profile_db *db, egraph_status status) {
   if (status == EGRAPH_OK) status = execute(db, "COMMIT");
   if (status != EGRAPH_OK) (void)sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
   return status;
 }
 
-// Distinguishes a fresh file from a profile database; refuses others. Runs in a
-// transaction: the answers must be of one moment, another process may be creating the
-// tables.
+// Tells a fresh file from a profile database; refuses other files. Runs in a transaction,
+// so that the answers belong to one moment: another process may be creating the tables.
 static egraph_status identify_within(eg_profile_db *db, bool *out_fresh) {
   int64_t application = 0, version = 0, tables = 0;
   EG_TRY(query_int(db, "PRAGMA application_id", &application));
@@ -142,8 +141,8 @@ static egraph_status identify(eg_profile_db *db, bool *out_fresh) {
   return end_transaction(db, identify_within(db, out_fresh));
 }
 
-// Switching to WAL needs the file alone for a moment, and SQLite does not always wait for
-// that by itself.
+// Switches to WAL. This needs exclusive access for a moment, and SQLite does not always
+// wait for that by itself.
 static egraph_status enable_wal(const eg_profile_db *db) {
   double start = eg_clock_seconds();
   int code;
@@ -181,7 +180,8 @@ static egraph_status create_tables(const eg_profile_db *db) {
   return execute(db, sql);
 }
 
-// Two processes may find the same fresh file; the second one looks again under the lock.
+// Creates or extends the tables. Two processes may find the same fresh file; the second
+// one checks again under the lock.
 static egraph_status prepare_schema(eg_profile_db *db) {
   bool fresh;
   EG_TRY(execute(db, "BEGIN IMMEDIATE"));
@@ -195,7 +195,7 @@ static egraph_status prepare_schema(eg_profile_db *db) {
 
 static egraph_status open_writable(eg_profile_db *db) {
   EG_TRY(open_handle(db, db->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
-  // SQLite falls back to reading when it may not write.
+  // Without write permission SQLite silently opens the file for reading.
   if (sqlite3_db_readonly(db->handle, "main") == 1)
     return EG_FAIL(EGRAPH_E_IO,
                    "%s: the profile database is not writable; open it read-only or name "
@@ -207,7 +207,8 @@ static egraph_status open_writable(eg_profile_db *db) {
   return fresh || !db->has_evidence ? prepare_schema(db) : EGRAPH_OK;
 }
 
-// A WAL database in a folder we may not write to can only be read as an unchanging file.
+// Opens a WAL database in a folder without write permission; SQLite can read it only as
+// an unchanging file.
 static egraph_status open_immutable(eg_profile_db *db) {
   EG_LOCAL(eg_text, uri, db->alloc);
   eg_text_append(&uri, "file:");
@@ -277,7 +278,7 @@ static bool is_figure(sqlite3_stmt *row, int column, double *out) {
   return (type == SQLITE_FLOAT || type == SQLITE_INTEGER) && isfinite(*out) && *out >= 0;
 }
 
-/// A text without zero bytes, owned by the row; NULL if the column is something else.
+/// Returns a text without zero bytes, owned by the row; NULL for any other column.
 static const char *text_column(sqlite3_stmt *row, int column) {
   if (sqlite3_column_type(row, column) != SQLITE_TEXT) return NULL;
   const char *text = (const char *)sqlite3_column_text(row, column);
@@ -286,9 +287,9 @@ static const char *text_column(sqlite3_stmt *row, int column) {
   return is_whole ? text : NULL;
 }
 
-// Another program may have written the file, so every column is checked.
+// Other programs may have written the file, so every column is checked.
 
-/// Reads the evidence; 0 where columns are NULL: not known.
+/// Reads the evidence; 0 where columns are NULL: unknown.
 static bool read_evidence(sqlite3_stmt *row, int first, eg_evidence *out) {
   double samples, date;
   *out = (eg_evidence){.samples = 0};
@@ -366,7 +367,7 @@ static int bind_key(sqlite3_stmt *statement, const char *machine, const char *sp
 }
 
 static int bind_evidence(sqlite3_stmt *insert, int first, const eg_evidence *evidence) {
-  if (evidence->samples == 0) { // replaces the values of the entry before
+  if (evidence->samples == 0) { // overwrites values bound for the previous entry
     for (int i = 0; i < 4; i++) {
       int code = sqlite3_bind_null(insert, first + i);
       if (code != SQLITE_OK) return code;

@@ -1,9 +1,9 @@
-// Peak and bandwidth are reached by the best tenth of the measured nodes; the overhead is
-// the time of the cheapest tenth beyond that roof. The ratio of an operator to the roof
-// is the median over its own measurements, or over wider groups while there are fewer
-// than FEW of them: the operator's family, the operator in any format, the family in any
-// format, all nodes. Medians, because one descheduled measurement may be off by any
-// factor.
+// Peak and bandwidth are those that the best tenth of the measured nodes reach; the
+// overhead is the time of the cheapest tenth beyond that roof. The ratio of an operator
+// to the roof is the median over its own measurements or, while these are fewer than FEW,
+// over wider groups: the operator's family, the operator in any format, the family in any
+// format, all nodes. Medians are used because one descheduled measurement may be wrong by
+// any factor.
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/roofline.h"
 
@@ -13,10 +13,10 @@
 
 enum { FEW = 3 };
 
-// One core of a desktop CPU on float32, without any measurement.
+// The figures without measurements: one core of a desktop CPU on float32.
 static const double default_peak = 4e10, default_bandwidth = 1e10,
                     default_overhead = 1e-6;
-// Smaller nodes are no evidence of peak and bandwidth.
+// Smaller nodes do not show peak and bandwidth.
 static const double small_flops = 1e5, small_bytes = 1e5;
 
 static const char *const family_names[] = {
@@ -32,7 +32,7 @@ typedef struct fit {
   int family[EG_OP_COUNT];
 } fit;
 
-/// Numbers families by their first operator.
+/// Numbers each family by its first operator.
 static void number_families(int family[EG_OP_COUNT]) {
   for (int op = 0; op < EG_OP_COUNT; op++) {
     family[op] = 0;
@@ -59,8 +59,8 @@ static void fit_roof(fit *f) {
   if (bytes >= FEW) r->bandwidth_bytes = eg_quantile(f->scratch, bytes, 0.9);
 }
 
-/// Fits the overhead: the median time of the cheapest tenth beyond the roof. Nodes that
-/// took no time were views on that back-end, and are left out.
+/// Fits the overhead: the median time of the cheapest tenth beyond the roof. Skips nodes
+/// that took no time: they were views on that back-end.
 static void fit_overhead(fit *f) {
   eg_roofline *r = &f->roofline;
   size_t timed = 0, used = 0;
@@ -97,9 +97,9 @@ static bool is_in_group(const fit *f, const eg_roofline_point *p, group g, eg_op
   return false;
 }
 
-/// Measured over modelled seconds, without the overhead, which is at most nine tenths of
-/// the measured time. Nodes far below the overhead would only measure its noise: they are
-/// left out.
+/// Fits the ratio of measured to modelled seconds, without the overhead, which counts for
+/// at most nine tenths of the measured time. Skips nodes far below the overhead: they
+/// would measure only its noise.
 static double fit_ratio(const fit *f, eg_op op, bool formatted, bool *out_fitted) {
   const eg_roofline *r = &f->roofline;
   for (int g = GROUP_OP; g <= GROUP_ALL; g++) {

@@ -88,8 +88,7 @@ static egraph_status add_edge(eg_task_graph *graph, uint32_t task, uint32_t on,
   return EGRAPH_OK;
 }
 
-/// True when a new task already waits for `on`: tasks often follow each other on several
-/// streams.
+/// True when a task already waits for `on`: two tasks may share several streams.
 static bool has_edge(const eg_task_graph *graph, uint32_t task, uint32_t on) {
   for (uint32_t e = graph->tasks.data[task].in; e != EG_TASK_NONE;
        e = graph->edges.data[e].next_in)
@@ -97,7 +96,7 @@ static bool has_edge(const eg_task_graph *graph, uint32_t task, uint32_t on) {
   return false;
 }
 
-/// `weights` NULL: all are 1.
+/// Checks the links of a flow. `weights` NULL: all are 1.
 static egraph_status check_links(const eg_task_graph *graph, double bytes,
                                  const uint32_t *links, const uint32_t *weights,
                                  size_t count) {
@@ -179,8 +178,8 @@ egraph_status eg_task_graph_depend(eg_task_graph *graph, uint32_t task, uint32_t
 
 // ---- changing -------------------------------------------------------------------
 
-/// Before the bytes or links of a flow change: flows that shared its links get them for
-/// themselves.
+/// Marks a flow and the flows that shared its links to be recomputed, before its bytes or
+/// links change.
 static egraph_status recompute_flow(eg_task_graph *graph, uint32_t task) {
   EG_TRY(check_number("task", task, graph->tasks.len));
   if (!graph->tasks.data[task].is_flow)

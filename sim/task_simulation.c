@@ -1,9 +1,8 @@
-// The events of a simulation, in the order of time, and of tasks where times are equal.
+// Serves the events of a simulation by time, and by task number where times are equal.
 //
 // A simulation recomputes some tasks; all others are KNOWN: they have the times of the
-// last simulation, without an event. The change of an event reaches KNOWN tasks in these
-// ways, each before the time at which they would take part otherwise ("successors" wait
-// for the task):
+// last simulation and no event. A change reaches KNOWN tasks in the ways below, each time
+// before the KNOWN task would act on the old values ("successors" wait for the task):
 //
 //   a task ends earlier than it did, and it was       successors that started at its old
 //   the last cause of successors                      end are recomputed from its new end
@@ -15,12 +14,12 @@
 //   a KNOWN flow does at the same time (LINK)         replayed, from the beginning of the
 //                                                     period in which a link was busy
 //
-// A replay lies in the past of the event that causes it, and is finished before that
-// event goes on. Up to there it gives the known times, since nothing that it meets has
-// changed: otherwise the flow would already be recomputed.
+// A replay begins in the past of the event that causes it, and is finished before that
+// event goes on. Until the event's time it gives the known times, since nothing has
+// changed on its way: otherwise the flow would already be recomputed.
 //
-// Tasks are served in the order of their numbers where times are equal: a change must
-// have passed the tasks before a task when the task is served.
+// Where times are equal, tasks are served in the order of their numbers: a change must
+// have passed the tasks before a task when that task is served.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <math.h>
@@ -39,7 +38,7 @@ static bool is_awaited(const eg_task *task) {
   return task->state != EG_TASK_KNOWN && task->state != EG_TASK_ENDED;
 }
 
-/// True when a task starts as in the last simulation, so far.
+/// True when a task still starts as in the last simulation.
 static bool keeps_start(const eg_task *task) {
   return task->state == EG_TASK_KNOWN || task->state == EG_TASK_REPLAYED;
 }
@@ -56,7 +55,7 @@ egraph_status eg_task_events_reserve(eg_task_graph *graph) {
 
 // ---- tasks to recompute ---------------------------------------------------------
 
-/// The latest end of all tasks before a task, so far.
+/// Returns the latest end of all tasks before a task, as known so far.
 static double ready_time(const eg_task_graph *graph, const eg_task *task) {
   double ready = 0;
   for (uint32_t e = task->in; e != EG_TASK_NONE; e = graph->edges.data[e].next_in)
@@ -64,8 +63,8 @@ static double ready_time(const eg_task_graph *graph, const eg_task *task) {
   return ready;
 }
 
-/// Starts a task that waits for no other any more: adds an event for its end, or for the
-/// end of its latency.
+/// Starts a task that no longer waits: adds an event for its end or the end of its
+/// latency.
 static void schedule_task(eg_task_graph *graph, uint32_t number, double start) {
   eg_task *task = &graph->tasks.data[number];
   task->start = start;
@@ -78,7 +77,7 @@ static eg_task_link *link_of(const eg_task_graph *graph, const eg_task *task,
   return &graph->links.data[graph->flow_links.data[task->first_link + index]];
 }
 
-/// Seconds that the bytes of a flow take if nothing shares its links; 0 of a compute.
+/// Returns the seconds that a flow sends if it has its links alone; 0 for a compute.
 static double least_sending(const eg_task_graph *graph, const eg_task *task) {
   double least = 0;
   for (uint32_t i = 0; i < task->link_count; i++) {
@@ -104,7 +103,7 @@ static void wait_for_others(eg_task_graph *graph, uint32_t number) {
   if (task->unresolved == 0) schedule_task(graph, number, ready);
 }
 
-/// Marks uses of a link to be written anew from a time on.
+/// Marks the uses of a link from a time on to be written anew.
 static egraph_status make_stale(eg_task_graph *graph, uint32_t l, double from) {
   eg_task_link *link = &graph->links.data[l];
   if (link->is_stale) {
@@ -116,8 +115,7 @@ static egraph_status make_stale(eg_task_graph *graph, uint32_t l, double from) {
   return eg_u32s_push(&graph->stale, l);
 }
 
-/// Adds an event for the first start, in the last simulation, of a successor that keeps
-/// its start so far.
+/// Adds an event for the first old start of the successors that still keep theirs.
 static void await_starts(eg_task_graph *graph, uint32_t number) {
   double next = INFINITY;
   for (uint32_t e = graph->tasks.data[number].out; e != EG_TASK_NONE;
@@ -168,7 +166,7 @@ egraph_status eg_task_recompute(eg_task_graph *graph, uint32_t number) {
   return EGRAPH_OK;
 }
 
-/// Recomputes the successors that start before a time.
+/// Recomputes the successors that would start before a time.
 static egraph_status recompute_after(eg_task_graph *graph, uint32_t number,
                                      double before) {
   eg_task *task = &graph->tasks.data[number];
@@ -190,8 +188,8 @@ static egraph_status recompute_after(eg_task_graph *graph, uint32_t number,
   return EGRAPH_OK;
 }
 
-/// Recomputes the successors of all tasks recomputed since `from` that are sure to start
-/// later than they did; awaits the starts of the others.
+/// For all tasks recomputed since `from`: recomputes the successors that certainly start
+/// later than before, and watches the starts of the others.
 static egraph_status recompute_ahead(eg_task_graph *graph, size_t from) {
   for (size_t i = from; i < graph->recomputed.len; i++) {
     uint32_t number = graph->recomputed.data[i];
@@ -204,7 +202,7 @@ static egraph_status recompute_ahead(eg_task_graph *graph, size_t from) {
   return EGRAPH_OK;
 }
 
-/// The first use of a link that begins at `time` or later.
+/// Finds the first use of a link that begins at `time` or later.
 static size_t find_use(const eg_link_uses *uses, double time) {
   size_t from = 0, to = uses->len;
   while (from < to) {
@@ -217,8 +215,8 @@ static size_t find_use(const eg_link_uses *uses, double time) {
   return from;
 }
 
-/// The first use from there on whose flow is KNOWN; uses in between are skipped from now
-/// on.
+/// Finds the first use from `from` on whose flow is KNOWN; later searches skip the uses
+/// in between.
 static size_t find_known(const eg_task_graph *graph, eg_link_uses *uses, size_t from) {
   size_t at = from;
   while (at < uses->len && graph->tasks.data[uses->data[at].task].state != EG_TASK_KNOWN)
@@ -230,7 +228,7 @@ static size_t find_known(const eg_task_graph *graph, eg_link_uses *uses, size_t 
   return at;
 }
 
-/// Watches a link from a time on: KNOWN flows that begin on it must be replayed.
+/// Watches a link from a time on: KNOWN flows that begin on the link must be replayed.
 static void watch_link(eg_task_graph *graph, eg_task_link *link, double from,
                        double until) {
   size_t next = find_known(graph, &link->uses, find_use(&link->uses, from));
@@ -241,7 +239,7 @@ static void watch_link(eg_task_graph *graph, eg_task_link *link, double from,
     eg_event_queue_set(&graph->queue, event, link->uses.data[next].begin);
 }
 
-/// Replays the flows of a period that began to send by a time: a flow starts as it did,
+/// Replays the flows of a period that began to send by a time: a flow keeps its start,
 /// and its links determine its end.
 static egraph_status replay_period(eg_task_graph *graph, eg_link_uses *uses, size_t at,
                                    double time) {
@@ -262,8 +260,8 @@ static egraph_status replay_period(eg_task_graph *graph, eg_link_uses *uses, siz
   return EGRAPH_OK;
 }
 
-/// Replays the flows that sent when a flow began to send in the last simulation, and
-/// watches its links for flows that began later.
+/// Replays the flows that were sending when a flow began to send in the last simulation,
+/// and watches its links for flows that began later.
 static egraph_status replay_sharers(eg_task_graph *graph, uint32_t number) {
   const eg_task *task = &graph->tasks.data[number];
   for (uint32_t i = 0; i < task->link_count && task->has_times; i++) {
@@ -280,7 +278,7 @@ static egraph_status replay_sharers(eg_task_graph *graph, uint32_t number) {
   return EGRAPH_OK;
 }
 
-/// The same for all flows recomputed since `from`.
+/// Replays the sharers of all flows recomputed since `from`.
 static egraph_status replay_further(eg_task_graph *graph, size_t from) {
   for (size_t i = from; i < graph->recomputed.len; i++)
     EG_TRY(replay_sharers(graph, graph->recomputed.data[i]));
@@ -317,14 +315,14 @@ static egraph_status end_task(eg_task_graph *graph, uint32_t number, double now)
     const eg_task *after = &graph->tasks.data[to];
     if (!keeps_start(after) || after->start != task->old_end ||
         ready_time(graph, after) == after->start)
-      continue; // it waits for another
+      continue; // another task holds it back
     EG_TRY(eg_task_recompute(graph, to));
     wait_for_others(graph, to);
   }
   return recompute_ahead(graph, from);
 }
 
-/// Lets a flow begin to send, on links where KNOWN flows may send.
+/// Lets a flow begin to send, on links where KNOWN flows may be sending.
 static egraph_status begin_to_send(eg_task_graph *graph, uint32_t number, double now) {
   eg_task *task = &graph->tasks.data[number];
   size_t from = graph->recomputed.len;
@@ -370,7 +368,7 @@ static egraph_status serve_old_start(eg_task_graph *graph, uint32_t task, double
   return EGRAPH_OK;
 }
 
-/// Serves the begin of a KNOWN flow on a link where recomputed flows send, or sent.
+/// Serves the beginning of a KNOWN flow on a link where recomputed flows send or sent.
 static egraph_status serve_link(eg_task_graph *graph, uint32_t l, double now) {
   eg_task_link *link = &graph->links.data[l];
   size_t from = graph->recomputed.len, at = find_use(&link->uses, now);
@@ -399,7 +397,7 @@ static egraph_status serve_all(eg_task_graph *graph) {
     if (is_empty || eg_event_queue_first(&graph->queue).time != now) {
       size_t pending = graph->touched.len;
       EG_TRY(eg_flow_rates_update(graph, now));
-      if (pending != 0) continue; // ends of flows may be the first events now
+      if (pending != 0) continue; // the first events may now be ends of flows
       if (is_empty) return EGRAPH_OK;
     }
     eg_event event = eg_event_queue_first(&graph->queue);
@@ -416,7 +414,7 @@ static int by_begin(const void *a, const void *b) {
   return (x->task > y->task) - (x->task < y->task);
 }
 
-/// Merges the uses from `kept` on into those before, which are sorted.
+/// Merges the uses from `kept` on into the sorted uses before them.
 static egraph_status sort_uses(eg_task_graph *graph, eg_link_uses *uses, size_t kept) {
   size_t count = uses->len - kept, at = uses->len;
   if (count > 1) qsort(uses->data + kept, count, sizeof *uses->data, by_begin);
@@ -430,8 +428,8 @@ static egraph_status sort_uses(eg_task_graph *graph, eg_link_uses *uses, size_t 
   return EGRAPH_OK;
 }
 
-/// Finds the periods of all uses from the period on that use `from` begins, is in, or
-/// follows.
+/// Finds the periods of all uses from `from` on, and of earlier uses in the period that
+/// `from` may continue.
 static void find_periods(eg_task_graph *graph, eg_link_uses *uses, size_t from) {
   uint32_t first = from != 0 ? uses->data[from - 1].first : 0, start = first;
   double end = 0;
@@ -451,8 +449,8 @@ static void find_periods(eg_task_graph *graph, eg_link_uses *uses, size_t from) 
       uses->data[i - 1].period_end = uses->data[i].period_end;
 }
 
-/// Writes the uses of stale links: removes the uses of recomputed flows, then adds them
-/// again.
+/// Writes the uses of stale links anew: removes the uses of recomputed flows, then adds
+/// their new uses.
 static egraph_status write_uses(eg_task_graph *graph) {
   for (size_t i = 0; i < graph->recomputed.len; i++) {
     eg_task *task = &graph->tasks.data[graph->recomputed.data[i]];

@@ -12,8 +12,7 @@
 #include "ops/tensor.h"
 
 /// Translates a oneDNN status; `what` names the call. "Unimplemented" and "invalid
-/// arguments" become EGRAPH_E_UNSUPPORTED: oneDNN has no kernel for these shapes or these
-/// formats.
+/// arguments" become EGRAPH_E_UNSUPPORTED: oneDNN has no such kernel.
 egraph_status eg_dnnl_check(dnnl_status_t status, const char *what);
 
 /// Descriptors of memory and of primitives; eg_descs_deinit destroys them.

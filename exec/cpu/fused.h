@@ -1,7 +1,6 @@
 // Runs a convolution or a matrix product and the operations after it: act(kernel(x, w) +
 // bias + z). Where it is fast and keeps NaN, the kernel of oneDNN includes z and the
-// activation (as post-ops). Otherwise passes over the result add z and apply the
-// activation.
+// activation (as post-ops). Otherwise z and the activation are passes over the result.
 //
 //   fused      kernel: bias, z, act           where NaN was lost: kernel: bias, + z, act
 //   not fused  kernel: bias, + z, act         each + and act: a pass

@@ -10,7 +10,7 @@ typedef struct builder {
   const eg_pipeline *of;
   uint32_t stages, parts, micro_batches;
   eg_task_graph *graph;
-  eg_u32s task;    // [2][parts][micro-batches] of passes: forward, backward
+  eg_u32s task;    // [2][parts][micro-batches] tasks of passes: forward, backward
   eg_u32s port;    // [2][stages] links: out, in
   eg_doubles busy; // [stages]
 } builder;
@@ -59,7 +59,7 @@ static egraph_status add_ports(builder *b) {
   return EGRAPH_OK;
 }
 
-/// Lets task `to` wait for the results of task `from`, which are sent from part to part.
+/// Makes task `to` wait for the results of task `from`, which are sent from part to part.
 static egraph_status connect(builder *b, const eg_pipeline_message *message,
                              uint32_t from_part, uint32_t from, uint32_t to_part,
                              uint32_t to) {

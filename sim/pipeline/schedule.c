@@ -33,8 +33,8 @@ static uint64_t passes_ahead(eg_pipeline_schedule_kind kind,
   return ahead < all ? ahead : all;
 }
 
-/// Forward or backward pass number k of any stage. Micro-batches are in groups of as many
-/// as there are stages; a group passes chunk after chunk.
+/// Returns pass number k, forward or backward, of any stage. Micro-batches come in groups
+/// of as many as there are stages; a group passes chunk after chunk.
 static eg_pipeline_schedule_pass pass_at(const eg_pipeline_schedule *of, bool is_backward,
                                          uint64_t k) {
   uint64_t group = (uint64_t)of->stages * of->chunks;
@@ -101,7 +101,7 @@ egraph_status eg_pipeline_schedule_make(eg_pipeline_schedule_kind kind, uint32_t
 typedef struct walk {
   const eg_pipeline_schedule *of;
   eg_chars done; // [2 * parts * micro-batches] passes that have run
-  eg_u32s next;  // [stages] of its passes
+  eg_u32s next;  // [stages] number of the stage's next pass
 } walk;
 EG_OWNER_DEFINE_STATIC(walk, (eg_chars, done), (eg_u32s, next))
 
@@ -116,8 +116,8 @@ static eg_pipeline_schedule_pass pass_of(const walk *w, uint32_t stage) {
   return w->of->passes.data[begin + w->next.data[stage]];
 }
 
-/// True when the pass before has run: the pass of the neighbouring part in its direction;
-/// for the first backward pass of a micro-batch, the last forward pass.
+/// True when the previous pass has run: the same micro-batch's pass of the neighbouring
+/// part; before the first backward pass, the last forward pass.
 static bool is_ready(const walk *w, uint32_t stage, eg_pipeline_schedule_pass pass) {
   uint32_t part = pass.chunk * w->of->stages + stage,
            last = w->of->stages * w->of->chunks - 1;
@@ -139,7 +139,7 @@ static egraph_status fail_pass(uint32_t stage, eg_pipeline_schedule_pass pass,
                  pass.chunk, why);
 }
 
-/// Runs the passes of a stage up to the first one that must wait.
+/// Runs the passes of a stage until one must wait.
 static egraph_status run_ready_passes(walk *w, uint32_t stage, bool *out_moved) {
   while (w->next.data[stage] < eg_pipeline_schedule_passes_of_stage(w->of)) {
     eg_pipeline_schedule_pass pass = pass_of(w, stage);

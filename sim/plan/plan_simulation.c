@@ -35,8 +35,8 @@ static void sum_busy(const eg_plan *plan, eg_plan_simulation *s) {
 
 // ---- waits ------------------------------------------------------------------------
 
-/// Charges the time from `since` to the end of `task`, in which computing is idle, to the
-/// tasks that run then, each of which is the cause of the next one.
+/// Charges idle time of computing, from `since` to the end of `task`, to the tasks that
+/// run in this time; each of them is the cause of the next one.
 static void charge_wait(const eg_plan *plan, eg_plan_simulation *s, uint32_t task,
                         double since) {
   while (task != EG_PLAN_NONE) {
@@ -54,7 +54,7 @@ static void charge_wait(const eg_plan *plan, eg_plan_simulation *s, uint32_t tas
   }
 }
 
-/// A task that ends with the step; one that takes time, if there is any.
+/// Finds a task that ends with the step, if possible one that takes time.
 static uint32_t last_task(const eg_plan_simulation *s) {
   uint32_t last = EG_PLAN_NONE;
   for (uint32_t t = 0; t < s->tasks.tasks.len; t++)
@@ -89,7 +89,7 @@ static egraph_status find_critical(eg_plan_simulation *s) {
 
 // ---- memory -----------------------------------------------------------------------
 
-/// Bytes that begin (> 0) or end to be held.
+/// Bytes that a device begins (> 0) or ceases (< 0) to hold.
 typedef struct memory_event {
   double seconds, bytes;
 } memory_event;
@@ -99,9 +99,9 @@ typedef struct memory_sum {
   const eg_plan *plan;
   eg_plan_simulation *s;
   eg_u32s task_of;        // [micro-batch * steps + step]
-  eg_u32s first_read;     // [states + 1] of `reads`
-  eg_u32s reads;          // steps
-  eg_lives lives, placed; // of the plan; in each micro-batch
+  eg_u32s first_read;     // [states + 1] index in `reads`
+  eg_u32s reads;          // steps that read a state
+  eg_lives lives, placed; // lives of the plan; the same placed in each micro-batch
   eg_doubles from, until; // [placed] seconds; until INFINITY: the end
   memory_events events;
 } memory_sum;
@@ -147,8 +147,8 @@ static egraph_status find_reads(memory_sum *m) {
   return EGRAPH_OK;
 }
 
-/// The end of a life in a micro-batch: the latest end of its readers, which need not be
-/// the end of the last reader in the plan.
+/// Returns the end of a life in a micro-batch: the latest end of its readers, which may
+/// differ from the end of the plan's last reader.
 static double end_of(const memory_sum *m, const eg_life *life, uint32_t micro_batch) {
   double end = run_times(m, micro_batch, life->until).end;
   if (life->state == EG_PLAN_NONE) return end;
@@ -173,7 +173,8 @@ static egraph_status add_placed_life(memory_sum *m, const eg_life *life, double 
   return memory_events_push(&m->events, (memory_event){until, -life->bytes});
 }
 
-/// Places a life; states made and used within a micro-batch live once in each.
+/// Places a life in time; a state that is made and used within a micro-batch lives once
+/// in each.
 static egraph_status place_life(memory_sum *m, const eg_life *life) {
   uint32_t last = m->plan->micro_batches - 1;
   bool is_whole = life->store == EG_STORE_CARRIED || life->store == EG_STORE_INPUT;
@@ -197,7 +198,7 @@ static egraph_status place_lives(memory_sum *m) {
   return EGRAPH_OK;
 }
 
-/// At the same time, ends come before beginnings.
+/// Sorts by time; at equal times, ends come before beginnings.
 static int by_time(const void *a, const void *b) {
   const memory_event *x = a, *y = b;
   if (x->seconds != y->seconds) return x->seconds < y->seconds ? -1 : 1;

@@ -1,7 +1,7 @@
 // Outline: runs become tasks in the order in which they begin, so that the streams of the
-// task graph run them in it. A run is a task of the graph for each class of devices, or,
-// in rounds, one with which a class enters the exchange, its messages, and one with which
-// it leaves.
+// task graph run them in this order. For each class of devices a run is one task of the
+// graph. In rounds it is a task in which the class enters the exchange, its messages, and
+// a task in which it leaves.
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/plan/plan_tasks.h"
 
@@ -20,14 +20,14 @@ typedef struct maker {
   eg_plan_tasks *out;
   bool is_slowed; // computing is slower during exchanges
   eg_issue_order order;
-  eg_u32s first_wait, waits; // [runs + 2]: runs that a run waits for
+  eg_u32s first_wait, waits; // [runs + 2]: the runs for which a run waits
   eg_u32s task_of,
       before;        // [runs] in out->tasks; run before it on its stream, NEVER: none
-  eg_u32s shape;     // [steps] of exchanges that are rounds; NEVER
+  eg_u32s shape;     // [steps] of exchanges that are rounds; others NEVER
   eg_u32s processor; // [classes] links on which a device computes
   eg_u32s wire;      // [streams * classes] links of exchanges in closed form
   eg_u32s enter, leave, streams; // [classes] of the exchange being added
-  uint32_t turn, turn_end; // of computing up to now; the last run of the turn before
+  uint32_t turn, turn_end;       // current turn of computing; last run of the turn before
 } maker;
 EG_OWNER_DEFINE_STATIC(maker, (eg_u32s, first_wait, waits, task_of, before),
                        (eg_u32s, shape, processor, wire, enter, leave, streams),
@@ -85,7 +85,7 @@ static egraph_status find_shapes(maker *m) {
   return EGRAPH_OK;
 }
 
-/// Counts the tasks before memory is spent on them.
+/// Counts the tasks before memory is allocated for them.
 static egraph_status count_tasks(maker *m) {
   const eg_plan *plan = m->plan;
   double tasks = 0, classes = m->out->class_count;
@@ -122,7 +122,7 @@ static egraph_status add_streams(maker *m) {
   return EGRAPH_OK;
 }
 
-/// Adds a processor for each class, and for each stream a wire that no other stream uses.
+/// Adds a processor link for each class, and for each stream a wire of its own.
 static egraph_status add_processors(maker *m) {
   eg_plan_tasks *out = m->out;
   uint32_t link;
@@ -150,22 +150,22 @@ static egraph_status list_waits(maker *m) {
   return EGRAPH_OK;
 }
 
-/// Lets `task` wait for the end of a run, of a class.
+/// Makes `task` wait for the end of a run in a class.
 static egraph_status depend_on(maker *m, uint32_t task, uint32_t run, uint32_t class) {
   size_t at = (size_t)m->task_of.data[run] * m->out->class_count + class;
   return eg_task_graph_depend(m->out->graph, task, m->out->last.data[at]);
 }
 
-/// Lets `task` wait for all runs that `run` waits for.
+/// Makes `task` wait for all runs for which `run` waits.
 static egraph_status depend_like(maker *m, uint32_t task, uint32_t run, uint32_t class) {
   for (uint32_t i = m->first_wait.data[run]; i < m->first_wait.data[run + 1]; i++)
     EG_TRY(depend_on(m, task, m->waits.data[i], class));
   return EGRAPH_OK;
 }
 
-/// Adds the waits of `task`, with which a run of a class begins. A gather whose window a
-/// run opened begins with that run: it waits for the same runs, and for the run before
-/// that one on its stream.
+/// Adds the waits of `task`, which begins a run of a class. A gather whose window was
+/// opened by a run begins with that run: it waits for the same runs, and for the run
+/// before that one on its stream.
 static egraph_status depend(maker *m, uint32_t task, uint32_t run, uint32_t class) {
   uint32_t opener = m->order.schedule.let_in.data[run];
   EG_TRY(depend_like(m, task, run, class));
@@ -205,7 +205,7 @@ static egraph_status add_closed(maker *m, const eg_plan_step *step, uint32_t cla
                                  1, out_task);
 }
 
-/// Adds an exchange: every class enters, sends and receives its messages, and leaves.
+/// Adds an exchange: every class enters it, sends and receives its messages, and leaves.
 static egraph_status add_exchange_rounds(maker *m, uint32_t run, const eg_plan_step *step,
                                          uint32_t shape) {
   eg_plan_tasks *out = m->out;
@@ -227,8 +227,8 @@ static egraph_status add_exchange_rounds(maker *m, uint32_t run, const eg_plan_s
   return EGRAPH_OK;
 }
 
-/// Lets a run that takes no time, and is on no stream, wait for the last run on stream 0
-/// of the turns before its own, unless computing has already passed its turn.
+/// Makes a run that takes no time and has no stream wait for the last run on stream 0
+/// before its own turn, unless computing has already passed that turn.
 static egraph_status wait_for_turn(maker *m, uint32_t task, uint32_t turn, uint32_t last,
                                    uint32_t class) {
   uint32_t on = turn > m->turn ? last : m->turn_end;
