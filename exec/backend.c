@@ -12,16 +12,16 @@
 #include <cpuid.h>
 #endif
 
-// Blocks of this size lie on pages of this size where the system has them: streams of
-// weights and activations that no cache holds run through fewer pages.
+// Blocks of this size use pages of this size where the system has them. Weights and
+// activations that no cache holds then cover fewer pages.
 enum { HUGE_PAGE = 1 << 21 };
 
 static size_t alignment_of(size_t bytes) {
   return bytes >= HUGE_PAGE ? HUGE_PAGE : EG_DEVICE_ALIGNMENT;
 }
 
-/// A wish, which may fail. The allocator has written to the pages already, so the system
-/// is asked to exchange them at once (Linux 6.1), or when it finds the time.
+/// Asks for huge pages; the system may refuse. The allocator has already written to the
+/// pages, so the system is asked to replace them at once (Linux 6.1) or later.
 static void ask_for_huge_pages(char *address, size_t bytes) {
 #ifdef MADV_HUGEPAGE
   enum { COLLAPSE = 25 }; // MADV_COLLAPSE, which older headers lack
@@ -175,7 +175,7 @@ egraph_status eg_backend_fill(eg_backend *backend, void *to, egraph_dtype dtype,
     return backend->vtable->fill(backend, to, dtype, value, count);
   eg_tensor_set_fill(&(eg_tensor){.type = {.dtype = dtype}, .data = &room}, 0, value);
   memcpy(to, &room, bytes);
-  for (size_t done = bytes, all = count * bytes; done < all;) { // what is filled doubles
+  for (size_t done = bytes, all = count * bytes; done < all;) { // doubles the filled part
     size_t next = all - done < done ? all - done : done;
     memcpy((char *)to + done, to, next);
     done += next;

@@ -50,7 +50,7 @@ bool eg_collective_matches(const eg_collective *a, const eg_collective *b) {
 
 enum { WORDS_BYTES = 120 };
 
-// "all-gather of 3 float32 along 'gpu'"
+// Describes a collective: "all-gather of 3 float32 along 'gpu'".
 static void describe_collective(const eg_channel *channel, const eg_collective *what,
                                 char out[WORDS_BYTES]) {
   const char *name = eg_collective_name(what->kind);
@@ -100,8 +100,8 @@ static egraph_status check_collective(const eg_channel *channel,
 
 // ---- runs -------------------------------------------------------------------------
 
-/// Runs a collective in a group of one rank: it receives what it sends, and has no
-/// neighbours.
+/// Runs a collective in a group of one rank: the rank receives the data that it sends,
+/// and has no neighbours.
 static void run_alone(const eg_collective *what) {
   size_t bytes = what->count * eg_dtype_bytes(what->dtype);
   if (what->kind == EG_COLLECTIVE_BARRIER || what->kind == EG_COLLECTIVE_NEIGHBOURS)
@@ -136,15 +136,15 @@ egraph_status eg_channel_abort(eg_channel *channel, egraph_status status) {
 
 // ---- sums and maxima of arrays that several ranks hold ------------------------------
 
-// In blocks that fit the first-level cache: the result of a block is written when all
-// parts of it have been read, so `out` may be one of them.
+// Combines in blocks that fit the first-level cache. The result of a block is written
+// after all parts of it have been read, so `out` may be one of the parts.
 
 enum { BLOCK = 512 };
 
 #define ADD(sum, x) ((sum) + (x))
 #define LARGER(most, x) ((((x) > (most)) | ((x) != (x))) ? (x) : (most))
 
-// Elements [from, to), at most BLOCK.
+// Combines elements [from, to), at most BLOCK.
 typedef void (*combine_block)(const void *const *parts, uint32_t part_count, size_t from,
                               size_t to, void *out);
 
@@ -181,8 +181,8 @@ static float half_at(egraph_dtype dtype, const void *data, size_t index) {
   return (float)eg_tensor_get_double(&tensor, (int64_t)index);
 }
 
-// Row: element type, type of sums (unsigned: they wrap, with the bits of signed sums),
-// type of maxima.
+// Row: element type, type of sums (unsigned, so that sums wrap; the bits are those of
+// signed sums), type of maxima.
 #define DIRECT_LIST(X)                                                                   \
   X(FLOAT32, float, float)                                                               \
   X(FLOAT64, double, double)                                                             \

@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 
-/// A collective as ranks send it to each other.
+/// A collective in the form that ranks send to each other.
 typedef struct wish {
   int32_t kind, combining, dtype;
   uint32_t axis;
@@ -28,8 +28,8 @@ typedef struct device_channel {
   eg_transport *transport; // NULL: through host memory
   wish *wishes;            // [places]
   unsigned char *ids;      // [places][EG_TRANSPORT_ID_BYTES]
-  eg_arena arena;          // of both
-  char *host;              // for what goes through host memory; grows
+  eg_arena arena;          // holds both
+  char *host;              // for data that goes through host memory; grows
   size_t host_bytes;
   egraph_status failed;
   char message[EG_MESSAGE_BYTES];
@@ -42,7 +42,7 @@ static egraph_status fail_again(const device_channel *channel) {
   return EG_FAIL(channel->failed, "%s", channel->message);
 }
 
-/// Ends the channel here and for all ranks; the first failure stays.
+/// Ends the channel for this and all other ranks; the first failure stays.
 static egraph_status fail_all(device_channel *channel, egraph_status status) {
   assert(status != EGRAPH_OK);
   if (channel->failed == EGRAPH_OK) {
@@ -163,12 +163,12 @@ static egraph_status run_through_host(device_channel *channel, const eg_group *g
   EG_TRY(need_host(channel, (send + recv) * element));
   char *sent = channel->host, *received = sent + send * element;
   EG_TRY(eg_backend_download(backend, sent, what->send, send * element));
-  if (what->kind == EG_COLLECTIVE_NEIGHBOURS) // keeps what no neighbour sends
+  if (what->kind == EG_COLLECTIVE_NEIGHBOURS) // recv keeps what is not sent
     EG_TRY(eg_backend_download(backend, received, what->recv, recv * element));
   eg_collective on_host = *what;
   on_host.send = sent;
   on_host.recv = received;
-  on_host.lends = false; // this memory serves the next collective, too
+  on_host.lends = false; // this host memory serves the next collective, too
   EG_TRY(eg_channel_run(channel->control, &on_host));
   return eg_backend_upload(backend, what->recv, received, recv * element);
 }
@@ -176,7 +176,7 @@ static egraph_status run_through_host(device_channel *channel, const eg_group *g
 static egraph_status run_on_device(device_channel *channel, const eg_group *group,
                                    const eg_collective *what) {
   assert(channel->transport != NULL);
-  eg_device_queue queue; // what was noted so far goes there first
+  eg_device_queue queue; // runs noted so far are submitted first
   EG_TRY(agree_on_collective(channel, group, what));
   if (what->count + what->count_back == 0) return EGRAPH_OK;
   EG_TRY(channel->base.backend->vtable->queue(channel->base.backend, &queue));
@@ -184,8 +184,8 @@ static egraph_status run_on_device(device_channel *channel, const eg_group *grou
   return wait_until_done(channel, what->axis, eg_collective_name(what->kind));
 }
 
-/// Runs a collective in a group of one rank: it receives what it sends, and has no
-/// neighbours.
+/// Runs a collective in a group of one rank: the rank receives the data that it sends,
+/// and has no neighbours.
 static egraph_status run_alone(device_channel *channel, const eg_collective *what) {
   size_t bytes = what->count * eg_dtype_bytes(what->dtype);
   if (what->kind == EG_COLLECTIVE_NEIGHBOURS || what->recv == what->send)
@@ -232,7 +232,7 @@ static const eg_channel_vtable device_vtable = {.name = "device",
                                                 .run = device_run,
                                                 .end = device_end,
                                                 .look = device_look};
-// Reductions combine in the control's order, which is the order of the group.
+// Reductions combine values in the control's order, which is the order of the group.
 static const eg_channel_vtable staged_vtable = {.name = "device through host memory",
                                                 .is_ordered = true,
                                                 .destroy = device_destroy,
@@ -274,7 +274,7 @@ static egraph_status open_transport(device_channel *channel, const char *name) {
 
 static egraph_status open_channel(device_channel *channel, const char *transport) {
   const eg_mesh *mesh = &channel->base.mesh;
-  uint32_t places = 1; // of the largest group
+  uint32_t places = 1; // ranks of the largest group
   for (uint32_t a = 0; a < mesh->axis_count; a++)
     if (mesh->axes[a].size > places) places = mesh->axes[a].size;
   eg_arena *arena = &channel->arena;

@@ -1,9 +1,9 @@
-// A block is a few turns of computing and an exchange. Its seconds, less the seconds of
-// the same computing alone on all ranks at the same time, are the cost of the exchange.
-// The fastest block counts, because other programs only add time.
+// A block is a few turns of computing, each followed by an exchange. The cost of the
+// exchange is the block's seconds, less the seconds of the same computing alone on all
+// ranks at the same time. The fastest block counts, because other programs only add time.
 //
-// The computing writes the data that is sent, as programs do: the other ranks then read
-// it from the cache of the rank that wrote it.
+// The computing writes the data that is sent, as programs do: other ranks then read the
+// data from the cache of the rank that wrote it.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/exchange_probe.h"
 
@@ -18,7 +18,7 @@
 #include "exec/lane.h"
 #include "exec/local/local_channel.h"
 
-// Bytes of the tensor that an exchange is about: each four times the last.
+// Bytes of the exchanged tensor; each size is four times the previous one.
 enum { LEAST_BYTES = 256, MOST_BYTES = 16 << 20, BYTES_STEP = 4 };
 // Turns of a block; fewer where a turn takes long.
 enum { MOST_TURNS = 8, TURN_BYTES = 1 << 19, BLOCKS = 21 };
@@ -81,7 +81,7 @@ static egraph_status run_block(const prober *p, const eg_collective *what, int t
   EG_TRY(eg_channel_barrier(p->channel));
   double start = eg_clock_seconds();
   for (int t = 0; t < turns; t++) {
-    if (exchanges) eg_channel_settle(p->channel); // others read what is written now
+    if (exchanges) eg_channel_settle(p->channel); // others read memory written now
     compute_chunk(p, sent);
     if (exchanges) EG_TRY(eg_channel_run(p->channel, what));
   }
@@ -138,8 +138,8 @@ static egraph_status run_collective(void *user, const void *what, eg_channel *ch
   return eg_channel_run(channel, what);
 }
 
-/// Measures the seconds of an exchange, of `chunks` of computing, or of both at the same
-/// time.
+/// Measures the seconds of an exchange, of `chunks` pieces of computing, or of both at
+/// the same time.
 static egraph_status time_beside(const beside_probe *b, bool exchanges, int chunks,
                                  double *out) {
   uint32_t number = 0;
@@ -153,9 +153,9 @@ static egraph_status time_beside(const beside_probe *b, bool exchanges, int chun
   return EGRAPH_OK;
 }
 
-/// All ranks compute for as long as an exchange takes. Where both together take no longer
-/// than one alone, computing does not slow down; where they take as long as one after the
-/// other, computing stops.
+/// Measures the slowdown of computing while all ranks compute for as long as an exchange
+/// takes. Where both together take no longer than one alone, computing does not slow
+/// down; where they take as long as one after the other, computing stops.
 static egraph_status measure_beside(const beside_probe *b, double *out) {
   double exchange = INFINITY, chunk = INFINITY, alone = INFINITY, both = INFINITY;
   for (int i = 0; i < BLOCKS; i++) {
@@ -176,7 +176,7 @@ static egraph_status measure_beside(const beside_probe *b, double *out) {
     EG_TRY(time_beside(b, false, chunks, &alone));
     EG_TRY(time_beside(b, true, chunks, &both));
   }
-  double rate = (alone + exchange) / both - 1; // of computing, during the exchange
+  double rate = (alone + exchange) / both - 1; // speed of computing during the exchange
   *out = rate * EG_MOST_BESIDE <= 1 ? EG_MOST_BESIDE : fmax(1 / rate, 1);
   return EGRAPH_OK;
 }
@@ -195,7 +195,7 @@ static egraph_status time_rates(const prober *p, double *out) {
   return status;
 }
 
-/// All groups along the channel's last axis, at the same time.
+/// Measures all groups along the channel's last axis at the same time.
 static egraph_status probe_channel(eg_channel *channel, eg_exchange_points *out,
                                    double *out_beside) {
   prober p = {.channel = channel, .axis = channel->mesh.axis_count - 1};
@@ -252,7 +252,7 @@ static egraph_status probe_process(egraph_allocator alloc, const char *name,
   return status;
 }
 
-/// Sizes of groups, the smallest first.
+/// Measures groups of every size, the smallest size first.
 static egraph_status probe_sizes(egraph_allocator alloc, const char *channel,
                                  uint32_t ranks, probed *out, uint32_t *out_rank) {
   const eg_channel_options options = EG_CHANNEL_OPTIONS_DEFAULT;
@@ -278,8 +278,8 @@ egraph_status eg_exchange_probe(egraph_allocator alloc, const char *channel,
   *out_beside = 0;
   if (ranks < 2)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "%" PRIu32 " ranks have nobody to talk to", ranks);
-  // MPI starts with the first channel and ends with it, so this channel outlives the
-  // others.
+  // MPI starts with the first channel and ends when that channel is destroyed, so this
+  // channel outlives the others.
   EG_TRY(mesh_of(ranks, ranks, &whole));
   if (strcmp(channel, "local") != 0)
     EG_TRY(eg_channel_open(&alloc, channel, &whole, &options, &held));
@@ -290,26 +290,25 @@ egraph_status eg_exchange_probe(egraph_allocator alloc, const char *channel,
 
 // ---- latency and bandwidth of a link ------------------------------------------------
 
-// A small collective takes the time of its rounds, the levels of a tree as in the
-// cheapest formula of sim/collective.h; the additional time of a large one is its
-// traffic.
+// A small collective takes the time of its rounds, levels of a tree as in the cheapest
+// formula of sim/collective.h. The rest of the time of a large collective is traffic.
 
 enum {
-  SMALL = 16,      // elements of a device
+  SMALL = 16,      // elements per device
   WHOLE = 1 << 21, // most elements of all devices together: 8 MiB, beyond their caches
-  HELD = 1 << 26,  // most elements that all devices hold of it, together: 256 MiB
-  REPEATS = 400,   // of small ones, divided by the ranks
+  HELD = 1 << 26,  // most elements of the buffers of all devices, together: 256 MiB
+  REPEATS = 400,   // of small collectives, divided by the ranks
   MOST_REPEATS = 200,
-  LEAST_REPEATS = 11 // and of large ones
+  LEAST_REPEATS = 11 // the least, and the repeats of large collectives
 };
-// Quantile of the measured times: other programs only add time.
+// Quantile of the measured times that counts: other programs only add time.
 static const double QUANTILE = 0.25;
 
-/// `per_byte`: bytes that pass through a device, per byte of the collective, times the
-/// size of the group.
+/// `per_byte`: bytes that pass a device, per byte of the collective, times the size of
+/// the group.
 typedef struct link_collective {
   eg_collective_kind kind;
-  bool is_whole;   // bytes: of the whole buffer, not of one device's part
+  bool is_whole;   // bytes count the whole buffer, not one device's part
   double per_byte; // volume * n / (n - 1)
 } link_collective;
 
@@ -323,7 +322,7 @@ typedef struct link_prober {
   eg_channel *channel;
   eg_group group;
   uint32_t axis;
-  size_t large;       // elements of a device
+  size_t large;       // elements per device
   float *send, *recv; // [group][large]
 } link_prober;
 
@@ -335,9 +334,10 @@ static int choose_repeats(uint32_t group) {
                                          : repeats);
 }
 
-/// Traffic between ranks of this host is measured by the smaller of wall clock and thread
-/// clock, because time for which other programs have the processor is not the message's.
-/// Rounds are measured by the wall clock, because waiting counts.
+/// Measures a collective. For traffic between ranks of this host the smaller of wall
+/// clock and thread clock counts, because the message does not cause the time for which
+/// other programs have the processor. For rounds the wall clock counts, because waiting
+/// belongs to them.
 static egraph_status time_kind(const link_prober *p, const link_collective *kind,
                                size_t count, bool is_traffic, int repeats, double *out) {
   assert(repeats <= MOST_REPEATS);

@@ -8,12 +8,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// Long enough to reach the next region of most networks, and short compared with the time
-// slice of a thread on a busy machine (bench/busy.py). A spin that was interrupted for
-// more than LOST_NS had lost its processor, so other threads need it.
+// Spinning lasts long enough to reach the next region of most networks, and is short
+// compared with the time slice of a thread on a busy machine (bench/busy.py). A spin that
+// was interrupted for more than LOST_NS had lost its processor: other threads need it.
 enum { SPIN_NS = 100000, LOST_NS = 20000, LOOKS = 8 };
-// A wait beyond LONG_NS is one for a processor, not for work; LEAST_NS is what spinning
-// may take where all waits are such.
+// A wait beyond LONG_NS waits for a processor, not for work. LEAST_NS is the spin time
+// when all waits are that long.
 enum { LONG_NS = 200000, LEAST_NS = 2000 };
 const eg_spin eg_spin_default = {SPIN_NS, SPIN_NS};
 
@@ -31,7 +31,7 @@ static void pause_briefly(void) {
 #endif
 }
 
-/// False when it is still `old` after a while.
+/// Spins; returns false when the value is still `old` at the end.
 static bool spin_for(int64_t ns, const eg_gate *gate, uint32_t old) {
   int64_t begin = now_ns(), before = begin, now = begin;
   while (now - begin <= ns && now - before <= LOST_NS) {
@@ -45,11 +45,11 @@ static bool spin_for(int64_t ns, const eg_gate *gate, uint32_t old) {
   return false;
 }
 
-// A sleeper counts itself before it reads the value again, and a thread that moves the
-// gate reads the count afterwards: one of the two sees the other. The system checks the
-// value once more.
+// Sleeps until the value changes. A sleeper counts itself before it reads the value
+// again, and a thread that moves the gate reads the count after it has changed the value,
+// so one of the two sees the other. The system checks the value once more.
 static void sleep_until(eg_gate *gate, uint32_t old, const struct timespec *until) {
-  bool is_early = true; // before `until`; NULL: any time
+  bool is_early = true; // NULL: always true
   atomic_fetch_add(&gate->sleepers, 1);
   while (is_early && atomic_load(&gate->value) == old)
     is_early = syscall(SYS_futex, &gate->value, FUTEX_WAIT_BITSET_PRIVATE, old, until,

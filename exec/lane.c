@@ -14,22 +14,22 @@
 enum { ROOM = 64 };
 
 typedef struct task {
-  eg_lane_work work; // NULL: the end
+  eg_lane_work work; // NULL: the thread ends
   void *user;
   const void *what;
-  bool always; // also when something has failed
+  bool always; // also after a failure
 } task;
 
 struct eg_lane {
-  eg_channel base; // what ranks use
+  eg_channel base; // the channel that ranks use
   eg_channel *below;
   pthread_t thread;
-  eg_spin spin, own_spin; // of the rank, of the lane
+  eg_spin spin, own_spin; // of the rank's thread; of the lane's thread
   eg_gate started, ended; // numbers of tasks; wrap around
   task tasks[ROOM];       // number k at k % ROOM
-  bool lends;             // something may be lent; read by the rank only
-  atomic_bool ends;       // what is not begun is left out
-  // of what failed first; the message is there before the status is
+  bool lends;             // memory may be lent; only the rank reads it
+  atomic_bool ends;       // drop tasks that have not begun
+  // the first failure; the message is written before the status
   _Atomic egraph_status failed;
   char message[EG_MESSAGE_BYTES];
 };
@@ -62,7 +62,7 @@ static bool is_idle(const eg_lane *lane) {
   return atomic_load(&lane->ended.value) == atomic_load(&lane->started.value);
 }
 
-/// Numbers wrap around, and at most ROOM of them are apart.
+/// Waits until a task has ended. Numbers wrap around; at most ROOM are in use.
 static void wait_for(eg_lane *lane, uint32_t number) {
   for (uint32_t ended = atomic_load(&lane->ended.value); (int32_t)(ended - number) < 0;)
     ended = eg_gate_wait_until(&lane->ended, ended, &lane->spin, NULL);
@@ -130,8 +130,8 @@ static void lane_settle(eg_channel *base) {
   lane->lends = false;
 }
 
-/// Ends the channel after the exchange in progress, which the other ranks join or the
-/// deadline ends; exchanges not yet begun are dropped.
+/// Ends the channel after the current exchange, which ends because the other ranks join
+/// it or at the deadline; drops exchanges that have not begun.
 static void lane_end(eg_channel *base, egraph_status status, const char *message) {
   eg_lane *lane = (eg_lane *)base;
   ending e = {status, message};
@@ -154,8 +154,7 @@ static const eg_channel_vtable lane_vtable = {.name = "lane",
 
 // ---- life ---------------------------------------------------------------------------
 
-/// The new thread begins with all signals blocked: handlers still run in the threads of
-/// the caller.
+/// Starts the thread with all signals blocked: handlers run in the caller's threads.
 static int start_thread(eg_lane *lane) {
   sigset_t all, before;
   (void)sigfillset(&all);
@@ -174,7 +173,7 @@ egraph_status eg_lane_create(egraph_allocator alloc, eg_channel *below, eg_lane 
                    "thread; start MPI with MPI_THREAD_SERIALIZED, or run in order",
                    below->vtable->name);
   EG_TRY(eg_alloc(alloc, 1, sizeof *lane, &lane));
-  // A rank is two threads: they spin only where there is a processor for each.
+  // A rank has two threads: they spin only where each has a processor.
   bool is_room = 2 * (long)eg_mesh_devices(&below->mesh) <= sysconf(_SC_NPROCESSORS_ONLN);
   *lane = (eg_lane){.base = {.vtable = &lane_vtable,
                              .alloc = alloc,

@@ -20,8 +20,8 @@ typedef struct run_job {
 typedef struct run_rank {
   const run_job *job;
   eg_channel *channel;
-  bool fetches;                     // in this step
-  double fetch_seconds, fetch_busy; // of this step
+  bool fetches;                     // outputs are fetched in this step
+  double fetch_seconds, fetch_busy; // seconds of fetching in this step
 } run_rank;
 
 static bool is_updated(const eg_plan *plan, uint32_t output) {
@@ -30,7 +30,7 @@ static bool is_updated(const eg_plan *plan, uint32_t output) {
   return step != EG_PLAN_NONE && plan->steps.data[step].phase == EG_PHASE_UPDATE;
 }
 
-/// Row m of the outputs; only rank 0 writes them.
+/// Fetches row m of the outputs; only rank 0 writes them.
 static egraph_status fetch(const run_rank *r, eg_rank_program *program, uint32_t m,
                            bool updated) {
   const eg_plan *plan = r->job->plan;
@@ -70,7 +70,7 @@ static egraph_status put_carried(const run_rank *r, eg_rank_program *program) {
   return EGRAPH_OK;
 }
 
-/// All ranks begin together, and go on when the step has been reported.
+/// Runs and reports a step: all ranks begin together, and continue after the report.
 static egraph_status report_step(run_rank *r, eg_rank_program *program, uint32_t step) {
   const eg_plan_run *run = r->job->run;
   EG_TRY(eg_channel_barrier(r->channel));
@@ -124,9 +124,9 @@ egraph_status eg_plan_run_local(const egraph_allocator *alloc, const eg_plan *pl
   return eg_local_ranks_run(alloc, &plan->mesh, &run->channel, run_on, &job);
 }
 
-/// Processes have read their plans themselves. Where collectives fit together, other
-/// steps, or weights of another seed, would only show in wrong results. Equal numbers are
-/// their own maximum, and so are their complements.
+/// Fails unless all ranks run the same. Each process has read its own plan. Where
+/// collectives still match, different steps or weights of another seed would only show in
+/// wrong results. Equal numbers equal their maximum, and so do their complements.
 static egraph_status compare_runs(const run_job *job, eg_channel *channel) {
   uint64_t own, all[2];
   EG_TRY(eg_plan_digest(job->plan, eg_allocator_or_heap(job->alloc), &own));

@@ -1,9 +1,9 @@
 // Loads plugins (exec/plugin/plugin_abi.h): the CUDA back-end, transports and channels. A
 // plugin is requested by its name, "cuda", or with its file, "cuda:FILE". Without a file
 // it is searched in the folder of this library or program, in the folder of libraries
-// next to that, in the folder above, and where the system searches. It stays loaded.
+// next to that folder, in the folder above, and in the system's folders. It stays loaded.
 //
-// No state is kept here: dlopen counts, and recognizes a loaded library by its file.
+// This file keeps no state: dlopen counts, and recognizes a loaded library by its file.
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE // dladdr1, fileno
 
@@ -21,10 +21,10 @@ enum { PATH_BYTES = 4096 };
 
 typedef struct plugin {
   const char *what; // "back-end", for messages
-  const char *name; // as callers ask for it, with or without ":FILE"
+  const char *name; // as callers give it, with or without ":FILE"
   const char *file;
   const char *symbol;
-  const char *needs; // what it is built and run with
+  const char *needs; // requirements to build and run it
 } plugin;
 
 static const plugin cuda = {.what = "back-end",
@@ -50,13 +50,13 @@ static const eg_plugin_host host = {.fail = eg_fail,
 
 // ---- files ------------------------------------------------------------------------
 
-/// The folder of this library or program, with a slash behind it; "" when it is unknown.
+/// Finds the folder of this library or program, with a slash behind it; "": unknown.
 static void find_own_folder(char out[PATH_BYTES]) {
   Dl_info info;
   struct link_map *map = NULL;
   out[0] = '\0';
   if (dladdr1(&host, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || map == NULL) return;
-  if (map->l_name[0] != '\0') { // empty: the program, which dladdr names as it was called
+  if (map->l_name[0] != '\0') { // empty: the program, which dladdr names as called
     snprintf(out, PATH_BYTES, "%s", map->l_name);
   } else {
     ssize_t length = readlink("/proc/self/exe", out, PATH_BYTES - 1);
@@ -66,14 +66,14 @@ static void find_own_folder(char out[PATH_BYTES]) {
   out[slash == NULL ? 0 : slash + 1 - out] = '\0';
 }
 
-/// True when `length` bytes at `offset` lie within the first `size`.
+/// True when `length` bytes at `offset` lie within the first `size` bytes.
 static bool fits_in_file(uint64_t offset, uint64_t length, uint64_t size) {
   return offset <= size && length <= size - offset;
 }
 
-/// True when the end of a library's file is missing, as after an interrupted copy: its
-/// tables or a segment reach beyond the file. The loader would map the missing part and
-/// crash. Files that are no library are left to the loader, which reports them.
+/// True when the end of a library's file is missing, as after an interrupted copy: tables
+/// or a segment reach beyond the file. The loader would map the missing part and crash.
+/// Returns false for files that are no library; the loader reports them.
 static bool is_cut_off(FILE *file) {
   ElfW(Ehdr) head;
   ElfW(Phdr) segment;

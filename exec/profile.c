@@ -1,14 +1,14 @@
-// A node is compiled exactly as the executor does, with operands that die there. It runs
-// until both the repeats and the time are enough; the median counts.
+// A node is compiled exactly as in the executor, with the operands that die there. It
+// runs until there are enough repeats and enough time has passed; the median counts.
 //
 // Weights rotate over enough copies to leave the caches between two runs, as in a network
-// whose other weights are read in between. Data operands and results rotate over a few
-// sets that leave the second-level cache but not the third, as in a network that ran
-// other nodes since they were written. Without rotation the predicted sum over ResNet-50
-// is 8 % too low, with rotated weights 3 %, with both 2 %.
+// that reads other weights in between. Data operands and results rotate over a few sets
+// that leave the second-level cache but not the third, as in a network that ran other
+// nodes after writing them. Without rotation the predicted sum over ResNet-50 is 8 % too
+// low, with rotated weights 3 %, with both 2 %.
 //
-// A device replays a whole series of launches, so there a node is measured within one:
-// a batch of several runs that is replayed, with as many copies of the weights as leave
+// A device replays a whole series of launches, so there a node is measured within a
+// series: a batch of several runs is replayed, with enough copies of the weights to leave
 // the device's own cache.
 // SPDX-License-Identifier: Apache-2.0
 #define _POSIX_C_SOURCE 200809L
@@ -28,13 +28,13 @@
 
 EG_VEC_DEFINE(rig_blocks, eg_device_memory);
 
-/// One set of data operands and results. Its weights are the weights of the first set.
+/// A set of data operands and results; all sets use the weights of the first set.
 typedef struct rig_set {
   void **operands, **results;
 } rig_set;
 
-/// One copy of the weights, joined with one of the sets: addresses and the
-/// launch bound to them.
+/// A copy of the weights together with one of the sets: addresses and the launch that is
+/// bound to them.
 typedef struct rig_copy {
   void **operands, **constants;
   const rig_set *set;
@@ -48,7 +48,7 @@ typedef struct node_rig {
   eg_program *program;
   eg_arena arena;
   rig_blocks blocks;          // allocated for this node
-  eg_device_memory *rotation; // lent: memory for the copies, reused from node to node
+  eg_device_memory *rotation; // borrowed memory for the copies, reused from node to node
   size_t rotation_used;
   size_t rotation_bytes;
   uint32_t most_copies;
@@ -57,7 +57,7 @@ typedef struct node_rig {
   void *scratch;
   rig_copy *copies;
   uint32_t copy_count, turn;
-  void *original; // host: what the overlaid operand held
+  void *original; // in host memory: initial content of the overlaid operand
   size_t original_bytes;
 } node_rig;
 
@@ -77,8 +77,8 @@ static egraph_status new_block(node_rig *rig, size_t bytes, void **out) {
   return EGRAPH_OK;
 }
 
-// Memory that rotates: from the lent block while that lasts, which saves touching fresh
-// pages for every node.
+// Allocates rotating memory from the borrowed block while it lasts, so that nodes need
+// not touch fresh pages.
 static egraph_status rotating_block(node_rig *rig, size_t bytes, void **out) {
   assert(rig->rotation_used <= rig->rotation_bytes);
   if (bytes < SMALL_BYTES || bytes > rig->rotation_bytes - rig->rotation_used)
@@ -100,13 +100,14 @@ static void set_elements(const eg_tensor *tensor, double value) {
     eg_tensor_set_double(tensor, i, value);
 }
 
-/// True for operands that are indices: 0 is a valid index of every tensor with elements.
+/// True for operands that are indices: their elements are 0, a valid index of every
+/// tensor with elements.
 static bool is_index(eg_role role) {
   return role == EG_ROLE_INDICES || role == EG_ROLE_PLACES;
 }
 
-// Values for the first elements, repeated over the rest: kernels do not care, and drawing
-// takes longer than running.
+// Draws values for the first elements and repeats them over the rest: the time of kernels
+// does not depend on values, and drawing takes longer than running.
 static void draw_plain(const node_rig *rig, uint32_t index, const eg_tensor *tensor) {
   int64_t elements = eg_type_elements(&tensor->type);
   int64_t drawn = elements < DRAWN_ELEMENTS ? elements : DRAWN_ELEMENTS;
@@ -128,7 +129,7 @@ static void draw_plain(const node_rig *rig, uint32_t index, const eg_tensor *ten
     memcpy(bytes + done, bytes, total - done < period ? total - done : period);
 }
 
-// Draws operand `index` in the format of its type, on the device.
+// Draws operand `index` on the device, in the format of its type.
 static egraph_status draw_operand(node_rig *rig, uint32_t index, void *address) {
   const eg_type *type = &rig->spec->inputs[index];
   bool is_plain = type->layout.format == EG_FORMAT_PLAIN;
@@ -178,7 +179,7 @@ static egraph_status place_set(node_rig *rig, rig_set *set) {
 }
 
 static uint32_t choose_sets(const eg_node_spec *spec) {
-  double bytes = 1; // hypothetical tensors may be larger than any memory
+  double bytes = 1; // double, as hypothetical tensors may exceed any memory
   for (uint32_t i = 0; i < spec->input_count; i++)
     if (!eg_spec_is_weight(spec, i)) bytes += (double)eg_type_bytes(&spec->inputs[i]);
   for (uint32_t i = 0; i < spec->result_count; i++)
@@ -240,7 +241,7 @@ static egraph_status place_copy(node_rig *rig, rig_copy *copy, bool is_first) {
   return EGRAPH_OK;
 }
 
-// Fills a copy from the first one; packing again would take longer.
+// Fills a copy from the first one, as packing again would take longer.
 static egraph_status repeat_copy(node_rig *rig, const rig_copy *copy) {
   const eg_program_info *info = &rig->program->info;
   for (uint32_t i = 0; i < rig->spec->input_count; i++)
@@ -269,7 +270,7 @@ static egraph_status add_copy(node_rig *rig, uint32_t index) {
 // ---- the rig --------------------------------------------------------------------
 
 // Sets up a node; program and rotation are borrowed. *rotation may be empty: it is
-// allocated when first needed, the caller destroys it. Deinit in any case.
+// allocated when first needed, and the caller destroys it. Call deinit in any case.
 static egraph_status init_rig(node_rig *rig, eg_backend *backend,
                               eg_device_memory *rotation, const eg_node_spec *spec,
                               eg_program *program) {
@@ -306,8 +307,8 @@ static void deinit_rig(node_rig *rig) {
   eg_arena_deinit(&rig->arena);
 }
 
-// Restores an operand that the last run has overwritten: repeated in place,
-// values would run away.
+// Restores an operand that the last run has overwritten: without this, repeated runs in
+// place would let values grow without bound.
 static egraph_status restore_operand(node_rig *rig) {
   if (rig->original == NULL) return EGRAPH_OK;
   const rig_set *set = rig->copies[rig->turn].set;
@@ -318,7 +319,7 @@ static egraph_status restore_operand(node_rig *rig) {
 // ---- the profiler ---------------------------------------------------------------------
 
 // Runs shorter than this are timed in batches, so that reading the clock does not count;
-// on a device, so that submitting and waiting do not.
+// on a device, so that submitting and waiting do not count.
 static const double batch_seconds = 20e-6, device_batch_seconds = 2e-3;
 enum { MOST_BATCH = 2000 };
 
@@ -326,7 +327,7 @@ struct eg_profiler {
   egraph_allocator alloc;
   eg_backend *backend;
   eg_profiler_options options;
-  eg_device_memory rotation; // lent to one rig after the other
+  eg_device_memory rotation; // lent to one rig after another
 };
 
 egraph_status eg_profiler_create(const egraph_allocator *alloc,
@@ -371,8 +372,8 @@ bool eg_profiler_is_device(const eg_profiler *profiler, size_t *out_bytes) {
 
 // ---- measuring ------------------------------------------------------------------
 
-// With one thread, time taken away by other processes is not the node's: the smaller of
-// both clocks counts.
+// With one thread, the smaller of both clocks counts: time taken by other processes does
+// not belong to the node.
 typedef struct stopwatch {
   double wall, cpu;
 } stopwatch;
@@ -386,14 +387,14 @@ static double read_watch(const eg_backend *backend, stopwatch start) {
 
 static bool is_device(const node_rig *rig) { return !rig->backend->vtable->host_memory; }
 
-// Batches of one size are the same series of launches.
+// Runs and times a batch. Batches of one size are the same series of launches.
 static egraph_status run_batch(node_rig *rig, uint32_t batch, double *out_seconds) {
   assert(batch != 0 && rig->turn < rig->copy_count);
   eg_backend *backend = rig->backend;
   EG_TRY(restore_operand(rig));
   if (is_device(rig)) rig->turn = 0;
   stopwatch start = {.wall = eg_clock_seconds(), .cpu = eg_clock_cpu_seconds()};
-  for (uint32_t i = 0; i < batch; i++) { // each run on the next copy of the weights
+  for (uint32_t i = 0; i < batch; i++) { // each run uses the next copy of the weights
     eg_launch *launch = rig->copies[rig->turn].launch;
     rig->turn = (rig->turn + 1) % rig->copy_count;
     EG_TRY(launch->vtable->run(launch));
@@ -409,15 +410,15 @@ static uint32_t batch_for(const node_rig *rig, double seconds) {
   return batch < 2 ? 1 : (uint32_t)batch;
 }
 
-// On a device the time of kernels does not depend on values, so an operand that each run
-// overwrites may grow without bound.
+// Chooses the size of a batch on a device, where the time of kernels does not depend on
+// values, so an operand that each run overwrites may grow without bound.
 static uint32_t device_batch_for(const node_rig *rig, double seconds) {
   double turns = ceil(device_batch_seconds / fmax(seconds, 1e-7) / rig->copy_count);
   double most = fmax(1, MOST_BATCH / rig->copy_count);
   return (uint32_t)(fmax(1, fmin(turns, most)) * rig->copy_count);
 }
 
-/// Runs that do not count; returns the seconds of the last. On a device the first run
+/// Runs without counting; returns the seconds of the last run. On a device the first run
 /// loads kernels, however long that takes; a turn of all copies then gives the time of
 /// one run; then a batch is noted, and captured.
 static egraph_status warm_up(node_rig *rig, const eg_profiler_options *options,
@@ -435,7 +436,7 @@ static egraph_status warm_up(node_rig *rig, const eg_profiler_options *options,
   return EGRAPH_OK;
 }
 
-// `samples` never stays empty.
+// Measures samples; `samples` gets at least one.
 static egraph_status sample(node_rig *rig, const eg_profiler_options *options,
                             eg_doubles *samples) {
   double total = 0, seconds = 0, spent = 0;
@@ -451,8 +452,8 @@ static egraph_status sample(node_rig *rig, const eg_profiler_options *options,
   return EGRAPH_OK;
 }
 
-/// Tasks of other programs that run on this machine, per core; 0 where the system does
-/// not report them.
+/// Returns the running tasks of other programs on this machine, per core; 0 where the
+/// system does not report them.
 static double load_of_others(const eg_profiler *profiler) {
   FILE *file = fopen("/proc/loadavg", "r");
   unsigned running = 0;
@@ -505,7 +506,7 @@ static bool has_plain_formats(const eg_node_spec *spec) {
 static egraph_status measure_program(eg_profiler *profiler, const eg_node_spec *spec,
                                      eg_program *program, double *out_seconds,
                                      bool *out_supported, eg_evidence *out_evidence) {
-  // A format is only worth naming where the device has a kernel for it.
+  // A format is supported only where the device has a kernel for it.
   if (!program->info.native && !has_plain_formats(spec)) {
     *out_supported = false;
     return EGRAPH_OK;

@@ -1,9 +1,9 @@
-// Decides which values share memory, compiles programs, and plans the memory. Views and
+// Finds values that share memory, compiles programs, and plans the memory. Views and
 // concatenations are found before the steps are compiled, so that earlier steps can write
 // to the final place.
 //
-// A carried value shares memory with its own exit only: any other value there would be
-// overwritten when exits are copied to their entries.
+// A carried value shares memory only with its own exit: the copy of exits to their
+// entries would overwrite any other value there.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/rank_program_internal.h"
 
@@ -75,8 +75,8 @@ static bool may_share(const eg_rank_program *p, uint32_t state) {
   return region_of(p, state) != EG_REGION_NONE && !p->states[state].is_carried;
 }
 
-/// Places an exit in its entry when the step that makes the exit runs after the last
-/// reader of the entry.
+/// Places an exit in the memory of its entry when the step that makes the exit runs after
+/// the last reader of the entry.
 static void place_exits(eg_rank_program *p) {
   for (size_t i = 0; i < p->carries.len; i++) {
     const eg_rank_carry *carry = &p->carries.data[i];
@@ -87,7 +87,7 @@ static void place_exits(eg_rank_program *p) {
   }
 }
 
-/// A slice is a view when its rows lie together.
+/// True when a slice is a view: its rows are contiguous.
 static bool is_slice_view(const eg_relayout *move) {
   if (move->transition.kind != EG_TRANSITION_SLICE) return false;
   uint32_t dim = eg_digit_dim(move->transition.to);
@@ -122,8 +122,8 @@ static bool share_view(eg_rank_program *p, const eg_rank_step *step,
 }
 
 /// Counts the operands from `first` on that lie one behind the other in one whole region,
-/// fill it, and can move with it: no exit lies there. The region is the operand's own, or
-/// the result of an earlier concatenation. 0: there are none.
+/// fill it, and can move with it because no exit lies there. The region belongs to the
+/// operand, or to the result of an earlier concatenation. 0: no such operands.
 ///
 ///   a = concat(x, y), b = concat(x, y, z):   x and y fill a, which moves into b
 static uint32_t count_in_region(eg_rank_program *p, const eg_rank_step *step,
@@ -169,7 +169,7 @@ static bool share_concat(eg_rank_program *p, const eg_rank_step *step,
   return true;
 }
 
-/// True when a result lies in its entry, and thus in no other region.
+/// True when a result lies in its entry, and therefore in no other region.
 static bool makes_placed_exit(const eg_rank_program *p, const eg_rank_step *step) {
   for (uint32_t r = 0; r < step->result_count; r++)
     if (p->states[step->results[r]].is_placed) return true;
@@ -181,7 +181,7 @@ static void find_view(eg_rank_program *p, uint32_t index) {
   const eg_rank_part *part = &p->parts[index];
   const eg_plan_step *from = &p->plan->steps.data[index];
   bool is_relayout = part->spec.attrs == NULL;
-  if (step->is_view) return; // of what is there before a run
+  if (step->is_view) return; // a view of a value that exists before a run
   if (is_relayout)
     step->move =
         eg_relayout_of(&p->plan->mesh, &eg_rank_value(p, from->from)->type,
@@ -228,7 +228,7 @@ static egraph_status list_regions(eg_rank_program *p, const eg_rank_step *step,
   return EGRAPH_OK;
 }
 
-/// The operands that a result may be laid over.
+/// Returns the operands over which a result may be laid.
 static uint64_t dying_operands(eg_rank_program *p, uint32_t index,
                                const uint32_t *regions, uint32_t result) {
   assert(result < p->steps.data[index].result_count);
@@ -244,8 +244,7 @@ static uint64_t dying_operands(eg_rank_program *p, uint32_t index,
   return mask;
 }
 
-/// Allots scratch memory for the tensors with halos, one after another, then for the
-/// exchange.
+/// Reserves scratch memory: the tensors with halos one after another, then the exchange.
 static egraph_status add_halos(eg_rank_program *p, const eg_rank_part *part,
                                eg_rank_step *step) {
   assert(part->halo_count != 0 && part->halo_count <= EG_MAX_MESH_AXES);
@@ -282,7 +281,7 @@ static void keep_constants(eg_rank_program *p, const eg_rank_step *step,
       p->states[step->operands[i]].is_kept = true;
 }
 
-/// Allots scratch memory for strips behind the scratch memory of kernels, which strips
+/// Reserves scratch memory for strips after the scratch memory of kernels, which strips
 /// and step share.
 static egraph_status add_strips(eg_rank_program *p, const eg_rank_part *part,
                                 eg_rank_step *step) {
@@ -323,7 +322,7 @@ static void work_in_place(eg_rank_program *p, uint32_t index, const uint32_t *re
       (void)eg_regions_join(&p->regions, region_of(p, step->results[r]), regions[r], 0);
 }
 
-/// Counts the operations of all nodes of a chain, and the bytes that it reads and writes.
+/// Counts operations of a chain's nodes, and the bytes that it reads and writes.
 static void count_work(const eg_compile_request *request, eg_step_figures *out) {
   out->flops = eg_node_spec_flops(request->spec);
   out->bytes = eg_node_spec_bytes(request->spec);
@@ -336,8 +335,8 @@ static void count_work(const eg_compile_request *request, eg_step_figures *out) 
   }
 }
 
-/// Returns a bit for each operand that is a weight; for a chain, for each that has no
-/// memory in a run.
+/// Returns a bit for each operand that is a weight; for a chain, for each operand that
+/// has no memory in a run.
 static uint64_t weights_of(const eg_rank_program *p, uint32_t index) {
   const eg_rank_step *step = &p->steps.data[index];
   uint64_t weights = 0;
@@ -375,16 +374,16 @@ static egraph_status compile_program(eg_rank_program *p, uint32_t index) {
 
 // ---- steps that run as one ----------------------------------------------------------
 
-// Finds the steps that run as one kernel. Steps of a chain follow each other with only
-// views in between, and each value between them has one reader, so it needs no memory.
-// The last step then does the work of all and has the operands of all; the others do
-// nothing.
+// Finds steps that run as one kernel, a chain. The steps of a chain follow each other
+// with only views in between, and each value passed between them has one reader, so it
+// needs no memory. The last step then does the work of all and has the operands of all;
+// the other steps do nothing.
 //
 //   step 4   y = batch-normalization x s t m v        nothing
 //   step 5   z = relu y                               z = relu(batch-normalization x ...)
 //
-// The back-end decides what it fuses (`fuses` of backend.h). Costs do not model this: the
-// predicted cost of a chain is the sum of its nodes, an upper bound.
+// The back-end decides which nodes it fuses (`fuses` of backend.h). Costs do not model
+// fusion: the predicted cost of a chain is the sum of its nodes, an upper bound.
 
 enum { MOST_LINKS = 8 };
 
@@ -396,7 +395,7 @@ typedef struct chain {
 
 typedef struct finder {
   eg_rank_program *p;
-  uint32_t *reads; // [states] how often steps and outputs read it
+  uint32_t *reads; // [states] number of steps and outputs that read it
 } finder;
 
 static void count_reads(finder *f) {
@@ -408,7 +407,7 @@ static void count_reads(finder *f) {
     f->reads[p->plan->output_states.data[i]]++;
 }
 
-/// A node of one result, which runs on all of its operands as they are.
+/// True for a node of one result that runs on all of its operands without halos.
 static bool is_plain_node(const finder *f, uint32_t index) {
   const eg_rank_program *p = f->p;
   const eg_rank_step *step = &p->steps.data[index];
@@ -426,7 +425,7 @@ static bool is_passed_on(const finder *f, uint32_t state) {
          s->carry == EG_PLAN_NONE;
 }
 
-/// The next step that does something; the number of steps: there is none.
+/// Returns the next step that is no view; the number of steps: there is none.
 static uint32_t next_step(const eg_rank_program *p, uint32_t index) {
   do
     index++;
@@ -466,8 +465,8 @@ static void keep_operands(eg_rank_program *p, const eg_rank_step *step, uint32_t
   }
 }
 
-/// Lists the operands of all steps, without the values passed between them, in the order
-/// of the links.
+/// Lists the operands of all steps in the order of the links, without the values passed
+/// between steps.
 static egraph_status list_operands(eg_rank_program *p, const chain *c, uint32_t **out,
                                    uint32_t *out_count) {
   uint32_t count = 0;
@@ -516,7 +515,7 @@ static egraph_status fuse_chains(finder *f) {
     while (extend(f, &c))
       ;
     if (c.link_count != 0) EG_TRY(join_chain(p, &c));
-    i = c.steps[c.link_count]; // a chain that has its length goes into no other
+    i = c.steps[c.link_count]; // the last step of a complete chain joins no other chain
   }
   return EGRAPH_OK;
 }
@@ -544,7 +543,7 @@ static egraph_status compile_step(eg_rank_program *p, uint32_t index) {
   } else {
     EG_TRY(compile_program(p, index));
   }
-  // The scratch memory of a step is placed like a value of that step.
+  // The scratch memory of a step is placed like a value that lives during that step.
   eg_rank_step *step = &p->steps.data[index];
   if (step->scratch_bytes == 0) return EGRAPH_OK;
   step->scratch_region = (uint32_t)p->regions.len;
@@ -568,7 +567,7 @@ egraph_status eg_rank_compile(eg_rank_program *p) {
     egraph_status status = compile_step(p, i);
     if (status != EGRAPH_OK) return eg_rank_blame(p, i, status);
   }
-  // Entries hold their value between the micro-batches, or the steps.
+  // Entries hold their values between the micro-batches, or between the steps.
   for (uint32_t s = 0; s < p->plan->states.len; s++) {
     if (!p->states[s].is_carried) continue;
     uint32_t root = eg_regions_find(&p->regions, region_of(p, s)).root;

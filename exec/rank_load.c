@@ -1,8 +1,8 @@
-// Places memory, loads constants and binds launches. Steps are taken in order: each has
-// the constants that it reads loaded, packs them, and is bound to its memory. A constant
-// is freed after its last reader, so that packed weights are never held twice. Nodes that
-// only weights feed are computed in the order of the graph, as far as the current step
-// needs them.
+// Places memory, loads constants and binds launches. For each step, in order, the
+// constants that it reads are loaded and packed, and its launch is bound to its memory. A
+// constant is freed after its last reader, so that packed weights are never held twice.
+// Nodes that read only constants are computed in the order of the graph, as far as the
+// current step needs them.
 //
 //   value of the graph, whole  --all of it, or a part in the graph's data-->  state
 //                              --copied, in its memory format------------->  state
@@ -12,21 +12,21 @@
 #include "exec/rank_program_internal.h"
 #include "pcg/graph/weights.h"
 
-/// A whole constant value, in the type of the graph.
+/// A whole constant value, with the type that it has in the graph.
 typedef struct constant {
-  const void *host;        // NULL: not there
+  const void *host;        // NULL: not in host memory
   void *address;           // on the device; NULL: not there
-  eg_device_memory memory; // of the address, owner NULL: it is in the graph's data
-  void *own_host;          // what is on the host only because the device needs it
-  uint32_t readers;        // nodes and states that still need it
-  bool is_kept;            // some state that is kept lies in it
+  eg_device_memory memory; // of `address`; owner NULL: the address is in the graph's data
+  void *own_host;          // copy on the host, made only for the device
+  uint32_t readers;        // nodes and states that still need the value
+  bool is_kept;            // a kept state lies in its memory
 } constant;
 
-/// A constant state.
+/// A state that is constant.
 typedef struct block {
-  uint32_t readers; // steps that are not bound yet, outputs
+  uint32_t readers; // steps that are not bound yet, and outputs
   bool is_there, is_in_value;
-  eg_device_memory memory; // of its own
+  eg_device_memory memory; // its own memory
 } block;
 
 typedef struct loader {
@@ -34,8 +34,8 @@ typedef struct loader {
   const eg_graph *graph;
   constant *constants; // [values]
   block *blocks;       // [states]
-  uint32_t next_node;  // the first that is not considered yet
-  eg_arena scratch;    // of one node at a time
+  uint32_t next_node;  // first node that was not considered yet
+  eg_arena scratch;    // for one node at a time
 } loader;
 
 // ---- memory -------------------------------------------------------------------------
@@ -46,8 +46,7 @@ static void *region_address(eg_rank_program *p, uint32_t region) {
   return base == NULL ? NULL : base + p->regions.data[place.root].offset + place.offset;
 }
 
-/// Allots room for the largest block on its way in or out, because a run allocates
-/// nothing.
+/// Allocates room for the largest block on its way in or out: a run allocates nothing.
 static egraph_status create_room(eg_rank_program *p) {
   size_t most = 0, bytes;
   for (uint32_t i = 0; i < eg_graph_input_count(p->plan->graph); i++) {
@@ -83,7 +82,7 @@ static void destroy_memory(loader *l, eg_device_memory *memory) {
   eg_device_memory_destroy(l->p->backend, memory);
 }
 
-/// Gives memory to the program, which frees it at its end.
+/// Transfers memory to the program, which frees it at its end.
 static egraph_status keep_memory(loader *l, eg_device_memory *inout) {
   if (inout->owner == NULL) return EGRAPH_OK;
   EG_TRY(eg_memory_list_push(&l->p->constants, *inout));
@@ -101,13 +100,13 @@ static const eg_value_info *value_info(const loader *l, uint32_t value) {
   return eg_graph_value(l->graph, (eg_value){value});
 }
 
-/// A file may hold a tensor at any offset; kernels want elements at multiples of their
-/// size.
+/// True when the elements lie at multiples of their size, as kernels need: a file may
+/// hold a tensor at any offset.
 static bool is_aligned(const void *data, const eg_type *type) {
   return (uintptr_t)data % eg_dtype_bytes(type->dtype) == 0;
 }
 
-/// Draws a weight: into memory of the device where that is host memory.
+/// Draws a weight, directly into device memory where that is host memory.
 static egraph_status draw_weight(loader *l, uint32_t value) {
   const eg_value_info *info = value_info(l, value);
   constant *c = &l->constants[value];
@@ -144,14 +143,14 @@ static egraph_status put_on_host(loader *l, uint32_t value) {
   return EGRAPH_OK;
 }
 
-/// Puts a value on the device. The graph's data is read in place, if it can be.
+/// Puts a value on the device. Reads the graph's data in place where possible.
 static egraph_status put_on_device(loader *l, uint32_t value) {
   const eg_type *type = &value_info(l, value)->type;
   constant *c = &l->constants[value];
   if (c->address != NULL) return EGRAPH_OK;
   EG_TRY(put_on_host(l, value));
   if (has_host_memory(l) && is_aligned(c->host, type)) {
-    // Back-ends never write to an operand; the addresses they take are not const because
+    // Back-ends never write to an operand; the addresses are not const only because
     // results are among them.
     memcpy(&c->address, &c->host, sizeof c->host);
     return EGRAPH_OK;
@@ -168,7 +167,7 @@ static void forget_constant(loader *l, constant *c, const eg_type *type) {
   c->host = NULL;
 }
 
-/// Releases one reader's hold.
+/// Releases the constant for one of its readers.
 static egraph_status release_constant(loader *l, uint32_t value) {
   assert(l->constants[value].readers != 0);
   constant *c = &l->constants[value];
@@ -193,7 +192,7 @@ static egraph_status list_addresses(loader *l, uint32_t operands, uint32_t resul
   return eg_arena_alloc(&l->scratch, constants, sizeof(void *), &out->constants);
 }
 
-/// Memory for the program's constants, owned by the list given, filled by prepare.
+/// Allocates memory for the program's constants, owned by `owner`; prepare fills it.
 static egraph_status pack_constants(loader *l, const eg_program *program,
                                     eg_memory_list *owner, addresses *where) {
   const eg_program_info *info = &program->info;
@@ -329,8 +328,7 @@ static bool lies_in_value(const loader *l, uint32_t state, size_t *out_offset) {
          is_aligned(eg_buffer_data(info->data), &info->type);
 }
 
-/// Copies a block of a value: from the value's format through row-major to the state's
-/// format.
+/// Copies a block of a value: from its format through row-major to the state's format.
 static egraph_status copy_from_value(loader *l, uint32_t state, void *to) {
   uint32_t value = l->p->plan->states.data[state].value.id;
   const eg_type *type = &value_info(l, value)->type;
@@ -372,7 +370,7 @@ static egraph_status load_state(loader *l, uint32_t state) {
   return EGRAPH_OK;
 }
 
-/// Releases one reader's hold.
+/// Releases the state for one of its readers.
 static egraph_status release_state(loader *l, uint32_t state) {
   eg_rank_state *s = &l->p->states[state];
   block *b = &l->blocks[state];
@@ -388,8 +386,8 @@ static egraph_status release_state(loader *l, uint32_t state) {
 
 // ---- launches -----------------------------------------------------------------------
 
-/// Returns the place of the operand with halos: behind the program's scratch memory,
-/// after the tensors with fewer halos.
+/// Returns the place of the operand with all halos: after the program's scratch memory
+/// and the tensors with fewer halos.
 static void *halo_address(const eg_rank_step *step) {
   size_t at = eg_device_aligned(step->program->info.scratch_bytes);
   for (uint32_t h = 0; h + 1 < step->halo_count; h++)
@@ -397,8 +395,8 @@ static void *halo_address(const eg_rank_step *step) {
   return eg_rank_scratch(step, at);
 }
 
-/// Binds a program to the states of a step, but for operand 0 and result 0 where these
-/// are given.
+/// Binds a program to the states of a step; `operand` and `result`, where given, replace
+/// operand 0 and result 0.
 static egraph_status bind_launch(loader *l, const eg_rank_step *step,
                                  const eg_program *program, void *operand, void *result,
                                  eg_launch **out) {
@@ -452,7 +450,7 @@ static egraph_status bind_all(loader *l) {
 
 // ---- all ----------------------------------------------------------------------------
 
-/// Counts the readers of states, then of the values that are needed.
+/// Counts the readers of states, then of the values that these need.
 static void count_readers(loader *l) {
   const eg_rank_program *p = l->p;
   for (uint32_t i = 0; i < p->steps.len; i++)

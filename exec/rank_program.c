@@ -1,4 +1,4 @@
-// The life of a rank's program and its runs; how it is built: rank_program_internal.h.
+// Creates, runs and destroys a rank's program. Its parts: rank_program_internal.h.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/rank_program.h"
 
@@ -12,15 +12,15 @@
 
 // ---- the program --------------------------------------------------------------------
 
-/// Ends all ranks when this one has failed.
+/// Aborts the channel when this rank has failed.
 static egraph_status end_all(eg_channel *channel, egraph_status status) {
   return status == EGRAPH_OK || channel == NULL ? status
                                                 : eg_channel_abort(channel, status);
 }
 
-// Every public call puts back the floating-point environment of its thread: kernels and
-// copies raise flags that are not the host program's, and must not trap where it wants
-// traps.
+// Restores the floating-point environment of the caller's thread, at the end of every
+// public call: kernels and copies raise flags that the host program has not raised, and
+// must not trap where it enables traps.
 static egraph_status end_call(eg_channel *channel, const fenv_t *host,
                               egraph_status status) {
   (void)fesetenv(host);
@@ -37,7 +37,7 @@ static egraph_status check_plan(const eg_rank_program *p) {
   return EG_FAIL(EGRAPH_E_ARGUMENT, "the plan is for another mesh than the channel's");
 }
 
-/// Opens a channel for device memory over the given one, which then is its control.
+/// Opens a channel for device memory; the given channel becomes its control.
 static egraph_status open_channel(eg_rank_program *p) {
   eg_channel *channel;
   if (p->channel == NULL) return EGRAPH_OK;
@@ -114,7 +114,7 @@ egraph_status eg_rank_program_create(const egraph_allocator *alloc, const eg_pla
 void eg_rank_program_destroy(eg_rank_program *p) {
   if (p == NULL) return;
   size_t states = p->plan->states.len;
-  eg_lane_destroy(p->lane); // it may still be at work
+  eg_lane_destroy(p->lane); // exchanges may still be running
   eg_rank_unbind(p);
   eg_rank_steps_deinit(&p->steps);
   eg_program_cache_deinit(&p->programs);
@@ -166,7 +166,7 @@ static egraph_status run_halos(eg_rank_program *p, const eg_rank_step *step) {
   size_t at = eg_device_aligned(step->program->info.scratch_bytes);
   for (uint32_t h = 0; h < step->halo_count; h++) {
     void *to = eg_rank_scratch(step, at);
-    if (h != 0) eg_channel_settle(p->channel); // the same memory is sent from
+    if (h != 0) eg_channel_settle(p->channel); // its scratch memory is sent from, too
     EG_TRY(eg_halo_move_run(&step->halos[h], p->channel, from, to,
                             eg_rank_scratch(step, step->exchange)));
     from = to;
@@ -188,8 +188,8 @@ static egraph_status run_strip(eg_rank_program *p, const eg_rank_step *step,
                         &result);
 }
 
-/// Runs a window over the block, then over strips, which compute the border rows again
-/// with the neighbours' rows.
+/// Runs a window over the block, then over strips, which recompute the border rows with
+/// the neighbours' rows.
 static egraph_status run_with_strips(eg_rank_program *p, const eg_rank_step *step) {
   assert(step->halo_count == 1 && step->strip_count <= EG_MOST_STRIPS);
   eg_halo_rows rows;
@@ -229,8 +229,8 @@ static egraph_status run_program_step(eg_rank_program *p, eg_rank_step *step) {
   return step->launch->vtable->run(step->launch);
 }
 
-/// Skips a step of phase UPDATE: later steps may rely on its waits and settlements, so it
-/// does these.
+/// Skips a step of phase UPDATE, but still waits and settles for it: later steps may rely
+/// on that.
 static egraph_status skip_step(eg_rank_program *p, eg_rank_step *step) {
   assert(step->is_update);
   if (step->overlaps) step->ticket = p->last_ticket;
@@ -274,7 +274,7 @@ static egraph_status begin_sums(eg_rank_program *p) {
   return EGRAPH_OK;
 }
 
-/// Copies exits to their entries, unless the exit lies in its entry.
+/// Copies exits to their entries, unless both share memory.
 static egraph_status carry(eg_rank_program *p, bool is_summed) {
   for (size_t i = 0; i < p->carries.len; i++) {
     const eg_rank_carry *c = &p->carries.data[i];
@@ -287,7 +287,8 @@ static egraph_status carry(eg_rank_program *p, bool is_summed) {
   return EGRAPH_OK;
 }
 
-/// Kernels run between begin and end of the back-end; the caller's function, outside.
+/// Runs steps between begin and end of the back-end; after_micro_batch is called outside
+/// of these.
 static egraph_status run_phase(eg_rank_program *p, uint32_t from, uint32_t to) {
   if (from == to) return EGRAPH_OK;
   double start = eg_clock_seconds();

@@ -1,6 +1,6 @@
 // Describes the steps of a plan on a rank: states and their lifetimes, carried values,
-// the local part of each node; which exchanges run while the rank computes, which steps
-// wait for them, and which memory exchanges lend to other ranks.
+// the local part of each node; also which exchanges run while the rank computes, which
+// steps wait for them, and which memory exchanges lend to other ranks.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/rank_program_internal.h"
 
@@ -8,7 +8,7 @@
 
 // ---- states -----------------------------------------------------------------------
 
-/// The state that a value enters with; EG_PLAN_NONE: nothing uses it.
+/// Finds the state with which a value enters; EG_PLAN_NONE: nothing uses the value.
 static uint32_t find_entry(const eg_rank_program *p, uint32_t value) {
   for (uint32_t s = 0; s < p->plan->states.len; s++)
     if (p->plan->states.data[s].value.id == value &&
@@ -22,7 +22,7 @@ static bool makes_update(const eg_rank_program *p, uint32_t state) {
   return p->given->steps.data[step].phase == EG_PHASE_UPDATE;
 }
 
-/// Pairs an entry and an exit. An exit that is its unchanged entry needs nothing.
+/// Pairs an entry and an exit. Nothing is copied for an exit that is its unchanged entry.
 static egraph_status add_carry(eg_rank_program *p, uint32_t output, uint32_t value) {
   assert(output < p->plan->output_states.len);
   eg_rank_carry carry = {.entry = find_entry(p, value),
@@ -57,8 +57,7 @@ static egraph_status make_states(eg_rank_program *p) {
   return EGRAPH_OK;
 }
 
-/// Finds the states that inputs enter with; EG_PLAN_NONE where a value is carried or not
-/// used.
+/// Finds the states with which inputs enter; EG_PLAN_NONE: a value is carried or unused.
 static egraph_status find_inputs(eg_rank_program *p) {
   uint32_t count = eg_graph_input_count(p->plan->graph);
   EG_TRY(eg_arena_alloc(&p->arena, count, sizeof *p->inputs, &p->inputs));
@@ -103,8 +102,7 @@ static void set_last_uses(eg_rank_program *p) {
 
 // ---- steps --------------------------------------------------------------------------
 
-/// Lists the states of each step. A move whose result exists before the run has nothing
-/// to do.
+/// Lists the states of each step. A move whose result exists before the run does nothing.
 static egraph_status list_states(eg_rank_program *p, const bool *is_ahead) {
   const eg_plan *plan = p->plan;
   EG_TRY(eg_rank_steps_resize(&p->steps, plan->steps.len));
@@ -146,8 +144,8 @@ static egraph_status describe_node(eg_rank_program *p, uint32_t index, eg_arena 
                          &out->spec);
 }
 
-/// Replaces a halo by strips. On a device, where copies are fast and launches are not,
-/// halos are copied.
+/// Replaces a halo by strips. On a device halos are copied: there copies are fast and
+/// launches are slow.
 static egraph_status cut_strips(eg_rank_program *p, eg_rank_part *part) {
   if (part->halo_count != 1 || !p->backend->vtable->host_memory) return EGRAPH_OK;
   uint32_t axis = part->halos[0].axis;
@@ -180,7 +178,7 @@ static egraph_status describe_step(eg_rank_program *p, uint32_t index,
 }
 
 static egraph_status describe_steps(eg_rank_program *p) {
-  EG_LOCAL(eg_arena, scratch, p->alloc); // of one step
+  EG_LOCAL(eg_arena, scratch, p->alloc); // for one step at a time
   EG_TRY(eg_arena_alloc(&p->part_arena, p->steps.len, sizeof *p->parts, &p->parts));
   for (uint32_t i = 0; i < p->steps.len; i++) {
     egraph_status status = describe_step(p, i, &scratch);
@@ -203,10 +201,11 @@ static egraph_status list_all(eg_rank_program *p) {
 
 // ---- exchanges during computing -----------------------------------------------------
 
-// Exchanges overlap when a step computes between them and their first reader. An exchange
-// then holds its memory until that reader runs or, if another step needs the memory, for
-// the seconds that the plan gives it. Waits are found after memory is placed, by the
-// bytes of the arena that a step reads and writes, so that all sharing of memory is seen:
+// An exchange overlaps when a step computes between the exchange and its first reader.
+// The exchange then holds its memory until that reader runs or, if another step needs the
+// memory, for the seconds that the plan gives it. Waits are found after memory is placed,
+// from the bytes of the arena that a step reads and writes, so that all sharing of memory
+// is seen:
 //
 //   step            reads     writes
 //   exchange s      [0,4)     [4,8)      started
@@ -214,8 +213,8 @@ static egraph_status list_all(eg_rank_program *p) {
 //   kernel b        [4,8)     [16,20)    awaits s: it reads the result
 //   kernel c        [16,20)   [0,4)      would await s: it writes over what s reads
 //
-// Exchanges run one after the other. So an exchange waits for no other, and a step that
-// has waited for one has waited for all that were started before it.
+// Exchanges run one after the other. Therefore an exchange waits for no other, and a step
+// that has waited for one exchange has waited for all exchanges started before it.
 
 // ---- which exchanges overlap --------------------------------------------------------
 
@@ -239,11 +238,11 @@ static void find_overlap(eg_rank_program *p, uint32_t index) {
   if (computes) step->until = at;
 }
 
-/// When steps begin and exchanges end by the seconds of the plan: computing waits for its
-/// operands, exchanges for each other.
+/// The times at which steps begin and exchanges end, by the seconds of the plan:
+/// computing waits for its operands, exchanges wait for each other.
 typedef struct schedule {
   double *begins, *ends; // [steps]
-  double clock, lane;    // when both are free
+  double clock, lane;    // when computing and the lane are free
 } schedule;
 
 static void wait_for_operands(const eg_rank_program *p, const eg_rank_step *step,
@@ -272,8 +271,8 @@ static void schedule_step(const eg_rank_program *p, uint32_t index, schedule *s)
   if (exchanges) s->lane = s->clock;
 }
 
-/// Holds the memory of an exchange for its predicted time, as the simulator does, and no
-/// longer: a step that needs the memory waits if the exchange takes longer.
+/// Holds the memory of an exchange for its predicted time only, as the simulator does: a
+/// step that needs the memory waits if the exchange takes longer.
 static void shorten(eg_rank_program *p, uint32_t index, const schedule *s) {
   assert(p->steps.data[index].overlaps);
   eg_rank_step *step = &p->steps.data[index];
@@ -322,7 +321,7 @@ static bool has_to_wait(eg_rank_program *p, const eg_rank_step *step,
   return exchange_uses(p, exchange, eg_rank_scratch_span(p, step));
 }
 
-/// `started`: exchanges that may be on their way, in order.
+/// Finds the exchange that a step waits for. `started`: those that may run, in order.
 static void find_wait(eg_rank_program *p, eg_rank_step *step, eg_u32s *started) {
   size_t i = started->len;
   while (i > 0 && !has_to_wait(p, step, &p->steps.data[started->data[i - 1]]))
@@ -338,7 +337,7 @@ egraph_status eg_rank_find_waits(eg_rank_program *p) {
   EG_LOCAL(eg_u32s, started, p->alloc);
   for (uint32_t i = 0; i < p->steps.len; i++) {
     eg_rank_step *step = &p->steps.data[i];
-    if (i == p->body) started.len = 0; // all are waited for
+    if (i == p->body) started.len = 0; // all exchanges have ended
     if (step->overlaps)
       EG_TRY(eg_u32s_push(&started, i));
     else if (!step->is_view && started.len != 0)
@@ -350,10 +349,10 @@ egraph_status eg_rank_find_waits(eg_rank_program *p) {
 // ---- loans --------------------------------------------------------------------------
 
 // Loans: some steps wait until other ranks have read the memory that this rank lent them
-// (channel.h). A collective lends the memory it sends from: operand, scratch, and the
-// result of an all-reduce. The loan ends where the next collective along its axis begins,
-// or where the rank settles. The program settles before a step that would write over a
-// loan, and at the end of its last step, so that nothing is lent between calls.
+// (channel.h). A collective lends the memory that it sends from: operand, scratch, and
+// the result of an all-reduce. The loan ends where the next collective along its axis
+// begins, or where the rank settles. The program settles before a step that would
+// overwrite lent memory, and at the end of its last step: nothing is lent between calls.
 //
 //   step          writes          lent, in the arena
 //   halo of a     scratch [0,4)   [0,4)
@@ -381,8 +380,8 @@ static bool writes_over(eg_rank_program *p, const eg_rank_step *step,
   return is_lent(loans, eg_rank_scratch_span(p, step));
 }
 
-/// Replaces the loan along the axis by the loan of this step. False when it lends
-/// nothing.
+/// Replaces the loan along the axis by the loan of this step. Returns false when the step
+/// lends nothing.
 static bool lend(eg_rank_program *p, const eg_rank_step *step,
                  loan loans[EG_MAX_MESH_AXES]) {
   eg_rank_span scratch = eg_rank_scratch_span(p, step);
@@ -404,7 +403,8 @@ void eg_rank_find_loans(eg_rank_program *p) {
   for (uint32_t i = 0; i < p->steps.len; i++) {
     eg_rank_step *step = &p->steps.data[i];
     step->settles = writes_over(p, step, loans);
-    // It settles when its turn comes, steps behind it may run before; it lends nothing.
+    // An exchange on the lane settles when it runs, and later steps may run before it; it
+    // lends nothing.
     if (step->overlaps) continue;
     if (step->settles) memset(loans, 0, sizeof loans);
     step->lends = lend(p, step, loans);

@@ -1,4 +1,4 @@
-// Blocks of global tensors that enter and leave a rank.
+// Moves blocks of global tensors into and out of a rank.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/rank_program_internal.h"
 
@@ -49,8 +49,8 @@ static egraph_status check_tensor(const eg_tensor *tensor, const char *what,
 
 // ---- the way in -----------------------------------------------------------------------
 
-/// True when the rank's block does not lie together in the global tensor, and is copied
-/// first.
+/// True when the rank's block is not contiguous in the global tensor, so that it is
+/// copied first.
 static bool is_cut_out(const eg_rank_program *p, uint32_t state) {
   size_t offset;
   return !eg_block_find(&p->plan->mesh, eg_rank_number(p), &eg_rank_value(p, state)->type,
@@ -70,7 +70,7 @@ egraph_status eg_rank_room_in(const eg_rank_program *p, uint32_t state, size_t *
 }
 
 /// Stores a tensor: cuts out the block, reorders and uploads it, each only where needed;
-/// the last of these writes to `to`.
+/// the last of these operations writes to `to`.
 static egraph_status take_tensor(eg_rank_program *p, uint32_t state,
                                  const eg_tensor *tensor, char *room, void *to) {
   const eg_type *stored = &p->states[state].type;
@@ -163,7 +163,7 @@ egraph_status eg_rank_load_carried(eg_rank_program *p) {
 
 // ---- outputs ----------------------------------------------------------------------
 
-/// Finds the next move towards sharding R on every axis; the finest axis goes first.
+/// Finds the next move towards sharding R on every axis; the finest axis is moved first.
 static bool next_move(const eg_mesh *mesh, eg_layout *inout, eg_transition *out) {
   for (uint32_t a = mesh->axis_count; a-- > 0;) {
     if (inout->sharding[a] == EG_SHARD_R) continue;
@@ -194,7 +194,7 @@ egraph_status eg_rank_room_out(const eg_rank_program *p, uint32_t state, size_t 
                                  : eg_rank_room_add(out, eg_type_bytes(&plain));
 }
 
-/// Copies the state, row-major, to host memory.
+/// Copies the state to host memory, row-major.
 static egraph_status reorder_out(eg_rank_program *p, uint32_t state, void *to) {
   eg_tensor from = {.type = p->states[state].type, .data = p->states[state].address};
   eg_tensor plain = {.type = plain_of(&from.type), .data = to};
@@ -206,7 +206,7 @@ static egraph_status reorder_out(eg_rank_program *p, uint32_t state, void *to) {
   return eg_tensor_reorder(&from, &plain);
 }
 
-/// Copies the state, row-major, to fresh memory of the device.
+/// Copies the state to fresh memory of the device, row-major.
 static egraph_status plain_copy(eg_rank_program *p, uint32_t state,
                                 eg_device_memory *out) {
   const eg_type *stored = &p->states[state].type;
@@ -219,7 +219,7 @@ static egraph_status plain_copy(eg_rank_program *p, uint32_t state,
   return eg_backend_upload(p->backend, out->address, room, bytes);
 }
 
-/// Runs a move into fresh memory, which takes the place of the former.
+/// Runs a move into fresh memory, which replaces the previous memory.
 static egraph_status move_on(eg_rank_program *p, const eg_relayout *move,
                              const void *from, eg_device_memory *inout) {
   assert(move->transition.kind != EG_TRANSITION_REORDER);
@@ -241,7 +241,7 @@ static egraph_status gather_parts(eg_rank_program *p, uint32_t state,
   eg_type type = plain_of(&eg_rank_value(p, state)->type);
   eg_layout layout = *state_layout(p, state);
   eg_transition transition;
-  eg_device_memory moved = {0}; // until the first move the state's own memory counts
+  eg_device_memory moved = {0}; // empty until the first move: the state is read
   egraph_status status = EGRAPH_OK;
   if (layout.format != EG_FORMAT_PLAIN) status = plain_copy(p, state, &moved);
   const void *data = moved.address != NULL ? moved.address : p->states[state].address;

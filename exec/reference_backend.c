@@ -15,8 +15,7 @@ typedef struct reference_program {
   eg_node_spec spec;
 } reference_program;
 
-// A tensor as it is stored and as the kernel sees it (the same unless the
-// format is not plain).
+// A tensor as it is stored and as the kernel sees it: equal if the format is plain.
 typedef struct tensor_pair {
   eg_tensor stored, plain;
 } tensor_pair;
@@ -56,7 +55,7 @@ static egraph_status launch_run(eg_launch *base) {
 static const eg_launch_vtable launch_vtable = {.destroy = launch_destroy,
                                                .run = launch_run};
 
-// Pairs for `count` tensors; twins are taken from *inout_scratch.
+// Makes pairs for `count` tensors; memory for row-major twins comes from *inout_scratch.
 static egraph_status make_pairs(eg_arena *arena, const eg_type *types, uint32_t count,
                                 void *const *addresses, char **inout_scratch,
                                 tensor_pair **out_pairs, const eg_tensor **out_tensors) {
@@ -134,7 +133,7 @@ static size_t twin_bytes(const eg_type *types, uint32_t count) {
   return bytes;
 }
 
-/// True when a pointwise operator may run over the elements as they are stored: all
+/// True when a pointwise operator may run over the elements in their stored order: all
 /// tensors have one format, without padding.
 static bool is_flat(const eg_node_spec *spec) {
   const eg_type *made = &spec->results[0];
@@ -165,7 +164,7 @@ static egraph_status flatten(eg_arena *arena, const eg_type *types, uint32_t cou
   return EGRAPH_OK;
 }
 
-/// Copies the spec as the kernel reads it.
+/// Copies the spec in the form in which the kernel reads it.
 static egraph_status keep_spec(reference_program *program, const eg_node_spec *spec) {
   eg_node_spec *own = &program->spec;
   EG_TRY(eg_spec_copy(&program->arena, spec, own));
@@ -244,7 +243,7 @@ static egraph_status reference_compile(eg_backend *backend,
                                        const eg_compile_request *request,
                                        eg_program **out) {
   EG_TRY(eg_reference_compile(backend->alloc, request->spec, out));
-  (*out)->info.native = true; // this is all the device there is
+  (*out)->info.native = true; // for this back-end the reference kernel is native
   return EGRAPH_OK;
 }
 

@@ -11,10 +11,10 @@
 
 // ---- places -------------------------------------------------------------------------
 
-// Greedy by size: big buffers fix the peak, small ones fill the gaps. On feed-forward
-// networks this is the lower bound or close to it. The buffers already placed are kept
-// sorted by offset, so that the gaps between those alive at the same time are found in
-// one walk.
+// Places buffers greedily by size: large buffers determine the peak, small ones fill the
+// gaps. On feed-forward networks the result is at or close to the lower bound. Placed
+// buffers are sorted by offset, so that one walk finds the gaps between buffers that are
+// alive at the same time.
 
 static bool overlap_in_time(const eg_plan_buffer *a, const eg_plan_buffer *b) {
   return a->first <= b->last && b->first <= a->last;
@@ -32,7 +32,8 @@ static size_t align_up(size_t value, size_t alignment) {
   return (value + alignment - 1) & ~(alignment - 1);
 }
 
-// The smallest gap between placed buffers alive with `buffer`, or the end of them.
+// Finds the smallest sufficient gap between placed buffers that are alive with `buffer`,
+// or their end.
 static size_t best_offset(eg_plan_buffer *const *placed, uint32_t count,
                           const eg_plan_buffer *buffer, size_t alignment) {
   size_t end = 0, best = 0, best_gap = SIZE_MAX;
@@ -54,7 +55,7 @@ static size_t best_offset(eg_plan_buffer *const *placed, uint32_t count,
   return found ? best : end;
 }
 
-// Sums of sizes must not wrap: a model may declare values of any size.
+// Places a buffer. Sums of sizes must not wrap: a model may declare values of any size.
 static egraph_status place(eg_plan_buffer *const *placed, uint32_t count,
                            eg_plan_buffer *buffer, size_t alignment, size_t *inout_end) {
   assert(buffer->first <= buffer->last);
@@ -196,7 +197,7 @@ uint64_t eg_regions_dying(eg_regions *regions, const uint32_t *operands, uint32_
     if (operands[i] == EG_REGION_NONE ||
         regions->data[operands[i]].bytes != regions->data[result].bytes)
       continue;
-    // One of both must not be part of something bigger.
+    // Operand or result must be a whole root.
     if (dies_alone(regions, operands, count, i, time) &&
         (eg_regions_is_whole(regions, result) ||
          eg_regions_is_whole(regions, operands[i])))
@@ -262,8 +263,8 @@ size_t eg_regions_bound(const eg_regions *regions) {
 
 // ---- views --------------------------------------------------------------------------
 
-// True when everything outside `axis` in the stored order has length 1, so that a range
-// along the axis is one region.
+// True when all dimensions outside `axis` in the stored order have length 1, so that a
+// range along the axis is one region.
 static bool is_outermost(const eg_type *type, uint32_t axis) {
   static const uint32_t nhwc[] = {0, 2, 3, 1}, nchw[] = {0, 1, 2, 3};
   eg_format format = (eg_format)type->layout.format;
@@ -281,7 +282,7 @@ static bool is_outermost(const eg_type *type, uint32_t axis) {
   return true;
 }
 
-// Parts of blocked channels are regions when they consist of whole blocks.
+// True when a part of blocked channels consists of whole blocks, so that it is a region.
 static bool is_whole_blocks(const eg_type *part, uint32_t axis) {
   int64_t block = eg_format_block((eg_format)part->layout.format);
   return axis != 1 || part->dims[1] % block == 0;
@@ -313,14 +314,14 @@ static bool slice_view(const eg_node_spec *spec, size_t *out_offset) {
       eg_type_elements(to) == 0)
     return false;
   int64_t offset = 0, stride = 1;
-  uint32_t cut = UINT32_MAX; // the outermost dimension that is shortened
+  uint32_t cut = UINT32_MAX; // the outermost dimension that is cut
   for (uint32_t d = from->rank; d-- > 0;) {
     if (from->dims[d] != to->dims[d]) cut = d;
     if (to->dims[d] != 1 && steps.data[d] != 1) return false;
     offset += starts.data[d] * stride;
     stride *= from->dims[d];
   }
-  for (uint32_t d = 0; d < from->rank; d++) // at most that one, and nothing outside of it
+  for (uint32_t d = 0; d < from->rank; d++) // no dimension but `cut`; those outside are 1
     if (cut != UINT32_MAX && d != cut &&
         (from->dims[d] != to->dims[d] || (d < cut && to->dims[d] != 1)))
       return false;
@@ -328,7 +329,7 @@ static bool slice_view(const eg_node_spec *spec, size_t *out_offset) {
   return true;
 }
 
-// True when what is stored of the result is what is stored of the operand.
+// True when result and operand have the same elements in the same stored order.
 static bool transpose_view(const eg_node_spec *spec) {
   const eg_type *from = &spec->inputs[0], *to = &spec->results[0];
   const int64_t *perm = eg_attr_at(spec->attrs, EG_A_TRANSPOSE_PERM)->ints.data;

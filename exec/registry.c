@@ -1,4 +1,4 @@
-// The back-ends of this build, and behind them the one that is a plugin.
+// Lists the back-ends of this build, followed by the back-end that is a plugin.
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 

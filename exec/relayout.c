@@ -8,7 +8,7 @@
 
 // ---- blocks in memory -------------------------------------------------------------
 
-/// [outer][parts][bytes] -> [parts][outer][bytes]
+/// Reorders [outer][parts][bytes] -> [parts][outer][bytes].
 static egraph_status pack_parts(eg_backend *memory, const eg_cut *c, const void *from,
                                 void *to) {
   for (size_t p = 0; p < c->parts; p++)
@@ -71,12 +71,12 @@ static egraph_status mask(const moving *m) {
              : eg_backend_fill(m->channel->backend, m->to, EGRAPH_UINT8, 0, bytes);
 }
 
-/// Elements in memory: with the channels that fill a block.
+/// Counts the stored elements, including channels that fill a block.
 static size_t count_stored(const eg_type *type) {
   return eg_type_bytes(type) / eg_dtype_bytes(type->dtype);
 }
 
-/// Sends, receives, and between them changes the order of the parts where it must.
+/// Sends and receives; reorders parts before or after that where necessary.
 static egraph_status communicate(const moving *m) {
   static const eg_collective_kind kinds[EG_TRANSITION_KINDS] = {
       [EG_TRANSITION_ALL_GATHER] = EG_COLLECTIVE_ALL_GATHER,
@@ -120,7 +120,7 @@ egraph_status eg_relayout_run(const eg_relayout *move, eg_channel *channel,
       .from = from,
       .to = to,
       .scratch = scratch};
-  // A change of formats does not come here: it is a program (rank_program.h).
+  // A change of formats is no relayout: it runs as a program (rank_program.h).
   return move->transition.kind == EG_TRANSITION_SLICE  ? slice(&m)
          : move->transition.kind == EG_TRANSITION_MASK ? mask(&m)
                                                        : communicate(&m);
@@ -128,10 +128,10 @@ egraph_status eg_relayout_run(const eg_relayout *move, eg_channel *channel,
 
 // ---- halos ------------------------------------------------------------------------
 
-/// Bytes of a row, and how often rows come.
+/// Cuts a tensor into rows: [outer][rows][bytes of a row].
 static eg_cut cut_into_rows(const eg_type *type, uint32_t dim) {
   eg_cut c = eg_cut_of(type, dim, 1);
-  c.parts = (size_t)type->dims[dim]; // of a window: none are channels
+  c.parts = (size_t)type->dims[dim]; // windows do not slide over channels
   if (c.parts != 0) c.bytes /= c.parts;
   return c;
 }
@@ -190,7 +190,7 @@ egraph_status eg_halo_exchange(const eg_halo_move *move, eg_channel *channel,
                                                   .lends = move->lends});
 }
 
-/// Where no neighbour is.
+/// Fills the rows for which there is no neighbour.
 static egraph_status fill_borders(const eg_halo_move *move, const eg_channel *channel,
                                   const eg_halo_rows *rows) {
   uint32_t axis = move->halo.axis;
@@ -222,8 +222,8 @@ egraph_status eg_halo_move_run(const eg_halo_move *move, eg_channel *channel,
 
 // ---- blocks of global tensors -----------------------------------------------------
 
-/// Where the rank's block begins, in elements of each dimension; false when the rank
-/// holds zeros.
+/// Finds where the rank's block begins, in elements of each dimension; false when the
+/// rank holds zeros.
 static bool find_block(const eg_mesh *mesh, uint32_t rank, const eg_layout *layout,
                        const eg_type *local, int64_t out_begin[EGRAPH_MAX_RANK]) {
   assert(rank < eg_mesh_devices(mesh));
@@ -248,8 +248,8 @@ static eg_type plain_part(const eg_mesh *mesh, const eg_type *type,
   return part;
 }
 
-/// Bytes of a block that lie together: the innermost dimensions that are whole, and the
-/// one before them. *out_outer: dimensions outside of these.
+/// Returns the contiguous bytes of a block: the innermost dimensions that are whole, and
+/// the next outer one. *out_outer: number of dimensions outside of these.
 static size_t run_of(const eg_type *part, const eg_type *type, uint32_t *out_outer) {
   size_t run = eg_dtype_bytes(type->dtype);
   uint32_t outer = part->rank;
@@ -262,7 +262,7 @@ static size_t run_of(const eg_type *part, const eg_type *type, uint32_t *out_out
   return run;
 }
 
-/// Where an element lies in a global tensor, in bytes.
+/// Returns the place of an element in a global tensor, in bytes.
 static size_t place_of_element(const eg_type *type, const int64_t *begin,
                                const int64_t *index, uint32_t outer) {
   size_t at = 0;

@@ -15,7 +15,7 @@
 
 EG_VEC_DEFINE(operand_types, eg_type);
 
-/// Loops that leave no dimension in the result.
+/// Multiplies the sizes of the loops without a dimension in the result.
 static double terms_of_factors(const eg_factors *factors) {
   double terms = 1;
   for (uint32_t f = 0; f < factors->count; f++) {
@@ -62,7 +62,8 @@ static const double UPDATE_ROUNDING = 8;
 
 EG_VEC_DEFINE(step_tensors, eg_tensor);
 
-/// How far results of one output are apart, over all runs, and how large they are.
+/// The largest distance between results of one output over all runs, and the size of
+/// these results.
 typedef struct spread {
   double rms, most;               // of the noise
   double result_rms, result_most; // of r
@@ -74,13 +75,13 @@ struct eg_step_check {
   const eg_graph *step;
   eg_session *session;
   uint32_t rows, input_count, output_count;
-  double unit;              // of rounding
-  double *order;            // [outputs] units that the order of sums decides: sqrt(n)
-  int32_t *entry;           // [outputs] input that it becomes, or NONE
+  double unit;              // unit of rounding
+  double *order;            // [outputs] units that depend on the order of sums: sqrt(n)
+  int32_t *entry;           // [outputs] input that the output becomes, or NONE
   bool *is_sum;             // [outputs] carried from micro-batch to micro-batch
   bool *is_square;          // [outputs] second moment of Adam
   step_tensors inputs;      // of one run
-  step_tensors base, moved; // [rows][outputs] r and p; what is carried: last row only
+  step_tensors base, moved; // [rows][outputs] r and p; carried: last row only
   spread *spreads;          // [rows][outputs]
 };
 
@@ -115,8 +116,8 @@ static egraph_status add_tensor(eg_step_check *c, step_tensors *to,
   return step_tensors_push(to, tensor);
 }
 
-/// Adds tensors for the results of all micro-batches. Results of the update exist after
-/// the last one only.
+/// Adds tensors for the results of all micro-batches. Results of the update exist only
+/// after the last one.
 static egraph_status add_results(eg_step_check *c, step_tensors *to) {
   for (uint32_t m = 0; m < c->rows; m++)
     for (uint32_t o = 0; o < c->output_count; o++) {
@@ -153,7 +154,7 @@ static egraph_status prepare_check(eg_step_check *c, const eg_session_options *o
     c->is_square[o] =
         info->kind == EG_VALUE_COMPUTED && info->result == 2 &&
         eg_graph_node_at(c->step, info->node).attrs->op == EG_OP_ADAM_UPDATE;
-    // "w.sum" of a weight "w" that is carried, too
+    // "w.sum" is the sum of a weight "w" that is carried, too
     c->is_sum[o] =
         c->entry[o] != NONE && length > 4 && strcmp(name + length - 4, ".sum") == 0;
   }
@@ -201,7 +202,8 @@ void eg_step_check_destroy(eg_step_check *check) {
   eg_free(check->alloc, check, 1, sizeof *check);
 }
 
-/// Nearly all elements are of one type, and a step has hundreds of millions.
+/// Reads an element; fast for float32, as nearly all of a step's hundreds of millions of
+/// elements are.
 static double element(const eg_tensor *tensor, int64_t i) {
   return tensor->type.dtype == EGRAPH_FLOAT32 ? (double)((const float *)tensor->data)[i]
                                               : eg_tensor_get_double(tensor, i);
@@ -209,8 +211,8 @@ static double element(const eg_tensor *tensor, int64_t i) {
 
 // ---- running it on one device -------------------------------------------------------
 
-/// Moves every element by up to `size` of itself. Learning rate and number of the step,
-/// scalars of float64, stay.
+/// Moves every element by up to `size` times itself. Learning rate and step number,
+/// float64 scalars, stay.
 static void move_tensor(const eg_tensor *tensor, double size, eg_rng *rng) {
   int64_t count = eg_type_elements(&tensor->type);
   bool is_setting = tensor->type.dtype == EGRAPH_FLOAT64 && tensor->type.rank == 0;
@@ -237,7 +239,7 @@ static bool is_carried(const eg_step_check *c, uint32_t input) {
   return carried;
 }
 
-/// Sets the inputs of a micro-batch; in the first one also what is carried.
+/// Sets the inputs of a micro-batch; in the first one also the carried values.
 static void set_inputs(const eg_step_check *c, const eg_tensor *before, uint32_t row,
                        double size, eg_rng *rng) {
   for (uint32_t i = 0; i < c->input_count; i++) {
@@ -253,7 +255,7 @@ static void set_inputs(const eg_step_check *c, const eg_tensor *before, uint32_t
     }
 }
 
-/// The micro-batches of a step, one after the other; only sums go from one to the next.
+/// Runs the micro-batches of a step one after the other; only sums pass between them.
 static egraph_status run_on_one_device(const eg_step_check *c, const eg_tensor *before,
                                        double size, uint64_t seed,
                                        step_tensors *results) {
@@ -280,14 +282,15 @@ typedef struct distance {
   double rms, most;
 } distance;
 
-/// Squares are compared by their roots, on the scale of the gradients.
+/// Returns an element; of squares the root, which has the scale of the gradients.
 static double element_of(const eg_tensor *tensor, int64_t i, bool is_square) {
   double value = element(tensor, i);
   return is_square ? sqrt(value) : value;
 }
 
-/// The distance of b from a; of a from zero without b, where only finite elements count.
-/// Infinite where one is finite and the other is not, or infinities differ.
+/// Returns the distance of b from a; without b the distance of a from zero, over finite
+/// elements only. Infinite where one element is finite and the other is not, or
+/// infinities differ.
 static distance distance_of(const eg_tensor *a, const eg_tensor *b, bool is_square) {
   double sum = 0, most = 0;
   int64_t count = eg_type_elements(&a->type);
@@ -303,8 +306,8 @@ static distance distance_of(const eg_tensor *a, const eg_tensor *b, bool is_squa
   return (distance){count != 0 ? sqrt(sum / (double)count) : 0, most};
 }
 
-/// Where a result is not finite in one of the runs, nothing is known of the noise but
-/// what the other says.
+/// Updates the noise by one run. A run with a result that is not finite says nothing
+/// about the noise, so only the other runs count.
 static void note_spread(spread *s, const eg_tensor *r, const eg_tensor *p,
                         bool is_square) {
   distance noise = distance_of(r, p, is_square);
@@ -355,14 +358,14 @@ static int32_t input_of(const eg_graph *graph, eg_value value) {
 }
 
 typedef struct adam_step {
-  const eg_tensor *weight;          // before
-  const eg_tensor *first, *second;  // moments, after
-  const eg_tensor *result;          // the plan's
-  double rate, kept, epsilon;       // kept: of the weight
+  const eg_tensor *weight;          // before the step
+  const eg_tensor *first, *second;  // moments after the step
+  const eg_tensor *result;          // weight computed by the plan
+  double rate, kept, epsilon;       // kept: factor of the weight
   double first_share, second_share; // 1 - beta^step
 } adam_step;
 
-/// Finds the update that made an output, when the plan's moments are known, so that it
+/// Finds the update that computed an output, if the plan's moments are known, so that it
 /// can be repeated.
 static bool find_adam(const eg_step_check *c, uint32_t output, const eg_tensor *before,
                       const eg_tensor *last, adam_step *out) {
@@ -395,7 +398,8 @@ static bool find_adam(const eg_step_check *c, uint32_t output, const eg_tensor *
   return true;
 }
 
-/// w' = kept w - rate m' / (1 - beta1^t) / (sqrt(v' / (1 - beta2^t)) + epsilon)
+/// Compares a weight with w' = kept w - rate m' / (1 - beta1^t) / (sqrt(v' / (1 -
+/// beta2^t)) + epsilon).
 static void compare_adam(const adam_step *a, const char *name, eg_step_verdict *out) {
   int64_t count = eg_type_elements(&a->weight->type);
   double unit = a->weight->type.dtype == EGRAPH_FLOAT64 ? 0x1p-53 : 0x1p-24;
@@ -432,7 +436,7 @@ static void forget_noise(const eg_step_check *c) {
   }
 }
 
-/// One more run on moved values.
+/// Runs the step once more on moved values.
 static egraph_status measure_noise(const eg_step_check *c, const eg_tensor *before,
                                    uint64_t seed) {
   step_tensors moved = c->moved;

@@ -3,19 +3,19 @@
 
 #include <assert.h>
 
-// Operations of a core in the time in which it copies a byte. Measured in nChw16c, with
-// operands in the caches: 3x3 depthwise on [1,96,56,112] a copy takes 48 us, a strip 2.5
-// us; 64 to 64 channels on [1,64,28,56] a copy 7.5 us, a strip 35 us.
+// Operations that a core performs in the time in which it copies a byte. Measured in
+// nChw16c, with operands in the caches: 3x3 depthwise on [1,96,56,112] a copy takes 48
+// us, a strip 2.5 us; 64 to 64 channels on [1,64,28,56] a copy 7.5 us, a strip 35 us.
 static const double FLOPS_PER_BYTE = 2;
 
 /// Returns the slot of padding; NULL for operators that do not run over strips: their
-/// rows are not the result's rows, or a copy takes less time.
+/// rows differ from the result's rows, or a copy takes less time.
 static const eg_attr *pads_of(const eg_node_spec *spec) {
-  enum { CONV_OPERANDS = 3 }; // no further one, of rows like the result's
+  enum { CONV_OPERANDS = 3 }; // no further operand, which would have rows like the result
   switch ((int)spec->attrs->op) {
   case EG_OP_CONV: {
-    // A convolution that mixes channels keeps its copy: measured, with strides and other
-    // pads on both sides it is slower by more than the copy takes.
+    // A convolution that mixes channels copies the block: with strides and other pads on
+    // both sides, its measured slowdown exceeds the time of the copy.
     const eg_type *weight = &spec->inputs[1];
     bool is_depthwise =
         weight->dims[1] == 1 && weight->dims[0] == spec->inputs[0].dims[1];
@@ -31,7 +31,7 @@ static const eg_attr *pads_of(const eg_node_spec *spec) {
 
 // ---- specs ----------------------------------------------------------------------------
 
-/// `spec` with other numbers of rows of operand 0 and of the result.
+/// Copies `spec` with other numbers of rows of operand 0 and of the result.
 static egraph_status with_rows(const eg_node_spec *spec, uint32_t dim, int64_t rows,
                                int64_t results, eg_arena *arena, eg_node_spec *out) {
   eg_type *types;
@@ -46,7 +46,7 @@ static egraph_status with_rows(const eg_node_spec *spec, uint32_t dim, int64_t r
   return EGRAPH_OK;
 }
 
-/// Padding takes the place of the rows.
+/// Replaces the halo's rows by padding.
 static egraph_status pad_rows(const eg_attr *pads, const eg_halo *halo, eg_arena *arena,
                               eg_node_spec *inout) {
   const eg_attrs *from = inout->attrs;
@@ -75,7 +75,7 @@ static bool is_well_typed(const eg_node_spec *spec) {
 
 // ---- strips ---------------------------------------------------------------------------
 
-/// False when the strip would need rows from both sides.
+/// Adds a strip; *out_fits is false when the strip would need rows from both sides.
 static egraph_status add_strip(const eg_node_spec *spec, const eg_halo *halo,
                                bool is_after, eg_arena *arena, eg_strips *inout,
                                bool *out_fits) {
