@@ -4,7 +4,7 @@
 //   nhwc [1,56,56,64] + [64]       200704             a row of 64, repeated
 //   nChw16c           + [64,1,1]   4 x (3136 x 16)    a row of 16, repeated
 //
-// A repeated row is written out to a block's length once, and then read like a tensor.
+// A repeated row is copied until it fills a block, and then read like a tensor.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/chain.h"
 
@@ -17,8 +17,8 @@
 
 enum {
   BLOCK = 1024,  // elements: 4 kB for each tensor of a stage
-  PART = 8192,   // elements that a thread takes at once, at most
-  SHORTEST = 16, // inner loops: shorter ones take longer to call than to run
+  PART = 8192,   // most elements that a thread takes at once
+  SHORTEST = 16, // of the inner loop: a shorter one takes longer to call than to run
   MAX_STAGES = 12,
   MAX_OPERANDS = EG_MAX_LOOP_TENSORS - 2
 };
@@ -26,38 +26,40 @@ static const uint32_t NO_OPERAND = UINT32_MAX;
 
 typedef enum operand_kind { OPERAND_EACH, OPERAND_ONE, OPERAND_REPEATED } operand_kind;
 
-// How the statistics of a batch normalization enter: y = x s + t.
+// How a batch normalization uses its statistics: y = x s + t.
 typedef enum operand_source { SOURCE_TENSOR, SOURCE_SCALE, SOURCE_SHIFT } operand_source;
 
 typedef struct chain_operand {
   operand_kind kind;
   operand_source source;
-  uint32_t index; // among the operands of the program; of a batch normalization its x
+  uint32_t index; // index among the operands of the program; for a batch normalization
+                  // that of x
   eg_type type;
 } chain_operand;
 
 typedef struct chain_stage {
   eg_row row;
-  eg_op op;         // of two operands: decides the loop once the operand's kind is known
-  uint32_t place;   // of what passes through, among the operands of op
-  uint32_t operand; // among the chain's; NO_OPERAND: the row's parameters
+  eg_op op;         // for two operands: selects the loop once the operand's kind is known
+  uint32_t place;   // place of the passed value among the operands of op
+  uint32_t operand; // index in the chain's operands; NO_OPERAND: the row's parameters
 } chain_stage;
 
-// Tensor 0 of the nest is the result, tensor 1 what enters (of the same type), then the
-// operands. Loops below `outer` are counted, the others are one.
+// Tensor 0 of the nest is the result, tensor 1 the operand that enters the chain (of the
+// same type), then the other operands. Loops below `outer` are counted; the rest is the
+// inner loop.
 typedef struct chain {
   chain_stage stages[MAX_STAGES];
   uint32_t stage_count;
   chain_operand operands[MAX_OPERANDS];
   uint32_t operand_count;
-  uint32_t head;  // operand of the program that enters
+  uint32_t head;  // operand of the program that enters the chain
   uint32_t given; // operands of the program that have been counted
   eg_type type;
   eg_loop_nest nest;
   uint32_t outer;
-  int64_t inner, rows; // elements of the inner loop, and how often it runs
-  int64_t period;      // elements that a normalization takes as one; 1: there is none
-  int64_t block;       // at most BLOCK; of repeated rows and of periods a whole number
+  int64_t inner, rows; // elements of the inner loop, and number of its runs
+  int64_t period;      // elements of a row that a softmax normalizes; 1: there is none
+  int64_t block;       // at most BLOCK; a multiple of repeated rows and of `period`
   double epsilons[MAX_OPERANDS];
   uint32_t threads;
 } chain;
@@ -92,8 +94,8 @@ static bool add_unary(chain *c, const eg_node_spec *spec) {
   return add_chain_stage(c, (chain_stage){.row = row, .operand = NO_OPERAND});
 }
 
-/// Padding channels must stay zero: only what has them, too, is combined with them, and
-/// they are not divided.
+/// Adds an operator of two operands. Padding channels must stay zero: they may only be
+/// combined with a tensor that has them, too, and not be divided.
 static bool add_binary(chain *c, const eg_node_spec *spec, uint32_t place,
                        uint32_t first) {
   const eg_type *other = &spec->inputs[1 - place];
@@ -127,7 +129,7 @@ static bool add_batch_norm(chain *c, const eg_node_spec *spec, uint32_t index) {
          add_chain_stage(c, (chain_stage){.op = EG_OP_ADD, .operand = operand + 1});
 }
 
-/// Rows of the last dimension, which do not outgrow a block.
+/// Adds softmax of rows of the last dimension, which fit a block.
 static bool add_softmax(chain *c, const eg_node_spec *spec) {
   uint32_t axis = eg_axis_of(&c->type, eg_attr_at(spec->attrs, EG_A_SOFTMAX_AXIS)->i);
   if (c->type.layout.format != EG_FORMAT_PLAIN || axis + 1 != c->type.rank ||
@@ -138,11 +140,11 @@ static bool add_softmax(chain *c, const eg_node_spec *spec) {
       c, (chain_stage){.row = eg_softmax_row_of(c->period), .operand = NO_OPERAND});
 }
 
-/// Adds a node. `place`: the operand that passes through; `is_head`: the first node.
+/// Adds a node. `place`: the operand that the chain passes; `is_head`: the first node.
 static bool add_chain_node(chain *c, const eg_node_spec *spec, uint32_t place,
                            bool is_head) {
   eg_op op = (eg_op)spec->attrs->op;
-  uint32_t first = c->given; // of this node's others
+  uint32_t first = c->given; // first of this node's other operands
   bool is_binary = eg_binary_row_of(op, 0, false) != NULL;
   if (spec->result_count != 1 || !is_like(&spec->results[0], c) ||
       place >= spec->input_count || !is_like(&spec->inputs[place], c))
@@ -158,12 +160,11 @@ static bool add_chain_node(chain *c, const eg_node_spec *spec, uint32_t place,
 
 // ---- loops --------------------------------------------------------------------------
 
-/// Finds how an operand varies along the loops from `outer` on; false: in no supported
-/// way.
+/// Finds how an operand varies along the loops from `outer` on; false: not supported.
 static bool find_kind(const eg_loop_nest *nest, uint32_t tensor, uint32_t outer,
                       operand_kind *out, int64_t *out_period) {
   const int64_t *dense = nest->strides[0], *strides = nest->strides[tensor];
-  uint32_t begin = nest->rank; // of the loops along which it is dense
+  uint32_t begin = nest->rank; // begin of the loops along which it is dense
   *out_period = 1;
   while (begin > outer && strides[begin - 1] == dense[begin - 1])
     *out_period *= nest->dims[--begin];
@@ -175,8 +176,8 @@ static bool find_kind(const eg_loop_nest *nest, uint32_t tensor, uint32_t outer,
   return *out != OPERAND_REPEATED || *out_period <= BLOCK;
 }
 
-/// The kinds of all operands with the inner loop from `outer` on. Of the lengths of
-/// repeated rows each divides the next, so that blocks fit them all.
+/// Sets the kinds of all operands, with the inner loop from `outer` on. Each length of a
+/// repeated row must divide the next longer one, so that blocks fit all of them.
 static bool set_kinds(chain *c, uint32_t outer) {
   assert(outer <= c->nest.rank);
   int64_t period, common = c->period, inner = 1;
@@ -224,7 +225,7 @@ static bool make_chain(const eg_compile_request *request, chain *out) {
   const eg_node_spec *spec = request->spec;
   if (spec->result_count != 1 || spec->input_count == 0) return false;
   *out = (chain){.type = spec->results[0], .period = 1};
-  // The operand that enters has the type of the result.
+  // The operand that enters the chain has the type of the result.
   uint32_t head = spec->input_count == 2 && !is_like(&spec->inputs[0], out);
   if (eg_type_elements(&out->type) == 0 || !add_chain_node(out, spec, head, true))
     return false;
@@ -245,18 +246,18 @@ bool eg_cpu_chain_fits(const eg_compile_request *request) {
 
 typedef struct chain_run {
   const chain *chain;
-  void *const *addresses; // result, what enters, operands
-  eg_parts parts;         // each of `step` blocks
+  void *const *addresses; // result, operand that enters the chain, other operands
+  eg_parts parts;         // parts of `step` blocks
   int64_t blocks, step;
 } chain_run;
 
-// A thread's data for the row that it works on.
+// A thread's data for its current row.
 typedef struct chain_row {
   int64_t index;
-  const float *operands[MAX_OPERANDS]; // of the row's first element
+  const float *operands[MAX_OPERANDS]; // at the row's first element
   const float *written[MAX_OPERANDS];  // row that `blocks` repeats; NULL: none
   float blocks[MAX_OPERANDS][BLOCK];
-  float between[BLOCK]; // from stage to stage
+  float between[BLOCK]; // values between stages
 } chain_row;
 
 static int64_t period_of(const chain *c, uint32_t operand) {
@@ -300,8 +301,8 @@ static const float *operand_at(const chain *c, const chain_row *row, uint32_t op
   return row->operands[operand];
 }
 
-/// All stages on one block, which begins at element `at` of the row. Only the last one
-/// writes the result, which may lie over any tensor that is read.
+/// Runs all stages on one block, which begins at element `at` of the row. Only the last
+/// stage writes the result, which may lie over any tensor that the stages read.
 static void run_block(const chain *c, chain_row *row, int64_t at, int64_t count,
                       const float *x, float *y) {
   assert(count > 0 && count <= c->block);
@@ -316,7 +317,7 @@ static void run_block(const chain *c, chain_row *row, int64_t at, int64_t count,
   }
 }
 
-/// Blocks [begin, end), counted over all rows.
+/// Runs blocks [begin, end), counted over all rows.
 static void run_blocks(const chain_run *run, int64_t begin, int64_t end, chain_row *row) {
   const chain *c = run->chain;
   const float *x = run->addresses[1];
@@ -427,8 +428,8 @@ egraph_status eg_cpu_chain_spec(eg_arena *arena, const eg_compile_request *reque
   return EGRAPH_OK;
 }
 
-/// The result may lie over any operand of its type: an element is read before it is
-/// written.
+/// Finds the operand over which the result lies. Any operand of its type will do: an
+/// element is read before it is written.
 static void find_overlay(eg_cpu_builder *builder, const chain *c) {
   if (eg_cpu_may_overlay(builder, c->head)) {
     builder->overlay = (int32_t)c->head;

@@ -2,19 +2,18 @@
 //
 // oneDNN fuses sum and activation for free in the jitted kernels (nhwc, blocked). For
 // row-major data it multiplies im2col matrices ("gemm:jit"), whose post-ops run element
-// by element: 0.9 ms become 6.8 ms on 64x56x56 -> 256 with sum and relu. There the
-// additions and the activation follow as one in-place pass of their own (0.1 ms).
+// by element: 0.9 ms become 6.8 ms on 64x56x56 -> 256 with sum and relu. For such data
+// one in-place pass after the kernel does the additions and the activation (0.1 ms).
 //
 // Winograd's minimal filtering (attribute `algorithm`) exists for nChw16c, 3x3, stride 1;
 // oneDNN never chooses it by itself. Over 414 shapes it takes 0.59 of the time of the
 // direct kernel; its rounding error is about ten times larger (1e-6 to 1e-5 of the
-// result's scale). oneDNN's first choice has tiles of 2x2 results. Tiles of 4x4 take 0.63
-// to 0.9 of their time on most shapes, and up to 2.3 on some, so the plan chooses the
-// tiles.
+// result's scale). oneDNN's first kernel has tiles of 2x2 results. Tiles of 4x4 take 0.63
+// to 0.9 of the time of 2x2 on most shapes, and up to 2.3 on some, so the plan chooses
+// the tiles.
 //
-// In blocks of 8 channels, where oneDNN has no such kernel, egraph has one for this
-// algorithm with 4x4 results (winograd.c), and one for convolutions in groups
-// (grouped.c).
+// For blocks of 8 channels oneDNN has no such kernel. There egraph has a kernel for this
+// algorithm with 4x4 results (winograd.c), and one for groups (grouped.c).
 //
 // SPDX-License-Identifier: Apache-2.0
 
@@ -27,7 +26,7 @@
 typedef struct conv_plan {
   eg_fused_plan fused;
   dnnl_alg_kind_t alg;
-  bool wants_4x4; // tiles of Winograd's algorithm, where a kernel has them
+  bool wants_4x4; // 4x4 tiles of Winograd's algorithm, where a kernel has them
 } conv_plan;
 
 uint32_t eg_cpu_weight_dims(const eg_type *w, int64_t group, int64_t *dims) {
@@ -43,8 +42,8 @@ static bool has_tiles_4x4(const_dnnl_primitive_desc_t primitive) {
   return strstr(eg_cpu_kernel_of(primitive), "wino_4x3") != NULL;
 }
 
-// oneDNN's first kernel for Winograd's algorithm has tiles of 2x2 results, the second one
-// tiles of 4x4, unless it refuses the shape.
+// Chooses oneDNN's second Winograd kernel, which has tiles of 4x4 results, unless it
+// refuses the shape. The first kernel has tiles of 2x2.
 static egraph_status prefer_4x4(eg_cpu_builder *builder, dnnl_primitive_desc_t *inout) {
   dnnl_primitive_desc_t next;
   if (has_tiles_4x4(*inout)) return EGRAPH_OK;
@@ -53,9 +52,9 @@ static egraph_status prefer_4x4(eg_cpu_builder *builder, dnnl_primitive_desc_t *
   return status == EGRAPH_E_UNSUPPORTED ? EGRAPH_OK : status;
 }
 
-// For inference, Winograd's kernel wants the weights transformed ahead, which a slow
-// kernel does (85 ms for 512x512, where the convolution takes 10 ms); for training it
-// transforms them itself, each time.
+// Describes the convolution. For inference, Winograd's kernel needs the weights
+// transformed in advance, by a slow kernel (85 ms for 512x512, where the convolution
+// takes 10 ms). For training it transforms the weights itself, each time.
 static egraph_status describe_conv(eg_cpu_builder *builder, const eg_fused_plan *base,
                                    const_dnnl_memory_desc_t weights,
                                    const_dnnl_primitive_attr_t attr,
@@ -67,7 +66,7 @@ static egraph_status describe_conv(eg_cpu_builder *builder, const eg_fused_plan 
   uint32_t spatial = spec->inputs[EG_FUSED_X].rank - 2;
   const int64_t *pads = eg_attr_at(spec->attrs, EG_A_CONV_PADS)->ints.data;
   int64_t dilates[EGRAPH_MAX_RANK];
-  for (uint32_t i = 0; i < spatial; i++) // oneDNN counts the elements skipped
+  for (uint32_t i = 0; i < spatial; i++) // oneDNN counts the skipped elements
     dilates[i] = eg_attr_at(spec->attrs, EG_A_CONV_DILATIONS)->ints.data[i] - 1;
   dnnl_status_t made = dnnl_convolution_forward_primitive_desc_create(
       out, builder->engine, pass, plan->alg, base->x, weights, base->bias, base->result,
@@ -114,10 +113,10 @@ static eg_conv_algorithm algorithm_of(const eg_node_spec *spec) {
   return (eg_conv_algorithm)eg_attr_at(spec->attrs, EG_A_CONV_ALGORITHM)->i;
 }
 
-// The kernel that computes again needs z unchanged, so the result must not be laid over
-// it: 0.70 ms instead of 0.63 on 64x56x56 -> 256 in nChw16c. In nhwc, oneDNN then takes
-// another kernel (0.92 ms instead of 0.70); there the activation is a pass of its own
-// (0.82 ms).
+// Decides whether the result lies over z. The kernel that computes again needs z
+// unchanged, so then the result must not lie over z: 0.70 ms instead of 0.63 on 64x56x56
+// -> 256 in nChw16c. In nhwc, oneDNN then takes another kernel (0.92 ms instead of 0.70);
+// there the activation is a separate pass (0.82 ms).
 static egraph_status choose_sum(eg_cpu_builder *builder, eg_fused_plan *plan,
                                 eg_fused_choice *choice) {
   choice->sums = plan->has_z && eg_cpu_may_overlay(builder, EG_FUSED_Z);
@@ -145,7 +144,8 @@ static egraph_status choose_kernel(eg_cpu_builder *builder, dnnl_alg_kind_t alg,
   return eg_fused_choose(builder, &plan->fused, choice);
 }
 
-// Where oneDNN has no Winograd kernel (stride, format) the direct one computes the same.
+// Chooses the kernel. Where oneDNN has no Winograd kernel (stride, format) the direct
+// kernel computes the same.
 static egraph_status choose_conv(eg_cpu_builder *builder, conv_plan *plan,
                                  eg_fused_choice *choice) {
   eg_conv_algorithm algorithm = algorithm_of(builder->spec);
@@ -191,7 +191,7 @@ static eg_image_conv image_conv_of(const eg_node_spec *spec, const eg_fused_plan
                          .has_z = plan->has_z};
 }
 
-/// A constant 3x3 kernel, not in groups, of stride 1, and without holes.
+/// True for a constant 3x3 kernel of stride 1, without groups and dilation.
 static bool fits_winograd(const eg_node_spec *spec, const eg_image_conv *conv) {
   const eg_attrs *attrs = spec->attrs;
   const eg_type *x = &spec->inputs[EG_FUSED_X], *w = &spec->inputs[EG_FUSED_W];
@@ -211,7 +211,7 @@ static bool fits_grouped(const eg_node_spec *spec, const eg_image_conv *conv) {
          eg_spec_is_weight(spec, EG_FUSED_W) && eg_grouped_fits(conv);
 }
 
-/// Appends the convolution on one of egraph's kernels, and the passes behind it.
+/// Appends the convolution on one of egraph's kernels, and the passes after it.
 static egraph_status add_own(eg_cpu_builder *builder, const eg_fused_plan *plan,
                              eg_image_conv *conv) {
   static const uint32_t operands[] = {EG_FUSED_X, EG_FUSED_W, EG_FUSED_BIAS, EG_FUSED_Z};

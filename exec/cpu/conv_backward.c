@@ -4,15 +4,15 @@
 
 // ---- transposed convolutions --------------------------------------------------------
 
-// Transposed convolutions. oneDNN sees the weights as [group, out, in, kernel]; stored
-// they are [in, out, kernel], which is the same with strides exchanged.
+// Transposed convolutions. oneDNN sees the weights as [group, out, in, kernel]; they are
+// stored as [in, out, kernel], which is the same with strides exchanged.
 
 enum { OPERAND_X, OPERAND_W, OPERAND_BIAS };
 
 typedef struct deconv_plan {
   const_dnnl_memory_desc_t x, weights, result;
   const_dnnl_memory_desc_t bias;        // NULL: none
-  const_dnnl_memory_desc_t any_weights; // in a format that oneDNN chooses
+  const_dnnl_memory_desc_t any_weights; // weights in a format that oneDNN chooses
 } deconv_plan;
 
 static egraph_status plan_deconv_weights(eg_cpu_builder *builder, deconv_plan *plan) {
@@ -45,7 +45,7 @@ static egraph_status describe_deconv(eg_cpu_builder *builder, const deconv_plan 
   dnnl_dims_t dilates = {0}, end = {0};
   for (uint32_t i = 0; i < spatial; i++) {
     dilates[i] = eg_attr_at(attrs, EG_A_CONV_TRANSPOSE_DILATIONS)->ints.data[i] - 1;
-    end[i] = pads[spatial + i] - // negative: rows that no window reaches
+    end[i] = pads[spatial + i] - // negative where no window reaches the last rows
              eg_attr_at(attrs, EG_A_CONV_TRANSPOSE_OUTPUT_PADDING)->ints.data[i];
   }
   dnnl_status_t made = dnnl_deconvolution_forward_primitive_desc_create(
@@ -98,17 +98,17 @@ egraph_status eg_cpu_conv_transpose(eg_cpu_builder *builder) {
 // ---- gradients of weights -----------------------------------------------------------
 
 // Gradients of a convolution's weights. oneDNN chooses the formats of all three tensors;
-// the row-major ones that the graph has are reordered on the way.
+// the graph's row-major tensors are reordered before and after.
 
 enum { OPERAND_COTANGENT = 1 }; // operand 0: x
 
 typedef struct gradient_plan {
-  const_dnnl_memory_desc_t x, cotangent, result;      // as they are stored
+  const_dnnl_memory_desc_t x, cotangent, result;      // in formats that oneDNN chooses
   const_dnnl_memory_desc_t any_x, any_cotangent, any; // in formats that oneDNN chooses
 } gradient_plan;
 
-/// Rows of padding behind the input that the last window reaches, which may be fewer than
-/// the node says: the cotangent may have fewer windows than fit.
+/// Returns the rows of padding after the input that the last window reaches. They may be
+/// fewer than the node's: the cotangent may have fewer windows than fit.
 static int64_t end_padding(const eg_node_spec *spec, uint32_t i) {
   const eg_attrs *attrs = spec->attrs;
   int64_t windows = spec->inputs[OPERAND_COTANGENT].dims[i + 2];
@@ -151,7 +151,7 @@ static egraph_status describe_gradient(eg_cpu_builder *builder, const gradient_p
   return eg_dnnl_own(&builder->descs, made, *out, "gradient of weights");
 }
 
-/// Operands and result in the formats that the primitive wants.
+/// Appends the gradient, with operands and result reordered to the primitive's formats.
 static egraph_status add_gradient(eg_cpu_builder *builder, const gradient_plan *plan,
                                   const_dnnl_primitive_desc_t primitive) {
   const_dnnl_memory_desc_t x = dnnl_primitive_desc_query_md(primitive, dnnl_query_src_md,

@@ -7,19 +7,19 @@
 #include "exec/cpu/kernel_threads.h"
 
 // Rows are cut into pieces of at most PIECE bytes; threads take parts of at least PART
-// bytes, as far as there are.
+// bytes while there are enough.
 enum { PIECE = 1 << 14, PART = 1 << 15, WORD = 64 };
 
 typedef struct copy_payload {
   eg_loop_nest outer;                     // strides in bytes
   int64_t length, to_stride, from_stride; // of the innermost loop; strides in bytes
   size_t element;
-  int64_t piece, per_row; // elements; pieces of a row
-  int64_t pieces, step;   // of all rows; of a part
+  int64_t piece, per_row; // elements of a piece; pieces of a row
+  int64_t pieces, step;   // pieces of all rows; pieces of a part
   uint32_t threads;
 } copy_payload;
 
-// Short rows of whole words (64 bytes) are half of all that transformers copy.
+// Copies bytes. Half of a transformer's copies are short rows of whole words (64 bytes).
 static void copy_bytes(char *to, const char *from, size_t bytes) {
   enum { SHORT = 8 * WORD };
   if (bytes > SHORT || bytes % WORD != 0) {
@@ -46,7 +46,7 @@ static void copy_elements(const copy_payload *p, char *to, const char *from,
     memcpy(to + i * p->to_stride, from + i * p->from_stride, element);
 }
 
-// A place in the nest of rows.
+// A position in the nest of rows.
 typedef struct copy_cursor {
   int64_t index[EG_MAX_LOOPS];
   char *to;
@@ -66,7 +66,7 @@ static void enter_row(const copy_payload *p, int64_t row, void *const *addresses
   }
 }
 
-/// To the next row, if there is one.
+/// Advances to the next row, if there is one.
 static void advance_cursor(const eg_loop_nest *nest, copy_cursor *inout) {
   for (uint32_t d = nest->rank; d-- > 0;) {
     inout->to += nest->strides[0][d];
@@ -108,7 +108,7 @@ static egraph_status copy_run(const void *payload, void *const *addresses) {
   return EGRAPH_OK;
 }
 
-/// How the copy is cut.
+/// Cuts the copy into pieces and parts.
 static void cut_copy(copy_payload *p) {
   int64_t bytes = (int64_t)p->element, rows = 1;
   for (uint32_t d = 0; d < p->outer.rank; d++)
@@ -143,8 +143,9 @@ static egraph_status add_function(eg_cpu_builder *builder, const eg_loop_nest *n
                              (eg_place[]){to, from}, 2);
 }
 
-// Measured on [1,128,12,64] -> [1,12,64,128]: the reorder moves 33 GB/s, a loop over
-// elements 2 GB/s; for rows of 256 bytes memcpy and reorder are equal (94 GB/s).
+// True when a reorder is faster. Measured on [1,128,12,64] -> [1,12,64,128]: the reorder
+// moves 33 GB/s, a loop over elements 2 GB/s; for rows of 256 bytes memcpy and reorder
+// are equally fast (94 GB/s).
 static bool suits_reorder(const eg_loop_nest *nest, egraph_dtype dtype) {
   enum { SHORT_ROW = 16 };
   uint32_t last = nest->rank - 1;
@@ -191,9 +192,9 @@ static egraph_status fill_result(eg_cpu_builder *builder, double value) {
 
 // ---- concatenation, split, slice, padding, expansion --------------------------------
 
-// Loop of a tensor as stored that runs over a logical axis, and the elements one step of
-// the axis takes there; false when steps of the axis are not uniform (blocked channels
-// that do not fill their blocks).
+// Finds the loop of a stored tensor that runs over a logical axis, and the elements that
+// one step of the axis has in this loop; false when steps of the axis are not uniform
+// (blocked channels that do not fill their blocks).
 static bool axis_loop(const eg_type *type, uint32_t axis, uint32_t *out_loop,
                       int64_t *out_step) {
   static const uint32_t nhwc[] = {0, 3, 1, 2};
@@ -205,8 +206,7 @@ static bool axis_loop(const eg_type *type, uint32_t axis, uint32_t *out_loop,
   return type->dims[1] % block == 0;
 }
 
-// Copies between `part` (dense) and the region of `whole` that starts at
-// `start` along `axis`.
+// Copies between `part` (dense) and the region of `whole` from `start` on along `axis`.
 static egraph_status add_part(eg_cpu_builder *builder, const eg_type *whole,
                               eg_place whole_place, const eg_type *part,
                               eg_place part_place, uint32_t axis, int64_t start,

@@ -1,5 +1,5 @@
-// The CPU back-end: programs and launches of stages (cpu_builder.h) that the family of an
-// operator lists; threads, signals and floating-point flags while they run.
+// The CPU back-end: programs and launches of stages (cpu_builder.h) that the operator's
+// family lists; also threads, signals and floating-point flags while stages run.
 // SPDX-License-Identifier: Apache-2.0
 #define _POSIX_C_SOURCE 200809L // pthread_sigmask
 #include "exec/backend.h"
@@ -23,10 +23,10 @@ typedef struct cpu_program {
   dnnl_stream_t stream;
   eg_stage_list prepare, run, again;
   eg_sizes constant_bytes;
-  uint32_t threads; // that kernels are generated for
+  uint32_t threads; // threads for which kernels are generated
 } cpu_program;
 
-// A stage with its memory: what a launch executes.
+// A stage with its memory, as a launch runs it.
 typedef struct bound_stage {
   const eg_stage *stage;
   void **addresses;
@@ -39,7 +39,7 @@ typedef struct cpu_launch {
   egraph_allocator alloc;
   eg_arena arena;
   dnnl_stream_t stream;
-  bound_stage *stages; // of `run`, then of `again`
+  bound_stage *stages; // stages of `run`, then of `again`
   uint32_t count, run_count;
   uint32_t threads;
 } cpu_launch;
@@ -51,7 +51,7 @@ static void *address_of_place(eg_place place, const eg_bindings *bindings) {
   switch (place.kind) {
   case EG_PLACE_OPERAND: base = bindings->operands[place.index]; break;
   case EG_PLACE_RESULT:
-    assert(bindings->results != NULL); // prepare has none
+    assert(bindings->results != NULL); // prepare has no results
     base = bindings->results[place.index];
     break;
   case EG_PLACE_CONSTANT: base = bindings->constants[place.index]; break;
@@ -257,8 +257,8 @@ static void take_builder(cpu_program *program, const eg_cpu_builder *builder) {
                            : builder->other_scratch_bytes};
 }
 
-/// Compiles through the family of the operator. Fails with EGRAPH_E_UNSUPPORTED when that
-/// has no kernel.
+/// Compiles a request through the operator's family. Fails with EGRAPH_E_UNSUPPORTED when
+/// the family has no kernel.
 static egraph_status create_program(egraph_allocator alloc, dnnl_engine_t engine,
                                     dnnl_stream_t stream,
                                     const eg_compile_request *request, eg_program **out) {
@@ -301,12 +301,12 @@ static egraph_status create_program(egraph_allocator alloc, dnnl_engine_t engine
 
 // ---- back-end -----------------------------------------------------------------------
 
-// State of the calling thread before kernels were generated or run on it.
+// The state of the calling thread before kernels were generated or run on it.
 typedef struct kernel_scope {
   eg_team *team;      // of parallel regions; NULL: the runtime's threads
   uint32_t threads;   // of the runtime; 0: unknown
-  sigset_t signals;   // blocked
-  fenv_t environment; // flags are cleared meanwhile (kernel_threads.h), traps are off
+  sigset_t signals;   // signals that were blocked
+  fenv_t environment; // meanwhile flags are cleared (kernel_threads.h) and traps are off
 } kernel_scope;
 
 typedef struct cpu_backend {
@@ -314,7 +314,7 @@ typedef struct cpu_backend {
   dnnl_engine_t engine;
   dnnl_stream_t stream;
   eg_team *team;      // NULL: the runtime's threads
-  kernel_scope scope; // between begin and end
+  kernel_scope scope; // valid between begin and end
 } cpu_backend;
 
 static void cpu_destroy(eg_backend *base) {
@@ -351,8 +351,9 @@ static egraph_status cpu_create(egraph_allocator alloc, const eg_backend_options
   return EGRAPH_OK;
 }
 
-/// Raised when our kernels change what nodes cost. The revision is part of the machine's
-/// name in the profile database, so that costs of older kernels are measured anew.
+/// Raised when a change of our kernels changes the costs of nodes. The revision is part
+/// of the machine's name in the profile database, so that costs of older kernels are
+/// measured anew.
 enum { KERNELS_REVISION = 8 };
 
 static egraph_status cpu_describe(const eg_backend *base, eg_text *out) {
@@ -367,9 +368,9 @@ static egraph_status cpu_describe(const eg_backend *base, eg_text *out) {
       KERNELS_REVISION, threads, threads == 1 ? "" : "s", runtime);
 }
 
-// Measured (exec/cpu/MEASURED.md): nhwc and the block of the vector width tie for first
-// place on convolutions, the other block is behind both everywhere, row-major is half as
-// fast.
+// Returns the formats that are worth considering. Measured (exec/cpu/MEASURED.md): on
+// convolutions nhwc and the block of the vector width are equally fast, the other block
+// is slower everywhere, row-major is half as fast.
 static uint32_t cpu_formats(const eg_backend *backend) {
   (void)backend;
   bool wide = ((unsigned)dnnl_get_effective_cpu_isa() &
@@ -382,7 +383,7 @@ static uint32_t cpu_formats(const eg_backend *backend) {
 
 static void block_signals(void *set) { (void)pthread_sigmask(SIG_BLOCK, set, NULL); }
 
-// Regions of kernels run on the back-end's team, or on as many of the runtime's threads.
+// Runs regions of kernels on the back-end's team, or on as many threads of the runtime.
 static void lend_threads(const cpu_backend *backend, const sigset_t *held,
                          kernel_scope *former) {
   uint32_t threads = backend->base.threads;
@@ -395,12 +396,12 @@ static void lend_threads(const cpu_backend *backend, const sigset_t *held,
   if (threads > 1) runtime.parallel(block_signals, (void *)held, threads, 0);
 }
 
-// Signals are blocked besides: oneDNN's gemm kernels point the stack pointer into the
-// heap (its issue 4845; every 2.x), and the frame of a signal handler would overwrite
-// data there. Signals stay blocked until the series of runs is over, also for workers,
-// which run the same kernels: a team's workers get no signals, new threads of the runtime
-// inherit the mask, and threads of earlier parallel regions are asked to block them.
-// These threads keep the mask; other threads serve signals.
+// Blocks signals, too: oneDNN's gemm kernels point the stack pointer into the heap (its
+// issue 4845; every 2.x), and the frame of a signal handler would overwrite data there.
+// Signals stay blocked until the series of runs is over, also for workers, which run the
+// same kernels: a team's workers get no signals, new threads of the runtime inherit the
+// mask, and threads of earlier parallel regions are asked to block signals. These threads
+// keep the mask; other threads serve signals.
 static void enter_kernels(const cpu_backend *backend, kernel_scope *former) {
   sigset_t held;
   eg_signals_asynchronous(&held);
@@ -431,7 +432,7 @@ static egraph_status cpu_end(eg_backend *base) {
   return status;
 }
 
-// Kernels are generated for a thread count, so it is set while compiling too.
+// Compiles a request. Kernels are generated for a thread count, so it must be set.
 static egraph_status cpu_compile(eg_backend *base, const eg_compile_request *request,
                                  eg_program **out) {
   cpu_backend *backend = (cpu_backend *)base;

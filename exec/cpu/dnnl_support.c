@@ -19,7 +19,7 @@ egraph_status eg_dnnl_check(dnnl_status_t status, const char *what) {
 
 typedef struct eg_desc_cell {
   struct eg_desc_cell *before;
-  dnnl_primitive_desc_t primitive; // NULL: of memory
+  dnnl_primitive_desc_t primitive; // NULL: a memory descriptor
   dnnl_memory_desc_t memory;       // a value in oneDNN 2, a handle in oneDNN 3
 } eg_desc_cell;
 
@@ -91,7 +91,7 @@ egraph_status eg_dnnl_next(eg_descs *descs, const_dnnl_primitive_desc_t primitiv
   return eg_dnnl_own(descs, made, *out, what);
 }
 
-// Keeps a memory descriptor; `status` is the status of the call that made it.
+// Keeps a memory descriptor; `status` is the status of the call that made the descriptor.
 static egraph_status keep_memory(eg_descs *descs, eg_desc_cell *cell,
                                  dnnl_status_t status, const_dnnl_memory_desc_t *out) {
   EG_TRY(eg_dnnl_check(status, "memory descriptor"));
@@ -149,7 +149,7 @@ egraph_status eg_dnnl_desc_strided(eg_descs *descs, uint32_t rank, const int64_t
 
 egraph_status eg_dnnl_desc_dims(eg_descs *descs, uint32_t rank, const int64_t *dims,
                                 const_dnnl_memory_desc_t *out) {
-  // oneDNN has no scalars: a tensor of rank 0 is one of a single element.
+  // oneDNN has no scalars: a tensor of rank 0 becomes a tensor of one element.
   int64_t one = 1;
   if (rank == 0) {
     rank = 1;

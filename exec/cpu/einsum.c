@@ -1,10 +1,10 @@
-// Einsums of two operands that are one batched matrix product (ops/einsum.h).
+// Runs einsums of two operands that are one batched matrix product (ops/einsum.h).
 //
-// Without batch and packed they are a product as matmul has them. Others are products of
-// matrices with steps, batches in any order ([b,t,h,d] x [b,s,h,d] gives [b,h,t,s]
-// without a copy). A tensor that is no matrix is packed: operands before the product, the
-// result after it. Many small products, and vectors that are scaled, take longer than on
-// the reference kernel, which is left to them.
+// A packed product without a batch runs like a matmul. Others are products of matrices
+// with steps, and batches in any order ([b,t,h,d] x [b,s,h,d] gives [b,h,t,s] without a
+// copy). A tensor that is no matrix is packed: operands before the product, the result
+// after it. Many small products, and scaled vectors, are faster on the reference kernel,
+// so they are left to it.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/einsum.h"
 #include "exec/cpu/families.h"
@@ -12,11 +12,11 @@
 enum { RESULT = EG_EINSUM_RESULT, A = EG_EINSUM_A, B = EG_EINSUM_B, TENSORS = 3 };
 enum { MAX_DIMS = EGRAPH_MAX_RANK + 2 }; // batch, rows, columns
 
-/// A tensor of the product, rows and columns as it has them.
+/// A tensor of the product, with the rows and columns of the product.
 typedef struct matrix {
   uint32_t tensor;
   const eg_einsum_group *rows, *columns;
-  bool is_packed; // a copy of the tensor is
+  bool is_packed; // it is replaced by a packed copy
   bool is_turned;
   int64_t step;
 } matrix;
@@ -24,7 +24,7 @@ typedef struct matrix {
 typedef struct einsum_plan {
   const eg_einsum_nest *nest;
   const eg_einsum_groups *groups;
-  matrix of[TENSORS]; // result = first second
+  matrix of[TENSORS]; // result = first factor times second factor
   const_dnnl_memory_desc_t desc[TENSORS];
 } einsum_plan;
 
@@ -55,7 +55,7 @@ static matrix matrix_of(const eg_einsum_nest *nest, uint32_t tensor,
   return m;
 }
 
-/// result = a b: rows of the one, columns of the other.
+/// Sets result = a b: a has the rows, b the columns.
 static void set_factors(einsum_plan *plan, uint32_t a, const eg_einsum_group *rows,
                         uint32_t b, const eg_einsum_group *columns) {
   const eg_einsum_group *summed = &plan->groups->summed;
@@ -64,7 +64,7 @@ static void set_factors(einsum_plan *plan, uint32_t a, const eg_einsum_group *ro
   plan->of[B] = matrix_of(plan->nest, b, summed, columns);
 }
 
-/// Batch, rows, columns; is_any: lying as the kernel wants.
+/// Describes a matrix by batch, rows, columns; is_any: the kernel chooses the format.
 static egraph_status describe_matrix(eg_descs *descs, const einsum_plan *plan,
                                      const matrix *m, bool is_any,
                                      const_dnnl_memory_desc_t *out) {
@@ -81,7 +81,7 @@ static egraph_status describe_matrix(eg_descs *descs, const einsum_plan *plan,
   if (is_any) return eg_dnnl_desc_any(descs, rank + 2, dims, out);
   bool is_turned = m->is_turned && !m->is_packed;
   int64_t step = m->is_packed ? m->columns->size : m->step;
-  // The step of a single row or column is not used, but oneDNN looks at it.
+  // The step of a single row or column has no effect, but oneDNN checks it.
   int64_t along = is_turned ? m->rows->size : m->columns->size;
   if (step < along) step = along;
   strides[rank] = is_turned ? 1 : step;
@@ -89,7 +89,7 @@ static egraph_status describe_matrix(eg_descs *descs, const einsum_plan *plan,
   return eg_dnnl_desc_strided(descs, rank + 2, dims, strides, out);
 }
 
-/// A constant second matrix that lies as one: the kernel has it in a format of its own.
+/// True for a constant second factor stored as a matrix: the kernel chooses its format.
 static bool is_constant_matrix(const eg_cpu_builder *builder, const einsum_plan *plan,
                                uint32_t t) {
   const matrix *m = &plan->of[t];
@@ -110,7 +110,7 @@ static egraph_status create(eg_cpu_builder *builder, einsum_plan *plan,
   return eg_dnnl_own(descs, made, *out, "einsum");
 }
 
-/// A tensor by its labels, as it lies and packed.
+/// Describes a tensor by its labels, as it is stored and as it is packed.
 static egraph_status describe_packing(eg_descs *descs, const einsum_plan *plan,
                                       const matrix *m, const_dnnl_memory_desc_t *lying,
                                       const_dnnl_memory_desc_t *packed) {
@@ -128,7 +128,7 @@ static egraph_status describe_packing(eg_descs *descs, const einsum_plan *plan,
   return eg_dnnl_desc_strided(descs, count, dims, strides, packed);
 }
 
-/// Where the primitive reads factor `t`; changes its descriptor to that.
+/// Finds where the primitive reads factor `t`, and updates the factor's descriptor.
 static egraph_status read_matrix(eg_cpu_builder *builder, einsum_plan *plan, uint32_t t,
                                  const_dnnl_primitive_desc_t primitive, eg_place *out) {
   const matrix *m = &plan->of[t];
@@ -179,7 +179,7 @@ static egraph_status check_factors(const eg_node_spec *spec) {
   return EGRAPH_OK;
 }
 
-/// True when the products are large enough: oneDNN's work for each product of a batch
+/// True when the products are large enough: oneDNN's overhead for each product of a batch
 /// takes longer than a small product.
 static bool is_worth_while(const eg_einsum_groups *groups) {
   enum { LEAST = 64 }; // multiplications
@@ -204,7 +204,7 @@ egraph_status eg_cpu_einsum(eg_cpu_builder *builder) {
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "einsum: the products are too small");
   einsum_plan plan = {.nest = &nest, .groups = &groups};
   set_factors(&plan, A, &groups.rows, B, &groups.columns);
-  // A turned result is a row-major one of bT aT.
+  // A transposed result is the row-major product bT aT.
   if (plan.of[RESULT].is_turned) set_factors(&plan, B, &groups.columns, A, &groups.rows);
   egraph_status status = add_dense(builder, &plan);
   return status == EGRAPH_E_UNSUPPORTED ? add_strided(builder, &plan) : status;

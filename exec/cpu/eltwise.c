@@ -1,5 +1,5 @@
-// Unary operators. Tensors are flat: a memory format only matters through its
-// padding channels, which must stay zero, so a function with f(0) != 0 is not
+// Unary operators. Tensors are treated as flat: the memory format matters only through
+// its padding channels, which must stay zero. Therefore a function with f(0) != 0 is not
 // applied to a padded tensor.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/eltwise.h"
@@ -34,7 +34,7 @@ eg_eltwise_chain eg_eltwise_of_act(eg_act act, double alpha, double beta) {
   case EG_ACT_GELU_TANH: return chain_of(dnnl_eltwise_gelu_tanh, 0, 0);
   case EG_ACT_SILU: return chain_of(dnnl_eltwise_swish, 1, 0);
   case EG_ACT_HARDSWISH: return chain_of(dnnl_eltwise_hardswish, 1.0 / 6, 0.5);
-  case EG_ACT_CLIP: // oneDNN refuses infinite bounds: these follow as egraph's loop
+  case EG_ACT_CLIP: // oneDNN refuses infinite bounds, so egraph's loop runs them
     return alpha == 0 && isinf(beta) && beta > 0
                ? chain_of(dnnl_eltwise_relu, 0, 0)
                : chain_of(dnnl_eltwise_clip_v2, alpha, beta);
@@ -50,10 +50,10 @@ static double float_attr(const eg_attrs *attrs, eg_attr_slot slot) {
   return eg_attr_at(attrs, slot)->f;
 }
 
-// Operators without attributes that oneDNN computes; chain_of_op adds those with
+// Operators without attributes that oneDNN computes; chain_of_op adds operators with
 // attributes. All others run as egraph's loops (pointwise.c): oneDNN turns NaN into
-// numbers in relu, exp and clip, its logarithm of 2 is not the closest float, its tanh is
-// slow.
+// numbers in relu, exp and clip, its logarithm of 2 is not the closest float, and its
+// tanh is slow.
 typedef struct simple_row {
   eg_op op;
   eg_eltwise step;
@@ -70,7 +70,7 @@ static const simple_row simple_rows[] = {
     {EG_OP_HARD_SWISH, {dnnl_eltwise_hardswish, 1.0f / 6, 0.5f}},
 };
 
-/// The chain of a unary operator; false when oneDNN has none.
+/// Finds the chain of a unary operator; false when oneDNN has none.
 static bool chain_of_op(const eg_attrs *attrs, eg_eltwise_chain *out) {
   eg_op op = (eg_op)attrs->op;
   for (size_t i = 0; i < sizeof simple_rows / sizeof simple_rows[0]; i++)
@@ -110,7 +110,7 @@ static egraph_status append_chain(dnnl_post_ops_t post_ops,
   return EGRAPH_OK;
 }
 
-/// Attributes take over the post-ops; the post-ops are destroyed in any case.
+/// Makes attributes with a copy of the post-ops; destroys the post-ops in any case.
 static egraph_status attr_with_post_ops(dnnl_post_ops_t post_ops,
                                         dnnl_primitive_attr_t *out) {
   dnnl_primitive_attr_t attr;
@@ -174,7 +174,7 @@ bool eg_eltwise_loses_nan(const eg_eltwise_chain *chain) {
   return false;
 }
 
-// oneDNN 3's gelu makes NaN of infinities (3.2, AVX-512).
+// True for oneDNN 3's gelu, which turns infinities into NaN (3.2, AVX-512).
 static bool step_loses_infinities(const eg_eltwise *step) {
   return DNNL_VERSION_MAJOR >= 3 && step->alg == dnnl_eltwise_gelu_erf;
 }
@@ -196,7 +196,7 @@ bool eg_eltwise_has_loop(const eg_eltwise_chain *chain) {
          eg_eltwise_is_slow(chain);
 }
 
-// The loop of a step that has one.
+// Returns egraph's loop of a step.
 static eg_row loop_of_step(const eg_eltwise *step) {
   eg_op op = step->alg == dnnl_eltwise_gelu_erf ? EG_OP_GELU
              : step->alg == dnnl_eltwise_relu   ? EG_OP_RELU
@@ -205,7 +205,7 @@ static eg_row loop_of_step(const eg_eltwise *step) {
                   .parameters = {step->alpha, step->beta}};
 }
 
-// A stage per function: oneDNN 2.6 accepts eltwise post-ops behind eltwise but
+// Appends a stage per function: oneDNN 2.6 accepts eltwise post-ops after eltwise but
 // computes something else.
 egraph_status eg_cpu_add_eltwise(eg_cpu_builder *builder, const eg_eltwise_chain *chain,
                                  int64_t elements, eg_place from, eg_place to) {
@@ -252,7 +252,7 @@ static double apply_at_zero(const eg_eltwise *step, double x) {
   case dnnl_eltwise_swish:
   case dnnl_eltwise_round:
   case dnnl_eltwise_hardswish: return x; // f(0) = 0
-  default: return 1;                     // oneDNN's enum: every other function moves 0
+  default: return 1;                     // oneDNN's enum: no other function keeps 0
   }
 }
 
@@ -282,12 +282,12 @@ egraph_status eg_cpu_eltwise(eg_cpu_builder *builder) {
 
 // ---- binary operators ---------------------------------------------------------------
 
-// Most are one of egraph's passes (chain.h). The others, and the epilogues of fused
-// operators, run on oneDNN's binary kernel. It is generated for a full first operand and
-// a second one that repeats along few dimensions; other patterns fall to a kernel 500
-// times slower (measured). So loops are merged first (loop_nest.h), a first operand that
-// repeats is swapped or expanded into the result, and a second one whose pattern stays
-// slow is expanded into scratch.
+// Most binary operators are one of egraph's passes (chain.h). The others, and the
+// epilogues of fused operators, run on oneDNN's binary kernel. This kernel is generated
+// for a full first operand and a second operand that repeats along few dimensions; other
+// patterns run on a kernel that is 500 times slower (measured). Therefore loops are
+// merged first (loop_nest.h), a first operand that repeats is swapped or expanded into
+// the result, and a second operand whose pattern stays slow is expanded into scratch.
 
 static bool repeats(const eg_loop_nest *nest, uint32_t tensor) {
   for (uint32_t d = 0; d < nest->rank; d++)
@@ -295,7 +295,7 @@ static bool repeats(const eg_loop_nest *nest, uint32_t tensor) {
   return false;
 }
 
-// Descriptor of a tensor of the nest: repeated dimensions have length 1.
+// Describes a tensor of the nest: repeated dimensions have length 1.
 static egraph_status nest_desc(eg_descs *descs, const eg_loop_nest *nest, uint32_t tensor,
                                const_dnnl_memory_desc_t *out) {
   int64_t dims[EG_MAX_LOOPS], strides[EG_MAX_LOOPS];
@@ -327,7 +327,7 @@ static egraph_status describe_binary(eg_cpu_builder *builder, dnnl_alg_kind_t al
 }
 
 // Copies a repeated tensor of the nest to `to`, dense like the result; the nest then
-// describes that copy.
+// describes the copy.
 static egraph_status expand_repeats(eg_cpu_builder *builder, eg_loop_nest *nest,
                                     uint32_t tensor, eg_place from, eg_place to) {
   eg_loop_nest copy = *nest;
@@ -427,13 +427,13 @@ egraph_status eg_cpu_binary(eg_cpu_builder *builder) {
   const eg_compile_request alone = {.spec = spec};
   if (eg_cpu_chain_fits(&alone)) return eg_cpu_chain(builder, &alone);
   // Padding channels must stay zero, so an operand that repeats over channels cannot be
-  // combined with them.
+  // combined with padded channels.
   for (uint32_t i = 0; i < 2; i++)
     if (eg_type_has_padding(&spec->results[0]) &&
         !eg_type_same(&spec->inputs[i], &spec->results[0]))
       return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: padded channels cannot broadcast",
                      eg_op_info_of(op)->name);
-  // A first operand that is expanded into the result must not find the second one there.
+  // Where the first operand is expanded into the result, the second must not lie there.
   bool second_stays = commutes(alg) || eg_type_same(&spec->inputs[0], &spec->results[0]);
   if (eg_cpu_may_overlay(builder, 0))
     builder->overlay = 0;

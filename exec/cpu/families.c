@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/families.h"
 
-// Operator, family. Pointwise operators of one operand that are not here are eltwise. All
-// others (and what a family refuses) run on the reference kernels: max, min and their
-// reductions, because oneDNN's lose NaN.
+// Operator, family. Pointwise operators of one operand that are missing here are eltwise.
+// All others (and nodes that a family refuses) run on the reference kernels, such as max,
+// min and their reductions, because oneDNN's kernels lose NaN.
 #define EG_CPU_FAMILY_LIST(X)                                                            \
   X(IDENTITY, identity)                                                                  \
   X(ADD, binary)                                                                         \

@@ -18,7 +18,7 @@ egraph_status eg_fused_describe(eg_cpu_builder *builder, const eg_fused_plan *pl
   return status;
 }
 
-/// Describes the kernel that keeps the NaN which a fused activation loses.
+/// Describes the kernel that repeats the work when a fused activation has lost NaN.
 static egraph_status describe_again(eg_cpu_builder *builder, const eg_fused_plan *plan,
                                     eg_fused_choice *choice) {
   if (!eg_eltwise_loses_nan(&plan->act)) return EGRAPH_OK;
@@ -69,7 +69,7 @@ static egraph_status add_kernel(eg_cpu_builder *builder, const eg_fused_plan *pl
   return eg_cpu_add_primitive(builder, &builder->run, primitive, args, count);
 }
 
-/// Appends the passes for what the primitive did not do.
+/// Appends the passes for the operations that the primitive did not include.
 static egraph_status add_passes(eg_cpu_builder *builder, const eg_fused_plan *plan,
                                 bool is_fused) {
   eg_epilogue epilogue = {.act = plan->act_pass.count != 0 || is_fused ? plan->act_pass

@@ -9,20 +9,20 @@
 #include "exec/cpu/tiles.h"
 
 enum {
-  BLOCK = 8,       // channels that lie together
-  FEW = 16,        // channels of a group: of more, oneDNN makes as much or more
+  BLOCK = 8,       // contiguous channels
+  FEW = 16,        // most channels of a group: for more, oneDNN is as fast or faster
   CACHED = 1 << 12 // elements of a band: half of the nearest cache
 };
 
 typedef struct grouped_plan {
   eg_image_conv conv;
   const eg_tile_set *set;
-  int64_t blocks, made; // of channels of a group: of x and of the result
-  int64_t pixels;       // of a padded row
+  int64_t blocks, made; // blocks of channels per group: of x and of the result
+  int64_t pixels;       // pixels of a padded row
   int64_t band, bands;  // rows of the result in a band, bands of an image
   int64_t line, plane;  // elements of a padded row, and of a block of a band
   int64_t kernel;       // elements of the weights of a block of the result
-  int64_t packed;       // of all weights, which a number follows: 1, all are finite
+  int64_t packed; // elements of all weights; then a number follows: 1, all are finite
   uint32_t threads;
 } grouped_plan;
 
@@ -34,7 +34,7 @@ bool eg_grouped_fits(const eg_image_conv *conv) {
          conv->strides[1] <= EG_MOST_STRIDE;
 }
 
-/// Elements along an axis that `results` neighbouring results read.
+/// Returns the elements along an axis that `results` neighbouring results read.
 static int64_t extent_of(const eg_image_conv *conv, int axis, int64_t results) {
   assert(results > 0);
   return (results - 1) * conv->strides[axis] +
@@ -56,7 +56,7 @@ static grouped_plan plan_groups(const eg_image_conv *conv) {
   p.bands = (conv->rows + p.band - 1) / p.band;
   p.band = (conv->rows + p.bands - 1) / p.bands;
   p.plane = extent_of(conv, 0, p.band) * p.line;
-  if (p.threads > EG_MAX_SHARES) p.threads = EG_MAX_SHARES; // each has a band of its own
+  if (p.threads > EG_MAX_SHARES) p.threads = EG_MAX_SHARES; // each share has its own band
   return p;
 }
 
@@ -95,22 +95,22 @@ static egraph_status pack_groups(const void *payload, void *const *addresses) {
 
 // ---- a band -------------------------------------------------------------------------
 
-// addresses: result, x, packed weights, bands of the threads, then bias and z, if any.
+// addresses: result, x, packed weights, bands of the threads; then bias and z, if any.
 typedef struct grouped_run {
   const grouped_plan *plan;
   const float *x, *packed, *bias, *z;
   float *y, *bands;
-  int64_t widest; // pixels of a tile at most
+  int64_t widest; // most pixels of a tile
   eg_parts parts;
 } grouped_run;
 
 typedef struct grouped_band {
   int64_t image, group;
-  int64_t row, rows; // of the result
+  int64_t row, rows; // rows of the result
   float *padded;
 } grouped_band;
 
-/// The row of x at which the band begins; it may lie in the padding.
+/// Returns the row of x at which the band begins; it may lie in the padding.
 static int64_t first_row(const grouped_plan *p, const grouped_band *band) {
   return band->row * p->conv.strides[0] - p->conv.top;
 }
@@ -131,7 +131,8 @@ static void pad_row(const grouped_plan *p, const float *from, float *to) {
   set_zeros(to + end, p->line - end);
 }
 
-/// Columns of the padding are zeros; rows of it are not read.
+/// Copies a band; columns of the padding become zeros, rows of the padding are skipped
+/// and never read.
 static void pad_band(const grouped_run *run, const grouped_band *band) {
   const grouped_plan *p = run->plan;
   int64_t first = first_row(p, band), rows = extent_of(&p->conv, 0, band->rows);
@@ -145,7 +146,7 @@ static void pad_band(const grouped_run *run, const grouped_band *band) {
     }
 }
 
-/// Leaves out the taps of one pixel that lie in the padding, whose zeros times infinity
+/// Removes the taps of one pixel that lie in the padding: zero times an infinite weight
 /// would be NaN.
 static void leave_padding_out(const grouped_plan *p, int64_t column, eg_pixels *t) {
   const eg_image_conv *conv = &p->conv;
@@ -160,7 +161,7 @@ static void leave_padding_out(const grouped_plan *p, int64_t column, eg_pixels *
     t->taps--;
 }
 
-/// Row `row` of the band, of block `block` of all channels.
+/// Computes row `row` of the band, for block `block` of all channels.
 static void run_row(const grouped_run *run, const grouped_band *band, int64_t row,
                     int64_t block) {
   const grouped_plan *p = run->plan;

@@ -1,5 +1,4 @@
-// The OpenMP runtime is found by name among the loaded objects, instead of linking
-// another one.
+// Finds the OpenMP runtime by name among the loaded objects instead of linking one more.
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE // RTLD_DEFAULT
 #include "exec/cpu/kernel_threads.h"
@@ -13,7 +12,7 @@
 
 static _Thread_local eg_team *lent;
 
-// ISO C has no cast from object to function pointers.
+// Finds a function; memcpy, because ISO C has no cast from object to function pointers.
 bool eg_function_find(const char *name, void *out) {
   void *found = dlsym(RTLD_DEFAULT, name);
   memcpy(out, &found, sizeof found);
@@ -48,7 +47,7 @@ void eg_omp_run(void (*body)(void *), void *argument, uint32_t threads) {
 
 void eg_omp_run_on_each(void (*body)(void *), void *argument, uint32_t threads) {
   if (lent != NULL)
-    body(argument); // has the flags of all pieces
+    body(argument); // the caller has the flags of all pieces
   else
     eg_omp_run(body, argument, threads);
 }

@@ -39,7 +39,7 @@ void eg_loop_nest_init(eg_loop_nest *nest, const eg_type *type) {
   }
 }
 
-// Strides of a row-major operand per logical dimension of `type`, aligned at
+// Fills the strides of a row-major operand per logical dimension of `type`, aligned at
 // the last dimension.
 static void plain_strides(const eg_type *type, const eg_type *operand, int64_t *strides) {
   uint32_t skip = type->rank - operand->rank;

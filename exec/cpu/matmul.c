@@ -1,9 +1,9 @@
-// Matrix products: act(op(a) op(b) + bias + z), and the ONNX Gemm of unit factors.
+// Matrix products: act(op(a) op(b) + bias + z), and ONNX's Gemm with unit factors.
 //
-// Shapes are reduced to the fewest dimensions first: batch dimensions of a that b does
-// not have become rows ([1,128,768] x [768,3072] is one 128 x 768 x 3072 product), equal
-// batches become one. Transpositions are strides. A constant b is packed once, into the
-// format that the kernel prefers, or into panels for egraph's kernel (panels.h).
+// Shapes are first reduced to the fewest dimensions: batch dimensions of a that b lacks
+// become rows ([1,128,768] x [768,3072] is one 128 x 768 x 3072 product), equal batches
+// become one. Transpositions are strides. A constant b is packed once, into the format
+// that the kernel prefers, or into panels for egraph's kernel (panels.h).
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
@@ -29,7 +29,7 @@ typedef struct matmul_plan {
 
 // ---- shapes ---------------------------------------------------------------------
 
-// Rows and columns of the stored matrix; a vector is a row as a, a column as b.
+// Finds rows and columns of the stored matrix; a vector is a row for a, a column for b.
 static void stored_matrix(const eg_type *type, bool is_a, int64_t *rows, int64_t *cols) {
   if (type->rank == 1) {
     *rows = is_a ? 1 : type->dims[0];
@@ -188,7 +188,7 @@ static egraph_status compile_product(eg_cpu_builder *builder, matmul_plan *plan)
   }
   if (fits_panels(builder, plan)) return add_panels(builder, plan);
   eg_fused_choice choice = {.is_fused = !fused->bias_follows};
-  // The kernel that computes again needs z as it was.
+  // The kernel that computes again needs z unchanged.
   choice.sums = choice.is_fused && fused->has_z &&
                 eg_cpu_may_overlay(builder, EG_FUSED_Z) &&
                 !eg_eltwise_loses_nan(&fused->act);

@@ -112,16 +112,16 @@ egraph_status eg_cpu_lrn(eg_cpu_builder *builder) {
 // ---- softmax ------------------------------------------------------------------------
 
 // softmax and log-softmax over one axis, as [outer, axis, inner]. Softmax of short rows
-// is one of egraph's passes (chain.h), and so are both along columns, where inner is not
-// 1: oneDNN 2.6 has no fast kernel for these (coat_lite_tiny's [1,8,3136,8] over 3136
-// takes 21 ms there).
+// is one of egraph's passes (chain.h). Both along columns (inner is not 1) also run in
+// egraph: oneDNN 2.6 has no fast kernel for columns (coat_lite_tiny's [1,8,3136,8] over
+// 3136 takes 21 ms there).
 
 // ---- columns --------------------------------------------------------------------------
 
 typedef struct column_plan {
   eg_column_function function;
   int64_t outer, axis, inner;
-  int64_t chunk; // columns that a part has
+  int64_t chunk; // columns of a part
   uint32_t threads;
 } column_plan;
 
@@ -135,8 +135,8 @@ static int64_t chunks_of(const column_plan *p) {
   return (p->inner + p->chunk - 1) / p->chunk;
 }
 
-/// All columns of a block: where they are few, elements of several neighbours on the axis
-/// are one row, so that loops are long.
+/// Describes all columns of a block. Where columns are few, elements of several
+/// neighbours on the axis form one row, so that loops are long.
 static eg_columns whole_columns(const column_plan *p) {
   enum { LONG = 64 };
   int64_t joined = (LONG + p->inner - 1) / p->inner;
@@ -176,7 +176,7 @@ static egraph_status run_columns(const void *payload, void *const *addresses) {
   return EGRAPH_OK;
 }
 
-/// Columns of a part fit the cache, and a line of it at least.
+/// Returns the columns of a part: they fit the cache, and have at least a cache line.
 static int64_t chunk_of(const column_plan *p) {
   enum { CACHED = 1 << 16, LINE = 16 };
   int64_t chunk = CACHED / p->axis / LINE * LINE;
@@ -204,8 +204,9 @@ static egraph_status add_columns(eg_cpu_builder *builder, const int64_t *dims,
 
 // ---- rows -----------------------------------------------------------------------------
 
-// Where a row has NaN, positive infinity, or nothing but negative infinity, oneDNN makes
-// some of the row NaN and may make numbers of the rest: the whole row has to be NaN.
+// Makes rows NaN. Where a row has NaN, positive infinity, or only negative infinity,
+// oneDNN makes some of the row NaN and may make numbers of the rest: the whole row must
+// be NaN.
 static egraph_status spread_nan(const void *payload, void *const *addresses) {
   const int64_t *dims = payload; // rows, length
   float *y = addresses[0];

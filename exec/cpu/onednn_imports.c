@@ -1,11 +1,10 @@
-// Answers oneDNN's calls of the OpenMP runtime, so that its parallel regions run on
-// teams.
+// Redirects oneDNN's calls of the OpenMP runtime: its parallel regions run on teams.
 //
-// Calls that one shared object makes of functions of another go through a table of
-// addresses of its own. Changing an entry changes the calls of that object alone, where a
-// function of the same name in front would take the calls of the whole process. The
-// tables of relocations say which entry belongs to which name. The linker protects the
-// entries after it filled them (RELRO); they are opened for the change only.
+// Calls from one shared object to functions of another go through the calling object's
+// table of addresses. Changing an entry changes the calls of that object alone, whereas a
+// preloaded function of the same name would take the calls of the whole process. The
+// relocation tables say which entry belongs to which name. The linker protects the
+// entries after filling them (RELRO); they are writable only during the change.
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE // RTLD_DEFAULT, dladdr1
 #include <assert.h>
@@ -23,14 +22,14 @@
 
 typedef struct import {
   const char *name;
-  void (*function)(void); // what the object shall call instead
+  void (*function)(void); // the function that the object shall call instead
 } import;
 
 // The used part of an object's dynamic section.
 typedef struct object {
   const ElfW(Sym) * symbols;
   const char *strings;
-  const ElfW(Rela) * tables[2]; // of calls, and all other
+  const ElfW(Rela) * tables[2]; // relocations of calls, and all others
   size_t bytes[2];
   ElfW(Addr) base;
 } object;
@@ -41,7 +40,8 @@ static struct link_map *map_of(void *address) {
   return dladdr1(address, &info, &map, RTLD_DL_LINKMAP) != 0 ? map : NULL;
 }
 
-// Some systems leave the addresses of the section relative to the object.
+// Returns an absolute address: on some systems addresses in this section are relative to
+// the object.
 static const void *absolute(const struct link_map *map, ElfW(Addr) address) {
   if (address < map->l_addr) address += map->l_addr;
   const void *out;
@@ -73,7 +73,7 @@ static uint32_t symbol_index(const ElfW(Rela) * relocation) {
 #endif
 }
 
-/// NULL: not imported.
+/// Finds the entry of a function; NULL: not imported.
 static void *find_entry(const object *o, const char *name) {
   for (unsigned t = 0; t < 2; t++)
     for (size_t i = 0; i < o->bytes[t] / sizeof **o->tables; i++) {
@@ -92,7 +92,7 @@ static void *find_entry(const object *o, const char *name) {
 
 typedef struct protection {
   const void *entry;
-  bool is_fixed; // by the linker
+  bool is_fixed; // set by the linker
 } protection;
 
 static int look_up_protection(struct dl_phdr_info *info, size_t size, void *user) {
@@ -118,7 +118,7 @@ static bool write_entry(void *entry, void (*function)(void)) {
   return !p.is_fixed || mprotect(begin, page, PROT_READ) == 0;
 }
 
-/// Keeps the object of a function loaded; the main program always is.
+/// Keeps the object that contains a function loaded; the main program always is.
 static bool stay_loaded(void (*function)(void)) {
   void *address;
   memcpy(&address, &function, sizeof address);
@@ -127,11 +127,11 @@ static bool stay_loaded(void (*function)(void)) {
                                RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) != NULL;
 }
 
-/// Changes the imports of the object that contains `inside`, until the process ends; the
-/// object of `imports`' functions stays loaded as long. False, with nothing changed, when
-/// the object does not import the first function, or the system does not let its table be
-/// changed. Functions that are not imported are left out. Concurrent calls of other
-/// threads go either way. From one thread at a time.
+/// Replaces imports of the object that contains `inside`, until the process ends; the
+/// object with the new functions stays loaded until then. Returns false and changes
+/// nothing when the object does not import the first function, or the system does not let
+/// its table be changed. Functions that are not imported are skipped. Concurrent calls of
+/// other threads may go to either function. One thread at a time.
 static bool replace_imports(void *inside, const import *imports, unsigned count) {
   assert(count != 0);
   object o;
@@ -139,7 +139,7 @@ static bool replace_imports(void *inside, const import *imports, unsigned count)
   if (map == NULL || !read_object(map, &o)) return false;
   if (find_entry(&o, imports[0].name) == NULL || !stay_loaded(imports[0].function))
     return false;
-  // Backwards: the first one decides.
+  // Backwards, as the first function decides.
   for (unsigned i = count; i-- > 0;) {
     void *entry = find_entry(&o, imports[i].name);
     if (entry != NULL && !write_entry(entry, imports[i].function)) return false;
@@ -156,7 +156,7 @@ typedef struct omp_calls {
   int (*max_threads)(void), (*threads)(void), (*thread)(void), (*in_parallel)(void);
 } omp_calls;
 
-/// The runtime's own; filled before oneDNN calls ours.
+/// Returns the runtime's functions; filled before oneDNN calls ours.
 static omp_calls *runtime_calls(void) {
   static omp_calls calls;
   return &calls;

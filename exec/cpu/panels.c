@@ -8,19 +8,19 @@
 #include "exec/cpu/kernel_threads.h"
 
 enum {
-  FEWEST_ROWS = 24,       // that a thread takes
+  FEWEST_ROWS = 24,       // per thread
   SMALL_WEIGHTS = 1 << 17 // elements of b that each thread may read
 };
 
-/// The beginning of share i where `whole` elements are divided into `count` shares whose
-/// sizes differ by at most one; of share `count`: the end.
+/// Returns where share i begins, when `whole` elements are divided into `count` shares
+/// whose sizes differ by at most one; for i = `count`, the end.
 static int64_t share_begin(int64_t whole, int64_t count, int64_t i) {
   assert(count > 0 && i >= 0 && i <= count);
   int64_t each = whole / count, more = whole % count;
   return each * i + (i < more ? i : more);
 }
 
-/// The share that has element `at`.
+/// Returns the share that contains element `at`.
 static int64_t share_of(int64_t whole, int64_t count, int64_t at) {
   int64_t each = whole / count, more = whole % count, longer = more * (each + 1);
   return at < longer ? at / (each + 1) : more + (at - longer) / each;
@@ -57,7 +57,7 @@ static int64_t depth_at(const eg_panels *p, int64_t from) {
   return eg_lesser(p->depth - from, p->block);
 }
 
-/// Where a panel of the block of rows from `from` on begins.
+/// Returns where a panel begins, in the block of rows that starts at `from`.
 static int64_t packed_at(const eg_panels *p, int64_t from, int64_t panel) {
   return p->set->vector *
          (from * p->vectors + depth_at(p, from) * first_vector(p, panel));
@@ -78,7 +78,7 @@ int64_t eg_panels_place(const eg_panels *p, int64_t row, int64_t column) {
 
 // ---- the product --------------------------------------------------------------------
 
-/// Rows [begin, end) times a panel of the block of depth from `from` on.
+/// Multiplies rows [begin, end) by a panel, for the block of depth that starts at `from`.
 static void run_panel(const eg_panels *p, const eg_panel_operands *o, int64_t begin,
                       int64_t end, int64_t from, int64_t panel) {
   int64_t first = first_vector(p, panel), width = first_vector(p, panel + 1) - first;
@@ -129,7 +129,7 @@ void eg_panels_multiply(const eg_panels *p, const eg_panel_operands *operands,
 typedef struct panel_plan {
   eg_panel_product product;
   eg_panels panels;
-  int64_t chunks, groups; // of rows; of panels
+  int64_t chunks, groups; // chunks of rows; groups of panels
   uint32_t threads;
 } panel_plan;
 
@@ -158,13 +158,13 @@ static egraph_status pad_bias(const void *payload, void *const *addresses) {
   return EGRAPH_OK;
 }
 
-// addresses: c, a, packed b, then padded bias and z, if any.
+// addresses: c, a, packed b; then padded bias and z, if present.
 typedef struct panel_work {
   const panel_plan *plan;
   eg_panel_operands operands;
 } panel_work;
 
-/// Parts [begin, end): each a chunk of rows times a group of panels.
+/// Computes parts [begin, end): each is a chunk of rows times a group of panels.
 static void run_panel_parts(const void *user, int64_t begin, int64_t end) {
   const panel_work *work = user;
   const panel_plan *p = work->plan;
@@ -196,8 +196,8 @@ static egraph_status run_panels(const void *payload, void *const *addresses) {
   return EGRAPH_OK;
 }
 
-/// Threads take rows where b is small, otherwise columns, so that each number of b is
-/// read by one of them.
+/// Divides the work: threads take rows where b is small, otherwise columns, so that only
+/// one thread reads each number of b.
 static void divide(panel_plan *p) {
   const eg_panel_product *product = &p->product;
   int64_t wanted = p->threads <= 1 ? 1 : 2 * (int64_t)p->threads;

@@ -1,5 +1,5 @@
-// Each loop is compiled for the instruction sets below and picked when a program is
-// built: the baseline of x86-64 has vectors of four floats only.
+// Each loop is compiled for the instruction sets below, and one version is chosen when a
+// program is built: the baseline of x86-64 has only vectors of four floats.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/pointwise.h"
 
@@ -9,8 +9,8 @@
 #include "exec/cpu/kernel_threads.h"
 #include "exec/cpu/loop_nest.h"
 
-// erf as x P(x^2) / Q(x^2) on [-4, 4] (a rational minimax fit; the largest error is 4e-7,
-// one unit in the last place of float near 1 is 6e-8).
+// Computes erf as x P(x^2) / Q(x^2) on [-4, 4] (a rational minimax fit; the largest error
+// is 4e-7; one unit in the last place of a float near 1 is 6e-8).
 static inline float erf_of(float x) {
   x = x < -4.0f ? -4.0f : x > 4.0f ? 4.0f : x;
   float s = x * x;
@@ -34,7 +34,7 @@ static inline float sign_of(float x) { return x > 0 ? 1.0f : x < 0 ? -1.0f : x; 
 static inline float relu_of(float x) { return x < 0 ? 0.0f : x; }
 static inline float rsqrt_of(float x) { return 1.0f / sqrtf(x); }
 
-/// (exp(r) - 1) / r for |r| <= ln(2) / 2.
+/// Computes (exp(r) - 1) / r for |r| <= ln(2) / 2.
 static inline float slope_near_zero(float r) {
   float y = 1.0f / 720.0f;
   y = y * r + 1.0f / 120.0f;
@@ -45,11 +45,11 @@ static inline float slope_near_zero(float r) {
   return y;
 }
 
-/// exp(r) for |r| <= ln(2) / 2.
+/// Computes exp(r) for |r| <= ln(2) / 2.
 static inline float exp_near_zero(float r) { return slope_near_zero(r) * r + 1.0f; }
 
-/// exp(x) as 2^n exp(r) with |r| <= ln(2) / 2, within one or two units in the last place.
-/// 2^n is a product of two factors, because it may be no normal number.
+/// Computes exp(x) as 2^n exp(r) with |r| <= ln(2) / 2, within one or two units in the
+/// last place. 2^n is a product of two factors, because it may be no normal number.
 static inline float exp_of(float x) {
   const float magic = 12582912.0f; // 1.5 * 2^23: adding it rounds to a whole number
   float bounded = x < -104.0f ? -104.0f : x > 89.0f ? 89.0f : x == x ? x : 0.0f;
@@ -66,9 +66,9 @@ static inline float exp_of(float x) {
   return x > 88.73f ? INFINITY : x == x ? y : x;
 }
 
-/// log(m 2^k) = k ln(2) + log(m) with m in [sqrt(1/2), sqrt(2)), within one unit in the
-/// last place. Powers of two are exact to rounding, because buckets of distances (T5) are
-/// cut there.
+/// Computes log(m 2^k) = k ln(2) + log(m) with m in [sqrt(1/2), sqrt(2)), within one unit
+/// in the last place. Powers of two are exact up to rounding, because T5 cuts its buckets
+/// of distances there.
 static inline float log_of(float x) {
   const float least = 1.17549435e-38f, scale = 8388608.0f; // 2^23
   float normal = x < least ? x * scale : x;
@@ -90,7 +90,7 @@ static inline float log_of(float x) {
   y = x == 0.0f ? -INFINITY : y;
   return x >= 0.0f ? y : NAN;
 }
-/// x = n ln(2) + r: 2^n as *power, and r. |x| <= 87; r of NaN is NaN.
+/// Splits x = n ln(2) + r: 2^n goes to *power, r is returned. |x| <= 87; r of NaN is NaN.
 static inline float reduce(float x, float *power) {
   const float magic = 12582912.0f;
   const uint32_t magic_bits = 0x4b400000;
@@ -103,9 +103,9 @@ static inline float reduce(float x, float *power) {
   return x - n * 0.693145752f - n * 1.42860677e-6f;
 }
 
-/// Below -87, where 1 / (1 + exp(-x)) is no normal number, it is 1.6e-38. Bounds keep
-/// NaN. It is zero where the reference's exponential, in float64, overflows: a recurrent
-/// state of infinity times anything else is infinity.
+/// Below -87, where 1 / (1 + exp(-x)) is below the normal numbers, the result is 1.6e-38.
+/// The bounds keep NaN. The result is zero where the reference's exponential, in float64,
+/// overflows: an infinite recurrent state times anything else is infinity.
 static inline float sigmoid_of(float x) {
   float bounded = x < -87.0f ? -87.0f : x > 87.0f ? 87.0f : x;
   float power, r = reduce(-bounded, &power);
@@ -113,7 +113,7 @@ static inline float sigmoid_of(float x) {
   return x < -709.7f ? 0.0f : y;
 }
 
-/// With exp(2 x) - 1 instead of exp(2 x), so that small numbers keep their digits.
+/// Uses exp(2 x) - 1 instead of exp(2 x), so that small numbers keep their digits.
 static inline float tanh_of(float x) {
   float bounded = x < -10.0f ? -10.0f : x > 10.0f ? 10.0f : x;
   float power, r = reduce(2.0f * bounded, &power);
@@ -173,7 +173,7 @@ static uint32_t row_target(void) { return 0; }
   EG_AVX512 EG_UNARY_ROW(function, avx512)
 EG_UNARY_LIST(EG_UNARY_ROWS)
 
-// Functions with the two attributes of the operator, to which `operand` points.
+// Functions with two attributes of the operator, to which `operand` points.
 #define EG_PARAMETER_LIST(X)                                                             \
   X(CLIP, x[i]<p ? (p < q ? p : q) : x[i]> q ? q : x[i])                                 \
   X(HARD_SIGMOID, p *x[i] + q < 0 ? 0.0f : p * x[i] + q > 1 ? 1.0f : p * x[i] + q)       \
@@ -210,7 +210,7 @@ static EG_INLINE float sum_of_row(const float *x, int64_t count) {
   return sum;
 }
 
-/// exp_of for x <= 0 and NaN; numbers that are not normal are zero.
+/// Computes exp_of for x <= 0 and NaN; results below the normal numbers are zero.
 static inline float exp_below_zero(float x) {
   const float least = -87.33f;
   float power, r = reduce(x, &power);
@@ -222,9 +222,9 @@ EG_EXP_BELOW_ZERO(baseline)
 EG_AVX2 EG_EXP_BELOW_ZERO(avx2)
 EG_AVX512 EG_EXP_BELOW_ZERO(avx512)
 
-// NaN, an infinity, or nothing but negative infinity makes all of a row NaN: the
+// A row becomes NaN where it has NaN, an infinity, or only negative infinity: the
 // difference from the largest element is NaN somewhere, and so is the sum. Exponentials
-// are of all rows at once, because rows are short.
+// are computed for all rows at once, because rows are short.
 #define EG_SOFTMAX_ROWS(suffix)                                                          \
   static void softmax_##suffix(const float *x, const float *operand, float *y,           \
                                int64_t count) {                                          \
@@ -256,8 +256,8 @@ static EG_INLINE int64_t columns_at(const eg_columns *c, int64_t row) {
   return row + 1 < c->rows ? c->width : c->last;
 }
 
-/// Joins the places of a row that belong to one column: all get their sum, or their
-/// maximum.
+/// Joins the places of a row that belong to one column: all get the sum, or the maximum,
+/// of these places.
 static EG_INLINE void join_columns(const eg_columns *c, float *values, bool adds) {
   for (int64_t i = c->period; i < c->width; i++) {
     float *first = values + i % c->period;
@@ -280,8 +280,8 @@ static EG_INLINE void largest_of_columns(const float *x, const eg_columns *c,
   join_columns(c, most, false);
 }
 
-/// y = exp(x - most), and the sums of that: of some rows first, because the error grows
-/// with the terms of a sum.
+/// Computes y = exp(x - most), and the sums of y. Sums of a few rows are added up first,
+/// because the error grows with the number of terms.
 static EG_INLINE void exponents_of_columns(const float *x, float *y, const eg_columns *c,
                                            const float *most, float *sums) {
   enum { SOME_ROWS = 64 };
@@ -304,7 +304,7 @@ static EG_INLINE void exponents_of_columns(const float *x, float *y, const eg_co
   join_columns(c, sums, true);
 }
 
-// Columns become NaN as rows do above.
+// Columns become NaN under the same conditions as rows above.
 #define EG_SOFTMAX_COLUMNS(suffix, target)                                               \
   target static void softmax_columns_##suffix(const float *x, float *y,                  \
                                               const eg_columns *c) {                     \
@@ -435,8 +435,8 @@ eg_row_function eg_row_function_of(eg_op op) {
   return NULL;
 }
 
-// Arithmetic on two operands: x is the first one or (R...) the second. The other operand
-// has an element for each of x, or one for all.
+// Arithmetic on two operands: x is the first one or (R...) the second one. The other
+// operand has one element for each of x, or one for all.
 #define EG_BINARY_LIST(X)                                                                \
   X(ADD, ADD, 0, a + b)                                                                  \
   X(SUB, SUB, 0, a - b)                                                                  \
@@ -490,7 +490,7 @@ eg_row_function eg_binary_row_of(eg_op op, uint32_t place, bool is_one) {
   return NULL;
 }
 
-// pow with one exponent. The exponents that normalizations are written with need no pow.
+// pow with one exponent. The exponents common in normalizations need no pow.
 #define EG_POW_ROW(suffix)                                                               \
   static void pow_##suffix(const float *x, const float *operand, float *y,               \
                            int64_t count) {                                              \
@@ -524,7 +524,7 @@ typedef struct row_payload {
   uint32_t threads;
 } row_payload;
 
-enum { PART = 8192, LINE = 16 }; // elements; of a line of the cache
+enum { PART = 8192, LINE = 16 }; // elements of a part; of a cache line
 
 typedef struct shared_row {
   const row_payload *payload;
@@ -532,7 +532,7 @@ typedef struct shared_row {
   float *y;
 } shared_row;
 
-/// Lines [begin, end) of the row; the last line may be shorter.
+/// Computes lines [begin, end) of the row; the last line may be shorter.
 static void run_row_lines(const void *user, int64_t begin, int64_t end) {
   const shared_row *s = user;
   const row_payload *p = s->payload;
@@ -540,7 +540,7 @@ static void run_row_lines(const void *user, int64_t begin, int64_t end) {
   p->row.function(s->x + at, p->row.parameters, s->y + at, until - at);
 }
 
-// addresses: result, operand, and the function's own operand unless it is known.
+// addresses: result, operand, and the function's own operand unless that is known.
 static egraph_status run_row(const void *payload, void *const *addresses) {
   const row_payload *p = payload;
   int64_t lines = (p->count + LINE - 1) / LINE;

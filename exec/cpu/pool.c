@@ -1,5 +1,5 @@
-// Pooling and its gradients. oneDNN's gradient scatters by a record of its forward pass:
-// the place of each maximum. A node has no such record, so a gradient of maxima runs the
+// Pooling and its gradients. oneDNN's gradient of maxima needs a record of its forward
+// pass: the place of each maximum. A node has no such record, so the gradient runs the
 // forward pass again.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
@@ -25,7 +25,7 @@ static egraph_status check_rank(uint32_t rank) {
                        "pooling: oneDNN has 1 to 3 spatial dimensions");
 }
 
-/// The tensor that windows lie over, and the one with an element per window.
+/// Finds the tensor over which windows lie, and the tensor with one element per window.
 static void find_types(const eg_node_spec *spec, const eg_type **out_large,
                        const eg_type **out_small) {
   eg_op op = (eg_op)spec->attrs->op;
@@ -34,8 +34,9 @@ static void find_types(const eg_node_spec *spec, const eg_type **out_large,
   *out_small = is_gradient ? &spec->inputs[spec->input_count - 1] : &spec->results[0];
 }
 
-// oneDNN wants the padding that makes its size formula exact, so the end padding is
-// recomputed from the shapes (ceil_mode lengthens it, a remainder shortens it).
+// Fills the windows. oneDNN requires the padding that makes its size formula exact, so
+// the end padding is recomputed from the shapes (ceil_mode lengthens it, a remainder
+// shortens it).
 static egraph_status window_of(const eg_node_spec *spec, pool_window *out) {
   const eg_attrs *attrs = spec->attrs;
   bool is_max = attrs->op == EG_OP_MAX_POOL || attrs->op == EG_OP_MAX_POOL_GRAD;
@@ -64,7 +65,7 @@ static egraph_status window_of(const eg_node_spec *spec, pool_window *out) {
   bool include = eg_attr_at(attrs, slot)->i != 0;
   out->alg =
       include ? dnnl_pooling_avg_include_padding : dnnl_pooling_avg_exclude_padding;
-  // ONNX does not count the cells that only ceil_mode adds, oneDNN would.
+  // ONNX does not count the cells that only ceil_mode adds; oneDNN would count them.
   if (include && is_longer)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "average-pool: ceil_mode with counted padding");
   return EGRAPH_OK;
@@ -101,7 +102,7 @@ static egraph_status flag_nan(const void *payload, void *const *addresses) {
   return EGRAPH_OK;
 }
 
-/// Adds a pass over `count` floats.
+/// Adds a pass that checks `count` floats.
 static egraph_status add_look(eg_cpu_builder *builder, eg_stage_function look,
                               eg_place place, int64_t count) {
   assert(count >= 0);
@@ -111,9 +112,10 @@ static egraph_status add_look(eg_cpu_builder *builder, eg_stage_function look,
   return eg_cpu_add_function(builder, &builder->run, look, elements, &place, 1);
 }
 
-// oneDNN returns the lowest number as the maximum of negative infinities: one of egraph's
-// passes raises the invalid flag for it. Generated kernels raise the flag where they lose
-// NaN; others do not with every compiler, so a pass searches for NaN.
+// Adds the stages that compute again. oneDNN returns the lowest number as the maximum of
+// negative infinities, so one of egraph's passes raises the invalid flag for that number.
+// Generated kernels raise the flag where they lose NaN; other kernels may not, so a pass
+// searches for NaN.
 static egraph_status add_again(eg_cpu_builder *builder, eg_place maxima, int64_t count) {
   EG_TRY(add_look(builder, flag_lowest, maxima, count));
   eg_cpu_exchange_lists(builder);
@@ -124,7 +126,7 @@ static egraph_status add_again(eg_cpu_builder *builder, eg_place maxima, int64_t
 
 // ---- pooling ----------------------------------------------------------------------
 
-// A pooling as it will run.
+// A pooling with its primitive.
 typedef struct pooling {
   const_dnnl_memory_desc_t x, result;
   dnnl_alg_kind_t alg;
@@ -213,7 +215,7 @@ egraph_status eg_cpu_global_pool(eg_cpu_builder *builder) {
 
 typedef struct gradient {
   pool_window window;
-  eg_type x, cotangent; // as the kernels have them: of one format
+  eg_type x, cotangent; // types in the kernels, which have one format
   const_dnnl_memory_desc_t x_desc, cotangent_desc;
   dnnl_primitive_desc_t forward, backward;
 } gradient;
@@ -234,7 +236,7 @@ static egraph_status describe_gradient(eg_cpu_builder *builder, gradient *g) {
   return eg_dnnl_own(descs, made, g->backward, "gradient of pooling");
 }
 
-/// Where an operand is in the format of the kernels.
+/// Finds where an operand can be read in the format of the kernels.
 static egraph_status read_operand(eg_cpu_builder *builder, uint32_t index,
                                   const_dnnl_memory_desc_t want, eg_place *out) {
   const_dnnl_memory_desc_t have;
@@ -242,7 +244,7 @@ static egraph_status read_operand(eg_cpu_builder *builder, uint32_t index,
   return eg_cpu_read_as(builder, index, have, want, out);
 }
 
-/// Adds the forward pass of maxima; *out is what it leaves behind.
+/// Adds the forward pass of maxima; *out is its record of places.
 static egraph_status add_forward(eg_cpu_builder *builder, const gradient *g,
                                  const_dnnl_memory_desc_t left, eg_place *out) {
   eg_place x, maxima = eg_cpu_scratch(builder, eg_type_bytes(&g->cotangent));
@@ -281,7 +283,7 @@ egraph_status eg_cpu_pool_grad(eg_cpu_builder *builder) {
   gradient g = {.x = spec->results[0], .cotangent = spec->inputs[spec->input_count - 1]};
   EG_TRY(window_of(spec, &g.window));
   if (g.x.layout.format == EG_FORMAT_PLAIN && g.window.spatial == 2) {
-    g.x = channels_last(&g.x); // in rows there is no fast kernel
+    g.x = channels_last(&g.x); // row-major tensors have no fast kernel
     g.cotangent = channels_last(&g.cotangent);
   }
   EG_TRY(describe_gradient(builder, &g));

@@ -1,16 +1,16 @@
-// Recurrent layers with constant weights, on panels (panels.h). The products with x are
-// one product for many steps; a step adds the product with the state before to its rows,
-// and a loop over the units computes the next state (pointwise.h).
+// Recurrent layers with constant weights, on panels (panels.h). One product with x serves
+// many steps. A step adds the product with the previous state to its rows, and a loop
+// over the units computes the next state (pointwise.h).
 //
 //   sums, of a block of steps     row of a step and sequence
 //   | x W + bias |                | i o f c of slice 0 | i o f c of slice 1 |
 //   | x W + bias | += h R
 //   | x W + bias |
 //
-// Directions and sequences are independent, so threads take them. Where there are too
+// Directions and sequences are independent, so threads divide them. Where they are too
 // few, the units of a layer are divided into slices, and a step begins when all slices
-// have finished the step before: each thread then reads a part of R, which stays in its
-// cache. The state before is read from the result.
+// have finished the previous step. Each thread then reads a part of R, which stays in its
+// cache. The previous state is read from the result.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/recurrent.h"
 
@@ -28,32 +28,32 @@ enum {
   OPERAND_X,
   OPERAND_W,
   OPERAND_R,
-  CACHED = 1 << 17,    // elements of the sums of a block of steps,
-  FEWEST_ROWS = 24,    // which has at least so many rows
-  ROWS_OF_A_CHUNK = 4, // sequences that are worth a thread, where it could have a slice
-  WORTH_WAITING = 1 << 16 // elements of R of a slice: threads wait some microseconds
+  CACHED = 1 << 17,       // elements of the sums in a block of steps
+  FEWEST_ROWS = 24,       // least number of rows of a block
+  ROWS_OF_A_CHUNK = 4,    // sequences per thread that are worth chunks instead of slices
+  WORTH_WAITING = 1 << 16 // least elements of R of a slice: waits take microseconds
 };
 
-/// Where the weights of a slice have their parts, from its beginning on.
+/// The offsets of the parts of a slice's weights.
 typedef struct slice_parts {
   int64_t w, r, last, bias, last_bias, all;
 } slice_parts;
 
 typedef struct recurrent_plan {
   eg_recurrent layer;
-  bool reverses;             // the first direction
-  bool is_linear, has_reset; // gru: reset is a factor of R h, or of h
-  int64_t slices, units;     // of a slice
+  bool reverses;             // for the first direction
+  bool is_linear, has_reset; // gru: reset multiplies R h, or h
+  int64_t slices, units;     // units of a slice
   int64_t row;               // sums of a sequence in a step
-  int64_t chunks;            // of the sequences
-  int64_t steps, groups;     // of a block; of panels of w
-  eg_panels w, r, last;      // of a slice; last: of the last gate of gru, which waits
+  int64_t chunks;            // chunks of the sequences
+  int64_t steps, groups;     // steps of a block; groups of panels of w
+  eg_panels w, r, last;      // of a slice; last: last gate of gru, computed later
   slice_parts parts;
   eg_cell_function cell, reset;
   uint32_t threads;
 } recurrent_plan;
 
-/// Gates whose sums R h is added to in the first product of a step.
+/// Returns the number of gates to whose sums the first product of a step adds R h.
 static int64_t first_gates(const recurrent_plan *p) {
   return p->is_linear || p->has_reset ? 2 : p->layer.gates;
 }
@@ -94,7 +94,7 @@ static void choose_cell(recurrent_plan *p, const eg_attrs *attrs) {
   p->reset = eg_cell_function_of(EG_CELL_GRU_RESET);
 }
 
-/// Chunks of sequences, or slices of units.
+/// Divides the sequences into chunks, or the units into slices.
 static void divide(recurrent_plan *p) {
   enum { LINE = 16 };
   const eg_recurrent *layer = &p->layer;
@@ -113,7 +113,7 @@ static void divide(recurrent_plan *p) {
   p->steps = eg_quotient_up(layer->steps, eg_quotient_up(layer->steps, p->steps));
 }
 
-/// Elements of whole vectors.
+/// Returns the elements of a row, filled up to whole vectors.
 static int64_t padded(const eg_panels *panels) {
   return panels->vectors * panels->set->vector;
 }
@@ -148,8 +148,7 @@ static recurrent_plan plan_layer(const eg_attrs *attrs, const eg_recurrent *laye
 
 // ---- weights ------------------------------------------------------------------------
 
-/// Packs gates [gate, gate + count) of a slice: rows of `matrix` are columns of the
-/// product.
+/// Packs gates [gate, gate + count) of a slice: rows of `matrix` become columns.
 static void pack_gates(const recurrent_plan *p, const eg_panels *panels, int64_t slice,
                        int64_t gate, int64_t count, const float *matrix, float *to) {
   for (int64_t g = 0; g < count; g++)
@@ -162,7 +161,7 @@ static void pack_gates(const recurrent_plan *p, const eg_panels *panels, int64_t
 }
 
 /// Packs the sum of the biases of W and R. Where the reset gate of a GRU multiplies the
-/// bias of R (linear_before_reset), that part goes to `last_bias` alone.
+/// bias of R (linear_before_reset), that bias goes to `last_bias` instead.
 static void pack_bias(const recurrent_plan *p, int64_t slice, const float *bias,
                       float *to) {
   int64_t hidden = p->layer.hidden, gates = p->layer.gates;
@@ -202,25 +201,25 @@ static egraph_status pack_layer(const void *payload, void *const *addresses) {
 
 typedef struct recurrent_run {
   const recurrent_plan *plan;
-  const float *x, *packed, *h, *c; // h and c, the first states: NULL, zeros
+  const float *x, *packed, *h, *c; // initial states h and c; NULL: zeros
   float *y, *last_h, *last_c;
   float *sums;          // [direction, row of the block, row]
   float *from_h;        // gru: [direction, sequence, hidden]
-  const float *zeros;   // of a state
+  const float *zeros;   // a state of zeros
   int64_t first, count; // steps of the block
   eg_parts parts;
-  eg_gate phase;                    // of slices: how many are over
-  atomic_uint begun[EG_MAX_SHARES]; // phases of a slice
-  atomic_uint ended;                // slices of the phase
+  eg_gate phase;                    // number of phases that all slices have ended
+  atomic_uint begun[EG_MAX_SHARES]; // phases begun by each slice
+  atomic_uint ended;                // slices that have ended the phase
 } recurrent_run;
 
-/// The part of the sequences, or of the units, that a thread takes step by step.
+/// The sequences, or the units, that a thread computes step by step.
 typedef struct recurrent_part {
   int64_t direction, slice;
   int64_t begin, end; // sequences
 } recurrent_part;
 
-/// Where rows of sequences lie: of the first one, and from one to the next.
+/// The places of rows of sequences: the first one, and the step to the next.
 typedef struct rows_at {
   int64_t begin, stride;
 } rows_at;
@@ -243,18 +242,18 @@ static rows_at result_rows(const recurrent_plan *p, int64_t t, int64_t direction
                    l->hidden};
 }
 
-/// The place in time of step `step` of a direction.
+/// Returns the time index of step `step` in a direction.
 static int64_t time_of(const recurrent_plan *p, int64_t direction, int64_t step) {
   return p->reverses || direction == 1 ? p->layer.steps - 1 - step : step;
 }
 
-/// The first place in time of the block.
+/// Returns the lowest time index of the block.
 static int64_t block_time(const recurrent_run *run, int64_t direction) {
   int64_t begin = time_of(run->plan, direction, run->first);
   return eg_lesser(begin, time_of(run->plan, direction, run->first + run->count - 1));
 }
 
-/// Returns the rows of sums of a place in time; they lie like the rows of x.
+/// Returns the rows of sums at a time index; they are in the order of the rows of x.
 static rows_at sum_rows(const recurrent_run *run, int64_t t, int64_t direction,
                         int64_t sequence) {
   const recurrent_plan *p = run->plan;
@@ -265,7 +264,7 @@ static rows_at sum_rows(const recurrent_run *run, int64_t t, int64_t direction,
                    l->is_batch_first ? run->count * p->row : p->row};
 }
 
-/// Multiplies x, for a group of panels of a slice.
+/// Computes the products with x, for a group of panels of a slice.
 static void project(const recurrent_run *run, int64_t part) {
   const recurrent_plan *p = run->plan;
   const eg_recurrent *l = &p->layer;
@@ -299,7 +298,7 @@ static void run_projections(const void *user, int64_t begin, int64_t end) {
 
 typedef struct recurrent_step {
   const recurrent_part *part;
-  const float *packed, *h; // of the slice; of the state before
+  const float *packed, *h; // of the slice; the previous state
   float *sums, *from_h;    // of the slice
   float *whole_from_h;
   rows_at h_rows, sum_rows, y_rows;
@@ -343,7 +342,7 @@ static void add_recurrent_sums(const recurrent_plan *p, const recurrent_step *s)
   eg_panels_multiply(&p->r, &operands, 0, s->part->end - s->part->begin, 0, p->r.count);
 }
 
-/// The last gate of gru: R h by itself, or R (reset h) added to the sums.
+/// Computes the last gate of gru: R h alone, or R (reset h) added to the sums.
 static void add_last(const recurrent_plan *p, const recurrent_step *s) {
   eg_panel_operands operands = {.a = s->h,
                                 .packed = s->packed + p->parts.last,
@@ -382,7 +381,7 @@ static void run_cells(const recurrent_run *run, const recurrent_step *s,
   }
 }
 
-/// Phases of a step, between which slices wait for each other.
+/// Returns the number of phases of a step; slices wait for each other between phases.
 static uint32_t phases_of(const recurrent_plan *p) { return p->has_reset ? 2 : 1; }
 
 static void run_phase(const recurrent_run *run, const recurrent_part *part, int64_t step,
@@ -411,7 +410,7 @@ static recurrent_part part_at(const recurrent_plan *p, int64_t index) {
                           .end = batch * (chunk + 1) / p->chunks};
 }
 
-/// Parts that do not wait for each other.
+/// Runs parts that do not wait for each other.
 static void run_apart(const void *user, int64_t begin, int64_t end) {
   const recurrent_run *run = user;
   for (int64_t index = begin; index < end; index++) {
@@ -423,7 +422,7 @@ static void run_apart(const void *user, int64_t begin, int64_t end) {
 }
 
 /// Runs slices phase by phase. A thread takes its own slice first, then slices that no
-/// thread has begun, so no thread waits for one without a processor.
+/// thread has begun, so no thread waits for a thread without a processor.
 static void run_together(void *shared) {
   recurrent_run *run = shared;
   const recurrent_plan *p = run->plan;
@@ -485,8 +484,8 @@ static void end_states(const recurrent_run *run) {
              (size_t)l->hidden * sizeof(float));
 }
 
-// addresses: y, last h, x, packed, sums, of h, then last c of lstm and the first states,
-// if any.
+// addresses: y, last h, x, packed, sums, from_h; then last c of lstm and the first
+// states, if present.
 enum { ADDRESSES = 6, MOST_ADDRESSES = 9 };
 
 static egraph_status run_layer(const void *payload, void *const *addresses) {
@@ -504,7 +503,7 @@ static egraph_status run_layer(const void *payload, void *const *addresses) {
   if (l->h != EG_ABSENT) run.h = *next++;
   if (l->c != EG_ABSENT) run.c = *next++;
   if (l->h == EG_ABSENT) {
-    float *zeros = run.last_h; // until the end
+    float *zeros = run.last_h; // overwritten at the end
     memset(zeros, 0, (size_t)l->hidden * sizeof *zeros);
     run.zeros = zeros;
   }

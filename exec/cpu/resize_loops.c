@@ -1,7 +1,7 @@
-// resize, one dimension after the other as [outer, from, inner]: each element of the
-// result is a weighted sum of some along the dimension (taps, ops/resize.h). Rows of the
-// inner dimensions are added up as they lie; along the last dimension elements are
-// gathered.
+// Resizes one dimension after the other as [outer, from, inner]: each element of the
+// result is a weighted sum of a few elements along the dimension (taps, ops/resize.h).
+// Rows of the inner dimensions are contiguous and are added up; along the last dimension
+// elements are gathered.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/resize.h"
 
@@ -11,7 +11,7 @@
 #include "exec/cpu/kernel_threads.h"
 #include "ops/kernels.h"
 
-/// Taps of all positions: tap k of position i is element k * to + i.
+/// The taps of all positions: tap k of position i is element k * to + i.
 typedef struct resize_pass {
   int64_t outer, from, to, inner;
   int64_t taps;
@@ -53,7 +53,7 @@ static void add_gathered_row(const float *x, const int32_t *places, const float 
     y[i] += weights[i] * x[places[i]];
 }
 
-/// Position i of the result, of the block of x.
+/// Computes position i of the result from one block of x.
 static void sum_rows(const resize_pass *p, const float *x, int64_t i, float *y) {
   assert(i >= 0 && i < p->to && p->taps > 0);
   const int32_t *places = p->places + i;
@@ -82,7 +82,7 @@ typedef struct resize_work {
   float *y;
 } resize_work;
 
-/// Rows are of the inner dimensions; where there are none, of the result's dimension.
+/// Computes rows, which have the inner dimensions; without these, the result's dimension.
 static void resize_rows(const void *user, int64_t begin, int64_t end) {
   const resize_work *work = user;
   const resize_pass *p = work->pass;
@@ -96,7 +96,7 @@ static void resize_rows(const void *user, int64_t begin, int64_t end) {
 
 // addresses: y, x.
 static egraph_status run_resize_pass(const void *payload, void *const *addresses) {
-  enum { PART = 1 << 13 }; // elements, or so
+  enum { PART = 1 << 13 }; // approximate elements of a part
   const resize_pass *p = payload;
   int64_t rows = p->inner == 1 ? p->outer : p->outer * p->to;
   int64_t length = p->inner == 1 ? p->to : p->inner;
@@ -126,7 +126,7 @@ static egraph_status set_taps(eg_cpu_builder *builder, const eg_resize_axis *axi
 }
 
 /// Makes the pass along dimension d. `dims`: the dimensions so far; dimension d becomes
-/// the result's.
+/// that of the result.
 static egraph_status new_pass(eg_cpu_builder *builder, uint32_t d, int64_t *dims,
                               resize_pass **out) {
   const eg_type *x = &builder->spec->inputs[0], *y = &builder->spec->results[0];

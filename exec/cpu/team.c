@@ -1,6 +1,6 @@
 // A region is posted as one number, its ticket: which region, how many pieces, how many
-// of them are begun. To take a piece is to count the ticket up, so a worker that comes
-// late finds the ticket of another region, or none left, and never a region that is over.
+// of them have begun. Taking a piece increments the ticket. A worker that comes late
+// finds the ticket of another region, or no piece left; it never enters an old region.
 // SPDX-License-Identifier: Apache-2.0
 #define _POSIX_C_SOURCE 200809L // pthread_sigmask
 #include "exec/cpu/team.h"
@@ -20,11 +20,11 @@ struct eg_team {
   // Written while there is no region:
   void (*body)(void *);
   void *argument;
-  atomic_bool is_over; // the team
-  atomic_bool raised;  // "invalid operation", by a worker
+  atomic_bool is_over; // the team ends
+  atomic_bool raised;  // a worker raised "invalid operation"
   eg_gate begun;       // number of the region
   atomic_ullong ticket;
-  eg_gate ended;       // likewise
+  eg_gate ended;       // number of the region that has ended
   atomic_uint left;    // pieces that have not ended
   eg_gate passed;      // number of the barrier
   atomic_uint arrived; // at the barrier
@@ -43,7 +43,7 @@ bool eg_team_piece_of_caller(eg_team_piece *out) {
 
 // ---- regions ----------------------------------------------------------------------
 
-/// Takes a piece that no thread has begun. False: there is none.
+/// Takes a piece that no thread has begun. False: no piece is left.
 static bool take_piece(eg_team *team, eg_team_piece *out) {
   unsigned long long ticket = atomic_load(&team->ticket);
   do {
@@ -62,7 +62,7 @@ static void run_piece(const eg_team_piece *piece) {
   current = (eg_team_piece){0};
 }
 
-// The region is over with its last piece, and what `team` holds is another one's then.
+// Ends a piece. After the last piece `team` may describe another region.
 static void end_piece(eg_team *team) {
   uint32_t region = atomic_load(&team->begun.value);
   if (atomic_fetch_sub(&team->left, 1) == 1) eg_gate_move(&team->ended, region, 1);
@@ -76,7 +76,7 @@ static void *run_worker(void *argument) {
     eg_team_piece piece;
     while (take_piece(team, &piece)) {
       run_piece(&piece);
-      if (fetestexcept(FE_INVALID) != 0) { // hands the flag over
+      if (fetestexcept(FE_INVALID) != 0) { // passes the flag to the caller
         atomic_store(&team->raised, true);
         (void)feclearexcept(FE_INVALID);
       }
@@ -98,7 +98,7 @@ static void post(eg_team *team, void (*body)(void *), void *argument, uint32_t p
   eg_gate_move(&team->begun, region, pieces - 1);
 }
 
-// The flag is copied to the caller: raising it would trap where the host wants that.
+// Copies the flag to the caller; raising it could trap, where the host enables traps.
 static void raise_flag(eg_team *team) {
   if (!atomic_exchange(&team->raised, false)) return;
   fexcept_t invalid;

@@ -8,14 +8,14 @@
 #include "exec/cpu/panels.h"
 
 enum {
-  BLOCK = 8, // channels that lie together
-  EDGE = 6,  // of a patch of x,
+  BLOCK = 8, // contiguous channels
+  EDGE = 6,  // edge of a patch of x
   MATRICES = EDGE * EDGE,
-  MADE = 4,         // and of its results
-  CACHED = 1 << 18, // elements of the matrices of a chunk,
-  FEWEST = 48,      // which has at least so many patches
+  MADE = 4,         // edge of its results
+  CACHED = 1 << 18, // elements of the matrices of a chunk
+  FEWEST = 48,      // least patches of a chunk
   TOGETHER = 4,     // patches that a thread takes at once
-  APART = 16        // elements between matrices: not all begin in one set of a cache
+  APART = 16 // elements between matrices, so that not all begin in one set of a cache
 };
 
 typedef struct winograd_plan {
@@ -50,7 +50,7 @@ static winograd_plan plan_patches(const eg_image_conv *conv) {
 
 // ---- weights ------------------------------------------------------------------------
 
-/// Three numbers of a kernel, `step` apart, at six points (tiles.inc).
+/// Transforms three numbers of a kernel, `step` apart, to six points (tiles.inc).
 static void transform(const double *w, int step, double *out, int out_step) {
   const double a = (double)EG_WINOGRAD_A, b = (double)EG_WINOGRAD_B;
   const double points[] = {a, -a, b, -b}, others[] = {b, b, a, a};
@@ -92,7 +92,7 @@ static egraph_status pack_transformed(const void *payload, void *const *addresse
 
 // ---- a chunk ------------------------------------------------------------------------
 
-// addresses: result, x, packed weights, matrices, sums, then bias and z, if any.
+// addresses: result, x, packed weights, matrices, sums; then bias and z, if present.
 typedef struct winograd_run {
   const winograd_plan *plan;
   const float *x, *packed, *bias, *z;
@@ -100,10 +100,10 @@ typedef struct winograd_run {
   int64_t first, count; // patches of the chunk
 } winograd_run;
 
-// Images of a patch: of x, or of the result.
+// The image that contains a patch: x, or the result.
 typedef struct patch_image {
   int64_t rows, columns, channels;
-  int64_t edge, top, left; // of a patch; the padding ahead of the first one
+  int64_t edge, top, left; // edge of a patch; padding before the first patch
 } patch_image;
 
 static eg_patch patch_at(const winograd_plan *p, int64_t index,
