@@ -1,6 +1,6 @@
 // A collective is a meeting over the control, then work:
 //
-//   meet     all-gather of what each rank wants, along the same axis
+//   meet     all-gather of the collectives that the ranks begin, along the same axis
 //   start    the transport puts its part on the queue of the device
 //   finish   polls the transport, the control and the clock
 //

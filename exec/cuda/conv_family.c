@@ -1,12 +1,12 @@
-// Convolutions: act(conv(x, w) + bias + z), transposed ones, and gradients of weights.
-// All three relate a large tensor, a weight and a small tensor, and differ in which is
-// the result. cuDNN computes it, or, where it has no engine, one of egraph's kernels;
-// bias, z and activation follow as pointwise stages. For cuDNN one spatial dimension
-// becomes two, and for nhwc data the weights are brought into the same order first, as
-// the engines want.
+// Convolutions: act(conv(x, w) + bias + z), transposed convolutions, and gradients of
+// weights. All three relate a large tensor, a weight and a small tensor, and differ in
+// which of these is the result. cuDNN computes the result, or, where it has no engine,
+// one of egraph's kernels; bias, z and activation follow as pointwise stages. For cuDNN
+// one spatial dimension becomes two, and for nhwc data the weights are first reordered
+// likewise, as the engines require.
 //
-// Addresses may be aligned to elements only (results that lie inside of a concatenation),
-// and cuDNN's choice depends on it: there is a plan for either case.
+// Addresses may be aligned to elements only (results inside a concatenation), and cuDNN's
+// choice depends on the alignment: there is one plan for each case.
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
@@ -15,7 +15,7 @@
 #include "exec/cuda/strided.h"
 
 enum { OPERAND_BIAS = 2, OPERAND_Z };
-enum { SLOT_STRIDES, SLOT_PADS, SLOT_DILATIONS }; // of all three operators
+enum { SLOT_STRIDES, SLOT_PADS, SLOT_DILATIONS }; // slots of all three operators
 enum { WIDE = 16 };                               // bytes
 
 typedef struct conv_shape {
@@ -47,7 +47,7 @@ static egraph_status run_conv(const eg_cuda_device *device, const void *payload,
                           addresses[2], addresses[0]);
 }
 
-/// Dimensions and strides with one spatial dimension more where there is only one.
+/// Sets dimensions and strides; a tensor with one spatial dimension gets a second one.
 static void set_tensor(const eg_type *type, const int64_t *strides, int64_t *out_dims,
                        int64_t *out_strides) {
   memcpy(out_dims, type->dims, type->rank * sizeof *out_dims);
@@ -91,8 +91,9 @@ static egraph_status make_plans(const eg_cuda_device *device, eg_conv_problem *p
   return eg_conv_plan_create(device->dnn, NULL, problem, &out->plan[1]);
 }
 
-/// The weights as blocks: as they lie, and in the order of the data, which is what cuDNN
-/// reads or writes. The same place where both orders are one; otherwise scratch.
+/// Finds two blocks for the weights: one as they are stored, and one in the order of the
+/// data, which cuDNN reads or writes. Both are one place where the orders are equal;
+/// otherwise the second one is scratch memory.
 static void place_weights(eg_cuda_builder *builder, const conv_shape *shape,
                           eg_block *out_own, eg_block *out_ordered) {
   const eg_type *w = shape->w;
@@ -142,7 +143,8 @@ static egraph_status add_planned(eg_cuda_builder *builder, const conv_shape *sha
 
 // ---- egraph's kernels -----------------------------------------------------------
 
-/// Strides with the spatial dimensions last of EG_POOL_RANK; those before them are 0.
+/// Sets strides with the spatial dimensions last among EG_POOL_RANK; the strides before
+/// them are 0.
 static void set_strides(const eg_type *type, int64_t *out) {
   int64_t strides[EGRAPH_MAX_RANK] = {0};
   uint32_t lead = EG_POOL_RANK + 2 - type->rank;
@@ -203,7 +205,7 @@ static egraph_status add_conv(eg_cuda_builder *builder, const conv_shape *shape)
   return add_direct(builder, shape);
 }
 
-/// The bias has one entry per channel: a column of the result's dimensions.
+/// Adds the bias, which has one entry per channel: a column of the result's dimensions.
 static egraph_status add_bias(eg_cuda_builder *builder) {
   const eg_type *result = &builder->spec->results[0];
   const eg_type *bias = &builder->spec->inputs[OPERAND_BIAS];
@@ -219,7 +221,7 @@ static egraph_status add_bias(eg_cuda_builder *builder) {
                                2);
 }
 
-/// The tensors of the three operators: which of them is an operand, and which the result.
+/// Describes the tensors of the three operators: which are operands, which the result.
 static conv_shape shape_of(const eg_node_spec *spec, eg_conv_kind kind) {
   enum { RESULT = -1 };
   static const int tensors[][3] = {[EG_CONV_SMALL] = {RESULT, 0, 1},

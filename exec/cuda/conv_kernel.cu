@@ -1,11 +1,10 @@
-// Convolutions where cuDNN has no engine: of integers, for instance. A thread per result,
-// a block per element of a weight's gradient, which sums over all images. Right, and far
-// slower than cuDNN. Reference: ops/kernel_conv.c, ops/kernel_gradient.c.
+// Convolutions without an engine in cuDNN: of integers, for instance. One thread per
+// result; one block per element of a weight's gradient, which sums over all images.
+// Correct, but slow. Reference: ops/kernel_conv.c, ops/kernel_gradient.c.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cuda/kernel_common.cuh"
 
-/// The element of the large tensor that entry `tap` of a window meets; false in the
-/// padding.
+/// Finds the element of the large tensor at entry `tap` of a window; false: padding.
 __device__ static bool meet(const eg_direct_conv &work, const int64_t *window,
                             const int64_t *tap, int64_t *at) {
   for (int d = 0; d < EG_POOL_RANK; d++)

@@ -7,7 +7,7 @@ enum { ID_X = 'x', ID_W = 'w', ID_Y = 'y', MOST_CONFIGS = 256, MOST_NOTES = 32 }
 
 typedef cudnnBackendDescriptor_t descriptor;
 
-/// Everything on the way to a plan; released at the end.
+/// All descriptors on the way to a plan; they are released at the end.
 typedef struct conv_parts {
   descriptor x, w, y, conv, operation, graph, heuristics;
   descriptor configs[MOST_CONFIGS];
@@ -86,7 +86,7 @@ static egraph_status make_conv(const eg_conv_problem *p, descriptor *out) {
   return finalize(*out, "convolution");
 }
 
-/// cuDNN's names of an operation and its attributes.
+/// cuDNN's names of an operation and of its attributes.
 typedef struct operation_names {
   cudnnBackendDescriptorType_t operation;
   cudnnBackendAttributeName_t alpha, beta, conv, x, w, y;
@@ -249,7 +249,7 @@ static egraph_status try_config(cudnnHandle_t handle, descriptor device_properti
 static egraph_status find_plan(cudnnHandle_t handle, descriptor device_properties,
                                const eg_conv_problem *p, conv_parts *parts,
                                eg_conv_plan *out) {
-  // Engines that may be slow, but need little memory, come second.
+  // The second mode: engines that may be slow, but need little memory.
   static const cudnnBackendHeurMode_t modes[] = {CUDNN_HEUR_MODE_A,
                                                  CUDNN_HEUR_MODE_FALLBACK};
   EG_TRY(make_tensor(p, p->x, p->x_strides, ID_X, &parts->x));

@@ -1,5 +1,5 @@
-// The back-end itself: opening the device, memory, transfers, and what the plugin
-// exports.
+// The CUDA back-end: opens the device, allocates memory, transfers data; also the
+// plugin's export.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cuda/cuda_program.h"
 #include "exec/cuda/device_kernels.h"
@@ -34,12 +34,12 @@ static egraph_status plugin_open(const eg_plugin_host *host) {
   return eg_cuda_check(code, "look-up of devices");
 }
 
-/// A thread has a current device, which the driver goes by.
+/// Makes the device the thread's current device, which the driver uses.
 static egraph_status use_device(const eg_cuda_device *device) {
   return eg_cuda_check(cudaSetDevice(device->ordinal), "choice of the device");
 }
 
-/// Other devices of this process may read and write memory of the pool, as NCCL does.
+/// Lets other devices of this process read and write memory of the pool, as NCCL does.
 static egraph_status share_pool(cudaMemPool_t pool, int own, int count) {
   for (int other = 0; other < count; other++) {
     int can = 0;
@@ -121,8 +121,8 @@ static egraph_status read_cache(eg_backend *base, int ordinal) {
   return EGRAPH_OK;
 }
 
-/// Reads the size of the memory. Memory that others use now is not subtracted: a plan is
-/// made once.
+/// Reads the size of the memory. Memory that other programs use now is not subtracted,
+/// because a plan is made once.
 static egraph_status read_memory(eg_backend *base) {
   size_t unused;
   return eg_cuda_check(cudaMemGetInfo(&unused, &base->total_bytes), "size of the memory");
@@ -182,7 +182,7 @@ static egraph_status cuda_memory_create(eg_backend *base, size_t bytes,
   EG_TRY(use_device(&backend->device));
   egraph_status status =
       eg_cuda_check(cudaMallocAsync(&out->address, bytes, stream), "device memory");
-  (void)cudaGetLastError(); // a failed allocation must not strike the next kernel
+  (void)cudaGetLastError(); // a failed allocation must not fail the next kernel
   if (status == EGRAPH_OK)
     status = eg_cuda_check(cudaMemsetAsync(out->address, 0, bytes, stream), "memset");
   if (status != EGRAPH_OK) *out = (eg_device_memory){0};
@@ -299,7 +299,7 @@ static egraph_status cuda_wait(eg_backend *base) {
 }
 
 static egraph_status cuda_end(eg_backend *base) {
-  return check_fault((cuda_backend *)base); // its copy waits for everything
+  return check_fault((cuda_backend *)base); // the copy of the fault waits for all work
 }
 
 const eg_backend_vtable eg_cuda_backend = {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 eg_device_place eg_cuda_scratch(eg_cuda_builder *builder, size_t bytes) {
-  size_t mask = 255; // what cuBLASLt and cuDNN like
+  size_t mask = 255; // alignment that cuBLASLt and cuDNN prefer
   eg_device_place place = {.kind = EG_DEVICE_SCRATCH, .offset = builder->scratch_bytes};
   builder->scratch_bytes += (bytes + mask) & ~mask;
   return place;

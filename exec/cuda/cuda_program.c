@@ -164,9 +164,9 @@ egraph_status eg_cuda_program_create(egraph_allocator alloc, const eg_cuda_devic
 
 // ---- nodes without a kernel on the device -------------------------------------------
 
-// A node without a kernel on the device: its operands come to host memory, the core's
-// reference kernel runs there, the results go back. Right, and slow: the program says so
-// (native is false).
+// A node without a kernel on the device: its operands are copied to host memory, the
+// core's reference kernel runs there, and the results are copied back. This is correct
+// but slow, and the program reports it (native is false).
 
 typedef struct staged_program {
   eg_program base;
@@ -183,8 +183,8 @@ typedef struct staged_launch {
   egraph_allocator alloc;
   const staged_program *program;
   eg_launch *reference;
-  void **operands, **results; // on the device; behind them as many on the host
-  char *memory;               // of the host addresses and the kernel's scratch
+  void **operands, **results; // on the device; then as many on the host
+  char *memory;               // memory of host addresses and the kernel's scratch memory
   size_t pointers, memory_bytes;
 } staged_launch;
 
@@ -229,7 +229,7 @@ static void destroy_staged_launch(eg_launch *base) {
 static const eg_launch_vtable staged_launch_vtable = {.destroy = destroy_staged_launch,
                                                       .run = launch_run};
 
-/// Host addresses for `count` tensors behind their device addresses.
+/// Adds host addresses for `count` tensors after their device addresses.
 static char *place_all(const eg_type *types, uint32_t count, void *const *device,
                        char *at, void **out) {
   for (uint32_t i = 0; i < count; i++) {

@@ -3,8 +3,9 @@
 
 #include "exec/cuda/pointwise_list.h"
 
-// Operator, family. What is neither here nor in the list of pointwise operators (or what
-// a family refuses) runs on the reference kernels, on copies in host memory.
+// Operator, family. Operators that are missing here and in the list of pointwise
+// operators (and nodes that a family refuses) run on the reference kernels, on copies in
+// host memory.
 #define EG_CUDA_FAMILY_LIST(X)                                                           \
   X(FILL, fill)                                                                          \
   X(MATMUL, matmul)                                                                      \

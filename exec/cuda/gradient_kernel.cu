@@ -5,8 +5,8 @@
 
 // ---- gathering: equal indices are linked, each chain is summed from its first entry --
 
-/// links[n]: whether n is the first one of its index; links[count + n]: the next one with
-/// it, or -1.
+/// Fills links[n]: 1 when n is the first place of its index, which this table holds;
+/// links[count + n]: the next place with the same index, or -1.
 __global__ void link_kernel(const eg_gathering work, const void *indices, int64_t *links,
                             int32_t *fault) {
   for (int64_t n = first_item(); n < work.count; n += item_step()) {
@@ -54,8 +54,8 @@ extern "C" cudaError_t eg_launch_gather_grad(const eg_gathering *work, int32_t d
 
 // ---- normalizations: a block per row ---------------------------------------------
 
-// With h = d scale, n = (x - mean) r and r = 1 / sqrt(variance + epsilon):
-// x' = r (h - mean(h) - n mean(h n)), without mean(h) where nothing is centred.
+// Computes, with h = d scale, n = (x - mean) r and r = 1 / sqrt(variance + epsilon), x' =
+// r (h - mean(h) - n mean(h n)), without mean(h) where rows are not centred.
 __global__ void norm_grad_kernel(const eg_norm_rows work, void *to, const void *cotangent,
                                  const void *x, const void *scales) {
   __shared__ double shared[EG_BLOCK];
@@ -104,7 +104,7 @@ extern "C" cudaError_t eg_launch_norm_grad(const eg_norm_rows *work,
 
 // The values that all elements share, computed in double.
 struct adam_numbers {
-  double added, kept; // times the weight: in the gradient, of what is kept
+  double added, kept; // factors of the weight: in the gradient, and in the kept part
   double rate;        // learning rate / (1 - beta1^step)
   double root;        // 1 / sqrt(1 - beta2^step)
 };

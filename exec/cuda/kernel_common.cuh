@@ -1,5 +1,5 @@
 // Shared by the kernels: element access by dtype, positions in a loop nest, folds of a
-// block. Every kernel is right for any number of blocks and any power of two of threads.
+// block. Kernels are correct for any number of blocks and any power of two of threads.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_KERNEL_COMMON_CUH
 #define EG_EXEC_KERNEL_COMMON_CUH
@@ -20,7 +20,7 @@ enum eg_op {
   EG_OP_COUNT
 };
 
-// Puts a kernel on a stream. Where kernels run without a device, this comes from there.
+// Puts a kernel on a stream. Builds that run kernels without a device define their own.
 #ifndef EG_LAUNCH
 #define EG_LAUNCH(kernel, blocks, threads, stream, ...)                                  \
   (kernel<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), 0, stream>>>( \
@@ -28,7 +28,7 @@ enum eg_op {
    cudaGetLastError())
 #endif
 
-// The same for a kernel over the type that sums are computed in, by its eg_compute.
+// Puts a kernel template on a stream, instantiated for the type of sums (eg_compute).
 #define EG_LAUNCH_SUMS(kernel, compute, blocks, stream, ...)                             \
   ((compute) == EG_COMPUTE_I64                                                           \
        ? EG_LAUNCH(kernel<int64_t>, blocks, EG_BLOCK, stream, __VA_ARGS__)               \
@@ -37,7 +37,8 @@ enum eg_op {
 enum { EG_BLOCK = 256, EG_MOST_BLOCKS = 65536 };
 enum { EG_LITTLE = 64 }; // elements that one thread folds
 
-/// Blocks for `count` items, `each` of them per block; further items are strided over.
+/// Returns the blocks for `count` items, `each` of them per block; threads stride over
+/// further items.
 static inline int64_t blocks_for(int64_t count, int64_t each) {
   const int64_t blocks = (count + each - 1) / each;
   return blocks < 1 ? 1 : blocks > EG_MOST_BLOCKS ? EG_MOST_BLOCKS : blocks;
@@ -72,7 +73,7 @@ __device__ static inline T load(const void *from, int32_t dtype, int64_t i) {
   return T(0);
 }
 
-/// Floats to integers truncate and saturate, NaN becomes 0.
+/// Converts floats to integers: truncates and saturates; NaN becomes 0.
 template <typename To>
 __device__ static inline To to_integer(double value, double lowest, double highest,
                                        To low, To high) {
@@ -89,7 +90,7 @@ template <typename To>
 __device__ static inline To narrow(float value, To low, To high) {
   return narrow<To>(static_cast<double>(value), low, high);
 }
-/// Integers wrap.
+/// Narrows integers; they wrap.
 template <typename To> __device__ static inline To narrow(int64_t value, To, To) {
   return static_cast<To>(value);
 }
@@ -144,7 +145,7 @@ __device__ static inline void store(void *to, int32_t dtype, int64_t i, T value)
   }
 }
 
-/// Finds the place of every tensor of the loop at point i.
+/// Finds the place of every tensor at point i of the loop.
 template <int TENSORS>
 __device__ static inline void locate(const eg_device_loop &loop, int64_t i, int64_t *at) {
   for (int t = 0; t < TENSORS; t++)
@@ -157,7 +158,7 @@ __device__ static inline void locate(const eg_device_loop &loop, int64_t i, int6
   }
 }
 
-/// Integers wrap.
+/// Adds and multiplies; integers wrap.
 __device__ static inline double add(double a, double b) { return a + b; }
 __device__ static inline int64_t add(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
@@ -173,7 +174,7 @@ __device__ static inline int64_t product(const int64_t *dims) {
   return dims[0] * dims[1] * dims[2];
 }
 
-/// The place of element `at` of plane (first, second) of a tensor.
+/// Returns the place of element `at` of plane (first, second) of a tensor.
 __device__ static inline int64_t offset_of(const int64_t *strides, int64_t first,
                                            int64_t second, const int64_t *at) {
   int64_t offset = first * strides[0] + second * strides[1];
@@ -182,7 +183,7 @@ __device__ static inline int64_t offset_of(const int64_t *strides, int64_t first
   return offset;
 }
 
-/// Splits a number into a position of `dims`; returns what is left in front.
+/// Splits a number into a position in `dims`; returns the remaining leading part.
 __device__ static inline int64_t split(int64_t i, const int64_t *dims, int64_t *at) {
   for (int d = EG_POOL_RANK; d-- > 0;) {
     at[d] = i % dims[d];
@@ -191,7 +192,7 @@ __device__ static inline int64_t split(int64_t i, const int64_t *dims, int64_t *
   return i;
 }
 
-/// The place along dimension d of entry `tap` of a window; false in the padding.
+/// Finds the place along dimension d of entry `tap` of a window; false in the padding.
 template <typename Work>
 __device__ static inline bool find_entry(const Work &work, int d, int64_t window,
                                          int64_t tap, int64_t *out) {
@@ -199,7 +200,7 @@ __device__ static inline bool find_entry(const Work &work, int d, int64_t window
   return *out >= 0 && *out < work.large[d];
 }
 
-/// The window along dimension d that has the element `at` as its entry `tap`; false when
+/// Finds the window along dimension d whose entry `tap` is the element `at`; false when
 /// there is none.
 template <typename Work>
 __device__ static inline bool find_window(const Work &work, int d, int64_t at,
@@ -209,8 +210,7 @@ __device__ static inline bool find_window(const Work &work, int d, int64_t at,
   return from >= 0 && from % work.stride[d] == 0 && *out < work.small[d];
 }
 
-/// Visits what `find` finds for the taps of a window: in order, where it finds a place
-/// along all dimensions.
+/// Visits in order the places that `find` finds for the taps of a window.
 template <typename Work, typename Find, typename Visit>
 __device__ static inline void each_tap(const Work &work, Find find, Visit visit) {
   int64_t at[EG_POOL_RANK];
@@ -224,8 +224,8 @@ __device__ static inline void each_tap(const Work &work, Find find, Visit visit)
   }
 }
 
-/// Entry n of the indices of a gathering, counted from the front; -1: outside of its
-/// table.
+/// Returns entry n of the indices of a gathering, counted from the front; -1: outside of
+/// the table.
 __device__ static inline int64_t table_index(const eg_gathering &work,
                                              const void *indices, int64_t n) {
   int64_t index = load<int64_t>(indices, work.index_dtype, n);
@@ -233,10 +233,10 @@ __device__ static inline int64_t table_index(const eg_gathering &work,
   return index < work.whole && index >= 0 ? index : -1;
 }
 
-/// A block per result (is_joint), or a thread.
+/// Shares results among blocks (is_joint), one block per result, or among threads.
 struct work_share {
   int64_t first, step;         // results
-  int64_t first_part, parts;   // of what a result folds
+  int64_t first_part, parts;   // parts of a result's fold
   __device__ explicit work_share(bool is_joint) {
     first = is_joint ? static_cast<int64_t>(blockIdx.x) : first_item();
     step = is_joint ? static_cast<int64_t>(gridDim.x) : item_step();
@@ -245,7 +245,8 @@ struct work_share {
   }
 };
 
-/// Combines the values of all threads, in the same order in every run; all get it.
+/// Combines the values of all threads, in the same order in every run; all threads get
+/// the result.
 template <typename T, typename Combine>
 __device__ static inline T fold_block(T value, T *shared, Combine combine) {
   shared[threadIdx.x] = value;
@@ -267,7 +268,7 @@ struct sum_of {
 struct wrapping_sum {
   template <typename T> __device__ T operator()(T a, T b) const { return add(a, b); }
 };
-/// NaN wins.
+/// Returns the larger value; NaN wins.
 struct larger_of {
   template <typename T> __device__ T operator()(T a, T b) const {
     return b > a || b != b ? b : a;

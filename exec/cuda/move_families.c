@@ -15,13 +15,13 @@ static void read_params(const eg_attrs *attrs, double params[2]) {
   }
 }
 
-// Operators that are right for uint64 in the arithmetic of int64.
+// True for operators whose int64 arithmetic is correct for uint64, too.
 static bool is_sign_free(eg_op op) {
   return op == EG_OP_IDENTITY || op == EG_OP_ADD || op == EG_OP_SUB || op == EG_OP_MUL ||
          op == EG_OP_EQUAL || op == EG_OP_WHERE;
 }
 
-/// The arithmetic of a node, by its first operand of numbers.
+/// Finds the arithmetic of a node from its first numeric operand.
 static bool find_compute(const eg_node_spec *spec, eg_compute *out) {
   eg_op op = (eg_op)spec->attrs->op;
   uint32_t first = op == EG_OP_WHERE ? 1 : 0;
@@ -36,7 +36,7 @@ static bool find_compute(const eg_node_spec *spec, eg_compute *out) {
   return true;
 }
 
-/// The first dying operand that lies as the result does.
+/// Finds the first dying operand that has the layout of the result.
 static int32_t find_overlay(const eg_cuda_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   for (uint32_t i = 0; i < spec->input_count; i++)
@@ -76,7 +76,7 @@ static eg_block block_of_tensor(eg_device_place place, const eg_type *type) {
   return block;
 }
 
-/// result = operand 0 seen through `from`.
+/// Appends result = operand 0 seen through `from`.
 static egraph_status move_all(eg_cuda_builder *builder, const eg_block *from) {
   const eg_type *result = &builder->spec->results[0];
   eg_block to = block_of_tensor(eg_device_result(0), result);
@@ -123,7 +123,7 @@ egraph_status eg_cuda_expand(eg_cuda_builder *builder) {
   return move_all(builder, &from);
 }
 
-// Every dimension is two: which repetition, and where in it.
+// Each dimension becomes two: the repetition, and the place within it.
 egraph_status eg_cuda_tile(eg_cuda_builder *builder) {
   const eg_type *x = &builder->spec->inputs[0], *y = &builder->spec->results[0];
   if (x->rank != y->rank) return eg_cuda_refuse(builder, "the rank changes");
@@ -149,7 +149,7 @@ egraph_status eg_cuda_tile(eg_cuda_builder *builder) {
 EG_DEVICE_STAGE(run_join, "copy kernel",
                 eg_launch_join(payload, addresses, device->stream))
 
-/// Bytes of a tensor that lie together when it is cut along an axis.
+/// Returns the contiguous bytes of a tensor that is cut along an axis.
 static int64_t row_bytes(const eg_type *type, uint32_t axis) {
   int64_t strides[EGRAPH_MAX_RANK] = {0};
   eg_type_strides(type, strides);
@@ -193,7 +193,7 @@ static egraph_status add_join(eg_cuda_builder *builder, const cut_tensor *cut) {
   return EGRAPH_OK;
 }
 
-/// One copy for each part: their memory formats differ.
+/// Appends one copy for each part, where memory formats differ.
 static egraph_status add_part_moves(eg_cuda_builder *builder, const cut_tensor *cut) {
   eg_block whole = block_of_tensor(whole_place(cut), cut->whole);
   for (uint32_t i = 0; i < cut->count; i++) {
@@ -258,7 +258,8 @@ EG_DEVICE_STAGE(run_gather, "gather kernel",
                 eg_launch_gather(payload, addresses[0], addresses[1], addresses[2],
                                  device->fault, device->stream))
 
-/// Gathering along an axis of a table by operand 1; `whole` is the slot of that name.
+/// Describes gathering along an axis of a table by operand 1; `whole` is the attribute
+/// slot of that name.
 static eg_gathering gathering_of(const eg_node_spec *spec, const eg_type *table,
                                  int64_t axis, eg_attr_slot whole) {
   const eg_axis_view view = eg_axis_view_of(table, axis);

@@ -1,6 +1,6 @@
-// Pointwise operators: one kernel per type of arithmetic; operator and dtypes are the same
-// for all threads, so choosing them inside costs little compared with the memory traffic.
-// Reference: the formulas of ops/kernel_unary.c and ops/kernel_binary.c.
+// Pointwise operators: one kernel per type of arithmetic. Operator and dtypes are the
+// same for all threads, so selecting them in the kernel costs little compared with the
+// memory traffic. Reference: the formulas of ops/kernel_unary.c and ops/kernel_binary.c.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cuda/kernel_common.cuh"
 #include "exec/cuda/pointwise_list.h"
@@ -15,13 +15,14 @@ template <typename T> __device__ static T gelu(T x, bool is_tanh) {
   return x / 2 * (1 + erf(x * T(0.70710678118654752440)));
 }
 
-// The remainder with the sign of the divisor.
+// Returns the remainder with the sign of the divisor.
 template <typename T> __device__ static T floor_mod(T x, T y) {
   const T rest = fmod(x, y);
   return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
 }
 
-// INT64_MIN / -1 does not fit and wraps to itself; a division by zero gives 0.
+// Divides integers: INT64_MIN / -1 does not fit and wraps to itself; a division by zero
+// gives 0.
 __device__ static int64_t int_div(int64_t x, int64_t y) {
   if (y == 0) return 0;
   return y == -1 ? static_cast<int64_t>(0 - static_cast<uint64_t>(x)) : x / y;
@@ -41,7 +42,7 @@ __device__ static int64_t int_pow(int64_t x, int64_t y) {
   return static_cast<int64_t>(power);
 }
 
-// Operators over integers; arithmetic wraps.
+// Operators on integers; arithmetic wraps.
 #define U(value) static_cast<uint64_t>(value)
 #define INT_LIST(X)                                                                      \
   X(RELU, x < 0 ? 0 : x)                                                                 \
@@ -82,7 +83,7 @@ __device__ int64_t apply<int64_t>(int32_t op, int64_t x, int64_t y, int64_t z, i
   return x;
 }
 
-// The integers within float bounds, as the reference kernel of clip takes them.
+// Returns the outermost integer within a float bound, like the reference kernel.
 template <typename T> __device__ static T bound(double value, bool) {
   return static_cast<T>(value);
 }

@@ -5,8 +5,8 @@
 
 enum { SLOT_KERNEL, SLOT_STRIDES, SLOT_PADS, SLOT_DILATIONS };
 
-/// Sets the windows of `large` whose results are `small`. The spatial dimensions are the
-/// last of EG_POOL_RANK; the dimensions before them have size 1.
+/// Sets the windows over `large` whose results are `small`. The spatial dimensions are
+/// the last ones of EG_POOL_RANK; the dimensions before them have size 1.
 static void set_window(const eg_attr *slots, const eg_type *small, const eg_type *large,
                        eg_pooling *work) {
   uint32_t spatial = large->rank - 2, lead = EG_POOL_RANK - spatial;
@@ -73,7 +73,7 @@ EG_DEVICE_STAGE(run_pool_grad, "gradient of pooling kernel",
                 eg_launch_pool_grad(payload, addresses[0], addresses[1], addresses[2],
                                     device->stream))
 
-// The gradient of an average has no operand x.
+// Operand x is missing where the gradient is that of an average.
 egraph_status eg_cuda_pool_grad(eg_cuda_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   bool is_max = spec->attrs->op == EG_OP_MAX_POOL_GRAD;

@@ -1,12 +1,12 @@
 // Matrix products on cuBLASLt, and einsums.
 //
-// A matrix product as a stage: result = alpha op(a) op(b) + beta z, with bias and
-// activation where cuBLASLt takes them along.
+// A stage for a matrix product: result = alpha op(a) op(b) + beta z, with bias and
+// activation where cuBLASLt can include them.
 //
-// cuBLASLt thinks in columns, our matrices lie in rows: a row-major matrix is its own
-// transpose to it, so it computes resultT = bT aT, and b comes first in every call. Of
-// the batch dimensions the innermost one is a strided batch, the others are a loop.
-// float32 is computed as such, without TF32.
+// cuBLASLt uses columns, our matrices are row-major: for cuBLASLt a row-major matrix is
+// its own transpose. Therefore it computes resultT = bT aT, and b comes first in every
+// call. The innermost batch dimension is a strided batch, the others are a loop. float32
+// is computed without TF32.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cuda/device_families.h"
 
@@ -22,18 +22,17 @@ typedef struct device_product {
   int64_t step_a, step_b, step_result; // from row to row as stored; 0: rows are packed
   eg_loop_plan batch;                  // tensors: result, a, b
   egraph_dtype dtype;
-  double alpha, beta;            // of the product, of z
-  bool has_bias, has_z, has_act; // that go along; bias is a row, z lies as the result
+  double alpha, beta;            // factors of the product and of z
+  bool has_bias, has_z, has_act; // in the call; bias is a row, z lies like the result
   eg_act act;                    // RELU or GELU_TANH
 } device_product;
 
 enum { MOST_LOOPS = 1024 }; // calls for one product
 
-/// A stage that computes a product. Addresses: result, a, b, then bias and z if it has
-/// them.
+/// A stage that computes a product. Addresses: result, a, b, then bias and z if present.
 typedef struct product_payload {
   cublasLtMatmulDesc_t desc;
-  cublasLtMatrixLayout_t a, b, result; // as the library sees them
+  cublasLtMatrixLayout_t a, b, result; // in cuBLASLt's view
   cublasLtMatmulAlgo_t algo[2];        // [1]: all addresses are multiples of WIDE
   union {
     float f;
@@ -74,7 +73,7 @@ static egraph_status set_desc(cublasLtMatmulDesc_t desc,
                          "attribute of a product");
 }
 
-/// A row-major matrix of rows x columns, and its batch.
+/// Describes a row-major matrix of rows x columns, and its batch.
 static egraph_status make_layout(cublasLtMatrixLayout_t *out, cudaDataType_t type,
                                  int64_t rows, int64_t columns, int64_t step,
                                  int32_t batch, int64_t stride) {
@@ -115,8 +114,9 @@ static egraph_status make_desc(const device_product *plan, bool is_double,
   return set_desc(out->desc, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue);
 }
 
-/// The kernel for addresses that are multiples of `alignment`. That of the bias is taken
-/// from an address: here one that is a multiple of no more; every run sets its own.
+/// Finds the kernel for addresses that are multiples of `alignment`. cuBLASLt derives the
+/// alignment of the bias from an address: here from one that is a multiple of no more
+/// than `alignment`; every run sets its own address.
 static egraph_status find_algo(const eg_cuda_device *device, const product_payload *p,
                                uint32_t alignment, cublasLtMatmulAlgo_t *out) {
   static const cublasLtMatmulPreferenceAttributes_t names[] = {
@@ -149,7 +149,7 @@ static egraph_status find_algo(const eg_cuda_device *device, const product_paylo
   return EGRAPH_OK;
 }
 
-/// The innermost batch dimension is the library's, the others are looped over.
+/// Gives the innermost batch dimension to the library, and loops over the others.
 static egraph_status plan_loops(const device_product *plan, const eg_device_loop *batch,
                                 product_payload *out) {
   int64_t calls = 1, element = (int64_t)eg_dtype_bytes(plan->dtype);
@@ -248,8 +248,8 @@ static egraph_status run_product(const eg_cuda_device *device, const void *paylo
   }
 }
 
-/// Appends the product. Places: result, a, b, then bias and z if they go along. Fails
-/// with EGRAPH_E_UNSUPPORTED when there is no kernel for it with all that goes along.
+/// Appends the product. Places: result, a, b, then bias and z if included. Fails with
+/// EGRAPH_E_UNSUPPORTED when no kernel includes all of them.
 static egraph_status append_product(eg_cuda_builder *builder,
                                     const device_product *product,
                                     const eg_device_place *places) {
@@ -268,14 +268,14 @@ static egraph_status append_product(eg_cuda_builder *builder,
 // ---- matrix products of operators ---------------------------------------------------
 
 // Matrix products: act(op(a) op(b) + bias + z), and ONNX's Gemm. Batch dimensions of a
-// that b does not have become rows. bias, relu, gelu (tanh) and z go along where cuBLASLt
-// has a kernel for it, else they follow as pointwise stages.
+// that b lacks become rows. bias, relu, gelu (tanh) and z are included where cuBLASLt has
+// a kernel for them; otherwise they follow as pointwise stages.
 
 enum { OPERAND_A, OPERAND_B, OPERAND_BIAS, OPERAND_Z };
 
 // ---- shapes ---------------------------------------------------------------------
 
-// A vector is a row as a, a column as b.
+// Finds the shape of a matrix; a vector is a row for a, a column for b.
 static void matrix_of(const eg_type *type, bool is_a, int64_t *rows, int64_t *columns) {
   uint32_t rank = type->rank;
   *rows = rank > 1 ? type->dims[rank - 2] : is_a ? 1 : type->dims[0];
@@ -351,12 +351,12 @@ static bool is_row(const eg_type *addend, const device_product *plan) {
          eg_type_elements(addend) == plan->n && addend->dtype == plan->dtype;
 }
 
-/// The product with all that may go along, or without bias and activation.
+/// Appends the product with all it may include, or else without bias and activation.
 static egraph_status add_best_product(eg_cuda_builder *builder, device_product *plan,
                                       uint32_t bias, uint32_t z) {
   egraph_status status = add_product(builder, plan, bias, z);
   if (status != EGRAPH_E_UNSUPPORTED || !(plan->has_bias || plan->has_act)) return status;
-  // An activation follows everything it is of.
+  // An activation must come after all that it applies to.
   plan->has_bias = plan->has_act = false;
   return add_product(builder, plan, bias, z);
 }
@@ -384,8 +384,8 @@ egraph_status eg_cuda_matmul(eg_cuda_builder *builder) {
                          eg_attr_at(spec->attrs, EG_A_MATMUL_ACT_BETA)->f);
 }
 
-// alpha a b + beta c, where c broadcasts. A c that is not of the result's shape is
-// added as it is, which needs beta 1.
+// Computes alpha a b + beta c, where c broadcasts. A c whose shape differs from the
+// result's is added unscaled, which needs beta 1.
 egraph_status eg_cuda_gemm(eg_cuda_builder *builder) {
   enum { OPERAND_C = 2 };
   const eg_node_spec *spec = builder->spec;
@@ -410,18 +410,17 @@ egraph_status eg_cuda_gemm(eg_cuda_builder *builder) {
 
 // ---- einsum -------------------------------------------------------------------------
 
-// Einsum. An einsum of two operands is one batched matrix product (ops/einsum.h).
-// cuBLASLt wants the labels of a group to be one dimension, and rows or columns to lie
-// together. A tensor that does not lie so is copied: operands before the product, the
-// result after it. Other einsums run on egraph's kernel, which takes up to three
-// operands.
+// An einsum of two operands is one batched matrix product (ops/einsum.h). cuBLASLt
+// requires that the labels of a group are one dimension, and that rows or columns are
+// contiguous. A tensor with another layout is copied: operands before the product, the
+// result after it. Other einsums, of up to three operands, run on egraph's kernel.
 
 _Static_assert((int)EG_EINSUM_TENSORS <= (int)EG_LOOP_TENSORS, "the kernel takes a nest");
 
 // ---- as a product ---------------------------------------------------------------
 
-/// A copy of a tensor between where it lies and packed scratch memory, which takes its
-/// place in the nest.
+/// Appends a copy between a tensor's own place and packed scratch memory, which replaces
+/// the tensor in the nest.
 static egraph_status add_packing(eg_cuda_builder *builder, eg_einsum_nest *n,
                                  uint32_t tensor, const eg_einsum_groups *f,
                                  const eg_einsum_group *rows,
@@ -459,7 +458,7 @@ static egraph_status add_operand(eg_cuda_builder *builder, eg_einsum_nest *n,
   return EGRAPH_OK;
 }
 
-/// result = a b, with the result row-major as the product sees it.
+/// Appends result = a b; the result is row-major in the product's dimensions.
 static egraph_status add_stages(eg_cuda_builder *builder, eg_einsum_nest *n,
                                 const eg_einsum_groups *f, uint32_t a, uint32_t b) {
   const eg_type *result = &builder->spec->results[0];
@@ -506,7 +505,7 @@ static egraph_status add_as_product(eg_cuda_builder *builder, eg_einsum_nest n) 
   bool is_turned;
   if (!eg_einsum_group_labels(&n, &f))
     return eg_cuda_refuse(builder, "it is no matrix product");
-  // A turned result is a row-major one of bT aT.
+  // A transposed result is the row-major product bT aT.
   if (!eg_einsum_is_matrix(&n, EG_EINSUM_RESULT, &f.rows, &f.columns, &step,
                            &is_turned) ||
       !is_turned)

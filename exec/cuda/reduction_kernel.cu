@@ -1,6 +1,6 @@
-// Reductions, positions of extremes and running sums. A result is folded by a block where
-// much is folded, by a thread where little is; either way in a fixed order. Floats
-// accumulate in double. Reference: ops/kernel_reduce.c, ops/kernel_select.c.
+// Reductions, positions of extremes and running sums. A block folds a result of many
+// elements, a thread a result of few; both fold in a fixed order. Floats accumulate in
+// double. Reference: ops/kernel_reduce.c, ops/kernel_select.c.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cuda/kernel_common.cuh"
 
@@ -62,8 +62,8 @@ template <typename T> struct candidate {
   int64_t position; // -1: none
 };
 
-// NaN is extreme in both directions, and the first one wins; of equal numbers the first
-// or the last one.
+// Selects the better candidate. NaN is extreme in both directions, and the first NaN
+// wins; of equal numbers the first or (take_last) the last one wins.
 template <typename T> struct better_of {
   bool is_max, take_last;
   __device__ candidate<T> operator()(candidate<T> a, candidate<T> b) const {
@@ -131,9 +131,8 @@ extern "C" cudaError_t eg_launch_cum_sum(const eg_axis_rows *work, int32_t compu
 
 // ---- contractions -------------------------------------------------------------------
 
-// Sums of products over loops: what einsum is where it is no matrix product. A result is
-// summed by a block where much is summed, by a thread where little is; either way in a
-// fixed order. Reference: ops/kernel_einsum.c.
+// Sums of products: einsums that are no matrix product. A block sums a result of many
+// terms, a thread a result of few; both in a fixed order. Reference: ops/kernel_einsum.c.
 
 template <typename T>
 __global__ void contraction_kernel(const eg_contraction work, bool is_joint, void *to,

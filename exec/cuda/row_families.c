@@ -9,8 +9,8 @@
 EG_DEVICE_STAGE(run_reduction, "reduction kernel",
                 eg_launch_reduction(payload, addresses[0], addresses[1], device->stream))
 
-/// Folds the dimensions of operand 0 whose bit is set; `kept_strides` are the result's,
-/// in the operand's dimensions.
+/// Folds the dimensions of operand 0 whose bit is set; `kept_strides` are the strides of
+/// the result in the operand's dimensions.
 static egraph_status add_reduction(eg_cuda_builder *builder, eg_op op, uint32_t folded,
                                    const int64_t *kept_strides, bool take_last) {
   const eg_type *x = &builder->spec->inputs[0];
@@ -39,7 +39,7 @@ static egraph_status add_reduction(eg_cuda_builder *builder, eg_op op, uint32_t 
   return eg_cuda_add(builder, run_reduction, &work, sizeof work, NULL, places, 2);
 }
 
-/// Row-major strides of what remains of a type without the dimensions of a mask.
+/// Sets row-major strides of the dimensions that remain without those in `folded`.
 static void kept_strides(const eg_type *type, uint32_t folded, int64_t *out) {
   int64_t stride = 1;
   for (uint32_t d = type->rank; d-- > 0;) {
@@ -147,7 +147,7 @@ egraph_status eg_cuda_cum_sum(eg_cuda_builder *builder) {
 EG_DEVICE_STAGE(run_norm_rows, "normalization kernel",
                 eg_launch_norm_rows(payload, addresses, device->stream))
 
-// Without a shift its address is NULL.
+// The address of a missing shift is NULL.
 static egraph_status run_norm_rows_unshifted(const eg_cuda_device *device,
                                              const void *payload,
                                              void *const *addresses) {
@@ -155,7 +155,7 @@ static egraph_status run_norm_rows_unshifted(const eg_cuda_device *device,
   return run_norm_rows(device, payload, four);
 }
 
-/// The places and element types of result 0 and of all operands.
+/// Lists the places and element types of result 0 and of all operands.
 static void list_tensors(const eg_node_spec *spec, eg_device_place *places,
                          int32_t *dtypes) {
   places[0] = eg_device_result(0);
@@ -208,7 +208,7 @@ egraph_status eg_cuda_group_norm(eg_cuda_builder *builder) {
                                       .is_centred = 1});
 }
 
-/// Loop over result 0 and operand 0, with the channel number as the third tensor.
+/// Makes a loop over result 0 and operand 0, with the channel number as the third tensor.
 static bool channel_loop(const eg_node_spec *spec, eg_device_loop *out) {
   const eg_type *x = &spec->inputs[0];
   int64_t from[EGRAPH_MAX_RANK] = {0}, to[EGRAPH_MAX_RANK] = {0};

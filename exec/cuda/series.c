@@ -17,11 +17,11 @@ struct eg_series {
   egraph_allocator alloc;
   const eg_cuda_device *device;
   bool is_eager;
-  uint64_t serials;                   // given so far
-  eg_item_list noted;                 // since the last flush
+  uint64_t serials;                   // serial numbers given so far
+  eg_item_list noted;                 // launches since the last flush
   known_series known[EG_MOST_SERIES]; // the first `count`
   uint32_t count, oldest;
-  egraph_status failed; // of a flush that could not report it
+  egraph_status failed; // error of a flush that could not report it
 };
 
 egraph_status eg_series_create(egraph_allocator alloc, const eg_cuda_device *device,
@@ -82,7 +82,7 @@ static bool can_capture(const eg_series *series) {
   return true;
 }
 
-/// In the place of the oldest one when all are taken.
+/// Remembers the noted series; it replaces the oldest one when all places are taken.
 static egraph_status remember(eg_series *series) {
   eg_serial_list serials;
   eg_serial_list_init(&serials, series->alloc);
@@ -103,8 +103,8 @@ static egraph_status remember(eg_series *series) {
   return EGRAPH_OK;
 }
 
-/// Captures the noted launches; whatever refuses leaves replay NULL and the stream
-/// usable.
+/// Captures the noted launches; when the capture is refused, replay stays NULL and the
+/// stream usable.
 static void capture(const eg_series *series, known_series *known) {
   cudaStream_t stream = series->device->stream;
   cudaGraph_t graph = NULL;
@@ -120,7 +120,7 @@ static void capture(const eg_series *series, known_series *known) {
   known->is_refused = known->replay == NULL;
 }
 
-// One launch is no series.
+// Submits the noted launches. A single launch is not treated as a series.
 static egraph_status submit_series(eg_series *series) {
   assert(series->noted.len != 0);
   if (series->noted.len == 1) return submit_all(series);

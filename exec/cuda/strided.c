@@ -27,7 +27,8 @@ void eg_loop_add(eg_loop_plan *plan, int64_t dim, const int64_t *strides) {
 
 static int64_t magnitude(int64_t value) { return value < 0 ? -value : value; }
 
-// Insertion sort by the strides of tensor 0, largest first; equal ones keep their order.
+// Sorts dimensions (insertion sort) by the strides of tensor 0, largest first; equal
+// strides keep their order.
 static void sort_dims(const eg_loop_plan *plan, uint32_t *order) {
   for (uint32_t i = 0; i < plan->rank; i++) {
     uint32_t at = i;
@@ -118,7 +119,7 @@ egraph_status eg_cuda_add_move(eg_cuda_builder *builder, uint32_t rank,
   return eg_cuda_add(builder, run_move, &move, sizeof move, NULL, places, 2);
 }
 
-/// Kept as planned, too: what follows may be joined to it.
+/// Keeps the plan, too: later operators may be joined to the stage.
 typedef struct pointwise_payload {
   eg_pointwise work;
   eg_loop_plan plan;
@@ -143,8 +144,8 @@ static bool is_result(const eg_device_place *place) {
   return place->kind == EG_DEVICE_RESULT && place->index == 0 && place->offset == 0;
 }
 
-/// Lets the pointwise stage before take the operator along where that reads and writes
-/// what the stage has just written. False where it cannot.
+/// Extends the previous pointwise stage by the operator, where the operator reads and
+/// writes the stage's result. False where the stage cannot be extended.
 static bool extend_chain(eg_cuda_builder *builder, eg_op op, const double params[2],
                          eg_compute compute, const eg_pointwise_operand *operands,
                          uint32_t count) {
@@ -217,7 +218,7 @@ egraph_status eg_cuda_add_act(eg_cuda_builder *builder, eg_act act, double alpha
   const eg_type *result = &builder->spec->results[0];
   eg_pointwise_operand operand = {eg_device_result(0), result};
   double params[2] = {alpha, beta};
-  // These have parameters of their own.
+  // These operators have their own parameters.
   if (op == EG_OP_GELU) params[0] = act == EG_ACT_GELU_TANH;
   eg_compute compute;
   if (!eg_compute_of(result->dtype, &compute)) return eg_cuda_refuse(builder, "uint64");

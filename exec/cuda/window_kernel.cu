@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cuda/kernel_common.cuh"
 
-// Positions of a window within the padded input along dimension d, which is what the
-// average over padding divides by.
+// Returns the positions of a window within the padded input along dimension d; an average
+// over padding divides by them.
 __device__ static int64_t padded_size(const eg_pooling &work, int d, int64_t index) {
   const int64_t start = index * work.stride[d] - work.pad[d];
   const int64_t limit = work.large[d] + work.pad_end[d];
@@ -55,7 +55,7 @@ extern "C" cudaError_t eg_launch_pooling(const eg_pooling *work, void *result,
 
 // ---- gradients of pooling: every element looks for the windows it is in ------------
 
-// The divisor of the average over a window.
+// Returns the divisor of the average over a window.
 __device__ static double divisor_of(const eg_pooling &work, const int64_t *window) {
   int64_t size = 1;
   for (int d = 0; d < EG_POOL_RANK; d++) {
@@ -68,7 +68,7 @@ __device__ static double divisor_of(const eg_pooling &work, const int64_t *windo
   return size < 1 ? 1.0 : static_cast<double>(size);
 }
 
-// The place of the first maximum of a window of a plane; NaN is larger than all.
+// Returns the place of the first maximum of a window of a plane; NaN is larger than all.
 __device__ static int64_t first_maximum(const eg_pooling &work, const void *x,
                                         int64_t image, int64_t channel,
                                         const int64_t *window) {

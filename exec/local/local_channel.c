@@ -1,19 +1,19 @@
 // A collective is a meeting of its group:
 //
-//   begin       everyone posts what it wants; waits for the others, at most the deadline
+//   begin       everyone posts its collective; waits for the others until the deadline
 //   work        everyone reads the others' buffers and writes its own
-//   leave       everyone reports that it has read; a lender goes on, others wait until
-//   all
-//               have left; all members come here, so there is no deadline
+//   leave       everyone reports that it has read; a lender goes on, the others wait
+//               until all have left; all members leave, so there is no deadline
 //
-// A missed deadline or an abort only ends waits for a meeting to begin. After that all
-// members copy memory and nothing else, so all leave, whatever fails. The first thread
-// that changes the value of the gate decides whether a meeting begins or fails.
+// A missed deadline or an abort only ends waits for a meeting to begin. After the
+// beginning all members only copy memory, so all of them leave, whatever fails. The first
+// thread that changes the value of the gate decides whether a meeting begins or fails.
 //
-// A rank may write memory that it lent in meeting k once all have left k: it waits for
-// that (settle), or it has passed the beginning of k + 1, which all members join after k.
-// Until then others also read the collective that it posted for k, so a member posts in
-// two places in turn: it posts for k + 2 when k + 1 has begun, and all have left k.
+// A rank may overwrite memory that it lent in meeting k once all have left k. Either it
+// waits for that (settle), or it has passed the beginning of k + 1, which all members
+// join after k. Until then others also read the collective that it posted for k.
+// Therefore a member posts in two places in turn: it posts for k + 2 when k + 1 has
+// begun, and all have left k.
 // SPDX-License-Identifier: Apache-2.0
 #define _POSIX_C_SOURCE 200809L // clock_gettime
 #include "exec/local/local_channel.h"
@@ -27,20 +27,20 @@
 #include "exec/channel.h"
 #include "exec/gate.h"
 
-/// The value of a gate: how often all were there, times TURN, and whether the channel has
-/// failed.
+/// The value of a gate: TURN times the number of times at which all members were there,
+/// plus FAILED when the channel has failed.
 enum { FAILED = 1, TURN = 2 };
 
 /// The state of a member of a meeting.
 typedef struct member {
-  atomic_uint posted;      // how often it has posted
-  uint32_t begun;          // how many of these have begun; for itself only
-  eg_collective wishes[2]; // number k of these at k % 2
+  atomic_uint posted;      // number of collectives that it has posted
+  uint32_t begun;          // number of these that have begun; only the member reads it
+  eg_collective wishes[2]; // collective number k is at k % 2
 } member;
 
 typedef struct meeting {
-  eg_gate turned; // all are there
-  eg_gate left;   // how often all have left
+  eg_gate turned; // moves when all members have arrived
+  eg_gate left;   // number of meetings that all have left
   atomic_uint arrived, leaving;
   uint32_t size;
   member *members; // [size]
@@ -50,13 +50,13 @@ typedef struct local_channel {
   eg_channel base;
   eg_local_hub *hub;
   eg_spin spin;
-  bool lends;         // since it last settled
-  const void **parts; // [ranks]: what is combined
+  bool lends;         // it has lent memory since it last settled
+  const void **parts; // [ranks]: the data to combine
 } local_channel;
 
 struct eg_local_hub {
   egraph_allocator alloc;
-  eg_arena arena; // of all arrays
+  eg_arena arena; // memory of all arrays
   uint32_t ranks, meeting_count;
   local_channel *channels; // [ranks]
   meeting *meetings;       // [meeting_count], axis by axis, the last one for all ranks
@@ -70,7 +70,7 @@ struct eg_local_hub {
 // ---- failures ---------------------------------------------------------------------
 
 /// Fails with the channel's error. A thread that sees the failure may be ahead of the
-/// thread that writes its message, so it takes the lock first.
+/// thread that writes its message, so it first takes the lock.
 static egraph_status fail_again(eg_local_hub *hub) {
   assert(hub != NULL);
   (void)pthread_mutex_lock(&hub->failing);
@@ -141,7 +141,7 @@ static bool has_turned(uint32_t value, uint32_t seen) {
   return value / TURN != seen / TURN;
 }
 
-/// True for the member that is there last.
+/// True for the member that arrives last.
 static bool is_last(meeting *m) {
   assert(m->size != 0);
   if (atomic_fetch_add(&m->arrived, 1) + 1 < m->size) return false;
@@ -149,7 +149,7 @@ static bool is_last(meeting *m) {
   return true;
 }
 
-/// The first member that has not posted as often as this one.
+/// Returns the first member that has not posted as often as this one.
 static uint32_t first_missing(const meeting *m, uint32_t posted) {
   uint32_t place = 0;
   while (place + 1 < m->size && m->members[place].posted == posted)
@@ -157,7 +157,7 @@ static uint32_t first_missing(const meeting *m, uint32_t posted) {
   return place;
 }
 
-/// The time is over: ends the channel unless all have come in the last moment. Returns
+/// Ends the channel at the deadline, unless all have arrived at the last moment. Returns
 /// the value of the gate.
 static uint32_t give_up(local_channel *channel, meeting *m, uint32_t seen,
                         const eg_group *group, const eg_collective *what) {
@@ -195,7 +195,7 @@ static egraph_status arrive(local_channel *channel, meeting *m, const eg_group *
   return has_turned(value, seen) ? EGRAPH_OK : fail_again(hub);
 }
 
-/// Waits for all members, which always come, whatever else has failed.
+/// Waits for all members; they always come, whatever else has failed.
 static void join_meeting(local_channel *channel, meeting *m) {
   uint32_t seen = m->turned.value;
   if (is_last(m)) {
@@ -214,8 +214,8 @@ static void leave(meeting *m) {
   eg_gate_wake(&m->left, m->size);
 }
 
-/// Waits until all have left the last meeting that this member has begun. All have left
-/// the one before.
+/// Waits until all have left the last meeting that this member has begun. All have
+/// already left the meeting before it.
 static void wait_until_left(local_channel *channel, meeting *m, uint32_t place) {
   assert(place < m->size);
   uint32_t begun = m->members[place].begun;
@@ -239,8 +239,8 @@ typedef struct work {
   local_channel *channel;
   meeting *m;
   const eg_collective *what;
-  uint32_t place, begun; // of the group; of the meeting, its number
-  size_t bytes;          // of an element
+  uint32_t place, begun; // place in the group; number of the meeting
+  size_t bytes;          // bytes of an element
 } work;
 
 static const eg_collective *wish_of(const meeting *m, uint32_t place, uint32_t begun) {
@@ -271,7 +271,7 @@ static void transpose(const work *w) {
     copy_received(w, p * count, sent(w, p, w->place * count), count);
 }
 
-/// Everyone's elements from `from` on, combined.
+/// Combines the elements of all members from `from` on.
 static void combine_elements(const work *w, size_t from, size_t count, void *out) {
   const void **parts = w->channel->parts;
   for (uint32_t p = 0; p < w->m->size; p++)
@@ -284,9 +284,9 @@ static void reduce_part(const work *w) {
     combine_elements(w, w->place * w->what->count, w->what->count, w->what->recv);
 }
 
-/// Each member combines a part of the elements, and all take the parts from each other.
-/// In place, no member overwrites memory that another still reads: until all parts are
-/// combined, only one member reads a part of a buffer.
+/// Reduces to all: each member combines a part of the elements, and all copy the parts
+/// from each other. In place, no member overwrites memory that another still reads: until
+/// all parts are combined, only one member reads a part of a buffer.
 static void reduce_all(const work *w) {
   uint32_t n = w->m->size;
   size_t part = (w->what->count + n - 1) / n;
@@ -318,7 +318,8 @@ static void (*const works[EG_COLLECTIVE_KINDS])(const work *) = {
     // NULL: a barrier has no work
 };
 
-/// All members see the same, so all work or none does.
+/// Checks that the collectives match. All members see the same, so all of them work or
+/// none does.
 static egraph_status check_wishes(const local_channel *channel, const meeting *m,
                                   const eg_group *group, uint32_t begun) {
   const eg_collective *first = wish_of(m, 0, begun);

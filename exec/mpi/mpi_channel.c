@@ -1,15 +1,15 @@
-// The channel between the processes that mpirun started, and what its plugin exports. The
-// rank is that in MPI_COMM_WORLD, which has as many processes as the mesh has devices.
-// All processes create theirs together, and use it from one thread at a time.
+// The channel between the processes that mpirun started, and the plugin's export. Its
+// rank is the rank in MPI_COMM_WORLD, which has as many processes as the mesh has
+// devices. All processes create their channels together. One thread at a time uses it.
 //
-// When the program has not called MPI_Init, the channel does, and its end calls
+// When the program has not called MPI_Init, the channel calls it, and its end calls
 // MPI_Finalize; MPI starts once per process, so a second such channel fails. A channel
-// that has failed neither waits for others nor finalizes when it is destroyed: the
+// that has failed neither waits for others nor finalizes MPI when it is destroyed: the
 // process should end, and mpirun will end the others.
 //
-// Every collective is rounds of messages between pairs of ranks: the collective, then at
-// most a chunk of data. Pairs are enough for an order of reductions of our own, for
-// deadlines, and for naming missing ranks; MPI's collectives have none of these.
+// Every collective is rounds of messages between pairs of ranks: a message has the
+// collective, then at most a chunk of data. Pairs are enough for our own order of
+// reductions, for deadlines, and for naming missing ranks; MPI's collectives have none.
 //
 //   span of a peer     what goes to it and what comes from it, in rounds
 //   slots              a message to and one from each peer; the channel's own memory, so
@@ -41,7 +41,7 @@ typedef struct mpi_note {
 
 typedef struct mpi_span {
   const char *send;
-  char *recv; // NULL: what comes is combined
+  char *recv; // NULL: received data is combined
   size_t send_bytes, recv_bytes;
   bool is_peer;
 } mpi_span;
@@ -51,14 +51,14 @@ typedef struct mpi_channel {
   MPI_Comm comm;
   bool owns_mpi, has_comm;
   bool is_opening;               // MPI may still write to `comm`
-  uint32_t ranks, places;        // places: of the largest group
+  uint32_t ranks, places;        // places of the largest group
   mpi_slot *outgoing, *incoming; // [places]
   mpi_span *spans;               // [places]
   const void **parts;            // [places]
   MPI_Request *receives, *sends; // [places]
   MPI_Request *notes;            // [ranks]
-  eg_arena arena;                // of these arrays
-  mpi_note own_note;             // what they send
+  eg_arena arena;                // memory of these arrays
+  mpi_note own_note;             // note that `notes` send
   egraph_status failed;
   char message[EG_MESSAGE_BYTES];
 } mpi_channel;
@@ -67,7 +67,7 @@ enum { TAG_DATA = 1, TAG_END = 2 };
 
 // ---- failures ---------------------------------------------------------------------
 
-/// Translates MPI's codes: EGRAPH_E_IO with its own words.
+/// Translates MPI's codes into EGRAPH_E_IO with MPI's message.
 static egraph_status check_mpi(int code, const char *what) {
   if (code == MPI_SUCCESS) return EGRAPH_OK;
   char text[MPI_MAX_ERROR_STRING] = "unknown error";
@@ -86,8 +86,8 @@ static void remember(mpi_channel *channel, egraph_status status, const char *mes
   snprintf(channel->message, sizeof channel->message, "%s", message);
 }
 
-/// Ends the channel here and notifies all other ranks; the first failure stays.
-// The note is short, so MPI takes it whether the receiver looks or not.
+/// Ends the channel here and notifies all other ranks; the first failure stays. The note
+/// is short, so MPI accepts it whether or not the receiver polls.
 static egraph_status fail_all(mpi_channel *channel, egraph_status status,
                               const char *message) {
   if (channel->failed != EGRAPH_OK) return fail_again(channel);
@@ -166,7 +166,7 @@ static egraph_status post(mpi_channel *channel, const eg_group *group,
   return EGRAPH_OK;
 }
 
-// A rank may be late because this process keeps its processor busy.
+// Pauses longer after many polls: this process may occupy a late rank's processor.
 static void pause_after(uint32_t polls) {
   enum { IMPATIENT_POLLS = 2000 };
   if (polls < IMPATIENT_POLLS)
@@ -214,7 +214,7 @@ static void store_round(mpi_channel *channel, const eg_group *group, size_t at) 
   }
 }
 
-/// Own elements are taken from `own`.
+/// Combines a round; the rank's own elements are taken from `own`.
 static void combine_round(mpi_channel *channel, const eg_group *group,
                           const eg_collective *what, const char *own, char *out,
                           size_t at, size_t bytes) {
@@ -225,8 +225,8 @@ static void combine_round(mpi_channel *channel, const eg_group *group,
              bytes / eg_dtype_bytes(what->dtype), out + at);
 }
 
-/// Runs all rounds of channel->spans. With `out`, received elements are combined into it
-/// in the order of the group, with the own elements of the own span.
+/// Runs all rounds of channel->spans. With `out`, received elements are combined into
+/// `out` in the order of the group, together with the elements of the rank's own span.
 static egraph_status exchange_spans(mpi_channel *channel, const eg_group *group,
                                     const eg_collective *what, char *out) {
   const mpi_span *own = &channel->spans[group->place];
@@ -255,7 +255,7 @@ typedef struct run {
   mpi_channel *channel;
   const eg_collective *what;
   eg_group group;
-  size_t bytes; // of `count` elements
+  size_t bytes; // bytes of `count` elements
   const char *send;
   char *recv;
 } run;
@@ -294,7 +294,7 @@ static egraph_status reduce_part(const run *r) {
   return exchange_spans(r->channel, &r->group, r->what, r->recv);
 }
 
-/// Each combines a part, then all gather the parts.
+/// Reduces to all: each rank combines a part, then all gather the parts.
 static egraph_status reduce_all(const run *r) {
   uint32_t n = r->group.size, place = r->group.place;
   size_t element = eg_dtype_bytes(r->what->dtype);
@@ -335,8 +335,8 @@ static egraph_status (*const runs[EG_COLLECTIVE_BARRIER])(const run *) = {
     [EG_COLLECTIVE_NEIGHBOURS] = exchange_neighbours,
 };
 
-/// A barrier: a rank that has met its group along an axis has met all ranks that these
-/// met along the axes before.
+/// Runs a barrier along one axis after another: a rank that has met its group along an
+/// axis has met all ranks that this group met along earlier axes.
 static egraph_status meet_along_axes(mpi_channel *channel, const eg_collective *what) {
   eg_collective along = {.kind = EG_COLLECTIVE_ALL_GATHER};
   for (; along.axis < channel->base.mesh.axis_count; along.axis++) {
@@ -381,7 +381,7 @@ static egraph_status mpi_look(eg_channel *base) {
 
 // ---- life -------------------------------------------------------------------------
 
-/// False when MPI still holds memory of the channel.
+/// Cancels or tests all requests. False when MPI still holds memory of the channel.
 static bool give_up_requests(mpi_channel *channel) {
   int received = 1, sent = 1, noted = 1;
   for (uint32_t p = 0; p < channel->places; p++)
@@ -393,7 +393,8 @@ static bool give_up_requests(mpi_channel *channel) {
   return received && sent && noted;
 }
 
-// Memory that MPI may still write to is left to it: the process is about to end.
+// Destroys the channel. Memory to which MPI may still write is not freed: the process is
+// about to end.
 static void mpi_destroy(eg_channel *base) {
   mpi_channel *channel = (mpi_channel *)base;
   bool is_idle = !channel->is_opening,
@@ -447,7 +448,7 @@ static egraph_status check_world(mpi_channel *channel) {
                        devices, ranks, devices);
 }
 
-/// Messages of our own, apart from the program's.
+/// Makes a communicator, which separates our messages from the program's.
 static egraph_status open_comm(mpi_channel *channel) {
   MPI_Request request;
   EG_TRY(
@@ -507,12 +508,12 @@ static egraph_status mpi_create(const egraph_allocator *alloc, const eg_mesh *me
   *out = &channel->base;
   return EGRAPH_OK;
 failed:
-  if (status == EGRAPH_E_CANCELLED) channel->failed = status; // no rank to finalize with
+  if (status == EGRAPH_E_CANCELLED) channel->failed = status; // nobody to finalize with
   mpi_destroy(&channel->base);
   return status;
 }
 
-// MPI is checked when a channel starts it.
+// Does not check MPI: a channel does that when it starts MPI.
 static egraph_status plugin_open(const eg_plugin_host *host) {
   eg_plugin_host_set(host);
   return EGRAPH_OK;

@@ -1,6 +1,6 @@
-// NCCL as a transport, and what its plugin exports: one non-blocking communicator per
-// axis of the mesh. A call may come back with "in progress"; poll asks for its end, then
-// records an event behind it on the stream, then asks for that.
+// NCCL as a transport, and the plugin's export: one non-blocking communicator per axis of
+// the mesh. A call may return "in progress"; poll waits for the end of the call, then
+// records an event after it on the stream, then waits for the event.
 //
 //   idle -> joining -> idle -> starting -> running -> idle
 //
@@ -16,7 +16,7 @@ typedef struct nccl_transport {
   eg_transport base;
   int device;
   cudaStream_t stream;
-  cudaEvent_t event; // behind what was begun last
+  cudaEvent_t event; // recorded after the collective begun last
   ncclComm_t comms[EG_MAX_MESH_AXES];
   phase phases[EG_MAX_MESH_AXES];
 } nccl_transport;
@@ -38,7 +38,7 @@ static egraph_status check_nccl(ncclResult_t code, ncclComm_t comm, const char *
 
 // ---- collectives ------------------------------------------------------------------
 
-/// Element types that NCCL combines; the others are only moved, as bytes.
+/// Finds the element types that NCCL can combine; other types are only moved, as bytes.
 static bool find_type(egraph_dtype dtype, ncclDataType_t *out) {
   switch ((int)dtype) {
   case EGRAPH_FLOAT32: *out = ncclFloat32; return true;
@@ -62,7 +62,7 @@ static bool nccl_carries(const eg_collective *what) {
   return !combines || find_type(what->dtype, &type);
 }
 
-/// A collective on its way to NCCL.
+/// A collective that is being passed to NCCL.
 typedef struct start {
   ncclComm_t comm;
   cudaStream_t stream;
@@ -70,7 +70,7 @@ typedef struct start {
   const eg_collective *what;
   ncclDataType_t type;
   ncclRedOp_t op;
-  size_t bytes, back_bytes; // of count and count_back elements
+  size_t bytes, back_bytes; // bytes of count and of count_back elements
 } start;
 
 static ncclResult_t all_gather(const start *s) {
@@ -88,7 +88,7 @@ static ncclResult_t all_reduce(const start *s) {
                        s->comm, s->stream);
 }
 
-/// The first failure of calls in a group, which must be ended all the same.
+/// Keeps the first failure of calls in a group; the group must be ended even then.
 static void keep_failure(ncclResult_t code, ncclResult_t *first) {
   if (*first == ncclSuccess && code != ncclInProgress) *first = code;
 }
@@ -168,7 +168,7 @@ static egraph_status nccl_start(eg_transport *base, const eg_group *group,
 
 // ---- progress ---------------------------------------------------------------------
 
-/// Asks whether the last call on a communicator has ended.
+/// Finds whether the last call on a communicator has ended.
 static egraph_status ask_nccl(ncclComm_t comm, bool *out_is_done) {
   ncclResult_t state = ncclInProgress;
   EG_TRY(check_nccl(ncclCommGetAsyncError(comm, &state), comm, "state"));
@@ -204,8 +204,8 @@ static egraph_status nccl_poll(eg_transport *base, uint32_t axis, bool *out_is_d
 
 // ---- life -------------------------------------------------------------------------
 
-// NCCL's own way to end asks all ranks to take part, and may wait for them; this does
-// not. The channel has seen to it that nothing is under way, unless it has failed.
+// Aborts all communicators. NCCL's regular end involves all ranks, and may wait for them;
+// an abort does not. The channel ensures that nothing is running, unless it has failed.
 static void nccl_give_up(eg_transport *base) {
   nccl_transport *transport = (nccl_transport *)base;
   (void)cudaSetDevice(transport->device);
