@@ -166,9 +166,9 @@ typedef struct eg_backend_vtable {
 struct eg_backend {
   const eg_backend_vtable *vtable;
   egraph_allocator alloc;
-  uint32_t threads;   // as resolved from the options
-  size_t cache_bytes; // of the device's last cache; 0: host memory, or unknown
-  size_t total_bytes; // of all the device's memory; 0: host memory, or unknown
+  uint32_t threads;   // the option, with 0 resolved
+  size_t cache_bytes; // bytes of the device's last cache; 0: host memory, or unknown
+  size_t total_bytes; // bytes of all the device's memory; 0: host memory, or unknown
 };
 
 // ---- registry -------------------------------------------------------------------

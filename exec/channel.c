@@ -41,7 +41,7 @@ eg_group eg_group_of(const eg_channel *channel, const eg_collective *what) {
                     .place = place};
 }
 
-// ---- what can go wrong ------------------------------------------------------------
+// ---- failures ---------------------------------------------------------------------
 
 bool eg_collective_matches(const eg_collective *a, const eg_collective *b) {
   return a->kind == b->kind && a->combining == b->combining && a->axis == b->axis &&

@@ -56,7 +56,7 @@ typedef enum eg_combining { EG_COMBINE_SUM, EG_COMBINE_MAX } eg_combining;
 typedef struct eg_collective {
   eg_collective_kind kind;
   eg_combining combining; // REDUCE_SCATTER, ALL_REDUCE; of numbers
-  uint32_t axis;          // of the mesh; BARRIER: not read
+  uint32_t axis;          // axis of the mesh; BARRIER: not read
   egraph_dtype dtype;
   size_t count, count_back;
   const void *send; // buffers do not overlap, except for ALL_REDUCE in place

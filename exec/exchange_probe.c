@@ -32,7 +32,7 @@ typedef struct prober {
   float *send, *recv, *chunk; // [MOST_BYTES], [MOST_BYTES], [CHUNK_FLOATS]
 } prober;
 
-// ---- what is exchanged ----------------------------------------------------------------
+// ---- exchanges ------------------------------------------------------------------------
 
 /// Returns the collective of an exchange; `bytes` as in eg_exchange_point.
 static eg_collective exchange_of(const prober *p, uint32_t exchange, size_t bytes) {
@@ -297,7 +297,7 @@ enum {
   SMALL = 16,      // elements per device
   WHOLE = 1 << 21, // most elements of all devices together: 8 MiB, beyond their caches
   HELD = 1 << 26,  // most elements of the buffers of all devices, together: 256 MiB
-  REPEATS = 400,   // of small collectives, divided by the ranks
+  REPEATS = 400,   // repeats of small collectives, divided by the ranks
   MOST_REPEATS = 200,
   LEAST_REPEATS = 11 // the least, and the repeats of large collectives
 };

@@ -27,7 +27,7 @@ egraph_status eg_exchange_probe(egraph_allocator alloc, const char *channel,
 // ---- latency and bandwidth of a link ------------------------------------------------
 
 typedef struct eg_link_figures {
-  double latency_seconds;  // of a round of a collective
+  double latency_seconds;  // seconds of a round of a collective
   double seconds_per_byte; // for the bytes that pass a device
 } eg_link_figures;
 

@@ -24,7 +24,7 @@ struct eg_lane {
   eg_channel base; // the channel that ranks use
   eg_channel *below;
   pthread_t thread;
-  eg_spin spin, own_spin; // of the rank's thread; of the lane's thread
+  eg_spin spin, own_spin; // spins of the rank's thread; of the lane's thread
   eg_gate started, ended; // numbers of tasks; wrap around
   task tasks[ROOM];       // number k at k % ROOM
   bool lends;             // memory may be lent; only the rank reads it

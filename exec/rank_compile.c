@@ -11,7 +11,7 @@
 
 #include "exec/regions.h"
 
-// ---- compiled programs by what they compute -----------------------------------------
+// ---- compiled programs by their specs -----------------------------------------------
 
 void eg_program_cache_init(eg_program_cache *cache, egraph_allocator alloc) {
   eg_program_refs_init(&cache->programs, alloc);

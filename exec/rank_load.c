@@ -16,7 +16,7 @@
 typedef struct constant {
   const void *host;        // NULL: not in host memory
   void *address;           // on the device; NULL: not there
-  eg_device_memory memory; // of `address`; owner NULL: the address is in the graph's data
+  eg_device_memory memory; // memory of `address`; owner NULL: it is in the graph's data
   void *own_host;          // copy on the host, made only for the device
   uint32_t readers;        // nodes and states that still need the value
   bool is_kept;            // a kept state lies in its memory

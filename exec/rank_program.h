@@ -39,8 +39,8 @@ typedef struct eg_rank_options {
   const char *backend;   // without host memory: rank r is on device r modulo their number
   const char *transport; // between devices without host memory: "nccl"; NULL: through
                          // host memory and the channel (device_channel.h)
-  uint32_t threads;      // of this rank's kernels; 0: as many as the machine has
-  uint64_t seed;         // of weights whose data is absent
+  uint32_t threads;      // threads of this rank's kernels; 0: as many as the machine has
+  uint64_t seed;         // seed of weights whose data is absent
   bool overlaps;  // exchanges run on a thread of the rank while it computes (lane.h)
   eg_issue issue; // order of the steps with `overlaps`
   /// Called on all ranks after each micro-batch's BACKWARD phase (with `overlaps`, after
@@ -98,7 +98,7 @@ typedef struct eg_step_figures {
                       // "fused with the next"
   eg_graph_node node; // UINT32_MAX: a move
   double seconds;
-  double flops, bytes; // of a node
+  double flops, bytes; // work of a node
 } eg_step_figures;
 /// Returns the seconds of all steps of the last run together, until the back-end is done,
 /// without reading inputs and fetching outputs.

@@ -38,7 +38,7 @@ typedef struct eg_rank_step {
   const uint32_t *operands, *results; // states, in the plan
   uint32_t operand_count, result_count;
   bool is_view;
-  bool is_update;  // of phase UPDATE, even when issued elsewhere
+  bool is_update;  // the step has phase UPDATE, even when issued elsewhere
   bool settles;    // before it runs: it overwrites memory that others may read
   bool lends;      // lends memory to other ranks
   bool overlaps;   // an exchange that runs on the lane
@@ -167,7 +167,7 @@ void eg_rank_unbind(eg_rank_program *program);
 egraph_status eg_rank_blame(const eg_rank_program *program, uint32_t step,
                             egraph_status status);
 
-// ---- rank_values.c: what enters and leaves a rank ---------------------------------
+// ---- rank_values.c: values that enter and leave a rank ----------------------------
 
 /// A range of bytes in the arena; begin == end: empty.
 typedef struct eg_rank_span {

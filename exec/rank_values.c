@@ -24,7 +24,7 @@ static const eg_layout *state_layout(const eg_rank_program *p, uint32_t state) {
   return &p->plan->states.data[state].layout;
 }
 
-// ---- what is given --------------------------------------------------------------------
+// ---- tensors of the caller ------------------------------------------------------------
 
 static const char *const whats[] = {
     [EG_VALUE_INPUT] = "input", [EG_VALUE_WEIGHT] = "weight"};
@@ -124,7 +124,7 @@ egraph_status eg_rank_read_inputs(eg_rank_program *p, const eg_tensor *inputs) {
   return EGRAPH_OK;
 }
 
-// ---- what is carried ------------------------------------------------------------------
+// ---- carried values -------------------------------------------------------------------
 
 egraph_status eg_rank_put_value(eg_rank_program *p, eg_value value,
                                 const eg_tensor *tensor) {

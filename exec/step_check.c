@@ -65,13 +65,13 @@ EG_VEC_DEFINE(step_tensors, eg_tensor);
 /// The largest distance between results of one output over all runs, and the size of
 /// these results.
 typedef struct spread {
-  double rms, most;               // of the noise
-  double result_rms, result_most; // of r
+  double rms, most;               // root mean square and largest |p - r|
+  double result_rms, result_most; // root mean square and largest |r|
 } spread;
 
 struct eg_step_check {
   egraph_allocator alloc;
-  eg_arena arena; // of all arrays
+  eg_arena arena; // memory of all arrays
   const eg_graph *step;
   eg_session *session;
   uint32_t rows, input_count, output_count;
@@ -80,7 +80,7 @@ struct eg_step_check {
   int32_t *entry;           // [outputs] input that the output becomes, or NONE
   bool *is_sum;             // [outputs] carried from micro-batch to micro-batch
   bool *is_square;          // [outputs] second moment of Adam
-  step_tensors inputs;      // of one run
+  step_tensors inputs;      // inputs of one run
   step_tensors base, moved; // [rows][outputs] r and p; carried: last row only
   spread *spreads;          // [rows][outputs]
 };

@@ -40,7 +40,7 @@ struct eg_cost_model {
   entries entries;
   eg_strmap index;   // text of a spec -> entry
   requests requests; // noted, not measured yet
-  eg_arena memory;   // of the requests; reset when there are none
+  eg_arena memory;   // memory of the requests; reset when there are none
   eg_roofline roofline;
   eg_text key;   // scratch
   uint32_t busy; // measurements made while others ran

@@ -68,7 +68,7 @@ bool eg_cost_is_calibrated(const eg_cost_model *model, const eg_node_spec *spec)
 /// The errors of one operator's estimates at the measurements to which they are fitted.
 typedef struct eg_estimate_error {
   uint32_t count;     // measurements; 0: none, nothing is known
-  double mean, worst; // of |estimated / measured - 1|
+  double mean, worst; // values of |estimated / measured - 1|
 } eg_estimate_error;
 /// Computes the errors of the estimates of every operator. O(entries).
 void eg_cost_estimate_errors(const eg_cost_model *model,

@@ -32,7 +32,7 @@ EG_VEC_DEFINE(eg_real_flows, eg_real_flow);
 
 typedef struct eg_equal_devices {
   eg_real_flows flows;
-  eg_u32s links;        // of flows
+  eg_u32s links;        // links that flows pass
   eg_u32s device_class; // [devices]
   eg_u32s link_class;   // [links of the machine]; on entry: links with different numbers
                         // stay in different classes

@@ -35,12 +35,12 @@ typedef struct eg_exchange_flows {
   eg_exchange_shapes shapes;
   eg_round_list rounds; // ranges of `flows`
   eg_flow_classes flows;
-  eg_u32s links, weights; // of flow classes: classes of links, and their weights
+  eg_u32s links, weights; // links of flow classes (by class), and their weights
   eg_u32s device_class;   // [devices]
-  uint32_t class_count;   // of devices
+  uint32_t class_count;   // classes of devices
   eg_doubles bandwidth;   // [classes of links]
   eg_doubles carried;     // [classes of links] bytes of all flows added so far
-  uint32_t first_number;  // of the first link, in the task graph
+  uint32_t first_number;  // number of the first link in the task graph
 } eg_exchange_flows;
 
 /// The streams of an exchange and the tasks around it, by class of devices.

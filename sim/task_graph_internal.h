@@ -35,8 +35,8 @@ typedef struct eg_task {
   double due;                      // its earliest end, once it is recomputed
   double seconds, bytes;           // latency and bytes to send, for a flow
   double begin;                    // when it begins to send
-  double old_begin, old_end;       // of the last simulation, once it is recomputed
-  double rate, left, since;        // of a flow that sends: bytes left at that time
+  double old_begin, old_end;       // times in the last simulation, once it is recomputed
+  double rate, left, since;        // for a flow that sends: bytes left at that time
   uint32_t first_link, link_count; // range of flow_links
 } eg_task;
 EG_VEC_DEFINE(eg_tasks, eg_task);
@@ -62,7 +62,7 @@ EG_VEC_DEFINE(eg_link_uses, eg_link_use);
 typedef struct eg_task_link {
   double bandwidth, slowed; // equal for a plain link
   eg_u32s sending;          // flows that send now
-  eg_link_uses uses;        // of the last simulation
+  eg_link_uses uses;        // uses in the last simulation
   bool is_touched;          // a flow has begun or stopped sending: new rates are due
   bool is_visited;          // while rates are computed
   bool is_stale;            // uses must be written anew, from stale_from on

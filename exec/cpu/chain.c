@@ -18,7 +18,7 @@
 enum {
   BLOCK = 1024,  // elements: 4 kB for each tensor of a stage
   PART = 8192,   // most elements that a thread takes at once
-  SHORTEST = 16, // of the inner loop: a shorter one takes longer to call than to run
+  SHORTEST = 16, // elements of the inner loop: fewer take longer to call than to run
   MAX_STAGES = 12,
   MAX_OPERANDS = EG_MAX_LOOP_TENSORS - 2
 };
@@ -64,7 +64,7 @@ typedef struct chain {
   uint32_t threads;
 } chain;
 
-// ---- what the chain consists of -----------------------------------------------------
+// ---- the parts of the chain ---------------------------------------------------------
 
 static bool is_like(const eg_type *type, const chain *c) {
   return type->dtype == EGRAPH_FLOAT32 && eg_type_same(type, &c->type);

@@ -12,7 +12,7 @@ enum { PIECE = 1 << 14, PART = 1 << 15, WORD = 64 };
 
 typedef struct copy_payload {
   eg_loop_nest outer;                     // strides in bytes
-  int64_t length, to_stride, from_stride; // of the innermost loop; strides in bytes
+  int64_t length, to_stride, from_stride; // innermost loop; strides in bytes
   size_t element;
   int64_t piece, per_row; // elements of a piece; pieces of a row
   int64_t pieces, step;   // pieces of all rows; pieces of a part

@@ -19,7 +19,7 @@ typedef struct cpu_program {
   egraph_allocator alloc;
   eg_arena arena;
   eg_descs descs;
-  dnnl_engine_t engine; // of the back-end, which outlives its programs
+  dnnl_engine_t engine; // engine of the back-end, which outlives its programs
   dnnl_stream_t stream;
   eg_stage_list prepare, run, again;
   eg_sizes constant_bytes;
@@ -303,8 +303,8 @@ static egraph_status create_program(egraph_allocator alloc, dnnl_engine_t engine
 
 // The state of the calling thread before kernels were generated or run on it.
 typedef struct kernel_scope {
-  eg_team *team;      // of parallel regions; NULL: the runtime's threads
-  uint32_t threads;   // of the runtime; 0: unknown
+  eg_team *team;      // team for parallel regions; NULL: the runtime's threads
+  uint32_t threads;   // threads of the runtime; 0: unknown
   sigset_t signals;   // signals that were blocked
   fenv_t environment; // meanwhile flags are cleared (kernel_threads.h) and traps are off
 } kernel_scope;

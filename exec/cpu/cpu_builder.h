@@ -75,11 +75,11 @@ typedef struct eg_cpu_builder {
   dnnl_primitive_attr_t plain; // attributes of primitives without post-ops
   egraph_allocator alloc;
   eg_descs descs;        // valid until the program is built
-  eg_arena *arena;       // of the program under construction
+  eg_arena *arena;       // arena of the program under construction
   eg_descs *stage_descs; // likewise
   eg_stage_list prepare, run, again;
   eg_sizes constant_bytes;
-  size_t scratch_bytes, other_scratch_bytes; // of run and of again, which may share it
+  size_t scratch_bytes, other_scratch_bytes; // for run; for again; both may share it
   uint64_t kept;
   int32_t overlay;
   const char *kernel; // name of the main stage

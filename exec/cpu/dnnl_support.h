@@ -17,7 +17,7 @@ egraph_status eg_dnnl_check(dnnl_status_t status, const char *what);
 
 /// Descriptors of memory and of primitives; eg_descs_deinit destroys them.
 typedef struct eg_descs {
-  eg_arena *arena; // of the cells; it outlives the descriptors
+  eg_arena *arena; // holds the cells; it outlives the descriptors
   struct eg_desc_cell *last;
 } eg_descs;
 void eg_descs_deinit(eg_descs *descs);

@@ -12,8 +12,8 @@
 typedef struct eg_image_conv {
   int64_t images, groups;
   int64_t channels, made; // per group: channels of x and of the result
-  int64_t height, width;  // of the image x
-  int64_t rows, columns;  // of the result
+  int64_t height, width;  // size of the image x
+  int64_t rows, columns;  // size of the result
   int64_t kernel[2], strides[2], dilations[2];
   int64_t top, left; // padding
   bool has_bias, has_z;

@@ -473,7 +473,7 @@ EG_BINARY_LIST(EG_BINARY_ROWS)
 
 typedef struct binary_row {
   eg_op op;
-  uint32_t place; // of x
+  uint32_t place; // operand number of x
   eg_row_function each[3], one[3];
 } binary_row;
 #define EG_BINARY_ENTRY(id, OP, place, formula)                                          \

@@ -47,7 +47,7 @@ typedef struct recurrent_plan {
   int64_t row;               // sums of a sequence in a step
   int64_t chunks;            // chunks of the sequences
   int64_t steps, groups;     // steps of a block; groups of panels of w
-  eg_panels w, r, last;      // of a slice; last: last gate of gru, computed later
+  eg_panels w, r, last;      // panels of a slice; last: last gate of gru, computed later
   slice_parts parts;
   eg_cell_function cell, reset;
   uint32_t threads;
@@ -298,8 +298,8 @@ static void run_projections(const void *user, int64_t begin, int64_t end) {
 
 typedef struct recurrent_step {
   const recurrent_part *part;
-  const float *packed, *h; // of the slice; the previous state
-  float *sums, *from_h;    // of the slice
+  const float *packed, *h; // weights of the slice; the previous state
+  float *sums, *from_h;    // places of the slice
   float *whole_from_h;
   rows_at h_rows, sum_rows, y_rows;
 } recurrent_step;

@@ -56,7 +56,7 @@ typedef struct eg_cuda_builder {
   const eg_node_spec *spec; // spec of the request
   uint64_t dying;
   const eg_cuda_device *device;
-  eg_arena *arena; // of the program under construction
+  eg_arena *arena; // arena of the program under construction
   eg_device_stage *first, *last;
   size_t scratch_bytes;
   int32_t overlay;

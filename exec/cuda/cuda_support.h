@@ -21,7 +21,7 @@ typedef struct eg_cuda_device {
   cudaStream_t stream;
   cublasLtHandle_t blas;
   cudnnHandle_t dnn; // NULL: cuDNN does not run here, convolutions have no kernel
-  void *workspace;   // of cuBLASLt and cuDNN, EG_CUDA_WORKSPACE bytes
+  void *workspace;   // memory for cuBLASLt and cuDNN, EG_CUDA_WORKSPACE bytes
   int32_t *fault;    // in device memory; 1: an index was outside of its table
   const eg_plugin_host *host;
 } eg_cuda_device;

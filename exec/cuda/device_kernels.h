@@ -88,7 +88,7 @@ cudaError_t eg_launch_contraction(const eg_contraction *work, void *const *addre
 /// (running sum).
 typedef struct eg_axis_rows {
   eg_device_loop rows; // tensor 0: result, 1: operand
-  int64_t size;        // of the axis
+  int64_t size;        // length of the axis
   int64_t steps[2];    // strides of the two tensors along the axis
   int32_t dtype;
 } eg_axis_rows;
@@ -159,7 +159,7 @@ typedef enum eg_conv_kind {
 typedef struct eg_direct_conv {
   int32_t kind, compute, dtype;
   int64_t images, groups;
-  int64_t small_channels, large_channels; // of a group
+  int64_t small_channels, large_channels; // channels of a group
   int64_t small[EG_POOL_RANK], large[EG_POOL_RANK], kernel[EG_POOL_RANK];
   int64_t stride[EG_POOL_RANK], dilation[EG_POOL_RANK], pad[EG_POOL_RANK];
   int64_t small_strides[EG_POOL_RANK + 2], large_strides[EG_POOL_RANK + 2];

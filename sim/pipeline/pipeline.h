@@ -26,7 +26,7 @@ typedef struct eg_pipeline {
 } eg_pipeline;
 
 typedef struct eg_pipeline_times {
-  double seconds; // of the step
+  double seconds; // seconds of the step
   double busiest; // seconds of the stage that computes most
 } eg_pipeline_times;
 

@@ -43,7 +43,7 @@ EG_VEC_DEFINE(eg_pipeline_schedule_passes, eg_pipeline_schedule_pass);
 
 typedef struct eg_pipeline_schedule {
   uint32_t stages, chunks, micro_batches;
-  eg_pipeline_schedule_passes passes; // of stage 0 in their order, then of stage 1, ...
+  eg_pipeline_schedule_passes passes; // by stage, each in its order
 } eg_pipeline_schedule;
 
 void eg_pipeline_schedule_init(eg_pipeline_schedule *schedule, egraph_allocator alloc);

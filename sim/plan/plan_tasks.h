@@ -24,7 +24,7 @@ typedef struct eg_simulation_setup {
   eg_issue issue;
   const eg_machine *machine; // exchanges over its known ports are rounds of flows; NULL:
                              // all take the seconds of their steps. Needs `links`
-  eg_collective_algorithm algorithm; // of all rounds; NONE: of the cheapest formula
+  eg_collective_algorithm algorithm; // used by all rounds; NONE: the cheapest one
   bool all_devices;                  // simulate every device, not one of each class
   double beside; // slowdown factor of computing while the device exchanges; 0: 1
 } eg_simulation_setup;
