@@ -45,9 +45,9 @@ static bool spin_for(int64_t ns, const eg_gate *gate, uint32_t old) {
   return false;
 }
 
-// Sleeps until the value changes. A sleeper counts itself before it reads the value
-// again, and a thread that moves the gate reads the count after it has changed the value,
-// so one of the two sees the other. The system checks the value once more.
+// Sleeps until the value changes, or until a time. A sleeper counts itself, then reads
+// the value again; a thread that moves the gate changes the value, then reads the count.
+// So one of the two sees the other. The system checks the value once more.
 static void sleep_until(eg_gate *gate, uint32_t old, const struct timespec *until) {
   bool is_early = true; // NULL: always true
   atomic_fetch_add(&gate->sleepers, 1);

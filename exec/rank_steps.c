@@ -321,7 +321,7 @@ static bool has_to_wait(eg_rank_program *p, const eg_rank_step *step,
   return exchange_uses(p, exchange, eg_rank_scratch_span(p, step));
 }
 
-/// Finds the exchange that a step waits for. `started`: those that may run, in order.
+/// Finds the exchange that a step waits for. `started`: exchanges that may run.
 static void find_wait(eg_rank_program *p, eg_rank_step *step, eg_u32s *started) {
   size_t i = started->len;
   while (i > 0 && !has_to_wait(p, step, &p->steps.data[started->data[i - 1]]))

@@ -367,7 +367,7 @@ typedef struct fold_payload {
   double epsilon;
 } fold_payload;
 
-// addresses: s, t, scale, shift, mean, variance.
+// Computes s and t; addresses: s, t, scale, shift, mean, variance.
 static egraph_status fold_statistics(const void *payload, void *const *addresses) {
   const fold_payload *fold = payload;
   float *s = addresses[0], *t = addresses[1];

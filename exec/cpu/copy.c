@@ -100,7 +100,7 @@ static void copy_pieces(const void *user, int64_t begin, int64_t end) {
   }
 }
 
-// addresses: to, from.
+// Runs a copy; addresses: to, from.
 static egraph_status copy_run(const void *payload, void *const *addresses) {
   const copy_payload *p = payload;
   const copy_work work = {.payload = p, .addresses = addresses};

@@ -79,7 +79,7 @@ static bool are_finite(const float *values, int64_t count) {
   return true;
 }
 
-// addresses: packed, w.
+// Packs the weights; addresses: packed, w.
 static egraph_status pack_groups(const void *payload, void *const *addresses) {
   const grouped_plan *p = payload;
   const eg_image_conv *conv = &p->conv;
@@ -95,7 +95,7 @@ static egraph_status pack_groups(const void *payload, void *const *addresses) {
 
 // ---- a band -------------------------------------------------------------------------
 
-// addresses: result, x, packed weights, bands of the threads; then bias and z, if any.
+// A run; addresses: result, x, packed weights, bands of threads; then bias and z, if any.
 typedef struct grouped_run {
   const grouped_plan *plan;
   const float *x, *packed, *bias, *z;

@@ -168,7 +168,7 @@ static void run_chunks(const void *user, int64_t begin, int64_t end) {
   }
 }
 
-// addresses: y, x.
+// Runs softmax along columns; addresses: y, x.
 static egraph_status run_columns(const void *payload, void *const *addresses) {
   const column_plan *p = payload;
   const column_work work = {.plan = p, .x = addresses[1], .y = addresses[0]};

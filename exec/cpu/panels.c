@@ -133,7 +133,7 @@ typedef struct panel_plan {
   uint32_t threads;
 } panel_plan;
 
-// addresses: packed, b.
+// Packs a constant matrix; addresses: packed, b.
 static egraph_status pack_panels(const void *payload, void *const *addresses) {
   const panel_plan *p = payload;
   float *packed = addresses[0];
@@ -150,7 +150,7 @@ static size_t bias_bytes(const panel_plan *p) {
   return (size_t)(p->panels.vectors * p->panels.set->vector) * sizeof(float);
 }
 
-// addresses: padded, bias.
+// Fills the bias up to whole vectors with zeros; addresses: padded, bias.
 static egraph_status pad_bias(const void *payload, void *const *addresses) {
   const panel_plan *p = payload;
   memset(addresses[0], 0, bias_bytes(p));
@@ -158,7 +158,7 @@ static egraph_status pad_bias(const void *payload, void *const *addresses) {
   return EGRAPH_OK;
 }
 
-// addresses: c, a, packed b; then padded bias and z, if present.
+// A product as it runs; addresses: c, a, packed b; then padded bias and z, if any.
 typedef struct panel_work {
   const panel_plan *plan;
   eg_panel_operands operands;

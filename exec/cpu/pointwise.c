@@ -540,7 +540,7 @@ static void run_row_lines(const void *user, int64_t begin, int64_t end) {
   p->row.function(s->x + at, p->row.parameters, s->y + at, until - at);
 }
 
-// addresses: result, operand, and the function's own operand unless that is known.
+// Runs a loop; addresses: result, operand, and the function's operand unless it is known.
 static egraph_status run_row(const void *payload, void *const *addresses) {
   const row_payload *p = payload;
   int64_t lines = (p->count + LINE - 1) / LINE;

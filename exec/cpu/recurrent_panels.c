@@ -175,7 +175,7 @@ static void pack_bias(const recurrent_plan *p, int64_t slice, const float *bias,
     }
 }
 
-// addresses: packed, w, r, then the bias, if any.
+// Packs the weights of a layer; addresses: packed, w, r; then the bias, if any.
 static egraph_status pack_layer(const void *payload, void *const *addresses) {
   const recurrent_plan *p = payload;
   const float *w = addresses[1], *r = addresses[2];

@@ -94,7 +94,7 @@ static void resize_rows(const void *user, int64_t begin, int64_t end) {
                work->y + row * p->inner);
 }
 
-// addresses: y, x.
+// Runs a pass; addresses: y, x.
 static egraph_status run_resize_pass(const void *payload, void *const *addresses) {
   enum { PART = 1 << 13 }; // approximate elements of a part
   const resize_pass *p = payload;

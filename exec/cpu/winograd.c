@@ -73,7 +73,7 @@ static void transform_kernel(const float *w, double out[MATRICES]) {
     transform(between + 3 * i, 1, out + EDGE * i, 1);
 }
 
-// addresses: packed, w.
+// Transforms and packs the weights; addresses: packed, w.
 static egraph_status pack_transformed(const void *payload, void *const *addresses) {
   const winograd_plan *p = payload;
   const float *w = addresses[1];
@@ -92,7 +92,7 @@ static egraph_status pack_transformed(const void *payload, void *const *addresse
 
 // ---- a chunk ------------------------------------------------------------------------
 
-// addresses: result, x, packed weights, matrices, sums; then bias and z, if present.
+// A run; addresses: result, x, packed weights, matrices, sums; then bias and z, if any.
 typedef struct winograd_run {
   const winograd_plan *plan;
   const float *x, *packed, *bias, *z;

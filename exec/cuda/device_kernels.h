@@ -57,7 +57,7 @@ typedef struct eg_join {
   int64_t ends[EG_MOST_JOINED]; // bytes of a row up to the end of part p
   int32_t parts, is_split;
 } eg_join;
-/// addresses: the whole, the parts.
+/// Launches a join or a split; addresses: the whole, the parts.
 cudaError_t eg_launch_join(const eg_join *work, void *const *addresses,
                            cudaStream_t stream);
 
@@ -80,7 +80,7 @@ typedef struct eg_contraction {
   eg_device_loop kept, folded;
   int32_t operands, compute, dtype;
 } eg_contraction;
-/// addresses: result, operands.
+/// Launches a contraction; addresses: result, operands.
 cudaError_t eg_launch_contraction(const eg_contraction *work, void *const *addresses,
                                   cudaStream_t stream);
 
@@ -105,7 +105,7 @@ typedef struct eg_norm_rows {
   int32_t is_centred;
   int32_t dtype[4]; // result, x, scale, shift
 } eg_norm_rows;
-/// addresses: result, x, scale, shift (NULL: none).
+/// Launches a normalization of rows; addresses: result, x, scale, shift (NULL: none).
 cudaError_t eg_launch_norm_rows(const eg_norm_rows *work, void *const *addresses,
                                 cudaStream_t stream);
 

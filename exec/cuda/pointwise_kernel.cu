@@ -168,7 +168,7 @@ struct join_parts {
   void *address[EG_MOST_JOINED];
 };
 
-// T is a unit that divides all sizes and addresses.
+// Joins or splits rows; T is a unit that divides all sizes and addresses.
 template <typename T>
 __global__ void join_kernel(const eg_join work, const join_parts parts, void *whole) {
   const int64_t unit = static_cast<int64_t>(sizeof(T));
