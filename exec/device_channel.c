@@ -214,7 +214,7 @@ static egraph_status device_run(eg_channel *base, const eg_collective *what) {
 
 // ---- life -------------------------------------------------------------------------
 
-// A rank destroys its transport only when all ranks have finished using theirs.
+// Destroys the channel; its transport only when all ranks have finished using theirs.
 static void device_destroy(eg_channel *base) {
   device_channel *channel = (device_channel *)base;
   egraph_allocator alloc = base->alloc;

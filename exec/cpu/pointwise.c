@@ -103,9 +103,9 @@ static inline float reduce(float x, float *power) {
   return x - n * 0.693145752f - n * 1.42860677e-6f;
 }
 
-/// Below -87, where 1 / (1 + exp(-x)) is below the normal numbers, the result is 1.6e-38.
-/// The bounds keep NaN. The result is zero where the reference's exponential, in float64,
-/// overflows: an infinite recurrent state times anything else is infinity.
+/// Computes 1 / (1 + exp(-x)). Below -87 the result is 1.6e-38, as it would be no normal
+/// number. The bounds keep NaN. The result is zero where the reference's exponential, in
+/// float64, overflows: an infinite recurrent state times anything else is infinity.
 static inline float sigmoid_of(float x) {
   float bounded = x < -87.0f ? -87.0f : x > 87.0f ? 87.0f : x;
   float power, r = reduce(-bounded, &power);

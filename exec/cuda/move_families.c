@@ -123,7 +123,7 @@ egraph_status eg_cuda_expand(eg_cuda_builder *builder) {
   return move_all(builder, &from);
 }
 
-// Each dimension becomes two: the repetition, and the place within it.
+// Appends a tiling. Each dimension becomes two: the repetition, and the place within it.
 egraph_status eg_cuda_tile(eg_cuda_builder *builder) {
   const eg_type *x = &builder->spec->inputs[0], *y = &builder->spec->results[0];
   if (x->rank != y->rank) return eg_cuda_refuse(builder, "the rank changes");

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cuda/kernel_common.cuh"
 
-// A row that has only -inf gives NaN, as exp(-inf + inf) does.
+// Computes softmax. A row that has only -inf gives NaN, as exp(-inf + inf) does.
 __global__ void softmax_kernel(const eg_axis_rows work, bool is_log, void *to,
                                const void *from) {
   __shared__ double shared[EG_BLOCK];

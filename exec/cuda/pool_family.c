@@ -73,7 +73,7 @@ EG_DEVICE_STAGE(run_pool_grad, "gradient of pooling kernel",
                 eg_launch_pool_grad(payload, addresses[0], addresses[1], addresses[2],
                                     device->stream))
 
-// Operand x is missing where the gradient is that of an average.
+// Appends a gradient of pooling. The gradient of an average has no operand x.
 egraph_status eg_cuda_pool_grad(eg_cuda_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   bool is_max = spec->attrs->op == EG_OP_MAX_POOL_GRAD;

@@ -147,7 +147,7 @@ egraph_status eg_cuda_cum_sum(eg_cuda_builder *builder) {
 EG_DEVICE_STAGE(run_norm_rows, "normalization kernel",
                 eg_launch_norm_rows(payload, addresses, device->stream))
 
-// The address of a missing shift is NULL.
+// Runs a normalization without a shift: its address is NULL.
 static egraph_status run_norm_rows_unshifted(const eg_cuda_device *device,
                                              const void *payload,
                                              void *const *addresses) {
