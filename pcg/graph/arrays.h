@@ -1,5 +1,6 @@
-// Named arrays in files of NumPy: .npz archives of .npy entries, as numpy.savez and
-// numpy.savez_compressed write them. Batches of data, and checkpoints.
+// Reads and writes named arrays in NumPy files: .npz archives of .npy entries, as
+// numpy.savez and numpy.savez_compressed write them. They hold batches of data
+// and checkpoints.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_ARRAYS_H
 #define EG_PCG_ARRAYS_H
@@ -20,21 +21,20 @@ typedef struct eg_arrays {
 void eg_arrays_init(eg_arrays *arrays, egraph_allocator alloc);
 void eg_arrays_deinit(eg_arrays *arrays);
 /// Appends an array with a copy of the data (NULL: zeros). Fails with EGRAPH_E_ARGUMENT
-/// for a name that is there.
+/// when an array has this name.
 egraph_status eg_arrays_add(eg_arrays *arrays, const char *name, const eg_type *type,
                             const void *data);
-/// NULL when there is none.
+/// Returns the array with a name; NULL: there is none.
 const eg_array *eg_arrays_find(const eg_arrays *arrays, const char *name);
 
 /// Appends the arrays of an archive in memory; `file` is for messages. Elements have a
-/// type of NumPy that exists here, little-endian, or two bytes without a type ("|V2"),
+/// NumPy type that exists here, little-endian, or are two bytes without a type ("|V2"),
 /// which are bfloat16. Fails with EGRAPH_E_PARSE ("data.npz: array 'x': fault; remedy").
 egraph_status eg_arrays_parse(eg_arrays *arrays, const char *file, const void *data,
                               size_t size);
-/// The same from a file. Fails also with EGRAPH_E_IO.
+/// Appends the arrays of a file. Fails also with EGRAPH_E_IO.
 egraph_status eg_arrays_read(eg_arrays *arrays, const char *path);
-/// Writes an archive, atomically; the same arrays make the same bytes. Fails with
-/// EGRAPH_E_IO.
+/// Writes an archive, atomically; equal arrays give equal bytes. Fails with EGRAPH_E_IO.
 egraph_status eg_arrays_write(const eg_arrays *arrays, const char *path);
 
 #endif

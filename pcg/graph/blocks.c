@@ -110,8 +110,8 @@ static bool is_same_node(const finder *f, uint32_t n, uint32_t m) {
 
 // ---- finding ------------------------------------------------------------------------
 
-/// The longest run that repeats with this period: its first node and length, the first
-/// period included.
+/// Finds the longest run that repeats with this period; returns its length, the first
+/// period included, and its first node.
 static uint32_t longest_run(const finder *f, uint32_t period, uint32_t *out_first) {
   uint32_t best = 0, run = 0;
   for (uint32_t n = period; n < node_count(f); n++) {

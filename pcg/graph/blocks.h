@@ -25,7 +25,7 @@ typedef struct eg_blocks {
 /// values cross. O(nodes * period) for the possible periods. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_blocks_find(const eg_graph *graph, eg_blocks *out);
 
-/// How many blocks at either end stay as they are when the others are folded into one.
+/// The numbers of blocks at both ends that stay when the others are folded into one.
 typedef struct eg_fold_ends {
   uint32_t lead, trail; // >= 1
 } eg_fold_ends;
@@ -34,21 +34,21 @@ typedef struct eg_fold_ends {
 static inline bool eg_blocks_can_fold(const eg_blocks *blocks, eg_fold_ends ends) {
   return blocks->count >= ends.lead + ends.trail + 2;
 }
-/// The block that represents block `number`: itself at the ends, block `lead` in the
-/// middle.
+/// Returns the block that represents block `number`: itself at the ends, block `lead` in
+/// the middle.
 static inline uint32_t eg_blocks_standing(const eg_blocks *blocks, eg_fold_ends ends,
                                           uint32_t number) {
   bool is_end = number < ends.lead || number >= blocks->count - ends.trail;
   return is_end ? number : ends.lead;
 }
-/// The block of a node, or EG_BLOCK_OUTSIDE.
+/// Returns the block of a node, or EG_BLOCK_OUTSIDE.
 static inline uint32_t eg_blocks_of(const eg_blocks *blocks, uint32_t node) {
   bool is_inside =
       node >= blocks->first && node - blocks->first < blocks->period * blocks->count;
   return is_inside ? (node - blocks->first) / blocks->period : EG_BLOCK_OUTSIDE;
 }
-/// The same repetition in groups of `size` neighbours, which may be planned differently;
-/// count 0: there are less than `size` blocks.
+/// Returns the repetition in groups of `size` neighbours, which may be planned
+/// differently; count 0: there are less than `size` blocks.
 static inline eg_blocks eg_blocks_group(const eg_blocks *blocks, uint32_t size) {
   return (eg_blocks){blocks->first, blocks->period * size, blocks->count / size};
 }
@@ -63,7 +63,7 @@ egraph_status eg_blocks_places(const eg_graph *graph, const eg_blocks *blocks,
 /// The graph in which one block represents all blocks in the middle.
 typedef struct eg_folded {
   eg_graph *graph;
-  eg_blocks blocks; // of it
+  eg_blocks blocks; // of the folded graph
   uint32_t middle;  // number of the block that represents others
   uint32_t times;   // blocks that it represents
   eg_u32s value;    // [values of the whole graph] value of the folded graph; UINT32_MAX:
@@ -71,8 +71,8 @@ typedef struct eg_folded {
   egraph_allocator alloc;
 } eg_folded;
 
-/// Folds a copy; kept values keep their names. eg_blocks_can_fold is true. Fails with
-/// EGRAPH_E_MEMORY.
+/// Folds a copy of the graph; kept values keep their names. Requires eg_blocks_can_fold.
+/// Fails with EGRAPH_E_MEMORY.
 egraph_status eg_blocks_fold(const eg_graph *graph, const eg_blocks *blocks,
                              eg_fold_ends ends, eg_folded *out);
 void eg_folded_deinit(eg_folded *folded);

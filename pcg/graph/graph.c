@@ -195,7 +195,7 @@ static egraph_status prepare_value(eg_graph *graph, pending_rows *pending,
   return EGRAPH_OK;
 }
 
-/// The same for an input or weight.
+/// Prepares an input or weight.
 static egraph_status prepare_leaf(eg_graph *graph, const char *name, const eg_type *type,
                                   eg_value_info **out) {
   pending_rows pending = {.infos = out, .first = (uint32_t)graph->values.len};

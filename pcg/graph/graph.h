@@ -1,5 +1,5 @@
-// The graph container: values with types, nodes that make them. Append-only, so that the
-// order of nodes is always topological and a cycle cannot be written down.
+// The graph container: values with types, and the nodes that compute them. It is
+// append-only: the order of nodes is always topological, and no cycle is possible.
 //
 //   value 0: input x        node 0: conv(v0, v1) -> v2
 //   value 1: weight w       node 1: relu(v2) -> v3          outputs: v3 "y"
@@ -53,19 +53,19 @@ void eg_graph_destroy(eg_graph *graph);
 EG_HOLDER_DEFINE(eg_graph)
 egraph_allocator eg_graph_allocator(const eg_graph *graph);
 
-/// Names must be unique; NULL or "" makes one up ("v12"). Fails with EGRAPH_E_ARGUMENT on
-/// a duplicate.
+/// Adds an input. Its name must be unique; NULL or "" makes up a name ("v12"). Fails with
+/// EGRAPH_E_ARGUMENT on a duplicate.
 egraph_status eg_graph_add_input(eg_graph *graph, const char *name, const eg_type *type,
                                  eg_value *out);
 /// Gives an input a default value (retained). The input stays variable: nothing is
 /// computed from its default ahead. Fails with EGRAPH_E_ARGUMENT when the size is wrong.
 egraph_status eg_graph_set_default(eg_graph *graph, eg_value input, eg_buffer *data);
-/// Retains `data` (may be NULL: absent).
+/// Adds a weight and retains `data` (NULL: absent).
 egraph_status eg_graph_add_weight(eg_graph *graph, const char *name, const eg_type *type,
                                   eg_buffer *data, eg_value *out);
-/// Infers the result types (EGRAPH_E_TYPE when the node is ill-typed, with its name in
-/// the message). out_results has room for eg_op_results(attrs). `names` (may be NULL)
-/// names the results.
+/// Adds a node and infers its result types (EGRAPH_E_TYPE when the node is ill-typed,
+/// with its name in the message). out_results has room for eg_op_results(attrs). `names`
+/// (may be NULL) names the results.
 egraph_status eg_graph_add_node(eg_graph *graph, const char *name, const eg_attrs *attrs,
                                 const eg_value *inputs, uint32_t count,
                                 const char *const *names, eg_value *out_results);
@@ -77,7 +77,8 @@ egraph_status eg_graph_add_opaque(eg_graph *graph, const char *name, const char 
                                   const eg_value *inputs, uint32_t count,
                                   const eg_type *const *types, const char *const *names,
                                   uint32_t result_count, eg_value *out_results);
-/// Operator type and record of an opaque node (attrs->op == EG_OP_OPAQUE), from its KEY.
+/// Return operator type and record of an opaque node (attrs->op == EG_OP_OPAQUE), found
+/// by its KEY.
 const char *eg_graph_opaque_type(const eg_graph *graph, eg_graph_node node);
 const void *eg_graph_opaque_record(const eg_graph *graph, eg_graph_node node,
                                    size_t *out_size);
@@ -97,8 +98,8 @@ typedef struct eg_opaque_work {
   uint32_t unknown_trips;    // loops within, or the node, whose trips count as one
 } eg_opaque_work;
 #define EG_BYTES_UNKNOWN (-1.0)
-/// Bytes of a value at its example sizes; EG_BYTES_UNKNOWN where neither its type nor the
-/// record of its node has them.
+/// Returns the bytes of a value at its example sizes; EG_BYTES_UNKNOWN if neither its
+/// type nor the record of its node gives them.
 double eg_graph_value_bytes(const eg_graph *graph, eg_value value);
 /// Copies the work to the node; copies of the node have it too.
 egraph_status eg_graph_set_opaque_work(eg_graph *graph, eg_graph_node node,
@@ -114,10 +115,10 @@ typedef struct eg_opaque_estimate {
   uint32_t unknown_trips;
 } eg_opaque_estimate;
 eg_opaque_estimate eg_graph_opaque_estimate(const eg_graph *graph, eg_graph_node node);
-/// The opaque node with this KEY attribute, or false.
+/// Finds the opaque node with this KEY attribute; false: there is none.
 bool eg_graph_find_opaque(const eg_graph *graph, const char *key, eg_graph_node *out);
-/// Fails with EGRAPH_E_UNSUPPORTED, and names the first, where an output needs an opaque
-/// node: `what` ("planned") takes known operators only.
+/// Fails with EGRAPH_E_UNSUPPORTED if an output needs an opaque node, and names the first
+/// one; `what` ("planned") is the action that needs known operators.
 egraph_status eg_graph_check_known(const eg_graph *graph, const char *what);
 /// Adds a copy of a node of another graph (an opaque one with its record and types) on
 /// the given operands, as many as it has there. Layouts of the results are copied.
@@ -125,11 +126,11 @@ egraph_status eg_graph_check_known(const eg_graph *graph, const char *what);
 egraph_status eg_graph_add_copy(eg_graph *graph, const eg_graph *from, eg_graph_node node,
                                 const eg_value *inputs, const char *const *names,
                                 eg_value *out_results);
-/// The same; the results keep their names.
+/// Adds such a copy whose results keep their names.
 egraph_status eg_graph_add_named_copy(eg_graph *graph, const eg_graph *from,
                                       eg_graph_node node, const eg_value *inputs,
                                       eg_value *out_results);
-/// NULL or "" for the value's own name. Names of outputs are unique among outputs.
+/// Adds an output; `name` is unique among outputs, NULL or "" takes the value's own name.
 egraph_status eg_graph_add_output(eg_graph *graph, const char *name, eg_value value);
 /// Sets the memory format of a computed value. Fails with EGRAPH_E_TYPE when it does not
 /// fit.
@@ -150,15 +151,15 @@ static inline bool eg_node_any_result(const eg_graph_node_info *node, const bool
     if (flags[node->results[r].id]) return true;
   return false;
 }
-/// Inputs in the order they were added.
+/// Count and return inputs in the order in which they were added.
 uint32_t eg_graph_input_count(const eg_graph *graph);
 eg_value eg_graph_input(const eg_graph *graph, uint32_t index);
 uint32_t eg_graph_output_count(const eg_graph *graph);
 eg_value eg_graph_output(const eg_graph *graph, uint32_t index, const char **out_name);
 eg_attr_pool *eg_graph_attrs(eg_graph *graph);
 
-/// The parts of the graph's file that are no nodes (producer, documentation, metadata:
-/// onnx/header.h); copies of the graph share it. NULL: none.
+/// Returns the parts of the graph's file that are no nodes (producer, documentation,
+/// metadata: onnx/header.h); copies of the graph share this buffer. NULL: none.
 eg_buffer *eg_graph_header(const eg_graph *graph);
 void eg_graph_set_header(eg_graph *graph, eg_buffer *header); // retained
 

@@ -1,4 +1,4 @@
-// Every invariant of the container, recomputed from scratch.
+// Checks every invariant of the container, recomputed from scratch.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <string.h>

@@ -256,8 +256,8 @@ static bool has_zero(const eg_tensor *tensor) {
   return i < count;
 }
 
-/// True when all products are too small for their type. Products of dead channels may be,
-/// next to others.
+/// True when all products are too small for their type. Only some of them, such as
+/// products of dead channels, may be.
 static bool has_underflowed(const eg_kernel_call *call) {
   const eg_tensor *made = &call->outputs[0];
   if (!eg_op_makes_products((eg_op)call->attrs->op) ||

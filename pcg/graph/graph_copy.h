@@ -6,7 +6,8 @@
 
 #include "pcg/graph/graph.h"
 
-/// A copy without nodes and weights that no output needs (inputs stay). Names are kept.
+/// Copies a graph without the nodes and weights that no output needs (inputs stay). Names
+/// are kept.
 egraph_status eg_graph_pruned(const eg_graph *graph, eg_graph **out);
 /// Values that folding does not compute; NULL and SIZE_MAX: none.
 typedef struct eg_fold_options {
@@ -16,12 +17,12 @@ typedef struct eg_fold_options {
   // products that are all too small for the type. May be NULL.
   uint32_t *out_lost;
 } eg_fold_options;
-/// A copy in which computed values that need only weights with data (and fills) become
-/// weights, by the reference kernels. Names are kept.
+/// Copies a graph and computes, by the reference kernels, values that need only weights
+/// with data (and fills); they become weights. Names are kept.
 egraph_status eg_graph_folded(const eg_graph *graph, const eg_fold_options *options,
                               eg_graph **out);
-/// True for values computed from weights and fills only (weights included): [value_count]
-/// flags.
+/// Sets the flags [value_count] of weights and of values computed from weights and
+/// fills only.
 egraph_status eg_graph_weight_only(const eg_graph *graph, bool *out_flags);
 /// Counts the nodes that a run executes: all that depend on more than weights and fills.
 /// Fails with EGRAPH_E_MEMORY.

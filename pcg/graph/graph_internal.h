@@ -60,8 +60,8 @@ typedef struct eg_new_node {
   const eg_attrs *attrs;
   const eg_value *inputs;
   uint32_t input_count;
-  const eg_type *const *types; // [result_count] NULL: not known
-  const char *const *names;    // [result_count], or NULL: names of our own
+  const eg_type *const *types; // [result_count] NULL: type not known
+  const char *const *names;    // [result_count], or NULL: names are made up
   uint32_t result_count;
   uint32_t opaque; // index in `opaques`, or EG_NO_OPAQUE
 } eg_new_node;
@@ -77,7 +77,7 @@ egraph_status eg_graph_check_operands(const eg_graph *graph, const eg_value *inp
 egraph_status eg_graph_copy_opaque_work(eg_graph *graph, const eg_graph *from,
                                         eg_graph_node node);
 
-/// "conv 'conv1'" or "conv (node 7)", for messages; the text is cut to the buffer.
+/// Writes "conv 'conv1'" or "conv (node 7)" for messages; the text is cut to the buffer.
 void eg_graph_describe_node(const char *name, const char *op, uint32_t id, char *buffer,
                             size_t size);
 

@@ -1,4 +1,4 @@
-// Nodes whose operator the table does not know, and copies of any node from graph to
+// Adds nodes whose operator the table does not know, and copies any node from graph to
 // graph.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
@@ -161,9 +161,9 @@ egraph_status eg_graph_check_known(const eg_graph *graph, const char *what) {
 
 // ---- adding -------------------------------------------------------------------------
 
-/// Makes the key: operator type and a number that makes it unique in the graph. Two
-/// opaque nodes are never the same node, even with equal records: the operator may have
-/// effects (random numbers).
+/// Makes the key: operator type and a number that makes the key unique in the graph. Two
+/// opaque nodes are never equal, even with equal records: the operator may have effects
+/// (random numbers).
 static egraph_status make_key(eg_graph *graph, const char *op_type, const char **out) {
   char number[24];
   (void)snprintf(number, sizeof number, "#%zu", graph->opaques.len);

@@ -84,7 +84,7 @@ static egraph_status parse_data(const reader *r, const eg_sexpr *expr,
   return EGRAPH_OK;
 }
 
-/// (input name "type" [default]), (weight name "type" [numbers])
+/// Reads (input name "type" [default]) or (weight name "type" [numbers]).
 static egraph_status parse_leaf(reader *r, const eg_sexpr *form, bool is_input) {
   eg_type type;
   eg_value value;

@@ -1,4 +1,4 @@
-// The text form of a graph (grammar in README.md).
+// Prints the text form of a graph (grammar in README.md).
 //
 // Statements are in the order of values, so that reading them back gives every value its
 // number again.

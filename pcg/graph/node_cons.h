@@ -1,5 +1,5 @@
-// Adding nodes to a graph without repeating one: a node that the graph has is found
-// instead of added.
+// Adds nodes to a graph without repetition: an equal node of the graph is found instead
+// of added.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_NODE_CONS_H
 #define EG_PCG_NODE_CONS_H
@@ -61,11 +61,12 @@ typedef struct eg_node_cons {
   eg_stamp stamp;    // of the next requested result
 } eg_node_cons;
 
-/// Enters the nodes that the graph has. Opaque ones are never equal to another. There are
+/// Enters the nodes that the graph has. An opaque node equals no other node. There are
 /// no stamps.
 egraph_status eg_node_cons_init(eg_node_cons *cons, eg_graph *graph);
 void eg_node_cons_deinit(eg_node_cons *cons);
-/// As eg_graph_add_node, or the results of the equal node, which keep their names.
+/// Adds a node like eg_graph_add_node, or returns the results of an equal node, which
+/// keep their names.
 egraph_status eg_node_cons_add(eg_node_cons *cons, const char *name,
                                const eg_attrs *attrs, const eg_value *inputs,
                                uint32_t count, const char *const *names,
@@ -77,8 +78,8 @@ static inline void eg_node_cons_stamp(eg_node_cons *cons, uint32_t of, eg_made m
 /// Stamps the next `count` values of the graph, which were added to it directly: inputs,
 /// weights, results. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_node_cons_note(eg_node_cons *cons, uint32_t count);
-/// A builder (ops/build.h) that adds to the graph. Its values are the graph's values,
-/// with the same ids. `cons` must not move.
+/// Returns a builder (ops/build.h) that adds to the graph. Its values are the graph's
+/// values, with the same ids. `cons` must not move.
 eg_builder eg_node_cons_builder(eg_node_cons *cons);
 
 static inline eg_ref eg_ref_of(eg_value value) { return (eg_ref){value.id}; }

@@ -1,6 +1,6 @@
 // A node without its graph: operator, attributes, operand and result types with their
-// layouts. Costs, profiles and programs are of specs. Its text is the key of the profile
-// database.
+// layouts. Costs, profiles and programs refer to specs. The text of a spec is the key of
+// the profile database.
 //
 //   conv :strides [1 1] ... (float32[1,64,56,56]@nhwc weight:float32[64,64,3,3]) ->
 //   float32[1,64,56,56]@nhwc
@@ -25,7 +25,7 @@ typedef struct eg_node_spec {
                         // (eg_graph_opaque_estimate)
 } eg_node_spec;
 
-/// Appends the canonical text: equal specs, equal text.
+/// Appends the canonical text: equal specs give equal texts.
 egraph_status eg_node_spec_print(eg_text *text, const eg_node_spec *spec);
 double eg_node_spec_flops(const eg_node_spec *spec);
 double eg_node_spec_bytes(const eg_node_spec *spec);
@@ -36,19 +36,19 @@ bool eg_node_spec_is_plain(const eg_node_spec *spec);
 /// Copies attributes and types into the arena, so that they outlive the graph. Fails with
 /// EGRAPH_E_MEMORY.
 egraph_status eg_spec_copy(eg_arena *arena, const eg_node_spec *spec, eg_node_spec *out);
-/// The same at the example of open dimensions (ops/size.h), in the arena; without open
-/// dimensions it is the same. Fails with EGRAPH_E_MEMORY, and with EGRAPH_E_UNSUPPORTED
-/// where the node does not admit the example.
+/// Copies a spec with the example sizes of open dimensions (ops/size.h) into the arena;
+/// returns the spec itself if it has no open dimensions. Fails with EGRAPH_E_MEMORY, and
+/// with EGRAPH_E_UNSUPPORTED where the node does not admit the example.
 egraph_status eg_spec_at_example(eg_arena *arena, const eg_node_spec *spec,
                                  eg_node_spec *out);
-/// Bit of an operand in a mask; operands past 63 have none.
+/// Returns the bit of an operand in a mask; operands past 63 have none.
 static inline uint64_t eg_operand_bit(uint32_t operand) {
   return operand < 64 ? UINT64_C(1) << operand : 0;
 }
 static inline bool eg_spec_is_weight(const eg_node_spec *spec, uint32_t operand) {
   return (spec->weight_mask & eg_operand_bit(operand)) != 0;
 }
-/// The same type, row-major.
+/// Returns the type with the row-major format.
 eg_type eg_type_plain(const eg_type *type);
 
 #endif

@@ -24,7 +24,7 @@ struct eg_buffer {
   size_t mapping_size;
 };
 
-/// At least one byte, so that the data of an empty tensor is a valid pointer.
+/// Returns at least one byte, so that the data of an empty tensor is a valid pointer.
 static size_t allocated_size(size_t size) { return size != 0 ? size : 1; }
 
 egraph_status eg_buffer_create(const egraph_allocator *alloc, size_t size,

@@ -1,5 +1,5 @@
-// A device's part of a node: local types, and the attributes that hold sizes. And the
-// strategies and memory formats for which that part is well-typed.
+// Builds a device's part of a node: local types, and the attributes that hold sizes.
+// Lists the strategies and memory formats for which the part is well-typed.
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
@@ -29,7 +29,7 @@ static egraph_status own_list(part *p, eg_attr *attr, int64_t **out) {
   return EGRAPH_OK;
 }
 
-/// The list is the shape of the result.
+/// Sets a list that holds the shape of the result.
 static egraph_status set_shape(part *p, eg_attr *attr) {
   int64_t *list;
   EG_TRY(own_list(p, attr, &list));
@@ -38,7 +38,7 @@ static egraph_status set_shape(part *p, eg_attr *attr) {
   return EGRAPH_OK;
 }
 
-/// The list has the end of each dimension; a dimension that is split is taken whole.
+/// Sets a list that holds the end of each dimension; a split dimension is taken whole.
 static egraph_status set_ends(part *p, eg_attr *attr) {
   int64_t *list;
   EG_TRY(own_list(p, attr, &list));
@@ -48,7 +48,7 @@ static egraph_status set_ends(part *p, eg_attr *attr) {
   return EGRAPH_OK;
 }
 
-/// The list has the number of copies along each dimension.
+/// Sets a list that holds the number of copies along each dimension.
 static egraph_status set_copies(part *p, eg_attr *attr) {
   int64_t *list;
   EG_TRY(own_list(p, attr, &list));
@@ -57,7 +57,7 @@ static egraph_status set_copies(part *p, eg_attr *attr) {
   return EGRAPH_OK;
 }
 
-/// The list has the sizes of the result from dimension 2 on.
+/// Sets a list that holds the sizes of the result from dimension 2 on.
 static egraph_status set_spatial(part *p, eg_attr *attr) {
   int64_t *list;
   EG_TRY(own_list(p, attr, &list));
@@ -66,14 +66,14 @@ static egraph_status set_spatial(part *p, eg_attr *attr) {
   return EGRAPH_OK;
 }
 
-/// The size of the result's first dimension.
+/// Sets the size of the result's first dimension.
 static egraph_status set_length(part *p, eg_attr *attr) {
   attr->i = p->results[0].dims[0];
   return EGRAPH_OK;
 }
 
-/// The number of groups into which dimension 1 of operand 0 is divided (of a weight:
-/// dimension 0); parts are whole groups.
+/// Sets the number of groups into which dimension 1 of operand 0 (a weight: dimension 0)
+/// is divided; parts are whole groups.
 static egraph_status set_groups(part *p, eg_attr *attr) {
   const eg_factors *factors = &p->spread->factors;
   int dim = p->spread->spec.input_count == 1 ? 0 : 1;
@@ -89,7 +89,7 @@ static egraph_status set_groups(part *p, eg_attr *attr) {
 
 // ---- attributes that place a part in the whole --------------------------------------
 
-/// The number of elements that a mean counts; 0: the elements of the operand.
+/// Sets the number of elements that a mean counts; 0: the elements of the operand.
 static egraph_status set_count(part *p, eg_attr *attr) {
   const eg_node_spec *spec = &p->spread->spec;
   int64_t results = eg_type_elements(&spec->results[0]);
@@ -100,7 +100,7 @@ static egraph_status set_count(part *p, eg_attr *attr) {
   return EGRAPH_OK;
 }
 
-/// Number of the rank's block of a dimension.
+/// Returns the number of the rank's block of a dimension.
 static int64_t block_of_rank(const part *p, const eg_layout *layout, uint32_t dim) {
   int64_t block = 0;
   for (uint32_t a = 0; a < p->mesh->axis_count; a++)
@@ -109,7 +109,7 @@ static int64_t block_of_rank(const part *p, const eg_layout *layout, uint32_t di
   return block;
 }
 
-/// Two numbers: size of the whole axis, first entry of the part.
+/// Sets two numbers: the size of the whole axis, and the first entry of the part.
 static void set_entries(const part *p, const eg_layout *layout, uint32_t dim,
                         int64_t size, int64_t whole, eg_attr *attr) {
   if (size == whole) return;
@@ -175,8 +175,7 @@ static const padded_op padded_ops[] = {
     PADDED(CONV, false), PADDED(CONV_TRANSPOSE, true), PADDED(CONV_GRAD_WEIGHT, false),
     PADDED(MAX_POOL, false), PADDED(AVERAGE_POOL, false)};
 
-/// Rows from neighbours, or rows of the fill beyond the border, take the place of
-/// padding.
+/// Replaces padding by rows from neighbours, or by rows of the fill beyond the border.
 static egraph_status add_halo(part *p, const eg_halo *halo) {
   p->inputs[0].dims[halo->dim] += halo->before + halo->after;
   for (size_t i = 0; i < sizeof padded_ops / sizeof *padded_ops; i++) {

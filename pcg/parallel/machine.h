@@ -10,8 +10,8 @@
 //   mesh (node 2) (pair 2) (quad 4)    links of node, gpu, gpu
 //   mesh (all 16)                      link of node
 //
-// A machine may price computing at nothing: plans are then compared by communication
-// alone, and "seconds" are in the unit of its links.
+// The cost of computing on a machine may be zero: plans are then compared by
+// communication alone, and "seconds" are in the unit of the links.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_MACHINE_H
 #define EG_PCG_MACHINE_H
@@ -155,8 +155,8 @@ typedef struct eg_machine {
 egraph_status eg_machine_mesh_of(const eg_machine *machine, const eg_mesh *mesh,
                                  const uint32_t *links, eg_machine_mesh *out);
 
-/// The same, but a mesh of the machine's file, or a part of it, has the links that the
-/// file gives it. All axes are at work.
+/// Does the same, but gives a mesh of the machine's file, or a part of one, the links in
+/// that file. No axis is idle.
 egraph_status eg_machine_find_mesh(const eg_machine *machine, const eg_mesh *mesh,
                                    eg_machine_mesh *out);
 uint32_t eg_machine_devices(const eg_machine *machine);
@@ -175,7 +175,7 @@ EG_VEC_DEFINE(eg_machine_meshes, eg_machine_mesh);
 /// Appends the distinct parts of the machine's meshes, those with the fewest idle devices
 /// first; their first axis is idle. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_mesh_parts_add(const eg_machine *machine, eg_machine_meshes *out);
-/// Places along idle axes: 1 where all devices are at work.
+/// Returns the number of places along idle axes; 1: no axis is idle.
 uint32_t eg_mesh_idle_places(const eg_machine_mesh *mesh);
 /// True when every plan of `part` is a plan of `mesh` that does not use outer axes.
 bool eg_mesh_covers(const eg_machine_mesh *mesh, const eg_machine_mesh *part);
@@ -188,16 +188,16 @@ bool eg_mesh_covers(const eg_machine_mesh *mesh, const eg_machine_mesh *part);
 egraph_status eg_machine_parse(const egraph_allocator *alloc, const char *file,
                                const char *text, size_t size, uint32_t nodes,
                                eg_machine *out);
-/// A shipped machine or a file (anything with a '/' or ending in ".machine"); "*n"
-/// behind it is the number of nodes: "dgx-h100*16", "my.machine". "host" is this host,
-/// a rank per processor; "host*4" has four ranks; ranks of "host-mpi*4" are processes.
-/// Fails also with EGRAPH_E_IO.
+/// Reads a shipped machine or a file (a name with a '/' or ending in ".machine"); "*n"
+/// behind the name is the number of nodes: "dgx-h100*16", "my.machine". "host" is this
+/// host, a rank per processor; "host*4" has four ranks; ranks of "host-mpi*4" are
+/// processes. Fails also with EGRAPH_E_IO.
 egraph_status eg_machine_load(const egraph_allocator *alloc, const char *name,
                               eg_machine *out);
 /// True when a name that eg_machine_load takes is a name of this host; *out_ranks is the
-/// number behind it, 0 without one.
+/// number behind the name; 0: none.
 bool eg_machine_is_host(const char *name, uint32_t *out_ranks);
-/// The channel between ranks of this host: "local" (threads) for "host", "mpi"
+/// Returns the channel between ranks of this host: "local" (threads) for "host", "mpi"
 /// (processes) for "host-mpi". `name` is a name of this host.
 const char *eg_machine_host_channel(const char *name);
 void eg_machine_deinit(eg_machine *machine);

@@ -1,4 +1,4 @@
-// Machines by name: files, the shipped ones, and this host.
+// Loads machines by name: files, shipped machines, and this host.
 // SPDX-License-Identifier: Apache-2.0
 #define _DEFAULT_SOURCE
 #include <inttypes.h>
@@ -60,7 +60,7 @@ static egraph_status load_builtin(egraph_allocator alloc, const char *name,
   return fail_unknown_machine(alloc, name);
 }
 
-/// Reads the number behind a '*', 0 without a '*'; false where no number is behind it.
+/// Reads the number behind a '*', 0 without a '*'; false if no number follows the '*'.
 static bool read_node_count(const char *star, int64_t *out) {
   *out = 0;
   return star == NULL ||
@@ -73,7 +73,7 @@ static const struct {
 } hosts[] = {{"host", "local"}, {"host-mpi", "mpi"}};
 enum { HOSTS = sizeof hosts / sizeof *hosts };
 
-/// Returns the row of a name; HOSTS where it is no name of this host.
+/// Returns the row of a name; HOSTS: it is no name of this host.
 static size_t find_host(const char *name, size_t len) {
   size_t i = 0;
   while (i < HOSTS &&
@@ -127,8 +127,8 @@ const eg_host_figures eg_host_figures_assumed = {.peak_flops = 4e10,
                                                  .latency_seconds = 2e-6,
                                                  .link_bytes = 5e9};
 
-/// Bytes of a rank: of its device, INFINITY where they are not known; without a device
-/// its part of the main memory, which is 1 GiB where the system does not say.
+/// Returns the bytes of a rank: the memory of its device (INFINITY: not known), or
+/// without a device its part of the main memory (1 GiB if the system does not report it).
 static double memory_of_rank(const eg_host_figures *figures, uint32_t count) {
   if (figures->has_device)
     return figures->device_bytes > 0 ? figures->device_bytes : INFINITY;

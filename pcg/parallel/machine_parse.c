@@ -25,7 +25,8 @@ enum { MAX_RATIO = 1000 };
 
 // ---- atoms ------------------------------------------------------------------------
 
-/// An atom of at most `max` letters, digits, -, _ and '.'; borrowed from the expression.
+/// Reads an atom of at most `max` letters, digits, -, _ and '.'; borrowed from
+/// the expression.
 static egraph_status read_name(const reader *r, const eg_sexpr *expr, size_t max,
                                const char **out) {
   static const char bytes[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -38,7 +39,7 @@ static egraph_status read_name(const reader *r, const eg_sexpr *expr, size_t max
   return EGRAPH_OK;
 }
 
-/// The name of a link or an axis.
+/// Reads the name of a link or an axis.
 static egraph_status read_label(const reader *r, const eg_sexpr *expr,
                                 char out[EG_MESH_NAME_SIZE]) {
   const char *name = NULL;
@@ -50,7 +51,7 @@ static egraph_status read_label(const reader *r, const eg_sexpr *expr,
   return EGRAPH_OK;
 }
 
-/// (head "text"), not empty; the machine owns the text.
+/// Reads (head "text"), not empty; the machine owns the text.
 static egraph_status read_string(const reader *r, const eg_sexpr *form,
                                  const char **out) {
   if (form->count != 2 || form->children[1].kind != EG_SEXPR_STRING ||
@@ -60,7 +61,7 @@ static egraph_status read_string(const reader *r, const eg_sexpr *form,
   return eg_arena_string(&r->machine->memory, text, strlen(text), out);
 }
 
-/// A number from 1 to EG_MACHINE_MAX_DEVICES.
+/// Reads a number from 1 to EG_MACHINE_MAX_DEVICES.
 static egraph_status read_integer(const reader *r, const eg_sexpr *expr, uint32_t *out) {
   int64_t value;
   if (expr->kind != EG_SEXPR_ATOM || !eg_parse_int64(expr->text, &value) || value < 1 ||
@@ -71,7 +72,7 @@ static egraph_status read_integer(const reader *r, const eg_sexpr *expr, uint32_
   return EGRAPH_OK;
 }
 
-/// The same, or the atom `nodes`.
+/// Reads such a number or the atom `nodes`.
 static egraph_status read_size(reader *r, const eg_sexpr *expr, uint32_t *out) {
   if (!eg_sexpr_is_atom(expr, "nodes")) return read_integer(r, expr, out);
   if (r->nodes == 0)
@@ -83,7 +84,7 @@ static egraph_status read_size(reader *r, const eg_sexpr *expr, uint32_t *out) {
   return EGRAPH_OK;
 }
 
-/// (head number) in the range of plausible figures.
+/// Reads (head number) in the range of plausible figures.
 static egraph_status read_figure(const reader *r, const eg_sexpr *form, bool may_be_zero,
                                  double *out) {
   double value = 0;
@@ -101,7 +102,7 @@ static egraph_status read_figure(const reader *r, const eg_sexpr *form, bool may
   return EGRAPH_OK;
 }
 
-/// A figure from 1 to MAX_RATIO, of a form's second child.
+/// Reads a figure from 1 to MAX_RATIO from a form's second child.
 static egraph_status read_ratio(const reader *r, const eg_sexpr *form, double *out) {
   double value = 0;
   if (form->count != 2 || form->children[1].kind != EG_SEXPR_ATOM ||
@@ -234,7 +235,7 @@ static bool find_link(const reader *r, const char *name, uint32_t *out) {
 
 // ---- ports ------------------------------------------------------------------------
 
-/// (DEVICES OVERSUBSCRIPTION): the next level of a fat tree, upwards.
+/// Reads (DEVICES OVERSUBSCRIPTION), the next level of a fat tree, upwards.
 static egraph_status parse_level(const reader *r, const eg_sexpr *form,
                                  eg_machine_link *link) {
   eg_tree_level level;
@@ -259,7 +260,8 @@ static egraph_status parse_level(const reader *r, const eg_sexpr *form,
   return EGRAPH_OK;
 }
 
-/// (ports switch), (ports torus), (ports fat-tree (DEVICES OVERSUBSCRIPTION) ...).
+/// Reads (ports switch), (ports torus) or (ports fat-tree (DEVICES
+/// OVERSUBSCRIPTION) ...).
 static egraph_status parse_ports(const reader *r, const eg_sexpr *form,
                                  eg_machine_link *link) {
   for (int i = EG_PORTS_UNKNOWN + 1; i < EG_PORTS_COUNT && form->count >= 2; i++)
@@ -278,7 +280,7 @@ static egraph_status parse_ports(const reader *r, const eg_sexpr *form,
   return EGRAPH_OK;
 }
 
-/// (through LINK), of links whose ports are known.
+/// Reads (through LINK) of a link whose ports are known.
 static egraph_status parse_through(const reader *r, const eg_sexpr *form,
                                    eg_machine_link *link) {
   if (form->count != 2 || form->children[1].kind != EG_SEXPR_ATOM ||

@@ -174,7 +174,7 @@ static bool read_digit(const char **inout, uint8_t *out) {
   return read;
 }
 
-/// ":nhwc" or nothing, to the end.
+/// Reads ":nhwc" or nothing, up to the end of the text.
 static bool read_format(const char *text, uint8_t *out) {
   eg_format format = EG_FORMAT_PLAIN;
   bool read = *text == '\0' || (*text == ':' && eg_format_find(text + 1, &format));
@@ -318,7 +318,8 @@ bool eg_parallel_find(const char *name, eg_parallel_kind *out) {
   return false;
 }
 
-/// Finds the digit that the operator makes of a digit; false when it does not take it.
+/// Finds the digit to which the operator changes `from`; false when the operator does not
+/// accept `from`.
 static bool apply_to_digit(const eg_parallel_op *op, uint8_t from, uint8_t *out) {
   uint8_t shard = eg_digit_shard(op->dim);
   switch (op->kind) {

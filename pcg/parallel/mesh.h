@@ -36,7 +36,7 @@ egraph_status eg_mesh_parse(const char *text, eg_mesh *out);
 egraph_status eg_mesh_print(eg_text *text, const eg_mesh *mesh);
 bool eg_mesh_same(const eg_mesh *a, const eg_mesh *b);
 uint32_t eg_mesh_devices(const eg_mesh *mesh);
-/// Position of a rank along an axis, and the distance of neighbours in ranks.
+/// Return the position of a rank along an axis, and the distance of neighbours in ranks.
 uint32_t eg_mesh_coordinate(const eg_mesh *mesh, uint32_t rank, uint32_t axis);
 uint32_t eg_mesh_stride(const eg_mesh *mesh, uint32_t axis);
 
@@ -53,7 +53,7 @@ static inline uint32_t eg_digit_dim(uint8_t digit) {
   return (uint32_t)digit - EG_SHARD_S0;
 }
 
-/// Why a sharding is not legal, in the order of the checks.
+/// The reasons why a sharding is not legal, in the order of the checks.
 typedef enum eg_sharding_fault {
   EG_SHARDING_LEGAL,
   EG_SHARDING_NO_DIM,    // a dimension that the type lacks
@@ -63,13 +63,14 @@ typedef enum eg_sharding_fault {
 /// Checks the digits of the mesh's axes; type->layout is not read.
 eg_sharding_fault eg_sharding_check(const eg_mesh *mesh, const eg_type *type,
                                     const eg_layout *layout);
-/// The type of one device's part, in the layout's memory format. The sharding is legal.
+/// Returns the type of one device's part, in the layout's memory format. The sharding
+/// is legal.
 eg_type eg_sharding_local(const eg_mesh *mesh, const eg_type *type,
                           const eg_layout *layout);
-/// Same sharding and memory format.
+/// True when two layouts have the same sharding and memory format.
 bool eg_layout_same(const eg_mesh *mesh, const eg_layout *a, const eg_layout *b);
-/// "S0,R,P" in the order of the axes; P is P(sum), M is P(max). A memory format other
-/// than plain follows: "S0,R:nhwc".
+/// Appends "S0,R,P" in the order of the axes; P is P(sum), M is P(max). A memory format
+/// other than plain follows: "S0,R:nhwc".
 egraph_status eg_layout_print(eg_text *text, const eg_mesh *mesh,
                               const eg_layout *layout);
 egraph_status eg_layout_parse(const eg_mesh *mesh, const char *text, eg_layout *out);
@@ -94,7 +95,8 @@ const char *eg_transition_name(eg_transition_kind kind);
 /// True when each device works alone.
 bool eg_transition_is_local(eg_transition_kind kind);
 
-/// Kinds of transitions, and one more exchange: with neighbours, before a window.
+/// Kinds of exchanges: the transitions, and the exchange of rows with neighbours before
+/// a window.
 enum { EG_EXCHANGE_HALO = EG_TRANSITION_KINDS, EG_EXCHANGES };
 const char *eg_exchange_name(uint32_t exchange);
 /// True when devices send data to each other.
@@ -106,17 +108,18 @@ typedef struct eg_transition {
   uint8_t from, to; // digits; memory formats of a reorder
 } eg_transition;
 
-/// The transition between two legal layouts of a type, which differ on exactly one axis
-/// or in the memory format. False when there is none: they differ in more, R -> P(max), a
-/// dimension that a finer axis cuts further (blocks would not be in the order of the
-/// mesh), or channels that are not cut between the blocks of a memory format. The type is
-/// read only where channels are in blocks; it may be NULL where both are plain.
+/// Finds the transition between two legal layouts of a type, which differ on exactly one
+/// axis or in the memory format. False when there is none: the layouts differ in more, R
+/// -> P(max), a dimension that a finer axis cuts further (blocks would not be in the
+/// order of the mesh), or channels that are not cut between the blocks of a memory
+/// format. The type is read only if channels are in blocks; it may be NULL if both
+/// layouts are plain.
 bool eg_transition_between(const eg_mesh *mesh, const eg_type *type,
                            const eg_layout *from, const eg_layout *to,
                            eg_transition *out);
-/// Bytes that the collective moves: of the local tensor if the axis were R, i.e. of the
-/// gathered result of an all-gather, the operand of a reduce-scatter or all-reduce, the
-/// devices' blocks together of an all-to-all. 0 for local transitions.
+/// Returns the bytes that the collective moves, i.e. the bytes of the local tensor if the
+/// axis were R: the gathered result of an all-gather, the operand of a reduce-scatter or
+/// all-reduce, all blocks of an all-to-all. 0 for local transitions.
 double eg_transition_bytes(const eg_mesh *mesh, const eg_type *type,
                            const eg_layout *from, const eg_transition *transition);
 

@@ -19,8 +19,8 @@ egraph_status eg_spread_init(const eg_node_spec *spec, eg_spread *out) {
 
 // ---- one axis ---------------------------------------------------------------------
 
-/// True when a part of the factor reads a shifted window: it would need other pads, not
-/// other data.
+/// True when a part of the factor reads a shifted window: the part would need other pads,
+/// not other data.
 static bool is_kernel_tap(const eg_spread *spread, const eg_factor *factor) {
   if (factor->kind != EG_FACTOR_SUM || factor->input_dim[0] != EG_NO_DIM) return false;
   for (uint32_t i = 0; i < spread->factors.count; i++)

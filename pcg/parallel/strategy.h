@@ -1,5 +1,5 @@
-// How an operator can be spread over a mesh: everything parallel follows from its factors
-// (DESIGN section 3 and 5; FlexFlow's SOAP, Alpa's parallel algorithms, Shardy's rules).
+// The ways to spread an operator over a mesh, which follow from its factors (DESIGN
+// section 3 and 5; FlexFlow's SOAP, Alpa's parallel algorithms, Shardy's rules).
 //
 // Along each axis an operator takes one action: every device does the same (REPLICATE), a
 // factor is split, or partial sums of one operand pass through because the operator is
@@ -39,7 +39,7 @@ enum {
 typedef struct eg_halo {
   uint32_t axis, dim;     // dim of operand 0
   int64_t before, after;  // rows, each at most the rows of a neighbour
-  int64_t window, stride; // rows that a window reads, and from one to the next
+  int64_t window, stride; // rows that a window reads, and from one window to the next
   double fill;            // elements of rows beyond the border
 } eg_halo;
 
@@ -49,14 +49,14 @@ typedef struct eg_strategy {
   eg_layout result;                 // of every result
   double share; // part of the operator's points of work that a device does
 } eg_strategy;
-/// The layout in which a strategy reads an operand.
+/// Returns the layout in which a strategy reads an operand.
 static inline const eg_layout *eg_strategy_input(const eg_strategy *strategy,
                                                  uint32_t operand) {
   return &strategy->inputs[eg_factor_row(operand)];
 }
 EG_VEC_DEFINE(eg_strategies, eg_strategy);
 
-/// A split that was refused because a size does not divide: for reports.
+/// A split that is impossible because a size does not divide; for reports.
 typedef struct eg_uneven {
   uint32_t axis, factor;
 } eg_uneven;
@@ -69,10 +69,11 @@ typedef struct eg_spread {
 } eg_spread;
 
 egraph_status eg_spread_init(const eg_node_spec *spec, eg_spread *out);
-/// Fills the actions that an axis can take while the others replicate; returns how many.
+/// Fills the actions that an axis can take while the others replicate; returns
+/// their number.
 uint32_t eg_spread_actions(const eg_spread *spread, const eg_mesh *mesh, uint32_t axis,
                            uint8_t out[EG_MAX_ACTIONS]);
-/// The strategy that takes actions[axis]; false when they do not combine.
+/// Builds the strategy that takes actions[axis]; false when the actions do not combine.
 bool eg_spread_combine(const eg_spread *spread, const eg_mesh *mesh,
                        const uint8_t *actions, eg_strategy *out);
 /// Appends the factors that cannot be split along an axis only because of their sizes.
@@ -80,26 +81,27 @@ egraph_status eg_spread_unevens(const eg_spread *spread, const eg_mesh *mesh,
                                 eg_unevens *inout);
 /// Gives the layouts of a strategy the memory formats of a choice.
 void eg_strategy_set_formats(eg_strategy *strategy, const eg_format_choice *choice);
-/// The halos of a strategy, at most one per axis. Returns how many.
+/// Fills the halos of a strategy, at most one per axis, and returns their number.
 uint32_t eg_spread_halos(const eg_spread *spread, const eg_mesh *mesh,
                          const eg_strategy *strategy, eg_halo out[EG_MAX_MESH_AXES]);
 
 // ---- the part of a rank (local_node.c) ------------------------------------------------
 
-/// The node that a rank runs: attributes and types of its part, operand 0 with its halos.
-/// Types and work are the same on all ranks. Lives in the arena. Fails with EGRAPH_E_TYPE
-/// when the part is ill-typed or does not compute the device's part of the result.
+/// Builds the node that a rank runs, in the arena: attributes and types of its part,
+/// operand 0 with its halos. Types and work are the same on all ranks. Fails with
+/// EGRAPH_E_TYPE when the part is ill-typed or does not compute the device's part of
+/// the result.
 egraph_status eg_spread_local(const eg_spread *spread, const eg_mesh *mesh,
                               const eg_strategy *strategy, uint32_t rank, eg_arena *arena,
                               eg_node_spec *out);
 
 /// Appends every strategy on the mesh whose local node is well-typed. Opaque operators
-/// are only replicated. INPUT and WEIGHT have none. In the order of the actions, axis 0
-/// slowest.
+/// are only replicated; INPUT and WEIGHT have no strategy. The order is by actions, axis
+/// 0 slowest.
 egraph_status eg_spread_strategies(const eg_spread *spread, const eg_mesh *mesh,
                                    eg_arena *scratch, eg_strategies *inout);
-/// The choices of memory formats that a rank's part of a plain strategy has, plain first,
-/// among the formats in `mask` (eg_op_formats).
+/// Appends the choices of memory formats that a rank's part of a plain strategy has,
+/// among the formats in `mask` (eg_op_formats), plain first.
 egraph_status eg_spread_formats(const eg_spread *spread, const eg_mesh *mesh,
                                 const eg_strategy *strategy, uint32_t mask,
                                 eg_arena *scratch,

@@ -16,9 +16,9 @@
 /// Runs are in the order of the list.
 typedef struct eg_run {
   double seconds;
-  uint32_t stream; // EG_RUN_NONE: it takes no time
-  uint32_t turn;   // on stream 0 and on no stream: it begins when the runs of stream 0
-                   // of earlier turns have ended. On stream 0 never decreasing
+  uint32_t stream; // EG_RUN_NONE: the run takes no time
+  uint32_t turn;   // stream 0 or none: the run begins when all runs of earlier turns on
+                   // stream 0 have ended. Turns on stream 0 never decrease
   uint32_t window; // EG_RUN_NONE: always open
   uint32_t opens;  // EG_RUN_NONE: no window
 } eg_run;
@@ -29,8 +29,8 @@ typedef struct eg_list_schedule {
   eg_u32s waiter, waits_for; // waiter[i] waits for the end of waits_for[i]
   // The schedule:
   eg_u32s order;  // runs as they begin
-  eg_u32s let_in; // [runs] the run that opened the window of a run that was ready
-                  // otherwise; EG_RUN_NONE: the run did not wait for its window
+  eg_u32s let_in; // [runs] the run that opened the window of a run that waited only for
+                  // it; EG_RUN_NONE: the run did not wait for its window
   double seconds; // when the last run ends
 } eg_list_schedule;
 

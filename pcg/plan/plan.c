@@ -89,7 +89,7 @@ egraph_status eg_plan_spec(const eg_plan *plan, const eg_plan_step *step, eg_are
   return EGRAPH_OK;
 }
 
-/// The memory formats of the states that a step reads and makes.
+/// Returns the memory formats of the states that a step reads and makes.
 static eg_format_choice formats_of(const eg_plan *plan, const eg_plan_step *step,
                                    uint32_t input_count) {
   eg_format_choice choice = {.output = EG_FORMAT_PLAIN};

@@ -22,9 +22,10 @@
 typedef struct eg_plan_state {
   eg_value value;       // of the graph
   eg_layout layout;     // sharding on the mesh, memory format of the local tensor
-  uint32_t step;        // that makes it; EG_PLAN_NONE: an input or a constant
+  uint32_t step;        // step that makes the state; EG_PLAN_NONE: an input or a constant
                         // (eg_plan_constants), there from the start
-  uint32_t more_blocks; // in a plan of a folded graph: blocks it represents, but one
+  uint32_t more_blocks; // in a plan of a folded graph: blocks that it represents,
+                        // minus one
 } eg_plan_state;
 EG_VEC_DEFINE(eg_plan_states, eg_plan_state);
 
@@ -54,7 +55,7 @@ typedef struct eg_plan_step {
   // a move
   uint32_t from, to;
   eg_transition transition;
-  // both: seconds of one execution, in one block, with which planning counted
+  // both: seconds of one execution, in one block, that planning used
   double seconds;
   uint32_t basis;       // eg_price_basis of an operator or reorder
   uint32_t more_blocks; // as of states
@@ -86,7 +87,7 @@ typedef struct eg_rival_reason {
   eg_phase phase;
   char axis[EG_MESH_NAME_SIZE]; // of the rival's mesh
   double seconds;               // more than in the plan
-  double bytes;                 // that the rival exchanges there in all
+  double bytes;                 // all bytes that the rival exchanges there
 } eg_rival_reason;
 
 typedef struct eg_plan_rival {
@@ -96,7 +97,7 @@ typedef struct eg_plan_rival {
   double seconds, memory; // FITS, TOO_LARGE (without the limit; 0: not known)
   double least_memory;    // TOO_LARGE: bytes of a device with which the rival fits; or 0
   double excess;          // TOO_LARGE: bytes of least_memory above the limit
-  uint32_t parts;         // UNEVEN: into which a dimension should be cut
+  uint32_t parts;         // UNEVEN: parts into which a dimension should be cut
   uint32_t batch;         // UNEVEN: size of the batch; 0: no weight divides
   uint32_t reason_count;
   eg_rival_reason reasons[EG_RIVAL_REASONS]; // most seconds first
@@ -117,9 +118,9 @@ typedef struct eg_plan {
                    // enters the next step as this value, in the same layout
   eg_plan_rivals rivals; // for reports
   double single_seconds; // of the best known plan of one device; 0: not known
-  double peak_seconds;   // that all devices take for the step's operations at their peak;
-                         // 0: not known
-  double memory_limit;   // bytes of a device of the machine; 0: none, or not known
+  double peak_seconds; // seconds of the step's operations with all devices at their peak;
+                       // 0: not known
+  double memory_limit; // bytes of a device of the machine; 0: none, or not known
 } eg_plan;
 
 void eg_plan_init(eg_plan *plan, egraph_allocator alloc);
@@ -127,19 +128,19 @@ void eg_plan_deinit(eg_plan *plan);
 /// Fills an empty plan with the steps of one device that runs a graph as it is: nodes in
 /// the order of the graph, values in the memory formats of their types.
 ///
-///   (input x)(weight w)(let s (relu w))(let y (add x s))      states x, s from the
-///   start, (output y)                                                one step: y
+///   (input x)(weight w)(let s (relu w))      states x, s from the start
+///   (let y (add x s))(output y)              one step: y
 ///
 /// Values computed from weights alone are there from the start. Nodes and values that no
 /// output needs have no step and no state, except inputs. The graph is borrowed and
 /// typed. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_plan_of_graph(const eg_graph *graph, eg_plan *inout);
-/// The spec of a node step with global types; lives in the arena.
+/// Fills the spec of a node step with global types, in the arena.
 egraph_status eg_plan_spec(const eg_plan *plan, const eg_plan_step *step, eg_arena *arena,
                            eg_node_spec *out);
-/// How a node step is spread: its spec with global, plain types, and the strategy that it
-/// takes, in the memory formats of its states. Both live in the arena. Fails with
-/// EGRAPH_E_INTERNAL where its actions do not combine.
+/// Finds how a node step is spread: its spec with global, plain types, and its strategy
+/// in the memory formats of its states. Both live in the arena. Fails with
+/// EGRAPH_E_INTERNAL if the step's actions do not combine.
 egraph_status eg_plan_spread(const eg_plan *plan, const eg_plan_step *step,
                              eg_arena *arena, const eg_spread **out_spread,
                              const eg_strategy **out_strategy);
@@ -169,18 +170,20 @@ egraph_status eg_plan_check(const eg_plan *plan, egraph_allocator alloc);
 
 // ---- figures of steps and states ------------------------------------------------------
 
-/// Blocks that a step represents; 1 in plans of graphs that are not folded.
+/// Returns the number of blocks that a step represents; 1 in plans of graphs that are
+/// not folded.
 double eg_plan_step_blocks(const eg_plan_step *step);
-/// How often a step with phase `phase` is run in a step of training.
+/// Returns how often a plan step of `phase` runs in a step of training.
 uint32_t eg_phase_runs(const eg_plan *plan, eg_phase phase);
-/// Seconds of all runs of a step, in all its blocks, in a step of training.
+/// Returns the seconds of all runs of a plan step, in all its blocks, in a step
+/// of training.
 double eg_plan_step_seconds(const eg_plan *plan, const eg_plan_step *step);
-/// Bytes that one device holds of a state.
+/// Returns the bytes of a state on one device.
 double eg_plan_state_bytes(const eg_plan *plan, uint32_t state);
-/// Bytes that a move is about (see eg_transition_bytes).
+/// Returns the bytes that a move transfers (eg_transition_bytes).
 double eg_plan_move_bytes(const eg_plan *plan, const eg_plan_step *step);
 
-/// The states that a step reads and makes.
+/// Count and return the states that a step reads and makes.
 static inline uint32_t eg_plan_step_operand_count(const eg_plan *plan,
                                                   const eg_plan_step *step) {
   return step->is_move ? 1 : eg_graph_node_at(plan->graph, step->node).input_count;

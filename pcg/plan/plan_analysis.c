@@ -60,7 +60,7 @@ static const eg_layout *layout_of_output(const eg_plan *plan, uint32_t output) {
   return &plan->states.data[plan->output_states.data[output]].layout;
 }
 
-/// A line for each output in parts that is not carried.
+/// Prints a line for each output in parts that is not carried.
 static void print_delivered(eg_text *text, const eg_plan *plan) {
   static const eg_layout whole = {.format = EG_FORMAT_PLAIN};
   uint32_t count = 0;
@@ -98,27 +98,28 @@ static void write_delivered(eg_text *text, const eg_plan *plan) {
 
 // ---- operators that are not split as they could be ------------------------------------
 
-/// "key": "value", and a comma.
+/// Writes "key": "value" and a comma.
 static void write_name_member(eg_text *text, const char *key, const char *value) {
   eg_text_printf(text, "\"%s\": ", key);
   eg_text_json_string(text, value);
   eg_text_append(text, ", ");
 }
 
-/// The operator that a step runs.
+/// Returns the operator that a step runs.
 static eg_op op_of_step(const eg_plan *plan, uint32_t step) {
   eg_graph_node node = plan->steps.data[step].node;
   return (eg_op)eg_graph_node_at(plan->graph, node).attrs->op;
 }
 
-/// The name of the step's first result.
+/// Returns the name of the step's first result.
 static const char *name_of_step(const eg_plan *plan, uint32_t step) {
   eg_graph_node node = plan->steps.data[step].node;
   return eg_graph_value(plan->graph, eg_graph_node_at(plan->graph, node).results[0])
       ->name;
 }
 
-/// "uneven      h (matmul) and 3 alike": begins the line of a step and of `more` others.
+/// Prints "uneven h (matmul) and 3 alike", the beginning of the line of a step and of
+/// `more` others.
 static void begin_line(eg_text *text, const eg_plan *plan, const char *what,
                        uint32_t step, uint32_t more) {
   eg_text_print_names(text, "%-11s %s (%s)", what, name_of_step(plan, step),
@@ -128,7 +129,7 @@ static void begin_line(eg_text *text, const eg_plan *plan, const char *what,
 
 // ---- uneven splits --------------------------------------------------------------------
 
-/// The uneven splits of one operator along one axis. Size and place are of the factor
+/// The uneven splits of one operator along one axis. Size and place belong to the factor
 /// whose split would save most: a factor of 10 on 4 devices leaves 3, of 2 leaves 1.
 typedef struct uneven {
   uint32_t step; // that runs the operator
@@ -138,9 +139,9 @@ typedef struct uneven {
   uint32_t splits; // factors that do not divide
   eg_value tensor; // that the factor indexes: the result, or an operand
   uint32_t dim;    // of the tensor
-  double seconds;  // of a step of training, that the operator takes in the plan
-  double saved;    // seconds that the split would save: where all devices along the axis
-                   // do the same, all but a share; otherwise 0
+  double seconds;  // seconds of the operator in a step of training
+  double saved;    // seconds that the split would save: all but one share if all devices
+                   // along the axis do the same; otherwise 0
 } uneven;
 EG_VEC_DEFINE(unevens, uneven);
 
@@ -151,7 +152,7 @@ typedef struct uneven_finder {
 } uneven_finder;
 EG_OWNER_DEFINE_STATIC(uneven_finder, (eg_arena, arena), (eg_unevens, factors))
 
-/// Part of the work that a split, as even as possible, takes off a device.
+/// Returns the part of the work that a split, as even as possible, saves a device.
 static double saved_share(int64_t size, uint32_t devices) {
   int64_t left = size / devices + (size % devices != 0);
   return 1 - (double)left / (double)size;
@@ -236,7 +237,7 @@ static bool are_like_unevens(const eg_plan *plan, const uneven *a, const uneven 
          op_of_step(plan, a->step) == op_of_step(plan, b->step);
 }
 
-/// One line for row `first` and all rows like it.
+/// Prints one line for row `first` and all rows like it.
 static void print_uneven(eg_text *text, const eg_plan *plan, const unevens *rows,
                          size_t first) {
   const uneven *row = &rows->data[first];
@@ -280,7 +281,7 @@ static egraph_status print_unevens(eg_text *text, const eg_plan *plan) {
                         all.splits, all.operators);
 }
 
-/// Rows that save something, at most five.
+/// Writes the rows that save time, at most five.
 static egraph_status write_unevens(eg_text *text, const eg_plan *plan) {
   EG_LOCAL(unevens, rows, text->chars.alloc);
   EG_TRY(find_unevens(plan, &rows));
@@ -313,7 +314,7 @@ static egraph_status write_unevens(eg_text *text, const eg_plan *plan) {
 /// An operator that no strategy splits along any axis of the plan, whatever its sizes.
 typedef struct unsplit {
   uint32_t step;  // that runs the operator
-  double seconds; // of a step of training, that it takes in the plan
+  double seconds; // seconds of the operator in a step of training
 } unsplit;
 EG_VEC_DEFINE(unsplits, unsplit);
 
@@ -377,8 +378,8 @@ static int by_seconds(const void *a, const void *b) {
   return x->step < y->step ? -1 : x->step > y->step;
 }
 
-/// Appends all of them: the longest first, then in the order of steps. None on a single
-/// device.
+/// Appends all operators that cannot be split: the longest first, then in the order of
+/// steps. Appends nothing on a single device.
 static egraph_status find_unsplits(const eg_plan *plan, unsplits *inout) {
   EG_LOCAL(unsplit_finder, f, inout->alloc);
   f.plan = plan;
@@ -396,7 +397,7 @@ static const char *why_unsplit(eg_op op) {
 }
 
 /// Prints a line for the five longest, with the reason; operators of the same kind are
-/// joined. Then their number.
+/// joined. Then prints their number.
 static egraph_status print_unsplits(eg_text *text, const eg_plan *plan) {
   EG_LOCAL(unsplits, rows, text->chars.alloc);
   EG_TRY(find_unsplits(plan, &rows));

@@ -1,23 +1,24 @@
-// Faults and limits of a plan besides its figures: devices that it does not need, the
-// layouts of its outputs, splits that sizes did not allow, and operators that cannot be
-// split.
+// Reports faults and limits of a plan besides its figures: devices that it does not need,
+// the layouts of its outputs, splits that sizes do not allow, and operators that cannot
+// be split.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_PLAN_ANALYSIS_H
 #define EG_PCG_PLAN_ANALYSIS_H
 
 #include "pcg/plan/plan_cost.h"
 
-/// Bit per axis of several devices that is idle: every tensor is whole along it, so its
-/// devices repeat each other's work. O(states).
+/// Returns a bit for each idle axis of several devices: every tensor is whole along the
+/// axis, and its devices repeat the same work. O(states).
 uint32_t eg_plan_idle_axes(const eg_plan *plan);
-/// Devices that would do: the product of the axes that are not idle.
+/// Returns the number of devices that suffice: the product of the axes that are not idle.
 uint32_t eg_plan_useful_devices(const eg_plan *plan);
 
-/// Text for people, after an empty line: rivals, outputs that are not whole on every
-/// device, uneven splits, operators that cannot be split; at most five lines of each.
+/// Prints text for people, after an empty line: rivals, outputs that are not whole on
+/// every device, uneven splits, operators that cannot be split; at most five lines
+/// of each.
 egraph_status eg_plan_remarks_print(eg_text *text, const eg_plan *plan,
                                     const eg_plan_summary *summary);
-/// Members of a JSON object, without its braces:
+/// Writes members of a JSON object, without its braces:
 ///   "baselines": eg_plan_rivals_write_json,
 ///   "uneven": {"operators", "splits", "worst": [{"value", "operator", "tensor",
 ///     "dimension", "size", "axis", "devices", "splits", "seconds", "saved_seconds"}]},

@@ -1,6 +1,6 @@
-// Blocks of the model in a plan: nodes of the forward phase are cut into parts, values
-// and later nodes are assigned to these, and neighbouring blocks with the same layouts
-// are printed as one row.
+// Prints the blocks of the model in a plan: nodes of the forward phase are cut into
+// parts, values and later nodes are assigned to these, and neighbouring blocks with the
+// same layouts are printed as one row.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <string.h>
@@ -14,20 +14,21 @@ enum { MOST_NAMES = 6 }; // of one layout
 
 typedef struct part {
   uint32_t first, count; // nodes of the forward phase
-  uint32_t block;        // number among the repeated blocks, from 1; 0: none of them
+  uint32_t block;        // number among the repeated blocks, from 1; 0: no repeated block
   double seconds;        // of a step of training
 } part;
 EG_VEC_DEFINE(parts, part);
 
 typedef struct finder {
   const eg_plan *plan;
-  eg_u32s nodes;     // steps of the forward phase that run a node
-  parts parts;       // the last one is for steps of no part: clipping, shared constants
-  uint32_t blocks;   // repeated ones
-  uint32_t *part_of; // [values]: that makes it, or uses a weight or input first
+  eg_u32s nodes;         // steps of the forward phase that run a node
+  parts parts;           // the last part is for other steps: clipping, shared constants
+  uint32_t blocks;       // number of repeated blocks
+  uint32_t *part_of;     // [values]: part that makes the value, or first uses the
+                         // weight or input
   uint32_t *first_state; // [values]: of a list
   uint32_t *next_state;  // [states]: of the same value
-  bool *is_carried;      // [values]: enters a step as the step before has left it
+  bool *is_carried;      // [values]: the step before hands it over
   eg_arena arena;
 } finder;
 EG_OWNER_DEFINE_STATIC(finder, (eg_u32s, nodes), (parts, parts), (eg_arena, arena))
@@ -59,7 +60,7 @@ static bool are_like_values(const finder *f, eg_value a, eg_value b) {
          (role_of(f, a) == ROLE_WEIGHT) == (role_of(f, b) == ROLE_WEIGHT);
 }
 
-/// True for the same operator on values of the same types, in whichever layouts.
+/// True for the same operator on values of the same types, in any layouts.
 static bool are_like_nodes(const void *user, uint32_t a, uint32_t b) {
   const finder *f = user;
   eg_graph_node_info x = node_of_step(f, a), y = node_of_step(f, b);
@@ -112,8 +113,8 @@ static void place_forward(finder *f) {
   }
 }
 
-/// The part of a node of a later phase: the part of the weight that it reads, or of the
-/// last activation; of a node that reads only gradients, the part that backward reached
+/// Returns the part of a node of a later phase: the part of the weight that it reads, or
+/// of the last activation; if it reads only gradients, the part that backward reached
 /// last.
 static uint32_t part_of_node(const finder *f, const eg_graph_node_info *info) {
   uint32_t activation = NO_PART, gradient = NO_PART;
@@ -183,7 +184,7 @@ static egraph_status list_states_and_nodes(finder *f) {
 
 // ---- rows -----------------------------------------------------------------------------
 
-/// All layouts of a value, in the order in which they are made.
+/// Prints all layouts of a value, in the order in which they are made.
 static egraph_status print_layouts(const finder *f, eg_value value, eg_text *text) {
   const eg_plan *plan = f->plan;
   const eg_type *type = &eg_graph_value(plan->graph, value)->type;
@@ -206,8 +207,8 @@ typedef struct row_value {
 } row_value;
 EG_VEC_DEFINE(row_values, row_value);
 
-/// Fills the layouts of values. Where some activations have names, the layouts of the
-/// others are left out.
+/// Fills the layouts of values. If some activations have names, the layouts of unnamed
+/// activations are left out.
 static egraph_status fill_layouts(finder *f, row_values *inout) {
   bool has_names = false;
   EG_LOCAL(eg_text, text, f->arena.alloc);
@@ -290,7 +291,7 @@ static void print_values(eg_text *text, const finder *f, const row_values *value
   }
 }
 
-/// "blocks 2 to 11 (10 times)": parts `first` up to `end`.
+/// Prints "blocks 2 to 11 (10 times)" for parts `first` up to `end`.
 static void print_title(eg_text *text, const finder *f, uint32_t first, uint32_t end) {
   const part *at = &f->parts.data[first];
   if (at->block == 0)

@@ -1,4 +1,4 @@
-// Every invariant of a plan, recomputed from its graph.
+// Checks every invariant of a plan, recomputed from its graph.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
@@ -18,7 +18,7 @@ static egraph_status broken(const checker *c, const char *what) {
   return EG_FAIL(EGRAPH_E_INTERNAL, "plan, step %" PRIu32 ": %s", c->at, what);
 }
 
-/// The state with a number; NULL where the plan has none.
+/// Returns the state with a number; NULL: the plan has no such state.
 static const eg_plan_state *find_state(const checker *c, uint32_t state) {
   return state < c->plan->states.len ? &c->plan->states.data[state] : NULL;
 }
@@ -46,7 +46,7 @@ static egraph_status check_state(const checker *c, const eg_plan_state *state) {
   return EGRAPH_OK;
 }
 
-/// Checks that an operand is a state without a step, or of an earlier one.
+/// Checks that an operand is a state without a step, or of an earlier step.
 static egraph_status check_operand_state(const checker *c, uint32_t number) {
   const eg_plan_state *state = find_state(c, number);
   if (state == NULL) return broken(c, "an operand that is no state");

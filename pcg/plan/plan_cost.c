@@ -27,7 +27,7 @@ const char *eg_store_words(eg_store store) {
 typedef struct state_use {
   uint32_t last;        // step that uses it last, or NEVER
   uint32_t last_before; // likewise, before UPDATE
-  uint32_t entry;       // an output that is carried: its entry in this step, or NEVER
+  uint32_t entry;       // entry in this step of a carried output, or NEVER
   bool is_output, is_carried;
 } state_use;
 EG_VEC_DEFINE(state_uses, state_use);
@@ -118,8 +118,8 @@ static bool shares_storage(const life_finder *f, uint32_t state) {
          (last == step && writes_over(f->plan, state, entry));
 }
 
-/// A state made in FORWARD or BACKWARD that UPDATE or the end of the step needs, with
-/// several micro-batches: their sum, and the summand of the last one.
+/// Adds the lives of a state made in FORWARD or BACKWARD that UPDATE or the end of the
+/// step needs, with several micro-batches: the sum over them, and the last summand.
 static egraph_status add_life_of_sum(life_finder *f, uint32_t state) {
   const state_use *use = &f->uses.data[state];
   uint32_t step = f->plan->states.data[state].step;

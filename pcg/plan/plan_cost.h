@@ -1,5 +1,5 @@
-// The cost of a plan: the lives of states on a device, the exchanges, seconds and memory
-// of a step.
+// Computes the cost of a plan: the lives of states on a device, and the exchanges,
+// seconds and memory of a step.
 //
 // Lives are those in the last micro-batch, in which a device holds most:
 //
@@ -28,7 +28,7 @@
 
 // The purpose of storage: id, spelling in files, words.
 #define EG_STORE_LIST(X)                                                                 \
-  /* entries that the next step gets anew */                                             \
+  /* entries that the next step receives */                                              \
   X(EG_STORE_CARRIED, "carried", "weights, optimizer states")                            \
   X(EG_STORE_INPUT, "inputs", "inputs, constants")                                       \
   X(EG_STORE_STASH, "stashes", "saved for backward") /* made in FORWARD */               \
@@ -50,8 +50,8 @@ typedef struct eg_life {
 } eg_life;
 EG_VEC_DEFINE(eg_lives, eg_life);
 
-/// Appends the lives of a plan that passes eg_plan_check: in the order of the states, of
-/// which one may have none or two, then scratch in the order of the steps.
+/// Appends the lives of a plan that passes eg_plan_check: in the order of the states,
+/// none to two for each, then scratch in the order of the steps.
 egraph_status eg_plan_lives(const eg_plan *plan, egraph_allocator alloc, eg_lives *inout);
 
 // ---- sums over the step ---------------------------------------------------------------
@@ -68,26 +68,26 @@ typedef struct eg_plan_summary {
   uint32_t micro_batches;
   eg_mesh mesh;
   eg_exchange_sum exchange[EG_PHASE_COUNT][EG_MAX_MESH_AXES][EG_EXCHANGES];
-  // of a step of training, one thing after the other
+  // seconds of a step of training without overlap
   double node_seconds[EG_PHASE_COUNT]; // with reorders
   double move_seconds[EG_PHASE_COUNT];
   double seconds;
   // bytes of a device
-  double most[EG_STORES];    // the most that there ever is of each
+  double most[EG_STORES];    // the most bytes of each store at any step
   double at_peak[EG_STORES]; // at peak_step; together: peak
   double peak;
-  uint32_t peak_step; // the first such one
+  uint32_t peak_step; // the first step with the peak
 } eg_plan_summary;
 
 /// Sums up a plan that passes eg_plan_check.
 egraph_status eg_plan_summary_make(const eg_plan *plan, egraph_allocator alloc,
                                    eg_plan_summary *out);
-/// Calls back for every step, or once where there is none, with the bytes of each store.
+/// Calls `each` with the bytes of each store for every step, or once if there is no step.
 egraph_status eg_plan_visit_memory(const eg_plan *plan, egraph_allocator alloc,
                                    void (*each)(void *user, uint32_t step,
                                                 const double now[EG_STORES]),
                                    void *user);
-/// Fills plan->peak_seconds from the figures of the machine that the plan is for.
+/// Fills plan->peak_seconds from the figures of the plan's machine.
 egraph_status eg_plan_find_peak(eg_plan *plan, egraph_allocator alloc,
                                 const eg_machine *machine);
 

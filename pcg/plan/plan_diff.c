@@ -58,7 +58,7 @@ static egraph_status list_states(const eg_plan *plan, state_lists *lists) {
   return EGRAPH_OK;
 }
 
-/// The layouts of the value with a name in the order of its states; NULL: no state.
+/// Finds the layouts of the value with a name in the order of its states; NULL: no state.
 static egraph_status keep_layouts(differ *d, const eg_plan *plan,
                                   const state_lists *lists, const char *name,
                                   const char **out) {
@@ -104,7 +104,8 @@ static egraph_status compare_layouts(differ *d) {
 
 // ---- outputs --------------------------------------------------------------------------
 
-/// The layout of the output with a name; NULL: there is none, or it is carried.
+/// Finds the layout of the output with a name; NULL: there is no such output, or it
+/// is carried.
 static egraph_status keep_output_layout(differ *d, const eg_plan *plan,
                                         const eg_strmap *outputs, const char *name,
                                         const char **out) {
@@ -185,10 +186,10 @@ static egraph_status add_move(differ *d, const eg_plan *plan, const eg_plan_step
   return eg_move_changes_push(&d->out->moves, change);
 }
 
-/// Adds the moves of a plan that another one lacks: more often than that has them.
+/// Adds the moves of a plan that are more frequent than in `other`.
 static egraph_status add_missing_moves(differ *d, const eg_plan *plan,
                                        const eg_plan *other, bool is_added) {
-  EG_LOCAL(eg_strmap, counts, d->scratch.chars.alloc); // of moves that `other` has left
+  EG_LOCAL(eg_strmap, counts, d->scratch.chars.alloc); // of moves left in `other`
   for (size_t i = 0; i < other->steps.len; i++) {
     uint32_t count = 0;
     if (!other->steps.data[i].is_move) continue;
@@ -239,7 +240,7 @@ void eg_plan_diff_deinit(eg_plan_diff *diff) { EG_DEINIT_MEMBERS(diff, OWNED) }
 
 typedef egraph_status print_amount(eg_text *text, double amount);
 
-/// A line per change, with words before and behind the name of its value.
+/// Prints a line per change, with words before and after the name of its value.
 static void print_changes(eg_text *text, const char *prefix, const char *suffix,
                           const eg_layout_changes *changes) {
   for (size_t i = 0; i < changes->len; i++) {
@@ -265,7 +266,7 @@ static void print_move_change(eg_text *text, const eg_move_change *move) {
   eg_text_append(text, "\n");
 }
 
-/// A line for a total that differs.
+/// Prints a line for a total that differs.
 static void print_total(eg_text *text, const char *what, const char *of, double before,
                         double after, print_amount *print) {
   if (!(before < after) && !(before > after)) return;
@@ -318,7 +319,7 @@ egraph_status eg_plan_diff_print(eg_text *text, const eg_plan_diff *diff) {
 
 // ---- JSON -----------------------------------------------------------------------------
 
-/// "key": "value", or null; `end` follows.
+/// Writes "key": "value", or null, and then `end`.
 static void write_string(eg_text *text, const char *key, const char *value,
                          const char *end) {
   eg_text_printf(text, "\"%s\": ", key);
@@ -329,7 +330,7 @@ static void write_string(eg_text *text, const char *key, const char *value,
   eg_text_append(text, end);
 }
 
-/// A JSON array of changes, each named by `key`.
+/// Writes a JSON array of changes, each named by `key`.
 static void write_changes(eg_text *text, const char *key,
                           const eg_layout_changes *changes) {
   eg_text_append(text, "[");

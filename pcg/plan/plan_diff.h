@@ -1,4 +1,4 @@
-// The differences of two plans of graphs whose values have the same names.
+// Finds the differences of two plans of graphs whose values have the same names.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_PLAN_DIFF_H
 #define EG_PCG_PLAN_DIFF_H
@@ -36,13 +36,12 @@ typedef struct eg_plan_diff {
 egraph_status eg_plan_diff_make(const eg_plan *before, const eg_plan *after,
                                 egraph_allocator alloc, eg_plan_diff *out);
 void eg_plan_diff_deinit(eg_plan_diff *diff);
-/// Text for people: a line per change, and the totals that differ.
+/// Prints text for people: a line per change, and the totals that differ.
 egraph_status eg_plan_diff_print(eg_text *text, const eg_plan_diff *diff);
-/// One JSON object:
+/// Writes one JSON object:
 ///   {"layouts": [{"value", "before", "after"}], "outputs": [{"output", "before",
-///    "after"}], "moves": [{"change": "added" or
-///    "removed", "phase", "kind", "value", "axis", "from", "to", "bytes", "seconds"}],
-///    "before": SUMMARY, "after": SUMMARY}
+///    "after"}], "moves": [{"change": "added" or "removed", "phase", "kind", "value",
+///    "axis", "from", "to", "bytes", "seconds"}], "before": SUMMARY, "after": SUMMARY}
 /// Summaries are written by eg_plan_summary_write_json.
 egraph_status eg_plan_diff_write_json(eg_text *text, const eg_plan_diff *diff);
 

@@ -14,12 +14,12 @@ typedef struct issuer {
   const eg_plan *plan;
   eg_issue_order *out;
   eg_issue issue;
-  uint32_t readers_ahead;   // 0: gathers do not run ahead
-  eg_u32s reader;           // [states] first node step that needs it, also through moves
-  eg_u32s entry;            // [states] the entry that it is, or was moved from
-  eg_u32s entry_of;         // [values] its entry
-  eg_u32s origin;           // [states] node step that makes it, before its moves
-  eg_u32s writer;           // [states] step that overwrites the storage it shares
+  uint32_t readers_ahead; // 0: gathers do not run ahead
+  eg_u32s reader;   // [states] first node step that needs the state, also through moves
+  eg_u32s entry;    // [states] the state itself, or the entry from which it was moved
+  eg_u32s entry_of; // [values] its entry
+  eg_u32s origin;   // [states] node step that makes the value, before moves
+  eg_u32s writer;   // [states] step that overwrites the storage it shares
   eg_u32s computing_before; // [steps + 1] see find_computing
   eg_u32s window, opens;    // [steps] of a gather ahead, of its reader
   uint32_t windows;         // in a micro-batch
@@ -250,8 +250,8 @@ static egraph_status wait_for_computing(issuer *m, uint32_t b, uint32_t s,
 }
 
 /// A move of an entry in the update waits for the other operands of its reader, so that
-/// it does not hold memory from the start. *out_waits is false where there is no reader,
-/// or one without other operands.
+/// it does not hold memory from the start. *out_waits is false if there is no reader, or
+/// the reader has no other operands.
 static egraph_status wait_for_gradient(issuer *m, uint32_t b, uint32_t s,
                                        bool *out_waits) {
   const eg_plan *plan = m->plan;
@@ -371,7 +371,7 @@ egraph_status eg_issue_order_find(eg_issue_order *order, const eg_plan *plan,
 
 // ---- a plan in this order -----------------------------------------------------------
 
-/// Copies steps and states. `order`: of one micro-batch.
+/// Copies steps and states in the order of one micro-batch.
 static egraph_status copy_in_order(const eg_plan *plan, const eg_issue_order *order,
                                    eg_plan *out) {
   EG_LOCAL(eg_u32s, new_step, out->steps.alloc); // [steps]

@@ -1,4 +1,4 @@
-// The order in which the steps of a plan are issued, for the simulator
+// Finds the order in which the steps of a plan are issued, for the simulator
 // (sim/plan/plan_tasks.h) and for ranks (exec/rank_program.h). All devices of a plan do
 // the same at the same time, so one represents all: its compute stream, and a stream for
 // each class of links on which it exchanges data with others.
@@ -31,8 +31,9 @@
 #include "pcg/plan/list_schedule.h"
 #include "pcg/plan/plan.h"
 
-// Orders of issue: id, readers that gathers run ahead. As a rule, each holds less memory
-// and takes longer than the one before. As in egraph_issue (include/egraph_simulate.h).
+// Orders of issue: id, readers that gathers run ahead. Usually each order needs less
+// memory and more time than the order before. The ids follow
+// egraph_issue (include/egraph_simulate.h).
 #define EG_ISSUE_LIST(X)                                                                 \
   X(EG_ISSUE_AHEAD_4, 4)                                                                 \
   X(EG_ISSUE_AHEAD_2, 2)                                                                 \
@@ -64,13 +65,13 @@ egraph_status eg_issue_order_find(eg_issue_order *order, const eg_plan *plan,
 
 /// Returns the number of streams, and fills the stream of exchanges along each axis
 /// ([axes], 1 at least): axes over one class of links share a stream. `links`, `by_axis`:
-/// as of eg_issue_order_find.
+/// as for eg_issue_order_find.
 uint32_t eg_issue_streams(const eg_mesh *mesh, const eg_machine_mesh *links, bool by_axis,
                           uint32_t *stream_of_axis);
-/// The same plan with its steps in the order in which they begin with one micro-batch and
-/// all exchanges on one stream. A step issued before one of an earlier phase (an update
-/// under the backward pass) is relabelled with that phase. States keep their numbers;
-/// rivals and figures are not copied. `out` is initialized.
+/// Copies the plan with its steps in the order in which they begin with one micro-batch
+/// and all exchanges on one stream. A step issued before one of an earlier phase (an
+/// update under the backward pass) is relabelled with that phase. States keep their
+/// numbers; rivals and figures are not copied. `out` is initialized.
 egraph_status eg_plan_issued(const eg_plan *plan, eg_issue issue, eg_plan *out);
 
 /// True when a step is an exchange between devices that takes time.

@@ -14,7 +14,7 @@ static const char *value_name(const eg_plan *plan, eg_value value) {
   return eg_graph_value(plan->graph, value)->name;
 }
 
-/// "key": "value"; `end` follows.
+/// Writes "key": "value" and then `end`.
 static void write_key(eg_text *out, const char *key, const char *value, const char *end) {
   eg_text_printf(out, "\"%s\": ", key);
   eg_text_json_string(out, value);
@@ -129,7 +129,7 @@ static egraph_status write_rows(const eg_plan *plan, const char *key, size_t cou
   return eg_text_append(out, "]");
 }
 
-/// Writes a figure, unless it is not known.
+/// Writes a figure if it is known.
 static void write_figure(eg_text *out, const char *key, double figure) {
   if (!(figure > 0)) return;
   eg_text_printf(out, ",\n \"%s\": ", key);

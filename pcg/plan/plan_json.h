@@ -1,4 +1,4 @@
-// Plans as files: one JSON document.
+// Reads and writes plan files: one JSON document.
 //
 //   {"egraph-plan": 1, "mesh": "gpu=4", "micro_batches": 1,
 //    "graph": ["(egraph-graph 1)", ...],               lines of the text form of graphs
@@ -11,14 +11,13 @@
 //    "outputs": [3], "carried": [{"output": 0, "entry": "w"}]}
 //
 // States are numbered in their order, outputs in the order of the graph. A node is named
-// by its first result. A state that no step makes is there from the start. An axis that
-// is not among the actions replicates; "bytes" may be left out and must be right. A state
-// of a folded graph that represents several blocks has "more_blocks", one less. A
+// by its first result. A state that no step makes is there from the start. An axis
+// without an action replicates; "bytes" may be left out, otherwise they must be right. A
+// state of a folded graph that represents several blocks has "more_blocks", one less. A
 // layout names its memory format where that is not plain: "S0,R:nhwc". Data of weights
-// beyond 64 elements is not in the file.
-// May be left out: "basis" of the seconds of an operator or reorder; "baselines"
-// (pcg/plan/plan_rivals.h) of a plan that was compared with others;
-// "single_device_seconds", "peak_seconds"; "memory_limit_bytes" of a device.
+// beyond 64 elements is not in the file. May be left out: "basis" of the seconds of an
+// operator or reorder; "baselines" (pcg/plan/plan_rivals.h) of a plan that was compared
+// with others; "single_device_seconds", "peak_seconds"; "memory_limit_bytes" of a device.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_PLAN_JSON_H
 #define EG_PCG_PLAN_JSON_H
@@ -39,7 +38,7 @@ egraph_status eg_plan_write_json(const eg_plan *plan, eg_text *out);
 /// eg_graph_parse fails. There is nothing to free after a failure. (plan_json_read.c)
 egraph_status eg_plan_parse_json(egraph_allocator alloc, const char *file,
                                  const char *text, size_t size, eg_loaded_plan *out);
-/// The same from a file, plain or gzip, of at most 1 GiB of text.
+/// Reads a plan from a file, plain or gzip, of at most 1 GiB of text.
 egraph_status eg_plan_read_json(egraph_allocator alloc, const char *path,
                                 eg_loaded_plan *out);
 void eg_loaded_plan_deinit(eg_loaded_plan *loaded);

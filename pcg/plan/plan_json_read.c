@@ -1,5 +1,5 @@
-// The syntax of plan files. Keys may come in any order, so names are looked up when the
-// whole file has been read.
+// Reads the syntax of plan files. Keys may come in any order; therefore names are looked
+// up after the whole file has been read.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
@@ -13,7 +13,7 @@ static const uint64_t MAX_BYTES = UINT64_C(1) << 30;
 
 typedef eg_json_fields_reader reader; // of one file
 
-// A reading function per key: fills a member of the record.
+// Defines the reading function of a key: it fills a member of the record.
 #define TEXT_FIELD(function, type, member)                                               \
   static egraph_status function(reader *r, void *record) {                               \
     return eg_json_fields_text(r, &((type *)record)->member);                            \
@@ -26,7 +26,8 @@ typedef eg_json_fields_reader reader; // of one file
   static egraph_status function(reader *r, void *record) {                               \
     return eg_json_fields_amount(r, &((type *)record)->member);                          \
   }
-// A function that reads an array into a member of the record, or into all of it.
+// Defines a function that reads an array into a member of the record, or into the
+// whole record.
 #define ARRAY_FIELD(function, type, element, member)                                     \
   static egraph_status function(reader *r, void *record) {                               \
     return eg_json_fields_array(r, element, &((type *)record)->member);                  \

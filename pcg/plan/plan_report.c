@@ -9,8 +9,8 @@
 #include "pcg/plan/plan_words.h"
 
 static const double NO_SPEEDUP = 1.0005; // a speedup that rounds to 1
-static const double FULL = 0.95; // of the memory: with less, the step might take longer
-static const double LEAST_SHARE = 0.005; // of the seconds, that is printed
+static const double FULL = 0.95; // of the memory: above it, more might shorten the step
+static const double LEAST_SHARE = 0.005; // least share of the seconds that is printed
 
 // ---- the answer -----------------------------------------------------------------------
 
@@ -70,7 +70,8 @@ static void print_memory(eg_text *text, const eg_plan_summary *summary, double l
                  eg_mesh_devices(&summary->mesh) == 1 ? "\n" : " on every device\n");
 }
 
-/// Seconds of computing, then of the exchanges over each axis; the longest first.
+/// Prints the seconds of computing and of the exchanges over each axis, the
+/// longest first.
 static void print_bottleneck(eg_text *text, const eg_plan_summary *summary,
                              double limit) {
   double seconds[1 + EG_MAX_MESH_AXES] = {0};
@@ -167,7 +168,7 @@ static bool find_exchange(const eg_plan_summary *summary, uint32_t *inout_at,
   return false;
 }
 
-/// Fills a column that began at character `start`; at least one blank.
+/// Fills a column that began at character `start` with blanks, at least one.
 static void fill_column(eg_text *text, size_t start, size_t width) {
   size_t length = text->chars.len - start;
   eg_text_printf(text, "%*s", length < width ? (int)(width - length) : 1, "");
@@ -246,7 +247,7 @@ egraph_status eg_plan_summary_print(eg_text *text, const eg_plan_summary *summar
 
 // ---- JSON -----------------------------------------------------------------------------
 
-/// "key": value; `end` follows.
+/// Writes "key": value and then `end`.
 static void write_number(eg_text *text, const char *key, double value, const char *end) {
   eg_text_printf(text, "\"%s\": ", key);
   eg_text_json_double(text, value);

@@ -1,5 +1,5 @@
-// Plans as text for people and as JSON: the report, with the answer first, then blocks
-// and exchanges; and the steps.
+// Prints plans as text for people and as JSON: the report, with the answer first, then
+// blocks and exchanges; and the steps.
 //
 //   step        163 ms on gpu=8: 8 devices, 4 micro-batches
 //   speedup     6.52 times as fast as one device (1.06 s)
@@ -13,31 +13,31 @@
 
 #include "pcg/plan/plan_cost.h"
 
-/// Text for people: the answer, BLOCKS and EXCHANGES. `memory_limit`: bytes of a device;
-/// INFINITY: none.
+/// Prints text for people: the answer, BLOCKS and EXCHANGES. `memory_limit`: bytes of a
+/// device; INFINITY: none.
 egraph_status eg_plan_answer_print(eg_text *text, const eg_plan *plan,
                                    const eg_plan_summary *summary, double memory_limit);
-/// Text for people: a row for each part of the model, with its seconds, its weights and
-/// its activations by layout. Parts are repeated blocks, and the nodes before, between
-/// and behind them. Every step belongs to one part (steps of the backward phase and the
-/// update to the part whose weights and activations they read), so the seconds of all
-/// parts add up to the seconds of the step. Consecutive blocks whose values have the same
-/// layouts are one row. Nothing for a plan of one device without repeated blocks.
-/// (plan_blocks.c)
+/// Prints text for people: a row for each part of the model, with its seconds, its
+/// weights and its activations by layout. Parts are repeated blocks, and the nodes
+/// before, between and behind them. Every step belongs to one part (steps of the backward
+/// phase and the update to the part whose weights and activations they read), so the
+/// seconds of all parts add up to the seconds of the step. Consecutive blocks whose
+/// values have the same layouts are one row. Prints nothing for a plan of one device
+/// without repeated blocks. (plan_blocks.c)
 egraph_status eg_plan_blocks_print(eg_text *text, const eg_plan *plan);
-/// Text for people: a table of the exchanges between devices, after an empty line;
-/// nothing without any.
+/// Prints text for people: a table of the exchanges between devices, after an empty line;
+/// nothing if there are no exchanges.
 egraph_status eg_plan_exchanges_print(eg_text *text, const eg_plan_summary *summary);
-/// Text for people: seconds by phase, memory by purpose.
+/// Prints text for people: seconds by phase, memory by purpose.
 egraph_status eg_plan_summary_print(eg_text *text, const eg_plan_summary *summary);
-/// One JSON object:
+/// Writes one JSON object:
 ///   {"devices", "micro_batches", "seconds", "phases": [{"phase", "node_seconds",
 ///    "move_seconds"}], "memory_bytes", "memory": {store: {"at_peak", "most"}},
 ///    "peak_step", "collectives": [{"phase", "kind", "axis", "count", "bytes",
 ///    "seconds"}]}
 /// Collectives are exchanges in which devices communicate.
 egraph_status eg_plan_summary_write_json(eg_text *text, const eg_plan_summary *summary);
-/// The same without the braces.
+/// Writes the members of this object without the braces.
 egraph_status eg_plan_summary_write_members(eg_text *text,
                                             const eg_plan_summary *summary);
 
@@ -48,10 +48,10 @@ typedef enum eg_plan_words {
   EG_PLAN_UNITY        // "Combine(0, 4) h S0 -> R on gpu": dimension, degree
 } eg_plan_words;
 
-/// Text for people of a plan that passes eg_plan_check: a line for each step, phase by
-/// phase; repeated steps in the same layouts, such as the steps of repeated blocks, once.
-/// Values have the names and layouts of constraints and plan files; values without a name
-/// of the model have a label.
+/// Prints text for people about a plan that passes eg_plan_check: a line for each step,
+/// phase by phase; repeated steps in the same layouts, such as the steps of repeated
+/// blocks, are printed once. Values have the names and layouts of constraints and plan
+/// files; values without a name of the model have a label.
 ///
 ///   STEPS on gpu=4
 ///   inputs, weights and states
@@ -67,12 +67,12 @@ typedef enum eg_plan_words {
 /// Unity's tensors have parts and copies; here every device has all of a value unless its
 /// layout says otherwise, and the summands of P are its copies:
 ///
-///   slice  R -> S(d)            Partition          all-gather     S(d) -> R     Combine
-///   mask   R -> P               Replicate (one     all-reduce     P -> R        Reduce
-///                               copy keeps the     reduce-scatter P -> S(d)     Reduce,
-///                               value, the others Partition are zero) all-to-all S(d) ->
-///                               S(e)  Combine,
-///                                                                               Partition
+///   slice           R -> S(d)       Partition
+///   mask            R -> P          Replicate: one copy keeps the value, others are zero
+///   all-gather      S(d) -> R       Combine
+///   all-reduce      P -> R          Reduce
+///   reduce-scatter  P -> S(d)       Reduce, Partition
+///   all-to-all      S(d) -> S(e)    Combine, Partition
 egraph_status eg_plan_print(const eg_plan *plan, eg_plan_words words, eg_text *out);
 
 #endif

@@ -53,7 +53,8 @@ static void offer_reason(eg_plan_rival *rival, const eg_rival_reason *reason) {
   rival->reasons[at] = *reason;
 }
 
-/// Seconds of a reason's exchange in another plan; 0 where its mesh has no such axis.
+/// Returns the seconds of a reason's exchange in another plan; 0: its mesh has no
+/// such axis.
 static double exchange_seconds(const eg_plan_summary *summary,
                                const eg_rival_reason *reason) {
   for (uint32_t a = 0; a < summary->mesh.axis_count; a++)
@@ -89,7 +90,7 @@ void eg_plan_rival_explain(eg_plan_rival *rival, const eg_plan_summary *plan,
 
 // ---- text -----------------------------------------------------------------------------
 
-/// "12 ms (34 % more)"
+/// Prints "12 ms (34 % more)".
 static void print_seconds(eg_text *text, double seconds, double than) {
   eg_text_seconds(text, seconds);
   double percent = than > 0 ? 100 * (seconds / than - 1) : 0;
@@ -99,7 +100,7 @@ static void print_seconds(eg_text *text, double seconds, double than) {
     eg_text_printf(text, " (%" PRId64 " %% more)", (int64_t)(percent + 0.5));
 }
 
-/// "all-reduce over gpu in backward +13.9 ms (3 GB)"
+/// Prints "all-reduce over gpu in backward +13.9 ms (3 GB)".
 static void print_reason(eg_text *text, const eg_rival_reason *reason) {
   bool is_work = reason->exchange == EG_EXCHANGES;
   if (is_work)

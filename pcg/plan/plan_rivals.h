@@ -1,4 +1,4 @@
-// Rivals of a plan: where they take longer, and how reports and files write them.
+// Explains where rivals of a plan take longer, and writes rivals in reports and files.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_PLAN_RIVALS_H
 #define EG_PCG_PLAN_RIVALS_H
@@ -6,7 +6,8 @@
 #include "pcg/plan/plan_cost.h"
 
 bool eg_rival_outcome_find(const char *name, eg_rival_outcome *out);
-/// The exchange with this eg_exchange_name; "work" is EG_EXCHANGES.
+/// Return the eg_exchange_name of a reason, and find the exchange with that name; "work"
+/// is EG_EXCHANGES.
 const char *eg_rival_reason_kind(const eg_rival_reason *reason);
 bool eg_rival_reason_find(const char *kind, uint32_t *out_exchange);
 
@@ -14,10 +15,10 @@ bool eg_rival_reason_find(const char *kind, uint32_t *out_exchange);
 /// phase, kind and name of the axis.
 void eg_plan_rival_explain(eg_plan_rival *rival, const eg_plan_summary *plan,
                            const eg_plan_summary *of_rival);
-/// Text for people: a line per rival; `summary` sums up the plan.
+/// Prints text for people: a line per rival; `summary` sums up the plan.
 egraph_status eg_plan_rivals_print(eg_text *text, const eg_plan *plan,
                                    const eg_plan_summary *summary);
-/// A JSON array:
+/// Writes a JSON array:
 ///   [{"name", "outcome", "mesh", "seconds", "memory_bytes", "least_memory_bytes",
 ///     "excess_bytes", "batch", "parts",
 ///     "why": [{"kind", "phase", "axis", "seconds", "bytes"}]}]

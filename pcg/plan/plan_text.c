@@ -1,4 +1,4 @@
-// The steps of a plan as text for people (plan_report.h).
+// Prints the steps of a plan as text for people (plan_report.h).
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
@@ -25,7 +25,7 @@ static void print_layout(const eg_plan *plan, uint32_t state, eg_text *out) {
   eg_layout_print(out, &plan->mesh, &plan->states.data[state].layout);
 }
 
-/// "x@S0,R", "x@S0,R:nhwc"; on a single device "x", "x@:nhwc".
+/// Prints "x@S0,R", "x@S0,R:nhwc"; on a single device "x", "x@:nhwc".
 static void print_state(const eg_plan *plan, uint32_t state, eg_text *out) {
   eg_text_print_names(out, "%s", info_of_state(plan, state)->name);
   if (plan->mesh.axis_count == 0 &&
@@ -63,7 +63,7 @@ static bool are_like_entries(const void *user, uint32_t a, uint32_t b) {
 
 // ---- nodes ----------------------------------------------------------------------------
 
-/// " [columns (dimension 1) of y over gpu; repeated along node]"
+/// Prints " [columns (dimension 1) of y over gpu; repeated along node]".
 static egraph_status print_actions(printer *p, const eg_plan_step *step) {
   const eg_mesh *mesh = &p->plan->mesh;
   eg_node_spec spec;
@@ -109,8 +109,8 @@ static egraph_status print_node_step(printer *p, const eg_plan_step *step) {
 
 // ---- moves ----------------------------------------------------------------------------
 
-/// How a move is printed in Unity's words: one or two parallel operators. Where the first
-/// is EG_PARALLEL_KINDS, none, the name of the transition is printed.
+/// The one or two parallel operators by which a move is printed in Unity's words. If the
+/// first is EG_PARALLEL_KINDS (none), the name of the transition is printed.
 static const eg_parallel_kind UNITY[EG_TRANSITION_KINDS][2] = {
     [EG_TRANSITION_SLICE] = {EG_PARALLEL_PARTITION, EG_PARALLEL_KINDS},
     [EG_TRANSITION_MASK] = {EG_PARALLEL_REPLICATE, EG_PARALLEL_KINDS},
@@ -220,7 +220,7 @@ static bool are_like_outputs(const void *user, uint32_t a, uint32_t b) {
 
 // ---- sections -------------------------------------------------------------------------
 
-/// The number of lines that are left out after the last ones.
+/// Prints how often the last lines are repeated.
 static void print_repeat(eg_repeat repeat, eg_text *out) {
   if (repeat.count == 1) return;
   eg_text_printf(

@@ -73,7 +73,7 @@ static void print_dim(eg_text *text, uint32_t dim, uint32_t rank) {
     eg_text_printf(text, "dimension %" PRIu32, dim);
 }
 
-/// "node and gpu": the axes of several devices with this digit.
+/// Prints "node and gpu", the axes of several devices with this digit.
 static void print_axes(eg_text *text, const eg_mesh *mesh, const eg_layout *layout,
                        uint8_t digit) {
   bool is_first = true;
@@ -95,7 +95,7 @@ static void print_digit(eg_text *text, const eg_mesh *mesh, uint32_t rank,
 
 egraph_status eg_layout_words(eg_text *text, const eg_mesh *mesh, uint32_t rank,
                               const eg_layout *layout) {
-  uint8_t digits[EG_MAX_MESH_AXES]; // distinct ones, of axes of several devices
+  uint8_t digits[EG_MAX_MESH_AXES]; // distinct digits of axes of several devices
   uint32_t count = 0;
   for (uint32_t a = 0; a < mesh->axis_count; a++) {
     if (mesh->axes[a].size == 1) continue;
@@ -167,7 +167,8 @@ typedef struct unit {
   const char *name;
 } unit;
 
-/// In the largest unit in which it is 1 or more, by integers: "%g" depends on the locale.
+/// Prints an amount in the largest unit in which it is at least 1, by integers: "%g"
+/// depends on the locale.
 static egraph_status print_amount(eg_text *text, double amount, const unit *units,
                                   size_t count) {
   size_t at = 0, last = count - 1;
@@ -247,7 +248,8 @@ static egraph_status label_value(labeller *l, eg_value value, const char *what,
   return eg_arena_string(&l->out->arena, text, (size_t)length, &l->out->words[value.id]);
 }
 
-/// Characters of the trained weight's name: for w.m, w.v and w.sum the length of w.
+/// Returns the length of the trained weight's name: for w.m, w.v and w.sum the length
+/// of w.
 static size_t base_length(const eg_graph *graph, const char *entry) {
   const char *dot = strrchr(entry, '.');
   char base[EG_MESSAGE_BYTES];

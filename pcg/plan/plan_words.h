@@ -10,20 +10,21 @@
 
 const char *eg_phase_name(eg_phase phase); // "forward", "backward", "update"
 bool eg_phase_find(const char *name, eg_phase *out);
-/// The kind with this eg_transition_name.
+/// Finds the kind with this eg_transition_name.
 bool eg_transition_find(const char *name, eg_transition_kind *out);
-/// "replicate"; "split 2": factor 2; "pass 1": partial sums of operand 1; "pass joint".
+/// Appends "replicate"; "split 2": factor 2; "pass 1": partial sums of operand 1;
+/// "pass joint".
 egraph_status eg_action_print(eg_text *text, uint8_t action);
 bool eg_action_find(const char *name, uint8_t *out);
 
 // ---- words for people -----------------------------------------------------------------
 
-/// "columns (dimension 1) over gpu, the same along node", "whole on every device",
-/// "partial sums over gpu, in nhwc". `rank` is the tensor's.
+/// Appends "columns (dimension 1) over gpu, the same along node", "whole on every
+/// device", "partial sums over gpu, in nhwc". `rank` is the tensor's.
 egraph_status eg_layout_words(eg_text *text, const eg_mesh *mesh, uint32_t rank,
                               const eg_layout *layout);
-/// A dimension that a factor of a node indexes: of a result, or of the first operand that
-/// has it where no result does.
+/// A dimension that a factor of a node indexes: of a result or, if no result has it, of
+/// the first operand that does.
 typedef struct eg_place {
   eg_value value;
   uint32_t dim;
@@ -31,12 +32,12 @@ typedef struct eg_place {
 } eg_place;
 eg_place eg_plan_factor_place(const eg_plan *plan, const eg_plan_step *step,
                               const eg_factor *factor);
-/// The dimension that a node step divides along an axis: "columns (dimension 1) of y",
-/// "the summed dimension 2 of x", "partial results of x", "repeated".
+/// Appends the dimension that a node step divides along an axis: "columns (dimension 1)
+/// of y", "the summed dimension 2 of x", "partial results of x", "repeated".
 egraph_status eg_plan_action_words(eg_text *text, const eg_plan *plan,
                                    const eg_plan_step *step, const eg_factors *factors,
                                    uint32_t axis);
-/// Three digits at most: "4.25 MB", "13 us".
+/// Append a number with at most three digits: "4.25 MB", "13 us".
 egraph_status eg_text_bytes(eg_text *text, double bytes);
 egraph_status eg_text_seconds(eg_text *text, double seconds);
 egraph_status eg_text_digits(eg_text *text, double value);  // "?": below 0, NaN
@@ -69,9 +70,9 @@ typedef struct eg_repeat {
   uint32_t period, count; // items of the pattern, and how often it occurs
 } eg_repeat;
 
-/// The repetition from item `first` on that covers most items and is worth printing once:
-/// at least 4 times, 16 items after the first pattern. Otherwise count is 1. `alike` is
-/// true for two items that print alike. Patterns have at most 512 items.
+/// Finds the repetition from item `first` on that covers most items and is worth printing
+/// once: at least 4 times, at least 16 items after the first pattern. Otherwise count is
+/// 1. `alike` is true for two items that print alike. Patterns have at most 512 items.
 eg_repeat eg_repeat_at(uint32_t first, uint32_t len,
                        bool (*alike)(const void *user, uint32_t a, uint32_t b),
                        const void *user);

@@ -3,9 +3,8 @@
 
 // ---- moves ----------------------------------------------------------------------------
 
-/// The tensor as it lies in memory, as a row-major one, and which of its dimensions
-/// `*inout_dim` is. Channels in blocks are two dimensions, of which the first one counts
-/// blocks.
+/// Returns the row-major type with the same bytes in memory, and translates `*inout_dim`
+/// to it. Channels in blocks become two dimensions; the first one counts blocks.
 static eg_type stored_as(const eg_type *type, uint32_t *inout_dim) {
   static const uint32_t NHWC_PLACE[] = {0, 3, 1, 2};
   eg_format format = (eg_format)type->layout.format;
@@ -71,7 +70,7 @@ size_t eg_halo_scratch(const eg_type *local, const eg_halo *halo) {
   return 2 * eg_type_bytes(&rows); // out and in
 }
 
-/// One halo after another makes the operand larger.
+/// Sums the halos: each enlarges the operand.
 size_t eg_strategy_scratch(const eg_mesh *mesh, const eg_spread *spread,
                            const eg_strategy *strategy) {
   eg_halo halos[EG_MAX_MESH_AXES];

@@ -1,7 +1,7 @@
-// The memory of a running step in addition to its operands and results. Collectives work
-// on contiguous buffers, so other blocks are put in order before they are sent and after
-// they have arrived; the operand of a window is copied, with the rows of its neighbours
-// (strips take less, exec/strips.h).
+// Computes the memory of a running step in addition to its operands and results.
+// Collectives work on contiguous buffers, so other blocks are put in order before they
+// are sent and after they have arrived; the operand of a window is copied, with the rows
+// of its neighbours (strips take less, exec/strips.h).
 //
 //   all-gather along dimension 1     sent: as it is     came: [n][rows][columns / n]
 //
@@ -17,8 +17,8 @@
 typedef struct eg_cut {
   size_t outer, parts, bytes;
 } eg_cut;
-/// The size of the dimension is a multiple of `parts`, which is not 0; of channels in
-/// blocks, their number is.
+/// Cuts dimension `dim` into `parts` (not 0), which divide its size, or the number of
+/// blocks if channels are in blocks.
 eg_cut eg_cut_of(const eg_type *type, uint32_t dim, size_t parts);
 /// True when each part is contiguous in memory.
 static inline bool eg_cut_is_packed(const eg_cut *cut) {
@@ -30,20 +30,21 @@ typedef struct eg_move_cuts {
   eg_cut packed;   // of the sent tensor
   eg_cut unpacked; // of the received tensor
 } eg_move_cuts;
-/// `from` and `to` are types of a rank's part.
+/// Returns the cuts of a transition; `from` and `to` are types of a rank's part.
 eg_move_cuts eg_move_cuts_of(const eg_mesh *mesh, const eg_transition *transition,
                              const eg_type *from, const eg_type *to);
 
-/// Bytes of a rank for a move between types of its part; 0 for local moves.
+/// Returns the bytes of a rank for a move between types of its part; 0 for local moves.
 size_t eg_move_scratch(const eg_mesh *mesh, const eg_transition *transition,
                        const eg_type *from, const eg_type *to);
-/// Bytes of the rows sent to neighbours and received from them; `local` is the type of a
-/// rank's part without these.
+/// Returns the bytes of the rows sent to and received from neighbours; `local` is the
+/// type of a rank's part without these rows.
 size_t eg_halo_scratch(const eg_type *local, const eg_halo *halo);
-/// Bytes of a rank for the halos of a node spread by a strategy.
+/// Returns the bytes of a rank for the halos of a node spread by a strategy.
 size_t eg_strategy_scratch(const eg_mesh *mesh, const eg_spread *spread,
                            const eg_strategy *strategy);
-/// Bytes of a step on a device. The arena is for scratch. Fails with EGRAPH_E_MEMORY.
+/// Computes the bytes of a step on a device. The arena is scratch. Fails
+/// with EGRAPH_E_MEMORY.
 egraph_status eg_plan_step_scratch(const eg_plan *plan, const eg_plan_step *step,
                                    eg_arena *arena, double *out);
 

@@ -172,7 +172,7 @@ egraph_status eg_loss_target(eg_loss kind, const eg_type *y, eg_type *out) {
   return EGRAPH_OK;
 }
 
-/// labels [..] as [.., classes]: 1 at the label.
+/// Emits labels [..] as [.., classes] with 1 at the label.
 static eg_ref one_hot(eg_builder *b, eg_ref labels, const eg_type *y) {
   int64_t dims[EGRAPH_MAX_RANK];
   for (uint32_t i = 0; i < y->rank; i++)

@@ -1,5 +1,5 @@
-// Reverse-mode gradients of a graph: nodes appended to it, from the vjp of each operator
-// (ops/vjp.h); and the losses that training begins backward with.
+// Appends reverse-mode gradients to a graph, from the vjp of each operator (ops/vjp.h),
+// and the losses with which training begins the backward pass.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_GRADIENT_H
 #define EG_PCG_GRADIENT_H
@@ -49,7 +49,7 @@ typedef struct eg_loss_terms {
   eg_ref difference;                         // squared error
 } eg_loss_terms;
 
-/// The type of the target for the output y. Fails with EGRAPH_E_TYPE.
+/// Returns the type of the target for the output y. Fails with EGRAPH_E_TYPE.
 egraph_status eg_loss_target(eg_loss kind, const eg_type *y, eg_type *out);
 /// Emits the loss. b->dtype is set to y's.
 eg_ref eg_loss_emit(eg_builder *b, eg_loss kind, eg_ref y, eg_ref target,

@@ -37,7 +37,7 @@ static const char *const use_of[EG_OP_COUNT] = {
     [EG_OP_OPAQUE] = "p",
 };
 
-// Operators through which a score reaches a softmax, or which apply a mask.
+// Flags of the operators through which a score reaches a softmax, or which apply a mask.
 static const bool leads_on[EG_OP_COUNT] = {
     [EG_OP_ADD] = true,     [EG_OP_SUB] = true,       [EG_OP_MUL] = true,
     [EG_OP_DIV] = true,     [EG_OP_WHERE] = true,     [EG_OP_MAX] = true,
@@ -46,7 +46,7 @@ static const bool leads_on[EG_OP_COUNT] = {
     [EG_OP_FLATTEN] = true, [EG_OP_TRANSPOSE] = true, [EG_OP_IDENTITY] = true,
 };
 
-// The strongest of all uses counts.
+// Uses of a weight; the strongest counts.
 typedef enum weight_use {
   USE_NONE,
   USE_CONSTANT,
@@ -62,7 +62,7 @@ typedef struct finder {
   eg_weight_fate *fates;
   bool *needed;
   bool *constant; // [values] made of weights alone
-  bool *scores;   // [values] that a softmax is taken of
+  bool *scores;   // [values] operand of a softmax, directly or through operators
   uint8_t *use;   // [values] of type weight_use
 } finder;
 
@@ -92,8 +92,9 @@ static weight_use use_by(const finder *f, const eg_graph_node_info *node,
   }
 }
 
-/// A table stays a table when its rows are gathered ahead of time; other operands of
-/// nodes that read only weights are used as the results are.
+/// Returns the use of a weight by a node. A table stays a table when its rows are
+/// gathered ahead of time; other operands of nodes on weights alone have the uses of
+/// the results.
 static weight_use use_of_operand(const finder *f, const eg_graph_node_info *node,
                                  uint32_t operand) {
   bool is_table = node->attrs->op == EG_OP_GATHER && operand == 0 &&

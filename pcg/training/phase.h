@@ -1,4 +1,4 @@
-// Phases of a training step. A graph that is not one is all FORWARD.
+// Phases of a training step. In a graph that is no training step, all nodes are FORWARD.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_PHASE_H
 #define EG_PCG_PHASE_H

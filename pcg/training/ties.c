@@ -128,9 +128,9 @@ typedef struct untier {
   const eg_graph *from;
   eg_graph *to;
   uint32_t *origin; // [values]
-  uint32_t *own;    // [values] 0: no use of the weight is untied; else 1 + uses so far
-  eg_value *map;    // [values] of `to`; EG_VALUE_NONE: not there (yet)
-  uint32_t *reader; // [values] the node that read a weight last,
+  uint32_t *own; // [values] 0: no use of the weight is untied; otherwise 1 + uses so far
+  eg_value *map; // [values] of `to`; EG_VALUE_NONE: not there (yet)
+  uint32_t *reader; // [values] the last node that read a weight,
   eg_value *fresh;  // and the weight that it reads instead; EG_VALUE_NONE: the tied one
   const eg_tie_uses *uses;
   eg_arena arena;
@@ -140,8 +140,7 @@ typedef struct untier {
 EG_OWNER_DEFINE_STATIC(untier, (eg_arena, arena), (eg_values, operands, results, chain),
                        (eg_text, name))
 
-/// Picks `name` where it is free in the copy; otherwise a name that is free in both
-/// graphs.
+/// Picks `name` if it is free in the copy; otherwise a name that is free in both graphs.
 static egraph_status pick_name(untier *u, const char *name, const char **out) {
   eg_value there;
   u->name.chars.len = 0;

@@ -25,10 +25,10 @@ EG_VEC_DEFINE(eg_tie_uses, eg_tie_use);
 /// uses. Fails like eg_parameters_find.
 egraph_status eg_ties_find(const eg_graph *graph, eg_value output,
                            const eg_parameter_wish *wish, eg_tie_uses *out);
-/// A copy of the graph in which each use of the tied weights whose names match a pattern
-/// has a weight of its own, of the same data: the first keeps the name, others have that
-/// of the Identity through which they read it, or "name_2" and so on. Fails with
-/// EGRAPH_E_ARGUMENT for a pattern other than "*" that matches no tied weight.
+/// Copies the graph and gives each use of a tied weight whose name matches a pattern its
+/// own weight, with the same data: the first use keeps the name, another use takes the
+/// name of the Identity through which it reads the weight, or "name_2" and so on. Fails
+/// with EGRAPH_E_ARGUMENT for a pattern other than "*" that matches no tied weight.
 egraph_status eg_ties_untie(const eg_graph *graph, eg_value output,
                             const eg_parameter_wish *wish, const char *const *patterns,
                             uint32_t pattern_count, eg_graph **out);

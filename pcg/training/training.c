@@ -1,5 +1,5 @@
-// Puts a training step together: a copy of the forward graph with its trained weights as
-// inputs, the loss, the gradients, the accumulators, the optimizer.
+// Builds a training step: a copy of the forward graph with its trained weights as inputs,
+// the loss, the gradients, the accumulators, the optimizer.
 // SPDX-License-Identifier: Apache-2.0
 #include "pcg/training/training.h"
 
@@ -74,14 +74,15 @@ egraph_status eg_training_options_check(const eg_graph *forward,
 
 #define NONE UINT32_MAX
 
-/// Variables: w the weight, g its gradient, s the state before and m after the step, l
-/// the learning rate, u momentum. Without formulas: Adam's, one node per weight.
+/// The formulas of an optimizer. Variables: w the weight, g its gradient, s the state
+/// before and m after the step, l the learning rate, u momentum. Without formulas:
+/// Adam's, one node per weight.
 typedef struct optimizer_rule {
   uint32_t states;
   const char *state_name[EG_MAX_OPTIMIZER_STATES];
   const char *state, *weight; // after the step
   bool counts;                // steps
-  bool separate;              // weight decay is no part of the gradient
+  bool separate;              // weight decay is not added to the gradient
 } optimizer_rule;
 
 #define ADAM_STATES .states = 2, .state_name = {"m", "v"}, .counts = true
@@ -125,7 +126,7 @@ static eg_ref emit_common(updater *u, common_part part, double number, eg_ref x)
   return made;
 }
 
-/// The mean over micro-batches.
+/// Returns the gradient of a parameter: the mean over micro-batches.
 static eg_ref read_gradient(updater *u, const eg_training_param *param) {
   eg_ref sum = eg_ref_of(param->sum.exit);
   if (u->training->micro_batches == 1) return eg_ref_of(param->gradient);
@@ -135,7 +136,7 @@ static eg_ref read_gradient(updater *u, const eg_training_param *param) {
   return EG_BUILD(&u->b, EG_OP_MUL, sum, share);
 }
 
-/// The sum of squares of a gradient, as float64.
+/// Emits the sum of squares of a gradient, as float64.
 static eg_ref emit_square(updater *u, const eg_training_param *param) {
   eg_builder *b = &u->b;
   eg_ref g = read_gradient(u, param);
@@ -145,7 +146,7 @@ static eg_ref emit_square(updater *u, const eg_training_param *param) {
   return eg_build_cast(b, sum, EGRAPH_FLOAT64);
 }
 
-/// The gradient that the optimizer reads, without weight decay.
+/// Emits the gradient that the optimizer reads, without weight decay.
 static eg_ref emit_final(updater *u, const eg_training_param *param, eg_ref clip) {
   eg_ref g = read_gradient(u, param);
   if (!eg_ref_exists(clip)) return g;
@@ -169,12 +170,12 @@ static egraph_status list_params(const updater *u, eg_u32s *param_of, eg_u32s *o
       *param = NONE;
     }
   }
-  for (uint32_t v = 0; v < param_of->len; v++) // no node reads it: it is the output
+  for (uint32_t v = 0; v < param_of->len; v++) // weights that no node reads: outputs
     if (param_of->data[v] != NONE) EG_TRY(eg_u32s_push(out, param_of->data[v]));
   return EGRAPH_OK;
 }
 
-/// limit / max(norm, limit)
+/// Emits limit / max(norm, limit).
 static eg_ref emit_factor(updater *u, const eg_u32s *params) {
   eg_builder *b = &u->b;
   eg_ref total = EG_REF_NONE;
@@ -190,8 +191,8 @@ static eg_ref emit_factor(updater *u, const eg_u32s *params) {
   return EG_FORMULA(b, "(div c (max c (sqrt n)))", "cn", c, total);
 }
 
-/// Emits the factor of clipping. Layers follow each other in the sum of squares, in
-/// whatever order a file has their weights, so that like layers have like parts of it.
+/// Emits the factor of clipping. The sum of squares follows the order of layers, not the
+/// order of weights in a file, so that like layers have like parts of the sum.
 static egraph_status emit_clip(updater *u, eg_ref *out) {
   EG_LOCAL(eg_u32s, param_of, u->training->alloc);
   EG_LOCAL(eg_u32s, params, u->training->alloc);
@@ -243,7 +244,7 @@ static void emit_formulas(updater *u, eg_ref g, eg_training_param *param) {
 }
 
 /// Emits phase O: sets value.exit and state[].exit of every parameter from gradient, or
-/// sum.exit where there is one, and the entries. Fails with EGRAPH_E_MEMORY.
+/// sum.exit if there is one, and the entries. Fails with EGRAPH_E_MEMORY.
 static egraph_status emit_update(eg_node_cons *cons, const eg_graph *forward,
                                  const eg_training_options *options,
                                  eg_training *training) {
@@ -274,14 +275,14 @@ typedef struct maker {
   eg_training *out;
   eg_node_cons cons;
   eg_builder b;
-  bool *needed;          // [forward values] by the loss
+  bool *needed;          // [forward values] the loss depends on the value
   eg_weight_fate *fates; // [forward values]
-  eg_value *map;         // [forward values] in the step, as it is computed with
+  eg_value *map;         // [forward values] value in the step that computing reads
   eg_value *entry;       // [forward values] of trained weights
   eg_values operands, results;
   eg_values sent_back; // inputs of the forward graph
   eg_text text;
-  eg_arena rows; // of values, until the step is made
+  eg_arena rows; // rows of values, until the step is built
 } maker;
 
 static egraph_status add_input(maker *m, const char *name, const eg_type *type,
@@ -334,7 +335,8 @@ static egraph_status lower_leaf(maker *m, uint32_t id) {
   return m->b.status;
 }
 
-/// The name of a computed value; NULL where a cast has it: the value gets a new one.
+/// Returns the name of a computed value; NULL: a cast has it, and the value gets a
+/// new name.
 static const char *free_name(const maker *m, eg_value value) {
   const char *name = eg_graph_value(m->forward, value)->name;
   eg_value taken;
@@ -449,7 +451,7 @@ static egraph_status add_scalars(maker *m) {
 
 // ---- phases -------------------------------------------------------------------------
 
-/// Adds the loss. The output is cast to float32 where it was computed in less.
+/// Adds the loss. The output is cast back if it was computed in bfloat16.
 static egraph_status add_loss(maker *m, eg_value output, eg_ref *y,
                               eg_loss_terms *terms) {
   const eg_value_info *info = eg_graph_value(m->forward, output);
@@ -466,7 +468,8 @@ static egraph_status add_loss(maker *m, eg_value output, eg_ref *y,
   return m->b.status;
 }
 
-/// Emits the gradient of one micro-batch, and its sum with the gradients of earlier ones.
+/// Emits the gradient of one micro-batch, and its sum with the gradients of
+/// earlier micro-batches.
 static egraph_status emit_gradient(maker *m, eg_value found, eg_training_param *param) {
   eg_ref w = eg_ref_of(param->value.entry), g = eg_ref_of(found);
   eg_node_cons_stamp(&m->cons, param->weight.id, EG_MADE_GRADIENT);
@@ -490,7 +493,8 @@ static egraph_status add_arriving(maker *m, uint32_t output, eg_gradient_seed *o
   return add_input(m, eg_text_of(&m->text), &made->type, &out->cotangent);
 }
 
-/// Fills seeds[outputs of the forward graph].
+/// Adds the cotangents of all floating-point outputs, and fills seeds[outputs of the
+/// forward graph].
 static egraph_status add_all_arriving(maker *m, eg_gradient_seed *seeds,
                                       uint32_t *out_count) {
   *out_count = 0;
@@ -518,8 +522,8 @@ static egraph_status find_sent_back(maker *m) {
   return EGRAPH_OK;
 }
 
-/// Adds the cotangents of inputs, for which earlier stages wait, as outputs; zero where
-/// no output depends on the input.
+/// Adds the cotangents of inputs, for which earlier stages wait, as outputs; zero if no
+/// output depends on the input.
 static egraph_status add_sent_back(maker *m, const eg_value *found) {
   for (size_t i = 0; i < m->sent_back.len; i++) {
     eg_value input = m->sent_back.data[i], entry = m->entry[input.id];
@@ -535,7 +539,7 @@ static egraph_status add_sent_back(maker *m, const eg_value *found) {
   return EGRAPH_OK;
 }
 
-/// The gradients of all parameters, and the cotangents that are sent back.
+/// Emits the gradients of all parameters, and the cotangents that are sent back.
 static egraph_status emit_backward(maker *m, const eg_gradient_seed *seeds,
                                    uint32_t seed_count) {
   eg_training *out = m->out;
@@ -553,7 +557,7 @@ static egraph_status emit_backward(maker *m, const eg_gradient_seed *seeds,
   return add_sent_back(m, m->results.data + params);
 }
 
-/// Backward from the loss.
+/// Emits the backward pass from the loss.
 static egraph_status emit_backward_of_loss(maker *m, eg_value output, eg_ref y,
                                            const eg_loss_terms *terms) {
   eg_node_cons_stamp(&m->cons, output.id, EG_MADE_SEED);
@@ -563,7 +567,7 @@ static egraph_status emit_backward_of_loss(maker *m, eg_value output, eg_ref y,
   return emit_backward(m, &seed, 1);
 }
 
-/// Backward from the cotangents of all outputs.
+/// Emits the backward pass from the cotangents of all outputs.
 static egraph_status emit_backward_of_outputs(maker *m) {
   eg_gradient_seed *seeds;
   uint32_t count;

@@ -58,8 +58,8 @@ typedef struct eg_training_options {
   // weights, weights and states stay float32.
   bool mixed_precision;
   eg_parameter_wish parameters; // the trained weights
-  // A stage of a pipeline is a step that others begin or end:
-  bool is_inner; // no loss: the cotangent of each floating-point output y enters as an
+  // A stage of a pipeline is a step that other stages precede or follow:
+  bool is_inner; // there is no loss: the cotangent of each floating-point output y is an
                  // input y.cotangent, and all outputs leave the step
   const char *const *sent_back; // inputs x whose cotangent leaves as x.cotangent
   uint32_t sent_back_count;
@@ -105,8 +105,8 @@ typedef struct eg_training {
 egraph_status eg_training_step(const eg_graph *forward,
                                const eg_training_options *options, eg_training *out);
 void eg_training_deinit(eg_training *training);
-/// The phase of a node. Values made from constants only belong to no phase in particular;
-/// they are placed before their first use.
+/// Returns the phase of a node. Nodes that compute from constants only belong to no phase
+/// in particular; they are placed before their first use.
 eg_phase eg_training_phase(const eg_training *training, eg_graph_node node);
 
 /// Checks that the output, the loss and the optimizer exist. Fails with
