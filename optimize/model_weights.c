@@ -99,8 +99,8 @@ egraph_status eg_model_untie(const eg_graph *model, const eg_parameter_wish *wis
 
 // ---- data of weights ----------------------------------------------------------------
 
-/// Weights that the step reads under their own names, trained ones among them, are not
-/// folded into others.
+/// Keeps the trained weights, which the step reads under their own names: they are not
+/// folded into other weights.
 static void keep_named(const eg_graph *model, const eg_graph *step, bool *kept) {
   eg_value there;
   for (uint32_t v = 0; v < eg_graph_value_count(model); v++) {
@@ -111,7 +111,7 @@ static void keep_named(const eg_graph *model, const eg_graph *step, bool *kept) 
   }
 }
 
-/// A weight of the step gets the data of the value of its name.
+/// Gives a weight of the step the data of the model's weight with the same name.
 static egraph_status take_weight(const eg_graph *model, eg_graph *step, eg_value value) {
   const eg_value_info *info = eg_graph_value(step, value);
   eg_value named;
@@ -132,7 +132,7 @@ static egraph_status take_weight(const eg_graph *model, eg_graph *step, eg_value
   return EGRAPH_OK;
 }
 
-/// A weight that optimizing has made of others has a name that the model does not know.
+/// Fails for a weight that the model lacks: optimizing made it from other weights.
 static egraph_status check_known(const eg_graph *model, const eg_graph *step) {
   eg_value there;
   for (uint32_t v = 0; v < eg_graph_value_count(step); v++) {

@@ -1,5 +1,5 @@
-// Weights of a model that is planned: what is trained, what is computed ahead of
-// planning, and how a plan gets their data.
+// Weights of a model that is planned: finds the trained ones, computes constant values
+// before planning, and gives a plan its data.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_MODEL_WEIGHTS_H
 #define EG_OPTIMIZE_MODEL_WEIGHTS_H
@@ -7,25 +7,25 @@
 #include "pcg/training/parameters.h"
 #include "pcg/training/ties.h"
 
-/// The model with all computed ahead that only needs weights which no step trains. Of a
-/// training step (`wish`; NULL: the model itself is planned) `names`, initialized, gets
-/// what is trained. Fails like eg_parameters_find.
+/// Copies the model and computes all values in it that need only untrained weights.
+/// `wish` chooses the trained weights (NULL: no training step); their names are put into
+/// `names`, which is initialized. Fails like eg_parameters_find.
 egraph_status eg_model_prepare(const eg_graph *model, const eg_parameter_wish *wish,
                                eg_strmap *names, eg_graph **out);
-/// Tells of each floating-point weight that the first output depends on what becomes of
-/// it. Fails with EGRAPH_E_ARGUMENT without an output, and like eg_parameters_find.
+/// Calls `visit` with the fate of each floating-point weight on which the first output
+/// depends. Fails with EGRAPH_E_ARGUMENT without an output, and like eg_parameters_find.
 egraph_status eg_model_visit_weights(const eg_graph *model, const eg_parameter_wish *wish,
                                      void (*visit)(void *user,
                                                    const eg_value_info *weight,
                                                    eg_weight_fate fate),
                                      void *user);
-/// As eg_ties_find and eg_ties_untie, of the first output; fail without one, too.
+/// Call eg_ties_find and eg_ties_untie for the first output; fail also without an output.
 egraph_status eg_model_find_ties(const eg_graph *model, const eg_parameter_wish *wish,
                                  eg_tie_uses *out);
 egraph_status eg_model_untie(const eg_graph *model, const eg_parameter_wish *wish,
                              const char *const *patterns, uint32_t count, eg_graph **out);
-/// Weights of a step that was planned of the model get its data; of what is trained, an
-/// input of the step, the type is compared. Fails with EGRAPH_E_TYPE, EGRAPH_E_ARGUMENT
+/// Gives weights of a planned step the data of the model; a trained weight is an input of
+/// the step, and only its type is compared. Fails with EGRAPH_E_TYPE, EGRAPH_E_ARGUMENT
 /// for weights that are not the model's.
 egraph_status eg_model_give_weights(const eg_graph *model, eg_graph *step);
 

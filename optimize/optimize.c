@@ -45,8 +45,8 @@ static egraph_status check_cost(const eg_request *request, const eg_optimized *o
 
 // ---- one device -----------------------------------------------------------------------
 
-/// Makes the plan that runs the optimized graph on one device; the costs of its steps are
-/// those by which the graph was chosen.
+/// Makes the plan that runs the optimized graph on one device; its steps have the costs
+/// by which the graph was chosen.
 static egraph_status plan_graph(const eg_request *request, eg_optimized *out) {
   static const eg_machine_mesh single = {.mesh = {.axis_count = 0}};
   eg_loaded_plan *planned = &out->search.planned;
@@ -89,8 +89,8 @@ egraph_status eg_optimize_device(const eg_request *request, eg_optimized *out) {
              ? eg_optimizer_run(request->alloc, &input, &out->optimization)
              : other->run(other->self, request->alloc, &input, &out->optimization));
   out->report = out->optimization->report;
-  // A graph without a plan, with open dimensions or operators of unknown type, is a
-  // result all the same.
+  // A graph without a plan (open dimensions, operators of unknown type) is still
+  // a result.
   if (eg_optimize_check_plannable(out->optimization->graph) != EGRAPH_OK)
     return eg_text_append(&out->no_plan, egraph_last_error());
   return plan_graph(request, out);
@@ -113,7 +113,7 @@ static bool pass_progress(void *user, const char *phase, const char *line) {
   return budget->is_cancelled;
 }
 
-/// Leaves time for planning.
+/// True when measuring must stop to leave time for planning.
 static bool stops_measuring(void *user) {
   planning_call *p = user;
   double spent = eg_clock_seconds() - p->budget.start;
@@ -150,7 +150,7 @@ static egraph_status search_model(planning_call *p, const eg_graph *forward,
                                  : eg_plan_search_run(&call, out);
 }
 
-/// Computes constants before anything is planned, and finds the names of what is trained.
+/// Computes constants and finds the names of trained weights before the search.
 static egraph_status prepare_and_search(planning_call *p, eg_plan_search *out) {
   const eg_request *request = p->request;
   eg_training_options training;

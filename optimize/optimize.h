@@ -1,5 +1,5 @@
-// A request (request.h) is answered by the cheapest graph for one device of this host and
-// a plan that runs it, or by a plan for the devices of a target.
+// Answers a request (request.h) with the cheapest graph for one device of this host and a
+// plan that runs it, or with a plan for the devices of a target.
 //
 //   graph -> optimizer (single/optimizer.h) -> graph -> plan that runs it
 //   graph -> weights ahead of planning (model_weights.h) -> target, its costs
@@ -14,18 +14,19 @@
 
 typedef struct eg_optimized {
   egraph_report report;          // its texts belong to the search
-  eg_optimization *optimization; // of one device, otherwise NULL. Its graph moves to the
-                                 // plan, if there is one
-  eg_plan_search search;         // the plan, and all else of a search for a plan
+  eg_optimization *optimization; // of one device, otherwise NULL. If there is a plan, its
+                                 // graph moves there
+  eg_plan_search search;         // the plan and the other results of its search
   eg_text no_plan;               // why there is no plan
 } eg_optimized;
 
 void eg_optimized_init(eg_optimized *optimized, egraph_allocator alloc);
-/// Also after a failure.
+/// Frees a result, also after a failure.
 void eg_optimized_deinit(eg_optimized *optimized);
 /// Fails with EGRAPH_E_UNSUPPORTED for open dimensions and operators of unknown type.
 egraph_status eg_optimize_check_plannable(const eg_graph *graph);
-/// Fill an initialized result. Fail as egraph_optimize does.
+/// Answer the request for one device, or with a plan, in an initialized result. Fail
+/// like egraph_optimize.
 egraph_status eg_optimize_device(const eg_request *request, eg_optimized *out);
 egraph_status eg_optimize_plan(const eg_request *request, eg_optimized *out);
 

@@ -33,12 +33,12 @@ void eg_overlap_init(eg_overlap *o, const eg_machine_mesh *mesh, uint32_t micro_
 
 // ---- paths --------------------------------------------------------------------------
 
-/// Numbers of paths: all exchanges of a stream; the first forward pass, then the late
-/// exchanges of the stream.
+/// Return the numbers of two paths: all exchanges of a stream; the first forward pass,
+/// then the late exchanges of the stream.
 static uint32_t exchange_path(uint32_t stream) { return 2 * stream - 1; }
 static uint32_t late_path(uint32_t stream) { return 2 * stream; }
 
-/// Adds a step of the plan to every path that it is on.
+/// Adds a step of the plan to every path that contains it.
 static void add_to_paths(const eg_overlap *o, const eg_plan_step *step, eg_phase made,
                          double runs, double *paths) {
   double seconds = step->seconds * runs;
@@ -149,8 +149,8 @@ bool eg_overlap_next(eg_overlap *o, double gap) {
   play(o, o->weight);
   for (uint32_t i = 0; i < o->paths; i++)
     change = fmax(change, fabs(o->weight[i] - before[i]));
-  // The same search finds the same plan again; and no weights bound better than the least
-  // sum of the plans so far.
+  // The same weights would give the same plan again; and no weights give a better bound
+  // than the least sum of the plans so far.
   return change > SAME_WEIGHT && least_weighted(o, o->weight, &plan) - o->bound > room;
 }
 
@@ -173,8 +173,8 @@ eg_cost_weights eg_overlap_prices(const eg_overlap *o) {
 static const double OVERLAP_GAP = 1e-3;
 // The first search has the work of a search without overlap, so that no step is longer
 // than its plan's. Shares of its time and work: each search with weights has half of the
-// one before; with room for prefetched weights, half of that again; each baseline a
-// twentieth, and the best one all. All share the time.
+// search before; with room for prefetched weights, half of that; each baseline a
+// twentieth, and the best baseline all. All searches share the time.
 static const double WEIGHTS_SHARE = 0.5, ROOM_SHARE = 0.5, BASELINE_SHARE = 0.05;
 enum { WALKS = 6, DATA_PARALLEL_WALK = 1 };
 
@@ -206,7 +206,7 @@ static egraph_status price_unweighted(const eg_plan_job *job, const eg_machine_m
   return EGRAPH_OK;
 }
 
-/// Searches a plan and simulates it. *out_bound is of the seconds that were searched by.
+/// Searches a plan and simulates it. *out_bound bounds the weighted seconds.
 static egraph_status search_overlapped(eg_plan_job *job, eg_overlap *overlap,
                                        const eg_planner_input *input, double *out_bound) {
   EG_OWNED(eg_planning, next);
@@ -232,8 +232,8 @@ static egraph_status overlap_baseline(eg_plan_job *job, eg_overlap *overlap,
   return status == EGRAPH_E_ARGUMENT ? EGRAPH_OK : status; // sizes do not divide
 }
 
-/// Plans all baselines: those that are dear one thing after the other may overlap well.
-/// The best one is planned again, with all the work.
+/// Plans all baselines: a plan that is slow without overlap may be fast with it. The best
+/// baseline is planned again, with all the work.
 static egraph_status overlap_baselines(eg_plan_job *job, eg_overlap *overlap,
                                        double seconds, double steps) {
 #define BASELINE_NAME(id, name, last, outer) name,
@@ -267,7 +267,7 @@ static egraph_status leave_room(eg_plan_job *job, eg_overlap *overlap,
   return status;
 }
 
-/// Searches with weights, as long as another search like the last one ends in time.
+/// Searches with weights while another search as long as the last one ends in time.
 static egraph_status overlap_weights(eg_plan_job *job, eg_overlap *overlap,
                                      double seconds, double steps) {
   double end = eg_plan_job_elapsed(job) + seconds, last = 0,
@@ -293,8 +293,8 @@ static egraph_status overlap_weights(eg_plan_job *job, eg_overlap *overlap,
   return EGRAPH_OK;
 }
 
-/// Walks from the best plan so far, and one from data parallelism in the graph as it is.
-/// Together they have as much work as a search, or as all searches before them took.
+/// Walks from the best plan so far, and once from data parallelism in the given graph.
+/// Together the walks have as much work as a search, or as all searches before took.
 static egraph_status overlap_walks(eg_plan_job *job, eg_overlap *overlap, double seconds,
                                    double steps) {
   double end = eg_plan_job_elapsed(job) + seconds, ignored;

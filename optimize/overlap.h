@@ -1,4 +1,4 @@
-// The plan of a mesh whose step is shortest when exchanges run beside computing
+// Finds the plan of a mesh whose step is shortest when exchanges overlap computing
 // (sim/plan), and a lower bound of all such steps.
 //
 // The first micro-batch's backward pass begins when its forward pass has ended. Before
@@ -26,22 +26,22 @@ enum { EG_OVERLAP_PLANS = 16, EG_OVERLAP_PATHS = 2 * EG_MACHINE_MAX_LINKS + 1 };
 typedef struct eg_overlap {
   const eg_machine_mesh *mesh;
   double memory_limit;
-  double beside; // as of eg_simulation_setup
+  double beside; // as in eg_simulation_setup
   uint32_t streams;
-  uint32_t stream_of_link[EG_MACHINE_MAX_LINKS]; // 0: no axis goes over it
+  uint32_t stream_of_link[EG_MACHINE_MAX_LINKS]; // 0: no axis uses this link
   uint32_t micro_batches;
   uint32_t paths; // 0: all computing; then two for each stream of exchanges
   uint32_t plans;
   double seconds[EG_OVERLAP_PLANS][EG_OVERLAP_PATHS]; // of a plan's paths
   double bound;                                       // of the step of any plan
-  double shortest;                                    // of all plans met
+  double shortest;                                    // of all plans added so far
   double last;                                        // seconds of the last plan's step
-  double missing;                  // bytes without which that is longer; 0: none
-  double weight[EG_OVERLAP_PATHS]; // of the search to come
+  double missing;                  // bytes whose lack makes that step longer; 0: none
+  double weight[EG_OVERLAP_PATHS]; // of the next search
 } eg_overlap;
 
-/// Starts with equal weights. `beside`: computing is so many times slower while its
-/// device exchanges (eg_machine.beside); the bound ignores this, and holds all the more.
+/// Starts with equal weights. `beside`: the factor by which computing is slower while its
+/// device exchanges (eg_machine.beside); the bound ignores the factor and stays valid.
 void eg_overlap_init(eg_overlap *overlap, const eg_machine_mesh *mesh,
                      uint32_t micro_batches, double memory_limit, double beside);
 /// Simulates a plan's step, exchanges in closed form, in the order of issue (eg_issue) in
@@ -49,13 +49,14 @@ void eg_overlap_init(eg_overlap *overlap, const eg_machine_mesh *mesh,
 /// weights.
 egraph_status eg_overlap_add(eg_overlap *overlap, const eg_plan *plan,
                              egraph_allocator alloc, double *out_seconds);
-/// A lower bound of weighted seconds, by a search with the current weights.
+/// Sets the lower bound of weighted seconds that a search with the current
+/// weights proved.
 void eg_overlap_set_bound(eg_overlap *overlap, double weighted);
 /// Finds the weights of the next search. False when they are the last search's, when no
 /// weights can raise the bound by more than `gap` of the shortest step, or when that step
 /// is so close to the bound already.
 bool eg_overlap_next(eg_overlap *overlap, double gap);
-/// The current weights as prices.
+/// Returns the current weights as factors of seconds.
 eg_cost_weights eg_overlap_prices(const eg_overlap *overlap);
 
 /// The share of a mesh's time for the first search, before overlapped ones.

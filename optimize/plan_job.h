@@ -11,22 +11,22 @@ typedef struct eg_mesh_found {
   eg_machine_mesh mesh;
   double bound;        // INFINITY: there is no plan
   double cost, memory; // of its plan; INFINITY: there is none
-  bool is_of_all;      // the bound: rules came to an end
+  bool is_of_all;      // the bound covers all variants: rules came to an end
 } eg_mesh_found;
 EG_VEC_DEFINE(eg_mesh_founds, eg_mesh_found);
 
 /// The plan that is the answer so far.
 typedef struct eg_best_plan {
   eg_machine_mesh mesh;
-  double objective; // seconds that it was chosen by; INFINITY: there is no plan
+  double objective; // seconds by which it was chosen; INFINITY: there is no plan
   double bound;     // of all plans on its mesh
   double memory;
-  double excess; // of another search: bytes over the limit of memory
+  double excess; // bytes over the limit of memory, for a plan of another searcher
 } eg_best_plan;
 
 /// The best plan of each baseline so far; starts as zeros.
 typedef struct eg_rival_list {
-  double single_seconds; // of one device, the least; 0: not known
+  double single_seconds; // least seconds on one device; 0: not known
   eg_baseline_outcome best[EG_BASELINE_OUTCOMES];
   eg_mesh mesh[EG_BASELINE_OUTCOMES];
 } eg_rival_list;
@@ -49,8 +49,8 @@ typedef struct eg_plan_job {
   eg_text ruled_out;  // why the constraints leave no plan on the first such mesh
   uint32_t ruled_out_meshes;
   eg_rival_list rivals;
-  double answer_limit; // of a search without the limit of memory: that limit; its plan is
-                       // the answer, and certified, if it fits. INFINITY: it always is
+  double answer_limit; // the limit of memory that a search ignores: its plan is the
+                       // answer, and certified, only if it fits. INFINITY: always
   const struct eg_plan_job *free; // the same search without the limit of memory, whose
                                   // plan exceeds it; NULL: there was none
 } eg_plan_job;
@@ -58,20 +58,20 @@ typedef struct eg_plan_job {
 void eg_plan_job_init(eg_plan_job *job, const eg_plan_call *call, eg_plan_search *out);
 void eg_plan_job_deinit(eg_plan_job *job);
 
-/// Seconds since the search began.
+/// Returns the seconds since the search began.
 double eg_plan_job_elapsed(const eg_plan_job *job);
-/// As in eg_layout_options, of a job.
+/// The progress callback of eg_layout_options for a job.
 bool eg_plan_job_progress(void *job, double cost, double bound, double seconds);
 uint32_t eg_plan_job_micro_batches(const eg_plan_job *job);
 /// True when the user asked for the plans of all baselines.
 bool eg_plan_job_compares(const eg_plan_job *job);
-/// The baseline that the user asked for; NULL: none.
+/// Returns the baseline that the user asked for; NULL: none.
 const char *eg_plan_job_baseline(const eg_plan_job *job);
-/// The gap with which a search ends at any time.
+/// Returns the gap at which a search ends at any time.
 double eg_plan_job_enough_gap(const eg_plan_job *job);
-/// Seconds that the search leaves for a certificate.
+/// Returns the seconds that the search reserves for a certificate.
 double eg_plan_job_kept_seconds(const eg_plan_job *job);
-/// A search on a mesh in so many seconds and steps.
+/// Returns the input of a search on a mesh, limited to `seconds` and `steps`.
 eg_planner_input eg_plan_job_input(eg_plan_job *job, const eg_machine_mesh *mesh,
                                    double seconds, double steps);
 /// Keeps the better outcomes of baselines on this mesh and on the meshes before.

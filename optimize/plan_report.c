@@ -12,7 +12,7 @@
 
 static const double ROUNDING = 3e-9;         // of a certificate's sums
 static const double CERTIFICATE_WORK = 0.25; // share of all work
-static const double LATE_SHARE = 0.85;       // of the time: when the clock ended a search
+static const double LATE_SHARE = 0.85; // of the time: after it, the clock ended a search
 
 // ---- one mesh -----------------------------------------------------------------------
 
@@ -77,8 +77,8 @@ static egraph_status judge_gap(const eg_plan_job *job) {
   return EGRAPH_OK;
 }
 
-/// Why the search ended. Parts of the time are kept for baselines and the certificate, so
-/// a search that ends late was ended by the clock.
+/// Returns why the search ended. Parts of the time are reserved for baselines and the
+/// certificate; therefore the clock ended a search that ends late.
 static const char *why_ended(const eg_plan_job *job) {
   const egraph_report *report = &job->out->report;
   const egraph_search *search = job->call->request->search;
@@ -100,7 +100,7 @@ static egraph_status judge_overlap(const eg_plan_job *job, bool is_whole) {
   return EGRAPH_OK;
 }
 
-/// Another search proves nothing.
+/// Fills the report of another searcher, which proves nothing.
 static void conclude_searched(eg_plan_job *job) {
   egraph_report *report = &job->out->report;
   bool has_plan = job->out->has_plan;
@@ -156,7 +156,7 @@ static egraph_status take_certificate(eg_plan_job *job, const eg_plan_certificat
     return eg_text_append(&job->out->uncertified, why_uncertified(job, made->outcome));
   EG_TRY(eg_text_append(&job->out->certificate, eg_text_of(&made->text)));
   job->out->is_certified = true;
-  if (report->meshes == 1 && made->is_all) { // it may prove more than the search did
+  if (report->meshes == 1 && made->is_all) { // it may prove more than the search
     report->bound = fmax(report->bound, made->checked);
     EG_TRY(judge_gap(job));
     if (report->gap <= EG_PROVEN_GAP) report->ended = "proven";
@@ -192,7 +192,7 @@ egraph_status eg_plan_report_certify(eg_plan_job *job) {
 egraph_status eg_plan_report_nodes(const eg_plan_job *job, const eg_graph *graph,
                                    uint32_t *out) {
   *out = eg_graph_node_count(graph);
-  // In training, nodes on weights alone belong to the step, too.
+  // In training, nodes on weights alone also belong to the step.
   return job->call->training != NULL ? EGRAPH_OK : eg_graph_running_nodes(graph, out);
 }
 

@@ -6,11 +6,11 @@
 
 #include "optimize/plan_job.h"
 
-/// Adds what the search on a mesh did, found and proved to the job and its report. Fails
-/// with EGRAPH_E_MEMORY.
+/// Adds the figures, plan and bound of a search on a mesh to the job and its report.
+/// Fails with EGRAPH_E_MEMORY.
 egraph_status eg_plan_report_mesh(eg_plan_job *job, const eg_machine_mesh *mesh,
                                   const eg_planning *planning);
-/// Nodes of a graph that run in a step.
+/// Counts the nodes of a graph that run in a step.
 egraph_status eg_plan_report_nodes(const eg_plan_job *job, const eg_graph *graph,
                                    uint32_t *out);
 /// Fills bound, gap, status and why the search ended, after `meshes` that belong to the

@@ -18,8 +18,8 @@ static eg_rival_outcome outcome_of(const eg_baseline_outcome *baseline) {
   return outcomes[baseline->status];
 }
 
-/// True when `a` is better: a plan that fits, the cheaper the better, then one that takes
-/// little memory, then one that was not shown impossible.
+/// True when `a` is better: first plans that fit, by cost; then plans that are too large,
+/// by memory; then outcomes not proven impossible.
 static bool is_better_outcome(const eg_baseline_outcome *a,
                               const eg_baseline_outcome *b) {
   static const int order[EG_RIVAL_OUTCOMES] = {

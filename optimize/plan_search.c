@@ -1,6 +1,7 @@
-// Candidates are the meshes of the machine, then parts of it; every one gets its part of
-// the time and the work that is left. Where memory has a limit all is done without it
-// first. The cheapest plan wins, or the one whose overlapped step is shortest.
+// Candidates are the meshes of the machine, then parts of the machine; each gets its
+// share of the remaining time and work. If memory has a limit, all meshes are first
+// planned without it. The cheapest plan wins, or the plan with the shortest
+// overlapped step.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/plan_search.h"
 
@@ -22,7 +23,8 @@ static bool is_same_mesh(const eg_machine_mesh *a, const eg_machine_mesh *b) {
   return a->idle == b->idle && eg_mesh_same(&a->mesh, &b->mesh);
 }
 
-/// The cheapest result on a mesh without the limit of memory; NULL: it was not tried.
+/// Returns the cheapest result on a mesh without the limit of memory; NULL: the mesh was
+/// not tried.
 static const eg_mesh_found *find_free(const eg_plan_job *job,
                                       const eg_machine_mesh *mesh) {
   const eg_mesh_found *best = NULL;
@@ -34,7 +36,8 @@ static const eg_mesh_found *find_free(const eg_plan_job *job,
   return best;
 }
 
-/// A search on a mesh that goes on from the result without the limit, unless that fits.
+/// Returns the input of a search on a mesh that continues from the result without the
+/// limit, unless that result fits.
 static eg_planner_input input_within(eg_plan_job *job, const eg_machine_mesh *mesh,
                                      const eg_mesh_found *free, double seconds,
                                      double steps) {
@@ -48,8 +51,8 @@ static eg_planner_input input_within(eg_plan_job *job, const eg_machine_mesh *me
   return input;
 }
 
-/// Keeps the plan of another search if it is the best: one that fits before one that does
-/// not, then the one whose overlapped step is shortest.
+/// Keeps the plan of another searcher if it is the best: plans that fit come first, then
+/// plans with a shorter overlapped step.
 static egraph_status take_searched(eg_plan_job *job, const eg_machine_mesh *mesh,
                                    eg_planning *planning) {
   egraph_report *report = &job->out->report;
@@ -75,7 +78,7 @@ static egraph_status take_searched(eg_plan_job *job, const eg_machine_mesh *mesh
   return EGRAPH_OK;
 }
 
-/// `known`: a plan on this mesh that the search begins with, or NULL.
+/// Plans on a mesh. `known`: a plan on this mesh with which the search begins, or NULL.
 static egraph_status plan_on_mesh(eg_plan_job *job, const eg_machine_mesh *mesh,
                                   const eg_plan *known, double seconds, double steps) {
   const eg_request *request = job->call->request;
@@ -99,13 +102,13 @@ static egraph_status plan_on_mesh(eg_plan_job *job, const eg_machine_mesh *mesh,
   egraph_status status = eg_joint_step_plan(&job->step, &input, &planning);
   bool is_demanded = request->constraints != NULL || eg_plan_job_baseline(job) != NULL;
   if (status == EGRAPH_E_ARGUMENT && is_demanded) {
-    // The other meshes may have a plan; if none has, the first mesh says why.
+    // Other meshes may have a plan; if none has, the message of the first mesh is kept.
     job->out->report.meshes++;
     if (job->ruled_out_meshes++ != 0) return EGRAPH_OK;
     return eg_text_append(&job->ruled_out, egraph_last_error());
   }
   EG_TRY(status);
-  if (planning.is_skipped) return EGRAPH_OK; // nothing is claimed of it
+  if (planning.is_skipped) return EGRAPH_OK; // this mesh has no result
   EG_TRY(eg_plan_report_mesh(job, mesh, &planning));
   eg_plan_job_progress(job, planning.cost, planning.bound, 0);
   if (request->plans != NULL) return take_searched(job, mesh, &planning);
@@ -122,8 +125,8 @@ static egraph_status plan_on_mesh(eg_plan_job *job, const eg_machine_mesh *mesh,
 
 enum { MOST_AXES = 3 }; // of a mesh that a part becomes when its idle axis is used
 
-/// True when some mesh that was tried has all plans of a part, and its bound shows that
-/// none is cheaper than the best plan by more than the gap that is enough.
+/// True when some tried mesh has all plans of a part, and its bound shows that none is
+/// cheaper than the best plan by more than the sufficient gap.
 static bool is_settled(const eg_plan_job *job, const eg_machine_mesh *part) {
   double least = job->best.objective * (1 - eg_plan_job_enough_gap(job));
   for (size_t i = 0; i < job->tried.len; i++)
@@ -142,7 +145,7 @@ static uint32_t count_alike(const eg_machine_meshes *parts, size_t part) {
   return count;
 }
 
-/// Uses the idle axis of the cheapest plan: its devices may do something else.
+/// Plans again on the cheapest plan's mesh with its idle axis in use.
 static egraph_status use_idle_axis(eg_plan_job *job, double end) {
   eg_machine_mesh mesh = job->best.mesh;
   double left = end - eg_plan_job_elapsed(job);
@@ -153,8 +156,7 @@ static egraph_status use_idle_axis(eg_plan_job *job, double end) {
   return plan_on_mesh(job, &mesh, &job->out->planned.plan, left, job->budget.steps);
 }
 
-/// Plans on parts, if all meshes are wanted by the search that compares plans by their
-/// seconds.
+/// Plans on parts, if the product's own search without overlap plans all meshes.
 static egraph_status plan_on_parts(eg_plan_job *job, double end) {
   const eg_plan_call *call = job->call;
   const eg_request *request = call->request;
@@ -228,15 +230,15 @@ static egraph_status run_job(eg_plan_job *job) {
 
 // ---- the limit of memory ------------------------------------------------------------
 
-/// True when all meshes are planned without the limit of memory first. Where baselines or
-/// overlapped steps are wanted, each mesh does so for itself.
+/// True when all meshes are first planned without the limit of memory. With baselines or
+/// overlapped steps, each mesh does this separately.
 static bool begins_free(const eg_plan_job *job) {
   const eg_request *request = job->call->request;
   return isfinite(job->budget.memory) && request->plans == NULL &&
          !eg_plan_job_compares(job) && !request->search->overlap;
 }
 
-/// Goes on within the limit from the results without it.
+/// Continues within the limit from the results without it.
 static egraph_status run_within(eg_plan_job *job, const eg_plan_job *free) {
   job->budget.done = free->budget.done;
   job->budget.is_cancelled = free->budget.is_cancelled;
@@ -249,7 +251,8 @@ static egraph_status run_within(eg_plan_job *job, const eg_plan_job *free) {
   return run_job(job);
 }
 
-/// A plan that is found without the limit, and fits, is the answer.
+/// Searches without the limit; a plan that fits is the answer, otherwise searches
+/// within it.
 static egraph_status run_free_first(eg_plan_job *job) {
   eg_plan_search found, *out = job->out;
   eg_plan_job free;

@@ -1,4 +1,5 @@
-// The cheapest plan of a graph, or of a training step of it, on all meshes of a machine.
+// Searches all meshes of a machine for the cheapest plan of a graph or of its
+// training step.
 //
 //   model -> whole step -> on every mesh: plan (whole_step.h) -> the cheapest ->
 //   certificate
@@ -10,11 +11,12 @@
 #include "optimize/request.h"
 
 void eg_plan_search_init(eg_plan_search *search, egraph_allocator alloc);
-/// Also after a failure.
+/// Frees a search, also after a failure.
 void eg_plan_search_deinit(eg_plan_search *search);
-/// Fills an initialized one. Limits, and that nothing fits, are results. Fails like
-/// eg_joint_step_init and eg_joint_step_plan, and with EGRAPH_E_ARGUMENT (a mesh that
-/// the machine does not have, constraints that leave no plan on any mesh).
+/// Runs a search and fills `out`, which is initialized. Reaching a limit and finding no
+/// plan that fits are results, not failures. Fails like eg_joint_step_init and
+/// eg_joint_step_plan, and with EGRAPH_E_ARGUMENT (a mesh that the machine does not have,
+/// constraints that leave no plan on any mesh).
 egraph_status eg_plan_search_run(const eg_plan_call *call, eg_plan_search *out);
 
 #endif

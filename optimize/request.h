@@ -20,26 +20,27 @@ typedef struct eg_graph_searcher {
 } eg_graph_searcher;
 
 struct eg_plan_call; // below
-/// A search for pipelines of a training step, which have no plan: it keeps its results.
+/// A search for pipelines of a training step. Pipelines have no plan; the search keeps
+/// its results.
 typedef struct eg_stage_searcher {
   egraph_status (*run)(void *self, const struct eg_plan_call *call);
   void *self;
 } eg_stage_searcher;
 
-/// Complete and checked; nothing changes it. Target, training, constraints and compare
-/// belong to a plan.
+/// A request, complete and checked; it is never changed. Target, training, constraints
+/// and compare ask for a plan.
 typedef struct eg_request {
   egraph_allocator alloc;
   const eg_graph *graph;
-  const eg_rules *rules;                  // NULL: none; of one device not NULL
-  const eg_host_costs *costs;             // NULL: none; of one device not NULL
+  const eg_rules *rules;                  // NULL: none; not NULL for one device
+  const eg_host_costs *costs;             // NULL: none; not NULL for one device
   const egraph_search *search;            // not NULL
   eg_kernel_types *kernels;               // as in eg_optimizer_input
   const egraph_target *target;            // NULL: one device of this host
   const eg_training_options *training;    // NULL: the graph alone
   const eg_plan_constraints *constraints; // NULL: none
-  const egraph_baselines *compare;        // NULL: with nothing
-  // Another search, of one kind; NULL: the product's own.
+  const egraph_baselines *compare;        // NULL: no comparison
+  // At most one other search replaces the product's own; NULL: none.
   const eg_graph_searcher *graphs;
   const eg_plan_searcher *plans;
   const eg_stage_searcher *stages;
@@ -58,7 +59,7 @@ typedef struct eg_budget {
   bool (*progress)(void *user, const char *phase, const char *line); // as in eg_request
   void *user;
 } eg_budget;
-/// The seconds and steps that the limits of a search for a plan mean, from now on.
+/// Starts a budget now, with the seconds and steps of the limits of a search for a plan.
 /// (plan_job.c)
 eg_budget eg_budget_begin(const egraph_search *search);
 
@@ -69,8 +70,8 @@ typedef struct eg_plan_call {
   const eg_request *request;
   eg_plan_context context;             // machine, costs, rules
   const eg_graph *forward;             // the model; values of weights alone are weights
-  const eg_training_options *training; // with the names of what is trained; NULL: none
-  const eg_mesh *mesh;                 // NULL: all of the machine
+  const eg_training_options *training; // with the names of trained weights; NULL: none
+  const eg_mesh *mesh;                 // NULL: all of the machine's meshes
   eg_budget budget;
 } eg_plan_call;
 
@@ -79,10 +80,10 @@ typedef struct eg_plan_search {
                         // measured are the caller's
   bool has_plan;
   eg_loaded_plan planned;
-  char seed[EG_RIVAL_NAME_SIZE]; // baseline whose plan this is; "": the search's
+  char seed[EG_RIVAL_NAME_SIZE]; // baseline that found this plan; "": the search did
   bool is_certified;
   eg_text certificate; // when it is
-  eg_text uncertified; // why a wanted certificate is missing; "": nothing to say
+  eg_text uncertified; // why a requested certificate is missing, or ""
 } eg_plan_search;
 
 #endif

@@ -10,9 +10,9 @@
 #include "base/proof.h"
 #include "optimize/search/budget.h"
 
-// Shares of the time, where the clock decides; work is not shared.
+// Shares of the time limit; work is not shared.
 static const double FREE_SHARE = 0.5, GIVEN_SHARE = 0.5;
-// A bound this many times the ceiling is beyond the gain of rules.
+// Rules cannot make up for a bound that is this many times the ceiling.
 static const double BEYOND_RULES = 1.5;
 
 egraph_status eg_joint_step_init(eg_joint_step *joint, egraph_allocator alloc,
@@ -56,7 +56,7 @@ static void join_outcomes(eg_planning *out, const eg_planning *given) {
   if (out->single_seconds == 0) out->single_seconds = given->single_seconds;
 }
 
-/// Replaces the plan, or none, by the plan without rules.
+/// Replaces the plan, if any, by the plan without rules.
 static void take_given(eg_planning *out, eg_planning *given) {
   assert(given->has_plan);
   if (out->has_plan) eg_emitted_plan_deinit(&out->emitted);
@@ -84,7 +84,7 @@ static egraph_status join_given(eg_planning *out, eg_planning *given) {
                               out->has_plan ? out->cost : INFINITY);
 }
 
-/// The search with rules, which begins with the plan without them.
+/// Searches with rules, beginning with the plan without rules.
 static egraph_status plan_ruled(eg_joint_step *joint, const eg_planner_input *planner,
                                 double deadline, eg_planning *given, eg_planning *out) {
   eg_planner_input input = *planner;
@@ -99,7 +99,7 @@ static egraph_status plan_ruled(eg_joint_step *joint, const eg_planner_input *pl
   return status;
 }
 
-/// Without rules, then with them.
+/// Plans without rules, then with rules.
 static egraph_status plan_both(eg_joint_step *joint, const eg_planner_input *planner,
                                eg_planning *out) {
   eg_planner_input input = *planner;
@@ -109,7 +109,7 @@ static egraph_status plan_both(eg_joint_step *joint, const eg_planner_input *pla
   input.ceiling *= BEYOND_RULES;
   input.budget.time_limit_seconds *= GIVEN_SHARE;
   egraph_status status = eg_whole_step_plan(joint->given, &input, &given);
-  if (status == EGRAPH_E_ARGUMENT) // a plan that is demanded may be one of rules alone
+  if (status == EGRAPH_E_ARGUMENT) // the constraints may need a plan that only rules make
     return eg_whole_step_plan(joint->step, planner, out);
   EG_TRY(status);
   if (!given.is_beaten) return plan_ruled(joint, planner, deadline, &given, out);

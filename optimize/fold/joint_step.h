@@ -14,19 +14,20 @@
 #include "optimize/fold/whole_step.h"
 
 typedef struct eg_joint_step {
-  eg_whole_step *given; // as it folds without rules; NULL: there are none
+  eg_whole_step *given; // folded for a search without rules; NULL: the call has no rules
   eg_whole_step *step;
   double memory; // bytes of a device
 } eg_joint_step;
 
-/// Both, or neither. Fails like eg_whole_step_create.
+/// Creates the given step and, with rules, the second one, or neither. Fails
+/// like eg_whole_step_create.
 egraph_status eg_joint_step_init(eg_joint_step *joint, egraph_allocator alloc,
                                  const eg_whole_input *input, bool has_rules);
 void eg_joint_step_deinit(eg_joint_step *joint);
 /// Sets the bytes of a device for later plans.
 void eg_joint_step_limit_memory(eg_joint_step *joint, double bytes);
-/// As eg_whole_step_plan; an input without rules is planned once. Where the bound without
-/// rules is 1.5 times the ceiling or more, the step is not planned with them.
+/// Plans like eg_whole_step_plan; an input without rules is planned once. If the bound
+/// without rules is at least 1.5 times the ceiling, the search with rules is skipped.
 egraph_status eg_joint_step_plan(eg_joint_step *joint, const eg_planner_input *planner,
                                  eg_planning *out);
 

@@ -1,8 +1,7 @@
-// First the graph of the whole step: the drafted nodes (unfold.h), phase by phase,
-// as the plan's steps follow the graph's nodes. Then every node asks for its operands in
-// the states that the node standing for it reads, which gives the states that there have
-// to be; these are made where they are wanted first, or at the end of their phase when
-// only a later one wants them.
+// First writes the graph of the whole step: the drafted nodes (unfold.h), phase by phase,
+// because the plan's steps follow the graph's nodes. Then every node requests its
+// operands in the states that its counterpart in the folded plan reads. A requested state
+// is made at its first use, or at the end of its phase if only a later phase uses it.
 // SPDX-License-Identifier: Apache-2.0
 
 #include <math.h>
@@ -16,17 +15,17 @@
 
 #define NONE UINT32_MAX
 
-// How a node or a value of the whole step looks in the folded plan.
+// The counterpart of a node or a value of the whole step in the folded plan.
 typedef struct node_likeness {
-  uint32_t step; // NONE: every device does all of it
+  uint32_t step; // NONE: every device computes the whole node
   eg_phase phase;
 } node_likeness;
 EG_VEC_DEFINE(node_likenesses, node_likeness);
 
 typedef struct value_likeness {
   uint32_t planned; // value of the folded plan's graph, or NONE
-  uint32_t first;   // its first state, in which it is made or enters, or NONE yet
-  bool enters;      // there from the start
+  uint32_t first;   // the state in which the value is made or enters; NONE: none yet
+  bool enters;      // exists from the start
 } value_likeness;
 EG_VEC_DEFINE(value_likenesses, value_likeness);
 
@@ -34,9 +33,9 @@ EG_VEC_DEFINE(value_likenesses, value_likeness);
 
 typedef struct writer {
   const eg_graph *whole;
-  const eg_training *training; // whose graph that is, or NULL
-  eg_graph *graph;             // that is written
-  node_likenesses *nodes;      // of it
+  const eg_training *training; // training step of that graph, or NULL
+  eg_graph *graph;             // the new graph
+  node_likenesses *nodes;      // of the new graph
   value_likenesses *values;
   eg_unfold_draft draft;
   eg_u32s written;              // [draft values] value of the new graph, or NONE
@@ -51,8 +50,8 @@ EG_OWNER_DEFINE_STATIC(writer,
                        (eg_u32s, written, node_of, addends, sums, sum_begin, additions),
                        (eg_bytes, done), (eg_arena, arena))
 
-/// A phase begins when the one before is over: what is made of a phase's values is made
-/// in it or later.
+/// Sets the phase of each drafted node to at least the phases of its operands, because a
+/// phase begins when the phase before has ended.
 static egraph_status order_phases(writer *w) {
   EG_LOCAL(eg_u32s, phase, w->written.alloc);
   EG_TRY(eg_u32s_resize(&phase, w->draft.values.len));
@@ -76,7 +75,7 @@ static egraph_status note_value(writer *w, uint32_t drafted, eg_value made) {
   return EGRAPH_OK;
 }
 
-/// A weight is written when something reads it first.
+/// Returns the written value of a drafted one; writes a weight at its first use.
 static egraph_status written_value(writer *w, uint32_t drafted, uint32_t *out) {
   uint32_t *written = &w->written.data[drafted];
   if (*written == NONE) {
@@ -90,7 +89,7 @@ static egraph_status written_value(writer *w, uint32_t drafted, uint32_t *out) {
   return EGRAPH_OK;
 }
 
-/// The name in the whole step, or a new one that it does not have.
+/// Returns the name in the whole step, or a new name that the step does not have.
 static egraph_status name_value(writer *w, uint32_t drafted, const char **out) {
   uint32_t whole = w->draft.values.data[drafted].whole;
   char name[32];
@@ -130,7 +129,8 @@ static egraph_status write_draft_node(writer *w, eg_node_cons *cons,
 
 // ---- order ----------------------------------------------------------------------------
 
-/// Which node makes each value, and which sums of gradients it is added to.
+/// Finds the node that makes each value, and the sums of gradients to which the value
+/// is added.
 static egraph_status find_unfolded_sums(writer *w) {
   size_t values = w->draft.values.len;
   EG_TRY(eg_bytes_resize(&w->done, w->draft.nodes.len));
@@ -160,8 +160,8 @@ static bool is_ready(const writer *w, uint32_t n) {
   return true;
 }
 
-/// A node of a phase, then the sums of the phase that have waited for it. `todo` is
-/// scratch.
+/// Writes a node of a phase, then the sums of the phase that have waited for it. `todo`
+/// is scratch.
 static egraph_status write_from(writer *w, eg_node_cons *cons, uint32_t first,
                                 eg_phase phase, eg_u32s *todo) {
   EG_TRY(eg_u32s_push(todo, first));
@@ -209,8 +209,9 @@ static egraph_status write_graph(writer *w) {
   return EGRAPH_OK;
 }
 
-/// Writes what the outputs of the whole step need, phase by phase, equal nodes once, and
-/// all inputs, with the step's names; what rules have made gets new ones.
+/// Writes all inputs and the nodes that the outputs of the whole step need, phase by
+/// phase, equal nodes once. Values keep the step's names; values made by rules get
+/// new names.
 static egraph_status write_whole(egraph_allocator alloc, const eg_unfold_steps *steps,
                                  const eg_emitted_plan *folded, node_likenesses *nodes,
                                  value_likenesses *values, eg_graph **out) {
@@ -225,18 +226,19 @@ static egraph_status write_whole(egraph_allocator alloc, const eg_unfold_steps *
 
 // ---- states ---------------------------------------------------------------------------
 
-/// A value of the whole step in a layout. Of all states of one value, those that others
-/// are made from stand first.
+/// A value of the whole step in a layout. In the list of a value's states, a state comes
+/// before the states that moves make from it.
 typedef struct state {
   uint32_t value;
-  uint32_t from; // state that a move makes it from; NONE: its node makes it, or it enters
+  uint32_t from; // state from which a move makes it; NONE: its node makes it, or
+                 // it enters
   uint32_t next; // state of the value
   eg_phase phase;
   eg_layout layout;
   eg_transition transition;
   eg_node_price price;
   bool is_kept;  // a later phase starts from it
-  uint32_t made; // state of the plan, or NONE yet
+  uint32_t made; // state of the new plan; NONE: none yet
 } state;
 EG_VEC_DEFINE(states, state);
 
@@ -247,7 +249,7 @@ typedef struct unfolder {
   node_likenesses nodes; // of the new graph
   value_likenesses values;
   eg_u32s entry_of; // [values of the folded plan's graph] state of entry, or NONE
-  eg_bytes read_in; // [states of the folded plan] bit per phase: a node reads it
+  eg_bytes read_in; // [states of the folded plan] bit per phase in which a node reads it
   states states;    // of the new plan
   eg_u32s wanted;   // states of operands, node by node
   eg_u32s outputs;  // states of outputs
@@ -261,7 +263,8 @@ EG_OWNER_DEFINE_STATIC(unfolder, (node_likenesses, nodes), (value_likenesses, va
 static eg_plan *unfolded_plan(const unfolder *u) { return &u->out->plan; }
 static eg_graph *unfolded_graph(const unfolder *u) { return u->out->graph; }
 
-/// The step of the folded plan that a node's is like; NULL: every device does all of it.
+/// Returns the step of the folded plan that the node's step copies; NULL: every device
+/// computes the whole node.
 static const eg_plan_step *step_like(const unfolder *u, uint32_t node) {
   uint32_t step = u->nodes.data[node].step;
   return step == NONE ? NULL : &u->folded->steps.data[step];
@@ -282,7 +285,7 @@ static bool same_layout(const unfolder *u, const eg_layout *a, const eg_layout *
   return eg_layout_same(&u->folded->mesh, a, b);
 }
 
-/// The first state of a value: as its node makes it, or as it enters.
+/// Adds the first state of a value: the state that its node makes, or in which it enters.
 static egraph_status add_first(unfolder *u, uint32_t value, const eg_layout *layout,
                                eg_phase phase) {
   state mine = {.value = value,
@@ -295,7 +298,7 @@ static egraph_status add_first(unfolder *u, uint32_t value, const eg_layout *lay
   return states_push(&u->states, mine);
 }
 
-/// The state that a move of a phase makes from another one; there already, or new.
+/// Finds or adds the state that a move of a phase makes from another state.
 static egraph_status move_to(unfolder *u, uint32_t from, const eg_layout *layout,
                              eg_phase phase, const eg_transition *transition,
                              eg_node_price price, uint32_t *out) {
@@ -321,7 +324,8 @@ static egraph_status move_to(unfolder *u, uint32_t from, const eg_layout *layout
   return states_push(&u->states, mine);
 }
 
-/// The cheapest moves from each layout to `target`: per layout the next move.
+/// Finds the cheapest route from each layout to `target`, as the next move of
+/// each layout.
 static egraph_status route(const eg_layout_graph *graph, uint32_t target,
                            egraph_allocator alloc, eg_u32s *out_next) {
   EG_LOCAL(eg_doubles, cost, alloc);
@@ -343,13 +347,13 @@ static egraph_status route(const eg_layout_graph *graph, uint32_t target,
   return EGRAPH_OK;
 }
 
-/// The phase that makes a value; FORWARD of an entry.
+/// Returns the phase that makes a value; FORWARD for an entry.
 static eg_phase first_made_in(const unfolder *u, uint32_t value) {
   return u->values.data[value].enters ? EG_PHASE_FORWARD
                                       : u->states.data[u->values.data[value].first].phase;
 }
 
-/// Moves that the folded plan does not have.
+/// Moves a value by the cheapest moves, which the folded plan does not have.
 static egraph_status move_by_costs(unfolder *u, uint32_t from, const eg_layout *target,
                                    eg_phase phase, uint32_t *out) {
   const eg_type *type =
@@ -404,7 +408,7 @@ static egraph_status note_reads(unfolder *u) {
 
 /// Returns the state of the neighbour's value in the layout of `like`. The folded plan
 /// may read the value of another block than the one that represents the neighbour. The
-/// state read in the phase may differ from the one that is made first and freed.
+/// state read in the phase may differ from the state that is made first and freed.
 static uint32_t own_state(const unfolder *u, uint32_t value, uint32_t like,
                           eg_phase phase) {
   const eg_plan_states *rows = &u->folded->states;
@@ -429,7 +433,8 @@ static uint32_t own_state(const unfolder *u, uint32_t value, uint32_t like,
   return found;
 }
 
-/// A value in the state that is like one of the folded plan, by the same moves.
+/// Requests a value in the state that corresponds to state `like` of the folded plan, by
+/// the same moves.
 static egraph_status want(unfolder *u, uint32_t value, uint32_t like, eg_phase phase,
                           uint32_t *out) {
   const eg_plan *folded = u->folded;
@@ -502,8 +507,8 @@ static egraph_status want_operands(unfolder *u, uint32_t n) {
   return EGRAPH_OK;
 }
 
-/// The output of the folded plan that is like one of the new plan: what the next step
-/// gets has the name under which it enters, all others keep their names.
+/// Finds the output of the folded plan for an output of the new plan: a value that the
+/// next step receives has the name of its entry, all other outputs keep their names.
 static egraph_status output_like(const unfolder *u, uint32_t output, uint32_t *out) {
   const eg_graph *folded = u->folded->graph;
   const char *name, *other;
@@ -542,7 +547,7 @@ static egraph_status make_state(unfolder *u, uint32_t number, uint32_t step) {
   return eg_plan_states_push(&unfolded_plan(u)->states, row);
 }
 
-/// The moves that end in a state, as far as they are not made.
+/// Makes the moves that lead to a state, except those already made.
 static egraph_status make_moves(unfolder *u, uint32_t number) {
   u->path.len = 0;
   for (uint32_t s = number; u->states.data[s].made == NONE; s = u->states.data[s].from)
@@ -563,7 +568,7 @@ static egraph_status make_moves(unfolder *u, uint32_t number) {
   return EGRAPH_OK;
 }
 
-/// A step in which every device does all of a node.
+/// Builds and prices the step in which every device computes a whole node.
 static egraph_status price_whole(unfolder *u, uint32_t n, eg_plan_step *out) {
   eg_node_spec spec;
   *out = (eg_plan_step){.node = {n}};
@@ -612,7 +617,8 @@ static egraph_status make_kept(unfolder *u, uint32_t n) {
   return EGRAPH_OK;
 }
 
-/// Nodes stand phase by phase; what else a phase makes, outputs, comes at its end.
+/// Makes the steps phase by phase: the nodes of the phase, then the other states that it
+/// makes, such as outputs.
 static egraph_status make_steps(unfolder *u) {
   const uint32_t *operands = u->wanted.data;
   uint32_t n = 0, nodes = eg_graph_node_count(unfolded_graph(u));
@@ -658,8 +664,8 @@ static egraph_status carry(unfolder *u) {
 
 // ---- the whole ------------------------------------------------------------------------
 
-/// Inputs, weights, and what weights alone make in a step that carries nothing (as in
-/// plan_space.c).
+/// Finds the values that are there from the start: inputs, weights and, in a step that
+/// carries nothing, values of weights alone (as in plan_space.c).
 static egraph_status find_entries(unfolder *u) {
   const eg_plan *plan = unfolded_plan(u);
   size_t count = u->values.len;

@@ -117,7 +117,7 @@ egraph_status eg_step_names_match(eg_plan_constraints *constraints,
 typedef struct resolver {
   const eg_plan_constraints *constraints;
   const eg_unfold_steps *steps;
-  eg_unfold_match match; // of folding; before that its blocks alone
+  eg_unfold_match match; // of folding; before folding, only its blocks are filled
 } resolver;
 
 /// Returns the value of the whole step that a statement names; NONE: it names a kind.
@@ -200,7 +200,7 @@ static egraph_status fold_row(const resolver *r, size_t i, eg_arena *arena,
   eg_plan_constraint row = r->constraints->rows.data[i];
   uint32_t value = named(r, i), block = middle_named(r, i);
   if (block != NONE && block != r->steps->ends.lead)
-    return EGRAPH_OK; // as of the first of them
+    return EGRAPH_OK; // fails like the first of them
   if (value != NONE) {
     eg_value small = {r->match.value.data[value]};
     const char *name =

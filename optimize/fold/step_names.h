@@ -1,4 +1,4 @@
-// The values of a user's model that constraints name, in the step that is planned.
+// Translates the names in constraints, values of the user's model, to the planned step.
 //
 // A name with wildcards means all values that it matches. In a folded step, names of
 // values in repeated blocks become names in the one block that represents them, provided
@@ -11,7 +11,7 @@
 #include "optimize/fold/unfold.h"
 #include "optimize/model/plan_constraints.h"
 
-/// True when some statement names a value.
+/// True when some statement of the constraints names a value.
 bool eg_step_names_any(const eg_plan_constraints *constraints);
 /// Replaces each statement whose name has a '*' by one statement for each matching value
 /// of the whole step; a value of exactly that name comes first. Fails with
@@ -20,7 +20,7 @@ bool eg_step_names_any(const eg_plan_constraints *constraints);
 egraph_status eg_step_names_match(eg_plan_constraints *constraints,
                                   const eg_graph *whole);
 /// Finds the longest run of the steps' blocks whose middle blocks are all constrained
-/// alike; a count of 0: there is none, so that nothing can be folded. Reads the whole
+/// alike; a count of 0: there is no such run, and nothing can be folded. Reads the whole
 /// step only. O(names * blocks). Fails with EGRAPH_E_MEMORY.
 egraph_status eg_step_names_find_agreeing(const eg_plan_constraints *constraints,
                                           egraph_allocator alloc,

@@ -22,7 +22,7 @@ typedef struct eg_unfold_steps {
   eg_fold_ends ends;
   const eg_folded *folded;
   const eg_training *whole,
-      *small; // of `forward` and of `folded`; NULL: these themselves
+      *small; // training steps of `forward` and `folded`; NULL: those graphs
 } eg_unfold_steps;
 
 typedef struct eg_unfold_match {
@@ -40,16 +40,17 @@ void eg_unfold_match_deinit(eg_unfold_match *match);
 typedef struct eg_draft_node {
   const eg_attrs *attrs;
   const char *name;
-  uint32_t step; // of the folded plan that it is like; UINT32_MAX: there is none
+  uint32_t step; // step of the folded plan that this one copies; UINT32_MAX: none
   eg_phase phase;
   uint32_t operands, operand_count; // draft values, in eg_unfold_draft.operands
-  uint32_t results, result_count;   // draft values, one behind the other
+  uint32_t results, result_count;   // draft values, numbered consecutively
 } eg_draft_node;
 EG_VEC_DEFINE(eg_draft_nodes, eg_draft_node);
 
 typedef struct eg_draft_value {
-  uint32_t whole;   // of the whole step, whose name it gets; UINT32_MAX: a new one
-  uint32_t planned; // of the planned graph that it is like; UINT32_MAX: none
+  uint32_t whole;   // value of the whole step that gives the name; UINT32_MAX: none,
+                    // it is new
+  uint32_t planned; // value of the planned graph that represents it; UINT32_MAX: none
 } eg_draft_value;
 EG_VEC_DEFINE(eg_draft_values, eg_draft_value);
 
@@ -68,15 +69,15 @@ egraph_status eg_unfold_draft_init(eg_unfold_draft *draft, egraph_allocator allo
                                    const eg_emitted_plan *folded);
 void eg_unfold_draft_deinit(eg_unfold_draft *draft);
 
-// A plan in which one block represents many becomes the plan of the whole step: every
+// Turns a plan in which one block represents many into a plan of the whole step: every
 // block gets the choices of the block that represents it.
 
-/// `folded` is the plan of the small step (its graph's pool of attributes may grow);
-/// `costs` prices moves that it does not have, where a block needs its neighbour's value
-/// in another layout than the plan's ties say. The new plan passes eg_plan_check and is
-/// not folded; names are those of the whole step. It costs what the folded plan does,
-/// except for nodes that cannot be read from that (unfold_draft.c), which every device
-/// computes whole, with the moves that this takes. Fails with EGRAPH_E_MEMORY.
+/// Unfolds `folded`, the plan of the small step (its graph's pool of attributes may
+/// grow); `costs` prices moves that it does not have, where a block needs its neighbour's
+/// value in another layout than the plan's ties say. The new plan passes eg_plan_check
+/// and is not folded; names are those of the whole step. It costs what the folded plan
+/// does, except for nodes that have no counterpart in it (unfold_draft.c): every device
+/// computes these whole, after the moves that this needs. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_plan_unfold(egraph_allocator alloc, const eg_unfold_steps *steps,
                              const eg_emitted_plan *folded, const eg_plan_costs *costs,
                              eg_emitted_plan *out);

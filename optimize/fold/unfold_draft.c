@@ -1,19 +1,19 @@
-// A plan of a folded step is read as one of the whole step in *rows*: a block once for
-// each block that it stands for, everything else once.
+// A plan of a folded step is read as a plan of the whole step in *rows*: a block once for
+// each block that it represents, everything else once.
 //
 //   row 0   outside, first and last block     row k   block k, 1 <= k <= blocks - 2
 //
 // A row knows the values that its nodes make and use, and derives from them the values
-// that rules have made. A value that cannot be derived, because it uses values outside
-// the row, is not read from the plan. Values that rules have found equal share one value
-// of the planned graph; in a row, one of them is its image: outside values before the
-// row's own, earlier before later ones. Two values that other blocks hand in may be equal
-// in one block only.
+// that rules have made. A value that uses values outside the row cannot be derived, and
+// is not read from the plan. Values that rules have found equal share one value of the
+// planned graph; in a row, one of them is its image: outside values before the row's own,
+// earlier before later values. Two values handed in by other blocks may be equal in one
+// block only.
 //
 // A goal is a value of the whole step, or a value of the planned graph in a row. A value
 // of the step becomes its counterpart in the planned graph, if that can be read in its
-// row; otherwise it is made as in the step. Goals are visited depth first: once to see
-// which are needed, and once more, in the order of the step, to write them.
+// row; otherwise it is made as in the step. Goals are visited depth first: once to find
+// the needed goals, and once more, in the order of the step, to write them.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/fold/unfold.h"
 
@@ -52,15 +52,15 @@ void eg_unfold_match_deinit(eg_unfold_match *match) {
 
 /// A value of the planned graph in a row.
 typedef struct row_cell {
-  uint32_t image; // value of the whole step that it is, NONE, UNCLEAR
-  bool can_be;    // it is an image, or derived from some
+  uint32_t image; // value of the whole step with this image, NONE or UNCLEAR
+  bool can_be;    // the value has an image, or is derived from values that have
 } row_cell;
 EG_VEC_DEFINE(row_cells, row_cell);
 
 typedef enum goal_color { NEW, ACTIVE, DONE } goal_color;
 typedef enum goal_kind {
   LEAF, // an input or weight
-  SAME, // as its only source
+  SAME, // the same value as its only source
   LIKE, // a node of the planned graph in a row
   OWN   // a node of the whole step
 } goal_kind;
@@ -94,7 +94,7 @@ EG_OWNER_DEFINE_STATIC(drafter, (eg_u32s, twin, planned_of, step_of), (row_cells
 
 // ---- rows -----------------------------------------------------------------------------
 
-/// The row of a block of the whole step, or of none.
+/// Returns the row of a block of the whole step; 0 outside blocks.
 static uint32_t draft_row(const drafter *d, uint32_t block) {
   return block < d->rows ? block : 0;
 }
@@ -115,7 +115,8 @@ static uint32_t row_of_node(const drafter *d, uint32_t node) {
   return draft_row(d, eg_step_blocks_of(&d->match.blocks, d->whole, node));
 }
 
-/// Notes the image of a value of the small step in a row, or that several are possible.
+/// Notes the image of a value of the small step in a row; UNCLEAR if several
+/// are possible.
 static void put_image(drafter *d, uint32_t row, eg_value small, eg_value whole) {
   uint32_t *twin = &d->twin.data[(size_t)row * d->smalls + small.id];
   *twin = *twin == NONE || *twin == whole.id ? whole.id : UNCLEAR;
@@ -134,7 +135,7 @@ static void put_node(drafter *d, uint32_t n) {
     put_image(d, row, like.results[r], node.results[r]);
 }
 
-/// The image of two values that are equal in a row.
+/// Returns the image of two values that are equal in a row.
 static uint32_t choose_image(const drafter *d, uint32_t row, uint32_t a, uint32_t b) {
   bool a_enters = draft_row(d, draft_block(d, a)) != row;
   bool b_enters = draft_row(d, draft_block(d, b)) != row;
@@ -155,8 +156,8 @@ static bool can_make(const drafter *d, uint32_t row, uint32_t planned) {
   return true;
 }
 
-/// Joins what has become one value of the planned graph, and derives the rest: operands
-/// stand before what is made of them.
+/// Joins the images of each value of the planned graph, then derives the other values:
+/// operands come before results.
 static void read_draft_row(drafter *d, uint32_t row) {
   for (uint32_t s = 0; s < d->smalls; s++) {
     uint32_t twin = d->twin.data[(size_t)row * d->smalls + s];
@@ -174,7 +175,7 @@ static void read_draft_row(drafter *d, uint32_t row) {
   }
 }
 
-/// O(rows * size of the planned graph + size of the step).
+/// Reads all rows. O(rows * size of the planned graph + size of the step).
 static egraph_status read_draft_rows(drafter *d) {
   for (size_t i = 0; i < (size_t)d->rows * d->planneds; i++)
     EG_TRY(row_cells_push(&d->cells, (row_cell){.image = NONE}));
@@ -195,7 +196,7 @@ static size_t cell_goal(const drafter *d, uint32_t row, uint32_t planned) {
   return first_cell(d) + cell_number(d, row, planned);
 }
 
-/// How a value of the whole step is made; SAME: as *out.
+/// Returns how a value of the whole step is made; SAME: it equals goal *out.
 static goal_kind value_kind(const drafter *d, uint32_t value, size_t *out) {
   const eg_value_info *info = eg_graph_value(d->whole, (eg_value){value});
   uint32_t planned = d->planned_of.data[value], node = info->node.id;
@@ -221,7 +222,7 @@ static egraph_status add_planned_sources(drafter *d, uint32_t row, uint32_t plan
   return EGRAPH_OK;
 }
 
-/// Fills `sources` with what a goal is made of.
+/// Fills `sources` with the goals that a goal is made from.
 static egraph_status find_sources(drafter *d, size_t goal, goal_kind *out) {
   size_t same;
   d->sources.len = 0;
@@ -267,7 +268,8 @@ static egraph_status add_draft_node(drafter *d, const eg_graph_node_info *info,
   return eg_draft_nodes_push(&d->out->nodes, node);
 }
 
-/// The value of the whole step that a row makes for one of the planned graph, or NONE.
+/// Returns the value of the whole step that a row makes for a value of the planned graph,
+/// or NONE.
 static uint32_t image_made(const drafter *d, uint32_t row, eg_value planned) {
   uint32_t image = cell_at(d, row, planned.id)->image;
   if (image == NONE || image == UNCLEAR) return NONE;

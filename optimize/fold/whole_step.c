@@ -1,5 +1,4 @@
-// The step as it is planned, whole and folded; then the searches, and how their results
-// are joined.
+// Builds the whole step and its folded steps, runs the searches, and joins their results.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/fold/whole_step.h"
 
@@ -19,15 +18,15 @@ enum { MOST_GROUP = 4 };
 /// A step as it is planned.
 typedef struct planned_step {
   const eg_graph *graph;
-  eg_training training; // of which the graph is, if it trains
+  eg_training training; // if it trains: the step whose graph this is
   eg_training_info info;
   eg_plan_constraints constraints;
   bool is_made;
 } planned_step;
 
-/// The same with its blocks folded in groups of so many.
+/// A step with its blocks folded in groups of one size.
 typedef struct fold {
-  eg_blocks blocks; // of the forward graph; count 0: it is not foldable so
+  eg_blocks blocks; // of the forward graph; count 0: these groups cannot be folded
   eg_folded folded;
   planned_step small;
 } fold;
@@ -71,7 +70,8 @@ static eg_unfold_steps unfold_steps(const eg_whole_step *step, const fold *f) {
                            .small = training_of(step, &f->small)};
 }
 
-/// `folded`: what the forward graph was made of, or NULL.
+/// Makes the planned step of a forward graph; `folded`: the folding that made the graph,
+/// or NULL.
 static egraph_status make_step(const eg_whole_step *step, const eg_graph *forward,
                                const eg_folded *folded, planned_step *out) {
   const eg_training_options *training = step->in.training;
@@ -123,7 +123,8 @@ static bool trains_operand(const eg_whole_step *step, uint32_t node, uint32_t op
          eg_strmap_find(chosen, eg_graph_value(graph, value)->name, &found);
 }
 
-/// Blocks with different frozen weights are not equal.
+/// True when the blocks train the same weights: blocks with different frozen weights are
+/// not equal.
 static bool train_alike(const eg_whole_step *step, const eg_blocks *blocks) {
   if (step->in.training == NULL || step->in.training->parameters.chosen == NULL)
     return true;
@@ -174,8 +175,8 @@ egraph_status eg_whole_step_create(egraph_allocator alloc, const eg_whole_input 
                                    bool has_rules, eg_whole_step **out) {
   EG_HELD(eg_whole_step, step);
   EG_TRY(eg_alloc(alloc, 1, sizeof *step, &step));
-  // The block that represents the others needs like neighbours: before it one that is not
-  // the first, and after it one that is not the last if rules read it.
+  // The block that represents the others needs neighbours like itself: before it a block
+  // that is not the first and, if there are rules, after it a block that is not the last.
   *step = (eg_whole_step){.alloc = alloc, .in = *input, .ends = {2, has_rules ? 2 : 1}};
   EG_TRY(prepare_step(step));
   *out = eg_whole_step_take(&step);
@@ -195,21 +196,20 @@ void eg_whole_step_destroy(eg_whole_step *step) {
 
 // ---- searches -------------------------------------------------------------------------
 
-// A search's share of all work and of the time that is left.
+// Shares of all work and of the remaining time for each search.
 static const double FOLDED_SHARE = 0.5; // the folded step
 static const double CUT_SHARE = 0.3;    // its bound of the whole step, and mates
 static const double GROUP_SHARE = 0.05; // the step in groups of blocks, each
 static const double WHOLE_SHARE = 0.3;  // the whole step after these
 static const double MIX_SHARE = 0.5;    // mixing, which takes little work
-// Places and transitions of the whole step: up to which a search of it with rules may
-// take long; up to which one without rules may; up to which the whole step is searched
-// at all, for improvements alone.
+// Largest sizes (places and transitions) of a whole step for a long search with rules,
+// for a long search without rules, and for any search, which then only improves the plan.
 static const double TINY_STEP = 10e3, SMALL_STEP = 60e3, LARGE_STEP = 600e3;
 // Steps of each search of a whole step that begins with a plan, if the step is large or
 // the gap is small.
 static const uint64_t WHOLE_WORK = UINT64_C(1000000000);
-// With a gap above this one, or any gap where a proof is asked for, such a search may use
-// all work that is left instead.
+// With a larger gap, or with any gap if a proof is requested, such a search may instead
+// use all remaining work.
 static const double WIDE_GAP = 0.005;
 
 typedef struct searcher {
@@ -218,9 +218,9 @@ typedef struct searcher {
   eg_planning *out;
   double deadline;
   bool has_any;      // out is filled
-  double whole_size; // places and transitions of the whole step, about
-  bool is_mixed;     // of blocks of several kinds, which groups would be as well
-  bool binds;        // no plan of the folded step keeps to the limit of memory by chance
+  double whole_size; // estimate of the whole step's places and transitions
+  bool is_mixed; // blocks have several kinds already, therefore groups are not searched
+  bool binds;    // the limit of memory binds in the folded step
 } searcher;
 
 static double seconds_left(const searcher *s) {
@@ -229,7 +229,7 @@ static double seconds_left(const searcher *s) {
 
 static bool has_rules(const searcher *s) { return eg_planner_rules(s->planner) != NULL; }
 
-/// The planner's input for a step, with the whole budget.
+/// Returns the planner's input for a step, with the whole budget.
 static eg_planner_input input_of(const eg_planner_input *planner,
                                  const eg_whole_step *step, const planned_step *planned) {
   eg_planner_input input = *planner;
@@ -239,7 +239,7 @@ static eg_planner_input input_of(const eg_planner_input *planner,
   return input;
 }
 
-/// The same with a share of the budget.
+/// Returns the planner's input for a step, with a share of the budget.
 static eg_planner_input input_for(const searcher *s, const planned_step *planned,
                                   double share) {
   assert(share >= 0 && share <= 1);
@@ -294,16 +294,16 @@ static void join_outcomes(eg_planning *out, const eg_planning *next, bool is_who
   if (out->single_seconds == 0) out->single_seconds = next->single_seconds;
 }
 
-/// The bound of all plans by the next search and those before. Where rules make variants,
-/// the variants of the whole step count as soon as they are searched, as far as they were
-/// reached together with those of the folded one.
+/// Returns the bound of all plans from the next search and the searches before. If rules
+/// make variants, the variants of the whole step count once they were searched; unless
+/// the search reached all variants, the lower bound is taken.
 static double join_bounds(const searcher *s, const eg_planning *next, bool is_whole) {
   double known = s->out->bound, higher = fmax(known, next->bound);
   if (!has_rules(s)) return higher;
   bool is_all = next->stop == EG_STOP_SATURATED;
   if (is_whole) return is_all ? next->bound : fmin(known, next->bound);
-  // Groups have variants of their own: one that is cheaper shows that the bound does not
-  // hold for them.
+  // Groups have variants of their own: a cheaper plan shows that the bound does not hold
+  // for these variants.
   return next->has_plan && next->cost < higher ? 0 : higher;
 }
 
@@ -313,8 +313,8 @@ static void add_times(eg_planning *out, const eg_planning *other) {
   out->solve_seconds += other->solve_seconds;
 }
 
-/// Joins the result of a further search: the cheaper plan, the higher bound, the proof
-/// that there is none. Moves the plans of `next`.
+/// Joins the result of a further search: the cheaper plan, the higher bound, or the proof
+/// that there is no plan. Moves the plans of `next`.
 static egraph_status join_found(searcher *s, eg_planning *next, bool is_whole) {
   eg_planning *out = s->out;
   if (!s->has_any) {
@@ -324,7 +324,7 @@ static egraph_status join_found(searcher *s, eg_planning *next, bool is_whole) {
     eg_planning other = *next;
     const eg_planning reported = is_whole ? *next : *out; // whose e-graph is reported
     uint32_t untried = next->untried;
-    bool is_of_reached = out->is_of_reached; // groups change nothing of it
+    bool is_of_reached = out->is_of_reached; // groups do not change this
     double bound = join_bounds(s, next, is_whole);
     bool is_as_given = out->is_as_given && next->is_as_given;
     bool is_cheaper = next->has_plan && (!out->has_plan || next->cost < out->cost);
@@ -350,7 +350,8 @@ static egraph_status join_found(searcher *s, eg_planning *next, bool is_whole) {
   return eg_proof_check_bound("plan", out->bound, out->has_plan ? out->cost : INFINITY);
 }
 
-/// Plans equal blocks of two kinds, where a limit of memory lies between them.
+/// Mixes two or three kinds of plans for equal blocks, if a limit of memory lies
+/// between them.
 static egraph_status mix(searcher *s, const eg_planning *folded) {
   eg_planner_input input = input_for(s, &s->step->whole, MIX_SHARE);
   const eg_plan *kind[] = {&folded->mates[EG_MATE_SMALL].plan,
@@ -375,11 +376,11 @@ static egraph_status search_folded(searcher *s, fold *f, double share, bool comp
   EG_TRY(eg_planner_run(step->alloc, &input, &next));
   s->binds = s->binds || next.exceeds;
   EG_TRY(unfold(s, f, &next));
-  // A restricted search finds a plan and its cost, and proves nothing about others.
+  // A restricted search finds a plan and its cost, and proves nothing about other plans.
   next.bound = next.cut_bound;
   next.least_memory = 0;
   if (!next.has_plan) next.status = EG_LAYOUT_UNKNOWN;
-  if (!input.is_alone) { // how large the whole step's problem will be
+  if (!input.is_alone) { // estimates the size of the whole step's problem
     double whole = eg_graph_node_count(step->whole.graph);
     double small = fmax(eg_graph_node_count(f->small.graph), 1);
     s->whole_size = ((double)next.places + next.arcs) * whole / small;
@@ -400,7 +401,7 @@ static egraph_status search_whole(searcher *s, double share, bool compares) {
   eg_planning *out = s->out;
   eg_planner_input input = input_for(s, &s->step->whole, share);
   EG_OWNED(eg_planning, next);
-  // After other searches all the time that is left.
+  // After the other searches, use all remaining time.
   input.budget.time_limit_seconds = seconds_left(s);
   bool goes_on = s->has_any && out->has_plan;
   if (goes_on && !(input.known != NULL && input.known_cost < out->cost)) {
@@ -416,8 +417,8 @@ static egraph_status search_whole(searcher *s, double share, bool compares) {
   input.compares = compares && s->planner->compares;
   input.binds = s->binds;
   EG_TRY(eg_planner_run(s->step->alloc, &input, &next));
-  // With rules it searched other variants than those of the folded step, for which alone
-  // that bound holds: it must be worth the loss.
+  // With rules, the whole step has other variants than the folded step, and the folded
+  // bound does not hold for them: the new result must be worth losing that bound.
   bool is_of_use = !has_rules(s) || !s->has_any || !out->has_plan ||
                    (next.has_plan && next.cost < out->cost) || next.bound > out->bound;
   if (!is_of_use) {
@@ -445,7 +446,7 @@ static egraph_status search_groups(searcher *s) {
   return EGRAPH_OK;
 }
 
-/// Runs another search, once.
+/// Runs the other searcher once.
 static egraph_status search_by(searcher *s) {
   const fold *first = &s->step->folds[0];
   bool is_folded = first->small.is_made && !s->planner->searcher->is_whole;
@@ -460,10 +461,10 @@ static egraph_status search_step(searcher *s) {
   eg_planning *out = s->out;
   if (s->planner->searcher != NULL) return search_by(s);
   if (!first->small.is_made) return search_whole(s, 1, true);
-  // If both are planned, the compared baselines are those of the whole step.
+  // If both steps are planned, the baselines of the whole step are compared.
   EG_TRY(search_folded(s, first, FOLDED_SHARE, true));
   bool is_small = s->whole_size <= SMALL_STEP;
-  // The bound is of variants that the folded step has; the whole one may have others.
+  // The bound covers variants of the folded step; the whole step may have others.
   out->is_of_reached = has_rules(s);
   double most = s->planner->answer_limit;
   bool is_useless = most > 0 && out->has_plan && out->memory > most;

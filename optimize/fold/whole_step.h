@@ -1,10 +1,11 @@
 // The cheapest plan of a whole step on one mesh.
 //
 // A step of equal blocks is planned folded first: one block represents the middle ones,
-// which are all treated alike, or in groups of 2, 3, 4 neighbours. That is a restriction:
+// which are all planned alike, or in groups of 2, 3, 4 neighbours. That is a restriction:
 // its plan, unfolded, is a plan of the whole step, but its bound is no bound of the whole
-// step. So the search goes on from there on the whole step, unless that is too large, and
-// a bound comes from the folded step cut open at its seams (plan_folded.h).
+// step. Therefore the search continues with this plan on the whole step, unless that is
+// too large, and a bound comes from the folded step cut open at its
+// seams (plan_folded.h).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_FOLD_WHOLE_STEP_H
 #define EG_OPTIMIZE_FOLD_WHOLE_STEP_H
@@ -21,11 +22,11 @@ typedef struct eg_whole_input {
   double memory_limit;                    // bytes of a device
 } eg_whole_input;
 
-/// The step, whole and folded, of which plans are made on any mesh.
+/// A step, whole and folded, that can be planned on any mesh.
 typedef struct eg_whole_step eg_whole_step;
 
-/// Borrows what the input points to. Fails like eg_training_step, and with
-/// EGRAPH_E_ARGUMENT for constraints on values that are not there.
+/// Creates a step; borrows everything the input points to. Fails like eg_training_step,
+/// and with EGRAPH_E_ARGUMENT for constraints on values that are not there.
 egraph_status eg_whole_step_create(egraph_allocator alloc, const eg_whole_input *input,
                                    bool has_rules, eg_whole_step **out);
 void eg_whole_step_destroy(eg_whole_step *step);

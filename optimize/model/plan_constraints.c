@@ -56,7 +56,7 @@ static bool find_kind(const char *name, eg_plan_kind *out) {
   return false;
 }
 
-/// w1, "a name", (all weights)
+/// Reads w1, "a name" or (all weights).
 static egraph_status read_subject(reader *r, const eg_sexpr *expr,
                                   eg_plan_constraint *row) {
   if (expr->kind == EG_SEXPR_ATOM || expr->kind == EG_SEXPR_STRING)
@@ -77,7 +77,7 @@ static egraph_status read_subject(reader *r, const eg_sexpr *expr,
                        list);
 }
 
-/// R, P, M, S0 and so on as in plans; S is any dimension, ? that or R.
+/// Reads R, P, M, S0 and so on as in plans; S is any dimension, ? is S or R.
 static bool read_digits(const char *word, uint16_t *out) {
   static const eg_mesh one = {.axis_count = 1};
   eg_layout layout;
@@ -93,7 +93,7 @@ static bool read_digits(const char *word, uint16_t *out) {
   return true;
 }
 
-/// gpu=S0
+/// Reads gpu=S0.
 static egraph_status read_place(reader *r, const eg_sexpr *expr,
                                 eg_plan_constraint *row) {
   const char *equals = expr->kind == EG_SEXPR_ATOM ? strchr(expr->text, '=') : NULL;
@@ -119,7 +119,7 @@ static egraph_status read_places(reader *r, const eg_sexpr *form,
   return EGRAPH_OK;
 }
 
-/// Reads a part of a ban: a layout, a move, or where.
+/// Reads a part of a ban: a layout, a move, an axis or a phase.
 static egraph_status read_ban(reader *r, const eg_sexpr *part, eg_plan_constraint *row) {
   uint16_t digits;
   eg_transition_kind move;

@@ -1,4 +1,4 @@
-// From a solution of a plan model to a graph and a plan of it.
+// Emits a solution of a plan model as a graph and a plan.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/model/plan_emit.h"
 
@@ -60,7 +60,7 @@ uint32_t eg_plan_solution_made(const eg_plan_solution *s, uint32_t v) {
              : s->model->copies.data[(size_t)v * EG_PHASE_COUNT + value->phase];
 }
 
-/// The operator that makes a space value, or NULL: it is not needed.
+/// Returns the operator that makes a space value; NULL: the value is not needed.
 static const eg_space_operator *operator_of_value(const eg_plan_solution *s, uint32_t v) {
   uint32_t strategy = eg_plan_solution_strategy(s, eg_plan_solution_made(s, v));
   if (strategy == EG_LAYOUT_NONE) return NULL;
@@ -69,7 +69,7 @@ static const eg_space_operator *operator_of_value(const eg_plan_solution *s, uin
   return &s->space->operators.data[op];
 }
 
-/// The strategy of that operator; not of an entry.
+/// Returns the strategy of the operator that makes a space value; not for an entry.
 static const eg_space_strategy *spread_of(const eg_plan_solution *s, uint32_t v) {
   uint32_t strategy = eg_plan_solution_strategy(s, eg_plan_solution_made(s, v));
   return &s->space->strategies.data[s->model->strategies.data[strategy]];
@@ -100,12 +100,13 @@ egraph_status eg_plan_complete(const eg_plan_model *model, egraph_allocator allo
 
 // ---- plans ------------------------------------------------------------------------
 
-// Phase by phase: the nodes of the phase, operands first, each with the moves that its
-// operands need, and then those that make what later phases keep of it. What is added to
-// a sum over micro-batches is added as soon as it is there, so that it may go.
+// Steps are emitted phase by phase: the nodes of the phase, operands first. Before each
+// node come the moves that its operands need, after it the moves to the layouts that
+// later phases keep. A summand is added to its sum over micro-batches as soon as it
+// exists, so that it can be freed.
 //
-// A state belongs to a place of the problem (value, layout). What is kept has a place in
-// each phase, and one state.
+// A state belongs to a place of the problem (value, layout). A kept value has a place in
+// each phase, but one state.
 
 #define NONE EG_SPACE_NONE
 
@@ -140,7 +141,7 @@ static const eg_attrs *attrs_of(const emitter *e, const eg_space_operator *op) {
 
 static eg_plan *emitted_plan(const emitter *e) { return &e->out->plan; }
 
-/// The first value of the new graph that a space value is.
+/// Returns the first value of the new graph for a space value.
 static eg_value value_made(const emitter *e, uint32_t v) {
   return (eg_value){e->writer.made.data[v]};
 }
@@ -149,14 +150,14 @@ static uint32_t place_value(const emitter *e, uint32_t place) {
   return e->chosen.value_of_place.data[place];
 }
 
-/// The place in which a space value is made.
+/// Returns the place in which a space value is made.
 static uint32_t place_made(const emitter *e, uint32_t v) {
   return eg_plan_solution_place(&e->chosen, eg_plan_solution_made(&e->chosen, v));
 }
 
 // ---- states and moves ---------------------------------------------------------------
 
-/// A state of a value of the new graph, for a place.
+/// Adds a state of a value of the new graph for a place.
 static egraph_status add_place_state(emitter *e, uint32_t place, eg_value value,
                                      uint32_t step) {
   uint32_t v = e->model->values.data[place_value(e, place)].value;
@@ -200,8 +201,8 @@ static uint32_t place_of_copy(const emitter *e, uint32_t place) {
   return is_handed ? eg_plan_solution_kept_from(&e->chosen, value) : place;
 }
 
-/// Makes the state of a place of a copy, if need be by moves from where its value was
-/// made.
+/// Makes the state of a place of a copy, if necessary by moves from the place in which
+/// its value was made.
 static egraph_status reach_place(emitter *e, uint32_t place) {
   e->stack.len = 0;
   while (e->state_of_place.data[place] == NONE) {
@@ -228,7 +229,7 @@ static egraph_status write_entry(emitter *e, uint32_t v) {
   return add_place_state(e, place_made(e, v), value_made(e, v), EG_PLAN_NONE);
 }
 
-/// A part of a tuple is a result of its node; it has no step of its own.
+/// Writes a part of a tuple: a result of the tuple's node, without a step of its own.
 static egraph_status write_part(emitter *e, uint32_t v, const eg_space_operator *op) {
   const eg_plan *plan = emitted_plan(e);
   uint32_t tuple = e->space->inputs.data[op->inputs];
@@ -318,7 +319,7 @@ static egraph_status write_value(emitter *e, uint32_t v) {
 
 // ---- phases -------------------------------------------------------------------------
 
-/// Pushes operands that are not made yet. *out_waits: there were some.
+/// Pushes operands that are not made yet. *out_waits: at least one was pushed.
 static egraph_status push_operands(emitter *e, uint32_t v, bool *out_waits) {
   const eg_space_operator *op = operator_of_value(&e->chosen, v);
   *out_waits = false;
@@ -357,7 +358,7 @@ static egraph_status write_from(emitter *e, uint32_t v) {
   return EGRAPH_OK;
 }
 
-/// Lists the sums that each value is added to.
+/// Lists the sums to which each value is added.
 static egraph_status find_value_sums(emitter *e) {
   const eg_plan_space *space = e->space;
   for (uint32_t v = 0; v < space->values.len; v++) {
@@ -372,7 +373,7 @@ static egraph_status find_value_sums(emitter *e) {
   return eg_group_items(&e->addends, space->values.len, &e->sum_begin, &e->additions);
 }
 
-/// Marks what the nodes of the solution read.
+/// Marks the values that nodes of the solution read.
 static egraph_status find_read(emitter *e) {
   EG_TRY(eg_bytes_resize(&e->is_read, e->model->values.len));
   for (uint32_t v = 0; v < e->space->values.len; v++) {
@@ -436,7 +437,7 @@ static egraph_status write_phase(emitter *e, eg_phase phase) {
 
 // ---- the whole ----------------------------------------------------------------------
 
-/// Bytes of a device for a value in the layout of a place.
+/// Returns the bytes of a device for a value in the layout of a place.
 static double place_bytes(const emitter *e, uint32_t place) {
   uint32_t value = place_value(e, place);
   return eg_plan_space_bytes(
@@ -444,8 +445,8 @@ static double place_bytes(const emitter *e, uint32_t place) {
       eg_plan_model_layout(e->model, value, place - e->problem->place_begin.data[value]));
 }
 
-/// The place in which an output is delivered: of those that will do and that the solution
-/// reaches, the smallest.
+/// Finds the place in which an output is delivered: the smallest of the allowed places
+/// that the solution reaches.
 static egraph_status find_delivered(const emitter *e, uint32_t output, uint32_t *out) {
   uint32_t value = e->problem->root_value.data[output];
   uint32_t made = eg_plan_solution_place(&e->chosen, value);
@@ -492,7 +493,7 @@ static egraph_status write_carried(emitter *e) {
   return EGRAPH_OK;
 }
 
-/// Inputs are there even if nothing reads them.
+/// Notes the new value of each original value. Inputs exist even if nothing reads them.
 static egraph_status note_values(emitter *e) {
   for (uint32_t i = 0; i < eg_graph_value_count(e->original); i++) {
     const eg_value_info *info = eg_graph_value(e->original, (eg_value){i});

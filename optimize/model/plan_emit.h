@@ -1,21 +1,21 @@
-// A solution of a plan model, read in the words of its space, and the graph and the plan
-// that it is.
+// Translates a solution of a plan model to terms of its space, and emits it as a graph
+// with a plan.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_MODEL_PLAN_EMIT_H
 #define EG_OPTIMIZE_MODEL_PLAN_EMIT_H
 
 #include "optimize/model/plan_model.h"
 
-// From a solution of a plan model to a graph and a plan of it.
+// Emits a solution of a plan model as a graph and a plan.
 
 typedef struct eg_emitted_plan {
   eg_graph *graph; // owned; the plan borrows it
   eg_plan plan;
-  eg_u32s value_of; // [values of the graph that was planned] the one of `graph` that it
-                    // is; UINT32_MAX: not needed. Empty: not known
-  eg_u32s place_of; // [states] place of the problem that it was made for. Empty: not
-                    // known
-  eg_u32s value_at; // [steps] value of the problem that it makes, or moves. Likewise
+  eg_u32s value_of; // [values of the graph that was planned] value of `graph`;
+                    // UINT32_MAX: not needed. Empty: not known
+  eg_u32s place_of; // [states] place of the problem. Empty: not known
+  eg_u32s value_at; // [steps] value of the problem that the step makes or moves. Empty:
+                    // not known
 } eg_emitted_plan;
 
 /// Completes strategies ([values], as eg_layout_complete takes them) of a model's problem
@@ -23,15 +23,15 @@ typedef struct eg_emitted_plan {
 egraph_status eg_plan_complete(const eg_plan_model *model, egraph_allocator alloc,
                                const uint32_t *strategy, eg_layout_solution *out,
                                bool *out_is_solution);
-/// Inputs and outputs are the original's, in order; a value that was there before keeps
-/// its name. The plan passes eg_plan_check.
+/// Emits the graph and the plan of a solution. Inputs and outputs are the original's, in
+/// order; a value of the original keeps its name. The plan passes eg_plan_check.
 egraph_status eg_plan_emit(const eg_plan_model *model, egraph_allocator alloc,
                            const eg_layout_solution *solution, eg_emitted_plan *out);
 void eg_emitted_plan_init(eg_emitted_plan *emitted, egraph_allocator alloc);
 void eg_emitted_plan_deinit(eg_emitted_plan *emitted);
 
-// A solution of a plan model, read in the words of its space: the operator that makes a
-// value, its strategy and place, and where each place of the problem comes from.
+// A solution of a plan model in terms of its space: the operator that makes a value, its
+// strategy and place, and the source of each place of the problem.
 
 typedef struct eg_plan_solution {
   const eg_plan_model *model; // borrowed
@@ -39,9 +39,9 @@ typedef struct eg_plan_solution {
   const eg_layout_problem *problem;
   const eg_layout_solution *solution; // borrowed
   eg_u32s value_of_place;             // [places] of the problem
-  eg_u32s move_into;                  // [places] used arc that leads here, or NONE
-  eg_u32s operator_of;                // [strategies] of the problem
-  eg_u32s value_begin, values;        // [space values + 1] its values in the problem
+  eg_u32s move_into;           // [places] used arc that leads to this place, or NONE
+  eg_u32s operator_of;         // [strategies] of the problem
+  eg_u32s value_begin, values; // [space values + 1] its values in the problem
 } eg_plan_solution;
 
 egraph_status eg_plan_solution_init(eg_plan_solution *s, egraph_allocator alloc,
@@ -49,21 +49,20 @@ egraph_status eg_plan_solution_init(eg_plan_solution *s, egraph_allocator alloc,
                                     const eg_layout_solution *solution);
 void eg_plan_solution_deinit(eg_plan_solution *s);
 
-/// The problem's strategy that makes a problem value, or EG_LAYOUT_NONE: it is not
-/// needed.
+/// Returns the problem's strategy that makes a problem value; EG_LAYOUT_NONE: the value
+/// is not needed.
 static inline uint32_t eg_plan_solution_strategy(const eg_plan_solution *s,
                                                  uint32_t value) {
   return s->solution->strategy.data[value];
 }
-/// The place in which a needed problem value is made.
+/// Returns the place in which a needed problem value is made.
 static inline uint32_t eg_plan_solution_place(const eg_plan_solution *s, uint32_t value) {
   return s->problem->output.data[eg_plan_solution_strategy(s, value)];
 }
-/// The problem value that a space value is where it is made: its entry, or its copy in
+/// Returns the problem value in which a space value is made: its entry, or its copy in
 /// its own phase.
 uint32_t eg_plan_solution_made(const eg_plan_solution *s, uint32_t v);
-/// Where a problem value that is kept starts: the place that it was before, or
-/// EG_SPACE_NONE.
+/// Returns the place from which a problem value is kept; EG_SPACE_NONE: it is not kept.
 uint32_t eg_plan_solution_kept_from(const eg_plan_solution *s, uint32_t value);
 
 #endif

@@ -1,5 +1,5 @@
-// Every statement narrows masks of digits, axis by axis. It is tried on a copy: a value
-// that would be left without a layout keeps the masks that it had.
+// Every statement narrows masks of digits, axis by axis. A statement is tried on a copy:
+// a value that would have no layout left keeps its masks.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/model/plan_limits.h"
 
@@ -20,9 +20,9 @@ static uint32_t output_count(const eg_plan_space *space) {
 
 // ---- kinds of values ------------------------------------------------------------------
 
-// Inputs and what is carried say what they are; the rest follows. What forward makes of
-// weights alone is a weight (its cast to a narrower type), and what backward only casts
-// or reshapes to a gradient is one.
+// The kinds of inputs and carried values are known; the others follow. A value that
+// forward computes from weights alone is a weight (such as a cast to a narrower type); a
+// value that backward only casts or reshapes to a gradient is a gradient.
 
 #define BIT(kind) ((uint16_t)(1u << (kind)))
 
@@ -45,7 +45,7 @@ static void mark_carried(eg_plan_limits *l) {
   for (uint32_t i = 0; i < info->carried_count; i++) {
     const eg_carried_value *carried = &info->carried[i];
     uint32_t v = limited_value(l, carried->entry);
-    // Forward reads weights; only the update reads what the optimizer remembers.
+    // Forward reads weights; only the update reads states of the optimizer.
     bool is_state = l->space->values.data[v].phase == EG_PHASE_UPDATE;
     eg_plan_kind kind = carried->is_sum ? EG_KIND_SUMS
                         : is_state      ? EG_KIND_STATES
@@ -77,7 +77,7 @@ static void mark_inputs(eg_plan_limits *l) {
   }
 }
 
-/// True when some operator makes the value from weights alone.
+/// True when a forward operator makes its value from weights alone.
 static bool is_made_of_weights(const eg_plan_limits *l, const eg_space_operator *op) {
   const uint32_t *inputs = l->space->inputs.data + op->inputs;
   for (uint32_t i = 0; i < op->input_count; i++)
@@ -105,12 +105,12 @@ static bool pass_on(eg_plan_limits *l, const eg_space_operator *op) {
   return true;
 }
 
-/// Fills the kinds of all values. Linear in the space, but for chains of casts of
+/// Fills the kinds of all values. Linear in the space, except for chains of casts of
 /// gradients.
 static void find_kinds(eg_plan_limits *l) {
   const eg_plan_space *space = l->space;
   const eg_step_info *info = space->info;
-  const uint16_t none = BIT(EG_PLAN_KINDS); // of no kind but that of all
+  const uint16_t none = BIT(EG_PLAN_KINDS); // kind of every value
   mark_carried(l);
   mark_inputs(l);
   for (uint32_t v = 0; v < space->values.len; v++)
@@ -216,9 +216,9 @@ bool eg_plan_limits_allow_move(const eg_plan_limits *limits, uint32_t value,
          0;
 }
 
-/// Nothing enters as a partial sum, so nothing leaves as one, even if its entry is of no
-/// use in this step; but for what adds up over the micro-batches, which begins as zero on
-/// every device.
+/// Returns the digits in which an output may leave. No value enters as a partial sum,
+/// therefore none leaves as one, even if the step does not use its entry; except a sum
+/// over micro-batches, which begins as zero on every device.
 static uint16_t may_leave(const eg_output_limits *output) {
   uint16_t sums = output->is_sum ? 1u << EG_SHARD_P_SUM : 0;
   return (uint16_t)(~PARTIALS | sums);
@@ -250,8 +250,8 @@ static void narrow_masks(eg_value_limits *value, const eg_plan_constraint *row,
       value->moves[p][axis] |= row->moves;
 }
 
-/// True when some layout is in all masks that count; partial sums do not count, except
-/// for values pinned to them.
+/// True when some layout is in all masks; partial sums do not count, except for values
+/// pinned to them.
 static bool some_layout(const eg_plan_limits *limits, uint32_t v,
                         const uint16_t *const *masks, uint32_t count, uint16_t others) {
   const eg_layout_graph *graph = eg_plan_space_layouts(limits->space, v);
@@ -273,7 +273,8 @@ static bool is_deliverable(const eg_plan_limits *limits, const eg_output_limits 
                      2, may_leave(wanted));
 }
 
-/// True when the value can be made, and be in each of its places.
+/// True when the limits leave the value a layout to be made in, and one in each of
+/// its places.
 static bool can_keep_limits(const eg_plan_limits *limits, uint32_t v,
                             const eg_value_limits *wanted,
                             const eg_plan_constraint *row) {
@@ -302,7 +303,8 @@ static bool try_narrow(eg_plan_limits *limits, uint32_t v, const eg_plan_constra
   return true;
 }
 
-/// The first statement about an axis says what was not said; the next ones narrow it.
+/// Applies a deliver statement: the first about an axis replaces the default, further
+/// ones narrow the digits.
 static bool try_deliver(eg_plan_limits *limits, uint32_t output,
                         const eg_plan_constraint *row, uint32_t axis) {
   eg_output_limits wanted = limits->outputs[output];
@@ -370,8 +372,8 @@ static egraph_status add_to_all(eg_plan_limits *limits, const eg_plan_constraint
       space->mesh.axes[axis].size);
 }
 
-/// True when a statement about deliveries is about this output: by its name, or any
-/// output that no step hands to the next.
+/// True when a deliver statement applies to this output: it has the output's name, or it
+/// is about a kind and no step hands the output to the next.
 static bool is_meant(const eg_plan_limits *limits, const eg_plan_constraint *row,
                      uint32_t output) {
   const char *name;
@@ -455,7 +457,8 @@ egraph_status eg_plan_limits_add(eg_plan_limits *limits,
                                  bool lenient) {
   assert(count <= constraints->rows.len);
   const eg_plan_constraint_rows *rows = &constraints->rows;
-  // Deliveries come first: they allow more than before, other statements less.
+  // Deliver statements come first: they allow more than before, other statements
+  // allow less.
   for (size_t i = 0; i < rows->len; i++)
     if (rows->data[i].verb == EG_VERB_DELIVER)
       EG_TRY(add_statement(limits, &rows->data[i], lenient));

@@ -1,5 +1,5 @@
-// Constraints in the terms of a plan space: which layouts each value may have where, and
-// which moves. Only plan models read them.
+// Constraints in terms of a plan space: the allowed layouts and moves of each value in
+// each phase. Only plan models read them.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_MODEL_PLAN_LIMITS_H
 #define EG_OPTIMIZE_MODEL_PLAN_LIMITS_H
@@ -11,22 +11,21 @@
 enum { EG_LIMIT_ENTRY = EG_PHASE_COUNT, EG_LIMIT_PLACES };
 
 typedef struct eg_value_limits {
-  uint16_t source[EG_MAX_MESH_AXES]; // digits in which it enters, is made,
-                                     // or kept
-  uint16_t place[EG_LIMIT_PLACES][EG_MAX_MESH_AXES]; // digits in which it is ever
+  uint16_t source[EG_MAX_MESH_AXES]; // digits in which the value enters, is made, or kept
+  uint16_t place[EG_LIMIT_PLACES][EG_MAX_MESH_AXES]; // digits that it may ever have
   uint8_t moves[EG_PHASE_COUNT][EG_MAX_MESH_AXES];   // bit per transition: forbidden
-  uint32_t output; // the first one that is this value, or EG_SPACE_NONE
+  uint32_t output; // the first output of this value, or EG_SPACE_NONE
   uint16_t kinds;  // bit per eg_plan_kind
 } eg_value_limits;
 
-/// The layouts in which an output may be delivered: what a step hands to the next in any
-/// in which it may enter, all others whole, until a statement says otherwise.
+/// The layouts in which an output may be delivered. Without a statement, a value handed
+/// to the next step may have any layout of its entry, and all other outputs are whole.
 typedef struct eg_output_limits {
   uint16_t digits[EG_MAX_MESH_AXES];
-  uint8_t is_said; // bit per axis: by a statement
+  uint8_t is_said; // bit per axis: a statement set its digits
   bool is_carried, is_sum;
   uint32_t value; // of the space
-  uint32_t next;  // the next output that is this value, or EG_SPACE_NONE
+  uint32_t next;  // the next output of this value, or EG_SPACE_NONE
 } eg_output_limits;
 
 typedef struct eg_plan_limits {
@@ -39,16 +38,16 @@ typedef struct eg_plan_limits {
 egraph_status eg_plan_limits_init(eg_plan_limits *limits, egraph_allocator alloc,
                                   const eg_plan_space *space);
 void eg_plan_limits_deinit(eg_plan_limits *limits);
-/// Adds what all constraints say about outputs delivered, and the first `count` of the
-/// others, to what there is. Fails with EGRAPH_E_ARGUMENT ("file:line:col: ...") for one
-/// that names nothing, or that those before leave nothing. `lenient`: such ones hold as
-/// far as they can, silently.
+/// Adds all constraints about delivered outputs, and the first `count` other constraints,
+/// to the limits. Fails with EGRAPH_E_ARGUMENT ("file:line:col: ...") for a constraint
+/// that names no value, or that leaves a value no layout. `lenient`: such constraints
+/// silently hold as far as they can.
 egraph_status eg_plan_limits_add(eg_plan_limits *limits,
                                  const eg_plan_constraints *constraints, size_t count,
                                  bool lenient);
 bool eg_plan_limits_allow_source(const eg_plan_limits *limits, uint32_t value,
                                  uint32_t layout);
-/// `place` is a phase or EG_LIMIT_ENTRY.
+/// True when a value may have a layout at `place`, a phase or EG_LIMIT_ENTRY.
 bool eg_plan_limits_allow_place(const eg_plan_limits *limits, uint32_t value,
                                 uint32_t place, uint32_t layout);
 /// True when an output may leave the step in a layout of its value: a layout in which it

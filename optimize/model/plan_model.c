@@ -13,7 +13,8 @@ typedef struct builder {
   const eg_plan_limits *limits; // NULL: none
   bool is_open;
   eg_bytes uses; // [values] bit per phase that needs a copy; LEAVES
-  // Per layout of each value of the space its number in the problem, or NONE: of no use.
+  // For each layout of a space value, its number in the problem; NONE: the layout
+  // is useless.
   eg_u32s number, first_number; // [layouts], [values]
   eg_u32s needs, inputs;        // of one strategy, of one operator
 } builder;
@@ -37,7 +38,8 @@ static uint32_t layout_count(const builder *b, uint32_t v) {
   return (uint32_t)eg_plan_space_layouts(b->space, v)->layouts.len;
 }
 
-/// Number of a layout of the space in the problem, or EG_SPACE_NONE: of no use.
+/// Returns the problem's number of a layout of the space; EG_SPACE_NONE: the layout
+/// is useless.
 static uint32_t layout_number(const builder *b, uint32_t v, uint32_t layout) {
   return b->number.data[b->first_number.data[v] + layout];
 }
@@ -64,7 +66,7 @@ static egraph_status number_layouts(builder *b) {
     bool has_all = b->limits == NULL || is_output(b, v); // outputs have their own limits
     EG_TRY(eg_u32s_push(&b->first_number, (uint32_t)b->number.len));
     for (uint32_t l = 0, kept = 0; l < layout_count(b, v); l++) {
-      bool is_in = has_all; // or limits leave it to some place
+      bool is_in = has_all; // or the limits allow it in some place
       for (uint32_t place = 0; !is_in && place < EG_LIMIT_PLACES; place++)
         is_in = eg_plan_limits_allow_place(b->limits, v, place, l);
       is_in = is_in && eg_plan_space_is_useful(b->space, v, l);
@@ -92,7 +94,7 @@ static egraph_status find_uses(builder *b) {
   return EGRAPH_OK;
 }
 
-/// A problem value with the layouts of `like` that are in.
+/// Adds a problem value with the useful layouts of `like`.
 static egraph_status add_model_value(builder *b, eg_model_role role, uint32_t v,
                                      uint32_t like, eg_phase phase, uint32_t *out) {
   const eg_space_value *value = model_space_value(b, v);
@@ -154,8 +156,8 @@ static egraph_status add_values(builder *b) {
   return EGRAPH_OK;
 }
 
-/// An end of a link of an open model: all layouts of the value, under their own numbers,
-/// and absent. What it costs is a potential, of all copies together.
+/// Adds an end of a link of an open model: all layouts of the value, under their own
+/// numbers, and absent. Its cost is a potential for all copies together.
 static egraph_status add_end(builder *b, uint32_t v, eg_phase phase) {
   eg_model_value mine = {.role = EG_MODEL_HANDED,
                          .value = v,
@@ -196,11 +198,11 @@ static egraph_status open_operator(builder *b, uint32_t value, const uint32_t *i
   return eg_u32s_push(&b->model->operators, operator_of_space);
 }
 
-// Rows of the memory limit: what is there at the end of FORWARD, and at the end of
-// BACKWARD. Entries are there in both; what one phase keeps for a later one between their
-// ends. With several micro-batches the next FORWARD begins after BACKWARD: what UPDATE
-// waits for is there all the time, and the second row says nothing that the first does
-// not.
+// Rows of the memory limit: the bytes held at the end of FORWARD, and at the end of
+// BACKWARD. Entries count in both rows; a value that one phase keeps for a later phase
+// counts in the rows between their ends. With several micro-batches the next FORWARD
+// begins after BACKWARD: values for UPDATE are held all the time, and the second row
+// is redundant.
 enum { FORWARD_END, BACKWARD_END, ROWS };
 enum { WHOLE_STEP = (1u << ROWS) - 1 };
 
@@ -208,7 +210,7 @@ static uint32_t row_count(const builder *b) {
   return b->space->info->micro_batches > 1 ? 1 : ROWS;
 }
 
-/// Rows in which a value counts that phase p keeps for phase q.
+/// Returns the rows in which a value counts that phase p keeps for phase q.
 static uint32_t rows_between(const builder *b, eg_phase p, eg_phase q) {
   if (b->space->info->micro_batches > 1) return WHOLE_STEP;
   uint32_t rows = 0;
@@ -222,8 +224,8 @@ static void take_memory(const builder *b, double bytes, uint32_t rows, double *m
     memory[r] = (rows >> r & 1) != 0 ? bytes : 0;
 }
 
-/// `to` starts as `from` is; both have the layouts of space value v. Keeping takes the
-/// value's bytes in these rows.
+/// Lets `to` start in the layout of `from`; both have the layouts of space value v.
+/// Keeping takes the value's bytes in `rows`.
 static egraph_status add_kept(builder *b, uint32_t v, uint32_t from, uint32_t to,
                               uint32_t rows) {
   EG_TRY(open_operator(b, to, &from, 1, EG_SPACE_NONE));
@@ -245,7 +247,7 @@ static uint32_t memory_rows(const builder *b, uint32_t v, eg_phase p, eg_phase q
   return has_storage ? 0 : rows_between(b, p, q);
 }
 
-/// Counts once what FORWARD keeps for both later phases.
+/// Adds the value that FORWARD keeps for both later phases, so that its bytes count once.
 static egraph_status add_shared(builder *b, uint32_t v) {
   uint32_t kept, forward = *copy_of(b, v, EG_PHASE_FORWARD);
   EG_TRY(add_model_value(b, EG_MODEL_KEPT, v, v, EG_PHASE_BACKWARD, &kept));
@@ -256,7 +258,7 @@ static egraph_status add_shared(builder *b, uint32_t v) {
   return add_kept(b, v, kept, *copy_of(b, v, EG_PHASE_UPDATE), more);
 }
 
-/// A copy starts from the entry or from the copy of any phase before.
+/// Lets each copy start from the entry or from the copy of any earlier phase.
 static egraph_status add_kept_copies(builder *b, uint32_t v) {
   const uint8_t every = (1u << EG_PHASE_COUNT) - 1;
   uint32_t entry = b->model->entries.data[v];
@@ -277,7 +279,7 @@ static egraph_status add_kept_copies(builder *b, uint32_t v) {
   return EGRAPH_OK;
 }
 
-/// The link of a seam by which a user reads a value, times EG_SEAMS and the seam, or
+/// Returns link * EG_SEAMS + seam of the link by which a user reads a value, or
 /// EG_SPACE_NONE.
 static uint32_t link_of(const builder *b, uint32_t v, uint32_t user) {
   const eg_seam_links *seams = &b->space->seams;
@@ -288,7 +290,7 @@ static uint32_t link_of(const builder *b, uint32_t v, uint32_t user) {
   return EG_SPACE_NONE;
 }
 
-/// Layout numbers of a strategy; false when one is of no use.
+/// Finds the layout numbers of a strategy; *out_is_in is false when one is useless.
 static egraph_status number_strategy(builder *b, const eg_space_operator *op,
                                      const eg_space_strategy *strategy, uint32_t *out,
                                      bool *out_is_in) {
@@ -336,7 +338,7 @@ static egraph_status add_model_operator(builder *b, uint32_t number) {
   uint32_t target = value->is_entry ? b->model->entries.data[op->value]
                                     : *copy_of(b, op->value, value->phase);
   b->inputs.len = 0;
-  for (uint32_t i = 0; i < op->input_count; i++) { // copies, or what seams hand over
+  for (uint32_t i = 0; i < op->input_count; i++) { // copies, or values of seams
     uint32_t v = b->space->inputs.data[op->inputs + i], link = link_of(b, v, op->value);
     uint32_t end = b->is_open ? link * EG_LINK_ENDS + EG_LINK_READ_END : link;
     EG_TRY(eg_u32s_push(&b->inputs, link == EG_SPACE_NONE ? *copy_of(b, v, value->phase)
@@ -354,7 +356,8 @@ static bool has_alternatives(const builder *b) {
   return false;
 }
 
-/// Makes an end in the layouts of its value, from `from` or of nothing, and absent.
+/// Adds the operators that make an end in each layout of its value, from `from` or
+/// without operands, and absent.
 static egraph_status make_end(builder *b, uint32_t end, const uint32_t *from) {
   eg_layout_problem *problem = &b->model->problem;
   uint32_t v = b->model->values.data[end].value;
@@ -420,8 +423,8 @@ static egraph_status add_operators(builder *b) {
 
 // ---- roots --------------------------------------------------------------------------
 
-/// Delivered in one of the layouts that are allowed; where nothing is said, the same on
-/// every device: layout 0, all R.
+/// Adds an output that is delivered in an allowed layout; without limits whole on every
+/// device: layout 0, all R.
 static egraph_status add_plain_root(builder *b, uint32_t output) {
   uint32_t v = output_value(b, output);
   b->needs.len = 0;
@@ -438,9 +441,9 @@ static egraph_status add_plain_root(builder *b, uint32_t output) {
                                     b->needs.data, (uint32_t)b->needs.len);
 }
 
-/// Nothing enters as a partial sum, so nothing leaves as one, even if its entry is of no
-/// use in this step; but for what adds up over the micro-batches, which begins as zero on
-/// every device.
+/// True when a value may leave in a layout. No value enters as a partial sum, therefore
+/// none leaves as one, even if the step does not use its entry; except a sum over
+/// micro-batches, which begins as zero on every device.
 static bool may_leave(const builder *b, uint32_t v, uint32_t layout, bool is_sum) {
   const eg_layout *l = &eg_plan_space_layouts(b->space, v)->layouts.data[layout];
   for (uint32_t a = 0; a < b->space->mesh.axis_count; a++)
@@ -537,7 +540,7 @@ void eg_plan_model_price_memory(eg_plan_model *model, const double *price) {
       double seconds = 0;
       for (uint32_t r = 0; r < p->memory_rows; r++)
         seconds += price[r] * p->memory[r].data[s];
-      // Costs of one of the equal blocks.
+      // The cost of one of the equal blocks.
       p->cost.data[s] +=
           seconds * p->memory_times.data[value] / p->cost_times.data[value];
     }

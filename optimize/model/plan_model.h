@@ -1,19 +1,19 @@
 // A plan space as a layout problem.
 //
-// A value that is used in a later phase than the one that makes it has a copy there: it
-// was kept (a stash for backward, the sum of a gradient over the micro-batches). An
-// operator keeps each layout as it is, for its bytes; which layout is kept, and from
-// which earlier phase, is a choice. An input or weight has an *entry*, without
-// transitions, from which the copy of each phase starts for nothing, or from a value that
-// an earlier phase made of it, for its bytes. A value that FORWARD hands to both later
-// phases is *kept* once. A value carried to the next step has an *exit* whose layout is
-// tied to its entry's.
+// A value that is used in a later phase than its own has a copy there, which was kept (a
+// stash for backward, the sum of a gradient over the micro-batches). An operator keeps
+// each layout unchanged and takes its bytes; which layout is kept, and from which earlier
+// phase, is a choice. An input or weight has an *entry*, without transitions. The copy of
+// each phase starts from the entry without taking bytes, or from a copy of an earlier
+// phase, which takes its bytes. A value that FORWARD hands to both later phases is *kept*
+// once. A value carried to the next step has an *exit* whose layout is tied to
+// its entry's.
 //
 // A link of a seam (plan_space.c) hands a copy over: a value without transitions, kept
-// from the copy for nothing, which the user reads instead. The same link is handed over
-// in one layout at both seams. In the *open* model the two ends of a link are free of
-// each other: one value is made of the copy, and the user reads another, made of nothing.
-// Besides layouts, both ends may be *absent*, where rules may leave the user nothing to
+// from the copy without taking bytes, which the user reads instead. The same link is
+// handed over in one layout at both seams. In the *open* model the two ends of a link are
+// independent: one value is made from the copy, and the user reads another value, made
+// without operands. Both ends may also be *absent* if rules may leave the user nothing to
 // read (extract/layout/layout_bound.h).
 //
 //   weight w:  entry ---> w in FORWARD ---arcs---> kept, bytes ---> w in BACKWARD
@@ -42,8 +42,8 @@ typedef enum eg_model_role {
 typedef struct eg_model_value {
   eg_model_role role;
   uint32_t value;   // of the space
-  eg_phase phase;   // COPY, HANDED; KEPT: from which on
-  uint32_t layouts; // first of its layouts, in eg_plan_model.layouts
+  eg_phase phase;   // COPY, HANDED; KEPT: the first phase that it is kept for
+  uint32_t layouts; // index of its first layout in eg_plan_model.layouts
 } eg_model_value;
 EG_VEC_DEFINE(eg_model_values, eg_model_value);
 
@@ -51,7 +51,7 @@ typedef struct eg_plan_model {
   const eg_plan_space *space; // borrowed
   eg_layout_problem problem;
   eg_model_values values;    // [problem values]
-  eg_u32s layouts;           // of the space, per place of the problem
+  eg_u32s layouts;           // [places] layout of the space
   eg_u32s operators;         // [problem operators] of the space, or EG_SPACE_NONE: kept
   eg_u32s strategies;        // [problem strategies] of the space, or EG_SPACE_NONE: kept
   eg_u32s moves;             // [problem arcs] of the value's layout graph
@@ -64,23 +64,24 @@ typedef struct eg_plan_model {
 
 egraph_status eg_plan_model_init(eg_plan_model *model, egraph_allocator alloc,
                                  const eg_plan_space *space);
-/// The same without what the limits rule out; they are not kept.
+/// Builds the model without layouts and moves that the limits exclude; does not keep
+/// the limits.
 egraph_status eg_plan_model_init_within(eg_plan_model *model, egraph_allocator alloc,
                                         const eg_plan_space *space,
                                         const eg_plan_limits *limits);
-/// The open model of a folded step (space->can_be_cut), for a bound of the whole one. No
-/// limit of memory.
+/// Builds the open model of a folded step (space->can_be_cut), for a bound of the whole
+/// step. It has no limit of memory.
 egraph_status eg_plan_model_init_open(eg_plan_model *model, egraph_allocator alloc,
                                       const eg_plan_space *space,
                                       const eg_plan_limits *limits);
 void eg_plan_model_deinit(eg_plan_model *model);
-/// Bytes of a device that the plan may keep, at the end of any phase.
+/// Sets the bytes that a device may keep at the end of any phase.
 void eg_plan_model_limit_memory(eg_plan_model *model, double bytes);
-/// Takes limits of memory away, and adds to the costs what the memory takes at prices
-/// ([memory rows], seconds of a byte).
+/// Removes limits of memory, and adds the memory at prices ([memory rows], seconds of a
+/// byte) to the costs.
 void eg_plan_model_price_memory(eg_plan_model *model, const double *price);
-/// Bytes that the step of a strategy, or of an arc of a value, takes besides its operands
-/// and results.
+/// Returns the bytes that the step of a strategy, or of an arc of a value, takes besides
+/// its operands and results.
 static inline double eg_plan_model_strategy_scratch(const eg_plan_model *model,
                                                     uint32_t strategy) {
   uint32_t s = model->strategies.data[strategy];
@@ -92,7 +93,7 @@ static inline double eg_plan_model_arc_scratch(const eg_plan_model *model, uint3
       eg_plan_space_layouts(model->space, model->values.data[value].value);
   return graph->moves.data[model->moves.data[arc]].scratch;
 }
-/// Layout of the space that layout `number` of a problem value is.
+/// Returns the layout of the space for layout `number` of a problem value.
 static inline uint32_t eg_plan_model_layout(const eg_plan_model *model, uint32_t value,
                                             uint32_t number) {
   return model->layouts.data[model->values.data[value].layouts + number];

@@ -1,6 +1,6 @@
-// The plan's graph is added up from its leaves: the class of a node is that of its term.
-// A step's strategy is the one with the layouts of its states. In a later phase a value
-// starts from the state that the phase uses first of those made before it.
+// The plan's graph is looked up from its leaves: the class of a node is the class of its
+// term. A step's strategy is the strategy with the layouts of its states. In a later
+// phase a value starts from the earlier state that the phase uses first.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/model/plan_recall.h"
 
@@ -14,9 +14,9 @@
 
 // ---- solutions of another model -------------------------------------------------------
 
-// Models of one space have the same values in the same order, whatever is ruled out.
+// Models of one space have the same values in the same order, with any limits.
 
-/// The value that a place belongs to.
+/// Returns the value to which a place belongs.
 static uint32_t value_of_place(const eg_layout_problem *problem, uint32_t place) {
   const eg_u32s *begin = &problem->place_begin;
   uint32_t low = 0, high = (uint32_t)begin->len - 1;
@@ -95,8 +95,8 @@ typedef struct recaller {
   eg_u32s start;         // [space values][phases] state, or NONE
   eg_arena arena;        // of one node
   eg_u32s *strategy;
-  size_t first; // where the problem's values begin in `strategy`
-  bool is_lost; // something is not in the e-graph
+  size_t first; // index of the first problem value in `strategy`
+  bool is_lost; // a node of the plan is not in the e-graph
 } recaller;
 EG_OWNER_DEFINE_STATIC(recaller, (eg_u32s, value, op_begin, ops, start),
                        (eg_arena, arena))
@@ -109,7 +109,7 @@ static uint32_t copy_of(const recaller *r, uint32_t v, eg_phase phase) {
   return r->model->copies.data[(size_t)v * EG_PHASE_COUNT + phase];
 }
 
-/// The layout of a space value that a state is in, or NONE.
+/// Returns the layout of a space value in which a state is, or NONE.
 static uint32_t state_layout(const recaller *r, uint32_t v, uint32_t state) {
   eg_layout layout =
       eg_unit_axes_narrow(&plan_state(r, state)->layout, &r->plan->mesh, &r->space->mesh);
@@ -118,7 +118,7 @@ static uint32_t state_layout(const recaller *r, uint32_t v, uint32_t state) {
 
 // ---- values ---------------------------------------------------------------------------
 
-/// The space value that a node makes, a tuple where it has several results, or NONE.
+/// Finds the space value that a node makes (a tuple for several results), or NONE.
 static egraph_status find_node(recaller *r, const eg_graph_node_info *node,
                                uint32_t *out) {
   uint32_t *operands;
@@ -168,7 +168,7 @@ static void choose_strategy(recaller *r, uint32_t problem_value, uint32_t strate
   r->strategy->data[r->first + problem_value] = strategy;
 }
 
-/// The strategy of a problem value that the space knows by this number.
+/// Chooses the strategy of a problem value that has number `spread` in the space.
 static void choose_spread(recaller *r, uint32_t problem_value, uint32_t spread) {
   for (uint32_t i = r->op_begin.data[problem_value];
        i < r->op_begin.data[problem_value + 1]; i++) {
@@ -179,7 +179,7 @@ static void choose_spread(recaller *r, uint32_t problem_value, uint32_t spread) 
   }
 }
 
-/// A problem value that is kept from another one in a layout of the space.
+/// Chooses to keep a problem value from another value in a layout of the space.
 static void choose_kept(recaller *r, uint32_t problem_value, uint32_t from,
                         uint32_t layout) {
   for (uint32_t i = r->op_begin.data[problem_value];
@@ -225,8 +225,8 @@ static bool is_part_of(const recaller *r, const eg_space_operator *op, uint32_t 
          r->space->inputs.data[op->inputs] == tuple;
 }
 
-/// The strategy by which a value is made from states, as one of the space; without a node
-/// as a part of a tuple.
+/// Chooses the strategy of the space that makes a value from these states; without a
+/// node, as a part of a tuple.
 static void recall_made(recaller *r, uint32_t v, const eg_graph_node_info *node,
                         uint32_t tuple, const uint32_t *states, uint32_t result) {
   for (uint32_t o = r->space->first_operator.data[v];
@@ -250,13 +250,14 @@ static egraph_status recall_node(recaller *r, const eg_plan_step *step) {
   recall_made(r, made, &node, NONE, states, first);
   for (uint32_t k = 0; node.result_count != 1 && k < node.result_count; k++) {
     uint32_t part = r->value.data[node.results[k].id];
-    if (part == NONE) continue; // nobody reads it
+    if (part == NONE) continue; // no node reads this part
     recall_made(r, part, NULL, made, &first, states[node.input_count + k]);
   }
   return EGRAPH_OK;
 }
 
-/// A phase uses a state; made before it, the value starts from there.
+/// Notes that a phase uses a state; if the state was made before the phase, the value
+/// starts from it.
 static void note_use(recaller *r, uint32_t state, eg_phase phase) {
   const eg_plan_state *mine = plan_state(r, state);
   uint32_t v = r->value.data[mine->value.id];
@@ -301,7 +302,7 @@ static void recall_entries(recaller *r) {
   }
 }
 
-/// The value that FORWARD keeps for both later phases, or NONE.
+/// Returns the value that FORWARD keeps for both later phases, or NONE.
 static uint32_t shared_of(const recaller *r, uint32_t v) {
   uint32_t copy = copy_of(r, v, EG_PHASE_BACKWARD);
   if (copy == EG_SPACE_NONE) return NONE;

@@ -1,4 +1,4 @@
-// Finds an existing plan again in a plan model of its step: for a search to begin with.
+// Finds an existing plan in a plan model of its step, for a search to begin with.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_MODEL_PLAN_RECALL_H
 #define EG_OPTIMIZE_MODEL_PLAN_RECALL_H
@@ -10,7 +10,7 @@ typedef struct eg_plan_choice {
   bool is_needed;
   uint32_t strategy;            // of the space; EG_SPACE_NONE: it is kept
   uint32_t layout;              // of the value
-  uint32_t source, from_layout; // problem value that it is kept from; EG_SPACE_NONE: none
+  uint32_t source, from_layout; // kept from this problem value; EG_SPACE_NONE: not kept
 } eg_plan_choice;
 EG_VEC_DEFINE(eg_plan_choices, eg_plan_choice);
 
@@ -24,14 +24,14 @@ egraph_status eg_plan_choices_find(const eg_plan_choices *choices,
                                    const eg_plan_model *model, eg_u32s *strategy);
 
 /// Appends the strategy of every problem value, EG_LAYOUT_NONE where it is not needed.
-/// The plan is of the model's mesh, which may lack axes of one device, its graph one that
-/// the e-graph of the space holds; nothing is appended where it does not: rules have made
-/// something there that they have not made here. Fails with EGRAPH_E_MEMORY. O(plan +
+/// The plan is for the model's mesh, which may lack axes of one device. Appends nothing
+/// if the e-graph of the space does not contain the plan's graph: rules have made a
+/// variant there that they have not made here. Fails with EGRAPH_E_MEMORY. O(plan +
 /// problem).
 egraph_status eg_plan_recall(const eg_plan_model *model, const eg_plan *plan,
                              eg_u32s *strategy);
-/// The same on a model of the space; fills the empty `choices`, too, where the plan is
-/// found.
+/// Recalls a plan in a model of the space; if the plan is found, also fills the
+/// empty `choices`.
 egraph_status eg_plan_choices_recall(eg_plan_choices *choices, egraph_allocator alloc,
                                      const eg_plan_space *space, const eg_plan *plan,
                                      eg_u32s *strategy);

@@ -46,7 +46,7 @@ typedef struct reading {
 } reading;
 EG_OWNER_DEFINE_STATIC(reading, (eg_exchange_points, points))
 
-/// Whatever is no such key is passed over.
+/// Reads an entry; skips entries with other keys.
 static egraph_status read_entry(void *user, const eg_profile_entry *entry) {
   reading *r = user;
   char name[WORD_BYTES], key[KEY_BYTES];
@@ -61,7 +61,7 @@ static egraph_status read_entry(void *user, const eg_profile_entry *entry) {
       !find_exchange(name, &point.exchange) || point.devices < 2)
     return EGRAPH_OK;
   print_key(key, &point, r->channel, r->ranks);
-  if (strcmp(entry->spec, key) != 0) return EGRAPH_OK; // of another channel
+  if (strcmp(entry->spec, key) != 0) return EGRAPH_OK; // an entry of another channel
   if (r->oldest == 0 || entry->evidence.date < r->oldest)
     r->oldest = entry->evidence.date;
   return eg_exchange_points_push(&r->points, point);
@@ -119,7 +119,7 @@ egraph_status eg_host_exchanges_store(egraph_allocator alloc, const eg_host_cost
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "no database that may be written to; give one with --db, without "
                    "--read-only");
-  size_t count = points->len + (beside > 0); // the one of computing last
+  size_t count = points->len + (beside > 0); // the point for computing comes last
   EG_TRY(eg_arena_alloc(&arena, count, sizeof *keys, &keys));
   EG_TRY(eg_arena_alloc(&arena, count, sizeof *entries, &entries));
   EG_TRY(eg_profile_db_create(&alloc, &options, &db));

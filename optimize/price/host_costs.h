@@ -9,11 +9,12 @@
 /// How this host is measured.
 typedef struct eg_host_meter {
   eg_measurer operators;
-  /// Seconds of a round of a collective, and of each byte that passes a device.
+  /// Measures the seconds of a round of a collective, and of each byte that passes
+  /// a device.
   egraph_status (*messages)(const egraph_allocator *alloc, uint32_t ranks,
                             double *out_latency, double *out_per_byte);
   uint32_t processors;
-  bool has_device;     // what is measured is a device, not a processor of the host
+  bool has_device;     // a device is measured, not a processor of the host
   double device_bytes; // memory of the device; 0: not known
 } eg_host_meter;
 
@@ -21,7 +22,7 @@ typedef struct eg_host_meter {
 typedef struct eg_host_costs {
   eg_cost_model *model;
   eg_host_meter meter;
-  bool may_measure;     // what the database lacks
+  bool may_measure;     // measure operators and messages that the database lacks
   uint32_t formats;     // memory formats worth considering, a bit per eg_format
   const char *database; // NULL: none
   const char *profile;  // this host in it
@@ -32,11 +33,11 @@ typedef struct eg_host_costs {
   void *progress_user;
 } eg_host_costs;
 
-// Exchanges between ranks of this host, as the profile database has them: seconds by
-// kind, number of devices and bytes, for one channel and one number of ranks, fitted to
-// curves. They stand there as entries of "message", which cost models pass over.
+// Exchanges between ranks of this host in the profile database: seconds by kind, number
+// of devices and bytes, for one channel and one number of ranks, fitted to curves. The
+// database has them as entries of "message", which cost models skip.
 
-/// A curve, and how far it is from what was measured.
+/// A curve, and its errors against the measurements.
 typedef struct eg_fitted_exchange {
   eg_link_curve curve;
   eg_fit_error errors[EG_SIZE_CLASSES];
@@ -51,17 +52,17 @@ typedef struct eg_host_exchanges {
 
 void eg_host_exchanges_init(eg_host_exchanges *exchanges, egraph_allocator alloc);
 void eg_host_exchanges_deinit(eg_host_exchanges *exchanges);
-/// Reads and fits what the database has; of a database that is not there, nothing.
+/// Reads and fits the measurements in the database; there are none in a missing database.
 egraph_status eg_host_exchanges_load(eg_host_exchanges *out, egraph_allocator alloc,
                                      const eg_host_costs *host, const char *channel,
                                      uint32_t ranks);
-/// Replaces what the database has of these points, and of how much computing slows down
-/// unless that is 0. Fails with EGRAPH_E_ARGUMENT where there is none that could be
+/// Replaces these points in the database, and the factor by which exchanges slow
+/// computing (0: keeps it). Fails with EGRAPH_E_ARGUMENT without a database that can be
 /// written.
 egraph_status eg_host_exchanges_store(egraph_allocator alloc, const eg_host_costs *host,
                                       const char *channel, uint32_t ranks,
                                       const eg_exchange_points *points, double beside);
-/// The clauses of a machine file, for a link.
+/// Appends the clauses for a link in a machine file.
 egraph_status eg_host_exchanges_print(const eg_host_exchanges *exchanges,
                                       const char *link, eg_text *text);
 

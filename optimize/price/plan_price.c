@@ -1,4 +1,4 @@
-// The answers of a machine, then prices that are made of answers.
+// Answers the questions about a machine, and computes prices from answers.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/price/plan_price.h"
 
@@ -78,7 +78,7 @@ egraph_status eg_strategy_price(const eg_plan_costs *costs, const eg_spread *spr
   EG_TRY(eg_spread_local(spread, mesh, strategy, 0, arena, &local));
   eg_halo halos[EG_MAX_MESH_AXES];
   uint32_t count = eg_spread_halos(spread, mesh, strategy, halos);
-  if (count != 0) local.weight_mask &= ~eg_operand_bit(0); // is put together in each run
+  if (count != 0) local.weight_mask &= ~eg_operand_bit(0); // assembled in each run
   EG_TRY(costs->node(costs->self, &local, out));
   if (count == 0) return EGRAPH_OK;
   eg_type operand =
@@ -105,7 +105,7 @@ uint64_t eg_constant_operands(uint64_t constants, uint32_t count) {
   return 0;
 }
 
-/// Operands that are there before a run. `ahead`: eg_plan_ahead.
+/// Returns the mask of operands that exist before a run. `ahead`: eg_plan_ahead.
 static uint64_t constants_of(const eg_plan *plan, const eg_plan_step *step,
                              uint32_t count, const bool *ahead) {
   uint64_t mask = 0;

@@ -1,4 +1,4 @@
-// The predicted cost of a graph as it is, in its memory formats.
+// Predicts the cost of a graph in its own memory formats, without rewriting it.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_PRICE_PREDICT_H
 #define EG_OPTIMIZE_PRICE_PREDICT_H
@@ -11,7 +11,8 @@ EG_VEC_DEFINE(eg_types, eg_type);
 
 /// Returns the priced part of an opaque node.
 eg_node_spec eg_graph_opaque_spec(const eg_graph *graph, eg_graph_node node);
-/// Calls visit for every node that runs at run time (weight-only ones do not count).
+/// Calls `visit` for every node that runs at run time; nodes on weights alone
+/// are skipped.
 egraph_status eg_graph_visit_specs(const eg_graph *graph, egraph_allocator alloc,
                                    egraph_status (*visit)(void *user, eg_graph_node node,
                                                           const eg_node_spec *spec),
@@ -19,10 +20,10 @@ egraph_status eg_graph_visit_specs(const eg_graph *graph, egraph_allocator alloc
 /// Notes every cost of the graph for measurement.
 egraph_status eg_graph_request_costs(const eg_graph *graph, egraph_allocator alloc,
                                      eg_cost_model *costs);
-/// Seconds of a node that no back-end runs.
+/// The seconds of a node that no back-end runs.
 #define EG_UNPRICED_SECONDS 1.0
 
-/// Sum of the costs of its nodes, in seconds.
+/// Sums the costs of the graph's nodes, in seconds.
 egraph_status eg_graph_predict(const eg_graph *graph, egraph_allocator alloc,
                                eg_cost_model *costs, double *out_seconds);
 

@@ -1,6 +1,6 @@
-// Costs of messages stand in the database as entries of an operator that is none,
-// "message", which cost models pass over. They say how ranks wait: another way costs
-// another time.
+// The database has costs of messages as entries of the pseudo-operator "message", which
+// cost models skip. The entries name the way in which ranks wait, because the time
+// depends on it.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/price/target_machine.h"
 
@@ -15,11 +15,11 @@
 #include "pcg/plan/plan_cost.h"
 #include "sim/profile_db.h"
 
-// More ranks are taken to be like so many.
+// Messages are measured between at most this many ranks.
 enum { MAX_PROBED_RANKS = 16 };
-// Limits of measured operators, as estimated.
+// Operators with larger estimates are not measured.
 static const double MOST_SECONDS = 0.5, MOST_BYTES = 1 << 30;
-static const double PRICING_SECONDS = 30.0; // of a plan, for measuring
+static const double PRICING_SECONDS = 30.0; // time for measuring while a plan is priced
 
 // ---- messages of this host -----------------------------------------------------------
 
@@ -98,7 +98,7 @@ static egraph_status probe_operator(void *self, const eg_node_spec *spec, double
   return EGRAPH_OK;
 }
 
-/// Figures, then what was measured of exchanges.
+/// Prints the figures, then the measured exchanges.
 static egraph_status print_host(eg_text *text, egraph_allocator alloc,
                                 const eg_host_costs *costs, const char *name,
                                 uint32_t ranks) {
@@ -214,7 +214,7 @@ egraph_status eg_target_price_plan(eg_plan *plan, egraph_allocator alloc,
 
 // ---- figures of this host -------------------------------------------------------------
 
-/// A node that is bound by what it computes, by memory, by neither.
+/// A graph bound by computing, one bound by memory, and one bound by neither.
 static const char *const WORKS[] = {
     "(egraph-graph 1)(input a \"float32[512,512]\")(input b \"float32[512,512]\")"
     "(let y (matmul a b))(output y)",

@@ -94,9 +94,9 @@ egraph_status eg_planner_let_win(eg_planner *p, const char *name, eg_fitted_plan
 
 // ---- one baseline -------------------------------------------------------------------
 
-// Shares of the steps of all stages: of the baselines together, of each at most; steps of
-// each at least, where work is ample (in proportion where it is not); and the gap with
-// which they stop.
+// Shares of the steps of all stages for the baselines together, and for each at most; the
+// least steps of each if work is ample (otherwise in proportion); and the gap at which
+// they stop.
 typedef struct contest_budget {
   double together, each, least_steps, gap;
 } contest_budget;
@@ -105,18 +105,19 @@ static const contest_budget ROUGH = {0.15, 1, 1e8, 0.01},
                             FINE = {0.4, 0.04, 0, 0},
                             CHEAPEST_AGAIN = {INFINITY, 0.04, 0, 0},
                             AFTER_SEARCH = {0.1, 1, 2.5e8, 0};
-// Shares of the time up to which baselines are planned: a step may take much longer.
+// Shares of the time after which no baseline is begun, because a step may take much
+// longer than expected.
 static const double CLOCK_SHARE[] = {[EG_PLANNER_SEEDING] = 0.4,
                                      [EG_PLANNER_SEEDING_VARIANTS] = 0.6,
                                      [EG_PLANNER_CONTESTING] = 1.0,
                                      [EG_PLANNER_COMPARING] = 1.0};
 static const double AMPLE_STEPS = 4e9;
 static const double PATIENCE = 20.0; // seconds for a second's steps, on a busy machine
-enum { FIRST = 3 }; // baselines, planned at any time as long as there is no plan
-// Without the limit of memory, baselines are planned in the other half of the time.
+enum { FIRST = 3 }; // baselines planned at any time while there is no plan
+// Planning without the limit of memory gives up after this share of the time.
 static const double LIFTED_SHARE = 0.5;
 
-/// Steps of each of `count` baselines.
+/// Returns the steps of each of `count` baselines.
 static double steps_of_each(const eg_planner *p, const contest_budget *budget,
                             size_t count) {
   const eg_layout_options *asked = &p->budget;
@@ -126,7 +127,7 @@ static double steps_of_each(const eg_planner *p, const contest_budget *budget,
   return fmax(share * all, budget->least_steps * fmin(all / AMPLE_STEPS, 1));
 }
 
-/// True after a long time without the limit of memory in which no plan has fitted.
+/// True when no plan has fitted after a long time without the limit of memory.
 static bool is_given_up(const eg_planner *p) {
   double spent = eg_clock_seconds() - p->start;
   return p->is_lifted && !eg_planner_fits(p) &&
@@ -142,7 +143,7 @@ static bool is_settled(const eg_planner *p, const eg_contender *c) {
   return is_proven || !is_wanted;
 }
 
-/// True when the baseline is planned however late it is.
+/// True when the next baseline is planned even if the time is over.
 static bool is_first(const eg_planner *p) {
   return isinf(p->out->cost) && p->tries < FIRST;
 }
@@ -169,7 +170,7 @@ static egraph_status try_baseline(eg_planner *p, eg_competition *competition,
   eg_competition own = *competition;
   own.layout.work_limit = (uint64_t)fmin(fmax(steps, 1), 1e18);
   own.layout.time_limit_seconds = is_first(p) ? patience : fmin(patience, left);
-  own.seed = &p->seed; // where it keeps to the roles
+  own.seed = &p->seed; // used if it obeys the roles
   p->tries++;
   p->current = c;
   EG_TRY(eg_compete_baseline(&own, &c->roles, &obstacle, &plan));
@@ -183,7 +184,7 @@ static egraph_status try_baseline(eg_planner *p, eg_competition *competition,
   return may_be_dearer(p) ? eg_planner_let_win(p, name, &plan) : EGRAPH_OK;
 }
 
-/// Plans a baseline in so many steps, unless it is settled or the time is over.
+/// Plans a baseline in `steps`, unless it is settled or the time is over.
 static egraph_status try_open(eg_planner *p, eg_competition *competition, eg_contender *c,
                               double steps) {
   if (is_settled(p, c) || p->is_cancelled || is_given_up(p)) return EGRAPH_OK;

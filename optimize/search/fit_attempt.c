@@ -10,7 +10,7 @@
 #include "pcg/plan/plan_cost.h"
 
 static const double LEAST_WORK = 1e8;  // steps
-static const double MOST_CLOCK = 5e-8; // seconds of a step: the second limit
+static const double MOST_CLOCK = 5e-8; // seconds for each step: the second limit
 
 double eg_fit_seconds_left(const eg_fitter *f) {
   return fmax(f->deadline - eg_clock_seconds(), EG_LEAST_SECONDS);
@@ -41,7 +41,8 @@ bool eg_fit_is_within(const eg_fitter *f, const eg_fit_attempt *a) {
   return a->is_solved && a->peak <= f->limit;
 }
 
-/// The row that must give way to a peak: of the end of the phase that it is in.
+/// Returns the memory row to lower for a peak: the end of the phase that contains
+/// the peak.
 static uint32_t row_of_peak(const eg_fitter *f, const eg_plan *plan,
                             const eg_plan_summary *summary, const eg_fit_rows *kept) {
   if (f->rows == 1 || summary->peak_step >= plan->steps.len) return 0;
@@ -54,7 +55,8 @@ static uint32_t row_of_peak(const eg_fitter *f, const eg_plan *plan,
   return kept->at[1] > kept->at[0] ? 1 : 0;
 }
 
-/// Cheaper than the best, or as cheap, up to rounding, and of a lower peak.
+/// True when a solution is cheaper than the best, or as cheap, up to rounding, with a
+/// lower peak.
 static bool is_better_solution(eg_fitter *f, const eg_layout_solution *solution,
                                const eg_fit_attempt *a) {
   bool is_cheaper = solution->cost < f->least_cost * (1 - EG_PROVEN_GAP);
@@ -99,7 +101,7 @@ egraph_status eg_fit_weigh(eg_fitter *f, const eg_layout_solution *solution,
   if (out->peak > f->limit) EG_TRY(note_large(f, solution));
   if (!is_taken) return EGRAPH_OK;
   eg_fitted_plan_deinit(f->out);
-  eg_u32s_deinit(&emitted.place_of); // of the problem: only the row reads them
+  eg_u32s_deinit(&emitted.place_of); // places of the problem, which only the row reads
   eg_u32s_deinit(&emitted.value_at);
   f->out->emitted = emitted;
   emitted = (eg_emitted_plan){.graph = NULL}; // moved

@@ -1,5 +1,5 @@
-// A single device is a mesh without axes: every value has one layout, so that the plan of
-// the space says which e-nodes make its values.
+// A single device is a mesh without axes: every value has one layout, and the plan of the
+// space decides which e-nodes make the values.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_algebra.h"
 
@@ -11,7 +11,8 @@
 #include "optimize/search/budget.h"
 #include "optimize/search/plan_fit.h"
 
-/// The nodes of a solution instead: strategies by value of the model's problem.
+/// Replaces the allowed nodes by the nodes of a solution; `strategy` is by value of the
+/// model's problem.
 static void note_nodes(eg_plan_algebra *algebra, const eg_plan_model *model,
                        const eg_u32s *strategy) {
   const eg_layout_problem *problem = &model->problem;
@@ -103,19 +104,18 @@ egraph_status eg_plan_algebra_fix(const eg_plan_algebra *algebra, eg_plan_model 
   return EGRAPH_OK;
 } // ---- in turn -----------------------------------------------------------------------
 
-// A good plan in a large space, for the solver to begin with. Rules change a graph here
-// and there, layouts are chosen across all of it; so one is held while the other is
-// chosen, in turn:
+// Finds a good first plan in a large space. Rules change a graph locally, layouts are
+// chosen across all of it; therefore each is fixed in turn while the other is chosen:
 //
 //   a plan of the graph as it was given ---> algebra in its layouts -> layouts ...
 //
-// Each solution is no worse than the one before. Together they are left to the solver.
-// Both steps are the whole problem with parts of it forbidden, so that strategies have
-// the same numbers in all.
+// No solution is worse than the solution before; the solver chooses both together. Both
+// steps solve the whole problem with parts forbidden, therefore strategies have the same
+// numbers in all steps.
 
-// Shares of the work and time that are left, and the gap that is not worth proving.
+// Share of the remaining work and time for a step, and its gap.
 static const double STEP_SHARE = 0.5, STEP_GAP = 0.002;
-static const double WORTHWHILE = 1e-4; // of the cost, for another round
+static const double WORTHWHILE = 1e-4; // relative gain that justifies another round
 enum { MOST_ROUNDS = 4 };
 
 typedef struct improver {
@@ -139,7 +139,7 @@ static egraph_status keep_improvement(improver *m, const eg_plan_model *model,
   return EGRAPH_OK;
 }
 
-/// The cheapest plan whose peak is within the limit, too.
+/// Finds the cheapest plan whose peak is also within the limit.
 static egraph_status solve_within_limit(improver *m, eg_plan_model *model) {
   EG_OWNED(eg_fitted_plan, plan);
   eg_layout_options options = *m->layout;
@@ -154,8 +154,8 @@ static egraph_status solve_within_limit(improver *m, eg_plan_model *model) {
   return keep_improvement(m, model, &plan);
 }
 
-/// Fixes the layouts of the values of the best plan; how they are made stays free, and so
-/// do values that it lacks.
+/// Fixes the layouts of the best plan's values; their operators, and values that the plan
+/// lacks, stay free.
 static egraph_status fix_layouts(improver *m, eg_plan_model *model) {
   eg_layout_problem *problem = &model->problem;
   for (uint32_t v = 0; v < m->best->len; v++) {
@@ -167,7 +167,7 @@ static egraph_status fix_layouts(improver *m, eg_plan_model *model) {
   return EGRAPH_OK;
 }
 
-/// Improves the side that is not held: layouts, or the algebra.
+/// Improves the side that is not fixed: layouts, or the algebra.
 static egraph_status improve_one_side(improver *m, bool holds_layouts) {
   EG_OWNED(eg_plan_model, model);
   EG_TRY(eg_plan_model_init(&model, m->alloc, m->space));

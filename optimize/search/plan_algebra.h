@@ -1,6 +1,6 @@
-// The graph fixed before its layouts are: as it was given, for a plan to begin with; or
-// the one that is cheapest on one device. The latter is algebra first, parallelism
-// second, as systems that optimize one after the other do: to compare planning with.
+// Fixes the graph before layouts are chosen: as it was given, for a first plan; or the
+// graph that is cheapest on one device. The second way is algebra first, parallelism
+// second, for comparison with systems that optimize in this order.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_SEARCH_PLAN_ALGEBRA_H
 #define EG_OPTIMIZE_SEARCH_PLAN_ALGEBRA_H
@@ -9,10 +9,10 @@
 #include "optimize/model/plan_recall.h"
 #include "optimize/price/plan_price.h"
 
-/// Fills `best`, which is initialized and empty: the strategies, by value of the space's
-/// model, of a plan that costs no more than `given`, which costs `cost`; empty when that
-/// is no plan. `layout` has the time limit of all and the progress. Fails with
-/// EGRAPH_E_MEMORY.
+/// Fills `best`, which is initialized and empty, with the strategies, by value of the
+/// space's model, of a plan that costs no more than `given`, whose cost is `cost`; `best`
+/// stays empty if `given` is no plan. `layout` has the total time limit and the progress.
+/// Fails with EGRAPH_E_MEMORY.
 egraph_status eg_plan_improve(egraph_allocator alloc, const eg_plan_space *space,
                               const eg_layout_options *layout,
                               const eg_plan_choices *given, double cost, eg_u32s *best);
@@ -22,24 +22,24 @@ typedef struct eg_plan_algebra {
   bool is_found;   // false: no graph in time
 } eg_plan_algebra;
 
-// An algebra is to be deinitialized after a failure, too.
+// Deinitialize an algebra also after a failure.
 
-/// The graph that is cheapest on one device of unlimited memory. `layout` has the time
-/// limit. Fails with EGRAPH_E_MEMORY, EGRAPH_E_UNSUPPORTED.
+/// Finds the graph that is cheapest on one device of unlimited memory. `layout` has the
+/// time limit. Fails with EGRAPH_E_MEMORY, EGRAPH_E_UNSUPPORTED.
 egraph_status eg_plan_algebra_cheapest(eg_plan_algebra *algebra, egraph_allocator alloc,
                                        eg_tensor_egraph *egraph, const eg_step_info *info,
                                        const eg_device_cost *device,
                                        const eg_layout_options *layout);
-/// The nodes that no rule has made. Fails with EGRAPH_E_MEMORY.
+/// Allows the nodes that no rule has made. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_plan_algebra_original(eg_plan_algebra *algebra, egraph_allocator alloc,
                                        const eg_tensor_egraph *egraph);
-/// The nodes of a plan of the space. Fills `strategy`, which is initialized and empty, by
-/// value of the space's model. Fails with EGRAPH_E_MEMORY.
+/// Allows the nodes of a plan of the space. Fills `strategy`, which is initialized and
+/// empty, by value of the space's model. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_plan_algebra_of(eg_plan_algebra *algebra, egraph_allocator alloc,
                                  const eg_plan_space *space, const eg_plan_choices *plan,
                                  eg_u32s *strategy);
 void eg_plan_algebra_deinit(eg_plan_algebra *algebra);
-/// Forbids everything else in a model of the same e-graph.
+/// Forbids all nodes outside the algebra in a model of the same e-graph.
 egraph_status eg_plan_algebra_fix(const eg_plan_algebra *algebra, eg_plan_model *model);
 
 #endif

@@ -6,7 +6,7 @@
 
 // ---- statements about one axis; $ is its name ---------------------------------------
 
-// Batches are split and stay so: no activation is put together again.
+// Batches are split and stay split: no activation is gathered.
 #define SPLIT_BATCHES                                                                    \
   "(pin (all batches) $=S0)\n"                                                           \
   "(forbid (all batches) all-gather all-to-all (axis $))\n"                              \
@@ -32,7 +32,7 @@ static const char *const STATEMENTS[EG_AXIS_ROLES] = {
     [EG_AXIS_ZERO_2] = SPLIT_BATCHES WHOLE_WEIGHTS SPLIT_STATES SPLIT_GRADIENTS,
     [EG_AXIS_ZERO_3] =
         SPLIT_BATCHES "(pin (all weights) $=S)\n" SPLIT_STATES SPLIT_GRADIENTS,
-    // Weights are split as the solver likes, batches and what is added up are whole.
+    // The solver splits weights freely; batches and sums are whole.
     [EG_AXIS_TENSOR] =
         "(forbid (all inputs) S P (axis $))\n"
         "(forbid (all activations) slice all-gather all-to-all reduce-scatter (axis $))\n"
@@ -107,7 +107,7 @@ static bool equals(const char *text, size_t length, const char *name) {
   return strlen(name) == length && memcmp(text, name, length) == 0;
 }
 
-/// "gpu=zero-1"
+/// Reads "gpu=zero-1".
 static bool read_role(const char *text, size_t length, const eg_mesh *mesh,
                       uint8_t role[EG_MAX_MESH_AXES]) {
   const char *middle = memchr(text, '=', length);
@@ -169,7 +169,7 @@ bool eg_axis_roles_are_free(const eg_axis_roles *roles) {
   return any > 0 && count_role(roles, EG_AXIS_IDLE) + any == roles->axis_count;
 }
 
-/// The next of the products of roles, the last axis fastest; false after the last.
+/// Finds the next combination of roles, the last axis fastest; false after the last.
 static bool next_roles(eg_axis_roles *roles) {
   assert(roles->axis_count <= EG_MAX_MESH_AXES);
   for (uint32_t a = roles->axis_count; a-- > 0;) {

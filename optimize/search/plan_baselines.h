@@ -1,6 +1,6 @@
-// The plans that people write by hand, as constraints (plan_constraints.h): no template,
-// the same planner on a restricted problem. A baseline gives every axis of the mesh one
-// role; the well-known ones have names.
+// The plans that people write by hand, as constraints (plan_constraints.h): the planner
+// solves a restricted problem; there are no templates. A baseline gives every axis of the
+// mesh one role; the well-known ones have names.
 //
 //   node=8,gpu=8    data-parallel    node=data-parallel,gpu=data-parallel
 //                   megatron         node=data-parallel,gpu=tensor
@@ -46,34 +46,35 @@ EG_VEC_DEFINE(eg_axis_roles_list, eg_axis_roles);
 typedef enum eg_baseline { EG_BASELINE_LIST(EG_BASELINE_ENUM) EG_BASELINES } eg_baseline;
 #undef EG_BASELINE_ENUM
 
-/// The first baseline of a name that has these roles; EG_BASELINES: none.
+/// Returns the first named baseline with these roles; EG_BASELINES: none.
 eg_baseline eg_axis_roles_baseline(const eg_axis_roles *roles, const eg_mesh *mesh);
 /// Reads the name of a baseline, or "node=idle,gpu=zero-1": every axis of several devices
 /// once. The roles are those of the mesh without axes of one device. Fails with
 /// EGRAPH_E_ARGUMENT.
 egraph_status eg_axis_roles_parse(const char *text, const eg_mesh *mesh,
                                   eg_axis_roles *out);
-/// The name, or the axes with their roles; reading it gives the same roles.
+/// Appends the name, or the axes with their roles; parsing the text gives the same roles.
 egraph_status eg_axis_roles_print(eg_text *text, const eg_axis_roles *roles,
                                   const eg_mesh *mesh);
-/// The same into `size` characters; "" where it does not fit.
+/// Writes the same text into `size` characters; "" if it does not fit.
 egraph_status eg_axis_roles_name(egraph_allocator alloc, const eg_axis_roles *roles,
                                  const eg_mesh *mesh, size_t size, char *out);
 
-/// True when axes are idle or free, and some are free: planning for their devices.
+/// True when every axis is idle or free, and at least one is free: this plans for
+/// fewer devices.
 bool eg_axis_roles_are_free(const eg_axis_roles *roles);
 
 /// Appends the baselines of a mesh, those with more idle axes first: they are smaller
-/// problems. Of more than two axes only those with a name and those in which roles do not
-/// go back from the outer axes to the inner ones, in the order of EG_AXIS_ROLE_LIST:
-/// outer axes are slow. Axes are free ("any") only beside idle ones, which is planning
-/// for fewer devices. No baseline has two stages of ZeRO. `has_gradients` false: without
-/// stages 1 and 2, which are data parallelism then; one micro-batch: without stage 2
-/// beside other roles, which exchanges what stage 1 does.
+/// problems. With more than two axes, only baselines with a name, or with roles in the
+/// order of EG_AXIS_ROLE_LIST from the outermost (slowest) axis inwards, are appended.
+/// Axes are free ("any") only beside idle ones, which is planning for fewer devices. No
+/// baseline has two stages of ZeRO. Without gradients, stages 1 and 2 equal data
+/// parallelism and are left out; with one micro-batch, stage 2 next to other roles
+/// exchanges the same as stage 1 and is left out.
 egraph_status eg_baselines_of_mesh(const eg_mesh *mesh, bool has_gradients,
                                    uint32_t micro_batches, eg_axis_roles_list *out);
 
-/// The same, read.
+/// Appends the constraints of a baseline.
 egraph_status eg_baseline_constraints(eg_plan_constraints *constraints,
                                       const eg_axis_roles *roles, const eg_mesh *mesh);
 

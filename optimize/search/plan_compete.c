@@ -1,4 +1,4 @@
-// Every entry point makes limits of what is demanded, a model within them, and solves it.
+// Every entry point turns demands into limits, builds a model within them, and solves it.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_compete.h"
 
@@ -18,7 +18,7 @@
 
 // ---- one problem --------------------------------------------------------------------
 
-/// Solves from the seed on, unless there is something better to begin with.
+/// Solves, beginning with the seed unless the options have an incumbent.
 static egraph_status fit(const eg_competition *c, eg_plan_model *model,
                          eg_fitted_plan *out) {
   eg_layout_options layout = c->layout;
@@ -46,7 +46,7 @@ static egraph_status solve_within(const eg_competition *c, const eg_plan_limits 
   EG_TRY(fit(c, &model, out));
   bool is_too_large = out->status == EG_LAYOUT_NO_MEMORY || out->least_memory > 0;
   if (!c->beyond_memory || out->has_plan || !is_too_large) return EGRAPH_OK;
-  // The cost of a plan that does not fit.
+  // Nothing fits: find the cost of a plan without the limit.
   const eg_layout_status why = out->status;
   double least_memory = out->least_memory;
   eg_plan_model_limit_memory(&model, INFINITY);
@@ -58,15 +58,14 @@ static egraph_status solve_within(const eg_competition *c, const eg_plan_limits 
 
 // ---- constraints without a plan -----------------------------------------------------
 
-/// Finds whether some plan keeps the first `count` constraints, however much memory it
-/// takes.
+/// Finds whether some plan obeys the first `count` constraints, with unlimited memory.
 static egraph_status try_first(const eg_competition *c, size_t count,
                                bool *out_is_possible) {
   EG_OWNED(eg_plan_limits, limits);
   EG_OWNED(eg_plan_model, model);
   EG_LOCAL(eg_layout_result, result, c->alloc);
   eg_layout_options options = c->layout;
-  options.relative_gap = 1; // any plan will do
+  options.relative_gap = 1; // any plan suffices
   EG_TRY(eg_plan_limits_init(&limits, c->alloc, c->space));
   EG_TRY(eg_plan_limits_add(&limits, c->constraints, count, false));
   EG_TRY(eg_plan_model_init_within(&model, c->alloc, c->space, &limits));
@@ -76,8 +75,8 @@ static egraph_status try_first(const eg_competition *c, size_t count,
   return EGRAPH_OK;
 }
 
-/// Names the statement with which possible becomes impossible; OK: none of them is to
-/// blame. By bisection: more statements never allow more.
+/// Finds by bisection the first statement that leaves no plan, and fails with its name;
+/// OK: no statement is the cause. More statements never allow more plans.
 static egraph_status blame(const eg_competition *c) {
   size_t possible = 0, impossible = c->constraints->rows.len;
   bool is_possible;
@@ -129,8 +128,8 @@ static egraph_status demands_init(demands *d, const eg_competition *c) {
   return eg_plan_limits_add(&d->limits, c->constraints, c->constraints->rows.len, false);
 }
 
-/// Fails with EGRAPH_E_ARGUMENT for a constraint that names nothing or leaves a value
-/// nothing.
+/// Fails with EGRAPH_E_ARGUMENT for a constraint that names no value or leaves a value
+/// no layout.
 static egraph_status check_demands(const eg_competition *competition) {
   EG_OWNED(demands, user);
   return demands_init(&user, competition);
@@ -158,7 +157,7 @@ static egraph_status emit_answer(const eg_competition *c, const eg_plan_model *m
     return EG_FAIL(EGRAPH_E_INTERNAL, "a search has found strategies that are no plan");
   EG_TRY(eg_plan_emit(model, c->alloc, &solution, &out->emitted));
   out->has_plan = true;
-  eg_u32s_deinit(&out->emitted.place_of); // of the problem, which goes
+  eg_u32s_deinit(&out->emitted.place_of); // places of the problem, which is freed
   eg_u32s_deinit(&out->emitted.value_at);
   out->cost = solution.cost;
   for (uint32_t r = 0; r < model->problem.memory_rows; r++)
@@ -217,15 +216,15 @@ static egraph_status bound_within(const eg_competition *c, const eg_plan_limits 
   return status;
 }
 
-/// A bound of all plans, without a search, in the limits of the options. INFINITY: there
-/// is none.
+/// Bounds all plans without a search, in the limits of the options. INFINITY: there is
+/// no plan.
 static egraph_status bound_all(const eg_competition *competition, double *out) {
   EG_OWNED(demands, user);
   EG_TRY(demands_init(&user, competition));
   return bound_within(competition, user.held, out);
 }
 
-// Share of all work and time, for a bound that may show that a search is of no use.
+// Share of all work and time for a bound that may show that a search is useless.
 static const double PROBE_SHARE = 0.05;
 
 egraph_status eg_compete_probe(const eg_competition *competition, double ceiling,
@@ -273,8 +272,8 @@ static egraph_status solve_priced(const eg_competition *c, const eg_plan_limits 
   return EGRAPH_OK;
 }
 
-// How far prices are from the best; of the highest one: equal costs keep less in rows
-// that do not bind.
+// Distance of the mates' prices from the best, and the least price as a share of the
+// highest: with it, plans of equal cost keep less in rows that do not bind.
 static const double MATE_STEP = 0.03, TIE_PRICE = 1e-3;
 
 static egraph_status solve_mates(const eg_competition *c, const eg_plan_limits *limits,
@@ -308,7 +307,7 @@ egraph_status eg_compete_mates(const eg_competition *competition, const double *
 
 // ---- baselines ----------------------------------------------------------------------
 
-/// Adds the roles, and the user's constraints as far as the roles allow them.
+/// Adds the user's constraints, then the roles as far as the constraints allow them.
 static egraph_status add_baseline(const eg_competition *c, const eg_axis_roles *roles,
                                   eg_plan_limits *limits) {
   EG_LOCAL(eg_plan_constraints, mine, c->alloc);
@@ -322,7 +321,7 @@ static const eg_type *space_value_type(const eg_competition *c, uint32_t v) {
   return &eg_plan_space_layouts(c->space, v)->type;
 }
 
-/// Batches are cut along all axes that split them, one within the other.
+/// Notes a batch whose size the axes that split batches do not divide together.
 static void check_batches(const eg_competition *c, const eg_plan_limits *limits,
                           const eg_axis_roles *roles, eg_baseline_obstacle *out) {
   uint32_t parts = 1;
@@ -337,7 +336,7 @@ static void check_batches(const eg_competition *c, const eg_plan_limits *limits,
     }
 }
 
-/// True when some value of a kind can be cut along an axis, or there is none of the kind.
+/// True when some value of a kind can be cut into `parts`, or no value is of the kind.
 static bool some_divides(const eg_competition *c, const eg_plan_limits *limits,
                          eg_plan_kind kind, uint32_t parts) {
   bool is_there = false;
@@ -415,7 +414,7 @@ void eg_plan_certificate_deinit(eg_plan_certificate *certificate) {
   eg_text_deinit(&certificate->text);
 }
 
-/// Prices for a solution, and both as text.
+/// Finds prices that prove a bound for a solution, and writes both as text.
 static egraph_status prove_claim(const eg_competition *c,
                                  const eg_layout_problem *problem,
                                  const eg_layout_solution *solution, double claimed,
@@ -434,7 +433,7 @@ static egraph_status prove_claim(const eg_competition *c,
   return EGRAPH_OK;
 }
 
-/// Completes the plan's strategies to its solution, which must cost what the plan does.
+/// Completes the plan's strategies to a solution, which must have the plan's cost.
 static egraph_status certify_strategies(const eg_competition *c,
                                         const eg_plan_model *model,
                                         const eg_plan_claim *claim,

@@ -1,6 +1,6 @@
-// Plans on one plan space: the cheapest within the user's constraints, and the baselines
-// (plan_baselines.h), which seed a search that ended without a proof and show what a plan
-// is worth.
+// Finds plans on one plan space: the cheapest within the user's constraints, and the
+// baselines (plan_baselines.h), which seed a search that ended without a proof and are
+// compared with its plan.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_SEARCH_PLAN_COMPETE_H
 #define EG_OPTIMIZE_SEARCH_PLAN_COMPETE_H
@@ -19,63 +19,65 @@ typedef struct eg_competition {
   const eg_plan_constraints *constraints; // the user's; NULL: none
   const eg_plan_algebra *algebra;         // NULL: chosen with the layouts
   eg_layout_options layout;
-  const eg_mesh *mesh;         // with the axes of one device, which the space has not
-  bool beyond_memory;          // where nothing fits, plan as if all did
+  const eg_mesh *mesh;         // with axes of one device, which the space lacks
+  bool beyond_memory;          // if nothing fits, plan as if everything did
   bool only_fitting;           // eg_plan_fit
   const eg_plan_choices *seed; // to begin the search with; NULL: none
 } eg_competition;
 
 // The functions that find a plan fill an initialized eg_fitted_plan.
 
-/// The cheapest plan. Fails with EGRAPH_E_ARGUMENT when the constraints leave none,
-/// naming the first statement from which on there is none.
+/// Finds the cheapest plan. Fails with EGRAPH_E_ARGUMENT when the constraints leave no
+/// plan, naming the first statement after which there is none.
 egraph_status eg_compete_search(const eg_competition *competition, eg_fitted_plan *out);
-/// The same, but that there is none is a result.
+/// Does the same, but reports a missing plan as a result.
 egraph_status eg_compete_given(const eg_competition *competition, eg_fitted_plan *out);
-/// The plan that another search finds, whether it fits or not: `question` lacks nothing
-/// but the model. The status is UNKNOWN where it finds none. Fails as eg_compete_search
-/// and the search do.
+/// Runs another searcher and takes its plan, even if it does not fit. `question` is
+/// complete except for the model. The status is UNKNOWN if the searcher finds no plan.
+/// Fails as eg_compete_search and the search do.
 egraph_status eg_compete_by(const eg_competition *competition,
                             const eg_plan_searcher *searcher,
                             const eg_plan_question *question, eg_fitted_plan *out,
                             eg_plan_searched *out_searched);
-/// A bound of all plans of the whole step (plan_folded.h), in the time of the options,
-/// beginning with prices ([memory rows]) that a search has found, up to the cost of the
-/// plan that it has found (or INFINITY). `may_bind`: the limit of memory.
+/// Bounds all plans of the whole step (plan_folded.h), in the time of the options,
+/// beginning with prices ([memory rows]) that a search found. `cost`: of the plan that it
+/// found, which limits the bound, or INFINITY. `may_bind`: the limit of memory may bind.
 egraph_status eg_compete_cut(const eg_competition *competition, const double *price,
                              double cost, bool may_bind, eg_cut *out);
-/// Bounds the plans in a small share of the limits: whether a search below `ceiling`
+/// Bounds the plans in a small share of the limits, to decide if a search below `ceiling`
 /// seconds is of use. `is_folded`: the bound is for the whole step.
 egraph_status eg_compete_probe(const eg_competition *competition, double ceiling,
                                bool is_folded, double *out);
 enum { EG_MATE_SMALL, EG_MATE_CHEAP, EG_MATES };
-/// Plans that are the cheapest where memory has prices and no limit: a little above and
-/// below `best` ([memory rows], seconds of a byte). *out_has: both were found.
+/// Finds the cheapest plans with priced, unlimited memory, at prices slightly above and
+/// slightly below `best` ([memory rows], seconds of a byte). *out_has: both were found.
 egraph_status eg_compete_mates(const eg_competition *competition, const double *best,
                                eg_emitted_plan mates[EG_MATES], bool *out_has);
 
-/// Why a baseline is none of this step on this mesh: a size that its axes do not divide.
+/// The reason why a baseline does not exist for this step on this mesh: a size that its
+/// axes do not divide.
 typedef struct eg_baseline_obstacle {
-  uint32_t parts; // in which it should be cut; 0: there is no obstacle
+  uint32_t parts; // parts into which the size should be cut; 0: no obstacle
   int64_t batch;  // dimension 0 of the batches; 0: no weight divides
 } eg_baseline_obstacle;
 
-/// The cheapest plan of a baseline, as far as the user's constraints allow it. With an
-/// obstacle nothing is solved: *out is INFEASIBLE.
+/// Finds the cheapest plan of a baseline, as far as the user's constraints allow it. With
+/// an obstacle nothing is solved: *out is INFEASIBLE.
 egraph_status eg_compete_baseline(const eg_competition *competition,
                                   const eg_axis_roles *roles,
                                   eg_baseline_obstacle *obstacle, eg_fitted_plan *out);
-/// The same by the baseline's name. Fails with EGRAPH_E_ARGUMENT for an obstacle, too.
+/// Finds the plan of a baseline by name. Fails with EGRAPH_E_ARGUMENT also for
+/// an obstacle.
 egraph_status eg_compete_named(const eg_competition *competition, const char *name,
                                eg_fitted_plan *out);
 
 // A certificate of a plan, for tools/check_certificate: the layout problem of its step,
 // the plan as a solution of that problem, and prices that prove a lower bound.
 //
-// A search proves by means that leave no certificate, too: branching, deletions because
-// something else costs less, folded steps cut open. So the prices are found anew, on the
-// problem as it stands. They may prove less than the search did; the certificate then
-// says how much of the bound is unchecked.
+// A search also proves bounds by means that leave no certificate: branching, deletion of
+// dominated choices, folded steps cut open. Therefore the prices are found anew, on the
+// full problem. They may prove less than the search did; the certificate then says how
+// much of the bound is unchecked.
 
 /// The claim of a search about its plan.
 typedef struct eg_plan_claim {
@@ -85,7 +87,7 @@ typedef struct eg_plan_claim {
 
 typedef enum eg_plan_certified {
   EG_PLAN_CERTIFIED,
-  EG_PLAN_LOST,     // rules have not made again what the plan uses
+  EG_PLAN_LOST,     // rules have not made the plan's nodes again
   EG_PLAN_DIFFERENT // its choices are no solution of the problem at its cost
 } eg_plan_certified;
 
@@ -98,8 +100,8 @@ typedef struct eg_plan_certificate {
 
 void eg_plan_certificate_init(eg_plan_certificate *certificate, egraph_allocator alloc);
 void eg_plan_certificate_deinit(eg_plan_certificate *certificate);
-/// Fills an empty certificate, on the problem that eg_compete_search solves, or with
-/// roles on the baseline's problem. The options' limits are for the proof. Fails with
+/// Fills an empty certificate for the problem that eg_compete_search solves or, with
+/// roles, for the baseline's problem. The options' limits are for the proof. Fails with
 /// EGRAPH_E_INTERNAL where the prices contradict the plan.
 egraph_status eg_compete_certify(const eg_competition *competition,
                                  const eg_axis_roles *roles, const eg_plan_claim *claim,

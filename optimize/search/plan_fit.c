@@ -1,5 +1,5 @@
-// Solutions are sought within rows of steps at the peaks of those before, at prices of
-// what is kept, within limits of it, with less kept, then one by one.
+// Searches for solutions within rows for the peaks of earlier plans, then at prices of
+// kept bytes, within tighter limits of kept bytes, and at last one by one.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_fit.h"
 
@@ -14,26 +14,26 @@
 #include "optimize/search/plan_step_row.h"
 
 enum { MOST_PEAKS = 24, MOST_ROUNDS = 8, STEERING_ROWS = 2 };
-static const double EARLY_SHARE = 0.15; // of the work that is left, before prices
+static const double EARLY_SHARE = 0.15; // of the remaining work, before prices
 static const double FIRST_SHARE = 0.9;  // of the time, when the limit may matter
-static const double BLIND_SHARE = 0.5;  // of that, while no solution is known
+static const double BLIND_SHARE = 0.5;  // of this time, while no solution is known
 static const double COARSE_GAP = 1e-3;  // while no plan fits
-static const double LEAST_SHARE = 0.05; // of all work, for a plan that keeps the least
-static const double LATER_SHARE = 0.5;  // of what is left, for one more solution
-static const double MOST_SHARE = 2;     // of the first one's
+static const double LEAST_SHARE = 0.05; // of all work, for the plan that keeps the least
+static const double LATER_SHARE = 0.5;  // of the remaining work, for one more solution
+static const double MOST_SHARE = 2;     // of the first solution's work
 static const double TIES_SHARE = 0.5;   // likewise, for a plan of the same cost
-static const double ANY_GAP = 0.01; // with which a search does not ask for the cheapest
-// Prices of memory: what a limit is worth at first, a share of the cost; shares of what
-// is left of time and work.
+static const double ANY_GAP = 0.01;     // with it, the cheapest plan is not needed
+// Prices of memory: the first value of the limit, as a share of the cost; shares of the
+// remaining time and work.
 static const double FIRST_WORTH = 0.02, PRICE_GROWTH = 4, PRICE_SHARE = 0.1,
                     KNOWN_PRICE_SHARE = 0.06; // where a plan fits
-static const double MOST_WORTH = 4; // a bound of so many times the free plan's cost: no
-                                    // plan is worth looking for
+static const double MOST_WORTH = 4; // a bound above so many times the free plan's cost
+                                    // ends the search
 enum { MOST_STRATEGIES = 1000, MOST_PRICES = 10 };
 static const double LEAST_KEPT = 0.4, MORE = 1.2; // of the limit
-static const double FINE = 5e-3; // of the limit: what the search leaves between
-// Limits of walks through all solutions, in strategies; to make and weigh a plan counts
-// as VISIT_STEPS of them.
+static const double FINE = 5e-3; // of the limit: the precision of the search
+// Limits of walks through all solutions, in strategies; emitting and weighing a plan
+// counts as VISIT_STEPS strategies.
 enum { MOST_STEPS = 3000000, FEW_STEPS = 300000, VISIT_STEPS = 300, WALK_WORK = 60 };
 
 // ---- prices --------------------------------------------------------------------------
@@ -44,8 +44,8 @@ enum { MOST_STEPS = 3000000, FEW_STEPS = 300000, VISIT_STEPS = 300, WALK_WORK = 
 // 1971). Each price gives a bound, too.
 
 typedef struct price_search {
-  double low, high;             // prices; INFINITY: none was high enough up to now
-  eg_fit_attempt large, within; // of these
+  double low, high;             // prices; INFINITY: none was high enough yet
+  eg_fit_attempt large, within; // attempts at these prices
 } price_search;
 
 static egraph_status weigh_strategies(eg_fitter *f, const uint32_t *strategy,
@@ -57,8 +57,8 @@ static egraph_status weigh_strategies(eg_fitter *f, const uint32_t *strategy,
   return eg_fit_weigh(f, &solution, out);
 }
 
-/// Solves with this price of the bytes kept at any time; `cost` has the costs of
-/// strategies without prices.
+/// Solves with a price of the bytes kept at any time; `cost` has the costs of strategies
+/// without prices.
 static egraph_status try_price(eg_fitter *f, double price, const eg_doubles *cost,
                                eg_fit_attempt *out) {
   double prices[EG_LAYOUT_MEMORY_ROWS], allowed = 0;
@@ -104,8 +104,8 @@ static double next_price(const eg_fitter *f, const price_search *p) {
   return price;
 }
 
-/// Plans that are the cheapest at a price of memory, for the search to begin with;
-/// `free` is the cheapest one, which does not fit.
+/// Finds plans that are cheapest at a price of memory, as first plans; `free` is the
+/// cheapest plan without prices, which does not fit.
 static egraph_status search_prices(eg_fitter *f, const eg_doubles *cost,
                                    const eg_fit_attempt *free) {
   price_search p = {.low = 0, .high = INFINITY, .large = *free};
@@ -135,14 +135,14 @@ static double row_of_large(const eg_fitter *f, const eg_peak_row *row) {
     uint32_t s = f->large.strategy.data[v];
     if (s != EG_LAYOUT_NONE) sum += row->strategy.data[s] * p->memory_times.data[v];
   }
-  for (uint32_t a = 0; a < eg_layout_arc_count(p); a++) // all of the value that is moved
+  for (uint32_t a = 0; a < eg_layout_arc_count(p); a++) // all arcs of the moved value
     if (f->large.arc_used.data[a])
       sum += row->arc.data[a] * p->memory_times.data[f->large.made];
   return sum;
 }
 
-/// Adds the row of what every plan holds at the step of the last plan's peak, if that
-/// plan exceeds the limit by it; leaves some rows for steering.
+/// Adds the row of the bytes that every plan holds at the step of the last plan's peak,
+/// if the last plan exceeds the limit in that row; leaves some rows for steering.
 static egraph_status prove_peak(eg_fitter *f, bool *out_is_new) {
   *out_is_new = false;
   if (f->large.made == EG_SPACE_NONE || spare_rows(f) <= STEERING_ROWS || f->only_fitting)
@@ -159,8 +159,8 @@ static egraph_status prove_peak(eg_fitter *f, bool *out_is_new) {
   return EGRAPH_OK;
 }
 
-/// Holds less where the peak of the last plan is, and where those before it were, as far
-/// as there are rows, until a plan fits; then its cost is made as low as the rows allow.
+/// Limits the bytes at the peaks of the last plan and of plans before it, as far as there
+/// are rows, until a plan fits; then lowers the cost as far as the rows allow.
 static egraph_status steer(eg_fitter *f, const eg_fit_attempt *first) {
   eg_layout_problem *problem = &f->model->problem;
   uint32_t spare = spare_rows(f), used = 0;
@@ -203,7 +203,7 @@ static egraph_status lower_peak(eg_fitter *f) {
     problem->memory_rows = f->rows + ++used;
     EG_TRY(eg_fit_solve_within(f, LATER_SHARE, until - f->work.done, 0, &next));
     if (!next.is_solved || next.cost > f->least_cost * (1 + EG_PROVEN_GAP / 2)) break;
-    if (f->out->memory < peak) used = 0; // the row of the new best
+    if (f->out->memory < peak) used = 0; // begin again with the row of the new best plan
   }
   problem->memory_rows = f->rows;
   return EGRAPH_OK;
@@ -211,7 +211,7 @@ static egraph_status lower_peak(eg_fitter *f) {
 
 // ---- keeping less --------------------------------------------------------------------
 
-/// Tries to find a plan that keeps the least, whatever it costs.
+/// Tries to find a plan that keeps the least, at any cost.
 static egraph_status try_least(eg_fitter *f, eg_fit_attempt *inout,
                                eg_fit_rows *out_most) {
   const eg_fit_rows nothing = {{0}};
@@ -222,8 +222,8 @@ static egraph_status try_least(eg_fitter *f, eg_fit_attempt *inout,
   return eg_fit_solve_within(f, LATER_SHARE, EG_WORK_UNLIMITED, 1, inout);
 }
 
-/// Keeps as much less as the peak is too high, until it is not or nothing is so small;
-/// `inout_most` is what the last attempt might keep.
+/// Lowers the limit of kept bytes by the excess of the peak, until the peak fits or no
+/// solution keeps so little; `inout_most` is the last limit.
 static egraph_status tighten(eg_fitter *f, eg_fit_attempt *inout, eg_fit_rows *inout_most,
                              eg_fit_rows *out_too_much) {
   for (int round = 0;
@@ -239,7 +239,8 @@ static egraph_status tighten(eg_fitter *f, eg_fit_attempt *inout, eg_fit_rows *i
   return try_least(f, inout, inout_most);
 }
 
-/// Between what may be kept and what was too much there may be cheaper plans.
+/// Bisects between a limit at which a plan fits and one at which none did, to find
+/// cheaper plans.
 static egraph_status loosen(eg_fitter *f, eg_fit_rows most, eg_fit_rows too_much) {
   for (int round = 0; round < MOST_ROUNDS; round++) {
     eg_fit_attempt next;
@@ -268,8 +269,7 @@ static egraph_status weigh_next(void *user, const eg_layout_solution *solution) 
   return EGRAPH_OK;
 }
 
-/// Walks through the solutions that keep at most so much, whatever their plans' peaks
-/// are.
+/// Walks through the solutions that keep at most `kept` bytes, with any peak.
 static egraph_status walk_kept(eg_fitter *f, double kept, double share, uint64_t steps) {
   for (uint32_t r = 0; r < f->rows; r++)
     f->model->problem.memory_limit[r] = kept;
@@ -298,8 +298,8 @@ static bool is_walkable(const eg_fitter *f) {
   return eg_layout_strategy_count(&f->model->problem) <= MOST_STRATEGIES;
 }
 
-/// Every solution that is cheaper than the cheapest plan that fits, where there are few:
-/// of this cost is the cheapest then.
+/// Visits every solution cheaper than the cheapest plan that fits, if there are few;
+/// afterwards that plan is proven cheapest.
 static egraph_status go_through(eg_fitter *f, uint64_t steps, eg_fit_attempt *first) {
   if (!wants_best(f) || !is_walkable(f)) return EGRAPH_OK;
   EG_TRY(walk_kept(f, f->limit, 1 - EG_PROVEN_GAP, steps));
@@ -310,7 +310,7 @@ static egraph_status go_through(eg_fitter *f, uint64_t steps, eg_fit_attempt *fi
 }
 
 /// Walks through solutions that keep less, when no plan has fitted and there were too
-/// many solutions: they are fewer, and their plans have room.
+/// many solutions: fewer keep so little, and their plans have more room.
 static egraph_status go_through_less(eg_fitter *f) {
   uint64_t left = MOST_STEPS;
   if (!wants_best(f) || !is_walkable(f)) return EGRAPH_OK;
@@ -323,8 +323,8 @@ static egraph_status go_through_less(eg_fitter *f) {
   return EGRAPH_OK;
 }
 
-/// When no solution keeps to the limits, looks for the one that keeps least. From there
-/// on, unless it is proven too large, looks for cheaper ones.
+/// If no solution within the limits is known, finds the solution that keeps least, and
+/// from it, unless it is proven too large, cheaper solutions.
 static egraph_status begin_with_least(eg_fitter *f, eg_fit_attempt *inout) {
   eg_fit_attempt least, again;
   eg_fit_rows least_most;
@@ -345,7 +345,7 @@ static egraph_status conclude_fit(eg_fitter *f, const eg_fit_attempt *first) {
   eg_fitted_plan *out = f->out;
   out->status = first->status;
   out->bound = fmax(first->bound, f->floor);
-  for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++) // of a step: as of the first row
+  for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++) // rows of steps: as row 0
     out->price[r < f->own_rows ? r : 0] += first->price.at[r];
   if (!out->has_plan) {
     out->cost = INFINITY;
@@ -368,8 +368,8 @@ static egraph_status conclude_fit(eg_fitter *f, const eg_fit_attempt *first) {
   return EGRAPH_OK;
 }
 
-/// Without a plan, finds the one that keeps the least, in a part of the work that does
-/// not depend on the limit. So it is found again when the limit is its peak.
+/// Without a plan, finds the plan that keeps the least, in a part of the work that does
+/// not depend on the limit; with its peak as the limit, a search finds it again.
 static egraph_status find_least_kept(eg_fitter *f) {
   eg_layout_options options = *f->options;
   eg_fit_rows most = {{0}};
@@ -396,7 +396,7 @@ static egraph_status find_least_kept(eg_fitter *f) {
   return EGRAPH_OK;
 }
 
-/// The limit allows nothing: finds out whether the limit or the rest is to blame.
+/// Without a solution, finds out if the limit is the cause or the rest of the problem.
 static egraph_status judge_none(eg_fitter *f, eg_fit_attempt *out) {
   eg_fit_attempt any;
   eg_fit_rows most;
@@ -424,7 +424,7 @@ static egraph_status prove_peaks(eg_fitter *f, double share, eg_fit_attempt *ino
     next.bound = fmax(next.bound, inout->bound);
     inout->bound = next.bound;
     if (next.is_solved || next.status == EG_LAYOUT_NO_MEMORY) *inout = next;
-    if (!next.is_solved) break; // the row of the plan before is there
+    if (!next.is_solved) break; // the row for the plan before is still set
   }
   return EGRAPH_OK;
 }
@@ -452,8 +452,8 @@ static egraph_status begin_at_costs(eg_fitter *f, const eg_doubles *cost,
   return search_prices(f, cost, &free);
 }
 
-/// Where the limit may bind, searches within rows of the steps at the peaks, the cheapest
-/// plan's first, with a part of the work; then at prices, for plans to begin with.
+/// If the limit may bind, searches with a part of the work within rows for the steps at
+/// the peaks, beginning with the cheapest plan's; then at prices, for first plans.
 static egraph_status begin_rows(eg_fitter *f, eg_fit_attempt *out) {
   const eg_doubles *own = &f->model->problem.cost;
   EG_LOCAL(eg_doubles, cost, f->alloc);
@@ -461,7 +461,7 @@ static egraph_status begin_rows(eg_fitter *f, eg_fit_attempt *out) {
   return begin_at_costs(f, &cost, out);
 }
 
-/// Goes on without a plan, or with one that may not be the cheapest.
+/// Continues without a plan, or with a plan that may not be the cheapest.
 static egraph_status go_on(eg_fitter *f, eg_fit_attempt *inout) {
   const eg_fit_rows limits = eg_fit_limits(f);
   eg_fit_attempt last = *inout;
@@ -477,7 +477,7 @@ static egraph_status go_on(eg_fitter *f, eg_fit_attempt *inout) {
   return f->out->has_plan ? loosen(f, most, too_much) : EGRAPH_OK;
 }
 
-/// Prefers, among plans as cheap, the one with the lowest peak.
+/// Prefers, among equally cheap plans, the plan with the lowest peak.
 static egraph_status settle_ties(eg_fitter *f) {
   if (!f->out->has_plan || !wants_best(f)) return EGRAPH_OK;
   f->walk.is_complete = false;

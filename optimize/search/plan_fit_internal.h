@@ -16,7 +16,7 @@ typedef struct eg_fit_rows {
 } eg_fit_rows;
 
 /// A plan above the limit: the step at its peak, which makes a value of the problem
-/// (EG_SPACE_NONE: none is known), or moves it into a place; its choices.
+/// (EG_SPACE_NONE: not known) or moves it into a place; and the plan's choices.
 typedef struct eg_large_plan {
   uint32_t made, into;
   eg_u32s strategy;
@@ -30,28 +30,29 @@ typedef struct eg_fitter {
   bool only_fitting;
   double limit, deadline;
   eg_work work;
-  uint64_t first_work; // that the first solution took
-  uint32_t own_rows;   // of the problem as it came
-  uint32_t rows;       // these, and rows of steps: every plan keeps their limits
+  uint64_t first_work; // work of the first solution
+  uint32_t own_rows;   // rows of the given problem
+  uint32_t rows;       // own_rows and rows of steps: every plan obeys their limits
   eg_large_plan large; // the last one
-  double least_peak;   // of the plans that were made
-  double least_cost;   // of those that fit
-  double floor;        // of all costs, from prices
-  eg_peak_row last_peak, best_peak; // of the last plan that was not taken; of the best
+  double least_peak;   // of all emitted plans
+  double least_cost;   // of the plans that fit
+  double floor;        // lower bound of all costs, from prices
+  eg_peak_row last_peak, best_peak; // of the last rejected plan; of the best plan
   eg_plan_walk walk;
-  double walk_share; // of the least cost, that solutions may have
+  double walk_share; // factor of the least cost: solutions up to it are visited
   eg_u32s found;     // strategies of the cheapest solution whose plan fits, or empty
-  eg_u32s least; // of one that keeps little, to begin with while there is none; or empty
+  eg_u32s least; // of a solution that keeps little, the start while none fits; or empty
   eg_plan_forbidden forbidden;
   eg_fitted_plan *out;
 } eg_fitter;
 
-/// The result of solving with at most so many kept bytes.
+/// The result of solving within limits of kept bytes.
 typedef struct eg_fit_attempt {
   eg_layout_status status;
   double cost, bound;
   eg_fit_rows price; // seconds of a byte
-  eg_fit_rows least; // status NO_MEMORY: what a solution keeps that exceeds by little
+  eg_fit_rows least; // status NO_MEMORY: kept bytes of a solution slightly above
+                     // the limits
   bool is_solved;
   eg_fit_rows kept;  // is_solved
   double peak;       // is_solved
@@ -61,7 +62,7 @@ typedef struct eg_fit_attempt {
 double eg_fit_seconds_left(const eg_fitter *f);
 /// Returns a share of the work that is left; EG_WORK_UNLIMITED: there is no limit.
 uint64_t eg_fit_work_left(const eg_fitter *f, double share);
-/// Returns the work of `times` solutions like the first one.
+/// Returns the work of the first solution, times `times`.
 uint64_t eg_fit_work_of(const eg_fitter *f, double times);
 void eg_fit_limit_rows(eg_fitter *f, const eg_fit_rows *most);
 double eg_fit_most_kept(const eg_fitter *f, const eg_fit_rows *kept);
@@ -69,13 +70,13 @@ bool eg_fit_is_within(const eg_fitter *f, const eg_fit_attempt *a);
 /// Keeps the solution's plan if it fits and is the cheapest.
 egraph_status eg_fit_weigh(eg_fitter *f, const eg_layout_solution *solution,
                            eg_fit_attempt *out);
-/// Returns the seconds that so many steps may take.
+/// Returns the seconds that `work` steps may take.
 double eg_fit_clock_of(const eg_fitter *f, uint64_t work);
 egraph_status eg_fit_solve(eg_fitter *f, const eg_layout_options *options,
                            eg_fit_attempt *out);
 egraph_status eg_fit_solve_within(eg_fitter *f, double share, uint64_t work, double gap,
                                   eg_fit_attempt *out);
-/// Returns the limits of all rows that every plan keeps.
+/// Returns the limits of all rows, which every plan obeys.
 eg_fit_rows eg_fit_limits(const eg_fitter *f);
 egraph_status eg_fit_keep(eg_fitter *f, const eg_fit_rows *most, double share,
                           uint64_t work, eg_fit_attempt *out);

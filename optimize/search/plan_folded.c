@@ -1,4 +1,4 @@
-// A bound of the whole step from the folded one, and plans with blocks of several kinds.
+// Bounds the whole step by the folded step, and mixes plans with blocks of several kinds.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_folded.h"
 
@@ -15,14 +15,16 @@
 
 // ---- a bound ----------------------------------------------------------------------
 
-// The bound is concave in a price, of few pieces, each a line. So the lines through the
-// two best-known points on either side of the best one meet at the next price to try.
-static const double STEP = 1.3, FAR_STEP = 4; // to further points; where none is positive
-static const double FIRST_WORTH = 0.1; // of the bound, what a limit may be worth at first
-static const double WORTHWHILE = 1e-4; // of the bound, what another price must promise
+// The bound is a concave, piecewise linear function of a price, with few pieces.
+// Therefore the next price is where the lines through the two points on each side of the
+// gap meet.
+static const double STEP = 1.3, FAR_STEP = 4; // to the next price; while none is positive
+static const double FIRST_WORTH = 0.1; // first value of a limit, as a share of the bound
+static const double WORTHWHILE = 1e-4; // least gain of a price, as a share of the bound
 enum { MOST_POINTS = 16 };
 static const double CLIMB_SHARE = 0.6; // of time and work, for better prices
-static const double BEYOND = 1e-6;     // of a plan's cost: a bound above it is to be seen
+static const double BEYOND = 1e-6;     // of a plan's cost: bounds are found up to so much
+                                       // above it, to expose a contradiction
 static const double LEAST_SECONDS = 0.01;
 
 typedef struct cutter {
@@ -41,7 +43,7 @@ static double seconds_left(const cutter *c, double share) {
   return limit - (eg_clock_seconds() - c->start);
 }
 
-/// Options in which what is left is the limit.
+/// Returns the options with the remaining time and work as limits.
 static eg_open_options remaining(const cutter *c) {
   eg_open_options options = c->in->options;
   options.time_limit_seconds = fmax(seconds_left(c, 1), LEAST_SECONDS);
@@ -90,7 +92,7 @@ static egraph_status try_prices(cutter *c, const double *price, double *out_boun
 
 // ---- prices ---------------------------------------------------------------------------
 
-/// Bounds at prices of one row, the others as they are best; by price.
+/// Bounds at prices of one row, with the best prices of the other rows; sorted by price.
 typedef struct curve {
   uint32_t row, count, best;
   double price[MOST_POINTS], bound[MOST_POINTS];
@@ -110,7 +112,7 @@ static void add_point(curve *v, double price, double bound) {
     if (v->bound[i] > v->bound[v->best]) v->best = i;
 }
 
-/// The line through points i and i + 1, at a price.
+/// Returns the value of the line through points i and i + 1 at a price.
 static double line_at(const curve *v, uint32_t i, double price) {
   assert(i + 1 < v->count);
   double slope = (v->bound[i + 1] - v->bound[i]) / (v->price[i + 1] - v->price[i]);
@@ -141,14 +143,14 @@ static double next_price(const curve *v, double bound) {
   if (b + 1 == v->count) return v->price[b] * STEP;
   if (b == 0 && v->price[0] > 0) return v->price[0] / STEP;
   if (b == 0 && v->count == 2) return v->price[1] / FAR_STEP;
-  if (b == 0 && v->count > 3) return -1; // at price 0 it is the best
+  if (b == 0 && v->count > 3) return -1; // price 0 is the best
   if (b > 0) price[0] = meet_lines(v, b - 1, &promise[0]);
   price[1] = meet_lines(v, b, &promise[1]);
   int higher = promise[1] > promise[0];
   return promise[higher] > bound * (1 + WORTHWHILE) ? price[higher] : -1;
 }
 
-/// The best price of one row.
+/// Finds the best price of one row.
 static egraph_status find_price(cutter *c, uint32_t row) {
   curve v = {.row = row};
   double price = c->out->price[row];
@@ -190,7 +192,7 @@ static egraph_status run_cutter(cutter *c) {
   if (!(bound > 0) || isinf(bound)) return EGRAPH_OK;
   for (uint32_t r = 0; r < rows; r++)
     is_known = is_known || c->in->price[r] > 0;
-  // Rows that no price is known of matter only where none is known of any.
+  // Rows without a known price are tried only if no row has one.
   for (uint32_t r = 0; c->in->may_bind && r < rows; r++)
     if (!is_known || c->in->price[r] > 0) EG_TRY(find_price(c, r));
   return search_prices(c);
@@ -232,7 +234,7 @@ static uint32_t mixed_block(const mixer *m, uint32_t value) {
   return m->model->space->values.data[m->model->values.data[value].value].block;
 }
 
-/// Keeps the plan if it is the cheapest; *emitted is then the one before, or zeros.
+/// Keeps the plan if it is the cheapest; *emitted is then the plan before, or zeros.
 static void keep_better(mixer *m, eg_emitted_plan *emitted, double cost, double memory) {
   eg_mixed_plan *out = m->out;
   if (out->has_plan && !(cost < out->cost)) return;
@@ -254,7 +256,7 @@ static egraph_status weigh_mixture(mixer *m, const eg_layout_solution *solution,
   return EGRAPH_OK;
 }
 
-/// Makes the first `count` blocks that are of kind 0 of another one.
+/// Gives the first `count` blocks of kind 0 another kind; returns their number.
 static uint32_t turn(mixer *m, uint8_t kind, uint32_t count) {
   uint32_t turned = 0;
   for (size_t i = 0; i < m->kind.len && turned < count; i++)
@@ -270,7 +272,7 @@ static void turn_back(mixer *m, uint8_t kind) {
     if (m->kind.data[i] == kind) m->kind.data[i] = 0;
 }
 
-/// Weighs the mixture.
+/// Completes, emits and weighs the current mixture.
 static egraph_status try_kinds(mixer *m, bool *out_fits) {
   EG_OWNED(eg_layout_solution, solution);
   bool is_solution;
@@ -285,7 +287,7 @@ static egraph_status try_kinds(mixer *m, bool *out_fits) {
   return weigh_mixture(m, &solution, out_fits);
 }
 
-/// The most blocks of a kind that fit.
+/// Finds by bisection the most blocks of a kind that fit, and adds them.
 static egraph_status add_kind(mixer *m, uint8_t kind) {
   uint32_t fitting = 0, too_many = turn(m, kind, UINT32_MAX) + 1;
   turn_back(m, kind);

@@ -1,6 +1,6 @@
-// A row of a step is a sum over the values of a plan. What a value adds at least is known
-// from its strategies, so each of them, and each arc, is tried beside the least of all
-// others that are needed with it.
+// A row of a step is a sum over the values of a plan. The strategies of a value give the
+// least that it adds; each strategy and each arc is tried together with the least of all
+// other values that are needed with it.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_forbid.h"
 
@@ -45,8 +45,8 @@ static void find_least_shares(forbidder *f) {
   }
 }
 
-/// Sums the bytes that every plan adds to the row, or every plan that has the row's
-/// value, without that value's own.
+/// Sums the bytes that every plan adds to the row; with `with_value`, every plan that has
+/// the row's value, without the value's own bytes.
 static double sum_shares(const forbidder *f, bool with_value, uint32_t value) {
   double sum = f->row.constant;
   for (uint32_t v = 0; v < f->least.len; v++) {
@@ -57,8 +57,8 @@ static double sum_shares(const forbidder *f, bool with_value, uint32_t value) {
   return sum;
 }
 
-/// Bytes that the operands of a strategy that are entries hold beyond the least of these:
-/// an entry is in the layout needed, or there twice.
+/// Returns the bytes that entries among the operands of a strategy hold beyond their
+/// least: an entry has the needed layout, or is held twice.
 static double excess_of_entries(const forbidder *f, uint32_t op, uint32_t strategy) {
   const eg_layout_problem *p = f->problem;
   const uint32_t *inputs = p->inputs.data + p->input_begin.data[op];
@@ -82,7 +82,8 @@ static double excess_of_entries(const forbidder *f, uint32_t op, uint32_t strate
   return sum;
 }
 
-/// Forbids strategies of a value beside the least of all others.
+/// Forbids strategies of a value that exceed the limit together with the least of all
+/// other values.
 static bool forbid_strategies(forbidder *f, uint32_t value, bool is_step, double others) {
   eg_layout_problem *p = f->problem;
   bool found = false;

@@ -31,7 +31,8 @@ static const eg_model_value *peak_value(const peak_view *p, uint32_t value) {
   return &p->model->values.data[value];
 }
 
-/// The place in which the state of a place was made, by a node, a move or as an entry.
+/// Returns the place in which the state of a place was made, by a node, a move or as
+/// an entry.
 static uint32_t origin_in(const eg_plan_solution *chosen, uint32_t place) {
   while (chosen->move_into.data[place] == EG_SPACE_NONE) {
     uint32_t before =
@@ -51,8 +52,9 @@ static bool takes_memory(const peak_view *p, uint32_t strategy) {
          p->problem->memory[1].data[strategy] > 0;
 }
 
-/// Marks what keeps the state of a place for a later phase, or lets it leave the step;
-/// false: nothing does. Of several that keep it one is marked: it is there once.
+/// Marks the value that keeps the state of a place for a later phase, or lets it leave
+/// the step; false: there is none. If several values keep the state, one is marked,
+/// because the state exists once.
 static bool mark_kept(peak_view *p, uint32_t place, eg_store store) {
   uint32_t v = peak_value(p, p->chosen.value_of_place.data[place])->value,
            found = EG_SPACE_NONE;
@@ -67,7 +69,7 @@ static bool mark_kept(peak_view *p, uint32_t place, eg_store store) {
     if (leaves != (role == EG_MODEL_EXIT)) continue;
     if (!leaves && !takes_memory(p, eg_plan_solution_strategy(&p->chosen, value)))
       continue;
-    // Before UPDATE what is kept first, then what is kept last.
+    // Before UPDATE the first value that keeps it, in UPDATE the last.
     if (found == EG_SPACE_NONE || (role == EG_MODEL_KEPT) != in_update) found = value;
   }
   if (found == EG_SPACE_NONE) return false;
@@ -75,8 +77,8 @@ static bool mark_kept(peak_view *p, uint32_t place, eg_store store) {
   return true;
 }
 
-/// Marks an operand of the step by the layout that is needed; false: it is none, or an
-/// entry, which is there anyway.
+/// Marks an operand of the step by the needed layout; false: the place is no operand, or
+/// an entry, which is held anyway.
 static bool mark_operand(peak_view *p, uint32_t place) {
   if (p->reader == EG_SPACE_NONE) return false;
   uint32_t strategy = eg_plan_solution_strategy(&p->chosen, p->reader);
@@ -124,8 +126,8 @@ static double bytes_at(const peak_view *p, uint32_t place) {
                              eg_plan_model_layout(p->model, value, number));
 }
 
-/// Operands that a strategy of the step's operator needs, each layout once. What another
-/// operator would read in its stead is there at that time too.
+/// Returns the bytes of the operands that a strategy needs, each layout once. Operands of
+/// another operator of the value would also be held at that time.
 static double bytes_read(const peak_view *p, uint32_t op, uint32_t strategy) {
   uint32_t mine = eg_plan_solution_strategy(&p->chosen, p->reader);
   bool is_same = p->chosen.operator_of.data[mine] == op;
@@ -240,7 +242,8 @@ bool eg_peak_row_set(const eg_peak_row *row, eg_layout_problem *problem, uint32_
 
 // ---- what is kept ---------------------------------------------------------------------
 
-/// `counted` is a flag per row and place: its state is in the sum.
+/// Adds the bytes that a value keeps. `counted`: flag per row and place whose state is in
+/// the sum.
 static void add_kept(const eg_plan_solution *chosen, uint32_t value, uint8_t *counted,
                      double *out) {
   const eg_layout_problem *problem = chosen->problem;

@@ -1,15 +1,15 @@
-// The bytes that a device holds at the peak of a plan, as a row of memory of its layout
-// problem; and the bytes that it really keeps from phase to phase.
+// Expresses the bytes that a device holds at the peak of a plan as a memory row of the
+// layout problem, and counts the bytes that the plan really keeps from phase to phase.
 //
-// The solution that the plan is made of exceeds such a row as the plan does the limit,
-// and another keeps to it by holding less of what is there at that step.
+// The plan's solution exceeds the row by as much as the plan exceeds the limit; another
+// solution obeys the row if it holds fewer bytes at that step.
 //
 //   inputs, weights          strategies of the entry
 //   kept for a later phase   strategies that keep it
 //   operands of the step     strategies of the step's operator, by the layouts they need
 //   other values             strategies of the producer, by the layout made
-//   moved from another way   arcs, by where they lead
-//   scratch of the step      strategies of its operator, arcs into where it leads
+//   moved from elsewhere     arcs, by their destination
+//   scratch of the step      strategies of its operator, arcs into its destination
 //
 // The values held at a step depend on the plan's order of steps, and on how layouts are
 // reached; for another solution the row is an estimate. It helps to find plans, and
@@ -22,11 +22,11 @@
 #include "optimize/model/plan_emit.h"
 
 typedef struct eg_peak_row {
-  eg_doubles strategy, arc; // bytes of each of the problem
+  eg_doubles strategy, arc; // bytes of each strategy and arc of the problem
   double constant;          // bytes at the step that depend on no choice
-  double value;             // of the solution; together: the peak
+  double value;             // bytes of the solution's choices; with `constant`: the peak
   uint32_t made; // problem value that the step makes or moves, or EG_SPACE_NONE
-  uint32_t into; // place that it moves it into, or EG_SPACE_NONE: it makes it
+  uint32_t into; // place into which the step moves the value; EG_SPACE_NONE: it makes it
 } eg_peak_row;
 
 static inline void eg_peak_row_init(eg_peak_row *row, egraph_allocator alloc) {
@@ -35,18 +35,19 @@ static inline void eg_peak_row_init(eg_peak_row *row, egraph_allocator alloc) {
 }
 static inline void eg_peak_row_deinit(eg_peak_row *row){
     EG_DEINIT_MEMBERS(row, (eg_doubles, strategy, arc))}
-/// The row of what `emitted`, the plan of the solution, holds at a step; replaces what
-/// was in the row. Fails with EGRAPH_E_MEMORY.
+/// Fills the row with the bytes that `emitted`, the plan of the solution, holds at a
+/// step. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_peak_row_make(eg_peak_row *row, const eg_plan_model *model,
                                egraph_allocator alloc, const eg_layout_solution *solution,
                                const eg_emitted_plan *emitted, uint32_t step);
-/// Writes it to a row of the problem, with this limit of the peak. False: what is
-/// constant exceeds that.
+/// Copies the row to row `number` of the problem, with `limit` for the peak. False: the
+/// constant bytes exceed the limit.
 bool eg_peak_row_set(const eg_peak_row *row, eg_layout_problem *problem, uint32_t number,
                      double limit);
 
-/// Bytes in each row of the problem that the solution's plan really has at that time:
-/// what is kept twice, or kept as it enters, is one state. Fails with EGRAPH_E_MEMORY.
+/// Counts the bytes that the solution's plan really keeps for each memory row of the
+/// problem: a value that is kept twice, or kept as it entered, is one state. Fails
+/// with EGRAPH_E_MEMORY.
 egraph_status eg_plan_sum_kept(const eg_plan_model *model, egraph_allocator alloc,
                                const eg_layout_solution *solution,
                                double out[EG_LAYOUT_MEMORY_ROWS]);

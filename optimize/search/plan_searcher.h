@@ -1,4 +1,4 @@
-// A search for a plan of one mesh beside the product's own: from a layout problem to the
+// The interface of another search for a plan of one mesh: from a layout problem to the
 // strategies of a solution.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_SEARCH_PLAN_SEARCHER_H
@@ -8,7 +8,7 @@
 #include "optimize/model/plan_model.h"
 #include "pcg/parallel/machine.h"
 
-// Why such a search ended: id, spelling in reports.
+// The reasons why such a search ended: id, spelling in reports.
 #define EG_PLAN_STOP_LIST(X)                                                             \
   X(EG_PLAN_STOP_EXHAUSTED, "exhausted") /* nothing is left to look at */                \
   X(EG_PLAN_STOP_NO_GAIN, "no-gain")     /* nothing better came for long enough */       \
@@ -21,17 +21,17 @@ typedef enum eg_plan_stop {
 } eg_plan_stop;
 #undef EG_PLAN_STOP_ENUM
 
-/// Which graphs the layout problem has.
+/// The graphs that the layout problem contains.
 typedef enum eg_plan_graphs {
   EG_PLAN_GIVEN_GRAPH,    // the graph as it is, no rules
-  EG_PLAN_CHEAPEST_GRAPH, // that which is cheapest on one device (plan_algebra.h)
-  EG_PLAN_ALL_GRAPHS      // all that rules make
+  EG_PLAN_CHEAPEST_GRAPH, // the graph that is cheapest on one device (plan_algebra.h)
+  EG_PLAN_ALL_GRAPHS      // all graphs that rules make
 } eg_plan_graphs;
 
 typedef struct eg_plan_question {
   egraph_allocator alloc;
-  eg_plan_model *model;        // within the user's constraints; its problem has the limit
-                               // of memory
+  eg_plan_model *model;        // restricted to the user's constraints; its problem has
+                               // the limit of memory
   const eg_machine_mesh *mesh; // without axes of one device
   double memory_limit;         // bytes of a device; INFINITY: none
   eg_layout_options layout;    // limits of work and time, progress
@@ -53,12 +53,13 @@ static inline void eg_plan_answer_deinit(eg_plan_answer *answer) {
 }
 
 typedef struct eg_plan_searcher {
-  /// Fills an answer, initialized and empty. A plan need not fit in memory.
+  /// Runs the search and fills an answer, initialized and empty. The plan need not fit
+  /// in memory.
   egraph_status (*run)(const void *self, const eg_plan_question *question,
                        eg_plan_answer *out);
   const void *self;
   eg_plan_graphs graphs;
-  bool is_whole; // plans the whole step, no block represents others
+  bool is_whole; // plans the whole step: no block represents others
 } eg_plan_searcher;
 
 /// A search's own figures.

@@ -1,4 +1,5 @@
-// The row of the step that makes or moves a value, by the values that every plan makes.
+// Fills the row of the step that makes or moves a value, from the values that every
+// plan makes.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_step_row.h"
 
@@ -44,8 +45,8 @@ static egraph_status add_need(eg_plan_needs *needs, eg_bytes *inout, uint32_t va
   return eg_u32s_push(&needs->queue, value);
 }
 
-/// Adds what a value always needs: of the operands of one of its operators those that all
-/// read.
+/// Adds the operands that a value always needs: operands of one of its operators that all
+/// its operators read.
 static egraph_status add_operands(eg_plan_needs *needs, uint32_t value, eg_bytes *inout) {
   const eg_layout_problem *p = &needs->model->problem;
   uint32_t at = needs->operator_begin.data[value];
@@ -148,8 +149,8 @@ static bool is_earlier(const eg_plan_needs *needs, uint32_t value, uint32_t othe
          a->phase == b->phase && a->value < needs->first.data[other];
 }
 
-/// A value is written when its number comes, or for one that needs it; a sum as soon as
-/// its operands are there.
+/// Fills `first`. A value is written at the turn of its number, or before a value that
+/// needs it; a sum as soon as its operands exist.
 static egraph_status find_first(eg_plan_needs *needs) {
   const eg_plan_model *model = needs->model;
   const eg_layout_problem *p = &model->problem;
@@ -186,7 +187,8 @@ egraph_status eg_plan_needs_find(eg_plan_needs *needs, const eg_plan_model *mode
   return close(needs, &needs->everywhere);
 }
 
-/// Fills `before`: what every plan that makes the value makes before it. O(problem).
+/// Fills `before` with the values that every plan which makes `value` makes before
+/// it. O(problem).
 static egraph_status find_before(eg_plan_needs *needs, uint32_t value) {
   assert(value < needs->model->values.len);
   for (size_t v = 0; v < needs->before.len; v++)
@@ -197,24 +199,25 @@ static egraph_status find_before(eg_plan_needs *needs, uint32_t value) {
 
 // ---- rows -------------------------------------------------------------------------
 
-// Values are found whose makers depend on the step; then each strategy is counted.
+// Finds the values that are made before, across or after the step, then counts
+// each strategy.
 
 typedef struct step_view {
   const eg_plan_model *model;
   const eg_plan_space *space;
   const eg_layout_problem *problem;
-  uint32_t value;             // whose step it is
-  uint32_t into;              // place that the step moves it into, or EG_SPACE_NONE
+  uint32_t value; // value that the step makes or moves
+  uint32_t into;  // place into which the step moves the value, or EG_SPACE_NONE
   const eg_plan_needs *needs; // `before` is of the value
   const uint32_t *like;       // [problem values] strategies of a plan, or NULL
   uint32_t turn;       // values of the phase with lower numbers are made before the step
-  eg_bytes after;      // [problem values] made after the step, whatever is chosen
-  eg_bytes counts;     // [operators] keep what is there at the step
-  eg_bytes kept;       // [space values] some problem value of it counts
-  eg_u32s counted;     // [space values] which
-  eg_doubles across;   // [places] what a value that is made there holds across the step
-  eg_bytes early;      // [places] it may be moved there before the step
-  double least_across; // of values that only plans with the step make
+  eg_bytes after;      // [problem values] made after the step in every plan
+  eg_bytes counts;     // [operators] keep a value that is held at the step
+  eg_bytes kept;       // [space values] some problem value counts for it
+  eg_u32s counted;     // [space values] the problem value that counts
+  eg_doubles across;   // [places] bytes that a value made there holds across the step
+  eg_bytes early;      // [places] a value may be moved there before the step
+  double least_across; // sum over values that only plans with the step make
 } step_view;
 EG_OWNER_DEFINE_STATIC(step_view, (eg_bytes, after, counts, kept, early),
                        (eg_u32s, counted), (eg_doubles, across))
@@ -269,11 +272,11 @@ static bool is_written_after(const step_view *p, uint32_t value) {
   return is_read;
 }
 
-/// A value is made after the step where each operator that may make it runs after it, or
-/// where it is written later.
+/// Finds the values that are made after the step: each operator that may make the value
+/// runs after the step, or the value is written later.
 static egraph_status find_after(step_view *p, egraph_allocator alloc) {
   uint32_t operators = eg_layout_operator_count(p->problem);
-  EG_LOCAL(eg_bytes, before, alloc); // what some operator may make before
+  EG_LOCAL(eg_bytes, before, alloc); // values that some operator may make before
   EG_TRY(eg_bytes_resize(&p->after, p->model->values.len));
   for (uint32_t v = 0; v < p->after.len; v++)
     p->after.data[v] = is_written_after(p, v);
@@ -281,7 +284,7 @@ static egraph_status find_after(step_view *p, egraph_allocator alloc) {
   for (bool grows = true; grows;) {
     grows = false;
     for (size_t v = 0; v < before.len; v++)
-      before.data[v] = 2; // made by nothing
+      before.data[v] = 2; // no operator makes it
     for (uint32_t o = 0; o < operators; o++) {
       uint8_t *mine = &before.data[p->problem->operator_value.data[o]];
       *mine = (uint8_t)((*mine & 1) | !is_op_after(p, o));
@@ -313,7 +316,8 @@ static bool is_made_before(const step_view *p, uint32_t value) {
          step_value(p, value)->value < p->turn;
 }
 
-/// A move waits for a reader, unless it is for what is kept at once.
+/// Returns the turn of the step. A move waits for a reader, unless the moved value is
+/// kept at once.
 static uint32_t turn_of(const step_view *p) {
   uint32_t own = p->needs->first.data[p->value], turn = UINT32_MAX;
   if (p->into == EG_SPACE_NONE) return own;
@@ -327,7 +331,7 @@ static uint32_t turn_of(const step_view *p) {
 
 // ---- what is kept ---------------------------------------------------------------------
 
-enum { MOST_COPIES = 4 }; // one of another
+enum { MOST_COPIES = 4 }; // copies in a chain
 
 /// True when all possible readers of a state, first kept as `value`, come after the step.
 static bool is_read_after(const step_view *p, uint32_t value, int copies) {
@@ -346,7 +350,7 @@ static bool is_read_after(const step_view *p, uint32_t value, int copies) {
   return is_read;
 }
 
-/// The value of a phase before that an operator keeps; EG_SPACE_NONE: it keeps none.
+/// Returns the value of an earlier phase that an operator keeps; EG_SPACE_NONE: none.
 static uint32_t kept_from(const step_view *p, uint32_t op) {
   const eg_layout_problem *problem = p->problem;
   const eg_model_value *to = step_value(p, problem->operator_value.data[op]);
@@ -375,7 +379,7 @@ static bool has_later_reader(const step_view *p, uint32_t value) {
 static bool is_read_before(const step_view *p, uint32_t entry) {
   EACH_READER(p, entry, o) {
     uint32_t reader = p->problem->operator_value.data[*o];
-    if (step_value(p, reader)->role == EG_MODEL_HANDED) return false; // to who knows whom
+    if (step_value(p, reader)->role == EG_MODEL_HANDED) return false; // unknown readers
     if (!needs_own_step(p->needs, reader)) continue;
     bool is_step = reader == p->value && p->into == EG_SPACE_NONE;
     if (!is_step && !is_made_before(p, reader)) return false;
@@ -403,8 +407,8 @@ static bool is_there(const step_view *p, uint32_t from, uint32_t to) {
   return is_untouched(p, to) || (!may_read(p, to) && has_later_reader(p, to));
 }
 
-/// A value may be kept from several phases, by an operator each; of those that are there
-/// at the step one problem value counts.
+/// Finds the kept values that are held at the step. A value may be kept from several
+/// phases, by one operator each; only one problem value counts.
 static egraph_status find_kept(step_view *p) {
   const eg_model_value *mine = step_value(p, p->value);
   EG_TRY(eg_bytes_resize(&p->counts, eg_layout_operator_count(p->problem)));
@@ -442,9 +446,9 @@ static bool has_storage(const step_view *p, uint32_t space_value) {
 
 // ---- values across the step -----------------------------------------------------------
 
-// A value of the phase that is made or kept before the step and read after it is there,
-// as it was made, or kept, or as it was moved before the step: for what may read it
-// before.
+// A value of the phase that is made or kept before the step and read after it is held in
+// the layout in which it was made or kept, or in a layout to which it was moved before
+// the step for an earlier reader.
 
 /// True when every plan that has the step makes the value before it, and reads it after
 /// it.
@@ -478,7 +482,8 @@ static bool is_needed_early(const step_view *p, uint32_t u, uint32_t place) {
 }
 
 /// Adds the bytes that a value holds across the step, by the place in which it is made:
-/// the least of that place and of those it may be moved into before the step.
+/// the least bytes of that place and of the places into which it may be moved before
+/// the step.
 static void hold_across(step_view *p, uint32_t u) {
   const eg_layout_problem *problem = p->problem;
   const uint32_t *arcs = p->needs->arcs.data + p->needs->arc_begin.data[u];
@@ -502,7 +507,7 @@ static void hold_across(step_view *p, uint32_t u) {
   }
 }
 
-/// The least that a value holds across the step.
+/// Returns the least bytes that a value holds across the step.
 static double least_across(const step_view *p, uint32_t u) {
   double least = INFINITY;
   for (uint32_t place = p->problem->place_begin.data[u];
@@ -520,7 +525,7 @@ static bool is_kept_before(const step_view *p, uint32_t op) {
          step_value(p, kept_from(p, op))->phase != now;
 }
 
-/// Likewise of what is kept for the phase.
+/// Adds the bytes that a value kept for the phase holds across the step.
 static void hold_kept(step_view *p, uint32_t to) {
   if (!is_untouched(p, to)) {
     hold_across(p, to);
@@ -551,12 +556,12 @@ static egraph_status find_across(step_view *p) {
 
 // ---- operands that are entries --------------------------------------------------------
 
-// One that is needed as it enters is there once; moved it is there twice. A row can say
-// so of one layout of each: an entry in that layout counts where it is needed so, any
-// other where it is.
+// An entry that is needed in the layout in which it enters is held once, a moved entry
+// twice. A row can express this for one layout of each entry: that layout counts where it
+// is needed, any other layout where the entry is in it.
 
-/// The layout of an entry that the step of the plan reads moved; EG_SPACE_NONE: none, or
-/// that may be kept.
+/// Returns the layout to which an entry is moved for the step in the plan `like`;
+/// EG_SPACE_NONE: it is not moved, or may be kept.
 static uint32_t moved_layout(const step_view *p, uint32_t space_value) {
   uint32_t entry = p->model->entries.data[space_value];
   if (p->like == NULL || p->into != EG_SPACE_NONE || entry == EG_SPACE_NONE ||
@@ -587,7 +592,7 @@ static bool is_again(const step_view *p, uint32_t op, uint32_t strategy, uint32_
   return false;
 }
 
-/// Operands and result of an operator of the step.
+/// Returns the bytes of operands and result of an operator of the step.
 static double bytes_of_step(const step_view *p, uint32_t op, uint32_t strategy,
                             bool has_own) {
   const uint32_t *inputs = p->problem->inputs.data + p->problem->input_begin.data[op];
@@ -607,8 +612,8 @@ static double bytes_of_step(const step_view *p, uint32_t op, uint32_t strategy,
   return bytes;
 }
 
-/// The bytes of one of `times` equal blocks, rounded down to a fraction whose products
-/// and sums are exact: a row never exceeds a plan by rounding.
+/// Returns the bytes of one of `times` equal blocks, rounded down to a fraction whose
+/// products and sums are exact, so that a row never exceeds a plan by rounding.
 static double share_of(double bytes, double times) {
   static const double parts = 1024; // of a byte
   return floor(bytes / times * parts) / parts;
@@ -643,7 +648,8 @@ static double operand_bytes(const step_view *p, uint32_t op, uint32_t strategy,
   return share_of(bytes + p->least_across, times);
 }
 
-/// Both ends of a move, unless one may be in the storage of an entry.
+/// Returns the bytes of both ends of a move, unless one end may be in the storage of
+/// an entry.
 static double bytes_of_arc(const step_view *p, uint32_t arc, bool has_own) {
   uint32_t from = p->problem->arc_from.data[arc], to = p->problem->arc_to.data[arc];
   bool is_entry = p->space->values.data[step_value(p, p->value)->value].is_entry;

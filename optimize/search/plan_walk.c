@@ -23,16 +23,16 @@ EG_VEC_DEFINE(sums_list, sums);
 typedef struct walker {
   eg_plan_walk *walk;
   const eg_layout_problem *problem;
-  eg_u32s order;                     // values, what needs one before it
+  eg_u32s order;                     // values, each after all values that need it
   eg_u32s operator_begin, operators; // [values + 1] of each value
   eg_u32s arc_begin, arcs;           // [places + 1] that lead to each place
-  eg_u32s wanted;                    // [places] how many need it
+  eg_u32s wanted;                    // [places] number of decided strategies that need it
   eg_u32s value_wanted;              // [values] likewise
   eg_u32s parent;                    // [places] arc into it, or NONE
   eg_u32s value_of;                  // [places]
   sums_list least;                   // [values] of its strategies
   eg_u32s todo;                      // places of the current value to be reached
-  eg_layout_solution at;             // what is decided
+  eg_layout_solution at;             // the decisions so far
   bool is_stopped;
 } walker;
 EG_OWNER_DEFINE_STATIC(walker,
@@ -65,7 +65,7 @@ static bool may_go_on(const walker *w, const sums *done, const sums *pending) {
   return true;
 }
 
-/// Counts a step; false: there were too many.
+/// Counts steps; false: a limit is reached.
 static bool take_steps(walker *w, uint32_t steps) {
   bool is_time = (w->walk->steps + steps) / CLOCK_STEPS != w->walk->steps / CLOCK_STEPS;
   w->walk->steps += steps;
@@ -92,8 +92,8 @@ static bool leads_to(const walker *w, uint32_t place, uint32_t from) {
   return from == place;
 }
 
-/// Every way to reach what is to do of the value decided at `at`, which is what `todo`
-/// has from `base` on; then what is left. Leaves `todo` as it was.
+/// Tries every way to reach the places in `todo` from `base` on, of the value decided at
+/// `at`; then decides the remaining values. Restores `todo`.
 static egraph_status reach_places(walker *w, uint32_t at, size_t base, sums done,
                                   sums pending) {
   if (w->todo.len == base) return decide_value(w, at + 1, done, pending);
@@ -130,7 +130,7 @@ static egraph_status reach_places(walker *w, uint32_t at, size_t base, sums done
   return eg_u32s_push(&w->todo, place);
 }
 
-/// Values that are tied to this one and decided are made in the same layout.
+/// True when decided values that are tied to v are made in the same layout.
 static bool keeps_ties(const walker *w, uint32_t v, uint32_t number) {
   const eg_layout_problem *p = w->problem;
   for (uint32_t t = 0; t < eg_layout_tie_count(p); t++) {
@@ -159,7 +159,7 @@ static bool is_allowed(const walker *w, uint32_t v, uint32_t s) {
   return keeps_ties(w, v, number);
 }
 
-/// Counts what the strategy needs, or takes it back.
+/// Counts the needs of a strategy, or takes them back.
 static void want(walker *w, uint32_t s, bool wants, sums *pending) {
   const eg_layout_problem *p = w->problem;
   for (uint32_t n = p->need_begin.data[s]; n < p->need_begin.data[s + 1]; n++) {
@@ -212,7 +212,8 @@ static egraph_status decide_value(walker *w, uint32_t at, sums done, sums pendin
 
 // ---- indexes --------------------------------------------------------------------------
 
-/// True when all values that may need v have their places in the order.
+/// Orders the values, each after all values that may need it; *out_is_walkable is false
+/// if there is a cycle.
 static egraph_status order_values(walker *w, bool *out_is_walkable) {
   const eg_layout_problem *p = w->problem;
   uint32_t values = eg_layout_value_count(p);

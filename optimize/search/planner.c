@@ -1,7 +1,7 @@
-// Stages: baselines of the graph as it was given, roughly, then finely; its cheapest
-// plan; with the variants that rules made, fewer devices and the best baseline, algebra
-// and layouts in turn; the search; what a folded step proves of the whole step; and,
-// after a search without a proof, the baselines that may still be cheaper.
+// Stages: baselines of the given graph, roughly, then finely; the given graph's cheapest
+// plan; with variants made by rules, fewer devices and the best baseline, then algebra
+// and layouts in turn; the search; for a folded step, the bound of the whole step; and,
+// after a search without a proof, the baselines that may be cheaper.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/planner.h"
 
@@ -17,7 +17,7 @@
 #include "optimize/search/planner_internal.h"
 #include "optimize/space/layout_graph.h"
 
-// A stage's shares of all work and of the time that is left, and its gap.
+// A stage's shares of all work and of the remaining time, and its gap.
 typedef struct stage_budget {
   double work, time, gap;
 } stage_budget;
@@ -25,20 +25,20 @@ typedef struct stage_budget {
 static const stage_budget GIVEN = {0.3, 0.3, 0}, IMPROVING = {0.2, 0.9, 0};
 static const double VARIANTS_WORK = 0.5;
 static const double SEARCH_TIME = 0.9; // the rest is for baselines
-// A limit of memory that does not bind changes nothing: first all is done without it, and
-// a plan that fits is the answer. Otherwise what was proven holds within the limit, too,
-// and the search within it has the rest of work and time: at least this share.
+// A limit of memory that does not bind changes nothing: all stages first run without it,
+// and a plan that fits is the answer. Otherwise the bounds also hold within the limit,
+// and the search within it has the remaining work and time, at least this share.
 static const double LIMITED_SHARE = 0.5;
-// Each mate's part of what a folded step may spend for the whole step.
+// Each mate's share of the budget of a folded step for the whole step.
 static const stage_budget MATE = {0.3, 0.3, 1e-3};
-static const double NEAR_LIMIT = 0.5; // of memory: from there on a limit may bind
+static const double NEAR_LIMIT = 0.5; // of memory: above it, a limit may bind
 
-/// True when rules have made something.
+/// True when rules have made variants.
 static bool has_variants(const eg_planner *p) { return p->out->nodes != p->given_nodes; }
 
 // ---- before the search --------------------------------------------------------------
 
-/// Plans the graph that the competition holds.
+/// Plans the graph to which the competition is fixed.
 static egraph_status plan_graph(eg_planner *p, const eg_competition *competition) {
   EG_LOCAL(eg_fitted_plan, plan, p->alloc);
   eg_competition own = *competition;
@@ -63,8 +63,8 @@ static egraph_status seed_given(eg_planner *p, eg_competition *competition) {
   return eg_contest_seed_variants(p, competition);
 }
 
-/// Finds plans for the search to begin with. Where rules have made variants, the graph is
-/// first held as it was given, then improved in turn with its layouts (plan_algebra.h).
+/// Finds first plans for the search. If rules have made variants, the given graph is
+/// planned first, then graph and layouts are improved in turn (plan_algebra.h).
 static egraph_status find_seed(eg_planner *p, eg_competition *competition,
                                eg_u32s *known) {
   bool is_known = known->len != 0;
@@ -83,7 +83,7 @@ static egraph_status find_seed(eg_planner *p, eg_competition *competition,
                          known);
 }
 
-/// Finds the known plan among the choices of the space, if all of it is there.
+/// Finds the known plan in the space, if the space has all of its choices.
 static egraph_status recall_known(eg_planner *p, const eg_plan_space *space,
                                   eg_u32s *known) {
   if (p->input->known == NULL) return EGRAPH_OK;
@@ -154,7 +154,7 @@ static egraph_status cut_folded(eg_planner *p, const eg_competition *competition
   return EGRAPH_OK;
 }
 
-/// The search, from the known plans on, and what it proves of the whole step.
+/// Searches, beginning with the known plans, and bounds the whole step.
 static egraph_status search_and_cut(eg_planner *p, const eg_competition *competition,
                                     const eg_u32s *known) {
   eg_competition own = *competition;
@@ -187,7 +187,7 @@ static egraph_status note_loose(eg_planner *p, const eg_plan_space *space) {
   return eg_plan_algebra_of(&p->loose, p->alloc, space, &p->seed, &ignored);
 }
 
-/// Begins anew within the limit, with the bounds that are known.
+/// Restarts within the limit, with the known bounds.
 static egraph_status begin_within(eg_planner *p, eg_competition *competition) {
   eg_planning *out = p->out;
   eg_layout_options *budget = &p->budget;
@@ -208,17 +208,17 @@ static egraph_status begin_within(eg_planner *p, eg_competition *competition) {
   return EGRAPH_OK;
 }
 
-/// Takes the results of a search without the limit as if they had been found here.
+/// Takes over the results of an earlier search without the limit.
 static egraph_status recall_loose(eg_planner *p, const eg_plan_space *space) {
   EG_LOCAL(eg_u32s, strategy, p->alloc);
   p->floor = p->out->bound = p->input->floor;
   if (p->input->loose == NULL) return EGRAPH_OK;
-  p->seed.len = 0; // of the known plan, whose strategies the search has
+  p->seed.len = 0; // the known plan's choices, which the search has as strategies
   EG_TRY(eg_plan_choices_recall(&p->seed, p->alloc, space, p->input->loose, &strategy));
   return strategy.len != 0 ? note_loose(p, space) : EGRAPH_OK;
 }
 
-/// Without the limit of memory, then, where the plan does not fit, within it.
+/// Searches without the limit of memory, then, if the plan does not fit, within it.
 static egraph_status search_all(eg_planner *p, eg_competition *competition) {
   EG_LOCAL(eg_u32s, known, p->alloc);
   EG_TRY(eg_contest_list(p));
@@ -245,7 +245,7 @@ static egraph_status search_all(eg_planner *p, eg_competition *competition) {
     own.algebra = &p->loose;
     EG_TRY(plan_graph(p, &own));
   }
-  if (p->out->has_plan) known.len = 0; // it is cheaper
+  if (p->out->has_plan) known.len = 0; // the plan is cheaper
   if (!is_known) EG_TRY(find_seed(p, competition, &known));
   EG_TRY(search_and_cut(p, competition, &known));
   return eg_contest_close(p, competition);
@@ -263,7 +263,7 @@ static eg_competition competition_of(const eg_planner *p, const eg_plan_space *s
                           .mesh = &p->input->mesh->mesh};
 }
 
-/// Notes whether a bound shows that every plan is at the ceiling or above.
+/// Sets `is_beaten` if a bound shows that every plan reaches the ceiling.
 static egraph_status probe_ceiling(eg_planner *p, const eg_competition *competition) {
   const eg_planner_input *input = p->input;
   double bound;
@@ -275,7 +275,7 @@ static egraph_status probe_ceiling(eg_planner *p, const eg_competition *competit
   return EGRAPH_OK;
 }
 
-/// The product's own search.
+/// Runs the product's own search.
 static egraph_status solve_layouts(eg_planner *p, const eg_plan_space *space,
                                    const eg_plan_algebra *algebra) {
   eg_competition competition = competition_of(p, space, algebra);
@@ -288,7 +288,7 @@ static egraph_status solve_layouts(eg_planner *p, const eg_plan_space *space,
   return EGRAPH_OK;
 }
 
-/// The plan of another search, as it is.
+/// Runs another searcher and takes its plan unchanged.
 static egraph_status solve_by(eg_planner *p, const eg_plan_space *space,
                               const eg_plan_algebra *algebra) {
   EG_LOCAL(eg_fitted_plan, found, p->alloc);
@@ -310,7 +310,7 @@ static egraph_status solve_by(eg_planner *p, const eg_plan_space *space,
   return EGRAPH_OK;
 }
 
-/// A mixture of plans, or a certificate of one; no search.
+/// A task without a search: a mixture of plans, or a certificate of a plan.
 typedef struct planner_task {
   const eg_plan *const *kind; // to be mixed
   uint32_t kinds;             // 0: none

@@ -1,4 +1,4 @@
-// From the graph of a step to the cheapest plan of it on a mesh of devices.
+// Finds the cheapest plan of a step's graph on a mesh of devices.
 //
 //   graph -> e-graph -> saturate -> plan space -> layout problem -> solve -> plan
 //
@@ -22,7 +22,7 @@
 typedef struct eg_plan_context {
   const eg_machine *machine;
   eg_cost_model *costs;                    // profile of the machine's device, or NULL
-  bool plain_only;                         // no memory formats beside plain
+  bool plain_only;                         // no memory formats except plain
   const eg_rules *rules;                   // NULL: the graph as it is
   const eg_saturation_options *saturation; // NULL: defaults
 } eg_plan_context;
@@ -46,33 +46,34 @@ typedef struct eg_planner_input {
                         // (plan_algebra.h)
   bool compares;        // plan every baseline, for comparison
   bool is_alone;        // no baselines, neither to begin with nor afterwards
-  const char *baseline; // plan this one instead (eg_axis_roles_parse); NULL: search
-  const eg_plan_searcher *searcher; // instead of all this, to compare; NULL: none
-  uint64_t seed;                    // of its random choices
+  const char *baseline; // plan this baseline instead (eg_axis_roles_parse); NULL: search
+  const eg_plan_searcher *searcher; // runs instead of the product's search; NULL: none
+  uint64_t seed;                    // for the searcher's random choices
 
   // Its budget.
   eg_layout_options budget; // time and work of all stages, gap, progress
-  double cut_seconds;       // of a folded step: for its cut_bound and mates; 0: none
+  double cut_seconds;       // folded step: time for its cut_bound and mates; 0: none
   uint64_t cut_work;        // likewise, steps; 0: no limit
 
   // Known results.
   const eg_plan *known; // of this step, to begin the search with; NULL: none
   double known_cost;    // seconds of it
-  double ceiling; // seconds: plans that take as long are of no use, and where a bound
-                  // shows that all do, nothing is searched; 0: no ceiling
+  double ceiling; // seconds: plans that take as long are useless, and nothing is searched
+                  // if a bound shows that all do; 0: no ceiling
   bool binds;     // the limit of memory is known to bind: no search without it
-  const eg_plan *loose; // binds: the cheapest plan known, which exceeds it; NULL: none
+  const eg_plan *loose; // binds: the cheapest known plan, which exceeds the limit;
+                        // NULL: none
   double floor;         // binds: a bound of all plans, whatever they hold; 0: none
-  double answer_limit;  // bytes, of a search without the limit of memory: a plan above
-                        // them is of no use, so that the whole step is not searched
-                        // after a folded step whose plan is. 0: none
+  double answer_limit;  // bytes, for a search without the limit of memory: a plan above
+                        // them is useless, and if the folded step's plan is above, the
+                        // whole step is not searched. 0: none
 } eg_planner_input;
 
-/// The rules of a search; NULL: none.
+/// Returns the rules of a search; NULL: none.
 static inline const eg_rules *eg_planner_rules(const eg_planner_input *input) {
   return input->as_given ? NULL : input->context->rules;
 }
-/// The prices of a search on a mesh. Fails as eg_device_cost_init.
+/// Fills the prices of a search on a mesh. Fails as eg_device_cost_init.
 egraph_status eg_planner_costs(const eg_planner_input *input, const eg_machine_mesh *mesh,
                                eg_machine_costs *out);
 
@@ -92,21 +93,24 @@ typedef struct eg_baseline_outcome {
 enum { EG_BASELINE_OTHER = EG_BASELINES, EG_BASELINE_OUTCOMES };
 
 typedef struct eg_planning {
-  eg_layout_status status; // as eg_fitted_plan has it, likewise what follows
+  eg_layout_status status; // this and the next figures as in eg_fitted_plan
   double cost, bound, gap; // seconds of a step; gap = (cost - bound) / cost
   double memory, kept;     // bytes of a device
   double least_memory;
-  bool exceeds;       // the plan that was found without the limit of memory
+  bool exceeds;       // the plan exceeds the limit of memory, which its search ignored
   bool is_exact;      // eg_plan_space
-  bool is_of_reached; // the bound is of variants that a search has reached, though rules
-                      // came to an end: a folded step has not all of the whole one's
-  bool is_beaten;     // nothing was searched: the bound is above the input's ceiling
-  bool is_skipped;    // a bound without rules is far above it: those were not applied
-  bool is_as_given;   // rules came to an end, and have made nothing
-  double cut_bound;   // of a folded step: of the whole one, 0 if none is known
+  bool is_of_reached; // the bound covers only the variants that a search reached,
+                      // although rules came to an end: a folded step lacks some of
+                      // the whole step's
+  bool is_beaten;     // not searched, because the bound is above the input's ceiling
+  bool is_skipped;  // rules were not applied, because a bound without rules is far above
+                    // the ceiling
+  bool is_as_given; // rules came to an end without a new variant
+  double cut_bound; // folded step: bound of the whole step; 0: not known
   bool is_cancelled;
   uint32_t nodes, classes, iterations; // of the e-graph
-  uint32_t compared[EG_PRICE_BASES];   // strategies of operators by what they rest on
+  uint32_t compared[EG_PRICE_BASES];   // strategies of operators by the source of
+                                       // their price
   uint32_t places, arcs; // of the layout problem: values in their layouts, transitions
   eg_stop stop;          // of saturation
   double saturate_seconds, space_seconds, solve_seconds; // the last with the cut
@@ -117,25 +121,24 @@ typedef struct eg_planning {
   bool has_mates;
   eg_emitted_plan mates[EG_MATES];
   char seed[EG_RIVAL_NAME_SIZE]; // baseline whose plan this is; "": the search's
-  uint32_t untried; // baselines that may be cheaper, for which the clock left no time
+  uint32_t untried; // baselines that may be cheaper but were not planned for lack of time
   eg_baseline_outcome baseline[EG_BASELINE_OUTCOMES];
-  double single_seconds;     // a step on one device, whatever it holds; 0: not known
+  double single_seconds;     // of a step on one device of unlimited memory; 0: not known
   eg_plan_searched searched; // of another search
 } eg_planning;
 
-/// The search begins with the cheapest baseline of the graph as it was given, and where
-/// rules have made variants with the cheapest plan that was found without them. A search
-/// that ends without a proof is followed by the baselines that may still be cheaper, as
-/// far as the time goes; the cheapest plan wins, so that no baseline that was tried is
-/// cheaper than the plan.
-/// With another searcher its plan is the result, whether it fits or not, without a bound.
-/// Limits and "does not fit" are results. Fails with EGRAPH_E_UNSUPPORTED (operators of
-/// unknown type, too many layouts), EGRAPH_E_TYPE (an unsound rule), EGRAPH_E_ARGUMENT
+/// Plans a step. The search begins with the cheapest baseline of the given graph or, if
+/// rules have made variants, with the cheapest plan found without rules. After a search
+/// without a proof, the baselines that may be cheaper are planned while time is left; the
+/// cheapest plan wins, so that no tried baseline is cheaper than the result. With another
+/// searcher, its plan is the result, without a bound, even if it does not fit. Limits and
+/// "does not fit" are results. Fails with EGRAPH_E_UNSUPPORTED (operators of unknown
+/// type, too many layouts), EGRAPH_E_TYPE (an unsound rule), EGRAPH_E_ARGUMENT
 /// (constraints that leave no plan on this mesh), EGRAPH_E_MEMORY.
 egraph_status eg_planner_run(egraph_allocator alloc, const eg_planner_input *input,
                              eg_planning *out);
-/// Finds the best mixture of plans of the step, whose equal blocks are known, without a
-/// search (plan_folded.h). Fails like eg_planner_run.
+/// Finds the best mixture of the plans `kind` of a step with known equal blocks, without
+/// a search (plan_folded.h). Fails like eg_planner_run.
 egraph_status eg_planner_mix(egraph_allocator alloc, const eg_planner_input *input,
                              const eg_plan *const *kind, uint32_t kinds,
                              eg_planning *out);
@@ -144,28 +147,28 @@ egraph_status eg_planner_mix(egraph_allocator alloc, const eg_planner_input *inp
 /// eg_planner_run.
 egraph_status eg_planner_certify(egraph_allocator alloc, const eg_planner_input *input,
                                  const eg_plan_claim *claim, eg_plan_certificate *out);
-/// As eg_saturate, but that values are sealed which rules must not look through; `info`
-/// is of the graph that `egraph` was seeded with.
+/// Runs eg_saturate with those values sealed through which rules must not match; `info`
+/// describes the graph that `egraph` was seeded with.
 egraph_status eg_plan_apply_rules(eg_tensor_egraph *egraph, const eg_step_info *info,
                                   const eg_rules *rules,
                                   const eg_saturation_options *options,
                                   eg_saturation_report *out_report);
-/// The e-graph of the input's step with what rules make of it, and how that went; the
-/// e-graph is the caller's, after a failure too. `*out_given_nodes`: before rules. Fails
-/// like eg_planner_run.
+/// Creates the e-graph of the input's step, applies the rules, and fills the figures of
+/// saturation; the caller owns the e-graph, also after a failure. `*out_given_nodes`:
+/// nodes before rules. Fails like eg_planner_run.
 egraph_status eg_planning_saturate(eg_planning *out, egraph_allocator alloc,
                                    const eg_planner_input *input,
                                    const eg_step_info *info,
                                    eg_tensor_egraph **out_egraph,
                                    uint32_t *out_given_nodes);
-/// The gap and the status that follow from cost and bound, where there is a plan.
+/// Sets the gap and the status from cost and bound, if there is a plan.
 void eg_planning_judge(eg_planning *planning);
 /// Fills the outcome of a baseline. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_baseline_outcome_note(eg_baseline_outcome *outcome,
                                        egraph_allocator alloc, const char *name,
                                        const eg_baseline_obstacle *obstacle,
                                        const eg_fitted_plan *plan);
-/// Blocks of several kinds, planned as `input` says, whose model is not filled. Fails
+/// Plans blocks of several kinds as `input` says; fills the model of `input`. Fails
 /// like eg_plan_mix.
 egraph_status eg_planning_mix(eg_planning *out, egraph_allocator alloc,
                               const eg_plan_space *space, eg_mix_input *input,

@@ -1,6 +1,6 @@
-// The state of the planner, and the baselines that compete with its plan: planned
-// roughly, then finely before the search, again after a search without a proof, and
-// always where the user asked for their costs.
+// The state of the planner, and the baselines that compete with its plan. They are
+// planned roughly, then finely before the search, again after a search without a proof,
+// and always if the user asked for their costs.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_SEARCH_PLANNER_INTERNAL_H
 #define EG_OPTIMIZE_SEARCH_PLANNER_INTERNAL_H
@@ -13,19 +13,19 @@ typedef struct eg_contender {
   eg_axis_roles roles;
   bool is_fewer;           // planning for fewer devices
   uint32_t number;         // in the order of eg_baselines_of_mesh
-  uint32_t outcome;        // its place in eg_planning.baseline
+  uint32_t outcome;        // its index in eg_planning.baseline
   double cost, bound;      // of its plans; INFINITY, 0: none is known
   bool is_large;           // its last plan exceeds the limit of memory
-  eg_layout_status status; // of the last time that it was planned
+  eg_layout_status status; // of its last plan
 } eg_contender;
 EG_VEC_DEFINE(eg_contenders, eg_contender);
 
 /// The stages of the planner, in order. Baselines that may be cheaper than the plan are
-/// planned in the stages of SEEDING and in CONTESTING; in COMPARING only those that the
-/// user asked for.
+/// planned in the stages of SEEDING and in CONTESTING; COMPARING plans only the baselines
+/// that the user asked for.
 typedef enum eg_planner_stage {
-  EG_PLANNER_SEEDING,     // of the graph as it was given
-  EG_PLANNER_GIVEN_GRAPH, // its cheapest plan
+  EG_PLANNER_SEEDING,     // baselines of the given graph
+  EG_PLANNER_GIVEN_GRAPH, // the cheapest plan of the given graph
   EG_PLANNER_SEEDING_VARIANTS,
   EG_PLANNER_SEARCHING,
   EG_PLANNER_CUTTING,
@@ -37,10 +37,10 @@ typedef struct eg_planner {
   egraph_allocator alloc;
   const eg_planner_input *input;
   eg_step_info info;        // the input's, with the current limit of memory
-  eg_layout_options budget; // the input's, with what is left of time and work
+  eg_layout_options budget; // the input's, with the remaining time and work
   uint64_t done;            // steps
-  bool is_lifted;           // the limit of memory: the first searches are without it
-  double floor;             // bound of plans of any memory
+  bool is_lifted;           // the first searches ignore the limit of memory
+  double floor;             // bound of all plans, with unlimited memory
   double known_cost;        // of the recalled plan; INFINITY: there is none
   eg_planning *out;
   eg_tensor_egraph *egraph;
@@ -50,19 +50,19 @@ typedef struct eg_planner {
   bool is_cancelled;
   uint32_t given_nodes; // of the e-graph, before rules
   uint32_t tries;       // plans of baselines
-  double least;         // peak of all plans made so far; 0: there are none
+  double least;         // least peak of all plans so far; 0: there are none
   eg_contenders contenders;
   eg_plan_choices seed;  // of the cheapest plan before the search
-  eg_plan_algebra loose; // the graph of the plan that exceeds the limit; is_found or not
-  double price[EG_LAYOUT_MEMORY_ROWS]; // of memory, of the search
+  eg_plan_algebra loose; // the graph of the plan that exceeds the limit, if is_found
+  double price[EG_LAYOUT_MEMORY_ROWS]; // prices of memory that the search found
   double start;
 } eg_planner;
 
-/// The budget with the time that is left.
+/// Returns the budget with the remaining time.
 eg_layout_options eg_planner_remaining(const eg_planner *p);
-/// As in eg_layout_options, of a planner. While baselines are planned, it reports only
-/// the best cost so far. A baseline that matters only if it is cheaper ends when its
-/// bound shows that it is not.
+/// The progress callback of eg_layout_options for a planner. While baselines are planned,
+/// it reports only the best cost so far. A baseline that matters only if it is cheaper
+/// ends when its bound shows that it is not.
 bool eg_planner_progress(void *planner, double cost, double bound, double seconds);
 bool eg_planner_fits(const eg_planner *p);
 /// True when the user has no constraints.
@@ -70,17 +70,17 @@ bool eg_planner_is_free(const eg_planner *p);
 void eg_planner_note_least(eg_planner *p, const eg_fitted_plan *plan);
 /// Replaces the planner's plan.
 void eg_planner_take(eg_planner *p, eg_fitted_plan *plan);
-/// A plan that fits and is cheaper than the planner's replaces it, and seeds the search.
-/// Fails with EGRAPH_E_INTERNAL when it contradicts a bound.
+/// Replaces the planner's plan by `plan` if that fits and is cheaper, and seeds the
+/// search with it. Fails with EGRAPH_E_INTERNAL when `plan` contradicts a bound.
 egraph_status eg_planner_let_win(eg_planner *p, const char *name, eg_fitted_plan *plan);
 
 /// Lists the baselines of the mesh. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_contest_list(eg_planner *p);
-/// Plans the baselines of one graph, roughly, then those that may be the cheapest finely,
-/// and sorts them by cost.
+/// Plans the baselines of one graph roughly, then those that may be the cheapest finely,
+/// and sorts the baselines by cost.
 egraph_status eg_contest_seed(eg_planner *p, eg_competition *competition);
-/// With the variants that rules made: plans fewer devices, and the baseline that is
-/// cheapest without them.
+/// With the variants that rules made, plans for fewer devices, and plans the baseline
+/// that is cheapest without variants.
 egraph_status eg_contest_seed_variants(eg_planner *p, eg_competition *competition);
 /// After a search without the limit of memory: forgets plans of baselines that exceed it,
 /// or all, so that they are planned again. One device has no plan that holds less.

@@ -1,4 +1,4 @@
-// The result of the planner, and the rules on its e-graph.
+// Fills the result of the planner, and applies rules to its e-graph.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/planner.h"
 

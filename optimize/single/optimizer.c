@@ -1,11 +1,11 @@
 // Rounds: each starts from the cheapest graph so far, saturates an e-graph of it, and
-// extracts. The first starts from the given graph. Where a limit cut saturation off, the
-// next one begins nearer to the optimum, with all of its nodes still to spend; where
-// saturation ended, the next one finds what folded weights make possible. A round that
-// gains nothing shows that optimizing the result again would gain nothing.
+// extracts. The first starts from the given graph. If a limit cut saturation off, the
+// next round begins nearer to the optimum, with its full node limit; if saturation ended,
+// the next round finds the rewrites that folded weights make possible. A round that gains
+// nothing shows that optimizing the result again would gain nothing.
 //
 // A bound of one round holds for the variants of its e-graph, which has the graph that
-// the round started from. The least of all rounds' bounds holds for all that was reached.
+// the round started from. The least bound of all rounds holds for all variants reached.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/single/optimizer.h"
 
@@ -23,10 +23,10 @@
 #include "pcg/graph/graph_copy.h"
 #include "rewrites/explain/explain_rounds.h"
 #include "rewrites/language/rules.h"
-/// Relative gain below which a round gained nothing.
+/// Smaller relative gains of a round count as none.
 static const double SETTLED_GAIN = 1e-5;
-/// Defaults of work_limit, in millions of steps: of saturation and of extraction as much,
-/// or of a large graph so much for each operator; and of time_limit.
+/// Defaults of work_limit, in millions of steps: for saturation and for extraction each,
+/// or for each operator of a large graph; and of time_limit.
 static const double DEFAULT_HALF = 3000, SATURATION_OF_A_NODE = 1,
                     EXTRACTION_OF_A_NODE = 0.5, DEFAULT_SECONDS = 120.0;
 
@@ -78,8 +78,8 @@ eg_saturation_options eg_search_saturation(const egraph_search *search, uint32_t
 // ---- one round ------------------------------------------------------------------
 
 typedef struct search_round {
-  const eg_graph *graph; // that it starts from
-  double seed_cost;      // of that graph, under the costs known at the time
+  const eg_graph *graph; // graph from which the round starts
+  double seed_cost;      // cost of this graph at the time
   eg_tensor_egraph *egraph;
   eg_single_problem single;
   bool has_problem;
@@ -95,17 +95,17 @@ typedef struct search_round {
 typedef struct run {
   const eg_optimizer_input *input;
   const egraph_search *search;
-  double saturate_seconds, extract_seconds; // that rounds may take
+  double saturate_seconds, extract_seconds; // limits of all rounds together
   egraph_allocator alloc;
   eg_optimization *result;
   search_round now;
   eg_work saturating, extracting;  // steps of all rounds
   eg_stop last_stop;               // of saturation
-  double first_bound, least_bound; // of the first round, of all
+  double first_bound, least_bound; // bound of the first round, least bound of all
   bool is_all; // the first round reached all variants and no later one gained
   bool cancelled;
   uint32_t busy_before; // measurements on a busy machine
-  bool overflowed;      // a rule made a constant that is not finite once it is folded
+  bool overflowed;      // a rule made a constant whose folded value is not finite
   eg_explained_rounds *explained; // NULL: not wanted
   eg_rule_cases *cases;           // of rules with parameters, for all rounds
 } run;
@@ -249,7 +249,8 @@ static bool on_extract(void *user, double cost, double bound, double seconds) {
   return report_progress(user, "extract", line);
 }
 
-/// Options of an extraction that may use a part of what is left.
+/// Returns the options of an extraction that may use a share of the remaining time
+/// and work.
 static eg_extract_options extract_options(const run *r, double share) {
   const egraph_search *o = r->search;
   eg_extract_options options = EG_EXTRACT_OPTIONS_DEFAULT;
@@ -266,7 +267,7 @@ static eg_extract_options extract_options(const run *r, double share) {
 
 static egraph_status extract_round(run *r, const uint32_t *incumbent) {
   egraph_report *report = &r->result->report;
-  // Rounds to come are fewer the more this one has reached.
+  // The more this round has reached, the fewer rounds will follow.
   bool is_last = report->rounds >= r->search->rounds;
   eg_extract_options options = extract_options(r, is_last ? 1 : r->is_all ? 0.75 : 0.5);
   options.incumbent = incumbent;
@@ -307,8 +308,8 @@ static egraph_status fold_graph(const run *r, const eg_graph *graph, eg_graph **
   return eg_graph_folded(graph, &options, out);
 }
 
-/// Weights that can be computed now are; what only absent weights need stays for the
-/// load.
+/// Folds all weights that can be computed now; values that need absent weights are
+/// computed when the program is loaded.
 static egraph_status fold_round(run *r) {
   search_round *now = &r->now;
   EG_HELD(eg_graph, folded);
@@ -319,8 +320,8 @@ static egraph_status fold_round(run *r) {
   now->emitted = now->emission.graph;
   now->emission.graph = NULL;
   if (lost == 0) return EGRAPH_OK;
-  // Constants that are NaN, infinite or nothing once they are folded are no fault of
-  // rules where the graph has as many by itself.
+  // Folded constants that are NaN, infinite or underflowed are no fault of rules if the
+  // given graph has as many.
   uint32_t given;
   EG_TRY(fold_graph(r, now->graph, &folded_given, &given));
   r->overflowed = r->search->math != EGRAPH_MATH_EXACT && lost > given;
@@ -334,24 +335,24 @@ static egraph_status emit_round(run *r) {
                           now->extraction.choice.data, before));
   EG_TRY(fold_round(r));
   EG_TRY(eg_graph_predict(now->outcome, r->alloc, r->input->costs, &now->cost));
-  // The graph costs what the extractor said, and no more than the one the round started
-  // from when that was among its variants.
+  // The graph has the cost that the extractor reported, and costs no more than the start
+  // of the round if that was among its variants.
   char what[64];
   (void)snprintf(what, sizeof what, "graph of round %" PRIu32, r->result->report.rounds);
   EG_TRY(eg_proof_check_equal(what, now->extraction.cost, now->cost));
   if (now->is_as_given) EG_TRY(eg_proof_check_bound(what, now->cost, now->seed_cost));
   now->bound = now->extraction.bound;
-  // The start is a variant like others.
+  // The start is one of the variants.
   if (!now->is_as_given && now->seed_cost < now->bound) now->bound = now->seed_cost;
   return EGRAPH_OK;
 }
 
 // ---- close costs, measured again ------------------------------------------------------
 
-// A cost is a median of timings and has an error; where the cheapest choice would be
-// another one if its own costs were larger by their errors and all others smaller by
-// theirs, the entries in which the two differ decide. They are measured again, until none
-// is left or the time is over.
+// A cost is a median of timings and has an error. If another choice would be cheapest
+// with the best choice's costs raised by their errors and all other costs lowered by
+// theirs, the entries in which the two choices differ decide. These entries are measured
+// again, until none is left or the time is over.
 
 typedef struct settling {
   run *r;
@@ -359,8 +360,8 @@ typedef struct settling {
   eg_extract_result *best;
   double deadline;
   uint32_t entry_count;
-  bool *is_used, *decides; // [entries] by the best choice; in one of two choices only
-  double *costs;           // [nodes] while the problem has others
+  bool *is_used, *decides; // [entries] used by the best; in only one of two choices
+  double *costs; // [nodes] the true costs, while the problem has disturbed costs
 } settling;
 
 static double left(const settling *s) { return s->deadline - eg_clock_seconds(); }
@@ -376,7 +377,7 @@ static void mark_used(const settling *s, const eg_u32s *choice, bool *out) {
   }
 }
 
-/// Costs of the best choice become larger by their errors, others smaller.
+/// Raises the costs of the best choice by their errors, and lowers all others by theirs.
 static void disturb(const settling *s) {
   eg_single_problem *single = s->single;
   for (uint32_t n = 0; n < single->nodes.len; n++) {
@@ -398,7 +399,8 @@ static egraph_status solve_again(const settling *s, double seconds,
   return eg_extract_solve(s->r->alloc, &s->single->problem, &options, out);
 }
 
-/// *out_count: entries in which a rival differs, and which can be measured.
+/// Finds the entries in which a rival differs and which can be measured; *out_count:
+/// their number.
 static egraph_status find_deciding(const settling *s, uint32_t *out_count) {
   double own;
   *out_count = 0;
@@ -434,7 +436,7 @@ static egraph_status measure_again(settling *s) {
   EG_TRY(eg_cost_measure(costs, s->r->input->measurer, is_over, s));
   s->r->result->report.measured_again += requested - eg_cost_requested(costs);
   // An operator that was not measured in time keeps its cost: a later round must not
-  // change it under the proof of this one.
+  // change a cost that this round's proof uses.
   eg_cost_withdraw(costs);
   eg_single_problem_reprice(s->single, costs);
   EG_LOCAL(eg_extract_result, found, s->r->alloc);
@@ -446,7 +448,8 @@ static egraph_status measure_again(settling *s) {
   return EGRAPH_OK;
 }
 
-/// In the first round, so that what it proves is of the costs that all rounds have.
+/// Settles close costs in the first round, so that its proof holds for the costs of
+/// all rounds.
 static egraph_status settle_close_costs(run *r) {
   egraph_report *report = &r->result->report;
   search_round *now = &r->now;
@@ -512,7 +515,8 @@ static egraph_status note_original(void *user, eg_graph_node node,
   return eg_origins_push(&emission->origins, origin);
 }
 
-/// A given graph can carry memory formats that no variant has, and be cheaper for that.
+/// Keeps the given graph, which may have memory formats that no variant has, and be
+/// cheaper because of them.
 static egraph_status keep_original(run *r) {
   eg_emission *emission = &r->result->emission;
   EG_TRY(eg_graph_pruned(r->input->graph, &r->result->graph));
@@ -535,7 +539,7 @@ static egraph_status explain_round(run *r) {
   return EGRAPH_OK;
 }
 
-/// Keeps the cheaper of start and outcome. *out_gain: relative.
+/// Keeps the cheaper of start and outcome. *out_gain: relative gain.
 static egraph_status conclude_round(run *r, double *out_gain) {
   search_round *now = &r->now;
   bool is_first = r->result->report.rounds == 1;
@@ -565,7 +569,7 @@ static egraph_status run_rounds(run *r) {
     double gain;
     EG_TRY(play_round(r));
     EG_TRY(conclude_round(r, &gain));
-    // A limit of all rounds together leaves this one less than a first one has.
+    // A limit of all rounds together leaves this round less than a first round has.
     bool is_cut_short = r->last_stop == EG_STOP_TIME_LIMIT ||
                         r->last_stop == EG_STOP_WORK_LIMIT || r->cancelled;
     bool may_go_on = report->rounds < r->search->rounds &&
@@ -582,7 +586,7 @@ static egraph_status run_rounds(run *r) {
 
 // ---- the report -----------------------------------------------------------------
 
-/// A bound of costs that all are estimates from bytes proves nothing.
+/// Sets the status. A bound proves nothing if all costs are estimates from bytes.
 static void report_status(run *r, bool is_closed) {
   egraph_report *report = &r->result->report;
   const bool is_unpriced = report->basis.unpriced != 0;
@@ -619,12 +623,13 @@ static egraph_status report_costs(run *r) {
   return eg_graph_running_nodes(r->result->graph, &report->nodes_after);
 }
 
-/// The part of a limit that was used up.
+/// Returns the used share of a limit.
 static double used_share(double used, double limit) {
   return limit > 0 ? used / limit : 1;
 }
 
-/// Why no further round was played, or why the last extraction ended without a proof.
+/// Returns why no further round was played, or why the last extraction ended without
+/// a proof.
 static const char *why_ended(const run *r) {
   const egraph_report *report = &r->result->report;
   bool is_exact = strcmp(r->search->extractor, "ilp") == 0;
@@ -674,7 +679,7 @@ static egraph_status run_explained(run *r) {
   return eg_explained_print(&explained.explained, &r->result->explanation);
 }
 
-/// Sets the steps of all rounds.
+/// Sets the limits of steps for all rounds.
 static egraph_status limit_work(run *r) {
   uint32_t nodes;
   EG_TRY(eg_graph_running_nodes(r->input->graph, &nodes));
@@ -720,8 +725,8 @@ static egraph_status optimize(egraph_allocator alloc, const eg_optimizer_input *
   return EGRAPH_OK;
 }
 
-/// Numbers that are folded into each other may overflow, which only the data shows. Then
-/// the rules that keep every bit are all that is left.
+/// Numbers that rules fold into each other may overflow, which only the data shows. Then
+/// the search is repeated with the rules that keep every bit.
 egraph_status eg_optimizer_run(egraph_allocator alloc, const eg_optimizer_input *input,
                                eg_optimization **out) {
   EG_TRY(eg_search_check(input->search));

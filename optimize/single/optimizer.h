@@ -21,7 +21,7 @@ typedef struct eg_optimizer_input {
   void *measure_user;
   uint32_t formats; // bit mask of eg_format worth considering
   const egraph_search *search;
-  eg_kernel_types *kernels; // for option loadable; NULL: every node has one
+  eg_kernel_types *kernels; // for option loadable; NULL: every node has a kernel
   bool (*progress)(void *user, const char *phase, const char *line); // may be NULL
   void *user;
 } eg_optimizer_input;
@@ -33,18 +33,19 @@ typedef struct eg_optimization {
   eg_graph *graph;
   eg_emission emission; // origins; its graph was taken
   char **rule_names;    // [saturation.rule_count]
-  eg_text explanation;  // of the graph, where it was asked for; otherwise ""
+  eg_text explanation;  // of the graph if it was requested; otherwise ""
 } eg_optimization;
 
-/// Checks limits and choices against egraph_search.def and the names.
-/// Fails with EGRAPH_E_ARGUMENT.
+/// Checks limits and choices of a search against egraph_search.def and the names. Fails
+/// with EGRAPH_E_ARGUMENT.
 egraph_status eg_search_check(const egraph_search *search);
-/// Saturation's part of them, but for limits of time and work; `growth`: the default node
-/// limit for each node at the start. They were checked.
+/// Returns the options of saturation in a checked search, without limits of time and
+/// work; `growth`: the default node limit for each node at the start.
 eg_saturation_options eg_search_saturation(const egraph_search *search, uint32_t growth);
-/// Runs the pipeline; *out is destroyed with eg_optimization_destroy. Limits end a phase
-/// and are reported, cancelling returns the best so far. Fails with EGRAPH_E_ARGUMENT (an
-/// option), EGRAPH_E_TYPE (an unsound rule), EGRAPH_E_MEMORY, or as the measurer does.
+/// Runs the pipeline; *out is destroyed with eg_optimization_destroy. A limit ends a
+/// phase and is reported; cancelling returns the best result so far. Fails with
+/// EGRAPH_E_ARGUMENT (an option), EGRAPH_E_TYPE (an unsound rule), EGRAPH_E_MEMORY, or as
+/// the measurer does.
 egraph_status eg_optimizer_run(egraph_allocator alloc, const eg_optimizer_input *input,
                                eg_optimization **out);
 void eg_optimization_destroy(eg_optimization *result); // NULL is allowed

@@ -28,7 +28,8 @@ static const eg_single_node *node_of(const emitter *e, uint32_t class) {
 
 // ---- origins ----------------------------------------------------------------------
 
-/// The rule that made an e-node; for a node of the original, the one that made it there.
+/// Returns the rule that made an e-node; for a node of the original, the rule that made
+/// it there.
 static uint32_t reason_of(const emitter *e, eg_node node) {
   if (node.id == EG_NODE_NONE.id) return EG_REORDER;
   const eg_tensor_egraph *egraph = e->space->egraph;
@@ -64,8 +65,7 @@ static egraph_status push_operands(emitter *e, uint32_t class) {
   return EGRAPH_OK;
 }
 
-/// Values of the operands of a node, in order: of constants, which are written, and of
-/// what is made.
+/// Collects the values of the operands of a node, in order; writes constants.
 static egraph_status take_operands(emitter *e, uint32_t class) {
   const eg_extract_problem *problem = &e->single->problem;
   const eg_single_node *node = node_of(e, class);

@@ -1,4 +1,4 @@
-// From a choice of the plain extractor back to a graph.
+// Writes a choice of the plain extractor as a graph.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_SINGLE_SINGLE_EMIT_H
 #define EG_OPTIMIZE_SINGLE_SINGLE_EMIT_H
@@ -6,10 +6,10 @@
 #include "base/strmap.h"
 #include "optimize/single/single_problem.h"
 
-/// Where a node of the emitted graph comes from, found by the name of its first result.
+/// The origin of a node of the emitted graph, found by the name of its first result.
 typedef struct eg_origin {
   uint32_t reason; // rule number, EG_REASON_SEED, or EG_REORDER for a change of format
-  double seconds;  // 0 for what weights alone make
+  double seconds;  // 0 for nodes on weights alone
   eg_cost_source source;
 } eg_origin;
 #define EG_REORDER (UINT32_MAX - 2)
@@ -21,10 +21,10 @@ typedef struct eg_emission {
   eg_origins origins;
 } eg_emission;
 
-/// Writes the chosen nodes as a graph with the original's inputs, outputs and, where a
-/// value survives, names. `choice` covers the problem's roots. What weights alone make
-/// gets the derivation with the fewest bytes written. `before` (may be NULL) says where
-/// the nodes of the e-graph's own graph come from, when that was emitted itself.
+/// Writes the chosen nodes as a graph with the original's inputs, outputs and, for values
+/// that survive, names. `choice` covers the problem's roots. A value of weights alone
+/// gets the derivation with the fewest bytes written. `before` (may be NULL) has the
+/// origins of the e-graph's own graph, if that was emitted itself.
 egraph_status eg_emission_init(eg_emission *emission, egraph_allocator alloc,
                                const eg_single_problem *single, const uint32_t *choice,
                                const eg_emission *before);

@@ -1,5 +1,5 @@
-// The space is enumerated once to ask for its costs, and again when they are there; what
-// it asks for is the same both times.
+// The space is enumerated once to request its costs, and again when they are known; both
+// times it asks for the same costs.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/single/single_problem.h"
 
@@ -13,7 +13,7 @@
   (eg_prices, prices), (eg_single_nodes, nodes),                                         \
       (eg_u32s, value, first_class, first_reorder, node_of)
 
-/// One device, and all of the graph forward.
+/// One device; the whole graph is forward.
 static const eg_mesh one_device = {.axis_count = 0};
 static const eg_step_info forward = {
     .micro_batches = 1, .may_make_twice = true, .memory_limit = INFINITY};
@@ -22,7 +22,7 @@ static const eg_step_info forward = {
 
 typedef struct pricing {
   eg_cost_model *costs;
-  const bool *again; // [entries] those to be measured again
+  const bool *again; // [entries] flags: measure again
   eg_prices *prices;
 } pricing;
 
@@ -42,7 +42,8 @@ static egraph_status request_again(void *self, const eg_node_spec *spec,
   return eg_cost_request_again(p->costs, spec, EG_AGAIN_SMALLER);
 }
 
-/// A row-major variant that no back-end runs keeps the original graph feasible.
+/// Prices a node. A row-major node that no back-end runs has a price, so that the
+/// original graph stays feasible.
 static egraph_status price_or_free(void *self, const eg_node_spec *spec,
                                    eg_node_price *out) {
   const pricing *p = self;
@@ -141,7 +142,7 @@ static egraph_status add_problem_operator(eg_single_problem *single, uint32_t o,
   return EGRAPH_OK;
 }
 
-/// Parts of a tuple have reorders, the tuple has none.
+/// Adds the reorders of a value; parts of a tuple have them, the tuple does not.
 static egraph_status add_reorders(eg_single_problem *single, uint32_t v,
                                   eg_u32s *children) {
   const eg_plan_space *space = &single->space;
@@ -237,8 +238,8 @@ typedef struct follower {
   uint32_t *choice;
   eg_u32s operands; // of the current node: values of the space
   eg_u32s layouts;  // of the operands
-  bool in_formats;  // that the graph carries; else everything is row-major
-  bool fits;        // up to now all nodes were found
+  bool in_formats;  // use the graph's formats; false: everything is row-major
+  bool fits;        // all nodes were found so far
 } follower;
 
 static uint32_t original_value(const follower *f, eg_value value) {
@@ -246,7 +247,7 @@ static uint32_t original_value(const follower *f, eg_value value) {
                              eg_tensor_egraph_value_class(f->space->egraph, value));
 }
 
-/// The layout in which the graph has a value, of the layouts of `v`; or NONE.
+/// Returns the layout of `v` in which the graph has the value, or NONE.
 static uint32_t original_layout(const follower *f, uint32_t v, eg_value value) {
   eg_layout layout = {.format = EG_FORMAT_PLAIN};
   if (f->in_formats) layout.format = eg_graph_value(f->graph, value)->type.layout.format;
@@ -320,7 +321,8 @@ static bool choose_reorder(follower *f, const eg_attrs *attrs, uint32_t v,
 
 // ---- nodes ----------------------------------------------------------------------
 
-/// A node with several results makes a tuple, which is in the layout of its parts.
+/// Chooses for a node with several results: it makes a tuple, which has the layout of
+/// its parts.
 static egraph_status follow_tuple(follower *f, const eg_graph_node_info *info) {
   uint32_t tuple, layout = NONE;
   EG_TRY(eg_plan_space_find_term(f->space, info->attrs, f->operands.data,
@@ -367,7 +369,7 @@ static egraph_status follow_node(follower *f, eg_graph_node node) {
 
 // ---- the whole ------------------------------------------------------------------
 
-/// Inputs have one strategy each, row-major.
+/// Chooses the only strategy of an input: row-major.
 static void follow_input(follower *f, eg_value value) {
   uint32_t v = original_value(f, value);
   if (v == NONE || f->space->values.data[v].is_constant) return;

@@ -1,14 +1,14 @@
-// The space of one device (space/plan_space.h, on a mesh without axes) as a plain
-// extraction problem.
+// Builds a plain extraction problem from the space of one device (space/plan_space.h, on
+// a mesh without axes).
 //
 //   value of the space           classes of the problem
 //   v7: conv(v1, w)      ->     (v7,plain) (v7,nhwc) (v7,16c)
 //                                ^----reorder----^ ...
 //
-// A node per strategy and, from layout to layout of a value, per reorder. Without ties,
-// memory, phases and moves between devices the plain extractor is exact and fastest, and
-// may make a value twice, in two formats. What weights alone make costs nothing in a run:
-// it has no class.
+// The problem has a node for each strategy and for each reorder between layouts of a
+// value. Without ties, memory, phases and moves between devices the plain extractor is
+// exact and fastest, and may make a value twice, in two formats. Values of weights alone
+// cost nothing in a run and have no class.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_SINGLE_SINGLE_PROBLEM_H
 #define EG_OPTIMIZE_SINGLE_SINGLE_PROBLEM_H
@@ -31,7 +31,8 @@ EG_VEC_DEFINE(eg_prices, eg_price);
 /// The meaning of a node of the problem.
 typedef struct eg_single_node {
   uint32_t op;     // operator of the space; EG_SPACE_NONE: a reorder
-  uint32_t choice; // strategy of the space; of a reorder, move of the value's layouts
+  uint32_t choice; // strategy of the space; for a reorder, a move between the
+                   // value's layouts
   uint32_t basis;  // its price
 } eg_single_node;
 EG_VEC_DEFINE(eg_single_nodes, eg_single_node);
@@ -58,44 +59,44 @@ typedef struct eg_single_source {
 /// Asks the cost model to note every cost of the problem (eg_cost_request).
 egraph_status eg_single_problem_request(egraph_allocator alloc,
                                         const eg_single_source *source);
-/// Notes that what a marked measurement prices is measured again (the smaller cost
+/// Notes that nodes priced by a marked measurement are measured again (the smaller cost
 /// stays). `again`: [entries of the cost model].
 egraph_status eg_single_problem_request_again(egraph_allocator alloc,
                                               const eg_single_source *source,
                                               const bool *again);
-/// Builds the problem with the costs as they are.
+/// Builds the problem with the current costs.
 egraph_status eg_single_problem_init(eg_single_problem *single, egraph_allocator alloc,
                                      const eg_single_source *source);
 void eg_single_problem_deinit(eg_single_problem *single);
-/// Prices what was measured anew.
+/// Updates the prices from new measurements.
 void eg_single_problem_reprice(eg_single_problem *single, const eg_cost_model *costs);
 
 static inline const eg_price *eg_single_price(const eg_single_problem *single,
                                               uint32_t node) {
   return &single->prices.data[single->nodes.data[node].basis];
 }
-/// The class of a value of the space in a memory format; EG_EXTRACT_NONE: it has none.
+/// Returns the class of a value of the space in a memory format; EG_EXTRACT_NONE: none.
 uint32_t eg_single_class(const eg_single_problem *single, uint32_t value,
                          unsigned format);
-/// The memory format of a class.
+/// Returns the memory format of a class.
 eg_format eg_single_format(const eg_single_problem *single, uint32_t class);
 
-/// The choice that is the graph of the e-graph: [problem classes] node, or
-/// EG_EXTRACT_NONE. *out_as_given: in the formats that it carries; false: all plain,
-/// because the problem lacks one of them.
+/// Fills the choice that represents the e-graph's own graph: [problem classes] node, or
+/// EG_EXTRACT_NONE. *out_as_given: in the graph's own formats; false: all plain, because
+/// the problem lacks one of these formats.
 egraph_status eg_single_original(const eg_single_problem *single, uint32_t *out_choice,
                                  bool *out_as_given);
 
-// The basis of costs: how many are measured, estimated, guessed, given, or belong to
-// operators that have no price.
+// Counts the basis of costs: measured, estimated, guessed, given, or of operators without
+// a price.
 
 /// Counts a cost; free ones are not counted.
 void eg_cost_basis_count(egraph_cost_basis *inout, eg_cost_source source, bool is_guess);
 /// True when some operator has a price.
 bool eg_cost_basis_has_prices(const egraph_cost_basis *basis);
 
-/// Counts the operators of a graph in the report's basis, with the time that is estimated
-/// from bytes alone, and what that estimate leaves out.
+/// Counts the operators of a graph in the report's basis, with the time estimated from
+/// bytes alone, and the parts that this estimate leaves out.
 egraph_status eg_cost_basis_report(const eg_graph *graph, egraph_allocator alloc,
                                    eg_cost_model *costs, egraph_report *inout);
 

@@ -1,5 +1,5 @@
-// The parts that the graph fixes: an operator of each value, an order, leads with their
-// followers.
+// Builds the parts that the graph fixes: an operator for each value, an order, leads with
+// their followers.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/soap/soap.h"
 
@@ -64,8 +64,9 @@ static bool has_allowed(const eg_layout_problem *p, uint32_t op) {
   return false;
 }
 
-/// The known operator. Of several that keep a value else the first: from its entry, else
-/// from what FORWARD shares, else from the phase that makes it.
+/// Picks the known operator of each value, otherwise its first allowed operator: a kept
+/// value is kept from its entry, else from the value that FORWARD shares, else from the
+/// phase that makes it.
 static egraph_status pick_operators(eg_soap *s) {
   const eg_layout_problem *p = s->problem;
   EG_TRY(fill_list(&s->operator_of, value_count(s), NONE));
@@ -120,8 +121,8 @@ static egraph_status walk_from(walker *w, uint32_t root, eg_u32s *order) {
   return EGRAPH_OK;
 }
 
-/// Lists the sums over micro-batches that each value is added to: as in an emitted plan,
-/// they follow at once.
+/// Lists the sums over micro-batches to which each value is added: as in an emitted plan,
+/// the sums follow at once.
 static egraph_status find_batch_sums(walker *w) {
   const eg_soap *s = w->s;
   const eg_layout_problem *p = s->problem;
@@ -162,7 +163,7 @@ static egraph_status find_phase_order(walker *w) {
 
 typedef struct grouper {
   eg_soap *s;
-  eg_u32s of, is_copy; // [space values] of the forward graph that it is made for, or NONE
+  eg_u32s of, is_copy;   // [space values] forward value for which it is made, or NONE
   eg_u32s lead_of_value; // [values of the forward graph] problem value
 } grouper;
 EG_OWNER_DEFINE_STATIC(grouper, (eg_u32s, of, is_copy, lead_of_value))
@@ -200,7 +201,7 @@ static egraph_status read_stamps(grouper *g) {
   return fill_list(&g->lead_of_value, most, NONE);
 }
 
-/// Operators of the forward graph, and what their weights belong to: the first reader.
+/// Finds the leads of the forward graph; weights belong to their first reader.
 static void find_forward_leads(grouper *g) {
   eg_soap *s = g->s;
   const eg_layout_problem *p = s->problem;
@@ -241,7 +242,8 @@ static egraph_status number_leads(grouper *g) {
   return EGRAPH_OK;
 }
 
-/// Members in order; the lead first, though its operands' casts may come before it.
+/// Lists the members in order, but the lead first, although its operands' casts may come
+/// before it.
 static egraph_status list_members(eg_soap *s) {
   EG_LOCAL(eg_u32s, key, s->question->alloc);
   EG_LOCAL(eg_u32s, items, s->question->alloc);
@@ -276,7 +278,8 @@ static egraph_status list_options(eg_soap *s) {
   return fill_list(&s->follow_row, s->options.len, 0);
 }
 
-/// The last option of each lead: its members, and what is kept, as they are known.
+/// Notes the known solution as the last option of each lead: strategies of its members
+/// and kept values.
 static egraph_status note_known(eg_soap *s) {
   EG_TRY(fill_list(&s->kept, value_count(s), NONE));
   for (uint32_t v = 0; s->known != NULL && v < value_count(s); v++)

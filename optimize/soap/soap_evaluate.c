@@ -1,4 +1,4 @@
-// From configurations to strategies, and to the seconds of a step.
+// Computes strategies from configurations, and the seconds of a step.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 #define NONE EG_SOAP_NONE
 #define START UINT32_MAX // there when the step begins
-// Nanoseconds, as measured.
+// Steps of work: measured nanoseconds.
 enum { STEPS_OF_VALUE = 40, STEPS_OF_RUN = 250 };
 
 static const eg_model_value *model_value(const eg_soap *s, uint32_t value) {
@@ -18,7 +18,7 @@ static uint32_t place_number(const eg_soap *s, uint32_t place) {
   return place - s->problem->place_begin.data[s->place_value.data[place]];
 }
 
-/// A step runs a value's producer, and its moves, so often.
+/// Returns how often a step runs a value's producer and its moves.
 static double times_of(const eg_soap *s, uint32_t value) {
   return s->problem->cost_times.data[value];
 }
@@ -71,7 +71,8 @@ static egraph_status way(eg_soap *s, uint32_t from, uint32_t to, double *out) {
 
 // ---- followers ----------------------------------------------------------------------
 
-/// The lead's result without partial sums, for a cotangent of the same type; else whole.
+/// Returns the layout of the lead's result without partial sums, for a cotangent of the
+/// same type; otherwise whole.
 static uint32_t layout_of_stranger(const eg_soap *s, uint32_t v, uint32_t lead_value,
                                    uint32_t lead_place) {
   const eg_plan_model *model = s->question->model;
@@ -86,7 +87,7 @@ static uint32_t layout_of_stranger(const eg_soap *s, uint32_t v, uint32_t lead_v
   return found == UINT32_MAX ? 0 : found;
 }
 
-/// Place of a value of the problem in a layout of the space, or NONE.
+/// Returns the place of a problem value in a layout of the space, or NONE.
 static uint32_t place_in(const eg_soap *s, uint32_t value, uint32_t layout) {
   uint32_t count = eg_layout_layout_count(s->problem, value);
   for (uint32_t i = 0; i < count; i++)
@@ -110,7 +111,7 @@ static bool is_partial(const eg_soap *s, uint32_t place) {
   return false;
 }
 
-/// The cheapest exchange that adds partial sums up; 0 where there are none.
+/// Prices the cheapest exchange that adds up partial sums; 0: there are none.
 static egraph_status price_sums(eg_soap *s, uint32_t place, double *out) {
   uint32_t value = s->place_value.data[place];
   const eg_soap_way *row;
@@ -125,8 +126,8 @@ static egraph_status price_sums(eg_soap *s, uint32_t place, double *out) {
   return EGRAPH_OK;
 }
 
-/// Returns the cost of a strategy of a member with its operands where the lead has them,
-/// and its result added up.
+/// Computes the cost of a strategy of a member with the lead's layouts of operands, and
+/// with the result added up.
 static egraph_status price_member(eg_soap *s, uint32_t lead_value, uint32_t lead_place,
                                   uint32_t strategy, uint32_t value, double *out) {
   const eg_layout_problem *p = s->problem;
@@ -142,7 +143,7 @@ static egraph_status price_member(eg_soap *s, uint32_t lead_value, uint32_t lead
     if (v == entry && layout == NONE)
       exit_layout =
           eg_plan_model_layout(s->question->model, input, place_number(s, need));
-    if (is_state_entry(s, v)) continue; // it enters as it is needed
+    if (is_state_entry(s, v)) continue; // it enters in the needed layout
     if (layout == NONE) layout = layout_of_stranger(s, v, lead_value, lead_place);
     uint32_t from = place_in(s, input, layout);
     double seconds = 0;
@@ -157,7 +158,7 @@ static egraph_status price_member(eg_soap *s, uint32_t lead_value, uint32_t lead
   return EGRAPH_OK;
 }
 
-/// Notes where a strategy leaves its value and wants its operands.
+/// Notes the layouts in which a strategy leaves its value and needs its operands.
 static egraph_status note_near(eg_soap *s, uint32_t value, uint32_t strategy,
                                bool is_lead) {
   const eg_layout_problem *p = s->problem;
@@ -236,7 +237,7 @@ static egraph_status add_need(eg_soap *s, uint32_t place) {
   return EGRAPH_OK;
 }
 
-/// The needed place of a value that was noted first, or NONE.
+/// Returns the first noted place in which a value is needed, or NONE.
 static uint32_t first_need(const eg_soap *s, uint32_t value) {
   uint32_t place = NONE;
   for (uint32_t at = s->need_first.data[value]; at != 0; at = s->need_next.data[at - 1])
@@ -260,14 +261,14 @@ static void keep_state_of(eg_soap *s, uint32_t value, uint32_t number) {
   if (strategy != NONE) s->strategy.data[value] = strategy;
 }
 
-static void keep_first(eg_soap *s, uint32_t value) { // any that there is
+static void keep_first(eg_soap *s, uint32_t value) { // takes the first allowed strategy
   for (uint32_t i = 0; i < eg_layout_layout_count(s->problem, value); i++) {
     if (s->strategy.data[value] != NONE) return;
     keep_state_of(s, value, i);
   }
 }
 
-/// An entry, as its first reader needs it.
+/// Chooses the layout of an entry that its first reader needs.
 static void choose_entry(eg_soap *s, uint32_t value) {
   uint32_t v = model_value(s, value)->value;
   s->strategy.data[value] = s->kept.data[value];
@@ -288,7 +289,7 @@ static void choose_kept(eg_soap *s, uint32_t value) {
   uint32_t from = p->inputs.data[p->input_begin.data[s->operator_of.data[value]]];
   uint32_t made = place_number(s, p->output.data[s->strategy.data[from]]);
   const eg_model_value *mine = model_value(s, value);
-  if (mine->role == EG_MODEL_EXIT) { // as the entry is
+  if (mine->role == EG_MODEL_EXIT) { // in the layout of the entry
     uint32_t entry = s->carried_entry.data[mine->value];
     uint32_t first = s->question->model->entries.data[entry];
     if (first != EG_SPACE_NONE && s->strategy.data[first] != NONE)
@@ -365,7 +366,7 @@ static egraph_status wait_for_place(eg_soap *s, uint32_t run, uint32_t place) {
   return by == START ? EGRAPH_OK : eg_list_schedule_wait(&s->schedule, run, by - 1);
 }
 
-/// Seconds of one run.
+/// Returns the seconds of one run.
 static double run_seconds(const eg_soap *s, uint32_t value, double cost) {
   bool repeats = model_value(s, value)->phase != EG_PHASE_UPDATE;
   double runs = repeats ? s->space->info->micro_batches : 1;
@@ -389,14 +390,14 @@ static bool is_old(const eg_soap *s, uint32_t value) {
   return s->lead_of.data[value] == NONE;
 }
 
-/// Does not run further ahead of computing than gathers do.
+/// Lets a run wait for the computing step that gathers wait for.
 static egraph_status stand_behind(eg_soap *s, uint32_t run, uint32_t computing) {
   return computing == NONE ? EGRAPH_OK
                            : eg_list_schedule_wait(&s->schedule, run, computing);
 }
 
-/// A gather of what is there when its phase begins has the window of the value at work;
-/// other exchanges of that stand behind the computing before them.
+/// Gives a gather of a value that exists when its phase begins the window of the current
+/// value; lets other exchanges of such values wait for the computing before them.
 static egraph_status keep_back(eg_soap *s, uint32_t value, uint32_t arc, uint32_t run) {
   if (!is_old(s, value)) return EGRAPH_OK;
   if (!is_reduction(s, arc) && model_value(s, value)->phase != EG_PHASE_UPDATE) {
@@ -435,8 +436,8 @@ static egraph_status run_arc(eg_soap *s, uint32_t value, uint32_t arc) {
   return make_place(s, p->arc_to.data[arc], run + 1);
 }
 
-/// Runs the moves that lead to a place from where its value was made; `reductions`: only
-/// those at the beginning that reduce. False: there is no way.
+/// Runs the moves from the place in which a value was made to `place`; `reductions`: only
+/// the first moves, as long as they reduce. *out is false: there is no way.
 static egraph_status run_moves_to(eg_soap *s, uint32_t place, bool reductions,
                                   bool *out) {
   uint32_t value = s->place_value.data[place];
@@ -460,7 +461,7 @@ static egraph_status run_moves_to(eg_soap *s, uint32_t place, bool reductions,
   return EGRAPH_OK;
 }
 
-/// Makes the place of a value, as soon as all that its strategy needs is there.
+/// Makes the place of a value as soon as all places that its strategy needs exist.
 static egraph_status make_value(eg_soap *s, uint32_t value) {
   const eg_layout_problem *p = s->problem;
   uint32_t strategy = s->strategy.data[value], run, made_by = START;
@@ -563,8 +564,8 @@ egraph_status eg_soap_simulate(eg_soap *s, const uint32_t *choice, double *out) 
 
 // ---- where searches begin -----------------------------------------------------------
 
-/// How far a strategy is data parallel, an axis each: rows of its result, whole operands
-/// that enter the step.
+/// Counts the axes along which a strategy is data parallel: rows of its result are split,
+/// and operands that enter the step are whole.
 static uint32_t data_parallel_rows(const eg_soap *s, uint32_t value, uint32_t strategy) {
   const eg_layout_problem *p = s->problem;
   const eg_plan_model *model = s->question->model;

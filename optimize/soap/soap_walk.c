@@ -16,7 +16,7 @@
 // Per second of the first plan: a step longer by a hundredth is accepted once in e times.
 // The paper has no figure; its code multiplies milliseconds by a constant.
 static const double BETA = 100;
-static const double SHORTER = 1e-9; // relative: less is rounding
+static const double SHORTER = 1e-9; // relative; smaller differences are rounding
 enum { LOOK_EVERY = 64 };
 
 // ---- chance -------------------------------------------------------------------------
@@ -81,7 +81,7 @@ static bool is_kept_value(const eg_soap *s, uint32_t value) {
   return s->operator_of.data[value] != NONE && s->lead_of.data[value] == NONE;
 }
 
-/// Lists a kept value, and those that it is kept from.
+/// Lists a kept value, and the values from which it is kept.
 static egraph_status list_chain(eg_soap_walk *w, uint32_t value) {
   const eg_soap *s = w->soap;
   const eg_layout_problem *p = s->problem;
@@ -135,7 +135,7 @@ static egraph_status set_kept(eg_soap_walk *w, uint32_t value, uint32_t strategy
   return EGRAPH_OK;
 }
 
-/// Gives a lead an option; what is kept near it follows, or is as it is known again.
+/// Gives a lead an option; values kept near it follow, or return to the known solution.
 static egraph_status change(eg_soap_walk *w, uint32_t lead, uint32_t option,
                             bool follows) {
   const eg_soap *s = w->soap;
@@ -186,8 +186,9 @@ static bool is_stopped(eg_soap_walk *w) {
   return w->is_over;
 }
 
-/// Changes one lead, or all that are alike: of those every kind is as likely, so that
-/// what a network has once is tried as often as what all of its blocks have.
+/// Changes one lead, or all leads that are alike; every ring of leads is equally likely,
+/// so that an operator that a network has once is tried as often as one of all
+/// its blocks.
 static egraph_status change_at_random(eg_soap_walk *w) {
   w->undo_lead.len = w->undo_option.len = w->undo_value.len = w->undo_kept.len = 0;
   bool is_of_all = w->changes_alike && draw_below(w, 2) == 0;
@@ -202,7 +203,7 @@ static egraph_status change_at_random(eg_soap_walk *w) {
   return EGRAPH_OK;
 }
 
-/// One proposal.
+/// Makes one proposal, and takes or undoes it.
 static egraph_status propose(eg_soap_walk *w, double scale) {
   double seconds;
   EG_TRY(change_at_random(w));
@@ -227,7 +228,7 @@ egraph_status eg_soap_walk_on(eg_soap_walk *w, uint64_t steps) {
   for (uint32_t i = 1; w->soap->work - begin < steps; i++) {
     if (i % LOOK_EVERY == 0 && is_stopped(w)) return EGRAPH_OK;
     EG_TRY(propose(w, scale));
-    if (w->current < least * (1 - SHORTER)) { // of this walk
+    if (w->current < least * (1 - SHORTER)) { // the best of this walk
       least = w->current;
       gained = w->soap->work;
     }
@@ -284,7 +285,7 @@ static egraph_status walk_overlapped(eg_soap *soap, const eg_plan_question *ques
   return eg_soap_walk_answer(&walk, out);
 }
 
-/// `known`: strategies of a solution, or NULL.
+/// Walks from the strategies `known` of a solution, or from data parallelism (NULL).
 static egraph_status refine(const eg_plan_question *question, const uint32_t *known,
                             eg_plan_answer *out) {
   EG_OWNED(eg_soap, soap);

@@ -1,6 +1,6 @@
-// A random walk over configurations by simulated seconds, as FlexFlow's (MLSys'19, 6): a
-// proposal gives one operator another configuration; a shorter step is taken, a longer
-// one with a probability that falls with what it is longer.
+// A random walk over configurations by simulated seconds, like FlexFlow's (MLSys'19, 6):
+// a proposal gives one operator another configuration. A shorter step is accepted, a
+// longer step with a probability that falls with the difference.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_SOAP_SOAP_WALK_H
 #define EG_OPTIMIZE_SOAP_SOAP_WALK_H
@@ -14,13 +14,14 @@ typedef struct eg_soap_walk {
   const eg_plan_question *question; // borrowed
   bool changes_alike; // a proposal, with probability 1/2 each, changes all leads that are
                       // alike, and changes the values kept near a changed lead with it;
-                      // none exceeds the problem's limits. False: as FlexFlow published
-  eg_u32s choice;     // [leads] option, where the walk is
-  eg_u32s best, best_kept;  // of the shortest step; empty: no plan yet
+                      // no accepted proposal exceeds the problem's limits. False: as
+                      // FlexFlow published
+  eg_u32s choice;     // [leads] current option
+  eg_u32s best, best_kept;  // choices of the shortest step; empty: no plan yet
   double current, shortest; // seconds
-  eg_u32s alike, firsts;    // [leads] the next that is alike, in a ring; of each ring
-  eg_u32s near_begin, near; // [leads + 1] values that are kept near a lead
-  eg_u32s undo_lead, undo_option; // of a proposal
+  eg_u32s alike, firsts; // [leads] the next that is alike, in a ring; first of each ring
+  eg_u32s near_begin, near;       // [leads + 1] values that are kept near a lead
+  eg_u32s undo_lead, undo_option; // to undo a proposal
   eg_u32s undo_value, undo_kept;
   uint64_t random, proposals;
   double start, deadline; // seconds of the clock
@@ -31,26 +32,26 @@ typedef struct eg_soap_walk {
 egraph_status eg_soap_walk_init(eg_soap_walk *walk, eg_soap *soap,
                                 const eg_plan_question *question, bool changes_alike);
 void eg_soap_walk_deinit(eg_soap_walk *walk);
-/// An option of a lead at random.
+/// Draws an option of a lead.
 uint32_t eg_soap_walk_draw(eg_soap_walk *walk, uint32_t lead);
-/// Goes on from `choice` until so many steps are done, or half of them have gained
-/// nothing. Fails with EGRAPH_E_MEMORY.
+/// Continues from `choice` until `steps` are done, or half of them have gained nothing.
+/// Fails with EGRAPH_E_MEMORY.
 egraph_status eg_soap_walk_on(eg_soap_walk *walk, uint64_t steps);
 /// Appends the strategies of the shortest step to the answer, and fills in the rest.
 egraph_status eg_soap_walk_answer(eg_soap_walk *walk, eg_plan_answer *out);
 
-// A plan made better by small changes: a walk over configurations of its operators that
-// begins with it (soap_walk.h), by an estimate of the seconds of its overlapped step. The
-// algebra is the plan's.
+// Improves a plan by small changes: a walk over configurations of its operators
+// (soap_walk.h) that begins with the plan and estimates the seconds of the overlapped
+// step. The algebra of the plan stays.
 
 typedef struct eg_plan_refinement {
   const eg_plan *plan; // borrowed, of the question's mesh; NULL: data parallelism, in a
                        // question without rules
 } eg_plan_refinement;
 
-/// A searcher of the whole step, for as much work as its question has. It finds no plan
-/// where the e-graph of the question lacks what rules have made in the plan's. Keeps
-/// `refinement`.
+/// Returns a searcher of the whole step, for as much work as its question has. It finds
+/// no plan if the e-graph of the question lacks nodes that rules have made in the plan.
+/// Borrows `refinement`.
 eg_plan_searcher eg_plan_refinement_searcher(const eg_plan_refinement *refinement);
 
 #endif

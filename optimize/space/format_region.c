@@ -3,8 +3,8 @@
 
 #include "base/owner.h"
 
-/// The marked classes, and the work list: every operator is visited once, so that the
-/// cost is linear however long the chains are.
+/// The marked classes, and the work list. Every operator is visited once, so that the
+/// cost is linear for chains of any length.
 typedef struct region {
   eg_tensor_egraph *egraph;
   const eg_engine *engine;
@@ -22,7 +22,7 @@ bool eg_format_fits_fact(const eg_tensor_fact *fact, eg_format format) {
   return true;
 }
 
-/// Marks a value when it can take a format at all.
+/// Marks a value if it can have a format.
 static egraph_status mark_value(region *r, eg_class class) {
   class = eg_engine_find(r->engine, class);
   const eg_tensor_fact *fact = eg_tensor_egraph_fact(r->egraph, class);
@@ -33,8 +33,8 @@ static egraph_status mark_value(region *r, eg_class class) {
   return eg_u32s_push(&r->fresh, class.id);
 }
 
-/// Which operands, and whether the results, have a format in any choice that an operator
-/// has (devices hold parts of the values, whose choices are among these).
+/// Flags of the operands and results that have a format in any choice of an operator (the
+/// choices for devices' parts are among these).
 typedef struct format_ends {
   bool operand[EG_MAX_FORMAT_OPERANDS], result;
 } format_ends;
@@ -61,8 +61,8 @@ static format_ends ends_of(const region *r, eg_class class, const eg_term *term)
   return ends;
 }
 
-/// Marks the operands and results of an operator. With so many operands it is plain, but
-/// it is among operators that have formats.
+/// Marks the operands and results of an operator with too many operands: it is plain, but
+/// is connected to operators that have formats.
 static egraph_status mark_all(region *r, eg_class class, const eg_term *term) {
   if (eg_op_info_of((eg_op)term->op)->formats == EG_FORMATS_PLAIN) return EGRAPH_OK;
   EG_TRY(mark_value(r, class));
@@ -85,7 +85,7 @@ static egraph_status mark_operator(region *r, eg_node node) {
   return EGRAPH_OK;
 }
 
-/// The operators that make a marked value and those that use it.
+/// Visits the operators that make a marked value and the operators that use it.
 static egraph_status mark_around(region *r, eg_class class) {
   uint32_t count;
   const eg_node *nodes = eg_engine_class_nodes(r->engine, class, &count);

@@ -1,6 +1,6 @@
-// The values of an e-graph that may be in memory formats other than row-major: those
-// connected to a convolution through operators that keep a format, so that useless
-// reorders are not considered.
+// Finds the values of an e-graph that may be in memory formats other than row-major:
+// values connected to a convolution through operators that keep a format. Other values
+// would only have useless reorders.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_SPACE_FORMAT_REGION_H
 #define EG_OPTIMIZE_SPACE_FORMAT_REGION_H
@@ -9,8 +9,8 @@
 
 /// True when a value, with all its parts, may be in a format.
 bool eg_format_fits_fact(const eg_tensor_fact *fact, eg_format format);
-/// Marks the classes; `out`: [class_limit], all false before. Classes of weights alone
-/// are left out. Linear in the e-nodes.
+/// Marks the classes of these values; `out`: [class_limit], all false before. Classes of
+/// weights alone are left out. Linear in the e-nodes.
 egraph_status eg_format_region_find(eg_tensor_egraph *egraph, egraph_allocator alloc,
                                     bool *out);
 

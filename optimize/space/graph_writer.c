@@ -21,7 +21,7 @@ static void note_name(eg_graph_writer *w, eg_value value) {
   if (info->kind == EG_VALUE_COMPUTED && v != NONE) w->names[v] = info->name;
 }
 
-/// A name that no value of the original has, which may still be to come.
+/// Makes a name that no value of the original has, not even one that is written later.
 static egraph_status make_fresh_name(eg_graph_writer *w, const char **out) {
   char name[32];
   eg_value taken;
@@ -33,7 +33,7 @@ static egraph_status make_fresh_name(eg_graph_writer *w, const char **out) {
 
 // ---- nodes ------------------------------------------------------------------------
 
-/// Writes an unknown operator back as it was.
+/// Writes an unknown operator unchanged.
 static egraph_status write_unknown(eg_graph_writer *w, const eg_attrs *attrs,
                                    const eg_value *operands, eg_value *out_first) {
   const char *key = eg_attr_at(attrs, EG_A_OPAQUE_KEY)->text;
@@ -118,7 +118,7 @@ static egraph_status write_weight(eg_graph_writer *w, uint32_t v, const eg_attrs
   return EGRAPH_OK;
 }
 
-/// Writes what operands that are there make.
+/// Writes the value that an e-node makes from written operands.
 static egraph_status write_made(eg_graph_writer *w, uint32_t v, eg_node node,
                                 const eg_attrs *attrs) {
   eg_term term = eg_engine_term(eg_plan_space_engine(w->space), node);

@@ -11,7 +11,7 @@
 
 EG_OWNER_DEFINE(eg_layout_graph, (eg_layouts, layouts), (eg_layout_moves, moves))
 
-/// The next combination of digits; false after the last.
+/// Finds the next combination of digits; false after the last.
 static bool next_digits(const eg_mesh *mesh, uint32_t rank, eg_layout *layout) {
   for (uint32_t a = mesh->axis_count; a-- > 0;) {
     if (++layout->sharding[a] < EG_SHARD_S0 + rank) return true;
@@ -20,7 +20,7 @@ static bool next_digits(const eg_mesh *mesh, uint32_t rank, eg_layout *layout) {
   return false;
 }
 
-/// A legal sharding in every memory format that fits what one device holds.
+/// Adds a legal sharding in every memory format that fits the part of one device.
 static egraph_status add_formats(eg_layout_graph *graph, const eg_mesh *mesh,
                                  eg_layout sharding) {
   eg_type local = eg_sharding_local(mesh, &graph->type, &sharding);
@@ -120,8 +120,7 @@ uint32_t eg_layout_graph_find(const eg_layout_graph *graph, const eg_layout *lay
 
 // ---- meshes without axes of one device --------------------------------------------
 
-/// Where the axes of `part` are in `whole`; returns how many of them are there, one after
-/// the other.
+/// Finds the axes of `part` in `whole`, in order; returns how many were found.
 static uint32_t find_axes(const eg_mesh *part, const eg_mesh *whole,
                           uint32_t out[EG_MAX_MESH_AXES]) {
   uint32_t count = 0;
@@ -157,7 +156,8 @@ eg_layout eg_unit_axes_narrow(const eg_layout *layout, const eg_mesh *whole,
   return out;
 }
 
-/// Per axis of the mesh one of `count` digits or actions; 0, R and REPLICATE, elsewhere.
+/// Spreads `count` digits or actions to the given axes of the mesh; 0 (R,
+/// REPLICATE) elsewhere.
 static void spread_digits(uint8_t *digits, const uint32_t *axes, uint32_t count) {
   uint8_t narrow[EG_MAX_MESH_AXES];
   memcpy(narrow, digits, sizeof narrow);

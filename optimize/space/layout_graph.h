@@ -1,7 +1,7 @@
 // The layouts of a type on a mesh, each a legal sharding and a memory format that fits
-// what one device holds, and the transitions between them with their costs: along one
-// axis, and from memory format to memory format. A small graph per type, shared
-// by all values of the type.
+// the part of one device, and the transitions between layouts with their costs: along one
+// axis, or between memory formats. One small graph per type, shared by all values of
+// the type.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_SPACE_LAYOUT_GRAPH_H
 #define EG_OPTIMIZE_SPACE_LAYOUT_GRAPH_H
@@ -39,21 +39,23 @@ void eg_layout_graph_deinit(eg_layout_graph *graph);
 egraph_status eg_layout_graph_build(eg_layout_graph *graph, const eg_mesh *mesh,
                                     const eg_type *type, uint32_t formats,
                                     const eg_plan_costs *costs);
-/// Number of a layout, or UINT32_MAX when it is not legal for the type.
+/// Returns the number of a layout, or UINT32_MAX when it is not legal for the type.
 uint32_t eg_layout_graph_find(const eg_layout_graph *graph, const eg_layout *layout);
 
-// Axes of one device, and idle ones: nothing is split or exchanged along them, but every
-// layout would count several times. Planning leaves them out; the plan gets them back.
+// Axes of one device, and idle axes: nothing is split or exchanged along them, but every
+// layout would count several times. Planning leaves these axes out; the plan gets
+// them back.
 
-/// The mesh without its axes of size 1 and the idle ones.
+/// Returns the mesh without its axes of size 1 and its idle axes.
 eg_machine_mesh eg_unit_axes_drop(const eg_machine_mesh *mesh);
-/// A layout on `whole` as one on `part`, whose axes are some of the other's: it is R
-/// along the rest.
+/// Translates a layout on `whole` to `part`, which has some of the axes of `whole`; the
+/// layout is R along the other axes.
 eg_layout eg_unit_axes_narrow(const eg_layout *layout, const eg_mesh *whole,
                               const eg_mesh *part);
 /// True when the axes of `part` are some of `whole`, in the same order.
 bool eg_unit_axes_are_of(const eg_mesh *part, const eg_mesh *whole);
-/// Makes a plan on such a mesh one on `whole`: R along the axes that were left out.
+/// Turns a plan on such a mesh into a plan on `whole`: R along the axes that were
+/// left out.
 void eg_unit_axes_restore(eg_plan *plan, const eg_mesh *whole);
 
 #endif

@@ -1,5 +1,5 @@
-// An e-node becomes an operator: its strategies on the mesh, priced, and of those that
-// read and write the same layouts the cheapest.
+// Turns e-nodes into operators: prices the strategies on the mesh and keeps, among
+// strategies with the same layouts, the cheapest.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/space/plan_space.h"
 
@@ -22,7 +22,7 @@ typedef struct adder {
   eg_strategies strategies; // of one operator
   eg_u32s layouts;          // needs, then the output, of one strategy
   eg_flatmap known;         // layouts -> strategy of the space
-  eg_bytes useless;         // by node: of no use to any plan
+  eg_bytes useless;         // by node: no plan needs it
 } adder;
 EG_OWNER_DEFINE_STATIC(adder, (eg_arena, arena), (eg_strategies, strategies),
                        (eg_u32s, layouts), (eg_flatmap, known), (eg_bytes, useless))
@@ -94,7 +94,8 @@ static egraph_status keep_strategy(adder *a, eg_space_operator *op, const uint8_
   return eg_flatmap_insert(&a->known, hash, (uint32_t)space->strategies.len - 1);
 }
 
-/// Numbers of the layouts of a strategy; false when one is not legal for its value.
+/// Finds the numbers of the layouts of a strategy; *out_legal is false when one is not
+/// legal for its value.
 static egraph_status number_layouts(adder *a, const eg_space_operator *op,
                                     const eg_strategy *strategy, bool *out_legal) {
   a->layouts.len = 0;
@@ -120,12 +121,12 @@ static egraph_status add_strategy(adder *a, eg_space_operator *op,
   if (!legal) return EGRAPH_OK;
   EG_TRY(
       eg_strategy_price(a->costs, spread, &a->space->mesh, strategy, &a->arena, &price));
-  if (isinf(price.seconds)) return EGRAPH_OK; // the device is known not to run it
+  if (isinf(price.seconds)) return EGRAPH_OK; // the device cannot run it
   size_t scratch = eg_strategy_scratch(&a->space->mesh, spread, strategy);
   return keep_strategy(a, op, strategy->action, price, (double)scratch);
 }
 
-/// A strategy in all memory formats.
+/// Adds a strategy in all memory formats.
 static egraph_status add_formats(adder *a, eg_space_operator *op, const eg_spread *spread,
                                  const eg_strategy *strategy, uint32_t formats) {
   eg_format_choice choices[EG_MAX_FORMAT_CHOICES];
@@ -161,16 +162,16 @@ static egraph_status add_strategies(adder *a, eg_space_operator *op,
 
 // ---- e-nodes that no plan uses --------------------------------------------------------
 
-// They are found before anything is enumerated for them: those that come too early for
-// their operands, those that rules have made of what they are to leave as it is
-// (step_info.h), and those that only lead back to where they come from, as y = reshape(z)
+// Useless e-nodes are found before their strategies are enumerated: nodes that run before
+// their operands exist, nodes that rules have made from values they must leave unchanged
+// (step_info.h), and nodes that only lead back to their source, such as y = reshape(z)
 // where z is a reshape of y. Bounds by dual ascent see no cycles: a loop of nodes that
 // cost nothing would hide the cost of everything behind it.
 //
 // The values are a plain extraction problem, whose landmarks
-// (extract/presolve/landmarks.h) say what each derivation of a value needs. Only what is
-// flagged by them leaves, so that the derivations of all other values, and with them the
-// landmarks, stay what they are.
+// (extract/presolve/landmarks.h) list what every derivation of a value needs. Only nodes
+// flagged by landmarks are removed; therefore the derivations of all other values, and
+// the landmarks, stay unchanged.
 
 typedef struct loop_finder {
   const eg_plan_space *space;
@@ -186,7 +187,8 @@ typedef struct loop_finder {
 EG_OWNER_DEFINE_STATIC(loop_finder, (eg_u32s, node, children), (eg_class_index, index),
                        (eg_landmarks, landmarks), (eg_bytes, is_fixed))
 
-/// An operator runs when its value is made; an operand of a later phase comes too late.
+/// True when no operand has a later phase than the value: an operator runs in the phase
+/// of its value.
 static bool is_timely(const loop_finder *f, uint32_t value) {
   const eg_space_value *values = f->space->values.data;
   for (size_t k = 0; k < f->children.len; k++)
@@ -239,9 +241,9 @@ static egraph_status flag_useless(loop_finder *f) {
   return EGRAPH_OK;
 }
 
-/// Sets the flags of nodes, all 0 before, of which an operand is made in a later phase
-/// than their value, or every derivation of an operand needs the value; no plan is lost.
-/// The phases of values are known; operators are not there yet.
+/// Flags the nodes (all flags are 0 before) with an operand that is made in a later phase
+/// than their value, or with an operand whose every derivation needs the value; no plan
+/// is lost. Phases of values are known; operators do not exist yet.
 static egraph_status find_useless(const eg_plan_space *space, eg_bytes *inout) {
   EG_LOCAL_WITH(loop_finder, f, space->alloc, .space = space,
                 .engine = eg_plan_space_engine(space), .out = inout);
@@ -270,7 +272,7 @@ static bool can_enter(const adder *a, const eg_space_value *value,
 static const uint8_t nothing[EG_MAX_MESH_AXES] = {0};
 static const eg_node_price free_of_cost = {.seconds = 0};
 
-/// In every layout, at no cost: leaves, and parts of tuples.
+/// Adds leaves and parts of tuples in every layout, at no cost.
 static egraph_status add_in_place(adder *a, eg_space_operator *op) {
   const eg_layout_graph *graph = eg_plan_space_layouts(a->space, op->value);
   for (uint32_t l = 0; l < graph->layouts.len; l++) {
@@ -291,7 +293,7 @@ static egraph_status add_in_place(adder *a, eg_space_operator *op) {
   return EGRAPH_OK;
 }
 
-/// Row-major tensors.
+/// Adds the strategy with row-major tensors.
 static egraph_status add_plain(adder *a, eg_space_operator *op, eg_node_price price) {
   a->layouts.len = 0;
   for (uint32_t i = 0; i <= op->input_count; i++)
@@ -326,7 +328,7 @@ static egraph_status add_spread(adder *a, eg_space_operator *op, eg_class class,
   EG_TRY(eg_spread_init(&spec, &spread));
   EG_TRY(eg_spread_strategies(&spread, &a->space->mesh, &a->arena, &a->strategies));
   EG_TRY(add_strategies(a, op, &spread, !a->costs->compute_is_free));
-  // Sizes that nothing divides: better repeated than not done.
+  // No axis divides the sizes: repeat the work rather than have no strategy.
   return op->strategy_count != 0 ? EGRAPH_OK : add_strategies(a, op, &spread, true);
 }
 
@@ -362,7 +364,7 @@ static egraph_status add_space_operator(adder *a, uint32_t value, eg_node node) 
 static egraph_status add_operators(adder *a, uint32_t value) {
   const eg_space_value *mine = &a->space->values.data[value];
   uint32_t count;
-  if (mine->ahead.id != EG_NODE_NONE.id) { // it enters as weights do
+  if (mine->ahead.id != EG_NODE_NONE.id) { // it enters like a weight
     eg_space_operator op = open_operator(a->space, value, mine->ahead);
     eg_flatmap_clear(&a->known);
     EG_TRY(add_in_place(a, &op));

@@ -1,4 +1,4 @@
-// Questions about a plan space; space_build.c fills it.
+// Answers questions about a plan space, which space_build.c fills.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/space/plan_space.h"
 
@@ -64,21 +64,21 @@ double eg_plan_space_whole_bytes(const eg_plan_space *space) {
 //
 //      head | C | A x n | N | ...        the seams are C|A and A|N
 //
-// A *link* is a value of one block with a value of the next one that is made of it.
+// A *link* is a value of one block with a value of the next block that is made from it.
 // Copies of A meet each other in the links of both seams at once: the demands on a value
-// at C|A are the demands on its counterpart at A|N. So the folded step costs as much as
-// the whole step with all n copies treated alike, if every link at one seam has its
-// counterpart at the other.
+// at C|A are the demands on its counterpart at A|N. Therefore the folded step costs as
+// much as the whole step with all n copies planned alike, if every link at one seam has
+// its counterpart at the other.
 //
-// Classes are followed one block on from the values of the graph (eg_step_fold.later);
-// values that rules have added follow their operands: the same term of these, one block
-// on.
+// The counterpart of a class one block later is known for values of the graph
+// (eg_step_fold.later); for values that rules have added, it is the same term on the
+// counterparts of the operands.
 
 #define NONE EG_SPACE_NONE
 
 typedef struct finder {
   eg_plan_space *space;
-  eg_u32s later;    // [values] one block on, or NONE
+  eg_u32s later;    // [values] the value one block later, or NONE
   eg_seam_links at; // links of the current seam, as value[0] and user[0]
 } finder;
 EG_OWNER_DEFINE_STATIC(finder, (eg_u32s, later), (eg_seam_links, at))
@@ -108,7 +108,7 @@ static bool is_in_block(const finder *f, uint32_t v) {
   return seam_value(f, v)->block < f->space->info->fold.count;
 }
 
-/// The value that a term's like of the next block makes, or NONE.
+/// Returns the value of the same term one block later, or NONE.
 static uint32_t term_later(const finder *f, eg_term term, eg_class *children) {
   eg_class found;
   for (uint32_t k = 0; k < term.arity; k++) {
@@ -122,7 +122,7 @@ static uint32_t term_later(const finder *f, eg_term term, eg_class *children) {
   return eg_plan_space_value(f->space, found);
 }
 
-/// Follows what rules have added until nothing new comes.
+/// Finds the counterparts of values that rules have added, until none is new.
 static egraph_status follow(finder *f, eg_arena *arena) {
   for (bool changed = true; changed;) {
     changed = false;
@@ -152,7 +152,7 @@ static bool has_link(const eg_seam_links *links, uint32_t value, uint32_t user) 
   return false;
 }
 
-/// Links between a block and the next one, in either direction.
+/// Lists the links between a block and the next block, in either direction.
 static egraph_status find_links(finder *f, uint32_t block) {
   const eg_plan_space *space = f->space;
   f->at.len = 0;
@@ -193,7 +193,7 @@ static egraph_status pair_links(finder *f) {
 }
 
 /// True when only the representing block and its neighbours read its values: a sum over
-/// all blocks, say, is another sum in the whole step.
+/// all blocks, for example, is another sum in the whole step.
 static bool is_read_near(const finder *f) {
   const eg_plan_space *space = f->space;
   uint32_t middle = space->info->fold.middle;

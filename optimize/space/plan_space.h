@@ -1,13 +1,13 @@
-// Everything that planning chooses from: the values of an e-graph with their layouts on a
-// mesh, the transitions between these, and the operators with their strategies (notes
-// of the formulation in optimize/PLANS.md).
+// The choices of planning: the values of an e-graph with their layouts on a mesh, the
+// transitions between layouts, and the operators with their strategies
+// (formulation: optimize/PLANS.md).
 //
 //   value      an e-class that the roots can reach. A node with several results makes a
 //              tuple value, which is in the layout of all its parts
 //   layouts    legal shardings of a type and their single-axis transitions; one graph per
 //              type and mesh, shared between values
-//   operator   an e-node with its strategies; of those that read and write the same
-//              layouts only the cheapest. What is made ahead has one, without operands
+//   operator   an e-node with its strategies; of strategies with the same layouts
+//              only the cheapest. A value made ahead has one, without operands
 //
 // Costs are seconds of one execution.
 // SPDX-License-Identifier: Apache-2.0
@@ -27,19 +27,19 @@ typedef struct eg_space_value {
   uint32_t graph; // of layouts
   eg_phase phase; // in which it is made
   uint32_t block; // of a folded step, EG_BLOCK_OUTSIDE, EG_BLOCK_SEVERAL
-  uint32_t times; // equal blocks that this one represents
+  uint32_t times; // equal blocks that its block represents
   bool is_tuple;
-  bool is_entry;    // an input or constant: there from the start
+  bool is_entry;    // an input or constant: exists from the start
   bool is_carried;  // an entry that each step leaves for the next, in its layout
   bool is_constant; // the same in every step: a weight that is not carried, or made ahead
   bool is_sum;      // accumulates over micro-batches: entry and exit share their memory
-  eg_node ahead;    // of what weights alone make in a step that carries nothing: the node
-                    // that makes it before the first step; else EG_NODE_NONE
-  // Bit per axis: partial sums (maxima) are made, or wanted, along it.
+  eg_node ahead; // value of weights alone in a step that carries nothing: the node that
+                 // makes it before the first step; otherwise EG_NODE_NONE
+  // Bit per axis along which partial sums (maxima) are made, or needed.
   uint8_t makes_sum, makes_max, wants_sum, wants_max;
 } eg_space_value;
 EG_VEC_DEFINE(eg_space_values, eg_space_value);
-/// For eg_transition_weight.
+/// Returns the phase that makes a value, for eg_transition_weight.
 static inline eg_phase eg_space_value_made(const eg_space_value *value) {
   return value->is_entry ? EG_PHASE_FORWARD : value->phase;
 }
@@ -67,7 +67,7 @@ enum { EG_SEAMS = 2 }; // before and after the block that represents many
 /// The same link at both seams.
 typedef struct eg_seam_link {
   uint32_t value[EG_SEAMS]; // of the space
-  uint32_t user[EG_SEAMS];  // of the space, made of it
+  uint32_t user[EG_SEAMS];  // of the space, made from `value`
 } eg_seam_link;
 EG_VEC_DEFINE(eg_seam_links, eg_seam_link);
 
@@ -76,7 +76,8 @@ typedef struct eg_plan_space {
   eg_tensor_egraph *egraph; // borrowed
   const eg_step_info *info; // borrowed
   eg_mesh mesh;
-  const eg_cost_weights *weights; // of seconds in plans, which are without them here
+  const eg_cost_weights *weights; // factors of seconds in plans; seconds in the
+                                  // space are without them
   eg_layout_graphs graphs;
   eg_space_values values; // ascending classes
   uint32_t *value_of;     // [class_limit] value, or EG_SPACE_NONE
@@ -86,34 +87,34 @@ typedef struct eg_plan_space {
   eg_u32s inputs, needs;
   eg_space_strategies strategies;
   eg_seam_links seams; // of a folded step
-  bool is_exact; // a folded step costs what the whole one does in which equal blocks are
-                 // treated alike (plan_space.c)
-  bool can_be_cut; // and a bound of it is one of the whole step (plan_folded.h)
+  bool is_exact;       // a folded step costs as much as the whole step with equal blocks
+                       // planned alike (plan_space.c)
+  bool can_be_cut;     // its bounds also hold for the whole step (plan_folded.h)
 } eg_plan_space;
 #define EG_PLAN_SPACE_MEMBERS                                                            \
   (eg_layout_graphs, graphs), (eg_space_values, values),                                 \
       (eg_space_operators, operators), (eg_space_strategies, strategies),                \
       (eg_u32s, first_operator, inputs, needs), (eg_seam_links, seams)
 
-/// Enumerates (space_build.c). On a mesh without axes operators that are not known, and
-/// values without a type, are taken as they are: row-major, at no cost. On others they
-/// fail with EGRAPH_E_UNSUPPORTED, as does a type with too many layouts; EGRAPH_E_TYPE
-/// when what is carried does not fit where it enters.
+/// Enumerates the space (space_build.c). On a mesh without axes, unknown operators and
+/// values without a type are row-major, at no cost. On other meshes they fail with
+/// EGRAPH_E_UNSUPPORTED, like a type with too many layouts. Fails with EGRAPH_E_TYPE when
+/// a carried value does not fit its entry.
 egraph_status eg_plan_space_init(eg_plan_space *space, egraph_allocator alloc,
                                  eg_tensor_egraph *egraph, const eg_step_info *info,
                                  const eg_mesh *mesh, const eg_plan_costs *costs);
 void eg_plan_space_deinit(eg_plan_space *space);
 
-/// Fills the links of a space whose values and operators are there, and whether they are
-/// all. (plan_space.c) Fails with EGRAPH_E_MEMORY.
+/// Fills the links of a space with values and operators, `is_exact` and `can_be_cut`.
+/// (plan_space.c) Fails with EGRAPH_E_MEMORY.
 egraph_status eg_plan_seams_find(eg_plan_space *space);
 /// Appends the operators of all values, whose phases are known, with their strategies.
 /// (plan_operators.c) Fails as eg_plan_space_init.
 egraph_status eg_plan_operators_add(eg_plan_space *space, const eg_plan_costs *costs);
-/// The value of a class.
+/// Returns the value of a class.
 uint32_t eg_plan_space_value(const eg_plan_space *space, eg_class class);
-/// The value that a node on operands (values) makes, or EG_SPACE_NONE: there is no such
-/// node. Fails with EGRAPH_E_MEMORY.
+/// Finds the value that a node on operands (values) makes; EG_SPACE_NONE: there is no
+/// such node. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_plan_space_find_term(const eg_plan_space *space, const eg_attrs *attrs,
                                       const uint32_t *operands, uint32_t count,
                                       uint32_t *out);
@@ -124,12 +125,12 @@ static inline const eg_layout_graph *eg_plan_space_layouts(const eg_plan_space *
                                                            uint32_t value) {
   return &space->graphs.data[space->values.data[value].graph];
 }
-/// True when the layout of a value can be of use (space_build.c): partial sums are not
-/// considered along an axis on which they are neither made nor wanted.
+/// True when a layout of a value can be useful (space_build.c): partial sums are useless
+/// along an axis on which they are neither made nor needed.
 bool eg_plan_space_is_useful(const eg_plan_space *space, uint32_t value, uint32_t layout);
-/// Bytes of a value on one device.
+/// Returns the bytes of a value on one device.
 double eg_plan_space_bytes(const eg_plan_space *space, uint32_t value, uint32_t layout);
-/// Bytes of all values of all blocks, each whole.
+/// Returns the bytes of all values of all blocks, each whole.
 double eg_plan_space_whole_bytes(const eg_plan_space *space);
 
 #endif

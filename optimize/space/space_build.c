@@ -1,6 +1,6 @@
-// From an e-graph to the plan space: the classes that the roots reach, their formats and
-// phases, and what is there from the start; then operators with their strategies
-// (plan_operators.c), seams, and the partial sums that are of use.
+// Builds the plan space of an e-graph: the classes that the roots reach, their formats
+// and phases, and the values that exist from the start; then operators with their
+// strategies (plan_operators.c), seams, and the useful partial sums.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/owner.h"
 #include "extract/search/extract.h"
@@ -57,7 +57,7 @@ static egraph_status find_layout_graph(eg_plan_space *space, const eg_type *type
 }
 
 /// Finds the type whose layouts a value has; for a tuple, its first part's. A value of
-/// unknown type keeps the layout in which it is made, as a number does.
+/// unknown type keeps the layout in which it is made, like a scalar.
 static egraph_status layout_type(const eg_plan_space *space, const eg_tensor_fact *fact,
                                  eg_type *out) {
   *out = eg_type_at(fact->part_count != 0 ? &fact->parts[0] : &fact->type, NULL);
@@ -100,8 +100,8 @@ static bool join_carried(const eg_plan_space *space, bool *inout) {
   return is_news;
 }
 
-/// Which values meet at the seams of a folded step is not known yet, and they have the
-/// same layouts, too: where there are convolutions, all that fit have formats.
+/// Values that meet at the seams of a folded step need the same layouts, but are not
+/// known yet: if there are convolutions, all values that fit may have formats.
 static void join_seams(const eg_plan_space *space, bool *inout) {
   const eg_engine *engine = eg_plan_space_engine(space);
   bool is_any = false;
@@ -134,7 +134,7 @@ static egraph_status number_values(eg_plan_space *space, const eg_plan_costs *co
 
 // ---- what weights alone make --------------------------------------------------------
 
-/// Work to derive a weight: bytes written, so leaves are free.
+/// Returns the work to derive a weight: the bytes written, so that leaves are free.
 static double derivation_cost(const eg_tensor_fact *fact, const eg_term *term) {
   if (eg_op_info_of((eg_op)term->op)->flags & EG_OPF_LEAF) return 0.0;
   return 1.0 + (fact->part_count == 0 ? (double)eg_type_bytes(&fact->type) : 0.0);
@@ -176,9 +176,9 @@ static egraph_status solve_derivations(egraph_allocator alloc,
   return EGRAPH_OK;
 }
 
-/// Fills `out`, [class limit of the engine]: of each class that weights alone make the
-/// node of its derivation with the fewest bytes written, of all others EG_NODE_NONE. The
-/// operands of a node that is chosen have derivations, and there are no cycles.
+/// Fills `out`, [class limit of the engine]: for each class of weights alone, the node of
+/// its derivation with the fewest bytes written, otherwise EG_NODE_NONE. The operands of
+/// a chosen node have derivations, and there are no cycles.
 static egraph_status find_derivations(egraph_allocator alloc,
                                       const eg_tensor_egraph *egraph, eg_node *out) {
   _Static_assert(sizeof(eg_class) == sizeof(uint32_t), "children are class numbers");
@@ -196,21 +196,21 @@ static egraph_status find_derivations(egraph_allocator alloc,
 
 // ---- phases and blocks of values -----------------------------------------------------
 
-// Every value of the seed graph has its phase: the earliest of the nodes that make it, of
-// an input the earliest of its users. Values that rules have added are made as soon as
+// Every value of the seed graph has a phase: the earliest phase of its nodes, or for an
+// input the earliest phase of its users. Values that rules have added are made as soon as
 // their operands exist.
 //
-// Blocks of a folded step are found likewise. A value that is in several blocks belongs
-// to none: equal nodes on outside values. A value that rules have made of two neighbours'
-// values belongs to the later block in its phase. A node with several results is in the
-// block of its results.
+// Blocks of a folded step are found in the same way. A value that is in several blocks
+// (equal nodes on outside values) belongs to none. A value that rules have made from
+// values of two neighbours belongs to the block that comes later in its phase. A node
+// with several results is in the block of its results.
 
 enum { UNKNOWN = EG_PHASE_COUNT };
 #define NO_BLOCK (UINT32_MAX - 2) // not known yet
 
 typedef struct timing {
   uint8_t phase;
-  bool is_seeded; // by the graph
+  bool is_seeded; // known from the graph
 } timing;
 
 typedef struct phases {
@@ -218,7 +218,7 @@ typedef struct phases {
   timing *of; // [values]
 } phases;
 
-/// The value of the space that a value of the graph is, or EG_SPACE_NONE: out of reach.
+/// Returns the space value of a value of the graph; EG_SPACE_NONE: no root reaches it.
 static uint32_t phase_value(const phases *p, eg_value value) {
   return eg_plan_space_value(p->space,
                              eg_tensor_egraph_value_class(p->space->egraph, value));
@@ -250,13 +250,13 @@ static void seed_all(phases *p) {
   }
 }
 
-/// The value whose part a node is, or EG_SPACE_NONE: it is no part.
+/// Returns the tuple whose part a node is; EG_SPACE_NONE: it is no part.
 static uint32_t tuple_of(const phases *p, eg_node node) {
   eg_term term = eg_engine_term(eg_plan_space_engine(p->space), node);
   return term.op == EG_OP_PART ? p->space->value_of[term.children[0].id] : EG_SPACE_NONE;
 }
 
-/// A tuple is in the block of its parts, as far as these are of the graph.
+/// Puts a tuple into the block of its parts, if the parts are values of the graph.
 static void seed_tuples(phases *p) {
   eg_space_value *values = p->space->values.data;
   for (uint32_t v = 0; v < p->space->values.len; v++) {
@@ -271,7 +271,7 @@ static void seed_tuples(phases *p) {
   }
 }
 
-/// The block of two values together.
+/// Returns the block of a node with operands in two blocks.
 static uint32_t join_blocks(uint32_t a, uint32_t b, uint8_t phase) {
   if (a == b || b == EG_BLOCK_OUTSIDE) return a;
   if (a == EG_BLOCK_OUTSIDE) return b;
@@ -290,7 +290,7 @@ static bool improve_phase(phases *p, uint32_t v) {
   bool changed = false;
   for (uint32_t i = 0; i < count; i++) {
     eg_term term = eg_engine_term(eg_plan_space_engine(p->space), nodes[i]);
-    uint8_t phase = EG_PHASE_FORWARD; // UNKNOWN where an operand's is
+    uint8_t phase = EG_PHASE_FORWARD; // UNKNOWN if an operand's phase is
     for (uint32_t k = 0; k < term.arity; k++) {
       uint8_t operand = p->of[p->space->value_of[term.children[k].id]].phase;
       if (operand > phase) phase = operand;
@@ -332,7 +332,7 @@ static egraph_status find_phases(eg_plan_space *space) {
   }
   for (uint32_t v = 0; v < count; v++) {
     eg_space_value *value = &p->space->values.data[v];
-    // A class that only has itself as operand is never made, in whatever phase.
+    // A class that only has itself as operand is never made; any phase will do.
     value->phase = p->of[v].phase == UNKNOWN ? EG_PHASE_UPDATE : (eg_phase)p->of[v].phase;
     if (value->block == NO_BLOCK) value->block = EG_BLOCK_OUTSIDE;
     value->times = eg_step_fold_times(&p->space->info->fold, value->block);
@@ -428,7 +428,7 @@ static void mark_carried(eg_plan_space *space) {
   }
 }
 
-/// Weights that nothing carries from step to step.
+/// Marks weights that are not carried from step to step.
 static void mark_constants(eg_plan_space *space) {
   const eg_graph *graph = eg_tensor_egraph_graph(space->egraph);
   const eg_step_info *info = space->info;
@@ -447,8 +447,8 @@ static void mark_constants(eg_plan_space *space) {
         .is_constant = false;
 }
 
-/// Marks values of weights alone, which exist from the start unless some weights change:
-/// in a step that carries weights they all belong to the step.
+/// Marks values of weights alone, which exist from the start unless the step carries
+/// values: then they are computed in every step.
 static egraph_status mark_ahead(eg_plan_space *space) {
   EG_LOCAL(eg_arena, arena, space->alloc);
   eg_node *derivation; // [classes]

@@ -1,4 +1,5 @@
-// Blocks of a step's values, what it carries, what rules must keep to in it.
+// Fills the blocks of a step's values, the carried values, and the limits of rules in
+// the step.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/space/step_info.h"
 
@@ -82,8 +83,8 @@ static void flag_node(const eg_step_blocks *blocks, const eg_graph *step, uint32
 
 /// Lists the limits of rules in a folded step, so that their rewrites of the middle block
 /// hold in all blocks that it represents. `sealed` gets the values that rules must not
-/// match through: those that go from block to block, and those that the outside hands to
-/// ends only. `fixed` gets the values that rules must leave as they are: those that the
+/// match through: values that go from block to block, and values that the outside hands
+/// to ends only. `fixed` gets the values that rules must leave unchanged: values that the
 /// optimizer makes for several weights (a norm of all gradients).
 static egraph_status find_limits(const eg_step_blocks *blocks,
                                  const eg_training *training, const eg_graph *step,
@@ -166,7 +167,7 @@ static egraph_status note_blocks(eg_training_info *info, const eg_step_blocks *b
   return copy_into_arena(&info->arena, &blocks->later, &info->info.fold.later);
 }
 
-/// Fills the blocks of a folded step and what rules keep to in it.
+/// Fills the blocks of a folded step and the limits of rules in it.
 static egraph_status mark_folded(eg_training_info *info, const eg_folded *folded,
                                  const eg_training *training) {
   EG_OWNED(eg_step_blocks, blocks);

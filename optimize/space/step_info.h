@@ -19,30 +19,31 @@ typedef struct eg_carried_value {
 /// Equal blocks of a step; in a folded step, one block represents several.
 typedef struct eg_step_fold {
   const uint32_t *block; // [graph values] number of its block, or EG_BLOCK_OUTSIDE
-  const uint32_t *later; // [graph values] the same one block later; UINT32_MAX: none
+  const uint32_t *later; // [graph values] the same value one block later;
+                         // UINT32_MAX: none
   uint32_t count;        // blocks of the step
-  uint32_t middle; // the one that represents others; in a step that is not folded: count
-  uint32_t times;  // how many it represents; 0: the step is not folded
+  uint32_t middle; // block that represents others; in a step that is not folded: count
+  uint32_t times;  // blocks that it represents; 0: the step is not folded
 } eg_step_fold;
 
-/// In how many equal blocks a value of this block is.
+/// Returns the number of equal blocks that have a value of this block.
 static inline uint32_t eg_step_fold_times(const eg_step_fold *fold, uint32_t block) {
   return fold->block != NULL && block == fold->middle ? fold->times : 1;
 }
 
 typedef struct eg_step_info {
   uint32_t micro_batches; // >= 1
-  bool may_make_twice;    // a value in two layouts: loops are of use (plan_operators.c)
+  bool may_make_twice; // a value in two layouts; then loops are useful (plan_operators.c)
   const eg_phase *phases; // [graph nodes], or NULL: all forward
   eg_step_fold fold;      // block NULL: none, or unknown
   const eg_carried_value *carried;
   uint32_t carried_count;
-  const eg_value *gradients; // of what is trained, of one micro-batch
+  const eg_value *gradients; // of trained weights, for one micro-batch
   uint32_t gradient_count;
-  const eg_stamp *stamps; // [graph values] what of the forward graph they are made for;
-                          // NULL: the graph is that
-  // Values of a folded step: those that rules do not match through (they go from block to
-  // block, or differ between blocks), and those that rules leave as they are.
+  const eg_stamp *stamps; // [graph values] provenance in the forward graph; NULL: the
+                          // graph is the forward graph
+  // Values of a folded step: `sealed`, through which rules do not match (they go from
+  // block to block, or differ between blocks); `fixed`, which rules leave unchanged.
   const uint32_t *sealed;
   uint32_t sealed_count;
   const uint32_t *fixed;
@@ -50,8 +51,8 @@ typedef struct eg_step_info {
   double memory_limit; // bytes of a device; INFINITY: none
 } eg_step_info;
 
-// The same for a training step (pcg/training/training.h), of a graph as it is or with its
-// blocks folded (pcg/graph/blocks.h).
+// The step info of a training step (pcg/training/training.h), whole or with its blocks
+// folded (pcg/graph/blocks.h).
 
 /// The repeated blocks of a model (pcg/graph/blocks.h) to which the values of its step
 /// belong, whole or folded. A value belongs to the block of the forward value for which
@@ -61,8 +62,8 @@ typedef struct eg_step_blocks {
   eg_u32s later; // [values of the step] the same value one block later, UINT32_MAX: none
 } eg_step_blocks;
 
-/// `training` is made of `forward`; NULL: the step is `forward` itself. Fails with
-/// EGRAPH_E_MEMORY. O(values * values made for one).
+/// Fills the blocks. `training` is made from `forward`; NULL: the step is `forward`
+/// itself. Fails with EGRAPH_E_MEMORY. O(values * values made for one).
 egraph_status eg_step_blocks_init(eg_step_blocks *blocks, egraph_allocator alloc,
                                   const eg_graph *forward, const eg_blocks *of_forward,
                                   const eg_training *training);
@@ -77,18 +78,18 @@ typedef struct eg_training_info {
   eg_arena arena;
 } eg_training_info;
 
-/// `folded` is what the step was made of; NULL: a graph that is not folded. There is no
-/// memory limit. Fails with EGRAPH_E_MEMORY.
+/// Fills the info without a memory limit. `folded`: the graph from which the step was
+/// made; NULL: it is not folded. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_training_info_init(eg_training_info *info, egraph_allocator alloc,
                                     const eg_training *training, const eg_folded *folded);
-/// The same of a forward graph alone, as it is (`folded` is NULL) or folded. Fails with
-/// EGRAPH_E_MEMORY.
+/// Fills the info of a forward graph alone, folded or whole (`folded` is NULL). Fails
+/// with EGRAPH_E_MEMORY.
 egraph_status eg_forward_info_init(eg_training_info *info, egraph_allocator alloc,
                                    const eg_folded *folded);
 void eg_training_info_deinit(eg_training_info *info);
 
-/// Notes the equal blocks of a step that is not folded; `training` is made of `forward`,
-/// NULL: the step is that. Fails with EGRAPH_E_MEMORY.
+/// Notes the equal blocks of a step that is not folded; `training` is made from
+/// `forward`; NULL: the step is `forward`. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_training_info_mark(eg_training_info *info, egraph_allocator alloc,
                                     const eg_graph *forward, const eg_blocks *blocks,
                                     const eg_training *training);
