@@ -18,15 +18,16 @@ enum { COUNT = sizeof ROWS / sizeof *ROWS };
 static const uint32_t PLAN_PARTS = 0 EG_REQUEST_PART_LIST(PLAN_PART);
 static const uint32_t ALL_PARTS = 0 EG_REQUEST_PART_LIST(ANY_PART);
 
-/// The findings, inputs and needs that all searches of a kind share.
+/// The result, accepted parts and needed parts of all searches of a kind.
 typedef struct search_kind {
   const char *finds;
   uint32_t takes;
-  uint32_t needs;     // one of these parts at least; 0: none
-  const char *remedy; // when it is missing
+  uint32_t needs;     // at least one of these parts is needed; 0: none
+  const char *remedy; // printed when such a part is missing
 } search_kind;
 
-/// Returns the kind of a search; the product's own by the parts of the request.
+/// Returns the kind of a search; for the product's own search, it depends on the parts of
+/// the request.
 static search_kind search_kind_of(const eg_algorithm *algorithm, uint32_t parts) {
   if (algorithm == NULL && eg_parts_need_plan(parts))
     return (search_kind){"a plan", ALL_PARTS & ~(uint32_t)EG_PART_EXPLANATION, 0, ""};

@@ -1,11 +1,11 @@
-// The searches that the product's own is compared with, by name, and what each takes of a
-// request.
+// The searches with which the product's own search is compared, by name, and the parts of
+// a request that each accepts.
 //
-// A search of the kind `graphs` takes and gives what the optimizer of one device does
-// (optimize/single/optimizer.h): the same graph, rules, cost model and limits, and the
-// same kind of result. One of the kind `plans` replaces the planner on each mesh
-// (optimize/search/plan_searcher.h), on the same layout problem. One of the kind `stages`
-// finds pipelines (stages/stage_report.h).
+// A search of the kind `graphs` replaces the optimizer of one device
+// (optimize/single/optimizer.h): it takes the same graph, rules, cost model and limits,
+// and returns the same kind of result. A search of the kind `plans` replaces the planner
+// on each mesh (optimize/search/plan_searcher.h), on the same layout problem. A search of
+// the kind `stages` finds pipelines (stages/stage_report.h).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASELINES_ALGORITHM_H
 #define EG_BASELINES_ALGORITHM_H
@@ -16,14 +16,14 @@
 
 typedef struct eg_algorithm {
   const char *name, *what, *paper;
-  // One of three:
+  // Exactly one is set:
   eg_graph_algorithm *graphs;    // a graph for one device
   const eg_plan_searcher *plans; // a plan for several devices
   eg_stage_search *stages;       // pipelines of a training step
 } eg_algorithm;
 
-// The parts of a request that some searches do not take: id, bit, spelling, and whether a
-// request with the part asks for a plan.
+// The parts of a request that some searches do not accept: id, bit, spelling, and true if
+// a request with the part asks for a plan.
 #define EG_REQUEST_PART_LIST(X)                                                          \
   X(EG_PART_TARGET, 0, "target", true)                                                   \
   X(EG_PART_TRAINING, 1, "training", true)                                               \
@@ -40,11 +40,12 @@ enum { EG_REQUEST_PART_LIST(EG_REQUEST_PART) };
 
 /// True when a request with these parts asks for a plan.
 bool eg_parts_need_plan(uint32_t parts);
-/// Fails with EGRAPH_E_UNSUPPORTED when a search (NULL: the product's own) does not take
-/// one of the parts, naming the first, or lacks one that it needs.
+/// Fails with EGRAPH_E_UNSUPPORTED when a search (NULL: the product's own) does not
+/// accept one of the parts, naming the first, or when a part that it needs is missing.
 egraph_status eg_algorithm_check(const eg_algorithm *algorithm, uint32_t parts);
 
-/// Fails with EGRAPH_E_ARGUMENT for an unknown name, listing the names.
+/// Finds a search by name. Fails with EGRAPH_E_ARGUMENT for an unknown name, listing
+/// the names.
 egraph_status eg_algorithm_find(const char *name, const eg_algorithm **out);
 /// Searches for a graph. `algorithm` is an eg_algorithm with `graphs`. Fails as
 /// eg_optimizer_run.

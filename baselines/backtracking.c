@@ -1,17 +1,16 @@
 // Cost-based backtracking search: MetaFlow (MLSys'19) algorithm 1, TASO (SOSP'19)
-// algorithm 2. With alpha = 1 only graphs that are cheaper than all before are followed;
-// a larger alpha also follows graphs that are a little dearer, from which a cheaper one
-// may be reached.
+// algorithm 2. With alpha = 1 only graphs cheaper than all before are expanded; a larger
+// alpha also expands slightly dearer graphs, which may lead to a cheaper one.
 //
 //   queue := { given }, by cost; best := given
 //   while the queue is not empty:
-//     graph := the cheapest of the queue, the older one of equals
-//     for every graph that one rewrite makes of it and that was not queued before:
+//     graph := the cheapest of the queue, the oldest among equals
+//     for every graph that one rewrite makes from it and that was not queued before:
 //       if its cost < alpha * cost(best): into the queue
 //       if its cost < cost(best): best := it
 //
-// The bound is the current one: as in the papers, a queued graph is visited even if
-// `best` has become so cheap meanwhile that the graph would not be queued any more.
+// The bound is the current one: as in the papers, a queued graph is visited even if,
+// because of a cheaper `best`, it would not be queued any more.
 // SPDX-License-Identifier: Apache-2.0
 #include "baselines/graph_search.h"
 
@@ -95,11 +94,12 @@ egraph_status eg_backtracking_search(eg_graph_search *search) {
 
 // ---- greedy descent ---------------------------------------------------------------
 
-// Greedy descent: the rewrite that lowers the cost most, until none lowers it. Not of a
-// paper: the search that MetaFlow (MLSys'19, section 5) and TASO (SOSP'19, section 5)
-// leave behind by following dearer graphs, too.
+// Greedy descent applies the rewrite that lowers the cost most, until none lowers it. It
+// is not from a paper: MetaFlow (MLSys'19, section 5) and TASO (SOSP'19, section 5)
+// improve on it by also expanding dearer graphs.
 
-/// Keeps a graph that is cheaper than the best; of equally cheap graphs the first.
+/// Keeps a graph that is cheaper than the best; among equally cheap graphs the
+/// first stays.
 static egraph_status note_cheaper(void *user, const uint32_t *roots, double seconds) {
   eg_graph_search *search = user;
   bool is_new;

@@ -1,13 +1,13 @@
 // A rewrite is resolved place by place, operands first, by an explicit stack:
 //
-//   [0, n)           the classes of the graph at hand, as they are afterwards: a root of
-//                    the rewrite is its right side, a class above one is made anew, all
-//                    others stay
+//   [0, n)           the classes of the current graph after the rewrite: a root of
+//                    the rewrite becomes its right side, a class above is made anew, all
+//                    other classes stay
 //   [n, n + t)       the terms of the rule's right side
-//   [n + t, n + t + r)  the roots as they were, for a right side that names its own root
+//   [n + t, n + t + r)  the roots before the rewrite, for a rule that names its own root
 //
 // With several roots, the right side of one may read a term above another. The graph
-// would then have a cycle, which shows as a place that is open below itself.
+// would then have a cycle, which is found as a place that is open below itself.
 // SPDX-License-Identifier: Apache-2.0
 #include "baselines/graph_rewrites.h"
 
@@ -16,11 +16,11 @@
 #define MEMBERS                                                                          \
   (eg_u32s, live, made, stack, operands, root_of, roots), (eg_chars, is_open)
 
-enum { // steps of work, fitted to a core's time as those of the saturation are
+enum { // steps of work, fitted to a core's time like those of saturation
   CANDIDATE_STEPS = 40,
   MATCH_STEPS = 200,
   PLACE_STEPS = 20,
-  TERM_STEPS = 500 // that is made anew
+  TERM_STEPS = 500 // for each term that is made anew
 };
 
 egraph_status eg_graph_rewrites_init(eg_graph_rewrites *rewrites, eg_term_store *store,
@@ -72,7 +72,8 @@ static uint32_t place_of_variable(const resolution *s, uint32_t var) {
   return is_own_root ? s->classes + s->terms : class;
 }
 
-/// The class whose term, with new operands, a place is; EG_TERM_NONE: of another kind.
+/// Returns the class whose term, with new operands, is this place; EG_TERM_NONE: the
+/// place is of another kind.
 static uint32_t class_of_place(const resolution *s, uint32_t place) {
   if (place >= s->classes + s->terms)
     return s->rewrite->roots[place - s->classes - s->terms].id;
@@ -80,7 +81,7 @@ static uint32_t class_of_place(const resolution *s, uint32_t place) {
   return EG_TERM_NONE;
 }
 
-/// The place of the same value, or EG_TERM_NONE: the place is an operator.
+/// Returns the place with the same value; EG_TERM_NONE: the place is an operator.
 static uint32_t alias_of_place(const resolution *s, uint32_t place) {
   const eg_rule *rule = s->rewrite->rule;
   if (class_of_place(s, place) != EG_TERM_NONE) return EG_TERM_NONE;
@@ -112,7 +113,7 @@ static egraph_status list_operands(const resolution *s, uint32_t place) {
   return EGRAPH_OK;
 }
 
-/// Opens a place: its operands are to be made first.
+/// Opens a place: puts the operands that must be made first on the stack.
 static egraph_status open_place(resolution *s, uint32_t place) {
   eg_graph_rewrites *of = s->of;
   of->is_open.data[place] = 1;
@@ -126,7 +127,7 @@ static egraph_status open_place(resolution *s, uint32_t place) {
   return EGRAPH_OK;
 }
 
-/// Makes a place whose operands are there.
+/// Makes a place whose operands exist.
 static egraph_status make_place(resolution *s, uint32_t place) {
   eg_graph_rewrites *of = s->of;
   EG_TRY(list_operands(s, place));
@@ -208,7 +209,8 @@ typedef struct visit_call {
   bool is_stopped;
 } visit_call;
 
-/// Rewrites of weights alone change no cost, and there are very many.
+/// True for a rewrite of weights alone: such rewrites change no cost, and there are
+/// very many.
 static bool is_of_weights(const eg_graph_rewrites *of, const eg_rewrite *rewrite) {
   for (uint32_t i = 0; i < rewrite->rule->root_count; i++)
     if (!eg_tensor_egraph_fact(of->own, rewrite->roots[i])->weight_only) return false;
@@ -240,8 +242,8 @@ static egraph_status on_rewrite(void *user, const eg_rewrite *rewrite, bool *out
 
 // ---- a graph ----------------------------------------------------------------------
 
-/// Makes an e-graph of the current graph alone; its classes are numbered as its terms
-/// are.
+/// Makes an e-graph of the current graph alone; its classes have the numbers of
+/// its terms.
 static egraph_status enter_graph(visit_call *call, const uint32_t *roots) {
   eg_graph_rewrites *of = call->of;
   eg_term_store *store = of->store;

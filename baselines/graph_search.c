@@ -15,10 +15,10 @@
 static const double DEFAULT_SECONDS = 120;
 static const double LOOK_EVERY = 0.05; // seconds between two lines of progress
 enum {                       // operators of a graph, for each one of the given graph
-  MOST_OPERATORS = 2,        // TASO's code has the same
+  MOST_OPERATORS = 2,        // as in TASO's code
   MOST_WEIGHT_OPERATORS = 16 // of weights alone
 };
-enum { TERM_STEPS = 20, FORMAT_STEPS = 100 }; // of work, for each term that is priced
+enum { TERM_STEPS = 20, FORMAT_STEPS = 100 }; // steps of work for each priced term
 
 // ---- graphs that were found -----------------------------------------------------------
 
@@ -169,7 +169,7 @@ static void eg_graph_search_deinit(eg_graph_search *search) {
 // ---- the best graph -------------------------------------------------------------------
 
 typedef struct outcome {
-  eg_graph *graph; // the best one, row-major, with its weights as they are made
+  eg_graph *graph; // the best graph, row-major, weights not folded yet
   eg_u32s reasons; // of its nodes
   egraph_report figures;
   eg_rule_stats *stats; // [rules]
@@ -189,7 +189,7 @@ static void outcome_deinit(outcome *o, egraph_allocator alloc, const eg_rules *r
 static const char *const STOP_NAMES[] = {EG_GRAPH_STOP_LIST(STOP_NAME)};
 static const char *const STOP_WORDS_OF[] = {EG_GRAPH_STOP_LIST(STOP_WORDS)};
 
-/// Takes what the search has come to.
+/// Takes the best graph, the figures and the statistics of rules from the search.
 static egraph_status take_outcome(eg_graph_search *search, outcome *out) {
   eg_graph_rewrites *rewrites = &search->rewrites;
   eg_u32s_init(&out->reasons, search->alloc);
@@ -229,8 +229,8 @@ static egraph_status count_lost(const eg_graph *graph, size_t most_bytes, uint32
   return EGRAPH_OK;
 }
 
-/// As in the product's own search: where numbers that rules fold into each other
-/// overflow, the rules that keep every bit are all that is left.
+/// Searches; if numbers that rules fold into each other overflow, searches again with the
+/// rules that keep every bit, like the product's own search.
 static egraph_status search_graphs(eg_graph_algorithm *algorithm, egraph_allocator alloc,
                                    const eg_optimizer_input *input, outcome *out) {
   egraph_math math = input->search->math;
@@ -248,7 +248,7 @@ static egraph_status search_graphs(eg_graph_algorithm *algorithm, egraph_allocat
 
 // ---- memory formats -------------------------------------------------------------------
 
-/// The product's own choice of memory formats for a graph, by no rule.
+/// Chooses memory formats for a graph by the product's own search without rules.
 static egraph_status choose_formats(egraph_allocator alloc,
                                     const eg_optimizer_input *input,
                                     const eg_graph *graph, eg_optimization **out) {
@@ -271,7 +271,7 @@ static void name_reasons(const outcome *o, eg_optimization *result) {
   }
 }
 
-/// Rules, and what they did.
+/// Moves the names and statistics of rules to the result.
 static egraph_status take_rules(const eg_optimizer_input *input, outcome *o,
                                 eg_optimization *result) {
   uint32_t count = eg_rules_count(input->rules);
@@ -285,8 +285,8 @@ static egraph_status take_rules(const eg_optimizer_input *input, outcome *o,
   return EGRAPH_OK;
 }
 
-/// The report of the search, with the costs of the graph in its formats. No bound is
-/// known: the search visits some graphs, and proves nothing about others.
+/// Fills the report of the search, with the costs of the graph in its formats. No bound
+/// is known: the search visits some graphs, and proves nothing about others.
 static void write_report(const char *name, const outcome *o, const egraph_report *given,
                          egraph_report *inout) {
   egraph_report report = o->figures;
@@ -314,7 +314,8 @@ static void write_report(const char *name, const outcome *o, const egraph_report
   *inout = report;
 }
 
-/// The best graph in its formats, or the given one in its own where that is cheaper.
+/// Makes the result: the best graph in its formats, or the given graph in its own if that
+/// is cheaper.
 static egraph_status make_result(const char *name, egraph_allocator alloc,
                                  const eg_optimizer_input *input, outcome *o,
                                  eg_optimization **out) {

@@ -1,9 +1,9 @@
-// The common part of searches over whole graphs: the graphs that were found, each once,
-// with their costs; the rewrites of a graph; limits and figures. An algorithm only
-// chooses the next graph.
+// The common part of searches over whole graphs: the distinct graphs found, with their
+// costs; the rewrites of a graph; limits and figures. An algorithm only chooses the
+// next graph.
 //
-// Costs of the search are eg_term_prices_graph's. The memory formats of the graph that it
-// ends with are chosen exactly, by the product's own extractor.
+// Costs of the search are eg_term_prices_graph's. The product's own extractor chooses the
+// memory formats of the final graph exactly.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASELINES_GRAPH_SEARCH_H
 #define EG_BASELINES_GRAPH_SEARCH_H
@@ -29,7 +29,7 @@ typedef enum eg_graph_stop { EG_GRAPH_STOP_LIST(EG_GRAPH_STOP_ENUM) } eg_graph_s
 
 typedef struct eg_found_graph {
   double seconds;
-  size_t roots; // the first of them, in eg_graph_search.roots
+  size_t roots; // index of its first root in eg_graph_search.roots
 } eg_found_graph;
 EG_VEC_DEFINE(eg_found_graphs, eg_found_graph);
 
@@ -46,7 +46,7 @@ typedef struct eg_graph_search {
   eg_flatmap map; // hash of the roots -> graph
   uint32_t best;
   uint64_t visited; // graphs whose rewrites were visited
-  uint64_t queued;  // graphs that were kept to be visited, the given one included
+  uint64_t queued;  // graphs that were kept to be visited, including the given graph
   double start, deadline, last_look;
   eg_graph_stop stop;
 } eg_graph_search;
@@ -54,13 +54,14 @@ typedef struct eg_graph_search {
 /// True when `a` is cheaper than `b` by more than rounding.
 static inline bool eg_graph_cheaper(double a, double b) { return a < b * (1 - 1e-9); }
 
-/// Keeps a graph. *out_new: it was not there.
+/// Keeps a graph. *out_new: the graph was not known.
 egraph_status eg_graph_search_keep(eg_graph_search *search, const uint32_t *roots,
                                    double seconds, uint32_t *out, bool *out_new);
-/// Visits a graph: reports each graph that a rewrite makes of it, with its cost, until a
-/// limit strikes. Leaves out graphs with more than twice the operators of the given one
-/// (as TASO's code does), or with more than 16 operators on weights for each of those, so
-/// that there are finitely many. Visits nothing once the limit of graphs is reached.
+/// Visits a graph: calls `found` with each graph that a rewrite makes from it, and with
+/// the cost, until a limit is reached. Skips graphs with more than twice the operators of
+/// the given graph (as TASO's code does), or with more than 16 operators on weights for
+/// each operator of the given graph, so that there are finitely many graphs. Visits
+/// nothing once the limit of graphs is reached.
 egraph_status eg_graph_search_visit(eg_graph_search *search, uint32_t graph,
                                     egraph_status (*found)(void *user,
                                                            const uint32_t *roots,
@@ -73,14 +74,15 @@ static inline void eg_graph_search_end(eg_graph_search *search, eg_graph_stop wh
   if (search->stop == EG_GRAPH_STOP_NONE) search->stop = why;
 }
 
-/// Says which graph is best (`best`), from the given one on, and why it ended.
+/// Runs a search from the given graph; sets `best` to the best graph, and the reason why
+/// it ended.
 typedef egraph_status eg_graph_algorithm(eg_graph_search *search);
 // The rows of include/egraph_algorithms.def that find graphs (backtracking.c).
 eg_graph_algorithm eg_backtracking_search, eg_greedy_search;
 
-/// Runs a search and makes its result what the product's own search makes: the best graph
-/// in memory formats, with weights folded, never dearer than the given graph is in memory
-/// formats. Fails as eg_optimizer_run.
+/// Runs a search and converts its result to a result of the product's own search: the
+/// best graph in memory formats, with weights folded, never dearer than the given graph
+/// in memory formats. Fails as eg_optimizer_run.
 egraph_status eg_graph_search_run(const char *name, eg_graph_algorithm *algorithm,
                                   egraph_allocator alloc, const eg_optimizer_input *input,
                                   eg_optimization **out);

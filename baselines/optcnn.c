@@ -1,16 +1,15 @@
-// OptCNN's search (ICML'18, section 5): the configurations of operators (soap.h) that
-// cost least together, where the cost of a step is the sum of what each operator costs
-// under its configuration, with its followers, and of what each pair of operators
-// exchanges. Eliminates the operator of the fewest joint configurations of its
-// neighbours, which is node elimination where it has two, and adds tables of the same
-// pair, which is edge elimination. Larger tables than
-// a limit are not made: the paper enumerates what is left; here an operator takes the
-// configuration that is cheapest next to data parallelism of its neighbours, and the
-// elimination goes on, as it does where the limit of work is reached. There is no limit
-// of memory.
+// OptCNN's search (ICML'18, section 5) finds the configurations of operators (soap.h)
+// with the least total cost. The cost of a step is the sum over operators of their cost
+// under their configuration, with their followers, and over pairs of operators of their
+// exchanges. The search eliminates the operator whose neighbours have the fewest joint
+// configurations (node elimination if it has two neighbours), and adds tables of the same
+// pair (edge elimination). The paper enumerates the rest when tables exceed a limit;
+// here, and when the limit of work is reached, an operator takes the configuration that
+// is cheapest next to data parallel neighbours, and the elimination continues. There is
+// no limit of memory.
 //
-// A table over the options of some leads has the least cost of all that was eliminated;
-// the options that reach it are read backwards.
+// A table over the options of some leads has the least cost of the eliminated leads;
+// their best options are read backwards.
 // SPDX-License-Identifier: Apache-2.0
 #include "baselines/plan_algorithm.h"
 
@@ -24,7 +23,7 @@ enum { MOST_SCOPE = 8 };             // neighbours in one table
 static const double MOST_ROWS = 2e5; // of a table
 #define NONE EG_SOAP_NONE
 
-/// Costs of the options of a few leads, the last one counting fastest.
+/// The costs of the options of a few leads, the last lead fastest.
 typedef struct table {
   uint32_t count, lead[MOST_SCOPE];
   bool is_gone;
@@ -32,9 +31,9 @@ typedef struct table {
 } table;
 EG_VEC_DEFINE(tables, table);
 
-/// An eliminated lead: its best option for each row of the table that was made.
+/// An eliminated lead: its best option for each row of the new table.
 typedef struct elimination {
-  uint32_t lead, table; // NONE: it took an option for good
+  uint32_t lead, table; // NONE: the lead took a fixed option
   uint32_t option;
   size_t begin; // in eliminator.best
 } elimination;
@@ -97,7 +96,7 @@ static bool has(const table *t, uint32_t lead) {
   return false;
 }
 
-/// The neighbours of a lead; false: too many.
+/// Lists the neighbours of a lead; false: there are too many.
 static bool neighbours(const eliminator *e, uint32_t lead, table *out) {
   *out = (table){.count = 0};
   for (size_t i = 0; i < e->tables.len; i++) {
@@ -120,7 +119,7 @@ static double look_up(const eliminator *e, const table *t) {
   return e->costs.data[t->begin + at];
 }
 
-/// The next row of a table's options; false after the last.
+/// Finds the next row of a table's options; false after the last.
 static bool next_table_row(eliminator *e, const table *t) {
   for (uint32_t i = t->count; i-- > 0;) {
     uint32_t *option = &e->choice.data[t->lead[i]];
@@ -130,7 +129,7 @@ static bool next_table_row(eliminator *e, const table *t) {
   return false;
 }
 
-/// The tables that a lead is in.
+/// Lists the tables that contain a lead.
 static egraph_status list_tables(const eliminator *e, uint32_t lead, eg_u32s *out) {
   out->len = 0;
   for (uint32_t i = 0; i < e->tables.len; i++)
@@ -139,7 +138,7 @@ static egraph_status list_tables(const eliminator *e, uint32_t lead, eg_u32s *ou
   return EGRAPH_OK;
 }
 
-/// Makes one table over its neighbours of all that a lead is in.
+/// Joins all tables that contain a lead into one table over its neighbours.
 static egraph_status eliminate_lead(eliminator *e, uint32_t lead, table made,
                                     eg_u32s *mine) {
   EG_TRY(list_tables(e, lead, mine));
@@ -170,7 +169,8 @@ static egraph_status eliminate_lead(eliminator *e, uint32_t lead, table made,
   return eliminations_push(&e->gone, gone);
 }
 
-/// The option of a lead that is cheapest where its neighbours are as searches begin.
+/// Returns the option of a lead that is cheapest with the start options of
+/// its neighbours.
 static uint32_t cheapest_beside(eliminator *e, uint32_t lead, const eg_u32s *mine) {
   double least = INFINITY;
   uint32_t best = e->start.data[lead];
@@ -186,7 +186,7 @@ static uint32_t cheapest_beside(eliminator *e, uint32_t lead, const eg_u32s *min
   return best;
 }
 
-/// A lead takes an option for good: its tables get one dimension less.
+/// Fixes the option of a lead: its tables lose one dimension.
 static egraph_status fix_lead(eliminator *e, uint32_t lead, eg_u32s *mine) {
   EG_TRY(list_tables(e, lead, mine));
   uint32_t best = cheapest_beside(e, lead, mine);
@@ -208,8 +208,8 @@ static egraph_status fix_lead(eliminator *e, uint32_t lead, eg_u32s *mine) {
                            (elimination){.lead = lead, .table = NONE, .option = best});
 }
 
-/// The lead of the smallest table to be made; the one of the most tables where all are
-/// too large.
+/// Returns the lead whose elimination makes the smallest table; if all are too large, the
+/// lead in the most tables.
 static uint32_t pick_lead(const eliminator *e, table *out, bool *out_fits) {
   uint32_t best = NONE;
   double least = INFINITY;

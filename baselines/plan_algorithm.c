@@ -1,4 +1,4 @@
-// Searches for plans that are made of the product's own parts.
+// Searches for plans that use the product's own parts.
 // SPDX-License-Identifier: Apache-2.0
 #include "baselines/plan_algorithm.h"
 
@@ -13,13 +13,14 @@
 
 // ---- exact layouts ----------------------------------------------------------------
 
-// The cheapest layouts of one graph within the limit of memory, one thing after the
-// other: of the graph as it is, which is Alpa's choice within a stage, or of the one that
-// is cheapest on one device. Where nothing fits, the cheapest layouts whatever they take.
+// Finds the cheapest layouts of one graph within the limit of memory, without overlap: of
+// the given graph, which is Alpa's choice within a stage, or of the graph that is
+// cheapest on one device. If nothing fits, finds the cheapest layouts with
+// unlimited memory.
 //
 // Alpa solves a linear program over the same choice: a strategy of each operator, a price
-// for each pair of strategies of neighbours. Here transitions are shared by the readers
-// of a value, and the product's own exact search solves it.
+// for each pair of strategies of neighbours. Here the readers of a value share
+// transitions, and the product's own exact search solves the problem.
 
 static egraph_status take(const eg_plan_question *q, const eg_fitted_plan *found,
                           eg_plan_answer *out) {
@@ -31,7 +32,7 @@ static egraph_status take(const eg_plan_question *q, const eg_fitted_plan *found
   return eg_plan_choices_find(&found->choices, q->model, &out->strategy);
 }
 
-/// Chooses the layouts that fit; if none do, the cheapest, whatever they take.
+/// Chooses the cheapest layouts that fit; if none do, the cheapest with unlimited memory.
 static egraph_status choose_layouts(const void *self, const eg_plan_question *q,
                                     eg_plan_answer *out) {
   (void)self;
@@ -55,9 +56,9 @@ const eg_plan_searcher eg_alpa_intra = {.run = choose_layouts,
 // FlexFlow's search (MLSys'19, sections 5 and 6): a Metropolis-Hastings walk over the
 // configurations of operators (soap.h). A proposal gives a random operator a random
 // configuration; one that makes the simulated step longer by d is taken with probability
-// exp(-beta d). From data parallelism, then from random configurations, each with half of
-// the work, and each ended once half of that has found nothing better. There is no limit
-// of memory.
+// exp(-beta d). One walk starts from data parallelism, one from random configurations;
+// each has half of the work, and ends once half of that has found nothing better. There
+// is no limit of memory.
 
 static const double STEPS_PER_SECOND = 1e9;
 enum { STARTS = 2 };
@@ -92,13 +93,13 @@ const eg_plan_searcher eg_mcmc = {
 
 // ---- all plans --------------------------------------------------------------------
 
-// All plans of a tiny step on a small mesh, each simulated: what other searches are
-// measured by. Plans that fit in memory; the search refuses what is not tiny.
+// Simulates all plans of a tiny step on a small mesh that fit in memory, as a reference
+// for other searches; the search refuses larger steps.
 //
-// A plan takes no less than any stream is busy, so no less than its seconds one thing
-// after the other divided by the streams: dearer ones are not visited.
+// A step takes at least as long as any stream is busy, therefore at least its seconds
+// without overlap divided by the number of streams: dearer plans are not visited.
 
-enum { VISIT_STEPS = 20000 }; // of work: a plan is made and simulated
+enum { VISIT_STEPS = 20000 }; // of work, to emit and simulate a plan
 static const double ROUNDING = 1e-9;
 
 typedef struct visitor {
@@ -110,7 +111,8 @@ typedef struct visitor {
   double shortest;
 } visitor;
 
-/// Seconds of a plan in the shortest order of issue that fits; INFINITY: none does.
+/// Computes the seconds of a plan in the shortest order of issue that fits; INFINITY:
+/// none fits.
 static egraph_status simulate_plan(const visitor *v, const eg_plan *plan, double *out) {
   EG_LOCAL(eg_plan_simulation, s, v->question->alloc);
   EG_TRY(
@@ -119,8 +121,8 @@ static egraph_status simulate_plan(const visitor *v, const eg_plan *plan, double
   return EGRAPH_OK;
 }
 
-/// Measures the plan of these strategies with the cheapest arcs; INFINITY: the visited
-/// arcs are others, and another visit has the cheapest.
+/// Simulates the plan of these strategies with the cheapest arcs; INFINITY: the visited
+/// arcs are not the cheapest, which another visit has.
 static egraph_status measure_strategies(visitor *v, const eg_layout_solution *visited,
                                         double *out) {
   EG_OWNED(eg_layout_solution, solution);
@@ -159,7 +161,7 @@ static uint32_t count_streams(const eg_machine_mesh *mesh) {
   return streams;
 }
 
-/// The cost of the cheapest plan one thing after the other, INFINITY: none fits.
+/// Finds the cost of the cheapest plan without overlap; INFINITY: none fits.
 static egraph_status find_cheapest(const eg_plan_question *q, double *out) {
   EG_OWNED(eg_fitted_plan, found);
   EG_TRY(eg_plan_fit(q->model, q->alloc, &q->layout, true, &found));

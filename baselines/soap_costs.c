@@ -17,7 +17,8 @@ static int by_pair(const void *a, const void *b) {
   return 0;
 }
 
-/// The value, made by an operator or entering the step, that a value is kept from.
+/// Returns the value, made by an operator or entering the step, from which a value
+/// is kept.
 static uint32_t origin_of(const eg_soap *s, uint32_t value) {
   const eg_layout_problem *p = s->problem;
   while (s->lead_of.data[value] == NONE) {
@@ -28,8 +29,8 @@ static uint32_t origin_of(const eg_soap *s, uint32_t value) {
   return value;
 }
 
-/// The number, of `as`, of the layout in which a member leaves its result, or needs an
-/// operand; NONE: `as` has no such layout.
+/// Returns the number, among the layouts of `as`, of the layout in which a member leaves
+/// its result or needs an operand; NONE: `as` has no such layout.
 static uint32_t number_at(const eg_soap *s, const uint32_t *row, uint32_t value,
                           uint32_t operand, uint32_t as) {
   const eg_plan_model *model = s->question->model;
@@ -90,7 +91,7 @@ static egraph_status list_operand(lister *l, uint32_t value, uint32_t k, uint32_
   eg_soap_read read = {
       .value = input, .from = origin, .from_operand = NONE, .to = value, .to_operand = k};
   if (l->s->lead_of.data[origin] != NONE) return push_read(l, read);
-  if (l->reader.data[origin] == NONE) { // the entry is as this reader needs it
+  if (l->reader.data[origin] == NONE) { // the entry has the layout that this reader needs
     l->reader.data[origin] = value;
     l->operand.data[origin] = k;
     return EGRAPH_OK;

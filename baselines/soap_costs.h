@@ -1,5 +1,5 @@
-// The cost of configurations as a sum: of operators, and of pairs of them. What OptCNN
-// and Unity search by, in the place of a simulation.
+// The cost of configurations as a sum over operators and pairs of operators. OptCNN and
+// Unity use this sum in place of a simulation.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASELINES_SOAP_COSTS_H
 #define EG_BASELINES_SOAP_COSTS_H
@@ -12,7 +12,7 @@ typedef struct eg_soap_pair {
 } eg_soap_pair;
 EG_VEC_DEFINE(eg_soap_pairs, eg_soap_pair);
 
-/// A way of a value: from where one member leaves it to where another one needs it.
+/// A read of a value: one member leaves the value, and another member needs it.
 typedef struct eg_soap_read {
   uint32_t first, second;      // leads, first <= second
   uint32_t value;              // of the problem, in which phase
@@ -24,17 +24,19 @@ EG_VEC_DEFINE(eg_soap_reads, eg_soap_read);
 typedef struct eg_soap_costs {
   eg_soap *soap;       // borrowed
   eg_soap_pairs pairs; // by first, then second
-  eg_soap_reads reads; // between them, by pair
+  eg_soap_reads reads; // reads between the leads of a pair, by pair
   eg_u32s read_begin;  // [pairs + 1] of `reads`
   eg_doubles own;      // [options] seconds of a lead with its followers
   eg_u32s own_begin;   // [leads + 1] of `own`
 } eg_soap_costs;
 
 void eg_soap_costs_init(eg_soap_costs *costs, egraph_allocator alloc);
-/// Every reader of a value counts its own exchange. Fails with EGRAPH_E_MEMORY.
+/// Fills the costs of an initialized `soap`; every reader of a value counts its own
+/// exchange. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_soap_costs_fill(eg_soap_costs *costs, eg_soap *soap);
 void eg_soap_costs_deinit(eg_soap_costs *costs);
-/// Seconds that a pair exchanges under options of both. Fails with EGRAPH_E_MEMORY.
+/// Computes the seconds of a pair's exchanges under an option of each lead. Fails
+/// with EGRAPH_E_MEMORY.
 egraph_status eg_soap_costs_pair(eg_soap_costs *costs, uint32_t pair, uint32_t first,
                                  uint32_t second, double *out);
 

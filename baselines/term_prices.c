@@ -50,7 +50,7 @@ static egraph_status ask(eg_term_prices *prices, const eg_node_spec *spec, doubl
   return eg_cost_seconds(costs->model, spec, out, &source);
 }
 
-/// Seconds of a change of format; INFINITY: there is none.
+/// Computes the seconds of a change of format; INFINITY: there is none.
 static egraph_status reorder(eg_term_prices *prices, uint32_t table, uint32_t from,
                              uint32_t to, double *out) {
   static const eg_attrs identity = {.op = EG_OP_IDENTITY};
@@ -109,7 +109,7 @@ static egraph_status add_choice(pricing *p, const eg_format_choice *formats) {
   if (!p->is_free) EG_TRY(ask(p->prices, &p->spec, &choice.seconds));
   bool is_plain = eg_node_spec_is_plain(&p->spec);
   if (!isfinite(choice.seconds) && !is_plain) return EGRAPH_OK;
-  // Row-major is always possible, so that every graph has a price.
+  // A row-major choice always has a price, so that every graph has one.
   if (!isfinite(choice.seconds)) choice.seconds = EG_UNPRICED_SECONDS;
   return eg_priced_choices_push(&p->prices->choices, choice);
 }
@@ -140,7 +140,7 @@ static egraph_status add_choices(pricing *p, eg_term_price *out) {
   return find_table(prices, &p->fact->type, &out->reorders);
 }
 
-/// Fills types; a part reads its tuple as what it takes of it.
+/// Fills the types; a part reads its tuple as a value of its own type.
 static egraph_status list_types(pricing *p, const eg_term *term, eg_arena *arena) {
   const eg_tensor_fact *fact = p->fact;
   bool is_tuple = fact->part_count != 0;
@@ -235,8 +235,8 @@ static bool mark_convolution(eg_term_place *place, const eg_term_price *price) {
   return is_news;
 }
 
-/// Marks what an operator reads and makes in formats, if it is a convolution or reads or
-/// makes what is marked. Returns whether that is news.
+/// Marks operands and result of an operator that have formats, if it is a convolution or
+/// some operand or the result is marked. True when a mark is new.
 static bool mark_around(eg_term_prices *prices, uint32_t i) {
   eg_term_place *place = &prices->places.data[i];
   const eg_term_price *price = price_at(prices, place);
@@ -255,8 +255,8 @@ static bool mark_around(eg_term_prices *prices, uint32_t i) {
   return is_news;
 }
 
-/// Sweeps in both directions until nothing is news: two or three, because most of a graph
-/// is connected one way.
+/// Sweeps in both directions until no mark is new: two or three sweeps, because most of a
+/// graph is connected one way.
 static void mark_region(eg_term_prices *prices) {
   uint32_t count = (uint32_t)prices->live.len;
   for (bool is_news = true; is_news;) {
@@ -268,7 +268,7 @@ static void mark_region(eg_term_prices *prices) {
   }
 }
 
-/// Returns the cost that an operand adds for a reader that wants it in a format.
+/// Computes the cost that an operand adds for a reader that needs it in a format.
 static egraph_status excess_of(eg_term_prices *prices, const eg_term_place *operand,
                                uint32_t format, double *out) {
   *out = INFINITY;
@@ -288,7 +288,7 @@ static uint32_t format_wanted(const eg_priced_choice *choice, uint32_t operand) 
                                           : (uint32_t)EG_FORMAT_PLAIN;
 }
 
-/// Seconds of a choice with what it wants of its operands.
+/// Computes the seconds of a choice with the formats that it needs of its operands.
 static egraph_status try_choice(eg_term_prices *prices, uint32_t term,
                                 const eg_priced_choice *choice, double *out) {
   eg_term view = eg_term_store_at(prices->store, term);
@@ -324,7 +324,8 @@ static egraph_status pass_forward(eg_term_prices *prices) {
   return EGRAPH_OK;
 }
 
-/// The format that a value is best made in, with the changes that its readers want.
+/// Finds the cheapest format to make a value in, including the changes that its
+/// readers need.
 static egraph_status choose_format(eg_term_prices *prices, const eg_term_place *place,
                                    uint32_t *out, double *out_changes) {
   double best = INFINITY;
@@ -344,7 +345,7 @@ static egraph_status choose_format(eg_term_prices *prices, const eg_term_place *
   return EGRAPH_OK;
 }
 
-/// Chooses how a value is made, and demands its operands so.
+/// Chooses how a value is made, and demands its operands in the formats of this choice.
 static egraph_status choose_term_format(eg_term_prices *prices, uint32_t i,
                                         double *inout_seconds) {
   const eg_term_place *place = &prices->places.data[i];
@@ -378,7 +379,7 @@ egraph_status eg_term_prices_graph(eg_term_prices *prices, const uint32_t *roots
   }
   for (uint32_t i = (uint32_t)prices->live.len; i-- > 0;) {
     const eg_term_price *price = price_at(prices, &prices->places.data[i]);
-    if (price->count == 0) continue; // weights alone make it
+    if (price->count == 0) continue; // a value of weights alone
     if (prices->costs.formats == 0)
       out->seconds += prices->choices.data[price->first].seconds;
     else

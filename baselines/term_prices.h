@@ -1,18 +1,17 @@
 // The costs of graphs of a term store, in memory formats. The formats are chosen in two
 // passes over a graph:
 //
-//   forward   of each value and format: by how much the cheapest way to have it exceeds
-//             the cheapest format of the value. An operand that several read counts for
-//             each with its share
-//   backward  of each value: the format that it is made in, so that this and the changes
-//             to the formats that its readers have chosen are cheapest
+//   forward   finds for each value and format by how much the cheapest way to provide the
+//             value exceeds its cheapest format; several readers of an operand share it
+//   backward  chooses for each value the format in which it is made: the cheapest with
+//             the changes to the formats that its readers have chosen
 //
 // As in the product's own search, only values that format-choosing operators connect to a
 // convolution have formats (optimize/space/format_region.h).
 //
 // The price is the cost of these formats, with all changes between them. It is exact if
 // no value with a choice has several readers, otherwise at least the exact cost. It takes
-// linear time, while the exact choice is a search of its own.
+// linear time; an exact choice would need a search.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASELINES_TERM_PRICES_H
 #define EG_BASELINES_TERM_PRICES_H
@@ -23,7 +22,8 @@
 /// The sources of the costs of terms.
 typedef struct eg_term_costs {
   eg_cost_model *model;
-  const eg_measurer *measurer; // of what the model lacks; NULL: it is estimated
+  const eg_measurer *measurer; // measures costs that the model lacks; NULL: they
+                               // are estimated
   uint32_t formats;            // memory formats besides plain, a bit each
 } eg_term_costs;
 
@@ -41,13 +41,13 @@ typedef struct eg_reorder_table {
 } eg_reorder_table;
 EG_VEC_DEFINE(eg_reorder_tables, eg_reorder_table);
 
-/// The price of all terms that are like each other.
+/// The price of all terms with the same operator and types.
 typedef struct eg_term_price {
-  uint32_t first, count; // choices; none: weights alone make it
-  uint32_t reorders;     // table, or EG_TERM_NONE: it has no other format
+  uint32_t first, count; // choices; none: a value of weights alone
+  uint32_t reorders;     // table; EG_TERM_NONE: there is no other format
   bool is_operator, is_weight, is_convolution;
-  uint32_t operand_ends; // operands that some choice has in a format, a bit each
-  bool is_end;           // and the results
+  uint32_t operand_ends; // bit per operand that some choice has in a format
+  bool is_end;           // true: some choice has the results in a format
 } eg_term_price;
 EG_VEC_DEFINE(eg_term_price_list, eg_term_price);
 
@@ -55,8 +55,8 @@ EG_VEC_DEFINE(eg_term_price_list, eg_term_price);
 typedef struct eg_term_place {
   uint32_t price, readers;
   uint32_t demanded;              // formats, a bit each
-  bool has_formats;               // it is connected to a convolution
-  double excess[EG_FORMAT_COUNT]; // of making it in a format
+  bool has_formats;               // the term is connected to a convolution
+  double excess[EG_FORMAT_COUNT]; // seconds of making it in a format, above the cheapest
 } eg_term_place;
 EG_VEC_DEFINE(eg_term_places, eg_term_place);
 
@@ -75,16 +75,16 @@ typedef struct eg_term_prices {
 
 typedef struct eg_graph_figures {
   double seconds;
-  uint32_t operators, weight_operators; // of a run; of weights alone
+  uint32_t operators, weight_operators; // nodes of a run; nodes on weights alone
 } eg_graph_figures;
 
-/// Formats are looked at where the given graph has a convolution, as in the product's own
-/// search.
+/// Prepares prices. Formats are considered only if the given graph has a convolution, as
+/// in the product's own search.
 void eg_term_prices_init(eg_term_prices *prices, eg_term_store *store,
                          const eg_term_costs *costs);
 void eg_term_prices_deinit(eg_term_prices *prices);
 size_t eg_term_prices_bytes(const eg_term_prices *prices);
-/// Prices a graph whose inputs and outputs are row-major. What weights alone make costs
+/// Prices a graph whose inputs and outputs are row-major. Values of weights alone cost
 /// nothing; leaves and parts of tuples are no operators. Fails as eg_cost_seconds and
 /// eg_cost_measure.
 egraph_status eg_term_prices_graph(eg_term_prices *prices, const uint32_t *roots,

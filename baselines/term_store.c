@@ -1,5 +1,5 @@
-// The store is never rebuilt: what is added is found by its hash and read by its number
-// at once; the indexes that a rebuild makes are for matching, which happens elsewhere.
+// The store is never rebuilt: a new term can be found by its hash and read by its number
+// at once; a rebuild makes indexes for matching, which the store does not do.
 // SPDX-License-Identifier: Apache-2.0
 #include "baselines/term_store.h"
 
@@ -17,7 +17,7 @@ static const eg_engine *store_engine(const eg_term_store *store) {
   return eg_tensor_egraph_engine_of(store->terms);
 }
 
-/// The next term: `like` another one, or itself.
+/// Notes the next term; `like`: another term, or itself.
 static egraph_status note_store_term(eg_term_store *store, uint32_t node, uint32_t like) {
   EG_TRY(eg_u32s_push(&store->seen, 0));
   EG_TRY(eg_u32s_push(&store->like, like));
@@ -90,7 +90,7 @@ egraph_status eg_term_store_add_like(eg_term_store *store, uint32_t like,
   size_t count = store->node.len;
   EG_TRY(eg_term_store_add(store, eg_term_store_attrs(store, like), operands, arity,
                            eg_term_store_reason(store, like), out));
-  if (*out != count) return EGRAPH_OK; // it was there
+  if (*out != count) return EGRAPH_OK; // the term existed
   eg_term term = eg_term_store_at(store, like);
   bool is_like = true;
   for (uint32_t i = 0; is_like && i < arity; i++)
@@ -144,8 +144,8 @@ egraph_status eg_term_store_collect(eg_term_store *store, const uint32_t *roots,
 
 // ---- graphs of terms --------------------------------------------------------------
 
-// Terms of a graph in the order of their numbers, which is topological. A tuple is
-// written as its node; its parts are the node's results.
+// Terms of a graph are written in the order of their numbers, which is topological. A
+// tuple is written as its node; its parts are the node's results.
 
 EG_VEC_DEFINE(value_list, eg_value);
 EG_VEC_DEFINE(name_list, const char *);
@@ -167,7 +167,7 @@ EG_OWNER_DEFINE_STATIC(emitter, (eg_u32s, terms, made), (value_list, operands, r
 
 // ---- names ------------------------------------------------------------------------
 
-/// Finds the value of the given graph that is this term.
+/// Finds the value of the given graph for this term.
 static bool is_given(const emitter *e, uint32_t term, eg_value *out) {
   return eg_tensor_egraph_seed_value(e->store->terms,
                                      (eg_node){e->store->node.data[term]}, out);
@@ -231,7 +231,7 @@ static egraph_status write_leaf(emitter *e, const eg_attrs *attrs, eg_value *out
   return eg_graph_add_weight(e->graph, name, &info->type, info->data, out);
 }
 
-/// Writes an unknown operator back as it was.
+/// Writes an unknown operator unchanged.
 static egraph_status write_opaque(emitter *e, uint32_t term, const eg_attrs *attrs) {
   eg_graph_node node;
   const char *key = eg_attr_at(attrs, EG_A_OPAQUE_KEY)->text;

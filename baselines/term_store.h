@@ -1,8 +1,7 @@
-// Whole graphs as tuples of terms. The store has each term of all graphs of a search
-// once, with its type and its cost; a graph is the list of the terms of its outputs. So
-// two graphs are equal exactly when their lists are, equal subexpressions of a graph are
-// one node of it, and a graph that differs in one place from another shares all other
-// terms with it.
+// Stores whole graphs as tuples of terms. The store has each term of all graphs of a
+// search once, with its type; a graph is the list of the terms of its outputs. Therefore
+// two graphs are equal exactly when their lists are equal, equal subexpressions of a
+// graph are one term, and graphs that differ in one place share all terms below it.
 //
 //   store   0: x   1: w   2: (matmul 0 1)   3: (relu 2)   4: (matmul :act relu 0 1)
 //   graphs  [3] the given one   [4] another one
@@ -23,41 +22,46 @@ typedef struct eg_term_store {
   const eg_graph *given;
   eg_tensor_egraph *terms;
   eg_u32s node; // [terms] in the e-graph
-  eg_u32s like; // [terms] one that is the same operator on the same types: itself, or the
-                // first of those that were made of each other
-  eg_u32s seen; // [terms] the walk that came here last
+  eg_u32s like; // [terms] a term with the same operator on the same types: itself, or the
+                // first term of a series of eg_term_store_add_like
+  eg_u32s seen; // [terms] the last walk that reached the term
   uint32_t walk;
   eg_u32s stack; // of a walk
 } eg_term_store;
 
-/// Begins with the terms of a graph, which is borrowed. Destroy it also after a failure.
+/// Begins with the terms of a graph, which is borrowed. Call deinit also after a failure.
 egraph_status eg_term_store_init(eg_term_store *store, egraph_allocator alloc,
                                  const eg_graph *given);
 void eg_term_store_deinit(eg_term_store *store);
 size_t eg_term_store_bytes(const eg_term_store *store);
 
-/// The graph that the store began with: the term of an output.
+/// Returns the term of an output of the given graph.
 uint32_t eg_term_store_root(const eg_term_store *store, uint32_t output);
-/// Operator, attributes and operands; borrowed until the next addition.
+/// Return a term's operator and operands, its attributes, and its type; borrowed until
+/// the next addition.
 eg_term eg_term_store_at(const eg_term_store *store, uint32_t term);
 const eg_attrs *eg_term_store_attrs(const eg_term_store *store, uint32_t term);
 const eg_tensor_fact *eg_term_store_fact(const eg_term_store *store, uint32_t term);
-/// The rule that made a term first; EG_REASON_SEED: it is of the given graph.
+/// Returns the rule that made a term first; EG_REASON_SEED: it is a term of the
+/// given graph.
 uint32_t eg_term_store_reason(const eg_term_store *store, uint32_t term);
-/// The term that an operator makes of others. Fails with EGRAPH_E_TYPE for an ill-typed
-/// one, and one that the e-graph of terms refuses (eg_tensor_egraph_restrict).
+/// Finds or adds the term of an operator on other terms. Fails with EGRAPH_E_TYPE for a
+/// term that is ill-typed, or that the e-graph of terms
+/// refuses (eg_tensor_egraph_restrict).
 egraph_status eg_term_store_add(eg_term_store *store, const eg_attrs *attrs,
                                 const uint32_t *operands, uint32_t count, uint32_t reason,
                                 uint32_t *out);
-/// A term on other operands, which have the types of its own. Fails as eg_term_store_add.
+/// Finds or adds a term like another one, on other operands with the same types. Fails
+/// as eg_term_store_add.
 egraph_status eg_term_store_add_like(eg_term_store *store, uint32_t like,
                                      const uint32_t *operands, uint32_t *out);
 
-/// The terms of a graph, operands before what is made of them.
+/// Lists the terms of a graph, operands before results.
 egraph_status eg_term_store_collect(eg_term_store *store, const uint32_t *roots,
                                     uint32_t count, eg_u32s *out);
-/// Writes a graph with the inputs, outputs and, where a value survives, names of the
-/// given one. `reasons`, initialized: of each node of *out, who made it. (term_store.c)
+/// Writes a graph with the inputs, outputs and, for values that survive, names of the
+/// given graph. `reasons`, initialized, gets the rule that made each node of
+/// *out. (term_store.c)
 egraph_status eg_term_store_emit(eg_term_store *store, const uint32_t *roots,
                                  uint32_t count, eg_u32s *reasons, eg_graph **out);
 

@@ -1,18 +1,17 @@
 // Unity's search (OSDI'22, sections 5 and 6) over the configurations of operators
-// (soap.h): parallel operators between two operators are the exchange between their
-// configurations, and a substitution that inserts, moves or removes them is another
-// configuration of one operator.
+// (soap.h): parallel operators between two operators correspond to the exchange between
+// their configurations; a substitution that inserts, moves or removes them corresponds to
+// another configuration of one operator.
 //
-//   cuts       operators that no exchange passes by: the graph falls into a sequence
+//   cuts       operators that no exchange bypasses: they cut the graph into a sequence
 //   backtrack  between two cuts, under each pair of their configurations: the cheapest
 //              known graph is expanded first, graphs of at least alpha times the best
 //              cost are left out
 //   sequence   dynamic programming over the configurations at the cuts
 //
-// The graph is the one that is cheapest on one device: algebra is not searched together
-// with parallelization, as Unity does, but before. An axis of the mesh takes the place of
-// a machine view; no part of a graph runs on part of the devices. There is no limit of
-// memory.
+// The graph is the cheapest on one device: algebra is searched before parallelization,
+// not together with it as in Unity. An axis of the mesh replaces a machine view; no part
+// of a graph runs on a part of the devices. There is no limit of memory.
 // SPDX-License-Identifier: Apache-2.0
 #include "baselines/plan_algorithm.h"
 
@@ -23,7 +22,7 @@
 #include "baselines/soap_costs.h"
 
 static const double ALPHA = 1.05; // the paper's
-enum { MOST_STATES = 256 };       // that are kept between two cuts, for a pair
+enum { MOST_STATES = 256 }; // states kept between two cuts, for a pair of configurations
 #define NONE EG_SOAP_NONE
 
 typedef struct unity {
@@ -80,7 +79,8 @@ static egraph_status fill_tables(unity *u) {
   return EGRAPH_OK;
 }
 
-/// Leads of FORWARD, of which no pair of such leads passes by; the last one.
+/// Finds the cuts: leads of FORWARD that no pair of such leads bypasses, and the
+/// last one.
 static egraph_status find_cuts(unity *u) {
   const eg_plan_model *model = u->question->model;
   uint32_t reach = 0, p = 0;
@@ -100,7 +100,8 @@ static egraph_status find_cuts(unity *u) {
 
 // ---- between two cuts ---------------------------------------------------------------
 
-/// Leads (from, to) and what they exchange with each other, both cuts and the rest.
+/// Returns the cost of leads (from, to) and of their exchanges with each other, both cuts
+/// and other leads.
 static double cost_between(const unity *u, uint32_t from, uint32_t to, uint32_t first,
                            uint32_t end) {
   double sum = 0;
@@ -132,7 +133,7 @@ static egraph_status keep_state(unity *u, uint32_t from, uint32_t count, double 
   return eg_bytes_push(&u->is_expanded, 0);
 }
 
-/// The cheapest state that is not expanded and may lead to a better one.
+/// Returns the cheapest state that is not expanded and may lead to a better one.
 static size_t next_state(const unity *u, size_t best) {
   size_t next = u->cost.len;
   for (size_t s = 0; s < u->cost.len; s++)
@@ -142,7 +143,7 @@ static size_t next_state(const unity *u, size_t best) {
   return next;
 }
 
-/// Expands a state: another configuration of one operator.
+/// Expands a state: adds states that differ in the configuration of one operator.
 static egraph_status expand_state(unity *u, uint32_t from, uint32_t to, uint32_t first,
                                   uint32_t end, size_t state, size_t *best) {
   uint32_t count = to - from - 1;
@@ -196,7 +197,7 @@ static egraph_status add_segment_row(unity *u, size_t cut) {
   return EGRAPH_OK;
 }
 
-/// Pairs whose first lead is from here on.
+/// Returns the first pair whose first lead is `lead` or later.
 static uint32_t pairs_from(const unity *u, uint32_t lead) {
   uint32_t p = 0;
   while (p < u->sums.pairs.len && u->sums.pairs.data[p].first < lead)

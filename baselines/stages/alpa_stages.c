@@ -1,6 +1,6 @@
-// Alpa's inter-operator search (OSDI'22, section 5): layers, a table of stages on
-// submeshes, each planned by the product's planner without algebra, the dynamic program
-// over them (interop.h), and its choice simulated under 1F1B.
+// Alpa's inter-operator search (OSDI'22, section 5): cuts layers, fills a table of stages
+// on submeshes, each planned by the product's planner without algebra, chooses stages by
+// the dynamic program (interop.h), and simulates the choice under 1F1B.
 // SPDX-License-Identifier: Apache-2.0
 #include "baselines/stages/stage_report.h"
 
@@ -11,8 +11,8 @@
 #include "base/owner.h"
 #include "baselines/stages/interop.h"
 
-// A stage with more, or less, of the work than this times its part of the devices is not
-// planned (Alpa's stage_imbalance_tolerance).
+// A stage is not planned if its share of the work differs from its share of the devices
+// by more than this factor (Alpa's stage_imbalance_tolerance).
 static const double MOST_IMBALANCE = 2;
 enum { MOST_LAYERS = 16 };          // the table grows with their square
 static const double EPSILON = 1e-6; // seconds, Alpa's
@@ -53,11 +53,12 @@ static bool is_balanced(const finder *f, uint32_t first, uint32_t last,
   return ratio <= MOST_IMBALANCE * fair && fair <= MOST_IMBALANCE * ratio;
 }
 
-/// Stages that may be behind one: it has a micro-batch in flight for each, and its own.
+/// Returns how many stages may be behind a stage, which has one micro-batch in flight for
+/// each of them and its own.
 static uint32_t most_behind(const finder *f, const eg_stage_plan *plan) {
   if (isinf(f->planner.most_bytes)) return UINT32_MAX;
   double room = f->planner.call->budget.memory - plan->fixed_bytes - plan->flight_bytes;
-  if (room < 0) return 0; // the plan itself fits: rounding
+  if (room < 0) return 0; // a rounding error: the plan itself fits
   if (!(plan->flight_bytes > 0) || room / plan->flight_bytes > 1e6) return UINT32_MAX;
   return (uint32_t)(room / plan->flight_bytes);
 }
@@ -69,7 +70,7 @@ static egraph_status add_cell(finder *f, uint32_t first, uint32_t last,
   const eg_stage_place place = stage_place_of(shape);
   if (first <= last && is_balanced(f, first, last, shape))
     EG_TRY(eg_stage_planner_plan(&f->planner, first, last, &place, &plan));
-  // Gradients are exchanged once a step, in the update: each micro-batch has its share.
+  // Each micro-batch has its share of the update, which exchanges gradients once a step.
   if (plan.has_plan)
     cell = (eg_stage_cell){plan.forward + plan.backward +
                                plan.update / f->planner.call->training->micro_batches,
@@ -129,7 +130,8 @@ static egraph_status choose_stages(finder *f, eg_staged *out) {
   return f->choice.stages.len == 0 ? EGRAPH_OK : add_choice(f, out);
 }
 
-/// Where nothing fits, the choice without the limit says how much memory is missing.
+/// Chooses stages that fit; if there are none, chooses without the limit, which shows how
+/// much memory is missing.
 static egraph_status choose_fitting(finder *f, eg_staged *out) {
   EG_TRY(eg_submeshes_of(f->planner.shape.nodes, f->planner.shape.width, &f->shapes));
   f->planner.most_bytes = f->planner.call->budget.memory;

@@ -1,5 +1,5 @@
-// F(s, k, d) is the least sum of t of s stages that are made of the layers from k on, on
-// d devices together, none of them longer than the longest t that is being tried:
+// F(s, k, d) is the least sum of t of s stages that consist of the layers from k on and
+// have d devices in total, with no t above the longest t that is tried:
 //
 //   F(s, k, d) = min over last >= k and shapes of  t(k, last) + F(s - 1, last + 1, d')
 //   F(0, layers, 0) = 0
@@ -73,7 +73,8 @@ static egraph_status list_longest(chooser *c) {
   return EGRAPH_OK;
 }
 
-/// Extends what `stages - 1` stages from `last + 1` on can do by one of [first, last].
+/// Puts the stage [first, last] in front of the best `stages - 1` stages from `last +
+/// 1` on.
 static void extend(chooser *c, uint32_t stages, uint32_t first, uint32_t last,
                    double longest) {
   for (uint32_t shape = 0; shape < c->of->shape_count; shape++) {
@@ -101,7 +102,7 @@ static void fill_sums(chooser *c, double longest) {
         extend(c, stages, first, last, longest);
 }
 
-/// The stages of a state, and the formula's seconds of them.
+/// Reads the stages of the best choice, and computes their seconds by the formula.
 static egraph_status read_stages(chooser *c, uint32_t stages, double *out_seconds) {
   double sum = 0, longest = 0;
   uint32_t layer = 0, devices = c->of->devices;
@@ -139,8 +140,8 @@ static egraph_status try_longest(chooser *c, double longest, eg_interop_choice *
   return eg_interop_stages_append(&best->stages, c->stages.data, c->stages.len);
 }
 
-/// Tries every longest stage time t that no larger one covers, until even a pipeline
-/// without a beginning and an end would take longer than the best.
+/// Tries every longest stage time t that no larger one covers, until even the
+/// micro-batches in the longest stage alone would take longer than the best.
 static egraph_status try_all(chooser *c, eg_interop_choice *out) {
   double tried = -INFINITY;
   for (size_t i = 0; i < c->longest.len; i++) {

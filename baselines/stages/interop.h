@@ -1,11 +1,12 @@
-// Alpa's choice of stages (OSDI'22, section 5.2): layers, in their order, are cut into
-// stages, and each stage gets a submesh, so that all devices are used and
+// Chooses stages as Alpa does (OSDI'22, section 5.2): cuts the layers, in their order,
+// into stages, and gives each stage a submesh, so that all devices are used and
 //
 //   sum over stages of t + (micro-batches - 1) * the longest t
 //
-// is least, t being the seconds of one micro-batch, there and back. A stage keeps one
-// micro-batch in flight for each stage behind it and one of its own; a cell of the table
-// says how many stages it bears behind it. Pure: a table comes in, stages go out.
+// is least; t is the seconds of one micro-batch in a stage, forward and backward. A stage
+// keeps one micro-batch in flight for each stage behind it and one of its own; a cell of
+// the table has the most stages that may be behind. Input is a table, output are stages;
+// there are no side effects.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASELINES_INTEROP_H
 #define EG_BASELINES_INTEROP_H
@@ -22,14 +23,14 @@ EG_VEC_DEFINE(eg_submeshes, eg_submesh);
 static inline uint32_t eg_submesh_devices(eg_submesh mesh) {
   return mesh.nodes * mesh.width;
 }
-/// Appends parts of 1, 2, 4, ... devices of a node, of a whole node, then of 2, 4, ...
-/// and all nodes. Parts with as many devices together as the machine always tile it if
-/// the devices of a node are a power of two (Alpa, appendix A).
+/// Appends submeshes of 1, 2, 4, ... devices of a node, a whole node, then 2, 4, ... and
+/// all nodes. Submeshes that have as many devices as the machine in total always tile the
+/// machine if a node has a power of two devices (Alpa, appendix A).
 egraph_status eg_submeshes_of(uint32_t nodes, uint32_t width, eg_submeshes *out);
 
 typedef struct eg_stage_cell {
   double seconds;       // of a micro-batch; INFINITY: no plan
-  uint32_t most_behind; // stages that it bears behind it; UINT32_MAX: any number
+  uint32_t most_behind; // most stages behind this one; UINT32_MAX: any number
 } eg_stage_cell;
 
 typedef struct eg_interop_problem {
@@ -37,8 +38,9 @@ typedef struct eg_interop_problem {
   const eg_submesh *shapes;
   uint32_t shape_count;
   const eg_stage_cell *cells; // [first layer][last layer][shape]; last < first: not read
-  double epsilon; // seconds: of longest t's closer than this only the largest is tried,
-                  // so that the result is dearer by at most (micro-batches - 1) * epsilon
+  double epsilon; // seconds: among longest t's closer than this only the largest
+                  // is tried; the result exceeds the optimum by at most
+                  // (micro-batches - 1) * epsilon
 } eg_interop_problem;
 static inline size_t eg_interop_cell_at(uint32_t layers, uint32_t shapes, uint32_t first,
                                         uint32_t last, uint32_t shape) {
@@ -51,7 +53,7 @@ typedef struct eg_interop_stage {
 EG_VEC_DEFINE(eg_interop_stages, eg_interop_stage);
 
 typedef struct eg_interop_choice {
-  double seconds;           // of the formula; INFINITY: no choice fits
+  double seconds;           // value of the formula; INFINITY: no choice fits
   eg_interop_stages stages; // the first layers first; empty: none
   uint32_t tried;           // longest t's
 } eg_interop_choice;

@@ -1,4 +1,4 @@
-// A model in layers: where they end, and what each is.
+// Cuts a model into layers, and builds slices of layers as models.
 // SPDX-License-Identifier: Apache-2.0
 #include "baselines/stages/layered.h"
 
@@ -12,16 +12,16 @@
 
 // ---- where layers end -------------------------------------------------------------
 
-// G(k, r) is the best that r layers can do of the operators before k:
+// G(k, r) is the best merit of r layers of the operators before k:
 //
 //   G(k, r) = min over i of  G(i, r - 1) joined with layer [i, k)
 //
-// Layers are gone through by their first operator, so that what one receives is added up
-// as it grows.
+// Layers are enumerated by their first operator, so that received bytes are summed while
+// a layer grows.
 
 /// The quantities to minimize, in this order.
 typedef struct merit {
-  double most, sum; // bytes that the layer receives that receives most, and all layers
+  double most, sum; // most bytes that a layer receives, bytes that all layers receive
   double squares;   // of the work of layers
 } merit;
 EG_VEC_DEFINE(merits, merit);
@@ -57,7 +57,7 @@ static double received(clusterer *c, uint32_t first, uint32_t op) {
   return bytes;
 }
 
-/// All layers that begin with an operator.
+/// Tries all layers that begin with operator `first`.
 static void grow_layers(clusterer *c, uint32_t first) {
   double bytes = 0, work = 0;
   for (uint32_t last = first; last < c->of->operators; last++) {
@@ -77,7 +77,8 @@ static void grow_layers(clusterer *c, uint32_t first) {
   }
 }
 
-/// Appends nothing where no choice of so many layers keeps the limit of work.
+/// Appends the first operators of the best layers; nothing if no choice of this many
+/// layers obeys the limit of work.
 static egraph_status cluster(clusterer *c, eg_u32s *out) {
   uint32_t operators = c->of->operators;
   EG_TRY(merits_resize(&c->best, cluster_state(c, operators + 1, 0)));
@@ -110,7 +111,7 @@ egraph_status eg_layers_cluster(const eg_layer_problem *problem, egraph_allocato
   egraph_status status = EGRAPH_OK;
   uint32_t layers = problem->layers < most ? problem->layers : most;
   double limit = (1 + problem->slack) * work / problem->layers;
-  // So many layers may leave one of them too much work: then all may have more.
+  // If no choice obeys the limit of work, the limit is raised.
   while (status == EGRAPH_OK && layers != 0 && out_first->len == begin) {
     clusterer c = {.of = problem, .layers = layers, .limit = limit};
     merits_init(&c.best, alloc);
@@ -151,7 +152,7 @@ static bool makes_any(const eg_graph *graph, uint32_t node, const char *flags) {
   return false;
 }
 
-/// Lists the nodes that the loss needs and that are not made of weights alone.
+/// Lists the nodes that the loss needs, without nodes on weights alone.
 static egraph_status list_nodes(eg_layered *l, char *needed) {
   uint32_t count = eg_graph_node_count(l->forward);
   needed[l->loss_of.id] = 1;
@@ -211,9 +212,9 @@ static double work_of(const eg_layered *l, uint32_t place) {
   return eg_op_flops(node.attrs, types, node.input_count);
 }
 
-/// A number of layers that divides the blocks, so that equal blocks make equal layers.
-/// The first and the last block may differ in what they read: where there are nodes
-/// enough for them beside the equal ones they count.
+/// Finds a number of layers that divides the blocks, so that equal blocks give equal
+/// layers. The first and the last block may read other values; if there are enough nodes
+/// outside the equal blocks, these two also count.
 static egraph_status layers_that_fit(const eg_layered *l, uint32_t most, uint32_t *out) {
   eg_blocks blocks;
   EG_TRY(eg_blocks_find(l->forward, &blocks));
@@ -305,7 +306,7 @@ void eg_layered_deinit(eg_layered *layered) {
   EG_DEINIT_MEMBERS(layered, LAYERED_MEMBERS)
 }
 
-/// The place behind a layer's last node.
+/// Returns the place after a layer's last node.
 static uint32_t end_of(const eg_layered *l, uint32_t layer) {
   return layer + 1 < l->first.len ? l->first.data[layer + 1] : (uint32_t)l->nodes.len;
 }
@@ -330,9 +331,9 @@ typedef struct slicer {
   const eg_parameter_wish *wish;
   eg_slice *out;
   uint32_t begin, end; // places
-  eg_u32s map;         // [values of the model] of the slice, or NONE
+  eg_u32s map;         // [values of the model] value of the slice, or NONE
   value_list operands, results;
-  eg_u32s stack; // nodes made of weights alone, to be copied
+  eg_u32s stack; // nodes on weights alone that must be copied
   eg_u32s sent;  // inputs of the slice
 } slicer;
 EG_OWNER_DEFINE_STATIC(slicer, (eg_u32s, map, stack, sent),
@@ -384,8 +385,8 @@ static bool is_constant_node(const slicer *s, uint32_t v) {
          s->of->constant.data[v] != 0;
 }
 
-/// Adds the operands of a node that are leaves of the slice; of those that are made of
-/// weights alone first their own operands, on a stack.
+/// Adds the operands of a node that are leaves of the slice. For operands computed from
+/// weights alone, their own operands come first, on a stack.
 static egraph_status copy_with_constants(slicer *s, uint32_t n) {
   EG_TRY(eg_u32s_push(&s->stack, n));
   while (s->stack.len != 0) {

@@ -1,6 +1,6 @@
-// Alpa's operator clustering (OSDI'22, section 5.2): operators, in their
-// order, become a number of layers of which none computes much more than the average, so
-// that the layer that receives most receives least.
+// Clusters operators as Alpa does (OSDI'22, section 5.2): cuts the operators, in their
+// order, into layers none of which computes much more than the average, so that the most
+// bytes that a layer receives are least.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASELINES_STAGES_LAYERED_H
 #define EG_BASELINES_STAGES_LAYERED_H
@@ -22,21 +22,21 @@ typedef struct eg_layer_problem {
   const uint32_t *reads_begin; // [operators + 1] into reads
   const eg_layer_read *reads;
   double slack; // no layer of several operators has more than (1 + slack) / layers of all
-                // work; twice that, and so on, where there is no such choice
+                // work; the limit is doubled as long as there is no such choice
 } eg_layer_problem;
 
 /// Appends the first operator of each layer; fewer layers where there are fewer
-/// operators. Of choices in which the layer that receives most receives as much, one in
-/// which all together receive less, then one of layers that are more equal in work, is
-/// preferred. O(operators^2 * (1 + slack)), more where work is spread unevenly. Fails
+/// operators. Among choices with the same most received bytes, the choice with the least
+/// total of received bytes is preferred, then the choice with the most equal work.
+/// O(operators^2 * (1 + slack)), more where work is spread unevenly. Fails
 /// with EGRAPH_E_MEMORY.
 egraph_status eg_layers_cluster(const eg_layer_problem *problem, egraph_allocator alloc,
                                 eg_u32s *out_first);
 
-// A model as a row of layers (eg_layers_choose), and graphs of some of them: the stage of
-// a pipeline as a model of its own. What weights alone make is made anew in each stage
-// that reads it. Values have names by their place, so that equal stages have equal texts,
-// and are planned once.
+// A model as a row of layers (eg_layers_cluster), and slices, graphs of consecutive
+// layers: a stage of a pipeline is a model of its own. Values of weights alone are
+// computed anew in each stage that reads them. Values are named by their place; therefore
+// equal stages have equal texts and are planned once.
 //
 //   layers   0 | 1 | 2 | 3        slice [1, 2]: inputs   what they read of layer 0
 //                                               outputs  what layer 3 reads of them
@@ -46,18 +46,18 @@ typedef struct eg_layered {
   const eg_graph *forward; // borrowed
   eg_value loss_of;        // the output
   bool halves;             // activations are sent in bfloat16 where they are float32
-  eg_u32s nodes;           // that a step runs and the loss needs, in their order
-  eg_u32s first;           // [layers] its first one of these
+  eg_u32s nodes;           // nodes that a step runs and the loss needs, in order
+  eg_u32s first;           // [layers] the first of these nodes
   eg_doubles work;         // [layers] operations
-  eg_u32s place;           // [values] which of the nodes makes it; EG_LAYERED_NONE: none
-  eg_u32s last_use;        // [values] the last of the nodes that reads it, or NONE
-  eg_chars constant;       // [values] made of weights alone
+  eg_u32s place;     // [values] index of the node that makes it; EG_LAYERED_NONE: none
+  eg_u32s last_use;  // [values] index of the last node that reads it, or NONE
+  eg_chars constant; // [values] computed from weights alone
 } eg_layered;
 #define EG_LAYERED_NONE UINT32_MAX
 
-/// Makes as many layers as divide the repeated blocks, at most `most`; 8 layers of a
-/// model without blocks. Fails with EGRAPH_E_MEMORY, EGRAPH_E_ARGUMENT for an output that
-/// nothing computes.
+/// Cuts the model into a number of layers that divides the repeated blocks, at most
+/// `most`; into 8 layers without blocks. Fails with EGRAPH_E_MEMORY, EGRAPH_E_ARGUMENT
+/// for an output that nothing computes.
 egraph_status eg_layered_init(eg_layered *layered, egraph_allocator alloc,
                               const eg_graph *forward,
                               const eg_training_options *training, uint32_t most);
@@ -65,21 +65,21 @@ void eg_layered_deinit(eg_layered *layered);
 static inline uint32_t eg_layered_count(const eg_layered *layered) {
   return (uint32_t)layered->first.len;
 }
-/// Bytes of all values that are made in a layer up to this one and read behind it.
+/// Returns the bytes of all values that are made up to this layer and read after it.
 double eg_layered_crossing_bytes(const eg_layered *layered, uint32_t layer);
 
 typedef struct eg_slice {
   eg_graph *graph;
-  eg_strmap trained;            // names of what is trained
+  eg_strmap trained;            // names of trained weights
   const char **sent_back;       // names of inputs that other layers make
-  uint32_t sent_back_count;     // of these, of floating-point elements
+  uint32_t sent_back_count;     // number of these inputs, which are floating-point
   eg_training_options training; // points into the slice
   eg_text key;                  // equal slices have equal texts
   eg_arena arena;
 } eg_slice;
 
-/// Layers [first, last] as a model, and the options of its step as a stage. The options
-/// point into the slice, which stays where it is. Fails with EGRAPH_E_MEMORY.
+/// Builds layers [first, last] as a model, and the options of its step as a stage. The
+/// options point into the slice, which must not move. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_slice_init(eg_slice *slice, const eg_layered *layered,
                             const eg_training_options *training, uint32_t first,
                             uint32_t last);

@@ -1,6 +1,6 @@
-// Megatron-LM's grid (SC'21): every way to write the devices of a machine as t tensor
-// parallel times p pipeline stages times d data parallel ones, t within a node; stages of
-// as many layers each, 1F1B or interleaved, with states of the optimizer whole or split
+// Megatron-LM's grid (SC'21) tries every way to write the number of devices as t * p * d:
+// t tensor parallel within a node, p pipeline stages, d data parallel. Stages have equal
+// numbers of layers, run 1F1B or interleaved, with states of the optimizer whole or split
 // along d (ZeRO-1). Within a stage the product's planner plans the named baseline.
 // SPDX-License-Identifier: Apache-2.0
 #include "baselines/stages/stage_report.h"
@@ -20,13 +20,13 @@ EG_VEC_DEFINE(places, eg_stage_place);
 typedef struct point {
   uint32_t tensor, stages, data, chunks;
   eg_stage_roles roles;
-  bool is_fitted; // planned for less memory than it takes when it is planned for time
+  bool is_fitted; // planned for less memory than its fastest plan takes
 } point;
 
 typedef struct grid {
   eg_stage_planner planner;
   eg_staged *out;
-  eg_stage_plans plans; // of the current point, as the lists below
+  eg_stage_plans plans; // of the current point, like the lists below
   places places;
   eg_u32s last;
 } grid;
@@ -92,8 +92,8 @@ static double room_of_part(const grid *g, const eg_staged_row *row, uint32_t chu
   return most - row->excess / chunks;
 }
 
-/// A point is planned for time. One that does not fit then, and would be the best if it
-/// did, is planned again for the room that there is: a row of its own.
+/// Plans a point for time. If the plan does not fit, but would be the best, plans the
+/// point again for the available memory and adds that as another row.
 static egraph_status add_fitting(grid *g, point at) {
   size_t before = g->out->rows.len;
   EG_TRY(add_point(g, &at));
@@ -109,11 +109,11 @@ static egraph_status add_fitting(grid *g, point at) {
   egraph_status status = add_point(g, &at);
   g->planner.most_bytes = INFINITY;
   if (status == EGRAPH_OK && !g->out->rows.data[before + 1].is_possible)
-    g->out->rows.len--; // the row planned for time says what is missing
+    g->out->rows.len--; // the row planned for time shows how much memory is missing
   return status;
 }
 
-/// Both kinds of data parallelism, where there are several replicas.
+/// Adds both kinds of data parallelism if there are several replicas.
 static egraph_status add_roles(grid *g, point at) {
   at.roles = EG_STAGE_DATA;
   EG_TRY(add_fitting(g, at));
@@ -122,7 +122,7 @@ static egraph_status add_roles(grid *g, point at) {
   return add_fitting(g, at);
 }
 
-/// All numbers of chunks that there are layers and micro-batches for.
+/// Adds all numbers of chunks that divide layers and micro-batches evenly.
 static egraph_status add_chunks(grid *g, point at) {
   uint32_t layers = eg_layered_count(g->planner.layered),
            micro_batches = g->planner.call->training->micro_batches;

@@ -8,8 +8,8 @@
 
 #define NONE UINT32_MAX
 enum {
-  FEW_VERTICES = 48, // that are cut without joining further
-  MOST_PINS = 1000,  // a net with more is cut anyway, and left out
+  FEW_VERTICES = 48, // graphs of at most so many vertices are cut without joining
+  MOST_PINS = 1000,  // a net with more pins is cut anyway, and ignored
   STARTS = 6,        // vertices from which a half is grown
   MOST_PASSES = 8
 };
@@ -20,8 +20,8 @@ typedef struct hyper {
   uint32_t vertices;
   eg_doubles weight, bytes;
   eg_u32s begin, pins;   // of nets
-  eg_u32s nets_at, nets; // of vertices, likewise
-  eg_u32s coarse;        // [vertices] the vertex that it is part of on the next level
+  eg_u32s nets_at, nets; // nets of each vertex
+  eg_u32s coarse;        // [vertices] the vertex of the next level that contains it
   double total, heaviest;
 } hyper;
 EG_OWNER_DEFINE_STATIC(hyper, (eg_doubles, weight, bytes),
@@ -70,7 +70,7 @@ static egraph_status add_net(hyper *out, double bytes, const uint32_t *pins,
   return eg_u32s_push(&out->begin, (uint32_t)out->pins.len);
 }
 
-/// The hypergraph of `count` vertices that a map makes of another one.
+/// Builds the hypergraph of `count` vertices that a map makes from another hypergraph.
 static egraph_status map_hyper(const hyper *from, const uint32_t *map, uint32_t count,
                                hyper *out) {
   eg_u32s seen;
@@ -98,8 +98,8 @@ typedef struct halver {
   eg_chars side;  // [vertices]
   double weight[2], cut;
   eg_u32s count[2];    // [nets] pins on each side
-  eg_doubles gain;     // [vertices] of moving it to the other side
-  eg_u32s heap, place; // of vertices that may move, the highest gain first; [vertices]
+  eg_doubles gain;     // [vertices] bytes gained by moving it to the other side
+  eg_u32s heap, place; // vertices that may move, the highest gain first; [vertices]
   eg_u32s moved;
   eg_chars best; // sides of the best start
 } halver;
@@ -154,7 +154,7 @@ static void add_gain_of_all(halver *h, uint32_t net, double gain) {
     add_gain(h, h->of->pins.data[i], gain);
 }
 
-/// The one vertex of a net on a side has this much more to gain.
+/// Adds `gain` to the only vertex of a net on a side.
 static void add_gain_of_one(halver *h, uint32_t net, char side, double gain) {
   for (uint32_t i = h->of->begin.data[net]; i < h->of->begin.data[net + 1]; i++)
     if (h->side.data[h->of->pins.data[i]] == side) add_gain(h, h->of->pins.data[i], gain);
@@ -233,8 +233,8 @@ static void fill_heap(halver *h) {
     sift_down(h, v);
 }
 
-/// Moves every vertex at most once, the best first, and takes back what came after the
-/// best cut. Whether that was better than before.
+/// Moves every vertex at most once, the best first, and takes back the moves after the
+/// best cut. True when that cut is better than before.
 static bool run_refinement_pass(halver *h) {
   double best_cut = h->cut, best_excess = excess(h), first_cut = h->cut,
          first_excess = best_excess;
@@ -261,10 +261,11 @@ static bool run_refinement_pass(halver *h) {
 static void refine(halver *h) {
   count_all(h);
   for (int pass = 0; pass < MOST_PASSES && run_refinement_pass(h); pass++)
-    count_all(h); // without what rounding has left
+    count_all(h); // removes rounding errors
 }
 
-/// Side 0 grows from a vertex, by what it has most to gain from, until it has its share.
+/// Grows side 0 from a vertex, always by the vertex with the highest gain, until it has
+/// its share.
 static void grow_side(halver *h, uint32_t start, double share) {
   for (uint32_t v = 0; v < h->of->vertices; v++)
     h->side.data[v] = 1;
@@ -276,7 +277,7 @@ static void grow_side(halver *h, uint32_t start, double share) {
     if (fits || vertex == start)
       move(h, vertex);
     else if (h->weight[1] <= h->most[1])
-      break; // another one would be a piece apart
+      break; // the next vertex would not be connected
     if (h->heap.len == 0) break;
   }
 }
@@ -293,7 +294,7 @@ static egraph_status resize(halver *h, const hyper *of) {
   return eg_u32s_resize(&h->count[1], of->bytes.len);
 }
 
-/// The best of several starts.
+/// Finds the best cut of several starts.
 static void find_best_start(halver *h, double share) {
   double best_cut = INFINITY, best_excess = INFINITY;
   for (uint32_t i = 0; i < STARTS && i < h->of->vertices; i++) {
@@ -310,7 +311,8 @@ static void find_best_start(halver *h, double share) {
 
 // ---- levels ---------------------------------------------------------------------------
 
-/// The neighbour that a vertex shares most with, of those that are not joined yet.
+/// Returns the neighbour with which a vertex shares most bytes, among those not
+/// joined yet.
 static uint32_t partner(const hyper *h, uint32_t vertex, const uint32_t *joined,
                         double most, double *shared) {
   uint32_t best = NONE;
@@ -350,7 +352,7 @@ static egraph_status join_pairs(hyper *h, uint32_t *out_count) {
   return EGRAPH_OK;
 }
 
-/// Levels above the first, until few vertices are left or joining gets nowhere.
+/// Adds levels until few vertices are left or joining removes too few.
 static egraph_status coarsen(hypers *levels) {
   for (;;) {
     hyper *finest = &levels->data[levels->len - 1], next;
@@ -394,7 +396,7 @@ static egraph_status cut_levels(const hypers *levels, double share, double slack
 
 // ---- parts ----------------------------------------------------------------------------
 
-/// Vertices [first, first + count) of the order are to be cut into parts from `part` on.
+/// A task: cut vertices [first, first + count) of the order into parts from `part` on.
 typedef struct job {
   uint32_t first, count, part, parts;
 } job;

@@ -1,8 +1,8 @@
-// Placement by minimal cuts, what device placement is compared with (Mirhoseini et al.,
-// ICML'17, with Scotch): every operator of a training step on one device, so that devices
-// compute about as long and few bytes go between them. Nothing is split, and no schedule
-// is chosen: devices run what they have in the order of the step, one micro-batch after
-// the other, as soon as it can begin.
+// Placement by minimal cuts, the usual baseline of device placement (Mirhoseini et al.,
+// ICML'17, with Scotch): puts every operator of a training step on one device, so that
+// devices compute for about the same time and exchange few bytes. No operator is split,
+// and no schedule is chosen: each device runs its operators in the order of the step, one
+// micro-batch after the other, as soon as they can begin.
 // SPDX-License-Identifier: Apache-2.0
 #include "baselines/stages/stage_report.h"
 
@@ -18,7 +18,7 @@
 #include "sim/task_graph.h"
 
 #define NONE UINT32_MAX
-static const double SLACK = 0.1;             // of a half over its share of the seconds
+static const double SLACK = 0.1; // seconds of a half above its share, relative
 enum { MOST_PASSES = 4 << 20, LISTED = 64 }; // of operators; devices
 
 typedef struct placer {
@@ -30,17 +30,18 @@ typedef struct placer {
   uint32_t devices, nodes, micro_batches;
   eg_doubles seconds; // [nodes] of one run
   eg_u32s device;     // [nodes]
-  eg_u32s order;      // of nodes: a gradient is added to its sum as soon as it is made
-  eg_chars constant; // [values] of weights alone: on every device that reads it, for free
-  // A carried value is stored by the operator that makes it anew, and sent to other
-  // readers once a step.
-  eg_u32s exit_of;      // [values] of an entry: what it becomes; NONE: it is no entry
+  eg_u32s order;      // nodes; a gradient is added to its sum as soon as it is made
+  eg_chars constant;  // [values] value of weights alone: free on every device that
+                      // reads it
+  // A carried value is stored on the device of the operator that makes its next value,
+  // and sent to other devices once a step.
+  eg_u32s exit_of;      // [values] the exit of an entry; NONE: no entry
   eg_u32s begin, users; // [values + 1] into the nodes that read a value, each once
   eg_task_graph *tasks;
-  eg_u32s task;           // [nodes] of the latest micro-batch
-  eg_u32s port;           // [classes][2][devices] links, NONE: not there yet
+  eg_u32s task;           // [nodes] its task in the latest micro-batch
+  eg_u32s port;           // [classes][2][devices] links; NONE: not created yet
   eg_u32s sent;           // [devices] scratch: the flow of a value to a device, or NONE
-  eg_doubles busy, bytes; // [devices] seconds of a step, the most that it holds
+  eg_doubles busy, bytes; // [devices] seconds of a step, most bytes held
   eg_doubles now;         // [devices] bytes
 } placer;
 EG_OWNER_DEFINE_STATIC(placer, (eg_doubles, seconds, busy, bytes, now),
@@ -59,7 +60,7 @@ static eg_graph_node_info node_at(const placer *p, uint32_t n) {
 static bool is_update(const placer *p, uint32_t n) {
   return n >= p->training.phase_begin[EG_PHASE_UPDATE];
 }
-/// How often a node runs in a step.
+/// Returns how often a node runs in a step.
 static double node_runs(const placer *p, uint32_t n) {
   return is_update(p, n) ? 1 : p->micro_batches;
 }
@@ -143,7 +144,7 @@ static egraph_status list_users(placer *p) {
   return EGRAPH_OK;
 }
 
-/// The last node that a node waits for; NONE: none.
+/// Returns the last node for which a node waits; NONE: none.
 static uint32_t latest_maker(const placer *p, uint32_t n) {
   eg_graph_node_info node = node_at(p, n);
   uint32_t latest = NONE;
@@ -156,7 +157,7 @@ static uint32_t latest_maker(const placer *p, uint32_t n) {
   return latest;
 }
 
-/// True when a node is the only reader of its operands, given values aside.
+/// True when a node is the only reader of its computed operands.
 static bool reads_alone(const placer *p, uint32_t n) {
   eg_graph_node_info node = node_at(p, n);
   for (uint32_t i = 0; i < node.input_count; i++) {
@@ -167,8 +168,8 @@ static bool reads_alone(const placer *p, uint32_t n) {
   return true;
 }
 
-/// Fills `next`: the node to run right behind each, which sums its gradient up, or NONE.
-/// `is_behind` flags such nodes.
+/// Fills `next` with the node to run right after each node, which adds its gradient to
+/// the sum, or NONE. `is_behind` flags such nodes.
 static egraph_status find_gradient_sums(const placer *p, eg_u32s *next,
                                         eg_chars *is_behind) {
   for (uint32_t n = 0; n < p->nodes; n++)
@@ -205,8 +206,8 @@ typedef struct nets {
 } nets;
 EG_OWNER_DEFINE_STATIC(nets, (eg_doubles, weight, bytes), (eg_u32s, begin, pins))
 
-/// The node that makes a value, or makes it anew for the next step; NONE: it is given,
-/// the same everywhere.
+/// Returns the node that makes a value, or its next value if it is carried; NONE: the
+/// value is given, and the same everywhere.
 static uint32_t home_node(const placer *p, uint32_t v) {
   uint32_t exit = p->exit_of.data[v] != NONE ? p->exit_of.data[v] : v;
   const eg_value_info *info = info_of(p, exit);
@@ -249,8 +250,8 @@ static egraph_status place(placer *p) {
 
 // ---- simulation -----------------------------------------------------------------------
 
-/// The link of a device out of it (0) or into it (1), of the class between these two;
-/// devices that share a port share its link.
+/// Finds the link out of a device (`way` 0) or into it (1), of a class of links; devices
+/// that share a port share its link.
 static egraph_status port_of(placer *p, uint32_t device, uint32_t class, uint32_t way,
                              const eg_machine_link *link, uint32_t *out) {
   uint32_t first = device - device % link->sharers;
@@ -273,9 +274,8 @@ static egraph_status add_flow(placer *p, uint32_t from, uint32_t to, double byte
                                 out);
 }
 
-/// Readers of a value wait for it: those on other devices for the flow that brings it
-/// there. `task` makes it; NONE: it is there from the start. Readers are those that have
-/// a task between `low` and `high`.
+/// Lets the readers [low, high) of a value wait for it, readers on other devices for its
+/// flow. `task` makes the value; NONE: it exists from the start.
 static egraph_status connect(placer *p, uint32_t v, uint32_t home, uint32_t task,
                              uint32_t low, uint32_t high) {
   uint32_t begin = p->begin.data[v], end = p->begin.data[v + 1];
@@ -301,7 +301,7 @@ static egraph_status connect(placer *p, uint32_t v, uint32_t home, uint32_t task
 }
 
 static egraph_status add_tasks(placer *p, uint32_t low, uint32_t high) {
-  for (uint32_t i = low; i < high; i++) { // sums stay in their phase
+  for (uint32_t i = low; i < high; i++) { // sums run in their phase
     uint32_t n = p->order.data[i];
     uint32_t stream = p->device.data[n]; // streams are numbered as devices
     EG_TRY(eg_task_graph_add_compute(p->tasks, p->seconds.data[n], &stream, 1,
@@ -311,9 +311,9 @@ static egraph_status add_tasks(placer *p, uint32_t low, uint32_t high) {
   return EGRAPH_OK;
 }
 
-/// Nodes [low, high) run; what they read of each other, and what is carried is brought
-/// to them in the first micro-batch. The update reads the last one's results, which have
-/// the latest tasks.
+/// Runs nodes [low, high). They wait for values that they read from each other and, in
+/// the first micro-batch, for carried values. The update reads results of the last
+/// micro-batch, whose tasks are the latest.
 static egraph_status run_nodes(placer *p, uint32_t low, uint32_t high, bool is_first) {
   uint32_t update = p->training.phase_begin[EG_PHASE_UPDATE];
   EG_TRY(add_tasks(p, low, high));
@@ -357,14 +357,14 @@ static egraph_status simulate_placement(placer *p, double *out_seconds) {
 
 // The memory of one micro-batch, in the order of the step: a value is on its maker's
 // device, and on each reader's device until its last reader there. Given and carried
-// values are there all the time; a carried value also where it is read.
+// values are held all the time; a carried value also on the devices of its readers.
 
 static void hold(placer *p, uint32_t device, double bytes) {
   p->now.data[device] += bytes;
   p->bytes.data[device] = fmax(p->bytes.data[device], p->now.data[device]);
 }
 
-/// The last reader of a value on a device, or `otherwise`.
+/// Returns the last reader of a value on a device, or `otherwise`.
 static uint32_t last_reader(const placer *p, uint32_t v, uint32_t device,
                             uint32_t otherwise) {
   uint32_t last = otherwise;
@@ -395,7 +395,8 @@ static void hold_given(placer *p) {
   }
 }
 
-/// `exits` flags what is carried: it takes the place of its entry.
+/// Holds the results of a node and frees operands. `exits` flags carried values, which
+/// take the storage of their entries.
 static void run_node(placer *p, const eg_chars *exits, uint32_t n) {
   eg_graph_node_info node = node_at(p, n);
   uint32_t device = p->device.data[n];
@@ -437,7 +438,7 @@ static egraph_status count_memory(placer *p) {
 
 // ---- the result -----------------------------------------------------------------------
 
-/// Seconds of a phase that a device computes, of one micro-batch.
+/// Returns the seconds that a device computes in a phase of one micro-batch.
 static double seconds_on(const placer *p, uint32_t device, eg_phase phase) {
   double seconds = 0;
   for (uint32_t n = p->training.phase_begin[phase];

@@ -10,12 +10,12 @@
 #include "base/owner.h"
 #include "optimize/fold/whole_step.h"
 
-// For each stage, of all work, and of the time that is left, where the caller limits
-// time: about a hundred are planned, and the last ones must have a plan, too.
+// Shares of all work for each stage and, if the caller limits time, of the remaining
+// time: about a hundred stages are planned, and the last ones need a plan too.
 static const double STAGE_SHARE = 0.01, TIME_SHARE = 0.05;
 static const double NO_TIME_LIMIT = 1e9; // seconds: work decides
 static const double LEAST_WORK = 1e6, LEAST_SECONDS = 0.05;
-static const double DEFAULT_GAP = 1e-3; // what a longer search might gain
+static const double DEFAULT_GAP = 1e-3; // gain of a longer search
 // A stage may deliver its outputs in any layout.
 static const char DELIVERED[] = "(deliver (all outputs) *=?)";
 
@@ -37,8 +37,8 @@ egraph_status eg_stage_planner_init(eg_stage_planner *planner, const eg_plan_cal
   const eg_request *request = call->request;
   *planner = (eg_stage_planner){.call = call, .layered = layered, .most_bytes = INFINITY};
   EG_TRY(eg_machine_shape_of(call->context.machine, &planner->shape));
-  // A table of stages is as good as its worst entry: a clock that the user did not ask
-  // for would choose other stages on a busy machine.
+  // One bad entry spoils a table of stages: a time limit that the user did not set would
+  // lead to other stages on a busy machine.
   planner->by_work = request->search->time_limit < 0;
   planner->work = fmax(call->budget.steps * STAGE_SHARE, LEAST_WORK);
   planner->deadline =
@@ -56,7 +56,7 @@ void eg_stage_planner_deinit(eg_stage_planner *planner) {
 // ---- a part of the machine ------------------------------------------------------------
 
 typedef struct part {
-  eg_machine machine; // borrows all of the whole machine
+  eg_machine machine; // borrows the data of the whole machine
   eg_machine_mesh mesh;
 } part;
 
@@ -81,7 +81,8 @@ static egraph_status take_part(const eg_machine *machine, const eg_stage_place *
   return eg_machine_mesh_of(&out->machine, &mesh, NULL, &out->mesh);
 }
 
-/// Roles of the axes (plan_baselines.h) into a text of some size; "": the search's.
+/// Writes the roles of the axes (plan_baselines.h) into a text of `size`; "": a
+/// free search.
 static void write_roles(const eg_stage_place *place, char *out, size_t size) {
   static const char *const others[] = {
       [EG_STAGE_DATA] = "data-parallel", [EG_STAGE_ZERO_1] = "zero-1"};
@@ -132,8 +133,8 @@ static bool is_output_of(const eg_graph *graph, const char *name) {
   return false;
 }
 
-/// Outputs for other stages (pcg/training/training.h). A cotangent is sent in the element
-/// type in which the step computes.
+/// Sums the bytes of outputs for other stages (pcg/training/training.h). A cotangent is
+/// sent in the element type in which the step computes.
 static void read_leaving(const eg_plan *plan, const eg_slice *slice, eg_stage_plan *out) {
   for (uint32_t o = 0; o < eg_graph_output_count(plan->graph); o++) {
     const char *name, *dot;
@@ -205,7 +206,7 @@ static egraph_status plan_step(eg_stage_planner *planner, eg_whole_step *step,
   input.budget.progress = report_stage_progress;
   input.budget.user = planner;
   egraph_status status = eg_whole_step_plan(step, &input, &planning);
-  if (status == EGRAPH_E_ARGUMENT) { // no operator can be split so
+  if (status == EGRAPH_E_ARGUMENT) { // these roles split no operator
     *out = (eg_stage_plan){.is_proven = true};
     return EGRAPH_OK;
   }
@@ -226,7 +227,7 @@ static egraph_status plan_slice(eg_stage_planner *planner, const eg_slice *slice
   EG_HELD(eg_whole_step, step);
   EG_TRY(take_part(planner->call->context.machine, place, &on));
   write_roles(place, roles, sizeof roles);
-  // Roles are of weights: a stage without any does what is cheapest.
+  // Roles apply to weights: a stage without trained weights is planned freely.
   if (eg_strmap_len(&slice->trained) == 0) roles[0] = '\0';
   EG_TRY(eg_plan_constraints_parse(&constraints, "stages", DELIVERED, strlen(DELIVERED),
                                    false));

@@ -23,16 +23,16 @@ typedef struct run {
   eg_pipeline_schedule schedule;
   eg_u32s peaks;                      // [stages]
   eg_doubles forward, backward;       // [parts]
-  eg_doubles update, together, bytes; // [stages] together: of a micro-batch, with all
-                                      // chunks and its share of the update
+  eg_doubles update, together, bytes; // [stages] together: seconds of a micro-batch in
+                                      // all chunks, with its share of the update
   messages activations, gradients;    // [parts - 1]
 } run;
 EG_OWNER_DEFINE_STATIC(run, (eg_pipeline_schedule, schedule), (eg_u32s, peaks),
                        (eg_doubles, forward, backward, update, together, bytes),
                        (messages, activations, gradients))
 
-/// Stages lie on devices in their order. Whether two neighbours, in a ring, are in one
-/// node.
+/// True when two neighbours in the ring of stages are in one node; stages take devices
+/// in order.
 static bool are_near(const run *r, uint32_t stage, uint32_t next) {
   uint32_t before = 0, width = r->planner->shape.width;
   uint32_t low = stage < next ? stage : next, high = stage < next ? next : stage;
@@ -45,8 +45,8 @@ static bool are_near(const run *r, uint32_t stage, uint32_t next) {
   return before / width == (end - 1) / width;
 }
 
-/// A message over the link between two stages, in seconds of a port: devices send their
-/// shares at once, and some may share a port.
+/// Returns a message over the link between two stages, in seconds of a port: devices send
+/// their shares at once, and may share ports.
 static eg_pipeline_message message_of(const run *r, uint32_t from, uint32_t to,
                                       double bytes) {
   const eg_machine *machine = r->planner->call->context.machine;
@@ -85,7 +85,7 @@ static egraph_status list_messages(run *r) {
   return EGRAPH_OK;
 }
 
-/// Chunks of a stage are on its devices together; any chunk may be in flight.
+/// Sums a stage: all its chunks are on its devices, and any chunk may be in flight.
 static egraph_status add_up_stage(run *r, uint32_t stage) {
   double update = 0, fixed = 0, flight = 0, together = 0;
   for (uint32_t part = stage; part < r->parts; part += r->choice->stages) {
@@ -127,7 +127,8 @@ static egraph_status simulate_row(run *r, eg_staged_row *row) {
   return EGRAPH_OK;
 }
 
-/// Alpa's formula; with chunks a micro-batch is through a stage in a chunk's time.
+/// Fills a row by Alpa's formula; with chunks, a micro-batch passes a stage in a
+/// chunk's time.
 static void judge_row(const run *r, eg_staged_row *row) {
   double sum = 0, longest = 0, chunks = r->choice->chunks;
   for (uint32_t s = 0; s < r->choice->stages; s++) {

@@ -1,5 +1,5 @@
-// Pipelines that a search has looked at, simulated, the best first among equals; and what
-// is said of them. They have no plan that runs: executors have no stages.
+// Simulates the pipelines of a search, finds the best, and reports them. Pipelines have
+// no plan that runs, because executors have no stages.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASELINES_STAGE_REPORT_H
 #define EG_BASELINES_STAGE_REPORT_H
@@ -22,14 +22,14 @@ typedef struct eg_pipeline_choice {
 typedef struct eg_staged_row {
   char name[EG_STAGED_NAME_SIZE];
   bool is_possible; // every stage has a plan
-  bool is_proven;   // otherwise: some stage has none, not only that none was found
+  bool is_proven;   // otherwise: it is proven that some stage has no plan
   double formula;   // seconds: stages one after the other, and the longest again for each
                   // further micro-batch, each with its share of the update; no messages.
                   // For single operators: the sum over all of them
   double seconds; // simulated, with messages and the update behind the last pass
-  double busiest; // of the stage that computes most
-  double bytes;   // of the device that holds most
-  double excess;  // of that device over the limit
+  double busiest; // seconds of the stage that computes most
+  double bytes;   // bytes of the device that holds most
+  double excess;  // bytes of that device over the limit
 } eg_staged_row;
 EG_VEC_DEFINE(eg_staged_rows, eg_staged_row);
 
@@ -39,20 +39,20 @@ typedef struct eg_staged_stage {
       last; // layers, of all its chunks together: those between may be others'
   eg_stage_place place;
   double forward, backward, update; // seconds
-  uint32_t in_flight;               // passes of chunks at most
+  uint32_t in_flight;               // most passes of chunks at a time
   double bytes;                     // of a device
 } eg_staged_stage;
 EG_VEC_DEFINE(eg_staged_stages, eg_staged_stage);
 
 typedef struct eg_staged {
   const char *algorithm;
-  uint32_t layers, micro_batches, devices; // no layers: operators are placed one by one
+  uint32_t layers, micro_batches, devices; // 0 layers: operators are placed one by one
   double memory_limit;                     // of a device; INFINITY: none
   uint32_t asked,
-      planned; // stages that were asked for; distinct ones, which were planned
+      planned; // requested stages; distinct stages, which were planned
   double search_seconds;
   bool is_cancelled;
-  bool was_limited; // limits ended the search for some stage's plan without one
+  bool was_limited; // limits ended the search for some stage's plan before one was found
   eg_staged_rows rows;
   uint32_t best;                      // row; UINT32_MAX: none is possible
   eg_pipeline_schedule_kind schedule; // of the best row
@@ -62,26 +62,27 @@ typedef struct eg_staged {
 
 void eg_staged_init(eg_staged *staged, egraph_allocator alloc);
 void eg_staged_deinit(eg_staged *staged);
-/// Simulates a pipeline and adds it. One that fits is better than one that does not, then
-/// the shorter, or of those that do not fit the smaller; of equal ones the first.
+/// Simulates a pipeline and adds its row. A pipeline that fits is better than one that
+/// does not; among pipelines that fit the shorter is better, otherwise the smaller; among
+/// equals the first.
 egraph_status eg_staged_add(eg_staged *staged, const eg_stage_planner *planner,
                             const eg_pipeline_choice *choice);
-/// A search for pipelines of a training step, by no rule. The call has `training`, with
-/// the names of what is trained; mesh, rules, constraints and baselines are not read.
-/// Fills an initialized result; that no pipeline is possible is a result.
+/// Searches for pipelines of a training step, without rules. The call has `training`,
+/// with the names of trained weights; mesh, rules, constraints and baselines are not
+/// read. Fills an initialized result, even if no pipeline is possible.
 typedef egraph_status eg_stage_search(const eg_plan_call *call, eg_staged *out);
 // The rows of include/egraph_algorithms.def that find pipelines.
 eg_stage_search eg_alpa_stages, eg_megatron_grid, eg_min_cut_placement;
 
-/// Notes what a planner did.
+/// Notes the figures of a planner.
 void eg_staged_note(eg_staged *staged, const eg_stage_planner *planner);
-/// Text for people: the best row and its stages, and all rows if wanted.
+/// Prints text for people: the best row and its stages; `all`: also all rows.
 egraph_status eg_staged_print(eg_text *text, const eg_staged *staged, bool all);
-/// One JSON object: {"algorithm", "micro_batches", "layers", "planned", "rows": [{"name",
-/// "formula_seconds", "seconds", "memory_bytes", "excess_bytes"}], "best", "schedule",
-/// "chunks", "stages": [{"first_layer", "last_layer", "nodes", "devices",
+/// Writes one JSON object: {"algorithm", "micro_batches", "layers", "planned", "rows":
+/// [{"name", "formula_seconds", "seconds", "memory_bytes", "excess_bytes"}], "best",
+/// "schedule", "chunks", "stages": [{"first_layer", "last_layer", "nodes", "devices",
 /// "forward_seconds", "backward_seconds", "update_seconds", "in_flight",
-/// "memory_bytes"}]}. Rows that are not possible have a name alone.
+/// "memory_bytes"}]}. Rows that are not possible have only a name.
 egraph_status eg_staged_write_json(eg_text *text, const eg_staged *staged);
 
 #endif
