@@ -13,8 +13,8 @@
 // So for weights >= 0 of the paths that add up to 1, the weighted seconds of a plan's
 // paths are at most its step's, and their least over all plans bounds the step of every
 // plan. A search finds this least: for a plan whose seconds are multiplied by the weights
-// of their paths (eg_cost_weights). The next weights are those with the best bound over
-// the plans so far (Kelley's cutting planes: a matrix game of paths against plans).
+// of their paths (eg_cost_weights). The next weights have the best bound over the plans
+// so far (Kelley's cutting planes: a matrix game of paths against plans).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_OVERLAP_H
 #define EG_OPTIMIZE_OVERLAP_H

@@ -35,7 +35,7 @@ typedef struct eg_plan_job {
   const eg_plan_call *call;
   eg_plan_context context; // the call's, with the saturation below
   eg_saturation_options saturation;
-  eg_budget budget; // the call's, and what was spent
+  eg_budget budget; // the call's budget, and the work done
   double began;     // seconds after the start
   eg_plan_search *out;
   eg_joint_step step;
@@ -60,7 +60,7 @@ void eg_plan_job_deinit(eg_plan_job *job);
 
 /// Returns the seconds since the search began.
 double eg_plan_job_elapsed(const eg_plan_job *job);
-/// The progress callback of eg_layout_options for a job.
+/// Reports progress; the callback of eg_layout_options for a job.
 bool eg_plan_job_progress(void *job, double cost, double bound, double seconds);
 uint32_t eg_plan_job_micro_batches(const eg_plan_job *job);
 /// True when the user asked for the plans of all baselines.

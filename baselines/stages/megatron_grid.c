@@ -84,7 +84,7 @@ static egraph_status add_point(grid *g, const point *at) {
 }
 
 /// Returns the bytes that the largest part may hold with one micro-batch in flight for
-/// its device to fit: less by what the device lacks, if all chunks shrink alike.
+/// its device to fit: the excess of the device is divided equally among its chunks.
 static double room_of_part(const grid *g, const eg_staged_row *row, uint32_t chunks) {
   double most = 0;
   for (size_t i = 0; i < g->plans.len; i++)

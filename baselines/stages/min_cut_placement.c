@@ -127,7 +127,7 @@ static bool is_new_operand(const eg_graph_node_info *node, uint32_t i) {
 static egraph_status list_users(placer *p) {
   uint32_t values = eg_graph_value_count(p->step);
   EG_TRY(eg_u32s_resize(&p->begin, (size_t)values + 2));
-  uint32_t *begin = p->begin.data + 1; // begin[v] moves on to where those of v end
+  uint32_t *begin = p->begin.data + 1; // begin[v] advances to the end of v's readers
   for (uint32_t n = 0; n < p->nodes; n++) {
     eg_graph_node_info node = node_at(p, n);
     for (uint32_t i = 0; i < node.input_count; i++)

@@ -36,7 +36,7 @@ EG_VEC_DEFINE(eg_staged_rows, eg_staged_row);
 /// A stage of the best row.
 typedef struct eg_staged_stage {
   uint32_t first,
-      last; // layers, of all its chunks together: those between may be others'
+      last; // layers of all its chunks; layers in between may belong to others
   eg_stage_place place;
   double forward, backward, update; // seconds
   uint32_t in_flight;               // most passes of chunks at a time

@@ -664,7 +664,7 @@ static egraph_status carry(unfolder *u) {
 
 // ---- the whole ------------------------------------------------------------------------
 
-/// Finds the values that are there from the start: inputs, weights and, in a step that
+/// Finds the values that exist from the start: inputs, weights and, in a step that
 /// carries nothing, values of weights alone (as in plan_space.c).
 static egraph_status find_entries(unfolder *u) {
   const eg_plan *plan = unfolded_plan(u);

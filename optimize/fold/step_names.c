@@ -139,7 +139,8 @@ static uint32_t middle_named(const resolver *r, size_t i) {
   return is_inside ? block : NONE;
 }
 
-/// True when statement j demands of a block what statement i demands of the block before.
+/// True when statement j makes the demand on a block that statement i makes on the
+/// block before.
 static bool same_demand(const resolver *r, size_t i, size_t j) {
   const eg_plan_constraint *a = &r->constraints->rows.data[i],
                            *b = &r->constraints->rows.data[j];
@@ -157,7 +158,7 @@ static size_t next_of(const resolver *r, uint32_t block, size_t at) {
   return at;
 }
 
-/// True when the statements about a block are those about the next block.
+/// True when the statements about a block and about the next block are the same.
 static bool blocks_agree(const resolver *r, uint32_t block) {
   size_t end = r->constraints->rows.len, i = next_of(r, block, 0),
          j = next_of(r, block + 1, 0);

@@ -3,7 +3,7 @@
 // A name with wildcards means all values that it matches. In a folded step, names of
 // values in repeated blocks become names in the one block that represents them, provided
 // that the constraints demand the same of all these blocks: the statements that name
-// their values are the same, in the same order, but for the block.
+// their values are the same, in the same order, except for the block.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_FOLD_STEP_NAMES_H
 #define EG_OPTIMIZE_FOLD_STEP_NAMES_H

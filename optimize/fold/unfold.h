@@ -15,7 +15,7 @@
 #include "optimize/model/plan_emit.h"
 #include "optimize/space/step_info.h"
 
-/// A step with all its blocks, and the one that was planned.
+/// A step with all its blocks, and the folded step that was planned.
 typedef struct eg_unfold_steps {
   const eg_graph *forward; // all blocks
   const eg_blocks *blocks;

@@ -288,7 +288,7 @@ static egraph_status walk_kept(eg_fitter *f, double kept, double share, uint64_t
   return status;
 }
 
-/// True when the cheapest plan is wanted, not just one within the limit.
+/// True when the search needs the cheapest plan, not only a plan within the limit.
 static bool wants_best(const eg_fitter *f) {
   return !f->only_fitting && f->options->relative_gap < ANY_GAP;
 }

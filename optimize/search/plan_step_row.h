@@ -43,7 +43,7 @@ egraph_status eg_plan_needs_find(eg_plan_needs *needs, const eg_plan_model *mode
 //                              that it may be moved into before; likewise its kept value
 //   scratch                    of the strategy or the move
 //
-// Plans are those of plan_emit.h, which moves a state when something needs it, keeps it
+// Plans are emitted by plan_emit.h, which moves a state when something needs it, keeps it
 // at once, and writes values in the order described above. A state that is kept as it
 // entered counts twice, as in the problem's own rows, although each phase may start from
 // its entry.

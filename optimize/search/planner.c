@@ -127,7 +127,7 @@ static egraph_status search_layouts(eg_planner *p, const eg_competition *competi
   return conclude_search(p, &found);
 }
 
-/// Finds, on a folded step, a bound of the whole step and mates to be mixed.
+/// Finds a bound of the whole step and mates to be mixed, if the step is folded.
 static egraph_status cut_folded(eg_planner *p, const eg_competition *competition) {
   const eg_planner_input *input = p->input;
   eg_planning *out = p->out;

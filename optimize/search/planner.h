@@ -57,13 +57,13 @@ typedef struct eg_planner_input {
 
   // Known results.
   const eg_plan *known; // of this step, to begin the search with; NULL: none
-  double known_cost;    // seconds of it
+  double known_cost;    // seconds of the known plan
   double ceiling; // seconds: plans that take as long are useless, and nothing is searched
                   // if a bound shows that all do; 0: no ceiling
   bool binds;     // the limit of memory is known to bind: no search without it
   const eg_plan *loose; // binds: the cheapest known plan, which exceeds the limit;
                         // NULL: none
-  double floor;         // binds: a bound of all plans, whatever they hold; 0: none
+  double floor;         // binds: a bound of all plans with unlimited memory; 0: none
   double answer_limit;  // bytes, for a search without the limit of memory: a plan above
                         // them is useless, and if the folded step's plan is above, the
                         // whole step is not searched. 0: none

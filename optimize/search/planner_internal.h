@@ -60,9 +60,9 @@ typedef struct eg_planner {
 
 /// Returns the budget with the remaining time.
 eg_layout_options eg_planner_remaining(const eg_planner *p);
-/// The progress callback of eg_layout_options for a planner. While baselines are planned,
-/// it reports only the best cost so far. A baseline that matters only if it is cheaper
-/// ends when its bound shows that it is not.
+/// Reports progress; the callback of eg_layout_options for a planner. While baselines are
+/// planned, it reports only the best cost so far. A baseline that matters only if it is
+/// cheaper ends when its bound shows that it is not.
 bool eg_planner_progress(void *planner, double cost, double bound, double seconds);
 bool eg_planner_fits(const eg_planner *p);
 /// True when the user has no constraints.
@@ -79,14 +79,15 @@ egraph_status eg_contest_list(eg_planner *p);
 /// Plans the baselines of one graph roughly, then those that may be the cheapest finely,
 /// and sorts the baselines by cost.
 egraph_status eg_contest_seed(eg_planner *p, eg_competition *competition);
-/// With the variants that rules made, plans for fewer devices, and plans the baseline
-/// that is cheapest without variants.
+/// Plans for fewer devices, and plans the baseline that is cheapest without variants,
+/// both with the variants that rules made.
 egraph_status eg_contest_seed_variants(eg_planner *p, eg_competition *competition);
-/// After a search without the limit of memory: forgets plans of baselines that exceed it,
-/// or all, so that they are planned again. One device has no plan that holds less.
+/// Forgets plans of baselines that exceed the limit of memory, or all, after a search
+/// without the limit, so that they are planned again. One device has no plan that
+/// holds less.
 void eg_contest_forget(eg_planner *p, bool all);
-/// After the search: plans baselines that may be cheaper than the plan, and those that
-/// the user asked for.
+/// Plans, after the search, baselines that may be cheaper than the plan, and baselines
+/// that the user asked for.
 egraph_status eg_contest_close(eg_planner *p, eg_competition *competition);
 
 #endif

@@ -21,7 +21,7 @@ enum { LOOK_EVERY = 64 };
 
 // ---- chance -------------------------------------------------------------------------
 
-/// SplitMix64 (Steele, Lea, Flood, OOPSLA'14).
+/// Draws 64 random bits by SplitMix64 (Steele, Lea, Flood, OOPSLA'14).
 static uint64_t draw_bits(uint64_t *state) {
   uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
   z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);

@@ -20,7 +20,7 @@
 #include "rewrites/saturation/tensor_egraph.h"
 
 #define EG_SPACE_NONE UINT32_MAX
-#define EG_BLOCK_SEVERAL (EG_BLOCK_OUTSIDE - 1) // what rules make of several blocks
+#define EG_BLOCK_SEVERAL (EG_BLOCK_OUTSIDE - 1) // made by rules from several blocks
 
 typedef struct eg_space_value {
   eg_class class;

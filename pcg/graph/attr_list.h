@@ -17,8 +17,8 @@ typedef struct eg_attr_list {
 } eg_attr_list;
 
 void eg_attr_list_init(eg_attr_list *list, eg_op op);
-/// `slot` must belong to the list's operator and have that kind (asserted). Lists and
-/// strings are borrowed.
+/// Set an attribute. `slot` must belong to the list's operator and have that kind
+/// (asserted). Lists and strings are borrowed.
 void eg_attr_list_set_int(eg_attr_list *list, eg_attr_slot slot, int64_t value);
 void eg_attr_list_set_float(eg_attr_list *list, eg_attr_slot slot, double value);
 void eg_attr_list_set_ints(eg_attr_list *list, eg_attr_slot slot, const int64_t *data,
@@ -26,7 +26,7 @@ void eg_attr_list_set_ints(eg_attr_list *list, eg_attr_slot slot, const int64_t 
 void eg_attr_list_set_floats(eg_attr_list *list, eg_attr_slot slot, const double *data,
                              uint32_t len);
 void eg_attr_list_set_dtype(eg_attr_list *list, eg_attr_slot slot, egraph_dtype value);
-/// `symbol` must be in the slot's set (asserted).
+/// Sets a symbol, which must be in the slot's set (asserted).
 void eg_attr_list_set_symbol(eg_attr_list *list, eg_attr_slot slot, const char *symbol);
 void eg_attr_list_set_string(eg_attr_list *list, eg_attr_slot slot, const char *text);
 eg_attrs eg_attr_list_attrs(const eg_attr_list *list);

@@ -170,21 +170,22 @@ void eg_graph_set_data(eg_graph *graph, eg_value weight, eg_buffer *data);
 
 // ---- open dimensions (ops/size.h) -----------------------------------------------------
 
-/// The graph's open sizes, which live as long as the graph; NULL where all sizes are
+/// Returns the graph's open sizes, which live as long as the graph; NULL: all sizes are
 /// fixed.
 const eg_open_sizes *eg_graph_open_sizes(const eg_graph *graph);
-/// Fails with EGRAPH_E_UNSUPPORTED where dimensions are open: `what` needs their sizes.
+/// Fails with EGRAPH_E_UNSUPPORTED if dimensions are open; `what` is the action that
+/// needs their sizes.
 egraph_status eg_graph_check_fixed(const eg_graph *graph, const char *what);
-/// A copy in which open dimensions have sizes: [dim count], or NULL: the example sizes.
-/// Opaque nodes keep their records. Fails with EGRAPH_E_TYPE where the graph is ill-typed
-/// at these sizes. (graph_copy.c)
+/// Copies the graph with sizes for its open dimensions: [dim count], or NULL: the example
+/// sizes. Opaque nodes keep their records. Fails with EGRAPH_E_TYPE if the graph is
+/// ill-typed at these sizes. (graph_copy.c)
 egraph_status eg_graph_at_sizes(const eg_graph *graph, const int64_t *dims,
                                 eg_graph **out);
 
 // ---- text ---------------------------------------------------------------------------
 
-/// Text form; parse(print(g)) prints identically. Data of at most 64 elements (of a
-/// weight, or an input's default) is written.
+/// Print and read the text form; parse(print(g)) prints identically. Data of at most 64
+/// elements (of a weight, or an input's default) is written.
 egraph_status eg_graph_print(const eg_graph *graph, eg_text *out);
 egraph_status eg_graph_parse(const egraph_allocator *alloc, const char *file,
                              const char *text, size_t size, eg_graph **out);

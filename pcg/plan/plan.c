@@ -163,8 +163,8 @@ egraph_status eg_plan_ahead(const eg_plan *plan, egraph_allocator alloc,
                             bool *out_flags) {
   uint32_t values = eg_graph_value_count(plan->graph);
   bool *constants, *is_read;
-  double
-      *more_bytes; // [values] of a device: states that are read, without those that enter
+  double *more_bytes; // [values] bytes on a device of the states that are read,
+                      // except entries
   EG_LOCAL(eg_arena, scratch, alloc);
   EG_TRY(eg_arena_alloc(&scratch, values, sizeof *constants, &constants));
   EG_TRY(eg_arena_alloc(&scratch, values, sizeof *more_bytes, &more_bytes));

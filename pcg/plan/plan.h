@@ -131,7 +131,7 @@ void eg_plan_deinit(eg_plan *plan);
 ///   (input x)(weight w)(let s (relu w))      states x, s from the start
 ///   (let y (add x s))(output y)              one step: y
 ///
-/// Values computed from weights alone are there from the start. Nodes and values that no
+/// Values computed from weights alone exist from the start. Nodes and values that no
 /// output needs have no step and no state, except inputs. The graph is borrowed and
 /// typed. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_plan_of_graph(const eg_graph *graph, eg_plan *inout);
@@ -148,24 +148,25 @@ egraph_status eg_plan_spread(const eg_plan *plan, const eg_plan_step *step,
 /// are not carried, and values computed from these only. Their states without a step are
 /// computed when a program is loaded.
 void eg_plan_constants(const eg_plan *plan, bool *out_flags);
-/// Flags the states that are there before a run, [states]: states of constants without a
-/// step, and slices of these, unless the slices that are read of a constant take more
-/// memory than the constant as it enters. Fails with EGRAPH_E_MEMORY.
+/// Flags the states that exist before a run, [states]: states of constants without a
+/// step, and slices of these states, unless the slices of a constant that are read take
+/// more memory than the constant's own state. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_plan_ahead(const eg_plan *plan, egraph_allocator alloc, bool *out_flags);
 /// True when some state represents several blocks: such a plan can be printed, not run.
 bool eg_plan_is_folded(const eg_plan *plan);
 /// True when an output is carried to the next step.
 bool eg_plan_is_carried(const eg_plan *plan, uint32_t output);
-/// A hash of everything that decides how a plan runs and that a plan file has: the graph
+/// Computes a hash of everything in a plan file that decides how the plan runs: the graph
 /// in its text form, mesh, states and steps, but not seconds and rivals. Ranks that have
-/// each read a file compare it. Fails with EGRAPH_E_MEMORY.
+/// each read a file compare their hashes. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_plan_digest(const eg_plan *plan, egraph_allocator alloc, uint64_t *out);
-/// Verifies every invariant: layouts legal, every step's operands made before, strategies
-/// those that the actions give, moves single transitions, no input or weight in two
-/// layouts, phases never going back, types, layouts and numbers of blocks of carried
-/// values equal at both ends, one output per carried entry, one number of blocks per
-/// value and node. Memory formats need only fit their tensors: back-ends have kernels for
-/// all. EGRAPH_E_INTERNAL names the first violation. (plan_check.c)
+/// Verifies every invariant: layouts are legal; operands are made before their step;
+/// strategies follow from the actions; moves are single transitions; no input or weight
+/// is in two layouts; phases never go back; types, layouts and numbers of blocks of
+/// carried values are equal at both ends; each carried entry has one output; each value
+/// and node has one number of blocks. Memory formats need only fit their tensors:
+/// back-ends have kernels for all. EGRAPH_E_INTERNAL names the first
+/// violation. (plan_check.c)
 egraph_status eg_plan_check(const eg_plan *plan, egraph_allocator alloc);
 
 // ---- figures of steps and states ------------------------------------------------------

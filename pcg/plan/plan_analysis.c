@@ -311,7 +311,7 @@ static egraph_status write_unevens(eg_text *text, const eg_plan *plan) {
 
 // ---- operators that cannot be split ---------------------------------------------------
 
-/// An operator that no strategy splits along any axis of the plan, whatever its sizes.
+/// An operator that no strategy splits along any axis of the plan, with any sizes.
 typedef struct unsplit {
   uint32_t step;  // that runs the operator
   double seconds; // seconds of the operator in a step of training

@@ -225,7 +225,7 @@ static egraph_status fill_layouts(finder *f, row_values *inout) {
   return EGRAPH_OK;
 }
 
-/// Lists the values that a part uses first or makes, without those that have no state.
+/// Lists the values with a state that a part uses first or makes.
 static egraph_status list_values(finder *f, uint32_t number, row_values *out) {
   const part *at = &f->parts.data[number];
   out->len = 0;

@@ -116,7 +116,7 @@ static egraph_status keep_output_layout(differ *d, const eg_plan *plan,
   return keep_layout(d, plan, plan->output_states.data[output], out);
 }
 
-/// Compares the outputs of `plan`; if `is_rest`, those that the first plan lacks.
+/// Compares the outputs of `plan`; if `is_rest`, only outputs that the first plan lacks.
 static egraph_status compare_outputs_of(differ *d, const eg_plan *plan, bool is_rest,
                                         const eg_strmap *before, const eg_strmap *after) {
   for (uint32_t o = 0; o < plan->output_states.len; o++) {

@@ -184,8 +184,8 @@ static uint32_t window_in(const issuer *m, uint32_t micro_batch, uint32_t window
   return window == NEVER ? EG_RUN_NONE : micro_batch * m->windows + window;
 }
 
-/// Every micro-batch has two turns: the forward pass and the rest. Moves on streams of
-/// their own may begin in an earlier turn.
+/// Adds a run. Every micro-batch has two turns: the forward pass and the rest. Moves on
+/// streams of their own may begin in an earlier turn.
 static egraph_status add_run(issuer *m, uint32_t b, uint32_t s) {
   const eg_plan_step *step = &m->plan->steps.data[s];
   uint32_t index = b * (uint32_t)m->plan->steps.len + s, stream = 0;
@@ -249,9 +249,9 @@ static egraph_status wait_for_computing(issuer *m, uint32_t b, uint32_t s,
   return before == NEVER ? EGRAPH_OK : wait_for(m, run, run_at(m, b, before));
 }
 
-/// A move of an entry in the update waits for the other operands of its reader, so that
-/// it does not hold memory from the start. *out_waits is false if there is no reader, or
-/// the reader has no other operands.
+/// Lets a move of an entry in the update wait for the other operands of its reader, so
+/// that it does not hold memory from the start. *out_waits is false if there is no
+/// reader, or the reader has no other operands.
 static egraph_status wait_for_gradient(issuer *m, uint32_t b, uint32_t s,
                                        bool *out_waits) {
   const eg_plan *plan = m->plan;
@@ -298,8 +298,8 @@ static egraph_status add_waits_in_place(issuer *m, uint32_t b, uint32_t s,
   return EGRAPH_OK;
 }
 
-/// The writer of an entry waits for its earlier readers; readers in the next micro-batch
-/// wait for the writer.
+/// Lets the writer of an entry wait for the entry's earlier readers, and readers in the
+/// next micro-batch wait for the writer.
 static egraph_status order_writer_and_reader(issuer *m, uint32_t writer,
                                              uint32_t reader) {
   uint32_t last = m->plan->micro_batches - 1;

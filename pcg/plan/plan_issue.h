@@ -11,7 +11,7 @@
 //                run as soon as their gradients are computed, under the backward pass. A
 //                gather of a state without a step (of weights: ZeRO-3, FSDP's
 //                prefetching) begins when the fourth reader before its own reader begins
-//                (or the second, or the one before): memory holds as many gathered sets
+//                (or the second, or the first before): memory holds as many gathered sets
 //                more. A gather for the update waits until the gradient is computed.
 //                Computing that reads only states without a step runs as many steps ahead
 //   reductions   computing keeps the order of the plan. Reductions (all-reduce, reduce-

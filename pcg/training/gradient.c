@@ -20,7 +20,7 @@ typedef struct sweep {
   eg_node_cons *cons;
   const eg_graph *graph;
   eg_builder builder;
-  bool *active;  // [values] depends on a wanted value
+  bool *active;  // [values] depends on a value whose cotangent is requested
   eg_ref *found; // [values] cotangents so far
   eg_arena arena;
   ref_list refs; // of one node: inputs, results, cotangents of results, of inputs

@@ -61,7 +61,7 @@ typedef struct finder {
   const eg_parameter_wish *wish;
   eg_weight_fate *fates;
   bool *needed;
-  bool *constant; // [values] made of weights alone
+  bool *constant; // [values] computed from weights alone
   bool *scores;   // [values] operand of a softmax, directly or through operators
   uint8_t *use;   // [values] of type weight_use
 } finder;

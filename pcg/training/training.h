@@ -54,8 +54,8 @@ typedef struct eg_training_options {
   double weight_decay;
   double clip_norm;       // largest norm of all gradients together; 0: no limit
   uint32_t micro_batches; // >= 1
-  // Compute in bfloat16 whatever the forward graph has in float32; loss, gradients of
-  // weights, weights and states stay float32.
+  // Compute float32 values of the forward graph in bfloat16; loss, gradients of weights,
+  // weights and states stay float32.
   bool mixed_precision;
   eg_parameter_wish parameters; // the trained weights
   // A stage of a pipeline is a step that other stages precede or follow:
