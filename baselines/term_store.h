@@ -1,7 +1,8 @@
 // Stores whole graphs as tuples of terms. The store has each term of all graphs of a
 // search once, with its type; a graph is the list of the terms of its outputs. Therefore
 // two graphs are equal exactly when their lists are equal, equal subexpressions of a
-// graph are one term, and graphs that differ in one place share all terms below it.
+// graph are one term, and graphs that differ in one place share all terms that do not
+// depend on it.
 //
 //   store   0: x   1: w   2: (matmul 0 1)   3: (relu 2)   4: (matmul :act relu 0 1)
 //   graphs  [3] the given one   [4] another one

@@ -156,7 +156,8 @@ static egraph_status use_idle_axis(eg_plan_job *job, double end) {
   return plan_on_mesh(job, &mesh, &job->out->planned.plan, left, job->budget.steps);
 }
 
-/// Plans on parts, if the product's own search without overlap plans all meshes.
+/// Plans on parts, unless the call names a mesh, a baseline or another searcher, or has
+/// constraints, overlap or algebra first.
 static egraph_status plan_on_parts(eg_plan_job *job, double end) {
   const eg_plan_call *call = job->call;
   const eg_request *request = call->request;

@@ -37,8 +37,8 @@ typedef struct eg_stage_plan {
                   // the search)
   double forward, backward; // seconds of a micro-batch
   double update;            // of a step
-  // A device holds fixed + n * flight bytes with n micro-batches in flight; `flight`: the
-  // values kept for a backward pass, and the values received.
+  // A device holds fixed + n * flight bytes with n micro-batches in flight; `flight`:
+  // values kept for the backward pass of a micro-batch, and values received for it.
   double fixed_bytes, flight_bytes;
   // Values for later stages and cotangents for earlier ones: bytes of a device, of all
   // devices.

@@ -109,9 +109,9 @@ egraph_status eg_plan_algebra_fix(const eg_plan_algebra *algebra, eg_plan_model 
 //
 //   a plan of the graph as it was given ---> algebra in its layouts -> layouts ...
 //
-// No solution is worse than the solution before; the solver chooses both together. Both
-// steps solve the whole problem with parts forbidden, therefore strategies have the same
-// numbers in all steps.
+// No solution is worse than the solution before; the solver begins with the last one.
+// Both steps solve the whole problem with parts forbidden, therefore strategies have the
+// same numbers in all steps.
 
 // Share of the remaining work and time for a step, and its gap.
 static const double STEP_SHARE = 0.5, STEP_GAP = 0.002;
