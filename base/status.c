@@ -7,18 +7,8 @@
 
 static _Thread_local char message[EG_MESSAGE_BYTES];
 
-static _Thread_local bool type_messages_are_off;
-
-bool eg_type_messages_enable(bool on) {
-  bool before = !type_messages_are_off;
-  type_messages_are_off = !on;
-  return before;
-}
-
-bool eg_type_messages_are_on(void) { return !type_messages_are_off; }
-
 static bool is_silent(egraph_status code) {
-  return code == EGRAPH_E_TYPE && type_messages_are_off;
+  return code == EGRAPH_E_TYPE && !eg_type_messages_are_on();
 }
 
 const char *egraph_last_error(void) { return message; }

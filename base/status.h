@@ -30,7 +30,7 @@ egraph_status eg_fail_context(egraph_status code, const char *format, ...)
 /// setting before. A thread that only tests whether operands have a type turns messages
 /// off: making messages takes longer than typing. In plugins messages are always on.
 bool eg_type_messages_enable(bool on);
-bool eg_type_messages_are_on(void);
+bool eg_type_messages_are_on(void); // both in type_messages.c
 
 /// Fails with a constant `code`, which the compiler can see: it knows that the call does
 /// not return EGRAPH_OK.
