@@ -1,4 +1,4 @@
-// A growing text buffer; includes numbers, files and the clock.
+// A text buffer that grows. Also includes number.h, file.h and clock.h.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_TEXT_H
 #define EG_BASE_TEXT_H

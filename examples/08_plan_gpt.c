@@ -92,7 +92,8 @@ static egraph_status build(builder *b) {
   return b->status == EGRAPH_OK ? egraph_graph_add_output(b->graph, "y", x) : b->status;
 }
 
-// The bytes of one phase along one axis; exchanges come in this order.
+// The bytes of all exchanges of one phase along one axis; exchanges are reported by
+// phase, then by axis.
 typedef struct traffic {
   const char *phase, *axis;
   double bytes;

@@ -197,7 +197,8 @@ egraph_status eg_incumbent_offer(eg_incumbent *incumbent, const uint32_t *choice
 void eg_incumbent_raise(eg_incumbent *incumbent, double bound) {
   assert(!isnan(bound));
   bound = eg_round_to_unit(bound, incumbent->unit);
-  // Solutions that were dropped on the way to the bound cost no less than the best one.
+  // The caller's bound holds for solutions cheaper than the best one; all others cost at
+  // least as much as the best one.
   if (bound > incumbent->cost) bound = incumbent->cost;
   if (bound > incumbent->bound) incumbent->bound = bound;
 }

@@ -82,8 +82,9 @@ void eg_relation_lose(eg_relation_maker *maker, double cost);
 /// True when a bound has room while the base is 0; else records the bound as left out.
 bool eg_relation_has_room(eg_relation_maker *maker, double bound);
 
-/// Adds the costs of labels to the rows, and drops rows that exceed room; the second
-/// function subtracts these costs again.
+/// eg_relation_raise adds the costs of a row's labels to its cost, and drops rows whose
+/// sum exceeds the maker's room; eg_relation_lower subtracts the costs of the labels
+/// again.
 void eg_relation_raise(eg_relation_maker *maker, const eg_label_costs *costs,
                        eg_relation *relation);
 void eg_relation_lower(const eg_label_costs *costs, eg_relation *relation);

@@ -29,9 +29,9 @@ typedef struct eg_landmark_sets {
   bool gave_up;     // on the fixpoint of some part
 } eg_landmark_sets;
 
-/// Limits of a search for landmarks. A strongly connected part of the class graph that
-/// exceeds its steps misses some landmarks, and so do all rows found after the set nodes
-/// are used up.
+/// Limits of a search for landmarks. A search that needs more steps in a strongly
+/// connected part of the class graph may miss landmarks of that part; one that needs more
+/// set nodes may miss landmarks of all classes that it visits later.
 typedef struct eg_landmark_limits {
   uint32_t set_nodes;      // about 25 to 35 bytes each; besides, one per class
   uint64_t steps_per_edge; // steps for a strongly connected part

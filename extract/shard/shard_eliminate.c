@@ -576,7 +576,8 @@ static void charge_place(eg_shard_enumeration *x, const eg_shard_elimination *ta
   eg_shard_slack_value(&x->slack, tables->model, tables->order.data[place], value, sign);
 }
 
-/// Decides the next value of a place that fits; false when there is none.
+/// Gives a place its next value, cheapest first, that keeps the limits of memory. Returns
+/// false when none with a bound of at most `most` is left.
 static bool advance_place(eg_shard_enumeration *x, const eg_shard_elimination *tables,
                           uint32_t place, int64_t most) {
   uint32_t begin = tables->value_begin.data[place];

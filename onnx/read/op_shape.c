@@ -218,9 +218,9 @@ egraph_status eg_onnx_import_size(const eg_onnx_call *call) {
 
 // ---- reshapes -----------------------------------------------------------------------
 
-/// Divides the number of elements by all entries except the one at `open`, which is -1.
-/// It divides by open entries one by one, because a product of open sizes is harder to
-/// prove different from 0.
+/// Finds the size of entry `open`, which is -1 in the file: the number of elements
+/// divided by all other entries. It divides by entries of open size one by one, because a
+/// product of open sizes is harder to prove different from 0.
 static bool find_rest(int64_t elements, const int64_t *entries, uint32_t count,
                       uint32_t open, int64_t *out) {
   int64_t number = 1;

@@ -158,7 +158,8 @@ static egraph_status write_joined(const writing *w, eg_sexpr *out, const char *f
   return eg_arena_string(w->from->arena, text, first_length + second_length, &out->text);
 }
 
-/// Returns at most four digits of a number.
+/// Writes the last four decimal digits of a number, or fewer, to `digits`; returns the
+/// first.
 static const char *digits_of(uint32_t number, char digits[5]) {
   char *at = digits + 4;
   *at = '\0';

@@ -123,8 +123,8 @@ static bool next_layout(const eg_mesh *mesh, uint32_t rank, eg_layout *inout) {
   return false;
 }
 
-/// Adds the ways of a term that may have any layout: a variable, or a part of a tuple,
-/// which has the layout of the tuple.
+/// Adds a way for each legal layout of a term: a variable, or a part of a tuple, whose
+/// way demands the same layout of the tuple.
 static egraph_status push_free_ways(search *s, uint32_t term) {
   eg_layout layout = {.format = EG_FORMAT_PLAIN};
   uint32_t rank = s->of->terms[term].types[0].rank;

@@ -81,7 +81,8 @@ bool eg_draft_can_turn(const eg_draft *draft);
 uint32_t eg_draft_groups_of(const eg_draft *draft, bool are_defaults);
 /// Lists the groups. Fails with EGRAPH_E_MEMORY only.
 egraph_status eg_draft_list_groups(eg_draft *draft);
-/// Appends the places of one side. Fails with EGRAPH_E_MEMORY only.
+/// Appends the attributes (eg_draft_place) of all operators of one side, in the order of
+/// writing. Fails with EGRAPH_E_MEMORY only.
 egraph_status eg_draft_list_places(const eg_draft *draft, eg_term_code side,
                                    eg_draft_places *out);
 /// Appends both sides without attribute values other than symbols: drafts of one shape

@@ -248,8 +248,9 @@ static uint32_t choose_few(const search *s, uint32_t few[FEW]) {
   return count;
 }
 
-/// Offers all guards of `size` conditions that extend `part` by conditions from `from`
-/// on. The recursion is at most MAX_PARTS deep.
+/// Extends `part` to `size` conditions by conditions of few[from .. few_count), in every
+/// way, and offers each guard that excludes all bad instances. The recursion is at most
+/// MAX_PARTS deep.
 static void offer_sets(const search *s, const uint32_t *few, uint32_t few_count,
                        uint32_t from, uint32_t size, guard part, guard *best,
                        uint32_t *inout_count) {

@@ -67,7 +67,7 @@ typedef struct eg_substitution {
 const char *eg_subst_kind_name(int32_t kind, char buffer[32]);
 // ---- for readers of files ------------------------------------------------------------
 
-/// Sets a parameter; ignores one that is not in the table.
+/// Sets a parameter; does nothing unless it is in 0 .. EG_SUBST_PARAMETERS - 1.
 void eg_subst_set(eg_subst_op *op, int32_t parameter, int32_t value);
 /// Adds an operand; returns false when there are too many.
 bool eg_subst_add_input(eg_subst_op *op, eg_subst_tensor input);

@@ -439,8 +439,9 @@ void eg_type_average_pool(eg_case *c, uint32_t term) {
   type_pool(c, term, ceil_mode);
 }
 
-// Folds the elements of a window that are inside the input; if `counts`, counts its
-// positions inside the input, or inside the padded input (`wide`).
+// Folds the elements of a window that lie inside the input. With `counts`, returns
+// instead the number of window positions inside the input, or, if `wide`, inside the
+// padded input.
 static eg_scalar pooled(eg_case *c, uint32_t term, const eg_poly *at, eg_fold fold,
                         bool counts, bool wide) {
   eg_proof *p = c->p;
