@@ -5,6 +5,8 @@
 #include "base/owner.h"
 #include "onnx/onnx.h"
 
+EG_HOLDER_DEFINE(egraph_arrays)
+
 struct egraph_arrays {
   eg_arrays arrays;
 };
@@ -29,9 +31,9 @@ void egraph_arrays_destroy(egraph_arrays *arrays) {
 egraph_status egraph_arrays_load(const egraph_allocator *alloc, const char *path,
                                  egraph_arrays **out) {
   EG_REQUIRE(path, out);
-  egraph_arrays *made;
+  EG_HELD(egraph_arrays, made);
   EG_TRY(egraph_arrays_create(alloc, &made));
-  EG_HAND_OVER(eg_arrays_read(&made->arrays, path), made, egraph_arrays_destroy, out);
+  EG_HAND_OVER(eg_arrays_read(&made->arrays, path), made, out);
 }
 
 egraph_status egraph_arrays_save(const egraph_arrays *arrays, const char *path) {

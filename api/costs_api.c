@@ -9,6 +9,8 @@
 #include "exec/exchange_probe.h"
 #include "optimize/price/predict.h"
 
+EG_HOLDER_DEFINE(egraph_costs)
+
 enum { MAX_PROBED_RANKS = 256 };
 
 /// Calls override_cost of the caller.
@@ -54,12 +56,12 @@ egraph_status egraph_costs_create(const egraph_allocator *alloc,
   EG_REQUIRE(out);
   egraph_costs_options own;
   EG_TRY(eg_options_take(EGRAPH_COSTS_OPTIONS, options, &own));
-  egraph_costs *costs;
+  EG_HELD(egraph_costs, costs);
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   EG_TRY(eg_alloc(heap, 1, sizeof *costs, &costs));
   *costs = (egraph_costs){.alloc = heap};
   EG_INIT_MEMBERS(costs, heap, (eg_text, backend, machine, database))
-  EG_HAND_OVER(open_costs(costs, &own), costs, egraph_costs_destroy, out);
+  EG_HAND_OVER(open_costs(costs, &own), costs, out);
 }
 
 void egraph_costs_destroy(egraph_costs *costs) {

@@ -10,6 +10,8 @@
 #include "extract/search/extract.h"
 #include "extract/search/lp_format.h"
 
+EG_HOLDER_DEFINE(egraph_extraction)
+
 struct egraph_extraction {
   egraph_allocator alloc;
   eg_extract_problem problem;
@@ -26,7 +28,7 @@ struct egraph_extraction {
 egraph_status egraph_extraction_load(const egraph_allocator *alloc, const char *path,
                                      egraph_extraction **out) {
   EG_REQUIRE(path, out);
-  egraph_extraction *extraction;
+  EG_HELD(egraph_extraction, extraction);
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   EG_TRY(eg_alloc(heap, 1, sizeof *extraction, &extraction));
   extraction->alloc = heap;
@@ -34,7 +36,7 @@ egraph_status egraph_extraction_load(const egraph_allocator *alloc, const char *
   egraph_status status = eg_extract_problem_init(&extraction->problem, heap);
   if (status == EGRAPH_OK)
     status = eg_gym_json_read(path, &extraction->problem, &extraction->names);
-  EG_HAND_OVER(status, extraction, egraph_extraction_destroy, out);
+  EG_HAND_OVER(status, extraction, out);
 }
 
 void egraph_extraction_destroy(egraph_extraction *extraction) {

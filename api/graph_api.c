@@ -137,13 +137,12 @@ static egraph_status load_model(const egraph_allocator *alloc, const model_sourc
   egraph_load_options options;
   EG_TRY(eg_options_take(EGRAPH_LOAD_OPTIONS, given, &options));
   if (!is_text_path(source->path)) return load_onnx(alloc, source, &options, out);
-  eg_graph *graph;
+  EG_HELD(eg_graph, graph);
   EG_TRY(source->bytes != NULL
              ? eg_graph_parse(alloc, source->path, source->bytes, source->size, &graph)
              : load_text(alloc, source->path, &graph));
   egraph_status status = check_sizes(graph, source->path, &options);
-  EG_HAND_OVER(status == EGRAPH_OK ? eg_onnx_weigh(graph) : status, graph,
-               eg_graph_destroy, out);
+  EG_HAND_OVER(status == EGRAPH_OK ? eg_onnx_weigh(graph) : status, graph, out);
 }
 
 egraph_status egraph_graph_load(const egraph_allocator *alloc, const char *path,

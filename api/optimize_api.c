@@ -10,6 +10,8 @@
 #include "baselines/algorithm.h"
 #include "onnx/sets/versions.h"
 
+EG_HOLDER_DEFINE(egraph_result)
+
 // ---- the request ----------------------------------------------------------------
 
 /// The complete groups of the options, and values read from them; a request points
@@ -209,9 +211,9 @@ egraph_status egraph_optimize(const egraph_allocator *alloc, const egraph_graph 
                               const egraph_rules *rules, egraph_costs *costs,
                               const egraph_options *options, egraph_result **out) {
   EG_REQUIRE(graph, out);
-  egraph_result *result;
   const eg_algorithm *algorithm = NULL;
   EG_OWNED(option_groups, own);
+  EG_HELD(egraph_result, result);
   EG_TRY(take_groups(options, &own));
   if (own.search.algorithm != NULL)
     EG_TRY(eg_algorithm_find(own.search.algorithm, &algorithm));
@@ -232,6 +234,5 @@ egraph_status egraph_optimize(const egraph_allocator *alloc, const egraph_graph 
   *result = (egraph_result){.alloc = request.alloc};
   eg_optimized_init(&result->made, request.alloc);
   eg_staged_init(&result->staged, request.alloc);
-  EG_HAND_OVER(run_request(&own, &request, algorithm, result), result,
-               egraph_result_destroy, out);
+  EG_HAND_OVER(run_request(&own, &request, algorithm, result), result, out);
 }

@@ -9,6 +9,8 @@
 #include "exec/rank_program.h"
 #include "exec/step_check.h"
 
+EG_HOLDER_DEFINE(egraph_step_check)
+
 static egraph_status check_counts(const eg_plan *plan, uint64_t inputs,
                                   uint64_t outputs) {
   uint64_t rows = plan->micro_batches;
@@ -162,13 +164,12 @@ egraph_status egraph_step_check_create(const egraph_allocator *alloc,
                                        const egraph_session_options *options,
                                        uint32_t micro_batches, egraph_step_check **out) {
   EG_REQUIRE(step, out);
-  egraph_step_check *check;
+  EG_HELD(egraph_step_check, check);
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   EG_TRY(eg_alloc(heap, 1, sizeof *check, &check));
   *check = (egraph_step_check){.check = NULL};
   eg_tensors_init(&check->tensors, heap);
-  EG_HAND_OVER(open_check(check, step, options, micro_batches), check,
-               egraph_step_check_destroy, out);
+  EG_HAND_OVER(open_check(check, step, options, micro_batches), check, out);
 }
 
 void egraph_step_check_destroy(egraph_step_check *check) {

@@ -15,6 +15,8 @@
 #include "pcg/plan/plan_report.h"
 #include "pcg/plan/plan_words.h"
 
+EG_HOLDER_DEFINE(egraph_plan)
+
 // ---- the object -----------------------------------------------------------------
 
 static egraph_status sum_up(egraph_plan *plan) {
@@ -37,7 +39,7 @@ static egraph_status describe(egraph_plan *plan) {
 
 egraph_status eg_planned_create(egraph_allocator alloc, eg_loaded_plan *planned,
                                 double memory_limit, egraph_plan **out) {
-  egraph_plan *plan;
+  EG_HELD(egraph_plan, plan);
   egraph_status status = eg_alloc(alloc, 1, sizeof *plan, &plan);
   if (status != EGRAPH_OK) {
     eg_loaded_plan_deinit(planned);
@@ -46,7 +48,7 @@ egraph_status eg_planned_create(egraph_allocator alloc, eg_loaded_plan *planned,
   *plan = (egraph_plan){
       .alloc = alloc, .info.memory_limit = memory_limit, .planned = *planned};
   eg_text_init(&plan->mesh, alloc);
-  EG_HAND_OVER(describe(plan), plan, egraph_plan_destroy, out);
+  EG_HAND_OVER(describe(plan), plan, out);
 }
 
 void egraph_plan_destroy(egraph_plan *plan) {

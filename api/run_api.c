@@ -12,6 +12,8 @@
 #include "pcg/graph/graph.h"
 #include "pcg/graph/weights.h"
 
+EG_HOLDER_DEFINE(egraph_session)
+
 enum { DEFAULT_REPEATS = 10 };
 
 bool egraph_use_own_threads(void) { return eg_cpu_use_own_threads(); }
@@ -42,13 +44,12 @@ egraph_status egraph_session_create(const egraph_allocator *alloc,
   egraph_session_options own;
   EG_TRY(eg_options_take(EGRAPH_SESSION_OPTIONS, options, &own));
   egraph_allocator heap = eg_allocator_or_heap(alloc);
-  egraph_session *session;
+  EG_HELD(egraph_session, session);
   EG_TRY(eg_graph_check_fixed(graph, "a session"));
   EG_TRY(eg_alloc(heap, 1, sizeof *session, &session));
   session->session = NULL;
   eg_tensors_init(&session->tensors, heap);
-  EG_HAND_OVER(open_session(session, &heap, graph, &own), session, egraph_session_destroy,
-               out);
+  EG_HAND_OVER(open_session(session, &heap, graph, &own), session, out);
 }
 
 void egraph_session_destroy(egraph_session *session) {

@@ -9,6 +9,9 @@
 #include "extract/shard/shard_problem.h"
 #include "extract/shard/shard_solve.h"
 
+EG_HOLDER_DEFINE(egraph_shard)
+EG_HOLDER_DEFINE(egraph_shard_plan)
+
 static_assert(EGRAPH_SHARD_INFINITE == EG_SHARD_INFINITE, "one infinity");
 
 static const double MOST_SECONDS = 1e6;     // used when only work is limited
@@ -30,12 +33,11 @@ struct egraph_shard_plan {
 
 egraph_status egraph_shard_create(const egraph_allocator *alloc, egraph_shard **out) {
   EG_REQUIRE(out);
-  egraph_shard *shard;
+  EG_HELD(egraph_shard, shard);
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   EG_TRY(eg_alloc(heap, 1, sizeof *shard, &shard));
   shard->alloc = heap;
-  EG_HAND_OVER(eg_shard_problem_init(&shard->problem, heap), shard, egraph_shard_destroy,
-               out);
+  EG_HAND_OVER(eg_shard_problem_init(&shard->problem, heap), shard, out);
 }
 
 void egraph_shard_destroy(egraph_shard *shard) {
@@ -47,9 +49,9 @@ void egraph_shard_destroy(egraph_shard *shard) {
 egraph_status egraph_shard_load(const egraph_allocator *alloc, const char *path,
                                 egraph_shard **out) {
   EG_REQUIRE(path, out);
-  egraph_shard *shard;
+  EG_HELD(egraph_shard, shard);
   EG_TRY(egraph_shard_create(alloc, &shard));
-  EG_HAND_OVER(eg_iopddl_read(path, &shard->problem), shard, egraph_shard_destroy, out);
+  EG_HAND_OVER(eg_iopddl_read(path, &shard->problem), shard, out);
 }
 
 static egraph_status check_amounts(const char *what, const int64_t *amounts,
@@ -180,7 +182,7 @@ egraph_status egraph_shard_solve(const egraph_allocator *alloc, const egraph_sha
                                  const egraph_shard_options *options,
                                  egraph_shard_plan **out) {
   EG_REQUIRE(shard, out);
-  egraph_shard_plan *plan;
+  EG_HELD(egraph_shard_plan, plan);
   egraph_shard_options own;
   EG_TRY(eg_options_take(EGRAPH_SHARD_OPTIONS, options, &own));
   if (!(own.time_limit >= 0) || isinf(own.time_limit))
@@ -190,7 +192,7 @@ egraph_status egraph_shard_solve(const egraph_allocator *alloc, const egraph_sha
   EG_TRY(eg_alloc(heap, 1, sizeof *plan, &plan));
   plan->alloc = heap;
   eg_shard_result_init(&plan->result, heap);
-  EG_HAND_OVER(solve(shard, &own, plan), plan, egraph_shard_plan_destroy, out);
+  EG_HAND_OVER(solve(shard, &own, plan), plan, out);
 }
 
 void egraph_shard_plan_destroy(egraph_shard_plan *plan) {

@@ -8,6 +8,8 @@
 #include "pcg/plan/plan_words.h"
 #include "sim/plan/plan_simulation.h"
 
+EG_HOLDER_DEFINE(egraph_simulation)
+
 EG_VEC_DEFINE(simulation_waits, egraph_simulation_wait);
 
 struct egraph_simulation {
@@ -132,7 +134,7 @@ egraph_status egraph_simulate(const egraph_allocator *alloc, const egraph_plan *
   EG_REQUIRE(plan, out);
   egraph_allocator own = eg_allocator_or_heap(alloc);
   egraph_simulate_options taken;
-  egraph_simulation *s;
+  EG_HELD(egraph_simulation, s);
   EG_TRY(eg_options_take(EGRAPH_SIMULATE_OPTIONS, options, &taken));
   EG_TRY(check_options(&taken));
   EG_TRY(eg_alloc(own, 1, sizeof *s, &s));
@@ -141,7 +143,7 @@ egraph_status egraph_simulate(const egraph_allocator *alloc, const egraph_plan *
   eg_arena_init(&s->machine.memory, own);
   eg_plan_simulation_init(&s->result, own);
   simulation_waits_init(&s->waits, own);
-  EG_HAND_OVER(simulate(s, &taken), s, egraph_simulation_destroy, out);
+  EG_HAND_OVER(simulate(s, &taken), s, out);
 }
 
 void egraph_simulation_destroy(egraph_simulation *s) {

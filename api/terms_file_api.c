@@ -7,6 +7,8 @@
 #include "base/owner.h"
 #include "rewrites/terms/symbolic_file.h"
 
+EG_HOLDER_DEFINE(egraph_terms)
+
 egraph_status egraph_terms_save(const egraph_terms *terms, const char *path) {
   EG_REQUIRE(terms, path);
   EG_TRY(eg_terms_check_clean(terms));
@@ -32,10 +34,10 @@ static egraph_status wrap(egraph_allocator alloc, eg_symbolic *symbolic,
 static egraph_status finish(egraph_allocator alloc, const char *path,
                             eg_symbolic *symbolic, const eg_text *rules,
                             egraph_terms **out) {
-  egraph_terms *terms;
+  EG_HELD(egraph_terms, terms);
   EG_TRY(wrap(alloc, symbolic, &terms));
   EG_HAND_OVER(eg_symbolic_add_rules(symbolic, path, eg_text_of(rules), rules->chars.len),
-               terms, egraph_terms_destroy, out);
+               terms, out);
 }
 
 egraph_status egraph_terms_load(const egraph_allocator *alloc, const char *path,

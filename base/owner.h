@@ -29,31 +29,26 @@
   }                                                                                      \
   void type##_deinit(type *self) { EG_DEINIT_MEMBERS(self, __VA_ARGS__) }
 
-/// Returns `made`, the status of filling a new object; *out gets the object, or it is
-/// destroyed after a failure.
-#define EG_HAND_OVER(made, object, destroy, out)                                         \
-  do {                                                                                   \
-    egraph_status eg_made_ = (made);                                                     \
-    if (eg_made_ == EGRAPH_OK)                                                           \
-      *(out) = (object);                                                                 \
-    else                                                                                 \
-      destroy(object);                                                                   \
-    return eg_made_;                                                                     \
-  } while (0)
-
 /// Declares a local pointer, at first NULL. type_destroy frees its object at the end of
-/// the scope, unless type_take(&name) hands the object over. EG_HOLDER_DEFINE(type) must
-/// come before.
+/// the scope, unless EG_HAND_OVER gives the object to the caller. EG_HOLDER_DEFINE(type)
+/// must come before.
 #define EG_HELD(type, name) __attribute__((cleanup(type##_unhold))) type *name = NULL
 #define EG_HOLDER_DEFINE(type)                                                           \
   __attribute__((unused)) static inline void type##_unhold(type **held) {                \
     type##_destroy(*held);                                                               \
-  }                                                                                      \
-  __attribute__((unused)) static inline type *type##_take(type **held) {                 \
-    type *taken = *held;                                                                 \
-    *held = NULL;                                                                        \
-    return taken;                                                                        \
   }
+
+/// Returns `made`, the status of filling the object of `held`, an EG_HELD pointer. After
+/// EGRAPH_OK the caller owns the object, in *out.
+#define EG_HAND_OVER(made, held, out)                                                    \
+  do {                                                                                   \
+    egraph_status eg_made_ = (made);                                                     \
+    if (eg_made_ == EGRAPH_OK) {                                                         \
+      *(out) = (held);                                                                   \
+      (held) = NULL;                                                                     \
+    }                                                                                    \
+    return eg_made_;                                                                     \
+  } while (0)
 
 /// Like EG_LOCAL, with values of other fields: EG_LOCAL_WITH(writer, w, alloc, .out =
 /// out); for types of EG_OWNER_DEFINE_STATIC.

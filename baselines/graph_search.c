@@ -328,9 +328,7 @@ static egraph_status make_result(const char *name, egraph_allocator alloc,
   eg_optimization **chosen = is_better ? &best : &given;
   if (is_better) name_reasons(o, best);
   write_report(name, o, &before, &(*chosen)->report);
-  EG_TRY(take_rules(input, o, *chosen));
-  *out = eg_optimization_take(chosen);
-  return EGRAPH_OK;
+  EG_HAND_OVER(take_rules(input, o, *chosen), *chosen, out);
 }
 
 egraph_status eg_graph_search_run(const char *name, eg_graph_algorithm *algorithm,

@@ -308,7 +308,5 @@ egraph_status eg_term_store_emit(eg_term_store *store, const uint32_t *roots,
   EG_LOCAL_WITH(emitter, e, store->alloc, .store = store, .graph = graph, .roots = roots,
                 .root_count = count);
   reasons->len = 0;
-  EG_TRY(emit_terms(&e, reasons));
-  *out = eg_graph_take(&graph);
-  return EGRAPH_OK;
+  EG_HAND_OVER(emit_terms(&e, reasons), graph, out);
 }

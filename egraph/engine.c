@@ -31,8 +31,7 @@ egraph_status eg_engine_create(const egraph_allocator *alloc,
   }
   for (size_t i = 0; i < EG_SEGMENT_SIZES; i++)
     engine->free_segments[i] = EG_NONE;
-  *out = eg_engine_take(&engine);
-  return EGRAPH_OK;
+  EG_HAND_OVER(EGRAPH_OK, engine, out);
 }
 
 /// Frees an engine without its saved states.

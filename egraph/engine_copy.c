@@ -79,9 +79,7 @@ egraph_status eg_engine_clone(const eg_engine *engine, eg_engine **out) {
   copy->data_cap = 0;
   EG_ENGINE_ARRAYS(EMPTY_ARRAY)
   EG_ENGINE_MAPS(EMPTY_MAP)
-  EG_TRY(copy_arrays(engine, copy));
-  *out = eg_engine_take(&copy);
-  return EGRAPH_OK;
+  EG_HAND_OVER(copy_arrays(engine, copy), copy, out);
 }
 
 // ---- the stack ------------------------------------------------------------------------

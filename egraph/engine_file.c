@@ -264,7 +264,5 @@ egraph_status eg_engine_get(const eg_chunk_reader *reader, egraph_allocator allo
   EG_HELD(eg_engine, engine);
   EG_TRY(eg_engine_create(&alloc, &options, &engine));
   l.engine = engine;
-  EG_TRY(get_all(&l));
-  *out = eg_engine_take(&engine);
-  return EGRAPH_OK;
+  EG_HAND_OVER(get_all(&l), engine, out);
 }

@@ -283,9 +283,7 @@ egraph_status eg_cursor_create(egraph_allocator alloc, const eg_matcher *program
                         .search = *search,
                         .part = part};
   eg_arena_init(&cursor->arena, alloc);
-  EG_TRY(prepare_cursor(cursor));
-  *out = eg_cursor_take(&cursor);
-  return EGRAPH_OK;
+  EG_HAND_OVER(prepare_cursor(cursor), cursor, out);
 }
 
 void eg_cursor_destroy(eg_cursor *cursor) {

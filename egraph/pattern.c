@@ -448,9 +448,7 @@ egraph_status eg_matcher_create(const egraph_allocator *alloc, const eg_pattern 
   EG_TRY(eg_alloc(heap, 1, sizeof *program, &program));
   program->alloc = heap;
   eg_arena_init(&program->arena, heap);
-  EG_TRY(compile_pattern(program, pattern));
-  *out = eg_matcher_take(&program);
-  return EGRAPH_OK;
+  EG_HAND_OVER(compile_pattern(program, pattern), program, out);
 }
 
 const uint32_t *eg_matcher_order(const eg_matcher *program, uint32_t *out_count) {

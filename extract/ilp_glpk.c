@@ -170,9 +170,7 @@ egraph_status eg_lp_create(egraph_allocator alloc, uint32_t columns, const doubl
   lp->alloc = alloc;
   lp->columns = columns;
   EG_INIT_MEMBERS(lp, alloc, LP_MEMBERS);
-  EG_TRY(prepare_lp(lp, cost));
-  *out = eg_lp_take(&lp);
-  return EGRAPH_OK;
+  EG_HAND_OVER(prepare_lp(lp, cost), lp, out);
 }
 
 static void delete_job(eg_lp *lp) { glp_delete_prob(lp->problem); }

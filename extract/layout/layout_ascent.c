@@ -618,9 +618,7 @@ egraph_status eg_layout_ascent_create(eg_layout_search *search, eg_layout_active
                 .best = -INFINITY,
                 .weights = eg_layout_weights_of(search, active)};
   EG_INIT_MEMBERS(a, search->alloc, OWNED)
-  EG_TRY(prepare_ascent(a, active));
-  *out = eg_layout_ascent_take(&a);
-  return EGRAPH_OK;
+  EG_HAND_OVER(prepare_ascent(a, active), a, out);
 }
 
 void eg_layout_ascent_destroy(eg_layout_ascent *a) {

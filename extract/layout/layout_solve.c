@@ -303,9 +303,8 @@ egraph_status eg_layout_completer_create(egraph_allocator alloc,
   EG_TRY(eg_alloc(alloc, 1, sizeof *c, &c));
   *c = (eg_layout_completer){.alloc = alloc, .task = eg_layout_task_of(EG_LAYOUT_COST)};
   EG_TRY(eg_layout_view_init(&c->view, alloc, problem));
-  EG_TRY(eg_layout_search_init(&c->search, alloc, &c->view, &c->task, &c->clock));
-  *out = eg_layout_completer_take(&c);
-  return EGRAPH_OK;
+  EG_HAND_OVER(eg_layout_search_init(&c->search, alloc, &c->view, &c->task, &c->clock), c,
+               out);
 }
 
 void eg_layout_completer_destroy(eg_layout_completer *c) {

@@ -13,10 +13,10 @@ egraph_status eg_onnx_parse(const egraph_allocator *alloc, const char *name,
                             const void *data, size_t size, const char *base,
                             const eg_onnx_import_options *options, eg_graph **out) {
   const eg_onnx_import_options usual = EG_ONNX_IMPORT_OPTIONS_DEFAULT;
-  eg_graph *graph;
+  EG_HELD(eg_graph, graph);
   EG_TRY(eg_onnx_read(eg_allocator_or_heap(alloc), name, data, size, base,
                       options != NULL ? options : &usual, &graph));
-  EG_HAND_OVER(eg_onnx_weigh(graph), graph, eg_graph_destroy, out);
+  EG_HAND_OVER(eg_onnx_weigh(graph), graph, out);
 }
 
 /// The bytes of a model; `file` owns them, or the caller does (NULL).

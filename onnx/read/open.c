@@ -208,9 +208,11 @@ egraph_status eg_onnx_load_open(const egraph_allocator *alloc, const char *path,
   eg_onnx_symbols_init(&o.symbols, o.alloc);
   egraph_status status = list_open(&o);
   if (status == EGRAPH_OK) status = open_model(&o);
+  EG_HELD(eg_graph, graph);
+  graph = o.graph;
   eg_open_sizes_release(o.sizes);
   eg_onnx_symbols_deinit(&o.symbols);
-  EG_HAND_OVER(status, o.graph, eg_graph_destroy, out);
+  EG_HAND_OVER(status, graph, out);
 }
 
 // ---- another batch ------------------------------------------------------------------
@@ -271,7 +273,7 @@ egraph_status eg_onnx_load_batch(const egraph_allocator *alloc, const char *path
                                  const eg_onnx_import_options *options,
                                  const eg_graph *graph, int64_t batch, eg_graph **out) {
   int64_t old;
-  eg_graph *now;
+  EG_HELD(eg_graph, now);
   EG_TRY(find_batch(graph, path, &old));
   eg_onnx_import_options resized = *options;
   resized.batch = batch;
@@ -281,5 +283,5 @@ egraph_status eg_onnx_load_batch(const egraph_allocator *alloc, const char *path
   if (status != EGRAPH_OK)
     return eg_fail_context(EGRAPH_E_UNSUPPORTED,
                            "a batch of %" PRId64 " in the place of %" PRId64, batch, old);
-  EG_HAND_OVER(check_outputs(path, graph, now, old, batch), now, eg_graph_destroy, out);
+  EG_HAND_OVER(check_outputs(path, graph, now, old, batch), now, out);
 }

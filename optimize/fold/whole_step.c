@@ -178,9 +178,7 @@ egraph_status eg_whole_step_create(egraph_allocator alloc, const eg_whole_input 
   // The block that represents the others needs neighbours like itself: before it a block
   // that is not the first and, if there are rules, after it a block that is not the last.
   *step = (eg_whole_step){.alloc = alloc, .in = *input, .ends = {2, has_rules ? 2 : 1}};
-  EG_TRY(prepare_step(step));
-  *out = eg_whole_step_take(&step);
-  return EGRAPH_OK;
+  EG_HAND_OVER(prepare_step(step), step, out);
 }
 
 void eg_whole_step_destroy(eg_whole_step *step) {

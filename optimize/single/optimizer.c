@@ -721,8 +721,7 @@ static egraph_status optimize(egraph_allocator alloc, const eg_optimizer_input *
   eg_rule_cases_destroy(r.cases);
   EG_TRY(status);
   *out_overflowed = r.overflowed;
-  *out = eg_optimization_take(&result);
-  return EGRAPH_OK;
+  EG_HAND_OVER(EGRAPH_OK, result, out);
 }
 
 /// Numbers that rules fold into each other may overflow, which only the data shows. Then

@@ -24,9 +24,7 @@ egraph_status eg_graph_create(const egraph_allocator *alloc, eg_graph **out) {
   EG_TRY(eg_alloc(heap, 1, sizeof *graph, &graph));
   *graph = (eg_graph){.alloc = heap};
   EG_INIT_MEMBERS(graph, heap, OWNED);
-  EG_TRY(eg_attr_pool_create(&heap, &graph->pool));
-  *out = eg_graph_take(&graph);
-  return EGRAPH_OK;
+  EG_HAND_OVER(eg_attr_pool_create(&heap, &graph->pool), graph, out);
 }
 
 void eg_graph_destroy(eg_graph *graph) {

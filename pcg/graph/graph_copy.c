@@ -146,9 +146,7 @@ static egraph_status copy_needed(const eg_graph *graph, eg_buffer *const *data,
   EG_TRY(eg_graph_create(&graph->alloc, &copy));
   eg_graph_set_header(copy, graph->header);
   c.to = copy;
-  EG_TRY(copy_values(&c));
-  *out = eg_graph_take(&copy);
-  return EGRAPH_OK;
+  EG_HAND_OVER(copy_values(&c), copy, out);
 }
 
 egraph_status eg_graph_pruned(const eg_graph *graph, eg_graph **out) {
@@ -452,7 +450,5 @@ egraph_status eg_graph_at_sizes(const eg_graph *graph, const int64_t *dims,
   EG_HELD(eg_graph, fixed);
   EG_TRY(eg_graph_create(&graph->alloc, &fixed));
   EG_LOCAL_WITH(fixer, f, graph->alloc, .from = graph, .to = fixed, .dims = dims);
-  EG_TRY(fix_values(&f));
-  *out = eg_graph_take(&fixed);
-  return EGRAPH_OK;
+  EG_HAND_OVER(fix_values(&f), fixed, out);
 }

@@ -388,7 +388,5 @@ egraph_status eg_graph_parse(const egraph_allocator *alloc, const char *file,
   EG_HELD(eg_graph, graph);
   EG_TRY(eg_graph_create(&heap, &graph));
   EG_LOCAL_WITH(reader, r, heap, .file = file, .graph = graph);
-  EG_TRY(parse_file(&r, text, size));
-  *out = eg_graph_take(&graph);
-  return EGRAPH_OK;
+  EG_HAND_OVER(parse_file(&r, text, size), graph, out);
 }

@@ -326,7 +326,5 @@ egraph_status eg_ties_untie(const eg_graph *graph, eg_value output,
   EG_LOCAL(eg_tie_uses, uses, eg_graph_allocator(graph));
   EG_HELD(eg_graph, copy);
   EG_TRY(eg_ties_find(graph, output, wish, &uses));
-  EG_TRY(copy_untied(graph, &uses, patterns, pattern_count, &copy));
-  *out = eg_graph_take(&copy);
-  return EGRAPH_OK;
+  EG_HAND_OVER(copy_untied(graph, &uses, patterns, pattern_count, &copy), copy, out);
 }

@@ -675,9 +675,7 @@ egraph_status eg_rewriter_create(egraph_allocator alloc, const eg_rules *rules,
   EG_INIT_MEMBERS(&r->all, alloc, OWNED);
   eg_u32s_init(&r->packed, alloc);
   eg_classes_init(&r->roots, alloc);
-  EG_TRY(prepare_rules(&r->all));
-  *out = eg_rewriter_take(&r);
-  return EGRAPH_OK;
+  EG_HAND_OVER(prepare_rules(&r->all), r, out);
 }
 
 void eg_rewriter_destroy(eg_rewriter *rewriter) {

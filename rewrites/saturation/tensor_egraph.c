@@ -243,9 +243,7 @@ static egraph_status create_egraph(const egraph_allocator *alloc, const eg_graph
   egraph->is_explained = is_explained;
   eg_tensor_facts_init(&egraph->facts, heap, graph);
   EG_INIT_MEMBERS(egraph, heap, OWNED);
-  EG_TRY(start_engine(egraph, is_seeded));
-  *out = eg_tensor_egraph_take(&egraph);
-  return EGRAPH_OK;
+  EG_HAND_OVER(start_engine(egraph, is_seeded), egraph, out);
 }
 
 egraph_status eg_tensor_egraph_create(const egraph_allocator *alloc,

@@ -253,9 +253,7 @@ egraph_status eg_tensor_explainer_create(egraph_allocator alloc, eg_tensor_egrap
   EG_TRY(eg_explainer_create(&alloc, &e->closure));
   EG_TRY(eg_rule_cases_create(alloc, rules, &e->cases));
   eg_log_reader_init(&e->log, engine, e->closure, alloc);
-  EG_TRY(state_all(e));
-  *out = eg_tensor_explainer_take(&e);
-  return EGRAPH_OK;
+  EG_HAND_OVER(state_all(e), e, out);
 }
 
 void eg_tensor_explainer_destroy(eg_tensor_explainer *explainer) {

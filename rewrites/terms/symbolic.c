@@ -32,9 +32,7 @@ egraph_status eg_symbolic_create(const egraph_allocator *alloc, eg_symbolic **ou
   symbolic->atoms.arena = &symbolic->arena;
   symbolic_rules_init(&symbolic->rules, heap);
   eg_u32s_init(&symbolic->saved_rules, heap);
-  EG_TRY(eg_engine_create(&heap, NULL, &symbolic->engine));
-  *out = eg_symbolic_take(&symbolic);
-  return EGRAPH_OK;
+  EG_HAND_OVER(eg_engine_create(&heap, NULL, &symbolic->engine), symbolic, out);
 }
 
 void eg_symbolic_destroy(eg_symbolic *symbolic) {

@@ -129,7 +129,8 @@ static egraph_status get_engine(const eg_chunk_reader *reader, eg_symbolic *symb
   EG_HELD(eg_engine, engine);
   EG_TRY(eg_engine_get(reader, eg_symbolic_allocator(symbolic), NULL, &engine));
   EG_TRY(check_heads(reader, symbolic, engine));
-  eg_symbolic_adopt(symbolic, eg_engine_take(&engine));
+  eg_symbolic_adopt(symbolic, engine);
+  engine = NULL;
   return EGRAPH_OK;
 }
 
@@ -147,9 +148,7 @@ egraph_status eg_symbolic_get(const eg_chunk_reader *reader, egraph_allocator al
                               eg_text *rules, eg_symbolic **out) {
   EG_HELD(eg_symbolic, symbolic);
   EG_TRY(eg_symbolic_create(&alloc, &symbolic));
-  EG_TRY(get_all(reader, symbolic, rules));
-  *out = eg_symbolic_take(&symbolic);
-  return EGRAPH_OK;
+  EG_HAND_OVER(get_all(reader, symbolic, rules), symbolic, out);
 }
 
 egraph_status eg_symbolic_parse(const egraph_allocator *alloc, const char *name,
