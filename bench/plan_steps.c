@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/quantile.h"
 #include "exec/local/local_channel.h"
 #include "exec/rank_program.h"
 #include "pcg/graph/weights.h"

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/owner.h"
 #include "base/quantile.h"
 #include "exec/exchange_probe.h"
 #include "exec/profile.h"
@@ -129,19 +130,14 @@ static egraph_status measure_operators(const bench *b, eg_tensor_egraph *egraph,
 }
 
 static egraph_status make_machine(const bench *b, uint32_t ranks, eg_machine *out) {
-  eg_text text;
-  eg_text_init(&text, b->heap);
-  egraph_status status = eg_text_printf(
+  EG_LOCAL(eg_text, text, b->heap);
+  EG_TRY(eg_text_printf(
       &text,
       "(egraph-machine 1)(name probed)(device (memory 1e12)(bandwidth 1e10)(overhead 0)"
       "(peak (float32 4e10)))(link threads (latency %.9f)(bandwidth %.0f))"
       "(axis cpu %u threads)",
-      b->link.latency_seconds, 1 / b->link.seconds_per_byte, (unsigned)ranks);
-  if (status == EGRAPH_OK)
-    status =
-        eg_machine_parse(&b->heap, "probed", eg_text_of(&text), text.chars.len, 0, out);
-  eg_text_deinit(&text);
-  return status;
+      b->link.latency_seconds, 1 / b->link.seconds_per_byte, (unsigned)ranks));
+  return eg_machine_parse(&b->heap, "probed", eg_text_of(&text), text.chars.len, 0, out);
 }
 
 // ---- plans --------------------------------------------------------------------------
@@ -178,11 +174,10 @@ static void keep_data_parallel(eg_plan_space *space) {
 
 static egraph_status solve(const bench *b, const eg_plan_space *space, timed *out) {
   eg_plan_model plan_model;
-  eg_layout_result result;
   eg_layout_options options = EG_LAYOUT_OPTIONS_DEFAULT;
   options.time_limit_seconds = 120;
+  EG_LOCAL(eg_layout_result, result, b->heap);
   EG_TRY(eg_plan_model_init(&plan_model, b->heap, space));
-  eg_layout_result_init(&result, b->heap);
   egraph_status status = eg_layout_solve(b->heap, &plan_model.problem, &options, &result);
   if (status == EGRAPH_OK && result.solutions.len == 0)
     status = EG_FAIL(EGRAPH_E_UNSUPPORTED, "no plan was found in time");
@@ -190,7 +185,6 @@ static egraph_status solve(const bench *b, const eg_plan_space *space, timed *ou
     out->predicted = result.cost;
     status = eg_plan_emit(&plan_model, b->heap, &result.solutions.data[0], &out->plan);
   }
-  eg_layout_result_deinit(&result);
   eg_plan_model_deinit(&plan_model);
   return status;
 }
@@ -235,33 +229,23 @@ static void fill_tensor(const char *name, const eg_tensor *tensor) {
 
 static egraph_status run_plan(const bench *b, timed *t) {
   const eg_graph *graph = t->plan.graph;
-  uint32_t count = eg_graph_input_count(graph), made = 0;
-  eg_tensor inputs[MAX_INPUTS], *outputs = NULL;
-  uint32_t output_count = eg_graph_output_count(graph);
-  egraph_status status = eg_alloc(b->heap, output_count, sizeof *outputs, &outputs);
-  for (; status == EGRAPH_OK && made < count; made++) {
-    const eg_value_info *info = eg_graph_value(graph, eg_graph_input(graph, made));
-    char *data = NULL;
-    inputs[made] = (eg_tensor){.type = info->type};
-    status = eg_alloc(b->heap, eg_type_bytes(&info->type), 1, &data);
-    if (status != EGRAPH_OK) break;
-    inputs[made].data = data;
-    fill_tensor(info->name, &inputs[made]);
+  eg_tensor inputs[MAX_INPUTS], *outputs;
+  EG_LOCAL(eg_arena, arena, b->heap);
+  EG_NEW(&arena, eg_graph_output_count(graph), outputs);
+  for (uint32_t i = 0; i < eg_graph_input_count(graph); i++) {
+    const eg_value_info *info = eg_graph_value(graph, eg_graph_input(graph, i));
+    inputs[i] = (eg_tensor){.type = info->type};
+    EG_TRY(eg_arena_alloc(&arena, eg_type_bytes(&info->type), 1, &inputs[i].data));
+    fill_tensor(info->name, &inputs[i]);
   }
-  if (status == EGRAPH_OK) {
-    const eg_plan_run what = {.rank = EG_RANK_OPTIONS_DEFAULT,
-                              .channel = EG_CHANNEL_OPTIONS_DEFAULT,
-                              .on_step = note_step,
-                              .user = t,
-                              .steps = STEPS,
-                              .inputs = inputs,
-                              .outputs = outputs};
-    status = eg_plan_run_local(&b->heap, &t->plan.plan, &what);
-  }
-  while (made-- > 0)
-    eg_free(b->heap, inputs[made].data, eg_type_bytes(&inputs[made].type), 1);
-  eg_free(b->heap, outputs, output_count, sizeof *outputs);
-  return status;
+  const eg_plan_run what = {.rank = EG_RANK_OPTIONS_DEFAULT,
+                            .channel = EG_CHANNEL_OPTIONS_DEFAULT,
+                            .on_step = note_step,
+                            .user = t,
+                            .steps = STEPS,
+                            .inputs = inputs,
+                            .outputs = outputs};
+  return eg_plan_run_local(&b->heap, &t->plan.plan, &what);
 }
 
 static egraph_status run_in_turn(const bench *b, timed *all) {
@@ -298,7 +282,7 @@ static void print_results(const char *name, timed *all) {
 static egraph_status plan_and_run(const bench *b, const eg_training *training,
                                   const eg_machine machines[2], const char *name) {
   eg_training_info info;
-  eg_tensor_egraph *egraph = NULL;
+  EG_HELD(eg_tensor_egraph, egraph);
   timed *all = NULL;
   EG_TRY(eg_training_info_init(&info, b->heap, training, NULL));
   egraph_status status = eg_alloc(b->heap, VARIANTS, sizeof *all, &all);
@@ -313,31 +297,22 @@ static egraph_status plan_and_run(const bench *b, const eg_training *training,
   for (int v = 0; all != NULL && v < VARIANTS; v++)
     if (all[v].plan.graph != NULL) eg_emitted_plan_deinit(&all[v].plan);
   eg_free(b->heap, all, VARIANTS, sizeof *all);
-  eg_tensor_egraph_destroy(egraph);
   eg_training_info_deinit(&info);
   return status;
 }
 
 static egraph_status bench_model(const bench *b, const model *m,
                                  const eg_machine machines[2]) {
-  eg_text text;
-  eg_graph *graph = NULL;
-  eg_training training;
+  EG_LOCAL(eg_text, text, b->heap);
+  EG_HELD(eg_graph, graph);
+  EG_OWNED(eg_training, training);
   eg_training_options options = EG_TRAINING_OPTIONS_DEFAULT;
   options.loss = EG_LOSS_SQUARED_ERROR;
   options.optimizer = EG_OPTIMIZER_ADAM;
-  eg_text_init(&text, b->heap);
-  egraph_status status = m->print(&text);
-  if (status == EGRAPH_OK)
-    status = eg_graph_parse(&b->heap, m->name, eg_text_of(&text), text.chars.len, &graph);
-  if (status == EGRAPH_OK) status = eg_training_step(graph, &options, &training);
-  if (status == EGRAPH_OK) {
-    status = plan_and_run(b, &training, machines, m->name);
-    eg_training_deinit(&training);
-  }
-  eg_graph_destroy(graph);
-  eg_text_deinit(&text);
-  return status;
+  EG_TRY(m->print(&text));
+  EG_TRY(eg_graph_parse(&b->heap, m->name, eg_text_of(&text), text.chars.len, &graph));
+  EG_TRY(eg_training_step(graph, &options, &training));
+  return plan_and_run(b, &training, machines, m->name);
 }
 
 // ---- the program --------------------------------------------------------------------

@@ -7,9 +7,6 @@
 
 enum { HIDDEN = 768, HEADS = 12, HEAD = HIDDEN / HEADS, INNER = 4 * HIDDEN };
 
-#define ADD1(net, op, attrs, a) network_add(net, op, attrs, 1, (egraph_value[]){a})
-#define ADD2(net, op, attrs, a, b) network_add(net, op, attrs, 2, (egraph_value[]){a, b})
-
 static egraph_value scalar(network *net, double value) {
   return network_weight(net, 0, NULL, value, value);
 }
@@ -74,11 +71,5 @@ egraph_status build_bert(uint64_t seed, int layers, int64_t tokens, egraph_graph
     egraph_value inner = gelu(&net, linear(&net, x, HIDDEN, INNER));
     x = layer_norm(&net, ADD2(&net, "add", NULL, linear(&net, inner, INNER, HIDDEN), x));
   }
-  if (net.status == EGRAPH_OK)
-    net.status = egraph_graph_add_output(net.graph, "encoded", x);
-  if (net.status == EGRAPH_OK)
-    *out = net.graph;
-  else
-    egraph_graph_destroy(net.graph);
-  return net.status;
+  return network_close(&net, "encoded", x, out);
 }

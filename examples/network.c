@@ -52,3 +52,14 @@ egraph_value network_add(network *net, const char *op, const char *attributes,
         egraph_graph_add(net->graph, NULL, op, attributes, inputs, count, &value);
   return value;
 }
+
+egraph_status network_close(network *net, const char *name, egraph_value y,
+                            egraph_graph **out) {
+  if (net->status == EGRAPH_OK)
+    net->status = egraph_graph_add_output(net->graph, name, y);
+  if (net->status == EGRAPH_OK)
+    *out = net->graph;
+  else
+    egraph_graph_destroy(net->graph);
+  return net->status;
+}

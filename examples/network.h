@@ -22,6 +22,12 @@ egraph_value network_weight(network *net, uint32_t rank, const int64_t *dims, do
 /// Adds an operator with up to 5 operands.
 egraph_value network_add(network *net, const char *op, const char *attributes,
                          uint32_t count, const egraph_value *inputs);
+#define ADD1(net, op, attrs, a) network_add(net, op, attrs, 1, (egraph_value[]){a})
+#define ADD2(net, op, attrs, a, b) network_add(net, op, attrs, 2, (egraph_value[]){a, b})
+/// Makes `y` the output `name` and stores the graph, or destroys it after a failure.
+/// Returns the first failure.
+egraph_status network_close(network *net, const char *name, egraph_value y,
+                            egraph_graph **out);
 
 /// Builds ResNet-50 (He et al. 2016) for 1x3x224x224, with batch normalization and
 /// 1000 classes.

@@ -5,9 +5,6 @@
 
 #include "network.h"
 
-#define ADD1(net, op, attrs, a) network_add(net, op, attrs, 1, (egraph_value[]){a})
-#define ADD2(net, op, attrs, a, b) network_add(net, op, attrs, 2, (egraph_value[]){a, b})
-
 static egraph_value vector(network *net, int64_t channels, double low, double high) {
   return network_weight(net, 1, &channels, low, high);
 }
@@ -59,11 +56,5 @@ egraph_status build_resnet50(uint64_t seed, egraph_graph **out) {
       x, network_weight(&net, 2, (int64_t[]){1000, 2048}, -bound, bound),
       vector(&net, 1000, -0.1, 0.1)};
   x = network_add(&net, "gemm", ":transB 1", 3, classifier);
-  if (net.status == EGRAPH_OK)
-    net.status = egraph_graph_add_output(net.graph, "logits", x);
-  if (net.status == EGRAPH_OK)
-    *out = net.graph;
-  else
-    egraph_graph_destroy(net.graph);
-  return net.status;
+  return network_close(&net, "logits", x, out);
 }
