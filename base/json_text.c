@@ -52,3 +52,20 @@ egraph_status eg_text_json_double(eg_text *text, double value) {
     return eg_text_printf(text, "%" PRId64, (int64_t)value);
   return eg_text_double(text, value);
 }
+
+egraph_status eg_text_json_member(eg_text *text, const char *key, const char *string,
+                                  const char *end) {
+  eg_text_printf(text, "\"%s\": ", key);
+  if (string != NULL)
+    eg_text_json_string(text, string);
+  else
+    eg_text_append(text, "null");
+  return eg_text_append(text, end);
+}
+
+egraph_status eg_text_json_figure(eg_text *text, const char *key, double value,
+                                  const char *end) {
+  eg_text_printf(text, "\"%s\": ", key);
+  eg_text_json_double(text, value);
+  return eg_text_append(text, end);
+}

@@ -1,4 +1,4 @@
-// Writes strings and numbers as JSON text.
+// Writes strings, numbers and members of objects as JSON text.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_JSON_TEXT_H
 #define EG_BASE_JSON_TEXT_H
@@ -13,5 +13,11 @@ egraph_status eg_text_json_string(eg_text *text, const char *string);
 /// Appends a number that reads back as the same double (-0 as 0). Fails with
 /// EGRAPH_E_ARGUMENT when it is not finite.
 egraph_status eg_text_json_double(eg_text *text, double value);
+/// Append "key": and a string (NULL: null) or number, and then `end`. The key needs no
+/// escapes.
+egraph_status eg_text_json_member(eg_text *text, const char *key, const char *string,
+                                  const char *end);
+egraph_status eg_text_json_figure(eg_text *text, const char *key, double value,
+                                  const char *end);
 
 #endif

@@ -119,7 +119,7 @@ static egraph_status open_list(parser *p, eg_sexpr_kind kind) {
 static egraph_status gather(parser *p, size_t first, eg_sexpr *list) {
   size_t count = p->gathered.len - first;
   list->count = (uint32_t)count;
-  EG_TRY(eg_arena_alloc(p->arena, count, sizeof *list->children, &list->children));
+  EG_NEW(p->arena, count, list->children);
   if (count != 0)
     memcpy(list->children, p->gathered.data + first, count * sizeof *list->children);
   p->gathered.len = first;

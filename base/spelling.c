@@ -67,3 +67,9 @@ bool eg_wildcard_matches(const char *pattern, const char *name) {
     pattern++;
   return *pattern == '\0';
 }
+
+bool eg_wildcard_any(const char *const *patterns, size_t count, const char *name) {
+  for (size_t i = 0; i < count; i++)
+    if (eg_wildcard_matches(patterns[i], name)) return true;
+  return false;
+}

@@ -20,5 +20,7 @@ void eg_spelling_offer(eg_spelling *spelling, const char *candidate);
 /// Returns whether a name matches a pattern with '*'. O(length of the pattern * length of
 /// the name).
 bool eg_wildcard_matches(const char *pattern, const char *name);
+/// True when a name matches one of the patterns.
+bool eg_wildcard_any(const char *const *patterns, size_t count, const char *name);
 
 #endif

@@ -62,6 +62,14 @@
     vec->len = len;                                                                      \
     return EGRAPH_OK;                                                                    \
   }                                                                                      \
+  /* Gives the array `len` elements, all equal to `value`. */                            \
+  EG_MAYBE_UNUSED static inline egraph_status name##_fill(name *vec, size_t len,         \
+                                                          type value) {                  \
+    EG_TRY(name##_reserve(vec, len));                                                    \
+    for (vec->len = 0; vec->len < len;)                                                  \
+      vec->data[vec->len++] = value;                                                     \
+    return EGRAPH_OK;                                                                    \
+  }                                                                                      \
   EG_MAYBE_UNUSED static inline type *name##_at(const name *vec, size_t index) {         \
     assert(index < vec->len);                                                            \
     return &vec->data[index];                                                            \

@@ -228,10 +228,8 @@ static void place_node(const eg_graph *graph, const eg_blocks *blocks, uint32_t 
 
 egraph_status eg_blocks_places(const eg_graph *graph, const eg_blocks *blocks,
                                eg_u32s *out_block, eg_u32s *out_later) {
-  for (uint32_t v = 0; v < eg_graph_value_count(graph); v++) {
-    EG_TRY(eg_u32s_push(out_block, UNREAD));
-    EG_TRY(eg_u32s_push(out_later, NONE));
-  }
+  EG_TRY(eg_u32s_fill(out_block, eg_graph_value_count(graph), UNREAD));
+  EG_TRY(eg_u32s_fill(out_later, eg_graph_value_count(graph), NONE));
   for (uint32_t n = 0; n < eg_graph_node_count(graph); n++)
     place_node(graph, blocks, n, out_block->data, out_later->data);
   for (uint32_t v = 0; v < out_block->len; v++)
@@ -347,8 +345,7 @@ static egraph_status fold_blocks(const eg_graph *graph, const eg_blocks *blocks,
                 .out = out);
   EG_TRY(eg_graph_create(&out->alloc, &out->graph));
   EG_TRY(eg_blocks_places(graph, blocks, &f.block, &f.later));
-  for (uint32_t v = 0; v < eg_graph_value_count(graph); v++)
-    EG_TRY(eg_u32s_push(&out->value, NONE));
+  EG_TRY(eg_u32s_fill(&out->value, eg_graph_value_count(graph), NONE));
   return copy_kept(&f);
 }
 

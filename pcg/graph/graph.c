@@ -179,7 +179,7 @@ static egraph_status prepare_value(eg_graph *graph, pending_rows *pending,
     return EG_FAIL(EGRAPH_E_ARGUMENT, "a graph has at most 2^31 values");
   if (type != NULL) EG_TRY(eg_type_check(type));
   eg_value_info *info;
-  EG_TRY(eg_arena_alloc(&graph->arena, 1, sizeof *info, &info));
+  EG_NEW(&graph->arena, 1, info);
   EG_TRY(choose_name(graph, pending, id, name, &info->name));
   info->typed = type != NULL;
   if (type != NULL) {
@@ -326,11 +326,10 @@ egraph_status eg_graph_append_node(eg_graph *graph, const eg_new_node *node,
   pending_rows pending = {.first = first};
   eg_attrs_id attrs;
   EG_TRY(eg_attr_pool_add(graph->pool, node->attrs, &attrs));
-  EG_TRY(eg_arena_alloc(arena, 1, sizeof *row, &row));
-  EG_TRY(eg_arena_alloc(arena, node->input_count, sizeof *inputs, &inputs));
-  EG_TRY(eg_arena_alloc(arena, node->result_count, sizeof *results, &results));
-  EG_TRY(
-      eg_arena_alloc(arena, node->result_count, sizeof(eg_value_info *), &pending.infos));
+  EG_NEW(arena, 1, row);
+  EG_NEW(arena, node->input_count, inputs);
+  EG_NEW(arena, node->result_count, results);
+  EG_NEW(arena, node->result_count, pending.infos);
   *row = (eg_node_row){.opaque = node->opaque};
   EG_TRY(copy_string(graph, node->name != NULL ? node->name : "", &row->info.name));
   for (uint32_t i = 0; i < node->result_count; i++) {
@@ -361,9 +360,9 @@ static egraph_status infer_results(eg_graph *graph, const eg_attrs *attrs,
   EG_LOCAL(eg_arena, scratch, graph->alloc);
   eg_type *operands, *results;
   const eg_type **pointers;
-  EG_TRY(eg_arena_alloc(&graph->arena, result_count, sizeof *results, &results));
-  EG_TRY(eg_arena_alloc(&graph->arena, result_count, sizeof(eg_type *), &pointers));
-  EG_TRY(eg_arena_alloc(&scratch, count, sizeof *operands, &operands));
+  EG_NEW(&graph->arena, result_count, results);
+  EG_NEW(&graph->arena, result_count, pointers);
+  EG_NEW(&scratch, count, operands);
   for (uint32_t i = 0; i < count; i++)
     operands[i] = graph->values.data[inputs[i].id]->type;
   EG_TRY(eg_op_infer(attrs, operands, count, results));

@@ -176,11 +176,6 @@ const eg_open_sizes *eg_graph_open_sizes(const eg_graph *graph);
 /// Fails with EGRAPH_E_UNSUPPORTED if dimensions are open; `what` is the action that
 /// needs their sizes.
 egraph_status eg_graph_check_fixed(const eg_graph *graph, const char *what);
-/// Copies the graph with sizes for its open dimensions: [dim count], or NULL: the example
-/// sizes. Opaque nodes keep their records. Fails with EGRAPH_E_TYPE if the graph is
-/// ill-typed at these sizes. (graph_copy.c)
-egraph_status eg_graph_at_sizes(const eg_graph *graph, const int64_t *dims,
-                                eg_graph **out);
 
 // ---- text ---------------------------------------------------------------------------
 

@@ -69,7 +69,7 @@ static egraph_status check_inference(const eg_graph *graph,
   EG_LOCAL(eg_arena, arena, graph->alloc);
   eg_type *types;
   size_t count = (size_t)node->input_count + node->result_count;
-  EG_TRY(eg_arena_alloc(&arena, count, sizeof *types, &types));
+  EG_NEW(&arena, count, types);
   return check_inferred_types(graph, node, types, types + node->input_count);
 }
 

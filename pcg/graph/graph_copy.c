@@ -14,6 +14,23 @@ static const eg_graph_node_info *node_of(const eg_graph *graph, uint32_t id) {
   return &graph->nodes.data[id]->info;
 }
 
+void eg_graph_flag_needed(const eg_graph *graph, eg_buffer *const *data,
+                          bool *inout_flags) {
+  for (size_t i = 0; i < graph->outputs.len; i++)
+    inout_flags[graph->outputs.data[i].value.id] = true;
+  for (size_t n = graph->nodes.len; n-- > 0;) {
+    const eg_graph_node_info *node = node_of(graph, (uint32_t)n);
+    bool is_computed = false;
+    for (uint32_t i = 0; i < node->result_count; i++) {
+      uint32_t result = node->results[i].id;
+      is_computed =
+          is_computed || (inout_flags[result] && (data == NULL || data[result] == NULL));
+    }
+    for (uint32_t i = 0; is_computed && i < node->input_count; i++)
+      inout_flags[node->inputs[i].id] = true;
+  }
+}
+
 void eg_graph_flag_computed(const eg_graph *graph, bool *inout_flags) {
   for (uint32_t n = 0; n < graph->nodes.len; n++) {
     const eg_graph_node_info *node = node_of(graph, n);
@@ -35,7 +52,7 @@ egraph_status eg_graph_weight_only(const eg_graph *graph, bool *out_flags) {
 egraph_status eg_graph_running_nodes(const eg_graph *graph, uint32_t *out) {
   bool *weight_only;
   EG_LOCAL(eg_arena, scratch, graph->alloc);
-  EG_TRY(eg_arena_alloc(&scratch, graph->values.len, sizeof *weight_only, &weight_only));
+  EG_NEW(&scratch, graph->values.len, weight_only);
   EG_TRY(eg_graph_weight_only(graph, weight_only));
   *out = 0;
   for (uint32_t n = 0; n < graph->nodes.len; n++) {
@@ -114,31 +131,13 @@ static egraph_status copy_values(copier *c) {
   return EGRAPH_OK;
 }
 
-/// Marks the values that outputs need, from the last node to the first. A value with data
-/// needs no operands.
-static void mark_needed_values(const eg_graph *graph, eg_buffer *const *data,
-                               bool *needed) {
-  for (size_t i = 0; i < graph->outputs.len; i++)
-    needed[graph->outputs.data[i].value.id] = true;
-  for (size_t n = graph->nodes.len; n-- > 0;) {
-    const eg_graph_node_info *node = node_of(graph, (uint32_t)n);
-    bool wanted = false;
-    for (uint32_t i = 0; i < node->result_count; i++) {
-      uint32_t result = node->results[i].id;
-      wanted = wanted || (needed[result] && (data == NULL || data[result] == NULL));
-    }
-    for (uint32_t i = 0; wanted && i < node->input_count; i++)
-      needed[node->inputs[i].id] = true;
-  }
-}
-
 static egraph_status copy_needed(const eg_graph *graph, eg_buffer *const *data,
                                  eg_graph **out) {
   EG_LOCAL(copier, c, graph->alloc);
   bool *needed;
-  EG_TRY(eg_arena_alloc(&c.arena, graph->values.len, sizeof *needed, &needed));
-  EG_TRY(eg_arena_alloc(&c.arena, graph->values.len, sizeof *c.map, &c.map));
-  mark_needed_values(graph, data, needed);
+  EG_NEW(&c.arena, graph->values.len, needed);
+  EG_NEW(&c.arena, graph->values.len, c.map);
+  eg_graph_flag_needed(graph, data, needed);
   c.from = graph;
   c.keep = needed;
   c.data = data;
@@ -314,7 +313,7 @@ static egraph_status fold_node(folder *f, uint32_t id) {
     EG_LOCAL(eg_arena, arena, f->graph->alloc);
     eg_tensor *tensors;
     size_t count = (size_t)node->input_count + node->result_count;
-    EG_TRY(eg_arena_alloc(&arena, count, sizeof *tensors, &tensors));
+    EG_NEW(&arena, count, tensors);
     status = run_kernel(f, node, tensors);
   }
   if (status != EGRAPH_OK && status != EGRAPH_E_UNSUPPORTED) return status;
@@ -341,11 +340,11 @@ egraph_status eg_graph_folded(const eg_graph *graph, const eg_fold_options *opti
   EG_OWNED(folder, f);
   f = (folder){.graph = graph, .kept = options->kept, .max_bytes = options->max_bytes};
   eg_arena_init(&f.arena, graph->alloc);
-  EG_TRY(eg_arena_alloc(&f.arena, values, sizeof(eg_buffer *), &f.data));
-  EG_TRY(eg_arena_alloc(&f.arena, values, sizeof *f.users, &f.users));
-  EG_TRY(eg_arena_alloc(&f.arena, values, sizeof *f.frontier, &f.frontier));
-  EG_TRY(eg_arena_alloc(&f.arena, values, sizeof *known, &known));
-  EG_TRY(eg_arena_alloc(&f.arena, graph->nodes.len, sizeof *f.foldable, &f.foldable));
+  EG_NEW(&f.arena, values, f.data);
+  EG_NEW(&f.arena, values, f.users);
+  EG_NEW(&f.arena, values, f.frontier);
+  EG_NEW(&f.arena, values, known);
+  EG_NEW(&f.arena, graph->nodes.len, f.foldable);
   plan_fold(&f, known);
   for (size_t v = 0; v < values; v++)
     f.data[v] = eg_buffer_retain(graph->values.data[v]->data);
@@ -358,97 +357,4 @@ egraph_status eg_graph_folded(const eg_graph *graph, const eg_fold_options *opti
   EG_TRY(copy_needed(graph, f.data, out));
   if (options->out_lost != NULL) *options->out_lost = f.lost;
   return EGRAPH_OK;
-}
-
-// ---- sizes ----------------------------------------------------------------------------
-
-typedef struct fixer {
-  const eg_graph *from;
-  const int64_t *dims;
-  eg_graph *to;
-  eg_value *map; // [values]
-  eg_arena arena;
-} fixer;
-EG_OWNER_DEFINE_STATIC(fixer, (eg_arena, arena))
-
-static egraph_status fix_leaf(fixer *f, uint32_t id) {
-  const eg_value_info *info = f->from->values.data[id];
-  eg_type type = eg_type_at(&info->type, f->dims);
-  if (info->kind == EG_VALUE_WEIGHT)
-    return eg_graph_add_weight(f->to, info->name, &type, info->data, &f->map[id]);
-  EG_TRY(eg_graph_add_input(f->to, info->name, &type, &f->map[id]));
-  return eg_graph_set_default(f->to, f->map[id], info->data);
-}
-
-static egraph_status fix_opaque(fixer *f, eg_graph_node id, const eg_value *operands,
-                                const char *const *names, eg_value *results) {
-  eg_graph_node_info node = eg_graph_node_at(f->from, id);
-  const eg_type **types;
-  eg_type *fixed;
-  size_t size;
-  const void *record = eg_graph_opaque_record(f->from, id, &size);
-  EG_TRY(eg_arena_alloc(&f->arena, node.result_count, sizeof *types, &types));
-  EG_TRY(eg_arena_alloc(&f->arena, node.result_count, sizeof *fixed, &fixed));
-  for (uint32_t i = 0; i < node.result_count; i++) {
-    const eg_value_info *info = eg_graph_value(f->from, node.results[i]);
-    fixed[i] = eg_type_at(&info->type, f->dims);
-    types[i] = info->typed ? &fixed[i] : NULL;
-  }
-  EG_TRY(eg_graph_add_opaque(f->to, node.name, eg_graph_opaque_type(f->from, id), record,
-                             size, operands, node.input_count, types, names,
-                             node.result_count, results));
-  return eg_graph_copy_opaque_work(f->to, f->from, id);
-}
-
-static egraph_status fix_node(fixer *f, eg_graph_node id) {
-  eg_graph_node_info node = eg_graph_node_at(f->from, id);
-  eg_value *operands, *results;
-  const char **names;
-  eg_attrs attrs;
-  EG_TRY(eg_arena_alloc(&f->arena, node.input_count, sizeof *operands, &operands));
-  EG_TRY(eg_arena_alloc(&f->arena, node.result_count, sizeof *results, &results));
-  EG_TRY(eg_arena_alloc(&f->arena, node.result_count, sizeof *names, &names));
-  for (uint32_t i = 0; i < node.input_count; i++)
-    operands[i] = f->map[node.inputs[i].id];
-  for (uint32_t i = 0; i < node.result_count; i++)
-    names[i] = eg_graph_value(f->from, node.results[i])->name;
-  if (node.attrs->op == EG_OP_OPAQUE) {
-    EG_TRY(fix_opaque(f, id, operands, names, results));
-  } else {
-    EG_TRY(eg_attrs_at_sizes(&f->arena, node.attrs, f->dims, &attrs));
-    EG_TRY(eg_graph_add_node(f->to, node.name, &attrs, operands, node.input_count, names,
-                             results));
-  }
-  for (uint32_t i = 0; i < node.result_count; i++)
-    f->map[node.results[i].id] = results[i];
-  return EGRAPH_OK;
-}
-
-static egraph_status fix_values(fixer *f) {
-  const eg_graph *from = f->from;
-  eg_graph_set_header(f->to, from->header);
-  EG_TRY(eg_arena_alloc(&f->arena, from->values.len, sizeof *f->map, &f->map));
-  for (uint32_t v = 0; v < from->values.len; v++) {
-    const eg_value_info *info = from->values.data[v];
-    if (info->kind != EG_VALUE_COMPUTED)
-      EG_TRY(fix_leaf(f, v));
-    else if (info->result == 0)
-      EG_TRY(fix_node(f, info->node));
-    bool is_plain = info->kind != EG_VALUE_COMPUTED || !info->typed ||
-                    info->type.layout.format == EG_FORMAT_PLAIN;
-    if (!is_plain)
-      EG_TRY(eg_graph_set_format(f->to, f->map[v], (eg_format)info->type.layout.format));
-  }
-  for (size_t i = 0; i < from->outputs.len; i++)
-    EG_TRY(eg_graph_add_output(f->to, from->outputs.data[i].name,
-                               f->map[from->outputs.data[i].value.id]));
-  return EGRAPH_OK;
-}
-
-egraph_status eg_graph_at_sizes(const eg_graph *graph, const int64_t *dims,
-                                eg_graph **out) {
-  EG_HELD(eg_graph, fixed);
-  EG_TRY(eg_graph_create(&graph->alloc, &fixed));
-  EG_LOCAL_WITH(fixer, f, graph->alloc, .from = graph, .to = fixed, .dims = dims);
-  EG_HAND_OVER(fix_values(&f), fixed, out);
 }

@@ -27,6 +27,10 @@ egraph_status eg_graph_weight_only(const eg_graph *graph, bool *out_flags);
 /// Counts the nodes that a run executes: all that depend on more than weights and fills.
 /// Fails with EGRAPH_E_MEMORY.
 egraph_status eg_graph_running_nodes(const eg_graph *graph, uint32_t *out);
+/// Flags the values that outputs need. A value with data needs no operands. `data`:
+/// [values] or NULL.
+void eg_graph_flag_needed(const eg_graph *graph, eg_buffer *const *data,
+                          bool *inout_flags);
 /// Sets the flag of every computed value: true when it is computed from flagged values
 /// and fills alone.
 void eg_graph_flag_computed(const eg_graph *graph, bool *inout_flags);

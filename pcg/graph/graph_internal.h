@@ -73,10 +73,6 @@ egraph_status eg_graph_append_node(eg_graph *graph, const eg_new_node *node,
 egraph_status eg_graph_check_operands(const eg_graph *graph, const eg_value *inputs,
                                       uint32_t count, bool typed);
 
-/// Gives the opaque node that was added last the work of a node of another graph.
-egraph_status eg_graph_copy_opaque_work(eg_graph *graph, const eg_graph *from,
-                                        eg_graph_node node);
-
 /// Writes "conv 'conv1'" or "conv (node 7)" for messages; the text is cut to the buffer.
 void eg_graph_describe_node(const char *name, const char *op, uint32_t id, char *buffer,
                             size_t size);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "pcg/graph/graph_copy.h"
 #include "pcg/graph/graph_internal.h"
 
 // ---- reading ------------------------------------------------------------------------
@@ -79,11 +80,11 @@ eg_opaque_estimate eg_graph_opaque_estimate(const eg_graph *graph, eg_graph_node
 static egraph_status copy_work(eg_graph *graph, const eg_opaque_work *work,
                                uint32_t results, const eg_opaque_work **out) {
   eg_opaque_work *copy;
-  EG_TRY(eg_arena_alloc(&graph->arena, 1, sizeof *copy, &copy));
+  EG_NEW(&graph->arena, 1, copy);
   *copy = *work;
   if (work->results != NULL) {
     double *bytes;
-    EG_TRY(eg_arena_alloc(&graph->arena, results, sizeof *bytes, &bytes));
+    EG_NEW(&graph->arena, results, bytes);
     if (results != 0) memcpy(bytes, work->results, results * sizeof *bytes);
     copy->results = bytes;
   }
@@ -100,13 +101,6 @@ egraph_status eg_graph_set_opaque_work(eg_graph *graph, eg_graph_node node,
   assert(row->opaque != EG_NO_OPAQUE && work->formals <= row->info.input_count);
   return copy_work(graph, work, row->info.result_count,
                    &graph->opaques.data[row->opaque].work);
-}
-
-egraph_status eg_graph_copy_opaque_work(eg_graph *graph, const eg_graph *from,
-                                        eg_graph_node node) {
-  const eg_opaque_work *work = opaque_of(from, node)->work;
-  const eg_graph_node copy = graph->opaques.data[graph->opaques.len - 1].node;
-  return work != NULL ? eg_graph_set_opaque_work(graph, copy, work) : EGRAPH_OK;
 }
 
 bool eg_graph_find_opaque(const eg_graph *graph, const char *key, eg_graph_node *out) {
@@ -141,22 +135,17 @@ static egraph_status refuse_opaque(const eg_graph *graph, eg_graph_node node,
 
 egraph_status eg_graph_check_known(const eg_graph *graph, const char *what) {
   bool *is_needed;
-  uint32_t count = eg_graph_node_count(graph), culprit = UINT32_MAX;
   if (graph->opaques.len == 0) return EGRAPH_OK;
   EG_LOCAL(eg_arena, scratch, graph->alloc);
-  EG_TRY(eg_arena_alloc(&scratch, graph->values.len, sizeof *is_needed, &is_needed));
-  for (size_t i = 0; i < graph->outputs.len; i++)
-    is_needed[graph->outputs.data[i].value.id] = true;
-  for (uint32_t n = count; n-- > 0;) {
-    eg_graph_node_info node = eg_graph_node_at(graph, (eg_graph_node){n});
-    if (!eg_node_any_result(&node, is_needed)) continue;
-    for (uint32_t i = 0; i < node.input_count; i++)
-      is_needed[node.inputs[i].id] = true;
-    // The first one is the culprit: later nodes may be opaque only for lack of types.
-    if (node.attrs->op == EG_OP_OPAQUE) culprit = n;
+  EG_NEW(&scratch, graph->values.len, is_needed);
+  eg_graph_flag_needed(graph, NULL, is_needed);
+  // The first one is refused: later nodes may be opaque only for lack of types.
+  for (uint32_t n = 0; n < graph->nodes.len; n++) {
+    const eg_graph_node_info *node = &graph->nodes.data[n]->info;
+    if (node->attrs->op == EG_OP_OPAQUE && eg_node_any_result(node, is_needed))
+      return refuse_opaque(graph, (eg_graph_node){n}, what);
   }
-  if (culprit == UINT32_MAX) return EGRAPH_OK;
-  return refuse_opaque(graph, (eg_graph_node){culprit}, what);
+  return EGRAPH_OK;
 }
 
 // ---- adding -------------------------------------------------------------------------
@@ -199,7 +188,7 @@ egraph_status eg_graph_add_opaque(eg_graph *graph, const char *name, const char 
   EG_TRY(eg_graph_check_operands(graph, inputs, count, false));
   const eg_type **no_types = NULL;
   if (types == NULL) {
-    EG_TRY(eg_arena_alloc(&graph->arena, result_count, sizeof(eg_type *), &no_types));
+    EG_NEW(&graph->arena, result_count, no_types);
     types = (const eg_type *const *)no_types;
   }
   eg_opaque opaque;
@@ -234,7 +223,7 @@ static egraph_status add_opaque_copy(eg_graph *graph, const eg_graph *from,
   eg_graph_node_info info = eg_graph_node_at(from, node);
   EG_LOCAL(eg_arena, arena, graph->alloc);
   const eg_type **types = NULL;
-  EG_TRY(eg_arena_alloc(&arena, info.result_count, sizeof(eg_type *), &types));
+  EG_NEW(&arena, info.result_count, types);
   for (uint32_t i = 0; i < info.result_count; i++) {
     const eg_value_info *result = eg_graph_value(from, info.results[i]);
     types[i] = result->typed ? &result->type : NULL;
@@ -243,7 +232,9 @@ static egraph_status add_opaque_copy(eg_graph *graph, const eg_graph *from,
                              opaque->record_size, inputs, info.input_count,
                              (const eg_type *const *)types, names, info.result_count,
                              out_results));
-  return eg_graph_copy_opaque_work(graph, from, node);
+  if (opaque->work == NULL) return EGRAPH_OK;
+  const eg_graph_node copy = graph->opaques.data[graph->opaques.len - 1].node;
+  return eg_graph_set_opaque_work(graph, copy, opaque->work);
 }
 
 egraph_status eg_graph_add_copy(eg_graph *graph, const eg_graph *from, eg_graph_node node,
@@ -267,7 +258,7 @@ egraph_status eg_graph_add_named_copy(eg_graph *graph, const eg_graph *from,
   eg_graph_node_info info = eg_graph_node_at(from, node);
   EG_LOCAL(eg_arena, arena, graph->alloc);
   const char **names;
-  EG_TRY(eg_arena_alloc(&arena, info.result_count, sizeof *names, &names));
+  EG_NEW(&arena, info.result_count, names);
   for (uint32_t i = 0; i < info.result_count; i++)
     names[i] = eg_graph_value(from, info.results[i])->name;
   return eg_graph_add_copy(graph, from, node, inputs, names, out_results);

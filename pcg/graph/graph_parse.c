@@ -167,7 +167,7 @@ static egraph_status parse_result_names(reader *r, const eg_sexpr *expr,
   uint32_t count = expr->kind == EG_SEXPR_BRACKETS ? expr->count : 1;
   const eg_sexpr *items = expr->kind == EG_SEXPR_BRACKETS ? expr->children : expr;
   const char **names = NULL;
-  EG_TRY(eg_arena_alloc(&r->arena, count, sizeof *names, &names));
+  EG_NEW(&r->arena, count, names);
   for (uint32_t i = 0; i < count; i++) {
     if (!is_name(&items[i]))
       return eg_sexpr_fail(r->file, &items[i], "expected the name of a result");
@@ -229,14 +229,14 @@ static egraph_status parse_record(reader *r, const eg_sexpr *expr, unsigned char
 static egraph_status parse_types(reader *r, const eg_sexpr *expr, const eg_sexpr *form,
                                  uint32_t count, const eg_type ***out) {
   const eg_type **types = NULL;
-  EG_TRY(eg_arena_alloc(&r->arena, count, sizeof *types, &types));
+  EG_NEW(&r->arena, count, types);
   if (expr != NULL && expr->count != count)
     return eg_sexpr_fail(r->file, form, "there are %u results but %u types", count,
                          expr->count);
   for (uint32_t i = 0; expr != NULL && i < count; i++) {
     if (eg_sexpr_is_atom(&expr->children[i], "none")) continue;
     eg_type *type;
-    EG_TRY(eg_arena_alloc(&r->arena, 1, sizeof *type, &type));
+    EG_NEW(&r->arena, 1, type);
     EG_TRY(parse_type(r, &expr->children[i], type));
     types[i] = type;
   }

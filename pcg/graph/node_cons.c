@@ -130,8 +130,7 @@ static egraph_status fill_index(stamp_index *index, const eg_stamps *stamps) {
   for (size_t v = 0; v < stamps->len; v++)
     if (stamps->data[v].of != EG_STAMP_OF_NONE && stamps->data[v].of + 2 > lists)
       lists = stamps->data[v].of + 2;
-  for (uint32_t i = 0; i < lists; i++)
-    EG_TRY(eg_u32s_push(&index->first, NONE));
+  EG_TRY(eg_u32s_fill(&index->first, lists, NONE));
   for (uint32_t v = 0; v < stamps->len; v++) {
     uint32_t *first = &index->first.data[list_of(index, stamps->data[v].of)];
     EG_TRY(eg_u32s_push(&index->next, *first));

@@ -53,8 +53,8 @@ static egraph_status copy_attrs(eg_arena *arena, const eg_attrs *from,
                                 const eg_attrs **out) {
   eg_attrs *attrs;
   eg_attr *slots = NULL;
-  EG_TRY(eg_arena_alloc(arena, 1, sizeof *attrs, &attrs));
-  if (from->count != 0) EG_TRY(eg_arena_alloc(arena, from->count, sizeof *slots, &slots));
+  EG_NEW(arena, 1, attrs);
+  if (from->count != 0) EG_NEW(arena, from->count, slots);
   for (uint16_t i = 0; i < from->count; i++)
     EG_TRY(eg_attr_copy(arena, &from->slots[i], &slots[i]));
   *attrs = (eg_attrs){.op = from->op, .count = from->count, .slots = slots};
@@ -66,7 +66,7 @@ static egraph_status copy_types(eg_arena *arena, const eg_type *from, uint32_t c
                                 const eg_type **out) {
   eg_type *types = NULL;
   if (count != 0) {
-    EG_TRY(eg_arena_alloc(arena, count, sizeof *types, &types));
+    EG_NEW(arena, count, types);
     memcpy(types, from, count * sizeof *types);
   }
   *out = types;
@@ -96,7 +96,7 @@ static bool any_open(const eg_type *types, uint32_t count) {
 
 static egraph_status types_at_example(eg_arena *arena, const eg_type *from,
                                       uint32_t count, eg_type **out) {
-  EG_TRY(eg_arena_alloc(arena, count, sizeof **out, out));
+  EG_NEW(arena, count, *out);
   for (uint32_t i = 0; i < count; i++)
     (*out)[i] = eg_type_at(&from[i], NULL);
   return EGRAPH_OK;
@@ -112,8 +112,8 @@ egraph_status eg_spec_at_example(eg_arena *arena, const eg_node_spec *spec,
     return EGRAPH_OK;
   EG_TRY(types_at_example(arena, spec->inputs, spec->input_count, &inputs));
   EG_TRY(types_at_example(arena, spec->results, spec->result_count, &results));
-  EG_TRY(eg_arena_alloc(arena, spec->result_count, sizeof *inferred, &inferred));
-  EG_TRY(eg_arena_alloc(arena, 1, sizeof *attrs, &attrs));
+  EG_NEW(arena, spec->result_count, inferred);
+  EG_NEW(arena, 1, attrs);
   EG_TRY(eg_attrs_at_sizes(arena, spec->attrs, NULL, attrs));
   out->inputs = inputs;
   out->results = results;

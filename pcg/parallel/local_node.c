@@ -23,7 +23,7 @@ static eg_attr *slot_at(part *p, eg_attr_slot slot, eg_attr_slot base) {
 // ---- attributes that hold sizes -----------------------------------------------------
 
 static egraph_status own_list(part *p, eg_attr *attr, int64_t **out) {
-  EG_TRY(eg_arena_alloc(p->arena, attr->ints.len, sizeof **out, out));
+  EG_NEW(p->arena, attr->ints.len, *out);
   if (attr->ints.len != 0) memcpy(*out, attr->ints.data, attr->ints.len * sizeof **out);
   attr->ints.data = *out;
   return EGRAPH_OK;
@@ -203,8 +203,8 @@ static egraph_status become_mean(part *p) {
   enum { AXES, KEEPDIMS, COUNT, SLOTS };
   uint32_t axes = p->inputs[0].rank - 2;
   int64_t *list;
-  EG_TRY(eg_arena_alloc(p->arena, axes, sizeof *list, &list));
-  EG_TRY(eg_arena_alloc(p->arena, SLOTS, sizeof *p->slots, &p->slots));
+  EG_NEW(p->arena, axes, list);
+  EG_NEW(p->arena, SLOTS, p->slots);
   for (uint32_t i = 0; i < axes; i++)
     list[i] = i + 2;
   p->slots[AXES] = (eg_attr){.kind = EG_ATTR_INTS, .ints = {.data = list, .len = axes}};
@@ -234,7 +234,7 @@ static egraph_status check_results(const part *p, const eg_attrs *attrs) {
   const eg_node_spec *spec = &p->spread->spec;
   eg_type *results;
   uint32_t count = eg_op_results(attrs);
-  EG_TRY(eg_arena_alloc(p->arena, count, sizeof *results, &results));
+  EG_NEW(p->arena, count, results);
   EG_TRY(eg_op_infer(attrs, p->inputs, spec->input_count, results));
   for (uint32_t r = 0; r < count && r < spec->result_count; r++)
     if (!eg_type_same_shape(&results[r], &p->results[r]))
@@ -250,11 +250,11 @@ egraph_status eg_spread_local(const eg_spread *spread, const eg_mesh *mesh,
   part p = {
       .spread = spread, .strategy = strategy, .mesh = mesh, .rank = rank, .arena = arena};
   eg_attrs *attrs;
-  EG_TRY(eg_arena_alloc(arena, 1, sizeof *attrs, &attrs));
+  EG_NEW(arena, 1, attrs);
   p.attrs = attrs;
-  EG_TRY(eg_arena_alloc(arena, spec->attrs->count, sizeof *p.slots, &p.slots));
-  EG_TRY(eg_arena_alloc(arena, spec->input_count, sizeof *p.inputs, &p.inputs));
-  EG_TRY(eg_arena_alloc(arena, spec->result_count, sizeof *p.results, &p.results));
+  EG_NEW(arena, spec->attrs->count, p.slots);
+  EG_NEW(arena, spec->input_count, p.inputs);
+  EG_NEW(arena, spec->result_count, p.results);
   *attrs = *spec->attrs;
   if (attrs->count != 0)
     memcpy(p.slots, spec->attrs->slots, attrs->count * sizeof *p.slots);

@@ -10,21 +10,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-const char *eg_collectives_name(eg_collectives collectives) {
-#define NAME(id, name) name,
-  static const char *const names[] = {EG_COLLECTIVES_LIST(NAME)};
-#undef NAME
-  assert(collectives < EG_COLLECTIVES_COUNT);
-  return names[collectives];
-}
-
-const char *eg_ports_name(eg_ports ports) {
-#define NAME(id, name) name,
-  static const char *const names[] = {EG_PORTS_LIST(NAME)};
-#undef NAME
-  assert(ports < EG_PORTS_COUNT);
-  return names[ports];
-}
+EG_NAME_DEFINE(eg_collectives, eg_collectives_name, EG_COLLECTIVES_LIST)
+EG_NAME_DEFINE(eg_ports, eg_ports_name, EG_PORTS_LIST)
 
 uint32_t eg_machine_devices(const eg_machine *machine) {
   uint32_t devices = 1;
@@ -124,12 +111,6 @@ static uint32_t least_factor(uint32_t size) {
   return size % factor == 0 ? factor : size;
 }
 
-static bool has_axis(const eg_mesh *mesh, const char *name) {
-  for (uint32_t a = 0; a < mesh->axis_count; a++)
-    if (strcmp(mesh->axes[a].name, name) == 0) return true;
-  return false;
-}
-
 /// Makes the mesh whose axes before `axis` are idle, and which has only `size` places
 /// along `axis`.
 static void cut_axes(const eg_mesh *mesh, uint32_t axis, uint32_t size, eg_mesh *out) {
@@ -186,7 +167,9 @@ static egraph_status add_parts(const eg_machine *machine, const eg_machine_mesh 
                                eg_machine_meshes *out) {
   const eg_mesh *mesh = &whole->mesh;
   bool is_full = mesh->axis_count == EG_MAX_MESH_AXES;
-  for (uint32_t a = 0; a < mesh->axis_count && !has_axis(mesh, IDLE); a++)
+  uint32_t idle;
+  if (eg_mesh_find_axis(mesh, IDLE, &idle)) return EGRAPH_OK;
+  for (uint32_t a = 0; a < mesh->axis_count; a++)
     for (uint32_t size = mesh->axes[a].size; size > 1;) {
       eg_machine_mesh part;
       size /= least_factor(size);

@@ -32,11 +32,9 @@ enum {
   X(EG_COLLECTIVES_RING, "ring") /* as many rounds as devices, least traffic */          \
   X(EG_COLLECTIVES_TREE, "tree") /* rounds as the logarithm of the devices */            \
   X(EG_COLLECTIVES_ALPA, "alpa") /* Alpa's, with its tie constants */
-#define EG_COLLECTIVES_ENUM(id, name) id,
 typedef enum eg_collectives {
-  EG_COLLECTIVES_LIST(EG_COLLECTIVES_ENUM) EG_COLLECTIVES_COUNT
+  EG_COLLECTIVES_LIST(EG_ENUM_ID) EG_COLLECTIVES_COUNT
 } eg_collectives;
-#undef EG_COLLECTIVES_ENUM
 const char *eg_collectives_name(eg_collectives collectives);
 
 /// Seconds of exchanges up to a size: latency + bytes / speed.
@@ -71,9 +69,7 @@ EG_VEC_DEFINE(eg_exchange_points, eg_exchange_point);
   X(EG_PORTS_SWITCH, "switch")     /* any to any, each at its full bandwidth */          \
   X(EG_PORTS_FAT_TREE, "fat-tree") /* switches of switches, with narrower links up */    \
   X(EG_PORTS_TORUS, "torus")       /* wires to both neighbours along each axis */
-#define EG_PORTS_ENUM(id, name) id,
-typedef enum eg_ports { EG_PORTS_LIST(EG_PORTS_ENUM) EG_PORTS_COUNT } eg_ports;
-#undef EG_PORTS_ENUM
+typedef enum eg_ports { EG_PORTS_LIST(EG_ENUM_ID) EG_PORTS_COUNT } eg_ports;
 const char *eg_ports_name(eg_ports ports);
 
 /// Switches of one level of a fat tree. The link up from a switch, and the link down,

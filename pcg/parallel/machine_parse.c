@@ -404,7 +404,7 @@ static egraph_status parse_exchange(reader *r, const eg_sexpr *form) {
   eg_machine_link *link = &r->links[at];
   if (has_curve(link, &curve))
     return eg_sexpr_fail(r->file, form, "this exchange is given twice; remove one");
-  EG_TRY(eg_arena_alloc(&r->machine->memory, link->curve_count + 1u, sizeof *all, &all));
+  EG_NEW(&r->machine->memory, link->curve_count + 1u, all);
   for (uint32_t i = 0; i < link->curve_count; i++)
     all[i] = link->curves[i];
   all[link->curve_count++] = curve;
@@ -444,13 +444,12 @@ typedef struct mesh_text {
 static egraph_status parse_mesh_axis(reader *r, const eg_sexpr *form, mesh_text *out) {
   if (form->kind != EG_SEXPR_LIST || (form->count != 2 && form->count != 3))
     return eg_sexpr_fail(r->file, form, "expected (AXIS SIZE) or (AXIS SIZE LINK)");
-  uint32_t at = out->mesh.axis_count;
+  uint32_t at = out->mesh.axis_count, other;
   eg_mesh_axis *axis = &out->mesh.axes[at];
   EG_TRY(read_label(r, &form->children[0], axis->name));
-  for (uint32_t i = 0; i < at; i++)
-    if (strcmp(out->mesh.axes[i].name, axis->name) == 0)
-      return eg_sexpr_fail(r->file, form, "the mesh has two axes '%s'; rename one",
-                           axis->name);
+  if (eg_mesh_find_axis(&out->mesh, axis->name, &other))
+    return eg_sexpr_fail(r->file, form, "the mesh has two axes '%s'; rename one",
+                         axis->name);
   axis->size = 0;
   if (!eg_sexpr_is_atom(&form->children[1], "*"))
     EG_TRY(read_size(r, &form->children[1], &axis->size));
@@ -486,23 +485,14 @@ static egraph_status finish_mesh(const reader *r, const eg_sexpr *form,
   return EGRAPH_OK;
 }
 
-/// True when two meshes differ only in names.
-static bool is_same_mesh(const eg_machine_mesh *a, const eg_machine_mesh *b) {
-  bool same = a->mesh.axis_count == b->mesh.axis_count;
-  for (uint32_t i = 0; same && i < a->mesh.axis_count; i++) {
-    const eg_mesh_link *x = &a->links[i], *y = &b->links[i];
-    same = a->mesh.axes[i].size == b->mesh.axes[i].size && x->link == y->link &&
-           x->seconds_per_byte == y->seconds_per_byte &&
-           x->exchange_seconds_per_byte == y->exchange_seconds_per_byte;
-  }
-  return same;
-}
-
+/// Adds a mesh, unless it differs from another mesh only in names.
 static egraph_status add_mesh(reader *r, const mesh_text *text) {
   eg_machine_mesh *made = &r->meshes[r->machine->mesh_count];
   EG_TRY(eg_machine_mesh_of(r->machine, &text->mesh, text->links, made));
   for (uint32_t i = 0; i < r->machine->mesh_count; i++)
-    if (is_same_mesh(&r->meshes[i], made)) return EGRAPH_OK;
+    if (r->meshes[i].mesh.axis_count == made->mesh.axis_count &&
+        eg_mesh_covers(&r->meshes[i], made))
+      return EGRAPH_OK;
   r->machine->mesh_count++;
   return EGRAPH_OK;
 }
@@ -591,9 +581,8 @@ static egraph_status parse_file(reader *r, const char *text, size_t size) {
   EG_TRY(eg_sexpr_parse(&r->scratch, r->file, text, size, &file));
   EG_TRY(check_head(r, &file));
   EG_TRY(count_clauses(r, &file));
-  EG_TRY(eg_arena_alloc(&r->machine->memory, EG_MACHINE_MAX_LINKS, sizeof *r->links,
-                        &r->links));
-  EG_TRY(eg_arena_alloc(&r->machine->memory, MAX_MESHES, sizeof *r->meshes, &r->meshes));
+  EG_NEW(&r->machine->memory, EG_MACHINE_MAX_LINKS, r->links);
+  EG_NEW(&r->machine->memory, MAX_MESHES, r->meshes);
   r->machine->links = r->links;
   r->machine->meshes = r->meshes;
   for (uint32_t k = 0; k < CLAUSES; k++)

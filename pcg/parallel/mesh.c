@@ -35,15 +35,16 @@ static bool read_size(const char **inout, uint32_t *out) {
 
 static bool read_axis(const char **inout, eg_mesh *mesh) {
   if (mesh->axis_count == EG_MAX_MESH_AXES) return false;
-  eg_mesh_axis *axis = &mesh->axes[mesh->axis_count++];
+  eg_mesh_axis *axis = &mesh->axes[mesh->axis_count];
   const char *c = *inout;
   size_t len = 0;
+  uint32_t other;
   while (is_axis_byte(c[len]))
     len++;
   if (len == 0 || len >= EG_MESH_NAME_SIZE || c[len] != '=') return false;
   memcpy(axis->name, c, len);
-  for (uint32_t i = 0; i + 1 < mesh->axis_count; i++)
-    if (strcmp(mesh->axes[i].name, axis->name) == 0) return false;
+  if (eg_mesh_find_axis(mesh, axis->name, &other)) return false;
+  mesh->axis_count++;
   *inout = c + len + 1;
   return read_size(inout, &axis->size);
 }
@@ -78,6 +79,12 @@ bool eg_mesh_same(const eg_mesh *a, const eg_mesh *b) {
         strcmp(a->axes[i].name, b->axes[i].name) != 0)
       return false;
   return true;
+}
+
+bool eg_mesh_find_axis(const eg_mesh *mesh, const char *name, uint32_t *out) {
+  for (*out = 0; *out < mesh->axis_count; ++*out)
+    if (strcmp(mesh->axes[*out].name, name) == 0) return true;
+  return false;
 }
 
 uint32_t eg_mesh_devices(const eg_mesh *mesh) {
@@ -202,13 +209,7 @@ egraph_status eg_layout_parse(const eg_mesh *mesh, const char *text, eg_layout *
 
 // ---- transitions ------------------------------------------------------------------
 
-const char *eg_transition_name(eg_transition_kind kind) {
-#define NAME(id, name) name,
-  static const char *const names[] = {EG_TRANSITION_LIST(NAME)};
-#undef NAME
-  assert(kind < EG_TRANSITION_KINDS);
-  return names[kind];
-}
+EG_NAME_DEFINE(eg_transition_kind, eg_transition_name, EG_TRANSITION_LIST)
 
 bool eg_transition_is_local(eg_transition_kind kind) {
   return kind == EG_TRANSITION_SLICE || kind == EG_TRANSITION_MASK ||
@@ -309,14 +310,7 @@ const char *eg_parallel_name(eg_parallel_kind kind) { return rows[kind].name; }
 const char *eg_parallel_unity(eg_parallel_kind kind) { return rows[kind].unity; }
 bool eg_parallel_has_dim(eg_parallel_kind kind) { return rows[kind].has_dim; }
 
-bool eg_parallel_find(const char *name, eg_parallel_kind *out) {
-  for (int k = 0; k < EG_PARALLEL_KINDS; k++)
-    if (strcmp(rows[k].name, name) == 0) {
-      *out = (eg_parallel_kind)k;
-      return true;
-    }
-  return false;
-}
+EG_FIND_DEFINE(eg_parallel_kind, eg_parallel_find, EG_PARALLEL_LIST)
 
 /// Finds the digit to which the operator changes `from`; false when the operator does not
 /// accept `from`.

@@ -16,6 +16,7 @@
 #ifndef EG_PCG_MESH_H
 #define EG_PCG_MESH_H
 
+#include "base/names.h"
 #include "ops/ops.h"
 
 enum { EG_MESH_NAME_SIZE = 16 };
@@ -36,6 +37,8 @@ egraph_status eg_mesh_parse(const char *text, eg_mesh *out);
 egraph_status eg_mesh_print(eg_text *text, const eg_mesh *mesh);
 bool eg_mesh_same(const eg_mesh *a, const eg_mesh *b);
 uint32_t eg_mesh_devices(const eg_mesh *mesh);
+/// Finds the axis with a name; false when the mesh has none.
+bool eg_mesh_find_axis(const eg_mesh *mesh, const char *name, uint32_t *out);
 /// Return the position of a rank along an axis, and the distance of neighbours in ranks.
 uint32_t eg_mesh_coordinate(const eg_mesh *mesh, uint32_t rank, uint32_t axis);
 uint32_t eg_mesh_stride(const eg_mesh *mesh, uint32_t axis);
@@ -86,11 +89,9 @@ egraph_status eg_layout_parse(const eg_mesh *mesh, const char *text, eg_layout *
   X(EG_TRANSITION_REDUCE_SCATTER, "reduce-scatter") /* P -> S(d) */                      \
   X(EG_TRANSITION_ALL_REDUCE, "all-reduce")         /* P -> R */                         \
   X(EG_TRANSITION_ALL_TO_ALL, "all-to-all")         /* S(d) -> S(e) */
-#define EG_TRANSITION_ENUM(id, name) id,
 typedef enum eg_transition_kind {
-  EG_TRANSITION_LIST(EG_TRANSITION_ENUM) EG_TRANSITION_KINDS
+  EG_TRANSITION_LIST(EG_ENUM_ID) EG_TRANSITION_KINDS
 } eg_transition_kind;
-#undef EG_TRANSITION_ENUM
 const char *eg_transition_name(eg_transition_kind kind);
 /// True when each device works alone.
 bool eg_transition_is_local(eg_transition_kind kind);
@@ -143,11 +144,9 @@ double eg_transition_bytes(const eg_mesh *mesh, const eg_type *type,
   X(EG_PARALLEL_COMBINE, "combine", "Combine", true)                                     \
   X(EG_PARALLEL_REPLICATE, "replicate", "Replicate", false)                              \
   X(EG_PARALLEL_REDUCE, "reduce", "Reduce", false)
-#define EG_PARALLEL_ENUM(id, ...) id,
 typedef enum eg_parallel_kind {
-  EG_PARALLEL_LIST(EG_PARALLEL_ENUM) EG_PARALLEL_KINDS
+  EG_PARALLEL_LIST(EG_ENUM_ID) EG_PARALLEL_KINDS
 } eg_parallel_kind;
-#undef EG_PARALLEL_ENUM
 
 typedef struct eg_parallel_op {
   eg_parallel_kind kind;

@@ -72,10 +72,7 @@ static egraph_status reserve_queues(scheduler *c) {
     if (opens != EG_RUN_NONE && opens >= windows) windows = opens + 1;
   }
   EG_TRY(eg_u32s_resize(&c->opened, windows));
-  EG_TRY(eg_u32s_resize(&c->s->let_in, runs));
-  for (uint32_t r = 0; r < runs; r++)
-    c->s->let_in.data[r] = EG_RUN_NONE;
-  return EGRAPH_OK;
+  return eg_u32s_fill(&c->s->let_in, runs, EG_RUN_NONE);
 }
 
 /// Goes on to the next turn of stream 0 that has runs, once all runs of this one have

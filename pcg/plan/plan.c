@@ -7,22 +7,8 @@
 #include "base/owner.h"
 #include "pcg/graph/graph_copy.h"
 
-#define PRICE_BASIS_NAME(id, name) name,
-static const char *const price_basis_names[] = {EG_PRICE_BASIS_LIST(PRICE_BASIS_NAME)};
-
-const char *eg_price_basis_name(uint32_t basis) {
-  assert(basis < EG_PRICE_BASES);
-  return price_basis_names[basis];
-}
-
-bool eg_price_basis_find(const char *name, uint32_t *out) {
-  for (uint32_t b = 0; b < EG_PRICE_BASES; b++)
-    if (strcmp(name, price_basis_names[b]) == 0) {
-      *out = b;
-      return true;
-    }
-  return false;
-}
+EG_NAME_DEFINE(uint32_t, eg_price_basis_name, EG_PRICE_BASIS_LIST)
+EG_FIND_DEFINE(uint32_t, eg_price_basis_find, EG_PRICE_BASIS_LIST)
 
 EG_OWNER_DEFINE_FROM(eg_plan, (.micro_batches = 1), (eg_plan_states, states),
                      (eg_plan_steps, steps), (eg_plan_rivals, rivals),
@@ -74,7 +60,7 @@ egraph_status eg_plan_spec(const eg_plan *plan, const eg_plan_step *step, eg_are
   eg_graph_node_info info = eg_graph_node_at(plan->graph, step->node);
   size_t count = (size_t)info.input_count + info.result_count;
   eg_type *types;
-  EG_TRY(eg_arena_alloc(arena, count, sizeof *types, &types));
+  EG_NEW(arena, count, types);
   for (uint32_t i = 0; i < count; i++) {
     eg_value value =
         i < info.input_count ? info.inputs[i] : info.results[i - info.input_count];
@@ -107,8 +93,8 @@ egraph_status eg_plan_spread(const eg_plan *plan, const eg_plan_step *step,
   eg_spread *spread;
   eg_strategy *strategy;
   EG_TRY(eg_plan_spec(plan, step, arena, &spec));
-  EG_TRY(eg_arena_alloc(arena, 1, sizeof *spread, &spread));
-  EG_TRY(eg_arena_alloc(arena, 1, sizeof *strategy, &strategy));
+  EG_NEW(arena, 1, spread);
+  EG_NEW(arena, 1, strategy);
   EG_TRY(eg_spread_init(&spec, spread));
   if (!eg_spread_combine(spread, &plan->mesh, step->action, strategy))
     return EG_FAIL(EGRAPH_E_INTERNAL, "actions that do not combine");
@@ -166,9 +152,9 @@ egraph_status eg_plan_ahead(const eg_plan *plan, egraph_allocator alloc,
   double *more_bytes; // [values] bytes on a device of the states that are read,
                       // except entries
   EG_LOCAL(eg_arena, scratch, alloc);
-  EG_TRY(eg_arena_alloc(&scratch, values, sizeof *constants, &constants));
-  EG_TRY(eg_arena_alloc(&scratch, values, sizeof *more_bytes, &more_bytes));
-  EG_TRY(eg_arena_alloc(&scratch, plan->states.len, sizeof *is_read, &is_read));
+  EG_NEW(&scratch, values, constants);
+  EG_NEW(&scratch, values, more_bytes);
+  EG_NEW(&scratch, plan->states.len, is_read);
   eg_plan_constants(plan, constants);
   flag_slices(plan, constants, out_flags);
   flag_read(plan, is_read);
@@ -199,17 +185,6 @@ typedef struct graph_planner {
   bool *needed, *constants; // [values]
   uint32_t *states;         // [values] EG_PLAN_NONE: none yet
 } graph_planner;
-
-static void mark_needed_values(graph_planner *p) {
-  for (uint32_t i = 0; i < eg_graph_output_count(p->graph); i++)
-    p->needed[eg_graph_output(p->graph, i, NULL).id] = true;
-  for (uint32_t n = eg_graph_node_count(p->graph); n-- > 0;) {
-    eg_graph_node_info info = eg_graph_node_at(p->graph, (eg_graph_node){n});
-    if (!eg_node_any_result(&info, p->needed)) continue;
-    for (uint32_t i = 0; i < info.input_count; i++)
-      p->needed[info.inputs[i].id] = true;
-  }
-}
 
 static egraph_status add_value_state(graph_planner *p, eg_value value, uint32_t step) {
   eg_plan_state state = {.value = value, .step = step};
@@ -246,10 +221,10 @@ egraph_status eg_plan_of_graph(const eg_graph *graph, eg_plan *inout) {
   graph_planner p = {.plan = inout, .graph = graph};
   EG_LOCAL(eg_arena, scratch, inout->states.alloc);
   inout->graph = graph;
-  EG_TRY(eg_arena_alloc(&scratch, values, sizeof *p.needed, &p.needed));
-  EG_TRY(eg_arena_alloc(&scratch, values, sizeof *p.constants, &p.constants));
-  EG_TRY(eg_arena_alloc(&scratch, values, sizeof *p.states, &p.states));
-  mark_needed_values(&p);
+  EG_NEW(&scratch, values, p.needed);
+  EG_NEW(&scratch, values, p.constants);
+  EG_NEW(&scratch, values, p.states);
+  eg_graph_flag_needed(graph, NULL, p.needed);
   eg_plan_constants(inout, p.constants);
   for (uint32_t v = 0; v < values; v++)
     p.states[v] = EG_PLAN_NONE;

@@ -12,6 +12,7 @@
 #ifndef EG_PCG_PLAN_H
 #define EG_PCG_PLAN_H
 
+#include "base/names.h"
 #include "pcg/graph/graph.h"
 #include "pcg/parallel/mesh.h"
 #include "pcg/parallel/strategy.h"
@@ -36,11 +37,9 @@ EG_VEC_DEFINE(eg_plan_states, eg_plan_state);
   X(EG_PRICE_MEASURED, "measured")   /* on this device */                                \
   X(EG_PRICE_ESTIMATED, "estimated") /* by a model fitted to such measurements */        \
   X(EG_PRICE_GUESSED, "guessed")     /* by assumed figures of the device alone */
-#define EG_PRICE_BASIS_ENUM(id, name) id,
 typedef enum eg_price_basis {
-  EG_PRICE_BASIS_LIST(EG_PRICE_BASIS_ENUM) EG_PRICE_BASES
+  EG_PRICE_BASIS_LIST(EG_ENUM_ID) EG_PRICE_BASES
 } eg_price_basis;
-#undef EG_PRICE_BASIS_ENUM
 /// basis < EG_PRICE_BASES.
 const char *eg_price_basis_name(uint32_t basis);
 bool eg_price_basis_find(const char *name, uint32_t *out);
@@ -74,11 +73,9 @@ enum { EG_RIVAL_NAME_SIZE = 192, EG_RIVAL_REASONS = 3 };
   X(EG_RIVAL_FORBIDDEN, "forbidden")    /* none that keeps to the constraints */         \
   X(EG_RIVAL_UNKNOWN, "unknown")        /* none was found in the work given */           \
   X(EG_RIVAL_UNEVEN, "does not divide") /* a size that its axes do not divide */
-#define EG_RIVAL_ENUM(id, name) id,
 typedef enum eg_rival_outcome {
-  EG_RIVAL_LIST(EG_RIVAL_ENUM) EG_RIVAL_OUTCOMES
+  EG_RIVAL_LIST(EG_ENUM_ID) EG_RIVAL_OUTCOMES
 } eg_rival_outcome;
-#undef EG_RIVAL_ENUM
 
 /// An exchange, or computing, that takes longer in a step of the rival than of the plan.
 typedef struct eg_rival_reason {

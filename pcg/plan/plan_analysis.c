@@ -32,11 +32,11 @@ uint32_t eg_plan_useful_devices(const eg_plan *plan) {
 }
 
 static void write_seconds(eg_text *text, const char *key, double seconds) {
-  eg_text_printf(text, ", \"%s\": ", key);
+  eg_text_append(text, ", ");
   if (seconds > 0)
-    eg_text_json_double(text, seconds);
+    eg_text_json_figure(text, key, seconds, "");
   else
-    eg_text_append(text, "null");
+    eg_text_json_member(text, key, NULL, "");
 }
 
 static void write_devices(eg_text *text, const eg_plan *plan) {
@@ -87,9 +87,8 @@ static void write_delivered(eg_text *text, const eg_plan *plan) {
     const char *name;
     if (eg_plan_is_carried(plan, o)) continue;
     (void)eg_graph_output(plan->graph, o, &name);
-    eg_text_printf(text, "%s{\"output\": ", separator);
-    eg_text_json_string(text, name);
-    eg_text_append(text, ", \"layout\": \"");
+    eg_text_printf(text, "%s{", separator);
+    eg_text_json_member(text, "output", name, ", \"layout\": \"");
     eg_layout_print(text, &plan->mesh, layout_of_output(plan, o));
     eg_text_append(text, "\"}");
     separator = ", ";
@@ -98,12 +97,14 @@ static void write_delivered(eg_text *text, const eg_plan *plan) {
 
 // ---- operators that are not split as they could be ------------------------------------
 
-/// Writes "key": "value" and a comma.
-static void write_name_member(eg_text *text, const char *key, const char *value) {
-  eg_text_printf(text, "\"%s\": ", key);
-  eg_text_json_string(text, value);
-  eg_text_append(text, ", ");
-}
+typedef struct finder {
+  const eg_plan *plan;
+  eg_arena arena;           // of one step
+  eg_unevens factors;       // of one step
+  eg_strategies strategies; // of one step, along one axis
+} finder;
+EG_OWNER_DEFINE_STATIC(finder, (eg_arena, arena), (eg_unevens, factors),
+                       (eg_strategies, strategies))
 
 /// Returns the operator that a step runs.
 static eg_op op_of_step(const eg_plan *plan, uint32_t step) {
@@ -145,13 +146,6 @@ typedef struct uneven {
 } uneven;
 EG_VEC_DEFINE(unevens, uneven);
 
-typedef struct uneven_finder {
-  const eg_plan *plan;
-  eg_arena arena;     // of one step
-  eg_unevens factors; // of one step
-} uneven_finder;
-EG_OWNER_DEFINE_STATIC(uneven_finder, (eg_arena, arena), (eg_unevens, factors))
-
 /// Returns the part of the work that a split, as even as possible, saves a device.
 static double saved_share(int64_t size, uint32_t devices) {
   int64_t left = size / devices + (size % devices != 0);
@@ -159,8 +153,8 @@ static double saved_share(int64_t size, uint32_t devices) {
 }
 
 /// Joins the uneven factors of a step along one axis.
-static uneven join_factors(const uneven_finder *f, uint32_t number,
-                           const eg_spread *spread, uint32_t axis) {
+static uneven join_factors(const finder *f, uint32_t number, const eg_spread *spread,
+                           uint32_t axis) {
   const eg_plan_step *step = &f->plan->steps.data[number];
   uint32_t devices = f->plan->mesh.axes[axis].size;
   uneven row = {
@@ -181,7 +175,7 @@ static uneven join_factors(const uneven_finder *f, uint32_t number,
   return row;
 }
 
-static egraph_status add_unevens(uneven_finder *f, uint32_t number, unevens *inout) {
+static egraph_status add_unevens(finder *f, uint32_t number, unevens *inout) {
   eg_node_spec spec;
   eg_spread spread;
   bool is_first = true;
@@ -209,7 +203,7 @@ static int by_saving(const void *a, const void *b) {
 
 /// Appends all uneven splits: most saved first, then in the order of steps.
 static egraph_status find_unevens(const eg_plan *plan, unevens *inout) {
-  EG_LOCAL(uneven_finder, f, inout->alloc);
+  EG_LOCAL(finder, f, inout->alloc);
   f.plan = plan;
   for (uint32_t i = 0; i < plan->steps.len; i++)
     if (!plan->steps.data[i].is_move) EG_TRY(add_unevens(&f, i, inout));
@@ -293,18 +287,18 @@ static egraph_status write_unevens(eg_text *text, const eg_plan *plan) {
     const uneven *row = &rows.data[i];
     const eg_mesh_axis *axis = &plan->mesh.axes[row->axis];
     eg_text_append(text, i == 0 ? "{" : ", {");
-    write_name_member(text, "value", name_of_step(plan, row->step));
-    write_name_member(text, "operator", eg_op_info_of(op_of_step(plan, row->step))->name);
-    write_name_member(text, "tensor", eg_graph_value(plan->graph, row->tensor)->name);
+    eg_text_json_member(text, "value", name_of_step(plan, row->step), ", ");
+    eg_text_json_member(text, "operator",
+                        eg_op_info_of(op_of_step(plan, row->step))->name, ", ");
+    eg_text_json_member(text, "tensor", eg_graph_value(plan->graph, row->tensor)->name,
+                        ", ");
     eg_text_printf(text,
                    "\"dimension\": %" PRIu32 ", \"size\": %" PRId64
                    ", \"axis\": \"%s\", \"devices\": %" PRIu32 ", \"splits\": %" PRIu32
-                   ", \"seconds\": ",
+                   ", ",
                    row->dim, row->size, axis->name, axis->size, row->splits);
-    eg_text_json_double(text, row->seconds);
-    eg_text_append(text, ", \"saved_seconds\": ");
-    eg_text_json_double(text, row->saved);
-    eg_text_append(text, "}");
+    eg_text_json_figure(text, "seconds", row->seconds, ", ");
+    eg_text_json_figure(text, "saved_seconds", row->saved, "}");
   }
   return eg_text_append(text, "]}");
 }
@@ -317,15 +311,6 @@ typedef struct unsplit {
   double seconds; // seconds of the operator in a step of training
 } unsplit;
 EG_VEC_DEFINE(unsplits, unsplit);
-
-typedef struct unsplit_finder {
-  const eg_plan *plan;
-  eg_arena arena;           // of one step
-  eg_strategies strategies; // of one step, along one axis
-  eg_unevens unevens;       // likewise
-} unsplit_finder;
-EG_OWNER_DEFINE_STATIC(unsplit_finder, (eg_arena, arena), (eg_strategies, strategies),
-                       (eg_unevens, unevens))
 
 /// True when some factor of the operator could be divided.
 static bool has_parts(const eg_spread *spread) {
@@ -344,19 +329,19 @@ static bool is_repeated(const eg_plan *plan, const eg_plan_step *step) {
 
 /// Finds whether some factor is split along an axis alone, or would be if its size
 /// divided.
-static egraph_status find_split(unsplit_finder *f, const eg_spread *spread, uint32_t axis,
+static egraph_status find_split(finder *f, const eg_spread *spread, uint32_t axis,
                                 bool *out) {
   eg_mesh alone = {.axis_count = 1, .axes = {f->plan->mesh.axes[axis]}};
-  f->strategies.len = f->unevens.len = 0;
-  EG_TRY(eg_spread_unevens(spread, &alone, &f->unevens));
+  f->strategies.len = f->factors.len = 0;
+  EG_TRY(eg_spread_unevens(spread, &alone, &f->factors));
   EG_TRY(eg_spread_strategies(spread, &alone, &f->arena, &f->strategies));
-  *out = f->unevens.len != 0;
+  *out = f->factors.len != 0;
   for (size_t s = 0; s < f->strategies.len; s++)
     *out = *out || f->strategies.data[s].action[0] >= EG_ACTION_SPLIT;
   return EGRAPH_OK;
 }
 
-static egraph_status add_unsplit(unsplit_finder *f, uint32_t number, unsplits *inout) {
+static egraph_status add_unsplit(finder *f, uint32_t number, unsplits *inout) {
   const eg_plan_step *step = &f->plan->steps.data[number];
   eg_node_spec spec;
   eg_spread spread;
@@ -381,7 +366,7 @@ static int by_seconds(const void *a, const void *b) {
 /// Appends all operators that cannot be split: the longest first, then in the order of
 /// steps. Appends nothing on a single device.
 static egraph_status find_unsplits(const eg_plan *plan, unsplits *inout) {
-  EG_LOCAL(unsplit_finder, f, inout->alloc);
+  EG_LOCAL(finder, f, inout->alloc);
   f.plan = plan;
   if (eg_mesh_devices(&plan->mesh) == 1) return EGRAPH_OK;
   for (uint32_t i = 0; i < plan->steps.len; i++)
@@ -433,12 +418,10 @@ static egraph_status write_unsplits(eg_text *text, const eg_plan *plan) {
   for (size_t i = 0; i < rows.len && i < MOST_LINES; i++) {
     eg_op op = op_of_step(plan, rows.data[i].step);
     eg_text_append(text, i == 0 ? "{" : ", {");
-    write_name_member(text, "value", name_of_step(plan, rows.data[i].step));
-    write_name_member(text, "operator", eg_op_info_of(op)->name);
-    write_name_member(text, "why", why_unsplit(op));
-    eg_text_append(text, "\"seconds\": ");
-    eg_text_json_double(text, rows.data[i].seconds);
-    eg_text_append(text, "}");
+    eg_text_json_member(text, "value", name_of_step(plan, rows.data[i].step), ", ");
+    eg_text_json_member(text, "operator", eg_op_info_of(op)->name, ", ");
+    eg_text_json_member(text, "why", why_unsplit(op), ", ");
+    eg_text_json_figure(text, "seconds", rows.data[i].seconds, "}");
   }
   return eg_text_append(text, "]}");
 }

@@ -162,11 +162,10 @@ static void add_seconds(finder *f) {
 static egraph_status list_states_and_nodes(finder *f) {
   const eg_plan *plan = f->plan;
   uint32_t values = eg_graph_value_count(plan->graph);
-  EG_TRY(eg_arena_alloc(&f->arena, values, sizeof *f->part_of, &f->part_of));
-  EG_TRY(eg_arena_alloc(&f->arena, values, sizeof *f->first_state, &f->first_state));
-  EG_TRY(eg_arena_alloc(&f->arena, values, sizeof *f->is_carried, &f->is_carried));
-  EG_TRY(
-      eg_arena_alloc(&f->arena, plan->states.len, sizeof *f->next_state, &f->next_state));
+  EG_NEW(&f->arena, values, f->part_of);
+  EG_NEW(&f->arena, values, f->first_state);
+  EG_NEW(&f->arena, values, f->is_carried);
+  EG_NEW(&f->arena, plan->states.len, f->next_state);
   for (uint32_t v = 0; v < values; v++)
     f->part_of[v] = f->first_state[v] = EG_PLAN_NONE;
   for (uint32_t s = (uint32_t)plan->states.len; s-- > 0;) {

@@ -127,8 +127,7 @@ static egraph_status check_steps(checker *c) {
 
 static egraph_status find_entries(checker *c) {
   const eg_plan *plan = c->plan;
-  EG_TRY(eg_arena_alloc(&c->arena, eg_graph_value_count(plan->graph), sizeof *c->entries,
-                        &c->entries));
+  EG_NEW(&c->arena, eg_graph_value_count(plan->graph), c->entries);
   for (size_t i = plan->states.len; i-- > 0;)
     if (plan->states.data[i].step == EG_PLAN_NONE)
       c->entries[plan->states.data[i].value.id] = &plan->states.data[i];
@@ -162,8 +161,7 @@ static egraph_status check_makers(const checker *c) {
 static egraph_status check_blocks(checker *c) {
   const eg_plan *plan = c->plan;
   const eg_plan_state **first; // [values] state, or NULL
-  EG_TRY(eg_arena_alloc(&c->arena, eg_graph_value_count(plan->graph), sizeof *first,
-                        &first));
+  EG_NEW(&c->arena, eg_graph_value_count(plan->graph), first);
   for (uint32_t i = 0; i < plan->states.len; i++) {
     const eg_plan_state *state = &plan->states.data[i];
     const eg_plan_state **known = &first[state->value.id];
@@ -190,8 +188,7 @@ static egraph_status check_output_states(const checker *c) {
 static egraph_status check_carried(checker *c) {
   const eg_plan *plan = c->plan;
   bool *enters; // [values]
-  EG_TRY(eg_arena_alloc(&c->arena, eg_graph_value_count(plan->graph), sizeof *enters,
-                        &enters));
+  EG_NEW(&c->arena, eg_graph_value_count(plan->graph), enters);
   for (size_t i = 0; i + 1 < plan->carried.len; i += 2) {
     uint32_t output = plan->carried.data[i], value = plan->carried.data[i + 1];
     if (output >= plan->output_states.len) return broken(c, "carries no output");
@@ -220,7 +217,7 @@ static egraph_status find_constants(checker *c) {
         eg_graph_value(plan->graph, (eg_value){plan->carried.data[i]})->kind ==
             EG_VALUE_COMPUTED)
       return broken(c, "carries no value that enters");
-  EG_TRY(eg_arena_alloc(&c->arena, values, sizeof *c->constants, &c->constants));
+  EG_NEW(&c->arena, values, c->constants);
   eg_plan_constants(plan, c->constants);
   return EGRAPH_OK;
 }

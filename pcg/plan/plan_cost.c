@@ -6,13 +6,7 @@
 
 #define NEVER EG_PLAN_NONE
 
-const char *eg_store_name(eg_store store) {
-#define STORE_NAME(id, name, words) name,
-  static const char *const NAMES[] = {EG_STORE_LIST(STORE_NAME)};
-#undef STORE_NAME
-  assert(store < EG_STORES);
-  return NAMES[store];
-}
+EG_NAME_DEFINE(eg_store, eg_store_name, EG_STORE_LIST)
 
 const char *eg_store_words(eg_store store) {
 #define STORE_WORDS(id, name, words) words,
@@ -43,14 +37,9 @@ EG_OWNER_DEFINE_STATIC(life_finder, (state_uses, uses), (eg_u32s, entry))
 
 static egraph_status find_uses(life_finder *f) {
   const eg_plan *plan = f->plan;
-  uint32_t values = eg_graph_value_count(plan->graph);
   const state_use unused = {.last = NEVER, .last_before = NEVER, .entry = NEVER};
-  EG_TRY(state_uses_reserve(&f->uses, plan->states.len));
-  EG_TRY(eg_u32s_reserve(&f->entry, values));
-  for (size_t i = 0; i < plan->states.len; i++)
-    EG_TRY(state_uses_push(&f->uses, unused));
-  for (uint32_t v = 0; v < values; v++)
-    EG_TRY(eg_u32s_push(&f->entry, NEVER));
+  EG_TRY(state_uses_fill(&f->uses, plan->states.len, unused));
+  EG_TRY(eg_u32s_fill(&f->entry, eg_graph_value_count(plan->graph), NEVER));
   for (uint32_t s = 0; s < plan->steps.len; s++) {
     const eg_plan_step *step = &plan->steps.data[s];
     for (uint32_t i = 0; i < eg_plan_step_operand_count(plan, step); i++) {

@@ -36,9 +36,7 @@
   X(EG_STORE_OUTPUT, "outputs", "outputs") /* to the end, not in an entry's storage */   \
   X(EG_STORE_TRANSIENT, "transient", "temporary") /* made and used in one phase */       \
   X(EG_STORE_SCRATCH, "scratch", "scratch of exchanges") /* of a step, while it runs */
-#define EG_STORE_ENUM(id, name, words) id,
-typedef enum eg_store { EG_STORE_LIST(EG_STORE_ENUM) EG_STORES } eg_store;
-#undef EG_STORE_ENUM
+typedef enum eg_store { EG_STORE_LIST(EG_ENUM_ID) EG_STORES } eg_store;
 const char *eg_store_name(eg_store store);
 const char *eg_store_words(eg_store store); // for people
 

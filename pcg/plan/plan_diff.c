@@ -45,11 +45,8 @@ typedef struct state_lists {
 EG_OWNER_DEFINE_STATIC(state_lists, (eg_u32s, first, next))
 
 static egraph_status list_states(const eg_plan *plan, state_lists *lists) {
-  uint32_t values = eg_graph_value_count(plan->graph);
-  EG_TRY(eg_u32s_reserve(&lists->first, values));
+  EG_TRY(eg_u32s_fill(&lists->first, eg_graph_value_count(plan->graph), EG_PLAN_NONE));
   EG_TRY(eg_u32s_resize(&lists->next, plan->states.len));
-  for (uint32_t v = 0; v < values; v++)
-    EG_TRY(eg_u32s_push(&lists->first, EG_PLAN_NONE));
   for (uint32_t i = (uint32_t)plan->states.len; i-- > 0;) {
     uint32_t *first = &lists->first.data[plan->states.data[i].value.id];
     lists->next.data[i] = *first;
@@ -319,17 +316,6 @@ egraph_status eg_plan_diff_print(eg_text *text, const eg_plan_diff *diff) {
 
 // ---- JSON -----------------------------------------------------------------------------
 
-/// Writes "key": "value", or null, and then `end`.
-static void write_string(eg_text *text, const char *key, const char *value,
-                         const char *end) {
-  eg_text_printf(text, "\"%s\": ", key);
-  if (value != NULL)
-    eg_text_json_string(text, value);
-  else
-    eg_text_append(text, "null");
-  eg_text_append(text, end);
-}
-
 /// Writes a JSON array of changes, each named by `key`.
 static void write_changes(eg_text *text, const char *key,
                           const eg_layout_changes *changes) {
@@ -337,9 +323,9 @@ static void write_changes(eg_text *text, const char *key,
   for (size_t i = 0; i < changes->len; i++) {
     const eg_layout_change *change = &changes->data[i];
     eg_text_append(text, i == 0 ? "{" : ", {");
-    write_string(text, key, change->value, ", ");
-    write_string(text, "before", change->before, ", ");
-    write_string(text, "after", change->after, "}");
+    eg_text_json_member(text, key, change->value, ", ");
+    eg_text_json_member(text, "before", change->before, ", ");
+    eg_text_json_member(text, "after", change->after, "}");
   }
   eg_text_append(text, "]");
 }
@@ -348,13 +334,11 @@ static void write_move_change(eg_text *text, const eg_move_change *move) {
   eg_text_printf(text, "{\"change\": \"%s\", \"phase\": \"%s\", \"kind\": \"%s\", ",
                  move->is_added ? "added" : "removed", eg_phase_name(move->phase),
                  eg_transition_name(move->kind));
-  write_string(text, "value", move->value, ", ");
-  eg_text_printf(text, "\"axis\": \"%s\", \"from\": \"%s\", \"to\": \"%s\", \"bytes\": ",
-                 move->axis, move->from, move->to);
-  eg_text_json_double(text, move->bytes);
-  eg_text_append(text, ", \"seconds\": ");
-  eg_text_json_double(text, move->seconds);
-  eg_text_append(text, "}");
+  eg_text_json_member(text, "value", move->value, ", ");
+  eg_text_printf(text, "\"axis\": \"%s\", \"from\": \"%s\", \"to\": \"%s\", ", move->axis,
+                 move->from, move->to);
+  eg_text_json_figure(text, "bytes", move->bytes, ", ");
+  eg_text_json_figure(text, "seconds", move->seconds, "}");
 }
 
 egraph_status eg_plan_diff_write_json(eg_text *text, const eg_plan_diff *diff) {

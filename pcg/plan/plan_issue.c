@@ -50,19 +50,12 @@ static bool is_reduction(const eg_plan_step *step) {
 
 // ---- readers and writers of states --------------------------------------------------
 
-static egraph_status fill_never(eg_u32s *numbers, size_t count) {
-  EG_TRY(eg_u32s_resize(numbers, count));
-  for (size_t i = 0; i < count; i++)
-    numbers->data[i] = NEVER;
-  return EGRAPH_OK;
-}
-
 static egraph_status find_readers(issuer *m) {
   const eg_plan *plan = m->plan;
-  EG_TRY(fill_never(&m->reader, plan->states.len));
-  EG_TRY(fill_never(&m->entry, plan->states.len));
-  EG_TRY(fill_never(&m->origin, plan->states.len));
-  EG_TRY(fill_never(&m->entry_of, eg_graph_value_count(plan->graph)));
+  EG_TRY(eg_u32s_fill(&m->reader, plan->states.len, NEVER));
+  EG_TRY(eg_u32s_fill(&m->entry, plan->states.len, NEVER));
+  EG_TRY(eg_u32s_fill(&m->origin, plan->states.len, NEVER));
+  EG_TRY(eg_u32s_fill(&m->entry_of, eg_graph_value_count(plan->graph), NEVER));
   for (uint32_t i = (uint32_t)plan->states.len; i-- > 0;) {
     if (plan->states.data[i].step != EG_PLAN_NONE) continue;
     m->entry.data[i] = i;
@@ -137,8 +130,8 @@ static bool is_gather_ahead(const issuer *m, uint32_t s) {
 static egraph_status find_windows(issuer *m) {
   const eg_plan_step *steps = m->plan->steps.data;
   uint32_t count = (uint32_t)m->plan->steps.len;
-  EG_TRY(fill_never(&m->window, count));
-  EG_TRY(fill_never(&m->opens, count));
+  EG_TRY(eg_u32s_fill(&m->window, count, NEVER));
+  EG_TRY(eg_u32s_fill(&m->opens, count, NEVER));
   if (m->readers_ahead == 0) return EGRAPH_OK;
   for (uint32_t s = 0; s < count; s++)
     if (is_gather_ahead(m, s)) m->opens.data[m->reader.data[steps[s].to]] = 0;
@@ -154,7 +147,7 @@ static egraph_status find_windows(issuer *m) {
 /// that storage. Views of an entry (results of steps that take no time) share its writer.
 static egraph_status find_writers(issuer *m) {
   const eg_plan *plan = m->plan;
-  EG_TRY(fill_never(&m->writer, plan->states.len));
+  EG_TRY(eg_u32s_fill(&m->writer, plan->states.len, NEVER));
   for (size_t i = 0; i + 1 < plan->carried.len; i += 2) {
     uint32_t leaves = plan->output_states.data[plan->carried.data[i]];
     uint32_t entry = m->entry_of.data[plan->carried.data[i + 1]];
@@ -213,7 +206,7 @@ static egraph_status add_runs(issuer *m) {
         "%zu steps in %u micro-batches are more than %u tasks; take a plan of fewer "
         "micro-batches",
         steps, plan->micro_batches, MOST_RUNS);
-  EG_TRY(fill_never(&m->run_of, steps * plan->micro_batches));
+  EG_TRY(eg_u32s_fill(&m->run_of, steps * plan->micro_batches, NEVER));
   for (uint32_t b = 0; b < plan->micro_batches; b++)
     for (uint32_t s = 0; s < steps; s++)
       if (!is_update(m, s) || b + 1 == plan->micro_batches) EG_TRY(add_run(m, b, s));

@@ -40,9 +40,7 @@
   X(EG_ISSUE_AHEAD, 1)                                                                   \
   X(EG_ISSUE_REDUCTIONS, 0)                                                              \
   X(EG_ISSUE_IN_ORDER, 0)
-#define EG_ISSUE_ENUM(id, readers) id,
-typedef enum eg_issue { EG_ISSUE_LIST(EG_ISSUE_ENUM) EG_ISSUES } eg_issue;
-#undef EG_ISSUE_ENUM
+typedef enum eg_issue { EG_ISSUE_LIST(EG_ENUM_ID) EG_ISSUES } eg_issue;
 
 /// Runs are in the order of micro-batches and steps; the schedule has the order in which
 /// they begin, and the runs that each waits for.

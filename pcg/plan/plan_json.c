@@ -14,13 +14,6 @@ static const char *value_name(const eg_plan *plan, eg_value value) {
   return eg_graph_value(plan->graph, value)->name;
 }
 
-/// Writes "key": "value" and then `end`.
-static void write_key(eg_text *out, const char *key, const char *value, const char *end) {
-  eg_text_printf(out, "\"%s\": ", key);
-  eg_text_json_string(out, value);
-  eg_text_append(out, end);
-}
-
 static void write_numbers(eg_text *out, const char *key, const uint32_t *numbers,
                           size_t count) {
   eg_text_printf(out, "\"%s\": [", key);
@@ -50,7 +43,7 @@ static egraph_status write_graph(const eg_plan *plan, eg_text *out) {
 
 static egraph_status write_state(const eg_plan *plan, uint32_t number, eg_text *out) {
   const eg_plan_state *state = &plan->states.data[number];
-  write_key(out, "value", value_name(plan, state->value), ", \"layout\": \"");
+  eg_text_json_member(out, "value", value_name(plan, state->value), ", \"layout\": \"");
   eg_layout_print(out, &plan->mesh, &state->layout);
   eg_text_append(out, "\"");
   if (state->more_blocks != 0)
@@ -68,7 +61,7 @@ static egraph_status write_node_step(const eg_plan *plan, const eg_plan_step *st
                    "node '%.200s' has no result and so no name in a file of a plan; "
                    "prune the graph first",
                    info.name);
-  write_key(out, "node", value_name(plan, info.results[0]), ", \"actions\": {");
+  eg_text_json_member(out, "node", value_name(plan, info.results[0]), ", \"actions\": {");
   for (uint32_t a = 0; a < plan->mesh.axis_count; a++) {
     if (step->action[a] == EG_ACTION_REPLICATE) continue;
     eg_text_printf(out, "%s\"%s\": \"", separator, plan->mesh.axes[a].name);
@@ -85,9 +78,9 @@ static egraph_status write_node_step(const eg_plan *plan, const eg_plan_step *st
 
 static egraph_status write_move_step(const eg_plan *plan, const eg_plan_step *step,
                                      eg_text *out) {
-  write_key(out, "move", eg_transition_name(step->transition.kind), ", ");
+  eg_text_json_member(out, "move", eg_transition_name(step->transition.kind), ", ");
   if (step->transition.kind != EG_TRANSITION_REORDER)
-    write_key(out, "axis", plan->mesh.axes[step->transition.axis].name, ", ");
+    eg_text_json_member(out, "axis", plan->mesh.axes[step->transition.axis].name, ", ");
   eg_text_printf(out,
                  "\"from\": %" PRIu32 ", \"to\": %" PRIu32 ", \"bytes\": ", step->from,
                  step->to);
@@ -96,7 +89,7 @@ static egraph_status write_move_step(const eg_plan *plan, const eg_plan_step *st
 
 static egraph_status write_step(const eg_plan *plan, uint32_t number, eg_text *out) {
   const eg_plan_step *step = &plan->steps.data[number];
-  write_key(out, "phase", eg_phase_name(step->phase), ", ");
+  eg_text_json_member(out, "phase", eg_phase_name(step->phase), ", ");
   EG_TRY(step->is_move ? write_move_step(plan, step, out)
                        : write_node_step(plan, step, out));
   eg_text_append(out, ", \"seconds\": ");
@@ -109,7 +102,7 @@ static egraph_status write_step(const eg_plan *plan, uint32_t number, eg_text *o
 static egraph_status write_carried(const eg_plan *plan, uint32_t number, eg_text *out) {
   const uint32_t *pair = plan->carried.data + 2 * (size_t)number;
   eg_text_printf(out, "\"output\": %" PRIu32 ", ", pair[0]);
-  write_key(out, "entry", value_name(plan, (eg_value){pair[1]}), "");
+  eg_text_json_member(out, "entry", value_name(plan, (eg_value){pair[1]}), "");
   return eg_text_status(out);
 }
 
@@ -132,8 +125,8 @@ static egraph_status write_rows(const eg_plan *plan, const char *key, size_t cou
 /// Writes a figure if it is known.
 static void write_figure(eg_text *out, const char *key, double figure) {
   if (!(figure > 0)) return;
-  eg_text_printf(out, ",\n \"%s\": ", key);
-  eg_text_json_double(out, figure);
+  eg_text_append(out, ",\n ");
+  eg_text_json_figure(out, key, figure, "");
 }
 
 egraph_status eg_plan_write_json(const eg_plan *plan, eg_text *out) {

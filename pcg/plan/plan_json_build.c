@@ -28,15 +28,6 @@ static egraph_status fail_parse(const char *file, const char *format, ...) {
   return EG_FAIL(EGRAPH_E_PARSE, "%s: %s", file, text);
 }
 
-static bool find_axis(const eg_mesh *mesh, const char *name, uint32_t *out) {
-  for (uint32_t a = 0; a < mesh->axis_count; a++)
-    if (strcmp(mesh->axes[a].name, name) == 0) {
-      *out = a;
-      return true;
-    }
-  return false;
-}
-
 static egraph_status build_states(builder *b) {
   const eg_state_records *records = &b->records->states;
   for (uint32_t i = 0; i < records->len; i++) {
@@ -76,7 +67,7 @@ static egraph_status build_actions(builder *b, uint32_t number,
   for (uint32_t i = 0; i < record->action_count; i++) {
     const eg_action_record *row = &b->records->actions.data[record->actions + i];
     uint32_t axis;
-    if (!find_axis(&b->plan->mesh, row->axis, &axis) || has_action[axis])
+    if (!eg_mesh_find_axis(&b->plan->mesh, row->axis, &axis) || has_action[axis])
       return BAD(b,
                  "'%.64s' is no axis of the mesh, or given twice; at $.steps[%" PRIu32
                  "].actions",
@@ -161,7 +152,7 @@ static egraph_status build_move(builder *b, uint32_t number, const eg_step_recor
   if (!eg_transition_find(record->move, &given.kind))
     return BAD(b, "'%.64s' is no move; at $.steps[%" PRIu32 "].move", record->move,
                number);
-  if (!is_reorder && !find_axis(&plan->mesh, record->axis, &given.axis))
+  if (!is_reorder && !eg_mesh_find_axis(&plan->mesh, record->axis, &given.axis))
     return BAD(b, "'%.64s' is no axis of the mesh; at $.steps[%" PRIu32 "].axis",
                record->axis, number);
   if (record->from >= plan->states.len)
@@ -251,7 +242,7 @@ static bool build_reason(const eg_reason_record *record, const eg_mesh *mesh,
   if (!eg_rival_reason_find(record->kind, &out->exchange)) return false;
   if (out->exchange == EG_EXCHANGES) return record->phase == NULL && record->axis == NULL;
   if (record->phase == NULL || !eg_phase_find(record->phase, &out->phase) ||
-      record->axis == NULL || !find_axis(mesh, record->axis, &axis))
+      record->axis == NULL || !eg_mesh_find_axis(mesh, record->axis, &axis))
     return false;
   memcpy(out->axis, mesh->axes[axis].name, sizeof out->axis);
   return true;

@@ -247,30 +247,23 @@ egraph_status eg_plan_summary_print(eg_text *text, const eg_plan_summary *summar
 
 // ---- JSON -----------------------------------------------------------------------------
 
-/// Writes "key": value and then `end`.
-static void write_number(eg_text *text, const char *key, double value, const char *end) {
-  eg_text_printf(text, "\"%s\": ", key);
-  eg_text_json_double(text, value);
-  eg_text_append(text, end);
-}
-
 egraph_status eg_plan_summary_write_members(eg_text *text,
                                             const eg_plan_summary *summary) {
   eg_text_printf(text, "\"devices\": %" PRIu32 ", \"micro_batches\": %" PRIu32 ", ",
                  eg_mesh_devices(&summary->mesh), summary->micro_batches);
-  write_number(text, "seconds", summary->seconds, ", \"phases\": [");
+  eg_text_json_figure(text, "seconds", summary->seconds, ", \"phases\": [");
   for (int p = 0; p < EG_PHASE_COUNT; p++) {
     eg_text_printf(text, "%s{\"phase\": \"%s\", ", p == 0 ? "" : ", ",
                    eg_phase_name((eg_phase)p));
-    write_number(text, "node_seconds", summary->node_seconds[p], ", ");
-    write_number(text, "move_seconds", summary->move_seconds[p], "}");
+    eg_text_json_figure(text, "node_seconds", summary->node_seconds[p], ", ");
+    eg_text_json_figure(text, "move_seconds", summary->move_seconds[p], "}");
   }
   eg_text_append(text, "], ");
-  write_number(text, "memory_bytes", summary->peak, ", \"memory\": {");
+  eg_text_json_figure(text, "memory_bytes", summary->peak, ", \"memory\": {");
   for (int s = 0; s < EG_STORES; s++) {
     eg_text_printf(text, "%s\"%s\": {", s == 0 ? "" : ", ", eg_store_name((eg_store)s));
-    write_number(text, "at_peak", summary->at_peak[s], ", ");
-    write_number(text, "most", summary->most[s], "}");
+    eg_text_json_figure(text, "at_peak", summary->at_peak[s], ", ");
+    eg_text_json_figure(text, "most", summary->most[s], "}");
   }
   eg_text_printf(text, "}, \"peak_step\": %" PRIu32 ", \"collectives\": [",
                  summary->peak_step);
@@ -281,8 +274,8 @@ egraph_status eg_plan_summary_write_members(eg_text *text,
                    "%s{\"phase\": \"%s\", \"kind\": \"%s\", \"axis\": \"%s\", "
                    "\"count\": %" PRIu64 ", ",
                    separator, row.phase, row.kind, row.axis, row.sum->count);
-    write_number(text, "bytes", row.sum->bytes, ", ");
-    write_number(text, "seconds", row.sum->seconds, "}");
+    eg_text_json_figure(text, "bytes", row.sum->bytes, ", ");
+    eg_text_json_figure(text, "seconds", row.sum->seconds, "}");
   }
   return eg_text_append(text, "]");
 }

@@ -7,18 +7,8 @@
 #include "base/json_text.h"
 #include "pcg/plan/plan_words.h"
 
-#define NAME(id, name) name,
-static const char *const OUTCOMES[EG_RIVAL_OUTCOMES] = {EG_RIVAL_LIST(NAME)};
-#undef NAME
-
-bool eg_rival_outcome_find(const char *name, eg_rival_outcome *out) {
-  for (int o = 0; o < EG_RIVAL_OUTCOMES; o++)
-    if (strcmp(OUTCOMES[o], name) == 0) {
-      *out = (eg_rival_outcome)o;
-      return true;
-    }
-  return false;
-}
+EG_NAME_DEFINE(eg_rival_outcome, eg_rival_outcome_name, EG_RIVAL_LIST)
+EG_FIND_DEFINE(eg_rival_outcome, eg_rival_outcome_find, EG_RIVAL_LIST)
 
 static const char *kind_name(uint32_t exchange) {
   return exchange == EG_EXCHANGES ? "work" : eg_exchange_name(exchange);
@@ -57,10 +47,10 @@ static void offer_reason(eg_plan_rival *rival, const eg_rival_reason *reason) {
 /// such axis.
 static double exchange_seconds(const eg_plan_summary *summary,
                                const eg_rival_reason *reason) {
-  for (uint32_t a = 0; a < summary->mesh.axis_count; a++)
-    if (strcmp(summary->mesh.axes[a].name, reason->axis) == 0)
-      return summary->exchange[reason->phase][a][reason->exchange].seconds;
-  return 0;
+  uint32_t axis;
+  return eg_mesh_find_axis(&summary->mesh, reason->axis, &axis)
+             ? summary->exchange[reason->phase][axis][reason->exchange].seconds
+             : 0;
 }
 
 static double work_seconds(const eg_plan_summary *summary) {
@@ -185,42 +175,32 @@ egraph_status eg_plan_rivals_print(eg_text *text, const eg_plan *plan,
 
 // ---- JSON -----------------------------------------------------------------------------
 
-static void write_figure(eg_text *text, const char *key, double value) {
-  eg_text_printf(text, "\"%s\": ", key);
-  eg_text_json_double(text, value);
-}
-
 static void write_reason(eg_text *text, const eg_rival_reason *reason) {
   eg_text_printf(text, "{\"kind\": \"%s\", ", eg_rival_reason_kind(reason));
   if (reason->exchange != EG_EXCHANGES) {
     eg_text_printf(text, "\"phase\": \"%s\", \"axis\": \"%s\", ",
                    eg_phase_name(reason->phase), reason->axis);
-    write_figure(text, "bytes", reason->bytes);
-    eg_text_append(text, ", ");
+    eg_text_json_figure(text, "bytes", reason->bytes, ", ");
   }
-  write_figure(text, "seconds", reason->seconds);
-  eg_text_append(text, "}");
+  eg_text_json_figure(text, "seconds", reason->seconds, "}");
 }
 
 static void write_rival(eg_text *text, const eg_plan_rival *rival) {
-  eg_text_append(text, "{\"name\": ");
-  eg_text_json_string(text, rival->name);
-  eg_text_printf(text, ", \"outcome\": \"%s\", \"mesh\": \"", OUTCOMES[rival->outcome]);
+  eg_text_append(text, "{");
+  eg_text_json_member(text, "name", rival->name, ", ");
+  eg_text_printf(text, "\"outcome\": \"%s\", \"mesh\": \"",
+                 eg_rival_outcome_name(rival->outcome));
   eg_mesh_print(text, &rival->mesh);
   eg_text_append(text, "\", ");
-  write_figure(text, "seconds", rival->seconds);
-  eg_text_append(text, ", ");
-  write_figure(text, "memory_bytes", rival->memory);
-  eg_text_append(text, ", ");
-  write_figure(text, "least_memory_bytes", rival->least_memory);
-  if (rival->outcome == EG_RIVAL_TOO_LARGE) {
-    eg_text_append(text, ", ");
-    write_figure(text, "excess_bytes", rival->excess);
-  }
+  eg_text_json_figure(text, "seconds", rival->seconds, ", ");
+  eg_text_json_figure(text, "memory_bytes", rival->memory, ", ");
+  eg_text_json_figure(text, "least_memory_bytes", rival->least_memory, ", ");
+  if (rival->outcome == EG_RIVAL_TOO_LARGE)
+    eg_text_json_figure(text, "excess_bytes", rival->excess, ", ");
   if (rival->outcome == EG_RIVAL_UNEVEN)
-    eg_text_printf(text, ", \"batch\": %" PRIu32 ", \"parts\": %" PRIu32, rival->batch,
+    eg_text_printf(text, "\"batch\": %" PRIu32 ", \"parts\": %" PRIu32 ", ", rival->batch,
                    rival->parts);
-  eg_text_append(text, ", \"why\": [");
+  eg_text_append(text, "\"why\": [");
   for (uint32_t i = 0; i < rival->reason_count; i++) {
     if (i != 0) eg_text_append(text, ", ");
     write_reason(text, &rival->reasons[i]);

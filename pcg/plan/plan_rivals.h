@@ -5,6 +5,7 @@
 
 #include "pcg/plan/plan_cost.h"
 
+const char *eg_rival_outcome_name(eg_rival_outcome outcome);
 bool eg_rival_outcome_find(const char *name, eg_rival_outcome *out);
 /// Return the eg_exchange_name of a reason, and find the exchange with that name; "work"
 /// is EG_EXCHANGES.

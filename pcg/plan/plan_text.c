@@ -42,7 +42,7 @@ static bool are_like_states(const eg_plan *plan, uint32_t a, uint32_t b) {
                         &plan->states.data[b].layout);
 }
 
-static void print_entry(printer *p, uint32_t state) {
+static egraph_status print_entry(printer *p, uint32_t state) {
   const eg_type *type = &info_of_state(p->plan, state)->type;
   eg_type local =
       eg_sharding_local(&p->plan->mesh, type, &p->plan->states.data[state].layout);
@@ -54,7 +54,7 @@ static void print_entry(printer *p, uint32_t state) {
     eg_text_append(p->out, " of ");
     eg_type_print(p->out, type);
   }
-  eg_text_append(p->out, "\n");
+  return eg_text_append(p->out, "\n");
 }
 
 static bool are_like_entries(const void *user, uint32_t a, uint32_t b) {
@@ -162,6 +162,8 @@ static void print_move_step(const printer *p, const eg_plan_step *step) {
 
 static egraph_status print_plan_step(printer *p, uint32_t number) {
   const eg_plan_step *step = &p->plan->steps.data[number];
+  if (number == 0 || step->phase != step[-1].phase)
+    eg_text_printf(p->out, "%s\n", eg_phase_name(step->phase));
   if (step->is_move)
     print_move_step(p, step);
   else
@@ -196,7 +198,7 @@ static bool are_like_steps(const void *user, uint32_t a, uint32_t b) {
   return are_like_states(plan, x->from, y->from) && are_like_states(plan, x->to, y->to);
 }
 
-static void print_output(const printer *p, uint32_t output) {
+static egraph_status print_output(printer *p, uint32_t output) {
   const eg_plan *plan = p->plan;
   uint32_t state = plan->output_states.data[output];
   const char *name;
@@ -210,7 +212,7 @@ static void print_output(const printer *p, uint32_t output) {
       eg_text_print_names(
           p->out, ", the next %s",
           eg_graph_value(plan->graph, (eg_value){plan->carried.data[i + 1]})->name);
-  eg_text_append(p->out, "\n");
+  return eg_text_append(p->out, "\n");
 }
 
 static bool are_like_outputs(const void *user, uint32_t a, uint32_t b) {
@@ -220,59 +222,36 @@ static bool are_like_outputs(const void *user, uint32_t a, uint32_t b) {
 
 // ---- sections -------------------------------------------------------------------------
 
-/// Prints how often the last lines are repeated.
-static void print_repeat(eg_repeat repeat, eg_text *out) {
-  if (repeat.count == 1) return;
-  eg_text_printf(
-      out, "  ... and %" PRIu32 " times more the same as the last %" PRIu32 " lines\n",
-      repeat.count - 1, repeat.period);
-}
-
-/// Prints states without a step. The planner puts them first; in other plans some may
-/// come later.
-static void print_entries(printer *p) {
-  const eg_plan *plan = p->plan;
-  uint32_t first = 0;
-  while (first < plan->states.len && plan->states.data[first].step == EG_PLAN_NONE)
-    first++;
-  eg_text_append(p->out, "inputs, weights and states\n");
-  for (uint32_t i = 0; i < first;) {
-    eg_repeat repeat = eg_repeat_at(i, first, are_like_entries, plan);
-    for (uint32_t k = i; k < i + repeat.period; k++)
-      print_entry(p, k);
-    print_repeat(repeat, p->out);
-    i += repeat.period * repeat.count;
-  }
-  for (uint32_t i = first; i < plan->states.len; i++)
-    if (plan->states.data[i].step == EG_PLAN_NONE) print_entry(p, i);
-}
-
-static egraph_status print_steps(printer *p) {
-  const eg_plan *plan = p->plan;
-  uint32_t len = (uint32_t)plan->steps.len;
+/// Prints items 0 up to `len`; a repetition of items that are alike is printed once.
+static egraph_status print_items(printer *p, uint32_t len,
+                                 bool (*alike)(const void *plan, uint32_t a, uint32_t b),
+                                 egraph_status (*print)(printer *p, uint32_t item)) {
   for (uint32_t i = 0; i < len;) {
-    eg_phase phase = plan->steps.data[i].phase;
-    if (i == 0 || phase != plan->steps.data[i - 1].phase)
-      eg_text_printf(p->out, "%s\n", eg_phase_name(phase));
-    eg_repeat repeat = eg_repeat_at(i, len, are_like_steps, plan);
+    eg_repeat repeat = eg_repeat_at(i, len, alike, p->plan);
     for (uint32_t k = i; k < i + repeat.period; k++)
-      EG_TRY(print_plan_step(p, k));
-    print_repeat(repeat, p->out);
+      EG_TRY(print(p, k));
+    if (repeat.count > 1)
+      eg_text_printf(p->out,
+                     "  ... and %" PRIu32 " times more the same as the last %" PRIu32
+                     " lines\n",
+                     repeat.count - 1, repeat.period);
     i += repeat.period * repeat.count;
   }
   return EGRAPH_OK;
 }
 
-static void print_outputs(printer *p) {
-  uint32_t len = (uint32_t)p->plan->output_states.len;
-  eg_text_append(p->out, "outputs\n");
-  for (uint32_t i = 0; i < len;) {
-    eg_repeat repeat = eg_repeat_at(i, len, are_like_outputs, p->plan);
-    for (uint32_t k = i; k < i + repeat.period; k++)
-      print_output(p, k);
-    print_repeat(repeat, p->out);
-    i += repeat.period * repeat.count;
-  }
+/// Prints states without a step. The planner puts them first; in other plans some may
+/// come later.
+static egraph_status print_entries(printer *p) {
+  const eg_plan *plan = p->plan;
+  uint32_t first = 0;
+  while (first < plan->states.len && plan->states.data[first].step == EG_PLAN_NONE)
+    first++;
+  eg_text_append(p->out, "inputs, weights and states\n");
+  EG_TRY(print_items(p, first, are_like_entries, print_entry));
+  for (uint32_t i = first; i < plan->states.len; i++)
+    if (plan->states.data[i].step == EG_PLAN_NONE) EG_TRY(print_entry(p, i));
+  return EGRAPH_OK;
 }
 
 egraph_status eg_plan_print(const eg_plan *plan, eg_plan_words words, eg_text *out) {
@@ -286,8 +265,9 @@ egraph_status eg_plan_print(const eg_plan *plan, eg_plan_words words, eg_text *o
   if (plan->micro_batches > 1)
     eg_text_printf(out, ", %" PRIu32 " micro-batches", plan->micro_batches);
   eg_text_append(out, "\n");
-  print_entries(&p);
-  EG_TRY(print_steps(&p));
-  print_outputs(&p);
-  return eg_text_status(out);
+  EG_TRY(print_entries(&p));
+  EG_TRY(print_items(&p, (uint32_t)plan->steps.len, are_like_steps, print_plan_step));
+  eg_text_append(out, "outputs\n");
+  return print_items(&p, (uint32_t)plan->output_states.len, are_like_outputs,
+                     print_output);
 }

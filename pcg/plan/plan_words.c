@@ -7,30 +7,9 @@
 
 #include "base/owner.h"
 
-static const char *const PHASES[EG_PHASE_COUNT] = {"forward", "backward", "update"};
-
-const char *eg_phase_name(eg_phase phase) {
-  assert(phase < EG_PHASE_COUNT);
-  return PHASES[phase];
-}
-
-bool eg_phase_find(const char *name, eg_phase *out) {
-  for (int p = 0; p < EG_PHASE_COUNT; p++)
-    if (strcmp(PHASES[p], name) == 0) {
-      *out = (eg_phase)p;
-      return true;
-    }
-  return false;
-}
-
-bool eg_transition_find(const char *name, eg_transition_kind *out) {
-  for (int k = 0; k < EG_TRANSITION_KINDS; k++)
-    if (strcmp(eg_transition_name((eg_transition_kind)k), name) == 0) {
-      *out = (eg_transition_kind)k;
-      return true;
-    }
-  return false;
-}
+EG_NAME_DEFINE(eg_phase, eg_phase_name, EG_PHASE_LIST)
+EG_FIND_DEFINE(eg_phase, eg_phase_find, EG_PHASE_LIST)
+EG_FIND_DEFINE(eg_transition_kind, eg_transition_find, EG_TRANSITION_LIST)
 
 egraph_status eg_action_print(eg_text *text, uint8_t action) {
   if (action == EG_ACTION_REPLICATE) return eg_text_append(text, "replicate");
@@ -313,10 +292,9 @@ egraph_status eg_plan_labels_find(const eg_plan *plan, eg_plan_labels *out) {
   uint32_t values = eg_graph_value_count(plan->graph);
   EG_LOCAL(eg_arena, scratch, out->arena.alloc);
   EG_LOCAL_WITH(labeller, l, out->arena.alloc, .plan = plan, .out = out);
-  EG_TRY(eg_arena_alloc(&out->arena, values, sizeof *out->words, &out->words));
-  EG_TRY(eg_arena_alloc(&scratch, eg_graph_node_count(plan->graph), sizeof *l.phase_of,
-                        &l.phase_of));
-  EG_TRY(eg_arena_alloc(&scratch, values, sizeof *l.visited, &l.visited));
+  EG_NEW(&out->arena, values, out->words);
+  EG_NEW(&scratch, eg_graph_node_count(plan->graph), l.phase_of);
+  EG_NEW(&scratch, values, l.visited);
   const eg_u32s *carried = &plan->carried;
   const char *name;
   for (size_t i = 0; i < plan->steps.len; i++)

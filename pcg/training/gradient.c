@@ -138,8 +138,8 @@ egraph_status eg_graph_gradient(eg_node_cons *cons, const eg_gradient_seed *seed
   uint32_t nodes = eg_graph_node_count(cons->graph);
   EG_LOCAL_WITH(sweep, s, eg_graph_allocator(cons->graph), .cons = cons,
                 .graph = cons->graph, .builder = eg_node_cons_builder(cons));
-  EG_TRY(eg_arena_alloc(&s.arena, values, sizeof *s.active, &s.active));
-  EG_TRY(eg_arena_alloc(&s.arena, values, sizeof *s.found, &s.found));
+  EG_NEW(&s.arena, values, s.active);
+  EG_NEW(&s.arena, values, s.found);
   for (uint32_t i = 0; i < wrt_count; i++)
     s.active[wrt[i].id] = is_float(s.graph, wrt[i]);
   mark_active(&s, nodes);

@@ -4,6 +4,7 @@
 #ifndef EG_PCG_GRADIENT_H
 #define EG_PCG_GRADIENT_H
 
+#include "base/names.h"
 #include "base/vec.h"
 #include "pcg/graph/node_cons.h"
 
@@ -37,9 +38,7 @@ egraph_status eg_graph_gradient(eg_node_cons *cons, const eg_gradient_seed *seed
   X(EG_LOSS_CROSS_ENTROPY, "softmax-cross-entropy")                                      \
   X(EG_LOSS_CROSS_ENTROPY_OF, "softmax-cross-entropy-of-probabilities")                  \
   X(EG_LOSS_SQUARED_ERROR, "mean-squared-error")
-#define EG_LOSS_ENUM(id, name) id,
-typedef enum eg_loss { EG_LOSS_LIST(EG_LOSS_ENUM) EG_LOSS_COUNT } eg_loss;
-#undef EG_LOSS_ENUM
+typedef enum eg_loss { EG_LOSS_LIST(EG_ENUM_ID) EG_LOSS_COUNT } eg_loss;
 
 /// Values of the forward part that the backward part reads.
 typedef struct eg_loss_terms {

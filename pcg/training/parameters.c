@@ -132,13 +132,6 @@ static void mark_uses(const finder *f, eg_value output) {
 
 // ---- wishes -------------------------------------------------------------------------
 
-static bool any_matches(const char *const *patterns, uint32_t count, const char *name) {
-  bool matches = false;
-  for (uint32_t i = 0; i < count && !matches; i++)
-    matches = eg_wildcard_matches(patterns[i], name);
-  return matches;
-}
-
 static bool is_named(const eg_parameter_wish *wish, const char *name) {
   bool named = false;
   for (uint32_t i = 0; i < wish->train_only_count && !named; i++)
@@ -150,12 +143,13 @@ static bool is_trained(const eg_parameter_wish *wish, const char *name,
                        bool is_parameter) {
   uint32_t found;
   if (wish->chosen != NULL) return eg_strmap_find(wish->chosen, name, &found);
-  bool is_wanted = wish->train_only_count == 0
-                       ? is_parameter
-                       : is_named(wish, name) ||
-                             (is_parameter && any_matches(wish->train_only,
-                                                          wish->train_only_count, name));
-  return is_wanted && !any_matches(wish->freeze, wish->freeze_count, name);
+  bool is_wanted =
+      wish->train_only_count == 0
+          ? is_parameter
+          : is_named(wish, name) ||
+                (is_parameter &&
+                 eg_wildcard_any(wish->train_only, wish->train_only_count, name));
+  return is_wanted && !eg_wildcard_any(wish->freeze, wish->freeze_count, name);
 }
 
 static eg_weight_fate fate_of(const finder *f, uint32_t v) {
@@ -223,9 +217,9 @@ egraph_status eg_parameters_find(const eg_graph *graph, eg_value output,
   finder f = {.graph = graph, .wish = wish, .fates = fates, .needed = needed};
   EG_LOCAL(eg_arena, scratch, eg_graph_allocator(graph));
   memset(needed, 0, values * sizeof *needed);
-  EG_TRY(eg_arena_alloc(&scratch, values, sizeof *f.constant, &f.constant));
-  EG_TRY(eg_arena_alloc(&scratch, values, sizeof *f.scores, &f.scores));
-  EG_TRY(eg_arena_alloc(&scratch, values, sizeof *f.use, &f.use));
+  EG_NEW(&scratch, values, f.constant);
+  EG_NEW(&scratch, values, f.scores);
+  EG_NEW(&scratch, values, f.use);
   EG_TRY(eg_graph_weight_only(graph, f.constant));
   mark_uses(&f, output);
   for (uint32_t v = 0; v < values; v++)
@@ -241,10 +235,4 @@ egraph_status eg_parameters_names(const eg_graph *graph, const eg_weight_fate *f
   return EGRAPH_OK;
 }
 
-const char *eg_weight_fate_why(eg_weight_fate fate) {
-  assert(fate < EG_WEIGHT_FATES);
-#define WHY(id, why) [id] = why,
-  static const char *const words[] = {EG_WEIGHT_FATE_LIST(WHY)};
-#undef WHY
-  return words[fate];
-}
+EG_NAME_DEFINE(eg_weight_fate, eg_weight_fate_why, EG_WEIGHT_FATE_LIST)

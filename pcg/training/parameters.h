@@ -18,6 +18,7 @@
 #ifndef EG_PCG_PARAMETERS_H
 #define EG_PCG_PARAMETERS_H
 
+#include "base/names.h"
 #include "base/strmap.h"
 #include "pcg/graph/graph.h"
 
@@ -30,11 +31,9 @@
   X(EG_FATE_MASK, "a mask")                                                              \
   X(EG_FATE_FROZEN, "frozen")                                                            \
   X(EG_FATE_TRAINED, "trained")
-#define EG_WEIGHT_FATE_ENUM(id, why) id,
 typedef enum eg_weight_fate {
-  EG_WEIGHT_FATE_LIST(EG_WEIGHT_FATE_ENUM) EG_WEIGHT_FATES
+  EG_WEIGHT_FATE_LIST(EG_ENUM_ID) EG_WEIGHT_FATES
 } eg_weight_fate;
-#undef EG_WEIGHT_FATE_ENUM
 const char *eg_weight_fate_why(eg_weight_fate fate);
 
 /// The user's choice: parameters are trained that match a pattern of train_only (none

@@ -3,11 +3,13 @@
 #ifndef EG_PCG_PHASE_H
 #define EG_PCG_PHASE_H
 
-typedef enum eg_phase {
-  EG_PHASE_FORWARD,  // once per micro-batch
-  EG_PHASE_BACKWARD, // likewise
-  EG_PHASE_UPDATE,   // once per step
-  EG_PHASE_COUNT
-} eg_phase;
+#include "base/names.h"
+
+// Phases: id, spelling.
+#define EG_PHASE_LIST(X)                                                                 \
+  X(EG_PHASE_FORWARD, "forward")   /* once per micro-batch */                            \
+  X(EG_PHASE_BACKWARD, "backward") /* once per micro-batch */                            \
+  X(EG_PHASE_UPDATE, "update")     /* once per step */
+typedef enum eg_phase { EG_PHASE_LIST(EG_ENUM_ID) EG_PHASE_COUNT } eg_phase;
 
 #endif

@@ -78,10 +78,10 @@ egraph_status eg_ties_find(const eg_graph *graph, eg_value output,
   uint32_t values = eg_graph_value_count(graph);
   tie_finder f = {.graph = graph};
   EG_LOCAL(eg_arena, scratch, eg_graph_allocator(graph));
-  EG_TRY(eg_arena_alloc(&scratch, values, sizeof *f.fates, &f.fates));
-  EG_TRY(eg_arena_alloc(&scratch, values, sizeof *f.needed, &f.needed));
-  EG_TRY(eg_arena_alloc(&scratch, values, sizeof *f.origin, &f.origin));
-  EG_TRY(eg_arena_alloc(&scratch, values, sizeof *f.last, &f.last));
+  EG_NEW(&scratch, values, f.fates);
+  EG_NEW(&scratch, values, f.needed);
+  EG_NEW(&scratch, values, f.origin);
+  EG_NEW(&scratch, values, f.last);
   EG_TRY(eg_parameters_find(graph, output, wish, f.fates, f.needed));
   find_origins(graph, f.origin);
   for (uint32_t v = 0; v < values; v++)
@@ -94,13 +94,6 @@ egraph_status eg_ties_find(const eg_graph *graph, eg_value output,
 }
 
 // ---- patterns -----------------------------------------------------------------------
-
-static bool any_matches(const char *const *patterns, uint32_t count, const char *name) {
-  bool matches = false;
-  for (uint32_t i = 0; i < count && !matches; i++)
-    matches = eg_wildcard_matches(patterns[i], name);
-  return matches;
-}
 
 static egraph_status check_tie_pattern(const eg_graph *graph, const eg_tie_uses *uses,
                                        const char *pattern) {
@@ -284,11 +277,11 @@ static egraph_status copy_untied(const eg_graph *graph, const eg_tie_uses *uses,
     EG_TRY(check_tie_pattern(graph, uses, patterns[i]));
   u.from = graph;
   u.uses = uses;
-  EG_TRY(eg_arena_alloc(&u.arena, values, sizeof *u.origin, &u.origin));
-  EG_TRY(eg_arena_alloc(&u.arena, values, sizeof *u.own, &u.own));
-  EG_TRY(eg_arena_alloc(&u.arena, values, sizeof *u.map, &u.map));
-  EG_TRY(eg_arena_alloc(&u.arena, values, sizeof *u.reader, &u.reader));
-  EG_TRY(eg_arena_alloc(&u.arena, values, sizeof *u.fresh, &u.fresh));
+  EG_NEW(&u.arena, values, u.origin);
+  EG_NEW(&u.arena, values, u.own);
+  EG_NEW(&u.arena, values, u.map);
+  EG_NEW(&u.arena, values, u.reader);
+  EG_NEW(&u.arena, values, u.fresh);
   find_origins(graph, u.origin);
   for (uint32_t v = 0; v < values; v++) {
     u.map[v] = u.fresh[v] = EG_VALUE_NONE;
@@ -296,7 +289,7 @@ static egraph_status copy_untied(const eg_graph *graph, const eg_tie_uses *uses,
   }
   for (size_t i = 0; i < uses->len; i++) {
     eg_value weight = uses->data[i].weight;
-    if (any_matches(patterns, count, eg_graph_value(graph, weight)->name))
+    if (eg_wildcard_any(patterns, count, eg_graph_value(graph, weight)->name))
       u.own[weight.id] = 1;
   }
   EG_TRY(eg_graph_create(&alloc, out));

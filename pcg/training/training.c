@@ -15,42 +15,10 @@
 
 // ---- names --------------------------------------------------------------------------
 
-#define SECOND(id, name) [id] = name,
-static const char *const loss_names[EG_LOSS_COUNT] = {EG_LOSS_LIST(SECOND)};
-static const char *const optimizer_names[EG_OPTIMIZER_COUNT] = {
-    EG_OPTIMIZER_LIST(SECOND)};
-#undef SECOND
-
-static bool find_name(const char *const *names, uint32_t count, const char *name,
-                      uint32_t *out) {
-  for (uint32_t i = 0; i < count; i++)
-    if (strcmp(names[i], name) == 0) {
-      *out = i;
-      return true;
-    }
-  return false;
-}
-
-const char *eg_loss_name(eg_loss loss) {
-  assert(loss < EG_LOSS_COUNT);
-  return loss_names[loss];
-}
-const char *eg_optimizer_name(eg_optimizer optimizer) {
-  assert(optimizer < EG_OPTIMIZER_COUNT);
-  return optimizer_names[optimizer];
-}
-bool eg_loss_find(const char *name, eg_loss *out) {
-  uint32_t id;
-  if (!find_name(loss_names, EG_LOSS_COUNT, name, &id)) return false;
-  *out = (eg_loss)id;
-  return true;
-}
-bool eg_optimizer_find(const char *name, eg_optimizer *out) {
-  uint32_t id;
-  if (!find_name(optimizer_names, EG_OPTIMIZER_COUNT, name, &id)) return false;
-  *out = (eg_optimizer)id;
-  return true;
-}
+EG_NAME_DEFINE(eg_loss, eg_loss_name, EG_LOSS_LIST)
+EG_FIND_DEFINE(eg_loss, eg_loss_find, EG_LOSS_LIST)
+EG_NAME_DEFINE(eg_optimizer, eg_optimizer_name, EG_OPTIMIZER_LIST)
+EG_FIND_DEFINE(eg_optimizer, eg_optimizer_find, EG_OPTIMIZER_LIST)
 
 egraph_status eg_training_options_check(const eg_graph *forward,
                                         const eg_training_options *o) {
@@ -158,8 +126,7 @@ static eg_ref emit_final(updater *u, const eg_training_param *param, eg_ref clip
 /// Appends the parameters in the order in which the forward graph reads them. `param_of`
 /// is scratch: [values of the forward graph] parameter; NONE: none, or listed.
 static egraph_status list_params(const updater *u, eg_u32s *param_of, eg_u32s *out) {
-  for (uint32_t v = 0; v < eg_graph_value_count(u->forward); v++)
-    EG_TRY(eg_u32s_push(param_of, NONE));
+  EG_TRY(eg_u32s_fill(param_of, eg_graph_value_count(u->forward), NONE));
   for (uint32_t p = 0; p < u->training->param_count; p++)
     param_of->data[u->training->params[p].weight.id] = p;
   for (uint32_t n = 0; n < eg_graph_node_count(u->forward); n++) {
@@ -367,7 +334,7 @@ static egraph_status copy_forward_node(maker *m, const eg_graph_node_info *node,
   EG_TRY(eg_values_resize(&m->results, node->result_count));
   EG_LOCAL(eg_arena, arena, m->out->alloc);
   const char **names;
-  EG_TRY(eg_arena_alloc(&arena, node->result_count, sizeof *names, &names));
+  EG_NEW(&arena, node->result_count, names);
   for (uint32_t i = 0; i < node->result_count; i++)
     names[i] = free_name(m, node->results[i]);
   eg_attr slots[16];
@@ -572,8 +539,7 @@ static egraph_status emit_backward_of_outputs(maker *m) {
   eg_gradient_seed *seeds;
   uint32_t count;
   EG_LOCAL(eg_arena, scratch, m->out->alloc);
-  EG_TRY(
-      eg_arena_alloc(&scratch, eg_graph_output_count(m->forward), sizeof *seeds, &seeds));
+  EG_NEW(&scratch, eg_graph_output_count(m->forward), seeds);
   EG_TRY(add_all_arriving(m, seeds, &count));
   return emit_backward(m, seeds, count);
 }
@@ -615,8 +581,8 @@ static egraph_status find_parameters(maker *m) {
   eg_weight_fate *fates;
   bool *needed;
   EG_LOCAL(eg_arena, scratch, m->out->alloc);
-  EG_TRY(eg_arena_alloc(&scratch, values, sizeof *fates, &fates));
-  EG_TRY(eg_arena_alloc(&scratch, values, sizeof *needed, &needed));
+  EG_NEW(&scratch, values, fates);
+  EG_NEW(&scratch, values, needed);
   for (uint32_t o = 0; o < eg_graph_output_count(m->forward); o++) {
     EG_TRY(eg_parameters_find(m->forward, eg_graph_output(m->forward, o, NULL), wish,
                               fates, needed));
@@ -659,10 +625,10 @@ static egraph_status make_step(maker *m) {
 static egraph_status allocate(maker *m) {
   uint32_t values = eg_graph_value_count(m->forward);
   egraph_allocator alloc = m->out->alloc;
-  EG_TRY(eg_arena_alloc(&m->rows, values, sizeof *m->needed, &m->needed));
-  EG_TRY(eg_arena_alloc(&m->rows, values, sizeof *m->fates, &m->fates));
-  EG_TRY(eg_arena_alloc(&m->rows, values, sizeof *m->map, &m->map));
-  EG_TRY(eg_arena_alloc(&m->rows, values, sizeof *m->entry, &m->entry));
+  EG_NEW(&m->rows, values, m->needed);
+  EG_NEW(&m->rows, values, m->fates);
+  EG_NEW(&m->rows, values, m->map);
+  EG_NEW(&m->rows, values, m->entry);
   for (uint32_t v = 0; v < values; v++)
     m->map[v] = EG_VALUE_NONE;
   EG_TRY(eg_graph_create(&alloc, &m->out->graph));

@@ -35,11 +35,9 @@
   X(EG_OPTIMIZER_MOMENTUM, "momentum")                                                   \
   X(EG_OPTIMIZER_ADAM, "adam")                                                           \
   X(EG_OPTIMIZER_ADAMW, "adamw")
-#define EG_OPTIMIZER_ENUM(id, name) id,
 typedef enum eg_optimizer {
-  EG_OPTIMIZER_LIST(EG_OPTIMIZER_ENUM) EG_OPTIMIZER_COUNT
+  EG_OPTIMIZER_LIST(EG_ENUM_ID) EG_OPTIMIZER_COUNT
 } eg_optimizer;
-#undef EG_OPTIMIZER_ENUM
 enum { EG_MAX_OPTIMIZER_STATES = 2 };
 
 typedef struct eg_training_options {
