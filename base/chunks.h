@@ -28,7 +28,7 @@ typedef struct eg_chunk_writer {
 egraph_status eg_chunks_start(eg_chunk_writer *writer, egraph_allocator alloc,
                               const char *kind);
 void eg_chunk_writer_deinit(eg_chunk_writer *writer);
-/// Makes room for `bytes` more bytes.
+/// Reserves memory for `bytes` more bytes.
 egraph_status eg_chunks_reserve(eg_chunk_writer *writer, size_t bytes);
 /// Begins a chunk; `tag` has 4 characters and is unique in the file.
 egraph_status eg_chunks_begin(eg_chunk_writer *writer, const char *tag);
@@ -48,8 +48,9 @@ typedef struct eg_chunk_reader {
   egraph_allocator alloc;
 } eg_chunk_reader;
 
-/// Reads a whole file and verifies it. Fails with EGRAPH_E_IO, EGRAPH_E_MEMORY or
-/// EGRAPH_E_PARSE ("path: what; remedy"); there is then nothing to close.
+/// Reads a file and verifies its header, chunks and checksum. Fails with EGRAPH_E_IO,
+/// EGRAPH_E_MEMORY or EGRAPH_E_PARSE ("path: what; remedy"); there is then nothing
+/// to close.
 egraph_status eg_chunks_open(eg_chunk_reader *reader, egraph_allocator alloc,
                              const char *path, const char *kind);
 /// Verifies bytes in memory in the same way. The bytes are borrowed; `path` replaces the

@@ -44,7 +44,7 @@ typedef struct eg_egraph_json_node {
 } eg_egraph_json_node;
 
 /// Receives classes and nodes while the file is read. A failure of a function ends the
-/// reading; eg_json_scan_fail(&json->scan, ...) names the place.
+/// reading; eg_json_scan_fail(&json->scan, ...) names the position in the file.
 typedef struct eg_egraph_json_sink {
   void *user;
   bool has_costs; // costs are read; otherwise they may be any value
@@ -66,7 +66,8 @@ egraph_status eg_egraph_json_open_bytes(eg_egraph_json *json, egraph_allocator a
                                         const char *path, const char *text, size_t size);
 void eg_egraph_json_close(eg_egraph_json *json);
 
-// The functions below fail with EGRAPH_E_PARSE, naming file, place and node.
+// The functions below fail with EGRAPH_E_PARSE, naming the file, the position and
+// the node.
 
 /// Reads the whole file. Fails also as the sink does, or with EGRAPH_E_IO
 /// or EGRAPH_E_MEMORY.
@@ -76,8 +77,8 @@ egraph_status eg_egraph_json_read(eg_egraph_json *json, const eg_egraph_json_sin
 egraph_status eg_egraph_json_resolve(const eg_egraph_json *json, const uint32_t *begin,
                                      uint32_t *children);
 /// Appends the classes of the roots, in order. Roots whose class has no node are skipped
-/// and counted in *out_left_out; with NULL such a root is an error. It is also an error
-/// when no other root remains.
+/// and counted in *out_left_out; if `out_left_out` is NULL, such a root is an error. It
+/// is also an error when no other root remains.
 egraph_status eg_egraph_json_roots(const eg_egraph_json *json, eg_u32s *out,
                                    uint32_t *out_left_out);
 

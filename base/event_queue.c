@@ -21,7 +21,8 @@ static void put(eg_event_queue *queue, size_t place, eg_event event) {
   queue->place.data[event.number] = (uint32_t)place + 1;
 }
 
-/// Moves an event from a free place up or down to its place in the heap.
+/// Puts an event into the heap, at or near the free position `place`: moves other events
+/// up or down until the heap is in order.
 static void settle(eg_event_queue *queue, size_t place, eg_event event) {
   const eg_event *heap = queue->heap.data;
   for (; place != 0 && is_before(event, heap[(place - 1) / 2]); place = (place - 1) / 2)

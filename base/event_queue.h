@@ -1,6 +1,6 @@
 // Pending events of a simulation: a binary heap of (time, event), in which an event
-// occurs once and can be moved or removed by its number. Of equal times the smaller
-// number is first.
+// occurs once and can be moved or removed by its number. Of two events at one time, the
+// event with the smaller number is first.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_EVENT_QUEUE_H
 #define EG_BASE_EVENT_QUEUE_H
@@ -17,13 +17,13 @@ EG_VEC_DEFINE(eg_events, eg_event);
 
 typedef struct eg_event_queue {
   eg_events heap;
-  eg_u32s place; // [number] 1 + its place in the heap; 0: not pending
+  eg_u32s place; // [number] 1 + position in the heap; 0: not pending
 } eg_event_queue;
 
 void eg_event_queue_init(eg_event_queue *queue, egraph_allocator alloc);
 void eg_event_queue_deinit(eg_event_queue *queue);
-/// Makes room for events of numbers below `count`; afterwards setting such an event
-/// cannot fail.
+/// Reserves memory for events with numbers below `count`; afterwards eg_event_queue_set
+/// cannot fail for such an event.
 egraph_status eg_event_queue_reserve(eg_event_queue *queue, uint32_t count);
 /// Adds an event at a time, or moves it to that time. O(log n).
 void eg_event_queue_set(eg_event_queue *queue, uint32_t number, double time);

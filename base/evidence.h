@@ -1,4 +1,4 @@
-// The evidence of a measured cost.
+// How a cost was measured: number of timings, spread, load, date.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_EVIDENCE_H
 #define EG_BASE_EVIDENCE_H
@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/// The evidence; all 0: nothing is known (an entry of schema 1, a cost of
-/// another source).
+/// How a cost was measured. All 0: not known, as in entries of schema 1 and for costs
+/// that are not measured.
 typedef struct eg_evidence {
   uint32_t samples; // timings, whose median is the cost
   double spread;    // seconds: half of the interquartile range

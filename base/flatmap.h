@@ -33,7 +33,8 @@ void eg_flatmap_init(eg_flatmap *map, egraph_allocator alloc);
 void eg_flatmap_deinit(eg_flatmap *map);
 /// Removes every entry, but keeps the memory.
 void eg_flatmap_clear(eg_flatmap *map);
-/// Makes room for `len` entries. Fails with EGRAPH_E_MEMORY; the map is then unchanged.
+/// Reserves memory for `len` entries. Fails with EGRAPH_E_MEMORY; the map is
+/// then unchanged.
 egraph_status eg_flatmap_reserve(eg_flatmap *map, uint32_t len);
 
 /// True when entry `id` equals the key that is looked up.
@@ -61,14 +62,14 @@ static inline bool eg_flatmap_find(const eg_flatmap *map, uint64_t hash, const v
   }
 }
 
-/// Makes room for one more entry, so that eg_flatmap_put may be called.
+/// Reserves memory for one more entry, so that eg_flatmap_put may be called.
 static inline egraph_status eg_flatmap_reserve_one(eg_flatmap *map) {
   if (map->len < map->capacity - map->capacity / 4) return EGRAPH_OK;
   return eg_flatmap_reserve(map, map->len + 1);
 }
 
-/// Inserts `id` (not UINT32_MAX), whose key must be absent; the caller has made room.
-/// Expected O(1).
+/// Inserts `id` (not UINT32_MAX), whose key must be absent. The caller has called
+/// eg_flatmap_reserve_one. Expected O(1).
 static inline void eg_flatmap_put(eg_flatmap *map, uint64_t hash, uint32_t id) {
   uint32_t mask = map->capacity - 1, tag = (uint32_t)(hash >> 32), i = tag & mask;
   while (map->slots[i].id_plus_one != 0)
@@ -77,8 +78,8 @@ static inline void eg_flatmap_put(eg_flatmap *map, uint64_t hash, uint32_t id) {
   map->len++;
 }
 
-/// Makes room and inserts `id`. Amortized O(1). Fails with EGRAPH_E_MEMORY; the map is
-/// then unchanged.
+/// Inserts `id`, with more memory if necessary. Amortized O(1). Fails with
+/// EGRAPH_E_MEMORY; the map is then unchanged.
 static inline egraph_status eg_flatmap_insert(eg_flatmap *map, uint64_t hash,
                                               uint32_t id) {
   EG_TRY(eg_flatmap_reserve_one(map));
@@ -88,7 +89,7 @@ static inline egraph_status eg_flatmap_insert(eg_flatmap *map, uint64_t hash,
 
 /// Removes entry `id`, which was inserted with `hash` and must be present.
 void eg_flatmap_remove(eg_flatmap *map, uint64_t hash, uint32_t id);
-/// Puts `new_id` in the place of entry `id`, which has the same key and must be present.
+/// Replaces entry `id`, which must be present, by `new_id`, which has the same key.
 void eg_flatmap_replace(eg_flatmap *map, uint64_t hash, uint32_t id, uint32_t new_id);
 
 #endif

@@ -1,4 +1,4 @@
-// Groups items by the row that they belong to, in compressed form.
+// Lists the items of each row one row after the other, as in a compressed sparse matrix.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_GROUPS_H
 #define EG_BASE_GROUPS_H
@@ -6,8 +6,8 @@
 #include "base/vec.h"
 
 /// Groups items: row[i] is the row of item i, or UINT32_MAX for no row. The items of row
-/// r become items[begin[r] .. begin[r + 1]), in ascending order. Both lists must be empty
-/// before. O(items + rows). Fails with EGRAPH_E_MEMORY.
+/// r become items[begin[r] .. begin[r + 1]), in ascending order. `begin` and `items` must
+/// be empty before. O(items + rows). Fails with EGRAPH_E_MEMORY.
 static inline egraph_status eg_group_items(const eg_u32s *row, size_t rows,
                                            eg_u32s *begin, eg_u32s *items) {
   EG_TRY(eg_u32s_resize(begin, rows + 2));

@@ -12,7 +12,7 @@
 
 enum { EG_JSON_FIELDS_DEPTH = 16, EG_JSON_FIELDS_MAX = 32 };
 
-/// A step of a path: a key, or (NULL) an index.
+/// A step of a path: a key, or an index if `key` is NULL.
 typedef struct eg_json_place {
   const char *key;
   size_t index;
@@ -23,7 +23,7 @@ typedef struct eg_json_fields_reader {
   eg_arena *arena;    // texts live here
   eg_chars scratch;
   uint32_t depth;
-  eg_json_place path[EG_JSON_FIELDS_DEPTH]; // keeps the place of a failure
+  eg_json_place path[EG_JSON_FIELDS_DEPTH]; // of the current value; stays after a failure
 } eg_json_fields_reader;
 
 typedef egraph_status (*eg_json_read_fn)(eg_json_fields_reader *reader, void *record);

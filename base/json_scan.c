@@ -352,8 +352,7 @@ egraph_status eg_json_scan_skip(eg_json_scan *scan) {
   size_t depth = 0;
   do {
     char c = 0;
-    size_t count = 1; // elements so far in the innermost bracket; 1 stands for all
-                      // larger numbers
+    size_t count = 1; // elements so far in the innermost bracket; 1: one or more
     EG_TRY(peek(scan, &c));
     if (c == '[' || c == '{') {
       if (depth == EG_JSON_SCAN_DEPTH)

@@ -23,7 +23,7 @@ typedef struct eg_json_scan {
   size_t byte_count;
   egraph_allocator alloc;
   char *buffer;        // [EG_JSON_SCAN_BUFFER + 1], a NUL behind the last byte
-  size_t at, end;      // next and last byte in the buffer
+  size_t at, end;      // next byte in the buffer, end of its bytes
   uint64_t before;     // bytes of the file before the buffer
   uint64_t max_bytes;  // limit of the bytes of text
   uint64_t line_start; // offset of the line in the text
@@ -45,15 +45,16 @@ void eg_json_scan_close(eg_json_scan *scan);
 
 /// Reads the bracket `open` ('[' or '{').
 egraph_status eg_json_scan_enter(eg_json_scan *scan, char open);
-/// Returns whether an element (in an object: a key) follows; reads the comma before it,
-/// or the bracket `close`. *inout_count counts the elements; 0 before the first call.
+/// Sets *out_more: true when an element (in an object: a key) follows; reads the comma
+/// before it, or the bracket `close`. *inout_count counts the elements; 0 before the
+/// first call.
 egraph_status eg_json_scan_next(eg_json_scan *scan, char close, size_t *inout_count,
                                 bool *out_more);
 /// Reads a key and its colon. The name is cut to size - 1 bytes; escapes stay as they
 /// are.
 egraph_status eg_json_scan_key(eg_json_scan *scan, char *name, size_t size);
-/// Reads a key and its colon; the name is whole, with escapes decoded: UTF-8 with a NUL
-/// that out->len does not count.
+/// Reads a key of any length and its colon, and decodes escapes: UTF-8 with a NUL that
+/// out->len does not count.
 egraph_status eg_json_scan_key_text(eg_json_scan *scan, eg_chars *out);
 /// Sets *out to the next byte that is no blank, the first byte of a value if one follows;
 /// 0 at the end.

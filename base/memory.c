@@ -71,8 +71,8 @@ void eg_string_free(egraph_allocator alloc, char *text) {
 
 // An arena is a list of blocks. Each block is twice as large as the block before, up to a
 // maximum; an arena that is filled and emptied many times therefore clears little. A
-// request larger than half of the maximum gets its own block, which is put behind the
-// newest block: the room left in the newest block stays in use.
+// request larger than half of the maximum gets its own block, which is listed behind the
+// newest block: the free bytes of the newest block stay usable.
 struct eg_arena_block {
   struct eg_arena_block *next;
   size_t size; // bytes of payload

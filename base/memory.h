@@ -1,5 +1,6 @@
-// Allocation: one sized resize function per allocator, and phase arenas on top of it.
-// Nothing outside base/ calls malloc. Sizes are checked for overflow here.
+// Allocation: an allocator is one resize function with sizes; an arena frees all its
+// memory at once. Nothing outside base/ calls malloc. Sizes are checked for
+// overflow here.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_MEMORY_H
 #define EG_BASE_MEMORY_H
@@ -35,12 +36,13 @@ void eg_free(egraph_allocator alloc, void *pointer, size_t count, size_t size);
 egraph_status eg_string_copy(egraph_allocator alloc, const char *text, char **out);
 void eg_string_free(egraph_allocator alloc, char *text);
 
-/// Bump allocator for one phase: everything is freed at once. Thread-compatible.
+/// An allocator that frees everything at once. Threads may use different arenas at the
+/// same time.
 typedef struct eg_arena {
   egraph_allocator alloc;
   struct eg_arena_block *blocks; // newest first
   size_t used;                   // bytes used in the newest block
-  size_t bytes;                  // bytes held in all blocks
+  size_t bytes;                  // bytes of all blocks
 } eg_arena;
 
 void eg_arena_init(eg_arena *arena, egraph_allocator alloc);

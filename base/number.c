@@ -105,7 +105,7 @@ static void make_point_plain(char *number) {
   memmove(point + 1, rest, strlen(rest) + 1);
 }
 
-/// Returns whether a number printed with that many digits reads back as the same number.
+/// True when a number printed with `digits` digits reads back as the same number.
 static bool print_digits(double value, int digits, char out[EG_DOUBLE_TEXT_CHARS]) {
   double back;
   (void)snprintf(out, EG_DOUBLE_TEXT_CHARS - 2, "%.*g", digits, value);

@@ -1,7 +1,7 @@
 // EG_OWNER_DEFINE(type, groups): type_init and type_deinit of a structure that owns its
-// members. A group is the type of some members and their names; every type of a group has
-// _init(member, alloc) and _deinit(member) itself, as vectors have. Other fields are
-// zero.
+// members. A group is a type and the names of the members of that type; the type has
+// functions _init(member, alloc) and _deinit(member), as vectors have. Other fields
+// become zero.
 //
 //   typedef struct eg_arcs { eg_u32s from, to; eg_doubles cost; bool is_sorted; }
 //   eg_arcs; EG_OWNER_DEFINE(eg_arcs, (eg_u32s, from, to), (eg_doubles, cost))

@@ -1,6 +1,6 @@
 // A counter hands out turns in ascending order. A failing index becomes the new end of
-// the loop: no turn above it begins any more; every turn below it has begun already and
-// will end. The lowest failing index is therefore the same in every run.
+// the loop: no turn with a higher index begins any more; every turn with a lower index
+// has begun and will end. The lowest failing index is therefore the same in every run.
 //
 // When all turns run at once, they wait at a gate until every thread has started: no turn
 // begins when a thread is missing.
@@ -151,8 +151,8 @@ egraph_status eg_parallel_all(egraph_allocator alloc, size_t count, eg_parallel_
   if (count == 0) return EGRAPH_OK;
   if (count > UINT32_MAX) return EG_FAIL(EGRAPH_E_MEMORY, "%zu threads", count);
   EG_TRY(open_workers(alloc, &l, (uint32_t)count, &workers));
-  (void)pthread_mutex_init(&l.lock,
-                           NULL); // these two cannot fail with default attributes
+  // With default attributes, the next two calls cannot fail.
+  (void)pthread_mutex_init(&l.lock, NULL);
   (void)pthread_cond_init(&l.moved, NULL);
   uint32_t started = start(workers, (uint32_t)count, work_at_once);
   bool is_whole = started == count;

@@ -29,10 +29,10 @@ egraph_status eg_parallel_for(egraph_allocator alloc, uint32_t threads, size_t c
                               eg_parallel_step step, void *user);
 
 /// Calls step(user, index, index) once for every index < count, each on a thread of its
-/// own, all at the same time: turns may wait for each other. All run to their end; fails
-/// as the lowest failing index does. Fails with EGRAPH_E_MEMORY, before any turn, when
-/// there is no memory or the system does not give that many threads. Otherwise
-/// like eg_parallel_for.
+/// own, all at the same time: turns may wait for each other. All turns run to their end;
+/// the function fails as the lowest failing index does. Fails with EGRAPH_E_MEMORY,
+/// before any turn, when there is no memory or the system does not give that many
+/// threads. Otherwise like eg_parallel_for.
 egraph_status eg_parallel_all(egraph_allocator alloc, size_t count, eg_parallel_step step,
                               void *user);
 

@@ -1,5 +1,5 @@
-// Contradictions between proofs are errors, in every build: a bound above the cost of a
-// solution disproves one of the two; the message contains both numbers.
+// Contradictions between proofs are errors, in every build: if a bound is above the cost
+// of a solution, one of the two numbers is wrong. The message contains both.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_PROOF_H
 #define EG_BASE_PROOF_H

@@ -1,4 +1,4 @@
-// Quantiles of measurements, which are sorted in place and contain no NaN.
+// Quantiles of measurements. The functions sort the measurements in place; none is NaN.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_QUANTILE_H
 #define EG_BASE_QUANTILE_H

@@ -1,5 +1,5 @@
-// Parsing is iterative. Open lists wait on a stack; their children gather on a shared
-// vector. A closing bracket copies the children of its list to the arena; every list is
+// Parsing is iterative. Open lists are on a stack; their children are in a shared array.
+// A closing bracket copies the children of its list to the arena; every list is
 // therefore contiguous.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/sexpr.h"

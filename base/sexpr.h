@@ -4,8 +4,8 @@
 //   `;` starts a comment. Strings: "..." with \" \\ \n \t escapes. Atoms: any run of
 //   other characters.
 //
-// Nesting is limited to EG_SEXPR_MAX_DEPTH and parsing is iterative; hostile input
-// gets "file:line:col: message".
+// Nesting is limited to EG_SEXPR_MAX_DEPTH and parsing is iterative: bad input fails with
+// "file:line:col: message".
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_SEXPR_H
 #define EG_BASE_SEXPR_H

@@ -17,7 +17,7 @@ typedef struct eg_spelling {
 eg_spelling eg_spelling_start(const char *wanted);
 void eg_spelling_offer(eg_spelling *spelling, const char *candidate);
 
-/// Returns whether a name matches a pattern with '*'. O(length of the pattern * length of
+/// True when a name matches a pattern with '*'. O(length of the pattern * length of
 /// the name).
 bool eg_wildcard_matches(const char *pattern, const char *name);
 /// True when a name matches one of the patterns.

@@ -1,8 +1,9 @@
 // Status codes and the last-error message.
 //
-// Every fallible function returns egraph_status. The message of the last failure lives in
-// a thread-local buffer, so failing never allocates. `EG_FAIL` sets it, `EG_TRY` passes a
-// failure up, `eg_fail_context` prefixes it on the way ("conv 'conv1': ...").
+// Every function that can fail returns egraph_status. The message of the last failure
+// lives in a thread-local buffer, so failing never allocates. `EG_FAIL` sets the message,
+// `EG_TRY` passes a failure up, `eg_fail_context` adds a prefix on the way ("conv
+// 'conv1': ...").
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_STATUS_H
 #define EG_BASE_STATUS_H
@@ -27,13 +28,13 @@ egraph_status eg_fail_context(egraph_status code, const char *format, ...)
     EG_PRINTF(2, 3);
 
 /// Turns messages of failures with EGRAPH_E_TYPE on or off for this thread; returns the
-/// setting before. A thread that only tests whether operands have a type turns messages
-/// off: making messages takes longer than typing. In plugins messages are always on.
+/// old setting. A thread that only tests whether operands have a type turns messages off:
+/// making messages takes longer than typing. In plugins messages are always on.
 bool eg_type_messages_enable(bool on);
-bool eg_type_messages_are_on(void); // both in type_messages.c
+bool eg_type_messages_are_on(void); // type_messages.c
 
-/// Fails with a constant `code`, which the compiler can see: it knows that the call does
-/// not return EGRAPH_OK.
+/// Fails with a constant `code`, so that the compiler knows that the call does not
+/// return EGRAPH_OK.
 #define EG_FAIL(code, ...) ((void)eg_fail((code), __VA_ARGS__), (egraph_status)(code))
 /// Returns from the enclosing function when `call` fails.
 #define EG_TRY(call)                                                                     \

@@ -6,8 +6,8 @@
 #include "base/memory.h"
 
 // Allocation of uthash goes through a local variable `uhash_alloc` that every function
-// using a HASH_ macro has in scope; a failed insertion is reported by `uhash_failed`
-// (also local), never by exit().
+// using a HASH_ macro has in scope; a failed insertion sets the local variable
+// `uhash_failed`; nothing calls exit().
 #define HASH_NONFATAL_OOM 1
 #define uthash_malloc(size) uhash_alloc.resize(uhash_alloc.self, NULL, 0, (size))
 #define uthash_free(pointer, size)                                                       \

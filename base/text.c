@@ -22,7 +22,7 @@ void eg_text_clear(eg_text *text) {
   if (text->chars.cap != 0) text->chars.data[0] = '\0';
 }
 
-/// Makes room for `more` characters and the NUL.
+/// Reserves memory for `more` characters and the NUL.
 static egraph_status reserve(eg_text *text, size_t more) {
   if (text->status == EGRAPH_OK)
     text->status = eg_chars_reserve(&text->chars, text->chars.len + more + 1);
@@ -62,7 +62,7 @@ egraph_status eg_text_printf(eg_text *text, const char *format, ...) {
   return status;
 }
 
-/// Replaces line ends from a place on by \x0a.
+/// Replaces line ends from position `from` on by \x0a.
 static egraph_status escape_line_ends(eg_text *text, size_t from) {
   static const char ESCAPE[] = "\\x0a";
   size_t more = 0, at = text->chars.len;

@@ -1,5 +1,5 @@
-// Apart from status.c: a plugin defines the functions of that file anew and links this
-// one (exec/plugin/host_calls.c).
+// This file is separate from status.c because a plugin links this file, but defines the
+// functions of status.c itself (exec/plugin/host_calls.c).
 // SPDX-License-Identifier: Apache-2.0
 #include "base/status.h"
 

@@ -1,9 +1,9 @@
-// Work: the deterministic limit of a search. A clock strikes earlier on a busy machine;
-// work does not.
+// Work: the deterministic limit of a search. A limit in seconds ends a search earlier on
+// a busy machine; a limit of work does not.
 //
-// A step is elementary: an arc relaxed, an entry of a table filled, a nonzero of a pivot.
-// The loop that makes steps counts them in bulk before it ends; a million steps take
-// about a millisecond of one core.
+// A step is an elementary operation: it relaxes an arc, fills an entry of a table, or
+// updates a nonzero of a pivot. The loop that makes steps counts them in bulk before it
+// ends; a million steps take about a millisecond of one core.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_WORK_H
 #define EG_BASE_WORK_H

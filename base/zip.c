@@ -41,7 +41,7 @@ static egraph_status damaged(const eg_zip *zip, const char *what) {
                  what);
 }
 
-/// Returns whether [at, at + size) is in the archive.
+/// True when [at, at + size) is in the archive.
 static bool is_inside(const eg_zip *zip, uint64_t at, uint64_t size) {
   return at <= zip->size && size <= zip->size - at;
 }
@@ -62,8 +62,8 @@ static bool find_end(const eg_zip *zip, uint64_t *out) {
   return false;
 }
 
-/// Reads the place of the directory from the zip64 end record before the end record, if
-/// there is one.
+/// Reads the position of the directory from the zip64 end record before the end record,
+/// if there is one.
 static egraph_status read_end64(eg_zip *zip, uint64_t end) {
   if (end < LOCATOR_SIZE || word_at(zip->data + end - LOCATOR_SIZE) != LOCATOR_MAGIC)
     return EGRAPH_OK;
@@ -93,8 +93,8 @@ egraph_status eg_zip_open(const char *file, const void *data, size_t size, eg_zi
   return EGRAPH_OK;
 }
 
-/// Reads sizes and offset from the zip64 field, for the fields that the entry itself
-/// leaves out.
+/// Reads sizes and offset from the zip64 field, for the fields that are IN_ZIP64 in the
+/// entry itself.
 static bool read_zip64(const unsigned char *extra, size_t length, uint64_t *const *fields,
                        size_t count) {
   for (size_t at = 0; at + 4 <= length;) {

@@ -38,7 +38,7 @@ typedef struct bench {
   uint32_t rounds;
 } bench;
 
-/// The plan of a variant, and the times of its steps.
+/// The plan of a variant of `variants`, and the times of its steps.
 typedef struct timed {
   double predicted;
   eg_emitted_plan plan;
@@ -147,7 +147,7 @@ static bool is_whole(const eg_mesh *mesh, const eg_layout *layout) {
   return eg_layout_same(mesh, layout, &whole);
 }
 
-/// Keeps only the strategies that read weights and optimizer states whole.
+/// Keeps only strategies that need all of each weight and optimizer state on each device.
 static void keep_data_parallel(eg_plan_space *space) {
   for (uint32_t o = 0; o < space->operators.len; o++) {
     eg_space_operator *op = &space->operators.data[o];

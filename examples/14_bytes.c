@@ -1,5 +1,5 @@
 // Uses models and plans without files: writes a graph as ONNX to memory and reads it
-// back, writes a plan as JSON to memory and reads it back, and walks both.
+// back, writes a plan as JSON to memory and reads it back, and walks the copies.
 //
 //   14_bytes
 // SPDX-License-Identifier: Apache-2.0

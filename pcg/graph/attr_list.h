@@ -17,7 +17,7 @@ typedef struct eg_attr_list {
 } eg_attr_list;
 
 void eg_attr_list_init(eg_attr_list *list, eg_op op);
-/// Set an attribute. `slot` must belong to the list's operator and have that kind
+/// Set an attribute of the list's operator; `slot` must have the function's type
 /// (asserted). Lists and strings are borrowed.
 void eg_attr_list_set_int(eg_attr_list *list, eg_attr_slot slot, int64_t value);
 void eg_attr_list_set_float(eg_attr_list *list, eg_attr_slot slot, double value);
@@ -26,7 +26,7 @@ void eg_attr_list_set_ints(eg_attr_list *list, eg_attr_slot slot, const int64_t 
 void eg_attr_list_set_floats(eg_attr_list *list, eg_attr_slot slot, const double *data,
                              uint32_t len);
 void eg_attr_list_set_dtype(eg_attr_list *list, eg_attr_slot slot, egraph_dtype value);
-/// Sets a symbol, which must be in the slot's set (asserted).
+/// Sets an attribute to one of the symbols of its slot (asserted).
 void eg_attr_list_set_symbol(eg_attr_list *list, eg_attr_slot slot, const char *symbol);
 void eg_attr_list_set_string(eg_attr_list *list, eg_attr_slot slot, const char *text);
 eg_attrs eg_attr_list_attrs(const eg_attr_list *list);

@@ -78,8 +78,8 @@ static bool is_uniform(const eg_value_info *weight) {
          memcmp(bytes, bytes + size, total - size) == 0;
 }
 
-/// True for weights that rules cannot tell apart: all elements of both are the same
-/// number, or neither is uniform.
+/// True for weights that rules cannot tell apart: all elements of the two weights are the
+/// same number, or neither weight is uniform.
 static bool are_like_weights(const eg_value_info *x, const eg_value_info *y) {
   bool is_one = is_uniform(x);
   if (is_one != is_uniform(y)) return false;
@@ -87,7 +87,8 @@ static bool are_like_weights(const eg_value_info *x, const eg_value_info *y) {
                            eg_dtype_bytes(x->type.dtype)) == 0;
 }
 
-/// True when an operand is the same a period later; hashes rule out most cases.
+/// True when operand `a` of node n is like operand `b` of node m, one or more periods
+/// away; hashes rule out most other cases.
 static bool is_same_operand(const finder *f, uint32_t n, eg_value a, uint32_t m,
                             eg_value b) {
   const eg_value_info *x = eg_graph_value(f->graph, a), *y = eg_graph_value(f->graph, b);
@@ -198,8 +199,8 @@ egraph_status eg_blocks_find(const eg_graph *graph, eg_blocks *out) {
 
 #define UNREAD (EG_BLOCK_OUTSIDE - 1)
 
-/// Places an input or weight that a node reads; `later`: the same operand in the next
-/// block, or NULL.
+/// Notes the block of an input or weight that a node of `block` reads; `later`: the same
+/// operand in the next block, or NULL.
 static void place_leaf(uint32_t block, const eg_value *later, uint32_t *inout_block,
                        uint32_t *out_later) {
   bool is_first = *inout_block == UNREAD, is_same = *inout_block == block;
@@ -254,8 +255,8 @@ static bool is_kept(const folder *f, uint32_t block) {
          eg_blocks_standing(f->blocks, f->ends, block) == block;
 }
 
-/// Maps a value to the folded graph; a value of the middle block also for all blocks that
-/// are left out.
+/// Maps a value to `made`, a value of the folded graph. If the value is in the middle
+/// block, the same values of all omitted blocks are mapped to `made`, too.
 static void map_value(folder *f, uint32_t value, uint32_t made) {
   bool stands_for_more = f->block.data[value] == f->ends.lead;
   f->out->value.data[value] = made;
@@ -295,8 +296,8 @@ static egraph_status copy_kept_node(folder *f, uint32_t n) {
   return EGRAPH_OK;
 }
 
-/// Copies the weights of kept nodes in their order, so that sums over all weights are
-/// alike.
+/// Copies the weights of kept nodes in the order of the whole graph, so that sums over
+/// all weights have the same order.
 static egraph_status copy_kept_weights(folder *f) {
   uint32_t mapped, values = eg_graph_value_count(f->from);
   f->inputs.len = 0;

@@ -5,7 +5,7 @@
 // Two nodes are the same in neighbouring blocks when they have the same attributes and
 // operand types, and their operands are equally far back: in the block, in the one
 // before, or outside and common to all; or the operands are weights that only this block
-// uses, both filled with the same number or both not uniform.
+// uses: two weights that are filled with the same number, or that are both not uniform.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_BLOCKS_H
 #define EG_PCG_BLOCKS_H
@@ -25,7 +25,8 @@ typedef struct eg_blocks {
 /// values cross. O(nodes * period) for the possible periods. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_blocks_find(const eg_graph *graph, eg_blocks *out);
 
-/// The numbers of blocks at both ends that stay when the others are folded into one.
+/// The numbers of blocks at the two ends that stay when the other blocks are folded
+/// into one.
 typedef struct eg_fold_ends {
   uint32_t lead, trail; // >= 1
 } eg_fold_ends;
@@ -47,8 +48,8 @@ static inline uint32_t eg_blocks_of(const eg_blocks *blocks, uint32_t node) {
       node >= blocks->first && node - blocks->first < blocks->period * blocks->count;
   return is_inside ? (node - blocks->first) / blocks->period : EG_BLOCK_OUTSIDE;
 }
-/// Returns the repetition in groups of `size` neighbours, which may be planned
-/// differently; count 0: there are less than `size` blocks.
+/// Returns the repetition whose blocks are groups of `size` neighbouring blocks, so that
+/// the blocks of a group may be planned differently.
 static inline eg_blocks eg_blocks_group(const eg_blocks *blocks, uint32_t size) {
   return (eg_blocks){blocks->first, blocks->period * size, blocks->count / size};
 }
@@ -63,16 +64,15 @@ egraph_status eg_blocks_places(const eg_graph *graph, const eg_blocks *blocks,
 /// The graph in which one block represents all blocks in the middle.
 typedef struct eg_folded {
   eg_graph *graph;
-  eg_blocks blocks; // of the folded graph
+  eg_blocks blocks; // blocks of the folded graph
   uint32_t middle;  // number of the block that represents others
   uint32_t times;   // blocks that it represents
-  eg_u32s value;    // [values of the whole graph] value of the folded graph; UINT32_MAX:
-                    // none, no node reads it
+  eg_u32s value; // [values of the whole graph] value of the folded graph, or UINT32_MAX
   egraph_allocator alloc;
 } eg_folded;
 
-/// Folds a copy of the graph; kept values keep their names. Requires eg_blocks_can_fold.
-/// Fails with EGRAPH_E_MEMORY.
+/// Folds a copy of the graph; values that stay keep their names. Requires
+/// eg_blocks_can_fold. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_blocks_fold(const eg_graph *graph, const eg_blocks *blocks,
                              eg_fold_ends ends, eg_folded *out);
 void eg_folded_deinit(eg_folded *folded);

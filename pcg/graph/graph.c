@@ -1,7 +1,7 @@
 // The graph container: an arena of rows, a pool of attributes, and a map of names.
 //
 // Every addition first gets all the memory it needs and then commits, so that a failed
-// one leaves the graph as it was (except unused arena bytes and attributes).
+// addition leaves the graph as it was (except unused arena bytes and attributes).
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <inttypes.h>

@@ -33,8 +33,7 @@ typedef struct eg_value_info {
   const char *name;   // unique in the graph, never NULL
   eg_graph_node node; // COMPUTED: the producer and which of its results
   uint32_t result;
-  eg_buffer *data; // row-major bytes. WEIGHT: NULL while absent; INPUT: its default, or
-                   // NULL
+  eg_buffer *data; // row-major bytes of a weight, or an input's default; NULL: absent
 } eg_value_info;
 
 typedef struct eg_graph_node_info {
@@ -69,16 +68,15 @@ egraph_status eg_graph_add_weight(eg_graph *graph, const char *name, const eg_ty
 egraph_status eg_graph_add_node(eg_graph *graph, const char *name, const eg_attrs *attrs,
                                 const eg_value *inputs, uint32_t count,
                                 const char *const *names, eg_value *out_results);
-/// Adds an opaque node: an operator the table does not know. `record` (kept, serialized
-/// ONNX NodeProto) lets the exporter write it back; types may be NULL where unknown. Any
-/// node with an untyped operand must be opaque as well.
+/// Adds an opaque node: an operator the table does not know. `record` (a serialized ONNX
+/// NodeProto, copied) lets the exporter write it back; types may be NULL where unknown.
+/// Any node with an untyped operand must be opaque as well.
 egraph_status eg_graph_add_opaque(eg_graph *graph, const char *name, const char *op_type,
                                   const void *record, size_t record_size,
                                   const eg_value *inputs, uint32_t count,
                                   const eg_type *const *types, const char *const *names,
                                   uint32_t result_count, eg_value *out_results);
-/// Return operator type and record of an opaque node (attrs->op == EG_OP_OPAQUE), found
-/// by its KEY.
+/// Return the operator type and the record of an opaque node (attrs->op == EG_OP_OPAQUE).
 const char *eg_graph_opaque_type(const eg_graph *graph, eg_graph_node node);
 const void *eg_graph_opaque_record(const eg_graph *graph, eg_graph_node node,
                                    size_t *out_size);
@@ -88,14 +86,13 @@ const void *eg_graph_opaque_record(const eg_graph *graph, eg_graph_node node,
 /// The work of a node according to its record, in addition to the types of operands and
 /// results.
 typedef struct eg_opaque_work {
-  bool has_graphs;  // graphs within: their bytes replace the bytes of record and captures
-  uint32_t formals; // operands of the node itself; later ones are captured
-  double bytes;     // moved within the graphs, in all trips that are known
-  const double *results; // [results] bytes of results without a type, EG_BYTES_UNKNOWN
-                         // where the record lacks them; NULL: it has none
-  uint32_t unsized; // values within the graphs whose bytes are not known: they count 0
-  const char *unsized_value; // the first, or NULL
-  uint32_t unknown_trips;    // loops within, or the node, whose trips count as one
+  bool has_graphs; // graphs in the node: their bytes replace bytes of record and captures
+  uint32_t formals;      // its own operands; the graphs in it capture the later operands
+  double bytes;          // moved within the graphs, in all known trips of loops
+  const double *results; // [results] bytes, or EG_BYTES_UNKNOWN; NULL: not known
+  uint32_t unsized; // values within the graphs whose bytes are not known and count as 0
+  const char *unsized_value; // the first such value, or NULL
+  uint32_t unknown_trips; // loops of an unknown number of trips, which count as one trip
 } eg_opaque_work;
 #define EG_BYTES_UNKNOWN (-1.0)
 /// Returns the bytes of a value at its example sizes; EG_BYTES_UNKNOWN if neither its
@@ -104,11 +101,11 @@ double eg_graph_value_bytes(const eg_graph *graph, eg_value value);
 /// Copies the work to the node; copies of the node have it too.
 egraph_status eg_graph_set_opaque_work(eg_graph *graph, eg_graph_node node,
                                        const eg_opaque_work *work);
-/// The bytes that an opaque node moves at least, and the parts that they leave out.
+/// The least bytes that an opaque node moves, and what these bytes leave out.
 typedef struct eg_opaque_estimate {
-  // Operands, results, and the record, which contains initializers that are no tensors
-  // here, packed as in the file. Of a node with graphs: its own operands, results, and
-  // the work of the graphs. 0: it represents no node (EG_OPAQUE_LEAF).
+  // Bytes of operands, results and record, which contains the initializers that are no
+  // tensors here. For a node with graphs: bytes of its own operands, of results, and of
+  // the work of the graphs. 0 for EG_OPAQUE_LEAF, which is no node.
   double bytes;
   uint32_t unsized; // results (also of a leaf) and values within that count as 0 bytes
   const char *unsized_value;
@@ -120,13 +117,13 @@ bool eg_graph_find_opaque(const eg_graph *graph, const char *key, eg_graph_node 
 /// Fails with EGRAPH_E_UNSUPPORTED if an output needs an opaque node, and names the first
 /// one; `what` ("planned") is the action that needs known operators.
 egraph_status eg_graph_check_known(const eg_graph *graph, const char *what);
-/// Adds a copy of a node of another graph (an opaque one with its record and types) on
-/// the given operands, as many as it has there. Layouts of the results are copied.
-/// `names` as in eg_graph_add_node.
+/// Adds a copy of a node of another graph (of an opaque node with record and types) on
+/// other operands, in the same number. Layouts of the results are copied. `names` as
+/// in eg_graph_add_node.
 egraph_status eg_graph_add_copy(eg_graph *graph, const eg_graph *from, eg_graph_node node,
                                 const eg_value *inputs, const char *const *names,
                                 eg_value *out_results);
-/// Adds such a copy whose results keep their names.
+/// Adds a copy like eg_graph_add_copy; its results keep their names.
 egraph_status eg_graph_add_named_copy(eg_graph *graph, const eg_graph *from,
                                       eg_graph_node node, const eg_value *inputs,
                                       eg_value *out_results);
@@ -135,7 +132,7 @@ egraph_status eg_graph_add_output(eg_graph *graph, const char *name, eg_value va
 /// Sets the memory format of a computed value. Fails with EGRAPH_E_TYPE when it does not
 /// fit.
 egraph_status eg_graph_set_format(eg_graph *graph, eg_value value, eg_format format);
-/// Gives a value another name; the old one is free. Fails with EGRAPH_E_ARGUMENT where
+/// Gives a value another name and frees the old name. Fails with EGRAPH_E_ARGUMENT where
 /// another value has the name.
 egraph_status eg_graph_rename_value(eg_graph *graph, eg_value value, const char *name);
 
@@ -145,7 +142,7 @@ uint32_t eg_graph_node_count(const eg_graph *graph);
 const eg_value_info *eg_graph_value(const eg_graph *graph, eg_value value);
 eg_graph_node_info eg_graph_node_at(const eg_graph *graph, eg_graph_node node);
 bool eg_graph_find_value(const eg_graph *graph, const char *name, eg_value *out);
-/// True when a flag of some result is set. [values]
+/// True when the flag of some result is set; `flags`: [values].
 static inline bool eg_node_any_result(const eg_graph_node_info *node, const bool *flags) {
   for (uint32_t r = 0; r < node->result_count; r++)
     if (flags[node->results[r].id]) return true;

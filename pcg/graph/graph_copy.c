@@ -1,5 +1,5 @@
-// A copy walks values in their order (which is topological), and maps old values to new
-// ones.
+// A copy walks values in their order (which is topological), and maps values of the graph
+// to values of the copy.
 // SPDX-License-Identifier: Apache-2.0
 #include "pcg/graph/graph_copy.h"
 
@@ -67,8 +67,8 @@ egraph_status eg_graph_running_nodes(const eg_graph *graph, uint32_t *out) {
 typedef struct copier {
   const eg_graph *from;
   eg_graph *to;
-  const bool *keep; // [values] a node is kept when one of its results is; inputs always
-  eg_buffer *const *data; // [values] of computed values that become weights; NULL: none
+  const bool *keep;       // [values] a node is copied if a result is; inputs always are
+  eg_buffer *const *data; // [values] data of computed values that become weights, or NULL
   eg_value *map;          // [values]
   eg_arena arena;
   eg_values operands, results;
@@ -158,7 +158,7 @@ typedef struct folder {
   const eg_graph *graph;
   const bool *kept; // [values] weights that count as unknown; NULL: none
   size_t max_bytes;
-  eg_buffer **data; // [values] known bytes: of weights (retained) and of folded values
+  eg_buffer **data; // [values] known bytes of weights (retained) and folded values
   uint32_t *users;  // [values] foldable users that have not run yet
   bool *frontier;   // [values] outputs, and operands of nodes that are not folded
   bool *foldable;   // [nodes]
@@ -253,8 +253,8 @@ static bool has_zero(const eg_tensor *tensor) {
   return i < count;
 }
 
-/// True when all products are too small for their type. Only some of them, such as
-/// products of dead channels, may be.
+/// True when all products are too small for their type. It is no fault if only some
+/// products are, such as products of dead channels.
 static bool has_underflowed(const eg_kernel_call *call) {
   const eg_tensor *made = &call->outputs[0];
   if (!eg_op_makes_products((eg_op)call->attrs->op) ||
@@ -301,8 +301,8 @@ static void forget_data(folder *f, uint32_t value) {
   f->data[value] = NULL;
 }
 
-/// Folds a node if it can. A node whose kernel does not know these dtypes stays, and so
-/// do its users.
+/// Folds a node if it can. A node whose kernel does not know the element types stays, and
+/// so do its users.
 static egraph_status fold_node(folder *f, uint32_t id) {
   const eg_graph_node_info *node = node_of(f->graph, id);
   bool known = f->foldable[id];

@@ -9,7 +9,7 @@
 /// Copies a graph without the nodes and weights that no output needs (inputs stay). Names
 /// are kept.
 egraph_status eg_graph_pruned(const eg_graph *graph, eg_graph **out);
-/// Values that folding does not compute; NULL and SIZE_MAX: none.
+/// Limits of folding; `kept` NULL and `max_bytes` SIZE_MAX: all values are computed.
 typedef struct eg_fold_options {
   size_t max_bytes; // larger results stay
   const bool *kept; // [value_count] weights that stay, and all values computed from them

@@ -10,7 +10,7 @@
 #include "base/vec.h"
 #include "pcg/graph/graph.h"
 
-/// A kept operator that the table does not know.
+/// An operator that the operator table does not contain.
 typedef struct eg_opaque {
   const char *key;  // value of the KEY attribute, unique in the graph
   const char *type; // operator type, "LSTM"
@@ -69,7 +69,7 @@ typedef struct eg_new_node {
 /// Appends a node with its results, or nothing.
 egraph_status eg_graph_append_node(eg_graph *graph, const eg_new_node *node,
                                    eg_value *out_results);
-/// Fails unless the operands are values of the graph, with types where `typed`.
+/// Fails unless the operands are values of the graph and, if `typed`, have types.
 egraph_status eg_graph_check_operands(const eg_graph *graph, const eg_value *inputs,
                                       uint32_t count, bool typed);
 

@@ -139,7 +139,7 @@ egraph_status eg_graph_check_known(const eg_graph *graph, const char *what) {
   EG_LOCAL(eg_arena, scratch, graph->alloc);
   EG_NEW(&scratch, graph->values.len, is_needed);
   eg_graph_flag_needed(graph, NULL, is_needed);
-  // The first one is refused: later nodes may be opaque only for lack of types.
+  // The first opaque node is refused: later nodes may be opaque only for lack of types.
   for (uint32_t n = 0; n < graph->nodes.len; n++) {
     const eg_graph_node_info *node = &graph->nodes.data[n]->info;
     if (node->attrs->op == EG_OP_OPAQUE && eg_node_any_result(node, is_needed))

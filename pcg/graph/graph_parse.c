@@ -32,7 +32,7 @@ static bool is_keyword(const eg_sexpr *expr) {
   return expr->kind == EG_SEXPR_ATOM && expr->text[0] == ':';
 }
 
-/// Puts the position in front of the message of a failure that has none.
+/// Puts the position in front of the message of a failure without a position.
 static egraph_status at(const reader *r, const eg_sexpr *expr, egraph_status status) {
   if (status == EGRAPH_OK || status == EGRAPH_E_MEMORY) return status;
   (void)eg_fail_context(status, "%s:%u:%u", r->file, expr->line, expr->column);

@@ -142,8 +142,8 @@ static void print_let_statement(const eg_graph *graph, uint32_t id, eg_text *out
   eg_text_append(out, ")\n");
 }
 
-/// Prints nodes up to `end`, from where the last call stopped. Nodes without results have
-/// no value that would print them.
+/// Prints nodes from *next up to `end`, so that nodes without results, which no value
+/// names, are printed too.
 static void print_nodes_to(const eg_graph *graph, uint32_t *next, uint32_t end,
                            eg_text *out) {
   for (; *next < end; ++*next)

@@ -25,8 +25,8 @@ typedef enum eg_made {
   EG_MADE_CAST,      // in another element type
   EG_MADE_LOSS,      // of an output: target and loss
   EG_MADE_SEED,      // of an output: the gradient that backward begins with
-  EG_MADE_GRADIENT,  // of the node that makes it; of a weight without one: zeros
-  EG_MADE_COTANGENT, // of a node: its addend to the cotangents of its operands
+  EG_MADE_GRADIENT,  // of the node that makes the value; or zeros, for a weight
+  EG_MADE_COTANGENT, // of a node: what it adds to the cotangents of its operands
   EG_MADE_SUM,       // of a weight: of its gradients over micro-batches
   EG_MADE_STATE,  // of a weight: sum and states as they enter; of the optimizer: inputs
   EG_MADE_NORM,   // of a weight: its part of the norm of all gradients
@@ -40,15 +40,14 @@ typedef struct eg_stamp {
   uint32_t of; // value of the forward graph; EG_STAMP_OF_NONE: none in particular
   eg_made made;
   uint32_t variant; // the conditions on which the requested nodes depend
-  uint32_t index;   // among the requested results
+  uint32_t index;   // number of the result among the requested results
 } eg_stamp;
 EG_VEC_DEFINE(eg_stamps, eg_stamp);
 
-/// Finds, for each value of a step, the value of another step (or of the same) that was
-/// made in the same way for like[its `of`]; UINT32_MAX: none. `like` maps the values of
-/// the forward graph, UINT32_MAX: to none; a value made for none in particular is like
-/// itself. `out` is initialized and empty. O(values * values made for one). Fails with
-/// EGRAPH_E_MEMORY.
+/// Maps values of one step to values of another, or the same, step: to the value with the
+/// same stamp, except that like[`of`] replaces `of`; UINT32_MAX: none. `like` maps values
+/// of the forward graph, UINT32_MAX: to none; EG_STAMP_OF_NONE stays as it is. `out` is
+/// initialized and empty. O(values * values made for one). Fails with EGRAPH_E_MEMORY.
 egraph_status eg_stamps_map(const eg_stamps *from, const eg_stamps *to,
                             const eg_u32s *like, eg_u32s *out);
 
@@ -61,8 +60,8 @@ typedef struct eg_node_cons {
   eg_stamp stamp;    // of the next requested result
 } eg_node_cons;
 
-/// Enters the nodes that the graph has. An opaque node equals no other node. There are
-/// no stamps.
+/// Initializes `cons` with the nodes of the graph. An opaque node equals no other node.
+/// Values get no stamps.
 egraph_status eg_node_cons_init(eg_node_cons *cons, eg_graph *graph);
 void eg_node_cons_deinit(eg_node_cons *cons);
 /// Adds a node like eg_graph_add_node, or returns the results of an equal node, which

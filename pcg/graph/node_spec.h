@@ -19,10 +19,8 @@ typedef struct eg_node_spec {
   uint32_t input_count;
   const eg_type *results;
   uint32_t result_count;
-  uint64_t weight_mask; // bit i: operand i is a weight (constant at run time); operands
-                        // past 63 count as data
-  double opaque_bytes;  // of an opaque node, which has no types here
-                        // (eg_graph_opaque_estimate)
+  uint64_t weight_mask; // bit i: operand i is a weight (constant at run time); i < 64
+  double opaque_bytes;  // of an opaque node (eg_graph_opaque_estimate)
 } eg_node_spec;
 
 /// Appends the canonical text: equal specs give equal texts.
@@ -36,9 +34,9 @@ bool eg_node_spec_is_plain(const eg_node_spec *spec);
 /// Copies attributes and types into the arena, so that they outlive the graph. Fails with
 /// EGRAPH_E_MEMORY.
 egraph_status eg_spec_copy(eg_arena *arena, const eg_node_spec *spec, eg_node_spec *out);
-/// Copies a spec with the example sizes of open dimensions (ops/size.h) into the arena;
-/// returns the spec itself if it has no open dimensions. Fails with EGRAPH_E_MEMORY, and
-/// with EGRAPH_E_UNSUPPORTED where the node does not admit the example.
+/// Copies a spec, with the example sizes of open dimensions (ops/size.h), into the arena;
+/// *out = *spec if it has no open dimensions. Fails with EGRAPH_E_MEMORY, and with
+/// EGRAPH_E_UNSUPPORTED where the node does not admit the example.
 egraph_status eg_spec_at_example(eg_arena *arena, const eg_node_spec *spec,
                                  eg_node_spec *out);
 /// Returns the bit of an operand in a mask; operands past 63 have none.

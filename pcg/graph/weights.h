@@ -22,14 +22,13 @@ void *eg_buffer_writable(eg_buffer *buffer);
 size_t eg_buffer_size(const eg_buffer *buffer);
 
 // Values are drawn from the seed and the tensor's name alone, so that a graph and its
-// optimized form get the same ones. Integers are 0 or 1.
+// optimized form get the same values. Integers are 0 or 1.
 
-/// Fills a row-major tensor in place of the weight `name`. Rank <= 1: uniform in
-/// [0.5, 1.5], safe as variance and as scale. Rank 2 and more: uniform in
-/// +-sqrt(3 / fan_in); fan_in is the larger dimension for rank 2, elements / dims[0]
-/// above.
+/// Fills a row-major tensor with values for the weight `name`. Rank <= 1: uniform in
+/// [0.5, 1.5], safe as variance and as scale. Rank 2 and more: uniform in +-sqrt(3 /
+/// fan_in); fan_in is the larger dimension for rank 2, elements / dims[0] above.
 void eg_weight_draw(const char *name, uint64_t seed, const eg_tensor *tensor);
-/// Fills a row-major tensor in place of the graph input `name`: uniform in [-1, 1].
+/// Fills a row-major tensor with values for the graph input `name`: uniform in [-1, 1].
 void eg_input_draw(const char *name, uint64_t seed, const eg_tensor *tensor);
 
 #endif

@@ -38,7 +38,8 @@ static egraph_status set_shape(part *p, eg_attr *attr) {
   return EGRAPH_OK;
 }
 
-/// Sets a list that holds the end of each dimension; a split dimension is taken whole.
+/// Sets the end of a slice in each dimension; a split dimension ends with the
+/// device's part.
 static egraph_status set_ends(part *p, eg_attr *attr) {
   int64_t *list;
   EG_TRY(own_list(p, attr, &list));
@@ -72,8 +73,8 @@ static egraph_status set_length(part *p, eg_attr *attr) {
   return EGRAPH_OK;
 }
 
-/// Sets the number of groups into which dimension 1 of operand 0 (a weight: dimension 0)
-/// is divided; parts are whole groups.
+/// Sets the number of groups into which dimension 1 of operand 0 (of a weight: dimension
+/// 0) is divided. A part consists of whole groups.
 static egraph_status set_groups(part *p, eg_attr *attr) {
   const eg_factors *factors = &p->spread->factors;
   int dim = p->spread->spec.input_count == 1 ? 0 : 1;
@@ -100,7 +101,7 @@ static egraph_status set_count(part *p, eg_attr *attr) {
   return EGRAPH_OK;
 }
 
-/// Returns the number of the rank's block of a dimension.
+/// Returns the number of the block that the rank has of a dimension.
 static int64_t block_of_rank(const part *p, const eg_layout *layout, uint32_t dim) {
   int64_t block = 0;
   for (uint32_t a = 0; a < p->mesh->axis_count; a++)
@@ -109,7 +110,7 @@ static int64_t block_of_rank(const part *p, const eg_layout *layout, uint32_t di
   return block;
 }
 
-/// Sets two numbers: the size of the whole axis, and the first entry of the part.
+/// Sets two numbers: the size of the whole axis, and the index of the part's first entry.
 static void set_entries(const part *p, const eg_layout *layout, uint32_t dim,
                         int64_t size, int64_t whole, eg_attr *attr) {
   if (size == whole) return;
@@ -166,8 +167,7 @@ static const sized_attr sized_attrs[] = {
 typedef struct padded_op {
   eg_op op;
   eg_attr_slot pads, base;
-  bool cuts; // pads cut off rows of the result instead of adding rows to the operand:
-             // conv-transpose
+  bool cuts; // pads cut rows off the result (conv-transpose)
 } padded_op;
 #define PADDED(OP, CUTS)                                                                 \
   { EG_OP_##OP, EG_A_##OP##_PADS, EG_A_BASE_##OP, CUTS }
@@ -175,7 +175,7 @@ static const padded_op padded_ops[] = {
     PADDED(CONV, false), PADDED(CONV_TRANSPOSE, true), PADDED(CONV_GRAD_WEIGHT, false),
     PADDED(MAX_POOL, false), PADDED(AVERAGE_POOL, false)};
 
-/// Replaces padding by rows from neighbours, or by rows of the fill beyond the border.
+/// Adds the rows of a halo to operand 0, and removes the padding that they replace.
 static egraph_status add_halo(part *p, const eg_halo *halo) {
   p->inputs[0].dims[halo->dim] += halo->before + halo->after;
   for (size_t i = 0; i < sizeof padded_ops / sizeof *padded_ops; i++) {
@@ -198,7 +198,8 @@ static egraph_status add_halo(part *p, const eg_halo *halo) {
 
 // ---- the part -----------------------------------------------------------------------
 
-/// Makes a part of a global average pool a mean with a count.
+/// Turns a part of a global average pool into a mean over the number of elements of the
+/// whole operand.
 static egraph_status become_mean(part *p) {
   enum { AXES, KEEPDIMS, COUNT, SLOTS };
   uint32_t axes = p->inputs[0].rank - 2;
@@ -281,7 +282,7 @@ typedef struct choices {
   uint8_t action[EG_MAX_MESH_AXES][EG_MAX_ACTIONS];
 } choices;
 
-/// Goes on to the next combination; false after the last.
+/// Goes on to the next combination of actions; false after the last.
 static bool choose_next(const eg_mesh *mesh, choices *c) {
   for (uint32_t a = mesh->axis_count; a-- > 0;) {
     if (++c->at[a] < c->count[a]) return true;

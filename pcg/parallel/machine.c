@@ -28,7 +28,7 @@ void eg_machine_deinit(eg_machine *machine) {
 // ---- links of meshes ------------------------------------------------------------------
 
 typedef struct span {
-  uint64_t stride, size; // distance of neighbours in ranks, devices
+  uint64_t stride, size; // distance of neighbours in ranks; devices
 } span;
 
 /// True when an axis of a mesh changes the coordinate along an axis of the machine.
@@ -111,8 +111,8 @@ static uint32_t least_factor(uint32_t size) {
   return size % factor == 0 ? factor : size;
 }
 
-/// Makes the mesh whose axes before `axis` are idle, and which has only `size` places
-/// along `axis`.
+/// Makes the mesh whose axes before `axis` are idle, and in which `axis` has
+/// `size` devices.
 static void cut_axes(const eg_mesh *mesh, uint32_t axis, uint32_t size, eg_mesh *out) {
   uint32_t idle = mesh->axes[axis].size / size;
   for (uint32_t a = 0; a < axis; a++)

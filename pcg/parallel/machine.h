@@ -1,5 +1,5 @@
-// Machines to plan for: figures of computing and memory of a device, and the links
-// between devices (format: machines/README.md; DESIGN section 7).
+// A machine for which plans are made: figures of a device's computing and memory, and the
+// links between devices (format: machines/README.md; DESIGN section 7).
 //
 // The axes of a machine are its structure: (axis node 2 ...) (axis gpu 8 ...) has ranks
 // 0..15, axis 0 slowest, as in a mesh. A mesh is one arrangement of these ranks. Each of
@@ -20,7 +20,7 @@
 
 enum {
   EG_MACHINE_MAX_DEVICES = 1 << 20,
-  EG_MACHINE_MAX_LINKS = 16, // classes of them
+  EG_MACHINE_MAX_LINKS = 16, // classes of links
   EG_MACHINE_MAX_LEVELS = 4, // of a fat tree
   EG_MACHINE_TEXT_VERSION = 1
 };
@@ -39,8 +39,8 @@ const char *eg_collectives_name(eg_collectives collectives);
 
 /// Seconds of exchanges up to a size: latency + bytes / speed.
 typedef struct eg_size_class {
-  double most_bytes;       // in the last class ignored: it has no limit
-  double latency_seconds;  // below 0 where seconds grow faster than bytes
+  double most_bytes;       // ignored in the last class, which has no limit
+  double latency_seconds;  // below 0 if seconds grow faster than bytes
   double seconds_per_byte; // >= 0
 } eg_size_class;
 
@@ -49,9 +49,9 @@ enum { EG_SIZE_CLASSES = 8 };
 /// eg_transition_bytes; of a halo, the bytes that arrive from both sides.
 typedef struct eg_link_curve {
   uint32_t exchange; // an eg_transition_kind that is not local, or EG_EXCHANGE_HALO
-  uint32_t devices;  // of the axis; > 1
+  uint32_t devices;  // number along the axis; > 1
   uint32_t class_count;
-  eg_size_class classes[EG_SIZE_CLASSES]; // by size
+  eg_size_class classes[EG_SIZE_CLASSES]; // in ascending order of size
 } eg_link_curve;
 
 /// A measurement that a curve goes through.
@@ -65,7 +65,7 @@ EG_VEC_DEFINE(eg_exchange_points, eg_exchange_point);
 
 // How the ports of a class of links are joined: id, spelling.
 #define EG_PORTS_LIST(X)                                                                 \
-  X(EG_PORTS_UNKNOWN, "")          /* not given: exchanges take their closed form */     \
+  X(EG_PORTS_UNKNOWN, "")          /* not given: a formula prices exchanges */           \
   X(EG_PORTS_SWITCH, "switch")     /* any to any, each at its full bandwidth */          \
   X(EG_PORTS_FAT_TREE, "fat-tree") /* switches of switches, with narrower links up */    \
   X(EG_PORTS_TORUS, "torus")       /* wires to both neighbours along each axis */
@@ -76,30 +76,29 @@ const char *eg_ports_name(eg_ports ports);
 /// carry what its ports carry, divided by `oversubscription`. Switches of the last level
 /// are joined by a switch of unlimited bandwidth.
 typedef struct eg_tree_level {
-  uint32_t devices;        // neighbouring ranks below one switch
+  uint32_t devices;        // number of neighbouring ranks below one switch
   double oversubscription; // >= 1
 } eg_tree_level;
 
-/// A class of links. Bandwidths are of a device, into and out of it at the same time.
+/// A class of links. A device has the bandwidth both in and out at the same time.
 typedef struct eg_machine_link {
   char name[EG_MESH_NAME_SIZE];
-  double latency_seconds;  // alpha, of a message; >= 0
+  double latency_seconds;  // alpha: latency of a message; >= 0
   double seconds_per_byte; // beta; > 0
   double bandwidth_bytes;  // 1 / beta where the file gives it, else 0
   uint32_t sharers;        // neighbouring ranks that share one port; 1: each has its own
   uint32_t curve_count;
-  const eg_link_curve *curves; // of exchanges measured over it
+  const eg_link_curve *curves; // of exchanges measured over the link
   eg_ports ports;
-  uint32_t through; // another class whose ports messages pass as well (PCIe on the way to
-                    // a NIC); EG_LINK_AUTO: none
-  uint32_t level_count; // of a fat tree, from the devices on
+  uint32_t through;     // class whose ports messages pass, too (PCIe to a NIC); or AUTO
+  uint32_t level_count; // of a fat tree, beginning at the devices
   eg_tree_level levels[EG_MACHINE_MAX_LEVELS];
 } eg_machine_link;
 
 typedef struct eg_machine_axis {
   char name[EG_MESH_NAME_SIZE];
   uint32_t size;
-  uint32_t link; // of eg_machine.links
+  uint32_t link; // index in eg_machine.links
 } eg_machine_axis;
 
 /// The link of one device along one axis of a mesh, when all devices communicate along
@@ -108,10 +107,9 @@ typedef struct eg_mesh_link {
   uint32_t link;                    // EG_LINK_AUTO: none, the axis has one device
   double latency_seconds;           // alpha
   double seconds_per_byte;          // beta between neighbours: rings, halos
-  double exchange_seconds_per_byte; // beta between any two: every sharer of a port uses
-                                    // it at once, where a ring passes it once
+  double exchange_seconds_per_byte; // beta between any two, if sharers use a port at once
   uint32_t curve_count;
-  const eg_link_curve *curves; // of the machine's link, in place of these figures
+  const eg_link_curve *curves; // of the machine's link; they replace these figures
 } eg_mesh_link;
 
 /// One arrangement of a machine's devices. Axes of meshes in a file are larger than 1; no
@@ -120,21 +118,19 @@ typedef struct eg_machine_mesh {
   eg_mesh mesh;
   eg_collectives collectives;
   eg_mesh_link links[EG_MAX_MESH_AXES];
-  uint32_t idle; // a bit per axis: all devices along it do the same (see parts)
+  uint32_t idle; // a bit for each axis along which all devices do the same (see parts)
 } eg_machine_mesh;
 
 typedef struct eg_machine {
   const char *name;
   const char *device;      // kind, in words; "" when not given
-  const char *profile;     // fingerprint of its entries in a profile database; "": none;
-                           // "host": the fingerprint of the host that runs
+  const char *profile;     // key in a profile database; "host": of this host; "": none
   bool compute_is_free;    // the figures of the device are then 0, except memory
   double memory_bytes;     // of a device; INFINITY: no limit
-  double bandwidth_bytes;  // of its memory, per second
+  double bandwidth_bytes;  // of a device's memory, per second
   double overhead_seconds; // of a kernel
-  double slowdown;         // factor on the seconds of the profile, for devices of a plan
-                           // that share a processor; 1 unless the file gives it
-  double beside;           // factor on computing while the device exchanges; 0: not given
+  double slowdown; // factor on the seconds of the profile; 1 unless the file gives it
+  double beside;   // factor on computing while the device exchanges; 0: not given
   double peak_flops[EGRAPH_DTYPE_COUNT]; // per second
   bool has_assumed_peak; // the peak is a guess: reports print no share of it
   eg_collectives collectives;
@@ -151,27 +147,28 @@ typedef struct eg_machine {
 egraph_status eg_machine_mesh_of(const eg_machine *machine, const eg_mesh *mesh,
                                  const uint32_t *links, eg_machine_mesh *out);
 
-/// Does the same, but gives a mesh of the machine's file, or a part of one, the links in
-/// that file. No axis is idle.
+/// Like eg_machine_mesh_of without `links`, but a mesh of the machine's file, or a part
+/// of such a mesh, gets the links of the file. No axis is marked as idle.
 egraph_status eg_machine_find_mesh(const eg_machine *machine, const eg_mesh *mesh,
                                    eg_machine_mesh *out);
 uint32_t eg_machine_devices(const eg_machine *machine);
 
 // ---- parts of a machine: meshes with fewer devices at work ----------------------------
 //
-// The other devices do the same as these. An axis of 512 is used whole or not at all, and
-// a batch of 64 is cut into at most 64 parts; the part (idle 8)(node 64) uses 64 devices.
-// So that every plan of a smaller machine is also a plan of a larger one, parts go down
-// to one device, by one prime factor at a time, from the outermost axis on:
+// Devices along an idle axis do the same work. Often no plan can use all devices: a batch
+// of 64 is cut into at most 64 parts, and an axis of 512 devices is used as a whole or
+// not at all. The part (idle 8)(node 64) of that mesh uses 64 devices. Parts go down to
+// one device, by one prime factor at a time, from the outermost axis on. Every plan of a
+// smaller machine is therefore a plan of a larger machine, too:
 //
 //   node=4,gpu=2    idle=2,node=2,gpu=2    idle=4,gpu=2    idle=8
 
 EG_VEC_DEFINE(eg_machine_meshes, eg_machine_mesh);
 
-/// Appends the distinct parts of the machine's meshes, those with the fewest idle devices
-/// first; their first axis is idle. Fails with EGRAPH_E_MEMORY.
+/// Appends the distinct parts of the machine's meshes, the parts with the fewest idle
+/// devices first; their first axis is idle. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_mesh_parts_add(const eg_machine *machine, eg_machine_meshes *out);
-/// Returns the number of places along idle axes; 1: no axis is idle.
+/// Returns the product of the sizes of idle axes; 1: no axis is idle.
 uint32_t eg_mesh_idle_places(const eg_machine_mesh *mesh);
 /// True when every plan of `part` is a plan of `mesh` that does not use outer axes.
 bool eg_mesh_covers(const eg_machine_mesh *mesh, const eg_machine_mesh *part);
@@ -191,7 +188,7 @@ egraph_status eg_machine_parse(const egraph_allocator *alloc, const char *file,
 egraph_status eg_machine_load(const egraph_allocator *alloc, const char *name,
                               eg_machine *out);
 /// True when a name that eg_machine_load takes is a name of this host; *out_ranks is the
-/// number behind the name; 0: none.
+/// number behind the name, or 0.
 bool eg_machine_is_host(const char *name, uint32_t *out_ranks);
 /// Returns the channel between ranks of this host: "local" (threads) for "host", "mpi"
 /// (processes) for "host-mpi". `name` is a name of this host.
@@ -200,18 +197,19 @@ void eg_machine_deinit(eg_machine *machine);
 
 /// Figures of one processor, and of messages between two ranks.
 typedef struct eg_host_figures {
-  bool has_device;                    // ranks have a device each, not processors
-  double device_bytes;                // of its memory; 0: not known
+  bool has_device;                    // each rank has a device, not a processor
+  double device_bytes;                // of the device's memory; 0: not known
   double peak_flops, bandwidth_bytes; // per second, float32
   double overhead_seconds;            // of a kernel
-  double latency_seconds, link_bytes; // of a message; per second
+  double latency_seconds, link_bytes; // of a message; bytes per second
 } eg_host_figures;
 /// Figures of a plain core and threads, not measured.
 extern const eg_host_figures eg_host_figures_assumed;
 
 /// Appends the text of a machine of `ranks` ranks (0: one per processor that is online),
 /// each with its part of the memory, and with its part of a processor where there are
-/// fewer processors than ranks. Prefer the entries of a profile database to the figures.
+/// fewer processors than ranks. Entries of a profile database are more exact than
+/// the figures.
 egraph_status eg_machine_host_print(eg_text *text, uint32_t ranks,
                                     const eg_host_figures *figures);
 

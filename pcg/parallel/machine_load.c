@@ -73,7 +73,7 @@ static const struct {
 } hosts[] = {{"host", "local"}, {"host-mpi", "mpi"}};
 enum { HOSTS = sizeof hosts / sizeof *hosts };
 
-/// Returns the row of a name; HOSTS: it is no name of this host.
+/// Returns the index of a name in `hosts`; HOSTS: it is no name of this host.
 static size_t find_host(const char *name, size_t len) {
   size_t i = 0;
   while (i < HOSTS &&
@@ -119,8 +119,8 @@ egraph_status eg_machine_load(const egraph_allocator *alloc, const char *name,
 
 // ---- this host --------------------------------------------------------------------
 
-// The core that sim/roofline.c assumes before any measurement. A message is a copy (half
-// of the bandwidth of memory) and a hand-over between threads.
+// These are the figures of the core that sim/roofline.c assumes before any measurement. A
+// message is a copy (half of the bandwidth of memory) and a hand-over between threads.
 const eg_host_figures eg_host_figures_assumed = {.peak_flops = 4e10,
                                                  .bandwidth_bytes = 1e10,
                                                  .overhead_seconds = 1e-6,

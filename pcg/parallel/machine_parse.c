@@ -11,15 +11,15 @@
 
 typedef struct reader {
   const char *file;
-  eg_arena scratch; // of the expressions
+  eg_arena scratch; // memory of the expressions
   eg_machine *machine;
-  eg_machine_link *links; // of the machine, under construction
+  eg_machine_link *links; // of the machine that is being read
   eg_machine_mesh *meshes;
   uint32_t nodes, nodes_wanted; // 0: not given
   bool has_device, uses_nodes;
 } reader;
 
-// Figures beyond these are mistakes; no sum or product of figures within overflows.
+// Figures outside this range are mistakes; sums and products within it do not overflow.
 static const double smallest = 1e-30, largest = 1e30;
 enum { MAX_RATIO = 1000 };
 
@@ -51,7 +51,8 @@ static egraph_status read_label(const reader *r, const eg_sexpr *expr,
   return EGRAPH_OK;
 }
 
-/// Reads (head "text"), not empty; the machine owns the text.
+/// Reads the text of a form (head "text"), which may not be empty; the machine owns
+/// the copy.
 static egraph_status read_string(const reader *r, const eg_sexpr *form,
                                  const char **out) {
   if (form->count != 2 || form->children[1].kind != EG_SEXPR_STRING ||
@@ -72,7 +73,7 @@ static egraph_status read_integer(const reader *r, const eg_sexpr *expr, uint32_
   return EGRAPH_OK;
 }
 
-/// Reads such a number or the atom `nodes`.
+/// Reads a number like read_integer, or the atom `nodes`: the number of nodes.
 static egraph_status read_size(reader *r, const eg_sexpr *expr, uint32_t *out) {
   if (!eg_sexpr_is_atom(expr, "nodes")) return read_integer(r, expr, out);
   if (r->nodes == 0)
@@ -84,7 +85,7 @@ static egraph_status read_size(reader *r, const eg_sexpr *expr, uint32_t *out) {
   return EGRAPH_OK;
 }
 
-/// Reads (head number) in the range of plausible figures.
+/// Reads the number of a form (head number), which must be a plausible figure.
 static egraph_status read_figure(const reader *r, const eg_sexpr *form, bool may_be_zero,
                                  double *out) {
   double value = 0;
@@ -435,7 +436,7 @@ static egraph_status parse_axis(reader *r, const eg_sexpr *form) {
 
 // ---- meshes -----------------------------------------------------------------------
 
-/// Axes as they are written; a size of 0 takes the devices that the others leave.
+/// The axes of a mesh clause; size 0 (written *) stands for the devices that are left.
 typedef struct mesh_text {
   eg_mesh mesh;
   uint32_t links[EG_MAX_MESH_AXES];
@@ -459,7 +460,7 @@ static egraph_status parse_mesh_axis(reader *r, const eg_sexpr *form, mesh_text 
   return EGRAPH_OK;
 }
 
-/// Gives the axis of size 0 the devices that are left, and drops axes of one device.
+/// Replaces size 0 by the number of devices that are left, and drops axes of one device.
 static egraph_status finish_mesh(const reader *r, const eg_sexpr *form,
                                  mesh_text *inout) {
   uint32_t devices = eg_machine_devices(r->machine), count = 0, open = 0;

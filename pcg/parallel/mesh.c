@@ -255,7 +255,7 @@ static bool is_cut_further(const eg_mesh *mesh, const eg_layout *layout, uint32_
   return false;
 }
 
-/// True when channels that a digit cuts are whole blocks of the memory format.
+/// True when a digit cuts channels only between blocks of the memory format.
 static bool cuts_between_blocks(const eg_mesh *mesh, const eg_type *type,
                                 const eg_layout *layout, uint8_t digit) {
   int64_t block = eg_format_block((eg_format)layout->format);

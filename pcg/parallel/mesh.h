@@ -39,7 +39,7 @@ bool eg_mesh_same(const eg_mesh *a, const eg_mesh *b);
 uint32_t eg_mesh_devices(const eg_mesh *mesh);
 /// Finds the axis with a name; false when the mesh has none.
 bool eg_mesh_find_axis(const eg_mesh *mesh, const char *name, uint32_t *out);
-/// Return the position of a rank along an axis, and the distance of neighbours in ranks.
+/// Return the position of a rank along an axis; the difference of two neighbours' ranks.
 uint32_t eg_mesh_coordinate(const eg_mesh *mesh, uint32_t rank, uint32_t axis);
 uint32_t eg_mesh_stride(const eg_mesh *mesh, uint32_t axis);
 
@@ -105,8 +105,8 @@ bool eg_exchange_is_remote(uint32_t exchange);
 
 typedef struct eg_transition {
   eg_transition_kind kind;
-  uint32_t axis;    // 0 of a reorder
-  uint8_t from, to; // digits; memory formats of a reorder
+  uint32_t axis;    // 0 for a reorder
+  uint8_t from, to; // digits; memory formats for a reorder
 } eg_transition;
 
 /// Finds the transition between two legal layouts of a type, which differ on exactly one
@@ -118,9 +118,9 @@ typedef struct eg_transition {
 bool eg_transition_between(const eg_mesh *mesh, const eg_type *type,
                            const eg_layout *from, const eg_layout *to,
                            eg_transition *out);
-/// Returns the bytes that the collective moves, i.e. the bytes of the local tensor if the
-/// axis were R: the gathered result of an all-gather, the operand of a reduce-scatter or
-/// all-reduce, all blocks of an all-to-all. 0 for local transitions.
+/// Returns the bytes that a transition moves between devices, i.e. the bytes of the local
+/// tensor if the axis were R: the gathered result of an all-gather, the operand of a
+/// reduce-scatter or all-reduce, all blocks of an all-to-all. 0 for local transitions.
 double eg_transition_bytes(const eg_mesh *mesh, const eg_type *type,
                            const eg_layout *from, const eg_transition *transition);
 
@@ -138,7 +138,7 @@ double eg_transition_bytes(const eg_mesh *mesh, const eg_type *type,
 // Unity's values without parallel operators are on one device; here every device has all
 // of them.
 
-// Kind, spelling in rule files, Unity's name, whether it names a dimension.
+// Kind, spelling in rule files, Unity's name, true if the operator names a dimension.
 #define EG_PARALLEL_LIST(X)                                                              \
   X(EG_PARALLEL_PARTITION, "partition", "Partition", true)                               \
   X(EG_PARALLEL_COMBINE, "combine", "Combine", true)                                     \
@@ -151,7 +151,7 @@ typedef enum eg_parallel_kind {
 typedef struct eg_parallel_op {
   eg_parallel_kind kind;
   uint32_t axis;  // of the mesh
-  uint32_t dim;   // of PARTITION and COMBINE
+  uint32_t dim;   // of the value, for PARTITION and COMBINE
   bool keeps_one; // REPLICATE: the other copies are zero
 } eg_parallel_op;
 

@@ -19,8 +19,8 @@ egraph_status eg_spread_init(const eg_node_spec *spec, eg_spread *out) {
 
 // ---- one axis ---------------------------------------------------------------------
 
-/// True when a part of the factor reads a shifted window: the part would need other pads,
-/// not other data.
+/// True for the positions within the window of a convolution: a part of them reads a
+/// shifted window, which needs other pads instead of other data.
 static bool is_kernel_tap(const eg_spread *spread, const eg_factor *factor) {
   if (factor->kind != EG_FACTOR_SUM || factor->input_dim[0] != EG_NO_DIM) return false;
   for (uint32_t i = 0; i < spread->factors.count; i++)
@@ -38,7 +38,7 @@ static bool result_digit(const eg_spread *spread, const eg_factor *factor, uint8
   case EG_FACTOR_MAX: *out = EG_SHARD_P_MAX; return true;
   case EG_FACTOR_WINDOW:
     if (factor->output_dim[0] != EG_NO_DIM) break;
-    *out = EG_SHARD_P_SUM; // over the positions
+    *out = EG_SHARD_P_SUM; // sums over the positions
     return true;
   case EG_FACTOR_PARALLEL: break;
   }
@@ -77,7 +77,7 @@ static bool has_sum(const eg_factors *factors) {
   return false;
 }
 
-/// Passes partial sums of an operand through; EG_NO_DIM: of the joint operands alone.
+/// Lets partial sums of an operand pass; EG_NO_DIM: of the joint operands alone.
 static bool pass_operand(const eg_spread *spread, uint32_t axis, int operand,
                          eg_strategy *inout) {
   const eg_factors *factors = &spread->factors;

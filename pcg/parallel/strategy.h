@@ -14,8 +14,8 @@
 //   PASS b                             R      P      P
 //
 // Several axes combine freely as long as every block stays contiguous: of the factors of
-// one dimension, a finer one is split only when the coarser ones are split completely, by
-// earlier axes.
+// one dimension, a finer factor is split only when the coarser factors are split
+// completely, by earlier axes.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_STRATEGY_H
 #define EG_PCG_STRATEGY_H
@@ -24,8 +24,8 @@
 #include "pcg/graph/node_spec.h"
 #include "pcg/parallel/mesh.h"
 
-/// Action of an axis: REPLICATE, PASS (+ row of an operand; joint operands alone:
-/// PASS_JOINT), SPLIT (+ factor).
+/// The action along an axis: REPLICATE, PASS + row of an operand (eg_factor_row),
+/// PASS_JOINT (joint operands alone), SPLIT + number of a factor.
 enum {
   EG_ACTION_REPLICATE = 0,
   EG_ACTION_PASS_JOINT = 1,
@@ -37,17 +37,18 @@ enum {
 /// Rows of operand 0 that neighbours along an axis exchange before a sliding window can
 /// work on blocks; the first and last device pad instead.
 typedef struct eg_halo {
-  uint32_t axis, dim;     // dim of operand 0
-  int64_t before, after;  // rows, each at most the rows of a neighbour
-  int64_t window, stride; // rows that a window reads, and from one window to the next
-  double fill;            // elements of rows beyond the border
+  uint32_t axis, dim;    // dimension of operand 0
+  int64_t before, after; // rows, each at most the rows of a neighbour
+  int64_t window,
+      stride;  // rows that a window reads; rows between the beginnings of two windows
+  double fill; // value of the elements beyond the border
 } eg_halo;
 
 typedef struct eg_strategy {
   uint8_t action[EG_MAX_MESH_AXES];
-  eg_layout inputs[EG_FACTOR_ROWS]; // by row: see eg_strategy_input
-  eg_layout result;                 // of every result
-  double share; // part of the operator's points of work that a device does
+  eg_layout inputs[EG_FACTOR_ROWS]; // by row (eg_strategy_input)
+  eg_layout result;                 // layout of every result
+  double share;                     // part of the operator's work that a device does
 } eg_strategy;
 /// Returns the layout in which a strategy reads an operand.
 static inline const eg_layout *eg_strategy_input(const eg_strategy *strategy,

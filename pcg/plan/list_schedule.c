@@ -11,8 +11,8 @@ enum { MOST_STREAMS = 16 };
   (eg_u32s, first, waiters, left, opened, instant, late),                                \
       (eg_event_queue, running, closed)
 
-/// A schedule under construction. Times of events are seconds in `running`, windows in
-/// `closed`, and 0 in `ready`, which is ordered by the numbers of runs.
+/// A schedule under construction. Events have times: seconds in `running`, numbers of
+/// windows in `closed`, 0 in `ready`, which is therefore ordered by the numbers of runs.
 typedef struct scheduler {
   eg_list_schedule *s;
   uint32_t streams, ahead;
@@ -20,12 +20,12 @@ typedef struct scheduler {
   eg_u32s left;           // [runs] number of runs that a run still waits for
   eg_u32s opened;         // [windows] flags
   eg_u32s instant;        // ready runs on no stream
-  eg_u32s late;           // likewise, whose turn has not come
+  eg_u32s late;           // ready runs on no stream whose turn has not come
   eg_event_queue running, closed, ready[MOST_STREAMS];
   bool is_busy[MOST_STREAMS];
-  uint32_t open;            // windows before the first one that has not been opened
-  uint32_t turn, turn_left; // on stream 0; runs of the turn that have not ended
-  uint32_t next_of_turn;    // first run of later turns, or one before it
+  uint32_t open;            // number of windows before the first unopened window
+  uint32_t turn, turn_left; // current turn on stream 0; its runs that have not ended
+  uint32_t next_of_turn;    // no run before it belongs to a later turn
   double now;
 } scheduler;
 
@@ -75,12 +75,12 @@ static egraph_status reserve_queues(scheduler *c) {
   return eg_u32s_fill(&c->s->let_in, runs, EG_RUN_NONE);
 }
 
-/// Goes on to the next turn of stream 0 that has runs, once all runs of this one have
-/// ended.
+/// Goes on to the next turn of stream 0 that has runs, once all runs of the current turn
+/// have ended.
 static egraph_status begin_next_turn(scheduler *c) {
   const eg_runs *runs = &c->s->runs;
   if (c->turn_left != 0) return EGRAPH_OK;
-  c->turn = UINT32_MAX; // behind the last one
+  c->turn = UINT32_MAX; // behind the last turn
   for (; c->next_of_turn < runs->len; c->next_of_turn++) {
     const eg_run *run = &runs->data[c->next_of_turn];
     if (run->stream != 0) continue;
@@ -152,7 +152,7 @@ static egraph_status run_instant_runs(scheduler *c) {
   return EGRAPH_OK;
 }
 
-/// Begins the next run of a stream, if it is idle and one is ready.
+/// Begins the next run of a stream, if the stream is idle and a run is ready.
 static egraph_status feed_stream(scheduler *c, uint32_t stream, bool *out_began) {
   eg_event_queue *ready = &c->ready[stream];
   *out_began = false;

@@ -13,12 +13,12 @@
 
 #define EG_RUN_NONE UINT32_MAX
 
-/// Runs are in the order of the list.
+/// A run of the list. On stream 0 or on no stream, it begins after all runs of earlier
+/// turns on stream 0 have ended. The turns of the runs on stream 0 never decrease.
 typedef struct eg_run {
   double seconds;
   uint32_t stream; // EG_RUN_NONE: the run takes no time
-  uint32_t turn;   // stream 0 or none: the run begins when all runs of earlier turns on
-                   // stream 0 have ended. Turns on stream 0 never decrease
+  uint32_t turn;   // among the turns of stream 0
   uint32_t window; // EG_RUN_NONE: always open
   uint32_t opens;  // EG_RUN_NONE: no window
 } eg_run;
@@ -27,16 +27,15 @@ EG_VEC_DEFINE(eg_runs, eg_run);
 typedef struct eg_list_schedule {
   eg_runs runs;
   eg_u32s waiter, waits_for; // waiter[i] waits for the end of waits_for[i]
-  // The schedule:
-  eg_u32s order;  // runs as they begin
-  eg_u32s let_in; // [runs] the run that opened the window of a run that waited only for
-                  // it; EG_RUN_NONE: the run did not wait for its window
+  eg_u32s order;             // the schedule: runs in the order in which they begin
+  eg_u32s let_in; // [runs] run that opened the window a run waited for; or NONE
   double seconds; // when the last run ends
 } eg_list_schedule;
 
 void eg_list_schedule_init(eg_list_schedule *schedule, egraph_allocator alloc);
 void eg_list_schedule_deinit(eg_list_schedule *schedule);
-/// Lets `waiter` wait for the end of `on`. Waits and the order of turns form no cycle.
+/// Lets `waiter` wait for the end of `on`. The caller ensures that waits and the order of
+/// turns form no cycle.
 egraph_status eg_list_schedule_wait(eg_list_schedule *schedule, uint32_t waiter,
                                     uint32_t on);
 /// Fills `order`, `let_in` and `seconds`. `ahead` >= 1. Fails with EGRAPH_E_INTERNAL

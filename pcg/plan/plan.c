@@ -121,7 +121,7 @@ static bool is_slice(const eg_plan_step *step) {
   return step->is_move && step->transition.kind == EG_TRANSITION_SLICE;
 }
 
-/// Flags the states of constants without a step, and all slices of them.
+/// Flags the states of constants that no step makes, and all slices of these states.
 static void flag_slices(const eg_plan *plan, const bool *constants, bool *out_flags) {
   for (size_t s = 0; s < plan->states.len; s++) {
     const eg_plan_state *state = &plan->states.data[s];
@@ -149,8 +149,7 @@ egraph_status eg_plan_ahead(const eg_plan *plan, egraph_allocator alloc,
                             bool *out_flags) {
   uint32_t values = eg_graph_value_count(plan->graph);
   bool *constants, *is_read;
-  double *more_bytes; // [values] bytes on a device of the states that are read,
-                      // except entries
+  double *more_bytes; // [values] bytes of read states - bytes of states without a step
   EG_LOCAL(eg_arena, scratch, alloc);
   EG_NEW(&scratch, values, constants);
   EG_NEW(&scratch, values, more_bytes);
@@ -158,7 +157,7 @@ egraph_status eg_plan_ahead(const eg_plan *plan, egraph_allocator alloc,
   eg_plan_constants(plan, constants);
   flag_slices(plan, constants, out_flags);
   flag_read(plan, is_read);
-  for (size_t i = 0; i < plan->carried.len; i += 2) { // an output is made in the step
+  for (size_t i = 0; i < plan->carried.len; i += 2) { // outputs are made in the step
     uint32_t exit = plan->output_states.data[plan->carried.data[i]];
     more_bytes[plan->states.data[exit].value.id] = INFINITY;
   }
@@ -183,7 +182,7 @@ typedef struct graph_planner {
   eg_plan *plan;
   const eg_graph *graph;
   bool *needed, *constants; // [values]
-  uint32_t *states;         // [values] EG_PLAN_NONE: none yet
+  uint32_t *states;         // [values] state of the value; EG_PLAN_NONE: none yet
 } graph_planner;
 
 static egraph_status add_value_state(graph_planner *p, eg_value value, uint32_t step) {

@@ -1,5 +1,6 @@
 // A plan: the graph of a step with a layout for every tensor on a mesh, i.e. a parallel
-// computation graph (Unity, section 3). Every device runs the same steps on its part.
+// computation graph (Unity, section 3). Every device runs the same steps on its part of
+// the values.
 //
 //   state   a value in one layout: computed by the value's node, or moved to this layout
 //   step    in order of execution: a node on states, or a move from one state of a value
@@ -7,7 +8,7 @@
 //
 // The steps of one micro-batch, in phases FORWARD and BACKWARD, run `micro_batches`
 // times; then the steps of phase UPDATE run once. A state that is made in one phase and
-// used in a later one is kept in between.
+// used in a later phase stays in memory in between.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_PLAN_H
 #define EG_PCG_PLAN_H
@@ -24,13 +25,11 @@ typedef struct eg_plan_state {
   eg_value value;       // of the graph
   eg_layout layout;     // sharding on the mesh, memory format of the local tensor
   uint32_t step;        // step that makes the state; EG_PLAN_NONE: an input or a constant
-                        // (eg_plan_constants), there from the start
-  uint32_t more_blocks; // in a plan of a folded graph: blocks that it represents,
-                        // minus one
+  uint32_t more_blocks; // number of blocks that the state represents, minus one
 } eg_plan_state;
 EG_VEC_DEFINE(eg_plan_states, eg_plan_state);
 
-// The basis of a step's seconds: id, spelling.
+// The source of a step's seconds: id, spelling.
 #define EG_PRICE_BASIS_LIST(X)                                                           \
   X(EG_PRICE_FREE, "free")                                                               \
   X(EG_PRICE_GIVEN, "given")         /* by the caller */                                 \
@@ -47,17 +46,18 @@ bool eg_price_basis_find(const char *name, uint32_t *out);
 typedef struct eg_plan_step {
   bool is_move;
   eg_phase phase;
-  // a node: states of its operands, then of its results, are in eg_plan.operands
+  // For a node: the states of its operands, then of its results, are in eg_plan.operands,
+  // from index `operands` on.
   eg_graph_node node;
   uint32_t operands;
   uint8_t action[EG_MAX_MESH_AXES];
-  // a move
+  // For a move:
   uint32_t from, to;
   eg_transition transition;
-  // both: seconds of one execution, in one block, that planning used
+  // For both: the seconds of one execution in one block, as planning used them.
   double seconds;
   uint32_t basis;       // eg_price_basis of an operator or reorder
-  uint32_t more_blocks; // as of states
+  uint32_t more_blocks; // as in eg_plan_state
 } eg_plan_step;
 EG_VEC_DEFINE(eg_plan_steps, eg_plan_step);
 
@@ -70,32 +70,32 @@ enum { EG_RIVAL_NAME_SIZE = 192, EG_RIVAL_REASONS = 3 };
   X(EG_RIVAL_FITS, "fits")                                                               \
   X(EG_RIVAL_TOO_LARGE, "too large")    /* no such plan fits the memory */               \
   X(EG_RIVAL_IMPOSSIBLE, "impossible")  /* there is no such plan */                      \
-  X(EG_RIVAL_FORBIDDEN, "forbidden")    /* none that keeps to the constraints */         \
-  X(EG_RIVAL_UNKNOWN, "unknown")        /* none was found in the work given */           \
-  X(EG_RIVAL_UNEVEN, "does not divide") /* a size that its axes do not divide */
+  X(EG_RIVAL_FORBIDDEN, "forbidden")    /* no such plan meets the constraints */         \
+  X(EG_RIVAL_UNKNOWN, "unknown")        /* the search found none in its work */          \
+  X(EG_RIVAL_UNEVEN, "does not divide") /* its axes do not divide a size */
 typedef enum eg_rival_outcome {
   EG_RIVAL_LIST(EG_ENUM_ID) EG_RIVAL_OUTCOMES
 } eg_rival_outcome;
 
-/// An exchange, or computing, that takes longer in a step of the rival than of the plan.
+/// An exchange, or computing, that takes longer in a step of the rival than in a step of
+/// the plan.
 typedef struct eg_rival_reason {
-  uint32_t exchange; // of eg_plan_summary.exchange; EG_EXCHANGES: computing, which has no
-                     // phase, axis and bytes
+  uint32_t exchange; // index in eg_plan_summary.exchange; EG_EXCHANGES: computing
   eg_phase phase;
-  char axis[EG_MESH_NAME_SIZE]; // of the rival's mesh
-  double seconds;               // more than in the plan
-  double bytes;                 // all bytes that the rival exchanges there
+  char axis[EG_MESH_NAME_SIZE]; // name of an axis of the rival's mesh
+  double seconds;               // by which the rival takes longer
+  double bytes;                 // of all these exchanges of the rival
 } eg_rival_reason;
 
 typedef struct eg_plan_rival {
   char name[EG_RIVAL_NAME_SIZE];
   eg_rival_outcome outcome;
   eg_mesh mesh;
-  double seconds, memory; // FITS, TOO_LARGE (without the limit; 0: not known)
-  double least_memory;    // TOO_LARGE: bytes of a device with which the rival fits; or 0
+  double seconds, memory; // of the rival; TOO_LARGE: of a plan without memory limit, or 0
+  double least_memory;    // TOO_LARGE: least bytes with which the rival fits, or 0
   double excess;          // TOO_LARGE: bytes of least_memory above the limit
   uint32_t parts;         // UNEVEN: parts into which a dimension should be cut
-  uint32_t batch;         // UNEVEN: size of the batch; 0: no weight divides
+  uint32_t batch; // UNEVEN: size of the batch that does not divide; 0: no weight divides
   uint32_t reason_count;
   eg_rival_reason reasons[EG_RIVAL_REASONS]; // most seconds first
 } eg_plan_rival;
@@ -110,14 +110,12 @@ typedef struct eg_plan {
   eg_plan_states states;
   eg_plan_steps steps;
   eg_u32s operands;
-  eg_u32s output_states; // per graph output
-  eg_u32s carried; // pairs: output index, input or weight value: the output of a step
-                   // enters the next step as this value, in the same layout
+  eg_u32s output_states; // [outputs] state in which the output leaves the step
+  eg_u32s carried;       // pairs: an output, and the value that it is in the next step
   eg_plan_rivals rivals; // for reports
   double single_seconds; // of the best known plan of one device; 0: not known
-  double peak_seconds; // seconds of the step's operations with all devices at their peak;
-                       // 0: not known
-  double memory_limit; // bytes of a device of the machine; 0: none, or not known
+  double peak_seconds;   // if all devices compute at their peak; 0: not known
+  double memory_limit;   // bytes of a device of the machine; 0: none, or not known
 } eg_plan;
 
 void eg_plan_init(eg_plan *plan, egraph_allocator alloc);
@@ -132,22 +130,25 @@ void eg_plan_deinit(eg_plan *plan);
 /// output needs have no step and no state, except inputs. The graph is borrowed and
 /// typed. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_plan_of_graph(const eg_graph *graph, eg_plan *inout);
-/// Fills the spec of a node step with global types, in the arena.
+/// Fills the spec of a step that runs a node, with the types of whole tensors. The arena
+/// owns the types.
 egraph_status eg_plan_spec(const eg_plan *plan, const eg_plan_step *step, eg_arena *arena,
                            eg_node_spec *out);
-/// Finds how a node step is spread: its spec with global, plain types, and its strategy
-/// in the memory formats of its states. Both live in the arena. Fails with
-/// EGRAPH_E_INTERNAL if the step's actions do not combine.
+/// Finds how a step that runs a node is spread over the mesh: its spec with row-major
+/// types of whole tensors, and its strategy with the memory formats of its states. The
+/// arena owns both results. Fails with EGRAPH_E_INTERNAL if the step's actions do
+/// not combine.
 egraph_status eg_plan_spread(const eg_plan *plan, const eg_plan_step *step,
                              eg_arena *arena, const eg_spread **out_spread,
                              const eg_strategy **out_strategy);
 /// Flags the values that are the same in every step, [values of the graph]: weights that
-/// are not carried, and values computed from these only. Their states without a step are
-/// computed when a program is loaded.
+/// are not carried, and values computed from such weights only. Their states without a
+/// step are computed when a program is loaded.
 void eg_plan_constants(const eg_plan *plan, bool *out_flags);
-/// Flags the states that exist before a run, [states]: states of constants without a
-/// step, and slices of these states, unless the slices of a constant that are read take
-/// more memory than the constant's own state. Fails with EGRAPH_E_MEMORY.
+/// Flags the states that exist before a run, [states]: states of constants that no step
+/// makes, and slices of these states. Slices of a constant are not flagged if its flagged
+/// states that are read take more memory than its states without a step. Fails
+/// with EGRAPH_E_MEMORY.
 egraph_status eg_plan_ahead(const eg_plan *plan, egraph_allocator alloc, bool *out_flags);
 /// True when some state represents several blocks: such a plan can be printed, not run.
 bool eg_plan_is_folded(const eg_plan *plan);

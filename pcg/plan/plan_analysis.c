@@ -130,29 +130,29 @@ static void begin_line(eg_text *text, const eg_plan *plan, const char *what,
 
 // ---- uneven splits --------------------------------------------------------------------
 
-/// The uneven splits of one operator along one axis. Size and place belong to the factor
-/// whose split would save most: a factor of 10 on 4 devices leaves 3, of 2 leaves 1.
+/// The uneven splits of one operator along one axis. The size, the tensor and its
+/// dimension belong to the factor whose split would save most. On 4 devices, a factor of
+/// 10 leaves 3 for a device, a factor of 2 leaves 1.
 typedef struct uneven {
   uint32_t step; // that runs the operator
   uint32_t axis;
-  bool is_first;   // row of its operator
+  bool is_first;   // of the operator's rows
   int64_t size;    // of the factor
-  uint32_t splits; // factors that do not divide
-  eg_value tensor; // that the factor indexes: the result, or an operand
+  uint32_t splits; // number of factors that do not divide
+  eg_value tensor; // tensor that the factor indexes: the result, or an operand
   uint32_t dim;    // of the tensor
   double seconds;  // seconds of the operator in a step of training
-  double saved;    // seconds that the split would save: all but one share if all devices
-                   // along the axis do the same; otherwise 0
+  double saved;    // that the split would save; 0 if devices along the axis differ
 } uneven;
 EG_VEC_DEFINE(unevens, uneven);
 
-/// Returns the part of the work that a split, as even as possible, saves a device.
+/// Returns the part of its work that a device saves by a split as even as possible.
 static double saved_share(int64_t size, uint32_t devices) {
   int64_t left = size / devices + (size % devices != 0);
   return 1 - (double)left / (double)size;
 }
 
-/// Joins the uneven factors of a step along one axis.
+/// Makes one row of all uneven factors of a step along one axis.
 static uneven join_factors(const finder *f, uint32_t number, const eg_spread *spread,
                            uint32_t axis) {
   const eg_plan_step *step = &f->plan->steps.data[number];
@@ -224,14 +224,14 @@ static uneven_totals sum_unevens(const unevens *rows) {
   return all;
 }
 
-/// True for the same operator along the same axis, with a dimension of the same number
-/// and size, as in repeated blocks.
+/// True when two rows have the same operator, axis, number of the dimension and size, as
+/// in repeated blocks.
 static bool are_like_unevens(const eg_plan *plan, const uneven *a, const uneven *b) {
   return a->axis == b->axis && a->dim == b->dim && a->size == b->size &&
          op_of_step(plan, a->step) == op_of_step(plan, b->step);
 }
 
-/// Prints one line for row `first` and all rows like it.
+/// Prints one line for uneven split `first` and all splits like it.
 static void print_uneven(eg_text *text, const eg_plan *plan, const unevens *rows,
                          size_t first) {
   const uneven *row = &rows->data[first];
@@ -275,7 +275,7 @@ static egraph_status print_unevens(eg_text *text, const eg_plan *plan) {
                         all.splits, all.operators);
 }
 
-/// Writes the rows that save time, at most five.
+/// Writes the uneven splits that would save time, at most five.
 static egraph_status write_unevens(eg_text *text, const eg_plan *plan) {
   EG_LOCAL(unevens, rows, text->chars.alloc);
   EG_TRY(find_unevens(plan, &rows));
@@ -305,7 +305,8 @@ static egraph_status write_unevens(eg_text *text, const eg_plan *plan) {
 
 // ---- operators that cannot be split ---------------------------------------------------
 
-/// An operator that no strategy splits along any axis of the plan, with any sizes.
+/// An operator that no strategy splits along any axis of the plan, whatever its
+/// sizes are.
 typedef struct unsplit {
   uint32_t step;  // that runs the operator
   double seconds; // seconds of the operator in a step of training
@@ -381,8 +382,8 @@ static const char *why_unsplit(eg_op op) {
   return why[0] != '\0' ? why : "its parts would need each other";
 }
 
-/// Prints a line for the five longest, with the reason; operators of the same kind are
-/// joined. Then prints their number.
+/// Prints a line with the reason for the five longest such operators; operators of one
+/// kind share a line. Then prints the number of all.
 static egraph_status print_unsplits(eg_text *text, const eg_plan *plan) {
   EG_LOCAL(unsplits, rows, text->chars.alloc);
   EG_TRY(find_unsplits(plan, &rows));

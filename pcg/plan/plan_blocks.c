@@ -1,6 +1,6 @@
 // Prints the blocks of the model in a plan: nodes of the forward phase are cut into
-// parts, values and later nodes are assigned to these, and neighbouring blocks with the
-// same layouts are printed as one row.
+// parts, values and later nodes are assigned to these parts, and neighbouring blocks with
+// the same layouts are printed as one row.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <string.h>
@@ -24,11 +24,10 @@ typedef struct finder {
   eg_u32s nodes;         // steps of the forward phase that run a node
   parts parts;           // the last part is for other steps: clipping, shared constants
   uint32_t blocks;       // number of repeated blocks
-  uint32_t *part_of;     // [values]: part that makes the value, or first uses the
-                         // weight or input
-  uint32_t *first_state; // [values]: of a list
-  uint32_t *next_state;  // [states]: of the same value
-  bool *is_carried;      // [values]: the step before hands it over
+  uint32_t *part_of;     // [values]: part that makes the value, or is the first to use it
+  uint32_t *first_state; // [values]: first in the list of its states
+  uint32_t *next_state;  // [states]: next state of the same value
+  bool *is_carried;      // [values]: comes from the step before
   eg_arena arena;
 } finder;
 EG_OWNER_DEFINE_STATIC(finder, (eg_u32s, nodes), (parts, parts), (eg_arena, arena))
@@ -114,8 +113,8 @@ static void place_forward(finder *f) {
 }
 
 /// Returns the part of a node of a later phase: the part of the weight that it reads, or
-/// of the last activation; if it reads only gradients, the part that backward reached
-/// last.
+/// of the last activation that it reads; if it reads only gradients, the part that
+/// backward reached last.
 static uint32_t part_of_node(const finder *f, const eg_graph_node_info *info) {
   uint32_t activation = NO_PART, gradient = NO_PART;
   for (uint32_t i = 0; i < info->input_count; i++) {
@@ -224,7 +223,7 @@ static egraph_status fill_layouts(finder *f, row_values *inout) {
   return EGRAPH_OK;
 }
 
-/// Lists the values with a state that a part uses first or makes.
+/// Lists the values that have a state and that a part makes or is the first to use.
 static egraph_status list_values(finder *f, uint32_t number, row_values *out) {
   const part *at = &f->parts.data[number];
   out->len = 0;
@@ -257,7 +256,7 @@ static bool have_same_layouts(const row_values *a, const row_values *b) {
   return same;
 }
 
-/// Prints the values with the role and layouts of value `first` in a line.
+/// Prints in one line the values with the role and the layouts of value `first`.
 static void print_group(eg_text *text, const finder *f, const row_values *values,
                         size_t first) {
   const row_value *group = &values->data[first];

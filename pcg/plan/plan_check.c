@@ -46,7 +46,7 @@ static egraph_status check_state(const checker *c, const eg_plan_state *state) {
   return EGRAPH_OK;
 }
 
-/// Checks that an operand is a state without a step, or of an earlier step.
+/// Checks that an operand is a state that no step makes, or that an earlier step makes.
 static egraph_status check_operand_state(const checker *c, uint32_t number) {
   const eg_plan_state *state = find_state(c, number);
   if (state == NULL) return broken(c, "an operand that is no state");
@@ -140,8 +140,8 @@ static bool makes_state(const eg_plan *plan, const eg_plan_step *step, uint32_t 
   return false;
 }
 
-/// Checks that the step of every state makes it, and that no input or weight enters in
-/// two states.
+/// Checks that the step of every state makes this state, and that no input or weight
+/// enters the step in two states.
 static egraph_status check_makers(const checker *c) {
   const eg_plan *plan = c->plan;
   for (uint32_t i = 0; i < plan->states.len; i++) {

@@ -19,9 +19,9 @@ const char *eg_store_words(eg_store store) {
 // ---- uses of states -------------------------------------------------------------------
 
 typedef struct state_use {
-  uint32_t last;        // step that uses it last, or NEVER
-  uint32_t last_before; // likewise, before UPDATE
-  uint32_t entry;       // entry in this step of a carried output, or NEVER
+  uint32_t last;        // last step that uses the state, or NEVER
+  uint32_t last_before; // last such step before UPDATE, or NEVER
+  uint32_t entry;       // state that enters for this carried output, or NEVER
   bool is_output, is_carried;
 } state_use;
 EG_VEC_DEFINE(state_uses, state_use);
@@ -97,8 +97,8 @@ static bool writes_over(const eg_plan *plan, uint32_t state, uint32_t operand) {
          operands[info.input_count + at] == state;
 }
 
-/// True when the state takes the storage of the entry that it becomes in the next step or
-/// micro-batch: nothing reads the entry once the state is made.
+/// True when a state takes the storage of the input or weight that it becomes in the next
+/// step or micro-batch: no step reads that value once the state is made.
 static bool shares_storage(const life_finder *f, uint32_t state) {
   uint32_t entry = f->uses.data[state].entry, step = f->plan->states.data[state].step;
   if (entry == NEVER || f->uses.data[entry].is_output) return false;
@@ -107,8 +107,8 @@ static bool shares_storage(const life_finder *f, uint32_t state) {
          (last == step && writes_over(f->plan, state, entry));
 }
 
-/// Adds the lives of a state made in FORWARD or BACKWARD that UPDATE or the end of the
-/// step needs, with several micro-batches: the sum over them, and the last summand.
+/// Adds the lives of a state that is summed over micro-batches, because UPDATE or an
+/// output needs it: the life of the sum, and of the last summand.
 static egraph_status add_life_of_sum(life_finder *f, uint32_t state) {
   const state_use *use = &f->uses.data[state];
   uint32_t step = f->plan->states.data[state].step;
@@ -215,8 +215,8 @@ static egraph_status add_steps(const eg_plan *plan, eg_arena *arena,
 
 // ---- memory ---------------------------------------------------------------------------
 
-/// Bytes that begin and end to live in a step, by store. Sums of whole numbers of bytes
-/// below 2^53 are exact.
+/// The bytes whose lives begin and end at a step, by store. Sums of whole numbers of
+/// bytes below 2^53 are exact.
 typedef struct memory_change {
   double begins[EG_STORES], ends[EG_STORES];
 } memory_change;
@@ -273,7 +273,7 @@ egraph_status eg_plan_summary_make(const eg_plan *plan, egraph_allocator alloc,
 
 // ---- peak of the machine --------------------------------------------------------------
 
-/// Adds the seconds of all devices at their peak for the operations of a whole node.
+/// Adds the seconds that all devices, at their peak, need for the operations of a node.
 static egraph_status add_peak_seconds(const eg_plan *plan, const eg_plan_step *step,
                                       const eg_machine *machine, eg_arena *arena,
                                       double *inout) {

@@ -1,7 +1,8 @@
 // Computes the cost of a plan: the lives of states on a device, and the exchanges,
 // seconds and memory of a step.
 //
-// Lives are those in the last micro-batch, in which a device holds most:
+// A life is the range of steps in which a device holds a state. Lives are listed for the
+// last micro-batch, in which a device holds most:
 //
 //   inputs, constants     the whole step
 //   a state of a phase    from its step to its last use; to the end if it is an output
@@ -12,11 +13,12 @@
 //                         that makes it and cannot work in place, reads the entry
 //   scratch of a step     that step (step_scratch.h): halos, blocks put in order
 //
-// A transient state that represents several blocks counts once, any other state for each.
-// Every other state has storage of its own: views and work that is done in place count
-// twice, so the figures are upper bounds, except for the scratch of kernels, for
-// concatenations by rows (operands lie in the result from when the first one is made),
-// and for the alignment of each storage (tests/property/test_plan_memory.c).
+// A transient state that represents several blocks counts once; any other state counts
+// once for each block. Each state has its own storage, except carried outputs: views and
+// operators that work in place count twice. The figures are therefore upper bounds,
+// except for the scratch of kernels, for concatenations by rows (operands lie in the
+// result from when the first one is made), and for the alignment of each
+// storage (tests/property/test_plan_memory.c).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_PLAN_COST_H
 #define EG_PCG_PLAN_COST_H
@@ -26,7 +28,7 @@
 
 // ---- lives ----------------------------------------------------------------------------
 
-// The purpose of storage: id, spelling in files, words.
+// The purpose of storage: id, spelling in files, words for people.
 #define EG_STORE_LIST(X)                                                                 \
   /* entries that the next step receives */                                              \
   X(EG_STORE_CARRIED, "carried", "weights, optimizer states")                            \
@@ -48,17 +50,17 @@ typedef struct eg_life {
 } eg_life;
 EG_VEC_DEFINE(eg_lives, eg_life);
 
-/// Appends the lives of a plan that passes eg_plan_check: in the order of the states,
-/// none to two for each, then scratch in the order of the steps.
+/// Appends the lives of a plan that passes eg_plan_check: none to two lives of each
+/// state, in the order of the states; then the scratch of the steps, in their order.
 egraph_status eg_plan_lives(const eg_plan *plan, egraph_allocator alloc, eg_lives *inout);
 
 // ---- sums over the step ---------------------------------------------------------------
 
-/// Exchanges of one kind in a step of training: every micro-batch counts, and every block
-/// that a step represents.
+/// Sums over the exchanges of one kind in a step of training, over all micro-batches and
+/// over all blocks that a plan step represents.
 typedef struct eg_exchange_sum {
   uint64_t count;
-  double bytes;   // eg_transition_bytes; of a halo, the bytes of both sides
+  double bytes;   // sum of eg_transition_bytes; for halos, the bytes of both sides
   double seconds; // 0 for halos, whose time is in the seconds of their nodes
 } eg_exchange_sum;
 
@@ -67,12 +69,12 @@ typedef struct eg_plan_summary {
   eg_mesh mesh;
   eg_exchange_sum exchange[EG_PHASE_COUNT][EG_MAX_MESH_AXES][EG_EXCHANGES];
   // seconds of a step of training without overlap
-  double node_seconds[EG_PHASE_COUNT]; // with reorders
+  double node_seconds[EG_PHASE_COUNT]; // including reorders
   double move_seconds[EG_PHASE_COUNT];
   double seconds;
   // bytes of a device
   double most[EG_STORES];    // the most bytes of each store at any step
-  double at_peak[EG_STORES]; // at peak_step; together: peak
+  double at_peak[EG_STORES]; // bytes of each store at peak_step; their sum is `peak`
   double peak;
   uint32_t peak_step; // the first step with the peak
 } eg_plan_summary;

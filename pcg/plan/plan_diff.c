@@ -38,7 +38,7 @@ static bool is_same_text(const char *a, const char *b) {
 
 // ---- layouts --------------------------------------------------------------------------
 
-/// States of a plan by value.
+/// Lists of the states of each value of a plan.
 typedef struct state_lists {
   eg_u32s first, next; // [values], [states]; EG_PLAN_NONE ends a list
 } state_lists;
@@ -55,7 +55,7 @@ static egraph_status list_states(const eg_plan *plan, state_lists *lists) {
   return EGRAPH_OK;
 }
 
-/// Finds the layouts of the value with a name in the order of its states; NULL: no state.
+/// Finds the layouts of the value `name`, in the order of its states; NULL: it has none.
 static egraph_status keep_layouts(differ *d, const eg_plan *plan,
                                   const state_lists *lists, const char *name,
                                   const char **out) {
@@ -101,7 +101,7 @@ static egraph_status compare_layouts(differ *d) {
 
 // ---- outputs --------------------------------------------------------------------------
 
-/// Finds the layout of the output with a name; NULL: there is no such output, or it
+/// Finds the layout of the output with a name; NULL: the plan has no such output, or it
 /// is carried.
 static egraph_status keep_output_layout(differ *d, const eg_plan *plan,
                                         const eg_strmap *outputs, const char *name,
@@ -151,8 +151,8 @@ static egraph_status compare_delivered(differ *d) {
 
 // ---- moves ----------------------------------------------------------------------------
 
-/// Writes the text that equal moves share to the scratch. Names of values come last, as
-/// they may contain blanks.
+/// Writes to d->scratch a text that is the same for equal moves. Names of values come
+/// last, as they may contain blanks.
 static egraph_status write_move_key(differ *d, const eg_plan *plan,
                                     const eg_plan_step *step) {
   eg_text *text = &d->scratch;
@@ -183,10 +183,10 @@ static egraph_status add_move(differ *d, const eg_plan *plan, const eg_plan_step
   return eg_move_changes_push(&d->out->moves, change);
 }
 
-/// Adds the moves of a plan that are more frequent than in `other`.
+/// Adds the moves that occur more often in `plan` than in `other`.
 static egraph_status add_missing_moves(differ *d, const eg_plan *plan,
                                        const eg_plan *other, bool is_added) {
-  EG_LOCAL(eg_strmap, counts, d->scratch.chars.alloc); // of moves left in `other`
+  EG_LOCAL(eg_strmap, counts, d->scratch.chars.alloc); // moves of `other` without a match
   for (size_t i = 0; i < other->steps.len; i++) {
     uint32_t count = 0;
     if (!other->steps.data[i].is_move) continue;
@@ -263,7 +263,7 @@ static void print_move_change(eg_text *text, const eg_move_change *move) {
   eg_text_append(text, "\n");
 }
 
-/// Prints a line for a total that differs.
+/// Prints a line with both values of a total if they differ.
 static void print_total(eg_text *text, const char *what, const char *of, double before,
                         double after, print_amount *print) {
   if (!(before < after) && !(before > after)) return;

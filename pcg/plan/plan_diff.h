@@ -26,8 +26,8 @@ EG_VEC_DEFINE(eg_move_changes, eg_move_change);
 
 typedef struct eg_plan_diff {
   eg_layout_changes layouts; // values of the first plan, then values of the second alone
-  eg_layout_changes outputs; // likewise, by their names: outputs in different layouts
-  eg_move_changes moves;     // removed ones, then added ones, in the order of the steps
+  eg_layout_changes outputs; // the same for outputs, by their names
+  eg_move_changes moves;     // removed moves, then added moves, in the order of the steps
   eg_plan_summary before, after;
   eg_arena arena; // of the texts
 } eg_plan_diff;

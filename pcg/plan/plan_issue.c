@@ -1,6 +1,7 @@
-// Outline: every run of a step in a micro-batch is a run of a list schedule (in the order
-// of micro-batches and steps). It waits for the runs that make its operands, and for runs
-// that the order of issue adds. The schedule finds the order in which runs begin.
+// Outline: every execution of a step in a micro-batch is a run of a list schedule (in the
+// order of micro-batches and steps). A run waits for the runs that make its operands, and
+// for runs that the order of issue adds. The schedule finds the order in which
+// runs begin.
 // SPDX-License-Identifier: Apache-2.0
 #include "pcg/plan/plan_issue.h"
 
@@ -17,12 +18,12 @@ typedef struct issuer {
   uint32_t readers_ahead; // 0: gathers do not run ahead
   eg_u32s reader;   // [states] first node step that needs the state, also through moves
   eg_u32s entry;    // [states] the state itself, or the entry from which it was moved
-  eg_u32s entry_of; // [values] its entry
+  eg_u32s entry_of; // [values] entry of the value
   eg_u32s origin;   // [states] node step that makes the value, before moves
   eg_u32s writer;   // [states] step that overwrites the storage it shares
   eg_u32s computing_before; // [steps + 1] see find_computing
-  eg_u32s window, opens;    // [steps] of a gather ahead, of its reader
-  uint32_t windows;         // in a micro-batch
+  eg_u32s window, opens;    // [steps] window of a gather, of its reader
+  uint32_t windows;         // number in a micro-batch
   eg_u32s run_of;           // [micro-batch * steps + step]
 } issuer;
 EG_OWNER_DEFINE_STATIC(issuer, (eg_u32s, reader, entry, entry_of, origin, writer),
@@ -80,8 +81,8 @@ static egraph_status find_readers(issuer *m) {
   return EGRAPH_OK;
 }
 
-/// Finds the last computing step before every step; behind all steps, the last one of
-/// FORWARD and BACKWARD.
+/// Finds, for every step, the last computing step before it; entry [steps] is the last
+/// computing step of FORWARD and BACKWARD.
 static egraph_status find_computing(issuer *m) {
   const eg_plan *plan = m->plan;
   uint32_t before = NEVER, last = NEVER;
@@ -121,7 +122,8 @@ static bool is_gather_ahead(const issuer *m, uint32_t s) {
     return false;
   uint32_t reader = m->reader.data[step->to];
   if (reader == NEVER || is_update(m, reader) || !can_run_ahead(m, step)) return false;
-  // The writer of the gathered state waits for this gather, which may not wait for it.
+  // The writer of the gathered state waits for this gather, so the gather must not wait
+  // for the writer.
   return reader <= m->writer.data[step->from];
 }
 
@@ -143,8 +145,9 @@ static egraph_status find_windows(issuer *m) {
   return EGRAPH_OK;
 }
 
-/// Finds the step that overwrites each entry: the one whose result leaves the step in
-/// that storage. Views of an entry (results of steps that take no time) share its writer.
+/// Finds the step that overwrites each entry: the step whose result becomes the entry of
+/// the next step of training. Views of an entry (results of steps that take no time)
+/// share its writer.
 static egraph_status find_writers(issuer *m) {
   const eg_plan *plan = m->plan;
   EG_TRY(eg_u32s_fill(&m->writer, plan->states.len, NEVER));
@@ -243,8 +246,8 @@ static egraph_status wait_for_computing(issuer *m, uint32_t b, uint32_t s,
 }
 
 /// Lets a move of an entry in the update wait for the other operands of its reader, so
-/// that it does not hold memory from the start. *out_waits is false if there is no
-/// reader, or the reader has no other operands.
+/// that its result does not take memory from the start. *out_waits is false if there is
+/// no reader, or the reader has no other operands.
 static egraph_status wait_for_gradient(issuer *m, uint32_t b, uint32_t s,
                                        bool *out_waits) {
   const eg_plan *plan = m->plan;
@@ -253,7 +256,8 @@ static egraph_status wait_for_gradient(issuer *m, uint32_t b, uint32_t s,
   if (!is_update(m, s) || !step->is_move || m->entry.data[step->from] == NEVER)
     return EGRAPH_OK;
   uint32_t reader = m->reader.data[step->to];
-  // The writer of the entry waits for this move, which may not wait for it in turn.
+  // The writer of the entry waits for this move, so the move must not wait for
+  // the writer.
   if (reader == NEVER || reader > m->writer.data[m->entry.data[step->from]])
     return EGRAPH_OK;
   for (uint32_t i = 0; i < eg_plan_step_operand_count(plan, &plan->steps.data[reader]);
@@ -266,9 +270,8 @@ static egraph_status wait_for_gradient(issuer *m, uint32_t b, uint32_t s,
   return EGRAPH_OK;
 }
 
-/// Adds the waits of an order that runs ahead. A step that could begin at once although
-/// its reader comes late, and that has no window, runs as far ahead as gathers do,
-/// counted in computing steps.
+/// Adds the waits of an order that runs ahead. A step without a window, whose operands
+/// exist before its phase, runs as far ahead as gathers do, counted in computing steps.
 static egraph_status add_waits_ahead(issuer *m, uint32_t b, uint32_t s) {
   const eg_plan_step *step = &m->plan->steps.data[s];
   bool waits;
@@ -364,7 +367,8 @@ egraph_status eg_issue_order_find(eg_issue_order *order, const eg_plan *plan,
 
 // ---- a plan in this order -----------------------------------------------------------
 
-/// Copies steps and states in the order of one micro-batch.
+/// Copies steps and states of a plan in the order in which the steps of a
+/// micro-batch begin.
 static egraph_status copy_in_order(const eg_plan *plan, const eg_issue_order *order,
                                    eg_plan *out) {
   EG_LOCAL(eg_u32s, new_step, out->steps.alloc); // [steps]
@@ -385,8 +389,9 @@ static egraph_status copy_in_order(const eg_plan *plan, const eg_issue_order *or
   return eg_u32s_append(&out->carried, plan->carried.data, plan->carried.len);
 }
 
-/// Phases never go back in a plan: a step issued before one of an earlier phase is
-/// relabelled with that phase. Read phases from the plan before it is issued.
+/// Phases never go back in a plan: a step that is issued before a step of an earlier
+/// phase is relabelled with the earlier phase. Phases of nodes are read from the plan
+/// before it is issued.
 static void relabel_phases(eg_plan *plan) {
   eg_phase least = EG_PHASE_UPDATE;
   for (size_t i = plan->steps.len; i-- > 0;) {

@@ -3,9 +3,9 @@
 // the same at the same time, so one represents all: its compute stream, and a stream for
 // each class of links on which it exchanges data with others.
 //
-// In order, all steps are on one stream, in the order of the plan, and the stream ends
-// after the plan's cost. Otherwise exchanges have streams of their own, and every stream
-// runs the first step of the plan that is ready (list_schedule.h):
+// In order, all steps are on one stream, in the order of the plan, and the last step ends
+// when the seconds of the plan's cost are over. Otherwise exchanges have streams of their
+// own, and every stream runs the first step of the plan that is ready (list_schedule.h):
 //
 //   ahead        computing does not keep the order of the plan either; updates of weights
 //                run as soon as their gradients are computed, under the backward pass. A
@@ -42,13 +42,13 @@
   X(EG_ISSUE_IN_ORDER, 0)
 typedef enum eg_issue { EG_ISSUE_LIST(EG_ENUM_ID) EG_ISSUES } eg_issue;
 
-/// Runs are in the order of micro-batches and steps; the schedule has the order in which
-/// they begin, and the runs that each waits for.
+/// The order of issue of one step of training. A run is an execution of a plan step in a
+/// micro-batch; runs are numbered by micro-batch, then by step.
 typedef struct eg_issue_order {
-  eg_list_schedule schedule; // stream 0: computing; EG_RUN_NONE: it takes no time
+  eg_list_schedule schedule; // stream 0 computes; runs on EG_RUN_NONE take no time
   eg_u32s step_of;           // [runs] micro-batch * steps + step
   uint32_t stream_count;
-  uint32_t stream_of_axis[EG_MAX_MESH_AXES]; // of exchanges along it
+  uint32_t stream_of_axis[EG_MAX_MESH_AXES]; // of exchanges along the axis
 } eg_issue_order;
 
 void eg_issue_order_init(eg_issue_order *order, egraph_allocator alloc);
@@ -67,9 +67,9 @@ egraph_status eg_issue_order_find(eg_issue_order *order, const eg_plan *plan,
 uint32_t eg_issue_streams(const eg_mesh *mesh, const eg_machine_mesh *links, bool by_axis,
                           uint32_t *stream_of_axis);
 /// Copies the plan with its steps in the order in which they begin with one micro-batch
-/// and all exchanges on one stream. A step issued before one of an earlier phase (an
-/// update under the backward pass) is relabelled with that phase. States keep their
-/// numbers; rivals and figures are not copied. `out` is initialized.
+/// and all exchanges on one stream. A step issued before a step of an earlier phase (an
+/// update under the backward pass) is relabelled with the earlier phase. States keep
+/// their numbers; rivals and figures are not copied. `out` is initialized.
 egraph_status eg_plan_issued(const eg_plan *plan, eg_issue issue, eg_plan *out);
 
 /// True when a step is an exchange between devices that takes time.

@@ -1,4 +1,5 @@
-// Builds a plan from the records of a file: names become ids, and eg_plan_check decides.
+// Builds a plan from the records of a file: names become ids, and eg_plan_check checks
+// the plan.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <math.h>
@@ -45,7 +46,7 @@ static egraph_status build_states(builder *b) {
 
 // ---- steps ----------------------------------------------------------------------------
 
-/// Gives a state to the step that makes it; no other step may.
+/// Notes the step that makes a state; fails if another step makes the state, too.
 static egraph_status make_state(builder *b, uint32_t step, uint32_t state) {
   eg_plan *plan = b->plan;
   if (state >= plan->states.len)

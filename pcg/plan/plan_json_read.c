@@ -26,8 +26,8 @@ typedef eg_json_fields_reader reader; // of one file
   static egraph_status function(reader *r, void *record) {                               \
     return eg_json_fields_amount(r, &((type *)record)->member);                          \
   }
-// Defines a function that reads an array into a member of the record, or into the
-// whole record.
+// Define functions that read an array into a member of the record, or into the
+// record itself.
 #define ARRAY_FIELD(function, type, element, member)                                     \
   static egraph_status function(reader *r, void *record) {                               \
     return eg_json_fields_array(r, element, &((type *)record)->member);                  \

@@ -1,4 +1,5 @@
-// The records of a plan file: names and numbers before they are looked up.
+// The records of a plan file as they are read. Names are looked up later, when the plan
+// is built.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_PLAN_RECORDS_H
 #define EG_PCG_PLAN_RECORDS_H

@@ -9,7 +9,8 @@
 #include "pcg/plan/plan_words.h"
 
 static const double NO_SPEEDUP = 1.0005; // a speedup that rounds to 1
-static const double FULL = 0.95; // of the memory: above it, more might shorten the step
+static const double FULL =
+    0.95; // part of the memory limit above which more memory might shorten the step
 static const double LEAST_SHARE = 0.005; // least share of the seconds that is printed
 
 // ---- the answer -----------------------------------------------------------------------
@@ -147,12 +148,11 @@ static void warn_of_guesses(eg_text *text, const eg_plan *plan,
 /// The exchanges of one kind along one axis in one phase.
 typedef struct exchange_row {
   const char *phase, *kind, *axis;
-  uint32_t number; // of the kind
+  uint32_t number; // of the kind of exchange
   const eg_exchange_sum *sum;
 } exchange_row;
 
-/// Finds the next row in which devices communicate, from *inout_at on; false: none is
-/// left.
+/// Finds the next exchange between devices, from *inout_at on; false: there is none.
 static bool find_exchange(const eg_plan_summary *summary, uint32_t *inout_at,
                           exchange_row *out) {
   uint32_t axes = summary->mesh.axis_count, count = EG_PHASE_COUNT * axes * EG_EXCHANGES;

@@ -19,9 +19,9 @@ egraph_status eg_plan_answer_print(eg_text *text, const eg_plan *plan,
                                    const eg_plan_summary *summary, double memory_limit);
 /// Prints text for people: a row for each part of the model, with its seconds, its
 /// weights and its activations by layout. Parts are repeated blocks, and the nodes
-/// before, between and behind them. Every step belongs to one part (steps of the backward
-/// phase and the update to the part whose weights and activations they read), so the
-/// seconds of all parts add up to the seconds of the step. Consecutive blocks whose
+/// before, between and behind the blocks. Every step belongs to one part (steps of the
+/// backward phase and the update to the part whose weights and activations they read), so
+/// the seconds of all parts add up to the seconds of the step. Consecutive blocks whose
 /// values have the same layouts are one row. Prints nothing for a plan of one device
 /// without repeated blocks. (plan_blocks.c)
 egraph_status eg_plan_blocks_print(eg_text *text, const eg_plan *plan);
@@ -37,7 +37,8 @@ egraph_status eg_plan_summary_print(eg_text *text, const eg_plan_summary *summar
 ///    "seconds"}]}
 /// Collectives are exchanges in which devices communicate.
 egraph_status eg_plan_summary_write_json(eg_text *text, const eg_plan_summary *summary);
-/// Writes the members of this object without the braces.
+/// Writes the members of the object that eg_plan_summary_write_json writes,
+/// without braces.
 egraph_status eg_plan_summary_write_members(eg_text *text,
                                             const eg_plan_summary *summary);
 
@@ -65,7 +66,7 @@ typedef enum eg_plan_words {
 ///
 /// In Unity's words a move is one or two operators of the parallel computation graph.
 /// Unity's tensors have parts and copies; here every device has all of a value unless its
-/// layout says otherwise, and the summands of P are its copies:
+/// layout says otherwise, and its copies are the summands of P:
 ///
 ///   slice           R -> S(d)       Partition
 ///   mask            R -> P          Replicate: one copy keeps the value, others are zero

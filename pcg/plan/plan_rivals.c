@@ -30,7 +30,7 @@ bool eg_rival_reason_find(const char *kind, uint32_t *out_exchange) {
 
 // ---- reasons --------------------------------------------------------------------------
 
-/// Keeps the reasons with the most seconds; among equal ones the first.
+/// Keeps the reasons with the most seconds; among equal reasons the first.
 static void offer_reason(eg_plan_rival *rival, const eg_rival_reason *reason) {
   if (reason->seconds <= 0) return;
   uint32_t at = rival->reason_count;

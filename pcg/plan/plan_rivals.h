@@ -12,8 +12,8 @@ bool eg_rival_outcome_find(const char *name, eg_rival_outcome *out);
 const char *eg_rival_reason_kind(const eg_rival_reason *reason);
 bool eg_rival_reason_find(const char *kind, uint32_t *out_exchange);
 
-/// Fills the reasons: the largest differences of work and of each exchange, compared by
-/// phase, kind and name of the axis.
+/// Fills rival->reasons: the largest differences of work and of each exchange, compared
+/// by phase, kind and name of the axis.
 void eg_plan_rival_explain(eg_plan_rival *rival, const eg_plan_summary *plan,
                            const eg_plan_summary *of_rival);
 /// Prints text for people: a line per rival; `summary` sums up the plan.
@@ -23,8 +23,8 @@ egraph_status eg_plan_rivals_print(eg_text *text, const eg_plan *plan,
 ///   [{"name", "outcome", "mesh", "seconds", "memory_bytes", "least_memory_bytes",
 ///     "excess_bytes", "batch", "parts",
 ///     "why": [{"kind", "phase", "axis", "seconds", "bytes"}]}]
-/// Work has only kind and seconds; a rival that is too large has excess_bytes; one that
-/// does not divide has batch (0: no weight divides) and parts.
+/// The kind "work" has only seconds; a rival that is too large has excess_bytes; a rival
+/// that does not divide has batch (0: no weight divides) and parts.
 egraph_status eg_plan_rivals_write_json(eg_text *text, const eg_plan_rivals *rivals);
 
 #endif

@@ -189,7 +189,8 @@ static bool are_like_nodes(const eg_plan *plan, const eg_plan_step *x,
   return same;
 }
 
-/// True for the same operator or move, in the same layouts, of values of the same types.
+/// True when two steps are the same operator or move, in the same layouts, on values of
+/// the same types.
 static bool are_like_steps(const void *user, uint32_t a, uint32_t b) {
   const eg_plan *plan = user;
   const eg_plan_step *x = &plan->steps.data[a], *y = &plan->steps.data[b];

@@ -52,7 +52,7 @@ static void print_dim(eg_text *text, uint32_t dim, uint32_t rank) {
     eg_text_printf(text, "dimension %" PRIu32, dim);
 }
 
-/// Prints "node and gpu", the axes of several devices with this digit.
+/// Prints "node and gpu": the axes that have several devices and this digit.
 static void print_axes(eg_text *text, const eg_mesh *mesh, const eg_layout *layout,
                        uint8_t digit) {
   bool is_first = true;
@@ -74,7 +74,7 @@ static void print_digit(eg_text *text, const eg_mesh *mesh, uint32_t rank,
 
 egraph_status eg_layout_words(eg_text *text, const eg_mesh *mesh, uint32_t rank,
                               const eg_layout *layout) {
-  uint8_t digits[EG_MAX_MESH_AXES]; // distinct digits of axes of several devices
+  uint8_t digits[EG_MAX_MESH_AXES]; // distinct digits of the axes with several devices
   uint32_t count = 0;
   for (uint32_t a = 0; a < mesh->axis_count; a++) {
     if (mesh->axes[a].size == 1) continue;
@@ -146,8 +146,8 @@ typedef struct unit {
   const char *name;
 } unit;
 
-/// Prints an amount in the largest unit in which it is at least 1, by integers: "%g"
-/// depends on the locale.
+/// Prints an amount in the largest unit in which it is at least 1, with integer
+/// arithmetic, because "%g" depends on the locale.
 static egraph_status print_amount(eg_text *text, double amount, const unit *units,
                                   size_t count) {
   size_t at = 0, last = count - 1;
@@ -212,7 +212,7 @@ typedef struct labeller {
   const eg_plan *plan;
   eg_plan_labels *out;
   eg_phase *phase_of; // [nodes]
-  uint32_t *visited;  // [values]: the entry that was traced last, plus 1
+  uint32_t *visited;  // [values] 1 + carried pair that visited it last, or 0
   eg_u32s stack;
 } labeller;
 EG_OWNER_DEFINE_STATIC(labeller, (eg_u32s, stack))
@@ -227,8 +227,8 @@ static egraph_status label_value(labeller *l, eg_value value, const char *what,
   return eg_arena_string(&l->out->arena, text, (size_t)length, &l->out->words[value.id]);
 }
 
-/// Returns the length of the trained weight's name: for w.m, w.v and w.sum the length
-/// of w.
+/// Returns the length of the name of the trained weight to which an entry belongs: of "w"
+/// for w.m, w.v and w.sum.
 static size_t base_length(const eg_graph *graph, const char *entry) {
   const char *dot = strrchr(entry, '.');
   char base[EG_MESSAGE_BYTES];
@@ -249,8 +249,9 @@ static egraph_status label_exit(labeller *l, eg_value entry, eg_value exit) {
   return label_value(l, exit, "summed gradient of ", base);
 }
 
-/// Walks back from the exit of an entry through the update (for a sum: the addition to
-/// it), by values of the entry's shape, and labels results of the backward phase.
+/// Labels gradients: walks back from the output that an entry becomes, through the update
+/// (for a sum: through the addition to the sum), along values of the entry's shape, to
+/// results of the backward phase.
 static egraph_status label_gradients(labeller *l, eg_value entry, eg_value exit,
                                      uint32_t mark) {
   const eg_graph *graph = l->plan->graph;

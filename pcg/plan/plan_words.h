@@ -23,8 +23,8 @@ bool eg_action_find(const char *name, uint8_t *out);
 /// device", "partial sums over gpu, in nhwc". `rank` is the tensor's.
 egraph_status eg_layout_words(eg_text *text, const eg_mesh *mesh, uint32_t rank,
                               const eg_layout *layout);
-/// A dimension that a factor of a node indexes: of a result or, if no result has it, of
-/// the first operand that does.
+/// A dimension of a tensor that a factor of a node indexes: of the first result that the
+/// factor indexes or, if there is none, of the first operand.
 typedef struct eg_place {
   eg_value value;
   uint32_t dim;
@@ -40,7 +40,7 @@ egraph_status eg_plan_action_words(eg_text *text, const eg_plan *plan,
 /// Append a number with at most three digits: "4.25 MB", "13 us".
 egraph_status eg_text_bytes(eg_text *text, double bytes);
 egraph_status eg_text_seconds(eg_text *text, double seconds);
-egraph_status eg_text_digits(eg_text *text, double value);  // "?": below 0, NaN
+egraph_status eg_text_digits(eg_text *text, double value);  // "?" for NaN and below 0
 egraph_status eg_text_percent(eg_text *text, double share); // of 1: "12.5 %"
 
 // ---- labels of values -----------------------------------------------------------------
@@ -60,19 +60,21 @@ typedef struct eg_plan_labels {
 bool eg_name_is_made_up(const char *name);
 void eg_plan_labels_init(eg_plan_labels *labels, egraph_allocator alloc);
 void eg_plan_labels_deinit(eg_plan_labels *labels);
-/// Fills initialized labels. Linear in the plan. Fails with EGRAPH_E_MEMORY.
+/// Finds the labels of a plan's values. `out` is initialized. O(steps + values). Fails
+/// with EGRAPH_E_MEMORY.
 egraph_status eg_plan_labels_find(const eg_plan *plan, eg_plan_labels *out);
 
 // ---- repetitions ----------------------------------------------------------------------
 
-/// A pattern that follows itself in a list.
+/// A pattern of items that occurs several times in a row in a list.
 typedef struct eg_repeat {
-  uint32_t period, count; // items of the pattern, and how often it occurs
+  uint32_t period, count; // number of items in the pattern, number of its occurrences
 } eg_repeat;
 
-/// Finds the repetition from item `first` on that covers most items and is worth printing
-/// once: at least 4 times, at least 16 items after the first pattern. Otherwise count is
-/// 1. `alike` is true for two items that print alike. Patterns have at most 512 items.
+/// Finds the repetition that begins at item `first` and covers most items. Only a pattern
+/// that occurs at least 4 times, with at least 16 items after its first occurrence, is
+/// worth printing once; otherwise count is 1. `alike` is true for two items that print
+/// alike. Patterns have at most 512 items.
 eg_repeat eg_repeat_at(uint32_t first, uint32_t len,
                        bool (*alike)(const void *user, uint32_t a, uint32_t b),
                        const void *user);

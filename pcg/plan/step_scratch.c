@@ -67,10 +67,11 @@ static size_t move_scratch(const eg_plan *plan, const eg_plan_step *step) {
 size_t eg_halo_scratch(const eg_type *local, const eg_halo *halo) {
   eg_type rows = *local;
   rows.dims[halo->dim] = halo->before + halo->after;
-  return 2 * eg_type_bytes(&rows); // out and in
+  return 2 * eg_type_bytes(&rows); // sent and received
 }
 
-/// Sums the halos: each enlarges the operand.
+/// Sums the enlarged operands (each halo enlarges the operand), and adds the
+/// largest exchange.
 size_t eg_strategy_scratch(const eg_mesh *mesh, const eg_spread *spread,
                            const eg_strategy *strategy) {
   eg_halo halos[EG_MAX_MESH_AXES];

@@ -1,7 +1,7 @@
 // Computes the memory of a running step in addition to its operands and results.
-// Collectives work on contiguous buffers, so other blocks are put in order before they
-// are sent and after they have arrived; the operand of a window is copied, with the rows
-// of its neighbours (strips take less, exec/strips.h).
+// Collectives work on contiguous buffers: other blocks are copied to a buffer before they
+// are sent, and from a buffer after they have arrived. The operand of a sliding window is
+// copied together with the rows of neighbours (strips take less, exec/strips.h).
 //
 //   all-gather along dimension 1     sent: as it is     came: [n][rows][columns / n]
 //
@@ -27,24 +27,25 @@ static inline bool eg_cut_is_packed(const eg_cut *cut) {
 
 /// The cuts at both ends of a transition; parts 0: not cut.
 typedef struct eg_move_cuts {
-  eg_cut packed;   // of the sent tensor
-  eg_cut unpacked; // of the received tensor
+  eg_cut packed;   // cut of the sent tensor
+  eg_cut unpacked; // cut of the received tensor
 } eg_move_cuts;
 /// Returns the cuts of a transition; `from` and `to` are types of a rank's part.
 eg_move_cuts eg_move_cuts_of(const eg_mesh *mesh, const eg_transition *transition,
                              const eg_type *from, const eg_type *to);
 
-/// Returns the bytes of a rank for a move between types of its part; 0 for local moves.
+/// Returns the scratch bytes of a rank for a move; `from` and `to` are types of its part.
+/// 0 for local moves.
 size_t eg_move_scratch(const eg_mesh *mesh, const eg_transition *transition,
                        const eg_type *from, const eg_type *to);
 /// Returns the bytes of the rows sent to and received from neighbours; `local` is the
 /// type of a rank's part without these rows.
 size_t eg_halo_scratch(const eg_type *local, const eg_halo *halo);
-/// Returns the bytes of a rank for the halos of a node spread by a strategy.
+/// Returns the scratch bytes of a rank for the halos of a node under a strategy.
 size_t eg_strategy_scratch(const eg_mesh *mesh, const eg_spread *spread,
                            const eg_strategy *strategy);
-/// Computes the bytes of a step on a device. The arena is scratch. Fails
-/// with EGRAPH_E_MEMORY.
+/// Computes the scratch bytes of a step on a device, with the arena as working memory.
+/// Fails with EGRAPH_E_MEMORY.
 egraph_status eg_plan_step_scratch(const eg_plan *plan, const eg_plan_step *step,
                                    eg_arena *arena, double *out);
 

@@ -1,6 +1,6 @@
-// One pass forward marks the values that depend on a wanted value; one pass back over the
-// nodes hands cotangents from results to marked operands. A node is visited after all its
-// users, because they come after it.
+// One pass forward marks the values that depend on a value whose cotangent is requested;
+// one pass back over the nodes passes cotangents from results to marked operands. It
+// visits a node after all its users, which come later in the graph.
 // SPDX-License-Identifier: Apache-2.0
 #include "pcg/training/gradient.h"
 
@@ -69,8 +69,8 @@ static egraph_status name_node(const sweep *s, uint32_t id, egraph_status status
   return eg_fail_context(status, "gradient of %s", text);
 }
 
-/// Stamps the gradient of a node. Its variant depends on the operands that want a
-/// cotangent and on the results that have one.
+/// Sets the stamp of a node's gradient. The variant depends on which operands need a
+/// cotangent and which results have one.
 static void stamp_gradient(const sweep *s, const eg_graph_node_info *node) {
   if (s->cons->stamps == NULL) return;
   const eg_stamp *mine = &s->cons->stamps->data[node->results[0].id];
@@ -172,7 +172,7 @@ egraph_status eg_loss_target(eg_loss kind, const eg_type *y, eg_type *out) {
   return EGRAPH_OK;
 }
 
-/// Emits labels [..] as [.., classes] with 1 at the label.
+/// Emits labels [..] as a tensor [.., classes] with 1 at each label, otherwise 0.
 static eg_ref one_hot(eg_builder *b, eg_ref labels, const eg_type *y) {
   int64_t dims[EGRAPH_MAX_RANK];
   for (uint32_t i = 0; i < y->rank; i++)

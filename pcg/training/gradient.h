@@ -14,11 +14,12 @@ typedef struct eg_gradient_seed {
 } eg_gradient_seed;
 
 /// Appends the nodes that compute the cotangents of wrt[0 .. wrt_count), and no others.
-/// EG_VALUE_NONE in out_cotangents: zero, no seed depends on the value. Cotangents of one
-/// value are added in the reverse order of its users. Node and value order are the same
-/// in every run. Fails with EGRAPH_E_UNSUPPORTED, naming the node, where an operator
-/// between seeds and values has no gradient. Stamps the new values if the others are
-/// stamped (pcg/graph/node_cons.h). O(values + nodes).
+/// EG_VALUE_NONE in out_cotangents: the cotangent is zero, as no seed depends on the
+/// value. Cotangents of one value are added in the reverse order of its users. Node and
+/// value order are the same in every run. Fails with EGRAPH_E_UNSUPPORTED, naming the
+/// node, where an operator between seeds and values has no gradient. Stamps the new
+/// values if the graph's other values are stamped (pcg/graph/node_cons.h). O(values
+/// + nodes).
 egraph_status eg_graph_gradient(eg_node_cons *cons, const eg_gradient_seed *seeds,
                                 uint32_t seed_count, const eg_value *wrt,
                                 uint32_t wrt_count, eg_value *out_cotangents);
@@ -26,21 +27,22 @@ egraph_status eg_graph_gradient(eg_node_cons *cons, const eg_gradient_seed *seed
 // ---- losses ---------------------------------------------------------------------------
 //
 // Losses are sums and maxima, so that the classes may be split: a softmax as one operator
-// would need all of them in one place.
+// would need all classes on one device.
 //
 //   y [.., classes], m = max y, e = exp(y - m), s = sum e, p the target as probabilities
 //   loss     mean over rows of  w (log s + m) - sum(p y),   w = sum p (1 for labels)
 //   y'       (w e / s - p) / rows; m drops out
 
 // Losses: id, spelling. All are means over the elements, or over the rows of classes in
-// the last dimension. Targets: int64 labels within [0, classes), probabilities, values.
+// the last dimension. Their targets, in this order: int64 labels within [0, classes),
+// probabilities, values.
 #define EG_LOSS_LIST(X)                                                                  \
   X(EG_LOSS_CROSS_ENTROPY, "softmax-cross-entropy")                                      \
   X(EG_LOSS_CROSS_ENTROPY_OF, "softmax-cross-entropy-of-probabilities")                  \
   X(EG_LOSS_SQUARED_ERROR, "mean-squared-error")
 typedef enum eg_loss { EG_LOSS_LIST(EG_ENUM_ID) EG_LOSS_COUNT } eg_loss;
 
-/// Values of the forward part that the backward part reads.
+/// The values of a loss that its gradient reads.
 typedef struct eg_loss_terms {
   eg_loss kind;
   double share;                              // 1 / number of rows or elements
@@ -50,10 +52,10 @@ typedef struct eg_loss_terms {
 
 /// Returns the type of the target for the output y. Fails with EGRAPH_E_TYPE.
 egraph_status eg_loss_target(eg_loss kind, const eg_type *y, eg_type *out);
-/// Emits the loss. b->dtype is set to y's.
+/// Emits the loss, and sets b->dtype to the element type of y.
 eg_ref eg_loss_emit(eg_builder *b, eg_loss kind, eg_ref y, eg_ref target,
                     eg_loss_terms *out);
-/// Emits the cotangent of y.
+/// Emits the cotangent of y: the gradient of the loss by y.
 eg_ref eg_loss_emit_gradient(eg_builder *b, const eg_loss_terms *terms);
 
 #endif

@@ -11,8 +11,9 @@
 
 // ---- uses ---------------------------------------------------------------------------
 
-// A letter per operand, the last one for all that follow: p parameter, a addend, s
-// statistic, c constant. Operators without a row: c.
+// How an operator uses a weight, by operand: a letter for each operand, the last letter
+// for all later operands. p parameter, a addend, s statistic, c constant. Operators
+// without a row: c.
 static const char *const use_of[EG_OP_COUNT] = {
     [EG_OP_MATMUL] = "pppa",
     [EG_OP_GEMM] = "p",
@@ -46,7 +47,7 @@ static const bool leads_on[EG_OP_COUNT] = {
     [EG_OP_FLATTEN] = true, [EG_OP_TRANSPOSE] = true, [EG_OP_IDENTITY] = true,
 };
 
-// Uses of a weight; the strongest counts.
+// Uses of a weight, the weakest first; the strongest use counts.
 typedef enum weight_use {
   USE_NONE,
   USE_CONSTANT,
@@ -92,9 +93,8 @@ static weight_use use_by(const finder *f, const eg_graph_node_info *node,
   }
 }
 
-/// Returns the use of a weight by a node. A table stays a table when its rows are
-/// gathered ahead of time; other operands of nodes on weights alone have the uses of
-/// the results.
+/// Returns how a node uses a weight. Operands of a node that reads only weights have the
+/// uses of its results, except a table from which rows are gathered.
 static weight_use use_of_operand(const finder *f, const eg_graph_node_info *node,
                                  uint32_t operand) {
   bool is_table = node->attrs->op == EG_OP_GATHER && operand == 0 &&

@@ -5,9 +5,8 @@
 //               or bias of a normalization; slope of PRelu; table of a gather; operand of
 //               a concatenation, or of an operator that the table does not know
 //   addend      added to or multiplied with a value: a parameter, too (a bias, a position
-//               embedding, a scale per channel), unless it has a single element, or the
-//               result goes on to a softmax and it varies in two dimensions or more: then
-//               it is a mask
+// embedding, a scale per channel), unless it has a single element, or the result goes on
+// to a softmax and the addend varies in two or more dimensions: then it is a mask
 //   statistic   mean or variance of a batch normalization
 //   constant    any other use
 //

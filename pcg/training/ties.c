@@ -15,7 +15,7 @@ static const uint32_t NONE = UINT32_MAX;
 
 // ---- uses ---------------------------------------------------------------------------
 
-/// True when uses of a node's result are uses of the weight that it reads.
+/// True when uses of a node's result are uses of the weight that the node reads.
 static bool hands_on(const eg_graph_node_info *node) {
   return node->input_count == 1 && node->result_count == 1 &&
          node->attrs->op != EG_OP_OPAQUE;
@@ -61,14 +61,15 @@ static int compare_uses(const void *a, const void *b) {
   return (x->node.id > y->node.id) - (x->node.id < y->node.id);
 }
 
-/// Drops weights of a single use from sorted uses.
+/// Removes from sorted uses the uses of weights that are used once.
 static void keep_tied(eg_tie_uses *uses) {
   size_t kept = 0;
   for (size_t i = 0; i < uses->len; i++) {
     uint32_t weight = uses->data[i].weight.id;
     bool is_tied = (i != 0 && uses->data[i - 1].weight.id == weight) ||
                    (i + 1 < uses->len && uses->data[i + 1].weight.id == weight);
-    if (is_tied) uses->data[kept++] = uses->data[i]; // kept <= i: entry i - 1 is there
+    if (is_tied)
+      uses->data[kept++] = uses->data[i]; // kept <= i: entry i - 1 is unchanged
   }
   uses->len = kept;
 }
@@ -123,8 +124,8 @@ typedef struct untier {
   uint32_t *origin; // [values]
   uint32_t *own; // [values] 0: no use of the weight is untied; otherwise 1 + uses so far
   eg_value *map; // [values] of `to`; EG_VALUE_NONE: not there (yet)
-  uint32_t *reader; // [values] the last node that read a weight,
-  eg_value *fresh;  // and the weight that it reads instead; EG_VALUE_NONE: the tied one
+  uint32_t *reader; // [values] the last node that read a weight
+  eg_value *fresh;  // [values] weight that this node reads instead, or EG_VALUE_NONE
   const eg_tie_uses *uses;
   eg_arena arena;
   eg_values operands, results, chain;
@@ -133,7 +134,8 @@ typedef struct untier {
 EG_OWNER_DEFINE_STATIC(untier, (eg_arena, arena), (eg_values, operands, results, chain),
                        (eg_text, name))
 
-/// Picks `name` if it is free in the copy; otherwise a name that is free in both graphs.
+/// Picks `name` if it is free in the copy; otherwise name_2, name_3, ...: the first name
+/// that is free in both graphs.
 static egraph_status pick_name(untier *u, const char *name, const char **out) {
   eg_value there;
   u->name.chars.len = 0;
@@ -190,8 +192,8 @@ static bool is_identity(const untier *u, eg_value value) {
   return maker_of(u, value).attrs->op == EG_OP_IDENTITY;
 }
 
-/// Adds the own weight of a use that reads `value`. An Identity next to the tied weight
-/// gives it its name.
+/// Adds the weight of an untied use that reads `value`. The weight takes the name of an
+/// Identity next to the tied weight, if there is one.
 static egraph_status add_own_weight(untier *u, eg_value value, eg_value *out) {
   EG_TRY(walk_back(u, value));
   size_t at = u->chain.len - 1;
@@ -203,7 +205,8 @@ static egraph_status add_own_weight(untier *u, eg_value value, eg_value *out) {
   return eg_graph_add_weight(u->to, name, &weight->type, weight->data, out);
 }
 
-/// Computes `value` from a use's own weight instead of the tied one, without Identities.
+/// Computes `value` from the own weight of a use instead of the tied weight; Identity
+/// nodes are omitted.
 static egraph_status own_value(untier *u, eg_value value, eg_value weight,
                                eg_value *out) {
   EG_TRY(walk_back(u, value));
@@ -220,7 +223,7 @@ static bool is_use(const untier *u, uint32_t weight, uint32_t node) {
          bsearch(&use, u->uses->data, u->uses->len, sizeof use, compare_uses) != NULL;
 }
 
-/// Begins a use of a weight by a node: the second use and later ones get an own weight.
+/// Begins a use of a weight by a node: every use after the first gets its own weight.
 static egraph_status begin_use(untier *u, uint32_t weight, uint32_t node,
                                eg_value operand) {
   u->reader[weight] = node;

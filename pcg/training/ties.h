@@ -20,9 +20,9 @@ typedef struct eg_tie_use {
 } eg_tie_use;
 EG_VEC_DEFINE(eg_tie_uses, eg_tie_use);
 
-/// Appends the uses that `output` depends on of each weight that `wish` trains and that
-/// has several: by weight, then in the order of the graph. O(values) and a sort of the
-/// uses. Fails like eg_parameters_find.
+/// Appends the uses of tied weights: of each weight that `wish` trains and that has
+/// several uses on which `output` depends. They are ordered by weight, then as in the
+/// graph. O(values) and a sort of the uses. Fails like eg_parameters_find.
 egraph_status eg_ties_find(const eg_graph *graph, eg_value output,
                            const eg_parameter_wish *wish, eg_tie_uses *out);
 /// Copies the graph and gives each use of a tied weight whose name matches a pattern its

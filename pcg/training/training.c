@@ -35,16 +35,16 @@ egraph_status eg_training_options_check(const eg_graph *forward,
   return EGRAPH_OK;
 }
 
-// Optimizers in the element type of each parameter: as formulas, or as one node per
-// parameter (Adam). The factor of clipping is computed in float64.
+// Optimizers compute in the element type of each parameter: by formulas, or by one node
+// for each parameter (Adam). The factor of clipping is computed in float64.
 
 // ---- the update -----------------------------------------------------------------------
 
 #define NONE UINT32_MAX
 
 /// The formulas of an optimizer. Variables: w the weight, g its gradient, s the state
-/// before and m after the step, l the learning rate, u momentum. Without formulas:
-/// Adam's, one node per weight.
+/// before and m after the step, l the learning rate, u momentum. A rule without formulas
+/// is Adam: one node for each weight.
 typedef struct optimizer_rule {
   uint32_t states;
   const char *state_name[EG_MAX_OPTIMIZER_STATES];
@@ -65,7 +65,7 @@ static const optimizer_rule rules[EG_OPTIMIZER_COUNT] = {
     [EG_OPTIMIZER_ADAMW] = {ADAM_STATES, .separate = true},
 };
 
-/// The parts that the updates of all weights of an element type share.
+/// The numbers that the updates of all weights of an element type share.
 typedef enum common_part {
   COMMON_SHARE,    // 1 / micro-batches
   COMMON_FACTOR,   // of clipping
@@ -83,7 +83,7 @@ typedef struct updater {
   eg_training *training;
 } updater;
 
-/// Emits a number, or casts a value, in the builder's element type.
+/// Emits `number`, or casts `x` if it exists, to the builder's element type.
 static eg_ref emit_common(updater *u, common_part part, double number, eg_ref x) {
   eg_stamp before = u->cons->stamp;
   u->cons->stamp = (eg_stamp){EG_STAMP_OF_NONE, EG_MADE_COMMON,
@@ -210,8 +210,9 @@ static void emit_formulas(updater *u, eg_ref g, eg_training_param *param) {
   param->value.exit = eg_value_of(EG_FORMULA(b, rule->weight, "wlgm", w, l, g, m));
 }
 
-/// Emits phase O: sets value.exit and state[].exit of every parameter from gradient, or
-/// sum.exit if there is one, and the entries. Fails with EGRAPH_E_MEMORY.
+/// Emits the update (O in training.h): sets value.exit and state[].exit of every
+/// parameter from gradient, or sum.exit if there is one, and the entries. Fails
+/// with EGRAPH_E_MEMORY.
 static egraph_status emit_update(eg_node_cons *cons, const eg_graph *forward,
                                  const eg_training_options *options,
                                  eg_training *training) {
@@ -245,11 +246,11 @@ typedef struct maker {
   bool *needed;          // [forward values] the loss depends on the value
   eg_weight_fate *fates; // [forward values]
   eg_value *map;         // [forward values] value in the step that computing reads
-  eg_value *entry;       // [forward values] of trained weights
+  eg_value *entry;       // [forward values] input for a trained weight
   eg_values operands, results;
-  eg_values sent_back; // inputs of the forward graph
+  eg_values sent_back; // forward inputs whose cotangents are outputs
   eg_text text;
-  eg_arena rows; // rows of values, until the step is built
+  eg_arena rows; // memory until the step is built
 } maker;
 
 static egraph_status add_input(maker *m, const char *name, const eg_type *type,
@@ -302,8 +303,8 @@ static egraph_status lower_leaf(maker *m, uint32_t id) {
   return m->b.status;
 }
 
-/// Returns the name of a computed value; NULL: a cast has it, and the value gets a
-/// new name.
+/// Returns the name of a computed value; NULL: a cast has this name, and the value gets a
+/// new one.
 static const char *free_name(const maker *m, eg_value value) {
   const char *name = eg_graph_value(m->forward, value)->name;
   eg_value taken;
@@ -460,8 +461,8 @@ static egraph_status add_arriving(maker *m, uint32_t output, eg_gradient_seed *o
   return add_input(m, eg_text_of(&m->text), &made->type, &out->cotangent);
 }
 
-/// Adds the cotangents of all floating-point outputs, and fills seeds[outputs of the
-/// forward graph].
+/// Adds an input for the cotangent of each floating-point output, and fills seeds[outputs
+/// of the forward graph].
 static egraph_status add_all_arriving(maker *m, eg_gradient_seed *seeds,
                                       uint32_t *out_count) {
   *out_count = 0;

@@ -47,8 +47,8 @@ typedef struct eg_training_options {
   double momentum;     // EG_OPTIMIZER_MOMENTUM: velocity' = momentum velocity + gradient
   double beta1, beta2; // Adam, AdamW
   double epsilon;
-  // Added to the gradient, times the weight; with AdamW taken from the weight instead,
-  // times the learning rate.
+  // The gradient grows by weight_decay * weight. With AdamW, the weight shrinks by
+  // learning rate * weight_decay * weight instead.
   double weight_decay;
   double clip_norm;       // largest norm of all gradients together; 0: no limit
   uint32_t micro_batches; // >= 1
@@ -57,8 +57,9 @@ typedef struct eg_training_options {
   bool mixed_precision;
   eg_parameter_wish parameters; // the trained weights
   // A stage of a pipeline is a step that other stages precede or follow:
-  bool is_inner; // there is no loss: the cotangent of each floating-point output y is an
-                 // input y.cotangent, and all outputs leave the step
+  // `is_inner`: there is no loss, the cotangent of each floating-point output y is an
+  // input y.cotangent, and all outputs leave the step.
+  bool is_inner;
   const char *const *sent_back; // inputs x whose cotangent leaves as x.cotangent
   uint32_t sent_back_count;
 } eg_training_options;
@@ -78,20 +79,21 @@ typedef struct eg_training_param {
   eg_value weight; // in the forward graph
   eg_training_state value;
   eg_value gradient;     // of one micro-batch, with the type of the weight
-  eg_training_state sum; // of gradients; none with one micro-batch
+  eg_training_state sum; // sum of gradients; none with one micro-batch
   eg_training_state state[EG_MAX_OPTIMIZER_STATES];
 } eg_training_param;
 
 typedef struct eg_training {
   eg_graph *graph;
-  eg_value loss; // scalar; with target: none of a stage without a loss
+  eg_value loss; // scalar; EG_VALUE_NONE, like `target`, for a stage without a loss
   eg_value target;
   eg_value learning_rate; // float64 scalar
   eg_value step;          // float64 scalar, 1 in the first step; none without Adam
   eg_training_param *params;
   uint32_t param_count, state_count, micro_batches;
-  uint32_t phase_begin[EG_PHASE_COUNT + 1]; // nodes [begin of p, begin of p + 1)
-  eg_stamps stamps; // [values] their provenance in the forward graph
+  uint32_t phase_begin[EG_PHASE_COUNT +
+                       1]; // phase p: nodes phase_begin[p] up to phase_begin[p + 1]
+  eg_stamps stamps;        // [values] their provenance in the forward graph
   egraph_allocator alloc;
 } eg_training;
 
