@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/gzip.h"
+#include "base/owner.h"
 
 enum {
   LOCAL_SIZE = 30,
@@ -177,16 +178,7 @@ egraph_status eg_zip_unpack(const eg_zip *zip, const eg_zip_entry *entry, void *
 
 // ---- writing ------------------------------------------------------------------------
 
-void eg_zip_writer_init(eg_zip_writer *writer, egraph_allocator alloc) {
-  *writer = (eg_zip_writer){.entries = 0};
-  eg_chars_init(&writer->file, alloc);
-  eg_chars_init(&writer->directory, alloc);
-}
-
-void eg_zip_writer_deinit(eg_zip_writer *writer) {
-  eg_chars_deinit(&writer->directory);
-  eg_chars_deinit(&writer->file);
-}
+EG_OWNER_DEFINE(eg_zip_writer, (eg_chars, file, directory))
 
 static void put(unsigned char **at, uint64_t number, int bytes) {
   for (int i = 0; i < bytes; i++)

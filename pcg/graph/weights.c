@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "base/owner.h"
 
 struct eg_buffer {
   egraph_allocator alloc;
@@ -27,21 +28,26 @@ struct eg_buffer {
 /// Returns at least one byte, so that the data of an empty tensor is a valid pointer.
 static size_t allocated_size(size_t size) { return size != 0 ? size : 1; }
 
+/// Creates a buffer without data; eg_buffer_release frees it.
+static egraph_status create_empty(const egraph_allocator *alloc, size_t size,
+                                  eg_buffer **out) {
+  egraph_allocator heap = eg_allocator_or_heap(alloc);
+  EG_TRY(eg_alloc(heap, 1, sizeof **out, out));
+  (*out)->alloc = heap;
+  (*out)->size = size;
+  atomic_init(&(*out)->references, 1);
+  return EGRAPH_OK;
+}
+
+static void eg_buffer_destroy(eg_buffer *buffer) { eg_buffer_release(buffer); }
+EG_HOLDER_DEFINE(eg_buffer)
+
 egraph_status eg_buffer_create(const egraph_allocator *alloc, size_t size,
                                eg_buffer **out) {
-  egraph_allocator heap = eg_allocator_or_heap(alloc);
-  eg_buffer *buffer;
-  EG_TRY(eg_alloc(heap, 1, sizeof *buffer, &buffer));
-  buffer->alloc = heap;
-  buffer->size = size;
-  atomic_init(&buffer->references, 1);
-  egraph_status status = eg_alloc(heap, allocated_size(size), 1, &buffer->data);
-  if (status != EGRAPH_OK) {
-    eg_free(heap, buffer, 1, sizeof *buffer);
-    return status;
-  }
-  *out = buffer;
-  return EGRAPH_OK;
+  EG_HELD(eg_buffer, buffer);
+  EG_TRY(create_empty(alloc, size, &buffer));
+  EG_HAND_OVER(eg_alloc(buffer->alloc, allocated_size(size), 1, &buffer->data), buffer,
+               out);
 }
 
 static egraph_status fail_io(const char *path, const char *what) {
@@ -75,22 +81,13 @@ static egraph_status map_range(eg_buffer *buffer, int file, const char *path,
 egraph_status eg_buffer_map(const egraph_allocator *alloc, const char *path,
                             uint64_t offset, size_t size, eg_buffer **out) {
   if (size == 0) return eg_buffer_create(alloc, 0, out);
-  egraph_allocator heap = eg_allocator_or_heap(alloc);
-  eg_buffer *buffer;
-  EG_TRY(eg_alloc(heap, 1, sizeof *buffer, &buffer));
-  buffer->alloc = heap;
-  buffer->size = size;
-  atomic_init(&buffer->references, 1);
+  EG_HELD(eg_buffer, buffer);
+  EG_TRY(create_empty(alloc, size, &buffer));
   int file = open(path, O_RDONLY | O_CLOEXEC);
   egraph_status status =
       file < 0 ? fail_io(path, "open it") : map_range(buffer, file, path, offset);
   if (file >= 0) (void)close(file); // the mapping keeps the file
-  if (status != EGRAPH_OK) {
-    eg_free(heap, buffer, 1, sizeof *buffer);
-    return status;
-  }
-  *out = buffer;
-  return EGRAPH_OK;
+  EG_HAND_OVER(status, buffer, out);
 }
 
 eg_buffer *eg_buffer_retain(eg_buffer *buffer) {

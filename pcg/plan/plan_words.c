@@ -282,12 +282,7 @@ static egraph_status label_gradients(labeller *l, eg_value entry, eg_value exit,
   return EGRAPH_OK;
 }
 
-void eg_plan_labels_init(eg_plan_labels *labels, egraph_allocator alloc) {
-  labels->words = NULL;
-  eg_arena_init(&labels->arena, alloc);
-}
-
-void eg_plan_labels_deinit(eg_plan_labels *labels) { eg_arena_deinit(&labels->arena); }
+EG_OWNER_DEFINE(eg_plan_labels, (eg_arena, arena))
 
 egraph_status eg_plan_labels_find(const eg_plan *plan, eg_plan_labels *out) {
   uint32_t values = eg_graph_value_count(plan->graph);
