@@ -36,8 +36,9 @@ static egraph_status grow(eg_flatmap *map, uint32_t capacity) {
   return EGRAPH_OK;
 }
 
-/// Hash-consing a million nodes (math24) was measured faster at load 3/4 than at 1/2: the
-/// tags make a longer probe cheap, and a table of half the size has fewer cache misses.
+/// Finds the capacity for `len` entries. Hash-consing a million nodes (math24) is faster
+/// at load 3/4 than at 1/2: the tags make a longer probe cheap, and a table of half the
+/// size has fewer cache misses.
 static egraph_status capacity_for(uint32_t len, uint32_t *out) {
   uint32_t capacity = 16;
   while (capacity - capacity / 4 < len) {

@@ -13,8 +13,7 @@ egraph_status eg_text_json_string(eg_text *text, const char *string);
 /// Appends a number that reads back as the same double (-0 as 0). Fails with
 /// EGRAPH_E_ARGUMENT when it is not finite.
 egraph_status eg_text_json_double(eg_text *text, double value);
-/// Append "key": and a string (NULL: null) or number, and then `end`. The key needs no
-/// escapes.
+/// Append "key": and a string (NULL: null) or number, then `end`. The key is plain text.
 egraph_status eg_text_json_member(eg_text *text, const char *key, const char *string,
                                   const char *end);
 egraph_status eg_text_json_figure(eg_text *text, const char *key, double value,

@@ -9,8 +9,8 @@
 
 enum { EG_NUMBER_MAX_CHARS = 1000, EG_DOUBLE_TEXT_CHARS = 40 };
 
-/// Convert a whole string; false when the text is not exactly one number in range; *out
-/// is then untouched.
+/// Convert a text to a number; false when it is not exactly one number in range, and *out
+/// is then unchanged.
 ///   int64:  -?[0-9]+
 ///   double: -?([0-9]+.?[0-9]*|.[0-9]+)([eE][+-]?[0-9]+)?, -?inf, -?nan; at most
 ///           EG_NUMBER_MAX_CHARS long. Underflow rounds, overflow is out of range.

@@ -26,8 +26,8 @@ egraph_status eg_text_status(const eg_text *text);
 egraph_status eg_text_append(eg_text *text, const char *string);
 egraph_status eg_text_append_bytes(eg_text *text, const char *bytes, size_t count);
 egraph_status eg_text_printf(eg_text *text, const char *format, ...) EG_PRINTF(2, 3);
-/// Like eg_text_printf, for names in a line of text for people: line ends in the
-/// arguments are written as \x0a. The format may have line ends only at its end.
+/// Appends a line for people, like eg_text_printf, but writes line ends in the arguments
+/// (names) as \x0a. The format may have line ends only at its end.
 egraph_status eg_text_print_names(eg_text *text, const char *format, ...) EG_PRINTF(2, 3);
 /// Appends the shortest decimal form that reads back as the same double; always has a
 /// '.', 'e', "inf" or "nan". Independent of the locale (eg_text_printf("%g") is not).

@@ -39,7 +39,7 @@ bool eg_mesh_same(const eg_mesh *a, const eg_mesh *b);
 uint32_t eg_mesh_devices(const eg_mesh *mesh);
 /// Finds the axis with a name; false when the mesh has none.
 bool eg_mesh_find_axis(const eg_mesh *mesh, const char *name, uint32_t *out);
-/// Return the position of a rank along an axis; the difference of two neighbours' ranks.
+/// Return the position of a rank along an axis, and the difference of neighbours' ranks.
 uint32_t eg_mesh_coordinate(const eg_mesh *mesh, uint32_t rank, uint32_t axis);
 uint32_t eg_mesh_stride(const eg_mesh *mesh, uint32_t axis);
 

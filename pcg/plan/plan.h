@@ -39,7 +39,7 @@ EG_VEC_DEFINE(eg_plan_states, eg_plan_state);
 typedef enum eg_price_basis {
   EG_PRICE_BASIS_LIST(EG_ENUM_ID) EG_PRICE_BASES
 } eg_price_basis;
-/// basis < EG_PRICE_BASES.
+/// Returns the spelling of a basis < EG_PRICE_BASES.
 const char *eg_price_basis_name(uint32_t basis);
 bool eg_price_basis_find(const char *name, uint32_t *out);
 
