@@ -39,7 +39,7 @@ egraph_status eg_chunks_finish(eg_chunk_writer *writer);
 /// Finishes the file and writes it atomically (base/file.h). Fails with EGRAPH_E_IO too.
 egraph_status eg_chunks_save(eg_chunk_writer *writer, const char *path);
 
-/// A file in memory.
+/// A file that is read, in memory.
 typedef struct eg_chunk_reader {
   const char *path; // borrowed
   const char *bytes;

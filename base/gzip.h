@@ -10,7 +10,7 @@
 
 #include "base/status.h"
 
-/// An open file; `path` is borrowed. Thread-compatible.
+/// An open file; `path` is borrowed. Threads may use different files at the same time.
 typedef struct eg_gzip {
   const char *path;
   void *stream;

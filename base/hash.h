@@ -15,8 +15,8 @@ static inline uint64_t eg_hash_mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// Combines two hashes. It is not symmetric, and differs for (1, 4) and (2, 3): operators
-/// and ids are small numbers.
+/// Combines two hashes. The result depends on their order, and differs for (1, 4) and (2,
+/// 3), because operators and ids are small numbers.
 static inline uint64_t eg_hash_combine(uint64_t seed, uint64_t value) {
   return eg_hash_mix((seed + 1) * UINT64_C(0x9e3779b97f4a7c15) + value);
 }

@@ -180,7 +180,7 @@ static bool read_hex(const char *text, uint32_t *out) {
 }
 
 // Reads the code after a backslash and 'u', both in the buffer; a character beyond 16
-// bits has two halves.
+// bits consists of two such codes.
 static egraph_status read_code(eg_json_scan *scan, eg_chars *out) {
   const char *text = scan->buffer + scan->at;
   uint32_t code, low;

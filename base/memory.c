@@ -153,7 +153,7 @@ static egraph_status alloc_shared(eg_arena *arena, size_t bytes, void **out) {
   return EGRAPH_OK;
 }
 
-// Blocks come zeroed, and each byte is handed out only once.
+// Blocks are zeroed and each byte is handed out once: all allocations are zero.
 egraph_status eg_arena_alloc(eg_arena *arena, size_t count, size_t size,
                              void *out_pointer) {
   const size_t align = _Alignof(max_align_t);

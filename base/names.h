@@ -1,5 +1,5 @@
-// Enumerations with names: a list macro has a row X(id, "name", ...) for each id, from
-// which the enumeration and its functions are made.
+// Enumerations with names, made from a list macro with a row X(id, "name", ...) for
+// each id:
 //
 //   #define EG_PORTS_LIST(X) X(EG_PORTS_SWITCH, "switch") X(EG_PORTS_TORUS, "torus")
 //   typedef enum eg_ports { EG_PORTS_LIST(EG_ENUM_ID) EG_PORTS_COUNT } eg_ports;

@@ -23,8 +23,8 @@ const char *egraph_status_name(egraph_status status) {
   return "unknown status";
 }
 
-/// Replaces the message by a text and, with `keeps_old`, ": " and the old one. The
-/// arguments may point into the old message, so the new one is built in another buffer.
+/// Replaces the message by a text, followed by ": " and the old message if `keeps_old`.
+/// The arguments may point into the old message: the text gets its own buffer.
 static void set_message(bool keeps_old, const char *format, va_list args) {
   char fresh[EG_MESSAGE_BYTES];
   int written = vsnprintf(fresh, sizeof fresh, format, args);

@@ -24,7 +24,7 @@ EG_OWNER_DEFINE_STATIC(finder, (eg_hashes, hash), (eg_u32s, weight_user, last_us
 
 static uint32_t node_count(const finder *f) { return eg_graph_node_count(f->graph); }
 
-/// True for a weight that only one node uses, so that each block can have its own.
+/// True for a weight that only one node uses, so that each block can have its own weight.
 static bool is_own_weight(const finder *f, eg_value value) {
   return eg_graph_value(f->graph, value)->kind == EG_VALUE_WEIGHT &&
          f->weight_user.data[value.id] != NONE;
@@ -111,8 +111,8 @@ static bool is_same_node(const finder *f, uint32_t n, uint32_t m) {
 
 // ---- finding ------------------------------------------------------------------------
 
-/// Finds the longest run that repeats with this period; returns its length, the first
-/// period included, and its first node.
+/// Finds the longest run of nodes that repeats with this period; returns its length, the
+/// first period included, and its first node.
 static uint32_t longest_run(const finder *f, uint32_t period, uint32_t *out_first) {
   uint32_t best = 0, run = 0;
   for (uint32_t n = period; n < node_count(f); n++) {
@@ -136,7 +136,7 @@ static uint32_t crossing_at(const finder *f, uint32_t cut) {
 }
 
 /// True when a block reads only itself and the block before it, and nodes and outputs
-/// after the blocks read only the last.
+/// after the blocks read only the last block.
 static bool is_local(const finder *f, const eg_blocks *b) {
   uint32_t end = b->first + b->period * b->count;
   for (uint32_t n = b->first + b->period; n < node_count(f); n++) {

@@ -55,7 +55,7 @@ const eg_open_sizes *eg_graph_open_sizes(const eg_graph *graph) {
   return graph->open_sizes;
 }
 
-/// Shares the sizes of the first open dimension that the graph gets.
+/// Retains the open sizes to which the first open dimension of the graph belongs.
 static void share_sizes(eg_graph *graph, const eg_type *type) {
   for (uint32_t i = 0; graph->open_sizes == NULL && i < type->rank; i++)
     graph->open_sizes = eg_open_sizes_retain(eg_size_owner(type->dims[i]));

@@ -115,7 +115,7 @@ eg_opaque_estimate eg_graph_opaque_estimate(const eg_graph *graph, eg_graph_node
 /// Finds the opaque node with this KEY attribute; false: there is none.
 bool eg_graph_find_opaque(const eg_graph *graph, const char *key, eg_graph_node *out);
 /// Fails with EGRAPH_E_UNSUPPORTED if an output needs an opaque node, and names the first
-/// one; `what` ("planned") is the action that needs known operators.
+/// such node; `what` ("planned") is the action that needs known operators.
 egraph_status eg_graph_check_known(const eg_graph *graph, const char *what);
 /// Adds a copy of a node of another graph (of an opaque node with record and types) on
 /// other operands, in the same number. Layouts of the results are copied. `names` as

@@ -116,7 +116,7 @@ static egraph_status copy_values(copier *c) {
       EG_TRY(add_leaf_copy(c, v));
       continue;
     }
-    // Results of a node are neighbours; the first one copies the node for all.
+    // Results of a node are consecutive values; the node is copied with the first result.
     if (info->kind != EG_VALUE_COMPUTED || info->result != 0) continue;
     const eg_graph_node_info *node = node_of(from, info->node.id);
     bool wanted = false;

@@ -148,7 +148,7 @@ static egraph_status cut_mesh(const eg_machine *machine, const eg_machine_mesh *
   return EGRAPH_OK;
 }
 
-/// Inserts a part before parts with more idle places, unless the list has an equal part.
+/// Inserts a part before parts with longer idle axes, unless the list has an equal part.
 static egraph_status insert_part(eg_machine_meshes *out, const eg_machine_mesh *part) {
   for (size_t i = 0; i < out->len; i++)
     if (eg_mesh_idle_places(&out->data[i]) == eg_mesh_idle_places(part) &&

@@ -1,5 +1,6 @@
 // Reader of machine files. Clauses may come in any order: they are counted, then read
-// kind by kind in the order of the table, so that each finds the clauses it refers to.
+// kind by kind in the order of the table, so that a clause finds the clauses to which
+// it refers.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <math.h>
@@ -119,8 +120,8 @@ static egraph_status read_ratio(const reader *r, const eg_sexpr *form, double *o
 
 // ---- forms of named parts ---------------------------------------------------------
 
-/// Finds each part of a form by its name, from child `first` on: (form ... (a ...) (b
-/// ...)). Absent parts are NULL.
+/// Finds the parts (NAME ...) of a form by their names, from child `first` on. Absent
+/// parts are NULL.
 static egraph_status find_parts(const reader *r, const eg_sexpr *form, uint32_t first,
                                 const char *const *names, uint32_t count,
                                 const eg_sexpr **out) {

@@ -80,7 +80,7 @@ egraph_status eg_layout_parse(const eg_mesh *mesh, const char *text, eg_layout *
 
 // ---- transitions of one axis, or of the memory format -------------------------------
 
-// Kind, spelling.
+// Kinds of transitions: id, spelling in files.
 #define EG_TRANSITION_LIST(X)                                                            \
   X(EG_TRANSITION_SLICE, "slice")                   /* R -> S(d), local */               \
   X(EG_TRANSITION_MASK, "mask")                     /* R -> P, local: zero but on one */ \
@@ -160,8 +160,8 @@ const char *eg_parallel_unity(eg_parallel_kind kind); // "Partition"
 bool eg_parallel_has_dim(eg_parallel_kind kind);
 bool eg_parallel_find(const char *name, eg_parallel_kind *out);
 
-/// Applies the operator to a layout; false when it does not take this layout. The caller
-/// checks that the result is legal for the type.
+/// Applies a parallel operator to a layout; false when the operator does not accept it.
+/// The caller checks that the result is legal for the type.
 bool eg_parallel_apply(const eg_mesh *mesh, const eg_parallel_op *op, eg_layout *inout);
 
 #endif

@@ -1,4 +1,4 @@
-// The ways to spread an operator over a mesh, which follow from its factors (DESIGN
+// Strategies: how an operator is spread over a mesh. They follow from its factors (DESIGN
 // section 3 and 5; FlexFlow's SOAP, Alpa's parallel algorithms, Shardy's rules).
 //
 // Along each axis an operator takes one action: every device does the same (REPLICATE), a
@@ -63,7 +63,7 @@ typedef struct eg_uneven {
 } eg_uneven;
 EG_VEC_DEFINE(eg_unevens, eg_uneven);
 
-/// A node with global types, and its factors.
+/// A node with the types of whole tensors, and its factors.
 typedef struct eg_spread {
   eg_node_spec spec; // borrowed
   eg_factors factors;

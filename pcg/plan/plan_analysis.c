@@ -60,7 +60,7 @@ static const eg_layout *layout_of_output(const eg_plan *plan, uint32_t output) {
   return &plan->states.data[plan->output_states.data[output]].layout;
 }
 
-/// Prints a line for each output in parts that is not carried.
+/// Prints a line for each output that leaves the step in parts and is not carried.
 static void print_delivered(eg_text *text, const eg_plan *plan) {
   static const eg_layout whole = {.format = EG_FORMAT_PLAIN};
   uint32_t count = 0;
@@ -119,8 +119,8 @@ static const char *name_of_step(const eg_plan *plan, uint32_t step) {
       ->name;
 }
 
-/// Prints "uneven h (matmul) and 3 alike", the beginning of the line of a step and of
-/// `more` others.
+/// Prints "uneven h (matmul) and 3 alike", the beginning of the line for a step and
+/// `more` steps like it.
 static void begin_line(eg_text *text, const eg_plan *plan, const char *what,
                        uint32_t step, uint32_t more) {
   eg_text_print_names(text, "%-11s %s (%s)", what, name_of_step(plan, step),
@@ -382,8 +382,8 @@ static const char *why_unsplit(eg_op op) {
   return why[0] != '\0' ? why : "its parts would need each other";
 }
 
-/// Prints a line with the reason for the five longest such operators; operators of one
-/// kind share a line. Then prints the number of all.
+/// Prints a line with the reason for the five longest operators that cannot be split;
+/// operators of one kind share a line. Then prints the number of all such operators.
 static egraph_status print_unsplits(eg_text *text, const eg_plan *plan) {
   EG_LOCAL(unsplits, rows, text->chars.alloc);
   EG_TRY(find_unsplits(plan, &rows));

@@ -59,7 +59,7 @@ static bool are_like_values(const finder *f, eg_value a, eg_value b) {
          (role_of(f, a) == ROLE_WEIGHT) == (role_of(f, b) == ROLE_WEIGHT);
 }
 
-/// True for the same operator on values of the same types, in any layouts.
+/// True when two nodes are one operator on values of the same types, in any layouts.
 static bool are_like_nodes(const void *user, uint32_t a, uint32_t b) {
   const finder *f = user;
   eg_graph_node_info x = node_of_step(f, a), y = node_of_step(f, b);
@@ -131,8 +131,8 @@ static uint32_t part_of_node(const finder *f, const eg_graph_node_info *info) {
   return gradient != NO_PART ? gradient : (uint32_t)f->parts.len - 1;
 }
 
-/// Places the values of later phases. States of the optimizer belong to the part of the
-/// node that reads them together with the weight.
+/// Assigns the values of later phases to parts. States of the optimizer belong to the
+/// part of the node that reads them together with the weight.
 static void place_later(finder *f) {
   for (size_t i = 0; i < f->plan->steps.len; i++) {
     const eg_plan_step *step = &f->plan->steps.data[i];

@@ -82,7 +82,7 @@ static eg_phase phase_of(const life_finder *f, uint32_t step) {
   return f->plan->steps.data[step].phase;
 }
 
-/// True when the step that makes a state may write it over one of its operands.
+/// True when the step that makes a state may write the state over `operand`.
 static bool writes_over(const eg_plan *plan, uint32_t state, uint32_t operand) {
   const eg_plan_step *step = &plan->steps.data[plan->states.data[state].step];
   if (step->is_move) return false;

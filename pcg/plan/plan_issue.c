@@ -232,7 +232,7 @@ static egraph_status wait_for_operands(issuer *m, uint32_t run, uint32_t b,
 }
 
 /// Waits for the computing step that is `behind` computing steps before `s`, in its
-/// micro-batch or in the one before.
+/// micro-batch or in the micro-batch before.
 static egraph_status wait_for_computing(issuer *m, uint32_t b, uint32_t s,
                                         uint32_t behind) {
   uint32_t run = run_at(m, b, s), before = s, steps = (uint32_t)m->plan->steps.len;

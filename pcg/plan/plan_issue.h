@@ -1,7 +1,7 @@
 // Finds the order in which the steps of a plan are issued, for the simulator
 // (sim/plan/plan_tasks.h) and for ranks (exec/rank_program.h). All devices of a plan do
-// the same at the same time, so one represents all: its compute stream, and a stream for
-// each class of links on which it exchanges data with others.
+// the same at the same time, so one device represents all devices: its compute stream,
+// and a stream for each class of links on which it exchanges data with others.
 //
 // In order, all steps are on one stream, in the order of the plan, and the last step ends
 // when the seconds of the plan's cost are over. Otherwise exchanges have streams of their

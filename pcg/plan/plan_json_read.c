@@ -26,8 +26,7 @@ typedef eg_json_fields_reader reader; // of one file
   static egraph_status function(reader *r, void *record) {                               \
     return eg_json_fields_amount(r, &((type *)record)->member);                          \
   }
-// Define functions that read an array into a member of the record, or into the
-// record itself.
+// Define functions that read an array into a member of the record, or into the record.
 #define ARRAY_FIELD(function, type, element, member)                                     \
   static egraph_status function(reader *r, void *record) {                               \
     return eg_json_fields_array(r, element, &((type *)record)->member);                  \

@@ -3,8 +3,9 @@
 
 // ---- moves ----------------------------------------------------------------------------
 
-/// Returns the row-major type with the same bytes in memory, and translates `*inout_dim`
-/// to it. Channels in blocks become two dimensions; the first one counts blocks.
+/// Returns the row-major type with the same bytes in memory, and sets *inout_dim to the
+/// dimension of this type. Channels in blocks become two dimensions; the first one
+/// counts blocks.
 static eg_type stored_as(const eg_type *type, uint32_t *inout_dim) {
   static const uint32_t NHWC_PLACE[] = {0, 3, 1, 2};
   eg_format format = (eg_format)type->layout.format;

@@ -25,7 +25,7 @@ static inline bool eg_cut_is_packed(const eg_cut *cut) {
   return cut->outer <= 1 || cut->parts == 1;
 }
 
-/// The cuts at both ends of a transition; parts 0: not cut.
+/// The cuts of the tensors before and after a transition; parts 0: not cut.
 typedef struct eg_move_cuts {
   eg_cut packed;   // cut of the sent tensor
   eg_cut unpacked; // cut of the received tensor

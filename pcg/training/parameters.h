@@ -21,7 +21,7 @@
 #include "base/strmap.h"
 #include "pcg/graph/graph.h"
 
-// The fate of a weight: id, why.
+// The fates of weights in training: id, reason.
 #define EG_WEIGHT_FATE_LIST(X)                                                           \
   X(EG_FATE_NONE, "no floating-point weight that the loss depends on")                   \
   X(EG_FATE_CONSTANT, "a constant")                                                      \

@@ -268,7 +268,7 @@ static egraph_status copy_leaf(untier *u, uint32_t v) {
   return eg_graph_set_default(u->to, u->map[v], info->data);
 }
 
-/// Makes a copy without the ties that match a pattern; `*out` is the caller's, also after
+/// Makes a copy without the ties that match a pattern; the caller owns *out, also after
 /// a failure.
 static egraph_status copy_untied(const eg_graph *graph, const eg_tie_uses *uses,
                                  const char *const *patterns, uint32_t count,

@@ -123,8 +123,8 @@ static eg_ref emit_final(updater *u, const eg_training_param *param, eg_ref clip
   return EG_BUILD(&u->b, EG_OP_MUL, g, factor);
 }
 
-/// Appends the parameters in the order in which the forward graph reads them. `param_of`
-/// is scratch: [values of the forward graph] parameter; NONE: none, or listed.
+/// Appends the parameters in the order in which the forward graph reads them. `param_of`:
+/// scratch, [forward values] parameter; NONE: none, or already appended.
 static egraph_status list_params(const updater *u, eg_u32s *param_of, eg_u32s *out) {
   EG_TRY(eg_u32s_fill(param_of, eg_graph_value_count(u->forward), NONE));
   for (uint32_t p = 0; p < u->training->param_count; p++)
