@@ -6,8 +6,9 @@
 //   typedef struct eg_arcs { eg_u32s from, to; eg_doubles cost; bool is_sorted; }
 //   eg_arcs; EG_OWNER_DEFINE(eg_arcs, (eg_u32s, from, to), (eg_doubles, cost))
 //
-// EG_OWNER_DEFINE_STATIC does the same for a structure of one file. Handwritten functions
-// use EG_INIT_MEMBERS and EG_DEINIT_MEMBERS.
+// EG_OWNER_DEFINE_STATIC defines both as inline functions: in a header next to the
+// structure, or for a structure of one file. Handwritten functions use EG_INIT_MEMBERS
+// and EG_DEINIT_MEMBERS.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_OWNER_H
 #define EG_BASE_OWNER_H
@@ -18,6 +19,15 @@
 /// scope. It replaces EG_LOCAL for types that a function fills, or whose initialization
 /// can fail. type_deinit must accept zeros.
 #define EG_OWNED(type, name) __attribute__((cleanup(type##_deinit))) type name = {0}
+
+/// Returns `made`, the status of filling *self, an object of `type`; frees the object
+/// after a failure.
+#define EG_RETURN_FILLED(made, type, self)                                               \
+  do {                                                                                   \
+    egraph_status eg_filled_ = (made);                                                   \
+    if (eg_filled_ != EGRAPH_OK) type##_deinit(self);                                    \
+    return eg_filled_;                                                                   \
+  } while (0)
 
 #define EG_OWNER_DEFINE(type, ...) EG_OWNER_DEFINE_FROM(type, (0), __VA_ARGS__)
 /// Like EG_OWNER_DEFINE, with initial values of other fields: (.cost = INFINITY, .alloc
@@ -57,15 +67,24 @@
   type##_init_members(&name, alloc)
 
 #define EG_OWNER_DEFINE_STATIC(type, ...)                                                \
-  __attribute__((unused)) static void type##_init_members(type *self,                    \
-                                                          egraph_allocator alloc) {      \
+  EG_OWNER_DEFINE_STATIC_FROM(type, (0), __VA_ARGS__)
+#define EG_OWNER_DEFINE_STATIC_FROM(type, values, ...)                                   \
+  EG_OWNER_DEFINE_MEMBERS(type, __VA_ARGS__)                                             \
+  __attribute__((unused)) static inline void type##_init(type *self,                     \
+                                                         egraph_allocator alloc) {       \
+    *self = (type){EG_UNPACK_ values};                                                   \
+    type##_init_members(self, alloc);                                                    \
+  }
+/// Defines type_init_members and type_deinit, for a type whose type_init has other
+/// parameters.
+#define EG_OWNER_DEFINE_MEMBERS(type, ...)                                               \
+  __attribute__((unused)) static inline void type##_init_members(                        \
+      type *self, egraph_allocator alloc) {                                              \
     EG_INIT_MEMBERS(self, alloc, __VA_ARGS__)                                            \
   }                                                                                      \
-  __attribute__((unused)) static void type##_init(type *self, egraph_allocator alloc) {  \
-    *self = (type){0};                                                                   \
-    type##_init_members(self, alloc);                                                    \
-  }                                                                                      \
-  static void type##_deinit(type *self) { EG_DEINIT_MEMBERS(self, __VA_ARGS__) }
+  __attribute__((unused)) static inline void type##_deinit(type *self) {                 \
+    EG_DEINIT_MEMBERS(self, __VA_ARGS__)                                                 \
+  }
 
 /// Statements that initialize or free all members of all groups of *self.
 #define EG_INIT_MEMBERS(self, alloc, ...)                                                \

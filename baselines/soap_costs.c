@@ -190,9 +190,6 @@ static egraph_status list_pairs(eg_soap_costs *c) {
   return eg_u32s_push(&c->read_begin, (uint32_t)c->reads.len);
 }
 
-EG_OWNER_DEFINE(eg_soap_costs, (eg_soap_pairs, pairs), (eg_soap_reads, reads),
-                (eg_doubles, own), (eg_u32s, own_begin, read_begin))
-
 egraph_status eg_soap_costs_fill(eg_soap_costs *costs, eg_soap *soap) {
   EG_LOCAL(lister, l, soap->question->alloc);
   l.s = soap;

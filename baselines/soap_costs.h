@@ -4,6 +4,7 @@
 #ifndef EG_BASELINES_SOAP_COSTS_H
 #define EG_BASELINES_SOAP_COSTS_H
 
+#include "base/owner.h"
 #include "optimize/soap/soap.h"
 
 /// A pair of leads that exchange something.
@@ -29,12 +30,12 @@ typedef struct eg_soap_costs {
   eg_doubles own;      // [options] seconds of a lead with its followers
   eg_u32s own_begin;   // [leads + 1] of `own`
 } eg_soap_costs;
+EG_OWNER_DEFINE_STATIC(eg_soap_costs, (eg_soap_pairs, pairs), (eg_soap_reads, reads),
+                       (eg_doubles, own), (eg_u32s, own_begin, read_begin))
 
-void eg_soap_costs_init(eg_soap_costs *costs, egraph_allocator alloc);
 /// Fills the costs of an initialized `soap`; every reader of a value counts its own
 /// exchange. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_soap_costs_fill(eg_soap_costs *costs, eg_soap *soap);
-void eg_soap_costs_deinit(eg_soap_costs *costs);
 /// Computes the seconds of a pair's exchanges under an option of each lead. Fails
 /// with EGRAPH_E_MEMORY.
 egraph_status eg_soap_costs_pair(eg_soap_costs *costs, uint32_t pair, uint32_t first,

@@ -5,9 +5,6 @@
 
 #include "base/owner.h"
 
-EG_OWNER_DEFINE(eg_class_index, (eg_u32s, member_begin, members, user_begin, users),
-                (eg_bytes, is_root))
-
 static egraph_status size_rows(eg_u32s *begin, eg_u32s *items, size_t rows,
                                size_t count) {
   begin->len = 0;
@@ -143,8 +140,6 @@ egraph_status eg_components_find(const eg_extract_problem *problem,
 }
 
 // ---- users by their class ---------------------------------------------------------
-
-EG_OWNER_DEFINE(eg_user_groups, (eg_u32s, classes, begin, nodes, group_of))
 
 // begin[g + 2] first counts group g, then holds the place to fill next in group g + 1,
 // and at the end the end of group g + 1.

@@ -5,6 +5,7 @@
 #ifndef EG_EXTRACT_CLASS_GRAPH_H
 #define EG_EXTRACT_CLASS_GRAPH_H
 
+#include "base/owner.h"
 #include "extract/containers.h"
 #include "extract/problem.h"
 
@@ -15,9 +16,10 @@ typedef struct eg_class_index {
   eg_u32s user_begin, users;
   eg_bytes is_root; // [class]
 } eg_class_index;
+EG_OWNER_DEFINE_STATIC(eg_class_index,
+                       (eg_u32s, member_begin, members, user_begin, users),
+                       (eg_bytes, is_root))
 
-void eg_class_index_init(eg_class_index *index, egraph_allocator alloc);
-void eg_class_index_deinit(eg_class_index *index);
 /// Builds or rebuilds. O(nodes + edges). Fails with EGRAPH_E_MEMORY.
 egraph_status eg_class_index_build(eg_class_index *index,
                                    const eg_extract_problem *problem);
@@ -56,9 +58,8 @@ typedef struct eg_user_groups {
   eg_u32s classes, begin, nodes;
   eg_u32s group_of; // [class] 1 + group; 0 between calls
 } eg_user_groups;
+EG_OWNER_DEFINE_STATIC(eg_user_groups, (eg_u32s, classes, begin, nodes, group_of))
 
-void eg_user_groups_init(eg_user_groups *groups, egraph_allocator alloc);
-void eg_user_groups_deinit(eg_user_groups *groups);
 /// Groups the users of `child`, in the order of their first node. O(users), and
 /// O(classes) at the first call. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_user_groups_find(eg_user_groups *groups,

@@ -133,17 +133,9 @@ void eg_cuts_deinit(eg_cuts *cuts) {
   eg_u32s_deinit(&cuts->begin);
 }
 
-EG_OWNER_DEFINE_FROM(eg_extract_result,
-                     (.status = EG_EXTRACT_INFEASIBLE, .cost = INFINITY,
-                      .bound = -INFINITY, .gap = INFINITY, .tree_cost = INFINITY,
-                      .dag_cost = INFINITY, .certified = -INFINITY),
-                     (eg_u32s, choice))
-
 // ---- files --------------------------------------------------------------------------
 // Classes and nodes go straight into the problem, whose children are numbers of names
 // until all has been read.
-
-EG_OWNER_DEFINE(eg_gym_names, (eg_chars, text), (eg_sizes, class_, node))
 
 static egraph_status on_class(void *user) {
   uint32_t class;

@@ -9,9 +9,11 @@
 #ifndef EG_EXTRACT_PROBLEM_H
 #define EG_EXTRACT_PROBLEM_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/owner.h"
 #include "base/vec.h"
 
 #define EG_EXTRACT_NONE UINT32_MAX
@@ -148,9 +150,11 @@ typedef struct eg_extract_result {
   eg_u32s choice;   // [class_count] node, or EG_EXTRACT_NONE for classes that are
                     // not needed
 } eg_extract_result;
-
-void eg_extract_result_init(eg_extract_result *result, egraph_allocator alloc);
-void eg_extract_result_deinit(eg_extract_result *result);
+EG_OWNER_DEFINE_STATIC_FROM(eg_extract_result,
+                            (.status = EG_EXTRACT_INFEASIBLE, .cost = INFINITY,
+                             .bound = -INFINITY, .gap = INFINITY, .tree_cost = INFINITY,
+                             .dag_cost = INFINITY, .certified = -INFINITY),
+                            (eg_u32s, choice))
 
 /// Checks independently that a choice covers the roots and is closed and acyclic, and
 /// recomputes its DAG cost. Shares no code with the solver. Fails with EGRAPH_E_INTERNAL.
@@ -168,9 +172,8 @@ typedef struct eg_gym_names {
   eg_sizes class_, node;   // places in `text` where the names begin
   uint32_t roots_left_out; // roots of the file whose class has no node
 } eg_gym_names;
+EG_OWNER_DEFINE_STATIC(eg_gym_names, (eg_chars, text), (eg_sizes, class_, node))
 
-void eg_gym_names_init(eg_gym_names *names, egraph_allocator alloc);
-void eg_gym_names_deinit(eg_gym_names *names);
 static inline const char *eg_gym_class_name(const eg_gym_names *names, uint32_t class) {
   return names->text.data + names->class_.data[class];
 }

@@ -31,9 +31,6 @@ egraph_status eg_submeshes_of(uint32_t nodes, uint32_t width, eg_submeshes *out)
   return push_powers(nodes, true, width, out);
 }
 
-EG_OWNER_DEFINE_FROM(eg_interop_choice, (.seconds = INFINITY),
-                     (eg_interop_stages, stages))
-
 typedef struct chooser {
   const eg_interop_problem *of;
   eg_doubles longest; // t's that may be the longest, ascending

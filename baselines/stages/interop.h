@@ -11,8 +11,10 @@
 #ifndef EG_BASELINES_INTEROP_H
 #define EG_BASELINES_INTEROP_H
 
+#include <math.h>
 #include <stdbool.h>
 
+#include "base/owner.h"
 #include "base/vec.h"
 
 /// Devices of one node (nodes 1), or whole nodes.
@@ -57,9 +59,9 @@ typedef struct eg_interop_choice {
   eg_interop_stages stages; // the first layers first; empty: none
   uint32_t tried;           // longest t's
 } eg_interop_choice;
+EG_OWNER_DEFINE_STATIC_FROM(eg_interop_choice, (.seconds = INFINITY),
+                            (eg_interop_stages, stages))
 
-void eg_interop_choice_init(eg_interop_choice *choice, egraph_allocator alloc);
-void eg_interop_choice_deinit(eg_interop_choice *choice);
 /// Fills an initialized choice; of equal ones always the same. O(layers^3 * devices *
 /// shapes) for each longest t that is tried. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_interop_choose(const eg_interop_problem *problem, egraph_allocator alloc,

@@ -11,9 +11,6 @@
 
 EG_VEC_DEFINE(messages, eg_pipeline_message);
 
-EG_OWNER_DEFINE_FROM(eg_staged, (.best = UINT32_MAX), (eg_staged_rows, rows),
-                     (eg_staged_stages, stages))
-
 // ---- one pipeline ---------------------------------------------------------------------
 
 typedef struct run {

@@ -4,6 +4,7 @@
 #ifndef EG_BASELINES_STAGE_REPORT_H
 #define EG_BASELINES_STAGE_REPORT_H
 
+#include "base/owner.h"
 #include "baselines/stages/stage_plan.h"
 #include "sim/pipeline/schedule.h"
 
@@ -59,9 +60,9 @@ typedef struct eg_staged {
   uint32_t chunks;                    // likewise
   eg_staged_stages stages;            // likewise
 } eg_staged;
+EG_OWNER_DEFINE_STATIC_FROM(eg_staged, (.best = UINT32_MAX), (eg_staged_rows, rows),
+                            (eg_staged_stages, stages))
 
-void eg_staged_init(eg_staged *staged, egraph_allocator alloc);
-void eg_staged_deinit(eg_staged *staged);
 /// Simulates a pipeline and adds its row. A pipeline that fits is better than one that
 /// does not; among pipelines that fit the shorter is better, otherwise the smaller; among
 /// equals the first.

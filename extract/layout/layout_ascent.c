@@ -56,8 +56,6 @@ struct eg_layout_ascent {
 };
 typedef eg_layout_ascent ascent;
 
-EG_OWNER_DEFINE(eg_layout_excess, (eg_doubles, strategy, arc))
-
 // ---- order --------------------------------------------------------------------------
 
 static egraph_status push_inputs(const ascent *a, uint32_t value, eg_u32s *stack) {

@@ -15,8 +15,7 @@ typedef struct eg_layout_excess {
   eg_doubles strategy, arc; // INFINITY: in no solution
   double bound;
 } eg_layout_excess;
-void eg_layout_excess_init(eg_layout_excess *excess, egraph_allocator alloc);
-void eg_layout_excess_deinit(eg_layout_excess *excess);
+EG_OWNER_DEFINE_STATIC(eg_layout_excess, (eg_doubles, strategy, arc))
 
 typedef struct eg_layout_ascent eg_layout_ascent;
 

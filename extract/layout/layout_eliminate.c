@@ -568,7 +568,7 @@ static egraph_status eliminate_present(eliminator *e, bool keeps_all) {
   n->maker.keeps_all = keeps_all;
   e->grown = FEW_ROWS;
   for (uint32_t var; !n->is_empty && (var = choose_variable(e)) != NONE;) {
-    size_t rows;
+    size_t rows = 0;
     EG_TRY(eliminate_variable(e, var, &rows));
     if (should_stop(e)) return EGRAPH_OK;
     if (n->is_empty || rows <= 2 * e->grown) continue;

@@ -14,8 +14,6 @@ egraph_status eg_layout_fill_none(eg_u32s *list, size_t count) {
   return EGRAPH_OK;
 }
 
-EG_OWNER_DEFINE(eg_layout_rows, (eg_u32s, begin, items))
-
 egraph_status eg_layout_rows_fill(eg_layout_rows *rows, size_t row_count,
                                   const eg_u32s *key) {
   return eg_group_items(key, row_count, &rows->begin, &rows->items);

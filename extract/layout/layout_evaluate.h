@@ -6,6 +6,7 @@
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_EVALUATE_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_EVALUATE_H
 
+#include "base/owner.h"
 #include "extract/layout/layout_problem.h"
 
 /// Sums over chosen strategies and arcs, all weights >= 0. The cost is minimized, or a
@@ -24,8 +25,7 @@ egraph_status eg_layout_fill_none(eg_u32s *list, size_t count);
 typedef struct eg_layout_rows {
   eg_u32s begin, items;
 } eg_layout_rows;
-void eg_layout_rows_init(eg_layout_rows *rows, egraph_allocator alloc);
-void eg_layout_rows_deinit(eg_layout_rows *rows);
+EG_OWNER_DEFINE_STATIC(eg_layout_rows, (eg_u32s, begin, items))
 /// Rows of the items by key, which is below `row_count`, or EG_LAYOUT_NONE: in no row
 /// (base/groups.h). Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_rows_fill(eg_layout_rows *rows, size_t row_count,

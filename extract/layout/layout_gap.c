@@ -11,8 +11,6 @@
 
 #include "base/owner.h"
 
-EG_OWNER_DEFINE(eg_layout_pool, (eg_bytes, strategy))
-
 // ---- windows ------------------------------------------------------------------------
 //
 // In a window, values that are close to each other are free and all others keep their

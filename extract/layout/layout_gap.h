@@ -4,6 +4,7 @@
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_GAP_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_GAP_H
 
+#include "base/owner.h"
 #include "extract/layout/layout_ascent.h"
 
 /// Strategies of solutions at several prices, also of solutions that exceed a limit.
@@ -11,8 +12,7 @@ typedef struct eg_layout_pool {
   eg_bytes strategy; // [strategies]
   uint32_t solutions;
 } eg_layout_pool;
-void eg_layout_pool_init(eg_layout_pool *pool, egraph_allocator alloc);
-void eg_layout_pool_deinit(eg_layout_pool *pool);
+EG_OWNER_DEFINE_STATIC(eg_layout_pool, (eg_bytes, strategy))
 
 /// Raises search->bound and offers solutions. Deletes from `active`, which the ascent
 /// shares, strategies and arcs that are in no better solution; `excess` is from the last

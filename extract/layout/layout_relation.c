@@ -9,13 +9,6 @@
 
 #define NONE EG_RELATION_NONE
 
-EG_OWNER_DEFINE(eg_relation, (eg_u32s, vars), (eg_labels, labels, choice),
-                (eg_doubles, cost))
-
-EG_OWNER_DEFINE_FROM(eg_relation_maker,
-                     (.room = INFINITY, .lost = INFINITY, .rows = UINT32_MAX),
-                     (eg_flatmap, seen), (eg_u32s, next, first, last), (eg_labels, row))
-
 // ---- order of rows ------------------------------------------------------------------
 
 typedef struct costed {

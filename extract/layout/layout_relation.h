@@ -9,7 +9,10 @@
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_RELATION_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_RELATION_H
 
+#include <math.h>
+
 #include "base/flatmap.h"
+#include "base/owner.h"
 #include "base/vec.h"
 #include "extract/containers.h"
 
@@ -24,6 +27,8 @@ typedef struct eg_relation {
   eg_doubles cost;  // [rows]
   eg_labels choice; // [rows] label of the eliminated variable; empty: none was eliminated
 } eg_relation;
+EG_OWNER_DEFINE_STATIC(eg_relation, (eg_u32s, vars), (eg_labels, labels, choice),
+                       (eg_doubles, cost))
 
 /// Costs of labels, shared by all relations of a problem.
 typedef struct eg_label_costs {
@@ -57,18 +62,17 @@ typedef struct eg_relation_maker {
   bool (*stop)(void *user);  // called now and then; true: the join gives up; or NULL
   void *user;
 } eg_relation_maker;
+EG_OWNER_DEFINE_STATIC_FROM(eg_relation_maker,
+                            (.room = INFINITY, .lost = INFINITY, .rows = UINT32_MAX),
+                            (eg_flatmap, seen), (eg_u32s, next, first, last),
+                            (eg_labels, row))
 
-void eg_relation_init(eg_relation *relation, egraph_allocator alloc);
-void eg_relation_deinit(eg_relation *relation);
 static inline size_t eg_relation_rows(const eg_relation *relation) {
   return relation->cost.len;
 }
 static inline const uint16_t *eg_relation_row(const eg_relation *relation, uint32_t row) {
   return relation->labels.data + (size_t)row * relation->vars.len;
 }
-
-void eg_relation_maker_init(eg_relation_maker *maker, egraph_allocator alloc);
-void eg_relation_maker_deinit(eg_relation_maker *maker);
 
 /// Begins an empty relation over these variables (ascending, at most EG_RELATION_VARS).
 egraph_status eg_relation_begin(eg_relation_maker *maker, eg_relation *to,

@@ -4,15 +4,11 @@
 #include <math.h>
 
 #include "base/hash.h"
-#include "base/owner.h"
 
 // ---- layout sets --------------------------------------------------------------------
 //
 // Sets grow by one target at a time. A set costs at least as much as its parts, so that a
 // set with a part that was left out is left out, too.
-
-EG_OWNER_DEFINE_FROM(eg_layout_sets, (.room = INFINITY), (eg_words, members),
-                     (eg_doubles, way), (eg_flatmap, index))
 
 static bool has_members(const void *user, uint32_t id, const void *key) {
   const eg_layout_sets *s = user;
@@ -151,10 +147,6 @@ uint32_t eg_layout_sets_without(const eg_layout_sets *s, uint32_t set,
 }
 
 // ---- ways to provide a value --------------------------------------------------------
-
-EG_OWNER_DEFINE(eg_layout_provision, (eg_u32s, users, targets, from, to),
-                (eg_doubles, arc_cost, base, extra, users_cost), (eg_words, sets),
-                (eg_bytes, dominated), (eg_layout_ways, ways), (eg_layout_sets, finder))
 
 // Labels are numbers of layouts and sets, plus one for none.
 enum { MOST_SETS = UINT16_MAX, MOST_LAYOUTS = UINT16_MAX };

@@ -6,6 +6,9 @@
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_SETS_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_SETS_H
 
+#include <math.h>
+
+#include "base/owner.h"
 #include "extract/layout/layout_factors.h"
 #include "extract/layout/layout_relation.h"
 
@@ -44,9 +47,9 @@ typedef struct eg_layout_sets {
   double lost;      // no set left out costs less
   eg_flatmap index;
 } eg_layout_sets;
+EG_OWNER_DEFINE_STATIC_FROM(eg_layout_sets, (.room = INFINITY), (eg_words, members),
+                            (eg_doubles, way), (eg_flatmap, index))
 
-void eg_layout_sets_init(eg_layout_sets *sets, egraph_allocator alloc);
-void eg_layout_sets_deinit(eg_layout_sets *sets);
 /// Finds the sets and their costs. Fails with EGRAPH_E_MEMORY. O(sets (2^size +
 /// arcs) layouts).
 egraph_status eg_layout_sets_find(eg_layout_sets *sets);
@@ -92,9 +95,11 @@ typedef struct eg_layout_provision {
   eg_bytes dominated; // [sets][layouts]
   eg_layout_sets finder;
 } eg_layout_provision;
+EG_OWNER_DEFINE_STATIC(eg_layout_provision, (eg_u32s, users, targets, from, to),
+                       (eg_doubles, arc_cost, base, extra, users_cost), (eg_words, sets),
+                       (eg_bytes, dominated), (eg_layout_ways, ways),
+                       (eg_layout_sets, finder))
 
-void eg_layout_provision_init(eg_layout_provision *provision, egraph_allocator alloc);
-void eg_layout_provision_deinit(eg_layout_provision *provision);
 /// Finds the ways to provide a value that have room; `source`: see above. Fails with
 /// EGRAPH_E_MEMORY.
 egraph_status eg_layout_provision_find(eg_layout_provision *provision, uint32_t value,

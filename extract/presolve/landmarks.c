@@ -393,8 +393,6 @@ egraph_status eg_landmarks_find(eg_landmarks *landmarks,
 
 enum { MAX_CHILDREN = 8 };
 
-EG_OWNER_DEFINE(eg_landmark_sums, (eg_words, row), (eg_doubles, sum))
-
 static double sum_leaf(const eg_landmark_sums *sums, const eg_set_node *leaf) {
   uint32_t first = (leaf->code >> 1) * 64;
   double sum = 0;

@@ -14,6 +14,7 @@
 #ifndef EG_EXTRACT_PRESOLVE_LANDMARKS_H
 #define EG_EXTRACT_PRESOLVE_LANDMARKS_H
 
+#include "base/owner.h"
 #include "extract/class_graph.h"
 #include "extract/incumbent.h"
 #include "extract/presolve/shared_sets.h"
@@ -99,9 +100,8 @@ typedef struct eg_landmark_sums {
   eg_words row;         // scratch, of dense landmarks
   eg_doubles sum;       // [set node], for shared landmarks
 } eg_landmark_sums;
+EG_OWNER_DEFINE_STATIC(eg_landmark_sums, (eg_words, row), (eg_doubles, sum))
 
-void eg_landmark_sums_init(eg_landmark_sums *sums, egraph_allocator alloc);
-void eg_landmark_sums_deinit(eg_landmark_sums *sums);
 /// Prepares sums for these weights. Borrows all pointers. O(rows) for shared landmarks.
 egraph_status eg_landmark_sums_start(eg_landmark_sums *sums,
                                      const eg_landmarks *landmarks,

@@ -6,12 +6,9 @@
 #include "extract/presolve/shared_sets.h"
 
 #include "base/hash.h"
-#include "base/owner.h"
 
 enum { MEMO_ENTRIES = 1 << 15 };
 static const uint32_t INTERSECTION = UINT32_C(1) << 31;
-
-EG_OWNER_DEFINE(eg_sets, (eg_set_nodes, nodes), (eg_flatmap, known), (eg_set_memos, memo))
 
 void eg_sets_finish(eg_sets *sets) {
   eg_flatmap_deinit(&sets->known);

@@ -10,6 +10,7 @@
 #define EG_EXTRACT_PRESOLVE_SHARED_SETS_H
 
 #include "base/flatmap.h"
+#include "base/owner.h"
 #include "extract/containers.h"
 
 /// A set is the id of its node; 0 is the empty set. Parts have smaller ids than their
@@ -34,9 +35,9 @@ typedef struct eg_sets {
   eg_set_memos memo; // results, overwritten at any time
   uint64_t steps;    // steps of all operations so far
 } eg_sets;
+EG_OWNER_DEFINE_STATIC(eg_sets, (eg_set_nodes, nodes), (eg_flatmap, known),
+                       (eg_set_memos, memo))
 
-void eg_sets_init(eg_sets *sets, egraph_allocator alloc);
-void eg_sets_deinit(eg_sets *sets);
 /// Drops all sets and prepares for new ones.
 egraph_status eg_sets_start(eg_sets *sets);
 /// Frees the tables for adding sets. Sets can still be read; none can be added before

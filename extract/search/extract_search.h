@@ -5,6 +5,7 @@
 #define EG_EXTRACT_SEARCH_EXTRACT_SEARCH_H
 
 #include "base/hash.h"
+#include "base/owner.h"
 #include "extract/ilp_glpk.h"
 #include "extract/incumbent.h"
 #include "extract/presolve/presolve.h"
@@ -57,9 +58,8 @@ typedef struct eg_relax {
   eg_bytes drop;  // [node] cannot be in a solution below the cutoff
   size_t dropped; // number of flags set in `drop`
 } eg_relax;
+EG_OWNER_DEFINE_STATIC(eg_relax, (eg_doubles, x), (eg_bytes, drop))
 
-void eg_relax_init(eg_relax *relax, egraph_allocator alloc);
-void eg_relax_deinit(eg_relax *relax);
 /// Solves the relaxation; uses presolve's landmarks if there are any. Fails with
 /// EGRAPH_E_MEMORY or EGRAPH_E_INTERNAL (GLPK).
 egraph_status eg_relax_run(eg_relax *relax, eg_extract_search *search,

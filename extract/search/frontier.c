@@ -8,8 +8,6 @@
 #include "base/flatmap.h"
 #include "base/owner.h"
 
-EG_OWNER_DEFINE(eg_frontier_result, (eg_u32s, choice))
-
 // ---- states ---------------------------------------------------------------------------
 
 /// The node that led to a state, and the record of the state before.

@@ -14,6 +14,7 @@
 #ifndef EG_EXTRACT_SEARCH_FRONTIER_H
 #define EG_EXTRACT_SEARCH_FRONTIER_H
 
+#include "base/owner.h"
 #include "extract/search/lookahead.h"
 
 typedef struct eg_frontier_options {
@@ -37,9 +38,8 @@ typedef struct eg_frontier_result {
                     // the limit
   eg_u32s choice;   // [class], empty if there is none
 } eg_frontier_result;
+EG_OWNER_DEFINE_STATIC(eg_frontier_result, (eg_u32s, choice))
 
-void eg_frontier_result_init(eg_frontier_result *result, egraph_allocator alloc);
-void eg_frontier_result_deinit(eg_frontier_result *result);
 /// Walks once. Costs must be >= 0. Adds its work to the count of the incumbent, which may
 /// stop the walk; the incumbent may be NULL. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_frontier_run(const eg_frontier *frontier, eg_incumbent *incumbent,

@@ -8,8 +8,6 @@
 #include "base/owner.h"
 #include "extract/containers.h"
 
-EG_OWNER_DEFINE(eg_frontier, (eg_u32s, order, place, slot))
-
 static egraph_status take_order(eg_frontier *f, const eg_u32s *order) {
   f->order.len = 0;
   EG_TRY(eg_u32s_append(&f->order, order->data, order->len));
@@ -158,9 +156,6 @@ egraph_status eg_frontier_find(eg_frontier *frontier, const eg_extract_problem *
 }
 
 // ---- bounds -------------------------------------------------------------------------
-
-EG_OWNER_DEFINE(eg_lookahead, (eg_u32s, slot, opened, node_begin, child_begin, children),
-                (eg_doubles, cost, alone, pairs))
 
 // ---- the problem by places ------------------------------------------------------------
 

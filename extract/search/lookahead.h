@@ -5,6 +5,7 @@
 #ifndef EG_EXTRACT_SEARCH_LOOKAHEAD_H
 #define EG_EXTRACT_SEARCH_LOOKAHEAD_H
 
+#include "base/owner.h"
 #include "extract/class_graph.h"
 #include "extract/incumbent.h"
 
@@ -17,9 +18,8 @@ typedef struct eg_frontier {
   eg_u32s slot;  // [class] its bit, or EG_EXTRACT_NONE: no earlier class needs it
   uint32_t width, mean_width; // open classes: at most (bits of a state), on average
 } eg_frontier;
+EG_OWNER_DEFINE_STATIC(eg_frontier, (eg_u32s, order, place, slot))
 
-void eg_frontier_init(eg_frontier *frontier, egraph_allocator alloc);
-void eg_frontier_deinit(eg_frontier *frontier);
 /// Computes two orders and takes the one with fewer open classes. O(nodes + edges). Fails
 /// with EGRAPH_E_MEMORY.
 egraph_status eg_frontier_find(eg_frontier *frontier, const eg_extract_problem *problem,
@@ -52,6 +52,9 @@ typedef struct eg_lookahead {
   eg_doubles alone;            // [place] bound of this class
   eg_doubles pairs;            // [place * width + slot of a later class], or empty
 } eg_lookahead;
+EG_OWNER_DEFINE_STATIC(eg_lookahead,
+                       (eg_u32s, slot, opened, node_begin, child_begin, children),
+                       (eg_doubles, cost, alone, pairs))
 
 typedef struct eg_lookahead_options {
   uint32_t states; // most states of a search
@@ -59,8 +62,6 @@ typedef struct eg_lookahead_options {
   uint64_t steps;  // work after which the run ends; the bounds are valid then, too
 } eg_lookahead_options;
 
-void eg_lookahead_init(eg_lookahead *ahead, egraph_allocator alloc);
-void eg_lookahead_deinit(eg_lookahead *ahead);
 /// Copies the problem in the order of the frontier, with all bounds 0. O(nodes + edges
 /// log edges). Fails with EGRAPH_E_MEMORY.
 egraph_status eg_lookahead_build(eg_lookahead *ahead, const eg_frontier *frontier);

@@ -59,8 +59,6 @@ static void cutting_deinit(cutting *c) {
   EG_DEINIT_MEMBERS(c, CUTTING_MEMBERS);
 }
 
-EG_OWNER_DEFINE(eg_relax, (eg_doubles, x), (eg_bytes, drop))
-
 static eg_part_clock *clock_of(const cutting *c) { return c->search->incumbent->clock; }
 
 static egraph_status add_model_rows(cutting *c) {

@@ -16,8 +16,6 @@
 // A smaller capacity counts as used up.
 static const double EMPTY = 1e-9;
 
-EG_OWNER_DEFINE(eg_flow, (eg_u32s, first, queue, via), (eg_flow_arcs, arcs))
-
 egraph_status eg_flow_start(eg_flow *flow, uint32_t vertices) {
   flow->first.len = flow->via.len = flow->arcs.len = 0;
   EG_TRY(eg_u32s_resize(&flow->first, vertices));

@@ -11,6 +11,7 @@
 #define EG_EXTRACT_SEARCH_SEPARATE_H
 
 #include "base/hash.h"
+#include "base/owner.h"
 #include "extract/containers.h"
 #include "extract/ilp_glpk.h"
 #include "extract/presolve/presolve.h"
@@ -30,9 +31,8 @@ typedef struct eg_flow {
   eg_flow_arcs arcs;
   eg_u32s queue, via; // search; via: [vertex] 1 + arc that reached it
 } eg_flow;
+EG_OWNER_DEFINE_STATIC(eg_flow, (eg_u32s, first, queue, via), (eg_flow_arcs, arcs))
 
-void eg_flow_init(eg_flow *flow, egraph_allocator alloc);
-void eg_flow_deinit(eg_flow *flow);
 /// Empties the graph and sets its number of vertices.
 egraph_status eg_flow_start(eg_flow *flow, uint32_t vertices);
 egraph_status eg_flow_add(eg_flow *flow, uint32_t from, uint32_t to, double capacity);

@@ -14,11 +14,6 @@
 
 #define MOMENTUM 0.7
 
-EG_OWNER_DEFINE(eg_shard_dual,
-                (eg_doubles, table, flipped, priced, unary, direction, load, best_price,
-                 scratch),
-                (eg_sizes, table_at), (eg_u32s, earlier, later, choice, least))
-
 static size_t table_size(const eg_shard_model *model, const eg_shard_edge *edge) {
   return (size_t)model->nodes.data[edge->ends[0]].count *
          model->nodes.data[edge->ends[1]].count;
@@ -329,8 +324,6 @@ void eg_shard_dual_reprice(eg_shard_dual *dual, double target) {
 #define HUGE_COST (INT64_C(1) << 61) // sums of two fit
 #define MOST_MESSAGE (INT64_C(1) << 59)
 __extension__ typedef __int128 wide;
-
-EG_OWNER_DEFINE(eg_shard_prices, (eg_i64s, sum))
 
 /// Returns the largest number of a proof in fixed point: costs, and amounts moved
 /// from tables.

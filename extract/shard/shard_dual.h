@@ -8,6 +8,7 @@
 #ifndef EG_EXTRACT_SHARD_SHARD_DUAL_H
 #define EG_EXTRACT_SHARD_SHARD_DUAL_H
 
+#include "base/owner.h"
 #include "extract/shard/shard_model.h"
 
 typedef struct eg_shard_dual {
@@ -26,9 +27,11 @@ typedef struct eg_shard_dual {
   uint32_t stalled;         // steps since the best bound rose
   uint64_t work;            // table entries visited
 } eg_shard_dual;
+EG_OWNER_DEFINE_STATIC(eg_shard_dual,
+                       (eg_doubles, table, flipped, priced, unary, direction, load,
+                        best_price, scratch),
+                       (eg_sizes, table_at), (eg_u32s, earlier, later, choice, least))
 
-void eg_shard_dual_init(eg_shard_dual *dual, egraph_allocator alloc);
-void eg_shard_dual_deinit(eg_shard_dual *dual);
 /// Reads the model, which must not change; continues from its messages and prices.
 egraph_status eg_shard_dual_start(eg_shard_dual *dual, eg_shard_model *model);
 /// Sweeps forward and back; bound, choice and least belong to the backward sweep.
@@ -62,9 +65,8 @@ typedef struct eg_shard_prices {
   eg_i64s sum; // [rows + 1] of the prices of the rows before
   int64_t capacity;
 } eg_shard_prices;
+EG_OWNER_DEFINE_STATIC(eg_shard_prices, (eg_i64s, sum))
 
-void eg_shard_prices_init(eg_shard_prices *prices, egraph_allocator alloc);
-void eg_shard_prices_deinit(eg_shard_prices *prices);
 egraph_status eg_shard_prices_fix(eg_shard_prices *prices, const eg_shard_model *model,
                                   int scale);
 /// Returns node cost plus charge in units of 2^-scale, at most `most` <= 2^61.

@@ -10,12 +10,6 @@
 #include "base/owner.h"
 #include "extract/shard/shard_model.h"
 
-EG_OWNER_DEFINE_FROM(eg_shard_elimination, (.alloc = alloc), (eg_shard_prices, prices),
-                     (eg_u32s, order, place, fixed, value_begin, values, scopes, bucket,
-                      result_begin, results, trial),
-                     (eg_shard_factors, factors), (eg_i64s, table), (eg_words, graph),
-                     (eg_doubles, weight))
-
 /// Adds a factor with a table of zeros.
 static egraph_status add_factor(eg_shard_elimination *x, const uint32_t *scope,
                                 uint32_t arity, uint32_t *out) {
@@ -455,10 +449,6 @@ egraph_status eg_shard_elimination_order(eg_shard_elimination *x, eg_shard_model
 // variable subtracts the results of its elimination and adds its bucket. If no table was
 // split the bound is the exact minimum under prices, so that without memory rows the
 // first leaf is optimal and the search ends there.
-
-EG_OWNER_DEFINE(eg_shard_enumeration, (eg_shard_slack, slack),
-                (eg_i64s, cost, sum, charge, charged),
-                (eg_u32s, child, at, next, count, choice, found))
 
 /// Returns the largest scaled sum below the cutoff.
 static int64_t largest_sum(const eg_shard_elimination *tables) {

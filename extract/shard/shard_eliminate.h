@@ -5,6 +5,7 @@
 #ifndef EG_EXTRACT_SHARD_SHARD_ELIMINATE_H
 #define EG_EXTRACT_SHARD_SHARD_ELIMINATE_H
 
+#include "base/owner.h"
 #include "extract/shard/shard_dual.h"
 #include "extract/shard/shard_model.h"
 #include "extract/shard/shard_search.h"
@@ -49,9 +50,13 @@ typedef struct eg_shard_elimination {
   eg_doubles weight;
   eg_u32s trial;
 } eg_shard_elimination;
+EG_OWNER_DEFINE_STATIC_FROM(eg_shard_elimination, (.alloc = alloc),
+                            (eg_shard_prices, prices),
+                            (eg_u32s, order, place, fixed, value_begin, values, scopes,
+                             bucket, result_begin, results, trial),
+                            (eg_shard_factors, factors), (eg_i64s, table),
+                            (eg_words, graph), (eg_doubles, weight))
 
-void eg_shard_elimination_init(eg_shard_elimination *x, egraph_allocator alloc);
-void eg_shard_elimination_deinit(eg_shard_elimination *x);
 /// Orders the nodes of the model that have more than one allowed value (`allowed` flags
 /// values like model->cost; NULL: all). With `held`, fixes a node whose elimination would
 /// exceed the cap to held[node] (which must be allowed); without `held`, splits tables,
@@ -100,9 +105,10 @@ typedef struct eg_shard_enumeration {
   eg_u32s choice;          // [node]
   eg_u32s found;           // [node] the cheapest choice found, if better
 } eg_shard_enumeration;
+EG_OWNER_DEFINE_STATIC(eg_shard_enumeration, (eg_shard_slack, slack),
+                       (eg_i64s, cost, sum, charge, charged),
+                       (eg_u32s, child, at, next, count, choice, found))
 
-void eg_shard_enumeration_init(eg_shard_enumeration *x, egraph_allocator alloc);
-void eg_shard_enumeration_deinit(eg_shard_enumeration *x);
 /// Visits every choice that fits and whose bound by the elimination (which has run) is
 /// below the model's cutoff, cheapest bound first. A cheaper choice goes to `found` and
 /// to the search, and its cost becomes the model's cutoff; sets *out_better then.

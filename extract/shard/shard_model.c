@@ -6,16 +6,6 @@
 
 #include <stdlib.h>
 
-#include "base/owner.h"
-
-EG_OWNER_DEFINE_FROM(eg_shard_model, (.alloc = alloc, .cutoff = EG_SHARD_INFINITE),
-                     (eg_shard_nodes, nodes), (eg_shard_edges, edges),
-                     (eg_shard_items, items),
-                     (eg_i64s, cost, table, usage, moved, capacity, row_time, spare),
-                     (eg_u32s, id, ids, step_values, queue, mark),
-                     (eg_doubles, message, price), (eg_shard_steps, steps),
-                     (eg_bytes, queued, keep))
-
 typedef struct event {
   int64_t time;
   uint32_t node;
@@ -583,8 +573,6 @@ egraph_status eg_shard_absorb(eg_shard_model *model, uint32_t n, uint32_t gone,
 // added[i].
 
 #define NO_ROW (INT64_C(1) << 62)
-
-EG_OWNER_DEFINE(eg_shard_slack, (eg_i64s, least, added))
 
 static void update_least(eg_shard_slack *slack, uint32_t i) {
   int64_t left = slack->least.data[2 * i], right = slack->least.data[2 * i + 1];

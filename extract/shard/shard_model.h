@@ -14,6 +14,7 @@
 #ifndef EG_EXTRACT_SHARD_SHARD_MODEL_H
 #define EG_EXTRACT_SHARD_SHARD_MODEL_H
 
+#include "base/owner.h"
 #include "extract/containers.h"
 #include "extract/shard/shard_problem.h"
 
@@ -89,9 +90,13 @@ typedef struct eg_shard_model {
   eg_bytes keep;
   eg_i64s spare;
 } eg_shard_model;
+EG_OWNER_DEFINE_STATIC_FROM(
+    eg_shard_model, (.alloc = alloc, .cutoff = EG_SHARD_INFINITE),
+    (eg_shard_nodes, nodes), (eg_shard_edges, edges), (eg_shard_items, items),
+    (eg_i64s, cost, table, usage, moved, capacity, row_time, spare),
+    (eg_u32s, id, ids, step_values, queue, mark), (eg_doubles, message, price),
+    (eg_shard_steps, steps), (eg_bytes, queued, keep))
 
-void eg_shard_model_init(eg_shard_model *model, egraph_allocator alloc);
-void eg_shard_model_deinit(eg_shard_model *model);
 /// Builds a model of a checked problem: times become rows, parallel edges are added up.
 /// Fails with EGRAPH_E_ARGUMENT when usages add up beyond 2^62.
 egraph_status eg_shard_model_build(eg_shard_model *model,
@@ -191,9 +196,8 @@ typedef struct eg_shard_slack {
   eg_i64s least;   // [2 * leaves] minimum below a tree node, without `added` above it
   eg_i64s added;   // [2 * leaves] to all rows below
 } eg_shard_slack;
+EG_OWNER_DEFINE_STATIC(eg_shard_slack, (eg_i64s, least, added))
 
-void eg_shard_slack_init(eg_shard_slack *slack, egraph_allocator alloc);
-void eg_shard_slack_deinit(eg_shard_slack *slack);
 /// Resets to the model's capacities. O(rows).
 egraph_status eg_shard_slack_start(eg_shard_slack *slack, const eg_shard_model *model);
 /// Adds to rows [first, last). O(log rows).

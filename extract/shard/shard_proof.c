@@ -3,10 +3,7 @@
 
 #include <inttypes.h>
 
-#include "base/owner.h"
 #include "extract/shard/shard_model.h"
-
-EG_OWNER_DEFINE(eg_shard_proof, (eg_text, text))
 
 static uint32_t name_node(const eg_shard_proof *proof, uint32_t n) {
   return proof->whole == NULL ? n : proof->old_node[n];

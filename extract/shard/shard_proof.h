@@ -25,6 +25,7 @@
 #ifndef EG_EXTRACT_SHARD_SHARD_PROOF_H
 #define EG_EXTRACT_SHARD_SHARD_PROOF_H
 
+#include "base/owner.h"
 #include "base/text.h"
 #include "extract/shard/shard_model.h"
 
@@ -39,12 +40,11 @@ typedef struct eg_shard_proof {
   bool branched;
   bool complete; // every case is closed
 } eg_shard_proof;
+EG_OWNER_DEFINE_STATIC(eg_shard_proof, (eg_text, text))
 
 /// The most bytes of a proof; a longer proof is abandoned.
 #define EG_SHARD_PROOF_MOST ((size_t)1 << 28)
 
-void eg_shard_proof_init(eg_shard_proof *proof, egraph_allocator alloc);
-void eg_shard_proof_deinit(eg_shard_proof *proof);
 egraph_status eg_shard_proof_merge(eg_shard_proof *proof, uint32_t node, uint32_t gone);
 egraph_status eg_shard_proof_memory(eg_shard_proof *proof);
 /// Starts a filter: `price_sum` [row + 1] in units of 2^-(scale + shift).

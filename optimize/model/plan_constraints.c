@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/owner.h"
 #include "base/sexpr.h"
 #include "pcg/plan/plan_words.h"
 
@@ -25,8 +24,6 @@ const char *eg_plan_kind_name(eg_plan_kind kind) {
 #undef NAME
   return names[kind];
 }
-
-EG_OWNER_DEFINE(eg_plan_constraints, (eg_plan_constraint_rows, rows), (eg_arena, arena))
 
 egraph_status eg_plan_constraints_copy(eg_plan_constraints *constraints,
                                        const eg_plan_constraints *from) {

@@ -31,6 +31,7 @@
 #ifndef EG_OPTIMIZE_MODEL_PLAN_CONSTRAINTS_H
 #define EG_OPTIMIZE_MODEL_PLAN_CONSTRAINTS_H
 
+#include "base/owner.h"
 #include "pcg/parallel/mesh.h"
 #include "pcg/training/phase.h"
 
@@ -72,9 +73,9 @@ typedef struct eg_plan_constraints {
   eg_plan_constraint_rows rows; // in the order of the text
   eg_arena arena;               // of names
 } eg_plan_constraints;
+EG_OWNER_DEFINE_STATIC(eg_plan_constraints, (eg_plan_constraint_rows, rows),
+                       (eg_arena, arena))
 
-void eg_plan_constraints_init(eg_plan_constraints *constraints, egraph_allocator alloc);
-void eg_plan_constraints_deinit(eg_plan_constraints *constraints);
 /// Appends the statements of another list, whose names must live as long. Fails with
 /// EGRAPH_E_MEMORY.
 egraph_status eg_plan_constraints_copy(eg_plan_constraints *constraints,

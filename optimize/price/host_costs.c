@@ -10,8 +10,6 @@
 #include "base/owner.h"
 #include "sim/profile_db.h"
 
-EG_OWNER_DEFINE(eg_host_exchanges, (eg_fitted_exchanges, curves))
-
 // ---- entries ------------------------------------------------------------------------
 
 // (exchange all-reduce :devices 2 :bytes 4096 :ranks 4 :channel local)

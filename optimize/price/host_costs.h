@@ -3,6 +3,7 @@
 #ifndef EG_OPTIMIZE_PRICE_HOST_COSTS_H
 #define EG_OPTIMIZE_PRICE_HOST_COSTS_H
 
+#include "base/owner.h"
 #include "sim/cost.h"
 #include "sim/link_fit.h"
 
@@ -49,9 +50,8 @@ typedef struct eg_host_exchanges {
   int64_t oldest;             // measurement, seconds since 1970; 0: none
   double beside;              // of computing next to an exchange; 0: not measured
 } eg_host_exchanges;
+EG_OWNER_DEFINE_STATIC(eg_host_exchanges, (eg_fitted_exchanges, curves))
 
-void eg_host_exchanges_init(eg_host_exchanges *exchanges, egraph_allocator alloc);
-void eg_host_exchanges_deinit(eg_host_exchanges *exchanges);
 /// Reads and fits the measurements in the database; there are none in a missing database.
 egraph_status eg_host_exchanges_load(eg_host_exchanges *out, egraph_allocator alloc,
                                      const eg_host_costs *host, const char *channel,

@@ -25,8 +25,6 @@ typedef struct forbidder {
 EG_OWNER_DEFINE_STATIC(forbidder, (eg_plan_needs, needs), (eg_doubles, least),
                        (eg_peak_row, row))
 
-EG_OWNER_DEFINE(eg_plan_forbidden, (eg_bytes, strategy, arc))
-
 // ---- rows -----------------------------------------------------------------------------
 
 /// Finds the least that each value adds to the row.

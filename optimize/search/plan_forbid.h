@@ -5,6 +5,7 @@
 #ifndef EG_OPTIMIZE_SEARCH_PLAN_FORBID_H
 #define EG_OPTIMIZE_SEARCH_PLAN_FORBID_H
 
+#include "base/owner.h"
 #include "optimize/model/plan_model.h"
 
 typedef struct eg_plan_forbidden {
@@ -12,9 +13,8 @@ typedef struct eg_plan_forbidden {
   size_t count;           // strategies and arcs that are forbidden now
   bool is_all;            // true: no plan is within the limit
 } eg_plan_forbidden;
+EG_OWNER_DEFINE_STATIC(eg_plan_forbidden, (eg_bytes, strategy, arc))
 
-void eg_plan_forbidden_init(eg_plan_forbidden *forbidden, egraph_allocator alloc);
-void eg_plan_forbidden_deinit(eg_plan_forbidden *forbidden);
 /// Forbids such strategies and moves in the model's problem, but none if the problem is
 /// too large for some rounds of O(values * (strategies + arcs + operators)). Fails
 /// with EGRAPH_E_MEMORY.

@@ -11,11 +11,6 @@
 
 // ---- values that every plan makes -------------------------------------------------
 
-EG_OWNER_DEFINE(eg_plan_needs,
-                (eg_u32s, operator_begin, operators, reader_begin, readers, arc_begin,
-                 arcs, place_value, first, queue),
-                (eg_bytes, everywhere, before, exits))
-
 static bool has_strategy(const eg_layout_problem *p, uint32_t op) {
   for (uint32_t s = p->strategy_begin.data[op]; s < p->strategy_begin.data[op + 1]; s++)
     if (!p->forbidden.data[s]) return true;

@@ -5,6 +5,7 @@
 #ifndef EG_OPTIMIZE_SEARCH_PLAN_STEP_ROW_H
 #define EG_OPTIMIZE_SEARCH_PLAN_STEP_ROW_H
 
+#include "base/owner.h"
 #include "optimize/model/plan_model.h"
 #include "optimize/search/plan_peak.h"
 
@@ -21,9 +22,11 @@ typedef struct eg_plan_needs {
   eg_bytes before;     // [values] every plan makes it before the value asked for last
   eg_u32s queue;       // scratch
 } eg_plan_needs;
+EG_OWNER_DEFINE_STATIC(eg_plan_needs,
+                       (eg_u32s, operator_begin, operators, reader_begin, readers,
+                        arc_begin, arcs, place_value, first, queue),
+                       (eg_bytes, everywhere, before, exits))
 
-void eg_plan_needs_init(eg_plan_needs *needs, egraph_allocator alloc);
-void eg_plan_needs_deinit(eg_plan_needs *needs);
 /// Fills `needs`; call it again after strategies were forbidden. O(problem). Fails with
 /// EGRAPH_E_MEMORY.
 egraph_status eg_plan_needs_find(eg_plan_needs *needs, const eg_plan_model *model);

@@ -5,11 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/owner.h"
 #include "optimize/price/plan_price.h"
 #include "pcg/plan/step_scratch.h"
-
-EG_OWNER_DEFINE(eg_layout_graph, (eg_layouts, layouts), (eg_layout_moves, moves))
 
 /// Finds the next combination of digits; false after the last.
 static bool next_digits(const eg_mesh *mesh, uint32_t rank, eg_layout *layout) {

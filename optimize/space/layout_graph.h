@@ -6,6 +6,7 @@
 #ifndef EG_OPTIMIZE_SPACE_LAYOUT_GRAPH_H
 #define EG_OPTIMIZE_SPACE_LAYOUT_GRAPH_H
 
+#include "base/owner.h"
 #include "base/vec.h"
 #include "optimize/price/plan_price.h"
 #include "pcg/parallel/machine.h"
@@ -28,12 +29,11 @@ typedef struct eg_layout_graph {
   eg_layouts layouts; // in ascending order of their digits, axis 0 first, formats last
   eg_layout_moves moves;
 } eg_layout_graph;
+EG_OWNER_DEFINE_STATIC(eg_layout_graph, (eg_layouts, layouts), (eg_layout_moves, moves))
 EG_VEC_DEFINE(eg_layout_graphs, eg_layout_graph);
 
 enum { EG_LAYOUT_GRAPH_MAX = 1 << 14 };
 
-void eg_layout_graph_init(eg_layout_graph *graph, egraph_allocator alloc);
-void eg_layout_graph_deinit(eg_layout_graph *graph);
 /// Fills an empty graph. Fails with EGRAPH_E_UNSUPPORTED beyond EG_LAYOUT_GRAPH_MAX
 /// layouts.
 egraph_status eg_layout_graph_build(eg_layout_graph *graph, const eg_mesh *mesh,
