@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/owner.h"
-
 #define NONE EG_SOAP_NONE
 
 static int by_pair(const void *a, const void *b) {

@@ -3,13 +3,7 @@
 
 #include <math.h>
 
-#include "base/owner.h"
 #include "optimize/price/predict.h"
-
-#define MEMBERS                                                                          \
-  (eg_u32s, price_of, live, place_of), (eg_term_price_list, prices),                     \
-      (eg_priced_choices, choices), (eg_reorder_tables, reorders),                       \
-      (eg_term_places, places)
 
 static bool has_convolution(const eg_graph *graph) {
   for (uint32_t i = 0; i < eg_graph_node_count(graph); i++) {
@@ -22,11 +16,9 @@ static bool has_convolution(const eg_graph *graph) {
 void eg_term_prices_init(eg_term_prices *prices, eg_term_store *store,
                          const eg_term_costs *costs) {
   *prices = (eg_term_prices){.store = store, .costs = *costs};
-  EG_INIT_MEMBERS(prices, store->alloc, MEMBERS)
+  eg_term_prices_init_members(prices, store->alloc);
   if (!has_convolution(store->given)) prices->costs.formats = 0;
 }
-
-void eg_term_prices_deinit(eg_term_prices *prices){EG_DEINIT_MEMBERS(prices, MEMBERS)}
 
 size_t eg_term_prices_bytes(const eg_term_prices *prices) {
   return (prices->price_of.cap + prices->live.cap + prices->place_of.cap) *

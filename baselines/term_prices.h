@@ -16,6 +16,7 @@
 #ifndef EG_BASELINES_TERM_PRICES_H
 #define EG_BASELINES_TERM_PRICES_H
 
+#include "base/owner.h"
 #include "baselines/term_store.h"
 #include "sim/cost.h"
 
@@ -72,6 +73,9 @@ typedef struct eg_term_prices {
   eg_u32s live, place_of; // terms, operands first; [terms] their places
   eg_term_places places;
 } eg_term_prices;
+EG_OWNER_DEFINE_MEMBERS(eg_term_prices, (eg_u32s, price_of, live, place_of),
+                        (eg_term_price_list, prices), (eg_priced_choices, choices),
+                        (eg_reorder_tables, reorders), (eg_term_places, places))
 
 typedef struct eg_graph_figures {
   double seconds;
@@ -82,7 +86,6 @@ typedef struct eg_graph_figures {
 /// in the product's own search.
 void eg_term_prices_init(eg_term_prices *prices, eg_term_store *store,
                          const eg_term_costs *costs);
-void eg_term_prices_deinit(eg_term_prices *prices);
 size_t eg_term_prices_bytes(const eg_term_prices *prices);
 /// Prices a graph whose inputs and outputs are row-major. Values of weights alone cost
 /// nothing; leaves and parts of tuples are no operators. Fails as eg_cost_seconds and

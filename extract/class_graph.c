@@ -3,8 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/class_graph.h"
 
-#include "base/owner.h"
-
 static egraph_status size_rows(eg_u32s *begin, eg_u32s *items, size_t rows,
                                size_t count) {
   begin->len = 0;

@@ -10,8 +10,6 @@
 #include <setjmp.h>
 #include <stdio.h>
 
-#include "base/owner.h"
-
 enum { OUTPUT_EVERY = 100 };
 
 EG_VEC_DEFINE(ints, int);
@@ -45,14 +43,10 @@ struct eg_lp {
   eg_lp_state state;
 };
 
-#define LP_ROWS_MEMBERS (eg_u32s, begin, columns), (eg_doubles, coefficients, lower)
-
 egraph_status eg_lp_rows_init(eg_lp_rows *rows, egraph_allocator alloc) {
-  EG_INIT_MEMBERS(rows, alloc, LP_ROWS_MEMBERS);
+  eg_lp_rows_init_members(rows, alloc);
   return eg_u32s_push(&rows->begin, 0);
 }
-
-void eg_lp_rows_deinit(eg_lp_rows *rows) { EG_DEINIT_MEMBERS(rows, LP_ROWS_MEMBERS) }
 
 void eg_lp_rows_clear(eg_lp_rows *rows) {
   rows->begin.len = 1;

@@ -18,9 +18,10 @@ typedef struct eg_lp_rows {
   eg_u32s begin, columns;
   eg_doubles coefficients, lower; // lower: [row]
 } eg_lp_rows;
+EG_OWNER_DEFINE_MEMBERS(eg_lp_rows, (eg_u32s, begin, columns),
+                        (eg_doubles, coefficients, lower))
 
 egraph_status eg_lp_rows_init(eg_lp_rows *rows, egraph_allocator alloc);
-void eg_lp_rows_deinit(eg_lp_rows *rows);
 void eg_lp_rows_clear(eg_lp_rows *rows);
 static inline uint32_t eg_lp_rows_count(const eg_lp_rows *rows) {
   return (uint32_t)rows->lower.len;

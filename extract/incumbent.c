@@ -5,7 +5,6 @@
 #include <stddef.h>
 
 #include "base/clock.h"
-#include "base/owner.h"
 #include "base/proof.h"
 
 // ---- CPU time by part -------------------------------------------------------------
@@ -82,8 +81,6 @@ static egraph_status size_scratch(eg_incumbent *incumbent) {
   return eg_u32s_resize(&incumbent->trial, classes);
 }
 
-#define INCUMBENT_MEMBERS (eg_u32s, choice, stack, cursor, trial), (eg_bytes, color)
-
 egraph_status eg_incumbent_init(eg_incumbent *incumbent, egraph_allocator alloc,
                                 const eg_extract_problem *problem,
                                 const eg_extract_options *options) {
@@ -95,14 +92,8 @@ egraph_status eg_incumbent_init(eg_incumbent *incumbent, egraph_allocator alloc,
                               .work = {.limit = work_limit(options)},
                               .start_seconds = eg_clock_seconds()};
   incumbent->asked_seconds = incumbent->start_seconds;
-  EG_INIT_MEMBERS(incumbent, alloc, INCUMBENT_MEMBERS);
-  egraph_status status = size_scratch(incumbent);
-  if (status != EGRAPH_OK) eg_incumbent_deinit(incumbent);
-  return status;
-}
-
-void eg_incumbent_deinit(eg_incumbent *incumbent) {
-  EG_DEINIT_MEMBERS(incumbent, INCUMBENT_MEMBERS);
+  eg_incumbent_init_members(incumbent, alloc);
+  EG_RETURN_FILLED(size_scratch(incumbent), eg_incumbent, incumbent);
 }
 
 enum { WHITE, GREY, BLACK };

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/owner.h"
 #include "base/work.h"
 #include "extract/containers.h"
 #include "extract/problem.h"
@@ -86,6 +87,8 @@ typedef struct eg_incumbent {
   eg_bytes color;      // scratch of the evaluation
   eg_u32s stack, cursor, trial;
 } eg_incumbent;
+EG_OWNER_DEFINE_MEMBERS(eg_incumbent, (eg_u32s, choice, stack, cursor, trial),
+                        (eg_bytes, color))
 
 /// Returns the greatest common divisor of the costs when they are integers whose sum is
 /// exact in a double; else 0.
@@ -99,7 +102,6 @@ static inline double eg_round_to_unit(double bound, double unit) {
 egraph_status eg_incumbent_init(eg_incumbent *incumbent, egraph_allocator alloc,
                                 const eg_extract_problem *problem,
                                 const eg_extract_options *options);
-void eg_incumbent_deinit(eg_incumbent *incumbent);
 
 /// Computes the cost of the classes that the roots need under `choice`; INFINITY when the
 /// choice is incomplete or cyclic. Sets classes that are not needed to EG_EXTRACT_NONE.

@@ -9,20 +9,13 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "base/owner.h"
-
 enum { MAX_BYTES = 64 << 20 };
-
-#define PLAIN_PROOF_MEMBERS                                                              \
-  (eg_text, text), (eg_class_index, index),                                              \
-      (eg_u32s, gone_at, needed_at, waiting, queue, set, cut_stamp, set_stamp, row),     \
-      (eg_proof_frames, splits), (eg_doubles, rest), (eg_bytes, derived)
 
 egraph_status eg_plain_proof_init(eg_plain_proof *proof, egraph_allocator alloc,
                                   const eg_extract_problem *problem, double target) {
   *proof = (eg_plain_proof){
       .problem = problem, .target = target, .max_bytes = MAX_BYTES, .best = -INFINITY};
-  EG_INIT_MEMBERS(proof, alloc, PLAIN_PROOF_MEMBERS);
+  eg_plain_proof_init_members(proof, alloc);
   uint32_t nodes = eg_extract_node_count(problem);
   EG_TRY(eg_class_index_build(&proof->index, problem));
   EG_TRY(eg_u32s_resize(&proof->gone_at, nodes));
@@ -35,10 +28,6 @@ egraph_status eg_plain_proof_init(eg_plain_proof *proof, egraph_allocator alloc,
   for (size_t i = 0; i < problem->roots.len; i++)
     proof->needed_at.data[problem->roots.data[i]] = 1;
   return EGRAPH_OK;
-}
-
-void eg_plain_proof_deinit(eg_plain_proof *proof) {
-  EG_DEINIT_MEMBERS(proof, PLAIN_PROOF_MEMBERS);
 }
 
 static void drop_node(eg_plain_proof *proof, uint32_t node) {

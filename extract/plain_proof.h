@@ -7,6 +7,7 @@
 #ifndef EG_EXTRACT_PLAIN_PROOF_H
 #define EG_EXTRACT_PLAIN_PROOF_H
 
+#include "base/owner.h"
 #include "base/text.h"
 #include "extract/class_graph.h"
 #include "extract/dual_ascent.h"
@@ -46,10 +47,14 @@ typedef struct eg_plain_proof {
   eg_bytes derived;
   uint32_t stamp;
 } eg_plain_proof;
+EG_OWNER_DEFINE_MEMBERS(eg_plain_proof, (eg_text, text), (eg_class_index, index),
+                        (eg_u32s, gone_at, needed_at, waiting, queue, set, cut_stamp,
+                         set_stamp, row),
+                        (eg_proof_frames, splits), (eg_doubles, rest),
+                        (eg_bytes, derived))
 
 egraph_status eg_plain_proof_init(eg_plain_proof *proof, egraph_allocator alloc,
                                   const eg_extract_problem *problem, double target);
-void eg_plain_proof_deinit(eg_plain_proof *proof);
 
 // Nodes are numbered as in the original problem. All functions fail with EGRAPH_E_MEMORY.
 

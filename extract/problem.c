@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "base/egraph_json.h"
-#include "base/owner.h"
 
 #define EXTRACT_PROBLEM_MEMBERS                                                          \
   (eg_u32s, node_class, child_begin, children, roots), (eg_doubles, cost)
@@ -16,8 +15,7 @@ egraph_status eg_extract_problem_init(eg_extract_problem *problem,
   egraph_status status = eg_u32s_push(&problem->child_begin, 0);
   // Reserves memory so that `children` is never NULL: a pointer to an empty row is valid.
   if (status == EGRAPH_OK) status = eg_u32s_reserve(&problem->children, 1);
-  if (status != EGRAPH_OK) eg_extract_problem_deinit(problem);
-  return status;
+  EG_RETURN_FILLED(status, eg_extract_problem, problem);
 }
 
 void eg_extract_problem_deinit(eg_extract_problem *problem) {

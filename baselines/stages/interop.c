@@ -6,7 +6,6 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 #include "baselines/stages/interop.h"
-#include "base/owner.h"
 
 #include <assert.h>
 #include <math.h>

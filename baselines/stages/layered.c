@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/owner.h"
 #include "pcg/graph/blocks.h"
 #include "pcg/graph/graph_copy.h"
 
@@ -283,9 +282,6 @@ static egraph_status cut_layers(eg_layered *l, uint32_t wanted) {
   return add_work(l, &c.work);
 }
 
-#define LAYERED_MEMBERS                                                                  \
-  (eg_u32s, nodes, first, place, last_use), (eg_doubles, work), (eg_chars, constant)
-
 egraph_status eg_layered_init(eg_layered *layered, egraph_allocator alloc,
                               const eg_graph *forward,
                               const eg_training_options *training, uint32_t most) {
@@ -294,16 +290,11 @@ egraph_status eg_layered_init(eg_layered *layered, egraph_allocator alloc,
                           .forward = forward,
                           .loss_of = eg_graph_output(forward, training->output, NULL),
                           .halves = training->mixed_precision};
-  EG_INIT_MEMBERS(layered, alloc, LAYERED_MEMBERS)
+  eg_layered_init_members(layered, alloc);
   egraph_status status = find_running(layered);
   if (status == EGRAPH_OK) status = layers_that_fit(layered, most, &wanted);
   if (status == EGRAPH_OK) status = cut_layers(layered, wanted);
-  if (status != EGRAPH_OK) eg_layered_deinit(layered);
-  return status;
-}
-
-void eg_layered_deinit(eg_layered *layered) {
-  EG_DEINIT_MEMBERS(layered, LAYERED_MEMBERS)
+  EG_RETURN_FILLED(status, eg_layered, layered);
 }
 
 /// Returns the place after a layer's last node.
@@ -476,14 +467,11 @@ egraph_status eg_slice_init(eg_slice *slice, const eg_layered *layered,
   egraph_status status = eg_graph_create(&alloc, &slice->graph);
   if (status == EGRAPH_OK)
     status = fill_slice(&s, training, last + 1 == eg_layered_count(layered));
-  if (status != EGRAPH_OK) eg_slice_deinit(slice);
-  return status;
+  EG_RETURN_FILLED(status, eg_slice, slice);
 }
 
 void eg_slice_deinit(eg_slice *slice) {
-  eg_arena_deinit(&slice->arena);
-  eg_text_deinit(&slice->key);
-  eg_strmap_deinit(&slice->trained);
+  EG_DEINIT_MEMBERS(slice, (eg_strmap, trained), (eg_text, key), (eg_arena, arena))
   eg_graph_destroy(slice->graph);
   slice->graph = NULL;
 }

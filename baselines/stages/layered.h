@@ -5,6 +5,7 @@
 #ifndef EG_BASELINES_STAGES_LAYERED_H
 #define EG_BASELINES_STAGES_LAYERED_H
 
+#include "base/owner.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "pcg/training/training.h"
@@ -53,6 +54,8 @@ typedef struct eg_layered {
   eg_u32s last_use;  // [values] index of the last node that reads it, or NONE
   eg_chars constant; // [values] computed from weights alone
 } eg_layered;
+EG_OWNER_DEFINE_MEMBERS(eg_layered, (eg_u32s, nodes, first, place, last_use),
+                        (eg_doubles, work), (eg_chars, constant))
 #define EG_LAYERED_NONE UINT32_MAX
 
 /// Cuts the model into a number of layers that divides the repeated blocks, at most
@@ -61,7 +64,6 @@ typedef struct eg_layered {
 egraph_status eg_layered_init(eg_layered *layered, egraph_allocator alloc,
                               const eg_graph *forward,
                               const eg_training_options *training, uint32_t most);
-void eg_layered_deinit(eg_layered *layered);
 static inline uint32_t eg_layered_count(const eg_layered *layered) {
   return (uint32_t)layered->first.len;
 }

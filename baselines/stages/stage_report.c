@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/owner.h"
 #include "sim/pipeline/pipeline.h"
 
 EG_VEC_DEFINE(messages, eg_pipeline_message);

@@ -15,7 +15,6 @@
 
 #include <math.h>
 
-#include "base/owner.h"
 #include "extract/layout/layout_prices.h"
 
 enum {

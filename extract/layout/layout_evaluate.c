@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "base/groups.h"
-#include "base/owner.h"
 
 // ---- index --------------------------------------------------------------------------
 
@@ -121,9 +120,7 @@ egraph_status eg_layout_view_init(eg_layout_view *view, egraph_allocator alloc,
     eg_doubles_init(&view->strategy_weight[m], alloc);
     eg_doubles_init(&view->arc_weight[m], alloc);
   }
-  egraph_status status = build_view(view);
-  if (status != EGRAPH_OK) eg_layout_view_deinit(view);
-  return status;
+  EG_RETURN_FILLED(build_view(view), eg_layout_view, view);
 }
 
 void eg_layout_view_deinit(eg_layout_view *view) {
@@ -147,18 +144,14 @@ enum { EXACT_TERMINALS = 6 };
 #define END UINT32_C(1)
 #define SPLIT (UINT32_C(1) << 31)
 
-#define CHOICE (eg_u32s, strategy), (eg_bytes, arc_used)
-
 void eg_layout_choice_init(eg_layout_choice *choice, egraph_allocator alloc) {
-  EG_INIT_MEMBERS(choice, alloc, CHOICE)
+  eg_layout_choice_init_members(choice, alloc);
   for (int m = 0; m < EG_LAYOUT_MEASURES; m++)
     choice->sum[m] = INFINITY;
 }
 
-void eg_layout_choice_deinit(eg_layout_choice *choice){EG_DEINIT_MEMBERS(choice, CHOICE)}
-
-egraph_status
-    eg_layout_choice_clear(eg_layout_choice *choice, const eg_layout_view *view) {
+egraph_status eg_layout_choice_clear(eg_layout_choice *choice,
+                                     const eg_layout_view *view) {
   EG_TRY(eg_layout_fill_none(&choice->strategy, eg_layout_value_count(view->problem)));
   choice->arc_used.len = 0;
   return eg_bytes_resize(&choice->arc_used, eg_layout_arc_count(view->problem));
@@ -173,24 +166,15 @@ egraph_status eg_layout_choice_copy(eg_layout_choice *to, const eg_layout_choice
   return EGRAPH_OK;
 }
 
-#define EVALUATOR                                                                        \
-  (eg_u32s, stack, cursor, order, need_first, terminals, back),                          \
-      (eg_layout_needs, needs), (eg_bytes, state, reached), (eg_doubles, table)
-
 egraph_status eg_layout_evaluator_init(eg_layout_evaluator *evaluator,
                                        egraph_allocator alloc,
                                        const eg_layout_view *view) {
   uint32_t values = eg_layout_value_count(view->problem);
   *evaluator = (eg_layout_evaluator){.view = view};
-  EG_INIT_MEMBERS(evaluator, alloc, EVALUATOR)
+  eg_layout_evaluator_init_members(evaluator, alloc);
   egraph_status status = eg_bytes_resize(&evaluator->state, values);
   if (status == EGRAPH_OK) status = eg_u32s_resize(&evaluator->need_first, values);
-  if (status != EGRAPH_OK) eg_layout_evaluator_deinit(evaluator);
-  return status;
-}
-
-void eg_layout_evaluator_deinit(eg_layout_evaluator *evaluator) {
-  EG_DEINIT_MEMBERS(evaluator, EVALUATOR)
+  EG_RETURN_FILLED(status, eg_layout_evaluator, evaluator);
 }
 
 enum { WHITE, GREY, BLACK };

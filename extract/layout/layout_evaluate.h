@@ -76,9 +76,9 @@ typedef struct eg_layout_choice {
   eg_bytes arc_used; // [arc]
   double sum[EG_LAYOUT_MEASURES];
 } eg_layout_choice;
+EG_OWNER_DEFINE_MEMBERS(eg_layout_choice, (eg_u32s, strategy), (eg_bytes, arc_used))
 
 void eg_layout_choice_init(eg_layout_choice *choice, egraph_allocator alloc);
-void eg_layout_choice_deinit(eg_layout_choice *choice);
 /// Sizes the choice for the view's values and arcs, and empties it.
 egraph_status eg_layout_choice_clear(eg_layout_choice *choice,
                                      const eg_layout_view *view);
@@ -102,11 +102,14 @@ typedef struct eg_layout_evaluator {
   eg_u32s back;      // same shape: the choice that led to each entry
   eg_bytes reached;  // [places of the value]
 } eg_layout_evaluator;
+EG_OWNER_DEFINE_MEMBERS(eg_layout_evaluator,
+                        (eg_u32s, stack, cursor, order, need_first, terminals, back),
+                        (eg_layout_needs, needs), (eg_bytes, state, reached),
+                        (eg_doubles, table))
 
 egraph_status eg_layout_evaluator_init(eg_layout_evaluator *evaluator,
                                        egraph_allocator alloc,
                                        const eg_layout_view *view);
-void eg_layout_evaluator_deinit(eg_layout_evaluator *evaluator);
 
 /// Keeps the strategies of choice->strategy that the roots need, picks arcs of least
 /// `arc_weight` (arcs of infinite weight are not used; exact for up to six needed layouts

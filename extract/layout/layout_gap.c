@@ -9,8 +9,6 @@
 
 #include <math.h>
 
-#include "base/owner.h"
-
 // ---- windows ------------------------------------------------------------------------
 //
 // In a window, values that are close to each other are free and all others keep their

@@ -2,7 +2,6 @@
 #include "extract/layout/layout_plain.h"
 
 #include "base/clock.h"
-#include "base/owner.h"
 #include "extract/dual_ascent.h"
 #include "extract/presolve/landmarks.h"
 #include "extract/search/extract.h"
@@ -119,12 +118,8 @@ egraph_status eg_layout_landmarks_find(eg_layout_landmarks *landmarks,
 
 egraph_status eg_layout_landmarks_init(eg_layout_landmarks *landmarks,
                                        egraph_allocator alloc) {
-  EG_INIT_MEMBERS(landmarks, alloc, (eg_u32s, values, cut_begin, cut_ops))
+  eg_layout_landmarks_init_members(landmarks, alloc);
   return eg_u32s_push(&landmarks->cut_begin, 0);
-}
-
-void eg_layout_landmarks_deinit(eg_layout_landmarks *landmarks) {
-  EG_DEINIT_MEMBERS(landmarks, (eg_u32s, values, cut_begin, cut_ops))
 }
 
 // ---- relaxation ---------------------------------------------------------------------

@@ -16,6 +16,7 @@
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_PLAIN_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_PLAIN_H
 
+#include "base/owner.h"
 #include "extract/layout/layout_search.h"
 
 enum { EG_LAYOUT_CUT_VALUES = 6 };
@@ -24,6 +25,7 @@ typedef struct eg_layout_landmarks {
   eg_u32s values;
   eg_u32s cut_begin, cut_ops; // [cuts + 1]; of 2 to EG_LAYOUT_CUT_VALUES values
 } eg_layout_landmarks;
+EG_OWNER_DEFINE_MEMBERS(eg_layout_landmarks, (eg_u32s, values, cut_begin, cut_ops))
 
 static inline uint32_t eg_layout_cut_count(const eg_layout_landmarks *landmarks) {
   return (uint32_t)landmarks->cut_begin.len - 1;
@@ -31,7 +33,6 @@ static inline uint32_t eg_layout_cut_count(const eg_layout_landmarks *landmarks)
 
 egraph_status eg_layout_landmarks_init(eg_layout_landmarks *landmarks,
                                        egraph_allocator alloc);
-void eg_layout_landmarks_deinit(eg_layout_landmarks *landmarks);
 /// Finds landmarks of the active part, with at most `max_work` visits of nodes for cuts
 /// (0: no limit). They stay landmarks when more is deleted from `active`. Finds none when
 /// the deadline is near. Time and memory: see eg_landmarks_find and eg_dual_ascent_run.

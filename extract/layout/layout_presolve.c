@@ -3,8 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_presolve.h"
 
-#include "base/owner.h"
-
 enum { MAX_ROUNDS = 30 };
 
 static void apply_user(eg_layout_active *active) {
@@ -27,33 +25,23 @@ static void apply_user(eg_layout_active *active) {
   }
 }
 
-static egraph_status size_active(eg_layout_active *active) {
+static egraph_status fill_active(eg_layout_active *active) {
   const eg_layout_problem *p = active->view->problem;
   EG_TRY(eg_bytes_resize(&active->strategy, eg_layout_strategy_count(p)));
   EG_TRY(eg_bytes_resize(&active->arc, eg_layout_arc_count(p)));
   EG_TRY(eg_bytes_resize(&active->used, eg_layout_value_count(p)));
   EG_TRY(eg_bytes_resize(&active->required, eg_layout_value_count(p)));
   EG_TRY(eg_bytes_resize(&active->derivable, eg_layout_place_count(p)));
-  return eg_bytes_resize(&active->needed, eg_layout_place_count(p));
+  EG_TRY(eg_bytes_resize(&active->needed, eg_layout_place_count(p)));
+  apply_user(active);
+  return EGRAPH_OK;
 }
-
-#define OWNED                                                                            \
-  (eg_bytes, strategy, arc, used, required, derivable, needed), (eg_u32s, waiting, queue)
 
 egraph_status eg_layout_active_init(eg_layout_active *active, egraph_allocator alloc,
                                     const eg_layout_view *view) {
   *active = (eg_layout_active){.view = view};
-  EG_INIT_MEMBERS(active, alloc, OWNED)
-  egraph_status status = size_active(active);
-  if (status == EGRAPH_OK)
-    apply_user(active);
-  else
-    eg_layout_active_deinit(active);
-  return status;
-}
-
-void eg_layout_active_deinit(eg_layout_active *active) {
-  EG_DEINIT_MEMBERS(active, OWNED)
+  eg_layout_active_init_members(active, alloc);
+  EG_RETURN_FILLED(fill_active(active), eg_layout_active, active);
 }
 
 void eg_layout_active_copy(eg_layout_active *to, const eg_layout_active *from) {
@@ -271,6 +259,8 @@ typedef struct domination {
   eg_u32s arc_at; // [from][to] of one value: 1 + arc
   size_t dropped;
 } domination;
+EG_OWNER_DEFINE_STATIC(domination, (eg_sizes, begin), (eg_doubles, far),
+                       (eg_u32s, arc_at))
 
 static double arc_weight(const domination *d, int k, uint32_t arc) {
   return d->active->view->arc_weight[d->measures[k]].data[arc];
@@ -458,18 +448,14 @@ static egraph_status dominate(domination *d) {
   return EGRAPH_OK;
 }
 
-#define DOMINATION (eg_sizes, begin), (eg_doubles, far), (eg_u32s, arc_at)
-
 static egraph_status drop_dominated(eg_layout_active *active, const eg_layout_task *task,
                                     bool *changed) {
-  domination d = {.active = active, .task = task};
+  EG_LOCAL_WITH(domination, d, active->strategy.alloc, .active = active, .task = task);
   d.measures[d.count++] = (int)task->objective;
   for (int m = 0; m < EG_LAYOUT_MEASURES; m++)
     if (m != (int)task->objective && eg_layout_counts(task, m)) d.measures[d.count++] = m;
-  EG_INIT_MEMBERS(&d, active->strategy.alloc, DOMINATION)
   egraph_status status = dominate(&d);
   *changed |= d.dropped != 0;
-  EG_DEINIT_MEMBERS(&d, DOMINATION)
   return status;
 }
 

@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "base/owner.h"
 #include "extract/layout/layout_evaluate.h"
 #include "extract/layout/layout_solve.h"
 
@@ -37,11 +38,13 @@ typedef struct eg_layout_active {
   bool infeasible;            // no active solution within the cutoff
   eg_u32s waiting, queue;     // scratch
 } eg_layout_active;
+EG_OWNER_DEFINE_MEMBERS(eg_layout_active,
+                        (eg_bytes, strategy, arc, used, required, derivable, needed),
+                        (eg_u32s, waiting, queue))
 
 /// Activates all items that the user does not forbid. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_active_init(eg_layout_active *active, egraph_allocator alloc,
                                     const eg_layout_view *view);
-void eg_layout_active_deinit(eg_layout_active *active);
 /// Copies between two active parts of the same view.
 void eg_layout_active_copy(eg_layout_active *to, const eg_layout_active *from);
 /// True when an operator has an active strategy.

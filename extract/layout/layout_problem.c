@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-#include "base/owner.h"
-
 #define OWNED                                                                            \
   (eg_u32s, place_begin, input_begin, strategy_begin, need_begin, root_begin,            \
    tie_begin),                                                                           \
@@ -27,8 +25,7 @@ egraph_status eg_layout_problem_init(eg_layout_problem *problem, egraph_allocato
   egraph_status status = EGRAPH_OK;
   for (size_t i = 0; i < sizeof begins / sizeof *begins && status == EGRAPH_OK; i++)
     status = eg_u32s_push(begins[i], 0);
-  if (status != EGRAPH_OK) eg_layout_problem_deinit(problem);
-  return status;
+  EG_RETURN_FILLED(status, eg_layout_problem, problem);
 }
 
 void eg_layout_problem_deinit(eg_layout_problem *problem) {
@@ -217,9 +214,5 @@ egraph_status eg_layout_problem_forbid_strategy(eg_layout_problem *problem, uint
 void eg_layout_potentials_init(eg_layout_potentials *potentials, egraph_allocator alloc,
                                const eg_layout_seam_list *seams) {
   potentials->seams = seams;
-  EG_INIT_MEMBERS(potentials, alloc, (eg_doubles, front, back), (eg_bytes, impossible))
-}
-
-void eg_layout_potentials_deinit(eg_layout_potentials *potentials) {
-  EG_DEINIT_MEMBERS(potentials, (eg_doubles, front, back), (eg_bytes, impossible))
+  eg_layout_potentials_init_members(potentials, alloc);
 }

@@ -26,6 +26,7 @@
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_PROBLEM_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_PROBLEM_H
 
+#include "base/owner.h"
 #include "extract/containers.h"
 
 #define EG_LAYOUT_NONE UINT32_MAX
@@ -75,9 +76,10 @@ typedef struct eg_layout_potentials {
   eg_doubles front, back;           // p, q
   eg_bytes impossible; // [ends of seams][layouts] in no row: before, first, last, after
 } eg_layout_potentials;
+EG_OWNER_DEFINE_MEMBERS(eg_layout_potentials, (eg_doubles, front, back),
+                        (eg_bytes, impossible))
 void eg_layout_potentials_init(eg_layout_potentials *potentials, egraph_allocator alloc,
                                const eg_layout_seam_list *seams);
-void eg_layout_potentials_deinit(eg_layout_potentials *potentials);
 
 egraph_status eg_layout_problem_init(eg_layout_problem *problem, egraph_allocator alloc);
 void eg_layout_problem_deinit(eg_layout_problem *problem);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "base/owner.h"
 
 #define NONE EG_RELATION_NONE
 

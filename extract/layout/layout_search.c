@@ -52,6 +52,8 @@ static double largest_cost(const eg_layout_search *search) {
 
 static egraph_status prepare_search(eg_layout_search *search) {
   const eg_layout_view *view = search->view;
+  EG_TRY(eg_layout_active_init(&search->legal, search->alloc, view));
+  EG_TRY(eg_layout_evaluator_init(&search->evaluator, search->alloc, view));
   search->rounding = 1e-12 * largest_cost(search);
   size_t arcs = eg_layout_arc_count(view->problem);
   EG_TRY(eg_doubles_resize(&search->arc_weight, arcs));
@@ -77,12 +79,7 @@ egraph_status eg_layout_search_init(eg_layout_search *search, egraph_allocator a
                                .cut = INFINITY,
                                .unit = unit_of(view, (int)task->objective)};
   EG_INIT_MEMBERS(search, alloc, OWNED)
-  egraph_status status = eg_layout_active_init(&search->legal, alloc, view);
-  if (status == EGRAPH_OK)
-    status = eg_layout_evaluator_init(&search->evaluator, alloc, view);
-  if (status == EGRAPH_OK) status = prepare_search(search);
-  if (status != EGRAPH_OK) eg_layout_search_deinit(search);
-  return status;
+  EG_RETURN_FILLED(prepare_search(search), eg_layout_search, search);
 }
 
 void eg_layout_search_deinit(eg_layout_search *search) {

@@ -5,7 +5,6 @@
 #include "extract/layout/layout_solve.h"
 
 #include "base/clock.h"
-#include "base/owner.h"
 #include "base/proof.h"
 #include "extract/layout/layout_search.h"
 
@@ -20,10 +19,6 @@ void eg_layout_result_deinit(eg_layout_result *result) {
     eg_layout_solution_deinit(&result->solutions.data[i]);
   eg_layout_solutions_deinit(&result->solutions);
   eg_u32s_deinit(&result->least);
-}
-
-void eg_layout_solution_deinit(eg_layout_solution *solution) {
-  EG_DEINIT_MEMBERS(solution, (eg_u32s, strategy), (eg_bytes, arc_used))
 }
 
 /// Copies a choice whose cost and memory the certificate confirms.
@@ -47,10 +42,8 @@ static egraph_status fill_solution(egraph_allocator alloc,
                                    const eg_layout_problem *problem,
                                    const eg_layout_choice *choice,
                                    eg_layout_solution *out) {
-  EG_INIT_MEMBERS(out, alloc, (eg_u32s, strategy), (eg_bytes, arc_used))
-  egraph_status status = copy_certified(alloc, problem, choice, out);
-  if (status != EGRAPH_OK) eg_layout_solution_deinit(out);
-  return status;
+  eg_layout_solution_init_members(out, alloc);
+  EG_RETURN_FILLED(copy_certified(alloc, problem, choice, out), eg_layout_solution, out);
 }
 
 typedef struct solver {
@@ -106,8 +99,7 @@ static egraph_status report_solution(solver *s) {
   if (solution.bound > solution.cost) solution.bound = solution.cost; // by rounding
   if (status == EGRAPH_OK)
     status = eg_layout_solutions_push(&s->result->solutions, solution);
-  if (status != EGRAPH_OK) eg_layout_solution_deinit(&solution);
-  return status;
+  EG_RETURN_FILLED(status, eg_layout_solution, &solution);
 }
 
 static egraph_status find_solutions(solver *s) {

@@ -46,8 +46,8 @@ typedef struct eg_layout_solution {
   eg_u32s strategy;  // [value] numbered through, EG_LAYOUT_NONE: not needed
   eg_bytes arc_used; // [arc]
 } eg_layout_solution;
+EG_OWNER_DEFINE_MEMBERS(eg_layout_solution, (eg_u32s, strategy), (eg_bytes, arc_used))
 EG_VEC_DEFINE(eg_layout_solutions, eg_layout_solution);
-void eg_layout_solution_deinit(eg_layout_solution *solution);
 
 typedef struct eg_layout_result {
   eg_layout_status status; // status of the first solution

@@ -5,8 +5,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/presolve/landmarks.h"
 
-#include "base/owner.h"
-
 // ---- sets -------------------------------------------------------------------------
 
 // Strongly connected parts of the class graph go children first; across parts rows are

@@ -17,8 +17,7 @@ egraph_status eg_presolve_init(eg_presolve *presolve, egraph_allocator alloc,
   eg_landmarks_init(&presolve->landmarks, alloc);
   egraph_status status = eg_reduced_init(&presolve->model, alloc);
   if (status == EGRAPH_OK) status = eg_reduced_init(&presolve->spare, alloc);
-  if (status != EGRAPH_OK) eg_presolve_deinit(presolve);
-  return status;
+  EG_RETURN_FILLED(status, eg_presolve, presolve);
 }
 
 void eg_presolve_deinit(eg_presolve *presolve) {

@@ -3,17 +3,10 @@
 
 #include <stdlib.h>
 
-#include "base/owner.h"
-
-#define PARTS_MEMBERS                                                                    \
-  (eg_part_pairs, pairs), (eg_bytes, seen), (eg_u32s, stack, cut_begin, cut_parts)
-
 void eg_parts_init(eg_parts *parts, egraph_allocator alloc, uint32_t leaf_count) {
   parts->leaf_count = leaf_count;
-  EG_INIT_MEMBERS(parts, alloc, PARTS_MEMBERS);
+  eg_parts_init_members(parts, alloc);
 }
-
-void eg_parts_deinit(eg_parts *parts) { EG_DEINIT_MEMBERS(parts, PARTS_MEMBERS); }
 
 egraph_status eg_parts_join(eg_parts *parts, uint32_t a, uint32_t b, uint32_t *out) {
   if (a == EG_EXTRACT_NONE || b == EG_EXTRACT_NONE) {

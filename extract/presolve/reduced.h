@@ -9,6 +9,7 @@
 #ifndef EG_EXTRACT_PRESOLVE_REDUCED_H
 #define EG_EXTRACT_PRESOLVE_REDUCED_H
 
+#include "base/owner.h"
 #include "extract/containers.h"
 #include "extract/dual_ascent.h"
 #include "extract/problem.h"
@@ -27,9 +28,10 @@ typedef struct eg_parts {
   eg_u32s stack;
   eg_u32s cut_begin, cut_parts; // cut i: one of cut_parts[cut_begin[i] ..) is chosen
 } eg_parts;
+EG_OWNER_DEFINE_MEMBERS(eg_parts, (eg_part_pairs, pairs), (eg_bytes, seen),
+                        (eg_u32s, stack, cut_begin, cut_parts))
 
 void eg_parts_init(eg_parts *parts, egraph_allocator alloc, uint32_t leaf_count);
-void eg_parts_deinit(eg_parts *parts);
 /// Returns in *out the part that contains both parts; EG_EXTRACT_NONE is the empty part.
 egraph_status eg_parts_join(eg_parts *parts, uint32_t a, uint32_t b, uint32_t *out);
 /// Records a cut: solutions contain one of `count` parts. eg_reduced.cuts lists the cuts

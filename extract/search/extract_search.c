@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "base/owner.h"
 #include "extract/dual_ascent.h"
 #include "extract/search/greedy.h"
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/flatmap.h"
-#include "base/owner.h"
 
 // ---- states ---------------------------------------------------------------------------
 

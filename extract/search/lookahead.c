@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/owner.h"
 #include "extract/containers.h"
 
 static egraph_status take_order(eg_frontier *f, const eg_u32s *order) {

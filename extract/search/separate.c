@@ -8,7 +8,6 @@
 
 #include <math.h>
 
-#include "base/owner.h"
 #include "extract/search/formulation.h"
 
 // ---- maximum flow -----------------------------------------------------------------

@@ -8,7 +8,6 @@
 
 #include <math.h>
 
-#include "base/owner.h"
 #include "extract/shard/shard_model.h"
 #include "extract/shard/shard_proof.h"
 

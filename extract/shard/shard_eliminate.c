@@ -7,7 +7,6 @@
 
 #include <math.h>
 
-#include "base/owner.h"
 #include "extract/shard/shard_model.h"
 
 /// Adds a factor with a table of zeros.

@@ -7,23 +7,13 @@
 
 #include <math.h>
 
-#include "base/owner.h"
 #include "extract/shard/shard_model.h"
 
 enum { PRICE_STEPS = 6, VISITS = 4000, BLOCK_CAP = 100000, POOL_CAP = 400000 };
 
-#define SHARD_PRIMAL_MEMBERS                                                             \
-  (eg_shard_elimination, tables), (eg_shard_enumeration, walk), (eg_shard_slack, slack), \
-      (eg_u32s, best, ids, pool, block), (eg_bytes, allowed, in_block),                  \
-      (eg_doubles, kept_price, load)
-
 void eg_shard_primal_init(eg_shard_primal *primal, eg_shard_search *search) {
   *primal = (eg_shard_primal){.search = search, .cost = EG_SHARD_INFINITE};
-  EG_INIT_MEMBERS(primal, search->alloc, SHARD_PRIMAL_MEMBERS);
-}
-
-void eg_shard_primal_deinit(eg_shard_primal *primal) {
-  EG_DEINIT_MEMBERS(primal, SHARD_PRIMAL_MEMBERS);
+  eg_shard_primal_init_members(primal, search->alloc);
 }
 
 egraph_status eg_shard_primal_leave(eg_shard_primal *primal) {

@@ -4,6 +4,7 @@
 #ifndef EG_EXTRACT_SHARD_SHARD_PRIMAL_H
 #define EG_EXTRACT_SHARD_SHARD_PRIMAL_H
 
+#include "base/owner.h"
 #include "extract/shard/shard_dual.h"
 #include "extract/shard/shard_eliminate.h"
 
@@ -43,9 +44,12 @@ typedef struct eg_shard_primal {
   eg_shard_arm arms[EG_SHARD_ARMS];
   uint64_t work;
 } eg_shard_primal;
+EG_OWNER_DEFINE_MEMBERS(eg_shard_primal, (eg_shard_elimination, tables),
+                        (eg_shard_enumeration, walk), (eg_shard_slack, slack),
+                        (eg_u32s, best, ids, pool, block), (eg_bytes, allowed, in_block),
+                        (eg_doubles, kept_price, load))
 
 void eg_shard_primal_init(eg_shard_primal *primal, eg_shard_search *search);
-void eg_shard_primal_deinit(eg_shard_primal *primal);
 /// Stores the best choice in ids, before the model is reduced.
 egraph_status eg_shard_primal_leave(eg_shard_primal *primal);
 /// Starts on a model, from the search's best choice or, if a value of that choice is

@@ -6,21 +6,12 @@
 #include <stdlib.h>
 
 #include "base/json_scan.h"
-#include "base/owner.h"
-
-#define SHARD_PROBLEM_MEMBERS                                                            \
-  (eg_u32s, strategy_begin, edge_ends), (eg_i64s, cost, usage, first, last, table),      \
-      (eg_sizes, table_begin)
 
 egraph_status eg_shard_problem_init(eg_shard_problem *problem, egraph_allocator alloc) {
-  EG_INIT_MEMBERS(problem, alloc, SHARD_PROBLEM_MEMBERS);
+  eg_shard_problem_init_members(problem, alloc);
   problem->limit = INT64_MAX;
   EG_TRY(eg_u32s_push(&problem->strategy_begin, 0));
   return eg_sizes_push(&problem->table_begin, 0);
-}
-
-void eg_shard_problem_deinit(eg_shard_problem *problem) {
-  EG_DEINIT_MEMBERS(problem, SHARD_PROBLEM_MEMBERS);
 }
 
 // Reserves before it writes, so that a failure leaves the rows consistent.

@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#include "base/owner.h"
 #include "base/vec.h"
 
 EG_VEC_DEFINE(eg_i64s, int64_t);
@@ -29,9 +30,11 @@ typedef struct eg_shard_problem {
   eg_i64s table;
   int64_t limit; // INT64_MAX: none
 } eg_shard_problem;
+EG_OWNER_DEFINE_MEMBERS(eg_shard_problem, (eg_u32s, strategy_begin, edge_ends),
+                        (eg_i64s, cost, usage, first, last, table),
+                        (eg_sizes, table_begin))
 
 egraph_status eg_shard_problem_init(eg_shard_problem *problem, egraph_allocator alloc);
-void eg_shard_problem_deinit(eg_shard_problem *problem);
 static inline uint32_t eg_shard_node_count(const eg_shard_problem *problem) {
   return (uint32_t)problem->strategy_begin.len - 1;
 }

@@ -4,11 +4,7 @@
 #include "extract/shard/shard_search.h"
 
 #include "base/clock.h"
-#include "base/owner.h"
 #include "extract/shard/shard_proof.h"
-
-#define SHARD_SEARCH_MEMBERS                                                             \
-  (eg_shard_model, whole, core), (eg_u32s, old_node, choice, core_choice, lifted)
 
 void eg_shard_search_init(eg_shard_search *search, egraph_allocator alloc,
                           const eg_shard_problem *problem,
@@ -22,11 +18,7 @@ void eg_shard_search_init(eg_shard_search *search, egraph_allocator alloc,
       .start_seconds = eg_clock_seconds(),
       .progress_seconds = -1,
       .rng = {eg_hash_combine(0x5eed, options->seed)}};
-  EG_INIT_MEMBERS(search, alloc, SHARD_SEARCH_MEMBERS);
-}
-
-void eg_shard_search_deinit(eg_shard_search *search) {
-  EG_DEINIT_MEMBERS(search, SHARD_SEARCH_MEMBERS);
+  eg_shard_search_init_members(search, alloc);
 }
 
 double eg_shard_search_seconds(const eg_shard_search *search) {

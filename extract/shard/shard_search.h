@@ -8,6 +8,7 @@
 #define EG_EXTRACT_SHARD_SHARD_SEARCH_H
 
 #include "base/hash.h"
+#include "base/owner.h"
 #include "base/work.h"
 #include "extract/shard/shard_model.h"
 #include "extract/shard/shard_solve.h"
@@ -33,6 +34,8 @@ typedef struct eg_shard_search {
   eg_u32s lifted;      // scratch
   eg_rng rng;
 } eg_shard_search;
+EG_OWNER_DEFINE_MEMBERS(eg_shard_search, (eg_shard_model, whole, core),
+                        (eg_u32s, old_node, choice, core_choice, lifted))
 
 void eg_shard_search_init(eg_shard_search *search, egraph_allocator alloc,
                           const eg_shard_problem *problem,
@@ -43,7 +46,6 @@ egraph_status eg_shard_search_begin_block(eg_shard_search *search,
                                           const eg_shard_search *whole,
                                           const uint32_t *choice, int64_t cost,
                                           uint64_t limit);
-void eg_shard_search_deinit(eg_shard_search *search);
 /// Takes the caller's incumbent, and reduces the problem to `core`.
 egraph_status eg_shard_search_start(eg_shard_search *search);
 /// Offers a choice (value indices [node]) of a model that descends from `core`. Keeps the

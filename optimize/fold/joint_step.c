@@ -21,8 +21,7 @@ egraph_status eg_joint_step_init(eg_joint_step *joint, egraph_allocator alloc,
   egraph_status status = eg_whole_step_create(alloc, input, has_rules, &joint->step);
   if (status != EGRAPH_OK || !has_rules) return status;
   status = eg_whole_step_create(alloc, input, false, &joint->given);
-  if (status != EGRAPH_OK) eg_joint_step_deinit(joint);
-  return status;
+  EG_RETURN_FILLED(status, eg_joint_step, joint);
 }
 
 void eg_joint_step_deinit(eg_joint_step *joint) {
@@ -94,9 +93,7 @@ static egraph_status plan_ruled(eg_joint_step *joint, const eg_planner_input *pl
     input.known_cost = given->cost;
   }
   EG_TRY(eg_whole_step_plan(joint->step, &input, out));
-  egraph_status status = join_given(out, given);
-  if (status != EGRAPH_OK) eg_planning_deinit(out);
-  return status;
+  EG_RETURN_FILLED(join_given(out, given), eg_planning, out);
 }
 
 /// Plans without rules, then with rules.

@@ -705,6 +705,5 @@ egraph_status eg_plan_unfold(egraph_allocator alloc, const eg_unfold_steps *step
   egraph_status status =
       write_whole(alloc, steps, folded, &u.nodes, &u.values, &out->graph);
   if (status == EGRAPH_OK) status = unfold(&u);
-  if (status != EGRAPH_OK) eg_emitted_plan_deinit(out);
-  return status;
+  EG_RETURN_FILLED(status, eg_emitted_plan, out);
 }

@@ -12,6 +12,7 @@
 #ifndef EG_OPTIMIZE_FOLD_UNFOLD_H
 #define EG_OPTIMIZE_FOLD_UNFOLD_H
 
+#include "base/owner.h"
 #include "optimize/model/plan_emit.h"
 #include "optimize/space/step_info.h"
 
@@ -60,6 +61,8 @@ typedef struct eg_unfold_draft {
   eg_u32s operands;
   eg_u32s made; // [values of the whole step] draft value; UINT32_MAX: not needed
 } eg_unfold_draft;
+EG_OWNER_DEFINE_MEMBERS(eg_unfold_draft, (eg_draft_nodes, nodes),
+                        (eg_draft_values, values), (eg_u32s, operands, made))
 
 /// Drafts the nodes that the outputs of the whole step need. A node that would need
 /// itself (rules may swap operand and result) becomes the step's own. Fails with
@@ -67,7 +70,6 @@ typedef struct eg_unfold_draft {
 egraph_status eg_unfold_draft_init(eg_unfold_draft *draft, egraph_allocator alloc,
                                    const eg_unfold_steps *steps,
                                    const eg_emitted_plan *folded);
-void eg_unfold_draft_deinit(eg_unfold_draft *draft);
 
 // Turns a plan in which one block represents many into a plan of the whole step: every
 // block gets the choices of the block that represents it.

@@ -37,12 +37,11 @@ egraph_status eg_unfold_match_init(eg_unfold_match *match, egraph_allocator allo
   EG_TRY(eg_step_blocks_init(&match->blocks, alloc, steps->forward, steps->blocks,
                              steps->whole));
   eg_u32s_init(&match->value, alloc);
-  egraph_status status = steps->whole == NULL
-                             ? eg_u32s_append(&match->value, folded->data, folded->len)
-                             : eg_stamps_map(&steps->whole->stamps, &steps->small->stamps,
-                                             folded, &match->value);
-  if (status != EGRAPH_OK) eg_unfold_match_deinit(match);
-  return status;
+  EG_RETURN_FILLED(steps->whole == NULL
+                       ? eg_u32s_append(&match->value, folded->data, folded->len)
+                       : eg_stamps_map(&steps->whole->stamps, &steps->small->stamps,
+                                       folded, &match->value),
+                   eg_unfold_match, match);
 }
 
 void eg_unfold_match_deinit(eg_unfold_match *match) {
@@ -467,16 +466,9 @@ egraph_status eg_unfold_draft_init(eg_unfold_draft *out, egraph_allocator alloc,
                 .planned = folded->graph, .rows = steps->blocks->count - 1,
                 .planneds = eg_graph_value_count(folded->graph),
                 .smalls = eg_graph_value_count(eg_unfold_small(steps)), .out = out);
-  EG_INIT_MEMBERS(out, alloc, (eg_draft_nodes, nodes), (eg_draft_values, values),
-                  (eg_u32s, operands, made))
+  eg_unfold_draft_init_members(out, alloc);
   EG_TRY(eg_unfold_match_init(&d.match, alloc, steps));
   egraph_status status = draft(&d);
   eg_unfold_match_deinit(&d.match);
-  if (status != EGRAPH_OK) eg_unfold_draft_deinit(out);
-  return status;
-}
-
-void eg_unfold_draft_deinit(eg_unfold_draft *draft) {
-  EG_DEINIT_MEMBERS(draft, (eg_draft_nodes, nodes), (eg_draft_values, values),
-                    (eg_u32s, operands, made))
+  EG_RETURN_FILLED(status, eg_unfold_draft, out);
 }

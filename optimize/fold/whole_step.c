@@ -6,7 +6,6 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "base/owner.h"
 #include "base/proof.h"
 #include "optimize/fold/step_names.h"
 #include "optimize/search/budget.h"

@@ -6,14 +6,11 @@
 #include <string.h>
 
 #include "base/groups.h"
-#include "base/owner.h"
 #include "optimize/space/graph_writer.h"
 
 // ---- solutions --------------------------------------------------------------------
 
 #define NONE EG_SPACE_NONE
-#define LISTS (eg_u32s, value_of_place, move_into, operator_of, value_begin, values)
-
 // ---- indexes ------------------------------------------------------------------------
 
 static egraph_status index_problem(eg_plan_solution *s, egraph_allocator alloc) {
@@ -43,13 +40,9 @@ egraph_status eg_plan_solution_init(eg_plan_solution *s, egraph_allocator alloc,
                           .space = model->space,
                           .problem = &model->problem,
                           .solution = solution};
-  EG_INIT_MEMBERS(s, alloc, LISTS)
-  egraph_status status = index_problem(s, alloc);
-  if (status != EGRAPH_OK) eg_plan_solution_deinit(s);
-  return status;
+  eg_plan_solution_init_members(s, alloc);
+  EG_RETURN_FILLED(index_problem(s, alloc), eg_plan_solution, s);
 }
-
-void eg_plan_solution_deinit(eg_plan_solution *s){EG_DEINIT_MEMBERS(s, LISTS)}
 
 // ---- questions ----------------------------------------------------------------------
 
@@ -544,8 +537,7 @@ egraph_status eg_plan_emit(const eg_plan_model *model, egraph_allocator alloc,
     eg_graph_writer_deinit(&e.writer);
   }
   eg_plan_solution_deinit(&e.chosen);
-  if (status != EGRAPH_OK) eg_emitted_plan_deinit(out);
-  return status;
+  EG_RETURN_FILLED(status, eg_emitted_plan, out);
 }
 
 void eg_emitted_plan_init(eg_emitted_plan *emitted, egraph_allocator alloc) {

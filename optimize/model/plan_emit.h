@@ -4,6 +4,7 @@
 #ifndef EG_OPTIMIZE_MODEL_PLAN_EMIT_H
 #define EG_OPTIMIZE_MODEL_PLAN_EMIT_H
 
+#include "base/owner.h"
 #include "optimize/model/plan_model.h"
 
 // Emits a solution of a plan model as a graph and a plan.
@@ -43,11 +44,12 @@ typedef struct eg_plan_solution {
   eg_u32s operator_of;         // [strategies] of the problem
   eg_u32s value_begin, values; // [space values + 1] its values in the problem
 } eg_plan_solution;
+EG_OWNER_DEFINE_MEMBERS(eg_plan_solution, (eg_u32s, value_of_place, move_into,
+                                           operator_of, value_begin, values))
 
 egraph_status eg_plan_solution_init(eg_plan_solution *s, egraph_allocator alloc,
                                     const eg_plan_model *model,
                                     const eg_layout_solution *solution);
-void eg_plan_solution_deinit(eg_plan_solution *s);
 
 /// Returns the problem's strategy that makes a problem value; EG_LAYOUT_NONE: the value
 /// is not needed.

@@ -548,6 +548,7 @@ void eg_plan_model_price_memory(eg_plan_model *model, const double *price) {
 }
 
 static egraph_status build_model(builder *b) {
+  EG_TRY(eg_layout_problem_init(&b->model->problem, b->model->values.alloc));
   EG_TRY(number_layouts(b));
   EG_TRY(find_uses(b));
   EG_TRY(add_values(b));
@@ -575,10 +576,7 @@ static egraph_status init(eg_plan_model *model, egraph_allocator alloc,
                 .is_open = is_open);
   *model = (eg_plan_model){.space = space};
   EG_INIT_MEMBERS(model, alloc, MEMBERS)
-  egraph_status status = eg_layout_problem_init(&model->problem, alloc);
-  if (status == EGRAPH_OK) status = build_model(&b);
-  if (status != EGRAPH_OK) eg_plan_model_deinit(model);
-  return status;
+  EG_RETURN_FILLED(build_model(&b), eg_plan_model, model);
 }
 
 egraph_status eg_plan_model_init(eg_plan_model *model, egraph_allocator alloc,

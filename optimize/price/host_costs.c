@@ -7,7 +7,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/owner.h"
 #include "sim/profile_db.h"
 
 // ---- entries ------------------------------------------------------------------------

@@ -34,9 +34,7 @@ static egraph_status model_within(const eg_competition *c, const eg_plan_limits 
                                   eg_plan_model *out) {
   EG_TRY(eg_plan_model_init_within(out, c->alloc, c->space, limits));
   if (c->algebra == NULL) return EGRAPH_OK;
-  egraph_status status = eg_plan_algebra_fix(c->algebra, out);
-  if (status != EGRAPH_OK) eg_plan_model_deinit(out);
-  return status;
+  EG_RETURN_FILLED(eg_plan_algebra_fix(c->algebra, out), eg_plan_model, out);
 }
 
 static egraph_status solve_within(const eg_competition *c, const eg_plan_limits *limits,

@@ -524,10 +524,6 @@ static egraph_status fit(eg_fitter *f) {
   return conclude_fit(f, &first);
 }
 
-#define FITTER                                                                           \
-  (eg_peak_row, last_peak, best_peak), (eg_u32s, found, least, large.strategy),          \
-      (eg_bytes, large.arc_used), (eg_plan_forbidden, forbidden)
-
 egraph_status eg_plan_fit(eg_plan_model *model, egraph_allocator alloc,
                           const eg_layout_options *options, bool only_fitting,
                           eg_fitted_plan *out) {
@@ -536,28 +532,19 @@ egraph_status eg_plan_fit(eg_plan_model *model, egraph_allocator alloc,
   *out = (eg_fitted_plan){.status = EG_LAYOUT_UNKNOWN,
                           .places = eg_layout_place_count(&model->problem),
                           .arcs = eg_layout_arc_count(&model->problem)};
-  eg_fitter f = {.alloc = alloc,
-                 .model = model,
-                 .options = options,
-                 .only_fitting = only_fitting,
-                 .limit = model->problem.memory_limit[0],
-                 .deadline = eg_clock_seconds() + options->time_limit_seconds,
-                 .work.limit =
-                     options->work_limit != 0 ? options->work_limit : EG_WORK_UNLIMITED,
-                 .own_rows = model->problem.memory_rows,
-                 .rows = model->problem.memory_rows,
-                 .large.made = EG_SPACE_NONE,
-                 .least_peak = INFINITY,
-                 .least_cost = INFINITY,
-                 .out = out};
-  EG_INIT_MEMBERS(&f, alloc, FITTER)
+  EG_LOCAL_WITH(eg_fitter, f, alloc, .alloc = alloc, .model = model, .options = options,
+                .only_fitting = only_fitting, .limit = model->problem.memory_limit[0],
+                .deadline = eg_clock_seconds() + options->time_limit_seconds,
+                .work.limit =
+                    options->work_limit != 0 ? options->work_limit : EG_WORK_UNLIMITED,
+                .own_rows = model->problem.memory_rows,
+                .rows = model->problem.memory_rows, .large.made = EG_SPACE_NONE,
+                .least_peak = INFINITY, .least_cost = INFINITY, .out = out);
   egraph_status status = fit(&f);
   eg_plan_forbid_undo(model, &f.forbidden);
-  EG_DEINIT_MEMBERS(&f, FITTER)
   for (uint32_t r = 0; r < f.own_rows; r++)
     model->problem.memory_limit[r] = f.limit;
   model->problem.memory_rows = f.own_rows;
   out->work = f.work.done;
-  if (status != EGRAPH_OK) eg_fitted_plan_deinit(out);
-  return status;
+  EG_RETURN_FILLED(status, eg_fitted_plan, out);
 }

@@ -45,6 +45,9 @@ typedef struct eg_fitter {
   eg_plan_forbidden forbidden;
   eg_fitted_plan *out;
 } eg_fitter;
+EG_OWNER_DEFINE_MEMBERS(eg_fitter, (eg_peak_row, last_peak, best_peak),
+                        (eg_u32s, found, least, large.strategy),
+                        (eg_bytes, large.arc_used), (eg_plan_forbidden, forbidden))
 
 /// The result of solving within limits of kept bytes.
 typedef struct eg_fit_attempt {

@@ -6,7 +6,6 @@
 
 #include <math.h>
 
-#include "base/owner.h"
 #include "optimize/search/plan_step_row.h"
 
 enum { MOST_ROUNDS = 4 };

@@ -4,7 +4,6 @@
 
 #include <assert.h>
 
-#include "base/owner.h"
 #include "optimize/model/plan_emit.h"
 #include "pcg/plan/plan_cost.h"
 

@@ -28,13 +28,9 @@ typedef struct eg_peak_row {
   uint32_t made; // problem value that the step makes or moves, or EG_SPACE_NONE
   uint32_t into; // place into which the step moves the value; EG_SPACE_NONE: it makes it
 } eg_peak_row;
+EG_OWNER_DEFINE_STATIC_FROM(eg_peak_row, (.made = EG_SPACE_NONE, .into = EG_SPACE_NONE),
+                            (eg_doubles, strategy, arc))
 
-static inline void eg_peak_row_init(eg_peak_row *row, egraph_allocator alloc) {
-  *row = (eg_peak_row){.made = EG_SPACE_NONE, .into = EG_SPACE_NONE};
-  EG_INIT_MEMBERS(row, alloc, (eg_doubles, strategy, arc))
-}
-static inline void eg_peak_row_deinit(eg_peak_row *row){
-    EG_DEINIT_MEMBERS(row, (eg_doubles, strategy, arc))}
 /// Fills the row with the bytes that `emitted`, the plan of the solution, holds at a
 /// step. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_peak_row_make(eg_peak_row *row, const eg_plan_model *model,

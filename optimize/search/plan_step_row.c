@@ -7,7 +7,6 @@
 #include <math.h>
 
 #include "base/groups.h"
-#include "base/owner.h"
 
 // ---- values that every plan makes -------------------------------------------------
 

@@ -402,8 +402,7 @@ static egraph_status run_planner(egraph_allocator alloc, const eg_planner_input 
   eg_plan_choices_deinit(&p.seed);
   eg_plan_algebra_deinit(&p.loose);
   eg_tensor_egraph_destroy(p.egraph);
-  if (status != EGRAPH_OK) eg_planning_deinit(out);
-  return status;
+  EG_RETURN_FILLED(status, eg_planning, out);
 }
 
 egraph_status eg_planner_run(egraph_allocator alloc, const eg_planner_input *input,

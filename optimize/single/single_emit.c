@@ -181,8 +181,7 @@ egraph_status eg_emission_init(eg_emission *emission, egraph_allocator alloc,
   e.writer.names_nodes = true;
   egraph_status status = emit_classes(&e);
   eg_graph_writer_deinit(&e.writer);
-  if (status != EGRAPH_OK) eg_emission_deinit(emission);
-  return status;
+  EG_RETURN_FILLED(status, eg_emission, emission);
 }
 
 void eg_emission_deinit(eg_emission *emission) {

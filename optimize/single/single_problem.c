@@ -194,9 +194,7 @@ egraph_status eg_single_problem_init(eg_single_problem *single, egraph_allocator
                                      const eg_single_source *source) {
   *single = (eg_single_problem){.alloc = alloc};
   EG_INIT_MEMBERS(single, alloc, MEMBERS)
-  egraph_status status = build_problem(single, source);
-  if (status != EGRAPH_OK) eg_single_problem_deinit(single);
-  return status;
+  EG_RETURN_FILLED(build_problem(single, source), eg_single_problem, single);
 }
 
 void eg_single_problem_deinit(eg_single_problem *single) {

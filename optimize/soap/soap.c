@@ -6,17 +6,9 @@
 #include <string.h>
 
 #include "base/groups.h"
-#include "base/owner.h"
 #include "pcg/plan/plan_issue.h"
 
 #define NONE EG_SOAP_NONE
-#define MEMBERS                                                                          \
-  (eg_u32s, place_value, arc_begin, arcs, operator_of, order, lead_of, leads,            \
-   member_begin, members, option_begin, options),                                        \
-      (eg_u32s, kept_strategy, carried_entry, kept, way_row, follow_row, follow, near,   \
-       strategy, need_first, need_next, need_place, run_of_place, touched, path),        \
-      (eg_soap_ways, ways), (eg_list_schedule, schedule)
-
 static uint32_t value_count(const eg_soap *s) {
   return eg_layout_value_count(s->problem);
 }
@@ -353,10 +345,6 @@ egraph_status eg_soap_init(eg_soap *soap, const eg_plan_question *question,
                     .known = known,
                     .space = question->model->space,
                     .problem = &question->model->problem};
-  EG_INIT_MEMBERS(soap, question->alloc, MEMBERS)
-  egraph_status status = prepare(soap);
-  if (status != EGRAPH_OK) eg_soap_deinit(soap);
-  return status;
+  eg_soap_init_members(soap, question->alloc);
+  EG_RETURN_FILLED(prepare(soap), eg_soap, soap);
 }
-
-void eg_soap_deinit(eg_soap *soap) { EG_DEINIT_MEMBERS(soap, MEMBERS) }

@@ -18,6 +18,7 @@
 #ifndef EG_OPTIMIZE_SOAP_SOAP_H
 #define EG_OPTIMIZE_SOAP_SOAP_H
 
+#include "base/owner.h"
 #include "optimize/search/plan_searcher.h"
 #include "pcg/plan/list_schedule.h"
 
@@ -72,13 +73,19 @@ typedef struct eg_soap {
   uint32_t turn;                        // forward pass, or the rest, of each micro-batch
   double memory[EG_LAYOUT_MEMORY_ROWS]; // bytes in the problem's memory rows
 } eg_soap;
+EG_OWNER_DEFINE_MEMBERS(eg_soap,
+                        (eg_u32s, place_value, arc_begin, arcs, operator_of, order,
+                         lead_of, leads, member_begin, members, option_begin, options),
+                        (eg_u32s, kept_strategy, carried_entry, kept, way_row, follow_row,
+                         follow, near, strategy, need_first, need_next, need_place,
+                         run_of_place, touched, path),
+                        (eg_soap_ways, ways), (eg_list_schedule, schedule))
 
 /// Prepares a question. `known`: strategies of a solution, [problem values], or NULL.
 /// Fails with EGRAPH_E_MEMORY, and with EGRAPH_E_UNSUPPORTED if constraints leave a value
 /// no operator.
 egraph_status eg_soap_init(eg_soap *soap, const eg_plan_question *question,
                            const uint32_t *known);
-void eg_soap_deinit(eg_soap *soap);
 
 static inline uint32_t eg_soap_option_count(const eg_soap *soap, uint32_t lead) {
   return soap->option_begin.data[lead + 1] - soap->option_begin.data[lead];

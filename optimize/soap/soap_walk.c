@@ -5,14 +5,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/owner.h"
 #include "optimize/model/plan_recall.h"
 
 #define NONE EG_SOAP_NONE
-#define MEMBERS                                                                          \
-  (eg_u32s, choice, best, best_kept, alike, firsts, near_begin, near, undo_lead,         \
-   undo_option, undo_value, undo_kept)
-
 // Per second of the first plan: a step longer by a hundredth is accepted once in e times.
 // The paper has no figure; its code multiplies milliseconds by a constant.
 static const double BETA = 100;
@@ -241,6 +236,11 @@ egraph_status eg_soap_walk_on(eg_soap_walk *w, uint64_t steps) {
 
 // ---- the whole ----------------------------------------------------------------------
 
+static egraph_status find_changes(eg_soap_walk *w) {
+  EG_TRY(find_alike(w));
+  return find_near(w);
+}
+
 egraph_status eg_soap_walk_init(eg_soap_walk *w, eg_soap *soap,
                                 const eg_plan_question *question, bool changes_alike) {
   *w = (eg_soap_walk){.soap = soap,
@@ -251,15 +251,9 @@ egraph_status eg_soap_walk_init(eg_soap_walk *w, eg_soap *soap,
                       .random = question->seed,
                       .start = eg_clock_seconds()};
   w->deadline = w->start + question->layout.time_limit_seconds;
-  EG_INIT_MEMBERS(w, question->alloc, MEMBERS)
-  egraph_status status = EGRAPH_OK;
-  if (changes_alike) status = find_alike(w);
-  if (status == EGRAPH_OK && changes_alike) status = find_near(w);
-  if (status != EGRAPH_OK) eg_soap_walk_deinit(w);
-  return status;
+  eg_soap_walk_init_members(w, question->alloc);
+  EG_RETURN_FILLED(changes_alike ? find_changes(w) : EGRAPH_OK, eg_soap_walk, w);
 }
-
-void eg_soap_walk_deinit(eg_soap_walk *w){EG_DEINIT_MEMBERS(w, MEMBERS)}
 
 egraph_status eg_soap_walk_answer(eg_soap_walk *w, eg_plan_answer *out) {
   out->stop = w->stop;

@@ -5,6 +5,7 @@
 #ifndef EG_OPTIMIZE_SOAP_SOAP_WALK_H
 #define EG_OPTIMIZE_SOAP_SOAP_WALK_H
 
+#include "base/owner.h"
 #include "optimize/search/plan_searcher.h"
 #include "optimize/soap/soap.h"
 #include "pcg/plan/plan.h"
@@ -28,10 +29,12 @@ typedef struct eg_soap_walk {
   eg_plan_stop stop;
   bool is_over; // the clock, or the caller, has ended the walk
 } eg_soap_walk;
+EG_OWNER_DEFINE_MEMBERS(eg_soap_walk,
+                        (eg_u32s, choice, best, best_kept, alike, firsts, near_begin,
+                         near, undo_lead, undo_option, undo_value, undo_kept))
 
 egraph_status eg_soap_walk_init(eg_soap_walk *walk, eg_soap *soap,
                                 const eg_plan_question *question, bool changes_alike);
-void eg_soap_walk_deinit(eg_soap_walk *walk);
 /// Draws an option of a lead.
 uint32_t eg_soap_walk_draw(eg_soap_walk *walk, uint32_t lead);
 /// Continues from `choice` until `steps` are done, or half of them have gained nothing.

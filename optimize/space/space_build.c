@@ -494,7 +494,5 @@ egraph_status eg_plan_space_init(eg_plan_space *space, egraph_allocator alloc,
                            .class_limit =
                                eg_engine_class_limit(eg_tensor_egraph_engine(egraph))};
   EG_INIT_MEMBERS(space, alloc, EG_PLAN_SPACE_MEMBERS)
-  egraph_status status = build_space(space, costs);
-  if (status != EGRAPH_OK) eg_plan_space_deinit(space);
-  return status;
+  EG_RETURN_FILLED(build_space(space, costs), eg_plan_space, space);
 }

@@ -47,9 +47,8 @@ egraph_status eg_step_blocks_init(eg_step_blocks *blocks, egraph_allocator alloc
                                   const eg_training *training) {
   eg_u32s_init(&blocks->value, alloc);
   eg_u32s_init(&blocks->later, alloc);
-  egraph_status status = map_forward_blocks(blocks, forward, of_forward, training);
-  if (status != EGRAPH_OK) eg_step_blocks_deinit(blocks);
-  return status;
+  EG_RETURN_FILLED(map_forward_blocks(blocks, forward, of_forward, training),
+                   eg_step_blocks, blocks);
 }
 
 void eg_step_blocks_deinit(eg_step_blocks *blocks) {
@@ -221,9 +220,7 @@ egraph_status eg_training_info_init(eg_training_info *info, egraph_allocator all
               .training = training,
               .folded = folded,
               .nodes = eg_graph_node_count(training->graph)};
-  egraph_status status = fill_info(&f);
-  if (status != EGRAPH_OK) eg_training_info_deinit(info);
-  return status;
+  EG_RETURN_FILLED(fill_info(&f), eg_training_info, info);
 }
 
 void eg_training_info_deinit(eg_training_info *info) { eg_arena_deinit(&info->arena); }
@@ -232,7 +229,6 @@ egraph_status eg_forward_info_init(eg_training_info *info, egraph_allocator allo
                                    const eg_folded *folded) {
   *info = (eg_training_info){.info = {.micro_batches = 1, .memory_limit = INFINITY}};
   eg_arena_init(&info->arena, alloc);
-  egraph_status status = folded == NULL ? EGRAPH_OK : mark_folded(info, folded, NULL);
-  if (status != EGRAPH_OK) eg_training_info_deinit(info);
-  return status;
+  EG_RETURN_FILLED(folded == NULL ? EGRAPH_OK : mark_folded(info, folded, NULL),
+                   eg_training_info, info);
 }
