@@ -58,10 +58,6 @@ static uint32_t root_count_of(const resolution *s) {
   return s->rewrite->rule->root_count;
 }
 
-static eg_term class_at(const resolution *s, uint32_t class) {
-  return eg_term_store_at(s->of->store, s->of->live.data[class]);
-}
-
 /// Returns the place of a variable of the right side.
 static uint32_t place_of_variable(const resolution *s, uint32_t var) {
   const eg_rule *rule = s->rewrite->rule;
@@ -146,7 +142,7 @@ static egraph_status make_place(resolution *s, uint32_t place) {
                              s->rewrite->number, out);
   }
   uint32_t term = of->live.data[class];
-  eg_term before = class_at(s, class);
+  eg_term before = eg_term_store_at(s->of->store, term);
   bool is_same = true;
   for (uint32_t i = 0; i < before.arity; i++)
     is_same = is_same && before.children[i].id == of->operands.data[i];

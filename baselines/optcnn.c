@@ -129,6 +129,24 @@ static bool next_table_row(eliminator *e, const table *t) {
   return false;
 }
 
+/// Returns the option of a lead with the least sum of its tables under the current
+/// options of other leads; `otherwise` if every sum is infinite. Changes the lead's
+/// option.
+static uint32_t cheapest_option(eliminator *e, uint32_t lead, const eg_u32s *mine,
+                                uint32_t otherwise, double *out_least) {
+  uint32_t best = otherwise;
+  *out_least = INFINITY;
+  for (uint32_t o = 0; o < options(e, lead); o++) {
+    double sum = 0;
+    e->choice.data[lead] = o;
+    for (size_t i = 0; i < mine->len; i++)
+      sum += look_up(e, &e->tables.data[mine->data[i]]);
+    if (sum < *out_least) best = o;
+    if (sum < *out_least) *out_least = sum;
+  }
+  return best;
+}
+
 /// Lists the tables that contain a lead.
 static egraph_status list_tables(const eliminator *e, uint32_t lead, eg_u32s *out) {
   out->len = 0;
@@ -148,16 +166,8 @@ static egraph_status eliminate_lead(eliminator *e, uint32_t lead, table made,
   for (uint32_t i = 0; i < made.count; i++)
     e->choice.data[made.lead[i]] = 0;
   do {
-    double least = INFINITY;
-    uint32_t best = 0;
-    for (uint32_t o = 0; o < options(e, lead); o++) {
-      double sum = 0;
-      e->choice.data[lead] = o;
-      for (size_t i = 0; i < mine->len; i++)
-        sum += look_up(e, &e->tables.data[mine->data[i]]);
-      if (sum < least) best = o;
-      if (sum < least) least = sum;
-    }
+    double least;
+    uint32_t best = cheapest_option(e, lead, mine, 0, &least);
     e->soap->work += (uint64_t)options(e, lead) * mine->len * 4;
     EG_TRY(eg_doubles_push(&e->costs, least));
     EG_TRY(eg_u32s_push(&e->best, best));
@@ -169,27 +179,13 @@ static egraph_status eliminate_lead(eliminator *e, uint32_t lead, table made,
   return eliminations_push(&e->gone, gone);
 }
 
-/// Returns the option of a lead that is cheapest with the start options of
-/// its neighbours.
-static uint32_t cheapest_beside(eliminator *e, uint32_t lead, const eg_u32s *mine) {
-  double least = INFINITY;
-  uint32_t best = e->start.data[lead];
-  memcpy(e->choice.data, e->start.data, e->start.len * sizeof(uint32_t));
-  for (uint32_t o = 0; o < options(e, lead); o++) {
-    double sum = 0;
-    e->choice.data[lead] = o;
-    for (size_t i = 0; i < mine->len; i++)
-      sum += look_up(e, &e->tables.data[mine->data[i]]);
-    if (sum < least) best = o;
-    if (sum < least) least = sum;
-  }
-  return best;
-}
-
-/// Fixes the option of a lead: its tables lose one dimension.
+/// Fixes the option of a lead that is cheapest with the start options of its neighbours:
+/// its tables lose one dimension.
 static egraph_status fix_lead(eliminator *e, uint32_t lead, eg_u32s *mine) {
   EG_TRY(list_tables(e, lead, mine));
-  uint32_t best = cheapest_beside(e, lead, mine);
+  double least;
+  memcpy(e->choice.data, e->start.data, e->start.len * sizeof(uint32_t));
+  uint32_t best = cheapest_option(e, lead, mine, e->start.data[lead], &least);
   for (size_t i = 0; i < mine->len; i++) {
     table old = e->tables.data[mine->data[i]], made = {.begin = e->costs.len};
     for (uint32_t k = 0; k < old.count; k++)

@@ -102,11 +102,6 @@ egraph_status eg_term_store_add_like(eg_term_store *store, uint32_t like,
 
 // ---- walks over a graph ---------------------------------------------------------------
 
-static void begin_walk(eg_term_store *store) {
-  store->stack.len = 0;
-  store->walk++;
-}
-
 static egraph_status reach_term(eg_term_store *store, uint32_t term) {
   if (store->seen.data[term] == store->walk) return EGRAPH_OK;
   store->seen.data[term] = store->walk;
@@ -130,7 +125,8 @@ static int by_number(const void *a, const void *b) {
 egraph_status eg_term_store_collect(eg_term_store *store, const uint32_t *roots,
                                     uint32_t count, eg_u32s *out) {
   out->len = 0;
-  begin_walk(store);
+  store->stack.len = 0;
+  store->walk++;
   for (uint32_t i = 0; i < count; i++)
     EG_TRY(reach_term(store, roots[i]));
   while (store->stack.len != 0) {

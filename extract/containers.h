@@ -1,10 +1,11 @@
-// Containers of the solvers: bit rows over classes and nodes, byte flags, a shuffle, and
-// a heap of costs.
+// Containers of the solvers: bit rows over classes and nodes, byte flags, sorting, a
+// shuffle, and a heap of costs.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_CONTAINERS_H
 #define EG_EXTRACT_CONTAINERS_H
 
 #include <stdbool.h>
+#include <stdlib.h>
 
 #include "base/hash.h"
 #include "base/vec.h"
@@ -40,6 +41,20 @@ static inline egraph_status eg_fill_none(eg_u32s *items, size_t count) {
   for (size_t i = 0; i < count; i++)
     items->data[i] = UINT32_MAX;
   return EGRAPH_OK;
+}
+
+static inline int eg_compare_u32s(const void *a, const void *b) {
+  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+  return (x > y) - (x < y);
+}
+
+/// Sorts the items and drops repeated items; returns the number that remain.
+static inline uint32_t eg_sort_unique(uint32_t *items, size_t count) {
+  uint32_t kept = 0;
+  if (count > 1) qsort(items, count, sizeof *items, eg_compare_u32s);
+  for (size_t i = 0; i < count; i++)
+    if (kept == 0 || items[kept - 1] != items[i]) items[kept++] = items[i];
+  return kept;
 }
 
 /// Visits the bits of a row; `bit` is the loop variable. `continue` is allowed, `break`

@@ -6,6 +6,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 #include "baselines/stages/interop.h"
+#include "base/quantile.h"
 
 #include <assert.h>
 #include <math.h>
@@ -52,11 +53,6 @@ static size_t stage_state(const chooser *c, uint32_t stages, uint32_t layer,
   return ((size_t)stages * (c->of->layers + 1) + layer) * (c->of->devices + 1) + devices;
 }
 
-static int compare_doubles(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 static egraph_status list_longest(chooser *c) {
   for (uint32_t first = 0; first < c->of->layers; first++)
     for (uint32_t last = first; last < c->of->layers; last++)
@@ -65,7 +61,7 @@ static egraph_status list_longest(chooser *c) {
         if (isfinite(seconds)) EG_TRY(eg_doubles_push(&c->longest, seconds));
       }
   if (c->longest.len != 0)
-    qsort(c->longest.data, c->longest.len, sizeof *c->longest.data, compare_doubles);
+    qsort(c->longest.data, c->longest.len, sizeof *c->longest.data, eg_compare_doubles);
   return EGRAPH_OK;
 }
 

@@ -57,12 +57,9 @@ static double value_bytes(const placer *p, uint32_t v) {
 static eg_graph_node_info node_at(const placer *p, uint32_t n) {
   return eg_graph_node_at(p->step, (eg_graph_node){n});
 }
-static bool is_update(const placer *p, uint32_t n) {
-  return n >= p->training.phase_begin[EG_PHASE_UPDATE];
-}
 /// Returns how often a node runs in a step.
 static double node_runs(const placer *p, uint32_t n) {
-  return is_update(p, n) ? 1 : p->micro_batches;
+  return n >= p->training.phase_begin[EG_PHASE_UPDATE] ? 1 : p->micro_batches;
 }
 
 // ---- the step -------------------------------------------------------------------------

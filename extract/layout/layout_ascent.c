@@ -96,7 +96,7 @@ static egraph_status sort_values(ascent *a) {
   size_t values = a->active->used.len;
   EG_LOCAL(eg_u32s, stack, a->search->alloc);
   EG_LOCAL(eg_bytes, opened, a->search->alloc);
-  EG_TRY(eg_layout_fill_none(&a->position, values));
+  EG_TRY(eg_fill_none(&a->position, values));
   EG_TRY(eg_bytes_resize(&opened, values));
   for (uint32_t v = 0; v < values; v++)
     if (a->active->used.data[v]) EG_TRY(sort_from(a, v, &stack, &opened));
@@ -315,8 +315,8 @@ static egraph_status decode(ascent *a) {
   eg_layout_search *search = a->search;
   const eg_layout_problem *p = a->search->view->problem;
   EG_TRY(eg_layout_choice_clear(&search->trial, search->view));
-  EG_TRY(eg_layout_fill_none(&a->label, eg_layout_tie_count(p)));
-  EG_TRY(eg_layout_fill_none(&a->source, eg_layout_value_count(p)));
+  EG_TRY(eg_fill_none(&a->label, eg_layout_tie_count(p)));
+  EG_TRY(eg_fill_none(&a->source, eg_layout_value_count(p)));
   for (uint32_t i = 0; i < a->order.len; i++) {
     uint32_t value = a->order.data[i], s = choose_strategy(a, value);
     if (s == NONE) continue;

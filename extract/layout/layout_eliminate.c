@@ -352,9 +352,9 @@ static egraph_status encode_problem(encoding *e) {
   e->provision.arc_excess = e->arc_excess;
   e->provision.maker = &e->network->maker;
   e->fits = true;
-  EG_TRY(eg_layout_fill_none(&e->source, values));
-  EG_TRY(eg_layout_fill_none(&e->set, values));
-  EG_TRY(eg_layout_fill_none(&e->need, f->links.len));
+  EG_TRY(eg_fill_none(&e->source, values));
+  EG_TRY(eg_fill_none(&e->set, values));
+  EG_TRY(eg_fill_none(&e->need, f->links.len));
   EG_TRY(mark_roots(e));
   for (uint32_t v = 0; v < values; v++)
     if (is_used[v]) EG_TRY(add_source(e, v));

@@ -7,12 +7,6 @@
 
 // ---- index --------------------------------------------------------------------------
 
-egraph_status eg_layout_fill_none(eg_u32s *list, size_t count) {
-  EG_TRY(eg_u32s_resize(list, count));
-  if (count != 0) memset(list->data, 0xff, count * sizeof *list->data);
-  return EGRAPH_OK;
-}
-
 egraph_status eg_layout_rows_fill(eg_layout_rows *rows, size_t row_count,
                                   const eg_u32s *key) {
   return eg_group_items(key, row_count, &rows->begin, &rows->items);
@@ -152,7 +146,7 @@ void eg_layout_choice_init(eg_layout_choice *choice, egraph_allocator alloc) {
 
 egraph_status eg_layout_choice_clear(eg_layout_choice *choice,
                                      const eg_layout_view *view) {
-  EG_TRY(eg_layout_fill_none(&choice->strategy, eg_layout_value_count(view->problem)));
+  EG_TRY(eg_fill_none(&choice->strategy, eg_layout_value_count(view->problem)));
   choice->arc_used.len = 0;
   return eg_bytes_resize(&choice->arc_used, eg_layout_arc_count(view->problem));
 }

@@ -18,9 +18,6 @@ typedef enum eg_layout_measure {
   EG_LAYOUT_MEASURES = EG_LAYOUT_ROW + EG_LAYOUT_MEMORY_ROWS
 } eg_layout_measure;
 
-/// Resizes the list to `count` entries EG_LAYOUT_NONE. Fails with EGRAPH_E_MEMORY.
-egraph_status eg_layout_fill_none(eg_u32s *list, size_t count);
-
 /// Row i is items begin[i] .. begin[i + 1).
 typedef struct eg_layout_rows {
   eg_u32s begin, items;

@@ -90,7 +90,7 @@ static egraph_status add_operator_uses(builder *b, uint32_t op, size_t first) {
 static egraph_status add_uses(builder *b) {
   eg_layout_factors *f = b->f;
   const eg_layout_rows *strategies = &f->view->strategies;
-  EG_TRY(eg_layout_fill_none(&f->use, f->view->problem->inputs.len));
+  EG_TRY(eg_fill_none(&f->use, f->view->problem->inputs.len));
   for (uint32_t v = 0; v < eg_layout_value_count(f->view->problem); v++) {
     size_t first = f->links.len;
     if (!f->active->used.data[v]) continue;

@@ -183,7 +183,7 @@ static egraph_status walk_greedily(greedy *g, bool *out_ok) {
   EG_TRY(eg_u32s_resize(&g->waiting, eg_layout_strategy_count(p)));
   EG_TRY(eg_u32s_resize(&g->rank, values));
   EG_TRY(eg_bytes_resize(&g->value_needed, values));
-  EG_TRY(eg_layout_fill_none(&g->label, eg_layout_tie_count(p)));
+  EG_TRY(eg_fill_none(&g->label, eg_layout_tie_count(p)));
   EG_TRY(settle_all(g));
   need_roots(g);
   EG_TRY(eg_layout_choice_clear(&g->search->trial, g->search->view));

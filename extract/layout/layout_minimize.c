@@ -6,6 +6,7 @@
 // branch and bound comes last.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/owner.h"
+#include "base/quantile.h"
 #include "extract/layout/layout_gap.h"
 #include "extract/layout/layout_tree.h"
 
@@ -160,11 +161,6 @@ static egraph_status try_parts(minimizer *m) {
 
 // ---- ascent ------------------------------------------------------------------------
 
-static int compare_amounts(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /// Finds an excess: on average, `per_value` strategies of each value have at most *out.
 static egraph_status excess_of_few(const minimizer *m, uint32_t per_value, double *out) {
   assert(m->reduced.strategy.len == m->active.strategy.len);
@@ -173,7 +169,7 @@ static egraph_status excess_of_few(const minimizer *m, uint32_t per_value, doubl
     if (m->active.strategy.data[s])
       EG_TRY(eg_doubles_push(&sorted, m->reduced.strategy.data[s]));
   if (sorted.len == 0) return EGRAPH_OK;
-  qsort(sorted.data, sorted.len, sizeof *sorted.data, compare_amounts);
+  qsort(sorted.data, sorted.len, sizeof *sorted.data, eg_compare_doubles);
   size_t at = per_value * eg_layout_active_values(&m->active);
   *out = sorted.data[at < sorted.len ? at : sorted.len - 1];
   return EGRAPH_OK;

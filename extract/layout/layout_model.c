@@ -31,9 +31,9 @@ static egraph_status clear_model(eg_layout_model *model) {
   const eg_layout_problem *p = model->view->problem;
   eg_lp_rows_clear(&model->rows);
   model->kind.len = model->id.len = model->cost.len = 0;
-  EG_TRY(eg_layout_fill_none(&model->x_of, eg_layout_strategy_count(p)));
-  EG_TRY(eg_layout_fill_none(&model->y_of, eg_layout_value_count(p)));
-  return eg_layout_fill_none(&model->a_of, eg_layout_arc_count(p));
+  EG_TRY(eg_fill_none(&model->x_of, eg_layout_strategy_count(p)));
+  EG_TRY(eg_fill_none(&model->y_of, eg_layout_value_count(p)));
+  return eg_fill_none(&model->a_of, eg_layout_arc_count(p));
 }
 
 static double largest_weight(const eg_layout_model *model, int measure) {

@@ -78,11 +78,6 @@ void eg_reduced_start(eg_reduced *reduced, const eg_reduced *from, uint32_t clas
   reduced->offset = from->offset;
 }
 
-static int compare_numbers(const void *a, const void *b) {
-  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-  return (x > y) - (x < y);
-}
-
 egraph_status eg_reduced_add_node(eg_reduced *reduced, uint32_t class, double cost,
                                   uint32_t part, const uint32_t *children,
                                   uint32_t count) {
@@ -95,11 +90,7 @@ egraph_status eg_reduced_add_node(eg_reduced *reduced, uint32_t class, double co
   EG_TRY(eg_u32s_reserve(&reduced->part, reduced->part.len + 1));
   EG_TRY(eg_extract_problem_add_node(problem, class, cost, children, count, NULL));
   EG_TRY(eg_u32s_push(&reduced->part, part));
-  uint32_t *sorted = problem->children.data + first, kept = 0;
-  if (count > 1) qsort(sorted, count, sizeof *sorted, compare_numbers);
-  for (uint32_t i = 0; i < count; i++)
-    if (kept == 0 || sorted[kept - 1] != sorted[i]) sorted[kept++] = sorted[i];
-  problem->children.len = first + kept;
+  problem->children.len = first + eg_sort_unique(problem->children.data + first, count);
   problem->child_begin.data[problem->node_class.len] = (uint32_t)problem->children.len;
   return EGRAPH_OK;
 }

@@ -2,7 +2,6 @@
 #include "extract/search/lookahead.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "extract/containers.h"
@@ -154,19 +153,12 @@ egraph_status eg_frontier_find(eg_frontier *frontier, const eg_extract_problem *
   return EGRAPH_OK;
 }
 
-// ---- bounds -------------------------------------------------------------------------
-
 // ---- the problem by places ------------------------------------------------------------
-
-static int compare_places(const void *a, const void *b) {
-  uint32_t p = *(const uint32_t *)a, q = *(const uint32_t *)b;
-  return p < q ? -1 : p > q;
-}
 
 /// Adds a node, unless it needs its own class: then it is in no solution.
 static egraph_status add_place_node(eg_lookahead *a, uint32_t place, uint32_t node) {
   const eg_frontier *f = a->frontier;
-  size_t begin = a->children.len, end = begin;
+  size_t begin = a->children.len;
   EG_EACH_CHILD(f->problem, node, child) {
     uint32_t at = f->place.data[child];
     if (at > place) EG_TRY(eg_u32s_push(&a->children, at));
@@ -174,14 +166,11 @@ static egraph_status add_place_node(eg_lookahead *a, uint32_t place, uint32_t no
     a->children.len = begin;
     return EGRAPH_OK;
   }
-  uint32_t *row = a->children.data;
-  if (a->children.len - begin > 1)
-    qsort(row + begin, a->children.len - begin, sizeof *row, compare_places);
-  for (size_t i = begin; i < a->children.len; i++)
-    if (end == begin || row[end - 1] != row[i]) row[end++] = row[i];
-  a->children.len = end;
+  if (a->children.len != begin)
+    a->children.len =
+        begin + eg_sort_unique(a->children.data + begin, a->children.len - begin);
   EG_TRY(eg_doubles_push(&a->cost, f->problem->cost.data[node]));
-  return eg_u32s_push(&a->child_begin, (uint32_t)end);
+  return eg_u32s_push(&a->child_begin, (uint32_t)a->children.len);
 }
 
 static egraph_status add_place(eg_lookahead *a, uint32_t place) {

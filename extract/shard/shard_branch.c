@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/owner.h"
+#include "base/quantile.h"
 #include "extract/shard/shard_model.h"
 #include "extract/shard/shard_proof.h"
 
@@ -170,16 +171,11 @@ egraph_status eg_shard_branch_add(eg_shard_branch *branch, const eg_shard_model 
   return eg_shard_model_copy(&open->model, model, NULL);
 }
 
-static int compare_doubles(const void *left, const void *right) {
-  double a = *(const double *)left, b = *(const double *)right;
-  return a < b ? -1 : a > b;
-}
-
 /// Returns the least marginal of the dearer half, relative to the cheapest.
 static double split_at(const double *unary, uint32_t count, eg_doubles *sorted) {
   sorted->len = 0;
   if (eg_doubles_append(sorted, unary, count) != EGRAPH_OK) return 0;
-  qsort(sorted->data, count, sizeof *sorted->data, compare_doubles);
+  qsort(sorted->data, count, sizeof *sorted->data, eg_compare_doubles);
   return sorted->data[(count + 1) / 2] - sorted->data[0];
 }
 

@@ -277,11 +277,6 @@ static uint32_t image_made(const drafter *d, uint32_t row, eg_value planned) {
   return is_mine ? image : NONE;
 }
 
-static const char *name_of_maker(const drafter *d, uint32_t value) {
-  eg_graph_node node = eg_graph_value(d->whole, (eg_value){value})->node;
-  return eg_graph_node_at(d->whole, node).name;
-}
-
 static egraph_status write_like(drafter *d, size_t goal) {
   size_t cell = goal - first_cell(d);
   uint32_t row = (uint32_t)(cell / d->planneds);
@@ -289,7 +284,10 @@ static egraph_status write_like(drafter *d, size_t goal) {
   uint32_t like = eg_graph_value(d->planned, planned)->node.id;
   eg_graph_node_info info = eg_graph_node_at(d->planned, (eg_graph_node){like});
   uint32_t step = d->step_of.data[like], first = image_made(d, row, info.results[0]);
-  if (first != NONE) info.name = name_of_maker(d, first);
+  if (first != NONE)
+    info.name =
+        eg_graph_node_at(d->whole, eg_graph_value(d->whole, (eg_value){first})->node)
+            .name;
   EG_TRY(add_draft_node(d, &info, step,
                         step == NONE ? EG_PHASE_FORWARD
                                      : d->folded->plan.steps.data[step].phase));

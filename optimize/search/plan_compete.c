@@ -126,13 +126,6 @@ static egraph_status demands_init(demands *d, const eg_competition *c) {
   return eg_plan_limits_add(&d->limits, c->constraints, c->constraints->rows.len, false);
 }
 
-/// Fails with EGRAPH_E_ARGUMENT for a constraint that names no value or leaves a value
-/// no layout.
-static egraph_status check_demands(const eg_competition *competition) {
-  EG_OWNED(demands, user);
-  return demands_init(&user, competition);
-}
-
 egraph_status eg_compete_given(const eg_competition *competition, eg_fitted_plan *out) {
   EG_OWNED(demands, user);
   EG_TRY(demands_init(&user, competition));
@@ -386,8 +379,9 @@ egraph_status eg_compete_named(const eg_competition *competition, const char *na
                                eg_fitted_plan *out) {
   eg_axis_roles roles;
   eg_baseline_obstacle obstacle;
+  EG_OWNED(demands, user); // only to check the constraints
   EG_TRY(eg_axis_roles_parse(name, competition->mesh, &roles));
-  EG_TRY(check_demands(competition));
+  EG_TRY(demands_init(&user, competition));
   EG_TRY(eg_compete_baseline(competition, &roles, &obstacle, out));
   if (obstacle.parts == 0) return EGRAPH_OK;
   if (obstacle.batch != 0)

@@ -230,10 +230,6 @@ EG_OWNER_DEFINE_STATIC(mixer, (eg_u32s, strategy[0], strategy[1], strategy[2], m
                        (eg_bytes, kind))
 _Static_assert(EG_MIX_KINDS == 3, "each kind has strategies");
 
-static uint32_t mixed_block(const mixer *m, uint32_t value) {
-  return m->model->space->values.data[m->model->values.data[value].value].block;
-}
-
 /// Keeps the plan if it is the cheapest; *emitted is then the plan before, or zeros.
 static void keep_better(mixer *m, eg_emitted_plan *emitted, double cost, double memory) {
   eg_mixed_plan *out = m->out;
@@ -276,9 +272,10 @@ static void turn_back(mixer *m, uint8_t kind) {
 static egraph_status try_kinds(mixer *m, bool *out_fits) {
   EG_OWNED(eg_layout_solution, solution);
   bool is_solution;
+  const eg_plan_model *model = m->model;
   *out_fits = false;
   for (uint32_t v = 0; v < m->mixed.len; v++) {
-    uint32_t block = mixed_block(m, v);
+    uint32_t block = model->space->values.data[model->values.data[v].value].block;
     uint8_t kind = block < m->kind.len ? m->kind.data[block] : 0;
     m->mixed.data[v] = m->strategy[kind].data[v];
   }

@@ -21,13 +21,6 @@ static const eg_space_value *space_value(const eg_soap *s, uint32_t value) {
   return &s->space->values.data[model_value(s, value)->value];
 }
 
-static egraph_status fill_list(eg_u32s *list, size_t count, uint32_t what) {
-  EG_TRY(eg_u32s_resize(list, count));
-  for (size_t i = 0; i < count; i++)
-    list->data[i] = what;
-  return EGRAPH_OK;
-}
-
 static egraph_status index_places(eg_soap *s) {
   const eg_layout_problem *p = s->problem;
   for (uint32_t v = 0; v < value_count(s); v++)
@@ -61,7 +54,7 @@ static bool has_allowed(const eg_layout_problem *p, uint32_t op) {
 /// phase that makes it.
 static egraph_status pick_operators(eg_soap *s) {
   const eg_layout_problem *p = s->problem;
-  EG_TRY(fill_list(&s->operator_of, value_count(s), NONE));
+  EG_TRY(eg_fill_none(&s->operator_of, value_count(s)));
   for (uint32_t o = 0; o < eg_layout_operator_count(p); o++) {
     uint32_t *mine = &s->operator_of.data[p->operator_value.data[o]];
     if (*mine == NONE && has_allowed(p, o)) *mine = o;
@@ -171,8 +164,8 @@ static egraph_status read_stamps(grouper *g) {
   const eg_stamp *stamps = space->info->stamps;
   const eg_graph *graph = eg_tensor_egraph_graph(space->egraph);
   uint32_t most = 0;
-  EG_TRY(fill_list(&g->of, space->values.len, NONE));
-  EG_TRY(fill_list(&g->is_copy, space->values.len, 0));
+  EG_TRY(eg_fill_none(&g->of, space->values.len));
+  EG_TRY(eg_u32s_resize(&g->is_copy, space->values.len));
   for (uint32_t i = 0; stamps != NULL && i < eg_graph_value_count(graph); i++) {
     uint32_t v = eg_plan_space_value(
         space, eg_tensor_egraph_value_class(space->egraph, (eg_value){i}));
@@ -190,7 +183,7 @@ static egraph_status read_stamps(grouper *g) {
       g->is_copy.data[input] = g->is_copy.data[op->value];
     }
   }
-  return fill_list(&g->lead_of_value, most, NONE);
+  return eg_fill_none(&g->lead_of_value, most);
 }
 
 /// Finds the leads of the forward graph; weights belong to their first reader.
@@ -218,7 +211,7 @@ static void find_forward_leads(grouper *g) {
 
 static egraph_status number_leads(grouper *g) {
   eg_soap *s = g->s;
-  EG_TRY(fill_list(&s->lead_of, value_count(s), NONE));
+  EG_TRY(eg_fill_none(&s->lead_of, value_count(s)));
   for (size_t i = 0; i < s->order.len; i++) {
     uint32_t value = s->order.data[i];
     if (!is_made(s, value)) continue;
@@ -267,13 +260,13 @@ static egraph_status list_options(eg_soap *s) {
     if (s->known != NULL) EG_TRY(eg_u32s_push(&s->options, s->known[s->leads.data[l]]));
   }
   EG_TRY(eg_u32s_push(&s->option_begin, (uint32_t)s->options.len));
-  return fill_list(&s->follow_row, s->options.len, 0);
+  return eg_u32s_resize(&s->follow_row, s->options.len);
 }
 
 /// Notes the known solution as the last option of each lead: strategies of its members
 /// and kept values.
 static egraph_status note_known(eg_soap *s) {
-  EG_TRY(fill_list(&s->kept, value_count(s), NONE));
+  EG_TRY(eg_fill_none(&s->kept, value_count(s)));
   for (uint32_t v = 0; s->known != NULL && v < value_count(s); v++)
     if (s->operator_of.data[v] != NONE && s->lead_of.data[v] == NONE)
       s->kept.data[v] = s->known[v];
@@ -303,7 +296,7 @@ static egraph_status find_leads(eg_soap *s) {
 static egraph_status note_kept(eg_soap *s) {
   const eg_layout_problem *p = s->problem;
   const eg_plan_space *space = s->space;
-  EG_TRY(fill_list(&s->kept_strategy, eg_layout_place_count(p), NONE));
+  EG_TRY(eg_fill_none(&s->kept_strategy, eg_layout_place_count(p)));
   for (uint32_t v = 0; v < value_count(s); v++) {
     uint32_t op = s->operator_of.data[v];
     if (op == NONE || is_made(s, v)) continue;
@@ -311,7 +304,7 @@ static egraph_status note_kept(eg_soap *s) {
       if (is_allowed(p, t) && s->kept_strategy.data[p->output.data[t]] == NONE)
         s->kept_strategy.data[p->output.data[t]] = t;
   }
-  EG_TRY(fill_list(&s->carried_entry, space->values.len, NONE));
+  EG_TRY(eg_fill_none(&s->carried_entry, space->values.len));
   for (uint32_t i = 0; i < space->info->carried_count; i++) {
     const eg_carried_value *carried = &space->info->carried[i];
     uint32_t exit =
@@ -332,11 +325,11 @@ static egraph_status prepare(eg_soap *s) {
   EG_TRY(note_known(s));
   s->streams = eg_issue_streams(&s->question->mesh->mesh, s->question->mesh, false,
                                 s->stream_of_arc_axis);
-  EG_TRY(fill_list(&s->way_row, eg_layout_place_count(s->problem), 0));
-  EG_TRY(fill_list(&s->near, s->space->values.len, NONE));
-  EG_TRY(fill_list(&s->strategy, value_count(s), NONE));
-  EG_TRY(fill_list(&s->need_first, value_count(s), 0));
-  return fill_list(&s->run_of_place, eg_layout_place_count(s->problem), 0);
+  EG_TRY(eg_u32s_resize(&s->way_row, eg_layout_place_count(s->problem)));
+  EG_TRY(eg_fill_none(&s->near, s->space->values.len));
+  EG_TRY(eg_fill_none(&s->strategy, value_count(s)));
+  EG_TRY(eg_u32s_resize(&s->need_first, value_count(s)));
+  return eg_u32s_resize(&s->run_of_place, eg_layout_place_count(s->problem));
 }
 
 egraph_status eg_soap_init(eg_soap *soap, const eg_plan_question *question,

@@ -499,16 +499,13 @@ static egraph_status run_value(eg_soap *s, uint32_t value, bool *out) {
   return EGRAPH_OK;
 }
 
-static bool is_of_update(const eg_soap *s, uint32_t value) {
-  const eg_model_value *mine = model_value(s, value);
-  return mine->phase == EG_PHASE_UPDATE && mine->role != EG_MODEL_ENTRY;
-}
-
 static egraph_status run_part(eg_soap *s, uint32_t batch, bool of_update, bool *out) {
   for (size_t i = 0; i < s->order.len && *out; i++) {
     uint32_t value = s->order.data[i];
-    if (is_of_update(s, value) != of_update) continue;
-    uint32_t turn = 2 * batch + (model_value(s, value)->phase != EG_PHASE_FORWARD);
+    const eg_model_value *mine = model_value(s, value);
+    bool is_of_update = mine->phase == EG_PHASE_UPDATE && mine->role != EG_MODEL_ENTRY;
+    if (is_of_update != of_update) continue;
+    uint32_t turn = 2 * batch + (mine->phase != EG_PHASE_FORWARD);
     if (s->lead_of.data[value] != NONE && turn > s->turn) s->turn = turn;
     EG_TRY(run_value(s, value, out));
   }

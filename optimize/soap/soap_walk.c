@@ -16,20 +16,8 @@ enum { LOOK_EVERY = 64 };
 
 // ---- chance -------------------------------------------------------------------------
 
-/// Draws 64 random bits by SplitMix64 (Steele, Lea, Flood, OOPSLA'14).
-static uint64_t draw_bits(uint64_t *state) {
-  uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-  z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-  z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-  return z ^ z >> 31;
-}
-
 static uint32_t draw_below(eg_soap_walk *w, uint32_t count) {
-  return (uint32_t)((draw_bits(&w->random) >> 32) * count >> 32);
-}
-
-static double draw_share(eg_soap_walk *w) {
-  return (double)(draw_bits(&w->random) >> 11) * 0x1p-53;
+  return (uint32_t)((eg_rng_next(&w->rng) >> 32) * count >> 32);
 }
 
 uint32_t eg_soap_walk_draw(eg_soap_walk *w, uint32_t lead) {
@@ -204,7 +192,7 @@ static egraph_status propose(eg_soap_walk *w, double scale) {
   EG_TRY(change_at_random(w));
   EG_TRY(measure_step(w, &seconds));
   double longer = seconds - w->current;
-  bool is_taken = !(longer > 0) || draw_share(w) < exp(-BETA * longer / scale);
+  bool is_taken = !(longer > 0) || eg_rng_unit(&w->rng) < exp(-BETA * longer / scale);
   if (!is_taken) {
     undo(w);
     return EGRAPH_OK;
@@ -248,7 +236,7 @@ egraph_status eg_soap_walk_init(eg_soap_walk *w, eg_soap *soap,
                       .changes_alike = changes_alike,
                       .current = INFINITY,
                       .shortest = INFINITY,
-                      .random = question->seed,
+                      .rng = {question->seed},
                       .start = eg_clock_seconds()};
   w->deadline = w->start + question->layout.time_limit_seconds;
   eg_soap_walk_init_members(w, question->alloc);

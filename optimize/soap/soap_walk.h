@@ -5,6 +5,7 @@
 #ifndef EG_OPTIMIZE_SOAP_SOAP_WALK_H
 #define EG_OPTIMIZE_SOAP_SOAP_WALK_H
 
+#include "base/hash.h"
 #include "base/owner.h"
 #include "optimize/search/plan_searcher.h"
 #include "optimize/soap/soap.h"
@@ -24,7 +25,8 @@ typedef struct eg_soap_walk {
   eg_u32s near_begin, near;       // [leads + 1] values that are kept near a lead
   eg_u32s undo_lead, undo_option; // to undo a proposal
   eg_u32s undo_value, undo_kept;
-  uint64_t random, proposals;
+  eg_rng rng;
+  uint64_t proposals;
   double start, deadline; // seconds of the clock
   eg_plan_stop stop;
   bool is_over; // the clock, or the caller, has ended the walk
