@@ -18,7 +18,8 @@ enum { COUNT = sizeof ROWS / sizeof *ROWS };
 static const uint32_t PLAN_PARTS = 0 EG_REQUEST_PART_LIST(PLAN_PART);
 static const uint32_t ALL_PARTS = 0 EG_REQUEST_PART_LIST(ANY_PART);
 
-/// The result, accepted parts and needed parts of all searches of a kind.
+/// The functions that make the result of one kind of search, and the parts of a request
+/// that all its searches accept or need.
 typedef struct search_kind {
   const char *finds;
   uint32_t takes;

@@ -86,8 +86,8 @@ static uint32_t alias_of_place(const resolution *s, uint32_t place) {
   return term->is_var ? place_of_variable(s, term->var) : EG_TERM_NONE;
 }
 
-/// Fills the places of the operands. Classes of `own` are numbered as `live` is, so that
-/// its children are places.
+/// Lists the places of a place's operands. Class numbers of `own` equal indexes in
+/// `live`; therefore its children are places.
 static egraph_status list_operands(const resolution *s, uint32_t place) {
   eg_u32s *out = &s->of->operands;
   uint32_t class = class_of_place(s, place), alias = alias_of_place(s, place);
@@ -109,7 +109,7 @@ static egraph_status list_operands(const resolution *s, uint32_t place) {
   return EGRAPH_OK;
 }
 
-/// Opens a place: puts the operands that must be made first on the stack.
+/// Opens a place: pushes the operands that must be made first on the stack.
 static egraph_status open_place(resolution *s, uint32_t place) {
   eg_graph_rewrites *of = s->of;
   of->is_open.data[place] = 1;
@@ -123,7 +123,7 @@ static egraph_status open_place(resolution *s, uint32_t place) {
   return EGRAPH_OK;
 }
 
-/// Makes a place whose operands exist.
+/// Makes the term of a place, whose operands exist.
 static egraph_status make_place(resolution *s, uint32_t place) {
   eg_graph_rewrites *of = s->of;
   EG_TRY(list_operands(s, place));
@@ -205,8 +205,8 @@ typedef struct visit_call {
   bool is_stopped;
 } visit_call;
 
-/// True for a rewrite of weights alone: such rewrites change no cost, and there are
-/// very many.
+/// True when a rewrite changes only values computed from weights. Such rewrites change no
+/// cost, and there are very many of them.
 static bool is_of_weights(const eg_graph_rewrites *of, const eg_rewrite *rewrite) {
   for (uint32_t i = 0; i < rewrite->rule->root_count; i++)
     if (!eg_tensor_egraph_fact(of->own, rewrite->roots[i])->weight_only) return false;

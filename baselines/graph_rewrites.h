@@ -25,12 +25,12 @@ typedef struct eg_graph_rewrites {
   uint64_t tried;        // rewrites
   eg_u32s live;          // terms of the current graph; the index is the class in `own`
   eg_tensor_egraph *own; // of the current graph
-  // For the current rewrite, by place (graph_rewrites.c):
+  // State of the current rewrite, indexed by place (graph_rewrites.c):
   eg_u32s made, stack, operands;
   eg_chars is_open;
   eg_u32s root_of; // [classes] root of the rewrite, or EG_TERM_NONE
   eg_u32s roots;   // of the graph that the rewrite makes
-  // The visitor:
+  // The function that gets each graph, and its argument:
   egraph_status (*visit)(void *user, const uint32_t *roots, bool *out_stop);
   void *user;
 } eg_graph_rewrites;

@@ -113,7 +113,7 @@ egraph_status eg_graph_search_visit(eg_graph_search *search, uint32_t graph,
   look_at_limits(search);
   if (eg_graph_search_is_over(search)) return EGRAPH_OK;
   search->visited++;
-  // A graph that is found may move the roots of all graphs.
+  // A local copy of the roots: a graph that is found may move the array of all roots.
   EG_LOCAL(eg_u32s, roots, search->alloc);
   EG_TRY(eg_u32s_append(&roots, roots_of(search, graph), search->root_count));
   return eg_graph_rewrites_visit(&search->rewrites, roots.data, on_graph, &call);

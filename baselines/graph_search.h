@@ -1,9 +1,9 @@
 // The common part of searches over whole graphs: the distinct graphs found, with their
-// costs; the rewrites of a graph; limits and figures. An algorithm only chooses the
-// next graph.
+// costs; the rewrites of a graph; limits and figures. An algorithm only chooses the next
+// graph.
 //
-// Costs of the search are eg_term_prices_graph's. The product's own extractor chooses the
-// memory formats of the final graph exactly.
+// A search compares graphs by eg_term_prices_graph. The product's own extractor then
+// chooses the memory formats of the final graph exactly.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASELINES_GRAPH_SEARCH_H
 #define EG_BASELINES_GRAPH_SEARCH_H
@@ -13,7 +13,7 @@
 #include "baselines/term_prices.h"
 #include "optimize/single/optimizer.h"
 
-// Why a search over graphs ended: id, spelling in reports, words behind "search".
+// Reasons why a search over graphs ended: id, spelling, words printed after "search".
 #define EG_GRAPH_STOP_LIST(X)                                                            \
   X(EG_GRAPH_STOP_NONE, "", "is under way")                                              \
   X(EG_GRAPH_STOP_EXHAUSTED, "exhausted", "ended: no graph is left in the queue")        \
@@ -54,7 +54,7 @@ typedef struct eg_graph_search {
 /// True when `a` is cheaper than `b` by more than rounding.
 static inline bool eg_graph_cheaper(double a, double b) { return a < b * (1 - 1e-9); }
 
-/// Keeps a graph. *out_new: the graph was not known.
+/// Adds a graph to the known graphs. *out_new: false when it was known.
 egraph_status eg_graph_search_keep(eg_graph_search *search, const uint32_t *roots,
                                    double seconds, uint32_t *out, bool *out_new);
 /// Visits a graph: calls `found` with each graph that a rewrite makes from it, and with
@@ -74,8 +74,7 @@ static inline void eg_graph_search_end(eg_graph_search *search, eg_graph_stop wh
   if (search->stop == EG_GRAPH_STOP_NONE) search->stop = why;
 }
 
-/// Runs a search from the given graph; sets `best` to the best graph, and the reason why
-/// it ended.
+/// Runs a search from the given graph; sets `best`, and the reason why it ended.
 typedef egraph_status eg_graph_algorithm(eg_graph_search *search);
 // The rows of include/egraph_algorithms.def that find graphs (backtracking.c).
 eg_graph_algorithm eg_backtracking_search, eg_greedy_search;

@@ -23,7 +23,8 @@ enum { MOST_SCOPE = 8 };             // neighbours in one table
 static const double MOST_ROWS = 2e5; // of a table
 #define NONE EG_SOAP_NONE
 
-/// The costs of the options of a few leads, the last lead fastest.
+/// Costs of all combinations of options of a few leads (soap.h); the option of the last
+/// lead changes fastest.
 typedef struct table {
   uint32_t count, lead[MOST_SCOPE];
   bool is_gone;
@@ -31,7 +32,7 @@ typedef struct table {
 } table;
 EG_VEC_DEFINE(tables, table);
 
-/// An eliminated lead: its best option for each row of the new table.
+/// An eliminated lead, with its best option for each row of the joined table.
 typedef struct elimination {
   uint32_t lead, table; // NONE: the lead took a fixed option
   uint32_t option;
@@ -111,7 +112,7 @@ static bool neighbours(const eliminator *e, uint32_t lead, table *out) {
   return true;
 }
 
-/// Returns the cost in a table under the current choices.
+/// Returns the cost in a table of the current options of its leads.
 static double look_up(const eliminator *e, const table *t) {
   size_t at = 0;
   for (uint32_t i = 0; i < t->count; i++)
@@ -119,7 +120,7 @@ static double look_up(const eliminator *e, const table *t) {
   return e->costs.data[t->begin + at];
 }
 
-/// Finds the next row of a table's options; false after the last.
+/// Moves to the next row of a table: the next combination of options; false at the end.
 static bool next_table_row(eliminator *e, const table *t) {
   for (uint32_t i = t->count; i-- > 0;) {
     uint32_t *option = &e->choice.data[t->lead[i]];
@@ -129,9 +130,9 @@ static bool next_table_row(eliminator *e, const table *t) {
   return false;
 }
 
-/// Returns the option of a lead with the least sum of its tables under the current
-/// options of other leads; `otherwise` if every sum is infinite. Changes the lead's
-/// option.
+/// Returns the option of a lead with the least sum in the tables `mine`, under the
+/// current options of other leads; `otherwise` if every sum is infinite. Changes the
+/// lead's current option.
 static uint32_t cheapest_option(eliminator *e, uint32_t lead, const eg_u32s *mine,
                                 uint32_t otherwise, double *out_least) {
   uint32_t best = otherwise;

@@ -13,14 +13,13 @@
 
 // ---- exact layouts ----------------------------------------------------------------
 
-// Finds the cheapest layouts of one graph within the limit of memory, without overlap: of
-// the given graph, which is Alpa's choice within a stage, or of the graph that is
-// cheapest on one device. If nothing fits, finds the cheapest layouts with
-// unlimited memory.
+// Finds the cheapest layouts of one graph within the memory limit, without overlap. The
+// graph is the given one, as in Alpa within a stage, or the cheapest graph on one device.
+// If nothing fits, finds the cheapest layouts with unlimited memory.
 //
-// Alpa solves a linear program over the same choice: a strategy of each operator, a price
-// for each pair of strategies of neighbours. Here the readers of a value share
-// transitions, and the product's own exact search solves the problem.
+// Alpa solves a linear program over the same choice: a strategy of each operator, with a
+// price for each pair of strategies of neighbours. In this search the readers of a value
+// share transitions, and the product's own exact search solves the problem.
 
 static egraph_status take(const eg_plan_question *q, const eg_fitted_plan *found,
                           eg_plan_answer *out) {
@@ -55,10 +54,10 @@ const eg_plan_searcher eg_alpa_intra = {.run = choose_layouts,
 
 // FlexFlow's search (MLSys'19, sections 5 and 6): a Metropolis-Hastings walk over the
 // configurations of operators (soap.h). A proposal gives a random operator a random
-// configuration; one that makes the simulated step longer by d is taken with probability
-// exp(-beta d). One walk starts from data parallelism, one from random configurations;
-// each has half of the work, and ends once half of that has found nothing better. There
-// is no limit of memory.
+// configuration. If this makes the simulated step longer by d, the walk accepts the
+// proposal with probability exp(-beta d). One walk starts from data parallelism, one from
+// random configurations. Each walk has half of the work, and ends once half of its own
+// work has found nothing better. There is no limit of memory.
 
 static const double STEPS_PER_SECOND = 1e9;
 enum { STARTS = 2 };
@@ -96,8 +95,9 @@ const eg_plan_searcher eg_mcmc = {
 // Simulates all plans of a tiny step on a small mesh that fit in memory, as a reference
 // for other searches; the search refuses larger steps.
 //
-// A step takes at least as long as any stream is busy, therefore at least its seconds
-// without overlap divided by the number of streams: dearer plans are not visited.
+// A step takes at least as long as any stream is busy, therefore at least (its seconds
+// without overlap) / (the number of streams). Plans for which this bound exceeds the best
+// step are not visited.
 
 enum { VISIT_STEPS = 20000 }; // of work, to emit and simulate a plan
 static const double ROUNDING = 1e-9;
@@ -111,8 +111,8 @@ typedef struct visitor {
   double shortest;
 } visitor;
 
-/// Computes the seconds of a plan in the shortest order of issue that fits; INFINITY:
-/// none fits.
+/// Computes the seconds of a plan in the shortest order of issue that fits in memory;
+/// INFINITY: no order fits.
 static egraph_status simulate_plan(const visitor *v, const eg_plan *plan, double *out) {
   EG_LOCAL(eg_plan_simulation, s, v->question->alloc);
   EG_TRY(
@@ -121,8 +121,8 @@ static egraph_status simulate_plan(const visitor *v, const eg_plan *plan, double
   return EGRAPH_OK;
 }
 
-/// Simulates the plan of these strategies with the cheapest arcs; INFINITY: the visited
-/// arcs are not the cheapest, which another visit has.
+/// Simulates the plan of these strategies with their cheapest arcs. INFINITY: the visited
+/// arcs are not the cheapest; another visit has the cheapest.
 static egraph_status measure_strategies(visitor *v, const eg_layout_solution *visited,
                                         double *out) {
   EG_OWNED(eg_layout_solution, solution);
@@ -161,7 +161,7 @@ static uint32_t count_streams(const eg_machine_mesh *mesh) {
   return streams;
 }
 
-/// Finds the cost of the cheapest plan without overlap; INFINITY: none fits.
+/// Finds the cost of the cheapest plan without overlap; INFINITY: no plan fits.
 static egraph_status find_cheapest(const eg_plan_question *q, double *out) {
   EG_OWNED(eg_fitted_plan, found);
   EG_TRY(eg_plan_fit(q->model, q->alloc, &q->layout, true, &found));

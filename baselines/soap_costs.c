@@ -15,8 +15,8 @@ static int by_pair(const void *a, const void *b) {
   return 0;
 }
 
-/// Returns the value, made by an operator or entering the step, from which a value
-/// is kept.
+/// Returns the value from which `value` is kept: an operator makes that value, or it
+/// enters the step.
 static uint32_t origin_of(const eg_soap *s, uint32_t value) {
   const eg_layout_problem *p = s->problem;
   while (s->lead_of.data[value] == NONE) {
@@ -99,7 +99,8 @@ static egraph_status list_operand(lister *l, uint32_t value, uint32_t k, uint32_
   return push_read(l, read);
 }
 
-/// Lists the value that leaves the step in the layout in which it entered.
+/// Adds the read at the end of the step of a value that must leave in the layout in which
+/// it entered.
 static egraph_status list_exit(lister *l, uint32_t exit) {
   const eg_soap *s = l->s;
   const eg_plan_model *model = s->question->model;

@@ -1,5 +1,6 @@
-// The cost of configurations as a sum over operators and pairs of operators. OptCNN and
-// Unity use this sum in place of a simulation.
+// The cost of configurations as a sum over leads and pairs of leads. A lead is an
+// operator that has a configuration of its own; other operators follow it (soap.h).
+// OptCNN and Unity use this sum in place of a simulation.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASELINES_SOAP_COSTS_H
 #define EG_BASELINES_SOAP_COSTS_H
@@ -7,7 +8,7 @@
 #include "base/owner.h"
 #include "optimize/soap/soap.h"
 
-/// A pair of leads that exchange something.
+/// A pair of leads that exchange something: a value moves between their operators.
 typedef struct eg_soap_pair {
   uint32_t first, second; // leads, first < second
 } eg_soap_pair;

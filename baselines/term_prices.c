@@ -101,7 +101,7 @@ static egraph_status add_choice(pricing *p, const eg_format_choice *formats) {
   if (!p->is_free) EG_TRY(ask(p->prices, &p->spec, &choice.seconds));
   bool is_plain = eg_node_spec_is_plain(&p->spec);
   if (!isfinite(choice.seconds) && !is_plain) return EGRAPH_OK;
-  // A row-major choice always has a price, so that every graph has one.
+  // Row-major choices without a price get a guess, so that every graph has a price.
   if (!isfinite(choice.seconds)) choice.seconds = EG_UNPRICED_SECONDS;
   return eg_priced_choices_push(&p->prices->choices, choice);
 }
@@ -132,7 +132,7 @@ static egraph_status add_choices(pricing *p, eg_term_price *out) {
   return find_table(prices, &p->fact->type, &out->reorders);
 }
 
-/// Fills the types; a part reads its tuple as a value of its own type.
+/// Lists the types of operands and results; a part of a tuple reads its own type.
 static egraph_status list_types(pricing *p, const eg_term *term, eg_arena *arena) {
   const eg_tensor_fact *fact = p->fact;
   bool is_tuple = fact->part_count != 0;
@@ -227,8 +227,8 @@ static bool mark_convolution(eg_term_place *place, const eg_term_price *price) {
   return is_news;
 }
 
-/// Marks operands and result of an operator that have formats, if it is a convolution or
-/// some operand or the result is marked. True when a mark is new.
+/// Marks the operands and the result of an operator that have formats. The operator must
+/// be a convolution, or one of these values must be marked. True when a mark is new.
 static bool mark_around(eg_term_prices *prices, uint32_t i) {
   eg_term_place *place = &prices->places.data[i];
   const eg_term_price *price = price_at(prices, place);
@@ -247,8 +247,8 @@ static bool mark_around(eg_term_prices *prices, uint32_t i) {
   return is_news;
 }
 
-/// Sweeps in both directions until no mark is new: two or three sweeps, because most of a
-/// graph is connected one way.
+/// Marks around every operator, in both directions, until no mark is new: two or three
+/// sweeps, because most of a graph is connected one way.
 static void mark_region(eg_term_prices *prices) {
   uint32_t count = (uint32_t)prices->live.len;
   for (bool is_news = true; is_news;) {
@@ -280,7 +280,7 @@ static uint32_t format_wanted(const eg_priced_choice *choice, uint32_t operand) 
                                           : (uint32_t)EG_FORMAT_PLAIN;
 }
 
-/// Computes the seconds of a choice with the formats that it needs of its operands.
+/// Computes the seconds of a choice, with the changes to the formats of its operands.
 static egraph_status try_choice(eg_term_prices *prices, uint32_t term,
                                 const eg_priced_choice *choice, double *out) {
   eg_term view = eg_term_store_at(prices->store, term);
@@ -316,7 +316,7 @@ static egraph_status pass_forward(eg_term_prices *prices) {
   return EGRAPH_OK;
 }
 
-/// Finds the cheapest format to make a value in, including the changes that its
+/// Finds the cheapest format in which to make a value, including the changes that its
 /// readers need.
 static egraph_status choose_format(eg_term_prices *prices, const eg_term_place *place,
                                    uint32_t *out, double *out_changes) {
@@ -337,7 +337,8 @@ static egraph_status choose_format(eg_term_prices *prices, const eg_term_place *
   return EGRAPH_OK;
 }
 
-/// Chooses how a value is made, and demands its operands in the formats of this choice.
+/// Chooses how to make a value, and notes that its operands are needed in the formats of
+/// this choice.
 static egraph_status choose_term_format(eg_term_prices *prices, uint32_t i,
                                         double *inout_seconds) {
   const eg_term_place *place = &prices->places.data[i];

@@ -23,8 +23,7 @@
 /// The sources of the costs of terms.
 typedef struct eg_term_costs {
   eg_cost_model *model;
-  const eg_measurer *measurer; // measures costs that the model lacks; NULL: they
-                               // are estimated
+  const eg_measurer *measurer; // measures missing costs; NULL: estimates are used
   uint32_t formats;            // memory formats besides plain, a bit each
 } eg_term_costs;
 
@@ -69,7 +68,7 @@ typedef struct eg_term_prices {
   eg_priced_choices choices;
   eg_reorder_tables reorders;
   uint32_t measured;
-  // The current graph:
+  // State of the current graph:
   eg_u32s live, place_of; // terms, operands first; [terms] their places
   eg_term_places places;
 } eg_term_prices;

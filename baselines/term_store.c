@@ -1,5 +1,5 @@
 // The store is never rebuilt: a new term can be found by its hash and read by its number
-// at once; a rebuild makes indexes for matching, which the store does not do.
+// at once. A rebuild would only make indexes for matching; the store does not match.
 // SPDX-License-Identifier: Apache-2.0
 #include "baselines/term_store.h"
 
@@ -17,7 +17,8 @@ static const eg_engine *store_engine(const eg_term_store *store) {
   return eg_tensor_egraph_engine_of(store->terms);
 }
 
-/// Notes the next term; `like`: another term, or itself.
+/// Adds the entries of the next term. `like`: a term with the same operator on the same
+/// types, or the term itself.
 static egraph_status note_store_term(eg_term_store *store, uint32_t node, uint32_t like) {
   EG_TRY(eg_u32s_push(&store->seen, 0));
   EG_TRY(eg_u32s_push(&store->like, like));
@@ -108,7 +109,7 @@ static egraph_status reach_term(eg_term_store *store, uint32_t term) {
   return eg_u32s_push(&store->stack, term);
 }
 
-/// Takes a term that the walk has reached, and reaches its operands.
+/// Takes the next term of the walk from the stack, and reaches its operands.
 static egraph_status take_reached_term(eg_term_store *store, uint32_t *out) {
   *out = eg_u32s_pop(&store->stack);
   eg_term term = eg_term_store_at(store, *out);
@@ -141,7 +142,7 @@ egraph_status eg_term_store_collect(eg_term_store *store, const uint32_t *roots,
 // ---- graphs of terms --------------------------------------------------------------
 
 // Terms of a graph are written in the order of their numbers, which is topological. A
-// tuple is written as its node; its parts are the node's results.
+// tuple is written as the node that makes it; its parts become the results of that node.
 
 EG_VEC_DEFINE(value_list, eg_value);
 EG_VEC_DEFINE(name_list, const char *);
@@ -163,14 +164,14 @@ EG_OWNER_DEFINE_STATIC(emitter, (eg_u32s, terms, made), (value_list, operands, r
 
 // ---- names ------------------------------------------------------------------------
 
-/// Finds the value of the given graph for this term.
+/// Finds the value of the given graph that this term is; false: a rewrite made the term.
 static bool is_given(const emitter *e, uint32_t term, eg_value *out) {
   return eg_tensor_egraph_seed_value(e->store->terms,
                                      (eg_node){e->store->node.data[term]}, out);
 }
 
-/// Returns the name of an output that was rewritten: the name of its original value,
-/// unless that value is needed too.
+/// Returns the name of an output that was rewritten: the name of its value in the given
+/// graph, unless the new graph has that value, too.
 static const char *name_of_output(const emitter *e, uint32_t term) {
   for (uint32_t i = 0; i < e->root_count; i++) {
     eg_value value = eg_graph_output(e->store->given, i, NULL), other;

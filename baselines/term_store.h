@@ -23,8 +23,9 @@ typedef struct eg_term_store {
   const eg_graph *given;
   eg_tensor_egraph *terms;
   eg_u32s node; // [terms] in the e-graph
-  eg_u32s like; // [terms] a term with the same operator on the same types: itself, or the
-                // first term of a series of eg_term_store_add_like
+  // [terms] a term with the same operator on the same types: itself, or the first term of
+  // a series of eg_term_store_add_like
+  eg_u32s like;
   eg_u32s seen; // [terms] the last walk that reached the term
   uint32_t walk;
   eg_u32s stack; // of a walk
@@ -43,8 +44,7 @@ uint32_t eg_term_store_root(const eg_term_store *store, uint32_t output);
 eg_term eg_term_store_at(const eg_term_store *store, uint32_t term);
 const eg_attrs *eg_term_store_attrs(const eg_term_store *store, uint32_t term);
 const eg_tensor_fact *eg_term_store_fact(const eg_term_store *store, uint32_t term);
-/// Returns the rule that made a term first; EG_REASON_SEED: it is a term of the
-/// given graph.
+/// Returns the rule that first made a term; EG_REASON_SEED: a term of the given graph.
 uint32_t eg_term_store_reason(const eg_term_store *store, uint32_t term);
 /// Finds or adds the term of an operator on other terms. Fails with EGRAPH_E_TYPE for a
 /// term that is ill-typed, or that the e-graph of terms
@@ -52,8 +52,8 @@ uint32_t eg_term_store_reason(const eg_term_store *store, uint32_t term);
 egraph_status eg_term_store_add(eg_term_store *store, const eg_attrs *attrs,
                                 const uint32_t *operands, uint32_t count, uint32_t reason,
                                 uint32_t *out);
-/// Finds or adds a term like another one, on other operands with the same types. Fails
-/// as eg_term_store_add.
+/// Finds or adds a term with the operator of another term, on other operands of the same
+/// types. Fails as eg_term_store_add.
 egraph_status eg_term_store_add_like(eg_term_store *store, uint32_t like,
                                      const uint32_t *operands, uint32_t *out);
 

@@ -35,11 +35,11 @@ typedef struct unity {
   eg_doubles table;      // [options of first][options of second]
   eg_u32s cuts;          // leads
   eg_u32s start, choice; // [leads] where searches begin; the current options
-  // One search: states between two cuts.
+  // One search between two cuts; a state is a choice of options:
   eg_u32s states;       // [states][leads between]
   eg_doubles cost;      // [states]
   eg_bytes is_expanded; // [states]
-  // The sequence of cuts: [cuts][options of the cut]
+  // The sequence of cuts; arrays [cuts][options of the cut]:
   eg_u32s row_begin; // [cuts]
   eg_doubles least;
   eg_u32s before;                 // option of the cut before
@@ -79,8 +79,8 @@ static egraph_status fill_tables(unity *u) {
   return EGRAPH_OK;
 }
 
-/// Finds the cuts: leads of FORWARD that no pair of such leads bypasses, and the
-/// last one.
+/// Finds the cuts: leads of the forward graph that no pair of such leads bypasses, and
+/// the last of these leads.
 static egraph_status find_cuts(unity *u) {
   const eg_plan_model *model = u->question->model;
   uint32_t reach = 0, p = 0;
@@ -100,8 +100,8 @@ static egraph_status find_cuts(unity *u) {
 
 // ---- between two cuts ---------------------------------------------------------------
 
-/// Returns the cost of leads (from, to) and of their exchanges with each other, both cuts
-/// and other leads.
+/// Returns the sum of the costs of the leads between `from` and `to`, and of the pairs
+/// [first, end): their exchanges with each other, both cuts and other leads.
 static double cost_between(const unity *u, uint32_t from, uint32_t to, uint32_t first,
                            uint32_t end) {
   double sum = 0;
@@ -133,7 +133,8 @@ static egraph_status keep_state(unity *u, uint32_t from, uint32_t count, double 
   return eg_bytes_push(&u->is_expanded, 0);
 }
 
-/// Returns the cheapest state that is not expanded and may lead to a better one.
+/// Returns the cheapest state that is not expanded, among states of at most ALPHA times
+/// the best cost; the number of states if there is none.
 static size_t next_state(const unity *u, size_t best) {
   size_t next = u->cost.len;
   for (size_t s = 0; s < u->cost.len; s++)
@@ -143,7 +144,7 @@ static size_t next_state(const unity *u, size_t best) {
   return next;
 }
 
-/// Expands a state: adds states that differ in the configuration of one operator.
+/// Expands a state: adds the states that differ from it in the option of one lead.
 static egraph_status expand_state(unity *u, uint32_t from, uint32_t to, uint32_t first,
                                   uint32_t end, size_t state, size_t *best) {
   uint32_t count = to - from - 1;
@@ -163,7 +164,8 @@ static egraph_status expand_state(unity *u, uint32_t from, uint32_t to, uint32_t
   return EGRAPH_OK;
 }
 
-/// Finds the best configurations between two cuts with the current options, in `choice`.
+/// Finds the best options between two cuts; the options at the cuts are in `choice`,
+/// which also gets the result.
 static egraph_status backtrack(unity *u, uint32_t from, uint32_t to, uint32_t first,
                                uint32_t end, double *out) {
   uint32_t count = to - from - 1;

@@ -1,9 +1,9 @@
-// Computes the cost of a choice and checks that it is a solution, from the problem's
-// rows alone.
+// Computes the cost of a choice and checks that it is a solution, from the fields of the
+// problem alone.
 //
-// The check deliberately uses nothing of the solver (not even its index or its
-// evaluation), so that an error in the solver cannot hide here. The first walk collects
-// the needed classes from the roots and checks closure; the second removes classes whose
+// The check uses nothing of the solver on purpose, not even its index or its evaluation;
+// therefore an error of the solver cannot hide here. The first walk collects the needed
+// classes from the roots and checks closure. The second walk removes classes whose
 // children are all removed (Kahn). Classes that remain lie on a cycle.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/problem.h"
@@ -46,8 +46,8 @@ static egraph_status collect_needed(walk *w) {
   return EGRAPH_OK;
 }
 
-/// Parents of every needed class, in rows, so that removing a class takes time linear in
-/// its parents.
+/// The parents of every needed class, in compressed rows, so that removing a class takes
+/// time linear in the number of its parents.
 typedef struct reverse {
   eg_u32s begin, parents;
 } reverse;

@@ -1,5 +1,5 @@
-// Rows by counting sort; components by Tarjan's algorithm with its stack in vectors,
-// because graphs are thousands of classes deep.
+// Fills rows by counting sort. Finds components by Tarjan's algorithm with its stack in
+// vectors, because graphs are thousands of classes deep.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/class_graph.h"
 
@@ -139,8 +139,8 @@ egraph_status eg_components_find(const eg_extract_problem *problem,
 
 // ---- users by their class ---------------------------------------------------------
 
-// begin[g + 2] first counts group g, then holds the place to fill next in group g + 1,
-// and at the end the end of group g + 1.
+// While groups are filled, begin[g + 2] is first the size of group g, then the place to
+// fill next in group g + 1, and finally the end of group g + 1.
 egraph_status eg_user_groups_find(eg_user_groups *groups,
                                   const eg_extract_problem *problem,
                                   const eg_class_index *index, uint32_t child) {

@@ -50,7 +50,8 @@ egraph_status eg_components_find(const eg_extract_problem *problem,
 
 // ---- users by their class ---------------------------------------------------------
 
-// Linear programs take their rows aggregated by class from these groups.
+// A row of a linear program is aggregated by these groups: one row for all users in the
+// same class.
 
 /// After find: group g is in class classes[g], and its nodes, ascending, are
 /// nodes[begin[g] .. begin[g + 1]).

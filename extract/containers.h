@@ -57,8 +57,7 @@ static inline uint32_t eg_sort_unique(uint32_t *items, size_t count) {
   return kept;
 }
 
-/// Visits the bits of a row; `bit` is the loop variable. `continue` is allowed, `break`
-/// is not.
+/// Visits the bits of a row; `bit` is the loop variable. Do not `break` out of the loop.
 #define EG_EACH_BIT(row, words, bit)                                                     \
   for (size_t bit##_at = 0; bit##_at < (words); bit##_at++)                              \
     for (uint64_t bit##_left = (row)[bit##_at]; bit##_left != 0;                         \

@@ -219,7 +219,8 @@ static void clear_set(ascent *a) {
   a->set.len = a->cut.len = a->lean.len = a->leavers.len = 0;
 }
 
-/// Keeps the nodes that belong to the cut, once each; *out_charge is their least price.
+/// Keeps the nodes of `cut` that belong to the cut, once each; *out_charge is the least
+/// price of these nodes.
 static void sift_cut(ascent *a, double *out_charge) {
   size_t kept = 0;
   *out_charge = INFINITY;
@@ -372,7 +373,8 @@ static egraph_status support_class(levels *l, uint32_t node, double level) {
   return eg_cost_heap_add(&l->heap, -needed, hardest);
 }
 
-/// Takes the highest levels first, so that a class is final when it is taken.
+/// Finds the levels of all classes that the root leans on. Takes the highest levels
+/// first, so that a class is final when it is taken.
 static egraph_status find_levels(levels *l, uint32_t root) {
   memset(l->level.data, 0, l->level.len * sizeof(double));
   l->level.data[root] = l->h.data[root];

@@ -21,10 +21,11 @@ typedef struct eg_ascent_limits {
   struct eg_incumbent *incumbent; // the search to ask whether to stop
 } eg_ascent_limits;
 
-/// Serves the roots in the order given. `price` holds the costs on entry and reduced
-/// costs on return; *out_bound is the sum of the charges, INFINITY when a root has no
-/// derivation. Appends the cuts used to `cuts` unless NULL. Bound and prices are valid,
-/// only weaker, when a limit strikes. Fails with EGRAPH_E_MEMORY.
+/// Makes the roots derivable for free, in the order of `order`. `price` holds the costs
+/// on entry and the reduced costs on return; *out_bound is the sum of the charges,
+/// INFINITY when a root has no derivation. Appends the cuts used to `cuts` unless NULL.
+/// If a limit ends the ascent early, bound and prices are valid but weaker. Fails with
+/// EGRAPH_E_MEMORY.
 egraph_status eg_dual_ascent_run(const eg_extract_problem *problem,
                                  const eg_class_index *index, const eg_u32s *order,
                                  eg_ascent_limits limits, double *price,
@@ -36,11 +37,11 @@ egraph_status eg_dual_ascent_run(const eg_extract_problem *problem,
 // after the other.
 
 /// Raises a lower bound by levels. `price` holds costs (>= 0) on entry and reduced costs
-/// on return; every solution costs at least *out_bound beyond its reduced costs,
-/// INFINITY when a root has no derivation. Each round serves the root that is hardest to
-/// derive. Ends after `max_rounds`, after a round that gains little, or when patience
-/// ends; bound and prices are valid in each case. O(edges + nodes log nodes) a round.
-/// Fails with EGRAPH_E_MEMORY.
+/// on return. The cost of every solution is at least *out_bound + its reduced costs;
+/// *out_bound is INFINITY when a root has no derivation. Each round charges the root that
+/// is hardest to derive. The ascent ends after `max_rounds`, after a round that gains
+/// little, or when patience ends; bound and prices are valid in each case. O(edges +
+/// nodes log nodes) a round. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_level_ascent_run(egraph_allocator alloc,
                                   const eg_extract_problem *problem,
                                   const eg_class_index *index, uint32_t max_rounds,

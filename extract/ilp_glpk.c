@@ -23,8 +23,7 @@ struct eg_lp {
   eg_doubles cost, values, reduced, duals;
   eg_doubles floor, ceiling; // [column] bounds
   eg_doubles ray;            // [row] multipliers that show that there is no solution
-  eg_doubles slop;           // [column] scratch: magnitudes to which rounding errors
-                             // are relative
+  eg_doubles slop;           // [column] scratch: scale of rounding errors
   eg_u32s doomed;            // rows to delete
   double bound;
   jmp_buf *escape;
@@ -32,7 +31,7 @@ struct eg_lp {
   // GLPK's arrays count from 1.
   ints indices;
   eg_doubles numbers;
-  // Arguments of the jobs.
+  // Arguments of the jobs (functions that guard() runs):
   const eg_lp_rows *added;
   double seconds, limit;
   uint32_t iterations; // 0: no limit
@@ -322,7 +321,7 @@ static void solve_job(eg_lp *lp) {
   int before = glp_get_it_cnt(lp->problem);
   int code = glp_simplex(lp->problem, &options);
   if (code == GLP_EBADB || code == GLP_ESING || code == GLP_ECOND) {
-    // New rows or bounds have spoiled the basis: start again from the slacks.
+    // Starts again from the basis of slacks: new rows or bounds have spoiled the basis.
     glp_std_basis(lp->problem);
     code = glp_simplex(lp->problem, &options);
   }

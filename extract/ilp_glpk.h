@@ -13,7 +13,8 @@
 #include "base/owner.h"
 #include "extract/containers.h"
 
-/// Row r: items begin[r] .. begin[r + 1).
+/// Rows of a program: row r has items begin[r] .. begin[r + 1) of `columns` and
+/// `coefficients`.
 typedef struct eg_lp_rows {
   eg_u32s begin, columns;
   eg_doubles coefficients, lower; // lower: [row]
@@ -34,8 +35,9 @@ egraph_status eg_lp_rows_end(eg_lp_rows *rows, double lower);
 typedef enum eg_lp_state {
   EG_LP_OPTIMAL,
   EG_LP_INFEASIBLE, // proven by a ray that our own arithmetic has checked
-  EG_LP_LIMIT       // time, iterations or objective passed a limit, or GLPK reports no
-                    // solution, but its ray does not prove this
+  // Time, iterations or objective passed a limit, or GLPK reports no solution, but its
+  // ray does not prove this
+  EG_LP_LIMIT
 } eg_lp_state;
 
 typedef struct eg_lp eg_lp;
@@ -57,7 +59,8 @@ egraph_status eg_lp_set_range(eg_lp *lp, uint32_t column, double lower, double u
 egraph_status eg_lp_purge(eg_lp *lp, uint32_t first, double slack);
 /// Limits the simplex iterations of each later solve; 0: no limit.
 void eg_lp_limit_iterations(eg_lp *lp, uint32_t iterations);
-/// Return steps of work (base/work.h): of one iteration, estimated; of all solves so far.
+/// Return steps of work (base/work.h): an estimate for one iteration; the total of all
+/// solves so far.
 uint64_t eg_lp_iteration_steps(const eg_lp *lp);
 uint64_t eg_lp_steps(const eg_lp *lp);
 /// Sets a function that solves call from time to time; when it returns true, the current

@@ -36,7 +36,7 @@ void eg_part_clock_merge(eg_part_clock *to, const eg_part_clock *from) {
 
 // ---- the best solution, the bound, the limits -------------------------------------
 
-// The tolerance of every proof here: relative differences up to this count as rounding.
+// The tolerance of all proofs in this file: smaller relative differences are rounding.
 static const double TOLERANCE = 1e-9;
 
 static uint64_t common_divisor(uint64_t a, uint64_t b) {
@@ -60,7 +60,8 @@ double eg_cost_unit_of(const eg_extract_problem *problem) {
   return (double)unit;
 }
 
-// Measured: half of the time goes into steps that are not counted.
+// Million steps of work for each second of the time limit. Measured: half of the time
+// goes into steps that are not counted.
 static const double MILLIONS_PER_SECOND = 400;
 
 /// Returns the limit of steps, at most 2^63, so that sums of a few limits do

@@ -61,8 +61,7 @@ typedef struct eg_incumbent {
   eg_u32s choice;       // [class], meaningful when cost is finite
   double cost;          // INFINITY before the first solution
   double bound;         // valid lower bound of the optimum
-  double unit;          // every cost is a multiple of this number; 0: costs are
-                        // not integers
+  double unit;          // divides every cost; 0: costs are not integers
   eg_work work;         // work of this search and the searches inside
   bool apart;           // the outer incumbent counts this work after the batch
   double start_seconds; // eg_clock_seconds() at the start
@@ -128,22 +127,23 @@ bool eg_incumbent_stop(eg_incumbent *incumbent);
 void eg_incumbent_count(eg_incumbent *incumbent, uint64_t steps);
 /// Returns the steps of work left: the least over this problem and the outer ones.
 uint64_t eg_incumbent_work_left(const eg_incumbent *incumbent);
-/// Seconds to the earliest of the deadlines: for steps that cannot be counted.
+/// Returns the seconds to the earliest deadline, for code whose steps cannot be counted.
 double eg_incumbent_seconds_left(const eg_incumbent *incumbent);
 /// Returns the earliest of the deadlines, a time of eg_clock_seconds().
 double eg_incumbent_deadline(const eg_incumbent *incumbent);
 
 // ---- patience of a step -----------------------------------------------------------
 
-// A limit on the time of a step: it ends at a deadline, or when the incumbent stops.
+// A limit on the time of a part of the search: the part ends at a deadline, or when the
+// incumbent stops.
 
 typedef struct eg_patience {
   double deadline;                // a time of eg_clock_seconds(); INFINITY: none
   struct eg_incumbent *incumbent; // the search to ask whether to stop, borrowed; or NULL
 } eg_patience;
 
-/// Reads the clock each time, and may call progress: for places that are passed some
-/// 1,000 times a second.
+/// True when the deadline has passed or the incumbent stops. Reads the clock each time,
+/// and may call progress: call it at most some 1,000 times a second.
 bool eg_patience_ended(const eg_patience *patience);
 /// Returns the deadline of the incumbent, with the incumbent itself to ask for other
 /// reasons to stop.

@@ -1,7 +1,7 @@
-// Explains rows. All rows except one kind are explained in the same way: without the
-// nodes on its greater side ("above"), some needed class, or some child of every node
-// on the other side, has no derivation. From this class grows a set S of classes
-// without derivations: every node that is not above has a child without derivation,
+// Explains rows. All rows except one kind are explained in the same way. Without the
+// nodes on the row's greater side ("above"), some needed class, or some child of every
+// node on the other side, has no derivation. From this class grows a set S of classes
+// without derivations: every node of S that is not above has a child without derivation,
 // which joins S.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/plain_proof.h"
@@ -165,8 +165,8 @@ static bool has_child_in_set(const eg_plain_proof *proof, uint32_t node) {
   return false;
 }
 
-/// Subtracts the weight from alive nodes of the set without a child in the set, as the
-/// checker will.
+/// Subtracts `weight` from the nodes of the cut (not dropped, in the set, without a child
+/// in the set), as the checker will.
 static void take_off_cut(eg_plain_proof *proof, double weight, uint32_t except) {
   for (size_t s = 0; s < proof->set.len; s++) {
     uint32_t class = proof->set.data[s];
@@ -315,7 +315,8 @@ egraph_status eg_plain_proof_end(eg_plain_proof *proof) {
 
 // ---- nodes that others replace ----------------------------------------------------
 
-/// Writes why a child of `node` has no derivation without the nodes of class `needed`.
+/// Explains why a node is dropped: without the nodes of class `needed`, some child of the
+/// node has no derivation.
 static egraph_status explain_need(eg_plain_proof *proof, uint32_t node, uint32_t needed,
                                   bool *out_done) {
   const eg_extract_problem *problem = proof->problem;

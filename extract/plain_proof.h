@@ -36,7 +36,7 @@ typedef struct eg_plain_proof {
   eg_class_index index;
   eg_u32s gone_at, needed_at; // [node], [class]: 1 + depth of the split, 0: not
   eg_proof_frames splits;
-  // The current sum.
+  // The weighted sum under construction:
   double sum;
   eg_doubles rest;             // [node]
   double best;                 // largest sum of a state without splits
@@ -63,9 +63,9 @@ egraph_status eg_plain_proof_worse(eg_plain_proof *proof, uint32_t n, uint32_t m
                                    bool *out_gone);
 /// Starts a weighted sum of rows.
 egraph_status eg_plain_proof_begin(eg_plain_proof *proof);
-/// Adds the row: sum of `above` >= 1, or, unless `below` (nodes of one class) is empty,
-/// sum of `above` >= sum of `below`. Leaves out a row that it cannot explain. O(nodes +
-/// edges) at most.
+/// Adds the row (sum of `above`) >= 1. If `below` (nodes of one class) is not empty, the
+/// row is (sum of `above`) >= (sum of `below`). Leaves out a row that it cannot explain.
+/// O(nodes + edges) at most.
 egraph_status eg_plain_proof_row(eg_plain_proof *proof, double weight,
                                  const uint32_t *above, uint32_t above_count,
                                  const uint32_t *below, uint32_t below_count);
@@ -77,7 +77,7 @@ egraph_status eg_plain_proof_cuts(eg_plain_proof *proof, const uint32_t *part,
 /// Ends the sum and drops the nodes that the sum rules out; sets proof->closed when the
 /// sum reaches the target.
 egraph_status eg_plain_proof_end(eg_plain_proof *proof);
-/// Splits the state in two; `side` of the class or node is searched first.
+/// Splits the state in two by a class or node; the search continues on side `side`.
 egraph_status eg_plain_proof_split(eg_plain_proof *proof, eg_proof_split side,
                                    uint32_t item);
 /// Closes the current state, or marks the proof as failed, and goes to the next state.

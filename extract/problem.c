@@ -132,8 +132,9 @@ void eg_cuts_deinit(eg_cuts *cuts) {
 }
 
 // ---- files --------------------------------------------------------------------------
-// Classes and nodes go straight into the problem, whose children are numbers of names
-// until all has been read.
+//
+// A reader of files. Classes and nodes go straight into the problem; until the end of the
+// file its children are numbers of names.
 
 static egraph_status on_class(void *user) {
   uint32_t class;

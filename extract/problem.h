@@ -118,10 +118,10 @@ typedef enum eg_extract_status {
 typedef struct eg_extract_options {
   eg_extract_method method;
   double time_limit_seconds; // > 0
-  uint64_t work_limit;       // million steps (base/work.h), about a millisecond each;
-                             // 0: 400 for each second of the time limit
-  double relative_gap;       // stop when (cost - bound) / cost is at most this; 0 proves
-                             // optimality
+  // Million steps (base/work.h), about a millisecond each; 0: 400 for each second of the
+  // time limit
+  uint64_t work_limit;
+  double relative_gap;       // gap at which to stop; 0: prove optimality
   uint64_t seed;             // seed of the perturbed greedy runs
   const uint32_t *incumbent; // node per class (EG_EXTRACT_NONE: none), or NULL
   /// Called with the best cost and bound; returns true to stop. May be NULL. With several
@@ -147,8 +147,7 @@ typedef struct eg_extract_result {
   double part_seconds[EGRAPH_PART_COUNT];  // CPU, all threads together
   uint32_t reduced_nodes, reduced_classes; // after presolve
   double certified; // the bound that the certificate proves; -INFINITY: none was written
-  eg_u32s choice;   // [class_count] node, or EG_EXTRACT_NONE for classes that are
-                    // not needed
+  eg_u32s choice;   // [classes] node, or EG_EXTRACT_NONE: not needed
 } eg_extract_result;
 EG_OWNER_DEFINE_STATIC_FROM(eg_extract_result,
                             (.status = EG_EXTRACT_INFEASIBLE, .cost = INFINITY,

@@ -17,7 +17,7 @@ static egraph_status fold_weights(const eg_graph *model, const bool *kept,
 
 // ---- what is trained ----------------------------------------------------------------
 
-/// The fates of a model's values.
+/// Which values of a model are trained, needed and kept.
 typedef struct fates {
   uint32_t count; // values
   eg_weight_fate *of;
@@ -39,7 +39,7 @@ static egraph_status find_fates(const fates *f, const eg_graph *model, uint32_t 
   return eg_parameters_find(model, value, wish, f->of, f->needed);
 }
 
-/// Keeps the parameters of all outputs; in a training step, the trained ones of the first
+/// Keeps the parameters of all outputs; in training, the trained ones of the first
 /// output.
 static egraph_status keep_parameters(const fates *f, const eg_graph *model,
                                      const eg_parameter_wish *wish) {

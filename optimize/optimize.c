@@ -89,8 +89,7 @@ egraph_status eg_optimize_device(const eg_request *request, eg_optimized *out) {
              ? eg_optimizer_run(request->alloc, &input, &out->optimization)
              : other->run(other->self, request->alloc, &input, &out->optimization));
   out->report = out->optimization->report;
-  // A graph without a plan (open dimensions, operators of unknown type) is still
-  // a result.
+  // A graph that no plan can run (open dimensions, unknown types) is still a result.
   if (eg_optimize_check_plannable(out->optimization->graph) != EGRAPH_OK)
     return eg_text_append(&out->no_plan, egraph_last_error());
   return plan_graph(request, out);

@@ -14,8 +14,7 @@
 
 typedef struct eg_optimized {
   egraph_report report;          // its texts belong to the search
-  eg_optimization *optimization; // of one device, otherwise NULL. If there is a plan, its
-                                 // graph moves there
+  eg_optimization *optimization; // of one device, or NULL; a plan takes its graph
   eg_plan_search search;         // the plan and the other results of its search
   eg_text no_plan;               // why there is no plan
 } eg_optimized;

@@ -33,8 +33,8 @@ void eg_overlap_init(eg_overlap *o, const eg_machine_mesh *mesh, uint32_t micro_
 
 // ---- paths --------------------------------------------------------------------------
 
-/// Return the numbers of two paths: all exchanges of a stream; the first forward pass,
-/// then the late exchanges of the stream.
+/// Return the number of a path: all exchanges of a stream; or the computing of the first
+/// forward pass, followed by the later exchanges of the stream.
 static uint32_t exchange_path(uint32_t stream) { return 2 * stream - 1; }
 static uint32_t late_path(uint32_t stream) { return 2 * stream; }
 
@@ -149,8 +149,9 @@ bool eg_overlap_next(eg_overlap *o, double gap) {
   play(o, o->weight);
   for (uint32_t i = 0; i < o->paths; i++)
     change = fmax(change, fabs(o->weight[i] - before[i]));
-  // The same weights would give the same plan again; and no weights give a better bound
-  // than the least sum of the plans so far.
+  // False when the weights hardly change, because the same plan would be found again, or
+  // when no weights give a better bound: the least sum of the plans so far limits every
+  // bound.
   return change > SAME_WEIGHT && least_weighted(o, o->weight, &plan) - o->bound > room;
 }
 
@@ -171,10 +172,10 @@ eg_cost_weights eg_overlap_prices(const eg_overlap *o) {
 // ---- searches -----------------------------------------------------------------------
 
 static const double OVERLAP_GAP = 1e-3;
-// The first search has the work of a search without overlap, so that no step is longer
-// than its plan's. Shares of its time and work: each search with weights has half of the
-// search before; with room for prefetched weights, half of that; each baseline a
-// twentieth, and the best baseline all. All searches share the time.
+// The first search has the work of a search without overlap, so that its step is no
+// longer than that search's. Shares of this time and work: each search with weights has
+// half of the search before; a search with room for prefetched weights has half of that;
+// each baseline a twentieth, and the best baseline all. All searches share the time.
 static const double WEIGHTS_SHARE = 0.5, ROOM_SHARE = 0.5, BASELINE_SHARE = 0.05;
 enum { WALKS = 6, DATA_PARALLEL_WALK = 1 };
 
@@ -294,7 +295,8 @@ static egraph_status overlap_weights(eg_plan_job *job, eg_overlap *overlap,
 }
 
 /// Walks from the best plan so far, and once from data parallelism in the given graph.
-/// Together the walks have as much work as a search, or as all searches before took.
+/// All walks together have as much work as one search, or as all searches before them
+/// took.
 static egraph_status overlap_walks(eg_plan_job *job, eg_overlap *overlap, double seconds,
                                    double steps) {
   double end = eg_plan_job_elapsed(job) + seconds, ignored;

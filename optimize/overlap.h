@@ -52,9 +52,9 @@ egraph_status eg_overlap_add(eg_overlap *overlap, const eg_plan *plan,
 /// Sets the lower bound of weighted seconds that a search with the current
 /// weights proved.
 void eg_overlap_set_bound(eg_overlap *overlap, double weighted);
-/// Finds the weights of the next search. False when they are the last search's, when no
-/// weights can raise the bound by more than `gap` of the shortest step, or when that step
-/// is so close to the bound already.
+/// Finds the weights of the next search. Returns false when they equal the last search's
+/// weights, when no weights can raise the bound by more than `gap` of the shortest step,
+/// or when the shortest step is that close to the bound already.
 bool eg_overlap_next(eg_overlap *overlap, double gap);
 /// Returns the current weights as factors of seconds.
 eg_cost_weights eg_overlap_prices(const eg_overlap *overlap);

@@ -9,8 +9,8 @@
 #include "base/clock.h"
 #include "optimize/search/budget.h"
 
-// The default limit is work, so that a busy machine finds the same plan; the clock ends a
-// search that takes six times as long. A user's time limit alone also limits work.
+// By default work limits a search, so that a busy machine finds the same plan; the clock
+// ends a search that takes six times as long. A user's time limit alone also limits work.
 static const double DEFAULT_STEPS = 60e9, DEFAULT_SECONDS = 360.0;
 static const double NO_TIME_LIMIT = 1e9; // seconds: work decides
 static const double DEFAULT_SATURATE_SECONDS = 15.0;

@@ -49,10 +49,12 @@ typedef struct eg_plan_job {
   eg_text ruled_out;  // why the constraints leave no plan on the first such mesh
   uint32_t ruled_out_meshes;
   eg_rival_list rivals;
-  double answer_limit; // the limit of memory that a search ignores: its plan is the
-                       // answer, and certified, only if it fits. INFINITY: always
-  const struct eg_plan_job *free; // the same search without the limit of memory, whose
-                                  // plan exceeds it; NULL: there was none
+  // The limit of memory that a search ignores: its plan is the answer, and certified,
+  // only if it fits. INFINITY: always
+  double answer_limit;
+  // The same search without the limit of memory, whose plan exceeds it; NULL: there was
+  // none
+  const struct eg_plan_job *free;
 } eg_plan_job;
 
 void eg_plan_job_init(eg_plan_job *job, const eg_plan_call *call, eg_plan_search *out);
@@ -81,7 +83,7 @@ void eg_rivals_join(eg_rival_list *list, const eg_planning *planning,
 /// Appends the tried baselines to the plan's rivals, the best first, if the user asked
 /// for them. (plan_rivals.c) Fails with EGRAPH_E_MEMORY.
 egraph_status eg_rivals_list(const eg_plan_job *job, eg_plan *plan);
-/// Keeps the plan; its objective, in seconds, is the lowest so far.
+/// Keeps a plan as the best: its objective, in seconds, is the lowest so far.
 void eg_plan_job_take(eg_plan_job *job, const eg_machine_mesh *mesh,
                       eg_planning *planning, double objective_seconds);
 

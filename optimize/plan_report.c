@@ -77,8 +77,8 @@ static egraph_status judge_gap(const eg_plan_job *job) {
   return EGRAPH_OK;
 }
 
-/// Returns why the search ended. Parts of the time are reserved for baselines and the
-/// certificate; therefore the clock ended a search that ends late.
+/// Returns why the search ended. If it ended late, the clock ended it, because parts of
+/// the time are reserved for baselines and the certificate.
 static const char *why_ended(const eg_plan_job *job) {
   const egraph_report *report = &job->out->report;
   const egraph_search *search = job->call->request->search;

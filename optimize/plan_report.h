@@ -13,8 +13,8 @@ egraph_status eg_plan_report_mesh(eg_plan_job *job, const eg_machine_mesh *mesh,
 /// Counts the nodes of a graph that run in a step.
 egraph_status eg_plan_report_nodes(const eg_plan_job *job, const eg_graph *graph,
                                    uint32_t *out);
-/// Fills bound, gap, status and why the search ended, after `meshes` that belong to the
-/// search. Fails with EGRAPH_E_INTERNAL when a plan contradicts a bound.
+/// Fills bound, gap, status and the reason why the search ended; `meshes` of the machine
+/// belong to the search. Fails with EGRAPH_E_INTERNAL when a plan contradicts a bound.
 egraph_status eg_plan_report_conclude(eg_plan_job *job, uint32_t meshes);
 /// Makes the certificate of the plan. Fails like eg_whole_step_certify.
 egraph_status eg_plan_report_certify(eg_plan_job *job);

@@ -85,7 +85,8 @@ static egraph_status plan_on_mesh(eg_plan_job *job, const eg_machine_mesh *mesh,
   const eg_mesh_found *free = find_free(job, mesh);
   EG_OWNED(eg_planning, planning);
   if (free != NULL && job->out->has_plan && free->cost >= job->best.objective) {
-    // No plan within the limit is cheaper than without it; the bound counts.
+    // Without a plan within the limit, the bound still counts: no plan is cheaper than
+    // the cheapest without the limit.
     job->out->report.meshes++;
     job->bound = fmin(job->bound, free->bound);
     job->is_of_reached = job->is_of_reached || !free->is_of_all;
@@ -102,7 +103,7 @@ static egraph_status plan_on_mesh(eg_plan_job *job, const eg_machine_mesh *mesh,
   egraph_status status = eg_joint_step_plan(&job->step, &input, &planning);
   bool is_demanded = request->constraints != NULL || eg_plan_job_baseline(job) != NULL;
   if (status == EGRAPH_E_ARGUMENT && is_demanded) {
-    // Other meshes may have a plan; if none has, the message of the first mesh is kept.
+    // Other meshes may have a plan. If not, the message of the first mesh is kept.
     job->out->report.meshes++;
     if (job->ruled_out_meshes++ != 0) return EGRAPH_OK;
     return eg_text_append(&job->ruled_out, egraph_last_error());
@@ -120,13 +121,15 @@ static egraph_status plan_on_mesh(eg_plan_job *job, const eg_machine_mesh *mesh,
 
 // ---- parts of the machine -------------------------------------------------------------
 
-// Parts are planned so that no plan of a smaller machine is cheaper than the plan of a
-// larger one. Parts of as many devices share the work of a mesh of the machine.
+// Parts of the machine are planned so that no plan of a smaller machine is cheaper than
+// the plan of a larger one. All parts with the same number of devices share the work of
+// one mesh of the machine.
 
 enum { MOST_AXES = 3 }; // of a mesh that a part becomes when its idle axis is used
 
-/// True when some tried mesh has all plans of a part, and its bound shows that none is
-/// cheaper than the best plan by more than the sufficient gap.
+/// True when a part needs no search: a mesh that was tried includes all plans of the
+/// part, and its bound shows that no plan is cheaper than the best by more than the
+/// sufficient gap.
 static bool is_settled(const eg_plan_job *job, const eg_machine_mesh *part) {
   double least = job->best.objective * (1 - eg_plan_job_enough_gap(job));
   for (size_t i = 0; i < job->tried.len; i++)

@@ -76,8 +76,9 @@ typedef struct eg_plan_call {
 } eg_plan_call;
 
 typedef struct eg_plan_search {
-  egraph_report report; // without texts of its own: seed, uncertified; total_seconds and
-                        // measured are the caller's
+  // Has no texts of its own (seed, uncertified); total_seconds and measured are the
+  // caller's
+  egraph_report report;
   bool has_plan;
   eg_loaded_plan planned;
   char seed[EG_RIVAL_NAME_SIZE]; // baseline that found this plan; "": the search did

@@ -53,8 +53,8 @@ static bool is_balanced(const finder *f, uint32_t first, uint32_t last,
   return ratio <= MOST_IMBALANCE * fair && fair <= MOST_IMBALANCE * ratio;
 }
 
-/// Returns how many stages may be behind a stage, which has one micro-batch in flight for
-/// each of them and its own.
+/// Returns how many stages may come after this stage for the stage to fit in memory. It
+/// holds one micro-batch in flight for each of them, and one of its own.
 static uint32_t most_behind(const finder *f, const eg_stage_plan *plan) {
   if (isinf(f->planner.most_bytes)) return UINT32_MAX;
   double room = f->planner.call->budget.memory - plan->fixed_bytes - plan->flight_bytes;
@@ -70,7 +70,8 @@ static egraph_status add_cell(finder *f, uint32_t first, uint32_t last,
   const eg_stage_place place = stage_place_of(shape);
   if (first <= last && is_balanced(f, first, last, shape))
     EG_TRY(eg_stage_planner_plan(&f->planner, first, last, &place, &plan));
-  // Each micro-batch has its share of the update, which exchanges gradients once a step.
+  // The update exchanges gradients once a step; its seconds are divided among the
+  // micro-batches.
   if (plan.has_plan)
     cell = (eg_stage_cell){plan.forward + plan.backward +
                                plan.update / f->planner.call->training->micro_batches,
@@ -113,7 +114,8 @@ static egraph_status add_choice(finder *f, eg_staged *out) {
   return eg_staged_add(out, &f->planner, &choice);
 }
 
-/// Fills the table within the planner's limit, and adds the choice from it, if any.
+/// Fills the table of stages within the planner's limit, and adds the pipeline chosen
+/// from the table, if any.
 static egraph_status choose_stages(finder *f, eg_staged *out) {
   const eg_plan_call *call = f->planner.call;
   f->cells.len = f->plans.len = f->choice.stages.len = 0;
@@ -130,8 +132,8 @@ static egraph_status choose_stages(finder *f, eg_staged *out) {
   return f->choice.stages.len == 0 ? EGRAPH_OK : add_choice(f, out);
 }
 
-/// Chooses stages that fit; if there are none, chooses without the limit, which shows how
-/// much memory is missing.
+/// Chooses stages that fit. If there are none, chooses without the memory limit, to show
+/// how much memory is missing.
 static egraph_status choose_fitting(finder *f, eg_staged *out) {
   EG_TRY(eg_submeshes_of(f->planner.shape.nodes, f->planner.shape.width, &f->shapes));
   f->planner.most_bytes = f->planner.call->budget.memory;

@@ -34,7 +34,7 @@ egraph_status eg_submeshes_of(uint32_t nodes, uint32_t width, eg_submeshes *out)
 typedef struct chooser {
   const eg_interop_problem *of;
   eg_doubles longest; // t's that may be the longest, ascending
-  // [stages + 1][layers + 1][devices + 1]
+  // Arrays [stages + 1][layers + 1][devices + 1]:
   eg_doubles sum;           // F
   eg_u32s choice;           // last layer * shapes + shape of the first stage
   eg_interop_stages stages; // of the current try
@@ -65,8 +65,8 @@ static egraph_status list_longest(chooser *c) {
   return EGRAPH_OK;
 }
 
-/// Puts the stage [first, last] in front of the best `stages - 1` stages from `last +
-/// 1` on.
+/// Tries the stage [first, last] before the best `stages - 1` stages that begin at layer
+/// `last + 1`.
 static void extend(chooser *c, uint32_t stages, uint32_t first, uint32_t last,
                    double longest) {
   for (uint32_t shape = 0; shape < c->of->shape_count; shape++) {
@@ -132,8 +132,8 @@ static egraph_status try_longest(chooser *c, double longest, eg_interop_choice *
   return eg_interop_stages_append(&best->stages, c->stages.data, c->stages.len);
 }
 
-/// Tries every longest stage time t that no larger one covers, until even the
-/// micro-batches in the longest stage alone would take longer than the best.
+/// Tries every t as the longest stage time, except a t that a larger one within epsilon
+/// covers. Stops when (micro-batches - 1) * t alone is above the best result.
 static egraph_status try_all(chooser *c, eg_interop_choice *out) {
   double tried = -INFINITY;
   for (size_t i = 0; i < c->longest.len; i++) {

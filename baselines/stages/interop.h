@@ -40,9 +40,9 @@ typedef struct eg_interop_problem {
   const eg_submesh *shapes;
   uint32_t shape_count;
   const eg_stage_cell *cells; // [first layer][last layer][shape]; last < first: not read
-  double epsilon; // seconds: among longest t's closer than this only the largest
-                  // is tried; the result exceeds the optimum by at most
-                  // (micro-batches - 1) * epsilon
+  // Seconds: among longest t's closer than this only the largest is tried; the result
+  // exceeds the optimum by at most (micro-batches - 1) * epsilon
+  double epsilon;
 } eg_interop_problem;
 static inline size_t eg_interop_cell_at(uint32_t layers, uint32_t shapes, uint32_t first,
                                         uint32_t last, uint32_t shape) {
@@ -62,8 +62,8 @@ typedef struct eg_interop_choice {
 EG_OWNER_DEFINE_STATIC_FROM(eg_interop_choice, (.seconds = INFINITY),
                             (eg_interop_stages, stages))
 
-/// Fills an initialized choice; of equal ones always the same. O(layers^3 * devices *
-/// shapes) for each longest t that is tried. Fails with EGRAPH_E_MEMORY.
+/// Fills an initialized choice; among equal choices always finds the same one. O(layers^3
+/// * devices * shapes) for each longest t that is tried. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_interop_choose(const eg_interop_problem *problem, egraph_allocator alloc,
                                 eg_interop_choice *out);
 

@@ -18,7 +18,7 @@
 // Layers are enumerated by their first operator, so that received bytes are summed while
 // a layer grows.
 
-/// The quantities to minimize, in this order.
+/// The quantities to minimize, the first one first.
 typedef struct merit {
   double most, sum; // most bytes that a layer receives, bytes that all layers receive
   double squares;   // of the work of layers
@@ -76,8 +76,8 @@ static void grow_layers(clusterer *c, uint32_t first) {
   }
 }
 
-/// Appends the first operators of the best layers; nothing if no choice of this many
-/// layers obeys the limit of work.
+/// Appends the first operators of the layers of the best choice. Appends nothing if no
+/// choice with this many layers obeys the limit of work.
 static egraph_status cluster(clusterer *c, eg_u32s *out) {
   uint32_t operators = c->of->operators;
   EG_TRY(merits_resize(&c->best, cluster_state(c, operators + 1, 0)));
@@ -110,7 +110,7 @@ egraph_status eg_layers_cluster(const eg_layer_problem *problem, egraph_allocato
   egraph_status status = EGRAPH_OK;
   uint32_t layers = problem->layers < most ? problem->layers : most;
   double limit = (1 + problem->slack) * work / problem->layers;
-  // If no choice obeys the limit of work, the limit is raised.
+  // Raises the limit of work until some choice obeys it.
   while (status == EGRAPH_OK && layers != 0 && out_first->len == begin) {
     clusterer c = {.of = problem, .layers = layers, .limit = limit};
     merits_init(&c.best, alloc);
@@ -211,9 +211,9 @@ static double work_of(const eg_layered *l, uint32_t place) {
   return eg_op_flops(node.attrs, types, node.input_count);
 }
 
-/// Finds a number of layers that divides the blocks, so that equal blocks give equal
-/// layers. The first and the last block may read other values; if there are enough nodes
-/// outside the equal blocks, these two also count.
+/// Finds a number of layers that divides the number of equal blocks, so that equal blocks
+/// give equal layers. The first and the last block may read other values. If there are
+/// enough nodes outside the equal blocks, these two blocks are counted, too.
 static egraph_status layers_that_fit(const eg_layered *l, uint32_t most, uint32_t *out) {
   eg_blocks blocks;
   EG_TRY(eg_blocks_find(l->forward, &blocks));
@@ -297,7 +297,7 @@ egraph_status eg_layered_init(eg_layered *layered, egraph_allocator alloc,
   EG_RETURN_FILLED(status, eg_layered, layered);
 }
 
-/// Returns the place after a layer's last node.
+/// Returns the index in `nodes` after a layer's last node.
 static uint32_t end_of(const eg_layered *l, uint32_t layer) {
   return layer + 1 < l->first.len ? l->first.data[layer + 1] : (uint32_t)l->nodes.len;
 }
@@ -369,15 +369,15 @@ static bool is_made_here(const slicer *s, uint32_t v) {
   return place != NONE && place >= s->begin && place < s->end;
 }
 
-/// True when the value must be computed from weights first.
+/// True when the slice must first compute the value from weights.
 static bool is_constant_node(const slicer *s, uint32_t v) {
   const eg_value_info *info = eg_graph_value(s->of->forward, (eg_value){v});
   return s->map.data[v] == NONE && info->kind == EG_VALUE_COMPUTED &&
          s->of->constant.data[v] != 0;
 }
 
-/// Adds the operands of a node that are leaves of the slice. For operands computed from
-/// weights alone, their own operands come first, on a stack.
+/// Adds the operands of a node that are leaves of the slice. If an operand is computed
+/// from weights alone, pushes its node on the stack, so that it is copied first.
 static egraph_status copy_with_constants(slicer *s, uint32_t n) {
   EG_TRY(eg_u32s_push(&s->stack, n));
   while (s->stack.len != 0) {

@@ -22,15 +22,15 @@ typedef struct eg_layer_problem {
   const double *work;          // [operators]
   const uint32_t *reads_begin; // [operators + 1] into reads
   const eg_layer_read *reads;
-  double slack; // no layer of several operators has more than (1 + slack) / layers of all
-                // work; the limit is doubled as long as there is no such choice
+  // No layer of several operators has more than (1 + slack) / layers of all work; the
+  // limit is doubled as long as there is no such choice
+  double slack;
 } eg_layer_problem;
 
-/// Appends the first operator of each layer; fewer layers where there are fewer
-/// operators. Among choices with the same most received bytes, the choice with the least
-/// total of received bytes is preferred, then the choice with the most equal work.
-/// O(operators^2 * (1 + slack)), more where work is spread unevenly. Fails
-/// with EGRAPH_E_MEMORY.
+/// Appends the first operator of each layer. If there are fewer operators than layers,
+/// there are fewer layers. Among choices with the same most received bytes, prefers the
+/// least total of received bytes, then the most equal work. O(operators^2 * (1 + slack)),
+/// more where work is spread unevenly. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layers_cluster(const eg_layer_problem *problem, egraph_allocator alloc,
                                 eg_u32s *out_first);
 
@@ -58,16 +58,16 @@ EG_OWNER_DEFINE_MEMBERS(eg_layered, (eg_u32s, nodes, first, place, last_use),
                         (eg_doubles, work), (eg_chars, constant))
 #define EG_LAYERED_NONE UINT32_MAX
 
-/// Cuts the model into a number of layers that divides the repeated blocks, at most
-/// `most`; into 8 layers without blocks. Fails with EGRAPH_E_MEMORY, EGRAPH_E_ARGUMENT
-/// for an output that nothing computes.
+/// Cuts the model into a number of layers that divides the number of repeated blocks, at
+/// most `most`; without blocks into 8 layers. Fails with EGRAPH_E_MEMORY, and with
+/// EGRAPH_E_ARGUMENT for an output that nothing computes.
 egraph_status eg_layered_init(eg_layered *layered, egraph_allocator alloc,
                               const eg_graph *forward,
                               const eg_training_options *training, uint32_t most);
 static inline uint32_t eg_layered_count(const eg_layered *layered) {
   return (uint32_t)layered->first.len;
 }
-/// Returns the bytes of all values that are made up to this layer and read after it.
+/// Returns the bytes of all values made up to the end of this layer and read after it.
 double eg_layered_crossing_bytes(const eg_layered *layered, uint32_t layer);
 
 typedef struct eg_slice {

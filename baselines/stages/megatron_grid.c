@@ -36,7 +36,7 @@ static void grid_deinit(grid *g) {
   eg_stage_planner_deinit(&g->planner);
 }
 
-/// Finds the devices of a stage: part of a node if that is enough, or whole nodes.
+/// Finds devices for a stage: part of a node if a part is enough, otherwise whole nodes.
 static bool find_grid_place(const grid *g, const point *at, eg_stage_place *out) {
   uint32_t width = g->planner.shape.width, devices = at->tensor * at->data;
   if (devices > width && devices % width != 0) return false;
@@ -83,8 +83,8 @@ static egraph_status add_point(grid *g, const point *at) {
   return eg_staged_add(g->out, &g->planner, &choice);
 }
 
-/// Returns the bytes that the largest part may hold with one micro-batch in flight for
-/// its device to fit: the excess of the device is divided equally among its chunks.
+/// Returns the bytes that the largest chunk may hold with one micro-batch in flight, so
+/// that its device fits: most - excess / chunks.
 static double room_of_part(const grid *g, const eg_staged_row *row, uint32_t chunks) {
   double most = 0;
   for (size_t i = 0; i < g->plans.len; i++)
@@ -92,8 +92,8 @@ static double room_of_part(const grid *g, const eg_staged_row *row, uint32_t chu
   return most - row->excess / chunks;
 }
 
-/// Plans a point for time. If the plan does not fit, but would be the best, plans the
-/// point again for the available memory and adds that as another row.
+/// Plans a point for the shortest time. If this plan does not fit, but would be the best,
+/// plans the point again for the available memory and adds another row.
 static egraph_status add_fitting(grid *g, point at) {
   size_t before = g->out->rows.len;
   EG_TRY(add_point(g, &at));
@@ -113,7 +113,7 @@ static egraph_status add_fitting(grid *g, point at) {
   return status;
 }
 
-/// Adds both kinds of data parallelism if there are several replicas.
+/// Adds data parallelism with and without ZeRO-1, if there are several replicas.
 static egraph_status add_roles(grid *g, point at) {
   at.roles = EG_STAGE_DATA;
   EG_TRY(add_fitting(g, at));
@@ -122,7 +122,7 @@ static egraph_status add_roles(grid *g, point at) {
   return add_fitting(g, at);
 }
 
-/// Adds all numbers of chunks that divide layers and micro-batches evenly.
+/// Adds all numbers of chunks for which layers and micro-batches divide evenly.
 static egraph_status add_chunks(grid *g, point at) {
   uint32_t layers = eg_layered_count(g->planner.layered),
            micro_batches = g->planner.call->training->micro_batches;

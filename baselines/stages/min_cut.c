@@ -49,8 +49,8 @@ static egraph_status list_nets(hyper *h) {
   return EGRAPH_OK;
 }
 
-/// Adds a net with the mapped pins, each once. `seen` is scratch [vertices of out], whose
-/// numbers equal no `mark`.
+/// Adds a net with the pins that `map` gives, each once. `seen` is scratch [vertices of
+/// out]; `mark` is a number that it does not contain.
 static egraph_status add_net(hyper *out, double bytes, const uint32_t *pins,
                              uint32_t count, const uint32_t *map, uint32_t *seen,
                              uint32_t mark) {
@@ -70,7 +70,8 @@ static egraph_status add_net(hyper *out, double bytes, const uint32_t *pins,
   return eg_u32s_push(&out->begin, (uint32_t)out->pins.len);
 }
 
-/// Builds the hypergraph of `count` vertices that a map makes from another hypergraph.
+/// Builds the hypergraph of `count` vertices to which a map sends the vertices of another
+/// hypergraph.
 static egraph_status map_hyper(const hyper *from, const uint32_t *map, uint32_t count,
                                hyper *out) {
   eg_u32s seen;
@@ -91,7 +92,7 @@ static egraph_status map_hyper(const hyper *from, const uint32_t *map, uint32_t 
 
 // ---- halves ---------------------------------------------------------------------------
 
-/// A cut in two, and the pass that improves it.
+/// A division of a hypergraph into two sides, and the state of the pass that improves it.
 typedef struct halver {
   const hyper *of;
   double most[2]; // weight of a half
@@ -154,7 +155,7 @@ static void add_gain_of_all(halver *h, uint32_t net, double gain) {
     add_gain(h, h->of->pins.data[i], gain);
 }
 
-/// Adds `gain` to the only vertex of a net on a side.
+/// Adds `gain` to the vertex of a net that is alone on a side.
 static void add_gain_of_one(halver *h, uint32_t net, char side, double gain) {
   for (uint32_t i = h->of->begin.data[net]; i < h->of->begin.data[net + 1]; i++)
     if (h->side.data[h->of->pins.data[i]] == side) add_gain(h, h->of->pins.data[i], gain);
@@ -185,7 +186,7 @@ static void move(halver *h, uint32_t vertex) {
   h->weight[(int)to] += h->of->weight.data[vertex];
 }
 
-/// Counts pins, gains, weights and the cut of the sides anew.
+/// Computes anew the pins of nets on each side, the gains, the weights and the cut.
 static void count_all(halver *h) {
   h->weight[0] = h->weight[1] = h->cut = 0;
   for (uint32_t v = 0; v < h->of->vertices; v++) {
@@ -214,7 +215,7 @@ static double excess(const halver *h) {
   return fmax(h->weight[0] - h->most[0], 0) + fmax(h->weight[1] - h->most[1], 0);
 }
 
-/// True when a move keeps the balance, or restores it.
+/// True when the move of a vertex keeps the balance of both halves, or restores it.
 static bool may_move(const halver *h, uint32_t vertex) {
   int to = 1 - h->side.data[vertex];
   double after = h->weight[to] + h->of->weight.data[vertex];
@@ -233,8 +234,8 @@ static void fill_heap(halver *h) {
     sift_down(h, v);
 }
 
-/// Moves every vertex at most once, the best first, and takes back the moves after the
-/// best cut. True when that cut is better than before.
+/// Moves every vertex at most once, the highest gain first, and takes back the moves
+/// after the best cut. True when that cut is better than the cut before.
 static bool run_refinement_pass(halver *h) {
   double best_cut = h->cut, best_excess = excess(h), first_cut = h->cut,
          first_excess = best_excess;
@@ -311,8 +312,7 @@ static void find_best_start(halver *h, double share) {
 
 // ---- levels ---------------------------------------------------------------------------
 
-/// Returns the neighbour with which a vertex shares most bytes, among those not
-/// joined yet.
+/// Returns the neighbour that shares most bytes with a vertex, among vertices not joined.
 static uint32_t partner(const hyper *h, uint32_t vertex, const uint32_t *joined,
                         double most, double *shared) {
   uint32_t best = NONE;
@@ -334,7 +334,7 @@ static uint32_t partner(const hyper *h, uint32_t vertex, const uint32_t *joined,
   return best;
 }
 
-/// Joins pairs; *out_count vertices are left.
+/// Joins pairs of vertices; *out_count is the number of vertices after that.
 static egraph_status join_pairs(hyper *h, uint32_t *out_count) {
   double most = 4 * h->total / FEW_VERTICES;
   *out_count = 0;
@@ -396,7 +396,8 @@ static egraph_status cut_levels(const hypers *levels, double share, double slack
 
 // ---- parts ----------------------------------------------------------------------------
 
-/// A task: cut vertices [first, first + count) of the order into parts from `part` on.
+/// A task: cut vertices [first, first + count) of the order into parts, numbered from
+/// `part` on.
 typedef struct job {
   uint32_t first, count, part, parts;
 } job;
@@ -421,7 +422,7 @@ static egraph_status fill_whole(cutter *c) {
   return eg_u32s_append(&h->pins, c->of->pins, c->of->begin[c->of->nets]);
 }
 
-/// Splits a job's vertices by sides, in their order.
+/// Splits the vertices of a job by side, in their order, into two jobs.
 static egraph_status split_job(cutter *c, const job *at, const eg_chars *side) {
   uint32_t *order = &c->order.data[at->first], left = 0;
   c->scratch.len = 0;

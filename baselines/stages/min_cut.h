@@ -15,8 +15,9 @@ typedef struct eg_cut_problem {
   const double *bytes;   // [nets] >= 0: the cost if its vertices are in different parts
   const uint32_t *begin; // [nets + 1] into pins
   const uint32_t *pins;  // the vertices of each net, each once
-  double slack; // a half may have (1 + slack) times its share of the weight, or its share
-                // and half of the heaviest vertex; more only if no other cut is found
+  // A half may have (1 + slack) times its share of the weight, or its share and half of
+  // the heaviest vertex; more only if no other cut is found
+  double slack;
 } eg_cut_problem;
 
 /// Fills out_part[vertices] with numbers below `parts`. O(pins * log parts * log

@@ -31,10 +31,9 @@ typedef struct placer {
   eg_doubles seconds; // [nodes] of one run
   eg_u32s device;     // [nodes]
   eg_u32s order;      // nodes; a gradient is added to its sum as soon as it is made
-  eg_chars constant;  // [values] value of weights alone: free on every device that
-                      // reads it
-  // A carried value is stored on the device of the operator that makes its next value,
-  // and sent to other devices once a step.
+  eg_chars constant;  // [values] of weights alone: free on every device
+  // A carried value (a weight or an optimizer state) is stored on the device of the
+  // operator that makes its next value, and sent to other devices once a step.
   eg_u32s exit_of;      // [values] the exit of an entry; NONE: no entry
   eg_u32s begin, users; // [values + 1] into the nodes that read a value, each once
   eg_task_graph *tasks;
@@ -203,8 +202,8 @@ typedef struct nets {
 } nets;
 EG_OWNER_DEFINE_STATIC(nets, (eg_doubles, weight, bytes), (eg_u32s, begin, pins))
 
-/// Returns the node that makes a value, or its next value if it is carried; NONE: the
-/// value is given, and the same everywhere.
+/// Returns the node whose device holds a value: the maker of the value, or of its next
+/// value if it is carried. NONE: the value is given, and every device has it.
 static uint32_t home_node(const placer *p, uint32_t v) {
   uint32_t exit = p->exit_of.data[v] != NONE ? p->exit_of.data[v] : v;
   const eg_value_info *info = info_of(p, exit);
@@ -271,8 +270,9 @@ static egraph_status add_flow(placer *p, uint32_t from, uint32_t to, double byte
                                 out);
 }
 
-/// Lets the readers [low, high) of a value wait for it, readers on other devices for its
-/// flow. `task` makes the value; NONE: it exists from the start.
+/// Makes the readers [low, high) of a value wait for its maker `task`; readers on other
+/// devices wait for the flow to their device. `task` NONE: the value exists from the
+/// start.
 static egraph_status connect(placer *p, uint32_t v, uint32_t home, uint32_t task,
                              uint32_t low, uint32_t high) {
   uint32_t begin = p->begin.data[v], end = p->begin.data[v + 1];
@@ -308,7 +308,7 @@ static egraph_status add_tasks(placer *p, uint32_t low, uint32_t high) {
   return EGRAPH_OK;
 }
 
-/// Runs nodes [low, high). They wait for values that they read from each other and, in
+/// Runs nodes [low, high). Nodes wait for values that they read from each other and, in
 /// the first micro-batch, for carried values. The update reads results of the last
 /// micro-batch, whose tasks are the latest.
 static egraph_status run_nodes(placer *p, uint32_t low, uint32_t high, bool is_first) {
@@ -352,16 +352,17 @@ static egraph_status simulate_placement(placer *p, double *out_seconds) {
 
 // ---- memory ---------------------------------------------------------------------------
 
-// The memory of one micro-batch, in the order of the step: a value is on its maker's
-// device, and on each reader's device until its last reader there. Given and carried
-// values are held all the time; a carried value also on the devices of its readers.
+// Counts the memory of one micro-batch, in the order of the step. A value is on its
+// maker's device, and on each reader's device until its last reader on that device. Given
+// and carried values are held all the time; a carried value is also held on the devices
+// of its readers.
 
 static void hold(placer *p, uint32_t device, double bytes) {
   p->now.data[device] += bytes;
   p->bytes.data[device] = fmax(p->bytes.data[device], p->now.data[device]);
 }
 
-/// Returns the last reader of a value on a device, or `otherwise`.
+/// Returns the last reader of a value on a device; `otherwise` if no reader is on it.
 static uint32_t last_reader(const placer *p, uint32_t v, uint32_t device,
                             uint32_t otherwise) {
   uint32_t last = otherwise;
@@ -370,7 +371,8 @@ static uint32_t last_reader(const placer *p, uint32_t v, uint32_t device,
   return last;
 }
 
-/// True when this reader of a value is the first on its device, and that is not the home.
+/// True when this reader of a value is the first reader on its device, and the value is
+/// stored on another device.
 static bool arrives_for(const placer *p, uint32_t v, uint32_t reader, uint32_t home) {
   uint32_t device = p->device.data[reader];
   if (home != NONE && p->device.data[home] == device) return false;
@@ -392,8 +394,8 @@ static void hold_given(placer *p) {
   }
 }
 
-/// Holds the results of a node and frees operands. `exits` flags carried values, which
-/// take the storage of their entries.
+/// Counts the results of a node as held, and frees operands after their last reader.
+/// `exits` flags carried values, which take the storage of their entries.
 static void run_node(placer *p, const eg_chars *exits, uint32_t n) {
   eg_graph_node_info node = node_at(p, n);
   uint32_t device = p->device.data[n];
@@ -435,7 +437,7 @@ static egraph_status count_memory(placer *p) {
 
 // ---- the result -----------------------------------------------------------------------
 
-/// Returns the seconds that a device computes in a phase of one micro-batch.
+/// Returns how many seconds a device computes in a phase of one micro-batch.
 static double seconds_on(const placer *p, uint32_t device, eg_phase phase) {
   double seconds = 0;
   for (uint32_t n = p->training.phase_begin[phase];

@@ -10,8 +10,9 @@
 #include "base/owner.h"
 #include "optimize/fold/whole_step.h"
 
-// Shares of all work for each stage and, if the caller limits time, of the remaining
-// time: about a hundred stages are planned, and the last ones need a plan too.
+// The share of all work for each stage and, if the caller limits time, the share of the
+// remaining time. About a hundred stages are planned, and the last stages need a plan
+// too.
 static const double STAGE_SHARE = 0.01, TIME_SHARE = 0.05;
 static const double NO_TIME_LIMIT = 1e9; // seconds: work decides
 static const double LEAST_WORK = 1e6, LEAST_SECONDS = 0.05;
@@ -37,8 +38,8 @@ egraph_status eg_stage_planner_init(eg_stage_planner *planner, const eg_plan_cal
   const eg_request *request = call->request;
   *planner = (eg_stage_planner){.call = call, .layered = layered, .most_bytes = INFINITY};
   EG_TRY(eg_machine_shape_of(call->context.machine, &planner->shape));
-  // One bad entry spoils a table of stages: a time limit that the user did not set would
-  // lead to other stages on a busy machine.
+  // Uses the clock only if the user set a time limit: on a busy machine a clock would
+  // change entries of the table of stages, and one changed entry leads to other stages.
   planner->by_work = request->search->time_limit < 0;
   planner->work = fmax(call->budget.steps * STAGE_SHARE, LEAST_WORK);
   planner->deadline =
@@ -227,7 +228,7 @@ static egraph_status plan_slice(eg_stage_planner *planner, const eg_slice *slice
   EG_HELD(eg_whole_step, step);
   EG_TRY(take_part(planner->call->context.machine, place, &on));
   write_roles(place, roles, sizeof roles);
-  // Roles apply to weights: a stage without trained weights is planned freely.
+  // Roles apply to weights. Therefore a stage without trained weights gets a free search.
   if (eg_strmap_len(&slice->trained) == 0) roles[0] = '\0';
   EG_TRY(eg_plan_constraints_parse(&constraints, "stages", DELIVERED, strlen(DELIVERED),
                                    false));

@@ -22,7 +22,7 @@ typedef enum eg_stage_roles {
   EG_STAGE_ROLES
 } eg_stage_roles;
 
-/// Devices of a stage: nodes * outer * inner; outer * inner are devices of each node.
+/// The devices of a stage: nodes * outer * inner. Each node has outer * inner of them.
 typedef struct eg_stage_place {
   uint32_t nodes, outer, inner;
   eg_stage_roles roles;
@@ -33,21 +33,21 @@ static inline uint32_t eg_stage_devices(const eg_stage_place *place) {
 
 typedef struct eg_stage_plan {
   bool has_plan;
-  bool is_proven; // without a plan: it is proven that none exists (no limit ended
-                  // the search)
+  bool is_proven; // without a plan: proven that none exists, not ended by a limit
   double forward, backward; // seconds of a micro-batch
   double update;            // of a step
-  // A device holds fixed + n * flight bytes with n micro-batches in flight; `flight`:
-  // values kept for the backward pass of a micro-batch, and values received for it.
+  // A device holds fixed_bytes + n * flight_bytes with n micro-batches in flight.
+  // `flight_bytes`: values kept for the backward pass of a micro-batch, and values
+  // received for it.
   double fixed_bytes, flight_bytes;
-  // Values for later stages and cotangents for earlier ones: bytes of a device, of all
-  // devices.
+  // Bytes of values for later stages (sent) and of cotangents for earlier stages
+  // (returned): of one device, and of all devices (whole).
   double sent_bytes, sent_whole, returned_bytes, returned_whole;
   double least_bytes; // without a plan: bytes of the smallest known plan; 0: none
 } eg_stage_plan;
 EG_VEC_DEFINE(eg_stage_plans, eg_stage_plan);
 
-/// Plans stages, and remembers them.
+/// Plans stages, and remembers their plans.
 typedef struct eg_stage_planner {
   const eg_plan_call *call;
   const eg_layered *layered;
@@ -65,8 +65,8 @@ typedef struct eg_stage_planner {
 egraph_status eg_stage_planner_init(eg_stage_planner *planner, const eg_plan_call *call,
                                     const eg_layered *layered);
 void eg_stage_planner_deinit(eg_stage_planner *planner);
-/// Plans layers [first, last] on a part of the machine. A missing plan is a result. Fails
-/// like eg_whole_step_create.
+/// Plans layers [first, last] on a part of the machine. A result without a plan is no
+/// failure. Fails like eg_whole_step_create.
 egraph_status eg_stage_planner_plan(eg_stage_planner *planner, uint32_t first,
                                     uint32_t last, const eg_stage_place *place,
                                     eg_stage_plan *out);

@@ -17,18 +17,18 @@ typedef struct run {
   const eg_pipeline_choice *choice;
   uint32_t parts, micro_batches;
   eg_pipeline_schedule schedule;
-  eg_u32s peaks;                      // [stages]
-  eg_doubles forward, backward;       // [parts]
-  eg_doubles update, together, bytes; // [stages] together: seconds of a micro-batch in
-                                      // all chunks, with its share of the update
-  messages activations, gradients;    // [parts - 1]
+  eg_u32s peaks;                // [stages]
+  eg_doubles forward, backward; // [parts]
+  // [stages] together: seconds of a micro-batch in all chunks, with its share of the
+  // update
+  eg_doubles update, together, bytes;
+  messages activations, gradients; // [parts - 1]
 } run;
 EG_OWNER_DEFINE_STATIC(run, (eg_pipeline_schedule, schedule), (eg_u32s, peaks),
                        (eg_doubles, forward, backward, update, together, bytes),
                        (messages, activations, gradients))
 
-/// True when two neighbours in the ring of stages are in one node; stages take devices
-/// in order.
+/// True when two stages in sequence are in one node; stages take devices in order.
 static bool are_near(const run *r, uint32_t stage, uint32_t next) {
   uint32_t before = 0, width = r->planner->shape.width;
   uint32_t low = stage < next ? stage : next, high = stage < next ? next : stage;
@@ -42,7 +42,7 @@ static bool are_near(const run *r, uint32_t stage, uint32_t next) {
 }
 
 /// Returns a message over the link between two stages, in seconds of a port: devices send
-/// their shares at once, and may share ports.
+/// their shares of the message at the same time, and may share ports.
 static eg_pipeline_message message_of(const run *r, uint32_t from, uint32_t to,
                                       double bytes) {
   const eg_machine *machine = r->planner->call->context.machine;
@@ -56,8 +56,8 @@ static eg_pipeline_message message_of(const run *r, uint32_t from, uint32_t to,
                                bytes * link->seconds_per_byte * sharers};
 }
 
-/// Returns the bytes that cross a boundary: the sender's own values, and an even share of
-/// the values that it forwards.
+/// Returns the bytes that cross a boundary between parts: the sender's own values, and an
+/// even share of the values that it forwards.
 static double boundary_bytes(const run *r, double own, double whole, uint32_t part,
                              uint32_t sender) {
   double crossing = eg_layered_crossing_bytes(r->planner->layered, r->choice->last[part]);
@@ -81,7 +81,7 @@ static egraph_status list_messages(run *r) {
   return EGRAPH_OK;
 }
 
-/// Sums a stage: all its chunks are on its devices, and any chunk may be in flight.
+/// Adds up a stage: its devices hold all its chunks, and any chunk may be in flight.
 static egraph_status add_up_stage(run *r, uint32_t stage) {
   double update = 0, fixed = 0, flight = 0, together = 0;
   for (uint32_t part = stage; part < r->parts; part += r->choice->stages) {
@@ -123,8 +123,8 @@ static egraph_status simulate_row(run *r, eg_staged_row *row) {
   return EGRAPH_OK;
 }
 
-/// Fills a row by Alpa's formula; with chunks, a micro-batch passes a stage in a
-/// chunk's time.
+/// Fills a row by Alpa's formula. If stages have chunks, a micro-batch passes a stage in
+/// the time of one chunk.
 static void judge_row(const run *r, eg_staged_row *row) {
   double sum = 0, longest = 0, chunks = r->choice->chunks;
   for (uint32_t s = 0; s < r->choice->stages; s++) {

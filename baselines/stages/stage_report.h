@@ -75,7 +75,7 @@ typedef egraph_status eg_stage_search(const eg_plan_call *call, eg_staged *out);
 // The rows of include/egraph_algorithms.def that find pipelines.
 eg_stage_search eg_alpa_stages, eg_megatron_grid, eg_min_cut_placement;
 
-/// Notes the figures of a planner.
+/// Copies the number of planned stages and other figures of a planner to the result.
 void eg_staged_note(eg_staged *staged, const eg_stage_planner *planner);
 /// Prints text for people: the best row and its stages; `all`: also all rows.
 egraph_status eg_staged_print(eg_text *text, const eg_staged *staged, bool all);

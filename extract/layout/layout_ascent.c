@@ -26,8 +26,8 @@ enum {
   STEP = 2          // steps of work for a step of factors (measured)
 };
 static const double FAR_BELOW = 0.5; // share of a limit
-// Least gain of PATIENCE passes, relative to the gap, or to the bound before there is
-// a solution.
+// A climb ends when PATIENCE passes raise the bound by less than this share: STANDSTILL
+// of the gap, or BARE_STANDSTILL of the bound before there is a solution.
 static const double STANDSTILL = 0.004, BARE_STANDSTILL = 1e-5;
 #define NONE EG_LAYOUT_NONE
 
@@ -105,7 +105,8 @@ static egraph_status sort_values(ascent *a) {
 
 // ---- passes -------------------------------------------------------------------------
 //
-// Rank of a factor: producers 2 position, arborescences one more, all others last.
+// The rank of a factor in a pass is 2 * position for the producers of a value, and 2 *
+// position + 1 for its arborescences; ties, seams and cuts come last.
 
 /// True when the other end of a link comes later in the pass than the current end.
 static bool is_later(const ascent *a, const eg_link *link, bool at_producers,
@@ -117,8 +118,8 @@ static bool is_later(const ascent *a, const eg_link *link, bool at_producers,
 }
 
 /// Hands a part of the costs of a link's labels, above the least cost of the factor just
-/// solved, to its other end. A label that is out of reach is deleted: otherwise its price
-/// would grow without end, and the rounding of that would hide other differences.
+/// solved, to the link's other end. Deletes a label that is out of reach: otherwise its
+/// price would grow without end, and its rounding errors would hide other differences.
 static void hand_over(ascent *a, const eg_link *link, bool at_producers, double least,
                       double part) {
   assert(part > 0 && part <= 1);
@@ -205,7 +206,7 @@ static void pass_seams(ascent *a) {
   }
 }
 
-/// Passes ties, seams, and cuts.
+/// Visits the ties, seams and cuts in a pass.
 static void pass_others(ascent *a, bool forward) {
   pass_last(a, &a->factors.links_of_tie, eg_factor_tie, forward);
   pass_seams(a);
@@ -331,7 +332,8 @@ static egraph_status decode(ascent *a) {
 
 // ---- excess -------------------------------------------------------------------------
 
-/// Records `least` of a link whose far end has just been solved, above that end's least.
+/// Records, for each label of a link whose far end has just been solved, how much its
+/// least cost exceeds the least cost of the far end.
 static void record_link(const eg_layout_factors *f, uint32_t number, double least,
                         eg_doubles *excess) {
   const eg_link *link = &f->links.data[number];
@@ -350,7 +352,8 @@ static void record_rows(eg_layout_factors *f, const eg_layout_rows *links,
   }
 }
 
-/// Finds the least cost of each label of a link at its far end, above the least of all.
+/// Solves all far ends. For each label of a link, finds how much its least cost exceeds
+/// the least cost of the far end.
 static egraph_status solve_far_ends(eg_layout_factors *f, eg_doubles *excess) {
   EG_TRY(eg_doubles_resize(excess, f->price.len));
   for (uint32_t t = 0; t < f->trees.len; t++) {
@@ -413,8 +416,8 @@ static egraph_status fill_arc_excess(eg_layout_factors *f, eg_doubles *out) {
     double least;
     EG_TRY(eg_factor_tree(f, t, &least));
     for (uint32_t i = 0; i < f->arc_number.len; i++) {
-      double excess = eg_factor_arc(f, i) - least; // if a value has several trees, any of
-                                                   // them may use the arc
+      // If a value has several trees, any of them may use the arc
+      double excess = eg_factor_arc(f, i) - least;
       double *least_excess = &out->data[f->arc_number.data[i]];
       if (excess < *least_excess) *least_excess = excess;
     }
@@ -422,7 +425,7 @@ static egraph_status fill_arc_excess(eg_layout_factors *f, eg_doubles *out) {
   return EGRAPH_OK;
 }
 
-/// Solves every factor twice.
+/// Fills the excess of all active strategies and arcs. Solves every factor twice.
 static egraph_status fill_excess(ascent *a, eg_layout_excess *out) {
   eg_layout_factors *f = &a->factors;
   const eg_layout_problem *p = f->view->problem;
@@ -452,8 +455,8 @@ static bool is_closed(const ascent *a) {
   return a->search->bound >= eg_layout_search_cutoff(a->search);
 }
 
-/// True for an open problem: its bound holds for rows of copies, and its own solutions
-/// may cost less.
+/// True for an open problem. Its bound holds for rows of copies; its own solutions may
+/// cost less than this bound.
 static bool is_of_open_problem(const ascent *a) { return a->search->view->seams != NULL; }
 
 /// Returns the largest rounding error of the bound, a sum of many terms.
@@ -540,8 +543,7 @@ static egraph_status check_limits(ascent *a) {
   return EGRAPH_OK;
 }
 
-/// Raises the price of one limited measure while solutions exceed the limit, then
-/// bisects.
+/// Raises one measure's price until a solution keeps the limit, then bisects.
 static egraph_status try_prices_of_one(ascent *a) {
   double limit = a->search->task->limit[a->weights.limited[0]], low = 0, high = INFINITY;
   double best = -INFINITY, best_price = 0, *price = &a->weights.price[0];

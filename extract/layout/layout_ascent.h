@@ -9,8 +9,8 @@
 #include "extract/layout/layout_eliminate.h"
 #include "extract/layout/layout_prices.h"
 
-/// For each strategy and arc, the cost by which every solution that contains it exceeds
-/// `bound`, at least.
+/// The excess of a strategy or arc is a lower bound of (the cost of every solution that
+/// contains it) - `bound`.
 typedef struct eg_layout_excess {
   eg_doubles strategy, arc; // INFINITY: in no solution
   double bound;
@@ -21,9 +21,9 @@ typedef struct eg_layout_ascent eg_layout_ascent;
 
 enum { EG_LAYOUT_MOST_PASSES = 400 }; // enough for any climb
 
-/// Creates an ascent over the active strategies and arcs, which must be presolved.
-/// Requires the landmarks in `active`; later calls may delete more from it. Borrows both.
-/// Fails with EGRAPH_E_MEMORY.
+/// Creates an ascent over the active strategies and arcs, which must be presolved. Marks
+/// landmarks in `active` as required; later calls may delete strategies and arcs from
+/// `active`. Borrows both arguments. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_ascent_create(eg_layout_search *search, eg_layout_active *active,
                                       eg_layout_ascent **out);
 void eg_layout_ascent_destroy(eg_layout_ascent *ascent);

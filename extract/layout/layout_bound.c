@@ -83,7 +83,7 @@ static void write_demands(const eg_layout_problem *p, eg_text *text) {
 }
 
 static void write_problem(const eg_layout_problem *p, eg_text *text) {
-  // The last size but one counts forced strategies, which is 0 here.
+  // The second-last size is the number of forced strategies, 0 here.
   eg_text_printf(text, "sizes %u %u %u %u %zu %u %zu %zu %zu %u %zu 0 %u\n",
                  eg_layout_value_count(p), eg_layout_place_count(p),
                  eg_layout_arc_count(p), eg_layout_operator_count(p), p->inputs.len,
@@ -256,7 +256,7 @@ static egraph_status climb_bound(bounder *b, eg_layout_ascent *ascent) {
   if (any && b->options->potentials != NULL)
     EG_TRY(eg_layout_ascent_potentials(ascent, b->options->potentials));
   if (!any || b->dual == NULL) return EGRAPH_OK;
-  // The largest rounding error is subtracted, because another program adds the terms up.
+  // Subtracts the largest rounding error, because another program adds up the terms.
   double constant = eg_layout_weights_constant(weights, &b->task);
   b->dual->bound = b->excess.bound - 1e-10 * (fabs(b->excess.bound) + fabs(constant)) -
                    10 * b->search.rounding;
@@ -354,8 +354,7 @@ egraph_status eg_layout_open_climb(egraph_allocator alloc,
 typedef struct opener {
   eg_layout_problem *problem;
   const eg_open_options *options;
-  double constant; // part of the potentials that is not in the costs: to be added to
-                   // a bound
+  double constant; // part of the potentials to be added to a bound
   double rounding;
 } opener;
 
@@ -413,7 +412,7 @@ static void add_potentials(opener *o, const eg_layout_potentials *potentials) {
   }
 }
 
-/// Hides the cost: a solution of an open problem is no row of copies.
+/// Reports progress without a cost: a solution of an open problem is no row of copies.
 static bool on_open_progress(void *user, double cost, double bound, double seconds) {
   const opener *o = user;
   (void)cost;

@@ -47,10 +47,11 @@ egraph_status eg_layout_certificate_write(const eg_layout_problem *problem,
 
 // ---- bounds -------------------------------------------------------------------------
 // The bound of an ascent alone, proven by the Lagrangian decomposition of
-// layout_factors.h. It compares with no solution, deletes no item because of its cost,
-// and knows ties by their multipliers only. So the bound holds for every problem for
-// whose parts the same prices add up. (Not for a row of equal blocks of which this
-// problem has one that is tied to itself: see open problems below.)
+// layout_factors.h. The bound uses no solution, deletes no item because of its cost, and
+// uses ties only by their multipliers. Therefore it holds for every problem that is
+// composed of such parts and in which the same prices add up. (Exception: a row of equal
+// blocks that this problem represents by one block tied to itself; see open problems
+// below.)
 //
 // The presolve ignores ties. It deletes places that cannot be derived or are not needed.
 
@@ -58,12 +59,11 @@ typedef struct eg_layout_bound_options {
   uint64_t work_limit;       // steps (base/work.h), the first limit; 0: none
   double time_limit_seconds; // > 0
   const double *price;       // [memory rows] per unit, >= 0, of the last solve; NULL: 0
-  const uint32_t *target; // a solution's strategies ([value]), or NULL: the bound stops
-                          // at its cost
-  eg_layout_potentials *potentials; // receives potentials; holds the seams of an open
-                                    // problem. The bound then holds for rows of copies,
-                                    // and no dual is written. NULL: none
-  uint64_t *done;                   // as eg_layout_options.done
+  const uint32_t *target;    // [value] a solution, which limits the bound; NULL: none
+  // Receives potentials; holds the seams of an open problem. The bound then holds for
+  // rows of copies, and no dual is written. NULL: none
+  eg_layout_potentials *potentials;
+  uint64_t *done; // as eg_layout_options.done
 } eg_layout_bound_options;
 
 typedef struct eg_layout_bounded {

@@ -1,5 +1,5 @@
-// The certificate, from the problem's rows alone. It uses nothing of the solver (not even
-// its index), so that an error there cannot hide here.
+// Checks a solution from the fields of the problem alone. The checker uses nothing of the
+// solver, not even its tables; therefore an error of the solver cannot hide here.
 //
 // The first walk collects the needed values from the roots. Sweeps find the layouts that
 // the chosen arcs reach from each value's source, and every need must be reached. Values

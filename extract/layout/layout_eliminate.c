@@ -36,16 +36,17 @@
 //   cut                            need(operators)
 
 typedef struct encoding {
-  // Borrowed.
+  // Borrowed pointers:
   eg_layout_factors *factors;
   const eg_doubles *arc_excess, *strategy_excess;
   eg_cost_network *network; // empty; its maker has room and rows
-  // Variables, or EG_LAYOUT_NONE.
+  // Variables of the network, or EG_LAYOUT_NONE:
   eg_u32s source, set; // [value]
   eg_u32s need;        // [link]
   double bound;        // bound of every solution
-  bool fits; // false: a value has too many layouts or an operator too many inputs, and
-             // the network is incomplete
+  // false: a value has too many layouts or an operator too many inputs, and the network
+  // is incomplete
+  bool fits;
   // State while the producers of a value are joined:
   eg_u32s uses;   // links of their inputs and cuts
   eg_u32s vars;   // variables of their relation: source, then the needs of `uses`
@@ -105,8 +106,7 @@ static void fill_nothing(encoding *e, uint32_t value) {
         (uint16_t)(eg_link_labels(f, &f->links.data[e->uses.data[i]]) - 1);
 }
 
-/// Fills the labels of a strategy: operators that are not chosen need no input and are in
-/// no cut.
+/// Fills the labels of a strategy; other operators need no input and are in no cut.
 static void fill_row(encoding *e, uint32_t s) {
   assert(e->row.len == e->vars.len);
   const eg_layout_factors *f = e->factors;
@@ -199,8 +199,8 @@ static egraph_status decode_strategy(encoding *e, uint32_t value,
 
 // ---- layout sets --------------------------------------------------------------------
 
-/// Adds the sets that contain a layout for a user of the current value. A set costs as
-/// much as its cheapest label for the user exceeds the cheapest of all.
+/// Adds the relation of a user of the current value: need(u), set(v). The cost of a set
+/// is (its cheapest label for the user) - (the user's cheapest label of all).
 static egraph_status add_use(encoding *e, uint32_t link) {
   assert(e->need.data[link] != NONE);
   const eg_layout_provision *h = &e->provision;
@@ -295,7 +295,8 @@ static egraph_status add_tie_relation(encoding *e, uint32_t tie) {
   return EGRAPH_OK;
 }
 
-/// Adds all ways to choose at least one operator of a cut, each a set of bits.
+/// Adds a row for each choice that contains at least one operator of a cut; the choice is
+/// a set of bits.
 static egraph_status add_cut_relation(encoding *e, uint32_t cut) {
   eg_layout_factors *f = e->factors;
   uint32_t links[EG_LAYOUT_CUT_VALUES], vars[EG_LAYOUT_CUT_VALUES], count = 0;
@@ -375,8 +376,8 @@ enum { MOST_VARIABLES = 1 << 14, PASSES = 20, FEW_ROWS = 500 };
 enum { FEWEST_CONDENSED = 1 << 10, MOST_CONDENSED = 1 << 16, GROWTH = 4 };
 static const double STANDSTILL = 0.01; // share of the room above the base, per PASSES
 
-/// State of a variable: in relations; eliminated, or with a single label; its join has
-/// too many rows.
+/// States of a variable: its relations are in the network; it is eliminated, or has a
+/// single label; it is put off, because its join has too many rows.
 typedef enum state { PRESENT, GONE, PUT_OFF } state;
 
 typedef struct eliminator {
@@ -436,7 +437,8 @@ static void index_variables(eliminator *e) {
     if (e->state.data[v] != GONE) score_variable(e, v);
 }
 
-/// Raises the base, and rescores the remaining variables.
+/// Diffuses costs, which raises the base; then computes the scores of the remaining
+/// variables anew.
 static egraph_status diffuse(eliminator *e) {
   EG_TRY(eg_cost_network_diffuse(&e->network, PASSES));
   index_variables(e);
@@ -531,8 +533,8 @@ static egraph_status replace_by_result(eliminator *e, uint32_t var, eg_relation 
   return EGRAPH_OK;
 }
 
-/// Eliminates a variable. *out_rows: of the result; 0 when the join failed, which
-/// restores its relations.
+/// Eliminates a variable. *out_rows: the rows of the result; 0 when the join failed and
+/// its relations are as before.
 static egraph_status eliminate_variable(eliminator *e, uint32_t var, size_t *out_rows) {
   assert(e->state.data[var] == PRESENT);
   eg_cost_network *n = &e->network;
@@ -607,8 +609,8 @@ static bool put_back(eliminator *e) {
   return is_left;
 }
 
-/// Eliminates variables whose joins keep all rows, of few rows at first; *out_left: other
-/// variables remain.
+/// Eliminates variables whose joins keep all rows. The limit of rows grows from
+/// FEWEST_CONDENSED to `most`. *out_left: some variables remain.
 static egraph_status condense(eliminator *e, double constant, uint32_t most,
                               bool *out_left) {
   eg_cost_network *n = &e->network;
@@ -667,7 +669,7 @@ static egraph_status offer_labels(eliminator *e, eg_layout_eliminated *out) {
   return EGRAPH_OK;
 }
 
-/// Returns the reach of a run; `least` is INFINITY when it found no solution.
+/// Returns how far a run has searched; `least` is INFINITY when it found no solution.
 static eg_layout_reach reach_of(const eliminator *e, double least) {
   const eg_relation_maker *maker = &e->network.maker;
   if (maker->gave_up || e->search->clock->stopped) return EG_LAYOUT_REACH_NONE;

@@ -11,8 +11,7 @@
 typedef enum eg_layout_reach {
   EG_LAYOUT_REACH_ALL,  // the least cost is known, or there is no solution
   EG_LAYOUT_REACH_ROOM, // no solution within room
-  EG_LAYOUT_REACH_ROWS, // only the cheapest rows were kept: more rows may give a
-                        // better result
+  EG_LAYOUT_REACH_ROWS, // more than the cheapest rows may give a better result
   EG_LAYOUT_REACH_NONE  // the problem is too wide, or the clock stopped
 } eg_layout_reach;
 

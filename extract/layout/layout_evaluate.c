@@ -43,8 +43,8 @@ static egraph_status index_strategies(eg_layout_view *view) {
                              &view->value_of);
 }
 
-/// Fills rows of owners, by the key of their items: the owner of item i is the row of
-/// `begin` that contains i, and it enters row key[i].
+/// Adds the owner of every item i to row key[i]; the owner is the row of `begin` that
+/// contains item i.
 static egraph_status invert_rows(eg_layout_rows *rows, size_t row_count,
                                  const eg_u32s *begin, const eg_u32s *key) {
   EG_LOCAL(eg_u32s, owner, rows->begin.alloc);
@@ -134,7 +134,7 @@ void eg_layout_view_deinit(eg_layout_view *view) {
 
 enum { EXACT_TERMINALS = 6 };
 #define ROOT_BIT (UINT32_C(1) << 31)
-// Entries of `back`: 0 not reached, END a terminal, SPLIT | set, else 2 + arc.
+// An entry of `back` is 0 (not reached), END (a terminal), SPLIT | set, or 2 + arc.
 #define END UINT32_C(1)
 #define SPLIT (UINT32_C(1) << 31)
 
@@ -227,7 +227,8 @@ static egraph_status list_needs(eg_layout_evaluator *e, const eg_layout_choice *
   const eg_layout_problem *p = e->view->problem;
   memset(e->need_first.data, 0, e->need_first.len * sizeof(uint32_t));
   e->needs.len = 0;
-  // Lists are read from the back. So roots come last: other terminals may serve them.
+  // Adds roots first. Lists are read from the back: roots come last, and terminals before
+  // them may serve them.
   for (uint32_t r = 0; r < p->root_value.len; r++)
     if (p->root_begin.data[r + 1] - p->root_begin.data[r] == 1)
       EG_TRY(
@@ -354,7 +355,7 @@ static egraph_status join_exactly(const steiner *t, uint32_t source, uint8_t *ar
 
 // ---- many terminals ----------------------------------------------------------------
 
-/// Distances from all reached places; `back` is the arc that led to each place.
+/// Computes the distances from all reached places; `back`: the arc that led to each.
 static void spread_distances(const steiner *t) {
   const eg_layout_problem *p = t->e->view->problem;
   double *far = t->e->table.data;

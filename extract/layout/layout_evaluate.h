@@ -23,8 +23,8 @@ typedef struct eg_layout_rows {
   eg_u32s begin, items;
 } eg_layout_rows;
 EG_OWNER_DEFINE_STATIC(eg_layout_rows, (eg_u32s, begin, items))
-/// Rows of the items by key, which is below `row_count`, or EG_LAYOUT_NONE: in no row
-/// (base/groups.h). Fails with EGRAPH_E_MEMORY.
+/// Groups items by key[item], which is below `row_count`, or EG_LAYOUT_NONE: the item is
+/// in no row (base/groups.h). Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_rows_fill(eg_layout_rows *rows, size_t row_count,
                                   const eg_u32s *key);
 
@@ -81,7 +81,7 @@ egraph_status eg_layout_choice_clear(eg_layout_choice *choice,
                                      const eg_layout_view *view);
 egraph_status eg_layout_choice_copy(eg_layout_choice *to, const eg_layout_choice *from);
 
-/// A needed place, or ROOT_BIT | root, in a list by value.
+/// An entry in the list of one value's needs: a needed place, or ROOT_BIT | root.
 typedef struct eg_layout_need {
   uint32_t item, next; // next: 1 + entry, 0: none
 } eg_layout_need;
@@ -108,10 +108,11 @@ egraph_status eg_layout_evaluator_init(eg_layout_evaluator *evaluator,
                                        egraph_allocator alloc,
                                        const eg_layout_view *view);
 
-/// Keeps the strategies of choice->strategy that the roots need, picks arcs of least
-/// `arc_weight` (arcs of infinite weight are not used; exact for up to six needed layouts
-/// of a value, beyond that the nearest next), and fills the sums. *out_valid: closed,
-/// acyclic, every need reached, ties hold. The caller checks limits and forbidden
+/// Keeps the strategies of choice->strategy that the roots need, chooses arcs of least
+/// `arc_weight`, and fills the sums. Arcs of infinite weight are not used. The choice of
+/// arcs is exact for up to six needed layouts of a value; with more, the nearest layout
+/// is connected next. *out_valid: every needed value has a strategy, no value needs
+/// itself, every need is reached, and ties hold. The caller checks limits and forbidden
 /// strategies. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_evaluate(eg_layout_evaluator *evaluator, const double *arc_weight,
                                  eg_layout_choice *choice, bool *out_valid);

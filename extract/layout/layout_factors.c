@@ -44,7 +44,7 @@ static egraph_status add_tree(builder *b, uint32_t value) {
   return eg_tree_factors_push(&f->trees, tree);
 }
 
-/// Adds a user of a value to the newest tree that has room.
+/// Adds a user of a value to the value's newest tree with room for another user.
 static egraph_status add_user(builder *b, eg_link_kind kind, uint32_t value,
                               uint32_t producers, uint32_t *out) {
   assert(b->last_tree.data[value] != NONE);
@@ -60,9 +60,8 @@ static egraph_status add_user(builder *b, eg_link_kind kind, uint32_t value,
   return EGRAPH_OK;
 }
 
-/// Finds the link by which producers of `value` use `input`, for the nth input of an
-/// operator that is the value `input`; `first`: the first link that the producers
-/// have added.
+/// Finds the link of one use of `input` by the producers of `value`: the nth input of an
+/// operator that equals `input`. `first`: the first link that these producers have added.
 static egraph_status find_use(builder *b, uint32_t value, uint32_t input, uint32_t nth,
                               size_t first, uint32_t *out) {
   const eg_link *links = b->f->links.data;
@@ -150,7 +149,7 @@ static egraph_status add_seams(eg_layout_factors *f) {
   return EGRAPH_OK;
 }
 
-/// Adds a link per value of which the cut has operators.
+/// Adds a link for each value that has operators in the cut.
 static egraph_status add_cut_links(eg_layout_factors *f, uint32_t cut) {
   const eg_layout_landmarks *landmarks = f->landmarks;
   const eg_u32s *value_of = &f->view->problem->operator_value;
@@ -366,8 +365,8 @@ static double *table_row(const eg_steiner *s, const eg_doubles *table, uint32_t 
 
 static double smaller(double a, double b) { return a < b ? a : b; }
 
-/// Extends ways along arcs, against their direction (inside) or with it. Ways are short,
-/// so a few rounds suffice.
+/// Extends paths by arcs at their start (inside) or at their end (outside). Paths are
+/// short, so a few rounds suffice.
 static void relax_ways(const eg_steiner *s, double *table, bool is_inside) {
   const uint32_t *near = is_inside ? s->from : s->to, *far = is_inside ? s->to : s->from;
   for (bool changed = true; changed;) {
@@ -416,7 +415,8 @@ static double price_of_none(const eg_steiner *s) {
   return price;
 }
 
-/// Finds the least price of all. O(3^users layouts + 2^users arcs paths).
+/// Finds the least price over all source layouts. O(3^users layouts + 2^users arcs
+/// paths).
 static egraph_status solve_tree(eg_steiner *s, double *out) {
   assert(s->users <= EG_STEINER_USERS);
   EG_TRY(eg_doubles_reserve(&s->inside, ((size_t)all_users(s) + 1) * s->layouts));
@@ -454,7 +454,7 @@ static void leave_rest(const eg_steiner *s, uint32_t set) {
   }
 }
 
-/// Prepares fill_user and eg_factor_arc.
+/// Fills the table `outside`, which fill_user and eg_factor_arc read.
 static egraph_status solve_rest(eg_steiner *s) {
   EG_TRY(eg_doubles_reserve(&s->outside, ((size_t)all_users(s) + 1) * s->layouts));
   for (size_t i = 0; i < ((size_t)all_users(s) + 1) * s->layouts; i++)
@@ -467,7 +467,7 @@ static egraph_status solve_rest(eg_steiner *s) {
   return EGRAPH_OK;
 }
 
-/// Fills the least price with each label of a user.
+/// Fills, for each label of a user, the least price of the tree with this label.
 static void fill_user(const eg_steiner *s, uint32_t user, double *out) {
   const double *rest = table_row(s, &s->outside, UINT32_C(1) << user);
   const double *price = s->user[user];
@@ -520,7 +520,8 @@ egraph_status eg_factor_tree(eg_layout_factors *f, uint32_t number, double *out)
   steiner->to = f->arc_to.data;
   steiner->cost = f->arc_weight.data;
   steiner->source = f->source.data;
-  // For each set of users, paths are extended along the arcs in both directions.
+  // Counts the work: for each set of users, paths are extended along the arcs in both
+  // directions.
   f->steps += (UINT64_C(6) << tree->user_count) * (steiner->layouts + steiner->arcs);
   EG_TRY(solve_tree(steiner, out));
   fill_source(steiner, f->least.data + f->links.data[tree->source].price);

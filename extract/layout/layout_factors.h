@@ -25,8 +25,7 @@
 typedef enum eg_link_kind {
   EG_LINK_USE,    // an input of an operator; the far end is an arborescence
   EG_LINK_ROOT,   // a root: no producers at its end, its prices do not change
-  EG_LINK_SOURCE, // the layout that a value is produced in; the far end is one of
-                  // its trees
+  EG_LINK_SOURCE, // the layout that a value is produced in; far end: a tree
   EG_LINK_TIE,    // the same layout; the far end is a tie
   EG_LINK_SEAM,   // the same layout; the far end is a seam
   EG_LINK_CUT     // "the chosen operator is in the cut"
@@ -76,8 +75,7 @@ typedef struct eg_layout_factors {
   eg_layout_rows links_of_tie;
   eg_layout_rows links_of_seam; // before, first, last, after
   eg_layout_rows links_of_cut;
-  eg_u32s use;             // [inputs of operators] link, shared by the operators of
-                           // a value
+  eg_u32s use;             // [inputs of operators] link, shared within a value
   eg_doubles price, least; // [labels of links]; `least`: of the last solved factor
   eg_bytes dead;           // [labels of links] in no solution
   eg_doubles front, back;  // [labels of links] of seams' values `before`: potentials

@@ -25,8 +25,7 @@ typedef struct neighbours {
   eg_layout_ascent *ascent;
   const eg_layout_factors *factors;
   eg_u32s window;          // values, nearest to the seed first
-  eg_bytes inside, beside; // [value] in the window; in the window or used by a value
-                           // in it
+  eg_bytes inside, beside; // [value] in the window; in it or used by a value in it
   eg_bytes covered;        // [value] near the seed of a window of this round
   eg_u32s before;          // [value] strategy before a window was searched
   eg_u32s changed;         // [value] number of the last window that changed the value
@@ -283,7 +282,8 @@ static egraph_status sweep_rooms(closer *c) {
                                                : EGRAPH_OK;
 }
 
-/// Proves a bound: little room at first, then more, with at most `most` rows.
+/// Proves a bound by eliminations: with little room at first, then with more, and with at
+/// most `most` rows.
 static egraph_status widen_room(closer *c, uint32_t most) {
   eg_layout_search *search = c->search;
   double known = search->bound - c->excess->bound;
@@ -302,7 +302,7 @@ static egraph_status widen_room(closer *c, uint32_t most) {
   return EGRAPH_OK;
 }
 
-/// Runs the ascent, and a sweep at its prices.
+/// Runs the ascent, then sweep_rooms at its prices.
 static egraph_status descend(closer *c) {
   bool any;
   c->last.reach = EG_LAYOUT_REACH_NONE;
@@ -311,7 +311,7 @@ static egraph_status descend(closer *c) {
   c->active->infeasible = !any;
   if (is_over(c)) return EGRAPH_OK;
   if (eg_layout_search_wants_bound(c->search)) {
-    // Few rows at first, because many rows take too long in wide problems.
+    // Keeps few rows at first, because many rows take too long in wide problems.
     EG_TRY(eliminate_within(c, room_above(c), SWEEP_ROWS));
     return is_over(c) ? EGRAPH_OK : eliminate_within(c, room_above(c), MANY_ROWS);
   }
@@ -341,7 +341,7 @@ static egraph_status move_prices(closer *c, bool *out_moved) {
   return EGRAPH_OK;
 }
 
-/// Comes near the best prices by sweeps alone.
+/// Approaches the best prices by sweep_rooms alone, without exact minima.
 static egraph_status approach_prices(closer *c) {
   for (uint32_t i = 0; i < MOST_PRICES * c->prices->count && c->last.found; i++) {
     double before[EG_LAYOUT_MEMORY_ROWS];
@@ -371,8 +371,9 @@ static egraph_status settle_prices(closer *c) {
   return EGRAPH_OK;
 }
 
-/// Searches for less memory at equal cost: if the bound met a solution, another solution
-/// of the same cost may take less memory, which the ascent's costs distinguish.
+/// Searches for less memory at equal cost. If the bound has met a solution, another
+/// solution of the same cost may take less memory, which the ascent's costs include at a
+/// low price.
 static egraph_status save_memory(closer *c) {
   const eg_layout_search *search = c->search;
   bool is_priced = false;

@@ -14,12 +14,12 @@
 
 enum { RESTARTS = 6, ROOT_ROUNDS = 40, PART_VISITS = 150 };
 static const double SHRINKING = 0.1, NEARLY = 0.25;
-// Shares of all work for the plain extractor: before all other steps, and after the
-// ascent. It runs first if there are at most MOST_PLAIN_NODES strategies and arcs, and at
-// least VALUES_PER_TIE values per tie.
+// Shares of all work for the plain extractor: EARLY_SHARE before all other steps,
+// LATE_SHARE after the ascent. It runs early if there are at most MOST_PLAIN_NODES
+// strategies and arcs, and at least VALUES_PER_TIE values per tie.
 static const double EARLY_SHARE = 0.1, LATE_SHARE = 0.3;
 enum { MOST_PLAIN_NODES = 1 << 18, VALUES_PER_TIE = 32 };
-// Linear programs on the remaining strategies close a gap below this.
+// Gaps below this share are closed by linear programs on the remaining strategies.
 static const double NARROW = 0.01;
 
 typedef enum root_state { CLOSED, OPEN, STOPPED } root_state;
@@ -93,7 +93,7 @@ static egraph_status run_root(minimizer *m, bool last, root_state *out) {
 
 // ---- parts -------------------------------------------------------------------------
 
-/// Searches a part of the problem.
+/// Minimizes over the strategies and arcs of a part of the problem.
 static egraph_status search_part(minimizer *m, eg_layout_active *part) {
   EG_TRY(eg_layout_presolve(part, m->search->task));
   if (part->infeasible) return EGRAPH_OK;
@@ -218,8 +218,8 @@ static bool should_expand(const minimizer *m) {
          operators > eg_layout_active_values(&m->active);
 }
 
-/// True when the plain extractor may soon do the work of ascent, windows and linear
-/// programs: with few ties its relaxation is tight.
+/// True when the plain extractor may soon replace ascent, windows and linear programs:
+/// with few ties its relaxation is tight.
 static bool may_be_plain(const minimizer *m) {
   const eg_layout_problem *p = m->search->view->problem;
   size_t nodes = eg_layout_strategy_count(p) + (size_t)eg_layout_arc_count(p);

@@ -91,7 +91,8 @@ static egraph_status add_value_rows(eg_layout_model *model, uint32_t value) {
 
 // ---- flows --------------------------------------------------------------------------
 //
-// Consumers of a value, and rows of conservation for each of them.
+// Consumers of a value (layout_model.h), and the rows of flow conservation for each
+// consumer.
 
 /// One place that a consumer of a value may need, and the column that says if it does
 /// (NONE: always). Owner (a value, or values + root) and turn identify a consumer.
@@ -215,8 +216,8 @@ static egraph_status add_arc_column(flows *f, uint32_t arc, uint32_t *out) {
   return EGRAPH_OK;
 }
 
-/// Adds columns of one consumer's flow; with a single consumer a paid arc's flow is its
-/// column.
+/// Adds the flow columns of a consumer; a single consumer's flow on a paid arc is the
+/// arc.
 static egraph_status add_flow_columns(flows *f, uint32_t value, bool single) {
   eg_layout_model *model = f->model;
   const eg_layout_view *view = model->view;
@@ -342,8 +343,8 @@ static void forget_row(eg_lp_rows *rows) {
   rows->columns.len = rows->coefficients.len = rows->begin.data[rows->begin.len - 1];
 }
 
-/// Adds rows: a member has the label only if the hub has the label (or t, if the hub
-/// is NONE).
+/// Adds rows: a member of the tie has the layout only if the hub has this layout (hub
+/// NONE: only if its column t is 1).
 static egraph_status add_agreement(eg_layout_model *model, uint32_t tie, uint32_t label,
                                    uint32_t hub, uint32_t t) {
   const eg_layout_problem *p = model->view->problem;
@@ -387,7 +388,7 @@ static egraph_status add_tie(eg_layout_model *model, uint32_t tie) {
 
 // ---- limits and excluded solutions -------------------------------------------------
 
-/// Adds no row when all strategies and arcs together keep the limit.
+/// Adds the row of a limit; adds none when all strategies and arcs together keep it.
 static egraph_status add_limit(eg_layout_model *model, int measure) {
   const eg_layout_view *view = model->view;
   double limit = model->task->limit[measure], all = 0;
@@ -408,7 +409,7 @@ static egraph_status add_limit(eg_layout_model *model, int measure) {
   return EGRAPH_OK;
 }
 
-/// Adds a row that excludes choosing all strategies of a solution.
+/// Adds a row that forbids choosing all strategies of a solution together.
 static egraph_status exclude_solution(eg_layout_model *model, const eg_u32s *strategy) {
   assert(strategy->len == model->active->used.len);
   double count = 0;

@@ -185,8 +185,8 @@ static egraph_status add_plain_node(expansion *x, uint32_t class, double cost,
   return eg_u32s_push(&x->item, item);
 }
 
-/// Adds a root that any of the places serves; `places` NULL: `count` places from `first`
-/// on.
+/// Adds a root that any of `count` places serves: the places in `places` or, if this is
+/// NULL, the places from `first` on.
 static egraph_status add_root(expansion *x, const uint32_t *places, uint32_t first,
                               uint32_t count) {
   assert(count != 0);
@@ -296,7 +296,8 @@ static egraph_status solve_at(expansion *x, double price, point *out, bool *out_
   return solve_expansion(x, out, out_exact);
 }
 
-/// Starts from a plain solution above the limit and one below.
+/// Solves the relaxation at several prices of memory. `over` is a plain solution above
+/// the limit, `under` one within it.
 static egraph_status climb_prices(expansion *x, point over, point under) {
   assert(over.memory > x->limit);
   bool exact = true;

@@ -2,16 +2,16 @@
 // large e-graphs with many alternatives.
 //
 // Landmarks are parts of every solution, whatever its layouts: values that every
-// derivation of the roots needs (presolve/landmarks.h), and cuts: sets of operators of
-// which every solution has one. Cuts are found by dual ascent (dual_ascent.h) on a plain
-// problem whose nodes are the operators, each at the cost of its cheapest strategy.
-// Bounds over layouts see one value and its users at a time: alternatives that share
-// inputs each seem to pay only a part of the inputs; a cut says that one alternative pays
-// in full.
+// derivation of the roots needs (presolve/landmarks.h), and cuts. A cut is a set of
+// operators; every solution has at least one of them. Cuts are found by dual ascent
+// (dual_ascent.h) on a plain problem whose nodes are the operators, each at the cost of
+// its cheapest strategy. A bound over layouts sees one value and its users at a time:
+// alternatives that share inputs each seem to pay only a part of the inputs. A cut says
+// that one alternative pays in full.
 //
 // The relaxation has a class per place, a node per strategy and per arc. It ignores ties,
-// limits, and that a value has only one producer. So its bound is valid, and its solution
-// is optimal when it satisfies all three, which is often so.
+// limits, and that a value has only one producer. Therefore its bound is valid, and its
+// solution is optimal when it satisfies all three, which is often so.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_PLAIN_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_PLAIN_H
@@ -42,9 +42,9 @@ egraph_status eg_layout_landmarks_find(eg_layout_landmarks *landmarks,
                                        const eg_layout_task *task, double deadline,
                                        uint64_t max_work);
 
-/// Finds bound and solution by the relaxation, in a share of all work and of the
-/// remaining time. `climbs`: also at prices, if its solution exceeds memory limits.
-/// *out_done: the relaxation has no more to give.
+/// Finds a bound and a solution by the relaxation, in a share of all work and of the
+/// remaining time. `climbs`: solves it also at prices of memory, if its solution exceeds
+/// memory limits. *out_done: the relaxation has no more to give.
 egraph_status eg_layout_expand(eg_layout_search *search, const eg_layout_active *active,
                                double share, bool climbs, bool *out_done);
 

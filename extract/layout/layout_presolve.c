@@ -221,7 +221,7 @@ static bool has_layout(const eg_layout_active *active, uint32_t value, uint32_t 
   return false;
 }
 
-/// Keeps only layouts of members that every required member has.
+/// Drops the layouts of a tie's members that some required member lacks.
 static void drop_disagreeing(eg_layout_active *active, uint32_t tie, bool *changed) {
   const eg_layout_view *view = active->view;
   const eg_layout_problem *p = view->problem;
@@ -379,7 +379,8 @@ static egraph_status begin_paths(domination *d, bool *out_fits) {
   return EGRAPH_OK;
 }
 
-// Returns the cheapest way from a need of `s` to the place; NULL when there is none.
+// Returns the weights of the cheapest path from a need of `s` to the place; NULL when
+// there is none.
 static const double *way_from(const domination *d, uint32_t s, uint32_t place) {
   const eg_layout_view *view = d->active->view;
   const eg_layout_problem *p = view->problem;
@@ -501,7 +502,7 @@ egraph_status eg_layout_presolve(eg_layout_active *active, const eg_layout_task 
       drop_disagreeing(active, t, &changed);
     if (!changed && !active->infeasible) EG_TRY(drop_dominated(active, task, &changed));
   }
-  // The last round may have been interrupted: make the flags consistent.
+  // Makes the flags consistent: the last round may have been interrupted.
   bool ignored = false;
   EG_TRY(settle_flags(active, &ignored));
   if (!has_roots(active)) active->infeasible = true;

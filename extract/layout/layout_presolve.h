@@ -56,8 +56,7 @@ size_t eg_layout_active_values(const eg_layout_active *active);
 /// dominated in every measure that counts (strategies only when no solution is excluded).
 egraph_status eg_layout_presolve(eg_layout_active *active, const eg_layout_task *task);
 
-/// Deletes only the places that cannot be derived or are not needed; ignores ties and
-/// costs.
+/// Deletes only places that cannot be derived or are not needed; ignores ties and costs.
 egraph_status eg_layout_presolve_apart(eg_layout_active *active);
 
 #endif

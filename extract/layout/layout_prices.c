@@ -124,8 +124,8 @@ static bool is_cheaper(const eg_layout_prices *p, const eg_layout_trade *a,
   return a->cost + p->price[0] * a->used[0] < b->cost + p->price[0] * b->used[0];
 }
 
-/// Finds the next price for one limit. Until a price gives a choice within the limit, it
-/// uses the best solution instead, which may be the minimum at no price.
+/// Finds the next price for one limit. Until some price gives a choice within the limit,
+/// uses the best solution as this choice.
 static bool next_of_one(eg_layout_prices *p, const eg_layout_trade *now) {
   assert(p->count == 1);
   bool has_over = isfinite(p->over.used[0]);
@@ -147,7 +147,7 @@ static bool next_of_one(eg_layout_prices *p, const eg_layout_trade *now) {
 
 // ---- several ------------------------------------------------------------------------
 
-/// Sets the highest next prices.
+/// Sets the box: the highest value of each next price.
 static void find_box(const eg_layout_prices *p, double *box) {
   double cost = fabs(p->trades.data[0].cost);
   for (uint32_t i = 0; i < p->count; i++) {
@@ -158,7 +158,7 @@ static void find_box(const eg_layout_prices *p, double *box) {
   }
 }
 
-/// Bounds of the level, with prices in the box.
+/// Finds the least and the highest level for prices in the box.
 static void find_range(const eg_layout_prices *p, const double *box, double *low,
                        double *high) {
   *low = *high = INFINITY;

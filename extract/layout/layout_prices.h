@@ -1,8 +1,8 @@
-// Prices of limits by cutting planes. Whatever the prices are, the least cost plus priced
-// use, less limits times prices, bounds the cost of solutions that keep the limits. Every
-// choice of strategies, within the limits or not, is a cut: at prices x the bound is at
-// most its cost plus x times its excess over the limits. The next prices maximize the
-// bound that the known cuts allow (Held and Karp 1971; Kelley 1960).
+// Prices of limits by cutting planes. Whatever the prices are, the least value of (cost +
+// prices * use) - prices * limits bounds the cost of all solutions that keep the limits.
+// Every choice of strategies, within the limits or not, is a cut: at prices x the bound
+// is at most its cost + x * (its use - limits). The next prices maximize the bound that
+// the known cuts allow (Held and Karp 1971; Kelley 1960).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_PRICES_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_PRICES_H
@@ -26,7 +26,7 @@ typedef struct eg_layout_weights {
 /// Returns weights with the task's objective, and its limited measures at price 0.
 eg_layout_weights eg_layout_weights_of(const eg_layout_search *search,
                                        const eg_layout_active *active);
-/// Minus prices times limits, to be added to a bound.
+/// Returns -(prices * limits), which is to be added to a bound.
 double eg_layout_weights_constant(const eg_layout_weights *weights,
                                   const eg_layout_task *task);
 /// Fills the costs of all strategies and arcs. Fails with EGRAPH_E_MEMORY.

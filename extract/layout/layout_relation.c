@@ -278,7 +278,7 @@ enum {
   STEPS_PER_ROW = 1 << 10 // for a join that keeps all rows
 };
 
-/// How rows of two relations fit together.
+/// Describes how the rows of two relations are joined.
 typedef struct joint {
   const eg_relation *a, *b;
   uint32_t vars[2 * MOST_VARS]; // variables of the result

@@ -115,8 +115,8 @@ static bool is_better_trial(const eg_layout_search *search) {
          now[EG_LAYOUT_MEMORY] < best[EG_LAYOUT_MEMORY];
 }
 
-/// Checks a cost against the bound: a later solution may be cheaper than a proven optimum
-/// by the tolerance of the proof.
+/// Fails when a cost contradicts the bound. A later solution may be cheaper than a proven
+/// optimum by the tolerance of the proof.
 static egraph_status check_bound(const eg_layout_search *search, double bound,
                                  double cost) {
   if (isfinite(bound)) bound -= EG_LAYOUT_TOLERANCE * fabs(bound) + search->rounding;
@@ -150,7 +150,7 @@ void eg_layout_search_take(eg_layout_search *search, const uint32_t *strategy) {
 /// with any arcs. *out_ok: with these arcs they are a solution within the limits.
 static egraph_status offer_with(eg_layout_search *search, const double *weight,
                                 bool *out_ends, bool *out_ok) {
-  // Needed values and the arcs of each, a few times.
+  // Counts the work: an offer visits the needed values and their arcs a few times.
   eg_layout_search_work(search,
                         4 * (search->trial.strategy.len + search->trial.arc_used.len));
   EG_TRY(eg_layout_evaluate(&search->evaluator, weight, &search->trial, out_ok));
@@ -167,8 +167,8 @@ egraph_status eg_layout_search_offer_arcs(eg_layout_search *search, const double
 egraph_status eg_layout_search_offer(eg_layout_search *search, bool *out_ok) {
   bool ends, ignored;
   EG_TRY(offer_with(search, search->arc_weight.data, &ends, out_ok));
-  // Arcs of least objective may exceed a limit that other arcs keep: then the measure
-  // gets a price that outweighs the objective.
+  // Arcs of least objective may exceed a limit that other arcs keep. Tries again with a
+  // price on this measure that outweighs the objective.
   for (int m = 0; m < EG_LAYOUT_MEASURES && !ends && !*out_ok; m++) {
     if (!(search->trial.sum[m] > search->task->limit[m])) continue;
     for (size_t a = 0; a < search->arc_weight.len; a++) // infinite where forbidden
@@ -218,7 +218,7 @@ egraph_status eg_layout_search_raise(eg_layout_search *search, double bound) {
   if (search->unit > 0 && isfinite(bound))
     bound = ceil(bound / search->unit - 1e-6) * search->unit;
   if (bound > search->cut) bound = search->cut;
-  // The best solution may lie outside the part.
+  // Checks the bound unless only a part is searched: the best solution may be outside.
   if (isinf(search->whole)) EG_TRY(check_bound(search, bound, value));
   if (bound >= no_better(search)) bound = value; // up to the tolerance
   bound = below_ceiling(search, bound);

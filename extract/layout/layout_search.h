@@ -37,13 +37,12 @@ typedef struct eg_layout_search {
   double least; // objective of the cheapest solution so far
   double bound; // valid lower bound of the objective
   double whole; // the bound of the whole while only a part is searched; else INFINITY
-  double cut;   // least cost of the solutions deleted because they are not cheaper than
-                // the best; INFINITY: none
-  double rounding;                     // largest rounding error of sums of the
-                                       // objective's weights
+  // Least cost of the solutions deleted because they are not cheaper than the best;
+  // INFINITY: none
+  double cut;
+  double rounding;                     // largest rounding error of a sum of costs
   double price[EG_LAYOUT_MEMORY_ROWS]; // prices of memory rows at the best bounds
-  double unit;                         // the objective is a multiple of this unit;
-                                       // 0: unknown
+  double unit;                         // divides the objective; 0: unknown
 } eg_layout_search;
 
 /// Starts a minimization. Borrows all arguments. Fails with EGRAPH_E_MEMORY.
@@ -56,8 +55,7 @@ static inline bool eg_layout_search_wants_bound(const eg_layout_search *search) 
   return search->ceiling > 0;
 }
 
-/// Fills search->trial.strategy with the strategies of `strategy` ([value]) that the user
-/// allows.
+/// Fills search->trial.strategy with those of `strategy` ([value]) that the user allows.
 void eg_layout_search_take(eg_layout_search *search, const uint32_t *strategy);
 /// Completes search->trial.strategy (strategies that the user allows) with arcs of least
 /// weight, and keeps the choice if it is better than the best. *out_ok: the choice is a

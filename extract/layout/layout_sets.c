@@ -7,8 +7,8 @@
 
 // ---- layout sets --------------------------------------------------------------------
 //
-// Sets grow by one target at a time. A set costs at least as much as its parts, so that a
-// set with a part that was left out is left out, too.
+// Sets grow by one target at a time. A set costs at least as much as each of its subsets;
+// therefore a set is left out when a subset was left out.
 
 static bool has_members(const void *user, uint32_t id, const void *key) {
   const eg_layout_sets *s = user;
@@ -34,7 +34,7 @@ static double *ways_of(const eg_layout_sets *s, size_t set) {
   return s->way.data + set * s->layouts;
 }
 
-/// Extends ways to a set by arcs at their start.
+/// Lowers the cost of reaching a set from a layout by an arc to another layout.
 static void relax_set_ways(const eg_layout_sets *s, double *way) {
   for (bool changed = true; changed;) {
     changed = false;
@@ -47,12 +47,12 @@ static void relax_set_ways(const eg_layout_sets *s, double *way) {
   }
 }
 
-/// Joins the ways of two parts that separate in some layout; false when a part was left
-/// out.
+/// Joins the arborescences to two parts of a set in a common layout; false when a part
+/// was left out.
 static bool join_parts(const eg_layout_sets *s, eg_layout_set set, double *way) {
   uint32_t all = (UINT32_C(1) << eg_layout_set_count(set)) - 1, a, b;
-  for (uint32_t part = 2; part < all; part += 2) { // the first member is in
-                                                   // the complement
+  // The first member is in the complement
+  for (uint32_t part = 2; part < all; part += 2) {
     if (!find_set(s, part_of(set, part), &a) ||
         !find_set(s, part_of(set, all ^ part), &b))
       return false;
@@ -130,7 +130,7 @@ egraph_status eg_layout_sets_find(eg_layout_sets *s) {
     EG_TRY(extend_set(s, at, &full));
     if (full) break;
   }
-  // A set that was not reached has a subset that was not extended.
+  // Records the costs of sets not extended: every set not reached contains one of them.
   for (; full && at < s->members.len; at++)
     s->lost = fmin(s->lost, least_cost(s, s->members.data[at], ways_of(s, at)));
   return EGRAPH_OK;
@@ -322,7 +322,7 @@ static egraph_status list_ways(eg_layout_provision *h) {
   return EGRAPH_OK;
 }
 
-/// Adds the way of not producing the value.
+/// Adds the case that the value is not produced.
 static egraph_status add_nothing(eg_layout_provision *h) {
   double cost = price_of_source(h, h->layouts) + users_cost(h, 0) - h->least;
   if (!(cost + h->source[h->layouts] < INFINITY)) return EGRAPH_OK;

@@ -21,7 +21,7 @@ typedef uint64_t eg_layout_set;
 static inline uint32_t eg_layout_set_member(eg_layout_set set, uint32_t position) {
   return (uint32_t)(set >> 8 * position & 255) - 1;
 }
-/// Members lie at positions 0 .. count - 1.
+/// Returns the number of members, which are at positions 0 .. count - 1.
 static inline uint32_t eg_layout_set_count(eg_layout_set set) {
   uint32_t count = 0;
   for (; set != 0; set >>= 8)
@@ -30,18 +30,17 @@ static inline uint32_t eg_layout_set_count(eg_layout_set set) {
 }
 
 typedef struct eg_layout_sets {
-  // In.
+  // Input:
   uint32_t layouts, arcs;
   const uint32_t *from, *to; // [arcs]
   const double *cost;        // [arcs] >= 0
   const uint32_t *targets;   // layouts
   const double *extra;       // [targets] >= 0, cost of a target on top
   uint32_t target_count;     // <= EG_LAYOUT_SET_TARGETS
-  const double *base;        // [layouts] cost of producing the value in this layout,
-                             // or INFINITY
+  const double *base;        // [layouts] cost of producing the value, or INFINITY
   double room;               // sets that cost more from everywhere are left out
   uint32_t size, most;       // members of a set, at most EG_LAYOUT_SET_SIZE; sets, >= 1
-  // Out. The empty set is the first.
+  // Output; the first set is the empty set:
   eg_words members; // [sets] eg_layout_set
   eg_doubles way;   // [sets][layouts]
   double lost;      // no set left out costs less
@@ -74,22 +73,21 @@ EG_VEC_DEFINE(eg_layout_ways, eg_layout_way);
 /// All ways to provide one value: the layout in which it is produced, the set of layouts
 /// into which it is converted, and the cost above the cheapest way.
 typedef struct eg_layout_provision {
-  // Borrowed.
+  // Borrowed:
   eg_layout_factors *factors;
   const eg_bytes *asked;        // [labels of links] by a strategy or root
   const eg_doubles *arc_excess; // see eg_layout_excess
   eg_relation_maker *maker;     // room, rows, lost
   // The current value:
   uint32_t value, layouts;
-  const double *source; // [layouts + 1] cost above the least of producing the value in
-                        // this layout
+  const double *source; // [layouts + 1] production cost above the least
   double least;         // least cost of the value's arborescences
   bool fits;            // false: the value has, or its users need, too many layouts
   eg_u32s users;        // links that use the value
   eg_u32s targets;      // layouts that the users may need
   eg_words sets;        // eg_layout_set of targets; numbered
   eg_layout_ways ways;
-  // Scratch.
+  // Scratch:
   eg_u32s from, to;
   eg_doubles arc_cost, base, extra, users_cost;
   eg_bytes dominated; // [sets][layouts]

@@ -92,7 +92,7 @@ static egraph_status report_solution(solver *s) {
   assert(s->has_best);
   eg_layout_solution solution = {.bound = s->bound, .is_proven = s->closed};
   EG_TRY(fill_solution(s->alloc, s->problem, &s->best, &solution));
-  // The proof has a tolerance, and so has the choice among solutions of equal cost.
+  // The proof and the choice among solutions of equal cost each have a tolerance.
   double slack = EG_LAYOUT_TOLERANCE * fabs(solution.bound);
   egraph_status status =
       eg_proof_check_bound("layout problem", solution.bound - slack, solution.cost);
@@ -121,9 +121,9 @@ static egraph_status find_solutions(solver *s) {
 
 // ---- least memory -------------------------------------------------------------------
 //
-// The least rise of the limits, the same for each, that admits a solution. The least of
-// one row alone bounds it from below; bisection finds it: can one row keep a rise that
-// the other rows must keep?
+// If no solution keeps the limits, finds the least rise of all limits, the same for each,
+// with which a solution exists. The least rise of one row alone is a lower bound.
+// Bisection asks: can one row keep a rise that all other rows must keep?
 
 enum { MOST_RISES = 24 };
 
@@ -136,7 +136,8 @@ static bool is_limited(const solver *s, uint32_t row) {
   return isfinite(s->problem->memory_limit[row]);
 }
 
-/// Keeps the rows of the last pass's solution if their largest rise is lower.
+/// Keeps the memory rows of the last pass's solution if their largest rise is lower than
+/// that of the known solution.
 static egraph_status keep_least(solver *s, least_rise *least) {
   assert(s->has_best);
   uint32_t row = 0;

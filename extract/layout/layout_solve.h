@@ -17,18 +17,19 @@ typedef enum eg_layout_status {
 
 typedef struct eg_layout_options {
   double time_limit_seconds; // > 0
-  bool by_work;              // only steps limit parts of the search, not the clock: the
-                             // result does not depend on the load of the machine
-  uint64_t work_limit;       // steps (base/work.h), the first limit; 0: none
-  double relative_gap;       // stop when (cost - bound) / cost is at most this
-  double late_gap;           // replaces relative_gap once late_work steps are done
-  uint64_t late_work;        // 0: late_gap is unused
-  double ceiling;            // > 0: find only a bound, up to this one; may be INFINITY.
-                             // Solutions of this cost or more are not searched
-  uint32_t solutions;        // number to find, >= 1; cheapest first, with
-                             // different strategies
-  const uint32_t *incumbent; // strategy per value (EG_LAYOUT_NONE: none); ignored when
-                             // this is no solution; or NULL
+  // Only steps limit parts of the search, not the clock: the result does not depend on
+  // the load of the machine
+  bool by_work;
+  uint64_t work_limit; // steps (base/work.h), the first limit; 0: none
+  double relative_gap; // stop when (cost - bound) / cost is at most this
+  double late_gap;     // replaces relative_gap once late_work steps are done
+  uint64_t late_work;  // 0: late_gap is unused
+  // > 0: find only a bound, up to this one; may be INFINITY. Solutions of this cost or
+  // more are not searched
+  double ceiling;
+  uint32_t solutions; // number to find, >= 1; cheapest first, all different
+  // Strategy per value (EG_LAYOUT_NONE: none); ignored when this is no solution; or NULL
+  const uint32_t *incumbent;
   /// Called at most ten times a second, or with by_work at fixed numbers of steps, with
   /// the best cost (INFINITY before there is one) and bound of the current solution; true
   /// stops. May be NULL.
@@ -56,8 +57,7 @@ typedef struct eg_layout_result {
   /// excess over a limit is least.
   double least_memory[EG_LAYOUT_MEMORY_ROWS];
   eg_u32s least;                       // its strategies by value
-  double price[EG_LAYOUT_MEMORY_ROWS]; // prices of memory at the best bound of the
-                                       // first solution
+  double price[EG_LAYOUT_MEMORY_ROWS]; // memory prices of the best bound
   bool is_least_memory_proven;         // no solution exceeds the limits by less
   uint64_t work;                       // steps done
   eg_layout_solutions solutions;       // may be fewer than options->solutions

@@ -18,8 +18,8 @@ static bool on_program_progress(void *user) { return eg_layout_search_stop(user)
 
 // ---- S-cuts -------------------------------------------------------------------------
 //
-// Rows that keep values from needing themselves, and tighten the relaxation of
-// alternatives, cyclic or not. The operators become the nodes of a plain extraction
+// Cuts are rows that exclude values that need themselves, and that tighten the relaxation
+// of alternatives, cyclic or not. The operators become the nodes of a plain extraction
 // problem, whose separation finds the rows; a row over nodes becomes a row over the
 // strategies of their operators.
 
@@ -168,7 +168,7 @@ void eg_layout_tree_deinit(eg_layout_tree *tree) {
   EG_DEINIT_MEMBERS(tree, OWNED)
 }
 
-/// Sets the range of a column now.
+/// Sets the range of a column in the program.
 static egraph_status set_range(eg_layout_tree *tree, uint32_t column, uint8_t low,
                                uint8_t high) {
   assert(column < tree->low.len && low <= high);
@@ -190,7 +190,7 @@ static bool is_solution_integral(const eg_layout_tree *tree) {
 
 // ---- the program -------------------------------------------------------------------
 
-/// Iterations within the remaining work; 0: no limit.
+/// Returns the number of iterations within the remaining work; 0: no limit.
 static uint32_t iterations_left(const eg_layout_tree *tree) {
   const eg_work *work = &tree->search->clock->work;
   if (work->limit == 0) return 0;

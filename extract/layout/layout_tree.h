@@ -59,8 +59,9 @@ typedef struct eg_layout_tree {
   eg_doubles arc_weight; // scratch
   double bound;          // bound of the current node
   uint32_t visited;
-  uint32_t visit_limit; // 0: none. Of a tree over a part of the problem, whose bounds are
-                        // no bounds of the whole
+  // 0: none. Of a tree over a part of the problem, whose bounds are no bounds of the
+  // whole
+  uint32_t visit_limit;
 } eg_layout_tree;
 
 /// Builds model and program of all active strategies and arcs. Call eg_layout_tree_deinit
@@ -76,7 +77,7 @@ egraph_status eg_layout_tree_solve(eg_layout_tree *tree, uint32_t rounds,
 /// Offers the current solution; a fractional one is rounded first, when `round` is set,
 /// or not offered. *out_done: this node has no better solution.
 egraph_status eg_layout_tree_offer(eg_layout_tree *tree, bool round, bool *out_done);
-/// Appends to `extra` the fixes by reduced costs.
+/// Appends to `extra` the columns that reduced costs fix.
 egraph_status eg_layout_tree_fix(eg_layout_tree *tree);
 /// Runs branch and bound below the root, which has bound tree->bound and the fixes
 /// in `extra`.

@@ -7,16 +7,17 @@
 
 // ---- sets -------------------------------------------------------------------------
 
-// Strongly connected parts of the class graph go children first; across parts rows are
-// final. Classes are numbered in that order, so that neighbours in the graph share words.
+// Strongly connected parts of the class graph are visited children first; rows of
+// finished parts are final. Classes are numbered in that order, so that neighbours in the
+// graph share words.
 //
 // Within a part rows start at "everything" and only shrink. A class is visited when all
 // children of one of its nodes have rows, so that the first rows belong to shallow
-// derivations and are small. Rows of a part in progress can be far larger than the final
-// rows; when they take too many steps or too much memory, the part starts over from
-// below: rows {c} that grow in two sweeps. In both cases every entry of a row is, for
-// every node of the class, an entry of some child's row; therefore the rows are true (the
-// greatest such rows contain all landmarks).
+// derivations and are small. Rows of an unfinished part can be far larger than the final
+// rows. When they take too many steps or too much memory, the part starts again from rows
+// {c}, which grow in two sweeps. In both cases every entry of a row is, for every node of
+// the class, an entry of some child's row; therefore the rows are true (the greatest such
+// rows contain all landmarks).
 
 enum { SWEEPS = 2 };
 
@@ -28,8 +29,7 @@ typedef struct finder {
   const eg_class_index *index;
   eg_landmark_limits limits;
   eg_u32s component; // [class]
-  eg_u32s queue;     // classes of a part to visit: circular, holds each class at
-                     // most once
+  eg_u32s queue;     // circular: classes of a part to visit, each once
   eg_bytes queued;   // [class]
   size_t head, waiting;
   uint32_t first, last; // the part: positions
@@ -246,8 +246,8 @@ static egraph_status find_sets(eg_landmark_sets *landmarks,
 
 // ---- rows of bits, and the choice between the two -------------------------------------
 
-// 2 MiB are 4,096 classes; beyond that size sets were measured to be faster. No e-graph
-// of extraction-gym needs more than 8 steps per edge.
+// Limits. 2 MiB of bit rows suffice for 4,096 classes; for more classes sets were
+// measured to be faster. No e-graph of extraction-gym needs more than 8 steps per edge.
 enum { DENSE_BYTES = 2 << 20, SET_NODES = 11 << 18, STEPS_PER_EDGE = 32 };
 
 void eg_landmarks_init(eg_landmarks *landmarks, egraph_allocator alloc) {
@@ -385,9 +385,9 @@ egraph_status eg_landmarks_find(eg_landmarks *landmarks,
 
 // ---- sums over landmarks ----------------------------------------------------------
 
-// Rows of bits are united, and the union is summed up. For shared sets the sum of
-// every part is computed first, so that only the common parts of the children's rows
-// are walked.
+// Sums over landmarks. Rows of bits are united, and the union is summed up. For shared
+// sets the sum of every part of a set is computed first; then only the common parts of
+// the children's rows are walked.
 
 enum { MAX_CHILDREN = 8 };
 

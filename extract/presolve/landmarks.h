@@ -65,8 +65,7 @@ static inline const uint64_t *eg_landmarks_of(const eg_landmarks *landmarks,
                                               uint32_t class) {
   return landmarks->rows.data + (size_t) class * landmarks->words;
 }
-/// True when every derivation of `class` needs `needed`. O(1), or O(log classes) for
-/// sets.
+/// True when every derivation of `class` needs `needed`. O(log classes) at most.
 static inline bool eg_landmarks_has(const eg_landmarks *landmarks, uint32_t class,
                                     uint32_t needed) {
   if (landmarks->dense) return eg_bits_has(eg_landmarks_of(landmarks, class), needed);
@@ -107,9 +106,9 @@ egraph_status eg_landmark_sums_start(eg_landmark_sums *sums,
                                      const eg_landmarks *landmarks,
                                      const eg_extract_problem *problem,
                                      const double *weight, const uint64_t *paid);
-/// Returns the sum of the weights of the landmarks of the children of `node`, without
-/// paid classes and the node's own class. With shared landmarks the sum may be lower,
-/// because only some children count.
+/// Returns the sum of the weights of all landmarks of the children of `node`, except paid
+/// classes and the node's own class. With shared landmarks the sum may be lower, because
+/// only some children count.
 double eg_landmark_sums_of(eg_landmark_sums *sums, uint32_t node);
 
 #endif

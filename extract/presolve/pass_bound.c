@@ -37,8 +37,8 @@ static egraph_status drop_cyclic(scan *s, bool *changed) {
   return eg_presolve_drop(presolve, s->drop.data, NULL, s->dropped, changed);
 }
 
-/// Drops children that another child needs. Of two children that need each other one
-/// stays, because only children not yet dropped count.
+/// Drops children that another child needs. If two children need each other, one of them
+/// stays, because only children not yet dropped are compared.
 static egraph_status drop_implied(scan *s, bool *changed) {
   eg_presolve *presolve = s->presolve;
   const eg_extract_problem *problem = &presolve->model.problem;
@@ -89,8 +89,8 @@ static bool is_last_need(const scan *s, uint32_t node, uint32_t needed) {
   return true;
 }
 
-/// Fills s->cut; *out_useful: false when a root always meets the cut, because all its
-/// nodes are in the cut.
+/// Fills s->cut with the cut of a class. *out_useful: false when every solution meets the
+/// cut because of a root, all of whose nodes are in the cut.
 static egraph_status fill_cut(scan *s, uint32_t class, bool *out_useful) {
   const eg_presolve *presolve = s->presolve;
   const eg_class_index *index = &presolve->index;
@@ -314,7 +314,7 @@ egraph_status eg_pass_dual(eg_presolve *presolve, bool *changed) {
   EG_LOCAL_WITH(trial, t, presolve->alloc, .presolve = presolve, .cuts = &cuts);
   EG_TRY(eg_components_find(problem, &presolve->index, &t.component, &t.order));
   EG_TRY(eg_bytes_resize(&t.drop, eg_extract_node_count(problem)));
-  // One root has only one order.
+  // A single root has only one order.
   uint32_t orders = problem->roots.len < ORDERS ? (uint32_t)problem->roots.len : ORDERS;
   for (uint32_t which = 0; which < orders && !presolve->closed; which++)
     EG_TRY(run_order(&t, which, false));

@@ -85,9 +85,8 @@ static egraph_status sweep_all(sweep *s, bool *changed) {
   return rebuild_reached(s, classes);
 }
 
-/// A root is derived in any case. An edge to a root matters only where it could be
-/// part of a cycle, that is inside a strongly connected component; other edges to
-/// roots are dropped.
+/// Drops edges to roots. A root is derived in any case; therefore an edge to a root
+/// matters only inside a strongly connected component, where it could be part of a cycle.
 
 typedef struct detaching {
   eg_presolve *presolve;
@@ -172,7 +171,8 @@ static egraph_status is_dominated(const duel *d, uint32_t first, uint32_t last,
   return EGRAPH_OK;
 }
 
-/// Goes backwards, so that the first of two equal nodes stays.
+/// Drops the dominated nodes of a class. Goes backwards, so that the first of two equal
+/// nodes stays.
 static egraph_status duel_class(duel *d, uint32_t class) {
   assert(class < d->presolve->model.problem.class_count);
   const eg_class_index *index = &d->presolve->index;
@@ -276,7 +276,7 @@ static void choose_class(batch *b, uint32_t class) {
   b->any = true;
 }
 
-/// Appends the child, or the children that it collapses to.
+/// Appends a child; if the child collapses, appends its children instead.
 static egraph_status take_child(batch *b, uint32_t child) {
   const eg_extract_problem *problem = &b->presolve->model.problem;
   if (!b->chosen.data[child]) return eg_u32s_push(&b->row, child);

@@ -1,6 +1,6 @@
-// The table of passes, its driver, and statistics of the passes. Each stage costs more
-// than all the stages before it: landmarks are found anew for stage 1, dual ascents run
-// in stage 2. The functions that passes call are in presolve_state.c.
+// The table of passes, the function that runs them, and statistics of the passes. Each
+// stage costs more than all the stages before it: stage 1 finds landmarks anew, stage 2
+// runs dual ascents. The functions that passes call are in presolve_state.c.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/presolve/presolve.h"
 
@@ -79,8 +79,9 @@ egraph_status eg_presolve_run(eg_presolve *presolve) {
 
 // ---- statistics of the passes -----------------------------------------------------
 
-// All passes except one are switched off, so that presolve runs this pass to its own
-// fixpoint; sweeps over the table go on until a sweep changes nothing.
+// Runs presolve with all passes except one switched off: this pass runs until it changes
+// nothing. Repeats this for every pass of the table, until a sweep over the table changes
+// nothing.
 
 enum { MAX_SWEEPS = 40 };
 static const double MARGIN = 1e-6; // the cutoff lies above the best by this share

@@ -26,8 +26,7 @@ typedef struct eg_presolve {
   double bound;            // lower bound of the total, from the passes
   uint32_t disabled;       // bit per eg_extract_pass
   double deadline;         // a time of eg_clock_seconds(); passes end after it
-  eg_incumbent *incumbent; // the search to ask whether to stop, and whose clock counts;
-                           // or NULL
+  eg_incumbent *incumbent; // the search that may stop this presolve, or NULL
   bool late;               // time to end
   bool bulk_done;          // pass_dual has run its ascent in bulk
   uint32_t polls;
@@ -36,9 +35,9 @@ typedef struct eg_presolve {
 egraph_status eg_presolve_init(eg_presolve *presolve, egraph_allocator alloc,
                                eg_parts *parts);
 void eg_presolve_deinit(eg_presolve *presolve);
-/// Copies options, deadline and clock from an incumbent.
+/// Copies options, deadline and clock of an incumbent to the presolve.
 void eg_presolve_serve(eg_presolve *presolve, eg_incumbent *incumbent);
-/// Copies `model` in.
+/// Copies `model` into the presolve.
 egraph_status eg_presolve_load(eg_presolve *presolve, const eg_reduced *model);
 /// Runs the passes until none changes anything, the model is closed, or it is time to end
 /// (the model is valid after every pass).
@@ -75,7 +74,7 @@ static inline egraph_status eg_presolve_drop(eg_presolve *presolve,
   *changed = true;
   return eg_presolve_filter(presolve, drop_node, drop_edge);
 }
-/// Puts `spare`, filled by the pass, in the place of `model`.
+/// Replaces `model` by `spare`, which a pass has filled.
 egraph_status eg_presolve_swap(eg_presolve *presolve);
 /// Finds landmarks unless the current ones are valid; has_landmarks stays false when it
 /// is time to end.

@@ -158,9 +158,9 @@ egraph_status eg_reduced_expand(const eg_reduced *reduced, eg_parts *parts,
 
 // ---- cuts on the way through presolve ---------------------------------------------
 
-// A mark per part, "a cut names a part below this one", keeps the walk down from each
-// node short: most parts are in no cut. Parts below a pair have smaller numbers, so one
-// sweep sets all marks.
+// Finds the nodes of each cut. A mark per part, "a cut names a part below this one",
+// keeps the walk down from each node short: most parts are in no cut. Parts below a pair
+// have smaller numbers, so one sweep sets all marks.
 
 typedef struct entry {
   uint32_t cut, node;

@@ -19,8 +19,8 @@ typedef struct eg_part_pair {
 } eg_part_pair;
 EG_VEC_DEFINE(eg_part_pairs, eg_part_pair);
 
-/// Parts of all reduced problems of one solve. Part p < leaf_count is original node p,
-/// others are pairs. Append only.
+/// Parts of all reduced problems of one solve. Part p < leaf_count is node p of the
+/// original problem; other parts are pairs. Parts are only added, never changed.
 typedef struct eg_parts {
   uint32_t leaf_count;
   eg_part_pairs pairs;
@@ -56,7 +56,7 @@ void eg_reduced_clear(eg_reduced *reduced, uint32_t class_count);
 /// Copies the whole original problem: the part of node n is n.
 egraph_status eg_reduced_from(eg_reduced *reduced, const eg_extract_problem *original);
 egraph_status eg_reduced_copy(eg_reduced *to, const eg_reduced *from);
-/// As eg_reduced_clear, but takes over the decided nodes of `from`.
+/// As eg_reduced_clear, but copies the fixed part and the offset of `from`.
 void eg_reduced_start(eg_reduced *reduced, const eg_reduced *from, uint32_t class_count);
 /// Adds a node with its children sorted. Nodes that are their own child are left out.
 egraph_status eg_reduced_add_node(eg_reduced *reduced, uint32_t class, double cost,
@@ -72,11 +72,11 @@ egraph_status eg_reduced_expand(const eg_reduced *reduced, eg_parts *parts,
 
 // ---- cuts on the way through presolve ---------------------------------------------
 
-// Cuts: rows of nodes of which every solution has one, found on an earlier model and
-// still valid. Presolve turns the landmarks of the roots into roots and drops the edges
-// to them; afterwards linear program and dual ascent cannot see that some node must use
-// them. On sums closed under associativity and commutativity these cuts close most of
-// the gap.
+// Cuts are rows of nodes of which every solution has one; these were found on an earlier
+// model and are still valid. Presolve turns the landmarks of the roots into roots and
+// drops the edges to them; afterwards linear program and dual ascent cannot see that some
+// node must use them. On sums closed under associativity and commutativity these cuts
+// close most of the gap.
 
 /// Appends the cuts of `reduced` as rows of its nodes. A node is in a row when its part
 /// contains a part of the cut; cuts that the fixed part meets are left out.

@@ -13,11 +13,11 @@
 #include "base/owner.h"
 #include "extract/containers.h"
 
-/// A set is the id of its node; 0 is the empty set. Parts have smaller ids than their
-/// sets.
+/// A set is the id of its node; 0 is the empty set. Parts of a set have smaller ids than
+/// the set.
 ///
-/// `code` is the middle of the range of words covered, in half words: 2w + 1 for the leaf
-/// of word w; a branch ends in as many zero bits as it has levels below.
+/// `code` is the middle of the range of words that the node covers, in half words: 2w + 1
+/// for the leaf of word w; a branch ends in as many zero bits as it has levels below.
 typedef struct eg_set_node {
   uint32_t code;
   uint32_t left, right; // of a leaf: lower and upper half of its word; else child nodes
@@ -47,7 +47,7 @@ void eg_sets_finish(eg_sets *sets);
 egraph_status eg_sets_single(eg_sets *sets, uint32_t member, uint32_t *out);
 /// Makes the set {0 .. count - 1}. O(count).
 egraph_status eg_sets_range(eg_sets *sets, uint32_t count, uint32_t *out);
-/// Make the union, and the intersection, of a and b. O(part in which a and b differ).
+/// Find or make the union, and the intersection, of a and b. O(part where they differ).
 egraph_status eg_sets_union(eg_sets *sets, uint32_t a, uint32_t b, uint32_t *out);
 egraph_status eg_sets_intersection(eg_sets *sets, uint32_t a, uint32_t b, uint32_t *out);
 /// Drops every set that is no part of sets[ids[0 .. count)], and renumbers the ids.

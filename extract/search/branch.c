@@ -40,8 +40,7 @@ static void tree_deinit(tree *t) {
   eg_presolve_deinit(&t->presolve);
 }
 
-/// Raises the incumbent's bound to the lowest bound of the open nodes, at most
-/// the cutoff.
+/// Raises the incumbent's bound to min(the lowest bound of the open nodes, the cutoff).
 static void update_bound(tree *t) {
   double bound = eg_extract_search_cutoff(t->search);
   if (t->current < bound) bound = t->current;
@@ -60,10 +59,10 @@ static egraph_status push_model(tree *t, const eg_reduced *model, double bound) 
   return eg_reduced_copy(&node->model, model);
 }
 
-/// A split: on an undecided class with y near 1/2 and many users; if there is none, on
-/// the largest node of the root with the most divided x. (Preferring the middle of the
-/// graph, so that the rest splits into subproblems early, was worse: 20 s and open
-/// instead of 0.6 s on ResNet-50.)
+/// A decision that splits a model: an undecided class with y near 1/2 and many users; if
+/// there is none, a node: the largest node of the root with the most divided x.
+/// (Preferring the middle of the graph, so that the rest splits into subproblems early,
+/// was worse: 20 s and open instead of 0.6 s on ResNet-50.)
 typedef struct decision {
   uint32_t class; // EG_EXTRACT_NONE: split on node
   uint32_t node;
@@ -119,8 +118,8 @@ static decision decide_split(const tree *t) {
   return best.class != EG_EXTRACT_NONE ? best : decide_node(t);
 }
 
-/// Pushes the model without the dropped nodes, and with one more root (EG_EXTRACT_NONE:
-/// no more). presolve.spare is free between passes.
+/// Pushes a model without the dropped nodes, and with one more root (EG_EXTRACT_NONE:
+/// without another root). presolve.spare is free between passes.
 static egraph_status push_child(tree *t, const uint8_t *drop, uint32_t root) {
   assert(drop != NULL);
   const eg_extract_problem *problem = &t->presolve.model.problem;
@@ -151,9 +150,9 @@ static egraph_status report_split(tree *t, decision d) {
                               proof->problem->node_class.data[member]);
 }
 
-/// Splits the model. The likelier side is pushed last and explored first. Both sides
-/// inherit the nodes that the relaxation has ruled out. On the side without a class its
-/// members and users are dropped.
+/// Splits the model. The likelier side is pushed last, so that it is searched first. Both
+/// sides inherit the nodes that the relaxation has ruled out. The side without a class
+/// drops the members and users of this class.
 static egraph_status split_model(tree *t) {
   const eg_class_index *index = &t->presolve.index;
   const eg_bytes *ruled_out = &t->relax.drop;
@@ -197,8 +196,8 @@ static egraph_status search_subproblem(tree *t, eg_subproblems *subproblems,
   return EGRAPH_OK;
 }
 
-/// Searches the subproblems, small ones first; a subproblem with nothing below its cutoff
-/// closes the node.
+/// Searches the subproblems, small ones first. If a subproblem has nothing below its
+/// cutoff, the node of the tree is closed.
 static egraph_status search_subproblems(tree *t, eg_subproblems *subproblems,
                                         eg_relax_outcome *out) {
   const eg_reduced *model = &t->presolve.model;

@@ -20,9 +20,10 @@
 
 // ---- local search -----------------------------------------------------------------
 
-// Iterated local search over choices of any cost: descents by first improvement, in which
-// one class in use takes another node (moves of equal cost are taken too, once in a
-// while, to cross plateaus), and kicks of a few classes from the best choice of this run.
+// Iterated local search over choices of any cost. A descent changes the node of one class
+// in use at a time and keeps the first improvement; once in a while it also keeps a
+// change of equal cost, to cross plateaus. A kick changes a few classes of the best
+// choice of this run; a descent follows each kick.
 
 enum {
   MIN_KICK = 2,
@@ -114,7 +115,7 @@ static egraph_status descend(descent *d) {
   return EGRAPH_OK;
 }
 
-/// Kicks that close a cycle are taken back.
+/// Changes a few classes at random; takes back changes that close a cycle.
 static egraph_status kick_classes(descent *d) {
   memcpy(d->current.data, d->best.data, d->current.len * sizeof(uint32_t));
   EG_TRY(collect_movable(d));
@@ -234,8 +235,8 @@ static egraph_status improve_choice(solver *s, uint64_t work) {
   return EGRAPH_OK;
 }
 
-/// Derives the classes cheapest first, where a node costs more the smaller its x is: the
-/// choice is acyclic for any x.
+/// Offers a choice rounded from x. Derives the classes cheapest first, where a node costs
+/// more the smaller its x is; therefore the choice is acyclic for any x.
 static egraph_status round_solution(solver *s, const double *x, uint64_t work) {
   const eg_extract_problem *problem = &s->model.reduced.problem;
   uint32_t nodes = eg_extract_node_count(problem);
@@ -417,7 +418,7 @@ static egraph_status work_on_node(solver *s, uint32_t at, uint32_t count,
   *out_done = true;
   EG_TRY(enter_tree_node(s, at));
   EG_TRY(bound_node(s, at == EG_EXTRACT_NONE ? ROOT_ROUNDS : NODE_ROUNDS, &outcome));
-  // Bounds are multiples of the unit, so that nodes with equal bounds make a dive.
+  // Rounds the bound up to the unit: nodes with equal bounds are searched like a dive.
   s->bound = eg_round_to_unit(s->bound, s->incumbent->unit);
   update_bound(s);
   if (outcome == NODE_STOPPED) *out_done = false;

@@ -34,11 +34,11 @@ enum {
   FEW_STEPS = 4000, // per class, of the first walks over states
   DAG_MEMORY_BYTES = 64 << 20
 };
-static const double WINDOW_SHARE = 0.4;  // share of the remaining work, for phase 2
-static const double RECOVER_SHARE = 0.3; // share of the remaining work, for each
-                                         // local search
-static const double AHEAD_SHARE = 0.4;   // share of the remaining work, for walks that
-                                         // look ahead
+static const double WINDOW_SHARE = 0.4; // share of the remaining work, for phase 2
+// Share of the remaining work, for each local search
+static const double RECOVER_SHARE = 0.3;
+// Share of the remaining work, for walks that look ahead
+static const double AHEAD_SHARE = 0.4;
 
 typedef struct exact {
   eg_extract_search search; // search on the whole problem
@@ -54,7 +54,8 @@ static void exact_deinit(exact *e) {
   eg_u32s_deinit(&e->choice);
 }
 
-/// Offers the whole the choice made of the subproblems' best choices.
+/// Offers the incumbent of the whole problem the choice composed of the best choices of
+/// the subproblems.
 static egraph_status adopt_subproblems(void *user) {
   exact *e = user;
   double cost;
@@ -113,8 +114,7 @@ static bool is_huge(const eg_subproblem *subproblem) {
   return subproblem->node_of.len > TREE_NODES;
 }
 
-/// Slides windows over a subproblem, which gets a share of the work in proportion to
-/// its size.
+/// Slides windows over a subproblem, which gets work in proportion to its size.
 static egraph_status slide_windows(exact *e, eg_subproblem *subproblem) {
   double share = (double)subproblem->node_of.len / (double)e->presolve.model.part.len;
   if (!is_huge(subproblem)) share *= WINDOW_SHARE;
@@ -153,8 +153,8 @@ static egraph_status branch_on_subproblem(exact *e, eg_subproblem *subproblem,
 static egraph_status phase_bound(void *user, eg_subproblem *subproblem) {
   const exact *e = user;
   if (e->subproblems.len > 1) return eg_subproblem_bound(subproblem);
-  // Presolve's bound is correct up to a share of the whole's cost, of which the
-  // subproblem may be a small part.
+  // Lowers the bound by a rounding error: presolve's bound is correct up to a share of
+  // the cost of the whole problem, of which the subproblem may be a small part.
   double offset = e->presolve.model.offset;
   eg_incumbent_raise(&subproblem->incumbent,
                      e->presolve.bound - offset - EG_PROOF_ROUNDING * fabs(offset));
@@ -282,7 +282,7 @@ static egraph_status run_exact(exact *e, eg_extract_result *result) {
   if (eg_incumbent_stop(e->search.incumbent)) return EGRAPH_OK;
   EG_TRY(presolve_whole(e, result));
   if (!e->presolve.closed && eg_incumbent_stop(e->search.incumbent)) return EGRAPH_OK;
-  // Closed, or greedy could not derive the roots: nothing is below the cutoff.
+  // Nothing is below the cutoff if presolve is closed or greedy found no derivation.
   if (e->presolve.closed || !isfinite(e->search.best_cost)) {
     eg_incumbent_raise(e->search.incumbent, e->search.incumbent->cost);
     return EGRAPH_OK;

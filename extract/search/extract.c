@@ -44,7 +44,7 @@ static void writer_deinit(writer *w) { eg_plain_proof_deinit(&w->proof); }
 /// the search so.
 static egraph_status prove_again(writer *w) {
   if (eg_extract_has_negative_cost(w->problem)) {
-    // This sum has no rows: only the least node of each class, if its cost is negative.
+    // Adds a sum without rows: it uses only the least cost of each class, if negative.
     EG_TRY(eg_plain_proof_begin(&w->proof));
     return eg_plain_proof_end(&w->proof);
   }
@@ -357,8 +357,8 @@ static egraph_status search_problem(egraph_allocator alloc, eg_incumbent *incumb
   EG_TRY(trivial_bound(alloc, problem, &incumbent->bound));
   if (options->method != EG_EXTRACT_DAG)
     EG_TRY(run_greedy(&greedy, incumbent, EG_GREEDY_TREE, &result->tree_cost));
-  // When the problem is too large for DAG cost, or time is up, the greedy choice is that
-  // of the tree again.
+  // If the problem is too large for DAG cost, or time is up, the second greedy choice
+  // equals the choice by tree cost.
   bool again = options->method == EG_EXTRACT_ILP &&
                (!eg_greedy_fits(&greedy) || eg_incumbent_stop(incumbent));
   if (again) result->dag_cost = result->tree_cost;

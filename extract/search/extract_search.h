@@ -26,7 +26,7 @@ void eg_extract_search_init(eg_extract_search *search, egraph_allocator alloc,
                             eg_incumbent *incumbent, double outer_cutoff);
 void eg_extract_search_deinit(eg_extract_search *search);
 double eg_extract_search_cutoff(const eg_extract_search *search);
-/// Solves within the work and time that are left, and counts the iterations.
+/// Solves a program within the remaining work and time, and counts its iterations.
 egraph_status eg_extract_search_solve_lp(eg_incumbent *incumbent, eg_lp *lp,
                                          double objective_limit, eg_lp_state *out);
 /// Offers the choice of a reduced model to the incumbent; *out_cost is its cost.

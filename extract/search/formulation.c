@@ -171,8 +171,7 @@ static double class_value(const eg_formulation *model, const double *x, uint32_t
   return sum;
 }
 
-/// Flags in `set` the classes that are not founded and that `class` reaches through nodes
-/// in use.
+/// Flags in `set` the unfounded classes that `class` reaches through nodes in use.
 static egraph_status collect_set(const eg_formulation *model, const double *x,
                                  const uint8_t *founded, uint32_t class, eg_bytes *set,
                                  eg_u32s *queue) {

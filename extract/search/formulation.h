@@ -42,8 +42,7 @@ egraph_status eg_formulation_cuts(const eg_formulation *model, const double *x,
 /// Adds the nodes of a class to the current row.
 egraph_status eg_rows_add_members(eg_lp_rows *rows, const eg_class_index *index,
                                   uint32_t class, double coefficient);
-/// Adds rows of the third kind: for each class, its nodes with child `child` <= nodes of
-/// `child`.
+/// Adds rows of the third kind: for each class, its nodes with `child` <= child's nodes.
 egraph_status eg_rows_of_child(eg_lp_rows *rows, const eg_extract_problem *problem,
                                const eg_class_index *index, uint32_t child,
                                eg_user_groups *groups);

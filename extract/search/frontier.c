@@ -9,7 +9,7 @@
 
 // ---- states ---------------------------------------------------------------------------
 
-/// The node that led to a state, and the record of the state before.
+/// A record of how a state was reached: the node chosen last, and the record before it.
 typedef struct record {
   uint32_t before, node;
 } record;
@@ -61,7 +61,7 @@ static bool is_row(const void *user, uint32_t state, const void *key) {
   return memcmp(bits_of(w, &w->next, state), key, w->words * sizeof(uint64_t)) == 0;
 }
 
-/// Adds the state w->row, unless the next states have it at no higher cost.
+/// Adds the state w->row, unless it is in the next states already at no higher cost.
 static egraph_status add_next_state(walk *w, double cost, double rest, uint32_t before,
                                     uint32_t node) {
   assert(w->row.len == w->words);
@@ -116,13 +116,13 @@ static bool choose_node(walk *w, uint32_t state, uint32_t class, uint32_t node) 
   return true;
 }
 
-/// True when the walk has used its steps, or the states of a class with many nodes exceed
-/// some 128 MB.
+/// True when the walk has used its steps, or the states of a class with many nodes take
+/// more than about 128 MB.
 static bool is_spent(const walk *w) {
   return w->work > w->options->steps || w->next.bits.len > MOST_WORDS;
 }
 
-/// Adds the children of the class to the open classes.
+/// Marks the children of the class as open.
 static void hold_children(walk *w, uint32_t class) {
   const eg_frontier *f = w->frontier;
   EG_EACH_MEMBER(f->index, class, node) {

@@ -34,8 +34,7 @@ typedef struct eg_frontier_result {
   bool has_ended;   // false: the other fields are undefined
   bool is_complete; // no state was dropped
   bool has_cycle;   // some edge is on a cycle
-  double cost;      // cost of the best solution; the limit if no solution is below
-                    // the limit
+  double cost;      // cost of the best solution, at most the limit
   eg_u32s choice;   // [class], empty if there is none
 } eg_frontier_result;
 EG_OWNER_DEFINE_STATIC(eg_frontier_result, (eg_u32s, choice))

@@ -1,11 +1,12 @@
-// Both kinds settle classes cheapest first. A node becomes a candidate when its last
-// child settles, and a candidate never costs less than its children. So the first
-// candidate of a class that leaves the heap is the best one: no fixpoint iteration is
-// needed, and a chosen node only has children that settled earlier.
+// Both kinds of greedy extraction settle classes cheapest first. A node becomes a
+// candidate when its last child settles, and a candidate never costs less than its
+// children. Therefore the first candidate of a class that leaves the heap is the best
+// one: no fixpoint iteration is needed, and a chosen node only has children that settled
+// earlier.
 //
 // DAG cost is summed over the union of the children's closures, kept as bit rows. The
 // usual fixpoint version (extraction-gym's faster-greedy-dag) can return a cyclic choice,
-// because a class may change its mind after a user has copied its closure; this order
+// because a class may change its choice after a user has copied its closure; this order
 // cannot.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/search/greedy.h"

@@ -166,8 +166,7 @@ static egraph_status order_classes(recovery *r, bool deep) {
   return EGRAPH_OK;
 }
 
-/// Visits users before the classes that they use, so that counts are final when they
-/// are read.
+/// Visits users before the classes they use, so that counts are final when they are read.
 static void count_users(recovery *r) {
   const eg_extract_problem *problem = r->problem;
   for (uint32_t class = 0; class < problem->class_count; class ++)

@@ -39,8 +39,7 @@ typedef struct eg_lns_options {
                          uint32_t *out_nodes);
 } eg_lns_options;
 
-/// Improves the incumbent, which must hold a solution. Deterministic unless time runs
-/// out.
+/// Improves the incumbent, which must hold a solution. Deterministic unless time ends.
 egraph_status eg_lns_run(egraph_allocator alloc, eg_incumbent *incumbent,
                          const eg_class_index *index, const eg_lns_options *options);
 

@@ -28,7 +28,8 @@ static egraph_status open_class(eg_frontier *f, slots *s, uint32_t class) {
   return EGRAPH_OK;
 }
 
-/// Gives each class a bit from the first class that needs it until its own place.
+/// Gives each class a bit (slot) from the first class that needs it until its own place
+/// in the order.
 static egraph_status take_slots(eg_frontier *f, slots *s) {
   const eg_extract_problem *problem = f->problem;
   uint64_t sum = 0;
@@ -72,8 +73,8 @@ EG_OWNER_DEFINE_STATIC(orders, (eg_bytes, derivable),
                        (eg_u32s, component, children_first, waiting, queue, rank, depth,
                         begin, parents_first, by_depth))
 
-/// True for an edge that leaves its component, or whose child is derivable earlier: on a
-/// cycle every class has such an edge, by the node that derives it first.
+/// True for an edge that leaves its component, or whose child is derivable earlier. On a
+/// cycle every class has such an edge: the edge of the node that first derives the class.
 static bool leads_on(const orders *o, uint32_t class, uint32_t child) {
   return o->component.data[class] != o->component.data[child] ||
          o->rank.data[child] < o->rank.data[class];

@@ -26,11 +26,12 @@ egraph_status eg_frontier_find(eg_frontier *frontier, const eg_extract_problem *
                                const eg_class_index *index);
 
 // ---- bounds -------------------------------------------------------------------------
-// Lower bounds of one class or two. In the order of a frontier a set of classes costs at
-// least as much as its dearest class, or pair of classes, with all its descendants. So
-// from the last class up: a best-first search from the set over the states of the
-// frontier, which estimates open classes by the bounds found so far, ends after some
-// states; the least remaining estimate is a bound of the set.
+// Lower bounds of the cost of one class, or of two classes together. In the order of a
+// frontier a set of classes costs at least as much as its dearest class, or pair of
+// classes, with all its descendants. Therefore bounds are computed from the last class
+// up. A best-first search starts from the set, over the states of the frontier, and
+// estimates open classes by the bounds found so far. It ends after some states; the least
+// remaining estimate is a bound of the set.
 //
 //   {a}  derives a: {b c} by one node, {d} by another; each costs at least the node and
 //        the dearest of b, c, bc, or d; then derives b or d, the cheaper state first ...
@@ -43,14 +44,15 @@ egraph_status eg_frontier_find(eg_frontier *frontier, const eg_extract_problem *
 typedef struct eg_lookahead {
   const eg_frontier *frontier; // borrowed
   eg_u32s slot;                // [place]
-  eg_u32s opened;              // [place] 1 + place of the first class that needs this
-                               // class; 0: a root; EG_EXTRACT_NONE: never needed
-  eg_u32s node_begin;          // [place + 1]
-  eg_doubles cost;             // [node]
-  eg_u32s child_begin;         // [node + 1]
-  eg_u32s children;            // places, ascending
-  eg_doubles alone;            // [place] bound of this class
-  eg_doubles pairs;            // [place * width + slot of a later class], or empty
+  // [place] 1 + place of the first class that needs this class; 0: a root;
+  // EG_EXTRACT_NONE: never needed
+  eg_u32s opened;
+  eg_u32s node_begin;  // [place + 1]
+  eg_doubles cost;     // [node]
+  eg_u32s child_begin; // [node + 1]
+  eg_u32s children;    // places, ascending
+  eg_doubles alone;    // [place] bound of this class
+  eg_doubles pairs;    // [place * width + slot of a later class], or empty
 } eg_lookahead;
 EG_OWNER_DEFINE_STATIC(eg_lookahead,
                        (eg_u32s, slot, opened, node_begin, child_begin, children),

@@ -171,10 +171,11 @@ egraph_status eg_lp_format_reduced(egraph_allocator alloc,
   EG_TRY(eg_presolve_load(&presolve, &presolve.spare));
   presolve.disabled = options->disabled_passes;
   presolve.deadline = eg_clock_seconds() + options->time_limit_seconds;
-  // With an optimum of 0 a relative margin would be empty.
+  // If the optimum is 0, a relative margin would be empty: presolve gets no cutoff.
   presolve.cutoff = best_cost > 0 ? best_cost * (1 + MARGIN) : INFINITY;
   EG_TRY(eg_presolve_run(&presolve));
-  // Closed: some root cannot be derived; the problem itself shows this.
+  // If presolve is closed, some root cannot be derived; prints the problem itself, which
+  // shows this.
   if (presolve.closed) return print_plain(alloc, problem, text);
   return eg_lp_format_print(text, &presolve.model.problem, presolve.model.offset);
 }

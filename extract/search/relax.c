@@ -75,7 +75,7 @@ static egraph_status add_model_rows(cutting *c) {
   return EGRAPH_OK;
 }
 
-/// Roots children first; the order of the components is reused.
+/// Orders the roots children first; reuses the order of the components.
 static egraph_status order_roots(cutting *c) {
   EG_LOCAL(eg_u32s, component, c->search->alloc);
   EG_TRY(eg_components_find(&c->presolve->model.problem, &c->presolve->index, &component,
@@ -185,8 +185,9 @@ static egraph_status explain_bound(cutting *c, double *price) {
   return EGRAPH_OK;
 }
 
-/// Explains the bound, which drops nodes, if the bound reaches the cutoff or drops at
-/// least one in PROOF_SHARE of the nodes left: an explanation lists all rows in use.
+/// Explains the bound, which drops nodes. Does this only if the bound reaches the cutoff,
+/// or if it drops at least one in PROOF_SHARE of the remaining nodes: an explanation
+/// lists all rows in use.
 static egraph_status fix_in_proof(cutting *c, double *price) {
   double more = 0;
   EG_TRY(ascend_from_prices(c, ROUND_ASCENT_CUTS, &more));
@@ -336,7 +337,8 @@ egraph_status eg_relax_run(eg_relax *relax, eg_extract_search *search,
   EG_TRY(eg_cuts_init(&c.cuts, search->alloc));
   EG_TRY(prepare_cutting(&c));
   EG_TRY(run_rounds(&c, out));
-  // The proof decides if the model is closed, not a bound that it could not explain.
+  // In proof mode only the proof decides if the model is closed: the bound may contain
+  // parts that the proof could not explain.
   if (proof_of(&c) != NULL && !proof_of(&c)->closed && !(relax->bound < presolve->cutoff))
     relax->bound = nextafter(presolve->cutoff, -INFINITY);
   return EGRAPH_OK;

@@ -255,8 +255,8 @@ static double tabu_search(separator *s) {
   return best;
 }
 
-/// Adds the row over all nodes, not only those with x > 0. Members of a target that is no
-/// root are on both sides; members in the cut cancel out.
+/// Adds the row of the set over all nodes, not only nodes with x > 0. Members of a target
+/// that is no root are on both sides; members that are in the cut cancel out.
 static egraph_status emit_set(separator *s) {
   const eg_presolve *presolve = s->options->presolve;
   const eg_extract_problem *problem = &presolve->model.problem;

@@ -34,8 +34,8 @@ static egraph_status label_classes(const eg_extract_problem *model,
     }
   for (uint32_t class = 0; class < model->class_count; class ++)
     parent[class] = find_representative(parent, class);
-  // Representatives are the smallest classes of their subproblems, so each gets its
-  // number before the other classes.
+  // A subproblem is represented by its smallest class, which gets its number before the
+  // other classes.
   uint32_t count = 0;
   for (uint32_t class = 0; class < model->class_count; class ++)
     parent[class] = parent[class] == class ? count++ : parent[parent[class]];
@@ -223,9 +223,9 @@ egraph_status eg_subproblem_bound(eg_subproblem *subproblem) {
 
 // ---- side by side -----------------------------------------------------------------
 
-// A subproblem without a better solution proves that the solution at the start of its
-// batch is optimal. Then the results of the rest of the batch are ignored, and later
-// batches need not run.
+// A batch of subproblems is solved by several threads. A subproblem without a better
+// solution proves that the solution at the start of its batch is optimal. In this case
+// the results of the rest of the batch are ignored, and later batches need not run.
 
 enum { BATCH_SIZE = 16 };
 

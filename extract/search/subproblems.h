@@ -20,8 +20,7 @@ typedef struct eg_subproblem {
   eg_cuts cuts;              // rows of its nodes
   eg_incumbent incumbent;    // of `problem`; its bound is the bound of the subproblem
   eg_subproblem_state state;
-  double outer_cutoff; // cutoff that the other subproblems leave: solutions of this cost
-                       // or more do not help
+  double outer_cutoff; // only solutions below this help the whole problem
   eg_part_clock clock; // clock of its thread
 } eg_subproblem;
 
@@ -38,7 +37,7 @@ void eg_subproblems_destroy(eg_subproblems *subproblems);
 /// Returns the sum of the bounds of all subproblems except `without` (NULL: of all).
 double eg_subproblems_bound(const eg_subproblems *subproblems,
                             const eg_subproblem *without);
-/// Offers the subproblem its share of a choice of the model.
+/// Offers the subproblem the part of a model's choice that lies in the subproblem.
 egraph_status eg_subproblem_seed(eg_subproblem *subproblem,
                                  const eg_extract_problem *model, const uint32_t *choice);
 /// Raises the bound of the subproblem by dual ascent.
@@ -49,10 +48,10 @@ void eg_subproblem_adopt(const eg_subproblem *subproblem, uint32_t *choice);
 // ---- side by side -----------------------------------------------------------------
 
 // Subproblems run in batches of a fixed size. Before a batch each subproblem receives a
-// cutoff and the sum of the bounds of the others; after the batch the whole receives the
-// solutions and bounds of each. So no subproblem sees the progress of another, and the
-// result is the same for any number of threads. Only a subproblem that is alone in its
-// batch reports each better solution at once.
+// cutoff and the sum of the bounds of the others; after the batch the whole problem
+// receives their solutions and bounds. No subproblem sees the progress of another;
+// therefore the result is the same for any number of threads. Only a subproblem that is
+// alone in its batch reports each better solution at once.
 
 typedef struct eg_batches {
   egraph_allocator alloc;
@@ -60,7 +59,7 @@ typedef struct eg_batches {
   eg_incumbent *whole;
   double offset; // cost of the whole outside the subproblems
   void *user;
-  /// Copies better choices of subproblems into the whole.
+  /// Copies better choices of subproblems into the choice of the whole problem.
   egraph_status (*adopt)(void *user);
   bool exhausted; // result: some subproblem is exhausted
 } eg_batches;

@@ -1,6 +1,6 @@
 // Searches depth first, so that few models are in memory. It splits a node with many
-// values where the min-marginals of the dearer half are far above the cheapest, so that
-// this half closes early.
+// values and a large difference between the min-marginals of its dearer half and the
+// cheapest value: the dearer half then closes early.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/shard/shard_branch.h"
 
@@ -14,8 +14,8 @@
 
 // ---- one model --------------------------------------------------------------------
 
-// Another round follows when values were dropped, or the bound closed much of the gap.
-// Prices and messages survive the reductions, so a round continues the last one.
+// Repeats rounds while a round drops values, or closes much of the gap between bound and
+// cost. Prices and messages survive the reductions, so a round continues the last one.
 
 void eg_shard_tools_init(eg_shard_tools *tools, eg_shard_search *search) {
   *tools = (eg_shard_tools){.search = search, .step = 1};
@@ -58,7 +58,7 @@ static void sweep_dual(eg_shard_tools *tools) {
   eg_shard_search_work(tools->search, tools->dual.work - before);
 }
 
-/// Sweeps, restores the best prices, and computes their bound in integers.
+/// Sweeps, restores the best prices, and computes the bound of these prices in integers.
 static egraph_status run_dual(eg_shard_tools *tools, eg_shard_model *model,
                               const eg_shard_effort *effort, int64_t *inout_bound,
                               bool *out_changed) {
@@ -171,7 +171,7 @@ egraph_status eg_shard_branch_add(eg_shard_branch *branch, const eg_shard_model 
   return eg_shard_model_copy(&open->model, model, NULL);
 }
 
-/// Returns the least marginal of the dearer half, relative to the cheapest.
+/// Returns (the least marginal of the dearer half) - (the cheapest marginal).
 static double split_at(const double *unary, uint32_t count, eg_doubles *sorted) {
   sorted->len = 0;
   if (eg_doubles_append(sorted, unary, count) != EGRAPH_OK) return 0;
@@ -213,7 +213,7 @@ static egraph_status flag_half(eg_shard_model *model, const eg_shard_dual *dual,
   return EGRAPH_OK;
 }
 
-/// Closes a model with one choice in the proof: by memory, or by its cost.
+/// Closes a model with one choice in the proof, by memory or by the cost of the choice.
 static egraph_status prove_only(eg_shard_branch *branch, eg_shard_model *model) {
   assert(model->proof != NULL);
   bool changed;
@@ -329,8 +329,8 @@ static void load_value(eg_shard_block *block, uint32_t n, uint32_t value, int64_
   }
 }
 
-/// Excess of the choice of n over the least under prices and messages, with half the
-/// excess of its edges.
+/// Returns how much the choice of n costs above the cheapest choice under prices and
+/// messages, plus half of this excess for each of its edges.
 static double excess_of_node(const eg_shard_block *block, const eg_shard_dual *dual,
                              uint32_t n) {
   const eg_shard_model *model = block->model;

@@ -301,7 +301,7 @@ void eg_shard_dual_reprice(eg_shard_dual *dual, double target) {
     norm += dual->direction.data[r] * dual->direction.data[r];
   }
   if (norm == 0) return;
-  // From the best bound: from a bad bound the steps would grow without end.
+  // Steps from the best bound: from a bad bound the steps would grow without end.
   double length = dual->step * (target - dual->best_bound) / norm;
   for (size_t r = 0; r < rows; r++) {
     double price = model->price.data[r] + length * dual->direction.data[r];
@@ -310,15 +310,15 @@ void eg_shard_dual_reprice(eg_shard_dual *dual, double target) {
 }
 
 // ---- the bound in integers ----------------------------------------------------------
-// For any messages m and prices p >= 0 a solution costs at least
+// For any messages m and prices p >= 0 the cost of a solution is at least
 //
 //   base + sum over nodes of min over v of (cost + charge + its messages)
 //        + sum over edges of min over pairs of (entry - both messages)
 //        - sum over rows of price * capacity
 //
 // This still holds after messages and prices are rounded to integers; charges are rounded
-// down, the last term up. Costs are integers, so the result is rounded up. The excess of
-// a value or a pair over the minima is its reduced cost.
+// down, prices * capacities up. Costs are integers, so the result is rounded up. The
+// excess of a value or a pair over the minima is its reduced cost.
 
 #define HUGE_COST (INT64_C(1) << 61) // sums of two fit
 #define MOST_MESSAGE (INT64_C(1) << 59)
@@ -404,7 +404,7 @@ int64_t eg_shard_prices_of(const eg_shard_prices *prices, const eg_shard_model *
   return sum < most ? (int64_t)sum : most;
 }
 
-/// State of one call, with numbers in units of 2^-scale.
+/// State of one call; its numbers are in units of 2^-scale.
 typedef struct exact {
   eg_shard_model *model;
   eg_shard_prices prices;
@@ -564,7 +564,7 @@ static egraph_status filter_node(exact *x, uint32_t n, int64_t spare, bool *chan
   return eg_shard_keep_values(model, n);
 }
 
-/// Filters pairs first, while messages and tables still match.
+/// Filters pairs before values, while messages and tables still match.
 static egraph_status filter_all(exact *x, bool *changed) {
   eg_shard_model *model = x->model;
   wide spare = x->allowed - x->bound;

@@ -39,7 +39,8 @@ void eg_shard_dual_sweep(eg_shard_dual *dual);
 /// Moves the prices along the violation by the last sweep's minima (subgradient with
 /// momentum, Polyak's length towards `target`).
 void eg_shard_dual_reprice(eg_shard_dual *dual, double target);
-/// Fills load [rows + 1]: the memory of a choice in each row, less the capacity.
+/// Fills load[row] with (the memory of a choice in the row) - (the row's capacity);
+/// `load` has rows + 1 entries.
 void eg_shard_dual_load(const eg_shard_model *model, const uint32_t *choice,
                         double *load);
 /// Restores the prices of the best bound.
@@ -57,9 +58,9 @@ void eg_shard_dual_return(eg_shard_dual *dual);
 egraph_status eg_shard_bound_run(eg_shard_model *model, bool filter, int64_t *out,
                                  bool *changed);
 
-/// Prices in fixed point: charge(v) = sum over items of usage * (sum[last] - sum[first])
-/// / 2^shift, rounded down; the capacities cost `capacity`, rounded up. All in units of
-/// 2^-scale. Prices that cost more than 2^60 count as 0.
+/// Prices in fixed point, in units of 2^-scale. The charge of value v is the sum over its
+/// items of usage * (sum[last] - sum[first]) / 2^shift, rounded down. The capacities cost
+/// `capacity`, rounded up. Prices that cost more than 2^60 count as 0.
 typedef struct eg_shard_prices {
   int scale, shift;
   eg_i64s sum; // [rows + 1] of the prices of the rows before

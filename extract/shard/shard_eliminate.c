@@ -39,7 +39,7 @@ static int64_t price_value(const eg_shard_elimination *x, uint32_t n, uint32_t v
   EG_SHARD_EACH_HALF(model, n, half) {
     uint32_t other = eg_shard_other(model, half);
     if (x->place.data[other] != EG_SHARD_NONE) continue;
-    // Between two fixed nodes the edge counts once.
+    // An edge between two fixed nodes counts once.
     if (x->place.data[n] == EG_SHARD_NONE && other < n) continue;
     eg_shard_view view = eg_shard_view_of(model, half);
     int64_t entry =
@@ -69,8 +69,8 @@ static egraph_status load_edge(eg_shard_elimination *x, uint32_t e) {
   const uint32_t *ends = x->model->edges.data[e].ends;
   uint32_t at[2] = {x->place.data[ends[0]], x->place.data[ends[1]]};
   if (at[0] == EG_SHARD_NONE || at[1] == EG_SHARD_NONE) return EGRAPH_OK;
-  uint32_t half = 2 * e + (at[0] < at[1] ? 0 : 1); // half-edge at the end with the
-                                                   // first place
+  // Half-edge at the end with the first place
+  uint32_t half = 2 * e + (at[0] < at[1] ? 0 : 1);
   uint32_t scope[2] = {at[half & 1], at[~half & 1]}, factor;
   EG_TRY(add_factor(x, scope, 2, &factor));
   eg_shard_view view = eg_shard_view_of(x->model, half);
@@ -86,7 +86,7 @@ static egraph_status load_edge(eg_shard_elimination *x, uint32_t e) {
 
 enum { MAX_PARTS = 64, MAX_ARITY = 48 };
 
-/// Factors added up and minimized over their first variable.
+/// A part of a bucket: factors that are added up and minimized over their first variable.
 typedef struct part {
   uint32_t factors[MAX_PARTS];
   uint32_t count;
@@ -171,7 +171,7 @@ static void reduce_line(const walk *w, uint32_t own, uint32_t line, int64_t *sum
   }
 }
 
-/// Moves to the next line; variables from the third on run.
+/// Moves to the next line of the tables: counts up the variables from the third on.
 static void step_walk(const eg_shard_elimination *x, const part *p, walk *w,
                       uint32_t *at) {
   for (uint32_t i = 2; i < p->arity; i++) {
@@ -295,8 +295,9 @@ egraph_status eg_shard_elimination_trace(eg_shard_elimination *x, uint32_t *choi
 
 // ---- the order --------------------------------------------------------------------
 
-// Orders the elimination: smallest table first. Neighbourhoods are bit rows over the
-// variables; eliminating a variable joins its neighbours.
+// Orders the elimination: the variable with the smallest table comes first.
+// Neighbourhoods are bit rows over the variables; eliminating a variable joins its
+// neighbours.
 
 typedef struct ordering {
   eg_shard_elimination *x;
@@ -449,7 +450,7 @@ egraph_status eg_shard_elimination_order(eg_shard_elimination *x, eg_shard_model
 // split the bound is the exact minimum under prices, so that without memory rows the
 // first leaf is optimal and the search ends there.
 
-/// Returns the largest scaled sum below the cutoff.
+/// Returns the largest sum, in units of 2^-scale, that is below the cutoff.
 static int64_t largest_sum(const eg_shard_elimination *tables) {
   const eg_shard_model *model = tables->model;
   return (model->cutoff - 1 - model->base) * (INT64_C(1) << tables->prices.scale) +
@@ -488,7 +489,7 @@ static void open_place(eg_shard_enumeration *x, const eg_shard_elimination *tabl
   x->count.data[place] = count;
 }
 
-/// Offers a full choice. The sum without its charges is the cost.
+/// Offers a full choice. Its cost is the sum without charges.
 static egraph_status offer_leaf(eg_shard_enumeration *x, eg_shard_elimination *tables,
                                 eg_shard_search *search, bool *out_better) {
   int64_t least = largest_sum(tables) - tables->prices.capacity, cost;
@@ -586,7 +587,7 @@ static bool advance_place(eg_shard_enumeration *x, const eg_shard_elimination *t
   return false;
 }
 
-/// Walks the choices. `place` is the current place; places above it are decided.
+/// Walks over choices depth first. `place`: the current place; those above are decided.
 static egraph_status walk_places(eg_shard_enumeration *x, eg_shard_elimination *tables,
                                  eg_shard_search *search, uint64_t limit,
                                  bool *out_better, bool *out_complete) {

@@ -1,5 +1,5 @@
 // Eliminates nodes, one after the other. The minima are exact under the prices of memory
-// while tables stay within a cap. The tables then guide a search that respects the memory
+// while no table exceeds a cap. The tables then guide a search that respects the memory
 // limits exactly.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SHARD_SHARD_ELIMINATE_H

@@ -191,7 +191,8 @@ egraph_status eg_shard_model_evaluate(eg_shard_model *model, const uint32_t *cho
 
 // ---- copies -----------------------------------------------------------------------
 
-// Copies visit live nodes and edges only, so that pools are dense and in node order.
+// A copy contains only live nodes and edges, so that its pools are dense and in the order
+// of the nodes.
 
 void eg_shard_model_clear(eg_shard_model *model) {
   model->nodes.len = model->edges.len = model->items.len = 0;
@@ -458,8 +459,8 @@ static egraph_status record_step(eg_shard_model *model, uint32_t n, uint32_t gon
   return eg_shard_steps_push(&model->steps, step);
 }
 
-/// Gives the edge of half-edge `half` (at `gone`) to `n`: a row or column per value of
-/// `n`.
+/// Moves the edge of half-edge `half` from `gone` to `n`: its table gets a row or column
+/// for each value of `n`.
 static egraph_status move_edge(eg_shard_model *model, uint32_t n, uint32_t half,
                                const uint32_t *of) {
   eg_shard_view view = eg_shard_view_of(model, half);
@@ -569,8 +570,7 @@ egraph_status eg_shard_absorb(eg_shard_model *model, uint32_t n, uint32_t gone,
 }
 
 // ---- free memory --------------------------------------------------------------------
-// A segment tree without pushing down: least[i] is the minimum of its two children plus
-// added[i].
+// A segment tree: least[i] is the minimum of its two children plus added[i].
 
 #define NO_ROW (INT64_C(1) << 62)
 

@@ -20,7 +20,7 @@
 
 #define EG_SHARD_NONE UINT32_MAX
 
-/// Half-edge h is side h & 1 of edge h >> 1.
+/// A node. Half-edge h is side h & 1 of edge h >> 1.
 typedef struct eg_shard_node {
   uint32_t count;     // values; 0: the node is removed
   uint32_t half;      // first half-edge, or EG_SHARD_NONE
@@ -31,7 +31,7 @@ typedef struct eg_shard_node {
   size_t values; // index of the first in the pools `cost` and `id`
 } eg_shard_node;
 
-/// Row-major: a row per value of ends[0], a column per value of ends[1].
+/// An edge; its table has a row per value of ends[0], a column per value of ends[1].
 typedef struct eg_shard_edge {
   uint32_t ends[2]; // ends[0] == EG_SHARD_NONE: dead
   uint32_t next[2]; // next half-edge of the same node
@@ -80,8 +80,7 @@ typedef struct eg_shard_model {
   bool closed;                  // no solution below the cutoff remains
   struct eg_shard_proof *proof; // records every removal; NULL: no certificate
   int64_t range;                // with a proof: bounds the scale of fixed point; 0: none
-  double deadline;              // a time of eg_clock_seconds(), at which reductions stop;
-                                // 0: none
+  double deadline;              // a time of eg_clock_seconds() to stop at; 0: none
   uint64_t work;                // steps of the reductions
   // Scratch: nodes that changed since their last consistency check.
   eg_u32s queue;
@@ -106,8 +105,8 @@ egraph_status eg_shard_model_build(eg_shard_model *model,
 /// old_node[i] its node for node i of the copy.
 egraph_status eg_shard_model_copy(eg_shard_model *to, const eg_shard_model *from,
                                   eg_u32s *old_node);
-/// Parts of a copy: the items of node n, for the new `node`, and an edge whose ends are
-/// new_node[end] in the copy.
+/// Copy parts of a model: the items of node n, for the new `node`; and an edge, whose
+/// ends are new_node[end] in the copy.
 egraph_status eg_shard_model_copy_items(eg_shard_model *to, const eg_shard_model *from,
                                         uint32_t n, eg_shard_node *node);
 egraph_status eg_shard_model_copy_edge(eg_shard_model *to, const eg_shard_model *from,
@@ -188,8 +187,8 @@ egraph_status eg_shard_absorb(eg_shard_model *model, uint32_t node, uint32_t gon
                               uint32_t edge, const uint32_t *of);
 
 // ---- free memory --------------------------------------------------------------------
-// Free memory of every row while a choice is built: amounts are added to ranges of rows,
-// and the minimum of all rows decides whether the choice fits.
+// The free memory of every row while a choice is built: amounts are added to ranges of
+// rows; the choice fits while the minimum over all rows is not negative.
 
 typedef struct eg_shard_slack {
   uint32_t leaves; // a power of two
@@ -200,7 +199,7 @@ EG_OWNER_DEFINE_STATIC(eg_shard_slack, (eg_i64s, least, added))
 
 /// Resets to the model's capacities. O(rows).
 egraph_status eg_shard_slack_start(eg_shard_slack *slack, const eg_shard_model *model);
-/// Adds to rows [first, last). O(log rows).
+/// Adds an amount to rows [first, last). O(log rows).
 void eg_shard_slack_add(eg_shard_slack *slack, uint32_t first, uint32_t last,
                         int64_t amount);
 /// Takes (sign = -1) or frees (+1) the memory that a value uses.
@@ -212,8 +211,7 @@ static inline bool eg_shard_slack_fits(const eg_shard_slack *slack) {
 }
 
 // ---- reductions (shard_reduce.c) ----------------------------------------------------
-// Exact reductions: after each the model keeps an optimal solution, or has none below the
-// cutoff.
+// Exact reductions: the model keeps an optimal solution, or has none below the cutoff.
 
 // Reductions: id, name, meaning. Any subset gives the same optimum.
 #define EG_SHARD_PASS_LIST(X)                                                            \

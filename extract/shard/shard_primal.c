@@ -1,7 +1,6 @@
-// Solves blocks: a block is eliminated under the prices of memory, then searched for a
-// cheaper choice that fits; when the search finds none, the prices move along the
-// violation of the minimum, a few times. A bandit chooses the kind of block by its gains
-// per effort.
+// Solves blocks. A block is eliminated under the prices of memory, then searched for a
+// cheaper choice that fits. If the search finds none, the prices move along the violation
+// of the minimum, a few times. A bandit chooses the kind of block by (gains) / (effort).
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/shard/shard_primal.h"
 
@@ -25,7 +24,7 @@ egraph_status eg_shard_primal_leave(eg_shard_primal *primal) {
   return EGRAPH_OK;
 }
 
-/// Finds the value indices of ids; false when a value was dropped.
+/// Converts ids of values to value indices; false when a value was dropped.
 static bool find_values(const eg_shard_model *model, const uint32_t *ids, uint32_t *out) {
   for (uint32_t n = 0; n < model->nodes.len; n++) {
     const eg_shard_node *node = &model->nodes.data[n];
@@ -183,7 +182,8 @@ static egraph_status solve_priced(eg_shard_primal *primal, bool *out_better) {
   return EGRAPH_OK;
 }
 
-/// Solves the allowed values; nodes with too large tables are fixed to the best choice.
+/// Finds the best choice of allowed values; fixes nodes whose tables are too large to the
+/// best choice.
 static egraph_status solve_allowed(eg_shard_primal *primal, size_t cap,
                                    bool *out_better) {
   assert(primal->cost < EG_SHARD_INFINITE);
@@ -219,8 +219,9 @@ static void allow_best(eg_shard_primal *primal) {
       primal->allowed.data[model->nodes.data[n].values + primal->best.data[n]] = 1;
 }
 
-/// Allows values of the pool, and a sample of values with a low min-marginal: the smaller
-/// its excess over the least, in shares of the gap, the more likely.
+/// Allows the values of the pool, and a random sample of values with a low min-marginal.
+/// A value is the more likely the smaller (its excess over the least min-marginal) /
+/// (gap) is.
 static void allow_near(eg_shard_primal *primal, const eg_shard_dual *dual, double share) {
   assert(dual->model == primal->model);
   const eg_shard_model *model = primal->model;

@@ -52,15 +52,17 @@ EG_OWNER_DEFINE_MEMBERS(eg_shard_primal, (eg_shard_elimination, tables),
 void eg_shard_primal_init(eg_shard_primal *primal, eg_shard_search *search);
 /// Stores the best choice in ids, before the model is reduced.
 egraph_status eg_shard_primal_leave(eg_shard_primal *primal);
-/// Starts on a model, from the search's best choice or, if a value of that choice is
-/// gone, from the stored choice; `fresh`: the model does not descend from the last one.
+/// Starts on a model, from the search's best choice or, if a value of this choice was
+/// removed, from the stored choice. `fresh`: the model does not descend from the last
+/// one.
 egraph_status eg_shard_primal_enter(eg_shard_primal *primal, eg_shard_model *model,
                                     bool fresh);
 /// Offers the dual's rounding, and a rounding within memory.
 egraph_status eg_shard_primal_round(eg_shard_primal *primal, const eg_shard_dual *dual);
-/// Solves a part and keeps a better choice. The part is the nodes around a random node,
-/// or all nodes with the values of the pool and the values that the dual (which has swept
-/// this model) rates nearly as good. Kind and size adapt to their gains.
+/// Solves a part of the model and keeps a better choice. The part is the nodes around a
+/// random node, or all nodes with the values of the pool and the values that the dual
+/// rates nearly as good; the dual has swept this model. Kind and size of the part adapt
+/// to the gains.
 egraph_status eg_shard_primal_improve(eg_shard_primal *primal, const eg_shard_dual *dual,
                                       bool *out_better);
 

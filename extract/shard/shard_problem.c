@@ -237,8 +237,9 @@ egraph_status eg_shard_certify(egraph_allocator alloc, const eg_shard_problem *p
 }
 
 // ---- files --------------------------------------------------------------------------
-// The tables of the largest problems have ten million entries and come before their
-// nodes: rows go straight into the problem, and their lengths are compared at the end.
+// Reads files. The tables of the largest problems have ten million entries and come
+// before their nodes; therefore rows go straight into the problem, and their lengths are
+// compared at the end.
 
 static const uint64_t MAX_BYTES = (uint64_t)1 << 30;
 
@@ -278,7 +279,7 @@ typedef struct reader {
   bool seen[PARTS];
   eg_i64s intervals, edge_nodes;
   eg_sizes interval_begin, cost_begin, usage_begin, edge_begin;
-  // Targets of the rows of a part: row i is values begin[i] .. begin[i + 1].
+  // Arrays that a part's rows are read into: row i is values begin[i] .. begin[i + 1].
   struct {
     eg_i64s *values;
     eg_sizes *begin;

@@ -76,7 +76,7 @@ egraph_status eg_shard_proof_filtered(eg_shard_proof *proof, int64_t bound,
     proof->text.chars.len = proof->begin;
     return EGRAPH_OK;
   }
-  // A better filter replaces the previous one if the previous one removed no strategy.
+  // A better filter replaces the filter before it, if that filter removed no strategy.
   if (raised && proof->loose != proof->loose_end && proof->loose_end == proof->begin) {
     memmove(chars + proof->loose, chars + proof->begin, size);
     proof->begin = proof->loose;

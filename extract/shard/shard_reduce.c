@@ -1,7 +1,6 @@
-// Exact reductions, a section each, and the rounds over them: cheap passes first,
-// repeated while the model shrinks enough. Arc consistency and domination come from
-// constraint networks (Cooper et al. 2010); merging of functions does most of the work
-// here.
+// Exact reductions, a section each, and the rounds that repeat them: cheap passes first,
+// while the model shrinks enough. Arc consistency and domination come from constraint
+// networks (Cooper et al. 2010); merging of functions does most of the work here.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/shard/shard_model.h"
 
@@ -85,14 +84,14 @@ static egraph_status pass_shift(eg_shard_model *model, bool *changed) {
   }
   for (uint32_t n = 0; n < model->nodes.len; n++)
     shift_node(model, n);
-  // With a proof the filter forbids entries instead, and records this.
+  // With a proof, the filter forbids entries instead, and records them.
   return model->closed || model->proof != NULL ? EGRAPH_OK : forbid_entries(model);
 }
 
 // ---- consistency ------------------------------------------------------------------
 
-// By a queue of nodes: a value is dropped when it is forbidden, or has only forbidden
-// entries towards some neighbour; the neighbours are checked again.
+// Arc consistency by a queue of nodes: a value is dropped when it is forbidden, or has
+// only forbidden entries towards some neighbour; the neighbours are checked again.
 
 static bool has_partner(const eg_shard_view *view, uint32_t v) {
   const int64_t *line = view->data + v * view->own_stride;
@@ -134,7 +133,8 @@ static egraph_status pass_consistency(eg_shard_model *model, bool *changed) {
 // When every line of a table has one finite entry, the neighbour is a function of the
 // node (in practice a bijection, as between an operator and its elementwise user).
 
-/// Fills of[]; false unless the other end is a function of this end.
+/// Fills of[value], the value of the other end; false unless the other end is a function
+/// of this end.
 static bool find_value_map(const eg_shard_model *model, uint32_t half, uint32_t *of) {
   assert(!eg_shard_is_dead(&model->edges.data[half >> 1]));
   eg_shard_view view = eg_shard_view_of(model, half);
@@ -199,7 +199,7 @@ static egraph_status pass_merge(eg_shard_model *model, bool *changed) {
 // fit into the rest is dropped; a row is dropped when it cannot be violated, or when a
 // neighbouring row that stays implies it. Ranges stay ranges when rows are dropped.
 
-/// Subtracts the least usage; false when the item becomes empty.
+/// Subtracts an item's least usage from all its usages; false when it becomes empty.
 static bool shift_item(eg_shard_model *model, const eg_shard_item *item, uint32_t count,
                        int64_t *delta) {
   assert(count != 0);
@@ -222,8 +222,8 @@ static int compare_items(const void *left, const void *right) {
   return a->next < b->next ? -1 : a->next > b->next;
 }
 
-/// Sorts the items of a node by range, adds up items with equal ranges, shifts them, and
-/// drops items that are empty or the same for all values.
+/// Sorts the items of a node by range, adds up items with equal ranges, and subtracts
+/// their least usage. Drops items that are empty or the same for all values.
 static egraph_status join_items(eg_shard_model *model, uint32_t n, eg_shard_items *order,
                                 int64_t *delta) {
   eg_shard_node *node = &model->nodes.data[n];
@@ -488,7 +488,7 @@ static bool beats(eg_shard_model *model, uint32_t n, uint32_t v, uint32_t w) {
   const int64_t *cost = model->cost.data + node->values;
   if (cost[w] >= EG_SHARD_INFINITE || !uses_less(model, n, v, w)) return false;
   int64_t slack = cost[v] - cost[w];
-  // Sums stay small: the excess of one edge is at most the gain on the others.
+  // The sum stays small: the excess of one edge is at most the gain on the others.
   int64_t extra = 0;
   EG_SHARD_EACH_HALF(model, n, half) {
     eg_shard_view view = eg_shard_view_of(model, half);
@@ -527,8 +527,8 @@ static egraph_status pass_dominated(eg_shard_model *model, bool *changed) {
 
 // ---- nodes of low degree ----------------------------------------------------------
 
-// A node that takes no memory and has at most two neighbours is eliminated: the cost of
-// its best reply becomes a table between them.
+// Eliminates nodes that take no memory and have at most two neighbours: the cost of the
+// node's best reply becomes a table between the neighbours.
 
 typedef struct replies {
   uint32_t other[2];
@@ -654,7 +654,7 @@ static egraph_status pass_degree(eg_shard_model *model, bool *changed) {
 
 // ---- rounds -----------------------------------------------------------------------
 
-// In a model with more values, a round that removes less than 0.2 % of them is the last.
+// In a larger model, a round that removes less than 0.2 % of the values is the last.
 #define MANY 5000
 
 typedef egraph_status (*pass_function)(eg_shard_model *model, bool *changed);

@@ -84,7 +84,7 @@ egraph_status eg_shard_search_start(eg_shard_search *search) {
   int64_t cost;
   if (incumbent != NULL && is_in_range(search->problem, incumbent))
     EG_TRY(take_choice(search, incumbent, &cost));
-  // A proof of infeasibility starts from a cost above all choices.
+  // A proof of infeasibility needs an initial cost above the costs of all choices.
   if (search->proof != NULL && search->cost >= EG_SHARD_INFINITE)
     search->cost = eg_shard_proof_most(search->problem) + 1;
   EG_TRY(eg_shard_model_build(&search->whole, search->problem));
@@ -148,7 +148,8 @@ egraph_status eg_shard_search_raise(eg_shard_search *search, int64_t bound) {
 }
 
 bool eg_shard_search_stop(eg_shard_search *search) {
-  // With a proof, closed models must still be recorded.
+  // With a proof the search continues after bound and cost have met: closed models must
+  // still be recorded.
   if (search->stopped) return true;
   if (search->proof == NULL && search->bound >= search->cost) return true;
   if (eg_work_is_spent(&search->work)) search->stopped = true;

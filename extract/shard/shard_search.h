@@ -21,8 +21,7 @@ typedef struct eg_shard_search {
   bool tiny;                    // small tables and searches (eg_shard_solve_without)
   struct eg_shard_proof *proof; // proof of the bound, or NULL
   eg_shard_model whole;         // the problem, reduced
-  eg_shard_model core;          // a dense copy of `whole`; its node i is
-                                // old_node[i] there
+  eg_shard_model core;          // copy of `whole`; node i is old_node[i] of `whole`
   eg_u32s old_node;
   eg_u32s choice; // [node of the problem] the best, when cost < EG_SHARD_INFINITE
   int64_t cost, bound, peak;

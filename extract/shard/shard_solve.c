@@ -12,8 +12,8 @@
 // Models larger than this are not branched on.
 enum { LARGE = 300000 };
 
-/// Chooses the model for better choices: the tightened model while it contains the best
-/// choice, else the core, which keeps every value.
+/// Chooses the model in which blocks search for better choices: the tightened model while
+/// it contains the best choice, otherwise the core, which keeps every value.
 static egraph_status enter_blocks(eg_shard_tools *tools, eg_shard_block *block,
                                   eg_shard_model *model, bool *out_entered) {
   assert(tools->search->cost < EG_SHARD_INFINITE);
@@ -22,7 +22,7 @@ static egraph_status enter_blocks(eg_shard_tools *tools, eg_shard_block *block,
   if (primal->cost <= tools->search->cost && primal->cost < EG_SHARD_INFINITE)
     return eg_shard_block_enter(block, model, primal->best.data, primal->cost,
                                 &tools->dual);
-  // The core may lack values of the caller's incumbent.
+  // The incumbent of the caller may use values that the core lacks.
   eg_shard_search *search = tools->search;
   int64_t cost;
   bool fits;
@@ -33,7 +33,8 @@ static egraph_status enter_blocks(eg_shard_tools *tools, eg_shard_block *block,
                               search->cost, NULL);
 }
 
-/// Each phase of the search gets its share of the work; the phase most behind runs next.
+/// The phases of the search. Each has its share of the work; the phase that is furthest
+/// behind its share runs next.
 typedef enum phase { PROVE, PARTS, BLOCKS, PHASES } phase;
 
 typedef struct course {
@@ -96,7 +97,7 @@ static egraph_status improve_blocks(course *c, uint64_t until) {
   return EGRAPH_OK;
 }
 
-/// Finds better choices by parts of the model, or by blocks.
+/// Improves the best choice by parts of the model, or by blocks.
 static egraph_status improve_by_turns(course *c, phase p, uint64_t until) {
   assert(p == PARTS || p == BLOCKS);
   eg_shard_tools *tools = &c->tools;
@@ -165,15 +166,16 @@ static egraph_status run_course(eg_shard_search *search, egraph_status (*run)(co
 
 // ---- certificate ------------------------------------------------------------------
 
-// A second run, with the cost known from the start, uses only reductions that a small
-// program can check. Large models get few filters, because each is written in full.
+// Writes the certificate. A second run, with the cost known from the start, uses only
+// reductions that a small program can check. Large models get few filters, because each
+// filter is written in full.
 
 static egraph_status close_all(course *c) {
   assert(c->search->proof != NULL);
   static const eg_shard_effort small = {120, 40, 0, 0, true},
                                large = {250, 4, 0, 0, true};
-  static const eg_shard_effort tiny = {1, 1, 0, 0, true}; // few sweeps, so that the proof
-                                                          // has cases
+  // Few sweeps, so that the proof has cases
+  static const eg_shard_effort tiny = {1, 1, 0, 0, true};
   eg_shard_search *search = c->search;
   EG_TRY(eg_shard_model_copy(&c->root, &search->core, NULL));
   c->large = eg_shard_size_of(&c->root) > LARGE;
@@ -280,7 +282,7 @@ egraph_status eg_shard_solve_without(egraph_allocator alloc,
   eg_shard_search_init(&search, alloc, problem, options);
   search.disabled = disabled;
   search.tiny = tiny;
-  // The certificate gets a quarter of the work if a gap remains.
+  // Reserves a quarter of the work for the certificate if a gap remains.
   uint64_t limit = search.work.limit;
   if (options->certificate != NULL && limit != EG_WORK_UNLIMITED)
     search.work.limit = limit / 4 * 3;

@@ -13,8 +13,7 @@ typedef struct eg_shard_options {
   uint64_t seed;
   const char *certificate;   // path to write the certificate to, or NULL
   const uint32_t *incumbent; // [node] strategy, or NULL; ignored when it does not fit
-  /// Called at most ten times a second with the best cost and bound; true stops. May be
-  /// NULL.
+  /// Called at most ten times a second with the best cost and bound; true stops. Or NULL.
   bool (*progress)(void *user, int64_t cost, int64_t bound, double seconds);
   void *user;
 } eg_shard_options;
@@ -23,8 +22,7 @@ typedef struct eg_shard_options {
 
 typedef struct eg_shard_result {
   eg_extract_status status; // OPTIMAL only with an integer-safe proof
-  int64_t cost;             // computed by the certificate; EG_SHARD_INFINITE when there
-                            // is no choice
+  int64_t cost;             // certified; EG_SHARD_INFINITE: there is no choice
   int64_t bound;            // valid lower bound, only rounded down
   int64_t checked;          // the part of the bound that the certificate proves
   int64_t peak;             // most memory in use at any time

@@ -10,9 +10,9 @@
 #include "base/proof.h"
 #include "optimize/search/budget.h"
 
-// Shares of the time limit; work is not shared.
+// Shares of the time limit for each search; work is not divided.
 static const double FREE_SHARE = 0.5, GIVEN_SHARE = 0.5;
-// Rules cannot make up for a bound that is this many times the ceiling.
+// If the bound of the given step exceeds the ceiling by this factor, rules cannot help.
 static const double BEYOND_RULES = 1.5;
 
 egraph_status eg_joint_step_init(eg_joint_step *joint, egraph_allocator alloc,

@@ -19,8 +19,8 @@ typedef struct eg_joint_step {
   double memory; // bytes of a device
 } eg_joint_step;
 
-/// Creates the given step and, with rules, the second one, or neither. Fails
-/// like eg_whole_step_create.
+/// Creates the step without rules and, if `has_rules`, also the step with rules; after a
+/// failure neither exists. Fails like eg_whole_step_create.
 egraph_status eg_joint_step_init(eg_joint_step *joint, egraph_allocator alloc,
                                  const eg_whole_input *input, bool has_rules);
 void eg_joint_step_deinit(eg_joint_step *joint);

@@ -15,7 +15,7 @@
 
 #define NONE UINT32_MAX
 
-// The counterpart of a node or a value of the whole step in the folded plan.
+// The counterpart in the folded plan of a node, or of a value, of the whole step.
 typedef struct node_likeness {
   uint32_t step; // NONE: every device computes the whole node
   eg_phase phase;
@@ -75,7 +75,8 @@ static egraph_status note_value(writer *w, uint32_t drafted, eg_value made) {
   return EGRAPH_OK;
 }
 
-/// Returns the written value of a drafted one; writes a weight at its first use.
+/// Returns the value in the written graph for a drafted value; writes a weight at its
+/// first use.
 static egraph_status written_value(writer *w, uint32_t drafted, uint32_t *out) {
   uint32_t *written = &w->written.data[drafted];
   if (*written == NONE) {
@@ -129,8 +130,7 @@ static egraph_status write_draft_node(writer *w, eg_node_cons *cons,
 
 // ---- order ----------------------------------------------------------------------------
 
-/// Finds the node that makes each value, and the sums of gradients to which the value
-/// is added.
+/// Finds the node that makes each value, and the sums of gradients that the value enters.
 static egraph_status find_unfolded_sums(writer *w) {
   size_t values = w->draft.values.len;
   EG_TRY(eg_bytes_resize(&w->done, w->draft.nodes.len));
@@ -230,8 +230,7 @@ static egraph_status write_whole(egraph_allocator alloc, const eg_unfold_steps *
 /// before the states that moves make from it.
 typedef struct state {
   uint32_t value;
-  uint32_t from; // state from which a move makes it; NONE: its node makes it, or
-                 // it enters
+  uint32_t from; // source of the move; NONE: made by a node, or enters
   uint32_t next; // state of the value
   eg_phase phase;
   eg_layout layout;
@@ -380,7 +379,7 @@ static egraph_status move_by_costs(unfolder *u, uint32_t from, const eg_layout *
   return EGRAPH_OK;
 }
 
-/// Lets a value that the folded plan does not read enter whole, on every device.
+/// Makes a value that the folded plan does not read enter whole, on every device.
 static egraph_status enter_whole(unfolder *u, uint32_t value) {
   static const eg_layout whole = {0};
   return add_first(u, value, &whole, EG_PHASE_FORWARD);
@@ -406,9 +405,10 @@ static egraph_status note_reads(unfolder *u) {
   return EGRAPH_OK;
 }
 
-/// Returns the state of the neighbour's value in the layout of `like`. The folded plan
-/// may read the value of another block than the one that represents the neighbour. The
-/// state read in the phase may differ from the state that is made first and freed.
+/// Returns the state of `value`, a neighbour's value, in the layout of state `like`. The
+/// folded plan may read the value of another block than the one that represents the
+/// neighbour. The state read in the phase may differ from the state that is made first
+/// and freed.
 static uint32_t own_state(const unfolder *u, uint32_t value, uint32_t like,
                           eg_phase phase) {
   const eg_plan_states *rows = &u->folded->states;
@@ -489,7 +489,7 @@ static egraph_status want_operands(unfolder *u, uint32_t n) {
     EG_TRY(like == NULL
                ? move_by_costs(u, u->values.data[value].first, &whole, phase, &operand)
                : want(u, value, like[i], phase, &operand));
-    // Values from earlier phases are kept.
+    // A value from an earlier phase is kept.
     eg_phase user = phase;
     for (uint32_t s = operand; s != NONE; s = u->states.data[s].from) {
       state *mine = &u->states.data[s];
@@ -605,8 +605,7 @@ static egraph_status make_node(unfolder *u, uint32_t n, const uint32_t *operands
   return eg_plan_steps_push(&plan->steps, row);
 }
 
-/// Keeps the results of a node for later phases at once, so that its operands can be
-/// freed.
+/// Keeps a node's results for later phases at once, so that its operands can be freed.
 static egraph_status make_kept(unfolder *u, uint32_t n) {
   eg_graph_node_info node = eg_graph_node_at(unfolded_graph(u), (eg_graph_node){n});
   for (uint32_t r = 0; r < node.result_count; r++)
@@ -642,8 +641,8 @@ static egraph_status make_steps(unfolder *u) {
   return EGRAPH_OK;
 }
 
-/// Carries each value that leaves the whole step under the name of an entry, if the
-/// folded plan does so.
+/// Ties each value that leaves the whole step under the name of an entry to this entry,
+/// if the folded plan does so.
 static egraph_status carry(unfolder *u) {
   const eg_plan *folded = u->folded;
   for (uint32_t o = 0; o < eg_graph_output_count(unfolded_graph(u)); o++) {

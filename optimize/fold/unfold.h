@@ -33,7 +33,8 @@ typedef struct eg_unfold_match {
 
 const eg_graph *eg_unfold_whole(const eg_unfold_steps *steps);
 const eg_graph *eg_unfold_small(const eg_unfold_steps *steps);
-/// Fails with EGRAPH_E_MEMORY.
+/// Maps each value of the whole step to a value of the small step. Fails with
+/// EGRAPH_E_MEMORY.
 egraph_status eg_unfold_match_init(eg_unfold_match *match, egraph_allocator alloc,
                                    const eg_unfold_steps *steps);
 void eg_unfold_match_deinit(eg_unfold_match *match);
@@ -49,8 +50,7 @@ typedef struct eg_draft_node {
 EG_VEC_DEFINE(eg_draft_nodes, eg_draft_node);
 
 typedef struct eg_draft_value {
-  uint32_t whole;   // value of the whole step that gives the name; UINT32_MAX: none,
-                    // it is new
+  uint32_t whole;   // value of the step with this name; UINT32_MAX: new
   uint32_t planned; // value of the planned graph that represents it; UINT32_MAX: none
 } eg_draft_value;
 EG_VEC_DEFINE(eg_draft_values, eg_draft_value);

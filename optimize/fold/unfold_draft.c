@@ -49,7 +49,7 @@ void eg_unfold_match_deinit(eg_unfold_match *match) {
   eg_u32s_deinit(&match->value);
 }
 
-/// A value of the planned graph in a row.
+/// The image in a row of a value of the planned graph.
 typedef struct row_cell {
   uint32_t image; // value of the whole step with this image, NONE or UNCLEAR
   bool can_be;    // the value has an image, or is derived from values that have
@@ -93,7 +93,7 @@ EG_OWNER_DEFINE_STATIC(drafter, (eg_u32s, twin, planned_of, step_of), (row_cells
 
 // ---- rows -----------------------------------------------------------------------------
 
-/// Returns the row of a block of the whole step; 0 outside blocks.
+/// Returns the row of a block of the whole step; 0 for values outside blocks.
 static uint32_t draft_row(const drafter *d, uint32_t block) {
   return block < d->rows ? block : 0;
 }
@@ -134,7 +134,7 @@ static void put_node(drafter *d, uint32_t n) {
     put_image(d, row, like.results[r], node.results[r]);
 }
 
-/// Returns the image of two values that are equal in a row.
+/// Returns the image of a value for which two values of the row are possible.
 static uint32_t choose_image(const drafter *d, uint32_t row, uint32_t a, uint32_t b) {
   bool a_enters = draft_row(d, draft_block(d, a)) != row;
   bool b_enters = draft_row(d, draft_block(d, b)) != row;
@@ -267,8 +267,7 @@ static egraph_status add_draft_node(drafter *d, const eg_graph_node_info *info,
   return eg_draft_nodes_push(&d->out->nodes, node);
 }
 
-/// Returns the value of the whole step that a row makes for a value of the planned graph,
-/// or NONE.
+/// Returns the value of the whole step that a row makes for a planned value, or NONE.
 static uint32_t image_made(const drafter *d, uint32_t row, eg_value planned) {
   uint32_t image = cell_at(d, row, planned.id)->image;
   if (image == NONE || image == UNCLEAR) return NONE;
@@ -303,8 +302,8 @@ static const eg_type *graph_value_type(const eg_graph *graph, eg_value value) {
   return &eg_graph_value(graph, value)->type;
 }
 
-/// Returns the step of the folded plan for one of the whole step's own nodes: the step of
-/// its counterpart, unless rules have changed that.
+/// Returns the step of the folded plan for a node that is copied from the whole step: the
+/// step of its counterpart, unless rules have changed the counterpart.
 static uint32_t step_like(const drafter *d, const eg_graph_node_info *info) {
   uint32_t planned = d->planned_of.data[info->results[0].id];
   if (planned == NONE) return NONE;
@@ -401,7 +400,7 @@ static void forget_colors(drafter *d) {
     d->goals.data[g].color = NEW;
 }
 
-/// Visits outputs until no loop is left.
+/// Visits the outputs; repeats this until no loop is left.
 static egraph_status find_needed(drafter *d) {
   do {
     d->is_looped = false;

@@ -14,7 +14,7 @@
 
 enum { MOST_GROUP = 4 };
 
-/// A step as it is planned.
+/// A step that can be planned: its graph, with the derived training step and constraints.
 typedef struct planned_step {
   const eg_graph *graph;
   eg_training training; // if it trains: the step whose graph this is
@@ -69,8 +69,7 @@ static eg_unfold_steps unfold_steps(const eg_whole_step *step, const fold *f) {
                            .small = training_of(step, &f->small)};
 }
 
-/// Makes the planned step of a forward graph; `folded`: the folding that made the graph,
-/// or NULL.
+/// Makes the planned step of a graph; `folded`: the folding that made the graph, or NULL.
 static egraph_status make_step(const eg_whole_step *step, const eg_graph *forward,
                                const eg_folded *folded, planned_step *out) {
   const eg_training_options *training = step->in.training;
@@ -246,7 +245,7 @@ static eg_planner_input input_for(const searcher *s, const planned_step *planned
   return input;
 }
 
-/// Replaces the plan of few blocks by the plan of all.
+/// Replaces the plan of the folded step by the plan of the whole step.
 static egraph_status unfold_plan(const searcher *s, const fold *f,
                                  eg_emitted_plan *inout) {
   const eg_unfold_steps steps = unfold_steps(s->step, f);
@@ -260,7 +259,7 @@ static egraph_status unfold_plan(const searcher *s, const fold *f,
   return EGRAPH_OK;
 }
 
-/// Unfolds the plans of a planning. A plan that exceeds the memory unfolded is dropped.
+/// Unfolds the plans of a planning. Drops a plan that exceeds the memory after unfolding.
 static egraph_status unfold(const searcher *s, const fold *f, eg_planning *planning) {
   eg_plan_summary summary;
   for (int m = 0; m < EG_MATES && planning->has_mates; m++)
@@ -268,7 +267,7 @@ static egraph_status unfold(const searcher *s, const fold *f, eg_planning *plann
   if (!planning->has_plan) return EGRAPH_OK;
   EG_TRY(unfold_plan(s, f, &planning->emitted));
   EG_TRY(eg_plan_summary_make(&planning->emitted.plan, s->step->alloc, &summary));
-  // Nodes that rules made are read anew in each block, and may cost more there.
+  // Nodes that rules made are derived anew in each block, and may cost more in a block.
   if (planning->is_exact && !has_rules(s))
     EG_TRY(eg_proof_check_equal("seconds of a folded plan and of the same plan unfolded",
                                 planning->cost, summary.seconds));
@@ -282,8 +281,7 @@ static egraph_status unfold(const searcher *s, const fold *f, eg_planning *plann
   return EGRAPH_OK;
 }
 
-/// Joins outcomes of baselines; outcomes of the whole step replace those of the folded
-/// step.
+/// Joins outcomes of baselines; outcomes of the whole step replace folded ones.
 static void join_outcomes(eg_planning *out, const eg_planning *next, bool is_whole) {
   for (int b = 0; b < EG_BASELINE_OUTCOMES; b++)
     if (next->baseline[b].is_tried && (is_whole || !out->baseline[b].is_tried))
@@ -291,16 +289,16 @@ static void join_outcomes(eg_planning *out, const eg_planning *next, bool is_who
   if (out->single_seconds == 0) out->single_seconds = next->single_seconds;
 }
 
-/// Returns the bound of all plans from the next search and the searches before. If rules
-/// make variants, the variants of the whole step count once they were searched; unless
-/// the search reached all variants, the lower bound is taken.
+/// Returns the bound of all plans, from the next search and the searches before it. If
+/// rules make variants, only a search of the whole step covers the variants of the whole
+/// step; unless this search reached all variants, the lower bound is taken.
 static double join_bounds(const searcher *s, const eg_planning *next, bool is_whole) {
   double known = s->out->bound, higher = fmax(known, next->bound);
   if (!has_rules(s)) return higher;
   bool is_all = next->stop == EG_STOP_SATURATED;
   if (is_whole) return is_all ? next->bound : fmin(known, next->bound);
-  // Groups have variants of their own: a cheaper plan shows that the bound does not hold
-  // for these variants.
+  // Groups of blocks have variants of their own: a cheaper plan shows that the bound does
+  // not hold for these variants.
   return next->has_plan && next->cost < higher ? 0 : higher;
 }
 
@@ -311,7 +309,7 @@ static void add_times(eg_planning *out, const eg_planning *other) {
 }
 
 /// Joins the result of a further search: the cheaper plan, the higher bound, or the proof
-/// that there is no plan. Moves the plans of `next`.
+/// that there is no plan. Takes over the plans of `next`.
 static egraph_status join_found(searcher *s, eg_planning *next, bool is_whole) {
   eg_planning *out = s->out;
   if (!s->has_any) {
@@ -398,7 +396,7 @@ static egraph_status search_whole(searcher *s, double share, bool compares) {
   eg_planning *out = s->out;
   eg_planner_input input = input_for(s, &s->step->whole, share);
   EG_OWNED(eg_planning, next);
-  // After the other searches, use all remaining time.
+  // Uses all remaining time: this is the last search.
   input.budget.time_limit_seconds = seconds_left(s);
   bool goes_on = s->has_any && out->has_plan;
   if (goes_on && !(input.known != NULL && input.known_cost < out->cost)) {
@@ -415,7 +413,8 @@ static egraph_status search_whole(searcher *s, double share, bool compares) {
   input.binds = s->binds;
   EG_TRY(eg_planner_run(s->step->alloc, &input, &next));
   // With rules, the whole step has other variants than the folded step, and the folded
-  // bound does not hold for them: the new result must be worth losing that bound.
+  // bound does not hold for them. Therefore the new result must be worth the loss of that
+  // bound.
   bool is_of_use = !has_rules(s) || !s->has_any || !out->has_plan ||
                    (next.has_plan && next.cost < out->cost) || next.bound > out->bound;
   if (!is_of_use) {
@@ -443,7 +442,7 @@ static egraph_status search_groups(searcher *s) {
   return EGRAPH_OK;
 }
 
-/// Runs the other searcher once.
+/// Runs the searcher of another algorithm once.
 static egraph_status search_by(searcher *s) {
   const fold *first = &s->step->folds[0];
   bool is_folded = first->small.is_made && !s->planner->searcher->is_whole;

@@ -32,8 +32,8 @@ egraph_status eg_whole_step_create(egraph_allocator alloc, const eg_whole_input 
 void eg_whole_step_destroy(eg_whole_step *step);
 EG_HOLDER_DEFINE(eg_whole_step)
 const eg_graph *eg_whole_step_graph(const eg_whole_step *step);
-/// Returns how many equal blocks one block represents in the first search; 0: the step is
-/// not folded.
+/// Returns how many equal blocks one block represents in the first search; 0 if the step
+/// is not folded.
 uint32_t eg_whole_step_blocks(const eg_whole_step *step);
 
 /// Sets the bytes of a device for later plans.

@@ -53,7 +53,7 @@ static bool find_kind(const char *name, eg_plan_kind *out) {
   return false;
 }
 
-/// Reads w1, "a name" or (all weights).
+/// Reads the subject of a statement: a word such as w1, "a name", or (all weights).
 static egraph_status read_subject(reader *r, const eg_sexpr *expr,
                                   eg_plan_constraint *row) {
   if (expr->kind == EG_SEXPR_ATOM || expr->kind == EG_SEXPR_STRING)
@@ -74,7 +74,7 @@ static egraph_status read_subject(reader *r, const eg_sexpr *expr,
                        list);
 }
 
-/// Reads R, P, M, S0 and so on as in plans; S is any dimension, ? is S or R.
+/// Reads letters of layouts (R, P, M, S0, ...); S is any dimension, ? is S or R.
 static bool read_digits(const char *word, uint16_t *out) {
   static const eg_mesh one = {.axis_count = 1};
   eg_layout layout;
@@ -90,7 +90,7 @@ static bool read_digits(const char *word, uint16_t *out) {
   return true;
 }
 
-/// Reads gpu=S0.
+/// Reads an axis with its letter: gpu=S0.
 static egraph_status read_place(reader *r, const eg_sexpr *expr,
                                 eg_plan_constraint *row) {
   const char *equals = expr->kind == EG_SEXPR_ATOM ? strchr(expr->text, '=') : NULL;

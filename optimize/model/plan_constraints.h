@@ -35,7 +35,7 @@
 #include "pcg/parallel/mesh.h"
 #include "pcg/training/phase.h"
 
-// Kind, spelling. A value may be of several kinds.
+// Kinds of values: id, spelling. A value may be of several kinds.
 #define EG_PLAN_KIND_LIST(X)                                                             \
   X(EG_KIND_VALUES, "values")           /* every value */                                \
   X(EG_KIND_INPUTS, "inputs")           /* that no step hands to the next */             \

@@ -53,7 +53,7 @@ uint32_t eg_plan_solution_made(const eg_plan_solution *s, uint32_t v) {
              : s->model->copies.data[(size_t)v * EG_PHASE_COUNT + value->phase];
 }
 
-/// Returns the operator that makes a space value; NULL: the value is not needed.
+/// Returns the operator that makes a value of the space; NULL: the value is not needed.
 static const eg_space_operator *operator_of_value(const eg_plan_solution *s, uint32_t v) {
   uint32_t strategy = eg_plan_solution_strategy(s, eg_plan_solution_made(s, v));
   if (strategy == EG_LAYOUT_NONE) return NULL;
@@ -62,7 +62,7 @@ static const eg_space_operator *operator_of_value(const eg_plan_solution *s, uin
   return &s->space->operators.data[op];
 }
 
-/// Returns the strategy of the operator that makes a space value; not for an entry.
+/// Returns the strategy of the operator that makes a value of the space, no entry.
 static const eg_space_strategy *spread_of(const eg_plan_solution *s, uint32_t v) {
   uint32_t strategy = eg_plan_solution_strategy(s, eg_plan_solution_made(s, v));
   return &s->space->strategies.data[s->model->strategies.data[strategy]];
@@ -237,9 +237,9 @@ static egraph_status write_part(emitter *e, uint32_t v, const eg_space_operator 
   return EGRAPH_OK;
 }
 
-/// Keeps a value for later phases at once, an entry when it is first read, or at the
-/// start of a phase that does not read it, so that its source can be freed. `copy`: the
-/// problem value that it is kept from.
+/// Keeps a value for later phases as early as possible, so that its source can be freed:
+/// an entry when it is first read, or at the start of a phase that does not read it.
+/// `copy`: the problem value that it is kept from.
 static egraph_status keep_value(emitter *e, uint32_t v, uint32_t copy) {
   const eg_plan_solution *chosen = &e->chosen;
   for (uint32_t i = chosen->value_begin.data[v]; i < chosen->value_begin.data[v + 1];
@@ -291,8 +291,7 @@ static egraph_status write_plan_node(emitter *e, uint32_t v,
   for (uint32_t i = 0; i < op->input_count; i++)
     EG_TRY(eg_u32s_push(&plan->operands,
                         e->state_of_place.data[place_of_copy(e, needs[i])]));
-  // The state of a tuple's first part represents the place; in the end each part has a
-  // state.
+  // A tuple's first part represents the place for now; in the end each part has a state.
   for (uint32_t r = info.result_count; r-- > 0;)
     EG_TRY(add_place_state(e, e->problem->output.data[strategy], info.results[r],
                            (uint32_t)plan->steps.len));
@@ -394,7 +393,7 @@ static egraph_status keep_unread(emitter *e, eg_phase phase) {
   return EGRAPH_OK;
 }
 
-/// Lists the states from which copies of this phase start.
+/// Lists the states from which the copies of this phase start.
 static void carry_over(emitter *e, eg_model_role role, eg_phase phase) {
   for (uint32_t copy = 0; copy < e->model->values.len; copy++) {
     if (e->model->values.data[copy].role != role ||

@@ -12,11 +12,11 @@
 typedef struct eg_emitted_plan {
   eg_graph *graph; // owned; the plan borrows it
   eg_plan plan;
-  eg_u32s value_of; // [values of the graph that was planned] value of `graph`;
-                    // UINT32_MAX: not needed. Empty: not known
+  // [values of the graph that was planned] value of `graph`; UINT32_MAX: not needed.
+  // Empty: not known
+  eg_u32s value_of;
   eg_u32s place_of; // [states] place of the problem. Empty: not known
-  eg_u32s value_at; // [steps] value of the problem that the step makes or moves. Empty:
-                    // not known
+  eg_u32s value_at; // [steps] problem value made or moved; empty: unknown
 } eg_emitted_plan;
 
 /// Completes strategies ([values], as eg_layout_complete takes them) of a model's problem

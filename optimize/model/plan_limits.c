@@ -20,9 +20,10 @@ static uint32_t output_count(const eg_plan_space *space) {
 
 // ---- kinds of values ------------------------------------------------------------------
 
-// The kinds of inputs and carried values are known; the others follow. A value that
-// forward computes from weights alone is a weight (such as a cast to a narrower type); a
-// value that backward only casts or reshapes to a gradient is a gradient.
+// The kinds of inputs and carried values are known; the kinds of other values follow from
+// them. A value that forward computes from weights alone is a weight (such as a cast to a
+// narrower type). A value that backward only casts or reshapes to a gradient is a
+// gradient.
 
 #define BIT(kind) ((uint16_t)(1u << (kind)))
 
@@ -216,9 +217,9 @@ bool eg_plan_limits_allow_move(const eg_plan_limits *limits, uint32_t value,
          0;
 }
 
-/// Returns the digits in which an output may leave. No value enters as a partial sum,
-/// therefore none leaves as one, even if the step does not use its entry; except a sum
-/// over micro-batches, which begins as zero on every device.
+/// Returns the digits of layouts in which an output may leave. No value enters as a
+/// partial sum; therefore no value leaves as one, even if the step does not use its
+/// entry. Exception: a sum over micro-batches, which begins as zero on every device.
 static uint16_t may_leave(const eg_output_limits *output) {
   uint16_t sums = output->is_sum ? 1u << EG_SHARD_P_SUM : 0;
   return (uint16_t)(~PARTIALS | sums);
@@ -250,8 +251,8 @@ static void narrow_masks(eg_value_limits *value, const eg_plan_constraint *row,
       value->moves[p][axis] |= row->moves;
 }
 
-/// True when some layout is in all masks; partial sums do not count, except for values
-/// pinned to them.
+/// True when some layout is in all masks. Layouts of partial sums do not count, except
+/// for values pinned to such layouts.
 static bool some_layout(const eg_plan_limits *limits, uint32_t v,
                         const uint16_t *const *masks, uint32_t count, uint16_t others) {
   const eg_layout_graph *graph = eg_plan_space_layouts(limits->space, v);
@@ -266,15 +267,16 @@ static bool some_layout(const eg_plan_limits *limits, uint32_t v,
   return false;
 }
 
-/// True when an output can be delivered, if its value may be in `place` where it is made.
+/// True when an output can be delivered in an allowed layout, if its value may be made in
+/// a layout of the mask `place`.
 static bool is_deliverable(const eg_plan_limits *limits, const eg_output_limits *wanted,
                            const uint16_t *place) {
   return some_layout(limits, wanted->value, (const uint16_t *[]){wanted->digits, place},
                      2, may_leave(wanted));
 }
 
-/// True when the limits leave the value a layout to be made in, and one in each of
-/// its places.
+/// True when the limits leave the value a layout in which it can be made, and a layout in
+/// each of its places (phases and entry).
 static bool can_keep_limits(const eg_plan_limits *limits, uint32_t v,
                             const eg_value_limits *wanted,
                             const eg_plan_constraint *row) {
@@ -303,8 +305,8 @@ static bool try_narrow(eg_plan_limits *limits, uint32_t v, const eg_plan_constra
   return true;
 }
 
-/// Applies a deliver statement: the first about an axis replaces the default, further
-/// ones narrow the digits.
+/// Applies a deliver statement: the first statement about an axis replaces the default,
+/// further statements narrow the digits.
 static bool try_deliver(eg_plan_limits *limits, uint32_t output,
                         const eg_plan_constraint *row, uint32_t axis) {
   eg_output_limits wanted = limits->outputs[output];

@@ -7,7 +7,7 @@
 #include "optimize/model/plan_constraints.h"
 #include "optimize/space/plan_space.h"
 
-/// Places of a value: its copy in each phase, and where it enters the step.
+/// Where a value may have a layout: its copy in each phase, and its entry.
 enum { EG_LIMIT_ENTRY = EG_PHASE_COUNT, EG_LIMIT_PLACES };
 
 typedef struct eg_value_limits {

@@ -26,8 +26,7 @@ EG_OWNER_DEFINE_STATIC(builder, (eg_bytes, uses),
       (eg_u32s, layouts, operators, strategies, moves, copies, entries, handed),         \
       (eg_layout_seam_list, seams)
 
-/// Flag next to the phase bits: the value must leave the step in the layout in which it
-/// entered.
+/// Flag next to the phase bits: the value must leave the step in the layout of its entry.
 enum { LEAVES = 1 << EG_PHASE_COUNT };
 
 static const eg_space_value *model_space_value(const builder *b, uint32_t v) {
@@ -156,8 +155,9 @@ static egraph_status add_values(builder *b) {
   return EGRAPH_OK;
 }
 
-/// Adds an end of a link of an open model: all layouts of the value, under their own
-/// numbers, and absent. Its cost is a potential for all copies together.
+/// Adds an end of a link of an open model. Its layouts are all layouts of the value,
+/// under their own numbers, and "absent". Its cost is a potential for all copies
+/// together.
 static egraph_status add_end(builder *b, uint32_t v, eg_phase phase) {
   eg_model_value mine = {.role = EG_MODEL_HANDED,
                          .value = v,
@@ -224,8 +224,8 @@ static void take_memory(const builder *b, double bytes, uint32_t rows, double *m
     memory[r] = (rows >> r & 1) != 0 ? bytes : 0;
 }
 
-/// Lets `to` start in the layout of `from`; both have the layouts of space value v.
-/// Keeping takes the value's bytes in `rows`.
+/// Adds the operator that keeps a value: `to` starts in the layout of `from`; both have
+/// the layouts of space value v. Keeping takes the value's bytes in `rows`.
 static egraph_status add_kept(builder *b, uint32_t v, uint32_t from, uint32_t to,
                               uint32_t rows) {
   EG_TRY(open_operator(b, to, &from, 1, EG_SPACE_NONE));
@@ -240,8 +240,8 @@ static egraph_status add_kept(builder *b, uint32_t v, uint32_t from, uint32_t to
   return EGRAPH_OK;
 }
 
-/// Returns the rows of memory of a value. A sum over micro-batches, and the next step's
-/// entry, may use the storage of the entry, which counts already.
+/// Returns the memory rows in which a value counts. A sum over micro-batches, and the
+/// next step's entry, may use the storage of the entry, which counts already.
 static uint32_t memory_rows(const builder *b, uint32_t v, eg_phase p, eg_phase q) {
   bool has_storage = model_space_value(b, v)->is_sum || (b->uses.data[v] & LEAVES) != 0;
   return has_storage ? 0 : rows_between(b, p, q);
@@ -290,7 +290,7 @@ static uint32_t link_of(const builder *b, uint32_t v, uint32_t user) {
   return EG_SPACE_NONE;
 }
 
-/// Finds the layout numbers of a strategy; *out_is_in is false when one is useless.
+/// Finds the layout numbers of a strategy; *out_is_in: none of its layouts is useless.
 static egraph_status number_strategy(builder *b, const eg_space_operator *op,
                                      const eg_space_strategy *strategy, uint32_t *out,
                                      bool *out_is_in) {
@@ -356,8 +356,8 @@ static bool has_alternatives(const builder *b) {
   return false;
 }
 
-/// Adds the operators that make an end in each layout of its value, from `from` or
-/// without operands, and absent.
+/// Adds the operators that make an end of a link: one for each layout of its value, from
+/// `from` or without operands, and one for "absent".
 static egraph_status make_end(builder *b, uint32_t end, const uint32_t *from) {
   eg_layout_problem *problem = &b->model->problem;
   uint32_t v = b->model->values.data[end].value;
@@ -441,8 +441,8 @@ static egraph_status add_plain_root(builder *b, uint32_t output) {
                                     b->needs.data, (uint32_t)b->needs.len);
 }
 
-/// True when a value may leave in a layout. No value enters as a partial sum, therefore
-/// none leaves as one, even if the step does not use its entry; except a sum over
+/// True when a value may leave in a layout. No value enters as a partial sum; therefore
+/// no value leaves as one, even if the step does not use its entry. Exception: a sum over
 /// micro-batches, which begins as zero on every device.
 static bool may_leave(const builder *b, uint32_t v, uint32_t layout, bool is_sum) {
   const eg_layout *l = &eg_plan_space_layouts(b->space, v)->layouts.data[layout];
@@ -540,7 +540,8 @@ void eg_plan_model_price_memory(eg_plan_model *model, const double *price) {
       double seconds = 0;
       for (uint32_t r = 0; r < p->memory_rows; r++)
         seconds += price[r] * p->memory[r].data[s];
-      // The cost of one of the equal blocks.
+      // Adds the seconds of one of the equal blocks: the problem multiplies costs by
+      // cost_times.
       p->cost.data[s] +=
           seconds * p->memory_times.data[value] / p->cost_times.data[value];
     }

@@ -50,15 +50,16 @@ EG_VEC_DEFINE(eg_model_values, eg_model_value);
 typedef struct eg_plan_model {
   const eg_plan_space *space; // borrowed
   eg_layout_problem problem;
-  eg_model_values values;    // [problem values]
-  eg_u32s layouts;           // [places] layout of the space
-  eg_u32s operators;         // [problem operators] of the space, or EG_SPACE_NONE: kept
-  eg_u32s strategies;        // [problem strategies] of the space, or EG_SPACE_NONE: kept
-  eg_u32s moves;             // [problem arcs] of the value's layout graph
-  eg_u32s copies;            // [space values][3 phases] problem value, or EG_SPACE_NONE
-  eg_u32s entries;           // [space values] likewise
-  eg_u32s handed;            // [links of seams][EG_SEAMS] problem value; of an open model
-                             // [links of seams][EG_SEAMS][EG_LINK_ENDS]
+  eg_model_values values; // [problem values]
+  eg_u32s layouts;        // [places] layout of the space
+  eg_u32s operators;      // [problem operators] of the space, or EG_SPACE_NONE: kept
+  eg_u32s strategies;     // [problem strategies] of the space, or EG_SPACE_NONE: kept
+  eg_u32s moves;          // [problem arcs] of the value's layout graph
+  eg_u32s copies;         // [space values][3 phases] problem value, or EG_SPACE_NONE
+  eg_u32s entries;        // [space values] likewise
+  // [links of seams][EG_SEAMS] problem value; of an open model [links of
+  // seams][EG_SEAMS][EG_LINK_ENDS]
+  eg_u32s handed;
   eg_layout_seam_list seams; // of an open model
 } eg_plan_model;
 
@@ -80,8 +81,8 @@ void eg_plan_model_limit_memory(eg_plan_model *model, double bytes);
 /// Removes limits of memory, and adds the memory at prices ([memory rows], seconds of a
 /// byte) to the costs.
 void eg_plan_model_price_memory(eg_plan_model *model, const double *price);
-/// Returns the bytes that the step of a strategy, or of an arc of a value, takes besides
-/// its operands and results.
+/// Returns the scratch memory of a strategy, or of an arc of a value: bytes that its step
+/// takes besides operands and results.
 static inline double eg_plan_model_strategy_scratch(const eg_plan_model *model,
                                                     uint32_t strategy) {
   uint32_t s = model->strategies.data[strategy];
@@ -93,7 +94,7 @@ static inline double eg_plan_model_arc_scratch(const eg_plan_model *model, uint3
       eg_plan_space_layouts(model->space, model->values.data[value].value);
   return graph->moves.data[model->moves.data[arc]].scratch;
 }
-/// Returns the layout of the space for layout `number` of a problem value.
+/// Returns the number in the space of layout `number` of a problem value.
 static inline uint32_t eg_plan_model_layout(const eg_plan_model *model, uint32_t value,
                                             uint32_t number) {
   return model->layouts.data[model->values.data[value].layouts + number];

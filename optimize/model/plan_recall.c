@@ -1,6 +1,6 @@
-// The plan's graph is looked up from its leaves: the class of a node is the class of its
-// term. A step's strategy is the strategy with the layouts of its states. In a later
-// phase a value starts from the earlier state that the phase uses first.
+// Finds the plan's graph from its leaves: the class of a node is the class of its term.
+// The strategy of a step is the strategy with the layouts of its states. In a later phase
+// a value starts from the earlier state that the phase uses first.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/model/plan_recall.h"
 
@@ -109,7 +109,7 @@ static uint32_t copy_of(const recaller *r, uint32_t v, eg_phase phase) {
   return r->model->copies.data[(size_t)v * EG_PHASE_COUNT + phase];
 }
 
-/// Returns the layout of a space value in which a state is, or NONE.
+/// Returns the number of a state's layout among the layouts of a space value, or NONE.
 static uint32_t state_layout(const recaller *r, uint32_t v, uint32_t state) {
   eg_layout layout =
       eg_unit_axes_narrow(&plan_state(r, state)->layout, &r->plan->mesh, &r->space->mesh);
@@ -350,8 +350,8 @@ static bool has_axes_of(const recaller *r, const eg_layout *layout) {
   return used == kept;
 }
 
-/// True when the space's mesh is the plan's without axes along which all devices of the
-/// plan do the same.
+/// True when the mesh of the space equals the plan's mesh, without axes along which all
+/// devices of the plan do the same.
 static bool is_same_mesh(const recaller *r) {
   if (!eg_unit_axes_are_of(&r->space->mesh, &r->plan->mesh)) return false;
   for (size_t s = 0; s < r->plan->states.len; s++)

@@ -5,7 +5,7 @@
 
 #include "optimize/model/plan_model.h"
 
-/// The choice that makes a problem value, in terms of the space.
+/// The choice that makes a problem value, by numbers of the space.
 typedef struct eg_plan_choice {
   bool is_needed;
   uint32_t strategy;            // of the space; EG_SPACE_NONE: it is kept

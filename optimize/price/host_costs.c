@@ -11,7 +11,7 @@
 
 // ---- entries ------------------------------------------------------------------------
 
-// (exchange all-reduce :devices 2 :bytes 4096 :ranks 4 :channel local)
+// Keys of entries: (exchange all-reduce :devices 2 :bytes 4096 :ranks 4 :channel local)
 enum { KEY_BYTES = 128, WORD_BYTES = 32 };
 
 static void print_key(char out[KEY_BYTES], const eg_exchange_point *point,

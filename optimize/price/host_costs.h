@@ -10,8 +10,7 @@
 /// How this host is measured.
 typedef struct eg_host_meter {
   eg_measurer operators;
-  /// Measures the seconds of a round of a collective, and of each byte that passes
-  /// a device.
+  /// Measures the seconds of a collective's round, and of each byte that passes a device.
   egraph_status (*messages)(const egraph_allocator *alloc, uint32_t ranks,
                             double *out_latency, double *out_per_byte);
   uint32_t processors;
@@ -34,9 +33,9 @@ typedef struct eg_host_costs {
   void *progress_user;
 } eg_host_costs;
 
-// Exchanges between ranks of this host in the profile database: seconds by kind, number
-// of devices and bytes, for one channel and one number of ranks, fitted to curves. The
-// database has them as entries of "message", which cost models skip.
+// Measured exchanges between ranks of this host, from the profile database: seconds by
+// kind, number of devices and bytes, for one channel and one number of ranks, fitted to
+// curves. The database stores them as entries of "message", which cost models skip.
 
 /// A curve, and its errors against the measurements.
 typedef struct eg_fitted_exchange {
@@ -56,9 +55,9 @@ EG_OWNER_DEFINE_STATIC(eg_host_exchanges, (eg_fitted_exchanges, curves))
 egraph_status eg_host_exchanges_load(eg_host_exchanges *out, egraph_allocator alloc,
                                      const eg_host_costs *host, const char *channel,
                                      uint32_t ranks);
-/// Replaces these points in the database, and the factor by which exchanges slow
-/// computing (0: keeps it). Fails with EGRAPH_E_ARGUMENT without a database that can be
-/// written.
+/// Replaces the entries of these points in the database, and the factor by which
+/// exchanges slow computing (0: keeps the factor). Fails with EGRAPH_E_ARGUMENT without a
+/// database that can be written.
 egraph_status eg_host_exchanges_store(egraph_allocator alloc, const eg_host_costs *host,
                                       const char *channel, uint32_t ranks,
                                       const eg_exchange_points *points, double beside);

@@ -1,4 +1,4 @@
-// Answers the questions about a machine, and computes prices from answers.
+// Implements eg_plan_costs for a machine; prices strategies and plans.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/price/plan_price.h"
 

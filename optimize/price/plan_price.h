@@ -11,10 +11,11 @@
 
 /// The cost of a node on one device.
 typedef struct eg_node_price {
-  double seconds; // >= 0, and finite where all types are plain. INFINITY: the device has
-                  // no kernel for these memory formats
-  uint32_t basis; // source of the seconds, numbered by the callback that answers; 0: free
-                  // or unused
+  // >= 0, and finite where all types are plain. INFINITY: the device has no kernel for
+  // these memory formats
+  double seconds;
+  // Source of the seconds, numbered by the callback that answers; 0: free or unused
+  uint32_t basis;
 } eg_node_price;
 
 /// Factors of the seconds of a plan: of computing (halos included, as in the seconds of a

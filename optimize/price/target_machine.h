@@ -17,7 +17,7 @@ typedef struct eg_target_machine {
   eg_machine machine;
   eg_cost_model *costs; // borrowed; NULL: the machine's figures
   eg_cost_model *own;   // costs of a device outside this host, or NULL
-  // While this host is measured:
+  // State while this host is measured:
   const eg_host_costs *host; // NULL: it is not
   eg_cost_prober prober;
   bool (*stop)(void *user); // called before each operator: true: estimate it instead

@@ -105,8 +105,8 @@ static const contest_budget ROUGH = {0.15, 1, 1e8, 0.01},
                             FINE = {0.4, 0.04, 0, 0},
                             CHEAPEST_AGAIN = {INFINITY, 0.04, 0, 0},
                             AFTER_SEARCH = {0.1, 1, 2.5e8, 0};
-// Shares of the time after which no baseline is begun, because a step may take much
-// longer than expected.
+// Shares of the time limit, by stage. After this time no baseline is begun, because a
+// step may take much longer than expected.
 static const double CLOCK_SHARE[] = {[EG_PLANNER_SEEDING] = 0.4,
                                      [EG_PLANNER_SEEDING_VARIANTS] = 0.6,
                                      [EG_PLANNER_CONTESTING] = 1.0,
@@ -195,7 +195,7 @@ static egraph_status try_open(eg_planner *p, eg_competition *competition, eg_con
     p->out->untried += is_after_search(p);
     return EGRAPH_OK;
   }
-  // One device has one layout: its cost is always known.
+  // On one device there is one layout: the cost is always known.
   eg_competition own = *competition;
   own.beyond_memory = own.beyond_memory || c->outcome == EG_BASELINE_SINGLE;
   own.only_fitting = !own.beyond_memory;

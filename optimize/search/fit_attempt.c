@@ -41,8 +41,7 @@ bool eg_fit_is_within(const eg_fitter *f, const eg_fit_attempt *a) {
   return a->is_solved && a->peak <= f->limit;
 }
 
-/// Returns the memory row to lower for a peak: the end of the phase that contains
-/// the peak.
+/// Returns the memory row to lower for a peak: the end of the phase with the peak.
 static uint32_t row_of_peak(const eg_fitter *f, const eg_plan *plan,
                             const eg_plan_summary *summary, const eg_fit_rows *kept) {
   if (f->rows == 1 || summary->peak_step >= plan->steps.len) return 0;

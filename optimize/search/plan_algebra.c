@@ -167,7 +167,7 @@ static egraph_status fix_layouts(improver *m, eg_plan_model *model) {
   return EGRAPH_OK;
 }
 
-/// Improves the side that is not fixed: layouts, or the algebra.
+/// Improves one side while the other is fixed: the layouts, or the algebra.
 static egraph_status improve_one_side(improver *m, bool holds_layouts) {
   EG_OWNED(eg_plan_model, model);
   EG_TRY(eg_plan_model_init(&model, m->alloc, m->space));

@@ -22,7 +22,7 @@ typedef struct eg_plan_algebra {
   bool is_found;   // false: no graph in time
 } eg_plan_algebra;
 
-// Deinitialize an algebra also after a failure.
+// Call eg_plan_algebra_deinit also after a failure of these functions.
 
 /// Finds the graph that is cheapest on one device of unlimited memory. `layout` has the
 /// time limit. Fails with EGRAPH_E_MEMORY, EGRAPH_E_UNSUPPORTED.

@@ -6,7 +6,7 @@
 
 // ---- statements about one axis; $ is its name ---------------------------------------
 
-// Batches are split and stay split: no activation is gathered.
+// The batch dimension is split and stays split: no activation is gathered.
 #define SPLIT_BATCHES                                                                    \
   "(pin (all batches) $=S0)\n"                                                           \
   "(forbid (all batches) all-gather all-to-all (axis $))\n"                              \

@@ -34,7 +34,7 @@ typedef struct eg_axis_roles {
 } eg_axis_roles;
 EG_VEC_DEFINE(eg_axis_roles_list, eg_axis_roles);
 
-// Baseline, spelling, role of the last axis and of those before it.
+// Baselines: id, spelling, role of the last axis, role of the axes before it.
 #define EG_BASELINE_LIST(X)                                                              \
   X(EG_BASELINE_SINGLE, "single-device", EG_AXIS_IDLE, EG_AXIS_IDLE)                     \
   X(EG_BASELINE_DATA, "data-parallel", EG_AXIS_DATA, EG_AXIS_DATA)                       \
@@ -56,7 +56,7 @@ egraph_status eg_axis_roles_parse(const char *text, const eg_mesh *mesh,
 /// Appends the name, or the axes with their roles; parsing the text gives the same roles.
 egraph_status eg_axis_roles_print(eg_text *text, const eg_axis_roles *roles,
                                   const eg_mesh *mesh);
-/// Writes the same text into `size` characters; "" if it does not fit.
+/// Writes the text of eg_axis_roles_print into `size` characters; "" if it does not fit.
 egraph_status eg_axis_roles_name(egraph_allocator alloc, const eg_axis_roles *roles,
                                  const eg_mesh *mesh, size_t size, char *out);
 

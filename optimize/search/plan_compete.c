@@ -1,4 +1,5 @@
-// Every entry point turns demands into limits, builds a model within them, and solves it.
+// Every entry point turns the user's constraints into limits, builds a model within these
+// limits, and solves it.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_compete.h"
 
@@ -44,7 +45,7 @@ static egraph_status solve_within(const eg_competition *c, const eg_plan_limits 
   EG_TRY(fit(c, &model, out));
   bool is_too_large = out->status == EG_LAYOUT_NO_MEMORY || out->least_memory > 0;
   if (!c->beyond_memory || out->has_plan || !is_too_large) return EGRAPH_OK;
-  // Nothing fits: find the cost of a plan without the limit.
+  // If nothing fits, finds the cost of a plan without the limit.
   const eg_layout_status why = out->status;
   double least_memory = out->least_memory;
   eg_plan_model_limit_memory(&model, INFINITY);
@@ -207,15 +208,14 @@ static egraph_status bound_within(const eg_competition *c, const eg_plan_limits 
   return status;
 }
 
-/// Bounds all plans without a search, in the limits of the options. INFINITY: there is
-/// no plan.
+/// Bounds all plans within the options' limits, without a search; INFINITY: no plan.
 static egraph_status bound_all(const eg_competition *competition, double *out) {
   EG_OWNED(demands, user);
   EG_TRY(demands_init(&user, competition));
   return bound_within(competition, user.held, out);
 }
 
-// Share of all work and time for a bound that may show that a search is useless.
+// The share of work and time for a first bound, which may show that a search is useless.
 static const double PROBE_SHARE = 0.05;
 
 egraph_status eg_compete_probe(const eg_competition *competition, double ceiling,
@@ -263,8 +263,9 @@ static egraph_status solve_priced(const eg_competition *c, const eg_plan_limits 
   return EGRAPH_OK;
 }
 
-// Distance of the mates' prices from the best, and the least price as a share of the
-// highest: with it, plans of equal cost keep less in rows that do not bind.
+// The prices of the two mates differ from the best price by MATE_STEP. Each price is at
+// least TIE_PRICE of the highest: then plans of equal cost keep less in rows that do not
+// bind.
 static const double MATE_STEP = 0.03, TIE_PRICE = 1e-3;
 
 static egraph_status solve_mates(const eg_competition *c, const eg_plan_limits *limits,

@@ -39,9 +39,10 @@ egraph_status eg_compete_by(const eg_competition *competition,
                             const eg_plan_searcher *searcher,
                             const eg_plan_question *question, eg_fitted_plan *out,
                             eg_plan_searched *out_searched);
-/// Bounds all plans of the whole step (plan_folded.h), in the time of the options,
-/// beginning with prices ([memory rows]) that a search found. `cost`: of the plan that it
-/// found, which limits the bound, or INFINITY. `may_bind`: the limit of memory may bind.
+/// Bounds all plans of the whole step (plan_folded.h), within the time of the options.
+/// Begins with `price` ([memory rows]), the prices that a search found; `cost` is the
+/// cost of the plan that this search found, which limits the bound, or INFINITY.
+/// `may_bind`: the limit of memory may bind.
 egraph_status eg_compete_cut(const eg_competition *competition, const double *price,
                              double cost, bool may_bind, eg_cut *out);
 /// Bounds the plans in a small share of the limits, to decide if a search below `ceiling`

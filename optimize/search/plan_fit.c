@@ -27,8 +27,8 @@ static const double ANY_GAP = 0.01;     // with it, the cheapest plan is not nee
 // remaining time and work.
 static const double FIRST_WORTH = 0.02, PRICE_GROWTH = 4, PRICE_SHARE = 0.1,
                     KNOWN_PRICE_SHARE = 0.06; // where a plan fits
-static const double MOST_WORTH = 4; // a bound above so many times the free plan's cost
-                                    // ends the search
+// A bound above this many times the free plan's cost ends the search.
+static const double MOST_WORTH = 4;
 enum { MOST_STRATEGIES = 1000, MOST_PRICES = 10 };
 static const double LEAST_KEPT = 0.4, MORE = 1.2; // of the limit
 static const double FINE = 5e-3; // of the limit: the precision of the search
@@ -141,8 +141,8 @@ static double row_of_large(const eg_fitter *f, const eg_peak_row *row) {
   return sum;
 }
 
-/// Adds the row of the bytes that every plan holds at the step of the last plan's peak,
-/// if the last plan exceeds the limit in that row; leaves some rows for steering.
+/// Adds a row for the bytes that every plan holds at the step of the last plan's peak, if
+/// the last plan exceeds the limit in that row. Leaves some rows for steer().
 static egraph_status prove_peak(eg_fitter *f, bool *out_is_new) {
   *out_is_new = false;
   if (f->large.made == EG_SPACE_NONE || spare_rows(f) <= STEERING_ROWS || f->only_fitting)
@@ -159,8 +159,8 @@ static egraph_status prove_peak(eg_fitter *f, bool *out_is_new) {
   return EGRAPH_OK;
 }
 
-/// Limits the bytes at the peaks of the last plan and of plans before it, as far as there
-/// are rows, until a plan fits; then lowers the cost as far as the rows allow.
+/// Limits the bytes at the peaks of the last plans, as far as there are rows, until a
+/// plan fits; then lowers the cost as far as these rows allow.
 static egraph_status steer(eg_fitter *f, const eg_fit_attempt *first) {
   eg_layout_problem *problem = &f->model->problem;
   uint32_t spare = spare_rows(f), used = 0;
@@ -309,8 +309,8 @@ static egraph_status go_through(eg_fitter *f, uint64_t steps, eg_fit_attempt *fi
   return EGRAPH_OK;
 }
 
-/// Walks through solutions that keep less, when no plan has fitted and there were too
-/// many solutions: fewer keep so little, and their plans have more room.
+/// Walks through solutions that keep fewer bytes, if no plan has fitted and there were
+/// too many solutions. Few solutions keep so little, and their plans have more room.
 static egraph_status go_through_less(eg_fitter *f) {
   uint64_t left = MOST_STEPS;
   if (!wants_best(f) || !is_walkable(f)) return EGRAPH_OK;
@@ -323,8 +323,8 @@ static egraph_status go_through_less(eg_fitter *f) {
   return EGRAPH_OK;
 }
 
-/// If no solution within the limits is known, finds the solution that keeps least, and
-/// from it, unless it is proven too large, cheaper solutions.
+/// If no solution within the limits is known, finds the solution that keeps least. Unless
+/// this solution is proven too large, finds cheaper solutions from it.
 static egraph_status begin_with_least(eg_fitter *f, eg_fit_attempt *inout) {
   eg_fit_attempt least, again;
   eg_fit_rows least_most;
@@ -368,8 +368,9 @@ static egraph_status conclude_fit(eg_fitter *f, const eg_fit_attempt *first) {
   return EGRAPH_OK;
 }
 
-/// Without a plan, finds the plan that keeps the least, in a part of the work that does
-/// not depend on the limit; with its peak as the limit, a search finds it again.
+/// If there is no plan, finds the plan that keeps the least, with a part of the work that
+/// does not depend on the limit: a search with this plan's peak as the limit finds it
+/// again.
 static egraph_status find_least_kept(eg_fitter *f) {
   eg_layout_options options = *f->options;
   eg_fit_rows most = {{0}};
@@ -396,7 +397,7 @@ static egraph_status find_least_kept(eg_fitter *f) {
   return EGRAPH_OK;
 }
 
-/// Without a solution, finds out if the limit is the cause or the rest of the problem.
+/// If there is no solution, finds out whether the limit is the cause.
 static egraph_status judge_none(eg_fitter *f, eg_fit_attempt *out) {
   eg_fit_attempt any;
   eg_fit_rows most;
@@ -453,7 +454,8 @@ static egraph_status begin_at_costs(eg_fitter *f, const eg_doubles *cost,
 }
 
 /// If the limit may bind, searches with a part of the work within rows for the steps at
-/// the peaks, beginning with the cheapest plan's; then at prices, for first plans.
+/// the peaks, beginning with the peak of the cheapest plan; then searches at prices, for
+/// first plans.
 static egraph_status begin_rows(eg_fitter *f, eg_fit_attempt *out) {
   const eg_doubles *own = &f->model->problem.cost;
   EG_LOCAL(eg_doubles, cost, f->alloc);
@@ -477,7 +479,7 @@ static egraph_status go_on(eg_fitter *f, eg_fit_attempt *inout) {
   return f->out->has_plan ? loosen(f, most, too_much) : EGRAPH_OK;
 }
 
-/// Prefers, among equally cheap plans, the plan with the lowest peak.
+/// Among equally cheap plans, searches for the plan with the lowest peak.
 static egraph_status settle_ties(eg_fitter *f) {
   if (!f->out->has_plan || !wants_best(f)) return EGRAPH_OK;
   f->walk.is_complete = false;

@@ -54,8 +54,7 @@ typedef struct eg_fit_attempt {
   eg_layout_status status;
   double cost, bound;
   eg_fit_rows price; // seconds of a byte
-  eg_fit_rows least; // status NO_MEMORY: kept bytes of a solution slightly above
-                     // the limits
+  eg_fit_rows least; // NO_MEMORY: least kept bytes above the limits
   bool is_solved;
   eg_fit_rows kept;  // is_solved
   double peak;       // is_solved
@@ -65,7 +64,7 @@ typedef struct eg_fit_attempt {
 double eg_fit_seconds_left(const eg_fitter *f);
 /// Returns a share of the work that is left; EG_WORK_UNLIMITED: there is no limit.
 uint64_t eg_fit_work_left(const eg_fitter *f, double share);
-/// Returns the work of the first solution, times `times`.
+/// Returns `times` times the work of the first solution.
 uint64_t eg_fit_work_of(const eg_fitter *f, double times);
 void eg_fit_limit_rows(eg_fitter *f, const eg_fit_rows *most);
 double eg_fit_most_kept(const eg_fitter *f, const eg_fit_rows *kept);

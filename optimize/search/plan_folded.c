@@ -16,15 +16,15 @@
 // ---- a bound ----------------------------------------------------------------------
 
 // The bound is a concave, piecewise linear function of a price, with few pieces.
-// Therefore the next price is where the lines through the two points on each side of the
-// gap meet.
+// Therefore the next price is the point where two lines meet: the line through the two
+// points left of the gap, and the line through the two points right of it.
 static const double STEP = 1.3, FAR_STEP = 4; // to the next price; while none is positive
 static const double FIRST_WORTH = 0.1; // first value of a limit, as a share of the bound
 static const double WORTHWHILE = 1e-4; // least gain of a price, as a share of the bound
 enum { MOST_POINTS = 16 };
 static const double CLIMB_SHARE = 0.6; // of time and work, for better prices
-static const double BEYOND = 1e-6;     // of a plan's cost: bounds are found up to so much
-                                       // above it, to expose a contradiction
+// Bounds are found up to this share above a plan's cost, to expose a contradiction.
+static const double BEYOND = 1e-6;
 static const double LEAST_SECONDS = 0.01;
 
 typedef struct cutter {
@@ -119,8 +119,8 @@ static double line_at(const curve *v, uint32_t i, double price) {
   return v->bound[i] + slope * (price - v->price[i]);
 }
 
-/// Returns where the lines on both sides of the gap after point i meet, and how high; the
-/// middle if only one side has a line.
+/// Returns the price at which the lines on both sides of the gap after point i meet, and
+/// the height of this point; the middle of the gap if only one side has a line.
 static double meet_lines(const curve *v, uint32_t i, double *out_bound) {
   bool has_left = i > 0, has_right = i + 2 < v->count;
   double low = v->price[i], high = v->price[i + 1], middle = low + (high - low) / 2;
@@ -136,7 +136,7 @@ static double meet_lines(const curve *v, uint32_t i, double *out_bound) {
   return middle;
 }
 
-/// Returns the next price; negative: none is worth a try.
+/// Returns the next price to try; negative: no price is worth a try.
 static double next_price(const curve *v, double bound) {
   uint32_t b = v->best;
   double price[2] = {-1, -1}, promise[2] = {0, 0};

@@ -25,8 +25,9 @@ typedef struct eg_cut_input {
 } eg_cut_input;
 
 typedef struct eg_cut {
-  double bound; // seconds of a step; 0 where the folded step proves none
-                // (eg_plan_space.can_be_cut), INFINITY: there is no plan
+  // Seconds of a step; 0 where the folded step proves none (eg_plan_space.can_be_cut),
+  // INFINITY: there is no plan
+  double bound;
   double price[EG_LAYOUT_MEMORY_ROWS]; // prices of this bound
 } eg_cut;
 

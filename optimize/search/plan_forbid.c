@@ -26,7 +26,7 @@ EG_OWNER_DEFINE_STATIC(forbidder, (eg_plan_needs, needs), (eg_doubles, least),
 
 // ---- rows -----------------------------------------------------------------------------
 
-/// Finds the least that each value adds to the row.
+/// Finds the least number of bytes that each value adds to the row.
 static void find_least_shares(forbidder *f) {
   const eg_layout_problem *p = f->problem;
   for (size_t v = 0; v < f->least.len; v++) {
@@ -42,8 +42,8 @@ static void find_least_shares(forbidder *f) {
   }
 }
 
-/// Sums the bytes that every plan adds to the row; with `with_value`, every plan that has
-/// the row's value, without the value's own bytes.
+/// Sums the bytes that every plan adds to the row; with `with_value`: that every plan
+/// with the row's value adds, without the value's own bytes.
 static double sum_shares(const forbidder *f, bool with_value, uint32_t value) {
   double sum = f->row.constant;
   for (uint32_t v = 0; v < f->least.len; v++) {

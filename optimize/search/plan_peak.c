@@ -1,4 +1,4 @@
-// Every life that spans the step is marked at its counterpart in the problem.
+// Marks, for every value held at the step, its counterpart in the problem.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_peak.h"
 
@@ -30,8 +30,7 @@ static const eg_model_value *peak_value(const peak_view *p, uint32_t value) {
   return &p->model->values.data[value];
 }
 
-/// Returns the place in which the state of a place was made, by a node, a move or as
-/// an entry.
+/// Returns the place where the state of a place was made, by a node or move, or entered.
 static uint32_t origin_in(const eg_plan_solution *chosen, uint32_t place) {
   while (chosen->move_into.data[place] == EG_SPACE_NONE) {
     uint32_t before =
@@ -68,7 +67,7 @@ static bool mark_kept(peak_view *p, uint32_t place, eg_store store) {
     if (leaves != (role == EG_MODEL_EXIT)) continue;
     if (!leaves && !takes_memory(p, eg_plan_solution_strategy(&p->chosen, value)))
       continue;
-    // Before UPDATE the first value that keeps it, in UPDATE the last.
+    // Marks the first value that keeps the state; in UPDATE the last one.
     if (found == EG_SPACE_NONE || (role == EG_MODEL_KEPT) != in_update) found = value;
   }
   if (found == EG_SPACE_NONE) return false;
@@ -241,8 +240,7 @@ bool eg_peak_row_set(const eg_peak_row *row, eg_layout_problem *problem, uint32_
 
 // ---- what is kept ---------------------------------------------------------------------
 
-/// Adds the bytes that a value keeps. `counted`: flag per row and place whose state is in
-/// the sum.
+/// Adds the bytes that a value keeps. `counted`: flag per row and place already added.
 static void add_kept(const eg_plan_solution *chosen, uint32_t value, uint8_t *counted,
                      double *out) {
   const eg_layout_problem *problem = chosen->problem;

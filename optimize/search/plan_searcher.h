@@ -1,5 +1,5 @@
-// The interface of another search for a plan of one mesh: from a layout problem to the
-// strategies of a solution.
+// The interface of searches that replace the product's own search for a plan on one mesh:
+// from a layout problem to the strategies of a solution.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_SEARCH_PLAN_SEARCHER_H
 #define EG_OPTIMIZE_SEARCH_PLAN_SEARCHER_H
@@ -30,8 +30,7 @@ typedef enum eg_plan_graphs {
 
 typedef struct eg_plan_question {
   egraph_allocator alloc;
-  eg_plan_model *model;        // restricted to the user's constraints; its problem has
-                               // the limit of memory
+  eg_plan_model *model;        // obeys the user's constraints and the memory limit
   const eg_machine_mesh *mesh; // without axes of one device
   double memory_limit;         // bytes of a device; INFINITY: none
   eg_layout_options layout;    // limits of work and time, progress

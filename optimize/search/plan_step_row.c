@@ -22,7 +22,7 @@ static bool reads(const eg_layout_problem *p, uint32_t op, uint32_t value) {
   return false;
 }
 
-/// True when every operator that may make a value reads another.
+/// True when every operator that may make a value reads another given value.
 static bool always_reads(const eg_plan_needs *needs, uint32_t value, uint32_t other) {
   const eg_layout_problem *p = &needs->model->problem;
   for (uint32_t i = needs->operator_begin.data[value];
@@ -126,8 +126,7 @@ static egraph_status index_problem(eg_plan_needs *needs) {
 
 // ---- order ----------------------------------------------------------------------------
 
-/// True when a value has steps of its own phase: it neither exists from the start nor is
-/// kept.
+/// True when a value has steps of its own phase: it is made then, and not kept.
 static bool needs_own_step(const eg_plan_needs *needs, uint32_t value) {
   const eg_model_value *of = &needs->model->values.data[value];
   const eg_space_value *space = &needs->model->space->values.data[of->value];
@@ -135,7 +134,7 @@ static bool needs_own_step(const eg_plan_needs *needs, uint32_t value) {
 }
 
 /// True when one value is made before another of its phase in every plan that has both,
-/// by the order of writing alone.
+/// only because of the order in which values are written.
 static bool is_earlier(const eg_plan_needs *needs, uint32_t value, uint32_t other) {
   const eg_model_value *a = &needs->model->values.data[value],
                        *b = &needs->model->values.data[other];
@@ -301,8 +300,7 @@ static bool is_always_made(const step_view *p) {
   return true;
 }
 
-/// True when every plan that has the step makes another value before it, if it has that
-/// value.
+/// True when every plan with the step makes another value, if at all, before the step.
 static bool is_made_before(const step_view *p, uint32_t value) {
   if (p->needs->before.data[value] != 0) return true;
   return value != p->value && needs_own_step(p->needs, value) &&
@@ -327,7 +325,7 @@ static uint32_t turn_of(const step_view *p) {
 
 enum { MOST_COPIES = 4 }; // copies in a chain
 
-/// True when all possible readers of a state, first kept as `value`, come after the step.
+/// True when all possible readers of a state, first kept as `value`, follow the step.
 static bool is_read_after(const step_view *p, uint32_t value, int copies) {
   bool is_read = false;
   EACH_READER(p, value, o) {
@@ -388,10 +386,10 @@ static bool is_untouched(const step_view *p, uint32_t value) {
   return is_last && is_read_after(p, value, MOST_COPIES);
 }
 
-/// True when the bytes that one value keeps as another are held at the step: the value is
-/// made, or its entry read, if at all, before the step, and kept at once; the step is
-/// between the two phases; or the value is read only after the step, or before it as
-/// well.
+/// True when the bytes that value `from` keeps as `to` are held at the step in every
+/// plan. Either the value is made (or its entry read) before the step, if at all, and
+/// kept at once; or the step is between the two phases; or the value is read only after
+/// the step, or also before it.
 static bool is_there(const step_view *p, uint32_t from, uint32_t to) {
   eg_phase now = step_value(p, p->value)->phase, made = step_value(p, from)->phase,
            used = step_value(p, to)->phase;
@@ -431,8 +429,8 @@ static double bytes_at(const step_view *p, uint32_t value, uint32_t place) {
                              layout_at(p, value, place));
 }
 
-/// True when the value may share storage: the next step's entry does, and elements of a
-/// tuple do.
+/// True when the value may share the storage of another value, as the next step's entry
+/// and elements of a tuple do.
 static bool has_storage(const step_view *p, uint32_t space_value) {
   const eg_space_value *value = &p->space->values.data[space_value];
   return p->needs->exits.data[space_value] != 0 || value->is_sum || value->is_tuple;
@@ -444,8 +442,7 @@ static bool has_storage(const step_view *p, uint32_t space_value) {
 // the layout in which it was made or kept, or in a layout to which it was moved before
 // the step for an earlier reader.
 
-/// True when every plan that has the step makes the value before it, and reads it after
-/// it.
+/// True when every plan that has the step makes the value before it and reads it after.
 static bool is_across(const step_view *p, uint32_t u) {
   const eg_model_value *of = step_value(p, u);
   bool is_own = needs_own_step(p->needs, u) &&
@@ -627,7 +624,7 @@ static double operand_bytes(const step_view *p, uint32_t op, uint32_t strategy,
   if (is_keeping(p, op)) {
     if (p->counts.data[op] == 0) return 0;
     uint32_t from = kept_from(p, op);
-    // Rows of the problem: the end of FORWARD, or of the step; the end of BACKWARD.
+    // Row 0 is the end of FORWARD, or of the step; row 1 is the end of BACKWARD.
     bool is_first = step_value(p, from)->phase == EG_PHASE_FORWARD ||
                     p->space->info->micro_batches > 1;
     double kept = problem->memory[is_first ? 0 : 1].data[strategy];
@@ -642,8 +639,7 @@ static double operand_bytes(const step_view *p, uint32_t op, uint32_t strategy,
   return share_of(bytes + p->least_across, times);
 }
 
-/// Returns the bytes of both ends of a move, unless one end may be in the storage of
-/// an entry.
+/// Returns the bytes of both ends of a move, unless one may be in an entry's storage.
 static double bytes_of_arc(const step_view *p, uint32_t arc, bool has_own) {
   uint32_t from = p->problem->arc_from.data[arc], to = p->problem->arc_to.data[arc];
   bool is_entry = p->space->values.data[step_value(p, p->value)->value].is_entry;

@@ -15,8 +15,9 @@ typedef struct eg_plan_needs {
   eg_u32s reader_begin, readers; // [values + 1]: operators that read a value, once each
   eg_u32s arc_begin, arcs;       // [values + 1]: of a value
   eg_u32s place_value;           // [places]
-  eg_u32s first;       // [values] every plan makes it after the values of its phase with
-                       // numbers (of the space) below this
+  // [values] every plan makes it after the values of its phase with numbers (of the
+  // space) below this
+  eg_u32s first;
   eg_bytes exits;      // [space values] the value leaves as an entry of the next step
   eg_bytes everywhere; // [values] every plan makes the value
   eg_bytes before;     // [values] every plan makes it before the value asked for last
@@ -51,7 +52,7 @@ egraph_status eg_plan_needs_find(eg_plan_needs *needs, const eg_plan_model *mode
 // entered counts twice, as in the problem's own rows, although each phase may start from
 // its entry.
 
-/// Instead of a place: all moves of the value, each as if it were the only one.
+/// Value of `into`: all moves of the value, each as if it were the only one.
 #define EG_STEP_EACH_MOVE (UINT32_MAX - 1)
 
 /// Fills the row for the step that makes a value of the problem, or moves it into place

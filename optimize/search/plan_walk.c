@@ -1,5 +1,4 @@
-// The depth of the recursion is the number of values and places of a problem, which is
-// limited.
+// The depth of the recursion is the number of values and places, which is limited.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_walk.h"
 
@@ -85,14 +84,14 @@ static egraph_status visit_leaf(walker *w, const sums *done) {
   return w->walk->visit(w->walk->user, &w->at);
 }
 
-/// True when the place is `from`, or on the way to it.
+/// True when the place is `from`, or on the path of chosen arcs to it.
 static bool leads_to(const walker *w, uint32_t place, uint32_t from) {
   while (from != place && w->parent.data[from] != EG_LAYOUT_NONE)
     from = w->problem->arc_from.data[w->parent.data[from]];
   return from == place;
 }
 
-/// Tries every way to reach the places in `todo` from `base` on, of the value decided at
+/// Tries all arcs that reach the places in `todo` from `base` on, of the value decided at
 /// `at`; then decides the remaining values. Restores `todo`.
 static egraph_status reach_places(walker *w, uint32_t at, size_t base, sums done,
                                   sums pending) {
@@ -159,7 +158,7 @@ static bool is_allowed(const walker *w, uint32_t v, uint32_t s) {
   return keeps_ties(w, v, number);
 }
 
-/// Counts the needs of a strategy, or takes them back.
+/// Adds the needs of a strategy to the counts, or subtracts them.
 static void want(walker *w, uint32_t s, bool wants, sums *pending) {
   const eg_layout_problem *p = w->problem;
   for (uint32_t n = p->need_begin.data[s]; n < p->need_begin.data[s + 1]; n++) {

@@ -21,15 +21,15 @@
 typedef struct stage_budget {
   double work, time, gap;
 } stage_budget;
-// Where rules have made variants, three stages share the work.
+// Shares of three stages, if rules have made variants:
 static const stage_budget GIVEN = {0.3, 0.3, 0}, IMPROVING = {0.2, 0.9, 0};
 static const double VARIANTS_WORK = 0.5;
 static const double SEARCH_TIME = 0.9; // the rest is for baselines
 // A limit of memory that does not bind changes nothing: all stages first run without it,
 // and a plan that fits is the answer. Otherwise the bounds also hold within the limit,
-// and the search within it has the remaining work and time, at least this share.
+// and the search within the limit gets the remaining work and time, at least this share.
 static const double LIMITED_SHARE = 0.5;
-// Each mate's share of the budget of a folded step for the whole step.
+// The share of the budget for planning each mate, which is mixed with another plan.
 static const stage_budget MATE = {0.3, 0.3, 1e-3};
 static const double NEAR_LIMIT = 0.5; // of memory: above it, a limit may bind
 
@@ -51,8 +51,8 @@ static egraph_status plan_graph(eg_planner *p, const eg_competition *competition
   return eg_planner_let_win(p, "", &plan);
 }
 
-/// Plans the graph as it was given, so that no plan with variants is dearer; then the
-/// variants.
+/// Plans the graph as it was given, so that no plan with variants is dearer; then allows
+/// the variants again.
 static egraph_status seed_given(eg_planner *p, eg_competition *competition) {
   EG_OWNED(eg_plan_algebra, given);
   eg_competition own = *competition;
@@ -187,7 +187,7 @@ static egraph_status note_loose(eg_planner *p, const eg_plan_space *space) {
   return eg_plan_algebra_of(&p->loose, p->alloc, space, &p->seed, &ignored);
 }
 
-/// Restarts within the limit, with the known bounds.
+/// Restarts within the limit of memory, with the known bounds.
 static egraph_status begin_within(eg_planner *p, eg_competition *competition) {
   eg_planning *out = p->out;
   eg_layout_options *budget = &p->budget;

@@ -32,41 +32,40 @@ typedef struct eg_planner_input {
   const eg_plan_context *context;
   bool as_given; // the graph as it is, though the context has rules
 
-  // The step.
+  // The step:
   const eg_graph *graph;
   const eg_step_info *info;
   const eg_plan_constraints *constraints; // NULL: none
 
-  // Where it runs.
+  // The mesh and its prices:
   const eg_machine_mesh *mesh;    // of the machine
   const eg_cost_weights *weights; // of all seconds; NULL: 1
 
-  // How to search.
-  bool algebra_first;   // the graph cheapest on one device, then its layouts
-                        // (plan_algebra.h)
+  // Options of the search:
+  bool algebra_first;   // cheapest graph first, then layouts (plan_algebra.h)
   bool compares;        // plan every baseline, for comparison
   bool is_alone;        // no baselines, neither to begin with nor afterwards
   const char *baseline; // plan this baseline instead (eg_axis_roles_parse); NULL: search
   const eg_plan_searcher *searcher; // runs instead of the product's search; NULL: none
   uint64_t seed;                    // for the searcher's random choices
 
-  // Its budget.
+  // Limits:
   eg_layout_options budget; // time and work of all stages, gap, progress
   double cut_seconds;       // folded step: time for its cut_bound and mates; 0: none
   uint64_t cut_work;        // likewise, steps; 0: no limit
 
-  // Known results.
+  // Known results:
   const eg_plan *known; // of this step, to begin the search with; NULL: none
   double known_cost;    // seconds of the known plan
-  double ceiling; // seconds: plans that take as long are useless, and nothing is searched
-                  // if a bound shows that all do; 0: no ceiling
-  bool binds;     // the limit of memory is known to bind: no search without it
-  const eg_plan *loose; // binds: the cheapest known plan, which exceeds the limit;
-                        // NULL: none
+  // Seconds: plans that take as long are useless, and nothing is searched if a bound
+  // shows that all do; 0: no ceiling
+  double ceiling;
+  bool binds;           // the limit of memory is known to bind: no search without it
+  const eg_plan *loose; // binds: cheapest plan above the limit, or NULL
   double floor;         // binds: a bound of all plans with unlimited memory; 0: none
-  double answer_limit;  // bytes, for a search without the limit of memory: a plan above
-                        // them is useless, and if the folded step's plan is above, the
-                        // whole step is not searched. 0: none
+  // Bytes, for a search without the limit of memory: a plan above them is useless, and if
+  // the folded step's plan is above, the whole step is not searched. 0: none
+  double answer_limit;
 } eg_planner_input;
 
 /// Returns the rules of a search; NULL: none.
@@ -88,8 +87,8 @@ typedef struct eg_baseline_outcome {
   eg_plan_summary summary; // of its plan
 } eg_baseline_outcome;
 
-/// Outcomes of the baselines with a name, and of the cheapest baseline without one
-/// (eg_baselines_of_mesh).
+/// Indexes of outcomes: the baselines with a name, then the cheapest baseline without a
+/// name (eg_baselines_of_mesh).
 enum { EG_BASELINE_OTHER = EG_BASELINES, EG_BASELINE_OUTCOMES };
 
 typedef struct eg_planning {
@@ -97,20 +96,18 @@ typedef struct eg_planning {
   double cost, bound, gap; // seconds of a step; gap = (cost - bound) / cost
   double memory, kept;     // bytes of a device
   double least_memory;
-  bool exceeds;       // the plan exceeds the limit of memory, which its search ignored
-  bool is_exact;      // eg_plan_space
-  bool is_of_reached; // the bound covers only the variants that a search reached,
-                      // although rules came to an end: a folded step lacks some of
-                      // the whole step's
-  bool is_beaten;     // not searched, because the bound is above the input's ceiling
-  bool is_skipped;  // rules were not applied, because a bound without rules is far above
-                    // the ceiling
+  bool exceeds;  // the plan exceeds the limit of memory, which its search ignored
+  bool is_exact; // eg_plan_space
+  // The bound covers only the variants that a search reached, although rules came to an
+  // end: a folded step lacks some of the whole step's
+  bool is_of_reached;
+  bool is_beaten;   // not searched, because the bound is above the input's ceiling
+  bool is_skipped;  // without rules: its bound is far above the ceiling
   bool is_as_given; // rules came to an end without a new variant
   double cut_bound; // folded step: bound of the whole step; 0: not known
   bool is_cancelled;
   uint32_t nodes, classes, iterations; // of the e-graph
-  uint32_t compared[EG_PRICE_BASES];   // strategies of operators by the source of
-                                       // their price
+  uint32_t compared[EG_PRICE_BASES];   // strategies by source of their price
   uint32_t places, arcs; // of the layout problem: values in their layouts, transitions
   eg_stop stop;          // of saturation
   double saturate_seconds, space_seconds, solve_seconds; // the last with the cut

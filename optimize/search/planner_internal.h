@@ -82,9 +82,9 @@ egraph_status eg_contest_seed(eg_planner *p, eg_competition *competition);
 /// Plans for fewer devices, and plans the baseline that is cheapest without variants,
 /// both with the variants that rules made.
 egraph_status eg_contest_seed_variants(eg_planner *p, eg_competition *competition);
-/// Forgets plans of baselines that exceed the limit of memory, or all, after a search
-/// without the limit, so that they are planned again. One device has no plan that
-/// holds less.
+/// Forgets plans of baselines that exceed the limit of memory (or `all` plans) after a
+/// search without the limit, so that these baselines are planned again. The plan of one
+/// device is not forgotten: no plan on one device holds less.
 void eg_contest_forget(eg_planner *p, bool all);
 /// Plans, after the search, baselines that may be cheaper than the plan, and baselines
 /// that the user asked for.

@@ -25,8 +25,8 @@
 #include "rewrites/language/rules.h"
 /// Smaller relative gains of a round count as none.
 static const double SETTLED_GAIN = 1e-5;
-/// Defaults of work_limit, in millions of steps: for saturation and for extraction each,
-/// or for each operator of a large graph; and of time_limit.
+/// Defaults of work_limit, in millions of steps: DEFAULT_HALF for saturation and for
+/// extraction each, or, for a large graph, a number for each operator; and of time_limit.
 static const double DEFAULT_HALF = 3000, SATURATION_OF_A_NODE = 1,
                     EXTRACTION_OF_A_NODE = 0.5, DEFAULT_SECONDS = 120.0;
 
@@ -249,8 +249,7 @@ static bool on_extract(void *user, double cost, double bound, double seconds) {
   return report_progress(user, "extract", line);
 }
 
-/// Returns the options of an extraction that may use a share of the remaining time
-/// and work.
+/// Returns the options of an extraction with a share of the remaining time and work.
 static eg_extract_options extract_options(const run *r, double share) {
   const egraph_search *o = r->search;
   eg_extract_options options = EG_EXTRACT_OPTIONS_DEFAULT;
@@ -320,7 +319,7 @@ static egraph_status fold_round(run *r) {
   now->emitted = now->emission.graph;
   now->emission.graph = NULL;
   if (lost == 0) return EGRAPH_OK;
-  // Folded constants that are NaN, infinite or underflowed are no fault of rules if the
+  // Folded constants that are NaN, infinite or underflowed show no wrong rule if the
   // given graph has as many.
   uint32_t given;
   EG_TRY(fold_graph(r, now->graph, &folded_given, &given));
@@ -349,10 +348,10 @@ static egraph_status emit_round(run *r) {
 
 // ---- close costs, measured again ------------------------------------------------------
 
-// A cost is a median of timings and has an error. If another choice would be cheapest
-// with the best choice's costs raised by their errors and all other costs lowered by
-// theirs, the entries in which the two choices differ decide. These entries are measured
-// again, until none is left or the time is over.
+// A cost is a median of timings and has an error. Suppose that another choice were
+// cheapest if the best choice's costs were raised by their errors and all other costs
+// lowered by theirs. Then the entries in which the two choices differ decide. They are
+// measured again, until none is left or the time is over.
 
 typedef struct settling {
   run *r;
@@ -399,8 +398,8 @@ static egraph_status solve_again(const settling *s, double seconds,
   return eg_extract_solve(s->r->alloc, &s->single->problem, &options, out);
 }
 
-/// Finds the entries in which a rival differs and which can be measured; *out_count:
-/// their number.
+/// Finds the entries that can be measured and in which a rival differs from the best
+/// choice; *out_count: their number.
 static egraph_status find_deciding(const settling *s, uint32_t *out_count) {
   double own;
   *out_count = 0;
@@ -569,7 +568,8 @@ static egraph_status run_rounds(run *r) {
     double gain;
     EG_TRY(play_round(r));
     EG_TRY(conclude_round(r, &gain));
-    // A limit of all rounds together leaves this round less than a first round has.
+    // If a limit applies to all rounds together, this round may have less than a first
+    // round has.
     bool is_cut_short = r->last_stop == EG_STOP_TIME_LIMIT ||
                         r->last_stop == EG_STOP_WORK_LIMIT || r->cancelled;
     bool may_go_on = report->rounds < r->search->rounds &&
@@ -628,8 +628,7 @@ static double used_share(double used, double limit) {
   return limit > 0 ? used / limit : 1;
 }
 
-/// Returns why no further round was played, or why the last extraction ended without
-/// a proof.
+/// Returns why no further round followed, or why the last extraction has no proof.
 static const char *why_ended(const run *r) {
   const egraph_report *report = &r->result->report;
   bool is_exact = strcmp(r->search->extractor, "ilp") == 0;

@@ -54,7 +54,7 @@ static egraph_status note_origin(emitter *e, const char *name, eg_node node,
 
 // ---- one class --------------------------------------------------------------------
 
-/// Puts operands that are not made yet on the stack, the first one on top.
+/// Pushes operands that are not made yet on the stack, so that the first one is on top.
 static egraph_status push_operands(emitter *e, uint32_t class) {
   const eg_extract_problem *problem = &e->single->problem;
   uint32_t node = e->choice[class];

@@ -42,7 +42,7 @@ static egraph_status request_again(void *self, const eg_node_spec *spec,
   return eg_cost_request_again(p->costs, spec, EG_AGAIN_SMALLER);
 }
 
-/// Prices a node. A row-major node that no back-end runs has a price, so that the
+/// Prices a node. Gives a row-major node that no back-end runs a price, so that the
 /// original graph stays feasible.
 static egraph_status price_or_free(void *self, const eg_node_spec *spec,
                                    eg_node_price *out) {
@@ -224,7 +224,7 @@ eg_format eg_single_format(const eg_single_problem *single, uint32_t class) {
 
 // Finds the given graph among its variants: visits its nodes from the inputs on, first in
 // the formats that the graph carries, then row-major, and chooses the first node of each
-// class. Its operands were chosen before, so that the choice is acyclic.
+// class. The node's operands were chosen before, so that the choice is acyclic.
 
 #define NONE EG_SPACE_NONE
 
@@ -279,8 +279,7 @@ static bool has_layouts(const follower *f, const eg_space_operator *op,
                  op->input_count * sizeof(uint32_t)) == 0);
 }
 
-/// Chooses the strategy that makes `v` in a layout from the current operands in their
-/// layouts.
+/// Chooses the strategy that makes `v` in a layout from the operands in their layouts.
 static egraph_status choose_made(follower *f, uint32_t v, const eg_attrs *attrs,
                                  uint32_t output, bool *out_found) {
   const eg_plan_space *space = f->space;

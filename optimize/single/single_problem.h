@@ -31,8 +31,7 @@ EG_VEC_DEFINE(eg_prices, eg_price);
 /// The meaning of a node of the problem.
 typedef struct eg_single_node {
   uint32_t op;     // operator of the space; EG_SPACE_NONE: a reorder
-  uint32_t choice; // strategy of the space; for a reorder, a move between the
-                   // value's layouts
+  uint32_t choice; // strategy of the space; a reorder: its move
   uint32_t basis;  // its price
 } eg_single_node;
 EG_VEC_DEFINE(eg_single_nodes, eg_single_node);
@@ -87,10 +86,9 @@ eg_format eg_single_format(const eg_single_problem *single, uint32_t class);
 egraph_status eg_single_original(const eg_single_problem *single, uint32_t *out_choice,
                                  bool *out_as_given);
 
-// Counts the basis of costs: measured, estimated, guessed, given, or of operators without
-// a price.
+// Counts costs by their source: measured, estimated, guessed, given, or without a price.
 
-/// Counts a cost; free ones are not counted.
+/// Counts the source of a cost; costs that are free are not counted.
 void eg_cost_basis_count(egraph_cost_basis *inout, eg_cost_source source, bool is_guess);
 /// True when some operator has a price.
 bool eg_cost_basis_has_prices(const egraph_cost_basis *basis);

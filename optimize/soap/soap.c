@@ -49,9 +49,9 @@ static bool has_allowed(const eg_layout_problem *p, uint32_t op) {
   return false;
 }
 
-/// Picks the known operator of each value, otherwise its first allowed operator: a kept
-/// value is kept from its entry, else from the value that FORWARD shares, else from the
-/// phase that makes it.
+/// Picks the operator of each value: the known operator if there is one, otherwise the
+/// first allowed operator. A kept value is kept from its entry, else from the value that
+/// FORWARD shares, else from the phase that makes it.
 static egraph_status pick_operators(eg_soap *s) {
   const eg_layout_problem *p = s->problem;
   EG_TRY(eg_fill_none(&s->operator_of, value_count(s)));
@@ -106,8 +106,8 @@ static egraph_status walk_from(walker *w, uint32_t root, eg_u32s *order) {
   return EGRAPH_OK;
 }
 
-/// Lists the sums over micro-batches to which each value is added: as in an emitted plan,
-/// the sums follow at once.
+/// Lists the sums over micro-batches to which each value is added. As in an emitted plan,
+/// a sum follows its last operand at once.
 static egraph_status find_batch_sums(walker *w) {
   const eg_soap *s = w->s;
   const eg_layout_problem *p = s->problem;
@@ -227,8 +227,8 @@ static egraph_status number_leads(grouper *g) {
   return EGRAPH_OK;
 }
 
-/// Lists the members in order, but the lead first, although its operands' casts may come
-/// before it.
+/// Lists the members of a lead in order, the lead first, although casts of its operands
+/// may come before it.
 static egraph_status list_members(eg_soap *s) {
   EG_LOCAL(eg_u32s, key, s->question->alloc);
   EG_LOCAL(eg_u32s, items, s->question->alloc);

@@ -25,7 +25,7 @@
 #define EG_SOAP_NONE UINT32_MAX
 enum { EG_SOAP_AHEAD = 4 }; // readers that gathers run ahead
 
-/// Shortest ways from one place of a value to all of its places.
+/// The shortest paths of transitions from one place of a value to all of its places.
 typedef struct eg_soap_way {
   double seconds; // of a step; INFINITY: there is no way
   uint32_t arc;   // the last arc; EG_SOAP_NONE: the way begins here
@@ -39,7 +39,7 @@ typedef struct eg_soap {
   const uint32_t *known; // [problem values] strategies, borrowed; NULL: no solution
   uint64_t work;         // steps done
 
-  // Fixed by the graph.
+  // Fixed by the graph:
   eg_u32s place_value;     // [places] problem value
   eg_u32s arc_begin, arcs; // [problem values + 1] arcs of a value
   eg_u32s operator_of;     // [problem values] operator of the problem; NONE: not needed
@@ -49,12 +49,11 @@ typedef struct eg_soap {
   eg_u32s member_begin, members; // [leads + 1] problem values in order, the lead first
   eg_u32s option_begin, options; // [leads + 1] strategies of the lead
   eg_u32s kept_strategy;         // [places] strategy that keeps a value, or NONE
-  eg_u32s carried_entry;         // [space values] entry as which the value leaves the
-                                 // step, or NONE
+  eg_u32s carried_entry;         // [space values] entry that the value becomes, or NONE
   eg_u32s kept; // [problem values] strategy of a kept value; NONE: by the rules above
   uint32_t stream_of_arc_axis[EG_MAX_MESH_AXES], streams; // 0: computing
 
-  // Computed on demand.
+  // Computed on demand:
   eg_u32s way_row;    // [places] 1 + row in ways; 0: not known
   eg_soap_ways ways;  // [rows][places of the value]
   eg_u32s follow_row; // [options] 1 + row in follow
@@ -108,7 +107,7 @@ egraph_status eg_soap_choose(eg_soap *soap, const uint32_t *choice);
 /// overwritten value, ways share only common arcs, and later micro-batches take as long
 /// as the second. INFINITY: no plan.
 egraph_status eg_soap_simulate(eg_soap *soap, const uint32_t *choice, double *out);
-/// Finds the ways from a place, by number of the layout.
+/// Finds the shortest paths from a place, by number of the layout.
 egraph_status eg_soap_ways_from(eg_soap *soap, uint32_t place, const eg_soap_way **out);
 
 #endif

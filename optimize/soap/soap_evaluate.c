@@ -71,8 +71,8 @@ static egraph_status way(eg_soap *s, uint32_t from, uint32_t to, double *out) {
 
 // ---- followers ----------------------------------------------------------------------
 
-/// Returns the layout of the lead's result without partial sums, for a cotangent of the
-/// same type; otherwise whole.
+/// Returns the layout of an operand that no member makes: for a cotangent of the type of
+/// the lead's result, the layout of this result without partial sums; otherwise whole.
 static uint32_t layout_of_stranger(const eg_soap *s, uint32_t v, uint32_t lead_value,
                                    uint32_t lead_place) {
   const eg_plan_model *model = s->question->model;
@@ -126,8 +126,8 @@ static egraph_status price_sums(eg_soap *s, uint32_t place, double *out) {
   return EGRAPH_OK;
 }
 
-/// Computes the cost of a strategy of a member with the lead's layouts of operands, and
-/// with the result added up.
+/// Computes the cost of a strategy of a member, which follows a lead: the operands come
+/// in the lead's layouts, and partial sums of the result are added up.
 static egraph_status price_member(eg_soap *s, uint32_t lead_value, uint32_t lead_place,
                                   uint32_t strategy, uint32_t value, double *out) {
   const eg_layout_problem *p = s->problem;
@@ -390,14 +390,15 @@ static bool is_old(const eg_soap *s, uint32_t value) {
   return s->lead_of.data[value] == NONE;
 }
 
-/// Lets a run wait for the computing step that gathers wait for.
+/// Makes a run wait for the computing step that its gather waits for.
 static egraph_status stand_behind(eg_soap *s, uint32_t run, uint32_t computing) {
   return computing == NONE ? EGRAPH_OK
                            : eg_list_schedule_wait(&s->schedule, run, computing);
 }
 
-/// Gives a gather of a value that exists when its phase begins the window of the current
-/// value; lets other exchanges of such values wait for the computing before them.
+/// Delays an exchange of a value that exists when its phase begins. A gather before use
+/// belongs to the window of the current value; other exchanges wait for the computing
+/// before them.
 static egraph_status keep_back(eg_soap *s, uint32_t value, uint32_t arc, uint32_t run) {
   if (!is_old(s, value)) return EGRAPH_OK;
   if (!is_reduction(s, arc) && model_value(s, value)->phase != EG_PHASE_UPDATE) {
@@ -437,7 +438,7 @@ static egraph_status run_arc(eg_soap *s, uint32_t value, uint32_t arc) {
 }
 
 /// Runs the moves from the place in which a value was made to `place`; `reductions`: only
-/// the first moves, as long as they reduce. *out is false: there is no way.
+/// the first moves, as long as they reduce. *out is false if no moves lead to `place`.
 static egraph_status run_moves_to(eg_soap *s, uint32_t place, bool reductions,
                                   bool *out) {
   uint32_t value = s->place_value.data[place];

@@ -8,8 +8,9 @@
 #include "optimize/model/plan_recall.h"
 
 #define NONE EG_SOAP_NONE
-// Per second of the first plan: a step longer by a hundredth is accepted once in e times.
-// The paper has no figure; its code multiplies milliseconds by a constant.
+// A step longer by the share d is accepted with probability exp(-BETA d): a step longer
+// by a hundredth is accepted once in e times. The paper has no figure; its code
+// multiplies milliseconds by a constant.
 static const double BETA = 100;
 static const double SHORTER = 1e-9; // relative; smaller differences are rounding
 enum { LOOK_EVERY = 64 };
@@ -81,7 +82,7 @@ static egraph_status list_chain(eg_soap_walk *w, uint32_t value) {
 static egraph_status find_near(eg_soap_walk *w) {
   const eg_soap *s = w->soap;
   const eg_layout_problem *p = s->problem;
-  // Lists of the values that are kept from each value.
+  // Makes lists: for each value, the values that are kept from it.
   EG_LOCAL(eg_u32s, first, w->question->alloc);
   EG_LOCAL(eg_u32s, next, w->question->alloc);
   EG_TRY(eg_u32s_resize(&first, s->lead_of.len));

@@ -14,11 +14,11 @@
 typedef struct eg_soap_walk {
   eg_soap *soap;                    // borrowed
   const eg_plan_question *question; // borrowed
-  bool changes_alike; // a proposal, with probability 1/2 each, changes all leads that are
-                      // alike, and changes the values kept near a changed lead with it;
-                      // no accepted proposal exceeds the problem's limits. False: as
-                      // FlexFlow published
-  eg_u32s choice;     // [leads] current option
+  // A proposal, with probability 1/2 each, changes all leads that are alike, and changes
+  // the values kept near a changed lead with it; no accepted proposal exceeds the
+  // problem's limits. False: as FlexFlow published
+  bool changes_alike;
+  eg_u32s choice;           // [leads] current option
   eg_u32s best, best_kept;  // choices of the shortest step; empty: no plan yet
   double current, shortest; // seconds
   eg_u32s alike, firsts; // [leads] the next that is alike, in a ring; first of each ring
@@ -50,8 +50,8 @@ egraph_status eg_soap_walk_answer(eg_soap_walk *walk, eg_plan_answer *out);
 // step. The algebra of the plan stays.
 
 typedef struct eg_plan_refinement {
-  const eg_plan *plan; // borrowed, of the question's mesh; NULL: data parallelism, in a
-                       // question without rules
+  // Borrowed, of the question's mesh; NULL: data parallelism, in a question without rules
+  const eg_plan *plan;
 } eg_plan_refinement;
 
 /// Returns a searcher of the whole step, for as much work as its question has. It finds

@@ -34,8 +34,7 @@ EG_VEC_DEFINE(eg_layout_graphs, eg_layout_graph);
 
 enum { EG_LAYOUT_GRAPH_MAX = 1 << 14 };
 
-/// Fills an empty graph. Fails with EGRAPH_E_UNSUPPORTED beyond EG_LAYOUT_GRAPH_MAX
-/// layouts.
+/// Fills an empty graph. EGRAPH_E_UNSUPPORTED: more than EG_LAYOUT_GRAPH_MAX layouts.
 egraph_status eg_layout_graph_build(eg_layout_graph *graph, const eg_mesh *mesh,
                                     const eg_type *type, uint32_t formats,
                                     const eg_plan_costs *costs);

@@ -150,7 +150,8 @@ static egraph_status add_strategies(adder *a, eg_space_operator *op,
     formats |= eg_plan_space_layouts(space, space->inputs.data[op->inputs + i])->formats;
   for (size_t s = 0; s < a->strategies.len; s++) {
     const eg_strategy *strategy = &a->strategies.data[s];
-    // Devices must not repeat the work of an operator that multiplies.
+    // Excludes strategies in which devices repeat the work of an operator that
+    // multiplies.
     bool repeats =
         eg_device_cost_is_heavy(&spread->spec) && strategy->share * devices > 1.5;
     if (!may_repeat && repeats) continue;
@@ -328,7 +329,8 @@ static egraph_status add_spread(adder *a, eg_space_operator *op, eg_class class,
   EG_TRY(eg_spread_init(&spec, &spread));
   EG_TRY(eg_spread_strategies(&spread, &a->space->mesh, &a->arena, &a->strategies));
   EG_TRY(add_strategies(a, op, &spread, !a->costs->compute_is_free));
-  // No axis divides the sizes: repeat the work rather than have no strategy.
+  // If no axis divides the sizes, the devices repeat the work, because there must be a
+  // strategy.
   return op->strategy_count != 0 ? EGRAPH_OK : add_strategies(a, op, &spread, true);
 }
 

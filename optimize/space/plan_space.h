@@ -33,8 +33,9 @@ typedef struct eg_space_value {
   bool is_carried;  // an entry that each step leaves for the next, in its layout
   bool is_constant; // the same in every step: a weight that is not carried, or made ahead
   bool is_sum;      // accumulates over micro-batches: entry and exit share their memory
-  eg_node ahead; // value of weights alone in a step that carries nothing: the node that
-                 // makes it before the first step; otherwise EG_NODE_NONE
+  // Value of weights alone in a step that carries nothing: the node that makes it before
+  // the first step; otherwise EG_NODE_NONE
+  eg_node ahead;
   // Bit per axis along which partial sums (maxima) are made, or needed.
   uint8_t makes_sum, makes_max, wants_sum, wants_max;
 } eg_space_value;
@@ -64,7 +65,7 @@ EG_VEC_DEFINE(eg_space_strategies, eg_space_strategy);
 
 enum { EG_SEAMS = 2 }; // before and after the block that represents many
 
-/// The same link at both seams.
+/// A link that occurs at both seams.
 typedef struct eg_seam_link {
   uint32_t value[EG_SEAMS]; // of the space
   uint32_t user[EG_SEAMS];  // of the space, made from `value`
@@ -76,8 +77,7 @@ typedef struct eg_plan_space {
   eg_tensor_egraph *egraph; // borrowed
   const eg_step_info *info; // borrowed
   eg_mesh mesh;
-  const eg_cost_weights *weights; // factors of seconds in plans; seconds in the
-                                  // space are without them
+  const eg_cost_weights *weights; // factors of seconds in plans; the space has none
   eg_layout_graphs graphs;
   eg_space_values values; // ascending classes
   uint32_t *value_of;     // [class_limit] value, or EG_SPACE_NONE
@@ -87,9 +87,10 @@ typedef struct eg_plan_space {
   eg_u32s inputs, needs;
   eg_space_strategies strategies;
   eg_seam_links seams; // of a folded step
-  bool is_exact;       // a folded step costs as much as the whole step with equal blocks
-                       // planned alike (plan_space.c)
-  bool can_be_cut;     // its bounds also hold for the whole step (plan_folded.h)
+  // A folded step costs as much as the whole step with equal blocks planned alike
+  // (plan_space.c)
+  bool is_exact;
+  bool can_be_cut; // its bounds also hold for the whole step (plan_folded.h)
 } eg_plan_space;
 #define EG_PLAN_SPACE_MEMBERS                                                            \
   (eg_layout_graphs, graphs), (eg_space_values, values),                                 \

@@ -86,7 +86,8 @@ static egraph_status add_space_value(eg_plan_space *space, eg_class class,
   return eg_space_values_push(&space->values, value);
 }
 
-/// Gives an entry and the value that leaves as it the same layouts to choose from.
+/// Gives an entry, and the value that enters the next step as this entry, the same
+/// layouts to choose from.
 static bool join_carried(const eg_plan_space *space, bool *inout) {
   const eg_step_info *info = space->info;
   bool is_news = false;
@@ -100,8 +101,9 @@ static bool join_carried(const eg_plan_space *space, bool *inout) {
   return is_news;
 }
 
-/// Values that meet at the seams of a folded step need the same layouts, but are not
-/// known yet: if there are convolutions, all values that fit may have formats.
+/// Values that meet at the seams of a folded step need the same layouts, but these values
+/// are not known yet. Therefore, if there are convolutions, all values that fit may have
+/// formats.
 static void join_seams(const eg_plan_space *space, bool *inout) {
   const eg_engine *engine = eg_plan_space_engine(space);
   bool is_any = false;
@@ -271,7 +273,7 @@ static void seed_tuples(phases *p) {
   }
 }
 
-/// Returns the block of a node with operands in two blocks.
+/// Returns the block of a node whose operands are in two blocks.
 static uint32_t join_blocks(uint32_t a, uint32_t b, uint8_t phase) {
   if (a == b || b == EG_BLOCK_OUTSIDE) return a;
   if (a == EG_BLOCK_OUTSIDE) return b;
@@ -397,7 +399,7 @@ bool eg_plan_space_is_useful(const eg_plan_space *space, uint32_t value,
 
 // ---- entry points -------------------------------------------------------------------
 
-/// Checks that a carried value fits where it enters, before anything is tied to it.
+/// Checks that a carried value has the type of its entry, before the two are tied.
 static egraph_status check_carried(const eg_plan_space *space) {
   const eg_graph *graph = eg_tensor_egraph_graph(space->egraph);
   for (uint32_t i = 0; i < space->info->carried_count; i++) {

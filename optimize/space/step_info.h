@@ -19,8 +19,7 @@ typedef struct eg_carried_value {
 /// Equal blocks of a step; in a folded step, one block represents several.
 typedef struct eg_step_fold {
   const uint32_t *block; // [graph values] number of its block, or EG_BLOCK_OUTSIDE
-  const uint32_t *later; // [graph values] the same value one block later;
-                         // UINT32_MAX: none
+  const uint32_t *later; // [graph values] one block later; UINT32_MAX: none
   uint32_t count;        // blocks of the step
   uint32_t middle; // block that represents others; in a step that is not folded: count
   uint32_t times;  // blocks that it represents; 0: the step is not folded
@@ -40,10 +39,11 @@ typedef struct eg_step_info {
   uint32_t carried_count;
   const eg_value *gradients; // of trained weights, for one micro-batch
   uint32_t gradient_count;
-  const eg_stamp *stamps; // [graph values] provenance in the forward graph; NULL: the
-                          // graph is the forward graph
-  // Values of a folded step: `sealed`, through which rules do not match (they go from
-  // block to block, or differ between blocks); `fixed`, which rules leave unchanged.
+  // [graph values] Provenance in the forward graph; NULL: the graph is the forward graph.
+  const eg_stamp *stamps;
+  // Values of a folded step. `sealed`: rules do not match through these values, which go
+  // from block to block, or differ between blocks. `fixed`: rules leave these values
+  // unchanged.
   const uint32_t *sealed;
   uint32_t sealed_count;
   const uint32_t *fixed;
