@@ -183,11 +183,6 @@ static egraph_status begin_walk(const resolution *s) {
   return EGRAPH_OK;
 }
 
-static void end_walk(const resolution *s) {
-  for (uint32_t i = 0; i < root_count_of(s); i++)
-    s->of->root_of.data[s->rewrite->roots[i].id] = EG_TERM_NONE;
-}
-
 /// Replaces `roots` of the current graph, as places, by the roots of the rewritten graph.
 static egraph_status apply_rewrite(resolution *s, const uint32_t *places) {
   eg_graph_rewrites *of = s->of;
@@ -225,7 +220,8 @@ static egraph_status on_rewrite(void *user, const eg_rewrite *rewrite, bool *out
   eg_work_add(&of->work, MATCH_STEPS);
   EG_TRY(begin_walk(&s));
   egraph_status status = apply_rewrite(&s, call->places.data);
-  end_walk(&s);
+  for (uint32_t i = 0; i < root_count_of(&s); i++)
+    of->root_of.data[rewrite->roots[i].id] = EG_TERM_NONE;
   if (status == EGRAPH_E_TYPE || (status == EGRAPH_OK && s.is_cyclic)) {
     of->stats[rewrite->number].rejected++;
     return EGRAPH_OK;

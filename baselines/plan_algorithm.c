@@ -161,23 +161,16 @@ static uint32_t count_streams(const eg_machine_mesh *mesh) {
   return streams;
 }
 
-/// Finds the cost of the cheapest plan without overlap; INFINITY: no plan fits.
-static egraph_status find_cheapest(const eg_plan_question *q, double *out) {
-  EG_OWNED(eg_fitted_plan, found);
-  EG_TRY(eg_plan_fit(q->model, q->alloc, &q->layout, true, &found));
-  *out = found.has_plan ? found.cost : INFINITY;
-  return EGRAPH_OK;
-}
-
 static egraph_status search_all_plans(const void *self, const eg_plan_question *q,
                                       eg_plan_answer *out) {
   (void)self;
   const eg_layout_options *layout = &q->layout;
-  double cheapest, steps = layout->work_limit != 0
-                               ? (double)layout->work_limit
-                               : STEPS_PER_SECOND * layout->time_limit_seconds;
+  double steps = layout->work_limit != 0 ? (double)layout->work_limit
+                                         : STEPS_PER_SECOND * layout->time_limit_seconds;
   uint32_t streams = count_streams(q->mesh);
-  EG_TRY(find_cheapest(q, &cheapest));
+  EG_OWNED(eg_fitted_plan, found); // the cheapest plan without overlap
+  EG_TRY(eg_plan_fit(q->model, q->alloc, &q->layout, true, &found));
+  double cheapest = found.has_plan ? found.cost : INFINITY;
   eg_plan_walk walk = {.most_cost = streams * cheapest * (1 + ROUNDING),
                        .most_steps = (uint64_t)steps,
                        .visit_steps = VISIT_STEPS,

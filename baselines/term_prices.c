@@ -138,8 +138,8 @@ static egraph_status list_types(pricing *p, const eg_term *term, eg_arena *arena
   bool is_tuple = fact->part_count != 0;
   p->spec.input_count = term->arity;
   p->spec.result_count = is_tuple ? fact->part_count : 1;
-  EG_TRY(eg_arena_alloc(arena, term->arity, sizeof *p->inputs, &p->inputs));
-  EG_TRY(eg_arena_alloc(arena, p->spec.result_count, sizeof *p->results, &p->results));
+  EG_NEW(arena, term->arity, p->inputs);
+  EG_NEW(arena, p->spec.result_count, p->results);
   for (uint32_t i = 0; i < term->arity; i++) {
     const eg_tensor_fact *operand =
         eg_term_store_fact(p->prices->store, term->children[i].id);
@@ -175,13 +175,6 @@ static egraph_status price_term(eg_term_prices *prices, uint32_t term) {
   return EGRAPH_OK;
 }
 
-static egraph_status find_price(eg_term_prices *prices, uint32_t term, uint32_t *out) {
-  uint32_t like = prices->store->like.data[term];
-  if (prices->price_of.data[like] == 0) EG_TRY(price_term(prices, like));
-  *out = prices->price_of.data[like] - 1;
-  return EGRAPH_OK;
-}
-
 // ---- the current graph ----------------------------------------------------------------
 
 static const eg_term_price *price_at(const eg_term_prices *prices,
@@ -202,11 +195,12 @@ static egraph_status enter_terms(eg_term_prices *prices, const uint32_t *roots,
   EG_TRY(eg_u32s_resize(&prices->place_of, store->node.len));
   EG_TRY(eg_term_places_resize(&prices->places, prices->live.len));
   for (uint32_t i = 0; i < prices->live.len; i++) {
-    uint32_t term = prices->live.data[i];
+    uint32_t term = prices->live.data[i], like = store->like.data[term];
     eg_term_place *place = &prices->places.data[i];
     *place = (eg_term_place){.readers = 0};
     prices->place_of.data[term] = i;
-    EG_TRY(find_price(prices, term, &place->price));
+    if (prices->price_of.data[like] == 0) EG_TRY(price_term(prices, like));
+    place->price = prices->price_of.data[like] - 1;
     const eg_term_price *price = price_at(prices, place);
     out->operators += price->is_operator && !price->is_weight;
     out->weight_operators += price->is_operator && price->is_weight;

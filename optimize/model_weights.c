@@ -28,8 +28,8 @@ EG_OWNER_DEFINE_STATIC(fates, (eg_arena, arena))
 
 static egraph_status size_fates(fates *f, const eg_graph *model) {
   f->count = eg_graph_value_count(model);
-  EG_TRY(eg_arena_alloc(&f->arena, f->count, sizeof *f->of, &f->of));
-  EG_TRY(eg_arena_alloc(&f->arena, f->count, sizeof *f->needed, &f->needed));
+  EG_NEW(&f->arena, f->count, f->of);
+  EG_NEW(&f->arena, f->count, f->needed);
   return eg_arena_alloc(&f->arena, f->count, sizeof *f->kept, &f->kept);
 }
 
@@ -154,7 +154,7 @@ egraph_status eg_model_give_weights(const eg_graph *model, eg_graph *step) {
   EG_HELD(eg_graph, folded);
   bool *kept;
   EG_TRY(check_known(model, step));
-  EG_TRY(eg_arena_alloc(&arena, eg_graph_value_count(model), sizeof *kept, &kept));
+  EG_NEW(&arena, eg_graph_value_count(model), kept);
   keep_named(model, step, kept);
   EG_TRY(fold_weights(model, kept, &folded));
   for (uint32_t v = 0; v < eg_graph_value_count(step); v++) {

@@ -68,8 +68,7 @@ static egraph_status price_node(placer *p, const eg_plan_costs *costs, uint32_t 
   eg_node_price price = {0, 0};
   eg_type *types;
   EG_LOCAL(eg_arena, arena, p->alloc);
-  EG_TRY(eg_arena_alloc(&arena, node.input_count + node.result_count, sizeof *types,
-                        &types));
+  EG_NEW(&arena, node.input_count + node.result_count, types);
   for (uint32_t i = 0; i < node.input_count; i++)
     types[i] = info_of(p, node.inputs[i].id)->type;
   for (uint32_t i = 0; i < node.result_count; i++)

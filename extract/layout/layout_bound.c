@@ -222,13 +222,6 @@ static void bounder_deinit(bounder *b) {
   eg_layout_view_deinit(&b->view);
 }
 
-static egraph_status offer_target(bounder *b) {
-  bool ignored;
-  if (b->options->target == NULL) return EGRAPH_OK;
-  eg_layout_search_take(&b->search, b->options->target);
-  return eg_layout_search_offer(&b->search, &ignored);
-}
-
 /// Sets the prices of the ascent's limited measures to the prices of memory rows.
 static void set_prices(const bounder *b, eg_layout_ascent *ascent) {
   const eg_layout_weights *weights = eg_layout_ascent_weights(ascent);
@@ -243,7 +236,10 @@ static egraph_status climb_bound(bounder *b, eg_layout_ascent *ascent) {
   const eg_layout_weights *weights = eg_layout_ascent_weights(ascent);
   bool any;
   eg_layout_ascent_keep_all(ascent);
-  EG_TRY(offer_target(b));
+  if (b->options->target != NULL) {
+    eg_layout_search_take(&b->search, b->options->target);
+    EG_TRY(eg_layout_search_offer(&b->search, &any));
+  }
   if (b->options->price != NULL) set_prices(b, ascent);
   EG_TRY(eg_layout_ascent_climb(ascent, EG_LAYOUT_MOST_PASSES, &b->excess, &any));
   if (any && b->options->price == NULL && weights->limits != 0) {

@@ -500,10 +500,6 @@ static void sum_edge(exact *x, uint32_t e) {
   if (least >= HUGE_COST) x->model->closed = true;
 }
 
-static int64_t add_capped(int64_t a, int64_t b) {
-  return a + b < HUGE_COST ? a + b : HUGE_COST;
-}
-
 /// Completes the reduced cost of every value by its edges.
 static void add_lines(exact *x) {
   const eg_shard_model *model = x->model;
@@ -511,9 +507,10 @@ static void add_lines(exact *x) {
     const eg_shard_node *node = &model->nodes.data[n];
     EG_SHARD_EACH_HALF(model, n, half) {
       const int64_t *line = x->line.data + model->edges.data[half >> 1].message[half & 1];
-      for (uint32_t v = 0; v < node->count; v++)
-        x->node.data[node->values + v] =
-            add_capped(x->node.data[node->values + v], line[v]);
+      for (uint32_t v = 0; v < node->count; v++) {
+        int64_t sum = x->node.data[node->values + v] + line[v];
+        x->node.data[node->values + v] = sum < HUGE_COST ? sum : HUGE_COST;
+      }
     }
   }
 }

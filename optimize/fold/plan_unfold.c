@@ -109,9 +109,9 @@ static egraph_status write_draft_node(writer *w, eg_node_cons *cons,
                                       const eg_draft_node *node) {
   eg_value *inputs, *results;
   const char **names;
-  EG_TRY(eg_arena_alloc(&w->arena, node->operand_count, sizeof *inputs, &inputs));
-  EG_TRY(eg_arena_alloc(&w->arena, node->result_count, sizeof *results, &results));
-  EG_TRY(eg_arena_alloc(&w->arena, node->result_count, sizeof *names, &names));
+  EG_NEW(&w->arena, node->operand_count, inputs);
+  EG_NEW(&w->arena, node->result_count, results);
+  EG_NEW(&w->arena, node->result_count, names);
   for (uint32_t i = 0; i < node->operand_count; i++)
     EG_TRY(written_value(w, w->draft.operands.data[node->operands + i], &inputs[i].id));
   for (uint32_t r = 0; r < node->result_count; r++)

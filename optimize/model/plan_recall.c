@@ -123,7 +123,7 @@ static egraph_status find_node(recaller *r, const eg_graph_node_info *node,
                                uint32_t *out) {
   uint32_t *operands;
   *out = NONE;
-  EG_TRY(eg_arena_alloc(&r->arena, node->input_count, sizeof *operands, &operands));
+  EG_NEW(&r->arena, node->input_count, operands);
   for (uint32_t i = 0; i < node->input_count; i++) {
     operands[i] = r->value.data[node->inputs[i].id];
     if (operands[i] == NONE) return EGRAPH_OK;

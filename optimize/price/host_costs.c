@@ -117,8 +117,8 @@ egraph_status eg_host_exchanges_store(egraph_allocator alloc, const eg_host_cost
                    "no database that may be written to; give one with --db, without "
                    "--read-only");
   size_t count = points->len + (beside > 0); // the point for computing comes last
-  EG_TRY(eg_arena_alloc(&arena, count, sizeof *keys, &keys));
-  EG_TRY(eg_arena_alloc(&arena, count, sizeof *entries, &entries));
+  EG_NEW(&arena, count, keys);
+  EG_NEW(&arena, count, entries);
   EG_TRY(eg_profile_db_create(&alloc, &options, &db));
   for (size_t i = 0; i < points->len; i++) {
     const eg_exchange_point *point = &points->data[i];

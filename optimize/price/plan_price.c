@@ -156,7 +156,7 @@ egraph_status eg_plan_price(eg_plan *plan, egraph_allocator alloc,
                             const eg_plan_costs *costs) {
   EG_LOCAL(eg_arena, rows, alloc);
   bool *ahead;
-  EG_TRY(eg_arena_alloc(&rows, plan->states.len, sizeof *ahead, &ahead));
+  EG_NEW(&rows, plan->states.len, ahead);
   EG_TRY(eg_plan_ahead(plan, alloc, ahead));
   for (size_t i = 0; i < plan->steps.len; i++) {
     EG_LOCAL(eg_arena, arena, alloc);

@@ -56,8 +56,7 @@ egraph_status eg_graph_visit_specs(const eg_graph *graph, egraph_allocator alloc
                                    void *user) {
   EG_LOCAL(spec_walk, w, alloc);
   w.graph = graph;
-  EG_TRY(eg_arena_alloc(&w.rows, eg_graph_value_count(graph), sizeof *w.weight_only,
-                        &w.weight_only));
+  EG_NEW(&w.rows, eg_graph_value_count(graph), w.weight_only);
   EG_TRY(eg_graph_weight_only(graph, w.weight_only));
   for (uint32_t i = 0; i < eg_graph_node_count(graph); i++)
     EG_TRY(visit_node(&w, i, visit, user));

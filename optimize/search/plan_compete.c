@@ -208,13 +208,6 @@ static egraph_status bound_within(const eg_competition *c, const eg_plan_limits 
   return status;
 }
 
-/// Bounds all plans within the options' limits, without a search; INFINITY: no plan.
-static egraph_status bound_all(const eg_competition *competition, double *out) {
-  EG_OWNED(demands, user);
-  EG_TRY(demands_init(&user, competition));
-  return bound_within(competition, user.held, out);
-}
-
 // The share of work and time for a first bound, which may show that a search is useless.
 static const double PROBE_SHARE = 0.05;
 
@@ -225,7 +218,11 @@ egraph_status eg_compete_probe(const eg_competition *competition, double ceiling
   eg_cut cut;
   probe.layout.work_limit = eg_work_share(probe.layout.work_limit, PROBE_SHARE);
   probe.layout.time_limit_seconds *= PROBE_SHARE;
-  if (!is_folded) return bound_all(&probe, out);
+  if (!is_folded) {
+    EG_OWNED(demands, user);
+    EG_TRY(demands_init(&user, &probe));
+    return bound_within(&probe, user.held, out);
+  }
   EG_TRY(eg_compete_cut(&probe, free_memory, ceiling, false, &cut));
   *out = cut.bound;
   return EGRAPH_OK;

@@ -461,9 +461,9 @@ static egraph_status settle_close_costs(run *r) {
                 .deadline = eg_clock_seconds() + r->search->settle_limit,
                 .entry_count = eg_cost_entry_count(costs)};
   EG_LOCAL(eg_arena, arena, r->alloc);
-  EG_TRY(eg_arena_alloc(&arena, s.entry_count, sizeof *s.is_used, &s.is_used));
-  EG_TRY(eg_arena_alloc(&arena, s.entry_count, sizeof *s.decides, &s.decides));
-  EG_TRY(eg_arena_alloc(&arena, now->single.nodes.len, sizeof *s.costs, &s.costs));
+  EG_NEW(&arena, s.entry_count, s.is_used);
+  EG_NEW(&arena, s.entry_count, s.decides);
+  EG_NEW(&arena, now->single.nodes.len, s.costs);
   for (;;) {
     uint32_t deciding = 0;
     EG_TRY(find_deciding(&s, &deciding));

@@ -102,8 +102,7 @@ egraph_status eg_format_region_find(eg_tensor_egraph *egraph, egraph_allocator a
   EG_LOCAL_WITH(region, own, alloc, .egraph = egraph,
                 .engine = eg_tensor_egraph_engine(egraph), .has_value = out);
   region *r = &own;
-  EG_TRY(eg_arena_alloc(&r->arena, eg_engine_node_limit(r->engine),
-                        sizeof *r->has_operator, &r->has_operator));
+  EG_NEW(&r->arena, eg_engine_node_limit(r->engine), r->has_operator);
   for (eg_class c = eg_engine_first(r->engine); c.id != EG_CLASS_NONE.id;
        c = eg_engine_next(r->engine, c)) {
     uint32_t count;

@@ -44,8 +44,8 @@ static egraph_status write_unknown(eg_graph_writer *w, const eg_attrs *attrs,
   eg_graph_node_info info = eg_graph_node_at(w->original, node);
   const char **names;
   eg_value *made;
-  EG_TRY(eg_arena_alloc(&w->scratch, info.result_count, sizeof *names, &names));
-  EG_TRY(eg_arena_alloc(&w->scratch, info.result_count, sizeof *made, &made));
+  EG_NEW(&w->scratch, info.result_count, names);
+  EG_NEW(&w->scratch, info.result_count, made);
   for (uint32_t r = 0; r < info.result_count; r++) {
     uint32_t v = written_value(w, info.results[r]);
     names[r] = eg_graph_value(w->original, info.results[r])->name;
@@ -73,8 +73,8 @@ static egraph_status write_graph_node(eg_graph_writer *w, uint32_t value, eg_nod
   uint32_t results = eg_op_results(attrs);
   const char **names;
   eg_value *made;
-  EG_TRY(eg_arena_alloc(&w->scratch, results, sizeof *names, &names));
-  EG_TRY(eg_arena_alloc(&w->scratch, results, sizeof *made, &made));
+  EG_NEW(&w->scratch, results, names);
+  EG_NEW(&w->scratch, results, made);
   if (results == 1) {
     names[0] = w->names[value];
     w->names[value] = NULL;
@@ -123,7 +123,7 @@ static egraph_status write_made(eg_graph_writer *w, uint32_t v, eg_node node,
                                 const eg_attrs *attrs) {
   eg_term term = eg_engine_term(eg_plan_space_engine(w->space), node);
   eg_value *operands, first;
-  EG_TRY(eg_arena_alloc(&w->scratch, term.arity, sizeof *operands, &operands));
+  EG_NEW(&w->scratch, term.arity, operands);
   for (uint32_t k = 0; k < term.arity; k++)
     operands[k] =
         (eg_value){w->made.data[eg_plan_space_value(w->space, term.children[k])]};

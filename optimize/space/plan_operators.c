@@ -34,7 +34,7 @@ static egraph_status spec_of(adder *a, eg_class class, const eg_term *term,
   const eg_tensor_fact *fact = eg_tensor_egraph_fact(a->space->egraph, class);
   uint32_t results = fact->part_count == 0 ? 1 : fact->part_count;
   eg_type *types;
-  EG_TRY(eg_arena_alloc(&a->arena, (size_t)term->arity + results, sizeof *types, &types));
+  EG_NEW(&a->arena, (size_t)term->arity + results, types);
   for (uint32_t k = 0; k < term->arity;
        k++) // of a tuple, which only a part reads: type 0
     types[k] = eg_tensor_egraph_fact(a->space->egraph, term->children[k])->type;

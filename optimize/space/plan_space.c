@@ -15,7 +15,7 @@ static egraph_status find_term(const eg_plan_space *space, const eg_attrs *attrs
                                uint32_t *out) {
   eg_attrs_id id;
   eg_class *children, found;
-  EG_TRY(eg_arena_alloc(arena, count, sizeof *children, &children));
+  EG_NEW(arena, count, children);
   for (uint32_t i = 0; i < count; i++)
     children[i] = space->values.data[operands[i]].class;
   EG_TRY(eg_attr_pool_add(eg_tensor_egraph_attrs(space->egraph), attrs, &id));
@@ -134,7 +134,7 @@ static egraph_status follow(finder *f, eg_arena *arena) {
       for (uint32_t i = 0; i < count && f->later.data[v] == NONE; i++) {
         eg_term term = eg_engine_term(eg_plan_space_engine(f->space), nodes[i]);
         eg_class *children;
-        EG_TRY(eg_arena_alloc(arena, term.arity, sizeof *children, &children));
+        EG_NEW(arena, term.arity, children);
         if (term.arity != 0) f->later.data[v] = term_later(f, term, children);
       }
       changed = changed || f->later.data[v] != NONE;

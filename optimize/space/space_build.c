@@ -120,7 +120,7 @@ static egraph_status number_values(eg_plan_space *space, const eg_plan_costs *co
   const eg_engine *engine = eg_plan_space_engine(space);
   EG_LOCAL(eg_arena, arena, space->alloc);
   bool *may_have; // [classes] formats
-  EG_TRY(eg_arena_alloc(&arena, space->class_limit, sizeof *may_have, &may_have));
+  EG_NEW(&arena, space->class_limit, may_have);
   if (costs->formats != 0) {
     EG_TRY(eg_format_region_find(space->egraph, space->alloc, may_have));
     join_seams(space, may_have);
@@ -455,7 +455,7 @@ static egraph_status mark_ahead(eg_plan_space *space) {
   EG_LOCAL(eg_arena, arena, space->alloc);
   eg_node *derivation; // [classes]
   if (space->info->carried_count != 0) return EGRAPH_OK;
-  EG_TRY(eg_arena_alloc(&arena, space->class_limit, sizeof *derivation, &derivation));
+  EG_NEW(&arena, space->class_limit, derivation);
   EG_TRY(find_derivations(space->alloc, space->egraph, derivation));
   for (uint32_t v = 0; v < space->values.len; v++) {
     eg_space_value *value = &space->values.data[v];

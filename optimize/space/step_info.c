@@ -120,9 +120,8 @@ static void add_carried(filler *f, eg_carried_value *carried, eg_training_state 
 static egraph_status fill_carried(filler *f) {
   const eg_training *training = f->training;
   eg_carried_value *carried;
-  EG_TRY(eg_arena_alloc(&f->out->arena,
-                        (size_t)training->param_count * (2 + EG_MAX_OPTIMIZER_STATES),
-                        sizeof *carried, &carried));
+  EG_NEW(&f->out->arena, (size_t)training->param_count * (2 + EG_MAX_OPTIMIZER_STATES),
+         carried);
   for (uint32_t p = 0; p < training->param_count; p++) {
     const eg_training_param *param = &training->params[p];
     add_carried(f, carried, param->value, false);
@@ -139,7 +138,7 @@ static egraph_status fill_carried(filler *f) {
 static egraph_status copy_into_arena(eg_arena *arena, const eg_u32s *list,
                                      const uint32_t **out) {
   uint32_t *mine;
-  EG_TRY(eg_arena_alloc(arena, list->len, sizeof *mine, &mine));
+  EG_NEW(arena, list->len, mine);
   if (list->len != 0) memcpy(mine, list->data, list->len * sizeof *mine);
   *out = mine;
   return EGRAPH_OK;
@@ -193,14 +192,14 @@ egraph_status eg_training_info_mark(eg_training_info *info, egraph_allocator all
 static egraph_status fill_info(filler *f) {
   eg_phase *phases;
   eg_arena *arena = &f->out->arena;
-  EG_TRY(eg_arena_alloc(arena, f->nodes, sizeof *phases, &phases));
+  EG_NEW(arena, f->nodes, phases);
   for (uint32_t n = 0; n < f->nodes; n++)
     phases[n] = eg_training_phase(f->training, (eg_graph_node){n});
   f->out->info.phases = phases;
   EG_TRY(fill_carried(f));
   const eg_training *training = f->training;
   eg_value *gradients;
-  EG_TRY(eg_arena_alloc(arena, training->param_count, sizeof *gradients, &gradients));
+  EG_NEW(arena, training->param_count, gradients);
   for (uint32_t p = 0; p < training->param_count; p++)
     gradients[p] = training->params[p].gradient;
   f->out->info.gradients = gradients;
