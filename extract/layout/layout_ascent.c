@@ -135,7 +135,7 @@ static void hand_over(ascent *a, const eg_link *link, bool at_producers, double 
   }
 }
 
-/// Hands over the costs of all links of the factor just solved.
+/// Hands the costs of all links of the factor just solved to their other ends.
 static void hand_on(ascent *a, const uint32_t *links, uint32_t count, bool at_producers,
                     bool forward, double least) {
   uint32_t later = 0;

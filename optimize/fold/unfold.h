@@ -6,8 +6,8 @@
 //   whole step ------> small step      the same training step made of each
 //
 // The draft lists the nodes of the unfolded graph in the order of the whole step, before
-// they are sorted by phases. Each is read from the planned graph, in a row
-// (unfold_draft.c), or is the step's own.
+// they are sorted by phases. Each node is read from the planned graph, in a row
+// (unfold_draft.c), or is copied from the step.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_FOLD_UNFOLD_H
 #define EG_OPTIMIZE_FOLD_UNFOLD_H

@@ -57,8 +57,8 @@ typedef struct eg_plan_model {
   eg_u32s moves;          // [problem arcs] of the value's layout graph
   eg_u32s copies;         // [space values][3 phases] problem value, or EG_SPACE_NONE
   eg_u32s entries;        // [space values] likewise
-  // [links of seams][EG_SEAMS] problem value; of an open model [links of
-  // seams][EG_SEAMS][EG_LINK_ENDS]
+  // [links of seams][EG_SEAMS] The problem value that is handed over; in an open model
+  // [links of seams][EG_SEAMS][EG_LINK_ENDS]
   eg_u32s handed;
   eg_layout_seam_list seams; // of an open model
 } eg_plan_model;

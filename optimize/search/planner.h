@@ -144,7 +144,7 @@ egraph_status eg_planner_mix(egraph_allocator alloc, const eg_planner_input *inp
 /// eg_planner_run.
 egraph_status eg_planner_certify(egraph_allocator alloc, const eg_planner_input *input,
                                  const eg_plan_claim *claim, eg_plan_certificate *out);
-/// Runs eg_saturate with those values sealed through which rules must not match; `info`
+/// Runs eg_saturate and seals the values through which rules must not match; `info`
 /// describes the graph that `egraph` was seeded with.
 egraph_status eg_plan_apply_rules(eg_tensor_egraph *egraph, const eg_step_info *info,
                                   const eg_rules *rules,
