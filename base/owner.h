@@ -59,6 +59,17 @@
     }                                                                                    \
     return eg_made_;                                                                     \
   } while (0)
+/// Like EG_HAND_OVER for an object without EG_HELD pointer, such as a `base` with a
+/// virtual destroy function: destroy(object) frees it after a failure.
+#define EG_HAND_OVER_OR_DESTROY(made, object, destroy, out)                              \
+  do {                                                                                   \
+    egraph_status eg_made_ = (made);                                                     \
+    if (eg_made_ == EGRAPH_OK)                                                           \
+      *(out) = (object);                                                                 \
+    else                                                                                 \
+      destroy(object);                                                                   \
+    return eg_made_;                                                                     \
+  } while (0)
 
 /// Like EG_LOCAL, with values of other fields: EG_LOCAL_WITH(writer, w, alloc, .out =
 /// out); for types of EG_OWNER_DEFINE_STATIC.

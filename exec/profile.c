@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/owner.h"
 #include "base/quantile.h"
 #include "exec/backend.h"
 #include "exec/regions.h"
@@ -340,13 +341,8 @@ egraph_status eg_profiler_create(const egraph_allocator *alloc,
   egraph_status status = eg_backend_create(
       &own, options->backend, &(eg_backend_options){.threads = options->threads},
       &profiler->backend);
-  if (status != EGRAPH_OK) {
-    eg_profiler_destroy(profiler);
-    return status;
-  }
-  profiler->options.backend = profiler->backend->vtable->name;
-  *out = profiler;
-  return EGRAPH_OK;
+  if (status == EGRAPH_OK) profiler->options.backend = profiler->backend->vtable->name;
+  EG_HAND_OVER_OR_DESTROY(status, profiler, eg_profiler_destroy, out);
 }
 
 void eg_profiler_destroy(eg_profiler *profiler) {

@@ -103,12 +103,7 @@ egraph_status eg_rank_program_create(const egraph_allocator *alloc, const eg_pla
                   (eg_regions, regions), (eg_memory_list, constants), (eg_plan, issued));
   (void)feholdexcept(&host);
   status = end_call(channel, &host, build_program(p));
-  if (status != EGRAPH_OK) {
-    eg_rank_program_destroy(p);
-    return status;
-  }
-  *out = p;
-  return EGRAPH_OK;
+  EG_HAND_OVER_OR_DESTROY(status, p, eg_rank_program_destroy, out);
 }
 
 void eg_rank_program_destroy(eg_rank_program *p) {

@@ -6,6 +6,7 @@
 
 #include <assert.h>
 
+#include "base/owner.h"
 #include "pcg/graph/node_spec.h"
 
 typedef struct reference_program {
@@ -103,13 +104,8 @@ static egraph_status program_bind(const eg_program *base, const eg_bindings *bin
   launch->base.vtable = &launch_vtable;
   launch->alloc = program->alloc;
   eg_arena_init(&launch->arena, program->alloc);
-  egraph_status status = fill_launch(launch, program, bindings);
-  if (status != EGRAPH_OK) {
-    launch_destroy(&launch->base);
-    return status;
-  }
-  *out = &launch->base;
-  return EGRAPH_OK;
+  EG_HAND_OVER_OR_DESTROY(fill_launch(launch, program, bindings), &launch->base,
+                          launch_destroy, out);
 }
 
 // ---- program --------------------------------------------------------------------
@@ -164,23 +160,32 @@ static egraph_status flatten(eg_arena *arena, const eg_type *types, uint32_t cou
   return EGRAPH_OK;
 }
 
-/// Copies the spec in the form in which the kernel reads it.
-static egraph_status keep_spec(reference_program *program, const eg_node_spec *spec) {
-  eg_node_spec *own = &program->spec;
-  EG_TRY(eg_spec_copy(&program->arena, spec, own));
-  if (!is_flat(spec)) return EGRAPH_OK;
-  int64_t elements = eg_type_elements(&spec->results[0]);
-  EG_TRY(
-      flatten(&program->arena, spec->inputs, spec->input_count, elements, &own->inputs));
-  return flatten(&program->arena, spec->results, 1, elements, &own->results);
-}
-
 static uint64_t in_place(const eg_node_spec *spec) {
   uint64_t results = eg_op_in_place((eg_op)spec->attrs->op);
   for (uint32_t r = 0; r < spec->result_count; r++)
     if (r >= spec->input_count || !eg_type_same(&spec->inputs[r], &spec->results[r]))
       results &= ~eg_operand_bit(r);
   return results;
+}
+
+/// Copies the spec in the form in which the kernel reads it, and describes the program.
+static egraph_status fill_program(reference_program *program, const eg_node_spec *spec) {
+  eg_node_spec *own = &program->spec;
+  EG_TRY(eg_spec_copy(&program->arena, spec, own));
+  if (is_flat(spec)) {
+    int64_t elements = eg_type_elements(&spec->results[0]);
+    EG_TRY(flatten(&program->arena, spec->inputs, spec->input_count, elements,
+                   &own->inputs));
+    EG_TRY(flatten(&program->arena, spec->results, 1, elements, &own->results));
+  }
+  program->base.info =
+      (eg_program_info){.kernel = "reference",
+                        .overlay = -1,
+                        .in_place = in_place(spec),
+                        .kept = spec->weight_mask,
+                        .scratch_bytes = twin_bytes(own->inputs, own->input_count) +
+                                         twin_bytes(own->results, own->result_count)};
+  return EGRAPH_OK;
 }
 
 egraph_status eg_reference_compile(egraph_allocator alloc, const eg_node_spec *spec,
@@ -194,21 +199,8 @@ egraph_status eg_reference_compile(egraph_allocator alloc, const eg_node_spec *s
   program->base.vtable = &program_vtable;
   program->alloc = alloc;
   eg_arena_init(&program->arena, alloc);
-  egraph_status status = keep_spec(program, spec);
-  if (status != EGRAPH_OK) {
-    program_destroy(&program->base);
-    return status;
-  }
-  const eg_node_spec *own = &program->spec;
-  program->base.info =
-      (eg_program_info){.kernel = "reference",
-                        .overlay = -1,
-                        .in_place = in_place(spec),
-                        .kept = spec->weight_mask,
-                        .scratch_bytes = twin_bytes(own->inputs, own->input_count) +
-                                         twin_bytes(own->results, own->result_count)};
-  *out = &program->base;
-  return EGRAPH_OK;
+  EG_HAND_OVER_OR_DESTROY(fill_program(program, spec), &program->base, program_destroy,
+                          out);
 }
 
 // ---- back-end -------------------------------------------------------------------

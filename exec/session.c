@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "base/owner.h"
 #include "exec/rank_program_internal.h"
 #include "pcg/plan/plan.h"
 
@@ -29,13 +30,8 @@ egraph_status eg_session_create(const egraph_allocator *alloc, const eg_graph *g
   EG_TRY(eg_alloc(own, 1, sizeof *session, &session));
   session->alloc = own;
   eg_plan_init(&session->plan, own);
-  egraph_status status = open_program(session, graph, options);
-  if (status != EGRAPH_OK) {
-    eg_session_destroy(session);
-    return status;
-  }
-  *out = session;
-  return EGRAPH_OK;
+  EG_HAND_OVER_OR_DESTROY(open_program(session, graph, options), session,
+                          eg_session_destroy, out);
 }
 
 void eg_session_destroy(eg_session *session) {

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "base/owner.h"
 #include "base/parallel.h"
 #include "exec/cpu/chain.h"
 #include "exec/cpu/families.h"
@@ -226,17 +227,23 @@ static egraph_status compile_chain(eg_cpu_builder *builder,
   return status;
 }
 
+#define FAMILY_ROW(id, family) [EG_OP_##id] = eg_cpu_##family,
+static egraph_status (*const families[EG_OP_COUNT])(eg_cpu_builder *builder) = {
+    EG_CPU_FAMILY_LIST(FAMILY_ROW)};
+
 static egraph_status compile_node(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;
-  eg_cpu_family family = eg_cpu_family_of((eg_op)spec->attrs->op);
+  const eg_op_info *info = eg_op_info_of((eg_op)spec->attrs->op);
+  bool is_unary = (info->flags & EG_OPF_POINTWISE) != 0 && info->max_inputs == 1;
+  egraph_status (*family)(eg_cpu_builder *) = families[spec->attrs->op];
+  if (family == NULL && is_unary) family = eg_cpu_eltwise;
   if (family == NULL || is_empty(spec->inputs, spec->input_count) ||
       is_empty(spec->results, spec->result_count))
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: no kernel on this back-end",
-                   eg_op_info_of((eg_op)spec->attrs->op)->name);
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: no kernel on this back-end", info->name);
   if (!eg_op_allows_formats(spec->attrs, spec->inputs, spec->input_count, spec->results,
                             spec->result_count))
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: no kernel in these memory formats",
-                   eg_op_info_of((eg_op)spec->attrs->op)->name);
+                   info->name);
   return family(builder);
 }
 
@@ -291,12 +298,7 @@ static egraph_status create_program(egraph_allocator alloc, dnnl_engine_t engine
   eg_descs_deinit(&builder.descs);
   eg_arena_deinit(&temporary);
   take_builder(program, &builder);
-  if (status != EGRAPH_OK) {
-    program_destroy(&program->base);
-    return status;
-  }
-  *out = &program->base;
-  return EGRAPH_OK;
+  EG_HAND_OVER_OR_DESTROY(status, &program->base, program_destroy, out);
 }
 
 // ---- back-end -----------------------------------------------------------------------
@@ -343,12 +345,7 @@ static egraph_status cpu_create(egraph_allocator alloc, const eg_backend_options
   egraph_status status = open_engine(backend);
   if (status == EGRAPH_OK && eg_omp_takes_teams())
     status = eg_team_create(alloc, backend->base.threads, &backend->team);
-  if (status != EGRAPH_OK) {
-    cpu_destroy(&backend->base);
-    return status;
-  }
-  *out = &backend->base;
-  return EGRAPH_OK;
+  EG_HAND_OVER_OR_DESTROY(status, &backend->base, cpu_destroy, out);
 }
 
 /// Raised when a change of our kernels changes the costs of nodes. The revision is part

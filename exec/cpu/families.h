@@ -1,5 +1,6 @@
-// The families of the CPU back-end, which compile operators. A new operator is one row in
-// families.c, or none if it is pointwise and has one operand.
+// The families of the CPU back-end, which compile operators. A new operator is one row of
+// the list, or none if it is pointwise and has one operand. eg_cpu_<family> appends the
+// stages of builder->spec, or fails with EGRAPH_E_UNSUPPORTED where it has no kernel.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_FAMILIES_H
 #define EG_EXEC_CPU_FAMILIES_H
@@ -7,38 +8,50 @@
 #include "exec/cpu/cpu_builder.h"
 #include "exec/cpu/loop_nest.h"
 
-/// Fills the builder with stages for builder->spec. Fails with EGRAPH_E_UNSUPPORTED where
-/// it has no kernel.
-typedef egraph_status (*eg_cpu_family)(eg_cpu_builder *builder);
-
-/// Returns the family of an operator; NULL: the operator runs on its reference kernel.
-eg_cpu_family eg_cpu_family_of(eg_op op);
-
-egraph_status eg_cpu_binary(eg_cpu_builder *builder);
-egraph_status eg_cpu_concat(eg_cpu_builder *builder);
-egraph_status eg_cpu_conv(eg_cpu_builder *builder);
-egraph_status eg_cpu_conv_grad_weight(eg_cpu_builder *builder);
-egraph_status eg_cpu_conv_transpose(eg_cpu_builder *builder);
-egraph_status eg_cpu_einsum(eg_cpu_builder *builder);
+// Operator, family. Pointwise operators of one operand that are missing here are eltwise.
+// All others (and nodes that a family refuses) run on the reference kernels, such as max,
+// min and their reductions, because oneDNN's kernels lose NaN.
+#define EG_CPU_FAMILY_LIST(X)                                                            \
+  X(IDENTITY, identity)                                                                  \
+  X(ADD, binary)                                                                         \
+  X(SUB, binary)                                                                         \
+  X(MUL, binary)                                                                         \
+  X(DIV, binary)                                                                         \
+  X(POW, binary)                                                                         \
+  X(MATMUL, matmul)                                                                      \
+  X(GEMM, gemm)                                                                          \
+  X(EINSUM, einsum)                                                                      \
+  X(CONV, conv)                                                                          \
+  X(CONV_TRANSPOSE, conv_transpose)                                                      \
+  X(CONV_GRAD_WEIGHT, conv_grad_weight)                                                  \
+  X(MAX_POOL, pool)                                                                      \
+  X(AVERAGE_POOL, pool)                                                                  \
+  X(MAX_POOL_GRAD, pool_grad)                                                            \
+  X(AVERAGE_POOL_GRAD, pool_grad)                                                        \
+  X(GLOBAL_AVERAGE_POOL, global_pool)                                                    \
+  X(GLOBAL_MAX_POOL, global_pool)                                                        \
+  X(BATCH_NORM, batch_norm)                                                              \
+  X(LAYER_NORM, layer_norm)                                                              \
+  X(LRN, lrn)                                                                            \
+  X(SOFTMAX, softmax)                                                                    \
+  X(LOG_SOFTMAX, softmax)                                                                \
+  X(REDUCE_SUM, reduction)                                                               \
+  X(REDUCE_MEAN, reduction)                                                              \
+  X(REDUCE_PROD, reduction)                                                              \
+  X(TRANSPOSE, transpose)                                                                \
+  X(CONCAT, concat)                                                                      \
+  X(SPLIT, split)                                                                        \
+  X(PAD, pad)                                                                            \
+  X(SLICE, slice)                                                                        \
+  X(EXPAND, expand)                                                                      \
+  X(RESIZE, resize)                                                                      \
+  X(RNN, recurrent)                                                                      \
+  X(GRU, recurrent)                                                                      \
+  X(LSTM, recurrent)
+#define EG_CPU_FAMILY(id, family) egraph_status eg_cpu_##family(eg_cpu_builder *builder);
+EG_CPU_FAMILY_LIST(EG_CPU_FAMILY)
+#undef EG_CPU_FAMILY
 egraph_status eg_cpu_eltwise(eg_cpu_builder *builder);
-egraph_status eg_cpu_expand(eg_cpu_builder *builder);
-egraph_status eg_cpu_gemm(eg_cpu_builder *builder);
-egraph_status eg_cpu_global_pool(eg_cpu_builder *builder);
-egraph_status eg_cpu_identity(eg_cpu_builder *builder);
-egraph_status eg_cpu_layer_norm(eg_cpu_builder *builder);
-egraph_status eg_cpu_batch_norm(eg_cpu_builder *builder);
-egraph_status eg_cpu_lrn(eg_cpu_builder *builder);
-egraph_status eg_cpu_matmul(eg_cpu_builder *builder);
-egraph_status eg_cpu_pad(eg_cpu_builder *builder);
-egraph_status eg_cpu_pool(eg_cpu_builder *builder);
-egraph_status eg_cpu_pool_grad(eg_cpu_builder *builder);
-egraph_status eg_cpu_recurrent(eg_cpu_builder *builder);
-egraph_status eg_cpu_reduction(eg_cpu_builder *builder);
-egraph_status eg_cpu_slice(eg_cpu_builder *builder);
-egraph_status eg_cpu_softmax(eg_cpu_builder *builder);
-egraph_status eg_cpu_resize(eg_cpu_builder *builder);
-egraph_status eg_cpu_split(eg_cpu_builder *builder);
-egraph_status eg_cpu_transpose(eg_cpu_builder *builder);
 
 /// Appends the copy from[strides 1] -> to[strides 0] over the nest, which is merged here.
 /// Rows that are contiguous on both sides are copied with memcpy; a float32 permutation

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "base/owner.h"
 #include "base/parallel.h"
 #include "exec/gate.h"
 
@@ -167,12 +168,7 @@ egraph_status eg_team_create(egraph_allocator alloc, uint32_t threads, eg_team *
   team->started = 1;
   egraph_status status = eg_alloc(alloc, threads, sizeof *team->workers, &team->workers);
   if (status == EGRAPH_OK) status = start_workers(team);
-  if (status != EGRAPH_OK) {
-    eg_team_destroy(team);
-    return status;
-  }
-  *out = team;
-  return EGRAPH_OK;
+  EG_HAND_OVER_OR_DESTROY(status, team, eg_team_destroy, out);
 }
 
 void eg_team_destroy(eg_team *team) {

@@ -1,6 +1,7 @@
 // The CUDA back-end: opens the device, allocates memory, transfers data; also the
 // plugin's export.
 // SPDX-License-Identifier: Apache-2.0
+#include "base/owner.h"
 #include "exec/cuda/cuda_program.h"
 #include "exec/cuda/device_kernels.h"
 #include "exec/cuda/series.h"
@@ -142,12 +143,7 @@ static egraph_status cuda_create(egraph_allocator alloc,
   if (status == EGRAPH_OK)
     status =
         eg_series_create(alloc, &backend->device, options->is_eager, &backend->series);
-  if (status != EGRAPH_OK) {
-    cuda_destroy(&backend->base);
-    return status;
-  }
-  *out = &backend->base;
-  return EGRAPH_OK;
+  EG_HAND_OVER_OR_DESTROY(status, &backend->base, cuda_destroy, out);
 }
 
 static egraph_status cuda_describe(const eg_backend *base, eg_text *out) {

@@ -4,7 +4,7 @@
 //   matmul + gelu:  product    operands 0, 1 -> result 0    cuBLASLt, with bias
 //                   pointwise  result 0 -> result 0
 //
-// One function per operator family (device_families.c) fills the builder. A family
+// One function per operator family (device_families.h) fills the builder. A family
 // without a kernel for a node returns EGRAPH_E_UNSUPPORTED; the node then runs on its
 // reference kernel, on copies in host memory (cuda_program.c).
 // SPDX-License-Identifier: Apache-2.0

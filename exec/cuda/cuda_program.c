@@ -3,7 +3,9 @@
 
 #include <assert.h>
 
+#include "base/owner.h"
 #include "exec/cuda/device_families.h"
+#include "exec/cuda/pointwise_list.h"
 #include "exec/cuda/series.h"
 
 typedef struct cuda_program {
@@ -113,9 +115,15 @@ static bool is_foreign(const eg_type *types, uint32_t count) {
   return false;
 }
 
+#define FAMILY_ROW(id, family) [EG_OP_##id] = eg_cuda_##family,
+#define POINTWISE_ROW(id, formula) [EG_OP_##id] = eg_cuda_pointwise,
+static egraph_status (*const families[EG_OP_COUNT])(eg_cuda_builder *builder) = {
+    EG_CUDA_FAMILY_LIST(FAMILY_ROW) EG_POINTWISE_FLOAT_LIST(POINTWISE_ROW)
+        EG_POINTWISE_COMMON_LIST(POINTWISE_ROW)};
+
 static egraph_status compile_node(eg_cuda_builder *builder) {
   const eg_node_spec *spec = builder->spec;
-  eg_cuda_family family = eg_cuda_family_of((eg_op)spec->attrs->op);
+  egraph_status (*family)(eg_cuda_builder *) = families[spec->attrs->op];
   if (family == NULL) return eg_cuda_refuse(builder, "none for this operator");
   if (is_foreign(spec->inputs, spec->input_count) ||
       is_foreign(spec->results, spec->result_count))
@@ -154,12 +162,7 @@ egraph_status eg_cuda_program_create(egraph_allocator alloc, const eg_cuda_devic
                              .overlay = -1};
   egraph_status status = compile_node(&builder);
   take_builder(program, &builder);
-  if (status != EGRAPH_OK) {
-    program_destroy(&program->base);
-    return status;
-  }
-  *out = &program->base;
-  return EGRAPH_OK;
+  EG_HAND_OVER_OR_DESTROY(status, &program->base, program_destroy, out);
 }
 
 // ---- nodes without a kernel on the device -------------------------------------------
@@ -277,13 +280,8 @@ static egraph_status bind_staged(const eg_program *base, const eg_bindings *bind
                                      .submit = submit_staged},
                             .alloc = program->alloc,
                             .program = program};
-  egraph_status status = fill_staged_launch(launch, bindings);
-  if (status != EGRAPH_OK) {
-    destroy_staged_launch(&launch->item.base);
-    return status;
-  }
-  *out = &launch->item.base;
-  return EGRAPH_OK;
+  EG_HAND_OVER_OR_DESTROY(fill_staged_launch(launch, bindings), &launch->item.base,
+                          destroy_staged_launch, out);
 }
 
 static void destroy_staged(eg_program *base) {
@@ -301,18 +299,16 @@ egraph_status eg_staged_program_create(egraph_allocator alloc,
                                        const eg_node_spec *spec, eg_program **out) {
   staged_program *program;
   EG_TRY(eg_alloc(alloc, 1, sizeof *program, &program));
-  *program = (staged_program){
-      .base.vtable = &staged_vtable, .alloc = alloc, .device = device, .series = series};
+  *program = (staged_program){.base = {.vtable = &staged_vtable,
+                                       .info = {.kernel = "reference on the host",
+                                                .overlay = -1,
+                                                .kept = spec->weight_mask}},
+                              .alloc = alloc,
+                              .device = device,
+                              .series = series};
   eg_arena_init(&program->arena, alloc);
   egraph_status status = eg_spec_copy(&program->arena, spec, &program->spec);
   if (status == EGRAPH_OK)
     status = eg_plugin_host_get()->reference_compile(alloc, spec, &program->reference);
-  if (status != EGRAPH_OK) {
-    destroy_staged(&program->base);
-    return status;
-  }
-  program->base.info = (eg_program_info){
-      .kernel = "reference on the host", .overlay = -1, .kept = spec->weight_mask};
-  *out = &program->base;
-  return EGRAPH_OK;
+  EG_HAND_OVER_OR_DESTROY(status, &program->base, destroy_staged, out);
 }

@@ -1,48 +1,65 @@
 // The families of the CUDA back-end, which compile operators. A new operator is one row
-// in device_families.c.
+// of the list. eg_cuda_<family> appends the stages of builder->spec, or fails with
+// EGRAPH_E_UNSUPPORTED; it gets no tensor that is empty or in blocks of channels.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_DEVICE_FAMILIES_H
 #define EG_EXEC_DEVICE_FAMILIES_H
 
 #include "exec/cuda/cuda_builder.h"
 
-/// Fills the builder with the stages of builder->spec, or fails with
-/// EGRAPH_E_UNSUPPORTED. It gets no tensor that is empty or in blocks of channels.
-typedef egraph_status (*eg_cuda_family)(eg_cuda_builder *builder);
-
-/// Returns the family of an operator; NULL: the operator runs on its reference kernel.
-eg_cuda_family eg_cuda_family_of(eg_op op);
-
-egraph_status eg_cuda_adam_update(eg_cuda_builder *builder);
-egraph_status eg_cuda_arg(eg_cuda_builder *builder);
-egraph_status eg_cuda_batch_norm(eg_cuda_builder *builder);
-egraph_status eg_cuda_concat(eg_cuda_builder *builder);
-egraph_status eg_cuda_conv(eg_cuda_builder *builder);
-egraph_status eg_cuda_conv_grad_weight(eg_cuda_builder *builder);
-egraph_status eg_cuda_conv_transpose(eg_cuda_builder *builder);
-egraph_status eg_cuda_cum_sum(eg_cuda_builder *builder);
-egraph_status eg_cuda_einsum(eg_cuda_builder *builder);
-egraph_status eg_cuda_expand(eg_cuda_builder *builder);
-egraph_status eg_cuda_fill(eg_cuda_builder *builder);
-egraph_status eg_cuda_gather(eg_cuda_builder *builder);
-egraph_status eg_cuda_gather_grad(eg_cuda_builder *builder);
-egraph_status eg_cuda_gemm(eg_cuda_builder *builder);
-egraph_status eg_cuda_global_pool(eg_cuda_builder *builder);
-egraph_status eg_cuda_group_norm(eg_cuda_builder *builder);
-egraph_status eg_cuda_layer_norm(eg_cuda_builder *builder);
-egraph_status eg_cuda_layer_norm_grad(eg_cuda_builder *builder);
-egraph_status eg_cuda_lrn(eg_cuda_builder *builder);
-egraph_status eg_cuda_matmul(eg_cuda_builder *builder);
-egraph_status eg_cuda_pad(eg_cuda_builder *builder);
+// Operator, family. Operators that are missing here and in the list of pointwise
+// operators (and nodes that a family refuses) run on the reference kernels, on copies in
+// host memory.
+#define EG_CUDA_FAMILY_LIST(X)                                                           \
+  X(FILL, fill)                                                                          \
+  X(MATMUL, matmul)                                                                      \
+  X(GEMM, gemm)                                                                          \
+  X(CONV, conv)                                                                          \
+  X(CONV_TRANSPOSE, conv_transpose)                                                      \
+  X(EINSUM, einsum)                                                                      \
+  X(MAX_POOL, pool)                                                                      \
+  X(AVERAGE_POOL, pool)                                                                  \
+  X(GLOBAL_AVERAGE_POOL, global_pool)                                                    \
+  X(GLOBAL_MAX_POOL, global_pool)                                                        \
+  X(BATCH_NORM, batch_norm)                                                              \
+  X(LAYER_NORM, layer_norm)                                                              \
+  X(RMS_NORM, layer_norm)                                                                \
+  X(GROUP_NORM, group_norm)                                                              \
+  X(INSTANCE_NORM, group_norm)                                                           \
+  X(LRN, lrn)                                                                            \
+  X(SOFTMAX, softmax)                                                                    \
+  X(LOG_SOFTMAX, softmax)                                                                \
+  X(REDUCE_SUM, reduction)                                                               \
+  X(REDUCE_MEAN, reduction)                                                              \
+  X(REDUCE_MAX, reduction)                                                               \
+  X(REDUCE_MIN, reduction)                                                               \
+  X(REDUCE_PROD, reduction)                                                              \
+  X(ARG_MAX, arg)                                                                        \
+  X(ARG_MIN, arg)                                                                        \
+  X(CUM_SUM, cum_sum)                                                                    \
+  X(RESHAPE, reshape)                                                                    \
+  X(SQUEEZE, reshape)                                                                    \
+  X(UNSQUEEZE, reshape)                                                                  \
+  X(FLATTEN, reshape)                                                                    \
+  X(TRANSPOSE, transpose)                                                                \
+  X(CONCAT, concat)                                                                      \
+  X(SPLIT, split)                                                                        \
+  X(SLICE, slice)                                                                        \
+  X(PAD, pad)                                                                            \
+  X(EXPAND, expand)                                                                      \
+  X(TILE, tile)                                                                          \
+  X(GATHER, gather)                                                                      \
+  X(CONV_GRAD_WEIGHT, conv_grad_weight)                                                  \
+  X(MAX_POOL_GRAD, pool_grad)                                                            \
+  X(AVERAGE_POOL_GRAD, pool_grad)                                                        \
+  X(GATHER_GRAD, gather_grad)                                                            \
+  X(LAYER_NORM_GRAD, layer_norm_grad)                                                    \
+  X(RMS_NORM_GRAD, layer_norm_grad)                                                      \
+  X(ADAM_UPDATE, adam_update)
+#define EG_CUDA_FAMILY(id, family)                                                       \
+  egraph_status eg_cuda_##family(eg_cuda_builder *builder);
+EG_CUDA_FAMILY_LIST(EG_CUDA_FAMILY)
+#undef EG_CUDA_FAMILY
 egraph_status eg_cuda_pointwise(eg_cuda_builder *builder);
-egraph_status eg_cuda_pool(eg_cuda_builder *builder);
-egraph_status eg_cuda_pool_grad(eg_cuda_builder *builder);
-egraph_status eg_cuda_reduction(eg_cuda_builder *builder);
-egraph_status eg_cuda_reshape(eg_cuda_builder *builder);
-egraph_status eg_cuda_slice(eg_cuda_builder *builder);
-egraph_status eg_cuda_softmax(eg_cuda_builder *builder);
-egraph_status eg_cuda_split(eg_cuda_builder *builder);
-egraph_status eg_cuda_tile(eg_cuda_builder *builder);
-egraph_status eg_cuda_transpose(eg_cuda_builder *builder);
 
 #endif

@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/owner.h"
 #include "base/parallel.h"
 #include "exec/channel.h"
 #include "exec/gate.h"
@@ -420,13 +421,8 @@ egraph_status eg_local_hub_create(const egraph_allocator *alloc, const eg_mesh *
     return EG_FAIL(EGRAPH_E_MEMORY, "the system gives no mutex");
   }
   eg_arena_init(&hub->arena, own);
-  egraph_status status = init_hub(hub, mesh, options->deadline_seconds);
-  if (status != EGRAPH_OK) {
-    eg_local_hub_destroy(hub);
-    return status;
-  }
-  *out = hub;
-  return EGRAPH_OK;
+  EG_HAND_OVER_OR_DESTROY(init_hub(hub, mesh, options->deadline_seconds), hub,
+                          eg_local_hub_destroy, out);
 }
 
 void eg_local_hub_destroy(eg_local_hub *hub) {

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <nccl.h>
 
+#include "base/owner.h"
 #include "exec/plugin/plugin_abi.h"
 
 typedef enum phase { IDLE, JOINING, STARTING, RUNNING } phase;
@@ -273,12 +274,7 @@ static egraph_status nccl_create(egraph_allocator alloc, const eg_device_queue *
   if (status == EGRAPH_OK)
     status = check_cuda(
         cudaEventCreateWithFlags(&transport->event, cudaEventDisableTiming), "event");
-  if (status != EGRAPH_OK) {
-    nccl_destroy(&transport->base);
-    return status;
-  }
-  *out = &transport->base;
-  return EGRAPH_OK;
+  EG_HAND_OVER_OR_DESTROY(status, &transport->base, nccl_destroy, out);
 }
 
 static egraph_status plugin_open(const eg_plugin_host *host) {
