@@ -88,14 +88,9 @@ REPEAT(repeat_2, uint16_t)
 REPEAT(repeat_4, uint32_t)
 REPEAT(repeat_8, uint64_t)
 
-static void repeat(const unsigned char *from, size_t size, uint64_t *to, size_t count) {
-  switch (size) {
-  case 1: repeat_1(from, to, count); break;
-  case 2: repeat_2(from, to, count); break;
-  case 4: repeat_4(from, to, count); break;
-  default: repeat_8(from, to, count); break;
-  }
-}
+typedef void (*repeat_element)(const unsigned char *, uint64_t *, size_t);
+static const repeat_element repeats[] = {
+    [1] = repeat_1, [2] = repeat_2, [4] = repeat_4, [8] = repeat_8};
 
 static eg_row_source row_source(const eg_broadcast *loop, uint32_t operand,
                                 const eg_tensor *tensor, uint64_t *strip) {
@@ -106,7 +101,7 @@ static eg_row_source row_source(const eg_broadcast *loop, uint32_t operand,
   if (loop->strides[operand][loop->rank - 1] != 0)
     return (eg_row_source){.data = data, .step = STRIP * size};
   size_t count = (size_t)eg_broadcast_row(loop);
-  repeat(data, size, strip, count < STRIP ? count : STRIP);
+  repeats[size](data, strip, count < STRIP ? count : STRIP);
   return (eg_row_source){.data = (const unsigned char *)strip, .step = 0};
 }
 
@@ -192,14 +187,8 @@ WHERE_ROW(where_8, uint64_t)
 typedef void (*where_row)(const uint8_t *, const unsigned char *, const unsigned char *,
                           unsigned char *, size_t);
 
-static where_row where_row_of(size_t size) {
-  switch (size) {
-  case 1: return where_1;
-  case 2: return where_2;
-  case 4: return where_4;
-  default: return where_8;
-  }
-}
+static const where_row where_rows[] = {
+    [1] = where_1, [2] = where_2, [4] = where_4, [8] = where_8};
 
 egraph_status eg_kernel_where(const eg_kernel_call *call) {
   uint64_t strips[3][STRIP];
@@ -207,7 +196,7 @@ egraph_status eg_kernel_where(const eg_kernel_call *call) {
   eg_broadcast loop;
   begin_broadcast(&loop, &call->outputs[0].type, call->inputs, 3);
   size_t size = eg_dtype_bytes(call->outputs[0].type.dtype);
-  where_row row = where_row_of(size);
+  where_row row = where_rows[size];
   unsigned char *out = call->outputs[0].data;
   size_t count = (size_t)eg_broadcast_row(&loop);
   do {

@@ -124,16 +124,12 @@ static egraph_status init_finish(const eg_kernel_call *call, eg_finish *finish) 
 }
 
 egraph_status eg_kernel_conv(const eg_kernel_call *call) {
-  const eg_attrs *attrs = call->attrs;
   eg_finish finish;
   eg_window window;
   EG_TRY(init_finish(call, &finish));
-  EG_TRY(eg_row_act_find(call, (eg_act)eg_attr_at(attrs, EG_A_CONV_ACT)->i,
-                         eg_attr_at(attrs, EG_A_CONV_ACT_ALPHA)->f,
-                         eg_attr_at(attrs, EG_A_CONV_ACT_BETA)->f, finish.wide,
-                         &finish.act));
+  EG_TRY(eg_row_act_find(call, finish.wide, &finish.act));
   EG_TRY(eg_window_of_node(&window, call, &call->outputs[0].type, &call->inputs[0].type));
-  return run_conv(call, &window, eg_attr_at(attrs, EG_A_CONV_GROUP)->i, &finish);
+  return run_conv(call, &window, eg_attr_at(call->attrs, EG_A_CONV_GROUP)->i, &finish);
 }
 
 egraph_status eg_kernel_conv_transpose(const eg_kernel_call *call) {

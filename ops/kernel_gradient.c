@@ -69,24 +69,6 @@ typedef struct plane {
   int64_t *place;
 } plane;
 
-// Finds the place of the first maximum of every window; NaN is larger than all numbers.
-// -1: the window has only padding.
-static void find_maxima(const eg_window_rows *rows, const double *x, int64_t windows,
-                        plane *p) {
-  for (int64_t i = 0; i < windows; i++)
-    p->place[i] = -1;
-  for (size_t r = 0; r < rows->len; r++) {
-    const eg_window_row row = rows->data[r];
-    for (int64_t i = 0; i < row.count; i++) {
-      int64_t at = row.large + i * row.step, to = row.small + i;
-      bool larger = x[at] > p->best[to] || (isnan(x[at]) && !isnan(p->best[to]));
-      if (p->place[to] >= 0 && !larger) continue;
-      p->place[to] = at;
-      p->best[to] = x[at];
-    }
-  }
-}
-
 static void add_at_maxima(const plane *p, const double *d, int64_t windows) {
   for (int64_t i = 0; i < windows; i++)
     if (p->place[i] >= 0) p->sums[p->place[i]] += d[i];
@@ -128,7 +110,7 @@ egraph_status eg_kernel_pool_grad(const eg_kernel_call *call) {
   for (int64_t i = 0; i < eg_dims_product(type->dims, 0, 2); i++) {
     memset(p.sums, 0, (size_t)elements * sizeof *p.sums);
     if (is_max) {
-      find_maxima(&rows, x + i * elements, windows, &p);
+      eg_window_maxima(&rows, x + i * elements, windows, p.best, p.place);
       add_at_maxima(&p, d + i * windows, windows);
     } else {
       add_shares(&rows, d + i * windows, &p);
@@ -214,12 +196,8 @@ egraph_status eg_kernel_layer_norm_grad(const eg_kernel_call *call) {
                         .count = count,
                         .epsilon = eg_kernel_slot(call, SLOT_EPSILON)->f,
                         .is_centred = eg_kernel_op(call) == EG_OP_LAYER_NORM_GRAD};
-  if (d->type.dtype == EGRAPH_FLOAT32)
-    norm_grad_f32(&of, d->data, x->data, scale->data, call->outputs[0].data);
-  else if (d->type.dtype == EGRAPH_FLOAT64)
-    norm_grad_f64(&of, d->data, x->data, scale->data, call->outputs[0].data);
-  else
-    return eg_kernel_refuse(call, d->type.dtype);
+  EG_KERNEL_FLOATS(call, d->type.dtype, norm_grad, &of, d->data, x->data, scale->data,
+                   call->outputs[0].data);
   return EGRAPH_OK;
 }
 
@@ -277,18 +255,12 @@ static adam_numbers numbers_of(const eg_kernel_call *call) {
       new_w[i] = w[i] * kept - rate * mean / (root_of(square) * root + epsilon);         \
     }                                                                                    \
   }
-ADAM_ROW(F32, float, sqrtf)
-ADAM_ROW(F64, double, sqrt)
+ADAM_ROW(f32, float, sqrtf)
+ADAM_ROW(f64, double, sqrt)
 
 egraph_status eg_kernel_adam_update(const eg_kernel_call *call) {
   adam_numbers numbers = numbers_of(call);
-  int64_t count = eg_type_elements(&call->inputs[0].type);
-  egraph_dtype dtype = call->inputs[0].type.dtype;
-  if (dtype == EGRAPH_FLOAT32)
-    adam_F32(call, &numbers, count);
-  else if (dtype == EGRAPH_FLOAT64)
-    adam_F64(call, &numbers, count);
-  else
-    return eg_kernel_refuse(call, dtype);
+  const eg_type *type = &call->inputs[0].type;
+  EG_KERNEL_FLOATS(call, type->dtype, adam, call, &numbers, eg_type_elements(type));
   return EGRAPH_OK;
 }

@@ -193,10 +193,7 @@ egraph_status eg_kernel_matmul(const eg_kernel_call *call) {
   eg_contraction work = {.finish = {.scale = 1.0}};
   egraph_dtype dtype = call->inputs[0].type.dtype;
   if (!eg_wide_find(dtype, &work.finish.wide)) return eg_kernel_refuse(call, dtype);
-  EG_TRY(eg_row_act_find(call, (eg_act)eg_attr_at(attrs, EG_A_MATMUL_ACT)->i,
-                         eg_attr_at(attrs, EG_A_MATMUL_ACT_ALPHA)->f,
-                         eg_attr_at(attrs, EG_A_MATMUL_ACT_BETA)->f, work.finish.wide,
-                         &work.finish.act));
+  EG_TRY(eg_row_act_find(call, work.finish.wide, &work.finish.act));
   place_operands(&work, call, eg_attr_at(attrs, EG_A_MATMUL_TRANS_A)->i != 0,
                  eg_attr_at(attrs, EG_A_MATMUL_TRANS_B)->i != 0);
   for (uint32_t i = 2; i < call->input_count; i++)

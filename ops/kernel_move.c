@@ -382,17 +382,11 @@ TILE_OF(tile_8, 8)
 typedef void (*tile_copy)(const walk *, const unsigned char *, unsigned char *, int64_t,
                           int64_t, int64_t, int64_t);
 
-static tile_copy tile_copy_of(size_t element) {
-  switch (element) {
-  case 1: return tile_1;
-  case 2: return tile_2;
-  case 4: return tile_4;
-  default: return tile_8;
-  }
-}
+static const tile_copy tile_copies[] = {
+    [1] = tile_1, [2] = tile_2, [4] = tile_4, [8] = tile_8};
 
 static void copy_tiles(const walk *w, const unsigned char *from, unsigned char *to) {
-  tile_copy copy = tile_copy_of(w->block);
+  tile_copy copy = tile_copies[w->block];
   for (int64_t row = 0; row < w->rows; row += TILE) {
     int64_t row_end = row + TILE < w->rows ? row + TILE : w->rows;
     for (int64_t column = 0; column < w->columns; column += TILE) {

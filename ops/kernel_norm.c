@@ -7,13 +7,6 @@
 #include "ops/kernel_math.h"
 #include "ops/kernels.h"
 
-static egraph_status check_float(const eg_kernel_call *call) {
-  egraph_dtype dtype = call->inputs[0].type.dtype;
-  return dtype == EGRAPH_FLOAT32 || dtype == EGRAPH_FLOAT64
-             ? EGRAPH_OK
-             : eg_kernel_refuse(call, dtype);
-}
-
 // Computes y = (x - mean) * scale + shift over a row.
 #define AFFINE_ROW(suffix, type)                                                         \
   EG_KERNEL_CLONES static void affine_##suffix(                                          \
@@ -25,24 +18,21 @@ AFFINE_ROW(f32, float)
 AFFINE_ROW(f64, double)
 
 egraph_status eg_kernel_batch_norm(const eg_kernel_call *call) {
-  EG_TRY(check_float(call));
   const eg_type *type = &call->inputs[0].type;
   double epsilon = eg_attr_at(call->attrs, EG_A_BATCH_NORM_EPSILON)->f;
   int64_t channels = type->rank > 1 ? type->dims[1] : 1;
   int64_t pixels = type->rank > 2 ? eg_dims_product(type->dims, 2, type->rank) : 1;
-  int64_t at = 0;
-  for (int64_t i = 0; i < type->dims[0] * channels; i++, at += pixels) {
+  size_t bytes = (size_t)pixels * eg_dtype_bytes(type->dtype);
+  const unsigned char *x = call->inputs[0].data;
+  unsigned char *y = call->outputs[0].data;
+  for (int64_t i = 0; i < type->dims[0] * channels; i++, x += bytes, y += bytes) {
     int64_t c = i % channels;
     double mean = eg_tensor_get_double(&call->inputs[3], c);
     double variance = eg_tensor_get_double(&call->inputs[4], c);
     double shift = eg_tensor_get_double(&call->inputs[2], c);
     double scale = eg_tensor_get_double(&call->inputs[1], c) / sqrt(variance + epsilon);
-    if (type->dtype == EGRAPH_FLOAT32)
-      affine_f32((const float *)call->inputs[0].data + at, pixels, mean, scale, shift,
-                 (float *)call->outputs[0].data + at);
-    else
-      affine_f64((const double *)call->inputs[0].data + at, pixels, mean, scale, shift,
-                 (double *)call->outputs[0].data + at);
+    EG_KERNEL_FLOATS(call, type->dtype, affine, (const void *)x, pixels, mean, scale,
+                     shift, (void *)y);
   }
   return EGRAPH_OK;
 }
@@ -87,18 +77,15 @@ typedef struct eg_row_norm {
 NORM_ROWS(f32, float)
 NORM_ROWS(f64, double)
 
-static void run_rows(const eg_kernel_call *call, const eg_row_norm *norm) {
+static egraph_status run_rows(const eg_kernel_call *call, const eg_row_norm *norm) {
   const eg_tensor *x = &call->inputs[0];
-  if (norm->rows == 0 || norm->count == 0) return;
-  if (x->type.dtype == EGRAPH_FLOAT32)
-    norm_f32(norm, x->data, call->outputs[0].data);
-  else
-    norm_f64(norm, x->data, call->outputs[0].data);
+  if (norm->rows == 0 || norm->count == 0) return EGRAPH_OK;
+  EG_KERNEL_FLOATS(call, x->type.dtype, norm, norm, x->data, call->outputs[0].data);
+  return EGRAPH_OK;
 }
 
 // Scale and bias have the shape of the normalized dimensions.
 egraph_status eg_kernel_layer_norm(const eg_kernel_call *call) {
-  EG_TRY(check_float(call));
   enum { SLOT_AXIS, SLOT_EPSILON };
   const eg_type *type = &call->inputs[0].type;
   uint32_t from = eg_axis_of(type, eg_kernel_slot(call, SLOT_AXIS)->i);
@@ -111,13 +98,11 @@ egraph_status eg_kernel_layer_norm(const eg_kernel_call *call) {
   EG_TRY(eg_kernel_load_doubles(call->scratch, &call->inputs[1], &norm.scale));
   if (call->input_count == 3)
     EG_TRY(eg_kernel_load_doubles(call->scratch, &call->inputs[2], &norm.shift));
-  run_rows(call, &norm);
-  return EGRAPH_OK;
+  return run_rows(call, &norm);
 }
 
 // Normalizes x [N, C, ...] as N * groups rows of C / groups channels each.
 egraph_status eg_kernel_group_norm(const eg_kernel_call *call) {
-  EG_TRY(check_float(call));
   const eg_type *type = &call->inputs[0].type;
   bool is_group = eg_kernel_op(call) == EG_OP_GROUP_NORM;
   int64_t channels = type->dims[1];
@@ -136,8 +121,7 @@ egraph_status eg_kernel_group_norm(const eg_kernel_call *call) {
                       .is_centred = true};
   EG_TRY(eg_kernel_load_doubles(call->scratch, &call->inputs[1], &norm.scale));
   EG_TRY(eg_kernel_load_doubles(call->scratch, &call->inputs[2], &norm.shift));
-  run_rows(call, &norm);
-  return EGRAPH_OK;
+  return run_rows(call, &norm);
 }
 
 // ---- softmax: along an axis, `inner` columns next to each other -----------------
@@ -201,14 +185,11 @@ SOFTMAX(f32, float, eg_math_exp)
 SOFTMAX(f64, double, exp)
 
 egraph_status eg_kernel_softmax(const eg_kernel_call *call) {
-  EG_TRY(check_float(call));
   const eg_tensor *x = &call->inputs[0];
   eg_axis_view view = eg_axis_view_of(&x->type, eg_kernel_slot(call, 0)->i);
   bool is_log = eg_kernel_op(call) == EG_OP_LOG_SOFTMAX;
-  if (x->type.dtype == EGRAPH_FLOAT32)
-    softmax_f32(x->data, &view, is_log, call->outputs[0].data);
-  else
-    softmax_f64(x->data, &view, is_log, call->outputs[0].data);
+  EG_KERNEL_FLOATS(call, x->type.dtype, softmax, x->data, &view, is_log,
+                   call->outputs[0].data);
   return EGRAPH_OK;
 }
 
@@ -248,7 +229,6 @@ LRN(f32, float)
 LRN(f64, double)
 
 egraph_status eg_kernel_lrn(const eg_kernel_call *call) {
-  EG_TRY(check_float(call));
   const eg_tensor *x = &call->inputs[0];
   eg_axis_view view = eg_axis_view_of(&x->type, 1);
   int64_t size = eg_attr_at(call->attrs, EG_A_LRN_SIZE)->i;
@@ -260,14 +240,12 @@ egraph_status eg_kernel_lrn(const eg_kernel_call *call) {
                 .bias = eg_attr_at(call->attrs, EG_A_LRN_BIAS)->f};
   double *squares = NULL;
   EG_TRY(eg_arena_alloc(call->scratch, (size_t)view.inner, sizeof *squares, &squares));
+  size_t bytes = (size_t)(view.size * view.inner) * eg_dtype_bytes(x->type.dtype);
   for (int64_t i = 0; i < view.outer * view.size; i++) {
-    int64_t image = i / view.size * view.size * view.inner;
-    if (x->type.dtype == EGRAPH_FLOAT32)
-      lrn_f32(&lrn, (const float *)x->data + image, i % view.size, squares,
-              (float *)call->outputs[0].data + image);
-    else
-      lrn_f64(&lrn, (const double *)x->data + image, i % view.size, squares,
-              (double *)call->outputs[0].data + image);
+    size_t image = (size_t)(i / view.size) * bytes;
+    const void *from = (const unsigned char *)x->data + image;
+    void *to = (unsigned char *)call->outputs[0].data + image;
+    EG_KERNEL_FLOATS(call, x->type.dtype, lrn, &lrn, from, i % view.size, squares, to);
   }
   return EGRAPH_OK;
 }

@@ -14,9 +14,19 @@
 #include "ops/kernels.h"
 #include "ops/meaning.h"
 
+/// The windows of a plane: the rows of `count` windows and, for averages, the divisor
+/// and the sum of each window.
+typedef struct eg_pooling {
+  const eg_window_rows *rows;
+  int64_t count;
+  double *divisors, *sums;
+} eg_pooling;
+
 #define MAX_PLANE(suffix, type, lowest)                                                  \
-  EG_KERNEL_CLONES static void max_plane_##suffix(                                       \
-      const eg_window_rows *rows, const void *plane, int64_t count, void *to) {          \
+  EG_KERNEL_CLONES static void max_plane_##suffix(const eg_pooling *p,                   \
+                                                  const void *plane, void *to) {         \
+    const eg_window_rows *rows = p->rows;                                                \
+    const int64_t count = p->count;                                                      \
     type *y = to;                                                                        \
     for (int64_t i = 0; i < count; i++)                                                  \
       y[i] = (lowest);                                                                   \
@@ -36,9 +46,11 @@ MAX_PLANE(i64, int64_t, INT64_MIN)
 MAX_PLANE(u64, uint64_t, 0)
 
 #define AVERAGE_PLANE(suffix, type)                                                      \
-  EG_KERNEL_CLONES static void average_plane_##suffix(                                   \
-      const eg_window_rows *rows, const void *plane, int64_t count,                      \
-      const double *divisors, double *sums, void *to) {                                  \
+  EG_KERNEL_CLONES static void average_plane_##suffix(const eg_pooling *p,               \
+                                                      const void *plane, void *to) {     \
+    const eg_window_rows *rows = p->rows;                                                \
+    const int64_t count = p->count;                                                      \
+    double *sums = p->sums;                                                              \
     type *y = to;                                                                        \
     for (int64_t i = 0; i < count; i++)                                                  \
       sums[i] = 0.0;                                                                     \
@@ -49,62 +61,27 @@ MAX_PLANE(u64, uint64_t, 0)
         sums[row.small + i] += (double)x[i * row.step];                                  \
     }                                                                                    \
     for (int64_t i = 0; i < count; i++)                                                  \
-      y[i] = (type)(sums[i] / divisors[i]);                                              \
+      y[i] = (type)(sums[i] / p->divisors[i]);                                           \
   }
 AVERAGE_PLANE(f32, float)
 AVERAGE_PLANE(f64, double)
 
-static void max_plane(eg_wide wide, const eg_window_rows *rows, const void *x,
-                      int64_t count, void *y) {
-  switch (wide) {
-  case EG_WIDE_F32: max_plane_f32(rows, x, count, y); break;
-  case EG_WIDE_F64: max_plane_f64(rows, x, count, y); break;
-  case EG_WIDE_I64: max_plane_i64(rows, x, count, y); break;
-  case EG_WIDE_U64: max_plane_u64(rows, x, count, y); break;
-  case EG_WIDE_COUNT: break;
-  }
-}
-
-static egraph_status run_max(const eg_kernel_call *call, const eg_window *window,
-                             eg_wide wide, const eg_window_rows *rows) {
-  size_t size = eg_dtype_bytes(call->outputs[0].type.dtype);
-  int64_t small = eg_window_small(window), large = eg_window_large(window);
-  int64_t planes = eg_dims_product(call->outputs[0].type.dims, 0, 2);
-  const unsigned char *x = call->inputs[0].data;
-  unsigned char *y = call->outputs[0].data;
-  for (int64_t i = 0; i < planes; i++) {
-    max_plane(wide, rows, x, small, y);
-    x += (size_t)large * size;
-    y += (size_t)small * size;
-  }
-  return EGRAPH_OK;
-}
-
-static egraph_status run_average(const eg_kernel_call *call, const eg_window *window,
-                                 eg_wide wide, const eg_window_rows *rows) {
-  size_t size = eg_dtype_bytes(call->outputs[0].type.dtype);
-  int64_t small = eg_window_small(window), large = eg_window_large(window);
-  int64_t planes = eg_dims_product(call->outputs[0].type.dims, 0, 2);
+static egraph_status set_divisors(const eg_kernel_call *call, const eg_window *window,
+                                  eg_pooling *p) {
   const int64_t *pads = eg_attr_at(call->attrs, EG_A_AVERAGE_POOL_PADS)->ints.data;
   bool include_pad = eg_attr_at(call->attrs, EG_A_AVERAGE_POOL_COUNT_INCLUDE_PAD)->i != 0;
-  double *scratch;
-  EG_TRY(eg_arena_alloc(call->scratch, (size_t)small, 2 * sizeof(double), &scratch));
-  double *divisors = scratch, *sums = scratch + small;
-  eg_window_divisors(window, rows, pads + window->rank, include_pad, divisors);
-  const unsigned char *x = call->inputs[0].data;
-  unsigned char *y = call->outputs[0].data;
-  for (int64_t i = 0; i < planes; i++) {
-    if (wide == EG_WIDE_F32)
-      average_plane_f32(rows, x, small, divisors, sums, y);
-    else
-      average_plane_f64(rows, x, small, divisors, sums, y);
-    x += (size_t)large * size;
-    y += (size_t)small * size;
-  }
+  EG_NEW(call->scratch, (size_t)(2 * p->count), p->divisors);
+  p->sums = p->divisors + p->count;
+  eg_window_divisors(window, p->rows, pads + window->rank, include_pad, p->divisors);
   return EGRAPH_OK;
 }
 
 egraph_status eg_kernel_pool(const eg_kernel_call *call) {
+  typedef void (*plane_function)(const eg_pooling *, const void *plane, void *to);
+  static const plane_function maxima[EG_WIDE_COUNT] = {max_plane_f32, max_plane_f64,
+                                                       max_plane_i64, max_plane_u64};
+  static const plane_function averages[EG_WIDE_COUNT] = {average_plane_f32,
+                                                         average_plane_f64};
   bool is_max = eg_kernel_op(call) == EG_OP_MAX_POOL;
   egraph_dtype dtype = call->inputs[0].type.dtype;
   eg_wide wide = EG_WIDE_F32;
@@ -114,8 +91,15 @@ egraph_status eg_kernel_pool(const eg_kernel_call *call) {
   EG_TRY(eg_window_of_node(&window, call, &call->outputs[0].type, &call->inputs[0].type));
   EG_LOCAL(eg_window_rows, rows, call->alloc);
   EG_TRY(eg_window_list(&window, &rows));
-  return is_max ? run_max(call, &window, wide, &rows)
-                : run_average(call, &window, wide, &rows);
+  eg_pooling p = {.rows = &rows, .count = eg_window_small(&window)};
+  if (!is_max) EG_TRY(set_divisors(call, &window, &p));
+  size_t size = eg_dtype_bytes(dtype), large = (size_t)eg_window_large(&window) * size;
+  const unsigned char *x = call->inputs[0].data;
+  unsigned char *y = call->outputs[0].data;
+  int64_t planes = eg_dims_product(call->outputs[0].type.dims, 0, 2);
+  for (int64_t i = 0; i < planes; i++, x += large, y += (size_t)p.count * size)
+    (is_max ? maxima : averages)[wide](&p, x, y);
+  return EGRAPH_OK;
 }
 
 // Averages whole planes: each result is the mean of `pixels` elements.
@@ -171,26 +155,16 @@ egraph_status eg_kernel_global_pool(const eg_kernel_call *call) {
 
 // ---- places, unpooling, columns, norms ------------------------------------------------
 
-/// The state of a kernel on windows.
+/// The state of a kernel on windows: operand 0 and result 0 in float64, which is zero
+/// before.
 typedef struct work {
   const eg_kernel_call *call;
   eg_window window;
   eg_window_rows *rows;
   const double *x;
+  double *y;
   int64_t planes, small, large;
 } work;
-
-static egraph_status store(const work *w, double *data) {
-  eg_tensor from = {.type = w->call->outputs[0].type, .data = data};
-  from.type.dtype = EGRAPH_FLOAT64;
-  eg_tensor_convert(&from, &w->call->outputs[0]);
-  return EGRAPH_OK;
-}
-
-static egraph_status alloc_result(work *w, double **out) {
-  size_t count = (size_t)eg_type_elements(&w->call->outputs[0].type);
-  return eg_arena_alloc(w->call->scratch, count, sizeof **out, out);
-}
 
 static egraph_status run_work(const eg_kernel_call *call,
                               egraph_status (*run)(work *work)) {
@@ -198,7 +172,10 @@ static egraph_status run_work(const eg_kernel_call *call,
   EG_LOCAL(eg_window_rows, rows, call->alloc);
   work w = {.call = call, .rows = &rows};
   EG_TRY(eg_kernel_load_doubles(call->scratch, &call->inputs[0], &w.x));
-  return run(&w);
+  EG_NEW(call->scratch, (size_t)eg_type_elements(&call->outputs[0].type), w.y);
+  EG_TRY(run(&w));
+  eg_kernel_store_doubles(w.y, &call->outputs[0]);
+  return EGRAPH_OK;
 }
 
 /// Lists the windows that the slots shared by all pools describe.
@@ -214,9 +191,8 @@ static egraph_status list_pool(work *w) {
 // ---- pools --------------------------------------------------------------------------
 
 static egraph_status run_lp(work *w) {
-  double p = (double)eg_attr_at(w->call->attrs, EG_A_LP_POOL_P)->i, *y;
+  double p = (double)eg_attr_at(w->call->attrs, EG_A_LP_POOL_P)->i, *y = w->y;
   EG_TRY(list_pool(w));
-  EG_TRY(alloc_result(w, &y));
   for (int64_t plane = 0; plane < w->planes; plane++)
     for (size_t r = 0; r < w->rows->len; r++) {
       const eg_window_row row = w->rows->data[r];
@@ -226,7 +202,7 @@ static egraph_status run_lp(work *w) {
     }
   for (int64_t i = 0; i < w->planes * w->small; i++)
     y[i] = pow(y[i], 1.0 / p);
-  return store(w, y);
+  return EGRAPH_OK;
 }
 
 egraph_status eg_kernel_lp_pool(const eg_kernel_call *call) {
@@ -247,31 +223,18 @@ static egraph_status run_indices(work *w) {
   bool transposes =
       eg_attr_at(w->call->attrs, EG_A_MAX_POOL_INDICES_STORAGE_ORDER)->i != 0;
   int64_t *places;
-  double *y;
   EG_TRY(list_pool(w));
-  EG_TRY(alloc_result(w, &y));
-  EG_TRY(eg_arena_alloc(w->call->scratch, (size_t)(w->planes * w->small), sizeof *places,
-                        &places));
-  for (int64_t i = 0; i < w->planes * w->small; i++) {
-    y[i] = -(double)INFINITY;
-    places[i] = -1;
-  }
-  for (int64_t plane = 0; plane < w->planes; plane++)
-    for (size_t r = 0; r < w->rows->len; r++) {
-      const eg_window_row row = w->rows->data[r];
-      for (int64_t i = 0; i < row.count; i++) {
-        int64_t at = plane * w->small + row.small + i, from = row.large + i * row.step;
-        double value = w->x[plane * w->large + from];
-        if (places[at] >= 0 && !(value > y[at]) && !(isnan(value) && !isnan(y[at])))
-          continue;
-        y[at] = value;
-        places[at] =
-            plane * w->large + (transposes ? transposed_place(&w->window, from) : from);
-      }
+  EG_NEW(w->call->scratch, (size_t)w->small, places);
+  for (int64_t plane = 0; plane < w->planes; plane++) {
+    eg_window_maxima(w->rows, w->x + plane * w->large, w->small, w->y + plane * w->small,
+                     places);
+    for (int64_t i = 0; i < w->small; i++) {
+      int64_t place = transposes ? transposed_place(&w->window, places[i]) : places[i];
+      eg_tensor_set_int(&w->call->outputs[1], plane * w->small + i,
+                        places[i] < 0 ? -1 : plane * w->large + place);
     }
-  for (int64_t i = 0; i < w->planes * w->small; i++)
-    eg_tensor_set_int(&w->call->outputs[1], i, places[i]);
-  return store(w, y);
+  }
+  return EGRAPH_OK;
 }
 
 egraph_status eg_kernel_max_pool_indices(const eg_kernel_call *call) {
@@ -284,8 +247,6 @@ static egraph_status run_unpool(work *w) {
   const eg_type *x = &w->call->inputs[0].type, *y = &w->call->outputs[0].type;
   const eg_attrs *attrs = w->call->attrs;
   int64_t dims[EGRAPH_MAX_RANK] = {x->dims[0], x->dims[1]}, strides[EGRAPH_MAX_RANK];
-  double *out;
-  EG_TRY(alloc_result(w, &out));
   for (uint32_t d = 0; d + 2 < x->rank; d++)
     dims[d + 2] =
         (x->dims[d + 2] - 1) * eg_attr_at(attrs, EG_A_MAX_UNPOOL_STRIDES)->ints.data[d] +
@@ -305,9 +266,9 @@ static egraph_status run_unpool(work *w) {
     if (!fits)
       return EG_FAIL(EGRAPH_E_ARGUMENT, "max-unpool: place %" PRId64 " is outside",
                      eg_tensor_get_int(&w->call->inputs[1], i));
-    out[at] = w->x[i];
+    w->y[at] = w->x[i];
   }
-  return store(w, out);
+  return EGRAPH_OK;
 }
 
 egraph_status eg_kernel_max_unpool(const eg_kernel_call *call) {
@@ -359,8 +320,6 @@ egraph_status eg_kernel_im2col(const eg_kernel_call *call) {
 
 static egraph_status run_col2im(work *w) {
   const eg_type *y = &w->call->outputs[0].type;
-  double *out;
-  EG_TRY(alloc_result(w, &out));
   EG_TRY(list_columns(w->call, y, &w->window, w->rows));
   int64_t places = eg_window_small(&w->window), pixels = eg_window_large(&w->window);
   int64_t taps = eg_window_taps(&w->window);
@@ -368,10 +327,10 @@ static egraph_status run_col2im(work *w) {
     for (size_t r = 0; r < w->rows->len; r++) {
       const eg_window_row row = w->rows->data[r];
       for (int64_t i = 0; i < row.count; i++)
-        out[plane * pixels + row.large + i * row.step] +=
+        w->y[plane * pixels + row.large + i * row.step] +=
             w->x[(plane * taps + row.tap) * places + row.small + i];
     }
-  return store(w, out);
+  return EGRAPH_OK;
 }
 
 egraph_status eg_kernel_col2im(const eg_kernel_call *call) {
@@ -384,8 +343,6 @@ static egraph_status run_lp_norm(work *w) {
   eg_axis_view view = eg_axis_view_of(&w->call->inputs[0].type,
                                       eg_attr_at(w->call->attrs, EG_A_LP_NORM_AXIS)->i);
   bool squares = eg_attr_at(w->call->attrs, EG_A_LP_NORM_P)->i == 2;
-  double *y;
-  EG_TRY(alloc_result(w, &y));
   for (int64_t o = 0; o < view.outer; o++)
     for (int64_t i = 0; i < view.inner; i++) {
       int64_t first = o * view.size * view.inner + i;
@@ -396,10 +353,10 @@ static egraph_status run_lp_norm(work *w) {
       }
       if (squares) norm = sqrt(norm);
       for (int64_t k = 0; k < view.size; k++)
-        y[first + k * view.inner] =
+        w->y[first + k * view.inner] =
             norm == 0.0 ? 0.0 : w->x[first + k * view.inner] / norm;
     }
-  return store(w, y);
+  return EGRAPH_OK;
 }
 
 egraph_status eg_kernel_lp_norm(const eg_kernel_call *call) {

@@ -55,14 +55,13 @@ egraph_status eg_kernel_quantize(const eg_kernel_call *call) {
   eg_arena *arena = call->scratch;
   bool back = eg_kernel_op(call) == EG_OP_DEQUANTIZE_LINEAR;
   const double *x, *scale, *zero;
-  eg_tensor y = {.type = call->outputs[0].type};
-  double *out, (*const convert)(double, double, double) = back ? dequantize : quantize;
+  double *y, *out,
+      (*const convert)(double, double, double) = back ? dequantize : quantize;
   EG_TRY(eg_kernel_load_doubles(arena, &call->inputs[0], &x));
   EG_TRY(eg_kernel_load_doubles(arena, &call->inputs[1], &scale));
   EG_TRY(eg_kernel_load_doubles(arena, &call->inputs[2], &zero));
-  y.type.dtype = EGRAPH_FLOAT64;
-  EG_TRY(eg_arena_alloc(arena, (size_t)eg_type_elements(&y.type), sizeof *out, &out));
-  y.data = out;
+  EG_NEW(arena, (size_t)eg_type_elements(&call->outputs[0].type), y);
+  out = y;
   scales s = scales_of(call, scale, zero);
   for (int64_t o = 0; o < s.view.outer; o++)
     for (int64_t a = 0; a < s.view.size; a++)
@@ -70,7 +69,7 @@ egraph_status eg_kernel_quantize(const eg_kernel_call *call) {
         int64_t at = scale_place(&s, o, a, i);
         *out++ = convert(*x++, s.scale[at], s.zero[at]);
       }
-  eg_tensor_convert(&y, &call->outputs[0]);
+  eg_kernel_store_doubles(y, &call->outputs[0]);
   return EGRAPH_OK;
 }
 

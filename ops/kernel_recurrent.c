@@ -188,12 +188,6 @@ static void run_sequence(layer *l, sequence *s, int64_t direction, int64_t b) {
   }
 }
 
-static void store(const eg_kernel_call *call, uint32_t result, double *data) {
-  eg_tensor from = {.type = call->outputs[result].type, .data = data};
-  from.type.dtype = EGRAPH_FLOAT64;
-  eg_tensor_convert(&from, &call->outputs[result]);
-}
-
 static egraph_status run_layer(layer *l, eg_arena *arena) {
   double *scratch;
   EG_TRY(load_all(l, arena));
@@ -204,9 +198,9 @@ static egraph_status run_layer(layer *l, eg_arena *arena) {
     for (int64_t b = 0; b < l->r.batch; b++)
       run_sequence(l, &s, d, b);
   }
-  store(l->call, 0, l->y);
-  store(l->call, 1, l->last_h);
-  if (l->r.is_lstm) store(l->call, 2, l->last_c);
+  eg_kernel_store_doubles(l->y, &l->call->outputs[0]);
+  eg_kernel_store_doubles(l->last_h, &l->call->outputs[1]);
+  if (l->r.is_lstm) eg_kernel_store_doubles(l->last_c, &l->call->outputs[2]);
   return EGRAPH_OK;
 }
 

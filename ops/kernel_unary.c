@@ -180,22 +180,22 @@ void eg_row_params(const eg_attrs *attrs, double out_params[2]) {
   }
 }
 
-egraph_status eg_row_act_find(const eg_kernel_call *call, eg_act act, double alpha,
-                              double beta, eg_wide wide, eg_row_act *out) {
+egraph_status eg_row_act_find(const eg_kernel_call *call, eg_wide wide, eg_row_act *out) {
 #define ACT_NAME(id, name, op) [id] = name,
   static const char *const names[EG_ACT_COUNT] = {EG_ACT_LIST(ACT_NAME)};
 #undef ACT_NAME
-  assert(act < EG_ACT_COUNT);
+  const eg_fused_act fused = eg_fused_act_of(call->attrs);
+  assert(fused.act < EG_ACT_COUNT);
   *out = (eg_row_act){.row = NULL};
-  if (act == EG_ACT_NONE) return EGRAPH_OK;
+  if (fused.act == EG_ACT_NONE) return EGRAPH_OK;
   eg_attr slots[2];
-  const eg_attrs attrs = eg_act_attrs(act, alpha, beta, slots);
+  const eg_attrs attrs = eg_act_attrs(fused.act, fused.alpha, fused.beta, slots);
   eg_row_params(&attrs, out->params);
   out->row = row_unary_of((eg_op)attrs.op, wide == EG_WIDE_F32 ? EG_WIDE_F64 : wide);
   if (out->row != NULL) return EGRAPH_OK;
   return EG_FAIL(EGRAPH_E_UNSUPPORTED,
                  "%s: the activation %s has no meaning for integers",
-                 eg_op_info_of(eg_kernel_op(call))->name, names[act]);
+                 eg_op_info_of(eg_kernel_op(call))->name, names[fused.act]);
 }
 
 static egraph_status not_row(const eg_tensor *from, const eg_tensor *to) {
@@ -245,12 +245,8 @@ egraph_status eg_kernel_classify(const eg_kernel_call *call) {
   size_t count = (size_t)eg_type_elements(&x->type);
   double params[2];
   eg_row_params(call->attrs, params);
-  if (x->type.dtype == EGRAPH_FLOAT32)
-    classify_f32(eg_kernel_op(call), x->data, out, count, params);
-  else if (x->type.dtype == EGRAPH_FLOAT64)
-    classify_f64(eg_kernel_op(call), x->data, out, count, params);
-  else
-    return eg_kernel_refuse(call, x->type.dtype);
+  EG_KERNEL_FLOATS(call, x->type.dtype, classify, eg_kernel_op(call), x->data, out, count,
+                   params);
   return EGRAPH_OK;
 }
 

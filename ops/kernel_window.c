@@ -4,6 +4,7 @@
 #include "ops/kernel_window.h"
 
 #include <assert.h>
+#include <math.h>
 
 #include "ops/kernels.h"
 #include "ops/meaning.h"
@@ -130,6 +131,24 @@ int64_t eg_window_large(const eg_window *window) {
 int64_t eg_window_taps(const eg_window *window) {
   assert(window->rank > 0);
   return eg_dims_product(window->kernel, 0, window->rank);
+}
+
+void eg_window_maxima(const eg_window_rows *rows, const double *x, int64_t windows,
+                      double *maxima, int64_t *places) {
+  for (int64_t i = 0; i < windows; i++) {
+    maxima[i] = -(double)INFINITY;
+    places[i] = -1;
+  }
+  for (size_t r = 0; r < rows->len; r++) {
+    const eg_window_row row = rows->data[r];
+    for (int64_t i = 0; i < row.count; i++) {
+      int64_t at = row.large + i * row.step, to = row.small + i;
+      bool larger = x[at] > maxima[to] || (isnan(x[at]) && !isnan(maxima[to]));
+      if (places[to] >= 0 && !larger) continue;
+      places[to] = at;
+      maxima[to] = x[at];
+    }
+  }
 }
 
 // Counts the positions of one window inside of the padded input.

@@ -41,6 +41,11 @@ egraph_status eg_window_list(const eg_window *window, eg_window_rows *out);
 int64_t eg_window_small(const eg_window *window); // positions in the small plane
 int64_t eg_window_large(const eg_window *window);
 int64_t eg_window_taps(const eg_window *window);
+/// Finds the first maximum of each of `windows` windows over plane x, and its place; NaN
+/// is larger than all numbers. A window of only padding has maximum -infinity and place
+/// -1.
+void eg_window_maxima(const eg_window_rows *rows, const double *x, int64_t windows,
+                      double *out_maxima, int64_t *out_places);
 /// Computes the divisor of each window's sum in average-pool: the number of elements of
 /// the window, with or without the padding. A divisor of 0 becomes 1, because that sum is
 /// 0. The caller sets `out` to zeros before.

@@ -79,8 +79,22 @@ void eg_tensor_convert(const eg_tensor *from, const eg_tensor *to);
 /// Converts the elements of a tensor to doubles in the arena. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_kernel_load_doubles(eg_arena *arena, const eg_tensor *from,
                                      const double **out);
+/// Converts doubles to the elements of a tensor.
+void eg_kernel_store_doubles(const double *from, const eg_tensor *to);
 /// Sets every element to a value, which is converted as by eg_tensor_convert.
 void eg_tensor_fill(const eg_tensor *tensor, double value);
+
+/// Calls name_f32(...) or name_f64(...); returns a failure from the enclosing kernel for
+/// another dtype.
+#define EG_KERNEL_FLOATS(call, dtype, name, ...)                                         \
+  do {                                                                                   \
+    if ((dtype) == EGRAPH_FLOAT32)                                                       \
+      name##_f32(__VA_ARGS__);                                                           \
+    else if ((dtype) == EGRAPH_FLOAT64)                                                  \
+      name##_f64(__VA_ARGS__);                                                           \
+    else                                                                                 \
+      return eg_kernel_refuse(call, dtype);                                              \
+  } while (0)
 
 // Compiles a function twice, for every x86-64 and for AVX2; the loader chooses one. No
 // operations are contracted to fused multiply-adds, so both give the same bits. Not used
@@ -127,11 +141,10 @@ typedef struct eg_row_act {
   eg_row_unary row;
   double params[2];
 } eg_row_act;
-/// Finds the row of an activation for the accumulators of a wide type
+/// Finds the row of the node's activation for the accumulators of a wide type
 /// (EG_WIDE_F64 for both floats). Fails with EGRAPH_E_UNSUPPORTED where the
-/// activation has no meaning for it.
-egraph_status eg_row_act_find(const eg_kernel_call *call, eg_act act, double alpha,
-                              double beta, eg_wide wide, eg_row_act *out);
+/// activation has no meaning for this type.
+egraph_status eg_row_act_find(const eg_kernel_call *call, eg_wide wide, eg_row_act *out);
 
 // ---- finishing a contraction ------------------------------------------------
 

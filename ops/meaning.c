@@ -116,6 +116,11 @@ bool eg_formula_of(eg_op op, eg_formula *out) {
 
 // ---- activations --------------------------------------------------------------------
 
+eg_fused_act eg_fused_act_of(const eg_attrs *attrs) {
+  const eg_attr *act = eg_attr_of_role(attrs, EG_AR_ACT); // its numbers follow
+  return (eg_fused_act){.act = (eg_act)act[0].i, .alpha = act[1].f, .beta = act[2].f};
+}
+
 eg_op eg_act_operator(eg_act act) {
 #define ACT_OP(id, name, op) [id] = EG_OP_##op,
   static const eg_op ops[EG_ACT_COUNT] = {EG_ACT_LIST(ACT_OP)};

@@ -43,6 +43,13 @@ bool eg_formula_of(eg_op op, eg_formula *out);
 /// EG_OP_COUNT: there are none.
 void eg_formula_read(const char *text, const char *names, eg_op op, eg_formula *out);
 
+/// The fused activation of a node, with its two numbers (act_alpha, act_beta).
+typedef struct eg_fused_act {
+  eg_act act;
+  double alpha, beta;
+} eg_fused_act;
+/// Reads the activation of a node that has the attribute `act`.
+eg_fused_act eg_fused_act_of(const eg_attrs *attrs);
 /// Returns the operator that an activation equals; identity for EG_ACT_NONE.
 eg_op eg_act_operator(eg_act act);
 /// Returns attributes, stored in `slots`, with which eg_act_operator(act) equals

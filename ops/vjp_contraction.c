@@ -115,8 +115,7 @@ static void product_rule(const eg_vjp *v, const product *p) {
 void eg_vjp_matmul(const eg_vjp *v) {
   const product p = {.a = v->inputs[A],
                      .b = v->inputs[B],
-                     .d = eg_vjp_before_activation(
-                         v, EG_A_MATMUL_ACT, EG_A_MATMUL_ACT_ALPHA, EG_A_MATMUL_ACT_BETA),
+                     .d = eg_vjp_before_activation(v),
                      .trans_a = eg_attr_at(v->attrs, EG_A_MATMUL_TRANS_A)->i != 0,
                      .trans_b = eg_attr_at(v->attrs, EG_A_MATMUL_TRANS_B)->i != 0};
   product_rule(v, &p);

@@ -14,9 +14,9 @@ typedef struct window_attrs {
 } window_attrs;
 
 static window_attrs window_attrs_of(const eg_vjp *v) {
-  return (window_attrs){.strides = *EG_VJP_SHARED(v, CONV, STRIDES),
-                        .pads = *EG_VJP_SHARED(v, CONV, PADS),
-                        .dilations = *EG_VJP_SHARED(v, CONV, DILATIONS),
+  return (window_attrs){.strides = *EG_SHARED(v, CONV, STRIDES),
+                        .pads = *EG_SHARED(v, CONV, PADS),
+                        .dilations = *EG_SHARED(v, CONV, DILATIONS),
                         .group = *eg_attr_of_role(v->attrs, EG_AR_GROUPS)};
 }
 
@@ -63,8 +63,7 @@ static eg_ref conv_data(const eg_vjp *v, const window_attrs *attrs, eg_ref d) {
 
 void eg_vjp_conv(const eg_vjp *v) {
   window_attrs attrs = window_attrs_of(v);
-  eg_ref d =
-      eg_vjp_before_activation(v, EG_A_CONV_ACT, EG_A_CONV_ACT_ALPHA, EG_A_CONV_ACT_BETA);
+  eg_ref d = eg_vjp_before_activation(v);
   if (v->wanted[X]) v->out[X] = conv_data(v, &attrs, d);
   if (v->wanted[W]) v->out[W] = grad_weight(v, &attrs, v->inputs[X], d);
   if (eg_vjp_wants(v, BIAS)) v->out[BIAS] = sum_channels(v->b, d);

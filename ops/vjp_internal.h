@@ -62,10 +62,6 @@ static inline const eg_type *eg_vjp_type(const eg_vjp *v, uint32_t input) {
 static inline bool eg_vjp_wants(const eg_vjp *v, uint32_t input) {
   return input < v->input_count && v->wanted[input];
 }
-/// Points to a slot that the operators of a family share: EG_VJP_SHARED(v,
-/// REDUCE_SUM, AXES).
-#define EG_VJP_SHARED(v, ID, SLOT)                                                       \
-  (&(v)->attrs->slots[(int)EG_A_##ID##_##SLOT - (int)EG_A_BASE_##ID])
 
 /// Emits the cotangent of x, where y is the maximum (minimum) of x over the dimensions in
 /// `dims`, which y keeps with size 1: elements equal to y share d.
@@ -76,7 +72,6 @@ eg_ref eg_vjp_unary_rule(eg_builder *b, const eg_attrs *attrs, eg_ref x, eg_ref 
 /// Emits, for an operator with a fused activation (matmul, conv), the cotangent of
 /// the activation's operand. The operand is recomputed if y alone does not determine
 /// the slope.
-eg_ref eg_vjp_before_activation(const eg_vjp *v, eg_attr_slot act, eg_attr_slot alpha,
-                                eg_attr_slot beta);
+eg_ref eg_vjp_before_activation(const eg_vjp *v);
 
 #endif

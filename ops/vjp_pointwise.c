@@ -41,23 +41,21 @@ void eg_vjp_unary(const eg_vjp *v) {
 // ---- fused activations ----------------------------------------------------------
 
 // Emits the node again with `act` none: its result is the operand of the activation.
-static eg_ref recompute(const eg_vjp *v, eg_attr_slot act) {
+static eg_ref recompute(const eg_vjp *v) {
   eg_attr slots[16];
   memcpy(slots, v->attrs->slots, v->attrs->count * sizeof *slots);
-  slots[eg_attr_at(v->attrs, act) - v->attrs->slots].i = EG_ACT_NONE;
+  slots[eg_attr_of_role(v->attrs, EG_AR_ACT) - v->attrs->slots].i = EG_ACT_NONE;
   return eg_build_node(v->b, (eg_op)v->attrs->op, slots, v->inputs, v->input_count);
 }
 
-eg_ref eg_vjp_before_activation(const eg_vjp *v, eg_attr_slot act, eg_attr_slot alpha,
-                                eg_attr_slot beta) {
+eg_ref eg_vjp_before_activation(const eg_vjp *v) {
   eg_attr slots[2];
-  const eg_attrs attrs =
-      eg_act_attrs((eg_act)eg_attr_at(v->attrs, act)->i, eg_attr_at(v->attrs, alpha)->f,
-                   eg_attr_at(v->attrs, beta)->f, slots);
+  const eg_fused_act fused = eg_fused_act_of(v->attrs);
+  const eg_attrs attrs = eg_act_attrs(fused.act, fused.alpha, fused.beta, slots);
   const eg_gradient_row *row = gradient_of(&attrs);
   bool reads_x =
       eg_formula_uses(row->common, 'x') || eg_formula_uses(row->operand[0], 'x');
-  eg_ref x = reads_x ? recompute(v, act) : EG_REF_NONE;
+  eg_ref x = reads_x ? recompute(v) : EG_REF_NONE;
   return eg_vjp_unary_rule(v->b, &attrs, x, v->results[0], v->cotangents[0]);
 }
 

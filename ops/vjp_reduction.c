@@ -23,7 +23,7 @@ eg_ref eg_vjp_share(eg_builder *b, eg_ref x, eg_ref y, eg_ref d, uint32_t dims) 
 void eg_vjp_reduce(const eg_vjp *v) {
   eg_builder *b = v->b;
   const eg_type *x = eg_vjp_type(v, 0);
-  uint32_t dims = eg_axis_bits(x, EG_VJP_SHARED(v, REDUCE_SUM, AXES)->ints);
+  uint32_t dims = eg_axis_bits(x, EG_SHARED(v, REDUCE_SUM, AXES)->ints);
   int64_t count = 1;
   for (uint32_t i = 0; i < x->rank; i++)
     if ((dims >> i & 1) != 0) count *= x->dims[i];
@@ -202,7 +202,7 @@ void eg_vjp_batch_norm(const eg_vjp *v) {
 void eg_vjp_softmax(const eg_vjp *v) {
   eg_builder *b = v->b;
   const eg_type *x = eg_vjp_type(v, X);
-  uint32_t dims = UINT32_C(1) << eg_axis_of(x, EG_VJP_SHARED(v, SOFTMAX, AXIS)->i);
+  uint32_t dims = UINT32_C(1) << eg_axis_of(x, EG_SHARED(v, SOFTMAX, AXIS)->i);
   eg_ref d = v->cotangents[0], y = v->results[0];
   bool is_log = v->attrs->op == EG_OP_LOG_SOFTMAX;
   eg_ref terms = is_log ? d : EG_BUILD(b, EG_OP_MUL, d, y);

@@ -86,9 +86,7 @@ static egraph_status plan_conv(eg_cpu_builder *builder, eg_fused_plan *plan) {
   plan->op = "conv";
   plan->describe = describe_conv;
   plan->has_z = spec->input_count > EG_FUSED_Z;
-  plan->act = eg_eltwise_of_act((eg_act)eg_attr_at(attrs, EG_A_CONV_ACT)->i,
-                                eg_attr_at(attrs, EG_A_CONV_ACT_ALPHA)->f,
-                                eg_attr_at(attrs, EG_A_CONV_ACT_BETA)->f);
+  plan->act = eg_eltwise_of_act(attrs);
   if (plan->has_z && !eg_type_same(&spec->inputs[EG_FUSED_Z], &spec->results[0]))
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "conv: z must lie like the result");
   if (eg_eltwise_loses_nan(&plan->act) && eg_type_has_padding(&spec->results[0]) &&

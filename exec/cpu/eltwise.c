@@ -12,6 +12,7 @@
 #include "exec/cpu/kernel_threads.h"
 #include "exec/cpu/loop_nest.h"
 #include "exec/cpu/pointwise.h"
+#include "ops/meaning.h"
 
 static eg_eltwise_chain chain_of(dnnl_alg_kind_t alg, double alpha, double beta) {
   return (eg_eltwise_chain){
@@ -25,8 +26,10 @@ static void push_step(eg_eltwise_chain *chain, dnnl_alg_kind_t alg, double alpha
       (eg_eltwise){.alg = alg, .alpha = (float)alpha, .beta = (float)beta};
 }
 
-eg_eltwise_chain eg_eltwise_of_act(eg_act act, double alpha, double beta) {
-  switch (act) {
+eg_eltwise_chain eg_eltwise_of_act(const eg_attrs *attrs) {
+  const eg_fused_act fused = eg_fused_act_of(attrs);
+  double alpha = fused.alpha, beta = fused.beta;
+  switch (fused.act) {
   case EG_ACT_RELU: return chain_of(dnnl_eltwise_relu, 0, 0);
   case EG_ACT_SIGMOID: return chain_of(dnnl_eltwise_logistic, 0, 0);
   case EG_ACT_TANH: return chain_of(dnnl_eltwise_tanh, 0, 0);

@@ -19,8 +19,8 @@ typedef struct eg_eltwise_chain {
   uint32_t count;
 } eg_eltwise_chain;
 
-/// Returns the fused activation of a node (act, act_alpha, act_beta).
-eg_eltwise_chain eg_eltwise_of_act(eg_act act, double alpha, double beta);
+/// Returns the functions of a node's fused activation.
+eg_eltwise_chain eg_eltwise_of_act(const eg_attrs *attrs);
 /// True when oneDNN's function turns NaN into numbers: relu and clip. Its kernels then
 /// raise the floating-point flag (kernel_threads.h).
 bool eg_eltwise_loses_nan(const eg_eltwise_chain *chain);

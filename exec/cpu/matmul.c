@@ -205,9 +205,7 @@ egraph_status eg_cpu_matmul(eg_cpu_builder *builder) {
                                 eg_attr_at(attrs, EG_A_MATMUL_TRANS_B)->i != 0),
       .has_bias = spec->input_count > EG_FUSED_BIAS,
       .fused.has_z = spec->input_count > EG_FUSED_Z,
-      .fused.act = eg_eltwise_of_act((eg_act)eg_attr_at(attrs, EG_A_MATMUL_ACT)->i,
-                                     eg_attr_at(attrs, EG_A_MATMUL_ACT_ALPHA)->f,
-                                     eg_attr_at(attrs, EG_A_MATMUL_ACT_BETA)->f)};
+      .fused.act = eg_eltwise_of_act(attrs)};
   return compile_product(builder, &plan);
 }
 

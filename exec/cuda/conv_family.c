@@ -207,18 +207,12 @@ static egraph_status add_conv(eg_cuda_builder *builder, const conv_shape *shape)
 
 /// Adds the bias, which has one entry per channel: a column of the result's dimensions.
 static egraph_status add_bias(eg_cuda_builder *builder) {
-  const eg_type *result = &builder->spec->results[0];
   const eg_type *bias = &builder->spec->inputs[OPERAND_BIAS];
   int64_t dims[EGRAPH_MAX_RANK] = {bias->dims[0]};
   for (uint32_t d = 1; d < EGRAPH_MAX_RANK; d++)
     dims[d] = 1;
-  eg_type column = eg_type_of(bias->dtype, result->rank - 1, dims);
-  eg_pointwise_operand operands[] = {{eg_device_result(0), result},
-                                     {eg_device_operand(OPERAND_BIAS), &column}};
-  eg_compute compute;
-  if (!eg_compute_of(result->dtype, &compute)) return eg_cuda_refuse(builder, "uint64");
-  return eg_cuda_add_pointwise(builder, EG_OP_ADD, (double[]){0, 0}, compute, operands,
-                               2);
+  eg_type column = eg_type_of(bias->dtype, builder->spec->results[0].rank - 1, dims);
+  return eg_cuda_add_addend(builder, OPERAND_BIAS, &column);
 }
 
 /// Describes the tensors of the three operators: which are operands, which the result.
@@ -250,10 +244,9 @@ egraph_status eg_cuda_conv(eg_cuda_builder *builder) {
   const conv_shape shape = shape_of(spec, EG_CONV_SMALL);
   EG_TRY(add_conv(builder, &shape));
   if (spec->input_count > OPERAND_BIAS) EG_TRY(add_bias(builder));
-  if (spec->input_count > OPERAND_Z) EG_TRY(eg_cuda_add_addend(builder, OPERAND_Z));
-  return eg_cuda_add_act(builder, (eg_act)eg_attr_at(spec->attrs, EG_A_CONV_ACT)->i,
-                         eg_attr_at(spec->attrs, EG_A_CONV_ACT_ALPHA)->f,
-                         eg_attr_at(spec->attrs, EG_A_CONV_ACT_BETA)->f);
+  if (spec->input_count > OPERAND_Z)
+    EG_TRY(eg_cuda_add_addend(builder, OPERAND_Z, &spec->inputs[OPERAND_Z]));
+  return eg_cuda_add_act(builder);
 }
 
 egraph_status eg_cuda_conv_transpose(eg_cuda_builder *builder) {

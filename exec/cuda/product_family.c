@@ -377,11 +377,11 @@ egraph_status eg_cuda_matmul(eg_cuda_builder *builder) {
   plan.has_act = (act == EG_ACT_RELU || act == EG_ACT_GELU_TANH) && has_epilogue &&
                  plan.has_bias == bias && plan.has_z == z;
   EG_TRY(add_best_product(builder, &plan, OPERAND_BIAS, OPERAND_Z));
-  if (bias && !plan.has_bias) EG_TRY(eg_cuda_add_addend(builder, OPERAND_BIAS));
-  if (z && !plan.has_z) EG_TRY(eg_cuda_add_addend(builder, OPERAND_Z));
-  if (plan.has_act) return EGRAPH_OK;
-  return eg_cuda_add_act(builder, act, eg_attr_at(spec->attrs, EG_A_MATMUL_ACT_ALPHA)->f,
-                         eg_attr_at(spec->attrs, EG_A_MATMUL_ACT_BETA)->f);
+  if (bias && !plan.has_bias)
+    EG_TRY(eg_cuda_add_addend(builder, OPERAND_BIAS, &spec->inputs[OPERAND_BIAS]));
+  if (z && !plan.has_z)
+    EG_TRY(eg_cuda_add_addend(builder, OPERAND_Z, &spec->inputs[OPERAND_Z]));
+  return plan.has_act ? EGRAPH_OK : eg_cuda_add_act(builder);
 }
 
 // Computes alpha a b + beta c, where c broadcasts. A c whose shape differs from the
@@ -405,7 +405,7 @@ egraph_status eg_cuda_gemm(eg_cuda_builder *builder) {
   }
   EG_TRY(add_best_product(builder, &plan, OPERAND_C, OPERAND_C));
   if (!has_c || plan.has_z || plan.has_bias) return EGRAPH_OK;
-  return eg_cuda_add_addend(builder, OPERAND_C);
+  return eg_cuda_add_addend(builder, OPERAND_C, &spec->inputs[OPERAND_C]);
 }
 
 // ---- einsum -------------------------------------------------------------------------

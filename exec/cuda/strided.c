@@ -199,27 +199,26 @@ egraph_status eg_cuda_add_fill(eg_cuda_builder *builder, double value) {
                                NULL, 0);
 }
 
-egraph_status eg_cuda_add_addend(eg_cuda_builder *builder, uint32_t operand) {
-  const eg_node_spec *spec = builder->spec;
-  eg_pointwise_operand operands[] = {
-      {eg_device_result(0), &spec->results[0]},
-      {eg_device_operand(operand), &spec->inputs[operand]}};
+egraph_status eg_cuda_add_addend(eg_cuda_builder *builder, uint32_t operand,
+                                 const eg_type *type) {
+  const eg_type *result = &builder->spec->results[0];
+  eg_pointwise_operand operands[] = {{eg_device_result(0), result},
+                                     {eg_device_operand(operand), type}};
   eg_compute compute;
-  if (!eg_compute_of(spec->results[0].dtype, &compute))
-    return eg_cuda_refuse(builder, "uint64");
+  if (!eg_compute_of(result->dtype, &compute)) return eg_cuda_refuse(builder, "uint64");
   return eg_cuda_add_pointwise(builder, EG_OP_ADD, (double[]){0, 0}, compute, operands,
                                2);
 }
 
-egraph_status eg_cuda_add_act(eg_cuda_builder *builder, eg_act act, double alpha,
-                              double beta) {
-  if (act == EG_ACT_NONE) return EGRAPH_OK;
-  eg_op op = eg_act_operator(act);
+egraph_status eg_cuda_add_act(eg_cuda_builder *builder) {
+  const eg_fused_act fused = eg_fused_act_of(builder->spec->attrs);
+  if (fused.act == EG_ACT_NONE) return EGRAPH_OK;
+  eg_op op = eg_act_operator(fused.act);
   const eg_type *result = &builder->spec->results[0];
   eg_pointwise_operand operand = {eg_device_result(0), result};
-  double params[2] = {alpha, beta};
+  double params[2] = {fused.alpha, fused.beta};
   // These operators have their own parameters.
-  if (op == EG_OP_GELU) params[0] = act == EG_ACT_GELU_TANH;
+  if (op == EG_OP_GELU) params[0] = fused.act == EG_ACT_GELU_TANH;
   eg_compute compute;
   if (!eg_compute_of(result->dtype, &compute)) return eg_cuda_refuse(builder, "uint64");
   return eg_cuda_add_pointwise(builder, op, params, compute, &operand, 1);

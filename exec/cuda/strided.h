@@ -51,8 +51,8 @@ egraph_status eg_cuda_add_fill(eg_cuda_builder *builder, double value);
 
 /// Append stages after a contraction that did not include them: result 0 = act(result 0 +
 /// scale * addend ...), stage by stage.
-egraph_status eg_cuda_add_addend(eg_cuda_builder *builder, uint32_t operand);
-egraph_status eg_cuda_add_act(eg_cuda_builder *builder, eg_act act, double alpha,
-                              double beta);
+egraph_status eg_cuda_add_addend(eg_cuda_builder *builder, uint32_t operand,
+                                 const eg_type *type);
+egraph_status eg_cuda_add_act(eg_cuda_builder *builder);
 
 #endif
