@@ -448,8 +448,7 @@ egraph_status eg_cpu_chain(eg_cpu_builder *builder, const eg_compile_request *re
   eg_place places[MAX_OPERANDS + 2];
   EG_TRY(eg_arena_alloc(builder->arena, 1, sizeof *c, &c));
   if (!make_chain(request, c))
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: no pass for these operands",
-                   eg_op_info_of((eg_op)request->spec->attrs->op)->name);
+    return eg_cpu_refuse(builder, "no pass for these operands");
   c->threads = eg_omp_threads();
   places[0] = eg_place_result(0);
   places[1] = eg_cpu_read(builder, c->head);

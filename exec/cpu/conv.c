@@ -82,16 +82,16 @@ static egraph_status plan_conv(eg_cpu_builder *builder, eg_fused_plan *plan) {
   uint32_t spatial = spec->inputs[EG_FUSED_X].rank - 2;
   int64_t dims[EGRAPH_MAX_RANK + 1];
   if (spatial == 0 || spatial > 3)
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "conv: oneDNN has 1 to 3 spatial dimensions");
+    return eg_cpu_refuse(builder, "oneDNN has 1 to 3 spatial dimensions");
   plan->op = "conv";
   plan->describe = describe_conv;
   plan->has_z = spec->input_count > EG_FUSED_Z;
   plan->act = eg_eltwise_of_act(attrs);
   if (plan->has_z && !eg_type_same(&spec->inputs[EG_FUSED_Z], &spec->results[0]))
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "conv: z must lie like the result");
+    return eg_cpu_refuse(builder, "z must lie like the result");
   if (eg_eltwise_loses_nan(&plan->act) && eg_type_has_padding(&spec->results[0]) &&
       !eg_eltwise_keeps_zero(&plan->act))
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "conv: the clip would change padding channels");
+    return eg_cpu_refuse(builder, "the clip would change padding channels");
   if (eg_eltwise_loses_infinities(&plan->act)) {
     plan->act_pass = plan->act;
     plan->act.count = 0;
@@ -233,6 +233,6 @@ egraph_status eg_cpu_conv(eg_cpu_builder *builder) {
   bool is_plain = spec->inputs[EG_FUSED_X].layout.format == EG_FORMAT_PLAIN &&
                   spec->results[0].layout.format == EG_FORMAT_PLAIN;
   if (eg_cpu_is_slow(choice.primitive) && !is_plain)
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "conv: no fast kernel in these formats");
+    return eg_cpu_refuse(builder, "no fast kernel in these formats");
   return eg_cpu_add_fused(builder, &plan.fused, &choice);
 }

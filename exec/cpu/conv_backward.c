@@ -59,8 +59,7 @@ static egraph_status add_deconv(eg_cpu_builder *builder, const deconv_plan *plan
                                 const_dnnl_primitive_desc_t primitive) {
   const_dnnl_memory_desc_t want = eg_dnnl_weights_of(primitive);
   eg_place weights;
-  if (eg_cpu_is_slow(primitive))
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "conv-transpose: no fast kernel");
+  if (eg_cpu_is_slow(primitive)) return eg_cpu_refuse(builder, "no fast kernel");
   EG_TRY(eg_cpu_read_as(builder, OPERAND_W, plan->weights, want, &weights));
   EG_TRY(eg_cpu_name(builder, primitive));
   eg_stage_arg args[4] = {{DNNL_ARG_SRC, eg_cpu_read(builder, OPERAND_X), plan->x},
@@ -77,8 +76,7 @@ egraph_status eg_cpu_conv_transpose(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   uint32_t spatial = spec->inputs[OPERAND_X].rank - 2;
   if (spatial == 0 || spatial > 3)
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
-                   "conv-transpose: oneDNN has 1 to 3 spatial dimensions");
+    return eg_cpu_refuse(builder, "oneDNN has 1 to 3 spatial dimensions");
   deconv_plan plan = {0};
   dnnl_primitive_desc_t primitive = NULL;
   EG_TRY(eg_dnnl_desc(&builder->descs, &spec->inputs[OPERAND_X], &plan.x));
@@ -161,8 +159,7 @@ static egraph_status add_gradient(eg_cpu_builder *builder, const gradient_plan *
                            w = dnnl_primitive_desc_query_md(
                                primitive, dnnl_query_diff_weights_md, 0);
   eg_place x_place, d_place, w_place = eg_place_result(0);
-  if (eg_cpu_is_slow(primitive))
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "conv-grad-weight: no fast kernel");
+  if (eg_cpu_is_slow(primitive)) return eg_cpu_refuse(builder, "no fast kernel");
   EG_TRY(eg_cpu_read_as(builder, OPERAND_X, plan->x, x, &x_place));
   EG_TRY(eg_cpu_read_as(builder, OPERAND_COTANGENT, plan->cotangent, d, &d_place));
   bool is_asked_for = dnnl_memory_desc_equal(w, plan->result) != 0;
@@ -180,9 +177,7 @@ static egraph_status add_gradient(eg_cpu_builder *builder, const gradient_plan *
 egraph_status eg_cpu_conv_grad_weight(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   uint32_t spatial = spec->inputs[OPERAND_X].rank - 2;
-  if (spatial > 3)
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
-                   "conv-grad-weight: oneDNN has 1 to 3 spatial dimensions");
+  if (spatial > 3) return eg_cpu_refuse(builder, "oneDNN has 1 to 3 spatial dimensions");
   gradient_plan plan;
   dnnl_primitive_desc_t primitive = NULL;
   EG_TRY(plan_gradient(builder, &plan));

@@ -236,11 +236,6 @@ static bool same_storage(const eg_type *a, const eg_type *b) {
   return a->dtype == b->dtype && a->layout.format == b->layout.format;
 }
 
-static egraph_status refuse_formats(const eg_cpu_builder *builder) {
-  return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: operands and results need one format",
-                 eg_op_info_of((eg_op)builder->spec->attrs->op)->name);
-}
-
 /// Copies all parts along the axis of the node into its result, or out of its operand.
 static egraph_status add_parts(eg_cpu_builder *builder, bool to_whole) {
   const eg_node_spec *spec = builder->spec;
@@ -250,7 +245,8 @@ static egraph_status add_parts(eg_cpu_builder *builder, bool to_whole) {
   uint32_t axis = eg_axis_of(whole, eg_attr_of_role(spec->attrs, EG_AR_AXIS)->i);
   int64_t start = 0;
   for (uint32_t i = 0; i < count; i++) {
-    if (!same_storage(whole, &parts[i])) return refuse_formats(builder);
+    if (!same_storage(whole, &parts[i]))
+      return eg_cpu_refuse(builder, "operands and results need one format");
     EG_TRY(add_part(builder, whole,
                     to_whole ? eg_place_result(0) : eg_cpu_read(builder, 0), &parts[i],
                     to_whole ? eg_cpu_read(builder, i) : eg_place_result(i), axis, start,
@@ -268,7 +264,7 @@ egraph_status eg_cpu_slice(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   const eg_type *from = &spec->inputs[0], *to = &spec->results[0];
   if (!same_storage(from, to) || from->layout.format != EG_FORMAT_PLAIN)
-    return refuse_formats(builder);
+    return eg_cpu_refuse(builder, "operands and results need one format");
   const int64_t *starts = eg_attr_at(spec->attrs, EG_A_SLICE_STARTS)->ints.data;
   const int64_t *steps = eg_attr_at(spec->attrs, EG_A_SLICE_STEPS)->ints.data;
   eg_loop_nest nest, source;
@@ -291,7 +287,7 @@ egraph_status eg_cpu_expand(eg_cpu_builder *builder) {
   eg_loop_nest_init(&nest, to);
   if (spec->attrs->op != EG_OP_EXPAND || from->rank > to->rank ||
       !same_storage(from, to) || !eg_loop_nest_add(&nest, to, 1, from))
-    return refuse_formats(builder);
+    return eg_cpu_refuse(builder, "operands and results need one format");
   return eg_cpu_add_copy(builder, &nest, to->dtype, eg_cpu_read(builder, 0),
                          eg_place_result(0));
 }
@@ -302,7 +298,7 @@ egraph_status eg_cpu_pad(eg_cpu_builder *builder) {
   enum { CONSTANT };
   if (eg_attr_at(spec->attrs, EG_A_PAD_MODE)->i != CONSTANT ||
       from->dtype != EGRAPH_FLOAT32)
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "pad: no kernel for this mode or type");
+    return eg_cpu_refuse(builder, "no kernel for this mode or type");
   const int64_t *pads = eg_attr_at(spec->attrs, EG_A_PAD_PADS)->ints.data;
   eg_loop_nest nest, whole;
   eg_loop_nest_init(&nest, from);
@@ -326,7 +322,7 @@ egraph_status eg_cpu_identity(eg_cpu_builder *builder) {
     eg_loop_nest nest;
     eg_loop_nest_init(&nest, to);
     if (!eg_loop_nest_add(&nest, to, 1, from))
-      return EG_FAIL(EGRAPH_E_UNSUPPORTED, "identity: operand and result differ");
+      return eg_cpu_refuse(builder, "operand and result differ");
     return eg_cpu_add_copy(builder, &nest, to->dtype, eg_cpu_read(builder, 0),
                            eg_place_result(0));
   }
@@ -343,7 +339,7 @@ egraph_status eg_cpu_transpose(eg_cpu_builder *builder) {
   int64_t strides[EGRAPH_MAX_RANK];
   eg_loop_nest nest = {.rank = to->rank};
   if (eg_type_is_blocked(from) || eg_type_is_blocked(to))
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "transpose: no kernel for blocked formats");
+    return eg_cpu_refuse(builder, "no kernel for blocked formats");
   eg_type_strides(from, strides);
   eg_type_strides(to, nest.strides[0]);
   for (uint32_t d = 0; d < to->rank; d++) {

@@ -239,11 +239,10 @@ static egraph_status compile_node(eg_cpu_builder *builder) {
   if (family == NULL && is_unary) family = eg_cpu_eltwise;
   if (family == NULL || is_empty(spec->inputs, spec->input_count) ||
       is_empty(spec->results, spec->result_count))
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: no kernel on this back-end", info->name);
+    return eg_cpu_refuse(builder, "no kernel on this back-end");
   if (!eg_op_allows_formats(spec->attrs, spec->inputs, spec->input_count, spec->results,
                             spec->result_count))
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: no kernel in these memory formats",
-                   info->name);
+    return eg_cpu_refuse(builder, "no kernel in these memory formats");
   return family(builder);
 }
 

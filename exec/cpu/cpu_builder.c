@@ -173,3 +173,8 @@ egraph_status eg_cpu_name(eg_cpu_builder *builder, const_dnnl_primitive_desc_t d
   snprintf(text, sizeof text, "oneDNN %s", eg_cpu_kernel_of(desc));
   return eg_arena_string(builder->arena, text, strlen(text), &builder->kernel);
 }
+
+egraph_status eg_cpu_refuse(const eg_cpu_builder *builder, const char *why) {
+  return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: %s",
+                 eg_op_info_of((eg_op)builder->spec->attrs->op)->name, why);
+}

@@ -127,6 +127,9 @@ void eg_cpu_exchange_lists(eg_cpu_builder *builder);
 /// Appends the reference kernel of the node to builder->run.
 egraph_status eg_cpu_add_reference(eg_cpu_builder *builder);
 
+/// Fails with EGRAPH_E_UNSUPPORTED and "operator: why".
+egraph_status eg_cpu_refuse(const eg_cpu_builder *builder, const char *why);
+
 /// Makes the attributes of all primitives here: the caller provides their scratchpads.
 /// Destroy them with dnnl_primitive_attr_destroy.
 egraph_status eg_cpu_attr_create(dnnl_primitive_attr_t *out);

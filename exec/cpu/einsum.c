@@ -41,7 +41,7 @@ static egraph_status add_dense(eg_cpu_builder *builder, const einsum_plan *plan)
   bool is_dense = plan->groups->batch.count == 0 && a->tensor == A;
   for (uint32_t t = 0; t < TENSORS; t++)
     is_dense = is_dense && lies_packed(&plan->of[t]);
-  if (!is_dense) return EG_FAIL(EGRAPH_E_UNSUPPORTED, "einsum: no plain product");
+  if (!is_dense) return eg_cpu_refuse(builder, "no plain product");
   return eg_cpu_add_product(builder, a->rows->size, b->columns->size, a->columns->size,
                             a->is_turned, b->is_turned);
 }
@@ -168,14 +168,15 @@ static egraph_status add_strided(eg_cpu_builder *builder, einsum_plan *plan) {
 
 // ---- the family ---------------------------------------------------------------------
 
-static egraph_status check_factors(const eg_node_spec *spec) {
+static egraph_status check_factors(const eg_cpu_builder *builder) {
+  const eg_node_spec *spec = builder->spec;
   bool has_elements = true;
   for (uint32_t i = 0; i < spec->input_count; i++) {
     has_elements = has_elements && eg_type_elements(&spec->inputs[i]) != 0;
     if (spec->inputs[i].dtype != EGRAPH_FLOAT32)
-      return EG_FAIL(EGRAPH_E_UNSUPPORTED, "einsum: oneDNN kernels here take float32");
+      return eg_cpu_refuse(builder, "oneDNN kernels here take float32");
   }
-  if (!has_elements) return EG_FAIL(EGRAPH_E_UNSUPPORTED, "einsum: nothing to multiply");
+  if (!has_elements) return eg_cpu_refuse(builder, "nothing to multiply");
   return EGRAPH_OK;
 }
 
@@ -195,13 +196,13 @@ egraph_status eg_cpu_einsum(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   eg_einsum_nest nest;
   eg_einsum_groups groups;
-  EG_TRY(check_factors(spec));
+  EG_TRY(check_factors(builder));
   EG_TRY(eg_einsum_nest_of(spec->attrs, spec->inputs, spec->input_count,
                            &spec->results[0], &nest));
   if (!eg_einsum_group_labels(&nest, &groups))
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "einsum: only matrix products have a kernel");
+    return eg_cpu_refuse(builder, "only matrix products have a kernel");
   if (!is_worth_while(&groups))
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "einsum: the products are too small");
+    return eg_cpu_refuse(builder, "the products are too small");
   einsum_plan plan = {.nest = &nest, .groups = &groups};
   set_factors(&plan, A, &groups.rows, B, &groups.columns);
   // A transposed result is the row-major product bT aT.

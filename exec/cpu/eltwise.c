@@ -113,22 +113,6 @@ static egraph_status append_chain(dnnl_post_ops_t post_ops,
   return EGRAPH_OK;
 }
 
-/// Makes attributes with a copy of the post-ops; destroys the post-ops in any case.
-static egraph_status attr_with_post_ops(dnnl_post_ops_t post_ops,
-                                        dnnl_primitive_attr_t *out) {
-  dnnl_primitive_attr_t attr;
-  egraph_status status = eg_cpu_attr_create(&attr);
-  if (status == EGRAPH_OK) {
-    status = eg_dnnl_check(dnnl_primitive_attr_set_post_ops(attr, post_ops), "post-ops");
-    if (status == EGRAPH_OK)
-      *out = attr;
-    else
-      dnnl_primitive_attr_destroy(attr);
-  }
-  dnnl_post_ops_destroy(post_ops);
-  return status;
-}
-
 egraph_status eg_cpu_attr_with_epilogue(const_dnnl_memory_desc_t z, bool sums,
                                         const eg_eltwise_chain *chain,
                                         dnnl_primitive_attr_t *out) {
@@ -141,11 +125,13 @@ egraph_status eg_cpu_attr_with_epilogue(const_dnnl_memory_desc_t z, bool sums,
                            : dnnl_post_ops_append_binary(post_ops, dnnl_binary_add, z),
                       "addend post-op");
   if (status == EGRAPH_OK) status = append_chain(post_ops, chain);
-  if (status != EGRAPH_OK) {
-    dnnl_post_ops_destroy(post_ops);
-    return status;
+  if (status == EGRAPH_OK) status = eg_cpu_attr_create(out);
+  if (status == EGRAPH_OK) {
+    status = eg_dnnl_check(dnnl_primitive_attr_set_post_ops(*out, post_ops), "post-ops");
+    if (status != EGRAPH_OK) dnnl_primitive_attr_destroy(*out);
   }
-  return attr_with_post_ops(post_ops, out);
+  dnnl_post_ops_destroy(post_ops);
+  return status;
 }
 
 egraph_status eg_cpu_attr_with_chain(const eg_eltwise_chain *chain,
@@ -275,8 +261,7 @@ egraph_status eg_cpu_eltwise(eg_cpu_builder *builder) {
   if (!chain_of_op(builder->spec->attrs, &chain)) return eg_cpu_pointwise(builder);
   if (type->dtype != EGRAPH_FLOAT32 || !eg_type_same(type, result) ||
       (eg_type_has_padding(type) && !eg_eltwise_keeps_zero(&chain)))
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: no kernel for this element type or format",
-                   eg_op_info_of((eg_op)builder->spec->attrs->op)->name);
+    return eg_cpu_refuse(builder, "no kernel for this element type or format");
   if (eg_cpu_may_overlay(builder, 0)) builder->overlay = 0;
   int64_t elements = (int64_t)(eg_type_bytes(type) / sizeof(float));
   return eg_cpu_add_eltwise(builder, &chain, elements, eg_cpu_read(builder, 0),
@@ -425,8 +410,7 @@ egraph_status eg_cpu_binary(eg_cpu_builder *builder) {
   bool division_of_padding = op == EG_OP_DIV && eg_type_has_padding(&spec->results[0]);
   if (!find_algorithm(op, &alg) || spec->inputs[0].dtype != EGRAPH_FLOAT32 ||
       division_of_padding)
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: no kernel for these operands",
-                   eg_op_info_of(op)->name);
+    return eg_cpu_refuse(builder, "no kernel for these operands");
   const eg_compile_request alone = {.spec = spec};
   if (eg_cpu_chain_fits(&alone)) return eg_cpu_chain(builder, &alone);
   // Padding channels must stay zero, so an operand that repeats over channels cannot be
@@ -434,8 +418,7 @@ egraph_status eg_cpu_binary(eg_cpu_builder *builder) {
   for (uint32_t i = 0; i < 2; i++)
     if (eg_type_has_padding(&spec->results[0]) &&
         !eg_type_same(&spec->inputs[i], &spec->results[0]))
-      return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: padded channels cannot broadcast",
-                     eg_op_info_of(op)->name);
+      return eg_cpu_refuse(builder, "padded channels cannot broadcast");
   // Where the first operand is expanded into the result, the second must not lie there.
   bool second_stays = commutes(alg) || eg_type_same(&spec->inputs[0], &spec->results[0]);
   if (eg_cpu_may_overlay(builder, 0))

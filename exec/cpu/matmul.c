@@ -215,7 +215,7 @@ egraph_status eg_cpu_gemm(eg_cpu_builder *builder) {
   bool has_c = spec->input_count > EG_FUSED_BIAS;
   if (eg_attr_at(attrs, EG_A_GEMM_ALPHA)->f != 1.0 ||
       (has_c && eg_attr_at(attrs, EG_A_GEMM_BETA)->f != 1.0))
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "gemm: only unit factors have a kernel");
+    return eg_cpu_refuse(builder, "only unit factors have a kernel");
   matmul_plan plan = {
       .shape = shape_of_product(&spec->inputs[OPERAND_A], &spec->inputs[OPERAND_B],
                                 eg_attr_at(attrs, EG_A_GEMM_TRANS_A)->i != 0,

@@ -94,7 +94,7 @@ egraph_status eg_cpu_lrn(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   int64_t size = eg_attr_at(spec->attrs, EG_A_LRN_SIZE)->i;
   if (size % 2 == 0 || spec->inputs[0].rank != 4) // the window is centred only when odd
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "lrn: no kernel for an even window");
+    return eg_cpu_refuse(builder, "no kernel for an even window");
   const_dnnl_memory_desc_t x;
   EG_TRY(eg_dnnl_desc(&builder->descs, &spec->inputs[0], &x));
   dnnl_primitive_desc_t primitive = NULL;

@@ -159,6 +159,13 @@ static uint32_t row_target(void) {
 #define EG_AVX512
 static uint32_t row_target(void) { return 0; }
 #endif
+// Defines a function for each target: FUNCTION(..., suffix). EG_TARGETS lists them.
+#define EG_FOR_TARGETS(FUNCTION, ...)                                                    \
+  FUNCTION(__VA_ARGS__, baseline)                                                        \
+  EG_AVX2 FUNCTION(__VA_ARGS__, avx2)                                                    \
+  EG_AVX512 FUNCTION(__VA_ARGS__, avx512)
+#define EG_TARGETS(name)                                                                 \
+  { name##_baseline, name##_avx2, name##_avx512 }
 
 #define EG_UNARY_ROW(function, suffix)                                                   \
   static void function##_##suffix(const float *x, const float *operand, float *y,        \
@@ -167,10 +174,7 @@ static uint32_t row_target(void) { return 0; }
     for (int64_t i = 0; i < count; i++)                                                  \
       y[i] = function(x[i]);                                                             \
   }
-#define EG_UNARY_ROWS(OP, function)                                                      \
-  EG_UNARY_ROW(function, baseline)                                                       \
-  EG_AVX2 EG_UNARY_ROW(function, avx2)                                                   \
-  EG_AVX512 EG_UNARY_ROW(function, avx512)
+#define EG_UNARY_ROWS(OP, function) EG_FOR_TARGETS(EG_UNARY_ROW, function)
 EG_UNARY_LIST(EG_UNARY_ROWS)
 
 // Functions with two attributes of the operator, to which `operand` points.
@@ -178,7 +182,7 @@ EG_UNARY_LIST(EG_UNARY_ROWS)
   X(CLIP, x[i]<p ? (p < q ? p : q) : x[i]> q ? q : x[i])                                 \
   X(HARD_SIGMOID, p *x[i] + q < 0 ? 0.0f : p * x[i] + q > 1 ? 1.0f : p * x[i] + q)       \
   X(SWISH, x[i] * sigmoid_of(p * x[i]))
-#define EG_PARAMETER_ROW(OP, suffix, formula)                                            \
+#define EG_PARAMETER_ROW(OP, formula, suffix)                                            \
   static void OP##_##suffix(const float *x, const float *operand, float *y,              \
                             int64_t count) {                                             \
     const float p = operand[0], q = operand[1];                                          \
@@ -186,10 +190,7 @@ EG_UNARY_LIST(EG_UNARY_ROWS)
     for (int64_t i = 0; i < count; i++)                                                  \
       y[i] = (formula);                                                                  \
   }
-#define EG_PARAMETER_ROWS(OP, formula)                                                   \
-  EG_PARAMETER_ROW(OP, baseline, formula)                                                \
-  EG_AVX2 EG_PARAMETER_ROW(OP, avx2, formula)                                            \
-  EG_AVX512 EG_PARAMETER_ROW(OP, avx512, formula)
+#define EG_PARAMETER_ROWS(OP, formula) EG_FOR_TARGETS(EG_PARAMETER_ROW, OP, formula)
 EG_PARAMETER_LIST(EG_PARAMETER_ROWS)
 
 // ---- rows of a tensor, each normalized --------------------------------------------
@@ -217,17 +218,14 @@ static inline float exp_below_zero(float x) {
   float y = exp_near_zero(r);
   return x < least ? 0.0f : y * power;
 }
-#define EG_EXP_BELOW_ZERO(suffix) EG_UNARY_ROW(exp_below_zero, suffix)
-EG_EXP_BELOW_ZERO(baseline)
-EG_AVX2 EG_EXP_BELOW_ZERO(avx2)
-EG_AVX512 EG_EXP_BELOW_ZERO(avx512)
+EG_FOR_TARGETS(EG_UNARY_ROW, exp_below_zero)
 
 // A row becomes NaN where it has NaN, an infinity, or only negative infinity: the
 // difference from the largest element is NaN somewhere, and so is the sum. Exponentials
 // are computed for all rows at once, because rows are short.
-#define EG_SOFTMAX_ROWS(suffix)                                                          \
-  static void softmax_##suffix(const float *x, const float *operand, float *y,           \
-                               int64_t count) {                                          \
+#define EG_SOFTMAX_ROWS(name, suffix)                                                    \
+  static void name##_##suffix(const float *x, const float *operand, float *y,            \
+                              int64_t count) {                                           \
     int64_t length = (int64_t)*operand;                                                  \
     for (int64_t at = 0; at < count; at += length) {                                     \
       const float most = max_of(x + at, length);                                         \
@@ -241,12 +239,10 @@ EG_AVX512 EG_EXP_BELOW_ZERO(avx512)
         y[i] *= factor;                                                                  \
     }                                                                                    \
   }
-    EG_SOFTMAX_ROWS(baseline) EG_AVX2 EG_SOFTMAX_ROWS(avx2)
-EG_AVX512 EG_SOFTMAX_ROWS(avx512)
+EG_FOR_TARGETS(EG_SOFTMAX_ROWS, softmax)
 
 eg_row eg_softmax_row_of(int64_t length) {
-  static const eg_row_function targets[] = {softmax_baseline, softmax_avx2,
-                                            softmax_avx512};
+  static const eg_row_function targets[] = EG_TARGETS(softmax);
   return (eg_row){.function = targets[row_target()], .parameters = {(float)length}};
 }
 
@@ -337,10 +333,8 @@ EG_SOFTMAX_COLUMNS(avx2, EG_AVX2)
 EG_SOFTMAX_COLUMNS(avx512, EG_AVX512)
 
 eg_column_function eg_softmax_columns_of(bool is_log) {
-  static const eg_column_function targets[2][3] = {
-      {softmax_columns_baseline, softmax_columns_avx2, softmax_columns_avx512},
-      {log_softmax_columns_baseline, log_softmax_columns_avx2,
-       log_softmax_columns_avx512}};
+  static const eg_column_function targets[2][3] = {EG_TARGETS(softmax_columns),
+                                                   EG_TARGETS(log_softmax_columns)};
   return targets[is_log][row_target()];
 }
 
@@ -403,15 +397,11 @@ static EG_INLINE void linear_cell(const eg_cell *cell) { gru_cell_of(cell, true)
   X(GRU_LINEAR, linear_cell)
 #define EG_CELL_ROW(function, suffix)                                                    \
   static void function##_##suffix(const eg_cell *cell) { function(cell); }
-#define EG_CELL_ROWS(KIND, function)                                                     \
-  EG_CELL_ROW(function, baseline)                                                        \
-  EG_AVX2 EG_CELL_ROW(function, avx2)                                                    \
-  EG_AVX512 EG_CELL_ROW(function, avx512)
+#define EG_CELL_ROWS(KIND, function) EG_FOR_TARGETS(EG_CELL_ROW, function)
 EG_CELL_LIST(EG_CELL_ROWS)
 
 eg_cell_function eg_cell_function_of(eg_cell_kind kind) {
-#define EG_CELL_ENTRY(KIND, function)                                                    \
-  [EG_CELL_##KIND] = {function##_baseline, function##_avx2, function##_avx512},
+#define EG_CELL_ENTRY(KIND, function) [EG_CELL_##KIND] = EG_TARGETS(function),
   static const eg_cell_function cells[][3] = {EG_CELL_LIST(EG_CELL_ENTRY)};
   return cells[kind][row_target()];
 }
@@ -422,10 +412,8 @@ typedef struct unary_row {
   eg_op op;
   eg_row_function targets[3];
 } unary_row;
-#define EG_UNARY_ENTRY(OP, function)                                                     \
-  {EG_OP_##OP, {function##_baseline, function##_avx2, function##_avx512}},
-#define EG_PARAMETER_ENTRY(OP, formula)                                                  \
-  {EG_OP_##OP, {OP##_baseline, OP##_avx2, OP##_avx512}},
+#define EG_UNARY_ENTRY(OP, function) {EG_OP_##OP, EG_TARGETS(function)},
+#define EG_PARAMETER_ENTRY(OP, formula) {EG_OP_##OP, EG_TARGETS(OP)},
 static const unary_row unary_rows[] = {EG_UNARY_LIST(EG_UNARY_ENTRY)
                                            EG_PARAMETER_LIST(EG_PARAMETER_ENTRY)};
 
@@ -446,7 +434,7 @@ eg_row_function eg_row_function_of(eg_op op) {
   X(RSUB, SUB, 1, b - a)                                                                 \
   X(RMUL, MUL, 1, b *a)                                                                  \
   X(RDIV, DIV, 1, b / a)
-#define EG_EACH_ROW(id, suffix, formula)                                                 \
+#define EG_EACH_ROW(id, formula, suffix)                                                 \
   static void id##_each_##suffix(const float *x, const float *operand, float *y,         \
                                  int64_t count) {                                        \
     for (int64_t i = 0; i < count; i++) {                                                \
@@ -454,7 +442,7 @@ eg_row_function eg_row_function_of(eg_op op) {
       y[i] = formula;                                                                    \
     }                                                                                    \
   }
-#define EG_ONE_ROW(id, suffix, formula)                                                  \
+#define EG_ONE_ROW(id, formula, suffix)                                                  \
   static void id##_one_##suffix(const float *x, const float *operand, float *y,          \
                                 int64_t count) {                                         \
     const float b = *operand;                                                            \
@@ -464,11 +452,8 @@ eg_row_function eg_row_function_of(eg_op op) {
     }                                                                                    \
   }
 #define EG_BINARY_ROWS(id, OP, place, formula)                                           \
-  EG_EACH_ROW(id, baseline, formula)                                                     \
-  EG_AVX2 EG_EACH_ROW(id, avx2, formula)                                                 \
-  EG_AVX512 EG_EACH_ROW(id, avx512, formula) EG_ONE_ROW(id, baseline, formula) EG_AVX2   \
-  EG_ONE_ROW(id, avx2, formula)                                                          \
-  EG_AVX512 EG_ONE_ROW(id, avx512, formula)
+  EG_FOR_TARGETS(EG_EACH_ROW, id, formula)                                               \
+  EG_FOR_TARGETS(EG_ONE_ROW, id, formula)
 EG_BINARY_LIST(EG_BINARY_ROWS)
 
 typedef struct binary_row {
@@ -477,10 +462,7 @@ typedef struct binary_row {
   eg_row_function each[3], one[3];
 } binary_row;
 #define EG_BINARY_ENTRY(id, OP, place, formula)                                          \
-  {EG_OP_##OP,                                                                           \
-   place,                                                                                \
-   {id##_each_baseline, id##_each_avx2, id##_each_avx512},                               \
-   {id##_one_baseline, id##_one_avx2, id##_one_avx512}},
+  {EG_OP_##OP, place, EG_TARGETS(id##_each), EG_TARGETS(id##_one)},
 static const binary_row binary_rows[] = {EG_BINARY_LIST(EG_BINARY_ENTRY)};
 
 eg_row_function eg_binary_row_of(eg_op op, uint32_t place, bool is_one) {
@@ -491,9 +473,9 @@ eg_row_function eg_binary_row_of(eg_op op, uint32_t place, bool is_one) {
 }
 
 // pow with one exponent. The exponents common in normalizations need no pow.
-#define EG_POW_ROW(suffix)                                                               \
-  static void pow_##suffix(const float *x, const float *operand, float *y,               \
-                           int64_t count) {                                              \
+#define EG_POW_ROW(name, suffix)                                                         \
+  static void name##_##suffix(const float *x, const float *operand, float *y,            \
+                              int64_t count) {                                           \
     float e = *operand;                                                                  \
     if (e == 2.0f)                                                                       \
       for (int64_t i = 0; i < count; i++)                                                \
@@ -508,10 +490,8 @@ eg_row_function eg_binary_row_of(eg_op op, uint32_t place, bool is_one) {
       for (int64_t i = 0; i < count; i++)                                                \
         y[i] = powf(x[i], e);                                                            \
   }
-EG_POW_ROW(baseline)
-EG_AVX2 EG_POW_ROW(avx2)
-EG_AVX512 EG_POW_ROW(avx512) static const eg_row_function pow_rows[] = {
-    pow_baseline, pow_avx2, pow_avx512};
+EG_FOR_TARGETS(EG_POW_ROW, pow)
+static const eg_row_function pow_rows[] = EG_TARGETS(pow);
 
 static void pow_each(const float *x, const float *operand, float *y, int64_t count) {
   for (int64_t i = 0; i < count; i++)
@@ -581,11 +561,6 @@ static bool is_float_like_result(const eg_node_spec *spec) {
          eg_type_same(&spec->inputs[0], &spec->results[0]);
 }
 
-static egraph_status no_kernel(const eg_cpu_builder *builder) {
-  return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: no kernel for these operands",
-                 eg_op_info_of((eg_op)builder->spec->attrs->op)->name);
-}
-
 eg_row eg_row_of(const eg_attrs *attrs) {
   eg_row row = {.function = eg_row_function_of((eg_op)attrs->op)};
   for (uint16_t i = 0; i < attrs->count && i < 2; i++)
@@ -604,7 +579,7 @@ egraph_status eg_cpu_pointwise(eg_cpu_builder *builder) {
   eg_row row = eg_row_of(spec->attrs);
   if (row.function == NULL || !is_float_like_result(spec) ||
       (eg_type_has_padding(&spec->inputs[0]) && !eg_row_keeps_zero(&row)))
-    return no_kernel(builder);
+    return eg_cpu_refuse(builder, "no kernel for these operands");
   if (eg_cpu_may_overlay(builder, 0)) builder->overlay = 0;
   return eg_cpu_add_row(builder, &row, count_floats(builder), eg_cpu_read(builder, 0),
                         eg_place_result(0));
@@ -615,9 +590,10 @@ egraph_status eg_cpu_pow(eg_cpu_builder *builder) {
   const eg_type *exponent = &spec->inputs[1];
   if (!is_float_like_result(spec) || exponent->dtype != EGRAPH_FLOAT32 ||
       eg_type_has_padding(&spec->inputs[0]))
-    return no_kernel(builder);
+    return eg_cpu_refuse(builder, "no kernel for these operands");
   bool is_one = eg_type_elements(exponent) == 1;
-  if (!is_one && !eg_type_same(&spec->inputs[0], exponent)) return no_kernel(builder);
+  if (!is_one && !eg_type_same(&spec->inputs[0], exponent))
+    return eg_cpu_refuse(builder, "no kernel for these operands");
   if (eg_cpu_may_overlay(builder, 0)) builder->overlay = 0;
   eg_row row = {.function = is_one ? pow_rows[row_target()] : pow_each};
   eg_place places[] = {eg_place_result(0), eg_cpu_read(builder, 0),

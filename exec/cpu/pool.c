@@ -82,34 +82,32 @@ static eg_type channels_last(const eg_type *type) {
   return last;
 }
 
-static egraph_status flag_lowest(const void *payload, void *const *addresses) {
-  const int64_t *elements = payload;
-  const float *y = addresses[0];
-  uint32_t found = 0;
-  for (int64_t i = 0; i < *elements; i++)
-    found |= y[i] == -FLT_MAX;
-  if (found != 0) (void)feraiseexcept(FE_INVALID);
-  return EGRAPH_OK;
-}
+typedef struct eg_look {
+  int64_t count;
+  bool for_nan; // otherwise for the lowest number
+} eg_look;
 
-static egraph_status flag_nan(const void *payload, void *const *addresses) {
-  const int64_t *elements = payload;
+/// Raises the invalid flag when a float is NaN, or is the lowest number.
+static egraph_status look_at(const void *payload, void *const *addresses) {
+  const eg_look *look = payload;
   const float *x = addresses[0];
   uint32_t found = 0;
-  for (int64_t i = 0; i < *elements; i++)
+  for (int64_t i = 0; look->for_nan && i < look->count; i++)
     found |= x[i] != x[i];
+  for (int64_t i = 0; !look->for_nan && i < look->count; i++)
+    found |= x[i] == -FLT_MAX;
   if (found != 0) (void)feraiseexcept(FE_INVALID);
   return EGRAPH_OK;
 }
 
 /// Adds a pass that checks `count` floats.
-static egraph_status add_look(eg_cpu_builder *builder, eg_stage_function look,
-                              eg_place place, int64_t count) {
+static egraph_status add_look(eg_cpu_builder *builder, bool for_nan, eg_place place,
+                              int64_t count) {
   assert(count >= 0);
-  int64_t *elements;
-  EG_TRY(eg_arena_alloc(builder->arena, 1, sizeof *elements, &elements));
-  *elements = count;
-  return eg_cpu_add_function(builder, &builder->run, look, elements, &place, 1);
+  eg_look *look;
+  EG_NEW(builder->arena, 1, look);
+  *look = (eg_look){.count = count, .for_nan = for_nan};
+  return eg_cpu_add_function(builder, &builder->run, look_at, look, &place, 1);
 }
 
 // Adds the stages that compute again. oneDNN returns the lowest number as the maximum of
@@ -117,7 +115,7 @@ static egraph_status add_look(eg_cpu_builder *builder, eg_stage_function look,
 // Generated kernels raise the flag where they lose NaN; other kernels may not, so a pass
 // searches for NaN.
 static egraph_status add_again(eg_cpu_builder *builder, eg_place maxima, int64_t count) {
-  EG_TRY(add_look(builder, flag_lowest, maxima, count));
+  EG_TRY(add_look(builder, false, maxima, count));
   eg_cpu_exchange_lists(builder);
   egraph_status status = eg_cpu_add_reference(builder);
   eg_cpu_exchange_lists(builder);
@@ -150,7 +148,7 @@ static egraph_status add_pooling(eg_cpu_builder *builder, const pooling *p, eg_p
   bool loses_nan = p->alg == dnnl_pooling_max;
   EG_TRY(eg_cpu_name(builder, p->primitive));
   if (loses_nan && !is_jitted(p->primitive))
-    EG_TRY(add_look(builder, flag_nan, from,
+    EG_TRY(add_look(builder, true, from,
                     (int64_t)(dnnl_memory_desc_get_size(p->x) / sizeof(float))));
   eg_stage_arg args[] = {{DNNL_ARG_SRC, from, p->x}, {DNNL_ARG_DST, to, p->result}};
   return eg_cpu_add_primitive(builder, &builder->run, p->primitive, args, 2);

@@ -533,8 +533,7 @@ egraph_status eg_cpu_recurrent(eg_cpu_builder *builder) {
   eg_recurrent layer = eg_recurrent_of(spec->attrs, &spec->inputs[OPERAND_X],
                                        &spec->inputs[OPERAND_W], spec->input_count);
   if (!has_kernel(spec, &layer))
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: no kernel for this layer",
-                   eg_op_info_of((eg_op)spec->attrs->op)->name);
+    return eg_cpu_refuse(builder, "no kernel for this layer");
   recurrent_plan *p;
   EG_TRY(eg_arena_alloc(builder->arena, 1, sizeof *p, &p));
   *p = plan_layer(spec->attrs, &layer);

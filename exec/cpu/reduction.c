@@ -169,17 +169,13 @@ static const reduction_row rows[] = {
     {EG_OP_REDUCE_PROD, EG_A_REDUCE_PROD_AXES, true},
 };
 
-static egraph_status no_kernel(const eg_cpu_builder *builder) {
-  return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: no kernel for these axes",
-                 eg_op_info_of((eg_op)builder->spec->attrs->op)->name);
-}
-
 static egraph_status add_pass(eg_cpu_builder *builder, const reduction_row *row,
                               const reduction_pass *pass) {
   if (pass->shape.inner == 1)
     return reduce_last(builder, row->multiplies ? dnnl_reduction_mul : dnnl_reduction_sum,
                        pass);
-  return row->multiplies ? no_kernel(builder) : sum_middle(builder, *pass);
+  return row->multiplies ? eg_cpu_refuse(builder, "no kernel for these axes")
+                         : sum_middle(builder, *pass);
 }
 
 static egraph_status add_passes(eg_cpu_builder *builder, const reduction_row *row,
@@ -187,7 +183,7 @@ static egraph_status add_passes(eg_cpu_builder *builder, const reduction_row *ro
   reduction_pass pass = {.from = eg_cpu_read(builder, 0), .scale = 1.0f};
   const eg_attrs *attrs = builder->spec->attrs;
   int64_t reduced = 1;
-  if (is_done(left)) return no_kernel(builder);
+  if (is_done(left)) return eg_cpu_refuse(builder, "no kernel for these axes");
   while (!is_done(left)) {
     pass.shape = take_pass(left);
     reduced *= pass.shape.reduced;
@@ -209,11 +205,11 @@ egraph_status eg_cpu_reduction(eg_cpu_builder *builder) {
   const eg_type *x = &spec->inputs[0];
   if (x->dtype != EGRAPH_FLOAT32 || eg_type_has_padding(x) ||
       spec->results[0].layout.format != EG_FORMAT_PLAIN)
-    return no_kernel(builder);
+    return eg_cpu_refuse(builder, "no kernel for these axes");
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     if (rows[i].op != (eg_op)spec->attrs->op) continue;
     remainder left = all_of(x, eg_attr_at(spec->attrs, rows[i].axes)->ints);
     return add_passes(builder, &rows[i], &left);
   }
-  return no_kernel(builder);
+  return eg_cpu_refuse(builder, "no kernel for these axes");
 }

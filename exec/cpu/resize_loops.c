@@ -134,8 +134,7 @@ static egraph_status new_pass(eg_cpu_builder *builder, uint32_t d, int64_t *dims
   resize_pass *pass;
   *out = NULL;
   if (eg_resize_is_copy(&axis)) return EGRAPH_OK;
-  if (axis.from > INT32_MAX)
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "resize: no kernel for this size");
+  if (axis.from > INT32_MAX) return eg_cpu_refuse(builder, "no kernel for this size");
   EG_TRY(eg_arena_alloc(builder->arena, 1, sizeof *pass, &pass));
   *pass = (resize_pass){.outer = 1,
                         .from = axis.from,
@@ -149,10 +148,6 @@ static egraph_status new_pass(eg_cpu_builder *builder, uint32_t d, int64_t *dims
   return set_taps(builder, &axis, pass);
 }
 
-static egraph_status no_kernel(void) {
-  return EG_FAIL(EGRAPH_E_UNSUPPORTED, "resize: no kernel for these operands");
-}
-
 egraph_status eg_cpu_resize(eg_cpu_builder *builder) {
   const eg_type *x = &builder->spec->inputs[0];
   const eg_attrs *attrs = builder->spec->attrs;
@@ -162,13 +157,13 @@ egraph_status eg_cpu_resize(eg_cpu_builder *builder) {
   int64_t dims[EGRAPH_MAX_RANK];
   uint32_t count = 0;
   if (x->dtype != EGRAPH_FLOAT32 || x->layout.format != EG_FORMAT_PLAIN || has_outside)
-    return no_kernel();
+    return eg_cpu_refuse(builder, "no kernel for these operands");
   memcpy(dims, x->dims, sizeof dims);
   for (uint32_t d = 0; d < x->rank; d++) {
     EG_TRY(new_pass(builder, d, dims, &pass));
     if (pass != NULL) passes[count++] = pass;
   }
-  if (count == 0) return no_kernel();
+  if (count == 0) return eg_cpu_refuse(builder, "no kernel for these operands");
   builder->kernel = "vector loops";
   eg_place from = eg_cpu_read(builder, 0);
   for (uint32_t i = 0; i < count; i++) {

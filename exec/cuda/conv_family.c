@@ -179,8 +179,8 @@ static eg_direct_conv direct_of(const conv_shape *shape) {
   return work;
 }
 
-EG_DEVICE_STAGE(run_direct, "convolution kernel",
-                eg_launch_direct_conv(payload, addresses[0], addresses[1], addresses[2],
+EG_DEVICE_STAGE(run_direct, eg_direct_conv, "convolution kernel",
+                eg_launch_direct_conv(work, addresses[0], addresses[1], addresses[2],
                                       device->stream))
 
 static egraph_status add_direct(eg_cuda_builder *builder, const conv_shape *shape) {

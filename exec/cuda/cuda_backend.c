@@ -55,19 +55,21 @@ static egraph_status share_pool(cudaMemPool_t pool, int own, int count) {
   return EGRAPH_OK;
 }
 
+static egraph_status read_attribute(const eg_cuda_device *device,
+                                    enum cudaDeviceAttr attribute, const char *what,
+                                    int *out) {
+  return eg_cuda_check(cudaDeviceGetAttribute(out, attribute, device->ordinal), what);
+}
+
 static egraph_status open_stream(eg_cuda_device *device, uint32_t number) {
   int count = 0;
   EG_TRY(eg_cuda_check(cudaGetDeviceCount(&count), "look-up of devices"));
   device->ordinal = count > 0 ? (int)(number % (uint32_t)count) : 0;
   EG_TRY(use_device(device));
-  EG_TRY(eg_cuda_check(cudaDeviceGetAttribute(&device->major,
-                                              cudaDevAttrComputeCapabilityMajor,
-                                              device->ordinal),
-                       "compute capability"));
-  EG_TRY(eg_cuda_check(cudaDeviceGetAttribute(&device->minor,
-                                              cudaDevAttrComputeCapabilityMinor,
-                                              device->ordinal),
-                       "compute capability"));
+  EG_TRY(read_attribute(device, cudaDevAttrComputeCapabilityMajor, "compute capability",
+                        &device->major));
+  EG_TRY(read_attribute(device, cudaDevAttrComputeCapabilityMinor, "compute capability",
+                        &device->minor));
   EG_TRY(eg_cuda_check(cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking),
                        "stream"));
   cudaMemPool_t pool;
@@ -114,19 +116,16 @@ static void cuda_destroy(eg_backend *base) {
   eg_free(base->alloc, backend, 1, sizeof *backend);
 }
 
-static egraph_status read_cache(eg_backend *base, int ordinal) {
-  int bytes = 0;
-  EG_TRY(eg_cuda_check(cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, ordinal),
-                       "size of the cache"));
-  base->cache_bytes = bytes > 0 ? (size_t)bytes : 0;
-  return EGRAPH_OK;
-}
-
-/// Reads the size of the memory. Memory that other programs use now is not subtracted,
-/// because a plan is made once.
-static egraph_status read_memory(eg_backend *base) {
+/// Reads the sizes of the cache and of the memory. Memory that other programs use now is
+/// not subtracted, because a plan is made once.
+static egraph_status read_sizes(cuda_backend *backend) {
+  int cache = 0;
   size_t unused;
-  return eg_cuda_check(cudaMemGetInfo(&unused, &base->total_bytes), "size of the memory");
+  EG_TRY(read_attribute(&backend->device, cudaDevAttrL2CacheSize, "size of the cache",
+                        &cache));
+  backend->base.cache_bytes = cache > 0 ? (size_t)cache : 0;
+  return eg_cuda_check(cudaMemGetInfo(&unused, &backend->base.total_bytes),
+                       "size of the memory");
 }
 
 extern const eg_backend_vtable eg_cuda_backend;
@@ -137,8 +136,7 @@ static egraph_status cuda_create(egraph_allocator alloc,
   EG_TRY(eg_alloc(alloc, 1, sizeof *backend, &backend));
   backend->base = (eg_backend){.vtable = &eg_cuda_backend, .alloc = alloc, .threads = 1};
   egraph_status status = open_stream(&backend->device, options->device);
-  if (status == EGRAPH_OK) status = read_cache(&backend->base, backend->device.ordinal);
-  if (status == EGRAPH_OK) status = read_memory(&backend->base);
+  if (status == EGRAPH_OK) status = read_sizes(backend);
   if (status == EGRAPH_OK) status = open_libraries(&backend->device);
   if (status == EGRAPH_OK)
     status =

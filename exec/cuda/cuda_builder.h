@@ -34,10 +34,11 @@ enum { EG_MAX_STAGE_PLACES = EG_MOST_JOINED + 1 };
 typedef egraph_status (*eg_device_function)(const eg_cuda_device *device,
                                             const void *payload, void *const *addresses);
 /// Defines a stage function that launches a kernel; `launch` is an expression of device,
-/// payload and addresses, `what` is the kernel's name in messages.
-#define EG_DEVICE_STAGE(name, what, launch)                                              \
+/// addresses and `work`, the payload of type `type`; `what` names the kernel in messages.
+#define EG_DEVICE_STAGE(name, type, what, launch)                                        \
   static egraph_status name(const eg_cuda_device *device, const void *payload,           \
                             void *const *addresses) {                                    \
+    const type *work = payload;                                                          \
     return eg_cuda_check((launch), what);                                                \
   }
 /// Releases resources that a payload holds outside of the arena.

@@ -6,15 +6,6 @@
 
 // ---- pointwise ------------------------------------------------------------------
 
-static void read_params(const eg_attrs *attrs, double params[2]) {
-  for (uint32_t i = 0; i < 2; i++) {
-    params[i] = 0.0;
-    if (i >= attrs->count) continue;
-    const eg_attr *slot = &attrs->slots[i];
-    params[i] = slot->kind == EG_ATTR_FLOAT ? slot->f : (double)slot->i;
-  }
-}
-
 // True for operators whose int64 arithmetic is correct for uint64, too.
 static bool is_sign_free(eg_op op) {
   return op == EG_OP_IDENTITY || op == EG_OP_ADD || op == EG_OP_SUB || op == EG_OP_MUL ||
@@ -56,7 +47,7 @@ egraph_status eg_cuda_pointwise(eg_cuda_builder *builder) {
   for (uint32_t i = 0; i < spec->input_count; i++)
     operands[i] = (eg_pointwise_operand){eg_device_operand(i), &spec->inputs[i]};
   double params[2];
-  read_params(spec->attrs, params);
+  eg_row_params(spec->attrs, params);
   builder->overlay = find_overlay(builder);
   builder->kernel = "CUDA pointwise";
   return eg_cuda_add_pointwise(builder, (eg_op)spec->attrs->op, params, compute, operands,
@@ -146,8 +137,8 @@ egraph_status eg_cuda_tile(eg_cuda_builder *builder) {
 
 // ---- joins ----------------------------------------------------------------------
 
-EG_DEVICE_STAGE(run_join, "copy kernel",
-                eg_launch_join(payload, addresses, device->stream))
+EG_DEVICE_STAGE(run_join, eg_join, "copy kernel",
+                eg_launch_join(work, addresses, device->stream))
 
 /// Returns the contiguous bytes of a tensor that is cut along an axis.
 static int64_t row_bytes(const eg_type *type, uint32_t axis) {
@@ -254,8 +245,8 @@ egraph_status eg_cuda_pad(eg_cuda_builder *builder) {
                           &from);
 }
 
-EG_DEVICE_STAGE(run_gather, "gather kernel",
-                eg_launch_gather(payload, addresses[0], addresses[1], addresses[2],
+EG_DEVICE_STAGE(run_gather, eg_gathering, "gather kernel",
+                eg_launch_gather(work, addresses[0], addresses[1], addresses[2],
                                  device->fault, device->stream))
 
 /// Describes gathering along an axis of a table by operand 1; `whole` is the attribute
@@ -290,14 +281,10 @@ typedef struct gather_payload {
   int32_t dtype;
 } gather_payload;
 
-static egraph_status run_gather_grad(const eg_cuda_device *device, const void *payload,
-                                     void *const *addresses) {
-  const gather_payload *p = payload;
-  return eg_cuda_check(eg_launch_gather_grad(&p->work, p->dtype, addresses[0],
-                                             addresses[1], addresses[2], addresses[3],
-                                             device->fault, device->stream),
-                       "gradient of gathering kernel");
-}
+EG_DEVICE_STAGE(run_gather_grad, gather_payload, "gradient of gathering kernel",
+                eg_launch_gather_grad(&work->work, work->dtype, addresses[0],
+                                      addresses[1], addresses[2], addresses[3],
+                                      device->fault, device->stream))
 
 egraph_status eg_cuda_gather_grad(eg_cuda_builder *builder) {
   const eg_node_spec *spec = builder->spec;
@@ -317,8 +304,8 @@ egraph_status eg_cuda_gather_grad(eg_cuda_builder *builder) {
 
 // ---- updates ------------------------------------------------------------------------
 
-EG_DEVICE_STAGE(run_adam, "Adam's kernel",
-                eg_launch_adam(payload, addresses, device->stream))
+EG_DEVICE_STAGE(run_adam, eg_adam, "Adam's kernel",
+                eg_launch_adam(work, addresses, device->stream))
 
 egraph_status eg_cuda_adam_update(eg_cuda_builder *builder) {
   enum { RESULTS = 3, OPERANDS = 6 };

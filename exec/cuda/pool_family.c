@@ -53,8 +53,8 @@ static egraph_status make_work(const eg_cuda_builder *builder, const eg_type *sm
   return EGRAPH_OK;
 }
 
-EG_DEVICE_STAGE(run_pooling, "pooling kernel",
-                eg_launch_pooling(payload, addresses[0], addresses[1], device->stream))
+EG_DEVICE_STAGE(run_pooling, eg_pooling, "pooling kernel",
+                eg_launch_pooling(work, addresses[0], addresses[1], device->stream))
 
 egraph_status eg_cuda_pool(eg_cuda_builder *builder) {
   const eg_node_spec *spec = builder->spec;
@@ -69,8 +69,8 @@ egraph_status eg_cuda_pool(eg_cuda_builder *builder) {
 
 // ---- gradients ------------------------------------------------------------------
 
-EG_DEVICE_STAGE(run_pool_grad, "gradient of pooling kernel",
-                eg_launch_pool_grad(payload, addresses[0], addresses[1], addresses[2],
+EG_DEVICE_STAGE(run_pool_grad, eg_pooling, "gradient of pooling kernel",
+                eg_launch_pool_grad(work, addresses[0], addresses[1], addresses[2],
                                     device->stream))
 
 // Appends a gradient of pooling. The gradient of an average has no operand x.

@@ -516,8 +516,8 @@ static egraph_status add_as_product(eg_cuda_builder *builder, eg_einsum_nest n) 
 
 // ---- as a loop ------------------------------------------------------------------
 
-EG_DEVICE_STAGE(run_contraction, "contraction kernel",
-                eg_launch_contraction(payload, addresses, device->stream))
+EG_DEVICE_STAGE(run_contraction, eg_contraction, "contraction kernel",
+                eg_launch_contraction(work, addresses, device->stream))
 
 static egraph_status add_loop(eg_cuda_builder *builder, const eg_einsum_nest *n) {
   const eg_type *result = &builder->spec->results[0];

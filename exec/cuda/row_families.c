@@ -6,8 +6,8 @@
 
 // ---- reductions -----------------------------------------------------------------
 
-EG_DEVICE_STAGE(run_reduction, "reduction kernel",
-                eg_launch_reduction(payload, addresses[0], addresses[1], device->stream))
+EG_DEVICE_STAGE(run_reduction, eg_reduction, "reduction kernel",
+                eg_launch_reduction(work, addresses[0], addresses[1], device->stream))
 
 /// Folds the dimensions of operand 0 whose bit is set; `kept_strides` are the strides of
 /// the result in the operand's dimensions.
@@ -85,21 +85,13 @@ typedef struct axis_payload {
   int32_t is_log, compute;
 } axis_payload;
 
-static egraph_status run_softmax(const eg_cuda_device *device, const void *payload,
-                                 void *const *addresses) {
-  const axis_payload *work = payload;
-  return eg_cuda_check(eg_launch_softmax(&work->rows, work->is_log, addresses[0],
-                                         addresses[1], device->stream),
-                       "softmax kernel");
-}
+EG_DEVICE_STAGE(run_softmax, axis_payload, "softmax kernel",
+                eg_launch_softmax(&work->rows, work->is_log, addresses[0], addresses[1],
+                                  device->stream))
 
-static egraph_status run_cum_sum(const eg_cuda_device *device, const void *payload,
-                                 void *const *addresses) {
-  const axis_payload *work = payload;
-  return eg_cuda_check(eg_launch_cum_sum(&work->rows, work->compute, addresses[0],
-                                         addresses[1], device->stream),
-                       "running sum kernel");
-}
+EG_DEVICE_STAGE(run_cum_sum, axis_payload, "running sum kernel",
+                eg_launch_cum_sum(&work->rows, work->compute, addresses[0], addresses[1],
+                                  device->stream))
 
 static egraph_status add_axis(eg_cuda_builder *builder, int64_t axis, bool is_log,
                               eg_device_function function) {
@@ -144,8 +136,8 @@ egraph_status eg_cuda_cum_sum(eg_cuda_builder *builder) {
 
 // ---- normalizations -------------------------------------------------------------
 
-EG_DEVICE_STAGE(run_norm_rows, "normalization kernel",
-                eg_launch_norm_rows(payload, addresses, device->stream))
+EG_DEVICE_STAGE(run_norm_rows, eg_norm_rows, "normalization kernel",
+                eg_launch_norm_rows(work, addresses, device->stream))
 
 // Runs a normalization without a shift: its address is NULL.
 static egraph_status run_norm_rows_unshifted(const eg_cuda_device *device,
@@ -220,8 +212,8 @@ static bool channel_loop(const eg_node_spec *spec, eg_device_loop *out) {
   return eg_loop_merge(&plan, out);
 }
 
-EG_DEVICE_STAGE(run_channel_norm, "batch normalization kernel",
-                eg_launch_channel_norm(payload, addresses, device->stream))
+EG_DEVICE_STAGE(run_channel_norm, eg_channel_norm, "batch normalization kernel",
+                eg_launch_channel_norm(work, addresses, device->stream))
 
 egraph_status eg_cuda_batch_norm(eg_cuda_builder *builder) {
   const eg_node_spec *spec = builder->spec;
@@ -234,8 +226,9 @@ egraph_status eg_cuda_batch_norm(eg_cuda_builder *builder) {
   return eg_cuda_add(builder, run_channel_norm, &work, sizeof work, NULL, places, 6);
 }
 
-EG_DEVICE_STAGE(run_channel_window, "local response normalization kernel",
-                eg_launch_channel_window(payload, addresses[0], addresses[1],
+EG_DEVICE_STAGE(run_channel_window, eg_channel_window,
+                "local response normalization kernel",
+                eg_launch_channel_window(work, addresses[0], addresses[1],
                                          device->stream))
 
 egraph_status eg_cuda_lrn(eg_cuda_builder *builder) {
@@ -259,8 +252,8 @@ egraph_status eg_cuda_lrn(eg_cuda_builder *builder) {
 
 // ---- gradients of normalizations ----------------------------------------------------
 
-EG_DEVICE_STAGE(run_norm_grad, "gradient of a normalization kernel",
-                eg_launch_norm_grad(payload, addresses, device->stream))
+EG_DEVICE_STAGE(run_norm_grad, eg_norm_rows, "gradient of a normalization kernel",
+                eg_launch_norm_grad(work, addresses, device->stream))
 
 egraph_status eg_cuda_layer_norm_grad(eg_cuda_builder *builder) {
   enum { OPERAND_SCALE = 2, SLOT_EPSILON = 1 };

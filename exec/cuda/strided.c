@@ -90,13 +90,9 @@ typedef struct move_payload {
   int32_t element_bytes;
 } move_payload;
 
-static egraph_status run_move(const eg_cuda_device *device, const void *payload,
-                              void *const *addresses) {
-  const move_payload *move = payload;
-  return eg_cuda_check(eg_launch_move(&move->loop, move->element_bytes, addresses[0],
-                                      addresses[1], device->stream),
-                       "copy kernel");
-}
+EG_DEVICE_STAGE(run_move, move_payload, "copy kernel",
+                eg_launch_move(&work->loop, work->element_bytes, addresses[0],
+                               addresses[1], device->stream))
 
 static eg_device_place block_place(const eg_block *block, size_t element_bytes) {
   eg_device_place place = block->place;
@@ -125,9 +121,8 @@ typedef struct pointwise_payload {
   eg_loop_plan plan;
 } pointwise_payload;
 
-EG_DEVICE_STAGE(run_pointwise, "pointwise kernel",
-                eg_launch_pointwise(&((const pointwise_payload *)payload)->work,
-                                    addresses, device->stream))
+EG_DEVICE_STAGE(run_pointwise, pointwise_payload, "pointwise kernel",
+                eg_launch_pointwise(&work->work, addresses, device->stream))
 
 /// Appends a tensor that broadcasts to the result, in the result's dimensions.
 static void add_tensor(pointwise_payload *payload, const eg_type *result,
