@@ -193,7 +193,7 @@ static void find_view(eg_rank_program *p, uint32_t index) {
 
 // ---- moves --------------------------------------------------------------------------
 
-/// Keeps a region alive while an exchange may read it.
+/// Keeps a region alive until step number `step`; EG_PLAN_NONE: changes nothing.
 static void keep_until(eg_rank_program *p, uint32_t region, uint32_t step) {
   if (region == EG_REGION_NONE || step == EG_PLAN_NONE) return;
   eg_region *root = &p->regions.data[eg_regions_find(&p->regions, region).root];
@@ -455,16 +455,6 @@ static bool extend(finder *f, chain *c) {
   return true;
 }
 
-/// Keeps the operands of a step alive until the last step of the chain, which reads them.
-static void keep_operands(eg_rank_program *p, const eg_rank_step *step, uint32_t time) {
-  for (uint32_t i = 0; i < step->operand_count; i++) {
-    uint32_t region = p->states[step->operands[i]].region;
-    if (region == EG_REGION_NONE) continue;
-    eg_region *root = &p->regions.data[eg_regions_find(&p->regions, region).root];
-    if (root->last < time) root->last = time;
-  }
-}
-
 /// Lists the operands of all steps in the order of the links, without the values passed
 /// between steps.
 static egraph_status list_operands(eg_rank_program *p, const chain *c, uint32_t **out,
@@ -492,7 +482,8 @@ static egraph_status join_chain(eg_rank_program *p, const chain *c) {
   memcpy(links, c->links, c->link_count * sizeof *links);
   for (uint32_t i = 0; i < c->link_count; i++) {
     eg_rank_step *step = &p->steps.data[c->steps[i]];
-    keep_operands(p, step, last + 1);
+    for (uint32_t k = 0; k < step->operand_count; k++) // the last step reads them
+      keep_until(p, region_of(p, step->operands[k]), last + 1);
     p->regions.data[p->states[step->results[0]].region].bytes = 0;
     step->is_view = true;
     step->operand_count = step->result_count = 0;

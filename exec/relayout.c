@@ -8,22 +8,15 @@
 
 // ---- blocks in memory -------------------------------------------------------------
 
-/// Reorders [outer][parts][bytes] -> [parts][outer][bytes].
-static egraph_status pack_parts(eg_backend *memory, const eg_cut *c, const void *from,
-                                void *to) {
+/// Reorders [outer][parts][bytes] -> [parts][outer][bytes] or, with `unpacks`, back.
+static egraph_status reorder_parts(eg_backend *memory, const eg_cut *c, bool unpacks,
+                                   const void *from, void *to) {
+  size_t part = c->outer * c->bytes, row = c->parts * c->bytes;
   for (size_t p = 0; p < c->parts; p++)
-    EG_TRY(eg_backend_copy_rows(memory, (char *)to + p * c->outer * c->bytes, c->bytes,
-                                (const char *)from + p * c->bytes, c->parts * c->bytes,
-                                c->bytes, c->outer));
-  return EGRAPH_OK;
-}
-
-static egraph_status unpack_parts(eg_backend *memory, const eg_cut *c, const void *from,
-                                  void *to) {
-  for (size_t p = 0; p < c->parts; p++)
-    EG_TRY(eg_backend_copy_rows(memory, (char *)to + p * c->bytes, c->parts * c->bytes,
-                                (const char *)from + p * c->outer * c->bytes, c->bytes,
-                                c->bytes, c->outer));
+    EG_TRY(eg_backend_copy_rows(memory, (char *)to + p * (unpacks ? c->bytes : part),
+                                unpacks ? row : c->bytes,
+                                (const char *)from + p * (unpacks ? part : c->bytes),
+                                unpacks ? c->bytes : row, c->bytes, c->outer));
   return EGRAPH_OK;
 }
 
@@ -99,15 +92,15 @@ static egraph_status communicate(const moving *m) {
   char *scratch = m->scratch;
   if (kind == EG_TRANSITION_ALL_TO_ALL) what.count /= m->cuts.packed.parts;
   if (!eg_cut_is_packed(&m->cuts.packed)) {
-    EG_TRY(pack_parts(m->channel->backend, &m->cuts.packed, m->from, scratch));
+    EG_TRY(reorder_parts(m->channel->backend, &m->cuts.packed, false, m->from, scratch));
     what.send = scratch;
     scratch += eg_type_bytes(&move->from);
   }
   if (!eg_cut_is_packed(&m->cuts.unpacked)) what.recv = scratch;
   EG_TRY(eg_channel_run(m->channel, &what));
-  return what.recv == m->to
-             ? EGRAPH_OK
-             : unpack_parts(m->channel->backend, &m->cuts.unpacked, what.recv, m->to);
+  return what.recv == m->to ? EGRAPH_OK
+                            : reorder_parts(m->channel->backend, &m->cuts.unpacked, true,
+                                            what.recv, m->to);
 }
 
 egraph_status eg_relayout_run(const eg_relayout *move, eg_channel *channel,

@@ -123,37 +123,35 @@ static bool sum_allows(const node_types *node, eg_format format,
   return (eg_axis_bits(x, axes) & ~UINT32_C(1)) == (4U | 8U);
 }
 
-// True when groups do not cut blocks: there are whole blocks per group, or one channel
-// per group.
-static bool groups_allow(int64_t group, int64_t in, int64_t made, int64_t block) {
-  if (group == 1) return true;
+static int64_t int_of_role(const node_types *node, eg_attr_role role) {
+  return eg_attr_of_role(node->attrs, role)->i;
+}
+
+// True when groups do not cut blocks of the `in` and `made` channels: there are whole
+// blocks per group, or one channel per group.
+static bool groups_allow(const node_types *node, int64_t in, int64_t made,
+                         eg_format format) {
+  int64_t group = int_of_role(node, EG_AR_GROUPS), block = eg_format_block(format);
   bool depthwise = group == in && group == made;
-  return depthwise || (in / group % block == 0 && made / group % block == 0);
+  return group == 1 || depthwise ||
+         (in / group % block == 0 && made / group % block == 0);
 }
 
 // Allows Winograd only for blocks of 16 channels, which its kernels transform as a whole.
-static bool algorithm_allows(const node_types *node, eg_attr_slot algorithm,
-                             eg_format format) {
-  return eg_attr_at(node->attrs, algorithm)->i == EG_CONV_DIRECT ||
+static bool algorithm_allows(const node_types *node, eg_format format) {
+  return int_of_role(node, EG_AR_ALGORITHM) == EG_CONV_DIRECT ||
          format == EG_FORMAT_NCHW16C;
-}
-
-// Allows Winograd with 4x4 results also for blocks of 8 channels, which have
-// kernels, too.
-static bool conv_algorithm_allows(const node_types *node, eg_format format) {
-  return algorithm_allows(node, EG_A_CONV_ALGORITHM, format) ||
-         (eg_attr_at(node->attrs, EG_A_CONV_ALGORITHM)->i == EG_CONV_WINOGRAD_4X4 &&
-          format == EG_FORMAT_NCHW8C);
 }
 
 static bool conv_allows(const node_types *node, eg_format format,
                         eg_format_choice *choice) {
+  // Winograd with 4x4 results has kernels for blocks of 8 channels, too.
+  bool has_4x4 = int_of_role(node, EG_AR_ALGORITHM) == EG_CONV_WINOGRAD_4X4 &&
+                 format == EG_FORMAT_NCHW8C;
   if (node->count > 3) choice->input[3] = (uint8_t)format;
   return first_allows(node, format, choice) &&
-         groups_allow(eg_attr_at(node->attrs, EG_A_CONV_GROUP)->i,
-                      node->inputs[0].dims[1], node->results->dims[1],
-                      eg_format_block(format)) &&
-         conv_algorithm_allows(node, format);
+         groups_allow(node, node->inputs[0].dims[1], node->results->dims[1], format) &&
+         (has_4x4 || algorithm_allows(node, format));
 }
 
 static bool has_few_channels(const eg_type *x) {
@@ -164,17 +162,13 @@ static bool first_conv_allows(const node_types *node, eg_format format,
                               eg_format_choice *choice) {
   if (node->count > 3) choice->input[3] = (uint8_t)format;
   return has_few_channels(&node->inputs[0]) && eg_format_fits(node->results, format) &&
-         eg_attr_at(node->attrs, EG_A_CONV_GROUP)->i == 1 &&
-         algorithm_allows(node, EG_A_CONV_ALGORITHM, format);
+         int_of_role(node, EG_AR_GROUPS) == 1 && algorithm_allows(node, format);
 }
 
 static bool conv_transpose_allows(const node_types *node, eg_format format,
                                   eg_format_choice *choice) {
-  return first_allows(node, format, choice) &&
-         algorithm_allows(node, EG_A_CONV_TRANSPOSE_ALGORITHM, format) &&
-         groups_allow(eg_attr_at(node->attrs, EG_A_CONV_TRANSPOSE_GROUP)->i,
-                      node->inputs[0].dims[1], node->results->dims[1],
-                      eg_format_block(format));
+  return first_allows(node, format, choice) && algorithm_allows(node, format) &&
+         groups_allow(node, node->inputs[0].dims[1], node->results->dims[1], format);
 }
 
 // Allows formats for the operands; the gradient of the weights is plain, as the
@@ -183,10 +177,8 @@ static bool grad_weight_allows(const node_types *node, eg_format format,
                                eg_format_choice *choice) {
   bool fits = operands_allow(node, format, choice);
   choice->output = EG_FORMAT_PLAIN;
-  return fits && algorithm_allows(node, EG_A_CONV_GRAD_WEIGHT_ALGORITHM, format) &&
-         groups_allow(eg_attr_at(node->attrs, EG_A_CONV_GRAD_WEIGHT_GROUP)->i,
-                      node->inputs[0].dims[1], node->inputs[1].dims[1],
-                      eg_format_block(format));
+  return fits && algorithm_allows(node, format) &&
+         groups_allow(node, node->inputs[0].dims[1], node->inputs[1].dims[1], format);
 }
 
 static bool first_grad_weight_allows(const node_types *node, eg_format format,
@@ -194,8 +186,7 @@ static bool first_grad_weight_allows(const node_types *node, eg_format format,
   choice->input[1] = (uint8_t)format;
   choice->output = EG_FORMAT_PLAIN;
   return has_few_channels(&node->inputs[0]) && eg_format_fits(&node->inputs[1], format) &&
-         algorithm_allows(node, EG_A_CONV_GRAD_WEIGHT_ALGORITHM, format) &&
-         eg_attr_at(node->attrs, EG_A_CONV_GRAD_WEIGHT_GROUP)->i == 1;
+         algorithm_allows(node, format) && int_of_role(node, EG_AR_GROUPS) == 1;
 }
 
 typedef bool (*allows_fn)(const node_types *node, eg_format format,

@@ -57,6 +57,18 @@ bool eg_size_mul(int64_t a, int64_t b, int64_t *out) {
 
 // ---- quotients -----------------------------------------------------------------------
 
+/// Makes the expression of an atom whose operands are a and, unless b is NULL, b.
+static bool put_atom(eg_open_sizes *sizes, eg_size_atom atom, const eg_size_poly *a,
+                     const eg_size_poly *b, eg_size_poly *out) {
+  uint16_t id;
+  if (!eg_size_store(sizes, a, &atom.a) ||
+      (b != NULL && !eg_size_store(sizes, b, &atom.b)) ||
+      !eg_size_find_atom(sizes, &atom, true, &id))
+    return false;
+  eg_size_poly_atom(id, out);
+  return true;
+}
+
 /// Splits p = b * quotient + rest, with coefficients of the rest in [0, b).
 static void divide_coefficients(const eg_size_poly *p, int64_t b, eg_size_poly *quotient,
                                 eg_size_poly *rest) {
@@ -71,19 +83,28 @@ static void divide_coefficients(const eg_size_poly *p, int64_t b, eg_size_poly *
   }
 }
 
+/// Returns the atom of a rest that is an atom of this kind + constant; otherwise NULL.
+static const eg_size_atom *atom_of(const eg_open_sizes *sizes, const eg_size_poly *rest,
+                                   eg_size_atom_kind kind, int64_t *out_constant) {
+  const eg_size_monomial *first = &rest->term[0];
+  bool has_constant = rest->count == 2 && eg_size_monomial_degree(&rest->term[1]) == 0;
+  if (rest->count == 0 || rest->count > 2 || first->coef != 1 ||
+      eg_size_monomial_degree(first) != 1 || (rest->count == 2 && !has_constant))
+    return NULL;
+  const eg_size_atom *atom = &sizes->atoms.data[first->atom[0]];
+  *out_constant = has_constant ? rest->term[1].coef : 0;
+  return atom->kind == kind ? atom : NULL;
+}
+
 /// True when a rest is floor(a / c) + constant: then floor(rest / b) is the floor of *out
 /// = a + constant * c over *out_b = b * c.
 static bool is_nested(const eg_open_sizes *sizes, const eg_size_poly *rest, int64_t b,
                       int64_t *out_b, eg_size_poly *out) {
-  const eg_size_monomial *first = &rest->term[0];
-  if (rest->count == 0 || rest->count > 2 || first->coef != 1 ||
-      eg_size_monomial_degree(first) != 1 ||
-      (rest->count == 2 && eg_size_monomial_degree(&rest->term[1]) != 0))
-    return false;
-  const eg_size_atom *atom = &sizes->atoms.data[first->atom[0]];
-  if (atom->kind != EG_SIZE_FLOOR || eg_size_is_open(atom->b)) return false;
+  int64_t number;
+  const eg_size_atom *atom = atom_of(sizes, rest, EG_SIZE_FLOOR, &number);
+  if (atom == NULL || eg_size_is_open(atom->b)) return false;
   eg_size_poly constant;
-  eg_size_poly_constant(rest->count == 2 ? rest->term[1].coef : 0, &constant);
+  eg_size_poly_constant(number, &constant);
   eg_size_load(sizes, atom->a, out);
   return !__builtin_mul_overflow(b, atom->b, out_b) &&
          eg_size_poly_add(out, &constant, atom->b, out);
@@ -92,16 +113,9 @@ static bool is_nested(const eg_open_sizes *sizes, const eg_size_poly *rest, int6
 /// True when a rest is max(a, 0) + constant: then divide_maximum computes its quotient.
 static bool is_maximum(const eg_open_sizes *sizes, const eg_size_poly *rest,
                        int64_t *out_constant, eg_size_poly *out) {
-  const eg_size_monomial *first = &rest->term[0];
-  bool has_constant = rest->count == 2 && eg_size_monomial_degree(&rest->term[1]) == 0;
-  if (rest->count == 0 || rest->count > 2 || first->coef != 1 ||
-      eg_size_monomial_degree(first) != 1 || (rest->count == 2 && !has_constant))
-    return false;
-  const eg_size_atom *atom = &sizes->atoms.data[first->atom[0]];
-  if (atom->kind != EG_SIZE_POSITIVE) return false;
-  *out_constant = has_constant ? rest->term[1].coef : 0;
-  eg_size_load(sizes, atom->a, out);
-  return true;
+  const eg_size_atom *atom = atom_of(sizes, rest, EG_SIZE_POSITIVE, out_constant);
+  if (atom != NULL) eg_size_load(sizes, atom->a, out);
+  return atom != NULL;
 }
 
 /// Computes floor((max(a, 0) + c) / b), as max(floor((a + c) / b) - floor(c / b), 0) +
@@ -151,8 +165,6 @@ bool eg_size_poly_floor_div(eg_open_sizes *sizes, const eg_size_poly *p, int64_t
   assert(b > 0 && p != out);
   eg_size_poly rest, inner;
   int64_t inner_b, number;
-  eg_size_atom atom = {.kind = EG_SIZE_FLOOR};
-  uint16_t id;
   if (b < 1) return false;
   divide_coefficients(p, b, out, &rest);
   if (eg_size_poly_is_constant(&rest, &number)) return true; // below b
@@ -165,31 +177,22 @@ bool eg_size_poly_floor_div(eg_open_sizes *sizes, const eg_size_poly *p, int64_t
   if (is_maximum(sizes, &rest, &number, &inner))
     return divide_maximum(sizes, &inner, number, b, &rest) &&
            eg_size_poly_add(out, &rest, 1, out);
-  atom.b = b;
-  if (!eg_size_store(sizes, &rest, &atom.a) ||
-      !eg_size_find_atom(sizes, &atom, true, &id))
-    return false;
-  eg_size_poly_atom(id, &rest);
-  return eg_size_poly_add(out, &rest, 1, out);
+  const eg_size_atom atom = {.kind = EG_SIZE_FLOOR, .b = b};
+  return put_atom(sizes, atom, &rest, NULL, &rest) &&
+         eg_size_poly_add(out, &rest, 1, out);
 }
 
 static bool floor_div(eg_open_sizes *sizes, const eg_size_poly *a, const eg_size_poly *b,
                       eg_size_poly *out) {
   int64_t number;
   eg_size_poly less, one;
-  eg_size_atom atom = {.kind = EG_SIZE_FLOOR};
-  uint16_t id;
   if (eg_size_poly_is_constant(b, &number))
     return eg_size_poly_floor_div(sizes, a, number, out);
   eg_size_poly_constant(1, &one);
   if (!eg_size_poly_add(b, &one, -1, &less) || !eg_size_poly_is_nonnegative(sizes, &less))
     return false;
-  if (eg_size_poly_divide(a, b, out)) return true;
-  if (!eg_size_store(sizes, a, &atom.a) || !eg_size_store(sizes, b, &atom.b) ||
-      !eg_size_find_atom(sizes, &atom, true, &id))
-    return false;
-  eg_size_poly_atom(id, out);
-  return true;
+  return eg_size_poly_divide(a, b, out) ||
+         put_atom(sizes, (eg_size_atom){.kind = EG_SIZE_FLOOR}, a, b, out);
 }
 
 bool eg_size_floor_div(int64_t a, int64_t b, int64_t *out) {
@@ -229,8 +232,6 @@ bool eg_size_poly_positive(eg_open_sizes *sizes, const eg_size_poly *p,
                            eg_size_poly *out) {
   assert(p != out);
   eg_size_poly zero, minus, inner;
-  eg_size_atom atom = {.kind = EG_SIZE_POSITIVE};
-  uint16_t id;
   zero.count = 0;
   if (!eg_size_poly_add(&zero, p, -1, &minus)) return false;
   if (eg_size_poly_is_nonnegative(sizes, p)) {
@@ -243,10 +244,8 @@ bool eg_size_poly_positive(eg_open_sizes *sizes, const eg_size_poly *p,
   inner = turns ? minus : *p;
   int64_t content = eg_size_poly_content(&inner, true);
   divide_by(&inner, content);
-  if (!eg_size_store(sizes, &inner, &atom.a) ||
-      !eg_size_find_atom(sizes, &atom, true, &id))
+  if (!put_atom(sizes, (eg_size_atom){.kind = EG_SIZE_POSITIVE}, &inner, NULL, out))
     return false;
-  eg_size_poly_atom(id, out);
   multiply_by(out, content);
   return !turns || eg_size_poly_add(out, p, 1, out);
 }

@@ -335,27 +335,30 @@ static bool is_at_least(eg_open_sizes *sizes, int64_t a, int64_t b, int64_t less
   return answer.holds;
 }
 
-bool eg_size_at_least(int64_t a, int64_t b) {
+/// A question about two sizes, at least one of which is open.
+typedef bool size_question(eg_open_sizes *sizes, int64_t a, int64_t b);
+
+/// Answers a question with the lock held; `of_numbers` is the answer for two numbers.
+static bool ask(int64_t a, int64_t b, size_question *question, bool of_numbers) {
   eg_open_sizes *sizes = eg_open_sizes_of(a, b);
-  if (sizes == NULL) return a >= b;
+  if (sizes == NULL) return of_numbers;
   (void)pthread_mutex_lock(&sizes->lock);
-  bool holds = is_at_least(sizes, a, b, 0);
+  bool holds = question(sizes, a, b);
   (void)pthread_mutex_unlock(&sizes->lock);
   return holds;
 }
+
+static bool is_not_less(eg_open_sizes *sizes, int64_t a, int64_t b) {
+  return is_at_least(sizes, a, b, 0);
+}
+
+bool eg_size_at_least(int64_t a, int64_t b) { return ask(a, b, is_not_less, a >= b); }
 
 static bool is_apart(eg_open_sizes *sizes, int64_t a, int64_t b) {
   return is_at_least(sizes, a, b, 1) || is_at_least(sizes, b, a, 1);
 }
 
-bool eg_size_differs(int64_t a, int64_t b) {
-  eg_open_sizes *sizes = eg_open_sizes_of(a, b);
-  if (sizes == NULL || a == b) return a != b;
-  (void)pthread_mutex_lock(&sizes->lock);
-  bool holds = is_apart(sizes, a, b);
-  (void)pthread_mutex_unlock(&sizes->lock);
-  return holds;
-}
+bool eg_size_differs(int64_t a, int64_t b) { return a != b && ask(a, b, is_apart, true); }
 
 bool eg_size_note_fact(eg_open_sizes *sizes, eg_size_fact_kind kind, int64_t size) {
   const eg_size_fact fact = {kind, size};
@@ -377,21 +380,16 @@ static bool note_poly(eg_open_sizes *sizes, const eg_size_poly *p,
   return eg_size_store(sizes, p, &size) && eg_size_note_fact(sizes, kind, size);
 }
 
-static bool agree(eg_open_sizes *sizes, int64_t a, int64_t b, bool may_note) {
+static bool is_same(eg_open_sizes *sizes, int64_t a, int64_t b) {
   eg_size_poly p;
-  if (!load_difference(sizes, a, b, 0, &p)) return false;
-  if (eg_size_poly_is_zero(sizes, &p)) return true;
-  bool is_open = may_note && !sizes->is_closed && a != 1 && b != 1;
-  return is_open && !is_apart(sizes, a, b) && note_poly(sizes, &p, EG_SIZE_IS_ZERO);
+  return load_difference(sizes, a, b, 0, &p) && eg_size_poly_is_zero(sizes, &p);
 }
 
-static bool agree_locked(int64_t a, int64_t b, bool may_note) {
-  eg_open_sizes *sizes = eg_open_sizes_of(a, b);
-  if (sizes == NULL || a == b) return a == b;
-  (void)pthread_mutex_lock(&sizes->lock);
-  bool holds = agree(sizes, a, b, may_note);
-  (void)pthread_mutex_unlock(&sizes->lock);
-  return holds;
+static bool agree(eg_open_sizes *sizes, int64_t a, int64_t b) {
+  eg_size_poly p;
+  if (is_same(sizes, a, b)) return true;
+  return load_difference(sizes, a, b, 0, &p) && !sizes->is_closed && a != 1 && b != 1 &&
+         !is_apart(sizes, a, b) && note_poly(sizes, &p, EG_SIZE_IS_ZERO);
 }
 
 static bool reaches(eg_open_sizes *sizes, int64_t a, int64_t b) {
@@ -413,14 +411,6 @@ void eg_size_wish(int64_t size) {
   (void)pthread_mutex_unlock(&sizes->lock);
 }
 
-bool eg_size_reaches(int64_t a, int64_t b) {
-  eg_open_sizes *sizes = eg_open_sizes_of(a, b);
-  if (sizes == NULL) return a >= b;
-  (void)pthread_mutex_lock(&sizes->lock);
-  bool holds = reaches(sizes, a, b);
-  (void)pthread_mutex_unlock(&sizes->lock);
-  return holds;
-}
-
-bool eg_size_same(int64_t a, int64_t b) { return agree_locked(a, b, false); }
-bool eg_size_agree(int64_t a, int64_t b) { return agree_locked(a, b, true); }
+bool eg_size_reaches(int64_t a, int64_t b) { return ask(a, b, reaches, a >= b); }
+bool eg_size_same(int64_t a, int64_t b) { return a == b || ask(a, b, is_same, false); }
+bool eg_size_agree(int64_t a, int64_t b) { return a == b || ask(a, b, agree, false); }
